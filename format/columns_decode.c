@@ -1,0 +1,166 @@
+/* Invariants: no byte outside the body is read; `block` holds the addresses of the BLOCK events decoded so far, and
+ * every event takes its numbers only from the column of its class. */
+#include "columns.h"
+
+#include <stdbool.h>
+
+#include "mpf/columns.h"
+#include "mpf/frame.h"
+
+static uint32_t get_u32(const uint8_t *p) { uint32_t v; memcpy(&v, p, sizeof v); return v; }
+
+uint64_t mpf_clock_ns(const struct mpf_clock *from, const struct mpf_clock *to, uint64_t origin, uint64_t ticks)
+{
+    const uint64_t span_ticks = to->ticks - from->ticks, span_ns = to->mono - from->mono;
+    const int64_t delta = (int64_t)(ticks - from->ticks);
+    __int128 ns = delta;
+    if (to->ticks > from->ticks && to->mono > from->mono) ns = (__int128)delta * (int64_t)span_ns / (int64_t)span_ticks;
+    ns += (__int128)from->mono - origin;
+    return ns < 0 ? 0 : (uint64_t)ns;
+}
+
+long mpf_columns_events(const uint8_t *body, size_t bytes)
+{
+    if (bytes < BODY_HEAD) return MPF_ERR_DAMAGED;
+    const uint32_t n = get_u32(body + 2 * sizeof(struct mpf_clock));
+    return n <= bytes ? (long)n : MPF_ERR_DAMAGED;      /* each event takes a byte at least */
+}
+
+int mpf_columns_open(struct mpf_columns_reader *r, const uint8_t *body, size_t bytes, uint64_t origin, struct mpf_block *block, uint32_t block_cap)
+{
+    const long events = mpf_columns_events(body, bytes);
+    if (events < 0) return (int)events;
+    if ((unsigned long)events > block_cap) return MPF_ERR_SPACE;
+    *r = (struct mpf_columns_reader){ .origin = origin, .events = (uint32_t)events, .block = block };
+    memcpy(&r->from, body, sizeof r->from);
+    memcpy(&r->to, body + sizeof r->from, sizeof r->to);
+    const uint8_t *p = body + 2 * sizeof r->from + 4, *end = body + bytes;
+    r->tick_shift = p[0];
+    r->pairs = p[1];
+    if (r->tick_shift > 40) return MPF_ERR_DAMAGED;
+    const uint8_t *lengths = p + 4;
+    p = body + BODY_HEAD;
+    if ((size_t)(end - p) < 2 * (size_t)r->pairs) return MPF_ERR_DAMAGED;
+    r->pair = p;
+    p += 2 * (size_t)r->pairs;
+    struct mpf_column *const column[COLUMNS] = { &r->op, &r->threads, &r->times, &r->blocks_at, &r->sizes, &r->refs, &r->values, &r->data };
+    for (int i = 0; i < COLUMNS; i++) {
+        const uint32_t n = get_u32(lengths + 4 * i);
+        if (n > (size_t)(end - p)) return MPF_ERR_DAMAGED;
+        *column[i] = (struct mpf_column){ p, p + n };
+        p += n;
+    }
+    return p == end && (size_t)(r->op.end - r->op.at) == r->events ? MPF_OK : MPF_ERR_DAMAGED;
+}
+
+static bool get_slow(struct mpf_column *c, uint64_t *v)
+{
+    *v = 0;
+    for (unsigned shift = 0; c->at < c->end && shift < 64; shift += 7) {
+        const uint8_t b = *c->at++;
+        *v |= (uint64_t)(b & 127) << shift;
+        if (!(b & 128)) return true;
+    }
+    return false;
+}
+
+static inline bool get(struct mpf_column *c, uint64_t *v)
+{
+    if (__builtin_expect(c->at < c->end && *c->at < 128, 1)) {
+        *v = *c->at++;
+        return true;
+    }
+    return get_slow(c, v);
+}
+
+static bool next_thread(struct mpf_columns_reader *r)
+{
+    uint64_t thread, run;
+    if (!get(&r->threads, &thread) || !get(&r->threads, &run) || !run || run > r->events || thread > UINT32_MAX) return false;
+    r->thread = (uint32_t)thread;
+    r->thread_left = (uint32_t)run;
+    return true;
+}
+
+static bool next_step(struct mpf_columns_reader *r)
+{
+    uint64_t delta, run;
+    if (!get(&r->times, &delta) || !get(&r->times, &run) || !run || run > r->events) return false;
+    r->step += delta;
+    r->time = mpf_clock_ns(&r->from, &r->to, r->origin, r->step << r->tick_shift);
+    r->step_left = (uint32_t)run;
+    return true;
+}
+
+static bool read_block(struct mpf_columns_reader *r, struct mpf_event *e, bool predicted)
+{
+    uint64_t delta;
+    if (!get(&r->sizes, &e->size)) return false;
+    const unsigned class = size_class(e->size);
+    const uint64_t guess = e->op == MPF_OP_MOVE_END ? r->predictor.moving : pop_freed(&r->predictor, class);
+    if (predicted) r->prev_block = rotate_down(guess);
+    else if (get(&r->blocks_at, &delta)) r->prev_block += unzigzag(delta);
+    else return false;
+    e->addr = rotate_up(r->prev_block);
+    r->block[r->blocks++] = (struct mpf_block){ e->addr, class };
+    return true;
+}
+
+static bool read_ref(struct mpf_columns_reader *r, struct mpf_event *e)
+{
+    uint64_t age, delta;
+    if (!get(&r->refs, &age) || age > r->blocks) return false;
+    if (age) {
+        const struct mpf_block *b = &r->block[r->blocks - age];
+        e->addr = b->addr;
+        push_freed(&r->predictor, b->class, b->addr);
+    } else if (get(&r->refs, &delta)) {
+        r->prev_ref += unzigzag(delta);
+        e->addr = rotate_up(r->prev_ref);
+    } else return false;
+    if (e->op == MPF_OP_MOVE_BEGIN) r->predictor.moving = e->addr;
+    return true;
+}
+
+static bool read_region(struct mpf_columns_reader *r, struct mpf_event *e)
+{
+    uint64_t delta;
+    if (!get(&r->values, &delta) || !get(&r->values, &e->size)) return false;
+    r->prev_region += unzigzag(delta);
+    e->addr = rotate_up(r->prev_region);
+    return true;
+}
+
+static bool read_data(struct mpf_columns_reader *r, struct mpf_event *e)
+{
+    if (!get(&r->data, &e->addr) || !get(&r->data, &e->size) || e->size > (size_t)(r->data.end - r->data.at)) return false;
+    e->data = r->data.at;
+    r->data.at += e->size;
+    return true;
+}
+
+static bool read_event(struct mpf_columns_reader *r, struct mpf_event *e)
+{
+    const uint8_t code = *r->op.at++;
+    if (code >= r->pairs || (!r->thread_left && !next_thread(r)) || (!r->step_left && !next_step(r))) return false;
+    r->thread_left--;
+    r->step_left--;
+    *e = (struct mpf_event){ .time = r->time, .thread = r->thread, .op = r->pair[2 * code] & ~PREDICTED, .heap = r->pair[2 * code + 1] };
+    switch (mpf_op_class(e->op)) {
+    case MPF_CLASS_BLOCK: return read_block(r, e, r->pair[2 * code] & PREDICTED);
+    case MPF_CLASS_REF: return read_ref(r, e);
+    case MPF_CLASS_REGION: return read_region(r, e);
+    case MPF_CLASS_VALUE: return get(&r->values, &e->addr) && get(&r->values, &e->size);
+    case MPF_CLASS_DATA: return read_data(r, e);
+    case MPF_CLASS_NONE: break;
+    }
+    return false;
+}
+
+long mpf_columns_next(struct mpf_columns_reader *r, struct mpf_event *out, uint32_t cap)
+{
+    uint32_t n = 0;
+    for (; n < cap && r->done < r->events; n++, r->done++)
+        if (!read_event(r, &out[n])) return MPF_ERR_DAMAGED;
+    return n;
+}

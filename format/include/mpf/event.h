@@ -1,0 +1,60 @@
+/* Operations, heaps and the decoded event: the words that the capture library and the report tool share. */
+#ifndef MPF_EVENT_H
+#define MPF_EVENT_H
+
+#include <stdint.h>
+
+enum mpf_op {
+#define MPF_OP(code, name, class, text) MPF_OP_##name = code,
+#include "mpf/events.def"
+#undef MPF_OP
+    MPF_OP_CONT = 255,      /* a slot that carries 16 bytes of the data of the DATA event before it; chunks only */
+};
+
+enum mpf_class { MPF_CLASS_NONE, MPF_CLASS_BLOCK, MPF_CLASS_REF, MPF_CLASS_REGION, MPF_CLASS_VALUE, MPF_CLASS_DATA };
+
+/* MPF_HEAP(code, NAME, "name"): a heap is one row of the report.  Codes are on disk.  GPU heaps carry the
+ * device's index in the upper bits of the heap byte: code | index << 4 for codes 8 and above. */
+#define MPF_HEAPS(X)              \
+    X(0, NONE,   "")              \
+    X(1, HOST,   "host/heap")     \
+    X(2, MMAP,   "host/mmap")     \
+    X(3, SHM,    "host/shm")      \
+    X(4, PINNED, "host/pinned")
+
+enum mpf_heap {
+#define X(code, name, text) MPF_HEAP_##name = code,
+    MPF_HEAPS(X)
+#undef X
+};
+
+/* why events are missing */
+enum mpf_loss {
+    MPF_LOSS_STALLED = 1,   /* the encoder did not free a chunk in time (a disk that hangs) */
+    MPF_LOSS_TORN,          /* a thread never finished writing a slot (jumped out of a signal handler) */
+    MPF_LOSS_WRITE,         /* a frame could not be written (disk full) */
+    MPF_LOSS_MEMORY,        /* no memory for a thread's buffer */
+    MPF_LOSS_NAMES,         /* more distinct range names than the limit: shown as one name */
+};
+
+/* One decoded event.  time in ns since the process started (header's clock); thread is memprof's number for it,
+ * 1 and up in order of first event. `data` points into the frame's body and lives as long as that. */
+struct mpf_event {
+    uint64_t time;
+    uint64_t addr;
+    uint64_t size;
+    const uint8_t *data;
+    uint32_t thread;
+    uint8_t op;
+    uint8_t heap;
+};
+
+/* The class of an operation, MPF_CLASS_NONE for an unknown one. */
+enum mpf_class mpf_op_class(unsigned op);
+/* Short name ("ALLOC") and explanation; NULL for an unknown one. */
+const char *mpf_op_name(unsigned op);
+const char *mpf_op_text(unsigned op);
+/* "host/heap", ...; NULL for an unknown one. */
+const char *mpf_heap_name(unsigned heap);
+
+#endif

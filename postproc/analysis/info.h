@@ -1,0 +1,36 @@
+/* What a log holds: the result behind `memprof-report info`.  Lives until mpr_info_free. */
+#ifndef MPR_INFO_H
+#define MPR_INFO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "progress.h"
+#include "summary.h"
+
+struct mpr_error;
+
+struct mpr_info_pair { const char *key, *value; };
+struct mpr_info_count { const char *name, *text; uint64_t events; };
+struct mpr_info_thread { uint32_t number; const char *name; uint64_t first_ns; bool ended; };
+
+struct mpr_info {
+    struct mpr_arena arena;
+    struct mpr_summary summary;
+    struct mpr_info_pair *header;       /* every pair of the log's header */
+    size_t headers;
+    struct mpr_info_count *count;       /* operations that occur, in the order of their codes */
+    size_t counts;
+    struct mpr_info_thread *thread;
+    size_t threads;
+    uint64_t names, domains, paths;     /* of ranges */
+    uint64_t own_memory;                /* memprof's own resident memory at most; MPF_UNKNOWN */
+};
+
+/* 0, or -1 with *error filled (nothing to free then). */
+int mpr_info_read(struct mpr_info *info, const char *path, const struct mpr_progress *progress, struct mpr_error *error);
+void mpr_info_free(struct mpr_info *info);
+
+#endif

@@ -1,0 +1,75 @@
+#include "labels.h"
+
+#include <inttypes.h>
+
+const char *mpr_label_heap(struct mpr_arena *arena, uint8_t heap)
+{
+    const char *name = mpf_heap_name(heap);
+    return name && *name ? name : mpr_arena_format(arena, "heap %u", heap);
+}
+
+static const char *text_or_number(struct mpr_arena *arena, const struct mpr_texts *texts, const char *what, uint32_t id)
+{
+    size_t bytes;
+    const char *text = mpr_texts_get(texts, id, &bytes);
+    return text ? mpr_arena_text(arena, text) : mpr_arena_format(arena, "%s %" PRIu32, what, id);
+}
+
+/* Numbers below 3 are never defined: what the capture library could not name. */
+static const char *name_label(struct mpr_arena *arena, const struct mpr_texts *names, uint32_t id)
+{
+    static const char *const reserved[] = { "(no name)", "(names beyond the limit)", "(name not known)" };
+    if (id < sizeof reserved / sizeof *reserved) return reserved[id];
+    const char *text = text_or_number(arena, names, "name", id);
+    return *text ? text : reserved[0];
+}
+
+static const char *range_label(struct mpr_arena *arena, const struct mpr_ranges *ranges, const struct mpr_node *node)
+{
+    const char *name = name_label(arena, &ranges->names, node->name);
+    if (!node->domain) return name;
+    return mpr_arena_format(arena, "%s:%s", text_or_number(arena, &ranges->domains, "domain", node->domain), name);
+}
+
+static const char *const *range_path(struct mpr_arena *arena, const struct mpr_ranges *ranges, uint32_t node, size_t *depth)
+{
+    *depth = ranges->node[node].depth;
+    const char **path = mpr_arena_alloc(arena, *depth * sizeof *path);
+    for (size_t i = *depth; path && i-- > 0; node = ranges->node[node].parent) path[i] = range_label(arena, ranges, &ranges->node[node]);
+    return path;
+}
+
+const char *mpr_label_thread(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t number)
+{
+    const struct mpr_thread *t = number < r->threads.count ? r->threads.at[number] : NULL;
+    if (!t || !t->tid) return mpr_arena_format(arena, "thread #%" PRIu32, number);
+    return mpr_arena_format(arena, "%s (%" PRIu64 ")", t->name[0] ? t->name : "thread", t->tid);
+}
+
+/* "1 KiB": exact, for powers of two. */
+static const char *power_label(struct mpr_arena *arena, unsigned power)
+{
+    static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+    return mpr_arena_format(arena, "%u %s", 1u << power % 10, unit[power / 10]);
+}
+
+static const char *size_label(struct mpr_arena *arena, uint32_t class)
+{
+    if (class == 0) return "0 B";
+    if (class == 1) return "1 B";
+    return mpr_arena_format(arena, "over %s to %s", power_label(arena, class - 2), power_label(arena, class - 1));
+}
+
+const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell, size_t *depth)
+{
+    if (r->options.by == MPR_BY_RANGE) return range_path(arena, &r->ranges, cell->key, depth);
+    *depth = 1;
+    const char **path = mpr_arena_alloc(arena, sizeof *path);
+    if (!path) return NULL;
+    switch (r->options.by) {
+    case MPR_BY_THREAD: *path = mpr_label_thread(arena, r, cell->key); break;
+    case MPR_BY_SIZE: *path = size_label(arena, cell->key); break;
+    default: *path = mpr_label_heap(arena, cell->heap); break;
+    }
+    return path;
+}

@@ -1,0 +1,182 @@
+#include "peaks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "labels.h"
+#include "reader.h"
+
+void mpr_peaks_init(struct mpr_peaks *peaks, const struct mpr_peaks_options *options)
+{
+    *peaks = (struct mpr_peaks){ .options = *options };
+}
+
+void mpr_peaks_free(struct mpr_peaks *peaks)
+{
+    free(peaks->log);
+    mpr_arena_free(&peaks->arena);
+}
+
+/* ---- rows */
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct mpr_row *a = left, *b = right;
+    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+    if (a->own_peak != b->own_peak) return a->own_peak > b->own_peak ? -1 : 1;
+    for (size_t i = 0; i < a->depth && i < b->depth; i++) {
+        const int order = strcmp(a->path[i], b->path[i]);
+        if (order) return order;
+    }
+    return a->depth < b->depth ? -1 : a->depth > b->depth;
+}
+
+static void fill_rows(struct mpr_peaks *peaks, const struct mpr_replay *r, uint8_t heap, struct mpr_heap_peak *out)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < r->books.cells; i++) count += r->books.cell[i].heap == heap;
+    out->row = mpr_arena_alloc(&peaks->arena, count * sizeof *out->row);
+    if (!out->row) return;
+    for (uint32_t i = 0; i < r->books.cells; i++) {
+        const struct mpr_cell *cell = &r->books.cell[i];
+        if (cell->heap != heap) continue;
+        struct mpr_row *row = &out->row[out->rows++];
+        row->path = mpr_label_path(&peaks->arena, r, cell, &row->depth);
+        row->bytes = mpr_books_bytes_at_peak(&r->books, cell);
+        row->blocks = mpr_books_blocks_at_peak(&r->books, cell);
+        row->own_peak = cell->own_peak;
+        row->allocations = cell->allocations;
+    }
+    qsort(out->row, out->rows, sizeof *out->row, by_bytes);
+}
+
+/* ---- samples */
+
+static struct mpr_reading reading_of(const struct mpr_sample *sample)
+{
+    struct mpr_reading reading = { sample->valid, sample->time, { 0 } };
+    for (int i = 0; i < MPR_READING_VALUES; i++) reading.value[i] = sample->valid ? sample->value[i] : MPF_UNKNOWN;
+    return reading;
+}
+
+static void fill_readings(const struct mpr_samples *samples, uint8_t heap, struct mpr_heap_peak *out)
+{
+    for (int i = 0; i < MPR_READ_SOURCES; i++) {
+        out->before[i] = reading_of(&samples->source[i].before[heap]);
+        out->after[i] = reading_of(&samples->source[i].after[heap]);
+    }
+}
+
+/* ---- heaps and logs */
+
+static void fill_heap(struct mpr_peaks *peaks, const struct mpr_replay *r, uint8_t code, struct mpr_heap_peak *out)
+{
+    const struct mpr_heap *heap = &r->books.heap[code];
+    *out = (struct mpr_heap_peak){
+        .name = mpr_label_heap(&peaks->arena, code),
+        .peak_bytes = heap->peak_bytes, .peak_time = heap->peak_time, .peak_blocks = heap->peak_blocks,
+        .end_bytes = heap->bytes, .end_blocks = heap->blocks,
+        .allocations = heap->allocations, .frees = heap->frees, .failures = heap->failures,
+        .failure_bytes = heap->largest.size, .failure_time = heap->largest.time, .failure_errno = heap->largest.error,
+    };
+    fill_rows(peaks, r, code, out);
+    fill_readings(&r->samples, code, out);
+}
+
+static int by_peak(const void *left, const void *right)
+{
+    const struct mpr_heap_peak *a = left, *b = right;
+    if (a->peak_bytes != b->peak_bytes) return a->peak_bytes > b->peak_bytes ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+static void fill_heaps(struct mpr_peaks *peaks, const struct mpr_replay *r, struct mpr_log_peaks *out)
+{
+    size_t used = 0;
+    for (int i = 0; i < MPR_HEAPS; i++) used += r->books.heap[i].used;
+    out->heap = mpr_arena_alloc(&peaks->arena, used * sizeof *out->heap);
+    for (int i = 0; out->heap && i < MPR_HEAPS; i++) {
+        if (!r->books.heap[i].used) continue;
+        if (peaks->options.heap && strcmp(peaks->options.heap, mpr_label_heap(&peaks->arena, (uint8_t)i)) != 0) continue;
+        fill_heap(peaks, r, (uint8_t)i, &out->heap[out->heaps++]);
+    }
+    qsort(out->heap, out->heaps, sizeof *out->heap, by_peak);
+    out->peak_bytes = out->heaps ? out->heap[0].peak_bytes : 0;
+}
+
+static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, const char *path, struct mpr_log_peaks *out)
+{
+    *out = (struct mpr_log_peaks){ .parent = -1 };
+    mpr_reader_summary(reader, path, &peaks->arena, &out->summary);
+    fill_heaps(peaks, &reader->replay, out);
+    for (int i = 0; i < MPR_READ_SOURCES; i++) out->largest[i] = reading_of(&reader->replay.samples.source[i].largest);
+    out->rss_high = out->largest[MPR_READ_RSS].value[MPF_RSS_HWM];
+}
+
+static struct mpr_log_peaks *new_log(struct mpr_peaks *peaks)
+{
+    if (peaks->logs == peaks->cap) {
+        const size_t cap = peaks->cap ? peaks->cap * 2 : 8;
+        struct mpr_log_peaks *log = realloc(peaks->log, cap * sizeof *log);
+        if (!log) return NULL;
+        peaks->log = log;
+        peaks->cap = cap;
+    }
+    return &peaks->log[peaks->logs];
+}
+
+int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_progress *progress, struct mpr_error *error)
+{
+    struct mpr_reader reader;
+    struct mpr_log_peaks *out = new_log(peaks);
+    if (!out) return mpr_fail_memory(error, path);
+    if (mpr_reader_run(&reader, path, (enum mpr_by)peaks->options.by, peaks->options.at, progress, error) != 0) return -1;
+    fill_log(peaks, &reader, path, out);
+    mpr_reader_close(&reader);
+    if (peaks->arena.failed) return mpr_fail_memory(error, path);
+    peaks->logs++;
+    return 0;
+}
+
+/* ---- the process tree */
+
+static int by_size(const void *left, const void *right)
+{
+    const struct mpr_log_peaks *a = left, *b = right;
+    if (a->peak_bytes != b->peak_bytes) return a->peak_bytes > b->peak_bytes ? -1 : 1;
+    return strcmp(a->summary.path, b->summary.path);
+}
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The parent's log when the child's names it; otherwise the process that ran then on that host under the parent's id. */
+static bool is_parent(const struct mpr_summary *parent, const struct mpr_summary *child)
+{
+    const struct mpr_process_info *p = &parent->process, *c = &child->process;
+    if (parent == child) return false;
+    if (*c->parent_log) return strcmp(file_name(c->parent_log), file_name(parent->path)) == 0;
+    return c->ppid && c->ppid == p->pid && strcmp(c->host, p->host) == 0 && p->start_ns <= c->start_ns;
+}
+
+static long find_parent(const struct mpr_peaks *peaks, size_t child)
+{
+    for (size_t i = 0; i < peaks->logs; i++) {
+        if (is_parent(&peaks->log[i].summary, &peaks->log[child].summary)) return (long)i;
+    }
+    return -1;
+}
+
+void mpr_peaks_finish(struct mpr_peaks *peaks)
+{
+    if (peaks->logs) qsort(peaks->log, peaks->logs, sizeof *peaks->log, by_size);
+    for (size_t i = 0; i < peaks->logs; i++) {
+        struct mpr_log_peaks *log = &peaks->log[i];
+        log->parent = find_parent(peaks, i);
+        for (size_t k = 0; k < log->heaps; k++) peaks->sum_of_peaks += log->heap[k].peak_bytes;
+        if (log->rss_high != MPF_UNKNOWN) peaks->sum_of_rss += log->rss_high;
+    }
+}

@@ -1,0 +1,81 @@
+/* Who held the bytes at the peak: the result behind `memprof-report peaks`.
+ *
+ * Everything in it lives until mpr_peaks_free.  Bytes are requested bytes; times are ns since the process's start. */
+#ifndef MPR_PEAKS_H
+#define MPR_PEAKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "mpf/sample.h"
+#include "progress.h"
+#include "summary.h"
+
+struct mpr_error;
+
+enum mpr_group { MPR_GROUP_RANGE, MPR_GROUP_THREAD, MPR_GROUP_SIZE, MPR_GROUP_HEAP };
+
+#define MPR_PEAK_TIME UINT64_MAX
+
+struct mpr_peaks_options {
+    enum mpr_group by;
+    const char *heap;           /* only this one; NULL: all */
+    uint64_t at;                /* ns: the state at that instant stands for the peak; MPR_PEAK_TIME: the peak itself */
+};
+
+/* One line of the table: a range path, a thread, a size class or a heap. */
+struct mpr_row {
+    const char *const *path;    /* outermost first */
+    size_t depth;               /* 0: outside any range */
+    uint64_t bytes, blocks;     /* at the peak */
+    uint64_t own_peak, allocations;
+    uint64_t inherited;         /* of bytes: by inheritance from another thread's range (device heaps only) */
+};
+
+#define MPR_READING_VALUES 8
+
+/* A sample of the kernel's or jemalloc's figures, in the order of mpf/sample.h; MPF_UNKNOWN where it says nothing. */
+struct mpr_reading { bool valid; uint64_t time, value[MPR_READING_VALUES]; };
+enum mpr_reading_source { MPR_READ_RSS, MPR_READ_CGROUP, MPR_READ_JEMALLOC, MPR_READ_SOURCES };
+
+struct mpr_heap_peak {
+    const char *name;
+    uint64_t peak_bytes, peak_time, peak_blocks;
+    uint64_t end_bytes, end_blocks;
+    uint64_t allocations, frees, failures;
+    uint64_t failure_bytes, failure_time;       /* the largest one that failed */
+    unsigned failure_errno;
+    struct mpr_row *row;                        /* by bytes, largest first; their sum is peak_bytes */
+    size_t rows;
+    struct mpr_reading before[MPR_READ_SOURCES], after[MPR_READ_SOURCES];   /* around the peak */
+};
+
+struct mpr_log_peaks {
+    struct mpr_summary summary;
+    struct mpr_heap_peak *heap;                 /* largest peak first */
+    size_t heaps;
+    uint64_t peak_bytes;                        /* of the largest heap */
+    struct mpr_reading largest[MPR_READ_SOURCES];
+    uint64_t rss_high;                          /* high-water RSS; MPF_UNKNOWN */
+    long parent;                                /* index of the parent process's log; -1: not among these */
+};
+
+struct mpr_peaks {
+    struct mpr_peaks_options options;
+    struct mpr_arena arena;
+    struct mpr_log_peaks *log;                  /* largest first */
+    size_t logs, cap;
+    uint64_t sum_of_peaks;                      /* own peaks at different times: an upper bound */
+    uint64_t sum_of_rss;
+};
+
+void mpr_peaks_init(struct mpr_peaks *peaks, const struct mpr_peaks_options *options);
+/* Reads one log.  0, or -1 with *error filled (the other logs stay good). */
+int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_progress *progress, struct mpr_error *error);
+/* After the last log: sorts, finds parents, sums. */
+void mpr_peaks_finish(struct mpr_peaks *peaks);
+void mpr_peaks_free(struct mpr_peaks *peaks);
+
+#endif

@@ -1,0 +1,121 @@
+#include "reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int replay_all(struct mpr_reader *reader, const char *path, const struct mpr_progress *progress, struct mpr_error *error)
+{
+    const struct mpf_event *events;
+    const uint64_t total = mpr_log_status(reader->log)->bytes;
+    long count;
+    while ((count = mpr_log_next(reader->log, &events, error)) > 0) {
+        if (mpr_replay_batch(&reader->replay, events, (size_t)count) != 0) return mpr_fail_memory(error, path);
+        if (progress->tick) progress->tick(progress->arg, path, mpr_log_position(reader->log), total);
+    }
+    mpr_replay_finish(&reader->replay);
+    return (int)count;
+}
+
+int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_by by, uint64_t at, const struct mpr_progress *progress,
+                   struct mpr_error *error)
+{
+    if (mpr_log_open(&reader->log, path, error) != 0) return -1;
+    const bool has_parent = mpr_header_get(mpr_log_header(reader->log), "parent.log") != NULL;
+    const struct mpr_replay_options options = { by, at, has_parent };
+    int status = mpr_replay_init(&reader->replay, &options);
+    if (status != 0) mpr_fail_memory(error, path);
+    else status = replay_all(reader, path, progress, error);
+    if (status != 0) mpr_reader_close(reader);
+    return status;
+}
+
+void mpr_reader_close(struct mpr_reader *reader)
+{
+    mpr_replay_free(&reader->replay);
+    mpr_log_close(reader->log);
+}
+
+/* ---- summary */
+
+static void fill_process(const struct mpr_header *h, struct mpr_arena *arena, struct mpr_process_info *out)
+{
+    const char **argv = mpr_arena_alloc(arena, (h->pairs + 1) * sizeof *argv);
+    for (size_t i = 0; argv && i < h->pairs; i++) {
+        if (strcmp(h->pair[i].key, "argv") == 0) argv[out->argc++] = mpr_arena_text(arena, h->pair[i].value);
+    }
+    out->argv = argv;
+    out->host = mpr_arena_text(arena, mpr_header_get(h, "host"));
+    out->rank = mpr_arena_text(arena, mpr_header_get(h, "rank"));
+    out->parent_log = mpr_arena_text(arena, mpr_header_get(h, "parent.log"));
+    out->pid = h->pid;
+    out->ppid = h->ppid;
+    out->start_ns = h->start.real;
+}
+
+static void fill_state(const struct mpr_log_status *s, struct mpr_arena *arena, struct mpr_summary *out)
+{
+    out->end_reason = mpr_arena_text(arena, s->end_reason);
+    out->running = s->running;
+    out->journal = s->has_journal;
+    out->journal_only = s->journal_only;
+    out->cut = s->cut;
+    out->has_header = s->has_header;
+    out->cut_offset = s->cut ? s->cut_offset : MPR_NOWHERE;
+    out->bad_offset = s->bad_offset;
+    out->damaged = s->damaged;
+    out->missing_frames = s->missing_frames;
+    out->good_ns = s->good_ns;
+    out->frames = s->frames;
+    out->bytes = s->bytes;
+    out->events = s->events;
+    out->journal_events = s->journal_events;
+    out->journal_bytes = s->journal_bytes;
+    out->torn = s->torn;
+    out->duration_ns = s->last_ns;
+    out->major = s->major;
+    out->minor = s->minor;
+}
+
+static const char *loss_reason(unsigned reason)
+{
+    switch (reason) {
+    case MPF_LOSS_STALLED: return "the disk was too slow";
+    case MPF_LOSS_TORN: return "a thread never finished writing them";
+    case MPF_LOSS_WRITE: return "the log could not be written";
+    case MPF_LOSS_MEMORY: return "no memory for a thread's buffer";
+    case MPF_LOSS_NAMES: return "more range names than the limit";
+    default: return "unknown reason";
+    }
+}
+
+static void fill_losses(const struct mpr_replay *r, struct mpr_summary *out)
+{
+    const size_t reasons = sizeof out->loss / sizeof *out->loss;
+    for (unsigned i = 0; i < sizeof r->lost_by / sizeof *r->lost_by && out->losses < reasons; i++) {
+        if (r->lost_by[i]) out->loss[out->losses++] = (struct mpr_loss_row){ loss_reason(i), r->lost_by[i] };
+    }
+    out->lost_events = r->lost;
+}
+
+static void fill_repairs(const struct mpr_books *books, struct mpr_summary *out)
+{
+    for (int i = 0; i < MPR_HEAPS; i++) {
+        const struct mpr_heap *heap = &books->heap[i];
+        out->order_repairs += heap->repairs;
+        out->unmatched_frees += heap->unmatched;
+        out->missed_frees += heap->missed;
+        out->inherited_frees += heap->inherited;
+    }
+}
+
+void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struct mpr_arena *arena, struct mpr_summary *out)
+{
+    const struct mpr_log_status *status = mpr_log_status(reader->log);
+    *out = (struct mpr_summary){ .path = mpr_arena_text(arena, path) };
+    fill_process(mpr_log_header(reader->log), arena, &out->process);
+    fill_state(status, arena, out);
+    fill_losses(&reader->replay, out);
+    fill_repairs(&reader->replay.books, out);
+    out->incomplete = mpr_log_incomplete(status) || out->lost_events;
+    out->complete = status->ended && !mpr_log_incomplete(status);
+}

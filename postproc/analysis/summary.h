@@ -1,0 +1,39 @@
+/* What every report says of a log: whose it is, and whether anything is missing. */
+#ifndef MPR_SUMMARY_H
+#define MPR_SUMMARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MPR_NOWHERE UINT64_MAX
+
+struct mpr_process_info {
+    const char *host, *rank, *parent_log;       /* "" : not known */
+    const char *const *argv;
+    size_t argc;
+    uint64_t pid, ppid;                         /* 0: not known */
+    uint64_t start_ns;                          /* CLOCK_REALTIME; 0: not known */
+};
+
+/* Why events are missing: "the disk was full: 12". */
+struct mpr_loss_row { const char *reason; uint64_t events; };
+
+struct mpr_summary {
+    const char *path;
+    struct mpr_process_info process;
+    const char *end_reason;                     /* what the END frame says; "" : none */
+    bool complete;                              /* the log has its end, and nothing is damaged */
+    bool incomplete;                            /* events are missing (exit code 3) */
+    bool running, journal, journal_only, cut, has_header;
+    uint64_t cut_offset, bad_offset;            /* bytes; MPR_NOWHERE: none */
+    uint64_t damaged, missing_frames;
+    uint64_t good_ns;                           /* whole up to here */
+    uint64_t frames, bytes, events, journal_events, journal_bytes, torn, duration_ns;
+    uint64_t lost_events, order_repairs, unmatched_frees, missed_frees, inherited_frees;
+    struct mpr_loss_row loss[8];
+    size_t losses;
+    unsigned major, minor;
+};
+
+#endif

@@ -1,0 +1,24 @@
+#include "verify.h"
+
+#include "reader.h"
+
+static uint64_t good_bytes(const struct mpr_summary *s)
+{
+    if (s->bad_offset != MPR_NOWHERE) return s->bad_offset;
+    return s->cut ? s->cut_offset : s->bytes;
+}
+
+int mpr_verify_read(struct mpr_verify *verify, const char *path, const struct mpr_progress *progress, struct mpr_error *error)
+{
+    struct mpr_reader reader;
+    *verify = (struct mpr_verify){ 0 };
+    if (mpr_reader_run(&reader, path, MPR_BY_HEAP, MPR_AT_PEAK, progress, error) != 0) return -1;
+    mpr_reader_summary(&reader, path, &verify->arena, &verify->summary);
+    mpr_reader_close(&reader);
+    verify->good_bytes = good_bytes(&verify->summary);
+    if (!verify->arena.failed) return 0;
+    mpr_verify_free(verify);
+    return mpr_fail_memory(error, path);
+}
+
+void mpr_verify_free(struct mpr_verify *verify) { mpr_arena_free(&verify->arena); }

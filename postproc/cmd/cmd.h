@@ -1,0 +1,48 @@
+/* Subcommands of memprof-report, and what they share. */
+#ifndef MPR_CMD_H
+#define MPR_CMD_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "error.h"
+#include "progress.h"
+#include "render.h"
+
+enum mpr_exit { MPR_EXIT_FINE = 0, MPR_EXIT_FAILURE = 1, MPR_EXIT_USAGE = 2, MPR_EXIT_INCOMPLETE = 3 };
+
+int mpr_cmd_peaks(int argc, char **argv);
+int mpr_cmd_info(int argc, char **argv);
+int mpr_cmd_verify(int argc, char **argv);
+int mpr_cmd_recover(int argc, char **argv);
+
+/* Options of every report: --format, --color, --output, --top.  A child of a subcommand's argp; its input is this. */
+struct mpr_output {
+    const struct mpr_renderer *renderer;
+    struct mpr_style style;
+    enum { MPR_COLOR_AUTO, MPR_COLOR_ALWAYS, MPR_COLOR_NEVER } color;
+    const char *path;           /* NULL: standard output */
+    FILE *file;
+};
+extern const struct argp mpr_output_argp;
+struct mpr_output mpr_output_default(void);
+/* 0, or -1 with the reason on stderr. */
+int mpr_output_open(struct mpr_output *output);
+int mpr_output_close(struct mpr_output *output);
+
+/* Runs argp for a subcommand; a usage error ends the process with MPR_EXIT_USAGE. */
+void mpr_cmd_parse(const struct argp *argp, int argc, char **argv, void *input);
+void mpr_cmd_error(const struct mpr_error *error);
+
+/* The logs of the arguments: files as they are, of a directory its *.zst files in order of name. */
+struct mpr_paths { char **at; size_t count, cap; };
+/* False when an argument gave none (said on stderr); the others are there. */
+bool mpr_paths_add(struct mpr_paths *paths, const char *argument);
+void mpr_paths_free(struct mpr_paths *paths);
+
+/* A bar on stderr when that is a terminal and the work takes over a second. */
+struct mpr_progress mpr_bar(void);
+void mpr_bar_clear(void);
+
+#endif

@@ -1,0 +1,109 @@
+#include <string.h>
+
+#include "cmd.h"
+#include "instant.h"
+#include "mpf/event.h"
+#include "peaks.h"
+
+enum { KEY_HEAP = 256, KEY_AT, KEY_NO_INHERIT };
+
+static const struct argp_option options[] = {
+    { "by", 'b', "WHAT", 0, "range (default), thread, size or heap", 1 },
+    { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
+    { "at", KEY_AT, "TIME", 0, "who held the memory at TIME after the start (12.5s, 300ms, 00:01:30.250), not at the peak", 1 },
+    { "no-inherit", KEY_NO_INHERIT, NULL, 0, "threads without ranges do not take those of another thread (host heaps never do)", 1 },
+    { 0 },
+};
+
+struct arguments {
+    struct mpr_output output;
+    struct mpr_peaks_options peaks;
+    struct mpr_paths paths;
+    bool failed;
+};
+
+static void set_by(struct mpr_peaks_options *peaks, const char *arg, struct argp_state *state)
+{
+    static const char *const name[] = { "range", "thread", "size", "heap" };
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        if (strcmp(arg, name[i]) == 0) {
+            peaks->by = (enum mpr_group)i;
+            return;
+        }
+    }
+    argp_error(state, "--by=%s: range, thread, size or heap is wanted", arg);
+}
+
+static void set_heap(struct mpr_peaks_options *peaks, const char *arg, struct argp_state *state)
+{
+    static const char *const name[] = {
+#define X(code, id, text) text,
+        MPF_HEAPS(X)
+#undef X
+    };
+    for (size_t i = 1; i < sizeof name / sizeof *name; i++) {
+        if (strcmp(arg, name[i]) == 0) peaks->heap = name[i];
+    }
+    if (!peaks->heap) argp_error(state, "--heap=%s: host/heap, host/mmap, host/shm or host/pinned is wanted", arg);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
+    case 'b': set_by(&a->peaks, arg, state); return 0;
+    case KEY_HEAP: set_heap(&a->peaks, arg, state); return 0;
+    case KEY_AT:
+        if (!mpr_instant_parse(arg, &a->peaks.at)) argp_error(state, "--at=%s: a time such as 12.5s, 300ms or 00:01:30.250 is wanted", arg);
+        return 0;
+    case KEY_NO_INHERIT: return 0;
+    case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, arg); return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = { { &mpr_output_argp, 0, "Output:", 2 }, { 0 } };
+static const struct argp argp = {
+    options, parse, "LOG|DIR...",
+    "Shows, for each process and heap, the peak and who held the bytes then."
+    "\vExamples:\n"
+    "  memprof-report peaks memprof.n03.4242.zst\n"
+    "  memprof-report peaks --by thread --heap host/heap LOG\n"
+    "  memprof-report peaks --at 00:01:30.250 LOG\n"
+    "  memprof-report peaks --format json -o peaks.json logs/\n\n"
+    "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+    children, NULL, NULL,
+};
+
+static int render(struct arguments *a, const struct mpr_peaks *peaks)
+{
+    bool incomplete = false;
+    for (size_t i = 0; i < peaks->logs; i++) incomplete |= peaks->log[i].summary.incomplete;
+    if (mpr_output_open(&a->output) != 0) return MPR_EXIT_FAILURE;
+    a->output.renderer->peaks(a->output.file, peaks, &a->output.style);
+    if (mpr_output_close(&a->output) != 0 || a->failed) return MPR_EXIT_FAILURE;
+    return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+}
+
+int mpr_cmd_peaks(int argc, char **argv)
+{
+    struct arguments a = { .output = mpr_output_default(), .peaks = { .at = MPR_PEAK_TIME } };
+    struct mpr_peaks peaks;
+    struct mpr_error error;
+    mpr_cmd_parse(&argp, argc, argv, &a);
+    mpr_peaks_init(&peaks, &a.peaks);
+    const struct mpr_progress progress = mpr_bar();
+    for (size_t i = 0; i < a.paths.count; i++) {
+        if (mpr_peaks_add(&peaks, a.paths.at[i], &progress, &error) == 0) continue;
+        mpr_cmd_error(&error);
+        a.failed = true;
+    }
+    mpr_bar_clear();
+    mpr_peaks_finish(&peaks);
+    const int status = peaks.logs ? render(&a, &peaks) : MPR_EXIT_FAILURE;
+    mpr_peaks_free(&peaks);
+    mpr_paths_free(&a.paths);
+    return status;
+}

@@ -1,0 +1,47 @@
+#include "cmd.h"
+#include "recover.h"
+
+struct arguments { struct mpr_paths paths; bool failed; };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, arg); return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    .parser = parse, .args_doc = "LOG|DIR...",
+    .doc = "Folds the journal of a dead process into its log, ends the log and removes the journal."
+           "\vReports read a journal beside its log anyway; this makes the log stand alone, for example before it is moved.\n\n"
+           "Example:\n  memprof-report recover memprof.n03.4242.zst\n\n"
+           "Exit status: 0 fine, 1 failure, 2 wrong usage.",
+};
+
+static int recover(const char *path)
+{
+    struct mpr_error error;
+    struct mpr_recovery recovery;
+    if (mpr_recover(path, &recovery, &error) != 0) {
+        mpr_cmd_error(&error);
+        return -1;
+    }
+    switch (recovery.outcome) {
+    case MPR_RECOVER_WHOLE: printf("%s: complete already\n", path); break;
+    case MPR_RECOVER_NOTHING: printf("%s: no journal found; the log stays as it is\n", path); break;
+    case MPR_RECOVER_DONE: printf("%s: %llu events recovered\n", path, (unsigned long long)recovery.events); break;
+    }
+    return 0;
+}
+
+int mpr_cmd_recover(int argc, char **argv)
+{
+    struct arguments a = { 0 };
+    mpr_cmd_parse(&argp, argc, argv, &a);
+    for (size_t i = 0; i < a.paths.count; i++) a.failed |= recover(a.paths.at[i]) != 0;
+    mpr_paths_free(&a.paths);
+    return a.failed || fflush(stdout) != 0 ? MPR_EXIT_FAILURE : MPR_EXIT_FINE;
+}

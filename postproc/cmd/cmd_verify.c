@@ -1,0 +1,29 @@
+#include "one.h"
+#include "verify.h"
+
+static struct mpr_verify verify;
+
+static void *read_log(const char *path, const struct mpr_progress *progress, bool *incomplete, struct mpr_error *error)
+{
+    if (mpr_verify_read(&verify, path, progress, error) != 0) return NULL;
+    *incomplete = verify.summary.incomplete;
+    return &verify;
+}
+
+static void render(const struct mpr_renderer *renderer, FILE *out, const void *result, const struct mpr_style *style)
+{
+    renderer->verify(out, result, style);
+}
+
+static void release(void *result) { mpr_verify_free(result); }
+
+int mpr_cmd_verify(int argc, char **argv)
+{
+    static const struct mpr_one one = {
+        "Checks every frame of a log and says up to which offset and time it is good."
+        "\vExamples:\n  memprof-report verify memprof.n03.4242.zst\n\n"
+        "Exit status: 0 good, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+        read_log, render, release,
+    };
+    return mpr_one_run(&one, argc, argv);
+}

@@ -1,0 +1,45 @@
+#include "instant.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* A decimal number times `unit`, exact to the ns; *end is set behind it. */
+static bool decimal(const char *text, char **end, uint64_t unit, uint64_t *ns)
+{
+    if (!isdigit((unsigned char)*text)) return false;
+    const uint64_t whole = strtoull(text, end, 10);
+    uint64_t fraction = 0;
+    if (**end == '.') {
+        uint64_t digit = unit / 10;
+        for (++*end; isdigit((unsigned char)**end); ++*end, digit /= 10) fraction += (uint64_t)(**end - '0') * digit;
+    }
+    return !__builtin_mul_overflow(whole, unit, ns) && !__builtin_add_overflow(*ns, fraction, ns);
+}
+
+static bool clock_time(const char *text, uint64_t *ns)
+{
+    uint64_t minutes = 0;
+    char *end;
+    for (const char *colon; (colon = strchr(text, ':')); text = colon + 1) {
+        if (!isdigit((unsigned char)*text)) return false;
+        minutes = minutes * 60 + strtoull(text, &end, 10);
+        if (end != colon) return false;
+    }
+    if (minutes > UINT64_MAX / (60 * NS_PER_S) || !decimal(text, &end, NS_PER_S, ns) || *end) return false;
+    return !__builtin_add_overflow(*ns, minutes * 60 * NS_PER_S, ns);
+}
+
+bool mpr_instant_parse(const char *text, uint64_t *ns)
+{
+    static const struct { const char *suffix; uint64_t ns; } unit[] = { { "", NS_PER_S }, { "s", NS_PER_S }, { "ms", 1000000 }, { "us", 1000 }, { "ns", 1 } };
+    if (strchr(text, ':')) return clock_time(text, ns);
+    for (size_t i = 0; i < sizeof unit / sizeof *unit; i++) {
+        char *end;
+        if (decimal(text, &end, unit[i].ns, ns) && strcmp(end, unit[i].suffix) == 0) return true;
+    }
+    return false;
+}

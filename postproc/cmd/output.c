@@ -1,0 +1,71 @@
+/* --format, --color, --output, --top. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+
+static const struct argp_option options[] = {
+    { "format", 'f', "FORMAT", 0, "text (default), json or csv", 10 },
+    { "output", 'o', "FILE", 0, "write there instead of standard output", 10 },
+    { "color", 'c', "WHEN", 0, "auto (default), always or never", 10 },
+    { "top", 't', "N", 0, "at most N lines of each table (text: 20; json and csv: all)", 10 },
+    { 0 },
+};
+
+static void set_color(struct mpr_output *output, const char *arg, struct argp_state *state)
+{
+    if (strcmp(arg, "auto") == 0) output->color = MPR_COLOR_AUTO;
+    else if (strcmp(arg, "always") == 0) output->color = MPR_COLOR_ALWAYS;
+    else if (strcmp(arg, "never") == 0) output->color = MPR_COLOR_NEVER;
+    else argp_error(state, "--color=%s: auto, always or never is wanted", arg);
+}
+
+static void set_top(struct mpr_output *output, const char *arg, struct argp_state *state)
+{
+    char *end;
+    errno = 0;
+    const unsigned long long top = strtoull(arg, &end, 10);
+    if (errno || end == arg || *end || !top || *arg == '-') argp_error(state, "--top=%s: a number from 1 is wanted", arg);
+    output->style.top = top;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct mpr_output *output = state->input;
+    switch (key) {
+    case 'f':
+        output->renderer = mpr_render_find(arg);
+        if (!output->renderer) argp_error(state, "--format=%s: text, json or csv is wanted", arg);
+        return 0;
+    case 'o': output->path = arg; return 0;
+    case 'c': set_color(output, arg, state); return 0;
+    case 't': set_top(output, arg, state); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp mpr_output_argp = { .options = options, .parser = parse };
+
+struct mpr_output mpr_output_default(void) { return (struct mpr_output){ .renderer = &mpr_render_text }; }
+
+int mpr_output_open(struct mpr_output *output)
+{
+    output->file = output->path ? fopen(output->path, "we") : stdout;
+    if (!output->file) {
+        fprintf(stderr, "memprof-report: %s: cannot write: %s\n", output->path, strerror(errno));
+        return -1;
+    }
+    const bool terminal = isatty(fileno(output->file)) && !getenv("NO_COLOR");
+    output->style.color = output->color == MPR_COLOR_ALWAYS || (output->color == MPR_COLOR_AUTO && terminal);
+    return 0;
+}
+
+int mpr_output_close(struct mpr_output *output)
+{
+    const int failed = ferror(output->file) | fflush(output->file);
+    if (!failed && (output->file == stdout || fclose(output->file) == 0)) return 0;
+    fprintf(stderr, "memprof-report: %s: cannot write: %s\n", output->path ? output->path : "standard output", strerror(errno));
+    return -1;
+}

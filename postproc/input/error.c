@@ -1,0 +1,25 @@
+#include "error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int mpr_fail(struct mpr_error *error, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(error->text, sizeof error->text, format, list);
+    va_end(list);
+    return -1;
+}
+
+int mpr_fail_errno(struct mpr_error *error, const char *path, const char *what)
+{
+    return mpr_fail(error, "%s: cannot %s: %s", path, what, strerror(errno));
+}
+
+int mpr_fail_memory(struct mpr_error *error, const char *path)
+{
+    return mpr_fail(error, "%s: not enough memory to read it", path);
+}

@@ -1,0 +1,29 @@
+/* What a log says about its process: the pairs of its HEADER frame (FORMAT.md lists the keys). */
+#ifndef MPR_HEADER_H
+#define MPR_HEADER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mpf/slot.h"
+
+struct mpr_pair { const char *key, *value; };
+
+struct mpr_header {
+    struct mpr_pair *pair;      /* all pairs, in the log's order */
+    size_t pairs;
+    char *text;                 /* holds the strings */
+    uint64_t pid, ppid;         /* 0: not known */
+    struct mpf_clock start;     /* origin of the log's times */
+    uint8_t id[16];             /* ties log and journal */
+};
+
+/* Copies the pairs of a frame's body.  0, MPF_ERR_DAMAGED or MPF_ERR_SPACE (no memory).  On failure *h is empty. */
+int mpr_header_read(struct mpr_header *h, const uint8_t *body, size_t bytes);
+/* A header for a journal whose log is not there. */
+int mpr_header_from_journal(struct mpr_header *h, const struct mpf_journal *journal);
+void mpr_header_free(struct mpr_header *h);
+/* First value of the key, NULL when absent or empty. */
+const char *mpr_header_get(const struct mpr_header *h, const char *key);
+
+#endif

@@ -1,0 +1,25 @@
+/* The journal of a log: where it is, and its bytes. */
+#ifndef MPR_JOURNAL_H
+#define MPR_JOURNAL_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "header.h"
+
+struct mpr_journal {
+    char path[PATH_MAX];        /* "" : none was found */
+    uint8_t *image;             /* the head page and the chunks in use */
+    size_t bytes;
+};
+
+/* Looks for the journal of the log at `log_path`: where the header says, beside the log, and under the header's file
+ * name beside the log (a folder that was moved).  Its id must be the header's.  True when found and read. */
+bool mpr_journal_find(struct mpr_journal *j, const char *log_path, const struct mpr_header *header);
+/* Reads the journal at `path`; false when it is none. */
+bool mpr_journal_load(struct mpr_journal *j, const char *path);
+void mpr_journal_free(struct mpr_journal *j);
+
+#endif

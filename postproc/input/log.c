@@ -1,0 +1,321 @@
+/* States: FRAMES (reader open: inside an EVENTS frame) -> JOURNAL -> DONE; PENDING interrupts FRAMES for a SLOTS frame.
+ *
+ *   FRAMES --SLOTS frame--> PENDING --end--> FRAMES --last frame--> JOURNAL --end--> DONE */
+#include "log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frames.h"
+#include "journal.h"
+#include "map.h"
+#include "mpf/columns.h"
+#include "mpf/header.h"
+#include "pending.h"
+#include "process.h"
+
+#define FRAME_EVENTS_MAX (8u << 20)     /* a frame of more events is damage */
+#define DATA_BYTES (64u * 1024)         /* of one batch out of a journal */
+
+enum state { STATE_FRAMES, STATE_PENDING, STATE_JOURNAL, STATE_DONE };
+
+struct mpr_log {
+    char *path;
+    enum state state;
+    struct mpr_map map;
+    struct mpr_frames frames;
+    struct mpr_header header;
+    struct mpr_journal journal;
+    struct mpr_pending pending;
+    struct mpf_columns_reader reader;
+    bool reading;               /* `reader` is inside a frame */
+    struct mpf_block *block;            /* the reader's scratch */
+    uint32_t block_cap;
+    uint64_t kept_seq;          /* frames of events that the log holds, for slots in a journal */
+    uint64_t frame_offset;
+    struct mpr_log_status status;
+    uint8_t *data;              /* DATA_BYTES */
+    struct mpf_event batch[MPR_BATCH];
+};
+
+static bool is_journal(const struct mpr_map *map)
+{
+    return map->size >= sizeof(struct mpf_journal) && memcmp(map->data, MPF_JOURNAL_MAGIC, 8) == 0;
+}
+
+static void sync_status(struct mpr_log *log)
+{
+    const struct mpr_frames *f = &log->frames;
+    struct mpr_log_status *s = &log->status;
+    if (s->bad_offset == MPR_NO_OFFSET && f->bad_offset != MPR_NO_OFFSET) s->good_ns = s->last_ns;
+    s->frames = f->good;
+    s->damaged = f->damaged;
+    s->missing_frames = f->missing;
+    s->bad_offset = f->bad_offset;
+    s->cut = f->cut;
+    s->cut_offset = f->cut_offset;
+    s->major = f->major;
+    s->minor = f->minor;
+}
+
+/* ---- frames */
+
+static int open_events(struct mpr_log *log, const struct mpf_frame *frame)
+{
+    const long events = mpf_columns_events(frame->body, frame->body_bytes);
+    if (events < 0 || events > FRAME_EVENTS_MAX) return MPF_ERR_DAMAGED;
+    if ((uint32_t)events > log->block_cap) {
+        struct mpf_block *grown = realloc(log->block, (size_t)events * sizeof *grown);
+        if (!grown) return MPF_ERR_SPACE;
+        log->block = grown;
+        log->block_cap = (uint32_t)events;
+    }
+    const uint64_t origin = log->header.start.mono;
+    const int error = mpf_columns_open(&log->reader, frame->body, frame->body_bytes, origin, log->block, log->block_cap);
+    log->reading = !error;
+    return error;
+}
+
+/* Without a header the times count from the first frame's clock. */
+static void find_origin(struct mpr_log *log)
+{
+    if (log->status.has_header || log->header.start.mono) return;
+    log->header.start = log->reader.from;
+    log->reader.origin = log->reader.from.mono;
+}
+
+static void read_end(struct mpr_log *log, const struct mpf_frame *frame)
+{
+    const char *at = (const char *)frame->body, *key, *value;
+    const char *const end = at + frame->body_bytes;
+    log->status.ended = true;
+    while (mpf_pairs_next(&at, end, &key, &value) == 1) {
+        if (strcmp(key, "reason") == 0) snprintf(log->status.end_reason, sizeof log->status.end_reason, "%s", value);
+    }
+}
+
+static int open_slots(struct mpr_log *log, const struct mpf_frame *frame)
+{
+    const int error = mpr_pending_open(&log->pending, frame->body, frame->body_bytes, log->kept_seq);
+    if (error) return error;
+    log->state = STATE_PENDING;
+    log->status.has_journal = true;
+    log->status.journal_bytes += frame->body_bytes;
+    return 0;
+}
+
+static int read_header(struct mpr_log *log, const struct mpf_frame *frame)
+{
+    if (log->status.has_header) return 0;
+    const struct mpf_clock guessed = log->header.start;
+    const int error = mpr_header_read(&log->header, frame->body, frame->body_bytes);
+    log->status.has_header = !error;
+    if (error) log->header.start = guessed;
+    return error;
+}
+
+static int open_frame(struct mpr_log *log, const struct mpf_frame *frame)
+{
+    log->status.ended = false;
+    if (frame->kind != MPF_FRAME_SLOTS) log->kept_seq = log->frames.next_seq;
+    switch (frame->kind) {
+    case MPF_FRAME_HEADER: return read_header(log, frame);
+    case MPF_FRAME_SLOTS: return open_slots(log, frame);
+    case MPF_FRAME_END: read_end(log, frame); return 0;
+    case MPF_FRAME_EVENTS: break;
+    default: return 0;          /* a newer minor version's */
+    }
+    const int error = open_events(log, frame);
+    if (!error) find_origin(log);
+    return error;
+}
+
+static int fail_code(const struct mpr_log *log, int code, struct mpr_error *error)
+{
+    if (code == MPF_ERR_VERSION) {
+        return mpr_fail(error, "%s: offset %zu: written by a newer memprof (this one reads format %d); use its memprof-report", log->path,
+                        log->frames.at, MPF_MAJOR);
+    }
+    return mpr_fail_memory(error, log->path);
+}
+
+/* Goes on to the next frame: 1, 0 when there is none, -1. */
+static int next_frame(struct mpr_log *log, struct mpr_error *error)
+{
+    struct mpf_frame frame;
+    const int got = mpr_frames_next(&log->frames, &frame);
+    sync_status(log);
+    if (got < 0) return fail_code(log, got, error);
+    if (got == 0) return 0;
+    mpr_map_drop(&log->map, log->frames.at);
+    const int status = open_frame(log, &frame);
+    if (status == MPF_ERR_SPACE) return fail_code(log, status, error);
+    if (status) mpr_frames_reject(&log->frames, log->frame_offset);
+    log->frame_offset = log->frames.at;
+    sync_status(log);
+    return 1;
+}
+
+static long read_columns(struct mpr_log *log)
+{
+    const long count = mpf_columns_next(&log->reader, log->batch, MPR_BATCH);
+    if (count <= 0) log->reading = false;
+    if (count >= 0) return count;
+    mpr_frames_reject(&log->frames, log->frame_offset);
+    sync_status(log);
+    return 0;
+}
+
+/* ---- journal */
+
+static long read_pending(struct mpr_log *log)
+{
+    long count = 0;
+    size_t used = 0;
+    while (count < MPR_BATCH && DATA_BYTES - used >= MPF_DATA_MAX) {
+        struct mpf_event *event = &log->batch[count];
+        if (!mpr_pending_next(&log->pending, log->header.start.mono, event, log->data + used)) break;
+        if (event->data == log->data + used) used += event->size;
+        if (event->time < log->status.last_ns) event->time = log->status.last_ns;
+        log->status.last_ns = event->time;
+        count++;
+    }
+    log->status.journal_events += (uint64_t)count;
+    return count;
+}
+
+static void close_pending(struct mpr_log *log)
+{
+    log->status.torn += log->pending.torn;
+    mpr_pending_close(&log->pending);
+}
+
+/* After the last frame: joins the journal when the log has no end. */
+static int join_journal(struct mpr_log *log, struct mpr_error *error)
+{
+    log->state = STATE_DONE;
+    if (log->status.ended) return 0;
+    if (!log->journal.image && !mpr_journal_find(&log->journal, log->path, &log->header)) return 0;
+    const int status = mpr_pending_open(&log->pending, log->journal.image, log->journal.bytes, log->kept_seq);
+    if (status == MPF_ERR_SPACE) return fail_code(log, status, error);
+    if (status) return 0;
+    log->state = STATE_JOURNAL;
+    log->status.has_journal = true;
+    log->status.journal_bytes = log->journal.bytes;
+    return 0;
+}
+
+/* ---- the stream */
+
+/* One attempt in the present state: events, 0 to go on, -1. */
+static long step(struct mpr_log *log, struct mpr_error *error)
+{
+    long count;
+    switch (log->state) {
+    case STATE_FRAMES:
+        if (log->reading) return read_columns(log);
+        count = next_frame(log, error);
+        if (count == 0) count = join_journal(log, error);
+        return count < 0 ? -1 : 0;
+    case STATE_PENDING:
+    case STATE_JOURNAL:
+        count = read_pending(log);
+        if (count == 0) {
+            log->state = log->state == STATE_PENDING ? STATE_FRAMES : STATE_DONE;
+            close_pending(log);
+        }
+        return count;
+    case STATE_DONE: break;
+    }
+    return 0;
+}
+
+long mpr_log_next(struct mpr_log *log, const struct mpf_event **events, struct mpr_error *error)
+{
+    *events = log->batch;
+    while (log->state != STATE_DONE) {
+        const long count = step(log, error);
+        if (count < 0) return -1;
+        if (count == 0) continue;
+        log->status.events += (uint64_t)count;
+        log->status.last_ns = log->batch[count - 1].time;
+        return count;
+    }
+    if (log->status.bad_offset == MPR_NO_OFFSET) log->status.good_ns = log->status.last_ns;
+    return 0;
+}
+
+/* ---- open and close */
+
+/* The first frame must be readable as a header, or something behind it as frames: else it is no log. */
+static int open_first(struct mpr_log *log, struct mpr_error *error)
+{
+    const int got = next_frame(log, error);
+    if (got < 0) return -1;
+    if (got == 0) return mpr_fail(error, "%s: no memprof log (%s); give a file that memprof wrote", log->path,
+                                  log->map.size ? "offset 0: no readable frame" : "it is empty");
+    log->status.running = mpr_process_runs(&log->header);
+    return 0;
+}
+
+static int open_lone_journal(struct mpr_log *log, struct mpr_error *error)
+{
+    struct mpf_journal head;
+    if (!mpr_journal_load(&log->journal, log->path)) return mpr_fail(error, "%s: offset 0: damaged journal; nothing can be read", log->path);
+    if (mpf_journal_check(log->journal.image, log->journal.bytes, &head) != 0) return mpr_fail(error, "%s: offset 0: damaged journal", log->path);
+    if (mpr_header_from_journal(&log->header, &head) != 0) return mpr_fail_memory(error, log->path);
+    log->status.journal_only = true;
+    return join_journal(log, error);
+}
+
+static int open_file(struct mpr_log *log, struct mpr_error *error)
+{
+    if (mpr_map_open(&log->map, log->path, error) != 0) return -1;
+    log->status.bytes = log->map.size;
+    if (is_journal(&log->map)) return open_lone_journal(log, error);
+    if (mpr_frames_open(&log->frames, log->map.data, log->map.size) != 0) return mpr_fail_memory(error, log->path);
+    return open_first(log, error);
+}
+
+int mpr_log_open(struct mpr_log **out, const char *path, struct mpr_error *error)
+{
+    struct mpr_log *log = calloc(1, sizeof *log);
+    if (!log) return mpr_fail_memory(error, path);
+    log->status.bad_offset = MPR_NO_OFFSET;
+    log->path = strdup(path);
+    log->data = malloc(DATA_BYTES);
+    const int result = log->path && log->data ? open_file(log, error) : mpr_fail_memory(error, path);
+    if (result != 0) {
+        mpr_log_close(log);
+        return -1;
+    }
+    *out = log;
+    return 0;
+}
+
+void mpr_log_close(struct mpr_log *log)
+{
+    if (!log) return;
+    mpr_pending_close(&log->pending);
+    mpr_journal_free(&log->journal);
+    mpr_header_free(&log->header);
+    mpr_frames_close(&log->frames);
+    mpr_map_close(&log->map);
+    free(log->block);
+    free(log->data);
+    free(log->path);
+    free(log);
+}
+
+const struct mpr_header *mpr_log_header(const struct mpr_log *log) { return &log->header; }
+
+const struct mpr_log_status *mpr_log_status(const struct mpr_log *log) { return &log->status; }
+
+uint64_t mpr_log_position(const struct mpr_log *log) { return log->frames.at; }
+
+bool mpr_log_incomplete(const struct mpr_log_status *s)
+{
+    const bool whole_end = s->ended || s->has_journal;
+    return !whole_end || s->journal_only || s->damaged || s->missing_frames || !s->has_header;
+}

@@ -1,0 +1,70 @@
+#include "json.h"
+
+#include <inttypes.h>
+
+#include "utf8.h"
+
+static void write_string(FILE *out, const char *text)
+{
+    fputc('"', out);
+    while (*text) {
+        const char *const start = text;
+        uint32_t code;
+        if (!mpr_utf8_next(&text, &code)) fputs("\\ufffd", out);
+        else if (code == '"' || code == '\\') fprintf(out, "\\%c", (int)code);
+        else if (mpr_utf8_unsafe(code)) fprintf(out, "\\u%04" PRIx32, code);
+        else fwrite(start, 1, (size_t)(text - start), out);
+    }
+    fputc('"', out);
+}
+
+static void start(struct mpr_json *j, const char *key)
+{
+    if (!j->first) fputc(',', j->out);
+    if (j->depth) fprintf(j->out, "\n%*s", j->depth * 2, "");
+    j->first = false;
+    if (!key) return;
+    write_string(j->out, key);
+    fputs(": ", j->out);
+}
+
+void mpr_json_open(struct mpr_json *j, const char *key, char bracket)
+{
+    start(j, key);
+    fputc(bracket, j->out);
+    j->depth++;
+    j->first = true;
+}
+
+void mpr_json_close(struct mpr_json *j, char bracket)
+{
+    j->depth--;
+    if (!j->first) fprintf(j->out, "\n%*s", j->depth * 2, "");
+    fputc(bracket, j->out);
+    j->first = false;
+    if (!j->depth) fputc('\n', j->out);
+}
+
+void mpr_json_text(struct mpr_json *j, const char *key, const char *text)
+{
+    start(j, key);
+    write_string(j->out, text);
+}
+
+void mpr_json_number(struct mpr_json *j, const char *key, uint64_t number)
+{
+    start(j, key);
+    fprintf(j->out, "%" PRIu64, number);
+}
+
+void mpr_json_flag(struct mpr_json *j, const char *key, bool flag)
+{
+    start(j, key);
+    fputs(flag ? "true" : "false", j->out);
+}
+
+void mpr_json_null(struct mpr_json *j, const char *key)
+{
+    start(j, key);
+    fputs("null", j->out);
+}

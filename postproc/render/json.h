@@ -1,0 +1,19 @@
+/* A JSON writer: commas, indentation and escapes; what it writes is valid UTF-8 whatever it is given. */
+#ifndef MPR_JSON_H
+#define MPR_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct mpr_json { FILE *out; int depth; bool first; };
+
+/* key: NULL inside an array. */
+void mpr_json_open(struct mpr_json *j, const char *key, char bracket);
+void mpr_json_close(struct mpr_json *j, char bracket);
+void mpr_json_text(struct mpr_json *j, const char *key, const char *text);
+void mpr_json_number(struct mpr_json *j, const char *key, uint64_t number);
+void mpr_json_flag(struct mpr_json *j, const char *key, bool flag);
+void mpr_json_null(struct mpr_json *j, const char *key);
+
+#endif

@@ -1,0 +1,30 @@
+/* Renderers: each writes finished results in one format.  A new format is one new file and one line in render.c. */
+#ifndef MPR_RENDER_H
+#define MPR_RENDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct mpr_peaks;
+struct mpr_info;
+struct mpr_verify;
+
+struct mpr_style {
+    bool color;
+    size_t top;         /* rows of each table at most; 0: the format's default */
+};
+
+struct mpr_renderer {
+    const char *name;
+    void (*peaks)(FILE *out, const struct mpr_peaks *peaks, const struct mpr_style *style);
+    void (*info)(FILE *out, const struct mpr_info *info, const struct mpr_style *style);
+    void (*verify)(FILE *out, const struct mpr_verify *verify, const struct mpr_style *style);
+};
+
+extern const struct mpr_renderer mpr_render_text, mpr_render_json, mpr_render_csv;
+
+/* NULL for an unknown name. */
+const struct mpr_renderer *mpr_render_find(const char *name);
+
+#endif

@@ -1,0 +1,250 @@
+/* JSON.  The fields are a contract: memprof-report(1) lists them, and a change of meaning changes the schema's number. */
+#include <time.h>
+
+#include "info.h"
+#include "json.h"
+#include "peaks.h"
+#include "readings.h"
+#include "render.h"
+#include "verify.h"
+
+static void known_number(struct mpr_json *j, const char *key, uint64_t value, uint64_t unknown)
+{
+    if (value == unknown) mpr_json_null(j, key);
+    else mpr_json_number(j, key, value);
+}
+
+static void known_text(struct mpr_json *j, const char *key, const char *text)
+{
+    if (*text) mpr_json_text(j, key, text);
+    else mpr_json_null(j, key);
+}
+
+/* UTC, with milliseconds. */
+static void start_time(struct mpr_json *j, uint64_t ns)
+{
+    char text[64], day[32];
+    struct tm tm;
+    const time_t seconds = (time_t)(ns / 1000000000);
+    if (!ns || !gmtime_r(&seconds, &tm)) {
+        mpr_json_null(j, "start");
+        return;
+    }
+    strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
+    snprintf(text, sizeof text, "%s.%03uZ", day, (unsigned)(ns / 1000000 % 1000));
+    mpr_json_text(j, "start", text);
+}
+
+static void process(struct mpr_json *j, const struct mpr_process_info *p)
+{
+    mpr_json_open(j, "process", '{');
+    known_text(j, "host", p->host);
+    known_number(j, "pid", p->pid, 0);
+    known_number(j, "ppid", p->ppid, 0);
+    known_text(j, "rank", p->rank);
+    mpr_json_open(j, "command", '[');
+    for (size_t i = 0; i < p->argc; i++) mpr_json_text(j, NULL, p->argv[i]);
+    mpr_json_close(j, ']');
+    start_time(j, p->start_ns);
+    known_text(j, "parent_log", p->parent_log);
+    mpr_json_close(j, '}');
+}
+
+/* The fields that every report gives of a log. */
+static void summary(struct mpr_json *j, const struct mpr_summary *s)
+{
+    mpr_json_text(j, "path", s->path);
+    mpr_json_flag(j, "complete", s->complete);
+    mpr_json_flag(j, "incomplete", s->incomplete);
+    mpr_json_flag(j, "recovered_from_journal", s->journal);
+    mpr_json_flag(j, "running", s->running);
+    known_text(j, "end", s->end_reason);
+    mpr_json_number(j, "lost_events", s->lost_events);
+    mpr_json_number(j, "torn_events", s->torn);
+    mpr_json_number(j, "order_repairs", s->order_repairs);
+    mpr_json_number(j, "unmatched_frees", s->unmatched_frees);
+    mpr_json_number(j, "missed_frees", s->missed_frees);
+    mpr_json_number(j, "inherited_frees", s->inherited_frees);
+    mpr_json_number(j, "damaged_places", s->damaged);
+    mpr_json_number(j, "missing_frames", s->missing_frames);
+    known_number(j, "damage_offset", s->bad_offset, MPR_NOWHERE);
+    known_number(j, "cut_offset", s->cut_offset, MPR_NOWHERE);
+    mpr_json_number(j, "good_until_ns", s->good_ns);
+    mpr_json_number(j, "events", s->events);
+    mpr_json_number(j, "journal_events", s->journal_events);
+    mpr_json_number(j, "duration_ns", s->duration_ns);
+    process(j, &s->process);
+}
+
+static void reading(struct mpr_json *j, const char *key, const struct mpr_reading_names *names, const struct mpr_reading *r)
+{
+    if (!r->valid) return;
+    mpr_json_open(j, key, '{');
+    mpr_json_number(j, "time_ns", r->time);
+    for (int i = 0; i < MPR_READING_VALUES; i++) {
+        if (names->value[i]) known_number(j, names->value[i], r->value[i], MPF_UNKNOWN);
+    }
+    mpr_json_close(j, '}');
+}
+
+static void readings(struct mpr_json *j, const char *key, const struct mpr_reading list[MPR_READ_SOURCES])
+{
+    mpr_json_open(j, key, '{');
+    for (int i = 0; i < MPR_READ_SOURCES; i++) reading(j, mpr_reading_names[i].source, &mpr_reading_names[i], &list[i]);
+    mpr_json_close(j, '}');
+}
+
+static void row(struct mpr_json *j, const struct mpr_row *r)
+{
+    mpr_json_open(j, NULL, '{');
+    mpr_json_open(j, "path", '[');
+    for (size_t i = 0; i < r->depth; i++) mpr_json_text(j, NULL, r->path[i]);
+    mpr_json_close(j, ']');
+    mpr_json_number(j, "bytes_at_peak", r->bytes);
+    mpr_json_number(j, "blocks_at_peak", r->blocks);
+    mpr_json_number(j, "own_peak_bytes", r->own_peak);
+    mpr_json_number(j, "allocations", r->allocations);
+    mpr_json_number(j, "inherited_bytes_at_peak", r->inherited);
+    mpr_json_close(j, '}');
+}
+
+static void rows(struct mpr_json *j, const struct mpr_heap_peak *h, size_t top)
+{
+    const size_t shown = top && top < h->rows ? top : h->rows;
+    uint64_t omitted = 0;
+    mpr_json_open(j, "ranges", '[');
+    for (size_t i = 0; i < shown; i++) row(j, &h->row[i]);
+    mpr_json_close(j, ']');
+    for (size_t i = shown; i < h->rows; i++) omitted += h->row[i].bytes;
+    mpr_json_number(j, "omitted_ranges", h->rows - shown);
+    mpr_json_number(j, "omitted_bytes_at_peak", omitted);
+}
+
+static void heap(struct mpr_json *j, const struct mpr_heap_peak *h, size_t top)
+{
+    mpr_json_open(j, NULL, '{');
+    mpr_json_text(j, "heap", h->name);
+    mpr_json_number(j, "peak_bytes", h->peak_bytes);
+    mpr_json_number(j, "peak_time_ns", h->peak_time);
+    mpr_json_number(j, "end_bytes", h->end_bytes);
+    mpr_json_number(j, "blocks_at_peak", h->peak_blocks);
+    mpr_json_number(j, "end_blocks", h->end_blocks);
+    mpr_json_number(j, "allocations", h->allocations);
+    mpr_json_number(j, "frees", h->frees);
+    mpr_json_number(j, "failures", h->failures);
+    if (h->failures) {
+        mpr_json_number(j, "largest_failure_bytes", h->failure_bytes);
+        mpr_json_number(j, "largest_failure_time_ns", h->failure_time);
+        mpr_json_number(j, "largest_failure_errno", h->failure_errno);
+    }
+    readings(j, "before_peak", h->before);
+    readings(j, "after_peak", h->after);
+    rows(j, h, top);
+    mpr_json_close(j, '}');
+}
+
+static void log_peaks(struct mpr_json *j, const struct mpr_log_peaks *log, size_t top)
+{
+    mpr_json_open(j, NULL, '{');
+    summary(j, &log->summary);
+    if (log->parent < 0) mpr_json_null(j, "parent");
+    else mpr_json_number(j, "parent", (uint64_t)log->parent);
+    readings(j, "largest", log->largest);
+    mpr_json_open(j, "heaps", '[');
+    for (size_t i = 0; i < log->heaps; i++) heap(j, &log->heap[i], top);
+    mpr_json_close(j, ']');
+    mpr_json_close(j, '}');
+}
+
+static void render_peaks(FILE *out, const struct mpr_peaks *peaks, const struct mpr_style *style)
+{
+    static const char *const by[] = { "range", "thread", "size", "heap" };
+    struct mpr_json j = { out, 0, true };
+    mpr_json_open(&j, NULL, '{');
+    mpr_json_text(&j, "schema", "memprof.peaks/1");
+    mpr_json_text(&j, "by", by[peaks->options.by]);
+    known_number(&j, "at_ns", peaks->options.at, MPR_PEAK_TIME);
+    mpr_json_open(&j, "logs", '[');
+    for (size_t i = 0; i < peaks->logs; i++) log_peaks(&j, &peaks->log[i], style->top);
+    mpr_json_close(&j, ']');
+    mpr_json_number(&j, "sum_of_peaks_bytes", peaks->sum_of_peaks);
+    mpr_json_number(&j, "sum_of_rss_high_water_bytes", peaks->sum_of_rss);
+    mpr_json_close(&j, '}');
+}
+
+static void losses(struct mpr_json *j, const struct mpr_summary *s)
+{
+    mpr_json_open(j, "losses", '[');
+    for (size_t i = 0; i < s->losses; i++) {
+        mpr_json_open(j, NULL, '{');
+        mpr_json_text(j, "reason", s->loss[i].reason);
+        mpr_json_number(j, "events", s->loss[i].events);
+        mpr_json_close(j, '}');
+    }
+    mpr_json_close(j, ']');
+}
+
+static void info_header(struct mpr_json *j, const struct mpr_info *info)
+{
+    mpr_json_open(j, "header", '[');
+    for (size_t i = 0; i < info->headers; i++) {
+        mpr_json_open(j, NULL, '[');
+        mpr_json_text(j, NULL, info->header[i].key);
+        mpr_json_text(j, NULL, info->header[i].value);
+        mpr_json_close(j, ']');
+    }
+    mpr_json_close(j, ']');
+}
+
+static void info_threads(struct mpr_json *j, const struct mpr_info *info)
+{
+    mpr_json_open(j, "threads", '[');
+    for (size_t i = 0; i < info->threads; i++) {
+        mpr_json_open(j, NULL, '{');
+        mpr_json_number(j, "number", info->thread[i].number);
+        mpr_json_text(j, "name", info->thread[i].name);
+        mpr_json_number(j, "first_event_ns", info->thread[i].first_ns);
+        mpr_json_flag(j, "ended", info->thread[i].ended);
+        mpr_json_close(j, '}');
+    }
+    mpr_json_close(j, ']');
+}
+
+static void render_info(FILE *out, const struct mpr_info *info, const struct mpr_style *style)
+{
+    struct mpr_json j = { out, 0, true };
+    (void)style;
+    mpr_json_open(&j, NULL, '{');
+    mpr_json_text(&j, "schema", "memprof.info/1");
+    summary(&j, &info->summary);
+    losses(&j, &info->summary);
+    mpr_json_number(&j, "log_bytes", info->summary.bytes);
+    mpr_json_number(&j, "journal_bytes", info->summary.journal_bytes);
+    known_number(&j, "memprof_bytes", info->own_memory, MPF_UNKNOWN);
+    mpr_json_number(&j, "frames", info->summary.frames);
+    mpr_json_number(&j, "names", info->names);
+    mpr_json_number(&j, "domains", info->domains);
+    mpr_json_number(&j, "paths", info->paths);
+    mpr_json_open(&j, "counts", '{');
+    for (size_t i = 0; i < info->counts; i++) mpr_json_number(&j, info->count[i].name, info->count[i].events);
+    mpr_json_close(&j, '}');
+    info_threads(&j, info);
+    info_header(&j, info);
+    mpr_json_close(&j, '}');
+}
+
+static void render_verify(FILE *out, const struct mpr_verify *verify, const struct mpr_style *style)
+{
+    struct mpr_json j = { out, 0, true };
+    (void)style;
+    mpr_json_open(&j, NULL, '{');
+    mpr_json_text(&j, "schema", "memprof.verify/1");
+    summary(&j, &verify->summary);
+    losses(&j, &verify->summary);
+    mpr_json_number(&j, "frames", verify->summary.frames);
+    mpr_json_number(&j, "log_bytes", verify->summary.bytes);
+    mpr_json_number(&j, "good_bytes", verify->good_bytes);
+    mpr_json_close(&j, '}');
+}
+
+const struct mpr_renderer mpr_render_json = { "json", render_peaks, render_info, render_verify };

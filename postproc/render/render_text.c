@@ -1,0 +1,287 @@
+/* Text for a terminal of 96 columns. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "info.h"
+#include "peaks.h"
+#include "text.h"
+#include "units.h"
+#include "verify.h"
+
+/* ---- peaks: heaps */
+
+static void heap_table(FILE *out, const struct mpr_log_peaks *log, const struct mpr_style *style)
+{
+    mpr_text_tone(out, style, MPR_FAINT);
+    fprintf(out, "%-14s%12s%14s%12s%14s%14s%12s\n", "heap", "peak", "at", "blocks", "allocations", "frees", "at end");
+    mpr_text_tone(out, style, MPR_PLAIN);
+    for (size_t i = 0; i < log->heaps; i++) {
+        const struct mpr_heap_peak *h = &log->heap[i];
+        struct mpr_number n[6];
+        fprintf(out, "%-14s%12s%14s%12s%14s%14s%12s\n", h->name, mpr_units_size(&n[0], h->peak_bytes), mpr_units_time(&n[1], h->peak_time),
+                mpr_units_count(&n[2], h->peak_blocks), mpr_units_count(&n[3], h->allocations), mpr_units_count(&n[4], h->frees),
+                mpr_units_size(&n[5], h->end_bytes));
+    }
+}
+
+static void failures(FILE *out, const struct mpr_log_peaks *log, const struct mpr_style *style)
+{
+    for (size_t i = 0; i < log->heaps; i++) {
+        const struct mpr_heap_peak *h = &log->heap[i];
+        struct mpr_number count, size, time;
+        if (!h->failures) continue;
+        mpr_text_tone(out, style, MPR_WARN);
+        fprintf(out, "%s: %s failed allocation%s, the largest %s at %s (%s)", h->name, mpr_units_count(&count, h->failures),
+                h->failures == 1 ? "" : "s", mpr_units_size(&size, h->failure_bytes), mpr_units_time(&time, h->failure_time),
+                strerror((int)h->failure_errno));
+        mpr_text_tone(out, style, MPR_PLAIN);
+        fputc('\n', out);
+    }
+}
+
+/* ---- peaks: the kernel's view */
+
+static uint64_t add_known(uint64_t sum, uint64_t value)
+{
+    if (value == MPF_UNKNOWN) return sum;
+    return sum == MPF_UNKNOWN ? value : sum + value;
+}
+
+static uint64_t resident(const struct mpr_reading *rss)
+{
+    return add_known(add_known(rss->value[MPF_RSS_ANON], rss->value[MPF_RSS_FILE]), rss->value[MPF_RSS_SHMEM]);
+}
+
+static void part(FILE *out, const char *label, uint64_t value)
+{
+    struct mpr_number n;
+    if (value != MPF_UNKNOWN && value) fprintf(out, "  %s %s", label, mpr_units_size(&n, value));
+}
+
+static void rss_line(FILE *out, const struct mpr_reading *r)
+{
+    struct mpr_number n, time;
+    fprintf(out, "  RSS     %12s", mpr_units_size(&n, resident(r)));
+    fprintf(out, " at %s ", mpr_units_time(&time, r->time));
+    part(out, "anonymous", r->value[MPF_RSS_ANON]);
+    part(out, "file", r->value[MPF_RSS_FILE]);
+    part(out, "shared", r->value[MPF_RSS_SHMEM]);
+    part(out, "swap", r->value[MPF_RSS_SWAP]);
+    fputc('\n', out);
+    fprintf(out, "%*s", 20, "");
+    part(out, "Private_Dirty", r->value[MPF_RSS_PRIVATE_DIRTY]);
+    part(out, "Pss", r->value[MPF_RSS_PSS]);
+    part(out, "memprof itself", r->value[MPF_RSS_MEMPROF]);
+    part(out, "high water", r->value[MPF_RSS_HWM]);
+    fputc('\n', out);
+}
+
+static void cgroup_line(FILE *out, const struct mpr_reading *r)
+{
+    struct mpr_number n, time;
+    fprintf(out, "  cgroup  %12s", mpr_units_size(&n, r->value[MPF_CGROUP_USAGE]));
+    fprintf(out, " at %s ", mpr_units_time(&time, r->time));
+    part(out, "limit", r->value[MPF_CGROUP_LIMIT]);
+    part(out, "peak", r->value[MPF_CGROUP_PEAK]);
+    if (r->value[MPF_CGROUP_OOM_KILLS] != MPF_UNKNOWN && r->value[MPF_CGROUP_OOM_KILLS]) fprintf(out, "  OOM kills %" PRIu64, r->value[MPF_CGROUP_OOM_KILLS]);
+    fputc('\n', out);
+}
+
+static void jemalloc_line(FILE *out, const struct mpr_reading *r)
+{
+    struct mpr_number n;
+    fprintf(out, "  jemalloc%12s", mpr_units_size(&n, r->value[MPF_JEMALLOC_ALLOCATED]));
+    fputs(" allocated ", out);
+    part(out, "active", r->value[MPF_JEMALLOC_ACTIVE]);
+    part(out, "resident", r->value[MPF_JEMALLOC_RESIDENT]);
+    part(out, "retained", r->value[MPF_JEMALLOC_RETAINED]);
+    fputc('\n', out);
+}
+
+/* The sample nearest to the peak. */
+static const struct mpr_reading *nearest(const struct mpr_heap_peak *h, enum mpr_reading_source source)
+{
+    const struct mpr_reading *before = &h->before[source], *after = &h->after[source];
+    if (!before->valid) return after->valid ? after : NULL;
+    if (!after->valid) return before;
+    return after->time - h->peak_time < h->peak_time - before->time ? after : before;
+}
+
+static void kernel_view(FILE *out, const struct mpr_heap_peak *h, bool at_peak, const struct mpr_style *style)
+{
+    const struct mpr_reading *rss = nearest(h, MPR_READ_RSS), *cgroup = nearest(h, MPR_READ_CGROUP);
+    const struct mpr_reading *jemalloc = nearest(h, MPR_READ_JEMALLOC);
+    if (!rss && !cgroup && !jemalloc) return;
+    mpr_text_tone(out, style, MPR_FAINT);
+    if (at_peak) fprintf(out, "\nwhat the kernel charged at the peak of %s\n", h->name);
+    else fputs("\nwhat the kernel charged then\n", out);
+    mpr_text_tone(out, style, MPR_PLAIN);
+    if (rss) rss_line(out, rss);
+    if (cgroup) cgroup_line(out, cgroup);
+    if (jemalloc) jemalloc_line(out, jemalloc);
+}
+
+/* ---- peaks: rows */
+
+static void print_row(FILE *out, const struct mpr_heap_peak *h, const struct mpr_row *r)
+{
+    struct mpr_number n[5];
+    fputs("  ", out);
+    mpr_text_path(out, r->path, r->depth, MPR_TEXT_PATH);
+    fprintf(out, "%12s%9s%10s%12s%11s\n", mpr_units_size(&n[0], r->bytes), mpr_units_share(&n[1], r->bytes, h->peak_bytes),
+            mpr_units_count(&n[2], r->blocks), mpr_units_size(&n[3], r->own_peak), mpr_units_count(&n[4], r->allocations));
+}
+
+/* What --top or a share of nothing leaves out. */
+static void rest_line(FILE *out, const struct mpr_heap_peak *h, size_t shown)
+{
+    uint64_t bytes = 0;
+    struct mpr_number count, size;
+    for (size_t i = shown; i < h->rows; i++) bytes += h->row[i].bytes;
+    if (shown < h->rows) {
+        fprintf(out, "  (%s more, %s)\n", mpr_units_count(&count, h->rows - shown), mpr_units_size(&size, bytes));
+    }
+}
+
+static void row_table(FILE *out, const struct mpr_heap_peak *h, const char *by, bool at_peak, const struct mpr_style *style)
+{
+    const size_t top = style->top ? style->top : MPR_TEXT_TOP;
+    char title[64];
+    size_t shown = 0;
+    if (!h->rows) return;
+    snprintf(title, sizeof title, "%s by %s", h->name, by);
+    mpr_text_tone(out, style, MPR_FAINT);
+    fprintf(out, "\n%-*s%12s%9s%10s%12s%11s\n", MPR_TEXT_PATH + 2, title, at_peak ? "at the peak" : "at that time", "share", "blocks", "own peak", "allocs");
+    mpr_text_tone(out, style, MPR_PLAIN);
+    while (shown < h->rows && shown < top && (h->row[shown].bytes || !h->peak_bytes)) print_row(out, h, &h->row[shown++]);
+    rest_line(out, h, shown);
+}
+
+/* ---- peaks: logs */
+
+static void log_section(FILE *out, const struct mpr_peaks *peaks, const struct mpr_log_peaks *log, const struct mpr_style *style)
+{
+    static const char *const by[] = { "range", "thread", "size", "heap" };
+    const bool at_peak = peaks->options.at == MPR_PEAK_TIME;
+    struct mpr_number time;
+    mpr_text_summary(out, &log->summary, style);
+    if (!at_peak) fprintf(out, "the state at %s stands for the peak\n", mpr_units_time(&time, peaks->options.at));
+    fputc('\n', out);
+    heap_table(out, log, style);
+    failures(out, log, style);
+    for (size_t i = 0; i < log->heaps; i++) {
+        row_table(out, &log->heap[i], by[peaks->options.by], at_peak, style);
+        if (i == 0) kernel_view(out, &log->heap[i], at_peak, style);
+    }
+    if (!log->heaps) fputs("no allocations were recorded\n", out);
+}
+
+static int generations(const struct mpr_peaks *peaks, size_t log)
+{
+    int count = 0;
+    for (long up = peaks->log[log].parent; up >= 0 && count < 20; up = peaks->log[up].parent) count++;
+    return count;
+}
+
+static void process_line(FILE *out, const struct mpr_peaks *peaks, size_t index)
+{
+    const struct mpr_log_peaks *log = &peaks->log[index];
+    struct mpr_number peak, rss;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < log->heaps; i++) sum += log->heap[i].peak_bytes;
+    const int indent = generations(peaks, index) * 2;
+    fprintf(out, "  %*s%-*" PRIu64, indent, "", 40 - indent, log->summary.process.pid);
+    fprintf(out, "%14s%14s  ", mpr_units_size(&peak, sum), log->rss_high == MPF_UNKNOWN ? "-" : mpr_units_size(&rss, log->rss_high));
+    mpr_text_escaped(out, log->summary.process.argc ? log->summary.process.argv[0] : log->summary.path);
+    fputc('\n', out);
+}
+
+static void family(FILE *out, const struct mpr_peaks *peaks, size_t index)
+{
+    process_line(out, peaks, index);
+    for (size_t i = 0; i < peaks->logs; i++) {
+        if (peaks->log[i].parent == (long)index) family(out, peaks, i);
+    }
+}
+
+static void process_tree(FILE *out, const struct mpr_peaks *peaks, const struct mpr_style *style)
+{
+    struct mpr_number peak, rss;
+    mpr_text_tone(out, style, MPR_FAINT);
+    fprintf(out, "\n%-42s%14s%14s  program\n", "processes", "tracked peak", "RSS peak");
+    mpr_text_tone(out, style, MPR_PLAIN);
+    for (size_t i = 0; i < peaks->logs; i++) {
+        if (peaks->log[i].parent < 0) family(out, peaks, i);
+    }
+    fprintf(out, "  %-40s%14s%14s\n", "sum (their peaks may be at other times)", mpr_units_size(&peak, peaks->sum_of_peaks),
+            mpr_units_size(&rss, peaks->sum_of_rss));
+}
+
+static void render_peaks(FILE *out, const struct mpr_peaks *peaks, const struct mpr_style *style)
+{
+    for (size_t i = 0; i < peaks->logs; i++) {
+        if (i) fputc('\n', out);
+        log_section(out, peaks, &peaks->log[i], style);
+    }
+    if (peaks->logs > 1) process_tree(out, peaks, style);
+}
+
+/* ---- info and verify */
+
+static void info_log(FILE *out, const struct mpr_info *info)
+{
+    const struct mpr_summary *s = &info->summary;
+    struct mpr_number n, frames, journal;
+    fprintf(out, "\nlog      %s in %s frames, format %u.%u", mpr_units_size(&n, s->bytes), mpr_units_count(&frames, s->frames), s->major, s->minor);
+    if (s->events) fprintf(out, ", %.2f bytes an event", (double)s->bytes / (double)s->events);
+    fprintf(out, "\njournal  %s joined", mpr_units_size(&journal, s->journal_bytes));
+    fprintf(out, ", %s events\n", mpr_units_count(&n, s->journal_events));
+    if (info->own_memory != MPF_UNKNOWN) fprintf(out, "memprof  %s of resident memory at most, journal included\n", mpr_units_size(&n, info->own_memory));
+    fprintf(out, "ranges   %" PRIu64 " names, %" PRIu64 " domains, %" PRIu64 " paths\n", info->names, info->domains, info->paths);
+    fprintf(out, "order    %" PRIu64 " repairs\n", s->order_repairs);
+}
+
+static void info_tables(FILE *out, const struct mpr_info *info, const struct mpr_style *style)
+{
+    const size_t top = style->top ? style->top : MPR_TEXT_TOP;
+    struct mpr_number n;
+    fputs("\nevents\n", out);
+    for (size_t i = 0; i < info->counts; i++) {
+        fprintf(out, "  %-16s%16s  %s\n", info->count[i].name, mpr_units_count(&n, info->count[i].events), info->count[i].text);
+    }
+    fprintf(out, "\nthreads: %zu\n", info->threads);
+    for (size_t i = 0; i < info->threads && i < top; i++) {
+        const struct mpr_info_thread *t = &info->thread[i];
+        fprintf(out, "  #%-6" PRIu32 " from %s  ", t->number, mpr_units_time(&n, t->first_ns));
+        mpr_text_escaped(out, t->name);
+        fputs(t->ended ? "  ended\n" : "\n", out);
+    }
+    if (top < info->threads) fprintf(out, "  (%zu more)\n", info->threads - top);
+}
+
+static void render_info(FILE *out, const struct mpr_info *info, const struct mpr_style *style)
+{
+    mpr_text_summary(out, &info->summary, style);
+    info_log(out, info);
+    info_tables(out, info, style);
+    fputs("\nheader\n", out);
+    for (size_t i = 0; i < info->headers; i++) {
+        fputs("  ", out);
+        mpr_text_escaped(out, info->header[i].key);
+        fputs(" = ", out);
+        mpr_text_escaped(out, info->header[i].value);
+        fputc('\n', out);
+    }
+}
+
+static void render_verify(FILE *out, const struct mpr_verify *verify, const struct mpr_style *style)
+{
+    const struct mpr_summary *s = &verify->summary;
+    struct mpr_number frames, time;
+    mpr_text_escaped(out, s->path);
+    fprintf(out, ": %s, %s frames, whole up to offset %" PRIu64 " of %" PRIu64 " and time %s\n", s->incomplete ? "INCOMPLETE" : "good",
+            mpr_units_count(&frames, s->frames), verify->good_bytes, s->bytes, mpr_units_time(&time, s->good_ns));
+    mpr_text_summary(out, s, style);
+}
+
+const struct mpr_renderer mpr_render_text = { "text", render_peaks, render_info, render_verify };

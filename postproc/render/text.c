@@ -1,0 +1,155 @@
+#include "text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "units.h"
+#include "utf8.h"
+
+void mpr_text_escaped(FILE *out, const char *text)
+{
+    while (*text) {
+        const char *const start = text;
+        uint32_t code;
+        if (!mpr_utf8_next(&text, &code)) fprintf(out, "\\x%02x", (unsigned)code);
+        else if (mpr_utf8_unsafe(code)) fprintf(out, code < 0x80 ? "\\x%02" PRIx32 : "\\u{%" PRIx32 "}", code);
+        else fwrite(start, 1, (size_t)(text - start), out);
+    }
+}
+
+void mpr_text_tone(FILE *out, const struct mpr_style *style, enum mpr_tone tone)
+{
+    static const char *const code[] = { "\033[0m", "\033[1m", "\033[33;1m", "\033[2m" };
+    if (style->color) fputs(code[tone], out);
+}
+
+static char *path_text(const char *const *path, size_t depth)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out) return NULL;
+    if (!depth) fputs("outside any range", out);
+    for (size_t i = 0; i < depth; i++) {
+        if (i) fputs(" > ", out);
+        mpr_text_escaped(out, path[i]);
+    }
+    fclose(out);
+    return text;
+}
+
+void mpr_text_path(FILE *out, const char *const *path, size_t depth, int width)
+{
+    char *text = path_text(path, depth);
+    if (!text) return;
+    size_t length = mpr_utf8_length(text);
+    const char *shown = text;
+    if (length > (size_t)width) {
+        for (size_t skip = length - (size_t)width + 1; skip; skip--) {
+            uint32_t code;
+            mpr_utf8_next(&shown, &code);
+        }
+        length = (size_t)width;
+        fputs("…", out);
+    }
+    fprintf(out, "%s%*s", shown, width - (int)length, "");
+    free(text);
+}
+
+/* ---- summary */
+
+static void title(FILE *out, const struct mpr_summary *s, const struct mpr_style *style)
+{
+    const struct mpr_process_info *p = &s->process;
+    const size_t shown = p->argc < 8 ? p->argc : 8;
+    mpr_text_tone(out, style, MPR_STRONG);
+    for (size_t i = 0; i < shown; i++) {
+        if (i) fputc(' ', out);
+        mpr_text_escaped(out, p->argv[i]);
+    }
+    if (shown < p->argc) fputs(" ...", out);
+    if (!p->argc) fputs("unknown program", out);
+    mpr_text_tone(out, style, MPR_PLAIN);
+    if (*p->rank) fputs("  rank ", out), mpr_text_escaped(out, p->rank);
+    if (*p->host) fputs("  ", out), mpr_text_escaped(out, p->host);
+    if (p->pid) fprintf(out, "  pid %" PRIu64, p->pid);
+    fputc('\n', out);
+}
+
+static void warn(FILE *out, const struct mpr_style *style, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void warn(FILE *out, const struct mpr_style *style, const char *format, ...)
+{
+    va_list list;
+    mpr_text_tone(out, style, MPR_WARN);
+    fputs("warning: ", out);
+    va_start(list, format);
+    vfprintf(out, format, list);
+    va_end(list);
+    mpr_text_tone(out, style, MPR_PLAIN);
+    fputc('\n', out);
+}
+
+/* How the log ends, in a few words. */
+static void ending(FILE *out, const struct mpr_summary *s)
+{
+    if (s->running) fputs("still running, read up to now", out);
+    else if (s->journal_only) fputs("a journal without its log", out);
+    else if (s->complete && s->journal) fputs("complete, recovered from its journal", out);
+    else if (s->complete) fputs("complete", out);
+    else if (s->incomplete) fputs("INCOMPLETE", out);
+    else fputs("recovered from its journal; the process was killed, nothing is missing", out);
+    if (*s->end_reason && strcmp(s->end_reason, "recovered") != 0) fputs(", ended by ", out), mpr_text_escaped(out, s->end_reason);
+}
+
+static void state(FILE *out, const struct mpr_summary *s)
+{
+    struct mpr_number events, lost, time;
+    fputs("log: ", out);
+    ending(out, s);
+    fprintf(out, "; %s events, %s lost; ", mpr_units_count(&events, s->events), mpr_units_count(&lost, s->lost_events));
+    fprintf(out, "%s long\n", mpr_units_time(&time, s->duration_ns));
+}
+
+static void warn_damage(FILE *out, const struct mpr_summary *s, const struct mpr_style *style)
+{
+    struct mpr_number time;
+    mpr_units_time(&time, s->good_ns);
+    if (s->damaged) {
+        warn(out, style, "damaged in %" PRIu64 " place%s, first at offset %" PRIu64 "; whole up to %s, later figures may be wrong", s->damaged,
+             s->damaged == 1 ? "" : "s", s->bad_offset, time.text);
+    } else if (s->missing_frames) {
+        warn(out, style, "%" PRIu64 " frame%s missing before offset %" PRIu64 "; whole up to %s", s->missing_frames,
+             s->missing_frames == 1 ? " is" : "s are", s->bad_offset, time.text);
+    }
+    if (s->cut && s->journal) warn(out, style, "its last frame, at offset %" PRIu64 ", is cut; the journal holds what was in it", s->cut_offset);
+    else if (s->cut) warn(out, style, "cut at offset %" PRIu64 "; what came after %s is not there", s->cut_offset, time.text);
+}
+
+static void warn_missing(FILE *out, const struct mpr_summary *s, const struct mpr_style *style)
+{
+    if (!s->has_header && !s->journal_only) warn(out, style, "the header is damaged: process and start time are not known");
+    if (s->journal_only) warn(out, style, "only what had not reached the log is here; give the log, if it exists");
+    else if (!*s->end_reason && !s->journal && !s->cut) {
+        warn(out, style, "no end and no journal: the last moments before the process's death are missing");
+    }
+    for (size_t i = 0; i < s->losses; i++) warn(out, style, "%" PRIu64 " events lost: %s", s->loss[i].events, s->loss[i].reason);
+    if (s->torn) warn(out, style, "%" PRIu64 " event%s being written when the process died", s->torn, s->torn == 1 ? " was" : "s were");
+}
+
+static void oddities(FILE *out, const struct mpr_summary *s)
+{
+    if (s->inherited_frees) fprintf(out, "%" PRIu64 " frees of blocks inherited from the parent process\n", s->inherited_frees);
+    if (!s->unmatched_frees && !s->missed_frees) return;
+    fprintf(out, "%" PRIu64 " frees of blocks never seen, %" PRIu64 " blocks whose free was never seen\n", s->unmatched_frees, s->missed_frees);
+}
+
+void mpr_text_summary(FILE *out, const struct mpr_summary *s, const struct mpr_style *style)
+{
+    title(out, s, style);
+    state(out, s);
+    warn_damage(out, s, style);
+    warn_missing(out, s, style);
+    oddities(out, s);
+}

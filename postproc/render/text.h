@@ -1,0 +1,25 @@
+/* Helpers of the text renderer.  Private to this layer. */
+#ifndef MPR_TEXT_H
+#define MPR_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "peaks.h"
+#include "render.h"
+#include "summary.h"
+
+enum { MPR_TEXT_WIDTH = 96, MPR_TEXT_TOP = 20, MPR_TEXT_PATH = 40 };
+
+enum mpr_tone { MPR_PLAIN, MPR_STRONG, MPR_WARN, MPR_FAINT };
+
+/* Writes text that came from the recorded program: what a terminal would act on appears as \xNN or \u{NNNN}. */
+void mpr_text_escaped(FILE *out, const char *text);
+void mpr_text_tone(FILE *out, const struct mpr_style *style, enum mpr_tone tone);
+/* The path in `width` columns, padded; a longer one loses its beginning. */
+void mpr_text_path(FILE *out, const char *const *path, size_t depth, int width);
+/* The lines above every report: whose log it is, and whether anything is missing. */
+void mpr_text_summary(FILE *out, const struct mpr_summary *summary, const struct mpr_style *style);
+
+#endif

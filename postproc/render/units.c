@@ -1,0 +1,48 @@
+#include "units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+const char *mpr_units_size(struct mpr_number *n, uint64_t bytes)
+{
+    static const char *const unit[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+    if (bytes < 1024) {
+        snprintf(n->text, sizeof n->text, "%" PRIu64 " B", bytes);
+        return n->text;
+    }
+    double value = (double)bytes / 1024;
+    size_t i = 0;
+    while (value >= 1023.995 && i + 1 < sizeof unit / sizeof *unit) {
+        value /= 1024;
+        i++;
+    }
+    snprintf(n->text, sizeof n->text, "%.2f %s", value, unit[i]);
+    return n->text;
+}
+
+const char *mpr_units_count(struct mpr_number *n, uint64_t count)
+{
+    char digits[24];
+    char *out = n->text;
+    const int length = snprintf(digits, sizeof digits, "%" PRIu64, count);
+    for (int i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0) *out++ = ',';
+        *out++ = digits[i];
+    }
+    *out = 0;
+    return n->text;
+}
+
+const char *mpr_units_time(struct mpr_number *n, uint64_t ns)
+{
+    const uint64_t ms = ns / 1000000;
+    snprintf(n->text, sizeof n->text, "%02" PRIu64 ":%02u:%02u.%03u", ms / 3600000, (unsigned)(ms / 60000 % 60),
+             (unsigned)(ms / 1000 % 60), (unsigned)(ms % 1000));
+    return n->text;
+}
+
+const char *mpr_units_share(struct mpr_number *n, uint64_t part, uint64_t whole)
+{
+    snprintf(n->text, sizeof n->text, "%.1f %%", whole ? 100.0 * (double)part / (double)whole : 0.0);
+    return n->text;
+}

@@ -1,0 +1,94 @@
+#include "books.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+
+#define FIRST_SLOTS 256u
+
+int mpr_books_init(struct mpr_books *books)
+{
+    memset(books, 0, sizeof *books);
+    for (int i = 0; i < MPR_HEAPS; i++) books->heap[i].epoch = 1;
+    books->slots = FIRST_SLOTS;
+    books->slot = calloc(FIRST_SLOTS, sizeof *books->slot);
+    return books->slot ? 0 : -1;
+}
+
+void mpr_books_free(struct mpr_books *books)
+{
+    free(books->cell);
+    free(books->slot);
+}
+
+static uint32_t home(const struct mpr_books *books, uint32_t key, uint8_t heap)
+{
+    return (uint32_t)mpr_hash((uint64_t)key << 8 | heap) & (books->slots - 1);
+}
+
+static uint32_t *find(const struct mpr_books *books, uint32_t key, uint8_t heap)
+{
+    uint32_t at = home(books, key, heap);
+    while (books->slot[at]) {
+        const struct mpr_cell *cell = &books->cell[books->slot[at] - 1];
+        if (cell->key == key && cell->heap == heap) break;
+        at = (at + 1) & (books->slots - 1);
+    }
+    return &books->slot[at];
+}
+
+static int grow_slots(struct mpr_books *books)
+{
+    uint32_t *slot = calloc((size_t)books->slots * 2, sizeof *slot);
+    if (!slot) return -1;
+    free(books->slot);
+    books->slot = slot;
+    books->slots *= 2;
+    for (uint32_t i = 0; i < books->cells; i++) *find(books, books->cell[i].key, books->cell[i].heap) = i + 1;
+    return 0;
+}
+
+static int make_room(struct mpr_books *books)
+{
+    if (books->cells < books->cell_cap) return 0;
+    const uint32_t cap = books->cell_cap ? books->cell_cap * 2 : 64;
+    struct mpr_cell *cell = realloc(books->cell, cap * sizeof *cell);
+    if (!cell) return -1;
+    books->cell = cell;
+    books->cell_cap = cap;
+    return books->cells < books->slots / 2 ? 0 : grow_slots(books);
+}
+
+uint32_t mpr_books_cell(struct mpr_books *books, uint32_t key, uint8_t heap)
+{
+    uint32_t *slot = find(books, key, heap);
+    if (*slot) return *slot - 1;
+    if (make_room(books) != 0) return UINT32_MAX;
+    books->cell[books->cells] = (struct mpr_cell){ .key = key, .heap = heap };
+    books->heap[heap].used = true;
+    *find(books, key, heap) = ++books->cells;
+    return books->cells - 1;
+}
+
+void mpr_books_pin(struct mpr_books *books, uint64_t time)
+{
+    for (int i = 0; i < MPR_HEAPS; i++) {
+        struct mpr_heap *heap = &books->heap[i];
+        heap->ceiling = UINT64_MAX;
+        heap->peak_bytes = heap->bytes;
+        heap->peak_blocks = heap->blocks;
+        heap->peak_time = time;
+        heap->epoch++;
+    }
+}
+
+uint64_t mpr_books_bytes_at_peak(const struct mpr_books *books, const struct mpr_cell *cell)
+{
+    return cell->epoch == books->heap[cell->heap].epoch ? cell->saved_bytes : cell->bytes;
+}
+
+uint64_t mpr_books_blocks_at_peak(const struct mpr_books *books, const struct mpr_cell *cell)
+{
+    return cell->epoch == books->heap[cell->heap].epoch ? cell->saved_blocks : cell->blocks;
+}

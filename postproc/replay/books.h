@@ -1,0 +1,97 @@
+/* The accounts: bytes and blocks of each heap and of each cell (a heap's share of one range, thread or size class).
+ *
+ * "Bytes of every cell at the heap's peak" needs no copy at a new peak: a heap counts its peaks (epoch), and a cell
+ * saves its values when it first changes after the epoch moved on.
+ *
+ * Invariants: the sum of a heap's cells is the heap's bytes, now and at the peak; a cell of another epoch than its
+ * heap's has not changed since the peak. */
+#ifndef MPR_BOOKS_H
+#define MPR_BOOKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mpr_cell {
+    uint64_t bytes, blocks;             /* now */
+    uint64_t saved_bytes, saved_blocks; /* at the peak, when epoch is the heap's */
+    uint64_t epoch;
+    uint64_t own_peak;
+    uint64_t allocations;
+    uint32_t key;                       /* range node, thread or size class */
+    uint8_t heap;
+};
+
+struct mpr_failure { uint64_t time, size; unsigned error; };
+
+struct mpr_heap {
+    uint64_t bytes, blocks;
+    uint64_t ceiling;                   /* above this is a new peak; UINT64_MAX once pinned */
+    uint64_t peak_bytes, peak_blocks, peak_time;
+    uint64_t epoch;                     /* peaks so far, from 1 */
+    uint64_t allocations, frees, failures;
+    uint64_t unmatched;                 /* frees of blocks never seen */
+    uint64_t inherited;                 /* frees of the parent process's blocks */
+    uint64_t missed;                    /* blocks whose address was handed out again without a free */
+    uint64_t repairs;                   /* events put in order */
+    struct mpr_failure largest;         /* failed allocation */
+    bool used;
+};
+
+#define MPR_HEAPS 256
+
+struct mpr_books {
+    struct mpr_heap heap[MPR_HEAPS];    /* by the event's heap byte */
+    struct mpr_cell *cell;
+    uint32_t cells, cell_cap;
+    uint32_t *slot;                     /* hash of (key, heap): cell index + 1 */
+    uint32_t slots;                     /* a power of two */
+};
+
+int mpr_books_init(struct mpr_books *books);    /* 0, or -1 without memory */
+void mpr_books_free(struct mpr_books *books);
+/* Index of the cell, made when new; UINT32_MAX without memory. */
+uint32_t mpr_books_cell(struct mpr_books *books, uint32_t key, uint8_t heap);
+/* Makes the heap's present state its peak for good. */
+void mpr_books_pin(struct mpr_books *books, uint64_t time);
+/* A cell's values at its heap's peak. */
+uint64_t mpr_books_bytes_at_peak(const struct mpr_books *books, const struct mpr_cell *cell);
+uint64_t mpr_books_blocks_at_peak(const struct mpr_books *books, const struct mpr_cell *cell);
+
+static inline void mpr_books_save(struct mpr_cell *cell, const struct mpr_heap *heap)
+{
+    if (cell->epoch == heap->epoch) return;
+    cell->saved_bytes = cell->bytes;
+    cell->saved_blocks = cell->blocks;
+    cell->epoch = heap->epoch;
+}
+
+static inline void mpr_books_add(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t time)
+{
+    struct mpr_cell *cell = &books->cell[index];
+    struct mpr_heap *heap = &books->heap[cell->heap];
+    mpr_books_save(cell, heap);
+    cell->bytes += size;
+    cell->blocks++;
+    if (cell->bytes > cell->own_peak) cell->own_peak = cell->bytes;
+    heap->bytes += size;
+    heap->blocks++;
+    if (heap->bytes <= heap->ceiling) return;
+    heap->ceiling = heap->peak_bytes = heap->bytes;
+    heap->peak_blocks = heap->blocks;
+    heap->peak_time = time;
+    heap->epoch++;
+}
+
+static inline void mpr_books_remove(struct mpr_books *books, uint32_t index, uint64_t size)
+{
+    struct mpr_cell *cell = &books->cell[index];
+    struct mpr_heap *heap = &books->heap[cell->heap];
+    mpr_books_save(cell, heap);
+    cell->bytes -= size;
+    cell->blocks--;
+    heap->bytes -= size;
+    heap->blocks--;
+}
+
+#endif

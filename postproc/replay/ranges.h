@@ -1,0 +1,38 @@
+/* Names, domains and the tree of range paths.
+ *
+ * A node is one path: its parent and the name and domain of its innermost range.  Node 0 is the empty path. */
+#ifndef MPR_RANGES_H
+#define MPR_RANGES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Texts by number, as the program gave them: any bytes. */
+struct mpr_texts {
+    struct mpr_text { const char *at; uint32_t id, bytes; } *text;
+    size_t count, mask;         /* open addressing by id; at == NULL: an empty place */
+    size_t bytes;               /* of all texts */
+};
+
+struct mpr_node { uint32_t parent, name, domain, depth; };
+
+struct mpr_ranges {
+    struct mpr_texts names, domains;
+    struct mpr_node *node;
+    uint32_t nodes, node_cap;
+    uint32_t *slot;             /* hash of (parent, name, domain): node index */
+    uint32_t slots;
+};
+
+int mpr_ranges_init(struct mpr_ranges *r);      /* 0, or -1 without memory */
+void mpr_ranges_free(struct mpr_ranges *r);
+/* The child of a node, made when new.  Without memory: the parent itself. */
+uint32_t mpr_ranges_child(struct mpr_ranges *r, uint32_t parent, uint32_t name, uint32_t domain);
+/* Defines a text (the first definition of a number counts).  Beyond MPR_TEXTS_BYTES texts are dropped: bounded memory. */
+void mpr_texts_set(struct mpr_texts *texts, uint32_t id, const uint8_t *data, size_t bytes);
+/* NULL when the number was never defined. */
+const char *mpr_texts_get(const struct mpr_texts *texts, uint32_t id, size_t *bytes);
+
+#define MPR_TEXTS_BYTES ((size_t)32 << 20)
+
+#endif

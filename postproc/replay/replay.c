@@ -1,0 +1,331 @@
+/* One small function an operation.
+ *
+ * A block that realloc works on (MOVE_BEGIN) leaves the live table and stays in the books until MOVE_END: its address may be
+ * handed out meanwhile. */
+#include "replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFETCH_AHEAD 16
+
+int mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *options)
+{
+    memset(r, 0, sizeof *r);
+    r->options = *options;
+    mpr_samples_init(&r->samples);
+    const int books = mpr_books_init(&r->books), blocks = mpr_blocks_init(&r->blocks), ranges = mpr_ranges_init(&r->ranges);
+    return books | blocks | ranges;
+}
+
+void mpr_replay_free(struct mpr_replay *r)
+{
+    mpr_books_free(&r->books);
+    mpr_blocks_free(&r->blocks);
+    mpr_ranges_free(&r->ranges);
+    mpr_regions_free(&r->regions);
+    mpr_threads_free(&r->threads);
+}
+
+/* ---- cells */
+
+static uint32_t cell_key(const struct mpr_replay *r, const struct mpr_thread *t, uint64_t size)
+{
+    switch (r->options.by) {
+    case MPR_BY_RANGE: return t->node;
+    case MPR_BY_THREAD: return t->number;
+    case MPR_BY_SIZE: return mpr_size_class(size);
+    case MPR_BY_HEAP: break;
+    }
+    return 0;
+}
+
+static uint32_t cell_of(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap, uint64_t size)
+{
+    const uint32_t key = cell_key(r, t, size);
+    if (t->cached_key == key && t->cached_heap == heap && heap) return t->cached_cell;
+    const uint32_t cell = mpr_books_cell(&r->books, key, heap);
+    if (cell == UINT32_MAX) {
+        r->out_of_memory = true;
+        return cell;
+    }
+    t->cached_key = key;
+    t->cached_heap = heap;
+    t->cached_cell = cell;
+    return cell;
+}
+
+/* ---- blocks */
+
+static void wait_for_partner(struct mpr_replay *r, uint64_t key, uint32_t thread, enum mpr_waiting kind)
+{
+    const struct mpr_repair repair = { key, r->now, thread, kind };
+    mpr_repairs_wait(&r->repairs, &repair);
+}
+
+static void expire_repairs(struct mpr_replay *r, uint64_t now)
+{
+    struct mpr_repair late;
+    while (mpr_repairs_expire(&r->repairs, now, &late)) {
+        struct mpr_heap *heap = &r->books.heap[late.key & 0xff];
+        if (late.kind == MPR_WAIT_FREE) heap->missed++;
+        else heap->unmatched++;
+    }
+}
+
+static void unknown_free(struct mpr_replay *r, uint64_t key, uint32_t thread)
+{
+    if (r->options.has_parent) r->books.heap[key & 0xff].inherited++;
+    else wait_for_partner(r, key, thread, MPR_WAIT_ALLOC);
+}
+
+/* Puts a block where its address may be taken by one whose free has not been seen: that one is gone, for the address was
+ * handed out. */
+static void put_block(struct mpr_replay *r, uint64_t key, uint64_t size, uint32_t cell, uint32_t thread)
+{
+    bool existed;
+    struct mpr_block *block = mpr_blocks_insert(&r->blocks, key, &existed);
+    if (!block) {
+        r->out_of_memory = true;
+        return;
+    }
+    if (existed) {
+        mpr_books_remove(&r->books, block->cell, block->size);
+        wait_for_partner(r, key, thread, MPR_WAIT_FREE);
+    }
+    block->size = size;
+    block->cell = cell;
+}
+
+static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const uint64_t key = mpr_block_key(e->addr, e->heap);
+    const uint32_t cell = cell_of(r, t, e->heap, e->size);
+    if (cell == UINT32_MAX) return;
+    r->books.heap[e->heap].allocations++;
+    r->books.cell[cell].allocations++;
+    if (r->repairs.count && mpr_repairs_match(&r->repairs, key, MPR_WAIT_ALLOC, e->thread)) {
+        r->books.heap[e->heap].repairs++;
+        return;
+    }
+    put_block(r, key, e->size, cell, e->thread);
+    mpr_books_add(&r->books, cell, e->size, e->time);
+}
+
+/* The block that a free or realloc of `key` means: true with it in *block, false when there is nothing to take. */
+static bool take_block(struct mpr_replay *r, uint64_t key, uint32_t thread, struct mpr_block *block)
+{
+    if (r->repairs.count && mpr_repairs_match(&r->repairs, key, MPR_WAIT_FREE, 0)) {
+        r->books.heap[key & 0xff].repairs++;
+        return false;
+    }
+    if (mpr_blocks_take(&r->blocks, key, block)) return true;
+    unknown_free(r, key, thread);
+    return false;
+}
+
+static void on_free(struct mpr_replay *r, const struct mpf_event *e)
+{
+    struct mpr_block block;
+    r->books.heap[e->heap].frees++;
+    r->books.heap[e->heap].used = true;
+    if (take_block(r, mpr_block_key(e->addr, e->heap), e->thread, &block)) mpr_books_remove(&r->books, block.cell, block.size);
+}
+
+/* ---- realloc */
+
+static void move_back(struct mpr_replay *r, struct mpr_thread *t)
+{
+    if (t->moving && t->moved.key) put_block(r, t->moved.key, t->moved.size, t->moved.cell, t->number);
+    t->moving = false;
+}
+
+static void on_move_begin(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    move_back(r, t);
+    t->moving = true;
+    if (!take_block(r, mpr_block_key(e->addr, e->heap), e->thread, &t->moved)) t->moved.key = 0;
+}
+
+static void on_move_end(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    if (t->moving) r->books.heap[e->heap].frees++;
+    if (t->moving && t->moved.key) mpr_books_remove(&r->books, t->moved.cell, t->moved.size);
+    t->moving = false;
+    if (e->addr) on_alloc(r, t, e);
+}
+
+static void on_fail(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    struct mpr_heap *heap = &r->books.heap[e->heap];
+    const uint64_t size = e->size | e->addr >> 32 << 40;
+    move_back(r, t);
+    t->remapping = false;
+    heap->failures++;
+    heap->used = true;
+    if (size >= heap->largest.size) heap->largest = (struct mpr_failure){ e->time, size, (unsigned)(e->addr & UINT32_MAX) };
+}
+
+/* ---- regions */
+
+static void count_region(struct mpr_replay *r, uint8_t heap, uint32_t cell, long made, long gone)
+{
+    if (made < 0 || gone < 0) {
+        r->out_of_memory = true;
+        return;
+    }
+    if (made) {
+        r->books.heap[heap].allocations++;
+        r->books.cell[cell].allocations++;
+    }
+    if (gone) r->books.heap[heap].frees++;
+}
+
+static void on_unmap(struct mpr_replay *r, const struct mpf_event *e)
+{
+    uint8_t heap;
+    if (!mpr_regions_known(&r->regions, &r->books, e->addr, e->size, &heap)) return;
+    count_region(r, heap, 0, 0, mpr_regions_unmap(&r->regions, &r->books, e->addr, e->size));
+}
+
+static void on_protect(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    uint8_t heap;
+    const bool writable = e->op == MPF_OP_PROTECT_RW;
+    if (!mpr_regions_known(&r->regions, &r->books, e->addr, e->size, &heap)) return;
+    const uint32_t cell = cell_of(r, t, heap, e->size);
+    if (cell == UINT32_MAX) return;
+    const long changed = mpr_regions_protect(&r->regions, &r->books, e->addr, e->size, cell, writable, e->time);
+    count_region(r, heap, cell, writable ? changed : 0, writable ? 0 : changed);
+}
+
+static void on_map(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const bool writable = e->op == MPF_OP_MAP;
+    const uint32_t cell = cell_of(r, t, e->heap, e->size);
+    if (cell == UINT32_MAX) return;
+    on_unmap(r, e);
+    const long made = mpr_regions_map(&r->regions, &r->books, e->addr, e->size, cell, writable, e->time);
+    count_region(r, e->heap, cell, made < 0 ? made : made && writable, 0);
+}
+
+static void on_remap_from(struct mpr_thread *t, const struct mpf_event *e)
+{
+    t->remapping = true;
+    t->remap_from = e->addr;
+    t->remap_size = e->size;
+}
+
+static void on_remap_to(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const uint64_t from[2] = { t->remap_from, t->remap_size }, to[2] = { e->addr, e->size };
+    uint8_t heap;
+    if (!t->remapping) return;
+    t->remapping = false;
+    if (!mpr_regions_known(&r->regions, &r->books, from[0], from[1], &heap)) {
+        on_unmap(r, e);
+        return;
+    }
+    const uint32_t cell = cell_of(r, t, heap, e->size);
+    if (cell == UINT32_MAX) return;
+    const long moved = mpr_regions_move(&r->regions, &r->books, from, to, cell, e->time);
+    count_region(r, heap, cell, moved, moved);
+}
+
+/* ---- threads and definitions */
+
+static void name_thread(struct mpr_thread *t, const struct mpf_event *e)
+{
+    const size_t bytes = e->size < sizeof t->name - 1 ? (size_t)e->size : sizeof t->name - 1;
+    if (bytes) memcpy(t->name, e->data, bytes);
+    t->name[bytes] = 0;
+}
+
+static void on_thread(struct mpr_thread *t, const struct mpf_event *e)
+{
+    t->tid = e->addr;
+    t->first_ns = e->time;
+    name_thread(t, e);
+}
+
+static void on_thread_end(struct mpr_replay *r, const struct mpf_event *e)
+{
+    if (e->addr < r->threads.count && r->threads.at[e->addr]) mpr_thread_end(r->threads.at[e->addr]);
+}
+
+static void on_lost(struct mpr_replay *r, const struct mpf_event *e)
+{
+    r->lost += e->addr;
+    if (e->size < sizeof r->lost_by / sizeof *r->lost_by) r->lost_by[e->size] += e->addr;
+}
+
+/* Everything but blocks. */
+static void apply_other(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    switch (e->op) {
+    case MPF_OP_FAIL: on_fail(r, t, e); break;
+    case MPF_OP_MAP:
+    case MPF_OP_RESERVE: on_map(r, t, e); break;
+    case MPF_OP_UNMAP: on_unmap(r, e); break;
+    case MPF_OP_PROTECT_RW:
+    case MPF_OP_PROTECT_NONE: on_protect(r, t, e); break;
+    case MPF_OP_REMAP_FROM: on_remap_from(t, e); break;
+    case MPF_OP_REMAP_TO: on_remap_to(r, t, e); break;
+    case MPF_OP_PUSH: mpr_thread_push(t, &r->ranges, (uint32_t)e->addr, (uint32_t)(e->addr >> 32)); break;
+    case MPF_OP_POP: mpr_thread_pop(t, &r->ranges, (uint32_t)(e->addr >> 32)); break;
+    case MPF_OP_NAME: mpr_texts_set(&r->ranges.names, (uint32_t)e->addr, e->data, e->size); break;
+    case MPF_OP_DOMAIN: mpr_texts_set(&r->ranges.domains, (uint32_t)e->addr, e->data, e->size); break;
+    case MPF_OP_THREAD: on_thread(t, e); break;
+    case MPF_OP_THREAD_NAME: name_thread(t, e); break;
+    case MPF_OP_THREAD_END: on_thread_end(r, e); break;
+    case MPF_OP_SAMPLE_RSS: mpr_samples_add(&r->samples, &r->books, MPR_SOURCE_RSS, e); break;
+    case MPF_OP_SAMPLE_CGROUP: mpr_samples_add(&r->samples, &r->books, MPR_SOURCE_CGROUP, e); break;
+    case MPF_OP_SAMPLE_JEMALLOC: mpr_samples_add(&r->samples, &r->books, MPR_SOURCE_JEMALLOC, e); break;
+    case MPF_OP_LOST: on_lost(r, e); break;
+    default: break;             /* a newer minor version's, or nothing that changes the books */
+    }
+}
+
+static void pin(struct mpr_replay *r)
+{
+    mpr_books_pin(&r->books, r->options.at);
+    r->pinned = true;
+}
+
+static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
+{
+    if (e->time > r->options.at && !r->pinned) pin(r);
+    r->now = e->time;
+    r->count[e->op]++;
+    if (r->repairs.count) expire_repairs(r, e->time);
+    if (e->op == MPF_OP_FREE) {
+        on_free(r, e);
+        return;
+    }
+    struct mpr_thread *t = e->thread < r->threads.count ? r->threads.at[e->thread] : NULL;
+    if (!t) t = mpr_threads_get(&r->threads, e->thread);
+    if (!t) r->out_of_memory = true;
+    else if (e->op == MPF_OP_ALLOC) on_alloc(r, t, e);
+    else if (e->op == MPF_OP_MOVE_BEGIN) on_move_begin(r, t, e);
+    else if (e->op == MPF_OP_MOVE_END) on_move_end(r, t, e);
+    else apply_other(r, t, e);
+}
+
+int mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (i + PREFETCH_AHEAD < count) {
+            const struct mpf_event *ahead = &events[i + PREFETCH_AHEAD];
+            mpr_blocks_prefetch(&r->blocks, mpr_block_key(ahead->addr, ahead->heap));
+        }
+        apply(r, &events[i]);
+    }
+    return r->out_of_memory ? -1 : 0;
+}
+
+void mpr_replay_finish(struct mpr_replay *r)
+{
+    expire_repairs(r, UINT64_MAX);
+    if (r->options.at != MPR_AT_PEAK && !r->pinned) pin(r);
+    mpr_samples_finish(&r->samples, &r->books);
+}

@@ -1,0 +1,61 @@
+/* Replay: from events in time order to who holds what, now and at each heap's peak.
+ *
+ * One pass; memory grows with live blocks, ranges and threads, never with events.  Not thread-safe. */
+#ifndef MPR_REPLAY_H
+#define MPR_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "blocks.h"
+#include "books.h"
+#include "mpf/event.h"
+#include "ranges.h"
+#include "regions.h"
+#include "repairs.h"
+#include "samples.h"
+#include "threads.h"
+
+enum mpr_by { MPR_BY_RANGE, MPR_BY_THREAD, MPR_BY_SIZE, MPR_BY_HEAP };
+
+#define MPR_AT_PEAK UINT64_MAX
+
+struct mpr_replay_options {
+    enum mpr_by by;             /* what a cell is */
+    uint64_t at;                /* ns: this instant stands for the peaks; MPR_AT_PEAK: the peaks themselves */
+    bool has_parent;            /* a fork's child: unknown blocks that it frees are its parent's */
+};
+
+struct mpr_replay {
+    struct mpr_replay_options options;
+    struct mpr_books books;
+    struct mpr_blocks blocks;
+    struct mpr_ranges ranges;
+    struct mpr_regions regions;
+    struct mpr_threads threads;
+    struct mpr_repairs repairs;
+    struct mpr_samples samples;
+    uint64_t count[256];        /* events by operation */
+    uint64_t lost;              /* events, and by reason */
+    uint64_t lost_by[16];
+    uint64_t now;               /* time of the newest event */
+    bool pinned;                /* options.at has passed */
+    bool out_of_memory;
+};
+
+/* Size class of a block: 0 for no bytes, otherwise n + 1 for sizes over 2^(n-1) up to 2^n. */
+static inline uint32_t mpr_size_class(uint64_t size)
+{
+    if (size < 2) return (uint32_t)size;
+    return 65 - (uint32_t)__builtin_clzll(size - 1);
+}
+
+int mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *options);     /* 0, or -1 without memory */
+void mpr_replay_free(struct mpr_replay *r);
+/* 0, or -1 without memory. */
+int mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_t count);
+/* After the last event. */
+void mpr_replay_finish(struct mpr_replay *r);
+
+#endif

@@ -1,0 +1,90 @@
+#include "threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int make_room(struct mpr_threads *threads, uint32_t number)
+{
+    uint32_t cap = threads->cap ? threads->cap : 64;
+    while (cap <= number) cap *= 2;
+    struct mpr_thread **at = realloc(threads->at, cap * sizeof *at);
+    if (!at) return -1;
+    memset(at + threads->cap, 0, (cap - threads->cap) * sizeof *at);
+    threads->at = at;
+    threads->cap = cap;
+    return 0;
+}
+
+struct mpr_thread *mpr_threads_get(struct mpr_threads *threads, uint32_t number)
+{
+    if (number >= MPR_THREADS_MAX) number = 0;
+    if (number >= threads->cap && make_room(threads, number) != 0) return NULL;
+    if (threads->at[number]) return threads->at[number];
+    struct mpr_thread *t = calloc(1, sizeof *t);
+    if (!t) return NULL;
+    t->number = number;
+    threads->at[number] = t;
+    if (number >= threads->count) threads->count = number + 1;
+    return t;
+}
+
+void mpr_threads_free(struct mpr_threads *threads)
+{
+    for (uint32_t i = 0; i < threads->count; i++) {
+        if (threads->at[i]) free(threads->at[i]->stack);
+        free(threads->at[i]);
+    }
+    free(threads->at);
+}
+
+static int grow_stack(struct mpr_thread *t)
+{
+    if (t->depth < t->cap) return 0;
+    const uint32_t cap = t->cap ? t->cap * 2 : 16;
+    struct mpr_open_range *stack = cap <= MPR_STACK_MAX ? realloc(t->stack, cap * sizeof *stack) : NULL;
+    if (!stack) return -1;
+    t->stack = stack;
+    t->cap = cap;
+    return 0;
+}
+
+static uint32_t path_of(struct mpr_ranges *ranges, uint32_t parent, uint32_t name, uint32_t domain)
+{
+    return ranges->node[parent].depth < MPR_PATH_MAX ? mpr_ranges_child(ranges, parent, name, domain) : parent;
+}
+
+void mpr_thread_push(struct mpr_thread *t, struct mpr_ranges *ranges, uint32_t name, uint32_t domain)
+{
+    if (grow_stack(t) != 0) {
+        t->beyond++;
+        return;
+    }
+    t->node = path_of(ranges, t->node, name, domain);
+    t->stack[t->depth++] = (struct mpr_open_range){ name, domain, t->node };
+}
+
+void mpr_thread_pop(struct mpr_thread *t, struct mpr_ranges *ranges, uint32_t domain)
+{
+    if (t->beyond) {
+        t->beyond--;
+        return;
+    }
+    uint32_t at = t->depth;
+    while (at && t->stack[at - 1].domain != domain) at--;
+    if (!at) return;
+    t->depth--;
+    uint32_t node = at > 1 ? t->stack[at - 2].node : 0;
+    for (uint32_t i = at - 1; i < t->depth; i++) {
+        t->stack[i] = t->stack[i + 1];
+        t->stack[i].node = node = path_of(ranges, node, t->stack[i].name, t->stack[i].domain);
+    }
+    t->node = node;
+}
+
+void mpr_thread_end(struct mpr_thread *t)
+{
+    free(t->stack);
+    t->stack = NULL;
+    t->depth = t->cap = t->beyond = t->node = 0;
+    t->ended = true;
+}

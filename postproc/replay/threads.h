@@ -1,0 +1,44 @@
+/* The recorded threads: their names, and the ranges that are open on each. */
+#ifndef MPR_THREADS_H
+#define MPR_THREADS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "blocks.h"
+#include "ranges.h"
+
+#define MPR_THREADS_MAX (1u << 22)  /* larger numbers are taken as thread 0 */
+#define MPR_STACK_MAX 65536u        /* open ranges of one thread; deeper ones are only counted */
+#define MPR_PATH_MAX 512u           /* names in one path; deeper ranges belong to the path of this depth */
+
+struct mpr_open_range { uint32_t name, domain, node; };
+
+struct mpr_thread {
+    uint32_t number;
+    uint32_t node;                  /* path that is open now */
+    uint32_t depth, cap, beyond;    /* of `stack`; pushes beyond MPR_STACK_MAX */
+    struct mpr_open_range *stack;
+    uint32_t cached_key, cached_cell;
+    uint8_t cached_heap;            /* 0: nothing cached */
+    bool ended, moving, remapping;
+    struct mpr_block moved;         /* moving: the block that realloc works on; key 0: it was not known */
+    uint64_t remap_from, remap_size;
+    uint64_t tid;                   /* the kernel's; 0: not known */
+    uint64_t first_ns;
+    char name[32];                  /* newest, as the program gave it */
+};
+
+struct mpr_threads { struct mpr_thread **at; uint32_t count; /* highest number + 1 */ uint32_t cap; };
+
+/* The thread of that number, made when new; NULL without memory. */
+struct mpr_thread *mpr_threads_get(struct mpr_threads *threads, uint32_t number);
+void mpr_threads_free(struct mpr_threads *threads);
+void mpr_thread_push(struct mpr_thread *t, struct mpr_ranges *ranges, uint32_t name, uint32_t domain);
+/* Closes the newest range of the domain; what was opened inside it and belongs to other domains stays open. */
+void mpr_thread_pop(struct mpr_thread *t, struct mpr_ranges *ranges, uint32_t domain);
+/* It is gone: gives back its stack. */
+void mpr_thread_end(struct mpr_thread *t);
+
+#endif

@@ -1,0 +1,166 @@
+#include "config.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "process.h"
+#include "sys.h"
+#include "text.h"
+
+struct mp_config mp_config;
+
+const char *const mp_config_rank_names[] = { "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", NULL };
+
+static void wrong(const char *name, const char *value)
+{
+    char line[512];
+    struct mp_text t = MP_TEXT(line);
+    mp_text_str(&t, name);
+    mp_text_str(&t, "=");
+    mp_text_str(&t, value);
+    mp_say(line, " is not understood; the default is used", NULL, NULL);
+}
+
+static bool flag(const char *name)
+{
+    const char *v = getenv(name);
+    if (!v || !*v || !strcmp(v, "0") || !strcmp(v, "no") || !strcmp(v, "off")) return false;
+    if (!strcmp(v, "1") || !strcmp(v, "yes") || !strcmp(v, "on")) return true;
+    wrong(name, v);
+    return false;
+}
+
+static uint64_t size(const char *name, uint64_t otherwise)
+{
+    const char *v = getenv(name);
+    if (!v || !*v) return otherwise;
+    uint64_t n = 0;
+    const char *p = v;
+    for (; *p >= '0' && *p <= '9' && n < UINT64_MAX / 10 - 9; p++) n = n * 10 + (uint64_t)(*p - '0');
+    static const char units[] = "KMGT";
+    const char *unit = p != v && *p ? strchr(units, *p & ~0x20) : NULL;
+    const int shift = unit && *unit ? 10 * (int)(unit - units + 1) : 0;
+    if (shift) p += p[1] == 'i' && p[2] == 'B' ? 3 : 1;
+    if (p == v || *p || n > UINT64_MAX >> shift) {
+        wrong(name, v);
+        return otherwise;
+    }
+    return n << shift;
+}
+
+static int level(const char *name, int otherwise)
+{
+    const char *v = getenv(name);
+    if (!v || !*v) return otherwise;
+    const int n = v[0] >= '1' && v[0] <= '9' ? v[0] - '0' : 0;
+    if (n && !v[1]) return n;
+    wrong(name, v);
+    return otherwise;
+}
+
+static void text(const char *name, char *out, size_t cap, const char *otherwise)
+{
+    const char *v = getenv(name);
+    if (!v || !*v) v = otherwise;
+    if (strlen(v) >= cap) {
+        wrong(name, v);
+        v = otherwise;
+    }
+    memcpy(out, v, strlen(v) + 1);
+}
+
+void mp_config_read(void)
+{
+    mp_config.quiet = flag("MEMPROF_QUIET");
+    mp_config.level = level("MEMPROF_LEVEL", 1);
+    mp_config.min_rss = size("MEMPROF_MIN_RSS", (uint64_t)16 << 20);
+    text("MEMPROF_OUT", mp_config.out, sizeof mp_config.out, "memprof.%h.%p.zst");
+    text("MEMPROF_PROGRAM", mp_config.program, sizeof mp_config.program, "");
+    text("MEMPROF_JOURNAL_DIR", mp_config.journal_dir, sizeof mp_config.journal_dir, "");
+    if (mp_config.journal_dir[0] && mp_config.journal_dir[0] != '/') {
+        wrong("MEMPROF_JOURNAL_DIR", mp_config.journal_dir);
+        mp_config.journal_dir[0] = 0;
+    }
+}
+
+bool mp_config_wants(const char *program)
+{
+    return !mp_config.program[0] || fnmatch(mp_config.program, program, 0) == 0;
+}
+
+const char *mp_config_rank(void)
+{
+    for (const char *const *name = mp_config_rank_names; *name; name++) {
+        const char *v = getenv(*name);
+        if (v && *v) return v;
+    }
+    return "";
+}
+
+const char *mp_config_program_name(void)
+{
+    static char name[PATH_MAX];
+    const long n = mp_sys6(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)name, sizeof name - 1, 0, 0);
+    name[n > 0 ? n : 0] = 0;
+    const char *slash = strrchr(name, '/');
+    return slash ? slash + 1 : name;
+}
+
+const char *mp_config_host(void)
+{
+    static char name[256];
+    if (gethostname(name, sizeof name - 1) < 0) return "localhost";
+    return name;
+}
+
+/* A value from outside must not lead to another folder. */
+static void add_plain(struct mp_text *t, const char *value)
+{
+    for (; *value; value++) mp_text_bytes(t, *value == '/' ? "_" : value, 1);
+}
+
+/* %q{VAR}: returns what follows it. */
+static const char *add_variable(struct mp_text *t, const char *p)
+{
+    const char *end = *p == '{' ? strchr(p, '}') : NULL;
+    char name[128];
+    if (!end || (size_t)(end - p) > sizeof name) {
+        mp_text_str(t, "%q");
+        return p;
+    }
+    memcpy(name, p + 1, (size_t)(end - p - 1));
+    name[end - p - 1] = 0;
+    const char *v = getenv(name);
+    if (v) add_plain(t, v);
+    return end + 1;
+}
+
+bool mp_config_path(char *out, size_t cap)
+{
+    struct mp_text t = { out, cap, 0, false };
+    if (mp_config.out[0] != '/') {
+        if (!getcwd(out, cap)) return false;
+        t.bytes = strlen(out);
+        mp_text_str(&t, "/");
+    }
+    for (const char *p = mp_config.out; *p; ) {
+        if (*p != '%' || !p[1]) {
+            mp_text_bytes(&t, p++, 1);
+            continue;
+        }
+        switch (p[1]) {
+        case 'h': add_plain(&t, mp_config_host()); break;
+        case 'p': mp_text_u64(&t, (uint64_t)mp_process->pid); break;
+        case 'e': add_plain(&t, mp_config_program_name()); break;
+        case 'r': add_plain(&t, mp_config_rank()); break;
+        case 't': mp_text_u64(&t, mp_process->start.real / 1000000000u); break;
+        case 'q': p = add_variable(&t, p + 2); continue;
+        case '%': mp_text_str(&t, "%"); break;
+        default: mp_text_bytes(&t, p, 2); break;
+        }
+        p += 2;
+    }
+    return !t.full;
+}

@@ -1,0 +1,33 @@
+/* The MEMPROF_* variables, read once, before the first event.  docs/man/memprof.1 has the table. */
+#ifndef MP_CONFIG_H
+#define MP_CONFIG_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mp_config {
+    char out[PATH_MAX];             /* template of the log's path */
+    char journal_dir[PATH_MAX];     /* "" : not set */
+    char program[256];              /* glob of the names of programs to record; "" : all */
+    uint64_t min_rss;               /* bytes */
+    int level;                      /* of zstd */
+    bool quiet;
+};
+extern struct mp_config mp_config;
+
+/* A wrong value costs one line on stderr, and the default is used. */
+void mp_config_read(void);
+/* Does this program's name match MEMPROF_PROGRAM? */
+bool mp_config_wants(const char *program);
+/* Expands the template into an absolute path.  False: too long. */
+bool mp_config_path(char *out, size_t cap);
+/* The rank of a launcher's variables ("" when there is none), and their names, ended by NULL. */
+const char *mp_config_rank(void);
+extern const char *const mp_config_rank_names[];
+/* File name of the program, and the host's. */
+const char *mp_config_program_name(void);
+const char *mp_config_host(void);
+
+#endif

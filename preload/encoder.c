@@ -1,0 +1,131 @@
+#include "encoder.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include "epoch.h"
+#include "logfile.h"
+#include "pool.h"
+#include "process.h"
+#include "threads.h"
+
+#define PERIOD_NS 100000000u
+
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE 2
+#endif
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
+/* A descriptor table of its own: programs close descriptors that they do not know, and must not see ours.  Where that is
+ * refused the log is opened anew for every write. */
+static void private_descriptors(void)
+{
+    if (mp_sys3(SYS_close_range, 3, ~0u, CLOSE_RANGE_UNSHARE) == 0) mp_logfile_keep_open();
+}
+
+/* The request is taken before the epoch: what its caller recorded before asking is then in the log. */
+static void answer(void)
+{
+    const uint32_t asked = __atomic_load_n(&mp_process->asked, __ATOMIC_ACQUIRE);
+    if (asked == mp_process->answered) return;
+    mp_epoch_end(mp_process->reason);
+    __atomic_store_n(&mp_process->answered, asked, __ATOMIC_RELEASE);
+    mp_sys_futex_wake(&mp_process->answered);
+}
+
+static void *encoder(void *arg)
+{
+    (void)arg;
+    mp_thread_own();
+    mp_sys3(SYS_prctl, PR_SET_NAME, (long)"memprof", 0);
+    private_descriptors();
+    __atomic_store_n(&mp_process->encoder, MP_ENCODER_RUNS, __ATOMIC_RELEASE);
+    uint64_t next = 0;
+    while (__atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE) == MP_ENCODER_RUNS) {
+        const uint32_t woken = __atomic_load_n(&mp_process->wake, __ATOMIC_ACQUIRE);
+        const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
+        if (now >= next) next = now + PERIOD_NS;
+        mp_epoch_run();
+        answer();
+        const uint64_t after = mp_sys_clock(CLOCK_MONOTONIC);
+        if (after < next) mp_sys_futex_wait(&mp_process->wake, woken, next - after);
+    }
+    return NULL;
+}
+
+static bool create(void)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+    if (pthread_attr_init(&attr) != 0) return false;
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attr, 256 << 10);
+    const uint64_t signals = mp_sys_block_signals();
+    const bool ok = pthread_create(&thread, &attr, encoder, NULL) == 0;
+    mp_sys_restore_signals(signals);
+    pthread_attr_destroy(&attr);
+    return ok;
+}
+
+void mp_encoder_start(bool now)
+{
+    struct mp_process *p = mp_process;
+    if (p->encoder != MP_ENCODER_NONE || p->state != MP_ON) return;
+    if (!now && p->pool.seq <= p->thread_number && p->pool.in_use < MP_POOL_RESERVE / 4) return;
+    if (!p->may_thread || mp_sys_getpid() != p->pid) return;
+    uint32_t none = MP_ENCODER_NONE;
+    if (!__atomic_compare_exchange_n(&p->encoder, &none, MP_ENCODER_STARTING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
+    const int saved = errno;
+    const uint32_t guard = mp_guard_enter();
+    if (!create()) __atomic_store_n(&p->encoder, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
+    mp_guard_leave(guard);
+    errno = saved;
+}
+
+void mp_encoder_wake(void)
+{
+    __atomic_fetch_add(&mp_process->wake, 1, __ATOMIC_RELEASE);
+    mp_sys_futex_wake(&mp_process->wake);
+}
+
+static bool runs(void)
+{
+    const uint32_t s = __atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE);
+    return s == MP_ENCODER_STARTING || s == MP_ENCODER_RUNS;
+}
+
+void mp_encoder_relieve(uint32_t seen)
+{
+    if (!runs()) {
+        mp_epoch_run();
+        return;
+    }
+    mp_encoder_wake();
+    mp_pool_wait(seen, 10000000u);
+}
+
+/* Asks the encoder and waits; false when it does not answer. */
+static bool ask(void)
+{
+    struct mp_process *p = mp_process;
+    const uint64_t give_up = mp_sys_clock(CLOCK_MONOTONIC) + (uint64_t)10 * 1000000000u;
+    const uint32_t mine = __atomic_add_fetch(&p->asked, 1, __ATOMIC_ACQ_REL);
+    mp_encoder_wake();
+    for (;;) {
+        const uint32_t done = __atomic_load_n(&p->answered, __ATOMIC_ACQUIRE);
+        if ((int32_t)(done - mine) >= 0) return true;
+        if (mp_sys_clock(CLOCK_MONOTONIC) >= give_up) return false;
+        mp_sys_futex_wait(&p->answered, done, 100000000u);
+    }
+}
+
+bool mp_encoder_finish(const char *reason)
+{
+    mp_process->reason = reason;
+    if (runs()) return ask();
+    mp_epoch_end(reason);
+    return true;
+}

@@ -1,0 +1,21 @@
+/* The encoder thread: every 100 ms, or when woken, it moves what the threads stored into the log, and samples.
+ *
+ * It starts when a first chunk is full or a first large block is made; smaller processes encode at exit.  It blocks
+ * all signals, has a descriptor table of its own, and is never waited for longer than a second by the program. */
+#ifndef MP_ENCODER_H
+#define MP_ENCODER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Starts it if the time has come (`now`: whatever the number of events).  Only where the caller holds no lock that
+ * pthread_create takes; never in a vfork child or in a child that fork(3)'s handlers did not see. */
+void mp_encoder_start(bool now);
+/* There is work. */
+void mp_encoder_wake(void);
+/* The pool was empty when pool.released was `seen`: waits for the encoder a little, or does its work where there is none. */
+void mp_encoder_relieve(uint32_t seen);
+/* Everything recorded so far and an END frame go to the log before this returns.  False: not within 10 s. */
+bool mp_encoder_finish(const char *reason);
+
+#endif

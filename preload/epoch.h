@@ -1,0 +1,21 @@
+/* One epoch: what the threads have stored up to a watermark becomes frames of the log.
+ *
+ * Called by the encoder thread, or by the program's thread where there is none (at exit, before exec, or when the
+ * pool is empty and no thread may be started).  Not in signal handlers that interrupted it: it holds epoch_lock with
+ * signals blocked. */
+#ifndef MP_EPOCH_H
+#define MP_EPOCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What is older than a small margin. */
+void mp_epoch_run(void);
+/* Everything that is committed now, and then the END frame. */
+void mp_epoch_end(const char *reason);
+/* Adds an event of memprof's own (sample, loss) to the epoch at hand: at most 128 bytes of data.  Under epoch_lock. */
+void mp_epoch_note(unsigned op, uint64_t addr, const void *data, uint64_t size);
+/* Bytes of the epoch's own memory that are resident, at most. */
+uint64_t mp_epoch_resident(void);
+
+#endif

@@ -1,0 +1,119 @@
+/* C++ operator new and delete, by their mangled names.
+ *
+ * Where the program's C++ library implements them with malloc and free (libstdc++, libc++), those hooks record, and
+ * these only pass on.  Where the allocator brings its own that do not call malloc (jemalloc, tcmalloc, mimalloc), these
+ * record.  Either way the outermost call is one event.  A new that throws passes through here without a record.
+ *
+ * The real operators may be in a libstdc++ that was dlopen'ed RTLD_LOCAL, which RTLD_NEXT does not see. */
+#include <dlfcn.h>
+#include <stddef.h>
+
+#include "real.h"
+#include "record.h"
+
+#define HOOK __attribute__((visibility("default")))
+
+enum cxx_fn {
+#define MP_HOOK(name)
+#define MP_HOOK_CXX(name) CXX##name,
+#include "hooks.def"
+#undef MP_HOOK
+#undef MP_HOOK_CXX
+    CXX_COUNT
+};
+
+static const char *const names[CXX_COUNT] = {
+#define MP_HOOK(name)
+#define MP_HOOK_CXX(name) #name,
+#include "hooks.def"
+#undef MP_HOOK
+#undef MP_HOOK_CXX
+};
+
+typedef void (*any_fn)(void);
+static any_fn real[CXX_COUNT];
+static int ours;                /* 1: the allocator's own operators, we record; 2: made with malloc, its hook records */
+
+static any_fn find(const char *name)
+{
+    static const char *const libraries[] = { "libstdc++.so.6", "libc++.so.1", "libc++abi.so.1" };
+    any_fn f = (any_fn)dlsym(RTLD_NEXT, name);
+    for (size_t i = 0; !f && i < sizeof libraries / sizeof *libraries; i++) {
+        void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
+        if (library) f = (any_fn)dlsym(library, name);
+    }
+    return f;
+}
+
+/* Every thread finds the same, so two at once do no harm. */
+static any_fn get(enum cxx_fn which)
+{
+    any_fn f = __atomic_load_n(&real[which], __ATOMIC_ACQUIRE);
+    if (f) return f;
+    const uint32_t guard = mp_guard_enter();
+    const char *name;
+    const void *new_in, *malloc_in;
+    f = find(names[which]);
+    if (!ours) {
+        mp_real_ready();
+        const bool known = mp_real_object_of((const void *)find("_Znwm"), &name, &new_in) && mp_real_object_of((const void *)mp_real.malloc, &name, &malloc_in);
+        ours = known && new_in == malloc_in ? 1 : 2;
+    }
+    mp_guard_leave(guard);
+    __atomic_store_n(&real[which], f, __ATOMIC_RELEASE);
+    return f;
+}
+
+static inline void *made(void *p, size_t bytes)
+{
+    if (ours == 1 && p) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes);
+    return p;
+}
+static inline void dropped(void *p)
+{
+    if (ours == 1 && p) mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+}
+
+/* NEW(name, parameters, arguments, stand-in): a program that calls an operator has one, but a C program that loads a
+ * C++ library by hand may reach these before any C++ library is there: then malloc serves. */
+#define NEW(name, parameters, arguments, otherwise)                                                                  \
+    HOOK void *name parameters;                                                                                      \
+    HOOK void *name parameters                                                                                       \
+    {                                                                                                                \
+        void *(*f) parameters = (void *(*) parameters)get(CXX##name);                                                \
+        return f ? made(f arguments, bytes) : otherwise;                                                             \
+    }
+#define DELETE(name, parameters, arguments)                                                                          \
+    HOOK void name parameters;                                                                                       \
+    HOOK void name parameters                                                                                        \
+    {                                                                                                                \
+        void (*f) parameters = (void (*) parameters)get(CXX##name);                                                  \
+        if (!f) {                                                                                                    \
+            free(p);                                                                                                 \
+            return;                                                                                                  \
+        }                                                                                                            \
+        dropped(p);                                                                                                  \
+        f arguments;                                                                                                 \
+    }
+
+NEW(_Znwm, (size_t bytes), (bytes), malloc(bytes))
+NEW(_Znam, (size_t bytes), (bytes), malloc(bytes))
+NEW(_ZnwmRKSt9nothrow_t, (size_t bytes, const void *nothrow), (bytes, nothrow), malloc(bytes))
+NEW(_ZnamRKSt9nothrow_t, (size_t bytes, const void *nothrow), (bytes, nothrow), malloc(bytes))
+NEW(_ZnwmSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment), aligned_alloc(alignment, bytes))
+NEW(_ZnamSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment), aligned_alloc(alignment, bytes))
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t bytes, size_t alignment, const void *nothrow), (bytes, alignment, nothrow), aligned_alloc(alignment, bytes))
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t bytes, size_t alignment, const void *nothrow), (bytes, alignment, nothrow), aligned_alloc(alignment, bytes))
+
+DELETE(_ZdlPv, (void *p), (p))
+DELETE(_ZdaPv, (void *p), (p))
+DELETE(_ZdlPvm, (void *p, size_t bytes), (p, bytes))
+DELETE(_ZdaPvm, (void *p, size_t bytes), (p, bytes))
+DELETE(_ZdlPvRKSt9nothrow_t, (void *p, const void *nothrow), (p, nothrow))
+DELETE(_ZdaPvRKSt9nothrow_t, (void *p, const void *nothrow), (p, nothrow))
+DELETE(_ZdlPvSt11align_val_t, (void *p, size_t alignment), (p, alignment))
+DELETE(_ZdaPvSt11align_val_t, (void *p, size_t alignment), (p, alignment))
+DELETE(_ZdlPvmSt11align_val_t, (void *p, size_t bytes, size_t alignment), (p, bytes, alignment))
+DELETE(_ZdaPvmSt11align_val_t, (void *p, size_t bytes, size_t alignment), (p, bytes, alignment))
+DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t alignment, const void *nothrow), (p, alignment, nothrow))
+DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t alignment, const void *nothrow), (p, alignment, nothrow))

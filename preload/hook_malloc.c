@@ -1,0 +1,122 @@
+/* malloc and its relatives.  Each hook: the real call, the record, the result.  A free is recorded before the real
+ * free, an allocation after the real allocation: so no other thread's allocation of the same address comes between.
+ * realloc is recorded on both sides, because it is both. */
+#include <errno.h>
+#include <string.h>
+
+#include "real.h"
+#include "record.h"
+
+#define HOOK __attribute__((visibility("default")))
+
+static void *allocated(void *p, size_t bytes)
+{
+    if (__builtin_expect(p != NULL, 1)) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes);
+    else mp_record(MPF_OP_FAIL, MPF_HEAP_HOST, (uint32_t)errno | (uint64_t)bytes >> 40 << 32, bytes & MPF_SIZE_MAX);
+    return p;
+}
+
+HOOK void *malloc(size_t bytes)
+{
+    if (!mp_real_ready()) return mp_real_arena_alloc(bytes, 16);
+    return allocated(mp_real.malloc(bytes), bytes);
+}
+
+HOOK void *calloc(size_t n, size_t each)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, each, &bytes)) bytes = SIZE_MAX;
+    if (!mp_real_ready()) return mp_real_arena_alloc(bytes, 16);
+    return allocated(mp_real.calloc(n, each), bytes);
+}
+
+HOOK void free(void *p)
+{
+    if (!p || mp_real_from_arena(p) || !mp_real_ready()) return;
+    mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    mp_real.free(p);
+}
+
+/* A block of the arena moves out of it: how long it was is not known, but it ends with the arena. */
+static void *leave_arena(void *p, size_t bytes)
+{
+    void *q = malloc(bytes);
+    const size_t room = mp_real_arena_room(p);
+    return q ? memcpy(q, p, bytes < room ? bytes : room) : NULL;
+}
+
+HOOK void *realloc(void *p, size_t bytes)
+{
+    if (!mp_real_ready() || mp_real_from_arena(p)) return p ? leave_arena(p, bytes) : malloc(bytes);
+    if (!p) return allocated(mp_real.realloc(p, bytes), bytes);
+    mp_record(MPF_OP_MOVE_BEGIN, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    void *q = mp_real.realloc(p, bytes);
+    if (q) mp_record(MPF_OP_MOVE_END, MPF_HEAP_HOST, (uintptr_t)q, bytes);
+    else if (!bytes) mp_record(MPF_OP_MOVE_END, MPF_HEAP_HOST, 0, 0);
+    else allocated(NULL, bytes);
+    return q;
+}
+
+/* Not the real one: a C library's calls realloc by name, and so this file's. */
+HOOK void *reallocarray(void *p, size_t n, size_t each)
+{
+    size_t bytes;
+    if (!__builtin_mul_overflow(n, each, &bytes)) return realloc(p, bytes);
+    errno = ENOMEM;
+    return allocated(NULL, SIZE_MAX);
+}
+
+HOOK void cfree(void *p) { free(p); }
+
+HOOK void *memalign(size_t alignment, size_t bytes)
+{
+    if (!mp_real_ready()) return mp_real_arena_alloc(bytes, alignment);
+    return allocated(mp_real.memalign(alignment, bytes), bytes);
+}
+
+HOOK void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    if (!mp_real_ready()) return mp_real_arena_alloc(bytes, alignment);
+    return allocated(mp_real.aligned_alloc(alignment, bytes), bytes);
+}
+
+HOOK int posix_memalign(void **out, size_t alignment, size_t bytes)
+{
+    if (!mp_real_ready()) return (*out = mp_real_arena_alloc(bytes, alignment)) ? 0 : ENOMEM;
+    const int error = mp_real.posix_memalign(out, alignment, bytes);
+    if (!error) allocated(*out, bytes);
+    else mp_record(MPF_OP_FAIL, MPF_HEAP_HOST, (uint32_t)error | (uint64_t)bytes >> 40 << 32, bytes & MPF_SIZE_MAX);
+    return error;
+}
+
+HOOK void *valloc(size_t bytes)
+{
+    if (!mp_real_ready()) return mp_real_arena_alloc(bytes, 4096);
+    return allocated(mp_real.valloc(bytes), bytes);
+}
+
+HOOK void *pvalloc(size_t bytes)
+{
+    if (!mp_real_ready()) return mp_real_arena_alloc((bytes + 4095) & ~(size_t)4095, 4096);
+    return allocated(mp_real.pvalloc(bytes), bytes);
+}
+
+HOOK void free_sized(void *p, size_t bytes)
+{
+    if (!p || !mp_real_ready() || !mp_real.free_sized) {
+        free(p);
+        return;
+    }
+    mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    mp_real.free_sized(p, bytes);
+}
+
+HOOK void free_aligned_sized(void *p, size_t alignment, size_t bytes)
+{
+    if (!p || !mp_real_ready() || !mp_real.free_aligned_sized) {
+        free(p);
+        return;
+    }
+    mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    mp_real.free_aligned_sized(p, alignment, bytes);
+}

@@ -1,0 +1,106 @@
+/* The ends of a process, and the names of its threads.
+ *
+ * exec and _exit do nothing of ours in a vfork child: it has its parent's memory.  vfork itself is never wrapped: its
+ * child would return through our frame. */
+#include <alloca.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "process.h"
+#include "real.h"
+#include "record.h"
+
+#define HOOK __attribute__((visibility("default")))
+
+extern char **environ;
+
+/* After a failed exec the program goes on, and so does the recording. */
+static int failed(int result)
+{
+    const int saved = errno;
+    mp_process_resume();
+    errno = saved;
+    return result;
+}
+
+#define EXEC(call)                                                                                                    \
+    mp_real_ready();                                                                                                  \
+    mp_process_suspend();                                                                                             \
+    return failed(mp_real.call)
+
+HOOK int execve(const char *path, char *const argv[], char *const envp[]) { EXEC(execve(path, argv, envp)); }
+HOOK int execv(const char *path, char *const argv[]) { EXEC(execv(path, argv)); }
+HOOK int execvp(const char *file, char *const argv[]) { EXEC(execvp(file, argv)); }
+HOOK int execvpe(const char *file, char *const argv[], char *const envp[]) { EXEC(execvpe(file, argv, envp)); }
+HOOK int fexecve(int fd, char *const argv[], char *const envp[]) { EXEC(fexecve(fd, argv, envp)); }
+HOOK int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags)
+{
+    EXEC(execveat(dir, path, argv, envp, flags));
+}
+
+/* The list forms become the array forms: `first` and what follows it in `list`, ended by NULL, on the caller's stack. */
+#define ARRAY_OF(first)                                                                                               \
+    va_list list;                                                                                                     \
+    size_t n = 1;                                                                                                     \
+    va_start(list, first);                                                                                            \
+    while (va_arg(list, char *)) n++;                                                                                 \
+    va_end(list);                                                                                                     \
+    char **argv = alloca((n + 1) * sizeof *argv);                                                                     \
+    argv[0] = (char *)(uintptr_t)first;                                                                               \
+    va_start(list, first);                                                                                            \
+    for (size_t i = 1; i <= n; i++) argv[i] = va_arg(list, char *)
+
+HOOK int execl(const char *path, const char *first, ...)
+{
+    ARRAY_OF(first);
+    va_end(list);
+    EXEC(execv(path, argv));
+}
+
+HOOK int execlp(const char *file, const char *first, ...)
+{
+    ARRAY_OF(first);
+    va_end(list);
+    EXEC(execvp(file, argv));
+}
+
+HOOK int execle(const char *path, const char *first, ...)
+{
+    ARRAY_OF(first);
+    char *const *envp = va_arg(list, char *const *);
+    va_end(list);
+    EXEC(execve(path, argv, envp));
+}
+
+HOOK void _exit(int status)
+{
+    mp_process_finish("_exit");
+    for (;;) mp_sys3(SYS_exit_group, status, 0, 0);
+}
+
+HOOK void _Exit(int status) { _exit(status); }
+
+HOOK int pthread_setname_np(pthread_t thread, const char *name)
+{
+    mp_real_ready();
+    const int error = mp_real.pthread_setname_np(thread, name);
+    if (!error && pthread_equal(thread, pthread_self()))
+        mp_record_data(MPF_OP_THREAD_NAME, MPF_HEAP_NONE, (uint64_t)mp_sys_gettid(), name, strlen(name));
+    return error;
+}
+
+HOOK int prctl(int option, ...)
+{
+    unsigned long a[4];
+    va_list list;
+    va_start(list, option);
+    for (int i = 0; i < 4; i++) a[i] = va_arg(list, unsigned long);
+    va_end(list);
+    mp_real_ready();
+    const int result = mp_real.prctl(option, a[0], a[1], a[2], a[3]);
+    if (option == PR_SET_NAME && result == 0)
+        mp_record_data(MPF_OP_THREAD_NAME, MPF_HEAP_NONE, (uint64_t)mp_sys_gettid(), (const char *)a[0], strnlen((const char *)a[0], 15));
+    return result;
+}

@@ -1,0 +1,111 @@
+/* Getting in and out of the program: the start, and what ends a process in an orderly way.
+ *
+ * Recording starts at the first event or in the constructor, whichever comes first: constructors of other libraries
+ * may run before ours.  (-z initfirst would put ours first, but before the C library has an environment.)  What is
+ * registered with on_exit here runs last, after the destructors of all libraries; their events are still recorded. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "process.h"
+#include "real.h"
+#include "state.h"
+#include "text.h"
+
+static int active;
+
+int mp_active(void) { return active; }
+
+/* A copy that was loaded later, or under another malloc, is not in the way of the program's calls: it stays inert. */
+static bool serves_malloc(void) { return dlsym(RTLD_DEFAULT, "malloc") == (void *)malloc; }
+
+/* Sets a variable without the program's heap: glibc's setenv would leave blocks there that the program never made.  glibc
+ * takes an environment that is not its own array as it is, and copies it before it changes it. */
+static void set_variable(char *entry)
+{
+    enum { ENTRIES = 4096 };
+    static char *array[ENTRIES + 1];
+    const size_t name = strcspn(entry, "=") + 1;
+    size_t n = 0, place = SIZE_MAX;
+    for (; environ[n]; n++)
+        if (!strncmp(environ[n], entry, name)) place = n;
+    if (n >= ENTRIES) return;
+    memmove(array, environ, n * sizeof *array);
+    if (place == SIZE_MAX) place = n++;
+    array[place] = entry;
+    array[n] = NULL;
+    environ = array;
+}
+
+static void set_text(char *buf, size_t cap, const char *name, const char *value)
+{
+    struct mp_text t = { buf, cap, 0, false };
+    mp_text_str(&t, name);
+    mp_text_str(&t, value);
+    if (!t.full) set_variable(buf);
+}
+
+/* The first recorded process of a tree is the user's; it stays that through exec, which keeps the pid. */
+static bool adopt_root(void)
+{
+    static char entry[64];
+    char me[16];
+    struct mp_text t = MP_TEXT(me);
+    mp_text_u64(&t, (uint64_t)mp_sys_getpid());
+    const char *root = getenv("MEMPROF_ROOT");
+    if (!root) set_text(entry, sizeof entry, "MEMPROF_ROOT=", me);
+    return !root || !strcmp(root, me);
+}
+
+/* NVTX's headers load the library named here; another one that the user had set is called by ours. */
+static void enter_nvtx(void)
+{
+    static char chain[PATH_MAX + 32], own[PATH_MAX + 32];
+    Dl_info self;
+    if (!dladdr((void *)mp_active, &self)) return;
+    const char *other = getenv("NVTX_INJECTION64_PATH");
+    if (other && strcmp(other, self.dli_fname) != 0) set_text(chain, sizeof chain, "MEMPROF_NVTX_CHAIN=", other);
+    set_text(own, sizeof own, "NVTX_INJECTION64_PATH=", self.dli_fname);
+}
+
+static void at_exit(int status, void *arg)
+{
+    (void)status;
+    (void)arg;
+    mp_process_finish("exit");
+}
+
+static void at_quick(void) { mp_process_finish("quick_exit"); }
+
+static void enter(void)
+{
+    if (!mp_real_ready() || !serves_malloc()) return;
+    mp_say_init();
+    mp_config_read();
+    if (!mp_config_wants(mp_config_program_name())) return;
+    mp_real_allocator();        /* looked up here, where the loader's lock is free */
+    mp_clock_init();
+    mp_process_adopt(adopt_root());
+    enter_nvtx();
+    if (!mp_process_init()) return;
+    active = 1;
+    pthread_atfork(NULL, NULL, mp_process_forked);
+    on_exit(at_exit, NULL);
+    at_quick_exit(at_quick);
+}
+
+void mp_enter(void)
+{
+    static uint32_t entered;
+    if (!environ || __atomic_exchange_n(&entered, 1, __ATOMIC_ACQ_REL)) return;
+    const int saved = errno;
+    enter();
+    errno = saved;
+}
+
+__attribute__((constructor)) static void construct(void) { mp_enter(); }

@@ -1,0 +1,179 @@
+#include "journal.h"
+
+#include <limits.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/vfs.h>
+
+#include "config.h"
+#include "process.h"
+#include "text.h"
+
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+static char path[PATH_MAX];
+static uint64_t file_dev, file_ino;
+
+static size_t place_bytes(uint32_t places) { return MPF_JOURNAL_HEAD + (size_t)places * MPF_CHUNK_BYTES; }
+
+const char *mp_journal_path(void) { return path; }
+
+static bool sound(int fd)
+{
+    struct statfs fs;
+    if (mp_sys3(SYS_fstatfs, fd, (long)&fs, 0) < 0) return false;
+    switch ((unsigned long)fs.f_type) {
+    case EXT4_SUPER_MAGIC: case XFS_SUPER_MAGIC: case TMPFS_MAGIC: case OVERLAYFS_SUPER_MAGIC: break;
+    default: return false;
+    }
+    return (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize / 8 > place_bytes(MP_POOL_STEP);
+}
+
+/* Room for `places` on the disk: allocated now, so that no store can fail later. */
+static bool allocate(int fd, uint32_t places)
+{
+    struct rlimit limit;
+    if (mp_sys6(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) == 0 && limit.rlim_cur < place_bytes(places)) return false;
+    return sound(fd) && mp_sys_fallocate(fd, 0, (off_t)place_bytes(places)) == 0;
+}
+
+/* Opens a new file for the journal in `dir`, named after the log; its descriptor or -1. */
+static int create_in(const char *dir, size_t dir_bytes, const char *log_path)
+{
+    const char *slash = strrchr(log_path, '/');
+    struct mp_text t = MP_TEXT(path);
+    mp_text_bytes(&t, dir, dir_bytes);
+    mp_text_str(&t, "/");
+    mp_text_str(&t, slash ? slash + 1 : log_path);
+    mp_text_str(&t, ".journal");
+    if (t.full) return -1;
+    mp_journal_sweep(path);
+    const int fd = mp_sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    if (fd < 0) return -1;
+    if (allocate(fd, MP_POOL_STEP)) return fd;
+    mp_sys_close(fd);
+    mp_sys_unlink(path);
+    return -1;
+}
+
+static int create(const char *log_path)
+{
+    const char *slash = strrchr(log_path, '/');
+    const struct { const char *dir; size_t bytes; } candidates[] = {
+        { mp_config.journal_dir, strlen(mp_config.journal_dir) },
+        { log_path, slash ? (size_t)(slash - log_path) : 0 },
+        { "/dev/shm", 8 },
+        { "/tmp", 4 },
+    };
+    for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
+        if (!candidates[i].bytes) continue;
+        const int fd = create_in(candidates[i].dir, candidates[i].bytes, log_path);
+        if (fd >= 0) return fd;
+    }
+    path[0] = 0;
+    return -1;
+}
+
+/* Reserved addresses count against RLIMIT_AS: take little where the program has such a limit. */
+static uint32_t places_allowed(void)
+{
+    struct rlimit limit;
+    if (mp_sys6(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&limit, 0, 0) < 0 || limit.rlim_cur == RLIM_INFINITY) return MP_POOL_PLACES;
+    return 4 * MP_POOL_STEP;
+}
+
+/* Maps places [mapped, upto) from the file, or from nowhere when fd is -1. */
+static bool map(struct mp_pool *pool, int fd, uint32_t upto)
+{
+    const size_t from = pool->mapped ? place_bytes(pool->mapped) : 0;
+    const int flags = MAP_FIXED | (fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
+    const long r = mp_sys6(SYS_mmap, (long)(pool->base + from), (long)(place_bytes(upto) - from), PROT_READ | PROT_WRITE, flags, fd, (long)from);
+    if (r < 0 && r > -4096) return false;
+    pool->mapped = upto;
+    return true;
+}
+
+bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mpf_clock *start)
+{
+    struct mp_pool *pool = &mp_process->pool;
+    pool->places = places_allowed();
+    pool->base = mp_sys_mmap(NULL, place_bytes(pool->places), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    if (!pool->base) return false;
+    const int fd = create(log_path);
+    bool ok = map(pool, fd, MP_POOL_STEP);
+    if (ok && mp_sys_madvise(pool->base, MPF_JOURNAL_HEAD, MADV_POPULATE_WRITE) == -EFAULT) ok = false;
+    struct stat st;
+    if (fd >= 0 && mp_sys_fstat(fd, &st) == 0) file_dev = st.st_dev, file_ino = st.st_ino;
+    if (fd >= 0) mp_sys_close(fd);
+    if (!ok) return false;
+    struct mpf_journal *head = (struct mpf_journal *)pool->base;
+    *head = (struct mpf_journal){
+        .magic = MPF_JOURNAL_MAGIC, .major = MPF_MAJOR, .minor = MPF_MINOR, .head_bytes = MPF_JOURNAL_HEAD,
+        .chunk_bytes = MPF_CHUNK_BYTES, .slot_bytes = sizeof(struct mpf_slot), .pid = (uint64_t)mp_process->pid,
+        .start = *start, .last = *start, .chunks = MP_POOL_STEP,
+    };
+    memcpy(head->id, id, sizeof head->id);
+    return true;
+}
+
+/* The journal file again, if it is still ours. */
+static int reopen(void)
+{
+    if (!path[0]) return -1;
+    const int fd = mp_sys_open(path, O_RDWR | O_NOFOLLOW, 0);
+    struct stat st;
+    if (fd < 0) return -1;
+    if (mp_sys_fstat(fd, &st) == 0 && (uint64_t)st.st_dev == file_dev && (uint64_t)st.st_ino == file_ino) return fd;
+    mp_sys_close(fd);
+    return -1;
+}
+
+bool mp_journal_extend(void)
+{
+    struct mp_pool *pool = &mp_process->pool;
+    struct mpf_journal *head = (struct mpf_journal *)pool->base;
+    const uint32_t upto = pool->mapped + MP_POOL_STEP;
+    if (upto > pool->places) return false;
+    int fd = head->chunks == pool->mapped && upto <= MP_POOL_FILE ? reopen() : -1;
+    if (fd >= 0 && !allocate(fd, upto)) {
+        mp_sys_close(fd);
+        fd = -1;
+    }
+    const bool ok = map(pool, fd, upto);
+    if (ok && fd >= 0) head->chunks = upto;
+    if (fd >= 0) mp_sys_close(fd);
+    return ok;
+}
+
+/* Old kernels have no MADV_POPULATE_WRITE (EINVAL): there the pages come at the first store, from blocks that are allocated. */
+bool mp_journal_touch(uint32_t place)
+{
+    const long r = mp_sys_madvise(mp_pool_chunk(&mp_process->pool, place), MPF_CHUNK_BYTES, MADV_POPULATE_WRITE);
+    return r == 0 || r == -EINVAL;
+}
+
+void mp_journal_remove(void)
+{
+    if (path[0]) mp_sys_unlink(path);
+}
+
+uint64_t mp_journal_resident(void) { return place_bytes(mp_process->pool.chunks); }
+
+void mp_journal_mark(bool closed) { ((struct mpf_journal *)mp_process->pool.base)->closed = closed; }
+
+void mp_journal_sweep(const char *old)
+{
+    struct mpf_journal head;
+    const int fd = mp_sys_open(old, O_RDONLY | O_NOFOLLOW, 0);
+    if (fd < 0) return;
+    const long n = mp_sys_read(fd, &head, sizeof head);
+    mp_sys_close(fd);
+    const bool ours = n == (long)sizeof head && memcmp(head.magic, MPF_JOURNAL_MAGIC, sizeof head.magic) == 0 && head.pid == (uint64_t)mp_process->pid;
+    if (ours && head.closed) mp_sys_unlink(old);
+}

@@ -1,0 +1,29 @@
+/* The journal file: made, mapped, grown, removed.
+ *
+ * A journal is sound where the kernel keeps MAP_SHARED pages of a killed process and a full disk is an error at
+ * allocation rather than a SIGBUS at a store: ext4, xfs, tmpfs and overlays of them.  Elsewhere chunks are anonymous memory. */
+#ifndef MP_JOURNAL_FILE_H
+#define MP_JOURNAL_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mpf/slot.h"
+
+/* Reserves the addresses and makes the file for the log at `log_path`.  False: no memory at all. */
+bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mpf_clock *start);
+/* Maps MP_POOL_STEP more places; false when the addresses end.  Under pool.grow. */
+bool mp_journal_extend(void);
+/* Makes the pages of a place present; false when there is no memory for them. */
+bool mp_journal_touch(uint32_t place);
+/* Absolute path; "" when there is none. */
+const char *mp_journal_path(void);
+void mp_journal_remove(void);
+/* Bytes of the journal (or of its anonymous stand-in) that are resident. */
+uint64_t mp_journal_resident(void);
+/* Marks the log as whole before an exec, and takes that back: the next image may remove the file. */
+void mp_journal_mark(bool closed);
+/* Removes the journal at `path` if it is one that this process marked before it called exec. */
+void mp_journal_sweep(const char *path);
+
+#endif

@@ -1,0 +1,297 @@
+#include "logfile.h"
+
+#include <errno.h>
+#include <gnu/libc-version.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define ZSTD_STATIC_LINKING_ONLY
+#include <zstd.h>
+
+#include "config.h"
+#include "journal.h"
+#include "mpf/frame.h"
+#include "mpf/header.h"
+#include "process.h"
+#include "real.h"
+#include "text.h"
+
+#define HEADER_BYTES (64u << 10)
+
+static char path[PATH_MAX], parent_path[PATH_MAX];
+static int parent_pid;
+static uint64_t dev, ino;
+
+/* Of one process: a forked child starts it anew. */
+static struct {
+    int fd;                 /* in the encoder's table; 0: none */
+    uint64_t frames, bytes;
+    ZSTD_CCtx *ctx;
+    uint8_t *body, *out;
+    size_t body_cap, out_cap;
+} log_;
+
+const char *mp_logfile_path(void) { return path; }
+uint64_t mp_logfile_bytes(void) { return log_.bytes; }
+uint64_t mp_logfile_next(void) { return log_.frames; }
+void mp_logfile_remove(void) { mp_sys_unlink(path); }
+
+void mp_logfile_inherit(void)
+{
+    memcpy(parent_path, path, sizeof path);
+    memset(&log_, 0, sizeof log_);
+}
+
+/* ---- creation */
+
+static void make_folders(char *file)
+{
+    for (char *p = file + 1; (p = strchr(p, '/')); p++) {
+        *p = 0;
+        mp_sys_mkdir(file, 0777);
+        *p = '/';
+    }
+}
+
+/* "x.zst" -> "x.2.zst" */
+static bool numbered(char *out, size_t cap, const char *base, unsigned n)
+{
+    const size_t length = strlen(base);
+    const size_t stem = length > 4 && !strcmp(base + length - 4, ".zst") ? length - 4 : length;
+    struct mp_text t = { out, cap, 0, false };
+    mp_text_bytes(&t, base, stem);
+    if (n > 1) {
+        mp_text_str(&t, ".");
+        mp_text_u64(&t, n);
+    }
+    mp_text_str(&t, base + stem);
+    return !t.full;
+}
+
+/* An image of this process before exec may have left a journal beside the name that is taken. */
+static void sweep(const char *taken)
+{
+    static char journal[PATH_MAX];
+    struct mp_text t = MP_TEXT(journal);
+    mp_text_str(&t, taken);
+    mp_text_str(&t, ".journal");
+    if (!t.full) mp_journal_sweep(journal);
+}
+
+static int create_file(const char *base)
+{
+    for (unsigned n = 1; n < 10000; n++) {
+        if (!numbered(path, sizeof path, base, n)) return -ENAMETOOLONG;
+        const int fd = mp_sys_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+        if (fd != -EEXIST) return fd;
+        sweep(path);
+    }
+    return -EEXIST;
+}
+
+bool mp_logfile_create(uint8_t id[16])
+{
+    static char base[PATH_MAX];     /* one thread at a time; the stack may be small */
+    int fd = -ENAMETOOLONG;
+    if (mp_config_path(base, sizeof base)) {
+        make_folders(base);
+        fd = create_file(base);
+    }
+    struct stat st;
+    if (fd >= 0 && mp_sys_fstat(fd, &st) == 0) dev = st.st_dev, ino = st.st_ino;
+    if (fd < 0) {
+        mp_say("cannot create the log ", base, ": ", strerrordesc_np(-fd));
+        return false;
+    }
+    mp_sys_close(fd);
+    const uint64_t mix[2] = { mp_process->start.real ^ mp_process->start.ticks << 20, (uint64_t)mp_process->pid << 32 | (uint32_t)mp_process->start.mono };
+    if (mp_sys3(SYS_getrandom, (long)id, 16, 1) != 16) memcpy(id, mix, 16);
+    return true;
+}
+
+/* ---- writing */
+
+static int open_again(void)
+{
+    if (log_.fd > 0) return log_.fd;
+    const int fd = mp_sys_open(path, O_WRONLY | O_APPEND | O_NOFOLLOW, 0);
+    struct stat st;
+    if (fd < 0) return fd;
+    if (mp_sys_fstat(fd, &st) == 0 && (uint64_t)st.st_dev == dev && (uint64_t)st.st_ino == ino) return fd;
+    mp_sys_close(fd);
+    return -ESTALE;
+}
+
+static void close_again(int fd)
+{
+    if (fd != log_.fd) mp_sys_close(fd);
+}
+
+void mp_logfile_keep_open(void)
+{
+    const int fd = open_again();
+    if (fd > 0) log_.fd = fd;
+}
+
+/* A write beyond RLIMIT_FSIZE would send SIGXFSZ to the program. */
+static bool within_limit(size_t n)
+{
+    struct rlimit limit;
+    return mp_sys6(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) < 0 || log_.bytes + n <= limit.rlim_cur;
+}
+
+/* A frame is there whole or not at all: what a full disk left of it is cut off. */
+static bool append(const uint8_t *bytes, size_t n)
+{
+    const int fd = within_limit(n) ? open_again() : -1;
+    if (fd < 0) return false;
+    size_t done;
+    const bool ok = mp_sys_write_all(fd, bytes, n, &done) == 0;
+    if (ok) log_.bytes += n;
+    else if (done) mp_sys_ftruncate(fd, (off_t)log_.bytes);
+    close_again(fd);
+    if (ok) log_.frames++;
+    return ok;
+}
+
+static bool prepare(size_t body)
+{
+    if (!log_.ctx) {
+        const size_t bytes = ZSTD_estimateCCtxSize(mp_config.level);
+        void *memory = mp_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+        log_.ctx = memory ? ZSTD_initStaticCCtx(memory, bytes) : NULL;
+    }
+    if (log_.body_cap < body) {
+        const size_t out = mpf_frame_bound(body);
+        uint8_t *memory = mp_sys_mmap(NULL, MPF_FRAME_HEAD + body + out, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+        if (!memory) return false;
+        if (log_.body) mp_sys_munmap(log_.body - MPF_FRAME_HEAD, MPF_FRAME_HEAD + log_.body_cap + log_.out_cap);
+        log_.body = memory + MPF_FRAME_HEAD;
+        log_.body_cap = body;
+        log_.out = log_.body + body;
+        log_.out_cap = out;
+    }
+    return log_.ctx != NULL;
+}
+
+static bool write_frame(int kind, size_t body_bytes)
+{
+    const struct mpf_frame frame = { MPF_MAJOR, MPF_MINOR, (uint8_t)kind, log_.frames, log_.body, body_bytes };
+    const long n = mpf_frame_write(log_.ctx, mp_config.level, &frame, log_.body - MPF_FRAME_HEAD, log_.out, log_.out_cap);
+    return n > 0 && append(log_.out, (size_t)n);
+}
+
+bool mp_logfile_events(struct mpf_columns *columns, const struct mpf_clock *from, const struct mpf_clock *to)
+{
+    if (!prepare(mpf_columns_bound(mpf_columns_count(columns)))) return false;
+    const long n = mpf_columns_finish(columns, from, to, log_.body, log_.body_cap);
+    return n > 0 && write_frame(MPF_FRAME_EVENTS, (size_t)n);
+}
+
+/* ---- header and end */
+
+static void add_arguments(struct mpf_pairs *p)
+{
+    static char line[32 << 10];
+    const long n = mp_sys_slurp("/proc/self/cmdline", line, sizeof line);
+    for (long at = 0; at < n; at += (long)strlen(line + at) + 1) mpf_pairs_add(p, "argv", line + at);
+}
+
+static void add_link(struct mpf_pairs *p, const char *key, const char *link)
+{
+    static char target[PATH_MAX];
+    const long n = mp_sys6(SYS_readlinkat, AT_FDCWD, (long)link, (long)target, sizeof target - 1, 0, 0);
+    target[n > 0 ? n : 0] = 0;
+    mpf_pairs_add(p, key, target);
+}
+
+static void add_ranks(struct mpf_pairs *p)
+{
+    mpf_pairs_add(p, "rank", mp_config_rank());
+    for (const char *const *name = mp_config_rank_names; *name; name++) {
+        char key[64];
+        struct mp_text t = MP_TEXT(key);
+        mp_text_str(&t, "env.");
+        mp_text_str(&t, *name);
+        const char *v = getenv(*name);
+        if (v) mpf_pairs_add(p, key, v);
+    }
+}
+
+static void add_id(struct mpf_pairs *p, const uint8_t id[16])
+{
+    static const char digit[] = "0123456789abcdef";
+    char hex[33];
+    for (int i = 0; i < 16; i++) {
+        hex[2 * i] = digit[id[i] >> 4];
+        hex[2 * i + 1] = digit[id[i] & 15];
+    }
+    hex[32] = 0;
+    mpf_pairs_add(p, "id", hex);
+}
+
+static void add_versions(struct mpf_pairs *p)
+{
+    struct utsname kernel;
+    mpf_pairs_add_u64(p, "format", MPF_MAJOR);
+    mpf_pairs_add(p, "memprof", MEMPROF_VERSION);
+    mpf_pairs_add(p, "libc", gnu_get_libc_version());
+    if (uname(&kernel) == 0) mpf_pairs_add(p, "kernel", kernel.release);
+    mpf_pairs_add(p, "allocator", mp_real_allocator());
+    mpf_pairs_add_u64(p, "page_size", (uint64_t)sysconf(_SC_PAGESIZE));
+}
+
+static void add_clock(struct mpf_pairs *p)
+{
+    mpf_pairs_add(p, "clock", mp_clock_no_tsc ? "monotonic" : "tsc");
+    mpf_pairs_add_u64(p, "start.ticks", mp_process->start.ticks);
+    mpf_pairs_add_u64(p, "start.mono", mp_process->start.mono);
+    mpf_pairs_add_u64(p, "start.real", mp_process->start.real);
+    mpf_pairs_add_u64(p, "tick_shift", mp_process->tick_shift);
+}
+
+static void add_parent(struct mpf_pairs *p)
+{
+    mpf_pairs_add(p, "root", mp_process_root() ? "1" : "0");
+    if (!parent_path[0]) return;
+    mpf_pairs_add(p, "parent.log", parent_path);
+    mpf_pairs_add_u64(p, "parent.pid", (uint64_t)parent_pid);
+    mpf_pairs_add_u64(p, "parent.ticks", mp_process->start.ticks);
+}
+
+bool mp_logfile_header(const uint8_t id[16])
+{
+    if (!prepare(HEADER_BYTES)) return false;
+    struct mpf_pairs p;
+    mpf_pairs_init(&p, log_.body, log_.body_cap);
+    add_versions(&p);
+    add_id(&p, id);
+    mpf_pairs_add(&p, "host", mp_config_host());
+    mpf_pairs_add_u64(&p, "pid", (uint64_t)mp_process->pid);
+    mpf_pairs_add_u64(&p, "ppid", (uint64_t)mp_sys_getppid());
+    add_link(&p, "exe", "/proc/self/exe");
+    add_link(&p, "cwd", "/proc/self/cwd");
+    add_clock(&p);
+    add_ranks(&p);
+    mpf_pairs_add(&p, "journal", mp_journal_path());
+    add_parent(&p);
+    add_arguments(&p);
+    parent_pid = mp_process->pid;
+    return write_frame(MPF_FRAME_HEADER, mpf_pairs_bytes(&p));
+}
+
+bool mp_logfile_end(const char *reason)
+{
+    struct mpf_pairs p;
+    if (!prepare(HEADER_BYTES)) return false;
+    mpf_pairs_init(&p, log_.body, log_.body_cap);
+    mpf_pairs_add(&p, "reason", reason);
+    mpf_pairs_add_u64(&p, "events", mp_process->events);
+    mpf_pairs_add_u64(&p, "lost", mp_process->lost_total);
+    mpf_pairs_add_u64(&p, "hwm", mp_process_hwm());
+    mpf_pairs_add(&p, "journal_removed", "1");
+    return write_frame(MPF_FRAME_END, mpf_pairs_bytes(&p));
+}

@@ -1,0 +1,32 @@
+/* The log's file: created with its header, grown frame by frame, ended.
+ *
+ * Files are opened by path for each use and checked to be the same file still; only the encoder's private descriptor
+ * table keeps one open.  All under epoch_lock or before there is a second thread. */
+#ifndef MP_LOGFILE_H
+#define MP_LOGFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mpf/columns.h"
+
+/* Makes the file (mode 0600, never an existing one: suffix .2, .3, ...) and its missing folders.  False with a line on
+ * stderr when it cannot be made. */
+bool mp_logfile_create(uint8_t id[16]);
+/* Writes the HEADER frame, once the journal is there. */
+bool mp_logfile_header(const uint8_t id[16]);
+/* The number of the next frame. */
+uint64_t mp_logfile_next(void);
+/* Encodes and writes a frame; false when it could not be written: then the file is as before. */
+bool mp_logfile_events(struct mpf_columns *columns, const struct mpf_clock *from, const struct mpf_clock *to);
+/* Writes the END frame. */
+bool mp_logfile_end(const char *reason);
+/* Called by the encoder in its own descriptor table: the file may stay open. */
+void mp_logfile_keep_open(void);
+void mp_logfile_remove(void);
+const char *mp_logfile_path(void);
+uint64_t mp_logfile_bytes(void);
+/* In a forked child, before mp_logfile_create: the log so far is the parent's. */
+void mp_logfile_inherit(void);
+
+#endif

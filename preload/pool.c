@@ -1,0 +1,57 @@
+#include "pool.h"
+
+#include "journal.h"
+#include "process.h"
+
+/* How many chunks may be out at once: so many that the encoder has work in frames of a good size, and no more. */
+static bool may_grow(const struct mp_pool *pool)
+{
+    const uint32_t threads = __atomic_load_n(&mp_process->threads, __ATOMIC_RELAXED);
+    return pool->chunks < MP_POOL_RESERVE + threads && pool->chunks < pool->places;
+}
+
+/* A place never used before. */
+static bool grow(struct mp_pool *pool, uint32_t *index)
+{
+    bool got = false;
+    const uint64_t signals = mp_lock(&pool->grow);
+    if (may_grow(pool) && (pool->chunks < pool->mapped || mp_journal_extend()) && mp_journal_touch(pool->chunks)) {
+        *index = pool->chunks;
+        __atomic_store_n(&pool->chunks, *index + 1, __ATOMIC_RELEASE);
+        got = true;
+    }
+    mp_unlock(&pool->grow, signals);
+    return got;
+}
+
+struct mpf_chunk *mp_pool_take(uint32_t number)
+{
+    struct mp_pool *pool = &mp_process->pool;
+    uint32_t index;
+    if (!mp_queue_take(&pool->free, pool->free_cell, MP_POOL_PLACES, &index) && !grow(pool, &index)) return NULL;
+    __atomic_fetch_add(&pool->in_use, 1, __ATOMIC_RELAXED);
+    struct mp_chunk_meta *meta = &pool->meta[index];
+    const uint8_t tag = meta->tag == 255 ? 1 : meta->tag + 1;
+    *meta = (struct mp_chunk_meta){ .tag = tag };
+    struct mpf_chunk *c = mp_pool_chunk(pool, index);
+    c->seq = __atomic_add_fetch(&pool->seq, 1, __ATOMIC_RELAXED);
+    c->thread = number;
+    c->tag = tag;
+    c->drained = c->drained_next = 0;
+    c->frame = 0;
+    __atomic_store_n(&c->state, MPF_CHUNK_USED, __ATOMIC_RELEASE);
+    return c;
+}
+
+void mp_pool_give(uint32_t index)
+{
+    struct mp_pool *pool = &mp_process->pool;
+    __atomic_store_n(&mp_pool_chunk(pool, index)->state, MPF_CHUNK_FREE, __ATOMIC_RELEASE);
+    __atomic_fetch_sub(&pool->in_use, 1, __ATOMIC_RELAXED);
+    if (!pool->meta[index].retired) mp_queue_give(&pool->free, pool->free_cell, MP_POOL_PLACES, index);
+}
+
+void mp_pool_wait(uint32_t seen, uint64_t ns)
+{
+    mp_sys_futex_wait(&mp_process->pool.released, seen, ns);
+}

@@ -1,0 +1,170 @@
+#include "process.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "config.h"
+#include "encoder.h"
+#include "journal.h"
+#include "logfile.h"
+#include "names.h"
+#include "state.h"
+#include "text.h"
+
+struct mp_process *mp_process;
+
+/* Of the program, not of one process: a forked child keeps these. */
+static bool recording;          /* this program is recorded at all */
+static int root_pid;            /* the process that the constructor ran in as the user's own; 0: a child's */
+
+static size_t state_bytes(void) { return (sizeof(struct mp_process) + 63) / 64 * 64; }
+
+static bool map_state(void)
+{
+    const size_t bytes = state_bytes() + (size_t)MP_THREADS_MAX * sizeof(struct mp_thread);
+    uint8_t *memory = mp_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    if (!memory) return false;
+    mp_sys_madvise(memory, bytes, MADV_WIPEONFORK);     /* refused: mp_process_forked does it, for fork(3) only */
+    mp_threads = (struct mp_thread *)(memory + state_bytes());
+    mp_process = (struct mp_process *)memory;
+    return true;
+}
+
+static bool open_files(void)
+{
+    uint8_t id[16];
+    if (!mp_logfile_create(id)) return false;
+    if (!mp_journal_open(mp_logfile_path(), id, &mp_process->start) || !mp_logfile_header(id)) {
+        mp_say("cannot write ", mp_logfile_path(), "; nothing is recorded", NULL);
+        mp_logfile_remove();
+        mp_journal_remove();
+        return false;
+    }
+    if (!mp_journal_path()[0]) mp_say("no folder for a journal: what is recorded less than 100 ms before a SIGKILL will be lost", NULL, NULL, NULL);
+    return true;
+}
+
+static void start(void)
+{
+    struct mp_process *p = mp_process;
+    const uint64_t signals = mp_sys_block_signals();
+    p->starter = mp_sys_gettid();
+    p->pid = mp_sys_getpid();
+    mp_clock_read(&p->start);
+    p->tick_shift = mp_clock_shift();
+    p->watermark = p->start.ticks;
+    __atomic_store_n(&p->state, open_files() ? MP_ON : MP_OFF, __ATOMIC_RELEASE);
+    mp_sys_restore_signals(signals);
+}
+
+bool mp_process_init(void)
+{
+    if (!map_state()) return false;
+    recording = true;
+    mp_process->state = MP_STARTING;
+    mp_process->may_thread = 1;
+    start();
+    return mp_process->state == MP_ON;
+}
+
+static void start_child(void)
+{
+    const int saved = errno;
+    mp_logfile_inherit();
+    mp_names_reset();
+    start();
+    errno = saved;
+}
+
+bool mp_process_ready(void)
+{
+    if (!mp_process) mp_enter();
+    struct mp_process *p = mp_process;
+    if (!recording || !p) return false;
+    uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
+    if (state == MP_NEW && __atomic_compare_exchange_n(&p->state, &state, MP_STARTING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        start_child();
+    while ((state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE)) == MP_STARTING && p->starter != mp_sys_gettid()) mp_sys_yield();
+    return state == MP_ON;
+}
+
+void mp_process_forked(void)
+{
+    struct mp_process *p = mp_process;
+    if (!p) return;
+    if (p->pid && p->pid != mp_sys_getpid())
+        memset(p, 0, state_bytes() + (size_t)MP_THREADS_MAX * sizeof(struct mp_thread));
+    p->may_thread = 1;
+}
+
+void mp_process_adopt(bool root) { root_pid = root ? mp_sys_getpid() : 0; }
+
+bool mp_process_root(void) { return root_pid && root_pid == mp_process->pid; }
+
+uint64_t mp_process_hwm(void)
+{
+    char status[4096];
+    if (mp_sys_slurp("/proc/self/status", status, sizeof status) <= 0) return 0;
+    const char *at = strstr(status, "VmHWM:");
+    uint64_t kib = 0;
+    for (at = at ? at + 6 : ""; *at == ' ' || *at == '\t'; at++) {}
+    for (; *at >= '0' && *at <= '9'; at++) kib = kib * 10 + (uint64_t)(*at - '0');
+    return kib << 10;
+}
+
+/* events, high-water RSS, lost events, file and size, and the next command to type */
+static void summary(uint64_t hwm)
+{
+    static char line[PATH_MAX * 2 + 256];
+    struct mp_text t = MP_TEXT(line);
+    mp_text_str(&t, "memprof: ");
+    mp_text_u64(&t, mp_process->events);
+    mp_text_str(&t, " events, peak RSS ");
+    mp_text_size(&t, hwm);
+    mp_text_str(&t, ", ");
+    mp_text_u64(&t, mp_process->lost_total);
+    mp_text_str(&t, " lost, ");
+    mp_text_size(&t, mp_logfile_bytes());
+    mp_text_str(&t, "; next: memprof-report peaks ");
+    mp_text_str(&t, mp_logfile_path());
+    mp_text_str(&t, "\n");
+    mp_say_line(&t);
+}
+
+static bool owner(void) { return mp_process && mp_process->state == MP_ON && mp_process->pid == mp_sys_getpid(); }
+
+/* Small child processes leave no log: a shell script has thousands of them. */
+static bool wanted(uint64_t hwm) { return mp_process_root() || hwm >= mp_config.min_rss; }
+
+static void discard(void)
+{
+    __atomic_store_n(&mp_process->state, MP_CLOSED, __ATOMIC_RELEASE);
+    mp_logfile_remove();
+    mp_journal_remove();
+}
+
+void mp_process_finish(const char *reason)
+{
+    if (!owner() || __atomic_exchange_n(&mp_process->finishing, 1, __ATOMIC_ACQ_REL)) return;
+    const uint64_t hwm = mp_process_hwm();
+    if (!wanted(hwm)) {
+        discard();
+        return;
+    }
+    mp_encoder_finish(reason);
+    __atomic_store_n(&mp_process->state, MP_CLOSED, __ATOMIC_RELEASE);
+    if (mp_process->ended) mp_journal_remove();
+    summary(hwm);
+}
+
+void mp_process_suspend(void)
+{
+    if (!owner()) return;
+    if (!wanted(mp_process_hwm())) discard();
+    else if (mp_encoder_finish("exec") && mp_process->ended) mp_journal_mark(true);
+}
+
+void mp_process_resume(void)
+{
+    if (owner()) mp_journal_mark(false);
+}

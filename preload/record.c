@@ -1,0 +1,107 @@
+/* The slow path of recording: a thread's first event, a full chunk, a large block, a forked child.
+ *
+ * Invariants: signals are blocked while a thread's chunk is replaced, so a handler sees either the old chunk or the new
+ * one; a slot's time is taken after its place is reserved, so the encoder's watermark never passes an event to come. */
+#include "record.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "encoder.h"
+#include "loss.h"
+#include "process.h"
+#include "threads.h"
+
+/* Reserves n slots in a row, or NULL when the chunk has no room for them.  Signals are blocked: no handler comes between. */
+static struct mpf_slot *reserve(struct mp_thread *t, uint32_t n)
+{
+    const uintptr_t at = t->cur;
+    if (at + n * sizeof(struct mpf_slot) > t->end) return NULL;
+    __atomic_store_n(&t->cur, at + n * sizeof(struct mpf_slot), __ATOMIC_RELEASE);
+    return (struct mpf_slot *)at;
+}
+
+static void commit(struct mpf_slot *s, uint64_t time, uint64_t addr, uint64_t head)
+{
+    s->time = time;
+    s->addr = addr;
+    __atomic_store_n(&s->head, head, __ATOMIC_RELEASE);
+}
+
+/* Data follows its event in the next slots; it is stored first, so that a committed event is a whole one. */
+static void put(const struct mp_thread *t, struct mpf_slot *s, unsigned op, unsigned heap, uint64_t addr, uint64_t size,
+                const uint8_t *data)
+{
+    for (uint32_t i = 0; data && i < mpf_data_slots(size); i++) {
+        const size_t rest = size - i * MPF_CONT_BYTES;
+        uint64_t word[2] = { 0, 0 };
+        memcpy(word, data + i * MPF_CONT_BYTES, rest < MPF_CONT_BYTES ? rest : MPF_CONT_BYTES);
+        commit(s + 1 + i, word[0], word[1], mpf_slot_head(MPF_OP_CONT, 0, 0, 0) | t->tag);
+    }
+    commit(s, mp_clock_ticks(), addr, mpf_slot_head(op, heap, 0, size) | t->tag);
+}
+
+/* n slots for the calling thread, by whatever it takes.  Signals are blocked. */
+static struct mpf_slot *reserve_slow(uint32_t n)
+{
+    struct mp_thread *t = mp_self;
+    if (!t || !t->number) t = mp_thread_register();
+    if (!t) return NULL;
+    struct mpf_slot *s = reserve(t, n);
+    if (s) return s;
+    t->guard = 1;
+    if (mp_thread_chunk(t)) s = reserve(t, n);
+    else mp_loss(MPF_LOSS_STALLED, 1);
+    t->guard = 0;
+    return s;
+}
+
+static void record(unsigned op, unsigned heap, uint64_t addr, uint64_t size, const uint8_t *data)
+{
+    const uint64_t signals = mp_sys_block_signals();
+    struct mpf_slot *s = reserve_slow(1 + (data ? mpf_data_slots(size) : 0));
+    if (s) put(mp_self, s, op, heap, addr, size, data);
+    mp_sys_restore_signals(signals);
+}
+
+void mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    const struct mp_thread *t = mp_self;
+    if ((t && t->guard) || !mp_process_ready()) return;
+    record(op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
+    /* only here is it certain that the thread holds no lock of the C library's allocator */
+    if (heap == MPF_HEAP_HOST && (op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END)) mp_encoder_start(size >= MP_LARGE);
+}
+
+void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes)
+{
+    const struct mp_thread *t = mp_self;
+    if ((t && t->guard) || !mp_process_ready()) return;
+    record(op, heap, addr, bytes < MPF_DATA_MAX ? bytes : MPF_DATA_MAX, data);
+}
+
+uint32_t mp_guard_enter(void)
+{
+    if (!mp_self || !mp_self->number) {
+        if (!mp_process_ready()) return 0;
+        const uint64_t signals = mp_sys_block_signals();
+        mp_thread_register();
+        mp_sys_restore_signals(signals);
+        if (!mp_self) return 0;
+    }
+    const uint32_t before = mp_self->guard;
+    mp_self->guard = 1;
+    return before;
+}
+
+void mp_guard_leave(uint32_t before)
+{
+    if (mp_self && mp_self->number) mp_self->guard = before;
+}
+
+void mp_loss(unsigned reason, uint64_t events)
+{
+    if (!mp_process || reason >= MP_LOSSES) return;
+    __atomic_fetch_add(&mp_process->lost[reason], events, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&mp_process->lost_total, events, __ATOMIC_RELAXED);
+}

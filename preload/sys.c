@@ -1,0 +1,44 @@
+#include "sys.h"
+
+long mp_sys_write_all(int fd, const void *buf, size_t bytes, size_t *done)
+{
+    for (*done = 0; *done < bytes; ) {
+        const long n = mp_sys_write(fd, (const char *)buf + *done, bytes - *done);
+        if (n == -EINTR) continue;
+        if (n < 0) return n;
+        if (n == 0) return -EIO;
+        *done += (size_t)n;
+    }
+    return 0;
+}
+
+long mp_sys_slurp(const char *path, char *buf, size_t cap)
+{
+    const int fd = mp_sys_open(path, O_RDONLY, 0);
+    if (fd < 0) return fd;
+    size_t n = 0;
+    long r;
+    while (n < cap - 1 && ((r = mp_sys_read(fd, buf + n, cap - 1 - n)) > 0 || r == -EINTR))
+        if (r > 0) n += (size_t)r;
+    mp_sys_close(fd);
+    buf[n] = 0;
+    return (long)n;
+}
+
+enum { UNLOCKED, LOCKED, CONTENDED };
+
+uint64_t mp_lock(struct mp_lock *lock)
+{
+    const uint64_t before = mp_sys_block_signals();
+    uint32_t free = UNLOCKED;
+    if (__atomic_compare_exchange_n(&lock->word, &free, LOCKED, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return before;
+    while (__atomic_exchange_n(&lock->word, CONTENDED, __ATOMIC_ACQUIRE) != UNLOCKED)
+        mp_sys_futex_wait(&lock->word, CONTENDED, 1000000000u);
+    return before;
+}
+
+void mp_unlock(struct mp_lock *lock, uint64_t before)
+{
+    if (__atomic_exchange_n(&lock->word, UNLOCKED, __ATOMIC_RELEASE) == CONTENDED) mp_sys_futex_wake(&lock->word);
+    mp_sys_restore_signals(before);
+}

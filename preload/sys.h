@@ -1,0 +1,93 @@
+/* The kernel without the C library: raw system calls that touch neither errno nor any hooked function.
+ *
+ * Every call returns its result, or -E... on failure.  Safe in signal handlers, in vfork children and before the C
+ * library is ready. */
+#ifndef MP_SYS_H
+#define MP_SYS_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+static inline long mp_sys6(long n, long a, long b, long c, long d, long e, long f)
+{
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    long result;
+    __asm__ volatile("syscall" : "=a"(result) : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+static inline long mp_sys3(long n, long a, long b, long c) { return mp_sys6(n, a, b, c, 0, 0, 0); }
+
+static inline void *mp_sys_mmap(void *at, size_t bytes, int prot, int flags, int fd)
+{
+    const long r = mp_sys6(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, 0);
+    return r < 0 && r > -4096 ? NULL : (void *)r;
+}
+static inline long mp_sys_munmap(void *at, size_t bytes) { return mp_sys3(SYS_munmap, (long)at, (long)bytes, 0); }
+static inline long mp_sys_madvise(void *at, size_t bytes, int advice) { return mp_sys3(SYS_madvise, (long)at, (long)bytes, advice); }
+static inline int mp_sys_open(const char *path, int flags, int mode) { return (int)mp_sys6(SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC, mode, 0, 0); }
+static inline long mp_sys_close(int fd) { return mp_sys3(SYS_close, fd, 0, 0); }
+static inline long mp_sys_read(int fd, void *buf, size_t bytes) { return mp_sys3(SYS_read, fd, (long)buf, (long)bytes); }
+static inline long mp_sys_write(int fd, const void *buf, size_t bytes) { return mp_sys3(SYS_write, fd, (long)buf, (long)bytes); }
+static inline long mp_sys_ftruncate(int fd, off_t bytes) { return mp_sys3(SYS_ftruncate, fd, bytes, 0); }
+static inline long mp_sys_fallocate(int fd, off_t from, off_t bytes) { return mp_sys6(SYS_fallocate, fd, 0, from, bytes, 0, 0); }
+static inline long mp_sys_unlink(const char *path) { return mp_sys6(SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0); }
+static inline long mp_sys_mkdir(const char *path, int mode) { return mp_sys3(SYS_mkdirat, AT_FDCWD, (long)path, mode); }
+static inline long mp_sys_fstat(int fd, struct stat *out) { return mp_sys6(SYS_newfstatat, fd, (long)"", (long)out, AT_EMPTY_PATH, 0, 0); }
+static inline int mp_sys_getpid(void) { return (int)mp_sys3(SYS_getpid, 0, 0, 0); }
+static inline int mp_sys_getppid(void) { return (int)mp_sys3(SYS_getppid, 0, 0, 0); }
+static inline int mp_sys_gettid(void) { return (int)mp_sys3(SYS_gettid, 0, 0, 0); }
+static inline void mp_sys_yield(void) { mp_sys3(SYS_sched_yield, 0, 0, 0); }
+/* false only when the kernel says that there is no such thread in the process. */
+static inline bool mp_sys_thread_lives(int pid, int tid) { return mp_sys3(SYS_tgkill, pid, tid, 0) != -ESRCH; }
+
+/* Sleeps while *word is `value`, at most ns; ends early without reason too. */
+static inline void mp_sys_futex_wait(uint32_t *word, uint32_t value, uint64_t ns)
+{
+    const struct timespec t = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+    mp_sys6(SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, value, (long)&t, 0, 0);
+}
+static inline void mp_sys_futex_wake(uint32_t *word) { mp_sys6(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, INT32_MAX, 0, 0, 0); }
+
+/* Blocks every signal for the calling thread; gives back what was blocked before. */
+static inline uint64_t mp_sys_block_signals(void)
+{
+    const uint64_t all = ~UINT64_C(0);
+    uint64_t before = 0;
+    mp_sys6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof all, 0, 0);
+    return before;
+}
+static inline void mp_sys_restore_signals(uint64_t before)
+{
+    mp_sys6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
+}
+
+static inline uint64_t mp_sys_clock(clockid_t which)
+{
+    struct timespec t = { 0 };
+    mp_sys3(SYS_clock_gettime, which, (long)&t, 0);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Reads a whole small file into buf, ends it with 0.  Length, or -E... */
+long mp_sys_slurp(const char *path, char *buf, size_t cap);
+/* Writes all bytes; 0 or -E... with *done bytes written. */
+long mp_sys_write_all(int fd, const void *buf, size_t bytes, size_t *done);
+
+/* A lock for short sections, with all signals blocked while it is held (give back what mp_lock returned). */
+struct mp_lock { uint32_t word; };
+uint64_t mp_lock(struct mp_lock *lock);
+void mp_unlock(struct mp_lock *lock, uint64_t before);
+
+#endif

@@ -1,0 +1,25 @@
+/* Building short texts in a buffer: no allocation, no locale, any context. */
+#ifndef MP_TEXT_H
+#define MP_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mp_text { char *buf; size_t cap, bytes; bool full; };
+#define MP_TEXT(array) { (array), sizeof(array), 0, false }
+
+/* Append; the text always ends with 0, and `full` says that something did not fit. */
+void mp_text_bytes(struct mp_text *t, const char *bytes, size_t n);
+void mp_text_str(struct mp_text *t, const char *text);
+void mp_text_u64(struct mp_text *t, uint64_t value);
+/* "12.3 MiB" */
+void mp_text_size(struct mp_text *t, uint64_t bytes);
+
+/* One line "memprof: ..." to stderr, if that is still the file that it was at the start and MEMPROF_QUIET is not set. */
+void mp_say(const char *a, const char *b, const char *c, const char *d);
+void mp_say_line(const struct mp_text *t);
+/* Remembers what stderr is. */
+void mp_say_init(void);
+
+#endif

@@ -1,0 +1,115 @@
+#include "threads.h"
+
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "encoder.h"
+#include "loss.h"
+#include "pool.h"
+#include "process.h"
+
+__thread struct mp_thread *mp_self;
+struct mp_thread *mp_threads;
+
+/* What memprof's own threads point to: its guard is always set. */
+static struct mp_thread own = { .guard = 1 };
+
+void mp_thread_own(void) { mp_self = &own; }
+bool mp_thread_is_own(void) { return mp_self == &own; }
+
+static struct mp_thread *take_record(void)
+{
+    struct mp_process *p = mp_process;
+    uint32_t index;
+    if (!mp_queue_take(&p->threads_free, p->threads_free_cell, MP_THREADS_MAX, &index)) {
+        index = __atomic_fetch_add(&p->threads, 1, __ATOMIC_ACQ_REL);
+        if (index >= MP_THREADS_MAX) {
+            __atomic_sub_fetch(&p->threads, 1, __ATOMIC_ACQ_REL);
+            return NULL;
+        }
+    }
+    return &mp_threads[index];
+}
+
+static void give_record(struct mp_thread *t)
+{
+    *t = (struct mp_thread){ 0 };
+    mp_queue_give(&mp_process->threads_free, mp_process->threads_free_cell, MP_THREADS_MAX, (uint32_t)(t - mp_threads));
+}
+
+/* Slots from the cursor to the end stay unused: none of them may look committed to who reads the journal. */
+static void close_chunk(struct mp_thread *t, struct mpf_chunk *c)
+{
+    const uintptr_t first = (uintptr_t)c->slot, cur = t->cur < t->end ? t->cur : t->end;
+    const uint32_t used = cur > first ? (uint32_t)((cur - first) / sizeof(struct mpf_slot)) : 0;
+    for (uint32_t i = used; i < MPF_CHUNK_SLOTS; i++) c->slot[i].head = 0;
+    mp_process->pool.meta[mp_pool_index(&mp_process->pool, c)].used = used;
+}
+
+/* A chunk, if need be after waiting for the encoder: a second at most, then the program goes on without, and waits no
+ * more until the encoder has given something back. */
+static struct mpf_chunk *take_chunk(uint32_t number)
+{
+    struct mp_pool *pool = &mp_process->pool;
+    uint64_t give_up = 0;
+    for (;;) {
+        const uint32_t seen = __atomic_load_n(&pool->released, __ATOMIC_ACQUIRE);
+        struct mpf_chunk *c = mp_pool_take(number);
+        if (c || mp_process->state != MP_ON || pool->stalled == seen + 1) return c;
+        const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
+        if (!give_up) give_up = now + 1000000000u;
+        if (now >= give_up) {
+            pool->stalled = seen + 1;
+            return NULL;
+        }
+        mp_encoder_relieve(seen);
+    }
+}
+
+bool mp_thread_chunk(struct mp_thread *t)
+{
+    struct mpf_chunk *old = t->last ? mp_pool_chunk(&mp_process->pool, t->last - 1) : NULL;
+    struct mpf_chunk *c = take_chunk(t->number);
+    if (!c) return false;
+    const uint32_t index = mp_pool_index(&mp_process->pool, c);
+    if (old) {
+        close_chunk(t, old);
+        __atomic_store_n(&mp_process->pool.meta[t->last - 1].next, index + 1, __ATOMIC_RELEASE);
+    }
+    t->last = index + 1;
+    t->tag = (uint64_t)c->tag << 16;
+    t->end = (uintptr_t)(c->slot + MPF_CHUNK_SLOTS);
+    __atomic_store_n(&t->cur, (uintptr_t)c->slot, __ATOMIC_RELEASE);
+    if (!old) __atomic_store_n(&t->first, index + 1, __ATOMIC_RELEASE);
+    if (mp_process->pool.in_use >= MP_POOL_RESERVE / 4) mp_encoder_wake();
+    return true;
+}
+
+struct mp_thread *mp_thread_register(void)
+{
+    struct mp_thread *t = take_record();
+    if (!t) {
+        mp_loss(MPF_LOSS_MEMORY, 1);
+        return NULL;
+    }
+    const uint32_t number = __atomic_add_fetch(&mp_process->thread_number, 1, __ATOMIC_RELAXED);
+    *t = (struct mp_thread){ .number = number };
+    if (!mp_thread_chunk(t)) {
+        mp_loss(MPF_LOSS_MEMORY, 1);
+        give_record(t);
+        return NULL;
+    }
+    __atomic_store_n(&t->tid, mp_sys_gettid(), __ATOMIC_RELEASE);
+    mp_self = t;
+    char name[16] = "";
+    mp_sys3(SYS_prctl, PR_GET_NAME, (long)name, 0);
+    mp_record_data(MPF_OP_THREAD, MPF_HEAP_NONE, (uint64_t)t->tid, name, strnlen(name, sizeof name));
+    return t;
+}
+
+void mp_thread_reclaim(struct mp_thread *t)
+{
+    close_chunk(t, mp_pool_chunk(&mp_process->pool, t->last - 1));
+    mp_pool_give(t->last - 1);
+    give_record(t);
+}

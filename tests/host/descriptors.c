@@ -1,0 +1,84 @@
+/* `descriptors HOW [FILE]`: a program that does with its descriptors what it likes, while memprof's encoder runs, and makes
+ * 100,000 blocks of 100 bytes in the range "work".
+ *   list           prints the descriptors that it has
+ *   closefrom      closes all from 3, then writes FILE
+ *   close0         closes 0, so that FILE gets it
+ *   daemonise      closes all in a child of its own session and writes FILE there
+ *   eof            closes stdout, then waits for its stdin to end */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ranges.h"
+
+enum { BLOCKS = 100000, LINES = 100 };
+
+static void work(void)
+{
+    range_push("work");
+    for (int i = 0; i < BLOCKS; i++) free(malloc(100));
+    range_pop();
+}
+
+static void list(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    for (struct dirent *e; (e = readdir(d));)
+        if (e->d_name[0] != '.' && atoi(e->d_name) != dirfd(d)) printf("%s\n", e->d_name);
+    closedir(d);
+}
+
+/* What the program writes, line by line between its allocations. */
+static void write_file(const char *path, int expected)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    if (fd != expected) exit(3);
+    for (int i = 0; i < LINES; i++) {
+        dprintf(fd, "line %d\n", i);
+        for (int k = 0; k < BLOCKS / LINES; k++) free(malloc(100));
+    }
+    close(fd);
+}
+
+static int daemonise(const char *path)
+{
+    const pid_t pid = fork();
+    int status;
+    if (pid) return waitpid(pid, &status, 0) == pid ? status : 1;
+    setsid();
+    closefrom(0);
+    range_push("work");
+    write_file(path, 0);
+    range_pop();
+    exit(0);
+}
+
+int main(int argc, char **argv)
+{
+    char end;
+    const char *how = argv[1], *path = argc > 2 ? argv[2] : "";
+    ranges_init();
+    free(malloc((size_t)4 << 20));      /* memprof's encoder starts at the first large block */
+    if (!strcmp(how, "daemonise")) return daemonise(path);
+    if (!strcmp(how, "list") || !strcmp(how, "eof")) work();
+    if (!strcmp(how, "list")) list();
+    if (!strcmp(how, "eof")) {
+        close(1);
+        return read(0, &end, 1) != 0;
+    }
+    range_push("work");
+    if (!strcmp(how, "closefrom")) {
+        closefrom(3);
+        write_file(path, 3);
+    }
+    if (!strcmp(how, "close0")) {
+        close(0);
+        write_file(path, 0);
+    }
+    range_pop();
+    return 0;
+}

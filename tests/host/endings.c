@@ -1,0 +1,60 @@
+/* `endings HOW [BLOCKS]`: keeps BLOCKS (1,000) blocks of 100 bytes in the range "work", then ends HOW it was told. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ranges.h"
+
+static void *volatile sink;
+
+static void work(long blocks)
+{
+    range_push("work");
+    for (long i = 0; i < blocks; i++) sink = malloc(100);
+    range_pop();
+}
+
+static void *rest(void *arg)
+{
+    pthread_join(*(pthread_t *)arg, NULL);      /* main is gone when this thread works */
+    work(500);
+    return NULL;
+}
+
+static void end(const char *how)
+{
+    static pthread_t main_thread;
+    pthread_t other;
+    if (!strcmp(how, "exit")) exit(0);
+    if (!strcmp(how, "_exit")) _exit(0);
+    if (!strcmp(how, "_Exit")) _Exit(0);
+    if (!strcmp(how, "quick_exit")) quick_exit(0);
+    if (!strcmp(how, "exit_group")) syscall(SYS_exit_group, 0);
+    if (!strcmp(how, "abort")) abort();
+    if (!strcmp(how, "segv")) raise(SIGSEGV);
+    if (!strcmp(how, "term")) kill(getpid(), SIGTERM);
+    if (!strcmp(how, "kill")) kill(getpid(), SIGKILL);
+    if (!strcmp(how, "exec")) execl("/proc/self/exe", "endings", "return", "300", NULL);
+    if (!strcmp(how, "failed_exec")) {
+        if (execl("/nonexistent", "nonexistent", NULL) != -1 || errno != ENOENT) abort();
+        work(200);
+    }
+    if (!strcmp(how, "pthread_exit")) {
+        main_thread = pthread_self();
+        pthread_create(&other, NULL, rest, &main_thread);
+        pthread_exit(NULL);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    ranges_init();
+    work(argc > 2 ? atol(argv[2]) : 1000);
+    end(argv[1]);
+    return 0;
+}

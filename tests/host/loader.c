@@ -1,0 +1,35 @@
+/* `loader HOW LIBRARY`: a C program that dlopens.
+ *   late      LIBRARY, and then allocates 1,000 blocks; prints the variables that the library may have set
+ *   tls       a library with initial-exec thread-local storage; prints what it computes
+ *   plugin    a C++ library, RTLD_LOCAL, and calls its plugin_work in the range "plugin" */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ranges.h"
+
+static void *volatile sink;
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) return 2;
+    ranges_init();
+    void *library = dlopen(argv[2], RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        printf("%s\n", dlerror());
+        return 1;
+    }
+    if (!strcmp(argv[1], "tls")) printf("%d\n", ((int (*)(int))dlsym(library, "static_tls_sum"))(42));
+    if (!strcmp(argv[1], "plugin")) {
+        range_push("plugin");
+        ((void (*)(void))dlsym(library, "plugin_work"))();
+        range_pop();
+    }
+    if (!strcmp(argv[1], "late")) {
+        for (int i = 0; i < 1000; i++) sink = malloc(100);
+        const char *nvtx = getenv("NVTX_INJECTION64_PATH"), *root = getenv("MEMPROF_ROOT");
+        printf("%s %s\n", nvtx ? nvtx : "-", root ? root : "-");
+    }
+    return 0;
+}

@@ -1,0 +1,194 @@
+"""Runs programs under libmemprof.so and reads what memprof-report says of them.
+
+A test file holds functions test_NAME and slow_NAME; CMake asks it for their names (--list) and makes each a CTest test.
+Each gets a folder of its own, which is removed when it passed.  CTest's environment says where things are:
+MEMPROF_LIB, MEMPROF_REPORT, MEMPROF_BOOKS and MEMPROF_VICTIMS (the folder of the victim programs)."""
+import collections
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77
+TIMEOUT = 100       # seconds: a hang, not slowness
+INCOMPLETE = 3      # memprof-report's exit code
+
+folder = None       # the test's own
+
+
+class Skip(Exception):
+    """The machine lacks what the test needs."""
+
+
+def victim(name):
+    return os.path.join(os.environ["MEMPROF_VICTIMS"], name)
+
+
+def library():
+    return os.environ["MEMPROF_LIB"]
+
+
+def fresh(name="logs"):
+    """A new folder below the test's."""
+    return tempfile.mkdtemp(prefix=name + ".", dir=folder)
+
+
+def environment(logs, preload=(), before=(), **more):
+    """The environment of a program whose logs go to the folder `logs`, named by pid."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MEMPROF_") and k != "NVTX_INJECTION64_PATH"}
+    env["LD_PRELOAD"] = " ".join([*before, library(), *preload])
+    env["MEMPROF_OUT"] = os.path.join(logs, "%p.zst")
+    env["MEMPROF_MIN_RSS"] = "0"
+    env.update(more)
+    return {k: v for k, v in env.items() if v is not None}
+
+
+Result = collections.namedtuple("Result", "status out err logs")
+
+
+def bare(argv, **popen):
+    """Runs a program without memprof: (status, stdout, stderr)."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MEMPROF_")}
+    done = subprocess.run(argv, env={**env, **popen.pop("env", {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=TIMEOUT, **popen)
+    return done.returncode, done.stdout, done.stderr
+
+
+def start(argv, logs, preload=(), before=(), env=None, **popen):
+    """Starts a program under memprof: subprocess.Popen."""
+    return subprocess.Popen(argv, env=environment(logs, preload, before, **(env or {})), **popen)
+
+
+def finish(process, argv, logs, status=0):
+    """Waits for a program that `start` started; its whole group dies when it hangs."""
+    try:
+        out, err = process.communicate(timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise AssertionError(f"{argv} hangs")
+    if status is not None:
+        check(process.returncode == status, f"{argv} ended with {process.returncode}, not {status}: {err.decode()}")
+    return Result(process.returncode, out, err, Logs(logs))
+
+
+def run(argv, preload=(), before=(), env=None, status=0, **popen):
+    """Runs a program under memprof to its end, in a process group of its own: a Result."""
+    logs = fresh()
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = start(argv, logs, preload, before, env, start_new_session=True, **{**pipes, **popen})
+    return finish(process, argv, logs, status)
+
+
+class Logs:
+    """The logs in a folder."""
+
+    def __init__(self, where):
+        self.folder = where
+
+    def paths(self):
+        return sorted(os.path.join(self.folder, f) for f in os.listdir(self.folder) if f.endswith(".zst"))
+
+    def journals(self):
+        return sorted(os.path.join(self.folder, f) for f in os.listdir(self.folder) if f.endswith(".journal"))
+
+    def all(self):
+        return [Log(p) for p in self.paths()]
+
+    def one(self):
+        paths = self.paths()
+        check(len(paths) == 1, f"one log expected: {paths}")
+        return Log(paths[0])
+
+
+class Log:
+    """What `memprof-report peaks` says of one log.  exit: its exit code."""
+
+    def __init__(self, path, *options):
+        self.path = path
+        done = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", "--format", "json", *options, path],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT)
+        self.exit = done.returncode
+        check(done.returncode in (0, INCOMPLETE), f"memprof-report ended with {done.returncode}: {done.stderr.decode()}")
+        report = json.loads(done.stdout)
+        check(report["schema"] == "memprof.peaks/1", report["schema"])
+        self.json, = report["logs"]
+        self.process = self.json["process"]
+
+    def at_end(self):
+        """The same log, its ranges as they were at the end instead of at the peak."""
+        seconds, ns = divmod(self.json["duration_ns"], 10**9)
+        return Log(self.path, "--at", f"{seconds}.{ns:09}s")
+
+    def heap(self, name="host/heap"):
+        empty = dict.fromkeys(["peak_bytes", "end_bytes", "blocks_at_peak", "allocations", "frees", "failures"], 0)
+        return next((h for h in self.json["heaps"] if h["heap"] == name), {**empty, "ranges": []})
+
+    def live_blocks(self, name="host/heap"):
+        return self.heap(name)["allocations"] - self.heap(name)["frees"]
+
+    def ranges(self, name="host/heap"):
+        """{path: range}, the path joined with " > "; "" is outside any range."""
+        return {" > ".join(r["path"]): r for r in self.heap(name)["ranges"]}
+
+    def range(self, path, name="host/heap"):
+        check(path in self.ranges(name), f"no range {path!r}: {list(self.ranges(name))}")
+        return self.ranges(name)[path]
+
+
+def whole(log):
+    """A log that ended in an orderly way: nothing lost, nothing unexplained."""
+    check(log.exit == 0 and log.json["complete"], f"{log.path} is not complete (exit {log.exit})")
+    nothing_missing(log)
+
+
+def nothing_missing(log):
+    for key in ("lost_events", "torn_events", "unmatched_frees", "missed_frees", "damaged_places", "missing_frames"):
+        equal(log.json[key], 0, f"{log.path}: {key}")
+
+
+def books(path):
+    """What the tests' own reader (books.c) makes of a log: no code in common with memprof-report but the format."""
+    done = subprocess.run([os.environ["MEMPROF_BOOKS"], path], stdout=subprocess.PIPE, timeout=TIMEOUT, check=True)
+    return json.loads(done.stdout)
+
+
+def check(condition, message):
+    if not condition:
+        raise AssertionError(message)
+
+
+def equal(got, expected, what):
+    check(got == expected, f"{what}: {got}, expected {expected}")
+
+
+def within(got, low, high, what):
+    check(low <= got <= high, f"{what}: {got}, expected {low} to {high}")
+
+
+def limit(which, value):
+    """For preexec_fn."""
+    return lambda: resource.setrlimit(which, (value, value))
+
+
+def main():
+    global folder
+    tests = {k: v for k, v in vars(sys.modules["__main__"]).items() if k.startswith(("test_", "slow_"))}
+    if sys.argv[1:] == ["--list"]:
+        print(";".join(tests), end="")
+        return
+    folder = tempfile.mkdtemp(prefix="memprof-test.")
+    try:
+        tests[sys.argv[1]]()
+    except Skip as reason:
+        print(f"skipped: {reason}")
+        shutil.rmtree(folder)
+        sys.exit(SKIPPED)
+    except BaseException:
+        print(f"what is left is in {folder}", file=sys.stderr)
+        raise
+    shutil.rmtree(folder)

@@ -1,0 +1,107 @@
+"""C++, and allocators other than the C library's: the same program gives the same bytes."""
+import mp
+
+# row: allocations, frees, failures, bytes at the end
+ROWS = {
+    "new": (1, 0, 0, 1000), "new_array": (1, 0, 0, 1000), "new_nothrow": (1, 0, 0, 1000), "new_array_nothrow": (1, 0, 0, 1000),
+    "new_aligned": (1, 0, 0, 1000), "new_array_aligned": (1, 0, 0, 1000),
+    "new_aligned_nothrow": (1, 0, 0, 1000), "new_array_aligned_nothrow": (1, 0, 0, 1000), "new_object": (1, 0, 0, 256),
+    "delete": (1, 1, 0, 0), "delete_array": (1, 1, 0, 0), "delete_sized": (1, 1, 0, 0), "delete_array_sized": (1, 1, 0, 0),
+    "delete_nothrow": (1, 1, 0, 0), "delete_array_nothrow": (1, 1, 0, 0),
+    "delete_aligned": (1, 1, 0, 0), "delete_array_aligned": (1, 1, 0, 0),
+    "delete_sized_aligned": (1, 1, 0, 0), "delete_array_sized_aligned": (1, 1, 0, 0),
+    "delete_aligned_nothrow": (1, 1, 0, 0), "delete_array_aligned_nothrow": (1, 1, 0, 0), "delete_null": (0, 0, 0, 0),
+}
+ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+
+
+def preload(allocator):
+    """What comes after memprof in LD_PRELOAD."""
+    if allocator == "glibc":
+        return ()
+    _, _, err = mp.bare(["/bin/true"], env={"LD_PRELOAD": ALLOCATORS[allocator]})
+    if err:
+        raise mp.Skip(f"{ALLOCATORS[allocator]} is not installed")
+    return (ALLOCATORS[allocator],)
+
+
+def heap(row, libraries):
+    log = mp.run([mp.victim("table_cxx"), row], preload=libraries).logs.one()
+    mp.whole(log)
+    return log.heap()
+
+
+def table(allocator):
+    libraries = preload(allocator)
+    nothing = heap("nothing", libraries)
+
+    def added(row):
+        h = heap(row, libraries)
+        return tuple(h[k] - nothing[k] for k in ("allocations", "frees", "failures", "end_bytes"))
+
+    for row, expected in ROWS.items():
+        mp.equal(added(row), expected, f"{row} over {allocator}")
+    for row, failures in (("containers", 0), ("new_nothrow_fails", 1), ("new_throws", 1)):
+        allocations, frees, failed, size = added(row)
+        mp.equal((allocations - frees, size), (0, 0), f"{row} over {allocator}: what is left")
+        if allocator == "glibc":
+            mp.equal(failed, failures, f"{row} over {allocator}: failures")
+
+
+def test_operators_over_glibc():
+    table("glibc")
+
+
+def test_operators_over_jemalloc():
+    table("jemalloc")
+
+
+def test_operators_over_tcmalloc():
+    table("tcmalloc")
+
+
+def test_operators_over_mimalloc():
+    table("mimalloc")
+
+
+def work(libraries):
+    """Bytes and blocks by range at the peak and at the end, and the heap's own figures."""
+    log = mp.run([mp.victim("work_cxx")], preload=libraries).logs.one()
+    mp.whole(log)
+    h = log.heap()
+    return {
+        "heap": {k: h[k] for k in ("allocations", "frees", "failures", "peak_bytes", "blocks_at_peak", "end_bytes")},
+        "peak": {p: (r["bytes_at_peak"], r["blocks_at_peak"], r["allocations"]) for p, r in log.ranges().items()},
+        "end": {p: (r["bytes_at_peak"], r["blocks_at_peak"]) for p, r in log.at_end().ranges().items()},
+    }
+
+
+def same_over(allocator):
+    expected, got = work(()), work(preload(allocator))
+    mp.check("load" in expected["peak"] and "index" in expected["end"], f"no ranges: {expected}")
+    for part in expected:
+        mp.equal(got[part], expected[part], f"{part} over {allocator}")
+
+
+def test_same_bytes_over_jemalloc():
+    same_over("jemalloc")
+
+
+def test_same_bytes_over_tcmalloc():
+    same_over("tcmalloc")
+
+
+def test_same_bytes_over_mimalloc():
+    same_over("mimalloc")
+
+
+def test_cxx_library_loaded_locally_into_a_c_program():
+    for allocator in ("glibc", "jemalloc"):
+        log = mp.run([mp.victim("loader"), "plugin", mp.victim("libplugin_cxx.so")], preload=preload(allocator)).logs.one()
+        mp.whole(log)
+        r = log.at_end().range("plugin")
+        mp.equal((r["bytes_at_peak"], r["blocks_at_peak"]), (100 * 1000 + 100 * 8 + 24, 102), f"live over {allocator}")
+
+
+if __name__ == "__main__":
+    mp.main()

@@ -1,0 +1,74 @@
+"""realloc's ways, threads that hand blocks over, early constructors, blocks over 4 GiB."""
+import subprocess
+import sys
+
+import mp
+
+
+def test_moving_realloc_leaves_nothing_live():
+    """heaptrack shows a phantom leak here."""
+    log = mp.run([mp.victim("table"), "realloc_moves"]).logs.one()
+    mp.whole(log)
+    bare = mp.run([mp.victim("table"), "nothing"]).logs.one()
+    mp.equal(log.heap()["end_bytes"], bare.heap()["end_bytes"], "live bytes")
+    mp.equal(log.live_blocks(), bare.live_blocks(), "live blocks")
+
+
+def test_failed_realloc_leaves_the_block_at_its_size():
+    log = mp.run([mp.victim("table"), "realloc_fails"]).logs.one()
+    bare = mp.run([mp.victim("table"), "nothing"]).logs.one()
+    mp.equal(log.heap()["end_bytes"] - bare.heap()["end_bytes"], 100, "live bytes")
+    mp.equal(log.heap()["failures"], 1, "failures")
+
+
+ONE_ARENA = {"MALLOC_ARENA_MAX": "1", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0"}
+
+
+def handed_over(exchanges, preload=(), env=ONE_ARENA):
+    """No phantom leak: what is live at the end is what the same threads leave that exchange nothing."""
+    quiet, busy = (mp.run([mp.victim("handover"), str(n)], preload=preload, env=env).logs.one() for n in (0, exchanges))
+    mp.whole(busy)
+    for key, added in (("allocations", exchanges), ("frees", exchanges), ("end_bytes", 0)):
+        mp.equal(busy.heap()[key] - quiet.heap()[key], added, key)
+
+
+def test_handed_over_blocks_leave_no_phantom_leak():
+    handed_over(800000)
+
+
+def slow_handed_over_blocks_leave_no_phantom_leak():
+    for library in ((), ("libjemalloc.so.2",), ("libtcmalloc_minimal.so.4",), ("libmimalloc.so.2",)):
+        handed_over(8000000, library)
+    handed_over(50000000)
+
+
+def test_a_library_that_allocates_in_its_constructor():
+    early = mp.victim("libearly.so")
+    with_it, without = (mp.run([mp.victim("table"), "nothing"], preload=p).logs.one() for p in ((early,), ()))
+    mp.whole(with_it)
+    for key, added in (("allocations", 64), ("frees", 32), ("end_bytes", 32 * 1024)):
+        mp.equal(with_it.heap()[key] - without.heap()[key], added, key)
+
+
+def test_blocks_over_4_gib():
+    # glibc gives such a block a mapping of its own, which costs addresses only
+    code = ("import ctypes as c; l = c.CDLL(None); l.malloc.restype = c.c_void_p; l.malloc.argtypes = [c.c_size_t];"
+            "l.free.argtypes = [c.c_void_p]; p = [l.malloc(5 << 30), l.malloc((5 << 30) + 1)]; l.free(p[0]); print(None not in p)")
+    result = mp.run([sys.executable, "-S", "-c", code])
+    if result.out.strip() != b"True":
+        raise mp.Skip("the machine does not overcommit memory")
+    log = result.logs.one()
+    mp.whole(log)
+    mp.within(log.heap()["peak_bytes"], (10 << 30) + 1, (10 << 30) + (64 << 20), "peak")
+    mp.within(log.heap()["end_bytes"], (5 << 30) + 1, (5 << 30) + (64 << 20), "end")
+
+
+def test_a_terabyte_that_is_refused_is_a_failure():
+    code = "import ctypes as c; l = c.CDLL(None); l.malloc.restype = c.c_void_p; print(l.malloc(c.c_size_t(1 << 62)))"
+    result = mp.run([sys.executable, "-S", "-c", code])
+    mp.equal(result.out.strip(), b"None", "malloc")
+    mp.equal(result.logs.one().heap()["failures"], 1, "failures")
+
+
+if __name__ == "__main__":
+    mp.main()

@@ -1,0 +1,72 @@
+"""Exact books kept by a library below memprof, on real programs: equal counts, peak and live set."""
+import json
+import os
+import shutil
+import sqlite3  # noqa: F401  (the interpreter has it: the script below uses it)
+import sys
+
+import mp
+
+SCRIPT = """
+import json, sqlite3, random, zlib
+random.seed(1)
+rows = [(i, random.random(), "x" * random.randrange(200)) for i in range(20000)]
+db = sqlite3.connect(":memory:")
+db.execute("create table t (a, b, c)")
+db.executemany("insert into t values (?, ?, ?)", rows)
+text = json.dumps(db.execute("select * from t order by b").fetchall())
+assert zlib.decompress(zlib.compress(text.encode())) == text.encode()
+"""
+
+
+def same_books(argv, **popen):
+    """Runs the program over the oracle; its books and memprof's agree to the byte."""
+    out = os.path.join(mp.fresh("oracle"), "books.json")
+    log = mp.run(argv, preload=[mp.victim("liboracle.so")], env={"ORACLE_OUT": out, "PYTHONMALLOC": "malloc"}, **popen).logs.one()
+    mp.whole(log)
+    with open(out, encoding="utf-8") as f:
+        oracle = json.load(f)
+    naive, heap = mp.books(log.path), log.heap()
+    for key in ("allocations", "frees", "failures", "peak_bytes"):
+        mp.equal(heap[key], oracle[key], key)
+    mp.equal(heap["end_bytes"], oracle["live_bytes"], "live bytes")
+    mp.equal(heap["blocks_at_peak"], oracle["peak_blocks"], "blocks at the peak")
+    mp.equal(sorted(map(tuple, naive["live"])), sorted(map(tuple, oracle["live"])), "live set")
+    mp.check(heap["allocations"] > 1000, f"too little happened to prove anything: {heap['allocations']} allocations")
+
+
+def program(name):
+    path = shutil.which(name)
+    if not path:
+        raise mp.Skip(f"{name} is not installed")
+    return path
+
+
+def test_oracle_python():
+    same_books([sys.executable, "-c", SCRIPT])
+
+
+def test_oracle_jq():
+    same_books([program("jq"), "-n", "[range(50000) | {a: ., b: \"x\\(.)\"}] | group_by(.a % 7) | map(length)"])
+
+
+def test_oracle_sqlite():
+    same_books([program("sqlite3"), ":memory:", "with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000)"
+                " select count(*), max(s) from (select i % 1000 as k, group_concat(hex(i)) as s from n group by k)"])
+
+
+def test_oracle_cxx():
+    same_books([mp.victim("work_cxx")])
+
+
+def test_oracle_threads():
+    """Threads at once have no one order; each of these holds its block until all do, so the peak is the same in any."""
+    same_books([mp.victim("threads"), "live", "500"])
+
+
+def test_oracle_work():
+    same_books([mp.victim("work"), "200000"])
+
+
+if __name__ == "__main__":
+    mp.main()

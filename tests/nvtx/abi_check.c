@@ -1,0 +1,56 @@
+/* Our declaration of NVTX's interface against the toolkit's headers: compiling is the test. */
+#include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
+
+#include "nvtx_abi.h"
+
+#define SAME_FIELD(ours, a, theirs, b) \
+    static_assert(offsetof(ours, a) == offsetof(theirs, b) && sizeof(((ours *)0)->a) == sizeof(((theirs *)0)->b), #a)
+
+#define X(number, name, result, parameters) static_assert(NVTX_CBID_CORE_##name == (number), #name);
+NVTX_CORE(X)
+#undef X
+#define X(number, name, result, parameters) static_assert(NVTX_CBID_CORE2_##name == (number), #name);
+NVTX_CORE2(X)
+#undef X
+#define X(number, name, result, parameters) static_assert(NVTX3EXT_CBID_nvtx##name == (number), #name);
+NVTX_PAYLOAD_EXTENSION(X)
+#undef X
+
+static_assert(NVTX_MODULE_CORE == NVTX_CB_MODULE_CORE && NVTX_MODULE_CORE2 == NVTX_CB_MODULE_CORE2, "modules");
+static_assert(NVTX_TABLE_CALLBACKS == NVTX_ETID_CALLBACKS, "export table");
+static_assert(sizeof(struct nvtx_callbacks) == sizeof(NvtxExportTableCallbacks), "callbacks");
+SAME_FIELD(struct nvtx_callbacks, module_table, NvtxExportTableCallbacks, GetModuleFunctionTable);
+
+static_assert((int)NVTX_MESSAGE_ASCII == (int)NVTX_MESSAGE_TYPE_ASCII && (int)NVTX_MESSAGE_UNICODE == (int)NVTX_MESSAGE_TYPE_UNICODE &&
+              (int)NVTX_MESSAGE_REGISTERED == (int)NVTX_MESSAGE_TYPE_REGISTERED, "messages");
+static_assert(sizeof(struct nvtx_event) == sizeof(nvtxEventAttributes_t), "event");
+SAME_FIELD(struct nvtx_event, bytes, nvtxEventAttributes_t, size);
+SAME_FIELD(struct nvtx_event, payload_type, nvtxEventAttributes_t, payloadType);
+SAME_FIELD(struct nvtx_event, payloads, nvtxEventAttributes_t, reserved0);
+SAME_FIELD(struct nvtx_event, payload, nvtxEventAttributes_t, payload);
+SAME_FIELD(struct nvtx_event, message_type, nvtxEventAttributes_t, messageType);
+SAME_FIELD(struct nvtx_event, message, nvtxEventAttributes_t, message);
+
+static_assert(NVTX_PAYLOADS == NVTX_PAYLOAD_TYPE_EXT, "payload type");
+static_assert(sizeof(struct nvtx_payload) == sizeof(nvtxPayloadData_t), "payload");
+SAME_FIELD(struct nvtx_payload, schema, nvtxPayloadData_t, schemaId);
+SAME_FIELD(struct nvtx_payload, bytes, nvtxPayloadData_t, size);
+SAME_FIELD(struct nvtx_payload, data, nvtxPayloadData_t, payload);
+
+static_assert(NVTX_SCHEMA_HAS_ID == NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID, "schema");
+static_assert(NVTX_ENUM_HAS_ID == NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID, "enum");
+static_assert(NVTX_SCHEMA_DYNAMIC == NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START, "dynamic ids");
+SAME_FIELD(struct nvtx_schema, fields, nvtxPayloadSchemaAttr_t, fieldMask);
+SAME_FIELD(struct nvtx_schema, id, nvtxPayloadSchemaAttr_t, schemaId);
+SAME_FIELD(struct nvtx_enum, fields, nvtxPayloadEnumAttr_t, fieldMask);
+SAME_FIELD(struct nvtx_enum, id, nvtxPayloadEnumAttr_t, schemaId);
+
+static_assert(NVTX_EXTENSION_PAYLOAD == NVTX_EXT_PAYLOAD_MODULEID, "module");
+static_assert(sizeof(struct nvtx_extension) == sizeof(nvtxExtModuleInfo_t), "extension");
+SAME_FIELD(struct nvtx_extension, bytes, nvtxExtModuleInfo_t, structSize);
+SAME_FIELD(struct nvtx_extension, module, nvtxExtModuleInfo_t, moduleId);
+SAME_FIELD(struct nvtx_extension, segments, nvtxExtModuleInfo_t, segmentsCount);
+SAME_FIELD(struct nvtx_extension, segment, nvtxExtModuleInfo_t, segments);
+SAME_FIELD(struct nvtx_segment, slots, nvtxExtModuleSegment_t, slotCount);
+SAME_FIELD(struct nvtx_segment, slot, nvtxExtModuleSegment_t, functionSlots);

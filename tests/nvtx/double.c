@@ -1,0 +1,79 @@
+#include "double.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "loss.h"
+#include "record.h"
+#include "state.h"
+#include "sys.h"
+
+static struct double_event *events;
+static size_t used;
+uint64_t double_lost;
+int double_active = 1;
+__thread uint32_t double_guard;
+uint8_t mp_clock_no_tsc;
+__thread struct mp_thread *mp_self;     /* NULL: every event takes the slow path, which is below */
+
+uint64_t mp_clock_slow(void) { return 0; }
+
+void double_reset(void)
+{
+    const size_t bytes = sizeof *events * DOUBLE_EVENTS;
+    if (!events) events = mp_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    used = 0;
+    double_lost = 0;
+    double_guard = 0;
+}
+
+static void add(unsigned op, uint64_t addr, uint64_t size, const void *data)
+{
+    if (double_guard) return;
+    const size_t at = __atomic_fetch_add(&used, 1, __ATOMIC_ACQ_REL);
+    if (at >= DOUBLE_EVENTS) __builtin_trap();
+    struct double_event *e = &events[at];
+    *e = (struct double_event){ .op = op, .tid = mp_sys_gettid(), .addr = addr, .size = size };
+    if (data) memcpy(e->data, data, size < DOUBLE_TEXT - 1 ? size : DOUBLE_TEXT - 1);
+}
+
+void mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    (void)heap;
+    add(op, addr, size, NULL);
+}
+
+void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes)
+{
+    (void)heap;
+    add(op, addr, bytes, data);
+}
+
+uint32_t mp_guard_enter(void) { return double_guard; }
+void mp_guard_leave(uint32_t before) { double_guard = before; }
+int mp_active(void) { return double_active; }
+void mp_loss(unsigned reason, uint64_t n) { if (reason == MPF_LOSS_NAMES) __atomic_fetch_add(&double_lost, n, __ATOMIC_RELAXED); }
+
+size_t double_total(void) { return used; }
+const struct double_event *double_at(size_t index) { return &events[index]; }
+
+size_t double_count(unsigned op)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < used; i++) n += events[i].op == op;
+    return n;
+}
+
+const struct double_event *double_last(unsigned op)
+{
+    for (size_t i = used; i-- > 0;)
+        if (events[i].op == op) return &events[i];
+    return NULL;
+}
+
+uint32_t double_id(unsigned op, const char *text)
+{
+    for (size_t i = 0; i < used; i++)
+        if (events[i].op == op && strcmp(events[i].data, text) == 0) return (uint32_t)events[i].addr;
+    return 0;
+}

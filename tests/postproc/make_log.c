@@ -1,0 +1,156 @@
+/* make_log SCENARIO PATH [N]: the logs of the command line tests, and a large one to measure with. */
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpf/sample.h"
+#include "mpf/slot.h"
+#include "testlog.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define MS UINT64_C(1000000)
+
+static void name(struct testlog *log, unsigned op, uint32_t id, const char *text)
+{
+    testlog_data(log, 0, 1, op, id, text, strlen(text));
+}
+
+static void sample(struct testlog *log, uint64_t ns, uint64_t anonymous)
+{
+    const uint64_t rss[MPF_RSS_COUNT] = { anonymous, 3 * MIB, 0, anonymous + 4 * MIB, 0, MPF_UNKNOWN, MPF_UNKNOWN, MIB };
+    const uint64_t cgroup[MPF_CGROUP_COUNT] = { anonymous + 2 * MIB, 64 * MIB, anonymous + 2 * MIB, 0 };
+    testlog_data(log, ns, 1, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
+    testlog_data(log, ns, 1, MPF_OP_SAMPLE_CGROUP, 0, cgroup, sizeof cgroup);
+}
+
+/* Two threads, nested ranges and a domain; the peak, 12 MiB and 300 bytes, is at 30 ms. */
+static void story(struct testlog *log)
+{
+    const uint64_t nccl = UINT64_C(1) << 32;
+    testlog_data(log, 0, 1, MPF_OP_THREAD, 4242, "main", 4);
+    name(log, MPF_OP_NAME, 10, "step 1");
+    name(log, MPF_OP_NAME, 11, "forward");
+    name(log, MPF_OP_NAME, 12, "AllReduce");
+    name(log, MPF_OP_DOMAIN, 1, "NCCL");
+    testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, 300);
+    testlog_event(log, 2 * MS, 1, MPF_OP_PUSH, 0, 10, 0);
+    testlog_event(log, 3 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x2000, 4 * MIB);
+    sample(log, 5 * MS, 6 * MIB);
+    testlog_event(log, 10 * MS, 1, MPF_OP_PUSH, 0, 11, 0);
+    testlog_event(log, 20 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x900000, 6 * MIB);
+    testlog_data(log, 21 * MS, 2, MPF_OP_THREAD, 4243, "worker", 6);
+    testlog_event(log, 22 * MS, 2, MPF_OP_PUSH, 0, nccl | 12, 0);
+    testlog_event(log, 30 * MS, 2, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x3000, 2 * MIB);
+    sample(log, 32 * MS, 15 * MIB);
+    testlog_event(log, 40 * MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, 0x900000, 0);
+    testlog_event(log, 41 * MS, 1, MPF_OP_POP, 0, 0, 0);
+    testlog_event(log, 42 * MS, 1, MPF_OP_FAIL, MPF_HEAP_HOST, 12, 1 << 30);
+    testlog_event(log, 50 * MS, 1, MPF_OP_MAP, MPF_HEAP_MMAP, 0x7f0000000000, MIB);
+    testlog_event(log, 51 * MS, 2, MPF_OP_POP, 0, nccl, 0);
+}
+
+static void whole(const char *path)
+{
+    struct testlog *log = testlog_open(path, NULL);
+    story(log);
+    testlog_close(log, "exit");
+}
+
+static void unended(const char *path)
+{
+    struct testlog *log = testlog_open(path, NULL);
+    story(log);
+    testlog_close(log, NULL);
+}
+
+/* The journal brings a new peak: 8 MiB more at 60 ms. */
+static void killed(const char *path)
+{
+    char journal_path[4096];
+    struct testlog *log = testlog_open(path, NULL);
+    story(log);
+    testlog_flush(log);
+    const uint64_t frames = testlog_frames(log);
+    testlog_close(log, NULL);
+    snprintf(journal_path, sizeof journal_path, "%s.journal", path);
+    struct testjournal *j = testjournal_open(journal_path);
+    testjournal_chunk(j, 1, 1, 0, frames - 1, 1);
+    testjournal_event(j, 50 * MS, MPF_OP_MAP, MPF_HEAP_MMAP, 0x7f0000000000, MIB);
+    testjournal_event(j, 60 * MS, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x5000, 8 * MIB);
+    testjournal_chunk(j, 2, 2, 0, frames - 1, 0);
+    testjournal_event(j, 55 * MS, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x6000, 1000);
+    testjournal_close(j);
+}
+
+static void lossy(const char *path)
+{
+    struct testlog *log = testlog_open(path, NULL);
+    story(log);
+    testlog_event(log, 60 * MS, 1, MPF_OP_LOST, 0, 7, MPF_LOSS_STALLED);
+    testlog_close(log, "exit");
+}
+
+static void hole(const char *path)
+{
+    struct testlog *log = testlog_open(path, NULL);
+    story(log);
+    testlog_skip(log);
+    testlog_event(log, 60 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x8000, 10);
+    testlog_close(log, "exit");
+}
+
+/* Names that would break a terminal, a page or JSON. */
+static void nasty(const char *path)
+{
+    struct testlog *log = testlog_open(path, NULL);
+    static const char *const names[] = { "bell\a \033[31mred", "</script>\"quoted\" \\", "caf\xc3\xa9 \xff\xfe bytes", "right\xe2\x80\xaeleft", "" };
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+        name(log, MPF_OP_NAME, 10 + i, names[i]);
+        testlog_event(log, 1 * MS, 1, MPF_OP_PUSH, 0, 10 + i, 0);
+        testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000 * (i + 1), 100 << i);
+        testlog_event(log, 1 * MS, 1, MPF_OP_POP, 0, 0, 0);
+    }
+    testlog_close(log, "exit");
+}
+
+/* A child of the process of `whole`. */
+static void child(const char *path)
+{
+    static const char *const pairs[] = { "pid", "4300", "ppid", "4242", "parent.log", "/elsewhere/whole.zst", "argv", "./child", NULL };
+    struct testlog *log = testlog_open(path, pairs);
+    testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, 5000);
+    testlog_event(log, 2 * MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, 0x777000, 0);
+    testlog_close(log, "exit");
+}
+
+/* N events of a program that holds 100,000 blocks and frees in random order. */
+static void churn(const char *path, uint64_t events)
+{
+    enum { LIVE = 100000 };
+    struct testlog *log = testlog_open(path, NULL);
+    uint8_t *live = calloc(LIVE, 1);
+    uint64_t seed = 1;
+    for (uint64_t i = 0; i < events; i++) {
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        const uint64_t block = (seed >> 33) % LIVE, addr = 0x550000000000 + block * 64;
+        if (live[block]) testlog_event(log, i * 20, 1, MPF_OP_FREE, MPF_HEAP_HOST, addr, 0);
+        else testlog_event(log, i * 20, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, addr, 16 + (seed >> 20 & 63));
+        live[block] ^= 1;
+    }
+    free(live);
+    testlog_close(log, "exit");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct { const char *name; void (*make)(const char *path); } scenarios[] = {
+        { "whole", whole }, { "unended", unended }, { "killed", killed }, { "lossy", lossy }, { "hole", hole }, { "nasty", nasty }, { "child", child },
+    };
+    if (argc < 3) errx(2, "usage: make_log SCENARIO PATH [EVENTS]");
+    if (strcmp(argv[1], "churn") == 0 && argc == 4) return churn(argv[2], strtoull(argv[3], NULL, 10)), 0;
+    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
+        if (strcmp(argv[1], scenarios[i].name) == 0) return scenarios[i].make(argv[2]), 0;
+    }
+    errx(2, "unknown scenario %s", argv[1]);
+}

@@ -1,0 +1,22 @@
+#!/bin/sh
+# run_case.sh CASE REPORT MAKE_LOG: a case is a file of three parts: lines "# make SCENARIO FILE" and "# run ARGUMENTS", the line
+# "# exit STATUS", and then what must be printed (stdout, then stderr).  With UPDATE=1 the case gets what is printed now.
+set -eu
+case=$(realpath "$1") report=$(realpath "$2") make_log=$(realpath "$3")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+export LC_ALL=C.UTF-8
+status=0
+: >out
+while IFS= read -r line; do
+    case $line in
+        "# make "*) eval "\"$make_log\" ${line#\# make }" ;;
+        "# shell "*) eval "${line#\# shell }" ;;
+        "# run "*) status=0; eval "\"$report\" ${line#\# run }" >>out 2>err || status=$?; cat err >>out ;;
+        "# exit "*) break ;;
+    esac
+done <"$case"
+{ sed '/^# exit /,$d' "$case"; echo "# exit $status"; cat out; } >now
+if [ "${UPDATE:-}" ]; then cp now "$case"; fi
+diff -u "$case" now

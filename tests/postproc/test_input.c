@@ -1,0 +1,341 @@
+/* The stream of a log's events: whole, cut, damaged, with a journal, recovered. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "log.h"
+#include "recover.h"
+#include "testlog.h"
+
+static char folder[] = "/tmp/memprof-test-XXXXXX", log_path[64], journal_path[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder)) return -1;
+    snprintf(log_path, sizeof log_path, "%s/log.zst", folder);
+    snprintf(journal_path, sizeof journal_path, "%s/log.zst.journal", folder);
+    return 0;
+}
+
+static int remove_files(void **state)
+{
+    (void)state;
+    unlink(log_path);
+    unlink(journal_path);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    remove_files(state);
+    return rmdir(folder);
+}
+
+struct seen { struct mpr_log_status status; uint64_t events, sum; bool incomplete, in_order; struct mpf_event last; };
+
+/* 0 or -1 as mpr_log_open and mpr_log_next say. */
+static int read_log(const char *path, struct seen *seen)
+{
+    struct mpr_log *log;
+    struct mpr_error error;
+    const struct mpf_event *events;
+    long count;
+    *seen = (struct seen){ .in_order = true };
+    if (mpr_log_open(&log, path, &error) != 0) return -1;
+    while ((count = mpr_log_next(log, &events, &error)) > 0) {
+        for (long i = 0; i < count; i++) {
+            seen->in_order &= events[i].time >= seen->last.time;
+            seen->sum += events[i].size;
+            seen->last = events[i];
+        }
+        seen->events += (uint64_t)count;
+    }
+    seen->status = *mpr_log_status(log);
+    seen->incomplete = mpr_log_incomplete(&seen->status);
+    mpr_log_close(log);
+    return (int)count;
+}
+
+static void write_blocks(struct testlog *log, uint64_t first, uint64_t count)
+{
+    for (uint64_t i = first; i < first + count; i++) testlog_event(log, i * 100, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000 + i * 64, i);
+}
+
+static void make_log(const char *end)
+{
+    struct testlog *log = testlog_open(log_path, NULL);
+    write_blocks(log, 0, 100);
+    testlog_flush(log);
+    write_blocks(log, 100, 100);
+    testlog_close(log, end);
+}
+
+static void whole_log_is_complete(void **state)
+{
+    (void)state;
+    struct seen seen;
+    make_log("exit");
+    assert_int_equal(read_log(log_path, &seen), 0);
+    assert_int_equal(seen.events, 200);
+    assert_int_equal(seen.sum, 199 * 200 / 2);
+    assert_true(seen.status.ended);
+    assert_false(seen.incomplete);
+    assert_string_equal(seen.status.end_reason, "exit");
+    assert_int_equal(seen.status.good_ns, 19900);
+}
+
+static void journal_is_joined_in_order_of_time(void **state)
+{
+    (void)state;
+    struct seen seen;
+    struct testlog *log = testlog_open(log_path, NULL);
+    write_blocks(log, 0, 10);
+    testlog_flush(log);
+    const uint64_t frames = testlog_frames(log);
+    testlog_close(log, NULL);
+    struct testjournal *j = testjournal_open(journal_path);
+    /* a later chunk stands first; its first event is in the log already; times of a thread may step back */
+    testjournal_chunk(j, 1, 9, 0, frames - 1, 1);
+    testjournal_event(j, 900, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1240, 9);
+    testjournal_event(j, 5000, MPF_OP_ALLOC, MPF_HEAP_HOST, 0xa000, 5);
+    testjournal_event(j, 4990, MPF_OP_FREE, MPF_HEAP_HOST, 0xa000, 0);
+    testjournal_chunk(j, 1, 4, 0, frames + 5, 2);
+    testjournal_event(j, 2000, MPF_OP_ALLOC, MPF_HEAP_HOST, 0xb000, 7);
+    testjournal_torn(j);
+    testjournal_event(j, 2100, MPF_OP_ALLOC, MPF_HEAP_HOST, 0xb100, 7);
+    testjournal_chunk(j, 2, 1, 0, 0, 0);
+    testjournal_event(j, 3000, MPF_OP_ALLOC, MPF_HEAP_HOST, 0xc000, 11);
+    testjournal_close(j);
+    assert_int_equal(read_log(log_path, &seen), 0);
+    assert_int_equal(seen.status.journal_events, 5);
+    assert_int_equal(seen.events, 15);
+    assert_true(seen.in_order);
+    assert_int_equal(seen.last.op, MPF_OP_FREE);
+    assert_int_equal(seen.status.torn, 1);
+    assert_true(seen.status.has_journal);
+    assert_false(seen.incomplete);
+}
+
+static void make_killed(void)
+{
+    struct testlog *log = testlog_open(log_path, NULL);
+    write_blocks(log, 0, 10);
+    testlog_flush(log);
+    const uint64_t frames = testlog_frames(log);
+    testlog_close(log, NULL);
+    struct testjournal *j = testjournal_open(journal_path);
+    testjournal_chunk(j, 1, 1, 0, frames - 1, 1);
+    testjournal_event(j, 900, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1240, 9);
+    for (uint64_t i = 0; i < 50; i++) testjournal_event(j, 5000 + i, MPF_OP_ALLOC, MPF_HEAP_HOST, 0xa000 + i * 32, 5);
+    testjournal_close(j);
+}
+
+static void recovered_log_says_the_same(void **state)
+{
+    (void)state;
+    struct seen before, after;
+    struct mpr_recovery recovery;
+    struct mpr_error error;
+    make_killed();
+    assert_int_equal(read_log(log_path, &before), 0);
+    assert_int_equal(mpr_recover(log_path, &recovery, &error), 0);
+    assert_int_equal(recovery.outcome, MPR_RECOVER_DONE);
+    assert_int_equal(recovery.events, 50);
+    assert_int_not_equal(access(journal_path, F_OK), 0);
+    assert_int_equal(read_log(log_path, &after), 0);
+    assert_int_equal(after.events, before.events);
+    assert_int_equal(after.sum, before.sum);
+    assert_true(after.status.ended);
+    assert_true(after.status.has_journal);
+    assert_string_equal(after.status.end_reason, "recovered");
+    assert_int_equal(mpr_recover(log_path, &recovery, &error), 0);
+    assert_int_equal(recovery.outcome, MPR_RECOVER_WHOLE);
+}
+
+static void torn_tail_is_cut_off_by_recovery(void **state)
+{
+    (void)state;
+    struct seen seen;
+    struct mpr_recovery recovery;
+    struct mpr_error error;
+    make_killed();
+    FILE *file = fopen(log_path, "a");
+    assert_non_null(file);
+    fwrite("\x28\xb5\x2f\xfd\x24", 1, 5, file);
+    fclose(file);
+    assert_int_equal(read_log(log_path, &seen), 0);
+    assert_true(seen.status.cut);
+    assert_false(seen.incomplete);
+    assert_int_equal(mpr_recover(log_path, &recovery, &error), 0);
+    assert_int_equal(read_log(log_path, &seen), 0);
+    assert_false(seen.status.cut);
+    assert_int_equal(seen.events, 60);
+}
+
+static void journal_of_another_log_is_not_taken(void **state)
+{
+    (void)state;
+    struct seen seen;
+    make_killed();
+    FILE *file = fopen(journal_path, "r+");
+    assert_non_null(file);
+    fseek(file, offsetof(struct mpf_journal, id), SEEK_SET);
+    fputc(99, file);
+    fclose(file);
+    assert_int_equal(read_log(log_path, &seen), 0);
+    assert_false(seen.status.has_journal);
+    assert_true(seen.incomplete);
+}
+
+static void lone_journal_is_read_and_incomplete(void **state)
+{
+    (void)state;
+    struct seen seen;
+    make_killed();
+    unlink(log_path);
+    assert_int_equal(read_log(journal_path, &seen), 0);
+    assert_int_equal(seen.status.journal_events, seen.events);
+    assert_true(seen.events >= 50);
+    assert_true(seen.status.journal_only);
+    assert_true(seen.incomplete);
+}
+
+/* The bytes of a file. */
+static uint8_t *slurp(const char *path, size_t *bytes)
+{
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    *bytes = (size_t)ftell(file);
+    rewind(file);
+    uint8_t *data = malloc(*bytes);
+    assert_int_equal(fread(data, 1, *bytes, file), *bytes);
+    fclose(file);
+    return data;
+}
+
+static void spill(const char *path, const uint8_t *data, size_t bytes)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, bytes, file), bytes);
+    fclose(file);
+}
+
+static void log_cut_at_any_byte_is_incomplete(void **state)
+{
+    (void)state;
+    struct seen seen;
+    size_t bytes;
+    make_log("exit");
+    uint8_t *data = slurp(log_path, &bytes);
+    for (size_t cut = 0; cut < bytes; cut++) {
+        spill(log_path, data, cut);
+        if (read_log(log_path, &seen) != 0) continue;
+        assert_true(seen.incomplete);
+        assert_true(seen.events <= 200);
+        assert_int_equal(seen.events % 100, 0);
+    }
+    free(data);
+}
+
+/* Noticed, or without effect: zstd has bits that mean nothing. */
+static void any_flipped_byte_is_noticed(void **state)
+{
+    (void)state;
+    struct seen seen, whole;
+    size_t bytes;
+    make_log("exit");
+    assert_int_equal(read_log(log_path, &whole), 0);
+    uint8_t *data = slurp(log_path, &bytes);
+    for (size_t i = 0; i < bytes; i++) {
+        data[i] ^= 0x40;
+        spill(log_path, data, bytes);
+        if (read_log(log_path, &seen) == 0 && !seen.incomplete) {
+            assert_int_equal(seen.events, whole.events);
+            assert_int_equal(seen.sum, whole.sum);
+            assert_int_equal(seen.last.time, whole.last.time);
+        }
+        data[i] ^= 0x40;
+    }
+    free(data);
+}
+
+static void journal_of_noise_never_crashes(void **state)
+{
+    (void)state;
+    struct seen seen;
+    size_t bytes;
+    uint64_t seed = 7;
+    make_killed();
+    uint8_t *data = slurp(journal_path, &bytes);
+    for (unsigned run = 0; run < 2000; run++) {
+        uint8_t kept[8];
+        size_t at[8];
+        for (int i = 0; i < 8; i++) {
+            seed = seed * UINT64_C(6364136223846793005) + 1;
+            at[i] = (seed >> 33) % (i & 1 ? bytes : 6000);
+            kept[i] = data[at[i]];
+            data[at[i]] = (uint8_t)(seed >> 25);
+        }
+        spill(journal_path, data, bytes);
+        assert_int_equal(read_log(log_path, &seen), 0);
+        assert_true(seen.in_order);
+        for (int i = 8; i-- > 0;) data[at[i]] = kept[i];
+    }
+    free(data);
+}
+
+static void missing_frame_is_noticed(void **state)
+{
+    (void)state;
+    struct seen seen;
+    struct testlog *log = testlog_open(log_path, NULL);
+    write_blocks(log, 0, 10);
+    testlog_skip(log);
+    write_blocks(log, 10, 10);
+    testlog_close(log, "exit");
+    assert_int_equal(read_log(log_path, &seen), 0);
+    assert_int_equal(seen.status.missing_frames, 1);
+    assert_int_equal(seen.status.good_ns, 900);
+    assert_true(seen.incomplete);
+}
+
+static void no_log_is_an_error(void **state)
+{
+    (void)state;
+    struct seen seen;
+    spill(log_path, (const uint8_t *)"hello, this is no log", 21);
+    assert_int_equal(read_log(log_path, &seen), -1);
+    spill(log_path, NULL, 0);
+    assert_int_equal(read_log(log_path, &seen), -1);
+    unlink(log_path);
+    assert_int_equal(read_log(log_path, &seen), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(whole_log_is_complete, remove_files),
+        cmocka_unit_test_teardown(journal_is_joined_in_order_of_time, remove_files),
+        cmocka_unit_test_teardown(recovered_log_says_the_same, remove_files),
+        cmocka_unit_test_teardown(torn_tail_is_cut_off_by_recovery, remove_files),
+        cmocka_unit_test_teardown(journal_of_another_log_is_not_taken, remove_files),
+        cmocka_unit_test_teardown(lone_journal_is_read_and_incomplete, remove_files),
+        cmocka_unit_test_teardown(log_cut_at_any_byte_is_incomplete, remove_files),
+        cmocka_unit_test_teardown(any_flipped_byte_is_noticed, remove_files),
+        cmocka_unit_test_teardown(journal_of_noise_never_crashes, remove_files),
+        cmocka_unit_test_teardown(missing_frame_is_noticed, remove_files),
+        cmocka_unit_test_teardown(no_log_is_an_error, remove_files),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

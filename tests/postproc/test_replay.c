@@ -1,0 +1,451 @@
+/* Replay: rules one by one, then random traces against a naive model that keeps everything and sums it up anew. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "replay.h"
+
+static struct mpr_replay replay;
+static uint64_t now;
+
+static void begin_with(struct mpr_replay_options options)
+{
+    now = 1000000;
+    assert_int_equal(mpr_replay_init(&replay, &options), 0);
+}
+
+static void begin(void) { begin_with((struct mpr_replay_options){ .by = MPR_BY_RANGE, .at = MPR_AT_PEAK }); }
+
+static void event_at(uint64_t time, uint32_t thread, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    const struct mpf_event e = { .time = time, .addr = addr, .size = size, .thread = thread, .op = (uint8_t)op, .heap = (uint8_t)heap };
+    assert_int_equal(mpr_replay_batch(&replay, &e, 1), 0);
+}
+
+/* Far enough from the event before that nothing counts as seen in the wrong order. */
+static void event(uint32_t thread, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    now += 1000000;
+    event_at(now, thread, op, heap, addr, size);
+}
+
+static const struct mpr_heap *heap(unsigned code) { return &replay.books.heap[code]; }
+
+static uint64_t sum_at_peak(unsigned code)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < replay.books.cells; i++) {
+        if (replay.books.cell[i].heap == code) sum += mpr_books_bytes_at_peak(&replay.books, &replay.books.cell[i]);
+    }
+    return sum;
+}
+
+static void end(void)
+{
+    mpr_replay_finish(&replay);
+    for (int i = 0; i < MPR_HEAPS; i++) assert_int_equal(sum_at_peak((unsigned)i), heap((unsigned)i)->peak_bytes);
+}
+
+#define H MPF_HEAP_HOST
+#define M MPF_HEAP_MMAP
+
+static void realloc_is_no_peak_of_both_sizes(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_ALLOC, H, 0x1000, 1000);
+    event(1, MPF_OP_MOVE_BEGIN, H, 0x1000, 0);
+    assert_int_equal(heap(H)->bytes, 1000);
+    event(1, MPF_OP_MOVE_END, H, 0x2000, 1500);
+    end();
+    assert_int_equal(heap(H)->peak_bytes, 1500);
+    assert_int_equal(heap(H)->allocations, 2);
+    assert_int_equal(heap(H)->frees, 1);
+    assert_int_equal(heap(H)->blocks, 1);
+    mpr_replay_free(&replay);
+}
+
+static void failed_realloc_leaves_the_block(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_ALLOC, H, 0x1000, 1000);
+    event(1, MPF_OP_MOVE_BEGIN, H, 0x1000, 0);
+    event(1, MPF_OP_FAIL, H, 12 | UINT64_C(1) << 32, 5);
+    assert_int_equal(heap(H)->bytes, 1000);
+    assert_int_equal(heap(H)->failures, 1);
+    assert_int_equal(heap(H)->largest.size, (UINT64_C(1) << 40) + 5);
+    assert_int_equal(heap(H)->largest.error, 12);
+    event(1, MPF_OP_FREE, H, 0x1000, 0);
+    end();
+    assert_int_equal(heap(H)->bytes, 0);
+    assert_int_equal(heap(H)->unmatched, 0);
+    mpr_replay_free(&replay);
+}
+
+static void realloc_to_nothing_frees(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_ALLOC, H, 0x1000, 1000);
+    event(1, MPF_OP_MOVE_BEGIN, H, 0x1000, 0);
+    event(1, MPF_OP_MOVE_END, H, 0, 0);
+    end();
+    assert_int_equal(heap(H)->bytes, 0);
+    assert_int_equal(heap(H)->frees, 1);
+    assert_int_equal(heap(H)->allocations, 1);
+    mpr_replay_free(&replay);
+}
+
+static void address_handed_out_during_realloc(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_ALLOC, H, 0x1000, 1000);
+    event(1, MPF_OP_MOVE_BEGIN, H, 0x1000, 0);
+    event(2, MPF_OP_ALLOC, H, 0x1000, 10);
+    assert_int_equal(heap(H)->bytes, 1010);
+    event(1, MPF_OP_MOVE_END, H, 0x2000, 2000);
+    assert_int_equal(heap(H)->bytes, 2010);
+    event(2, MPF_OP_FREE, H, 0x1000, 0);
+    end();
+    assert_int_equal(heap(H)->bytes, 2000);
+    assert_int_equal(heap(H)->missed, 0);
+    assert_int_equal(heap(H)->repairs, 0);
+    mpr_replay_free(&replay);
+}
+
+static void free_seen_after_the_next_allocation_is_repaired(void **state)
+{
+    (void)state;
+    begin();
+    event_at(1000, 1, MPF_OP_ALLOC, H, 0x1000, 100);
+    event_at(9000, 2, MPF_OP_ALLOC, H, 0x1000, 60);
+    event_at(9500, 1, MPF_OP_FREE, H, 0x1000, 0);
+    end();
+    assert_int_equal(heap(H)->bytes, 60);
+    assert_int_equal(heap(H)->peak_bytes, 100);
+    assert_int_equal(heap(H)->repairs, 1);
+    assert_int_equal(heap(H)->missed, 0);
+    mpr_replay_free(&replay);
+}
+
+static void free_seen_before_its_allocation_is_repaired(void **state)
+{
+    (void)state;
+    begin();
+    event_at(1000, 2, MPF_OP_FREE, H, 0x1000, 0);
+    event_at(1500, 1, MPF_OP_ALLOC, H, 0x1000, 100);
+    end();
+    assert_int_equal(heap(H)->bytes, 0);
+    assert_int_equal(heap(H)->repairs, 1);
+    assert_int_equal(heap(H)->unmatched, 0);
+    mpr_replay_free(&replay);
+}
+
+static void reuse_without_a_free_is_counted_as_missed(void **state)
+{
+    (void)state;
+    begin();
+    event_at(1000, 1, MPF_OP_ALLOC, H, 0x1000, 100);
+    event_at(2000, 1, MPF_OP_ALLOC, H, 0x1000, 60);
+    event_at(2000 + MPR_REPAIR_NS + 1, 1, MPF_OP_FREE, H, 0x1000, 0);
+    end();
+    assert_int_equal(heap(H)->bytes, 0);
+    assert_int_equal(heap(H)->missed, 1);
+    assert_int_equal(heap(H)->repairs, 0);
+    mpr_replay_free(&replay);
+}
+
+static void own_frees_of_unknown_blocks_are_unmatched(void **state)
+{
+    (void)state;
+    begin();
+    event_at(1000, 1, MPF_OP_FREE, H, 0x1000, 0);
+    event_at(1100, 1, MPF_OP_ALLOC, H, 0x1000, 50);
+    end();
+    assert_int_equal(heap(H)->unmatched, 1);
+    assert_int_equal(heap(H)->bytes, 50);
+    mpr_replay_free(&replay);
+}
+
+static void a_childs_frees_of_unknown_blocks_are_its_parents(void **state)
+{
+    (void)state;
+    begin_with((struct mpr_replay_options){ .at = MPR_AT_PEAK, .has_parent = true });
+    event(1, MPF_OP_FREE, H, 0x1000, 0);
+    end();
+    assert_int_equal(heap(H)->inherited, 1);
+    assert_int_equal(heap(H)->unmatched, 0);
+    assert_int_equal(heap(H)->bytes, 0);
+    mpr_replay_free(&replay);
+}
+
+static void reservations_are_no_memory(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_RESERVE, M, 0x100000, 0x100000);
+    assert_int_equal(heap(M)->bytes, 0);
+    event(1, MPF_OP_PROTECT_RW, M, 0x110000, 0x20000);
+    assert_int_equal(heap(M)->bytes, 0x20000);
+    event(1, MPF_OP_PROTECT_NONE, M, 0x110000, 0x10000);
+    assert_int_equal(heap(M)->bytes, 0x10000);
+    event(1, MPF_OP_PROTECT_RW, M, 0x900000, 0x10000);
+    assert_int_equal(heap(M)->bytes, 0x10000);
+    end();
+    assert_int_equal(heap(M)->peak_bytes, 0x20000);
+    mpr_replay_free(&replay);
+}
+
+static void mremap_moves_and_grows(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_MAP, M, 0x100000, 0x4000);
+    event(1, MPF_OP_PUSH, 0, 10, 0);
+    event(1, MPF_OP_REMAP_FROM, M, 0x100000, 0x4000);
+    event(1, MPF_OP_REMAP_TO, M, 0x800000, 0x6000);
+    assert_int_equal(heap(M)->bytes, 0x6000);
+    assert_int_equal(mpr_books_bytes_at_peak(&replay.books, &replay.books.cell[0]), 0x4000);
+    event(1, MPF_OP_UNMAP, M, 0x800000, 0x1000);
+    assert_int_equal(heap(M)->bytes, 0x5000);
+    event(1, MPF_OP_UNMAP, M, 0x100000, 0x4000);
+    assert_int_equal(heap(M)->bytes, 0x5000);
+    end();
+    mpr_replay_free(&replay);
+}
+
+static uint32_t path_of_thread(uint32_t thread) { return replay.threads.at[thread]->node; }
+
+static void pop_takes_the_newest_range_of_its_domain(void **state)
+{
+    (void)state;
+    const uint64_t nccl = UINT64_C(7) << 32;
+    begin();
+    event(1, MPF_OP_PUSH, 0, nccl | 20, 0);
+    event(1, MPF_OP_PUSH, 0, 10, 0);
+    event(1, MPF_OP_POP, 0, nccl, 0);
+    const struct mpr_node *node = &replay.ranges.node[path_of_thread(1)];
+    assert_int_equal(node->name, 10);
+    assert_int_equal(node->depth, 1);
+    event(1, MPF_OP_POP, 0, 0, 0);
+    assert_int_equal(path_of_thread(1), 0);
+    event(1, MPF_OP_POP, 0, 0, 0);
+    assert_int_equal(path_of_thread(1), 0);
+    mpr_replay_free(&replay);
+}
+
+static void at_shows_the_state_of_that_instant(void **state)
+{
+    (void)state;
+    begin_with((struct mpr_replay_options){ .at = 2500 });
+    event_at(1000, 1, MPF_OP_ALLOC, H, 0x1000, 500);
+    event_at(2000, 1, MPF_OP_FREE, H, 0x1000, 0);
+    event_at(2500, 1, MPF_OP_ALLOC, H, 0x2000, 30);
+    event_at(3000, 1, MPF_OP_ALLOC, H, 0x3000, 9000);
+    end();
+    assert_int_equal(heap(H)->peak_bytes, 30);
+    assert_int_equal(heap(H)->peak_time, 2500);
+    assert_int_equal(heap(H)->bytes, 9030);
+    mpr_replay_free(&replay);
+}
+
+static void size_classes_are_powers_of_two(void **state)
+{
+    (void)state;
+    assert_int_equal(mpr_size_class(0), 0);
+    assert_int_equal(mpr_size_class(1), 1);
+    assert_int_equal(mpr_size_class(2), 2);
+    assert_int_equal(mpr_size_class(3), 3);
+    assert_int_equal(mpr_size_class(4), 3);
+    assert_int_equal(mpr_size_class(1025), 12);
+}
+
+static void samples_around_the_peak(void **state)
+{
+    (void)state;
+    begin();
+    for (uint64_t i = 1; i <= 3; i++) {
+        const uint64_t rss[MPF_RSS_COUNT] = { i * 100 };
+        const struct mpf_event e = { .time = i * 1000, .op = MPF_OP_SAMPLE_RSS, .thread = 1, .size = sizeof rss, .data = (const uint8_t *)rss };
+        assert_int_equal(mpr_replay_batch(&replay, &e, 1), 0);
+        event_at(i * 1000 + 500, 1, i < 3 ? MPF_OP_ALLOC : MPF_OP_FREE, H, i < 3 ? i * 0x1000 : 0x1000, 10);
+    }
+    end();
+    const struct mpr_track *rss = &replay.samples.source[MPR_SOURCE_RSS];
+    assert_int_equal(rss->before[H].value[MPF_RSS_ANON], 200);
+    assert_int_equal(rss->after[H].value[MPF_RSS_ANON], 300);
+    assert_int_equal(rss->largest.value[MPF_RSS_ANON], 300);
+    mpr_replay_free(&replay);
+}
+
+/* ---- random traces against a naive model */
+
+enum { ADDRESSES = 64, THREADS = 4, NAMES = 3, PAGES = 48, PATHS = 1 + NAMES };
+
+/* Live blocks, pages and open ranges as plain arrays; a path is the name of the one range that a thread has open. */
+struct model {
+    uint64_t size[ADDRESSES], peak, best[PATHS];
+    int owner[ADDRESSES], page_owner[PAGES];    /* 0: free; path + 1; pages also -1: reserved */
+    int path[THREADS];
+    uint64_t page_peak, page_best[PATHS];
+};
+
+static uint64_t seed;
+static unsigned pick(unsigned n)
+{
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (unsigned)(seed >> 33) % n;
+}
+
+static void model_check_peak(struct model *m)
+{
+    uint64_t sum[PATHS] = { 0 }, pages[PATHS] = { 0 }, total = 0, page_total = 0;
+    for (int i = 0; i < ADDRESSES; i++) if (m->owner[i]) sum[m->owner[i] - 1] += m->size[i], total += m->size[i];
+    for (int i = 0; i < PAGES; i++) if (m->page_owner[i] > 0) pages[m->page_owner[i] - 1] += 4096, page_total += 4096;
+    if (total > m->peak) m->peak = total, memcpy(m->best, sum, sizeof sum);
+    if (page_total > m->page_peak) m->page_peak = page_total, memcpy(m->page_best, pages, sizeof pages);
+    assert_int_equal(heap(H)->bytes, total);
+    assert_int_equal(heap(M)->bytes, page_total);
+}
+
+static void random_block(struct model *m, unsigned thread)
+{
+    const unsigned i = pick(ADDRESSES), to = pick(ADDRESSES);
+    const uint64_t size = pick(5000), addr = 0x1000 + i * 64;
+    if (!m->owner[i]) {
+        event(thread, MPF_OP_ALLOC, H, addr, size);
+        m->owner[i] = m->path[thread] + 1;
+        m->size[i] = size;
+    } else if (pick(2) || (m->owner[to] && to != i)) {
+        event(thread, MPF_OP_FREE, H, addr, 0);
+        m->owner[i] = 0;
+    } else {
+        event(thread, MPF_OP_MOVE_BEGIN, H, addr, 0);
+        if (pick(4) == 0) {
+            event(thread, MPF_OP_FAIL, H, 12, size);
+            return;
+        }
+        event(thread, MPF_OP_MOVE_END, H, 0x1000 + to * 64, size);
+        m->owner[i] = 0;
+        m->owner[to] = m->path[thread] + 1;
+        m->size[to] = size;
+    }
+}
+
+static void random_pages(struct model *m, unsigned thread)
+{
+    static const uint8_t ops[] = { MPF_OP_MAP, MPF_OP_RESERVE, MPF_OP_UNMAP, MPF_OP_PROTECT_RW, MPF_OP_PROTECT_NONE };
+    const uint8_t op = ops[pick(sizeof ops)];
+    const unsigned first = pick(PAGES), count = 1 + pick(PAGES - first);
+    event(thread, op, M, 0x100000 + first * 4096, count * 4096);
+    for (unsigned i = first; i < first + count; i++) {
+        int *owner = &m->page_owner[i];
+        if (op == MPF_OP_MAP) *owner = m->path[thread] + 1;
+        else if (op == MPF_OP_RESERVE) *owner = -1;
+        else if (op == MPF_OP_UNMAP) *owner = 0;
+        else if (op == MPF_OP_PROTECT_RW && *owner < 0) *owner = m->path[thread] + 1;
+        else if (op == MPF_OP_PROTECT_NONE && *owner > 0) *owner = -1;
+    }
+}
+
+static void random_remap(struct model *m, unsigned thread)
+{
+    const unsigned from = pick(PAGES / 2), count = 1 + pick(6), to = PAGES / 2 + pick(PAGES / 4), grown = count + pick(4);
+    for (unsigned i = from; i < from + count; i++) if (m->page_owner[i] <= 0 || m->page_owner[i] != m->page_owner[from]) return;
+    if (from + count > PAGES / 2 || to + grown > PAGES) return;
+    event(thread, MPF_OP_REMAP_FROM, M, 0x100000 + from * 4096, count * 4096);
+    event(thread, MPF_OP_REMAP_TO, M, 0x100000 + to * 4096, grown * 4096);
+    for (unsigned i = 0; i < grown; i++) m->page_owner[to + i] = i < count ? m->page_owner[from] : m->path[thread] + 1;
+    for (unsigned i = from; i < from + count; i++) m->page_owner[i] = 0;
+}
+
+static void random_range(struct model *m, unsigned thread)
+{
+    if (m->path[thread]) {
+        event(thread, MPF_OP_POP, 0, 0, 0);
+        m->path[thread] = 0;
+    } else {
+        m->path[thread] = 1 + (int)pick(NAMES);
+        event(thread, MPF_OP_PUSH, 0, (uint64_t)m->path[thread] + 100, 0);
+    }
+}
+
+static void compare_peaks(const struct model *m)
+{
+    assert_int_equal(heap(H)->peak_bytes, m->peak);
+    assert_int_equal(heap(M)->peak_bytes, m->page_peak);
+    for (uint32_t i = 0; i < replay.books.cells; i++) {
+        const struct mpr_cell *cell = &replay.books.cell[i];
+        const uint32_t path = cell->key ? replay.ranges.node[cell->key].name - 100 : 0;
+        assert_int_equal(mpr_books_bytes_at_peak(&replay.books, cell), (cell->heap == H ? m->best : m->page_best)[path]);
+    }
+}
+
+static void random_traces_agree_with_the_naive_model(void **state)
+{
+    (void)state;
+    for (unsigned run = 0; run < 200; run++) {
+        struct model m = { 0 };
+        seed = run + 1;
+        begin();
+        for (unsigned step = 0; step < 1000; step++) {
+            const unsigned thread = pick(THREADS), what = pick(10);
+            if (what < 6) random_block(&m, thread);
+            else if (what < 7) random_remap(&m, thread);
+            else if (what < 8) random_pages(&m, thread);
+            else random_range(&m, thread);
+            model_check_peak(&m);
+        }
+        end();
+        compare_peaks(&m);
+        mpr_replay_free(&replay);
+    }
+}
+
+static void a_million_live_blocks(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 1000000 };
+    begin();
+    for (uint64_t i = 0; i < BLOCKS; i++) event(1, MPF_OP_ALLOC, H, 0x10000 + i * 16, i);
+    assert_int_equal(heap(H)->blocks, BLOCKS);
+    for (uint64_t i = 0; i < BLOCKS; i += 2) event(1, MPF_OP_FREE, H, 0x10000 + i * 16, 0);
+    for (uint64_t i = 1; i < BLOCKS; i += 2) event(1, MPF_OP_FREE, H, 0x10000 + i * 16, 0);
+    end();
+    assert_int_equal(heap(H)->bytes, 0);
+    assert_int_equal(heap(H)->unmatched, 0);
+    assert_int_equal(replay.blocks.live, 0);
+    mpr_replay_free(&replay);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(realloc_is_no_peak_of_both_sizes),
+        cmocka_unit_test(failed_realloc_leaves_the_block),
+        cmocka_unit_test(realloc_to_nothing_frees),
+        cmocka_unit_test(address_handed_out_during_realloc),
+        cmocka_unit_test(free_seen_after_the_next_allocation_is_repaired),
+        cmocka_unit_test(free_seen_before_its_allocation_is_repaired),
+        cmocka_unit_test(reuse_without_a_free_is_counted_as_missed),
+        cmocka_unit_test(own_frees_of_unknown_blocks_are_unmatched),
+        cmocka_unit_test(a_childs_frees_of_unknown_blocks_are_its_parents),
+        cmocka_unit_test(reservations_are_no_memory),
+        cmocka_unit_test(mremap_moves_and_grows),
+        cmocka_unit_test(pop_takes_the_newest_range_of_its_domain),
+        cmocka_unit_test(at_shows_the_state_of_that_instant),
+        cmocka_unit_test(size_classes_are_powers_of_two),
+        cmocka_unit_test(samples_around_the_peak),
+        cmocka_unit_test(random_traces_agree_with_the_naive_model),
+        cmocka_unit_test(a_million_live_blocks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
