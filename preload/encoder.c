@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 
 #include "epoch.h"
@@ -36,6 +38,20 @@ static void answer(void)
     mp_sys_futex_wake(&mp_process->answered);
 }
 
+/* The main thread has called pthread_exit and every other thread is gone: the C library would end the process now, but for
+ * this thread. */
+static bool last_thread(void)
+{
+    char text[512];
+    if (mp_sys_slurp("/proc/self/stat", text, sizeof text) <= 0) return false;
+    const char *p = strrchr(text, ')');
+    if (!p || p[2] != 'Z') return false;
+    for (int field = 2; field < 20; field++)
+        if (!(p = strchr(p + 1, ' '))) return false;
+    return strtoul(p, NULL, 10) <= 2;       /* num_threads: the dead main thread and this one */
+}
+
+/* Returning from here as the last thread makes the C library call exit, and that finishes the log. */
 static void *encoder(void *arg)
 {
     (void)arg;
@@ -47,7 +63,10 @@ static void *encoder(void *arg)
     while (__atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE) == MP_ENCODER_RUNS) {
         const uint32_t woken = __atomic_load_n(&mp_process->wake, __ATOMIC_ACQUIRE);
         const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
-        if (now >= next) next = now + PERIOD_NS;
+        if (now >= next) {
+            next = now + PERIOD_NS;
+            if (last_thread()) __atomic_store_n(&mp_process->encoder, MP_ENCODER_GONE, __ATOMIC_RELEASE);
+        }
         mp_epoch_run();
         answer();
         const uint64_t after = mp_sys_clock(CLOCK_MONOTONIC);

@@ -20,8 +20,7 @@
 
 #define MARGIN_NS 20000u
 #define PATIENCE_NS 500000000u
-#define FRAME_EVENTS 49152u
-#define FRAME_DATA (1u << 20)
+#define FRAME_DATA (MP_FRAME_EVENTS * MPF_CONT_BYTES - MPF_DATA_MAX)
 #define NOTES 16
 #define NOTE_BYTES 128
 
@@ -190,7 +189,7 @@ static void add(struct mp_epoch *e, const struct mpf_chunk *chunk, uint32_t at, 
 
 static bool frame_full(const struct mp_epoch *e)
 {
-    return mpf_columns_count(e->columns) >= FRAME_EVENTS - NOTES || e->frame_data >= FRAME_DATA;
+    return mpf_columns_count(e->columns) >= MP_FRAME_EVENTS - NOTES || e->frame_data >= FRAME_DATA;
 }
 
 /* Adds the cursor's events up to the limit; false at the end of what is ready. */
@@ -308,16 +307,16 @@ static size_t epoch_bytes(void) { return (sizeof(struct mp_epoch) + MP_THREADS_M
 static struct mp_epoch *epoch(void)
 {
     if (mp_process->epoch) return mp_process->epoch;
-    uint8_t *memory = mp_sys_mmap(NULL, epoch_bytes() + mpf_columns_memory(FRAME_EVENTS), PROT_READ | PROT_WRITE,
+    uint8_t *memory = mp_sys_mmap(NULL, epoch_bytes() + mpf_columns_memory(MP_FRAME_EVENTS), PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
     if (!memory) return NULL;
     struct mp_epoch *e = (struct mp_epoch *)memory;
-    e->columns = mpf_columns_init(memory + epoch_bytes(), FRAME_EVENTS, mp_process->tick_shift);
+    e->columns = mpf_columns_init(memory + epoch_bytes(), MP_FRAME_EVENTS, mp_process->tick_shift);
     e->last = mp_process->start;
     return mp_process->epoch = e;
 }
 
-uint64_t mp_epoch_resident(void) { return mp_process->epoch ? mpf_columns_memory(FRAME_EVENTS) : 0; }
+uint64_t mp_epoch_resident(void) { return mp_process->epoch ? mpf_columns_memory(MP_FRAME_EVENTS) : 0; }
 
 void mp_epoch_note(unsigned op, uint64_t addr, const void *data, uint64_t size)
 {

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Events in one frame, at most: few enough that the encoder's tables stay in a core's own cache. */
+#define MP_FRAME_EVENTS 49152u
+
 /* What is older than a small margin. */
 void mp_epoch_run(void);
 /* Everything that is committed now, and then the END frame. */

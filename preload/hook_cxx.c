@@ -1,13 +1,16 @@
 /* C++ operator new and delete, by their mangled names.
  *
- * Where the program's C++ library implements them with malloc and free (libstdc++, libc++), those hooks record, and
- * these only pass on.  Where the allocator brings its own that do not call malloc (jemalloc, tcmalloc, mimalloc), these
- * record.  Either way the outermost call is one event.  A new that throws passes through here without a record.
+ * Where the program's C++ library implements one with malloc and free (libstdc++, libc++), those hooks record, and this
+ * one only passes on.  Where the allocator brings its own that does not call malloc (jemalloc, tcmalloc and mimalloc
+ * bring most of them), this one records.  Either way the outermost call is one event.  A new that throws passes through
+ * here without a record.
  *
  * The real operators may be in a libstdc++ that was dlopen'ed RTLD_LOCAL, which RTLD_NEXT does not see. */
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "hook_malloc.h"
 #include "real.h"
 #include "record.h"
 
@@ -31,8 +34,8 @@ static const char *const names[CXX_COUNT] = {
 };
 
 typedef void (*any_fn)(void);
-static any_fn real[CXX_COUNT];
-static int ours;                /* 1: the allocator's own operators, we record; 2: made with malloc, its hook records */
+enum maker { UNKNOWN, ALLOCATOR, LIBRARY };     /* who implements an operator: with ALLOCATOR, we record */
+static struct { any_fn real; enum maker maker; } table[CXX_COUNT];
 
 static any_fn find(const char *name)
 {
@@ -45,43 +48,47 @@ static any_fn find(const char *name)
     return f;
 }
 
+static enum maker maker_of(any_fn f)
+{
+    const char *name;
+    const void *its, *mallocs;
+    const bool known = mp_real_ready() && mp_real_object_of((const void *)f, &name, &its) && mp_real_object_of((const void *)mp_real.malloc, &name, &mallocs);
+    return known && its == mallocs ? ALLOCATOR : LIBRARY;
+}
+
 /* Every thread finds the same, so two at once do no harm. */
 static any_fn get(enum cxx_fn which)
 {
-    any_fn f = __atomic_load_n(&real[which], __ATOMIC_ACQUIRE);
+    any_fn f = __atomic_load_n(&table[which].real, __ATOMIC_ACQUIRE);
     if (f) return f;
     const uint32_t guard = mp_guard_enter();
-    const char *name;
-    const void *new_in, *malloc_in;
     f = find(names[which]);
-    if (!ours) {
-        mp_real_ready();
-        const bool known = mp_real_object_of((const void *)find("_Znwm"), &name, &new_in) && mp_real_object_of((const void *)mp_real.malloc, &name, &malloc_in);
-        ours = known && new_in == malloc_in ? 1 : 2;
-    }
+    table[which].maker = maker_of(f);
     mp_guard_leave(guard);
-    __atomic_store_n(&real[which], f, __ATOMIC_RELEASE);
+    __atomic_store_n(&table[which].real, f, __ATOMIC_RELEASE);
     return f;
 }
 
-static inline void *made(void *p, size_t bytes)
+static inline void *made(enum cxx_fn which, void *p, size_t bytes)
 {
-    if (ours == 1 && p) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes);
+    if (table[which].maker == ALLOCATOR && p) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes);
     return p;
 }
-static inline void dropped(void *p)
+static inline void dropped(enum cxx_fn which, void *p)
 {
-    if (ours == 1 && p) mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    if (table[which].maker == ALLOCATOR && p) mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
 }
 
-/* NEW(name, parameters, arguments, stand-in): a program that calls an operator has one, but a C program that loads a
- * C++ library by hand may reach these before any C++ library is there: then malloc serves. */
-#define NEW(name, parameters, arguments, otherwise)                                                                  \
+/* NEW(name, parameters, arguments, stand-in, aligned): a program that calls an operator has one, but a C program that
+ * loads a C++ library by hand may reach these before any C++ library is there: then malloc serves. */
+#define NEW(name, parameters, arguments, otherwise, aligned)                                                          \
     HOOK void *name parameters;                                                                                      \
     HOOK void *name parameters                                                                                       \
     {                                                                                                                \
         void *(*f) parameters = (void *(*) parameters)get(CXX##name);                                                \
-        return f ? made(f arguments, bytes) : otherwise;                                                             \
+        if (!f) return otherwise;                                                                                    \
+        if (aligned && table[CXX##name].maker == LIBRARY) mp_aligned_new(bytes);                                     \
+        return made(CXX##name, f arguments, bytes);                                                                  \
     }
 #define DELETE(name, parameters, arguments)                                                                          \
     HOOK void name parameters;                                                                                       \
@@ -92,18 +99,22 @@ static inline void dropped(void *p)
             free(p);                                                                                                 \
             return;                                                                                                  \
         }                                                                                                            \
-        dropped(p);                                                                                                  \
+        dropped(CXX##name, p);                                                                                       \
         f arguments;                                                                                                 \
     }
 
-NEW(_Znwm, (size_t bytes), (bytes), malloc(bytes))
-NEW(_Znam, (size_t bytes), (bytes), malloc(bytes))
-NEW(_ZnwmRKSt9nothrow_t, (size_t bytes, const void *nothrow), (bytes, nothrow), malloc(bytes))
-NEW(_ZnamRKSt9nothrow_t, (size_t bytes, const void *nothrow), (bytes, nothrow), malloc(bytes))
-NEW(_ZnwmSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment), aligned_alloc(alignment, bytes))
-NEW(_ZnamSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment), aligned_alloc(alignment, bytes))
-NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t bytes, size_t alignment, const void *nothrow), (bytes, alignment, nothrow), aligned_alloc(alignment, bytes))
-NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t bytes, size_t alignment, const void *nothrow), (bytes, alignment, nothrow), aligned_alloc(alignment, bytes))
+NEW(_Znwm, (size_t bytes), (bytes), malloc(bytes), false)
+NEW(_Znam, (size_t bytes), (bytes), malloc(bytes), false)
+NEW(_ZnwmRKSt9nothrow_t, (size_t bytes, const void *nothrow), (bytes, nothrow), malloc(bytes), false)
+NEW(_ZnamRKSt9nothrow_t, (size_t bytes, const void *nothrow), (bytes, nothrow), malloc(bytes), false)
+NEW(_ZnwmSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment), aligned_alloc(alignment, bytes),
+    true)
+NEW(_ZnamSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment), aligned_alloc(alignment, bytes),
+    true)
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t bytes, size_t alignment, const void *nothrow), (bytes, alignment, nothrow), aligned_alloc(alignment, bytes),
+    true)
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t bytes, size_t alignment, const void *nothrow), (bytes, alignment, nothrow), aligned_alloc(alignment, bytes),
+    true)
 
 DELETE(_ZdlPv, (void *p), (p))
 DELETE(_ZdaPv, (void *p), (p))

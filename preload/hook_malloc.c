@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "hook_malloc.h"
 #include "real.h"
 #include "record.h"
 
@@ -74,10 +75,18 @@ HOOK void *memalign(size_t alignment, size_t bytes)
     return allocated(mp_real.memalign(alignment, bytes), bytes);
 }
 
+/* What an aligned operator new was asked for.  It is used up by the next aligned_alloc whether that is the one meant or
+ * not, so a new that throws leaves nothing behind. */
+static __thread size_t asked __attribute__((tls_model("initial-exec")));
+
+void mp_aligned_new(size_t bytes) { asked = bytes; }
+
 HOOK void *aligned_alloc(size_t alignment, size_t bytes)
 {
     if (!mp_real_ready()) return mp_real_arena_alloc(bytes, alignment);
-    return allocated(mp_real.aligned_alloc(alignment, bytes), bytes);
+    const size_t wanted = asked && asked <= bytes && bytes - asked < alignment ? asked : bytes;
+    asked = 0;
+    return allocated(mp_real.aligned_alloc(alignment, bytes), wanted);
 }
 
 HOOK int posix_memalign(void **out, size_t alignment, size_t bytes)

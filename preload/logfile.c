@@ -12,6 +12,7 @@
 #include <zstd.h>
 
 #include "config.h"
+#include "epoch.h"
 #include "journal.h"
 #include "mpf/frame.h"
 #include "mpf/header.h"
@@ -186,7 +187,7 @@ static bool write_frame(int kind, size_t body_bytes)
 
 bool mp_logfile_events(struct mpf_columns *columns, const struct mpf_clock *from, const struct mpf_clock *to)
 {
-    if (!prepare(mpf_columns_bound(mpf_columns_count(columns)))) return false;
+    if (!prepare(mpf_columns_bound(MP_FRAME_EVENTS))) return false;
     const long n = mpf_columns_finish(columns, from, to, log_.body, log_.body_cap);
     return n > 0 && write_frame(MPF_FRAME_EVENTS, (size_t)n);
 }

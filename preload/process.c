@@ -104,7 +104,7 @@ bool mp_process_root(void) { return root_pid && root_pid == mp_process->pid; }
 uint64_t mp_process_hwm(void)
 {
     char status[4096];
-    if (mp_sys_slurp("/proc/self/status", status, sizeof status) <= 0) return 0;
+    if (mp_sys_slurp("/proc/thread-self/status", status, sizeof status) <= 0) return 0;
     const char *at = strstr(status, "VmHWM:");
     uint64_t kib = 0;
     for (at = at ? at + 6 : ""; *at == ' ' || *at == '\t'; at++) {}

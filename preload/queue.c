@@ -4,7 +4,7 @@ void mp_queue_give(struct mp_queue *q, struct mp_cell *cell, uint32_t cells, uin
 {
     const uint32_t at = __atomic_fetch_add(&q->given, 1, __ATOMIC_RELAXED);
     struct mp_cell *c = &cell[at % cells];
-    c->value = value;
+    __atomic_store_n(&c->value, value, __ATOMIC_RELAXED);
     __atomic_store_n(&c->turn, at / cells * 2 + 1, __ATOMIC_RELEASE);
 }
 
@@ -19,8 +19,8 @@ bool mp_queue_take(struct mp_queue *q, struct mp_cell *cell, uint32_t cells, uin
             at = now;
             continue;
         }
-        if (!__atomic_compare_exchange_n(&q->taken, &at, at + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) continue;
-        *value = c->value;
-        return true;
+        /* read before it is taken: afterwards the cell may be filled again */
+        *value = __atomic_load_n(&c->value, __ATOMIC_RELAXED);
+        if (__atomic_compare_exchange_n(&q->taken, &at, at + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return true;
     }
 }

@@ -92,4 +92,8 @@ const char *mp_real_allocator(void)
     return allocator.name;
 }
 
-bool mp_real_in_allocator(const void *code) { return (uintptr_t)code >= allocator.from && (uintptr_t)code < allocator.to; }
+bool mp_real_in_allocator(const void *code)
+{
+    mp_real_allocator();
+    return (uintptr_t)code >= allocator.from && (uintptr_t)code < allocator.to;
+}

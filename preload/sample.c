@@ -70,7 +70,7 @@ static bool changed(const uint64_t *now, uint64_t *before, unsigned count)
 static void sample_rss(uint64_t now, bool always)
 {
     static char text[4096];
-    if (mp_sys_slurp("/proc/self/status", text, sizeof text) <= 0) return;
+    if (mp_sys_slurp("/proc/thread-self/status", text, sizeof text) <= 0) return;
     read_rollup(now);
     const uint64_t v[MPF_RSS_COUNT] = {
         [MPF_RSS_ANON] = field_kib(text, "RssAnon:"),

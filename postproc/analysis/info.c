@@ -18,8 +18,10 @@ static void fill_counts(const struct mpr_replay *r, struct mpr_info *info)
     for (unsigned op = 0; info->count && op < 256; op++) {
         if (!r->count[op]) continue;
         const char *name = mpf_op_name(op), *text = mpf_op_text(op);
-        info->count[info->counts++] = (struct mpr_info_count){ name ? name : mpr_arena_format(&info->arena, "operation %u", op),
-                                                               text ? text : "of a newer memprof; not used", r->count[op] };
+        info->count[info->counts++] = (struct mpr_info_count){ name ? name : mpr_arena_format(&info->arena,
+            "operation %u", op),
+                                                               text ? text : "of a newer memprof; not used",
+                                                                   r->count[op] };
     }
 }
 
@@ -29,7 +31,8 @@ static void fill_threads(const struct mpr_replay *r, struct mpr_info *info)
     for (uint32_t i = 0; info->thread && i < r->threads.count; i++) {
         const struct mpr_thread *t = r->threads.at[i];
         if (!t) continue;
-        info->thread[info->threads++] = (struct mpr_info_thread){ i, mpr_label_thread(&info->arena, r, i), t->first_ns, t->ended };
+        info->thread[info->threads++] = (struct mpr_info_thread){ i, mpr_label_thread(&info->arena, r, i),
+            t->first_ns, t->ended };
     }
 }
 

@@ -30,7 +30,8 @@ struct mpr_info {
 };
 
 /* 0, or -1 with *error filled (nothing to free then). */
-int mpr_info_read(struct mpr_info *info, const char *path, const struct mpr_progress *progress, struct mpr_error *error);
+int mpr_info_read(struct mpr_info *info, const char *path, const struct mpr_progress *progress,
+                  struct mpr_error *error);
 void mpr_info_free(struct mpr_info *info);
 
 #endif

@@ -31,11 +31,13 @@ static const char *range_label(struct mpr_arena *arena, const struct mpr_ranges 
     return mpr_arena_format(arena, "%s:%s", text_or_number(arena, &ranges->domains, "domain", node->domain), name);
 }
 
-static const char *const *range_path(struct mpr_arena *arena, const struct mpr_ranges *ranges, uint32_t node, size_t *depth)
+static const char *const *range_path(struct mpr_arena *arena, const struct mpr_ranges *ranges, uint32_t node,
+                                     size_t *depth)
 {
     *depth = ranges->node[node].depth;
     const char **path = mpr_arena_alloc(arena, *depth * sizeof *path);
-    for (size_t i = *depth; path && i-- > 0; node = ranges->node[node].parent) path[i] = range_label(arena, ranges, &ranges->node[node]);
+    for (size_t i = *depth; path && i-- > 0; node = ranges->node[node].parent)
+        path[i] = range_label(arena, ranges, &ranges->node[node]);
     return path;
 }
 
@@ -60,7 +62,8 @@ static const char *size_label(struct mpr_arena *arena, uint32_t class)
     return mpr_arena_format(arena, "over %s to %s", power_label(arena, class - 2), power_label(arena, class - 1));
 }
 
-const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell, size_t *depth)
+const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell,
+                                  size_t *depth)
 {
     if (r->options.by == MPR_BY_RANGE) return range_path(arena, &r->ranges, cell->key, depth);
     *depth = 1;

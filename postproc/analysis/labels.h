@@ -7,7 +7,8 @@
 
 const char *mpr_label_heap(struct mpr_arena *arena, uint8_t heap);
 /* The cell's path, outermost first: ranges, or one text for a thread, a size class or a heap. */
-const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell, size_t *depth);
+const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell,
+                                  size_t *depth);
 const char *mpr_label_thread(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t number);
 
 #endif

@@ -97,14 +97,16 @@ static void fill_heaps(struct mpr_peaks *peaks, const struct mpr_replay *r, stru
     out->heap = mpr_arena_alloc(&peaks->arena, used * sizeof *out->heap);
     for (int i = 0; out->heap && i < MPR_HEAPS; i++) {
         if (!r->books.heap[i].used) continue;
-        if (peaks->options.heap && strcmp(peaks->options.heap, mpr_label_heap(&peaks->arena, (uint8_t)i)) != 0) continue;
+        if (peaks->options.heap && strcmp(peaks->options.heap, mpr_label_heap(&peaks->arena, (uint8_t)i)) != 0)
+            continue;
         fill_heap(peaks, r, (uint8_t)i, &out->heap[out->heaps++]);
     }
     qsort(out->heap, out->heaps, sizeof *out->heap, by_peak);
     out->peak_bytes = out->heaps ? out->heap[0].peak_bytes : 0;
 }
 
-static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, const char *path, struct mpr_log_peaks *out)
+static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, const char *path,
+                     struct mpr_log_peaks *out)
 {
     *out = (struct mpr_log_peaks){ .parent = -1 };
     mpr_reader_summary(reader, path, &peaks->arena, &out->summary);
@@ -125,12 +127,14 @@ static struct mpr_log_peaks *new_log(struct mpr_peaks *peaks)
     return &peaks->log[peaks->logs];
 }
 
-int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_progress *progress, struct mpr_error *error)
+int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_progress *progress,
+                  struct mpr_error *error)
 {
     struct mpr_reader reader;
     struct mpr_log_peaks *out = new_log(peaks);
     if (!out) return mpr_fail_memory(error, path);
-    if (mpr_reader_run(&reader, path, (enum mpr_by)peaks->options.by, peaks->options.at, progress, error) != 0) return -1;
+    if (mpr_reader_run(&reader, path, (enum mpr_by)peaks->options.by, peaks->options.at, progress, error) != 0)
+        return -1;
     fill_log(peaks, &reader, path, out);
     mpr_reader_close(&reader);
     if (peaks->arena.failed) return mpr_fail_memory(error, path);
@@ -153,7 +157,8 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The parent's log when the child's names it; otherwise the process that ran then on that host under the parent's id. */
+/* The parent's log when the child's names it; otherwise the process that ran then on that host under the parent's id.
+ * */
 static bool is_parent(const struct mpr_summary *parent, const struct mpr_summary *child)
 {
     const struct mpr_process_info *p = &parent->process, *c = &child->process;

@@ -73,7 +73,8 @@ struct mpr_peaks {
 
 void mpr_peaks_init(struct mpr_peaks *peaks, const struct mpr_peaks_options *options);
 /* Reads one log.  0, or -1 with *error filled (the other logs stay good). */
-int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_progress *progress, struct mpr_error *error);
+int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_progress *progress,
+                  struct mpr_error *error);
 /* After the last log: sorts, finds parents, sums. */
 void mpr_peaks_finish(struct mpr_peaks *peaks);
 void mpr_peaks_free(struct mpr_peaks *peaks);

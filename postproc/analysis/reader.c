@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int replay_all(struct mpr_reader *reader, const char *path, const struct mpr_progress *progress, struct mpr_error *error)
+static int replay_all(struct mpr_reader *reader, const char *path, const struct mpr_progress *progress,
+                      struct mpr_error *error)
 {
     const struct mpf_event *events;
     const uint64_t total = mpr_log_status(reader->log)->bytes;
@@ -16,7 +17,8 @@ static int replay_all(struct mpr_reader *reader, const char *path, const struct 
     return (int)count;
 }
 
-int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_by by, uint64_t at, const struct mpr_progress *progress,
+int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_by by, uint64_t at,
+                   const struct mpr_progress *progress,
                    struct mpr_error *error)
 {
     if (mpr_log_open(&reader->log, path, error) != 0) return -1;
@@ -108,7 +110,8 @@ static void fill_repairs(const struct mpr_books *books, struct mpr_summary *out)
     }
 }
 
-void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struct mpr_arena *arena, struct mpr_summary *out)
+void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struct mpr_arena *arena,
+                        struct mpr_summary *out)
 {
     const struct mpr_log_status *status = mpr_log_status(reader->log);
     *out = (struct mpr_summary){ .path = mpr_arena_text(arena, path) };

@@ -12,10 +12,12 @@
 struct mpr_reader { struct mpr_log *log; struct mpr_replay replay; };
 
 /* Reads the whole log.  0, or -1 with *error filled; on success the caller closes. */
-int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_by by, uint64_t at, const struct mpr_progress *progress,
+int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_by by, uint64_t at,
+                   const struct mpr_progress *progress,
                    struct mpr_error *error);
 void mpr_reader_close(struct mpr_reader *reader);
 /* The summary of a log that was read; its strings live in the arena. */
-void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struct mpr_arena *arena, struct mpr_summary *out);
+void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struct mpr_arena *arena,
+                        struct mpr_summary *out);
 
 #endif

@@ -8,7 +8,8 @@ static uint64_t good_bytes(const struct mpr_summary *s)
     return s->cut ? s->cut_offset : s->bytes;
 }
 
-int mpr_verify_read(struct mpr_verify *verify, const char *path, const struct mpr_progress *progress, struct mpr_error *error)
+int mpr_verify_read(struct mpr_verify *verify, const char *path, const struct mpr_progress *progress,
+                    struct mpr_error *error)
 {
     struct mpr_reader reader;
     *verify = (struct mpr_verify){ 0 };

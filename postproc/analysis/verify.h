@@ -17,7 +17,8 @@ struct mpr_verify {
 };
 
 /* 0, or -1 with *error filled (nothing to free then). */
-int mpr_verify_read(struct mpr_verify *verify, const char *path, const struct mpr_progress *progress, struct mpr_error *error);
+int mpr_verify_read(struct mpr_verify *verify, const char *path, const struct mpr_progress *progress,
+                    struct mpr_error *error);
 void mpr_verify_free(struct mpr_verify *verify);
 
 #endif

@@ -21,7 +21,8 @@ static void draw(const char *path, uint64_t done, uint64_t total)
     static const char full[WIDTH + 1] = "########################################";
     const int filled = total ? (int)(done * WIDTH / total) : WIDTH;
     const char *slash = strrchr(path, '/');
-    fprintf(stderr, "\r[%.*s%*s] %3d %%  %.32s\033[K", filled, full, WIDTH - filled, "", filled * 100 / WIDTH, slash ? slash + 1 : path);
+    fprintf(stderr, "\r[%.*s%*s] %3d %%  %.32s\033[K", filled, full, WIDTH - filled, "", filled * 100 / WIDTH,
+            slash ? slash + 1 : path);
     bar.shown = true;
 }
 

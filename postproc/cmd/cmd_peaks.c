@@ -10,8 +10,10 @@ enum { KEY_HEAP = 256, KEY_AT, KEY_NO_INHERIT };
 static const struct argp_option options[] = {
     { "by", 'b', "WHAT", 0, "range (default), thread, size or heap", 1 },
     { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
-    { "at", KEY_AT, "TIME", 0, "who held the memory at TIME after the start (12.5s, 300ms, 00:01:30.250), not at the peak", 1 },
-    { "no-inherit", KEY_NO_INHERIT, NULL, 0, "threads without ranges do not take those of another thread (host heaps never do)", 1 },
+    { "at", KEY_AT, "TIME", 0,
+     "who held the memory at TIME after the start (12.5s, 300ms, 00:01:30.250), not at the peak", 1 },
+    { "no-inherit", KEY_NO_INHERIT, NULL, 0,
+     "threads without ranges do not take those of another thread (host heaps never do)", 1 },
     { 0 },
 };
 
@@ -55,7 +57,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'b': set_by(&a->peaks, arg, state); return 0;
     case KEY_HEAP: set_heap(&a->peaks, arg, state); return 0;
     case KEY_AT:
-        if (!mpr_instant_parse(arg, &a->peaks.at)) argp_error(state, "--at=%s: a time such as 12.5s, 300ms or 00:01:30.250 is wanted", arg);
+        if (!mpr_instant_parse(arg, &a->peaks.at))
+            argp_error(state, "--at=%s: a time such as 12.5s, 300ms or 00:01:30.250 is wanted", arg);
         return 0;
     case KEY_NO_INHERIT: return 0;
     case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, arg); return 0;

@@ -35,7 +35,8 @@ static bool clock_time(const char *text, uint64_t *ns)
 
 bool mpr_instant_parse(const char *text, uint64_t *ns)
 {
-    static const struct { const char *suffix; uint64_t ns; } unit[] = { { "", NS_PER_S }, { "s", NS_PER_S }, { "ms", 1000000 }, { "us", 1000 }, { "ns", 1 } };
+    static const struct { const char *suffix; uint64_t ns; } unit[] = { { "", NS_PER_S }, { "s", NS_PER_S }, { "ms",
+        1000000 }, { "us", 1000 }, { "ns", 1 } };
     if (strchr(text, ':')) return clock_time(text, ns);
     for (size_t i = 0; i < sizeof unit / sizeof *unit; i++) {
         char *end;

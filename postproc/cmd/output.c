@@ -27,7 +27,8 @@ static void set_top(struct mpr_output *output, const char *arg, struct argp_stat
     char *end;
     errno = 0;
     const unsigned long long top = strtoull(arg, &end, 10);
-    if (errno || end == arg || *end || !top || *arg == '-') argp_error(state, "--top=%s: a number from 1 is wanted", arg);
+    if (errno || end == arg || *end || !top || *arg == '-')
+        argp_error(state, "--top=%s: a number from 1 is wanted", arg);
     output->style.top = top;
 }
 
@@ -66,6 +67,7 @@ int mpr_output_close(struct mpr_output *output)
 {
     const int failed = ferror(output->file) | fflush(output->file);
     if (!failed && (output->file == stdout || fclose(output->file) == 0)) return 0;
-    fprintf(stderr, "memprof-report: %s: cannot write: %s\n", output->path ? output->path : "standard output", strerror(errno));
+    fprintf(stderr, "memprof-report: %s: cannot write: %s\n", output->path ? output->path : "standard output",
+            strerror(errno));
     return -1;
 }

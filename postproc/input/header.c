@@ -46,7 +46,8 @@ int mpr_header_read(struct mpr_header *h, const uint8_t *body, size_t bytes)
     }
     memcpy(h->text, body, bytes);
     const char *at = h->text;
-    while (h->pairs < count && mpf_pairs_next(&at, h->text + bytes, &h->pair[h->pairs].key, &h->pair[h->pairs].value) == 1) h->pairs++;
+    while (h->pairs < count && mpf_pairs_next(&at, h->text + bytes, &h->pair[h->pairs].key,
+                                              &h->pair[h->pairs].value) == 1) h->pairs++;
     h->pid = number(h, "pid");
     h->ppid = number(h, "ppid");
     h->start = (struct mpf_clock){ number(h, "start.ticks"), number(h, "start.mono"), number(h, "start.real") };

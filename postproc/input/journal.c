@@ -63,7 +63,8 @@ static bool load_matching(struct mpr_journal *j, const char *path, const struct 
 {
     if (!mpr_journal_load(j, path)) return false;
     struct mpf_journal head;
-    if (mpf_journal_check(j->image, j->bytes, &head) == 0 && memcmp(head.id, header->id, sizeof head.id) == 0) return true;
+    if (mpf_journal_check(j->image, j->bytes, &head) == 0 && memcmp(head.id, header->id, sizeof head.id) == 0)
+        return true;
     mpr_journal_free(j);
     return false;
 }

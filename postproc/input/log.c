@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "frames.h"
 #include "journal.h"
@@ -16,6 +17,7 @@
 #include "process.h"
 
 #define FRAME_EVENTS_MAX (8u << 20)     /* a frame of more events is damage */
+#define SNAPSHOTS 10                    /* attempts: a busy process writes some frames a second */
 #define DATA_BYTES (64u * 1024)         /* of one batch out of a journal */
 
 enum state { STATE_FRAMES, STATE_PENDING, STATE_JOURNAL, STATE_DONE };
@@ -72,7 +74,8 @@ static int open_events(struct mpr_log *log, const struct mpf_frame *frame)
         log->block_cap = (uint32_t)events;
     }
     const uint64_t origin = log->header.start.mono;
-    const int error = mpf_columns_open(&log->reader, frame->body, frame->body_bytes, origin, log->block, log->block_cap);
+    const int error = mpf_columns_open(&log->reader, frame->body, frame->body_bytes, origin, log->block,
+                                       log->block_cap);
     log->reading = !error;
     return error;
 }
@@ -134,7 +137,8 @@ static int open_frame(struct mpr_log *log, const struct mpf_frame *frame)
 static int fail_code(const struct mpr_log *log, int code, struct mpr_error *error)
 {
     if (code == MPF_ERR_VERSION) {
-        return mpr_fail(error, "%s: offset %zu: written by a newer memprof (this one reads format %d); use its memprof-report", log->path,
+        return mpr_fail(error,
+                        "%s: offset %zu: written by a newer memprof (this one reads format %d); use its memprof-report", log->path,
                         log->frames.at, MPF_MAJOR);
     }
     return mpr_fail_memory(error, log->path);
@@ -195,7 +199,10 @@ static void close_pending(struct mpr_log *log)
 static int join_journal(struct mpr_log *log, struct mpr_error *error)
 {
     log->state = STATE_DONE;
-    if (log->status.ended) return 0;
+    if (log->status.ended) {
+        log->status.running = false;    /* it goes on after an exec, in another log */
+        return 0;
+    }
     if (!log->journal.image && !mpr_journal_find(&log->journal, log->path, &log->header)) return 0;
     const int status = mpr_pending_open(&log->pending, log->journal.image, log->journal.bytes, log->kept_seq);
     if (status == MPF_ERR_SPACE) return fail_code(log, status, error);
@@ -248,6 +255,23 @@ long mpr_log_next(struct mpr_log *log, const struct mpf_event **events, struct m
 
 /* ---- open and close */
 
+/* A running process moves events from its journal to its log: both are taken at one instant, between two frames. */
+static int snapshot(struct mpr_log *log, struct mpr_error *error)
+{
+    for (int attempt = 0; attempt < SNAPSHOTS; attempt++) {
+        struct stat before, after;
+        if (stat(log->path, &before) != 0) return mpr_fail_errno(error, log->path, "examine");
+        mpr_journal_free(&log->journal);
+        mpr_journal_find(&log->journal, log->path, &log->header);
+        if (stat(log->path, &after) == 0 && before.st_size == after.st_size) break;
+    }
+    mpr_map_close(&log->map);
+    if (mpr_map_open(&log->map, log->path, error) != 0) return -1;
+    log->frames.data = log->map.data;
+    log->frames.size = log->status.bytes = log->map.size;
+    return 0;
+}
+
 /* The first frame must be readable as a header, or something behind it as frames: else it is no log. */
 static int open_first(struct mpr_log *log, struct mpr_error *error)
 {
@@ -256,14 +280,16 @@ static int open_first(struct mpr_log *log, struct mpr_error *error)
     if (got == 0) return mpr_fail(error, "%s: no memprof log (%s); give a file that memprof wrote", log->path,
                                   log->map.size ? "offset 0: no readable frame" : "it is empty");
     log->status.running = mpr_process_runs(&log->header);
-    return 0;
+    return log->status.running && !log->reading ? snapshot(log, error) : 0;
 }
 
 static int open_lone_journal(struct mpr_log *log, struct mpr_error *error)
 {
     struct mpf_journal head;
-    if (!mpr_journal_load(&log->journal, log->path)) return mpr_fail(error, "%s: offset 0: damaged journal; nothing can be read", log->path);
-    if (mpf_journal_check(log->journal.image, log->journal.bytes, &head) != 0) return mpr_fail(error, "%s: offset 0: damaged journal", log->path);
+    if (!mpr_journal_load(&log->journal, log->path))
+        return mpr_fail(error, "%s: offset 0: damaged journal; nothing can be read", log->path);
+    if (mpf_journal_check(log->journal.image, log->journal.bytes, &head) != 0)
+        return mpr_fail(error, "%s: offset 0: damaged journal", log->path);
     if (mpr_header_from_journal(&log->header, &head) != 0) return mpr_fail_memory(error, log->path);
     log->status.journal_only = true;
     return join_journal(log, error);

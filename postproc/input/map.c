@@ -12,7 +12,8 @@ static int map_fd(struct mpr_map *map, int fd, const char *path, struct mpr_erro
 {
     struct stat st;
     if (fstat(fd, &st) != 0) return mpr_fail_errno(error, path, "examine");
-    if (!S_ISREG(st.st_mode)) return mpr_fail(error, "%s: not a regular file; give a memprof log or a directory of logs", path);
+    if (!S_ISREG(st.st_mode))
+        return mpr_fail(error, "%s: not a regular file; give a memprof log or a directory of logs", path);
     if (st.st_size == 0) return 0;
     void *data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (data == MAP_FAILED) return mpr_fail_errno(error, path, "map");

@@ -51,7 +51,8 @@ static int list_events(struct mpr_pending *p, uint64_t frames, struct mpf_recove
     for (uint32_t rank = 0; rank < p->chunks; rank++) {
         uint32_t torn;
         if (rank && p->chunk[rank].thread != p->chunk[rank - 1].thread) newest = 0;
-        const uint32_t count = mpf_journal_chunk(p->image, p->bytes, &p->head, p->chunk[rank].index, frames, found, &torn);
+        const uint32_t count = mpf_journal_chunk(p->image, p->bytes, &p->head, p->chunk[rank].index, frames, found,
+                                                 &torn);
         for (uint32_t i = 0; i < count && p->events < p->cap; i++) {
             if (found[i].time > newest) newest = found[i].time;
             p->event[p->events++] = (struct mpr_pending_event){ newest, rank, found[i].slot };

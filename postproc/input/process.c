@@ -28,7 +28,8 @@ static bool read_stat(uint64_t pid, char *state, uint64_t *start)
     fclose(file);
     line[bytes] = 0;
     const char *after_name = strrchr(line, ')');
-    return after_name && sscanf(after_name, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,
+    return after_name && sscanf(after_name,
+                                ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,
                                 state, start) == 2;
 }
 

@@ -57,7 +57,9 @@ static int scan_log(struct scan *scan, const char *path, struct mpr_error *error
     }
     mpr_map_close(&map);
     if (got < 0) return mpr_fail(error, "%s: cannot be read: %s", path, mpf_error_text(got));
-    if (!scan->has_header) return mpr_fail(error, "%s: offset 0: no readable header, so its journal cannot be told; nothing was changed", path);
+    if (!scan->has_header)
+        return mpr_fail(error,
+                        "%s: offset 0: no readable header, so its journal cannot be told; nothing was changed", path);
     return 0;
 }
 
@@ -91,7 +93,8 @@ struct output { uint8_t *bytes; size_t used, cap; ZSTD_CCtx *zstd; };
 static int add_frame(struct output *out, int kind, uint64_t seq, uint8_t *payload, size_t body_bytes)
 {
     const struct mpf_frame frame = { MPF_MAJOR, MPF_MINOR, (uint8_t)kind, seq, NULL, body_bytes };
-    const long length = mpf_frame_write(out->zstd, LEVEL, &frame, payload, out->bytes + out->used, out->cap - out->used);
+    const long length = mpf_frame_write(out->zstd, LEVEL, &frame, payload, out->bytes + out->used,
+                                        out->cap - out->used);
     if (length < 0) return -1;
     out->used += (size_t)length;
     return 0;
@@ -113,7 +116,8 @@ static int make_frames(struct output *out, const struct scan *scan, const struct
     out->bytes = malloc(out->cap);
     out->zstd = ZSTD_createCCtx();
     if (!out->bytes || !out->zstd) return -1;
-    if (!scan->has_slots && add_frame(out, MPF_FRAME_SLOTS, seq++, image->payload, image->used - MPF_FRAME_HEAD) != 0) return -1;
+    if (!scan->has_slots && add_frame(out, MPF_FRAME_SLOTS, seq++, image->payload, image->used - MPF_FRAME_HEAD) != 0)
+        return -1;
     return add_end(out, seq);
 }
 
@@ -136,11 +140,13 @@ static int append(int fd, const char *path, uint64_t offset, const struct output
     if (ftruncate(fd, (off_t)offset) != 0 || lseek(fd, 0, SEEK_END) < 0) return mpr_fail_errno(error, path, "write");
     if (write_all(fd, out->bytes, out->used) == 0 && fsync(fd) == 0) return 0;
     mpr_fail_errno(error, path, "write");
-    if (ftruncate(fd, (off_t)offset) != 0) return mpr_fail(error, "%s: cannot write, nor take back what was written", path);
+    if (ftruncate(fd, (off_t)offset) != 0)
+        return mpr_fail(error, "%s: cannot write, nor take back what was written", path);
     return -1;
 }
 
-static int fold(int fd, const char *path, const struct scan *scan, const struct mpr_journal *journal, struct mpr_recovery *recovery,
+static int fold(int fd, const char *path, const struct scan *scan, const struct mpr_journal *journal,
+                struct mpr_recovery *recovery,
                 struct mpr_error *error)
 {
     struct mpr_pending pending;
@@ -151,7 +157,8 @@ static int fold(int fd, const char *path, const struct scan *scan, const struct 
     recovery->events = pending.events;
     int result = -1;
     if (make_image(&image, &pending) != 0) mpr_fail_memory(error, path);
-    else if (image.used - MPF_FRAME_HEAD > MPF_BODY_MAX) mpr_fail(error, "%s: too large to fold into one frame; reports read it where it is", journal->path);
+    else if (image.used - MPF_FRAME_HEAD > MPF_BODY_MAX)
+        mpr_fail(error, "%s: too large to fold into one frame; reports read it where it is", journal->path);
     else if (make_frames(&out, scan, &image) != 0) mpr_fail_memory(error, path);
     else result = append(fd, path, scan->good_end, &out, error);
     ZSTD_freeCCtx(out.zstd);
@@ -161,13 +168,15 @@ static int fold(int fd, const char *path, const struct scan *scan, const struct 
     return result;
 }
 
-static int recover_locked(int fd, const char *path, struct mpr_recovery *recovery, struct scan *scan, struct mpr_error *error)
+static int recover_locked(int fd, const char *path, struct mpr_recovery *recovery, struct scan *scan,
+                          struct mpr_error *error)
 {
     struct mpr_journal journal;
     if (scan_log(scan, path, error) != 0) return -1;
     recovery->outcome = MPR_RECOVER_WHOLE;
     if (scan->ended) return 0;
-    if (mpr_process_runs(&scan->header)) return mpr_fail(error, "%s: its process %llu still runs; try again when it has ended", path,
+    if (mpr_process_runs(&scan->header))
+        return mpr_fail(error, "%s: its process %llu still runs; try again when it has ended", path,
                                                          (unsigned long long)scan->header.pid);
     recovery->outcome = MPR_RECOVER_NOTHING;
     if (!mpr_journal_find(&journal, path, &scan->header)) return 0;
@@ -184,7 +193,8 @@ int mpr_recover(const char *path, struct mpr_recovery *recovery, struct mpr_erro
     *recovery = (struct mpr_recovery){ 0 };
     const int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0) return mpr_fail_errno(error, path, "open for writing");
-    const int result = flock(fd, LOCK_EX) == 0 ? recover_locked(fd, path, recovery, &scan, error) : mpr_fail_errno(error, path, "lock");
+    const int result = flock(fd, LOCK_EX) == 0 ? recover_locked(fd, path, recovery, &scan,
+        error) : mpr_fail_errno(error, path, "lock");
     mpr_header_free(&scan.header);
     close(fd);
     return result;

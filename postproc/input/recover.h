@@ -1,6 +1,7 @@
 /* Folds the journal of a dead process into its log: one SLOTS frame, one END frame, then the journal is removed.
  *
- * The launcher calls it too.  One at a time for a log: the log is locked (flock).  A crash at any point leaves the log readable:
+ * The launcher calls it too.  One at a time for a log: the log is locked (flock).  A crash at any point leaves the log
+  * readable:
  * the journal goes last. */
 #ifndef MPR_RECOVER_H
 #define MPR_RECOVER_H

@@ -43,9 +43,11 @@ static void heap_records(FILE *out, const struct mpr_log_peaks *log, const struc
     for (size_t i = 0; i < h->rows && (!top || i < top); i++) {
         const struct mpr_row *r = &h->row[i];
         field(out, log->summary.path);
-        fprintf(out, ",%" PRIu64 ",%s,%" PRIu64 ",%" PRIu64 ",", log->summary.process.pid, h->name, h->peak_bytes, h->peak_time);
+        fprintf(out, ",%" PRIu64 ",%s,%" PRIu64 ",%" PRIu64 ",", log->summary.process.pid, h->name, h->peak_bytes,
+                h->peak_time);
         path_field(out, r);
-        fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d\n", r->bytes, r->blocks, r->own_peak, r->allocations,
+        fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d\n", r->bytes, r->blocks,
+                r->own_peak, r->allocations,
                 r->inherited, log->summary.incomplete);
     }
 }
@@ -55,7 +57,8 @@ static void render_peaks(FILE *out, const struct mpr_peaks *peaks, const struct 
     fputs("log,pid,heap,peak_bytes,peak_time_ns,path,bytes_at_peak,blocks_at_peak,own_peak_bytes,allocations,"
           "inherited_bytes_at_peak,incomplete\n", out);
     for (size_t i = 0; i < peaks->logs; i++) {
-        for (size_t k = 0; k < peaks->log[i].heaps; k++) heap_records(out, &peaks->log[i], &peaks->log[i].heap[k], style->top);
+        for (size_t k = 0; k < peaks->log[i].heaps; k++)
+            heap_records(out, &peaks->log[i], &peaks->log[i].heap[k], style->top);
     }
 }
 
@@ -75,7 +78,8 @@ static void render_verify(FILE *out, const struct mpr_verify *verify, const stru
     (void)style;
     fputs("log,incomplete,complete,recovered_from_journal,good_bytes,log_bytes,good_until_ns,damaged_places,missing_frames,lost_events\n", out);
     field(out, s->path);
-    fprintf(out, ",%d,%d,%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", s->incomplete, s->complete, s->journal,
+    fprintf(out, ",%d,%d,%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
+            s->incomplete, s->complete, s->journal,
             verify->good_bytes, s->bytes, s->good_ns, s->damaged, s->missing_frames, s->lost_events);
 }
 

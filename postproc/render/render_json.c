@@ -1,4 +1,5 @@
-/* JSON.  The fields are a contract: memprof-report(1) lists them, and a change of meaning changes the schema's number. */
+/* JSON.  The fields are a contract: memprof-report(1) lists them, and a change of meaning changes the schema's number.
+ * */
 #include <time.h>
 
 #include "info.h"
@@ -76,7 +77,8 @@ static void summary(struct mpr_json *j, const struct mpr_summary *s)
     process(j, &s->process);
 }
 
-static void reading(struct mpr_json *j, const char *key, const struct mpr_reading_names *names, const struct mpr_reading *r)
+static void reading(struct mpr_json *j, const char *key, const struct mpr_reading_names *names,
+                    const struct mpr_reading *r)
 {
     if (!r->valid) return;
     mpr_json_open(j, key, '{');

@@ -18,8 +18,9 @@ static void heap_table(FILE *out, const struct mpr_log_peaks *log, const struct 
     for (size_t i = 0; i < log->heaps; i++) {
         const struct mpr_heap_peak *h = &log->heap[i];
         struct mpr_number n[6];
-        fprintf(out, "%-14s%12s%14s%12s%14s%14s%12s\n", h->name, mpr_units_size(&n[0], h->peak_bytes), mpr_units_time(&n[1], h->peak_time),
-                mpr_units_count(&n[2], h->peak_blocks), mpr_units_count(&n[3], h->allocations), mpr_units_count(&n[4], h->frees),
+        fprintf(out, "%-14s%12s%14s%12s%14s%14s%12s\n", h->name, mpr_units_size(&n[0], h->peak_bytes),
+                mpr_units_time(&n[1], h->peak_time), mpr_units_count(&n[2], h->peak_blocks),
+                mpr_units_count(&n[3], h->allocations), mpr_units_count(&n[4], h->frees),
                 mpr_units_size(&n[5], h->end_bytes));
     }
 }
@@ -31,8 +32,10 @@ static void failures(FILE *out, const struct mpr_log_peaks *log, const struct mp
         struct mpr_number count, size, time;
         if (!h->failures) continue;
         mpr_text_tone(out, style, MPR_WARN);
-        fprintf(out, "%s: %s failed allocation%s, the largest %s at %s (%s)", h->name, mpr_units_count(&count, h->failures),
-                h->failures == 1 ? "" : "s", mpr_units_size(&size, h->failure_bytes), mpr_units_time(&time, h->failure_time),
+        fprintf(out, "%s: %s failed allocation%s, the largest %s at %s (%s)", h->name, mpr_units_count(&count,
+            h->failures),
+                h->failures == 1 ? "" : "s", mpr_units_size(&size, h->failure_bytes), mpr_units_time(&time,
+                    h->failure_time),
                 strerror((int)h->failure_errno));
         mpr_text_tone(out, style, MPR_PLAIN);
         fputc('\n', out);
@@ -83,7 +86,8 @@ static void cgroup_line(FILE *out, const struct mpr_reading *r)
     fprintf(out, " at %s ", mpr_units_time(&time, r->time));
     part(out, "limit", r->value[MPF_CGROUP_LIMIT]);
     part(out, "peak", r->value[MPF_CGROUP_PEAK]);
-    if (r->value[MPF_CGROUP_OOM_KILLS] != MPF_UNKNOWN && r->value[MPF_CGROUP_OOM_KILLS]) fprintf(out, "  OOM kills %" PRIu64, r->value[MPF_CGROUP_OOM_KILLS]);
+    if (r->value[MPF_CGROUP_OOM_KILLS] != MPF_UNKNOWN && r->value[MPF_CGROUP_OOM_KILLS])
+        fprintf(out, "  OOM kills %" PRIu64, r->value[MPF_CGROUP_OOM_KILLS]);
     fputc('\n', out);
 }
 
@@ -128,8 +132,10 @@ static void print_row(FILE *out, const struct mpr_heap_peak *h, const struct mpr
     struct mpr_number n[5];
     fputs("  ", out);
     mpr_text_path(out, r->path, r->depth, MPR_TEXT_PATH);
-    fprintf(out, "%12s%9s%10s%12s%11s\n", mpr_units_size(&n[0], r->bytes), mpr_units_share(&n[1], r->bytes, h->peak_bytes),
-            mpr_units_count(&n[2], r->blocks), mpr_units_size(&n[3], r->own_peak), mpr_units_count(&n[4], r->allocations));
+    fprintf(out, "%12s%9s%10s%12s%11s\n", mpr_units_size(&n[0], r->bytes), mpr_units_share(&n[1], r->bytes,
+        h->peak_bytes),
+            mpr_units_count(&n[2], r->blocks), mpr_units_size(&n[3], r->own_peak), mpr_units_count(&n[4],
+                r->allocations));
 }
 
 /* What --top or a share of nothing leaves out. */
@@ -143,7 +149,8 @@ static void rest_line(FILE *out, const struct mpr_heap_peak *h, size_t shown)
     }
 }
 
-static void row_table(FILE *out, const struct mpr_heap_peak *h, const char *by, bool at_peak, const struct mpr_style *style)
+static void row_table(FILE *out, const struct mpr_heap_peak *h, const char *by, bool at_peak,
+                      const struct mpr_style *style)
 {
     const size_t top = style->top ? style->top : MPR_TEXT_TOP;
     char title[64];
@@ -151,15 +158,18 @@ static void row_table(FILE *out, const struct mpr_heap_peak *h, const char *by, 
     if (!h->rows) return;
     snprintf(title, sizeof title, "%s by %s", h->name, by);
     mpr_text_tone(out, style, MPR_FAINT);
-    fprintf(out, "\n%-*s%12s%9s%10s%12s%11s\n", MPR_TEXT_PATH + 2, title, at_peak ? "at the peak" : "at that time", "share", "blocks", "own peak", "allocs");
+    fprintf(out, "\n%-*s%12s%9s%10s%12s%11s\n", MPR_TEXT_PATH + 2, title, at_peak ? "at the peak" : "at that time",
+            "share", "blocks", "own peak", "allocs");
     mpr_text_tone(out, style, MPR_PLAIN);
-    while (shown < h->rows && shown < top && (h->row[shown].bytes || !h->peak_bytes)) print_row(out, h, &h->row[shown++]);
+    while (shown < h->rows && shown < top && (h->row[shown].bytes || !h->peak_bytes))
+        print_row(out, h, &h->row[shown++]);
     rest_line(out, h, shown);
 }
 
 /* ---- peaks: logs */
 
-static void log_section(FILE *out, const struct mpr_peaks *peaks, const struct mpr_log_peaks *log, const struct mpr_style *style)
+static void log_section(FILE *out, const struct mpr_peaks *peaks, const struct mpr_log_peaks *log,
+                        const struct mpr_style *style)
 {
     static const char *const by[] = { "range", "thread", "size", "heap" };
     const bool at_peak = peaks->options.at == MPR_PEAK_TIME;
@@ -191,7 +201,8 @@ static void process_line(FILE *out, const struct mpr_peaks *peaks, size_t index)
     for (size_t i = 0; i < log->heaps; i++) sum += log->heap[i].peak_bytes;
     const int indent = generations(peaks, index) * 2;
     fprintf(out, "  %*s%-*" PRIu64, indent, "", 40 - indent, log->summary.process.pid);
-    fprintf(out, "%14s%14s  ", mpr_units_size(&peak, sum), log->rss_high == MPF_UNKNOWN ? "-" : mpr_units_size(&rss, log->rss_high));
+    fprintf(out, "%14s%14s  ", mpr_units_size(&peak, sum), log->rss_high == MPF_UNKNOWN ? "-" : mpr_units_size(&rss,
+        log->rss_high));
     mpr_text_escaped(out, log->summary.process.argc ? log->summary.process.argv[0] : log->summary.path);
     fputc('\n', out);
 }
@@ -213,7 +224,8 @@ static void process_tree(FILE *out, const struct mpr_peaks *peaks, const struct 
     for (size_t i = 0; i < peaks->logs; i++) {
         if (peaks->log[i].parent < 0) family(out, peaks, i);
     }
-    fprintf(out, "  %-40s%14s%14s\n", "sum (their peaks may be at other times)", mpr_units_size(&peak, peaks->sum_of_peaks),
+    fprintf(out, "  %-40s%14s%14s\n", "sum (their peaks may be at other times)", mpr_units_size(&peak,
+        peaks->sum_of_peaks),
             mpr_units_size(&rss, peaks->sum_of_rss));
 }
 
@@ -232,12 +244,16 @@ static void info_log(FILE *out, const struct mpr_info *info)
 {
     const struct mpr_summary *s = &info->summary;
     struct mpr_number n, frames, journal;
-    fprintf(out, "\nlog      %s in %s frames, format %u.%u", mpr_units_size(&n, s->bytes), mpr_units_count(&frames, s->frames), s->major, s->minor);
+    fprintf(out, "\nlog      %s in %s frames, format %u.%u", mpr_units_size(&n, s->bytes), mpr_units_count(&frames,
+        s->frames), s->major, s->minor);
     if (s->events) fprintf(out, ", %.2f bytes an event", (double)s->bytes / (double)s->events);
     fprintf(out, "\njournal  %s joined", mpr_units_size(&journal, s->journal_bytes));
     fprintf(out, ", %s events\n", mpr_units_count(&n, s->journal_events));
-    if (info->own_memory != MPF_UNKNOWN) fprintf(out, "memprof  %s of resident memory at most, journal included\n", mpr_units_size(&n, info->own_memory));
-    fprintf(out, "ranges   %" PRIu64 " names, %" PRIu64 " domains, %" PRIu64 " paths\n", info->names, info->domains, info->paths);
+    if (info->own_memory != MPF_UNKNOWN)
+        fprintf(out, "memprof  %s of resident memory at most, journal included\n", mpr_units_size(&n,
+            info->own_memory));
+    fprintf(out, "ranges   %" PRIu64 " names, %" PRIu64 " domains, %" PRIu64 " paths\n", info->names, info->domains,
+            info->paths);
     fprintf(out, "order    %" PRIu64 " repairs\n", s->order_repairs);
 }
 
@@ -247,7 +263,8 @@ static void info_tables(FILE *out, const struct mpr_info *info, const struct mpr
     struct mpr_number n;
     fputs("\nevents\n", out);
     for (size_t i = 0; i < info->counts; i++) {
-        fprintf(out, "  %-16s%16s  %s\n", info->count[i].name, mpr_units_count(&n, info->count[i].events), info->count[i].text);
+        fprintf(out, "  %-16s%16s  %s\n", info->count[i].name, mpr_units_count(&n, info->count[i].events),
+                info->count[i].text);
     }
     fprintf(out, "\nthreads: %zu\n", info->threads);
     for (size_t i = 0; i < info->threads && i < top; i++) {
@@ -279,7 +296,8 @@ static void render_verify(FILE *out, const struct mpr_verify *verify, const stru
     const struct mpr_summary *s = &verify->summary;
     struct mpr_number frames, time;
     mpr_text_escaped(out, s->path);
-    fprintf(out, ": %s, %s frames, whole up to offset %" PRIu64 " of %" PRIu64 " and time %s\n", s->incomplete ? "INCOMPLETE" : "good",
+    fprintf(out, ": %s, %s frames, whole up to offset %" PRIu64 " of %" PRIu64 " and time %s\n",
+            s->incomplete ? "INCOMPLETE" : "good",
             mpr_units_count(&frames, s->frames), verify->good_bytes, s->bytes, mpr_units_time(&time, s->good_ns));
     mpr_text_summary(out, s, style);
 }

@@ -78,7 +78,8 @@ static void title(FILE *out, const struct mpr_summary *s, const struct mpr_style
     fputc('\n', out);
 }
 
-static void warn(FILE *out, const struct mpr_style *style, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void warn(FILE *out, const struct mpr_style *style, const char *format, ...) __attribute__((format(printf, 3,
+    4)));
 static void warn(FILE *out, const struct mpr_style *style, const char *format, ...)
 {
     va_list list;
@@ -100,7 +101,8 @@ static void ending(FILE *out, const struct mpr_summary *s)
     else if (s->complete) fputs("complete", out);
     else if (s->incomplete) fputs("INCOMPLETE", out);
     else fputs("recovered from its journal; the process was killed, nothing is missing", out);
-    if (*s->end_reason && strcmp(s->end_reason, "recovered") != 0) fputs(", ended by ", out), mpr_text_escaped(out, s->end_reason);
+    if (*s->end_reason && strcmp(s->end_reason, "recovered") != 0)
+        fputs(", ended by ", out), mpr_text_escaped(out, s->end_reason);
 }
 
 static void state(FILE *out, const struct mpr_summary *s)
@@ -117,32 +119,43 @@ static void warn_damage(FILE *out, const struct mpr_summary *s, const struct mpr
     struct mpr_number time;
     mpr_units_time(&time, s->good_ns);
     if (s->damaged) {
-        warn(out, style, "damaged in %" PRIu64 " place%s, first at offset %" PRIu64 "; whole up to %s, later figures may be wrong", s->damaged,
+        warn(out, style,
+             "damaged in %" PRIu64 " place%s, first at offset %" PRIu64
+             "; whole up to %s, later figures may be wrong", s->damaged,
              s->damaged == 1 ? "" : "s", s->bad_offset, time.text);
     } else if (s->missing_frames) {
         warn(out, style, "%" PRIu64 " frame%s missing before offset %" PRIu64 "; whole up to %s", s->missing_frames,
              s->missing_frames == 1 ? " is" : "s are", s->bad_offset, time.text);
     }
-    if (s->cut && s->journal) warn(out, style, "its last frame, at offset %" PRIu64 ", is cut; the journal holds what was in it", s->cut_offset);
-    else if (s->cut) warn(out, style, "cut at offset %" PRIu64 "; what came after %s is not there", s->cut_offset, time.text);
+    if (s->cut && s->journal)
+        warn(out, style, "its last frame, at offset %" PRIu64 ", is cut; the journal holds what was in it",
+             s->cut_offset);
+    else if (s->cut)
+        warn(out, style, "cut at offset %" PRIu64 "; what came after %s is not there", s->cut_offset, time.text);
 }
 
 static void warn_missing(FILE *out, const struct mpr_summary *s, const struct mpr_style *style)
 {
-    if (!s->has_header && !s->journal_only) warn(out, style, "the header is damaged: process and start time are not known");
+    if (!s->has_header && !s->journal_only)
+        warn(out, style, "the header is damaged: process and start time are not known");
     if (s->journal_only) warn(out, style, "only what had not reached the log is here; give the log, if it exists");
     else if (!*s->end_reason && !s->journal && !s->cut) {
         warn(out, style, "no end and no journal: the last moments before the process's death are missing");
     }
-    for (size_t i = 0; i < s->losses; i++) warn(out, style, "%" PRIu64 " events lost: %s", s->loss[i].events, s->loss[i].reason);
-    if (s->torn) warn(out, style, "%" PRIu64 " event%s being written when the process died", s->torn, s->torn == 1 ? " was" : "s were");
+    for (size_t i = 0; i < s->losses; i++)
+        warn(out, style, "%" PRIu64 " events lost: %s", s->loss[i].events, s->loss[i].reason);
+    if (s->torn)
+        warn(out, style, "%" PRIu64 " event%s being written when the process died", s->torn,
+             s->torn == 1 ? " was" : "s were");
 }
 
 static void oddities(FILE *out, const struct mpr_summary *s)
 {
-    if (s->inherited_frees) fprintf(out, "%" PRIu64 " frees of blocks inherited from the parent process\n", s->inherited_frees);
+    if (s->inherited_frees)
+        fprintf(out, "%" PRIu64 " frees of blocks inherited from the parent process\n", s->inherited_frees);
     if (!s->unmatched_frees && !s->missed_frees) return;
-    fprintf(out, "%" PRIu64 " frees of blocks never seen, %" PRIu64 " blocks whose free was never seen\n", s->unmatched_frees, s->missed_frees);
+    fprintf(out, "%" PRIu64 " frees of blocks never seen, %" PRIu64 " blocks whose free was never seen\n",
+            s->unmatched_frees, s->missed_frees);
 }
 
 void mpr_text_summary(FILE *out, const struct mpr_summary *s, const struct mpr_style *style)

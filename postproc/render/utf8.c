@@ -44,5 +44,6 @@ size_t mpr_utf8_length(const char *text)
 bool mpr_utf8_unsafe(uint32_t code)
 {
     if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return true;
-    return (code >= 0x200e && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+    return (code >= 0x200e && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066
+        && code <= 0x2069);
 }

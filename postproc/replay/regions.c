@@ -5,7 +5,8 @@
 
 void mpr_regions_free(struct mpr_regions *r) { free(r->at); }
 
-static uint64_t range_end(uint64_t start, uint64_t size) { return size > UINT64_MAX - start ? UINT64_MAX : start + size; }
+static uint64_t range_end(uint64_t start,
+                          uint64_t size) { return size > UINT64_MAX - start ? UINT64_MAX : start + size; }
 
 /* Index of the first interval that ends after `address`. */
 static size_t first_after(const struct mpr_regions *r, uint64_t address)
@@ -62,7 +63,8 @@ static void split(struct mpr_regions *r, struct mpr_books *books, uint64_t addre
 }
 
 /* Splits at both ends; [*first, *last) are the intervals inside. */
-static int cut_out(struct mpr_regions *r, struct mpr_books *books, uint64_t start, uint64_t end, size_t *first, size_t *last)
+static int cut_out(struct mpr_regions *r, struct mpr_books *books, uint64_t start, uint64_t end, size_t *first,
+                   size_t *last)
 {
     if (make_room(r, 3) != 0) return -1;
     split(r, books, start);
@@ -84,7 +86,8 @@ long mpr_regions_unmap(struct mpr_regions *r, struct mpr_books *books, uint64_t 
     return (long)(last - first);
 }
 
-long mpr_regions_map(struct mpr_regions *r, struct mpr_books *books, uint64_t start, uint64_t size, uint32_t cell, bool writable, uint64_t time)
+long mpr_regions_map(struct mpr_regions *r, struct mpr_books *books, uint64_t start, uint64_t size, uint32_t cell,
+                     bool writable, uint64_t time)
 {
     const struct mpr_region region = { start, range_end(start, size), cell, writable };
     if (!size) return 0;
@@ -94,7 +97,8 @@ long mpr_regions_map(struct mpr_regions *r, struct mpr_books *books, uint64_t st
     return 1;
 }
 
-long mpr_regions_protect(struct mpr_regions *r, struct mpr_books *books, uint64_t start, uint64_t size, uint32_t cell, bool writable, uint64_t time)
+long mpr_regions_protect(struct mpr_regions *r, struct mpr_books *books, uint64_t start, uint64_t size,
+                         uint32_t cell, bool writable, uint64_t time)
 {
     size_t first, last;
     long changed = 0;
@@ -112,7 +116,8 @@ long mpr_regions_protect(struct mpr_regions *r, struct mpr_books *books, uint64_
 }
 
 /* Copies the intervals of [from[0], from[0] + from[1]), shifted to to[0] and clipped to to[1] bytes. */
-static size_t copy_moved(const struct mpr_regions *r, size_t first, size_t last, const uint64_t from[2], const uint64_t to[2],
+static size_t copy_moved(const struct mpr_regions *r, size_t first, size_t last, const uint64_t from[2],
+                         const uint64_t to[2],
                          struct mpr_region *out)
 {
     size_t count = 0;
@@ -127,7 +132,8 @@ static size_t copy_moved(const struct mpr_regions *r, size_t first, size_t last,
     return count;
 }
 
-long mpr_regions_move(struct mpr_regions *r, struct mpr_books *books, const uint64_t from[2], const uint64_t to[2], uint32_t cell, uint64_t time)
+long mpr_regions_move(struct mpr_regions *r, struct mpr_books *books, const uint64_t from[2], const uint64_t to[2],
+                      uint32_t cell, uint64_t time)
 {
     size_t first, last;
     if (cut_out(r, books, from[0], range_end(from[0], from[1]), &first, &last) != 0) return -1;
@@ -151,7 +157,8 @@ long mpr_regions_move(struct mpr_regions *r, struct mpr_books *books, const uint
     return (long)count;
 }
 
-bool mpr_regions_known(const struct mpr_regions *r, const struct mpr_books *books, uint64_t start, uint64_t size, uint8_t *heap)
+bool mpr_regions_known(const struct mpr_regions *r, const struct mpr_books *books, uint64_t start, uint64_t size,
+                       uint8_t *heap)
 {
     const size_t i = first_after(r, start);
     if (i == r->count || r->at[i].start >= range_end(start, size)) return false;

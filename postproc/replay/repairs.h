@@ -1,6 +1,7 @@
 /* Events that were seen in the wrong order.
  *
- * Two threads that exchange a block read their clocks within 20 us of each other, so the log may hold the free of a block
+ * Two threads that exchange a block read their clocks within 20 us of each other, so the log may hold the free of a
+  * block
  * after the next allocation of its address, or before its own allocation.  The k-th allocation of an address pairs with
  * its k-th free: what came too early waits here for its partner, at most MPR_REPAIR_NS. */
 #ifndef MPR_REPAIRS_H
@@ -25,9 +26,11 @@ struct mpr_repairs {
 };
 
 void mpr_repairs_wait(struct mpr_repairs *r, const struct mpr_repair *repair);
-/* The oldest entry of that kind and key, and not of thread `not_thread` (0: any), is taken out: true when there was one. */
+/* The oldest entry of that kind and key, and not of thread `not_thread` (0: any), is taken out: true when there was
+ * one. */
 bool mpr_repairs_match(struct mpr_repairs *r, uint64_t key, enum mpr_waiting kind, uint32_t not_thread);
-/* Takes out the oldest entry when it was waiting for longer than MPR_REPAIR_NS at `now`, or there is no room for one more. */
+/* Takes out the oldest entry when it was waiting for longer than MPR_REPAIR_NS at `now`, or there is no room for one
+ * more. */
 bool mpr_repairs_expire(struct mpr_repairs *r, uint64_t now, struct mpr_repair *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* One small function an operation.
  *
- * A block that realloc works on (MOVE_BEGIN) leaves the live table and stays in the books until MOVE_END: its address may be
+ * A block that realloc works on (MOVE_BEGIN) leaves the live table and stays in the books until MOVE_END: its address
+  * may be
  * handed out meanwhile. */
 #include "replay.h"
 
@@ -14,7 +15,8 @@ int mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *optio
     memset(r, 0, sizeof *r);
     r->options = *options;
     mpr_samples_init(&r->samples);
-    const int books = mpr_books_init(&r->books), blocks = mpr_blocks_init(&r->blocks), ranges = mpr_ranges_init(&r->ranges);
+    const int books = mpr_books_init(&r->books), blocks = mpr_blocks_init(&r->blocks),
+        ranges = mpr_ranges_init(&r->ranges);
     return books | blocks | ranges;
 }
 
@@ -79,7 +81,8 @@ static void unknown_free(struct mpr_replay *r, uint64_t key, uint32_t thread)
     else wait_for_partner(r, key, thread, MPR_WAIT_ALLOC);
 }
 
-/* Puts a block where its address may be taken by one whose free has not been seen: that one is gone, for the address was
+/* Puts a block where its address may be taken by one whose free has not been seen: that one is gone, for the address
+ * was
  * handed out. */
 static void put_block(struct mpr_replay *r, uint64_t key, uint64_t size, uint32_t cell, uint32_t thread)
 {
@@ -129,7 +132,8 @@ static void on_free(struct mpr_replay *r, const struct mpf_event *e)
     struct mpr_block block;
     r->books.heap[e->heap].frees++;
     r->books.heap[e->heap].used = true;
-    if (take_block(r, mpr_block_key(e->addr, e->heap), e->thread, &block)) mpr_books_remove(&r->books, block.cell, block.size);
+    if (take_block(r, mpr_block_key(e->addr, e->heap), e->thread, &block))
+        mpr_books_remove(&r->books, block.cell, block.size);
 }
 
 /* ---- realloc */
@@ -163,7 +167,8 @@ static void on_fail(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     t->remapping = false;
     heap->failures++;
     heap->used = true;
-    if (size >= heap->largest.size) heap->largest = (struct mpr_failure){ e->time, size, (unsigned)(e->addr & UINT32_MAX) };
+    if (size >= heap->largest.size)
+        heap->largest = (struct mpr_failure){ e->time, size, (unsigned)(e->addr & UINT32_MAX) };
 }
 
 /* ---- regions */

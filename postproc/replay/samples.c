@@ -50,7 +50,8 @@ static void settle(struct mpr_track *track, const struct mpr_books *books, const
     }
 }
 
-void mpr_samples_add(struct mpr_samples *samples, const struct mpr_books *books, enum mpr_source source, const struct mpf_event *event)
+void mpr_samples_add(struct mpr_samples *samples, const struct mpr_books *books, enum mpr_source source,
+                     const struct mpf_event *event)
 {
     struct mpr_track *track = &samples->source[source];
     const struct mpr_sample sample = decode(&track->now, event);

@@ -28,7 +28,8 @@ struct mpr_track {
 struct mpr_samples { struct mpr_track source[MPR_SOURCES]; };
 
 void mpr_samples_init(struct mpr_samples *samples);
-void mpr_samples_add(struct mpr_samples *samples, const struct mpr_books *books, enum mpr_source source, const struct mpf_event *event);
+void mpr_samples_add(struct mpr_samples *samples, const struct mpr_books *books, enum mpr_source source,
+                     const struct mpf_event *event);
 /* After the last event: peaks that no sample followed. */
 void mpr_samples_finish(struct mpr_samples *samples, const struct mpr_books *books);
 

@@ -12,9 +12,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 SKIPPED = 77
-TIMEOUT = 100       # seconds: a hang, not slowness
+TIMEOUT = 60       # seconds: a hang, not slowness
 INCOMPLETE = 3      # memprof-report's exit code
 
 folder = None       # the test's own
@@ -72,7 +73,7 @@ def finish(process, argv, logs, status=0):
         process.communicate()
         raise AssertionError(f"{argv} hangs")
     if status is not None:
-        check(process.returncode == status, f"{argv} ended with {process.returncode}, not {status}: {err.decode()}")
+        check(process.returncode == status, f"{argv} ended with {process.returncode}, not {status}: {err}")
     return Result(process.returncode, out, err, Logs(logs))
 
 
@@ -121,8 +122,7 @@ class Log:
 
     def at_end(self):
         """The same log, its ranges as they were at the end instead of at the peak."""
-        seconds, ns = divmod(self.json["duration_ns"], 10**9)
-        return Log(self.path, "--at", f"{seconds}.{ns:09}s")
+        return Log(self.path, "--at", "1000000s")
 
     def heap(self, name="host/heap"):
         empty = dict.fromkeys(["peak_bytes", "end_bytes", "blocks_at_peak", "allocations", "frees", "failures"], 0)
@@ -155,6 +155,14 @@ def books(path):
     """What the tests' own reader (books.c) makes of a log: no code in common with memprof-report but the format."""
     done = subprocess.run([os.environ["MEMPROF_BOOKS"], path], stdout=subprocess.PIPE, timeout=TIMEOUT, check=True)
     return json.loads(done.stdout)
+
+
+def wait_for(condition):
+    """Until the condition holds."""
+    end = time.monotonic() + TIMEOUT
+    while not condition():
+        check(time.monotonic() < end, "waited in vain")
+        time.sleep(0.01)
 
 
 def check(condition, message):

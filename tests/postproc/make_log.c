@@ -18,7 +18,8 @@ static void name(struct testlog *log, unsigned op, uint32_t id, const char *text
 
 static void sample(struct testlog *log, uint64_t ns, uint64_t anonymous)
 {
-    const uint64_t rss[MPF_RSS_COUNT] = { anonymous, 3 * MIB, 0, anonymous + 4 * MIB, 0, MPF_UNKNOWN, MPF_UNKNOWN, MIB };
+    const uint64_t rss[MPF_RSS_COUNT] = { anonymous, 3 * MIB, 0, anonymous + 4 * MIB, 0, MPF_UNKNOWN, MPF_UNKNOWN,
+                                         MIB };
     const uint64_t cgroup[MPF_CGROUP_COUNT] = { anonymous + 2 * MIB, 64 * MIB, anonymous + 2 * MIB, 0 };
     testlog_data(log, ns, 1, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
     testlog_data(log, ns, 1, MPF_OP_SAMPLE_CGROUP, 0, cgroup, sizeof cgroup);
@@ -104,7 +105,8 @@ static void hole(const char *path)
 static void nasty(const char *path)
 {
     struct testlog *log = testlog_open(path, NULL);
-    static const char *const names[] = { "bell\a \033[31mred", "</script>\"quoted\" \\", "caf\xc3\xa9 \xff\xfe bytes", "right\xe2\x80\xaeleft", "" };
+    static const char *const names[] = { "bell\a \033[31mred", "</script>\"quoted\" \\",
+                                        "caf\xc3\xa9 \xff\xfe bytes", "right\xe2\x80\xaeleft", "" };
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
         name(log, MPF_OP_NAME, 10 + i, names[i]);
         testlog_event(log, 1 * MS, 1, MPF_OP_PUSH, 0, 10 + i, 0);
@@ -117,7 +119,8 @@ static void nasty(const char *path)
 /* A child of the process of `whole`. */
 static void child(const char *path)
 {
-    static const char *const pairs[] = { "pid", "4300", "ppid", "4242", "parent.log", "/elsewhere/whole.zst", "argv", "./child", NULL };
+    static const char *const pairs[] = { "pid", "4300", "ppid", "4242", "parent.log", "/elsewhere/whole.zst", "argv",
+                                        "./child", NULL };
     struct testlog *log = testlog_open(path, pairs);
     testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, 5000);
     testlog_event(log, 2 * MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, 0x777000, 0);
@@ -145,7 +148,8 @@ static void churn(const char *path, uint64_t events)
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*make)(const char *path); } scenarios[] = {
-        { "whole", whole }, { "unended", unended }, { "killed", killed }, { "lossy", lossy }, { "hole", hole }, { "nasty", nasty }, { "child", child },
+        { "whole", whole }, { "unended", unended }, { "killed", killed }, { "lossy", lossy }, { "hole", hole },
+            { "nasty", nasty }, { "child", child },
     };
     if (argc < 3) errx(2, "usage: make_log SCENARIO PATH [EVENTS]");
     if (strcmp(argv[1], "churn") == 0 && argc == 4) return churn(argv[2], strtoull(argv[3], NULL, 10)), 0;

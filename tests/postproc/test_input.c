@@ -67,7 +67,8 @@ static int read_log(const char *path, struct seen *seen)
 
 static void write_blocks(struct testlog *log, uint64_t first, uint64_t count)
 {
-    for (uint64_t i = first; i < first + count; i++) testlog_event(log, i * 100, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000 + i * 64, i);
+    for (uint64_t i = first; i < first + count; i++)
+        testlog_event(log, i * 100, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000 + i * 64, i);
 }
 
 static void make_log(const char *end)
@@ -178,6 +179,7 @@ static void torn_tail_is_cut_off_by_recovery(void **state)
     assert_int_equal(mpr_recover(log_path, &recovery, &error), 0);
     assert_int_equal(read_log(log_path, &seen), 0);
     assert_false(seen.status.cut);
+    assert_false(seen.incomplete);
     assert_int_equal(seen.events, 60);
 }
 
@@ -295,6 +297,26 @@ static void journal_of_noise_never_crashes(void **state)
     free(data);
 }
 
+static void bytes_between_frames_are_damage(void **state)
+{
+    (void)state;
+    struct seen seen;
+    size_t bytes;
+    make_log("exit");
+    uint8_t *data = slurp(log_path, &bytes);
+    FILE *file = fopen(log_path, "w");
+    assert_non_null(file);
+    fputs("stray bytes", file);
+    assert_int_equal(fwrite(data, 1, bytes, file), bytes);
+    fclose(file);
+    assert_int_equal(read_log(log_path, &seen), 0);
+    assert_int_equal(seen.status.damaged, 1);
+    assert_int_equal(seen.status.missing_frames, 0);
+    assert_int_equal(seen.events, 200);
+    assert_true(seen.incomplete);
+    free(data);
+}
+
 static void missing_frame_is_noticed(void **state)
 {
     (void)state;
@@ -316,7 +338,7 @@ static void no_log_is_an_error(void **state)
     struct seen seen;
     spill(log_path, (const uint8_t *)"hello, this is no log", 21);
     assert_int_equal(read_log(log_path, &seen), -1);
-    spill(log_path, NULL, 0);
+    spill(log_path, (const uint8_t *)"", 0);
     assert_int_equal(read_log(log_path, &seen), -1);
     unlink(log_path);
     assert_int_equal(read_log(log_path, &seen), -1);
@@ -334,6 +356,7 @@ int main(void)
         cmocka_unit_test_teardown(log_cut_at_any_byte_is_incomplete, remove_files),
         cmocka_unit_test_teardown(any_flipped_byte_is_noticed, remove_files),
         cmocka_unit_test_teardown(journal_of_noise_never_crashes, remove_files),
+        cmocka_unit_test_teardown(bytes_between_frames_are_damage, remove_files),
         cmocka_unit_test_teardown(missing_frame_is_noticed, remove_files),
         cmocka_unit_test_teardown(no_log_is_an_error, remove_files),
     };

@@ -24,7 +24,8 @@ static void begin(void) { begin_with((struct mpr_replay_options){ .by = MPR_BY_R
 
 static void event_at(uint64_t time, uint32_t thread, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
-    const struct mpf_event e = { .time = time, .addr = addr, .size = size, .thread = thread, .op = (uint8_t)op, .heap = (uint8_t)heap };
+    const struct mpf_event e = { .time = time, .addr = addr, .size = size, .thread = thread, .op = (uint8_t)op,
+                                .heap = (uint8_t)heap };
     assert_int_equal(mpr_replay_batch(&replay, &e, 1), 0);
 }
 
@@ -274,7 +275,8 @@ static void samples_around_the_peak(void **state)
     begin();
     for (uint64_t i = 1; i <= 3; i++) {
         const uint64_t rss[MPF_RSS_COUNT] = { i * 100 };
-        const struct mpf_event e = { .time = i * 1000, .op = MPF_OP_SAMPLE_RSS, .thread = 1, .size = sizeof rss, .data = (const uint8_t *)rss };
+        const struct mpf_event e = { .time = i * 1000, .op = MPF_OP_SAMPLE_RSS, .thread = 1, .size = sizeof rss,
+                                    .data = (const uint8_t *)rss };
         assert_int_equal(mpr_replay_batch(&replay, &e, 1), 0);
         event_at(i * 1000 + 500, 1, i < 3 ? MPF_OP_ALLOC : MPF_OP_FREE, H, i < 3 ? i * 0x1000 : 0x1000, 10);
     }
@@ -358,8 +360,10 @@ static void random_pages(struct model *m, unsigned thread)
 
 static void random_remap(struct model *m, unsigned thread)
 {
-    const unsigned from = pick(PAGES / 2), count = 1 + pick(6), to = PAGES / 2 + pick(PAGES / 4), grown = count + pick(4);
-    for (unsigned i = from; i < from + count; i++) if (m->page_owner[i] <= 0 || m->page_owner[i] != m->page_owner[from]) return;
+    const unsigned from = pick(PAGES / 2), count = 1 + pick(6), to = PAGES / 2 + pick(PAGES / 4),
+        grown = count + pick(4);
+    for (unsigned i = from; i < from + count; i++)
+        if (m->page_owner[i] <= 0 || m->page_owner[i] != m->page_owner[from]) return;
     if (from + count > PAGES / 2 || to + grown > PAGES) return;
     event(thread, MPF_OP_REMAP_FROM, M, 0x100000 + from * 4096, count * 4096);
     event(thread, MPF_OP_REMAP_TO, M, 0x100000 + to * 4096, grown * 4096);
@@ -385,7 +389,8 @@ static void compare_peaks(const struct model *m)
     for (uint32_t i = 0; i < replay.books.cells; i++) {
         const struct mpr_cell *cell = &replay.books.cell[i];
         const uint32_t path = cell->key ? replay.ranges.node[cell->key].name - 100 : 0;
-        assert_int_equal(mpr_books_bytes_at_peak(&replay.books, cell), (cell->heap == H ? m->best : m->page_best)[path]);
+        assert_int_equal(mpr_books_bytes_at_peak(&replay.books, cell),
+                         (cell->heap == H ? m->best : m->page_best)[path]);
     }
 }
 

@@ -36,6 +36,17 @@ static struct mpf_clock clock_at(uint64_t ns)
     return (struct mpf_clock){ TESTLOG_START + ns, TESTLOG_START + ns, TESTLOG_REAL + ns };
 }
 
+static void make_room(struct testlog *log, size_t body_bytes)
+{
+    if (body_bytes <= log->body_cap) return;
+    free(log->payload);
+    free(log->out);
+    log->body_cap = body_bytes;
+    log->payload = allocate(MPF_FRAME_HEAD + body_bytes);
+    log->out_cap = mpf_frame_bound(body_bytes);
+    log->out = allocate(log->out_cap);
+}
+
 static void write_frame(struct testlog *log, int kind, size_t body_bytes)
 {
     const struct mpf_frame frame = { MPF_MAJOR, MPF_MINOR, (uint8_t)kind, log->seq++, NULL, body_bytes };
@@ -72,11 +83,7 @@ struct testlog *testlog_open(const char *path, const char *const *pairs)
     log->file = fopen(path, "w");
     log->zstd = ZSTD_createCCtx();
     if (!log->file || !log->zstd) err(1, "%s", path);
-    log->body_cap = mpf_columns_bound(FRAME_EVENTS);
-    if (log->body_cap < HEADER_BYTES) log->body_cap = HEADER_BYTES;
-    log->payload = allocate(MPF_FRAME_HEAD + log->body_cap);
-    log->out_cap = mpf_frame_bound(log->body_cap);
-    log->out = allocate(log->out_cap);
+    make_room(log, HEADER_BYTES);
     log->memory = allocate(mpf_columns_memory(FRAME_EVENTS));
     log->columns = mpf_columns_init(log->memory, FRAME_EVENTS, 0);
     mpf_columns_begin(log->columns);
@@ -85,21 +92,25 @@ struct testlog *testlog_open(const char *path, const char *const *pairs)
     return log;
 }
 
-static void add(struct testlog *log, uint64_t ns, uint32_t thread, uint64_t head, uint64_t addr, const void *data, uint64_t bytes)
+static void add(struct testlog *log, uint64_t ns, uint32_t thread, uint64_t head, uint64_t addr, const void *data,
+                uint64_t bytes)
 {
     const struct mpf_slot slot = { clock_at(ns).ticks, addr, head };
-    if (mpf_columns_count(log->columns) == FRAME_EVENTS || log->data_bytes + bytes > FRAME_EVENTS * MPF_CONT_BYTES) testlog_flush(log);
+    if (mpf_columns_count(log->columns) == FRAME_EVENTS || log->data_bytes + bytes > FRAME_EVENTS * MPF_CONT_BYTES)
+        testlog_flush(log);
     mpf_columns_add(log->columns, &slot, thread, data);
     log->data_bytes += bytes;
     log->to = clock_at(ns);
 }
 
-void testlog_event(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+void testlog_event(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op, unsigned heap, uint64_t addr,
+                   uint64_t size)
 {
     add(log, ns, thread, mpf_slot_head(op, heap, 1, size), addr, NULL, 0);
 }
 
-void testlog_data(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op, uint64_t addr, const void *data, uint64_t bytes)
+void testlog_data(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op, uint64_t addr, const void *data,
+                  uint64_t bytes)
 {
     add(log, ns, thread, mpf_slot_head(op, 0, 1, bytes), addr, data, bytes);
 }
@@ -107,6 +118,7 @@ void testlog_data(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op
 void testlog_flush(struct testlog *log)
 {
     if (!mpf_columns_count(log->columns)) return;
+    make_room(log, mpf_columns_bytes(log->columns));
     const long n = mpf_columns_finish(log->columns, &log->from, &log->to, log->payload + MPF_FRAME_HEAD, log->body_cap);
     if (n <= 0) errx(1, "cannot encode a frame");
     write_frame(log, MPF_FRAME_EVENTS, (size_t)n);
@@ -149,8 +161,10 @@ struct testjournal *testjournal_open(const char *path)
     struct testjournal *j = allocate(sizeof *j);
     j->file = fopen(path, "w");
     if (!j->file) err(1, "%s", path);
-    j->head = (struct mpf_journal){ .magic = MPF_JOURNAL_MAGIC, .major = MPF_MAJOR, .minor = MPF_MINOR, .head_bytes = MPF_JOURNAL_HEAD,
-                                    .chunk_bytes = MPF_CHUNK_BYTES, .slot_bytes = sizeof(struct mpf_slot), .pid = 4242, .start = clock_at(0) };
+    j->head = (struct mpf_journal){ .magic = MPF_JOURNAL_MAGIC, .major = MPF_MAJOR, .minor = MPF_MINOR,
+                                   .head_bytes = MPF_JOURNAL_HEAD,
+                                    .chunk_bytes = MPF_CHUNK_BYTES, .slot_bytes = sizeof(struct mpf_slot),
+                                        .pid = 4242, .start = clock_at(0) };
     for (unsigned i = 0; i < sizeof j->head.id; i++) j->head.id[i] = (uint8_t)i;
     return j;
 }
@@ -168,7 +182,8 @@ static void write_chunk(struct testjournal *j)
     j->chunk = NULL;
 }
 
-void testjournal_chunk(struct testjournal *j, uint32_t thread, uint64_t seq, uint32_t drained, uint64_t frame, uint32_t drained_next)
+void testjournal_chunk(struct testjournal *j, uint32_t thread, uint64_t seq, uint32_t drained, uint64_t frame,
+                       uint32_t drained_next)
 {
     write_chunk(j);
     j->chunk = allocate(sizeof *j->chunk);
@@ -179,7 +194,8 @@ void testjournal_chunk(struct testjournal *j, uint32_t thread, uint64_t seq, uin
 
 void testjournal_event(struct testjournal *j, uint64_t ns, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
-    j->chunk->slot[j->used++] = (struct mpf_slot){ clock_at(ns).ticks, addr, mpf_slot_head(op, heap, j->chunk->tag, size) };
+    j->chunk->slot[j->used++] = (struct mpf_slot){ clock_at(ns).ticks, addr, mpf_slot_head(op, heap, j->chunk->tag,
+        size) };
     if (ns > j->newest) j->newest = ns;
 }
 

@@ -18,8 +18,10 @@ struct testlog;
  * with `pairs` (key, value, ..., NULL) those come first and there is no command. */
 struct testlog *testlog_open(const char *path, const char *const *pairs);
 /* ns since the start, in order. */
-void testlog_event(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op, unsigned heap, uint64_t addr, uint64_t size);
-void testlog_data(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op, uint64_t addr, const void *data, uint64_t bytes);
+void testlog_event(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op, unsigned heap, uint64_t addr,
+                   uint64_t size);
+void testlog_data(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op, uint64_t addr, const void *data,
+                  uint64_t bytes);
 /* Ends the present frame of events; done by itself every 50,000 events. */
 void testlog_flush(struct testlog *log);
 /* Leaves out a frame's number, as if it had been lost. */
@@ -32,7 +34,8 @@ void testlog_close(struct testlog *log, const char *reason);
 struct testjournal;
 struct testjournal *testjournal_open(const char *path);
 /* A new chunk of the thread.  Of its slots, `drained` are in the log before frame `frame`, `drained_next` with it. */
-void testjournal_chunk(struct testjournal *j, uint32_t thread, uint64_t seq, uint32_t drained, uint64_t frame, uint32_t drained_next);
+void testjournal_chunk(struct testjournal *j, uint32_t thread, uint64_t seq, uint32_t drained, uint64_t frame,
+                       uint32_t drained_next);
 /* An event into the newest chunk. */
 void testjournal_event(struct testjournal *j, uint64_t ns, unsigned op, unsigned heap, uint64_t addr, uint64_t size);
 /* A slot that was begun and never finished. */

@@ -16,7 +16,7 @@
 struct mpf_columns;
 
 /* Bytes of memory that an encoder for at most max_events events a frame needs (zeroed by the caller, aligned to 64,
- * mostly untouched in practice), and the most bytes its body can take. */
+ * mostly untouched in practice), the most bytes that its body can take, and the encoder. */
 size_t mpf_columns_memory(uint32_t max_events);
 size_t mpf_columns_bound(uint32_t max_events);
 struct mpf_columns *mpf_columns_init(void *memory, uint32_t max_events, unsigned tick_shift);

@@ -1,0 +1,18 @@
+# What memprof can do without.  Each one that is missing is named here, in one line, with what is lost.
+# MEMPROF_WITHOUT="cuda;jemalloc" leaves some out on purpose: CI builds without each.
+set(MEMPROF_WITHOUT "" CACHE STRING "Optional parts to do without: cuda, jemalloc")
+
+find_path(NVTX3_INCLUDE_DIR nvtx3/nvToolsExtPayload.h PATHS /usr/local/cuda/include ENV CUDA_HOME PATH_SUFFIXES include)
+find_path(JEMALLOC_INCLUDE_DIR jemalloc/jemalloc.h)
+
+function(mp_optional part variable found lost)
+  if(part IN_LIST MEMPROF_WITHOUT OR NOT ${found})
+    set(${variable} OFF PARENT_SCOPE)
+    message(STATUS "memprof: without ${part}: ${lost}")
+  else()
+    set(${variable} ON PARENT_SCOPE)
+  endif()
+endfunction()
+
+mp_optional(cuda MEMPROF_CUDA NVTX3_INCLUDE_DIR "ranges are recorded all the same; the tests do not see NVIDIA's own NVTX headers")
+mp_optional(jemalloc MEMPROF_JEMALLOC JEMALLOC_INCLUDE_DIR "the test of jemalloc's own interface (mallocx, ...) is left out")

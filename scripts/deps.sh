@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Installs what is missing to build, test or demonstrate memprof on Debian and Ubuntu, and says what and why.
+# usage: scripts/deps.sh build|test|demo ...
+set -euo pipefail
+
+# Each line: the set, the file or command that shows that it is there, the packages that bring it (the first that the
+# release has), and why.
+wanted() {
+    cat <<'LIST'
+build cmd:gcc            gcc                                        compiler
+build cmd:make           make                                       build
+build cmd:cmake          cmake                                      build
+build file:stdlib.h        libc6-dev                                  the C library's headers
+build file:zstd.h        libzstd-dev                                compressed logs
+test  file:cmocka.h      libcmocka-dev                              unit tests
+test  cmd:g++            g++                                        C++ programs as test subjects
+test  cmd:python3        python3                                    test drivers and subjects
+test  cmd:readelf        binutils                                   checks of the library's symbols
+test  cmd:zstd           zstd                                       checks that logs are plain zstd
+test  cmd:sqlite3        sqlite3                                    a real program as test subject
+test  cmd:jq             jq                                         a real program as test subject
+test  cmd:ps             procps                                     test drivers
+test  cmd:setcap         libcap2-bin                                a program with file capabilities as test subject
+test  lib:libjemalloc.so.2           libjemalloc2                   an allocator as test subject
+test  file:jemalloc/jemalloc.h       libjemalloc-dev                its own interface
+test  lib:libtcmalloc_minimal.so.4   libtcmalloc-minimal4t64,libtcmalloc-minimal4  an allocator as test subject
+test  lib:libmimalloc.so.2           libmimalloc2.0,libmimalloc2    an allocator as test subject
+demo  cmd:python3        python3                                    the demo's program
+LIST
+}
+
+present() {
+    local kind=${1%%:*} name=${1#*:}
+    case $kind in
+    cmd) command -v "$name" >/dev/null ;;
+    file) [ -n "$(find /usr/include /usr/local/include -path "*/$name" -print -quit 2>/dev/null)" ] ;;
+    lib) [ -n "$(find /usr/lib /usr/local/lib -name "$name" -print -quit 2>/dev/null)" ] ;;
+    esac
+}
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+
+known() { [ "$(apt-cache show --no-all-versions "$1" 2>/dev/null | head -c 1)" ]; }
+
+# The first of the alternatives that this release has.
+choose() {
+    local p
+    for p in ${1//,/ }; do if known "$p"; then echo "$p"; return; fi; done
+    echo "${1%%,*}"
+}
+
+missing=()
+for set in "$@"; do
+    while read -r of probe packages why; do
+        if [ "$of" != "$set" ] || present "$probe"; then continue; fi
+        missing+=("$packages")
+        echo "deps: $packages is missing: $why"
+    done < <(wanted)
+done
+if [ ${#missing[@]} = 0 ]; then exit 0; fi
+
+echo "deps: installing with apt-get"
+export DEBIAN_FRONTEND=noninteractive
+as_root apt-get update -qq
+packages=()
+for m in "${missing[@]}"; do packages+=("$(choose "$m")"); done
+as_root apt-get install -y -qq --no-install-recommends "${packages[@]}"

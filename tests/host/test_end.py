@@ -1,0 +1,66 @@
+"""Every way a process ends: what happened before is in the log."""
+import signal
+
+import mp
+
+
+def ended(how, status=0, complete=True, blocks=1000, **env):
+    """One log, with the blocks of before the end."""
+    log = mp.run([mp.victim("endings"), how], status=status, env=env).logs.one()
+    r = log.range("work")
+    mp.equal((r["allocations"], r["bytes_at_peak"]), (blocks, blocks * 100), f"{how}: the range's blocks")
+    mp.nothing_missing(log)
+    mp.equal(log.json["complete"], complete, f"{how}: complete")
+    return log
+
+
+def test_return_from_main():
+    ended("return")
+
+
+def test_exit():
+    ended("exit")
+
+
+def test__exit_and__Exit():
+    ended("_exit")
+    ended("_Exit")
+
+
+def test_quick_exit():
+    ended("quick_exit")
+
+
+def test_ends_that_nobody_is_told_of():
+    for how, status in (("exit_group", 0), ("abort", -signal.SIGABRT), ("segv", -signal.SIGSEGV), ("term", -signal.SIGTERM), ("kill", -signal.SIGKILL)):
+        log = ended(how, status, complete=False)
+        mp.check(log.json["recovered_from_journal"], f"{how}: not recovered from the journal")
+
+
+def test_main_thread_leaves_first():
+    """The process lives as long as a thread of the program does, and no longer: memprof's own does not count."""
+    ended("pthread_exit", blocks=1500)
+
+
+def test_main_thread_leaves_first_while_the_encoder_runs():
+    log = mp.run([mp.victim("endings"), "pthread_exit", "100000"]).logs.one()
+    mp.nothing_missing(log)
+    mp.equal(log.range("work")["allocations"], 100500, "blocks")
+
+
+def test_exec_keeps_the_pid_and_both_logs():
+    result = mp.run([mp.victim("endings"), "exec"])
+    first, second = sorted(result.logs.all(), key=lambda log: len(log.path))
+    mp.equal(second.path, first.path.replace(".zst", ".2.zst"), "the new image's log")
+    for log, blocks in ((first, 1000), (second, 300)):
+        mp.whole(log)
+        mp.equal(log.range("work")["allocations"], blocks, log.path)
+    mp.equal(result.logs.journals(), [], "journals left")
+
+
+def test_failed_exec_goes_on():
+    ended("failed_exec", blocks=1200)
+
+
+if __name__ == "__main__":
+    mp.main()

@@ -1,0 +1,200 @@
+"""SIGKILL at any instant: every event recorded before is in the report, once, in its range.
+
+The victim keeps its books in a shared mapping (churn.c): after a kill they say what the log has to say, but for the step
+that was under way, which may or may not have been recorded."""
+import os
+import random
+import signal
+import struct
+import subprocess
+import time
+
+import mp
+
+WORKERS = 8
+BOOKS = struct.Struct("=QQ" + "6Q" * 2)     # struct books of churn.c
+
+
+def read_books(path):
+    """{pid: [(worker, states that may hold)]}; a state is ((allocations, blocks, bytes), ...) of the even and odd range."""
+    books = {}
+    with open(path, "rb") as f:
+        data = f.read()
+    for worker in range(len(data) // BOOKS.size):
+        pid, word, *values = BOOKS.unpack_from(data, worker * BOOKS.size)
+        if not pid:
+            continue
+        states = [tuple(zip(v[0:2], v[2:4], v[4:6])) for v in (values[:6], values[6:])]
+        may = [states[word & 1]] + ([states[1 - (word & 1)]] if word & 2 else [])
+        books.setdefault(pid, []).append((worker, may))
+    return books
+
+
+def steps(path):
+    """Allocations on the books of a victim that runs."""
+    try:
+        return sum(sum(r[0] for r in may[0]) for workers in read_books(path).values() for _, may in workers)
+    except (OSError, struct.error):
+        return 0
+
+
+def agree(log, workers):
+    """The log says what the books of its process say."""
+    at_end = log.at_end()
+    ranges, known = at_end.ranges(), log.ranges()
+    none = {"allocations": 0, "blocks_at_peak": 0, "bytes_at_peak": 0}
+    for worker, may in workers:
+        names = [f"worker {worker} {parity}" for parity in ("even", "odd")]
+        got = tuple((known.get(n, none)["allocations"], ranges.get(n, none)["blocks_at_peak"], ranges.get(n, none)["bytes_at_peak"]) for n in names)
+        mp.check(got in may, f"{log.path}: {names} have {got}, on the books is {may}")
+    mp.nothing_missing(log)
+
+
+def start(how, workers):
+    logs = mp.fresh()
+    books = os.path.join(logs, "books")
+    process = mp.start([mp.victim("churn"), books, how, str(workers)], logs, start_new_session=True, stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return process, books, mp.Logs(logs)
+
+
+def killed(how, workers, at_least=0, within=0.06):
+    """Kills the victim's process group at a random instant after its first steps: logs and books."""
+    process, books, logs = start(how, workers)
+    mp.wait_for(lambda: steps(books) >= at_least)
+    time.sleep(random.random() * within)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    return logs, read_books(books) if os.path.exists(books) else {}
+
+
+def kill_often(times, how, workers, at_least=1000, within=0.06):
+    seed = int.from_bytes(os.urandom(4), "little")
+    print(f"seed {seed}")
+    random.seed(seed)
+    for _ in range(times):
+        logs, books = killed(how, workers, at_least, within)
+        found = {log.process["pid"]: log for log in logs.all()}
+        for pid, of_pid in books.items():
+            mp.check(pid in found, f"no log of process {pid}: {logs.paths()}")
+            agree(found[pid], of_pid)
+
+
+def test_killed_while_threads_allocate():
+    kill_often(8, "threads", 4)
+
+
+def test_killed_with_one_thread():
+    kill_often(6, "threads", 1, at_least=100)
+
+
+def test_killed_process_group():
+    kill_often(5, "processes", 4)
+
+
+def test_killed_while_threads_end():
+    kill_often(6, "short", 3)
+
+
+def test_killed_while_it_forks():
+    kill_often(5, "forking", 1)
+
+
+def test_killed_after_the_log_has_grown():
+    """Chunks went round and frames were written many times."""
+    kill_often(3, "threads", 2, at_least=3000000)
+
+
+def slow_killed_at_200_times():
+    for how, workers in (("threads", 4), ("threads", 1), ("processes", 8), ("short", 4), ("forking", 1)):
+        kill_often(200, how, workers, at_least=100, within=0.2)
+    kill_often(50, "threads", 8, at_least=10000000, within=1)
+
+
+def starts_killed(times):
+    """During the loader, constructors and the first steps.  There may be no log yet; what there is can be read, or the
+    report says why not."""
+    for i in range(times):
+        process, books, logs = start("threads", 1)
+        time.sleep(0.012 * i / times)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        of_pid = read_books(books) if os.path.exists(books) else {}
+        for pid, workers in of_pid.items():
+            agree(mp.Log(os.path.join(logs.folder, f"{pid}.zst")), workers)
+        if not of_pid:
+            for path in logs.paths():
+                report = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        timeout=mp.TIMEOUT, check=False)
+                mp.check(report.returncode in (0, 1, mp.INCOMPLETE), f"{path}: {report}")
+
+
+def test_killed_during_the_start():
+    starts_killed(25)
+
+
+def slow_killed_during_the_start():
+    starts_killed(1000)
+
+
+def test_segv():
+    process, books, logs = start("segv", 1)
+    mp.equal(process.wait(mp.TIMEOUT), -signal.SIGSEGV, "status")
+    (workers,) = read_books(books).values()
+    mp.equal(len(workers[0][1]), 1, "no step is under way")
+    agree(logs.one(), workers)
+
+
+def memory_cgroup():
+    """A new memory cgroup with a limit of 64 MiB, version 1 or 2."""
+    name = f"memprof-test-{os.getpid()}"
+    with open("/proc/self/cgroup", encoding="ascii") as f:
+        lines = dict(line.rstrip("\n").split(":", 2)[1:] for line in f)
+    for parent, limit in ((f"/sys/fs/cgroup/memory{lines.get('memory', '')}", "memory.limit_in_bytes"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+                          (f"/sys/fs/cgroup{lines.get('', '')}", "memory.max"), ("/sys/fs/cgroup", "memory.max")):
+        path = os.path.join(parent, name)
+        try:
+            os.mkdir(path)
+        except OSError:
+            continue
+        try:
+            with open(os.path.join(path, limit), "w", encoding="ascii") as f:
+                f.write(str(64 << 20))
+            return path
+        except OSError:
+            os.rmdir(path)
+    raise mp.Skip("no memory cgroup can be made")
+
+
+def test_killed_by_a_memory_cgroup():
+    group = memory_cgroup()
+    logs = mp.fresh()
+    books = os.path.join(logs, "books")
+
+    def enter():
+        with open(os.path.join(group, "cgroup.procs"), "w", encoding="ascii") as f:
+            f.write(str(os.getpid()))
+
+    try:
+        process = mp.start([mp.victim("churn"), books, "grow", "1"], logs, preexec_fn=enter, start_new_session=True)
+        status = process.wait(mp.TIMEOUT)
+    finally:
+        mp.wait_for(lambda: removed(group))
+    if status != -signal.SIGKILL:
+        raise mp.Skip(f"the cgroup did not kill: {status}")
+    (workers,) = read_books(books).values()
+    log = mp.Logs(logs).one()
+    agree(log, workers)
+    mp.check(log.heap()["end_bytes"] > 30 << 20, f"only {log.heap()['end_bytes']} bytes at the end")
+
+
+def removed(group):
+    try:
+        os.rmdir(group)
+    except OSError:
+        return not os.path.exists(group)
+    return True
+
+
+if __name__ == "__main__":
+    mp.main()

@@ -1,0 +1,60 @@
+"""Threads: their ends, their number, and memory of the dead reused."""
+import os
+import subprocess
+
+import mp
+
+
+def test_key_destructors_allocate_in_every_round():
+    log = mp.run([mp.victim("threads"), "keys"]).logs.one()
+    mp.whole(log)
+    r = log.at_end().range("destructor")
+    mp.equal((r["allocations"], r["blocks_at_peak"], r["bytes_at_peak"]), (4, 2, 200), "blocks")
+
+
+def short_lives(threads):
+    logs = mp.fresh()
+    argv = [mp.victim("threads"), "short", str(threads)]
+    process = mp.start(argv, logs, start_new_session=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    mp.equal(process.stdout.readline(), b"done\n", "the victim")
+    journal, = mp.Logs(logs).journals()
+    size = os.stat(journal).st_blocks * 512
+    log = mp.finish(process, argv, logs).logs.one()
+    mp.whole(log)
+    mp.equal(log.range("thread")["allocations"], 10 * threads, "blocks")
+    # a chunk for each thread would be 32 KiB times as many
+    mp.check(size <= 16 << 20, f"the journal has {size} bytes")
+
+
+def test_10000_short_threads():
+    short_lives(10000)
+
+
+def slow_200000_short_threads():
+    short_lives(200000)
+
+
+def live(threads):
+    log = mp.run([mp.victim("threads"), "live", str(threads)]).logs.one()
+    mp.whole(log)
+    r = log.range("thread")
+    mp.equal((r["allocations"], r["own_peak_bytes"]), (threads, 1000 * threads), "blocks")
+
+
+def test_1000_live_threads():
+    live(1000)
+
+
+def slow_more_threads_than_chunks_in_the_journal_file():
+    live(4000)
+
+
+def slow_more_threads_than_chunks():
+    """What has no place any more is counted, and the program goes on."""
+    log = mp.run([mp.victim("threads"), "live", "12000"]).logs.one()
+    r = log.range("thread")
+    mp.check(r["allocations"] + log.json["lost_events"] >= 12000, f"{r['allocations']} blocks, {log.json['lost_events']} lost")
+
+
+if __name__ == "__main__":
+    mp.main()

@@ -1,0 +1,221 @@
+/* The core from mp_record to the log: threads record, the encoder runs, and what the log holds is counted. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "config.h"
+#include "encoder.h"
+#include "logfile.h"
+#include "mpf/columns.h"
+#include "mpf/frame.h"
+#include "names.h"
+#include "process.h"
+#include "real.h"
+#include "record.h"
+
+enum { THREADS = 4, EACH = 100000 };
+
+/* ---- what a log holds */
+
+struct books {
+    uint64_t op[256];
+    uint64_t bytes;                 /* of blocks */
+    uint64_t last_time;
+    uint64_t step[THREADS];         /* next number expected of each thread: its blocks carry 1, 2, 3, ... as size */
+    bool in_order, in_thread_order, ended;
+};
+
+static void take_event(struct books *b, const struct mpf_event *e)
+{
+    b->op[e->op]++;
+    if (e->op != MPF_OP_ALLOC) return;
+    b->bytes += e->size;
+    const uint64_t thread = e->addr >> 40;
+    if (thread < THREADS && e->size != ++b->step[thread]) b->in_thread_order = false;
+}
+
+static void take_events(struct books *b, const struct mpf_frame *f)
+{
+    const long n = mpf_columns_events(f->body, f->body_bytes);
+    assert_true(n >= 0);
+    struct mpf_block *scratch = malloc((size_t)(n + 1) * sizeof *scratch);
+    struct mpf_event event;
+    struct mpf_columns_reader *r = malloc(sizeof *r);
+    assert_int_equal(mpf_columns_open(r, f->body, f->body_bytes, 0, scratch, (uint32_t)n + 1), MPF_OK);
+    long got;
+    uint64_t step = 0;
+    while ((got = mpf_columns_next(r, &event, 1)) == 1) {
+        if (r->step < step || (step == 0 && r->step < b->last_time)) b->in_order = false;
+        step = r->step;
+        take_event(b, &event);
+    }
+    assert_int_equal(got, 0);
+    b->last_time = step;
+    free(r);
+    free(scratch);
+}
+
+static struct books read_log(const char *path)
+{
+    struct books b = { .in_order = true, .in_thread_order = true };
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    static uint8_t in[64 << 20], payload[64 << 20];
+    const size_t bytes = fread(in, 1, sizeof in, file);
+    fclose(file);
+    ZSTD_DCtx *ctx = ZSTD_createDCtx();
+    uint64_t seq = 0;
+    for (size_t at = 0; at < bytes; ) {
+        const long n = mpf_frame_length(in + at, bytes - at);
+        struct mpf_frame f;
+        assert_true(n > 0);
+        assert_int_equal(mpf_frame_read(ctx, in + at, (size_t)n, payload, sizeof payload, &f), MPF_OK);
+        assert_int_equal(f.seq, seq++);
+        b.ended = f.kind == MPF_FRAME_END;
+        if (f.kind == MPF_FRAME_EVENTS) take_events(&b, &f);
+        at += (size_t)n;
+    }
+    ZSTD_freeDCtx(ctx);
+    return b;
+}
+
+/* ---- what is recorded: every test is a process of its own, since a process records once */
+
+static char path[] = "/tmp/memprof-unit.XXXXXX";
+
+static void begin(void)
+{
+    char template[128];
+    snprintf(template, sizeof template, "%s/log.zst", path);
+    setenv("MEMPROF_OUT", template, 1);
+    setenv("MEMPROF_QUIET", "1", 1);
+    mp_config_read();
+    mp_clock_init();
+    mp_real_resolve();
+    mp_process_adopt(true);
+    if (!mp_process_init()) _exit(99);
+}
+
+static void *record_numbers(void *arg)
+{
+    const uint64_t thread = (uintptr_t)arg;
+    for (uint64_t i = 1; i <= EACH; i++) {
+        mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, thread << 40 | i << 4, i);
+        mp_record(MPF_OP_FREE, MPF_HEAP_HOST, thread << 40 | i << 4, 0);
+    }
+    return NULL;
+}
+
+static void many_threads(void)
+{
+    pthread_t thread[THREADS];
+    for (uintptr_t i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, record_numbers, (void *)i);
+    for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+}
+
+static void without_encoder(void)
+{
+    mp_process->may_thread = 0;
+    record_numbers((void *)0);
+}
+
+static void with_data(void)
+{
+    static char name[MP_NAME_BYTES];
+    for (int i = 0; i < 5000; i++) {
+        const int n = snprintf(name, sizeof name, "range number %d %0*d", i, i % 700 + 1, 7);
+        mp_record(MPF_OP_PUSH, MPF_HEAP_NONE, mp_name_id(name, (size_t)n), 0);
+        mp_record(MPF_OP_POP, MPF_HEAP_NONE, 0, 0);
+    }
+}
+
+static void guarded(void)
+{
+    const uint32_t guard = mp_guard_enter();
+    record_numbers((void *)0);
+    mp_guard_leave(guard);
+    mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, 16, 1);
+}
+
+/* Runs f in a child that records, and reads its log. */
+static struct books recorded(void (*f)(void))
+{
+    strcpy(path, "/tmp/memprof-unit.XXXXXX");
+    assert_non_null(mkdtemp(path));
+    const pid_t pid = fork();
+    if (pid == 0) {
+        begin();
+        f();
+        mp_process_finish("exit");
+        _exit(mp_process->lost_total ? 98 : 0);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    char file[128];
+    snprintf(file, sizeof file, "%s/log.zst", path);
+    const struct books b = read_log(file);
+    assert_int_equal(unlink(file), 0);
+    assert_int_equal(rmdir(path), 0);       /* so the journal is gone too */
+    assert_true(b.ended);
+    assert_true(b.in_order);
+    assert_true(b.in_thread_order);
+    return b;
+}
+
+static void threads_events_are_all_there_in_order(void **state)
+{
+    (void)state;
+    const struct books b = recorded(many_threads);
+    assert_int_equal(b.op[MPF_OP_ALLOC], THREADS * EACH);
+    assert_int_equal(b.op[MPF_OP_FREE], THREADS * EACH);
+    assert_int_equal(b.op[MPF_OP_THREAD], THREADS);
+    assert_int_equal(b.bytes, (uint64_t)THREADS * EACH * (EACH + 1) / 2);
+    assert_int_equal(b.op[MPF_OP_LOST], 0);
+}
+
+static void a_process_that_may_not_start_threads_encodes_itself(void **state)
+{
+    (void)state;
+    const struct books b = recorded(without_encoder);
+    assert_int_equal(b.op[MPF_OP_ALLOC], EACH);
+    assert_int_equal(b.op[MPF_OP_FREE], EACH);
+}
+
+static void data_of_any_length_arrives(void **state)
+{
+    (void)state;
+    const struct books b = recorded(with_data);
+    assert_int_equal(b.op[MPF_OP_NAME], 5000);
+    assert_int_equal(b.op[MPF_OP_PUSH], 5000);
+    assert_int_equal(b.op[MPF_OP_POP], 5000);
+}
+
+static void nothing_is_recorded_under_the_guard(void **state)
+{
+    (void)state;
+    const struct books b = recorded(guarded);
+    assert_int_equal(b.op[MPF_OP_ALLOC], 1);
+    assert_int_equal(b.op[MPF_OP_FREE], 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_events_are_all_there_in_order),
+        cmocka_unit_test(a_process_that_may_not_start_threads_encodes_itself),
+        cmocka_unit_test(data_of_any_length_arrives),
+        cmocka_unit_test(nothing_is_recorded_under_the_guard),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

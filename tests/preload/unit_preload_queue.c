@@ -1,0 +1,77 @@
+/* The queue of free chunks: every number comes out once, in order, whoever gives and takes. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "queue.h"
+#include "sys.h"
+
+enum { CELLS = 64 };
+
+static void empty_queue_gives_nothing(void **state)
+{
+    (void)state;
+    struct mp_queue q = { 0 };
+    struct mp_cell cell[CELLS] = { 0 };
+    uint32_t v;
+    assert_false(mp_queue_take(&q, cell, CELLS, &v));
+}
+
+static void first_in_is_first_out_over_many_laps(void **state)
+{
+    (void)state;
+    struct mp_queue q = { 0 };
+    struct mp_cell cell[CELLS] = { 0 };
+    uint32_t given = 0, taken = 0, v;
+    for (int round = 0; round < 1000; round++) {
+        for (int i = 0; i < 1 + round % CELLS; i++) mp_queue_give(&q, cell, CELLS, given++);
+        while (mp_queue_take(&q, cell, CELLS, &v)) assert_int_equal(v, taken++);
+        assert_int_equal(taken, given);
+    }
+}
+
+static struct { struct mp_queue q; struct mp_cell cell[CELLS]; uint32_t holder[CELLS]; } shared;
+
+/* Takes a number, owns it alone for a moment, gives it back. */
+static void *borrow(void *arg)
+{
+    uint32_t *collisions = arg, v;
+    for (int i = 0; i < 100000; i++) {
+        if (!mp_queue_take(&shared.q, shared.cell, CELLS, &v)) continue;
+        if (__atomic_exchange_n(&shared.holder[v], 1, __ATOMIC_ACQ_REL)) ++*collisions;
+        __atomic_store_n(&shared.holder[v], 0, __ATOMIC_RELEASE);
+        mp_queue_give(&shared.q, shared.cell, CELLS, v);
+    }
+    return NULL;
+}
+
+static void no_number_has_two_owners(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    pthread_t thread[THREADS];
+    uint32_t collisions[THREADS] = { 0 }, seen[CELLS] = { 0 }, v;
+    for (uint32_t i = 0; i < CELLS / 2; i++) mp_queue_give(&shared.q, shared.cell, CELLS, i);
+    for (int i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, borrow, &collisions[i]);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+        assert_int_equal(collisions[i], 0);
+    }
+    uint32_t left = 0;
+    for (; mp_queue_take(&shared.q, shared.cell, CELLS, &v); left++) assert_int_equal(seen[v]++, 0);
+    assert_int_equal(left, CELLS / 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(empty_queue_gives_nothing),
+        cmocka_unit_test(first_in_is_first_out_over_many_laps),
+        cmocka_unit_test(no_number_has_two_owners),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

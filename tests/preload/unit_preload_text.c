@@ -1,0 +1,59 @@
+/* Short texts in a buffer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "text.h"
+
+static const char *size(uint64_t bytes)
+{
+    static char buf[32];
+    struct mp_text t = MP_TEXT(buf);
+    mp_text_size(&t, bytes);
+    return buf;
+}
+
+static void numbers_are_decimal(void **state)
+{
+    (void)state;
+    char buf[32];
+    struct mp_text t = MP_TEXT(buf);
+    mp_text_u64(&t, 0);
+    mp_text_str(&t, " ");
+    mp_text_u64(&t, UINT64_MAX);
+    assert_string_equal(buf, "0 18446744073709551615");
+    assert_false(t.full);
+}
+
+static void sizes_have_one_digit_of_a_unit(void **state)
+{
+    (void)state;
+    assert_string_equal(size(0), "0 B");
+    assert_string_equal(size(1023), "1023 B");
+    assert_string_equal(size(1536), "1.5 KiB");
+    assert_string_equal(size((uint64_t)3 << 30), "3.0 GiB");
+}
+
+static void what_does_not_fit_is_cut_and_said(void **state)
+{
+    (void)state;
+    char buf[6];
+    struct mp_text t = MP_TEXT(buf);
+    mp_text_str(&t, "abc");
+    mp_text_str(&t, "defg");
+    assert_string_equal(buf, "abcde");
+    assert_true(t.full);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_are_decimal),
+        cmocka_unit_test(sizes_have_one_digit_of_a_unit),
+        cmocka_unit_test(what_does_not_fit_is_cut_and_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

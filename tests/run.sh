@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs the tests: everything that CI runs, in about 8 minutes on two cores.
+# usage: tests/run.sh [--slow]        --slow adds the torture runs
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+slow=
+case ${1:-} in
+"") ;;
+--slow) slow=1 ;;
+*) echo "usage: tests/run.sh [--slow]" >&2; exit 2 ;;
+esac
+
+scripts/deps.sh build test
+
+passed=0 failed=0 skipped=0
+# Adds CTest's own counts of a run to the sums.
+count() {
+    local file=$1
+    attribute() { sed -nE "s/.*<testsuite[^>]* $1=\"([0-9]+)\".*/\1/p" "$file" | head -1; }
+    local all bad left
+    tr '\n' ' ' <"$file" >"$file.line"
+    file=$file.line
+    all=$(attribute tests) bad=$(attribute failures) left=$(attribute skipped)
+    failed=$((failed + bad)) skipped=$((skipped + left)) passed=$((passed + all - bad - left))
+}
+
+# run CONFIGURATION TEST-PRESET: a part that does not build is a failure too.
+run() {
+    local build=$PWD/build/$1 report
+    report=$build/results.$2.xml
+    echo "== $1 ($2)"
+    if ! cmake --preset "$1" >"/tmp/memprof-configure.$$" 2>&1 || ! cmake --build --preset "$1" >"/tmp/memprof-build.$$" 2>&1; then
+        cat "/tmp/memprof-configure.$$" "/tmp/memprof-build.$$" | tail -60
+        failed=$((failed + 1))
+        return
+    fi
+    grep '^-- memprof:' "/tmp/memprof-configure.$$" || true
+    rm -f "$report"
+    ctest --preset "$2" --output-junit "$report" || true
+    if [ -s "$report" ]; then count "$report"; else failed=$((failed + 1)); fi
+}
+
+run ci ci
+run without without
+run asan asan
+run tsan tsan
+if [ $slow ]; then run ci slow; fi
+rm -f "/tmp/memprof-configure.$$" "/tmp/memprof-build.$$"
+
+echo
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed = 0 ]
