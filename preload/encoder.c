@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 
 #include "epoch.h"
@@ -42,13 +40,9 @@ static void answer(void)
  * this thread. */
 static bool last_thread(void)
 {
-    char text[512];
-    if (mp_sys_slurp("/proc/self/stat", text, sizeof text) <= 0) return false;
-    const char *p = strrchr(text, ')');
-    if (!p || p[2] != 'Z') return false;
-    for (int field = 2; field < 20; field++)
-        if (!(p = strchr(p + 1, ' '))) return false;
-    return strtoul(p, NULL, 10) <= 2;       /* num_threads: the dead main thread and this one */
+    char main_state;
+    const long threads = mp_sys_threads(&main_state);
+    return main_state == 'Z' && threads <= 2;       /* the dead main thread and this one */
 }
 
 /* Returning from here as the last thread makes the C library call exit, and that finishes the log. */

@@ -62,9 +62,9 @@ static uint32_t reserved(const struct mp_thread *t, uint32_t chunk, bool filling
 {
     if (!filling) return meta_of(chunk)->used;
     const uintptr_t first = (uintptr_t)chunk_of(chunk)->slot;
-    const uintptr_t cur = __atomic_load_n(&t->cur, __ATOMIC_ACQUIRE);
+    const uintptr_t cur = (uintptr_t)mp_cursor_slot(__atomic_load_n(&t->cur, __ATOMIC_ACQUIRE));
     const uintptr_t n = (cur - first) / sizeof(struct mpf_slot);
-    if (cur < first || n > MPF_CHUNK_SLOTS + 1) return 0;       /* it is just taking the next chunk */
+    if (cur < first || n > MPF_CHUNK_SLOTS + 2) return 0;       /* it is just taking the next chunk */
     return n < MPF_CHUNK_SLOTS ? (uint32_t)n : MPF_CHUNK_SLOTS;
 }
 

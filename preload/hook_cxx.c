@@ -1,9 +1,8 @@
 /* C++ operator new and delete, by their mangled names.
  *
- * Where the program's C++ library implements one with malloc and free (libstdc++, libc++), those hooks record, and this
- * one only passes on.  Where the allocator brings its own that does not call malloc (jemalloc, tcmalloc and mimalloc
- * bring most of them), this one records.  Either way the outermost call is one event.  A new that throws passes through
- * here without a record.
+ * The outermost call is one event, however the real operator is made: what a hook of malloc's family recorded inside is
+ * not recorded again (hook_malloc.h).  A new that throws passes through here without a record; the malloc that failed
+ * inside it has recorded the failure.
  *
  * The real operators may be in a libstdc++ that was dlopen'ed RTLD_LOCAL, which RTLD_NEXT does not see. */
 #include <dlfcn.h>
@@ -34,8 +33,7 @@ static const char *const names[CXX_COUNT] = {
 };
 
 typedef void (*any_fn)(void);
-enum maker { UNKNOWN, ALLOCATOR, LIBRARY };     /* who implements an operator: with ALLOCATOR, we record */
-static struct { any_fn real; enum maker maker; } table[CXX_COUNT];
+static any_fn real[CXX_COUNT];
 
 static any_fn find(const char *name)
 {
@@ -48,35 +46,33 @@ static any_fn find(const char *name)
     return f;
 }
 
-static enum maker maker_of(any_fn f)
-{
-    const char *name;
-    const void *its, *mallocs;
-    const bool known = mp_real_ready() && mp_real_object_of((const void *)f, &name, &its) && mp_real_object_of((const void *)mp_real.malloc, &name, &mallocs);
-    return known && its == mallocs ? ALLOCATOR : LIBRARY;
-}
-
 /* Every thread finds the same, so two at once do no harm. */
 static any_fn get(enum cxx_fn which)
 {
-    any_fn f = __atomic_load_n(&table[which].real, __ATOMIC_ACQUIRE);
+    any_fn f = __atomic_load_n(&real[which], __ATOMIC_ACQUIRE);
     if (f) return f;
     const uint32_t guard = mp_guard_enter();
     f = find(names[which]);
-    table[which].maker = maker_of(f);
     mp_guard_leave(guard);
-    __atomic_store_n(&table[which].real, f, __ATOMIC_RELEASE);
+    __atomic_store_n(&real[which], f, __ATOMIC_RELEASE);
     return f;
 }
 
-static inline void *made(enum cxx_fn which, void *p, size_t bytes)
+static void *made(void *p, size_t bytes)
 {
-    if (table[which].maker == ALLOCATOR && p) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes);
+    mp_operator.aligned_bytes = 0;
+    if (p && !mp_operator.recorded) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes);
+    mp_operator.recorded = true;        /* for an outer operator */
     return p;
 }
-static inline void dropped(enum cxx_fn which, void *p)
+
+/* Records the free, unless an outer operator has; gives back what that one needs to find afterwards. */
+static void *begin_delete(void *p)
 {
-    if (table[which].maker == ALLOCATOR && p) mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    void *const outer = mp_operator.deleting;
+    if (p && p != outer) mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    mp_operator.deleting = p;
+    return outer;
 }
 
 /* NEW(name, parameters, arguments, stand-in, aligned): a program that calls an operator has one, but a C program that
@@ -87,8 +83,9 @@ static inline void dropped(enum cxx_fn which, void *p)
     {                                                                                                                \
         void *(*f) parameters = (void *(*) parameters)get(CXX##name);                                                \
         if (!f) return otherwise;                                                                                    \
-        if (aligned && table[CXX##name].maker == LIBRARY) mp_aligned_new(bytes);                                     \
-        return made(CXX##name, f arguments, bytes);                                                                  \
+        mp_operator.recorded = false;                                                                                \
+        mp_operator.aligned_bytes = aligned ? bytes : 0;                                                             \
+        return made(f arguments, bytes);                                                                             \
     }
 #define DELETE(name, parameters, arguments)                                                                          \
     HOOK void name parameters;                                                                                       \
@@ -99,8 +96,9 @@ static inline void dropped(enum cxx_fn which, void *p)
             free(p);                                                                                                 \
             return;                                                                                                  \
         }                                                                                                            \
-        dropped(CXX##name, p);                                                                                       \
+        void *const outer = begin_delete(p);                                                                         \
         f arguments;                                                                                                 \
+        mp_operator.deleting = outer;                                                                                \
     }
 
 NEW(_Znwm, (size_t bytes), (bytes), malloc(bytes), false)

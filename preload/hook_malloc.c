@@ -10,8 +10,11 @@
 
 #define HOOK __attribute__((visibility("default")))
 
+__thread struct mp_operator mp_operator;
+
 static void *allocated(void *p, size_t bytes)
 {
+    mp_operator.recorded = true;
     if (__builtin_expect(p != NULL, 1)) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes);
     else mp_record(MPF_OP_FAIL, MPF_HEAP_HOST, (uint32_t)errno | (uint64_t)bytes >> 40 << 32, bytes & MPF_SIZE_MAX);
     return p;
@@ -34,7 +37,7 @@ HOOK void *calloc(size_t n, size_t each)
 HOOK void free(void *p)
 {
     if (!p || mp_real_from_arena(p) || !mp_real_ready()) return;
-    mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    if (__builtin_expect(p != mp_operator.deleting, 1)) mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
     mp_real.free(p);
 }
 
@@ -75,18 +78,12 @@ HOOK void *memalign(size_t alignment, size_t bytes)
     return allocated(mp_real.memalign(alignment, bytes), bytes);
 }
 
-/* What an aligned operator new was asked for.  It is used up by the next aligned_alloc whether that is the one meant or
- * not, so a new that throws leaves nothing behind. */
-static __thread size_t asked __attribute__((tls_model("initial-exec")));
-
-void mp_aligned_new(size_t bytes) { asked = bytes; }
-
 HOOK void *aligned_alloc(size_t alignment, size_t bytes)
 {
     if (!mp_real_ready()) return mp_real_arena_alloc(bytes, alignment);
-    const size_t wanted = asked && asked <= bytes && bytes - asked < alignment ? asked : bytes;
-    asked = 0;
-    return allocated(mp_real.aligned_alloc(alignment, bytes), wanted);
+    const size_t asked = mp_operator.aligned_bytes;
+    mp_operator.aligned_bytes = 0;
+    return allocated(mp_real.aligned_alloc(alignment, bytes), asked && asked <= bytes && bytes - asked < alignment ? asked : bytes);
 }
 
 HOOK int posix_memalign(void **out, size_t alignment, size_t bytes)

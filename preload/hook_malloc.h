@@ -1,11 +1,18 @@
-/* Between the hooks of operator new and of malloc. */
+/* Between the hooks of operator new and delete and those of malloc and free: an operator may be made with malloc and free
+ * (libstdc++), with the allocator's own functions (tcmalloc), or with a mixture (jemalloc's aligned new calls
+ * aligned_alloc by name).  These words make one event of a call and what it calls.  They hold nothing that a new that
+ * throws, or a signal handler, could leave wrong. */
 #ifndef MP_HOOK_MALLOC_H
 #define MP_HOOK_MALLOC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* The calling thread's next aligned_alloc serves an aligned operator new for this many bytes: a C++ library rounds the
- * size up to the alignment, and what was asked for is what is recorded. */
-void mp_aligned_new(size_t bytes);
+struct mp_operator {
+    void *deleting;         /* the operator delete at work has recorded this block's free */
+    size_t aligned_bytes;   /* an aligned operator new is at work for so many bytes: a C++ library rounds them up */
+    bool recorded;          /* a hook of malloc's family has recorded since this was cleared */
+};
+extern __thread struct mp_operator mp_operator __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 #endif

@@ -99,12 +99,20 @@ static bool map(struct mp_pool *pool, int fd, uint32_t upto)
     return true;
 }
 
+/* Chunks are aligned to their size (record.h says why); the head takes less than that before them. */
+static uint8_t *aligned_base(uint8_t *reserved)
+{
+    const uintptr_t chunks = ((uintptr_t)reserved + MPF_JOURNAL_HEAD + MPF_CHUNK_BYTES - 1) & ~(uintptr_t)(MPF_CHUNK_BYTES - 1);
+    return (uint8_t *)(chunks - MPF_JOURNAL_HEAD);
+}
+
 bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mpf_clock *start)
 {
     struct mp_pool *pool = &mp_process->pool;
     pool->places = places_allowed();
-    pool->base = mp_sys_mmap(NULL, place_bytes(pool->places), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-    if (!pool->base) return false;
+    uint8_t *reserved = mp_sys_mmap(NULL, place_bytes(pool->places) + MPF_CHUNK_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    if (!reserved) return false;
+    pool->base = aligned_base(reserved);
     const int fd = create(log_path);
     bool ok = map(pool, fd, MP_POOL_STEP);
     if (ok && mp_sys_madvise(pool->base, MPF_JOURNAL_HEAD, MADV_POPULATE_WRITE) == -EFAULT) ok = false;

@@ -3,11 +3,21 @@
 #include "journal.h"
 #include "process.h"
 
+/* Chunks of threads that are gone come back by themselves, soon: there is no need of new ones for those that follow. */
+static bool held_by_dead(const struct mp_pool *pool)
+{
+    char main_state;
+    const long alive = mp_sys_threads(&main_state);
+    return alive > 0 && pool->chunks >= MP_POOL_RESERVE + (uint32_t)alive;
+}
+
 /* How many chunks may be out at once: so many that the encoder has work in frames of a good size, and no more. */
 static bool may_grow(const struct mp_pool *pool)
 {
+    if (pool->chunks >= pool->places) return false;
+    if (pool->chunks < MP_POOL_RESERVE) return true;
     const uint32_t threads = __atomic_load_n(&mp_process->threads, __ATOMIC_RELAXED);
-    return pool->chunks < MP_POOL_RESERVE + threads && pool->chunks < pool->places;
+    return pool->chunks < MP_POOL_RESERVE + threads && !held_by_dead(pool);
 }
 
 /* A place never used before. */

@@ -12,13 +12,14 @@
 #include "process.h"
 #include "threads.h"
 
-/* Reserves n slots in a row, or NULL when the chunk has no room for them.  Signals are blocked: no handler comes between. */
-static struct mpf_slot *reserve(struct mp_thread *t, uint32_t n)
+/* Reserves n slots in a row: their cursor, or 0 when the chunk has no room for them.  Signals are blocked: no handler
+ * comes between. */
+static uint64_t reserve(struct mp_thread *t, uint32_t n)
 {
-    const uintptr_t at = t->cur;
-    if (at + n * sizeof(struct mpf_slot) > t->end) return NULL;
-    __atomic_store_n(&t->cur, at + n * sizeof(struct mpf_slot), __ATOMIC_RELEASE);
-    return (struct mpf_slot *)at;
+    const uint64_t at = t->cur, last = at + (n - 1) * sizeof(struct mpf_slot);
+    if (!mp_cursor_valid(at) || !mp_cursor_valid(last) || last - at > MPF_CHUNK_BYTES) return 0;
+    __atomic_store_n(&t->cur, last + sizeof(struct mpf_slot), __ATOMIC_RELEASE);
+    return at;
 }
 
 static void commit(struct mpf_slot *s, uint64_t time, uint64_t addr, uint64_t head)
@@ -29,38 +30,38 @@ static void commit(struct mpf_slot *s, uint64_t time, uint64_t addr, uint64_t he
 }
 
 /* Data follows its event in the next slots; it is stored first, so that a committed event is a whole one. */
-static void put(const struct mp_thread *t, struct mpf_slot *s, unsigned op, unsigned heap, uint64_t addr, uint64_t size,
-                const uint8_t *data)
+static void put(uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t size, const uint8_t *data)
 {
+    struct mpf_slot *s = mp_cursor_slot(at);
     for (uint32_t i = 0; data && i < mpf_data_slots(size); i++) {
         const size_t rest = size - i * MPF_CONT_BYTES;
         uint64_t word[2] = { 0, 0 };
         memcpy(word, data + i * MPF_CONT_BYTES, rest < MPF_CONT_BYTES ? rest : MPF_CONT_BYTES);
-        commit(s + 1 + i, word[0], word[1], mpf_slot_head(MPF_OP_CONT, 0, 0, 0) | t->tag);
+        commit(s + 1 + i, word[0], word[1], mpf_slot_head(MPF_OP_CONT, 0, 0, 0) | mp_cursor_tag(at));
     }
-    commit(s, mp_clock_ticks(), addr, mpf_slot_head(op, heap, 0, size) | t->tag);
+    commit(s, mp_clock_ticks(), addr, mpf_slot_head(op, heap, 0, size) | mp_cursor_tag(at));
 }
 
-/* n slots for the calling thread, by whatever it takes.  Signals are blocked. */
-static struct mpf_slot *reserve_slow(uint32_t n)
+/* n slots for the calling thread, by whatever it takes; 0: none.  Signals are blocked. */
+static uint64_t reserve_slow(uint32_t n)
 {
     struct mp_thread *t = mp_self;
     if (!t || !t->number) t = mp_thread_register();
-    if (!t) return NULL;
-    struct mpf_slot *s = reserve(t, n);
-    if (s) return s;
+    if (!t) return 0;
+    uint64_t at = reserve(t, n);
+    if (at) return at;
     t->guard = 1;
-    if (mp_thread_chunk(t)) s = reserve(t, n);
+    if (mp_thread_chunk(t)) at = reserve(t, n);
     else mp_loss(MPF_LOSS_STALLED, 1);
     t->guard = 0;
-    return s;
+    return at;
 }
 
 static void record(unsigned op, unsigned heap, uint64_t addr, uint64_t size, const uint8_t *data)
 {
     const uint64_t signals = mp_sys_block_signals();
-    struct mpf_slot *s = reserve_slow(1 + (data ? mpf_data_slots(size) : 0));
-    if (s) put(mp_self, s, op, heap, addr, size, data);
+    const uint64_t at = reserve_slow(1 + (data ? mpf_data_slots(size) : 0));
+    if (at) put(at, op, heap, addr, size, data);
     mp_sys_restore_signals(signals);
 }
 

@@ -5,6 +5,7 @@
 #ifndef MP_RECORD_H
 #define MP_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,20 +13,33 @@
 #include "mpf/event.h"
 #include "mpf/slot.h"
 
-/* A thread's record: one cache line, in MADV_WIPEONFORK memory.  After a fork it reads as zeros, so the child's first
- * event finds cur >= end and takes the slow path. */
+/* A thread's record: one cache line, in MADV_WIPEONFORK memory.  After a fork it reads as zeros: a cursor of 0 is at no
+ * slot, so the child's first event takes the slow path. */
 struct mp_thread {
-    uintptr_t cur;          /* next free slot; only this thread writes it, in one instruction */
-    uintptr_t end;          /* end of the chunk's slots */
-    uint64_t tag;           /* the chunk's tag, shifted to its place in a slot's head */
-    uint32_t guard;         /* not 0: inside memprof or inside an outer hook, record nothing */
+    uint64_t cur;           /* next free slot and its chunk's tag; only this thread moves it, in one instruction */
+    uint32_t guard;         /* not 0: inside memprof, record nothing */
     uint32_t number;        /* memprof's number, 1 and up */
-    int32_t tid;            /* kernel's id */
-    uint32_t first, last;   /* oldest chunk not given back (encoder's) and the one being filled */
-    uint32_t reserved;
-    uint64_t newest;        /* time of the newest slot that the encoder took */
+    int32_t tid;            /* kernel's id; -1: seen dead */
+    uint32_t first, last;   /* chunks, index + 1: oldest one not given back (the encoder's), and the one being filled */
+    uint64_t newest;        /* the encoder's: time of the newest event that it took */
     uint64_t blocked_since; /* the encoder's: since when a slot is reserved and not committed */
 } __attribute__((aligned(64)));
+
+/* A cursor is an address with the tag of the chunk above bit 48: one xadd gives a slot together with the tag that commits
+ * it, whatever a signal handler does to the thread's chunk meanwhile.  Chunks are aligned to their size, so the address
+ * alone tells whether it is a slot: behind the last one it is in nobody's slots (the next chunk's head), and stays there
+ * for as many handlers as can interrupt each other before the first of them takes a new chunk. */
+static inline uint64_t mp_cursor(const struct mpf_chunk *chunk, uint32_t slot)
+{
+    return (uintptr_t)&chunk->slot[slot] | (uint64_t)chunk->tag << 48;
+}
+static inline bool mp_cursor_valid(uint64_t cur)
+{
+    return (cur & (MPF_CHUNK_BYTES - 1)) - MPF_CHUNK_HEAD < MPF_CHUNK_SLOTS * sizeof(struct mpf_slot);
+}
+static inline struct mpf_slot *mp_cursor_slot(uint64_t cur) { return (struct mpf_slot *)(cur << 16 >> 16); }
+/* The tag, in its place in a slot's head. */
+static inline uint64_t mp_cursor_tag(uint64_t cur) { return cur >> 48 << 16; }
 
 extern __thread struct mp_thread *mp_self __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
@@ -38,13 +52,13 @@ static inline void mp_record(unsigned op, unsigned heap, uint64_t addr, uint64_t
 {
     struct mp_thread *t = mp_self;
     if (__builtin_expect(t != NULL, 1) && __builtin_expect(!t->guard, 1) && __builtin_expect(size < MP_LARGE, 1)) {
-        uintptr_t at = sizeof(struct mpf_slot);
+        uint64_t at = sizeof(struct mpf_slot);
         __asm__ volatile("xaddq %0, %1" : "+r"(at), "+m"(t->cur) : : "cc");
-        if (__builtin_expect(at < t->end, 1)) {
-            struct mpf_slot *s = (struct mpf_slot *)at;
+        if (__builtin_expect(mp_cursor_valid(at), 1)) {
+            struct mpf_slot *s = mp_cursor_slot(at);
             s->time = mp_clock_ticks();
             s->addr = addr;
-            __atomic_store_n(&s->head, op | heap << 8 | t->tag | size << 24, __ATOMIC_RELEASE);
+            __atomic_store_n(&s->head, op | heap << 8 | mp_cursor_tag(at) | size << 24, __ATOMIC_RELEASE);
             return;
         }
     }

@@ -1,5 +1,7 @@
 #include "sys.h"
 
+#include <string.h>
+
 long mp_sys_write_all(int fd, const void *buf, size_t bytes, size_t *done)
 {
     for (*done = 0; *done < bytes; ) {
@@ -23,6 +25,22 @@ long mp_sys_slurp(const char *path, char *buf, size_t cap)
     mp_sys_close(fd);
     buf[n] = 0;
     return (long)n;
+}
+
+/* "pid (name) S ppid ...": the name may hold spaces and parentheses; num_threads is the 20th field. */
+long mp_sys_threads(char *main_state)
+{
+    char text[512];
+    *main_state = '?';
+    if (mp_sys_slurp("/proc/self/stat", text, sizeof text) <= 0) return 0;
+    const char *p = strrchr(text, ')');
+    if (!p || p[1] != ' ') return 0;
+    *main_state = p[2];
+    for (int field = 2; field < 20; field++)
+        if (!(p = strchr(p + 1, ' '))) return 0;
+    long n = 0;
+    for (p++; *p >= '0' && *p <= '9'; p++) n = n * 10 + (*p - '0');
+    return n;
 }
 
 enum { UNLOCKED, LOCKED, CONTENDED };

@@ -37,13 +37,26 @@ static void give_record(struct mp_thread *t)
     mp_queue_give(&mp_process->threads_free, mp_process->threads_free_cell, MP_THREADS_MAX, (uint32_t)(t - mp_threads));
 }
 
+/* Slots of the chunk that the thread has reserved. */
+static uint32_t used_slots(const struct mp_thread *t, const struct mpf_chunk *c)
+{
+    const uintptr_t at = (uintptr_t)mp_cursor_slot(t->cur), first = (uintptr_t)c->slot;
+    const uintptr_t n = (at - first) / sizeof(struct mpf_slot);
+    return n < MPF_CHUNK_SLOTS ? (uint32_t)n : MPF_CHUNK_SLOTS;
+}
+
 /* Slots from the cursor to the end stay unused: none of them may look committed to who reads the journal. */
 static void close_chunk(struct mp_thread *t, struct mpf_chunk *c)
 {
-    const uintptr_t first = (uintptr_t)c->slot, cur = t->cur < t->end ? t->cur : t->end;
-    const uint32_t used = cur > first ? (uint32_t)((cur - first) / sizeof(struct mpf_slot)) : 0;
+    const uint32_t used = used_slots(t, c);
     for (uint32_t i = used; i < MPF_CHUNK_SLOTS; i++) c->slot[i].head = 0;
     mp_process->pool.meta[mp_pool_index(&mp_process->pool, c)].used = used;
+}
+
+/* With no new chunk, the cursor stays behind the last slot of the full one. */
+static void stay_at_end(struct mp_thread *t, const struct mpf_chunk *c)
+{
+    if (c) t->cur = mp_cursor(c, used_slots(t, c));
 }
 
 /* A chunk, if need be after waiting for the encoder: a second at most, then the program goes on without, and waits no
@@ -70,16 +83,17 @@ bool mp_thread_chunk(struct mp_thread *t)
 {
     struct mpf_chunk *old = t->last ? mp_pool_chunk(&mp_process->pool, t->last - 1) : NULL;
     struct mpf_chunk *c = take_chunk(t->number);
-    if (!c) return false;
+    if (!c) {
+        stay_at_end(t, old);
+        return false;
+    }
     const uint32_t index = mp_pool_index(&mp_process->pool, c);
     if (old) {
         close_chunk(t, old);
         __atomic_store_n(&mp_process->pool.meta[t->last - 1].next, index + 1, __ATOMIC_RELEASE);
     }
     t->last = index + 1;
-    t->tag = (uint64_t)c->tag << 16;
-    t->end = (uintptr_t)(c->slot + MPF_CHUNK_SLOTS);
-    __atomic_store_n(&t->cur, (uintptr_t)c->slot, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->cur, mp_cursor(c, 0), __ATOMIC_RELEASE);
     if (!old) __atomic_store_n(&t->first, index + 1, __ATOMIC_RELEASE);
     if (mp_process->pool.in_use >= MP_POOL_RESERVE / 4) mp_encoder_wake();
     return true;

@@ -100,6 +100,9 @@ class Logs:
     def all(self):
         return [Log(p) for p in self.paths()]
 
+    def of(self, pid):
+        return Log(os.path.join(self.folder, f"{pid}.zst"))
+
     def one(self):
         paths = self.paths()
         check(len(paths) == 1, f"one log expected: {paths}")

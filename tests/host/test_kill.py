@@ -74,10 +74,8 @@ def kill_often(times, how, workers, at_least=1000, within=0.06):
     random.seed(seed)
     for _ in range(times):
         logs, books = killed(how, workers, at_least, within)
-        found = {log.process["pid"]: log for log in logs.all()}
         for pid, of_pid in books.items():
-            mp.check(pid in found, f"no log of process {pid}: {logs.paths()}")
-            agree(found[pid], of_pid)
+            agree(logs.of(pid), of_pid)
 
 
 def test_killed_while_threads_allocate():
@@ -121,7 +119,7 @@ def starts_killed(times):
         process.wait()
         of_pid = read_books(books) if os.path.exists(books) else {}
         for pid, workers in of_pid.items():
-            agree(mp.Log(os.path.join(logs.folder, f"{pid}.zst")), workers)
+            agree(logs.of(pid), workers)
         if not of_pid:
             for path in logs.paths():
                 report = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -118,7 +118,7 @@ void testlog_data(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op
 void testlog_flush(struct testlog *log)
 {
     if (!mpf_columns_count(log->columns)) return;
-    make_room(log, mpf_columns_bytes(log->columns));
+    make_room(log, mpf_columns_bound(FRAME_EVENTS));
     const long n = mpf_columns_finish(log->columns, &log->from, &log->to, log->payload + MPF_FRAME_HEAD, log->body_cap);
     if (n <= 0) errx(1, "cannot encode a frame");
     write_frame(log, MPF_FRAME_EVENTS, (size_t)n);

@@ -1,0 +1,117 @@
+"""MEMPROF_* variables, the names of logs, and the line at the end."""
+import os
+import re
+import socket
+import sys
+
+import mp
+
+NOTHING = [mp.victim("table"), "nothing"]
+HOST = socket.gethostname()
+
+
+def named(template, **env):
+    """The paths of the logs that a template gives, below a fresh folder."""
+    place = mp.fresh("out")
+    result = mp.run(NOTHING, env={"MEMPROF_OUT": os.path.join(place, template), **env})
+    return [os.path.relpath(os.path.join(d, f), place) for d, _, files in os.walk(place) for f in files], result
+
+
+def test_names_of_logs():
+    for template, pattern, env in (
+            ("%h.zst", re.escape(HOST) + r"\.zst", {}), ("%p.zst", r"\d+\.zst", {}), ("%e.zst", r"table\.zst", {}),
+            ("%r.zst", r"3\.zst", {"RANK": "3"}), ("%r.zst", r"5\.zst", {"SLURM_PROCID": "5"}), ("r%r.zst", r"r\.zst", {}),
+            ("%r.zst", r"1\.zst", {"RANK": "1", "PMI_RANK": "2"}), ("%t.zst", r"\d{10}\.zst", {}),
+            ("%q{JOB}.zst", r"train\.zst", {"JOB": "train"}), ("x%q{NOT_SET}.zst", r"x\.zst", {}), ("%%.zst", r"%\.zst", {}),
+            ("a/b/%p/c.zst", r"a/b/\d+/c\.zst", {}), ("%q{JOB}.zst", r"\.\._\.\._up\.zst", {"JOB": "../../up"}), ("plain", r"plain", {})):
+        paths, _ = named(template, **env)
+        mp.check(len(paths) == 1 and re.fullmatch(pattern, paths[0]), f"{template}: {paths}, expected {pattern}")
+
+
+def test_default_name():
+    place = mp.fresh("out")
+    mp.run(NOTHING, env={"MEMPROF_OUT": None}, cwd=place)
+    name, = os.listdir(place)
+    mp.check(re.fullmatch(rf"memprof\.{re.escape(HOST)}\.\d+\.zst", name), name)
+
+
+def test_another_process_log_is_never_overwritten():
+    place = mp.fresh("out")
+    for _ in range(3):
+        mp.run(NOTHING, env={"MEMPROF_OUT": os.path.join(place, "log.zst")})
+    mp.equal(sorted(os.listdir(place)), ["log.2.zst", "log.3.zst", "log.zst"], "logs")
+    for name in os.listdir(place):
+        mp.whole(mp.Log(os.path.join(place, name)))
+        mp.equal(os.stat(os.path.join(place, name)).st_mode & 0o777, 0o600, "mode")
+
+
+def test_symbolic_link_is_not_followed():
+    place = mp.fresh("out")
+    target = os.path.join(place, "target")
+    os.symlink(target, os.path.join(place, "log.zst"))
+    mp.run(NOTHING, env={"MEMPROF_OUT": os.path.join(place, "log.zst")})
+    mp.check(not os.path.exists(target), "written through a link")
+
+
+CHILD = [sys.executable, "-S", "-c", "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"]
+
+
+def test_small_children_leave_no_log_and_the_root_always_does():
+    for size, logs in (("64M", 1), ("1", 2), (None, 1)):
+        result = mp.run([*CHILD, *NOTHING], env={"MEMPROF_MIN_RSS": size})
+        mp.equal(len(result.logs.paths()), logs, f"logs with MEMPROF_MIN_RSS={size}")
+        mp.equal(result.logs.journals(), [], "journals")
+    big = [sys.executable, "-S", "-c", "b = b'x' * (40 << 20)"]
+    mp.equal(len(mp.run([*CHILD, *big], env={"MEMPROF_MIN_RSS": "32MiB"}).logs.paths()), 2, "logs of a big child")
+    mp.equal(len(mp.run(NOTHING, env={"MEMPROF_MIN_RSS": "1G"}).logs.paths()), 1, "logs of a small root")
+
+
+def test_root_stays_root_through_exec():
+    result = mp.run(["/bin/sh", "-c", 'exec "$0" nothing', mp.victim("table")], env={"MEMPROF_MIN_RSS": "1G"})
+    mp.equal([os.path.basename(p).split(".", 1)[1] for p in result.logs.paths()], ["2.zst", "zst"], "logs")
+
+
+def test_only_programs_that_match():
+    for glob, logs in (("table", 1), ("t*e", 1), ("python*", 0), ("", 1)):
+        result = mp.run(NOTHING, env={"MEMPROF_PROGRAM": glob})
+        mp.equal(len(result.logs.paths()), logs, f"logs with MEMPROF_PROGRAM={glob}")
+
+
+def test_wrong_values_cost_a_line_and_no_more():
+    for name, value in (("MEMPROF_MIN_RSS", "much"), ("MEMPROF_MIN_RSS", "12X"), ("MEMPROF_MIN_RSS", "-1"), ("MEMPROF_LEVEL", "high"),
+                        ("MEMPROF_LEVEL", "99"), ("MEMPROF_QUIET", "maybe"), ("MEMPROF_JOURNAL_DIR", "relative")):
+        result = mp.run(NOTHING, env={name: value})
+        lines = [line for line in result.err.decode().splitlines() if name in line]
+        mp.check(len(lines) == 1 and value in lines[0], f"{name}={value}: {result.err}")
+        mp.whole(result.logs.one())
+
+
+def test_journal_dir():
+    place = mp.fresh("journal")
+    result = mp.run([mp.victim("endings"), "kill"], env={"MEMPROF_JOURNAL_DIR": place}, status=-9)
+    mp.equal(len(os.listdir(place)), 1, "journals there")
+    mp.equal(result.logs.one().range("work")["allocations"], 1000, "blocks")
+
+
+def test_quiet():
+    for value, quiet in (("1", True), ("yes", True), ("0", False), ("", False)):
+        mp.equal(mp.run(NOTHING, env={"MEMPROF_QUIET": value}).err == b"", quiet, f"silence with MEMPROF_QUIET={value}")
+
+
+def test_line_at_the_end():
+    result = mp.run([mp.victim("work"), "3000"])
+    log = result.logs.one()
+    line = result.err.decode()
+    mp.check(re.fullmatch(r"memprof: .*\n", line), line)
+    for part in (f"{log.json['events']} events", "peak RSS", "0 lost", f"memprof-report peaks {log.path}"):
+        mp.check(part in line, f"{part!r} is not in {line!r}")
+
+
+def test_children_inherit_preload_and_the_users_entries_stay():
+    code = "import os; print(os.environ['LD_PRELOAD'])"
+    result = mp.run([sys.executable, "-S", "-c", code], preload=[mp.victim("libearly.so")])
+    mp.equal(result.out.decode().split(), [mp.library(), mp.victim("libearly.so")], "LD_PRELOAD")
+
+
+if __name__ == "__main__":
+    mp.main()

@@ -1,0 +1,81 @@
+"""A guest: errno, descriptors, and what else a program can see."""
+import os
+import select
+import signal
+import subprocess
+
+import mp
+
+
+def test_errno_is_as_without_memprof():
+    result = mp.run([mp.victim("errnos")])
+    status, bare, _ = mp.bare([mp.victim("errnos")])
+    mp.equal(status, 0, "bare status")
+    got, expected = result.out.decode().splitlines(), bare.decode().splitlines()
+    mp.equal([line for line in got if line not in expected], [], "rows that differ")
+    mp.equal(len(got), len(expected), "rows")
+
+
+def test_program_sees_no_descriptor_of_memprofs():
+    result = mp.run([mp.victim("descriptors"), "list"])
+    mp.equal(result.out, mp.bare([mp.victim("descriptors"), "list"])[1], "descriptors")
+
+
+def files_untouched(how, **popen):
+    """The program's own file gets what the program wrote, whatever number it has, and the log is whole."""
+    path = os.path.join(mp.fresh("user"), "file")
+    result = mp.run([mp.victim("descriptors"), how, path], **popen)
+    with open(path, encoding="ascii") as f:
+        mp.equal(f.read(), "".join(f"line {i}\n" for i in range(100)), "the user's file")
+    log = next(log for log in result.logs.all() if "work" in log.ranges())
+    mp.whole(log)
+    mp.equal(log.range("work")["allocations"], 100000, "blocks")
+
+
+def test_closefrom():
+    files_untouched("closefrom")
+
+
+def test_close_0_and_open():
+    files_untouched("close0")
+
+
+def test_program_that_daemonises():
+    files_untouched("daemonise")
+
+
+def test_shell_that_opens_descriptor_3():
+    path = os.path.join(mp.fresh("user"), "file")
+    script = 'exec 3>"$0"; echo one >&3; "$1" list >/dev/null; echo two >&3; exec 3>&-'
+    result = mp.run(["/bin/sh", "-c", script, path, mp.victim("descriptors")])
+    with open(path, encoding="ascii") as f:
+        mp.equal(f.read(), "one\ntwo\n", "the user's file")
+    mp.equal(len(result.logs.paths()), 2, "logs")
+    for log in result.logs.all():
+        mp.whole(log)
+
+
+def test_closed_stdout_is_closed_for_its_reader():
+    """A pipe's reader sees its end as soon as the program has closed it: no thread of memprof's keeps it open."""
+    logs = mp.fresh()
+    argv = [mp.victim("descriptors"), "eof"]
+    process = mp.start(argv, logs, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+    readable, _, _ = select.select([process.stdout], [], [], 20)
+    if not readable:
+        os.killpg(process.pid, signal.SIGKILL)
+    mp.check(readable, "the reader waits for ever")
+    mp.equal(process.stdout.read(), b"", "output")
+    mp.finish(process, argv, logs)
+
+
+def test_output_of_a_program_is_its_own():
+    """Nothing on stdout, one line on stderr; the same result."""
+    status, out, err = mp.bare([mp.victim("work"), "30000"])
+    result = mp.run([mp.victim("work"), "30000"])
+    mp.equal((result.status, result.out), (status, out), "result")
+    mp.equal(err, b"", "stderr without memprof")
+    mp.equal(len(result.err.splitlines()), 1, f"lines on stderr: {result.err}")
+
+
+if __name__ == "__main__":
+    mp.main()

@@ -1,0 +1,86 @@
+"""libmemprof.so as an object, and programs that load it, or others, by hand."""
+import os
+import re
+import subprocess
+
+import mp
+
+NEWEST = (2, 34)        # GLIBC version that a program's libc may be
+MORE = {"InitializeInjectionNvtx", "InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension"}     # looked up by NVTX
+COMPANIONS = "memprof_"                                                                                # and by our companions
+
+
+def readelf(*options):
+    return subprocess.run(["readelf", "-W", *options, mp.library()], stdout=subprocess.PIPE, check=True, text=True).stdout
+
+
+def symbols():
+    """(name with version, defined) of the dynamic symbols."""
+    for line in readelf("--dyn-syms").splitlines():
+        fields = line.split()
+        if len(fields) >= 8 and fields[4] in ("GLOBAL", "WEAK"):
+            yield fields[7], fields[6] != "UND"
+
+
+def test_needs_nothing_but_libc():
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", readelf("-d")))
+    mp.check(needed <= {"libc.so.6", "ld-linux-x86-64.so.2"}, f"NEEDED {needed}")
+
+
+def test_runs_with_older_libcs():
+    for name, defined in symbols():
+        version = re.search(r"@GLIBC_(\d+)\.(\d+)", name)
+        mp.check(defined or not version or tuple(map(int, version.groups())) <= NEWEST, name)
+
+
+def test_stack_is_not_executable():
+    stack, = (line.split() for line in readelf("-l").splitlines() if "GNU_STACK" in line)
+    mp.equal(stack[6], "RW", "flags of GNU_STACK")
+
+
+def test_exports_are_the_hook_list():
+    with open(os.environ["MEMPROF_HOOKS"], encoding="ascii") as f:
+        hooks = set(re.findall(r"^MP_HOOK(?:_CXX)?\((\w+)\)", f.read(), re.MULTILINE))
+    exported = {name for name, defined in symbols() if defined}
+    mp.equal({n for n in exported if not n.startswith(COMPANIONS)} - hooks, MORE, "exports that are no hooks")
+    mp.equal(hooks - exported, set(), "hooks that are not exported")
+    mp.check(not any("@" in name for name in exported), "a versioned name hooks nothing")
+
+
+def test_is_initialised_first():
+    mp.check("INITFIRST" in readelf("-d"), "no DF_1_INITFIRST")
+
+
+def test_static_tls_is_tiny():
+    """It comes out of a small reserve when a program dlopens the library."""
+    tls = [line.split() for line in readelf("-l").splitlines() if line.split()[:1] == ["TLS"]]
+    mp.check(not tls or int(tls[0][5], 16) <= 16, f"TLS segment {tls}")
+
+
+def test_late_dlopen_stays_inert():
+    """Children inherit NVTX_INJECTION64_PATH where LD_PRELOAD is dropped, and then NVTX loads the library."""
+    place = mp.fresh("out")
+    env = {"MEMPROF_OUT": os.path.join(place, "%p.zst"), "NVTX_INJECTION64_PATH": mp.library()}
+    status, out, err = mp.bare([mp.victim("loader"), "late", mp.library()], env=env)
+    mp.equal((status, out, err), (0, f"{mp.library()} -\n".encode(), b""), "the program")
+    mp.equal(os.listdir(place), [], "logs")
+
+
+def test_initial_exec_library_loaded_late():
+    argv = [mp.victim("loader"), "tls", mp.victim("libstatic_tls.so")]
+    mp.equal(mp.run(argv).out, mp.bare(argv)[1], "what it computes")
+    mp.equal(mp.bare(argv)[1], b"42\n", "bare")
+
+
+def test_allocator_before_memprof():
+    """It takes the program's calls away: memprof says so and does nothing."""
+    if mp.bare(["/bin/true"], env={"LD_PRELOAD": "libjemalloc.so.2"})[2]:
+        raise mp.Skip("libjemalloc.so.2 is not installed")
+    result = mp.run([mp.victim("work"), "3000"], before=["libjemalloc.so.2"])
+    mp.equal(result.out, mp.bare([mp.victim("work"), "3000"])[1], "the program's result")
+    mp.equal(result.logs.paths(), [], "logs")
+    mp.check(result.err.startswith(b"memprof: ") and b"libjemalloc.so.2" in result.err, f"no warning: {result.err}")
+
+
+if __name__ == "__main__":
+    mp.main()

@@ -1,0 +1,29 @@
+"""Range names by the thousand and of every kind."""
+import mp
+
+
+def test_100000_ranges():
+    """There is a limit to what memprof keeps of names; what is beyond goes by one name, and the bytes are all there."""
+    log = mp.run([mp.victim("range_names"), "distinct", "100000"]).logs.one()
+    mp.check(log.json["complete"], "not complete")
+    ranges = log.ranges()
+    named = {path: r for path, r in ranges.items() if path.startswith("range ")}
+    mp.check(len(named) > 60000, f"only {len(named)} names")
+    mp.equal(set((r["allocations"], r["own_peak_bytes"]) for r in named.values()), {(1, 100)}, "a named range")
+    mp.equal(sum(r["allocations"] for path, r in ranges.items() if path), 100000, "blocks in all ranges")
+    mp.equal(sum(r["bytes_at_peak"] for r in ranges.values()), log.heap()["peak_bytes"], "sum of the ranges")
+
+
+def test_odd_names():
+    """All JSON, all there; a megabyte is cut."""
+    log = mp.run([mp.victim("range_names"), "odd"]).logs.one()
+    mp.whole(log)
+    paths = [p for p, r in log.ranges().items() if r["bytes_at_peak"] == 100]
+    mp.equal(len(paths), 7, f"ranges: {paths}")
+    for name in ("</script><script>alert(1)</script>", "tab\tnewline\nbell\aescape\033[31m", 'quote"backslash\\', "whole \u00e9 utf-8"):
+        mp.check(name in paths, f"{name!r} is not in {paths}")
+    mp.check(max(map(len, paths)) < 5000, "a megabyte of a name")
+
+
+if __name__ == "__main__":
+    mp.main()
