@@ -19,11 +19,11 @@
 #define SYS_close_range 436
 #endif
 
-/* A descriptor table of its own: programs close descriptors that they do not know, and must not see ours.  Where that is
- * refused the log is opened anew for every write. */
+/* A descriptor table of its own, empty: programs close descriptors that they do not know, and must not see ours, nor may
+ * a copy of theirs keep a pipe open that they close.  Where that is refused the log is opened anew for every write. */
 static void private_descriptors(void)
 {
-    if (mp_sys3(SYS_close_range, 3, ~0u, CLOSE_RANGE_UNSHARE) == 0) mp_logfile_keep_open();
+    if (mp_sys3(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) == 0) mp_logfile_keep_open();
 }
 
 /* The request is taken before the epoch: what its caller recorded before asking is then in the log. */

@@ -20,7 +20,6 @@
 
 #define MARGIN_NS 20000u
 #define PATIENCE_NS 500000000u
-#define FRAME_DATA (MP_FRAME_EVENTS * MPF_CONT_BYTES - MPF_DATA_MAX)
 #define NOTES 16
 #define NOTE_BYTES 128
 
@@ -38,6 +37,7 @@ struct mp_epoch {
     struct mpf_clock last;      /* of the previous frame */
     uint64_t upto;              /* this epoch's watermark */
     uint64_t frame_data;        /* bytes of data in the frame at hand */
+    uint32_t frame_events;      /* most events of a frame */
     uint32_t cursors;
     uint32_t notes;
     struct note note[NOTES];
@@ -189,7 +189,7 @@ static void add(struct mp_epoch *e, const struct mpf_chunk *chunk, uint32_t at, 
 
 static bool frame_full(const struct mp_epoch *e)
 {
-    return mpf_columns_count(e->columns) >= MP_FRAME_EVENTS - NOTES || e->frame_data >= FRAME_DATA;
+    return mpf_columns_count(e->columns) >= e->frame_events - NOTES || e->frame_data >= e->frame_events * MPF_CONT_BYTES - MPF_DATA_MAX;
 }
 
 /* Adds the cursor's events up to the limit; false at the end of what is ready. */
@@ -304,19 +304,30 @@ static void begin_frame(struct mp_epoch *e)
 
 static size_t epoch_bytes(void) { return (sizeof(struct mp_epoch) + MP_THREADS_MAX * sizeof(struct cursor) + 63) / 64 * 64; }
 
-static struct mp_epoch *epoch(void)
+static struct mp_epoch *map_epoch(uint32_t frame_events)
 {
-    if (mp_process->epoch) return mp_process->epoch;
-    uint8_t *memory = mp_sys_mmap(NULL, epoch_bytes() + mpf_columns_memory(MP_FRAME_EVENTS), PROT_READ | PROT_WRITE,
+    uint8_t *memory = mp_sys_mmap(NULL, epoch_bytes() + mpf_columns_memory(frame_events), PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
     if (!memory) return NULL;
     struct mp_epoch *e = (struct mp_epoch *)memory;
-    e->columns = mpf_columns_init(memory + epoch_bytes(), MP_FRAME_EVENTS, mp_process->tick_shift);
+    if (!mp_logfile_prepare(mpf_columns_bound(frame_events))) {
+        mp_sys_munmap(memory, epoch_bytes() + mpf_columns_memory(frame_events));
+        return NULL;
+    }
+    e->columns = mpf_columns_init(memory + epoch_bytes(), frame_events, mp_process->tick_shift);
+    e->frame_events = frame_events;
     e->last = mp_process->start;
-    return mp_process->epoch = e;
+    return e;
 }
 
-uint64_t mp_epoch_resident(void) { return mp_process->epoch ? mpf_columns_memory(MP_FRAME_EVENTS) : 0; }
+static struct mp_epoch *epoch(void)
+{
+    if (!mp_process->epoch) mp_process->epoch = map_epoch(MP_FRAME_EVENTS);
+    if (!mp_process->epoch) mp_process->epoch = map_epoch(MP_FRAME_EVENTS_SMALL);
+    return mp_process->epoch;
+}
+
+uint64_t mp_epoch_resident(void) { return mp_process->epoch ? mpf_columns_memory(mp_process->epoch->frame_events) : 0; }
 
 void mp_epoch_note(unsigned op, uint64_t addr, const void *data, uint64_t size)
 {
@@ -343,11 +354,11 @@ static bool all_drained(const struct mp_thread *t)
 
 static bool seen_dead(const struct mp_thread *t) { return t->tid == -1; }
 
-/* Gives back the records of threads that were seen dead before the survey.  One frame has room for all of them. */
+/* Gives back the records of threads that were seen dead before the survey, as many as one frame can tell of. */
 static void reclaim_dead(struct mp_epoch *e, uint32_t threads)
 {
     begin_frame(e);
-    for (uint32_t i = 0; i < threads; i++) {
+    for (uint32_t i = 0; i < threads && !frame_full(e); i++) {
         struct mp_thread *t = &mp_threads[i];
         if (!seen_dead(t) || !all_drained(t)) continue;
         const struct mpf_slot end = { mp_process->watermark, t->number, mpf_slot_head(MPF_OP_THREAD_END, MPF_HEAP_NONE, 0, 0) };

@@ -11,6 +11,8 @@
 
 /* Events in one frame, at most: few enough that the encoder's tables stay in a core's own cache. */
 #define MP_FRAME_EVENTS 49152u
+/* The same where memory is short (RLIMIT_AS). */
+#define MP_FRAME_EVENTS_SMALL 2048u
 
 /* What is older than a small margin. */
 void mp_epoch_run(void);

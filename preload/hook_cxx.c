@@ -61,8 +61,7 @@ static any_fn get(enum cxx_fn which)
 static void *made(void *p, size_t bytes)
 {
     mp_operator.aligned_bytes = 0;
-    if (p && !mp_operator.recorded) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes);
-    mp_operator.recorded = true;        /* for an outer operator */
+    if (!mp_operator.recorded) mp_allocated(p, bytes);
     return p;
 }
 

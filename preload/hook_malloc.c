@@ -20,6 +20,8 @@ static void *allocated(void *p, size_t bytes)
     return p;
 }
 
+void mp_allocated(void *p, size_t bytes) { allocated(p, bytes); }
+
 HOOK void *malloc(size_t bytes)
 {
     if (!mp_real_ready()) return mp_real_arena_alloc(bytes, 16);

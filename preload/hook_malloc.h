@@ -15,4 +15,7 @@ struct mp_operator {
 };
 extern __thread struct mp_operator mp_operator __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
+/* Records what a call for `bytes` gave: a block, or NULL with errno set. */
+void mp_allocated(void *p, size_t bytes);
+
 #endif

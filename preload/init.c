@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "hook_malloc.h"
 #include "process.h"
 #include "real.h"
 #include "state.h"
@@ -21,8 +22,23 @@ static int active;
 
 int mp_active(void) { return active; }
 
-/* A copy that was loaded later, or under another malloc, is not in the way of the program's calls: it stays inert. */
-static bool serves_malloc(void) { return dlsym(RTLD_DEFAULT, "malloc") == (void *)malloc; }
+/* A copy that was loaded later, or behind another malloc, is not in the way of the program's calls: it stays inert.
+ * Comparing addresses does not tell (a program may have its own address for malloc); calling it does. */
+static bool serves_malloc(void)
+{
+    mp_operator.recorded = false;
+    free(malloc(1));
+    return mp_operator.recorded;
+}
+
+/* The user asked for a recording that cannot be. */
+static void say_why(void)
+{
+    const char *preloaded = getenv("LD_PRELOAD");
+    if (!preloaded || !strstr(preloaded, "libmemprof.so")) return;
+    mp_say("another library serves malloc before libmemprof.so: put libmemprof.so first in LD_PRELOAD; nothing is recorded",
+           NULL, NULL, NULL);
+}
 
 /* Sets a variable without the program's heap: glibc's setenv would leave blocks there that the program never made.  glibc
  * takes an environment that is not its own array as it is, and copies it before it changes it. */
@@ -84,9 +100,14 @@ static void at_quick(void) { mp_process_finish("quick_exit"); }
 
 static void enter(void)
 {
-    if (!mp_real_ready() || !serves_malloc()) return;
+    if (!mp_real_ready()) return;
+    const bool serves = serves_malloc();
     mp_say_init();
     mp_config_read();
+    if (!serves) {
+        say_why();
+        return;
+    }
     if (!mp_config_wants(mp_config_program_name())) return;
     mp_real_allocator();        /* looked up here, where the loader's lock is free */
     mp_clock_init();

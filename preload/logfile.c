@@ -12,7 +12,6 @@
 #include <zstd.h>
 
 #include "config.h"
-#include "epoch.h"
 #include "journal.h"
 #include "mpf/frame.h"
 #include "mpf/header.h"
@@ -28,7 +27,7 @@ static uint64_t dev, ino;
 
 /* Of one process: a forked child starts it anew. */
 static struct {
-    int fd;                 /* in the encoder's table; 0: none */
+    int kept;               /* 1 + the descriptor that the encoder keeps open in its own table */
     uint64_t frames, bytes;
     ZSTD_CCtx *ctx;
     uint8_t *body, *out;
@@ -117,7 +116,7 @@ bool mp_logfile_create(uint8_t id[16])
 
 static int open_again(void)
 {
-    if (log_.fd > 0) return log_.fd;
+    if (log_.kept) return log_.kept - 1;
     const int fd = mp_sys_open(path, O_WRONLY | O_APPEND | O_NOFOLLOW, 0);
     struct stat st;
     if (fd < 0) return fd;
@@ -128,13 +127,13 @@ static int open_again(void)
 
 static void close_again(int fd)
 {
-    if (fd != log_.fd) mp_sys_close(fd);
+    if (fd != log_.kept - 1) mp_sys_close(fd);
 }
 
 void mp_logfile_keep_open(void)
 {
     const int fd = open_again();
-    if (fd > 0) log_.fd = fd;
+    if (fd >= 0) log_.kept = fd + 1;
 }
 
 /* A write beyond RLIMIT_FSIZE would send SIGXFSZ to the program. */
@@ -158,7 +157,7 @@ static bool append(const uint8_t *bytes, size_t n)
     return ok;
 }
 
-static bool prepare(size_t body)
+bool mp_logfile_prepare(size_t body)
 {
     if (!log_.ctx) {
         const size_t bytes = ZSTD_estimateCCtxSize(mp_config.level);
@@ -187,7 +186,6 @@ static bool write_frame(int kind, size_t body_bytes)
 
 bool mp_logfile_events(struct mpf_columns *columns, const struct mpf_clock *from, const struct mpf_clock *to)
 {
-    if (!prepare(mpf_columns_bound(MP_FRAME_EVENTS))) return false;
     const long n = mpf_columns_finish(columns, from, to, log_.body, log_.body_cap);
     return n > 0 && write_frame(MPF_FRAME_EVENTS, (size_t)n);
 }
@@ -265,7 +263,7 @@ static void add_parent(struct mpf_pairs *p)
 
 bool mp_logfile_header(const uint8_t id[16])
 {
-    if (!prepare(HEADER_BYTES)) return false;
+    if (!mp_logfile_prepare(HEADER_BYTES)) return false;
     struct mpf_pairs p;
     mpf_pairs_init(&p, log_.body, log_.body_cap);
     add_versions(&p);
@@ -287,7 +285,7 @@ bool mp_logfile_header(const uint8_t id[16])
 bool mp_logfile_end(const char *reason)
 {
     struct mpf_pairs p;
-    if (!prepare(HEADER_BYTES)) return false;
+    if (!mp_logfile_prepare(HEADER_BYTES)) return false;
     mpf_pairs_init(&p, log_.body, log_.body_cap);
     mpf_pairs_add(&p, "reason", reason);
     mpf_pairs_add_u64(&p, "events", mp_process->events);

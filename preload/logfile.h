@@ -6,6 +6,7 @@
 #define MP_LOGFILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "mpf/columns.h"
@@ -15,6 +16,8 @@
 bool mp_logfile_create(uint8_t id[16]);
 /* Writes the HEADER frame, once the journal is there. */
 bool mp_logfile_header(const uint8_t id[16]);
+/* Memory for frames with bodies of so many bytes.  False: there is none. */
+bool mp_logfile_prepare(size_t body_bytes);
 /* The number of the next frame. */
 uint64_t mp_logfile_next(void);
 /* Encodes and writes a frame; false when it could not be written: then the file is as before. */

@@ -17,7 +17,8 @@
 static uint64_t reserve(struct mp_thread *t, uint32_t n)
 {
     const uint64_t at = t->cur, last = at + (n - 1) * sizeof(struct mpf_slot);
-    if (!mp_cursor_valid(at) || !mp_cursor_valid(last) || last - at > MPF_CHUNK_BYTES) return 0;
+    const bool same_chunk = (at ^ last) < MPF_CHUNK_BYTES;
+    if (!mp_cursor_valid(at) || !mp_cursor_valid(last) || !same_chunk) return 0;
     __atomic_store_n(&t->cur, last + sizeof(struct mpf_slot), __ATOMIC_RELEASE);
     return at;
 }
@@ -65,10 +66,20 @@ static void record(unsigned op, unsigned heap, uint64_t addr, uint64_t size, con
     mp_sys_restore_signals(signals);
 }
 
+/* Nothing can be recorded: every event of the thread comes here, and puts its cursor back to a place that is no slot. */
+static void park(void)
+{
+    if (mp_self && mp_self->number) __atomic_store_n(&mp_self->cur, 0, __ATOMIC_RELEASE);
+}
+
 void mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
     const struct mp_thread *t = mp_self;
-    if ((t && t->guard) || !mp_process_ready()) return;
+    if (t && t->guard) return;
+    if (!mp_process_ready()) {
+        park();
+        return;
+    }
     record(op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
     /* only here is it certain that the thread holds no lock of the C library's allocator */
     if (heap == MPF_HEAP_HOST && (op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END)) mp_encoder_start(size >= MP_LARGE);

@@ -38,7 +38,8 @@ static void write_file(const char *path, int expected)
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (fd != expected) exit(3);
     for (int i = 0; i < LINES; i++) {
-        dprintf(fd, "line %d\n", i);
+        char line[32];
+        if (write(fd, line, (size_t)snprintf(line, sizeof line, "line %d\n", i)) < 0) exit(4);
         for (int k = 0; k < BLOCKS / LINES; k++) free(malloc(100));
     }
     close(fd);
@@ -48,7 +49,7 @@ static int daemonise(const char *path)
 {
     const pid_t pid = fork();
     int status;
-    if (pid) return waitpid(pid, &status, 0) == pid ? status : 1;
+    if (pid) return waitpid(pid, &status, 0) != pid || status;
     setsid();
     closefrom(0);
     range_push("work");

@@ -1,9 +1,11 @@
 """memprof's own failures: the program's result is what it is without memprof, and what was lost is said."""
+import contextlib
 import ctypes
 import os
 import resource
 import stat
 import subprocess
+import sys
 
 import mp
 
@@ -24,62 +26,65 @@ def said(result, word):
 
 
 def honest(result):
-    """Every event is in the log, or the report says how many are not."""
+    """Every event is in the log, or counted as lost, or the log is not even said to be complete."""
     for log in result.logs.all():
-        recorded = sum(h["allocations"] + h["frees"] for h in log.json["heaps"])
-        missing = log.json["lost_events"] or not log.json["complete"]
-        mp.check(recorded >= 600000 or missing, f"{recorded} events and not a word of what is missing")
+        known = sum(h["allocations"] + h["frees"] for h in log.json["heaps"]) + log.json["lost_events"]
+        mp.check(known >= 600000 or not log.json["complete"], f"{known} events and not a word of what is missing")
+        mp.check(log.exit == mp.INCOMPLETE or not log.json["lost_events"], "a log that lost events is called whole")
 
 
+def mount(*arguments):
+    if subprocess.run(["mount", *arguments], stderr=subprocess.DEVNULL, check=False).returncode:
+        raise mp.Skip("needs the right to mount")
+
+
+def own_mounts():
+    """From here on the calling process sees mounts that no other does."""
+    if ctypes.CDLL(None).unshare(0x00020000) != 0:      # CLONE_NEWNS
+        raise mp.Skip("needs the right to mount")
+    mount("--make-rprivate", "/")
+
+
+@contextlib.contextmanager
 def small_disk(size):
-    """A tmpfs of its own; unmounted when the test's process is gone."""
+    """A tmpfs of that size."""
     place = mp.fresh("disk")
-    libc = ctypes.CDLL(None, use_errno=True)
-    namespace = 0x00020000      # CLONE_NEWNS
-    if libc.unshare(namespace) != 0 or subprocess.run(["mount", "--make-rprivate", "/"], stderr=subprocess.DEVNULL, check=False).returncode:
-        raise mp.Skip("needs the right to mount")
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place], stderr=subprocess.DEVNULL, check=False).returncode:
-        raise mp.Skip("needs the right to mount")
-    return place
-
-
-def on_small_disk(size):
-    """The log's folder is too small; the journal finds another place or none."""
-    place = small_disk(size)
-    result = unharmed(env={"MEMPROF_OUT": os.path.join(place, "%p.zst")})
-    logs = mp.Logs(place)
-    honest(mp.Result(0, result.out, result.err, logs))
-    return result, logs
+    own_mounts()
+    mount("-t", "tmpfs", "-o", f"size={size}", "tmpfs", place)
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", place], check=True)
 
 
 def test_full_disk():
-    result, logs = on_small_disk(64 << 10)
-    if logs.paths():
-        log = logs.one()
-        mp.check(log.exit == mp.INCOMPLETE, "a log that lost events is called whole")
-    mp.check(b" lost" in result.err or b"cannot" in result.err, f"nothing said: {result.err}")
+    """The log's folder becomes full; the journal is in another place."""
+    with small_disk(64 << 10) as place:
+        result = unharmed(env={"MEMPROF_OUT": os.path.join(place, "%p.zst")})
+        log = mp.Logs(place).one()
+        mp.equal(log.exit, mp.INCOMPLETE, "memprof-report's exit code")
+        honest(result._replace(logs=mp.Logs(place)))
+        mp.check(b" 0 lost" not in result.err, f"nothing said: {result.err}")
 
 
 def test_full_disk_from_the_start():
-    place = small_disk(64 << 10)
-    with open(os.path.join(place, "filler"), "wb") as f:
-        try:
-            f.write(bytes(1 << 20))
-        except OSError:
-            pass
-    result = unharmed(env={"MEMPROF_OUT": os.path.join(place, "%p.zst")})
-    said(result, b"memprof: cannot")
+    with small_disk(64 << 10) as place:
+        with open(os.path.join(place, "filler"), "wb", buffering=0) as f, contextlib.suppress(OSError):
+            while f.write(bytes(4096)):
+                pass
+        said(unharmed(env={"MEMPROF_OUT": os.path.join(place, "%p.zst")}), b"memprof: cannot")
 
 
-def test_no_room_for_a_journal_anywhere():
+def test_no_place_for_a_journal():
     """Chunks are anonymous memory then, and memprof says what that means."""
-    place = small_disk(256 << 10)
-    for other in ("/dev/shm", "/tmp"):
-        if not place.startswith(other):
-            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", other], check=True)
-    logs = os.path.join(place, "logs")
-    result = unharmed(env={"MEMPROF_OUT": os.path.join(logs, "%p.zst")})
-    said(result, b"journal")
+    def nowhere():
+        own_mounts()
+        mount("-t", "tmpfs", "-o", "size=256k", "tmpfs", "/dev/shm")
+        mount("--bind", "/tmp", "/tmp")
+        mount("-o", "remount,bind,ro", "/tmp")
+
+    with small_disk(4096):      # or the test is skipped
+        said(unharmed(env={"MEMPROF_OUT": "/dev/shm/%p.zst"}, preexec_fn=nowhere), b"journal")
 
 
 def test_unwritable_folder():
@@ -109,7 +114,14 @@ def test_all_standard_descriptors_closed():
 
 
 def test_no_descriptors():
-    said(unharmed(preexec_fn=mp.limit(resource.RLIMIT_NOFILE, 3)), b"memprof: ")
+    """The program forbids itself to open any more; with it the loader could not open libraries."""
+    code = ("import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3));"
+            "x = [bytes(1000 + i % 7) for i in range(300000)]; print(len(x))")
+    result = mp.run([sys.executable, "-S", "-c", code], env={"PYTHONMALLOC": "malloc"})
+    mp.equal(result.out, b"300000\n", "the program's result")
+    log = result.logs.one()
+    recorded = log.heap()["allocations"]
+    mp.check(recorded >= 300000 or log.exit == mp.INCOMPLETE, f"{recorded} events and not a word of what is missing")
 
 
 def test_few_descriptors():

@@ -42,7 +42,8 @@ def slow_handed_over_blocks_leave_no_phantom_leak():
     handed_over(50000000)
 
 
-def test_a_library_that_allocates_in_its_constructor():
+def test_a_library_that_allocates_in_its_constructor_and_after_the_log_has_ended():
+    """All of the constructor's blocks are there; what comes after the end does no harm."""
     early = mp.victim("libearly.so")
     with_it, without = (mp.run([mp.victim("table"), "nothing"], preload=p).logs.one() for p in ((early,), ()))
     mp.whole(with_it)

@@ -19,7 +19,7 @@ def test_handlers_interrupt_hooks():
 
 
 def slow_handlers_interrupt_hooks():
-    storm(200000000)
+    storm(50000000)
 
 
 def test_signals_come_to_the_program_and_not_to_the_encoder():

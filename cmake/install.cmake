@@ -1,0 +1,7 @@
+# What `cmake --install` gives beside memprof-report, which installs itself and its page.
+if(NOT MEMPROF_SANITIZE)
+  install(TARGETS memprof memprof-jemalloc memprof-mimalloc memprof-tcmalloc LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS memprof-launcher RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+install(FILES docs/man/memprof.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

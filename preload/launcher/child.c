@@ -1,0 +1,100 @@
+/* Every signal that is handled is blocked and taken by sigwaitinfo, so there is no handler and no race. */
+#include "child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "target.h"
+
+static const int forwarded[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT };
+
+static sigset_t handled_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++) sigaddset(&set, forwarded[i]);
+    return set;
+}
+
+static void start(const struct mp_command *c, const sigset_t *mask, const struct sigaction *chld)
+{
+    for (const struct mp_variable *v = c->variables; v->name; v++) {
+        if (v->value) setenv(v->name, v->value, 1);
+        else unsetenv(v->name);
+    }
+    sigaction(SIGCHLD, chld, NULL);
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    execvp(c->path, c->argv);
+    const int status = errno == ENOENT ? MP_STATUS_NOT_FOUND : MP_STATUS_NOT_EXECUTABLE;
+    fprintf(stderr, "memprof: %s: %s\n", c->path, strerror(errno));
+    _exit(status);
+}
+
+/* Did only the launcher get it?  The kernel's own (^C, a resized window) and a sender's of this group went to all. */
+static bool for_launcher_alone(const siginfo_t *signal)
+{
+    return signal->si_code <= 0 && signal->si_pid != 0 && getpgid(signal->si_pid) != getpgrp();
+}
+
+/* True when the command has ended. */
+static bool ended(pid_t child, int *status)
+{
+    while (waitpid(child, status, WNOHANG | WUNTRACED) == child) {
+        if (!WIFSTOPPED(*status)) return true;
+        raise(SIGSTOP);             /* until a shell, or whoever stopped it, goes on */
+        kill(child, SIGCONT);
+    }
+    return false;
+}
+
+static int wait_for(pid_t child, const sigset_t *handled)
+{
+    int status = 0;
+    while (!ended(child, &status)) {
+        siginfo_t signal;
+        const int number = sigwaitinfo(handled, &signal);
+        if (number > 0 && number != SIGCHLD && for_launcher_alone(&signal)) kill(child, number);
+    }
+    return status;
+}
+
+int mp_child_run(const struct mp_command *command)
+{
+    const sigset_t handled = handled_signals();
+    const struct sigaction usual = { .sa_handler = SIG_DFL };
+    struct sigaction chld;
+    sigset_t before;
+    sigprocmask(SIG_BLOCK, &handled, &before);
+    sigaction(SIGCHLD, &usual, &chld);      /* inherited as ignored it would take the status away */
+    const pid_t child = fork();
+    if (child == 0) start(command, &before, &chld);
+    const int status = child > 0 ? wait_for(child, &handled) : -1;
+    const int error = errno;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return status;
+}
+
+void mp_child_end_like(int status)
+{
+    if (WIFEXITED(status)) exit(WEXITSTATUS(status));
+    const int number = WTERMSIG(status);
+    const struct rlimit none = { 0, 0 };
+    sigset_t only;
+    fflush(NULL);
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    setrlimit(RLIMIT_CORE, &none);
+    signal(number, SIG_DFL);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
+    raise(number);
+    exit(128 + number);             /* the first process of a container cannot kill itself */
+}

@@ -1,0 +1,89 @@
+#include "library.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SEPARATORS " :"     /* the loader splits LD_PRELOAD at these, and knows no quoting */
+
+/* From the folder of the executable: installed in a prefix, or in the build tree. */
+static const char *const places[] = { "../" MEMPROF_LIBDIR, "../lib", "../lib64", "../lib/x86_64-linux-gnu", ".." };
+
+static bool beside_executable(char path[PATH_MAX])
+{
+    char self[PATH_MAX], candidate[PATH_MAX + 64];
+    const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0) return false;
+    self[n] = 0;
+    *strrchr(self, '/') = 0;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(candidate, sizeof candidate, "%s/%s/libmemprof.so", self, places[i]);
+        if (realpath(candidate, path)) return true;
+    }
+    return false;
+}
+
+/* Absolute, because the program may change its folder; links are kept, because a link is the way around a space. */
+static bool from_environment(char path[PATH_MAX], const char *value)
+{
+    char folder[PATH_MAX] = "";
+    if (value[0] != '/' && !getcwd(folder, sizeof folder)) return false;
+    const int n = snprintf(path, PATH_MAX, "%s%s%s", folder, value[0] == '/' ? "" : "/", value);
+    return n < PATH_MAX && access(path, R_OK) == 0;
+}
+
+int mp_library_find(char path[PATH_MAX], char *reason, size_t cap)
+{
+    const char *set = getenv("MEMPROF_LIB");
+    if (set && *set ? !from_environment(path, set) : !beside_executable(path)) {
+        snprintf(reason, cap, "%s%s", set && *set ? "MEMPROF_LIB is no file that can be read: "
+                 : "libmemprof.so is not beside this program; name it in MEMPROF_LIB", set && *set ? set : "");
+        return -1;
+    }
+    if (!strpbrk(path, SEPARATORS)) return 0;
+    snprintf(reason, cap, "LD_PRELOAD cannot name a path with a space or a colon: %s\n"
+             "memprof: make a link without them and name it in MEMPROF_LIB", path);
+    return -1;
+}
+
+/* Does an entry of LD_PRELOAD name a library that begins so? */
+static bool preloads(const char *list, const char *prefix)
+{
+    for (const char *p = list; *p; p += strspn(p, SEPARATORS)) {
+        const size_t length = strcspn(p, SEPARATORS);
+        const char *slash = memrchr(p, '/', length);
+        const char *name = slash ? slash + 1 : p;
+        if (strncmp(name, prefix, strlen(prefix)) == 0) return true;
+        p += length;
+    }
+    return false;
+}
+
+/* libmemprof-NAME.so beside libmemprof.so. */
+static bool companion(char out[PATH_MAX], const char *library, const char *name)
+{
+    const int folder = (int)(strrchr(library, '/') - library);
+    const int n = snprintf(out, PATH_MAX, "%.*s/libmemprof-%s.so", folder, library, name);
+    return n < PATH_MAX && access(out, R_OK) == 0;
+}
+
+char *mp_library_preload(const char *library, const struct mp_object *program, const char *user)
+{
+    static const char *const allocators[] = { "jemalloc", "mimalloc", "tcmalloc" };
+    char *list = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&list, &bytes);
+    if (!out) return NULL;
+    fputs(library, out);
+    for (size_t i = 0; i < sizeof allocators / sizeof *allocators; i++) {
+        char prefix[32], path[PATH_MAX];
+        snprintf(prefix, sizeof prefix, "lib%s", allocators[i]);
+        const bool used = mp_object_needs(program, prefix) || (user && preloads(user, prefix));
+        if (used && companion(path, library, allocators[i])) fprintf(out, ":%s", path);
+    }
+    if (user && *user) fprintf(out, ":%s", user);
+    if (fclose(out) == 0) return list;
+    free(list);
+    return NULL;
+}

@@ -1,0 +1,16 @@
+/* What is to be preloaded: libmemprof.so, the companions of the allocators in sight, and what the user preloads. */
+#ifndef MP_LIBRARY_H
+#define MP_LIBRARY_H
+
+#include <limits.h>
+#include <stddef.h>
+
+#include "object.h"
+
+/* Finds libmemprof.so: MEMPROF_LIB, or beside this executable's installation or build.  0; or -1 and one line in reason. */
+int mp_library_find(char path[PATH_MAX], char *reason, size_t cap);
+
+/* The value of LD_PRELOAD for a program: malloc'ed, or NULL without memory.  user: the value so far, or NULL. */
+char *mp_library_preload(const char *library, const struct mp_object *program, const char *user);
+
+#endif

@@ -1,0 +1,27 @@
+/* The directory that holds the logs of one process tree. */
+#ifndef MP_LOGS_H
+#define MP_LOGS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+struct mp_logs {
+    char path[PATH_MAX];            /* absolute */
+    struct timespec since;          /* logs that were written last before belong to an earlier run */
+    unsigned count, recovered;
+    char biggest[NAME_MAX + 1];
+    size_t bytes;                   /* of the biggest */
+};
+
+/* Makes the directory, or takes one that holds nothing but logs.  0; or -1 and one line in reason. */
+int mp_logs_open(struct mp_logs *logs, const char *directory, char *reason, size_t cap);
+/* The template of logs in the directory for MEMPROF_OUT: malloc'ed, or NULL without memory. */
+char *mp_logs_template(const struct mp_logs *logs);
+/* Counts the run's logs; fold: first folds the journals of dead processes into them. */
+void mp_logs_survey(struct mp_logs *logs, bool fold);
+/* Removes the directory if it is empty. */
+void mp_logs_close(const struct mp_logs *logs);
+
+#endif

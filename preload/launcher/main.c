@@ -1,0 +1,46 @@
+/* memprof: finds the subcommand. */
+#include <argp.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "run.h"
+#include "target.h"
+
+/* argp, in the C library, looks for it: it must not be hidden. */
+__attribute__((visibility("default"))) const char *argp_program_version = "memprof " MEMPROF_VERSION;
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    (void)arg;
+    if (key == ARGP_KEY_NO_ARGS) argp_error(state, "a command is needed");
+    if (key != ARGP_KEY_ARG) return ARGP_ERR_UNKNOWN;
+    *(int *)state->input = state->next - 1;
+    state->next = state->argc;
+    return 0;
+}
+
+static const struct argp argp = {
+    .parser = parse, .args_doc = "run [OPTION...] -- COMMAND\nhelp",
+    .doc = "Records who holds the memory of a program, by NVTX range."
+           "\vExamples:\n"
+           "  memprof run -- python3 train.py\n"
+           "  memprof run --help\n"
+           "  memprof-report peaks memprof.python3.4242\n\n"
+           "Without this launcher: LD_PRELOAD=libmemprof.so COMMAND.  memprof(1) tells about its variables.",
+};
+
+int main(int argc, char **argv)
+{
+    int at = 0;
+    setlocale(LC_CTYPE, "");
+    argp_err_exit_status = MP_STATUS_OWN;
+    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &at);
+    if (strcmp(argv[at], "run") == 0) return mp_run(argc - at, argv + at);
+    if (strcmp(argv[at], "help") != 0) {
+        fprintf(stderr, "memprof: unknown command '%s'; try 'memprof --help'\n", argv[at]);
+        return MP_STATUS_OWN;
+    }
+    argp_help(&argp, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK, (char *)"memprof");
+    return 0;
+}

@@ -1,0 +1,135 @@
+#include "object.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The bytes [offset, offset + count * each) of the file, or NULL when it does not have them. */
+static const void *part(const struct mp_object *o, uint64_t offset, uint64_t count, size_t each)
+{
+    uint64_t bytes;
+    if (__builtin_mul_overflow(count, each, &bytes) || offset > o->bytes || bytes > o->bytes - offset) return NULL;
+    return o->at + offset;
+}
+
+/* A string of the table at `table`, or "" when it is not all there. */
+static const char *text(const struct mp_object *o, uint64_t table, uint64_t at)
+{
+    if (table > o->bytes || at >= o->bytes - table) return "";
+    const char *s = (const char *)o->at + table + at;
+    return memchr(s, 0, o->bytes - table - at) ? s : "";
+}
+
+static const Elf64_Ehdr *header(const struct mp_object *o) { return (const Elf64_Ehdr *)o->at; }
+
+/* Headers may stand at odd offsets in a hostile file; all are copied out before use. */
+static bool segment(const struct mp_object *o, unsigned i, Elf64_Phdr *out)
+{
+    const Elf64_Ehdr *e = header(o);
+    const uint8_t *all = e->e_phentsize == sizeof *out ? part(o, e->e_phoff, e->e_phnum, sizeof *out) : NULL;
+    if (!all || i >= e->e_phnum) return false;
+    memcpy(out, all + i * sizeof *out, sizeof *out);
+    return true;
+}
+
+static bool find_segment(const struct mp_object *o, uint32_t type, Elf64_Phdr *out)
+{
+    for (unsigned i = 0; segment(o, i, out); i++) {
+        if (out->p_type == type) return true;
+    }
+    return false;
+}
+
+static enum mp_object_kind kind_of(const struct mp_object *o)
+{
+    if (o->bytes < SELFMAG || memcmp(o->at, ELFMAG, SELFMAG) != 0) return MP_OBJECT_OTHER;
+    if (o->bytes < sizeof(Elf64_Ehdr) || o->at[EI_CLASS] != ELFCLASS64 || header(o)->e_machine != EM_X86_64)
+        return MP_OBJECT_FOREIGN;
+    Elf64_Phdr interpreter;
+    return find_segment(o, PT_INTERP, &interpreter) ? MP_OBJECT_DYNAMIC : MP_OBJECT_STATIC;
+}
+
+void mp_object_open(struct mp_object *o, const char *path)
+{
+    *o = (struct mp_object){ .kind = MP_OBJECT_UNREADABLE };
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    if (fd < 0) return;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+        void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (at != MAP_FAILED) *o = (struct mp_object){ .at = at, .bytes = (size_t)st.st_size };
+        if (o->at || !st.st_size) o->kind = kind_of(o);
+    }
+    close(fd);
+}
+
+void mp_object_close(struct mp_object *o)
+{
+    if (o->at) munmap((void *)o->at, o->bytes);
+    *o = (struct mp_object){ .kind = MP_OBJECT_UNREADABLE };
+}
+
+/* Where in the file the byte is that is loaded at `address`; past its end when nowhere. */
+static uint64_t file_offset(const struct mp_object *o, uint64_t address)
+{
+    Elf64_Phdr p;
+    for (unsigned i = 0; segment(o, i, &p); i++) {
+        if (p.p_type == PT_LOAD && address >= p.p_vaddr && address - p.p_vaddr < p.p_filesz) return p.p_offset + (address - p.p_vaddr);
+    }
+    return UINT64_MAX;
+}
+
+bool mp_object_needs(const struct mp_object *o, const char *prefix)
+{
+    Elf64_Phdr p;
+    if (o->kind != MP_OBJECT_DYNAMIC || !find_segment(o, PT_DYNAMIC, &p)) return false;
+    const uint64_t count = p.p_filesz / sizeof(Elf64_Dyn);
+    const uint8_t *all = part(o, p.p_offset, count, sizeof(Elf64_Dyn));
+    uint64_t strings = UINT64_MAX;
+    Elf64_Dyn d;
+    for (uint64_t i = 0; all && i < count; i++) {
+        memcpy(&d, all + i * sizeof d, sizeof d);
+        if (d.d_tag == DT_STRTAB) strings = file_offset(o, d.d_un.d_ptr);
+    }
+    for (uint64_t i = 0; all && i < count; i++) {
+        memcpy(&d, all + i * sizeof d, sizeof d);
+        if (d.d_tag == DT_NEEDED && strncmp(text(o, strings, d.d_un.d_val), prefix, strlen(prefix)) == 0) return true;
+    }
+    return false;
+}
+
+static bool section(const struct mp_object *o, unsigned i, Elf64_Shdr *out)
+{
+    const Elf64_Ehdr *e = header(o);
+    const uint8_t *all = e->e_shentsize == sizeof *out ? part(o, e->e_shoff, e->e_shnum, sizeof *out) : NULL;
+    if (!all || i >= e->e_shnum) return false;
+    memcpy(out, all + i * sizeof *out, sizeof *out);
+    return true;
+}
+
+static bool table_defines(const struct mp_object *o, const Elf64_Shdr *symbols, const char *name)
+{
+    Elf64_Shdr strings;
+    const uint64_t count = symbols->sh_size / sizeof(Elf64_Sym);
+    const uint8_t *all = part(o, symbols->sh_offset, count, sizeof(Elf64_Sym));
+    if (!all || !section(o, symbols->sh_link, &strings)) return false;
+    for (uint64_t i = 0; i < count; i++) {
+        Elf64_Sym s;
+        memcpy(&s, all + i * sizeof s, sizeof s);
+        if (s.st_shndx != SHN_UNDEF && strcmp(text(o, strings.sh_offset, s.st_name), name) == 0) return true;
+    }
+    return false;
+}
+
+/* The linker puts a malloc that the C library would call into the dynamic symbols, also of an executable. */
+bool mp_object_defines_malloc(const struct mp_object *o)
+{
+    Elf64_Shdr s;
+    for (unsigned i = 0; o->kind == MP_OBJECT_DYNAMIC && section(o, i, &s); i++) {
+        if (s.sh_type == SHT_DYNSYM && table_defines(o, &s, "malloc")) return true;
+    }
+    return false;
+}

@@ -1,0 +1,72 @@
+#include "oom.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The cgroup's path in its hierarchy: from the line "0::PATH", or "N:...,memory,...:PATH". */
+static bool own_group(bool v1, char path[PATH_MAX])
+{
+    FILE *f = fopen("/proc/self/cgroup", "re");
+    char line[PATH_MAX + 256], controllers[256];
+    bool found = false;
+    while (f && !found && fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = 0;
+        const char *at = strchr(line, ':'), *colon = at ? strchr(at + 1, ':') : NULL;
+        if (!colon) continue;
+        snprintf(controllers, sizeof controllers, ",%.*s,", (int)(colon - at - 1), at + 1);
+        found = v1 ? strstr(controllers, ",memory,") != NULL : colon == at + 1;
+        if (found) snprintf(path, PATH_MAX, "%s", colon + 1);
+    }
+    if (f) fclose(f);
+    return found;
+}
+
+/* Where the hierarchy is mounted, and which of its cgroups is mounted there. */
+static bool mount_point(bool v1, char root[PATH_MAX], char point[PATH_MAX])
+{
+    FILE *f = fopen("/proc/self/mountinfo", "re");
+    char *line = NULL;
+    size_t cap = 0;
+    bool found = false;
+    while (f && !found && getline(&line, &cap, f) > 0) {
+        char type[64], options[1024];
+        const char *rest = strstr(line, " - ");
+        if (!rest || sscanf(rest, " - %63s %*s %1023s", type, options) != 2) continue;
+        const bool right = v1 ? !strcmp(type, "cgroup") && strstr(options, "memory") : !strcmp(type, "cgroup2");
+        found = right && sscanf(line, "%*s %*s %*s %4095s %4095s", root, point) == 2;
+    }
+    free(line);
+    if (f) fclose(f);
+    return found;
+}
+
+/* In a container the mounted cgroup may be the own one itself, under a path that only the host knows. */
+static FILE *open_in_group(bool v1, const char *file)
+{
+    char group[PATH_MAX], root[PATH_MAX], point[PATH_MAX], path[3 * PATH_MAX];
+    if (!own_group(v1, group) || !mount_point(v1, root, point)) return NULL;
+    const size_t above = strcmp(root, "/") ? strlen(root) : 0;
+    const char *below = strncmp(group, root, above) == 0 ? group + above : "";
+    snprintf(path, sizeof path, "%s%s/%s", point, below, file);
+    return fopen(path, "re");
+}
+
+static long counter(FILE *f, const char *name)
+{
+    char key[64];
+    long value, result = -1;
+    while (f && result < 0 && fscanf(f, "%63s %ld", key, &value) == 2) {
+        if (strcmp(key, name) == 0) result = value;
+    }
+    if (f) fclose(f);
+    return result;
+}
+
+long mp_oom_kills(void)
+{
+    const long v1 = counter(open_in_group(true, "memory.oom_control"), "oom_kill");
+    return v1 >= 0 ? v1 : counter(open_in_group(false, "memory.events"), "oom_kill");
+}

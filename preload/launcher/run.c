@@ -1,0 +1,188 @@
+#include "run.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "library.h"
+#include "logs.h"
+#include "oom.h"
+#include "target.h"
+
+struct options {
+    const char *directory, *level, *program, *min_rss, *journal_dir;
+    bool quiet, no_recover;
+    char **command;
+};
+
+enum { OPT_LEVEL = 256, OPT_PROGRAM, OPT_MIN_RSS, OPT_JOURNAL_DIR, OPT_NO_RECOVER };
+
+static const struct argp_option argp_options[] = {
+    { "output", 'o', "DIR", 0, "Directory for the logs; made if it is not there (default: memprof.PROGRAM.PID)", 0 },
+    { "program", OPT_PROGRAM, "GLOB", 0, "Record only programs whose file name matches", 0 },
+    { "min-rss", OPT_MIN_RSS, "SIZE", 0, "Child processes that stayed smaller leave no log (default: 16M)", 0 },
+    { "level", OPT_LEVEL, "N", 0, "Compression, 1 (default) to 9", 0 },
+    { "journal-dir", OPT_JOURNAL_DIR, "DIR", 0, "Where journals are kept while the processes run", 0 },
+    { "no-recover", OPT_NO_RECOVER, NULL, 0, "Leave the journals of killed processes beside their logs", 0 },
+    { "quiet", 'q', NULL, 0, "Print nothing but errors", 0 },
+    { 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case 'o': o->directory = arg; return 0;
+    case 'q': o->quiet = true; return 0;
+    case OPT_LEVEL: o->level = arg; return 0;
+    case OPT_PROGRAM: o->program = arg; return 0;
+    case OPT_MIN_RSS: o->min_rss = arg; return 0;
+    case OPT_JOURNAL_DIR: o->journal_dir = arg; return 0;
+    case OPT_NO_RECOVER: o->no_recover = true; return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "a command is needed"); return 0;
+    case ARGP_KEY_ARG:
+        o->command = state->argv + state->next - 1;
+        state->next = state->argc;
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    .options = argp_options, .parser = parse, .args_doc = "-- COMMAND [ARGUMENT...]",
+    .doc = "Records the memory of a command and of all processes that it starts, one log each, in one directory."
+           "\vExamples:\n"
+           "  memprof run -- python3 train.py\n"
+           "  memprof run -o logs --program 'python*' -- ./job.sh\n"
+           "  memprof-report peaks logs\n\n"
+           "Exit status: that of the command (it ends by the signal that the command ended by); 127 when there is no such "
+           "command, 126 when it cannot be executed, 125 when memprof itself fails or the command cannot be recorded.",
+};
+
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("memprof: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+/* ---- before */
+
+static int open_logs(struct mp_logs *logs, const struct options *o, const struct mp_target *target)
+{
+    char usual[NAME_MAX + 64], reason[PATH_MAX + 256];
+    snprintf(usual, sizeof usual, "memprof.%s.%ld", mp_target_name(target->path), (long)getpid());
+    if (mp_logs_open(logs, o->directory ? o->directory : usual, reason, sizeof reason) == 0) return 0;
+    say("%s", reason);
+    return -1;
+}
+
+static void warn(const struct mp_target *target)
+{
+    if (mp_object_defines_malloc(&target->object))
+        say("%s brings its own malloc: blocks that it takes from there are not seen", mp_target_name(target->program));
+}
+
+/* ---- after */
+
+static void tell_end(const char *command, int status, long oom_kills)
+{
+    if (WIFSIGNALED(status))
+        say("%s was ended by SIG%s (%s)%s", command, sigabbrev_np(WTERMSIG(status)), sigdescr_np(WTERMSIG(status)),
+            WCOREDUMP(status) ? ", with a core file" : "");
+    else say("%s ended with exit status %d", command, WEXITSTATUS(status));
+    if (oom_kills > 0)
+        say("OOM KILL: the kernel killed %ld process%s of its memory cgroup", oom_kills, oom_kills == 1 ? "" : "es");
+}
+
+static void tell_logs(const struct mp_logs *logs, const char *shown)
+{
+    if (!logs->count) {
+        say("no process left a log");
+        return;
+    }
+    say("%u log%s in %s, the largest %s (%zu bytes)", logs->count, logs->count == 1 ? "" : "s", shown, logs->biggest, logs->bytes);
+    if (logs->recovered) say("%u of them completed from the journal of a killed process", logs->recovered);
+    say("next: memprof-report peaks %s", shown);
+}
+
+/* ---- between */
+
+/* A tree of its own, even below another recorded process. */
+static int run_command(const struct options *o, const struct mp_target *target, const char *preload, const char *template)
+{
+    struct mp_variable variables[16], *v = variables;
+    *v++ = (struct mp_variable){ "LD_PRELOAD", preload };
+    *v++ = (struct mp_variable){ "MEMPROF_ROOT", NULL };
+    if (template) *v++ = (struct mp_variable){ "MEMPROF_OUT", template };
+    if (o->level) *v++ = (struct mp_variable){ "MEMPROF_LEVEL", o->level };
+    if (o->program) *v++ = (struct mp_variable){ "MEMPROF_PROGRAM", o->program };
+    if (o->min_rss) *v++ = (struct mp_variable){ "MEMPROF_MIN_RSS", o->min_rss };
+    if (o->journal_dir) *v++ = (struct mp_variable){ "MEMPROF_JOURNAL_DIR", o->journal_dir };
+    if (o->quiet) *v++ = (struct mp_variable){ "MEMPROF_QUIET", "1" };
+    *v = (struct mp_variable){ 0 };
+    return mp_child_run(&(struct mp_command){ target->path, o->command, variables });
+}
+
+/* Runs the command with everything prepared, and tells how it ended.  Its wait status, or -1. */
+static int record(const struct options *o, const struct mp_target *target, const char *preload, struct mp_logs *logs)
+{
+    char *template = logs ? mp_logs_template(logs) : NULL;
+    const long kills = mp_oom_kills();
+    const int status = run_command(o, target, preload, template);
+    free(template);
+    if (status < 0) {
+        say("%s: cannot be started: %s", o->command[0], strerror(errno));
+        return status;
+    }
+    if (!o->quiet) tell_end(o->command[0], status, kills >= 0 ? mp_oom_kills() - kills : 0);
+    if (!logs) return status;
+    mp_logs_survey(logs, !o->no_recover);
+    if (!o->quiet) tell_logs(logs, o->directory ? o->directory : mp_target_name(logs->path));
+    mp_logs_close(logs);
+    return status;
+}
+
+static int prepare_and_record(const struct options *o, const struct mp_target *target, int *status)
+{
+    char library[PATH_MAX], reason[PATH_MAX + 256];
+    struct mp_logs logs;
+    /* the user's own template may lead anywhere: there is no directory to look at afterwards */
+    const bool own = o->directory || !getenv("MEMPROF_OUT");
+    if (mp_library_find(library, reason, sizeof reason) != 0) {
+        say("%s", reason);
+        return -1;
+    }
+    if (own && open_logs(&logs, o, target) != 0) return -1;
+    if (!o->quiet) warn(target);
+    char *preload = mp_library_preload(library, &target->object, getenv("LD_PRELOAD"));
+    *status = preload ? record(o, target, preload, own ? &logs : NULL) : -1;
+    free(preload);
+    return *status < 0 ? -1 : 0;
+}
+
+int mp_run(int argc, char **argv)
+{
+    struct options o = { 0 };
+    struct mp_target target;
+    argv[0] = (char *)"memprof run";      /* for its messages */
+    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o) != 0) return MP_STATUS_OWN;
+    const int refusal = mp_target_find(&target, o.command[0]);
+    if (refusal) say("%s: %s", o.command[0], target.reason);
+    int status = 0;
+    const bool failed = refusal || prepare_and_record(&o, &target, &status) != 0;
+    mp_target_close(&target);
+    if (failed) return refusal ? refusal : MP_STATUS_OWN;
+    mp_child_end_like(status);
+}

@@ -1,0 +1,37 @@
+"""Programs that call an allocator's own API, under the launcher: every block is seen once, and every free."""
+import os
+import subprocess
+
+import mp
+
+
+def exact(name):
+    """The program's own books against the range that holds all its calls."""
+    program = mp.victim(f"api_{name}")
+    if not os.path.exists(program):
+        raise mp.Skip(f"{name} is not here")
+    done = subprocess.run([os.environ["MEMPROF"], "run", "-o", "logs", "--", program], cwd=mp.folder, stdout=subprocess.PIPE,
+                          timeout=mp.TIMEOUT, check=True, text=True)
+    allocations, blocks, size = map(int, done.stdout.split())
+    log = mp.Logs(os.path.join(mp.folder, "logs")).one()
+    mp.whole(log)
+    end = log.at_end().range("api")
+    mp.equal((end["allocations"], end["blocks_at_peak"], end["bytes_at_peak"]), (allocations, blocks, size),
+             "allocations, blocks and bytes at the end")
+    mp.equal(log.heap()["failures"], 0, "failed allocations")
+
+
+def test_jemalloc_api_is_exact():
+    exact("jemalloc")
+
+
+def test_tcmalloc_api_is_exact():
+    exact("tcmalloc")
+
+
+def test_mimalloc_api_is_exact():
+    exact("mimalloc")
+
+
+if __name__ == "__main__":
+    mp.main()

@@ -1,0 +1,337 @@
+"""memprof run: what it refuses, what it hands on, what it returns and what it says."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import mp
+
+PYTHON = os.path.realpath(sys.executable)
+FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
+NOBODY = 65534
+
+
+def memprof(*arguments, env=None, launcher=None, **popen):
+    """Runs the launcher in the test's folder: subprocess.CompletedProcess with text."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("MEMPROF_") or k == "MEMPROF_LIB"}
+    clean.pop("LD_PRELOAD", None)
+    return subprocess.run([launcher or os.environ["MEMPROF"], *arguments], env={**clean, **(env or {})}, cwd=mp.folder, text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=mp.TIMEOUT, **popen)
+
+
+def start(*command):
+    """Starts a command under the launcher, in a process group of its own, its output in a pipe."""
+    return subprocess.Popen([os.environ["MEMPROF"], "run", "-q", "-o", "logs", "--", *command], cwd=mp.folder, stdout=subprocess.PIPE,
+                            text=True, preexec_fn=os.setpgrp)
+
+
+def path(name):
+    return os.path.join(mp.folder, name)
+
+
+def make(name, text, mode=0o755):
+    with open(path(name), "w") as f:
+        f.write(text)
+    os.chmod(path(name), mode)
+    return path(name)
+
+
+def refused(result, status, words):
+    mp.equal(result.returncode, status, f"status ({result.stderr})")
+    mp.check(words in result.stderr, f"{words!r} is not in: {result.stderr}")
+    mp.check(result.stdout == "", f"it ran: {result.stdout}")
+
+
+def test_status_is_the_commands():
+    for status in (0, 1, 7, 255):
+        mp.equal(memprof("run", "--", "sh", "-c", f"exit {status}").returncode, status, "status")
+
+
+def test_ends_by_the_commands_signal():
+    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGINT):
+        result = memprof("run", "--", "sh", "-c", f"kill -{int(number)} $$")
+        mp.equal(result.returncode, -number, "status")
+        mp.check(f"was ended by {number.name}" in result.stderr, result.stderr)
+
+
+def test_missing_commands_are_refused():
+    refused(memprof("run", "--", "no-such-command"), NOT_FOUND, "command not found")
+    refused(memprof("run", "--", "./no-such-command"), NOT_FOUND, "No such file")
+    refused(memprof("run", "--", make("script", "#!/no/such/interpreter\n")), NOT_FOUND, "/no/such/interpreter")
+
+
+def test_what_cannot_be_executed_is_refused():
+    refused(memprof("run", "--", mp.folder), NOT_EXECUTABLE, "Permission denied")
+    refused(memprof("run", "--", make("plain", "echo ran\n", 0o644)), NOT_EXECUTABLE, "Permission denied")
+    refused(memprof("run", "--", "plain", env={"PATH": mp.folder}), NOT_EXECUTABLE, "Permission denied")
+
+
+def test_static_programs_are_refused():
+    refused(memprof("run", "--", mp.victim("static_program")), FAILED, "statically linked")
+    script = make("script", f"#!{mp.victim('static_program')}\necho ran\n")
+    refused(memprof("run", "--", script), FAILED, "static_program is statically linked")
+    mp.equal(os.listdir(mp.folder), ["script"], "files after a refusal")
+
+
+def as_root():
+    if os.getuid() != 0:
+        raise mp.Skip("only root can make a file of another user")
+
+
+def secure_copy():
+    """A copy of true(1), in a folder that everybody can read."""
+    os.chmod(mp.folder, 0o755)
+    if os.statvfs(mp.folder).f_flag & os.ST_NOSUID:
+        raise mp.Skip("the folder is mounted nosuid")
+    return shutil.copy(shutil.which("true"), path("program"))
+
+
+def test_setuid_programs_are_refused():
+    as_root()
+    program = secure_copy()
+    os.chown(program, NOBODY, -1)
+    os.chmod(program, 0o4755)
+    refused(memprof("run", "--", program), FAILED, "setuid")
+    os.chown(program, 0, NOBODY)
+    os.chmod(program, 0o2755)
+    refused(memprof("run", "--", program), FAILED, "setgid")
+
+
+def test_the_own_setuid_program_is_recorded():
+    program = secure_copy()
+    os.chmod(program, 0o4755)
+    mp.equal(memprof("run", "--", program).returncode, 0, "status")
+
+
+def test_programs_with_capabilities_are_refused():
+    as_root()
+    program = secure_copy()
+    if not shutil.which("setcap") or subprocess.run(["setcap", "cap_net_raw+ep", program], stderr=subprocess.DEVNULL).returncode != 0:
+        raise mp.Skip("no file capabilities here")
+    for file in ("MEMPROF", "MEMPROF_LIB"):        # where another user finds them
+        shutil.copy(os.environ[file], mp.folder)
+    result = memprof("run", "--", program, launcher=path(os.path.basename(os.environ["MEMPROF"])),
+                     env={"MEMPROF_LIB": path("libmemprof.so")}, preexec_fn=lambda: os.setuid(NOBODY))
+    refused(result, FAILED, "file capabilities")
+
+
+def test_a_program_with_its_own_malloc_is_told():
+    result = memprof("run", "--", mp.victim("own_malloc"))
+    mp.equal(result.returncode, 0, "status")
+    mp.check("own_malloc brings its own malloc" in result.stderr, result.stderr)
+    mp.check("own malloc" not in memprof("run", "--", "true").stderr, "true(1) has no malloc")
+
+
+def test_the_users_preload_stays_behind_ours():
+    other = shutil.copy(mp.library(), path("libother.so"))
+    result = memprof("run", "--", "sh", "-c", "echo $LD_PRELOAD", env={"LD_PRELOAD": other})
+    mp.equal(result.stdout, f"{mp.library()}:{other}\n", "LD_PRELOAD")
+
+
+def preloaded_with(name):
+    """LD_PRELOAD when a library of that name is preloaded by the user, with all companions beside libmemprof.so."""
+    library = shutil.copy(mp.library(), path("libmemprof.so"))
+    for allocator in ("jemalloc", "mimalloc", "tcmalloc"):
+        make(f"libmemprof-{allocator}.so", "")
+    make(name, "")
+    shell = memprof("run", "--", "sh", "-c", "echo $LD_PRELOAD", env={"MEMPROF_LIB": library, "LD_PRELOAD": path(name)})
+    return [os.path.basename(entry) for entry in shell.stdout.strip().split(":")]
+
+
+def test_companions_follow_a_preloaded_allocator():
+    mp.equal(preloaded_with("libjemalloc.so.2"), ["libmemprof.so", "libmemprof-jemalloc.so", "libjemalloc.so.2"], "jemalloc")
+    mp.equal(preloaded_with("libtcmalloc_minimal.so.4"), ["libmemprof.so", "libmemprof-tcmalloc.so", "libtcmalloc_minimal.so.4"], "tcmalloc")
+    mp.equal(preloaded_with("libmimalloc.so.2.0"), ["libmemprof.so", "libmemprof-mimalloc.so", "libmimalloc.so.2.0"], "mimalloc")
+    mp.equal(preloaded_with("libother.so"), ["libmemprof.so", "libother.so"], "no allocator")
+
+
+def test_a_library_path_with_a_space_or_colon_is_refused():
+    for name in ("with space", "with:colon"):
+        os.mkdir(path(name))
+        library = shutil.copy(mp.library(), path(name))
+        refused(memprof("run", "--", "echo", "ran", env={"MEMPROF_LIB": library}), FAILED, "make a link")
+        link = path("link")
+        os.symlink(path(name), link)
+        mp.equal(memprof("run", "--", "true", env={"MEMPROF_LIB": os.path.join(link, "libmemprof.so")}).returncode, 0, "by a link")
+        os.unlink(link)
+    refused(memprof("run", "--", "echo", "ran", env={"MEMPROF_LIB": "/no/such.so"}), FAILED, "MEMPROF_LIB")
+
+
+def test_options_become_variables():
+    options = ["--level=3", "--program=s*", "--min-rss=1M", f"--journal-dir={mp.folder}", "-q", "-o", "to 100%"]
+    result = memprof("run", *options, "--", "sh", "-c", "env | grep ^MEMPROF_ | grep -v ^MEMPROF_LIB | sort")
+    lines = [line for line in result.stdout.splitlines() if not line.startswith("MEMPROF_ROOT=")]
+    mp.equal(lines, [f"MEMPROF_JOURNAL_DIR={mp.folder}", "MEMPROF_LEVEL=3", "MEMPROF_MIN_RSS=1M",
+                     f"MEMPROF_OUT={path('to 100%%')}/%e.%h.%p.zst", "MEMPROF_PROGRAM=s*", "MEMPROF_QUIET=1"], "variables")
+    mp.equal(result.stderr, "", "words of a quiet run")
+    mp.equal(len(os.listdir(path("to 100%"))), 1, "logs")
+
+
+def test_one_directory_holds_the_tree():
+    script = "cd / && python3 -c 'import os; os.fork() or os._exit(0); os.wait()'; true"
+    result = memprof("run", "-o", "logs", "--min-rss=0", "--", "sh", "-c", script,
+                     env={"PATH": os.path.dirname(PYTHON) + ":" + os.environ["PATH"]})
+    logs = os.listdir(path("logs"))
+    mp.equal(len(logs), 3, f"logs {logs}")
+    mp.check("3 logs in logs, the largest python" in result.stderr, result.stderr)
+    mp.check("next: memprof-report peaks logs\n" in result.stderr, result.stderr)
+
+
+def test_the_usual_directory_names_the_program():
+    result = memprof("run", "--", "true")
+    directory, = os.listdir(mp.folder)
+    mp.check(directory.startswith("memprof.true."), directory)
+    mp.check(f"next: memprof-report peaks {directory}\n" in result.stderr, result.stderr)
+
+
+def test_a_directory_with_other_files_is_refused():
+    os.mkdir(path("logs"))
+    make("logs/notes.txt", "")
+    refused(memprof("run", "-o", "logs", "--", "echo", "ran"), FAILED, "notes.txt")
+    refused(memprof("run", "-o", "no/such", "--", "echo", "ran"), FAILED, "no/such")
+
+
+def test_a_directory_of_logs_takes_another_run():
+    for run in (1, 2):
+        result = memprof("run", "-o", "logs", "--", "true")
+        mp.equal(result.returncode, 0, f"status ({result.stderr})")
+        mp.check("1 log in logs" in result.stderr, f"only the new log counts: {result.stderr}")
+        mp.equal(len(os.listdir(path("logs"))), run, "logs")
+        for log in mp.Logs(path("logs")).paths():
+            os.utime(log, (0, 0))
+
+
+def test_the_users_own_template_is_kept():
+    result = memprof("run", "--", "true", env={"MEMPROF_OUT": path("mine.zst"), "MEMPROF_QUIET": "1"})
+    mp.equal(os.listdir(mp.folder), ["mine.zst"], "files")
+    mp.check("status 0" in result.stderr and "next" not in result.stderr, result.stderr)
+
+
+def test_a_run_without_logs_leaves_no_directory():
+    result = memprof("run", "--program=nothing", "--", "true")
+    mp.check("no process left a log" in result.stderr, result.stderr)
+    mp.equal(os.listdir(mp.folder), [], "files")
+
+
+def test_journals_of_the_killed_are_folded():
+    kill = "kill -9 $$"
+    result = memprof("run", "-o", "folded", "--", "sh", "-c", kill)
+    mp.check("1 of them completed from the journal" in result.stderr, result.stderr)
+    mp.equal(len(mp.Logs(path("folded")).journals()), 0, "journals")
+    memprof("run", "-o", "left", "--no-recover", "--", "sh", "-c", kill)
+    mp.equal(len(mp.Logs(path("left")).journals()), 1, "journals with --no-recover")
+
+
+WAITS = """
+import signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM, signal.SIGHUP])
+print("ready", flush=True)
+while True:
+    got = signal.sigwait([signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM, signal.SIGHUP])
+    print(signal.Signals(got).name, flush=True)
+    if got == signal.SIGTERM: sys.exit(5)
+"""
+
+
+def test_signals_are_forwarded():
+    process = start(PYTHON, "-c", WAITS)
+    mp.equal(process.stdout.readline(), "ready\n", "start")
+    for number in (signal.SIGUSR1, signal.SIGHUP, signal.SIGUSR2, signal.SIGTERM):
+        os.kill(process.pid, number)
+        mp.equal(process.stdout.readline(), number.name + "\n", "forwarded")
+    mp.equal(process.wait(mp.TIMEOUT), 5, "status")
+
+
+SIGNALS_ITS_GROUP = """
+import os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1, signal.SIGUSR2])
+os.kill(0, signal.SIGUSR1)
+signal.sigwait([signal.SIGUSR1])
+print("ready", flush=True)
+print(signal.Signals(signal.sigwait([signal.SIGUSR1, signal.SIGUSR2])).name, flush=True)
+"""
+
+
+def test_a_signal_to_the_group_comes_once():
+    process = start(PYTHON, "-c", SIGNALS_ITS_GROUP)
+    mp.equal(process.stdout.readline(), "ready\n", "start")
+    os.kill(process.pid, signal.SIGUSR2)       # the launcher takes it after the first one
+    mp.equal(process.stdout.readline(), "SIGUSR2\n", "next signal")
+    mp.equal(process.wait(mp.TIMEOUT), 0, "status")
+
+
+def state(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        return f.read().rsplit(")", 1)[1].split()[0]
+
+
+def test_a_stopped_command_stops_the_launcher():
+    process = start(PYTHON, "-c", "import os, signal\nprint(os.getpid(), flush=True)\nwhile True: signal.pause()")
+    child = int(process.stdout.readline())
+    os.kill(process.pid, signal.SIGTSTP)
+    mp.wait_for(lambda: state(child) == "T" and state(process.pid) == "T")
+    os.kill(process.pid, signal.SIGCONT)
+    mp.wait_for(lambda: state(child) != "T" and state(process.pid) != "T")
+    os.kill(child, signal.SIGTERM)
+    mp.equal(process.wait(mp.TIMEOUT), -signal.SIGTERM, "status")
+
+
+class MemoryGroup:
+    """A memory cgroup of 64 MiB, of either version."""
+
+    def __init__(self):
+        self.path = None
+        for base, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+            group = os.path.join(base, f"memprof-test.{os.getpid()}")
+            try:
+                os.mkdir(group)
+                self.path = group
+                self.write(limit, str(64 << 20))
+                return
+            except OSError:
+                self.__exit__()
+        raise mp.Skip("no memory cgroup can be made here")
+
+    def write(self, file, text):
+        with open(os.path.join(self.path, file), "w") as f:
+            f.write(text)
+
+    def enter(self):
+        self.write("cgroup.procs", str(os.getpid()))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.path:
+            os.rmdir(self.path)
+        self.path = None
+
+
+def test_an_oom_kill_is_told():
+    with MemoryGroup() as group:
+        result = memprof("run", "--", PYTHON, "-c", "x = bytearray(200 << 20)", preexec_fn=group.enter)
+    mp.equal(result.returncode, -signal.SIGKILL, f"status ({result.stderr})")
+    mp.check("OOM KILL: the kernel killed 1 process of its memory cgroup" in result.stderr, result.stderr)
+
+
+def test_a_kill_by_hand_is_no_oom_kill():
+    result = memprof("run", "--", "sh", "-c", "kill -9 $$")
+    mp.check("OOM" not in result.stderr, result.stderr)
+
+
+def test_help_and_version_and_usage():
+    for arguments in (["--help"], ["help"], ["run", "--help"]):
+        result = memprof(*arguments)
+        mp.equal((result.returncode, result.stderr), (0, ""), "help")
+        mp.check("Examples:\n  memprof run -- python3 train.py" in result.stdout, result.stdout)
+    mp.check(memprof("--version").stdout.startswith("memprof "), "version")
+    refused(memprof(), FAILED, "a command is needed")
+    refused(memprof("run"), FAILED, "a command is needed")
+    refused(memprof("run", "--no-such-option", "--", "echo", "ran"), FAILED, "no-such-option")
+    refused(memprof("walk"), FAILED, "unknown command 'walk'")
+
+
+if __name__ == "__main__":
+    mp.main()

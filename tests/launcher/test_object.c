@@ -1,0 +1,121 @@
+/* The launcher's ELF reader, on this program and on damaged copies of it. */
+#include <elf.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "object.h"
+
+#define HEADERS 4096u       /* where the ELF header and the segments' headers are */
+
+static uint8_t *original;
+static size_t bytes;
+static char copy[] = "/tmp/memprof-object.XXXXXX";
+static int copy_fd;
+
+static int setup(void **state)
+{
+    (void)state;
+    struct stat st;
+    const int fd = open("/proc/self/exe", O_RDONLY);
+    assert_int_equal(fstat(fd, &st), 0);
+    bytes = (size_t)st.st_size;
+    original = malloc(bytes);
+    assert_int_equal(read(fd, original, bytes), (ssize_t)bytes);
+    close(fd);
+    copy_fd = mkstemp(copy);
+    assert_int_equal(pwrite(copy_fd, original, bytes, 0), (ssize_t)bytes);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    close(copy_fd);
+    unlink(copy);
+    free(original);
+    return 0;
+}
+
+/* Everything that can be asked. */
+static void ask(void)
+{
+    struct mp_object o;
+    mp_object_open(&o, copy);
+    mp_object_needs(&o, "libnothing");
+    mp_object_defines_malloc(&o);
+    mp_object_close(&o);
+}
+
+static void a_dynamic_program_names_what_it_needs(void **state)
+{
+    (void)state;
+    struct mp_object o;
+    mp_object_open(&o, copy);
+    assert_int_equal(o.kind, MP_OBJECT_DYNAMIC);
+    assert_true(mp_object_needs(&o, "libcmocka"));
+    assert_true(mp_object_needs(&o, "libc.so"));
+    assert_false(mp_object_needs(&o, "cmocka"));
+    assert_false(mp_object_needs(&o, "libjemalloc"));
+    assert_false(mp_object_defines_malloc(&o));
+    mp_object_close(&o);
+}
+
+static void other_files_are_told_apart(void **state)
+{
+    (void)state;
+    struct mp_object o;
+    mp_object_open(&o, "/nonexistent");
+    assert_int_equal(o.kind, MP_OBJECT_UNREADABLE);
+    mp_object_open(&o, "/etc/passwd");
+    assert_int_equal(o.kind, MP_OBJECT_OTHER);
+    mp_object_close(&o);
+    const uint8_t class32 = ELFCLASS32;
+    assert_int_equal(pwrite(copy_fd, &class32, 1, EI_CLASS), 1);
+    mp_object_open(&o, copy);
+    assert_int_equal(o.kind, MP_OBJECT_FOREIGN);
+    mp_object_close(&o);
+    assert_int_equal(pwrite(copy_fd, original + EI_CLASS, 1, EI_CLASS), 1);
+}
+
+/* A reader that believed a length would read past the mapping: the last page of a cut file ends where the file does. */
+static void a_flipped_byte_anywhere_in_the_headers_does_no_harm(void **state)
+{
+    (void)state;
+    for (size_t at = 0; at < HEADERS && at < bytes; at++) {
+        const uint8_t flipped = original[at] ^ 0xff;
+        assert_int_equal(pwrite(copy_fd, &flipped, 1, (off_t)at), 1);
+        ask();
+        assert_int_equal(pwrite(copy_fd, original + at, 1, (off_t)at), 1);
+    }
+}
+
+static void a_file_cut_anywhere_does_no_harm(void **state)
+{
+    (void)state;
+    for (size_t length = bytes; length > HEADERS; length -= length > 2 * HEADERS ? 509 : 61) {
+        assert_int_equal(ftruncate(copy_fd, (off_t)length), 0);
+        ask();
+    }
+    for (size_t length = HEADERS; length-- > 0; ) {
+        assert_int_equal(ftruncate(copy_fd, (off_t)length), 0);
+        ask();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_dynamic_program_names_what_it_needs),
+        cmocka_unit_test(other_files_are_told_apart),
+        cmocka_unit_test(a_flipped_byte_anywhere_in_the_headers_does_no_harm),
+        cmocka_unit_test(a_file_cut_anywhere_does_no_harm),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
