@@ -38,7 +38,11 @@ HOOK void *calloc(size_t n, size_t each)
 
 HOOK void free(void *p)
 {
-    if (!p || mp_real_from_arena(p) || !mp_real_ready()) return;
+    if (!p) {
+        mp_operator.reached = true;
+        return;
+    }
+    if (mp_real_from_arena(p) || !mp_real_ready()) return;
     if (__builtin_expect(p != mp_operator.deleting, 1)) mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
     mp_real.free(p);
 }

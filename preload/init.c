@@ -26,18 +26,19 @@ int mp_active(void) { return active; }
  * Comparing addresses does not tell (a program may have its own address for malloc); calling it does. */
 static bool serves_malloc(void)
 {
-    mp_operator.recorded = false;
-    free(malloc(1));
-    return mp_operator.recorded;
+    mp_operator.reached = false;
+    free(NULL);
+    return mp_operator.reached;
 }
 
 /* The user asked for a recording that cannot be. */
 static void say_why(void)
 {
-    const char *preloaded = getenv("LD_PRELOAD");
+    const char *preloaded = getenv("LD_PRELOAD"), *name = "another library";
+    const void *base;
     if (!preloaded || !strstr(preloaded, "libmemprof.so")) return;
-    mp_say("another library serves malloc before libmemprof.so: put libmemprof.so first in LD_PRELOAD; nothing is recorded",
-           NULL, NULL, NULL);
+    mp_real_object_of((const void *)malloc, &name, &base);
+    mp_say(name, " serves malloc before libmemprof.so, which has to be first in LD_PRELOAD; nothing is recorded", NULL, NULL);
 }
 
 /* Sets a variable without the program's heap: glibc's setenv would leave blocks there that the program never made.  glibc

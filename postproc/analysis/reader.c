@@ -90,13 +90,14 @@ static const char *loss_reason(unsigned reason)
     }
 }
 
-static void fill_losses(const struct mpr_replay *r, struct mpr_summary *out)
+/* Losses that no LOST event could tell of any more (the log itself could not be written) have no reason. */
+static void fill_losses(const struct mpr_replay *r, uint64_t in_all, struct mpr_summary *out)
 {
     const size_t reasons = sizeof out->loss / sizeof *out->loss;
     for (unsigned i = 0; i < sizeof r->lost_by / sizeof *r->lost_by && out->losses < reasons; i++) {
         if (r->lost_by[i]) out->loss[out->losses++] = (struct mpr_loss_row){ loss_reason(i), r->lost_by[i] };
     }
-    out->lost_events = r->lost;
+    out->lost_events = r->lost > in_all ? r->lost : in_all;
 }
 
 static void fill_repairs(const struct mpr_books *books, struct mpr_summary *out)
@@ -117,7 +118,7 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
     *out = (struct mpr_summary){ .path = mpr_arena_text(arena, path) };
     fill_process(mpr_log_header(reader->log), arena, &out->process);
     fill_state(status, arena, out);
-    fill_losses(&reader->replay, out);
+    fill_losses(&reader->replay, status->lost, out);
     fill_repairs(&reader->replay.books, out);
     out->incomplete = mpr_log_incomplete(status) || out->lost_events;
     out->complete = status->ended && !mpr_log_incomplete(status);

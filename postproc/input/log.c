@@ -95,6 +95,7 @@ static void read_end(struct mpr_log *log, const struct mpf_frame *frame)
     log->status.ended = true;
     while (mpf_pairs_next(&at, end, &key, &value) == 1) {
         if (strcmp(key, "reason") == 0) snprintf(log->status.end_reason, sizeof log->status.end_reason, "%s", value);
+        if (strcmp(key, "lost") == 0) log->status.lost = strtoull(value, NULL, 10);
     }
 }
 
@@ -210,6 +211,8 @@ static int join_journal(struct mpr_log *log, struct mpr_error *error)
     log->state = STATE_JOURNAL;
     log->status.has_journal = true;
     log->status.journal_bytes = log->journal.bytes;
+    struct mpf_journal head;
+    if (mpf_journal_check(log->journal.image, log->journal.bytes, &head) == MPF_OK) log->status.lost = head.lost;
     return 0;
 }
 

@@ -31,6 +31,7 @@ struct mpr_log_status {
     uint64_t good_ns;           /* the log is whole up to this time */
     uint64_t events;            /* delivered */
     uint64_t journal_events;    /* of them out of the journal */
+    uint64_t lost;              /* what END or the journal says was lost in all; LOST events tell of most of it */
     uint64_t torn;              /* events that were being written when the process died */
     uint64_t journal_bytes;     /* of the image that was joined */
     uint64_t last_ns;           /* time of the newest event */

@@ -75,6 +75,12 @@ static int cut_out(struct mpr_regions *r, struct mpr_books *books, uint64_t star
     return 0;
 }
 
+uint64_t mpr_regions_extent(const struct mpr_regions *r, uint64_t start)
+{
+    const size_t i = first_after(r, start);
+    return i < r->count && r->at[i].start == start ? r->at[i].end - start : 0;
+}
+
 long mpr_regions_unmap(struct mpr_regions *r, struct mpr_books *books, uint64_t start, uint64_t size)
 {
     size_t first, last;

@@ -20,6 +20,8 @@ struct mpr_region {
 struct mpr_regions { struct mpr_region *at; size_t count, cap; };
 
 void mpr_regions_free(struct mpr_regions *r);
+/* Bytes of the interval that begins at `start`; 0 when none does. */
+uint64_t mpr_regions_extent(const struct mpr_regions *r, uint64_t start);
 /* Each takes the range [start, start + size), changes the books and returns how many intervals it changed; -1 without
  * memory. */
 long mpr_regions_map(struct mpr_regions *r, struct mpr_books *books, uint64_t start, uint64_t size, uint32_t cell,

@@ -1,8 +1,7 @@
 /* One small function an operation.
  *
  * A block that realloc works on (MOVE_BEGIN) leaves the live table and stays in the books until MOVE_END: its address
-  * may be
- * handed out meanwhile. */
+ * may be handed out meanwhile. */
 #include "replay.h"
 
 #include <stdlib.h>
@@ -82,8 +81,7 @@ static void unknown_free(struct mpr_replay *r, uint64_t key, uint32_t thread)
 }
 
 /* Puts a block where its address may be taken by one whose free has not been seen: that one is gone, for the address
- * was
- * handed out. */
+ * was handed out. */
 static void put_block(struct mpr_replay *r, uint64_t key, uint64_t size, uint32_t cell, uint32_t thread)
 {
     bool existed;
@@ -186,11 +184,13 @@ static void count_region(struct mpr_replay *r, uint8_t heap, uint32_t cell, long
     if (gone) r->books.heap[heap].frees++;
 }
 
+/* shmdt names only the beginning: size 0 is the whole mapping. */
 static void on_unmap(struct mpr_replay *r, const struct mpf_event *e)
 {
     uint8_t heap;
-    if (!mpr_regions_known(&r->regions, &r->books, e->addr, e->size, &heap)) return;
-    count_region(r, heap, 0, 0, mpr_regions_unmap(&r->regions, &r->books, e->addr, e->size));
+    const uint64_t size = e->size ? e->size : mpr_regions_extent(&r->regions, e->addr);
+    if (!mpr_regions_known(&r->regions, &r->books, e->addr, size, &heap)) return;
+    count_region(r, heap, 0, 0, mpr_regions_unmap(&r->regions, &r->books, e->addr, size));
 }
 
 static void on_protect(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)

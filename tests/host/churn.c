@@ -9,12 +9,14 @@
  * Worker i allocates in the ranges "worker i even" and "worker i odd" and nowhere else. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -110,7 +112,10 @@ static void threads(int workers)
 static void processes(int workers)
 {
     for (int w = 0; w < workers; w++)
-        if (fork() == 0) work(w, INT64_MAX);
+        if (fork() == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            work(w, INT64_MAX);
+        }
     while (wait(NULL) > 0) {}
 }
 
@@ -133,6 +138,7 @@ int main(int argc, char **argv)
     if (fd < 0 || ftruncate(fd, WORKERS * sizeof *books) != 0) return 2;
     books = mmap(NULL, WORKERS * sizeof *books, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);       /* a test that was ended leaves nobody behind */
     how = argv[2];
     grow = !strcmp(how, "grow");
     ranges_init();

@@ -32,7 +32,8 @@ def test_quick_exit():
 
 
 def test_ends_that_nobody_is_told_of():
-    for how, status in (("exit_group", 0), ("abort", -signal.SIGABRT), ("segv", -signal.SIGSEGV), ("term", -signal.SIGTERM), ("kill", -signal.SIGKILL)):
+    for how, status in (("exit_group", 0), ("abort", -signal.SIGABRT), ("segv", -signal.SIGSEGV), ("term", -signal.SIGTERM),
+                        ("kill", -signal.SIGKILL)):
         log = ended(how, status, complete=False)
         mp.check(log.json["recovered_from_journal"], f"{how}: not recovered from the journal")
 

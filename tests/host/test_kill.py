@@ -45,7 +45,8 @@ def agree(log, workers):
     none = {"allocations": 0, "blocks_at_peak": 0, "bytes_at_peak": 0}
     for worker, may in workers:
         names = [f"worker {worker} {parity}" for parity in ("even", "odd")]
-        got = tuple((known.get(n, none)["allocations"], ranges.get(n, none)["blocks_at_peak"], ranges.get(n, none)["bytes_at_peak"]) for n in names)
+        got = tuple((known.get(n, none)["allocations"], ranges.get(n, none)["blocks_at_peak"], ranges.get(n, none)["bytes_at_peak"])
+                    for n in names)
         mp.check(got in may, f"{log.path}: {names} have {got}, on the books is {may}")
     mp.nothing_missing(log)
 
@@ -155,8 +156,9 @@ def memory_cgroup():
     name = f"memprof-test-{os.getpid()}"
     with open("/proc/self/cgroup", encoding="ascii") as f:
         lines = dict(line.rstrip("\n").split(":", 2)[1:] for line in f)
-    for parent, limit in ((f"/sys/fs/cgroup/memory{lines.get('memory', '')}", "memory.limit_in_bytes"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
-                          (f"/sys/fs/cgroup{lines.get('', '')}", "memory.max"), ("/sys/fs/cgroup", "memory.max")):
+    one, two = "memory.limit_in_bytes", "memory.max"
+    for parent, limit in ((f"/sys/fs/cgroup/memory{lines.get('memory', '')}", one), ("/sys/fs/cgroup/memory", one),
+                          (f"/sys/fs/cgroup{lines.get('', '')}", two), ("/sys/fs/cgroup", two)):
         path = os.path.join(parent, name)
         try:
             os.mkdir(path)

@@ -1,5 +1,4 @@
 """realloc's ways, threads that hand blocks over, early constructors, blocks over 4 GiB."""
-import subprocess
 import sys
 
 import mp

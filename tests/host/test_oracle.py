@@ -2,7 +2,6 @@
 import json
 import os
 import shutil
-import sqlite3  # noqa: F401  (the interpreter has it: the script below uses it)
 import sys
 
 import mp

@@ -26,7 +26,8 @@ static Table load(unsigned rows)
 static std::multimap<std::string, Row *> index(const Table &table)
 {
     std::multimap<std::string, Row *> by_name;
-    for (const auto &row : table) by_name.emplace("a key that is too long to be kept in place " + std::to_string(by_name.size() % 97), row.get());
+    for (const auto &row : table)
+        by_name.emplace("a key that is too long to be kept in place " + std::to_string(by_name.size() % 97), row.get());
     return by_name;
 }
 

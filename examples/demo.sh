@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Runs a Python program until it is killed for its memory, and shows who held the memory when it died.
+# Installs what is missing, builds in build/demo, and needs neither a GPU nor root.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly limit_mib=512
+readonly build=build/demo
+readonly logs=$build/logs
+
+build() {
+    cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF >"$build.log"
+    cmake --build "$build" --parallel 2 >>"$build.log"
+    gcc -shared -fPIC -O2 -I preload -o "$build/nvtx_emit.so" examples/nvtx_emit.c -ldl
+}
+
+# Makes a memory cgroup with the limit and prints its path; fails where that is not allowed.
+make_group() {
+    local base group
+    for base in /sys/fs/cgroup/memory "/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)" /sys/fs/cgroup; do
+        group=$base/memprof-demo.$$
+        mkdir "$group" 2>/dev/null || continue
+        if limit "$group" 2>/dev/null; then
+            echo "$group"
+            return
+        fi
+        rmdir "$group"
+    done
+    return 1
+}
+
+# Without swap: a program that swaps is slow, not killed.  A shell tries whether a process may enter at all.
+limit() {
+    if [ -e "$1/memory.max" ]; then
+        echo "${limit_mib}M" >"$1/memory.max"
+        if [ -e "$1/memory.swap.max" ]; then echo 0 >"$1/memory.swap.max"; fi
+    else
+        echo "${limit_mib}M" >"$1/memory.limit_in_bytes"
+        echo 0 >"$1/memory.swappiness"
+    fi
+    sh -c "echo \$\$ >'$1/cgroup.procs'"
+}
+
+record() {
+    exec "$build/preload/launcher/memprof" run -o "$logs" -- "$python" examples/orders.py "$build/nvtx_emit.so"
+}
+
+run_in_group() {
+    local group=$1
+    echo "demo: a memory cgroup of $limit_mib MiB; the kernel kills what goes above"
+    (
+        sh -c "echo \$PPID >'$group/cgroup.procs'"
+        record
+    ) || true
+    rmdir "$group" || true
+}
+
+resident_mib() { awk '/^VmRSS/ { print int($2 / 1024) }' "/proc/$1/status" 2>/dev/null; }
+
+run_with_watcher() {
+    local launcher child resident
+    echo "demo: no memory cgroup can be made here; a watcher sends SIGKILL at $limit_mib MiB of resident memory"
+    record &
+    launcher=$!
+    while kill -0 "$launcher" 2>/dev/null; do
+        child=$(cat "/proc/$launcher/task/$launcher/children" 2>/dev/null || true)
+        resident=$(resident_mib "${child:-none}" || true)
+        if [ "${resident:-0}" -ge "$limit_mib" ]; then kill -KILL "$child"; fi
+        sleep 0.05
+    done
+    wait "$launcher" || true
+}
+
+mkdir -p "$build"
+scripts/deps.sh build demo
+echo "demo: building in $build"
+build || { tail -40 "$build.log"; exit 1; }
+# behind a version manager python3 may be a script: this is what it runs
+python=$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')
+rm -rf "$logs"
+if group=$(make_group); then run_in_group "$group"; else run_with_watcher; fi
+
+echo
+echo "\$ memprof-report peaks $logs"
+"$build/postproc/memprof-report" peaks "$logs"
