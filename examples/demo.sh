@@ -41,34 +41,32 @@ limit() {
     sh -c "echo \$\$ >'$1/cgroup.procs'"
 }
 
-record() {
-    exec "$build/preload/launcher/memprof" run -o "$logs" -- "$python" examples/orders.py "$build/nvtx_emit.so"
-}
+program() { exec "$@" "$python" examples/orders.py "$build/nvtx_emit.so"; }
 
 run_in_group() {
     local group=$1
     echo "demo: a memory cgroup of $limit_mib MiB; the kernel kills what goes above"
     (
         sh -c "echo \$PPID >'$group/cgroup.procs'"
-        record
+        program "$build/preload/launcher/memprof" run -o "$logs" --
     ) || true
     rmdir "$group" || true
 }
 
-resident_mib() { awk '/^VmRSS/ { print int($2 / 1024) }' "/proc/$1/status" 2>/dev/null; }
+resident_mib() { awk '/^VmRSS/ { print int($2 / 1024) }' "/proc/$1/status" 2>/dev/null || true; }
 
+# Without the launcher, so that the program is this shell's own child.
 run_with_watcher() {
-    local launcher child resident
+    local pid resident
     echo "demo: no memory cgroup can be made here; a watcher sends SIGKILL at $limit_mib MiB of resident memory"
-    record &
-    launcher=$!
-    while kill -0 "$launcher" 2>/dev/null; do
-        child=$(cat "/proc/$launcher/task/$launcher/children" 2>/dev/null || true)
-        resident=$(resident_mib "${child:-none}" || true)
-        if [ "${resident:-0}" -ge "$limit_mib" ]; then kill -KILL "$child"; fi
+    program env LD_PRELOAD="$PWD/$build/preload/libmemprof.so" MEMPROF_OUT="$logs/%e.%p.zst" &
+    pid=$!
+    while kill -0 "$pid" 2>/dev/null; do
+        resident=$(resident_mib "$pid")
+        if [ "${resident:-0}" -ge "$limit_mib" ]; then kill -KILL "$pid"; fi
         sleep 0.05
     done
-    wait "$launcher" || true
+    wait "$pid" || true
 }
 
 mkdir -p "$build"

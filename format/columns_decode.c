@@ -9,14 +9,24 @@
 
 static uint32_t get_u32(const uint8_t *p) { uint32_t v; memcpy(&v, p, sizeof v); return v; }
 
+/* Ns per tick on the line through two clocks, in units of 2^-SCALE: one division a frame instead of one a step. */
+enum { SCALE = 44 };
+static uint64_t scale_of(const struct mpf_clock *from, const struct mpf_clock *to)
+{
+    const bool line = to->ticks > from->ticks && to->mono > from->mono;
+    const unsigned __int128 scale = line ? ((unsigned __int128)(to->mono - from->mono) << SCALE) / (to->ticks - from->ticks) : 0;
+    return scale && scale <= INT64_MAX ? (uint64_t)scale : UINT64_C(1) << SCALE;
+}
+
+static uint64_t ns_at(const struct mpf_clock *from, uint64_t scale, uint64_t origin, uint64_t ticks)
+{
+    const __int128 ns = (((__int128)(int64_t)(ticks - from->ticks) * (int64_t)scale) >> SCALE) + from->mono - origin;
+    return ns < 0 ? 0 : (uint64_t)ns;
+}
+
 uint64_t mpf_clock_ns(const struct mpf_clock *from, const struct mpf_clock *to, uint64_t origin, uint64_t ticks)
 {
-    const uint64_t span_ticks = to->ticks - from->ticks, span_ns = to->mono - from->mono;
-    const int64_t delta = (int64_t)(ticks - from->ticks);
-    __int128 ns = delta;
-    if (to->ticks > from->ticks && to->mono > from->mono) ns = (__int128)delta * (int64_t)span_ns / (int64_t)span_ticks;
-    ns += (__int128)from->mono - origin;
-    return ns < 0 ? 0 : (uint64_t)ns;
+    return ns_at(from, scale_of(from, to), origin, ticks);
 }
 
 long mpf_columns_events(const uint8_t *body, size_t bytes)
@@ -34,6 +44,7 @@ int mpf_columns_open(struct mpf_columns_reader *r, const uint8_t *body, size_t b
     *r = (struct mpf_columns_reader){ .origin = origin, .events = (uint32_t)events, .block = block };
     memcpy(&r->from, body, sizeof r->from);
     memcpy(&r->to, body + sizeof r->from, sizeof r->to);
+    r->scale = scale_of(&r->from, &r->to);
     const uint8_t *p = body + 2 * sizeof r->from + 4, *end = body + bytes;
     r->tick_shift = p[0];
     r->pairs = p[1];
@@ -87,7 +98,7 @@ static bool next_step(struct mpf_columns_reader *r)
     uint64_t delta, run;
     if (!get(&r->times, &delta) || !get(&r->times, &run) || !run || run > r->events) return false;
     r->step += delta;
-    r->time = mpf_clock_ns(&r->from, &r->to, r->origin, r->step << r->tick_shift);
+    r->time = ns_at(&r->from, r->scale, r->origin, r->step << r->tick_shift);
     r->step_left = (uint32_t)run;
     return true;
 }

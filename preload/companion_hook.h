@@ -4,8 +4,8 @@
  * what it did, unless the call comes from the allocator itself or from memprof.  Such a call is part of an outer one
  * that is recorded where it entered: allocators reach their own exported functions by name (mimalloc's memalign calls
  * mi_memalign, jemalloc's operator delete calls sdallocx).  There is no state to undo, so functions that throw may be
- * hooked.  A hook never jumps to the real function (no tail call): what that calls must find the hook's address, not the
- * program's, on the stack.  Frees are recorded before the real call, allocations after it. */
+ * hooked.  A hook never jumps to the real function (no tail call): what that calls must find the hook's address, not
+ * the program's, on the stack.  Frees are recorded before the real call, allocations after it. */
 #ifndef MP_COMPANION_HOOK_H
 #define MP_COMPANION_HOOK_H
 

@@ -1,10 +1,10 @@
-/* libmemprof-mimalloc.so: mimalloc's mi_ API, without its names for Windows (mi_wcsdup, mi_dupenv_s, ...).  mi_new and its
- * relatives may throw: then nothing is recorded here. */
+/* libmemprof-mimalloc.so: mimalloc's mi_ API, without its names for Windows (mi_wcsdup, mi_dupenv_s, ...).  mi_new and
+ * its relatives may throw: then nothing is recorded here. */
 #include <string.h>
 
 #include "companion_hook.h"
 
-/* Every allocator function comes twice: on the thread's heap and, behind a first parameter, on a heap of the program's. */
+/* Every allocator function comes twice: on the thread's heap and, behind a first parameter, on one of the program's. */
 #define UNPACK(...) __VA_ARGS__
 #define ALLOC(name, parameters, arguments, bytes)                                                                    \
     MP_COMPANION_ALLOC(mi_##name, (UNPACK parameters), (UNPACK arguments), bytes)                                    \
@@ -17,11 +17,13 @@
 #define ALLOC_ALIGNED(name, parameters, arguments, bytes)                                                            \
     ALLOC(name, parameters, arguments, bytes)                                                                        \
     ALLOC(name##_aligned, (UNPACK parameters, size_t alignment), (UNPACK arguments, alignment), bytes)               \
-    ALLOC(name##_aligned_at, (UNPACK parameters, size_t alignment, size_t offset), (UNPACK arguments, alignment, offset), bytes)
+    ALLOC(name##_aligned_at, (UNPACK parameters, size_t alignment, size_t offset),                             \
+        (UNPACK arguments, alignment, offset), bytes)
 #define MOVE_ALIGNED(name, parameters, arguments, bytes)                                                             \
     MOVE(name, parameters, arguments, bytes)                                                                         \
     MOVE(name##_aligned, (UNPACK parameters, size_t alignment), (UNPACK arguments, alignment), bytes)                \
-    MOVE(name##_aligned_at, (UNPACK parameters, size_t alignment, size_t offset), (UNPACK arguments, alignment, offset), bytes)
+    MOVE(name##_aligned_at, (UNPACK parameters, size_t alignment, size_t offset),                             \
+        (UNPACK arguments, alignment, offset), bytes)
 
 ALLOC_ALIGNED(malloc, (size_t bytes), (bytes), bytes)
 ALLOC_ALIGNED(zalloc, (size_t bytes), (bytes), bytes)
@@ -44,7 +46,8 @@ MP_COMPANION_ALLOC(mi_memalign, (size_t alignment, size_t bytes), (alignment, by
 MP_COMPANION_ALLOC(mi_aligned_alloc, (size_t alignment, size_t bytes), (alignment, bytes), bytes)
 MP_COMPANION_ALLOC(mi_valloc, (size_t bytes), (bytes), bytes)
 MP_COMPANION_ALLOC(mi_pvalloc, (size_t bytes), (bytes), bytes)
-MP_COMPANION_ALLOC_AT(mi_posix_memalign, (void **out, size_t alignment, size_t bytes), (out, alignment, bytes), out, bytes)
+MP_COMPANION_ALLOC_AT(mi_posix_memalign, (void **out, size_t alignment, size_t bytes), (out, alignment, bytes),
+    out, bytes)
 
 MP_COMPANION_ALLOC(mi_new, (size_t bytes), (bytes), bytes)
 MP_COMPANION_ALLOC(mi_new_nothrow, (size_t bytes), (bytes), bytes)
@@ -52,7 +55,8 @@ MP_COMPANION_ALLOC(mi_new_aligned, (size_t bytes, size_t alignment), (bytes, ali
 MP_COMPANION_ALLOC(mi_new_aligned_nothrow, (size_t bytes, size_t alignment), (bytes, alignment), bytes)
 MP_COMPANION_ALLOC(mi_new_n, (size_t n, size_t each), (n, each), mp_companion_product(n, each))
 MP_COMPANION_ALLOC(mi_heap_alloc_new, (void *heap, size_t bytes), (heap, bytes), bytes)
-MP_COMPANION_ALLOC(mi_heap_alloc_new_n, (void *heap, size_t n, size_t each), (heap, n, each), mp_companion_product(n, each))
+MP_COMPANION_ALLOC(mi_heap_alloc_new_n, (void *heap, size_t n, size_t each), (heap, n, each),
+    mp_companion_product(n, each))
 MP_COMPANION_MOVE(mi_new_realloc, (void *p, size_t bytes), (p, bytes), bytes)
 MP_COMPANION_MOVE(mi_new_reallocn, (void *p, size_t n, size_t each), (p, n, each), mp_companion_product(n, each))
 
@@ -116,8 +120,8 @@ COPY(mi_heap_strndup, (void *heap, const char *text, size_t most), (heap, text, 
 REALPATH(mi_realpath, (const char *path, char *buffer), (path, buffer))
 REALPATH(mi_heap_realpath, (void *heap, const char *path, char *buffer), (heap, path, buffer))
 
-/* A heap's blocks outlive it.  The real function ends with a jump to mi_free, for the heap itself, which must not find the
- * program's address on the stack. */
+/* A heap's blocks outlive it.  The real function ends with a jump to mi_free, for the heap itself, which must not find
+ * the program's address on the stack. */
 MP_COMPANION_OPEN(void, mi_heap_delete, (void *heap))
     (void)recorded;
     real(heap);

@@ -1,5 +1,6 @@
 # One library for each allocator with an API of its own: libmemprof-jemalloc.so, libmemprof-mimalloc.so and
-# libmemprof-tcmalloc.so, preloaded behind libmemprof.so, whose memprof_record_* they call.  None needs its allocator's headers.
+# libmemprof-tcmalloc.so, preloaded behind libmemprof.so, whose memprof_record_* they call.  None needs its
+# allocator's headers.
 foreach(allocator jemalloc mimalloc tcmalloc)
   add_library(memprof-${allocator} MODULE companion_hook.c companion_${allocator}.c)
   target_compile_definitions(memprof-${allocator} PRIVATE _GNU_SOURCE)

@@ -74,7 +74,7 @@ static void rss_line(FILE *out, const struct mpr_reading *r)
     fprintf(out, "%*s", 20, "");
     part(out, "Private_Dirty", r->value[MPF_RSS_PRIVATE_DIRTY]);
     part(out, "Pss", r->value[MPF_RSS_PSS]);
-    part(out, "memprof itself", r->value[MPF_RSS_MEMPROF]);
+    part(out, "memprof itself up to", r->value[MPF_RSS_MEMPROF]);
     part(out, "high water", r->value[MPF_RSS_HWM]);
     fputc('\n', out);
 }

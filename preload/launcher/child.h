@@ -13,10 +13,10 @@ struct mp_command {
     const struct mp_variable *variables;    /* of its environment, ended by name NULL */
 };
 
-/* Runs it in this process group until it ends.  The wait status of waitpid, or -1 with errno when it cannot be started.
+/* Runs it in this process group until it ends.  waitpid's status, or -1 with errno when it cannot be started.
  *
- * Signals sent to the launcher alone are forwarded; those of the terminal, and those that a process of this group sends,
- * reach the command by themselves.  When the command is stopped (^Z) the launcher stops too. */
+ * Signals sent to the launcher alone are forwarded; those of the terminal, and those that a process of this group
+ * sends, reach the command by themselves.  When the command is stopped (^Z) the launcher stops too. */
 int mp_child_run(const struct mp_command *command);
 
 /* Ends this process as the command ended: the same exit status, or the same signal, without a core file. */

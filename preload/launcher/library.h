@@ -7,7 +7,7 @@
 
 #include "object.h"
 
-/* Finds libmemprof.so: MEMPROF_LIB, or beside this executable's installation or build.  0; or -1 and one line in reason. */
+/* Finds libmemprof.so: MEMPROF_LIB, or beside this executable's installation or build.  0; or -1, and why in reason. */
 int mp_library_find(char path[PATH_MAX], char *reason, size_t cap);
 
 /* The value of LD_PRELOAD for a program: malloc'ed, or NULL without memory.  user: the value so far, or NULL. */

@@ -77,7 +77,8 @@ static uint64_t file_offset(const struct mp_object *o, uint64_t address)
 {
     Elf64_Phdr p;
     for (unsigned i = 0; segment(o, i, &p); i++) {
-        if (p.p_type == PT_LOAD && address >= p.p_vaddr && address - p.p_vaddr < p.p_filesz) return p.p_offset + (address - p.p_vaddr);
+        if (p.p_type != PT_LOAD || address < p.p_vaddr) continue;
+        if (address - p.p_vaddr < p.p_filesz) return p.p_offset + (address - p.p_vaddr);
     }
     return UINT64_MAX;
 }

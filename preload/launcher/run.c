@@ -63,8 +63,9 @@ static const struct argp argp = {
            "  memprof run -- python3 train.py\n"
            "  memprof run -o logs --program 'python*' -- ./job.sh\n"
            "  memprof-report peaks logs\n\n"
-           "Exit status: that of the command (it ends by the signal that the command ended by); 127 when there is no such "
-           "command, 126 when it cannot be executed, 125 when memprof itself fails or the command cannot be recorded.",
+           "Exit status: that of the command (it ends by the signal that the command ended by); 127 when there is no "
+           "such command, 126 when it cannot be executed, 125 when memprof itself fails or the command cannot be "
+           "recorded.",
 };
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
@@ -112,7 +113,8 @@ static void tell_logs(const struct mp_logs *logs, const char *shown)
         say("no process left a log");
         return;
     }
-    say("%u log%s in %s, the largest %s (%zu bytes)", logs->count, logs->count == 1 ? "" : "s", shown, logs->biggest, logs->bytes);
+    say("%u log%s in %s, the largest %s (%zu bytes)", logs->count, logs->count == 1 ? "" : "s", shown, logs->biggest,
+        logs->bytes);
     if (logs->recovered) say("%u of them completed from the journal of a killed process", logs->recovered);
     say("next: memprof-report peaks %s", shown);
 }
@@ -120,7 +122,8 @@ static void tell_logs(const struct mp_logs *logs, const char *shown)
 /* ---- between */
 
 /* A tree of its own, even below another recorded process. */
-static int run_command(const struct options *o, const struct mp_target *target, const char *preload, const char *template)
+static int run_command(const struct options *o, const struct mp_target *target, const char *preload,
+                       const char *template)
 {
     struct mp_variable variables[16], *v = variables;
     *v++ = (struct mp_variable){ "LD_PRELOAD", preload };

@@ -90,7 +90,9 @@ static int open_program(struct mp_target *t)
         if (!interpreter(&t->object, next)) memcpy(next, "/bin/sh", sizeof "/bin/sh");
         mp_object_close(&t->object);
         const int error = executable(next);
-        if (error) return refuse(t, error == ENOENT ? MP_STATUS_NOT_FOUND : MP_STATUS_NOT_EXECUTABLE, "its interpreter %s: %s", next, strerror(error));
+        if (error)
+            return refuse(t, error == ENOENT ? MP_STATUS_NOT_FOUND : MP_STATUS_NOT_EXECUTABLE, "its interpreter %s: %s",
+                          next, strerror(error));
         memcpy(t->program, next, sizeof t->program);
     }
     return refuse(t, MP_STATUS_NOT_EXECUTABLE, "too many levels of interpreters");
@@ -118,8 +120,10 @@ int mp_target_find(struct mp_target *t, const char *command)
     const char *rights = gains_rights(t->program);
     if (rights) return refuse(t, MP_STATUS_OWN, "%s is %s: the loader ignores LD_PRELOAD for it", name, rights);
     if (t->object.kind == MP_OBJECT_STATIC)
-        return refuse(t, MP_STATUS_OWN, "%s is statically linked: nothing can be preloaded into it; link it dynamically", name);
-    if (t->object.kind == MP_OBJECT_FOREIGN) return refuse(t, MP_STATUS_OWN, "%s is not a 64-bit x86 program", name);
+        return refuse(t, MP_STATUS_OWN, "%s is statically linked: nothing can be preloaded into it; link it dynamically",
+                      name);
+    if (t->object.kind == MP_OBJECT_FOREIGN)
+        return refuse(t, MP_STATUS_OWN, "%s is not a 64-bit x86 program", name);
     return 0;
 }
 

@@ -47,7 +47,7 @@ static void take_events(struct books *b, const struct mpf_frame *f)
 {
     const long n = mpf_columns_events(f->body, f->body_bytes);
     assert_true(n >= 0);
-    struct mpf_block *scratch = malloc((size_t)(n + 1) * sizeof *scratch);
+    struct mpf_block *scratch = malloc(((size_t)(uint32_t)n + 1) * sizeof *scratch);
     struct mpf_event event;
     struct mpf_columns_reader *r = malloc(sizeof *r);
     assert_int_equal(mpf_columns_open(r, f->body, f->body_bytes, 0, scratch, (uint32_t)n + 1), MPF_OK);

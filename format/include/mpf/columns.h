@@ -44,6 +44,7 @@ struct mpf_predictor {
 };
 struct mpf_columns_reader {
     struct mpf_clock from, to;
+    uint64_t scale;             /* ns per tick, fixed point */
     uint64_t origin;            /* CLOCK_MONOTONIC ns that event times count from */
     uint32_t events, done;      /* in the frame, decoded so far */
     uint32_t blocks;            /* BLOCK events decoded so far: entries of `block` in use */
