@@ -15,5 +15,3 @@ EXPORT void memprof_record_fail(size_t bytes)
 {
     mp_record(MPF_OP_FAIL, MPF_HEAP_HOST, (uint32_t)errno | (uint64_t)bytes >> 40 << 32, bytes & MPF_SIZE_MAX);
 }
-EXPORT uint32_t memprof_guard_enter(void) { return mp_guard_enter(); }
-EXPORT void memprof_guard_leave(uint32_t before) { mp_guard_leave(before); }

@@ -7,7 +7,6 @@
 #define MP_COMPANION_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 void memprof_record_alloc(void *p, size_t bytes);
 void memprof_record_free(void *p);
@@ -16,10 +15,5 @@ void memprof_record_move_begin(void *p);
 void memprof_record_move_end(void *q, size_t bytes);
 /* The failed call left its reason in errno. */
 void memprof_record_fail(size_t bytes);
-
-/* Between these two the calling thread's hooks record nothing: for real functions that call other hooked ones.  leave
- * gets what enter returned. */
-uint32_t memprof_guard_enter(void);
-void memprof_guard_leave(uint32_t before);
 
 #endif
