@@ -24,7 +24,8 @@ struct mpf_columns *mpf_columns_init(void *memory, uint32_t max_events, unsigned
 /* Starts a frame.  Events must come in non-decreasing order of slot->time. */
 void mpf_columns_begin(struct mpf_columns *c);
 /* Adds one event.  data: mpf_slot_size(slot->head) bytes for a DATA event, else NULL.  The caller never adds more than
- * max_events, nor more than max_events * MPF_CONT_BYTES bytes of data, to a frame. */
+ * max_events, nor more than max_events * MPF_CONT_BYTES bytes of data, nor more than 127 kinds of event (operation and
+ * heap), to a frame. */
 void mpf_columns_add(struct mpf_columns *c, const struct mpf_slot *slot, uint32_t thread, const uint8_t *data);
 uint32_t mpf_columns_count(const struct mpf_columns *c);
 /* Ends the frame and writes its body; `from` and `to` are the clock at the previous and at this frame, for the

@@ -1,0 +1,186 @@
+/* Events through the encoder and back: the same events, whatever they are. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "mpf/columns.h"
+#include "mpf/frame.h"
+#include "random.h"
+
+enum { MOST = 20000, SHIFT = 11 };
+
+static struct { struct mpf_slot slot; uint32_t thread; uint8_t data[64]; } event[MOST];
+static uint32_t events;
+static struct mpf_columns *columns;
+static uint8_t *body;
+
+static const struct mpf_clock from = { 1000000, 5000, 0 }, to = { 1000000 + 2500000000u, 1000005000, 0 };
+
+static void add(unsigned op, unsigned heap, uint64_t time, uint64_t addr, uint64_t size, uint32_t thread)
+{
+    event[events].slot = (struct mpf_slot){ time, addr, mpf_slot_head(op, heap, 0, size) };
+    event[events].thread = thread;
+    for (size_t i = 0; i < sizeof event[events].data; i++) event[events].data[i] = (uint8_t)(events + i);
+    events++;
+}
+
+static void check_event(const struct mpf_event *e, uint32_t i)
+{
+    const struct mpf_slot *s = &event[i].slot;
+    assert_int_equal(e->op, mpf_slot_op(s->head));
+    assert_int_equal(e->heap, mpf_slot_heap(s->head));
+    assert_int_equal(e->thread, event[i].thread);
+    assert_int_equal(e->addr, s->addr);
+    assert_int_equal(e->time, mpf_clock_ns(&from, &to, 0, s->time >> SHIFT << SHIFT));
+    if (mpf_op_class(e->op) != MPF_CLASS_REF) assert_int_equal(e->size, mpf_slot_size(s->head));
+    if (mpf_op_class(e->op) == MPF_CLASS_DATA) assert_memory_equal(e->data, event[i].data, e->size);
+}
+
+/* Encodes event[], decodes it in batches of an odd size, and compares. */
+static long there_and_back(void)
+{
+    mpf_columns_begin(columns);
+    for (uint32_t i = 0; i < events; i++) mpf_columns_add(columns, &event[i].slot, event[i].thread, event[i].data);
+    assert_int_equal(mpf_columns_count(columns), events);
+    const long bytes = mpf_columns_finish(columns, &from, &to, body, mpf_columns_bound(MOST));
+    assert_true(bytes > 0);
+    static struct mpf_block block[MOST];
+    static struct mpf_columns_reader r;
+    struct mpf_event batch[7];
+    assert_int_equal(mpf_columns_open(&r, body, (size_t)bytes, 0, block, MOST), MPF_OK);
+    uint32_t done = 0;
+    for (long n; (n = mpf_columns_next(&r, batch, 7)) != 0; ) {
+        assert_true(n > 0);
+        for (long i = 0; i < n; i++) check_event(&batch[i], done++);
+    }
+    assert_int_equal(done, events);
+    return bytes;
+}
+
+static int make(void **state)
+{
+    (void)state;
+    events = 0;
+    columns = mpf_columns_init(calloc(1, mpf_columns_memory(MOST)), MOST, SHIFT);
+    body = malloc(mpf_columns_bound(MOST));
+    return columns && body ? 0 : -1;
+}
+
+static int drop(void **state)
+{
+    (void)state;
+    free(columns);
+    free(body);
+    return 0;
+}
+
+static void an_empty_frame_is_a_frame(void **state)
+{
+    (void)state;
+    there_and_back();
+}
+
+static const uint64_t numbers[] = { 0, 1, 8, 15, 16, 127, 128, 4096, UINT32_MAX, UINT64_C(0x7fffffffffff), UINT64_C(1) << 48,
+                                    (UINT64_C(1) << 56) - 1, UINT64_C(1) << 56, UINT64_C(1) << 63, UINT64_MAX - 15, UINT64_MAX };
+enum { NUMBERS = sizeof numbers / sizeof *numbers };
+
+static void extreme_numbers_in_every_operation(void **state)
+{
+    (void)state;
+    static const unsigned ops[] = {
+#define MPF_OP(code, name, class, text) MPF_OP_##name,
+#include "mpf/events.def"
+#undef MPF_OP
+    };
+    for (size_t o = 0; o < sizeof ops / sizeof *ops; o++) {
+        for (int a = 0; a < NUMBERS; a++) {
+            const int s = (a * 7 + (int)o) % NUMBERS;
+            const uint64_t size = mpf_op_class(ops[o]) == MPF_CLASS_DATA ? numbers[s] % 65 : numbers[s] & MPF_SIZE_MAX;
+            add(ops[o], a % 4 * 85, from.ticks + (uint64_t)events * 5000, numbers[a], size, (uint32_t)numbers[(a + 3) % NUMBERS]);
+        }
+    }
+    there_and_back();
+}
+
+/* Allocation patterns that use ages, growth of the age table, stacks of freed addresses, and reallocs in and out of place. */
+static void random_program(uint64_t seed, uint32_t count)
+{
+    enum { LIVE = 3000 };
+    static uint64_t live[LIVE];
+    memset(live, 0, sizeof live);
+    uint64_t time = from.ticks;
+    events = 0;
+    while (events < count - 2) {
+        const uint64_t slot = below(&seed, LIVE), addr = 0x7f0000000000 + below(&seed, 4000) * 48;
+        const uint32_t thread = (uint32_t)below(&seed, 4);
+        time += below(&seed, 4) ? below(&seed, 300) : below(&seed, 100000);
+        if (below(&seed, 20) == 0 && live[slot]) {
+            add(MPF_OP_MOVE_BEGIN, 1, time, live[slot], 0, thread);
+            if (below(&seed, 2)) live[slot] = addr;
+            add(MPF_OP_MOVE_END, 1, time, live[slot], below(&seed, 5000), thread);
+        } else if (live[slot]) {
+            add(MPF_OP_FREE, 1, time, live[slot], 0, thread);
+            live[slot] = 0;
+        } else add(MPF_OP_ALLOC, 1, time, live[slot] = addr, below(&seed, 3000), thread);
+        if (below(&seed, 50) == 0) add(MPF_OP_FREE, 1, time, below(&seed, UINT64_MAX), 0, thread);
+    }
+}
+
+static void random_programs_frame_after_frame(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        random_program(seed * 7919, seed % 3 ? MOST - 3 : 50 + (uint32_t)seed);
+        there_and_back();
+    }
+}
+
+static void last_in_first_out_takes_no_bytes_for_addresses(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5000; i++) {
+        add(MPF_OP_ALLOC, 1, from.ticks, 0x7f0000001000, 100, 1);
+        add(MPF_OP_FREE, 1, from.ticks, 0x7f0000001000, 0, 1);
+    }
+    /* an operation each, a size and an age each pair, and little else */
+    assert_true(there_and_back() < 10000 + 10000 + 200);
+}
+
+/* The bytes of FORMAT.md, by hand. */
+static void golden_bytes(void **state)
+{
+    (void)state;
+    add(MPF_OP_ALLOC, 1, (uint64_t)3 << SHIFT, 0x1000, 24, 1);
+    add(MPF_OP_FREE, 1, (uint64_t)3 << SHIFT, 0x1000, 0, 1);
+    add(MPF_OP_ALLOC, 1, (uint64_t)5 << SHIFT, 0x1000, 24, 2);
+    const long n = there_and_back();
+    static const uint8_t rest[] = {
+        3, 0, 0, 0, 11, 3, 0, 0,                                    /* events, shift, pairs */
+        3, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        1, 1, 2, 1, 0x81, 1,                                        /* ALLOC, FREE, predicted ALLOC of heap 1 */
+        0, 1, 2,                                                    /* ops */
+        1, 2, 2, 1,                                                 /* thread 1 twice, thread 2 once */
+        3, 2, 2, 1,                                                 /* step 3 twice, 2 steps later once */
+        0x80, 4,                                                    /* zigzag(0x100) */
+        24, 24, 1,                                                  /* sizes; age 1 */
+    };
+    assert_int_equal(n, 2 * sizeof(struct mpf_clock) + sizeof rest);
+    assert_memory_equal(body + 2 * sizeof(struct mpf_clock), rest, sizeof rest);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_empty_frame_is_a_frame, make, drop),
+        cmocka_unit_test_setup_teardown(extreme_numbers_in_every_operation, make, drop),
+        cmocka_unit_test_setup_teardown(random_programs_frame_after_frame, make, drop),
+        cmocka_unit_test_setup_teardown(last_in_first_out_takes_no_bytes_for_addresses, make, drop),
+        cmocka_unit_test_setup_teardown(golden_bytes, make, drop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

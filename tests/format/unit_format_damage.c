@@ -1,0 +1,120 @@
+/* The decoders get bytes that no encoder made: they end, with an error or with bounded nonsense, and stay in their
+ * buffers (the asan preset watches that). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "mpf/columns.h"
+#include "mpf/frame.h"
+#include "mpf/journal.h"
+#include "random.h"
+
+enum { EVENTS = 400, ROUNDS = 20000 };
+
+static size_t valid_body(uint8_t *out, size_t cap)
+{
+    const struct mpf_clock clock = { 1, 1, 1 };
+    void *memory = calloc(1, mpf_columns_memory(EVENTS));
+    struct mpf_columns *c = mpf_columns_init(memory, EVENTS, 10);
+    uint64_t seed = 42;
+    static const unsigned ops[] = { MPF_OP_ALLOC, MPF_OP_FREE, MPF_OP_MOVE_BEGIN, MPF_OP_MOVE_END, MPF_OP_MAP, MPF_OP_PUSH, MPF_OP_NAME };
+    mpf_columns_begin(c);
+    for (int i = 0; i < EVENTS; i++) {
+        const unsigned op = ops[below(&seed, sizeof ops / sizeof *ops)];
+        const struct mpf_slot s = { (uint64_t)i * 700, below(&seed, 50) << 4, mpf_slot_head(op, 1, 0, below(&seed, 16)) };
+        mpf_columns_add(c, &s, (uint32_t)below(&seed, 3), (const uint8_t *)"0123456789abcdef");
+    }
+    const long n = mpf_columns_finish(c, &clock, &clock, out, cap);
+    free(memory);
+    assert_true(n > 0);
+    return (size_t)n;
+}
+
+static void mutate(uint8_t *bytes, size_t n, uint64_t *seed)
+{
+    for (uint64_t i = 1 + below(seed, 8); i > 0; i--) {
+        const size_t at = below(seed, n);
+        if (below(seed, 2)) bytes[at] ^= (uint8_t)(1u << below(seed, 8));
+        else bytes[at] = (uint8_t)next_random(seed);
+    }
+}
+
+/* Returns the events decoded, whatever they are. */
+static uint64_t decode(const uint8_t *body, size_t bytes)
+{
+    static struct mpf_columns_reader r;
+    struct mpf_event e[32];
+    const long events = mpf_columns_events(body, bytes);
+    if (events < 0) return 0;
+    assert_true((size_t)events <= bytes);
+    struct mpf_block *block = malloc(((size_t)(uint32_t)events + 1) * sizeof *block);
+    uint64_t n = 0;
+    if (mpf_columns_open(&r, body, bytes, 0, block, (uint32_t)events) == MPF_OK) {
+        for (long got; (got = mpf_columns_next(&r, e, 32)) > 0; n += (uint64_t)got)
+            for (long i = 0; i < got; i++)
+                if (e[i].data) assert_true(e[i].data >= body && e[i].data + e[i].size <= body + bytes);
+    }
+    free(block);
+    return n;
+}
+
+static void mutated_columns(void **state)
+{
+    (void)state;
+    static uint8_t good[1 << 16];
+    const size_t n = valid_body(good, sizeof good);
+    uint64_t seed = 99, whole = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        const size_t keep = below(&seed, 4) ? n : below(&seed, n + 1);
+        uint8_t *bytes = malloc(keep + 1);
+        memcpy(bytes, good, keep);
+        if (keep) mutate(bytes, keep, &seed);
+        const uint64_t events = decode(bytes, keep);
+        assert_true(events <= n);
+        whole += events == EVENTS;
+        free(bytes);
+    }
+    assert_true(whole > 0 && whole < ROUNDS);       /* some mutations do no harm, some are found */
+}
+
+static void mutated_journals(void **state)
+{
+    (void)state;
+    enum { HEAD = sizeof(struct mpf_journal), BYTES = HEAD + MPF_CHUNK_BYTES };
+    static _Alignas(64) uint8_t image[BYTES];
+    static struct mpf_recovered found[MPF_CHUNK_SLOTS];
+    uint64_t seed = 4711;
+    for (int round = 0; round < ROUNDS / 10; round++) {
+        struct mpf_journal head = { .magic = MPF_JOURNAL_MAGIC, .major = MPF_MAJOR, .head_bytes = HEAD, .chunk_bytes = MPF_CHUNK_BYTES,
+                                    .slot_bytes = sizeof(struct mpf_slot), .chunks = 1 };
+        for (size_t i = 0; i < BYTES; i++) image[i] = below(&seed, 3) ? 1 : (uint8_t)next_random(&seed);
+        memcpy(image, &head, sizeof head);
+        image[HEAD + offsetof(struct mpf_chunk, state)] = MPF_CHUNK_USED;
+        mutate(image, HEAD, &seed);
+        if (mpf_journal_check(image, BYTES, &head) != MPF_OK) continue;
+        for (uint32_t index = 0; index < 3; index++) {
+            uint32_t torn;
+            const uint32_t n = mpf_journal_chunk(image, BYTES, &head, index, below(&seed, 3), found, &torn);
+            assert_true(n <= MPF_CHUNK_SLOTS);
+            for (uint32_t i = 0; i < n; i++) {
+                uint8_t data[MPF_DATA_MAX];
+                struct mpf_event e;
+                mpf_journal_event(&found[i], &head.start, &head.last, 0, &e, data);
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mutated_columns),
+        cmocka_unit_test(mutated_journals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+/* Journals: which events of a chunk count, and what they are. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "mpf/frame.h"
+#include "mpf/journal.h"
+
+enum { HEAD = sizeof(struct mpf_journal), BYTES = HEAD + MPF_CHUNK_BYTES, TAG = 9 };
+
+static _Alignas(64) uint8_t image[BYTES];
+static struct mpf_journal *const head = (struct mpf_journal *)image;
+static struct mpf_chunk *const chunk = (struct mpf_chunk *)(image + HEAD);
+static struct mpf_recovered found[MPF_CHUNK_SLOTS];
+
+static int make(void **state)
+{
+    (void)state;
+    memset(image, 0, sizeof image);
+    *head = (struct mpf_journal){ .magic = MPF_JOURNAL_MAGIC, .major = MPF_MAJOR, .head_bytes = HEAD, .chunk_bytes = MPF_CHUNK_BYTES,
+                                  .slot_bytes = sizeof(struct mpf_slot), .chunks = 1 };
+    chunk->state = MPF_CHUNK_USED;
+    chunk->tag = TAG;
+    chunk->thread = 5;
+    chunk->seq = 3;
+    return 0;
+}
+
+static void put(uint32_t slot, unsigned op, uint64_t time, uint64_t addr, uint64_t size, unsigned tag)
+{
+    chunk->slot[slot] = (struct mpf_slot){ time, addr, mpf_slot_head(op, 1, tag, size) };
+}
+
+static uint32_t read_chunk(uint64_t frames, uint32_t *torn)
+{
+    struct mpf_journal h;
+    assert_int_equal(mpf_journal_check(image, BYTES, &h), MPF_OK);
+    return mpf_journal_chunk(image, BYTES, &h, 0, frames, found, torn);
+}
+
+static void committed_slots_are_listed_in_order(void **state)
+{
+    (void)state;
+    uint32_t torn;
+    for (uint32_t i = 0; i < 10; i++) put(i, MPF_OP_ALLOC, 100 + i, i << 4, i, TAG);
+    assert_int_equal(read_chunk(0, &torn), 10);
+    assert_int_equal(torn, 0);
+    for (uint32_t i = 0; i < 10; i++) {
+        struct mpf_event e;
+        assert_int_equal(found[i].slot, i);
+        assert_int_equal(found[i].thread, 5);
+        assert_int_equal(mpf_journal_event(&found[i], &(struct mpf_clock){ 0 }, &(struct mpf_clock){ 0 }, 0, &e, NULL), MPF_OK);
+        assert_int_equal(e.addr, i << 4);
+        assert_int_equal(e.size, i);
+        assert_int_equal(e.time, 100 + i);
+    }
+}
+
+static void what_the_log_holds_is_not_listed_again(void **state)
+{
+    (void)state;
+    uint32_t torn;
+    for (uint32_t i = 0; i < 10; i++) put(i, MPF_OP_FREE, i, 16, 0, TAG);
+    chunk->drained = 3;
+    chunk->drained_next = 8;
+    chunk->frame = 6;
+    assert_int_equal(read_chunk(6, &torn), 7);      /* frames 0 to 5: not 6 */
+    assert_int_equal(found[0].slot, 3);
+    assert_int_equal(read_chunk(7, &torn), 2);
+    assert_int_equal(found[0].slot, 8);
+}
+
+static void a_slot_of_an_earlier_use_is_empty(void **state)
+{
+    (void)state;
+    uint32_t torn;
+    put(0, MPF_OP_FREE, 1, 16, 0, TAG);
+    for (uint32_t i = 1; i < MPF_CHUNK_SLOTS; i++) put(i, MPF_OP_FREE, 1, 16, 0, TAG - 1);
+    assert_int_equal(read_chunk(0, &torn), 1);
+    assert_int_equal(torn, 0);
+}
+
+static void a_slot_that_was_never_finished_is_torn(void **state)
+{
+    (void)state;
+    uint32_t torn;
+    put(0, MPF_OP_FREE, 1, 16, 0, TAG);
+    put(2, MPF_OP_FREE, 1, 16, 0, TAG);
+    assert_int_equal(read_chunk(0, &torn), 2);
+    assert_int_equal(torn, 1);
+}
+
+static void time_never_runs_back_in_a_thread(void **state)
+{
+    (void)state;
+    uint32_t torn;
+    put(0, MPF_OP_FREE, 500, 16, 0, TAG);
+    put(1, MPF_OP_FREE, 400, 16, 0, TAG);
+    assert_int_equal(read_chunk(0, &torn), 2);
+    assert_int_equal(found[1].time, 500);
+}
+
+static void data_is_put_together_from_its_slots(void **state)
+{
+    (void)state;
+    uint32_t torn;
+    uint8_t data[MPF_DATA_MAX];
+    put(0, MPF_OP_NAME, 7, 33, 40, TAG);
+    for (uint32_t i = 1; i <= 3; i++) {
+        put(i, MPF_OP_CONT, 0, 0, 0, TAG);
+        memset(&chunk->slot[i], 'a' + (int)i, MPF_CONT_BYTES);
+    }
+    put(4, MPF_OP_FREE, 9, 16, 0, TAG);
+    assert_int_equal(read_chunk(0, &torn), 2);
+    struct mpf_event e;
+    assert_int_equal(mpf_journal_event(&found[0], &(struct mpf_clock){ 0 }, &(struct mpf_clock){ 0 }, 0, &e, data), MPF_OK);
+    assert_int_equal(e.addr, 33);
+    assert_memory_equal(e.data, "bbbbbbbbbbbbbbbbccccccccccccccccdddddddd", 40);
+    assert_int_equal(found[1].slot, 4);
+}
+
+static void data_without_its_event_is_torn(void **state)
+{
+    (void)state;
+    uint32_t torn;
+    put(1, MPF_OP_CONT, 0, 0, 0, TAG);      /* slot 0 was reserved for the event and not stored */
+    put(2, MPF_OP_FREE, 9, 16, 0, TAG);
+    assert_int_equal(read_chunk(0, &torn), 1);
+    assert_int_equal(found[0].slot, 2);
+    assert_int_equal(torn, 1);
+}
+
+static void a_free_chunk_holds_nothing(void **state)
+{
+    (void)state;
+    uint32_t torn;
+    put(0, MPF_OP_FREE, 1, 16, 0, TAG);
+    chunk->state = MPF_CHUNK_FREE;
+    assert_int_equal(read_chunk(0, &torn), 0);
+}
+
+static void what_is_no_journal_is_refused(void **state)
+{
+    (void)state;
+    struct mpf_journal h;
+    assert_int_equal(mpf_journal_check(image, sizeof h - 1, &h), MPF_ERR_TRUNCATED);
+    head->major = MPF_MAJOR + 1;
+    assert_int_equal(mpf_journal_check(image, BYTES, &h), MPF_ERR_VERSION);
+    head->magic[0] = 'm';
+    assert_int_equal(mpf_journal_check(image, BYTES, &h), MPF_ERR_DAMAGED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(committed_slots_are_listed_in_order, make),
+        cmocka_unit_test_setup(what_the_log_holds_is_not_listed_again, make),
+        cmocka_unit_test_setup(a_slot_of_an_earlier_use_is_empty, make),
+        cmocka_unit_test_setup(a_slot_that_was_never_finished_is_torn, make),
+        cmocka_unit_test_setup(time_never_runs_back_in_a_thread, make),
+        cmocka_unit_test_setup(data_is_put_together_from_its_slots, make),
+        cmocka_unit_test_setup(data_without_its_event_is_torn, make),
+        cmocka_unit_test_setup(a_free_chunk_holds_nothing, make),
+        cmocka_unit_test_setup(what_is_no_journal_is_refused, make),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
