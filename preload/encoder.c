@@ -83,11 +83,17 @@ static bool create(void)
     return ok;
 }
 
+/* A chunk has been filled, or many are in use. */
+static bool worth_it(const struct mp_process *p)
+{
+    return __atomic_load_n(&p->pool.seq, __ATOMIC_RELAXED) > __atomic_load_n(&p->thread_number, __ATOMIC_RELAXED) ||
+           __atomic_load_n(&p->pool.in_use, __ATOMIC_RELAXED) >= MP_POOL_RESERVE / 4;
+}
+
 void mp_encoder_start(bool now)
 {
     struct mp_process *p = mp_process;
-    if (p->encoder != MP_ENCODER_NONE || p->state != MP_ON) return;
-    if (!now && p->pool.seq <= p->thread_number && p->pool.in_use < MP_POOL_RESERVE / 4) return;
+    if (__atomic_load_n(&p->encoder, __ATOMIC_RELAXED) != MP_ENCODER_NONE || (!now && !worth_it(p))) return;
     if (!p->may_thread || mp_sys_getpid() != p->pid) return;
     uint32_t none = MP_ENCODER_NONE;
     if (!__atomic_compare_exchange_n(&p->encoder, &none, MP_ENCODER_STARTING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;

@@ -253,7 +253,7 @@ static void retire(struct mp_thread *t)
         meta->drained = meta->pending;
         const uint32_t next = __atomic_load_n(&meta->next, __ATOMIC_ACQUIRE);
         if (!next || meta->drained < meta->used) return;
-        t->first = next;
+        __atomic_store_n(&t->first, next, __ATOMIC_RELEASE);
         mp_pool_give(link - 1);
     }
 }
@@ -352,7 +352,7 @@ static bool all_drained(const struct mp_thread *t)
     return t->first && t->first == t->last && meta_of(t->first - 1)->drained == reserved(t, t->first - 1, true);
 }
 
-static bool seen_dead(const struct mp_thread *t) { return t->tid == -1; }
+static bool seen_dead(const struct mp_thread *t) { return __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE) == -1; }
 
 /* Gives back the records of threads that were seen dead before the survey, as many as one frame can tell of. */
 static void reclaim_dead(struct mp_epoch *e, uint32_t threads)
@@ -379,7 +379,7 @@ static void run(struct mp_epoch *e, bool all)
     for (uint32_t i = 0; i < threads; i++) {
         struct mp_thread *t = &mp_threads[i];
         const int32_t tid = __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE);
-        if (tid > 0 && !mp_sys_thread_lives(mp_process->pid, tid)) t->tid = -1;
+        if (tid > 0 && !mp_sys_thread_lives(mp_process->pid, tid)) __atomic_store_n(&t->tid, -1, __ATOMIC_RELEASE);
         dead += seen_dead(t);
         survey(e, t, all);
     }
@@ -397,7 +397,7 @@ static void run(struct mp_epoch *e, bool all)
 void mp_epoch_run(void)
 {
     const uint64_t signals = mp_lock(&mp_process->epoch_lock);
-    struct mp_epoch *e = mp_process->state == MP_ON ? epoch() : NULL;
+    struct mp_epoch *e = __atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) == MP_ON ? epoch() : NULL;
     if (e) run(e, false);
     mp_unlock(&mp_process->epoch_lock, signals);
 }

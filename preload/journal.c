@@ -171,7 +171,7 @@ void mp_journal_remove(void)
     if (path[0]) mp_sys_unlink(path);
 }
 
-uint64_t mp_journal_resident(void) { return place_bytes(mp_process->pool.chunks); }
+uint64_t mp_journal_resident(void) { return place_bytes(__atomic_load_n(&mp_process->pool.chunks, __ATOMIC_RELAXED)); }
 
 void mp_journal_mark(bool closed) { ((struct mpf_journal *)mp_process->pool.base)->closed = closed; }
 

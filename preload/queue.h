@@ -1,7 +1,7 @@
 /* A bounded queue of numbers, first in first out, for any number of threads: who gives and who takes share no lock.
  *
- * First in, first out matters for chunks: the one that rests longest has left the encoder's cache, and storing to it is
- * cheap again (40 ns an event less than with a stack, when the encoder has a core of its own).
+ * First in, first out matters for chunks: the one that rests longest has left the encoder's cache, and the program's
+ * stores need not take its lines away from there.
  * All zeros is an empty queue, so it may lie in memory that is wiped on fork.  It must never be given more numbers than
  * it has cells.  Signals are blocked by the callers: a handler cannot find its own thread halfway. */
 #ifndef MP_QUEUE_H

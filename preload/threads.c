@@ -68,11 +68,12 @@ static struct mpf_chunk *take_chunk(uint32_t number)
     for (;;) {
         const uint32_t seen = __atomic_load_n(&pool->released, __ATOMIC_ACQUIRE);
         struct mpf_chunk *c = mp_pool_take(number);
-        if (c || mp_process->state != MP_ON || pool->stalled == seen + 1) return c;
+        const bool gone_on = __atomic_load_n(&pool->stalled, __ATOMIC_RELAXED) == seen + 1;
+        if (c || gone_on || __atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) != MP_ON) return c;
         const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
         if (!give_up) give_up = now + 1000000000u;
         if (now >= give_up) {
-            pool->stalled = seen + 1;
+            __atomic_store_n(&pool->stalled, seen + 1, __ATOMIC_RELAXED);
             return NULL;
         }
         mp_encoder_relieve(seen);
@@ -95,7 +96,7 @@ bool mp_thread_chunk(struct mp_thread *t)
     t->last = index + 1;
     __atomic_store_n(&t->cur, mp_cursor(c, 0), __ATOMIC_RELEASE);
     if (!old) __atomic_store_n(&t->first, index + 1, __ATOMIC_RELEASE);
-    if (mp_process->pool.in_use >= MP_POOL_RESERVE / 4) mp_encoder_wake();
+    if (__atomic_load_n(&mp_process->pool.in_use, __ATOMIC_RELAXED) >= MP_POOL_RESERVE / 4) mp_encoder_wake();
     return true;
 }
 
@@ -106,8 +107,7 @@ struct mp_thread *mp_thread_register(void)
         mp_loss(MPF_LOSS_MEMORY, 1);
         return NULL;
     }
-    const uint32_t number = __atomic_add_fetch(&mp_process->thread_number, 1, __ATOMIC_RELAXED);
-    *t = (struct mp_thread){ .number = number };
+    t->number = __atomic_add_fetch(&mp_process->thread_number, 1, __ATOMIC_RELAXED);   /* all else is 0 */
     if (!mp_thread_chunk(t)) {
         mp_loss(MPF_LOSS_MEMORY, 1);
         give_record(t);

@@ -17,7 +17,7 @@ passed=0 failed=0 skipped=0
 # Adds CTest's own counts of a run to the sums.
 count() {
     local file=$1
-    attribute() { sed -nE "s/.*<testsuite[^>]* $1=\"([0-9]+)\".*/\1/p" "$file" | head -1; }
+    attribute() { sed -nE "s/.*<testsuite[^>]*[[:space:]]$1=\"([0-9]+)\".*/\1/p" "$file" | head -1; }
     local all bad left
     tr '\n' ' ' <"$file" >"$file.line"
     file=$file.line
