@@ -17,12 +17,12 @@
 #define ALLOC_ALIGNED(name, parameters, arguments, bytes)                                                            \
     ALLOC(name, parameters, arguments, bytes)                                                                        \
     ALLOC(name##_aligned, (UNPACK parameters, size_t alignment), (UNPACK arguments, alignment), bytes)               \
-    ALLOC(name##_aligned_at, (UNPACK parameters, size_t alignment, size_t offset),                             \
+    ALLOC(name##_aligned_at, (UNPACK parameters, size_t alignment, size_t offset),                                   \
         (UNPACK arguments, alignment, offset), bytes)
 #define MOVE_ALIGNED(name, parameters, arguments, bytes)                                                             \
     MOVE(name, parameters, arguments, bytes)                                                                         \
     MOVE(name##_aligned, (UNPACK parameters, size_t alignment), (UNPACK arguments, alignment), bytes)                \
-    MOVE(name##_aligned_at, (UNPACK parameters, size_t alignment, size_t offset),                             \
+    MOVE(name##_aligned_at, (UNPACK parameters, size_t alignment, size_t offset),                                    \
         (UNPACK arguments, alignment, offset), bytes)
 
 ALLOC_ALIGNED(malloc, (size_t bytes), (bytes), bytes)

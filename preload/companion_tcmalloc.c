@@ -19,7 +19,7 @@ MP_COMPANION_FREE(tc_free_sized, (void *p, size_t bytes), (p, bytes))
     MP_COMPANION_ALLOC(name, (size_t bytes), (bytes), bytes)                                                         \
     MP_COMPANION_ALLOC(name##_nothrow, (size_t bytes, const void *tag), (bytes, tag), bytes)                         \
     MP_COMPANION_ALLOC(name##_aligned, (size_t bytes, size_t alignment), (bytes, alignment), bytes)                  \
-    MP_COMPANION_ALLOC(name##_aligned_nothrow, (size_t bytes, size_t alignment, const void *tag),                \
+    MP_COMPANION_ALLOC(name##_aligned_nothrow, (size_t bytes, size_t alignment, const void *tag),                    \
         (bytes, alignment, tag), bytes)
 #define DELETE(name)                                                                                                 \
     MP_COMPANION_FREE(name, (void *p), (p))                                                                          \

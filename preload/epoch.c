@@ -197,9 +197,18 @@ static bool add_until(struct mp_epoch *e, struct cursor *c, uint64_t limit)
 {
     bool more = true;
     while (more && c->time <= limit && !frame_full(e)) {
-        add(e, chunk_of(c->chunk), c->at, c->time);
+        const struct mpf_chunk *chunk = chunk_of(c->chunk);
+        const uint32_t ready = meta_of(c->chunk)->ready;
+        uint32_t at = c->at;
+        for (; at < ready && !frame_full(e); at++) {
+            if (!is_event(chunk, at)) continue;
+            const uint64_t time = chunk->slot[at].time;
+            if (time > limit) break;
+            if (time > c->time) c->time = time;
+            add(e, chunk, at, c->time);
+        }
         c->thread->newest = c->time;
-        meta_of(c->chunk)->pending = ++c->at;
+        meta_of(c->chunk)->pending = c->at = at;
         more = settle(c);
     }
     return more;

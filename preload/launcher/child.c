@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,10 +37,28 @@ static void start(const struct mp_command *c, const sigset_t *mask, const struct
     _exit(status);
 }
 
-/* Did only the launcher get it?  The kernel's own (^C, a resized window) and a sender's of this group went to all. */
-static bool for_launcher_alone(const siginfo_t *signal)
+/* 0 when the process is gone. */
+static pid_t parent_of(pid_t pid)
 {
-    return signal->si_code <= 0 && signal->si_pid != 0 && getpgid(signal->si_pid) != getpgrp();
+    char path[32], text[256];
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    FILE *f = fopen(path, "re");
+    text[f ? fread(text, 1, sizeof text - 1, f) : 0] = 0;
+    if (f) fclose(f);
+    const char *name_end = strrchr(text, ')');      /* a name may hold anything */
+    long parent = 0;
+    return name_end && sscanf(name_end + 1, " %*c %ld", &parent) == 1 ? (pid_t)parent : 0;
+}
+
+/* The kernel's own (^C, a resized window) went to all, and so did what the command's processes send: they know their
+ * group, not the launcher.  A sender without a number (0) is outside of this container. */
+static bool for_launcher_alone(const siginfo_t *signal, pid_t child)
+{
+    if (signal->si_code > 0) return false;
+    for (pid_t p = signal->si_pid; p > 0; p = parent_of(p)) {
+        if (p == child) return false;
+    }
+    return true;
 }
 
 /* True when the command has ended. */
@@ -49,6 +66,7 @@ static bool ended(pid_t child, int *status)
 {
     while (waitpid(child, status, WNOHANG | WUNTRACED) == child) {
         if (!WIFSTOPPED(*status)) return true;
+        if (WSTOPSIG(*status) == SIGSTOP) continue;     /* whoever sent that to the command wakes it, not the launcher */
         raise(SIGSTOP);             /* until a shell, or whoever stopped it, goes on */
         kill(child, SIGCONT);
     }
@@ -61,7 +79,7 @@ static int wait_for(pid_t child, const sigset_t *handled)
     while (!ended(child, &status)) {
         siginfo_t signal;
         const int number = sigwaitinfo(handled, &signal);
-        if (number > 0 && number != SIGCHLD && for_launcher_alone(&signal)) kill(child, number);
+        if (number > 0 && number != SIGCHLD && for_launcher_alone(&signal, child)) kill(child, number);
     }
     return status;
 }
@@ -81,20 +99,4 @@ int mp_child_run(const struct mp_command *command)
     sigprocmask(SIG_SETMASK, &before, NULL);
     errno = error;
     return status;
-}
-
-void mp_child_end_like(int status)
-{
-    if (WIFEXITED(status)) exit(WEXITSTATUS(status));
-    const int number = WTERMSIG(status);
-    const struct rlimit none = { 0, 0 };
-    sigset_t only;
-    fflush(NULL);
-    sigemptyset(&only);
-    sigaddset(&only, number);
-    setrlimit(RLIMIT_CORE, &none);
-    signal(number, SIG_DFL);
-    sigprocmask(SIG_UNBLOCK, &only, NULL);
-    raise(number);
-    exit(128 + number);             /* the first process of a container cannot kill itself */
 }

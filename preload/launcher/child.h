@@ -15,11 +15,10 @@ struct mp_command {
 
 /* Runs it in this process group until it ends.  waitpid's status, or -1 with errno when it cannot be started.
  *
- * Signals sent to the launcher alone are forwarded; those of the terminal, and those that a process of this group
- * sends, reach the command by themselves.  When the command is stopped (^Z) the launcher stops too. */
+ * Signals that another process sends are forwarded.  Those of the terminal go to the whole group and reach the command
+ * by themselves; so do those that the command's own processes send to their group, which the launcher is in.  A sender
+ * elsewhere who names the group reaches the command twice: that cannot be told from one who names the launcher.
+ * When the terminal stops the command (^Z) the launcher stops too. */
 int mp_child_run(const struct mp_command *command);
-
-/* Ends this process as the command ended: the same exit status, or the same signal, without a core file. */
-void mp_child_end_like(int status) __attribute__((noreturn));
 
 #endif

@@ -33,8 +33,8 @@ int mp_logs_open(struct mp_logs *logs, const char *directory, char *reason, size
 {
     memset(logs, 0, sizeof *logs);
     clock_gettime(CLOCK_REALTIME_COARSE, &logs->since);     /* the clock of file times */
-    const bool made = mkdir(directory, 0777) == 0 || errno == EEXIST;
-    DIR *d = made ? opendir(directory) : NULL;
+    logs->made = mkdir(directory, 0777) == 0;
+    DIR *d = logs->made || errno == EEXIST ? opendir(directory) : NULL;
     char foreign[NAME_MAX + 1] = "";
     if (!d || !realpath(directory, logs->path)) {
         snprintf(reason, cap, "%s: %s", directory, strerror(errno));
@@ -97,4 +97,7 @@ void mp_logs_survey(struct mp_logs *logs, bool fold)
     if (d) closedir(d);
 }
 
-void mp_logs_close(const struct mp_logs *logs) { rmdir(logs->path); }
+void mp_logs_close(const struct mp_logs *logs)
+{
+    if (logs->made) rmdir(logs->path);
+}

@@ -9,6 +9,7 @@
 
 struct mp_logs {
     char path[PATH_MAX];            /* absolute */
+    bool made;                      /* by mp_logs_open */
     struct timespec since;          /* logs that were written last before belong to an earlier run */
     unsigned count, recovered;
     char biggest[NAME_MAX + 1];
@@ -21,7 +22,7 @@ int mp_logs_open(struct mp_logs *logs, const char *directory, char *reason, size
 char *mp_logs_template(const struct mp_logs *logs);
 /* Counts the run's logs; fold: first folds the journals of dead processes into them. */
 void mp_logs_survey(struct mp_logs *logs, bool fold);
-/* Removes the directory if it is empty. */
+/* Removes the directory again if this run made it and no process left a log. */
 void mp_logs_close(const struct mp_logs *logs);
 
 #endif

@@ -18,7 +18,8 @@
 #include "target.h"
 
 struct options {
-    const char *directory, *level, *program, *min_rss, *journal_dir;
+    const char *directory, *level, *program, *min_rss;
+    char *journal_dir;              /* absolute, as the library wants it; malloc'ed */
     bool quiet, no_recover;
     char **command;
 };
@@ -45,7 +46,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_LEVEL: o->level = arg; return 0;
     case OPT_PROGRAM: o->program = arg; return 0;
     case OPT_MIN_RSS: o->min_rss = arg; return 0;
-    case OPT_JOURNAL_DIR: o->journal_dir = arg; return 0;
+    case OPT_JOURNAL_DIR:
+        free(o->journal_dir);
+        o->journal_dir = realpath(arg, NULL);
+        if (!o->journal_dir) argp_failure(state, MP_STATUS_FAILURE, errno, "%s", arg);
+        return 0;
     case OPT_NO_RECOVER: o->no_recover = true; return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a command is needed"); return 0;
     case ARGP_KEY_ARG:
@@ -63,9 +68,9 @@ static const struct argp argp = {
            "  memprof run -- python3 train.py\n"
            "  memprof run -o logs --program 'python*' -- ./job.sh\n"
            "  memprof-report peaks logs\n\n"
-           "Exit status: that of the command (it ends by the signal that the command ended by); 127 when there is no "
-           "such command, 126 when it cannot be executed, 125 when memprof itself fails or the command cannot be "
-           "recorded.",
+           "Exit status: that of the command, or 128 and the number of the signal that ended it; 127 when there is no "
+           "such command, 126 when it cannot be executed, 2 for wrong usage, 1 when memprof itself fails or the command "
+           "cannot be recorded.",
 };
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
@@ -95,7 +100,7 @@ static void warn(const struct mp_target *target)
         say("%s brings its own malloc: blocks that it takes from there are not seen", mp_target_name(target->program));
 }
 
-/* ---- after */
+/* ---- after: four lines at most */
 
 static void tell_end(const char *command, int status, long oom_kills)
 {
@@ -113,9 +118,10 @@ static void tell_logs(const struct mp_logs *logs, const char *shown)
         say("no process left a log");
         return;
     }
-    say("%u log%s in %s, the largest %s (%zu bytes)", logs->count, logs->count == 1 ? "" : "s", shown, logs->biggest,
-        logs->bytes);
-    if (logs->recovered) say("%u of them completed from the journal of a killed process", logs->recovered);
+    char recovered[64] = "";
+    if (logs->recovered) snprintf(recovered, sizeof recovered, ", %u completed from a killed process's journal", logs->recovered);
+    say("%u log%s in %s%s; the largest is %s (%zu bytes)", logs->count, logs->count == 1 ? "" : "s", shown, recovered,
+        logs->biggest, logs->bytes);
     say("next: memprof-report peaks %s", shown);
 }
 
@@ -175,17 +181,23 @@ static int prepare_and_record(const struct options *o, const struct mp_target *t
     return *status < 0 ? -1 : 0;
 }
 
+static int exit_status(int wait_status)
+{
+    return WIFSIGNALED(wait_status) ? MP_STATUS_SIGNAL + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
 int mp_run(int argc, char **argv)
 {
     struct options o = { 0 };
     struct mp_target target;
     argv[0] = (char *)"memprof run";      /* for its messages */
-    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o) != 0) return MP_STATUS_OWN;
+    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o) != 0) return MP_STATUS_FAILURE;
     const int refusal = mp_target_find(&target, o.command[0]);
     if (refusal) say("%s: %s", o.command[0], target.reason);
     int status = 0;
     const bool failed = refusal || prepare_and_record(&o, &target, &status) != 0;
     mp_target_close(&target);
-    if (failed) return refusal ? refusal : MP_STATUS_OWN;
-    mp_child_end_like(status);
+    free(o.journal_dir);
+    if (refusal) return refusal;
+    return failed ? MP_STATUS_FAILURE : exit_status(status);
 }

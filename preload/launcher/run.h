@@ -2,7 +2,7 @@
 #ifndef MP_RUN_H
 #define MP_RUN_H
 
-/* argv[0] is "run".  Does not return when the command was ended by a signal: then this process ends by it too. */
+/* argv[0] is "run".  The status to exit with: the command's, or 128 + N when signal N ended it. */
 int mp_run(int argc, char **argv);
 
 #endif

@@ -118,12 +118,12 @@ int mp_target_find(struct mp_target *t, const char *command)
     if (status) return status;
     const char *name = mp_target_name(t->program);
     const char *rights = gains_rights(t->program);
-    if (rights) return refuse(t, MP_STATUS_OWN, "%s is %s: the loader ignores LD_PRELOAD for it", name, rights);
+    if (rights) return refuse(t, MP_STATUS_FAILURE, "%s is %s: the loader ignores LD_PRELOAD for it", name, rights);
     if (t->object.kind == MP_OBJECT_STATIC)
-        return refuse(t, MP_STATUS_OWN, "%s is statically linked: nothing can be preloaded into it; link it dynamically",
+        return refuse(t, MP_STATUS_FAILURE, "%s is statically linked: nothing can be preloaded into it; link it dynamically",
                       name);
     if (t->object.kind == MP_OBJECT_FOREIGN)
-        return refuse(t, MP_STATUS_OWN, "%s is not a 64-bit x86 program", name);
+        return refuse(t, MP_STATUS_FAILURE, "%s is not a 64-bit x86 program", name);
     return 0;
 }
 

@@ -6,8 +6,14 @@
 
 #include "object.h"
 
-/* Exit statuses of env(1), timeout(1) and the shells. */
-enum { MP_STATUS_OWN = 125, MP_STATUS_NOT_EXECUTABLE = 126, MP_STATUS_NOT_FOUND = 127 };
+/* Exit statuses beside the command's; the last three are the shells'. */
+enum {
+    MP_STATUS_FAILURE = 1,
+    MP_STATUS_USAGE = 2,
+    MP_STATUS_NOT_EXECUTABLE = 126,
+    MP_STATUS_NOT_FOUND = 127,
+    MP_STATUS_SIGNAL = 128,         /* and the number of the signal that ended the command */
+};
 
 struct mp_target {
     char path[PATH_MAX];            /* the command's file */

@@ -14,18 +14,20 @@
 
 enum { MOST = 20000, SHIFT = 11 };
 
-static struct { struct mpf_slot slot; uint32_t thread; uint8_t data[64]; } event[MOST];
+static struct { struct mpf_slot slot; uint32_t thread; } event[MOST];
 static uint32_t events;
 static struct mpf_columns *columns;
-static uint8_t *body;
+static uint8_t *body, pattern[256 + MPF_DATA_MAX];
 
 static const struct mpf_clock from = { 1000000, 5000, 0 }, to = { 1000000 + 2500000000u, 1000005000, 0 };
+
+/* Data of event i: as long as any event's, and not that of its neighbours. */
+static const uint8_t *data_of(uint32_t i) { return pattern + i % 256; }
 
 static void add(unsigned op, unsigned heap, uint64_t time, uint64_t addr, uint64_t size, uint32_t thread)
 {
     event[events].slot = (struct mpf_slot){ time, addr, mpf_slot_head(op, heap, 0, size) };
     event[events].thread = thread;
-    for (size_t i = 0; i < sizeof event[events].data; i++) event[events].data[i] = (uint8_t)(events + i);
     events++;
 }
 
@@ -38,14 +40,14 @@ static void check_event(const struct mpf_event *e, uint32_t i)
     assert_int_equal(e->addr, s->addr);
     assert_int_equal(e->time, mpf_clock_ns(&from, &to, 0, s->time >> SHIFT << SHIFT));
     if (mpf_op_class(e->op) != MPF_CLASS_REF) assert_int_equal(e->size, mpf_slot_size(s->head));
-    if (mpf_op_class(e->op) == MPF_CLASS_DATA) assert_memory_equal(e->data, event[i].data, e->size);
+    if (mpf_op_class(e->op) == MPF_CLASS_DATA) assert_memory_equal(e->data, data_of(i), e->size);
 }
 
 /* Encodes event[], decodes it in batches of an odd size, and compares. */
 static long there_and_back(void)
 {
     mpf_columns_begin(columns);
-    for (uint32_t i = 0; i < events; i++) mpf_columns_add(columns, &event[i].slot, event[i].thread, event[i].data);
+    for (uint32_t i = 0; i < events; i++) mpf_columns_add(columns, &event[i].slot, event[i].thread, data_of(i));
     assert_int_equal(mpf_columns_count(columns), events);
     const long bytes = mpf_columns_finish(columns, &from, &to, body, mpf_columns_bound(MOST));
     assert_true(bytes > 0);
@@ -66,6 +68,7 @@ static int make(void **state)
 {
     (void)state;
     events = 0;
+    for (size_t i = 0; i < sizeof pattern; i++) pattern[i] = (uint8_t)(i * 167 >> 3);
     columns = mpf_columns_init(calloc(1, mpf_columns_memory(MOST)), MOST, SHIFT);
     body = malloc(mpf_columns_bound(MOST));
     return columns && body ? 0 : -1;
@@ -85,6 +88,13 @@ static void an_empty_frame_is_a_frame(void **state)
     there_and_back();
 }
 
+static void one_event_is_a_frame(void **state)
+{
+    (void)state;
+    add(MPF_OP_FREE, 1, from.ticks, UINT64_C(0xdeadbeef), 0, UINT32_MAX);
+    there_and_back();
+}
+
 static const uint64_t numbers[] = { 0, 1, 8, 15, 16, 127, 128, 4096, UINT32_MAX, UINT64_C(0x7fffffffffff), UINT64_C(1) << 48,
                                     (UINT64_C(1) << 56) - 1, UINT64_C(1) << 56, UINT64_C(1) << 63, UINT64_MAX - 15, UINT64_MAX };
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
@@ -100,7 +110,7 @@ static void extreme_numbers_in_every_operation(void **state)
     for (size_t o = 0; o < sizeof ops / sizeof *ops; o++) {
         for (int a = 0; a < NUMBERS; a++) {
             const int s = (a * 7 + (int)o) % NUMBERS;
-            const uint64_t size = mpf_op_class(ops[o]) == MPF_CLASS_DATA ? numbers[s] % 65 : numbers[s] & MPF_SIZE_MAX;
+            const uint64_t size = mpf_op_class(ops[o]) == MPF_CLASS_DATA ? numbers[s] % (MPF_DATA_MAX + 1) : numbers[s] & MPF_SIZE_MAX;
             add(ops[o], a % 4 * 85, from.ticks + (uint64_t)events * 5000, numbers[a], size, (uint32_t)numbers[(a + 3) % NUMBERS]);
         }
     }
@@ -177,6 +187,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_empty_frame_is_a_frame, make, drop),
+        cmocka_unit_test_setup_teardown(one_event_is_a_frame, make, drop),
         cmocka_unit_test_setup_teardown(extreme_numbers_in_every_operation, make, drop),
         cmocka_unit_test_setup_teardown(random_programs_frame_after_frame, make, drop),
         cmocka_unit_test_setup_teardown(last_in_first_out_takes_no_bytes_for_addresses, make, drop),

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -134,6 +135,68 @@ static void data_without_its_event_is_torn(void **state)
     assert_int_equal(torn, 1);
 }
 
+/* Stores a NAME event of `bytes` bytes at the slot and the first `stored` of the slots for its data. */
+static void put_name(uint32_t slot, uint64_t bytes, uint32_t stored)
+{
+    put(slot, MPF_OP_NAME, 1, 33, bytes, TAG);
+    for (uint32_t i = 1; i <= stored; i++) put(slot + i, MPF_OP_CONT, 0, 0, 0, TAG);
+}
+
+static void an_event_without_all_its_data_is_torn(void **state)
+{
+    (void)state;
+    uint32_t torn;
+    put_name(0, 40, 2);                     /* of 3 */
+    put(3, MPF_OP_FREE, 9, 16, 0, TAG);
+    assert_int_equal(read_chunk(0, &torn), 1);
+    assert_int_equal(found[0].slot, 3);
+    assert_int_equal(torn, 1);
+}
+
+static void data_may_end_with_the_chunk_but_not_behind_it(void **state)
+{
+    (void)state;
+    uint32_t torn;
+    const uint32_t more = mpf_data_slots(MPF_DATA_MAX), last = MPF_CHUNK_SLOTS - 1 - more;
+    put_name(last, MPF_DATA_MAX, more);
+    assert_int_equal(read_chunk(0, &torn), 1);
+    assert_int_equal(found[0].slot, last);
+    make(NULL);
+    put_name(last + 1, MPF_DATA_MAX, more - 1);
+    assert_int_equal(read_chunk(0, &torn), 0);
+    make(NULL);
+    put_name(0, MPF_DATA_MAX + 1, more + 1);
+    assert_int_equal(read_chunk(0, &torn), 0);
+}
+
+static void an_unknown_operation_is_damage(void **state)
+{
+    (void)state;
+    uint32_t torn;
+    struct mpf_event e;
+    put(0, 200, 1, 16, 0, TAG);
+    assert_int_equal(read_chunk(0, &torn), 1);
+    assert_int_equal(mpf_journal_event(&found[0], &(struct mpf_clock){ 0 }, &(struct mpf_clock){ 0 }, 0, &e, NULL), MPF_ERR_DAMAGED);
+}
+
+/* Each cut in a buffer of its own size, so that the asan preset sees a read behind it. */
+static void a_cut_image_holds_no_part_of_a_chunk(void **state)
+{
+    (void)state;
+    struct mpf_journal h;
+    uint32_t torn;
+    put(0, MPF_OP_FREE, 1, 16, 0, TAG);
+    for (size_t cut = 0; cut < BYTES; cut += cut < HEAD + MPF_CHUNK_HEAD + 50 ? 1 : 61) {
+        uint8_t *bytes = malloc(cut + !cut);
+        memcpy(bytes, image, cut);
+        const int error = mpf_journal_check(bytes, cut, &h);
+        assert_int_equal(error, cut < HEAD ? MPF_ERR_TRUNCATED : MPF_OK);
+        if (error == MPF_OK) assert_int_equal(mpf_journal_chunk(bytes, cut, &h, 0, 0, found, &torn), 0);
+        free(bytes);
+    }
+    assert_int_equal(read_chunk(0, &torn), 1);
+}
+
 static void a_free_chunk_holds_nothing(void **state)
 {
     (void)state;
@@ -164,6 +227,10 @@ int main(void)
         cmocka_unit_test_setup(time_never_runs_back_in_a_thread, make),
         cmocka_unit_test_setup(data_is_put_together_from_its_slots, make),
         cmocka_unit_test_setup(data_without_its_event_is_torn, make),
+        cmocka_unit_test_setup(an_event_without_all_its_data_is_torn, make),
+        cmocka_unit_test_setup(data_may_end_with_the_chunk_but_not_behind_it, make),
+        cmocka_unit_test_setup(an_unknown_operation_is_damage, make),
+        cmocka_unit_test_setup(a_cut_image_holds_no_part_of_a_chunk, make),
         cmocka_unit_test_setup(a_free_chunk_holds_nothing, make),
         cmocka_unit_test_setup(what_is_no_journal_is_refused, make),
     };

@@ -8,7 +8,7 @@ import sys
 import mp
 
 PYTHON = os.path.realpath(sys.executable)
-FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
+FAILED, USAGE, NOT_EXECUTABLE, NOT_FOUND, SIGNAL = 1, 2, 126, 127, 128
 NOBODY = 65534
 
 
@@ -48,10 +48,10 @@ def test_status_is_the_commands():
         mp.equal(memprof("run", "--", "sh", "-c", f"exit {status}").returncode, status, "status")
 
 
-def test_ends_by_the_commands_signal():
+def test_status_names_the_commands_signal():
     for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGINT):
         result = memprof("run", "--", "sh", "-c", f"kill -{int(number)} $$")
-        mp.equal(result.returncode, -number, "status")
+        mp.equal(result.returncode, SIGNAL + number, "status")
         mp.check(f"was ended by {number.name}" in result.stderr, result.stderr)
 
 
@@ -168,13 +168,20 @@ def test_options_become_variables():
     mp.equal(len(os.listdir(path("to 100%"))), 1, "logs")
 
 
+def test_the_journals_directory_may_be_relative():
+    os.mkdir(path("journals"))
+    result = memprof("run", "--journal-dir=journals", "--", "sh", "-c", "echo $MEMPROF_JOURNAL_DIR; ls journals | wc -l")
+    mp.equal(result.stdout, f"{path('journals')}\n2\n", "its path and the journals of sh and ls")
+    refused(memprof("run", "--journal-dir=missing", "--", "echo", "ran"), FAILED, "missing: No such file")
+
+
 def test_one_directory_holds_the_tree():
     script = "cd / && python3 -c 'import os; os.fork() or os._exit(0); os.wait()'; true"
     result = memprof("run", "-o", "logs", "--min-rss=0", "--", "sh", "-c", script,
                      env={"PATH": os.path.dirname(PYTHON) + ":" + os.environ["PATH"]})
     logs = os.listdir(path("logs"))
     mp.equal(len(logs), 3, f"logs {logs}")
-    mp.check("3 logs in logs, the largest python" in result.stderr, result.stderr)
+    mp.check("3 logs in logs; the largest is python" in result.stderr, result.stderr)
     mp.check("next: memprof-report peaks logs\n" in result.stderr, result.stderr)
 
 
@@ -212,12 +219,15 @@ def test_a_run_without_logs_leaves_no_directory():
     result = memprof("run", "--program=nothing", "--", "true")
     mp.check("no process left a log" in result.stderr, result.stderr)
     mp.equal(os.listdir(mp.folder), [], "files")
+    os.mkdir(path("users"))
+    memprof("run", "-o", "users", "--program=nothing", "--", "true")
+    mp.equal(os.listdir(mp.folder), ["users"], "a directory that was there before")
 
 
 def test_journals_of_the_killed_are_folded():
     kill = "kill -9 $$"
     result = memprof("run", "-o", "folded", "--", "sh", "-c", kill)
-    mp.check("1 of them completed from the journal" in result.stderr, result.stderr)
+    mp.check("1 completed from a killed process's journal" in result.stderr, result.stderr)
     mp.equal(len(mp.Logs(path("folded")).journals()), 0, "journals")
     memprof("run", "-o", "left", "--no-recover", "--", "sh", "-c", kill)
     mp.equal(len(mp.Logs(path("left")).journals()), 1, "journals with --no-recover")
@@ -265,6 +275,27 @@ def test_a_signal_to_the_group_comes_once():
     mp.equal(process.wait(mp.TIMEOUT), 0, "status")
 
 
+def test_a_signal_from_a_script_is_forwarded():
+    """Without job control the script that started the launcher is in its process group."""
+    script = f'"$MEMPROF" run -q -o logs -- "$PYTHON" -c "$WAITS" & read ready < ready; kill $!; wait $!'
+    os.mkfifo(path("ready"))
+    done = subprocess.run(["sh", "-c", script], cwd=mp.folder, timeout=mp.TIMEOUT,
+                          env={**os.environ, "PYTHON": PYTHON, "WAITS": "import sys; sys.stdout = open('ready', 'w')\n" + WAITS})
+    mp.equal(done.returncode, 5, "status")
+
+
+def test_a_signal_from_outside_of_a_container_is_forwarded():
+    """There the launcher is the first process, and the sender has no number."""
+    as_root()
+    container = subprocess.Popen(["unshare", "--pid", "--fork", os.environ["MEMPROF"], "run", "-q", "-o", "logs", "--", PYTHON, "-c", WAITS],
+                                 cwd=mp.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if container.stdout.readline() != "ready\n":
+        raise mp.Skip(f"no pid namespace here: {container.stderr.read()}")
+    with open(f"/proc/{container.pid}/task/{container.pid}/children") as f:
+        os.kill(int(f.read()), signal.SIGTERM)
+    mp.equal(container.wait(mp.TIMEOUT), 5, "status")
+
+
 def state(pid):
     with open(f"/proc/{pid}/stat") as f:
         return f.read().rsplit(")", 1)[1].split()[0]
@@ -278,7 +309,17 @@ def test_a_stopped_command_stops_the_launcher():
     os.kill(process.pid, signal.SIGCONT)
     mp.wait_for(lambda: state(child) != "T" and state(process.pid) != "T")
     os.kill(child, signal.SIGTERM)
-    mp.equal(process.wait(mp.TIMEOUT), -signal.SIGTERM, "status")
+    mp.equal(process.wait(mp.TIMEOUT), SIGNAL + signal.SIGTERM, "status")
+
+
+def test_a_command_that_is_stopped_by_hand_is_woken_by_hand():
+    process = start(PYTHON, "-c", "import os, signal\nprint(os.getpid(), flush=True)\nwhile True: signal.pause()")
+    child = int(process.stdout.readline())
+    os.kill(child, signal.SIGSTOP)
+    mp.wait_for(lambda: state(child) == "T")
+    os.kill(process.pid, signal.SIGUSR1)        # pending when the launcher has seen both: it sees the stop first
+    os.kill(child, signal.SIGCONT)
+    mp.equal(process.wait(mp.TIMEOUT), SIGNAL + signal.SIGUSR1, "status")
 
 
 class MemoryGroup:
@@ -316,8 +357,9 @@ class MemoryGroup:
 def test_an_oom_kill_is_told():
     with MemoryGroup() as group:
         result = memprof("run", "--", PYTHON, "-c", "x = bytearray(200 << 20)", preexec_fn=group.enter)
-    mp.equal(result.returncode, -signal.SIGKILL, f"status ({result.stderr})")
+    mp.equal(result.returncode, SIGNAL + signal.SIGKILL, f"status ({result.stderr})")
     mp.check("OOM KILL: the kernel killed 1 process of its memory cgroup" in result.stderr, result.stderr)
+    mp.equal(result.stderr.count("\n"), 4, f"lines of {result.stderr}")
 
 
 def test_a_kill_by_hand_is_no_oom_kill():
@@ -331,10 +373,10 @@ def test_help_and_version_and_usage():
         mp.equal((result.returncode, result.stderr), (0, ""), "help")
         mp.check("Examples:\n  memprof run -- python3 train.py" in result.stdout, result.stdout)
     mp.check(memprof("--version").stdout.startswith("memprof "), "version")
-    refused(memprof(), FAILED, "a command is needed")
-    refused(memprof("run"), FAILED, "a command is needed")
-    refused(memprof("run", "--no-such-option", "--", "echo", "ran"), FAILED, "no-such-option")
-    refused(memprof("walk"), FAILED, "unknown command 'walk'")
+    refused(memprof(), USAGE, "a command is needed")
+    refused(memprof("run"), USAGE, "a command is needed")
+    refused(memprof("run", "--no-such-option", "--", "echo", "ran"), USAGE, "no-such-option")
+    refused(memprof("walk"), USAGE, "unknown command 'walk'")
 
 
 if __name__ == "__main__":
