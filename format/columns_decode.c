@@ -171,7 +171,7 @@ static bool read_event(struct mpf_columns_reader *r, struct mpf_event *e)
 long mpf_columns_next(struct mpf_columns_reader *r, struct mpf_event *out, uint32_t cap)
 {
     uint32_t n = 0;
-    for (; n < cap && r->done < r->events; n++, r->done++)
+    for (; n < cap && r->op.at < r->op.end; n++)
         if (!read_event(r, &out[n])) return MPF_ERR_DAMAGED;
     return n;
 }

@@ -56,10 +56,13 @@ long mpf_frame_length(const uint8_t *in, size_t bytes)
     return begins && ZSTD_getErrorCode(n) == ZSTD_error_srcSize_wrong ? MPF_ERR_TRUNCATED : MPF_ERR_DAMAGED;
 }
 
+#define ZSTD_CHECKSUM_FLAG 4        /* in the byte behind the magic */
+
 long mpf_frame_payload(const uint8_t *in, size_t bytes)
 {
     const unsigned long long n = ZSTD_getFrameContentSize(in, bytes);
     if (n == ZSTD_CONTENTSIZE_ERROR || n == ZSTD_CONTENTSIZE_UNKNOWN) return MPF_ERR_DAMAGED;
+    if (!(in[4] & ZSTD_CHECKSUM_FLAG)) return MPF_ERR_DAMAGED;      /* zstd would believe it unchecked */
     if (n < MPF_FRAME_HEAD || n > MPF_FRAME_HEAD + (unsigned long long)MPF_BODY_MAX) return MPF_ERR_DAMAGED;
     return (long)n;
 }

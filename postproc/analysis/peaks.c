@@ -157,8 +157,7 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The parent's log when the child's names it; otherwise the process that ran then on that host under the parent's id.
- * */
+/* The parent's log when the child's names it; otherwise the process that ran then on that host under the parent's id. */
 static bool is_parent(const struct mpr_summary *parent, const struct mpr_summary *child)
 {
     const struct mpr_process_info *p = &parent->process, *c = &child->process;

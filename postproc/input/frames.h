@@ -32,8 +32,7 @@ struct mpr_frames {
 /* `data` stays the caller's.  0 or MPF_ERR_SPACE. */
 int mpr_frames_open(struct mpr_frames *f, const uint8_t *data, size_t size);
 void mpr_frames_close(struct mpr_frames *f);
-/* Next whole frame; its body is valid until the next call.  1, 0 at the end, MPF_ERR_VERSION (at `at`), MPF_ERR_SPACE.
- * */
+/* Next whole frame; its body is valid until the next call.  1, 0 at the end, MPF_ERR_VERSION (at `at`), MPF_ERR_SPACE. */
 int mpr_frames_next(struct mpr_frames *f, struct mpf_frame *frame);
 /* Tells that the frame just read makes no sense although its checksum is right. */
 void mpr_frames_reject(struct mpr_frames *f, uint64_t offset);

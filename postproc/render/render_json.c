@@ -1,5 +1,4 @@
-/* JSON.  The fields are a contract: memprof-report(1) lists them, and a change of meaning changes the schema's number.
- * */
+/* JSON.  The fields are a contract: memprof-report(1) lists them, and a change of meaning changes the schema's number. */
 #include <time.h>
 
 #include "info.h"

@@ -59,8 +59,8 @@ struct mpr_block *mpr_blocks_insert(struct mpr_blocks *b, uint64_t key, bool *ex
     return block;
 }
 
-/* Closes the gap, so that probes never need tombstones: each later block moves up unless it is at home before the gap.
- * */
+/* Closes the gap, so that probes never need tombstones: each later block moves up unless it is at home before the
+ * gap. */
 static void close_gap(struct mpr_blocks *b, size_t gap)
 {
     size_t at = gap;

@@ -28,8 +28,7 @@ int mpr_ranges_init(struct mpr_ranges *r);      /* 0, or -1 without memory */
 void mpr_ranges_free(struct mpr_ranges *r);
 /* The child of a node, made when new.  Without memory: the parent itself. */
 uint32_t mpr_ranges_child(struct mpr_ranges *r, uint32_t parent, uint32_t name, uint32_t domain);
-/* Defines a text (the first definition of a number counts).  Beyond MPR_TEXTS_BYTES texts are dropped: bounded memory.
- * */
+/* Defines a text (the first definition of a number counts).  Beyond MPR_TEXTS_BYTES texts are dropped: bounded memory. */
 void mpr_texts_set(struct mpr_texts *texts, uint32_t id, const uint8_t *data, size_t bytes);
 /* NULL when the number was never defined. */
 const char *mpr_texts_get(const struct mpr_texts *texts, uint32_t id, size_t *bytes);

@@ -82,6 +82,22 @@ static void mutated_columns(void **state)
     assert_true(whole > 0 && whole < ROUNDS);       /* some mutations do no harm, some are found */
 }
 
+static void a_reader_that_is_asked_again_stays_in_its_column(void **state)
+{
+    (void)state;
+    static uint8_t body[1 << 16];
+    static struct mpf_columns_reader r;
+    static struct mpf_block block[EVENTS];
+    const size_t n = valid_body(body, sizeof body);
+    assert_int_equal(mpf_columns_open(&r, body, n, 0, block, EVENTS), MPF_OK);
+    const uint8_t *end = r.op.end;
+    memset(body + (r.op.at - body), 255, EVENTS);       /* no such pair */
+    struct mpf_event e;
+    for (int i = 0; i < EVENTS; i++) assert_int_equal(mpf_columns_next(&r, &e, 1), MPF_ERR_DAMAGED);
+    assert_int_equal(mpf_columns_next(&r, &e, 1), 0);
+    assert_ptr_equal(r.op.at, end);
+}
+
 enum { HEAD = sizeof(struct mpf_journal), BYTES = HEAD + MPF_CHUNK_BYTES };
 
 /* A journal of one chunk whose every slot is committed. */
@@ -129,6 +145,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mutated_columns),
+        cmocka_unit_test(a_reader_that_is_asked_again_stays_in_its_column),
         cmocka_unit_test(mutated_journals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

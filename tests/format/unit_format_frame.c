@@ -83,6 +83,16 @@ static void no_flipped_bit_gives_a_wrong_body(void **state)
     assert_true(errors >= 8 * n - 4);
 }
 
+/* One flipped bit away from a good frame: the one that says that a checksum follows. */
+static void a_frame_without_a_checksum_is_damage(void **state)
+{
+    (void)state;
+    struct mpf_frame f;
+    write_frame(MPF_MAJOR);
+    const size_t n = ZSTD_compressCCtx(cctx, out, CAP, payload, sizeof payload, 1);     /* the same payload, head and all */
+    assert_int_equal(mpf_frame_read(dctx, out, n, back, CAP, &f), MPF_ERR_DAMAGED);
+}
+
 static void a_newer_major_version_is_refused(void **state)
 {
     (void)state;
@@ -131,6 +141,7 @@ int main(void)
         cmocka_unit_test(a_frame_comes_back),
         cmocka_unit_test(a_cut_frame_is_truncated_at_every_byte),
         cmocka_unit_test(no_flipped_bit_gives_a_wrong_body),
+        cmocka_unit_test(a_frame_without_a_checksum_is_damage),
         cmocka_unit_test(a_newer_major_version_is_refused),
         cmocka_unit_test(a_buffer_that_is_too_small_is_told),
         cmocka_unit_test(a_huge_body_is_damage),

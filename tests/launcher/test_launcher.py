@@ -1,9 +1,12 @@
 """memprof run: what it refuses, what it hands on, what it returns and what it says."""
+import fcntl
 import os
+import pty
 import shutil
 import signal
 import subprocess
 import sys
+import termios
 
 import mp
 
@@ -20,10 +23,10 @@ def memprof(*arguments, env=None, launcher=None, **popen):
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=mp.TIMEOUT, **popen)
 
 
-def start(*command):
-    """Starts a command under the launcher, in a process group of its own, its output in a pipe."""
+def start(*command, preexec_fn=os.setpgrp):
+    """Starts a command under the launcher, by default in a process group of its own, its output in a pipe."""
     return subprocess.Popen([os.environ["MEMPROF"], "run", "-q", "-o", "logs", "--", *command], cwd=mp.folder, stdout=subprocess.PIPE,
-                            text=True, preexec_fn=os.setpgrp)
+                            text=True, preexec_fn=preexec_fn)
 
 
 def path(name):
@@ -170,8 +173,8 @@ def test_options_become_variables():
 
 def test_the_journals_directory_may_be_relative():
     os.mkdir(path("journals"))
-    result = memprof("run", "--journal-dir=journals", "--", "sh", "-c", "echo $MEMPROF_JOURNAL_DIR; ls journals | wc -l")
-    mp.equal(result.stdout, f"{path('journals')}\n2\n", "its path and the journals of sh and ls")
+    result = memprof("run", "--journal-dir=journals", "--", "sh", "-c", "echo $MEMPROF_JOURNAL_DIR; test -e journals/*$$* && echo used")
+    mp.equal(result.stdout, f"{path('journals')}\nused\n", "its path, and whether the shell's journal is there")
     refused(memprof("run", "--journal-dir=missing", "--", "echo", "ran"), FAILED, "missing: No such file")
 
 
@@ -253,35 +256,52 @@ def test_signals_are_forwarded():
     mp.equal(process.wait(mp.TIMEOUT), 5, "status")
 
 
-SIGNALS_ITS_GROUP = """
-import os, signal
+COUNTS_UNTIL_USR2 = """
+import os, signal, sys
 taken, arrived = os.pipe()
 os.set_blocking(arrived, False)
 signal.set_wakeup_fd(arrived)       # gets the number of each signal as it arrives
-for number in (signal.SIGUSR1, signal.SIGUSR2): signal.signal(number, lambda *_: None)
-os.kill(0, signal.SIGUSR1)
+for number in (signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2): signal.signal(number, lambda *_: None)
+if sys.argv[1:]: os.kill(0, signal.SIGUSR1)
 print("ready", flush=True)
 got = b""
-while signal.SIGUSR2 not in got: got += os.read(taken, 1)
-print(*(signal.Signals(number).name for number in got))
+while signal.SIGUSR2 not in got:
+    got = os.read(taken, 100)       # all: of two handlers at once, that of the later signal runs first
+    for number in sorted(got): print(signal.Signals(number).name, flush=True)
 """
 
 
-def test_a_signal_to_the_group_comes_once():
-    process = start(PYTHON, "-c", SIGNALS_ITS_GROUP)
+def test_a_signal_that_the_command_sends_to_its_group_comes_once():
+    process = start(PYTHON, "-c", COUNTS_UNTIL_USR2, "its group")
     mp.equal(process.stdout.readline(), "ready\n", "start")
+    mp.equal(process.stdout.readline(), "SIGUSR1\n", "arrived")
     os.kill(process.pid, signal.SIGUSR2)       # the launcher takes it after the first one
-    mp.equal(process.stdout.readline(), "SIGUSR1 SIGUSR2\n", "signals that arrived")
+    mp.equal(process.stdout.read(), "SIGUSR2\n", "arrived then")
     mp.equal(process.wait(mp.TIMEOUT), 0, "status")
 
 
-def test_a_signal_from_a_script_is_forwarded():
-    """Without job control the script that started the launcher is in its process group."""
-    script = f'"$MEMPROF" run -q -o logs -- "$PYTHON" -c "$WAITS" & read ready < ready; kill $!; wait $!'
-    os.mkfifo(path("ready"))
-    done = subprocess.run(["sh", "-c", script], cwd=mp.folder, timeout=mp.TIMEOUT,
-                          env={**os.environ, "PYTHON": PYTHON, "WAITS": "import sys; sys.stdout = open('ready', 'w')\n" + WAITS})
-    mp.equal(done.returncode, 5, "status")
+def test_a_signal_of_the_terminal_comes_once():
+    keyboard, terminal = pty.openpty()
+
+    def in_terminal():
+        os.setsid()
+        fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+
+    process = start(PYTHON, "-c", COUNTS_UNTIL_USR2, preexec_fn=in_terminal)
+    mp.equal(process.stdout.readline(), "ready\n", "start")
+    os.write(keyboard, b"\x03")                # ^C
+    mp.equal(process.stdout.readline(), "SIGINT\n", "arrived")
+    os.kill(process.pid, signal.SIGUSR2)       # the launcher takes it after the first one
+    mp.equal(process.stdout.read(), "SIGUSR2\n", "arrived then")
+    mp.equal(process.wait(mp.TIMEOUT), 0, "status")
+
+
+def test_a_signal_from_the_same_group_is_forwarded():
+    """A script without job control is in the group of what it starts, and says `kill $!`."""
+    process = start(PYTHON, "-c", WAITS, preexec_fn=None)
+    mp.equal(process.stdout.readline(), "ready\n", "start")
+    os.kill(process.pid, signal.SIGTERM)
+    mp.equal(process.wait(mp.TIMEOUT), 5, "status")
 
 
 def test_a_signal_from_outside_of_a_container_is_forwarded():
@@ -312,14 +332,31 @@ def test_a_stopped_command_stops_the_launcher():
     mp.equal(process.wait(mp.TIMEOUT), SIGNAL + signal.SIGTERM, "status")
 
 
-def test_a_command_that_is_stopped_by_hand_is_woken_by_hand():
-    process = start(PYTHON, "-c", "import os, signal\nprint(os.getpid(), flush=True)\nwhile True: signal.pause()")
+def pending(pid, number):
+    with open(f"/proc/{pid}/status") as f:
+        mask, = (int(line.split()[1], 16) for line in f if line.startswith("ShdPnd:"))
+    return mask >> (number - 1) & 1
+
+
+TAKES_ONE = """
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGWINCH])
+print(os.getpid(), flush=True)
+signal.sigwait([signal.SIGWINCH])
+sys.exit(5)
+"""
+
+
+def test_a_command_that_is_stopped_by_hand_does_not_stop_the_launcher():
+    """Who stops the command itself wakes the command itself, and would leave the launcher asleep."""
+    process = start(PYTHON, "-c", TAKES_ONE)
     child = int(process.stdout.readline())
     os.kill(child, signal.SIGSTOP)
     mp.wait_for(lambda: state(child) == "T")
-    os.kill(process.pid, signal.SIGUSR1)        # pending when the launcher has seen both: it sees the stop first
+    os.kill(process.pid, signal.SIGWINCH)       # the launcher takes it after SIGCHLD, whose number is lower
+    mp.wait_for(lambda: pending(child, signal.SIGWINCH))
     os.kill(child, signal.SIGCONT)
-    mp.equal(process.wait(mp.TIMEOUT), SIGNAL + signal.SIGUSR1, "status")
+    mp.equal(process.wait(mp.TIMEOUT), 5, "status")
 
 
 class MemoryGroup:

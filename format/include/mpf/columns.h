@@ -47,7 +47,7 @@ struct mpf_columns_reader {
     struct mpf_clock from, to;
     uint64_t scale;             /* ns per tick, fixed point */
     uint64_t origin;            /* CLOCK_MONOTONIC ns that event times count from */
-    uint32_t events, done;      /* in the frame, decoded so far */
+    uint32_t events;            /* in the frame */
     uint32_t blocks;            /* BLOCK events decoded so far: entries of `block` in use */
     struct mpf_block *block;    /* the frame's BLOCK events, for ages */
     uint32_t thread, thread_left, step_left;
@@ -62,7 +62,7 @@ struct mpf_columns_reader {
  * (MPF_ERR_SPACE otherwise: ask mpf_columns_events first).  origin: the header's start on CLOCK_MONOTONIC. */
 long mpf_columns_events(const uint8_t *body, size_t bytes);
 int mpf_columns_open(struct mpf_columns_reader *r, const uint8_t *body, size_t bytes, uint64_t origin, struct mpf_block *block, uint32_t block_cap);
-/* Decodes up to cap events.  Returns how many (0 at the end) or MPF_ERR_DAMAGED. */
+/* Decodes up to cap events.  Returns how many (0 at the end) or MPF_ERR_DAMAGED; then the rest of the frame is of no use. */
 long mpf_columns_next(struct mpf_columns_reader *r, struct mpf_event *out, uint32_t cap);
 
 /* Ticks to ns since `origin`, by the line through two clocks (slope 1 where they are the same instant). */

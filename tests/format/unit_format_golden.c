@@ -1,0 +1,162 @@
+/* The bytes of FORMAT.md, by hand.  Logs that exist have them: a test here that fails says that the version must change. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "mpf/columns.h"
+#include "mpf/frame.h"
+#include "mpf/header.h"
+#include "mpf/sample.h"
+
+enum { EVENTS = 8, SHIFT = 11 };
+
+static struct mpf_slot slot(unsigned op, unsigned heap, uint64_t step, uint64_t addr, uint64_t size)
+{
+    return (struct mpf_slot){ step << SHIFT | 5, addr, mpf_slot_head(op, heap, 77, size) };
+}
+
+/* An event of each class but BLOCK, in numbers of more than one byte. */
+static void refs_regions_values_and_data(void **state)
+{
+    (void)state;
+    void *memory = calloc(1, mpf_columns_memory(EVENTS));
+    struct mpf_columns *c = mpf_columns_init(memory, EVENTS, SHIFT);
+    const struct { struct mpf_slot slot; uint32_t thread; } event[] = {
+        { slot(MPF_OP_THREAD, 0, 1, 300, 4), 1 },
+        { slot(MPF_OP_FREE, 1, 1, 0x1230, 0), 1 },
+        { slot(MPF_OP_FREE, 1, 1, 0x1000, 0), 200 },
+        { slot(MPF_OP_MAP, 2, 1 + 1000, 0x2000, 4096), 200 },
+        { slot(MPF_OP_UNMAP, 0, 1 + 1000, 0x2000, 0), 200 },
+        { slot(MPF_OP_PUSH, 0, 1 + 1000, UINT64_C(3) << 32 | 4, 0), 200 },
+    };
+    const size_t count = sizeof event / sizeof *event;
+    const struct mpf_clock from = { 0x0102, 0x0304, 0x0506 }, to = { 0x0708, 0x090a, 0x0b0c };
+    mpf_columns_begin(c);
+    for (size_t i = 0; i < count; i++) mpf_columns_add(c, &event[i].slot, event[i].thread, (const uint8_t *)"main");
+    static const uint8_t golden[] = {
+        2, 1, 0, 0, 0, 0, 0, 0, 4, 3, 0, 0, 0, 0, 0, 0, 6, 5, 0, 0, 0, 0, 0, 0,
+        8, 7, 0, 0, 0, 0, 0, 0, 10, 9, 0, 0, 0, 0, 0, 0, 12, 11, 0, 0, 0, 0, 0, 0,
+        6, 0, 0, 0, 11, 5, 0, 0,                                    /* events, shift, pairs */
+        6, 0, 0, 0, 5, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 12, 0, 0, 0, 7, 0, 0, 0,
+        26, 0, 2, 1, 8, 2, 10, 0, 16, 0,
+        0, 1, 1, 2, 3, 4,                                           /* ops */
+        1, 2, 0xc8, 1, 4,                                           /* thread 1 twice, thread 200 four times */
+        1, 3, 0xe8, 7, 3,                                           /* step 1 thrice, 1000 steps later thrice */
+        0, 0xc6, 4, 0, 0x45,                                        /* no age: zigzag(0x123), zigzag(0x100 - 0x123) */
+        0x80, 8, 0x80, 0x20,                                        /* zigzag(0x200), 4096 */
+        0, 0,                                                       /* the same address, 0 */
+        0x84, 0x80, 0x80, 0x80, 0x30, 0,                            /* 3 << 32 | 4, 0 */
+        0xac, 2, 4, 'm', 'a', 'i', 'n',
+    };
+    uint8_t body[1024];
+    const long n = mpf_columns_finish(c, &from, &to, body, sizeof body);
+    free(memory);
+    assert_int_equal(n, sizeof golden);
+    assert_memory_equal(body, golden, sizeof golden);
+}
+
+static void the_head_of_a_frame(void **state)
+{
+    (void)state;
+    uint8_t payload[MPF_FRAME_HEAD + 3], packed[256], back[sizeof payload];
+    memset(payload, 0xff, sizeof payload);
+    ZSTD_CCtx *ctx = ZSTD_createCCtx();
+    const struct mpf_frame frame = { .major = 1, .minor = 0, .kind = MPF_FRAME_END, .seq = 0x0102030405060708, .body_bytes = 3 };
+    const long n = mpf_frame_write(ctx, 1, &frame, payload, packed, sizeof packed);
+    ZSTD_freeCCtx(ctx);
+    assert_true(n > 0);
+    static const uint8_t golden[] = { 'M', 'P', 'F', '1', 1, 0, 4, 0, 8, 7, 6, 5, 4, 3, 2, 1, 3, 0, 0, 0, 0, 0, 0, 0,
+                                      0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff };
+    assert_int_equal(ZSTD_decompress(back, sizeof back, packed, (size_t)n), sizeof golden);
+    assert_memory_equal(back, golden, sizeof golden);
+    assert_int_equal(packed[4] >> 2 & 1, 1);        /* Frame_Header_Descriptor: Content_Checksum_flag */
+}
+
+static void pairs_of_strings(void **state)
+{
+    (void)state;
+    char bytes[64];
+    struct mpf_pairs p;
+    mpf_pairs_init(&p, bytes, sizeof bytes);
+    mpf_pairs_add(&p, "rank", "");
+    mpf_pairs_add_u64(&p, "pid", UINT64_MAX);
+    static const char golden[] = "rank\0\0pid\0" "18446744073709551615";
+    assert_int_equal(mpf_pairs_bytes(&p), sizeof golden);
+    assert_memory_equal(bytes, golden, sizeof golden);
+}
+
+static void places_in_a_journal(void **state)
+{
+    (void)state;
+    const size_t journal[] = { offsetof(struct mpf_journal, magic), offsetof(struct mpf_journal, major), offsetof(struct mpf_journal, head_bytes),
+                               offsetof(struct mpf_journal, id), offsetof(struct mpf_journal, pid), offsetof(struct mpf_journal, start),
+                               offsetof(struct mpf_journal, last), offsetof(struct mpf_journal, chunks), offsetof(struct mpf_journal, lost),
+                               offsetof(struct mpf_journal, closed) };
+    const size_t chunk[] = { offsetof(struct mpf_chunk, seq), offsetof(struct mpf_chunk, thread), offsetof(struct mpf_chunk, state),
+                             offsetof(struct mpf_chunk, tag), offsetof(struct mpf_chunk, drained), offsetof(struct mpf_chunk, drained_next),
+                             offsetof(struct mpf_chunk, frame), offsetof(struct mpf_chunk, slot), MPF_CHUNK_SLOTS, MPF_CHUNK_BYTES };
+    assert_memory_equal(journal, ((const size_t[]){ 0, 8, 12, 24, 40, 48, 72, 96, 104, 112 }), sizeof journal);
+    assert_memory_equal(chunk, ((const size_t[]){ 0, 8, 12, 13, 16, 20, 24, 64, 1362, 32768 }), sizeof chunk);
+}
+
+static void a_slot(void **state)
+{
+    (void)state;
+    const struct mpf_slot s = { 0x0807060504030201, 0x100f0e0d0c0b0a09, mpf_slot_head(MPF_OP_FREE, 3, 0x15, MPF_SIZE_MAX) };
+    static const uint8_t golden[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 2, 3, 0x15, 0xff, 0xff, 0xff, 0xff, 0xff };
+    assert_int_equal(sizeof s, sizeof golden);
+    assert_memory_equal(&s, golden, sizeof golden);
+}
+
+static void codes_of_operations_and_their_classes(void **state)
+{
+    (void)state;
+    static const struct { const char *name; unsigned code; enum mpf_class class; } golden[] = {
+        { "ALLOC", 1, MPF_CLASS_BLOCK }, { "FREE", 2, MPF_CLASS_REF }, { "MOVE_BEGIN", 3, MPF_CLASS_REF }, { "MOVE_END", 4, MPF_CLASS_BLOCK },
+        { "FAIL", 5, MPF_CLASS_VALUE }, { "MAP", 8, MPF_CLASS_REGION }, { "RESERVE", 9, MPF_CLASS_REGION }, { "UNMAP", 10, MPF_CLASS_REGION },
+        { "PROTECT_RW", 11, MPF_CLASS_REGION }, { "PROTECT_NONE", 12, MPF_CLASS_REGION }, { "REMAP_FROM", 13, MPF_CLASS_REGION },
+        { "REMAP_TO", 14, MPF_CLASS_REGION }, { "PUSH", 16, MPF_CLASS_VALUE }, { "POP", 17, MPF_CLASS_VALUE }, { "RANGE_START", 18, MPF_CLASS_VALUE },
+        { "RANGE_END", 19, MPF_CLASS_VALUE }, { "MARK", 20, MPF_CLASS_VALUE }, { "NAME", 24, MPF_CLASS_DATA }, { "DOMAIN", 25, MPF_CLASS_DATA },
+        { "THREAD", 26, MPF_CLASS_DATA }, { "THREAD_NAME", 27, MPF_CLASS_DATA }, { "THREAD_END", 28, MPF_CLASS_VALUE },
+        { "RANGE_DATA", 29, MPF_CLASS_DATA }, { "SAMPLE_RSS", 32, MPF_CLASS_DATA }, { "SAMPLE_CGROUP", 33, MPF_CLASS_DATA },
+        { "SAMPLE_JEMALLOC", 34, MPF_CLASS_DATA }, { "LOST", 35, MPF_CLASS_VALUE },
+    };
+    for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
+        assert_string_equal(mpf_op_name(golden[i].code), golden[i].name);
+        assert_int_equal(mpf_op_class(golden[i].code), golden[i].class);
+    }
+    static const char *const heaps[] = { "", "host/heap", "host/mmap", "host/shm", "host/pinned" };
+    for (unsigned i = 0; i < sizeof heaps / sizeof *heaps; i++) assert_string_equal(mpf_heap_name(i), heaps[i]);
+}
+
+static void places_of_samples_and_codes_of_losses(void **state)
+{
+    (void)state;
+    const unsigned rss[] = { MPF_RSS_ANON, MPF_RSS_FILE, MPF_RSS_SHMEM, MPF_RSS_HWM, MPF_RSS_SWAP, MPF_RSS_PRIVATE_DIRTY, MPF_RSS_PSS, MPF_RSS_MEMPROF };
+    const unsigned cgroup[] = { MPF_CGROUP_USAGE, MPF_CGROUP_LIMIT, MPF_CGROUP_PEAK, MPF_CGROUP_OOM_KILLS };
+    const unsigned jemalloc[] = { MPF_JEMALLOC_ALLOCATED, MPF_JEMALLOC_ACTIVE, MPF_JEMALLOC_METADATA, MPF_JEMALLOC_RESIDENT, MPF_JEMALLOC_MAPPED, MPF_JEMALLOC_RETAINED };
+    const unsigned loss[] = { 0, MPF_LOSS_STALLED, MPF_LOSS_TORN, MPF_LOSS_WRITE, MPF_LOSS_MEMORY, MPF_LOSS_NAMES };
+    for (unsigned i = 0; i < sizeof rss / sizeof *rss; i++) assert_int_equal(rss[i], i);
+    for (unsigned i = 0; i < sizeof cgroup / sizeof *cgroup; i++) assert_int_equal(cgroup[i], i);
+    for (unsigned i = 0; i < sizeof jemalloc / sizeof *jemalloc; i++) assert_int_equal(jemalloc[i], i);
+    for (unsigned i = 0; i < sizeof loss / sizeof *loss; i++) assert_int_equal(loss[i], i);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refs_regions_values_and_data),
+        cmocka_unit_test(the_head_of_a_frame),
+        cmocka_unit_test(pairs_of_strings),
+        cmocka_unit_test(places_in_a_journal),
+        cmocka_unit_test(a_slot),
+        cmocka_unit_test(codes_of_operations_and_their_classes),
+        cmocka_unit_test(places_of_samples_and_codes_of_losses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
