@@ -21,34 +21,40 @@ static inline uint64_t rotate_up(uint64_t v) { return v << 4 | v >> 60; }
 
 /* ---- which address a new block will get
  *
- * Allocators hand out the block of a size that was freed last.  Encoder and decoder keep, per class of size, the
- * addresses freed in this frame, newest last; a block that has the newest one costs no bytes at all: its operation
- * carries PREDICTED.  Only blocks made and freed in the frame take part: the size of others is not known to a decoder. */
+ * The model is glibc's, which others resemble: a thread keeps the first blocks that it frees of each class of size (tcache)
+ * and hands out the newest of them.  A block that has the address so foretold costs no bytes at all: its operation carries
+ * PREDICTED.  Any other one is thought to follow the block made before it, as when a heap grows.  Only blocks made and
+ * freed in the frame take part: a decoder does not know the size of others. */
 
 enum { PREDICTED = 0x80 };
+
+/* Units of 16 bytes that a block takes in the heap: its bytes and a word in front. */
+static inline uint64_t units(uint64_t bytes) { return bytes <= 8 ? 2 : (bytes + 23) >> 4; }
 
 /* glibc's classes of 16 bytes up to 2 KiB, then powers of two. */
 static inline unsigned size_class(uint64_t bytes)
 {
-    if (bytes <= 2040) return (unsigned)((bytes + 8 + 15) >> 4);
-    return 128 + (63 - (unsigned)__builtin_clzll(bytes)) % 64;
+    return bytes <= 2040 ? (unsigned)units(bytes) : 128 + (63 - (unsigned)__builtin_clzll(bytes));
 }
 
-static inline void push_freed(struct mpf_predictor *p, uint64_t class, uint64_t addr)
+/* Threads share a stack now and then: that spoils a guess, nothing else. */
+static inline struct mpf_freed *freed_of(struct mpf_predictor *p, uint32_t thread, uint64_t class)
 {
-    p->of[class].addr[p->of[class].count++ % MPF_FREED] = addr;
+    return &p->of[(thread * 37 + class) % MPF_STACKS];
 }
 
-/* Takes the address that a block of this class is expected to get; 0: none. */
-static inline uint64_t pop_freed(struct mpf_predictor *p, uint64_t class)
+static inline void push_freed(struct mpf_freed *f, uint64_t addr)
 {
-    return p->of[class].count ? p->of[class].addr[--p->of[class].count % MPF_FREED] : 0;
+    if (f->count < MPF_FREED) f->addr[f->count++] = addr;
 }
+
+/* Takes the address that the next block is expected to get; 0: none. */
+static inline uint64_t pop_freed(struct mpf_freed *f) { return f->count ? f->addr[--f->count] : 0; }
 
 static inline void forget_freed(struct mpf_predictor *p)
 {
-    for (unsigned i = 0; i < MPF_CLASSES; i++) p->of[i].count = 0;
-    p->moving = 0;
+    for (unsigned i = 0; i < MPF_STACKS; i++) p->of[i].count = 0;
+    p->moving = p->next = 0;
 }
 
 #endif

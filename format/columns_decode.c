@@ -103,16 +103,32 @@ static bool next_step(struct mpf_columns_reader *r)
     return true;
 }
 
+/* The address of a block that is not where it was expected. */
+static bool read_place(struct mpf_columns_reader *r, uint64_t *addr)
+{
+    uint64_t code, distance;
+    if (!get(&r->blocks_at, &code)) return false;
+    if (code && !(code & 1)) {
+        const uint64_t age = code >> 1;
+        if (age > r->blocks) return false;
+        *addr = r->block[r->blocks - age].addr;
+        return true;
+    }
+    distance = code >> 1;
+    if (!code && !get(&r->blocks_at, &distance)) return false;
+    *addr = rotate_up(r->predictor.next + unzigzag(distance));
+    return true;
+}
+
 static bool read_block(struct mpf_columns_reader *r, struct mpf_event *e, bool predicted)
 {
-    uint64_t delta;
     if (!get(&r->sizes, &e->size)) return false;
     const unsigned class = size_class(e->size);
-    const uint64_t guess = e->op == MPF_OP_MOVE_END ? r->predictor.moving : pop_freed(&r->predictor, class);
-    if (predicted) r->prev_block = rotate_down(guess);
-    else if (get(&r->blocks_at, &delta)) r->prev_block += unzigzag(delta);
-    else return false;
-    e->addr = rotate_up(r->prev_block);
+    struct mpf_predictor *p = &r->predictor;
+    const uint64_t guess = e->op == MPF_OP_MOVE_END ? p->moving : pop_freed(freed_of(p, r->thread, class));
+    if (predicted) e->addr = guess;
+    else if (!read_place(r, &e->addr)) return false;
+    else p->next = rotate_down(e->addr) + units(e->size);
     r->block[r->blocks++] = (struct mpf_block){ e->addr, class };
     return true;
 }
@@ -124,7 +140,7 @@ static bool read_ref(struct mpf_columns_reader *r, struct mpf_event *e)
     if (age) {
         const struct mpf_block *b = &r->block[r->blocks - age];
         e->addr = b->addr;
-        push_freed(&r->predictor, b->class, b->addr);
+        push_freed(freed_of(&r->predictor, r->thread, b->class), b->addr);
     } else if (get(&r->refs, &delta)) {
         r->prev_ref += unzigzag(delta);
         e->addr = rotate_up(r->prev_ref);

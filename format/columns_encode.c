@@ -16,9 +16,9 @@ struct mpf_columns {
     uint32_t blocks;
     unsigned tick_shift;
     uint32_t thread, thread_run;        /* the run at hand */
-    uint64_t step, first_step;
+    uint64_t step;
     uint32_t step_run;
-    uint64_t prev_block, prev_ref, prev_region;
+    uint64_t prev_ref, prev_region;
     uint32_t pairs;
     uint16_t pair[PAIRS_MAX];
     uint8_t code[1 << 16];              /* op | heap << 8 -> number of the pair + 1 */
@@ -30,12 +30,13 @@ struct mpf_columns {
 };
 
 enum {
-    BLOCK_BITS = 20,                    /* blocks of one frame that can have an age */
+    BLOCK_BITS = 20, BLOCK_MASK = (1 << BLOCK_BITS) - 1,    /* blocks of one frame that can have an age */
+    NEAR = 32,                          /* a distance that is shorter than most ages */
     SLACK = 8,
 };
 
 /* Most bytes that one event can add to each column. */
-static const uint8_t widest[COLUMNS] = { [COL_OPS] = 1, [COL_THREADS] = 10, [COL_TIMES] = 15, [COL_BLOCKS] = 10, [COL_SIZES] = 10,
+static const uint8_t widest[COLUMNS] = { [COL_OPS] = 1, [COL_THREADS] = 10, [COL_TIMES] = 15, [COL_BLOCKS] = 11, [COL_SIZES] = 10,
                                          [COL_REFS] = 11, [COL_VALUES] = 20, [COL_DATA] = 36 };
 
 static unsigned age_bits(uint32_t blocks)
@@ -91,7 +92,7 @@ void mpf_columns_begin(struct mpf_columns *c)
     c->events = c->blocks = c->thread_run = c->step_run = 0;
     c->thread = 0;
     c->step = 0;
-    c->prev_block = c->prev_ref = c->prev_region = 0;
+    c->prev_ref = c->prev_region = 0;
     for (uint32_t i = 0; i < c->pairs; i++) c->code[c->pair[i]] = 0;
     c->pairs = 0;
     for (int i = 0; i < COLUMNS; i++) c->col[i].at = c->col[i].start;
@@ -144,25 +145,46 @@ static void grow_ages(struct mpf_columns *c)
         if (old[i]) *find(c, old[i] >> BLOCK_BITS << 4) = old[i];
 }
 
-static void add_age(struct mpf_columns *c, uint64_t addr)
+/* The number of the newest block of the frame with this address, 0 if none. */
+static inline uint32_t block_at(struct mpf_columns *c, uint64_t addr)
 {
-    if (!has_age(addr) || c->blocks >> BLOCK_BITS) return;
+    return has_age(addr) ? (uint32_t)*find(c, addr) & BLOCK_MASK : 0;
+}
+
+/* Numbers the block and returns the number of the one that had its address before, 0 if none. */
+static inline uint32_t number_block(struct mpf_columns *c, uint64_t addr, unsigned class)
+{
+    c->class[c->blocks++] = (uint8_t)class;
+    if (!has_age(addr) || c->blocks > BLOCK_MASK) return 0;
     if (2 * c->blocks > UINT32_C(1) << c->age_bits) grow_ages(c);
-    *find(c, addr) = addr >> 4 << BLOCK_BITS | c->blocks;
+    uint64_t *entry = find(c, addr);
+    const uint32_t before = (uint32_t)*entry & BLOCK_MASK;
+    *entry = addr >> 4 << BLOCK_BITS | c->blocks;
+    return before;
+}
+
+static inline void put_place(struct mpf_columns *c, uint64_t distance, uint32_t age)
+{
+    if (age && distance >= NEAR) put(c, COL_BLOCKS, (uint64_t)age << 1);
+    else if (distance >> 63 == 0) put(c, COL_BLOCKS, distance << 1 | 1);
+    else {
+        put(c, COL_BLOCKS, 0);
+        put(c, COL_BLOCKS, distance);
+    }
 }
 
 /* True when the address is the expected one: then its bytes are saved. */
 static inline bool add_block(struct mpf_columns *c, uint64_t addr, uint64_t size, bool moved)
 {
     const unsigned class = size_class(size);
-    c->class[c->blocks++] = (uint8_t)class;
-    add_age(c, addr);
+    const uint32_t before = number_block(c, addr, class);
     put(c, COL_SIZES, size);
-    const uint64_t guess = moved ? c->predictor.moving : pop_freed(&c->predictor, class);
-    const uint64_t a = rotate_down(addr), delta = a - c->prev_block;
-    c->prev_block = a;
+    struct mpf_predictor *p = &c->predictor;
+    const uint64_t guess = moved ? p->moving : pop_freed(freed_of(p, c->thread, class));
     if (addr && addr == guess) return true;
-    put(c, COL_BLOCKS, zigzag(delta));
+    const uint64_t a = rotate_down(addr);
+    put_place(c, zigzag(a - p->next), before ? c->blocks - before : 0);
+    p->next = a + units(size);
     return false;
 }
 
@@ -170,11 +192,10 @@ static inline bool add_block(struct mpf_columns *c, uint64_t addr, uint64_t size
 static inline void add_ref(struct mpf_columns *c, uint64_t addr, bool moving)
 {
     if (moving) c->predictor.moving = addr;
-    const uint64_t age = has_age(addr) ? *find(c, addr) : 0;
-    if (age) {
-        const uint32_t block = (uint32_t)(age & ((UINT64_C(1) << BLOCK_BITS) - 1));
+    const uint32_t block = block_at(c, addr);
+    if (block) {
         put(c, COL_REFS, c->blocks - block + 1);
-        push_freed(&c->predictor, c->class[block - 1], addr);
+        push_freed(freed_of(&c->predictor, c->thread, c->class[block - 1]), addr);
         return;
     }
     const uint64_t a = rotate_down(addr);

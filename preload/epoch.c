@@ -175,11 +175,22 @@ static const uint8_t *data_of(struct mp_epoch *e, const struct mpf_chunk *c, uin
     return e->data;
 }
 
+/* A slot that no code of ours wrote (the program writes where it should not) must not spoil its frame. */
+static bool makes_sense(uint64_t head)
+{
+    const enum mpf_class class = mpf_op_class(mpf_slot_op(head));
+    return class != MPF_CLASS_NONE && (class != MPF_CLASS_DATA || mpf_slot_size(head) <= MPF_DATA_MAX);
+}
+
 static void add(struct mp_epoch *e, const struct mpf_chunk *chunk, uint32_t at, uint64_t time)
 {
     const struct mpf_slot *s = &chunk->slot[at];
     const struct mpf_slot event = { time, s->addr, s->head };
     const uint8_t *data = NULL;
+    if (!makes_sense(s->head)) {
+        mp_loss(MPF_LOSS_TORN, 1);
+        return;
+    }
     if (mpf_op_class(mpf_slot_op(s->head)) == MPF_CLASS_DATA) {
         data = data_of(e, chunk, at, mpf_slot_size(s->head));
         e->frame_data += mpf_slot_size(s->head);

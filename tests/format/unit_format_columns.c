@@ -161,23 +161,46 @@ static void last_in_first_out_takes_no_bytes_for_addresses(void **state)
     assert_true(there_and_back() < 10000 + 10000 + 200);
 }
 
+static void growing_heap_takes_a_byte_for_an_address(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0, at = 0x7f0000001000; i < 5000; i++) {
+        const uint64_t size = 8 + i * 40 % 2000;
+        add(MPF_OP_ALLOC, 1, from.ticks, at, size, 1);
+        at += size <= 8 ? 32 : (size + 23) / 16 * 16;
+    }
+    assert_true(there_and_back() < 5000 + 5000 + 2 * 5000 + 200);
+}
+
+static void a_place_that_comes_back_takes_no_more_than_its_age(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 9000; i++) add(MPF_OP_ALLOC, 1, from.ticks, 0x7f0000000000 + i % 9 * i % 9 * 0x123450, 24, 1);
+    assert_true(there_and_back() < 9000 + 9000 + 9000 + 300);
+}
+
 /* The bytes of FORMAT.md, by hand. */
 static void golden_bytes(void **state)
 {
     (void)state;
     add(MPF_OP_ALLOC, 1, (uint64_t)3 << SHIFT, 0x1000, 24, 1);
     add(MPF_OP_FREE, 1, (uint64_t)3 << SHIFT, 0x1000, 0, 1);
-    add(MPF_OP_ALLOC, 1, (uint64_t)5 << SHIFT, 0x1000, 24, 2);
+    add(MPF_OP_ALLOC, 1, (uint64_t)5 << SHIFT, 0x1000, 24, 1);      /* what the thread freed */
+    add(MPF_OP_ALLOC, 1, (uint64_t)5 << SHIFT, 0x2000, 24, 1);
+    add(MPF_OP_FREE, 1, (uint64_t)5 << SHIFT, 0x1000, 0, 2);
+    add(MPF_OP_ALLOC, 1, (uint64_t)5 << SHIFT, 0x1000, 24, 1);      /* what another one freed */
     const long n = there_and_back();
     static const uint8_t rest[] = {
-        3, 0, 0, 0, 11, 3, 0, 0,                                    /* events, shift, pairs */
-        3, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        6, 0, 0, 0, 11, 3, 0, 0,                                    /* events, shift, pairs */
+        6, 0, 0, 0, 6, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 4, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
         1, 1, 2, 1, 0x81, 1,                                        /* ALLOC, FREE, predicted ALLOC of heap 1 */
-        0, 1, 2,                                                    /* ops */
-        1, 2, 2, 1,                                                 /* thread 1 twice, thread 2 once */
-        3, 2, 2, 1,                                                 /* step 3 twice, 2 steps later once */
-        0x80, 4,                                                    /* zigzag(0x100) */
-        24, 24, 1,                                                  /* sizes; age 1 */
+        0, 1, 2, 0, 1, 0,                                           /* ops */
+        1, 4, 2, 1, 1, 1,                                           /* thread 1 four times, 2 once, 1 once */
+        3, 2, 2, 4,                                                 /* step 3 twice, 2 steps later four times */
+        0x81, 8,                                                    /* distance zigzag(0x100) */
+        0xf9, 7,                                                    /* distance zigzag(0x200 - 0x102) */
+        4,                                                          /* where the block before the last was */
+        24, 24, 24, 24, 1, 2,                                       /* sizes; ages */
     };
     assert_int_equal(n, 2 * sizeof(struct mpf_clock) + sizeof rest);
     assert_memory_equal(body + 2 * sizeof(struct mpf_clock), rest, sizeof rest);
@@ -191,6 +214,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(extreme_numbers_in_every_operation, make, drop),
         cmocka_unit_test_setup_teardown(random_programs_frame_after_frame, make, drop),
         cmocka_unit_test_setup_teardown(last_in_first_out_takes_no_bytes_for_addresses, make, drop),
+        cmocka_unit_test_setup_teardown(growing_heap_takes_a_byte_for_an_address, make, drop),
+        cmocka_unit_test_setup_teardown(a_place_that_comes_back_takes_no_more_than_its_age, make, drop),
         cmocka_unit_test_setup_teardown(golden_bytes, make, drop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

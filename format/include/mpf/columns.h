@@ -37,11 +37,11 @@ long mpf_columns_finish(struct mpf_columns *c, const struct mpf_clock *from, con
 struct mpf_column { const uint8_t *at, *end; };
 struct mpf_block { uint64_t addr, class; };         /* a block of the frame, and its class of size */
 
-/* Guesses the address of the next block of each class of size: format's own. */
-enum { MPF_CLASSES = 192, MPF_FREED = 16 };
+/* Guesses the address of the next block: format's own. */
+enum { MPF_STACKS = 256, MPF_FREED = 7 };
 struct mpf_predictor {
-    struct { uint64_t addr[MPF_FREED]; uint32_t count; } of[MPF_CLASSES];
-    uint64_t moving;
+    struct mpf_freed { uint64_t addr[MPF_FREED]; uint64_t count; } of[MPF_STACKS];
+    uint64_t moving, next;
 };
 struct mpf_columns_reader {
     struct mpf_clock from, to;
@@ -53,7 +53,7 @@ struct mpf_columns_reader {
     uint32_t thread, thread_left, step_left;
     unsigned tick_shift, pairs;
     const uint8_t *pair;        /* the frame's pairs of operation and heap */
-    uint64_t step, time, prev_block, prev_ref, prev_region;
+    uint64_t step, time, prev_ref, prev_region;
     struct mpf_predictor predictor;
     struct mpf_column op, threads, times, blocks_at, sizes, refs, values, data;
 };
