@@ -417,7 +417,8 @@ static void run(struct mp_epoch *e, bool all)
 void mp_epoch_run(void)
 {
     const uint64_t signals = mp_lock(&mp_process->epoch_lock);
-    struct mp_epoch *e = __atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) == MP_ON ? epoch() : NULL;
+    const bool on = __atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) == MP_ON && !mp_process->ended;
+    struct mp_epoch *e = on ? epoch() : NULL;
     if (e) run(e, false);
     mp_unlock(&mp_process->epoch_lock, signals);
 }

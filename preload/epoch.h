@@ -14,7 +14,7 @@
 /* The same where memory is short (RLIMIT_AS). */
 #define MP_FRAME_EVENTS_SMALL 2048u
 
-/* What is older than a small margin. */
+/* What is older than a small margin.  Nothing once END is written: it has to stay the last frame. */
 void mp_epoch_run(void);
 /* Everything that is committed now, and then the END frame. */
 void mp_epoch_end(const char *reason);

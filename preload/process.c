@@ -166,5 +166,9 @@ void mp_process_suspend(void)
 
 void mp_process_resume(void)
 {
-    if (owner()) mp_journal_mark(false);
+    if (!owner()) return;
+    mp_journal_mark(false);
+    const uint64_t signals = mp_lock(&mp_process->epoch_lock);
+    mp_process->ended = 0;
+    mp_unlock(&mp_process->epoch_lock, signals);
 }

@@ -38,7 +38,7 @@ struct mp_process {
     uint32_t wake;                      /* futex: bumped to wake the encoder */
     uint32_t asked, answered;           /* futex: numbers of the last END asked for and written */
     const char *reason;                 /* of that END */
-    uint32_t ended;                     /* it is in the log */
+    uint32_t ended;                     /* it is in the log, and its last frame; under epoch_lock */
     uint32_t finishing;
     struct mp_lock epoch_lock;
     struct mp_epoch *epoch;             /* the encoder's memory */
