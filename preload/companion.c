@@ -13,5 +13,5 @@ EXPORT void memprof_record_move_begin(void *p) { mp_record(MPF_OP_MOVE_BEGIN, MP
 EXPORT void memprof_record_move_end(void *q, size_t bytes) { mp_record(MPF_OP_MOVE_END, MPF_HEAP_HOST, (uintptr_t)q, bytes); }
 EXPORT void memprof_record_fail(size_t bytes)
 {
-    mp_record(MPF_OP_FAIL, MPF_HEAP_HOST, (uint32_t)errno | (uint64_t)bytes >> 40 << 32, bytes & MPF_SIZE_MAX);
+    mp_record_fail(MPF_HEAP_HOST, errno, bytes);
 }

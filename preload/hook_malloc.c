@@ -16,7 +16,7 @@ static void *allocated(void *p, size_t bytes)
 {
     mp_operator.recorded = true;
     if (__builtin_expect(p != NULL, 1)) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes);
-    else mp_record(MPF_OP_FAIL, MPF_HEAP_HOST, (uint32_t)errno | (uint64_t)bytes >> 40 << 32, bytes & MPF_SIZE_MAX);
+    else mp_record_fail(MPF_HEAP_HOST, errno, bytes);
     return p;
 }
 
@@ -97,7 +97,7 @@ HOOK int posix_memalign(void **out, size_t alignment, size_t bytes)
     if (!mp_real_ready()) return (*out = mp_real_arena_alloc(bytes, alignment)) ? 0 : ENOMEM;
     const int error = mp_real.posix_memalign(out, alignment, bytes);
     if (!error) allocated(*out, bytes);
-    else mp_record(MPF_OP_FAIL, MPF_HEAP_HOST, (uint32_t)error | (uint64_t)bytes >> 40 << 32, bytes & MPF_SIZE_MAX);
+    else mp_record_fail(MPF_HEAP_HOST, error, bytes);
     return error;
 }
 

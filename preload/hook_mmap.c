@@ -56,7 +56,7 @@ static void mapped(const void *caller, void *p, size_t bytes, int prot, int flag
     if (mp_real_in_allocator(caller)) return;
     const unsigned heap = heap_of(flags, fd);
     if (p == MAP_FAILED) {
-        if (heap != MPF_HEAP_NONE) mp_record(MPF_OP_FAIL, heap, (uint32_t)errno | (uint64_t)bytes >> 40 << 32, bytes & MPF_SIZE_MAX);
+        if (heap != MPF_HEAP_NONE) mp_record_fail(heap, errno, bytes);
     } else if (heap != MPF_HEAP_NONE)
         region(prot & PROT_WRITE ? MPF_OP_MAP : MPF_OP_RESERVE, heap, (uintptr_t)p, pages(bytes));
     else if (flags & MAP_FIXED)
@@ -98,7 +98,7 @@ HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
     if (record) mp_record(MPF_OP_REMAP_FROM, MPF_HEAP_NONE, (uintptr_t)old, pages(old_bytes));
     void *p = mp_real.mremap(old, old_bytes, bytes, flags, at);
     if (record && p != MAP_FAILED) mp_record(MPF_OP_REMAP_TO, MPF_HEAP_NONE, (uintptr_t)p, pages(bytes));
-    else if (record) mp_record(MPF_OP_FAIL, MPF_HEAP_MMAP, (uint32_t)errno | (uint64_t)bytes >> 40 << 32, bytes & MPF_SIZE_MAX);
+    else if (record) mp_record_fail(MPF_HEAP_MMAP, errno, bytes);
     return p;
 }
 

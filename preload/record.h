@@ -65,6 +65,12 @@ static inline void mp_record(unsigned op, unsigned heap, uint64_t addr, uint64_t
     mp_record_slow(op, heap, addr, size);
 }
 
+/* A failed call for `bytes`, with the reason: sizes beyond what a slot's head holds go partly above the reason. */
+static inline void mp_record_fail(unsigned heap, int error, uint64_t bytes)
+{
+    mp_record(MPF_OP_FAIL, heap, (uint32_t)error | bytes >> 40 << 32, bytes & MPF_SIZE_MAX);
+}
+
 /* A DATA event: at most MPF_DATA_MAX bytes, longer data is cut there. */
 void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes);
 
