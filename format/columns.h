@@ -10,7 +10,7 @@
 
 /* The fixed part: two clocks, u32 events, u8 shift, u8 pairs, u16 0, then u32 bytes of each column. */
 enum { COL_OPS, COL_THREADS, COL_TIMES, COL_BLOCKS, COL_SIZES, COL_REFS, COL_VALUES, COL_DATA, COLUMNS };
-enum { BODY_HEAD = 2 * sizeof(struct mpf_clock) + 8 + 4 * COLUMNS, PAIRS_MAX = 255 };
+enum { BODY_HEAD = 2 * sizeof(struct mpf_clock) + 8 + 4 * COLUMNS, PAIRS_MAX = 255, PAIR_BYTES = 3 };
 
 static inline uint64_t zigzag(uint64_t delta) { return delta << 1 ^ (uint64_t)((int64_t)delta >> 63); }
 static inline uint64_t unzigzag(uint64_t v) { return v >> 1 ^ -(v & 1); }

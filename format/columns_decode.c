@@ -51,9 +51,9 @@ int mpf_columns_open(struct mpf_columns_reader *r, const uint8_t *body, size_t b
     if (r->tick_shift > 40) return MPF_ERR_DAMAGED;
     const uint8_t *lengths = p + 4;
     p = body + BODY_HEAD;
-    if ((size_t)(end - p) < 2 * (size_t)r->pairs) return MPF_ERR_DAMAGED;
+    if ((size_t)(end - p) < PAIR_BYTES * (size_t)r->pairs) return MPF_ERR_DAMAGED;
     r->pair = p;
-    p += 2 * (size_t)r->pairs;
+    p += PAIR_BYTES * (size_t)r->pairs;
     struct mpf_column *const column[COLUMNS] = { &r->op, &r->threads, &r->times, &r->blocks_at, &r->sizes, &r->refs, &r->values, &r->data };
     for (int i = 0; i < COLUMNS; i++) {
         const uint32_t n = get_u32(lengths + 4 * i);
@@ -172,9 +172,10 @@ static bool read_event(struct mpf_columns_reader *r, struct mpf_event *e)
     if (code >= r->pairs || (!r->thread_left && !next_thread(r)) || (!r->step_left && !next_step(r))) return false;
     r->thread_left--;
     r->step_left--;
-    *e = (struct mpf_event){ .time = r->time, .thread = r->thread, .op = r->pair[2 * code] & ~PREDICTED, .heap = r->pair[2 * code + 1] };
-    switch (mpf_op_class(e->op)) {
-    case MPF_CLASS_BLOCK: return read_block(r, e, r->pair[2 * code] & PREDICTED);
+    const uint8_t *pair = r->pair + PAIR_BYTES * code;
+    *e = (struct mpf_event){ .time = r->time, .thread = r->thread, .op = pair[0] & ~PREDICTED, .heap = pair[1] };
+    switch ((enum mpf_class)pair[2]) {
+    case MPF_CLASS_BLOCK: return read_block(r, e, pair[0] & PREDICTED);
     case MPF_CLASS_REF: return read_ref(r, e);
     case MPF_CLASS_REGION: return read_region(r, e);
     case MPF_CLASS_VALUE: return get(&r->values, &e->addr) && get(&r->values, &e->size);

@@ -61,7 +61,7 @@ size_t mpf_columns_memory(uint32_t max_events)
            columns_bytes(max_events);
 }
 
-size_t mpf_columns_bound(uint32_t max_events) { return BODY_HEAD + 2 * PAIRS_MAX + columns_bytes(max_events); }
+size_t mpf_columns_bound(uint32_t max_events) { return BODY_HEAD + PAIR_BYTES * PAIRS_MAX + columns_bytes(max_events); }
 
 struct mpf_columns *mpf_columns_init(void *memory, uint32_t max_events, unsigned tick_shift)
 {
@@ -99,6 +99,12 @@ void mpf_columns_begin(struct mpf_columns *c)
 }
 
 uint32_t mpf_columns_count(const struct mpf_columns *c) { return c->events; }
+
+uint32_t mpf_columns_room(const struct mpf_columns *c)
+{
+    const uint32_t events = c->max_events - c->events, pairs = PAIRS_MAX - c->pairs;
+    return events < pairs ? events : pairs;
+}
 
 /* A LEB128 number of up to 56 bits without a branch on its length: the seven-bit groups are spread over a word, and
  * the word is stored whole (columns have SLACK bytes behind them). */
@@ -209,7 +215,7 @@ static inline void add_ref(struct mpf_columns *c, uint64_t addr, bool moving)
 static inline void add_op(struct mpf_columns *c, unsigned op, unsigned heap)
 {
     const uint16_t pair = (uint16_t)(op | heap << 8);
-    if (__builtin_expect(!c->code[pair], 0) && c->pairs < PAIRS_MAX) {
+    if (__builtin_expect(!c->code[pair], 0)) {
         c->pair[c->pairs++] = pair;
         c->code[pair] = (uint8_t)c->pairs;
     }
@@ -296,12 +302,20 @@ void mpf_columns_add(struct mpf_columns *c, const struct mpf_slot *slot, uint32_
 
 static void put_u32(uint8_t *p, uint32_t v) { memcpy(p, &v, sizeof v); }
 
+/* An operation, a heap and the operation's class, so that a reader can pass over operations that it does not know. */
+static void put_pair(uint8_t *p, uint16_t pair)
+{
+    p[0] = (uint8_t)pair;
+    p[1] = (uint8_t)(pair >> 8);
+    p[2] = class_of[p[0] & ~PREDICTED];
+}
+
 long mpf_columns_finish(struct mpf_columns *c, const struct mpf_clock *from, const struct mpf_clock *to, uint8_t *out, size_t cap)
 {
     end_thread_run(c);
     end_step_run(c);
     c->thread_run = c->step_run = 0;
-    size_t need = BODY_HEAD + 2 * c->pairs;
+    size_t need = BODY_HEAD + PAIR_BYTES * c->pairs;
     for (int i = 0; i < COLUMNS; i++) need += (size_t)(c->col[i].at - c->col[i].start);
     if (need > cap) return MPF_ERR_SPACE;
     memcpy(out, from, sizeof *from);
@@ -313,8 +327,7 @@ long mpf_columns_finish(struct mpf_columns *c, const struct mpf_clock *from, con
     p[6] = p[7] = 0;
     p += 8;
     for (int i = 0; i < COLUMNS; i++, p += 4) put_u32(p, (uint32_t)(c->col[i].at - c->col[i].start));
-    memcpy(p, c->pair, 2 * c->pairs);
-    p += 2 * c->pairs;
+    for (uint32_t i = 0; i < c->pairs; i++, p += PAIR_BYTES) put_pair(p, c->pair[i]);
     for (int i = 0; i < COLUMNS; i++) {
         const size_t n = (size_t)(c->col[i].at - c->col[i].start);
         memcpy(p, c->col[i].start, n);

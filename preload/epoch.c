@@ -200,7 +200,7 @@ static void add(struct mp_epoch *e, const struct mpf_chunk *chunk, uint32_t at, 
 
 static bool frame_full(const struct mp_epoch *e)
 {
-    return mpf_columns_count(e->columns) >= e->frame_events - NOTES || e->frame_data >= e->frame_events * MPF_CONT_BYTES - MPF_DATA_MAX;
+    return mpf_columns_room(e->columns) <= NOTES || e->frame_data >= e->frame_events * MPF_CONT_BYTES - MPF_DATA_MAX;
 }
 
 /* Adds the cursor's events up to the limit; false at the end of what is ready. */

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "columns.h"
 #include "mpf/columns.h"
 #include "mpf/frame.h"
 #include "random.h"
@@ -108,13 +109,63 @@ static void extreme_numbers_in_every_operation(void **state)
 #undef MPF_OP
     };
     for (size_t o = 0; o < sizeof ops / sizeof *ops; o++) {
+        events = 0;
         for (int a = 0; a < NUMBERS; a++) {
             const int s = (a * 7 + (int)o) % NUMBERS;
             const uint64_t size = mpf_op_class(ops[o]) == MPF_CLASS_DATA ? numbers[s] % (MPF_DATA_MAX + 1) : numbers[s] & MPF_SIZE_MAX;
             add(ops[o], a % 4 * 85, from.ticks + (uint64_t)events * 5000, numbers[a], size, (uint32_t)numbers[(a + 3) % NUMBERS]);
         }
+        there_and_back();
     }
+}
+
+/* Operation 120 does not exist: a later version's. */
+static void unknown_operations_are_passed_over_by_their_class(void **state)
+{
+    (void)state;
+    static const unsigned known[] = { MPF_OP_ALLOC, MPF_OP_FREE, MPF_OP_MAP, MPF_OP_PUSH, MPF_OP_NAME };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        events = 0;
+        add(known[i], 1, from.ticks, 0x1000, 16, 1);
+        add(MPF_OP_MARK, 0, from.ticks, 77, 5, 2);
+        const long bytes = there_and_back();
+        body[BODY_HEAD] = 120;
+        struct mpf_block block[2];
+        struct mpf_columns_reader r;
+        struct mpf_event e[2];
+        assert_int_equal(mpf_columns_open(&r, body, (size_t)bytes, 0, block, 2), MPF_OK);
+        assert_int_equal(mpf_columns_next(&r, e, 2), 2);
+        assert_int_equal(e[0].op, 120);
+        assert_int_equal(e[0].addr, 0x1000);
+        check_event(&e[1], 1);
+    }
+}
+
+static void unknown_classes_are_damage(void **state)
+{
+    (void)state;
+    add(MPF_OP_MARK, 0, from.ticks, 77, 5, 2);
+    const long bytes = there_and_back();
+    struct mpf_columns_reader r;
+    struct mpf_event e;
+    for (unsigned class = 0; class < 256; class += class == 0 ? MPF_CLASS_DATA + 1 : 1) {
+        body[BODY_HEAD + 2] = (uint8_t)class;
+        assert_int_equal(mpf_columns_open(&r, body, (size_t)bytes, 0, NULL, 1), MPF_OK);
+        assert_int_equal(mpf_columns_next(&r, &e, 1), MPF_ERR_DAMAGED);
+    }
+}
+
+static void a_frame_has_room_for_a_limited_number_of_kinds(void **state)
+{
+    (void)state;
+    for (unsigned heap = 0; heap < 250; heap++) add(MPF_OP_MARK, heap, from.ticks, heap, 0, 1);
     there_and_back();
+    mpf_columns_begin(columns);
+    assert_int_equal(mpf_columns_room(columns), PAIRS_MAX);
+    for (uint32_t i = 0; i < 250; i++) mpf_columns_add(columns, &event[i].slot, 1, NULL);
+    assert_int_equal(mpf_columns_room(columns), PAIRS_MAX - 250);
+    for (uint32_t i = 250; i < MOST - 2; i++) mpf_columns_add(columns, &event[0].slot, 1, NULL);
+    assert_int_equal(mpf_columns_room(columns), 2);
 }
 
 /* Allocation patterns that use ages, growth of the age table, stacks of freed addresses, and reallocs in and out of place. */
@@ -193,7 +244,7 @@ static void golden_bytes(void **state)
     static const uint8_t rest[] = {
         6, 0, 0, 0, 11, 3, 0, 0,                                    /* events, shift, pairs */
         6, 0, 0, 0, 6, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 4, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        1, 1, 2, 1, 0x81, 1,                                        /* ALLOC, FREE, predicted ALLOC of heap 1 */
+        1, 1, 1, 2, 1, 2, 0x81, 1, 1,                               /* ALLOC, FREE, predicted ALLOC of heap 1, with their classes */
         0, 1, 2, 0, 1, 0,                                           /* ops */
         1, 4, 2, 1, 1, 1,                                           /* thread 1 four times, 2 once, 1 once */
         3, 2, 2, 4,                                                 /* step 3 twice, 2 steps later four times */
@@ -212,6 +263,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_empty_frame_is_a_frame, make, drop),
         cmocka_unit_test_setup_teardown(one_event_is_a_frame, make, drop),
         cmocka_unit_test_setup_teardown(extreme_numbers_in_every_operation, make, drop),
+        cmocka_unit_test_setup_teardown(unknown_operations_are_passed_over_by_their_class, make, drop),
+        cmocka_unit_test_setup_teardown(unknown_classes_are_damage, make, drop),
+        cmocka_unit_test_setup_teardown(a_frame_has_room_for_a_limited_number_of_kinds, make, drop),
         cmocka_unit_test_setup_teardown(random_programs_frame_after_frame, make, drop),
         cmocka_unit_test_setup_teardown(last_in_first_out_takes_no_bytes_for_addresses, make, drop),
         cmocka_unit_test_setup_teardown(growing_heap_takes_a_byte_for_an_address, make, drop),

@@ -43,7 +43,7 @@ static void refs_regions_values_and_data(void **state)
         8, 7, 0, 0, 0, 0, 0, 0, 10, 9, 0, 0, 0, 0, 0, 0, 12, 11, 0, 0, 0, 0, 0, 0,
         6, 0, 0, 0, 11, 5, 0, 0,                                    /* events, shift, pairs */
         6, 0, 0, 0, 5, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 12, 0, 0, 0, 7, 0, 0, 0,
-        26, 0, 2, 1, 8, 2, 10, 0, 16, 0,
+        26, 0, 5, 2, 1, 2, 8, 2, 3, 10, 0, 3, 16, 0, 4,             /* operation, heap, class */
         0, 1, 1, 2, 3, 4,                                           /* ops */
         1, 2, 0xc8, 1, 4,                                           /* thread 1 twice, thread 200 four times */
         1, 3, 0xe8, 7, 3,                                           /* step 1 thrice, 1000 steps later thrice */
@@ -125,6 +125,15 @@ static void codes_of_operations_and_their_classes(void **state)
         { "THREAD", 26, MPF_CLASS_DATA }, { "THREAD_NAME", 27, MPF_CLASS_DATA }, { "THREAD_END", 28, MPF_CLASS_VALUE },
         { "RANGE_DATA", 29, MPF_CLASS_DATA }, { "SAMPLE_RSS", 32, MPF_CLASS_DATA }, { "SAMPLE_CGROUP", 33, MPF_CLASS_DATA },
         { "SAMPLE_JEMALLOC", 34, MPF_CLASS_DATA }, { "LOST", 35, MPF_CLASS_VALUE },
+        { "GPU_DEVICE", 48, MPF_CLASS_DATA }, { "GPU_CONTEXT", 49, MPF_CLASS_VALUE }, { "GPU_ENTER", 50, MPF_CLASS_VALUE },
+        { "GPU_RETURN", 51, MPF_CLASS_DATA }, { "GPU_FAIL", 52, MPF_CLASS_DATA }, { "GPU_LEVEL", 53, MPF_CLASS_VALUE },
+        { "GPU_POOL", 54, MPF_CLASS_VALUE }, { "SAMPLE_GPU", 55, MPF_CLASS_DATA }, { "HANDLE_NEW", 56, MPF_CLASS_BLOCK },
+        { "HANDLE_IMPORT", 57, MPF_CLASS_VALUE }, { "HANDLE_RETAIN", 58, MPF_CLASS_DATA }, { "HANDLE_DROP", 59, MPF_CLASS_VALUE },
+        { "HANDLE_MAP", 60, MPF_CLASS_DATA }, { "HANDLE_UNMAP", 61, MPF_CLASS_REGION }, { "ADDRESS_RESERVE", 62, MPF_CLASS_REGION },
+        { "ADDRESS_FREE", 63, MPF_CLASS_REGION }, { "TORCH_LEVEL", 64, MPF_CLASS_VALUE }, { "TORCH_OOM", 65, MPF_CLASS_DATA },
+        { "TORCH_CAPTURE", 66, MPF_CLASS_DATA }, { "TORCH_CAPTURE_END", 67, MPF_CLASS_VALUE }, { "TORCH_GRAPH_RESET", 68, MPF_CLASS_VALUE },
+        { "CAPTURE_BEGIN", 69, MPF_CLASS_VALUE }, { "CAPTURE_END", 70, MPF_CLASS_VALUE }, { "MODULE", 72, MPF_CLASS_DATA },
+        { "STACK", 73, MPF_CLASS_DATA }, { "AT", 74, MPF_CLASS_VALUE }, { "SCHEMA", 75, MPF_CLASS_DATA },
     };
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
         assert_string_equal(mpf_op_name(golden[i].code), golden[i].name);
@@ -132,6 +141,9 @@ static void codes_of_operations_and_their_classes(void **state)
     }
     static const char *const heaps[] = { "", "host/heap", "host/mmap", "host/shm", "host/pinned" };
     for (unsigned i = 0; i < sizeof heaps / sizeof *heaps; i++) assert_string_equal(mpf_heap_name(i), heaps[i]);
+    assert_string_equal(mpf_heap_name(mpf_heap_gpu(MPF_HEAP_DEVICE, 0)), "gpu0/device");
+    assert_string_equal(mpf_heap_name(mpf_heap_gpu(MPF_HEAP_TORCH, 15)), "gpu15/torch");
+    assert_null(mpf_heap_name(13));
 }
 
 static void places_of_samples_and_codes_of_losses(void **state)

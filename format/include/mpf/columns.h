@@ -24,10 +24,11 @@ struct mpf_columns *mpf_columns_init(void *memory, uint32_t max_events, unsigned
 /* Starts a frame.  Events must come in non-decreasing order of slot->time. */
 void mpf_columns_begin(struct mpf_columns *c);
 /* Adds one event.  data: mpf_slot_size(slot->head) bytes for a DATA event, else NULL.  The caller never adds more than
- * max_events, nor more than max_events * MPF_CONT_BYTES bytes of data, nor more than 127 kinds of event (operation and
- * heap), to a frame. */
+ * there is room for, nor more than max_events * MPF_CONT_BYTES bytes of data, to a frame. */
 void mpf_columns_add(struct mpf_columns *c, const struct mpf_slot *slot, uint32_t thread, const uint8_t *data);
 uint32_t mpf_columns_count(const struct mpf_columns *c);
+/* Events that can be added whatever they are: a frame is limited in events and in kinds (operation and heap). */
+uint32_t mpf_columns_room(const struct mpf_columns *c);
 /* Ends the frame and writes its body; `from` and `to` are the clock at the previous and at this frame, for the
  * conversion of ticks to ns.  Returns the body's length or MPF_ERR_SPACE. */
 long mpf_columns_finish(struct mpf_columns *c, const struct mpf_clock *from, const struct mpf_clock *to, uint8_t *out, size_t cap);
@@ -52,7 +53,7 @@ struct mpf_columns_reader {
     struct mpf_block *block;    /* the frame's BLOCK events, for ages */
     uint32_t thread, thread_left, step_left;
     unsigned tick_shift, pairs;
-    const uint8_t *pair;        /* the frame's pairs of operation and heap */
+    const uint8_t *pair;        /* the frame's kinds: operation, heap and class */
     uint64_t step, time, prev_ref, prev_region;
     struct mpf_predictor predictor;
     struct mpf_column op, threads, times, blocks_at, sizes, refs, values, data;

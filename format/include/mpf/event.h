@@ -13,20 +13,33 @@ enum mpf_op {
 
 enum mpf_class { MPF_CLASS_NONE, MPF_CLASS_BLOCK, MPF_CLASS_REF, MPF_CLASS_REGION, MPF_CLASS_VALUE, MPF_CLASS_DATA };
 
-/* MPF_HEAP(code, NAME, "name"): a heap is one row of the report.  Codes are on disk.  GPU heaps carry the
- * device's index in the upper bits of the heap byte: code | index << 4 for codes 8 and above. */
+/* X(code, NAME, "name"): a heap is one row of the report.  Codes are on disk.  The heaps of a GPU, codes 8 to 15, carry
+ * the device's index in the process (0 to 15) above: code | index << 4; "device" of index 1 is gpu1/device. */
 #define MPF_HEAPS(X)              \
     X(0, NONE,   "")              \
     X(1, HOST,   "host/heap")     \
     X(2, MMAP,   "host/mmap")     \
     X(3, SHM,    "host/shm")      \
     X(4, PINNED, "host/pinned")
+#define MPF_GPU_HEAPS(X)          \
+    X(8,  DEVICE,  "device")      \
+    X(9,  POOL,    "pool")        \
+    X(10, TORCH,   "torch")       \
+    X(11, MANAGED, "managed")     \
+    X(12, USED,    "used")
 
 enum mpf_heap {
 #define X(code, name, text) MPF_HEAP_##name = code,
     MPF_HEAPS(X)
+    MPF_GPU_HEAPS(X)
 #undef X
 };
+
+#define MPF_GPUS 16
+static inline unsigned mpf_heap_gpu(enum mpf_heap heap, unsigned device) { return heap | device << 4; }
+static inline int mpf_heap_is_gpu(unsigned heap) { return (heap & 8) != 0; }
+static inline unsigned mpf_heap_code(unsigned heap) { return mpf_heap_is_gpu(heap) ? heap & 15 : heap; }
+static inline unsigned mpf_heap_device(unsigned heap) { return heap >> 4; }
 
 /* why events are missing */
 enum mpf_loss {
@@ -54,7 +67,7 @@ enum mpf_class mpf_op_class(unsigned op);
 /* Short name ("ALLOC") and explanation; NULL for an unknown one. */
 const char *mpf_op_name(unsigned op);
 const char *mpf_op_text(unsigned op);
-/* "host/heap", ...; NULL for an unknown one. */
+/* "host/heap", "gpu0/device", ...; NULL for an unknown one. */
 const char *mpf_heap_name(unsigned heap);
 
 #endif
