@@ -3,6 +3,7 @@
 set(MEMPROF_WITHOUT "" CACHE STRING "Optional parts to do without: cuda, jemalloc")
 
 find_path(NVTX3_INCLUDE_DIR nvtx3/nvToolsExtPayload.h PATHS /usr/local/cuda/include ENV CUDA_HOME PATH_SUFFIXES include)
+find_path(CUPTI_INCLUDE_DIR generated_cuda_meta.h PATHS /usr/local/cuda ENV CUDA_HOME PATH_SUFFIXES include extras/CUPTI/include)
 find_path(JEMALLOC_INCLUDE_DIR jemalloc/jemalloc.h)
 
 function(mp_optional part variable found lost)
@@ -14,5 +15,9 @@ function(mp_optional part variable found lost)
   endif()
 endfunction()
 
-mp_optional(cuda MEMPROF_CUDA NVTX3_INCLUDE_DIR "ranges are recorded all the same; the tests do not see NVIDIA's own NVTX headers")
+set(cuda_headers ON)
+if(NOT NVTX3_INCLUDE_DIR OR NOT CUPTI_INCLUDE_DIR)
+  set(cuda_headers OFF)
+endif()
+mp_optional(cuda MEMPROF_CUDA cuda_headers "no device memory is recorded, but PyTorch's blocks and ranges are; install the CUDA toolkit's headers and CUPTI's")
 mp_optional(jemalloc MEMPROF_JEMALLOC JEMALLOC_INCLUDE_DIR "the test of jemalloc's own interface (mallocx, ...) is left out")

@@ -17,18 +17,22 @@
 
 enum cxx_fn {
 #define MP_HOOK(name)
+#define MP_HOOK_TORCH(name)
 #define MP_HOOK_CXX(name) CXX##name,
 #include "hooks.def"
 #undef MP_HOOK
+#undef MP_HOOK_TORCH
 #undef MP_HOOK_CXX
     CXX_COUNT
 };
 
 static const char *const names[CXX_COUNT] = {
 #define MP_HOOK(name)
+#define MP_HOOK_TORCH(name)
 #define MP_HOOK_CXX(name) #name,
 #include "hooks.def"
 #undef MP_HOOK
+#undef MP_HOOK_TORCH
 #undef MP_HOOK_CXX
 };
 

@@ -79,16 +79,33 @@ static bool adopt_root(void)
     return !root || !strcmp(root, me);
 }
 
-/* NVTX's headers load the library named here; another one that the user had set is called by ours. */
+/* "NAME=" gets the path of this library; another one that the user had set there is called by ours. */
+static void inject(const char *name, char *own, const char *chain_name, char *chain, size_t cap)
+{
+    Dl_info self;
+    char plain[64] = "";
+    if (!dladdr((void *)mp_active, &self)) return;
+    memcpy(plain, name, strlen(name) - 1);
+    const char *other = getenv(plain);
+    if (other && strcmp(other, self.dli_fname) != 0) set_text(chain, cap, chain_name, other);
+    set_text(own, cap, name, self.dli_fname);
+}
+
+/* NVTX's headers load the library named here. */
 static void enter_nvtx(void)
 {
     static char chain[PATH_MAX + 32], own[PATH_MAX + 32];
-    Dl_info self;
-    if (!dladdr((void *)mp_active, &self)) return;
-    const char *other = getenv("NVTX_INJECTION64_PATH");
-    if (other && strcmp(other, self.dli_fname) != 0) set_text(chain, sizeof chain, "MEMPROF_NVTX_CHAIN=", other);
-    set_text(own, sizeof own, "NVTX_INJECTION64_PATH=", self.dli_fname);
+    inject("NVTX_INJECTION64_PATH=", own, "MEMPROF_NVTX_CHAIN=", chain, sizeof own);
 }
+
+#ifdef MEMPROF_CUDA
+/* The CUDA driver loads the library named here in cuInit. */
+static void enter_cuda(void)
+{
+    static char chain[PATH_MAX + 32], own[PATH_MAX + 32];
+    inject("CUDA_INJECTION64_PATH=", own, "MEMPROF_CUDA_CHAIN=", chain, sizeof own);
+}
+#endif
 
 static void at_exit(int status, void *arg)
 {
@@ -114,6 +131,9 @@ static void enter(void)
     mp_clock_init();
     mp_process_adopt(adopt_root());
     enter_nvtx();
+#ifdef MEMPROF_CUDA
+    enter_cuda();
+#endif
     if (!mp_process_init()) return;
     active = 1;
     pthread_atfork(NULL, NULL, mp_process_forked);

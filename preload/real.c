@@ -42,9 +42,11 @@ bool mp_real_resolve(void)
     struct mp_real real;
 #define MP_HOOK(name) real.name = (__typeof__(real.name))dlsym(RTLD_NEXT, #name);
 #define MP_HOOK_CXX(name)
+#define MP_HOOK_TORCH(name)
 #include "hooks.def"
 #undef MP_HOOK
 #undef MP_HOOK_CXX
+#undef MP_HOOK_TORCH
     stand_in(&real);
     mp_real_mallctl = (__typeof__(mp_real_mallctl))dlsym(RTLD_NEXT, "mallctl");
     mp_real = real;
@@ -62,11 +64,16 @@ bool mp_real_object_of(const void *function, const char **name, const void **bas
     return true;
 }
 
-static struct { const char *name; uintptr_t from, to; bool searched; } allocator;
+struct extent { uintptr_t from, to; };
+struct search { const void *base; struct extent found; };
 
-static int find_extent(struct dl_phdr_info *info, size_t size, void *base)
+static struct { const char *name; struct extent extent; bool searched; } allocator;
+static struct extent excluded;
+
+static int find_extent(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size;
+    struct search *s = arg;
     uintptr_t from = UINTPTR_MAX, to = 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
@@ -75,11 +82,20 @@ static int find_extent(struct dl_phdr_info *info, size_t size, void *base)
         if (at < from) from = at;
         if (at + p->p_memsz > to) to = at + p->p_memsz;
     }
-    if ((uintptr_t)base < from || (uintptr_t)base >= to) return 0;
-    allocator.from = from;
-    allocator.to = to;
+    if ((uintptr_t)s->base < from || (uintptr_t)s->base >= to) return 0;
+    s->found = (struct extent){ from, to };
     return 1;
 }
+
+/* The addresses of the object file that `base` lies in. */
+static struct extent extent_of(const void *base)
+{
+    struct search s = { .base = base };
+    dl_iterate_phdr(find_extent, &s);
+    return s.found;
+}
+
+static bool within(const void *code, const struct extent *e) { return (uintptr_t)code >= e->from && (uintptr_t)code < e->to; }
 
 const char *mp_real_allocator(void)
 {
@@ -87,7 +103,7 @@ const char *mp_real_allocator(void)
     const void *base;
     allocator.name = "";
     if (mp_real_object_of((const void *)mp_real.malloc, &allocator.name, &base) && strncmp(allocator.name, "libc.so", 7) != 0)
-        dl_iterate_phdr(find_extent, (void *)base);
+        allocator.extent = extent_of(base);
     allocator.searched = true;
     return allocator.name;
 }
@@ -95,5 +111,7 @@ const char *mp_real_allocator(void)
 bool mp_real_in_allocator(const void *code)
 {
     mp_real_allocator();
-    return (uintptr_t)code >= allocator.from && (uintptr_t)code < allocator.to;
+    return within(code, &allocator.extent) || within(code, &excluded);
 }
+
+void mp_real_exclude(const void *code) { excluded = extent_of(code); }

@@ -24,9 +24,11 @@ int execveat(int dir, const char *path, char *const argv[], char *const envp[], 
 struct mp_real {
 #define MP_HOOK(name) __typeof__(name) *name;
 #define MP_HOOK_CXX(name)
+#define MP_HOOK_TORCH(name)
 #include "hooks.def"
 #undef MP_HOOK
 #undef MP_HOOK_CXX
+#undef MP_HOOK_TORCH
 };
 extern struct mp_real mp_real;
 extern bool mp_real_known;          /* every member that exists is set */
@@ -50,6 +52,8 @@ static inline size_t mp_real_arena_room(const void *p) { return (size_t)(mp_real
 const char *mp_real_allocator(void);
 /* Is this code address in that object, and is that not the C library?  Then a mapping it makes is the allocator's. */
 bool mp_real_in_allocator(const void *code);
+/* From now on mappings made by this code's object file are left out too: the CUDA driver's. */
+void mp_real_exclude(const void *code);
 /* The object (file name) and its first address that holds a function; from a constructor or at first use only. */
 bool mp_real_object_of(const void *function, const char **name, const void **base);
 

@@ -6,7 +6,7 @@ import subprocess
 import mp
 
 NEWEST = (2, 34)        # GLIBC version that a program's libc may be
-MORE = {"InitializeInjectionNvtx", "InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension"}     # looked up by NVTX
+MORE = {"InitializeInjection", "InitializeInjectionNvtx", "InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension"}     # looked up by NVTX
 COMPANIONS = "memprof_"                                                                                # and by our companions
 
 
@@ -40,7 +40,7 @@ def test_stack_is_not_executable():
 
 def test_exports_are_the_hook_list():
     with open(os.environ["MEMPROF_HOOKS"], encoding="ascii") as f:
-        hooks = set(re.findall(r"^MP_HOOK(?:_CXX)?\((\w+)\)", f.read(), re.MULTILINE))
+        hooks = set(re.findall(r"^MP_HOOK(?:_CXX|_TORCH)?\((\w+)\)", f.read(), re.MULTILINE))
     exported = {name for name, defined in symbols() if defined}
     mp.equal({n for n in exported if not n.startswith(COMPANIONS)} - hooks, MORE, "exports that are no hooks")
     mp.equal(hooks - exported, set(), "hooks that are not exported")

@@ -1,0 +1,13 @@
+/* Stream captures under way in the process. */
+#ifndef MP_CAPTURE_H
+#define MP_CAPTURE_H
+
+#include <cuda.h>
+#include <stdbool.h>
+
+/* Is any stream of the process capturing? */
+bool mp_capture_under_way(void);
+/* Is this one?  What is allocated in it is a node of a graph, not memory. */
+bool mp_capture_on(CUstream stream);
+
+#endif

@@ -1,0 +1,143 @@
+#include "device.h"
+
+#include <string.h>
+
+#include "driver.h"
+#include "mpf/gpu.h"
+#include "mpf/header.h"
+#include "mpf/sample.h"
+#include "nvml.h"
+#include "record.h"
+#include "sampler.h"
+#include "sys.h"
+#include "text.h"
+
+enum { NOTES = 32 };
+
+static struct device {
+    uint32_t described;         /* in this process's log */
+    void *nvml;                 /* NULL: NVML does not know it */
+} device[MPF_GPUS];
+
+static struct { const char *key, *value; } note[NOTES];
+static unsigned notes;
+
+void mp_device_note(const char *key, const char *value)
+{
+    if (notes == NOTES) return;
+    note[notes].key = key;
+    note[notes].value = value;
+    notes++;
+}
+
+/* ---- description */
+
+static void add_uuid(struct mp_text *t, const CUuuid *uuid)
+{
+    static const char digit[] = "0123456789abcdef";
+    mp_text_str(t, "GPU");
+    for (int i = 0; i < 16; i++) {
+        const unsigned byte = (uint8_t)uuid->bytes[i];
+        const char hex[] = { '-', digit[byte >> 4], digit[byte & 15] };
+        const bool group = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+        mp_text_bytes(t, group ? hex : hex + 1, group ? 3 : 2);
+    }
+}
+
+/* A part of a device (MIG) has the same form of UUID under another prefix. */
+static void *find_in_nvml(char *uuid)
+{
+    if (!mp_sampler_enter()) return NULL;
+    void *found = mp_nvml_device(uuid);
+    if (!found) {
+        memcpy(uuid, "MIG", 3);
+        found = mp_nvml_device(uuid);
+        if (!found) memcpy(uuid, "GPU", 3);
+    }
+    mp_sampler_leave();
+    return found;
+}
+
+static void add_identity(struct mpf_pairs *p, CUdevice d)
+{
+    char name[128], pci[32], text[64];
+    CUuuid uuid;
+    size_t total;
+    int version;
+    if (MP_DRIVER_ASK(cuDeviceGetUuid_v2, &uuid, d)) {
+        struct mp_text t = MP_TEXT(text);
+        add_uuid(&t, &uuid);
+        const uint32_t guard = mp_guard_enter();
+        device[d].nvml = find_in_nvml(text);
+        mp_guard_leave(guard);
+        mpf_pairs_add(p, "uuid", text);
+    }
+    if (MP_DRIVER_ASK(cuDeviceGetName, name, sizeof name, d)) mpf_pairs_add(p, "name", name);
+    if (MP_DRIVER_ASK(cuDeviceTotalMem_v2, &total, d)) mpf_pairs_add_u64(p, "total", total);
+    if (MP_DRIVER_ASK(cuDeviceGetPCIBusId, pci, sizeof pci, d)) mpf_pairs_add(p, "pci", pci);
+    if (MP_DRIVER_ASK(cuDriverGetVersion, &version)) mpf_pairs_add_u64(p, "driver", (uint64_t)version);
+    mpf_pairs_add(p, "used", device[d].nvml ? "nvml" : "cuda");
+}
+
+static void describe(CUdevice d)
+{
+    char data[2048];
+    struct mpf_pairs p;
+    mpf_pairs_init(&p, data, sizeof data);
+    add_identity(&p, d);
+    for (unsigned i = 0; i < notes; i++) mpf_pairs_add(&p, note[i].key, note[i].value);
+    mp_record_data(MPF_OP_GPU_DEVICE, MPF_HEAP_NONE, (uint64_t)d, data, mpf_pairs_bytes(&p));
+    mp_sampler_watch(d, device[d].nvml);
+}
+
+void mp_device_seen(CUdevice d)
+{
+    if (d < 0 || d >= MPF_GPUS || __atomic_load_n(&device[d].described, __ATOMIC_ACQUIRE)) return;
+    if (!__atomic_exchange_n(&device[d].described, 1, __ATOMIC_ACQ_REL)) describe(d);
+}
+
+/* ---- what is current */
+
+CUdevice mp_device_current(void)
+{
+    CUdevice d;
+    if (!MP_DRIVER_ASK(cuCtxGetDevice, &d) || d < 0 || d >= MPF_GPUS) return -1;
+    mp_device_seen(d);
+    return d;
+}
+
+void mp_device_context(const struct mp_call *call)
+{
+    if (!call->context || (mp_self && mp_self->gpu_context == call->context_uid + 1)) return;
+    mp_record(MPF_OP_GPU_CONTEXT, MPF_HEAP_NONE, (uintptr_t)call->context, 0);
+    if (mp_self && mp_self->number) mp_self->gpu_context = call->context_uid + 1;
+}
+
+/* ---- used bytes */
+
+void mp_device_info(uint64_t *free, uint64_t *total)
+{
+    size_t f, t;
+    const bool known = MP_DRIVER_ASK(cuMemGetInfo_v2, &f, &t);
+    *free = known ? f : MPF_UNKNOWN;
+    *total = known ? t : MPF_UNKNOWN;
+}
+
+uint64_t mp_device_used(CUdevice d)
+{
+    if (d < 0 || d >= MPF_GPUS) return MPF_UNKNOWN;
+    struct mp_nvml_memory memory;
+    const uint32_t guard = mp_guard_enter();
+    bool known = device[d].nvml && mp_sampler_enter();
+    if (known) {
+        known = mp_nvml_memory(device[d].nvml, &memory);
+        mp_sampler_leave();
+    }
+    mp_guard_leave(guard);
+    if (known) return memory.used;
+    CUdevice current;
+    uint64_t free, total;
+    if (!MP_DRIVER_ASK(cuCtxGetDevice, &current) || current != d) return MPF_UNKNOWN;
+    mp_device_info(&free, &total);
+    return free == MPF_UNKNOWN ? MPF_UNKNOWN : total - free;
+}

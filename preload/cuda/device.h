@@ -1,0 +1,26 @@
+/* The devices of the process, and how much of each is used. */
+#ifndef MP_DEVICE_H
+#define MP_DEVICE_H
+
+#include <cuda.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "call.h"
+
+/* Records the device's description if the log does not have it yet.  Any callback. */
+void mp_device_seen(CUdevice device);
+/* The device of the thread's current context, recorded as above; -1: there is none. */
+CUdevice mp_device_current(void);
+/* Tells replay under which context the thread's next events happen, when that is another one than before. */
+void mp_device_context(const struct mp_call *call);
+
+/* Bytes used on the device by everybody, without what the driver reserves; MPF_UNKNOWN: nobody tells. */
+uint64_t mp_device_used(CUdevice device);
+/* free and total as cuMemGetInfo gives them for the thread's context; MPF_UNKNOWN. */
+void mp_device_info(uint64_t *free, uint64_t *total);
+
+/* A line of facts about CUPTI for the descriptions to come: key and value live forever. */
+void mp_device_note(const char *key, const char *value);
+
+#endif

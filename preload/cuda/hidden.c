@@ -1,0 +1,162 @@
+#include "hidden.h"
+
+#include <cupti.h>
+
+#include "device.h"
+#include "driver.h"
+#include "listen.h"
+#include "mpf/event.h"
+#include "mpf/sample.h"
+#include "record.h"
+
+/* keep is the device + 1 from the entry to the return, 0 when nothing was measured. */
+CUdevice mp_hidden_device(const struct mp_call *call) { return (CUdevice)*call->keep - 1; }
+
+void mp_hidden_enter_on(const struct mp_call *call, enum mpf_gpu_call what, CUdevice device)
+{
+    *call->keep = 0;
+    if (device < 0 || device >= MPF_GPUS) return;
+    mp_device_seen(device);
+    *call->keep = (uint64_t)device + 1;
+    const uint64_t used = mp_device_used(device);
+    mp_record(MPF_OP_GPU_ENTER, mpf_heap_gpu(MPF_HEAP_USED, (unsigned)device), what, used < MPF_SIZE_MAX ? used : MPF_SIZE_MAX);
+}
+
+void mp_hidden_enter(const struct mp_call *call, enum mpf_gpu_call what) { mp_hidden_enter_on(call, what, mp_device_current()); }
+
+void mp_hidden_return(const struct mp_call *call, enum mpf_gpu_call what, uint64_t a, uint64_t b, uint64_t c)
+{
+    const CUdevice device = mp_hidden_device(call);
+    if (device < 0) return;
+    const uint64_t v[MPF_RETURN_COUNT] = { what, call->result, a, b, c };
+    mp_record_data(MPF_OP_GPU_RETURN, mpf_heap_gpu(MPF_HEAP_USED, (unsigned)device), mp_device_used(device), v, sizeof v);
+}
+
+/* ---- contexts */
+
+static CUcontext primary[MPF_GPUS];     /* the newest one that was retained */
+
+static void context_made(const struct mp_call *call, CUcontext *context, CUdevice device)
+{
+    if (call->enter) {
+        mp_hidden_enter_on(call, MPF_CALL_CONTEXT, device);
+        return;
+    }
+    mp_hidden_return(call, MPF_CALL_CONTEXT, call->result == CUDA_SUCCESS ? (uintptr_t)*context : 0, 0, 0);
+    mp_hidden_watch_launch();
+}
+
+void mp_on_context_create(const struct mp_call *call)
+{
+    const cuCtxCreate_v2_params *p = call->params;
+    context_made(call, p->pctx, p->dev);
+}
+
+void mp_on_context_create_v3(const struct mp_call *call)
+{
+    const cuCtxCreate_v3_params *p = call->params;
+    context_made(call, p->pctx, p->dev);
+}
+
+void mp_on_context_create_v4(const struct mp_call *call)
+{
+    const cuCtxCreate_v4_params *p = call->params;
+    context_made(call, p->pctx, p->dev);
+}
+
+void mp_on_green_create(const struct mp_call *call)
+{
+    const cuGreenCtxCreate_params *p = call->params;
+    context_made(call, (CUcontext *)p->phCtx, p->dev);
+}
+
+void mp_on_primary_retain(const struct mp_call *call)
+{
+    const cuDevicePrimaryCtxRetain_params *p = call->params;
+    context_made(call, p->pctx, p->dev);
+    if (!call->enter && call->result == CUDA_SUCCESS && mp_hidden_device(call) >= 0)
+        __atomic_store_n(&primary[p->dev], *p->pctx, __ATOMIC_RELEASE);
+}
+
+/* The device of a context is known while it is current; the thread that destroys one has it current nearly always. */
+void mp_on_context_destroy(const struct mp_call *call)
+{
+    const cuCtxDestroy_v2_params *p = call->params;
+    if (call->enter) mp_hidden_enter(call, MPF_CALL_CONTEXT_GONE);
+    else mp_hidden_return(call, MPF_CALL_CONTEXT_GONE, call->result == CUDA_SUCCESS ? (uintptr_t)p->ctx : 0, 0, 0);
+}
+
+/* cuDevicePrimaryCtxRelease and cuDevicePrimaryCtxReset: the context is gone when it is not active any more. */
+void mp_on_primary_release(const struct mp_call *call)
+{
+    const cuDevicePrimaryCtxRelease_v2_params *p = call->params;
+    if (call->enter) {
+        mp_hidden_enter_on(call, MPF_CALL_CONTEXT_GONE, p->dev);
+        return;
+    }
+    unsigned flags;
+    int active = 1;
+    if (mp_hidden_device(call) < 0 || !MP_DRIVER_ASK(cuDevicePrimaryCtxGetState, p->dev, &flags, &active)) return;
+    const CUcontext context = __atomic_load_n(&primary[p->dev], __ATOMIC_ACQUIRE);
+    mp_hidden_return(call, MPF_CALL_CONTEXT_GONE, active ? 0 : (uintptr_t)context, 0, 0);
+}
+
+void mp_on_set_limit(const struct mp_call *call)
+{
+    const cuCtxSetLimit_params *p = call->params;
+    if (call->enter) {
+        mp_hidden_enter(call, MPF_CALL_LIMIT);
+        return;
+    }
+    mp_hidden_return(call, MPF_CALL_LIMIT, (uint64_t)p->limit, p->value, 0);
+    mp_hidden_watch_launch();
+}
+
+/* ---- modules, streams, launches */
+
+void mp_on_module_load(const struct mp_call *call)
+{
+    if (call->enter) {
+        mp_hidden_enter(call, MPF_CALL_MODULE);
+        return;
+    }
+    mp_hidden_return(call, MPF_CALL_MODULE, 0, 0, 0);
+    mp_hidden_watch_launch();
+}
+
+void mp_on_module_unload(const struct mp_call *call)
+{
+    if (call->enter) mp_hidden_enter(call, MPF_CALL_MODULE_GONE);
+    else mp_hidden_return(call, MPF_CALL_MODULE_GONE, 0, 0, 0);
+}
+
+void mp_on_stream_create(const struct mp_call *call)
+{
+    if (call->enter) mp_hidden_enter(call, MPF_CALL_STREAM);
+    else mp_hidden_return(call, MPF_CALL_STREAM, 0, 0, 0);
+}
+
+static uint32_t watched;        /* launches are listened to until the next one */
+
+void mp_hidden_watch_launch(void)
+{
+    if (!__atomic_exchange_n(&watched, 1, __ATOMIC_ACQ_REL)) mp_cupti_listen_to_launches(true);
+}
+
+/* Another thread may have asked for the next launch while this one was on its way. */
+static void stop_listening(void)
+{
+    mp_cupti_listen_to_launches(false);
+    if (__atomic_load_n(&watched, __ATOMIC_ACQUIRE)) mp_cupti_listen_to_launches(true);
+}
+
+void mp_on_kernel_launch(const struct mp_call *call)
+{
+    if (call->enter) {
+        *call->keep = 0;
+        if (__atomic_exchange_n(&watched, 0, __ATOMIC_ACQ_REL)) mp_hidden_enter(call, MPF_CALL_LAUNCH);
+    } else if (*call->keep) {
+        mp_hidden_return(call, MPF_CALL_LAUNCH, 0, 0, 0);
+        stop_listening();
+    }
+}

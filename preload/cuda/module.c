@@ -1,0 +1,155 @@
+#include "module.h"
+
+#include <elf.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "mpf/event.h"
+#include "record.h"
+#include "sys.h"
+
+enum { MODULES = 4096, PATH_BYTES = 1024, BUILD_ID_BYTES = 64 };
+#define RESCAN_NS 100000000u        /* code without a file (a JIT's) must not cost a scan each time */
+
+static struct mp_lock lock;
+static struct { uint64_t from, to; } module[MODULES];
+static uint32_t modules;            /* grows under the lock; read without it */
+static uint64_t next_scan;
+
+static bool known(uint64_t pc)
+{
+    const uint32_t n = __atomic_load_n(&modules, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < n; i++)
+        if (pc >= module[i].from && pc < module[i].to) return true;
+    return false;
+}
+
+/* ---- build id: by the kernel's copy, which fails where the file was unmapped meanwhile */
+
+static bool peek(uint64_t at, void *out, size_t bytes)
+{
+    const struct iovec to = { out, bytes }, from = { (void *)at, bytes };
+    return mp_sys6(SYS_process_vm_readv, mp_sys_getpid(), (long)&to, 1, (long)&from, 1, 0) == (long)bytes;
+}
+
+static size_t build_id_in(const uint8_t *notes, size_t bytes, uint8_t *out)
+{
+    size_t at = 0;
+    while (at + sizeof(Elf64_Nhdr) <= bytes) {
+        Elf64_Nhdr n;
+        memcpy(&n, notes + at, sizeof n);
+        const size_t name = at + sizeof n, data = name + ((n.n_namesz + 3u) & ~3u);
+        if (data > bytes || n.n_descsz > bytes - data) return 0;
+        if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && !memcmp(notes + name, "GNU", 4) && n.n_descsz <= BUILD_ID_BYTES) {
+            memcpy(out, notes + data, n.n_descsz);
+            return n.n_descsz;
+        }
+        at = data + ((n.n_descsz + 3u) & ~3u);
+    }
+    return 0;
+}
+
+static size_t build_id(uint64_t base, uint8_t *out)
+{
+    Elf64_Ehdr e;
+    uint8_t notes[1024];
+    uint64_t bias = base;
+    if (!peek(base, &e, sizeof e) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0) return 0;
+    for (unsigned i = 0, first = 1; i < e.e_phnum; i++) {
+        Elf64_Phdr p;
+        if (!peek(base + e.e_phoff + i * sizeof p, &p, sizeof p)) return 0;
+        if (p.p_type == PT_LOAD && first) {
+            bias = base - (p.p_vaddr & ~UINT64_C(4095));
+            first = 0;
+        }
+        if (p.p_type != PT_NOTE || p.p_memsz > sizeof notes || !peek(bias + p.p_vaddr, notes, p.p_memsz)) continue;
+        const size_t n = build_id_in(notes, p.p_memsz, out);
+        if (n) return n;
+    }
+    return 0;
+}
+
+/* ---- /proc/self/maps */
+
+struct mapping { uint64_t from, to; char path[PATH_BYTES]; };
+
+static void add(const struct mapping *m)
+{
+    const uint32_t n = modules;
+    if (!m->path[0] || n == MODULES || known(m->from)) return;
+    uint64_t data[2 + (BUILD_ID_BYTES + PATH_BYTES) / sizeof(uint64_t)];
+    uint8_t *at = (uint8_t *)&data[2];
+    data[0] = m->to;
+    data[1] = build_id(m->from, at);
+    memcpy(at + data[1], m->path, strlen(m->path));
+    mp_record_data(MPF_OP_MODULE, MPF_HEAP_NONE, m->from, data, 16 + data[1] + strlen(m->path));
+    module[n].from = m->from;
+    module[n].to = m->to;
+    __atomic_store_n(&modules, n + 1, __ATOMIC_RELEASE);
+}
+
+static uint64_t hex(const char **p)
+{
+    uint64_t n = 0;
+    for (;; (*p)++) {
+        const char c = **p;
+        if (c >= '0' && c <= '9') n = n << 4 | (uint64_t)(c - '0');
+        else if (c >= 'a' && c <= 'f') n = n << 4 | (uint64_t)(c - 'a' + 10);
+        else return n;
+    }
+}
+
+/* "from-to rwxp offset dev inode   path": parts of one file in a row are one module, which begins at offset 0. */
+static void take_line(struct mapping *m, const char *line)
+{
+    const char *path = strchr(line, '/'), *p = line;
+    const uint64_t from = hex(&p);
+    if (*p == '-') p++;
+    const uint64_t to = hex(&p);
+    if (path && m->path[0] && strcmp(path, m->path) == 0) {
+        m->to = to;
+        return;
+    }
+    if (!path && m->path[0] && from == m->to) return;       /* its zero-filled data */
+    add(m);
+    m->path[0] = 0;
+    if (!path || strlen(path) >= sizeof m->path || strncmp(path, "/dev/", 5) == 0) return;
+    *m = (struct mapping){ .from = from, .to = to };
+    memcpy(m->path, path, strlen(path) + 1);
+}
+
+static void scan(void)
+{
+    static char buffer[8192];
+    static struct mapping m;
+    const int fd = mp_sys_open("/proc/self/maps", O_RDONLY, 0);
+    if (fd < 0) return;
+    m.path[0] = 0;
+    size_t have = 0;
+    for (long n; (n = mp_sys_read(fd, buffer + have, sizeof buffer - 1 - have)) > 0; ) {
+        have += (size_t)n;
+        buffer[have] = 0;
+        char *line = buffer;
+        for (char *end; (end = strchr(line, '\n')); line = end + 1) {
+            *end = 0;
+            take_line(&m, line);
+        }
+        have = strlen(line);
+        if (have == sizeof buffer - 1) have = 0;
+        memmove(buffer, line, have);
+    }
+    add(&m);
+    mp_sys_close(fd);
+}
+
+void mp_module_seen(uint64_t pc)
+{
+    if (known(pc)) return;
+    const uint64_t signals = mp_lock(&lock);
+    const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
+    if (!known(pc) && now >= next_scan) {
+        scan();
+        next_scan = mp_sys_clock(CLOCK_MONOTONIC) + RESCAN_NS;
+    }
+    mp_unlock(&lock, signals);
+}

@@ -1,0 +1,13 @@
+/* The object files of the process, recorded (MODULE) when a call stack first leads into them.
+ *
+ * They come from /proc/self/maps, not from the loader: its lock may be held by a thread that waits for a lock of ours'
+ * caller.  What dlclose unmaps stays known; an address is looked up anew when nothing is known there. */
+#ifndef MP_MODULE_H
+#define MP_MODULE_H
+
+#include <stdint.h>
+
+/* Makes sure that the object file with this code is in the log, if there is one. */
+void mp_module_seen(uint64_t pc);
+
+#endif

@@ -1,0 +1,109 @@
+#include "sampler.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "mpf/gpu.h"
+#include "mpf/sample.h"
+#include "nvml.h"
+#include "process.h"
+#include "record.h"
+#include "sys.h"
+
+#define PERIOD_NS 10000000u
+#define UNCHANGED_NS ((uint64_t)10 * 1000000000u)   /* a sample at least this often, whatever it says */
+
+static struct {
+    uint32_t ready, stopped, inside;    /* NVML may be called; never again; callers in it now (futex) */
+    void *device[MPF_GPUS];
+    uint64_t last[MPF_GPUS][MPF_GPU_COUNT], due[MPF_GPUS];
+} s;
+
+bool mp_sampler_enter(void)
+{
+    if (!__atomic_load_n(&s.ready, __ATOMIC_ACQUIRE)) return false;
+    __atomic_fetch_add(&s.inside, 1, __ATOMIC_SEQ_CST);
+    if (!__atomic_load_n(&s.stopped, __ATOMIC_SEQ_CST)) return true;
+    mp_sampler_leave();
+    return false;
+}
+
+void mp_sampler_leave(void)
+{
+    if (__atomic_sub_fetch(&s.inside, 1, __ATOMIC_SEQ_CST) == 0) mp_sys_futex_wake(&s.inside);
+}
+
+/* The process is about to end: waits for who is in NVML, a second at most. */
+static void stop(void)
+{
+    __atomic_store_n(&s.stopped, 1, __ATOMIC_SEQ_CST);
+    const uint64_t give_up = mp_sys_clock(CLOCK_MONOTONIC) + 1000000000u;
+    uint32_t inside;
+    while ((inside = __atomic_load_n(&s.inside, __ATOMIC_SEQ_CST)) && mp_sys_clock(CLOCK_MONOTONIC) < give_up)
+        mp_sys_futex_wait(&s.inside, inside, 10000000u);
+}
+
+void mp_sampler_watch(int device, void *nvml) { __atomic_store_n(&s.device[device], nvml, __ATOMIC_RELEASE); }
+
+/* What this process holds is asked for only when the whole has changed: it costs seven times as much. */
+static bool read_device(int d, void *device, uint64_t *v)
+{
+    struct mp_nvml_memory memory;
+    uint64_t own;
+    if (!mp_sampler_enter()) return false;
+    const uint32_t guard = mp_guard_enter();
+    const bool known = mp_nvml_memory(device, &memory);
+    const bool changed = known && memory.used != s.last[d][MPF_GPU_USED];
+    v[MPF_GPU_OWN] = changed ? mp_nvml_own(device, &own) ? own : MPF_UNKNOWN : s.last[d][MPF_GPU_OWN];
+    mp_guard_leave(guard);
+    mp_sampler_leave();
+    if (!known) return false;
+    v[MPF_GPU_USED] = memory.used;
+    v[MPF_GPU_TOTAL] = memory.used + memory.free;
+    v[MPF_GPU_RESERVED] = memory.reserved;
+    return true;
+}
+
+static void sample(int d, uint64_t now)
+{
+    void *device = __atomic_load_n(&s.device[d], __ATOMIC_ACQUIRE);
+    uint64_t v[MPF_GPU_COUNT];
+    if (!device || !read_device(d, device, v)) return;
+    if (memcmp(v, s.last[d], sizeof v) == 0 && now < s.due[d]) return;
+    memcpy(s.last[d], v, sizeof v);
+    s.due[d] = now + UNCHANGED_NS;
+    mp_record_data(MPF_OP_SAMPLE_GPU, mpf_heap_gpu(MPF_HEAP_USED, (unsigned)d), (uint64_t)d, v, sizeof v);
+}
+
+static void *run(void *arg)
+{
+    (void)arg;
+    static uint32_t never;
+    mp_sys3(SYS_prctl, PR_SET_NAME, (long)"memprof-gpu", 0);
+    while (!__atomic_load_n(&s.stopped, __ATOMIC_ACQUIRE)) {
+        const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
+        for (int d = 0; d < MPF_GPUS; d++) sample(d, now);
+        mp_sys_futex_wait(&never, 0, PERIOD_NS);
+    }
+    return NULL;
+}
+
+void mp_sampler_start(void)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+    if (!mp_nvml_init()) return;
+    __atomic_store_n(&s.ready, 1, __ATOMIC_RELEASE);
+    atexit(stop);               /* before the destructors of libraries */
+    if (pthread_attr_init(&attr) != 0) return;
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attr, 256 << 10);
+    const uint64_t signals = mp_sys_block_signals();
+    const uint32_t guard = mp_guard_enter();
+    pthread_create(&thread, &attr, run, NULL);
+    mp_guard_leave(guard);
+    mp_sys_restore_signals(signals);
+    pthread_attr_destroy(&attr);
+}

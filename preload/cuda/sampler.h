@@ -1,0 +1,18 @@
+/* The sampler thread: what NVML says of each device, every 10 ms, recorded when it changed.
+ *
+ * Also the gate before NVML: once the process is about to end, nobody may be in it, since its destructors run. */
+#ifndef MP_SAMPLER_H
+#define MP_SAMPLER_H
+
+#include <stdbool.h>
+
+/* Loads NVML and starts the thread.  Called once, in InitializeInjection.  Where NVML is missing it does nothing. */
+void mp_sampler_start(void);
+/* From now on the device is sampled; nvml: its handle, NULL when NVML does not know it. */
+void mp_sampler_watch(int device, void *nvml);
+
+/* Between these two NVML may be called.  False: not any more, or there is none. */
+bool mp_sampler_enter(void);
+void mp_sampler_leave(void);
+
+#endif
