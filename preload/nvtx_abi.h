@@ -100,11 +100,17 @@ typedef const struct nvtx_payload *nvtx_payload_t;
     X(7, DomainIsEnabled,       uint8_t,  (void *domain))
 
 #define NVTX_SCHEMA_HAS_ID (1u << 8)        /* in nvtx_schema.fields */
+struct nvtx_schema_entry {
+    uint64_t flags, type;
+    const char *name, *description;
+    uint64_t array, offset;
+    const void *semantics, *reserved;
+};
 struct nvtx_schema {
     uint64_t fields;
     const char *name;
     uint64_t type, flags;
-    const void *entries;
+    const struct nvtx_schema_entry *entries;
     size_t entry_count, static_bytes, align;
     uint64_t id;
 };

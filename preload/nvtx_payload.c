@@ -3,11 +3,13 @@
 #include "nvtx_payload.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "names.h"
 #include "nvtx_chain.h"
 #include "nvtx_text.h"
 #include "ranges.h"
+#include "record.h"
 #include "state.h"
 
 void mp_nvtx_payloads(nvtx_payload_t list, size_t count)
@@ -28,11 +30,31 @@ static uint64_t schema_id(uint64_t own, uint64_t next)
     return own ? own : next ? next : new_schema();
 }
 
+/* The names, types and places of the entries, so that a report can tell a communicator's ranks from its hash. */
+static void describe(uint64_t id, const struct nvtx_schema *schema)
+{
+    uint8_t data[MPF_DATA_MAX];
+    size_t bytes = 0;
+    for (size_t i = 0; schema->entries && i < schema->entry_count; i++) {
+        const struct nvtx_schema_entry *e = &schema->entries[i];
+        const char *name = e->name ? e->name : "";
+        const uint64_t place[] = { e->type, e->offset };
+        const size_t length = strlen(name) + 1;
+        if (length > sizeof data - bytes || sizeof place > sizeof data - bytes - length) break;
+        memcpy(data + bytes, place, sizeof place);
+        memcpy(data + bytes + sizeof place, name, length);
+        bytes += sizeof place + length;
+    }
+    if (bytes) mp_record_data(MPF_OP_SCHEMA, MPF_HEAP_NONE, id, data, bytes);
+}
+
 static uint64_t schema_register(void *domain, const struct nvtx_schema *schema)
 {
     const uint64_t next = MP_NVTX_ASK(payload, PayloadSchemaRegister, domain, schema);
     if (!schema) return next;
-    return schema_id(schema->fields & NVTX_SCHEMA_HAS_ID ? schema->id : 0, next);
+    const uint64_t id = schema_id(schema->fields & NVTX_SCHEMA_HAS_ID ? schema->id : 0, next);
+    describe(id, schema);
+    return id;
 }
 
 static uint64_t enum_register(void *domain, const struct nvtx_enum *values)

@@ -43,6 +43,12 @@ static_assert(NVTX_ENUM_HAS_ID == NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID, "enum"
 static_assert(NVTX_SCHEMA_DYNAMIC == NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START, "dynamic ids");
 SAME_FIELD(struct nvtx_schema, fields, nvtxPayloadSchemaAttr_t, fieldMask);
 SAME_FIELD(struct nvtx_schema, id, nvtxPayloadSchemaAttr_t, schemaId);
+SAME_FIELD(struct nvtx_schema_entry, type, nvtxPayloadSchemaEntry_t, type);
+SAME_FIELD(struct nvtx_schema_entry, name, nvtxPayloadSchemaEntry_t, name);
+SAME_FIELD(struct nvtx_schema_entry, offset, nvtxPayloadSchemaEntry_t, offset);
+static_assert(sizeof(struct nvtx_schema_entry) == sizeof(nvtxPayloadSchemaEntry_t), "schema entry");
+SAME_FIELD(struct nvtx_schema, entries, nvtxPayloadSchemaAttr_t, entries);
+SAME_FIELD(struct nvtx_schema, entry_count, nvtxPayloadSchemaAttr_t, numEntries);
 SAME_FIELD(struct nvtx_enum, fields, nvtxPayloadEnumAttr_t, fieldMask);
 SAME_FIELD(struct nvtx_enum, id, nvtxPayloadEnumAttr_t, schemaId);
 

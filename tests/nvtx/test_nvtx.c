@@ -247,6 +247,20 @@ static void a_payload_is_bounded(void **state)
     assert_int_equal(double_last(MPF_OP_RANGE_DATA)->size, MPF_DATA_MAX);
 }
 
+static void schemas_are_described(void **state)
+{
+    (void)state;
+    const struct nvtx_schema_entry entry[] = { { .type = 18, .name = "comm", .offset = 0 }, { .type = 5, .name = NULL, .offset = 8 } };
+    const struct nvtx_schema schema = { .fields = NVTX_SCHEMA_HAS_ID, .id = 78, .entries = entry, .entry_count = 2 };
+    emit_payload.PayloadSchemaRegister(NULL, &schema);
+    const struct double_event *e = double_last(MPF_OP_SCHEMA);
+    assert_non_null(e);
+    assert_int_equal(e->addr, 78);
+    static const char data[] = "\x12\0\0\0\0\0\0\0" "\0\0\0\0\0\0\0\0" "comm\0" "\5\0\0\0\0\0\0\0" "\x08\0\0\0\0\0\0";
+    assert_int_equal(e->size, sizeof data + 1);
+    assert_memory_equal(e->data, data, sizeof data);
+}
+
 static void schemas_get_numbers(void **state)
 {
     (void)state;
@@ -321,6 +335,7 @@ int main(void)
         TEST(payloads_follow_their_event),
         TEST(a_payload_is_bounded),
         TEST(schemas_get_numbers),
+        TEST(schemas_are_described),
         TEST(errno_is_kept),
         TEST(a_copy_that_does_not_record_stays_out),
         TEST(an_old_nvtx_has_fewer_entries),
