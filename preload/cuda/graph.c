@@ -47,6 +47,7 @@ static bool first_time(CUgraphExec handle, uint32_t what)
     return e && __atomic_fetch_and(&e->first, ~what, __ATOMIC_ACQ_REL) & what;
 }
 
+/* Before the call's GPU_RETURN, so that the change is not taken for a hidden one. */
 static void ask_level(CUdevice device)
 {
     static uint64_t level[MPF_GPUS];
@@ -79,8 +80,8 @@ static void measure_first(const struct mp_call *call, CUgraphExec handle, uint32
         *call->keep = 0;
         if (first_time(handle, first)) mp_hidden_enter(call, what);
     } else if (*call->keep) {
-        mp_hidden_return(call, what, (uintptr_t)handle, 0, 0);
         ask_level(mp_hidden_device(call));
+        mp_hidden_return(call, what, (uintptr_t)handle, 0, 0);
     }
 }
 
@@ -111,8 +112,8 @@ void mp_on_graph_destroy(const struct mp_call *call)
         mp_hidden_enter(call, MPF_CALL_GRAPH_GONE);
         return;
     }
-    mp_hidden_return(call, MPF_CALL_GRAPH_GONE, (uintptr_t)p->hGraphExec, 0, 0);
     ask_level(mp_hidden_device(call));
+    mp_hidden_return(call, MPF_CALL_GRAPH_GONE, (uintptr_t)p->hGraphExec, 0, 0);
 }
 
 void mp_on_graph_trim(const struct mp_call *call)
@@ -122,6 +123,6 @@ void mp_on_graph_trim(const struct mp_call *call)
         mp_hidden_enter_on(call, MPF_CALL_GRAPH_TRIM, p->device);
         return;
     }
-    mp_hidden_return(call, MPF_CALL_GRAPH_TRIM, 0, 0, 0);
     ask_level(mp_hidden_device(call));
+    mp_hidden_return(call, MPF_CALL_GRAPH_TRIM, 0, 0, 0);
 }
