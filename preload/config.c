@@ -50,6 +50,16 @@ static uint64_t size(const char *name, uint64_t otherwise)
     return n << shift;
 }
 
+static enum mp_torch_ranges torch_ranges(const char *name)
+{
+    const char *v = getenv(name);
+    if (!v || !*v || !strcmp(v, "on")) return MP_TORCH_ON;
+    if (!strcmp(v, "off")) return MP_TORCH_OFF;
+    if (!strcmp(v, "ops")) return MP_TORCH_OPS;
+    wrong(name, v);
+    return MP_TORCH_ON;
+}
+
 static int level(const char *name, int otherwise)
 {
     const char *v = getenv(name);
@@ -74,6 +84,7 @@ static void text(const char *name, char *out, size_t cap, const char *otherwise)
 void mp_config_read(void)
 {
     mp_config.quiet = flag("MEMPROF_QUIET");
+    mp_config.torch_ranges = torch_ranges("MEMPROF_TORCH_RANGES");
     mp_config.level = level("MEMPROF_LEVEL", 1);
     mp_config.min_rss = size("MEMPROF_MIN_RSS", (uint64_t)16 << 20);
     text("MEMPROF_OUT", mp_config.out, sizeof mp_config.out, "memprof.%h.%p.zst");

@@ -11,6 +11,7 @@
 #include "mpf/gpu.h"
 #include "record.h"
 #include "state.h"
+#include "torch_ranges.h"
 
 /* What a hook stands in for: found at its first call. */
 struct real { const char *file, *name; void *function; };
@@ -46,6 +47,7 @@ static void level(uint64_t device, uint64_t allocated, uint64_t reserved)
 static void on_memory(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved, uint64_t device)
 {
     if (!mp_active() || !on_cuda(device)) return;
+    mp_torch_ranges_start();
     level(device, allocated, reserved);
     if (bytes > 0) mp_record(MPF_OP_ALLOC, torch_heap(device), (uintptr_t)block, (uint64_t)bytes);
     else if (bytes < 0) mp_record(MPF_OP_FREE, torch_heap(device), (uintptr_t)block, 0);

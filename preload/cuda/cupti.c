@@ -20,6 +20,7 @@
 #include "stack.h"
 #include "state.h"
 #include "text.h"
+#include "torch_ranges.h"
 
 static CUpti_SubscriberHandle subscriber;
 
@@ -147,6 +148,7 @@ int InitializeInjection(void)
     if (!mp_active() || __atomic_exchange_n(&entered, 1, __ATOMIC_ACQ_REL)) return 1;
     const int saved = errno;
     chain();
+    mp_torch_ranges_start();
     if (mp_driver_init()) {
         mp_real_exclude((const void *)mp_driver.cuCtxGetDevice);
         mp_stack_init();

@@ -1,0 +1,106 @@
+#include "torch_ranges.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "config.h"
+#include "names.h"
+#include "ranges.h"
+#include "sys.h"
+#include "text.h"
+
+/* at::RecordFunctionCallback, which is passed by value; the same from PyTorch 2.0 on (ATen/record_function.h).  An observer
+ * that keeps nothing stores NULL where its result, a std::unique_ptr, goes. */
+enum { SCOPE_FUNCTION = 0, SCOPE_BACKWARD = 1, SCOPE_USER = 7, SCOPES = 10 };
+struct record_function;
+struct observer {
+    void *(*start)(void **context, const struct record_function *f);
+    void (*end)(const struct record_function *f, void *context);
+    double probability;
+    bool scope[SCOPES];
+    bool inputs, outputs, ids;
+};
+enum { OLDEST = 200, NEWEST = 211 };    /* major * 100 + minor */
+
+#define ADD_CALLBACK "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE"
+#define NAME_OF "_ZNK2at14RecordFunction4nameEv"
+
+static const char *(*name_of)(const struct record_function *);
+static uint32_t domain;
+
+static void *start(void **context, const struct record_function *f)
+{
+    const int saved = errno;
+    const char *name = name_of(f);
+    if (!name) name = "";
+    mp_range_push(domain, mp_name_id(name, strlen(name)));
+    errno = saved;
+    *context = NULL;
+    return context;
+}
+
+static void end(const struct record_function *f, void *context)
+{
+    (void)f;
+    (void)context;
+    const int saved = errno;
+    mp_range_pop(domain);
+    errno = saved;
+}
+
+/* "__version__ = '2.11.0+cu130'" in version.py of the package that the library lies in: 211; 0: not found. */
+static unsigned version_in(const char *text)
+{
+    const char *p = strstr(text, "__version__ = '");
+    unsigned n[2] = { 0, 0 };
+    if (!p) return 0;
+    p += strlen("__version__ = '");
+    for (int i = 0; i < 2; i++, p++)
+        for (; *p >= '0' && *p <= '9' && n[i] < 100; p++) n[i] = n[i] * 10 + (unsigned)(*p - '0');
+    return n[1] < 100 ? n[0] * 100 + n[1] : 0;
+}
+
+static unsigned torch_version(const void *function)
+{
+    Dl_info info;
+    char path[PATH_MAX], text[1024];
+    struct mp_text t = MP_TEXT(path);
+    if (!dladdr(function, &info)) return 0;
+    const char *slash = strrchr(info.dli_fname, '/');
+    if (!slash) return 0;
+    mp_text_bytes(&t, info.dli_fname, (size_t)(slash - info.dli_fname));
+    mp_text_str(&t, "/../version.py");
+    return !t.full && mp_sys_slurp(path, text, sizeof text) > 0 ? version_in(text) : 0;
+}
+
+static void add(uint64_t (*add_callback)(struct observer))
+{
+    domain = mp_domain_id("torch", 5);
+    struct observer o = { .start = start, .end = end, .probability = 1.0 };
+    o.scope[SCOPE_USER] = o.scope[SCOPE_BACKWARD] = true;
+    o.scope[SCOPE_FUNCTION] = mp_config.torch_ranges == MP_TORCH_OPS;
+    add_callback(o);
+}
+
+static void look_up(void *library)
+{
+    uint64_t (*add_callback)(struct observer) = (uint64_t (*)(struct observer))dlsym(library, ADD_CALLBACK);
+    name_of = (__typeof__(name_of))dlsym(library, NAME_OF);
+    const unsigned version = add_callback ? torch_version((const void *)add_callback) : 0;
+    if (name_of && version >= OLDEST && version <= NEWEST) add(add_callback);
+    else mp_say("PyTorch's own ranges are not recorded: this memprof knows them from PyTorch 2.0 to 2.11 (MEMPROF_TORCH_RANGES=off)", NULL, NULL, NULL);
+}
+
+void mp_torch_ranges_start(void)
+{
+    static uint32_t started;
+    if (__atomic_load_n(&started, __ATOMIC_RELAXED) || mp_config.torch_ranges == MP_TORCH_OFF) return;
+    void *library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+    if (!library || __atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL)) return;
+    look_up(library);
+}

@@ -1,0 +1,12 @@
+/* PyTorch's own ranges: optimizer steps, record_function, pipeline stages and, in the backward pass, autograd's functions.
+ *
+ * They come from RecordFunction, PyTorch's own instrumentation, and stand in the domain "torch", nested with NVTX in the
+ * order of their pushes. */
+#ifndef MP_TORCH_RANGES_H
+#define MP_TORCH_RANGES_H
+
+/* Registers once, when PyTorch is loaded and its version is one whose interface is known.  Takes PyTorch's lock of the
+ * list of callbacks: call it where no operator runs on this thread.  Cheap after the first time. */
+void mp_torch_ranges_start(void);
+
+#endif
