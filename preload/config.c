@@ -23,13 +23,14 @@ static void wrong(const char *name, const char *value)
     mp_say(line, " is not understood; the default is used", NULL, NULL);
 }
 
-static bool flag(const char *name)
+static bool flag(const char *name, bool otherwise)
 {
     const char *v = getenv(name);
-    if (!v || !*v || !strcmp(v, "0") || !strcmp(v, "no") || !strcmp(v, "off")) return false;
+    if (!v || !*v) return otherwise;
+    if (!strcmp(v, "0") || !strcmp(v, "no") || !strcmp(v, "off")) return false;
     if (!strcmp(v, "1") || !strcmp(v, "yes") || !strcmp(v, "on")) return true;
     wrong(name, v);
-    return false;
+    return otherwise;
 }
 
 static uint64_t size(const char *name, uint64_t otherwise)
@@ -83,7 +84,8 @@ static void text(const char *name, char *out, size_t cap, const char *otherwise)
 
 void mp_config_read(void)
 {
-    mp_config.quiet = flag("MEMPROF_QUIET");
+    mp_config.quiet = flag("MEMPROF_QUIET", false);
+    mp_config.python = flag("MEMPROF_PYTHON", true);
     mp_config.torch_ranges = torch_ranges("MEMPROF_TORCH_RANGES");
     mp_config.level = level("MEMPROF_LEVEL", 1);
     mp_config.min_rss = size("MEMPROF_MIN_RSS", (uint64_t)16 << 20);

@@ -14,6 +14,7 @@ struct mp_config {
     uint64_t min_rss;               /* bytes */
     int level;                      /* of zstd */
     bool quiet;
+    bool python;                    /* record Python call stacks */
     enum mp_torch_ranges { MP_TORCH_ON, MP_TORCH_OFF, MP_TORCH_OPS } torch_ranges;  /* MP_TORCH_OPS: every operator */
 };
 extern struct mp_config mp_config;

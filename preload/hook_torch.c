@@ -9,6 +9,7 @@
 
 #include "encoder.h"
 #include "mpf/gpu.h"
+#include "python.h"
 #include "record.h"
 #include "state.h"
 #include "torch_ranges.h"
@@ -48,7 +49,9 @@ static void on_memory(void *block, int64_t bytes, uint64_t allocated, uint64_t r
 {
     if (!mp_active() || !on_cuda(device)) return;
     mp_torch_ranges_start();
+    mp_python_start();
     level(device, allocated, reserved);
+    if (bytes >= (int64_t)MP_LARGE) mp_python_at();
     if (bytes > 0) mp_record(MPF_OP_ALLOC, torch_heap(device), (uintptr_t)block, (uint64_t)bytes);
     else if (bytes < 0) mp_record(MPF_OP_FREE, torch_heap(device), (uintptr_t)block, 0);
 }

@@ -5,6 +5,7 @@
 #include "encoder.h"
 #include "mpf/gpu.h"
 #include "mpf/sample.h"
+#include "python.h"
 #include "record.h"
 #include "stack.h"
 
@@ -12,6 +13,7 @@ void mp_block_stack(void)
 {
     const uint64_t stack = mp_stack_here();
     if (stack) mp_record(MPF_OP_AT, MPF_HEAP_NONE, stack, 0);
+    mp_python_at();
 }
 
 void mp_block_refused(const struct mp_call *call, unsigned heap, size_t bytes, bool probe)

@@ -14,6 +14,7 @@
 #include "device.h"
 #include "driver.h"
 #include "find_cupti.h"
+#include "python.h"
 #include "real.h"
 #include "record.h"
 #include "sampler.h"
@@ -149,6 +150,7 @@ int InitializeInjection(void)
     const int saved = errno;
     chain();
     mp_torch_ranges_start();
+    mp_python_start();
     if (mp_driver_init()) {
         mp_real_exclude((const void *)mp_driver.cuCtxGetDevice);
         mp_stack_init();

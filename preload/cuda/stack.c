@@ -1,5 +1,5 @@
-/* Invariants: an id is in `seen` only after its STACK event is in the thread's chunk, and its modules before that, so
- * that no event names a stack or an address that the log does not explain. */
+/* An id is in `seen` only after its STACK event is in the thread's chunk, and its modules before that, so that no event
+ * names a stack or an address that the log does not explain. */
 #include "stack.h"
 
 #include <dlfcn.h>
@@ -8,10 +8,10 @@
 #include "module.h"
 #include "mpf/event.h"
 #include "record.h"
+#include "seen.h"
 #include "sys.h"
 
 enum { DEPTH = 48, SEEN = 1 << 15 };
-#define ID_BITS 48              /* of the hash: 10^4 stacks share an id with a chance of 10^-7 */
 
 /* The C ABI's unwinder, as libgcc_s and libunwind have it. */
 struct unwind_context;
@@ -19,7 +19,7 @@ static int (*unwind)(int (*)(struct unwind_context *, void *), void *);
 static uintptr_t (*unwind_ip)(struct unwind_context *);
 enum { UNWIND_GO_ON = 0, UNWIND_STOP = 4 };
 
-static uint64_t seen[SEEN];     /* open addressing by id; full: a stack is recorded again each time */
+static uint64_t seen[SEEN];
 
 bool mp_stack_init(void)
 {
@@ -56,30 +56,6 @@ static void take(struct stack *s)
     mp_guard_leave(guard);
 }
 
-/* ---- interning */
-
-static uint64_t id_of(const struct stack *s)
-{
-    uint64_t h = s->depth;
-    for (unsigned i = 0; i < s->depth; i++) {
-        h = (h ^ s->pc[i]) * UINT64_C(0x9e3779b97f4a7c15);
-        h ^= h >> 29;
-    }
-    h >>= 64 - ID_BITS;
-    return h ? h : 1;
-}
-
-/* The place of the id, or the empty one where it belongs; NULL when the table is full. */
-static uint64_t *place(uint64_t id)
-{
-    for (unsigned i = 0; i < SEEN; i++) {
-        uint64_t *at = &seen[(id + i) % SEEN];
-        const uint64_t there = __atomic_load_n(at, __ATOMIC_ACQUIRE);
-        if (there == id || !there) return at;
-    }
-    return NULL;
-}
-
 /* Of two threads with the same new stack both record it, to the same effect. */
 uint64_t mp_stack_here(void)
 {
@@ -87,11 +63,10 @@ uint64_t mp_stack_here(void)
     if (!unwind) return 0;
     take(&s);
     if (!s.depth) return 0;
-    const uint64_t id = id_of(&s);
-    uint64_t *at = place(id), none = 0;
-    if (at && __atomic_load_n(at, __ATOMIC_ACQUIRE) == id) return id;
+    const uint64_t id = mp_seen_id(s.pc, s.depth);
+    if (mp_seen(seen, SEEN, id)) return id;
     for (unsigned i = 0; i < s.depth; i++) mp_module_seen(s.pc[i]);
     mp_record_data(MPF_OP_STACK, MPF_HEAP_NONE, id, s.pc, s.depth * sizeof *s.pc);
-    if (at) __atomic_compare_exchange_n(at, &none, id, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    mp_seen_add(seen, SEEN, id);
     return id;
 }

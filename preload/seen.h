@@ -1,0 +1,49 @@
+/* Sets of ids that are in the log already: open addressing, insert-only, without a lock.
+ *
+ * A full set forgets nothing and takes nothing more: what is not in it is recorded again each time. */
+#ifndef MP_SEEN_H
+#define MP_SEEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* An id for an array of words: 48 bits of a hash, never 0.  10^4 arrays share one with a chance of 10^-7. */
+static inline uint64_t mp_seen_id(const uint64_t *word, size_t count)
+{
+    uint64_t h = count;
+    for (size_t i = 0; i < count; i++) {
+        h = (h ^ word[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        h ^= h >> 29;
+    }
+    h >>= 16;
+    return h ? h : 1;
+}
+
+/* The place of the id, or the empty one where it belongs; NULL when the set is full. */
+static inline uint64_t *mp_seen_place(uint64_t *set, size_t slots, uint64_t id)
+{
+    for (size_t i = 0; i < slots; i++) {
+        uint64_t *at = &set[(id + i) % slots];
+        const uint64_t there = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+        if (there == id || !there) return at;
+    }
+    return NULL;
+}
+
+static inline bool mp_seen(uint64_t *set, size_t slots, uint64_t id)
+{
+    const uint64_t *at = mp_seen_place(set, slots, id);
+    return at && __atomic_load_n(at, __ATOMIC_ACQUIRE) == id;
+}
+
+static inline void mp_seen_add(uint64_t *set, size_t slots, uint64_t id)
+{
+    uint64_t *at = mp_seen_place(set, slots, id), none = 0;
+    while (at && !__atomic_compare_exchange_n(at, &none, id, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) && none != id) {
+        at = mp_seen_place(set, slots, id);
+        none = 0;
+    }
+}
+
+#endif
