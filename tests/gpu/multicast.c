@@ -1,0 +1,32 @@
+/* NVLink multicast objects: they hold the memory that is bound to them, and have none of their own.  For the stand-in driver only:
+ * few machines have them. */
+#include "steps.h"
+
+#define PIECE (2 * MIB)
+
+int main(void)
+{
+    steps_start();
+    const CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                       .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 } };
+    CUmemGenericAllocationHandle cast, memory;
+    CUdeviceptr at;
+    OK(cuMulticastCreate(&cast, &(CUmulticastObjectProp){ .numDevices = 1, .size = PIECE }));
+    OK(cuMulticastAddDevice(cast, 0));
+    step("multicast");
+    OK(cuMemCreate(&memory, PIECE, &prop, 0));
+    books.device += PIECE;
+    OK(cuMulticastBindMem(cast, 0, memory, 0, PIECE, 0));
+    OK(cuMemAddressReserve(&at, PIECE, 0, 0, 0));
+    OK(cuMemMap(at, PIECE, 0, cast, 0));
+    step("multicast-mapped");
+    OK(cuMemUnmap(at, PIECE));
+    OK(cuMulticastUnbind(cast, 0, 0, PIECE));
+    OK(cuMemRelease(memory));
+    books.device -= PIECE;
+    step("multicast-unbound");
+    OK(cuMemRelease(cast));
+    OK(cuMemAddressFree(at, PIECE));
+    step("end");
+    return 0;
+}

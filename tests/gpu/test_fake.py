@@ -1,0 +1,168 @@
+"""The stand-ins for the CUDA libraries, proven by programs that use the driver and a tool that uses CUPTI.
+
+Run with a test's name.  CTest's environment says where things are: GPU_PROGRAMS, GPU_TRACER and FAKE_CUDA_DIR."""
+import collections
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+TIMEOUT = 60        # seconds: a hang, not slowness
+OUT_OF_MEMORY = 2   # CUresult
+MIB = 1 << 20
+
+Mark = collections.namedtuple("Mark", "name used dev managed pinned pool")
+Trace = collections.namedtuple("Trace", "calls marks resources lines")
+
+
+def check(condition, message):
+    if not condition:
+        raise AssertionError(message)
+
+
+def parse(path):
+    """The tracer's lines; calls maps a name to the results that it gave."""
+    lines = open(path, encoding="utf-8").read().splitlines()
+    check(not [line for line in lines if line.startswith("bad ")], lines)
+    open_calls, calls, marks, resources = {}, collections.defaultdict(list), [], collections.Counter()
+    for kind, *words in map(str.split, lines):
+        if kind == "enter":
+            check(words[1] not in open_calls, f"two calls are number {words[1]}")
+            open_calls[words[1]] = (words[0], words[2])
+        elif kind == "exit":
+            check(open_calls.pop(words[1], None) == (words[0], words[2]), f"{words[2]} ends without a start")
+            calls[words[2]].append(int(words[3]))
+        elif kind == "resource":
+            resources[int(words[0])] += 1
+        elif kind == "mark":
+            numbers = [int(re.fullmatch(r"\w+=(\d+)", word)[1]) for word in words[2:]]
+            marks.append(Mark(words[1].removeprefix("step:"), int(words[0]), *numbers))
+    check(not open_calls, f"calls without an end: {open_calls}")
+    return Trace(calls, marks, resources, lines)
+
+
+def run(program, status=0, **env):
+    """The trace of a program under the tracer."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "trace")
+        tracer = os.environ["GPU_TRACER"]
+        done = subprocess.run([os.path.join(os.environ["GPU_PROGRAMS"], program)], timeout=TIMEOUT, capture_output=True,
+                              env={**os.environ, "LD_LIBRARY_PATH": os.environ["FAKE_CUDA_DIR"], "TRACE_OUT": path,
+                                   "CUDA_INJECTION64_PATH": tracer, "NVTX_INJECTION64_PATH": tracer, **env})
+        check(done.returncode == status, f"{program} ended with {done.returncode}: {done.stderr.decode()}")
+        check(done.stdout + done.stderr == b"", f"{program} printed {done.stdout + done.stderr}")
+        return parse(path)
+
+
+def grown(trace, name):
+    """How many used bytes more a mark has than the one before."""
+    at = [mark.name for mark in trace.marks].index(name)
+    return trace.marks[at].used - trace.marks[at - 1].used
+
+
+def balanced(program):
+    """Runs a program whose books end as they began, and whose device is never less used than the books say."""
+    trace = run(program)
+    first, last = trace.marks[0], trace.marks[-1]
+    check((first.name, last.name) == ("start", "end"), trace.marks)
+    check(last[2:] == (0, 0, 0, 0), last)
+    for mark in trace.marks:
+        check(mark.used - first.used >= mark.dev - first.dev, f"the device holds less than {mark}")
+    return trace
+
+
+def test_walk():
+    trace = balanced("walk")
+    for name in ("cuMemAlloc_v2", "cuMemFree_v2", "cuMemAllocPitch_v2", "cuMemAllocManaged", "cuMemAllocHost_v2", "cuMemHostAlloc",
+                 "cuMemFreeHost", "cuMemHostRegister_v2", "cuMemHostUnregister", "cuArrayCreate_v2", "cuArray3DCreate_v2",
+                 "cuArrayDestroy", "cuMipmappedArrayCreate", "cuMipmappedArrayDestroy", "cuMemAllocAsync", "cuMemFreeAsync",
+                 "cuMemPoolCreate", "cuMemAllocFromPoolAsync", "cuMemPoolTrimTo", "cuMemPoolDestroy", "cuMemAddressReserve",
+                 "cuMemCreate", "cuMemMap", "cuMemSetAccess", "cuMemUnmap", "cuMemRelease", "cuMemAddressFree"):
+        check(0 in trace.calls[name], f"{name} was not seen")
+    check(1 in trace.calls["cuMemAlloc_v2"] and 1 in trace.calls["cuMemFree_v2"], "refused calls were not seen")
+    check(grown(trace, "alloc-small") == 2 * MIB and grown(trace, "alloc-large") == 6 * MIB, "granules are 2 MiB")
+    check(grown(trace, "host-alloc") == 0, "pinned memory is the host's")
+    check(grown(trace, "async") == 32 * MIB and grown(trace, "pool-trim") == -64 * MIB, "pools grow by steps")
+    check(grown(trace, "pool-shrinks-at-synchronize") == -64 * MIB, "a pool keeps its threshold, here 0")
+
+
+def test_vmm():
+    trace = balanced("vmm")
+    check(trace.calls["cuMemCreate"].count(800) == 1, "fabric handles are not permitted")
+    check(1 in trace.calls["cuMemUnmap"], "half a mapping cannot be unmapped")
+
+
+def test_graphs():
+    trace = balanced("graphs")
+    check(grown(trace, "burst-0-captured") == 0, "captured allocations are nodes")
+    check(grown(trace, "burst-0-instantiated") == 4 * 2 * MIB, "an executable takes memory")
+    check(grown(trace, "burst-0-launched") == 32 * MIB, "memory nodes get theirs at the first launch")
+    check(grown(trace, "burst-0-launched-again") == 0, "and keep it")
+    check(grown(trace, "burst-0-trimmed") == -32 * MIB, "until it is trimmed")
+    check(trace.resources[17] == trace.resources[18] == trace.resources[19] == len(trace.calls["cuGraphExecDestroy"]),
+          f"callbacks of executables: {trace.resources}")
+    check(900 in trace.calls["cuMemAlloc_v2"] and 901 in trace.calls["cuStreamEndCapture"], "a capture forbids cuMemAlloc")
+
+
+def test_oom():
+    trace = run("oom", status=3)
+    check(trace.calls["cuMemAlloc_v2"].count(OUT_OF_MEMORY) == 2, trace.calls["cuMemAlloc_v2"])
+    check(trace.marks[-1].used <= 16 << 30, "more is used than there is")
+
+
+def test_oom_where_others_hold_memory():
+    free = run("oom", status=3).calls["cuMemAlloc_v2"].count(0)
+    less = run("oom", status=3, FAKE_CUDA_OTHERS=str(8 << 30)).calls["cuMemAlloc_v2"].count(0)
+    check(less == free - 8, f"{free} blocks in 16 GiB, {less} in 8")
+
+
+def test_threads():
+    trace = balanced("threads")
+    check(len(trace.calls["cuMemAlloc_v2"]) == 8 * 200 * 3, "calls are missing")
+    check(len({line.split()[1] for line in trace.lines if line.startswith("enter")}) > 8, "threads are missing")
+
+
+def test_contexts():
+    trace = balanced("contexts")
+    check(trace.resources[1] == trace.resources[2] + 1, "all contexts but the last ended")
+    check(grown(trace, "first-destroyed") < -4 * MIB, "a context takes its blocks along")
+    used = {mark.name: mark.used for mark in trace.marks}
+    check(used["other-device-released"] == used["primary-again"], "the other device's memory is its own")
+
+
+def test_contexts_of_one_device():
+    trace = run("contexts", CUDA_VISIBLE_DEVICES="1")
+    check("other-device" not in [mark.name for mark in trace.marks], "one device is visible")
+
+
+def test_fork():
+    trace = balanced("fork")
+    check(trace.calls["cuMemAlloc_v2"].count(3) == 2, "CUDA is not initialized in the children")
+
+
+def test_hidden():
+    trace = balanced("hidden")
+    check(grown(trace, "module") == 2 * MIB and grown(trace, "streams") == 2 * MIB, "modules and streams take memory")
+    check(grown(trace, "limit") == 0, "a limit takes none")
+    check(grown(trace, "launched-with-limit") == (8192 - 1024) * 132 * 2048, "a launch does")
+
+
+def test_multicast():
+    trace = run("multicast")
+    check(trace.marks[-1].dev == 0 and trace.marks[-1].used == trace.marks[0].used, trace.marks)
+
+
+def test_refused_callbacks():
+    trace = run("walk", FAKE_CUPTI_REFUSE="cuMemAlloc_v2,279")
+    check("refused cuMemAlloc_v2" in trace.lines, "CUPTI did not refuse")
+    check(not trace.calls["cuMemAlloc_v2"] and trace.calls["cuMemFree_v2"], "a refused callback came")
+
+
+def test_busy():
+    trace = run("walk", FAKE_CUPTI_BUSY="1")
+    check("subscribe 39" in trace.lines and not trace.calls, "another tool has CUPTI")
+
+
+if __name__ == "__main__":
+    globals()["test_" + sys.argv[1]]()
