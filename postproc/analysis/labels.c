@@ -65,13 +65,13 @@ static const char *size_label(struct mpr_arena *arena, uint32_t class)
 const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell,
                                   size_t *depth)
 {
-    if (r->options.by == MPR_BY_RANGE) return range_path(arena, &r->ranges, cell->key, depth);
+    if (r->options.by == MPR_BY_RANGE) return range_path(arena, &r->ranges, (uint32_t)cell->key, depth);
     *depth = 1;
     const char **path = mpr_arena_alloc(arena, sizeof *path);
     if (!path) return NULL;
     switch (r->options.by) {
-    case MPR_BY_THREAD: *path = mpr_label_thread(arena, r, cell->key); break;
-    case MPR_BY_SIZE: *path = size_label(arena, cell->key); break;
+    case MPR_BY_THREAD: *path = mpr_label_thread(arena, r, (uint32_t)cell->key); break;
+    case MPR_BY_SIZE: *path = size_label(arena, (uint32_t)cell->key); break;
     default: *path = mpr_label_heap(arena, cell->heap); break;
     }
     return path;

@@ -17,18 +17,30 @@ static int replay_all(struct mpr_reader *reader, const char *path, const struct 
     return (int)count;
 }
 
-int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_by by, uint64_t at,
-                   const struct mpr_progress *progress,
-                   struct mpr_error *error)
+int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_by by, uint64_t at, struct mpr_error *error)
 {
     if (mpr_log_open(&reader->log, path, error) != 0) return -1;
     const bool has_parent = mpr_header_get(mpr_log_header(reader->log), "parent.log") != NULL;
     const struct mpr_replay_options options = { by, at, has_parent };
-    int status = mpr_replay_init(&reader->replay, &options);
-    if (status != 0) mpr_fail_memory(error, path);
-    else status = replay_all(reader, path, progress, error);
+    if (mpr_replay_init(&reader->replay, &options) == 0) return 0;
+    mpr_reader_close(reader);
+    return mpr_fail_memory(error, path);
+}
+
+int mpr_reader_replay(struct mpr_reader *reader, const char *path, const struct mpr_progress *progress,
+                      struct mpr_error *error)
+{
+    const int status = replay_all(reader, path, progress, error);
     if (status != 0) mpr_reader_close(reader);
     return status;
+}
+
+int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_by by, uint64_t at,
+                   const struct mpr_progress *progress,
+                   struct mpr_error *error)
+{
+    if (mpr_reader_open(reader, path, by, at, error) != 0) return -1;
+    return mpr_reader_replay(reader, path, progress, error);
 }
 
 void mpr_reader_close(struct mpr_reader *reader)

@@ -11,7 +11,11 @@
 
 struct mpr_reader { struct mpr_log *log; struct mpr_replay replay; };
 
-/* Reads the whole log.  0, or -1 with *error filled; on success the caller closes. */
+/* Opens a log and reads the whole of it, in one step or, for who attaches observers to the replay in between, in two.
+ * Each 0, or -1 with *error filled and nothing to close; on success the caller closes. */
+int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_by by, uint64_t at, struct mpr_error *error);
+int mpr_reader_replay(struct mpr_reader *reader, const char *path, const struct mpr_progress *progress,
+                      struct mpr_error *error);
 int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_by by, uint64_t at,
                    const struct mpr_progress *progress,
                    struct mpr_error *error);

@@ -22,12 +22,12 @@ void mpr_books_free(struct mpr_books *books)
     free(books->slot);
 }
 
-static uint32_t home(const struct mpr_books *books, uint32_t key, uint8_t heap)
+static uint32_t home(const struct mpr_books *books, uint64_t key, uint8_t heap)
 {
-    return (uint32_t)mpr_hash((uint64_t)key << 8 | heap) & (books->slots - 1);
+    return (uint32_t)mpr_hash(mpr_hash(key) + heap) & (books->slots - 1);
 }
 
-static uint32_t *find(const struct mpr_books *books, uint32_t key, uint8_t heap)
+static uint32_t *find(const struct mpr_books *books, uint64_t key, uint8_t heap)
 {
     uint32_t at = home(books, key, heap);
     while (books->slot[at]) {
@@ -60,7 +60,7 @@ static int make_room(struct mpr_books *books)
     return books->cells < books->slots / 2 ? 0 : grow_slots(books);
 }
 
-uint32_t mpr_books_cell(struct mpr_books *books, uint32_t key, uint8_t heap)
+uint32_t mpr_books_cell(struct mpr_books *books, uint64_t key, uint8_t heap)
 {
     uint32_t *slot = find(books, key, heap);
     if (*slot) return *slot - 1;

@@ -12,13 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "levels.h"
+
 struct mpr_cell {
     uint64_t bytes, blocks;             /* now */
     uint64_t saved_bytes, saved_blocks; /* at the peak, when epoch is the heap's */
     uint64_t epoch;
     uint64_t own_peak;
     uint64_t allocations;
-    uint32_t key;                       /* range node, thread or size class */
+    uint64_t key;                       /* range node, thread, size class, or all of them (mpr_all) */
     uint8_t heap;
 };
 
@@ -46,12 +48,13 @@ struct mpr_books {
     uint32_t cells, cell_cap;
     uint32_t *slot;                     /* hash of (key, heap): cell index + 1 */
     uint32_t slots;                     /* a power of two */
+    struct mpr_levels *levels;          /* observer; NULL: none */
 };
 
 int mpr_books_init(struct mpr_books *books);    /* 0, or -1 without memory */
 void mpr_books_free(struct mpr_books *books);
 /* Index of the cell, made when new; UINT32_MAX without memory. */
-uint32_t mpr_books_cell(struct mpr_books *books, uint32_t key, uint8_t heap);
+uint32_t mpr_books_cell(struct mpr_books *books, uint64_t key, uint8_t heap);
 /* Makes the heap's present state its peak for good. */
 void mpr_books_pin(struct mpr_books *books, uint64_t time);
 /* A cell's values at its heap's peak. */
@@ -70,12 +73,14 @@ static inline void mpr_books_add(struct mpr_books *books, uint32_t index, uint64
 {
     struct mpr_cell *cell = &books->cell[index];
     struct mpr_heap *heap = &books->heap[cell->heap];
+    if (books->levels) mpr_levels_before(books->levels, books, index);
     mpr_books_save(cell, heap);
     cell->bytes += size;
     cell->blocks++;
     if (cell->bytes > cell->own_peak) cell->own_peak = cell->bytes;
     heap->bytes += size;
     heap->blocks++;
+    if (books->levels) mpr_levels_after(books->levels, cell->heap, heap->bytes, true);
     if (heap->bytes <= heap->ceiling) return;
     heap->ceiling = heap->peak_bytes = heap->bytes;
     heap->peak_blocks = heap->blocks;
@@ -87,11 +92,13 @@ static inline void mpr_books_remove(struct mpr_books *books, uint32_t index, uin
 {
     struct mpr_cell *cell = &books->cell[index];
     struct mpr_heap *heap = &books->heap[cell->heap];
+    if (books->levels) mpr_levels_before(books->levels, books, index);
     mpr_books_save(cell, heap);
     cell->bytes -= size;
     cell->blocks--;
     heap->bytes -= size;
     heap->blocks--;
+    if (books->levels) mpr_levels_after(books->levels, cell->heap, heap->bytes, false);
 }
 
 #endif

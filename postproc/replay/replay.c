@@ -30,12 +30,13 @@ void mpr_replay_free(struct mpr_replay *r)
 
 /* ---- cells */
 
-static uint32_t cell_key(const struct mpr_replay *r, const struct mpr_thread *t, uint64_t size)
+static uint64_t cell_key(const struct mpr_replay *r, const struct mpr_thread *t, uint64_t size)
 {
     switch (r->options.by) {
     case MPR_BY_RANGE: return t->node;
     case MPR_BY_THREAD: return t->number;
     case MPR_BY_SIZE: return mpr_size_class(size);
+    case MPR_BY_ALL: return mpr_all_key((struct mpr_all){ t->node, t->number, mpr_size_class(size) });
     case MPR_BY_HEAP: break;
     }
     return 0;
@@ -43,7 +44,7 @@ static uint32_t cell_key(const struct mpr_replay *r, const struct mpr_thread *t,
 
 static uint32_t cell_of(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap, uint64_t size)
 {
-    const uint32_t key = cell_key(r, t, size);
+    const uint64_t key = cell_key(r, t, size);
     if (t->cached_key == key && t->cached_heap == heap && heap) return t->cached_cell;
     const uint32_t cell = mpr_books_cell(&r->books, key, heap);
     if (cell == UINT32_MAX) {

@@ -17,7 +17,7 @@
 #include "samples.h"
 #include "threads.h"
 
-enum mpr_by { MPR_BY_RANGE, MPR_BY_THREAD, MPR_BY_SIZE, MPR_BY_HEAP };
+enum mpr_by { MPR_BY_RANGE, MPR_BY_THREAD, MPR_BY_SIZE, MPR_BY_HEAP, MPR_BY_ALL };
 
 #define MPR_AT_PEAK UINT64_MAX
 
@@ -49,6 +49,17 @@ static inline uint32_t mpr_size_class(uint64_t size)
 {
     if (size < 2) return (uint32_t)size;
     return 65 - (uint32_t)__builtin_clzll(size - 1);
+}
+
+/* A cell's key by MPR_BY_ALL: who shares range, thread and size class. */
+struct mpr_all { uint32_t node, thread, class; };
+static inline uint64_t mpr_all_key(struct mpr_all all)
+{
+    return all.node | (uint64_t)all.thread << 32 | (uint64_t)all.class << 54;
+}
+static inline struct mpr_all mpr_all_of(uint64_t key)
+{
+    return (struct mpr_all){ (uint32_t)key, key >> 32 & (MPR_THREADS_MAX - 1), (uint32_t)(key >> 54) };
 }
 
 int mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *options);     /* 0, or -1 without memory */

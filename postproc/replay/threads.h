@@ -20,7 +20,8 @@ struct mpr_thread {
     uint32_t node;                  /* path that is open now */
     uint32_t depth, cap, beyond;    /* of `stack`; pushes beyond MPR_STACK_MAX */
     struct mpr_open_range *stack;
-    uint32_t cached_key, cached_cell;
+    uint64_t cached_key;
+    uint32_t cached_cell;
     uint8_t cached_heap;            /* 0: nothing cached */
     bool ended, moving, remapping;
     struct mpr_block moved;         /* moving: the block that realloc works on; key 0: it was not known */

@@ -1,0 +1,170 @@
+#include "levels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "books.h"
+
+void mpr_levels_init(struct mpr_levels *l, const struct mpr_levels_options *options, const uint64_t *now)
+{
+    memset(l, 0, sizeof *l);
+    l->options = *options;
+    l->now = now;
+    for (int i = 0; i < 256; i++) {
+        l->level[i].epoch = 1;
+        l->level[i].open.key = UINT64_MAX;
+    }
+}
+
+void mpr_levels_free(struct mpr_levels *l)
+{
+    for (int i = 0; i < 256; i++) {
+        mpr_series_free(&l->level[i].series);
+        free(l->level[i].listed);
+    }
+    free(l->cell);
+    free(l->place);
+}
+
+static int make_room(struct mpr_levels *l, const struct mpr_books *books)
+{
+    struct mpr_levels_cell *cell = realloc(l->cell, books->cell_cap * sizeof *cell);
+    if (cell) l->cell = cell;
+    size_t *place = realloc(l->place, books->cell_cap * sizeof *place);
+    if (place) l->place = place;
+    if (!cell || !place) return -1;
+    memset(cell + l->cells, 0, (books->cell_cap - l->cells) * sizeof *cell);
+    memset(place + l->cells, 0, (books->cell_cap - l->cells) * sizeof *place);
+    l->cells = books->cell_cap;
+    return 0;
+}
+
+static int list(struct mpr_level *v, uint32_t cell)
+{
+    if (v->count == v->cap) {
+        const size_t cap = v->cap ? v->cap * 2 : 64;
+        uint32_t *larger = realloc(v->listed, cap * sizeof *larger);
+        if (!larger) return -1;
+        v->listed = larger;
+        v->cap = cap;
+    }
+    v->listed[v->count++] = cell;
+    return 0;
+}
+
+static void save(struct mpr_levels *l, struct mpr_level *v, const struct mpr_books *books, uint32_t index)
+{
+    struct mpr_levels_cell *cell = &l->cell[index];
+    if (cell->epoch == v->epoch) return;
+    cell->epoch = v->epoch;
+    cell->saved = books->cell[index].bytes;
+    if (cell->listed) return;
+    cell->listed = true;
+    if (list(v, index) != 0) l->failed = true;
+}
+
+/* Ends the open bucket with the vector at its maximum; cells that have changed since stay listed. */
+static void store(struct mpr_levels *l, struct mpr_level *v, const struct mpr_books *books)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < v->count; i++) {
+        const uint32_t index = v->listed[i];
+        struct mpr_levels_cell *cell = &l->cell[index];
+        const bool changed = cell->epoch == v->epoch;
+        const uint64_t bytes = changed ? cell->saved : books->cell[index].bytes;
+        if (bytes != cell->stored && mpr_series_change(&v->series, index, bytes) != 0) l->failed = true;
+        cell->stored = bytes;
+        cell->listed = changed;
+        if (changed) v->listed[left++] = index;
+    }
+    v->count = left;
+    v->epoch++;
+    if (mpr_series_bucket(&v->series, &v->open) != 0) l->failed = true;
+}
+
+/* A bucket in which nothing changes: its vector is what the books say now. */
+static void store_quiet(struct mpr_levels *l, struct mpr_level *v, const struct mpr_books *books, uint64_t level,
+                        uint64_t time)
+{
+    v->open = (struct mpr_bucket){ .key = time >> v->series.shift, .time = time, .max = level, .min = level,
+                                   .close = level, .final = true };
+    v->epoch++;
+    store(l, v, books);
+}
+
+/* The open bucket ends; where nothing changes for longer than a bucket, the level that lasts is not to be its maximum. */
+static void end(struct mpr_levels *l, struct mpr_level *v, const struct mpr_books *books, uint64_t level, uint64_t now)
+{
+    const unsigned shift = v->series.shift;
+    const uint64_t next = v->open.key + 1;
+    if (v->open.key == MPR_LEVELS_NONE) {
+        if (l->options.from) store_quiet(l, v, books, level, l->options.from);
+        return;
+    }
+    if (level < v->open.min) v->open.min = level;
+    v->open.close = level;
+    const bool final = v->open.final;
+    store(l, v, books);
+    if (!final && now >> shift > next) store_quiet(l, v, books, level, next << shift);
+}
+
+static void roll(struct mpr_levels *l, struct mpr_level *v, const struct mpr_books *books, uint64_t level, uint64_t now)
+{
+    struct mpr_series *s = &v->series;
+    end(l, v, books, level, now);
+    while (s->buckets > 1 && (s->buckets >= l->options.buckets || s->changes > l->options.changes))
+        mpr_series_widen(s, 1, l->place);
+    v->open = (struct mpr_bucket){ .key = now >> s->shift, .min = UINT64_MAX };
+}
+
+static void close_level(struct mpr_levels *l, struct mpr_level *v, const struct mpr_books *books, uint64_t level)
+{
+    end(l, v, books, level, l->options.to < *l->now ? l->options.to : *l->now);
+    v->closed = true;
+}
+
+void mpr_levels_before(struct mpr_levels *l, const struct mpr_books *books, uint32_t index)
+{
+    const uint8_t heap = books->cell[index].heap;
+    const uint64_t now = *l->now, level = books->heap[heap].bytes;
+    struct mpr_level *v = &l->level[heap];
+    if (v->closed) return;
+    if (index >= l->cells && make_room(l, books) != 0) {
+        l->failed = v->closed = true;
+        return;
+    }
+    if (now > l->options.to) {
+        close_level(l, v, books, level);
+        return;
+    }
+    if (now >= l->options.from && now >> v->series.shift != v->open.key) roll(l, v, books, level, now);
+    /* what was freed and taken again at one instant is no minimum */
+    if (now > v->last && level < v->open.min && v->open.allocs + v->open.frees) v->open.min = level;
+    v->last = now;
+    save(l, v, books, index);
+}
+
+void mpr_levels_after(struct mpr_levels *l, uint8_t heap, uint64_t bytes, bool grown)
+{
+    struct mpr_level *v = &l->level[heap];
+    struct mpr_bucket *open = &v->open;
+    if (v->closed || *l->now < l->options.from) return;
+    open->final = !(open->allocs + open->frees) || bytes > open->max;
+    if (open->final) {
+        open->max = bytes;
+        open->time = *l->now;
+        v->epoch++;
+    }
+    if (grown) open->allocs++;
+    else open->frees++;
+}
+
+void mpr_levels_finish(struct mpr_levels *l, const struct mpr_books *books)
+{
+    for (int i = 0; i < MPR_HEAPS; i++) {
+        struct mpr_level *v = &l->level[i];
+        if (!books->heap[i].used) continue;
+        if (!v->closed) close_level(l, v, books, books->heap[i].bytes);
+        mpr_series_widen(&v->series, 0, l->place);
+    }
+}
