@@ -1,4 +1,5 @@
-/* The exported calls: each is api.def's line between a tool's callbacks.  Its parameters for the tool are the real header's struct. */
+/* The exported calls: each is api.def's line between a tool's callbacks.  Its parameters for the tool are the real
+ * header's struct. */
 #include "fake.h"
 
 #include <cupti_driver_cbid.h>
@@ -48,9 +49,10 @@ FAKE_EXPORT const char *fake_cuda_call_name(unsigned cbid)
 
 static const struct { CUresult result; const char *name; } names[] = {
 #define NAME(result) { result, #result }
-    NAME(CUDA_SUCCESS), NAME(CUDA_ERROR_INVALID_VALUE), NAME(CUDA_ERROR_OUT_OF_MEMORY), NAME(CUDA_ERROR_NOT_INITIALIZED),
-    NAME(CUDA_ERROR_INVALID_DEVICE), NAME(CUDA_ERROR_INVALID_CONTEXT), NAME(CUDA_ERROR_NOT_PERMITTED),
-    NAME(CUDA_ERROR_NOT_SUPPORTED), NAME(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED), NAME(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED),
+    NAME(CUDA_SUCCESS), NAME(CUDA_ERROR_INVALID_VALUE), NAME(CUDA_ERROR_OUT_OF_MEMORY),
+    NAME(CUDA_ERROR_NOT_INITIALIZED), NAME(CUDA_ERROR_INVALID_DEVICE), NAME(CUDA_ERROR_INVALID_CONTEXT),
+    NAME(CUDA_ERROR_NOT_PERMITTED), NAME(CUDA_ERROR_NOT_SUPPORTED), NAME(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED),
+    NAME(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED),
 #undef NAME
 };
 

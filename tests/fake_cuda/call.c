@@ -1,6 +1,7 @@
 /* How each call is served: the tool hears of it outside the lock, the model changes inside it.
  *
- * The lock is recursive because resource callbacks come in the middle of a call, and the tool asks the driver from there. */
+ * The lock is recursive because resource callbacks come in the middle of a call, and the tool asks the driver from
+ * there. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -58,7 +59,9 @@ static bool tell(struct fake_call *call, CUresult *result)
     const CUcontext context = fake_current();
     const uint32_t uid = context ? context->uid : 0;
     fake_unlock();
-    return to->api(&(struct fake_event){ call->cbid, call->name, call->params, result, context, uid, call->correlation, &call->data });
+    const struct fake_event event = { call->cbid, call->name, call->params, result, context, uid, call->correlation,
+                                      &call->data };
+    return to->api(&event);
 }
 
 CUresult fake_enter(struct fake_call *call)

@@ -7,8 +7,9 @@ static _Thread_local unsigned thread_captures;      /* begun by this thread, and
 
 static bool forbids(const struct CUstream_st *stream)
 {
-    if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED || stream->mode == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
-    return thread_captures || (thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL && stream->mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
+    const CUstreamCaptureMode mode = stream->mode;
+    if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED || mode == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
+    return thread_captures || (thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL && mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
 CUresult fake_capture_unsafe(void)

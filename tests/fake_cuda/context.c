@@ -1,5 +1,5 @@
-/* Contexts.  The costs are those of an H200 in kind, smaller in size; the stack's is exact: a launch makes the stack of every
- * thread that the GPU can hold resident. */
+/* Contexts.  The costs are those of an H200 in kind, smaller in size; the stack's is exact: a launch makes the stack of
+ * every thread that the GPU can hold resident. */
 #include <stdlib.h>
 
 #include "fake.h"
@@ -58,7 +58,8 @@ static CUresult make(CUcontext *out, CUdevice device, uint64_t bytes)
     if (!fake_take(d, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
     const CUcontext c = calloc(1, sizeof *c);
     if (!c) abort();
-    *c = (struct CUctx_st){ .next = living, .uid = fake_next_id(), .device = device, .stack_limit = DEFAULT_STACK, .base = bytes };
+    *c = (struct CUctx_st){ .next = living, .uid = fake_next_id(), .device = device, .base = bytes };
+    c->stack_limit = DEFAULT_STACK;
     living = c;
     *out = c;
     fake_resource(RESOURCE_CREATED, c, NULL, NULL);

@@ -44,7 +44,7 @@ static bool api(const struct fake_event *event)
 static void resource(unsigned cbid, CUcontext context, CUstream stream, void *descriptor)
 {
     if (!atomic_load(&subscriber.resource[cbid])) return;
-    const CUpti_ResourceData data = { .context = context, .resourceHandle.stream = stream, .resourceDescriptor = descriptor };
+    const CUpti_ResourceData data = { context, { stream }, descriptor };
     subscriber.callback(subscriber.userdata, CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
 }
 
@@ -92,12 +92,13 @@ static atomic_bool *switch_of(CUpti_CallbackDomain domain, CUpti_CallbackId cbid
 {
     if (domain == CUPTI_CB_DOMAIN_DRIVER_API && cbid && cbid < CUPTI_DRIVER_TRACE_CBID_SIZE && !refused(cbid))
         return &subscriber.driver[cbid];
-    if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid && cbid < CUPTI_CBID_RESOURCE_SIZE) return &subscriber.resource[cbid];
+    if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid && cbid < CUPTI_CBID_RESOURCE_SIZE)
+        return &subscriber.resource[cbid];
     return NULL;
 }
 
-EXPORT CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handle, CUpti_CallbackDomain domain,
-                                                CUpti_CallbackId cbid)
+EXPORT CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handle,
+                                                CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
     atomic_bool *at = switch_of(domain, cbid);
     if (handle != &subscriber || !at) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -105,8 +106,8 @@ EXPORT CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_Subscribe
     return CUPTI_SUCCESS;
 }
 
-EXPORT CUptiResult CUPTIAPI cuptiGetCallbackState(uint32_t *enable, CUpti_SubscriberHandle handle, CUpti_CallbackDomain domain,
-                                                  CUpti_CallbackId cbid)
+EXPORT CUptiResult CUPTIAPI cuptiGetCallbackState(uint32_t *enable, CUpti_SubscriberHandle handle,
+                                                  CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
     const atomic_bool *at = switch_of(domain, cbid);
     if (handle != &subscriber || !at) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -114,10 +115,12 @@ EXPORT CUptiResult CUPTIAPI cuptiGetCallbackState(uint32_t *enable, CUpti_Subscr
     return CUPTI_SUCCESS;
 }
 
-EXPORT CUptiResult CUPTIAPI cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle handle, CUpti_CallbackDomain domain)
+EXPORT CUptiResult CUPTIAPI cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle handle,
+                                              CUpti_CallbackDomain domain)
 {
     if (handle != &subscriber) return CUPTI_ERROR_INVALID_PARAMETER;
-    for (CUpti_CallbackId cbid = 1; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE; cbid++) cuptiEnableCallback(enable, handle, domain, cbid);
+    for (CUpti_CallbackId cbid = 1; cbid < CUPTI_DRIVER_TRACE_CBID_SIZE; cbid++)
+        cuptiEnableCallback(enable, handle, domain, cbid);
     return CUPTI_SUCCESS;
 }
 
@@ -137,13 +140,14 @@ EXPORT CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain domain, ui
 
 EXPORT CUptiResult CUPTIAPI cuptiGetResultString(CUptiResult result, const char **text)
 {
+#define NAME(result) case result: *text = #result; return CUPTI_SUCCESS
     switch (result) {
-    case CUPTI_SUCCESS: *text = "CUPTI_SUCCESS"; break;
-    case CUPTI_ERROR_INVALID_PARAMETER: *text = "CUPTI_ERROR_INVALID_PARAMETER"; break;
-    case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED: *text = "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"; break;
-    default: *text = "CUPTI_ERROR_UNKNOWN";
+    NAME(CUPTI_SUCCESS);
+    NAME(CUPTI_ERROR_INVALID_PARAMETER);
+    NAME(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+    default: *text = "CUPTI_ERROR_UNKNOWN"; return CUPTI_SUCCESS;
     }
-    return CUPTI_SUCCESS;
+#undef NAME
 }
 
 EXPORT CUptiResult CUPTIAPI cuptiGetContextId(CUcontext context, uint32_t *id)

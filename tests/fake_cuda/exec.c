@@ -1,10 +1,11 @@
-/* Instantiated graphs.  A launch takes the memory of its nodes out of what the device reserves for graphs; graphs that run one after
- * the other share it, and it stays reserved until cuDeviceGraphMemTrim gives back what no block needs. */
+/* Instantiated graphs.  A launch takes the memory of its nodes out of what the device reserves for graphs; graphs that
+ * run one after the other share it, and it stays reserved until cuDeviceGraphMemTrim gives back what no block needs. */
 #include <stdlib.h>
 
 #include "fake.h"
 
-enum { RESOURCE_EXEC_CREATE_STARTING = 17, RESOURCE_EXEC_CREATED, RESOURCE_EXEC_DESTROY_STARTING, NODES_A_GRANULE = 4000 };
+enum { RESOURCE_EXEC_CREATE_STARTING = 17, RESOURCE_EXEC_CREATED, RESOURCE_EXEC_DESTROY_STARTING };
+enum { NODES_A_GRANULE = 4000 };
 
 static void tell(unsigned cbid, CUgraphExec exec, CUgraph graph)
 {

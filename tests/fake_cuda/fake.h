@@ -1,8 +1,9 @@
-/* The stand-in driver's inside: one small model of a machine with GPUs, no more than what a memory profiler can see of it.
+/* The stand-in driver's inside: one small model of a machine with GPUs, no more than what a memory profiler can see of
+ * it.
  *
- * One recursive lock (call.c) guards all of it; everything here is called under it.  CUDA's opaque handles are pointers to the
- * structs below.  A handle that was destroyed is as invalid as a dangling pointer, but for contexts, addresses and memory handles.
- * Sizes are bytes.  Functions that return CUresult do what the driver call of that name does. */
+ * One recursive lock (call.c) guards all of it; everything here is called under it.  CUDA's opaque handles are pointers
+ * to the structs below.  A handle that was destroyed is as invalid as a dangling pointer, but for contexts, addresses
+ * and memory handles.  Sizes are bytes.  Functions that return CUresult do what the driver call of that name does. */
 #ifndef FAKE_H
 #define FAKE_H
 
@@ -146,6 +147,7 @@ CUresult fake_host_alloc(void **out, size_t bytes);
 CUresult fake_host_register(void *address, size_t bytes);
 CUresult fake_host_free(void *address, enum fake_kind kind);
 CUresult fake_array_create(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned levels);
+CUresult fake_flat_array_create(CUarray *out, const CUDA_ARRAY_DESCRIPTOR *shape);
 CUresult fake_array_destroy(CUarray array);
 CUresult fake_pointer_attribute(void *value, CUpointer_attribute attribute, CUdeviceptr address);
 CUresult fake_pointer_attributes(unsigned count, CUpointer_attribute *attributes, void **values, CUdeviceptr address);
@@ -230,7 +232,8 @@ CUresult fake_launch(CUstream stream);
 
 /* ---- graph.c: graphs and their nodes ---- */
 
-/* The same as CUPTI's CUpti_GraphData; its header does not go together with the older variants that cuda.h declares here. */
+/* The same as CUPTI's CUpti_GraphData; its header does not go together with the older variants that cuda.h declares
+ * here. */
 struct fake_graph_data {
     CUgraph graph, original_graph;
     CUgraphNode node, original_node;

@@ -120,6 +120,12 @@ CUresult fake_array_create(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape, u
     return CUDA_SUCCESS;
 }
 
+CUresult fake_flat_array_create(CUarray *out, const CUDA_ARRAY_DESCRIPTOR *shape)
+{
+    const CUDA_ARRAY3D_DESCRIPTOR whole = { shape->Width, shape->Height, 0, shape->Format, shape->NumChannels, 0 };
+    return fake_array_create(out, &whole, 1);
+}
+
 CUresult fake_array_destroy(CUarray array)
 {
     struct fake_block *block = fake_block_find(array->address);
@@ -155,7 +161,7 @@ CUresult fake_pointer_attribute(void *value, CUpointer_attribute attribute, CUde
     return CUDA_SUCCESS;
 }
 
-/* As documented: an address that the driver does not know, or an attribute that it has not, gives zeros and no error. */
+/* As documented: an address that the driver does not know, or an attribute that it has not, gives zeros, no error. */
 CUresult fake_pointer_attributes(unsigned count, CUpointer_attribute *attributes, void **values, CUdeviceptr address)
 {
     for (unsigned i = 0; i < count; i++) {

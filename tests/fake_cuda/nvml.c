@@ -60,7 +60,9 @@ enum nvml_return nvmlDeviceGetMemoryInfo(void *device, struct nvml_memory *out)
     struct fake_usage usage;
     const enum nvml_return result = usage_of(device, &usage);
     if (result) return result;
-    *out = (struct nvml_memory){ usage.total + FAKE_DRIVER_RESERVED, usage.total - usage.used, usage.used + FAKE_DRIVER_RESERVED };
+    out->total = usage.total + FAKE_DRIVER_RESERVED;
+    out->free = usage.total - usage.used;
+    out->used = usage.used + FAKE_DRIVER_RESERVED;
     return NVML_SUCCESS;
 }
 

@@ -21,7 +21,8 @@ NVML_EXPORT enum nvml_return nvmlDeviceGetHandleByUUID(const char *uuid, void **
 NVML_EXPORT enum nvml_return nvmlDeviceGetHandleByPciBusId_v2(const char *pci, void **out);
 NVML_EXPORT enum nvml_return nvmlDeviceGetMemoryInfo(void *device, struct nvml_memory *out);
 NVML_EXPORT enum nvml_return nvmlDeviceGetMemoryInfo_v2(void *device, struct nvml_memory_v2 *out);
-NVML_EXPORT enum nvml_return nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, struct nvml_process *out);
+NVML_EXPORT enum nvml_return nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
+                                                                     struct nvml_process *out);
 NVML_EXPORT const char *nvmlErrorString(enum nvml_return result);
 
 #endif

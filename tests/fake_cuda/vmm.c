@@ -1,5 +1,6 @@
-/* Physical memory with handles.  A physical object lives while a handle counts a reference or a mapping shows it; a handle is
- * forgotten when its count is 0, and its number is used again.  Importing makes another handle of the same object. */
+/* Physical memory with handles.  A physical object lives while a handle counts a reference or a mapping shows it; a
+ * handle is forgotten when its count is 0, and its number is used again.  Importing makes another handle of the same
+ * object. */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -105,7 +106,8 @@ CUresult fake_vmm_retain(CUmemGenericAllocationHandle *out, CUdeviceptr address)
     return object ? retain(out, object) : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* A descriptor of an empty file stands for the object: its inode survives dup and the passing to and fro of descriptors. */
+/* A descriptor of an empty file stands for the object: its inode survives dup and the passing to and fro of
+ * descriptors. */
 CUresult fake_vmm_export(void *out, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type)
 {
     struct physical *object = object_of(handle);
@@ -173,8 +175,8 @@ static uint64_t mapped(CUdeviceptr address, uint64_t size)
 CUresult fake_vmm_map(CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocationHandle handle)
 {
     struct physical *object = object_of(handle);
-    if (!object || offset || size != object->size || !within_reservation(address, size)) return CUDA_ERROR_INVALID_VALUE;
-    if (mapped(address, size)) return CUDA_ERROR_INVALID_VALUE;
+    if (!object || offset || size != object->size) return CUDA_ERROR_INVALID_VALUE;
+    if (!within_reservation(address, size) || mapped(address, size)) return CUDA_ERROR_INVALID_VALUE;
     if (mapping_count == MAPPINGS) return CUDA_ERROR_OUT_OF_MEMORY;
     mappings[mapping_count].address = address;
     mappings[mapping_count].size = size;
@@ -213,7 +215,8 @@ CUresult fake_vmm_unreserve(CUdeviceptr address, size_t size)
 {
     unsigned i = 0;
     while (i < reservation_count && reservations[i].address != address) i++;
-    if (i == reservation_count || reservations[i].size != size || mapped(address, size)) return CUDA_ERROR_INVALID_VALUE;
+    if (i == reservation_count || reservations[i].size != size) return CUDA_ERROR_INVALID_VALUE;
+    if (mapped(address, size)) return CUDA_ERROR_INVALID_VALUE;
     fake_address_give(address, size);
     reservations[i] = reservations[--reservation_count];
     return CUDA_SUCCESS;

@@ -120,7 +120,8 @@ static void built_by_hand(void)
     CUgraph graph;
     CUgraphNode alloc, end;
     CUDA_MEM_ALLOC_NODE_PARAMS params = {
-        .poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 } },
+        .poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .poolProps.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 },
         .bytesize = BUFFER,
     };
     OK(cuGraphCreate(&graph, 0));

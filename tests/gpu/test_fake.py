@@ -72,13 +72,18 @@ def balanced(program):
     return trace
 
 
+WALKED = """
+cuMemAlloc_v2 cuMemFree_v2 cuMemAllocPitch_v2 cuMemAllocManaged
+cuMemAllocHost_v2 cuMemHostAlloc cuMemFreeHost cuMemHostRegister_v2 cuMemHostUnregister
+cuArrayCreate_v2 cuArray3DCreate_v2 cuArrayDestroy cuMipmappedArrayCreate cuMipmappedArrayDestroy
+cuMemAllocAsync cuMemFreeAsync cuMemPoolCreate cuMemAllocFromPoolAsync cuMemPoolTrimTo cuMemPoolDestroy
+cuMemAddressReserve cuMemCreate cuMemMap cuMemSetAccess cuMemUnmap cuMemRelease cuMemAddressFree
+"""
+
+
 def test_walk():
     trace = balanced("walk")
-    for name in ("cuMemAlloc_v2", "cuMemFree_v2", "cuMemAllocPitch_v2", "cuMemAllocManaged", "cuMemAllocHost_v2", "cuMemHostAlloc",
-                 "cuMemFreeHost", "cuMemHostRegister_v2", "cuMemHostUnregister", "cuArrayCreate_v2", "cuArray3DCreate_v2",
-                 "cuArrayDestroy", "cuMipmappedArrayCreate", "cuMipmappedArrayDestroy", "cuMemAllocAsync", "cuMemFreeAsync",
-                 "cuMemPoolCreate", "cuMemAllocFromPoolAsync", "cuMemPoolTrimTo", "cuMemPoolDestroy", "cuMemAddressReserve",
-                 "cuMemCreate", "cuMemMap", "cuMemSetAccess", "cuMemUnmap", "cuMemRelease", "cuMemAddressFree"):
+    for name in WALKED.split():
         check(0 in trace.calls[name], f"{name} was not seen")
     check(1 in trace.calls["cuMemAlloc_v2"] and 1 in trace.calls["cuMemFree_v2"], "refused calls were not seen")
     check(grown(trace, "alloc-small") == 2 * MIB and grown(trace, "alloc-large") == 6 * MIB, "granules are 2 MiB")
@@ -102,7 +107,8 @@ def test_graphs():
     check(grown(trace, "burst-0-trimmed") == -32 * MIB, "until it is trimmed")
     check(trace.resources[17] == trace.resources[18] == trace.resources[19] == len(trace.calls["cuGraphExecDestroy"]),
           f"callbacks of executables: {trace.resources}")
-    check(900 in trace.calls["cuMemAlloc_v2"] and 901 in trace.calls["cuStreamEndCapture"], "a capture forbids cuMemAlloc")
+    check(900 in trace.calls["cuMemAlloc_v2"], "a capture forbids cuMemAlloc")
+    check(901 in trace.calls["cuStreamEndCapture"], "and is broken by it")
 
 
 def test_oom():
@@ -146,6 +152,12 @@ def test_hidden():
     check(grown(trace, "module") == 2 * MIB and grown(trace, "streams") == 2 * MIB, "modules and streams take memory")
     check(grown(trace, "limit") == 0, "a limit takes none")
     check(grown(trace, "launched-with-limit") == (8192 - 1024) * 132 * 2048, "a launch does")
+
+
+def test_usage():
+    balanced("usage")
+    reordered = run("usage", CUDA_VISIBLE_DEVICES="1,0")
+    check(reordered.calls["cuDeviceGetUuid_v2"] == [0, 0], "both devices are visible")
 
 
 def test_multicast():

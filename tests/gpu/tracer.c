@@ -41,7 +41,8 @@ static void open_out(void)
 static void check_alloc(const CUpti_CallbackData *data)
 {
     const cuMemAlloc_v2_params *p = data->functionParams;
-    const bool ok = data->callbackSite == CUPTI_API_EXIT && *(const CUresult *)data->functionReturnValue == CUDA_SUCCESS;
+    if (data->callbackSite == CUPTI_API_ENTER) return;
+    const bool ok = *(const CUresult *)data->functionReturnValue == CUDA_SUCCESS;
     if (ok && (!*p->dptr || !p->bytesize)) fprintf(out, "bad cuMemAlloc_v2's parameters\n");
 }
 
@@ -90,7 +91,7 @@ int InitializeInjection(void)
     fprintf(out, "subscribe %d\n", result);
     for (unsigned i = 1; result == CUPTI_SUCCESS && i < CUPTI_DRIVER_TRACE_CBID_SIZE; i++) {
         const char *name;
-        if (name_of(CUPTI_CB_DOMAIN_DRIVER_API, i, &name) != CUPTI_SUCCESS || i == CUPTI_DRIVER_TRACE_CBID_cuMemGetInfo_v2) continue;
+        if (name_of(CUPTI_CB_DOMAIN_DRIVER_API, i, &name) != CUPTI_SUCCESS) continue;
         if (enable(1, handle, CUPTI_CB_DOMAIN_DRIVER_API, i) != CUPTI_SUCCESS) fprintf(out, "refused %s\n", name);
     }
     for (unsigned i = 1; result == CUPTI_SUCCESS && i < CUPTI_CBID_RESOURCE_SIZE; i++)
