@@ -20,10 +20,16 @@ static void contexts(void)
     }
 }
 
-static void registered(void)
+static void pinned(void)
 {
-    void *own = malloc(MIB);
+    void *own = malloc(MIB), *host;
     CHECK(own);
+    OK(cuMemAllocHost(&host, 2 * MIB));
+    books.pinned += 2 * MIB;
+    step("host-alloc");
+    OK(cuMemFreeHost(host));
+    books.pinned -= 2 * MIB;
+    step("host-free");
     OK(cuMemHostRegister(own, MIB, 0));
     books.pinned += MIB;
     step("register");
@@ -68,7 +74,7 @@ int main(void)
     steps_start();
     step("start");
     contexts();
-    registered();
+    pinned();
     graphs();
     steps_alloc(2 * MIB);
     step("allocated");
