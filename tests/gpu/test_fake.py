@@ -104,8 +104,8 @@ def test_per_thread_streams():
 def test_old_variants():
     trace = balanced("old")
     for name in ("cuCtxCreate", "cuCtxCreate_v2", "cuCtxCreate_v3", "cuCtxDestroy", "cuMemAllocHost",
-                 "cuMemHostRegister", "cuStreamBeginCapture", "cuGraphInstantiate", "cuGraphInstantiate_v2", "cuGraphExecUpdate",
-                 "cuStreamDestroy", "cuCtxSynchronize", "cuDevicePrimaryCtxReset", "cuDevicePrimaryCtxRelease"):
+                 "cuMemHostRegister", "cuStreamBeginCapture", "cuGraphInstantiate", "cuGraphInstantiate_v2",
+                 "cuGraphExecUpdate", "cuStreamDestroy", "cuCtxSynchronize", "cuDevicePrimaryCtxReset", "cuDevicePrimaryCtxRelease"):
         check(0 in trace.calls[name], f"{name} was not seen")
     used = [mark.used for mark in trace.marks]
     check(used[-1] == used[0], "a released primary context takes its blocks along")
