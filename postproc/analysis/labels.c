@@ -65,7 +65,8 @@ static const char *size_label(struct mpr_arena *arena, uint32_t class)
 const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell,
                                   size_t *depth)
 {
-    if (r->options.by == MPR_BY_RANGE) return range_path(arena, &r->ranges, (uint32_t)cell->key, depth);
+    if (r->options.by == MPR_BY_RANGE || r->options.by == MPR_BY_ALL)
+        return range_path(arena, &r->ranges, (uint32_t)cell->key, depth);
     *depth = 1;
     const char **path = mpr_arena_alloc(arena, sizeof *path);
     if (!path) return NULL;

@@ -3,6 +3,7 @@
 #define MPR_JSON_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -13,6 +14,8 @@ void mpr_json_open(struct mpr_json *j, const char *key, char bracket);
 void mpr_json_close(struct mpr_json *j, char bracket);
 void mpr_json_text(struct mpr_json *j, const char *key, const char *text);
 void mpr_json_number(struct mpr_json *j, const char *key, uint64_t number);
+/* On one line. */
+void mpr_json_numbers(struct mpr_json *j, const char *key, const uint64_t *numbers, size_t count);
 void mpr_json_flag(struct mpr_json *j, const char *key, bool flag);
 void mpr_json_null(struct mpr_json *j, const char *key);
 

@@ -1,51 +1,21 @@
 /* CSV (RFC 4180, one header line): one record a range, exact bytes; path elements are joined by " > ". */
 #include <inttypes.h>
 
+#include "csv.h"
 #include "info.h"
 #include "peaks.h"
 #include "render.h"
-#include "utf8.h"
+#include "timelines.h"
 #include "verify.h"
-
-/* A field's text: quotes doubled, invalid UTF-8 as U+FFFD, controls as spaces. */
-static void write_text(FILE *out, const char *text)
-{
-    while (*text) {
-        const char *const start = text;
-        uint32_t code;
-        if (!mpr_utf8_next(&text, &code)) fputs("\xef\xbf\xbd", out);
-        else if (code == '"') fputs("\"\"", out);
-        else if (mpr_utf8_unsafe(code)) fputc(' ', out);
-        else fwrite(start, 1, (size_t)(text - start), out);
-    }
-}
-
-static void field(FILE *out, const char *text)
-{
-    fputc('"', out);
-    write_text(out, text);
-    fputc('"', out);
-}
-
-static void path_field(FILE *out, const struct mpr_row *r)
-{
-    fputc('"', out);
-    for (size_t i = 0; i < r->depth; i++) {
-        if (i) fputs(" > ", out);
-        write_text(out, r->path[i]);
-    }
-    if (!r->depth) fputs("outside any range", out);
-    fputc('"', out);
-}
 
 static void heap_records(FILE *out, const struct mpr_log_peaks *log, const struct mpr_heap_peak *h, size_t top)
 {
     for (size_t i = 0; i < h->rows && (!top || i < top); i++) {
         const struct mpr_row *r = &h->row[i];
-        field(out, log->summary.path);
+        mpr_csv_field(out, log->summary.path);
         fprintf(out, ",%" PRIu64 ",%s,%" PRIu64 ",%" PRIu64 ",", log->summary.process.pid, h->name, h->peak_bytes,
                 h->peak_time);
-        path_field(out, r);
+        mpr_csv_path(out, r->path, r->depth);
         fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d\n", r->bytes, r->blocks,
                 r->own_peak, r->allocations,
                 r->inherited, log->summary.incomplete);
@@ -67,7 +37,7 @@ static void render_info(FILE *out, const struct mpr_info *info, const struct mpr
     (void)style;
     fputs("log,event,count\n", out);
     for (size_t i = 0; i < info->counts; i++) {
-        field(out, info->summary.path);
+        mpr_csv_field(out, info->summary.path);
         fprintf(out, ",%s,%" PRIu64 "\n", info->count[i].name, info->count[i].events);
     }
 }
@@ -77,10 +47,10 @@ static void render_verify(FILE *out, const struct mpr_verify *verify, const stru
     const struct mpr_summary *s = &verify->summary;
     (void)style;
     fputs("log,incomplete,complete,recovered_from_journal,good_bytes,log_bytes,good_until_ns,damaged_places,missing_frames,lost_events\n", out);
-    field(out, s->path);
+    mpr_csv_field(out, s->path);
     fprintf(out, ",%d,%d,%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
             s->incomplete, s->complete, s->journal,
             verify->good_bytes, s->bytes, s->good_ns, s->damaged, s->missing_frames, s->lost_events);
 }
 
-const struct mpr_renderer mpr_render_csv = { "csv", render_peaks, render_info, render_verify };
+const struct mpr_renderer mpr_render_csv = { "csv", render_peaks, render_info, render_verify, mpr_timeline_csv };

@@ -1,80 +1,12 @@
 /* JSON.  The fields are a contract: memprof-report(1) lists them, and a change of meaning changes the schema's number. */
-#include <time.h>
-
 #include "info.h"
 #include "json.h"
+#include "json_summary.h"
 #include "peaks.h"
 #include "readings.h"
 #include "render.h"
+#include "timelines.h"
 #include "verify.h"
-
-static void known_number(struct mpr_json *j, const char *key, uint64_t value, uint64_t unknown)
-{
-    if (value == unknown) mpr_json_null(j, key);
-    else mpr_json_number(j, key, value);
-}
-
-static void known_text(struct mpr_json *j, const char *key, const char *text)
-{
-    if (*text) mpr_json_text(j, key, text);
-    else mpr_json_null(j, key);
-}
-
-/* UTC, with milliseconds. */
-static void start_time(struct mpr_json *j, uint64_t ns)
-{
-    char text[64], day[32];
-    struct tm tm;
-    const time_t seconds = (time_t)(ns / 1000000000);
-    if (!ns || !gmtime_r(&seconds, &tm)) {
-        mpr_json_null(j, "start");
-        return;
-    }
-    strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
-    snprintf(text, sizeof text, "%s.%03uZ", day, (unsigned)(ns / 1000000 % 1000));
-    mpr_json_text(j, "start", text);
-}
-
-static void process(struct mpr_json *j, const struct mpr_process_info *p)
-{
-    mpr_json_open(j, "process", '{');
-    known_text(j, "host", p->host);
-    known_number(j, "pid", p->pid, 0);
-    known_number(j, "ppid", p->ppid, 0);
-    known_text(j, "rank", p->rank);
-    mpr_json_open(j, "command", '[');
-    for (size_t i = 0; i < p->argc; i++) mpr_json_text(j, NULL, p->argv[i]);
-    mpr_json_close(j, ']');
-    start_time(j, p->start_ns);
-    known_text(j, "parent_log", p->parent_log);
-    mpr_json_close(j, '}');
-}
-
-/* The fields that every report gives of a log. */
-static void summary(struct mpr_json *j, const struct mpr_summary *s)
-{
-    mpr_json_text(j, "path", s->path);
-    mpr_json_flag(j, "complete", s->complete);
-    mpr_json_flag(j, "incomplete", s->incomplete);
-    mpr_json_flag(j, "recovered_from_journal", s->journal);
-    mpr_json_flag(j, "running", s->running);
-    known_text(j, "end", s->end_reason);
-    mpr_json_number(j, "lost_events", s->lost_events);
-    mpr_json_number(j, "torn_events", s->torn);
-    mpr_json_number(j, "order_repairs", s->order_repairs);
-    mpr_json_number(j, "unmatched_frees", s->unmatched_frees);
-    mpr_json_number(j, "missed_frees", s->missed_frees);
-    mpr_json_number(j, "inherited_frees", s->inherited_frees);
-    mpr_json_number(j, "damaged_places", s->damaged);
-    mpr_json_number(j, "missing_frames", s->missing_frames);
-    known_number(j, "damage_offset", s->bad_offset, MPR_NOWHERE);
-    known_number(j, "cut_offset", s->cut_offset, MPR_NOWHERE);
-    mpr_json_number(j, "good_until_ns", s->good_ns);
-    mpr_json_number(j, "events", s->events);
-    mpr_json_number(j, "journal_events", s->journal_events);
-    mpr_json_number(j, "duration_ns", s->duration_ns);
-    process(j, &s->process);
-}
 
 static void reading(struct mpr_json *j, const char *key, const struct mpr_reading_names *names,
                     const struct mpr_reading *r)
@@ -83,7 +15,7 @@ static void reading(struct mpr_json *j, const char *key, const struct mpr_readin
     mpr_json_open(j, key, '{');
     mpr_json_number(j, "time_ns", r->time);
     for (int i = 0; i < MPR_READING_VALUES; i++) {
-        if (names->value[i]) known_number(j, names->value[i], r->value[i], MPF_UNKNOWN);
+        if (names->value[i]) mpr_json_known(j, names->value[i], r->value[i], MPF_UNKNOWN);
     }
     mpr_json_close(j, '}');
 }
@@ -147,7 +79,7 @@ static void heap(struct mpr_json *j, const struct mpr_heap_peak *h, size_t top)
 static void log_peaks(struct mpr_json *j, const struct mpr_log_peaks *log, size_t top)
 {
     mpr_json_open(j, NULL, '{');
-    summary(j, &log->summary);
+    mpr_json_summary(j, &log->summary);
     if (log->parent < 0) mpr_json_null(j, "parent");
     else mpr_json_number(j, "parent", (uint64_t)log->parent);
     readings(j, "largest", log->largest);
@@ -164,7 +96,7 @@ static void render_peaks(FILE *out, const struct mpr_peaks *peaks, const struct 
     mpr_json_open(&j, NULL, '{');
     mpr_json_text(&j, "schema", "memprof.peaks/1");
     mpr_json_text(&j, "by", by[peaks->options.by]);
-    known_number(&j, "at_ns", peaks->options.at, MPR_PEAK_TIME);
+    mpr_json_known(&j, "at_ns", peaks->options.at, MPR_PEAK_TIME);
     mpr_json_open(&j, "logs", '[');
     for (size_t i = 0; i < peaks->logs; i++) log_peaks(&j, &peaks->log[i], style->top);
     mpr_json_close(&j, ']');
@@ -217,11 +149,11 @@ static void render_info(FILE *out, const struct mpr_info *info, const struct mpr
     (void)style;
     mpr_json_open(&j, NULL, '{');
     mpr_json_text(&j, "schema", "memprof.info/1");
-    summary(&j, &info->summary);
+    mpr_json_summary(&j, &info->summary);
     losses(&j, &info->summary);
     mpr_json_number(&j, "log_bytes", info->summary.bytes);
     mpr_json_number(&j, "journal_bytes", info->summary.journal_bytes);
-    known_number(&j, "memprof_bytes", info->own_memory, MPF_UNKNOWN);
+    mpr_json_known(&j, "memprof_bytes", info->own_memory, MPF_UNKNOWN);
     mpr_json_number(&j, "frames", info->summary.frames);
     mpr_json_number(&j, "names", info->names);
     mpr_json_number(&j, "domains", info->domains);
@@ -240,7 +172,7 @@ static void render_verify(FILE *out, const struct mpr_verify *verify, const stru
     (void)style;
     mpr_json_open(&j, NULL, '{');
     mpr_json_text(&j, "schema", "memprof.verify/1");
-    summary(&j, &verify->summary);
+    mpr_json_summary(&j, &verify->summary);
     losses(&j, &verify->summary);
     mpr_json_number(&j, "frames", verify->summary.frames);
     mpr_json_number(&j, "log_bytes", verify->summary.bytes);
@@ -248,4 +180,4 @@ static void render_verify(FILE *out, const struct mpr_verify *verify, const stru
     mpr_json_close(&j, '}');
 }
 
-const struct mpr_renderer mpr_render_json = { "json", render_peaks, render_info, render_verify };
+const struct mpr_renderer mpr_render_json = { "json", render_peaks, render_info, render_verify, mpr_timeline_json };

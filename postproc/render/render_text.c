@@ -5,6 +5,7 @@
 #include "info.h"
 #include "peaks.h"
 #include "text.h"
+#include "timelines.h"
 #include "units.h"
 #include "verify.h"
 
@@ -302,4 +303,4 @@ static void render_verify(FILE *out, const struct mpr_verify *verify, const stru
     mpr_text_summary(out, s, style);
 }
 
-const struct mpr_renderer mpr_render_text = { "text", render_peaks, render_info, render_verify };
+const struct mpr_renderer mpr_render_text = { "text", render_peaks, render_info, render_verify, mpr_timeline_text };

@@ -314,7 +314,10 @@ static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
     else if (e->op == MPF_OP_ALLOC) on_alloc(r, t, e);
     else if (e->op == MPF_OP_MOVE_BEGIN) on_move_begin(r, t, e);
     else if (e->op == MPF_OP_MOVE_END) on_move_end(r, t, e);
-    else apply_other(r, t, e);
+    else {
+        apply_other(r, t, e);
+        if (r->watch.event) r->watch.event(r->watch.arg, r, t, e);
+    }
 }
 
 int mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_t count)

@@ -17,6 +17,8 @@
 #include "samples.h"
 #include "threads.h"
 
+struct mpr_replay;
+
 enum mpr_by { MPR_BY_RANGE, MPR_BY_THREAD, MPR_BY_SIZE, MPR_BY_HEAP, MPR_BY_ALL };
 
 #define MPR_AT_PEAK UINT64_MAX
@@ -25,6 +27,12 @@ struct mpr_replay_options {
     enum mpr_by by;             /* what a cell is */
     uint64_t at;                /* ns: this instant stands for the peaks; MPR_AT_PEAK: the peaks themselves */
     bool has_parent;            /* a fork's child: unknown blocks that it frees are its parent's */
+};
+
+/* Sees events that are no allocations or frees, each after it has been applied. */
+struct mpr_watch {
+    void (*event)(void *arg, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e);
+    void *arg;
 };
 
 struct mpr_replay {
@@ -36,6 +44,7 @@ struct mpr_replay {
     struct mpr_threads threads;
     struct mpr_repairs repairs;
     struct mpr_samples samples;
+    struct mpr_watch watch;     /* event NULL: nobody */
     uint64_t count[256];        /* events by operation */
     uint64_t lost;              /* events, and by reason */
     uint64_t lost_by[16];

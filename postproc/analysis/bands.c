@@ -1,0 +1,170 @@
+/* Bands are summed vectors: for each bucket, the bands whose cells changed get their new sum. */
+#include "bands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct ranked { uint32_t cell; uint64_t largest; };
+
+struct folding {
+    struct mpr_arena *arena;
+    const struct mpr_replay *r;
+    struct mpr_heap_line *out;
+    size_t limit;
+    struct ranked *rank;        /* the heap's cells */
+    size_t ranks;
+    uint32_t *band_of;          /* by cell */
+    uint32_t *small_of;         /* by node: its band of kind SMALL + 1 */
+    uint64_t *cell_bytes, *band_bytes;
+    size_t *touched;            /* by band: index of its change in the span being written, + 1 */
+    struct mpr_series series;
+};
+
+static bool begin(struct folding *f)
+{
+    const size_t cells = f->r->books.cells + 1;
+    f->rank = calloc(cells, sizeof *f->rank);
+    f->band_of = calloc(cells, sizeof *f->band_of);
+    f->small_of = calloc(f->r->ranges.nodes, sizeof *f->small_of);
+    f->cell_bytes = calloc(cells, sizeof *f->cell_bytes);
+    f->band_bytes = calloc(f->limit, sizeof *f->band_bytes);
+    f->touched = calloc(f->limit, sizeof *f->touched);
+    f->out->band = mpr_arena_alloc(f->arena, f->limit * sizeof *f->out->band);
+    return f->rank && f->band_of && f->small_of && f->cell_bytes && f->band_bytes && f->touched && f->out->band;
+}
+
+static void release(struct folding *f)
+{
+    free(f->rank);
+    free(f->band_of);
+    free(f->small_of);
+    free(f->cell_bytes);
+    free(f->band_bytes);
+    free(f->touched);
+    mpr_series_free(&f->series);
+}
+
+/* ---- which cells have a band of their own */
+
+static int by_largest(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    if (a->largest != b->largest) return a->largest > b->largest ? -1 : 1;
+    return a->cell < b->cell ? -1 : a->cell > b->cell;
+}
+
+static void rank_cells(struct folding *f, const struct mpr_series *s)
+{
+    uint64_t *largest = f->cell_bytes;
+    for (size_t i = 0; i < s->changes; i++) {
+        const struct mpr_change *c = &s->change[i];
+        if (c->bytes > largest[c->group]) largest[c->group] = c->bytes;
+    }
+    for (uint32_t i = 0; i < f->r->books.cells; i++) {
+        if (largest[i]) f->rank[f->ranks++] = (struct ranked){ i, largest[i] };
+    }
+    qsort(f->rank, f->ranks, sizeof *f->rank, by_largest);
+    memset(largest, 0, f->r->books.cells * sizeof *largest);
+}
+
+static uint32_t add_band(struct folding *f, enum mpr_band_kind kind, uint32_t cell)
+{
+    const struct mpr_cell *c = &f->r->books.cell[cell];
+    const struct mpr_all all = f->r->options.by == MPR_BY_ALL ? mpr_all_of(c->key) : (struct mpr_all){ 0 };
+    struct mpr_band *band = &f->out->band[f->out->bands];
+    *band = (struct mpr_band){ .kind = kind, .node = all.node, .thread = all.thread, .class = all.class };
+    if (kind != MPR_BAND_OTHER) band->path = mpr_label_path(f->arena, f->r, c, &band->depth);
+    return (uint32_t)f->out->bands++;
+}
+
+/* A range's many small cells share one band; the last band is kept for what finds no room. */
+static uint32_t small_band(struct folding *f, uint32_t cell)
+{
+    if (f->r->options.by != MPR_BY_ALL) return UINT32_MAX;
+    uint32_t *small = &f->small_of[mpr_all_of(f->r->books.cell[cell].key).node];
+    if (!*small && f->out->bands < f->limit - 1) *small = add_band(f, MPR_BAND_SMALL, cell) + 1;
+    return *small - 1;
+}
+
+static void choose_bands(struct folding *f)
+{
+    const size_t alone = f->r->options.by == MPR_BY_ALL ? f->limit * 5 / 8 : f->limit - 1;
+    uint32_t other = UINT32_MAX;
+    for (size_t i = 0; i < f->ranks; i++) {
+        const uint32_t cell = f->rank[i].cell;
+        uint32_t band = i < alone ? add_band(f, MPR_BAND_ONE, cell) : small_band(f, cell);
+        if (band == UINT32_MAX && other == UINT32_MAX) other = add_band(f, MPR_BAND_OTHER, cell);
+        if (band == UINT32_MAX) band = other;
+        f->band_of[cell] = band;
+    }
+}
+
+/* ---- the bands' vectors */
+
+static bool change_band(struct folding *f, uint32_t cell, uint64_t bytes, size_t first)
+{
+    const uint32_t band = f->band_of[cell];
+    f->band_bytes[band] += bytes - f->cell_bytes[cell];
+    f->cell_bytes[cell] = bytes;
+    if (f->band_bytes[band] > f->out->band[band].largest) f->out->band[band].largest = f->band_bytes[band];
+    if (f->touched[band] > first) return true;
+    f->touched[band] = f->series.changes + 1;
+    return mpr_series_change(&f->series, band, 0) == 0;
+}
+
+static bool fold(struct folding *f, const struct mpr_series *s)
+{
+    size_t at = 0;
+    f->series.shift = s->shift;
+    for (size_t i = 0; i < s->buckets; i++) {
+        const size_t first = f->series.changes;
+        for (; at < s->bucket[i].end; at++)
+            if (!change_band(f, s->change[at].group, s->change[at].bytes, first)) return false;
+        for (size_t k = first; k < f->series.changes; k++)
+            f->series.change[k].bytes = f->band_bytes[f->series.change[k].group];
+        if (mpr_series_bucket(&f->series, &s->bucket[i]) != 0) return false;
+    }
+    return true;
+}
+
+static void widen(struct folding *f, size_t changes)
+{
+    while (f->series.changes > changes && f->series.buckets > 1) mpr_series_widen(&f->series, 1, f->touched);
+}
+
+static bool copy(struct folding *f)
+{
+    const struct mpr_series *s = &f->series;
+    struct mpr_heap_line *out = f->out;
+    out->width_ns = UINT64_C(1) << s->shift;
+    out->span = mpr_arena_alloc(f->arena, s->buckets * sizeof *out->span);
+    out->change = mpr_arena_alloc(f->arena, s->changes * sizeof *out->change);
+    if (!out->span || !out->change) return false;
+    for (size_t i = 0; i < s->buckets; i++) {
+        const struct mpr_bucket *b = &s->bucket[i];
+        out->span[out->spans++] = (struct mpr_span){ b->key << s->shift, b->time, b->max, b->min, b->close,
+                                                     b->allocs, b->frees, b->end };
+    }
+    for (size_t i = 0; i < s->changes; i++)
+        out->change[out->changes++] = (struct mpr_band_change){ s->change[i].group, s->change[i].bytes };
+    return true;
+}
+
+bool mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_replay *r, const struct mpr_levels *levels,
+                    uint8_t heap, struct mpr_heap_line *out)
+{
+    struct folding f = { .arena = &timeline->arena, .r = r, .out = out, .limit = timeline->options.bands };
+    const struct mpr_series *s = &levels->level[heap].series;
+    bool good = begin(&f);
+    if (good) {
+        rank_cells(&f, s);
+        choose_bands(&f);
+        good = fold(&f, s);
+    }
+    if (good) {
+        widen(&f, timeline->options.changes);
+        good = copy(&f);
+    }
+    release(&f);
+    return good;
+}

@@ -1,0 +1,120 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "mpf/event.h"
+#include "timeline.h"
+#include "when.h"
+
+enum { KEY_HEAP = 256, KEY_FROM, KEY_TO, KEY_BUCKETS, BUCKETS = 2048, BANDS = 20, HEAPS = 256 };
+
+static const struct argp_option options[] = {
+    { "by", 'b', "WHAT", 0, "bands by range (default), thread, size or heap", 1 },
+    { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap or gpu0/torch", 1 },
+    { "from", KEY_FROM, "TIME", 0, "from then on: 12.5s, 300ms, 00:01:30.250, peak, or step:12, the beginning of the 12th range named step", 1 },
+    { "to", KEY_TO, "TIME", 0, "up to then; step:12.end is that range's end", 1 },
+    { "buckets", KEY_BUCKETS, "N", 0, "at most N spans of time for each heap (2048)", 1 },
+    { 0 },
+};
+
+struct arguments {
+    struct mpr_output output;
+    struct mpr_timeline_options timeline;
+    const char *from, *to, *path;
+};
+
+static void set_by(struct arguments *a, const char *arg, struct argp_state *state)
+{
+    static const char *const name[] = { "range", "thread", "size", "heap" };
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        if (strcmp(arg, name[i]) == 0) {
+            a->timeline.by = (enum mpr_band_by)i;
+            return;
+        }
+    }
+    argp_error(state, "--by=%s: range, thread, size or heap is wanted", arg);
+}
+
+static void set_heap(struct arguments *a, const char *arg, struct argp_state *state)
+{
+    for (unsigned i = 1; i < HEAPS; i++) {
+        const char *name = mpf_heap_name(i);
+        if (name && strcmp(arg, name) == 0) a->timeline.heap = name;
+    }
+    if (!a->timeline.heap) argp_error(state, "--heap=%s: a heap such as host/heap, host/mmap or gpu0/device is wanted", arg);
+}
+
+static void set_buckets(struct arguments *a, const char *arg, struct argp_state *state)
+{
+    char *end;
+    errno = 0;
+    const unsigned long n = strtoul(arg, &end, 10);
+    if (errno || end == arg || *end || n < 2 || n > 1000000 || *arg == '-')
+        argp_error(state, "--buckets=%s: a number from 2 to 1000000 is wanted", arg);
+    a->timeline.buckets = n;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
+    case 'b': set_by(a, arg, state); return 0;
+    case KEY_HEAP: set_heap(a, arg, state); return 0;
+    case KEY_FROM: mpr_when_check(arg, "from", state); a->from = arg; return 0;
+    case KEY_TO: mpr_when_check(arg, "to", state); a->to = arg; return 0;
+    case KEY_BUCKETS: set_buckets(a, arg, state); return 0;
+    case ARGP_KEY_ARG:
+        if (a->path) argp_error(state, "one log is wanted");
+        a->path = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = { { &mpr_output_argp, 0, "Output:", 2 }, { 0 } };
+static const struct argp argp = {
+    options, parse, "LOG",
+    "Shows each heap over time, in bands that sum to the exact bytes at the peak."
+    "\vExamples:\n"
+    "  memprof-report timeline memprof.n03.4242.zst\n"
+    "  memprof-report timeline --heap host/heap --from step:12 --to step:12.end LOG\n"
+    "  memprof-report timeline --by thread --format csv -o timeline.csv LOG\n\n"
+    "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+    children, NULL, NULL,
+};
+
+static int read_log(struct arguments *a, struct mpr_timeline *timeline, struct mpr_error *error)
+{
+    const struct mpr_progress progress = mpr_bar();
+    struct mpr_timeline_options *t = &a->timeline;
+    int status = mpr_when_resolve(a->from, 0, a->path, t->heap, &progress, &t->from, error);
+    if (status == 0) status = mpr_when_resolve(a->to, UINT64_MAX, a->path, t->heap, &progress, &t->to, error);
+    t->bands = (a->output.style.top ? a->output.style.top : BANDS) + 1;
+    if (status == 0) status = mpr_timeline_read(timeline, a->path, t, &progress, error);
+    mpr_bar_clear();
+    return status;
+}
+
+int mpr_cmd_timeline(int argc, char **argv)
+{
+    struct arguments a = { .output = mpr_output_default(), .timeline = { .buckets = BUCKETS, .changes = SIZE_MAX } };
+    struct mpr_timeline timeline;
+    struct mpr_error error;
+    mpr_cmd_parse(&argp, argc, argv, &a);
+    if (read_log(&a, &timeline, &error) != 0) {
+        mpr_cmd_error(&error);
+        return MPR_EXIT_FAILURE;
+    }
+    int status = mpr_output_open(&a.output);
+    if (status == 0) {
+        a.output.renderer->timeline(a.output.file, &timeline, &a.output.style);
+        status = mpr_output_close(&a.output);
+    }
+    const bool incomplete = timeline.summary.incomplete;
+    mpr_timeline_free(&timeline);
+    if (status != 0) return MPR_EXIT_FAILURE;
+    return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+}

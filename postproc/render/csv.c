@@ -1,0 +1,35 @@
+#include "csv.h"
+
+#include <stdint.h>
+
+#include "utf8.h"
+
+static void write_text(FILE *out, const char *text)
+{
+    while (*text) {
+        const char *const start = text;
+        uint32_t code;
+        if (!mpr_utf8_next(&text, &code)) fputs("\xef\xbf\xbd", out);
+        else if (code == '"') fputs("\"\"", out);
+        else if (mpr_utf8_unsafe(code)) fputc(' ', out);
+        else fwrite(start, 1, (size_t)(text - start), out);
+    }
+}
+
+void mpr_csv_field(FILE *out, const char *text)
+{
+    fputc('"', out);
+    write_text(out, text);
+    fputc('"', out);
+}
+
+void mpr_csv_path(FILE *out, const char *const *path, size_t depth)
+{
+    fputc('"', out);
+    for (size_t i = 0; i < depth; i++) {
+        if (i) fputs(" > ", out);
+        write_text(out, path[i]);
+    }
+    if (!depth) fputs("outside any range", out);
+    fputc('"', out);
+}

@@ -1,0 +1,13 @@
+/* Fields of CSV (RFC 4180). */
+#ifndef MPR_CSV_H
+#define MPR_CSV_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* Quotes doubled, invalid UTF-8 as U+FFFD, controls as spaces. */
+void mpr_csv_field(FILE *out, const char *text);
+/* The elements joined by " > ". */
+void mpr_csv_path(FILE *out, const char *const *path, size_t depth);
+
+#endif

@@ -1,0 +1,71 @@
+#include "json_summary.h"
+
+#include <stdio.h>
+#include <time.h>
+
+void mpr_json_known(struct mpr_json *j, const char *key, uint64_t value, uint64_t unknown)
+{
+    if (value == unknown) mpr_json_null(j, key);
+    else mpr_json_number(j, key, value);
+}
+
+static void known_text(struct mpr_json *j, const char *key, const char *text)
+{
+    if (*text) mpr_json_text(j, key, text);
+    else mpr_json_null(j, key);
+}
+
+/* UTC, with milliseconds. */
+static void start_time(struct mpr_json *j, uint64_t ns)
+{
+    char text[64], day[32];
+    struct tm tm;
+    const time_t seconds = (time_t)(ns / 1000000000);
+    if (!ns || !gmtime_r(&seconds, &tm)) {
+        mpr_json_null(j, "start");
+        return;
+    }
+    strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
+    snprintf(text, sizeof text, "%s.%03uZ", day, (unsigned)(ns / 1000000 % 1000));
+    mpr_json_text(j, "start", text);
+}
+
+static void process(struct mpr_json *j, const struct mpr_process_info *p)
+{
+    mpr_json_open(j, "process", '{');
+    known_text(j, "host", p->host);
+    mpr_json_known(j, "pid", p->pid, 0);
+    mpr_json_known(j, "ppid", p->ppid, 0);
+    known_text(j, "rank", p->rank);
+    mpr_json_open(j, "command", '[');
+    for (size_t i = 0; i < p->argc; i++) mpr_json_text(j, NULL, p->argv[i]);
+    mpr_json_close(j, ']');
+    start_time(j, p->start_ns);
+    known_text(j, "parent_log", p->parent_log);
+    mpr_json_close(j, '}');
+}
+
+void mpr_json_summary(struct mpr_json *j, const struct mpr_summary *s)
+{
+    mpr_json_text(j, "path", s->path);
+    mpr_json_flag(j, "complete", s->complete);
+    mpr_json_flag(j, "incomplete", s->incomplete);
+    mpr_json_flag(j, "recovered_from_journal", s->journal);
+    mpr_json_flag(j, "running", s->running);
+    known_text(j, "end", s->end_reason);
+    mpr_json_number(j, "lost_events", s->lost_events);
+    mpr_json_number(j, "torn_events", s->torn);
+    mpr_json_number(j, "order_repairs", s->order_repairs);
+    mpr_json_number(j, "unmatched_frees", s->unmatched_frees);
+    mpr_json_number(j, "missed_frees", s->missed_frees);
+    mpr_json_number(j, "inherited_frees", s->inherited_frees);
+    mpr_json_number(j, "damaged_places", s->damaged);
+    mpr_json_number(j, "missing_frames", s->missing_frames);
+    mpr_json_known(j, "damage_offset", s->bad_offset, MPR_NOWHERE);
+    mpr_json_known(j, "cut_offset", s->cut_offset, MPR_NOWHERE);
+    mpr_json_number(j, "good_until_ns", s->good_ns);
+    mpr_json_number(j, "events", s->events);
+    mpr_json_number(j, "journal_events", s->journal_events);
+    mpr_json_number(j, "duration_ns", s->duration_ns);
+    process(j, &s->process);
+}
