@@ -1,6 +1,6 @@
 # What memprof can do without.  Each one that is missing is named here, in one line, with what is lost.
 # MEMPROF_WITHOUT="cuda;jemalloc" leaves some out on purpose: CI builds without each.
-set(MEMPROF_WITHOUT "" CACHE STRING "Optional parts to do without: cuda, jemalloc")
+set(MEMPROF_WITHOUT "" CACHE STRING "Optional parts to do without: cuda, jemalloc, node")
 
 find_path(NVTX3_INCLUDE_DIR nvtx3/nvToolsExtPayload.h PATHS /usr/local/cuda/include ENV CUDA_HOME PATH_SUFFIXES include)
 find_path(CUPTI_INCLUDE_DIR generated_cuda_meta.h PATHS /usr/local/cuda ENV CUDA_HOME PATH_SUFFIXES include extras/CUPTI/include)
@@ -21,3 +21,6 @@ if(NOT NVTX3_INCLUDE_DIR OR NOT CUPTI_INCLUDE_DIR)
 endif()
 mp_optional(cuda MEMPROF_CUDA cuda_headers "no device memory is recorded, but PyTorch's blocks and ranges are; install the CUDA toolkit's headers and CUPTI's")
 mp_optional(jemalloc MEMPROF_JEMALLOC JEMALLOC_INCLUDE_DIR "the test of jemalloc's own interface (mallocx, ...) is left out")
+
+include(${CMAKE_CURRENT_LIST_DIR}/node.cmake)
+mp_optional(node MEMPROF_PAGE node_packages "memprof-report has no html command; install Node 18 or later and npm")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, test or demonstrate memprof on Debian and Ubuntu, and says what and why.
-# usage: scripts/deps.sh build|test|demo ...
+# usage: scripts/deps.sh build|test|try|demo ...      try: what tests are skipped without
 set -euo pipefail
 
 # Each line: the set, the file or command that shows that it is there, the packages that bring it (the first that the
@@ -12,6 +12,7 @@ build cmd:make           make                                       build
 build cmd:cmake          cmake                                      build
 build file:stdlib.h        libc6-dev                                  the C library's headers
 build file:zstd.h        libzstd-dev                                compressed logs
+build file:zlib.h        zlib1g-dev                                 the page's data
 test  file:cmocka.h      libcmocka-dev                              unit tests
 test  cmd:g++            g++                                        C++ programs as test subjects
 test  cmd:python3        python3                                    test drivers and subjects
@@ -25,6 +26,9 @@ test  lib:libjemalloc.so.2           libjemalloc2                   an allocator
 test  file:jemalloc/jemalloc.h       libjemalloc-dev                its own interface
 test  lib:libtcmalloc_minimal.so.4   libtcmalloc-minimal4t64,libtcmalloc-minimal4  an allocator as test subject
 test  lib:libmimalloc.so.2           libmimalloc2.0,libmimalloc2    an allocator as test subject
+try   cmd:node           nodejs                                     the page and its tests
+try   cmd:npm            npm                                        the page's packages
+try   cmd:chromium       chromium                                   tests of the page
 demo  cmd:python3        python3                                    the demo's program
 LIST
 }
@@ -53,7 +57,7 @@ missing=()
 for set in "$@"; do
     while read -r of probe packages why; do
         if [ "$of" != "$set" ] || present "$probe"; then continue; fi
-        missing+=("$packages")
+        missing+=("$set:$packages")
         echo "deps: $packages is missing: $why"
     done < <(wanted)
 done
@@ -63,5 +67,9 @@ echo "deps: installing with apt-get"
 export DEBIAN_FRONTEND=noninteractive
 as_root apt-get update -qq
 packages=()
-for m in "${missing[@]}"; do packages+=("$(choose "$m")"); done
+for m in "${missing[@]}"; do
+    p=$(choose "${m#*:}")
+    if [ "${m%%:*}" = try ] && ! known "$p"; then echo "deps: $p is not in this release"; else packages+=("$p"); fi
+done
+if [ ${#packages[@]} = 0 ]; then exit 0; fi
 as_root apt-get install -y -qq --no-install-recommends "${packages[@]}"

@@ -24,20 +24,24 @@ static const char *name_label(struct mpr_arena *arena, const struct mpr_texts *n
     return *text ? text : reserved[0];
 }
 
-static const char *range_label(struct mpr_arena *arena, const struct mpr_ranges *ranges, const struct mpr_node *node)
+const char *mpr_label_name(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t name, uint32_t domain)
 {
-    const char *name = name_label(arena, &ranges->names, node->name);
-    if (!node->domain) return name;
-    return mpr_arena_format(arena, "%s:%s", text_or_number(arena, &ranges->domains, "domain", node->domain), name);
+    const char *label = name_label(arena, &r->ranges.names, name);
+    if (!domain) return label;
+    return mpr_arena_format(arena, "%s:%s", text_or_number(arena, &r->ranges.domains, "domain", domain), label);
 }
 
-static const char *const *range_path(struct mpr_arena *arena, const struct mpr_ranges *ranges, uint32_t node,
-                                     size_t *depth)
+const char *mpr_label_range(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t node)
 {
-    *depth = ranges->node[node].depth;
+    return mpr_label_name(arena, r, r->ranges.node[node].name, r->ranges.node[node].domain);
+}
+
+static const char *const *range_path(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t node, size_t *depth)
+{
+    *depth = r->ranges.node[node].depth;
     const char **path = mpr_arena_alloc(arena, *depth * sizeof *path);
-    for (size_t i = *depth; path && i-- > 0; node = ranges->node[node].parent)
-        path[i] = range_label(arena, ranges, &ranges->node[node]);
+    for (size_t i = *depth; path && i-- > 0; node = r->ranges.node[node].parent)
+        path[i] = mpr_label_range(arena, r, node);
     return path;
 }
 
@@ -55,7 +59,7 @@ static const char *power_label(struct mpr_arena *arena, unsigned power)
     return mpr_arena_format(arena, "%u %s", 1u << power % 10, unit[power / 10]);
 }
 
-static const char *size_label(struct mpr_arena *arena, uint32_t class)
+const char *mpr_label_size(struct mpr_arena *arena, uint32_t class)
 {
     if (class == 0) return "0 B";
     if (class == 1) return "1 B";
@@ -66,13 +70,13 @@ const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_repl
                                   size_t *depth)
 {
     if (r->options.by == MPR_BY_RANGE || r->options.by == MPR_BY_ALL)
-        return range_path(arena, &r->ranges, (uint32_t)cell->key, depth);
+        return range_path(arena, r, (uint32_t)cell->key, depth);
     *depth = 1;
     const char **path = mpr_arena_alloc(arena, sizeof *path);
     if (!path) return NULL;
     switch (r->options.by) {
     case MPR_BY_THREAD: *path = mpr_label_thread(arena, r, (uint32_t)cell->key); break;
-    case MPR_BY_SIZE: *path = size_label(arena, (uint32_t)cell->key); break;
+    case MPR_BY_SIZE: *path = mpr_label_size(arena, (uint32_t)cell->key); break;
     default: *path = mpr_label_heap(arena, cell->heap); break;
     }
     return path;

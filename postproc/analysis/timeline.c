@@ -4,9 +4,12 @@
 #include <string.h>
 
 #include "bands.h"
+#include "happenings.h"
+#include "holders.h"
 #include "labels.h"
 #include "levels.h"
 #include "reader.h"
+#include "tree.h"
 
 /* Changes of a heap that are kept while the log is read; folded to bands they are fewer. */
 #define LEVEL_CHANGES ((size_t)4 << 20)
@@ -43,6 +46,42 @@ static void fill_heaps(struct mpr_timeline *t, const struct mpr_replay *r, const
     if (t->heaps) qsort(t->heap, t->heaps, sizeof *t->heap, by_peak);
 }
 
+/* ---- what only the page shows */
+
+static void fill_sizes(struct mpr_timeline *t)
+{
+    enum { CLASSES = 66 };
+    t->size_name = mpr_arena_alloc(&t->arena, CLASSES * sizeof *t->size_name);
+    for (; t->size_name && t->sizes < CLASSES; t->sizes++)
+        t->size_name[t->sizes] = mpr_label_size(&t->arena, (uint32_t)t->sizes);
+}
+
+static uint8_t code_of(const char *heap)
+{
+    for (unsigned i = 0; i < MPR_HEAPS; i++) {
+        const char *name = mpf_heap_name(i);
+        if (name && strcmp(name, heap) == 0) return (uint8_t)i;
+    }
+    return 0;
+}
+
+static bool fill_page(struct mpr_timeline *t, const struct mpr_replay *r, const struct mpr_happenings *happenings)
+{
+    struct mpr_tree tree;
+    bool good = mpr_tree_init(&tree, &t->arena, r);
+    for (size_t i = 0; good && i < t->heaps; i++) {
+        struct mpr_heap_line *h = &t->heap[i];
+        good = mpr_holders_fill(t, &tree, code_of(h->name), h);
+        for (size_t k = 0; good && k < h->bands; k++) h->band[k].node = mpr_tree_number(&tree, h->band[k].node);
+    }
+    if (good) mpr_happenings_fill(happenings, &tree, r, t);
+    t->node = tree.node;
+    t->nodes = tree.nodes;
+    mpr_tree_free(&tree);
+    fill_sizes(t);
+    return good;
+}
+
 static void fill_threads(struct mpr_timeline *t, const struct mpr_replay *r)
 {
     t->threads = r->threads.count;
@@ -51,15 +90,18 @@ static void fill_threads(struct mpr_timeline *t, const struct mpr_replay *r)
         t->thread_name[i] = mpr_label_thread(&t->arena, r, i);
 }
 
-static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, struct mpr_levels *levels, const char *path,
-                    const struct mpr_progress *progress, struct mpr_error *error)
+static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, struct mpr_levels *levels,
+                    struct mpr_happenings *happenings, const char *path, const struct mpr_progress *progress,
+                    struct mpr_error *error)
 {
     reader->replay.books.levels = levels;
+    if (happenings) reader->replay.watch = (struct mpr_watch){ mpr_happenings_see, happenings };
     if (mpr_reader_replay(reader, path, progress, error) != 0) return -1;
     mpr_levels_finish(levels, &reader->replay.books);
     mpr_reader_summary(reader, path, &t->arena, &t->summary);
     fill_heaps(t, &reader->replay, levels);
     fill_threads(t, &reader->replay);
+    if (happenings && !fill_page(t, &reader->replay, happenings)) t->arena.failed = true;
     mpr_reader_close(reader);
     if (!levels->failed && !t->arena.failed) return 0;
     return mpr_fail_memory(error, path);
@@ -72,13 +114,14 @@ int mpr_timeline_read(struct mpr_timeline *t, const char *path, const struct mpr
     const struct mpr_levels_options wanted = { options->from, options->to, options->buckets, LEVEL_CHANGES };
     struct mpr_reader reader;
     *t = (struct mpr_timeline){ .options = *options };
-    struct mpr_levels *levels = malloc(sizeof *levels);
-    if (!levels) return mpr_fail_memory(error, path);
-    mpr_levels_init(levels, &wanted, &reader.replay.now);
-    int status = mpr_reader_open(&reader, path, by[options->by], MPR_AT_PEAK, error);
-    if (status == 0) status = read_log(t, &reader, levels, path, progress, error);
+    const bool page = options->by == MPR_BAND_ALL;
+    struct mpr_levels *levels = mpr_levels_new(&wanted, &reader.replay.now);
+    struct mpr_happenings *happenings = page ? mpr_happenings_new() : NULL;
+    int status = mpr_fail_memory(error, path);
+    if (levels && (happenings || !page)) status = mpr_reader_open(&reader, path, by[options->by], MPR_AT_PEAK, error);
+    if (status == 0) status = read_log(t, &reader, levels, happenings, path, progress, error);
     mpr_levels_free(levels);
-    free(levels);
+    mpr_happenings_free(happenings);
     if (status != 0) mpr_timeline_free(t);
     return status;
 }

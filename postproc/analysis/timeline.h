@@ -37,7 +37,7 @@ struct mpr_band {
     enum mpr_band_kind kind;
     const char *const *path;    /* outermost first; by thread or size: that one label */
     size_t depth;
-    uint32_t node, thread, class;       /* numbers that are equal where range, thread or size class are */
+    uint32_t node, thread, class;       /* by MPR_BAND_ALL: numbers of range, thread and size class */
     uint64_t largest;           /* bytes in any vector */
 };
 
@@ -62,7 +62,40 @@ struct mpr_heap_line {
     size_t spans;
     struct mpr_band_change *change;
     size_t changes;
+    struct mpr_holder *holder;  /* by MPR_BAND_ALL: every range that held bytes at the peak, largest first */
+    size_t holders;
 };
+
+/* A range path: its parent's number and its innermost name.  Number 0 is the empty path. */
+struct mpr_tree_node { uint32_t parent; const char *label; };
+
+enum mpr_mark_kind {
+    MPR_MARK_NVTX,
+    MPR_MARK_FAILED,            /* an allocation of the host failed */
+    MPR_MARK_REFUSED,           /* the driver had no memory; who asked may have tried again */
+    MPR_MARK_OOM,               /* PyTorch gave up */
+    MPR_MARK_GRAPH,             /* a CUDA graph was instantiated */
+};
+
+struct mpr_mark {
+    enum mpr_mark_kind kind;
+    uint64_t time;
+    uint64_t bytes;             /* asked for; of a graph: what used memory grew by */
+    uint64_t graph_nodes;
+    uint32_t node, thread;
+    const char *heap;           /* "" : none */
+    const char *text;           /* of MPR_MARK_NVTX */
+};
+
+/* One time that a range was open. */
+struct mpr_instance { uint64_t from, to; uint32_t node, thread; };
+
+/* Figures of the kernel and the driver over time. */
+enum { MPR_TRACK_RSS, MPR_TRACK_CGROUP, MPR_TRACK_GPU, MPR_TRACKS = MPR_TRACK_GPU + 16 };
+struct mpr_track_line { uint64_t *time, *value; size_t points; uint64_t limit; /* 0: none */ };
+
+/* Who held a heap's peak. */
+struct mpr_holder { uint32_t node; uint64_t bytes, blocks, allocations; };
 
 struct mpr_timeline {
     struct mpr_timeline_options options;
@@ -70,6 +103,17 @@ struct mpr_timeline {
     struct mpr_summary summary;
     struct mpr_heap_line *heap; /* largest peak first */
     size_t heaps;
+    /* by MPR_BAND_ALL only: */
+    struct mpr_tree_node *node;
+    size_t nodes;
+    struct mpr_mark *mark;      /* in order of time */
+    size_t marks;
+    struct mpr_instance *instance;      /* in order of `from` */
+    size_t instances;
+    uint64_t marks_left_out, instances_left_out;
+    struct mpr_track_line track[MPR_TRACKS];
+    const char **size_name;     /* by class */
+    size_t sizes;
     const char **thread_name;   /* by number */
     size_t threads;
 };

@@ -4,15 +4,16 @@
 
 #include "utf8.h"
 
-static void write_string(FILE *out, const char *text)
+static void write_string(const struct mpr_json *j, const char *text)
 {
+    FILE *out = j->out;
     fputc('"', out);
     while (*text) {
         const char *const start = text;
         uint32_t code;
         if (!mpr_utf8_next(&text, &code)) fputs("\\ufffd", out);
         else if (code == '"' || code == '\\') fprintf(out, "\\%c", (int)code);
-        else if (mpr_utf8_unsafe(code)) fprintf(out, "\\u%04" PRIx32, code);
+        else if (mpr_utf8_unsafe(code) || (j->in_html && code == '<')) fprintf(out, "\\u%04" PRIx32, code);
         else fwrite(start, 1, (size_t)(text - start), out);
     }
     fputc('"', out);
@@ -21,11 +22,11 @@ static void write_string(FILE *out, const char *text)
 static void start(struct mpr_json *j, const char *key)
 {
     if (!j->first) fputc(',', j->out);
-    if (j->depth) fprintf(j->out, "\n%*s", j->depth * 2, "");
+    if (j->depth && !j->in_html) fprintf(j->out, "\n%*s", j->depth * 2, "");
     j->first = false;
     if (!key) return;
-    write_string(j->out, key);
-    fputs(": ", j->out);
+    write_string(j, key);
+    fputs(j->in_html ? ":" : ": ", j->out);
 }
 
 void mpr_json_open(struct mpr_json *j, const char *key, char bracket)
@@ -39,7 +40,7 @@ void mpr_json_open(struct mpr_json *j, const char *key, char bracket)
 void mpr_json_close(struct mpr_json *j, char bracket)
 {
     j->depth--;
-    if (!j->first) fprintf(j->out, "\n%*s", j->depth * 2, "");
+    if (!j->first && !j->in_html) fprintf(j->out, "\n%*s", j->depth * 2, "");
     fputc(bracket, j->out);
     j->first = false;
     if (!j->depth) fputc('\n', j->out);
@@ -48,7 +49,7 @@ void mpr_json_close(struct mpr_json *j, char bracket)
 void mpr_json_text(struct mpr_json *j, const char *key, const char *text)
 {
     start(j, key);
-    write_string(j->out, text);
+    write_string(j, text);
 }
 
 void mpr_json_number(struct mpr_json *j, const char *key, uint64_t number)

@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct mpr_json { FILE *out; int depth; bool first; };
+/* in_html: no "<" in its texts, so that it can stand in a script element, and one line. */
+struct mpr_json { FILE *out; int depth; bool first, in_html; };
 
 /* key: NULL inside an array. */
 void mpr_json_open(struct mpr_json *j, const char *key, char bracket);

@@ -5,25 +5,29 @@
 
 #include "books.h"
 
-void mpr_levels_init(struct mpr_levels *l, const struct mpr_levels_options *options, const uint64_t *now)
+struct mpr_levels *mpr_levels_new(const struct mpr_levels_options *options, const uint64_t *now)
 {
-    memset(l, 0, sizeof *l);
+    struct mpr_levels *l = calloc(1, sizeof *l);
+    if (!l) return NULL;
     l->options = *options;
     l->now = now;
     for (int i = 0; i < 256; i++) {
         l->level[i].epoch = 1;
-        l->level[i].open.key = UINT64_MAX;
+        l->level[i].open.key = MPR_LEVELS_NONE;
     }
+    return l;
 }
 
 void mpr_levels_free(struct mpr_levels *l)
 {
+    if (!l) return;
     for (int i = 0; i < 256; i++) {
         mpr_series_free(&l->level[i].series);
         free(l->level[i].listed);
     }
     free(l->cell);
     free(l->place);
+    free(l);
 }
 
 static int make_room(struct mpr_levels *l, const struct mpr_books *books)

@@ -47,7 +47,7 @@ struct mpr_levels {
     bool failed;                        /* no memory: the series are not to be used */
 };
 
-void mpr_levels_init(struct mpr_levels *l, const struct mpr_levels_options *options, const uint64_t *now);
+struct mpr_levels *mpr_levels_new(const struct mpr_levels_options *options, const uint64_t *now);    /* NULL without memory */
 void mpr_levels_free(struct mpr_levels *l);
 /* Called before and after each change of a cell: the books are as they were, and as they are. */
 void mpr_levels_before(struct mpr_levels *l, const struct mpr_books *books, uint32_t cell);

@@ -18,7 +18,7 @@ enum { THREADS = 5, EVENTS = 6000 };
 struct state { uint64_t time, total, of[THREADS + 1]; };
 
 static struct mpr_replay replay;
-static struct mpr_levels levels;
+static struct mpr_levels *levels;
 static struct state *state;
 static size_t states;
 static uint64_t seed;
@@ -53,21 +53,22 @@ static void begin(const struct mpr_levels_options *options)
 {
     const struct mpr_replay_options by = { .by = MPR_BY_THREAD, .at = MPR_AT_PEAK };
     assert_int_equal(mpr_replay_init(&replay, &by), 0);
-    mpr_levels_init(&levels, options, &replay.now);
-    replay.books.levels = &levels;
+    levels = mpr_levels_new(options, &replay.now);
+    assert_non_null(levels);
+    replay.books.levels = levels;
     state = calloc(EVENTS + 10, sizeof *state);
     states = 0;
 }
 
 static void end(void)
 {
-    mpr_levels_finish(&levels, &replay.books);
-    assert_false(levels.failed);
+    mpr_levels_finish(levels, &replay.books);
+    assert_false(levels->failed);
 }
 
 static void release(void)
 {
-    mpr_levels_free(&levels);
+    mpr_levels_free(levels);
     mpr_replay_free(&replay);
     free(state);
 }
@@ -111,7 +112,7 @@ static const struct state *largest(uint64_t from, uint64_t to)
     return found;
 }
 
-static const struct mpr_series *series(void) { return &levels.level[H].series; }
+static const struct mpr_series *series(void) { return &levels->level[H].series; }
 
 /* Calls check with every bucket's vector by thread. */
 static void each_bucket(void (*check)(const struct mpr_bucket *bucket, const uint64_t *of))

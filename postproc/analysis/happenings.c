@@ -1,0 +1,273 @@
+#include "happenings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "labels.h"
+#include "mpf/gpu.h"
+#include "tree.h"
+
+/* More marks or instances than this are counted and left out; a track that has more points joins each two. */
+enum { MARKS = 4096, INSTANCES = 20000, OF_A_PATH = 4096, OF_A_DEEP_PATH = 256, POINTS = 4096, OPEN = 64 };
+
+struct mark { enum mpr_mark_kind kind; uint64_t time, bytes, nodes; uint32_t node, thread, name, domain; uint8_t heap; };
+struct instance { uint64_t from, to; uint32_t node, thread; };
+struct open_range { uint32_t thread, domain, instance; };
+
+struct track { uint64_t time[POINTS], value[POINTS]; size_t points, stride, waiting; uint64_t limit; };
+
+struct mpr_happenings {
+    struct mark mark[MARKS];
+    size_t marks;
+    uint64_t marks_left_out;
+    struct instance *instance;
+    size_t instances;
+    uint64_t instances_left_out;
+    struct open_range *open;
+    size_t opens, open_cap;
+    uint32_t *of_path;          /* instances kept, by node */
+    uint32_t paths;
+    struct track *track[MPR_TRACKS];
+    uint64_t entered[MPF_GPUS]; /* used bytes when the newest call that may move them was entered */
+};
+
+struct mpr_happenings *mpr_happenings_new(void)
+{
+    struct mpr_happenings *h = calloc(1, sizeof *h);
+    if (h) h->instance = malloc(INSTANCES * sizeof *h->instance);
+    if (h && h->instance) return h;
+    free(h);
+    return NULL;
+}
+
+void mpr_happenings_free(struct mpr_happenings *h)
+{
+    if (!h) return;
+    for (int i = 0; i < MPR_TRACKS; i++) free(h->track[i]);
+    free(h->instance);
+    free(h->open);
+    free(h->of_path);
+    free(h);
+}
+
+static uint64_t value_of(const struct mpf_event *e, unsigned index)
+{
+    uint64_t value = MPF_UNKNOWN;
+    if ((index + 1) * sizeof value <= e->size) memcpy(&value, e->data + index * sizeof value, sizeof value);
+    return value;
+}
+
+/* ---- marks */
+
+static void add_mark(struct mpr_happenings *h, const struct mpr_thread *t, const struct mpf_event *e,
+                     enum mpr_mark_kind kind, uint64_t bytes)
+{
+    if (h->marks == MARKS) {
+        h->marks_left_out++;
+        return;
+    }
+    h->mark[h->marks++] = (struct mark){ .kind = kind, .time = e->time, .bytes = bytes, .node = t->node,
+                                         .thread = t->number, .heap = e->heap };
+}
+
+static void see_mark(struct mpr_happenings *h, const struct mpr_thread *t, const struct mpf_event *e)
+{
+    const size_t before = h->marks;
+    add_mark(h, t, e, MPR_MARK_NVTX, 0);
+    if (h->marks == before) return;
+    h->mark[before].name = (uint32_t)e->addr;
+    h->mark[before].domain = (uint32_t)(e->addr >> 32);
+}
+
+static void see_return(struct mpr_happenings *h, const struct mpr_thread *t, const struct mpf_event *e)
+{
+    const uint64_t before = h->entered[mpf_heap_device(e->heap)];
+    const size_t at = h->marks;
+    if (value_of(e, MPF_RETURN_CALL) != MPF_CALL_GRAPH || value_of(e, MPF_RETURN_RESULT) != 0) return;
+    add_mark(h, t, e, MPR_MARK_GRAPH, e->addr > before ? e->addr - before : 0);
+    if (h->marks > at) h->mark[at].nodes = value_of(e, MPF_RETURN_C);
+}
+
+static bool out_of_memory(const struct mpf_event *e)
+{
+    return value_of(e, MPF_FAIL_RESULT) == 2 && value_of(e, MPF_FAIL_PROBE) != 1;
+}
+
+/* ---- instances of ranges */
+
+static uint32_t *kept_of(struct mpr_happenings *h, const struct mpr_replay *r, uint32_t node)
+{
+    if (node >= h->paths) {
+        uint32_t *more = realloc(h->of_path, r->ranges.node_cap * sizeof *more);
+        if (!more) return NULL;
+        memset(more + h->paths, 0, (r->ranges.node_cap - h->paths) * sizeof *more);
+        h->of_path = more;
+        h->paths = r->ranges.node_cap;
+    }
+    return &h->of_path[node];
+}
+
+static bool keep_open(struct mpr_happenings *h, const struct open_range *range)
+{
+    if (h->opens == h->open_cap) {
+        const size_t cap = h->open_cap ? h->open_cap * 2 : OPEN;
+        struct open_range *more = realloc(h->open, cap * sizeof *more);
+        if (!more) return false;
+        h->open = more;
+        h->open_cap = cap;
+    }
+    h->open[h->opens++] = *range;
+    return true;
+}
+
+static void see_push(struct mpr_happenings *h, const struct mpr_replay *r, const struct mpr_thread *t,
+                     const struct mpf_event *e)
+{
+    uint32_t *kept = kept_of(h, r, t->node);
+    const uint32_t most = r->ranges.node[t->node].depth == 1 ? OF_A_PATH : OF_A_DEEP_PATH;
+    struct open_range range = { t->number, (uint32_t)(e->addr >> 32), UINT32_MAX };
+    if (kept && *kept < most && h->instances < INSTANCES) {
+        ++*kept;
+        range.instance = (uint32_t)h->instances;
+        h->instance[h->instances++] = (struct instance){ e->time, UINT64_MAX, t->node, t->number };
+    } else {
+        h->instances_left_out++;
+    }
+    keep_open(h, &range);
+}
+
+/* Ends the thread's newest range of the domain. */
+static void see_pop(struct mpr_happenings *h, const struct mpr_thread *t, const struct mpf_event *e)
+{
+    for (size_t i = h->opens; i-- > 0;) {
+        const struct open_range range = h->open[i];
+        if (range.thread != t->number || range.domain != (uint32_t)(e->addr >> 32)) continue;
+        if (range.instance != UINT32_MAX) h->instance[range.instance].to = e->time;
+        memmove(&h->open[i], &h->open[i + 1], (--h->opens - i) * sizeof range);
+        return;
+    }
+}
+
+/* ---- samples */
+
+static void halve(struct track *t)
+{
+    for (size_t i = 0; i < POINTS / 2; i++) {
+        const size_t from = t->value[2 * i] >= t->value[2 * i + 1] ? 2 * i : 2 * i + 1;
+        t->time[i] = t->time[from];
+        t->value[i] = t->value[from];
+    }
+    t->points = POINTS / 2;
+    t->stride *= 2;
+}
+
+/* The largest of each `stride` samples is a point. */
+static void add_point(struct mpr_happenings *h, unsigned index, uint64_t time, uint64_t value, uint64_t limit)
+{
+    if (index >= MPR_TRACKS || value == MPF_UNKNOWN) return;
+    if (!h->track[index]) {
+        h->track[index] = calloc(1, sizeof *h->track[index]);
+        if (!h->track[index]) return;
+        h->track[index]->stride = h->track[index]->waiting = 1;
+    }
+    struct track *t = h->track[index];
+    if (limit != MPF_UNKNOWN) t->limit = limit;
+    if (t->waiting < t->stride) {
+        t->waiting++;
+        if (value <= t->value[t->points - 1]) return;
+        t->points--;
+    } else {
+        t->waiting = 1;
+        if (t->points == POINTS) halve(t);
+    }
+    t->time[t->points] = time;
+    t->value[t->points++] = value;
+}
+
+static uint64_t resident(const struct mpf_event *e)
+{
+    uint64_t sum = 0;
+    for (unsigned i = MPF_RSS_ANON; i <= MPF_RSS_SHMEM; i++)
+        if (value_of(e, i) != MPF_UNKNOWN) sum += value_of(e, i);
+    return sum;
+}
+
+void mpr_happenings_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e)
+{
+    struct mpr_happenings *h = arg;
+    switch (e->op) {
+    case MPF_OP_PUSH: see_push(h, r, t, e); break;
+    case MPF_OP_POP: see_pop(h, t, e); break;
+    case MPF_OP_MARK: see_mark(h, t, e); break;
+    case MPF_OP_FAIL: add_mark(h, t, e, MPR_MARK_FAILED, e->size | e->addr >> 32 << 40); break;
+    case MPF_OP_GPU_FAIL:
+        if (out_of_memory(e)) add_mark(h, t, e, MPR_MARK_REFUSED, e->addr);
+        break;
+    case MPF_OP_TORCH_OOM: add_mark(h, t, e, MPR_MARK_OOM, e->addr); break;
+    case MPF_OP_GPU_ENTER: h->entered[mpf_heap_device(e->heap)] = e->size; break;
+    case MPF_OP_GPU_RETURN: see_return(h, t, e); break;
+    case MPF_OP_SAMPLE_RSS: add_point(h, MPR_TRACK_RSS, e->time, resident(e), MPF_UNKNOWN); break;
+    case MPF_OP_SAMPLE_CGROUP:
+        add_point(h, MPR_TRACK_CGROUP, e->time, value_of(e, MPF_CGROUP_USAGE), value_of(e, MPF_CGROUP_LIMIT));
+        break;
+    case MPF_OP_SAMPLE_GPU:
+        if (e->addr < MPF_GPUS)
+            add_point(h, MPR_TRACK_GPU + (unsigned)e->addr, e->time, value_of(e, MPF_GPU_USED), value_of(e, MPF_GPU_TOTAL));
+        break;
+    default: break;
+    }
+}
+
+/* ---- the result */
+
+static void fill_marks(const struct mpr_happenings *h, struct mpr_tree *tree, const struct mpr_replay *r,
+                       struct mpr_timeline *out)
+{
+    out->mark = mpr_arena_alloc(&out->arena, h->marks * sizeof *out->mark);
+    for (size_t i = 0; out->mark && i < h->marks; i++) {
+        const struct mark *m = &h->mark[i];
+        out->mark[out->marks++] = (struct mpr_mark){
+            .kind = m->kind, .time = m->time, .bytes = m->bytes, .graph_nodes = m->nodes,
+            .node = mpr_tree_number(tree, m->node), .thread = m->thread,
+            .heap = m->heap ? mpr_label_heap(&out->arena, m->heap) : "",
+            .text = m->kind == MPR_MARK_NVTX ? mpr_label_name(&out->arena, r, m->name, m->domain) : "",
+        };
+    }
+    out->marks_left_out = h->marks_left_out;
+}
+
+static void fill_instances(const struct mpr_happenings *h, struct mpr_tree *tree, const struct mpr_replay *r,
+                           struct mpr_timeline *out)
+{
+    out->instance = mpr_arena_alloc(&out->arena, h->instances * sizeof *out->instance);
+    for (size_t i = 0; out->instance && i < h->instances; i++) {
+        const struct instance *k = &h->instance[i];
+        out->instance[out->instances++] = (struct mpr_instance){
+            k->from, k->to == UINT64_MAX ? r->now : k->to, mpr_tree_number(tree, k->node), k->thread };
+    }
+    out->instances_left_out = h->instances_left_out;
+}
+
+static void fill_tracks(const struct mpr_happenings *h, struct mpr_timeline *out)
+{
+    for (unsigned i = 0; i < MPR_TRACKS; i++) {
+        const struct track *t = h->track[i];
+        if (!t) continue;
+        struct mpr_track_line *line = &out->track[i];
+        line->time = mpr_arena_alloc(&out->arena, t->points * sizeof *line->time);
+        line->value = mpr_arena_alloc(&out->arena, t->points * sizeof *line->value);
+        if (!line->time || !line->value) return;
+        memcpy(line->time, t->time, t->points * sizeof *line->time);
+        memcpy(line->value, t->value, t->points * sizeof *line->value);
+        line->points = t->points;
+        line->limit = t->limit;
+    }
+}
+
+void mpr_happenings_fill(const struct mpr_happenings *h, struct mpr_tree *tree, const struct mpr_replay *r,
+                         struct mpr_timeline *out)
+{
+    fill_marks(h, tree, r, out);
+    fill_instances(h, tree, r, out);
+    fill_tracks(h, out);
+}

@@ -1,0 +1,10 @@
+/* Who held a heap's peak, by range, from cells of MPR_BY_ALL.  Private to this layer. */
+#ifndef MPR_HOLDERS_H
+#define MPR_HOLDERS_H
+
+#include "tree.h"
+
+/* False without memory. */
+bool mpr_holders_fill(struct mpr_timeline *timeline, struct mpr_tree *tree, uint8_t heap, struct mpr_heap_line *out);
+
+#endif

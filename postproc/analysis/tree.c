@@ -1,0 +1,33 @@
+#include "tree.h"
+
+#include <stdlib.h>
+
+#include "labels.h"
+
+bool mpr_tree_init(struct mpr_tree *tree, struct mpr_arena *arena, const struct mpr_replay *r)
+{
+    *tree = (struct mpr_tree){ .arena = arena, .r = r, .nodes = 1, .cap = r->ranges.nodes };
+    tree->number = calloc(tree->cap, sizeof *tree->number);
+    tree->node = mpr_arena_alloc(arena, tree->cap * sizeof *tree->node);
+    if (!tree->number || !tree->node) return false;
+    tree->node[0] = (struct mpr_tree_node){ 0, "" };
+    tree->number[0] = 1;
+    return true;
+}
+
+void mpr_tree_free(struct mpr_tree *tree) { free(tree->number); }
+
+/* From the node up to the first known ancestor, then down again. */
+uint32_t mpr_tree_number(struct mpr_tree *tree, uint32_t node)
+{
+    uint32_t path[MPR_PATH_MAX + 1], depth = 0;
+    for (; !tree->number[node]; node = tree->r->ranges.node[node].parent) path[depth++] = node;
+    while (depth-- > 0) {
+        const uint32_t child = path[depth];
+        tree->node[tree->nodes] = (struct mpr_tree_node){ tree->number[node] - 1,
+                                                          mpr_label_range(tree->arena, tree->r, child) };
+        tree->number[child] = (uint32_t)++tree->nodes;
+        node = child;
+    }
+    return tree->number[node] - 1;
+}

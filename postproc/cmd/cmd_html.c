@@ -1,0 +1,88 @@
+#include <stdlib.h>
+
+#include "cmd.h"
+#include "html.h"
+#include "timeline.h"
+
+/* What a page of one or two logs, and of many, holds of each heap. */
+static const struct mpr_timeline_options detailed = { MPR_BAND_ALL, NULL, 0, UINT64_MAX, 8192, 256, 100000 };
+static const struct mpr_timeline_options small = { MPR_BAND_ALL, NULL, 0, UINT64_MAX, 1024, 96, 12000 };
+enum { DETAILED_LOGS = 2 };
+
+static const struct argp_option options[] = {
+    { "output", 'o', "FILE", 0, "write there (memprof.html)", 1 },
+    { 0 },
+};
+
+struct arguments { struct mpr_paths paths; const char *output; bool failed; };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case 'o': a->output = arg; return 0;
+    case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, arg); return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    options, parse, "LOG|DIR...",
+    "Writes one HTML file that shows runs over time and compares them; it needs no network."
+    "\vExamples:\n"
+    "  memprof-report html memprof.n03.4242.zst\n"
+    "  memprof-report html base.zst fp8.zst -o compare.html\n"
+    "  memprof-report html -o ranks.html logs/\n\n"
+    "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+    NULL, NULL, NULL,
+};
+
+struct runs { struct mpr_timeline *at; size_t count; bool incomplete; };
+
+static void read_logs(struct arguments *a, struct runs *runs)
+{
+    const struct mpr_progress progress = mpr_bar();
+    const struct mpr_timeline_options *wanted = a->paths.count > DETAILED_LOGS ? &small : &detailed;
+    struct mpr_error error;
+    for (size_t i = 0; i < a->paths.count; i++) {
+        struct mpr_timeline *t = &runs->at[runs->count];
+        if (mpr_timeline_read(t, a->paths.at[i], wanted, &progress, &error) == 0) {
+            runs->incomplete |= t->summary.incomplete;
+            runs->count++;
+            continue;
+        }
+        mpr_cmd_error(&error);
+        a->failed = true;
+    }
+    mpr_bar_clear();
+}
+
+static int write_page(const char *path, const struct runs *runs)
+{
+    struct mpr_output output = mpr_output_default();
+    output.path = path;
+    if (mpr_output_open(&output) != 0) return -1;
+    const bool good = mpr_html_write(output.file, runs->at, runs->count);
+    if (!good) fprintf(stderr, "memprof-report: %s: not enough memory to write it\n", path);
+    return mpr_output_close(&output) == 0 && good ? 0 : -1;
+}
+
+int mpr_cmd_html(int argc, char **argv)
+{
+    struct arguments a = { .output = "memprof.html" };
+    mpr_cmd_parse(&argp, argc, argv, &a);
+    if (!mpr_html_available()) {
+        fputs("memprof-report: built without the page: install Node 18 or later with npm (apt-get install nodejs npm), "
+              "then configure and build memprof again\n", stderr);
+        return MPR_EXIT_FAILURE;
+    }
+    struct runs runs = { .at = calloc(a.paths.count + 1, sizeof *runs.at) };
+    if (runs.at) read_logs(&a, &runs);
+    a.failed |= !runs.count || write_page(a.output, &runs) != 0;
+    for (size_t i = 0; i < runs.count; i++) mpr_timeline_free(&runs.at[i]);
+    free(runs.at);
+    mpr_paths_free(&a.paths);
+    if (a.failed) return MPR_EXIT_FAILURE;
+    return runs.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+}

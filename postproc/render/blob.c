@@ -1,0 +1,71 @@
+#include "blob.h"
+
+#include <stdlib.h>
+#include <zlib.h>
+
+static void add(struct mpr_blob *blob, uint8_t byte)
+{
+    if (blob->bytes == blob->cap) {
+        const size_t cap = blob->cap ? blob->cap * 2 : 4096;
+        uint8_t *larger = blob->failed ? NULL : realloc(blob->at, cap);
+        if (!larger) {
+            blob->failed = true;
+            return;
+        }
+        blob->at = larger;
+        blob->cap = cap;
+    }
+    blob->at[blob->bytes++] = byte;
+}
+
+void mpr_blob_number(struct mpr_blob *blob, uint64_t number)
+{
+    for (; number >= 0x80; number >>= 7) add(blob, (uint8_t)(number | 0x80));
+    add(blob, (uint8_t)number);
+}
+
+void mpr_blob_delta(struct mpr_blob *blob, uint64_t number, uint64_t before)
+{
+    const int64_t delta = (int64_t)(number - before);
+    mpr_blob_number(blob, (uint64_t)delta << 1 ^ (uint64_t)(delta >> 63));
+}
+
+/* The gzip file of the blob; NULL without memory. */
+static uint8_t *gzip(const struct mpr_blob *blob, size_t *bytes)
+{
+    enum { GZIP = 16 };
+    z_stream z = { .next_in = blob->at, .avail_in = (uInt)blob->bytes };
+    if (deflateInit2(&z, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS + GZIP, 9, Z_DEFAULT_STRATEGY) != Z_OK) return NULL;
+    const uLong bound = deflateBound(&z, (uLong)blob->bytes);
+    uint8_t *out = malloc(bound);
+    z.next_out = out;
+    z.avail_out = (uInt)bound;
+    if (out) deflate(&z, Z_FINISH);
+    *bytes = z.total_out;
+    deflateEnd(&z);
+    return out;
+}
+
+static void base64(FILE *out, const uint8_t *at, size_t bytes)
+{
+    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < bytes; i += 3) {
+        const unsigned b = i + 1 < bytes ? at[i + 1] : 0, c = i + 2 < bytes ? at[i + 2] : 0;
+        const unsigned word = (unsigned)at[i] << 16 | b << 8 | c;
+        fputc(digit[word >> 18], out);
+        fputc(digit[word >> 12 & 63], out);
+        fputc(i + 1 < bytes ? digit[word >> 6 & 63] : '=', out);
+        fputc(i + 2 < bytes ? digit[word & 63] : '=', out);
+    }
+}
+
+bool mpr_blob_write(struct mpr_blob *blob, FILE *out)
+{
+    size_t bytes = 0;
+    uint8_t *packed = blob->failed ? NULL : gzip(blob, &bytes);
+    if (packed) base64(out, packed, bytes);
+    free(packed);
+    free(blob->at);
+    *blob = (struct mpr_blob){ 0 };
+    return packed != NULL;
+}

@@ -1,0 +1,219 @@
+/* A blob's columns stand one behind the other, each with one number for each element, so that gzip sees like beside like. */
+#include "html_data.h"
+
+#include <stdlib.h>
+
+#include "blob.h"
+#include "json.h"
+#include "json_summary.h"
+
+enum { HOLDERS = 400 };     /* ranges of a peak that the page lists; the rest is summed */
+
+/* "3.h1": log 3's second heap. */
+struct blob_name { char text[48]; };
+
+static const char *blob_name(struct blob_name *name, size_t log, const char *what, size_t index)
+{
+    snprintf(name->text, sizeof name->text, "b%zu-%s%zu", log, what, index);
+    return name->text;
+}
+
+static bool blob(FILE *out, struct mpr_blob *b, size_t log, const char *what, size_t index)
+{
+    struct blob_name name;
+    fprintf(out, "<script type=\"application/gzip\" id=\"%s\">", blob_name(&name, log, what, index));
+    const bool good = mpr_blob_write(b, out);
+    fputs("</script>\n", out);
+    return good;
+}
+
+/* ---- blobs */
+
+static bool heap_blob(FILE *out, const struct mpr_heap_line *h, size_t log, size_t index)
+{
+    struct mpr_blob b = { 0 };
+    const struct mpr_span *span = h->span;
+    const uint64_t width = h->width_ns;
+    for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, (span[i].start - (i ? span[i - 1].start : 0)) / width);
+    for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].time - span[i].start);
+    for (size_t i = 0; i < h->spans; i++) mpr_blob_delta(&b, span[i].max, i ? span[i - 1].max : 0);
+    for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].max - span[i].min);
+    for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].max - span[i].close);
+    for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].allocs);
+    for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].frees);
+    for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].end - (i ? span[i - 1].end : 0));
+    for (size_t i = 0; i < h->changes; i++) mpr_blob_number(&b, h->change[i].band);
+    uint64_t *last = calloc(h->bands + 1, sizeof *last);
+    for (size_t i = 0; last && i < h->changes; i++) {
+        mpr_blob_delta(&b, h->change[i].bytes, last[h->change[i].band]);
+        last[h->change[i].band] = h->change[i].bytes;
+    }
+    b.failed |= !last;
+    free(last);
+    return blob(out, &b, log, "heap", index);
+}
+
+static bool instance_blob(FILE *out, const struct mpr_timeline *t, size_t log)
+{
+    struct mpr_blob b = { 0 };
+    const struct mpr_instance *k = t->instance;
+    for (size_t i = 0; i < t->instances; i++) mpr_blob_number(&b, k[i].from - (i ? k[i - 1].from : 0));
+    for (size_t i = 0; i < t->instances; i++) mpr_blob_number(&b, k[i].to - k[i].from);
+    for (size_t i = 0; i < t->instances; i++) mpr_blob_number(&b, k[i].node);
+    for (size_t i = 0; i < t->instances; i++) mpr_blob_number(&b, k[i].thread);
+    return blob(out, &b, log, "ranges", 0);
+}
+
+static bool track_blob(FILE *out, const struct mpr_track_line *line, size_t log, size_t index)
+{
+    struct mpr_blob b = { 0 };
+    for (size_t i = 0; i < line->points; i++) mpr_blob_number(&b, line->time[i] - (i ? line->time[i - 1] : 0));
+    for (size_t i = 0; i < line->points; i++) mpr_blob_delta(&b, line->value[i], i ? line->value[i - 1] : 0);
+    return blob(out, &b, log, "track", index);
+}
+
+/* ---- JSON */
+
+static void texts(struct mpr_json *j, const char *key, const char *const *text, size_t count)
+{
+    mpr_json_open(j, key, '[');
+    for (size_t i = 0; i < count; i++) mpr_json_text(j, NULL, text[i]);
+    mpr_json_close(j, ']');
+}
+
+static void nodes(struct mpr_json *j, const struct mpr_timeline *t)
+{
+    mpr_json_open(j, "nodes", '[');
+    for (size_t i = 0; i < t->nodes; i++) {
+        mpr_json_open(j, NULL, '[');
+        mpr_json_number(j, NULL, t->node[i].parent);
+        mpr_json_text(j, NULL, t->node[i].label);
+        mpr_json_close(j, ']');
+    }
+    mpr_json_close(j, ']');
+}
+
+static void marks(struct mpr_json *j, const struct mpr_timeline *t)
+{
+    static const char *const kind[] = { "nvtx", "failed", "refused", "oom", "graph" };
+    mpr_json_open(j, "marks", '[');
+    for (size_t i = 0; i < t->marks; i++) {
+        const struct mpr_mark *m = &t->mark[i];
+        mpr_json_open(j, NULL, '{');
+        mpr_json_text(j, "kind", kind[m->kind]);
+        mpr_json_number(j, "time_ns", m->time);
+        mpr_json_number(j, "bytes", m->bytes);
+        mpr_json_number(j, "graph_nodes", m->graph_nodes);
+        mpr_json_number(j, "node", m->node);
+        mpr_json_number(j, "thread", m->thread);
+        mpr_json_text(j, "heap", m->heap);
+        mpr_json_text(j, "text", m->text);
+        mpr_json_close(j, '}');
+    }
+    mpr_json_close(j, ']');
+    mpr_json_number(j, "marks_left_out", t->marks_left_out);
+}
+
+static void tracks(struct mpr_json *j, const struct mpr_timeline *t, size_t log)
+{
+    mpr_json_open(j, "tracks", '[');
+    for (size_t i = 0; i < MPR_TRACKS; i++) {
+        const struct mpr_track_line *line = &t->track[i];
+        struct blob_name name;
+        char gpu[24];
+        if (!line->points) continue;
+        snprintf(gpu, sizeof gpu, "gpu%zu/used", i - MPR_TRACK_GPU);
+        mpr_json_open(j, NULL, '{');
+        mpr_json_text(j, "name", i == MPR_TRACK_RSS ? "RSS" : i == MPR_TRACK_CGROUP ? "cgroup" : gpu);
+        mpr_json_number(j, "limit", line->limit);
+        mpr_json_number(j, "points", line->points);
+        mpr_json_text(j, "blob", blob_name(&name, log, "track", i));
+        mpr_json_close(j, '}');
+    }
+    mpr_json_close(j, ']');
+}
+
+static void bands(struct mpr_json *j, const struct mpr_heap_line *h)
+{
+    mpr_json_open(j, "bands", '[');
+    for (size_t i = 0; i < h->bands; i++) {
+        const uint64_t band[] = { h->band[i].kind, h->band[i].node, h->band[i].thread, h->band[i].class };
+        mpr_json_numbers(j, NULL, band, 4);
+    }
+    mpr_json_close(j, ']');
+}
+
+static void holders(struct mpr_json *j, const struct mpr_heap_line *h)
+{
+    uint64_t rest = 0;
+    mpr_json_open(j, "holders", '[');
+    for (size_t i = 0; i < h->holders; i++) {
+        const uint64_t row[] = { h->holder[i].node, h->holder[i].bytes, h->holder[i].blocks, h->holder[i].allocations };
+        if (i < HOLDERS) mpr_json_numbers(j, NULL, row, 4);
+        else rest += h->holder[i].bytes;
+    }
+    mpr_json_close(j, ']');
+    mpr_json_number(j, "other_holders", h->holders > HOLDERS ? h->holders - HOLDERS : 0);
+    mpr_json_number(j, "other_bytes", rest);
+}
+
+static void heap(struct mpr_json *j, const struct mpr_heap_line *h, size_t log, size_t index)
+{
+    struct blob_name name;
+    mpr_json_open(j, NULL, '{');
+    mpr_json_text(j, "heap", h->name);
+    mpr_json_number(j, "peak_bytes", h->peak_bytes);
+    mpr_json_number(j, "peak_time_ns", h->peak_time);
+    mpr_json_number(j, "peak_blocks", h->peak_blocks);
+    mpr_json_number(j, "end_bytes", h->end_bytes);
+    mpr_json_number(j, "allocations", h->allocations);
+    mpr_json_number(j, "frees", h->frees);
+    mpr_json_number(j, "failures", h->failures);
+    mpr_json_number(j, "width_ns", h->width_ns);
+    mpr_json_number(j, "spans", h->spans);
+    mpr_json_number(j, "changes", h->changes);
+    mpr_json_text(j, "blob", blob_name(&name, log, "heap", index));
+    bands(j, h);
+    holders(j, h);
+    mpr_json_close(j, '}');
+}
+
+static void log_data(struct mpr_json *j, const struct mpr_timeline *t, size_t log)
+{
+    struct blob_name name;
+    mpr_json_open(j, NULL, '{');
+    mpr_json_summary(j, &t->summary);
+    texts(j, "threads", t->thread_name, t->threads);
+    texts(j, "sizes", t->size_name, t->sizes);
+    nodes(j, t);
+    marks(j, t);
+    tracks(j, t, log);
+    mpr_json_number(j, "instances", t->instances);
+    mpr_json_number(j, "instances_left_out", t->instances_left_out);
+    mpr_json_text(j, "instances_blob", blob_name(&name, log, "ranges", 0));
+    mpr_json_open(j, "heaps", '[');
+    for (size_t i = 0; i < t->heaps; i++) heap(j, &t->heap[i], log, i);
+    mpr_json_close(j, ']');
+    mpr_json_close(j, '}');
+}
+
+bool mpr_html_data(FILE *out, const struct mpr_timeline *timeline, size_t count)
+{
+    struct mpr_json j = { .out = out, .first = true, .in_html = true };
+    bool good = true;
+    fputs("<script type=\"application/json\" id=\"data\">", out);
+    mpr_json_open(&j, NULL, '{');
+    mpr_json_text(&j, "schema", "memprof.page/1");
+    mpr_json_open(&j, "logs", '[');
+    for (size_t i = 0; i < count; i++) log_data(&j, &timeline[i], i);
+    mpr_json_close(&j, ']');
+    mpr_json_close(&j, '}');
+    fputs("</script>\n", out);
+    for (size_t i = 0; i < count; i++) {
+        const struct mpr_timeline *t = &timeline[i];
+        for (size_t k = 0; k < t->heaps; k++) good &= heap_blob(out, &t->heap[k], i, k);
+        good &= instance_blob(out, t, i);
+        for (size_t k = 0; k < MPR_TRACKS; k++) good &= !t->track[k].points || track_blob(out, &t->track[k], i, k);
+    }
+    return good;
+}

@@ -1,0 +1,13 @@
+/* The page's data: JSON for what is small, blobs for what is large.  Private to this layer. */
+#ifndef MPR_HTML_DATA_H
+#define MPR_HTML_DATA_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "timeline.h"
+
+/* viewer/src/data.js reads it.  False without memory. */
+bool mpr_html_data(FILE *out, const struct mpr_timeline *timeline, size_t count);
+
+#endif

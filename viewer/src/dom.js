@@ -1,0 +1,58 @@
+/** Elements without markup: names from logs are text, never HTML. */
+
+/**
+ * @param {string} tag @param {Record<string, any>} [attributes] `on...` are listeners @param {...(Node | string | null | false)} children
+ * @returns {HTMLElement}
+ */
+export function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === false || value === null) continue;
+    if (name.startsWith('on')) made.addEventListener(name.slice(2), value);
+    else if (name === 'class') made.className = value;
+    else made.setAttribute(name, value === true ? '' : String(value));
+  }
+  for (const child of children) if (child !== null && child !== false) made.append(child);
+  return made;
+}
+
+/** A select box. @param {string} label @param {[string, string][]} options value and text @param {string} chosen
+ *  @param {(value: string) => void} change */
+export function choice(label, options, chosen, change) {
+  const select = /** @type {HTMLSelectElement} */ (element('select', { 'aria-label': label, title: label }));
+  for (const [value, text] of options) select.append(element('option', { value, selected: value === chosen }, text));
+  select.addEventListener('change', () => change(select.value));
+  return select;
+}
+
+/** @param {string} text @param {string} title @param {() => void} click @param {boolean} [pressed] */
+export function button(text, title, click, pressed) {
+  return element('button', { type: 'button', title, 'aria-label': title, 'aria-pressed': pressed === undefined ? undefined : String(pressed), onclick: click }, text);
+}
+
+/** A small canvas with a band's colour. @param {string | CanvasPattern} paint */
+export function swatch(paint) {
+  const ratio = globalThis.devicePixelRatio || 1;
+  const canvas = /** @type {HTMLCanvasElement} */ (element('canvas', { class: 'swatch', width: 12 * ratio, height: 12 * ratio, 'aria-hidden': 'true' }));
+  const c = canvas.getContext('2d');
+  if (c) {
+    c.fillStyle = paint;
+    c.fillRect(0, 0, 12 * ratio, 12 * ratio);
+  }
+  return canvas;
+}
+
+/** A table's row; the first cell heads it. @param {(Node | string)[]} cells @param {Record<string, any>} [attributes] */
+export function row(cells, attributes = {}) {
+  return element('tr', attributes, ...cells.map((cell, i) => (i ? element('td', {}, cell) : element('th', { scope: 'row' }, cell))));
+}
+
+/** @param {string} caption @param {string[]} heads @param {HTMLElement[]} rows */
+export function table(caption, heads, rows) {
+  return element('table', {}, element('caption', {}, caption),
+    element('thead', {}, element('tr', {}, ...heads.map((head) => element('th', { scope: 'col' }, head)))),
+    element('tbody', {}, ...rows));
+}
+
+/** A colour of the style sheet. @param {string} name */
+export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

@@ -1,0 +1,54 @@
+/** The keyboard does all that the mouse does. */
+import { button, element } from './dom.js';
+
+/** @typedef {import('./main.js').App} App */
+
+/** @type {[string[], string, (app: App) => void][]} */
+const KEYS = [
+  [['w'], 'zoom in', (app) => app.zoom((app.view[0] + app.view[1]) / 2, 0.7)],
+  [['s'], 'zoom out', (app) => app.zoom((app.view[0] + app.view[1]) / 2, 1 / 0.7)],
+  [['a', 'ArrowLeft'], 'to earlier times', (app) => app.pan(-0.15)],
+  [['d', 'ArrowRight'], 'to later times', (app) => app.pan(0.15)],
+  [['0'], 'everything', (app) => app.fit()],
+  [['p'], 'to the peak, and pin it', (app) => app.toPeak()],
+  [['['], 'to the marker before', (app) => app.toMark(-1)],
+  [[']'], 'to the next marker', (app) => app.toMark(1)],
+  [['/'], 'search for a band', (app) => app.searchBox?.focus()],
+  [['t'], 'light or dark', (app) => app.turn()],
+  [['Escape'], 'clear pins, selection, search', (app) => app.clear()],
+  [['?'], 'this list', (app) => showKeys(app)],
+];
+
+const MOUSE = [['wheel', 'zoom at the cursor'], ['drag', 'choose a span: its numbers are below'], ['shift, drag', 'move'],
+  ['click', 'pin an instant; a second one shows the difference'], ['click on a band\'s name', 'hide it'], ['double click', 'only this band']];
+
+/** @param {App} _app */
+function showKeys(_app) {
+  const dialog = /** @type {HTMLDialogElement} */ (element('dialog', { 'aria-label': 'keys' }));
+  const line = (/** @type {string[]} */ keys, /** @type {string} */ what) =>
+    element('tr', {}, element('th', { scope: 'row' }, ...keys.flatMap((key) => [element('kbd', {}, key), ' '])), element('td', {}, what));
+  dialog.append(element('table', {}, element('tbody', {}, ...KEYS.map(([keys, what]) => line(keys, what)),
+    ...MOUSE.map(([key, what]) => line([key], what)))), button('close', 'close', () => dialog.close()));
+  dialog.addEventListener('close', () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+/** @param {App} app */
+export function listen(app) {
+  addEventListener('keydown', (event) => {
+    const target = /** @type {HTMLElement} */ (event.target);
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog')) return;
+    if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) {
+      if (event.key === 'Escape') {
+        target.blur();
+        app.clear();
+      }
+      return;
+    }
+    const found = KEYS.find(([keys]) => keys.includes(event.key.length === 1 ? event.key.toLowerCase() : event.key));
+    if (!found) return;
+    event.preventDefault();
+    found[2](app);
+  });
+}

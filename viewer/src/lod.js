@@ -1,0 +1,71 @@
+/**
+ * The spans that a chart of so many pixels shows.  A column shows the span of its maximum: no spike is lost, and what is
+ * stacked is a state that was.
+ *
+ * @typedef {{ x: number[], span: number[], min: number[] }} Shown  x: where each begins, ns; min: the least in the column
+ */
+import { spanAt } from './model.js';
+
+/**
+ * @param {{ start: Float64Array, max: Float64Array, min: Float64Array }} spans
+ * @param {number} from @param {number} to @param {number} columns
+ * @returns {Shown}
+ */
+export function shown(spans, from, to, columns) {
+  const first = Math.max(0, spanAt(spans.start, from));
+  const end = spanAt(spans.start, to) + 1;
+  if (end - first <= columns * 2) return all(spans, first, end);
+  const width = (to - from) / columns;
+  const column = (/** @type {number} */ span) => Math.max(0, Math.floor((spans.start[span] - from) / width));
+  /** @type {Shown} */
+  const out = { x: [], span: [], min: [] };
+  for (let i = first; i < end;) {
+    const at = column(i);
+    let best = i, next = i + 1, min = spans.min[i];
+    for (; next < end && column(next) === at; next++) {
+      if (spans.max[next] > spans.max[best]) best = next;
+      if (spans.min[next] < min) min = spans.min[next];
+    }
+    out.x.push(from + at * width);
+    out.span.push(best);
+    out.min.push(min);
+    if (best !== next - 1 && (next === end || column(next) > at + 1)) {
+      out.x.push(from + (at + 1) * width);
+      out.span.push(next - 1);
+      out.min.push(spans.min[next - 1]);
+    }
+    i = next;
+  }
+  return out;
+}
+
+/** @param {{ start: Float64Array, min: Float64Array }} spans @param {number} first @param {number} end @returns {Shown} */
+function all(spans, first, end) {
+  /** @type {Shown} */
+  const out = { x: [], span: [], min: [] };
+  for (let i = first; i < end; i++) {
+    out.x.push(spans.start[i]);
+    out.span.push(i);
+    out.min.push(spans.min[i]);
+  }
+  return out;
+}
+
+/** The largest total in each of `columns`, levels carried on: for minimaps, overlays and differences.
+ *  @param {{ start: Float64Array, max: Float64Array, close: Float64Array }} spans @param {number} from @param {number} to
+ *  @param {number} columns */
+export function totals(spans, from, to, columns) {
+  const out = new Float64Array(columns);
+  const width = (to - from) / columns;
+  let span = spanAt(spans.start, from);
+  for (let i = 0; i < columns; i++) {
+    const until = from + (i + 1) * width;
+    let most = span >= 0 ? (spans.start[span] >= from + i * width ? spans.max[span] : spans.close[span]) : 0;
+    while (span + 1 < spans.start.length && spans.start[span + 1] < until) {
+      span++;
+      if (spans.max[span] > most) most = spans.max[span];
+    }
+    out[i] = most;
+  }
+  return out;
+}

@@ -1,0 +1,141 @@
+/**
+ * Drawing on a canvas whose scales are given: steps, areas, flags.  Coordinates in canvas pixels.
+ * @typedef {{ c: CanvasRenderingContext2D, x: (ns: number) => number, y: (bytes: number) => number, left: number, right: number,
+ *   top: number, bottom: number, ratio: number }} Surface
+ */
+
+/** The outline of a level that holds until the next x; the last one until `end`. @param {Surface} s @param {ArrayLike<number>} xs
+ *  @param {ArrayLike<number>} ys bytes @param {number} end ns @param {number} [base] y, to close an area */
+function steps(s, xs, ys, end, base) {
+  s.c.beginPath();
+  if (!xs.length) return;
+  let y = s.y(ys[0]);
+  const first = s.x(xs[0]);
+  if (base !== undefined) s.c.moveTo(first, base);
+  s.c[base === undefined ? 'moveTo' : 'lineTo'](first, y);
+  for (let i = 1; i < xs.length; i++) {
+    const x = s.x(xs[i]);
+    s.c.lineTo(x, y);
+    y = s.y(ys[i]);
+    s.c.lineTo(x, y);
+  }
+  const last = s.x(end);
+  s.c.lineTo(last, y);
+  if (base !== undefined) s.c.lineTo(last, base);
+}
+
+/** @param {Surface} s @param {ArrayLike<number>} xs @param {ArrayLike<number>} ys @param {number} end @param {string | CanvasPattern} paint */
+export function area(s, xs, ys, end, paint) {
+  steps(s, xs, ys, end, s.y(0));
+  s.c.fillStyle = paint;
+  s.c.fill();
+}
+
+/** @param {Surface} s @param {ArrayLike<number>} xs @param {ArrayLike<number>} ys @param {number} end @param {string} colour
+ *  @param {number} [width] @param {number[]} [dash] */
+export function line(s, xs, ys, end, colour, width = 1, dash = []) {
+  steps(s, xs, ys, end);
+  s.c.strokeStyle = colour;
+  s.c.lineWidth = width * s.ratio;
+  s.c.setLineDash(dash.map((d) => d * s.ratio));
+  s.c.stroke();
+  s.c.setLineDash([]);
+}
+
+/** @param {Surface} s @param {number} x canvas pixels @param {string} colour @param {number[]} [dash] */
+export function upright(s, x, colour, dash = []) {
+  s.c.strokeStyle = colour;
+  s.c.lineWidth = s.ratio;
+  s.c.setLineDash(dash.map((d) => d * s.ratio));
+  s.c.beginPath();
+  s.c.moveTo(x, s.top);
+  s.c.lineTo(x, s.bottom);
+  s.c.stroke();
+  s.c.setLineDash([]);
+}
+
+/** @param {Surface} s @param {number} y canvas pixels @param {string} colour @param {string} label */
+export function across(s, y, colour, label) {
+  s.c.strokeStyle = colour;
+  s.c.lineWidth = s.ratio;
+  s.c.setLineDash([6 * s.ratio, 4 * s.ratio]);
+  s.c.beginPath();
+  s.c.moveTo(s.left, y);
+  s.c.lineTo(s.right, y);
+  s.c.stroke();
+  s.c.setLineDash([]);
+  text(s, s.left + 6 * s.ratio, y - 4 * s.ratio, label, colour);
+}
+
+/** @param {Surface} s @param {number} x @param {number} y @param {string} label @param {string} colour
+ *  @param {CanvasTextAlign} [align] @param {string} [halo] */
+export function text(s, x, y, label, colour, align = 'left', halo) {
+  s.c.font = `${11 * s.ratio}px system-ui, sans-serif`;
+  s.c.textAlign = align;
+  s.c.textBaseline = 'alphabetic';
+  if (halo) {
+    s.c.strokeStyle = halo;
+    s.c.lineWidth = 3 * s.ratio;
+    s.c.lineJoin = 'round';
+    s.c.strokeText(label, x, y);
+  }
+  s.c.fillStyle = colour;
+  s.c.fillText(label, x, y);
+}
+
+/** The peak's flag: a small triangle that points down at (x, y), and its label on the side that has room. @param {Surface} s
+ *  @param {number} x @param {number} y @param {string} label @param {string} colour @param {string} halo */
+export function flag(s, x, y, label, colour, halo) {
+  const r = 4.5 * s.ratio, top = Math.max(s.top, y - 2.2 * r);
+  s.c.fillStyle = colour;
+  s.c.beginPath();
+  s.c.moveTo(x, top + 1.6 * r);
+  s.c.lineTo(x - r, top);
+  s.c.lineTo(x + r, top);
+  s.c.fill();
+  const right = x < (s.left + s.right) / 2;
+  text(s, x + (right ? 2 : -2) * r, top + 1.3 * r, label, colour, right ? 'left' : 'right', halo);
+}
+
+/** A marker on the axis. @param {Surface} s @param {number} x @param {string} kind @param {string} colour */
+export function marker(s, x, kind, colour) {
+  const r = 3.5 * s.ratio, y = s.bottom - r - s.ratio;
+  s.c.strokeStyle = s.c.fillStyle = colour;
+  s.c.lineWidth = 1.6 * s.ratio;
+  s.c.beginPath();
+  if (kind === 'nvtx') {
+    s.c.arc(x, y, r * 0.7, 0, 7);
+    s.c.fill();
+  } else if (kind === 'graph') {
+    for (let a = 0; a < 3; a++) {
+      const angle = (a * Math.PI) / 3;
+      s.c.moveTo(x - r * Math.cos(angle), y - r * Math.sin(angle));
+      s.c.lineTo(x + r * Math.cos(angle), y + r * Math.sin(angle));
+    }
+    s.c.stroke();
+  } else {
+    s.c.moveTo(x - r, y - r);
+    s.c.lineTo(x + r, y + r);
+    s.c.moveTo(x + r, y - r);
+    s.c.lineTo(x - r, y + r);
+    s.c.stroke();
+  }
+}
+
+/** The band between two levels. @param {Surface} s @param {ArrayLike<number>} xs @param {ArrayLike<number>} low
+ *  @param {ArrayLike<number>} high @param {number} end @param {string | CanvasPattern} paint */
+export function between(s, xs, low, high, end, paint) {
+  if (!xs.length) return;
+  s.c.beginPath();
+  const right = (/** @type {number} */ i) => s.x(i + 1 < xs.length ? xs[i + 1] : end);
+  for (let i = 0; i < xs.length; i++) {
+    s.c.lineTo(s.x(xs[i]), s.y(high[i]));
+    s.c.lineTo(right(i), s.y(high[i]));
+  }
+  for (let i = xs.length; i-- > 0;) {
+    s.c.lineTo(right(i), s.y(low[i]));
+    s.c.lineTo(s.x(xs[i]), s.y(low[i]));
+  }
+  s.c.fillStyle = paint;
+  s.c.fill();
+}
