@@ -7,7 +7,9 @@
 #include "happenings.h"
 #include "holders.h"
 #include "labels.h"
+#include "large.h"
 #include "levels.h"
+#include "lifetimes.h"
 #include "reader.h"
 #include "tree.h"
 
@@ -65,16 +67,20 @@ static uint8_t code_of(const char *heap)
     return 0;
 }
 
-static bool fill_page(struct mpr_timeline *t, const struct mpr_replay *r, const struct mpr_happenings *happenings)
+/* What looks on while the log is read; the page's NULL for other reports. */
+struct observers { struct mpr_levels *levels; struct mpr_happenings *happenings; struct mpr_large *large; };
+
+static bool fill_page(struct mpr_timeline *t, const struct mpr_replay *r, const struct observers *o)
 {
     struct mpr_tree tree;
     bool good = mpr_tree_init(&tree, &t->arena, r);
     for (size_t i = 0; good && i < t->heaps; i++) {
         struct mpr_heap_line *h = &t->heap[i];
-        good = mpr_holders_fill(t, &tree, code_of(h->name), h);
+        good = mpr_holders_fill(t, &tree, code_of(h->name), h)
+               && mpr_lifetimes_fill(t, &tree, o->large, code_of(h->name), h);
         for (size_t k = 0; good && k < h->bands; k++) h->band[k].node = mpr_tree_number(&tree, h->band[k].node);
     }
-    if (good) mpr_happenings_fill(happenings, &tree, r, t);
+    if (good) mpr_happenings_fill(o->happenings, &tree, r, t);
     t->node = tree.node;
     t->nodes = tree.nodes;
     mpr_tree_free(&tree);
@@ -90,38 +96,53 @@ static void fill_threads(struct mpr_timeline *t, const struct mpr_replay *r)
         t->thread_name[i] = mpr_label_thread(&t->arena, r, i);
 }
 
-static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, struct mpr_levels *levels,
-                    struct mpr_happenings *happenings, const char *path, const struct mpr_progress *progress,
-                    struct mpr_error *error)
+static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const struct observers *o, const char *path,
+                    const struct mpr_progress *progress, struct mpr_error *error)
 {
-    reader->replay.books.levels = levels;
-    if (happenings) reader->replay.watch = (struct mpr_watch){ mpr_happenings_see, happenings };
+    struct mpr_replay *r = &reader->replay;
+    r->books.levels = o->levels;
+    r->large = o->large;
+    if (o->happenings) r->watch = (struct mpr_watch){ mpr_happenings_see, o->happenings };
     if (mpr_reader_replay(reader, path, progress, error) != 0) return -1;
-    mpr_levels_finish(levels, &reader->replay.books);
+    mpr_levels_finish(o->levels, &r->books);
     mpr_reader_summary(reader, path, &t->arena, &t->summary);
-    fill_heaps(t, &reader->replay, levels);
-    fill_threads(t, &reader->replay);
-    if (happenings && !fill_page(t, &reader->replay, happenings)) t->arena.failed = true;
+    fill_heaps(t, r, o->levels);
+    fill_threads(t, r);
+    const bool good = !o->happenings || (fill_page(t, r, o) && !o->large->failed);
     mpr_reader_close(reader);
-    if (!levels->failed && !t->arena.failed) return 0;
+    if (good && !o->levels->failed && !t->arena.failed) return 0;
     return mpr_fail_memory(error, path);
+}
+
+static bool make_observers(struct observers *o, const struct mpr_timeline_options *options, const struct mpr_replay *r)
+{
+    const struct mpr_levels_options wanted = { options->from, options->to, options->buckets, LEVEL_CHANGES };
+    *o = (struct observers){ .levels = mpr_levels_new(&wanted, &r->now) };
+    if (options->by != MPR_BAND_ALL) return o->levels;
+    o->happenings = mpr_happenings_new();
+    o->large = mpr_large_new(&r->books);
+    return o->levels && o->happenings && o->large;
+}
+
+static void free_observers(struct observers *o)
+{
+    mpr_levels_free(o->levels);
+    mpr_happenings_free(o->happenings);
+    mpr_large_free(o->large);
 }
 
 int mpr_timeline_read(struct mpr_timeline *t, const char *path, const struct mpr_timeline_options *options,
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
     static const enum mpr_by by[] = { MPR_BY_RANGE, MPR_BY_THREAD, MPR_BY_SIZE, MPR_BY_HEAP, MPR_BY_ALL };
-    const struct mpr_levels_options wanted = { options->from, options->to, options->buckets, LEVEL_CHANGES };
     struct mpr_reader reader;
+    struct observers observers;
     *t = (struct mpr_timeline){ .options = *options };
-    const bool page = options->by == MPR_BAND_ALL;
-    struct mpr_levels *levels = mpr_levels_new(&wanted, &reader.replay.now);
-    struct mpr_happenings *happenings = page ? mpr_happenings_new() : NULL;
     int status = mpr_fail_memory(error, path);
-    if (levels && (happenings || !page)) status = mpr_reader_open(&reader, path, by[options->by], MPR_AT_PEAK, error);
-    if (status == 0) status = read_log(t, &reader, levels, happenings, path, progress, error);
-    mpr_levels_free(levels);
-    mpr_happenings_free(happenings);
+    if (make_observers(&observers, options, &reader.replay))
+        status = mpr_reader_open(&reader, path, by[options->by], MPR_AT_PEAK, error);
+    if (status == 0) status = read_log(t, &reader, &observers, path, progress, error);
+    free_observers(&observers);
     if (status != 0) mpr_timeline_free(t);
     return status;
 }

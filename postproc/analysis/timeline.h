@@ -25,6 +25,7 @@ struct mpr_timeline_options {
     size_t buckets;             /* of a heap at most */
     size_t bands;               /* of a heap at most: the largest, and one for the rest */
     size_t changes;             /* of a heap at most */
+    size_t lifetimes;           /* blocks of a heap at most, by MPR_BAND_ALL */
 };
 
 enum mpr_band_kind {
@@ -50,21 +51,6 @@ struct mpr_span {
     size_t end;                 /* of its part of `change`: what differs from the vector of the span before */
 };
 struct mpr_band_change { uint32_t band; uint64_t bytes; };
-
-struct mpr_heap_line {
-    const char *name;
-    uint64_t peak_bytes, peak_time, peak_blocks, end_bytes, end_blocks;
-    uint64_t allocations, frees, failures;
-    uint64_t width_ns;          /* 1: every change has its own span */
-    struct mpr_band *band;      /* those of their own first, by largest */
-    size_t bands;
-    struct mpr_span *span;
-    size_t spans;
-    struct mpr_band_change *change;
-    size_t changes;
-    struct mpr_holder *holder;  /* by MPR_BAND_ALL: every range that held bytes at the peak, largest first */
-    size_t holders;
-};
 
 /* A range path: its parent's number and its innermost name.  Number 0 is the empty path. */
 struct mpr_tree_node { uint32_t parent; const char *label; };
@@ -94,8 +80,28 @@ struct mpr_instance { uint64_t from, to; uint32_t node, thread; };
 enum { MPR_TRACK_RSS, MPR_TRACK_CGROUP, MPR_TRACK_GPU, MPR_TRACKS = MPR_TRACK_GPU + 16 };
 struct mpr_track_line { uint64_t *time, *value; size_t points; uint64_t limit; /* 0: none */ };
 
+/* One block, from its allocation to its free. */
+struct mpr_lifetime { uint64_t addr, size, from, to; uint32_t node, thread; bool live_at_end; };
+
 /* Who held a heap's peak. */
 struct mpr_holder { uint32_t node; uint64_t bytes, blocks, allocations; };
+
+struct mpr_heap_line {
+    const char *name;
+    uint64_t peak_bytes, peak_time, peak_blocks, end_bytes, end_blocks;
+    uint64_t allocations, frees, failures;
+    uint64_t width_ns;          /* 1: every change has its own span */
+    struct mpr_band *band;      /* those of their own first, by largest */
+    size_t bands;
+    struct mpr_span *span;
+    size_t spans;
+    struct mpr_band_change *change;
+    size_t changes;
+    struct mpr_holder *holder;  /* by MPR_BAND_ALL: every range that held bytes at the peak, largest first */
+    size_t holders;
+    struct mpr_lifetime *lifetime;      /* by MPR_BAND_ALL: the largest blocks around the peak, in order of `from` */
+    size_t lifetimes;
+};
 
 struct mpr_timeline {
     struct mpr_timeline_options options;

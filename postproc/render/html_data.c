@@ -53,6 +53,22 @@ static bool heap_blob(FILE *out, const struct mpr_heap_line *h, size_t log, size
     return blob(out, &b, log, "heap", index);
 }
 
+/* The largest blocks; addresses in two halves, so that a page's numbers hold them. */
+static bool lifetime_blob(FILE *out, const struct mpr_heap_line *h, size_t log, size_t index)
+{
+    struct mpr_blob b = { 0 };
+    const struct mpr_lifetime *k = h->lifetime;
+    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].from - (i ? k[i - 1].from : 0));
+    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].to - k[i].from);
+    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].size);
+    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].addr >> 32);
+    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].addr & UINT32_MAX);
+    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].node);
+    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].thread);
+    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].live_at_end);
+    return blob(out, &b, log, "blocks", index);
+}
+
 static bool instance_blob(FILE *out, const struct mpr_timeline *t, size_t log)
 {
     struct mpr_blob b = { 0 };
@@ -173,6 +189,8 @@ static void heap(struct mpr_json *j, const struct mpr_heap_line *h, size_t log, 
     mpr_json_number(j, "spans", h->spans);
     mpr_json_number(j, "changes", h->changes);
     mpr_json_text(j, "blob", blob_name(&name, log, "heap", index));
+    mpr_json_number(j, "blocks", h->lifetimes);
+    mpr_json_text(j, "blocks_blob", blob_name(&name, log, "blocks", index));
     bands(j, h);
     holders(j, h);
     mpr_json_close(j, '}');
@@ -211,7 +229,7 @@ bool mpr_html_data(FILE *out, const struct mpr_timeline *timeline, size_t count)
     fputs("</script>\n", out);
     for (size_t i = 0; i < count; i++) {
         const struct mpr_timeline *t = &timeline[i];
-        for (size_t k = 0; k < t->heaps; k++) good &= heap_blob(out, &t->heap[k], i, k);
+        for (size_t k = 0; k < t->heaps; k++) good &= heap_blob(out, &t->heap[k], i, k) && lifetime_blob(out, &t->heap[k], i, k);
         good &= instance_blob(out, t, i);
         for (size_t k = 0; k < MPR_TRACKS; k++) good &= !t->track[k].points || track_blob(out, &t->track[k], i, k);
     }

@@ -43,7 +43,7 @@ static int make_room(struct mpr_levels *l, const struct mpr_books *books)
     return 0;
 }
 
-static int list(struct mpr_level *v, uint32_t cell)
+static int list(struct mpr_levels_heap *v, uint32_t cell)
 {
     if (v->count == v->cap) {
         const size_t cap = v->cap ? v->cap * 2 : 64;
@@ -56,7 +56,7 @@ static int list(struct mpr_level *v, uint32_t cell)
     return 0;
 }
 
-static void save(struct mpr_levels *l, struct mpr_level *v, const struct mpr_books *books, uint32_t index)
+static void save(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books, uint32_t index)
 {
     struct mpr_levels_cell *cell = &l->cell[index];
     if (cell->epoch == v->epoch) return;
@@ -68,7 +68,7 @@ static void save(struct mpr_levels *l, struct mpr_level *v, const struct mpr_boo
 }
 
 /* Ends the open bucket with the vector at its maximum; cells that have changed since stay listed. */
-static void store(struct mpr_levels *l, struct mpr_level *v, const struct mpr_books *books)
+static void store(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books)
 {
     size_t left = 0;
     for (size_t i = 0; i < v->count; i++) {
@@ -87,7 +87,7 @@ static void store(struct mpr_levels *l, struct mpr_level *v, const struct mpr_bo
 }
 
 /* A bucket in which nothing changes: its vector is what the books say now. */
-static void store_quiet(struct mpr_levels *l, struct mpr_level *v, const struct mpr_books *books, uint64_t level,
+static void store_quiet(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books, uint64_t level,
                         uint64_t time)
 {
     v->open = (struct mpr_bucket){ .key = time >> v->series.shift, .time = time, .max = level, .min = level,
@@ -97,7 +97,7 @@ static void store_quiet(struct mpr_levels *l, struct mpr_level *v, const struct 
 }
 
 /* The open bucket ends; where nothing changes for longer than a bucket, the level that lasts is not to be its maximum. */
-static void end(struct mpr_levels *l, struct mpr_level *v, const struct mpr_books *books, uint64_t level, uint64_t now)
+static void end(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books, uint64_t level, uint64_t now)
 {
     const unsigned shift = v->series.shift;
     const uint64_t next = v->open.key + 1;
@@ -112,7 +112,7 @@ static void end(struct mpr_levels *l, struct mpr_level *v, const struct mpr_book
     if (!final && now >> shift > next) store_quiet(l, v, books, level, next << shift);
 }
 
-static void roll(struct mpr_levels *l, struct mpr_level *v, const struct mpr_books *books, uint64_t level, uint64_t now)
+static void roll(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books, uint64_t level, uint64_t now)
 {
     struct mpr_series *s = &v->series;
     end(l, v, books, level, now);
@@ -121,7 +121,7 @@ static void roll(struct mpr_levels *l, struct mpr_level *v, const struct mpr_boo
     v->open = (struct mpr_bucket){ .key = now >> s->shift, .min = UINT64_MAX };
 }
 
-static void close_level(struct mpr_levels *l, struct mpr_level *v, const struct mpr_books *books, uint64_t level)
+static void close_level(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books, uint64_t level)
 {
     end(l, v, books, level, l->options.to < *l->now ? l->options.to : *l->now);
     v->closed = true;
@@ -131,7 +131,7 @@ void mpr_levels_before(struct mpr_levels *l, const struct mpr_books *books, uint
 {
     const uint8_t heap = books->cell[index].heap;
     const uint64_t now = *l->now, level = books->heap[heap].bytes;
-    struct mpr_level *v = &l->level[heap];
+    struct mpr_levels_heap *v = &l->level[heap];
     if (v->closed) return;
     if (index >= l->cells && make_room(l, books) != 0) {
         l->failed = v->closed = true;
@@ -150,7 +150,7 @@ void mpr_levels_before(struct mpr_levels *l, const struct mpr_books *books, uint
 
 void mpr_levels_after(struct mpr_levels *l, uint8_t heap, uint64_t bytes, bool grown)
 {
-    struct mpr_level *v = &l->level[heap];
+    struct mpr_levels_heap *v = &l->level[heap];
     struct mpr_bucket *open = &v->open;
     if (v->closed || *l->now < l->options.from) return;
     open->final = !(open->allocs + open->frees) || bytes > open->max;
@@ -166,7 +166,7 @@ void mpr_levels_after(struct mpr_levels *l, uint8_t heap, uint64_t bytes, bool g
 void mpr_levels_finish(struct mpr_levels *l, const struct mpr_books *books)
 {
     for (int i = 0; i < MPR_HEAPS; i++) {
-        struct mpr_level *v = &l->level[i];
+        struct mpr_levels_heap *v = &l->level[i];
         if (!books->heap[i].used) continue;
         if (!v->closed) close_level(l, v, books, books->heap[i].bytes);
         mpr_series_widen(&v->series, 0, l->place);

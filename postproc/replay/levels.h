@@ -26,7 +26,7 @@ struct mpr_levels_cell {
     bool listed;                /* it may differ from that */
 };
 
-struct mpr_level {
+struct mpr_levels_heap {
     struct mpr_series series;
     struct mpr_bucket open;     /* the bucket that now is in; key MPR_LEVELS_NONE: none yet */
     uint64_t epoch, last;       /* time of the newest change */
@@ -40,7 +40,7 @@ struct mpr_level {
 struct mpr_levels {
     struct mpr_levels_options options;
     const uint64_t *now;        /* replay's clock, ns */
-    struct mpr_level level[256];
+    struct mpr_levels_heap level[256];
     struct mpr_levels_cell *cell;       /* by the index of the books' */
     size_t *place;                      /* scratch of mpr_series_widen, by the same */
     size_t cells;

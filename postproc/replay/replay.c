@@ -81,6 +81,17 @@ static void unknown_free(struct mpr_replay *r, uint64_t key, uint32_t thread)
     else wait_for_partner(r, key, thread, MPR_WAIT_ALLOC);
 }
 
+static void born(struct mpr_replay *r, const struct mpf_event *e, uint32_t cell)
+{
+    const struct mpr_large_block block = { e->addr, e->size, e->time, UINT64_MAX, cell };
+    mpr_large_born(r->large, e->heap, &block);
+}
+
+static void gone(struct mpr_replay *r, uint64_t key, uint64_t size)
+{
+    mpr_large_gone(r->large, (uint8_t)key, key >> 8, size, r->now);
+}
+
 /* Puts a block where its address may be taken by one whose free has not been seen: that one is gone, for the address
  * was handed out. */
 static void put_block(struct mpr_replay *r, uint64_t key, uint64_t size, uint32_t cell, uint32_t thread)
@@ -92,6 +103,7 @@ static void put_block(struct mpr_replay *r, uint64_t key, uint64_t size, uint32_
         return;
     }
     if (existed) {
+        if (r->large) gone(r, key, block->size);
         mpr_books_remove(&r->books, block->cell, block->size);
         wait_for_partner(r, key, thread, MPR_WAIT_FREE);
     }
@@ -112,6 +124,7 @@ static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mp
     }
     put_block(r, key, e->size, cell, e->thread);
     mpr_books_add(&r->books, cell, e->size, e->time);
+    if (r->large) born(r, e, cell);
 }
 
 /* The block that a free or realloc of `key` means: true with it in *block, false when there is nothing to take. */
@@ -131,8 +144,9 @@ static void on_free(struct mpr_replay *r, const struct mpf_event *e)
     struct mpr_block block;
     r->books.heap[e->heap].frees++;
     r->books.heap[e->heap].used = true;
-    if (take_block(r, mpr_block_key(e->addr, e->heap), e->thread, &block))
-        mpr_books_remove(&r->books, block.cell, block.size);
+    if (!take_block(r, mpr_block_key(e->addr, e->heap), e->thread, &block)) return;
+    if (r->large) gone(r, block.key, block.size);
+    mpr_books_remove(&r->books, block.cell, block.size);
 }
 
 /* ---- realloc */
@@ -153,7 +167,10 @@ static void on_move_begin(struct mpr_replay *r, struct mpr_thread *t, const stru
 static void on_move_end(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     if (t->moving) r->books.heap[e->heap].frees++;
-    if (t->moving && t->moved.key) mpr_books_remove(&r->books, t->moved.cell, t->moved.size);
+    if (t->moving && t->moved.key) {
+        if (r->large) gone(r, t->moved.key, t->moved.size);
+        mpr_books_remove(&r->books, t->moved.cell, t->moved.size);
+    }
     t->moving = false;
     if (e->addr) on_alloc(r, t, e);
 }

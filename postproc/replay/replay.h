@@ -10,6 +10,7 @@
 
 #include "blocks.h"
 #include "books.h"
+#include "large.h"
 #include "mpf/event.h"
 #include "ranges.h"
 #include "regions.h"
@@ -44,6 +45,7 @@ struct mpr_replay {
     struct mpr_threads threads;
     struct mpr_repairs repairs;
     struct mpr_samples samples;
+    struct mpr_large *large;    /* observer; NULL: none */
     struct mpr_watch watch;     /* event NULL: nobody */
     uint64_t count[256];        /* events by operation */
     uint64_t lost;              /* events, and by reason */

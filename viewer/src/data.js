@@ -6,7 +6,8 @@
  * @typedef {{ kind: number, node: number, thread: number, size: number }} Band
  * @typedef {{ name: string, peakBytes: number, peakTime: number, peakBlocks: number, endBytes: number, allocations: number,
  *   frees: number, failures: number, width: number, bands: Band[], spans: Spans, changeBand: Float64Array,
- *   changeBytes: Float64Array, holders: Holder[], otherHolders: number, otherBytes: number }} Heap
+ *   changeBytes: Float64Array, holders: Holder[], otherHolders: number, otherBytes: number,
+ *   blocks: import('./blocks.js').Blocks }} Heap
  * @typedef {{ node: number, bytes: number, blocks: number, allocations: number }} Holder  a range at the heap's peak
  * @typedef {{ kind: string, time: number, bytes: number, graphNodes: number, node: number, thread: number, heap: string,
  *   text: string }} Mark
@@ -48,6 +49,13 @@ export function readChanges(c, bands, count) {
   return { changeBand, changeBytes };
 }
 
+/** @param {any} raw @param {Document} page @returns {Promise<import('./blocks.js').Blocks>} */
+async function readBlocks(raw, page) {
+  const c = await blob(raw.blocks_blob, page), n = raw.blocks;
+  const from = c.sums(n), to = c.plain(n).map((ns, i) => from[i] + ns);
+  return { from, to, size: c.plain(n), high: c.plain(n), low: c.plain(n), node: c.plain(n), thread: c.plain(n), live: c.plain(n) };
+}
+
 /** @param {any} raw @param {Document} page @returns {Promise<Heap>} */
 async function readHeap(raw, page) {
   const c = await blob(raw.blob, page);
@@ -60,7 +68,7 @@ async function readHeap(raw, page) {
     spans, changeBand, changeBytes,
     holders: raw.holders.map((/** @type {number[]} */ [node, bytes, blocks, allocations]) =>
       ({ node, bytes, blocks, allocations })),
-    otherHolders: raw.other_holders, otherBytes: raw.other_bytes,
+    otherHolders: raw.other_holders, otherBytes: raw.other_bytes, blocks: await readBlocks(raw, page),
   };
 }
 
@@ -72,11 +80,14 @@ function readPaths(nodes) {
   return paths;
 }
 
+/** @param {string} path */
+const lastPart = (path) => path.slice(path.lastIndexOf('/') + 1) || path;
+
 /** @param {any} process @param {string} path */
 function labels(process, path) {
-  const program = process.command.length ? process.command.slice(0, 4).join(' ') : path;
+  const program = process.command.length ? process.command.slice(0, 4).map(lastPart).join(' ') : path;
   const where = [process.rank !== null && `rank ${process.rank}`, process.host, process.pid && `pid ${process.pid}`];
-  const file = path.slice(path.lastIndexOf('/') + 1).replace(/\.zst$/, '');
+  const file = lastPart(path).replace(/\.zst$/, '');
   return { label: [program, ...where.filter(Boolean)].join(', '), short: process.rank !== null ? `rank ${process.rank}` : file };
 }
 

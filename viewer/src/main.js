@@ -1,6 +1,7 @@
 /** The page: reads the data, builds the charts, and keeps them, the tables and the URL in step. */
 import { origin } from './align.js';
 import { bar } from './bar.js';
+import { BlockChart } from './blockchart.js';
 import { assign } from './colours.js';
 import { CompareChart } from './comparechart.js';
 import { readPage } from './data.js';
@@ -19,10 +20,11 @@ import { peakPanel, pinPanel, statistics, statisticsLine } from './tables.js';
  * @typedef {import('./data.js').Log} Log
  * @typedef {import('./data.js').Heap} Heap
  * @typedef {import('./model.js').Stack} Stack
- * @typedef {StackChart | CompareChart} Chart
+ * @typedef {StackChart | CompareChart | BlockChart} Chart
  */
 
 const CHART_HEIGHT = [300, 190, 150];
+const BLOCKS_HEIGHT = 300;
 const SHORTEST = 200;   // ns: the least that the axis shows
 
 export class App {
@@ -168,7 +170,10 @@ export class App {
     if (both && this.state.compare !== 'both') {
       return [new CompareChart(this, [stacks[0].log, stacks[1].log], [stacks[0].heap, stacks[1].heap], this.state.compare, height)];
     }
-    return stacks.map((s) => new StackChart(this, s, this.state.b < 0 ? '' : this.roleOf(s.log), both ? Math.round(height * 0.8) : height));
+    const role = (/** @type {Stack} */ s) => (this.state.b < 0 ? '' : this.roleOf(s.log));
+    const charts = stacks.map((s) => new StackChart(this, s, role(s), both ? Math.round(height * 0.8) : height));
+    if (this.state.blocks !== name) return charts;
+    return [...charts, ...stacks.filter((s) => s.heap.blocks.from.length).map((s) => new BlockChart(this, s, role(s), BLOCKS_HEIGHT))];
   }
 
   runList() {
@@ -186,10 +191,10 @@ export class App {
   ceilings() {
     const most = new Map();
     for (const chart of this.charts) {
-      const name = chart.root.dataset.heap;
+      const name = chart.root.dataset.heap ?? '';
       most.set(name, Math.max(most.get(name) ?? 1, chart.ceiling()));
     }
-    return new Map(this.charts.map((chart) => [chart, most.get(chart.root.dataset.heap) * 1.08]));
+    return new Map(this.charts.map((chart) => [chart, most.get(chart.root.dataset.heap ?? '') * 1.08]));
   }
 
   /** @returns {[number, number]} */

@@ -10,7 +10,7 @@ import { byteStep, size, time, timeTicks } from './format.js';
  *   zoom: (at: number, factor: number) => void, pan: (by: number) => void }} PlotOptions
  */
 
-export const LEFT = 78, RIGHT = 14;
+export const LEFT = 78, RIGHT = 34;
 
 /** @param {PlotOptions} o */
 function axes(o) {

@@ -1,6 +1,6 @@
 /** One heap of one run: stacked bands, the minimum, limit and peak, and the table beside it, live under the cursor. */
 import { fill } from './colours.js';
-import { colour, element, swatch } from './dom.js';
+import { button, colour, element, swatch } from './dom.js';
 import { count, duration, share, size, time } from './format.js';
 import { shown } from './lod.js';
 import { isExact, peakSpan } from './model.js';
@@ -50,13 +50,15 @@ export class StackChart {
   }
 
   build() {
-    const { heap } = this.stack;
+    const { heap } = this.stack, { app } = this, open = app.state.blocks === heap.name;
+    const blocks = heap.blocks.from.length > 0 && element('div', { class: 'tools' },
+      button('blocks', 'the largest blocks around the peak, one by one', () => app.change({ blocks: open ? '' : heap.name }), open));
     const head = element('h3', {}, this.role && element('b', { class: `role role-${this.role}` }, this.role), heap.name,
       element('span', { class: 'sub' }, `peak ${size(heap.peakBytes)} at ${time(heap.peakTime)}`));
-    const legend = element('div', { class: 'legend' }, element('table', {}, this.when,
+    const legend = element('div', { class: 'legend' }, element('table', { class: 'bands' }, this.when,
       element('tbody', {}, ...this.rows.map((r) => r.row)),
       element('tfoot', {}, element('tr', {}, element('th', { scope: 'row' }, 'all'), this.total, element('td', {}, this.badge)))));
-    return element('section', { class: 'chart', 'data-heap': heap.name, 'data-role': this.role }, head, element('div', { class: 'pair' }, this.canvas, legend));
+    return element('section', { class: 'chart', 'data-heap': heap.name, 'data-role': this.role }, blocks, head, element('div', { class: 'pair' }, this.canvas, legend));
   }
 
   describe() {

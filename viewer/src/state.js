@@ -3,13 +3,13 @@
  *
  * @typedef {{ a: number, b: number, by: 'range' | 'thread' | 'size', depth: number, compare: 'both' | 'overlay' | 'difference',
  *   align: string, from: number | null, to: number | null, pins: { heap: string, log: number, at: number }[], hidden: string[],
- *   only: string, heaps: string, search: string, theme: 'light' | 'dark' | '' }} State
+ *   only: string, heaps: string, search: string, blocks: string, theme: 'light' | 'dark' | '' }} State
  */
 
 /** @returns {State} */
 export const initial = () => ({
   a: 0, b: -1, by: 'range', depth: 0, compare: 'both', align: 'start', from: null, to: null, pins: [], hidden: [], only: '',
-  heaps: '', search: '', theme: '',
+  heaps: '', search: '', blocks: '', theme: '',
 });
 
 /** Only what differs from the beginning. @param {State} state @param {State} [from] */

@@ -1,0 +1,65 @@
+#include "lifetimes.h"
+
+#include <stdlib.h>
+
+struct gathering { struct mpr_large_block *block; size_t count, cap; bool failed; };
+
+static void gather(void *arg, const struct mpr_large_block *block)
+{
+    struct gathering *g = arg;
+    if (g->count == g->cap) {
+        const size_t cap = g->cap ? g->cap * 2 : 1024;
+        struct mpr_large_block *more = realloc(g->block, cap * sizeof *more);
+        if (!more) {
+            g->failed = true;
+            return;
+        }
+        g->block = more;
+        g->cap = cap;
+    }
+    g->block[g->count++] = *block;
+}
+
+static uint64_t peak_ns;
+
+static bool at_peak(const struct mpr_large_block *b) { return b->from <= peak_ns && b->to > peak_ns; }
+
+/* What was live at the peak first, then by size. */
+static int by_weight(const void *left, const void *right)
+{
+    const struct mpr_large_block *a = left, *b = right;
+    if (at_peak(a) != at_peak(b)) return at_peak(a) ? -1 : 1;
+    if (a->size != b->size) return a->size > b->size ? -1 : 1;
+    return a->from < b->from ? -1 : a->from > b->from;
+}
+
+static int by_from(const void *left, const void *right)
+{
+    const struct mpr_lifetime *a = left, *b = right;
+    if (a->from != b->from) return a->from < b->from ? -1 : 1;
+    return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+static void keep(struct mpr_tree *tree, const struct mpr_large_block *b, struct mpr_heap_line *out)
+{
+    const struct mpr_replay *r = tree->r;
+    const struct mpr_all all = mpr_all_of(r->books.cell[b->cell].key);
+    out->lifetime[out->lifetimes++] = (struct mpr_lifetime){
+        .addr = b->addr, .size = b->size, .from = b->from, .to = b->to == UINT64_MAX ? r->now : b->to,
+        .live_at_end = b->to == UINT64_MAX, .node = mpr_tree_number(tree, all.node), .thread = all.thread };
+}
+
+bool mpr_lifetimes_fill(struct mpr_timeline *t, struct mpr_tree *tree, const struct mpr_large *large, uint8_t heap,
+                        struct mpr_heap_line *out)
+{
+    struct gathering g = { .block = NULL };
+    mpr_large_each(large, heap, gather, &g);
+    peak_ns = out->peak_time;
+    if (g.count) qsort(g.block, g.count, sizeof *g.block, by_weight);
+    const size_t kept = g.count < t->options.lifetimes ? g.count : t->options.lifetimes;
+    out->lifetime = mpr_arena_alloc(&t->arena, kept * sizeof *out->lifetime);
+    for (size_t i = 0; out->lifetime && i < kept; i++) keep(tree, &g.block[i], out);
+    if (out->lifetimes) qsort(out->lifetime, out->lifetimes, sizeof *out->lifetime, by_from);
+    free(g.block);
+    return out->lifetime && !g.failed;
+}

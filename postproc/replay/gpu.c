@@ -1,0 +1,633 @@
+#include "gpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu_handles.h"
+#include "mpf/header.h"
+#include "mpf/sample.h"
+#include "mpf/slot.h"
+#include "replay.h"
+
+int mpr_gpu_init(struct mpr_gpu *g)
+{
+    for (int i = 0; i < MPF_GPUS; i++) g->device[i].used = g->device[i].own = g->device[i].total = MPF_UNKNOWN;
+    return mpr_gpu_blocks_init(&g->driver) | mpr_gpu_blocks_init(&g->torch);
+}
+
+void mpr_gpu_free(struct mpr_gpu *g)
+{
+    mpr_gpu_blocks_free(&g->driver);
+    mpr_gpu_blocks_free(&g->torch);
+    mpr_sites_free(&g->sites);
+    mpr_comms_free(&g->comms);
+    for (int i = 0; i < MPF_GPUS; i++) mpr_picture_free(&g->device[i].peak);
+    for (uint32_t i = 0; i < g->ooms; i++) mpr_picture_free(&g->oom[i].picture);
+    free(g->object);
+    free(g->map);
+    free(g->pool);
+    free(g->capture);
+    free(g->graph);
+    free(g->oom);
+}
+
+bool mpr_gpu_grow(struct mpr_replay *r, void **array, uint32_t count, uint32_t *cap, size_t bytes)
+{
+    if (count < *cap) return true;
+    const uint32_t more = *cap ? *cap * 2 : 16;
+    void *grown = realloc(*array, more * bytes);
+    if (!grown) {
+        r->out_of_memory = true;
+        return false;
+    }
+    *array = grown;
+    *cap = more;
+    return true;
+}
+
+static uint64_t word(const struct mpf_event *e, unsigned i)
+{
+    uint64_t v = MPF_UNKNOWN;
+    if ((i + 1) * sizeof v <= e->size) memcpy(&v, e->data + i * sizeof v, sizeof v);
+    return v;
+}
+
+/* ---- the peak of a device */
+
+static uint64_t tracked(const struct mpr_replay *r, unsigned device)
+{
+    return r->books.heap[mpf_heap_gpu(MPF_HEAP_DEVICE, device)].bytes;
+}
+
+/* The newest measurement, and what changed since. */
+static uint64_t used_now(const struct mpr_replay *r, unsigned device)
+{
+    const struct mpr_gpu_device *d = &r->gpu.device[device];
+    const uint64_t now = tracked(r, device);
+    return d->used == MPF_UNKNOWN ? now : d->used + now - d->tracked_then;
+}
+
+static void note_peak(struct mpr_replay *r, unsigned device)
+{
+    struct mpr_gpu_device *d = &r->gpu.device[device];
+    const uint64_t used = used_now(r, device), torch = r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].bytes;
+    if (r->pinned || used < d->best_used || (used == d->best_used && torch <= d->best_torch)) return;
+    d->best_used = used;
+    d->best_torch = torch;
+    d->best_time = r->now;
+    d->stale = true;
+}
+
+/* Before an event that can shrink what is live. */
+static void take_pictures(struct mpr_replay *r)
+{
+    for (unsigned i = 0; i < MPF_GPUS; i++) {
+        struct mpr_gpu_device *d = &r->gpu.device[i];
+        if (!d->stale || r->pinned) continue;
+        d->stale = false;
+        mpr_picture_free(&d->peak);
+        mpr_picture_take(&d->peak, r, i, d->best_time);
+    }
+}
+
+void mpr_gpu_pin(struct mpr_replay *r)
+{
+    for (unsigned i = 0; i < MPF_GPUS; i++) {
+        mpr_picture_free(&r->gpu.device[i].peak);
+        mpr_picture_take(&r->gpu.device[i].peak, r, i, r->options.at);
+    }
+}
+
+void mpr_gpu_finish(struct mpr_replay *r) { take_pictures(r); }
+
+/* ---- ranges */
+
+/* The ranges that the thread's device blocks belong to: its own, below those of another thread when it has no ranges of the
+ * application.  Library domains do not make a thread carry ranges. */
+static struct mpr_thread *carrier_of(struct mpr_replay *r)
+{
+    struct mpr_thread *best = r->gpu.carrier < r->threads.count ? r->threads.at[r->gpu.carrier] : NULL;
+    if (best && best->application) return best;
+    best = NULL;
+    for (uint32_t i = 0; i < r->threads.count; i++) {
+        struct mpr_thread *t = r->threads.at[i];
+        if (t && t->application && (!best || t->gpu.pushed > best->gpu.pushed)) best = t;
+    }
+    if (best) r->gpu.carrier = best->number;
+    return best;
+}
+
+static uint32_t build_path(struct mpr_replay *r, const struct mpr_thread *carrier, const struct mpr_thread *t)
+{
+    uint32_t node = 0;
+    for (uint32_t i = 0; i < carrier->depth; i++)
+        if (!carrier->stack[i].domain) node = mpr_ranges_child(&r->ranges, node, carrier->stack[i].name, 0);
+    for (uint32_t i = 0; i < t->depth; i++)
+        node = mpr_ranges_child(&r->ranges, node, t->stack[i].name, t->stack[i].domain);
+    return node;
+}
+
+static uint32_t path_of(struct mpr_replay *r, struct mpr_thread *t, bool *inherited)
+{
+    *inherited = false;
+    if (t->application || r->options.no_inherit) return t->node;
+    const struct mpr_thread *carrier = carrier_of(r);
+    if (!carrier || carrier == t) return t->node;
+    *inherited = true;
+    if (t->gpu.carried != carrier->node || t->gpu.own != t->node || !t->gpu.path) {
+        t->gpu.path = build_path(r, carrier, t);
+        t->gpu.carried = carrier->node;
+        t->gpu.own = t->node;
+    }
+    return t->gpu.path;
+}
+
+static bool is_nccl(const struct mpr_replay *r, uint32_t domain)
+{
+    size_t bytes;
+    const char *name = domain ? mpr_texts_get(&r->ranges.domains, domain, &bytes) : NULL;
+    return name && strncmp(name, "NCCL", 4) == 0;
+}
+
+void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const uint32_t domain = (uint32_t)(e->addr >> 32);
+    if (e->op == MPF_OP_PUSH && !domain) {
+        t->gpu.pushed = e->time;
+        r->gpu.carrier = t->number;
+    } else if (e->op == MPF_OP_RANGE_DATA && t->depth) {
+        const uint32_t comm = mpr_comms_payload(&r->gpu.comms, e, t->stack[t->depth - 1].name);
+        if (comm) t->gpu.comm = r->gpu.comm = comm;
+    } else if (e->op == MPF_OP_POP && t->gpu.comm && is_nccl(r, domain))
+        t->gpu.comm = 0;
+}
+
+/* ---- cells */
+
+static uint64_t key_of(const struct mpr_replay *r, const struct mpr_gpu_block *b)
+{
+    switch (r->options.by) {
+    case MPR_BY_RANGE: return b->node;
+    case MPR_BY_THREAD: return b->thread;
+    case MPR_BY_SIZE: return mpr_size_class(b->size);
+    case MPR_BY_ALL: return mpr_all_key((struct mpr_all){ b->node, b->thread, mpr_size_class(b->size) });
+    case MPR_BY_LIBRARY: return b->library;
+    case MPR_BY_COMM: return b->comm;
+    case MPR_BY_PYTHON: return b->python;
+    case MPR_BY_AUTO: return b->node ? b->node : b->python;
+    default: return 0;
+    }
+}
+
+static bool books_add(struct mpr_replay *r, struct mpr_gpu_block *b)
+{
+    b->cell = mpr_books_cell(&r->books, key_of(r, b), b->heap);
+    if (b->cell == UINT32_MAX) {
+        r->out_of_memory = true;
+        return false;
+    }
+    mpr_books_add(&r->books, b->cell, b->size, r->now);
+    if (b->inherited) r->books.cell[b->cell].inherited += b->size;
+    const struct mpr_large_block large = { b->addr, b->size, b->time, UINT64_MAX, b->cell };
+    if (r->large) mpr_large_born(r->large, b->heap, &large);
+    return true;
+}
+
+void mpr_gpu_books_remove(struct mpr_replay *r, const struct mpr_gpu_block *b)
+{
+    if (r->large) mpr_large_gone(r->large, b->heap, b->addr, b->size, r->now);
+    mpr_books_remove(&r->books, b->cell, b->size);
+    if (b->inherited) r->books.cell[b->cell].inherited -= b->size;
+}
+
+/* Everything that is known of a block that the thread makes now. */
+static struct mpr_gpu_block describe(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    struct mpr_gpu_block b = { .addr = e->addr, .size = e->size, .time = e->time, .context = t->gpu.context, .thread = t->number,
+                               .heap = e->heap, .capture = t->gpu.capture };
+    b.node = path_of(r, t, &b.inherited);
+    b.library = mpr_sites_library(&r->gpu.sites, t->gpu.stack);
+    b.python = mpr_sites_python(&r->gpu.sites, t->gpu.python);
+    if (!strncmp(mpr_sites_library_name(&r->gpu.sites, b.library), "libnccl", 7)) b.comm = t->gpu.comm ? t->gpu.comm : r->gpu.comm;
+    return b;
+}
+
+bool mpr_gpu_book(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, struct mpr_gpu_block *out)
+{
+    *out = describe(r, t, e);
+    if (!books_add(r, out)) return false;
+    r->books.heap[e->heap].allocations++;
+    r->books.cell[out->cell].allocations++;
+    return true;
+}
+
+/* ---- blocks */
+
+static bool is_torch(const struct mpf_event *e) { return mpf_heap_is_gpu(e->heap) && mpf_heap_code(e->heap) == MPF_HEAP_TORCH; }
+
+static void count_capture(struct mpr_gpu *g, const struct mpr_gpu_block *b, bool torch)
+{
+    if (!b->capture) return;
+    struct mpr_capture *c = &g->capture[b->capture - 1];
+    if (torch) c->block_bytes += b->size;
+    else c->segment_bytes += b->size;
+}
+
+/* A failure that PyTorch, or who asked, got over. */
+static void got_over(struct mpr_replay *r, struct mpr_thread *t, const struct mpr_gpu_block *b, bool torch)
+{
+    if (!t->gpu.oom) return;
+    struct mpr_oom *o = &r->gpu.oom[t->gpu.oom - 1];
+    if (o->torch ? !torch : b->size < o->bytes) return;
+    o->hard = false;
+    t->gpu.oom = 0;
+}
+
+static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const bool torch = is_torch(e);
+    struct mpr_gpu_blocks *table = torch ? &r->gpu.torch : &r->gpu.driver;
+    struct mpr_gpu_block b, old;
+    if (!e->addr) return;
+    if (mpr_gpu_blocks_take(table, e->addr, &old)) {       /* its free was not seen */
+        mpr_gpu_books_remove(r, &old);
+        r->books.heap[old.heap].missed++;
+    }
+    if (!mpr_gpu_book(r, t, e, &b)) return;
+    if (!mpr_gpu_blocks_put(table, &b)) r->out_of_memory = true;
+    count_capture(&r->gpu, &b, torch);
+    got_over(r, t, &b, torch);
+    if (mpf_heap_is_gpu(e->heap)) note_peak(r, mpf_heap_device(e->heap));
+}
+
+static void freed(struct mpr_replay *r, const struct mpr_gpu_block *b)
+{
+    r->books.heap[b->heap].frees++;
+    mpr_gpu_books_remove(r, b);
+}
+
+static void on_torch_free(struct mpr_replay *r, const struct mpf_event *e)
+{
+    struct mpr_gpu_block b;
+    take_pictures(r);
+    if (mpr_gpu_blocks_take(&r->gpu.torch, e->addr, &b)) freed(r, &b);
+    else {
+        r->books.heap[e->heap].used = true;
+        r->books.heap[e->heap].frees++;
+        r->books.heap[e->heap].unmatched++;
+    }
+}
+
+static void on_free_begin(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    t->gpu.freeing = true;
+    if (!mpr_gpu_blocks_take(&r->gpu.driver, e->addr, &t->gpu.freed)) t->gpu.freed = (struct mpr_gpu_block){ .heap = e->heap };
+}
+
+static void on_free_end(struct mpr_replay *r, struct mpr_thread *t)
+{
+    if (!t->gpu.freeing) return;
+    take_pictures(r);
+    t->gpu.freeing = false;
+    if (t->gpu.freed.addr) freed(r, &t->gpu.freed);
+    else r->books.heap[t->gpu.freed.heap].unmatched++;
+}
+
+/* The driver did not free it. */
+static void on_free_failed(struct mpr_replay *r, struct mpr_thread *t)
+{
+    if (t->gpu.freeing && t->gpu.freed.addr && !mpr_gpu_blocks_put(&r->gpu.driver, &t->gpu.freed)) r->out_of_memory = true;
+    t->gpu.freeing = false;
+}
+
+/* ---- levels: a pool is one block that changes its size */
+
+static struct mpr_pool *level_of(struct mpr_replay *r, const struct mpf_event *e)
+{
+    struct mpr_gpu *g = &r->gpu;
+    for (uint32_t i = 0; i < g->pools; i++)
+        if (g->pool[i].id == e->addr && g->pool[i].heap == e->heap) return &g->pool[i];
+    if (!mpr_gpu_grow(r, (void **)&g->pool, g->pools, &g->pool_cap, sizeof *g->pool)) return NULL;
+    g->pool[g->pools] = (struct mpr_pool){ .id = e->addr, .heap = e->heap };
+    return &g->pool[g->pools++];
+}
+
+/* Growth belongs to who asked for it; the whole moves to the newest one's ranges. */
+static void on_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    struct mpr_pool *level = level_of(r, e);
+    if (!level) return;
+    struct mpr_gpu_block b = describe(r, t, e);
+    b.inherited = false;
+    if (e->size < level->bytes) take_pictures(r);
+    const uint32_t cell = e->size > level->bytes || !level->bytes ? mpr_books_cell(&r->books, key_of(r, &b), e->heap) : level->cell;
+    if (cell == UINT32_MAX) {
+        r->out_of_memory = true;
+        return;
+    }
+    if (level->bytes) mpr_books_remove(&r->books, level->cell, level->bytes);
+    if (e->size) mpr_books_add(&r->books, cell, e->size, e->time);
+    level->bytes = e->size;
+    level->cell = cell;
+    r->books.heap[e->heap].used = true;
+    note_peak(r, mpf_heap_device(e->heap));
+}
+
+/* ---- hidden memory */
+
+static int part_of(struct mpr_gpu_device *d, uint64_t call)
+{
+    switch (call) {
+    case MPF_CALL_CONTEXT: case MPF_CALL_CONTEXT_GONE: return MPR_PART_CONTEXT;
+    case MPF_CALL_LIMIT: d->limit_raised = true; return MPR_PART_STACK;
+    case MPF_CALL_LAUNCH: {
+        const bool limit = d->limit_raised;
+        d->limit_raised = false;
+        return limit ? MPR_PART_STACK : MPR_PART_MODULES;
+    }
+    case MPF_CALL_MODULE: case MPF_CALL_MODULE_GONE: return MPR_PART_MODULES;
+    case MPF_CALL_STREAM: return MPR_PART_STREAMS;
+    case MPF_CALL_POOL: return MPR_PART_POOLS;
+    default: return MPR_PART_GRAPHS;
+    }
+}
+
+static void on_enter(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const unsigned device = mpf_heap_device(e->heap);
+    t->gpu.entered = e->size != MPF_SIZE_MAX;
+    t->gpu.enter.call = (uint32_t)e->addr;
+    t->gpu.enter.device = (uint8_t)device;
+    t->gpu.enter.used = e->size;
+    t->gpu.enter.tracked = tracked(r, device);
+    t->gpu.enter.serial = ++r->gpu.serial;
+}
+
+/* What is used beyond the tracked change since the entry, or since a call of another thread that returned meanwhile. */
+static int64_t hidden_growth(struct mpr_replay *r, struct mpr_thread *t, uint64_t used)
+{
+    struct mpr_gpu_device *d = &r->gpu.device[t->gpu.enter.device];
+    const bool overlapped = d->after.serial > t->gpu.enter.serial;
+    const uint64_t before = overlapped ? d->after.used : t->gpu.enter.used;
+    const uint64_t tracked_before = overlapped ? d->after.tracked : t->gpu.enter.tracked;
+    const uint64_t now = tracked(r, t->gpu.enter.device);
+    d->after.used = used;
+    d->after.tracked = now;
+    d->after.serial = ++r->gpu.serial;
+    return (int64_t)(used - before) - (int64_t)(now - tracked_before);
+}
+
+static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
+{
+    struct mpr_gpu_device *d = &r->gpu.device[device];
+    take_pictures(r);
+    d->used = used;
+    d->tracked_then = tracked(r, device);
+    note_peak(r, device);
+}
+
+static void note_graph(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, int64_t growth)
+{
+    struct mpr_gpu *g = &r->gpu;
+    bool inherited;
+    if (!mpr_gpu_grow(r, (void **)&g->graph, g->graphs, &g->graph_cap, sizeof *g->graph)) return;
+    g->graph[g->graphs++] = (struct mpr_graph){
+        .time = e->time, .exec = word(e, MPF_RETURN_A), .nodes = word(e, MPF_RETURN_C), .instantiated = growth, .thread = t->number,
+        .node = path_of(r, t, &inherited), .capture = t->gpu.last_capture, .device = (uint8_t)mpf_heap_device(e->heap),
+    };
+    t->gpu.last_capture = 0;
+}
+
+/* The newest graph executable with that handle. */
+static struct mpr_graph *graph_of(struct mpr_gpu *g, uint64_t exec)
+{
+    for (uint32_t i = g->graphs; i-- > 0; )
+        if (g->graph[i].exec == exec && !g->graph[i].gone) return &g->graph[i];
+    return NULL;
+}
+
+static void free_context(struct mpr_replay *r, uint64_t context);
+
+static void on_return(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const uint64_t call = word(e, MPF_RETURN_CALL), a = word(e, MPF_RETURN_A);
+    const unsigned device = mpf_heap_device(e->heap);
+    take_pictures(r);
+    if (call == MPF_CALL_CONTEXT_GONE && a) free_context(r, a);
+    const bool known = t->gpu.entered && e->addr != MPF_UNKNOWN && t->gpu.enter.device == device;
+    const int64_t growth = known ? hidden_growth(r, t, e->addr) : 0;
+    t->gpu.entered = false;
+    r->gpu.device[device].part[part_of(&r->gpu.device[device], call)] += growth;
+    if (e->addr != MPF_UNKNOWN) measured(r, device, e->addr);
+    struct mpr_graph *graph = graph_of(&r->gpu, a);
+    if (call == MPF_CALL_GRAPH && word(e, MPF_RETURN_RESULT) == 0) note_graph(r, t, e, growth);
+    else if (call == MPF_CALL_GRAPH_LAUNCH && graph) graph->launched += growth;
+    else if (call == MPF_CALL_GRAPH_GONE && graph) graph->gone = true;
+}
+
+static void on_sample(struct mpr_replay *r, const struct mpf_event *e)
+{
+    const unsigned device = mpf_heap_device(e->heap);
+    struct mpr_gpu_device *d = &r->gpu.device[device];
+    d->own = word(e, MPF_GPU_OWN);
+    if (word(e, MPF_GPU_TOTAL) != MPF_UNKNOWN) d->total = word(e, MPF_GPU_TOTAL);
+    if (word(e, MPF_GPU_USED) != MPF_UNKNOWN) measured(r, device, word(e, MPF_GPU_USED));
+}
+
+/* ---- contexts */
+
+static uint64_t next_of_context(const struct mpr_gpu *g, uint64_t context)
+{
+    for (size_t i = 0; i <= g->driver.mask; i++)
+        if (g->driver.at[i].addr && g->driver.at[i].context == context) return g->driver.at[i].addr;
+    return 0;
+}
+
+/* PyTorch's blocks inside go with their segment. */
+static void free_torch_inside(struct mpr_replay *r, const struct mpr_gpu_block *segment)
+{
+    struct mpr_gpu_blocks *t = &r->gpu.torch;
+    struct mpr_gpu_block b;
+    for (size_t i = 0; i <= t->mask; i++) {
+        while (t->at[i].addr && t->at[i].addr - segment->addr < segment->size) {
+            mpr_gpu_blocks_take(t, t->at[i].addr, &b);
+            freed(r, &b);
+        }
+    }
+}
+
+static void free_context(struct mpr_replay *r, uint64_t context)
+{
+    struct mpr_gpu_block b;
+    for (uint64_t addr; (addr = next_of_context(&r->gpu, context)); ) {
+        mpr_gpu_blocks_take(&r->gpu.driver, addr, &b);
+        freed(r, &b);
+        if (r->gpu.torch.live) free_torch_inside(r, &b);
+        r->gpu.context_blocks++;
+    }
+}
+
+/* ---- captures */
+
+#define BURST_NS UINT64_C(1000000000)       /* captures that follow each other closer than this belong together */
+
+static void begin_capture(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    struct mpr_gpu *g = &r->gpu;
+    const bool torch = e->op == MPF_OP_TORCH_CAPTURE;
+    bool inherited;
+    if (t->gpu.capture || !mpr_gpu_grow(r, (void **)&g->capture, g->captures, &g->capture_cap, sizeof *g->capture)) return;
+    const struct mpr_capture *last = g->captures ? &g->capture[g->captures - 1] : NULL;
+    const uint32_t burst = !last ? 1 : e->time - last->time < BURST_NS ? last->burst : last->burst + 1;
+    g->capture[g->captures++] = (struct mpr_capture){ .time = e->time, .graph = torch ? e->addr : 0, .thread = t->number,
+                                                      .node = path_of(r, t, &inherited), .burst = burst };
+    t->gpu.capture = g->captures;
+    t->gpu.torch_capture = torch;
+}
+
+static void end_capture(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const bool torch = e->op == MPF_OP_TORCH_CAPTURE_END;
+    if (!t->gpu.capture || (t->gpu.torch_capture && !torch)) return;
+    struct mpr_capture *c = &r->gpu.capture[t->gpu.capture - 1];
+    if (torch) for (unsigned i = 0; i < 2; i++) c->pool[i] = word(e, i);
+    c->time = e->time;
+    t->gpu.last_capture = t->gpu.capture;
+    t->gpu.capture = 0;
+}
+
+/* ---- failures */
+
+static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    struct mpr_gpu *g = &r->gpu;
+    if (!mpr_gpu_grow(r, (void **)&g->oom, g->ooms, &g->oom_cap, sizeof *g->oom)) return NULL;
+    struct mpr_oom *o = &g->oom[g->ooms++];
+    *o = (struct mpr_oom){ .time = e->time, .bytes = e->addr, .free = MPF_UNKNOWN, .total = MPF_UNKNOWN, .thread = t->number,
+                           .heap = e->heap, .hard = true };
+    o->node = path_of(r, t, &o->inherited);
+    o->library = mpr_sites_library(&g->sites, t->gpu.stack);
+    o->python = mpr_sites_python(&g->sites, t->gpu.python);
+    const char *library = mpr_sites_library_name(&g->sites, o->library);
+    o->torch = !strncmp(library, "libc10", 6) || !strncmp(library, "libtorch", 8);
+    t->gpu.oom = g->ooms;
+    return o;
+}
+
+enum { PICTURES = 16 };             /* failures that are kept with all that was live */
+
+static void picture_oom(struct mpr_replay *r, struct mpr_oom *o)
+{
+    mpr_picture_free(&o->picture);
+    if (r->gpu.ooms <= PICTURES && mpf_heap_is_gpu(o->heap)) mpr_picture_take(&o->picture, r, mpf_heap_device(o->heap), o->time);
+}
+
+/* PyTorch asks again after it has given back its cache: that is one failure. */
+static void on_gpu_fail(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    enum { OUT_OF_MEMORY = 2 };
+    struct mpr_heap *heap = &r->books.heap[e->heap];
+    if (word(e, MPF_FAIL_PROBE) == 1) return;
+    heap->failures++;
+    heap->used = true;
+    if (e->addr >= heap->largest.size) heap->largest = (struct mpr_failure){ e->time, e->addr, (unsigned)word(e, MPF_FAIL_RESULT) };
+    if (word(e, MPF_FAIL_RESULT) != OUT_OF_MEMORY) return;
+    struct mpr_oom *o = t->gpu.oom ? &r->gpu.oom[t->gpu.oom - 1] : NULL;
+    if (!o || o->bytes != e->addr || o->heap != e->heap) o = new_oom(r, t, e);
+    if (!o) return;
+    const uint64_t before = o->attempts ? o->free : word(e, MPF_FAIL_FREE);
+    o->attempts++;
+    o->free = word(e, MPF_FAIL_FREE);
+    o->total = word(e, MPF_FAIL_TOTAL);
+    o->capturing = word(e, MPF_FAIL_CAPTURING) == 1;
+    if (o->free != MPF_UNKNOWN && o->free > before) o->flushed += o->free - before;
+    picture_oom(r, o);
+}
+
+/* The request came before the driver's: PyTorch rounds it up. */
+static void on_torch_oom(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    struct mpr_oom *o = t->gpu.oom ? &r->gpu.oom[t->gpu.oom - 1] : new_oom(r, t, e);
+    if (!o) return;
+    o->torch = o->hard = true;
+    o->torch_allocated = word(e, MPF_TORCH_ALLOCATED);
+    o->torch_reserved = word(e, MPF_TORCH_RESERVED);
+    if (!o->attempts) picture_oom(r, o);
+    o->time = e->time;
+    t->gpu.oom = 0;
+}
+
+/* ---- descriptions */
+
+static void copy(char *out, size_t cap, const char *value)
+{
+    strncpy(out, value, cap - 1);
+    out[cap - 1] = 0;
+}
+
+static void on_device(struct mpr_replay *r, const struct mpf_event *e)
+{
+    const char *at = (const char *)e->data, *end = at + e->size, *key, *value;
+    if (e->addr >= MPF_GPUS) return;
+    struct mpr_gpu_device *d = &r->gpu.device[e->addr];
+    d->seen = true;
+    while (mpf_pairs_next(&at, end, &key, &value) == 1) {
+        if (!strcmp(key, "uuid")) copy(d->uuid, sizeof d->uuid, value);
+        else if (!strcmp(key, "name")) copy(d->name, sizeof d->name, value);
+        else if (!strcmp(key, "cupti.off")) copy(d->off, sizeof d->off, value);
+        else if (!strcmp(key, "total")) d->total = strtoull(value, NULL, 10);
+    }
+}
+
+static void on_torch_level(struct mpr_replay *r, const struct mpf_event *e)
+{
+    struct mpr_gpu_device *d = &r->gpu.device[mpf_heap_device(e->heap)];
+    d->torch_reserved = e->addr;
+    if (e->addr > d->torch_reserved_peak) d->torch_reserved_peak = e->addr;
+}
+
+static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    switch (e->op) {
+    case MPF_OP_ALLOC: on_alloc(r, t, e); break;
+    case MPF_OP_FREE: on_torch_free(r, e); break;
+    case MPF_OP_MOVE_BEGIN: on_free_begin(r, t, e); break;
+    case MPF_OP_MOVE_END: on_free_end(r, t); break;
+    case MPF_OP_FAIL: on_free_failed(r, t); break;
+    case MPF_OP_GPU_DEVICE: on_device(r, e); break;
+    case MPF_OP_GPU_CONTEXT: t->gpu.context = e->addr; break;
+    case MPF_OP_GPU_ENTER: on_enter(r, t, e); break;
+    case MPF_OP_GPU_RETURN: on_return(r, t, e); break;
+    case MPF_OP_GPU_FAIL: on_gpu_fail(r, t, e); break;
+    case MPF_OP_GPU_LEVEL: on_level(r, t, e); break;
+    case MPF_OP_SAMPLE_GPU: on_sample(r, e); break;
+    case MPF_OP_HANDLE_NEW:
+        if (mpr_handle_new(r, t, e)) note_peak(r, mpf_heap_device(e->heap));
+        break;
+    case MPF_OP_HANDLE_IMPORT: mpr_handle_import(r, e); break;
+    case MPF_OP_HANDLE_RETAIN: mpr_handle_retain(r, e->addr, word(e, 0)); break;
+    case MPF_OP_HANDLE_DROP: take_pictures(r); mpr_handle_drop(r, e->addr); break;
+    case MPF_OP_HANDLE_MAP: mpr_handle_map(r, e->addr, word(e, 0), word(e, 1)); break;
+    case MPF_OP_HANDLE_UNMAP: take_pictures(r); mpr_handle_unmap(r, e->addr, e->size); break;
+    case MPF_OP_TORCH_LEVEL: on_torch_level(r, e); break;
+    case MPF_OP_TORCH_OOM: on_torch_oom(r, t, e); break;
+    case MPF_OP_TORCH_CAPTURE: case MPF_OP_CAPTURE_BEGIN: begin_capture(r, t, e); break;
+    case MPF_OP_TORCH_CAPTURE_END: case MPF_OP_CAPTURE_END: end_capture(r, t, e); break;
+    case MPF_OP_SCHEMA: if (mpr_comms_schema(&r->gpu.comms, e) != 0) r->out_of_memory = true; break;
+    case MPF_OP_MODULE: case MPF_OP_STACK: case MPF_OP_FRAME: case MPF_OP_PYTHON:
+        if (mpr_sites_event(&r->gpu.sites, &r->ranges, e) != 0) r->out_of_memory = true;
+        break;
+    default: break;
+    }
+}
+
+/* AT and AT_PYTHON are about the thread's next event, whatever it is. */
+void mpr_gpu_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    if (e->op == MPF_OP_AT) t->gpu.stack = e->addr;
+    else if (e->op == MPF_OP_AT_PYTHON) t->gpu.python = e->addr;
+    else {
+        apply(r, t, e);
+        if (e->op < MPF_OP_MODULE && e->op != MPF_OP_GPU_CONTEXT) t->gpu.stack = t->gpu.python = 0;
+    }
+}

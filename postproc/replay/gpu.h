@@ -1,0 +1,139 @@
+/* Device memory: driver blocks, handles, PyTorch's blocks, hidden memory, graphs and failures, per device.
+ *
+ * The books (cells of gpuN/... and host/pinned) are kept as for host heaps; what is more is here.  A device's peak is the
+ * instant when most of it was used: the newest measurement plus what was allocated since; among equal ones the instant
+ * when PyTorch held most.  What was live then is kept as a picture, taken just before the first event that can shrink it. */
+#ifndef MPR_GPU_H
+#define MPR_GPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "comms.h"
+#include "gpu_blocks.h"
+#include "mpf/event.h"
+#include "mpf/gpu.h"
+#include "sites.h"
+
+struct mpr_replay;
+struct mpr_thread;
+
+enum mpr_part { MPR_PART_CONTEXT, MPR_PART_MODULES, MPR_PART_STACK, MPR_PART_STREAMS, MPR_PART_GRAPHS, MPR_PART_POOLS, MPR_PARTS };
+
+/* A device at one instant. */
+struct mpr_picture {
+    bool valid;
+    uint64_t time;                  /* ns */
+    uint64_t used, own, total;      /* bytes; used by everybody, by this process; MPF_UNKNOWN */
+    uint64_t tracked;               /* of gpuN/device */
+    int64_t part[MPR_PARTS];        /* measured growth around calls of each kind */
+    uint64_t pools, graph_memory;   /* of tracked: held by stream-ordered pools, by graphs' memory nodes */
+    struct mpr_gpu_block *driver;   /* by address; a handle's memory at its first mapping, 0 when it has none */
+    size_t drivers;
+    struct mpr_gpu_block *torch;    /* by address */
+    size_t torches;
+};
+
+struct mpr_gpu_device {
+    bool seen;
+    char uuid[64], name[128], off[160];     /* off: why driver allocations are missing */
+    uint64_t total;
+    uint64_t used, own;             /* newest measurement */
+    uint64_t tracked_then;          /* tracked bytes at that time */
+    struct { uint64_t used, tracked, serial; } after;   /* at the newest GPU_RETURN */
+    int64_t part[MPR_PARTS];
+    bool limit_raised;              /* the next measured launch is cuCtxSetLimit's */
+    uint64_t torch_reserved, torch_reserved_peak;       /* PyTorch's own totals */
+    uint64_t best_used, best_torch, best_time;
+    bool stale;                     /* the picture of the peak is not taken yet */
+    struct mpr_picture peak;
+};
+
+struct mpr_capture {
+    uint64_t time, graph, pool[2];  /* ns; PyTorch's graph object and pool id, 0 when it is not PyTorch's */
+    uint32_t thread, node, burst;
+    uint64_t segment_bytes, block_bytes;    /* made while it lasted */
+};
+
+struct mpr_graph {
+    uint64_t time, exec, nodes;
+    int64_t instantiated, launched; /* growth of used bytes, at its instantiation and first launch */
+    uint32_t thread, node, capture; /* capture: number from 1; 0: built by hand */
+    uint8_t device;
+    bool gone;
+};
+
+struct mpr_oom {
+    uint64_t time, bytes, free, total;      /* MPF_UNKNOWN */
+    uint64_t flushed;               /* given back between the first refusal and the last one */
+    uint32_t thread, node, library, python, attempts;
+    uint8_t heap;
+    bool inherited, hard, capturing, torch;
+    uint64_t torch_allocated, torch_reserved;
+    struct mpr_picture picture;
+};
+
+/* Of a thread. */
+struct mpr_gpu_thread {
+    uint64_t context, stack, python;        /* of the events from now on; of the next event */
+    bool freeing, entered;
+    struct mpr_gpu_block freed;             /* between MOVE_BEGIN and MOVE_END; addr 0: it was not known */
+    struct { uint32_t call; uint8_t device; uint64_t used, tracked, serial; } enter;
+    uint32_t comm;                          /* of the NCCL range that is open */
+    uint32_t capture;                       /* under way; 0: none */
+    uint32_t last_capture;
+    bool torch_capture;
+    uint32_t oom;                           /* number of a failure that is not decided yet, from 1 */
+    uint64_t pushed;                        /* ns: newest application range */
+    uint32_t carried, own, path;            /* path of `own` under the ranges of `carried`, as last built */
+};
+
+struct mpr_gpu {
+    struct mpr_gpu_blocks driver, torch;
+    struct mpr_object *object;              /* memory with handles */
+    uint32_t objects, object_cap, object_free, owed;    /* object_free: number of one that is gone, from 1 */
+    struct mpr_map { uint64_t at, bytes; uint32_t object; } *map;   /* by address */
+    size_t maps, map_cap;
+    struct mpr_pool { uint64_t id, bytes; uint32_t cell; uint8_t heap; } *pool;
+    uint32_t pools, pool_cap;
+    struct mpr_gpu_device device[MPF_GPUS];
+    struct mpr_sites sites;
+    struct mpr_comms comms;
+    struct mpr_capture *capture;
+    uint32_t captures, capture_cap;
+    struct mpr_graph *graph;
+    uint32_t graphs, graph_cap;
+    struct mpr_oom *oom;
+    uint32_t ooms, oom_cap;
+    uint64_t serial;                        /* of measurements */
+    uint32_t carrier;                       /* thread whose application ranges are the newest */
+    uint32_t comm;                          /* newest communicator at work on any thread */
+    uint64_t context_blocks;                /* blocks that went with their context */
+};
+
+int mpr_gpu_init(struct mpr_gpu *g);        /* 0, or -1 without memory */
+void mpr_gpu_free(struct mpr_gpu *g);
+/* Every event of a heap from MPF_HEAP_PINNED on, and every operation from 48 on. */
+void mpr_gpu_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
+/* A PUSH, POP or RANGE_DATA has been applied. */
+void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
+/* The present state stands for the peaks. */
+void mpr_gpu_pin(struct mpr_replay *r);
+/* After the last event. */
+void mpr_gpu_finish(struct mpr_replay *r);
+
+/* The device as it is now; the caller frees the picture. */
+void mpr_picture_take(struct mpr_picture *p, const struct mpr_replay *r, unsigned device, uint64_t time);
+void mpr_picture_free(struct mpr_picture *p);
+
+/* Memory with a handle. */
+struct mpr_object {
+    uint64_t handle;                /* 0: all references are dropped, it lives by its mappings */
+    uint64_t refs, mappings;
+    uint64_t owed;                  /* drops of its handle to come, though the handle was handed out again */
+    struct mpr_gpu_block block;     /* addr: first mapping */
+    uint32_t next_free;
+    bool imported, live;
+};
+
+#endif

@@ -1,0 +1,33 @@
+/* Live blocks of device memory by address: what the books need, and what a report wants to say of each.
+ *
+ * Open addressing, at most half full.  Pointers are valid until the next change. */
+#ifndef MPR_GPU_BLOCKS_H
+#define MPR_GPU_BLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mpr_gpu_block {
+    uint64_t addr;              /* 0: an empty place */
+    uint64_t size, time;        /* bytes; ns when it was made */
+    uint64_t context;           /* the driver's, of the thread that made it; 0: not known */
+    uint32_t cell, thread, node;
+    uint32_t library, python;   /* numbers of sites.h; 0: not known */
+    uint32_t comm;              /* communicator, of comms.h; 0: none */
+    uint32_t capture;           /* number of the graph capture that it was made in; 0: none */
+    uint8_t heap;
+    bool inherited;             /* node is another thread's */
+};
+
+struct mpr_gpu_blocks { struct mpr_gpu_block *at; size_t mask, live; };
+
+int mpr_gpu_blocks_init(struct mpr_gpu_blocks *b);      /* 0, or -1 without memory */
+void mpr_gpu_blocks_free(struct mpr_gpu_blocks *b);
+struct mpr_gpu_block *mpr_gpu_blocks_find(const struct mpr_gpu_blocks *b, uint64_t addr);
+/* The address must not be live.  NULL without memory. */
+struct mpr_gpu_block *mpr_gpu_blocks_put(struct mpr_gpu_blocks *b, const struct mpr_gpu_block *block);
+/* Takes the block out into *out; false when there is none. */
+bool mpr_gpu_blocks_take(struct mpr_gpu_blocks *b, uint64_t addr, struct mpr_gpu_block *out);
+
+#endif
