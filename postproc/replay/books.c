@@ -88,6 +88,11 @@ uint64_t mpr_books_bytes_at_peak(const struct mpr_books *books, const struct mpr
     return cell->epoch == books->heap[cell->heap].epoch ? cell->saved_bytes : cell->bytes;
 }
 
+uint64_t mpr_books_inherited_at_peak(const struct mpr_books *books, const struct mpr_cell *cell)
+{
+    return cell->epoch == books->heap[cell->heap].epoch ? cell->saved_inherited : cell->inherited;
+}
+
 uint64_t mpr_books_blocks_at_peak(const struct mpr_books *books, const struct mpr_cell *cell)
 {
     return cell->epoch == books->heap[cell->heap].epoch ? cell->saved_blocks : cell->blocks;

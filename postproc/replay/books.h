@@ -17,6 +17,7 @@
 struct mpr_cell {
     uint64_t bytes, blocks;             /* now */
     uint64_t saved_bytes, saved_blocks; /* at the peak, when epoch is the heap's */
+    uint64_t inherited, saved_inherited;    /* of bytes: by ranges of another thread than the one that made the block */
     uint64_t epoch;
     uint64_t own_peak;
     uint64_t allocations;
@@ -58,6 +59,7 @@ uint32_t mpr_books_cell(struct mpr_books *books, uint64_t key, uint8_t heap);
 /* Makes the heap's present state its peak for good. */
 void mpr_books_pin(struct mpr_books *books, uint64_t time);
 /* A cell's values at its heap's peak. */
+uint64_t mpr_books_inherited_at_peak(const struct mpr_books *books, const struct mpr_cell *cell);
 uint64_t mpr_books_bytes_at_peak(const struct mpr_books *books, const struct mpr_cell *cell);
 uint64_t mpr_books_blocks_at_peak(const struct mpr_books *books, const struct mpr_cell *cell);
 
@@ -66,6 +68,7 @@ static inline void mpr_books_save(struct mpr_cell *cell, const struct mpr_heap *
     if (cell->epoch == heap->epoch) return;
     cell->saved_bytes = cell->bytes;
     cell->saved_blocks = cell->blocks;
+    cell->saved_inherited = cell->inherited;
     cell->epoch = heap->epoch;
 }
 

@@ -15,8 +15,8 @@ int mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *optio
     r->options = *options;
     mpr_samples_init(&r->samples);
     const int books = mpr_books_init(&r->books), blocks = mpr_blocks_init(&r->blocks),
-        ranges = mpr_ranges_init(&r->ranges);
-    return books | blocks | ranges;
+        ranges = mpr_ranges_init(&r->ranges), gpu = mpr_gpu_init(&r->gpu);
+    return books | blocks | ranges | gpu;
 }
 
 void mpr_replay_free(struct mpr_replay *r)
@@ -25,6 +25,7 @@ void mpr_replay_free(struct mpr_replay *r)
     mpr_blocks_free(&r->blocks);
     mpr_ranges_free(&r->ranges);
     mpr_regions_free(&r->regions);
+    mpr_gpu_free(&r->gpu);
     mpr_threads_free(&r->threads);
 }
 
@@ -33,13 +34,13 @@ void mpr_replay_free(struct mpr_replay *r)
 static uint64_t cell_key(const struct mpr_replay *r, const struct mpr_thread *t, uint64_t size)
 {
     switch (r->options.by) {
+    case MPR_BY_AUTO:
     case MPR_BY_RANGE: return t->node;
     case MPR_BY_THREAD: return t->number;
     case MPR_BY_SIZE: return mpr_size_class(size);
     case MPR_BY_ALL: return mpr_all_key((struct mpr_all){ t->node, t->number, mpr_size_class(size) });
-    case MPR_BY_HEAP: break;
+    default: return 0;
     }
-    return 0;
 }
 
 static uint32_t cell_of(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap, uint64_t size)
@@ -311,9 +312,19 @@ static void apply_other(struct mpr_replay *r, struct mpr_thread *t, const struct
 
 static void pin(struct mpr_replay *r)
 {
+    mpr_gpu_pin(r);
     mpr_books_pin(&r->books, r->options.at);
     r->pinned = true;
 }
+
+/* Device memory and what belongs to it. */
+static void apply_gpu(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    mpr_gpu_event(r, t, e);
+    if (r->watch.event) r->watch.event(r->watch.arg, r, t, e);
+}
+
+static inline bool is_gpu(const struct mpf_event *e) { return (e->heap >= MPF_HEAP_PINNED) | (e->op >= MPF_OP_GPU_DEVICE); }
 
 static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
 {
@@ -321,18 +332,21 @@ static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
     r->now = e->time;
     r->count[e->op]++;
     if (r->repairs.count) expire_repairs(r, e->time);
-    if (e->op == MPF_OP_FREE) {
+    const bool gpu = is_gpu(e);
+    if (e->op == MPF_OP_FREE && !gpu) {
         on_free(r, e);
         return;
     }
     struct mpr_thread *t = e->thread < r->threads.count ? r->threads.at[e->thread] : NULL;
     if (!t) t = mpr_threads_get(&r->threads, e->thread);
     if (!t) r->out_of_memory = true;
+    else if (__builtin_expect(gpu, 0)) apply_gpu(r, t, e);
     else if (e->op == MPF_OP_ALLOC) on_alloc(r, t, e);
     else if (e->op == MPF_OP_MOVE_BEGIN) on_move_begin(r, t, e);
     else if (e->op == MPF_OP_MOVE_END) on_move_end(r, t, e);
     else {
         apply_other(r, t, e);
+        if (e->op >= MPF_OP_PUSH && e->op <= MPF_OP_RANGE_DATA) mpr_gpu_range(r, t, e);
         if (r->watch.event) r->watch.event(r->watch.arg, r, t, e);
     }
 }
@@ -352,6 +366,7 @@ int mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_
 void mpr_replay_finish(struct mpr_replay *r)
 {
     expire_repairs(r, UINT64_MAX);
+    mpr_gpu_finish(r);
     if (r->options.at != MPR_AT_PEAK && !r->pinned) pin(r);
     mpr_samples_finish(&r->samples, &r->books);
 }

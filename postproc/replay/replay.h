@@ -10,6 +10,7 @@
 
 #include "blocks.h"
 #include "books.h"
+#include "gpu.h"
 #include "large.h"
 #include "mpf/event.h"
 #include "ranges.h"
@@ -20,7 +21,10 @@
 
 struct mpr_replay;
 
-enum mpr_by { MPR_BY_RANGE, MPR_BY_THREAD, MPR_BY_SIZE, MPR_BY_HEAP, MPR_BY_ALL };
+/* LIBRARY, COMM and PYTHON are known of device memory; AUTO is the range, or the Python stack where there is none. */
+enum mpr_by {
+    MPR_BY_RANGE, MPR_BY_THREAD, MPR_BY_SIZE, MPR_BY_HEAP, MPR_BY_LIBRARY, MPR_BY_COMM, MPR_BY_PYTHON, MPR_BY_AUTO, MPR_BY_ALL
+};
 
 #define MPR_AT_PEAK UINT64_MAX
 
@@ -28,6 +32,7 @@ struct mpr_replay_options {
     enum mpr_by by;             /* what a cell is */
     uint64_t at;                /* ns: this instant stands for the peaks; MPR_AT_PEAK: the peaks themselves */
     bool has_parent;            /* a fork's child: unknown blocks that it frees are its parent's */
+    bool no_inherit;            /* threads without ranges do not take those of another thread */
 };
 
 /* Sees events that are no allocations or frees, each after it has been applied. */
@@ -45,6 +50,7 @@ struct mpr_replay {
     struct mpr_threads threads;
     struct mpr_repairs repairs;
     struct mpr_samples samples;
+    struct mpr_gpu gpu;
     struct mpr_large *large;    /* observer; NULL: none */
     struct mpr_watch watch;     /* event NULL: nobody */
     uint64_t count[256];        /* events by operation */

@@ -60,6 +60,7 @@ void mpr_thread_push(struct mpr_thread *t, struct mpr_ranges *ranges, uint32_t n
         return;
     }
     t->node = path_of(ranges, t->node, name, domain);
+    t->application += !domain;
     t->stack[t->depth++] = (struct mpr_open_range){ name, domain, t->node };
 }
 
@@ -72,6 +73,7 @@ void mpr_thread_pop(struct mpr_thread *t, struct mpr_ranges *ranges, uint32_t do
     uint32_t at = t->depth;
     while (at && t->stack[at - 1].domain != domain) at--;
     if (!at) return;
+    t->application -= !domain;
     t->depth--;
     uint32_t node = at > 1 ? t->stack[at - 2].node : 0;
     for (uint32_t i = at - 1; i < t->depth; i++) {
@@ -85,6 +87,6 @@ void mpr_thread_end(struct mpr_thread *t)
 {
     free(t->stack);
     t->stack = NULL;
-    t->depth = t->cap = t->beyond = t->node = 0;
+    t->depth = t->cap = t->beyond = t->node = t->application = 0;
     t->ended = true;
 }

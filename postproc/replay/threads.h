@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "blocks.h"
+#include "gpu.h"
 #include "ranges.h"
 
 #define MPR_THREADS_MAX (1u << 22)  /* larger numbers are taken as thread 0 */
@@ -18,6 +19,7 @@ struct mpr_open_range { uint32_t name, domain, node; };
 struct mpr_thread {
     uint32_t number;
     uint32_t node;                  /* path that is open now */
+    uint32_t application;           /* open ranges of the default domain */
     uint32_t depth, cap, beyond;    /* of `stack`; pushes beyond MPR_STACK_MAX */
     struct mpr_open_range *stack;
     uint64_t cached_key;
@@ -26,6 +28,7 @@ struct mpr_thread {
     bool ended, moving, remapping;
     struct mpr_block moved;         /* moving: the block that realloc works on; key 0: it was not known */
     uint64_t remap_from, remap_size;
+    struct mpr_gpu_thread gpu;
     uint64_t tid;                   /* the kernel's; 0: not known */
     uint64_t first_ns;
     char name[32];                  /* newest, as the program gave it */

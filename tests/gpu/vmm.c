@@ -56,6 +56,8 @@ static void retained(CUdeviceptr at)
     gone(PIECE, "released-last");
 }
 
+/* An import is a reference to memory that another process made, here to this one's own.  That the two are the same memory no call
+ * says, so the handle that was made has to go last for the log to be right. */
 static void imported(CUdeviceptr at)
 {
     const CUmemGenericAllocationHandle handle = create(3 * PIECE);
@@ -67,11 +69,11 @@ static void imported(CUdeviceptr at)
     close(fd);
     step("imported");
     map(at, 3 * PIECE, twin);
-    OK(cuMemRelease(handle));
-    step("released-while-imported");
     OK(cuMemUnmap(at, 3 * PIECE));
     OK(cuMemRelease(twin));
-    gone(3 * PIECE, "import-released");
+    step("import-released");
+    OK(cuMemRelease(handle));
+    gone(3 * PIECE, "exported-released");
 }
 
 /* Most machines have no fabric: PyTorch and NCCL ask once, and go on without. */

@@ -1,0 +1,54 @@
+/* check_steps LOG: replays a log and compares the books at each mark "step:NAME dev=.. managed=.. pinned=.. pool=.." with
+ * what the program said must be live.  Prints each difference; exits with their number. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "replay.h"
+
+static unsigned marks, wrong;
+
+static void compare(const struct mpr_replay *r, const char *step, const char *text, const char *key, unsigned heap)
+{
+    const char *at = strstr(text, key);
+    if (!at) return;
+    const uint64_t said = strtoull(at + strlen(key), NULL, 10), booked = r->books.heap[heap].bytes;
+    if (said == booked) return;
+    printf("%s: %s%" PRIu64 ", and the log has %" PRIu64 "\n", step, key, said, booked);
+    wrong++;
+}
+
+static void on_event(void *arg, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e)
+{
+    (void)arg;
+    (void)t;
+    size_t bytes;
+    char step[64];
+    const char *text = e->op == MPF_OP_MARK ? mpr_texts_get(&r->ranges.names, (uint32_t)e->addr, &bytes) : NULL;
+    if (!text || sscanf(text, "step:%63s", step) != 1) return;
+    marks++;
+    compare(r, step, text, " dev=", mpf_heap_gpu(MPF_HEAP_DEVICE, 0));
+    compare(r, step, text, " managed=", mpf_heap_gpu(MPF_HEAP_MANAGED, 0));
+    compare(r, step, text, " pinned=", MPF_HEAP_PINNED);
+    compare(r, step, text, " pool=", mpf_heap_gpu(MPF_HEAP_POOL, 0));
+}
+
+int main(int argc, char **argv)
+{
+    struct mpr_log *log;
+    struct mpr_error error;
+    static struct mpr_replay replay;
+    const struct mpr_replay_options options = { .by = MPR_BY_RANGE, .at = MPR_AT_PEAK };
+    if (argc != 2 || mpr_log_open(&log, argv[1], &error) != 0 || mpr_replay_init(&replay, &options) != 0) return 255;
+    replay.watch.event = on_event;
+    const struct mpf_event *events;
+    for (long n; (n = mpr_log_next(log, &events, &error)) > 0; )
+        if (mpr_replay_batch(&replay, events, (size_t)n) != 0) return 255;
+    mpr_replay_finish(&replay);
+    mpr_replay_free(&replay);
+    mpr_log_close(log);
+    printf("%u marks, %u differences\n", marks, wrong);
+    return marks ? wrong < 254 ? (int)wrong : 254 : 255;
+}

@@ -1,0 +1,32 @@
+"""memprof under programs that use the CUDA driver: the log's books against the program's own at each of its marks.
+
+Run with a program's name.  CTest's environment: GPU_PROGRAMS, GPU_CHECK, MEMPROF_LIB, and FAKE_CUDA_DIR for the stand-ins (without it
+the machine's own driver and CUPTI are used)."""
+import os
+import subprocess
+import sys
+import tempfile
+
+TIMEOUT = 120       # seconds: a hang, not slowness
+ENDS = {"oom": 3}   # exit status, where it is not 0
+
+
+def environment(log):
+    env = {**os.environ, "LD_PRELOAD": os.environ["MEMPROF_LIB"], "MEMPROF_OUT": log, "MEMPROF_QUIET": "1"}
+    fake = os.environ.get("FAKE_CUDA_DIR")
+    return {**env, "LD_LIBRARY_PATH": fake, "MEMPROF_CUPTI": f"{fake}/libcupti.so.13"} if fake else env
+
+
+def main(program):
+    with tempfile.TemporaryDirectory() as folder:
+        log = os.path.join(folder, "log.zst")
+        done = subprocess.run([os.path.join(os.environ["GPU_PROGRAMS"], program)], env=environment(log), timeout=TIMEOUT,
+                              capture_output=True, text=True)
+        if done.returncode != ENDS.get(program, 0) or done.stdout + done.stderr:
+            sys.exit(f"{program} ended with {done.returncode} and printed: {done.stdout}{done.stderr}")
+        check = subprocess.run([os.environ["GPU_CHECK"], log], timeout=TIMEOUT, capture_output=True, text=True)
+        print(check.stdout, end="")
+        sys.exit(check.returncode)
+
+
+main(sys.argv[1])
