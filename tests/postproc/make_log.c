@@ -116,6 +116,16 @@ static void nasty(const char *path)
     testlog_close(log, "exit");
 }
 
+/* One range of that name. */
+static void named(const char *path, const char *text)
+{
+    struct testlog *log = testlog_open(path, NULL);
+    name(log, MPF_OP_NAME, 10, text);
+    testlog_event(log, 1 * MS, 1, MPF_OP_PUSH, 0, 10, 0);
+    testlog_event(log, 2 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, 5000);
+    testlog_close(log, "exit");
+}
+
 /* A child of the process of `whole`. */
 static void child(const char *path)
 {
@@ -145,14 +155,75 @@ static void churn(const char *path, uint64_t events)
     testlog_close(log, "exit");
 }
 
+/* N events of which one, in the middle, takes a gibibyte for a microsecond. */
+static void spike(const char *path, uint64_t events)
+{
+    struct testlog *log = testlog_open(path, NULL);
+    name(log, MPF_OP_NAME, 10, "the culprit");
+    for (uint64_t i = 0; i < events; i++) {
+        const uint64_t at = i * 1000, addr = 0x550000000000 + i / 2 % 1000 * 4096;
+        if (i == events / 2) {
+            testlog_event(log, at, 1, MPF_OP_PUSH, 0, 10, 0);
+            testlog_event(log, at, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x7f0000000000, UINT64_C(1) << 30);
+            testlog_event(log, at + 1, 1, MPF_OP_FREE, MPF_HEAP_HOST, 0x7f0000000000, 0);
+            testlog_event(log, at + 1, 1, MPF_OP_POP, 0, 0, 0);
+        }
+        testlog_event(log, at + 2, 1, i % 2 ? MPF_OP_FREE : MPF_OP_ALLOC, MPF_HEAP_HOST, addr, i % 2 ? 0 : 100 + i % 977);
+    }
+    testlog_close(log, "exit");
+}
+
+/* A rank of a training run: N steps of forward and backward in nested ranges; rank 5 holds more and meets two failures. */
+static void rank(const char *path, uint64_t number)
+{
+    enum { STEPS = 30, LAYERS = 12 };
+    char text[2][16];
+    snprintf(text[0], sizeof text[0], "%u", (unsigned)(5000 + number));
+    snprintf(text[1], sizeof text[1], "%u", (unsigned)number);
+    const char *const pairs[] = { "pid", text[0], "rank", text[1], "argv", "train.py", NULL };
+    struct testlog *log = testlog_open(path, pairs);
+    const uint64_t more = number == 5 ? 3 : 2;
+    uint64_t now = MS;
+    name(log, MPF_OP_NAME, 10, "step");
+    name(log, MPF_OP_NAME, 11, "forward");
+    name(log, MPF_OP_NAME, 12, "backward");
+    name(log, MPF_OP_NAME, 13, "checkpoint");
+    testlog_data(log, 0, 1, MPF_OP_THREAD, 5000 + number, "main", 4);
+    testlog_event(log, now, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000, 40 * MIB);
+    for (uint64_t step = 0; step < STEPS; step++) {
+        testlog_event(log, now += MS, 1, MPF_OP_PUSH, 0, 10, 0);
+        testlog_event(log, now += MS, 1, MPF_OP_PUSH, 0, 11, 0);
+        for (uint64_t i = 1; i <= LAYERS; i++)
+            testlog_event(log, now += MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, i << 32, more * MIB + i * 4096);
+        testlog_event(log, now += MS, 1, MPF_OP_POP, 0, 0, 0);
+        testlog_event(log, now += MS, 1, MPF_OP_PUSH, 0, 12, 0);
+        for (uint64_t i = LAYERS; i >= 1; i--) {
+            testlog_event(log, now += MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, (100 + i) << 32, MIB / 2);
+            testlog_event(log, now += MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, i << 32, 0);
+        }
+        for (uint64_t i = LAYERS; i >= 1; i--) testlog_event(log, now += MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, (100 + i) << 32, 0);
+        testlog_event(log, now += MS, 1, MPF_OP_POP, 0, 0, 0);
+        if (step % 10 == 9) testlog_event(log, now += MS, 1, MPF_OP_MARK, 0, 13, 0);
+        if (number == 5 && step > 27) testlog_event(log, now += MS, 1, MPF_OP_FAIL, MPF_HEAP_HOST, 12, 512 * MIB);
+        testlog_event(log, now += MS, 1, MPF_OP_POP, 0, 0, 0);
+    }
+    testlog_close(log, "exit");
+}
+
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*make)(const char *path); } scenarios[] = {
         { "whole", whole }, { "unended", unended }, { "killed", killed }, { "lossy", lossy }, { "hole", hole },
             { "nasty", nasty }, { "child", child },
     };
-    if (argc < 3) errx(2, "usage: make_log SCENARIO PATH [EVENTS]");
-    if (strcmp(argv[1], "churn") == 0 && argc == 4) return churn(argv[2], strtoull(argv[3], NULL, 10)), 0;
+    static const struct { const char *name; void (*make)(const char *path, uint64_t n); } counted[] = {
+        { "churn", churn }, { "spike", spike }, { "rank", rank },
+    };
+    if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
+    if (argc < 3) errx(2, "usage: make_log SCENARIO PATH [N]");
+    for (size_t i = 0; argc == 4 && i < sizeof counted / sizeof *counted; i++) {
+        if (strcmp(counted[i].name, argv[1]) == 0) return counted[i].make(argv[2], strtoull(argv[3], NULL, 10)), 0;
+    }
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
         if (strcmp(argv[1], scenarios[i].name) == 0) return scenarios[i].make(argv[2]), 0;
     }

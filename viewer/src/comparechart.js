@@ -59,7 +59,7 @@ export class CompareChart {
     this.plot = new Plot(this.canvas, {
       width, height: this.height, name: this.heaps[0].name, yMax: 1, yMin: 0, view: app.view, axis, draw: (s) => this.draw(s),
       hover: (ns) => this.hover(ns), click: () => {}, select: (from, to) => app.select(null, from, to),
-      zoom: (at, factor) => app.zoom(at, factor), pan: (by) => app.pan(by),
+      zoom: (share, factor) => app.zoom(share, factor), pan: (by) => app.pan(by),
     });
     this.update();
   }

@@ -5,8 +5,8 @@ import { button, element } from './dom.js';
 
 /** @type {[string[], string, (app: App) => void][]} */
 const KEYS = [
-  [['w'], 'zoom in', (app) => app.zoom((app.view[0] + app.view[1]) / 2, 0.7)],
-  [['s'], 'zoom out', (app) => app.zoom((app.view[0] + app.view[1]) / 2, 1 / 0.7)],
+  [['w'], 'zoom in', (app) => app.zoom(0.5, 0.7)],
+  [['s'], 'zoom out', (app) => app.zoom(0.5, 1 / 0.7)],
   [['a', 'ArrowLeft'], 'to earlier times', (app) => app.pan(-0.15)],
   [['d', 'ArrowRight'], 'to later times', (app) => app.pan(0.15)],
   [['0'], 'everything', (app) => app.fit()],

@@ -200,7 +200,7 @@ export class App {
   /** @returns {[number, number]} */
   extent() {
     const runs = this.runs();
-    const from = Math.min(...runs.map((log) => -this.origin(log)));
+    const from = Math.min(...runs.map((log) => 0 - this.origin(log)));
     const to = Math.max(...runs.map((log) => log.duration - this.origin(log)));
     return [from, Math.max(to, from + SHORTEST)];
   }
@@ -252,11 +252,11 @@ export class App {
     if (hash !== location.hash) history.replaceState(null, '', hash || location.pathname + location.search);
   }
 
-  /** @param {number} at @param {number} factor */
-  zoom(at, factor) {
+  /** @param {number} share where in the view the time stays, 0 to 1 @param {number} factor */
+  zoom(share, factor) {
     const [from, to] = this.view, [low, high] = this.whole;
     const length = Math.min(high - low, Math.max(SHORTEST, (to - from) * factor));
-    const start = at - ((at - from) / (to - from)) * length;
+    const start = from + share * (to - from - length);
     this.setView(start, start + length);
   }
 
@@ -419,6 +419,7 @@ async function begin() {
     const app = new App(await readPage(document));
     app.build();
     listen(app);
+    Object.assign(globalThis, { memprof: app });     // for the browser's console
     /** @type {HTMLDetailsElement} */ (document.getElementById('tables')).open = false;
     addEventListener('resize', () => {
       const width = app.chartWidth();

@@ -7,7 +7,7 @@ import { byteStep, size, time, timeTicks } from './format.js';
  * @typedef {{ width: number, height: number, name: string, yMax: number, yMin?: number, view: [number, number], axis: boolean,
  *   draw: (surface: import('./paint.js').Surface) => void, hover: (ns: number | null) => void,
  *   click: (ns: number, event: MouseEvent) => void, select: (from: number, to: number) => void,
- *   zoom: (at: number, factor: number) => void, pan: (by: number) => void }} PlotOptions
+ *   zoom: (share: number, factor: number) => void, pan: (by: number) => void }} PlotOptions
  */
 
 export const LEFT = 78, RIGHT = 34;
@@ -58,26 +58,27 @@ export class Plot {
   /** @param {HTMLElement} over */
   listen(over) {
     const { options, u } = this;
+    /** Finer than offsetX, which is whole. @param {MouseEvent} event */
+    const at = (event) => event.clientX - over.getBoundingClientRect().left;
     over.addEventListener('wheel', (event) => {
       event.preventDefault();
-      const at = u.posToVal(event.offsetX, 'x');
       if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) options.pan((event.deltaX / u.over.clientWidth));
-      else options.zoom(at, Math.exp(Math.max(-240, Math.min(240, event.deltaY)) * 0.002));
+      else options.zoom(at(event) / over.clientWidth, Math.exp(Math.max(-240, Math.min(240, event.deltaY)) * 0.002));
     }, { passive: false });
     let down = -1, last = 0, panning = false;
     over.addEventListener('mousedown', (event) => {
-      down = last = event.offsetX;
+      down = last = at(event);
       panning = event.shiftKey;
       if (panning) event.stopImmediatePropagation();
     }, { capture: true });
     over.addEventListener('mousemove', (event) => {
       if (!panning) return;
-      options.pan((last - event.offsetX) / over.clientWidth);
-      last = event.offsetX;
+      options.pan((last - at(event)) / over.clientWidth);
+      last = at(event);
     });
     addEventListener('mouseup', () => { panning = false; });
     over.addEventListener('click', (event) => {
-      if (Math.abs(event.offsetX - down) < 4) options.click(u.posToVal(event.offsetX, 'x'), event);
+      if (Math.abs(at(event) - down) < 4) options.click(u.posToVal(at(event), 'x'), event);
     });
   }
 

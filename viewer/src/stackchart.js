@@ -111,7 +111,7 @@ export class StackChart {
       width, height: this.height, name: this.stack.heap.name, yMax, view: app.view, axis,
       draw: (s) => this.draw(s), hover: (ns) => this.hover(ns),
       click: (ns, event) => app.pinAt(this, ns, event), select: (from, to) => app.select(this, from, to),
-      zoom: (at, factor) => app.zoom(at, factor), pan: (by) => app.pan(by),
+      zoom: (share, factor) => app.zoom(share, factor), pan: (by) => app.pan(by),
     });
     this.update(yMax);
   }

@@ -1,0 +1,82 @@
+// Pages made by memprof-report from logs made here, in a headless Chromium.  Environment: CHROMIUM, VIEWER_MODULES (a folder
+// with node_modules), REPORT, MAKE_LOG, MEMPROF (programs and the library).
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const INCOMPLETE = 3;
+const { CHROMIUM, VIEWER_MODULES, REPORT, MAKE_LOG, MEMPROF } = process.env;
+const { chromium } = createRequire(VIEWER_MODULES)('playwright-core');
+
+export class Workshop {
+  async open() {
+    this.folder = mkdtempSync(join(tmpdir(), 'memprof-page.'));
+    this.browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+  }
+
+  async close() {
+    await this.browser.close();
+    rmSync(this.folder, { recursive: true });
+  }
+
+  path(name) { return join(this.folder, name); }
+
+  log(name, scenario, ...arguments_) {
+    execFileSync(MAKE_LOG, [scenario, this.path(name), ...arguments_]);
+    return this.path(name);
+  }
+
+  /** A real program under memprof. */
+  record(name, program, ...arguments_) {
+    execFileSync(program, arguments_, { env: { ...process.env, LD_PRELOAD: MEMPROF, MEMPROF_OUT: this.path(name), MEMPROF_QUIET: '1', MEMPROF_MIN_RSS: '0' } });
+    return this.path(name);
+  }
+
+  report(command, ...arguments_) {
+    return JSON.parse(execFileSync(REPORT, [command, '--format', 'json', ...arguments_], { maxBuffer: 1 << 28 }));
+  }
+
+  html(name, ...logs) {
+    const { status, stderr } = spawnSync(REPORT, ['html', '-o', this.path(name), ...logs]);
+    if (status !== 0 && status !== INCOMPLETE) throw new Error(String(stderr));
+    return this.path(name);
+  }
+
+  /** Opens a page and waits for it to be ready; `trouble` collects what a console or a page says, `requests` all requests. */
+  async show(file, { hash = '', ...options } = {}) {
+    const context = await this.browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true, ...options });
+    const page = await context.newPage();
+    page.trouble = [];
+    page.requests = [];
+    page.on('console', (message) => { if (/error|warning/.test(message.type())) page.trouble.push(message.text()); });
+    page.on('pageerror', (error) => page.trouble.push(String(error)));
+    page.on('request', (request) => page.requests.push(request.url()));
+    await page.goto(pathToFileURL(file).href + hash);
+    if (options.javaScriptEnabled !== false) await page.waitForFunction(() => document.documentElement.dataset.ready);
+    return page;
+  }
+
+  edit(file, change) { writeFileSync(file, change(readFileSync(file, 'utf8'))); }
+}
+
+/** After what was asked for has been drawn. */
+export const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+/** Middle of a chart's plot area, and a place in it by shares of its width and height. */
+export async function spot(page, chart, x = 0.5, y = 0.5) {
+  const box = await page.locator(`${chart} .u-over`).first().boundingBox();
+  return { x: Math.round(box.x + box.width * x), y: Math.round(box.y + box.height * y) };
+}
+
+/** The exact bytes that a cell's title says. */
+export const bytesOf = (title) => Number(title.replace(/ bytes|,/g, ''));
+
+/** A table's rows: name and exact bytes of each value cell. */
+export const tableRows = (page, selector) => page.evaluate((s) =>
+  [...document.querySelectorAll(`${s} tbody tr`)].map((row) => ({
+    name: row.querySelector('th')?.textContent,
+    bytes: [...row.querySelectorAll('td [title$="bytes"], td[title$="bytes"]')].map((cell) => Number(cell.title.replace(/ bytes|,/g, ''))),
+  })), selector);

@@ -1,0 +1,134 @@
+// What the page shows is what the other reports say, to the byte, at every level of detail.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Workshop, bytesOf, drawn, spot, tableRows } from './browser.mjs';
+
+const shop = new Workshop();
+before(() => shop.open());
+after(() => shop.close());
+
+const pathOf = (range) => (range.path.length ? range.path.join(' > ') : 'outside any range');
+
+/** A peak table equals `peaks --by range` of the log. */
+async function samePeak(page, log) {
+  for (const heap of shop.report('peaks', log).logs[0].heaps) {
+    const rows = await tableRows(page, `[data-panel="peak"][data-heap="${heap.heap}"]`);
+    const expected = heap.ranges.filter((r) => r.bytes_at_peak).slice(0, rows.length).map((r) => ({ name: pathOf(r), bytes: [r.bytes_at_peak] }));
+    const byName = (a, b) => (b.bytes[0] - a.bytes[0]) || (a.name < b.name ? -1 : 1);
+    assert.deepEqual(rows.sort(byName), expected.sort(byName));
+    const total = await page.locator(`[data-panel="peak"][data-heap="${heap.heap}"] tfoot .total`).getAttribute('title');
+    assert.equal(bytesOf(total), heap.peak_bytes);
+    const chart = await page.locator(`.chart[data-heap="${heap.heap}"] tfoot .total`).getAttribute('title');
+    assert.equal(bytesOf(chart), heap.peak_bytes);
+  }
+}
+
+test('the peak of a synthetic log equals the peaks report', async () => {
+  const log = shop.log('whole.zst', 'whole');
+  await samePeak(await shop.show(shop.html('whole.html', log)), log);
+});
+
+test('the peak of a real program equals the peaks report', async () => {
+  const log = shop.record('real.zst', 'sqlite3', ':memory:', 'create table t(a,b); with recursive n(i) as (select 1 union all select i+1 from n where i<30000) insert into t select i, hex(randomblob(20)) from n; create index x on t(b); select count(*) from t;');
+  const page = await shop.show(shop.html('real.html', log));
+  await samePeak(page, log);
+  assert.deepEqual(page.trouble, []);
+});
+
+test('bands sum to the total in every bucket, level and grouping', async () => {
+  const page = await shop.show(shop.html('churn.html', shop.log('churn.zst', 'churn', '300000')));
+  const wrong = await page.evaluate(async () => {
+    const found = [];
+    const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    for (const by of ['range', 'thread', 'size']) {
+      memprof.change({ by });
+      for (const zoom of [1, 0.3, 0.02, 0.001]) {
+        const [from, to] = memprof.whole, middle = (from + to) / 2, length = (to - from) * zoom;
+        memprof.setView(middle - length / 2, middle + length / 2);
+        await frame();
+        for (const chart of memprof.charts) {
+          const { groups, heap } = chart.stack;
+          heap.spans.max.forEach((max, i) => { if (groups.reduce((sum, g) => sum + g.bytes[i], 0) !== max) found.push([by, i]); });
+          const upper = chart.edges()[0].upper;
+          chart.shown.span.forEach((span, i) => { if (upper[i] !== heap.spans.max[span]) found.push([by, zoom, span]); });
+        }
+      }
+    }
+    return found.slice(0, 5);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test('a spike of one event among very many is drawn when everything is in view', async () => {
+  const log = shop.log('spike.zst', 'spike', '2000000');
+  const page = await shop.show(shop.html('spike.html', log));
+  assert.equal(bytesOf(await page.locator('.chart tfoot .total').first().getAttribute('title')), shop.report('peaks', log).logs[0].heaps[0].peak_bytes);
+  assert.equal(await page.locator('.chart tbody tr').first().locator('.name').textContent(), 'the culprit');
+  const painted = await page.evaluate(() => {
+    const u = memprof.charts[0].plot.u, { left, top, width, height } = u.bbox;
+    const row = (share) => u.ctx.getImageData(left, Math.round(top + height * share), width, 1).data;
+    const above = row(0.01), within = row(0.3);     // above the peak there is the grid alone
+    let different = 0;
+    for (let i = 0; i < above.length; i += 4) different += [0, 1, 2].some((k) => above[i + k] !== within[i + k]);
+    return different;
+  });
+  assert.ok(painted >= 1 && painted < 30, `${painted} columns`);
+});
+
+test('the cursor and a pin give the exact bytes of an instant and who held them', async () => {
+  const log = shop.log('whole2.zst', 'whole');
+  const page = await shop.show(shop.html('whole2.html', log));
+  const { x, y } = await spot(page, '.chart', 25 / 51);
+  await page.mouse.move(x, y);
+  await drawn(page);
+  const expected = shop.report('peaks', '--at', '25ms', log).logs[0].heaps.find((h) => h.heap === 'host/heap');
+  assert.equal(bytesOf(await page.locator('.chart tfoot .total').first().getAttribute('title')), expected.peak_bytes);
+  assert.equal(await page.locator('.chart .badge').first().textContent(), 'exact');
+  await page.mouse.click(x, y);
+  await drawn(page);
+  const pinned = (await tableRows(page, '[data-panel="pin"]')).map((row) => [row.name, row.bytes[0]]);
+  assert.deepEqual(pinned, expected.ranges.filter((r) => r.bytes_at_peak).map((r) => [pathOf(r), r.bytes_at_peak]));
+  const later = await spot(page, '.chart', 45 / 51);
+  await page.mouse.click(later.x, later.y);
+  await drawn(page);
+  const first = (await tableRows(page, '[data-panel="pin"]'))[0];
+  assert.equal(first.name, 'step 1 > forward');
+  assert.equal(await page.locator('[data-panel="pin"] tbody tr').first().locator('.less').textContent(), '−6.00 MiB');
+});
+
+test('a selection tells what changed in it', async () => {
+  const page = await shop.show(shop.html('whole3.html', shop.log('whole3.zst', 'whole')));
+  const from = await spot(page, '.chart', 15 / 51), to = await spot(page, '.chart', 45 / 51);
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down();
+  await page.mouse.move((from.x + to.x) / 2, from.y);
+  await page.mouse.move(to.x, to.y);
+  await page.mouse.up();
+  const text = await page.locator('.statistics').first().textContent();
+  for (const part of ['largest 12.00 MiB', 'least 4.00 MiB', 'start 4.00 MiB', 'end 6.00 MiB', 'change +2.00 MiB', 'allocations 2', 'frees 1', 'exact'])
+    assert.ok(text.includes(part), `${part} in ${text}`);
+});
+
+test('CSV files sum to the table', async () => {
+  const page = await shop.show(shop.html('whole4.html', shop.log('whole4.zst', 'whole')));
+  const waiting = page.waitForEvent('download');
+  await page.locator('[data-panel="peak"] .tools button').first().click();
+  const chunks = [];
+  for await (const chunk of await (await waiting).createReadStream()) chunks.push(chunk);
+  const lines = Buffer.concat(chunks).toString().trim().split('\n').slice(1);
+  const sum = lines.reduce((all, line) => all + Number(line.slice(line.lastIndexOf(',') + 1)), 0);
+  assert.equal(sum, bytesOf(await page.locator('[data-panel="peak"] tfoot .total').first().getAttribute('title')));
+  assert.equal(lines.length, 4);
+});
+
+test('blocks are shown with size, address, life, range and thread', async () => {
+  const page = await shop.show(shop.html('whole5.html', shop.log('whole5.zst', 'whole')));
+  await page.locator('.chart .tools button', { hasText: 'blocks' }).first().click();
+  await drawn(page);
+  const { x, y } = await spot(page, '[data-blocks]', 25 / 51, 0.35);
+  await page.mouse.move(x, y);
+  await drawn(page);
+  const text = await page.locator('[data-blocks] .said').textContent();
+  for (const part of ['6.00 MiB', '0x900000', '00:00:00.020', '00:00:00.040', '20 ms', 'step 1 > forward', 'main (4242)'])
+    assert.ok(text.includes(part), `${part} in ${text}`);
+});

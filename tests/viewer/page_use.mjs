@@ -1,0 +1,210 @@
+// Mouse, keyboard, comparison, ranks, and a state that a link carries.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Workshop, drawn, spot } from './browser.mjs';
+
+const shop = new Workshop();
+let one, two, ranks;
+before(async () => {
+  await shop.open();
+  one = shop.html('one.html', shop.log('r0.zst', 'rank', '0'));
+  two = shop.html('two.html', shop.path('r0.zst'), shop.log('r5.zst', 'rank', '5'));
+  const logs = [1, 2, 3, 4, 6, 7].map((n) => shop.log(`r${n}.zst`, 'rank', String(n)));
+  ranks = shop.html('ranks.html', shop.path('r0.zst'), shop.path('r5.zst'), ...logs);
+});
+after(() => shop.close());
+
+const view = (page) => page.evaluate(() => memprof.view);
+const whole = (page) => page.evaluate(() => memprof.whole);
+
+test('the wheel zooms and keeps the time under the cursor; 0 shows everything', async () => {
+  const page = await shop.show(one);
+  const at = await spot(page, '.chart', 0.3);
+  await page.mouse.move(at.x, at.y);
+  const timeAt = () => page.evaluate((x) => {
+    const u = memprof.charts[0].plot.u;
+    return u.posToVal(x - u.over.getBoundingClientRect().left, 'x');
+  }, at.x);
+  const before = await timeAt();
+  for (let i = 0; i < 6; i++) await page.mouse.wheel(0, -200);
+  await drawn(page);
+  const [from, to] = await view(page), [low, high] = await whole(page);
+  assert.ok(to - from < (high - low) / 4, `${to - from}`);
+  assert.ok(Math.abs((await timeAt()) - before) < (to - from) / 500);
+  await page.keyboard.press('0');
+  await drawn(page);
+  assert.deepEqual(await view(page), [low, high]);
+});
+
+test('W A S D zoom and move, and stay inside the run', async () => {
+  const page = await shop.show(one);
+  const [low, high] = await whole(page);
+  for (const key of ['w', 'w', 'w']) await page.keyboard.press(key);
+  const near = await view(page);
+  assert.ok(near[1] - near[0] < (high - low) / 2);
+  for (let i = 0; i < 30; i++) await page.keyboard.press('d');
+  assert.equal((await view(page))[1], high);
+  for (let i = 0; i < 60; i++) await page.keyboard.press('a');
+  assert.equal((await view(page))[0], low);
+  for (let i = 0; i < 20; i++) await page.keyboard.press('s');
+  assert.deepEqual(await view(page), [low, high]);
+});
+
+test('P goes to the peak and pins it; Escape takes the pin away', async () => {
+  const page = await shop.show(one);
+  await page.keyboard.press('p');
+  await drawn(page);
+  const [from, to] = await view(page), peak = await page.evaluate(() => memprof.logs[0].heaps[0].peakTime);
+  const middle = Math.max((to - from) / 2, peak);
+  assert.ok(Math.abs((from + to) / 2 - middle) < (to - from) / 100);
+  assert.equal(await page.locator('[data-panel="pin"]').count(), 1);
+  await page.keyboard.press('Escape');
+  await drawn(page);
+  assert.equal(await page.locator('[data-panel="pin"]').count(), 0);
+});
+
+test('[ and ] step through the markers', async () => {
+  const page = await shop.show(one);
+  const marks = await page.evaluate(() => memprof.logs[0].marks.map((m) => [m.kind, m.text, m.time]));
+  assert.deepEqual(marks.map((m) => m.slice(0, 2)), [['nvtx', 'checkpoint'], ['nvtx', 'checkpoint'], ['nvtx', 'checkpoint']]);
+  await page.keyboard.press('w');
+  await page.keyboard.press(']');
+  const middle = async () => { const [from, to] = await view(page); return (from + to) / 2; };
+  assert.equal(Math.round(await middle()), marks[1][2]);
+  await page.keyboard.press('[');
+  assert.equal(Math.round(await middle()), marks[0][2]);
+});
+
+test('a band hides, shows alone, and a search finds it', async () => {
+  const page = await shop.show(one);
+  const names = await page.locator('.chart .legend .name').allTextContents();
+  assert.deepEqual(names, ['outside any range', 'step > forward', 'step > backward']);
+  const row = page.locator('.chart .legend tr[data-name="step > forward"]');
+  await row.click();
+  await drawn(page);
+  assert.match(await row.getAttribute('class'), /hidden-band/);
+  const upper = () => page.evaluate(() => Math.max(...memprof.charts[0].edges()[0].upper));
+  const without = await upper();
+  await row.click();
+  await drawn(page);
+  assert.ok((await upper()) > without);
+  await row.dblclick();
+  await drawn(page);
+  assert.deepEqual(await page.evaluate(() => memprof.charts[0].edges().map((e) => e.group.name)), ['step > forward']);
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('/');
+  await page.keyboard.type('BACK');
+  await drawn(page);
+  assert.equal(await page.evaluate(() => memprof.lit), 'step > backward');
+  assert.equal(await page.locator('.chart .legend tr.miss').count(), 2);
+});
+
+test('a row and its band light up together', async () => {
+  const page = await shop.show(one);
+  const before = await page.locator('.chart .plot canvas').first().screenshot();
+  await page.locator('[data-panel="peak"] tr[data-name="step > forward"]').hover();
+  await drawn(page);
+  assert.equal(await page.locator('.chart .legend tr.lit').getAttribute('data-name'), 'step > forward');
+  assert.notDeepEqual(await page.locator('.chart .plot canvas').first().screenshot(), before);
+});
+
+test('a reload of the link shows the same picture', async () => {
+  const page = await shop.show(two);
+  await page.keyboard.press('w');
+  await page.keyboard.press('d');
+  const at = await spot(page, '.chart', 0.6);
+  await page.mouse.click(at.x, at.y);
+  await page.locator('.chart .legend tr[data-name="step > backward"]').first().click();
+  await page.mouse.move(5, 5);
+  await drawn(page);
+  const picture = await page.screenshot(), hash = await page.evaluate(() => location.hash);
+  assert.notEqual(hash, '');
+  const again = await shop.show(two, { hash });
+  await again.mouse.move(5, 5);
+  await drawn(again);
+  assert.deepEqual(await again.screenshot(), picture);
+});
+
+test('a range has one colour in A, B and every rank', async () => {
+  const page = await shop.show(ranks);
+  await page.evaluate(() => memprof.choose('b', 1));
+  await drawn(page);
+  const colours = await page.evaluate(() => [...document.querySelectorAll('.chart[data-heap="host/heap"] .legend tr[data-name="step > forward"] canvas, [data-panel="peak"] tr[data-name="step > forward"] canvas')]
+    .map((canvas) => canvas.getContext('2d').getImageData(6, 6, 1, 1).data.join()));
+  assert.equal(colours.length, 3);
+  assert.equal(new Set(colours).size, 1);
+  const first = await shop.show(one);
+  const alone = await first.evaluate(() => document.querySelector('.chart .legend tr[data-name="step > forward"] canvas').getContext('2d').getImageData(6, 6, 1, 1).data.join());
+  assert.equal(alone, colours[0]);
+});
+
+test('two runs stand below each other on one scale, over each other, and as a difference', async () => {
+  const page = await shop.show(two);
+  assert.deepEqual(await page.locator('.chart').evaluateAll((all) => all.map((chart) => chart.dataset.role)), ['A', 'B']);
+  assert.equal(await page.evaluate(() => new Set(memprof.charts.map((c) => c.plot.options.yMax)).size), 1);
+  await page.locator('.segmented button', { hasText: 'B − A' }).click();
+  await drawn(page);
+  assert.equal(await page.locator('.chart[data-mode="difference"]').count(), 1);
+  const most = await page.evaluate(() => { const [a, b] = memprof.charts[0].levels; return Math.max(...a.map((bytes, i) => b[i] - bytes)); });
+  assert.equal(most, 12 * 2 ** 20);
+  await page.locator('.segmented button', { hasText: 'overlay' }).click();
+  await drawn(page);
+  assert.equal(await page.locator('.chart[data-mode="overlay"]').count(), 1);
+});
+
+test('runs are aligned by a range', async () => {
+  const page = await shop.show(two);
+  await page.getByLabel('what the two runs are aligned by').selectOption('range:step > backward');
+  await drawn(page);
+  const [from] = await whole(page);
+  const start = await page.evaluate(() => memprof.logs[0].instances.from[2]);
+  assert.equal(from, -start);
+});
+
+test('the rank that differs is outlined, and a click compares it', async () => {
+  const page = await shop.show(ranks);
+  assert.equal(await page.locator('.ranks button').count(), 8);
+  assert.match(await page.locator('.ranks .outlier').textContent(), /rank 5.*differs most/);
+  await page.locator('.ranks .outlier').click({ modifiers: ['Shift'] });
+  await drawn(page);
+  assert.match(await page.locator('.runs').textContent(), /A.*rank 0.*B.*rank 5/);
+  assert.equal(await page.locator('.chart').count(), 2);
+});
+
+test('stacking by thread and by size class', async () => {
+  const page = await shop.show(one);
+  await page.getByLabel('stack by').selectOption('thread');
+  await drawn(page);
+  assert.deepEqual(await page.locator('.chart .legend .name').allTextContents(), ['main (5000)']);
+  await page.getByLabel('stack by').selectOption('size');
+  await drawn(page);
+  assert.deepEqual((await page.locator('.chart .legend .name').allTextContents()).sort(), ['over 2 MiB to 4 MiB', 'over 256 KiB to 512 KiB', 'over 32 MiB to 64 MiB']);
+  await page.getByLabel('stack by').selectOption('range');
+  await page.getByLabel('depth of the path').selectOption('1');
+  await drawn(page);
+  assert.deepEqual(await page.locator('.chart .legend .name').allTextContents(), ['outside any range', 'step']);
+});
+
+test('everything can be reached by the keyboard, and charts speak', async () => {
+  const page = await shop.show(one);
+  const reached = new Set();
+  for (let i = 0; i < 40; i++) {
+    await page.keyboard.press('Tab');
+    reached.add(await page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.className ?? ''));
+  }
+  for (const name of ['stack by', 'search for a band', 'show everything (0)', 'keys', 'name']) assert.ok(reached.has(name), `${name}: ${[...reached].join(' | ')}`);
+  assert.match(await page.locator('.chart .plot').first().getAttribute('aria-label'), /host\/heap over time; peak .* at 00:00:00/);
+  await page.keyboard.press('?');
+  assert.ok(await page.locator('dialog').isVisible());
+});
+
+test('the charts come as a picture', async () => {
+  const page = await shop.show(one);
+  const waiting = page.waitForEvent('download');
+  await page.getByLabel('download the charts as a picture').click();
+  const chunks = [];
+  for await (const chunk of await (await waiting).createReadStream()) chunks.push(chunk);
+  const png = Buffer.concat(chunks);
+  assert.equal(png.subarray(1, 4).toString(), 'PNG');
+  assert.ok(png.readUInt32BE(16) > 600 && png.readUInt32BE(20) > 250);
+});

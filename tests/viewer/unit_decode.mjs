@@ -1,0 +1,48 @@
+// Columns as render/blob.c writes them, and what data.js makes of them.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { readChanges, readSpans } from '../../viewer/src/data.js';
+import { Columns } from '../../viewer/src/leb.js';
+
+const leb = (n) => {
+  const out = [];
+  for (n = BigInt(n); n >= 128n; n >>= 7n) out.push(Number(n & 127n) | 128);
+  return [...out, Number(n)];
+};
+const zigzag = (n) => leb(n < 0 ? -2n * BigInt(n) - 1n : 2n * BigInt(n));
+const columns = (...parts) => new Columns(Uint8Array.from(parts.flat(2)));
+
+test('numbers are exact up to 2^53', () => {
+  const all = [0, 1, 127, 128, 300, 2 ** 32, 2 ** 32 + 1, 2 ** 52 + 1, 2 ** 53 - 1];
+  assert.deepEqual([...columns(all.map(leb)).plain(all.length)], all);
+});
+
+test('signed numbers keep their sign', () => {
+  const all = [0, -1, 1, -64, 64, -(2 ** 40), 2 ** 40 + 3, -(2 ** 51) - 1];
+  assert.deepEqual(all.map(zigzag).map((bytes) => columns(bytes).signed()), all);
+});
+
+test('a column that is cut is an error, not a number', () => {
+  assert.throws(() => columns([200, 200]).number(), /too early/);
+  assert.throws(() => columns([1, 2]).plain(3), /too early/);
+});
+
+test('spans come back as they were', () => {
+  const c = columns([leb(3), leb(2)], [leb(1), leb(0)], [zigzag(500), zigzag(-100)], [leb(100), leb(0)], [leb(0), leb(50)],
+    [leb(2), leb(0)], [leb(1), leb(4)], [leb(1), leb(2)]);
+  const spans = readSpans(c, 16, 2);
+  assert.deepEqual([...spans.start], [48, 80]);
+  assert.deepEqual([...spans.time], [49, 80]);
+  assert.deepEqual([...spans.max], [500, 400]);
+  assert.deepEqual([...spans.min], [400, 400]);
+  assert.deepEqual([...spans.close], [500, 350]);
+  assert.deepEqual([...spans.allocs], [2, 0]);
+  assert.deepEqual([...spans.frees], [1, 4]);
+  assert.deepEqual([...spans.end], [1, 3]);
+});
+
+test('changes of a band count from its own last value', () => {
+  const { changeBand, changeBytes } = readChanges(columns([0, 1, 0].map(leb), [100, 7, -40].map(zigzag)), 2, 3);
+  assert.deepEqual([...changeBand], [0, 1, 0]);
+  assert.deepEqual([...changeBytes], [100, 7, 60]);
+});

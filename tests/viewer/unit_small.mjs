@@ -1,0 +1,107 @@
+// Colours, numbers, alignment, the hash, places of blocks, outliers.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { commonRanges, instance, origin } from '../../viewer/src/align.js';
+import { address, place } from '../../viewer/src/blocks.js';
+import { SLOTS, assign, hash } from '../../viewer/src/colours.js';
+import { byteStep, count, duration, share, size, time, timeTicks } from '../../viewer/src/format.js';
+import { outlier } from '../../viewer/src/ranks.js';
+import { fromHash, initial, toHash } from '../../viewer/src/state.js';
+
+test('a name that meets no other has the slot of its hash, in every report', () => {
+  assert.equal(assign(new Map([['forward', 5]])).get('forward'), hash('forward') % SLOTS);
+  assert.equal(assign(new Map([['forward', 900], ['zzz', 1]])).get('forward'), hash('forward') % SLOTS);
+});
+
+test('where names meet, the larger keeps its slot and none shares one', () => {
+  const names = Array.from({ length: SLOTS }, (_, i) => `range ${i}`);
+  const slots = assign(new Map(names.map((name, i) => [name, i])));
+  assert.equal(new Set(slots.values()).size, SLOTS);
+  assert.equal(slots.get(names[SLOTS - 1]), hash(names[SLOTS - 1]) % SLOTS);
+});
+
+test('more names than slots still all have one', () => {
+  const slots = assign(new Map(Array.from({ length: 50 }, (_, i) => [`n${i}`, i])));
+  assert.equal(slots.size, 50);
+  for (const slot of slots.values()) assert.ok(slot >= 0 && slot < SLOTS);
+});
+
+test('numbers read as in the text reports', () => {
+  assert.equal(size(1023), '1023 B');
+  assert.equal(size(1024), '1.00 KiB');
+  assert.equal(size(1024 ** 2 - 1), '1.00 MiB');
+  assert.equal(size(-3 * 1024 ** 3, true), '−3.00 GiB');
+  assert.equal(size(5, true), '+5 B');
+  assert.equal(count(9007199254740991), '9,007,199,254,740,991');
+  assert.equal(time(701207000000), '00:11:41.207');
+  assert.equal(time(-1500000000), '−00:00:01.500');
+  assert.equal(time(1234, 1), '00:00:00.000001234');
+  assert.equal(duration(16777216), '16.8 ms');
+  assert.equal(share(1, 3), '33.3 %');
+  assert.equal(share(1, 0), '0.0 %');
+});
+
+test('ticks are round, inside the view and not too many', () => {
+  for (const [from, to] of [[0, 51e6], [1e9, 1e9 + 200], [-3e9, 8.6e13]]) {
+    const { ticks } = timeTicks(from, to, 8);
+    assert.ok(ticks.length >= 1 && ticks.length <= 9, `${from} ${to}: ${ticks.length}`);
+    assert.ok(ticks.every((t) => t >= from && t <= to));
+  }
+  assert.equal(byteStep(10 * 2 ** 20, 5), 2 ** 21);
+});
+
+const log = {
+  paths: [[], ['init'], ['step'], ['step', 'forward']], heaps: [{ peakTime: 777 }],
+  instances: { node: Float64Array.from([1, 2, 3, 2]), from: Float64Array.from([5, 100, 110, 200]), to: Float64Array.from([9, 150, 120, 250]) },
+};
+
+test('runs are aligned by their start, their peak or a range', () => {
+  assert.equal(origin(log, 'start'), 0);
+  assert.equal(origin(log, 'peak'), 777);
+  assert.equal(origin(log, 'range:step'), 100);
+  assert.equal(origin(log, 'range:step > forward'), 110);
+  assert.equal(origin(log, 'range:nowhere'), 0);
+  assert.equal(instance(log, 'step', 2), 200);
+  assert.equal(instance(log, 'step', 3), null);
+  assert.deepEqual(commonRanges([log, { ...log, paths: [[], ['x'], ['step'], ['y']] }]), ['step']);
+});
+
+test('the hash brings the state back', () => {
+  const state = { ...initial(), by: 'thread', from: 5, to: 9, hidden: ['a > b'], pins: [{ heap: 'host/heap', log: 0, at: 3 }] };
+  assert.deepEqual(fromHash(toHash(state)), state);
+  assert.equal(toHash(initial()), '');
+});
+
+test('a hash of unknown origin changes nothing', () => {
+  for (const hash of ['', '#', '#%%%', '#null', '#5', '#%7B%22from%22%3A%22x%22%7D', '#%7B%22hidden%22%3A7%7D']) assert.deepEqual(fromHash(hash), initial());
+});
+
+test('blocks that live at one time never overlap, and gaps are filled', () => {
+  const from = [], to = [], bytes = [];
+  let seed = 1;
+  const dice = (n) => (seed = (seed * 1103515245 + 12345) % 2 ** 31) % n;
+  for (let i = 0, t = 0; i < 400; i++) {
+    from.push(t += dice(10));
+    to.push(t + 1 + dice(200));
+    bytes.push(1 + dice(1000));
+  }
+  const base = place({ from, to, size: bytes });
+  for (let a = 0; a < 400; a++) {
+    for (let b = a + 1; b < 400 && from[b] < to[a]; b++) {
+      assert.ok(base[a] + bytes[a] <= base[b] || base[b] + bytes[b] <= base[a], `${a} and ${b}`);
+    }
+  }
+  assert.deepEqual([...place({ from: [0, 0, 5, 6], to: [10, 4, 10, 10], size: [10, 20, 15, 5] })], [0, 10, 10, 25]);
+});
+
+test('addresses above 2^53 are exact', () => {
+  const f = (n) => Float64Array.of(n);
+  assert.equal(address({ high: f(0xff00007f), low: f(0x12) }, 0), '0xff00007f00000012');
+  assert.equal(address({ high: f(0), low: f(0x1000) }, 0), '0x1000');
+});
+
+test('the rank that differs is found, and none among equals', () => {
+  assert.equal(outlier([100, 101, 99, 140, 100]), 3);
+  assert.equal(outlier([100, 60, 99]), 1);
+  assert.equal(outlier([100, 101, 99, 100]), -1);
+});
