@@ -66,10 +66,22 @@ const char *mpr_label_size(struct mpr_arena *arena, uint32_t class)
     return mpr_arena_format(arena, "over %s to %s", power_label(arena, class - 2), power_label(arena, class - 1));
 }
 
+static const char *library_label(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell)
+{
+    const char *name = mpr_sites_library_name(&r->gpu.sites, (uint32_t)cell->key);
+    return *name ? mpr_arena_text(arena, name) : "(library not known)";
+}
+
+static const char *comm_label(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell)
+{
+    if (!cell->key || cell->key > r->gpu.comms.count) return "(no communicator)";
+    return mpr_arena_format(arena, "NCCL %#" PRIx64, r->gpu.comms.comm[cell->key - 1].id);
+}
+
 const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell,
                                   size_t *depth)
 {
-    if (r->options.by == MPR_BY_RANGE || r->options.by == MPR_BY_ALL)
+    if (r->options.by == MPR_BY_RANGE || r->options.by == MPR_BY_ALL || r->options.by == MPR_BY_PYTHON || r->options.by == MPR_BY_AUTO)
         return range_path(arena, r, (uint32_t)cell->key, depth);
     *depth = 1;
     const char **path = mpr_arena_alloc(arena, sizeof *path);
@@ -77,6 +89,8 @@ const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_repl
     switch (r->options.by) {
     case MPR_BY_THREAD: *path = mpr_label_thread(arena, r, (uint32_t)cell->key); break;
     case MPR_BY_SIZE: *path = mpr_label_size(arena, (uint32_t)cell->key); break;
+    case MPR_BY_LIBRARY: *path = library_label(arena, r, cell); break;
+    case MPR_BY_COMM: *path = comm_label(arena, r, cell); break;
     default: *path = mpr_label_heap(arena, cell->heap); break;
     }
     return path;

@@ -3,8 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "composition.h"
 #include "labels.h"
 #include "reader.h"
+
+const char *const mpr_group_name[] = { "range", "thread", "size", "heap", "library", "comm", "python", "auto", NULL };
 
 void mpr_peaks_init(struct mpr_peaks *peaks, const struct mpr_peaks_options *options)
 {
@@ -46,6 +49,7 @@ static void fill_rows(struct mpr_peaks *peaks, const struct mpr_replay *r, uint8
         row->blocks = mpr_books_blocks_at_peak(&r->books, cell);
         row->own_peak = cell->own_peak;
         row->allocations = cell->allocations;
+        row->inherited = mpr_books_inherited_at_peak(&r->books, cell);
     }
     qsort(out->row, out->rows, sizeof *out->row, by_bytes);
 }
@@ -105,12 +109,38 @@ static void fill_heaps(struct mpr_peaks *peaks, const struct mpr_replay *r, stru
     out->peak_bytes = out->heaps ? out->heap[0].peak_bytes : 0;
 }
 
+/* ---- devices */
+
+static bool is_used(const struct mpr_replay *r, unsigned device)
+{
+    return r->gpu.device[device].seen || r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].used;
+}
+
+static void fill_device(struct mpr_peaks *peaks, const struct mpr_replay *r, unsigned index, struct mpr_device *out)
+{
+    const struct mpr_gpu_device *d = &r->gpu.device[index];
+    *out = (struct mpr_device){
+        .index = index, .name = mpr_arena_text(&peaks->arena, d->name), .uuid = mpr_arena_text(&peaks->arena, d->uuid),
+        .off = mpr_arena_text(&peaks->arena, d->off), .torch_reserved_peak = d->torch_reserved_peak,
+        .context_blocks = r->gpu.context_blocks,
+    };
+    mpr_composition(&out->peak, &peaks->arena, r, &d->peak);
+}
+
+static void fill_devices(struct mpr_peaks *peaks, const struct mpr_replay *r, struct mpr_log_peaks *out)
+{
+    out->device = mpr_arena_alloc(&peaks->arena, MPF_GPUS * sizeof *out->device);
+    for (unsigned i = 0; out->device && i < MPF_GPUS; i++)
+        if (is_used(r, i)) fill_device(peaks, r, i, &out->device[out->devices++]);
+}
+
 static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, const char *path,
                      struct mpr_log_peaks *out)
 {
     *out = (struct mpr_log_peaks){ .parent = -1 };
     mpr_reader_summary(reader, path, &peaks->arena, &out->summary);
     fill_heaps(peaks, &reader->replay, out);
+    fill_devices(peaks, &reader->replay, out);
     for (int i = 0; i < MPR_READ_SOURCES; i++) out->largest[i] = reading_of(&reader->replay.samples.source[i].largest);
     out->rss_high = out->largest[MPR_READ_RSS].value[MPF_RSS_HWM];
 }
@@ -133,8 +163,9 @@ int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_pr
     struct mpr_reader reader;
     struct mpr_log_peaks *out = new_log(peaks);
     if (!out) return mpr_fail_memory(error, path);
-    if (mpr_reader_run(&reader, path, (enum mpr_by)peaks->options.by, peaks->options.at, progress, error) != 0)
-        return -1;
+    if (mpr_reader_open(&reader, path, (enum mpr_by)peaks->options.by, peaks->options.at, error) != 0) return -1;
+    reader.replay.options.no_inherit = peaks->options.no_inherit;
+    if (mpr_reader_replay(&reader, path, progress, error) != 0) return -1;
     fill_log(peaks, &reader, path, out);
     mpr_reader_close(&reader);
     if (peaks->arena.failed) return mpr_fail_memory(error, path);

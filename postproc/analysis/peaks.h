@@ -9,18 +9,25 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "device.h"
 #include "mpf/sample.h"
 #include "progress.h"
 #include "summary.h"
 
 struct mpr_error;
 
-enum mpr_group { MPR_GROUP_RANGE, MPR_GROUP_THREAD, MPR_GROUP_SIZE, MPR_GROUP_HEAP };
+/* The last four tell device memory apart; AUTO is the range, or the Python stack where there is none. */
+enum mpr_group {
+    MPR_GROUP_RANGE, MPR_GROUP_THREAD, MPR_GROUP_SIZE, MPR_GROUP_HEAP, MPR_GROUP_LIBRARY, MPR_GROUP_COMM, MPR_GROUP_PYTHON,
+    MPR_GROUP_AUTO
+};
+extern const char *const mpr_group_name[];     /* "range", ...; NULL ends it */
 
 #define MPR_PEAK_TIME UINT64_MAX
 
 struct mpr_peaks_options {
     enum mpr_group by;
+    bool no_inherit;            /* threads without ranges do not take those of another thread */
     const char *heap;           /* only this one; NULL: all */
     uint64_t at;                /* ns: the state at that instant stands for the peak; MPR_PEAK_TIME: the peak itself */
 };
@@ -56,6 +63,8 @@ struct mpr_log_peaks {
     struct mpr_summary summary;
     struct mpr_heap_peak *heap;                 /* largest peak first */
     size_t heaps;
+    struct mpr_device *device;                  /* GPUs that the process used, by index */
+    size_t devices;
     uint64_t peak_bytes;                        /* of the largest heap */
     struct mpr_reading largest[MPR_READ_SOURCES];
     uint64_t rss_high;                          /* high-water RSS; MPF_UNKNOWN */

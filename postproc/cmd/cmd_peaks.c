@@ -8,7 +8,7 @@
 enum { KEY_HEAP = 256, KEY_AT, KEY_NO_INHERIT };
 
 static const struct argp_option options[] = {
-    { "by", 'b', "WHAT", 0, "range (default), thread, size or heap", 1 },
+    { "by", 'b', "WHAT", 0, "range (default), thread, size or heap; of device memory also library, comm (NCCL's communicators), python (call stacks), auto (ranges, and Python where there are none)", 1 },
     { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
     { "at", KEY_AT, "TIME", 0,
      "who held the memory at TIME after the start (12.5s, 300ms, 00:01:30.250), not at the peak", 1 },
@@ -26,27 +26,22 @@ struct arguments {
 
 static void set_by(struct mpr_peaks_options *peaks, const char *arg, struct argp_state *state)
 {
-    static const char *const name[] = { "range", "thread", "size", "heap" };
-    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
-        if (strcmp(arg, name[i]) == 0) {
+    for (size_t i = 0; mpr_group_name[i]; i++) {
+        if (strcmp(arg, mpr_group_name[i]) == 0) {
             peaks->by = (enum mpr_group)i;
             return;
         }
     }
-    argp_error(state, "--by=%s: range, thread, size or heap is wanted", arg);
+    argp_error(state, "--by=%s: range, thread, size, heap, library, comm, python or auto is wanted", arg);
 }
 
 static void set_heap(struct mpr_peaks_options *peaks, const char *arg, struct argp_state *state)
 {
-    static const char *const name[] = {
-#define X(code, id, text) text,
-        MPF_HEAPS(X)
-#undef X
-    };
-    for (size_t i = 1; i < sizeof name / sizeof *name; i++) {
-        if (strcmp(arg, name[i]) == 0) peaks->heap = name[i];
+    for (unsigned i = 1; i < 256; i++) {
+        const char *name = mpf_heap_name(i);
+        if (name && strcmp(arg, name) == 0) peaks->heap = name;
     }
-    if (!peaks->heap) argp_error(state, "--heap=%s: host/heap, host/mmap, host/shm or host/pinned is wanted", arg);
+    if (!peaks->heap) argp_error(state, "--heap=%s: host/heap, host/mmap, host/shm, host/pinned or, of a GPU, gpu0/device, gpu0/torch, ... is wanted", arg);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -60,7 +55,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (!mpr_instant_parse(arg, &a->peaks.at))
             argp_error(state, "--at=%s: a time such as 12.5s, 300ms or 00:01:30.250 is wanted", arg);
         return 0;
-    case KEY_NO_INHERIT: return 0;
+    case KEY_NO_INHERIT: a->peaks.no_inherit = true; return 0;
     case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, arg); return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
     default: return ARGP_ERR_UNKNOWN;

@@ -58,6 +58,12 @@ void mpr_json_number(struct mpr_json *j, const char *key, uint64_t number)
     fprintf(j->out, "%" PRIu64, number);
 }
 
+void mpr_json_signed(struct mpr_json *j, const char *key, int64_t number)
+{
+    start(j, key);
+    fprintf(j->out, "%" PRId64, number);
+}
+
 void mpr_json_numbers(struct mpr_json *j, const char *key, const uint64_t *numbers, size_t count)
 {
     start(j, key);

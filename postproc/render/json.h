@@ -15,6 +15,7 @@ void mpr_json_open(struct mpr_json *j, const char *key, char bracket);
 void mpr_json_close(struct mpr_json *j, char bracket);
 void mpr_json_text(struct mpr_json *j, const char *key, const char *text);
 void mpr_json_number(struct mpr_json *j, const char *key, uint64_t number);
+void mpr_json_signed(struct mpr_json *j, const char *key, int64_t number);
 /* On one line. */
 void mpr_json_numbers(struct mpr_json *j, const char *key, const uint64_t *numbers, size_t count);
 void mpr_json_flag(struct mpr_json *j, const char *key, bool flag);

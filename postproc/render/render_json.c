@@ -1,4 +1,5 @@
 /* JSON.  The fields are a contract: memprof-report(1) lists them, and a change of meaning changes the schema's number. */
+#include "device_json.h"
 #include "info.h"
 #include "json.h"
 #include "json_summary.h"
@@ -83,6 +84,11 @@ static void log_peaks(struct mpr_json *j, const struct mpr_log_peaks *log, size_
     if (log->parent < 0) mpr_json_null(j, "parent");
     else mpr_json_number(j, "parent", (uint64_t)log->parent);
     readings(j, "largest", log->largest);
+    if (log->devices) {
+        mpr_json_open(j, "devices", '[');
+        for (size_t i = 0; i < log->devices; i++) mpr_device_json(j, &log->device[i], top);
+        mpr_json_close(j, ']');
+    }
     mpr_json_open(j, "heaps", '[');
     for (size_t i = 0; i < log->heaps; i++) heap(j, &log->heap[i], top);
     mpr_json_close(j, ']');
@@ -91,11 +97,10 @@ static void log_peaks(struct mpr_json *j, const struct mpr_log_peaks *log, size_
 
 static void render_peaks(FILE *out, const struct mpr_peaks *peaks, const struct mpr_style *style)
 {
-    static const char *const by[] = { "range", "thread", "size", "heap" };
     struct mpr_json j = { out, 0, true };
     mpr_json_open(&j, NULL, '{');
     mpr_json_text(&j, "schema", "memprof.peaks/1");
-    mpr_json_text(&j, "by", by[peaks->options.by]);
+    mpr_json_text(&j, "by", mpr_group_name[peaks->options.by]);
     mpr_json_known(&j, "at_ns", peaks->options.at, MPR_PEAK_TIME);
     mpr_json_open(&j, "logs", '[');
     for (size_t i = 0; i < peaks->logs; i++) log_peaks(&j, &peaks->log[i], style->top);

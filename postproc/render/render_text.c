@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "info.h"
+#include "device_text.h"
 #include "peaks.h"
 #include "text.h"
 #include "timelines.h"
@@ -26,6 +27,13 @@ static void heap_table(FILE *out, const struct mpr_log_peaks *log, const struct 
     }
 }
 
+/* The driver has numbers of its own: 2 is out of memory. */
+static const char *failure_text(const struct mpr_heap_peak *h)
+{
+    if (strncmp(h->name, "gpu", 3) != 0 && strcmp(h->name, "host/pinned") != 0) return strerror((int)h->failure_errno);
+    return h->failure_errno == 2 ? "CUDA: out of memory" : "CUDA: an error that is not lack of memory";
+}
+
 static void failures(FILE *out, const struct mpr_log_peaks *log, const struct mpr_style *style)
 {
     for (size_t i = 0; i < log->heaps; i++) {
@@ -37,7 +45,7 @@ static void failures(FILE *out, const struct mpr_log_peaks *log, const struct mp
             h->failures),
                 h->failures == 1 ? "" : "s", mpr_units_size(&size, h->failure_bytes), mpr_units_time(&time,
                     h->failure_time),
-                strerror((int)h->failure_errno));
+                failure_text(h));
         mpr_text_tone(out, style, MPR_PLAIN);
         fputc('\n', out);
     }
@@ -172,16 +180,18 @@ static void row_table(FILE *out, const struct mpr_heap_peak *h, const char *by, 
 static void log_section(FILE *out, const struct mpr_peaks *peaks, const struct mpr_log_peaks *log,
                         const struct mpr_style *style)
 {
-    static const char *const by[] = { "range", "thread", "size", "heap" };
     const bool at_peak = peaks->options.at == MPR_PEAK_TIME;
     struct mpr_number time;
     mpr_text_summary(out, &log->summary, style);
     if (!at_peak) fprintf(out, "the state at %s stands for the peak\n", mpr_units_time(&time, peaks->options.at));
+    for (size_t i = 0; i < log->devices; i++)
+        if (log->device[i].peak.valid && (log->device[i].peak.parts || *log->device[i].off))
+            mpr_device_text(out, &log->device[i], &log->device[i].peak, at_peak ? "peak" : "then", mpr_group_name[peaks->options.by], style);
     fputc('\n', out);
     heap_table(out, log, style);
     failures(out, log, style);
     for (size_t i = 0; i < log->heaps; i++) {
-        row_table(out, &log->heap[i], by[peaks->options.by], at_peak, style);
+        row_table(out, &log->heap[i], mpr_group_name[peaks->options.by], at_peak, style);
         if (i == 0) kernel_view(out, &log->heap[i], at_peak, style);
     }
     if (!log->heaps) fputs("no allocations were recorded\n", out);

@@ -3,6 +3,7 @@
 
 #include "json.h"
 #include "json_summary.h"
+#include "peaks.h"
 #include "timelines.h"
 
 static void column(struct mpr_json *j, const char *key, const struct mpr_heap_line *h, size_t offset, uint64_t *scratch)
@@ -75,12 +76,11 @@ static void heap(struct mpr_json *j, const struct mpr_heap_line *h)
 
 void mpr_timeline_json(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style)
 {
-    static const char *const by[] = { "range", "thread", "size", "heap" };
     struct mpr_json j = { out, 0, true };
     (void)style;
     mpr_json_open(&j, NULL, '{');
     mpr_json_text(&j, "schema", "memprof.timeline/1");
-    mpr_json_text(&j, "by", by[t->options.by]);
+    mpr_json_text(&j, "by", mpr_group_name[t->options.by]);
     mpr_json_number(&j, "from_ns", t->options.from);
     mpr_json_known(&j, "to_ns", t->options.to, UINT64_MAX);
     mpr_json_summary(&j, &t->summary);

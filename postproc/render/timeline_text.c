@@ -135,7 +135,6 @@ static void band_line(FILE *out, const struct mpr_band *band, const struct colum
 static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h,
                        const struct mpr_style *style)
 {
-    static const char *const by[] = { "range", "thread", "size", "heap" };
     const size_t top = style->top ? style->top : BANDS;
     struct columns c;
     size_t *order = calloc(h->bands + 1, sizeof *order);
@@ -144,7 +143,7 @@ static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr
         order_of = &c.band[c.peak_column * c.bands];
         qsort(order, h->bands, sizeof *order, by_peak);
         mpr_text_tone(out, style, MPR_FAINT);
-        fprintf(out, "\n  by %-*s%12s%9s  %s\n", MPR_TEXT_PATH - 3, by[t->options.by], "at the peak", "share", "its own course");
+        fprintf(out, "\n  by %-*s%12s%9s  %s\n", MPR_TEXT_PATH - 3, mpr_group_name[t->options.by], "at the peak", "share", "its own course");
         mpr_text_tone(out, style, MPR_PLAIN);
         for (size_t i = 0; i < h->bands && i < top; i++) band_line(out, &h->band[order[i]], &c, order[i]);
         if (top < h->bands) fprintf(out, "  (%zu more)\n", h->bands - top);

@@ -11,7 +11,7 @@
 
 int mpr_gpu_init(struct mpr_gpu *g)
 {
-    for (int i = 0; i < MPF_GPUS; i++) g->device[i].used = g->device[i].own = g->device[i].total = MPF_UNKNOWN;
+    for (int i = 0; i < MPF_GPUS; i++) g->device[i].used = g->device[i].others = g->device[i].total = MPF_UNKNOWN;
     return mpr_gpu_blocks_init(&g->driver) | mpr_gpu_blocks_init(&g->torch);
 }
 
@@ -67,11 +67,25 @@ static uint64_t used_now(const struct mpr_replay *r, unsigned device)
     return d->used == MPF_UNKNOWN ? now : d->used + now - d->tracked_then;
 }
 
-static void note_peak(struct mpr_replay *r, unsigned device)
+#define IN_FLIGHT_NS UINT64_C(100000000)
+
+/* An allocation is recorded when the driver has returned, so a measurement by another thread may have it already, or a free
+ * not any more: then it was a surprise of about that size, and is taken for what it is. */
+void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change)
+{
+    struct mpr_gpu_device *d = &r->gpu.device[device];
+    const int64_t most = change < 0 ? -d->surprise : d->surprise, size = change < 0 ? -change : change;
+    if (size == 0 || most < size - size / 16 || r->now - d->surprise_time > IN_FLIGHT_NS) return;
+    d->tracked_then += (uint64_t)change;
+    d->surprise -= change;
+}
+
+/* slack: so many bytes more are no new peak. */
+static void note_peak(struct mpr_replay *r, unsigned device, uint64_t slack)
 {
     struct mpr_gpu_device *d = &r->gpu.device[device];
     const uint64_t used = used_now(r, device), torch = r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].bytes;
-    if (r->pinned || used < d->best_used || (used == d->best_used && torch <= d->best_torch)) return;
+    if (r->pinned || used < d->best_used + slack || (used == d->best_used && torch <= d->best_torch)) return;
     d->best_used = used;
     d->best_torch = torch;
     d->best_time = r->now;
@@ -164,7 +178,7 @@ void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
 
 /* ---- cells */
 
-static uint64_t key_of(const struct mpr_replay *r, const struct mpr_gpu_block *b)
+uint64_t mpr_gpu_key(const struct mpr_replay *r, const struct mpr_gpu_block *b)
 {
     switch (r->options.by) {
     case MPR_BY_RANGE: return b->node;
@@ -181,7 +195,7 @@ static uint64_t key_of(const struct mpr_replay *r, const struct mpr_gpu_block *b
 
 static bool books_add(struct mpr_replay *r, struct mpr_gpu_block *b)
 {
-    b->cell = mpr_books_cell(&r->books, key_of(r, b), b->heap);
+    b->cell = mpr_books_cell(&r->books, mpr_gpu_key(r, b), b->heap);
     if (b->cell == UINT32_MAX) {
         r->out_of_memory = true;
         return false;
@@ -255,15 +269,17 @@ static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mp
     }
     if (!mpr_gpu_book(r, t, e, &b)) return;
     if (!mpr_gpu_blocks_put(table, &b)) r->out_of_memory = true;
+    if (!torch && mpf_heap_code(b.heap) == MPF_HEAP_DEVICE) mpr_gpu_explain(r, mpf_heap_device(b.heap), (int64_t)b.size);
     count_capture(&r->gpu, &b, torch);
     got_over(r, t, &b, torch);
-    if (mpf_heap_is_gpu(e->heap)) note_peak(r, mpf_heap_device(e->heap));
+    if (mpf_heap_is_gpu(e->heap)) note_peak(r, mpf_heap_device(e->heap), 0);
 }
 
 static void freed(struct mpr_replay *r, const struct mpr_gpu_block *b)
 {
     r->books.heap[b->heap].frees++;
     mpr_gpu_books_remove(r, b);
+    if (mpf_heap_code(b->heap) == MPF_HEAP_DEVICE) mpr_gpu_explain(r, mpf_heap_device(b->heap), -(int64_t)b->size);
 }
 
 static void on_torch_free(struct mpr_replay *r, const struct mpf_event *e)
@@ -320,7 +336,7 @@ static void on_level(struct mpr_replay *r, struct mpr_thread *t, const struct mp
     struct mpr_gpu_block b = describe(r, t, e);
     b.inherited = false;
     if (e->size < level->bytes) take_pictures(r);
-    const uint32_t cell = e->size > level->bytes || !level->bytes ? mpr_books_cell(&r->books, key_of(r, &b), e->heap) : level->cell;
+    const uint32_t cell = e->size > level->bytes || !level->bytes ? mpr_books_cell(&r->books, mpr_gpu_key(r, &b), e->heap) : level->cell;
     if (cell == UINT32_MAX) {
         r->out_of_memory = true;
         return;
@@ -330,7 +346,7 @@ static void on_level(struct mpr_replay *r, struct mpr_thread *t, const struct mp
     level->bytes = e->size;
     level->cell = cell;
     r->books.heap[e->heap].used = true;
-    note_peak(r, mpf_heap_device(e->heap));
+    note_peak(r, mpf_heap_device(e->heap), 0);
 }
 
 /* ---- hidden memory */
@@ -377,13 +393,17 @@ static int64_t hidden_growth(struct mpr_replay *r, struct mpr_thread *t, uint64_
     return (int64_t)(used - before) - (int64_t)(now - tracked_before);
 }
 
+/* A measurement that only confirms the peak does not move it: memory that is dropped here may be mapped by another process
+ * for a while (NCCL's peers), and is explained better while it is this one's. */
 static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
 {
     struct mpr_gpu_device *d = &r->gpu.device[device];
     take_pictures(r);
+    d->surprise = d->used == MPF_UNKNOWN ? 0 : (int64_t)(used - used_now(r, device));
+    d->surprise_time = r->now;
     d->used = used;
     d->tracked_then = tracked(r, device);
-    note_peak(r, device);
+    note_peak(r, device, d->best_used / 64);
 }
 
 static void note_graph(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, int64_t growth)
@@ -429,7 +449,7 @@ static void on_sample(struct mpr_replay *r, const struct mpf_event *e)
 {
     const unsigned device = mpf_heap_device(e->heap);
     struct mpr_gpu_device *d = &r->gpu.device[device];
-    d->own = word(e, MPF_GPU_OWN);
+    if (word(e, MPF_GPU_OWN) != MPF_UNKNOWN) d->others = word(e, MPF_GPU_USED) - word(e, MPF_GPU_OWN);
     if (word(e, MPF_GPU_TOTAL) != MPF_UNKNOWN) d->total = word(e, MPF_GPU_TOTAL);
     if (word(e, MPF_GPU_USED) != MPF_UNKNOWN) measured(r, device, word(e, MPF_GPU_USED));
 }
@@ -498,6 +518,12 @@ static void end_capture(struct mpr_replay *r, struct mpr_thread *t, const struct
 
 /* ---- failures */
 
+bool mpr_gpu_is_torch(const struct mpr_gpu *g, uint32_t library)
+{
+    const char *name = mpr_sites_library_name(&g->sites, library);
+    return !strncmp(name, "libc10", 6) || !strncmp(name, "libtorch", 8);
+}
+
 static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_gpu *g = &r->gpu;
@@ -508,8 +534,7 @@ static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t, const
     o->node = path_of(r, t, &o->inherited);
     o->library = mpr_sites_library(&g->sites, t->gpu.stack);
     o->python = mpr_sites_python(&g->sites, t->gpu.python);
-    const char *library = mpr_sites_library_name(&g->sites, o->library);
-    o->torch = !strncmp(library, "libc10", 6) || !strncmp(library, "libtorch", 8);
+    o->torch = mpr_gpu_is_torch(g, o->library);
     t->gpu.oom = g->ooms;
     return o;
 }
@@ -602,7 +627,9 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
     case MPF_OP_GPU_LEVEL: on_level(r, t, e); break;
     case MPF_OP_SAMPLE_GPU: on_sample(r, e); break;
     case MPF_OP_HANDLE_NEW:
-        if (mpr_handle_new(r, t, e)) note_peak(r, mpf_heap_device(e->heap));
+        if (!mpr_handle_new(r, t, e)) break;
+        mpr_gpu_explain(r, mpf_heap_device(e->heap), (int64_t)e->size);
+        note_peak(r, mpf_heap_device(e->heap), 0);
         break;
     case MPF_OP_HANDLE_IMPORT: mpr_handle_import(r, e); break;
     case MPF_OP_HANDLE_RETAIN: mpr_handle_retain(r, e->addr, word(e, 0)); break;

@@ -24,7 +24,7 @@ enum mpr_part { MPR_PART_CONTEXT, MPR_PART_MODULES, MPR_PART_STACK, MPR_PART_STR
 struct mpr_picture {
     bool valid;
     uint64_t time;                  /* ns */
-    uint64_t used, own, total;      /* bytes; used by everybody, by this process; MPF_UNKNOWN */
+    uint64_t used, others, total;   /* bytes; used by everybody, by other processes and the driver; MPF_UNKNOWN */
     uint64_t tracked;               /* of gpuN/device */
     int64_t part[MPR_PARTS];        /* measured growth around calls of each kind */
     uint64_t pools, graph_memory;   /* of tracked: held by stream-ordered pools, by graphs' memory nodes */
@@ -38,8 +38,10 @@ struct mpr_gpu_device {
     bool seen;
     char uuid[64], name[128], off[160];     /* off: why driver allocations are missing */
     uint64_t total;
-    uint64_t used, own;             /* newest measurement */
+    uint64_t used, others;          /* newest measurement */
     uint64_t tracked_then;          /* tracked bytes at that time */
+    int64_t surprise;               /* what that measurement had more, or less, than was expected */
+    uint64_t surprise_time;
     struct { uint64_t used, tracked, serial; } after;   /* at the newest GPU_RETURN */
     int64_t part[MPR_PARTS];
     bool limit_raised;              /* the next measured launch is cuCtxSetLimit's */
@@ -121,6 +123,11 @@ void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
 void mpr_gpu_pin(struct mpr_replay *r);
 /* After the last event. */
 void mpr_gpu_finish(struct mpr_replay *r);
+
+/* The key of the block's cell. */
+uint64_t mpr_gpu_key(const struct mpr_replay *r, const struct mpr_gpu_block *b);
+/* Does this library belong to PyTorch? */
+bool mpr_gpu_is_torch(const struct mpr_gpu *g, uint32_t library);
 
 /* The device as it is now; the caller frees the picture. */
 void mpr_picture_take(struct mpr_picture *p, const struct mpr_replay *r, unsigned device, uint64_t time);

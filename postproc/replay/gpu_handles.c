@@ -28,6 +28,7 @@ static void release_if_unused(struct mpr_replay *r, struct mpr_object *o)
     if (!o->imported) {
         r->books.heap[o->block.heap].frees++;
         mpr_gpu_books_remove(r, &o->block);
+        if (mpf_heap_is_gpu(o->block.heap)) mpr_gpu_explain(r, mpf_heap_device(o->block.heap), -(int64_t)o->block.size);
     }
     retire(&r->gpu, o);
 }
@@ -77,6 +78,7 @@ bool mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     *o = (struct mpr_object){ .handle = e->addr, .refs = 1, .live = true };
     if (!mpr_gpu_book(r, t, e, &o->block)) return false;
     o->block.addr = 0;
+    o->block.handle = true;
     return mpf_heap_is_gpu(e->heap);
 }
 

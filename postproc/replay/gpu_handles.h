@@ -21,6 +21,8 @@ void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes);
 bool mpr_gpu_grow(struct mpr_replay *r, void **array, uint32_t count, uint32_t *cap, size_t bytes);
 /* Puts the block that the event makes into the books and describes it in *out. */
 bool mpr_gpu_book(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, struct mpr_gpu_block *out);
+/* Tracked bytes changed: was it measured already? */
+void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change);
 void mpr_gpu_books_remove(struct mpr_replay *r, const struct mpr_gpu_block *b);
 
 #endif

@@ -46,7 +46,7 @@ void mpr_picture_take(struct mpr_picture *p, const struct mpr_replay *r, unsigne
 {
     const struct mpr_gpu *g = &r->gpu;
     const struct mpr_gpu_device *d = &g->device[device];
-    *p = (struct mpr_picture){ .time = time, .own = d->own, .total = d->total };
+    *p = (struct mpr_picture){ .time = time, .others = d->others, .total = d->total };
     p->driver = malloc((g->driver.live + g->objects + 1) * sizeof *p->driver);
     p->torch = malloc((g->torch.live + 1) * sizeof *p->torch);
     p->valid = p->driver && p->torch;

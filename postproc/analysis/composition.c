@@ -1,0 +1,211 @@
+#include "composition.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "labels.h"
+#include "mpf/sample.h"
+#include "peaks.h"
+
+/* ---- PyTorch's segments */
+
+static bool holds_torch(const struct mpr_picture *p, const struct mpr_gpu_block *segment)
+{
+    size_t low = 0, high = p->torches;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (p->torch[middle].addr + p->torch[middle].size <= segment->addr) low = middle + 1;
+        else high = middle;
+    }
+    return low < p->torches && p->torch[low].addr < segment->addr + segment->size;
+}
+
+/* By its owner library; where no stack was had, by what lies in it. */
+static bool is_segment(const struct mpr_replay *r, const struct mpr_picture *p, const struct mpr_gpu_block *b)
+{
+    if (mpf_heap_code(b->heap) != MPF_HEAP_DEVICE || !b->addr) return false;
+    return b->library ? mpr_gpu_is_torch(&r->gpu, b->library) : holds_torch(p, b);
+}
+
+struct span { uint64_t live, largest_hole; };
+
+/* What lives in a segment; *at is the first of PyTorch's blocks that may reach into it. */
+static struct span look_into(const struct mpr_picture *p, const struct mpr_gpu_block *segment, size_t *at)
+{
+    struct span s = { 0, 0 };
+    const uint64_t end = segment->addr + segment->size;
+    uint64_t cursor = segment->addr;
+    while (*at < p->torches && p->torch[*at].addr + p->torch[*at].size <= segment->addr) (*at)++;
+    for (size_t i = *at; i < p->torches && p->torch[i].addr < end; i++) {
+        const struct mpr_gpu_block *b = &p->torch[i];
+        const uint64_t from = b->addr > segment->addr ? b->addr : segment->addr;
+        const uint64_t to = b->addr + b->size < end ? b->addr + b->size : end;
+        if (from > cursor && from - cursor > s.largest_hole) s.largest_hole = from - cursor;
+        if (to > cursor) cursor = to;
+        s.live += to - from;
+    }
+    if (end - cursor > s.largest_hole) s.largest_hole = end - cursor;
+    return s;
+}
+
+static void sum_segments(struct mpr_device_state *out, const struct mpr_replay *r, const struct mpr_picture *p)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < p->drivers; i++) {
+        const struct mpr_gpu_block *segment = &p->driver[i];
+        if (!is_segment(r, p, segment)) continue;
+        const struct span s = look_into(p, segment, &at);
+        const uint64_t free = segment->size - s.live;
+        out->torch_segments += segment->size;
+        if (segment->capture) out->pool_free += free;
+        else if (!s.live) out->releasable += free;
+        else {
+            out->split_free += free;
+            if (s.largest_hole > out->largest_hole) out->largest_hole = s.largest_hole;
+        }
+    }
+    for (size_t i = 0; i < p->torches; i++) out->torch_live += p->torch[i].size;
+    out->torch_blocks = p->torches;
+}
+
+/* ---- who else */
+
+static uint64_t owned(const struct mpr_replay *r, const struct mpr_picture *p, bool nccl)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < p->drivers; i++) {
+        const struct mpr_gpu_block *b = &p->driver[i];
+        if (mpf_heap_code(b->heap) != MPF_HEAP_DEVICE || is_segment(r, p, b)) continue;
+        if (!strncmp(mpr_sites_library_name(&r->gpu.sites, b->library), "libnccl", 7) == nccl) bytes += b->size;
+    }
+    return bytes;
+}
+
+static int by_comm_bytes(const void *left, const void *right)
+{
+    const struct mpr_comm_row *a = left, *b = right;
+    return a->bytes > b->bytes ? -1 : a->bytes < b->bytes;
+}
+
+static void fill_comms(struct mpr_device_state *out, struct mpr_arena *arena, const struct mpr_replay *r,
+                       const struct mpr_picture *p)
+{
+    const struct mpr_comms *c = &r->gpu.comms;
+    struct mpr_comm_row *row = mpr_arena_alloc(arena, ((size_t)c->count + 1) * sizeof *row);
+    if (!row || !c->count) return;
+    for (uint32_t i = 0; i < c->count; i++)
+        row[i] = (struct mpr_comm_row){ .name = mpr_arena_format(arena, "%#" PRIx64, c->comm[i].id), .id = c->comm[i].id,
+                                        .ranks = c->comm[i].ranks, .rank = c->comm[i].rank,
+                                        .first_use = c->comm[i].first_use ? mpr_label_name(arena, r, c->comm[i].first_use, 0) : "" };
+    for (size_t i = 0; i < p->drivers; i++) {
+        if (!p->driver[i].comm) continue;
+        row[p->driver[i].comm - 1].bytes += p->driver[i].size;
+        row[p->driver[i].comm - 1].blocks++;
+    }
+    qsort(row, c->count, sizeof *row, by_comm_bytes);
+    out->comm = row;
+    out->comms = c->count;
+}
+
+/* ---- the account */
+
+struct account { struct mpr_device_part *part; size_t count; int64_t sum; };
+
+static void add(struct account *a, const char *key, const char *name, int64_t bytes, const char *note)
+{
+    a->part[a->count++] = (struct mpr_device_part){ key, name, note, bytes };
+    a->sum += bytes;
+}
+
+static uint32_t live_graphs(const struct mpr_gpu *g)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->graphs; i++) n += !g->graph[i].gone;
+    return n;
+}
+
+static void add_torch(struct account *a, struct mpr_arena *arena, const struct mpr_device_state *s, const struct mpr_replay *r)
+{
+    add(a, "torch_live", "torch live", (int64_t)s->torch_live, "");
+    add(a, "torch_split_free", "torch split free, pending", (int64_t)s->split_free,
+        s->split_free ? mpr_arena_format(arena, "largest hole %.2f GiB", (double)s->largest_hole / (1 << 30)) : "");
+    add(a, "torch_releasable", "torch releasable", (int64_t)s->releasable, "");
+    add(a, "torch_graph_pools", "torch graph pools, free", (int64_t)s->pool_free,
+        s->pool_free ? mpr_arena_format(arena, "graphs alive at the end: %" PRIu32, live_graphs(&r->gpu)) : "");
+}
+
+static void add_parts(struct account *a, const struct mpr_picture *p)
+{
+    static const struct { const char *key, *name; } part[MPR_PARTS] = {
+        [MPR_PART_CONTEXT] = { "context", "context, CUPTI" }, [MPR_PART_MODULES] = { "modules", "modules" },
+        [MPR_PART_STACK] = { "stack", "stack resize" }, [MPR_PART_STREAMS] = { "streams", "streams" },
+        [MPR_PART_GRAPHS] = { "graphs", "graph executables" }, [MPR_PART_POOLS] = { "pool_overhead", "pools, overhead" },
+    };
+    static const enum mpr_part order[] = { MPR_PART_GRAPHS, MPR_PART_CONTEXT, MPR_PART_MODULES, MPR_PART_STACK, MPR_PART_STREAMS,
+                                           MPR_PART_POOLS };
+    for (int i = 0; i < MPR_PARTS; i++) add(a, part[order[i]].key, part[order[i]].name, p->part[order[i]], "");
+}
+
+void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena, const struct mpr_replay *r,
+                     const struct mpr_picture *p)
+{
+    enum { MOST = 20 };
+    struct account a = { .part = mpr_arena_alloc(arena, MOST * sizeof *a.part) };
+    *out = (struct mpr_device_state){ .valid = p->valid && a.part, .time = p->time, .used = p->used, .total = p->total, .tracked = p->tracked };
+    if (!out->valid) return;
+    sum_segments(out, r, p);
+    fill_comms(out, arena, r, p);
+    out->row = mpr_composition_rows(arena, r, p->torch, p->torches, &out->rows);
+    if (out->torch_segments || out->torch_live) add_torch(&a, arena, out, r);
+    add(&a, "nccl", "NCCL", (int64_t)owned(r, p, true), out->comms ? mpr_arena_format(arena, "%zu communicators", out->comms) : "");
+    add(&a, "other_libraries", "other driver allocations", (int64_t)owned(r, p, false), "");
+    add(&a, "pools", "stream-ordered pools", (int64_t)p->pools, "");
+    add(&a, "graph_memory", "graph memory nodes", (int64_t)p->graph_memory, "");
+    if (p->used != MPF_UNKNOWN) {
+        add_parts(&a, p);
+        if (p->others != MPF_UNKNOWN) add(&a, "other_processes", "other processes, driver", (int64_t)p->others, "");
+        add(&a, "unknown", "unknown", (int64_t)p->used - a.sum, "");
+    }
+    out->part = a.part;
+    out->parts = a.count;
+}
+
+/* ---- rows */
+
+static int by_key(const void *left, const void *right)
+{
+    const struct mpr_cell *a = left, *b = right;
+    return a->key < b->key ? -1 : a->key > b->key;
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct mpr_row *a = left, *b = right;
+    return a->bytes > b->bytes ? -1 : a->bytes < b->bytes;
+}
+
+const struct mpr_row *mpr_composition_rows(struct mpr_arena *arena, const struct mpr_replay *r,
+                                           const struct mpr_gpu_block *block, size_t blocks, size_t *rows)
+{
+    struct mpr_cell *cell = malloc((blocks + 1) * sizeof *cell);
+    struct mpr_row *row = mpr_arena_alloc(arena, (blocks + 1) * sizeof *row);
+    *rows = 0;
+    for (size_t i = 0; cell && row && i < blocks; i++)
+        cell[i] = (struct mpr_cell){ .key = mpr_gpu_key(r, &block[i]), .heap = block[i].heap, .bytes = block[i].size,
+                                     .inherited = block[i].inherited ? block[i].size : 0 };
+    if (cell && row) qsort(cell, blocks, sizeof *cell, by_key);
+    for (size_t i = 0; cell && row && i < blocks; i++) {
+        if (!i || cell[i].key != cell[i - 1].key) {
+            row[*rows].path = mpr_label_path(arena, r, &cell[i], &row[*rows].depth);
+            (*rows)++;
+        }
+        struct mpr_row *last = &row[*rows - 1];
+        last->bytes += cell[i].bytes;
+        last->inherited += cell[i].inherited;
+        last->blocks++;
+    }
+    free(cell);
+    if (row) qsort(row, *rows, sizeof *row, by_bytes);
+    return row;
+}
