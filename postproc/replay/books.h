@@ -76,7 +76,7 @@ static inline void mpr_books_add(struct mpr_books *books, uint32_t index, uint64
 {
     struct mpr_cell *cell = &books->cell[index];
     struct mpr_heap *heap = &books->heap[cell->heap];
-    if (books->levels) mpr_levels_before(books->levels, books, index);
+    if (books->levels) mpr_levels_before(books->levels, books, index, cell->heap, heap->bytes);
     mpr_books_save(cell, heap);
     cell->bytes += size;
     cell->blocks++;
@@ -95,7 +95,7 @@ static inline void mpr_books_remove(struct mpr_books *books, uint32_t index, uin
 {
     struct mpr_cell *cell = &books->cell[index];
     struct mpr_heap *heap = &books->heap[cell->heap];
-    if (books->levels) mpr_levels_before(books->levels, books, index);
+    if (books->levels) mpr_levels_before(books->levels, books, index, cell->heap, heap->bytes);
     mpr_books_save(cell, heap);
     cell->bytes -= size;
     cell->blocks--;

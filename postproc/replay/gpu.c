@@ -403,7 +403,7 @@ static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
     d->surprise_time = r->now;
     d->used = used;
     d->tracked_then = tracked(r, device);
-    note_peak(r, device, d->best_used / 64);
+    note_peak(r, device, d->best_used / 32);
 }
 
 static void note_graph(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, int64_t growth)
@@ -449,6 +449,7 @@ static void on_sample(struct mpr_replay *r, const struct mpf_event *e)
 {
     const unsigned device = mpf_heap_device(e->heap);
     struct mpr_gpu_device *d = &r->gpu.device[device];
+    take_pictures(r);
     if (word(e, MPF_GPU_OWN) != MPF_UNKNOWN) d->others = word(e, MPF_GPU_USED) - word(e, MPF_GPU_OWN);
     if (word(e, MPF_GPU_TOTAL) != MPF_UNKNOWN) d->total = word(e, MPF_GPU_TOTAL);
     if (word(e, MPF_GPU_USED) != MPF_UNKNOWN) measured(r, device, word(e, MPF_GPU_USED));

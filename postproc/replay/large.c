@@ -9,6 +9,9 @@
 /* Twice as many places as blocks that may be live. */
 enum { PLACES = 2 * MPR_LARGE_LIVE, MASK = PLACES - 1 };
 
+/* Of all births, one in so many may be looked at in a heap, and the first ones are free. */
+enum { ONE_IN = 16, FREE_BIRTHS = 1 << 16 };
+
 struct mpr_large *mpr_large_new(const struct mpr_books *books)
 {
     struct mpr_large *l = calloc(1, sizeof *l);
@@ -86,6 +89,7 @@ static void drop_smaller_half(struct mpr_large_heap *h)
         if (h->live[i].size) sorted[count++] = h->live[i];
     qsort(sorted, count, sizeof *sorted, by_size);
     h->least = sorted[count / 2].size + 1;
+    h->births /= 2;
     memset(h->live, 0, PLACES * sizeof *h->live);
     h->lives = 0;
     for (size_t i = count / 2; i < count; i++) {
@@ -95,11 +99,12 @@ static void drop_smaller_half(struct mpr_large_heap *h)
     }
 }
 
-void mpr_large_born(struct mpr_large *l, uint8_t heap, const struct mpr_large_block *block)
+void mpr_large_add(struct mpr_large *l, uint8_t heap, const struct mpr_large_block *block)
 {
     struct mpr_large_heap *h = heap_of(l, heap);
-    if (!h || block->size < h->least) return;
-    if (h->lives == MPR_LARGE_LIVE) drop_smaller_half(h);
+    if (!h || !block->size) return;
+    const bool too_often = ++h->births > FREE_BIRTHS && h->births > l->seen / ONE_IN;
+    if (h->lives == MPR_LARGE_LIVE || (too_often && h->lives)) drop_smaller_half(h);
     if (block->size < h->least) return;
     struct mpr_large_block *at = &h->live[place(h, block->addr)];
     h->lives += !at->size;
@@ -122,11 +127,10 @@ static void begin_epoch(struct mpr_large_heap *h, uint64_t epoch)
     h->epoch = epoch;
 }
 
-void mpr_large_gone(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t size, uint64_t time)
+void mpr_large_end(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t time)
 {
     struct mpr_large_heap *h = l->heap[heap];
     const struct mpr_heap *books = &l->books->heap[heap];
-    if (!h || size < h->least) return;
     const size_t at = place(h, addr);
     if (!h->live[at].size) return;
     struct mpr_large_block block = h->live[at];

@@ -124,14 +124,14 @@ static void roll(struct mpr_levels *l, struct mpr_levels_heap *v, const struct m
 static void close_level(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books, uint64_t level)
 {
     end(l, v, books, level, l->options.to < *l->now ? l->options.to : *l->now);
+    v->open.key = MPR_LEVELS_NONE;
     v->closed = true;
 }
 
-void mpr_levels_before(struct mpr_levels *l, const struct mpr_books *books, uint32_t index)
+void mpr_levels_note(struct mpr_levels *l, const struct mpr_books *books, uint32_t index, uint8_t heap, uint64_t level)
 {
-    const uint8_t heap = books->cell[index].heap;
-    const uint64_t now = *l->now, level = books->heap[heap].bytes;
     struct mpr_levels_heap *v = &l->level[heap];
+    const uint64_t now = *l->now;
     if (v->closed) return;
     if (index >= l->cells && make_room(l, books) != 0) {
         l->failed = v->closed = true;
@@ -142,25 +142,9 @@ void mpr_levels_before(struct mpr_levels *l, const struct mpr_books *books, uint
         return;
     }
     if (now >= l->options.from && now >> v->series.shift != v->open.key) roll(l, v, books, level, now);
-    /* what was freed and taken again at one instant is no minimum */
     if (now > v->last && level < v->open.min && v->open.allocs + v->open.frees) v->open.min = level;
     v->last = now;
     save(l, v, books, index);
-}
-
-void mpr_levels_after(struct mpr_levels *l, uint8_t heap, uint64_t bytes, bool grown)
-{
-    struct mpr_levels_heap *v = &l->level[heap];
-    struct mpr_bucket *open = &v->open;
-    if (v->closed || *l->now < l->options.from) return;
-    open->final = !(open->allocs + open->frees) || bytes > open->max;
-    if (open->final) {
-        open->max = bytes;
-        open->time = *l->now;
-        v->epoch++;
-    }
-    if (grown) open->allocs++;
-    else open->frees++;
 }
 
 void mpr_levels_finish(struct mpr_levels *l, const struct mpr_books *books)

@@ -28,7 +28,7 @@ struct mpr_levels_cell {
 
 struct mpr_levels_heap {
     struct mpr_series series;
-    struct mpr_bucket open;     /* the bucket that now is in; key MPR_LEVELS_NONE: none yet */
+    struct mpr_bucket open;     /* the bucket that now is in; key MPR_LEVELS_NONE: none yet, or none any more */
     uint64_t epoch, last;       /* time of the newest change */
     uint32_t *listed;
     size_t count, cap;
@@ -49,9 +49,39 @@ struct mpr_levels {
 
 struct mpr_levels *mpr_levels_new(const struct mpr_levels_options *options, const uint64_t *now);    /* NULL without memory */
 void mpr_levels_free(struct mpr_levels *l);
-/* Called before and after each change of a cell: the books are as they were, and as they are. */
-void mpr_levels_before(struct mpr_levels *l, const struct mpr_books *books, uint32_t cell);
-void mpr_levels_after(struct mpr_levels *l, uint8_t heap, uint64_t bytes, bool grown);
+/* The first change of a cell since a maximum, or of a bucket; before it happens. */
+void mpr_levels_note(struct mpr_levels *l, const struct mpr_books *books, uint32_t cell, uint8_t heap, uint64_t level);
+
+/* Called before and after each change of a cell of `heap`, with the heap's bytes then. */
+static inline void mpr_levels_before(struct mpr_levels *l, const struct mpr_books *books, uint32_t cell, uint8_t heap,
+                                     uint64_t level)
+{
+    struct mpr_levels_heap *v = &l->level[heap];
+    const uint64_t now = *l->now;
+    if (now >> v->series.shift != v->open.key || cell >= l->cells || l->cell[cell].epoch != v->epoch
+        || now > l->options.to) {
+        mpr_levels_note(l, books, cell, heap, level);
+        return;
+    }
+    /* what was freed and taken again at one instant is no minimum */
+    if (now > v->last && level < v->open.min) v->open.min = level;
+    v->last = now;
+}
+
+static inline void mpr_levels_after(struct mpr_levels *l, uint8_t heap, uint64_t level, bool grown)
+{
+    struct mpr_levels_heap *v = &l->level[heap];
+    struct mpr_bucket *open = &v->open;
+    if (open->key == MPR_LEVELS_NONE) return;
+    open->final = !(open->allocs + open->frees) || level > open->max;
+    if (open->final) {
+        open->max = level;
+        open->time = *l->now;
+        v->epoch++;
+    }
+    if (grown) open->allocs++;
+    else open->frees++;
+}
 /* After the last change. */
 void mpr_levels_finish(struct mpr_levels *l, const struct mpr_books *books);
 

@@ -8,6 +8,7 @@
 #include "mpf/event.h"
 #include "mpf/sample.h"
 #include "record.h"
+#include "seen.h"
 
 /* keep is the device + 1 from the entry to the return, 0 when nothing was measured. */
 CUdevice mp_hidden_device(const struct mp_call *call) { return (CUdevice)*call->keep - 1; }
@@ -135,6 +136,35 @@ void mp_on_stream_create(const struct mp_call *call)
     if (call->enter) mp_hidden_enter(call, MPF_CALL_STREAM);
     else mp_hidden_return(call, MPF_CALL_STREAM, 0, 0, 0);
 }
+
+/* With lazy loading a kernel comes to the device when it is first asked about (NCCL asks about each of its own). */
+static void first_use(const struct mp_call *call, const void *kernel)
+{
+    enum { KERNELS = 1 << 14 };
+    static uint64_t seen[KERNELS];
+    if (!call->enter) {
+        if (*call->keep) mp_hidden_return(call, MPF_CALL_MODULE, 0, 0, 0);
+        return;
+    }
+    *call->keep = 0;
+    if (mp_seen(seen, KERNELS, (uintptr_t)kernel)) return;
+    mp_seen_add(seen, KERNELS, (uintptr_t)kernel);
+    mp_hidden_enter(call, MPF_CALL_MODULE);
+}
+
+#define FIRST_USE(handler, call_name, field)                        \
+    void mp_on_##handler(const struct mp_call *call)                \
+    {                                                               \
+        const call_name##_params *p = call->params;                 \
+        first_use(call, p->field);                                  \
+    }
+FIRST_USE(kernel_function, cuKernelGetFunction, kernel)
+FIRST_USE(kernel_attribute, cuKernelGetAttribute, kernel)
+FIRST_USE(kernel_set_attribute, cuKernelSetAttribute, kernel)
+FIRST_USE(function_load, cuFuncLoad, function)
+FIRST_USE(function_attribute, cuFuncGetAttribute, hfunc)
+FIRST_USE(function_set_attribute, cuFuncSetAttribute, hfunc)
+FIRST_USE(function_get, cuModuleGetFunction, name)
 
 static uint32_t watched;        /* launches are listened to until the next one */
 
