@@ -81,3 +81,9 @@ if group=$(make_group); then run_in_group "$group"; else run_with_watcher; fi
 echo
 echo "\$ memprof-report peaks $logs"
 "$build/postproc/memprof-report" peaks "$logs"
+
+# The page needs Node at build time.
+if "$build/postproc/memprof-report" html -o "$build/demo.html" "$logs" 2>/dev/null || [ $? = 3 ]; then
+    echo
+    echo "demo: the same over time, for a browser: $build/demo.html"
+fi
