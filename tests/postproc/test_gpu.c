@@ -223,10 +223,11 @@ static void a_context_that_is_still_active_keeps_its_blocks(void **state)
 {
     (void)state;
     begin();
+    event(2, MPF_OP_ALLOC, D, B, 2 * MIB);      /* by a thread whose context is not known */
     event(1, MPF_OP_GPU_CONTEXT, 0, 0xc1, 0);
     alloc(D, A, MIB);
     WORDS(1, MPF_OP_GPU_RETURN, U, MPF_UNKNOWN, MPF_CALL_CONTEXT_GONE, 0, 0, 0, 0);
-    assert_int_equal(heap(D)->bytes, MIB);
+    assert_int_equal(heap(D)->bytes, 3 * MIB);
     over();
 }
 
@@ -982,6 +983,10 @@ static void a_handle_of_a_destroyed_executable_may_be_used_again(void **state)
     enter(1, MPF_CALL_GRAPH, 100 * MIB);
     leave(1, MPF_CALL_GRAPH, 104 * MIB, 0xe1);
     enter(1, MPF_CALL_GRAPH_GONE, 104 * MIB);
+    leave(1, MPF_CALL_GRAPH_GONE, 100 * MIB, 0xe1);
+    enter(1, MPF_CALL_GRAPH_LAUNCH, 100 * MIB);         /* of one whose instantiation was not seen */
+    leave(1, MPF_CALL_GRAPH_LAUNCH, 103 * MIB, 0xe1);
+    enter(1, MPF_CALL_GRAPH_GONE, 103 * MIB);
     leave(1, MPF_CALL_GRAPH_GONE, 100 * MIB, 0xe1);
     enter(1, MPF_CALL_GRAPH, 100 * MIB);
     leave(1, MPF_CALL_GRAPH, 101 * MIB, 0xe1);
