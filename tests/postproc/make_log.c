@@ -155,6 +155,37 @@ static void churn(const char *path, uint64_t events)
     testlog_close(log, "exit");
 }
 
+/* N events of four threads in forty nested ranges that come again and again; sizes of all classes, and a heap that swells
+ * and shrinks. */
+static void mixed(const char *path, uint64_t events)
+{
+    enum { LIVE = 50000, RANGES = 40, THREADS = 4 };
+    struct testlog *log = testlog_open(path, NULL);
+    uint8_t *live = calloc(LIVE, 1);
+    uint64_t seed = 7;
+    for (uint32_t i = 0; i < RANGES; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%s %u", i < 8 ? "phase" : "layer", i);
+        name(log, MPF_OP_NAME, 10 + i, text);
+    }
+    for (uint64_t i = 0; i < events; i++) {
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        const uint64_t at = i * 200, swing = i / (events / 40 + 1) % 2 ? LIVE : LIVE / 3, block = (seed >> 33) % swing;
+        const uint32_t thread = 1 + (uint32_t)(i / 1000 % THREADS);
+        const uint64_t addr = 0x550000000000 + block * 0x100000;
+        if (i % 1000 == 0) {
+            testlog_event(log, at, thread, MPF_OP_PUSH, 0, 10 + i / 1000 % 8, 0);
+            testlog_event(log, at, thread, MPF_OP_PUSH, 0, 18 + i / 1000 % 32, 0);
+        }
+        if (live[block]) testlog_event(log, at, thread, MPF_OP_FREE, MPF_HEAP_HOST, addr, 0);
+        else testlog_event(log, at, thread, MPF_OP_ALLOC, MPF_HEAP_HOST, addr, UINT64_C(1) << (seed >> 20) % 17 | (seed >> 50 & 15));
+        live[block] ^= 1;
+        for (int pops = i % 1000 == 999 ? 2 : 0; pops; pops--) testlog_event(log, at, thread, MPF_OP_POP, 0, 0, 0);
+    }
+    free(live);
+    testlog_close(log, "exit");
+}
+
 /* N events of which one, in the middle, takes a gibibyte for a microsecond. */
 static void spike(const char *path, uint64_t events)
 {
@@ -217,7 +248,7 @@ int main(int argc, char **argv)
             { "nasty", nasty }, { "child", child },
     };
     static const struct { const char *name; void (*make)(const char *path, uint64_t n); } counted[] = {
-        { "churn", churn }, { "spike", spike }, { "rank", rank },
+        { "churn", churn }, { "mixed", mixed }, { "spike", spike }, { "rank", rank },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc < 3) errx(2, "usage: make_log SCENARIO PATH [N]");
