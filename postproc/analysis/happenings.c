@@ -10,7 +10,7 @@
 /* More marks or instances than this are counted and left out; a track that has more points joins each two. */
 enum { MARKS = 4096, INSTANCES = 20000, OF_A_PATH = 4096, OF_A_DEEP_PATH = 256, POINTS = 4096, OPEN = 64 };
 
-struct mark { enum mpr_mark_kind kind; uint64_t time, bytes, nodes; uint32_t node, thread, name, domain; uint8_t heap; };
+struct mark { enum mpr_mark_kind kind; uint64_t time, bytes, free, nodes; uint32_t node, thread, name, domain; uint8_t heap; };
 struct instance { uint64_t from, to; uint32_t node, thread; };
 struct open_range { uint32_t thread, domain, instance; };
 
@@ -67,7 +67,7 @@ static void add_mark(struct mpr_happenings *h, const struct mpr_thread *t, const
         return;
     }
     h->mark[h->marks++] = (struct mark){ .kind = kind, .time = e->time, .bytes = bytes, .node = t->node,
-                                         .thread = t->number, .heap = e->heap };
+                                         .thread = t->number, .heap = e->heap, .free = MPF_UNKNOWN };
 }
 
 static void see_mark(struct mpr_happenings *h, const struct mpr_thread *t, const struct mpf_event *e)
@@ -86,6 +86,14 @@ static void see_return(struct mpr_happenings *h, const struct mpr_thread *t, con
     if (value_of(e, MPF_RETURN_CALL) != MPF_CALL_GRAPH || value_of(e, MPF_RETURN_RESULT) != 0) return;
     add_mark(h, t, e, MPR_MARK_GRAPH, e->addr > before ? e->addr - before : 0);
     if (h->marks > at) h->mark[at].nodes = value_of(e, MPF_RETURN_C);
+}
+
+static void add_refusal(struct mpr_happenings *h, const struct mpr_thread *t, const struct mpf_event *e,
+                        enum mpr_mark_kind kind, unsigned free_at)
+{
+    const size_t at = h->marks;
+    add_mark(h, t, e, kind, e->addr);
+    if (h->marks > at) h->mark[at].free = value_of(e, free_at);
 }
 
 static bool out_of_memory(const struct mpf_event *e)
@@ -201,9 +209,9 @@ void mpr_happenings_see(void *arg, const struct mpr_replay *r, const struct mpr_
     case MPF_OP_MARK: see_mark(h, t, e); break;
     case MPF_OP_FAIL: add_mark(h, t, e, MPR_MARK_FAILED, e->size | e->addr >> 32 << 40); break;
     case MPF_OP_GPU_FAIL:
-        if (out_of_memory(e)) add_mark(h, t, e, MPR_MARK_REFUSED, e->addr);
+        if (out_of_memory(e)) add_refusal(h, t, e, MPR_MARK_REFUSED, MPF_FAIL_FREE);
         break;
-    case MPF_OP_TORCH_OOM: add_mark(h, t, e, MPR_MARK_OOM, e->addr); break;
+    case MPF_OP_TORCH_OOM: add_refusal(h, t, e, MPR_MARK_OOM, MPF_TORCH_FREE); break;
     case MPF_OP_GPU_ENTER: h->entered[mpf_heap_device(e->heap)] = e->size; break;
     case MPF_OP_GPU_RETURN: see_return(h, t, e); break;
     case MPF_OP_SAMPLE_RSS: add_point(h, MPR_TRACK_RSS, e->time, resident(e), MPF_UNKNOWN); break;
@@ -227,7 +235,7 @@ static void fill_marks(const struct mpr_happenings *h, struct mpr_tree *tree, co
     for (size_t i = 0; out->mark && i < h->marks; i++) {
         const struct mark *m = &h->mark[i];
         out->mark[out->marks++] = (struct mpr_mark){
-            .kind = m->kind, .time = m->time, .bytes = m->bytes, .graph_nodes = m->nodes,
+            .kind = m->kind, .time = m->time, .bytes = m->bytes, .free_bytes = m->free, .graph_nodes = m->nodes,
             .node = mpr_tree_number(tree, m->node), .thread = m->thread,
             .heap = m->heap ? mpr_label_heap(&out->arena, m->heap) : "",
             .text = m->kind == MPR_MARK_NVTX ? mpr_label_name(&out->arena, r, m->name, m->domain) : "",

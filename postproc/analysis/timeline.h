@@ -67,6 +67,7 @@ struct mpr_mark {
     enum mpr_mark_kind kind;
     uint64_t time;
     uint64_t bytes;             /* asked for; of a graph: what used memory grew by */
+    uint64_t free_bytes;        /* of the device then; UINT64_MAX: not known */
     uint64_t graph_nodes;
     uint32_t node, thread;
     const char *heap;           /* "" : none */

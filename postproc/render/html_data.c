@@ -6,6 +6,7 @@
 #include "blob.h"
 #include "json.h"
 #include "json_summary.h"
+#include "mpf/sample.h"
 
 enum { HOLDERS = 400 };     /* ranges of a peak that the page lists; the rest is summed */
 
@@ -119,6 +120,7 @@ static void marks(struct mpr_json *j, const struct mpr_timeline *t)
         mpr_json_text(j, "kind", kind[m->kind]);
         mpr_json_number(j, "time_ns", m->time);
         mpr_json_number(j, "bytes", m->bytes);
+        mpr_json_known(j, "free_bytes", m->free_bytes, MPF_UNKNOWN);
         mpr_json_number(j, "graph_nodes", m->graph_nodes);
         mpr_json_number(j, "node", m->node);
         mpr_json_number(j, "thread", m->thread);

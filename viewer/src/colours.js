@@ -31,9 +31,13 @@ export function assign(largest) {
   return slots;
 }
 
-/** @param {number} slot -1: everything else @param {boolean} dark */
+/** Slots that are no name's: the rest, and what no range claims. */
+export const REST = -1, UNCLAIMED = -2;
+
+/** @param {number} slot @param {boolean} dark */
 export function solid(slot, dark) {
-  if (slot < 0) return dark ? '#5b5f66' : '#c9ccd1';
+  if (slot === UNCLAIMED) return dark ? '#474b52' : '#dfe2e6';
+  if (slot === REST) return dark ? '#5b5f66' : '#c9ccd1';
   return (dark ? MUTED_DARK : MUTED)[slot % MUTED.length];
 }
 
@@ -45,7 +49,7 @@ export function fill(slot, dark, ratio = globalThis.devicePixelRatio || 1) {
   const key = `${slot} ${dark} ${ratio}`;
   let made = patterns.get(key);
   if (!made) {
-    made = slot >= MUTED.length ? hatched(solid(slot, dark), dark, ratio) : solid(slot, dark);
+    made = slot >= MUTED.length || slot === UNCLAIMED ? hatched(solid(slot, dark), dark, ratio) : solid(slot, dark);
     patterns.set(key, made);
   }
   return made;

@@ -10,7 +10,7 @@
  *   blocks: import('./blocks.js').Blocks }} Heap
  * @typedef {{ node: number, bytes: number, blocks: number, allocations: number }} Holder  a range at the heap's peak
  * @typedef {{ kind: string, time: number, bytes: number, graphNodes: number, node: number, thread: number, heap: string,
- *   text: string }} Mark
+ *   text: string, free: number | null }} Mark
  * @typedef {{ from: Float64Array, to: Float64Array, node: Float64Array, thread: Float64Array }} Instances
  * @typedef {{ name: string, limit: number, time: Float64Array, value: Float64Array }} Track
  * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, events: number,
@@ -115,7 +115,7 @@ async function readLog(raw, index, page) {
   return {
     index, ...labels(raw.process, raw.path), rank: raw.process.rank ?? '', duration: raw.duration_ns, incomplete: raw.incomplete,
     events: raw.events, lost: raw.lost_events, threads: raw.threads, sizes: raw.sizes, paths: readPaths(raw.nodes),
-    marks: raw.marks.map((/** @type {any} */ m) => ({ ...m, time: m.time_ns, graphNodes: m.graph_nodes })),
+    marks: raw.marks.map((/** @type {any} */ m) => ({ ...m, time: m.time_ns, graphNodes: m.graph_nodes, free: m.free_bytes })),
     marksLeftOut: raw.marks_left_out, instances, tracks, heaps,
   };
 }

@@ -2,15 +2,16 @@
 import { origin } from './align.js';
 import { bar } from './bar.js';
 import { BlockChart } from './blockchart.js';
-import { assign } from './colours.js';
+import { REST, UNCLAIMED, assign } from './colours.js';
 import { CompareChart } from './comparechart.js';
 import { readPage } from './data.js';
 import { element } from './dom.js';
 import { saveCsv, savePng } from './exports.js';
 import { count, duration } from './format.js';
 import { listen } from './keys.js';
+import { markPanel } from './marks.js';
 import { Minimap } from './minimap.js';
-import { ELSE, SEVERAL, spanAt, stack } from './model.js';
+import { OUTSIDE, SEVERAL, spanAt, stack } from './model.js';
 import { ranksPanel } from './ranks.js';
 import { StackChart } from './stackchart.js';
 import { fromHash, initial, toHash } from './state.js';
@@ -123,11 +124,12 @@ export class App {
       }
     }
     largest.delete(SEVERAL);
+    largest.delete(OUTSIDE);
     this.slots = assign(largest);
   }
 
   /** @param {string} name */
-  slotOf(name) { return name === ELSE ? -1 : this.slots.get(name) ?? -1; }
+  slotOf(name) { return name === OUTSIDE ? UNCLAIMED : this.slots.get(name) ?? REST; }
 
   /** @param {import('./model.js').Group} group */
   slot(group) { return this.slotOf(group.name); }
@@ -209,7 +211,8 @@ export class App {
     const names = this.shownHeaps();
     const panels = names.slice(0, 6).map((name) => peakPanel(this, name));
     const ranks = this.logs.length > 2 ? [ranksPanel(this, names[0])] : [];
-    this.side.replaceChildren(...ranks, element('div', { class: 'two' }, ...panels));
+    const marks = markPanel(this);
+    this.side.replaceChildren(...ranks, ...(marks ? [marks] : []), element('div', { class: 'two' }, ...panels));
   }
 
   fillPins() {

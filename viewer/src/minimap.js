@@ -1,6 +1,7 @@
 /** The whole run in a strip, with the view as a window that can be dragged, stretched or drawn anew. */
 import { colour, element } from './dom.js';
 import { totals } from './lod.js';
+import { isBad } from './marks.js';
 import * as paint from './paint.js';
 import { LEFT, RIGHT } from './plot.js';
 
@@ -82,8 +83,7 @@ export class Minimap {
   drawMarks(s) {
     const log = this.app.runs()[0];
     for (const mark of log.marks) {
-      const bad = mark.kind !== 'nvtx' && mark.kind !== 'graph';
-      paint.marker(s, s.x(mark.time - this.app.origin(log)), mark.kind, bad ? colour('--warn') : colour('--faint'));
+      paint.marker(s, s.x(mark.time - this.app.origin(log)), mark.kind, isBad(mark) ? colour('--warn') : colour('--faint'));
     }
   }
 

@@ -17,11 +17,15 @@ export function outlier(peaks) {
   return found;
 }
 
+/** @param {import('./data.js').Log[]} logs */
+const byRank = (logs) => [...logs].sort((a, b) => Number(a.rank) - Number(b.rank) || a.index - b.index);
+
 /** @param {App} app @param {string} name the heap */
 export function ranksPanel(app, name) {
   const peaks = app.logs.map((log) => log.heaps.find((heap) => heap.name === name)?.peakBytes ?? 0);
   const odd = outlier(peaks), most = Math.max(...peaks, 1);
-  const cards = app.logs.map((log, i) => {
+  const cards = byRank(app.logs).map((log) => {
+    const i = log.index;
     const canvas = /** @type {HTMLCanvasElement} */ (element('canvas', { 'aria-hidden': 'true', width: 420, height: 128 }));
     const chosen = app.runs().includes(log);
     const card = element('button', {
@@ -29,7 +33,7 @@ export function ranksPanel(app, name) {
       title: `${log.label}\nclick: show as A, shift and click: compare as B`,
       onclick: (/** @type {MouseEvent} */ event) => app.choose(event.shiftKey ? 'b' : 'a', i),
     }, element('span', {}, chosen && app.runs().length > 1 ? element('b', { class: `role role-${app.roleOf(log)}` }, app.roleOf(log)) : null,
-      log.short, element('span', { class: 'sub' }, `${size(peaks[i])}${i === odd ? ', differs most' : ''}`)), canvas);
+      log.short, element('span', { class: 'sub' }, size(peaks[i]), i === odd && element('b', { class: 'more' }, ' differs most'))), canvas);
     drawSmall(app, canvas, log, name, most);
     return card;
   });

@@ -3,6 +3,7 @@ import { fill } from './colours.js';
 import { button, colour, element, swatch } from './dom.js';
 import { count, duration, share, size, time } from './format.js';
 import { shown } from './lod.js';
+import { describe, isBad, marksOf } from './marks.js';
 import { isExact, peakSpan } from './model.js';
 import * as paint from './paint.js';
 import { Plot } from './plot.js';
@@ -37,13 +38,16 @@ export class StackChart {
     this.peak = peakSpan(stack.heap);
     this.track = trackOf(stack);
     this.limit = limitOf(stack);
+    this.marks = marksOf(stack.log, stack.heap.name);
+    /** @type {import('./data.js').Mark | null} */
+    this.near = null;
     /** @type {import('./lod.js').Shown} */
     this.shown = { x: [], span: [], min: [] };
     this.span = this.peak;
     this.rows = stack.groups.map((group) => this.legendRow(group));
     this.hovering = false;
     this.total = element('td', { class: 'total' });
-    this.when = element('caption', {});
+    this.when = element('span', {});
     this.badge = element('span', { class: 'badge' });
     this.canvas = element('div', { class: 'plot', role: 'img', 'aria-label': this.describe() });
     this.root = this.build();
@@ -55,9 +59,9 @@ export class StackChart {
       button('blocks', 'the largest blocks around the peak, one by one', () => app.change({ blocks: open ? '' : heap.name }), open));
     const head = element('h3', {}, this.role && element('b', { class: `role role-${this.role}` }, this.role), heap.name,
       element('span', { class: 'sub' }, `peak ${size(heap.peakBytes)} at ${time(heap.peakTime)}`));
-    const legend = element('div', { class: 'legend' }, element('table', { class: 'bands' }, this.when,
+    const legend = element('div', { class: 'legend' }, element('table', { class: 'bands' }, element('caption', {}, this.when, ' ', this.badge),
       element('tbody', {}, ...this.rows.map((r) => r.row)),
-      element('tfoot', {}, element('tr', {}, element('th', { scope: 'row' }, 'all'), this.total, element('td', {}, this.badge)))));
+      element('tfoot', {}, element('tr', {}, element('th', { scope: 'row' }, 'all'), this.total, element('td', {})))));
     return element('section', { class: 'chart', 'data-heap': heap.name, 'data-role': this.role }, blocks, head, element('div', { class: 'pair' }, this.canvas, legend));
   }
 
@@ -194,13 +198,22 @@ export class StackChart {
 
   /** @param {paint.Surface} s */
   drawMarks(s) {
-    for (const mark of this.stack.log.marks) {
-      const x = s.x(mark.time - this.origin);
-      if (x < s.left || x > s.right || (mark.heap && mark.heap.split('/')[0] !== this.stack.heap.name.split('/')[0])) continue;
-      const bad = mark.kind !== 'nvtx' && mark.kind !== 'graph';
+    for (const mark of this.marks) {
+      const x = s.x(mark.time - this.origin), bad = isBad(mark);
+      if (x < s.left || x > s.right) continue;
       if (bad) paint.upright(s, x, colour('--warn'), [2, 3]);
       paint.marker(s, x, mark.kind, bad ? colour('--warn') : colour('--ink'));
     }
+    if (!this.near) return;
+    const x = s.x(this.near.time - this.origin), right = x < (s.left + s.right) / 2;
+    paint.text(s, x + (right ? 7 : -7) * s.ratio, s.bottom - 16 * s.ratio, describe(this.stack.log, this.near), colour('--ink'), right ? 'left' : 'right', colour('--ground'));
+  }
+
+  /** The mark within a few pixels of a time. @param {number | null} ns */
+  markNear(ns) {
+    if (ns === null) return null;
+    const reach = ((this.app.view[1] - this.app.view[0]) / (this.plot?.u.over.clientWidth || 600)) * 6;
+    return this.marks.find((mark) => Math.abs(mark.time - this.origin - ns) <= reach) ?? null;
   }
 
   /** The span that is drawn at a time; -1 before the first. @param {number} ns */
@@ -219,6 +232,11 @@ export class StackChart {
   hover(ns) {
     this.span = ns === null ? (this.app.pins.length ? this.drawnAt(this.app.pins[0].at) : this.peak) : this.drawnAt(ns);
     this.hovering = ns !== null;
+    const near = this.markNear(ns);
+    if (near !== this.near) {
+      this.near = near;
+      this.redraw();
+    }
     this.fillLegend();
   }
 

@@ -1,0 +1,48 @@
+/** What happened beside allocations: on the charts a sign, here its words. */
+import { element, row, table } from './dom.js';
+import { count, size, time } from './format.js';
+import { pathName } from './model.js';
+
+/**
+ * @typedef {import('./main.js').App} App
+ * @typedef {import('./data.js').Log} Log
+ * @typedef {import('./data.js').Mark} Mark
+ */
+
+/** @type {Record<string, string>} */
+const KIND = { nvtx: 'mark', failed: 'failed allocation', refused: 'the driver had no memory', oom: 'out of memory', graph: 'CUDA graph' };
+
+/** @param {Mark} mark */
+export const isBad = (mark) => mark.kind !== 'nvtx' && mark.kind !== 'graph';
+
+/** @param {Mark} mark */
+function what(mark) {
+  if (mark.kind === 'nvtx') return mark.text;
+  if (mark.kind === 'graph') return `${count(mark.graphNodes)} nodes, used memory ${size(mark.bytes, true)}`;
+  return `asked ${size(mark.bytes)}${mark.free === null ? '' : `, ${size(mark.free)} free`}`;
+}
+
+/** One line. @param {Log} log @param {Mark} mark */
+export const describe = (log, mark) => `${KIND[mark.kind]}: ${what(mark)}, in ${pathName(log.paths[mark.node])}`;
+
+/** The marks that a heap of that name is concerned with. @param {Log} log @param {string} heap */
+export function marksOf(log, heap) {
+  const side = heap.split('/')[0];
+  return log.marks.filter((mark) => !mark.heap || mark.heap.split('/')[0] === side);
+}
+
+/** What went wrong first, then graphs and marks; null when nothing happened. @param {App} app */
+export function markPanel(app) {
+  const SHOWN = 60;
+  const all = app.runs().flatMap((log) => log.marks.map((mark) => ({ log, mark })));
+  if (!all.length) return null;
+  all.sort((a, b) => Number(isBad(b.mark)) - Number(isBad(a.mark)) || a.mark.time - b.mark.time);
+  const rows = all.slice(0, SHOWN).map(({ log, mark }) => row([
+    element('button', { type: 'button', class: 'name', onclick: () => app.centre(mark.time - app.origin(log), (app.whole[1] - app.whole[0]) / 20) },
+      app.runs().length > 1 ? element('b', { class: `role role-${app.roleOf(log)}` }, app.roleOf(log)) : null, time(mark.time)),
+    element('span', { class: isBad(mark) ? 'more' : '' }, KIND[mark.kind]), what(mark), pathName(log.paths[mark.node]), log.threads[mark.thread] ?? '',
+  ]));
+  const left = all.length - rows.length + app.runs().reduce((sum, log) => sum + log.marksLeftOut, 0);
+  return element('section', { class: 'panel wide', 'data-panel': 'marks' }, element('h3', {}, 'Marks, failures and graphs'),
+    table(left ? `${count(left)} more are not listed` : '', ['at', 'kind', '', 'range', 'thread'], rows));
+}
