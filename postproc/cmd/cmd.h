@@ -15,6 +15,7 @@ enum mpr_exit { MPR_EXIT_FINE = 0, MPR_EXIT_FAILURE = 1, MPR_EXIT_USAGE = 2, MPR
 int mpr_cmd_peaks(int argc, char **argv);
 int mpr_cmd_html(int argc, char **argv);
 int mpr_cmd_timeline(int argc, char **argv);
+int mpr_cmd_graphs(int argc, char **argv);
 int mpr_cmd_info(int argc, char **argv);
 int mpr_cmd_verify(int argc, char **argv);
 int mpr_cmd_recover(int argc, char **argv);

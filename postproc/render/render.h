@@ -10,6 +10,7 @@ struct mpr_peaks;
 struct mpr_info;
 struct mpr_verify;
 struct mpr_timeline;
+struct mpr_graphs;
 
 struct mpr_style {
     bool color;
@@ -22,6 +23,7 @@ struct mpr_renderer {
     void (*info)(FILE *out, const struct mpr_info *info, const struct mpr_style *style);
     void (*verify)(FILE *out, const struct mpr_verify *verify, const struct mpr_style *style);
     void (*timeline)(FILE *out, const struct mpr_timeline *timeline, const struct mpr_style *style);
+    void (*graphs)(FILE *out, const struct mpr_graphs *graphs, const struct mpr_style *style);
 };
 
 extern const struct mpr_renderer mpr_render_text, mpr_render_json, mpr_render_csv;

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "csv.h"
+#include "gpu_reports.h"
 #include "info.h"
 #include "peaks.h"
 #include "render.h"
@@ -53,4 +54,5 @@ static void render_verify(FILE *out, const struct mpr_verify *verify, const stru
             verify->good_bytes, s->bytes, s->good_ns, s->damaged, s->missing_frames, s->lost_events);
 }
 
-const struct mpr_renderer mpr_render_csv = { "csv", render_peaks, render_info, render_verify, mpr_timeline_csv };
+const struct mpr_renderer mpr_render_csv = { "csv", render_peaks, render_info, render_verify, mpr_timeline_csv,
+                                               mpr_graphs_csv };

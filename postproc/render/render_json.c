@@ -1,5 +1,6 @@
 /* JSON.  The fields are a contract: memprof-report(1) lists them, and a change of meaning changes the schema's number. */
 #include "device_json.h"
+#include "gpu_reports.h"
 #include "info.h"
 #include "json.h"
 #include "json_summary.h"
@@ -185,4 +186,5 @@ static void render_verify(FILE *out, const struct mpr_verify *verify, const stru
     mpr_json_close(&j, '}');
 }
 
-const struct mpr_renderer mpr_render_json = { "json", render_peaks, render_info, render_verify, mpr_timeline_json };
+const struct mpr_renderer mpr_render_json = { "json", render_peaks, render_info, render_verify, mpr_timeline_json,
+                                               mpr_graphs_json };

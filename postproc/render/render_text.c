@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "gpu_reports.h"
 #include "info.h"
 #include "device_text.h"
 #include "peaks.h"
@@ -313,4 +314,5 @@ static void render_verify(FILE *out, const struct mpr_verify *verify, const stru
     mpr_text_summary(out, s, style);
 }
 
-const struct mpr_renderer mpr_render_text = { "text", render_peaks, render_info, render_verify, mpr_timeline_text };
+const struct mpr_renderer mpr_render_text = { "text", render_peaks, render_info, render_verify, mpr_timeline_text,
+                                               mpr_graphs_text };

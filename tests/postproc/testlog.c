@@ -112,7 +112,13 @@ void testlog_event(struct testlog *log, uint64_t ns, uint32_t thread, unsigned o
 void testlog_data(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op, uint64_t addr, const void *data,
                   uint64_t bytes)
 {
-    add(log, ns, thread, mpf_slot_head(op, 0, 1, bytes), addr, data, bytes);
+    testlog_heap_data(log, ns, thread, op, 0, addr, data, bytes);
+}
+
+void testlog_heap_data(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op, unsigned heap, uint64_t addr,
+                       const void *data, uint64_t bytes)
+{
+    add(log, ns, thread, mpf_slot_head(op, heap, 1, bytes), addr, data, bytes);
 }
 
 void testlog_flush(struct testlog *log)

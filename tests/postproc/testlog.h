@@ -22,6 +22,8 @@ void testlog_event(struct testlog *log, uint64_t ns, uint32_t thread, unsigned o
                    uint64_t size);
 void testlog_data(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op, uint64_t addr, const void *data,
                   uint64_t bytes);
+void testlog_heap_data(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op, unsigned heap, uint64_t addr,
+                       const void *data, uint64_t bytes);
 /* Ends the present frame of events; done by itself every 50,000 events. */
 void testlog_flush(struct testlog *log);
 /* Leaves out a frame's number, as if it had been lost. */

@@ -1,0 +1,140 @@
+/* A capture becomes a row; the first executable that was made of it joins that row, later ones have rows of their own
+ * without the capture's bytes, so that sums count them once. */
+#include "graphs.h"
+
+#include <stdlib.h>
+
+#include "labels.h"
+#include "reader.h"
+
+int64_t mpr_graph_total(const struct mpr_graph_row *row)
+{
+    return (int64_t)row->segment_bytes + row->executable_bytes + row->launch_bytes;
+}
+
+int64_t mpr_burst_total(const struct mpr_graph_burst *burst)
+{
+    return (int64_t)burst->segment_bytes + burst->executable_bytes + burst->launch_bytes;
+}
+
+/* ---- rows */
+
+static void set_place(struct mpr_graphs *g, const struct mpr_replay *r, uint32_t node, uint32_t thread,
+                      struct mpr_graph_row *row)
+{
+    const struct mpr_cell cell = { .key = node };
+    row->path = mpr_label_path(&g->arena, r, &cell, &row->depth);
+    row->thread = mpr_label_thread(&g->arena, r, thread);
+}
+
+static void add_captures(struct mpr_graphs *g, const struct mpr_replay *r)
+{
+    for (uint32_t i = 0; i < r->gpu.captures; i++) {
+        const struct mpr_capture *c = &r->gpu.capture[i];
+        struct mpr_graph_row *row = &g->row[g->rows++];
+        *row = (struct mpr_graph_row){ .time = c->time, .burst = c->burst, .capture = i + 1, .pool = { c->pool[0], c->pool[1] },
+                                       .segment_bytes = c->segment_bytes, .block_bytes = c->block_bytes,
+                                       .captured = true };
+        set_place(g, r, c->node, c->thread, row);
+    }
+}
+
+/* The row of the executable: its capture's while that has none. */
+static struct mpr_graph_row *row_of(struct mpr_graphs *g, const struct mpr_replay *r, const struct mpr_graph *graph)
+{
+    struct mpr_graph_row *captured = graph->capture ? &g->row[graph->capture - 1] : NULL;
+    if (captured && !captured->instantiated) return captured;
+    struct mpr_graph_row *row = &g->row[g->rows++];
+    *row = (struct mpr_graph_row){ .time = graph->time };
+    if (captured) {
+        row->burst = captured->burst;
+        row->capture = captured->capture;
+    }
+    set_place(g, r, graph->node, graph->thread, row);
+    return row;
+}
+
+static void add_executables(struct mpr_graphs *g, const struct mpr_replay *r)
+{
+    for (uint32_t i = 0; i < r->gpu.graphs; i++) {
+        const struct mpr_graph *graph = &r->gpu.graph[i];
+        struct mpr_graph_row *row = row_of(g, r, graph);
+        row->instantiated = true;
+        row->nodes = graph->nodes;
+        row->executable_bytes = graph->instantiated;
+        row->launch_bytes = graph->launched;
+        row->device = graph->device;
+        row->alive = !graph->gone;
+    }
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct mpr_graph_row *a = left, *b = right;
+    if (a->time != b->time) return a->time < b->time ? -1 : 1;
+    return a->capture < b->capture ? -1 : a->capture > b->capture;
+}
+
+/* ---- bursts */
+
+static void add_to_burst(struct mpr_graph_burst *b, const struct mpr_graph_row *row)
+{
+    if (!b->captures && !b->executables) {
+        b->path = row->path;
+        b->depth = row->depth;
+        b->from = row->time;
+    }
+    b->to = row->time;
+    b->captures += row->captured;
+    b->executables += row->instantiated;
+    b->alive += row->alive;
+    b->nodes += row->nodes;
+    b->segment_bytes += row->segment_bytes;
+    b->block_bytes += row->block_bytes;
+    b->executable_bytes += row->executable_bytes;
+    b->launch_bytes += row->launch_bytes;
+}
+
+static struct mpr_graph_burst *burst_of(struct mpr_graphs *g, uint64_t number)
+{
+    for (size_t i = g->bursts; i-- > 0;)
+        if (g->burst[i].number == number) return &g->burst[i];
+    g->burst[g->bursts] = (struct mpr_graph_burst){ .number = number };
+    return &g->burst[g->bursts++];
+}
+
+static int by_number(const void *left, const void *right)
+{
+    const struct mpr_graph_burst *a = left, *b = right;
+    const uint64_t x = a->number - 1, y = b->number - 1;        /* 0, built by hand, comes last */
+    return x < y ? -1 : x > y;
+}
+
+static void fill(struct mpr_graphs *g, const struct mpr_replay *r)
+{
+    const size_t most = (size_t)r->gpu.captures + r->gpu.graphs;
+    g->row = mpr_arena_alloc(&g->arena, most * sizeof *g->row);
+    g->burst = mpr_arena_alloc(&g->arena, most * sizeof *g->burst);
+    if (!g->row || !g->burst) return;
+    add_captures(g, r);
+    add_executables(g, r);
+    qsort(g->row, g->rows, sizeof *g->row, by_time);
+    for (size_t i = 0; i < g->rows; i++) add_to_burst(burst_of(g, g->row[i].burst), &g->row[i]);
+    qsort(g->burst, g->bursts, sizeof *g->burst, by_number);
+}
+
+int mpr_graphs_read(struct mpr_graphs *graphs, const char *path, const struct mpr_progress *progress,
+                    struct mpr_error *error)
+{
+    struct mpr_reader reader;
+    *graphs = (struct mpr_graphs){ 0 };
+    if (mpr_reader_run(&reader, path, MPR_BY_RANGE, MPR_AT_PEAK, progress, error) != 0) return -1;
+    mpr_reader_summary(&reader, path, &graphs->arena, &graphs->summary);
+    fill(graphs, &reader.replay);
+    mpr_reader_close(&reader);
+    if (!graphs->arena.failed) return 0;
+    mpr_graphs_free(graphs);
+    return mpr_fail_memory(error, path);
+}
+
+void mpr_graphs_free(struct mpr_graphs *graphs) { mpr_arena_free(&graphs->arena); }

@@ -1,0 +1,30 @@
+#include "graphs.h"
+#include "one.h"
+
+static struct mpr_graphs graphs;
+
+static void *read_log(const char *path, const struct mpr_progress *progress, bool *incomplete, struct mpr_error *error)
+{
+    if (mpr_graphs_read(&graphs, path, progress, error) != 0) return NULL;
+    *incomplete = graphs.summary.incomplete;
+    return &graphs;
+}
+
+static void render(const struct mpr_renderer *renderer, FILE *out, const void *result, const struct mpr_style *style)
+{
+    renderer->graphs(out, result, style);
+}
+
+static void release(void *result) { mpr_graphs_free(result); }
+
+int mpr_cmd_graphs(int argc, char **argv)
+{
+    static const struct mpr_one one = {
+        "Shows what CUDA graphs cost: captures by burst, what PyTorch took for their memory pools, and the device memory of their "
+        "executables and first launches."
+        "\vExamples:\n  memprof-report graphs memprof.n03.4242.zst\n  memprof-report graphs --format json LOG\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+        read_log, render, release,
+    };
+    return mpr_one_run(&one, argc, argv);
+}

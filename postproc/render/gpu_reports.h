@@ -1,0 +1,11 @@
+/* The three formats of the reports on device memory alone.  Private to this layer. */
+#ifndef MPR_GPU_REPORTS_H
+#define MPR_GPU_REPORTS_H
+
+#include "render.h"
+
+void mpr_graphs_text(FILE *out, const struct mpr_graphs *graphs, const struct mpr_style *style);
+void mpr_graphs_json(FILE *out, const struct mpr_graphs *graphs, const struct mpr_style *style);
+void mpr_graphs_csv(FILE *out, const struct mpr_graphs *graphs, const struct mpr_style *style);
+
+#endif

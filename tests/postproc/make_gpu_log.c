@@ -1,0 +1,186 @@
+/* make_gpu_log SCENARIO PATH: logs of device memory for the command line tests. */
+#include <err.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "mpf/gpu.h"
+#include "mpf/header.h"
+#include "mpf/sample.h"
+#include "mpf/slot.h"
+#include "testlog.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define MS UINT64_C(1000000)
+#define DEVICE mpf_heap_gpu(MPF_HEAP_DEVICE, 0)
+#define TORCH mpf_heap_gpu(MPF_HEAP_TORCH, 0)
+#define USED mpf_heap_gpu(MPF_HEAP_USED, 0)
+#define BASE UINT64_C(0x7f0000000000)
+
+enum { STEP = 10, LOSS, CAPTURE, ROPE };
+enum { BY_TORCH = 0x51, BY_NCCL, BY_PROGRAM };
+
+static struct testlog *target;
+static uint64_t now;
+
+static void event(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    testlog_event(target, now += MS, 1, op, heap, addr, size);
+}
+
+static void data(unsigned op, unsigned heap, uint64_t addr, const void *bytes, uint64_t count)
+{
+    testlog_heap_data(target, now += MS, 1, op, heap, addr, bytes, count);
+}
+
+#define WORDS(op, heap, addr, ...)                          \
+    do {                                                    \
+        const uint64_t words[] = { __VA_ARGS__ };           \
+        data(op, heap, addr, words, sizeof words);          \
+    } while (0)
+
+static void name(uint32_t id, const char *text) { data(MPF_OP_NAME, 0, id, text, strlen(text)); }
+static void push(uint32_t id) { event(MPF_OP_PUSH, 0, id, 0); }
+static void pop(void) { event(MPF_OP_POP, 0, 0, 0); }
+
+static void module(uint64_t from, const char *path)
+{
+    uint8_t bytes[256];
+    const uint64_t head[] = { from + 0x1000, 0 };
+    memcpy(bytes, head, sizeof head);
+    memcpy(bytes + sizeof head, path, strlen(path));
+    data(MPF_OP_MODULE, 0, from, bytes, sizeof head + strlen(path));
+}
+
+static void frame(uint64_t id, uint64_t line, const char *function, const char *file)
+{
+    uint8_t bytes[256];
+    const size_t n = strlen(function) + 1, m = strlen(file) + 1;
+    memcpy(bytes, &line, sizeof line);
+    memcpy(bytes + 8, function, n);
+    memcpy(bytes + 8 + n, file, m);
+    data(MPF_OP_FRAME, 0, id, bytes, 8 + n + m);
+}
+
+static void begin(const char *path)
+{
+    char bytes[512];
+    struct mpf_pairs p;
+    target = testlog_open(path, NULL);
+    now = 0;
+    testlog_data(target, 0, 1, MPF_OP_THREAD, 4242, "main", 4);
+    mpf_pairs_init(&p, bytes, sizeof bytes);
+    mpf_pairs_add(&p, "uuid", "GPU-5c1e0000-0000-0000-0000-000000000000");
+    mpf_pairs_add(&p, "name", "H100");
+    mpf_pairs_add_u64(&p, "total", 1024 * MIB);
+    data(MPF_OP_GPU_DEVICE, 0, 0, bytes, mpf_pairs_bytes(&p));
+    name(STEP, "step");
+    name(LOSS, "loss");
+    name(CAPTURE, "capture");
+    name(ROPE, "rope cache");
+    module(0x1000, "/lib/libc10_cuda.so");
+    module(0x3000, "/lib/libnccl.so.2");
+    module(0x5000, "/usr/bin/prog");
+    WORDS(MPF_OP_STACK, 0, BY_TORCH, 0x1100);
+    WORDS(MPF_OP_STACK, 0, BY_NCCL, 0x3100);
+    WORDS(MPF_OP_STACK, 0, BY_PROGRAM, 0x5100);
+    frame(0xf1, 88, "cache", "/app/rotary.py");
+    WORDS(MPF_OP_PYTHON, 0, 0x91, 0xf1);
+}
+
+static void driver_alloc(uint64_t by, uint64_t addr, uint64_t bytes)
+{
+    event(MPF_OP_AT, 0, by, 0);
+    event(MPF_OP_ALLOC, DEVICE, addr, bytes);
+}
+
+static void driver_free(uint64_t addr)
+{
+    event(MPF_OP_MOVE_BEGIN, DEVICE, addr, 0);
+    event(MPF_OP_MOVE_END, DEVICE, 0, 0);
+}
+
+static void torch_alloc(uint64_t addr, uint64_t bytes) { event(MPF_OP_ALLOC, TORCH, addr, bytes); }
+static void torch_free(uint64_t addr) { event(MPF_OP_FREE, TORCH, addr, 0); }
+
+static void call(unsigned what, uint64_t before, uint64_t after, uint64_t handle)
+{
+    event(MPF_OP_GPU_ENTER, USED, what, before * MIB);
+    WORDS(MPF_OP_GPU_RETURN, USED, after * MIB, what, 0, handle, 0, 1000 + handle);
+}
+
+/* One of PyTorch's captures: a segment and a block in its pool, an executable (made afterwards, as with keep_graph). */
+static void torch_capture(uint64_t number, uint64_t addr, uint64_t bytes, uint64_t used)
+{
+    WORDS(MPF_OP_TORCH_CAPTURE, 0, 0x6000 + number, 0, 0);
+    event(MPF_OP_CAPTURE_BEGIN, 0, 5, 0);
+    driver_alloc(BY_TORCH, addr, bytes);
+    torch_alloc(addr, bytes / 2);
+    torch_free(addr);
+    event(MPF_OP_CAPTURE_END, 0, 5, 0);
+    WORDS(MPF_OP_TORCH_CAPTURE_END, 0, 0x6000 + number, 0, number);
+    call(MPF_CALL_GRAPH, used, used + 4, number);
+    call(MPF_CALL_GRAPH_LAUNCH, used + 4, used + 5, number);
+}
+
+/* Two captures at once, one 5 s later, and an executable that was built by hand and destroyed. */
+static void graphs(const char *path)
+{
+    begin(path);
+    push(STEP);
+    push(CAPTURE);
+    torch_capture(1, BASE, 20 * MIB, 500);
+    torch_capture(2, BASE + 64 * MIB, 40 * MIB, 545);
+    pop();
+    now += 5000 * MS;
+    torch_capture(3, BASE + 128 * MIB, 2 * MIB, 552);
+    now += 5000 * MS;
+    call(MPF_CALL_GRAPH, 557, 559, 4);
+    call(MPF_CALL_GRAPH_GONE, 559, 557, 4);
+    testlog_close(target, "exit");
+}
+
+/* Segments in all states, one that a small old block pins, an expandable one, and a request that finds no room. */
+static void segments(const char *path)
+{
+    begin(path);
+    event(MPF_OP_AT_PYTHON, 0, 0x91, 0);
+    push(ROPE);
+    driver_alloc(BY_TORCH, BASE, 20 * MIB);
+    event(MPF_OP_AT_PYTHON, 0, 0x91, 0);
+    torch_alloc(BASE + 4 * MIB, MIB);
+    pop();
+    push(STEP);
+    torch_alloc(BASE + 5 * MIB, 10 * MIB);
+    torch_capture(1, BASE + 64 * MIB, 40 * MIB, 500);
+    driver_alloc(BY_TORCH, BASE + 128 * MIB, 30 * MIB);         /* idle at the failure */
+    for (uint64_t i = 0; i < 2; i++) {                          /* expandable: two pieces in a row */
+        event(MPF_OP_AT, 0, BY_TORCH, 0);
+        event(MPF_OP_HANDLE_NEW, DEVICE, 0x70 + i, 20 * MIB);
+        WORDS(MPF_OP_HANDLE_MAP, 0, 0x70 + i, BASE + 1024 * MIB + i * 20 * MIB, 20 * MIB, 0);
+    }
+    torch_alloc(BASE + 1024 * MIB, 30 * MIB);
+    driver_alloc(BY_NCCL, BASE + 256 * MIB, 8 * MIB);
+    now += 1000 * MS;
+    torch_free(BASE + 5 * MIB);
+    push(LOSS);
+    event(MPF_OP_AT, 0, BY_TORCH, 0);
+    WORDS(MPF_OP_GPU_FAIL, DEVICE, 200 * MIB, 2, 100 * MIB, 1024 * MIB, 0, 0);
+    driver_free(BASE + 128 * MIB);
+    event(MPF_OP_AT, 0, BY_TORCH, 0);
+    WORDS(MPF_OP_GPU_FAIL, DEVICE, 200 * MIB, 2, 130 * MIB, 1024 * MIB, 0, 0);
+    WORDS(MPF_OP_TORCH_OOM, TORCH, 199 * MIB, 31 * MIB, 100 * MIB, MPF_UNKNOWN, MPF_UNKNOWN);
+    pop();
+    testlog_close(target, "exit");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct { const char *name; void (*make)(const char *path); } scenarios[] = {
+        { "graphs", graphs }, { "segments", segments },
+    };
+    if (argc != 3) errx(2, "usage: make_gpu_log SCENARIO PATH");
+    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
+        if (strcmp(argv[1], scenarios[i].name) == 0) return scenarios[i].make(argv[2]), 0;
+    }
+    errx(2, "unknown scenario %s", argv[1]);
+}
