@@ -1,9 +1,9 @@
 #include <string.h>
 
 #include "cmd.h"
-#include "instant.h"
 #include "mpf/event.h"
 #include "peaks.h"
+#include "when.h"
 
 enum { KEY_HEAP = 256, KEY_AT, KEY_NO_INHERIT };
 
@@ -11,7 +11,8 @@ static const struct argp_option options[] = {
     { "by", 'b', "WHAT", 0, "range (default), thread, size or heap; of device memory also library, comm (NCCL's communicators), python (call stacks), auto (ranges, and Python where there are none)", 1 },
     { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
     { "at", KEY_AT, "TIME", 0,
-     "who held the memory at TIME after the start (12.5s, 300ms, 00:01:30.250), not at the peak", 1 },
+     "who held the memory at TIME after the start (12.5s, 300ms, 00:01:30.250; in one log also step:12, the beginning of "
+     "the 12th range named step, or step:12.end), not at the peak", 1 },
     { "no-inherit", KEY_NO_INHERIT, NULL, 0,
      "threads without ranges do not take those of another thread (host heaps never do)", 1 },
     { 0 },
@@ -21,6 +22,7 @@ struct arguments {
     struct mpr_output output;
     struct mpr_peaks_options peaks;
     struct mpr_paths paths;
+    const char *at;
     bool failed;
 };
 
@@ -52,12 +54,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'b': set_by(&a->peaks, arg, state); return 0;
     case KEY_HEAP: set_heap(&a->peaks, arg, state); return 0;
     case KEY_AT:
-        if (!mpr_instant_parse(arg, &a->peaks.at))
-            argp_error(state, "--at=%s: a time such as 12.5s, 300ms or 00:01:30.250 is wanted", arg);
+        mpr_when_check(arg, "at", state);
+        a->at = arg;
         return 0;
     case KEY_NO_INHERIT: a->peaks.no_inherit = true; return 0;
     case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, arg); return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
+    case ARGP_KEY_END:
+        if (a->paths.count > 1 && mpr_when_is_moment(a->at))
+            argp_error(state, "--at=%s: an instant of one log; there are %zu", a->at, a->paths.count);
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -85,20 +91,27 @@ static int render(struct arguments *a, const struct mpr_peaks *peaks)
     return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
 }
 
-int mpr_cmd_peaks(int argc, char **argv)
+static void read_logs(struct arguments *a, struct mpr_peaks *peaks)
 {
-    struct arguments a = { .output = mpr_output_default(), .peaks = { .at = MPR_PEAK_TIME } };
-    struct mpr_peaks peaks;
-    struct mpr_error error;
-    mpr_cmd_parse(&argp, argc, argv, &a);
-    mpr_peaks_init(&peaks, &a.peaks);
     const struct mpr_progress progress = mpr_bar();
-    for (size_t i = 0; i < a.paths.count; i++) {
-        if (mpr_peaks_add(&peaks, a.paths.at[i], &progress, &error) == 0) continue;
+    struct mpr_error error;
+    for (size_t i = 0; i < a->paths.count; i++) {
+        const char *path = a->paths.at[i];
+        if (mpr_when_resolve(a->at, MPR_PEAK_TIME, path, a->peaks.heap, &progress, &peaks->options.at, &error) == 0
+            && mpr_peaks_add(peaks, path, &progress, &error) == 0) continue;
         mpr_cmd_error(&error);
-        a.failed = true;
+        a->failed = true;
     }
     mpr_bar_clear();
+}
+
+int mpr_cmd_peaks(int argc, char **argv)
+{
+    struct arguments a = { .output = mpr_output_default() };
+    struct mpr_peaks peaks;
+    mpr_cmd_parse(&argp, argc, argv, &a);
+    mpr_peaks_init(&peaks, &a.peaks);
+    read_logs(&a, &peaks);
     mpr_peaks_finish(&peaks);
     const int status = peaks.logs ? render(&a, &peaks) : MPR_EXIT_FAILURE;
     mpr_peaks_free(&peaks);

@@ -3,6 +3,7 @@
 #define MPR_WHEN_H
 
 #include <argp.h>
+#include <stdbool.h>
 
 #include "progress.h"
 
@@ -12,6 +13,8 @@ struct mpr_error;
 
 /* A usage error, naming the option, unless the text is a time. */
 void mpr_when_check(const char *text, const char *option, struct argp_state *state);
+/* True for an instant that each log has its own of.  NULL: false. */
+bool mpr_when_is_moment(const char *text);
 /* The time in one log.  text NULL: `otherwise`.  0, or -1 with *error filled. */
 int mpr_when_resolve(const char *text, uint64_t otherwise, const char *log, const char *heap,
                      const struct mpr_progress *progress, uint64_t *ns, struct mpr_error *error);
