@@ -22,7 +22,7 @@ static bool holds_torch(const struct mpr_picture *p, const struct mpr_gpu_block 
 }
 
 /* By its owner library; where no stack was had, by what lies in it. */
-static bool is_segment(const struct mpr_replay *r, const struct mpr_picture *p, const struct mpr_gpu_block *b)
+bool mpr_composition_is_segment(const struct mpr_replay *r, const struct mpr_picture *p, const struct mpr_gpu_block *b)
 {
     if (mpf_heap_code(b->heap) != MPF_HEAP_DEVICE || !b->addr) return false;
     return b->library ? mpr_gpu_is_torch(&r->gpu, b->library) : holds_torch(p, b);
@@ -54,7 +54,7 @@ static void sum_segments(struct mpr_device_state *out, const struct mpr_replay *
     size_t at = 0;
     for (size_t i = 0; i < p->drivers; i++) {
         const struct mpr_gpu_block *segment = &p->driver[i];
-        if (!is_segment(r, p, segment)) continue;
+        if (!mpr_composition_is_segment(r, p, segment)) continue;
         const struct span s = look_into(p, segment, &at);
         const uint64_t free = segment->size - s.live;
         out->torch_segments += segment->size;
@@ -76,7 +76,7 @@ static uint64_t owned(const struct mpr_replay *r, const struct mpr_picture *p, b
     uint64_t bytes = 0;
     for (size_t i = 0; i < p->drivers; i++) {
         const struct mpr_gpu_block *b = &p->driver[i];
-        if (mpf_heap_code(b->heap) != MPF_HEAP_DEVICE || is_segment(r, p, b)) continue;
+        if (mpf_heap_code(b->heap) != MPF_HEAP_DEVICE || mpr_composition_is_segment(r, p, b)) continue;
         if (!strncmp(mpr_sites_library_name(&r->gpu.sites, b->library), "libnccl", 7) == nccl) bytes += b->size;
     }
     return bytes;

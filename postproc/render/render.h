@@ -11,6 +11,7 @@ struct mpr_info;
 struct mpr_verify;
 struct mpr_timeline;
 struct mpr_graphs;
+struct mpr_segments;
 
 struct mpr_style {
     bool color;
@@ -24,6 +25,7 @@ struct mpr_renderer {
     void (*verify)(FILE *out, const struct mpr_verify *verify, const struct mpr_style *style);
     void (*timeline)(FILE *out, const struct mpr_timeline *timeline, const struct mpr_style *style);
     void (*graphs)(FILE *out, const struct mpr_graphs *graphs, const struct mpr_style *style);
+    void (*segments)(FILE *out, const struct mpr_segments *segments, const struct mpr_style *style);
 };
 
 extern const struct mpr_renderer mpr_render_text, mpr_render_json, mpr_render_csv;

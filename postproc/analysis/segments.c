@@ -1,0 +1,276 @@
+/* Driver blocks and PyTorch's blocks are sorted by address: one walk over both finds what lies where. */
+#include "segments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "composition.h"
+#include "labels.h"
+#include "mpf/sample.h"
+#include "reader.h"
+
+/* What is being built: one device's picture. */
+struct walk {
+    struct mpr_segments *result;
+    const struct mpr_replay *r;
+    const struct mpr_picture *picture;
+    struct mpr_segments_device *out;
+    size_t torch;               /* the first of PyTorch's blocks that does not end before the segment */
+    struct held *held;          /* a block in a split segment */
+    size_t helds;
+};
+
+struct held { uint64_t key, bytes, segment, free, time; };
+
+/* By range, or by Python stack where there was none. */
+static uint64_t key_of(const struct mpr_gpu_block *b) { return b->node ? b->node : b->python; }
+
+static const char *const *label(struct walk *w, uint64_t key, size_t *depth)
+{
+    const struct mpr_cell cell = { .key = key };
+    return mpr_label_path(&w->result->arena, w->r, &cell, depth);
+}
+
+/* ---- one segment */
+
+/* Pieces of an expandable segment follow each other without a gap. */
+static size_t pieces(const struct walk *w, size_t first)
+{
+    const struct mpr_gpu_block *b = &w->picture->driver[first];
+    size_t n = 1;
+    while (b->handle && first + n < w->picture->drivers && b[n].handle && b[n].addr == b[n - 1].addr + b[n - 1].size &&
+           b[n].capture == b->capture && mpr_composition_is_segment(w->r, w->picture, &b[n])) n++;
+    return n;
+}
+
+static struct mpr_segment describe(const struct walk *w, size_t first, size_t count)
+{
+    const struct mpr_gpu_block *b = &w->picture->driver[first], *last = b + count - 1;
+    struct mpr_segment s = { .addr = b->addr, .bytes = last->addr + last->size - b->addr, .time = b->time, .capture = b->capture,
+                             .expandable = b->handle };
+    if (b->capture) memcpy(s.pool, w->r->gpu.capture[b->capture - 1].pool, sizeof s.pool);
+    return s;
+}
+
+static void look_at_hole(struct mpr_segment *s, uint64_t from, uint64_t to)
+{
+    if (to > from && to - from > s->largest_hole) s->largest_hole = to - from;
+}
+
+/* Live bytes, holes and the oldest block. */
+static void look_inside(struct walk *w, struct mpr_segment *s)
+{
+    const struct mpr_picture *p = w->picture;
+    const struct mpr_gpu_block *oldest = NULL;
+    const uint64_t end = s->addr + s->bytes;
+    uint64_t cursor = s->addr;
+    while (w->torch < p->torches && p->torch[w->torch].addr < s->addr) w->torch++;
+    for (size_t i = w->torch; i < p->torches && p->torch[i].addr < end; i++) {
+        const struct mpr_gpu_block *b = &p->torch[i];
+        look_at_hole(s, cursor, b->addr);
+        cursor = b->addr + b->size;
+        s->live += b->size;
+        s->blocks++;
+        if (!oldest || b->time < oldest->time) oldest = b;
+    }
+    look_at_hole(s, cursor, end);
+    s->free = s->bytes > s->live ? s->bytes - s->live : 0;
+    s->state = s->capture ? MPR_SEGMENT_GRAPH : s->blocks ? MPR_SEGMENT_SPLIT : MPR_SEGMENT_IDLE;
+    if (!oldest) return;
+    s->oldest = label(w, key_of(oldest), &s->oldest_depth);
+    s->oldest_time = oldest->time;
+}
+
+/* ---- sums */
+
+static void sum_up(struct mpr_segments_device *d, const struct mpr_segment *s)
+{
+    d->bytes += s->bytes;
+    d->live += s->live;
+    switch (s->state) {
+    case MPR_SEGMENT_GRAPH: d->graph_free += s->free; break;
+    case MPR_SEGMENT_IDLE: d->idle += s->free; break;
+    case MPR_SEGMENT_SPLIT:
+        d->split_free += s->free;
+        if (s->largest_hole > d->largest_hole) d->largest_hole = s->largest_hole;
+        break;
+    }
+}
+
+static struct mpr_segment_pool *pool_of(struct mpr_segments_device *d, const struct mpr_segment *s)
+{
+    const bool graph = s->state == MPR_SEGMENT_GRAPH;
+    for (size_t i = 0; i < d->pools; i++)
+        if (d->pool[i].graph == graph && memcmp(d->pool[i].pool, s->pool, sizeof s->pool) == 0) return &d->pool[i];
+    struct mpr_segment_pool *pool = &d->pool[d->pools++];
+    *pool = (struct mpr_segment_pool){ .pool = { s->pool[0], s->pool[1] }, .graph = graph };
+    return pool;
+}
+
+static void add_to_pool(struct mpr_segments_device *d, const struct mpr_segment *s)
+{
+    struct mpr_segment_pool *pool = pool_of(d, s);
+    pool->segments++;
+    pool->bytes += s->bytes;
+    pool->live += s->live;
+    pool->free += s->free;
+    if (s->largest_hole > pool->largest_hole) pool->largest_hole = s->largest_hole;
+}
+
+/* ---- what pins free bytes */
+
+static void hold(struct walk *w, const struct mpr_segment *s)
+{
+    const struct mpr_picture *p = w->picture;
+    if (s->state != MPR_SEGMENT_SPLIT || !s->free) return;
+    for (size_t i = w->torch; i < p->torches && p->torch[i].addr < s->addr + s->bytes; i++)
+        w->held[w->helds++] = (struct held){ key_of(&p->torch[i]), p->torch[i].size, s->addr, s->free, p->torch[i].time };
+}
+
+static int by_key_and_segment(const void *left, const void *right)
+{
+    const struct held *a = left, *b = right;
+    if (a->key != b->key) return a->key < b->key ? -1 : 1;
+    return a->segment < b->segment ? -1 : a->segment > b->segment;
+}
+
+static void add_to_pin(struct mpr_segment_pin *pin, const struct held *h, bool first_there)
+{
+    pin->blocks++;
+    pin->bytes += h->bytes;
+    if (h->time < pin->oldest_time) pin->oldest_time = h->time;
+    if (!first_there) return;
+    pin->segments++;
+    pin->free += h->free;
+}
+
+static int by_pinned(const void *left, const void *right)
+{
+    const struct mpr_segment_pin *a = left, *b = right;
+    if (a->free != b->free) return a->free > b->free ? -1 : 1;
+    return a->bytes > b->bytes ? -1 : a->bytes < b->bytes;
+}
+
+static void fill_pins(struct walk *w)
+{
+    struct mpr_segments_device *d = w->out;
+    d->pin = mpr_arena_alloc(&w->result->arena, (w->helds + 1) * sizeof *d->pin);
+    if (!d->pin) return;
+    qsort(w->held, w->helds, sizeof *w->held, by_key_and_segment);
+    for (size_t i = 0; i < w->helds; i++) {
+        const struct held *h = &w->held[i];
+        const bool new_key = !i || h->key != h[-1].key;
+        if (new_key) {
+            d->pin[d->pins] = (struct mpr_segment_pin){ .oldest_time = UINT64_MAX };
+            d->pin[d->pins].path = label(w, h->key, &d->pin[d->pins].depth);
+            d->pins++;
+        }
+        add_to_pin(&d->pin[d->pins - 1], h, new_key || h->segment != h[-1].segment);
+    }
+    qsort(d->pin, d->pins, sizeof *d->pin, by_pinned);
+}
+
+/* ---- a device */
+
+static int by_free(const void *left, const void *right)
+{
+    const struct mpr_segment *a = left, *b = right;
+    if (a->free != b->free) return a->free > b->free ? -1 : 1;
+    return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct mpr_segment_pool *a = left, *b = right;
+    return a->bytes > b->bytes ? -1 : a->bytes < b->bytes;
+}
+
+static void walk_over(struct walk *w)
+{
+    const struct mpr_picture *p = w->picture;
+    struct mpr_segments_device *d = w->out;
+    for (size_t i = 0; i < p->drivers;) {
+        if (!mpr_composition_is_segment(w->r, p, &p->driver[i])) {
+            i++;
+            continue;
+        }
+        const size_t count = pieces(w, i);
+        struct mpr_segment *s = &d->segment[d->segments++];
+        *s = describe(w, i, count);
+        look_inside(w, s);
+        sum_up(d, s);
+        add_to_pool(d, s);
+        hold(w, s);
+        i += count;
+    }
+}
+
+static void count_outside(struct walk *w)
+{
+    uint64_t blocks = w->picture->torches, bytes = 0;
+    for (size_t i = 0; i < w->picture->torches; i++) bytes += w->picture->torch[i].size;
+    for (size_t i = 0; i < w->out->segments; i++) blocks -= w->out->segment[i].blocks;
+    w->out->outside = bytes - w->out->live;
+    w->out->outside_blocks = blocks;
+}
+
+static void fill_device(struct mpr_segments *result, const struct mpr_replay *r, unsigned index, const struct mpr_picture *p)
+{
+    struct mpr_segments_device *d = &result->device[result->devices];
+    *d = (struct mpr_segments_device){ .index = index, .name = mpr_arena_text(&result->arena, r->gpu.device[index].name),
+                                       .time = p->time };
+    struct walk w = { .result = result, .r = r, .picture = p, .out = d };
+    d->segment = mpr_arena_alloc(&result->arena, (p->drivers + 1) * sizeof *d->segment);
+    d->pool = mpr_arena_alloc(&result->arena, (p->drivers + 1) * sizeof *d->pool);
+    w.held = malloc((p->torches + 1) * sizeof *w.held);
+    if (!w.held) result->arena.failed = true;
+    if (!d->segment || !d->pool || !w.held) return;
+    walk_over(&w);
+    count_outside(&w);
+    fill_pins(&w);
+    free(w.held);
+    qsort(d->segment, d->segments, sizeof *d->segment, by_free);
+    qsort(d->pool, d->pools, sizeof *d->pool, by_bytes);
+    if (d->segments || d->outside_blocks) result->devices++;
+}
+
+/* ---- the instant */
+
+static const struct mpr_oom *newest_oom(const struct mpr_gpu *g)
+{
+    for (uint32_t i = g->ooms; i-- > 0;)
+        if (g->oom[i].hard && g->oom[i].picture.valid) return &g->oom[i];
+    return NULL;
+}
+
+static int fill(struct mpr_segments *result, const struct mpr_replay *r, const char *path, struct mpr_error *error)
+{
+    result->device = mpr_arena_alloc(&result->arena, MPF_GPUS * sizeof *result->device);
+    if (!result->device) return 0;
+    if (result->options.when == MPR_SEGMENTS_AT_OOM) {
+        const struct mpr_oom *oom = newest_oom(&r->gpu);
+        if (!oom) return mpr_fail(error, "%s: no lack of device memory was recorded that the program did not get over", path);
+        fill_device(result, r, mpf_heap_device(oom->heap), &oom->picture);
+        return 0;
+    }
+    for (unsigned i = 0; i < MPF_GPUS; i++)
+        if (r->gpu.device[i].peak.valid) fill_device(result, r, i, &r->gpu.device[i].peak);
+    return 0;
+}
+
+int mpr_segments_read(struct mpr_segments *segments, const char *path, const struct mpr_segments_options *options,
+                      const struct mpr_progress *progress, struct mpr_error *error)
+{
+    const uint64_t at = options->when == MPR_SEGMENTS_AT_TIME ? options->at : MPR_AT_PEAK;
+    struct mpr_reader reader;
+    *segments = (struct mpr_segments){ .options = *options };
+    if (mpr_reader_run(&reader, path, MPR_BY_RANGE, at, progress, error) != 0) return -1;
+    mpr_reader_summary(&reader, path, &segments->arena, &segments->summary);
+    int status = fill(segments, &reader.replay, path, error);
+    mpr_reader_close(&reader);
+    if (status == 0 && segments->arena.failed) status = mpr_fail_memory(error, path);
+    if (status != 0) mpr_segments_free(segments);
+    return status;
+}
+
+void mpr_segments_free(struct mpr_segments *segments) { mpr_arena_free(&segments->arena); }

@@ -1,0 +1,83 @@
+#include <string.h>
+
+#include "cmd.h"
+#include "segments.h"
+#include "when.h"
+
+enum { KEY_AT = 256 };
+
+static const struct argp_option options[] = {
+    { "at", KEY_AT, "TIME", 0, "peak (default): each device's; oom: when memory ran out; or 12.5s, 00:01:30.250, step:12, step:12.end", 1 },
+    { 0 },
+};
+
+struct arguments { struct mpr_output output; const char *path, *at; };
+
+static bool is_instant(const char *at) { return !at || strcmp(at, "peak") == 0 || strcmp(at, "oom") == 0; }
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
+    case KEY_AT:
+        if (!is_instant(arg)) mpr_when_check(arg, "at", state);
+        a->at = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (a->path) argp_error(state, "one log is wanted");
+        a->path = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = { { &mpr_output_argp, 0, "Output:", 2 }, { 0 } };
+static const struct argp argp = {
+    options, parse, "LOG",
+    "Shows the segments of PyTorch's caching allocator at one instant: what is live in them, their holes by pool, and what pins the "
+    "free bytes."
+    "\vExamples:\n"
+    "  memprof-report segments memprof.n03.4242.zst\n"
+    "  memprof-report segments --at oom LOG\n"
+    "  memprof-report segments --at step:12.end --format json LOG\n\n"
+    "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+    children, NULL, NULL,
+};
+
+static int read_log(const struct arguments *a, struct mpr_segments *segments, struct mpr_error *error)
+{
+    const struct mpr_progress progress = mpr_bar();
+    struct mpr_segments_options chosen = { .when = MPR_SEGMENTS_AT_PEAK };
+    int status = 0;
+    if (a->at && strcmp(a->at, "oom") == 0) chosen.when = MPR_SEGMENTS_AT_OOM;
+    if (!is_instant(a->at)) {
+        chosen.when = MPR_SEGMENTS_AT_TIME;
+        status = mpr_when_resolve(a->at, 0, a->path, NULL, &progress, &chosen.at, error);
+    }
+    if (status == 0) status = mpr_segments_read(segments, a->path, &chosen, &progress, error);
+    mpr_bar_clear();
+    return status;
+}
+
+int mpr_cmd_segments(int argc, char **argv)
+{
+    struct arguments a = { .output = mpr_output_default() };
+    struct mpr_segments segments;
+    struct mpr_error error;
+    mpr_cmd_parse(&argp, argc, argv, &a);
+    if (read_log(&a, &segments, &error) != 0) {
+        mpr_cmd_error(&error);
+        return MPR_EXIT_FAILURE;
+    }
+    int status = mpr_output_open(&a.output);
+    if (status == 0) {
+        a.output.renderer->segments(a.output.file, &segments, &a.output.style);
+        status = mpr_output_close(&a.output);
+    }
+    const bool incomplete = segments.summary.incomplete;
+    mpr_segments_free(&segments);
+    if (status != 0) return MPR_EXIT_FAILURE;
+    return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+}
