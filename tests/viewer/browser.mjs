@@ -1,5 +1,5 @@
 // Pages made by memprof-report from logs made here, in a headless Chromium.  Environment: CHROMIUM, VIEWER_MODULES (a folder
-// with node_modules), REPORT, MAKE_LOG, MEMPROF (programs and the library).
+// with node_modules), REPORT, MAKE_LOG, MAKE_GPU_LOG, MEMPROF (programs and the library).
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const INCOMPLETE = 3;
-const { CHROMIUM, VIEWER_MODULES, REPORT, MAKE_LOG, MEMPROF } = process.env;
+const { CHROMIUM, VIEWER_MODULES, REPORT, MAKE_LOG, MAKE_GPU_LOG, MEMPROF } = process.env;
 const { chromium } = createRequire(VIEWER_MODULES)('playwright-core');
 
 export class Workshop {
@@ -26,6 +26,11 @@ export class Workshop {
 
   log(name, scenario, ...arguments_) {
     execFileSync(MAKE_LOG, [scenario, this.path(name), ...arguments_]);
+    return this.path(name);
+  }
+
+  gpuLog(name, scenario) {
+    execFileSync(MAKE_GPU_LOG, [scenario, this.path(name)]);
     return this.path(name);
   }
 

@@ -6,6 +6,7 @@ import { address, place } from '../../viewer/src/blocks.js';
 import { SLOTS, assign, hash } from '../../viewer/src/colours.js';
 import { byteStep, count, duration, share, size, time, timeTicks } from '../../viewer/src/format.js';
 import { outlier } from '../../viewer/src/ranks.js';
+import { segmentsAt } from '../../viewer/src/segments.js';
 import { fromHash, initial, toHash } from '../../viewer/src/state.js';
 
 test('a name that meets no other has the slot of its hash, in every report', () => {
@@ -104,4 +105,16 @@ test('the rank that differs is found, and none among equals', () => {
   assert.equal(outlier([100, 101, 99, 140, 100]), 3);
   assert.equal(outlier([100, 60, 99]), 1);
   assert.equal(outlier([100, 101, 99, 100]), -1);
+});
+
+test('segments hold the blocks that live in them, and know their holes', () => {
+  const f = (...n) => Float64Array.from(n);
+  const blocks = (list) => ({ high: f(...list.map((b) => Math.floor(b[0] / 2 ** 32))), low: f(...list.map((b) => b[0] % 2 ** 32)), size: f(...list.map((b) => b[1])),
+    from: f(...list.map((b) => b[2])), to: f(...list.map((b) => b[3])), live: f(...list.map((b) => b[4] ?? 0)) });
+  const base = 0x7f0000000000;
+  const device = blocks([[base, 100, 0, 90, 1], [base + 1000, 50, 0, 90, 1], [base + 2000, 50, 0, 10]]);
+  const torch = blocks([[base, 10, 1, 90, 1], [base + 40, 20, 1, 90, 1], [base + 10, 30, 1, 5], [base + 1000, 50, 1, 90, 1], [base + 2000, 50, 1, 10]]);
+  const made = segmentsAt(device, torch, 20);
+  assert.deepEqual(made.map((s) => [s.start - base, s.used, s.largestHole, s.inner.map((b) => b.offset)]), [[0, 30, 40, [0, 40]], [1000, 50, 0, [0]]]);
+  assert.deepEqual(segmentsAt(device, torch, 3).map((s) => s.start - base), [0, 1000, 2000]);
 });

@@ -13,6 +13,7 @@ import { markPanel } from './marks.js';
 import { Minimap } from './minimap.js';
 import { OUTSIDE, SEVERAL, spanAt, stack } from './model.js';
 import { ranksPanel } from './ranks.js';
+import { segmentPanel } from './segments.js';
 import { StackChart } from './stackchart.js';
 import { fromHash, initial, toHash } from './state.js';
 import { peakPanel, pinPanel, statistics, statisticsLine } from './tables.js';
@@ -216,8 +217,9 @@ export class App {
   }
 
   fillPins() {
-    const panel = pinPanel(this);
-    this.pinned.replaceChildren(...(panel ? [panel] : []));
+    const gpus = [...new Set(this.shownHeaps().map((name) => name.split('/')[0]))].filter((side) => side.startsWith('gpu')).sort();
+    const panels = [pinPanel(this), ...gpus.map((gpu) => segmentPanel(this, gpu))].filter((panel) => panel !== null);
+    this.pinned.replaceChildren(...panels);
   }
 
   // ---- the view

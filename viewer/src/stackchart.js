@@ -253,7 +253,7 @@ export class StackChart {
       line.classList.toggle('miss', this.app.misses(group.name));
     }
     const label = this.hovering ? 'under the cursor' : this.app.pins.length ? 'pinned' : 'at the peak';
-    this.when.textContent = there ? `${label}, ${time(heap.spans.time[span], Math.min(heap.width, 1e6))}` : 'before the first allocation';
+    this.when.textContent = there ? `${label}, ${time(heap.spans.time[span], Math.max(1e3, Math.min(heap.width, 1e6)))}` : 'before the first allocation';
     this.total.textContent = size(total);
     this.total.title = `${count(total)} bytes`;
     this.fillBadge(there, span);

@@ -85,7 +85,7 @@ export function pinPanel(app) {
   const all = lines(sides), totals = pins.map(({ heap, span }) => (span < 0 ? 0 : heap.spans.max[span]));
   if (pins.length === 2) all.sort((a, b) => Math.abs((b.values[1] ?? 0) - (b.values[0] ?? 0)) - Math.abs((a.values[1] ?? 0) - (a.values[0] ?? 0)));
   const heads = pins.length === 2 ? ['first pin', 'second pin'] : ['pinned'];
-  const caption = pins.map(({ log, heap, span }) => `${app.runs().length > 1 ? `${app.roleOf(log)} ` : ''}${heap.name} at ${time(span < 0 ? 0 : heap.spans.time[span], Math.min(heap.width, 1e6))}`).join('   →   ');
+  const caption = pins.map(({ log, heap, span }) => `${app.runs().length > 1 ? `${app.roleOf(log)} ` : ''}${heap.name} at ${time(span < 0 ? 0 : heap.spans.time[span], Math.max(1e3, Math.min(heap.width, 1e6)))}`).join('   →   ');
   return element('section', { class: 'panel', 'data-panel': 'pin' },
     element('div', { class: 'tools' }, button('CSV', 'download this table as CSV', () => app.csv('pinned', csvOf(heads, all))), button('×', 'take the pins away (Esc)', () => app.clear())),
     element('h3', {}, pins.length === 2 ? 'From the first pin to the second' : 'Pinned instant',
