@@ -10,8 +10,8 @@
 
 enum { HOLDERS = 400 };     /* ranges of a peak that the page lists; the rest is summed */
 
-/* "3.h1": log 3's second heap. */
-struct blob_name { char text[48]; };
+/* "b3-heap1": log 3's second heap. */
+struct blob_name { char text[64]; };
 
 static const char *blob_name(struct blob_name *name, size_t log, const char *what, size_t index)
 {

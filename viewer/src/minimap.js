@@ -69,13 +69,13 @@ export class Minimap {
     const { app } = this, columns = Math.floor((s.right - s.left) / s.ratio);
     const runs = app.runs().filter((log) => log.heaps.length);
     const most = Math.max(1, ...runs.map((log) => log.heaps[0].peakBytes));
-    const xs = Array.from({ length: columns }, (_, i) => from + ((to - from) * i) / columns);
     runs.forEach((log, i) => {
-      const origin = app.origin(log);
+      const origin = app.origin(log), end = Math.min(to, log.duration - origin);
+      const xs = Array.from({ length: columns }, (_, k) => from + ((to - from) * k) / columns).filter((x) => x <= end);
       const ys = totals(log.heaps[0].spans, from + origin, to + origin, columns);
       const surface = { ...s, y: (/** @type {number} */ bytes) => s.bottom - 3 * s.ratio - (bytes / most) * (s.bottom - 8 * s.ratio) };
-      if (i === 0) paint.area(surface, xs, ys, to, colour('--line'));
-      else paint.line(surface, xs, ys, to, colour('--warn'), 1);
+      if (i === 0) paint.area(surface, xs, ys, end, colour('--line'));
+      else paint.line(surface, xs, ys, end, colour('--warn'), 1);
     });
   }
 

@@ -190,7 +190,7 @@ export class StackChart {
       paint.line(s, xs, ys, this.stack.log.duration - origin, colour('--faint'), 1.2, [2, 3]);
       if (xs.length && s.y(ys[ys.length - 1]) > s.top) {
         const name = track.name === 'RSS' ? 'RSS' : 'used, as the driver says';
-        paint.text(s, s.right - 6 * s.ratio, s.y(ys[ys.length - 1]) - 4 * s.ratio, name, colour('--faint'), 'right', colour('--ground'));
+        paint.text(s, Math.min(s.right, s.x(this.stack.log.duration - origin)) - 6 * s.ratio, s.y(ys[ys.length - 1]) - 4 * s.ratio, name, colour('--faint'), 'right', colour('--ground'));
       }
     }
     if (limit && s.y(limit.bytes) >= s.top - 1) paint.across(s, s.y(limit.bytes), colour('--warn'), `${limit.label}: ${size(limit.bytes)}`);
