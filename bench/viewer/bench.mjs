@@ -7,11 +7,15 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const build = resolve(process.argv[2] ?? 'build/ci'), events = Number(process.argv[3] ?? 1e7), RANKS = 8, ROUNDS = 5;
+const build = resolve(process.argv[2] ?? 'build/ci'),
+  events = Number(process.argv[3] ?? 1e7),
+  RANKS = 8,
+  ROUNDS = 5;
 const chromiumPath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const { chromium } = createRequire(join(build, 'viewer', 'npm', '/'))('playwright-core');
 const folder = mkdtempSync(join(tmpdir(), 'memprof-bench.'));
-const report = join(build, 'postproc', 'memprof-report'), makeLog = join(build, 'tests', 'postproc', 'make_log');
+const report = join(build, 'postproc', 'memprof-report'),
+  makeLog = join(build, 'tests', 'postproc', 'make_log');
 
 const median = (all) => [...all].sort((a, b) => a - b)[all.length >> 1];
 
@@ -24,7 +28,9 @@ function make(name, count) {
 /** User seconds of a command, the least of a few. */
 function cost(...command) {
   const times = Array.from({ length: ROUNDS }, () => {
-    const { stderr } = spawnSync('bash', ['-c', 'TIMEFORMAT=%U; time "$@" >/dev/null', 'bash', ...command], { encoding: 'utf8' });
+    const { stderr } = spawnSync('bash', ['-c', 'TIMEFORMAT=%U; time "$@" >/dev/null', 'bash', ...command], {
+      encoding: 'utf8',
+    });
     return Number(stderr.trim().split('\n').at(-1));
   });
   return Math.min(...times);
@@ -35,21 +41,26 @@ async function open(browser, file) {
   const start = performance.now();
   await page.goto(pathToFileURL(file).href);
   await page.waitForFunction(() => document.documentElement.dataset.ready);
-  return { page, wall: performance.now() - start, ready: Number(await page.evaluate(() => document.documentElement.dataset.ready)) };
+  return {
+    page,
+    wall: performance.now() - start,
+    ready: Number(await page.evaluate(() => document.documentElement.dataset.ready)),
+  };
 }
 
 /** Milliseconds from a wheel's step to the drawn charts. */
-const zoom = (page) => page.evaluate(async () => {
-  const times = [];
-  for (let i = 0; i < 40; i++) {
-    memprof.zoom(0.4, i % 20 < 10 ? 0.8 : 1.25);
-    const start = performance.now();
-    memprof.update();
-    times.push(performance.now() - start);
-    await new Promise((done) => requestAnimationFrame(done));
-  }
-  return times;
-});
+const zoom = (page) =>
+  page.evaluate(async () => {
+    const times = [];
+    for (let i = 0; i < 40; i++) {
+      memprof.zoom(0.4, i % 20 < 10 ? 0.8 : 1.25);
+      const start = performance.now();
+      memprof.update();
+      times.push(performance.now() - start);
+      await new Promise((done) => requestAnimationFrame(done));
+    }
+    return times;
+  });
 
 async function measure(browser, name, file) {
   const ready = [];
@@ -60,18 +71,26 @@ async function measure(browser, name, file) {
     if (i === 0) frames = await zoom(shown.page);
     await shown.page.close();
   }
-  console.log(`${name.padEnd(34)} ${(statSync(file).size / 1e6).toFixed(2)} MB   ready ${median(ready).toFixed(0)} ms   zoom frame ${median(frames).toFixed(1)} ms (worst ${Math.max(...frames).toFixed(1)})`);
+  console.log(
+    `${name.padEnd(34)} ${(statSync(file).size / 1e6).toFixed(2)} MB   ready ${median(ready).toFixed(0)} ms   ` +
+      `zoom frame ${median(frames).toFixed(1)} ms (worst ${Math.max(...frames).toFixed(1)})`,
+  );
 }
 
-const one = make('one.zst', events), page = join(folder, 'one.html');
+const one = make('one.zst', events),
+  page = join(folder, 'one.html');
 execFileSync(report, ['html', '-o', page, one]);
-const ranks = [...Array(RANKS)].flatMap((_, i) => [make(`a${i}.zst`, events / RANKS), make(`b${i}.zst`, events / RANKS / 10)]);
+const ranks = [...Array(RANKS)].flatMap((_, i) => [
+  make(`a${i}.zst`, events / RANKS),
+  make(`b${i}.zst`, events / RANKS / 10),
+]);
 const all = join(folder, 'all.html');
 execFileSync(report, ['html', '-o', all, ...ranks]);
 const browser = await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] });
 await measure(browser, `one run of ${events} events`, page);
 await measure(browser, `two runs of ${RANKS} ranks, ${events} and ${events / 10}`, all);
 await browser.close();
-const peaks = cost(report, 'peaks', one), html = cost(report, 'html', '-o', page, one);
+const peaks = cost(report, 'peaks', one),
+  html = cost(report, 'html', '-o', page, one);
 console.log(`peaks ${peaks.toFixed(2)} s, html ${html.toFixed(2)} s: ${(html / peaks).toFixed(2)} times`);
 rmSync(folder, { recursive: true });

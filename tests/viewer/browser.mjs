@@ -1,5 +1,5 @@
-// Pages made by memprof-report from logs made here, in a headless Chromium.  Environment: CHROMIUM, VIEWER_MODULES (a folder
-// with node_modules), REPORT, MAKE_LOG, MAKE_GPU_LOG, MEMPROF (programs and the library).
+// Pages made by memprof-report from logs made here, in a headless Chromium.  Environment: CHROMIUM, VIEWER_MODULES
+// (a folder with node_modules), REPORT, MAKE_LOG, MAKE_GPU_LOG, MEMPROF (programs and the library).
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -14,7 +14,10 @@ const { chromium } = createRequire(VIEWER_MODULES)('playwright-core');
 export class Workshop {
   async open() {
     this.folder = mkdtempSync(join(tmpdir(), 'memprof-page.'));
-    this.browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+    this.browser = await chromium.launch({
+      executablePath: CHROMIUM,
+      args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    });
   }
 
   async close() {
@@ -22,7 +25,9 @@ export class Workshop {
     rmSync(this.folder, { recursive: true });
   }
 
-  path(name) { return join(this.folder, name); }
+  path(name) {
+    return join(this.folder, name);
+  }
 
   log(name, scenario, ...arguments_) {
     execFileSync(MAKE_LOG, [scenario, this.path(name), ...arguments_]);
@@ -36,7 +41,15 @@ export class Workshop {
 
   /** A real program under memprof. */
   record(name, program, ...arguments_) {
-    execFileSync(program, arguments_, { env: { ...process.env, LD_PRELOAD: MEMPROF, MEMPROF_OUT: this.path(name), MEMPROF_QUIET: '1', MEMPROF_MIN_RSS: '0' } });
+    execFileSync(program, arguments_, {
+      env: {
+        ...process.env,
+        LD_PRELOAD: MEMPROF,
+        MEMPROF_OUT: this.path(name),
+        MEMPROF_QUIET: '1',
+        MEMPROF_MIN_RSS: '0',
+      },
+    });
     return this.path(name);
   }
 
@@ -50,13 +63,22 @@ export class Workshop {
     return this.path(name);
   }
 
-  /** Opens a page and waits for it to be ready; `trouble` collects what a console or a page says, `requests` all requests. */
+  /**
+   * Opens a page and waits for it to be ready; `trouble` collects what a console or a page says, `requests` all
+   * requests.
+   */
   async show(file, { hash = '', ...options } = {}) {
-    const context = await this.browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true, ...options });
+    const context = await this.browser.newContext({
+      viewport: { width: 1280, height: 900 },
+      acceptDownloads: true,
+      ...options,
+    });
     const page = await context.newPage();
     page.trouble = [];
     page.requests = [];
-    page.on('console', (message) => { if (/error|warning/.test(message.type())) page.trouble.push(message.text()); });
+    page.on('console', (message) => {
+      if (/error|warning/.test(message.type())) page.trouble.push(message.text());
+    });
     page.on('pageerror', (error) => page.trouble.push(String(error)));
     page.on('request', (request) => page.requests.push(request.url()));
     await page.goto(pathToFileURL(file).href + hash);
@@ -64,11 +86,14 @@ export class Workshop {
     return page;
   }
 
-  edit(file, change) { writeFileSync(file, change(readFileSync(file, 'utf8'))); }
+  edit(file, change) {
+    writeFileSync(file, change(readFileSync(file, 'utf8')));
+  }
 }
 
 /** After what was asked for has been drawn. */
-export const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+export const drawn = (page) =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
 /** Middle of a chart's plot area, and a place in it by shares of its width and height. */
 export async function spot(page, chart, x = 0.5, y = 0.5) {
@@ -80,8 +105,14 @@ export async function spot(page, chart, x = 0.5, y = 0.5) {
 export const bytesOf = (title) => Number(title.replace(/ bytes|,/g, ''));
 
 /** A table's rows: name and exact bytes of each value cell. */
-export const tableRows = (page, selector) => page.evaluate((s) =>
-  [...document.querySelectorAll(`${s} tbody tr`)].map((row) => ({
-    name: row.querySelector('th')?.textContent,
-    bytes: [...row.querySelectorAll('td [title$="bytes"], td[title$="bytes"]')].map((cell) => Number(cell.title.replace(/ bytes|,/g, ''))),
-  })), selector);
+export const tableRows = (page, selector) =>
+  page.evaluate(
+    (s) =>
+      [...document.querySelectorAll(`${s} tbody tr`)].map((row) => ({
+        name: row.querySelector('th')?.textContent,
+        bytes: [...row.querySelectorAll('td [title$="bytes"], td[title$="bytes"]')].map((cell) =>
+          Number(cell.title.replace(/ bytes|,/g, '')),
+        ),
+      })),
+    selector,
+  );

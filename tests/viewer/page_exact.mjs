@@ -13,10 +13,15 @@ const pathOf = (range) => (range.path.length ? range.path.join(' > ') : 'outside
 async function samePeak(page, log) {
   for (const heap of shop.report('peaks', log).logs[0].heaps) {
     const rows = await tableRows(page, `[data-panel="peak"][data-heap="${heap.heap}"]`);
-    const expected = heap.ranges.filter((r) => r.bytes_at_peak).slice(0, rows.length).map((r) => ({ name: pathOf(r), bytes: [r.bytes_at_peak] }));
-    const byName = (a, b) => (b.bytes[0] - a.bytes[0]) || (a.name < b.name ? -1 : 1);
+    const expected = heap.ranges
+      .filter((r) => r.bytes_at_peak)
+      .slice(0, rows.length)
+      .map((r) => ({ name: pathOf(r), bytes: [r.bytes_at_peak] }));
+    const byName = (a, b) => b.bytes[0] - a.bytes[0] || (a.name < b.name ? -1 : 1);
     assert.deepEqual(rows.sort(byName), expected.sort(byName));
-    const total = await page.locator(`[data-panel="peak"][data-heap="${heap.heap}"] tfoot .total`).getAttribute('title');
+    const total = await page
+      .locator(`[data-panel="peak"][data-heap="${heap.heap}"] tfoot .total`)
+      .getAttribute('title');
     assert.equal(bytesOf(total), heap.peak_bytes);
     const chart = await page.locator(`.chart[data-heap="${heap.heap}"] tfoot .total`).getAttribute('title');
     assert.equal(bytesOf(chart), heap.peak_bytes);
@@ -29,7 +34,13 @@ test('the peak of a synthetic log equals the peaks report', async () => {
 });
 
 test('the peak of a real program equals the peaks report', async () => {
-  const log = shop.record('real.zst', 'sqlite3', ':memory:', 'create table t(a,b); with recursive n(i) as (select 1 union all select i+1 from n where i<30000) insert into t select i, hex(randomblob(20)) from n; create index x on t(b); select count(*) from t;');
+  const log = shop.record(
+    'real.zst',
+    'sqlite3',
+    ':memory:',
+    'create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where i < 30000) ' +
+      'insert into t select i, hex(randomblob(20)) from n; create index x on t(b); select count(*) from t;',
+  );
   const page = await shop.show(shop.html('real.html', log));
   await samePeak(page, log);
   assert.deepEqual(page.trouble, []);
@@ -43,14 +54,20 @@ test('bands sum to the total in every bucket, level and grouping', async () => {
     for (const by of ['range', 'thread', 'size']) {
       memprof.change({ by });
       for (const zoom of [1, 0.3, 0.02, 0.001]) {
-        const [from, to] = memprof.whole, middle = (from + to) / 2, length = (to - from) * zoom;
+        const [from, to] = memprof.whole,
+          middle = (from + to) / 2,
+          length = (to - from) * zoom;
         memprof.setView(middle - length / 2, middle + length / 2);
         await frame();
         for (const chart of memprof.charts) {
           const { groups, heap } = chart.stack;
-          heap.spans.max.forEach((max, i) => { if (groups.reduce((sum, g) => sum + g.bytes[i], 0) !== max) found.push([by, i]); });
+          heap.spans.max.forEach((max, i) => {
+            if (groups.reduce((sum, g) => sum + g.bytes[i], 0) !== max) found.push([by, i]);
+          });
           const upper = chart.edges()[0].upper;
-          chart.shown.span.forEach((span, i) => { if (upper[i] !== heap.spans.max[span]) found.push([by, zoom, span]); });
+          chart.shown.span.forEach((span, i) => {
+            if (upper[i] !== heap.spans.max[span]) found.push([by, zoom, span]);
+          });
         }
       }
     }
@@ -62,12 +79,17 @@ test('bands sum to the total in every bucket, level and grouping', async () => {
 test('a spike of one event among very many is drawn when everything is in view', async () => {
   const log = shop.log('spike.zst', 'spike', '2000000');
   const page = await shop.show(shop.html('spike.html', log));
-  assert.equal(bytesOf(await page.locator('.chart tfoot .total').first().getAttribute('title')), shop.report('peaks', log).logs[0].heaps[0].peak_bytes);
+  assert.equal(
+    bytesOf(await page.locator('.chart tfoot .total').first().getAttribute('title')),
+    shop.report('peaks', log).logs[0].heaps[0].peak_bytes,
+  );
   assert.equal(await page.locator('.chart tbody tr').first().locator('.name').textContent(), 'the culprit');
   const painted = await page.evaluate(() => {
-    const u = memprof.charts[0].plot.u, { left, top, width, height } = u.bbox;
+    const u = memprof.charts[0].plot.u,
+      { left, top, width, height } = u.bbox;
     const row = (share) => u.ctx.getImageData(left, Math.round(top + height * share), width, 1).data;
-    const above = row(0.01), within = row(0.3);     // above the peak there is the grid alone
+    const above = row(0.01),
+      within = row(0.3); // above the peak there is the grid alone
     let different = 0;
     for (let i = 0; i < above.length; i += 4) different += [0, 1, 2].some((k) => above[i + k] !== within[i + k]);
     return different;
@@ -87,7 +109,10 @@ test('the cursor and a pin give the exact bytes of an instant and who held them'
   await page.mouse.click(x, y);
   await drawn(page);
   const pinned = (await tableRows(page, '[data-panel="pin"]')).map((row) => [row.name, row.bytes[0]]);
-  assert.deepEqual(pinned, expected.ranges.filter((r) => r.bytes_at_peak).map((r) => [pathOf(r), r.bytes_at_peak]));
+  assert.deepEqual(
+    pinned,
+    expected.ranges.filter((r) => r.bytes_at_peak).map((r) => [pathOf(r), r.bytes_at_peak]),
+  );
   const later = await spot(page, '.chart', 45 / 51);
   await page.mouse.click(later.x, later.y);
   await drawn(page);
@@ -98,14 +123,24 @@ test('the cursor and a pin give the exact bytes of an instant and who held them'
 
 test('a selection tells what changed in it', async () => {
   const page = await shop.show(shop.html('whole3.html', shop.log('whole3.zst', 'whole')));
-  const from = await spot(page, '.chart', 15 / 51), to = await spot(page, '.chart', 45 / 51);
+  const from = await spot(page, '.chart', 15 / 51),
+    to = await spot(page, '.chart', 45 / 51);
   await page.mouse.move(from.x, from.y);
   await page.mouse.down();
   await page.mouse.move((from.x + to.x) / 2, from.y);
   await page.mouse.move(to.x, to.y);
   await page.mouse.up();
   const text = await page.locator('.statistics').first().textContent();
-  for (const part of ['largest 12.00 MiB', 'least 4.00 MiB', 'start 4.00 MiB', 'end 6.00 MiB', 'change +2.00 MiB', 'allocations 2', 'frees 1', 'exact'])
+  for (const part of [
+    'largest 12.00 MiB',
+    'least 4.00 MiB',
+    'start 4.00 MiB',
+    'end 6.00 MiB',
+    'change +2.00 MiB',
+    'allocations 2',
+    'frees 1',
+    'exact',
+  ])
     assert.ok(text.includes(part), `${part} in ${text}`);
 });
 
@@ -129,6 +164,14 @@ test('blocks are shown with size, address, life, range and thread', async () => 
   await page.mouse.move(x, y);
   await drawn(page);
   const text = await page.locator('[data-blocks] .said').textContent();
-  for (const part of ['6.00 MiB', '0x900000', '00:00:00.020', '00:00:00.040', '20 ms', 'step 1 > forward', 'main (4242)'])
+  for (const part of [
+    '6.00 MiB',
+    '0x900000',
+    '00:00:00.020',
+    '00:00:00.040',
+    '20 ms',
+    'step 1 > forward',
+    'main (4242)',
+  ])
     assert.ok(text.includes(part), `${part} in ${text}`);
 });

@@ -10,31 +10,38 @@ const shop = new Workshop();
 before(() => shop.open());
 after(() => shop.close());
 
-const COLUMNS = 64, ROWS = 48;
+const COLUMNS = 64,
+  ROWS = 48;
 
 /** The screenshot's cells, each the mean of its pixels: red, green, blue of one after the other. */
 async function cells(page) {
   const png = (await page.screenshot()).toString('base64');
   const blank = await shop.browser.newPage();
-  const made = await blank.evaluate(async ([data, columns, rows]) => {
-    const image = new Image();
-    image.src = `data:image/png;base64,${data}`;
-    await image.decode();
-    const canvas = document.createElement('canvas');
-    canvas.width = image.width;
-    canvas.height = image.height;
-    const c = canvas.getContext('2d');
-    c.drawImage(image, 0, 0);
-    const out = [], w = Math.floor(image.width / columns), h = Math.floor(image.height / rows);
-    for (let y = 0; y < rows; y++) {
-      for (let x = 0; x < columns; x++) {
-        const { data: pixels } = c.getImageData(x * w, y * h, w, h), sum = [0, 0, 0];
-        for (let i = 0; i < pixels.length; i++) if (i % 4 < 3) sum[i % 4] += pixels[i];
-        out.push(...sum.map((all) => Math.round(all / (w * h))));
+  const made = await blank.evaluate(
+    async ([data, columns, rows]) => {
+      const image = new Image();
+      image.src = `data:image/png;base64,${data}`;
+      await image.decode();
+      const canvas = document.createElement('canvas');
+      canvas.width = image.width;
+      canvas.height = image.height;
+      const c = canvas.getContext('2d');
+      c.drawImage(image, 0, 0);
+      const out = [],
+        w = Math.floor(image.width / columns),
+        h = Math.floor(image.height / rows);
+      for (let y = 0; y < rows; y++) {
+        for (let x = 0; x < columns; x++) {
+          const { data: pixels } = c.getImageData(x * w, y * h, w, h),
+            sum = [0, 0, 0];
+          for (let i = 0; i < pixels.length; i++) if (i % 4 < 3) sum[i % 4] += pixels[i];
+          out.push(...sum.map((all) => Math.round(all / (w * h))));
+        }
       }
-    }
-    return out;
-  }, [png, COLUMNS, ROWS]);
+      return out;
+    },
+    [png, COLUMNS, ROWS],
+  );
   await blank.close();
   return Buffer.from(made);
 }
@@ -52,11 +59,11 @@ for (const theme of ['light', 'dark']) {
     const page = await shop.show(shop.html(`${theme}.html`, ...logs), { colorScheme: theme });
     await page.mouse.move(5, 5);
     await drawn(page);
-    const file = fileURLToPath(new URL(`picture_${theme}.txt`, import.meta.url)), now = await cells(page);
+    const file = fileURLToPath(new URL(`picture_${theme}.txt`, import.meta.url)),
+      now = await cells(page);
     if (process.env.UPDATE) writeFileSync(file, now.toString('base64').replace(/.{120}/g, '$&\n') + '\n');
     const before = Buffer.from(readFileSync(file, 'utf8'), 'base64');
     assert.equal(now.length, before.length);
     assert.ok(difference(now, before) < 0.03, `${(difference(now, before) * 100).toFixed(1)} % of the picture differ`);
   });
 }
-

@@ -16,12 +16,15 @@ test('one request, no complaint, and a policy that allows nothing else', async (
   assert.deepEqual(page.trouble, []);
   const policy = await page.locator('meta[http-equiv="Content-Security-Policy"]').getAttribute('content');
   assert.match(policy, /^default-src 'none'; script-src 'sha256-[^']+'; style-src 'sha256-[^']+';/);
-  const blocked = await page.evaluate(() => new Promise((done) => {
-    addEventListener('securitypolicyviolation', (event) => done(event.violatedDirective));
-    const script = document.createElement('script');
-    script.textContent = 'document.title = "broken in"';
-    document.body.append(script);
-  }));
+  const blocked = await page.evaluate(
+    () =>
+      new Promise((done) => {
+        addEventListener('securitypolicyviolation', (event) => done(event.violatedDirective));
+        const script = document.createElement('script');
+        script.textContent = 'document.title = "broken in"';
+        document.body.append(script);
+      }),
+  );
   assert.match(blocked, /^script-src/);
   assert.doesNotMatch(await page.title(), /broken in/);
 });
@@ -30,7 +33,10 @@ test('names that would break a page stay text', async () => {
   const page = await shop.show(shop.html('nasty.html', shop.log('nasty.zst', 'nasty')));
   assert.deepEqual(page.trouble, []);
   const names = await page.locator('.chart .legend .name').allTextContents();
-  assert.ok(names.some((name) => name === '</script>"quoted" \\'), names.join(' | '));
+  assert.ok(
+    names.some((name) => name === '</script>"quoted" \\'),
+    names.join(' | '),
+  );
   assert.equal(await page.locator('img').count(), 0);
   assert.equal(await page.locator('#tables th', { hasText: '</script>"quoted"' }).count(), 1);
 });
@@ -42,7 +48,9 @@ test('an element in a name is never made', async () => {
   assert.equal(await page.locator('img').count(), 0);
   assert.deepEqual(page.trouble, []);
   assert.equal(page.requests.length, 1);
-  assert.ok((await page.locator('.chart .legend .name').allTextContents()).some((name) => name.startsWith('</script><img')));
+  assert.ok(
+    (await page.locator('.chart .legend .name').allTextContents()).some((name) => name.startsWith('</script><img')),
+  );
 });
 
 test('damaged data leaves a message and the tables', async () => {
@@ -66,7 +74,12 @@ test('damaged data leaves a message and the tables', async () => {
 test('without scripting the tables are there, with exact bytes', async () => {
   const page = await shop.show(shop.html('whole3.html', shop.log('whole3.zst', 'whole')), { javaScriptEnabled: false });
   const text = await page.locator('#tables').innerText();
-  for (const part of ['host/heap: peak 12.00 MiB (12,583,212 bytes) at 00:00:00.030', 'step 1 > forward', '6,291,456', 'outside any range'])
+  for (const part of [
+    'host/heap: peak 12.00 MiB (12,583,212 bytes) at 00:00:00.030',
+    'step 1 > forward',
+    '6,291,456',
+    'outside any range',
+  ])
     assert.ok(text.includes(part), part);
   assert.ok(await page.locator('noscript').first().isVisible());
 });

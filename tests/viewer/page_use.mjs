@@ -21,14 +21,16 @@ test('the wheel zooms and keeps the time under the cursor; 0 shows everything', 
   const page = await shop.show(one);
   const at = await spot(page, '.chart', 0.3);
   await page.mouse.move(at.x, at.y);
-  const timeAt = () => page.evaluate((x) => {
-    const u = memprof.charts[0].plot.u;
-    return u.posToVal(x - u.over.getBoundingClientRect().left, 'x');
-  }, at.x);
+  const timeAt = () =>
+    page.evaluate((x) => {
+      const u = memprof.charts[0].plot.u;
+      return u.posToVal(x - u.over.getBoundingClientRect().left, 'x');
+    }, at.x);
   const before = await timeAt();
   for (let i = 0; i < 6; i++) await page.mouse.wheel(0, -200);
   await drawn(page);
-  const [from, to] = await view(page), [low, high] = await whole(page);
+  const [from, to] = await view(page),
+    [low, high] = await whole(page);
   assert.ok(to - from < (high - low) / 4, `${to - from}`);
   assert.ok(Math.abs((await timeAt()) - before) < (to - from) / 500);
   await page.keyboard.press('0');
@@ -54,7 +56,8 @@ test('P goes to the peak and pins it; Escape takes the pin away', async () => {
   const page = await shop.show(one);
   await page.keyboard.press('p');
   await drawn(page);
-  const [from, to] = await view(page), peak = await page.evaluate(() => memprof.logs[0].heaps[0].peakTime);
+  const [from, to] = await view(page),
+    peak = await page.evaluate(() => memprof.logs[0].heaps[0].peakTime);
   const middle = Math.max((to - from) / 2, peak);
   assert.ok(Math.abs((from + to) / 2 - middle) < (to - from) / 100);
   assert.equal(await page.locator('[data-panel="pin"]').count(), 1);
@@ -66,10 +69,20 @@ test('P goes to the peak and pins it; Escape takes the pin away', async () => {
 test('[ and ] step through the markers', async () => {
   const page = await shop.show(one);
   const marks = await page.evaluate(() => memprof.logs[0].marks.map((m) => [m.kind, m.text, m.time]));
-  assert.deepEqual(marks.map((m) => m.slice(0, 2)), [['nvtx', 'checkpoint'], ['nvtx', 'checkpoint'], ['nvtx', 'checkpoint']]);
+  assert.deepEqual(
+    marks.map((m) => m.slice(0, 2)),
+    [
+      ['nvtx', 'checkpoint'],
+      ['nvtx', 'checkpoint'],
+      ['nvtx', 'checkpoint'],
+    ],
+  );
   await page.keyboard.press('w');
   await page.keyboard.press(']');
-  const middle = async () => { const [from, to] = await view(page); return (from + to) / 2; };
+  const middle = async () => {
+    const [from, to] = await view(page);
+    return (from + to) / 2;
+  };
   assert.equal(Math.round(await middle()), marks[1][2]);
   await page.keyboard.press('[');
   assert.equal(Math.round(await middle()), marks[0][2]);
@@ -117,7 +130,8 @@ test('a reload of the link shows the same picture', async () => {
   await page.locator('.chart .legend tr[data-name="step > backward"]').first().click();
   await page.mouse.move(5, 5);
   await drawn(page);
-  const picture = await page.screenshot(), hash = await page.evaluate(() => location.hash);
+  const picture = await page.screenshot(),
+    hash = await page.evaluate(() => location.hash);
   assert.notEqual(hash, '');
   const again = await shop.show(two, { hash });
   await again.mouse.move(5, 5);
@@ -129,23 +143,41 @@ test('a range has one colour in A, B and every rank', async () => {
   const page = await shop.show(ranks);
   await page.evaluate(() => memprof.choose('b', 1));
   await drawn(page);
-  const colours = await page.evaluate(() => [...document.querySelectorAll('.chart[data-heap="host/heap"] .legend tr[data-name="step > forward"] canvas, [data-panel="peak"] tr[data-name="step > forward"] canvas')]
-    .map((canvas) => canvas.getContext('2d').getImageData(6, 6, 1, 1).data.join()));
+  const colours = await page.evaluate(() =>
+    [
+      ...document.querySelectorAll(
+        '.chart[data-heap="host/heap"] .legend tr[data-name="step > forward"] canvas, ' +
+          '[data-panel="peak"] tr[data-name="step > forward"] canvas',
+      ),
+    ].map((canvas) => canvas.getContext('2d').getImageData(6, 6, 1, 1).data.join()),
+  );
   assert.equal(colours.length, 3);
   assert.equal(new Set(colours).size, 1);
   const first = await shop.show(one);
-  const alone = await first.evaluate(() => document.querySelector('.chart .legend tr[data-name="step > forward"] canvas').getContext('2d').getImageData(6, 6, 1, 1).data.join());
+  const alone = await first.evaluate(() =>
+    document
+      .querySelector('.chart .legend tr[data-name="step > forward"] canvas')
+      .getContext('2d')
+      .getImageData(6, 6, 1, 1)
+      .data.join(),
+  );
   assert.equal(alone, colours[0]);
 });
 
 test('two runs stand below each other on one scale, over each other, and as a difference', async () => {
   const page = await shop.show(two);
-  assert.deepEqual(await page.locator('.chart').evaluateAll((all) => all.map((chart) => chart.dataset.role)), ['A', 'B']);
+  assert.deepEqual(await page.locator('.chart').evaluateAll((all) => all.map((chart) => chart.dataset.role)), [
+    'A',
+    'B',
+  ]);
   assert.equal(await page.evaluate(() => new Set(memprof.charts.map((c) => c.plot.options.yMax)).size), 1);
   await page.locator('.segmented button', { hasText: 'B − A' }).click();
   await drawn(page);
   assert.equal(await page.locator('.chart[data-mode="difference"]').count(), 1);
-  const most = await page.evaluate(() => { const [a, b] = memprof.charts[0].levels; return Math.max(...a.map((bytes, i) => b[i] - bytes)); });
+  const most = await page.evaluate(() => {
+    const [a, b] = memprof.charts[0].levels;
+    return Math.max(...a.map((bytes, i) => b[i] - bytes));
+  });
   assert.equal(most, 12 * 2 ** 20);
   await page.locator('.segmented button', { hasText: 'overlay' }).click();
   await drawn(page);
@@ -178,7 +210,11 @@ test('stacking by thread and by size class', async () => {
   assert.deepEqual(await page.locator('.chart .legend .name').allTextContents(), ['main (5000)']);
   await page.getByLabel('stack by').selectOption('size');
   await drawn(page);
-  assert.deepEqual((await page.locator('.chart .legend .name').allTextContents()).sort(), ['over 2 MiB to 4 MiB', 'over 256 KiB to 512 KiB', 'over 32 MiB to 64 MiB']);
+  assert.deepEqual((await page.locator('.chart .legend .name').allTextContents()).sort(), [
+    'over 2 MiB to 4 MiB',
+    'over 256 KiB to 512 KiB',
+    'over 32 MiB to 64 MiB',
+  ]);
   await page.getByLabel('stack by').selectOption('range');
   await page.getByLabel('depth of the path').selectOption('1');
   await drawn(page);
@@ -190,10 +226,18 @@ test('everything can be reached by the keyboard, and charts speak', async () => 
   const reached = new Set();
   for (let i = 0; i < 40; i++) {
     await page.keyboard.press('Tab');
-    reached.add(await page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.className ?? ''));
+    reached.add(
+      await page.evaluate(
+        () => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.className ?? '',
+      ),
+    );
   }
-  for (const name of ['stack by', 'search for a band', 'show everything (0)', 'keys', 'name']) assert.ok(reached.has(name), `${name}: ${[...reached].join(' | ')}`);
-  assert.match(await page.locator('.chart .plot').first().getAttribute('aria-label'), /host\/heap over time; peak .* at 00:00:00/);
+  for (const name of ['stack by', 'search for a band', 'show everything (0)', 'keys', 'name'])
+    assert.ok(reached.has(name), `${name}: ${[...reached].join(' | ')}`);
+  assert.match(
+    await page.locator('.chart .plot').first().getAttribute('aria-label'),
+    /host\/heap over time; peak .* at 00:00:00/,
+  );
   await page.evaluate(() => /** a select box keeps keys for itself */ document.activeElement.blur());
   await page.keyboard.press('?');
   assert.ok(await page.locator('dialog').isVisible());

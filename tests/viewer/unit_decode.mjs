@@ -19,7 +19,10 @@ test('numbers are exact up to 2^53', () => {
 
 test('signed numbers keep their sign', () => {
   const all = [0, -1, 1, -64, 64, -(2 ** 40), 2 ** 40 + 3, -(2 ** 51) - 1];
-  assert.deepEqual(all.map(zigzag).map((bytes) => columns(bytes).signed()), all);
+  assert.deepEqual(
+    all.map(zigzag).map((bytes) => columns(bytes).signed()),
+    all,
+  );
 });
 
 test('a column that is cut is an error, not a number', () => {
@@ -28,8 +31,16 @@ test('a column that is cut is an error, not a number', () => {
 });
 
 test('spans come back as they were', () => {
-  const c = columns([leb(3), leb(2)], [leb(1), leb(0)], [zigzag(500), zigzag(-100)], [leb(100), leb(0)], [leb(0), leb(50)],
-    [leb(2), leb(0)], [leb(1), leb(4)], [leb(1), leb(2)]);
+  const c = columns(
+    [leb(3), leb(2)],
+    [leb(1), leb(0)],
+    [zigzag(500), zigzag(-100)],
+    [leb(100), leb(0)],
+    [leb(0), leb(50)],
+    [leb(2), leb(0)],
+    [leb(1), leb(4)],
+    [leb(1), leb(2)],
+  );
   const spans = readSpans(c, 16, 2);
   assert.deepEqual([...spans.start], [48, 80]);
   assert.deepEqual([...spans.time], [49, 80]);

@@ -11,7 +11,15 @@ import { fromHash, initial, toHash } from '../../viewer/src/state.js';
 
 test('a name that meets no other has the slot of its hash, in every report', () => {
   assert.equal(assign(new Map([['forward', 5]])).get('forward'), hash('forward') % SLOTS);
-  assert.equal(assign(new Map([['forward', 900], ['zzz', 1]])).get('forward'), hash('forward') % SLOTS);
+  assert.equal(
+    assign(
+      new Map([
+        ['forward', 900],
+        ['zzz', 1],
+      ]),
+    ).get('forward'),
+    hash('forward') % SLOTS,
+  );
 });
 
 test('where names meet, the larger keeps its slot and none shares one', () => {
@@ -43,7 +51,11 @@ test('numbers read as in the text reports', () => {
 });
 
 test('ticks are round, inside the view and not too many', () => {
-  for (const [from, to] of [[0, 51e6], [1e9, 1e9 + 200], [-3e9, 8.6e13]]) {
+  for (const [from, to] of [
+    [0, 51e6],
+    [1e9, 1e9 + 200],
+    [-3e9, 8.6e13],
+  ]) {
     const { ticks } = timeTicks(from, to, 8);
     assert.ok(ticks.length >= 1 && ticks.length <= 9, `${from} ${to}: ${ticks.length}`);
     assert.ok(ticks.every((t) => t >= from && t <= to));
@@ -52,8 +64,13 @@ test('ticks are round, inside the view and not too many', () => {
 });
 
 const log = {
-  paths: [[], ['init'], ['step'], ['step', 'forward']], heaps: [{ peakTime: 777 }],
-  instances: { node: Float64Array.from([1, 2, 3, 2]), from: Float64Array.from([5, 100, 110, 200]), to: Float64Array.from([9, 150, 120, 250]) },
+  paths: [[], ['init'], ['step'], ['step', 'forward']],
+  heaps: [{ peakTime: 777 }],
+  instances: {
+    node: Float64Array.from([1, 2, 3, 2]),
+    from: Float64Array.from([5, 100, 110, 200]),
+    to: Float64Array.from([9, 150, 120, 250]),
+  },
 };
 
 test('runs are aligned by their start, their peak or a range', () => {
@@ -68,21 +85,31 @@ test('runs are aligned by their start, their peak or a range', () => {
 });
 
 test('the hash brings the state back', () => {
-  const state = { ...initial(), by: 'thread', from: 5, to: 9, hidden: ['a > b'], pins: [{ heap: 'host/heap', log: 0, at: 3 }] };
+  const state = {
+    ...initial(),
+    by: 'thread',
+    from: 5,
+    to: 9,
+    hidden: ['a > b'],
+    pins: [{ heap: 'host/heap', log: 0, at: 3 }],
+  };
   assert.deepEqual(fromHash(toHash(state)), state);
   assert.equal(toHash(initial()), '');
 });
 
 test('a hash of unknown origin changes nothing', () => {
-  for (const hash of ['', '#', '#%%%', '#null', '#5', '#%7B%22from%22%3A%22x%22%7D', '#%7B%22hidden%22%3A7%7D']) assert.deepEqual(fromHash(hash), initial());
+  for (const hash of ['', '#', '#%%%', '#null', '#5', '#%7B%22from%22%3A%22x%22%7D', '#%7B%22hidden%22%3A7%7D'])
+    assert.deepEqual(fromHash(hash), initial());
 });
 
 test('blocks that live at one time never overlap, and gaps are filled', () => {
-  const from = [], to = [], bytes = [];
+  const from = [],
+    to = [],
+    bytes = [];
   let seed = 1;
   const dice = (n) => (seed = (seed * 1103515245 + 12345) % 2 ** 31) % n;
   for (let i = 0, t = 0; i < 400; i++) {
-    from.push(t += dice(10));
+    from.push((t += dice(10)));
     to.push(t + 1 + dice(200));
     bytes.push(1 + dice(1000));
   }
@@ -109,12 +136,37 @@ test('the rank that differs is found, and none among equals', () => {
 
 test('segments hold the blocks that live in them, and know their holes', () => {
   const f = (...n) => Float64Array.from(n);
-  const blocks = (list) => ({ high: f(...list.map((b) => Math.floor(b[0] / 2 ** 32))), low: f(...list.map((b) => b[0] % 2 ** 32)), size: f(...list.map((b) => b[1])),
-    from: f(...list.map((b) => b[2])), to: f(...list.map((b) => b[3])), live: f(...list.map((b) => b[4] ?? 0)) });
+  const blocks = (list) => ({
+    high: f(...list.map((b) => Math.floor(b[0] / 2 ** 32))),
+    low: f(...list.map((b) => b[0] % 2 ** 32)),
+    size: f(...list.map((b) => b[1])),
+    from: f(...list.map((b) => b[2])),
+    to: f(...list.map((b) => b[3])),
+    live: f(...list.map((b) => b[4] ?? 0)),
+  });
   const base = 0x7f0000000000;
-  const device = blocks([[base, 100, 0, 90, 1], [base + 1000, 50, 0, 90, 1], [base + 2000, 50, 0, 10]]);
-  const torch = blocks([[base, 10, 1, 90, 1], [base + 40, 20, 1, 90, 1], [base + 10, 30, 1, 5], [base + 1000, 50, 1, 90, 1], [base + 2000, 50, 1, 10]]);
+  const device = blocks([
+    [base, 100, 0, 90, 1],
+    [base + 1000, 50, 0, 90, 1],
+    [base + 2000, 50, 0, 10],
+  ]);
+  const torch = blocks([
+    [base, 10, 1, 90, 1],
+    [base + 40, 20, 1, 90, 1],
+    [base + 10, 30, 1, 5],
+    [base + 1000, 50, 1, 90, 1],
+    [base + 2000, 50, 1, 10],
+  ]);
   const made = segmentsAt(device, torch, 20);
-  assert.deepEqual(made.map((s) => [s.start - base, s.used, s.largestHole, s.inner.map((b) => b.offset)]), [[0, 30, 40, [0, 40]], [1000, 50, 0, [0]]]);
-  assert.deepEqual(segmentsAt(device, torch, 3).map((s) => s.start - base), [0, 1000, 2000]);
+  assert.deepEqual(
+    made.map((s) => [s.start - base, s.used, s.largestHole, s.inner.map((b) => b.offset)]),
+    [
+      [0, 30, 40, [0, 40]],
+      [1000, 50, 0, [0]],
+    ],
+  );
+  assert.deepEqual(
+    segmentsAt(device, torch, 3).map((s) => s.start - base),
+    [0, 1000, 2000],
+  );
 });

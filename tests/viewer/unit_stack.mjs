@@ -5,7 +5,12 @@ import { shown, totals } from '../../viewer/src/lod.js';
 import { ELSE, composition, peakSpan, spanAt, stack } from '../../viewer/src/model.js';
 import { log, randomHeap } from './made.mjs';
 
-const GROUPINGS = [{ by: 'range', depth: 0 }, { by: 'range', depth: 1 }, { by: 'thread', depth: 0 }, { by: 'size', depth: 0 }];
+const GROUPINGS = [
+  { by: 'range', depth: 0 },
+  { by: 'range', depth: 1 },
+  { by: 'thread', depth: 0 },
+  { by: 'size', depth: 0 },
+];
 
 test('groups sum to the total in every span, however they are grouped and however few there are', () => {
   const { heap } = randomHeap(1, 500, 40);
@@ -13,7 +18,12 @@ test('groups sum to the total in every span, however they are grouped and howeve
     for (const most of [1, 3, 18]) {
       const { groups } = stack(log, heap, grouping, most);
       assert.ok(groups.length <= most + 1);
-      heap.spans.max.forEach((max, i) => assert.equal(groups.reduce((sum, g) => sum + g.bytes[i], 0), max));
+      heap.spans.max.forEach((max, i) =>
+        assert.equal(
+          groups.reduce((sum, g) => sum + g.bytes[i], 0),
+          max,
+        ),
+      );
     }
   }
 });
@@ -21,18 +31,23 @@ test('groups sum to the total in every span, however they are grouped and howeve
 test('a group holds exactly the bytes of its bands', () => {
   const { heap, vectors } = randomHeap(2, 200, 20);
   const { groups } = stack(log, heap, { by: 'thread', depth: 0 });
-  vectors.forEach((vector, i) => log.threads.forEach((name, thread) => {
-    const expected = vector.reduce((sum, bytes, band) => sum + (heap.bands[band].thread === thread ? bytes : 0), 0);
-    assert.equal(groups.find((g) => g.name === name)?.bytes[i] ?? 0, expected);
-  }));
+  vectors.forEach((vector, i) =>
+    log.threads.forEach((name, thread) => {
+      const expected = vector.reduce((sum, bytes, band) => sum + (heap.bands[band].thread === thread ? bytes : 0), 0);
+      assert.equal(groups.find((g) => g.name === name)?.bytes[i] ?? 0, expected);
+    }),
+  );
 });
 
 test('an outer range holds what its inner ranges hold', () => {
   const { heap } = randomHeap(3, 100, 20);
-  const whole = stack(log, heap, { by: 'range', depth: 0 }).groups, outer = stack(log, heap, { by: 'range', depth: 1 }).groups;
+  const whole = stack(log, heap, { by: 'range', depth: 0 }).groups,
+    outer = stack(log, heap, { by: 'range', depth: 1 }).groups;
   const a = outer.find((g) => g.name === 'a');
   a.bytes.forEach((bytes, i) => {
-    const inner = whole.filter((g) => g.name === 'a' || g.name.startsWith('a > ')).reduce((sum, g) => sum + g.bytes[i], 0);
+    const inner = whole
+      .filter((g) => g.name === 'a' || g.name.startsWith('a > '))
+      .reduce((sum, g) => sum + g.bytes[i], 0);
     assert.equal(bytes, inner);
   });
 });
@@ -42,7 +57,12 @@ test('what has no band of its own is everything else', () => {
   heap.bands[9].kind = 2;
   const { groups } = stack(log, heap, { by: 'range', depth: 0 }, 3);
   assert.equal(groups.at(-1).name, ELSE);
-  heap.spans.max.forEach((max, i) => assert.equal(groups.reduce((sum, g) => sum + g.bytes[i], 0), max));
+  heap.spans.max.forEach((max, i) =>
+    assert.equal(
+      groups.reduce((sum, g) => sum + g.bytes[i], 0),
+      max,
+    ),
+  );
 });
 
 test('a composition is the vector of its span', () => {
@@ -81,11 +101,15 @@ test('each column shows its maximum and its minimum', () => {
 
 test('a view of few spans shows all of them', () => {
   const { heap } = randomHeap(8, 3000, 5);
-  assert.deepEqual(shown(heap.spans, 100000, 150000, 100).span, Array.from({ length: 51 }, (_, i) => 100 + i));
+  assert.deepEqual(
+    shown(heap.spans, 100000, 150000, 100).span,
+    Array.from({ length: 51 }, (_, i) => 100 + i),
+  );
 });
 
 test('the level after a burst is the last one, not its maximum', () => {
-  const n = 400, start = Float64Array.from({ length: n }, (_, i) => (i < 300 ? i : i === 300 ? 300 : 100000 + i));
+  const n = 400,
+    start = Float64Array.from({ length: n }, (_, i) => (i < 300 ? i : i === 300 ? 300 : 100000 + i));
   const max = Float64Array.from({ length: n }, (_, i) => (i === 150 ? 1000 : 10));
   const { x, span } = shown({ start, max, min: max }, 0, 200000, 20);
   assert.equal(max[span[0]], 1000);
@@ -94,12 +118,16 @@ test('the level after a burst is the last one, not its maximum', () => {
 });
 
 test('totals carry a level on', () => {
-  const start = Float64Array.from([10, 50]), max = Float64Array.from([7, 3]);
+  const start = Float64Array.from([10, 50]),
+    max = Float64Array.from([7, 3]);
   assert.deepEqual([...totals({ start, max, close: max }, 0, 100, 10)], [0, 7, 7, 7, 7, 7, 3, 3, 3, 3]);
 });
 
 test('the span of an instant is the last that has begun', () => {
   const start = Float64Array.from([10, 20, 30]);
-  assert.deepEqual([9, 10, 19, 20, 1000].map((t) => spanAt(start, t)), [-1, 0, 0, 1, 2]);
+  assert.deepEqual(
+    [9, 10, 19, 20, 1000].map((t) => spanAt(start, t)),
+    [-1, 0, 0, 1, 2],
+  );
   assert.equal(peakSpan({ spans: { start, max: Float64Array.from([1, 5, 5]) } }), 1);
 });

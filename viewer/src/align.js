@@ -7,13 +7,22 @@ import { pathName } from './model.js';
 /** The largest heap's peak. @param {Log} log */
 export const peakTime = (log) => (log.heaps.length ? log.heaps[0].peakTime : 0);
 
-/** Ranges that both logs have, in order of their first beginning in the first. @param {Log[]} logs @returns {string[]} */
+/**
+ * Ranges that both logs have, in order of their first beginning in the first.
+ * @param {Log[]} logs
+ * @returns {string[]}
+ */
 export function commonRanges(logs) {
   const sets = logs.map((log) => new Set(Array.from(log.instances.node, (node) => pathName(log.paths[node]))));
   return [...sets[0]].filter((name) => sets.every((set) => set.has(name))).slice(0, 200);
 }
 
-/** When the k-th instance (from 1) of the range began; null: there is none. @param {Log} log @param {string} name @param {number} k */
+/**
+ * When the k-th instance (from 1) of the range began; null: there is none.
+ * @param {Log} log
+ * @param {string} name
+ * @param {number} k
+ */
 export function instance(log, name, k) {
   let seen = 0;
   for (let i = 0; i < log.instances.node.length; i++) {

@@ -2,13 +2,16 @@
 import { commonRanges } from './align.js';
 import { button, choice, element } from './dom.js';
 
-/** @typedef {import('./main.js').App} App */
+/** @typedef {import('./app.js').App} App */
 
 /** @param {string} label @param {[string, string, string][]} options value, text, title @param {string} chosen
  *  @param {(value: string) => void} change */
 function segmented(label, options, chosen, change) {
-  return element('span', { class: 'segmented', role: 'group', 'aria-label': label },
-    ...options.map(([value, text, title]) => button(text, title, () => change(value), value === chosen)));
+  return element(
+    'span',
+    { class: 'segmented', role: 'group', 'aria-label': label },
+    ...options.map(([value, text, title]) => button(text, title, () => change(value), value === chosen)),
+  );
 }
 
 /** @param {string} text @param {Node} control */
@@ -20,38 +23,94 @@ function runChoices(app) {
   const { state } = app;
   const names = app.logs.map((log, i) => /** @type {[string, string]} */ ([String(i), `${log.short}: ${log.label}`]));
   const made = [
-    labelled('A', choice('run A', names, String(state.a), (value) => app.choose('a', Number(value)))),
-    labelled('B', choice('run B', [['-1', 'none'], ...names], String(state.b), (value) => app.choose('b', Number(value)))),
+    labelled(
+      'A',
+      choice('run A', names, String(state.a), (value) => app.choose('a', Number(value))),
+    ),
+    labelled(
+      'B',
+      choice('run B', [['-1', 'none'], ...names], String(state.b), (value) => app.choose('b', Number(value))),
+    ),
   ];
   if (state.b < 0) return made;
-  const aligned = /** @type {[string, string][]} */ ([['start', 'start'], ['peak', 'peak'],
-    ...commonRanges(app.runs()).map((name) => [`range:${name}`, `first ${name}`])]);
-  return [...made,
-    labelled('aligned by', choice('what the two runs are aligned by', aligned, state.align, (value) => app.change({ align: value, from: null, to: null }))),
-    segmented('comparison', [['both', 'A and B', 'one below the other'], ['overlay', 'overlay', 'in one chart'], ['difference', 'B − A', 'the difference']],
-      state.compare, (value) => app.change({ compare: /** @type {any} */ (value) }))];
+  const aligned = /** @type {[string, string][]} */ ([
+    ['start', 'start'],
+    ['peak', 'peak'],
+    ...commonRanges(app.runs()).map((name) => [`range:${name}`, `first ${name}`]),
+  ]);
+  return [
+    ...made,
+    labelled(
+      'aligned by',
+      choice('what the two runs are aligned by', aligned, state.align, (value) =>
+        app.change({ align: value, from: null, to: null }),
+      ),
+    ),
+    segmented(
+      'comparison',
+      [
+        ['both', 'A and B', 'one below the other'],
+        ['overlay', 'overlay', 'in one chart'],
+        ['difference', 'B − A', 'the difference'],
+      ],
+      state.compare,
+      (value) => app.change({ compare: /** @type {any} */ (value) }),
+    ),
+  ];
 }
 
 /** @param {App} app */
 function heapChoice(app) {
   const names = app.heapNames();
   const sides = [...new Set(names.map((name) => name.split('/')[0]))].sort();
-  const options = /** @type {[string, string][]} */ ([['', 'all heaps'], ...(sides.length > 1 ? sides.map((side) => [`${side}/`, side]) : []), ...names.map((name) => [name, name])]);
+  const options = /** @type {[string, string][]} */ ([
+    ['', 'all heaps'],
+    ...(sides.length > 1 ? sides.map((side) => [`${side}/`, side]) : []),
+    ...names.map((name) => [name, name]),
+  ]);
   return names.length > 1 ? [choice('heaps', options, app.state.heaps, (value) => app.change({ heaps: value }))] : [];
 }
 
 /** @param {App} app */
 function stackChoice(app) {
   const { state } = app;
-  const by = /** @type {[string, string][]} */ ([['range', 'NVTX range'], ['thread', 'thread'], ['size', 'size class']]);
-  const depths = /** @type {[string, string][]} */ ([['0', 'whole path'], ...Array.from({ length: Math.min(6, app.deepest()) }, (_, i) => [String(i + 1), i ? `${i + 1} levels` : 'outermost'])]);
-  return [labelled('stack by', choice('stack by', by, state.by, (value) => app.change({ by: /** @type {any} */ (value), hidden: [], only: '' }))),
-    ...(state.by === 'range' && app.deepest() > 1 ? [choice('depth of the path', depths, String(state.depth), (value) => app.change({ depth: Number(value), hidden: [], only: '' }))] : [])];
+  const by = /** @type {[string, string][]} */ ([
+    ['range', 'NVTX range'],
+    ['thread', 'thread'],
+    ['size', 'size class'],
+  ]);
+  const depths = /** @type {[string, string][]} */ ([
+    ['0', 'whole path'],
+    ...Array.from({ length: Math.min(6, app.deepest()) }, (_, i) => [
+      String(i + 1),
+      i ? `${i + 1} levels` : 'outermost',
+    ]),
+  ]);
+  return [
+    labelled(
+      'stack by',
+      choice('stack by', by, state.by, (value) => app.change({ by: /** @type {any} */ (value), hidden: [], only: '' })),
+    ),
+    ...(state.by === 'range' && app.deepest() > 1
+      ? [
+          choice('depth of the path', depths, String(state.depth), (value) =>
+            app.change({ depth: Number(value), hidden: [], only: '' }),
+          ),
+        ]
+      : []),
+  ];
 }
 
 /** @param {App} app */
 function search(app) {
-  const box = /** @type {HTMLInputElement} */ (element('input', { type: 'search', placeholder: 'search /', 'aria-label': 'search for a band', value: app.state.search }));
+  const box = /** @type {HTMLInputElement} */ (
+    element('input', {
+      type: 'search',
+      placeholder: 'search /',
+      'aria-label': 'search for a band',
+      value: app.state.search,
+    })
+  );
   box.addEventListener('input', () => app.find(box.value));
   app.searchBox = box;
   return box;
@@ -60,9 +119,17 @@ function search(app) {
 /** @param {App} app */
 export function bar(app) {
   return [
-    element('h1', {}, 'memprof'), ...runChoices(app), ...heapChoice(app), ...stackChoice(app), element('span', { class: 'spring' }), search(app),
-    button('fit', 'show everything (0)', () => app.fit()), button('peak', 'go to the peak (P)', () => app.toPeak()),
-    button('PNG', 'download the charts as a picture', () => app.png()), button('CSV', 'download the timelines as CSV', () => app.timelineCsv()),
-    button(app.dark ? '☀' : '☾', 'light or dark (T)', () => app.turn()), button('?', 'keys', () => dispatchEvent(new KeyboardEvent('keydown', { key: '?' }))),
+    element('h1', {}, 'memprof'),
+    ...runChoices(app),
+    ...heapChoice(app),
+    ...stackChoice(app),
+    element('span', { class: 'spring' }),
+    search(app),
+    button('fit', 'show everything (0)', () => app.fit()),
+    button('peak', 'go to the peak (P)', () => app.toPeak()),
+    button('PNG', 'download the charts as a picture', () => app.png()),
+    button('CSV', 'download the timelines as CSV', () => app.timelineCsv()),
+    button(app.dark ? '☀' : '☾', 'light or dark (T)', () => app.turn()),
+    button('?', 'keys', () => dispatchEvent(new KeyboardEvent('keydown', { key: '?' }))),
   ];
 }

@@ -6,7 +6,7 @@ import { count, duration, size, time } from './format.js';
 import { pathName } from './model.js';
 import { Plot } from './plot.js';
 
-/** @typedef {import('./main.js').App} App */
+/** @typedef {import('./app.js').App} App */
 
 export class BlockChart {
   /** @param {App} app @param {import('./model.js').Stack} stack @param {string} role @param {number} height */
@@ -21,12 +21,28 @@ export class BlockChart {
     this.names = Array.from(stack.heap.blocks.node, (node) => pathName(stack.log.paths[node], app.state.depth));
     this.lit = -1;
     const held = stack.heap.blocks.size.reduce((sum, bytes, i) => sum + (this.atPeak(i) ? bytes : 0), 0);
-    this.canvas = element('div', { class: 'plot', role: 'img', 'aria-label': `the ${count(this.base.length)} largest blocks of ${stack.heap.name} around its peak` });
+    this.canvas = element('div', {
+      class: 'plot',
+      role: 'img',
+      'aria-label': `the ${count(this.base.length)} largest blocks of ${stack.heap.name} around its peak`,
+    });
     this.said = element('div', { class: 'legend said' });
-    this.root = element('section', { class: 'chart', 'data-blocks': stack.heap.name, 'data-role': role },
-      element('h3', {}, role && element('b', { class: `role role-${role}` }, role), `${stack.heap.name}, largest blocks`,
-        element('span', { class: 'sub' }, `${count(this.base.length)} around the peak; they hold ${size(held)} of its ${size(stack.heap.peakBytes)}`)),
-      element('div', { class: 'pair' }, this.canvas, this.said));
+    this.root = element(
+      'section',
+      { class: 'chart', 'data-blocks': stack.heap.name, 'data-role': role },
+      element(
+        'h3',
+        {},
+        role && element('b', { class: `role role-${role}` }, role),
+        `${stack.heap.name}, largest blocks`,
+        element(
+          'span',
+          { class: 'sub' },
+          `${count(this.base.length)} around the peak; they hold ${size(held)} of its ${size(stack.heap.peakBytes)}`,
+        ),
+      ),
+      element('div', { class: 'pair' }, this.canvas, this.said),
+    );
   }
 
   /** @param {number} i */
@@ -35,32 +51,51 @@ export class BlockChart {
     return blocks.from[i] <= peakTime && (blocks.to[i] > peakTime || blocks.live[i] === 1);
   }
 
-  ceiling() { return this.most; }
+  ceiling() {
+    return this.most;
+  }
 
   /** @param {number} width @param {number} _yMax @param {boolean} axis */
   mount(width, _yMax, axis) {
     const { app } = this;
     this.plot = new Plot(this.canvas, {
-      width, height: this.height, name: this.heap.name, yMax: this.most * 1.04, view: app.view, axis, draw: (s) => this.draw(s),
-      hover: (ns) => this.hover(ns), click: () => {}, select: (from, to) => app.select(null, from, to),
-      zoom: (share, factor) => app.zoom(share, factor), pan: (by) => app.pan(by),
+      width,
+      height: this.height,
+      name: this.heap.name,
+      yMax: this.most * 1.04,
+      view: app.view,
+      axis,
+      draw: (s) => this.draw(s),
+      hover: (ns) => this.hover(ns),
+      click: () => {},
+      select: (from, to) => app.select(null, from, to),
+      zoom: (share, factor) => app.zoom(share, factor),
+      pan: (by) => app.pan(by),
     });
     this.fill();
   }
 
-  update() { /** @type {Plot} */ (this.plot).show(this.app.view); }
+  update() {
+    /** @type {Plot} */ (this.plot).show(this.app.view);
+  }
 
-  redraw() { this.plot?.u.redraw(false); }
+  redraw() {
+    this.plot?.u.redraw(false);
+  }
 
   /** @param {import('./paint.js').Surface} s */
   draw(s) {
-    const { blocks } = this.heap, { app } = this;
+    const { blocks } = this.heap,
+      { app } = this;
     for (let i = 0; i < this.base.length; i++) {
       if (!app.visible(this.names[i]) && app.state.by === 'range') continue;
-      const left = Math.max(s.left, s.x(blocks.from[i] - this.origin)), right = Math.min(s.right, s.x(blocks.to[i] - this.origin));
+      const left = Math.max(s.left, s.x(blocks.from[i] - this.origin)),
+        right = Math.min(s.right, s.x(blocks.to[i] - this.origin));
       if (right < s.left || left > s.right) continue;
-      const bottom = s.y(this.base[i]), top = s.y(this.base[i] + blocks.size[i]);
-      const wide = Math.max(s.ratio, right - left), high = bottom - top;
+      const bottom = s.y(this.base[i]),
+        top = s.y(this.base[i] + blocks.size[i]);
+      const wide = Math.max(s.ratio, right - left),
+        high = bottom - top;
       s.c.fillStyle = fill(app.state.by === 'range' ? app.slotOf(this.names[i]) : -1, app.dark);
       s.c.globalAlpha = i === this.lit || this.lit < 0 ? 1 : 0.45;
       s.c.fillRect(left, top, wide, Math.max(high, 0.6));
@@ -75,16 +110,24 @@ export class BlockChart {
 
   /** The block under the cursor; -1: none. @param {number} ns @param {number} bytes */
   at(ns, bytes) {
-    const { blocks } = this.heap, now = ns + this.origin;
+    const { blocks } = this.heap,
+      now = ns + this.origin;
     for (let i = 0; i < this.base.length; i++) {
-      if (blocks.from[i] <= now && blocks.to[i] >= now && this.base[i] <= bytes && bytes < this.base[i] + blocks.size[i]) return i;
+      if (
+        blocks.from[i] <= now &&
+        blocks.to[i] >= now &&
+        this.base[i] <= bytes &&
+        bytes < this.base[i] + blocks.size[i]
+      )
+        return i;
     }
     return -1;
   }
 
   /** @param {number | null} ns */
   hover(ns) {
-    const u = this.plot?.u, top = u?.cursor.top ?? -1;
+    const u = this.plot?.u,
+      top = u?.cursor.top ?? -1;
     const mine = ns !== null && u && u.over.matches(':hover') && top >= 0;
     const found = mine ? this.at(ns, u.posToVal(top, 'y')) : -1;
     if (found === this.lit) return;
@@ -94,18 +137,36 @@ export class BlockChart {
   }
 
   fill() {
-    const { blocks } = this.heap, i = this.lit;
+    const { blocks } = this.heap,
+      i = this.lit;
     if (i < 0) {
-      this.said.textContent = 'Each rectangle is one block, as wide as it lived and as high as it is large. Point at one.';
+      this.said.textContent =
+        'Each rectangle is one block, as wide as it lived and as high as it is large. Point at one.';
       return;
     }
-    const line = (/** @type {string} */ name, /** @type {string} */ text) => element('tr', {}, element('th', { scope: 'row' }, name), element('td', {}, text));
-    this.said.replaceChildren(element('table', {}, element('caption', {}, this.names[i]), element('tbody', {},
-      line('size', `${size(blocks.size[i])} (${count(blocks.size[i])} B)`), line('address', address(blocks, i)),
-      line('allocated', time(blocks.from[i], 1e3)), line('freed', blocks.live[i] ? 'never' : time(blocks.to[i], 1e3)),
-      line('lived', duration(blocks.to[i] - blocks.from[i])), line('range', pathName(this.log.paths[blocks.node[i]])),
-      line('thread', this.log.threads[blocks.thread[i]] ?? ''))));
+    const line = (/** @type {string} */ name, /** @type {string} */ text) =>
+      element('tr', {}, element('th', { scope: 'row' }, name), element('td', {}, text));
+    this.said.replaceChildren(
+      element(
+        'table',
+        {},
+        element('caption', {}, this.names[i]),
+        element(
+          'tbody',
+          {},
+          line('size', `${size(blocks.size[i])} (${count(blocks.size[i])} B)`),
+          line('address', address(blocks, i)),
+          line('allocated', time(blocks.from[i], 1e3)),
+          line('freed', blocks.live[i] ? 'never' : time(blocks.to[i], 1e3)),
+          line('lived', duration(blocks.to[i] - blocks.from[i])),
+          line('range', pathName(this.log.paths[blocks.node[i]])),
+          line('thread', this.log.threads[blocks.thread[i]] ?? ''),
+        ),
+      ),
+    );
   }
 
-  destroy() { this.plot?.destroy(); }
+  destroy() {
+    this.plot?.destroy();
+  }
 }

@@ -1,19 +1,23 @@
 /**
- * The largest blocks around the peak as rectangles: time by size.  A block keeps its place while it lives: the lowest that
- * is free when it begins.
- *
- * @typedef {{ from: Float64Array, to: Float64Array, size: Float64Array, high: Float64Array, low: Float64Array, node: Float64Array,
- *   thread: Float64Array, live: Float64Array }} Blocks  in order of `from`; the address is high * 2^32 + low
+ * The largest blocks around the peak as rectangles: time by size. A block keeps its place while it lives: the lowest
+ * that is free when it begins. *
+ * @typedef {{ from: Float64Array, to: Float64Array, size: Float64Array, high: Float64Array, low: Float64Array, node:
+ *   Float64Array, thread: Float64Array, live: Float64Array }} Blocks in order of `from`; the address is high * 2^32 +
+ *   low
  */
 
-/** Where each block's rectangle begins, bytes. @param {{ from: ArrayLike<number>, to: ArrayLike<number>, size: ArrayLike<number> }} blocks */
+/**
+ * Where each block's rectangle begins, bytes.
+ * @param {{ from: ArrayLike<number>, to: ArrayLike<number>, size: ArrayLike<number> }} blocks
+ */
 export function place({ from, to, size }) {
   const base = new Float64Array(from.length);
   /** Those that live now, in order of their place. @type {number[]} */
   let live = [];
   for (let i = 0; i < from.length; i++) {
     live = live.filter((k) => to[k] > from[i]);
-    let at = 0, index = 0;
+    let at = 0,
+      index = 0;
     for (; index < live.length && base[live[index]] - at < size[i]; index++) at = base[live[index]] + size[live[index]];
     base[i] = at;
     live.splice(index, 0, i);

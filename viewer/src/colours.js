@@ -1,8 +1,19 @@
 /**
- * A name's colour: one of Paul Tol's nine muted colours, solid or hatched.  The slot comes from the name alone, so that a
- * range looks the same in every run, rank and report; where two names meet, the one that held more keeps its place.
+ * A name's colour: one of Paul Tol's nine muted colours, solid or hatched. The slot comes from the name alone, so
+ * that a range looks the same in every run, rank and report; where two names meet, the one that held more keeps its
+ * place.
  */
-export const MUTED = ['#cc6677', '#332288', '#ddcc77', '#117733', '#88ccee', '#882255', '#44aa99', '#999933', '#aa4499'];
+export const MUTED = [
+  '#cc6677',
+  '#332288',
+  '#ddcc77',
+  '#117733',
+  '#88ccee',
+  '#882255',
+  '#44aa99',
+  '#999933',
+  '#aa4499',
+];
 const MUTED_DARK = ['#d4808e', '#6f63c4', '#d8c877', '#3f9c63', '#7fbfe0', '#b45a86', '#55b3a4', '#aaaa52', '#bd6cae'];
 export const SLOTS = MUTED.length * 2;
 
@@ -32,7 +43,8 @@ export function assign(largest) {
 }
 
 /** Slots that are no name's: the rest, and what no range claims. */
-export const REST = -1, UNCLAIMED = -2;
+export const REST = -1,
+  UNCLAIMED = -2;
 
 /** @param {number} slot @param {boolean} dark */
 export function solid(slot, dark) {
@@ -44,7 +56,12 @@ export function solid(slot, dark) {
 /** @type {Map<string, CanvasPattern | string>} */
 const patterns = new Map();
 
-/** What a band is filled with: a colour, or that colour hatched. @param {number} slot @param {boolean} dark @param {number} [ratio] */
+/**
+ * What a band is filled with: a colour, or that colour hatched.
+ * @param {number} slot
+ * @param {boolean} dark
+ * @param {number} [ratio]
+ */
 export function fill(slot, dark, ratio = globalThis.devicePixelRatio || 1) {
   const key = `${slot} ${dark} ${ratio}`;
   let made = patterns.get(key);

@@ -6,13 +6,19 @@ import * as paint from './paint.js';
 import { Plot } from './plot.js';
 
 /**
- * @typedef {import('./main.js').App} App
+ * @typedef {import('./app.js').App} App
  * @typedef {import('./model.js').Log} Log
  * @typedef {import('./model.js').Heap} Heap
  */
 
 export class CompareChart {
-  /** @param {App} app @param {[Log, Log]} logs @param {[Heap, Heap]} heaps @param {'overlay' | 'difference'} mode @param {number} height */
+  /**
+   * @param {App} app
+   * @param {[Log, Log]} logs
+   * @param {[Heap, Heap]} heaps
+   * @param {'overlay' | 'difference'} mode
+   * @param {number} height
+   */
   constructor(app, logs, heaps, mode, height) {
     this.app = app;
     this.logs = logs;
@@ -25,10 +31,21 @@ export class CompareChart {
     this.xs = [];
     this.canvas = element('div', { class: 'plot', role: 'img', 'aria-label': `${heaps[0].name}: A and B, ${mode}` });
     this.said = element('div', { class: 'legend' });
-    this.root = element('section', { class: 'chart', 'data-heap': heaps[0].name, 'data-mode': mode },
-      element('h3', {}, heaps[0].name, element('span', { class: 'sub' },
-        mode === 'overlay' ? 'A filled, B as a line' : 'B minus A: above the line B holds more')),
-      element('div', { class: 'pair' }, this.canvas, this.said));
+    this.root = element(
+      'section',
+      { class: 'chart', 'data-heap': heaps[0].name, 'data-mode': mode },
+      element(
+        'h3',
+        {},
+        heaps[0].name,
+        element(
+          'span',
+          { class: 'sub' },
+          mode === 'overlay' ? 'A filled, B as a line' : 'B minus A: above the line B holds more',
+        ),
+      ),
+      element('div', { class: 'pair' }, this.canvas, this.said),
+    );
   }
 
   measure() {
@@ -44,7 +61,8 @@ export class CompareChart {
   range() {
     const most = Math.max(...this.heaps.map((heap) => heap.peakBytes), 1);
     if (this.mode === 'overlay') return [0, most * 1.06];
-    let low = 0, high = 1;
+    let low = 0,
+      high = 1;
     this.levels[0].forEach((a, i) => {
       const difference = this.levels[1][i] - a;
       if (difference < low) low = difference;
@@ -57,35 +75,52 @@ export class CompareChart {
   mount(width, _yMax, axis) {
     const { app } = this;
     this.plot = new Plot(this.canvas, {
-      width, height: this.height, name: this.heaps[0].name, yMax: 1, yMin: 0, view: app.view, axis, draw: (s) => this.draw(s),
-      hover: (ns) => this.hover(ns), click: () => {}, select: (from, to) => app.select(null, from, to),
-      zoom: (share, factor) => app.zoom(share, factor), pan: (by) => app.pan(by),
+      width,
+      height: this.height,
+      name: this.heaps[0].name,
+      yMax: 1,
+      yMin: 0,
+      view: app.view,
+      axis,
+      draw: (s) => this.draw(s),
+      hover: (ns) => this.hover(ns),
+      click: () => {},
+      select: (from, to) => app.select(null, from, to),
+      zoom: (share, factor) => app.zoom(share, factor),
+      pan: (by) => app.pan(by),
     });
     this.update();
   }
 
   update() {
     this.measure();
-    const [low, high] = this.range(), plot = /** @type {Plot} */ (this.plot);
+    const [low, high] = this.range(),
+      plot = /** @type {Plot} */ (this.plot);
     plot.options.yMin = low;
     plot.show(this.app.view, high);
     this.hover(null);
   }
 
-  redraw() { this.plot?.u.redraw(false); }
+  redraw() {
+    this.plot?.u.redraw(false);
+  }
 
-  ceiling() { return 1; }
+  ceiling() {
+    return 1;
+  }
 
   /** @param {paint.Surface} s */
   draw(s) {
-    const [a, b] = this.levels, end = this.app.view[1];
+    const [a, b] = this.levels,
+      end = this.app.view[1];
     if (this.mode === 'overlay') {
       paint.area(s, this.xs, a, end, colour('--line'));
       paint.line(s, this.xs, a, end, colour('--accent'), 1.2);
       paint.line(s, this.xs, b, end, colour('--warn'), 1.4);
       return;
     }
-    const more = a.map((bytes, i) => Math.max(0, b[i] - bytes)), less = a.map((bytes, i) => Math.min(0, b[i] - bytes));
+    const more = a.map((bytes, i) => Math.max(0, b[i] - bytes)),
+      less = a.map((bytes, i) => Math.min(0, b[i] - bytes));
     s.c.globalAlpha = 0.75;
     paint.area(s, this.xs, more, end, colour('--more'));
     paint.area(s, this.xs, less, end, colour('--less'));
@@ -96,13 +131,28 @@ export class CompareChart {
   /** @param {number | null} ns */
   hover(ns) {
     const [from, to] = this.app.view;
-    const at = ns === null ? -1 : Math.min(this.xs.length - 1, Math.floor(((ns - from) / (to - from)) * this.xs.length));
+    const at =
+      ns === null ? -1 : Math.min(this.xs.length - 1, Math.floor(((ns - from) / (to - from)) * this.xs.length));
     const [a, b] = at < 0 ? this.heaps.map((heap) => heap.peakBytes) : this.levels.map((level) => level[at]);
     const line = (/** @type {string} */ name, /** @type {string} */ text, tone = '') =>
       element('tr', {}, element('th', { scope: 'row' }, name), element('td', { class: tone }, text));
-    this.said.replaceChildren(element('table', {}, element('caption', {}, at < 0 ? 'peaks' : 'under the cursor'), element('tbody', {},
-      line('A', size(a)), line('B', size(b)), line('B − A', size(b - a, true), b > a ? 'more' : 'less'))));
+    this.said.replaceChildren(
+      element(
+        'table',
+        {},
+        element('caption', {}, at < 0 ? 'peaks' : 'under the cursor'),
+        element(
+          'tbody',
+          {},
+          line('A', size(a)),
+          line('B', size(b)),
+          line('B − A', size(b - a, true), b > a ? 'more' : 'less'),
+        ),
+      ),
+    );
   }
 
-  destroy() { this.plot?.destroy(); }
+  destroy() {
+    this.plot?.destroy();
+  }
 }

@@ -1,26 +1,28 @@
 /**
- * The page's data: what render/html_data.c wrote.  Times are ns since the process's start, sizes bytes.
- *
+ * The page's data: what render/html_data.c wrote. Times are ns since the process's start, sizes bytes. *
  * @typedef {{ start: Float64Array, time: Float64Array, max: Float64Array, min: Float64Array, close: Float64Array,
- *   allocs: Float64Array, frees: Float64Array, end: Float64Array }} Spans  one entry a span; `end` is that of its changes
+ *   allocs: Float64Array, frees: Float64Array, end: Float64Array }} Spans one entry a span; `end` is that of its
+ *   changes
  * @typedef {{ kind: number, node: number, thread: number, size: number }} Band
- * @typedef {{ name: string, peakBytes: number, peakTime: number, peakBlocks: number, endBytes: number, allocations: number,
- *   frees: number, failures: number, width: number, bands: Band[], spans: Spans, changeBand: Float64Array,
- *   changeBytes: Float64Array, holders: Holder[], otherHolders: number, otherBytes: number,
- *   blocks: import('./blocks.js').Blocks }} Heap
- * @typedef {{ node: number, bytes: number, blocks: number, allocations: number }} Holder  a range at the heap's peak
- * @typedef {{ kind: string, time: number, bytes: number, graphNodes: number, node: number, thread: number, heap: string,
- *   text: string, free: number | null }} Mark
+ * @typedef {{ name: string, peakBytes: number, peakTime: number, peakBlocks: number, endBytes: number, allocations:
+ *   number, frees: number, failures: number, width: number, bands: Band[], spans: Spans, changeBand: Float64Array,
+ *   changeBytes: Float64Array, holders: Holder[], otherHolders: number, otherBytes: number, blocks:
+ *   import('./blocks.js').Blocks }} Heap
+ * @typedef {{ node: number, bytes: number, blocks: number, allocations: number }} Holder a range at the heap's peak
+ * @typedef {{ kind: string, time: number, bytes: number, graphNodes: number, node: number, thread: number, heap:
+ *   string, text: string, free: number | null }} Mark
  * @typedef {{ from: Float64Array, to: Float64Array, node: Float64Array, thread: Float64Array }} Instances
  * @typedef {{ name: string, limit: number, time: Float64Array, value: Float64Array }} Track
- * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, events: number,
- *   lost: number, threads: string[], sizes: string[], paths: string[][], marks: Mark[], marksLeftOut: number,
- *   instances: Instances, tracks: Track[], heaps: Heap[] }} Log
+ * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean,
+ *   events: number, lost: number, threads: string[], sizes: string[], paths: string[][], marks: Mark[], marksLeftOut:
+ *   number, instances: Instances, tracks: Track[], heaps: Heap[] }} Log
  */
 import { Columns } from './leb.js';
 
 /** What a band is: exactly its labels; of a range, the small rest; everything that has no band. */
-export const ONE = 0, SMALL = 1, OTHER = 2;
+export const ONE = 0,
+  SMALL = 1,
+  OTHER = 2;
 
 /** @param {string} id @param {Document} page */
 async function blob(id, page) {
@@ -51,9 +53,20 @@ export function readChanges(c, bands, count) {
 
 /** @param {any} raw @param {Document} page @returns {Promise<import('./blocks.js').Blocks>} */
 async function readBlocks(raw, page) {
-  const c = await blob(raw.blocks_blob, page), n = raw.blocks;
-  const from = c.sums(n), to = c.plain(n).map((ns, i) => from[i] + ns);
-  return { from, to, size: c.plain(n), high: c.plain(n), low: c.plain(n), node: c.plain(n), thread: c.plain(n), live: c.plain(n) };
+  const c = await blob(raw.blocks_blob, page),
+    n = raw.blocks;
+  const from = c.sums(n),
+    to = c.plain(n).map((ns, i) => from[i] + ns);
+  return {
+    from,
+    to,
+    size: c.plain(n),
+    high: c.plain(n),
+    low: c.plain(n),
+    node: c.plain(n),
+    thread: c.plain(n),
+    live: c.plain(n),
+  };
 }
 
 /** @param {any} raw @param {Document} page @returns {Promise<Heap>} */
@@ -62,13 +75,28 @@ async function readHeap(raw, page) {
   const spans = readSpans(c, raw.width_ns, raw.spans);
   const { changeBand, changeBytes } = readChanges(c, raw.bands.length, raw.changes);
   return {
-    name: raw.heap, peakBytes: raw.peak_bytes, peakTime: raw.peak_time_ns, peakBlocks: raw.peak_blocks,
-    endBytes: raw.end_bytes, allocations: raw.allocations, frees: raw.frees, failures: raw.failures, width: raw.width_ns,
+    name: raw.heap,
+    peakBytes: raw.peak_bytes,
+    peakTime: raw.peak_time_ns,
+    peakBlocks: raw.peak_blocks,
+    endBytes: raw.end_bytes,
+    allocations: raw.allocations,
+    frees: raw.frees,
+    failures: raw.failures,
+    width: raw.width_ns,
     bands: raw.bands.map((/** @type {number[]} */ [kind, node, thread, size]) => ({ kind, node, thread, size })),
-    spans, changeBand, changeBytes,
-    holders: raw.holders.map((/** @type {number[]} */ [node, bytes, blocks, allocations]) =>
-      ({ node, bytes, blocks, allocations })),
-    otherHolders: raw.other_holders, otherBytes: raw.other_bytes, blocks: await readBlocks(raw, page),
+    spans,
+    changeBand,
+    changeBytes,
+    holders: raw.holders.map((/** @type {number[]} */ [node, bytes, blocks, allocations]) => ({
+      node,
+      bytes,
+      blocks,
+      allocations,
+    })),
+    otherHolders: raw.other_holders,
+    otherBytes: raw.other_bytes,
+    blocks: await readBlocks(raw, page),
   };
 }
 
@@ -88,7 +116,10 @@ function labels(process, path) {
   const program = process.command.length ? process.command.slice(0, 4).map(lastPart).join(' ') : path;
   const where = [process.rank !== null && `rank ${process.rank}`, process.host, process.pid && `pid ${process.pid}`];
   const file = lastPart(path).replace(/\.zst$/, '');
-  return { label: [program, ...where.filter(Boolean)].join(', '), short: process.rank !== null ? `rank ${process.rank}` : file };
+  return {
+    label: [program, ...where.filter(Boolean)].join(', '),
+    short: process.rank !== null ? `rank ${process.rank}` : file,
+  };
 }
 
 /** @param {any} raw @param {Document} page @returns {Promise<Track>} */
@@ -113,10 +144,26 @@ async function readLog(raw, index, page) {
     readInstances(raw, page),
   ]);
   return {
-    index, ...labels(raw.process, raw.path), rank: raw.process.rank ?? '', duration: raw.duration_ns, incomplete: raw.incomplete,
-    events: raw.events, lost: raw.lost_events, threads: raw.threads, sizes: raw.sizes, paths: readPaths(raw.nodes),
-    marks: raw.marks.map((/** @type {any} */ m) => ({ ...m, time: m.time_ns, graphNodes: m.graph_nodes, free: m.free_bytes })),
-    marksLeftOut: raw.marks_left_out, instances, tracks, heaps,
+    index,
+    ...labels(raw.process, raw.path),
+    rank: raw.process.rank ?? '',
+    duration: raw.duration_ns,
+    incomplete: raw.incomplete,
+    events: raw.events,
+    lost: raw.lost_events,
+    threads: raw.threads,
+    sizes: raw.sizes,
+    paths: readPaths(raw.nodes),
+    marks: raw.marks.map((/** @type {any} */ m) => ({
+      ...m,
+      time: m.time_ns,
+      graphNodes: m.graph_nodes,
+      free: m.free_bytes,
+    })),
+    marksLeftOut: raw.marks_left_out,
+    instances,
+    tracks,
+    heaps,
   };
 }
 

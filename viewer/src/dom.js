@@ -1,7 +1,9 @@
 /** Elements without markup: names from logs are text, never HTML. */
 
 /**
- * @param {string} tag @param {Record<string, any>} [attributes] `on...` are listeners @param {...(Node | string | null | false)} children
+ * @param {string} tag
+ * @param {Record<string, any>} [attributes] `on...` are listeners
+ * @param {...(Node | string | null | false)} children
  * @returns {HTMLElement}
  */
 export function element(tag, attributes = {}, ...children) {
@@ -27,13 +29,25 @@ export function choice(label, options, chosen, change) {
 
 /** @param {string} text @param {string} title @param {() => void} click @param {boolean} [pressed] */
 export function button(text, title, click, pressed) {
-  return element('button', { type: 'button', title, 'aria-label': title, 'aria-pressed': pressed === undefined ? undefined : String(pressed), onclick: click }, text);
+  return element(
+    'button',
+    {
+      type: 'button',
+      title,
+      'aria-label': title,
+      'aria-pressed': pressed === undefined ? undefined : String(pressed),
+      onclick: click,
+    },
+    text,
+  );
 }
 
 /** A small canvas with a band's colour. @param {string | CanvasPattern} paint */
 export function swatch(paint) {
   const ratio = globalThis.devicePixelRatio || 1;
-  const canvas = /** @type {HTMLCanvasElement} */ (element('canvas', { class: 'swatch', width: 12 * ratio, height: 12 * ratio, 'aria-hidden': 'true' }));
+  const canvas = /** @type {HTMLCanvasElement} */ (
+    element('canvas', { class: 'swatch', width: 12 * ratio, height: 12 * ratio, 'aria-hidden': 'true' })
+  );
   const c = canvas.getContext('2d');
   if (c) {
     c.fillStyle = paint;
@@ -42,16 +56,28 @@ export function swatch(paint) {
   return canvas;
 }
 
-/** A table's row; the first cell heads it. @param {(Node | string)[]} cells @param {Record<string, any>} [attributes] */
+/**
+ * A table's row; the first cell heads it.
+ * @param {(Node | string)[]} cells
+ * @param {Record<string, any>} [attributes]
+ */
 export function row(cells, attributes = {}) {
-  return element('tr', attributes, ...cells.map((cell, i) => (i ? element('td', {}, cell) : element('th', { scope: 'row' }, cell))));
+  return element(
+    'tr',
+    attributes,
+    ...cells.map((cell, i) => (i ? element('td', {}, cell) : element('th', { scope: 'row' }, cell))),
+  );
 }
 
 /** @param {string} caption @param {string[]} heads @param {HTMLElement[]} rows */
 export function table(caption, heads, rows) {
-  return element('table', {}, element('caption', {}, caption),
+  return element(
+    'table',
+    {},
+    element('caption', {}, caption),
     element('thead', {}, element('tr', {}, ...heads.map((head) => element('th', { scope: 'col' }, head)))),
-    element('tbody', {}, ...rows));
+    element('tbody', {}, ...rows),
+  );
 }
 
 /** A colour of the style sheet. @param {string} name */

@@ -23,13 +23,19 @@ export function time(ns, step = 1e6) {
   const all = Math.abs(Math.round(ns));
   const two = (/** @type {number} */ n) => String(Math.floor(n)).padStart(2, '0');
   const digits = step >= 1e6 ? 3 : step >= 1e3 ? 6 : 9;
-  const fraction = String(all % 1e9).padStart(9, '0').slice(0, digits);
-  return `${sign}${two(all / 3.6e12)}:${two(all / 6e10 % 60)}:${two(all / 1e9 % 60)}.${fraction}`;
+  const fraction = String(all % 1e9)
+    .padStart(9, '0')
+    .slice(0, digits);
+  return `${sign}${two(all / 3.6e12)}:${two((all / 6e10) % 60)}:${two((all / 1e9) % 60)}.${fraction}`;
 }
 
 /** A length of time: "16.8 ms". @param {number} ns */
 export function duration(ns) {
-  for (const [unit, scale] of /** @type {[string, number][]} */ ([['s', 1e9], ['ms', 1e6], ['µs', 1e3]])) {
+  for (const [unit, scale] of /** @type {[string, number][]} */ ([
+    ['s', 1e9],
+    ['ms', 1e6],
+    ['µs', 1e3],
+  ])) {
     if (ns >= scale) return `${Number((ns / scale).toPrecision(3))} ${unit}`;
   }
   return `${ns} ns`;
@@ -38,17 +44,27 @@ export function duration(ns) {
 /** "68.7 %" @param {number} part @param {number} whole */
 export const share = (part, whole) => `${(whole ? (100 * part) / whole : 0).toFixed(1)} %`;
 
-/** A step of 1, 2 or 4 times a power of 2 so that about `wanted` fit into the range. @param {number} range @param {number} wanted */
+/**
+ * A step of 1, 2 or 4 times a power of 2 so that about `wanted` fit into the range.
+ * @param {number} range
+ * @param {number} wanted
+ */
 export function byteStep(range, wanted) {
   let step = 1;
   while (step * wanted < range) step *= 2;
   return step;
 }
 
-/** Ticks of a time axis: multiples of 1, 2, 5 (and 60 s) of a unit. @param {number} from @param {number} to @param {number} wanted */
+/**
+ * Ticks of a time axis: multiples of 1, 2, 5 (and 60 s) of a unit.
+ * @param {number} from
+ * @param {number} to
+ * @param {number} wanted
+ */
 export function timeTicks(from, to, wanted) {
   const raw = (to - from) / wanted;
-  const steps = [1, 2, 5].flatMap((m) => [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9].map((s) => m * s))
+  const steps = [1, 2, 5]
+    .flatMap((m) => [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9].map((s) => m * s))
     .concat([1e10, 1.5e10, 3e10, 6e10, 1.2e11, 3e11, 6e11, 1.2e12, 1.8e12, 3.6e12, 7.2e12, 1.44e13, 4.32e13, 8.64e13])
     .sort((a, b) => a - b);
   const step = steps.find((s) => s >= raw) ?? steps[steps.length - 1];

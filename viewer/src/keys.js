@@ -1,7 +1,7 @@
 /** The keyboard does all that the mouse does. */
 import { button, element } from './dom.js';
 
-/** @typedef {import('./main.js').App} App */
+/** @typedef {import('./app.js').App} App */
 
 /** @type {[string[], string, (app: App) => void][]} */
 const KEYS = [
@@ -19,16 +19,38 @@ const KEYS = [
   [['?'], 'this list', (app) => showKeys(app)],
 ];
 
-const MOUSE = [['wheel', 'zoom at the cursor'], ['drag', 'choose a span: its numbers are below'], ['shift, drag', 'move'],
-  ['click', 'pin an instant; a second one shows the difference'], ['click on a band\'s name', 'hide it'], ['double click', 'only this band']];
+const MOUSE = [
+  ['wheel', 'zoom at the cursor'],
+  ['drag', 'choose a span: its numbers are below'],
+  ['shift, drag', 'move'],
+  ['click', 'pin an instant; a second one shows the difference'],
+  ["click on a band's name", 'hide it'],
+  ['double click', 'only this band'],
+];
 
 /** @param {App} _app */
 function showKeys(_app) {
   const dialog = /** @type {HTMLDialogElement} */ (element('dialog', { 'aria-label': 'keys' }));
   const line = (/** @type {string[]} */ keys, /** @type {string} */ what) =>
-    element('tr', {}, element('th', { scope: 'row' }, ...keys.flatMap((key) => [element('kbd', {}, key), ' '])), element('td', {}, what));
-  dialog.append(element('table', {}, element('tbody', {}, ...KEYS.map(([keys, what]) => line(keys, what)),
-    ...MOUSE.map(([key, what]) => line([key], what)))), button('close', 'close', () => dialog.close()));
+    element(
+      'tr',
+      {},
+      element('th', { scope: 'row' }, ...keys.flatMap((key) => [element('kbd', {}, key), ' '])),
+      element('td', {}, what),
+    );
+  dialog.append(
+    element(
+      'table',
+      {},
+      element(
+        'tbody',
+        {},
+        ...KEYS.map(([keys, what]) => line(keys, what)),
+        ...MOUSE.map(([key, what]) => line([key], what)),
+      ),
+    ),
+    button('close', 'close', () => dialog.close()),
+  );
   dialog.addEventListener('close', () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();

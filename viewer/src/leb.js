@@ -7,7 +7,9 @@ export class Columns {
   }
 
   number() {
-    let value = 0, scale = 1, byte;
+    let value = 0,
+      scale = 1,
+      byte;
     do {
       if (this.at >= this.bytes.length) throw new Error('the data ends too early');
       byte = this.bytes[this.at++];

@@ -1,8 +1,8 @@
 /**
- * The spans that a chart of so many pixels shows.  A column shows the span of its maximum: no spike is lost, and what is
- * stacked is a state that was.
- *
- * @typedef {{ x: number[], span: number[], min: number[] }} Shown  x: where each begins, ns; min: the least in the column
+ * The spans that a chart of so many pixels shows. A column shows the span of its maximum: no spike is lost, and what
+ * is stacked is a state that was. *
+ * @typedef {{ x: number[], span: number[], min: number[] }} Shown x: where each begins, ns; min: the least in the
+ *   column
  */
 import { spanAt } from './model.js';
 
@@ -21,7 +21,9 @@ export function shown(spans, from, to, columns) {
   const out = { x: [], span: [], min: [] };
   for (let i = first; i < end;) {
     const at = column(i);
-    let best = i, next = i + 1, min = spans.min[i];
+    let best = i,
+      next = i + 1,
+      min = spans.min[i];
     for (; next < end && column(next) === at; next++) {
       if (spans.max[next] > spans.max[best]) best = next;
       if (spans.min[next] < min) min = spans.min[next];
@@ -39,7 +41,12 @@ export function shown(spans, from, to, columns) {
   return out;
 }
 
-/** @param {{ start: Float64Array, min: Float64Array }} spans @param {number} first @param {number} end @returns {Shown} */
+/**
+ * @param {{ start: Float64Array, min: Float64Array }} spans
+ * @param {number} first
+ * @param {number} end
+ * @returns {Shown}
+ */
 function all(spans, first, end) {
   /** @type {Shown} */
   const out = { x: [], span: [], min: [] };
@@ -51,9 +58,13 @@ function all(spans, first, end) {
   return out;
 }
 
-/** The largest total in each of `columns`, levels carried on: for minimaps, overlays and differences.
- *  @param {{ start: Float64Array, max: Float64Array, close: Float64Array }} spans @param {number} from @param {number} to
- *  @param {number} columns */
+/**
+ * The largest total in each of `columns`, levels carried on: for minimaps, overlays and differences.
+ * @param {{ start: Float64Array, max: Float64Array, close: Float64Array }} spans
+ * @param {number} from
+ * @param {number} to
+ * @param {number} columns
+ */
 export function totals(spans, from, to, columns) {
   const out = new Float64Array(columns);
   const width = (to - from) / columns;

@@ -4,13 +4,19 @@ import { count, size, time } from './format.js';
 import { pathName } from './model.js';
 
 /**
- * @typedef {import('./main.js').App} App
+ * @typedef {import('./app.js').App} App
  * @typedef {import('./data.js').Log} Log
  * @typedef {import('./data.js').Mark} Mark
  */
 
 /** @type {Record<string, string>} */
-const KIND = { nvtx: 'mark', failed: 'failed allocation', refused: 'the driver had no memory', oom: 'out of memory', graph: 'CUDA graph' };
+const KIND = {
+  nvtx: 'mark',
+  failed: 'failed allocation',
+  refused: 'the driver had no memory',
+  oom: 'out of memory',
+  graph: 'CUDA graph',
+};
 
 /** @param {Mark} mark */
 export const isBad = (mark) => mark.kind !== 'nvtx' && mark.kind !== 'graph';
@@ -37,12 +43,29 @@ export function markPanel(app) {
   const all = app.runs().flatMap((log) => log.marks.map((mark) => ({ log, mark })));
   if (!all.length) return null;
   all.sort((a, b) => Number(isBad(b.mark)) - Number(isBad(a.mark)) || a.mark.time - b.mark.time);
-  const rows = all.slice(0, SHOWN).map(({ log, mark }) => row([
-    element('button', { type: 'button', class: 'name', onclick: () => app.centre(mark.time - app.origin(log), (app.whole[1] - app.whole[0]) / 20) },
-      app.runs().length > 1 ? element('b', { class: `role role-${app.roleOf(log)}` }, app.roleOf(log)) : null, time(mark.time)),
-    element('span', { class: isBad(mark) ? 'more' : '' }, KIND[mark.kind]), what(mark), pathName(log.paths[mark.node]), log.threads[mark.thread] ?? '',
-  ]));
+  const rows = all.slice(0, SHOWN).map(({ log, mark }) =>
+    row([
+      element(
+        'button',
+        {
+          type: 'button',
+          class: 'name',
+          onclick: () => app.centre(mark.time - app.origin(log), (app.whole[1] - app.whole[0]) / 20),
+        },
+        app.runs().length > 1 ? element('b', { class: `role role-${app.roleOf(log)}` }, app.roleOf(log)) : null,
+        time(mark.time),
+      ),
+      element('span', { class: isBad(mark) ? 'more' : '' }, KIND[mark.kind]),
+      what(mark),
+      pathName(log.paths[mark.node]),
+      log.threads[mark.thread] ?? '',
+    ]),
+  );
   const left = all.length - rows.length + app.runs().reduce((sum, log) => sum + log.marksLeftOut, 0);
-  return element('section', { class: 'panel wide', 'data-panel': 'marks' }, element('h3', {}, 'Marks, failures and graphs'),
-    table(left ? `${count(left)} more are not listed` : '', ['at', 'kind', '', 'range', 'thread'], rows));
+  return element(
+    'section',
+    { class: 'panel wide', 'data-panel': 'marks' },
+    element('h3', {}, 'Marks, failures and graphs'),
+    table(left ? `${count(left)} more are not listed` : '', ['at', 'kind', '', 'range', 'thread'], rows),
+  );
 }

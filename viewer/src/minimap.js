@@ -5,13 +5,15 @@ import { isBad } from './marks.js';
 import * as paint from './paint.js';
 import { LEFT, RIGHT } from './plot.js';
 
-/** @typedef {import('./main.js').App} App */
+/** @typedef {import('./app.js').App} App */
 
 export class Minimap {
   /** @param {App} app */
   constructor(app) {
     this.app = app;
-    this.canvas = /** @type {HTMLCanvasElement} */ (element('canvas', { 'aria-label': 'the whole run; drag to choose the span that is shown', role: 'img' }));
+    this.canvas = /** @type {HTMLCanvasElement} */ (
+      element('canvas', { 'aria-label': 'the whole run; drag to choose the span that is shown', role: 'img' })
+    );
     this.root = element('div', { class: 'panel minimap' }, this.canvas);
     this.canvas.addEventListener('pointerdown', (event) => this.grab(event));
     this.canvas.addEventListener('dblclick', () => app.fit());
@@ -19,23 +21,28 @@ export class Minimap {
 
   /** Position of a time, CSS pixels. @param {number} ns */
   x(ns) {
-    const [from, to] = this.app.whole, width = this.canvas.clientWidth - LEFT - RIGHT;
+    const [from, to] = this.app.whole,
+      width = this.canvas.clientWidth - LEFT - RIGHT;
     return LEFT + ((ns - from) / (to - from)) * width;
   }
 
   /** @param {number} x */
   ns(x) {
-    const [from, to] = this.app.whole, width = this.canvas.clientWidth - LEFT - RIGHT;
+    const [from, to] = this.app.whole,
+      width = this.canvas.clientWidth - LEFT - RIGHT;
     return Math.min(to, Math.max(from, from + ((x - LEFT) / width) * (to - from)));
   }
 
   /** @param {PointerEvent} event */
   grab(event) {
-    const { app } = this, at = event.offsetX, [from, to] = app.view.map((ns) => this.x(ns));
+    const { app } = this,
+      at = event.offsetX,
+      [from, to] = app.view.map((ns) => this.x(ns));
     const whole = app.view[0] <= app.whole[0] && app.view[1] >= app.whole[1];
     const edge = Math.abs(at - from) < 6 ? 0 : Math.abs(at - to) < 6 ? 1 : -1;
     const inside = at > from && at < to && !whole;
-    const start = this.ns(at), view = [...app.view];
+    const start = this.ns(at),
+      view = [...app.view];
     const move = (/** @type {PointerEvent} */ e) => {
       const now = this.ns(e.offsetX);
       if (edge === 0) app.setView(Math.min(now, view[1]), view[1]);
@@ -45,20 +52,32 @@ export class Minimap {
     };
     this.canvas.setPointerCapture(event.pointerId);
     this.canvas.addEventListener('pointermove', move);
-    this.canvas.addEventListener('pointerup', () => this.canvas.removeEventListener('pointermove', move), { once: true });
+    this.canvas.addEventListener('pointerup', () => this.canvas.removeEventListener('pointermove', move), {
+      once: true,
+    });
   }
 
   draw() {
-    const { app, canvas } = this, ratio = globalThis.devicePixelRatio || 1;
-    const width = canvas.clientWidth, height = canvas.clientHeight;
+    const { app, canvas } = this,
+      ratio = globalThis.devicePixelRatio || 1;
+    const width = canvas.clientWidth,
+      height = canvas.clientHeight;
     if (!width) return;
     canvas.width = width * ratio;
     canvas.height = height * ratio;
     const c = canvas.getContext('2d');
     if (!c) return;
     const [from, to] = app.whole;
-    const surface = { c, ratio, left: LEFT * ratio, right: (width - RIGHT) * ratio, top: 0, bottom: height * ratio,
-      x: (/** @type {number} */ ns) => this.x(ns) * ratio, y: (/** @type {number} */ _) => 0 };
+    const surface = {
+      c,
+      ratio,
+      left: LEFT * ratio,
+      right: (width - RIGHT) * ratio,
+      top: 0,
+      bottom: height * ratio,
+      x: (/** @type {number} */ ns) => this.x(ns) * ratio,
+      y: (/** @type {number} */ _) => 0,
+    };
     this.drawTotals(surface, from, to);
     this.drawMarks(surface);
     this.drawWindow(surface);
@@ -66,14 +85,19 @@ export class Minimap {
 
   /** @param {paint.Surface} s @param {number} from @param {number} to */
   drawTotals(s, from, to) {
-    const { app } = this, columns = Math.floor((s.right - s.left) / s.ratio);
+    const { app } = this,
+      columns = Math.floor((s.right - s.left) / s.ratio);
     const runs = app.runs().filter((log) => log.heaps.length);
     const most = Math.max(1, ...runs.map((log) => log.heaps[0].peakBytes));
     runs.forEach((log, i) => {
-      const origin = app.origin(log), end = Math.min(to, log.duration - origin);
+      const origin = app.origin(log),
+        end = Math.min(to, log.duration - origin);
       const xs = Array.from({ length: columns }, (_, k) => from + ((to - from) * k) / columns).filter((x) => x <= end);
       const ys = totals(log.heaps[0].spans, from + origin, to + origin, columns);
-      const surface = { ...s, y: (/** @type {number} */ bytes) => s.bottom - 3 * s.ratio - (bytes / most) * (s.bottom - 8 * s.ratio) };
+      const surface = {
+        ...s,
+        y: (/** @type {number} */ bytes) => s.bottom - 3 * s.ratio - (bytes / most) * (s.bottom - 8 * s.ratio),
+      };
       if (i === 0) paint.area(surface, xs, ys, end, colour('--line'));
       else paint.line(surface, xs, ys, end, colour('--warn'), 1);
     });
@@ -83,7 +107,12 @@ export class Minimap {
   drawMarks(s) {
     const log = this.app.runs()[0];
     for (const mark of log.marks) {
-      paint.marker(s, s.x(mark.time - this.app.origin(log)), mark.kind, isBad(mark) ? colour('--warn') : colour('--faint'));
+      paint.marker(
+        s,
+        s.x(mark.time - this.app.origin(log)),
+        mark.kind,
+        isBad(mark) ? colour('--warn') : colour('--faint'),
+      );
     }
   }
 

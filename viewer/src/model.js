@@ -1,15 +1,17 @@
 /**
- * From bands to what is stacked: groups by range, thread or size class.
- *
+ * From bands to what is stacked: groups by range, thread or size class. *
  * @typedef {import('./data.js').Log} Log
  * @typedef {import('./data.js').Heap} Heap
- * @typedef {{ by: 'range' | 'thread' | 'size', depth: number }} Grouping  depth 0: whole paths
- * @typedef {{ name: string, rest: boolean, atPeak: number, largest: number, bytes: Float64Array }} Group  bytes of each span
+ * @typedef {{ by: 'range' | 'thread' | 'size', depth: number }} Grouping depth 0: whole paths
+ * @typedef {{ name: string, rest: boolean, atPeak: number, largest: number, bytes: Float64Array }} Group bytes of
+ *   each span
  * @typedef {{ heap: Heap, log: Log, groups: Group[], all: string[], groupOfBand: Int32Array }} Stack
  */
 import { ONE, OTHER } from './data.js';
 
-export const OUTSIDE = 'outside any range', ELSE = 'everything else', SEVERAL = 'several, small';
+export const OUTSIDE = 'outside any range',
+  ELSE = 'everything else',
+  SEVERAL = 'several, small';
 
 /** @param {string[]} path @param {number} [depth] */
 export function pathName(path, depth = 0) {
@@ -32,7 +34,8 @@ function walk(heap, nameOf, sums, each) {
   let at = 0;
   for (let span = 0; span < heap.spans.start.length; span++) {
     for (; at < heap.spans.end[span]; at++) {
-      const band = heap.changeBand[at], bytes = heap.changeBytes[at];
+      const band = heap.changeBand[at],
+        bytes = heap.changeBytes[at];
       sums[nameOf[band]] += bytes - held[band];
       held[band] = bytes;
     }
@@ -43,7 +46,9 @@ function walk(heap, nameOf, sums, each) {
 /** The span that holds the peak. @param {Heap} heap */
 export function peakSpan(heap) {
   let best = 0;
-  heap.spans.max.forEach((max, i) => { if (max > heap.spans.max[best]) best = i; });
+  heap.spans.max.forEach((max, i) => {
+    if (max > heap.spans.max[best]) best = i;
+  });
   return best;
 }
 
@@ -65,24 +70,41 @@ function namesOf(log, heap, grouping) {
  */
 export function stack(log, heap, grouping, most = 18) {
   const { names, nameOf } = namesOf(log, heap, grouping);
-  const peak = peakSpan(heap), sums = new Float64Array(names.length);
+  const peak = peakSpan(heap),
+    sums = new Float64Array(names.length);
   const largest = new Float64Array(names.length);
   let atPeak = new Float64Array(names.length);
   walk(heap, nameOf, sums, (span) => {
     for (let i = 0; i < sums.length; i++) if (sums[i] > largest[i]) largest[i] = sums[i];
     if (span === peak) atPeak = sums.slice();
   });
-  const order = names.map((_, i) => i).filter((i) => names[i] !== ELSE)
-    .sort((a, b) => Math.max(atPeak[b], largest[b] / 2) - Math.max(atPeak[a], largest[a] / 2) || (names[a] < names[b] ? -1 : 1));
+  const order = names
+    .map((_, i) => i)
+    .filter((i) => names[i] !== ELSE)
+    .sort(
+      (a, b) =>
+        Math.max(atPeak[b], largest[b] / 2) - Math.max(atPeak[a], largest[a] / 2) || (names[a] < names[b] ? -1 : 1),
+    );
   const kept = order.slice(0, names.length - 1 <= most ? most + 1 : most);
   const groupOfName = new Int32Array(names.length).fill(kept.length);
-  kept.forEach((name, i) => { groupOfName[name] = i; });
-  const spans = heap.spans.start.length, withRest = kept.length < names.length;
-  const groups = kept.map((i) => ({ name: names[i], rest: false, atPeak: atPeak[i], largest: largest[i], bytes: new Float64Array(spans) }));
+  kept.forEach((name, i) => {
+    groupOfName[name] = i;
+  });
+  const spans = heap.spans.start.length,
+    withRest = kept.length < names.length;
+  const groups = kept.map((i) => ({
+    name: names[i],
+    rest: false,
+    atPeak: atPeak[i],
+    largest: largest[i],
+    bytes: new Float64Array(spans),
+  }));
   if (withRest) groups.push({ name: ELSE, rest: true, atPeak: 0, largest: 0, bytes: new Float64Array(spans) });
   const groupOfBand = nameOf.map((name) => groupOfName[name]);
   const held = new Float64Array(groups.length);
-  walk(heap, groupOfBand, held, (span) => { for (let i = 0; i < held.length; i++) groups[i].bytes[span] = held[i]; });
+  walk(heap, groupOfBand, held, (span) => {
+    for (let i = 0; i < held.length; i++) groups[i].bytes[span] = held[i];
+  });
   for (const group of groups) {
     group.atPeak = spans ? group.bytes[peak] : 0;
     if (group.rest) group.largest = group.bytes.reduce((a, b) => Math.max(a, b), 0);
@@ -90,20 +112,32 @@ export function stack(log, heap, grouping, most = 18) {
   return { heap, log, groups, all: names, groupOfBand };
 }
 
-/** Every name's bytes at a span, none summed up. @param {Log} log @param {Heap} heap @param {Grouping} grouping @param {number} span
- *  @returns {Map<string, number>} */
+/**
+ * Every name's bytes at a span, none summed up.
+ * @param {Log} log
+ * @param {Heap} heap
+ * @param {Grouping} grouping
+ * @param {number} span
+ * @returns {Map<string, number>}
+ */
 export function composition(log, heap, grouping, span) {
   const { names, nameOf } = namesOf(log, heap, grouping);
   const sums = new Float64Array(names.length);
   /** @type {Map<string, number>} */
   const out = new Map();
-  walk(heap, nameOf, sums, (now) => { if (now === span) names.forEach((name, i) => { if (sums[i]) out.set(name, sums[i]); }); });
+  walk(heap, nameOf, sums, (now) => {
+    if (now === span)
+      names.forEach((name, i) => {
+        if (sums[i]) out.set(name, sums[i]);
+      });
+  });
   return out;
 }
 
 /** The last span that begins at or before the time; -1: none. @param {Float64Array} start @param {number} time */
 export function spanAt(start, time) {
-  let low = 0, high = start.length;
+  let low = 0,
+    high = start.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (start[middle] <= time) low = middle + 1;

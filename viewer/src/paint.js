@@ -1,11 +1,17 @@
 /**
- * Drawing on a canvas whose scales are given: steps, areas, flags.  Coordinates in canvas pixels.
- * @typedef {{ c: CanvasRenderingContext2D, x: (ns: number) => number, y: (bytes: number) => number, left: number, right: number,
- *   top: number, bottom: number, ratio: number }} Surface
+ * Drawing on a canvas whose scales are given: steps, areas, flags. Coordinates in canvas pixels.
+ * @typedef {{ c: CanvasRenderingContext2D, x: (ns: number) => number, y: (bytes: number) => number, left: number,
+ *   right: number, top: number, bottom: number, ratio: number }} Surface
  */
 
-/** The outline of a level that holds until the next x; the last one until `end`. @param {Surface} s @param {ArrayLike<number>} xs
- *  @param {ArrayLike<number>} ys bytes @param {number} end ns @param {number} [base] y, to close an area */
+/**
+ * The outline of a level that holds until the next x; the last one until `end`.
+ * @param {Surface} s
+ * @param {ArrayLike<number>} xs
+ * @param {ArrayLike<number>} ys bytes
+ * @param {number} end ns
+ * @param {number} [base] y, to close an area
+ */
 function steps(s, xs, ys, end, base) {
   s.c.beginPath();
   if (!xs.length) return;
@@ -24,15 +30,28 @@ function steps(s, xs, ys, end, base) {
   if (base !== undefined) s.c.lineTo(last, base);
 }
 
-/** @param {Surface} s @param {ArrayLike<number>} xs @param {ArrayLike<number>} ys @param {number} end @param {string | CanvasPattern} paint */
+/**
+ * @param {Surface} s
+ * @param {ArrayLike<number>} xs
+ * @param {ArrayLike<number>} ys
+ * @param {number} end
+ * @param {string | CanvasPattern} paint
+ */
 export function area(s, xs, ys, end, paint) {
   steps(s, xs, ys, end, s.y(0));
   s.c.fillStyle = paint;
   s.c.fill();
 }
 
-/** @param {Surface} s @param {ArrayLike<number>} xs @param {ArrayLike<number>} ys @param {number} end @param {string} colour
- *  @param {number} [width] @param {number[]} [dash] */
+/**
+ * @param {Surface} s
+ * @param {ArrayLike<number>} xs
+ * @param {ArrayLike<number>} ys
+ * @param {number} end
+ * @param {string} colour
+ * @param {number} [width]
+ * @param {number[]} [dash]
+ */
 export function line(s, xs, ys, end, colour, width = 1, dash = []) {
   steps(s, xs, ys, end);
   s.c.strokeStyle = colour;
@@ -83,10 +102,18 @@ export function text(s, x, y, label, colour, align = 'left', halo) {
   s.c.fillText(label, x, y);
 }
 
-/** The peak's flag: a small triangle that points down at (x, y), and its label on the side that has room. @param {Surface} s
- *  @param {number} x @param {number} y @param {string} label @param {string} colour @param {string} halo */
+/**
+ * The peak's flag: a small triangle that points down at (x, y), and its label on the side that has room.
+ * @param {Surface} s
+ * @param {number} x
+ * @param {number} y
+ * @param {string} label
+ * @param {string} colour
+ * @param {string} halo
+ */
 export function flag(s, x, y, label, colour, halo) {
-  const r = 4.5 * s.ratio, top = Math.max(s.top, y - 2.2 * r);
+  const r = 4.5 * s.ratio,
+    top = Math.max(s.top, y - 2.2 * r);
   s.c.fillStyle = colour;
   s.c.beginPath();
   s.c.moveTo(x, top + 1.6 * r);
@@ -99,7 +126,8 @@ export function flag(s, x, y, label, colour, halo) {
 
 /** A marker on the axis. @param {Surface} s @param {number} x @param {string} kind @param {string} colour */
 export function marker(s, x, kind, colour) {
-  const r = 3.5 * s.ratio, y = s.bottom - r - s.ratio;
+  const r = 3.5 * s.ratio,
+    y = s.bottom - r - s.ratio;
   s.c.strokeStyle = s.c.fillStyle = colour;
   s.c.lineWidth = 1.6 * s.ratio;
   s.c.beginPath();

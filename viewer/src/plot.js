@@ -4,54 +4,98 @@ import { colour } from './dom.js';
 import { byteStep, size, time, timeTicks } from './format.js';
 
 /**
- * @typedef {{ width: number, height: number, name: string, yMax: number, yMin?: number, view: [number, number], axis: boolean,
- *   draw: (surface: import('./paint.js').Surface) => void, hover: (ns: number | null) => void,
- *   click: (ns: number, event: MouseEvent) => void, select: (from: number, to: number) => void,
- *   zoom: (share: number, factor: number) => void, pan: (by: number) => void }} PlotOptions
+ * @typedef {{ width: number, height: number, name: string, yMax: number, yMin?: number, view: [number, number], axis:
+ *   boolean, draw: (surface: import('./paint.js').Surface) => void, hover: (ns: number | null) => void, click: (ns:
+ *   number, event: MouseEvent) => void, select: (from: number, to: number) => void, zoom: (share: number, factor:
+ *   number) => void, pan: (by: number) => void }} PlotOptions
  */
 
-export const LEFT = 78, RIGHT = 34;
+export const LEFT = 78,
+  RIGHT = 34;
 
 /** @param {PlotOptions} o */
 function axes(o) {
   const font = '11px system-ui, sans-serif';
-  const stroke = () => colour('--faint'), grid = { stroke: () => colour('--grid'), width: 1 };
+  const stroke = () => colour('--faint'),
+    grid = { stroke: () => colour('--grid'), width: 1 };
   let step = 1;
-  return [{
-    show: o.axis, size: 26, font, stroke, grid, ticks: { ...grid, size: 4 },
-    splits: (/** @type {uPlot} */ u, /** @type {number} */ _, /** @type {number} */ min, /** @type {number} */ max) => {
-      const found = timeTicks(min, max, Math.max(2, u.width / 130));
-      step = found.step;
-      return found.ticks;
+  return [
+    {
+      show: o.axis,
+      size: 26,
+      font,
+      stroke,
+      grid,
+      ticks: { ...grid, size: 4 },
+      splits: (
+        /** @type {uPlot} */ u,
+        /** @type {number} */ _,
+        /** @type {number} */ min,
+        /** @type {number} */ max,
+      ) => {
+        const found = timeTicks(min, max, Math.max(2, u.width / 130));
+        step = found.step;
+        return found.ticks;
+      },
+      values: (/** @type {uPlot} */ _, /** @type {number[]} */ ticks) => ticks.map((t) => time(t, step)),
     },
-    values: (/** @type {uPlot} */ _, /** @type {number[]} */ ticks) => ticks.map((t) => time(t, step)),
-  }, {
-    size: LEFT, font, stroke, grid, ticks: { show: false },
-    splits: (/** @type {uPlot} */ u, /** @type {number} */ _, /** @type {number} */ min, /** @type {number} */ max) => {
-      const by = byteStep(max - min, Math.max(2, u.height / 55)), ticks = [];
-      for (let y = Math.ceil(min / by) * by; y <= max; y += by) ticks.push(y);
-      return ticks;
+    {
+      size: LEFT,
+      font,
+      stroke,
+      grid,
+      ticks: { show: false },
+      splits: (
+        /** @type {uPlot} */ u,
+        /** @type {number} */ _,
+        /** @type {number} */ min,
+        /** @type {number} */ max,
+      ) => {
+        const by = byteStep(max - min, Math.max(2, u.height / 55)),
+          ticks = [];
+        for (let y = Math.ceil(min / by) * by; y <= max; y += by) ticks.push(y);
+        return ticks;
+      },
+      values: (/** @type {uPlot} */ _, /** @type {number[]} */ ticks) =>
+        ticks.map((y) => size(y).replace(/\.00 /, ' ')),
     },
-    values: (/** @type {uPlot} */ _, /** @type {number[]} */ ticks) => ticks.map((y) => size(y).replace(/\.00 /, ' ')),
-  }];
+  ];
 }
 
 export class Plot {
   /** @param {HTMLElement} parent @param {PlotOptions} options */
   constructor(parent, options) {
     this.options = options;
-    this.u = new uPlot(/** @type {any} */ ({
-      width: options.width, height: options.height, legend: { show: false }, padding: [12, RIGHT, 0, 0],
-      scales: { x: { time: false, range: () => options.view }, y: { range: () => [options.yMin ?? 0, options.yMax] } },
-      series: [{}, { show: true, stroke: 'transparent', points: { show: false }, paths: () => null }],
-      axes: axes(options),
-      cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false, dist: 4 }, sync: { key: 'memprof', scales: ['x', null] } },
-      hooks: {
-        draw: [() => this.draw()],
-        setCursor: [(/** @type {uPlot} */ u) => this.hovered(u)],
-        setSelect: [(/** @type {uPlot} */ u) => this.selected(u)],
-      },
-    }), [[options.view[0], options.view[1]], [0, 0]], parent);
+    this.u = new uPlot(
+      /** @type {any} */ ({
+        width: options.width,
+        height: options.height,
+        legend: { show: false },
+        padding: [12, RIGHT, 0, 0],
+        scales: {
+          x: { time: false, range: () => options.view },
+          y: { range: () => [options.yMin ?? 0, options.yMax] },
+        },
+        series: [{}, { show: true, stroke: 'transparent', points: { show: false }, paths: () => null }],
+        axes: axes(options),
+        cursor: {
+          y: false,
+          points: { show: false },
+          drag: { x: true, y: false, setScale: false, dist: 4 },
+          sync: { key: 'memprof', scales: ['x', null] },
+        },
+        hooks: {
+          draw: [() => this.draw()],
+          setCursor: [(/** @type {uPlot} */ u) => this.hovered(u)],
+          setSelect: [(/** @type {uPlot} */ u) => this.selected(u)],
+        },
+      }),
+      [
+        [options.view[0], options.view[1]],
+        [0, 0],
+      ],
+      parent,
+    );
     this.listen(this.u.over);
   }
 
@@ -60,23 +104,35 @@ export class Plot {
     const { options, u } = this;
     /** Finer than offsetX, which is whole. @param {MouseEvent} event */
     const at = (event) => event.clientX - over.getBoundingClientRect().left;
-    over.addEventListener('wheel', (event) => {
-      event.preventDefault();
-      if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) options.pan((event.deltaX / u.over.clientWidth));
-      else options.zoom(at(event) / over.clientWidth, Math.exp(Math.max(-240, Math.min(240, event.deltaY)) * 0.002));
-    }, { passive: false });
-    let down = -1, last = 0, panning = false;
-    over.addEventListener('mousedown', (event) => {
-      down = last = at(event);
-      panning = event.shiftKey;
-      if (panning) event.stopImmediatePropagation();
-    }, { capture: true });
+    over.addEventListener(
+      'wheel',
+      (event) => {
+        event.preventDefault();
+        if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) options.pan(event.deltaX / u.over.clientWidth);
+        else options.zoom(at(event) / over.clientWidth, Math.exp(Math.max(-240, Math.min(240, event.deltaY)) * 0.002));
+      },
+      { passive: false },
+    );
+    let down = -1,
+      last = 0,
+      panning = false;
+    over.addEventListener(
+      'mousedown',
+      (event) => {
+        down = last = at(event);
+        panning = event.shiftKey;
+        if (panning) event.stopImmediatePropagation();
+      },
+      { capture: true },
+    );
     over.addEventListener('mousemove', (event) => {
       if (!panning) return;
       options.pan((last - at(event)) / over.clientWidth);
       last = at(event);
     });
-    addEventListener('mouseup', () => { panning = false; });
+    addEventListener('mouseup', () => {
+      panning = false;
+    });
     over.addEventListener('click', (event) => {
       if (Math.abs(at(event) - down) < 4) options.click(u.posToVal(at(event), 'x'), event);
     });
@@ -98,13 +154,19 @@ export class Plot {
     const { u, options } = this;
     const { left, top, width, height } = u.bbox;
     const ratio = globalThis.devicePixelRatio || 1;
-    const [from, to] = options.view, low = options.yMin ?? 0;
+    const [from, to] = options.view,
+      low = options.yMin ?? 0;
     u.ctx.save();
     u.ctx.beginPath();
     u.ctx.rect(left - 6 * ratio, top - 12 * ratio, width + 12 * ratio, height + 12 * ratio);
     u.ctx.clip();
     options.draw({
-      c: u.ctx, ratio, left, top, right: left + width, bottom: top + height,
+      c: u.ctx,
+      ratio,
+      left,
+      top,
+      right: left + width,
+      bottom: top + height,
       x: (ns) => left + ((ns - from) / (to - from)) * width,
       y: (bytes) => top + height - ((bytes - low) / (options.yMax - low)) * height,
     });
@@ -115,13 +177,25 @@ export class Plot {
   show(view, yMax = this.options.yMax) {
     this.options.view = view;
     this.options.yMax = yMax;
-    this.u.setData([[view[0], view[1]], [0, 0]], true);
+    this.u.setData(
+      [
+        [view[0], view[1]],
+        [0, 0],
+      ],
+      true,
+    );
   }
 
-  clearSelection() { this.u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false); }
+  clearSelection() {
+    this.u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+  }
 
   /** @param {number} width @param {number} height */
-  resize(width, height) { this.u.setSize({ width, height }); }
+  resize(width, height) {
+    this.u.setSize({ width, height });
+  }
 
-  destroy() { this.u.destroy(); }
+  destroy() {
+    this.u.destroy();
+  }
 }

@@ -5,12 +5,17 @@ import { size } from './format.js';
 import { shown } from './lod.js';
 import * as paint from './paint.js';
 
-/** @typedef {import('./main.js').App} App */
+/** @typedef {import('./app.js').App} App */
 
-/** The log whose peak is farthest from the median, if it is more than a twentieth away; -1: none. @param {number[]} peaks */
+/**
+ * The log whose peak is farthest from the median, if it is more than a twentieth away; -1: none.
+ * @param {number[]} peaks
+ */
 export function outlier(peaks) {
-  const sorted = [...peaks].sort((a, b) => a - b), median = sorted[sorted.length >> 1];
-  let found = -1, most = median * 0.05;
+  const sorted = [...peaks].sort((a, b) => a - b),
+    median = sorted[sorted.length >> 1];
+  let found = -1,
+    most = median * 0.05;
   peaks.forEach((peak, i) => {
     if (Math.abs(peak - median) > most) [found, most] = [i, Math.abs(peak - median)];
   });
@@ -23,37 +28,89 @@ const byRank = (logs) => [...logs].sort((a, b) => Number(a.rank) - Number(b.rank
 /** @param {App} app @param {string} name the heap */
 export function ranksPanel(app, name) {
   const peaks = app.logs.map((log) => log.heaps.find((heap) => heap.name === name)?.peakBytes ?? 0);
-  const odd = outlier(peaks), most = Math.max(...peaks, 1);
+  const odd = outlier(peaks),
+    most = Math.max(...peaks, 1);
   const cards = byRank(app.logs).map((log) => {
     const i = log.index;
-    const canvas = /** @type {HTMLCanvasElement} */ (element('canvas', { 'aria-hidden': 'true', width: 420, height: 128 }));
+    const canvas = /** @type {HTMLCanvasElement} */ (
+      element('canvas', { 'aria-hidden': 'true', width: 420, height: 128 })
+    );
     const chosen = app.runs().includes(log);
-    const card = element('button', {
-      type: 'button', class: `${i === odd ? 'outlier' : ''} ${chosen ? 'chosen' : ''}`, 'data-log': i,
-      title: `${log.label}\nclick: show as A, shift and click: compare as B`,
-      onclick: (/** @type {MouseEvent} */ event) => app.choose(event.shiftKey ? 'b' : 'a', i),
-    }, element('span', {}, chosen && app.runs().length > 1 ? element('b', { class: `role role-${app.roleOf(log)}` }, app.roleOf(log)) : null,
-      log.short, element('span', { class: 'sub' }, size(peaks[i]), i === odd && element('b', { class: 'more' }, ' differs most'))), canvas);
+    const card = element(
+      'button',
+      {
+        type: 'button',
+        class: `${i === odd ? 'outlier' : ''} ${chosen ? 'chosen' : ''}`,
+        'data-log': i,
+        title: `${log.label}\nclick: show as A, shift and click: compare as B`,
+        onclick: (/** @type {MouseEvent} */ event) => app.choose(event.shiftKey ? 'b' : 'a', i),
+      },
+      element(
+        'span',
+        {},
+        chosen && app.runs().length > 1
+          ? element('b', { class: `role role-${app.roleOf(log)}` }, app.roleOf(log))
+          : null,
+        log.short,
+        element(
+          'span',
+          { class: 'sub' },
+          size(peaks[i]),
+          i === odd && element('b', { class: 'more' }, ' differs most'),
+        ),
+      ),
+      canvas,
+    );
     drawSmall(app, canvas, log, name, most);
     return card;
   });
-  return element('section', { class: 'panel', 'data-panel': 'ranks', 'data-heap': name },
-    element('h3', {}, `${name} of all ${app.logs.length} logs`, element('span', { class: 'sub' }, `one scale, up to ${size(most)}`)),
-    element('div', { class: 'ranks' }, ...cards));
+  return element(
+    'section',
+    { class: 'panel', 'data-panel': 'ranks', 'data-heap': name },
+    element(
+      'h3',
+      {},
+      `${name} of all ${app.logs.length} logs`,
+      element('span', { class: 'sub' }, `one scale, up to ${size(most)}`),
+    ),
+    element('div', { class: 'ranks' }, ...cards),
+  );
 }
 
-/** @param {App} app @param {HTMLCanvasElement} canvas @param {import('./data.js').Log} log @param {string} name @param {number} most */
+/**
+ * @param {App} app
+ * @param {HTMLCanvasElement} canvas
+ * @param {import('./data.js').Log} log
+ * @param {string} name
+ * @param {number} most
+ */
 function drawSmall(app, canvas, log, name, most) {
-  const stack = app.stackOf(log, name), c = canvas.getContext('2d');
+  const stack = app.stackOf(log, name),
+    c = canvas.getContext('2d');
   if (!stack || !c) return;
-  const origin = app.origin(log), [from, to] = app.whole, { width, height } = canvas;
+  const origin = app.origin(log),
+    [from, to] = app.whole,
+    { width, height } = canvas;
   const { x, span } = shown(stack.heap.spans, from + origin, to + origin, width / 2);
-  const surface = { c, ratio: 2, left: 0, right: width, top: 0, bottom: height, x: (/** @type {number} */ ns) => ((ns - from) / (to - from)) * width,
-    y: (/** @type {number} */ bytes) => height - (bytes / (most * 1.05)) * height };
-  const xs = x.map((ns) => ns - origin), sum = new Float64Array(span.length), edges = [];
+  const surface = {
+    c,
+    ratio: 2,
+    left: 0,
+    right: width,
+    top: 0,
+    bottom: height,
+    x: (/** @type {number} */ ns) => ((ns - from) / (to - from)) * width,
+    y: (/** @type {number} */ bytes) => height - (bytes / (most * 1.05)) * height,
+  };
+  const xs = x.map((ns) => ns - origin),
+    sum = new Float64Array(span.length),
+    edges = [];
   for (const group of stack.groups) {
-    span.forEach((s, i) => { sum[i] += group.bytes[s]; });
+    span.forEach((s, i) => {
+      sum[i] += group.bytes[s];
+    });
     edges.push({ group, upper: sum.slice() });
   }
-  for (const { group, upper } of edges.reverse()) paint.area(surface, xs, upper, log.duration - origin, fill(app.slot(group), app.dark, 2));
+  for (const { group, upper } of edges.reverse())
+    paint.area(surface, xs, upper, log.duration - origin, fill(app.slot(group), app.dark, 2));
 }

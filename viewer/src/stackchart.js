@@ -9,22 +9,29 @@ import * as paint from './paint.js';
 import { Plot } from './plot.js';
 
 /**
- * @typedef {import('./main.js').App} App
+ * @typedef {import('./app.js').App} App
  * @typedef {import('./model.js').Stack} Stack
  */
 
 /** Kernel's or driver's figures that stand beside a heap. @param {Stack} stack */
 function trackOf(stack) {
-  const { name } = stack.heap, { tracks } = stack.log;
-  if (name.startsWith('gpu')) return name.endsWith('/device') ? tracks.find((t) => t.name === `${name.split('/')[0]}/used`) : undefined;
+  const { name } = stack.heap,
+    { tracks } = stack.log;
+  if (name.startsWith('gpu'))
+    return name.endsWith('/device') ? tracks.find((t) => t.name === `${name.split('/')[0]}/used`) : undefined;
   return name === 'host/heap' ? tracks.find((t) => t.name === 'RSS') : undefined;
 }
 
 /** @param {Stack} stack */
 function limitOf(stack) {
-  const { name } = stack.heap, { tracks } = stack.log;
-  const track = name.startsWith('gpu') ? tracks.find((t) => t.name === `${name.split('/')[0]}/used`) : tracks.find((t) => t.name === 'cgroup');
-  return track && track.limit > 0 && track.limit < 2 ** 50 ? { bytes: track.limit, label: name.startsWith('gpu') ? 'memory of the GPU' : 'limit of the cgroup' } : null;
+  const { name } = stack.heap,
+    { tracks } = stack.log;
+  const track = name.startsWith('gpu')
+    ? tracks.find((t) => t.name === `${name.split('/')[0]}/used`)
+    : tracks.find((t) => t.name === 'cgroup');
+  return track && track.limit > 0 && track.limit < 2 ** 50
+    ? { bytes: track.limit, label: name.startsWith('gpu') ? 'memory of the GPU' : 'limit of the cgroup' }
+    : null;
 }
 
 export class StackChart {
@@ -54,33 +61,81 @@ export class StackChart {
   }
 
   build() {
-    const { heap } = this.stack, { app } = this, open = app.state.blocks === heap.name;
-    const blocks = heap.blocks.from.length > 0 && element('div', { class: 'tools' },
-      button('blocks', 'the largest blocks around the peak, one by one', () => app.change({ blocks: open ? '' : heap.name }), open));
-    const head = element('h3', {}, this.role && element('b', { class: `role role-${this.role}` }, this.role), heap.name,
-      element('span', { class: 'sub' }, `peak ${size(heap.peakBytes)} at ${time(heap.peakTime)}`));
-    const legend = element('div', { class: 'legend' }, element('table', { class: 'bands' }, element('caption', {}, this.when, ' ', this.badge),
-      element('tbody', {}, ...this.rows.map((r) => r.row)),
-      element('tfoot', {}, element('tr', {}, element('th', { scope: 'row' }, 'all'), this.total, element('td', {})))));
-    return element('section', { class: 'chart', 'data-heap': heap.name, 'data-role': this.role }, blocks, head, element('div', { class: 'pair' }, this.canvas, legend));
+    const { heap } = this.stack,
+      { app } = this,
+      open = app.state.blocks === heap.name;
+    const blocks =
+      heap.blocks.from.length > 0 &&
+      element(
+        'div',
+        { class: 'tools' },
+        button(
+          'blocks',
+          'the largest blocks around the peak, one by one',
+          () => app.change({ blocks: open ? '' : heap.name }),
+          open,
+        ),
+      );
+    const head = element(
+      'h3',
+      {},
+      this.role && element('b', { class: `role role-${this.role}` }, this.role),
+      heap.name,
+      element('span', { class: 'sub' }, `peak ${size(heap.peakBytes)} at ${time(heap.peakTime)}`),
+    );
+    const legend = element(
+      'div',
+      { class: 'legend' },
+      element(
+        'table',
+        { class: 'bands' },
+        element('caption', {}, this.when, ' ', this.badge),
+        element('tbody', {}, ...this.rows.map((r) => r.row)),
+        element('tfoot', {}, element('tr', {}, element('th', { scope: 'row' }, 'all'), this.total, element('td', {}))),
+      ),
+    );
+    return element(
+      'section',
+      { class: 'chart', 'data-heap': heap.name, 'data-role': this.role },
+      blocks,
+      head,
+      element('div', { class: 'pair' }, this.canvas, legend),
+    );
   }
 
   describe() {
     const { heap, groups } = this.stack;
-    const top = groups.slice(0, 3).map((g) => `${g.name} ${size(g.atPeak)}`).join(', ');
+    const top = groups
+      .slice(0, 3)
+      .map((g) => `${g.name} ${size(g.atPeak)}`)
+      .join(', ');
     return `${heap.name} over time; peak ${size(heap.peakBytes)} at ${time(heap.peakTime)}: ${top}`;
   }
 
   /** @param {import('./model.js').Group} group */
   legendRow(group) {
     const { app } = this;
-    const bytes = element('td', {}), part = element('td', {});
-    const name = element('button', { type: 'button', class: 'name', title: `${group.name}\nclick: hide, double click: only this` },
-      swatch(fill(app.slot(group), app.dark)), element('span', {}, element('bdi', {}, group.name)));
-    const made = element('tr', {
-      'data-name': group.name, onmouseenter: () => app.light(group.name), onmouseleave: () => app.light(null),
-      onclick: () => app.toggle(group.name), ondblclick: () => app.solo(group.name),
-    }, element('th', { scope: 'row' }, name), bytes, part);
+    const bytes = element('td', {}),
+      part = element('td', {});
+    const name = element(
+      'button',
+      { type: 'button', class: 'name', title: `${group.name}\nclick: hide, double click: only this` },
+      swatch(fill(app.slot(group), app.dark)),
+      element('span', {}, element('bdi', {}, group.name)),
+    );
+    const made = element(
+      'tr',
+      {
+        'data-name': group.name,
+        onmouseenter: () => app.light(group.name),
+        onmouseleave: () => app.light(null),
+        onclick: () => app.toggle(group.name),
+        ondblclick: () => app.solo(group.name),
+      },
+      element('th', { scope: 'row' }, name),
+      bytes,
+      part,
+    );
     return { group, row: made, bytes, part };
   }
 
@@ -112,10 +167,18 @@ export class StackChart {
   mount(width, yMax, axis) {
     const { app } = this;
     this.plot = new Plot(this.canvas, {
-      width, height: this.height, name: this.stack.heap.name, yMax, view: app.view, axis,
-      draw: (s) => this.draw(s), hover: (ns) => this.hover(ns),
-      click: (ns, event) => app.pinAt(this, ns, event), select: (from, to) => app.select(this, from, to),
-      zoom: (share, factor) => app.zoom(share, factor), pan: (by) => app.pan(by),
+      width,
+      height: this.height,
+      name: this.stack.heap.name,
+      yMax,
+      view: app.view,
+      axis,
+      draw: (s) => this.draw(s),
+      hover: (ns) => this.hover(ns),
+      click: (ns, event) => app.pinAt(this, ns, event),
+      select: (from, to) => app.select(this, from, to),
+      zoom: (share, factor) => app.zoom(share, factor),
+      pan: (by) => app.pan(by),
     });
     this.update(yMax);
   }
@@ -130,7 +193,9 @@ export class StackChart {
     this.fillLegend();
   }
 
-  redraw() { this.plot?.u.redraw(false); }
+  redraw() {
+    this.plot?.u.redraw(false);
+  }
 
   /** The bands' upper edges at the shown spans, highest first. */
   edges() {
@@ -140,7 +205,9 @@ export class StackChart {
     for (const group of groups) {
       if (!this.app.visible(group.name)) continue;
       const below = sum.slice();
-      this.shown.span.forEach((span, i) => { sum[i] += group.bytes[span]; });
+      this.shown.span.forEach((span, i) => {
+        sum[i] += group.bytes[span];
+      });
       edges.push({ group, below, upper: sum.slice() });
     }
     return edges.reverse();
@@ -148,18 +215,22 @@ export class StackChart {
 
   /** @param {paint.Surface} s */
   draw(s) {
-    const { app, origin } = this, { heap, log } = this.stack;
-    const xs = this.shown.x.map((x) => x - origin), end = log.duration - origin;
+    const { app, origin } = this,
+      { heap, log } = this.stack;
+    const xs = this.shown.x.map((x) => x - origin),
+      end = log.duration - origin;
     const edges = this.edges();
     for (const { group, upper } of edges) paint.area(s, xs, upper, end, fill(app.slot(group), app.dark));
     const lit = edges.find(({ group }) => group.name === app.lit);
     if (lit) this.drawLit(s, xs, end, lit);
-    if (heap.width > 1 && app.allVisible()) paint.line(s, xs, this.shown.min, end, app.dark ? 'rgba(255,255,255,.5)' : 'rgba(0,0,0,.35)');
+    if (heap.width > 1 && app.allVisible())
+      paint.line(s, xs, this.shown.min, end, app.dark ? 'rgba(255,255,255,.5)' : 'rgba(0,0,0,.35)');
     this.drawContext(s);
     this.drawMarks(s);
     if (app.allVisible()) {
       const x = s.x(heap.spans.time[this.peak] - origin);
-      if (x >= s.left && x <= s.right) paint.flag(s, x, s.y(heap.peakBytes), size(heap.peakBytes), colour('--ink'), colour('--ground'));
+      if (x >= s.left && x <= s.right)
+        paint.flag(s, x, s.y(heap.peakBytes), size(heap.peakBytes), colour('--ink'), colour('--ground'));
     }
     for (const pin of app.pins) paint.upright(s, s.x(pin.at), colour('--accent'), pin === app.pins[0] ? [] : [4, 3]);
   }
@@ -180,7 +251,10 @@ export class StackChart {
   drawContext(s) {
     const { track, limit, origin } = this;
     if (track && this.app.allVisible()) {
-      const from = this.app.view[0] + origin, to = this.app.view[1] + origin, xs = [], ys = [];
+      const from = this.app.view[0] + origin,
+        to = this.app.view[1] + origin,
+        xs = [],
+        ys = [];
       for (let i = 0; i < track.time.length; i++) {
         if (i + 1 < track.time.length && track.time[i + 1] < from) continue;
         if (track.time[i] > to) break;
@@ -190,23 +264,42 @@ export class StackChart {
       paint.line(s, xs, ys, this.stack.log.duration - origin, colour('--faint'), 1.2, [2, 3]);
       if (xs.length && s.y(ys[ys.length - 1]) > s.top) {
         const name = track.name === 'RSS' ? 'RSS' : 'used, as the driver says';
-        paint.text(s, Math.min(s.right, s.x(this.stack.log.duration - origin)) - 6 * s.ratio, s.y(ys[ys.length - 1]) - 4 * s.ratio, name, colour('--faint'), 'right', colour('--ground'));
+        paint.text(
+          s,
+          Math.min(s.right, s.x(this.stack.log.duration - origin)) - 6 * s.ratio,
+          s.y(ys[ys.length - 1]) - 4 * s.ratio,
+          name,
+          colour('--faint'),
+          'right',
+          colour('--ground'),
+        );
       }
     }
-    if (limit && s.y(limit.bytes) >= s.top - 1) paint.across(s, s.y(limit.bytes), colour('--warn'), `${limit.label}: ${size(limit.bytes)}`);
+    if (limit && s.y(limit.bytes) >= s.top - 1)
+      paint.across(s, s.y(limit.bytes), colour('--warn'), `${limit.label}: ${size(limit.bytes)}`);
   }
 
   /** @param {paint.Surface} s */
   drawMarks(s) {
     for (const mark of this.marks) {
-      const x = s.x(mark.time - this.origin), bad = isBad(mark);
+      const x = s.x(mark.time - this.origin),
+        bad = isBad(mark);
       if (x < s.left || x > s.right) continue;
       if (bad) paint.upright(s, x, colour('--warn'), [2, 3]);
       paint.marker(s, x, mark.kind, bad ? colour('--warn') : colour('--ink'));
     }
     if (!this.near) return;
-    const x = s.x(this.near.time - this.origin), right = x < (s.left + s.right) / 2;
-    paint.text(s, x + (right ? 7 : -7) * s.ratio, s.bottom - 16 * s.ratio, describe(this.stack.log, this.near), colour('--ink'), right ? 'left' : 'right', colour('--ground'));
+    const x = s.x(this.near.time - this.origin),
+      right = x < (s.left + s.right) / 2;
+    paint.text(
+      s,
+      x + (right ? 7 : -7) * s.ratio,
+      s.bottom - 16 * s.ratio,
+      describe(this.stack.log, this.near),
+      colour('--ink'),
+      right ? 'left' : 'right',
+      colour('--ground'),
+    );
   }
 
   /** The mark within a few pixels of a time. @param {number | null} ns */
@@ -241,7 +334,9 @@ export class StackChart {
   }
 
   fillLegend() {
-    const { heap } = this.stack, { span } = this, there = span >= 0 && heap.spans.start.length > 0;
+    const { heap } = this.stack,
+      { span } = this,
+      there = span >= 0 && heap.spans.start.length > 0;
     const total = there ? heap.spans.max[span] : 0;
     for (const { group, row: line, bytes, part } of this.rows) {
       const held = there ? group.bytes[span] : 0;
@@ -253,7 +348,9 @@ export class StackChart {
       line.classList.toggle('miss', this.app.misses(group.name));
     }
     const label = this.hovering ? 'under the cursor' : this.app.pins.length ? 'pinned' : 'at the peak';
-    this.when.textContent = there ? `${label}, ${time(heap.spans.time[span], Math.max(1e3, Math.min(heap.width, 1e6)))}` : 'before the first allocation';
+    this.when.textContent = there
+      ? `${label}, ${time(heap.spans.time[span], Math.max(1e3, Math.min(heap.width, 1e6)))}`
+      : 'before the first allocation';
     this.total.textContent = size(total);
     this.total.title = `${count(total)} bytes`;
     this.fillBadge(there, span);
@@ -261,13 +358,18 @@ export class StackChart {
 
   /** @param {boolean} there @param {number} span */
   fillBadge(there, span) {
-    const { heap } = this.stack, { badge } = this;
+    const { heap } = this.stack,
+      { badge } = this;
     const exact = there && (isExact(heap, span) || span === this.peak);
     badge.textContent = !there ? '' : exact ? 'exact' : `max of ${duration(heap.width)}`;
-    badge.title = exact ? 'the state at this instant, to the byte'
-      : `the state, to the byte, when the heap was largest within ${duration(heap.width)}; least ${there ? size(heap.spans.min[span]) : ''}`;
+    badge.title = exact
+      ? 'the state at this instant, to the byte'
+      : `the state, to the byte, when the heap was largest within ${duration(heap.width)}; ` +
+        `least ${there ? size(heap.spans.min[span]) : ''}`;
     badge.className = `badge ${exact ? 'exact' : 'bucket'}`;
   }
 
-  destroy() { this.plot?.destroy(); }
+  destroy() {
+    this.plot?.destroy();
+  }
 }

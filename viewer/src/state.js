@@ -1,15 +1,28 @@
 /**
- * What the URL's hash keeps, so that a reload or a mailed link shows the same picture.
- *
- * @typedef {{ a: number, b: number, by: 'range' | 'thread' | 'size', depth: number, compare: 'both' | 'overlay' | 'difference',
- *   align: string, from: number | null, to: number | null, pins: { heap: string, log: number, at: number }[], hidden: string[],
- *   only: string, heaps: string, search: string, blocks: string, theme: 'light' | 'dark' | '' }} State
+ * What the URL's hash keeps, so that a reload or a mailed link shows the same picture. *
+ * @typedef {{ a: number, b: number, by: 'range' | 'thread' | 'size', depth: number, compare: 'both' | 'overlay' |
+ *   'difference', align: string, from: number | null, to: number | null, pins: { heap: string, log: number, at:
+ *   number }[], hidden: string[], only: string, heaps: string, search: string, blocks: string, theme: 'light' |
+ *   'dark' | '' }} State
  */
 
 /** @returns {State} */
 export const initial = () => ({
-  a: 0, b: -1, by: 'range', depth: 0, compare: 'both', align: 'start', from: null, to: null, pins: [], hidden: [], only: '',
-  heaps: '', search: '', blocks: '', theme: '',
+  a: 0,
+  b: -1,
+  by: 'range',
+  depth: 0,
+  compare: 'both',
+  align: 'start',
+  from: null,
+  to: null,
+  pins: [],
+  hidden: [],
+  only: '',
+  heaps: '',
+  search: '',
+  blocks: '',
+  theme: '',
 });
 
 /** Only what differs from the beginning. @param {State} state @param {State} [from] */

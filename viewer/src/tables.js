@@ -5,7 +5,7 @@ import { count, duration, share, size, time } from './format.js';
 import { composition, pathName, spanAt } from './model.js';
 
 /**
- * @typedef {import('./main.js').App} App
+ * @typedef {import('./app.js').App} App
  * @typedef {import('./model.js').Log} Log
  * @typedef {import('./model.js').Heap} Heap
  * @typedef {{ name: string, values: (number | null)[], blocks: (number | null)[] }} Line
@@ -20,11 +20,17 @@ function holders(log, heap) {
   return out;
 }
 
-/** Lines of one or two runs side by side, largest first. @param {Map<string, { bytes: number, blocks?: number }>[]} sides @returns {Line[]} */
+/**
+ * Lines of one or two runs side by side, largest first.
+ * @param {Map<string, { bytes: number, blocks?: number }>[]} sides
+ * @returns {Line[]}
+ */
 export function lines(sides) {
   const names = new Set(sides.flatMap((side) => [...side.keys()]));
   const all = [...names].map((name) => ({
-    name, values: sides.map((side) => side.get(name)?.bytes ?? null), blocks: sides.map((side) => side.get(name)?.blocks ?? null),
+    name,
+    values: sides.map((side) => side.get(name)?.bytes ?? null),
+    blocks: sides.map((side) => side.get(name)?.blocks ?? null),
   }));
   const weight = (/** @type {Line} */ line) => Math.max(...line.values.map((value) => value ?? 0));
   return all.sort((a, b) => weight(b) - weight(a) || (a.name < b.name ? -1 : 1));
@@ -32,71 +38,172 @@ export function lines(sides) {
 
 /** @param {App} app @param {Line[]} all @param {number[]} totals @param {string[]} heads @param {boolean} blocks */
 function rows(app, all, totals, heads, blocks) {
-  const cell = (/** @type {number | null} */ bytes) => element('span', { title: bytes === null ? '' : `${count(bytes)} bytes` }, bytes === null ? '–' : size(bytes));
+  const cell = (/** @type {number | null} */ bytes) =>
+    element('span', { title: bytes === null ? '' : `${count(bytes)} bytes` }, bytes === null ? '–' : size(bytes));
   return all.map((line) => {
-    const name = element('span', { class: 'name', title: line.name }, swatch(fill(app.slotOf(line.name), app.dark)), element('span', {}, element('bdi', {}, line.name)));
-    const cells = line.values.flatMap((value, i) => [cell(value), share(value ?? 0, totals[i]), ...(blocks ? [line.blocks[i] ? count(line.blocks[i]) : '–'] : [])]);
+    const name = element(
+      'span',
+      { class: 'name', title: line.name },
+      swatch(fill(app.slotOf(line.name), app.dark)),
+      element('span', {}, element('bdi', {}, line.name)),
+    );
+    const cells = line.values.flatMap((value, i) => [
+      cell(value),
+      share(value ?? 0, totals[i]),
+      ...(blocks ? [line.blocks[i] ? count(line.blocks[i]) : '–'] : []),
+    ]);
     if (heads.length === 2) {
       const difference = (line.values[1] ?? 0) - (line.values[0] ?? 0);
-      cells.push(element('span', { class: difference > 0 ? 'more' : difference < 0 ? 'less' : '', title: `${count(difference)} bytes` }, size(difference, true)));
+      cells.push(
+        element(
+          'span',
+          { class: difference > 0 ? 'more' : difference < 0 ? 'less' : '', title: `${count(difference)} bytes` },
+          size(difference, true),
+        ),
+      );
     }
-    return row([name, ...cells], { 'data-name': line.name, onmouseenter: () => app.light(line.name), onmouseleave: () => app.light(null) });
+    return row([name, ...cells], {
+      'data-name': line.name,
+      onmouseenter: () => app.light(line.name),
+      onmouseleave: () => app.light(null),
+    });
   });
 }
 
-/** @param {App} app @param {string} caption @param {string[]} heads @param {Line[]} all @param {number[]} totals @param {boolean} blocks */
+/**
+ * @param {App} app
+ * @param {string} caption
+ * @param {string[]} heads
+ * @param {Line[]} all
+ * @param {number[]} totals
+ * @param {boolean} blocks
+ */
 function panelTable(app, caption, heads, all, totals, blocks) {
   const columns = heads.flatMap((head) => [head, 'share', ...(blocks ? ['blocks'] : [])]);
-  const made = table(caption, ['', ...columns, ...(heads.length === 2 ? ['difference'] : [])], rows(app, all.slice(0, 40), totals, heads, blocks));
-  const sum = totals.flatMap((total) => [element('td', { class: 'total', title: `${count(total)} bytes` }, size(total)), element('td', {}), ...(blocks ? [element('td', {})] : [])]);
+  const made = table(
+    caption,
+    ['', ...columns, ...(heads.length === 2 ? ['difference'] : [])],
+    rows(app, all.slice(0, 40), totals, heads, blocks),
+  );
+  const sum = totals.flatMap((total) => [
+    element('td', { class: 'total', title: `${count(total)} bytes` }, size(total)),
+    element('td', {}),
+    ...(blocks ? [element('td', {})] : []),
+  ]);
   if (totals.length === 2) sum.push(element('td', {}, size(totals[1] - totals[0], true)));
-  made.append(element('tfoot', {}, element('tr', {}, element('th', { scope: 'row' }, all.length > 40 ? `all, with ${all.length - 40} more` : 'all'), ...sum)));
+  made.append(
+    element(
+      'tfoot',
+      {},
+      element(
+        'tr',
+        {},
+        element('th', { scope: 'row' }, all.length > 40 ? `all, with ${all.length - 40} more` : 'all'),
+        ...sum,
+      ),
+    ),
+  );
   return made;
 }
 
 /** @param {App} app @param {string} name */
 export function peakPanel(app, name) {
-  const pairs = app.runs().map((log) => ({ log, heap: log.heaps.find((heap) => heap.name === name) })).filter((pair) => pair.heap);
+  const pairs = app
+    .runs()
+    .map((log) => ({ log, heap: log.heaps.find((heap) => heap.name === name) }))
+    .filter((pair) => pair.heap);
   const heaps = pairs.map((pair) => /** @type {Heap} */ (pair.heap));
   const all = lines(pairs.map((pair, i) => holders(pair.log, heaps[i])));
   const heads = pairs.length === 2 ? ['A', 'B'] : ['at the peak'];
-  const caption = heaps.map((heap, i) => `${pairs.length === 2 ? `${heads[i]}: ` : ''}${size(heap.peakBytes)} at ${time(heap.peakTime)}`).join('   ');
+  const caption = heaps
+    .map((heap, i) => `${pairs.length === 2 ? `${heads[i]}: ` : ''}${size(heap.peakBytes)} at ${time(heap.peakTime)}`)
+    .join('   ');
   const totals = heaps.map((heap) => heap.peakBytes);
-  return element('section', { class: 'panel', 'data-panel': 'peak', 'data-heap': name },
-    element('div', { class: 'tools' }, button('CSV', 'download this table as CSV', () => app.csv(`peak-${name}`, csvOf(heads, all)))),
-    element('h3', {}, `Peak of ${name}`), panelTable(app, caption, heads, all, totals, true));
+  return element(
+    'section',
+    { class: 'panel', 'data-panel': 'peak', 'data-heap': name },
+    element(
+      'div',
+      { class: 'tools' },
+      button('CSV', 'download this table as CSV', () => app.csv(`peak-${name}`, csvOf(heads, all))),
+    ),
+    element('h3', {}, `Peak of ${name}`),
+    panelTable(app, caption, heads, all, totals, true),
+  );
 }
 
 /** @param {string[]} heads @param {Line[]} all */
 export function csvOf(heads, all) {
   const quote = (/** @type {string} */ text) => `"${text.replaceAll('"', '""')}"`;
   const head = ['range', ...heads.map((head) => `${head} bytes`)].map(quote).join(',');
-  return [head, ...all.map((line) => [quote(line.name), ...line.values.map((value) => value ?? 0)].join(','))].join('\n') + '\n';
+  return (
+    [head, ...all.map((line) => [quote(line.name), ...line.values.map((value) => value ?? 0)].join(','))].join('\n') +
+    '\n'
+  );
 }
 
 /** What is pinned: one instant's composition, or two and their difference. @param {App} app */
 export function pinPanel(app) {
-  const pins = app.pins.map((pin) => {
-    const log = app.logs[pin.log], heap = log?.heaps.find((h) => h.name === pin.heap);
-    return heap ? { log, heap, span: app.pinSpan(log, heap, pin.at) } : null;
-  }).filter((pin) => pin !== null);
+  const pins = app.pins
+    .map((pin) => {
+      const log = app.logs[pin.log],
+        heap = log?.heaps.find((h) => h.name === pin.heap);
+      return heap ? { log, heap, span: app.pinSpan(log, heap, pin.at) } : null;
+    })
+    .filter((pin) => pin !== null);
   if (!pins.length) return null;
-  const sides = pins.map(({ log, heap, span }) => new Map([...composition(log, heap, app.grouping(), span)].map(([name, bytes]) => [name, { bytes }])));
-  const all = lines(sides), totals = pins.map(({ heap, span }) => (span < 0 ? 0 : heap.spans.max[span]));
-  if (pins.length === 2) all.sort((a, b) => Math.abs((b.values[1] ?? 0) - (b.values[0] ?? 0)) - Math.abs((a.values[1] ?? 0) - (a.values[0] ?? 0)));
+  const sides = pins.map(
+    ({ log, heap, span }) =>
+      new Map([...composition(log, heap, app.grouping(), span)].map(([name, bytes]) => [name, { bytes }])),
+  );
+  const all = lines(sides),
+    totals = pins.map(({ heap, span }) => (span < 0 ? 0 : heap.spans.max[span]));
+  if (pins.length === 2)
+    all.sort(
+      (a, b) => Math.abs((b.values[1] ?? 0) - (b.values[0] ?? 0)) - Math.abs((a.values[1] ?? 0) - (a.values[0] ?? 0)),
+    );
   const heads = pins.length === 2 ? ['first pin', 'second pin'] : ['pinned'];
-  const caption = pins.map(({ log, heap, span }) => `${app.runs().length > 1 ? `${app.roleOf(log)} ` : ''}${heap.name} at ${time(span < 0 ? 0 : heap.spans.time[span], Math.max(1e3, Math.min(heap.width, 1e6)))}`).join('   →   ');
-  return element('section', { class: 'panel', 'data-panel': 'pin' },
-    element('div', { class: 'tools' }, button('CSV', 'download this table as CSV', () => app.csv('pinned', csvOf(heads, all))), button('×', 'take the pins away (Esc)', () => app.clear())),
-    element('h3', {}, pins.length === 2 ? 'From the first pin to the second' : 'Pinned instant',
-      element('span', { class: 'sub' }, pins.length === 1 ? 'click another instant to see what changed' : '')),
-    panelTable(app, caption, heads, all, totals, false));
+  const place = (/** @type {typeof pins[0]} */ { log, heap, span }) => {
+    const at = time(span < 0 ? 0 : heap.spans.time[span], Math.max(1e3, Math.min(heap.width, 1e6)));
+    return `${app.runs().length > 1 ? `${app.roleOf(log)} ` : ''}${heap.name} at ${at}`;
+  };
+  const caption = pins.map(place).join('   →   ');
+  return element(
+    'section',
+    { class: 'panel', 'data-panel': 'pin' },
+    element(
+      'div',
+      { class: 'tools' },
+      button('CSV', 'download this table as CSV', () => app.csv('pinned', csvOf(heads, all))),
+      button('×', 'take the pins away (Esc)', () => app.clear()),
+    ),
+    element(
+      'h3',
+      {},
+      pins.length === 2 ? 'From the first pin to the second' : 'Pinned instant',
+      element('span', { class: 'sub' }, pins.length === 1 ? 'click another instant to see what changed' : ''),
+    ),
+    panelTable(app, caption, heads, all, totals, false),
+  );
 }
 
-/** Numbers of a span of time. @param {App} app @param {Log} log @param {Heap} heap @param {number} from @param {number} to  in the log's time */
+/**
+ * Numbers of a span of time.
+ * @param {App} app
+ * @param {Log} log
+ * @param {Heap} heap
+ * @param {number} from
+ * @param {number} to in the log's time
+ */
 export function statistics(app, log, heap, from, to) {
-  const s = heap.spans, first = Math.max(0, spanAt(s.start, from)), last = spanAt(s.start, to);
-  let max = 0, min = Infinity, allocs = 0, frees = 0, exact = heap.width === 1;
+  const s = heap.spans,
+    first = Math.max(0, spanAt(s.start, from)),
+    last = spanAt(s.start, to);
+  let max = 0,
+    min = Infinity,
+    allocs = 0,
+    frees = 0,
+    exact = heap.width === 1;
   for (let i = first; i <= last; i++) {
     if (i > first || s.start[i] >= from) {
       allocs += s.allocs[i];
@@ -108,15 +215,51 @@ export function statistics(app, log, heap, from, to) {
       min = Math.min(min, s.close[i]);
     }
   }
-  const before = spanAt(s.start, from), start = before < 0 ? 0 : s.close[before], end = last < 0 ? 0 : s.close[last];
-  return { length: to - from, max, min: last < 0 || min === Infinity ? 0 : min, start, end, allocs, frees, exact, width: heap.width };
+  const before = spanAt(s.start, from),
+    start = before < 0 ? 0 : s.close[before],
+    end = last < 0 ? 0 : s.close[last];
+  return {
+    length: to - from,
+    max,
+    min: last < 0 || min === Infinity ? 0 : min,
+    start,
+    end,
+    allocs,
+    frees,
+    exact,
+    width: heap.width,
+  };
 }
 
 /** @param {App} app @param {string} name @param {ReturnType<typeof statistics>} s */
 export function statisticsLine(app, name, s) {
-  const part = (/** @type {string} */ label, /** @type {string} */ value) => element('span', {}, `${label} `, element('b', {}, value));
-  return element('div', { class: 'statistics', 'data-heap': name }, element('b', {}, name), ' ', part('Δt', duration(s.length)), ' ', part('largest', size(s.max)), ' ', part('least', size(s.min)), ' ',
-    part('start', size(s.start)), ' ', part('end', size(s.end)), ' ', part('change', size(s.end - s.start, true)), ' ',
-    part('allocations', count(s.allocs)), ' ', part('frees', count(s.frees)), ' ',
-    element('span', { class: `badge ${s.exact ? 'exact' : 'bucket'}` }, s.exact ? 'exact' : `to ${duration(s.width)} at its ends`));
+  const part = (/** @type {string} */ label, /** @type {string} */ value) =>
+    element('span', {}, `${label} `, element('b', {}, value));
+  return element(
+    'div',
+    { class: 'statistics', 'data-heap': name },
+    element('b', {}, name),
+    ' ',
+    part('Δt', duration(s.length)),
+    ' ',
+    part('largest', size(s.max)),
+    ' ',
+    part('least', size(s.min)),
+    ' ',
+    part('start', size(s.start)),
+    ' ',
+    part('end', size(s.end)),
+    ' ',
+    part('change', size(s.end - s.start, true)),
+    ' ',
+    part('allocations', count(s.allocs)),
+    ' ',
+    part('frees', count(s.frees)),
+    ' ',
+    element(
+      'span',
+      { class: `badge ${s.exact ? 'exact' : 'bucket'}` },
+      s.exact ? 'exact' : `to ${duration(s.width)} at its ends`,
+    ),
+  );
 }

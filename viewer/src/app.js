@@ -1,0 +1,497 @@
+/** The page: builds the charts, and keeps them, the tables and the URL in step. */
+import { origin } from './align.js';
+import { bar } from './bar.js';
+import { BlockChart } from './blockchart.js';
+import { REST, UNCLAIMED, assign } from './colours.js';
+import { CompareChart } from './comparechart.js';
+import { element } from './dom.js';
+import { saveCsv, savePng, stacksCsv } from './exports.js';
+import { count, duration } from './format.js';
+import { markPanel } from './marks.js';
+import { Minimap } from './minimap.js';
+import { OUTSIDE, SEVERAL, spanAt, stack } from './model.js';
+import { ranksPanel } from './ranks.js';
+import { segmentPanel } from './segments.js';
+import { StackChart } from './stackchart.js';
+import { fromHash, initial, toHash } from './state.js';
+import { peakPanel, pinPanel, statistics, statisticsLine } from './tables.js';
+
+/**
+ * @typedef {import('./data.js').Log} Log
+ * @typedef {import('./data.js').Heap} Heap
+ * @typedef {import('./model.js').Stack} Stack
+ * @typedef {StackChart | CompareChart | BlockChart} Chart
+ */
+
+const CHART_HEIGHT = [300, 190, 150];
+const BLOCKS_HEIGHT = 300;
+const SHORTEST = 200; // ns: the least that the axis shows
+
+export class App {
+  /** @param {Log[]} logs */
+  constructor(logs) {
+    this.logs = logs;
+    this.first = initial();
+    if (logs.length === 2) this.first.b = 1;
+    this.state = fromHash(location.hash, this.first);
+    this.repair();
+    /** @type {Chart[]} */
+    this.charts = [];
+    /** @type {Map<string, Stack>} */
+    this.stacks = new Map();
+    /** @type {Map<string, number>} */
+    this.slots = new Map();
+    /** @type {string | null} */
+    this.lit = null;
+    /** @type {HTMLInputElement | null} */
+    this.searchBox = null;
+    /** @type {[number, number]} */
+    this.whole = [0, 1];
+    /** @type {[number, number]} */
+    this.view = [0, 1];
+    this.root = /** @type {HTMLElement} */ (document.getElementById('app'));
+    this.head = /** @type {HTMLElement} */ (document.getElementById('bar'));
+    this.minimap = new Minimap(this);
+    this.pinned = element('div', {});
+    this.status = element('footer', { class: 'status', role: 'status', hidden: true });
+    this.side = element('div', {});
+    /** @type {{ from: number, to: number } | null} */
+    this.selection = null;
+    this.frame = 0;
+  }
+
+  /** A hash of another page may name what is not here. */
+  repair() {
+    const { state, logs } = this;
+    if (!logs[state.a]) state.a = 0;
+    if (!logs[state.b] || state.b === state.a) state.b = -1;
+    state.pins = state.pins.filter((pin) => logs[pin.log] && Number.isFinite(pin.at)).slice(0, 2);
+    state.hidden = state.hidden.filter((name) => typeof name === 'string');
+  }
+
+  // ---- what is shown
+
+  get dark() {
+    const { theme } = this.state;
+    return theme ? theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+  }
+
+  get pins() {
+    return this.state.pins;
+  }
+
+  /** @returns {import('./model.js').Grouping} */
+  grouping() {
+    return { by: this.state.by, depth: this.state.depth };
+  }
+
+  runs() {
+    return [this.state.a, this.state.b].filter((i) => i >= 0).map((i) => this.logs[i]);
+  }
+
+  /** @param {Log} log */
+  roleOf(log) {
+    return log.index === this.state.a ? 'A' : log.index === this.state.b ? 'B' : '';
+  }
+
+  /** @param {Log} log */
+  origin(log) {
+    return this.state.b < 0 ? 0 : origin(log, this.state.align);
+  }
+
+  heapNames() {
+    const most = new Map();
+    for (const log of this.runs())
+      for (const heap of log.heaps) most.set(heap.name, Math.max(most.get(heap.name) ?? 0, heap.peakBytes));
+    return [...most].sort((a, b) => b[1] - a[1]).map(([name]) => name);
+  }
+
+  shownHeaps() {
+    const { heaps } = this.state;
+    const names = this.heapNames().filter((name) =>
+      heaps.endsWith('/') ? name.startsWith(heaps) : !heaps || name === heaps,
+    );
+    return names.length ? names : this.heapNames();
+  }
+
+  deepest() {
+    return Math.max(0, ...this.runs().flatMap((log) => log.paths.map((path) => path.length)));
+  }
+
+  /** @param {Log} log @param {string} name */
+  stackOf(log, name) {
+    const key = `${log.index} ${name}`;
+    let made = this.stacks.get(key);
+    const heap = log.heaps.find((h) => h.name === name);
+    if (!made && heap) this.stacks.set(key, (made = stack(log, heap, this.grouping())));
+    return made;
+  }
+
+  /** A colour for every name, the same in all logs; a heap's small one counts by its share. */
+  colourAll() {
+    const largest = new Map();
+    for (const log of this.logs) {
+      for (const heap of log.heaps) {
+        for (const group of this.stackOf(log, heap.name)?.groups ?? []) {
+          if (!group.rest)
+            largest.set(group.name, Math.max(largest.get(group.name) ?? 0, Math.max(group.atPeak, group.largest / 2)));
+        }
+      }
+    }
+    largest.delete(SEVERAL);
+    largest.delete(OUTSIDE);
+    this.slots = assign(largest);
+  }
+
+  /** @param {string} name */
+  slotOf(name) {
+    return name === OUTSIDE ? UNCLAIMED : (this.slots.get(name) ?? REST);
+  }
+
+  /** @param {import('./model.js').Group} group */
+  slot(group) {
+    return this.slotOf(group.name);
+  }
+
+  /** @param {string} name */
+  visible(name) {
+    return this.state.only ? name === this.state.only : !this.state.hidden.includes(name);
+  }
+
+  allVisible() {
+    return !this.state.only && !this.state.hidden.length;
+  }
+
+  /** @param {string} name */
+  misses(name) {
+    return this.state.search !== '' && !name.toLowerCase().includes(this.state.search.toLowerCase());
+  }
+
+  // ---- building
+
+  /** Everything anew: another run, grouping, theme. */
+  build() {
+    document.documentElement.dataset.theme = this.dark ? 'dark' : 'light';
+    for (const chart of this.charts) chart.destroy();
+    this.stacks.clear();
+    this.colourAll();
+    this.whole = this.extent();
+    this.view = this.state.from === null || this.state.to === null ? [...this.whole] : [this.state.from, this.state.to];
+    this.head.replaceChildren(...bar(this));
+    this.head.hidden = false;
+    this.charts = this.shownHeaps().flatMap((name, i) =>
+      this.chartsOf(name, CHART_HEIGHT[Math.min(i, CHART_HEIGHT.length - 1)]),
+    );
+    this.root.replaceChildren(
+      this.runList(),
+      this.minimap.root,
+      ...this.charts.map((chart) => chart.root),
+      this.pinned,
+      this.side,
+      this.status,
+    );
+    this.root.style.setProperty('--legend', `${CHART_HEIGHT[0]}px`);
+    const width = this.chartWidth(),
+      tops = this.ceilings();
+    this.charts.forEach((chart) => chart.mount(width, tops.get(chart) ?? 1, true));
+    this.fillSide();
+    this.fillPins();
+    this.minimap.draw();
+    this.fillStatus();
+  }
+
+  /** @param {string} name @param {number} height @returns {Chart[]} */
+  chartsOf(name, height) {
+    const stacks = this.runs()
+      .map((log) => this.stackOf(log, name))
+      .filter((s) => s !== undefined);
+    const both = stacks.length === 2;
+    if (both && this.state.compare !== 'both') {
+      return [
+        new CompareChart(
+          this,
+          [stacks[0].log, stacks[1].log],
+          [stacks[0].heap, stacks[1].heap],
+          this.state.compare,
+          height,
+        ),
+      ];
+    }
+    const role = (/** @type {Stack} */ s) => (this.state.b < 0 ? '' : this.roleOf(s.log));
+    const charts = stacks.map((s) => new StackChart(this, s, role(s), both ? Math.round(height * 0.8) : height));
+    if (this.state.blocks !== name) return charts;
+    return [
+      ...charts,
+      ...stacks.filter((s) => s.heap.blocks.from.length).map((s) => new BlockChart(this, s, role(s), BLOCKS_HEIGHT)),
+    ];
+  }
+
+  runList() {
+    return element(
+      'ul',
+      { class: 'runs' },
+      ...this.runs().map((log) =>
+        element(
+          'li',
+          {},
+          this.state.b >= 0 && element('b', { class: `role role-${this.roleOf(log)}` }, this.roleOf(log)),
+          element('b', {}, log.label),
+          ` ${duration(log.duration)}, ${count(log.events)} events`,
+          log.incomplete && ', the log is incomplete',
+          log.lost > 0 && `, ${count(log.lost)} lost`,
+        ),
+      ),
+    );
+  }
+
+  chartWidth() {
+    const plot = this.root.querySelector('.plot');
+    return Math.max(280, plot ? plot.clientWidth : 800);
+  }
+
+  /** A heap has one scale in both runs. */
+  ceilings() {
+    const most = new Map();
+    for (const chart of this.charts) {
+      const name = chart.root.dataset.heap ?? '';
+      most.set(name, Math.max(most.get(name) ?? 1, chart.ceiling()));
+    }
+    return new Map(this.charts.map((chart) => [chart, most.get(chart.root.dataset.heap ?? '') * 1.08]));
+  }
+
+  /** @returns {[number, number]} */
+  extent() {
+    const runs = this.runs();
+    const from = Math.min(...runs.map((log) => 0 - this.origin(log)));
+    const to = Math.max(...runs.map((log) => log.duration - this.origin(log)));
+    return [from, Math.max(to, from + SHORTEST)];
+  }
+
+  fillSide() {
+    const names = this.shownHeaps();
+    const panels = names.slice(0, 6).map((name) => peakPanel(this, name));
+    const ranks = this.logs.length > 2 ? [ranksPanel(this, names[0])] : [];
+    const marks = markPanel(this);
+    this.side.replaceChildren(...ranks, ...(marks ? [marks] : []), element('div', { class: 'two' }, ...panels));
+  }
+
+  fillPins() {
+    const gpus = [...new Set(this.shownHeaps().map((name) => name.split('/')[0]))]
+      .filter((side) => side.startsWith('gpu'))
+      .sort();
+    const panels = [pinPanel(this), ...gpus.map((gpu) => segmentPanel(this, gpu))].filter((panel) => panel !== null);
+    this.pinned.replaceChildren(...panels);
+  }
+
+  // ---- the view
+
+  /** @param {number} from @param {number} to */
+  setView(from, to) {
+    const [low, high] = this.whole;
+    const length = Math.min(high - low, Math.max(SHORTEST, to - from));
+    const start = Math.min(high - length, Math.max(low, from));
+    this.view = [start, start + length];
+    const all = start <= low && start + length >= high;
+    this.state.from = all ? null : start;
+    this.state.to = all ? null : start + length;
+    this.later();
+  }
+
+  /** One update a frame. */
+  later() {
+    if (this.frame) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      this.update();
+    });
+  }
+
+  update() {
+    const tops = this.ceilings();
+    for (const chart of this.charts) chart.update(tops.get(chart) ?? 1);
+    this.minimap.draw();
+    this.save();
+  }
+
+  save() {
+    const hash = toHash(this.state, this.first);
+    if (hash !== location.hash) history.replaceState(null, '', hash || location.pathname + location.search);
+  }
+
+  /** @param {number} share where in the view the time stays, 0 to 1 @param {number} factor */
+  zoom(share, factor) {
+    const [from, to] = this.view,
+      [low, high] = this.whole;
+    const length = Math.min(high - low, Math.max(SHORTEST, (to - from) * factor));
+    const start = from + share * (to - from - length);
+    this.setView(start, start + length);
+  }
+
+  /** @param {number} by of the view's length */
+  pan(by) {
+    const length = this.view[1] - this.view[0];
+    this.setView(this.view[0] + by * length, this.view[1] + by * length);
+  }
+
+  fit() {
+    this.setView(...this.whole);
+  }
+
+  /** @param {number} at @param {number} length */
+  centre(at, length) {
+    this.setView(at - length / 2, at + length / 2);
+  }
+
+  toPeak() {
+    const log = this.runs()[0],
+      heap = log.heaps.find((h) => h.name === this.shownHeaps()[0]);
+    if (!heap) return;
+    const at = heap.peakTime - this.origin(log);
+    this.state.pins = [{ heap: heap.name, log: log.index, at }];
+    this.fillPins();
+    const length = Math.min(this.view[1] - this.view[0], (this.whole[1] - this.whole[0]) / 4);
+    this.centre(at, length);
+  }
+
+  /** @param {number} by */
+  toMark(by) {
+    const times = this.runs()
+      .flatMap((log) => log.marks.map((mark) => mark.time - this.origin(log)))
+      .sort((a, b) => a - b);
+    const middle = (this.view[0] + this.view[1]) / 2,
+      length = this.view[1] - this.view[0],
+      slack = length * 1e-6 + 1;
+    const next = by > 0 ? times.find((t) => t > middle + slack) : times.reverse().find((t) => t < middle - slack);
+    if (next === undefined) return;
+    this.centre(next, Math.min(length, (this.whole[1] - this.whole[0]) / 8));
+  }
+
+  // ---- what the user does
+
+  /** @param {Partial<import('./state.js').State>} change */
+  change(change) {
+    Object.assign(this.state, change);
+    this.build();
+    this.save();
+  }
+
+  /** @param {'a' | 'b'} side @param {number} log */
+  choose(side, log) {
+    const { state } = this;
+    if (side === 'a') this.change({ a: log, b: state.b === log ? state.a : state.b, from: null, to: null, pins: [] });
+    else this.change({ b: log === state.a ? -1 : log, from: null, to: null, pins: [] });
+  }
+
+  /** @param {string | null} name */
+  light(name) {
+    if (this.lit === name) return;
+    this.lit = name;
+    for (const line of this.root.querySelectorAll('tr[data-name]'))
+      line.classList.toggle('lit', name !== null && /** @type {HTMLElement} */ (line).dataset.name === name);
+    for (const chart of this.charts) chart.redraw();
+  }
+
+  /** @param {string} name */
+  toggle(name) {
+    const { state } = this;
+    if (state.only) state.only = '';
+    else if (state.hidden.includes(name)) state.hidden = state.hidden.filter((other) => other !== name);
+    else state.hidden = [...state.hidden, name];
+    this.update();
+  }
+
+  /** @param {string} name */
+  solo(name) {
+    this.state.hidden = [];
+    this.state.only = this.state.only === name ? '' : name;
+    this.update();
+  }
+
+  /** @param {string} text */
+  find(text) {
+    this.state.search = text;
+    const hits = text ? new Set([...this.slots.keys()].filter((name) => !this.misses(name))) : new Set();
+    this.light(hits.size === 1 ? [...hits][0] : null);
+    this.update();
+  }
+
+  /** @param {StackChart} chart @param {number} ns @param {MouseEvent} _event */
+  pinAt(chart, ns, _event) {
+    const pin = { heap: chart.stack.heap.name, log: chart.stack.log.index, at: Math.round(ns) };
+    this.state.pins = this.pins.length === 1 ? [this.pins[0], pin] : [pin];
+    this.fillPins();
+    this.update();
+  }
+
+  /**
+   * The span that the chart of that heap shows at an instant.
+   * @param {Log} log
+   * @param {Heap} heap
+   * @param {number} at
+   */
+  pinSpan(log, heap, at) {
+    const chart = this.charts.find((c) => c instanceof StackChart && c.stack.heap === heap);
+    if (chart instanceof StackChart && at >= this.view[0] && at <= this.view[1]) return chart.drawnAt(at);
+    return spanAt(heap.spans.start, at + this.origin(log));
+  }
+
+  /** @param {Chart | null} chart @param {number} from @param {number} to */
+  select(chart, from, to) {
+    for (const other of this.charts) if (other !== chart) other.plot?.clearSelection();
+    this.selection = { from, to };
+    this.fillStatus();
+  }
+
+  fillStatus() {
+    const { selection } = this;
+    this.status.hidden = !selection;
+    if (!selection) return;
+    const lines = this.charts
+      .flatMap((chart) => (chart instanceof StackChart ? [chart] : []))
+      .slice(0, 4)
+      .map((chart) => {
+        const { log, heap } = chart.stack,
+          origin = this.origin(log);
+        const name = `${chart.role ? `${chart.role} ` : ''}${heap.name}`;
+        return statisticsLine(this, name, statistics(this, log, heap, selection.from + origin, selection.to + origin));
+      });
+    this.status.replaceChildren(...lines);
+  }
+
+  clear() {
+    this.state.pins = [];
+    this.state.search = '';
+    this.state.hidden = [];
+    this.state.only = '';
+    this.selection = null;
+    if (this.searchBox) this.searchBox.value = '';
+    for (const chart of this.charts) chart.plot?.clearSelection();
+    this.light(null);
+    this.fillPins();
+    this.fillStatus();
+    this.update();
+  }
+
+  turn() {
+    this.change({ theme: this.dark ? 'light' : 'dark' });
+  }
+
+  /** @param {string} name @param {string} text */
+  csv(name, text) {
+    saveCsv(name, text);
+  }
+
+  png() {
+    savePng(
+      this.charts.map((chart) => chart.root),
+      this.runs()
+        .map((log) => log.label)
+        .join('  and  '),
+    );
+  }
+
+  timelineCsv() {
+    const stacks = this.charts.flatMap((chart) => (chart instanceof StackChart ? [chart.stack] : []));
+    saveCsv('memprof-timeline', stacksCsv(stacks));
+  }
+}
