@@ -10,7 +10,12 @@
 /* More marks or instances than this are counted and left out; a track that has more points joins each two. */
 enum { MARKS = 4096, INSTANCES = 20000, OF_A_PATH = 4096, OF_A_DEEP_PATH = 256, POINTS = 4096, OPEN = 64 };
 
-struct mark { enum mpr_mark_kind kind; uint64_t time, bytes, free, nodes; uint32_t node, thread, name, domain; uint8_t heap; };
+struct mark {
+    enum mpr_mark_kind kind;
+    uint64_t time, bytes, free, nodes;
+    uint32_t node, thread, name, domain;
+    uint8_t heap;
+};
 struct instance { uint64_t from, to; uint32_t node, thread; };
 struct open_range { uint32_t thread, domain, instance; };
 
@@ -219,8 +224,8 @@ void mpr_happenings_see(void *arg, const struct mpr_replay *r, const struct mpr_
         add_point(h, MPR_TRACK_CGROUP, e->time, value_of(e, MPF_CGROUP_USAGE), value_of(e, MPF_CGROUP_LIMIT));
         break;
     case MPF_OP_SAMPLE_GPU:
-        if (e->addr < MPF_GPUS)
-            add_point(h, MPR_TRACK_GPU + (unsigned)e->addr, e->time, value_of(e, MPF_GPU_USED), value_of(e, MPF_GPU_TOTAL));
+        if (e->addr >= MPF_GPUS) break;
+        add_point(h, MPR_TRACK_GPU + (unsigned)e->addr, e->time, value_of(e, MPF_GPU_USED), value_of(e, MPF_GPU_TOTAL));
         break;
     default: break;
     }

@@ -6,7 +6,7 @@
 #include "tree.h"
 
 /* False without memory. */
-bool mpr_lifetimes_fill(struct mpr_timeline *timeline, struct mpr_tree *tree, const struct mpr_large *large, uint8_t heap,
-                        struct mpr_heap_line *out);
+bool mpr_lifetimes_fill(struct mpr_timeline *timeline, struct mpr_tree *tree, const struct mpr_large *large,
+                        uint8_t heap, struct mpr_heap_line *out);
 
 #endif

@@ -90,8 +90,8 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
 static int result(const struct search *s, const char *path, uint64_t last, uint64_t *ns, struct mpr_error *error)
 {
     if (!s->found)
-        return mpr_fail(error, "%s: no instance %" PRIu64 " of a range %.*s: %" PRIu64 " found", path, s->wanted.instance,
-                        (int)s->wanted.name_bytes, s->wanted.text, s->seen);
+        return mpr_fail(error, "%s: no instance %" PRIu64 " of a range %.*s: %" PRIu64 " found", path,
+                        s->wanted.instance, (int)s->wanted.name_bytes, s->wanted.text, s->seen);
     *ns = !s->wanted.end ? s->begin_ns : s->ended ? s->end_ns : last;
     return 0;
 }

@@ -12,7 +12,8 @@ enum { KEY_HEAP = 256, KEY_FROM, KEY_TO, KEY_BUCKETS, BUCKETS = 2048, BANDS = 20
 static const struct argp_option options[] = {
     { "by", 'b', "WHAT", 0, "bands by range (default), thread, size or heap", 1 },
     { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap or gpu0/torch", 1 },
-    { "from", KEY_FROM, "TIME", 0, "from then on: 12.5s, 300ms, 00:01:30.250, peak, or step:12, the beginning of the 12th range named step", 1 },
+    { "from", KEY_FROM, "TIME", 0, 
+     "from then on: 12.5s, 300ms, 00:01:30.250, peak, or step:12, the beginning of the 12th range named step", 1 },
     { "to", KEY_TO, "TIME", 0, "up to then; step:12.end is that range's end", 1 },
     { "buckets", KEY_BUCKETS, "N", 0, "at most N spans of time for each heap (2048)", 1 },
     { 0 },
@@ -42,7 +43,8 @@ static void set_heap(struct arguments *a, const char *arg, struct argp_state *st
         const char *name = mpf_heap_name(i);
         if (name && strcmp(arg, name) == 0) a->timeline.heap = name;
     }
-    if (!a->timeline.heap) argp_error(state, "--heap=%s: a heap such as host/heap, host/mmap or gpu0/device is wanted", arg);
+    if (!a->timeline.heap)
+        argp_error(state, "--heap=%s: a heap such as host/heap, host/mmap or gpu0/device is wanted", arg);
 }
 
 static void set_buckets(struct arguments *a, const char *arg, struct argp_state *state)

@@ -1,4 +1,4 @@
-/* A blob's columns stand one behind the other, each with one number for each element, so that gzip sees like beside like. */
+/* A blob's columns stand one behind the other, each with one number for each element: gzip sees like beside like. */
 #include "html_data.h"
 
 #include <stdlib.h>
@@ -231,7 +231,8 @@ bool mpr_html_data(FILE *out, const struct mpr_timeline *timeline, size_t count)
     fputs("</script>\n", out);
     for (size_t i = 0; i < count; i++) {
         const struct mpr_timeline *t = &timeline[i];
-        for (size_t k = 0; k < t->heaps; k++) good &= heap_blob(out, &t->heap[k], i, k) && lifetime_blob(out, &t->heap[k], i, k);
+        for (size_t k = 0; k < t->heaps; k++)
+            good &= heap_blob(out, &t->heap[k], i, k) && lifetime_blob(out, &t->heap[k], i, k);
         good &= instance_blob(out, t, i);
         for (size_t k = 0; k < MPR_TRACKS; k++) good &= !t->track[k].points || track_blob(out, &t->track[k], i, k);
     }

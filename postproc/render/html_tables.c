@@ -46,7 +46,8 @@ static void count_cell(FILE *out, uint64_t count)
     fprintf(out, "<td>%s</td>", mpr_units_count(&n, count));
 }
 
-static void holder_row(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h, const struct mpr_holder *k)
+static void holder_row(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h,
+                       const struct mpr_holder *k)
 {
     struct mpr_number share;
     fputs("<tr><th scope=\"row\">", out);
@@ -68,7 +69,8 @@ static void heap_table(FILE *out, const struct mpr_timeline *t, const struct mpr
     fprintf(out, " at %s, at the end %s</caption>\n", mpr_units_time(&time, h->peak_time),
             mpr_units_size(&size, h->end_bytes));
     fputs("<thead><tr><th scope=\"col\">range</th><th scope=\"col\">at the peak</th><th scope=\"col\">bytes</th>"
-          "<th scope=\"col\">share</th><th scope=\"col\">blocks</th><th scope=\"col\">allocations</th></tr></thead><tbody>\n", out);
+          "<th scope=\"col\">share</th><th scope=\"col\">blocks</th><th scope=\"col\">allocations</th></tr></thead>"
+          "<tbody>\n", out);
     for (size_t i = 0; i < h->holders && i < ROWS; i++) holder_row(out, t, h, &h->holder[i]);
     fputs("</tbody></table>\n", out);
     if (h->holders > ROWS) fprintf(out, "<p>%zu more ranges held bytes.</p>\n", h->holders - ROWS);
@@ -95,8 +97,8 @@ void mpr_html_tables(FILE *out, const struct mpr_timeline *timeline, size_t coun
         const struct mpr_timeline *t = &timeline[i];
         fputs("<section><h3>", out);
         mpr_html_label(out, t);
-        fprintf(out, "</h3><p>%s%s events, %s lost</p>\n", t->summary.incomplete ? "<strong>The log is incomplete.</strong> " : "",
-                mpr_units_count(&events, t->summary.events), mpr_units_count(&lost, t->summary.lost_events));
+        fprintf(out, "</h3><p>%s%s events, %s lost</p>\n",
+                t->summary.incomplete ? "<strong>The log is incomplete.</strong> " : "", mpr_units_count(&events, t->summary.events), mpr_units_count(&lost, t->summary.lost_events));
         for (size_t k = 0; k < t->heaps; k++) heap_table(out, t, &t->heap[k]);
         fputs("</section>\n", out);
     }

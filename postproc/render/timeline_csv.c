@@ -11,7 +11,8 @@ static void band_field(FILE *out, const struct mpr_band *band)
     else mpr_csv_path(out, band->path, band->depth);
 }
 
-static void span_fields(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h, const struct mpr_span *s)
+static void span_fields(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h,
+                        const struct mpr_span *s)
 {
     mpr_csv_field(out, t->summary.path);
     fprintf(out, ",%" PRIu64 ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
@@ -48,6 +49,7 @@ static void heap_records(FILE *out, const struct mpr_timeline *t, const struct m
 void mpr_timeline_csv(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style)
 {
     (void)style;
-    fputs("log,pid,heap,start_ns,time_of_max_ns,max_bytes,min_bytes,close_bytes,allocations,frees,path,bytes_at_max\n", out);
+    fputs("log,pid,heap,start_ns,time_of_max_ns,max_bytes,min_bytes,close_bytes,allocations,frees,path,bytes_at_max\n",
+          out);
     for (size_t i = 0; i < t->heaps; i++) heap_records(out, t, &t->heap[i]);
 }

@@ -106,7 +106,8 @@ static void axis(FILE *out, const struct columns *c)
     mpr_units_time(&from, c->from);
     mpr_units_time(&middle, c->from + c->width * c->count / 2);
     mpr_units_time(&to, c->from + c->width * (c->count - 1));
-    fprintf(out, "\n%*s%-*s%-*s%12s\n", MARGIN + 2, "", COLUMNS / 2 - 6, from.text, COLUMNS / 2 - 6, middle.text, to.text);
+    const int half = COLUMNS / 2 - 6;
+    fprintf(out, "\n%*s%-*s%-*s%12s\n", MARGIN + 2, "", half, from.text, half, middle.text, to.text);
 }
 
 /* ---- bands */
@@ -143,7 +144,8 @@ static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr
         order_of = &c.band[c.peak_column * c.bands];
         qsort(order, h->bands, sizeof *order, by_peak);
         mpr_text_tone(out, style, MPR_FAINT);
-        fprintf(out, "\n  by %-*s%12s%9s  %s\n", MPR_TEXT_PATH - 3, mpr_group_name[t->options.by], "at the peak", "share", "its own course");
+        fprintf(out, "\n  by %-*s%12s%9s  %s\n", MPR_TEXT_PATH - 3, mpr_group_name[t->options.by], "at the peak", "share",
+                "its own course");
         mpr_text_tone(out, style, MPR_PLAIN);
         for (size_t i = 0; i < h->bands && i < top; i++) band_line(out, &h->band[order[i]], &c, order[i]);
         if (top < h->bands) fprintf(out, "  (%zu more)\n", h->bands - top);

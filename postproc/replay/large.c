@@ -141,8 +141,8 @@ void mpr_large_end(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t ti
     else if (h->afters < MPR_LARGE_AFTER) h->after[h->afters++] = block;
 }
 
-void mpr_large_each(const struct mpr_large *l, uint8_t heap, void (*each)(void *arg, const struct mpr_large_block *block),
-                    void *arg)
+void mpr_large_each(const struct mpr_large *l, uint8_t heap,
+                    void (*each)(void *arg, const struct mpr_large_block *block), void *arg)
 {
     const struct mpr_large_heap *h = l->heap[heap];
     if (!h) return;

@@ -2,8 +2,8 @@
  *
  * Kept of a heap: the largest blocks that are live; of those that are gone, the newest that ended before the peak, all
  * that were live at it, and the first that came and went after it.  A new peak makes what is kept its past.  Memory is
- * bounded: with too many live blocks the smaller half is no longer looked at; nor is it where most of a log is one heap's
- * blocks, which would cost more than they tell. */
+ * bounded: with too many live blocks the smaller half is no longer looked at; nor is it where most of a log is one
+ * heap's blocks, which would cost more than they tell. */
 #ifndef MPR_LARGE_H
 #define MPR_LARGE_H
 
@@ -56,7 +56,7 @@ static inline void mpr_large_gone(struct mpr_large *l, uint8_t heap, uint64_t ad
     if (l->heap[heap] && size >= l->heap[heap]->least) mpr_large_end(l, heap, addr, time);
 }
 /* Calls each with every block of the heap that is kept. */
-void mpr_large_each(const struct mpr_large *l, uint8_t heap, void (*each)(void *arg, const struct mpr_large_block *block),
-                    void *arg);
+void mpr_large_each(const struct mpr_large *l, uint8_t heap,
+                    void (*each)(void *arg, const struct mpr_large_block *block), void *arg);
 
 #endif

@@ -96,8 +96,9 @@ static void store_quiet(struct mpr_levels *l, struct mpr_levels_heap *v, const s
     store(l, v, books);
 }
 
-/* The open bucket ends; where nothing changes for longer than a bucket, the level that lasts is not to be its maximum. */
-static void end(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books, uint64_t level, uint64_t now)
+/* The open bucket ends; where nothing changes for longer than a bucket, the level that lasts must not look so high. */
+static void end(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books, uint64_t level,
+                uint64_t now)
 {
     const unsigned shift = v->series.shift;
     const uint64_t next = v->open.key + 1;
@@ -112,7 +113,8 @@ static void end(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mp
     if (!final && now >> shift > next) store_quiet(l, v, books, level, next << shift);
 }
 
-static void roll(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books, uint64_t level, uint64_t now)
+static void roll(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books, uint64_t level,
+                 uint64_t now)
 {
     struct mpr_series *s = &v->series;
     end(l, v, books, level, now);

@@ -47,7 +47,8 @@ struct mpr_levels {
     bool failed;                        /* no memory: the series are not to be used */
 };
 
-struct mpr_levels *mpr_levels_new(const struct mpr_levels_options *options, const uint64_t *now);    /* NULL without memory */
+/* NULL without memory. */
+struct mpr_levels *mpr_levels_new(const struct mpr_levels_options *options, const uint64_t *now);
 void mpr_levels_free(struct mpr_levels *l);
 /* The first change of a cell since a maximum, or of a bucket; before it happens. */
 void mpr_levels_note(struct mpr_levels *l, const struct mpr_books *books, uint32_t cell, uint8_t heap, uint64_t level);

@@ -19,7 +19,8 @@ static uint64_t now;
 
 static void event(unsigned op, uint64_t addr, uint64_t size)
 {
-    const struct mpf_event e = { .time = now += 1000000, .addr = addr, .size = size, .thread = 1, .op = (uint8_t)op, .heap = H };
+    const struct mpf_event e = { .time = now += 1000000, .addr = addr, .size = size, .thread = 1,
+                                 .op = (uint8_t)op, .heap = H };
     assert_int_equal(mpr_replay_batch(&replay, &e, 1), 0);
 }
 

@@ -39,7 +39,8 @@ static void keep(uint64_t time)
 
 static void apply(uint64_t time, uint32_t thread, unsigned op, uint64_t addr, uint64_t size)
 {
-    const struct mpf_event e = { .time = time, .addr = addr, .size = size, .thread = thread, .op = (uint8_t)op, .heap = H };
+    const struct mpf_event e = { .time = time, .addr = addr, .size = size, .thread = thread,
+                                 .op = (uint8_t)op, .heap = H };
     assert_int_equal(mpr_replay_batch(&replay, &e, 1), 0);
 }
 
