@@ -28,7 +28,9 @@ export const ONE = 0,
 async function blob(id, page) {
   const element = page.getElementById(id);
   if (!element) throw new Error(`part ${id} is missing`);
-  const packed = Uint8Array.from(atob(element.textContent ?? ''), (c) => c.charCodeAt(0));
+  const text = atob(element.textContent ?? '');
+  const packed = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
   return new Columns(new Uint8Array(await new Response(stream).arrayBuffer()));
 }
