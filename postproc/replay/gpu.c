@@ -413,8 +413,9 @@ static void note_graph(struct mpr_replay *r, struct mpr_thread *t, const struct 
     if (!mpr_gpu_grow(r, (void **)&g->graph, g->graphs, &g->graph_cap, sizeof *g->graph)) return;
     g->graph[g->graphs++] = (struct mpr_graph){
         .time = e->time, .exec = word(e, MPF_RETURN_A), .nodes = word(e, MPF_RETURN_C), .instantiated = growth, .thread = t->number,
-        .node = path_of(r, t, &inherited), .capture = t->gpu.last_capture, .device = (uint8_t)mpf_heap_device(e->heap),
+        .node = path_of(r, t, &inherited), .capture = t->gpu.capture ? t->gpu.capture : t->gpu.last_capture, .device = (uint8_t)mpf_heap_device(e->heap),
     };
+    if (t->gpu.capture) g->capture[t->gpu.capture - 1].instantiated = true;
     t->gpu.last_capture = 0;
 }
 
@@ -513,7 +514,7 @@ static void end_capture(struct mpr_replay *r, struct mpr_thread *t, const struct
     struct mpr_capture *c = &r->gpu.capture[t->gpu.capture - 1];
     if (torch) for (unsigned i = 0; i < 2; i++) c->pool[i] = word(e, i);
     c->time = e->time;
-    t->gpu.last_capture = t->gpu.capture;
+    t->gpu.last_capture = c->instantiated ? 0 : t->gpu.capture;
     t->gpu.capture = 0;
 }
 

@@ -55,6 +55,7 @@ struct mpr_capture {
     uint64_t time, graph, pool[2];  /* ns; PyTorch's graph object and pool id, 0 when it is not PyTorch's */
     uint32_t thread, node, burst;
     uint64_t segment_bytes, block_bytes;    /* made while it lasted */
+    bool instantiated;              /* before it ended: PyTorch does so, unless the graph is kept */
 };
 
 struct mpr_graph {

@@ -33,6 +33,17 @@ static size_t copy_objects(const struct mpr_gpu *g, unsigned device, struct mpr_
     return n;
 }
 
+/* What the driver is freeing is out of the table, for its address may be handed out, and counts until the driver returns. */
+static size_t copy_freeing(const struct mpr_threads *threads, unsigned device, struct mpr_gpu_block *out)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < threads->count; i++) {
+        const struct mpr_thread *t = threads->at[i];
+        if (t && t->gpu.freeing && t->gpu.freed.addr && on_device(&t->gpu.freed, device)) out[n++] = t->gpu.freed;
+    }
+    return n;
+}
+
 static void add_levels(const struct mpr_gpu *g, unsigned device, struct mpr_picture *p)
 {
     for (uint32_t i = 0; i < g->pools; i++) {
@@ -47,7 +58,7 @@ void mpr_picture_take(struct mpr_picture *p, const struct mpr_replay *r, unsigne
     const struct mpr_gpu *g = &r->gpu;
     const struct mpr_gpu_device *d = &g->device[device];
     *p = (struct mpr_picture){ .time = time, .others = d->others, .total = d->total };
-    p->driver = malloc((g->driver.live + g->objects + 1) * sizeof *p->driver);
+    p->driver = malloc((g->driver.live + g->objects + r->threads.count + 1) * sizeof *p->driver);
     p->torch = malloc((g->torch.live + 1) * sizeof *p->torch);
     p->valid = p->driver && p->torch;
     if (!p->valid) return;
@@ -57,6 +68,7 @@ void mpr_picture_take(struct mpr_picture *p, const struct mpr_replay *r, unsigne
     add_levels(g, device, p);
     p->drivers = copy_blocks(&g->driver, device, p->driver);
     p->drivers += copy_objects(g, device, p->driver + p->drivers);
+    p->drivers += copy_freeing(&r->threads, device, p->driver + p->drivers);
     p->torches = copy_blocks(&g->torch, device, p->torch);
     qsort(p->driver, p->drivers, sizeof *p->driver, by_address);
     qsort(p->torch, p->torches, sizeof *p->torch, by_address);

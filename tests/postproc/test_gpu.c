@@ -508,6 +508,20 @@ static void without_measurements_the_peak_is_that_of_tracked_bytes(void **state)
     mpr_replay_free(&replay);
 }
 
+/* The block that the driver is about to free is out of the table of addresses, and still there. */
+static void the_peaks_picture_holds_the_block_that_is_freed_next(void **state)
+{
+    (void)state;
+    begin();
+    alloc(D, A, 10 * MIB);
+    alloc(D, B, 30 * MIB);
+    driver_free(1, B);
+    end();
+    assert_int_equal(device()->peak.drivers, 2);
+    assert_int_equal(device()->peak.driver[0].size + device()->peak.driver[1].size, device()->peak.tracked);
+    mpr_replay_free(&replay);
+}
+
 /* Used bytes stand still while tensors come and go inside segments. */
 static void of_equally_full_instants_the_one_with_most_tensors_is_the_peak(void **state)
 {
@@ -976,6 +990,27 @@ static void an_executable_knows_its_capture_and_what_it_took(void **state)
     over();
 }
 
+/* PyTorch instantiates before its capture_end returns. */
+static void an_executable_may_be_made_while_the_capture_is_open(void **state)
+{
+    (void)state;
+    begin();
+    for (uint64_t i = 1; i <= 2; i++) {
+        WORDS(1, MPF_OP_TORCH_CAPTURE, 0, 0x60 + i, 0, 0);
+        event(1, MPF_OP_CAPTURE_BEGIN, 0, 0x5, 0);
+        event(1, MPF_OP_CAPTURE_END, 0, 0x5, 0);
+        enter(1, MPF_CALL_GRAPH, 100 * MIB);
+        leave(1, MPF_CALL_GRAPH, 104 * MIB, 0xe0 + i);
+        WORDS(1, MPF_OP_TORCH_CAPTURE_END, 0, 0x60 + i, 0, i);
+    }
+    enter(1, MPF_CALL_GRAPH, 100 * MIB);
+    leave(1, MPF_CALL_GRAPH, 104 * MIB, 0xe3);
+    assert_int_equal(gpu()->graph[0].capture, 1);
+    assert_int_equal(gpu()->graph[1].capture, 2);
+    assert_int_equal(gpu()->graph[2].capture, 0);
+    over();
+}
+
 static void a_handle_of_a_destroyed_executable_may_be_used_again(void **state)
 {
     (void)state;
@@ -1212,6 +1247,7 @@ static void random_traces_agree_with_the_model(void **state)
         assert_int_equal(device()->best_torch, best_torch);
         const struct mpr_picture *p = &device()->peak;
         assert_int_equal(p->tracked, best_device);
+        assert_int_equal(picture_sum(p->driver, p->drivers, D), best_device);
         assert_int_equal(picture_sum(p->torch, p->torches, T), best_torch);
         mpr_replay_free(&replay);
     }
@@ -1248,6 +1284,7 @@ int main(void)
         cmocka_unit_test(a_call_that_was_not_measured_books_nothing),
         cmocka_unit_test(used_bytes_are_the_newest_sample_and_what_changed_since),
         cmocka_unit_test(without_measurements_the_peak_is_that_of_tracked_bytes),
+        cmocka_unit_test(the_peaks_picture_holds_the_block_that_is_freed_next),
         cmocka_unit_test(of_equally_full_instants_the_one_with_most_tensors_is_the_peak),
         cmocka_unit_test(a_picture_is_of_its_own_device),
         cmocka_unit_test(a_chosen_instant_stands_for_the_peak),
@@ -1270,6 +1307,7 @@ int main(void)
         cmocka_unit_test(a_capture_counts_what_is_made_in_its_window),
         cmocka_unit_test(captures_close_to_each_other_are_one_burst),
         cmocka_unit_test(an_executable_knows_its_capture_and_what_it_took),
+        cmocka_unit_test(an_executable_may_be_made_while_the_capture_is_open),
         cmocka_unit_test(a_handle_of_a_destroyed_executable_may_be_used_again),
         cmocka_unit_test(a_refusal_that_pytorch_gets_over_is_soft),
         cmocka_unit_test(a_second_refusal_and_pytorchs_report_are_one_hard_failure),
