@@ -9,7 +9,7 @@
 __attribute__((visibility("default"))) const char *argp_program_version = "memprof-report " MEMPROF_VERSION;
 
 static const struct { const char *name; int (*run)(int argc, char **argv); } commands[] = {
-    { "peaks", mpr_cmd_peaks }, { "timeline", mpr_cmd_timeline }, { "html", mpr_cmd_html }, { "graphs", mpr_cmd_graphs }, { "segments", mpr_cmd_segments }, { "info", mpr_cmd_info }, { "verify", mpr_cmd_verify }, { "recover", mpr_cmd_recover },
+    { "peaks", mpr_cmd_peaks }, { "oom", mpr_cmd_oom }, { "timeline", mpr_cmd_timeline }, { "html", mpr_cmd_html }, { "graphs", mpr_cmd_graphs }, { "segments", mpr_cmd_segments }, { "info", mpr_cmd_info }, { "verify", mpr_cmd_verify }, { "recover", mpr_cmd_recover },
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -27,6 +27,7 @@ static const struct argp argp = {
     .doc = "Reports on the logs that memprof wrote.\n\n"
            "Commands:\n"
            "  peaks     who held the memory at the peak, by range, thread, size or heap\n"
+           "  oom       the story of each lack of memory\n"
            "  timeline  each heap over time\n"
            "  html      a page of one or more runs, for a browser\n"
            "  graphs    what CUDA graphs cost\n"

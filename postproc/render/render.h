@@ -12,6 +12,7 @@ struct mpr_verify;
 struct mpr_timeline;
 struct mpr_graphs;
 struct mpr_segments;
+struct mpr_ooms;
 
 struct mpr_style {
     bool color;
@@ -26,6 +27,7 @@ struct mpr_renderer {
     void (*timeline)(FILE *out, const struct mpr_timeline *timeline, const struct mpr_style *style);
     void (*graphs)(FILE *out, const struct mpr_graphs *graphs, const struct mpr_style *style);
     void (*segments)(FILE *out, const struct mpr_segments *segments, const struct mpr_style *style);
+    void (*ooms)(FILE *out, const struct mpr_ooms *ooms, const struct mpr_style *style);     /* NULL: not in this format */
 };
 
 extern const struct mpr_renderer mpr_render_text, mpr_render_json, mpr_render_csv;

@@ -187,4 +187,4 @@ static void render_verify(FILE *out, const struct mpr_verify *verify, const stru
 }
 
 const struct mpr_renderer mpr_render_json = { "json", render_peaks, render_info, render_verify, mpr_timeline_json,
-                                               mpr_graphs_json, mpr_segments_json };
+                                               mpr_graphs_json, mpr_segments_json, mpr_ooms_json };

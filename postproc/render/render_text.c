@@ -315,4 +315,4 @@ static void render_verify(FILE *out, const struct mpr_verify *verify, const stru
 }
 
 const struct mpr_renderer mpr_render_text = { "text", render_peaks, render_info, render_verify, mpr_timeline_text,
-                                               mpr_graphs_text, mpr_segments_text };
+                                               mpr_graphs_text, mpr_segments_text, mpr_ooms_text };

@@ -1,0 +1,62 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "ooms.h"
+
+struct arguments { struct mpr_output output; struct mpr_paths paths; bool failed; };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
+    case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, arg); return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
+    case ARGP_KEY_END:
+        if (a->output.renderer == &mpr_render_csv) argp_error(state, "--format=csv: text or json is wanted");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = { { &mpr_output_argp, 0, "Output:", 2 }, { 0 } };
+static const struct argp argp = {
+    .parser = parse, .args_doc = "LOG|DIR...",
+    .doc = "Tells the story of each lack of memory: what was asked and where, what was free, who held the rest, what would have made it fit."
+    "\vExamples:\n"
+    "  memprof-report oom memprof.n03.4242.zst\n"
+    "  memprof-report oom --format json logs/\n\n"
+    "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+    .children = children,
+};
+
+static int render(struct arguments *a, const struct mpr_ooms *ooms)
+{
+    bool incomplete = false;
+    for (size_t i = 0; i < ooms->logs; i++) incomplete |= ooms->log[i].summary.incomplete;
+    if (mpr_output_open(&a->output) != 0) return MPR_EXIT_FAILURE;
+    a->output.renderer->ooms(a->output.file, ooms, &a->output.style);
+    if (mpr_output_close(&a->output) != 0 || a->failed) return MPR_EXIT_FAILURE;
+    return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+}
+
+int mpr_cmd_oom(int argc, char **argv)
+{
+    struct arguments a = { .output = mpr_output_default() };
+    struct mpr_ooms ooms = { 0 };
+    struct mpr_error error;
+    mpr_cmd_parse(&argp, argc, argv, &a);
+    const struct mpr_progress progress = mpr_bar();
+    for (size_t i = 0; i < a.paths.count; i++) {
+        if (mpr_ooms_add(&ooms, a.paths.at[i], &progress, &error) == 0) continue;
+        mpr_cmd_error(&error);
+        a.failed = true;
+    }
+    mpr_bar_clear();
+    mpr_ooms_finish(&ooms);
+    const int status = ooms.logs ? render(&a, &ooms) : MPR_EXIT_FAILURE;
+    mpr_ooms_free(&ooms);
+    mpr_paths_free(&a.paths);
+    return status;
+}

@@ -1,0 +1,145 @@
+/* The story of each lack of memory, for a terminal. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "device_text.h"
+#include "gpu_reports.h"
+#include "mpf/sample.h"
+#include "ooms.h"
+#include "text.h"
+#include "units.h"
+
+enum { FRAMES = 4, ROWS = 10 };     /* of a Python stack, from the innermost; of a list */
+
+static void request(FILE *out, const struct mpr_oom_story *s)
+{
+    struct mpr_number n;
+    fprintf(out, "  asked   %s (%" PRIu64 " B)", mpr_units_size(&n, s->bytes), s->bytes);
+    if (s->needed > s->bytes) fprintf(out, ", a segment of %s", mpr_units_size(&n, s->needed));
+    if (*s->library) {
+        fputs(" by ", out);
+        mpr_text_escaped(out, s->library);
+    }
+    fputs("\n  where   ", out);
+    for (size_t i = 0; i < s->depth; i++) {
+        if (i) fputs(" > ", out);
+        mpr_text_escaped(out, s->path[i]);
+    }
+    fprintf(out, "%s%s, thread ", s->depth ? "" : "outside any range", s->inherited ? " (inherited)" : "");
+    mpr_text_escaped(out, s->thread);
+    fputc('\n', out);
+    for (size_t i = s->python_depth; i-- > 0 && s->python_depth - i <= FRAMES; ) {
+        fputs("          ", out);
+        mpr_text_escaped(out, s->python[i]);
+        fputc('\n', out);
+    }
+}
+
+static void supply(FILE *out, const struct mpr_oom_story *s)
+{
+    struct mpr_number n;
+    if (s->free != MPF_UNKNOWN) {
+        fprintf(out, "  had     free %s", mpr_units_size(&n, s->free));
+        fprintf(out, " of %s", mpr_units_size(&n, s->total));
+    } else fputs("  had     free not known", out);
+    fputs(s->attempts ? "" : "; the driver was not asked: PyTorch's own limit (set_per_process_memory_fraction)", out);
+    fputs(s->capturing ? "; a graph's capture was under way\n" : "; no capture under way\n", out);
+    if (s->attempts > 1) fprintf(out, "  tried   PyTorch gave back its cache (%s) and asked again\n", mpr_units_size(&n, s->flushed));
+    if (s->hard && s->free != MPF_UNKNOWN && s->needed > s->free)
+        fprintf(out, "  SHORT BY %s\n", mpr_units_size(&n, s->needed - s->free));
+}
+
+static void fits(FILE *out, const struct mpr_oom_story *s)
+{
+    if (!s->fits) return;
+    fputs("\nwould it have fit?\n", out);
+    for (size_t i = 0; i < s->fits; i++) {
+        struct mpr_number n, short_by;
+        const struct mpr_fit *f = &s->fit[i];
+        fprintf(out, "  %-24s%12s  ", f->what, mpr_units_size(&n, f->bytes));
+        if (f->fits) fprintf(out, "yes  %s\n", f->how);
+        else fprintf(out, "no   %s short\n", mpr_units_size(&short_by, f->missing));
+    }
+}
+
+static void largest(FILE *out, const struct mpr_oom_story *s, const struct mpr_style *style)
+{
+    const size_t top = style->top ? style->top : ROWS;
+    if (!s->blocks) return;
+    fprintf(out, "\n%-*s%12s%14s\n", MPR_TEXT_PATH + 2, "largest live blocks", "bytes", "age");
+    for (size_t i = 0; i < s->blocks && i < top; i++) {
+        struct mpr_number bytes, age;
+        fputs("  ", out);
+        mpr_text_path(out, s->largest[i].path, s->largest[i].depth, MPR_TEXT_PATH);
+        fprintf(out, "%12s%14s\n", mpr_units_size(&bytes, s->largest[i].bytes), mpr_units_time(&age, s->largest[i].age));
+    }
+}
+
+static void story(FILE *out, const struct mpr_ooms_log *log, const struct mpr_oom_story *s, size_t number, const char *order,
+                  const struct mpr_style *style)
+{
+    struct mpr_number time;
+    mpr_text_tone(out, style, MPR_WARN);
+    fprintf(out, "\nHARD OOM %zu/%zu", number, log->hard);
+    mpr_text_tone(out, style, MPR_PLAIN);
+    fprintf(out, "  %s  %s%s\n", s->heap, mpr_units_time(&time, s->time), order);
+    request(out, s);
+    supply(out, s);
+    if (s->state.valid) mpr_device_text(out, &log->device[s->index], &s->state, "then", "auto", style);
+    fits(out, s);
+    largest(out, s, style);
+}
+
+static void soft_ones(FILE *out, const struct mpr_ooms_log *log)
+{
+    uint64_t flushed = 0;
+    struct mpr_number n;
+    if (!log->soft) return;
+    for (size_t i = 0; i < log->stories; i++)
+        if (!log->story[i].hard) flushed += log->story[i].flushed;
+    fprintf(out, "\nhistory  soft OOMs (got over): %zu, given back %s, at", log->soft, mpr_units_size(&n, flushed));
+    for (size_t i = 0; i < log->stories; i++)
+        if (!log->story[i].hard) fprintf(out, " %s", mpr_units_time(&n, log->story[i].time));
+    fputc('\n', out);
+}
+
+/* The kernel's limit and what was charged at last: what kills a process that asked for nothing. */
+static void host(FILE *out, const struct mpr_ooms_log *log)
+{
+    struct mpr_number n, limit;
+    const struct mpr_reading *c = &log->cgroup;
+    if (log->host_failures)
+        fprintf(out, "\nhost     %" PRIu64 " failed allocations, the largest %s (%s)\n", log->host_failures,
+                mpr_units_size(&n, log->host_largest), strerror((int)log->host_error));
+    const bool limited = c->valid && c->value[MPF_CGROUP_LIMIT] != MPF_UNKNOWN && c->value[MPF_CGROUP_USAGE] != MPF_UNKNOWN;
+    const bool full = limited && c->value[MPF_CGROUP_USAGE] >= c->value[MPF_CGROUP_LIMIT] / 100 * 95;
+    if (full || (!log->summary.complete && !log->stories)) {
+        if (limited) fprintf(out, "\nhost     cgroup %s of its limit %s at the end%s\n", mpr_units_size(&n, c->value[MPF_CGROUP_USAGE]),
+                             mpr_units_size(&limit, c->value[MPF_CGROUP_LIMIT]), full ? ": the kernel kills in it" : "");
+        fputs("         who held it: memprof-report peaks ", out);
+        mpr_text_escaped(out, log->summary.path);
+        fputc('\n', out);
+    }
+}
+
+static void one_log(FILE *out, const struct mpr_ooms *ooms, size_t index, const struct mpr_style *style)
+{
+    const struct mpr_ooms_log *log = &ooms->log[index];
+    char order[64] = "";
+    size_t number = 0;
+    if (ooms->logs > 1) snprintf(order, sizeof order, "  %zu. of %zu processes to fail", index + 1, ooms->logs);
+    mpr_text_summary(out, &log->summary, style);
+    for (size_t i = 0; i < log->stories; i++)
+        if (log->story[i].hard) story(out, log, &log->story[i], ++number, order, style);
+    if (!log->stories) fputs("\nno lack of device memory was recorded\n", out);
+    soft_ones(out, log);
+    host(out, log);
+}
+
+void mpr_ooms_text(FILE *out, const struct mpr_ooms *ooms, const struct mpr_style *style)
+{
+    for (size_t i = 0; i < ooms->logs; i++) {
+        if (i) fputc('\n', out);
+        one_log(out, ooms, i, style);
+    }
+}
