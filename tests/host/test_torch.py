@@ -1,0 +1,142 @@
+"""PyTorch without PyTorch: its allocator's reports, its ranges from a stand-in, and the Python stacks of real interpreters."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import mp
+
+SCRIPT = '''import ctypes, sys
+report = ctypes.CDLL(None)._ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE
+report.argtypes = [ctypes.c_void_p, ctypes.c_long] + 3 * [ctypes.c_ulong]
+BYTES, CUDA = 2 << 20, 1
+
+
+class Naïve:
+    def forward(self, place):
+        x = [1,
+             2]
+        report(place, BYTES, BYTES, BYTES, CUDA)
+        return x
+
+
+def deep(depth, place):
+    return deep(depth - 1, place) if depth else Naïve().forward(place)
+
+
+def generator():
+    yield deep(3, 0x7f0000000000)
+
+
+next(generator())
+try:
+    raise ValueError
+except ValueError:
+    deep(200, 0x7f0000400000)
+report(0x7f0000800000, 4096, BYTES, BYTES, CUDA)      # small: without a stack
+report(0x7f0000800000, -4096, BYTES, BYTES, CUDA)
+'''
+
+
+def peaks(path, by):
+    out = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", "--by", by, "--heap", "gpu0/torch", "--format", "json", path],
+                         stdout=subprocess.PIPE, check=True).stdout
+    return {tuple(r["path"]): r["bytes_at_peak"] for r in json.loads(out)["logs"][0]["heaps"][0]["ranges"]}
+
+
+def record(argv, **env):
+    place = mp.fresh()
+    process = mp.start(argv, place, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                       start_new_session=True)
+    result = mp.finish(process, argv, place)
+    path, = (os.path.join(place, name) for name in os.listdir(place) if name.endswith(".zst"))
+    return path, result
+
+
+def script(text):
+    path = os.path.join(mp.fresh("script"), "script.py")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
+def interpreters():
+    """Every CPython of a version that is known, as far as this machine has it."""
+    folders = os.environ["PATH"].split(":")
+    names = [os.path.join(folder, name) for folder in folders for name in ("python3", "python3.11", "python3.12", "python3.13")]
+    known = set()
+    for path in filter(lambda p: os.access(p, os.X_OK), names):
+        told = subprocess.run([path, "-c", "import sys; print(sys.executable, *sys.version_info[:2])"], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, check=False, text=True)
+        executable, _, version = told.stdout.strip().partition(" ")
+        if told.returncode == 0 and "3 11" <= version <= "3 13":
+            known.add(os.path.realpath(executable))
+    return sorted(known)
+
+
+def test_python_stacks_of_large_blocks():
+    pythons = interpreters()
+    if not pythons:
+        raise mp.Skip("no CPython of 3.11 to 3.13")
+    for python in pythons:
+        path, _ = record([python, "-X", "utf8", script(SCRIPT)])
+        got = peaks(path, "python")
+        inner = ("Naïve.forward (script.py:11)",)
+        calls = ("deep (script.py:16)",)
+        whole = ("<module> (script.py:23)", "generator (script.py:20)", *4 * calls, *inner)
+        mp.equal(got.pop(whole, None), 2 << 20, f"{python}: bytes of {whole} in {got}")
+        deep, = (p for p in got if len(p) == 64)                      # the innermost 64 frames
+        mp.equal((deep[-1], deep[0], got.pop(deep)), (inner[0], calls[0], 2 << 20), f"{python}: the deep stack")
+        mp.equal(got, {(): 4096}, f"{python}: the rest")
+
+
+def test_python_stacks_can_be_left_out():
+    path, result = record([sys.executable, "-X", "utf8", script(SCRIPT)], MEMPROF_PYTHON="0")
+    mp.equal(list(peaks(path, "python")), [()], "paths")
+    mp.check(b"Python" not in result.err, result.err)
+
+
+RANGES = '''import ctypes, sys
+torch = ctypes.CDLL(sys.argv[1])
+report = ctypes.CDLL(None)._ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE
+report.argtypes = [ctypes.c_void_p, ctypes.c_long] + 3 * [ctypes.c_ulong]
+report(0x7f0000000000, 512, 512, 1024, 1)
+torch.torch_enter(b"Optimizer.step#AdamW.step", 7)
+torch.torch_enter(b"aten::add", 0)
+report(0x7f0000001000, 1024, 1536, 2048, 1)
+torch.torch_leave(b"aten::add", 0)
+torch.torch_enter(b"AddmmBackward0", 1)
+report(0x7f0000002000, 2048, 3584, 4096, 1)
+torch.torch_leave(b"AddmmBackward0", 1)
+torch.torch_leave(b"Optimizer.step#AdamW.step", 7)
+'''
+
+
+def package(version):
+    """A folder torch/ with version.py and lib/libtorch_cpu.so; returns the library."""
+    place = os.path.join(mp.fresh("site"), "torch")
+    os.makedirs(os.path.join(place, "lib"))
+    with open(os.path.join(place, "version.py"), "w", encoding="ascii") as f:
+        f.write(f"from typing import Optional\n__version__ = '{version}+cu130'\n")
+    return shutil.copy(mp.victim("libtorch_ranges.so"), os.path.join(place, "lib", "libtorch_cpu.so"))
+
+
+def test_torch_ranges():
+    step, add = "torch:Optimizer.step#AdamW.step", "torch:aten::add"
+    for level, expected in ((None, {(): 512, (step,): 1024, (step, "torch:AddmmBackward0"): 2048}),
+                            ("ops", {(): 512, (step, add): 1024, (step, "torch:AddmmBackward0"): 2048}),
+                            ("off", {(): 3584})):
+        path, result = record([sys.executable, script(RANGES), package("2.11.0")], MEMPROF_TORCH_RANGES=level)
+        mp.equal(peaks(path, "range"), expected, f"ranges with {level}")
+        mp.check(b"ranges" not in result.err, result.err)
+
+
+def test_an_unknown_torch_costs_one_line():
+    path, result = record([sys.executable, script(RANGES), package("9.0.0")])
+    mp.equal(peaks(path, "range"), {(): 3584}, "ranges")
+    mp.equal(result.err.count(b"PyTorch's own ranges are not recorded"), 1, result.err)
+
+
+if __name__ == "__main__":
+    mp.main()
