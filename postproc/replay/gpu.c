@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "gpu_handles.h"
+#include "gpu_ooms.h"
 #include "mpf/header.h"
 #include "mpf/sample.h"
 #include "mpf/slot.h"
@@ -43,13 +44,6 @@ bool mpr_gpu_grow(struct mpr_replay *r, void **array, uint32_t count, uint32_t *
     *array = grown;
     *cap = more;
     return true;
-}
-
-static uint64_t word(const struct mpf_event *e, unsigned i)
-{
-    uint64_t v = MPF_UNKNOWN;
-    if ((i + 1) * sizeof v <= e->size) memcpy(&v, e->data + i * sizeof v, sizeof v);
-    return v;
 }
 
 /* ---- the peak of a device */
@@ -141,7 +135,7 @@ static uint32_t build_path(struct mpr_replay *r, const struct mpr_thread *carrie
     return node;
 }
 
-static uint32_t path_of(struct mpr_replay *r, struct mpr_thread *t, bool *inherited)
+uint32_t mpr_gpu_path(struct mpr_replay *r, struct mpr_thread *t, bool *inherited)
 {
     *inherited = false;
     if (t->application || r->options.no_inherit) return t->node;
@@ -219,7 +213,7 @@ static struct mpr_gpu_block describe(struct mpr_replay *r, struct mpr_thread *t,
 {
     struct mpr_gpu_block b = { .addr = e->addr, .size = e->size, .time = e->time, .context = t->gpu.context, .thread = t->number,
                                .heap = e->heap, .capture = t->gpu.capture };
-    b.node = path_of(r, t, &b.inherited);
+    b.node = mpr_gpu_path(r, t, &b.inherited);
     b.library = mpr_sites_library(&r->gpu.sites, t->gpu.stack);
     b.python = mpr_sites_python(&r->gpu.sites, t->gpu.python);
     if (!strncmp(mpr_sites_library_name(&r->gpu.sites, b.library), "libnccl", 7)) b.comm = t->gpu.comm ? t->gpu.comm : r->gpu.comm;
@@ -247,16 +241,6 @@ static void count_capture(struct mpr_gpu *g, const struct mpr_gpu_block *b, bool
     else c->segment_bytes += b->size;
 }
 
-/* A failure that PyTorch, or who asked, got over. */
-static void got_over(struct mpr_replay *r, struct mpr_thread *t, const struct mpr_gpu_block *b, bool torch)
-{
-    if (!t->gpu.oom) return;
-    struct mpr_oom *o = &r->gpu.oom[t->gpu.oom - 1];
-    if (o->torch ? !torch : b->size < o->bytes) return;
-    o->hard = false;
-    t->gpu.oom = 0;
-}
-
 static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     const bool torch = is_torch(e);
@@ -271,7 +255,7 @@ static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mp
     if (!mpr_gpu_blocks_put(table, &b)) r->out_of_memory = true;
     if (!torch && mpf_heap_code(b.heap) == MPF_HEAP_DEVICE) mpr_gpu_explain(r, mpf_heap_device(b.heap), (int64_t)b.size);
     count_capture(&r->gpu, &b, torch);
-    got_over(r, t, &b, torch);
+    mpr_oom_got_over(r, t, &b, torch);
     if (mpf_heap_is_gpu(e->heap)) note_peak(r, mpf_heap_device(e->heap), 0);
 }
 
@@ -412,8 +396,8 @@ static void note_graph(struct mpr_replay *r, struct mpr_thread *t, const struct 
     bool inherited;
     if (!mpr_gpu_grow(r, (void **)&g->graph, g->graphs, &g->graph_cap, sizeof *g->graph)) return;
     g->graph[g->graphs++] = (struct mpr_graph){
-        .time = e->time, .exec = word(e, MPF_RETURN_A), .nodes = word(e, MPF_RETURN_C), .instantiated = growth, .thread = t->number,
-        .node = path_of(r, t, &inherited), .capture = t->gpu.capture ? t->gpu.capture : t->gpu.last_capture, .device = (uint8_t)mpf_heap_device(e->heap),
+        .time = e->time, .exec = mpr_gpu_word(e, MPF_RETURN_A), .nodes = mpr_gpu_word(e, MPF_RETURN_C), .instantiated = growth, .thread = t->number,
+        .node = mpr_gpu_path(r, t, &inherited), .capture = t->gpu.capture ? t->gpu.capture : t->gpu.last_capture, .device = (uint8_t)mpf_heap_device(e->heap),
     };
     if (t->gpu.capture) g->capture[t->gpu.capture - 1].instantiated = true;
     t->gpu.last_capture = 0;
@@ -431,7 +415,7 @@ static void free_context(struct mpr_replay *r, uint64_t context);
 
 static void on_return(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    const uint64_t call = word(e, MPF_RETURN_CALL), a = word(e, MPF_RETURN_A);
+    const uint64_t call = mpr_gpu_word(e, MPF_RETURN_CALL), a = mpr_gpu_word(e, MPF_RETURN_A);
     const unsigned device = mpf_heap_device(e->heap);
     take_pictures(r);
     if (call == MPF_CALL_CONTEXT_GONE && a) free_context(r, a);
@@ -441,7 +425,7 @@ static void on_return(struct mpr_replay *r, struct mpr_thread *t, const struct m
     r->gpu.device[device].part[part_of(&r->gpu.device[device], call)] += growth;
     if (e->addr != MPF_UNKNOWN) measured(r, device, e->addr);
     struct mpr_graph *graph = graph_of(&r->gpu, a);
-    if (call == MPF_CALL_GRAPH && word(e, MPF_RETURN_RESULT) == 0) note_graph(r, t, e, growth);
+    if (call == MPF_CALL_GRAPH && mpr_gpu_word(e, MPF_RETURN_RESULT) == 0) note_graph(r, t, e, growth);
     else if (call == MPF_CALL_GRAPH_LAUNCH && graph) graph->launched += growth;
     else if (call == MPF_CALL_GRAPH_GONE && graph) graph->gone = true;
 }
@@ -451,9 +435,9 @@ static void on_sample(struct mpr_replay *r, const struct mpf_event *e)
     const unsigned device = mpf_heap_device(e->heap);
     struct mpr_gpu_device *d = &r->gpu.device[device];
     take_pictures(r);
-    if (word(e, MPF_GPU_OWN) != MPF_UNKNOWN) d->others = word(e, MPF_GPU_USED) - word(e, MPF_GPU_OWN);
-    if (word(e, MPF_GPU_TOTAL) != MPF_UNKNOWN) d->total = word(e, MPF_GPU_TOTAL);
-    if (word(e, MPF_GPU_USED) != MPF_UNKNOWN) measured(r, device, word(e, MPF_GPU_USED));
+    if (mpr_gpu_word(e, MPF_GPU_OWN) != MPF_UNKNOWN) d->others = mpr_gpu_word(e, MPF_GPU_USED) - mpr_gpu_word(e, MPF_GPU_OWN);
+    if (mpr_gpu_word(e, MPF_GPU_TOTAL) != MPF_UNKNOWN) d->total = mpr_gpu_word(e, MPF_GPU_TOTAL);
+    if (mpr_gpu_word(e, MPF_GPU_USED) != MPF_UNKNOWN) measured(r, device, mpr_gpu_word(e, MPF_GPU_USED));
 }
 
 /* ---- contexts */
@@ -502,7 +486,7 @@ static void begin_capture(struct mpr_replay *r, struct mpr_thread *t, const stru
     const struct mpr_capture *last = g->captures ? &g->capture[g->captures - 1] : NULL;
     const uint32_t burst = !last ? 1 : e->time - last->time < BURST_NS ? last->burst : last->burst + 1;
     g->capture[g->captures++] = (struct mpr_capture){ .time = e->time, .graph = torch ? e->addr : 0, .thread = t->number,
-                                                      .node = path_of(r, t, &inherited), .burst = burst };
+                                                      .node = mpr_gpu_path(r, t, &inherited), .burst = burst };
     t->gpu.capture = g->captures;
     t->gpu.torch_capture = torch;
 }
@@ -512,76 +496,10 @@ static void end_capture(struct mpr_replay *r, struct mpr_thread *t, const struct
     const bool torch = e->op == MPF_OP_TORCH_CAPTURE_END;
     if (!t->gpu.capture || (t->gpu.torch_capture && !torch)) return;
     struct mpr_capture *c = &r->gpu.capture[t->gpu.capture - 1];
-    if (torch) for (unsigned i = 0; i < 2; i++) c->pool[i] = word(e, i);
+    if (torch) for (unsigned i = 0; i < 2; i++) c->pool[i] = mpr_gpu_word(e, i);
     c->time = e->time;
     t->gpu.last_capture = c->instantiated ? 0 : t->gpu.capture;
     t->gpu.capture = 0;
-}
-
-/* ---- failures */
-
-bool mpr_gpu_is_torch(const struct mpr_gpu *g, uint32_t library)
-{
-    const char *name = mpr_sites_library_name(&g->sites, library);
-    return !strncmp(name, "libc10", 6) || !strncmp(name, "libtorch", 8);
-}
-
-static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    struct mpr_gpu *g = &r->gpu;
-    if (!mpr_gpu_grow(r, (void **)&g->oom, g->ooms, &g->oom_cap, sizeof *g->oom)) return NULL;
-    struct mpr_oom *o = &g->oom[g->ooms++];
-    *o = (struct mpr_oom){ .time = e->time, .bytes = e->addr, .free = MPF_UNKNOWN, .total = MPF_UNKNOWN, .thread = t->number,
-                           .heap = e->heap, .hard = true };
-    o->node = path_of(r, t, &o->inherited);
-    o->library = mpr_sites_library(&g->sites, t->gpu.stack);
-    o->python = mpr_sites_python(&g->sites, t->gpu.python);
-    o->torch = mpr_gpu_is_torch(g, o->library);
-    t->gpu.oom = g->ooms;
-    return o;
-}
-
-enum { PICTURES = 16 };             /* failures that are kept with all that was live */
-
-static void picture_oom(struct mpr_replay *r, struct mpr_oom *o)
-{
-    mpr_picture_free(&o->picture);
-    if (r->gpu.ooms <= PICTURES && mpf_heap_is_gpu(o->heap)) mpr_picture_take(&o->picture, r, mpf_heap_device(o->heap), o->time);
-}
-
-/* PyTorch asks again after it has given back its cache: that is one failure. */
-static void on_gpu_fail(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    enum { OUT_OF_MEMORY = 2 };
-    struct mpr_heap *heap = &r->books.heap[e->heap];
-    if (word(e, MPF_FAIL_PROBE) == 1) return;
-    heap->failures++;
-    heap->used = true;
-    if (e->addr >= heap->largest.size) heap->largest = (struct mpr_failure){ e->time, e->addr, (unsigned)word(e, MPF_FAIL_RESULT) };
-    if (word(e, MPF_FAIL_RESULT) != OUT_OF_MEMORY) return;
-    struct mpr_oom *o = t->gpu.oom ? &r->gpu.oom[t->gpu.oom - 1] : NULL;
-    if (!o || o->bytes != e->addr || o->heap != e->heap) o = new_oom(r, t, e);
-    if (!o) return;
-    const uint64_t before = o->attempts ? o->free : word(e, MPF_FAIL_FREE);
-    o->attempts++;
-    o->free = word(e, MPF_FAIL_FREE);
-    o->total = word(e, MPF_FAIL_TOTAL);
-    o->capturing = word(e, MPF_FAIL_CAPTURING) == 1;
-    if (o->free != MPF_UNKNOWN && o->free > before) o->flushed += o->free - before;
-    picture_oom(r, o);
-}
-
-/* The request came before the driver's: PyTorch rounds it up. */
-static void on_torch_oom(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    struct mpr_oom *o = t->gpu.oom ? &r->gpu.oom[t->gpu.oom - 1] : new_oom(r, t, e);
-    if (!o) return;
-    o->torch = o->hard = true;
-    o->torch_allocated = word(e, MPF_TORCH_ALLOCATED);
-    o->torch_reserved = word(e, MPF_TORCH_RESERVED);
-    if (!o->attempts) picture_oom(r, o);
-    o->time = e->time;
-    t->gpu.oom = 0;
 }
 
 /* ---- descriptions */
@@ -625,7 +543,7 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
     case MPF_OP_GPU_CONTEXT: t->gpu.context = e->addr; break;
     case MPF_OP_GPU_ENTER: on_enter(r, t, e); break;
     case MPF_OP_GPU_RETURN: on_return(r, t, e); break;
-    case MPF_OP_GPU_FAIL: on_gpu_fail(r, t, e); break;
+    case MPF_OP_GPU_FAIL: mpr_oom_driver(r, t, e); break;
     case MPF_OP_GPU_LEVEL: on_level(r, t, e); break;
     case MPF_OP_SAMPLE_GPU: on_sample(r, e); break;
     case MPF_OP_HANDLE_NEW:
@@ -634,12 +552,12 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
         note_peak(r, mpf_heap_device(e->heap), 0);
         break;
     case MPF_OP_HANDLE_IMPORT: mpr_handle_import(r, e); break;
-    case MPF_OP_HANDLE_RETAIN: mpr_handle_retain(r, e->addr, word(e, 0)); break;
+    case MPF_OP_HANDLE_RETAIN: mpr_handle_retain(r, e->addr, mpr_gpu_word(e, 0)); break;
     case MPF_OP_HANDLE_DROP: take_pictures(r); mpr_handle_drop(r, e->addr); break;
-    case MPF_OP_HANDLE_MAP: mpr_handle_map(r, e->addr, word(e, 0), word(e, 1)); break;
+    case MPF_OP_HANDLE_MAP: mpr_handle_map(r, e->addr, mpr_gpu_word(e, 0), mpr_gpu_word(e, 1)); break;
     case MPF_OP_HANDLE_UNMAP: take_pictures(r); mpr_handle_unmap(r, e->addr, e->size); break;
     case MPF_OP_TORCH_LEVEL: on_torch_level(r, e); break;
-    case MPF_OP_TORCH_OOM: on_torch_oom(r, t, e); break;
+    case MPF_OP_TORCH_OOM: mpr_oom_torch(r, t, e); break;
     case MPF_OP_TORCH_CAPTURE: case MPF_OP_CAPTURE_BEGIN: begin_capture(r, t, e); break;
     case MPF_OP_TORCH_CAPTURE_END: case MPF_OP_CAPTURE_END: end_capture(r, t, e); break;
     case MPF_OP_SCHEMA: if (mpr_comms_schema(&r->gpu.comms, e) != 0) r->out_of_memory = true; break;

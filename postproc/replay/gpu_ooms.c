@@ -1,0 +1,81 @@
+#include "gpu_ooms.h"
+
+#include <string.h>
+
+#include "gpu_handles.h"
+#include "mpf/sample.h"
+#include "replay.h"
+
+bool mpr_gpu_is_torch(const struct mpr_gpu *g, uint32_t library)
+{
+    const char *name = mpr_sites_library_name(&g->sites, library);
+    return !strncmp(name, "libc10", 6) || !strncmp(name, "libtorch", 8);
+}
+
+static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    struct mpr_gpu *g = &r->gpu;
+    if (!mpr_gpu_grow(r, (void **)&g->oom, g->ooms, &g->oom_cap, sizeof *g->oom)) return NULL;
+    struct mpr_oom *o = &g->oom[g->ooms++];
+    *o = (struct mpr_oom){ .time = e->time, .bytes = e->addr, .free = MPF_UNKNOWN, .total = MPF_UNKNOWN, .thread = t->number,
+                           .heap = e->heap, .hard = true };
+    o->node = mpr_gpu_path(r, t, &o->inherited);
+    o->library = mpr_sites_library(&g->sites, t->gpu.stack);
+    o->python = mpr_sites_python(&g->sites, t->gpu.python);
+    o->torch = mpr_gpu_is_torch(g, o->library);
+    t->gpu.oom = g->ooms;
+    return o;
+}
+
+enum { PICTURES = 16 };             /* failures that are kept with all that was live */
+
+static void picture_oom(struct mpr_replay *r, struct mpr_oom *o)
+{
+    mpr_picture_free(&o->picture);
+    if (r->gpu.ooms <= PICTURES && mpf_heap_is_gpu(o->heap)) mpr_picture_take(&o->picture, r, mpf_heap_device(o->heap), o->time);
+}
+
+/* PyTorch asks again after it has given back its cache: that is one failure. */
+void mpr_oom_driver(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    enum { OUT_OF_MEMORY = 2 };
+    struct mpr_heap *heap = &r->books.heap[e->heap];
+    if (mpr_gpu_word(e, MPF_FAIL_PROBE) == 1) return;
+    heap->failures++;
+    heap->used = true;
+    if (e->addr >= heap->largest.size) heap->largest = (struct mpr_failure){ e->time, e->addr, (unsigned)mpr_gpu_word(e, MPF_FAIL_RESULT) };
+    if (mpr_gpu_word(e, MPF_FAIL_RESULT) != OUT_OF_MEMORY) return;
+    struct mpr_oom *o = t->gpu.oom ? &r->gpu.oom[t->gpu.oom - 1] : NULL;
+    if (!o || o->bytes != e->addr || o->heap != e->heap) o = new_oom(r, t, e);
+    if (!o) return;
+    const uint64_t before = o->attempts ? o->free : mpr_gpu_word(e, MPF_FAIL_FREE);
+    o->attempts++;
+    o->free = mpr_gpu_word(e, MPF_FAIL_FREE);
+    o->total = mpr_gpu_word(e, MPF_FAIL_TOTAL);
+    o->capturing = mpr_gpu_word(e, MPF_FAIL_CAPTURING) == 1;
+    if (o->free != MPF_UNKNOWN && o->free > before) o->flushed += o->free - before;
+    picture_oom(r, o);
+}
+
+/* The request came before the driver's: PyTorch rounds it up. */
+void mpr_oom_torch(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    struct mpr_oom *o = t->gpu.oom ? &r->gpu.oom[t->gpu.oom - 1] : new_oom(r, t, e);
+    if (!o) return;
+    o->torch = o->hard = true;
+    o->torch_allocated = mpr_gpu_word(e, MPF_TORCH_ALLOCATED);
+    o->torch_reserved = mpr_gpu_word(e, MPF_TORCH_RESERVED);
+    if (!o->attempts) picture_oom(r, o);
+    o->time = e->time;
+    t->gpu.oom = 0;
+}
+
+/* A failure that PyTorch, or who asked, got over. */
+void mpr_oom_got_over(struct mpr_replay *r, struct mpr_thread *t, const struct mpr_gpu_block *b, bool torch)
+{
+    if (!t->gpu.oom) return;
+    struct mpr_oom *o = &r->gpu.oom[t->gpu.oom - 1];
+    if (o->torch ? !torch : b->size < o->bytes) return;
+    o->hard = false;
+    t->gpu.oom = 0;
+}
