@@ -289,8 +289,10 @@ static void on_free_end(struct mpr_replay *r, struct mpr_thread *t)
     if (!t->gpu.freeing) return;
     take_pictures(r);
     t->gpu.freeing = false;
-    if (t->gpu.freed.addr) freed(r, &t->gpu.freed);
-    else r->books.heap[t->gpu.freed.heap].unmatched++;
+    if (t->gpu.freed.addr) {
+        freed(r, &t->gpu.freed);
+        mpr_oom_freed(r, t, t->gpu.freed.size);
+    } else r->books.heap[t->gpu.freed.heap].unmatched++;
 }
 
 /* The driver did not free it. */

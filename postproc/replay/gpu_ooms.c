@@ -53,7 +53,7 @@ void mpr_oom_driver(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     o->free = mpr_gpu_word(e, MPF_FAIL_FREE);
     o->total = mpr_gpu_word(e, MPF_FAIL_TOTAL);
     o->capturing = mpr_gpu_word(e, MPF_FAIL_CAPTURING) == 1;
-    if (o->free != MPF_UNKNOWN && o->free > before) o->flushed += o->free - before;
+    if (o->free != MPF_UNKNOWN && o->free > before && o->free - before > o->flushed) o->flushed = o->free - before;
     picture_oom(r, o);
 }
 
@@ -78,4 +78,9 @@ void mpr_oom_got_over(struct mpr_replay *r, struct mpr_thread *t, const struct m
     if (o->torch ? !torch : b->size < o->bytes) return;
     o->hard = false;
     t->gpu.oom = 0;
+}
+
+void mpr_oom_freed(struct mpr_replay *r, const struct mpr_thread *t, uint64_t bytes)
+{
+    if (t->gpu.oom) r->gpu.oom[t->gpu.oom - 1].flushed += bytes;
 }

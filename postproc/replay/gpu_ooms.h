@@ -14,6 +14,8 @@
 void mpr_oom_driver(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 /* TORCH_OOM */
 void mpr_oom_torch(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
+/* The thread has freed a driver block: after a refusal that is PyTorch giving back its cache. */
+void mpr_oom_freed(struct mpr_replay *r, const struct mpr_thread *t, uint64_t bytes);
 /* The thread has made a block. */
 void mpr_oom_got_over(struct mpr_replay *r, struct mpr_thread *t, const struct mpr_gpu_block *b, bool torch);
 
