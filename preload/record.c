@@ -85,6 +85,11 @@ void mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
     if (heap == MPF_HEAP_HOST && (op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END)) mp_encoder_start(size >= MP_LARGE);
 }
 
+void mp_record_at(uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    commit(mp_cursor_slot(at), mp_clock_ticks(), addr, mpf_slot_head(op, heap, 0, size) | mp_cursor_tag(at));
+}
+
 void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes)
 {
     const struct mp_thread *t = mp_self;

@@ -47,17 +47,24 @@ extern __thread struct mp_thread *mp_self __attribute__((visibility("hidden"), t
 /* Blocks of at least this size leave the fast path: they make sure that the encoder (and its sampling) runs. */
 #define MP_LARGE ((size_t)1 << 20)
 
-void mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size);
+void mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size) MP_COLD;
 
-static inline void mp_record(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+/* Stores the event in its slot, reserved at `at`: the clock that is not the time stamp counter. */
+void mp_record_at(uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t size) MP_COLD;
+
+static inline __attribute__((always_inline)) void mp_record(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
     struct mp_thread *t = mp_self;
     if (__builtin_expect(t != NULL, 1) && __builtin_expect(!t->guard, 1) && __builtin_expect(size < MP_LARGE, 1)) {
         uint64_t at = sizeof(struct mpf_slot);
         __asm__ volatile("xaddq %0, %1" : "+r"(at), "+m"(t->cur) : : "cc");
         if (__builtin_expect(mp_cursor_valid(at), 1)) {
+            if (__builtin_expect(mp_clock_no_tsc, 0)) {
+                mp_record_at(at, op, heap, addr, size);
+                return;
+            }
             struct mpf_slot *s = mp_cursor_slot(at);
-            s->time = mp_clock_ticks();
+            s->time = __builtin_ia32_rdtsc();
             s->addr = addr;
             __atomic_store_n(&s->head, op | heap << 8 | mp_cursor_tag(at) | size << 24, __ATOMIC_RELEASE);
             return;
