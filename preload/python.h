@@ -1,5 +1,5 @@
 /* Python call stacks, read from the calling thread's own frames without the interpreter's lock: while a thread is in C its
- * frames do not change.  CPython 3.11 to 3.13, by the layouts of these versions; no other interpreter. */
+ * frames do not change.  CPython 3.9 to 3.14, by the layouts of these versions; no other interpreter. */
 #ifndef MP_PYTHON_H
 #define MP_PYTHON_H
 

@@ -1,4 +1,5 @@
 """PyTorch without PyTorch: its allocator's reports, its ranges from a stand-in, and the Python stacks of real interpreters."""
+import glob
 import json
 import os
 import shutil
@@ -62,27 +63,29 @@ def script(text):
 
 
 def interpreters():
-    """Every CPython of a version that is known, as far as this machine has it."""
-    folders = os.environ["PATH"].split(":")
-    names = [os.path.join(folder, name) for folder in folders for name in ("python3", "python3.11", "python3.12", "python3.13")]
-    known = set()
-    for path in filter(lambda p: os.access(p, os.X_OK), names):
+    """Every CPython of a version that is known, as far as this machine has it: {path: (3, minor)}."""
+    names = ["python3", *(f"python3.{minor}" for minor in range(9, 15))]
+    paths = [os.path.join(folder, name) for folder in os.environ["PATH"].split(":") for name in names]
+    paths += glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3"))
+    known = {}
+    for path in filter(lambda p: os.access(p, os.X_OK), paths):
         told = subprocess.run([path, "-c", "import sys; print(sys.executable, *sys.version_info[:2])"], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, check=False, text=True)
         executable, _, version = told.stdout.strip().partition(" ")
-        if told.returncode == 0 and "3 11" <= version <= "3 13":
-            known.add(os.path.realpath(executable))
-    return sorted(known)
+        version = tuple(map(int, version.split()))
+        if told.returncode == 0 and (3, 9) <= version <= (3, 14):
+            known[os.path.realpath(executable)] = version
+    if not known:
+        raise mp.Skip("no CPython of 3.9 to 3.14")
+    return known
 
 
 def test_python_stacks_of_large_blocks():
-    pythons = interpreters()
-    if not pythons:
-        raise mp.Skip("no CPython of 3.11 to 3.13")
-    for python in pythons:
+    for python, version in interpreters().items():
         path, _ = record([python, "-X", "utf8", script(SCRIPT)])
         got = peaks(path, "python")
-        inner = ("Naïve.forward (script.py:11)",)
+        method = "Naïve.forward" if version >= (3, 11) else "forward"     # before, code has no qualified name
+        inner = (f"{method} (script.py:11)",)
         calls = ("deep (script.py:16)",)
         whole = ("<module> (script.py:23)", "generator (script.py:20)", *4 * calls, *inner)
         mp.equal(got.pop(whole, None), 2 << 20, f"{python}: bytes of {whole} in {got}")
