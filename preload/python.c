@@ -1,4 +1,5 @@
-/* Each frame (a place in a code object) and each stack is recorded once, under a hash of what it is made of. */
+/* Each frame (a place in a code object, and the module whose method runs there) and each stack is recorded once, under a hash
+ * of what it is made of.  A module is known by its address, its class, and the modules around it. */
 #include "python.h"
 
 #include <dlfcn.h>
@@ -11,51 +12,97 @@
 #include "config.h"
 #include "mpf/event.h"
 #include "python_frames.h"
+#include "python_modules.h"
 #include "record.h"
 #include "seen.h"
 #include "text.h"
 
-enum { DEPTH = 64, FRAMES = 1 << 15, STACKS = 1 << 15, NAME_BYTES = 1024 };
+enum { DEPTH = 64, FRAMES = 1 << 17, STACKS = 1 << 17, NAME_BYTES = 1024, CLASS_BYTES = 128, PATH_BYTES = 256 };
+
+/* Modules are many times more than code: when the sets fill up they are no longer told apart. */
+enum { WITH_MODULES = FRAMES / 4 * 3 };
 
 static uint64_t frames_seen[FRAMES], stacks_seen[STACKS];
+static uint32_t recorded;                       /* frames and stacks */
 static struct mp_python python;
 static const void *(*thread_state)(void);       /* NULL: no Python that we know */
 
-static uint64_t frame_id(const struct mp_python_place *f)
+static const void *part(const struct mp_python_place *f, size_t offset) { return mp_python_pointer(f->code, offset); }
+
+/* `around` stands for the modules of the frames around, and then for the frame's own, too. */
+static uint64_t frame_id(const struct mp_python_place *f, uint64_t *around)
 {
-    const uint64_t words[] = { (uintptr_t)f->code, f->instruction, (uintptr_t)mp_python_pointer(f->code, python.layout.code_name),
-                               (uintptr_t)mp_python_pointer(f->code, python.layout.code_lines) };
+    uint64_t words[] = { (uintptr_t)f->code, f->instruction, (uintptr_t)part(f, python.layout.code_name),
+                         (uintptr_t)part(f, python.layout.code_lines), 0 };
+    if (f->module) {
+        const uint64_t modules[] = { *around, (uintptr_t)f->module, (uintptr_t)mp_python_pointer(f->module, MP_PYTHON_TYPE) };
+        words[4] = *around = mp_seen_id(modules, sizeof modules / sizeof *modules);
+    }
     return mp_seen_id(words, sizeof words / sizeof *words);
 }
 
-static void record_frame(uint64_t id, const struct mp_python_place *f)
+/* The function's qualified name, or for a module's method "Class.method [path.to.module]".  Bytes with the zero. */
+static size_t put_name(const struct mp_python_place *f, unsigned at, unsigned places, uint8_t *out)
+{
+    char class[CLASS_BYTES], path[PATH_BYTES];
+    size_t n = mp_python_text(&python, part(&f[at], python.layout.code_name), out, NAME_BYTES);
+    const size_t class_bytes = f[at].module ? mp_python_class(&python, &f[at], class, sizeof class) : 0;
+    if (!class_bytes || n + class_bytes + PATH_BYTES + 4 > NAME_BYTES) return n + 1;
+    const char *dot = strrchr((char *)out, '.'), *method = dot ? dot + 1 : (char *)out;
+    const size_t method_bytes = strlen(method);
+    memmove(out + class_bytes + 1, method, method_bytes);
+    memcpy(out, class, class_bytes);
+    out[class_bytes] = '.';
+    n = class_bytes + 1 + method_bytes;
+    const size_t path_bytes = mp_python_path(&python, f, at, places, path, sizeof path);
+    if (path_bytes) {
+        out[n++] = ' ';
+        out[n++] = '[';
+        memcpy(out + n, path, path_bytes);
+        n += path_bytes;
+        out[n++] = ']';
+    }
+    out[n] = 0;
+    return n + 1;
+}
+
+static void record_frame(uint64_t id, const struct mp_python_place *f, unsigned at, unsigned places)
 {
     uint8_t data[sizeof(uint64_t) + 2 * NAME_BYTES];
-    const uint64_t line = mp_python_line(&python, f);
+    const uint64_t line = mp_python_line(&python, &f[at]);
     size_t n = sizeof line;
     memcpy(data, &line, sizeof line);
-    n += mp_python_text(&python, mp_python_pointer(f->code, python.layout.code_name), data + n, NAME_BYTES) + 1;
-    n += mp_python_text(&python, mp_python_pointer(f->code, python.layout.code_file), data + n, NAME_BYTES) + 1;
+    n += put_name(f, at, places, data + n);
+    n += mp_python_text(&python, part(&f[at], python.layout.code_file), data + n, NAME_BYTES) + 1;
     mp_record_data(MPF_OP_FRAME, MPF_HEAP_NONE, id, data, n);
     mp_seen_add(frames_seen, FRAMES, id);
+    __atomic_fetch_add(&recorded, 1, __ATOMIC_RELAXED);
+}
+
+static void record_stack(uint64_t id, const uint64_t *frame, const struct mp_python_place *f, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (!mp_seen(frames_seen, FRAMES, frame[i])) record_frame(frame[i], f, i, n);
+    mp_record_data(MPF_OP_PYTHON, MPF_HEAP_NONE, id, frame, n * sizeof *frame);
+    mp_seen_add(stacks_seen, STACKS, id);
+    __atomic_fetch_add(&recorded, 1, __ATOMIC_RELAXED);
 }
 
 void mp_python_at(void)
 {
     struct mp_python_place f[DEPTH];
-    uint64_t id[DEPTH];
+    uint64_t id[DEPTH], around = 0;
     const void *(*state)(void) = __atomic_load_n(&thread_state, __ATOMIC_ACQUIRE);
     if (!state) return;
     const unsigned n = mp_python_walk(&python, state(), f, DEPTH);
     if (!n) return;
-    for (unsigned i = 0; i < n; i++) id[i] = frame_id(&f[i]);
-    const uint64_t stack = mp_seen_id(id, n);
-    if (!mp_seen(stacks_seen, STACKS, stack)) {
-        for (unsigned i = 0; i < n; i++)
-            if (!mp_seen(frames_seen, FRAMES, id[i])) record_frame(id[i], &f[i]);
-        mp_record_data(MPF_OP_PYTHON, MPF_HEAP_NONE, stack, id, n * sizeof *id);
-        mp_seen_add(stacks_seen, STACKS, stack);
+    const bool modules = __atomic_load_n(&recorded, __ATOMIC_RELAXED) < WITH_MODULES;
+    for (unsigned i = n; i-- > 0; ) {
+        if (!modules) f[i].module = NULL;
+        id[i] = frame_id(&f[i], &around);
     }
+    const uint64_t stack = mp_seen_id(id, n);
+    if (!mp_seen(stacks_seen, STACKS, stack)) record_stack(stack, id, f, n);
     mp_record(MPF_OP_AT_PYTHON, MPF_HEAP_NONE, stack, 0);
 }
 
@@ -71,12 +118,14 @@ static unsigned version_in(const char *text)
 
 static bool look_up(const char *(*version)(void))
 {
-    python.code = dlsym(RTLD_DEFAULT, "PyCode_Type");
-    python.text = dlsym(RTLD_DEFAULT, "PyUnicode_Type");
-    python.bytes = dlsym(RTLD_DEFAULT, "PyBytes_Type");
+    const struct { const char *name; const void **type; } types[] = {
+        { "PyCode_Type", &python.code }, { "PyUnicode_Type", &python.text }, { "PyBytes_Type", &python.bytes },
+        { "PyTuple_Type", &python.tuple }, { "PyDict_Type", &python.dict }, { "PyODict_Type", &python.ordered_dict },
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (!(*types[i].type = dlsym(RTLD_DEFAULT, types[i].name))) return false;
     const bool debug_build = dlsym(RTLD_DEFAULT, "_Py_NegativeRefcount");
-    return python.code && python.text && python.bytes && version && !debug_build &&
-           mp_python_layout(version_in(version()), dlsym(RTLD_DEFAULT, "_PyRuntime"), &python.layout);
+    return version && !debug_build && mp_python_layout(version_in(version()), dlsym(RTLD_DEFAULT, "_PyRuntime"), &python.layout);
 }
 
 void mp_python_start(void)

@@ -1,10 +1,12 @@
 #include "python_frames.h"
 
+#include "python_modules.h"
+
 /* Frames of the interpreter itself lie between those of Python, at most one for each call from C. */
 enum { STEPS_PER_FRAME = 4 };
 /* Frames whose owner is at least this are the interpreter's own (FRAME_OWNED_BY_CSTACK, from 3.14 on also _INTERPRETER). */
 enum { OWNER_PYTHON = 3 };
-/* From 3.14 on the lowest bits of a reference in a frame say how it is counted. */
+/* From 3.14 on the lowest bits of a reference in a frame say how it is counted; all of them: it is a number. */
 enum { REFERENCE_BITS = 3 };
 
 static const void *innermost(const struct mp_python_layout *l, const void *state)
@@ -18,11 +20,32 @@ static bool of_python(const struct mp_python_layout *l, const void *frame)
     return !l->frame_owner || *((const uint8_t *)frame + l->frame_owner) < OWNER_PYTHON;
 }
 
+static const void *referenced(const void *frame, size_t offset)
+{
+    const uintptr_t reference = (uintptr_t)mp_python_pointer(frame, offset), bits = reference & REFERENCE_BITS;
+    return bits != REFERENCE_BITS ? (const void *)(reference - bits) : NULL;
+}
+
 static const void *code_of(const struct mp_python *py, const void *frame)
 {
-    const uintptr_t reference = (uintptr_t)mp_python_pointer(frame, py->layout.frame_code);
-    const void *code = (const void *)(reference & ~(uintptr_t)REFERENCE_BITS);
+    const void *code = referenced(frame, py->layout.frame_code);
     return mp_python_is(code, py->code) ? code : NULL;
+}
+
+static bool is_method(const struct mp_python *py, const void *code)
+{
+    const void *names = mp_python_pointer(code, py->layout.code_locals);
+    uint8_t name[sizeof "self" + 4];
+    if (!mp_python_is(names, py->tuple) || !mp_python_size(names)) return false;
+    return mp_python_text(py, mp_python_pointer(names, MP_PYTHON_ITEMS), name, sizeof name) && memcmp(name, "self", sizeof "self") == 0;
+}
+
+static const void *module_of(const struct mp_python *py, const void *frame, const void *code)
+{
+    if (mp_python_int(code, py->layout.code_arguments) < 1) return NULL;
+    const void *self = referenced(frame, py->layout.frame_locals);
+    if (!self || !mp_python_module_type(py, mp_python_pointer(self, MP_PYTHON_TYPE)) || !is_method(py, code)) return NULL;
+    return self;
 }
 
 static uint64_t instruction_of(const struct mp_python_layout *l, const void *frame, const void *code)
@@ -41,7 +64,7 @@ unsigned mp_python_walk(const struct mp_python *py, const void *state, struct mp
     unsigned n = 0;
     for (unsigned steps = STEPS_PER_FRAME * max; f && n < max && steps; steps--, f = mp_python_pointer(f, l->frame_previous)) {
         const void *code = of_python(l, f) ? code_of(py, f) : NULL;
-        if (code) out[n++] = (struct mp_python_place){ code, instruction_of(l, f, code) };
+        if (code) out[n++] = (struct mp_python_place){ code, instruction_of(l, f, code), module_of(py, f, code) };
     }
     return n;
 }

@@ -14,11 +14,12 @@
 /* An interpreter: its layout, and the addresses of the types that tell objects apart. */
 struct mp_python {
     struct mp_python_layout layout;
-    const void *code, *text, *bytes;
+    const void *code, *text, *bytes, *tuple, *dict, *ordered_dict;
 };
 
-/* A place in a code object; the instruction is counted in code units of two bytes. */
-struct mp_python_place { const void *code; uint64_t instruction; };
+/* A place in a code object; the instruction is counted in code units of two bytes.  module: the torch.nn.Module that the
+ * frame has as its argument `self`, or NULL. */
+struct mp_python_place { const void *code; uint64_t instruction; const void *module; };
 
 /* The places of the thread with this PyThreadState (NULL: none) from the innermost on, at most `max` of them. */
 unsigned mp_python_walk(const struct mp_python *py, const void *state, struct mp_python_place *out, unsigned max);

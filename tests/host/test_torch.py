@@ -94,6 +94,101 @@ def test_python_stacks_of_large_blocks():
         mp.equal(got, {(): 4096}, f"{python}: the rest")
 
 
+MODULES = '''import ctypes, sys
+report = ctypes.CDLL(None)._ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE
+report.argtypes = [ctypes.c_void_p, ctypes.c_long] + 3 * [ctypes.c_ulong]
+BYTES, CUDA = 2 << 20, 1
+place = 0x7f0000000000
+
+
+class Module:                                       # as torch.nn.Module keeps and calls its children
+    __module__ = "torch.nn.modules.module"
+
+    def __init__(self):
+        for name in ("training", "_parameters", "_buffers", "_hooks", "_modules"):
+            object.__setattr__(self, name, {})
+
+    def __setattr__(self, name, value):
+        if isinstance(value, Module):
+            self.__dict__["_modules"][name] = value
+        else:
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name):
+        return self.__dict__["_modules"][name]
+
+    def __call__(self, x):
+        return self.forward(x)
+
+
+class List(Module):
+    def __init__(self, *modules):
+        super().__init__()
+        for i, m in enumerate(modules):
+            setattr(self, str(i), m)
+
+
+class Linear(Module):
+    def forward(self, x):
+        global place
+        place += BYTES
+        report(place, BYTES, BYTES, BYTES, CUDA)
+
+
+class Own(Linear):
+    __slots__ = ()
+
+
+class Block(Module):
+    def __init__(self):
+        super().__init__()
+        self.deep = Own()
+
+    def forward(self, x):
+        self.deep(x)
+
+
+class Plain:
+    def forward(self, x):
+        Linear()(x)
+
+
+class Net(Module):
+    def __init__(self):
+        super().__init__()
+        self.first = Linear()
+        self.h = List(*(Block() for _ in range(3)))
+        self.plain = Plain()
+
+    def forward(self, x):
+        self.first(x)
+        self.h._modules["2"](x)
+        self.plain.forward(x)
+
+
+for _ in range(2):
+    keep = Net(), Net()                             # other modules at each turn
+    for net in keep:
+        net(1)
+Block()(1)
+'''
+
+
+def test_modules_have_classes_and_paths():
+    for python, version in interpreters().items():
+        path, _ = record([python, "-X", "utf8", script(MODULES)])
+        net, linear = ("Net.__call__ (script.py:25)", "Net.forward (script.py:%d)"), "Linear.%s%s (script.py:%d)"
+        outer = "<module> (script.py:%d)"
+        first = (outer % 76, net[0], net[1] % 68, linear % ("__call__", " [first]", 25), linear % ("forward", " [first]", 39))
+        block = (outer % 76, net[0], net[1] % 69, "Block.__call__ [h.2] (script.py:25)", "Block.forward [h.2] (script.py:52)",
+                 "Own.__call__ [h.2.deep] (script.py:25)", "Own.forward [h.2.deep] (script.py:39)")
+        plain = (outer % 76, net[0], net[1] % 70, f"{'Plain.' if version >= (3, 11) else ''}forward (script.py:57)",
+                 linear % ("__call__", "", 25), linear % ("forward", "", 39))
+        alone = (outer % 77, "Block.__call__ (script.py:25)", "Block.forward (script.py:52)", "Own.__call__ [deep] (script.py:25)",
+                 "Own.forward [deep] (script.py:39)")
+        mp.equal(peaks(path, "python"), {first: 8 << 20, block: 8 << 20, plain: 8 << 20, alone: 2 << 20}, python)
+
+
 def test_python_stacks_can_be_left_out():
     path, result = record([sys.executable, "-X", "utf8", script(SCRIPT)], MEMPROF_PYTHON="0")
     mp.equal(list(peaks(path, "python")), [()], "paths")
