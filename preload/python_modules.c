@@ -104,16 +104,18 @@ static bool next_item(struct reader *r, struct items *it, uintptr_t *key, uintpt
     return true;
 }
 
-/* The value of a key; 0: none.  Names are interned: once one was seen, its address is compared. */
+/* The value of a key; 0: none.  Names are interned: where one was seen, its address is looked for first. */
 static uintptr_t find(struct reader *r, uintptr_t dict, const char *name, uintptr_t *known)
 {
     struct items it;
     uintptr_t key, value, seen = __atomic_load_n(known, __ATOMIC_RELAXED);
-    if (!open_dict(r, dict, &it)) return 0;
-    while (next_item(r, &it, &key, &value)) {
-        if (seen ? key != seen : !is_text(r, key, name)) continue;
-        __atomic_store_n(known, key, __ATOMIC_RELAXED);
-        return value;
+    for (int by_text = !seen; by_text < 2; by_text++) {
+        if (!open_dict(r, dict, &it)) return 0;
+        while (next_item(r, &it, &key, &value)) {
+            if (by_text ? !is_text(r, key, name) : key != seen) continue;
+            __atomic_store_n(known, key, __ATOMIC_RELAXED);
+            return value;
+        }
     }
     return 0;
 }
