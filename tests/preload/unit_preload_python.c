@@ -171,11 +171,13 @@ static void strings_of_any_bytes_stay_in_their_bounds(void **state)
     for (unsigned i = 0; i < ROUNDS; i++) {
         const struct mp_python py = python_of(versions[i % VERSIONS]);
         const size_t cap = 1 + below(64);
+        static const uint32_t broken[] = { 0 << 2 | 1 << 5, 3 << 2 | 1 << 5, 7 << 2 | 1 << 5, 1 << 2 };      /* of no kind, or not compact */
         uint8_t *text = random_text(in, &py);
-        if (below(8) == 0) put_int(text, MP_PYTHON_TEXT_STATE, (uint32_t)below(4) << 2 & ~4u);     /* of no kind, or not compact */
-        if (below(8) == 0) put(text, MP_PYTHON_TYPE, &type_bytes);
+        const bool bad_state = below(8) == 0, bad_type = below(8) == 0;
+        if (bad_state) put_int(text, MP_PYTHON_TEXT_STATE, broken[below(4)]);
+        if (bad_type) put(text, MP_PYTHON_TYPE, &type_bytes);
         const size_t n = mp_python_text(&py, text, out.end - cap, cap);
-        assert_true(n < cap);
+        assert_true(n < cap && !(n && (bad_state || bad_type)));
         assert_int_equal(out.end[n - cap], 0);
     }
     drop(in);
@@ -208,9 +210,14 @@ static void tables_of_any_bytes_stay_in_their_bounds(void **state)
         const struct mp_python py = python_of(versions[i % VERSIONS]);
         uint8_t *c = object(code, 256, &type_code);
         put_int(c, py.layout.code_first_line, below(2) ? (uint32_t)below(1000) : (uint32_t)below(UINT32_MAX) * 2);
-        put(c, py.layout.code_lines, random_bytes(table));
+        uint8_t *t = random_bytes(table);
+        const bool bad_type = below(8) == 0;
+        if (bad_type) put(t, MP_PYTHON_TYPE, &type_text);
+        put(c, py.layout.code_lines, t);
         const struct mp_python_place place = { c, below(4) ? below(200) : UINT64_MAX >> below(64), NULL };
-        lines += mp_python_line(&py, &place) > 0;
+        const uint64_t line = mp_python_line(&py, &place);
+        assert_false(line && bad_type);
+        lines += line > 0;
     }
     assert_in_range(lines, ROUNDS / 10, ROUNDS);
     drop(table);
@@ -392,6 +399,29 @@ static void broken_modules_do_no_harm(void **state)
     drop(gone);
 }
 
+/* A thousand modules that are all the first one: the search ends before it has seen them at each level. */
+static void modules_without_end_come_to_an_end(void **state)
+{
+    (void)state;
+    enum { CHILDREN = 1000 };
+    static struct { struct heap h; uint64_t dict[16 + 2 * CHILDREN]; } s;
+    const struct mp_python py = python_of(0x30c);
+    struct mp_python_place place[3];
+    char text[16];
+    make_modules(&s.h);
+    places_of(&s.h, place);
+    memcpy(s.dict, &s.h.word[NET_MODULES], 8 * sizeof *s.dict);
+    memcpy(s.dict + 8, &s.h.word[NET_MODULES + 8], 5 * sizeof *s.dict);
+    s.dict[4] = (uintptr_t)&s.dict[8];
+    s.dict[11] = CHILDREN;
+    for (unsigned i = 0; i < CHILDREN; i++) {
+        s.dict[13 + 2 * i] = at(&s.h, TEXTS);
+        s.dict[14 + 2 * i] = at(&s.h, NET);
+    }
+    s.h.word[NET_DICT + 14] = (uintptr_t)s.dict;
+    assert_int_equal(mp_python_path(&py, place, 0, 3, text, sizeof text), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,6 +433,7 @@ int main(void)
         cmocka_unit_test(frames_in_any_order_come_to_an_end),
         cmocka_unit_test(a_module_has_a_class_and_a_path),
         cmocka_unit_test(broken_modules_do_no_harm),
+        cmocka_unit_test(modules_without_end_come_to_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
