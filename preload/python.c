@@ -15,6 +15,7 @@
 #include "python_modules.h"
 #include "record.h"
 #include "seen.h"
+#include "sys.h"
 #include "text.h"
 
 enum { DEPTH = 64, FRAMES = 1 << 17, STACKS = 1 << 17, NAME_BYTES = 1024, CLASS_BYTES = 128, PATH_BYTES = 256 };
@@ -22,8 +23,8 @@ enum { DEPTH = 64, FRAMES = 1 << 17, STACKS = 1 << 17, NAME_BYTES = 1024, CLASS_
 /* Modules are many times more than code: when the sets fill up they are no longer told apart. */
 enum { WITH_MODULES = FRAMES / 4 * 3 };
 
-static uint64_t frames_seen[FRAMES], stacks_seen[STACKS];
-static uint32_t recorded;                       /* frames and stacks */
+/* What is in the log: wiped in a forked child, whose log is another. */
+static struct log { uint64_t frames[FRAMES], stacks[STACKS]; uint32_t recorded; } *in_log;
 static struct mp_python python;
 static const void *(*thread_state)(void);       /* NULL: no Python that we know */
 
@@ -75,17 +76,17 @@ static void record_frame(uint64_t id, const struct mp_python_place *f, unsigned 
     n += put_name(f, at, places, data + n);
     n += mp_python_text(&python, part(&f[at], python.layout.code_file), data + n, NAME_BYTES) + 1;
     mp_record_data(MPF_OP_FRAME, MPF_HEAP_NONE, id, data, n);
-    mp_seen_add(frames_seen, FRAMES, id);
-    __atomic_fetch_add(&recorded, 1, __ATOMIC_RELAXED);
+    mp_seen_add(in_log->frames, FRAMES, id);
+    __atomic_fetch_add(&in_log->recorded, 1, __ATOMIC_RELAXED);
 }
 
 static void record_stack(uint64_t id, const uint64_t *frame, const struct mp_python_place *f, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
-        if (!mp_seen(frames_seen, FRAMES, frame[i])) record_frame(frame[i], f, i, n);
+        if (!mp_seen(in_log->frames, FRAMES, frame[i])) record_frame(frame[i], f, i, n);
     mp_record_data(MPF_OP_PYTHON, MPF_HEAP_NONE, id, frame, n * sizeof *frame);
-    mp_seen_add(stacks_seen, STACKS, id);
-    __atomic_fetch_add(&recorded, 1, __ATOMIC_RELAXED);
+    mp_seen_add(in_log->stacks, STACKS, id);
+    __atomic_fetch_add(&in_log->recorded, 1, __ATOMIC_RELAXED);
 }
 
 void mp_python_at(void)
@@ -96,13 +97,13 @@ void mp_python_at(void)
     if (!state) return;
     const unsigned n = mp_python_walk(&python, state(), f, DEPTH);
     if (!n) return;
-    const bool modules = __atomic_load_n(&recorded, __ATOMIC_RELAXED) < WITH_MODULES;
+    const bool modules = __atomic_load_n(&in_log->recorded, __ATOMIC_RELAXED) < WITH_MODULES;
     for (unsigned i = n; i-- > 0; ) {
         if (!modules) f[i].module = NULL;
         id[i] = frame_id(&f[i], &around);
     }
     const uint64_t stack = mp_seen_id(id, n);
-    if (!mp_seen(stacks_seen, STACKS, stack)) record_stack(stack, id, f, n);
+    if (!mp_seen(in_log->stacks, STACKS, stack)) record_stack(stack, id, f, n);
     mp_record(MPF_OP_AT_PYTHON, MPF_HEAP_NONE, stack, 0);
 }
 
@@ -128,12 +129,19 @@ static bool look_up(const char *(*version)(void))
     return version && !debug_build && mp_python_layout(version_in(version()), dlsym(RTLD_DEFAULT, "_PyRuntime"), &python.layout);
 }
 
+static bool map_log(void)
+{
+    in_log = mp_sys_mmap(NULL, sizeof *in_log, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    if (in_log) mp_sys_madvise(in_log, sizeof *in_log, MADV_WIPEONFORK);
+    return in_log;
+}
+
 void mp_python_start(void)
 {
     static uint32_t started;
     if (__atomic_load_n(&started, __ATOMIC_RELAXED) || !mp_config.python || __atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL)) return;
     const void *(*state)(void) = (__typeof__(state))dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
-    if (!state) return;
+    if (!state || !map_log()) return;
     if (look_up((const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion"))) __atomic_store_n(&thread_state, state, __ATOMIC_RELEASE);
     else mp_say("Python frames are not recorded: this memprof knows those of CPython 3.9 to 3.14 (MEMPROF_PYTHON=off)", NULL, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 """PyTorch without PyTorch: its allocator's reports, its ranges from a stand-in, and the Python stacks of real interpreters."""
+import collections
 import glob
 import json
 import os
@@ -92,6 +93,148 @@ def test_python_stacks_of_large_blocks():
         deep, = (p for p in got if len(p) == 64)                      # the innermost 64 frames
         mp.equal((deep[-1], deep[0], got.pop(deep)), (inner[0], calls[0], 2 << 20), f"{python}: the deep stack")
         mp.equal(got, {(): 4096}, f"{python}: the rest")
+
+
+# A stack in each situation; "# NAME" at the end of a line names the line.
+SITUATIONS = '''import asyncio, ctypes, itertools, os, sys, threading
+report = ctypes.CDLL(None)._ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE
+report.argtypes = [ctypes.c_void_p, ctypes.c_long] + 3 * [ctypes.c_ulong]
+BYTES, CUDA = 2 << 20, 1
+places = itertools.count(0x7f0000000000, BYTES)
+
+
+def block(_=None):
+    report(next(places), BYTES, BYTES, BYTES, CUDA)  # block
+
+
+def numbers():
+    try:
+        block((yield))  # yield
+    finally:
+        block()  # finally
+
+
+def resume(g):
+    next(g, None)  # resume
+
+
+def outer():
+    def inner():
+        return (lambda: block())()  # lambda
+    return inner()  # inner
+
+
+def catch():
+    try:
+        fail(5)
+    except ValueError:
+        block()  # except
+
+
+def fail(depth):
+    if depth:
+        fail(depth - 1)
+    raise ValueError
+
+
+def far(a):
+    x = (LONG)
+HOLE
+    block(x)  # far
+    return (block(  # spread
+        a
+    ), a)
+
+
+async def leaf():
+    await asyncio.sleep(0)
+    block()  # leaf
+
+
+async def task():
+    await leaf()  # task
+
+
+def recurse(depth):
+    if depth:
+        return recurse(depth - 1)  # deeper
+    block()  # bottom
+
+
+def worker(barrier):
+    barrier.wait()
+    block()  # worker
+    barrier.wait()
+
+
+def run(*threads):
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+
+
+g, other = numbers(), numbers()
+next(g)
+next(other)
+resume(g)  # resumes
+other.close()  # closes
+outer()  # calls
+catch()  # catches
+far(1)  # goes
+asyncio.run(task())  # runs
+sys.setrecursionlimit(20000)
+threading.stack_size(256 << 20)
+run(threading.Thread(target=recurse, args=(10000,)))
+threading.stack_size(0)
+barrier = threading.Barrier(3)
+run(*(threading.Thread(target=worker, args=(barrier,)) for _ in range(3)))
+if os.fork() == 0:
+    outer()  # forked
+    sys.exit()
+os.wait()
+'''
+
+
+def situations():
+    # far lines and much code in one line take several entries in tables of lines
+    text = SITUATIONS.replace("HOLE\n", "\n" * 400).replace("LONG", ", ".join(300 * ["a"]))
+    lines = {line.rpartition("  # ")[2]: n for n, line in enumerate(text.splitlines(), 1) if "  # " in line}
+    return script(text), lines
+
+
+def stacks_of(log):
+    # {the frames of the script, with spaces between: MiB}
+    got = collections.Counter()
+    for frames, size in peaks(log.path, "python").items():
+        got[" ".join(f for f in frames if "(script.py:" in f)] += size >> 20
+    return dict(got)
+
+
+def test_python_stacks_in_all_situations():
+    path, lines = situations()
+    for python, version in interpreters().items():
+        def stack(frames):
+            # "function@line ...", before 3.11 without what the function is defined in
+            places = [f.split("@") for f in frames.split()]
+            return " ".join(f"{name if version >= (3, 11) else name.rpartition('.')[2]} (script.py:{lines[line]})" for name, line in places)
+
+        done = mp.run([python, "-X", "utf8", path], env={"PYTHONWARNINGS": "ignore"})
+        child, parent = sorted(done.logs.all(), key=lambda log: len(stacks_of(log)))
+        nested = "outer@inner outer.<locals>.inner@lambda outer.<locals>.inner.<locals>.<lambda>@lambda block@block"
+        mp.equal(stacks_of(child), {stack(f"<module>@forked {nested}"): 2}, f"{python}: in a child")
+        mp.equal(stacks_of(parent), {stack(frames): mib for frames, mib in {
+            "<module>@resumes resume@resume numbers@yield block@block": 2,
+            "<module>@resumes resume@resume numbers@finally block@block": 2,
+            "<module>@closes numbers@finally block@block": 2,
+            f"<module>@calls {nested}": 2,
+            "<module>@catches catch@except block@block": 2,
+            "<module>@goes far@far block@block": 2,
+            "<module>@goes far@spread block@block": 2,
+            "<module>@runs task@task leaf@leaf block@block": 2,
+            62 * "recurse@deeper " + "recurse@bottom block@block": 2,
+            "worker@worker block@block": 6,
+        }.items()}, python)
 
 
 MODULES = '''import ctypes, sys
