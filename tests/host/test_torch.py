@@ -332,10 +332,31 @@ def test_modules_have_classes_and_paths():
         mp.equal(peaks(path, "python"), {first: 8 << 20, block: 8 << 20, plain: 8 << 20, alone: 2 << 20}, python)
 
 
+MANY = MODULES.partition("class Block")[0] + '''
+
+for m in [Own() for _ in range(40000)]:
+    m(1)
+'''
+
+
+def test_modules_without_number_are_told_apart_as_far_as_memory_is_set_aside():
+    path, _ = record([sys.executable, "-X", "utf8", script(MANY)])
+    got = {frames[-1].partition(" ")[0]: size for frames, size in peaks(path, "python").items()}
+    mp.equal(sorted(got), ["Linear.forward", "Own.forward"], "the module's class, then the function's name")
+    mp.check(got["Own.forward"] > 32000 * (2 << 20), got)
+    mp.equal(sum(got.values()), 40000 * (2 << 20), got)
+
+
 def test_python_stacks_can_be_left_out():
     path, result = record([sys.executable, "-X", "utf8", script(SCRIPT)], MEMPROF_PYTHON="0")
     mp.equal(list(peaks(path, "python")), [()], "paths")
     mp.check(b"Python" not in result.err, result.err)
+
+
+def test_an_unknown_python_costs_one_line():
+    path, result = record([mp.victim("unknown_python")])
+    mp.equal(peaks(path, "python"), {(): 4 << 20}, "paths")
+    mp.equal(result.err.count(b"Python frames are not recorded"), 1, result.err)
 
 
 RANGES = '''import ctypes, sys
