@@ -10,6 +10,7 @@
 #include "encoder.h"
 #include "loss.h"
 #include "process.h"
+#include "python.h"
 #include "stack.h"
 #include "threads.h"
 
@@ -59,12 +60,20 @@ static uint64_t reserve_slow(uint32_t n)
     return at;
 }
 
-/* With stack, the event is behind an AT that says its stack: signals are blocked, so no other event comes between. */
-static void record(uint64_t stack, unsigned op, unsigned heap, uint64_t addr, uint64_t size, const uint8_t *data)
+struct place { uint64_t stack, python; };       /* ids, 0: none */
+
+static void put_place(unsigned op, uint64_t id)
+{
+    const uint64_t at = id ? reserve_slow(1) : 0;
+    if (at) put(at, op, MPF_HEAP_NONE, id, 0, NULL);
+}
+
+/* The event is behind the ATs that say its place: signals are blocked, so no other event comes between. */
+static void record(struct place place, unsigned op, unsigned heap, uint64_t addr, uint64_t size, const uint8_t *data)
 {
     const uint64_t signals = mp_sys_block_signals();
-    const uint64_t before = stack ? reserve_slow(1) : 0;
-    if (before) put(before, MPF_OP_AT, MPF_HEAP_NONE, stack, 0, NULL);
+    put_place(MPF_OP_AT, place.stack);
+    put_place(MPF_OP_AT_PYTHON, place.python);
     const uint64_t at = reserve_slow(1 + (data ? mpf_data_slots(size) : 0));
     if (at) put(at, op, heap, addr, size, data);
     mp_sys_restore_signals(signals);
@@ -104,9 +113,10 @@ void mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
         park();
         return;
     }
-    uint64_t stack = mp_stack_of(op, heap, size);
-    if (record_small(&stack, op, heap, addr, size)) return;
-    record(stack, op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
+    struct place place = { .stack = mp_stack_of(op, heap, size) };
+    if (record_small(&place.stack, op, heap, addr, size)) return;
+    if (mp_stack_large(op, heap, size)) place.python = mp_python_here();
+    record(place, op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
     /* only here is it certain that the thread holds no lock of the C library's allocator */
     if (heap == MPF_HEAP_HOST && (op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END)) mp_encoder_start(size >= MP_LARGE);
 }
@@ -120,7 +130,7 @@ void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data,
 {
     const struct mp_thread *t = mp_self;
     if ((t && t->guard & MP_INSIDE) || !mp_process_ready()) return;
-    record(0, op, heap, addr, bytes < MPF_DATA_MAX ? bytes : MPF_DATA_MAX, data);
+    record((struct place){ 0 }, op, heap, addr, bytes < MPF_DATA_MAX ? bytes : MPF_DATA_MAX, data);
 }
 
 uint32_t mp_guard_enter(void)

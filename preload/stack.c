@@ -93,15 +93,21 @@ static bool is_new(unsigned op)
     return op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END || op == MPF_OP_MAP || op == MPF_OP_PROTECT_RW || op == MPF_OP_REMAP_TO;
 }
 
+static bool is_host(unsigned heap) { return heap == MPF_HEAP_HOST || heap == MPF_HEAP_MMAP || heap == MPF_HEAP_SHM; }
+
+bool mp_stack_large(unsigned op, unsigned heap, uint64_t size)
+{
+    return is_host(heap) && (op == MPF_OP_FAIL || (is_new(op) && size >= MP_LARGE));
+}
+
 /* The events of the driver's blocks have theirs already; PyTorch's blocks have Python's, and those of C++ on top of them
  * would cost a launch-bound step some percent. */
 static bool has_stack(unsigned op, unsigned heap, uint64_t size)
 {
-    const bool host = heap == MPF_HEAP_HOST || heap == MPF_HEAP_MMAP || heap == MPF_HEAP_SHM;
-    if (op == MPF_OP_FAIL) return host;
-    if (!is_new(op) || !size) return false;
-    if (mp_config.stacks == MP_STACKS_ALL) return host || mpf_heap_code(heap) == MPF_HEAP_TORCH;
-    return host && (size >= MP_LARGE || (mp_config.stacks == MP_STACKS_SAMPLE && sampled(size)));
+    if (mp_stack_large(op, heap, size)) return true;
+    if (mp_config.stacks < MP_STACKS_SAMPLE || !is_new(op) || !size) return false;
+    if (mp_config.stacks == MP_STACKS_ALL) return is_host(heap) || mpf_heap_code(heap) == MPF_HEAP_TORCH;
+    return is_host(heap) && sampled(size);
 }
 
 uint64_t mp_stack_of(unsigned op, unsigned heap, uint64_t size)

@@ -137,6 +137,19 @@ static size_t words_of(const struct mpf_event *e, uint64_t *words)
 
 /* ---- Python */
 
+/* The number of a name, the same for all frames of that name: among the sites, whose own ids have 48 bits. */
+static uint32_t frame_number(struct mpr_sites *s, struct mpr_ranges *ranges, const char *text)
+{
+    const size_t bytes = strlen(text);
+    uint64_t id = UINT64_C(1) << 63;
+    for (size_t i = 0; i < bytes; i++) id = mpr_hash(id ^ (uint8_t)text[i]) | UINT64_C(1) << 63;
+    uint32_t name = get_site(s, id);
+    if (name) return name;
+    name = MPR_FRAME_NAME + s->frames++;
+    mpr_texts_set(&ranges->names, name, (const uint8_t *)text, bytes);
+    return set_site(s, id, name) == 0 ? name : 0;
+}
+
 /* "function (file.py:12)" as a name of a range. */
 static int add_frame(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e)
 {
@@ -147,10 +160,9 @@ static int add_frame(struct mpr_sites *s, struct mpr_ranges *ranges, const struc
     const char *function = (const char *)e->data + sizeof line, *end = (const char *)e->data + e->size;
     const char *file = function + strlen(function) + 1;
     if (file >= end) return 0;
-    const uint32_t name = MPR_FRAME_NAME + s->frames++;
     snprintf(text, sizeof text, "%s (%s:%" PRIu64 ")", function, file_name(file), line);
-    mpr_texts_set(&ranges->names, name, (const uint8_t *)text, strlen(text));
-    return set_site(s, e->addr, name);
+    const uint32_t name = frame_number(s, ranges, text);
+    return name ? set_site(s, e->addr, name) : -1;
 }
 
 static int add_python(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e)
