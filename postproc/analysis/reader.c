@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols.h"
+
 static int replay_all(struct mpr_reader *reader, const char *path, const struct mpr_progress *progress,
                       struct mpr_error *error)
 {
@@ -38,7 +40,10 @@ int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_by by,
     const struct mpr_header *header = mpr_log_header(reader->log);
     struct mpr_replay_options options = { .by = by, .at = at, .has_parent = mpr_header_get(header, "parent.log") != NULL };
     read_sampling(header, &options);
-    if (mpr_replay_init(&reader->replay, &options) == 0) return 0;
+    if (mpr_replay_init(&reader->replay, &options) == 0) {
+        reader->replay.symbols = mpr_symbols_new();
+        if (reader->replay.symbols) return 0;
+    }
     mpr_reader_close(reader);
     return mpr_fail_memory(error, path);
 }
@@ -61,6 +66,7 @@ int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_by by, 
 
 void mpr_reader_close(struct mpr_reader *reader)
 {
+    mpr_symbols_free(reader->replay.symbols);
     mpr_replay_free(&reader->replay);
     mpr_log_close(reader->log);
 }
