@@ -21,7 +21,8 @@ struct mpr_cell {
     uint64_t epoch;
     uint64_t own_peak;
     uint64_t allocations;
-    uint64_t key;                       /* range node, thread, size class, or all of them (mpr_all) */
+    uint64_t key;                       /* range node, thread, size class, ..., or all of them (mpr_all) */
+    uint32_t site;                      /* by MPR_BY_ALL: number of sites.h, 0 where none is known; otherwise 0 */
     uint8_t heap;
 };
 
@@ -47,7 +48,7 @@ struct mpr_books {
     struct mpr_heap heap[MPR_HEAPS];    /* by the event's heap byte */
     struct mpr_cell *cell;
     uint32_t cells, cell_cap;
-    uint32_t *slot;                     /* hash of (key, heap): cell index + 1 */
+    uint32_t *slot;                     /* hash of (key, site, heap): cell index + 1 */
     uint32_t slots;                     /* a power of two */
     struct mpr_levels *levels;          /* observer; NULL: none */
 };
@@ -55,7 +56,7 @@ struct mpr_books {
 int mpr_books_init(struct mpr_books *books);    /* 0, or -1 without memory */
 void mpr_books_free(struct mpr_books *books);
 /* Index of the cell, made when new; UINT32_MAX without memory. */
-uint32_t mpr_books_cell(struct mpr_books *books, uint64_t key, uint8_t heap);
+uint32_t mpr_books_cell(struct mpr_books *books, uint64_t key, uint32_t site, uint8_t heap);
 /* Makes the heap's present state its peak for good. */
 void mpr_books_pin(struct mpr_books *books, uint64_t time);
 /* A cell's values at its heap's peak. */
