@@ -1,14 +1,17 @@
 #include "ooms.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "composition.h"
+#include "good.h"
+#include "growth.h"
 #include "labels.h"
 #include "mpf/sample.h"
 #include "reader.h"
 
-enum { LARGEST = 20 };
+enum { LARGEST = 20, WINDOWS = 16 };
 
 void mpr_ooms_free(struct mpr_ooms *ooms)
 {
@@ -89,7 +92,7 @@ static void fill_story(struct mpr_oom_story *s, struct mpr_arena *arena, const s
         .thread = mpr_label_thread(arena, r, o->thread), .library = mpr_arena_text(arena, mpr_sites_library_name(&r->gpu.sites, o->library)),
         .index = mpf_heap_device(o->heap), .bytes = o->bytes, .needed = o->torch ? segment_for(o->bytes) : o->bytes, .free = o->free,
         .total = o->total, .flushed = o->flushed, .attempts = o->attempts, .hard = o->hard, .torch = o->torch, .capturing = o->capturing,
-        .inherited = o->inherited,
+        .inherited = o->inherited, .good = "",
     };
     s->path = path_of(arena, r, o->node, &s->depth);
     s->python = path_of(arena, r, o->python, &s->python_depth);
@@ -120,6 +123,41 @@ static void fill_host(struct mpr_ooms_log *log, const struct mpr_replay *r)
     log->rss = newest(&r->samples, MPR_SOURCE_RSS);
 }
 
+/* ---- the last good peaks: a second reading takes pictures where the first one found them */
+
+struct spans { struct mpr_window window[WINDOWS]; uint32_t oom[WINDOWS]; size_t count; };
+
+static void choose_spans(struct spans *spans, const struct mpr_good *good, const struct mpr_gpu *g)
+{
+    for (uint32_t i = 0; i < good->spans && spans->count < WINDOWS; i++) {
+        const struct mpr_good_span *s = &good->span[i];
+        if (!g->oom[i].hard || !s->to || !g->oom[i].picture.valid) continue;
+        spans->oom[spans->count] = i;
+        spans->window[spans->count++] = (struct mpr_window){ .device = mpf_heap_device(g->oom[i].heap), .from = s->from, .to = s->to };
+    }
+}
+
+static const char *instance_name(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_good_span *s)
+{
+    size_t depth;
+    const char *const *path = s->instance ? path_of(arena, r, s->node, &depth) : NULL;
+    if (!path) return "";
+    const char *name = path[0];
+    for (size_t i = 1; i < depth; i++) name = mpr_arena_format(arena, "%s > %s", name, path[i]);
+    return mpr_arena_format(arena, "%s:%" PRIu64, name, s->instance);
+}
+
+static void fill_growth(struct mpr_ooms_log *log, struct mpr_arena *arena, const struct mpr_replay *r, const struct spans *spans,
+                        const struct mpr_good *good)
+{
+    for (size_t i = 0; i < spans->count; i++) {
+        const uint32_t oom = spans->oom[i];
+        if (oom >= log->stories || !spans->window[i].peak.valid || !r->gpu.oom[oom].picture.valid) continue;
+        mpr_growth_pictures(&log->story[oom].growth, arena, r, &spans->window[i].peak, &r->gpu.oom[oom].picture);
+        log->story[oom].good = instance_name(arena, r, &good->span[oom]);
+    }
+}
+
 static void fill_log(struct mpr_ooms *ooms, const struct mpr_reader *reader, const char *path, struct mpr_ooms_log *log)
 {
     const struct mpr_replay *r = &reader->replay;
@@ -139,9 +177,39 @@ static void fill_log(struct mpr_ooms *ooms, const struct mpr_reader *reader, con
     fill_host(log, r);
 }
 
-int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progress *progress, struct mpr_error *error)
+static int read_again(struct mpr_reader *reader, const char *path, struct spans *spans, const struct mpr_progress *progress,
+                      struct mpr_error *error)
+{
+    mpr_reader_close(reader);
+    if (mpr_reader_open(reader, path, MPR_BY_AUTO, MPR_AT_PEAK, error) != 0) return -1;
+    reader->replay.gpu.window = spans->window;
+    reader->replay.gpu.windows = spans->count;
+    return mpr_reader_replay(reader, path, progress, error);
+}
+
+static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, const char *path, const struct mpr_progress *progress,
+                    struct mpr_error *error)
 {
     struct mpr_reader reader;
+    struct mpr_good good = { 0 };
+    struct spans spans = { .count = 0 };
+    if (mpr_reader_open(&reader, path, MPR_BY_AUTO, MPR_AT_PEAK, error) != 0) return -1;
+    reader.replay.watch = (struct mpr_watch){ mpr_good_see, &good };
+    int status = mpr_reader_replay(&reader, path, progress, error);
+    if (status == 0) choose_spans(&spans, &good, &reader.replay.gpu);
+    if (status == 0 && spans.count) status = read_again(&reader, path, &spans, progress, error);
+    if (status == 0) {
+        fill_log(ooms, &reader, path, log);
+        fill_growth(log, &ooms->arena, &reader.replay, &spans, &good);
+        mpr_reader_close(&reader);
+    }
+    for (size_t i = 0; i < spans.count; i++) mpr_picture_free(&spans.window[i].peak);
+    mpr_good_free(&good);
+    return status == 0 && good.failed ? mpr_fail_memory(error, path) : status;
+}
+
+int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progress *progress, struct mpr_error *error)
+{
     if (ooms->logs == ooms->cap) {
         const size_t cap = ooms->cap ? ooms->cap * 2 : 8;
         struct mpr_ooms_log *log = realloc(ooms->log, cap * sizeof *log);
@@ -149,9 +217,7 @@ int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progr
         ooms->log = log;
         ooms->cap = cap;
     }
-    if (mpr_reader_run(&reader, path, MPR_BY_AUTO, MPR_AT_PEAK, progress, error) != 0) return -1;
-    fill_log(ooms, &reader, path, &ooms->log[ooms->logs]);
-    mpr_reader_close(&reader);
+    if (read_log(ooms, &ooms->log[ooms->logs], path, progress, error) != 0) return -1;
     if (ooms->arena.failed) return mpr_fail_memory(error, path);
     ooms->logs++;
     return 0;

@@ -21,6 +21,16 @@ struct mpr_fit { const char *key, *what, *how; uint64_t bytes, missing; bool fit
 /* A live block, for the list of the largest. */
 struct mpr_oom_block { uint64_t bytes, age; const char *const *path; size_t depth; };
 
+/* What grew, or shrank, between two instants: a range's bytes, or a named part of a device's account.  Largest change first. */
+struct mpr_growth_row { const char *key, *name; const char *const *path; size_t depth; int64_t before, after; };  /* key: of a part */
+struct mpr_growth {
+    bool valid;
+    uint64_t time;                      /* of the first instant */
+    uint64_t before, after;             /* in all */
+    struct mpr_growth_row *row;
+    size_t rows;
+};
+
 struct mpr_oom_story {
     uint64_t time, real_time;           /* ns since the process's start; CLOCK_REALTIME, 0: not known */
     const char *heap, *thread, *library;
@@ -36,6 +46,8 @@ struct mpr_oom_story {
     size_t fits;
     struct mpr_oom_block *largest;
     size_t blocks;
+    struct mpr_growth growth;           /* since the last good peak */
+    const char *good;                   /* the range's instance that it was in, "step:11"; "": in none */
 };
 
 struct mpr_ooms_log {

@@ -27,6 +27,31 @@ static void fits(struct mpr_json *j, const struct mpr_oom_story *s)
     mpr_json_close(j, ']');
 }
 
+static void growth(struct mpr_json *j, const char *key, const struct mpr_growth *g, const char *good, size_t top)
+{
+    if (!g->valid) {
+        mpr_json_null(j, key);
+        return;
+    }
+    mpr_json_open(j, key, '{');
+    mpr_json_number(j, "time_ns", g->time);
+    if (good && *good) mpr_json_text(j, "instance", good);
+    else mpr_json_null(j, "instance");
+    mpr_json_number(j, "before_bytes", g->before);
+    mpr_json_number(j, "after_bytes", g->after);
+    mpr_json_open(j, "changes", '[');
+    for (size_t i = 0; i < g->rows && (!top || i < top); i++) {
+        mpr_json_open(j, NULL, '{');
+        if (g->row[i].key) mpr_json_text(j, "part", g->row[i].key);
+        else path(j, "path", g->row[i].path, g->row[i].depth);
+        mpr_json_signed(j, "before_bytes", g->row[i].before);
+        mpr_json_signed(j, "after_bytes", g->row[i].after);
+        mpr_json_close(j, '}');
+    }
+    mpr_json_close(j, ']');
+    mpr_json_close(j, '}');
+}
+
 static void largest(struct mpr_json *j, const struct mpr_oom_story *s)
 {
     mpr_json_open(j, "largest", '[');
@@ -64,6 +89,7 @@ static void story(struct mpr_json *j, const struct mpr_oom_story *s, size_t top)
         mpr_json_close(j, '}');
     }
     fits(j, s);
+    growth(j, "since_good_peak", &s->growth, s->good, top);
     largest(j, s);
     mpr_json_close(j, '}');
 }

@@ -62,6 +62,46 @@ static void fits(FILE *out, const struct mpr_oom_story *s)
     }
 }
 
+/* 6.77 -> 7.41 GiB (+0.64) */
+static void change(FILE *out, int64_t before, int64_t after)
+{
+    char was[48], is[48], by[48];
+    mpr_device_signed(was, sizeof was, before);
+    mpr_device_signed(is, sizeof is, after);
+    mpr_device_signed(by, sizeof by, after - before);
+    fprintf(out, "%12s -> %10s  %s%s\n", was, is, after > before ? "+" : "", by);
+}
+
+static void growth_rows(FILE *out, const struct mpr_growth *g, const struct mpr_style *style)
+{
+    const size_t top = style->top ? style->top : ROWS;
+    int64_t before = 0, after = 0;
+    for (size_t i = 0; i < g->rows && i < top; i++) {
+        fputs("  ", out);
+        mpr_text_path(out, g->row[i].key ? &g->row[i].name : g->row[i].path, g->row[i].key ? 1 : g->row[i].depth, MPR_TEXT_PATH);
+        change(out, g->row[i].before, g->row[i].after);
+    }
+    for (size_t i = top; i < g->rows; i++) before += g->row[i].before, after += g->row[i].after;
+    if (g->rows > top) {
+        char more[32];
+        snprintf(more, sizeof more, "(%zu more)", g->rows - top);
+        fprintf(out, "  %-*s", MPR_TEXT_PATH, more);
+        change(out, before, after);
+    }
+}
+
+static void growth(FILE *out, const struct mpr_oom_story *s, const struct mpr_style *style)
+{
+    struct mpr_number time;
+    if (!s->growth.valid) return;
+    fprintf(out, "\nsince the last good peak (");
+    if (*s->good) mpr_text_escaped(out, s->good), fputs(", ", out);
+    fprintf(out, "%s)\n", mpr_units_time(&time, s->growth.time));
+    fprintf(out, "  %-*s", MPR_TEXT_PATH, s->state.used != MPF_UNKNOWN ? "used" : "tracked");
+    change(out, (int64_t)s->growth.before, (int64_t)s->growth.after);
+    growth_rows(out, &s->growth, style);
+}
+
 static void largest(FILE *out, const struct mpr_oom_story *s, const struct mpr_style *style)
 {
     const size_t top = style->top ? style->top : ROWS;
@@ -87,6 +127,7 @@ static void story(FILE *out, const struct mpr_ooms_log *log, const struct mpr_oo
     supply(out, s);
     if (s->state.valid) mpr_device_text(out, &log->device[s->index], &s->state, "then", "auto", style);
     fits(out, s);
+    growth(out, s, style);
     largest(out, s, style);
 }
 

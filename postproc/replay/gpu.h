@@ -34,6 +34,20 @@ struct mpr_picture {
     size_t torches;
 };
 
+/* The instant when most was used, so far. */
+struct mpr_best {
+    uint64_t used, torch, time;
+    bool stale;                     /* its picture is not taken yet */
+};
+
+/* A span of time whose own peak is wanted.  Belongs to the caller, who frees the picture. */
+struct mpr_window {
+    unsigned device;
+    uint64_t from, to;              /* ns */
+    struct mpr_best best;
+    struct mpr_picture peak;        /* not valid: the device held nothing */
+};
+
 struct mpr_gpu_device {
     bool seen;
     char uuid[64], name[128], off[160];     /* off: why driver allocations are missing */
@@ -46,8 +60,7 @@ struct mpr_gpu_device {
     int64_t part[MPR_PARTS];
     bool limit_raised;              /* the next measured launch is cuCtxSetLimit's */
     uint64_t torch_reserved, torch_reserved_peak;       /* PyTorch's own totals */
-    uint64_t best_used, best_torch, best_time;
-    bool stale;                     /* the picture of the peak is not taken yet */
+    struct mpr_best best;
     struct mpr_picture peak;
 };
 
@@ -112,6 +125,8 @@ struct mpr_gpu {
     uint32_t carrier;                       /* thread whose application ranges are the newest */
     uint32_t comm;                          /* newest communicator at work on any thread */
     uint64_t context_blocks;                /* blocks that went with their context */
+    struct mpr_window *window;              /* set before the first event; NULL: none */
+    size_t windows;
 };
 
 int mpr_gpu_init(struct mpr_gpu *g);        /* 0, or -1 without memory */

@@ -173,10 +173,34 @@ static void segments(const char *path)
     testlog_close(target, "exit");
 }
 
+/* Three steps, the third of which does not fit: activations grow, and a library's memory. */
+static void growing(const char *path)
+{
+    begin(path);
+    driver_alloc(BY_TORCH, BASE, 100 * MIB);
+    push(ROPE);
+    torch_alloc(BASE, 8 * MIB);
+    pop();
+    for (uint64_t step = 1; step <= 3; step++) {
+        push(STEP);
+        torch_alloc(BASE + 8 * MIB, 10 * MIB);
+        push(LOSS);
+        torch_alloc(BASE + 32 * MIB, step * 16 * MIB);
+        driver_alloc(BY_NCCL, BASE + (512 + step * 16) * MIB, 2 * MIB);
+        if (step == 3) WORDS(MPF_OP_GPU_FAIL, DEVICE, 200 * MIB, 2, 100 * MIB, 1024 * MIB, 0, 0);
+        if (step == 3) WORDS(MPF_OP_TORCH_OOM, TORCH, 199 * MIB, 50 * MIB, 100 * MIB, MPF_UNKNOWN, MPF_UNKNOWN);
+        torch_free(BASE + 32 * MIB);
+        pop();
+        torch_free(BASE + 8 * MIB);
+        pop();
+    }
+    testlog_close(target, "exit");
+}
+
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*make)(const char *path); } scenarios[] = {
-        { "graphs", graphs }, { "segments", segments },
+        { "graphs", graphs }, { "segments", segments }, { "growing", growing },
     };
     if (argc != 3) errx(2, "usage: make_gpu_log SCENARIO PATH");
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {

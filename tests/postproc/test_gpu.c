@@ -1243,8 +1243,8 @@ static void random_traces_agree_with_the_model(void **state)
             check();
         }
         end();
-        assert_int_equal(device()->best_used, best_device);
-        assert_int_equal(device()->best_torch, best_torch);
+        assert_int_equal(device()->best.used, best_device);
+        assert_int_equal(device()->best.torch, best_torch);
         const struct mpr_picture *p = &device()->peak;
         assert_int_equal(p->tracked, best_device);
         assert_int_equal(picture_sum(p->driver, p->drivers, D), best_device);
