@@ -44,7 +44,8 @@ static void supply(FILE *out, const struct mpr_oom_story *s)
     } else fputs("  had     free not known", out);
     fputs(s->attempts ? "" : "; the driver was not asked: PyTorch's own limit (set_per_process_memory_fraction)", out);
     fputs(s->capturing ? "; a graph's capture was under way\n" : "; no capture under way\n", out);
-    if (s->attempts > 1) fprintf(out, "  tried   PyTorch gave back its cache (%s) and asked again\n", mpr_units_size(&n, s->flushed));
+    if (s->attempts > 1)
+        fprintf(out, "  tried   %s (%s) and asked again\n", s->torch ? "PyTorch gave back its cache" : "gave back memory", mpr_units_size(&n, s->flushed));
     if (s->hard && s->free != MPF_UNKNOWN && s->needed > s->free)
         fprintf(out, "  SHORT BY %s\n", mpr_units_size(&n, s->needed - s->free));
 }

@@ -100,6 +100,7 @@ struct mpr_gpu_thread {
     uint32_t last_capture;
     bool torch_capture;
     uint32_t oom;                           /* number of a failure that is not decided yet, from 1 */
+    bool oom_past;                          /* the thread has made something else since: the next refusal is another failure */
     uint64_t pushed;                        /* ns: newest application range */
     uint32_t carried, own, path;            /* path of `own` under the ranges of `carried`, as last built */
 };

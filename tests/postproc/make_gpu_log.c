@@ -197,10 +197,31 @@ static void growing(const char *path)
     testlog_close(target, "exit");
 }
 
+/* Requests of a program without PyTorch, each under a name of its own; the second and the fourth do not fit. */
+static void serving(const char *path)
+{
+    begin(path);
+    driver_alloc(BY_PROGRAM, BASE, 100 * MIB);
+    for (uint32_t i = 1; i <= 4; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "request %u", i);
+        name(100 + i, text);
+        push(100 + i);
+        push(LOSS);
+        driver_alloc(BY_PROGRAM, BASE + 1024 * MIB, i * 8 * MIB);
+        if (i % 2 == 0) WORDS(MPF_OP_GPU_FAIL, DEVICE, 2048 * MIB, 2, 900 * MIB, 1024 * MIB, 0, 0);
+        driver_free(BASE + 1024 * MIB);
+        pop();
+        pop();
+    }
+    testlog_close(target, "exit");
+}
+
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*make)(const char *path); } scenarios[] = {
         { "graphs", graphs }, { "segments", segments }, { "growing", growing },
+        { "serving", serving },
     };
     if (argc != 3) errx(2, "usage: make_gpu_log SCENARIO PATH");
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
