@@ -7,6 +7,7 @@
 #include "composition.h"
 #include "good.h"
 #include "growth.h"
+#include "host.h"
 #include "labels.h"
 #include "mpf/sample.h"
 #include "reader.h"
@@ -101,28 +102,6 @@ static void fill_story(struct mpr_oom_story *s, struct mpr_arena *arena, const s
     fill_largest(s, arena, r, &o->picture);
 }
 
-static struct mpr_reading newest(const struct mpr_samples *samples, enum mpr_source source)
-{
-    const struct mpr_sample *now = &samples->source[source].now;
-    struct mpr_reading reading = { now->valid, now->time, { 0 } };
-    for (int i = 0; i < MPR_READING_VALUES; i++) reading.value[i] = now->valid ? now->value[i] : MPF_UNKNOWN;
-    return reading;
-}
-
-static void fill_host(struct mpr_ooms_log *log, const struct mpr_replay *r)
-{
-    for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) {
-        const struct mpr_heap *heap = &r->books.heap[i];
-        log->host_failures += heap->failures;
-        if (heap->failures && heap->largest.size >= log->host_largest) {
-            log->host_largest = heap->largest.size;
-            log->host_error = heap->largest.error;
-        }
-    }
-    log->cgroup = newest(&r->samples, MPR_SOURCE_CGROUP);
-    log->rss = newest(&r->samples, MPR_SOURCE_RSS);
-}
-
 /* ---- the last good peaks: a second reading takes pictures where the first one found them */
 
 struct spans { struct mpr_window window[WINDOWS]; uint32_t oom[WINDOWS]; size_t count; };
@@ -158,11 +137,9 @@ static void fill_growth(struct mpr_ooms_log *log, struct mpr_arena *arena, const
     }
 }
 
-static void fill_log(struct mpr_ooms *ooms, const struct mpr_reader *reader, const char *path, struct mpr_ooms_log *log)
+static void fill_log(struct mpr_ooms *ooms, const struct mpr_reader *reader, struct mpr_ooms_log *log)
 {
     const struct mpr_replay *r = &reader->replay;
-    *log = (struct mpr_ooms_log){ 0 };
-    mpr_reader_summary(reader, path, &ooms->arena, &log->summary);
     log->story = mpr_arena_alloc(&ooms->arena, (r->gpu.ooms + 1) * sizeof *log->story);
     struct mpr_device *device = mpr_arena_alloc(&ooms->arena, MPF_GPUS * sizeof *device);
     for (unsigned i = 0; device && i < MPF_GPUS; i++)
@@ -174,38 +151,54 @@ static void fill_log(struct mpr_ooms *ooms, const struct mpr_reader *reader, con
         if (r->gpu.oom[i].hard) log->hard++;
         else log->soft++;
     }
-    fill_host(log, r);
 }
 
-static int read_again(struct mpr_reader *reader, const char *path, struct spans *spans, const struct mpr_progress *progress,
+/* What the first reading finds out. */
+struct first { struct mpr_good good; struct mpr_refusals refusals; struct spans spans; };
+
+static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e)
+{
+    struct first *first = arg;
+    mpr_good_see(&first->good, r, t, e);
+    mpr_refusals_see(&first->refusals, r, t, e);
+}
+
+static int read_first(struct mpr_reader *reader, struct first *first, const char *path, const struct mpr_progress *progress,
+                      struct mpr_error *error)
+{
+    if (mpr_reader_open(reader, path, MPR_BY_AUTO, MPR_AT_PEAK, error) != 0) return -1;
+    reader->replay.watch = (struct mpr_watch){ see, first };
+    if (mpr_reader_replay(reader, path, progress, error) != 0) return -1;
+    choose_spans(&first->spans, &first->good, &reader->replay.gpu);
+    return 0;
+}
+
+static int read_again(struct mpr_reader *reader, struct first *first, uint64_t at, const char *path, const struct mpr_progress *progress,
                       struct mpr_error *error)
 {
     mpr_reader_close(reader);
-    if (mpr_reader_open(reader, path, MPR_BY_AUTO, MPR_AT_PEAK, error) != 0) return -1;
-    reader->replay.gpu.window = spans->window;
-    reader->replay.gpu.windows = spans->count;
+    if (mpr_reader_open(reader, path, MPR_BY_AUTO, at, error) != 0) return -1;
+    reader->replay.gpu.window = first->spans.window;
+    reader->replay.gpu.windows = first->spans.count;
     return mpr_reader_replay(reader, path, progress, error);
 }
 
-static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, const char *path, const struct mpr_progress *progress,
-                    struct mpr_error *error)
+static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct first *first, const char *path,
+                    const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_reader reader;
-    struct mpr_good good = { 0 };
-    struct spans spans = { .count = 0 };
-    if (mpr_reader_open(&reader, path, MPR_BY_AUTO, MPR_AT_PEAK, error) != 0) return -1;
-    reader.replay.watch = (struct mpr_watch){ mpr_good_see, &good };
-    int status = mpr_reader_replay(&reader, path, progress, error);
-    if (status == 0) choose_spans(&spans, &good, &reader.replay.gpu);
-    if (status == 0 && spans.count) status = read_again(&reader, path, &spans, progress, error);
-    if (status == 0) {
-        fill_log(ooms, &reader, path, log);
-        fill_growth(log, &ooms->arena, &reader.replay, &spans, &good);
-        mpr_reader_close(&reader);
+    *log = (struct mpr_ooms_log){ 0 };
+    if (read_first(&reader, first, path, progress, error) != 0) return -1;
+    mpr_reader_summary(&reader, path, &ooms->arena, &log->summary);
+    const bool told = mpr_host_look(&log->host, &log->summary, &reader.replay);
+    if (told || first->spans.count) {
+        if (read_again(&reader, first, told ? log->host.mark : MPR_AT_PEAK, path, progress, error) != 0) return -1;
     }
-    for (size_t i = 0; i < spans.count; i++) mpr_picture_free(&spans.window[i].peak);
-    mpr_good_free(&good);
-    return status == 0 && good.failed ? mpr_fail_memory(error, path) : status;
+    fill_log(ooms, &reader, log);
+    fill_growth(log, &ooms->arena, &reader.replay, &first->spans, &first->good);
+    if (told) mpr_host_fill(&log->host, &ooms->arena, &reader.replay, &first->refusals);
+    mpr_reader_close(&reader);
+    return first->good.failed ? mpr_fail_memory(error, path) : 0;
 }
 
 int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progress *progress, struct mpr_error *error)
@@ -217,7 +210,11 @@ int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progr
         ooms->log = log;
         ooms->cap = cap;
     }
-    if (read_log(ooms, &ooms->log[ooms->logs], path, progress, error) != 0) return -1;
+    struct first first = { .spans.count = 0 };
+    const int status = read_log(ooms, &ooms->log[ooms->logs], &first, path, progress, error);
+    for (size_t i = 0; i < first.spans.count; i++) mpr_picture_free(&first.spans.window[i].peak);
+    mpr_good_free(&first.good);
+    if (status != 0) return -1;
     if (ooms->arena.failed) return mpr_fail_memory(error, path);
     ooms->logs++;
     return 0;

@@ -50,13 +50,32 @@ struct mpr_oom_story {
     const char *good;                   /* the range's instance that it was in, "step:11"; "": in none */
 };
 
+/* Allocations of host memory that failed in the same place in the same way. */
+struct mpr_host_refusal {
+    const char *heap, *thread;
+    const char *const *path;
+    size_t depth;
+    uint64_t count, largest, time;      /* time: of the newest, ns */
+    unsigned error;                     /* errno */
+};
+
+struct mpr_host_story {
+    bool told;                          /* there is something to tell: */
+    bool killed, full;                  /* the log has no end; the cgroup's charge is at its limit */
+    uint64_t failures;                  /* allocations that failed */
+    uint64_t mark, end;                 /* ns: what grew between them */
+    struct mpr_growth growth;           /* of live host memory, by range */
+    struct mpr_reading rss_then, rss, cgroup;           /* samples at the mark and the newest */
+    struct mpr_host_refusal *refusal;
+    size_t refusals;
+};
+
 struct mpr_ooms_log {
     struct mpr_summary summary;
     struct mpr_oom_story *story;        /* in order of time */
     size_t stories, hard, soft;
     const struct mpr_device *device;    /* for headings, by index */
-    uint64_t host_failures, host_largest, host_error;   /* failed allocations of host memory: how many, the largest, its errno */
-    struct mpr_reading cgroup, rss;     /* the newest samples */
+    struct mpr_host_story host;
 };
 
 struct mpr_ooms { struct mpr_arena arena; struct mpr_ooms_log *log; size_t logs, cap; };

@@ -2,16 +2,10 @@
 #include "device_json.h"
 #include "gpu_reports.h"
 #include "json.h"
+#include "json_rows.h"
 #include "json_summary.h"
 #include "mpf/sample.h"
 #include "ooms.h"
-
-static void path(struct mpr_json *j, const char *key, const char *const *text, size_t depth)
-{
-    mpr_json_open(j, key, '[');
-    for (size_t i = 0; i < depth; i++) mpr_json_text(j, NULL, text[i]);
-    mpr_json_close(j, ']');
-}
 
 static void fits(struct mpr_json *j, const struct mpr_oom_story *s)
 {
@@ -43,7 +37,7 @@ static void growth(struct mpr_json *j, const char *key, const struct mpr_growth 
     for (size_t i = 0; i < g->rows && (!top || i < top); i++) {
         mpr_json_open(j, NULL, '{');
         if (g->row[i].key) mpr_json_text(j, "part", g->row[i].key);
-        else path(j, "path", g->row[i].path, g->row[i].depth);
+        else mpr_json_path(j, "path", g->row[i].path, g->row[i].depth);
         mpr_json_signed(j, "before_bytes", g->row[i].before);
         mpr_json_signed(j, "after_bytes", g->row[i].after);
         mpr_json_close(j, '}');
@@ -59,7 +53,7 @@ static void largest(struct mpr_json *j, const struct mpr_oom_story *s)
         mpr_json_open(j, NULL, '{');
         mpr_json_number(j, "bytes", s->largest[i].bytes);
         mpr_json_number(j, "age_ns", s->largest[i].age);
-        path(j, "path", s->largest[i].path, s->largest[i].depth);
+        mpr_json_path(j, "path", s->largest[i].path, s->largest[i].depth);
         mpr_json_close(j, '}');
     }
     mpr_json_close(j, ']');
@@ -73,8 +67,8 @@ static void story(struct mpr_json *j, const struct mpr_oom_story *s, size_t top)
     mpr_json_text(j, "heap", s->heap);
     mpr_json_text(j, "thread", s->thread);
     mpr_json_text(j, "library", s->library);
-    path(j, "path", s->path, s->depth);
-    path(j, "python", s->python, s->python_depth);
+    mpr_json_path(j, "path", s->path, s->depth);
+    mpr_json_path(j, "python", s->python, s->python_depth);
     mpr_json_number(j, "bytes", s->bytes);
     mpr_json_number(j, "needed_bytes", s->needed);
     mpr_json_known(j, "free_bytes", s->free, MPF_UNKNOWN);
@@ -94,6 +88,42 @@ static void story(struct mpr_json *j, const struct mpr_oom_story *s, size_t top)
     mpr_json_close(j, '}');
 }
 
+static void refusals(struct mpr_json *j, const struct mpr_host_story *s)
+{
+    mpr_json_open(j, "failed", '[');
+    for (size_t i = 0; i < s->refusals; i++) {
+        const struct mpr_host_refusal *f = &s->refusal[i];
+        mpr_json_open(j, NULL, '{');
+        mpr_json_text(j, "heap", f->heap);
+        mpr_json_path(j, "path", f->path, f->depth);
+        mpr_json_text(j, "thread", f->thread);
+        mpr_json_number(j, "errno", f->error);
+        mpr_json_number(j, "count", f->count);
+        mpr_json_number(j, "largest_bytes", f->largest);
+        mpr_json_number(j, "newest_ns", f->time);
+        mpr_json_close(j, '}');
+    }
+    mpr_json_close(j, ']');
+}
+
+static void host(struct mpr_json *j, const struct mpr_host_story *s, size_t top)
+{
+    if (!s->told) {
+        mpr_json_null(j, "host");
+        return;
+    }
+    mpr_json_open(j, "host", '{');
+    mpr_json_flag(j, "killed", s->killed);
+    mpr_json_flag(j, "at_limit", s->full);
+    mpr_json_reading(j, "cgroup", MPR_READ_CGROUP, &s->cgroup);
+    mpr_json_reading(j, "rss", MPR_READ_RSS, &s->rss);
+    mpr_json_reading(j, "rss_before", MPR_READ_RSS, &s->rss_then);
+    mpr_json_number(j, "end_ns", s->end);
+    growth(j, "growth", &s->growth, NULL, top);
+    refusals(j, s);
+    mpr_json_close(j, '}');
+}
+
 void mpr_ooms_json(FILE *out, const struct mpr_ooms *ooms, const struct mpr_style *style)
 {
     struct mpr_json j = { out, 0, true };
@@ -106,7 +136,8 @@ void mpr_ooms_json(FILE *out, const struct mpr_ooms *ooms, const struct mpr_styl
         mpr_json_open(&j, "ooms", '[');
         for (size_t k = 0; k < ooms->log[i].stories; k++) story(&j, &ooms->log[i].story[k], style->top);
         mpr_json_close(&j, ']');
-        mpr_json_number(&j, "host_failures", ooms->log[i].host_failures);
+        mpr_json_number(&j, "host_failures", ooms->log[i].host.failures);
+        host(&j, &ooms->log[i].host, style->top);
         mpr_json_close(&j, '}');
     }
     mpr_json_close(&j, ']');

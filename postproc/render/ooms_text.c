@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "device_text.h"
+#include "growth_text.h"
 #include "gpu_reports.h"
 #include "mpf/sample.h"
 #include "ooms.h"
@@ -63,34 +64,6 @@ static void fits(FILE *out, const struct mpr_oom_story *s)
     }
 }
 
-/* 6.77 -> 7.41 GiB (+0.64) */
-static void change(FILE *out, int64_t before, int64_t after)
-{
-    char was[48], is[48], by[48];
-    mpr_device_signed(was, sizeof was, before);
-    mpr_device_signed(is, sizeof is, after);
-    mpr_device_signed(by, sizeof by, after - before);
-    fprintf(out, "%12s -> %10s  %s%s\n", was, is, after > before ? "+" : "", by);
-}
-
-static void growth_rows(FILE *out, const struct mpr_growth *g, const struct mpr_style *style)
-{
-    const size_t top = style->top ? style->top : ROWS;
-    int64_t before = 0, after = 0;
-    for (size_t i = 0; i < g->rows && i < top; i++) {
-        fputs("  ", out);
-        mpr_text_path(out, g->row[i].key ? &g->row[i].name : g->row[i].path, g->row[i].key ? 1 : g->row[i].depth, MPR_TEXT_PATH);
-        change(out, g->row[i].before, g->row[i].after);
-    }
-    for (size_t i = top; i < g->rows; i++) before += g->row[i].before, after += g->row[i].after;
-    if (g->rows > top) {
-        char more[32];
-        snprintf(more, sizeof more, "(%zu more)", g->rows - top);
-        fprintf(out, "  %-*s", MPR_TEXT_PATH, more);
-        change(out, before, after);
-    }
-}
-
 static void growth(FILE *out, const struct mpr_oom_story *s, const struct mpr_style *style)
 {
     struct mpr_number time;
@@ -99,8 +72,8 @@ static void growth(FILE *out, const struct mpr_oom_story *s, const struct mpr_st
     if (*s->good) mpr_text_escaped(out, s->good), fputs(", ", out);
     fprintf(out, "%s)\n", mpr_units_time(&time, s->growth.time));
     fprintf(out, "  %-*s", MPR_TEXT_PATH, s->state.used != MPF_UNKNOWN ? "used" : "tracked");
-    change(out, (int64_t)s->growth.before, (int64_t)s->growth.after);
-    growth_rows(out, &s->growth, style);
+    mpr_growth_change(out, (int64_t)s->growth.before, (int64_t)s->growth.after);
+    mpr_growth_rows(out, &s->growth, style);
 }
 
 static void largest(FILE *out, const struct mpr_oom_story *s, const struct mpr_style *style)
@@ -145,25 +118,6 @@ static void soft_ones(FILE *out, const struct mpr_ooms_log *log)
     fputc('\n', out);
 }
 
-/* The kernel's limit and what was charged at last: what kills a process that asked for nothing. */
-static void host(FILE *out, const struct mpr_ooms_log *log)
-{
-    struct mpr_number n, limit;
-    const struct mpr_reading *c = &log->cgroup;
-    if (log->host_failures)
-        fprintf(out, "\nhost     %" PRIu64 " failed allocations, the largest %s (%s)\n", log->host_failures,
-                mpr_units_size(&n, log->host_largest), strerror((int)log->host_error));
-    const bool limited = c->valid && c->value[MPF_CGROUP_LIMIT] != MPF_UNKNOWN && c->value[MPF_CGROUP_USAGE] != MPF_UNKNOWN;
-    const bool full = limited && c->value[MPF_CGROUP_USAGE] >= c->value[MPF_CGROUP_LIMIT] / 100 * 95;
-    if (full || (!log->summary.complete && !log->stories)) {
-        if (limited) fprintf(out, "\nhost     cgroup %s of its limit %s at the end%s\n", mpr_units_size(&n, c->value[MPF_CGROUP_USAGE]),
-                             mpr_units_size(&limit, c->value[MPF_CGROUP_LIMIT]), full ? ": the kernel kills in it" : "");
-        fputs("         who held it: memprof-report peaks ", out);
-        mpr_text_escaped(out, log->summary.path);
-        fputc('\n', out);
-    }
-}
-
 static void one_log(FILE *out, const struct mpr_ooms *ooms, size_t index, const struct mpr_style *style)
 {
     const struct mpr_ooms_log *log = &ooms->log[index];
@@ -173,9 +127,9 @@ static void one_log(FILE *out, const struct mpr_ooms *ooms, size_t index, const 
     mpr_text_summary(out, &log->summary, style);
     for (size_t i = 0; i < log->stories; i++)
         if (log->story[i].hard) story(out, log, &log->story[i], ++number, order, style);
-    if (!log->stories) fputs("\nno lack of device memory was recorded\n", out);
+    if (!log->stories && !log->host.told) fputs("\nno lack of memory was recorded\n", out);
     soft_ones(out, log);
-    host(out, log);
+    mpr_ooms_host_text(out, log, style);
 }
 
 void mpr_ooms_text(FILE *out, const struct mpr_ooms *ooms, const struct mpr_style *style)
