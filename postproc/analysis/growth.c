@@ -17,14 +17,19 @@ void mpr_growth_add(struct mpr_growth_builder *b, const char *const *path, size_
     if (b->rows < b->most) b->row[b->rows++] = (struct mpr_growth_row){ NULL, NULL, path, depth, (int64_t)before, (int64_t)after };
 }
 
+int mpr_growth_by_path(const char *const *a, size_t depth_a, const char *const *b, size_t depth_b)
+{
+    for (size_t i = 0; i < depth_a && i < depth_b; i++) {
+        const int order = strcmp(a[i], b[i]);
+        if (order) return order;
+    }
+    return depth_a < depth_b ? -1 : depth_a > depth_b;
+}
+
 static int by_path(const void *left, const void *right)
 {
     const struct mpr_growth_row *a = left, *b = right;
-    for (size_t i = 0; i < a->depth && i < b->depth; i++) {
-        const int order = strcmp(a->path[i], b->path[i]);
-        if (order) return order;
-    }
-    return a->depth < b->depth ? -1 : a->depth > b->depth;
+    return mpr_growth_by_path(a->path, a->depth, b->path, b->depth);
 }
 
 static int by_change(const void *left, const void *right)
@@ -66,7 +71,7 @@ void mpr_growth_end(struct mpr_growth_builder *b, struct mpr_growth *out)
 
 /* ---- two pictures */
 
-static const struct mpr_row *rows_of(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_picture *p, bool torch, size_t *rows)
+const struct mpr_row *mpr_growth_blocks(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_picture *p, bool torch, size_t *rows)
 {
     if (torch) return mpr_composition_rows(arena, r, p->torch, p->torches, rows);
     struct mpr_gpu_block *block = malloc((p->drivers + 1) * sizeof *block);
@@ -111,7 +116,7 @@ void mpr_growth_pictures(struct mpr_growth *out, struct mpr_arena *arena, const 
     const bool torch = before->torches || after->torches;
     mpr_composition(&was, arena, r, before);
     mpr_composition(&is, arena, r, after);
-    const struct mpr_row *then = rows_of(arena, r, before, torch, &rows[0]), *now = rows_of(arena, r, after, torch, &rows[1]);
+    const struct mpr_row *then = mpr_growth_blocks(arena, r, before, torch, &rows[0]), *now = mpr_growth_blocks(arena, r, after, torch, &rows[1]);
     if (!was.valid || !is.valid || !mpr_growth_begin(&b, arena, rows[0] + rows[1] + is.parts + was.parts)) return;
     for (size_t i = 0; i < rows[0]; i++) mpr_growth_add(&b, then[i].path, then[i].depth, then[i].bytes, 0);
     for (size_t i = 0; i < rows[1]; i++) mpr_growth_add(&b, now[i].path, now[i].depth, 0, now[i].bytes);

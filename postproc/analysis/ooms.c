@@ -219,23 +219,3 @@ int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progr
     ooms->logs++;
     return 0;
 }
-
-/* ---- several processes */
-
-static uint64_t first_hard(const struct mpr_ooms_log *log)
-{
-    for (size_t i = 0; i < log->stories; i++)
-        if (log->story[i].hard) return log->story[i].real_time;
-    return UINT64_MAX;
-}
-
-static int by_failure(const void *left, const void *right)
-{
-    const uint64_t a = first_hard(left), b = first_hard(right);
-    return a < b ? -1 : a > b;
-}
-
-void mpr_ooms_finish(struct mpr_ooms *ooms)
-{
-    if (ooms->logs) qsort(ooms->log, ooms->logs, sizeof *ooms->log, by_failure);
-}

@@ -70,20 +70,46 @@ struct mpr_host_story {
     size_t refusals;
 };
 
+/* A process at the instant of the first failure of all. */
+struct mpr_then_device { const char *uuid, *name; unsigned index; uint64_t used, total, tracked, torch; };  /* used, total: MPF_UNKNOWN */
+struct mpr_then {
+    bool alive;                         /* it ran then, and its log could be read again */
+    uint64_t time;                      /* ns since its own start */
+    uint64_t host;                      /* live bytes of host memory */
+    struct mpr_reading rss;             /* the newest sample then */
+    struct mpr_then_device *device;
+    size_t devices;
+};
+
+/* A device at that instant: what the processes hold of it. */
+struct mpr_device_sum { const char *host, *uuid, *name; uint64_t used, total, tracked, torch; size_t processes; };
+
 struct mpr_ooms_log {
     struct mpr_summary summary;
     struct mpr_oom_story *story;        /* in order of time */
     size_t stories, hard, soft;
     const struct mpr_device *device;    /* for headings, by index */
     struct mpr_host_story host;
+    struct mpr_then then;
 };
 
-struct mpr_ooms { struct mpr_arena arena; struct mpr_ooms_log *log; size_t logs, cap; };
+struct mpr_ooms {
+    struct mpr_arena arena;
+    struct mpr_ooms_log *log;           /* who failed first comes first */
+    size_t logs, cap;
+    bool compared;                      /* of several logs, one failed: log[0], at first_failure */
+    uint64_t first_failure;             /* CLOCK_REALTIME, ns */
+    bool device_failure;                /* it was lack of device memory */
+    struct mpr_device_sum *sum;
+    size_t sums, failed;                /* failed: processes that did */
+    struct mpr_growth against;          /* the median of the other processes, and what the first to fail had, by range */
+    size_t others;
+};
 
 /* Reads one log.  0, or -1 with *error filled (the other logs stay good). */
 int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progress *progress, struct mpr_error *error);
-/* After the last: who failed first comes first. */
-void mpr_ooms_finish(struct mpr_ooms *ooms);
+/* After the last: finds who failed first, and reads the logs once more, up to that instant. */
+void mpr_ooms_finish(struct mpr_ooms *ooms, const struct mpr_progress *progress);
 void mpr_ooms_free(struct mpr_ooms *ooms);
 
 #endif

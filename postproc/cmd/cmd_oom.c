@@ -53,8 +53,8 @@ int mpr_cmd_oom(int argc, char **argv)
         mpr_cmd_error(&error);
         a.failed = true;
     }
+    mpr_ooms_finish(&ooms, &progress);
     mpr_bar_clear();
-    mpr_ooms_finish(&ooms);
     const int status = ooms.logs ? render(&a, &ooms) : MPR_EXIT_FAILURE;
     mpr_ooms_free(&ooms);
     mpr_paths_free(&a.paths);

@@ -5,7 +5,7 @@
 #include "json_rows.h"
 #include "json_summary.h"
 #include "mpf/sample.h"
-#include "ooms.h"
+#include "ooms_json.h"
 
 static void fits(struct mpr_json *j, const struct mpr_oom_story *s)
 {
@@ -21,16 +21,14 @@ static void fits(struct mpr_json *j, const struct mpr_oom_story *s)
     mpr_json_close(j, ']');
 }
 
-static void growth(struct mpr_json *j, const char *key, const struct mpr_growth *g, const char *good, size_t top)
+void mpr_growth_json(struct mpr_json *j, const char *key, const struct mpr_growth *g, size_t top)
 {
     if (!g->valid) {
         mpr_json_null(j, key);
         return;
     }
     mpr_json_open(j, key, '{');
-    mpr_json_number(j, "time_ns", g->time);
-    if (good && *good) mpr_json_text(j, "instance", good);
-    else mpr_json_null(j, "instance");
+    if (g->time) mpr_json_number(j, "time_ns", g->time);
     mpr_json_number(j, "before_bytes", g->before);
     mpr_json_number(j, "after_bytes", g->after);
     mpr_json_open(j, "changes", '[');
@@ -83,7 +81,9 @@ static void story(struct mpr_json *j, const struct mpr_oom_story *s, size_t top)
         mpr_json_close(j, '}');
     }
     fits(j, s);
-    growth(j, "since_good_peak", &s->growth, s->good, top);
+    mpr_growth_json(j, "since_good_peak", &s->growth, top);
+    if (*s->good) mpr_json_text(j, "good_instance", s->good);
+    else mpr_json_null(j, "good_instance");
     largest(j, s);
     mpr_json_close(j, '}');
 }
@@ -119,7 +119,7 @@ static void host(struct mpr_json *j, const struct mpr_host_story *s, size_t top)
     mpr_json_reading(j, "rss", MPR_READ_RSS, &s->rss);
     mpr_json_reading(j, "rss_before", MPR_READ_RSS, &s->rss_then);
     mpr_json_number(j, "end_ns", s->end);
-    growth(j, "growth", &s->growth, NULL, top);
+    mpr_growth_json(j, "growth", &s->growth, top);
     refusals(j, s);
     mpr_json_close(j, '}');
 }
@@ -141,6 +141,7 @@ void mpr_ooms_json(FILE *out, const struct mpr_ooms *ooms, const struct mpr_styl
         mpr_json_close(&j, '}');
     }
     mpr_json_close(&j, ']');
+    mpr_ooms_compare_json(&j, ooms, style->top);
     mpr_json_close(&j, '}');
     fputc('\n', out);
 }

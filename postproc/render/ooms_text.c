@@ -123,7 +123,7 @@ static void one_log(FILE *out, const struct mpr_ooms *ooms, size_t index, const 
     const struct mpr_ooms_log *log = &ooms->log[index];
     char order[64] = "";
     size_t number = 0;
-    if (ooms->logs > 1) snprintf(order, sizeof order, "  %zu. of %zu processes to fail", index + 1, ooms->logs);
+    if (ooms->logs > 1) snprintf(order, sizeof order, "  %zu. of %zu processes to fail", index + 1, ooms->failed);
     mpr_text_summary(out, &log->summary, style);
     for (size_t i = 0; i < log->stories; i++)
         if (log->story[i].hard) story(out, log, &log->story[i], ++number, order, style);
@@ -134,6 +134,7 @@ static void one_log(FILE *out, const struct mpr_ooms *ooms, size_t index, const 
 
 void mpr_ooms_text(FILE *out, const struct mpr_ooms *ooms, const struct mpr_style *style)
 {
+    mpr_ooms_compare_text(out, ooms, style);
     for (size_t i = 0; i < ooms->logs; i++) {
         if (i) fputc('\n', out);
         one_log(out, ooms, i, style);
