@@ -8,7 +8,7 @@
 enum { KEY_HEAP = 256, KEY_AT, KEY_NO_INHERIT };
 
 static const struct argp_option options[] = {
-    { "by", 'b', "WHAT", 0, "range (default), thread, size or heap; of device memory also library, comm (NCCL's communicators), python (call stacks), auto (ranges, and Python where there are none)", 1 },
+    { "by", 'b', "WHAT", 0, "range (default), thread, size or heap; of device memory also library, comm (NCCL's communicators), python (call stacks), auto (ranges, and Python where there are none), graph (CUDA graphs' captures)", 1 },
     { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
     { "at", KEY_AT, "TIME", 0,
      "who held the memory at TIME after the start (12.5s, 300ms, 00:01:30.250; in one log also step:12, the beginning of "
@@ -34,7 +34,7 @@ static void set_by(struct mpr_peaks_options *peaks, const char *arg, struct argp
             return;
         }
     }
-    argp_error(state, "--by=%s: range, thread, size, heap, library, comm, python or auto is wanted", arg);
+    argp_error(state, "--by=%s: range, thread, size, heap, library, comm, python, auto or graph is wanted", arg);
 }
 
 static void set_heap(struct mpr_peaks_options *peaks, const char *arg, struct argp_state *state)

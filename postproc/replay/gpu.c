@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu_graphs.h"
 #include "gpu_handles.h"
 #include "gpu_ooms.h"
 #include "gpu_peaks.h"
@@ -120,6 +121,7 @@ uint64_t mpr_gpu_key(const struct mpr_replay *r, const struct mpr_gpu_block *b)
     case MPR_BY_ALL: return mpr_all_key((struct mpr_all){ b->node, b->thread, mpr_size_class(b->size) });
     case MPR_BY_LIBRARY: return b->library;
     case MPR_BY_COMM: return b->comm;
+    case MPR_BY_GRAPH: return b->capture;
     case MPR_BY_PYTHON: return b->python;
     case MPR_BY_AUTO: return b->node ? b->node : b->python;
     default: return 0;
@@ -172,14 +174,6 @@ bool mpr_gpu_book(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
 
 static bool is_torch(const struct mpf_event *e) { return mpf_heap_is_gpu(e->heap) && mpf_heap_code(e->heap) == MPF_HEAP_TORCH; }
 
-static void count_capture(struct mpr_gpu *g, const struct mpr_gpu_block *b, bool torch)
-{
-    if (!b->capture) return;
-    struct mpr_capture *c = &g->capture[b->capture - 1];
-    if (torch) c->block_bytes += b->size;
-    else c->segment_bytes += b->size;
-}
-
 static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     const bool torch = is_torch(e);
@@ -193,7 +187,7 @@ static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mp
     if (!mpr_gpu_book(r, t, e, &b)) return;
     if (!mpr_gpu_blocks_put(table, &b)) r->out_of_memory = true;
     if (!torch && mpf_heap_code(b.heap) == MPF_HEAP_DEVICE) mpr_gpu_explain(r, mpf_heap_device(b.heap), (int64_t)b.size);
-    count_capture(&r->gpu, &b, torch);
+    mpr_graph_count(&r->gpu, &b, torch);
     mpr_oom_got_over(r, t, &b, torch);
     if (mpf_heap_is_gpu(e->heap)) mpr_gpu_note_peak(r, mpf_heap_device(e->heap), 0);
 }
@@ -331,27 +325,6 @@ static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
     mpr_gpu_note_peak(r, device, d->best.used / 32);
 }
 
-static void note_graph(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, int64_t growth)
-{
-    struct mpr_gpu *g = &r->gpu;
-    bool inherited;
-    if (!mpr_gpu_grow(r, (void **)&g->graph, g->graphs, &g->graph_cap, sizeof *g->graph)) return;
-    g->graph[g->graphs++] = (struct mpr_graph){
-        .time = e->time, .exec = mpr_gpu_word(e, MPF_RETURN_A), .nodes = mpr_gpu_word(e, MPF_RETURN_C), .instantiated = growth, .thread = t->number,
-        .node = mpr_gpu_path(r, t, &inherited), .capture = t->gpu.capture ? t->gpu.capture : t->gpu.last_capture, .device = (uint8_t)mpf_heap_device(e->heap),
-    };
-    if (t->gpu.capture) g->capture[t->gpu.capture - 1].instantiated = true;
-    t->gpu.last_capture = 0;
-}
-
-/* The newest graph executable with that handle. */
-static struct mpr_graph *graph_of(struct mpr_gpu *g, uint64_t exec)
-{
-    for (uint32_t i = g->graphs; i-- > 0; )
-        if (g->graph[i].exec == exec && !g->graph[i].gone) return &g->graph[i];
-    return NULL;
-}
-
 static void free_context(struct mpr_replay *r, uint64_t context);
 
 static void on_return(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
@@ -365,10 +338,7 @@ static void on_return(struct mpr_replay *r, struct mpr_thread *t, const struct m
     t->gpu.entered = false;
     r->gpu.device[device].part[part_of(&r->gpu.device[device], call)] += growth;
     if (e->addr != MPF_UNKNOWN) measured(r, device, e->addr);
-    struct mpr_graph *graph = graph_of(&r->gpu, a);
-    if (call == MPF_CALL_GRAPH && mpr_gpu_word(e, MPF_RETURN_RESULT) == 0) note_graph(r, t, e, growth);
-    else if (call == MPF_CALL_GRAPH_LAUNCH && graph) graph->launched += growth;
-    else if (call == MPF_CALL_GRAPH_GONE && graph) graph->gone = true;
+    if (mpr_gpu_word(e, MPF_RETURN_RESULT) == 0 || call != MPF_CALL_GRAPH) mpr_graph_call(r, t, e, growth);
 }
 
 static void on_sample(struct mpr_replay *r, const struct mpf_event *e)
@@ -412,35 +382,6 @@ static void free_context(struct mpr_replay *r, uint64_t context)
         if (r->gpu.torch.live) free_torch_inside(r, &b);
         r->gpu.context_blocks++;
     }
-}
-
-/* ---- captures */
-
-#define BURST_NS UINT64_C(1000000000)       /* captures that follow each other closer than this belong together */
-
-static void begin_capture(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    struct mpr_gpu *g = &r->gpu;
-    const bool torch = e->op == MPF_OP_TORCH_CAPTURE;
-    bool inherited;
-    if (t->gpu.capture || !mpr_gpu_grow(r, (void **)&g->capture, g->captures, &g->capture_cap, sizeof *g->capture)) return;
-    const struct mpr_capture *last = g->captures ? &g->capture[g->captures - 1] : NULL;
-    const uint32_t burst = !last ? 1 : e->time - last->time < BURST_NS ? last->burst : last->burst + 1;
-    g->capture[g->captures++] = (struct mpr_capture){ .time = e->time, .graph = torch ? e->addr : 0, .thread = t->number,
-                                                      .node = mpr_gpu_path(r, t, &inherited), .burst = burst };
-    t->gpu.capture = g->captures;
-    t->gpu.torch_capture = torch;
-}
-
-static void end_capture(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    const bool torch = e->op == MPF_OP_TORCH_CAPTURE_END;
-    if (!t->gpu.capture || (t->gpu.torch_capture && !torch)) return;
-    struct mpr_capture *c = &r->gpu.capture[t->gpu.capture - 1];
-    if (torch) for (unsigned i = 0; i < 2; i++) c->pool[i] = mpr_gpu_word(e, i);
-    c->time = e->time;
-    t->gpu.last_capture = c->instantiated ? 0 : t->gpu.capture;
-    t->gpu.capture = 0;
 }
 
 /* ---- descriptions */
@@ -499,8 +440,9 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
     case MPF_OP_HANDLE_UNMAP: mpr_gpu_take_pictures(r); mpr_handle_unmap(r, e->addr, e->size); break;
     case MPF_OP_TORCH_LEVEL: on_torch_level(r, e); break;
     case MPF_OP_TORCH_OOM: mpr_oom_torch(r, t, e); break;
-    case MPF_OP_TORCH_CAPTURE: case MPF_OP_CAPTURE_BEGIN: begin_capture(r, t, e); break;
-    case MPF_OP_TORCH_CAPTURE_END: case MPF_OP_CAPTURE_END: end_capture(r, t, e); break;
+    case MPF_OP_TORCH_CAPTURE: case MPF_OP_CAPTURE_BEGIN: mpr_graph_capture(r, t, e); break;
+    case MPF_OP_TORCH_CAPTURE_END: case MPF_OP_CAPTURE_END: mpr_graph_capture_end(r, t, e); break;
+    case MPF_OP_TORCH_GRAPH_RESET: mpr_graph_reset(&r->gpu, e->addr, e->time); break;
     case MPF_OP_SCHEMA: if (mpr_comms_schema(&r->gpu.comms, e) != 0) r->out_of_memory = true; break;
     case MPF_OP_MODULE: case MPF_OP_STACK: case MPF_OP_FRAME: case MPF_OP_PYTHON:
         if (mpr_sites_event(&r->gpu.sites, &r->ranges, e) != 0) r->out_of_memory = true;

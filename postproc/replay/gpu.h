@@ -69,6 +69,7 @@ struct mpr_capture {
     uint32_t thread, node, burst;
     uint64_t segment_bytes, block_bytes;    /* made while it lasted */
     bool instantiated;              /* before it ended: PyTorch does so, unless the graph is kept */
+    uint64_t reset;                 /* ns, when PyTorch's graph gave up its pool; 0: it did not */
 };
 
 struct mpr_graph {
@@ -145,6 +146,10 @@ void mpr_gpu_finish(struct mpr_replay *r);
 uint64_t mpr_gpu_key(const struct mpr_replay *r, const struct mpr_gpu_block *b);
 /* Does this library belong to PyTorch? */
 bool mpr_gpu_is_torch(const struct mpr_gpu *g, uint32_t library);
+
+/* Does a graph hold the memory that was made in the capture, or is it the allocator's to reuse?  Pools are shared: the last
+ * graph decides.  capture 0: no graph's. */
+bool mpr_graph_holds(const struct mpr_gpu *g, uint32_t capture, uint64_t time);
 
 /* The device as it is now; the caller frees the picture. */
 void mpr_picture_take(struct mpr_picture *p, const struct mpr_replay *r, unsigned device, uint64_t time);

@@ -21,9 +21,10 @@
 
 struct mpr_replay;
 
-/* LIBRARY, COMM and PYTHON are known of device memory; AUTO is the range, or the Python stack where there is none. */
+/* LIBRARY, COMM, PYTHON and GRAPH are known of device memory; AUTO is the range, or the Python stack where there is none. */
 enum mpr_by {
-    MPR_BY_RANGE, MPR_BY_THREAD, MPR_BY_SIZE, MPR_BY_HEAP, MPR_BY_LIBRARY, MPR_BY_COMM, MPR_BY_PYTHON, MPR_BY_AUTO, MPR_BY_ALL
+    MPR_BY_RANGE, MPR_BY_THREAD, MPR_BY_SIZE, MPR_BY_HEAP, MPR_BY_LIBRARY, MPR_BY_COMM, MPR_BY_PYTHON, MPR_BY_AUTO, MPR_BY_GRAPH,
+    MPR_BY_ALL
 };
 
 #define MPR_AT_PEAK UINT64_MAX

@@ -176,6 +176,20 @@ static void segments(const char *path)
     testlog_close(target, "exit");
 }
 
+/* Two graphs of pools of their own, of which the first is reset half a second later. */
+static void reset(const char *path)
+{
+    begin(path);
+    push(CAPTURE);
+    torch_capture(1, BASE, 20 * MIB, 500);
+    torch_capture(2, BASE + 64 * MIB, 40 * MIB, 525);
+    now += 500 * MS;
+    event(MPF_OP_TORCH_GRAPH_RESET, 0, 0x6001, 0);
+    driver_alloc(BY_TORCH, BASE + 512 * MIB, 2 * MIB);
+    pop();
+    testlog_close(target, "exit");
+}
+
 /* Three steps, the third of which does not fit: activations grow, and a library's memory. */
 static void growing(const char *path)
 {
@@ -245,7 +259,7 @@ static void rank(const char *path, unsigned number)
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*make)(const char *path); } scenarios[] = {
-        { "graphs", graphs }, { "segments", segments }, { "growing", growing },
+        { "graphs", graphs }, { "segments", segments }, { "growing", growing }, { "reset", reset },
         { "serving", serving },
     };
     if (argc == 4 && strcmp(argv[1], "rank") == 0) return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;

@@ -109,6 +109,67 @@ static void a_handle_of_a_destroyed_executable_may_be_used_again(void **state)
     over();
 }
 
+/* One of PyTorch's captures, of the graph object, in the pool 0:pool. */
+static void capture(uint64_t graph, uint64_t pool)
+{
+    WORDS(1, MPF_OP_TORCH_CAPTURE, 0, graph, 0, 0);
+    WORDS(1, MPF_OP_TORCH_CAPTURE_END, 0, graph, 0, pool);
+}
+
+static void a_pool_is_held_until_its_last_graph_is_reset(void **state)
+{
+    (void)state;
+    begin();
+    capture(0x61, 9);
+    capture(0x62, 9);
+    capture(0x63, 8);
+    event(1, MPF_OP_TORCH_GRAPH_RESET, 0, 0x61, 0);
+    assert_true(mpr_graph_holds(gpu(), 1, now));
+    assert_true(mpr_graph_holds(gpu(), 2, now));
+    const uint64_t before = now;
+    event(1, MPF_OP_TORCH_GRAPH_RESET, 0, 0x62, 0);
+    assert_true(mpr_graph_holds(gpu(), 1, before));     /* as it was then */
+    assert_false(mpr_graph_holds(gpu(), 1, now));
+    assert_false(mpr_graph_holds(gpu(), 2, now));
+    assert_true(mpr_graph_holds(gpu(), 3, now));
+    assert_false(mpr_graph_holds(gpu(), 0, now));
+    over();
+}
+
+static void graphs_of_unknown_pools_hold_their_own(void **state)
+{
+    (void)state;
+    begin();
+    capture(0x61, 0);
+    capture(0x62, 0);
+    event(1, MPF_OP_TORCH_GRAPH_RESET, 0, 0x61, 0);
+    assert_false(mpr_graph_holds(gpu(), 1, now));
+    assert_true(mpr_graph_holds(gpu(), 2, now));
+    over();
+}
+
+static void a_graph_that_captures_again_is_another_one(void **state)
+{
+    (void)state;
+    begin();
+    capture(0x61, 9);
+    capture(0x61, 8);
+    assert_false(mpr_graph_holds(gpu(), 1, now));
+    assert_true(mpr_graph_holds(gpu(), 2, now));
+    over();
+}
+
+static void a_capture_without_pytorch_is_never_reset(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_CAPTURE_BEGIN, 0, 0x5, 0);
+    event(1, MPF_OP_CAPTURE_END, 0, 0x5, 0);
+    event(1, MPF_OP_TORCH_GRAPH_RESET, 0, 0, 0);
+    assert_true(mpr_graph_holds(gpu(), 1, now));
+    over();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -117,6 +178,10 @@ int main(void)
         cmocka_unit_test(an_executable_knows_its_capture_and_what_it_took),
         cmocka_unit_test(an_executable_may_be_made_while_the_capture_is_open),
         cmocka_unit_test(a_handle_of_a_destroyed_executable_may_be_used_again),
+        cmocka_unit_test(a_pool_is_held_until_its_last_graph_is_reset),
+        cmocka_unit_test(graphs_of_unknown_pools_hold_their_own),
+        cmocka_unit_test(a_graph_that_captures_again_is_another_one),
+        cmocka_unit_test(a_capture_without_pytorch_is_never_reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
