@@ -100,6 +100,11 @@ static bool is_nccl(const struct mpr_replay *r, uint32_t domain)
 void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     const uint32_t domain = (uint32_t)(e->addr >> 32);
+    if (e->op == MPF_OP_RANGE_DATA && t->gpu.popped) {      /* of a range that is over: it opens no communicator */
+        mpr_comms_payload(&r->gpu.comms, e, 0);
+        return;
+    }
+    if (e->op <= MPF_OP_MARK) t->gpu.popped = e->op == MPF_OP_POP;
     if (e->op == MPF_OP_PUSH && !domain) {
         t->gpu.pushed = e->time;
         r->gpu.carrier = t->number;

@@ -176,6 +176,30 @@ static void communicators_are_told_apart(void **state)
     over();
 }
 
+/* NCCL's init learns its communicator only when it is done, and says so with the pop. */
+static void a_payload_of_a_pop_describes_a_communicator_and_opens_none(void **state)
+{
+    (void)state;
+    begin();
+    modules();
+    nccl();
+    push(1, 0, 3);
+    push(1, NCCL, INIT);
+    pop(1, NCCL);
+    init_payload(0x9f3c, 8, 5);
+    assert_int_equal(gpu()->comms.count, 1);
+    assert_int_equal(gpu()->comms.comm[0].ranks, 8);
+    assert_int_equal(gpu()->comms.comm[0].rank, 5);
+    nccl_alloc(1, A);
+    assert_int_equal(mpr_gpu_blocks_find(&gpu()->driver, A)->comm, 0);
+    push(1, NCCL, REDUCE);
+    WORDS(1, MPF_OP_RANGE_DATA, 0, 101, 0x9f3c, 1024);
+    nccl_alloc(1, B);
+    assert_int_equal(mpr_gpu_blocks_find(&gpu()->driver, B)->comm, 1);
+    pop(1, NCCL);
+    over();
+}
+
 static void a_payload_that_is_too_short_names_nobody(void **state)
 {
     const uint32_t half = 5;
@@ -199,6 +223,7 @@ int main(void)
         cmocka_unit_test(python_stacks_are_paths_of_the_next_event_only),
         cmocka_unit_test(nccls_memory_belongs_to_the_communicator_at_work),
         cmocka_unit_test(communicators_are_told_apart),
+        cmocka_unit_test(a_payload_of_a_pop_describes_a_communicator_and_opens_none),
         cmocka_unit_test(a_payload_that_is_too_short_names_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
