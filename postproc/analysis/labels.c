@@ -139,6 +139,37 @@ const char *const *mpr_label_stack(struct mpr_arena *arena, const struct mpr_rep
     return path;
 }
 
+/* The libraries in that state, "" for none: some of them where they are many. */
+static const char *in_state(struct mpr_arena *arena, const struct mpr_replay *r, enum mpr_symbols_state state)
+{
+    const struct mpr_sites *s = &r->gpu.sites;
+    enum { SOME = 8 };
+    const char *list = "";
+    size_t count = 0;
+    for (uint32_t i = 0; i < s->modules; i++)
+        if (mpr_symbols_state(r->symbols, i + 1) == state && count++ < SOME)
+            list = mpr_arena_format(arena, "%s%s%s", list, *list ? ", " : "", mpr_sites_library_name(s, s->module[i].library));
+    return count > SOME ? mpr_arena_format(arena, "%s and %zu more", list, count - SOME) : list;
+}
+
+const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_replay *r, size_t *notes)
+{
+    static const struct { enum mpr_symbols_state state; const char *why; } reason[] = {
+        { MPR_SYMBOLS_MISSING, "no names, for the file is not here" },
+        { MPR_SYMBOLS_OTHER, "no names, for the file is another one than the program ran (its build id differs)" },
+        { MPR_SYMBOLS_UNREADABLE, "no names, for the file cannot be read" },
+        { MPR_SYMBOLS_NOT_BUILT, "no names, for this memprof-report was built without libdw" },
+    };
+    enum { REASONS = sizeof reason / sizeof *reason };
+    const char **note = mpr_arena_alloc(arena, REASONS * sizeof *note);
+    *notes = 0;
+    for (size_t i = 0; note && r->symbols && i < REASONS; i++) {
+        const char *list = in_state(arena, r, reason[i].state);
+        if (*list) note[(*notes)++] = mpr_arena_format(arena, "%s: %s", reason[i].why, list);
+    }
+    return note;
+}
+
 /* ---- graphs */
 
 /* "burst 2 > capture 14, pool 0:3": numbers as `graphs` has them. */

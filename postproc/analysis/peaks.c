@@ -185,6 +185,7 @@ static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, c
     mpr_reader_summary(reader, path, &peaks->arena, &out->summary);
     fill_heaps(peaks, &reader->replay, out);
     fill_devices(peaks, &reader->replay, out);
+    out->note = mpr_label_notes(&peaks->arena, &reader->replay, &out->notes);
     for (int i = 0; i < MPR_READ_SOURCES; i++) out->largest[i] = reading_of(&reader->replay.samples.source[i].largest);
     out->rss_high = out->largest[MPR_READ_RSS].value[MPF_RSS_HWM];
 }

@@ -1,4 +1,5 @@
 /* JSON.  The fields are a contract: memprof-report(1) lists them, and a change of meaning changes the schema's number. */
+#include "calltrees.h"
 #include "device_json.h"
 #include "gpu_reports.h"
 #include "info.h"
@@ -188,4 +189,4 @@ static void render_verify(FILE *out, const struct mpr_verify *verify, const stru
 }
 
 const struct mpr_renderer mpr_render_json = { "json", render_peaks, render_info, render_verify, mpr_timeline_json,
-                                               mpr_graphs_json, mpr_segments_json, mpr_ooms_json };
+                                               mpr_graphs_json, mpr_segments_json, mpr_ooms_json, mpr_stacks_json };

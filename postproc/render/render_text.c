@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "calltrees.h"
 #include "gpu_reports.h"
 #include "info.h"
 #include "device_text.h"
@@ -209,6 +210,7 @@ static void log_section(FILE *out, const struct mpr_peaks *peaks, const struct m
         if (i == 0) kernel_view(out, &log->heap[i], at_peak, style);
     }
     if (!log->heaps) fputs("no allocations were recorded\n", out);
+    mpr_text_notes(out, log->note, log->notes);
 }
 
 static int generations(const struct mpr_peaks *peaks, size_t log)
@@ -328,4 +330,4 @@ static void render_verify(FILE *out, const struct mpr_verify *verify, const stru
 }
 
 const struct mpr_renderer mpr_render_text = { "text", render_peaks, render_info, render_verify, mpr_timeline_text,
-                                               mpr_graphs_text, mpr_segments_text, mpr_ooms_text };
+                                               mpr_graphs_text, mpr_segments_text, mpr_ooms_text, mpr_stacks_text };
