@@ -97,24 +97,6 @@ static bool is_nccl(const struct mpr_replay *r, uint32_t domain)
     return name && strncmp(name, "NCCL", 4) == 0;
 }
 
-void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    const uint32_t domain = (uint32_t)(e->addr >> 32);
-    if (e->op == MPF_OP_RANGE_DATA && t->gpu.popped) {      /* of a range that is over: it opens no communicator */
-        mpr_comms_payload(&r->gpu.comms, e, 0);
-        return;
-    }
-    if (e->op <= MPF_OP_MARK) t->gpu.popped = e->op == MPF_OP_POP;
-    if (e->op == MPF_OP_PUSH && !domain) {
-        t->gpu.pushed = e->time;
-        r->gpu.carrier = t->number;
-    } else if (e->op == MPF_OP_RANGE_DATA && t->depth) {
-        const uint32_t comm = mpr_comms_payload(&r->gpu.comms, e, t->stack[t->depth - 1].name);
-        if (comm) t->gpu.comm = r->gpu.comm = comm;
-    } else if (e->op == MPF_OP_POP && t->gpu.comm && is_nccl(r, domain))
-        t->gpu.comm = 0;
-}
-
 /* ---- cells */
 
 static struct mpr_maker maker_of(const struct mpr_gpu_block *b)
@@ -152,6 +134,60 @@ void mpr_gpu_books_remove(struct mpr_replay *r, const struct mpr_gpu_block *b)
     if (b->inherited) r->books.cell[b->cell].inherited -= b->size;
 }
 
+/* ---- NCCL's communicators */
+
+static void claim_block(struct mpr_replay *r, struct mpr_gpu_block *b, uint32_t comm, uint64_t since)
+{
+    if (!b->comm_guessed || b->time < since) return;
+    b->comm_guessed = false;
+    if (r->options.by == MPR_BY_COMM) mpr_gpu_books_remove(r, b);
+    b->comm = comm;
+    if (r->options.by == MPR_BY_COMM) books_add(r, b);
+}
+
+/* A communicator's init says whose it is with its pop: what NCCL allocated meanwhile belongs to it. */
+static void claim(struct mpr_replay *r, uint32_t comm, uint64_t since)
+{
+    struct mpr_gpu *g = &r->gpu;
+    g->comm = comm;
+    for (size_t i = 0; i <= g->driver.mask; i++)
+        if (g->driver.at[i].addr) claim_block(r, &g->driver.at[i], comm, since);
+    for (uint32_t i = 0; i < g->objects; i++)
+        if (g->object[i].live && !g->object[i].imported) claim_block(r, &g->object[i].block, comm, since);
+}
+
+static void nccl_range(struct mpr_thread *t, const struct mpf_event *e)
+{
+    if (e->op == MPF_OP_PUSH && !t->gpu.nccl_open++) t->gpu.nccl_since = e->time;
+    if (e->op != MPF_OP_POP) return;
+    t->gpu.comm = 0;
+    t->gpu.nccl_open -= t->gpu.nccl_open > 0;
+}
+
+static void payload(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const uint32_t name = !t->gpu.popped && t->depth ? t->stack[t->depth - 1].name : 0;
+    const uint32_t comm = mpr_comms_payload(&r->gpu.comms, e, name);
+    if (!comm) return;
+    if (t->gpu.popped) claim(r, comm, t->gpu.nccl_since);
+    else if (t->depth) t->gpu.comm = r->gpu.comm = comm;
+}
+
+void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const uint32_t domain = (uint32_t)(e->addr >> 32);
+    if (e->op == MPF_OP_RANGE_DATA) {
+        payload(r, t, e);
+        return;
+    }
+    if (e->op > MPF_OP_MARK) return;
+    t->gpu.popped = e->op == MPF_OP_POP;
+    if (e->op == MPF_OP_PUSH && !domain) {
+        t->gpu.pushed = e->time;
+        r->gpu.carrier = t->number;
+    } else if (is_nccl(r, domain)) nccl_range(t, e);
+}
+
 /* Everything that is known of a block that the thread makes now. */
 static struct mpr_gpu_block describe(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
@@ -161,7 +197,10 @@ static struct mpr_gpu_block describe(struct mpr_replay *r, struct mpr_thread *t,
     b.site = mpr_sites_site(&r->gpu.sites, t->at);
     b.library = mpr_sites_library(&r->gpu.sites, t->at.stack);
     b.python = t->at.python;
-    if (!strncmp(mpr_sites_library_name(&r->gpu.sites, b.library), "libnccl", 7)) b.comm = t->gpu.comm ? t->gpu.comm : r->gpu.comm;
+    if (!strncmp(mpr_sites_library_name(&r->gpu.sites, b.library), "libnccl", 7)) {
+        b.comm_guessed = !t->gpu.comm;
+        b.comm = t->gpu.comm ? t->gpu.comm : r->gpu.comm;
+    }
     return b;
 }
 

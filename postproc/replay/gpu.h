@@ -97,6 +97,8 @@ struct mpr_gpu_thread {
     struct mpr_gpu_block freed;             /* between MOVE_BEGIN and MOVE_END; addr 0: it was not known */
     struct { uint32_t call; uint8_t device; uint64_t used, tracked, serial; } enter;
     uint32_t comm;                          /* of the NCCL range that is open */
+    uint32_t nccl_open;                     /* NCCL's ranges */
+    uint64_t nccl_since;                    /* ns: when the outermost of them, the newest, was pushed */
     bool popped;                            /* a payload that comes now is of the range that was popped */
     uint32_t capture;                       /* under way; 0: none */
     uint32_t last_capture;

@@ -176,27 +176,58 @@ static void communicators_are_told_apart(void **state)
     over();
 }
 
+static uint32_t comm_of(uint64_t addr) { return mpr_gpu_blocks_find(&gpu()->driver, addr)->comm; }
+
 /* NCCL's init learns its communicator only when it is done, and says so with the pop. */
-static void a_payload_of_a_pop_describes_a_communicator_and_opens_none(void **state)
+static void what_an_init_allocated_belongs_to_the_communicator_of_its_pop(void **state)
+{
+    (void)state;
+    begin_with((struct mpr_replay_options){ .by = MPR_BY_COMM, .at = MPR_AT_PEAK });
+    modules();
+    nccl();
+    push(1, NCCL, INIT);
+    nccl_alloc(1, A);
+    pop(1, NCCL);
+    init_payload(0x9f3c, 8, 5);
+    push(1, NCCL, INIT);
+    push(1, NCCL, REDUCE);
+    pop(1, NCCL);
+    nccl_alloc(2, B);           /* a helper without ranges */
+    event(2, MPF_OP_AT, 0, 0x52, 0);
+    event(2, MPF_OP_HANDLE_NEW, D, 0x70, MIB);
+    assert_int_equal(comm_of(B), 1);
+    pop(1, NCCL);
+    init_payload(0x11b0, 2, 1);
+    assert_int_equal(comm_of(A), 1);
+    assert_int_equal(comm_of(B), 2);
+    assert_int_equal(gpu()->object[0].block.comm, 2);
+    assert_int_equal(gpu()->comms.comm[0].ranks, 8);
+    assert_int_equal(gpu()->comms.comm[1].rank, 1);
+    assert_int_equal(gpu()->comms.comm[1].first_use, 0);
+    uint64_t second = 0;
+    for (uint32_t i = 0; i < replay.books.cells; i++) second += replay.books.cell[i].key == 2 ? replay.books.cell[i].bytes : 0;
+    assert_int_equal(second, 2 * MIB);
+    assert_int_equal(heap(D)->bytes, 3 * MIB);
+    over();
+}
+
+/* A payload of a pop opens no communicator. */
+static void after_an_init_a_range_names_its_own_communicator(void **state)
 {
     (void)state;
     begin();
     modules();
     nccl();
-    push(1, 0, 3);
     push(1, NCCL, INIT);
     pop(1, NCCL);
     init_payload(0x9f3c, 8, 5);
-    assert_int_equal(gpu()->comms.count, 1);
-    assert_int_equal(gpu()->comms.comm[0].ranks, 8);
-    assert_int_equal(gpu()->comms.comm[0].rank, 5);
-    nccl_alloc(1, A);
-    assert_int_equal(mpr_gpu_blocks_find(&gpu()->driver, A)->comm, 0);
     push(1, NCCL, REDUCE);
-    WORDS(1, MPF_OP_RANGE_DATA, 0, 101, 0x9f3c, 1024);
-    nccl_alloc(1, B);
-    assert_int_equal(mpr_gpu_blocks_find(&gpu()->driver, B)->comm, 1);
+    WORDS(1, MPF_OP_RANGE_DATA, 0, 101, 0x11b0, 1024);
+    nccl_alloc(1, A);
     pop(1, NCCL);
+    init_payload(0x9f3c, 8, 5);
+    assert_int_equal(comm_of(A), 2);
+    assert_int_equal(gpu()->comms.comm[1].first_use, REDUCE);
     over();
 }
 
@@ -223,7 +254,8 @@ int main(void)
         cmocka_unit_test(python_stacks_are_paths_of_the_next_event_only),
         cmocka_unit_test(nccls_memory_belongs_to_the_communicator_at_work),
         cmocka_unit_test(communicators_are_told_apart),
-        cmocka_unit_test(a_payload_of_a_pop_describes_a_communicator_and_opens_none),
+        cmocka_unit_test(what_an_init_allocated_belongs_to_the_communicator_of_its_pop),
+        cmocka_unit_test(after_an_init_a_range_names_its_own_communicator),
         cmocka_unit_test(a_payload_that_is_too_short_names_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
