@@ -11,6 +11,8 @@ enum mpr_group {
     MPR_GROUP_STACK, MPR_GROUP_GRAPH, MPR_GROUP_AUTO, MPR_GROUP_ALL
 };
 extern const char *const mpr_group_name[];     /* "range", ..., "auto"; NULL ends it */
+/* The word for a heading: what AUTO has told apart are ranges, or stand for them. */
+const char *mpr_group_word(enum mpr_group group);
 
 /* What was taken for AUTO, in words: "NVTX", "native call stacks", ... */
 struct mpr_choice { enum mpr_group by; const char *source; };

@@ -192,15 +192,19 @@ const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_repl
 {
     if (r->options.by == MPR_BY_GRAPH) return graph_path(arena, r, cell, depth);
     if (r->options.by == MPR_BY_STACK) return mpr_label_stack(arena, r, (uint32_t)cell->key, depth);
-    if (r->options.by == MPR_BY_RANGE || r->options.by == MPR_BY_ALL || r->options.by == MPR_BY_PYTHON)
+    const bool library = r->options.by == MPR_BY_LIBRARY || (r->options.by == MPR_BY_AUTO && cell->key & MPR_KEY_LIBRARY);
+    if (r->options.by == MPR_BY_RANGE || r->options.by == MPR_BY_ALL || r->options.by == MPR_BY_PYTHON || (r->options.by == MPR_BY_AUTO && !library))
         return mpr_label_node(arena, r, (uint32_t)cell->key, depth);
     *depth = 1;
     const char **path = mpr_arena_alloc(arena, sizeof *path);
     if (!path) return NULL;
+    if (library) {
+        *path = library_label(arena, r, cell);
+        return path;
+    }
     switch (r->options.by) {
     case MPR_BY_THREAD: *path = mpr_label_thread(arena, r, (uint32_t)cell->key); break;
     case MPR_BY_SIZE: *path = mpr_label_size(arena, (uint32_t)cell->key); break;
-    case MPR_BY_LIBRARY: *path = library_label(arena, r, cell); break;
     case MPR_BY_COMM: *path = comm_label(arena, r, cell); break;
     default: *path = mpr_label_heap(arena, cell->heap); break;
     }

@@ -166,10 +166,10 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
     mpr_refusals_see(&first->refusals, r, t, e);
 }
 
-static int read_first(struct mpr_reader *reader, struct first *first, const char *path, const struct mpr_progress *progress,
-                      struct mpr_error *error)
+static int read_first(const struct mpr_ooms *ooms, struct mpr_reader *reader, struct first *first, const char *path,
+                      const struct mpr_progress *progress, struct mpr_error *error)
 {
-    if (mpr_reader_open(reader, path, MPR_BY_RANGE, MPR_AT_PEAK, error) != 0) return -1;
+    if (mpr_reader_open(reader, path, mpr_choose_by(ooms->by), MPR_AT_PEAK, error) != 0) return -1;
     reader->replay.watch = (struct mpr_watch){ see, first };
     if (mpr_reader_replay(reader, path, progress, error) != 0) return -1;
     choose_spans(&first->spans, &first->good, &reader->replay.gpu);
@@ -191,7 +191,7 @@ static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct firs
 {
     struct mpr_reader reader;
     *log = (struct mpr_ooms_log){ 0 };
-    if (read_first(&reader, first, path, progress, error) != 0) return -1;
+    if (read_first(ooms, &reader, first, path, progress, error) != 0) return -1;
     mpr_reader_summary(&reader, path, &ooms->arena, &log->summary);
     const bool told = mpr_host_look(&log->host, &log->summary, &reader.replay);
     const struct mpr_choice asked = { ooms->by, "" };

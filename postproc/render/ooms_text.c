@@ -99,7 +99,7 @@ static void story(FILE *out, const struct mpr_ooms_log *log, const struct mpr_oo
     fprintf(out, "  %s  %s%s\n", s->heap, mpr_units_time(&time, s->time), order);
     request(out, s);
     supply(out, s);
-    if (s->state.valid) mpr_device_text(out, &log->device[s->index], &s->state, "then", mpr_group_name[log->choice.by], style);
+    if (s->state.valid) mpr_device_text(out, &log->device[s->index], &s->state, "then", mpr_group_word(log->choice.by), style);
     fits(out, s);
     growth(out, s, style);
     largest(out, s, style);

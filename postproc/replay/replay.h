@@ -25,8 +25,11 @@ struct mpr_replay;
 /* LIBRARY, STACK and PYTHON are known where the log has the block's call stack, COMM and GRAPH of device memory. */
 enum mpr_by {
     MPR_BY_RANGE, MPR_BY_THREAD, MPR_BY_SIZE, MPR_BY_HEAP, MPR_BY_LIBRARY, MPR_BY_COMM, MPR_BY_PYTHON, MPR_BY_STACK, MPR_BY_GRAPH,
-    MPR_BY_ALL
+    MPR_BY_AUTO, MPR_BY_ALL
 };
+
+/* Of keys by AUTO: a library's number, not a range's. */
+#define MPR_KEY_LIBRARY (UINT64_C(1) << 32)
 
 #define MPR_AT_PEAK UINT64_MAX
 
