@@ -14,7 +14,7 @@
 #include "tree.h"
 
 /* Changes of a heap that are kept while the log is read; folded to bands they are fewer. */
-#define LEVEL_CHANGES ((size_t)1 << 20)
+#define LEVEL_CHANGES ((size_t)1 << 19)
 
 static int by_peak(const void *left, const void *right)
 {

@@ -46,15 +46,14 @@ static uint64_t cell_key(const struct mpr_replay *r, const struct mpr_thread *t,
 static uint32_t cell_of(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap, uint64_t size)
 {
     const uint64_t key = cell_key(r, t, size);
-    if (t->cached_key == key && t->cached_heap == heap && heap) return t->cached_cell;
+    struct mpr_hint *hint = mpr_books_hint(&r->books, key, heap);
+    if (hint->key == key && hint->heap == heap && heap) return hint->cell;
     const uint32_t cell = mpr_books_cell(&r->books, key, heap);
     if (cell == UINT32_MAX) {
         r->out_of_memory = true;
         return cell;
     }
-    t->cached_key = key;
-    t->cached_heap = heap;
-    t->cached_cell = cell;
+    *hint = (struct mpr_hint){ key, cell, heap };
     return cell;
 }
 
