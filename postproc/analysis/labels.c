@@ -78,9 +78,28 @@ static const char *comm_label(struct mpr_arena *arena, const struct mpr_replay *
     return mpr_arena_format(arena, "NCCL %#" PRIx64, r->gpu.comms.comm[cell->key - 1].id);
 }
 
+/* "libfoo.so+0x1234": the return address in its object file. */
+static const char *frame_label(struct mpr_arena *arena, const struct mpr_sites *s, const struct mpr_stack_node *n)
+{
+    if (!n->module) return mpr_arena_format(arena, "%#" PRIx64, n->pc);
+    const struct mpr_module *m = &s->module[n->module - 1];
+    return mpr_arena_format(arena, "%s+%#" PRIx64, mpr_sites_library_name(s, m->library), n->pc - m->from);
+}
+
+static const char *const *stack_path(struct mpr_arena *arena, const struct mpr_sites *s, uint32_t stack, size_t *depth)
+{
+    *depth = 0;
+    for (uint32_t n = stack; n; n = s->stacks.node[n].parent) ++*depth;
+    const char **path = mpr_arena_alloc(arena, *depth * sizeof *path);
+    for (size_t i = *depth; path && i-- > 0; stack = s->stacks.node[stack].parent)
+        path[i] = frame_label(arena, s, &s->stacks.node[stack]);
+    return path;
+}
+
 const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell,
                                   size_t *depth)
 {
+    if (r->options.by == MPR_BY_STACK) return stack_path(arena, &r->gpu.sites, (uint32_t)cell->key, depth);
     if (r->options.by == MPR_BY_RANGE || r->options.by == MPR_BY_ALL || r->options.by == MPR_BY_PYTHON || r->options.by == MPR_BY_AUTO)
         return range_path(arena, r, (uint32_t)cell->key, depth);
     *depth = 1;

@@ -7,7 +7,7 @@
 #include "labels.h"
 #include "reader.h"
 
-const char *const mpr_group_name[] = { "range", "thread", "size", "heap", "library", "comm", "python", "auto", NULL };
+const char *const mpr_group_name[] = { "range", "thread", "size", "heap", "library", "comm", "python", "stack", "auto", NULL };
 
 void mpr_peaks_init(struct mpr_peaks *peaks, const struct mpr_peaks_options *options)
 {

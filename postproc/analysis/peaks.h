@@ -16,10 +16,10 @@
 
 struct mpr_error;
 
-/* The last four tell device memory apart; AUTO is the range, or the Python stack where there is none. */
+/* COMM tells device memory apart; AUTO is the range, or the Python stack where there is none. */
 enum mpr_group {
     MPR_GROUP_RANGE, MPR_GROUP_THREAD, MPR_GROUP_SIZE, MPR_GROUP_HEAP, MPR_GROUP_LIBRARY, MPR_GROUP_COMM, MPR_GROUP_PYTHON,
-    MPR_GROUP_AUTO
+    MPR_GROUP_STACK, MPR_GROUP_AUTO
 };
 extern const char *const mpr_group_name[];     /* "range", ...; NULL ends it */
 

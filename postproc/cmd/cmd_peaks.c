@@ -34,7 +34,7 @@ static void set_by(struct mpr_peaks_options *peaks, const char *arg, struct argp
             return;
         }
     }
-    argp_error(state, "--by=%s: range, thread, size, heap, library, comm, python or auto is wanted", arg);
+    argp_error(state, "--by=%s: range, thread, size, heap, library, comm, python, stack or auto is wanted", arg);
 }
 
 static void set_heap(struct mpr_peaks_options *peaks, const char *arg, struct argp_state *state)

@@ -22,17 +22,17 @@ void mpr_books_free(struct mpr_books *books)
     free(books->slot);
 }
 
-static uint32_t home(const struct mpr_books *books, uint64_t key, uint8_t heap)
+static uint32_t home(const struct mpr_books *books, uint64_t key, uint32_t site, uint8_t heap)
 {
-    return (uint32_t)mpr_hash(mpr_hash(key) + heap) & (books->slots - 1);
+    return (uint32_t)mpr_hash(mpr_hash(key) + ((uint64_t)site << 8 | heap)) & (books->slots - 1);
 }
 
-static uint32_t *find(const struct mpr_books *books, uint64_t key, uint8_t heap)
+static uint32_t *find(const struct mpr_books *books, uint64_t key, uint32_t site, uint8_t heap)
 {
-    uint32_t at = home(books, key, heap);
+    uint32_t at = home(books, key, site, heap);
     while (books->slot[at]) {
         const struct mpr_cell *cell = &books->cell[books->slot[at] - 1];
-        if (cell->key == key && cell->heap == heap) break;
+        if (cell->key == key && cell->site == site && cell->heap == heap) break;
         at = (at + 1) & (books->slots - 1);
     }
     return &books->slot[at];
@@ -45,7 +45,10 @@ static int grow_slots(struct mpr_books *books)
     free(books->slot);
     books->slot = slot;
     books->slots *= 2;
-    for (uint32_t i = 0; i < books->cells; i++) *find(books, books->cell[i].key, books->cell[i].heap) = i + 1;
+    for (uint32_t i = 0; i < books->cells; i++) {
+        const struct mpr_cell *cell = &books->cell[i];
+        *find(books, cell->key, cell->site, cell->heap) = i + 1;
+    }
     return 0;
 }
 
@@ -61,14 +64,14 @@ static int make_room(struct mpr_books *books)
     return books->cells < books->slots / 2 ? 0 : grow_slots(books);
 }
 
-uint32_t mpr_books_cell(struct mpr_books *books, uint64_t key, uint8_t heap)
+uint32_t mpr_books_cell(struct mpr_books *books, uint64_t key, uint32_t site, uint8_t heap)
 {
-    uint32_t *slot = find(books, key, heap);
+    uint32_t *slot = find(books, key, site, heap);
     if (*slot) return *slot - 1;
     if (make_room(books) != 0) return UINT32_MAX;
-    books->cell[books->cells] = (struct mpr_cell){ .key = key, .heap = heap };
+    books->cell[books->cells] = (struct mpr_cell){ .key = key, .site = site, .heap = heap };
     books->heap[heap].used = true;
-    *find(books, key, heap) = ++books->cells;
+    *find(books, key, site, heap) = ++books->cells;
     return books->cells - 1;
 }
 

@@ -23,7 +23,8 @@ struct mpr_cell {
     uint64_t own_peak;
     uint64_t allocations;
     uint8_t heap;
-    uint64_t key;                       /* range node, thread, size class, or all of them (mpr_all) */
+    uint32_t site;                      /* by MPR_BY_ALL: number of sites.h, 0 where none is known; otherwise 0 */
+    uint64_t key;                       /* range node, thread, size class, ..., or all of them (mpr_all) */
     uint64_t inherited, saved_inherited;    /* of bytes: by ranges of another thread than the one that made the block */
 };
 
@@ -45,7 +46,7 @@ struct mpr_heap {
 
 #define MPR_HEAPS 256
 
-/* Cells that were looked up last, by hash. */
+/* Cells without a site that were looked up last, by hash. */
 struct mpr_hint {
     uint64_t key;
     uint32_t cell;
@@ -57,7 +58,7 @@ struct mpr_books {
     struct mpr_heap heap[MPR_HEAPS];    /* by the event's heap byte */
     struct mpr_cell *cell;
     uint32_t cells, cell_cap;
-    uint32_t *slot;                     /* hash of (key, heap): cell index + 1 */
+    uint32_t *slot;                     /* hash of (key, site, heap): cell index + 1 */
     uint32_t slots;                     /* a power of two */
     struct mpr_hint hint[MPR_HINTS];
     struct mpr_levels *levels;          /* observer; NULL: none */
@@ -66,7 +67,7 @@ struct mpr_books {
 int mpr_books_init(struct mpr_books *books);    /* 0, or -1 without memory */
 void mpr_books_free(struct mpr_books *books);
 /* Index of the cell, made when new; UINT32_MAX without memory. */
-uint32_t mpr_books_cell(struct mpr_books *books, uint64_t key, uint8_t heap);
+uint32_t mpr_books_cell(struct mpr_books *books, uint64_t key, uint32_t site, uint8_t heap);
 /* By the hash's high bits: the low ones do not know the size class, which is in a key's high bits. */
 static inline struct mpr_hint *mpr_books_hint(struct mpr_books *books, uint64_t key, uint8_t heap)
 {

@@ -172,28 +172,27 @@ void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
 
 /* ---- cells */
 
+static struct mpr_maker maker_of(const struct mpr_gpu_block *b)
+{
+    return (struct mpr_maker){ b->size, b->node, b->thread, b->site, b->comm };
+}
+
 uint64_t mpr_gpu_key(const struct mpr_replay *r, const struct mpr_gpu_block *b)
 {
-    switch (r->options.by) {
-    case MPR_BY_RANGE: return b->node;
-    case MPR_BY_THREAD: return b->thread;
-    case MPR_BY_SIZE: return mpr_size_class(b->size);
-    case MPR_BY_ALL: return mpr_all_key((struct mpr_all){ b->node, b->thread, mpr_size_class(b->size) });
-    case MPR_BY_LIBRARY: return b->library;
-    case MPR_BY_COMM: return b->comm;
-    case MPR_BY_PYTHON: return b->python;
-    case MPR_BY_AUTO: return b->node ? b->node : b->python;
-    default: return 0;
-    }
+    const struct mpr_maker maker = maker_of(b);
+    return mpr_replay_key(r, &maker);
+}
+
+static uint32_t cell_of(struct mpr_replay *r, const struct mpr_gpu_block *b)
+{
+    const struct mpr_maker maker = maker_of(b);
+    return mpr_replay_cell(r, &maker, b->heap);
 }
 
 static bool books_add(struct mpr_replay *r, struct mpr_gpu_block *b)
 {
-    b->cell = mpr_books_cell(&r->books, mpr_gpu_key(r, b), b->heap);
-    if (b->cell == UINT32_MAX) {
-        r->out_of_memory = true;
-        return false;
-    }
+    b->cell = cell_of(r, b);
+    if (b->cell == UINT32_MAX) return false;
     mpr_books_add(&r->books, b->cell, b->size, r->now);
     if (b->inherited) r->books.cell[b->cell].inherited += b->size;
     const struct mpr_large_block large = { b->addr, b->size, b->time, UINT64_MAX, b->cell };
@@ -214,8 +213,9 @@ static struct mpr_gpu_block describe(struct mpr_replay *r, struct mpr_thread *t,
     struct mpr_gpu_block b = { .addr = e->addr, .size = e->size, .time = e->time, .context = t->gpu.context, .thread = t->number,
                                .heap = e->heap, .capture = t->gpu.capture };
     b.node = mpr_gpu_path(r, t, &b.inherited);
-    b.library = mpr_sites_library(&r->gpu.sites, t->gpu.stack);
-    b.python = mpr_sites_python(&r->gpu.sites, t->gpu.python);
+    b.site = mpr_sites_site(&r->gpu.sites, t->at);
+    b.library = mpr_sites_library(&r->gpu.sites, t->at.stack);
+    b.python = t->at.python;
     if (!strncmp(mpr_sites_library_name(&r->gpu.sites, b.library), "libnccl", 7)) b.comm = t->gpu.comm ? t->gpu.comm : r->gpu.comm;
     return b;
 }
@@ -322,11 +322,8 @@ static void on_level(struct mpr_replay *r, struct mpr_thread *t, const struct mp
     struct mpr_gpu_block b = describe(r, t, e);
     b.inherited = false;
     if (e->size < level->bytes) take_pictures(r);
-    const uint32_t cell = e->size > level->bytes || !level->bytes ? mpr_books_cell(&r->books, mpr_gpu_key(r, &b), e->heap) : level->cell;
-    if (cell == UINT32_MAX) {
-        r->out_of_memory = true;
-        return;
-    }
+    const uint32_t cell = e->size > level->bytes || !level->bytes ? cell_of(r, &b) : level->cell;
+    if (cell == UINT32_MAX) return;
     if (level->bytes) mpr_books_remove(&r->books, level->cell, level->bytes);
     if (e->size) mpr_books_add(&r->books, cell, e->size, e->time);
     level->bytes = e->size;
@@ -573,10 +570,10 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
 /* AT and AT_PYTHON are about the thread's next event, whatever it is. */
 void mpr_gpu_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    if (e->op == MPF_OP_AT) t->gpu.stack = e->addr;
-    else if (e->op == MPF_OP_AT_PYTHON) t->gpu.python = e->addr;
+    if (e->op == MPF_OP_AT) t->at.stack = mpr_sites_stack(&r->gpu.sites, e->addr);
+    else if (e->op == MPF_OP_AT_PYTHON) t->at.python = mpr_sites_python(&r->gpu.sites, e->addr);
     else {
         apply(r, t, e);
-        if (e->op < MPF_OP_MODULE && e->op != MPF_OP_GPU_CONTEXT) t->gpu.stack = t->gpu.python = 0;
+        if (e->op < MPF_OP_MODULE && e->op != MPF_OP_GPU_CONTEXT) t->at = (struct mpr_site){ 0, 0 };
     }
 }

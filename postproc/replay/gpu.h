@@ -78,7 +78,7 @@ struct mpr_oom {
 
 /* Of a thread. */
 struct mpr_gpu_thread {
-    uint64_t context, stack, python;        /* of the events from now on; of the next event */
+    uint64_t context;                       /* of the events from now on */
     bool freeing, entered;
     struct mpr_gpu_block freed;             /* between MOVE_BEGIN and MOVE_END; addr 0: it was not known */
     struct { uint32_t call; uint8_t device; uint64_t used, tracked, serial; } enter;

@@ -13,7 +13,7 @@ struct mpr_gpu_block {
     uint64_t size, time;        /* bytes; ns when it was made */
     uint64_t context;           /* the driver's, of the thread that made it; 0: not known */
     uint32_t cell, thread, node;
-    uint32_t library, python;   /* numbers of sites.h; 0: not known */
+    uint32_t site, library, python;     /* numbers of sites.h; 0: not known */
     uint32_t comm;              /* communicator, of comms.h; 0: none */
     uint32_t capture;           /* number of the graph capture that it was made in; 0: none */
     uint8_t heap;

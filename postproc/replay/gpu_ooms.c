@@ -20,8 +20,8 @@ static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t, const
     *o = (struct mpr_oom){ .time = e->time, .bytes = e->addr, .free = MPF_UNKNOWN, .total = MPF_UNKNOWN, .thread = t->number,
                            .heap = e->heap, .hard = true };
     o->node = mpr_gpu_path(r, t, &o->inherited);
-    o->library = mpr_sites_library(&g->sites, t->gpu.stack);
-    o->python = mpr_sites_python(&g->sites, t->gpu.python);
+    o->library = mpr_sites_library(&g->sites, t->at.stack);
+    o->python = t->at.python;
     o->torch = mpr_gpu_is_torch(g, o->library);
     t->gpu.oom = g->ooms;
     return o;

@@ -31,6 +31,7 @@ void mpr_replay_free(struct mpr_replay *r)
 
 /* ---- cells */
 
+/* Of a block without a call stack, as most are. */
 static uint64_t cell_key(const struct mpr_replay *r, const struct mpr_thread *t, uint64_t size)
 {
     switch (r->options.by) {
@@ -43,12 +44,46 @@ static uint64_t cell_key(const struct mpr_replay *r, const struct mpr_thread *t,
     }
 }
 
+uint64_t mpr_replay_key(const struct mpr_replay *r, const struct mpr_maker *m)
+{
+    const struct mpr_sites *s = &r->gpu.sites;
+    switch (r->options.by) {
+    case MPR_BY_RANGE: return m->node;
+    case MPR_BY_THREAD: return m->thread;
+    case MPR_BY_SIZE: return mpr_size_class(m->size);
+    case MPR_BY_LIBRARY: return mpr_sites_library(s, mpr_sites_of(s, m->site).stack);
+    case MPR_BY_COMM: return m->comm;
+    case MPR_BY_PYTHON: return mpr_sites_of(s, m->site).python;
+    case MPR_BY_STACK: return mpr_sites_of(s, m->site).stack;
+    case MPR_BY_AUTO: return m->node ? m->node : mpr_sites_of(s, m->site).python;
+    case MPR_BY_ALL: return mpr_all_key((struct mpr_all){ m->node, m->thread, mpr_size_class(m->size) });
+    default: return 0;
+    }
+}
+
+uint32_t mpr_replay_cell(struct mpr_replay *r, const struct mpr_maker *m, uint8_t heap)
+{
+    const uint32_t site = r->options.by == MPR_BY_ALL ? m->site : 0;
+    const uint32_t cell = mpr_books_cell(&r->books, mpr_replay_key(r, m), site, heap);
+    if (cell == UINT32_MAX) r->out_of_memory = true;
+    return cell;
+}
+
+/* The cell of a block whose call stack is known. */
+static uint32_t cell_at_site(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap, uint64_t size)
+{
+    const struct mpr_maker maker = { size, t->node, t->number, mpr_sites_site(&r->gpu.sites, t->at), 0 };
+    t->at = (struct mpr_site){ 0, 0 };
+    return mpr_replay_cell(r, &maker, heap);
+}
+
 static uint32_t cell_of(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap, uint64_t size)
 {
+    if (__builtin_expect(t->at.stack | t->at.python, 0)) return cell_at_site(r, t, heap, size);
     const uint64_t key = cell_key(r, t, size);
     struct mpr_hint *hint = mpr_books_hint(&r->books, key, heap);
     if (hint->key == key && hint->heap == heap && heap) return hint->cell;
-    const uint32_t cell = mpr_books_cell(&r->books, key, heap);
+    const uint32_t cell = mpr_books_cell(&r->books, key, 0, heap);
     if (cell == UINT32_MAX) {
         r->out_of_memory = true;
         return cell;
@@ -173,6 +208,7 @@ static void on_move_end(struct mpr_replay *r, struct mpr_thread *t, const struct
     }
     t->moving = false;
     if (e->addr) on_alloc(r, t, e);
+    t->at = (struct mpr_site){ 0, 0 };
 }
 
 static void on_fail(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
@@ -307,6 +343,7 @@ static void apply_other(struct mpr_replay *r, struct mpr_thread *t, const struct
     case MPF_OP_LOST: on_lost(r, e); break;
     default: break;             /* a newer minor version's, or nothing that changes the books */
     }
+    t->at = (struct mpr_site){ 0, 0 };
 }
 
 static void pin(struct mpr_replay *r)

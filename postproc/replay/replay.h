@@ -21,9 +21,11 @@
 
 struct mpr_replay;
 
-/* LIBRARY, COMM and PYTHON are known of device memory; AUTO is the range, or the Python stack where there is none. */
+/* LIBRARY, STACK and PYTHON are known where the log has the block's call stack, COMM of device memory; AUTO is the range, or
+ * the Python stack where there is none. */
 enum mpr_by {
-    MPR_BY_RANGE, MPR_BY_THREAD, MPR_BY_SIZE, MPR_BY_HEAP, MPR_BY_LIBRARY, MPR_BY_COMM, MPR_BY_PYTHON, MPR_BY_AUTO, MPR_BY_ALL
+    MPR_BY_RANGE, MPR_BY_THREAD, MPR_BY_SIZE, MPR_BY_HEAP, MPR_BY_LIBRARY, MPR_BY_COMM, MPR_BY_PYTHON, MPR_BY_STACK, MPR_BY_AUTO,
+    MPR_BY_ALL
 };
 
 #define MPR_AT_PEAK UINT64_MAX
@@ -68,7 +70,10 @@ static inline uint32_t mpr_size_class(uint64_t size)
     return 65 - (uint32_t)__builtin_clzll(size - 1);
 }
 
-/* A cell's key by MPR_BY_ALL: who shares range, thread and size class. */
+/* What a block's cell depends on; site and comm: 0 where they are not known. */
+struct mpr_maker { uint64_t size; uint32_t node, thread, site, comm; };
+
+/* A cell's key by MPR_BY_ALL: who shares range, thread and size class; the cell's site stands beside it. */
 struct mpr_all { uint32_t node, thread, class; };
 static inline uint64_t mpr_all_key(struct mpr_all all)
 {
@@ -81,6 +86,10 @@ static inline struct mpr_all mpr_all_of(uint64_t key)
 
 int mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *options);     /* 0, or -1 without memory */
 void mpr_replay_free(struct mpr_replay *r);
+/* The key of a block's cell. */
+uint64_t mpr_replay_key(const struct mpr_replay *r, const struct mpr_maker *m);
+/* The index of its cell, made when new; UINT32_MAX without memory. */
+uint32_t mpr_replay_cell(struct mpr_replay *r, const struct mpr_maker *m, uint8_t heap);
 /* 0, or -1 without memory. */
 int mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_t count);
 /* After the last event. */

@@ -13,47 +13,52 @@ enum { FIRST_SITES = 1024, FRAMES_MAX = 512 };
 void mpr_sites_free(struct mpr_sites *s)
 {
     for (uint32_t i = 0; i < s->libraries; i++) free(s->library[i]);
+    for (uint32_t i = 0; i < s->modules; i++) free(s->module[i].path);
     free(s->library);
     free(s->module);
+    free(s->loaded);
+    free(s->known);
     free(s->site);
+    free(s->site_slot);
+    mpr_stacks_free(&s->stacks);
 }
 
 /* ---- ids */
 
-static struct mpr_site *place(const struct mpr_sites *s, uint64_t id)
+static struct mpr_known *place(const struct mpr_sites *s, uint64_t id)
 {
-    uint32_t i = (uint32_t)mpr_hash(id) & s->site_mask;
-    while (s->site[i].id && s->site[i].id != id) i = (i + 1) & s->site_mask;
-    return &s->site[i];
+    uint32_t i = (uint32_t)mpr_hash(id) & s->known_mask;
+    while (s->known[i].id && s->known[i].id != id) i = (i + 1) & s->known_mask;
+    return &s->known[i];
 }
 
-static int grow_sites(struct mpr_sites *s)
+static int grow_known(struct mpr_sites *s)
 {
     const struct mpr_sites old = *s;
-    s->site_mask = old.site ? old.site_mask * 2 + 1 : FIRST_SITES - 1;
-    s->site = calloc((size_t)s->site_mask + 1, sizeof *s->site);
-    if (!s->site) {
+    s->known_mask = old.known ? old.known_mask * 2 + 1 : FIRST_SITES - 1;
+    s->known = calloc((size_t)s->known_mask + 1, sizeof *s->known);
+    if (!s->known) {
         *s = old;
         return -1;
     }
-    for (uint32_t i = 0; old.site && i <= old.site_mask; i++)
-        if (old.site[i].id) *place(s, old.site[i].id) = old.site[i];
-    free(old.site);
+    for (uint32_t i = 0; old.known && i <= old.known_mask; i++)
+        if (old.known[i].id) *place(s, old.known[i].id) = old.known[i];
+    free(old.known);
     return 0;
 }
 
-static int set_site(struct mpr_sites *s, uint64_t id, uint32_t value)
+static int set_known(struct mpr_sites *s, uint64_t id, uint32_t value)
 {
-    if ((!s->site || s->sites > s->site_mask / 2) && grow_sites(s) != 0) return -1;
-    struct mpr_site *at = place(s, id);
-    if (!at->id) s->sites++;
-    *at = (struct mpr_site){ id, value };
+    if ((!s->known || s->knowns > s->known_mask / 2) && grow_known(s) != 0) return -1;
+    struct mpr_known *at = place(s, id);
+    if (!at->id) s->knowns++;
+    *at = (struct mpr_known){ id, value };
     return 0;
 }
 
-static uint32_t get_site(const struct mpr_sites *s, uint64_t id)
+static uint32_t get_known(const struct mpr_sites *s, uint64_t id)
 {
-    return s->site && id ? place(s, id)->value : 0;
+    return s->known && id ? place(s, id)->value : 0;
 }
 
 /* ---- object files */
@@ -81,34 +86,67 @@ static uint32_t library_number(struct mpr_sites *s, const char *path)
     return s->library[s->libraries] ? ++s->libraries : 0;
 }
 
-static int add_module(struct mpr_sites *s, const struct mpf_event *e)
+/* Index of the first loaded module that ends above the address. */
+static uint32_t first_above(const struct mpr_sites *s, uint64_t at)
 {
-    uint64_t head[2];
-    char path[4096];
-    if (e->size < sizeof head) return 0;
-    memcpy(head, e->data, sizeof head);
-    if (head[1] > e->size - sizeof head) return 0;
-    const size_t bytes = e->size - sizeof head - head[1];
-    if (bytes >= sizeof path) return 0;
-    memcpy(path, e->data + sizeof head + head[1], bytes);
-    path[bytes] = 0;
-    if (s->modules == s->module_cap) {
-        const uint32_t cap = s->module_cap ? s->module_cap * 2 : 64;
-        struct mpr_module *module = realloc(s->module, cap * sizeof *module);
-        if (!module) return -1;
-        s->module = module;
-        s->module_cap = cap;
+    uint32_t low = 0, high = s->loads;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (s->module[s->loaded[middle]].to <= at) low = middle + 1;
+        else high = middle;
     }
-    s->module[s->modules++] = (struct mpr_module){ e->addr, head[0], library_number(s, path) };
+    return low;
+}
+
+/* What was loaded there before is gone. */
+static void load(struct mpr_sites *s, uint32_t index)
+{
+    const struct mpr_module *m = &s->module[index];
+    const uint32_t at = first_above(s, m->from);
+    uint32_t end = at;
+    while (end < s->loads && s->module[s->loaded[end]].from < m->to) end++;
+    memmove(&s->loaded[at + 1], &s->loaded[end], (s->loads - end) * sizeof *s->loaded);
+    s->loaded[at] = index;
+    s->loads = s->loads - (end - at) + 1;
+}
+
+static int make_room(struct mpr_sites *s)
+{
+    if (s->modules < s->module_cap) return 0;
+    const uint32_t cap = s->module_cap ? s->module_cap * 2 : 64;
+    struct mpr_module *module = realloc(s->module, cap * sizeof *module);
+    if (module) s->module = module;
+    uint32_t *loaded = realloc(s->loaded, cap * sizeof *loaded);
+    if (loaded) s->loaded = loaded;
+    if (!module || !loaded) return -1;
+    s->module_cap = cap;
     return 0;
 }
 
-/* The newest module at an address: an older one there was unloaded. */
-static uint32_t library_at(const struct mpr_sites *s, uint64_t pc)
+static int add_module(struct mpr_sites *s, const struct mpf_event *e)
 {
-    for (uint32_t i = s->modules; i-- > 0; )
-        if (pc >= s->module[i].from && pc < s->module[i].to) return s->module[i].library;
+    uint64_t head[2];
+    struct mpr_module m = { .from = e->addr };
+    if (e->size < sizeof head) return 0;
+    memcpy(head, e->data, sizeof head);
+    if (head[0] <= m.from || head[1] > e->size - sizeof head) return 0;
+    m.to = head[0];
+    if (head[1] <= sizeof m.build_id) m.build_id_bytes = (uint32_t)head[1];
+    memcpy(m.build_id, e->data + sizeof head, m.build_id_bytes);
+    if (make_room(s) != 0) return -1;
+    m.path = strndup((const char *)e->data + sizeof head + head[1], e->size - sizeof head - head[1]);
+    if (!m.path) return -1;
+    m.library = library_number(s, m.path);
+    s->module[s->modules] = m;
+    load(s, s->modules++);
     return 0;
+}
+
+/* The number of the module at an address. */
+static uint32_t module_at(const struct mpr_sites *s, uint64_t pc)
+{
+    const uint32_t at = first_above(s, pc);
+    return at < s->loads && s->module[s->loaded[at]].from <= pc ? s->loaded[at] + 1 : 0;
 }
 
 static bool is_cuda(const char *name)
@@ -119,20 +157,32 @@ static bool is_cuda(const char *name)
     return false;
 }
 
-static uint32_t owner_of(const struct mpr_sites *s, const uint64_t *pc, size_t depth)
-{
-    for (size_t i = 0; i < depth; i++) {
-        const uint32_t library = library_at(s, pc[i]);
-        if (library && !is_cuda(s->library[library - 1])) return library;
-    }
-    return 0;
-}
-
 static size_t words_of(const struct mpf_event *e, uint64_t *words)
 {
     const size_t count = e->size / sizeof *words < FRAMES_MAX ? e->size / sizeof *words : FRAMES_MAX;
     memcpy(words, e->data, count * sizeof *words);
     return count;
+}
+
+/* ---- stacks */
+
+static uint32_t owner_of(const struct mpr_sites *s, uint32_t parent, uint32_t module)
+{
+    const uint32_t library = module ? s->module[module - 1].library : 0;
+    if (library && !is_cuda(s->library[library - 1])) return library;
+    return parent ? s->stacks.node[parent].owner : 0;
+}
+
+static int add_stack(struct mpr_sites *s, const struct mpf_event *e)
+{
+    uint64_t pc[FRAMES_MAX];
+    uint32_t node = 0;
+    for (size_t i = words_of(e, pc); i-- > 0; ) {
+        const uint32_t module = module_at(s, pc[i]);
+        node = mpr_stacks_child(&s->stacks, &(struct mpr_stack_node){ pc[i], node, module, owner_of(s, node, module) });
+        if (!node) return -1;
+    }
+    return set_known(s, e->addr, node);
 }
 
 /* ---- Python */
@@ -150,31 +200,83 @@ static int add_frame(struct mpr_sites *s, struct mpr_ranges *ranges, const struc
     const uint32_t name = MPR_FRAME_NAME + s->frames++;
     snprintf(text, sizeof text, "%s (%s:%" PRIu64 ")", function, file_name(file), line);
     mpr_texts_set(&ranges->names, name, (const uint8_t *)text, strlen(text));
-    return set_site(s, e->addr, name);
+    return set_known(s, e->addr, name);
 }
 
 static int add_python(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e)
 {
     uint64_t frame[FRAMES_MAX];
     uint32_t node = 0;
-    for (size_t i = words_of(e, frame); i-- > 0; ) node = mpr_ranges_child(ranges, node, get_site(s, frame[i]), 0);
-    return set_site(s, e->addr, node);
+    for (size_t i = words_of(e, frame); i-- > 0; ) node = mpr_ranges_child(ranges, node, get_known(s, frame[i]), 0);
+    return set_known(s, e->addr, node);
+}
+
+/* ---- sites */
+
+static uint32_t *find_site(const struct mpr_sites *s, struct mpr_site wanted)
+{
+    uint32_t at = (uint32_t)mpr_hash((uint64_t)wanted.python << 32 | wanted.stack) & (s->site_slots - 1);
+    while (s->site_slot[at]) {
+        const struct mpr_site *site = &s->site[s->site_slot[at] - 1];
+        if (site->stack == wanted.stack && site->python == wanted.python) break;
+        at = (at + 1) & (s->site_slots - 1);
+    }
+    return &s->site_slot[at];
+}
+
+static int grow_sites(struct mpr_sites *s)
+{
+    const uint32_t slots = s->site_slots ? s->site_slots * 2 : FIRST_SITES;
+    uint32_t *slot = calloc(slots, sizeof *slot);
+    struct mpr_site *site = realloc(s->site, slots / 2 * sizeof *site);
+    if (site) s->site = site;
+    if (!slot || !site) {
+        free(slot);
+        return -1;
+    }
+    free(s->site_slot);
+    s->site_slot = slot;
+    s->site_slots = slots;
+    s->site_cap = slots / 2;
+    for (uint32_t i = 0; i < s->sites; i++) *find_site(s, s->site[i]) = i + 1;
+    return 0;
+}
+
+uint32_t mpr_sites_site(struct mpr_sites *s, struct mpr_site wanted)
+{
+    if (!wanted.stack && !wanted.python) return 0;
+    if (s->sites == s->site_cap && grow_sites(s) != 0) return 0;
+    uint32_t *slot = find_site(s, wanted);
+    if (!*slot) {
+        s->site[s->sites] = wanted;
+        *slot = ++s->sites;
+    }
+    return *slot;
+}
+
+struct mpr_site mpr_sites_of(const struct mpr_sites *s, uint32_t site)
+{
+    return site && site <= s->sites ? s->site[site - 1] : (struct mpr_site){ 0, 0 };
 }
 
 int mpr_sites_event(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e)
 {
-    uint64_t pc[FRAMES_MAX];
     switch (e->op) {
     case MPF_OP_MODULE: return add_module(s, e);
-    case MPF_OP_STACK: return set_site(s, e->addr, owner_of(s, pc, words_of(e, pc)));
+    case MPF_OP_STACK: return add_stack(s, e);
     case MPF_OP_FRAME: return add_frame(s, ranges, e);
     case MPF_OP_PYTHON: return add_python(s, ranges, e);
     default: return 0;
     }
 }
 
-uint32_t mpr_sites_library(const struct mpr_sites *s, uint64_t stack) { return get_site(s, stack); }
-uint32_t mpr_sites_python(const struct mpr_sites *s, uint64_t stack) { return get_site(s, stack); }
+uint32_t mpr_sites_stack(const struct mpr_sites *s, uint64_t id) { return get_known(s, id); }
+uint32_t mpr_sites_python(const struct mpr_sites *s, uint64_t id) { return get_known(s, id); }
+
+uint32_t mpr_sites_library(const struct mpr_sites *s, uint32_t stack)
+{
+    return stack && stack < s->stacks.nodes ? s->stacks.node[stack].owner : 0;
+}
 
 const char *mpr_sites_library_name(const struct mpr_sites *s, uint32_t library)
 {

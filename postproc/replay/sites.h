@@ -1,6 +1,7 @@
-/* Where in the program: object files, native call stacks (their owner library), Python call stacks.
+/* Where in the program: object files, native and Python call stacks.
  *
- * Libraries and Python stacks have small numbers, from 1; 0 is "not known". */
+ * Modules, libraries and sites have small numbers, from 1; 0 is "not known".  A site is a pair of stacks, a native one (a
+ * node of `stacks`) and a Python one (a node of the ranges): what a block was made by. */
 #ifndef MPR_SITES_H
 #define MPR_SITES_H
 
@@ -8,24 +9,47 @@
 
 #include "mpf/event.h"
 #include "ranges.h"
+#include "stacks.h"
+
+struct mpr_module {
+    uint64_t from, to;
+    uint32_t library, build_id_bytes;
+    char *path;
+    uint8_t build_id[64];
+};
+
+struct mpr_site { uint32_t stack, python; };
 
 struct mpr_sites {
-    struct mpr_module { uint64_t from, to; uint32_t library; } *module;
+    struct mpr_module *module;  /* by number - 1 */
     uint32_t modules, module_cap;
+    uint32_t *loaded;           /* indices of the newest ones at their addresses, by address: they do not overlap */
+    uint32_t loads;
     char **library;             /* file names, by number - 1 */
     uint32_t libraries, library_cap;
-    struct mpr_site { uint64_t id; uint32_t value; } *site;     /* stacks, Python frames and stacks: open addressing by id */
-    uint32_t site_mask, sites;
+    struct mpr_known { uint64_t id; uint32_t value; } *known;   /* stacks, Python frames and stacks: open addressing by id */
+    uint32_t known_mask, knowns;
     uint32_t frames;            /* Python frames so far: names in `ranges` */
+    struct mpr_stacks stacks;
+    struct mpr_site *site;      /* by number - 1 */
+    uint32_t sites, site_cap;
+    uint32_t *site_slot;        /* hash of the pair: number */
+    uint32_t site_slots;
 };
 
 void mpr_sites_free(struct mpr_sites *s);
 /* MODULE, STACK, FRAME and PYTHON events.  Python stacks become paths of `ranges`.  0, or -1 without memory. */
 int mpr_sites_event(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e);
+/* A native stack's node, by its id in the log. */
+uint32_t mpr_sites_stack(const struct mpr_sites *s, uint64_t id);
+/* The node of a Python stack's path in the ranges, outermost frame first, by its id in the log. */
+uint32_t mpr_sites_python(const struct mpr_sites *s, uint64_t id);
+/* The number of a pair of stacks, made when new; 0 when neither is known, or without memory. */
+uint32_t mpr_sites_site(struct mpr_sites *s, struct mpr_site wanted);
+/* The stacks of a site; both 0 for site 0. */
+struct mpr_site mpr_sites_of(const struct mpr_sites *s, uint32_t site);
 /* The owner of a native stack: the first object file on it outside CUDA's own libraries and memprof. */
-uint32_t mpr_sites_library(const struct mpr_sites *s, uint64_t stack);
-/* The node of a Python stack's path in the ranges, outermost frame first. */
-uint32_t mpr_sites_python(const struct mpr_sites *s, uint64_t stack);
+uint32_t mpr_sites_library(const struct mpr_sites *s, uint32_t stack);
 /* File name, "" for 0. */
 const char *mpr_sites_library_name(const struct mpr_sites *s, uint32_t library);
 

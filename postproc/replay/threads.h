@@ -19,6 +19,7 @@ struct mpr_open_range { uint32_t name, domain, node; };
 struct mpr_thread {
     uint32_t number;
     uint32_t node;                  /* path that is open now */
+    struct mpr_site at;             /* of the next event */
     uint32_t application;           /* open ranges of the default domain */
     uint32_t depth, cap, beyond;    /* of `stack`; pushes beyond MPR_STACK_MAX */
     struct mpr_open_range *stack;

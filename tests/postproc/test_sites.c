@@ -1,0 +1,270 @@
+/* Where blocks are made: stacks, modules and sites, and the cells that they lead to. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "replay.h"
+
+static struct mpr_replay replay;
+static uint64_t now;
+
+static void begin(enum mpr_by by)
+{
+    const struct mpr_replay_options options = { .by = by, .at = MPR_AT_PEAK };
+    now = 0;
+    assert_int_equal(mpr_replay_init(&replay, &options), 0);
+}
+
+static void feed(unsigned op, unsigned heap, uint64_t addr, uint64_t size, const void *data)
+{
+    const struct mpf_event e = { .time = now += 1000000, .addr = addr, .size = size, .data = data, .thread = 1, .op = (uint8_t)op,
+                                 .heap = (uint8_t)heap };
+    assert_int_equal(mpr_replay_batch(&replay, &e, 1), 0);
+}
+
+static void event(unsigned op, unsigned heap, uint64_t addr, uint64_t size) { feed(op, heap, addr, size, NULL); }
+
+static void module(uint64_t from, uint64_t to, const char *path)
+{
+    uint8_t bytes[256];
+    const uint64_t head[] = { to, 2 };
+    memcpy(bytes, head, sizeof head);
+    memcpy(bytes + sizeof head, "\xab\xcd", 2);
+    memcpy(bytes + sizeof head + 2, path, strlen(path));
+    feed(MPF_OP_MODULE, 0, from, sizeof head + 2 + strlen(path), bytes);
+}
+
+#define STACK(id, ...)                                                  \
+    do {                                                                \
+        const uint64_t words[] = { __VA_ARGS__ };                       \
+        feed(MPF_OP_STACK, 0, id, sizeof words, words);                 \
+    } while (0)
+
+static void python(uint64_t id, const char *function)
+{
+    uint8_t bytes[64] = { 7 };
+    const size_t n = strlen(function) + 1;
+    memcpy(bytes + 8, function, n);
+    memcpy(bytes + 8 + n, "a.py", 5);
+    feed(MPF_OP_FRAME, 0, id + 1000, 8 + n + 5, bytes);
+    const uint64_t frame = id + 1000;
+    feed(MPF_OP_PYTHON, 0, id, sizeof frame, &frame);
+}
+
+#define H MPF_HEAP_HOST
+#define D mpf_heap_gpu(MPF_HEAP_DEVICE, 0)
+
+static const struct mpr_sites *sites(void) { return &replay.gpu.sites; }
+
+static uint64_t bytes_of(uint64_t key, uint8_t heap)
+{
+    for (uint32_t i = 0; i < replay.books.cells; i++)
+        if (replay.books.cell[i].key == key && replay.books.cell[i].heap == heap) return replay.books.cell[i].bytes;
+    return 0;
+}
+
+static uint64_t bytes_at_site(struct mpr_site wanted, uint8_t heap)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < replay.books.cells; i++) {
+        const struct mpr_cell *cell = &replay.books.cell[i];
+        const struct mpr_site site = mpr_sites_of(sites(), cell->site);
+        if (cell->heap == heap && site.stack == wanted.stack && site.python == wanted.python) bytes += cell->bytes;
+    }
+    return bytes;
+}
+
+static void modules(void)
+{
+    module(0x1000, 0x2000, "/lib/libone.so");
+    module(0x3000, 0x4000, "/lib/libtwo.so");
+    module(0x5000, 0x6000, "/lib/libcuda.so.1");
+}
+
+/* ---- stacks */
+
+static void stacks_share_their_outer_frames(void **state)
+{
+    (void)state;
+    begin(MPR_BY_RANGE);
+    modules();
+    STACK(0x51, 0x1100, 0x3100);
+    STACK(0x52, 0x1200, 0x3100);
+    STACK(0x53, 0x3100);
+    const uint32_t one = mpr_sites_stack(sites(), 0x51), two = mpr_sites_stack(sites(), 0x52), outer = mpr_sites_stack(sites(), 0x53);
+    assert_int_not_equal(one, two);
+    assert_int_equal(sites()->stacks.node[one].parent, outer);
+    assert_int_equal(sites()->stacks.node[two].parent, outer);
+    assert_int_equal(sites()->stacks.node[one].pc, 0x1100);
+    assert_int_equal(sites()->stacks.nodes, 4);
+    assert_int_equal(mpr_sites_stack(sites(), 0x99), 0);
+    mpr_replay_free(&replay);
+}
+
+static void the_owner_is_the_innermost_library_outside_cuda(void **state)
+{
+    (void)state;
+    begin(MPR_BY_RANGE);
+    modules();
+    STACK(0x51, 0x5100, 0x1100, 0x3100);
+    STACK(0x52, 0x5100);
+    STACK(0x53, 0x9999, 0x3100);
+    assert_string_equal(mpr_sites_library_name(sites(), mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x51))), "libone.so");
+    assert_int_equal(mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x52)), 0);
+    assert_string_equal(mpr_sites_library_name(sites(), mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x53))), "libtwo.so");
+    mpr_replay_free(&replay);
+}
+
+/* What was loaded later at the same place counts from then on; stacks of before keep their object. */
+static void a_module_replaces_what_was_there(void **state)
+{
+    (void)state;
+    begin(MPR_BY_RANGE);
+    modules();
+    STACK(0x51, 0x3100);
+    module(0x1800, 0x3800, "/lib/libthree.so");
+    STACK(0x52, 0x3100);
+    STACK(0x53, 0x1100);
+    STACK(0x54, 0x5100);
+    const struct mpr_stack_node *node = sites()->stacks.node;
+    const uint32_t before = node[mpr_sites_stack(sites(), 0x51)].module, after = node[mpr_sites_stack(sites(), 0x52)].module;
+    assert_string_equal(sites()->module[before - 1].path, "/lib/libtwo.so");
+    assert_string_equal(sites()->module[after - 1].path, "/lib/libthree.so");
+    assert_memory_equal(sites()->module[after - 1].build_id, "\xab\xcd", 2);
+    assert_int_equal(node[mpr_sites_stack(sites(), 0x53)].module, 0);
+    assert_string_equal(sites()->module[node[mpr_sites_stack(sites(), 0x54)].module - 1].path, "/lib/libcuda.so.1");
+    mpr_replay_free(&replay);
+}
+
+/* ---- cells */
+
+static void only_the_next_event_is_at_the_stack(void **state)
+{
+    (void)state;
+    begin(MPR_BY_STACK);
+    modules();
+    STACK(0x51, 0x1100);
+    const uint32_t stack = mpr_sites_stack(sites(), 0x51);
+    event(MPF_OP_AT, 0, 0x51, 0);
+    event(MPF_OP_ALLOC, H, 0xa000, 10);
+    event(MPF_OP_ALLOC, H, 0xb000, 100);
+    event(MPF_OP_MOVE_BEGIN, H, 0xb000, 0);
+    event(MPF_OP_AT, 0, 0x51, 0);
+    event(MPF_OP_MOVE_END, H, 0xc000, 200);
+    event(MPF_OP_AT, 0, 0x51, 0);
+    event(MPF_OP_MAP, MPF_HEAP_MMAP, 0x7000, 4096);
+    event(MPF_OP_AT, 0, 0x51, 0);
+    event(MPF_OP_FAIL, H, 12, 1 << 20);
+    event(MPF_OP_ALLOC, H, 0xd000, 1000);
+    event(MPF_OP_AT, 0, 0x51, 0);
+    event(MPF_OP_ALLOC, D, 0xe000, 4096);
+    event(MPF_OP_ALLOC, D, 0xf000, 5);
+    assert_int_equal(bytes_of(stack, H), 210);
+    assert_int_equal(bytes_of(0, H), 1000);
+    assert_int_equal(bytes_of(stack, MPF_HEAP_MMAP), 4096);
+    assert_int_equal(bytes_of(stack, D), 4096);
+    event(MPF_OP_FREE, H, 0xc000, 0);
+    assert_int_equal(bytes_of(stack, H), 10);
+    mpr_replay_free(&replay);
+}
+
+static void blocks_of_the_host_count_by_library_and_python(void **state)
+{
+    (void)state;
+    for (int by = 0; by < 2; by++) {
+        begin(by ? MPR_BY_LIBRARY : MPR_BY_PYTHON);
+        modules();
+        STACK(0x51, 0x3100);
+        python(0x91, "load");
+        event(MPF_OP_AT_PYTHON, 0, 0x91, 0);
+        event(MPF_OP_AT, 0, 0x51, 0);
+        event(MPF_OP_ALLOC, H, 0xa000, 10);
+        const uint64_t key = by ? mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x51)) : mpr_sites_python(sites(), 0x91);
+        assert_int_not_equal(key, 0);
+        assert_int_equal(bytes_of(key, H), 10);
+        mpr_replay_free(&replay);
+    }
+}
+
+/* By everything, the cells of one range, thread and size are told apart by their site. */
+static void cells_by_everything_know_their_site(void **state)
+{
+    (void)state;
+    begin(MPR_BY_ALL);
+    modules();
+    STACK(0x51, 0x1100);
+    STACK(0x52, 0x1200);
+    python(0x91, "load");
+    const uint32_t one = mpr_sites_stack(sites(), 0x51), two = mpr_sites_stack(sites(), 0x52);
+    const uint32_t load = mpr_sites_python(sites(), 0x91);
+    for (uint64_t i = 0; i < 2; i++) {
+        const unsigned heap = i ? D : H;
+        event(MPF_OP_AT, 0, 0x51, 0);
+        event(MPF_OP_ALLOC, heap, 0xa000, 10);
+        event(MPF_OP_AT, 0, 0x52, 0);
+        event(MPF_OP_AT_PYTHON, 0, 0x91, 0);
+        event(MPF_OP_ALLOC, heap, 0xb000, 11);
+        event(MPF_OP_AT, 0, 0x52, 0);
+        event(MPF_OP_ALLOC, heap, 0xc000, 12);
+        event(MPF_OP_ALLOC, heap, 0xd000, 13);
+        assert_int_equal(bytes_at_site((struct mpr_site){ one, 0 }, (uint8_t)heap), 10);
+        assert_int_equal(bytes_at_site((struct mpr_site){ two, load }, (uint8_t)heap), 11);
+        assert_int_equal(bytes_at_site((struct mpr_site){ two, 0 }, (uint8_t)heap), 12);
+        assert_int_equal(bytes_at_site((struct mpr_site){ 0, 0 }, (uint8_t)heap), 13);
+    }
+    assert_int_equal(sites()->sites, 3);
+    mpr_replay_free(&replay);
+}
+
+/* Many stacks and sites: the tables grow. */
+static void thousands_of_sites(void **state)
+{
+    (void)state;
+    enum { MANY = 20000 };
+    begin(MPR_BY_ALL);
+    module(0x1000, 0x10000000, "/bin/prog");
+    for (uint64_t i = 0; i < MANY; i++) {
+        STACK(0x100000 + i, 0x2000 + i % 150, 0x9000 + i / 150);
+        event(MPF_OP_AT, 0, 0x100000 + i, 0);
+        event(MPF_OP_ALLOC, H, 0x100000 + i * 64, i);
+    }
+    assert_int_equal(sites()->sites, MANY);
+    for (uint64_t i = 0; i < MANY; i += 777)
+        assert_int_equal(bytes_at_site((struct mpr_site){ mpr_sites_stack(sites(), 0x100000 + i), 0 }, H), i);
+    mpr_replay_free(&replay);
+}
+
+/* Sizes that a damaged log may have. */
+static void modules_that_make_no_sense_are_passed_over(void **state)
+{
+    (void)state;
+    const uint64_t words[] = { 0x2000, 1000, 0 };
+    begin(MPR_BY_STACK);
+    feed(MPF_OP_MODULE, 0, 0x1000, sizeof words, words);        /* a build id beyond its end */
+    feed(MPF_OP_MODULE, 0, 0x1000, 8, words);
+    feed(MPF_OP_MODULE, 0, 0x3000, 16, (const uint64_t[]){ 0x2000, 0 });        /* ends before it begins */
+    feed(MPF_OP_STACK, 0, 0x51, 0, words);
+    assert_int_equal(sites()->modules, 0);
+    assert_int_equal(mpr_sites_stack(sites(), 0x51), 0);
+    mpr_replay_free(&replay);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stacks_share_their_outer_frames),
+        cmocka_unit_test(the_owner_is_the_innermost_library_outside_cuda),
+        cmocka_unit_test(a_module_replaces_what_was_there),
+        cmocka_unit_test(only_the_next_event_is_at_the_stack),
+        cmocka_unit_test(blocks_of_the_host_count_by_library_and_python),
+        cmocka_unit_test(cells_by_everything_know_their_site),
+        cmocka_unit_test(thousands_of_sites),
+        cmocka_unit_test(modules_that_make_no_sense_are_passed_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
