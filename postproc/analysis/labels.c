@@ -86,8 +86,9 @@ static const char *frame_label(struct mpr_arena *arena, const struct mpr_sites *
     return mpr_arena_format(arena, "%s+%#" PRIx64, mpr_sites_library_name(s, m->library), n->pc - m->from);
 }
 
-static const char *const *stack_path(struct mpr_arena *arena, const struct mpr_sites *s, uint32_t stack, size_t *depth)
+const char *const *mpr_label_stack(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t stack, size_t *depth)
 {
+    const struct mpr_sites *s = &r->gpu.sites;
     *depth = 0;
     for (uint32_t n = stack; n; n = s->stacks.node[n].parent) ++*depth;
     const char **path = mpr_arena_alloc(arena, *depth * sizeof *path);
@@ -99,7 +100,7 @@ static const char *const *stack_path(struct mpr_arena *arena, const struct mpr_s
 const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell,
                                   size_t *depth)
 {
-    if (r->options.by == MPR_BY_STACK) return stack_path(arena, &r->gpu.sites, (uint32_t)cell->key, depth);
+    if (r->options.by == MPR_BY_STACK) return mpr_label_stack(arena, r, (uint32_t)cell->key, depth);
     if (r->options.by == MPR_BY_RANGE || r->options.by == MPR_BY_ALL || r->options.by == MPR_BY_PYTHON || r->options.by == MPR_BY_AUTO)
         return range_path(arena, r, (uint32_t)cell->key, depth);
     *depth = 1;

@@ -9,6 +9,8 @@ const char *mpr_label_heap(struct mpr_arena *arena, uint8_t heap);
 /* The cell's path, outermost first: ranges, or one text for a thread, a size class or a heap. */
 const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell,
                                   size_t *depth);
+/* The frames of a native stack, by its node, outermost first. */
+const char *const *mpr_label_stack(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t stack, size_t *depth);
 /* "domain:name", or the name alone in the default domain. */
 const char *mpr_label_name(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t name, uint32_t domain);
 /* The innermost range of a node. */

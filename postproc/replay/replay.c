@@ -118,7 +118,7 @@ static void unknown_free(struct mpr_replay *r, uint64_t key, uint32_t thread)
 
 static void born(struct mpr_replay *r, const struct mpf_event *e, uint32_t cell)
 {
-    const struct mpr_large_block block = { e->addr, e->size, e->time, UINT64_MAX, cell };
+    const struct mpr_large_block block = { e->addr, e->size, e->time, UINT64_MAX, cell, false };
     mpr_large_born(r->large, e->heap, &block);
 }
 
