@@ -119,15 +119,16 @@ function bar(app, log, torch, segment, most, now) {
   );
   const c = canvas.getContext('2d');
   if (!c) return canvas;
-  const scale = WIDTH / most;
+  const length = WIDTH * Math.max(0.04, Math.sqrt(segment.size / most)),
+    scale = length / segment.size;
   c.fillStyle = colour('--grid');
-  c.fillRect(0, 0, Math.max(2, segment.size * scale), HEIGHT);
+  c.fillRect(0, 0, length, HEIGHT);
   for (const block of segment.inner) {
     c.fillStyle = fill(app.slotOf(blockName(log, torch.blocks, block.index, app.grouping())), app.dark, 2);
     c.fillRect(block.offset * scale, 0, Math.max(1.5, block.size * scale - 1), HEIGHT);
   }
   canvas.addEventListener('mousemove', (event) => {
-    const at = (event.offsetX / canvas.clientWidth) * most;
+    const at = ((event.offsetX / canvas.clientWidth) * WIDTH) / scale;
     const block = segment.inner.find((b) => at >= b.offset && at < b.offset + b.size);
     canvas.title = block ? say(log, torch.blocks, block.index, now) : at < segment.size ? 'free' : '';
   });
@@ -166,7 +167,7 @@ export function segmentPanel(app, gpu) {
         element('td', {}, count(s.inner.length)),
       ),
     );
-  const head = ['segment, with its blocks', 'size', 'free', 'largest hole', 'blocks'].map((text) =>
+  const head = ['segment, with its blocks (as long as the root of its size)', 'size', 'free', 'largest hole', 'blocks'].map((text) =>
     element('th', { scope: 'col' }, text),
   );
   return element(
