@@ -73,6 +73,7 @@ export class App {
 
   get dark() {
     const { theme } = this.state;
+    if (matchMedia('print').matches) return false;
     return theme ? theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
   }
 
