@@ -1,10 +1,13 @@
 # What memprof can do without.  Each one that is missing is named here, in one line, with what is lost.
 # MEMPROF_WITHOUT="cuda;jemalloc" leaves some out on purpose: CI builds without each.
-set(MEMPROF_WITHOUT "" CACHE STRING "Optional parts to do without: cuda, jemalloc, node")
+set(MEMPROF_WITHOUT "" CACHE STRING "Optional parts to do without: cuda, jemalloc, libdw, node")
 
 find_path(NVTX3_INCLUDE_DIR nvtx3/nvToolsExtPayload.h PATHS /usr/local/cuda/include ENV CUDA_HOME PATH_SUFFIXES include)
 find_path(CUPTI_INCLUDE_DIR generated_cuda_meta.h PATHS /usr/local/cuda ENV CUDA_HOME PATH_SUFFIXES include extras/CUPTI/include)
 find_path(JEMALLOC_INCLUDE_DIR jemalloc/jemalloc.h)
+find_path(LIBDW_INCLUDE_DIR elfutils/libdwfl.h)
+find_library(LIBDW_LIBRARY dw)
+find_library(LIBELF_LIBRARY elf)
 
 function(mp_optional part variable found lost)
   if(part IN_LIST MEMPROF_WITHOUT OR NOT ${found})
@@ -21,6 +24,12 @@ if(NOT NVTX3_INCLUDE_DIR OR NOT CUPTI_INCLUDE_DIR)
 endif()
 mp_optional(cuda MEMPROF_CUDA cuda_headers "no device memory is recorded, but PyTorch's blocks and ranges are; install the CUDA toolkit's headers and CUPTI's")
 mp_optional(jemalloc MEMPROF_JEMALLOC JEMALLOC_INCLUDE_DIR "the test of jemalloc's own interface (mallocx, ...) is left out")
+
+set(libdw_found OFF)
+if(LIBDW_INCLUDE_DIR AND LIBDW_LIBRARY AND LIBELF_LIBRARY)
+  set(libdw_found ON)
+endif()
+mp_optional(libdw MEMPROF_LIBDW libdw_found "call stacks are shown by object file and offset, without names; install libdw-dev")
 
 include(${CMAKE_CURRENT_LIST_DIR}/node.cmake)
 mp_optional(node MEMPROF_PAGE node_packages "memprof-report has no html command; install Node 18 or later and npm")

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "cold.h"
 #include "mpf/slot.h"
 
 #if !defined(__x86_64__)
@@ -11,7 +12,7 @@
 #endif
 
 extern uint8_t mp_clock_no_tsc __attribute__((visibility("hidden")));
-uint64_t mp_clock_slow(void);
+uint64_t mp_clock_slow(void) MP_COLD;
 
 static inline uint64_t mp_clock_ticks(void)
 {

@@ -51,15 +51,22 @@ static uint64_t size(const char *name, uint64_t otherwise)
     return n << shift;
 }
 
-static enum mp_torch_ranges torch_ranges(const char *name)
+/* The number of the word that the variable has; words end with NULL. */
+static unsigned choice(const char *name, const char *const words[], unsigned otherwise)
 {
     const char *v = getenv(name);
-    if (!v || !*v || !strcmp(v, "on")) return MP_TORCH_ON;
-    if (!strcmp(v, "off")) return MP_TORCH_OFF;
-    if (!strcmp(v, "ops")) return MP_TORCH_OPS;
+    if (!v || !*v) return otherwise;
+    for (unsigned i = 0; words[i]; i++)
+        if (!strcmp(v, words[i])) return i;
     wrong(name, v);
-    return MP_TORCH_ON;
+    return otherwise;
 }
+
+static const char *const torch_ranges_words[] = { [MP_TORCH_ON] = "on", [MP_TORCH_OFF] = "off", [MP_TORCH_OPS] = "ops", NULL };
+static const char *const stacks_words[] = { [MP_STACKS_OFF] = "off", [MP_STACKS_LARGE] = "large", [MP_STACKS_SAMPLE] = "sample",
+                                            [MP_STACKS_ALL] = "all", NULL };
+
+const char *mp_config_stacks_name(void) { return stacks_words[mp_config.stacks]; }
 
 static int level(const char *name, int otherwise)
 {
@@ -86,7 +93,8 @@ void mp_config_read(void)
 {
     mp_config.quiet = flag("MEMPROF_QUIET", false);
     mp_config.python = flag("MEMPROF_PYTHON", true);
-    mp_config.torch_ranges = torch_ranges("MEMPROF_TORCH_RANGES");
+    mp_config.torch_ranges = choice("MEMPROF_TORCH_RANGES", torch_ranges_words, MP_TORCH_ON);
+    mp_config.stacks = choice("MEMPROF_STACKS", stacks_words, MP_STACKS_LARGE);
     mp_config.level = level("MEMPROF_LEVEL", 1);
     mp_config.min_rss = size("MEMPROF_MIN_RSS", (uint64_t)16 << 20);
     text("MEMPROF_OUT", mp_config.out, sizeof mp_config.out, "memprof.%h.%p.zst");

@@ -15,10 +15,13 @@ struct mp_config {
     int level;                      /* of zstd */
     bool quiet;
     bool python;                    /* record Python call stacks */
+    enum mp_stacks { MP_STACKS_OFF, MP_STACKS_LARGE, MP_STACKS_SAMPLE, MP_STACKS_ALL } stacks;
     enum mp_torch_ranges { MP_TORCH_ON, MP_TORCH_OFF, MP_TORCH_OPS } torch_ranges;  /* MP_TORCH_OPS: every operator */
 };
 extern struct mp_config mp_config;
 
+/* "off", "large", "sample", "all" */
+const char *mp_config_stacks_name(void);
 /* A wrong value costs one line on stderr, and the default is used. */
 void mp_config_read(void);
 /* Does this program's name match MEMPROF_PROGRAM? */

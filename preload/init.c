@@ -14,7 +14,9 @@
 #include "config.h"
 #include "hook_malloc.h"
 #include "process.h"
+#include "python.h"
 #include "real.h"
+#include "stack.h"
 #include "state.h"
 #include "text.h"
 
@@ -129,6 +131,8 @@ static void enter(void)
     if (!mp_config_wants(mp_config_program_name())) return;
     mp_real_allocator();        /* looked up here, where the loader's lock is free */
     mp_clock_init();
+    if (mp_config.stacks != MP_STACKS_OFF && !mp_stack_init()) mp_config.stacks = MP_STACKS_OFF;
+    mp_python_start();
     mp_process_adopt(adopt_root());
     enter_nvtx();
 #ifdef MEMPROF_CUDA

@@ -16,6 +16,8 @@
 #include "mpf/frame.h"
 #include "mpf/header.h"
 #include "process.h"
+#include "record.h"
+#include "stack.h"
 #include "real.h"
 #include "text.h"
 
@@ -252,6 +254,13 @@ static void add_clock(struct mpf_pairs *p)
     mpf_pairs_add_u64(p, "tick_shift", mp_process->tick_shift);
 }
 
+static void add_stacks(struct mpf_pairs *p)
+{
+    mpf_pairs_add(p, "stacks", mp_config_stacks_name());
+    mpf_pairs_add_u64(p, "stacks.large", MP_LARGE);
+    mpf_pairs_add_u64(p, "stacks.mean", MP_STACKS_MEAN);
+}
+
 static void add_parent(struct mpf_pairs *p)
 {
     mpf_pairs_add(p, "root", mp_process_root() ? "1" : "0");
@@ -276,6 +285,7 @@ bool mp_logfile_header(const uint8_t id[16])
     add_clock(&p);
     add_ranks(&p);
     mpf_pairs_add(&p, "journal", mp_journal_path());
+    add_stacks(&p);
     add_parent(&p);
     add_arguments(&p);
     parent_pid = mp_process->pid;

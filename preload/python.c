@@ -1,227 +1,165 @@
-/* Each frame (a place in a code object) and each stack is recorded once, under a hash of what it is made of.
- *
- * Objects are only read, and only those that the thread's own frames keep alive: code objects and the names in them. */
+/* Each frame (a place in a code object, and the module whose method runs there) and each stack is recorded once, under a hash
+ * of what it is made of.  A module is known by its address, its class, and the modules around it. */
 #include "python.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config.h"
 #include "mpf/event.h"
+#include "python_frames.h"
+#include "python_modules.h"
 #include "record.h"
 #include "seen.h"
+#include "state.h"
+#include "sys.h"
 #include "text.h"
 
-enum { DEPTH = 64, FRAMES = 1 << 15, STACKS = 1 << 15, NAME_BYTES = 1024 };
+enum { DEPTH = 64, FRAMES = 1 << 17, STACKS = 1 << 17, NAME_BYTES = 1024, CLASS_BYTES = 128, PATH_BYTES = 256 };
 
-/* Offsets in bytes; taken from the headers of each version with offsetof. */
-struct layout {
-    unsigned version;                   /* major << 8 | minor */
-    uint8_t state_frame;                /* PyThreadState: its frame, or the cframe that has it */
-    bool cframe;
-    uint8_t cframe_frame;
-    uint8_t frame_code, frame_previous, frame_instr;
-    uint8_t frame_owner, no_owner;      /* a frame of this owner is the interpreter's own; no_owner 0: there are none */
-    uint8_t code_line, code_start;      /* PyCodeObject: first line; first instruction */
-    uint8_t ascii, compact;             /* sizes of the heads of strings */
-};
-static const struct layout layouts[] = {
-    { 0x30b, 56, true,  8, 32, 48, 56, 69, 0, 72, 184, 48, 72 },
-    { 0x30c, 56, true,  0, 0,  8,  56, 70, 3, 68, 192, 40, 56 },
-    { 0x30d, 72, false, 0, 0,  8,  56, 70, 3, 68, 200, 40, 56 },
-};
-/* the same in all of them */
-enum { OBJECT_TYPE = 8, BYTES_SIZE = 16, BYTES_DATA = 32, TEXT_LENGTH = 16, TEXT_STATE = 32,
-       CODE_FILE = 112, CODE_QUALNAME = 128, CODE_LINES = 136 };
+/* Modules are many times more than code: when the sets fill up they are no longer told apart. */
+enum { WITH_MODULES = FRAMES / 4 * 3 };
 
-static const struct layout *layout;     /* NULL: no Python that we know */
-static const void *(*thread_state)(void);
-static const void *code_type;
+/* What is in the log: wiped in a forked child, whose log is another. */
+static struct log { uint64_t frames[FRAMES], stacks[STACKS]; uint32_t recorded; } *in_log;
+static struct mp_python python;
+static const void *(*thread_state)(void);       /* NULL: no Python that we know */
 
-static const void *pointer(const void *object, size_t offset)
+static const void *part(const struct mp_python_place *f, size_t offset) { return mp_python_pointer(f->code, offset); }
+
+/* `around` stands for the modules of the frames around, and then for the frame's own, too. */
+static uint64_t frame_id(const struct mp_python_place *f, uint64_t *around)
 {
-    const void *p;
-    memcpy(&p, (const char *)object + offset, sizeof p);
-    return p;
-}
-
-static int32_t number(const void *object, size_t offset)
-{
-    int32_t n;
-    memcpy(&n, (const char *)object + offset, sizeof n);
-    return n;
-}
-
-/* ---- text: at most NAME_BYTES of UTF-8 */
-
-struct text { uint8_t at[2 * NAME_BYTES + 16]; size_t bytes; };
-
-static void add_character(struct text *t, uint32_t c)
-{
-    uint8_t *p = t->at + t->bytes;
-    const unsigned more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-    static const uint8_t head[] = { 0, 0xc0, 0xe0, 0xf0 };
-    p[0] = (uint8_t)(head[more] | c >> 6 * more);
-    for (unsigned i = 1; i <= more; i++) p[i] = (uint8_t)(0x80 | (c >> 6 * (more - i) & 0x3f));
-    t->bytes += more + 1;
-}
-
-/* A compact string holds its characters behind its head, 1, 2 or 4 bytes each. */
-static void add_string(struct text *t, const void *string)
-{
-    const uint32_t state = (uint32_t)number(string, TEXT_STATE);
-    const unsigned kind = state >> 2 & 7;
-    const bool compact = state >> 5 & 1, ascii = state >> 6 & 1;
-    const uint8_t *data = (const uint8_t *)string + (ascii ? layout->ascii : layout->compact);
-    const size_t end = t->bytes + NAME_BYTES - 4, length = (size_t)pointer(string, TEXT_LENGTH);
-    for (size_t i = 0; compact && i < length && t->bytes < end; i++) {
-        uint32_t c = 0;
-        memcpy(&c, data + i * kind, kind <= 4 ? kind : 0);
-        add_character(t, c);
+    uint64_t words[] = { (uintptr_t)f->code, f->instruction, (uintptr_t)part(f, python.layout.code_name),
+                         (uintptr_t)part(f, python.layout.code_lines), 0 };
+    if (f->module) {
+        const uint64_t modules[] = { *around, (uintptr_t)f->module, (uintptr_t)mp_python_pointer(f->module, MP_PYTHON_TYPE) };
+        words[4] = *around = mp_seen_id(modules, sizeof modules / sizeof *modules);
     }
-    t->at[t->bytes++] = 0;
-}
-
-/* ---- lines (PEP 626's table of locations): entries of a head byte, code << 3 | units - 1, and numbers of six bits a byte */
-
-static const uint8_t *varint(const uint8_t *p, const uint8_t *end, uint32_t *value)
-{
-    *value = 0;
-    for (unsigned shift = 0; p < end && shift < 32; shift += 6) {
-        const uint8_t b = *p++;
-        *value |= (uint32_t)(b & 63) << shift;
-        if (!(b & 64)) break;
-    }
-    return p;
-}
-
-enum { LOCATION_ONE_LINE = 10, LOCATION_NO_COLUMNS = 13, LOCATION_LONG = 14, LOCATION_NONE = 15 };
-
-/* The lines that an entry moves on by. */
-static int32_t line_delta(unsigned code, const uint8_t *p, const uint8_t *end)
-{
-    uint32_t v;
-    if (code < LOCATION_ONE_LINE || code == LOCATION_NONE) return 0;
-    if (code < LOCATION_NO_COLUMNS) return (int32_t)code - LOCATION_ONE_LINE;
-    varint(p, end, &v);
-    return v & 1 ? -(int32_t)(v >> 1) : (int32_t)(v >> 1);
-}
-
-/* The next entry: only a head byte has bit 7. */
-static const uint8_t *next_entry(const uint8_t *p, const uint8_t *end)
-{
-    while (p < end && !(*p & 0x80)) p++;
-    return p;
-}
-
-static uint64_t line_of(const void *code, uint64_t instruction)
-{
-    const void *table = pointer(code, CODE_LINES);
-    const uint8_t *p = (const uint8_t *)table + BYTES_DATA, *end = p + (size_t)pointer(table, BYTES_SIZE);
-    int32_t line = number(code, layout->code_line);
-    for (uint64_t at = 0; p < end; p = next_entry(p, end)) {
-        const uint8_t head = *p++;
-        line += line_delta(head >> 3 & 15, p, end);
-        at += (head & 7u) + 1;
-        if (at > instruction) return line > 0 ? (uint64_t)line : 0;
-    }
-    return 0;
-}
-
-/* ---- frames and stacks */
-
-static uint64_t frames_seen[FRAMES], stacks_seen[STACKS];
-
-struct place { const void *code; uint64_t instruction; };       /* counted in code units of two bytes */
-
-static uint64_t frame_id(const struct place *f)
-{
-    const uint64_t words[] = { (uintptr_t)f->code, f->instruction, (uintptr_t)pointer(f->code, CODE_QUALNAME),
-                               (uintptr_t)pointer(f->code, CODE_LINES) };
     return mp_seen_id(words, sizeof words / sizeof *words);
 }
 
-static void record_frame(uint64_t id, const struct place *f)
+/* The function's qualified name, or for a module's method "Class.method [path.to.module]".  Bytes with the zero. */
+static size_t put_name(const struct mp_python_place *f, unsigned at, unsigned places, uint8_t *out)
 {
-    struct text t = { .bytes = sizeof(uint64_t) };
-    const uint64_t line = line_of(f->code, f->instruction);
-    memcpy(t.at, &line, sizeof line);
-    add_string(&t, pointer(f->code, CODE_QUALNAME));
-    add_string(&t, pointer(f->code, CODE_FILE));
-    mp_record_data(MPF_OP_FRAME, MPF_HEAP_NONE, id, t.at, t.bytes);
-    mp_seen_add(frames_seen, FRAMES, id);
-}
-
-static const void *innermost(const void *state)
-{
-    const void *frame = pointer(state, layout->state_frame);
-    return layout->cframe && frame ? pointer(frame, layout->cframe_frame) : frame;
-}
-
-static bool is_python(const void *frame)
-{
-    return !layout->no_owner || *((const uint8_t *)frame + layout->frame_owner) != layout->no_owner;
-}
-
-static unsigned walk(struct place *out)
-{
-    const void *state = thread_state();
-    unsigned n = 0;
-    for (const void *f = state ? innermost(state) : NULL; f && n < DEPTH; f = pointer(f, layout->frame_previous)) {
-        const void *code = pointer(f, layout->frame_code);
-        if (!is_python(f) || !code || pointer(code, OBJECT_TYPE) != code_type) continue;
-        const uintptr_t at = (uintptr_t)pointer(f, layout->frame_instr), start = (uintptr_t)code + layout->code_start;
-        out[n++] = (struct place){ code, at >= start ? (at - start) / 2 : 0 };
+    char class[CLASS_BYTES], path[PATH_BYTES];
+    size_t n = mp_python_text(&python, part(&f[at], python.layout.code_name), out, NAME_BYTES);
+    const size_t class_bytes = f[at].module ? mp_python_class(&python, &f[at], class, sizeof class) : 0;
+    if (!class_bytes || n + class_bytes + PATH_BYTES + 4 > NAME_BYTES) return n + 1;
+    const char *dot = strrchr((char *)out, '.'), *method = dot ? dot + 1 : (char *)out;
+    const size_t method_bytes = strlen(method);
+    memmove(out + class_bytes + 1, method, method_bytes);
+    memcpy(out, class, class_bytes);
+    out[class_bytes] = '.';
+    n = class_bytes + 1 + method_bytes;
+    const size_t path_bytes = mp_python_path(&python, f, at, places, path, sizeof path);
+    if (path_bytes) {
+        out[n++] = ' ';
+        out[n++] = '[';
+        memcpy(out + n, path, path_bytes);
+        n += path_bytes;
+        out[n++] = ']';
     }
-    return n;
+    out[n] = 0;
+    return n + 1;
+}
+
+static void record_frame(uint64_t id, const struct mp_python_place *f, unsigned at, unsigned places)
+{
+    uint8_t data[sizeof(uint64_t) + 2 * NAME_BYTES];
+    const uint64_t line = mp_python_line(&python, &f[at]);
+    size_t n = sizeof line;
+    memcpy(data, &line, sizeof line);
+    n += put_name(f, at, places, data + n);
+    n += mp_python_text(&python, part(&f[at], python.layout.code_file), data + n, NAME_BYTES) + 1;
+    mp_record_data(MPF_OP_FRAME, MPF_HEAP_NONE, id, data, n);
+    mp_seen_add(in_log->frames, FRAMES, id);
+    __atomic_fetch_add(&in_log->recorded, 1, __ATOMIC_RELAXED);
+}
+
+static void record_stack(uint64_t id, const uint64_t *frame, const struct mp_python_place *f, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (!mp_seen(in_log->frames, FRAMES, frame[i])) record_frame(frame[i], f, i, n);
+    mp_record_data(MPF_OP_PYTHON, MPF_HEAP_NONE, id, frame, n * sizeof *frame);
+    mp_seen_add(in_log->stacks, STACKS, id);
+    __atomic_fetch_add(&in_log->recorded, 1, __ATOMIC_RELAXED);
+}
+
+uint64_t mp_python_here(void)
+{
+    struct mp_python_place f[DEPTH];
+    uint64_t id[DEPTH], around = 0;
+    const void *(*state)(void) = __atomic_load_n(&thread_state, __ATOMIC_ACQUIRE);
+    if (!state) return 0;
+    const unsigned n = mp_python_walk(&python, state(), f, DEPTH);
+    if (!n) return 0;
+    const bool modules = __atomic_load_n(&in_log->recorded, __ATOMIC_RELAXED) < WITH_MODULES;
+    for (unsigned i = n; i-- > 0; ) {
+        if (!modules) f[i].module = NULL;
+        id[i] = frame_id(&f[i], &around);
+    }
+    const uint64_t stack = mp_seen_id(id, n);
+    if (!mp_seen(in_log->stacks, STACKS, stack)) record_stack(stack, id, f, n);
+    return stack;
 }
 
 void mp_python_at(void)
 {
-    struct place f[DEPTH];
-    uint64_t id[DEPTH];
-    if (!layout) return;
-    const unsigned n = walk(f);
-    if (!n) return;
-    for (unsigned i = 0; i < n; i++) id[i] = frame_id(&f[i]);
-    const uint64_t stack = mp_seen_id(id, n);
-    if (!mp_seen(stacks_seen, STACKS, stack)) {
-        for (unsigned i = 0; i < n; i++)
-            if (!mp_seen(frames_seen, FRAMES, id[i])) record_frame(id[i], &f[i]);
-        mp_record_data(MPF_OP_PYTHON, MPF_HEAP_NONE, stack, id, n * sizeof *id);
-        mp_seen_add(stacks_seen, STACKS, stack);
-    }
-    mp_record(MPF_OP_AT_PYTHON, MPF_HEAP_NONE, stack, 0);
+    const uint64_t stack = mp_python_here();
+    if (stack) mp_record(MPF_OP_AT_PYTHON, MPF_HEAP_NONE, stack, 0);
 }
 
 /* ---- the interpreter */
 
-/* A build without the interpreter's lock has other layouts; _PyRuntime begins with a description of them from 3.13 on. */
-static bool free_threaded(unsigned version)
+/* "3.12.1 (main, ...)": 0x30c; 0: something else. */
+static unsigned version_in(const char *text)
 {
-    const char *runtime = dlsym(RTLD_DEFAULT, "_PyRuntime");
-    return version >= 0x30d && (!runtime || memcmp(runtime, "xdebugpy", 8) != 0 || pointer(runtime, 16) != NULL);
+    char *end;
+    const unsigned long major = strtoul(text, &end, 10), minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    return major < 256 && minor < 256 ? (unsigned)(major << 8 | minor) : 0;
 }
 
-static const struct layout *find_layout(unsigned version)
+/* An interpreter that is there from the start is found by these: dlsym allocates where it finds nothing. */
+extern const void *PyGILState_GetThisThreadState(void) __attribute__((weak));
+extern const char _Py_NegativeRefcount[] __attribute__((weak));
+
+static const void *find(const char *name, const void *at_start)
 {
-    if (free_threaded(version)) return NULL;
-    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
-        if (layouts[i].version == version) return &layouts[i];
-    return NULL;
+    return at_start || !mp_active() ? at_start : dlsym(RTLD_DEFAULT, name);
 }
 
+static bool look_up(const char *(*version)(void))
+{
+    const struct { const char *name; const void **type; } types[] = {
+        { "PyCode_Type", &python.code }, { "PyUnicode_Type", &python.text }, { "PyBytes_Type", &python.bytes },
+        { "PyTuple_Type", &python.tuple }, { "PyDict_Type", &python.dict }, { "PyODict_Type", &python.ordered_dict },
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (!(*types[i].type = dlsym(RTLD_DEFAULT, types[i].name))) return false;
+    const bool debug_build = find("_Py_NegativeRefcount", _Py_NegativeRefcount);
+    return version && !debug_build && mp_python_layout(version_in(version()), dlsym(RTLD_DEFAULT, "_PyRuntime"), &python.layout);
+}
+
+static bool map_log(void)
+{
+    in_log = mp_sys_mmap(NULL, sizeof *in_log, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    if (in_log) mp_sys_madvise(in_log, sizeof *in_log, MADV_WIPEONFORK);
+    return in_log;
+}
+
+/* An interpreter that is not there when the process starts is looked for again where CUDA and PyTorch do. */
 void mp_python_start(void)
 {
-    static uint32_t started;
-    if (__atomic_load_n(&started, __ATOMIC_RELAXED) || !mp_config.python || __atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL)) return;
-    thread_state = (__typeof__(thread_state))dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
-    code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
-    if (!thread_state || !code_type) return;
-    const unsigned long *hex = dlsym(RTLD_DEFAULT, "Py_Version");       /* from 3.11 on */
-    layout = hex ? find_layout((unsigned)(*hex >> 16)) : NULL;
-    if (!layout) mp_say("Python frames are not recorded: this memprof knows those of CPython 3.11 to 3.13 (MEMPROF_PYTHON=off)", NULL, NULL, NULL);
+    enum { LOOKS = 3 };
+    static uint32_t looks;
+    if (__atomic_load_n(&looks, __ATOMIC_RELAXED) >= LOOKS || !mp_config.python) return;
+    const void *(*state)(void) = (__typeof__(state))find("PyGILState_GetThisThreadState", (const void *)PyGILState_GetThisThreadState);
+    if (__atomic_fetch_add(&looks, state ? LOOKS : 1, __ATOMIC_ACQ_REL) >= LOOKS || !state || !map_log()) return;
+    if (look_up((const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion"))) __atomic_store_n(&thread_state, state, __ATOMIC_RELEASE);
+    else mp_say("Python frames are not recorded: this memprof knows those of CPython 3.9 to 3.14 (MEMPROF_PYTHON=off)", NULL, NULL, NULL);
 }

@@ -15,6 +15,8 @@
 #include <sys/shm.h>
 #include <unistd.h>
 
+#include "cold.h"
+
 /* not declared by every C library that may be there */
 void cfree(void *p);
 void free_sized(void *p, size_t bytes);
@@ -34,7 +36,7 @@ extern struct mp_real mp_real;
 extern bool mp_real_known;          /* every member that exists is set */
 
 /* Sets mp_real.  True when it is set on return; false while this or another thread is still at it: use the arena. */
-bool mp_real_resolve(void);
+bool mp_real_resolve(void) MP_COLD;
 static inline bool mp_real_ready(void) { return __builtin_expect(__atomic_load_n(&mp_real_known, __ATOMIC_ACQUIRE), 1) || mp_real_resolve(); }
 
 /* jemalloc's control, when jemalloc serves malloc; else NULL.  It takes jemalloc's locks: for memprof's own thread only. */
@@ -43,7 +45,7 @@ extern int (*mp_real_mallctl)(const char *name, void *old, size_t *old_bytes, vo
 /* The arena: zeroed memory, alignment at most 4096; NULL when it is used up. */
 #define MP_ARENA_BYTES (256u << 10)
 extern uint8_t mp_real_arena[MP_ARENA_BYTES];
-void *mp_real_arena_alloc(size_t bytes, size_t alignment);
+void *mp_real_arena_alloc(size_t bytes, size_t alignment) MP_COLD;
 static inline bool mp_real_from_arena(const void *p) { return (uintptr_t)p - (uintptr_t)mp_real_arena < MP_ARENA_BYTES; }
 /* Bytes from p to the end of the arena: what a copy of a block of unknown size may read. */
 static inline size_t mp_real_arena_room(const void *p) { return (size_t)(mp_real_arena + MP_ARENA_BYTES - (const uint8_t *)p); }

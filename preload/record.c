@@ -10,6 +10,8 @@
 #include "encoder.h"
 #include "loss.h"
 #include "process.h"
+#include "python.h"
+#include "stack.h"
 #include "threads.h"
 
 /* Reserves n slots in a row: their cursor, or 0 when the chunk has no room for them.  Signals are blocked: no handler
@@ -51,16 +53,27 @@ static uint64_t reserve_slow(uint32_t n)
     if (!t) return 0;
     uint64_t at = reserve(t, n);
     if (at) return at;
-    t->guard = 1;
+    t->guard |= MP_INSIDE;
     if (mp_thread_chunk(t)) at = reserve(t, n);
     else mp_loss(MPF_LOSS_STALLED, 1);
-    t->guard = 0;
+    t->guard &= ~(uint32_t)MP_INSIDE;
     return at;
 }
 
-static void record(unsigned op, unsigned heap, uint64_t addr, uint64_t size, const uint8_t *data)
+struct place { uint64_t stack, python; };       /* ids, 0: none */
+
+static void put_place(unsigned op, uint64_t id)
+{
+    const uint64_t at = id ? reserve_slow(1) : 0;
+    if (at) put(at, op, MPF_HEAP_NONE, id, 0, NULL);
+}
+
+/* The event is behind the ATs that say its place: signals are blocked, so no other event comes between. */
+static void record(struct place place, unsigned op, unsigned heap, uint64_t addr, uint64_t size, const uint8_t *data)
 {
     const uint64_t signals = mp_sys_block_signals();
+    put_place(MPF_OP_AT, place.stack);
+    put_place(MPF_OP_AT_PYTHON, place.python);
     const uint64_t at = reserve_slow(1 + (data ? mpf_data_slots(size) : 0));
     if (at) put(at, op, heap, addr, size, data);
     mp_sys_restore_signals(signals);
@@ -72,24 +85,52 @@ static void park(void)
     if (mp_self && mp_self->number) __atomic_store_n(&mp_self->cur, 0, __ATOMIC_RELEASE);
 }
 
+/* A small block's event that came here only because it can have a stack.  With one, both slots are reserved in one
+ * instruction; where a handler came between and the AT has the chunk's last slot, it stands for the thread's next event
+ * all the same: *stack is 0 then. */
+static bool record_small(uint64_t *stack, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    struct mp_thread *t = mp_self;
+    if (!t || t->guard != MP_STACKS_WANTED || size >= MP_LARGE) return false;
+    if (!*stack) return mp_record_fast(t, op, heap, addr, size);
+    uint64_t at = 2 * sizeof(struct mpf_slot);
+    if (!mp_cursor_valid(t->cur + at)) return false;        /* wide steps stay away from the chunk's end */
+    __asm__ volatile("xaddq %0, %1" : "+r"(at), "+m"(t->cur) : : "cc");
+    if (!mp_cursor_valid(at)) return false;
+    put(at, MPF_OP_AT, MPF_HEAP_NONE, *stack, 0, NULL);
+    *stack = 0;
+    at += sizeof(struct mpf_slot);
+    if (!mp_cursor_valid(at)) return false;
+    put(at, op, heap, addr, size, NULL);
+    return true;
+}
+
 void mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
     const struct mp_thread *t = mp_self;
-    if (t && t->guard) return;
+    if (t && t->guard & MP_INSIDE) return;
     if (!mp_process_ready()) {
         park();
         return;
     }
-    record(op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
+    struct place place = { .stack = mp_stack_of(op, heap, size) };
+    if (record_small(&place.stack, op, heap, addr, size)) return;
+    if (mp_stack_large(op, heap, size)) place.python = mp_python_here();
+    record(place, op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
     /* only here is it certain that the thread holds no lock of the C library's allocator */
     if (heap == MPF_HEAP_HOST && (op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END)) mp_encoder_start(size >= MP_LARGE);
+}
+
+void mp_record_at(uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    commit(mp_cursor_slot(at), mp_clock_ticks(), addr, mpf_slot_head(op, heap, 0, size) | mp_cursor_tag(at));
 }
 
 void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes)
 {
     const struct mp_thread *t = mp_self;
-    if ((t && t->guard) || !mp_process_ready()) return;
-    record(op, heap, addr, bytes < MPF_DATA_MAX ? bytes : MPF_DATA_MAX, data);
+    if ((t && t->guard & MP_INSIDE) || !mp_process_ready()) return;
+    record((struct place){ 0 }, op, heap, addr, bytes < MPF_DATA_MAX ? bytes : MPF_DATA_MAX, data);
 }
 
 uint32_t mp_guard_enter(void)
@@ -102,7 +143,7 @@ uint32_t mp_guard_enter(void)
         if (!mp_self) return 0;
     }
     const uint32_t before = mp_self->guard;
-    mp_self->guard = 1;
+    mp_self->guard |= MP_INSIDE;
     return before;
 }
 

@@ -17,7 +17,7 @@
  * slot, so the child's first event takes the slow path. */
 struct mp_thread {
     uint64_t cur;           /* next free slot and its chunk's tag; only this thread moves it, in one instruction */
-    uint32_t guard;         /* not 0: inside memprof, record nothing */
+    uint32_t guard;         /* enum mp_guard; not 0: no event takes the fast path */
     uint32_t number;        /* memprof's number, 1 and up */
     int32_t tid;            /* kernel's id; -1: seen dead */
     uint32_t first, last;   /* chunks, index + 1: oldest one not given back (the encoder's), and the one being filled */
@@ -25,6 +25,11 @@ struct mp_thread {
     uint64_t blocked_since; /* the encoder's: since when a slot is reserved and not committed */
     uint32_t gpu_context;   /* CUPTI's number of the driver context that its events belong to, + 1; 0: none */
 } __attribute__((aligned(64)));
+
+enum mp_guard {
+    MP_INSIDE = 1,          /* memprof's own calls: record nothing */
+    MP_STACKS_WANTED = 2,   /* small blocks can have stacks */
+};
 
 /* A cursor is an address with the tag of the chunk above bit 48: one xadd gives a slot together with the tag that commits
  * it, whatever a signal handler does to the thread's chunk meanwhile.  Chunks are aligned to their size, so the address
@@ -47,29 +52,39 @@ extern __thread struct mp_thread *mp_self __attribute__((visibility("hidden"), t
 /* Blocks of at least this size leave the fast path: they make sure that the encoder (and its sampling) runs. */
 #define MP_LARGE ((size_t)1 << 20)
 
-void mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size);
+void mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size) MP_COLD;
 
-static inline void mp_record(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+/* Stores the event in its slot, reserved at `at`: the clock that is not the time stamp counter. */
+void mp_record_at(uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t size) MP_COLD;
+
+/* False: no room in the thread's chunk. */
+static inline __attribute__((always_inline)) bool mp_record_fast(struct mp_thread *t, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    uint64_t at = sizeof(struct mpf_slot);
+    __asm__ volatile("xaddq %0, %1" : "+r"(at), "+m"(t->cur) : : "cc");
+    if (__builtin_expect(!mp_cursor_valid(at), 0)) return false;
+    if (__builtin_expect(mp_clock_no_tsc, 0)) {
+        mp_record_at(at, op, heap, addr, size);
+        return true;
+    }
+    struct mpf_slot *s = mp_cursor_slot(at);
+    s->time = __builtin_ia32_rdtsc();
+    s->addr = addr;
+    __atomic_store_n(&s->head, op | heap << 8 | mp_cursor_tag(at) | size << 24, __ATOMIC_RELEASE);
+    return true;
+}
+
+static inline __attribute__((always_inline)) void mp_record(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
     struct mp_thread *t = mp_self;
-    if (__builtin_expect(t != NULL, 1) && __builtin_expect(!t->guard, 1) && __builtin_expect(size < MP_LARGE, 1)) {
-        uint64_t at = sizeof(struct mpf_slot);
-        __asm__ volatile("xaddq %0, %1" : "+r"(at), "+m"(t->cur) : : "cc");
-        if (__builtin_expect(mp_cursor_valid(at), 1)) {
-            struct mpf_slot *s = mp_cursor_slot(at);
-            s->time = mp_clock_ticks();
-            s->addr = addr;
-            __atomic_store_n(&s->head, op | heap << 8 | mp_cursor_tag(at) | size << 24, __ATOMIC_RELEASE);
-            return;
-        }
-    }
-    mp_record_slow(op, heap, addr, size);
+    const bool plain = __builtin_expect(t != NULL, 1) && __builtin_expect(!t->guard, 1) && __builtin_expect(size < MP_LARGE, 1);
+    if (!plain || !mp_record_fast(t, op, heap, addr, size)) mp_record_slow(op, heap, addr, size);
 }
 
 /* A failed call for `bytes`, with the reason: sizes beyond what a slot's head holds go partly above the reason. */
 static inline void mp_record_fail(unsigned heap, int error, uint64_t bytes)
 {
-    mp_record(MPF_OP_FAIL, heap, (uint32_t)error | bytes >> 40 << 32, bytes & MPF_SIZE_MAX);
+    mp_record_slow(MPF_OP_FAIL, heap, (uint32_t)error | bytes >> 40 << 32, bytes & MPF_SIZE_MAX);
 }
 
 /* A DATA event: at most MPF_DATA_MAX bytes, longer data is cut there. */

@@ -1,6 +1,7 @@
-/* Sets of ids that are in the log already: open addressing, insert-only, without a lock.
+/* Sets of ids that are in the log already: open addressing, insert-only, without a lock.  Empty in a forked child, which has
+ * a log of its own.
  *
- * A full set forgets nothing and takes nothing more: what is not in it is recorded again each time. */
+ * A set forgets nothing; an id that finds no place near its own is not kept, and recorded again each time. */
 #ifndef MP_SEEN_H
 #define MP_SEEN_H
 
@@ -20,10 +21,14 @@ static inline uint64_t mp_seen_id(const uint64_t *word, size_t count)
     return h ? h : 1;
 }
 
-/* The place of the id, or the empty one where it belongs; NULL when the set is full. */
+/* A new set; NULL without memory. */
+uint64_t *mp_seen_map(size_t slots);
+
+/* The place of the id, or the empty one where it belongs; NULL when there is none. */
 static inline uint64_t *mp_seen_place(uint64_t *set, size_t slots, uint64_t id)
 {
-    for (size_t i = 0; i < slots; i++) {
+    enum { NEAR = 64 };
+    for (size_t i = 0; i < NEAR; i++) {
         uint64_t *at = &set[(id + i) % slots];
         const uint64_t there = __atomic_load_n(at, __ATOMIC_ACQUIRE);
         if (there == id || !there) return at;

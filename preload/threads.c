@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "config.h"
 #include "encoder.h"
 #include "loss.h"
 #include "pool.h"
@@ -12,7 +13,7 @@ __thread struct mp_thread *mp_self;
 struct mp_thread *mp_threads;
 
 /* What memprof's own threads point to: its guard is always set. */
-static struct mp_thread own = { .guard = 1 };
+static struct mp_thread own = { .guard = MP_INSIDE };
 
 void mp_thread_own(void) { mp_self = &own; }
 bool mp_thread_is_own(void) { return mp_self == &own; }
@@ -108,6 +109,7 @@ struct mp_thread *mp_thread_register(void)
         return NULL;
     }
     t->number = __atomic_add_fetch(&mp_process->thread_number, 1, __ATOMIC_RELAXED);   /* all else is 0 */
+    t->guard = mp_config.stacks >= MP_STACKS_SAMPLE ? MP_STACKS_WANTED : 0;
     if (!mp_thread_chunk(t)) {
         mp_loss(MPF_LOSS_MEMORY, 1);
         give_record(t);

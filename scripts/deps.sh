@@ -13,6 +13,7 @@ build cmd:cmake          cmake                                      build
 build file:stdlib.h        libc6-dev                                  the C library's headers
 build file:zstd.h        libzstd-dev                                compressed logs
 build file:zlib.h        zlib1g-dev                                 the page's data
+build file:elfutils/libdwfl.h libdw-dev                             names in call stacks
 test  file:cmocka.h      libcmocka-dev                              unit tests
 test  cmd:g++            g++                                        C++ programs as test subjects
 test  cmd:python3        python3                                    test drivers and subjects

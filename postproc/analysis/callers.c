@@ -99,10 +99,9 @@ uint32_t mpr_callers_native(struct mpr_callers *c, uint32_t node)
 
 uint32_t mpr_callers_python(struct mpr_callers *c, uint32_t node)
 {
-    const struct mpr_cell cell = { .key = node };
     size_t depth;
     if (node && !c->of_python[node]) {
-        const char *const *path = mpr_label_path(c->arena, c->r, &cell, &depth);
+        const char *const *path = mpr_label_node(c->arena, c->r, node, &depth);
         c->of_python[node] = add(c, path, depth);
     }
     return node ? c->of_python[node] : 0;

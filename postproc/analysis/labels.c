@@ -1,6 +1,9 @@
 #include "labels.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+#include "symbols.h"
 
 const char *mpr_label_heap(struct mpr_arena *arena, uint8_t heap)
 {
@@ -36,7 +39,7 @@ const char *mpr_label_range(struct mpr_arena *arena, const struct mpr_replay *r,
     return mpr_label_name(arena, r, r->ranges.node[node].name, r->ranges.node[node].domain);
 }
 
-static const char *const *range_path(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t node, size_t *depth)
+const char *const *mpr_label_node(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t node, size_t *depth)
 {
     *depth = r->ranges.node[node].depth;
     const char **path = mpr_arena_alloc(arena, *depth * sizeof *path);
@@ -78,22 +81,61 @@ static const char *comm_label(struct mpr_arena *arena, const struct mpr_replay *
     return mpr_arena_format(arena, "NCCL %#" PRIx64, r->gpu.comms.comm[cell->key - 1].id);
 }
 
+/* ---- native call stacks */
+
+static const struct mpr_symbol *symbols_at(const struct mpr_replay *r, const struct mpr_stack_node *n, size_t *count)
+{
+    *count = 0;
+    if (!n->module || !r->symbols) return NULL;
+    const struct mpr_module *m = &r->gpu.sites.module[n->module - 1];
+    const struct mpr_binary binary = { m->path, m->build_id, m->build_id_bytes, m->from };
+    return mpr_symbols_look(r->symbols, n->module, &binary, n->pc, count);
+}
+
 /* "libfoo.so+0x1234": the return address in its object file. */
-static const char *frame_label(struct mpr_arena *arena, const struct mpr_sites *s, const struct mpr_stack_node *n)
+static const char *address_label(struct mpr_arena *arena, const struct mpr_sites *s, const struct mpr_stack_node *n)
 {
     if (!n->module) return mpr_arena_format(arena, "%#" PRIx64, n->pc);
     const struct mpr_module *m = &s->module[n->module - 1];
     return mpr_arena_format(arena, "%s+%#" PRIx64, mpr_sites_library_name(s, m->library), n->pc - m->from);
 }
 
+/* "function (file.c:12)", or "function (libfoo.so)" where the place is not known. */
+static const char *symbol_label(struct mpr_arena *arena, const struct mpr_sites *s, const struct mpr_stack_node *n,
+                                const struct mpr_symbol *symbol)
+{
+    const char *slash = symbol->file ? strrchr(symbol->file, '/') : NULL;
+    const char *library = mpr_sites_library_name(s, s->module[n->module - 1].library);
+    if (!symbol->file || !symbol->line) return mpr_arena_format(arena, "%s (%s)", symbol->function, library);
+    return mpr_arena_format(arena, "%s (%s:%u)", symbol->function, slash ? slash + 1 : symbol->file, symbol->line);
+}
+
+size_t mpr_label_frames(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t stack, const char **label, size_t cap)
+{
+    const struct mpr_stack_node *n = &r->gpu.sites.stacks.node[stack];
+    size_t count;
+    const struct mpr_symbol *symbol = symbols_at(r, n, &count);
+    if (!count && cap) label[0] = address_label(arena, &r->gpu.sites, n);
+    for (size_t i = 0; i < count && i < cap; i++) label[i] = symbol_label(arena, &r->gpu.sites, n, &symbol[i]);
+    return count ? count : 1;
+}
+
 const char *const *mpr_label_stack(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t stack, size_t *depth)
 {
-    const struct mpr_sites *s = &r->gpu.sites;
+    const struct mpr_stack_node *node = r->gpu.sites.stacks.node;
+    const char *label[MPR_LABEL_FRAMES];
     *depth = 0;
-    for (uint32_t n = stack; n; n = s->stacks.node[n].parent) ++*depth;
+    for (uint32_t n = stack; n; n = node[n].parent) {
+        size_t count;
+        symbols_at(r, &node[n], &count);
+        *depth += count ? count : 1;
+    }
     const char **path = mpr_arena_alloc(arena, *depth * sizeof *path);
-    for (size_t i = *depth; path && i-- > 0; stack = s->stacks.node[stack].parent)
-        path[i] = frame_label(arena, s, &s->stacks.node[stack]);
+    size_t at = *depth;
+    for (uint32_t n = stack; path && n; n = node[n].parent) {
+        const size_t count = mpr_label_frames(arena, r, n, label, MPR_LABEL_FRAMES);
+        for (size_t i = 0; i < count; i++) path[--at] = label[i];
+    }
     return path;
 }
 
@@ -101,8 +143,8 @@ const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_repl
                                   size_t *depth)
 {
     if (r->options.by == MPR_BY_STACK) return mpr_label_stack(arena, r, (uint32_t)cell->key, depth);
-    if (r->options.by == MPR_BY_RANGE || r->options.by == MPR_BY_ALL || r->options.by == MPR_BY_PYTHON || r->options.by == MPR_BY_AUTO)
-        return range_path(arena, r, (uint32_t)cell->key, depth);
+    if (r->options.by == MPR_BY_RANGE || r->options.by == MPR_BY_ALL || r->options.by == MPR_BY_PYTHON)
+        return mpr_label_node(arena, r, (uint32_t)cell->key, depth);
     *depth = 1;
     const char **path = mpr_arena_alloc(arena, sizeof *path);
     if (!path) return NULL;

@@ -9,8 +9,12 @@ const char *mpr_label_heap(struct mpr_arena *arena, uint8_t heap);
 /* The cell's path, outermost first: ranges, or one text for a thread, a size class or a heap. */
 const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell,
                                   size_t *depth);
-/* The frames of a native stack, by its node, outermost first. */
+/* The path of a node of the ranges, and of a native stack; outermost first. */
+const char *const *mpr_label_node(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t node, size_t *depth);
 const char *const *mpr_label_stack(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t stack, size_t *depth);
+/* The calls at a node of the native stacks, innermost first: several where some are inlined.  Returns how many. */
+enum { MPR_LABEL_FRAMES = 64 };
+size_t mpr_label_frames(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t stack, const char **label, size_t cap);
 /* "domain:name", or the name alone in the default domain. */
 const char *mpr_label_name(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t name, uint32_t domain);
 /* The innermost range of a node. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choose.h"
 #include "composition.h"
 #include "labels.h"
 #include "mpf/sample.h"
@@ -56,10 +57,12 @@ static int by_size(const void *left, const void *right)
     return (*a)->size > (*b)->size ? -1 : (*a)->size < (*b)->size;
 }
 
-static const char *const *path_of(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t node, size_t *depth)
+/* The block's ranges; where there are none its Python stack, then its native one. */
+static const char *const *block_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_gpu_block *b, size_t *depth)
 {
-    const struct mpr_cell cell = { .key = node };
-    return mpr_label_path(arena, r, &cell, depth);
+    const uint32_t stack = mpr_sites_of(&r->gpu.sites, b->site).stack;
+    if (b->node || b->python || !stack) return mpr_label_node(arena, r, b->node ? b->node : b->python, depth);
+    return mpr_label_stack(arena, r, stack, depth);
 }
 
 static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_picture *p)
@@ -77,7 +80,7 @@ static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena, const
     for (size_t i = 0; i < n && i < LARGEST; i++) {
         struct mpr_oom_block *b = &s->largest[s->blocks++];
         *b = (struct mpr_oom_block){ .bytes = block[i]->size, .age = s->time > block[i]->time ? s->time - block[i]->time : 0 };
-        b->path = path_of(arena, r, block[i]->node ? block[i]->node : block[i]->python, &b->depth);
+        b->path = block_path(arena, r, block[i], &b->depth);
     }
     free(block);
 }
@@ -91,8 +94,8 @@ static void fill_story(struct mpr_oom_story *s, struct mpr_arena *arena, const s
         .total = o->total, .flushed = o->flushed, .attempts = o->attempts, .hard = o->hard, .torch = o->torch, .capturing = o->capturing,
         .inherited = o->inherited,
     };
-    s->path = path_of(arena, r, o->node, &s->depth);
-    s->python = path_of(arena, r, o->python, &s->python_depth);
+    s->path = mpr_label_node(arena, r, o->node, &s->depth);
+    s->python = mpr_label_node(arena, r, o->python, &s->python_depth);
     mpr_composition(&s->state, arena, r, &o->picture);
     fill_fits(s);
     fill_largest(s, arena, r, &o->picture);
@@ -149,8 +152,11 @@ int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progr
         ooms->log = log;
         ooms->cap = cap;
     }
-    if (mpr_reader_run(&reader, path, MPR_BY_AUTO, MPR_AT_PEAK, progress, error) != 0) return -1;
+    if (mpr_reader_run(&reader, path, MPR_BY_RANGE, MPR_AT_PEAK, progress, error) != 0) return -1;
+    const struct mpr_choice asked = { ooms->by, "" }, choice = ooms->by == MPR_GROUP_AUTO ? mpr_choose(&reader) : asked;
+    reader.replay.options.by = mpr_choose_by(choice.by);        /* pictures hold blocks: rows by anything can be made of them */
     fill_log(ooms, &reader, path, &ooms->log[ooms->logs]);
+    ooms->log[ooms->logs].choice = choice;
     mpr_reader_close(&reader);
     if (ooms->arena.failed) return mpr_fail_memory(error, path);
     ooms->logs++;

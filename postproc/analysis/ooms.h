@@ -40,6 +40,7 @@ struct mpr_oom_story {
 
 struct mpr_ooms_log {
     struct mpr_summary summary;
+    struct mpr_choice choice;           /* what the rows are by; source "": as was asked for */
     struct mpr_oom_story *story;        /* in order of time */
     size_t stories, hard, soft;
     const struct mpr_device *device;    /* for headings, by index */
@@ -47,7 +48,7 @@ struct mpr_ooms_log {
     struct mpr_reading cgroup, rss;     /* the newest samples */
 };
 
-struct mpr_ooms { struct mpr_arena arena; struct mpr_ooms_log *log; size_t logs, cap; };
+struct mpr_ooms { enum mpr_group by; struct mpr_arena arena; struct mpr_ooms_log *log; size_t logs, cap; };
 
 /* Reads one log.  0, or -1 with *error filled (the other logs stay good). */
 int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progress *progress, struct mpr_error *error);

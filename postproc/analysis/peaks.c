@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choose.h"
 #include "composition.h"
 #include "labels.h"
 #include "reader.h"
-
-const char *const mpr_group_name[] = { "range", "thread", "size", "heap", "library", "comm", "python", "stack", "auto", NULL };
 
 void mpr_peaks_init(struct mpr_peaks *peaks, const struct mpr_peaks_options *options)
 {
@@ -34,23 +33,68 @@ static int by_bytes(const void *left, const void *right)
     return a->depth < b->depth ? -1 : a->depth > b->depth;
 }
 
+static struct mpr_row row_of(struct mpr_peaks *peaks, const struct mpr_replay *r, const struct mpr_cell *cell)
+{
+    struct mpr_row row = {
+        .bytes = mpr_books_bytes_at_peak(&r->books, cell), .blocks = mpr_books_blocks_at_peak(&r->books, cell),
+        .own_peak = cell->own_peak, .allocations = cell->allocations,
+        .inherited = mpr_books_inherited_at_peak(&r->books, cell),
+    };
+    row.path = mpr_label_path(&peaks->arena, r, cell, &row.depth);
+    return row;
+}
+
+static uint64_t less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+/* Sampled blocks stand for others, which lie in the row of what has no stack. */
+static void estimate(const struct mpr_replay *r, const uint32_t *cell_of, struct mpr_heap_peak *out)
+{
+    struct mpr_row *rest = NULL;
+    struct mpr_more all = { 0, 0 };
+    double allocations = 0;
+    for (size_t i = 0; i < out->rows; i++) {
+        const uint32_t cell = cell_of[i];
+        uint64_t samples;
+        const struct mpr_more more = mpr_estimates_at_peak(&r->estimates, &r->books, cell, &samples);
+        if (!r->books.cell[cell].key) rest = &out->row[i];
+        out->row[i].bytes += (uint64_t)more.bytes;
+        out->row[i].blocks += (uint64_t)more.blocks;
+        out->samples += samples;
+        if (cell >= r->estimates.cells || !r->estimates.cell[cell].samples) continue;
+        out->row[i].estimated = true;
+        const struct mpr_estimate *e = &r->estimates.cell[cell];
+        if (e->own_peak > out->row[i].own_peak) out->row[i].own_peak = e->own_peak;
+        out->row[i].allocations += (uint64_t)e->allocations;
+        all.bytes += more.bytes;
+        all.blocks += more.blocks;
+        allocations += e->allocations;
+    }
+    if (!rest || !out->samples) return;
+    rest->estimated = true;
+    rest->bytes = less(rest->bytes, (uint64_t)all.bytes);
+    rest->own_peak = rest->bytes;       /* more is not known */
+    rest->blocks = less(rest->blocks, (uint64_t)all.blocks);
+    rest->allocations = less(rest->allocations, (uint64_t)allocations);
+}
+
+static bool by_stacks(const struct mpr_replay *r)
+{
+    return r->options.by == MPR_BY_STACK || r->options.by == MPR_BY_PYTHON || r->options.by == MPR_BY_LIBRARY;
+}
+
 static void fill_rows(struct mpr_peaks *peaks, const struct mpr_replay *r, uint8_t heap, struct mpr_heap_peak *out)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < r->books.cells; i++) count += r->books.cell[i].heap == heap;
     out->row = mpr_arena_alloc(&peaks->arena, count * sizeof *out->row);
-    if (!out->row) return;
+    uint32_t *cell_of = mpr_arena_alloc(&peaks->arena, count * sizeof *cell_of);
+    if (!out->row || !cell_of) return;
     for (uint32_t i = 0; i < r->books.cells; i++) {
-        const struct mpr_cell *cell = &r->books.cell[i];
-        if (cell->heap != heap) continue;
-        struct mpr_row *row = &out->row[out->rows++];
-        row->path = mpr_label_path(&peaks->arena, r, cell, &row->depth);
-        row->bytes = mpr_books_bytes_at_peak(&r->books, cell);
-        row->blocks = mpr_books_blocks_at_peak(&r->books, cell);
-        row->own_peak = cell->own_peak;
-        row->allocations = cell->allocations;
-        row->inherited = mpr_books_inherited_at_peak(&r->books, cell);
+        if (r->books.cell[i].heap != heap) continue;
+        cell_of[out->rows] = i;
+        out->row[out->rows++] = row_of(peaks, r, &r->books.cell[i]);
     }
+    if (by_stacks(r)) estimate(r, cell_of, out);
     qsort(out->row, out->rows, sizeof *out->row, by_bytes);
 }
 
@@ -157,16 +201,37 @@ static struct mpr_log_peaks *new_log(struct mpr_peaks *peaks)
     return &peaks->log[peaks->logs];
 }
 
+static int replay_by(struct mpr_peaks *peaks, enum mpr_group by, struct mpr_reader *reader, const char *path,
+                     const struct mpr_progress *progress, struct mpr_error *error)
+{
+    if (mpr_reader_open(reader, path, mpr_choose_by(by), peaks->options.at, error) != 0) return -1;
+    reader->replay.options.no_inherit = peaks->options.no_inherit;
+    return mpr_reader_replay(reader, path, progress, error);
+}
+
+/* What AUTO stands for is known at the end; where it is no range, the log is read once more. */
+static int replay_log(struct mpr_peaks *peaks, struct mpr_choice *choice, struct mpr_reader *reader, const char *path,
+                      const struct mpr_progress *progress, struct mpr_error *error)
+{
+    *choice = (struct mpr_choice){ peaks->options.by, "" };
+    if (replay_by(peaks, choice->by, reader, path, progress, error) != 0) return -1;
+    if (choice->by != MPR_GROUP_AUTO) return 0;
+    *choice = mpr_choose(reader);
+    if (choice->by == MPR_GROUP_RANGE) return 0;
+    mpr_reader_close(reader);
+    return replay_by(peaks, choice->by, reader, path, progress, error);
+}
+
 int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_progress *progress,
                   struct mpr_error *error)
 {
     struct mpr_reader reader;
+    struct mpr_choice choice;
     struct mpr_log_peaks *out = new_log(peaks);
     if (!out) return mpr_fail_memory(error, path);
-    if (mpr_reader_open(&reader, path, (enum mpr_by)peaks->options.by, peaks->options.at, error) != 0) return -1;
-    reader.replay.options.no_inherit = peaks->options.no_inherit;
-    if (mpr_reader_replay(&reader, path, progress, error) != 0) return -1;
+    if (replay_log(peaks, &choice, &reader, path, progress, error) != 0) return -1;
     fill_log(peaks, &reader, path, out);
+    out->choice = choice;
     mpr_reader_close(&reader);
     if (peaks->arena.failed) return mpr_fail_memory(error, path);
     peaks->logs++;

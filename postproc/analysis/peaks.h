@@ -10,18 +10,12 @@
 
 #include "arena.h"
 #include "device.h"
+#include "group.h"
 #include "mpf/sample.h"
 #include "progress.h"
 #include "summary.h"
 
 struct mpr_error;
-
-/* COMM tells device memory apart; AUTO is the range, or the Python stack where there is none. */
-enum mpr_group {
-    MPR_GROUP_RANGE, MPR_GROUP_THREAD, MPR_GROUP_SIZE, MPR_GROUP_HEAP, MPR_GROUP_LIBRARY, MPR_GROUP_COMM, MPR_GROUP_PYTHON,
-    MPR_GROUP_STACK, MPR_GROUP_AUTO
-};
-extern const char *const mpr_group_name[];     /* "range", ...; NULL ends it */
 
 #define MPR_PEAK_TIME UINT64_MAX
 
@@ -32,12 +26,13 @@ struct mpr_peaks_options {
     uint64_t at;                /* ns: the state at that instant stands for the peak; MPR_PEAK_TIME: the peak itself */
 };
 
-/* One line of the table: a range path, a thread, a size class or a heap. */
+/* One line of the table: a range path, a call stack, a thread, a size class, ... */
 struct mpr_row {
     const char *const *path;    /* outermost first */
     size_t depth;               /* 0: outside any range */
     uint64_t bytes, blocks;     /* at the peak */
     uint64_t own_peak, allocations;
+    bool estimated;             /* from sampled blocks */
     uint64_t inherited;         /* of bytes: by inheritance from another thread's range (device heaps only) */
 };
 
@@ -56,11 +51,13 @@ struct mpr_heap_peak {
     unsigned failure_errno;
     struct mpr_row *row;                        /* by bytes, largest first; their sum is peak_bytes */
     size_t rows;
+    uint64_t samples;                           /* the rows are estimated from so many sampled blocks; 0: none is */
     struct mpr_reading before[MPR_READ_SOURCES], after[MPR_READ_SOURCES];   /* around the peak */
 };
 
 struct mpr_log_peaks {
     struct mpr_summary summary;
+    struct mpr_choice choice;                   /* what the rows are by; source "": as was asked for */
     struct mpr_heap_peak *heap;                 /* largest peak first */
     size_t heaps;
     struct mpr_device *device;                  /* GPUs that the process used, by index */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols.h"
+
 static int replay_all(struct mpr_reader *reader, const char *path, const struct mpr_progress *progress,
                       struct mpr_error *error)
 {
@@ -17,12 +19,31 @@ static int replay_all(struct mpr_reader *reader, const char *path, const struct 
     return (int)count;
 }
 
+static double positive(const char *text)
+{
+    const double value = text ? strtod(text, NULL) : 0;
+    return value > 0 ? value : 0;
+}
+
+/* Call stacks of a sample of the smaller blocks. */
+static void read_sampling(const struct mpr_header *header, struct mpr_replay_options *options)
+{
+    const char *mode = mpr_header_get(header, "stacks"), *large = mpr_header_get(header, "stacks.large");
+    if (!mode || strcmp(mode, "sample") != 0) return;
+    options->sample_mean = positive(mpr_header_get(header, "stacks.mean"));
+    options->sample_below = large ? strtoull(large, NULL, 10) : UINT64_MAX;
+}
+
 int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_by by, uint64_t at, struct mpr_error *error)
 {
     if (mpr_log_open(&reader->log, path, error) != 0) return -1;
-    const bool has_parent = mpr_header_get(mpr_log_header(reader->log), "parent.log") != NULL;
-    const struct mpr_replay_options options = { by, at, has_parent };
-    if (mpr_replay_init(&reader->replay, &options) == 0) return 0;
+    const struct mpr_header *header = mpr_log_header(reader->log);
+    struct mpr_replay_options options = { .by = by, .at = at, .has_parent = mpr_header_get(header, "parent.log") != NULL };
+    read_sampling(header, &options);
+    if (mpr_replay_init(&reader->replay, &options) == 0) {
+        reader->replay.symbols = mpr_symbols_new();
+        if (reader->replay.symbols) return 0;
+    }
     mpr_reader_close(reader);
     return mpr_fail_memory(error, path);
 }
@@ -45,6 +66,7 @@ int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_by by, 
 
 void mpr_reader_close(struct mpr_reader *reader)
 {
+    mpr_symbols_free(reader->replay.symbols);
     mpr_replay_free(&reader->replay);
     mpr_log_close(reader->log);
 }

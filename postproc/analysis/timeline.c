@@ -5,6 +5,7 @@
 
 #include "bands.h"
 #include "callers.h"
+#include "choose.h"
 #include "happenings.h"
 #include "holders.h"
 #include "labels.h"
@@ -121,6 +122,8 @@ static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const str
     if (mpr_reader_replay(reader, path, progress, error) != 0) return -1;
     mpr_levels_finish(o->levels, &r->books);
     mpr_reader_summary(reader, path, &t->arena, &t->summary);
+    if (t->choice.by == MPR_GROUP_AUTO) t->choice = mpr_choose(reader);
+    t->sampled = r->options.sample_mean != 0;
     fill_heaps(t, r, o->levels);
     fill_threads(t, r);
     const bool good = !o->happenings || (fill_page(t, r, o) && !o->large->failed);
@@ -133,7 +136,7 @@ static bool make_observers(struct observers *o, const struct mpr_timeline_option
 {
     const struct mpr_levels_options wanted = { options->from, options->to, options->buckets, LEVEL_CHANGES };
     *o = (struct observers){ .levels = mpr_levels_new(&wanted, &r->now) };
-    if (options->by != MPR_BAND_ALL) return o->levels;
+    if (options->by != MPR_GROUP_ALL) return o->levels;
     o->happenings = mpr_happenings_new();
     o->large = mpr_large_new(&r->books);
     return o->levels && o->happenings && o->large;
@@ -146,20 +149,30 @@ static void free_observers(struct observers *o)
     mpr_large_free(o->large);
 }
 
-int mpr_timeline_read(struct mpr_timeline *t, const char *path, const struct mpr_timeline_options *options,
-                      const struct mpr_progress *progress, struct mpr_error *error)
+/* Reads the log by t->choice.by. */
+static int read_by(struct mpr_timeline *t, const char *path, const struct mpr_progress *progress, struct mpr_error *error)
 {
-    static const enum mpr_by by[] = { MPR_BY_RANGE, MPR_BY_THREAD, MPR_BY_SIZE, MPR_BY_HEAP, MPR_BY_ALL };
     struct mpr_reader reader;
     struct observers observers;
-    *t = (struct mpr_timeline){ .options = *options };
     int status = mpr_fail_memory(error, path);
-    if (make_observers(&observers, options, &reader.replay))
-        status = mpr_reader_open(&reader, path, by[options->by], MPR_AT_PEAK, error);
+    if (make_observers(&observers, &t->options, &reader.replay))
+        status = mpr_reader_open(&reader, path, mpr_choose_by(t->choice.by), MPR_AT_PEAK, error);
     if (status == 0) status = read_log(t, &reader, &observers, path, progress, error);
     free_observers(&observers);
     if (status != 0) mpr_timeline_free(t);
     return status;
+}
+
+int mpr_timeline_read(struct mpr_timeline *t, const char *path, const struct mpr_timeline_options *options,
+                      const struct mpr_progress *progress, struct mpr_error *error)
+{
+    *t = (struct mpr_timeline){ .options = *options, .choice = { options->by, "" } };
+    if (read_by(t, path, progress, error) != 0) return -1;
+    if (t->choice.by == MPR_GROUP_RANGE || t->choice.by == options->by) return 0;
+    const struct mpr_choice choice = t->choice;
+    mpr_timeline_free(t);
+    *t = (struct mpr_timeline){ .options = *options, .choice = choice };
+    return read_by(t, path, progress, error);
 }
 
 void mpr_timeline_free(struct mpr_timeline *t) { mpr_arena_free(&t->arena); }

@@ -10,22 +10,20 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "group.h"
 #include "progress.h"
 #include "summary.h"
 
 struct mpr_error;
 
-/* MPR_BAND_ALL: a band is what shares range, thread, size class and library, so that a page can stack by any of them. */
-enum mpr_band_by { MPR_BAND_RANGE, MPR_BAND_THREAD, MPR_BAND_SIZE, MPR_BAND_HEAP, MPR_BAND_ALL };
-
 struct mpr_timeline_options {
-    enum mpr_band_by by;
+    enum mpr_group by;
     const char *heap;           /* only this one; NULL: all */
     uint64_t from, to;          /* ns */
     size_t buckets;             /* of a heap at most */
     size_t bands;               /* of a heap at most: the largest, and one for the rest */
     size_t changes;             /* of a heap at most */
-    size_t lifetimes;           /* blocks of a heap at most, by MPR_BAND_ALL */
+    size_t lifetimes;           /* blocks of a heap at most, by MPR_GROUP_ALL */
 };
 
 enum mpr_band_kind {
@@ -36,9 +34,9 @@ enum mpr_band_kind {
 
 struct mpr_band {
     enum mpr_band_kind kind;
-    const char *const *path;    /* outermost first; by thread or size: that one label */
+    const char *const *path;    /* outermost first; by thread, size, ...: that one label */
     size_t depth;
-    uint32_t node, thread, class, library;      /* by MPR_BAND_ALL: numbers */
+    uint32_t node, thread, class, library;      /* by MPR_GROUP_ALL: numbers */
     uint64_t largest;           /* bytes in any vector */
 };
 
@@ -107,9 +105,9 @@ struct mpr_heap_line {
     size_t spans;
     struct mpr_band_change *change;
     size_t changes;
-    struct mpr_holder *holder;  /* by MPR_BAND_ALL: every range that held bytes at the peak, largest first */
+    struct mpr_holder *holder;  /* by MPR_GROUP_ALL: every range that held bytes at the peak, largest first */
     size_t holders;
-    struct mpr_lifetime *lifetime;      /* by MPR_BAND_ALL: the largest blocks around the peak, in order of `from` */
+    struct mpr_lifetime *lifetime;      /* by MPR_GROUP_ALL: the largest blocks around the peak, in order of `from` */
     size_t lifetimes;
 };
 
@@ -117,9 +115,11 @@ struct mpr_timeline {
     struct mpr_timeline_options options;
     struct mpr_arena arena;
     struct mpr_summary summary;
+    struct mpr_choice choice;   /* what the bands are by; source "": as was asked for */
+    bool sampled;               /* only a sample of the small blocks has its call stack */
     struct mpr_heap_line *heap; /* largest peak first */
     size_t heaps;
-    /* by MPR_BAND_ALL only: */
+    /* by MPR_GROUP_ALL only: */
     struct mpr_tree_node *node;
     size_t nodes;
     struct mpr_mark *mark;      /* in order of time */

@@ -1,16 +1,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "by.h"
 #include "cmd.h"
 #include "ooms.h"
 
-struct arguments { struct mpr_output output; struct mpr_paths paths; bool failed; };
+static const struct argp_option options[] = {
+    { "by", 'b', "WHAT", 0, "PyTorch's live blocks by " MPR_BY_HELP, 1 },
+    { 0 },
+};
+
+struct arguments { struct mpr_output output; struct mpr_paths paths; enum mpr_group by; bool failed; };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
+    case 'b': a->by = mpr_by_parse(arg, state); return 0;
     case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, arg); return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
     case ARGP_KEY_END:
@@ -22,7 +29,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = { { &mpr_output_argp, 0, "Output:", 2 }, { 0 } };
 static const struct argp argp = {
-    .parser = parse, .args_doc = "LOG|DIR...",
+    .options = options, .parser = parse, .args_doc = "LOG|DIR...",
     .doc = "Tells the story of each lack of memory: what was asked and where, what was free, who held the rest, what would have made it fit."
     "\vExamples:\n"
     "  memprof-report oom memprof.n03.4242.zst\n"
@@ -43,10 +50,11 @@ static int render(struct arguments *a, const struct mpr_ooms *ooms)
 
 int mpr_cmd_oom(int argc, char **argv)
 {
-    struct arguments a = { .output = mpr_output_default() };
+    struct arguments a = { .output = mpr_output_default(), .by = MPR_GROUP_AUTO };
     struct mpr_ooms ooms = { 0 };
     struct mpr_error error;
     mpr_cmd_parse(&argp, argc, argv, &a);
+    ooms.by = a.by;
     const struct mpr_progress progress = mpr_bar();
     for (size_t i = 0; i < a.paths.count; i++) {
         if (mpr_ooms_add(&ooms, a.paths.at[i], &progress, &error) == 0) continue;

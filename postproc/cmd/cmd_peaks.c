@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "by.h"
 #include "cmd.h"
 #include "mpf/event.h"
 #include "peaks.h"
@@ -8,7 +9,7 @@
 enum { KEY_HEAP = 256, KEY_AT, KEY_NO_INHERIT };
 
 static const struct argp_option options[] = {
-    { "by", 'b', "WHAT", 0, "range (default), thread, size or heap; of device memory also library, comm (NCCL's communicators), python (call stacks), auto (ranges, and Python where there are none)", 1 },
+    { "by", 'b', "WHAT", 0, MPR_BY_HELP, 1 },
     { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
     { "at", KEY_AT, "TIME", 0,
      "who held the memory at TIME after the start (12.5s, 300ms, 00:01:30.250; in one log also step:12, the beginning of "
@@ -26,17 +27,6 @@ struct arguments {
     bool failed;
 };
 
-static void set_by(struct mpr_peaks_options *peaks, const char *arg, struct argp_state *state)
-{
-    for (size_t i = 0; mpr_group_name[i]; i++) {
-        if (strcmp(arg, mpr_group_name[i]) == 0) {
-            peaks->by = (enum mpr_group)i;
-            return;
-        }
-    }
-    argp_error(state, "--by=%s: range, thread, size, heap, library, comm, python, stack or auto is wanted", arg);
-}
-
 static void set_heap(struct mpr_peaks_options *peaks, const char *arg, struct argp_state *state)
 {
     for (unsigned i = 1; i < 256; i++) {
@@ -51,7 +41,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct arguments *a = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
-    case 'b': set_by(&a->peaks, arg, state); return 0;
+    case 'b': a->peaks.by = mpr_by_parse(arg, state); return 0;
     case KEY_HEAP: set_heap(&a->peaks, arg, state); return 0;
     case KEY_AT:
         mpr_when_check(arg, "at", state);
@@ -107,7 +97,7 @@ static void read_logs(struct arguments *a, struct mpr_peaks *peaks)
 
 int mpr_cmd_peaks(int argc, char **argv)
 {
-    struct arguments a = { .output = mpr_output_default() };
+    struct arguments a = { .output = mpr_output_default(), .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_PEAK_TIME } };
     struct mpr_peaks peaks;
     mpr_cmd_parse(&argp, argc, argv, &a);
     mpr_peaks_init(&peaks, &a.peaks);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "by.h"
 #include "cmd.h"
 #include "mpf/event.h"
 #include "timeline.h"
@@ -10,7 +11,7 @@
 enum { KEY_HEAP = 256, KEY_FROM, KEY_TO, KEY_BUCKETS, BUCKETS = 2048, BANDS = 20, HEAPS = 256 };
 
 static const struct argp_option options[] = {
-    { "by", 'b', "WHAT", 0, "bands by range (default), thread, size or heap", 1 },
+    { "by", 'b', "WHAT", 0, "bands by " MPR_BY_HELP, 1 },
     { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap or gpu0/torch", 1 },
     { "from", KEY_FROM, "TIME", 0, 
      "from then on: 12.5s, 300ms, 00:01:30.250, peak, or step:12, the beginning of the 12th range named step", 1 },
@@ -24,18 +25,6 @@ struct arguments {
     struct mpr_timeline_options timeline;
     const char *from, *to, *path;
 };
-
-static void set_by(struct arguments *a, const char *arg, struct argp_state *state)
-{
-    static const char *const name[] = { "range", "thread", "size", "heap" };
-    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
-        if (strcmp(arg, name[i]) == 0) {
-            a->timeline.by = (enum mpr_band_by)i;
-            return;
-        }
-    }
-    argp_error(state, "--by=%s: range, thread, size or heap is wanted", arg);
-}
 
 static void set_heap(struct arguments *a, const char *arg, struct argp_state *state)
 {
@@ -62,7 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct arguments *a = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
-    case 'b': set_by(a, arg, state); return 0;
+    case 'b': a->timeline.by = mpr_by_parse(arg, state); return 0;
     case KEY_HEAP: set_heap(a, arg, state); return 0;
     case KEY_FROM: mpr_when_check(arg, "from", state); a->from = arg; return 0;
     case KEY_TO: mpr_when_check(arg, "to", state); a->to = arg; return 0;
@@ -102,7 +91,7 @@ static int read_log(struct arguments *a, struct mpr_timeline *timeline, struct m
 
 int mpr_cmd_timeline(int argc, char **argv)
 {
-    struct arguments a = { .output = mpr_output_default(), .timeline = { .buckets = BUCKETS, .changes = SIZE_MAX } };
+    struct arguments a = { .output = mpr_output_default(), .timeline = { .by = MPR_GROUP_AUTO, .buckets = BUCKETS, .changes = SIZE_MAX } };
     struct mpr_timeline timeline;
     struct mpr_error error;
     mpr_cmd_parse(&argp, argc, argv, &a);

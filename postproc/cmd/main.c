@@ -26,7 +26,7 @@ static const struct argp argp = {
     .parser = parse, .args_doc = "COMMAND [OPTION...] LOG...",
     .doc = "Reports on the logs that memprof wrote.\n\n"
            "Commands:\n"
-           "  peaks     who held the memory at the peak, by range, thread, size or heap\n"
+           "  peaks     who held the memory at the peak, by range, call stack, library, thread, ...\n"
            "  oom       the story of each lack of memory\n"
            "  timeline  each heap over time\n"
            "  html      a page of one or more runs, for a browser\n"

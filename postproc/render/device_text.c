@@ -42,11 +42,11 @@ static void account(FILE *out, const struct mpr_device_state *s)
     }
 }
 
-static void row_line(FILE *out, const struct mpr_device_state *s, const struct mpr_row *r)
+static void row_line(FILE *out, const struct mpr_device_state *s, const struct mpr_row *r, const char *by)
 {
     struct mpr_number bytes, share;
     fputs("  ", out);
-    mpr_text_path(out, r->path, r->depth, MPR_TEXT_PATH);
+    mpr_text_row_path(out, by, r->path, r->depth, MPR_TEXT_PATH);
     fprintf(out, "%12s%9s%10" PRIu64 "%s\n", mpr_units_size(&bytes, r->bytes), mpr_units_share(&share, r->bytes, s->torch_live),
             r->blocks, r->inherited ? "  inherited" : "");
 }
@@ -63,7 +63,7 @@ static void torch_rows(FILE *out, const struct mpr_device_state *s, const char *
     mpr_text_tone(out, style, MPR_FAINT);
     fprintf(out, "\n%-*s%12s%9s%10s\n", MPR_TEXT_PATH + 2, title, "bytes", "share", "blocks");
     mpr_text_tone(out, style, MPR_PLAIN);
-    for (; shown < s->rows && shown < top; shown++) row_line(out, s, &s->row[shown]);
+    for (; shown < s->rows && shown < top; shown++) row_line(out, s, &s->row[shown], by);
     for (size_t i = shown; i < s->rows; i++) rest += s->row[i].bytes;
     if (shown < s->rows) fprintf(out, "  (%zu more, %s)\n", s->rows - shown, mpr_units_size(&n, rest));
 }

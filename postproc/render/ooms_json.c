@@ -77,6 +77,8 @@ void mpr_ooms_json(FILE *out, const struct mpr_ooms *ooms, const struct mpr_styl
     for (size_t i = 0; i < ooms->logs; i++) {
         mpr_json_open(&j, NULL, '{');
         mpr_json_summary(&j, &ooms->log[i].summary);
+        mpr_json_text(&j, "by", mpr_group_name[ooms->log[i].choice.by]);
+        if (*ooms->log[i].choice.source) mpr_json_text(&j, "ranges_from", ooms->log[i].choice.source);
         mpr_json_open(&j, "ooms", '[');
         for (size_t k = 0; k < ooms->log[i].stories; k++) story(&j, &ooms->log[i].story[k], style->top);
         mpr_json_close(&j, ']');

@@ -85,7 +85,7 @@ static void story(FILE *out, const struct mpr_ooms_log *log, const struct mpr_oo
     fprintf(out, "  %s  %s%s\n", s->heap, mpr_units_time(&time, s->time), order);
     request(out, s);
     supply(out, s);
-    if (s->state.valid) mpr_device_text(out, &log->device[s->index], &s->state, "then", "auto", style);
+    if (s->state.valid) mpr_device_text(out, &log->device[s->index], &s->state, "then", mpr_group_name[log->choice.by], style);
     fits(out, s);
     largest(out, s, style);
 }
@@ -129,6 +129,7 @@ static void one_log(FILE *out, const struct mpr_ooms *ooms, size_t index, const 
     size_t number = 0;
     if (ooms->logs > 1) snprintf(order, sizeof order, "  %zu. of %zu processes to fail", index + 1, ooms->logs);
     mpr_text_summary(out, &log->summary, style);
+    if (log->stories) mpr_text_choice(out, &log->choice);
     for (size_t i = 0; i < log->stories; i++)
         if (log->story[i].hard) story(out, log, &log->story[i], ++number, order, style);
     if (!log->stories) fputs("\nno lack of device memory was recorded\n", out);

@@ -40,6 +40,7 @@ static void row(struct mpr_json *j, const struct mpr_row *r)
     mpr_json_number(j, "own_peak_bytes", r->own_peak);
     mpr_json_number(j, "allocations", r->allocations);
     mpr_json_number(j, "inherited_bytes_at_peak", r->inherited);
+    if (r->estimated) mpr_json_flag(j, "estimated", true);
     mpr_json_close(j, '}');
 }
 
@@ -74,6 +75,7 @@ static void heap(struct mpr_json *j, const struct mpr_heap_peak *h, size_t top)
     }
     readings(j, "before_peak", h->before);
     readings(j, "after_peak", h->after);
+    if (h->samples) mpr_json_number(j, "estimated_from_samples", h->samples);
     rows(j, h, top);
     mpr_json_close(j, '}');
 }
@@ -82,6 +84,10 @@ static void log_peaks(struct mpr_json *j, const struct mpr_log_peaks *log, size_
 {
     mpr_json_open(j, NULL, '{');
     mpr_json_summary(j, &log->summary);
+    if (*log->choice.source) {
+        mpr_json_text(j, "by", mpr_group_name[log->choice.by]);
+        mpr_json_text(j, "ranges_from", log->choice.source);
+    }
     if (log->parent < 0) mpr_json_null(j, "parent");
     else mpr_json_number(j, "parent", (uint64_t)log->parent);
     readings(j, "largest", log->largest);
@@ -96,12 +102,20 @@ static void log_peaks(struct mpr_json *j, const struct mpr_log_peaks *log, size_
     mpr_json_close(j, '}');
 }
 
+/* Where AUTO stands for the same in all logs, that. */
+static enum mpr_group by_of(const struct mpr_peaks *peaks)
+{
+    for (size_t i = 0; i < peaks->logs; i++)
+        if (peaks->log[i].choice.by != peaks->log[0].choice.by) return peaks->options.by;
+    return peaks->logs ? peaks->log[0].choice.by : peaks->options.by;
+}
+
 static void render_peaks(FILE *out, const struct mpr_peaks *peaks, const struct mpr_style *style)
 {
     struct mpr_json j = { out, 0, true };
     mpr_json_open(&j, NULL, '{');
     mpr_json_text(&j, "schema", "memprof.peaks/1");
-    mpr_json_text(&j, "by", mpr_group_name[peaks->options.by]);
+    mpr_json_text(&j, "by", mpr_group_name[by_of(peaks)]);
     mpr_json_known(&j, "at_ns", peaks->options.at, MPR_PEAK_TIME);
     mpr_json_open(&j, "logs", '[');
     for (size_t i = 0; i < peaks->logs; i++) log_peaks(&j, &peaks->log[i], style->top);

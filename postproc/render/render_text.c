@@ -137,15 +137,25 @@ static void kernel_view(FILE *out, const struct mpr_heap_peak *h, bool at_peak, 
 
 /* ---- peaks: rows */
 
-static void print_row(FILE *out, const struct mpr_heap_peak *h, const struct mpr_row *r)
+/* A number in a column; "~" before an estimate. */
+static void cell(FILE *out, const char *number, int width, bool estimated)
 {
-    struct mpr_number n[5];
+    const int pad = width - (int)strlen(number) - estimated;
+    fprintf(out, "%*s%s%s", pad > 0 ? pad : 0, "", estimated ? "~" : "", number);
+}
+
+static void print_row(FILE *out, const struct mpr_heap_peak *h, const struct mpr_row *r, const char *by)
+{
+    struct mpr_number n;
+    const bool estimated = r->estimated;
     fputs("  ", out);
-    mpr_text_path(out, r->path, r->depth, MPR_TEXT_PATH);
-    fprintf(out, "%12s%9s%10s%12s%11s\n", mpr_units_size(&n[0], r->bytes), mpr_units_share(&n[1], r->bytes,
-        h->peak_bytes),
-            mpr_units_count(&n[2], r->blocks), mpr_units_size(&n[3], r->own_peak), mpr_units_count(&n[4],
-                r->allocations));
+    mpr_text_row_path(out, by, r->path, r->depth, MPR_TEXT_PATH);
+    cell(out, mpr_units_size(&n, r->bytes), 12, estimated);
+    fprintf(out, "%9s", mpr_units_share(&n, r->bytes, h->peak_bytes));
+    cell(out, mpr_units_count(&n, r->blocks), 10, estimated);
+    cell(out, mpr_units_size(&n, r->own_peak), 12, estimated);
+    cell(out, mpr_units_count(&n, r->allocations), 11, estimated);
+    fputc('\n', out);
 }
 
 /* What --top or a share of nothing leaves out. */
@@ -172,8 +182,10 @@ static void row_table(FILE *out, const struct mpr_heap_peak *h, const char *by, 
             "share", "blocks", "own peak", "allocs");
     mpr_text_tone(out, style, MPR_PLAIN);
     while (shown < h->rows && shown < top && (h->row[shown].bytes || !h->peak_bytes))
-        print_row(out, h, &h->row[shown++]);
+        print_row(out, h, &h->row[shown++], by);
     rest_line(out, h, shown);
+    struct mpr_number n;
+    if (h->samples) fprintf(out, "  ~ estimated from %s samples\n", mpr_units_count(&n, h->samples));
 }
 
 /* ---- peaks: logs */
@@ -184,15 +196,16 @@ static void log_section(FILE *out, const struct mpr_peaks *peaks, const struct m
     const bool at_peak = peaks->options.at == MPR_PEAK_TIME;
     struct mpr_number time;
     mpr_text_summary(out, &log->summary, style);
+    mpr_text_choice(out, &log->choice);
     if (!at_peak) fprintf(out, "the state at %s stands for the peak\n", mpr_units_time(&time, peaks->options.at));
     for (size_t i = 0; i < log->devices; i++)
         if (log->device[i].peak.valid && (log->device[i].peak.parts || *log->device[i].off))
-            mpr_device_text(out, &log->device[i], &log->device[i].peak, at_peak ? "peak" : "then", mpr_group_name[peaks->options.by], style);
+            mpr_device_text(out, &log->device[i], &log->device[i].peak, at_peak ? "peak" : "then", mpr_group_name[log->choice.by], style);
     fputc('\n', out);
     heap_table(out, log, style);
     failures(out, log, style);
     for (size_t i = 0; i < log->heaps; i++) {
-        row_table(out, &log->heap[i], mpr_group_name[peaks->options.by], at_peak, style);
+        row_table(out, &log->heap[i], mpr_group_name[log->choice.by], at_peak, style);
         if (i == 0) kernel_view(out, &log->heap[i], at_peak, style);
     }
     if (!log->heaps) fputs("no allocations were recorded\n", out);

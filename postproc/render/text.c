@@ -58,6 +58,15 @@ void mpr_text_path(FILE *out, const char *const *path, size_t depth, int width)
     free(text);
 }
 
+void mpr_text_row_path(FILE *out, const char *by, const char *const *path, size_t depth, int width)
+{
+    static const char *const no_stack = "(no call stack)", *const no_python = "(no Python call stack)";
+    if (depth) mpr_text_path(out, path, depth, width);
+    else if (strcmp(by, "stack") == 0) mpr_text_path(out, &no_stack, 1, width);
+    else if (strcmp(by, "python") == 0) mpr_text_path(out, &no_python, 1, width);
+    else mpr_text_path(out, path, depth, width);
+}
+
 /* ---- summary */
 
 static void title(FILE *out, const struct mpr_summary *s, const struct mpr_style *style)
@@ -156,6 +165,11 @@ static void oddities(FILE *out, const struct mpr_summary *s)
     if (!s->unmatched_frees && !s->missed_frees) return;
     fprintf(out, "%" PRIu64 " frees of blocks never seen, %" PRIu64 " blocks whose free was never seen\n",
             s->unmatched_frees, s->missed_frees);
+}
+
+void mpr_text_choice(FILE *out, const struct mpr_choice *choice)
+{
+    if (*choice->source) fprintf(out, "ranges: %s\n", choice->source);
 }
 
 void mpr_text_summary(FILE *out, const struct mpr_summary *s, const struct mpr_style *style)

@@ -19,6 +19,10 @@ void mpr_text_escaped(FILE *out, const char *text);
 void mpr_text_tone(FILE *out, const struct mpr_style *style, enum mpr_tone tone);
 /* The path in `width` columns, padded; a longer one loses its beginning. */
 void mpr_text_path(FILE *out, const char *const *path, size_t depth, int width);
+/* The same of a row by `by` (a name of mpr_group_name), where an empty path may be no range. */
+void mpr_text_row_path(FILE *out, const char *by, const char *const *path, size_t depth, int width);
+/* "ranges: NVTX": what "auto" stands for; nothing where it was not asked for. */
+void mpr_text_choice(FILE *out, const struct mpr_choice *choice);
 /* The lines above every report: whose log it is, and whether anything is missing. */
 void mpr_text_summary(FILE *out, const struct mpr_summary *summary, const struct mpr_style *style);
 

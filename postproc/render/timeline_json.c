@@ -80,7 +80,8 @@ void mpr_timeline_json(FILE *out, const struct mpr_timeline *t, const struct mpr
     (void)style;
     mpr_json_open(&j, NULL, '{');
     mpr_json_text(&j, "schema", "memprof.timeline/1");
-    mpr_json_text(&j, "by", mpr_group_name[t->options.by]);
+    mpr_json_text(&j, "by", mpr_group_name[t->choice.by]);
+    if (*t->choice.source) mpr_json_text(&j, "ranges_from", t->choice.source);
     mpr_json_number(&j, "from_ns", t->options.from);
     mpr_json_known(&j, "to_ns", t->options.to, UINT64_MAX);
     mpr_json_summary(&j, &t->summary);

@@ -120,13 +120,13 @@ static int by_peak(const void *left, const void *right)
     return a < b ? -1 : 1;
 }
 
-static void band_line(FILE *out, const struct mpr_band *band, const struct columns *c, size_t index)
+static void band_line(FILE *out, const char *by, const struct mpr_band *band, const struct columns *c, size_t index)
 {
     const uint64_t bytes = c->band[c->peak_column * c->bands + index];
     struct mpr_number size, share;
     fputs("  ", out);
     if (band->kind == MPR_BAND_OTHER) fprintf(out, "%-*s", MPR_TEXT_PATH, "everything else");
-    else mpr_text_path(out, band->path, band->depth, MPR_TEXT_PATH);
+    else mpr_text_row_path(out, by, band->path, band->depth, MPR_TEXT_PATH);
     fprintf(out, "%12s%9s  ", mpr_units_size(&size, bytes), mpr_units_share(&share, bytes, c->peak));
     for (size_t i = 0; i < c->count; i++)
         fputs(eighth[filled(c->band[i * c->bands + index], band->largest, 0, 1)], out);
@@ -144,10 +144,10 @@ static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr
         order_of = &c.band[c.peak_column * c.bands];
         qsort(order, h->bands, sizeof *order, by_peak);
         mpr_text_tone(out, style, MPR_FAINT);
-        fprintf(out, "\n  by %-*s%12s%9s  %s\n", MPR_TEXT_PATH - 3, mpr_group_name[t->options.by], "at the peak", "share",
+        fprintf(out, "\n  by %-*s%12s%9s  %s\n", MPR_TEXT_PATH - 3, mpr_group_name[t->choice.by], "at the peak", "share",
                 "its own course");
         mpr_text_tone(out, style, MPR_PLAIN);
-        for (size_t i = 0; i < h->bands && i < top; i++) band_line(out, &h->band[order[i]], &c, order[i]);
+        for (size_t i = 0; i < h->bands && i < top; i++) band_line(out, mpr_group_name[t->choice.by], &h->band[order[i]], &c, order[i]);
         if (top < h->bands) fprintf(out, "  (%zu more)\n", h->bands - top);
         free_columns(&c);
     }
@@ -170,12 +170,16 @@ static void heap(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_
         axis(out, &c);
         free_columns(&c);
     }
-    if (t->options.by != MPR_BAND_HEAP) band_table(out, t, h, style);
+    if (t->choice.by != MPR_GROUP_HEAP) band_table(out, t, h, style);
 }
+
+static bool by_stacks(enum mpr_group by) { return by == MPR_GROUP_STACK || by == MPR_GROUP_PYTHON || by == MPR_GROUP_LIBRARY; }
 
 void mpr_timeline_text(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style)
 {
     mpr_text_summary(out, &t->summary, style);
+    mpr_text_choice(out, &t->choice);
+    if (t->sampled && by_stacks(t->choice.by)) fputs("call stacks are sampled: bands hold the sampled blocks as they are, and are no estimates\n", out);
     for (size_t i = 0; i < t->heaps; i++) heap(out, t, &t->heap[i], style);
     if (!t->heaps) fputs("\nno allocations were recorded\n", out);
 }

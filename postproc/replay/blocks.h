@@ -18,6 +18,7 @@ struct mpr_block {
     uint64_t key;           /* 0: an empty place */
     uint64_t size;
     uint32_t cell;
+    bool weighed;           /* it counts in the cell's estimate */
 };
 
 struct mpr_blocks {

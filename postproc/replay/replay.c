@@ -13,6 +13,8 @@ int mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *optio
 {
     memset(r, 0, sizeof *r);
     r->options = *options;
+    r->estimates.mean = options->sample_mean;
+    r->estimates.below = options->sample_below;
     mpr_samples_init(&r->samples);
     const int books = mpr_books_init(&r->books), blocks = mpr_blocks_init(&r->blocks),
         ranges = mpr_ranges_init(&r->ranges), gpu = mpr_gpu_init(&r->gpu);
@@ -23,6 +25,7 @@ void mpr_replay_free(struct mpr_replay *r)
 {
     mpr_books_free(&r->books);
     mpr_blocks_free(&r->blocks);
+    mpr_estimates_free(&r->estimates);
     mpr_ranges_free(&r->ranges);
     mpr_regions_free(&r->regions);
     mpr_gpu_free(&r->gpu);
@@ -35,7 +38,6 @@ void mpr_replay_free(struct mpr_replay *r)
 static uint64_t cell_key(const struct mpr_replay *r, const struct mpr_thread *t, uint64_t size)
 {
     switch (r->options.by) {
-    case MPR_BY_AUTO:
     case MPR_BY_RANGE: return t->node;
     case MPR_BY_THREAD: return t->number;
     case MPR_BY_SIZE: return mpr_size_class(size);
@@ -55,7 +57,6 @@ uint64_t mpr_replay_key(const struct mpr_replay *r, const struct mpr_maker *m)
     case MPR_BY_COMM: return m->comm;
     case MPR_BY_PYTHON: return mpr_sites_of(s, m->site).python;
     case MPR_BY_STACK: return mpr_sites_of(s, m->site).stack;
-    case MPR_BY_AUTO: return m->node ? m->node : mpr_sites_of(s, m->site).python;
     case MPR_BY_ALL: return mpr_all_key((struct mpr_all){ m->node, m->thread, mpr_size_class(m->size) });
     default: return 0;
     }
@@ -127,39 +128,52 @@ static void gone(struct mpr_replay *r, uint64_t key, uint64_t size)
     mpr_large_gone(r->large, (uint8_t)key, key >> 8, size, r->now);
 }
 
+/* Into the books, and out of them. */
+static void count_in(struct mpr_replay *r, const struct mpr_block *block)
+{
+    if (block->weighed) mpr_estimates_add(&r->estimates, &r->books, block->cell, block->size);
+    mpr_books_add(&r->books, block->cell, block->size, r->now);
+}
+
+static void count_out(struct mpr_replay *r, const struct mpr_block *block)
+{
+    if (r->large) gone(r, block->key, block->size);
+    if (block->weighed) mpr_estimates_remove(&r->estimates, &r->books, block->cell, block->size);
+    mpr_books_remove(&r->books, block->cell, block->size);
+}
+
 /* Puts a block where its address may be taken by one whose free has not been seen: that one is gone, for the address
  * was handed out. */
-static void put_block(struct mpr_replay *r, uint64_t key, uint64_t size, uint32_t cell, uint32_t thread)
+static void put_block(struct mpr_replay *r, const struct mpr_block *made, uint32_t thread)
 {
     bool existed;
-    struct mpr_block *block = mpr_blocks_insert(&r->blocks, key, &existed);
+    struct mpr_block *block = mpr_blocks_insert(&r->blocks, made->key, &existed);
     if (!block) {
         r->out_of_memory = true;
         return;
     }
     if (existed) {
-        if (r->large) gone(r, key, block->size);
-        mpr_books_remove(&r->books, block->cell, block->size);
-        wait_for_partner(r, key, thread, MPR_WAIT_FREE);
+        count_out(r, block);
+        wait_for_partner(r, made->key, thread, MPR_WAIT_FREE);
     }
-    block->size = size;
-    block->cell = cell;
+    *block = *made;
 }
 
 static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    const uint64_t key = mpr_block_key(e->addr, e->heap);
-    const uint32_t cell = cell_of(r, t, e->heap, e->size);
-    if (cell == UINT32_MAX) return;
+    struct mpr_block block = { mpr_block_key(e->addr, e->heap), e->size };
+    block.weighed = r->estimates.mean != 0 && (t->at.stack | t->at.python);
+    block.cell = cell_of(r, t, e->heap, e->size);
+    if (block.cell == UINT32_MAX) return;
     r->books.heap[e->heap].allocations++;
-    r->books.cell[cell].allocations++;
-    if (r->repairs.count && mpr_repairs_match(&r->repairs, key, MPR_WAIT_ALLOC, e->thread)) {
+    r->books.cell[block.cell].allocations++;
+    if (r->repairs.count && mpr_repairs_match(&r->repairs, block.key, MPR_WAIT_ALLOC, e->thread)) {
         r->books.heap[e->heap].repairs++;
         return;
     }
-    put_block(r, key, e->size, cell, e->thread);
-    mpr_books_add(&r->books, cell, e->size, e->time);
-    if (r->large) born(r, e, cell);
+    put_block(r, &block, e->thread);
+    count_in(r, &block);
+    if (r->large) born(r, e, block.cell);
 }
 
 /* The block that a free or realloc of `key` means: true with it in *block, false when there is nothing to take. */
@@ -179,16 +193,14 @@ static void on_free(struct mpr_replay *r, const struct mpf_event *e)
     struct mpr_block block;
     r->books.heap[e->heap].frees++;
     r->books.heap[e->heap].used = true;
-    if (!take_block(r, mpr_block_key(e->addr, e->heap), e->thread, &block)) return;
-    if (r->large) gone(r, block.key, block.size);
-    mpr_books_remove(&r->books, block.cell, block.size);
+    if (take_block(r, mpr_block_key(e->addr, e->heap), e->thread, &block)) count_out(r, &block);
 }
 
 /* ---- realloc */
 
 static void move_back(struct mpr_replay *r, struct mpr_thread *t)
 {
-    if (t->moving && t->moved.key) put_block(r, t->moved.key, t->moved.size, t->moved.cell, t->number);
+    if (t->moving && t->moved.key) put_block(r, &t->moved, t->number);
     t->moving = false;
 }
 
@@ -202,10 +214,7 @@ static void on_move_begin(struct mpr_replay *r, struct mpr_thread *t, const stru
 static void on_move_end(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     if (t->moving) r->books.heap[e->heap].frees++;
-    if (t->moving && t->moved.key) {
-        if (r->large) gone(r, t->moved.key, t->moved.size);
-        mpr_books_remove(&r->books, t->moved.cell, t->moved.size);
-    }
+    if (t->moving && t->moved.key) count_out(r, &t->moved);
     t->moving = false;
     if (e->addr) on_alloc(r, t, e);
     t->at = (struct mpr_site){ 0, 0 };
@@ -396,7 +405,7 @@ int mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_
         }
         apply(r, &events[i]);
     }
-    return r->out_of_memory ? -1 : 0;
+    return r->out_of_memory || r->estimates.failed ? -1 : 0;
 }
 
 void mpr_replay_finish(struct mpr_replay *r)

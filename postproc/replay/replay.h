@@ -10,6 +10,7 @@
 
 #include "blocks.h"
 #include "books.h"
+#include "estimates.h"
 #include "gpu.h"
 #include "large.h"
 #include "mpf/event.h"
@@ -21,11 +22,9 @@
 
 struct mpr_replay;
 
-/* LIBRARY, STACK and PYTHON are known where the log has the block's call stack, COMM of device memory; AUTO is the range, or
- * the Python stack where there is none. */
+/* LIBRARY, STACK and PYTHON are known where the log has the block's call stack, COMM of device memory. */
 enum mpr_by {
-    MPR_BY_RANGE, MPR_BY_THREAD, MPR_BY_SIZE, MPR_BY_HEAP, MPR_BY_LIBRARY, MPR_BY_COMM, MPR_BY_PYTHON, MPR_BY_STACK, MPR_BY_AUTO,
-    MPR_BY_ALL
+    MPR_BY_RANGE, MPR_BY_THREAD, MPR_BY_SIZE, MPR_BY_HEAP, MPR_BY_LIBRARY, MPR_BY_COMM, MPR_BY_PYTHON, MPR_BY_STACK, MPR_BY_ALL
 };
 
 #define MPR_AT_PEAK UINT64_MAX
@@ -35,6 +34,8 @@ struct mpr_replay_options {
     uint64_t at;                /* ns: this instant stands for the peaks; MPR_AT_PEAK: the peaks themselves */
     bool has_parent;            /* a fork's child: unknown blocks that it frees are its parent's */
     bool no_inherit;            /* threads without ranges do not take those of another thread */
+    double sample_mean;         /* bytes between samples of call stacks; 0: they are not sampled */
+    uint64_t sample_below;      /* smaller blocks of the host are sampled */
 };
 
 /* Sees events that are no allocations or frees, each after it has been applied. */
@@ -53,7 +54,9 @@ struct mpr_replay {
     struct mpr_repairs repairs;
     struct mpr_samples samples;
     struct mpr_gpu gpu;
+    struct mpr_estimates estimates;
     struct mpr_large *large;    /* observer; NULL: none */
+    struct mpr_symbols *symbols;        /* of who reads the result, to name frames with; NULL: they are not named */
     struct mpr_watch watch;     /* event NULL: nobody */
     uint64_t count[256];        /* events by operation */
     uint64_t lost;              /* events, and by reason */

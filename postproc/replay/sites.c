@@ -187,6 +187,19 @@ static int add_stack(struct mpr_sites *s, const struct mpf_event *e)
 
 /* ---- Python */
 
+/* The number of a name, the same for all frames of that name: among the sites, whose own ids have 48 bits. */
+static uint32_t frame_number(struct mpr_sites *s, struct mpr_ranges *ranges, const char *text)
+{
+    const size_t bytes = strlen(text);
+    uint64_t id = UINT64_C(1) << 63;
+    for (size_t i = 0; i < bytes; i++) id = mpr_hash(id ^ (uint8_t)text[i]) | UINT64_C(1) << 63;
+    uint32_t name = get_known(s, id);
+    if (name) return name;
+    name = MPR_FRAME_NAME + s->frames++;
+    mpr_texts_set(&ranges->names, name, (const uint8_t *)text, bytes);
+    return set_known(s, id, name) == 0 ? name : 0;
+}
+
 /* "function (file.py:12)" as a name of a range. */
 static int add_frame(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e)
 {
@@ -197,10 +210,9 @@ static int add_frame(struct mpr_sites *s, struct mpr_ranges *ranges, const struc
     const char *function = (const char *)e->data + sizeof line, *end = (const char *)e->data + e->size;
     const char *file = function + strlen(function) + 1;
     if (file >= end) return 0;
-    const uint32_t name = MPR_FRAME_NAME + s->frames++;
     snprintf(text, sizeof text, "%s (%s:%" PRIu64 ")", function, file_name(file), line);
-    mpr_texts_set(&ranges->names, name, (const uint8_t *)text, strlen(text));
-    return set_known(s, e->addr, name);
+    const uint32_t name = frame_number(s, ranges, text);
+    return name ? set_known(s, e->addr, name) : -1;
 }
 
 static int add_python(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e)

@@ -18,7 +18,6 @@
 #include "real.h"
 #include "record.h"
 #include "sampler.h"
-#include "stack.h"
 #include "state.h"
 #include "text.h"
 #include "torch_ranges.h"
@@ -46,7 +45,7 @@ static void CUPTIAPI callback(void *arg, CUpti_CallbackDomain domain, CUpti_Call
     (void)arg;
     const CUpti_CallbackData *d = data;
     if (domain != CUPTI_CB_DOMAIN_DRIVER_API || id >= CUPTI_DRIVER_TRACE_CBID_SIZE || !handler[id]) return;
-    if (mp_self && mp_self->guard) return;      /* memprof's own call */
+    if (mp_self && mp_self->guard & MP_INSIDE) return;      /* memprof's own call */
     const int saved = errno;
     const struct mp_call call = {
         .params = d->functionParams, .keep = d->correlationData, .context = d->context, .context_uid = d->contextUid,
@@ -153,7 +152,6 @@ int InitializeInjection(void)
     mp_python_start();
     if (mp_driver_init()) {
         mp_real_exclude((const void *)mp_driver.cuCtxGetDevice);
-        mp_stack_init();
         mp_sampler_start();
         subscribe();
     }

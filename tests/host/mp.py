@@ -114,7 +114,7 @@ class Log:
 
     def __init__(self, path, *options):
         self.path = path
-        done = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", "--format", "json", *options, path],
+        done = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", "--by", "range", "--format", "json", *options, path],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT)
         self.exit = done.returncode
         check(done.returncode in (0, INCOMPLETE), f"memprof-report ended with {done.returncode}: {done.stderr.decode()}")

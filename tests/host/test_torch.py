@@ -1,4 +1,6 @@
 """PyTorch without PyTorch: its allocator's reports, its ranges from a stand-in, and the Python stacks of real interpreters."""
+import collections
+import glob
 import json
 import os
 import shutil
@@ -62,27 +64,29 @@ def script(text):
 
 
 def interpreters():
-    """Every CPython of a version that is known, as far as this machine has it."""
-    folders = os.environ["PATH"].split(":")
-    names = [os.path.join(folder, name) for folder in folders for name in ("python3", "python3.11", "python3.12", "python3.13")]
-    known = set()
-    for path in filter(lambda p: os.access(p, os.X_OK), names):
+    """Every CPython of a version that is known, as far as this machine has it: {path: (3, minor)}."""
+    names = ["python3", *(f"python3.{minor}" for minor in range(9, 15))]
+    paths = [os.path.join(folder, name) for folder in os.environ["PATH"].split(":") for name in names]
+    paths += glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3"))
+    known = {}
+    for path in filter(lambda p: os.access(p, os.X_OK), paths):
         told = subprocess.run([path, "-c", "import sys; print(sys.executable, *sys.version_info[:2])"], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, check=False, text=True)
         executable, _, version = told.stdout.strip().partition(" ")
-        if told.returncode == 0 and "3 11" <= version <= "3 13":
-            known.add(os.path.realpath(executable))
-    return sorted(known)
+        version = tuple(map(int, version.split()))
+        if told.returncode == 0 and (3, 9) <= version <= (3, 14):
+            known[os.path.realpath(executable)] = version
+    if not known:
+        raise mp.Skip("no CPython of 3.9 to 3.14")
+    return known
 
 
 def test_python_stacks_of_large_blocks():
-    pythons = interpreters()
-    if not pythons:
-        raise mp.Skip("no CPython of 3.11 to 3.13")
-    for python in pythons:
+    for python, version in interpreters().items():
         path, _ = record([python, "-X", "utf8", script(SCRIPT)])
         got = peaks(path, "python")
-        inner = ("Naïve.forward (script.py:11)",)
+        method = "Naïve.forward" if version >= (3, 11) else "forward"     # before, code has no qualified name
+        inner = (f"{method} (script.py:11)",)
         calls = ("deep (script.py:16)",)
         whole = ("<module> (script.py:23)", "generator (script.py:20)", *4 * calls, *inner)
         mp.equal(got.pop(whole, None), 2 << 20, f"{python}: bytes of {whole} in {got}")
@@ -91,10 +95,268 @@ def test_python_stacks_of_large_blocks():
         mp.equal(got, {(): 4096}, f"{python}: the rest")
 
 
+# A stack in each situation; "# NAME" at the end of a line names the line.
+SITUATIONS = '''import asyncio, ctypes, itertools, os, sys, threading
+report = ctypes.CDLL(None)._ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE
+report.argtypes = [ctypes.c_void_p, ctypes.c_long] + 3 * [ctypes.c_ulong]
+BYTES, CUDA = 2 << 20, 1
+places = itertools.count(0x7f0000000000, BYTES)
+
+
+def block(_=None):
+    report(next(places), BYTES, BYTES, BYTES, CUDA)  # block
+
+
+def numbers():
+    try:
+        block((yield))  # yield
+    finally:
+        block()  # finally
+
+
+def resume(g):
+    next(g, None)  # resume
+
+
+def outer():
+    def inner():
+        return (lambda: block())()  # lambda
+    return inner()  # inner
+
+
+def catch():
+    try:
+        fail(5)
+    except ValueError:
+        block()  # except
+
+
+def fail(depth):
+    if depth:
+        fail(depth - 1)
+    raise ValueError
+
+
+def far(a):
+    x = (LONG)
+HOLE
+    block(x)  # far
+    return (block(  # spread
+        a
+    ), a)
+
+
+async def leaf():
+    await asyncio.sleep(0)
+    block()  # leaf
+
+
+async def task():
+    await leaf()  # task
+
+
+def recurse(depth):
+    if depth:
+        return recurse(depth - 1)  # deeper
+    block()  # bottom
+
+
+def worker(barrier):
+    barrier.wait()
+    block()  # worker
+    barrier.wait()
+
+
+def run(*threads):
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+
+
+g, other = numbers(), numbers()
+next(g)
+next(other)
+resume(g)  # resumes
+other.close()  # closes
+outer()  # calls
+catch()  # catches
+far(1)  # goes
+asyncio.run(task())  # runs
+sys.setrecursionlimit(20000)
+threading.stack_size(256 << 20)
+run(threading.Thread(target=recurse, args=(10000,)))
+threading.stack_size(0)
+barrier = threading.Barrier(3)
+run(*(threading.Thread(target=worker, args=(barrier,)) for _ in range(3)))
+if os.fork() == 0:
+    outer()  # forked
+    sys.exit()
+os.wait()
+'''
+
+
+def situations():
+    # far lines and much code in one line take several entries in tables of lines
+    text = SITUATIONS.replace("HOLE\n", "\n" * 400).replace("LONG", ", ".join(300 * ["a"]))
+    lines = {line.rpartition("  # ")[2]: n for n, line in enumerate(text.splitlines(), 1) if "  # " in line}
+    return script(text), lines
+
+
+def stacks_of(log):
+    # {the frames of the script, with spaces between: MiB}
+    got = collections.Counter()
+    for frames, size in peaks(log.path, "python").items():
+        got[" ".join(f for f in frames if "(script.py:" in f)] += size >> 20
+    return dict(got)
+
+
+def test_python_stacks_in_all_situations():
+    path, lines = situations()
+    for python, version in interpreters().items():
+        def stack(frames):
+            # "function@line ...", before 3.11 without what the function is defined in
+            places = [f.split("@") for f in frames.split()]
+            return " ".join(f"{name if version >= (3, 11) else name.rpartition('.')[2]} (script.py:{lines[line]})" for name, line in places)
+
+        done = mp.run([python, "-X", "utf8", path], env={"PYTHONWARNINGS": "ignore"})
+        child, parent = sorted(done.logs.all(), key=lambda log: len(stacks_of(log)))
+        nested = "outer@inner outer.<locals>.inner@lambda outer.<locals>.inner.<locals>.<lambda>@lambda block@block"
+        mp.equal(stacks_of(child), {stack(f"<module>@forked {nested}"): 2}, f"{python}: in a child")
+        mp.equal(stacks_of(parent), {stack(frames): mib for frames, mib in {
+            "<module>@resumes resume@resume numbers@yield block@block": 2,
+            "<module>@resumes resume@resume numbers@finally block@block": 2,
+            "<module>@closes numbers@finally block@block": 2,
+            f"<module>@calls {nested}": 2,
+            "<module>@catches catch@except block@block": 2,
+            "<module>@goes far@far block@block": 2,
+            "<module>@goes far@spread block@block": 2,
+            "<module>@runs task@task leaf@leaf block@block": 2,
+            62 * "recurse@deeper " + "recurse@bottom block@block": 2,
+            "worker@worker block@block": 6,
+        }.items()}, python)
+
+
+MODULES = '''import ctypes, sys
+report = ctypes.CDLL(None)._ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE
+report.argtypes = [ctypes.c_void_p, ctypes.c_long] + 3 * [ctypes.c_ulong]
+BYTES, CUDA = 2 << 20, 1
+place = 0x7f0000000000
+
+
+class Module:                                       # as torch.nn.Module keeps and calls its children
+    __module__ = "torch.nn.modules.module"
+
+    def __init__(self):
+        for name in ("training", "_parameters", "_buffers", "_hooks", "_modules"):
+            object.__setattr__(self, name, {})
+
+    def __setattr__(self, name, value):
+        if isinstance(value, Module):
+            self.__dict__["_modules"][name] = value
+        else:
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name):
+        return self.__dict__["_modules"][name]
+
+    def __call__(self, x):
+        return self.forward(x)
+
+
+class List(Module):
+    def __init__(self, *modules):
+        super().__init__()
+        for i, m in enumerate(modules):
+            setattr(self, str(i), m)
+
+
+class Linear(Module):
+    def forward(self, x):
+        global place
+        place += BYTES
+        report(place, BYTES, BYTES, BYTES, CUDA)
+
+
+class Own(Linear):
+    __slots__ = ()
+
+
+class Block(Module):
+    def __init__(self):
+        super().__init__()
+        self.deep = Own()
+
+    def forward(self, x):
+        self.deep(x)
+
+
+class Plain:
+    def forward(self, x):
+        Linear()(x)
+
+
+class Net(Module):
+    def __init__(self):
+        super().__init__()
+        self.first = Linear()
+        self.h = List(*(Block() for _ in range(3)))
+        self.plain = Plain()
+
+    def forward(self, x):
+        self.first(x)
+        self.h._modules["2"](x)
+        self.plain.forward(x)
+
+
+for _ in range(2):
+    keep = Net(), Net()                             # other modules at each turn
+    for net in keep:
+        net(1)
+Block()(1)
+'''
+
+
+def test_modules_have_classes_and_paths():
+    for python, version in interpreters().items():
+        path, _ = record([python, "-X", "utf8", script(MODULES)])
+        net, linear = ("Net.__call__ (script.py:25)", "Net.forward (script.py:%d)"), "Linear.%s%s (script.py:%d)"
+        outer = "<module> (script.py:%d)"
+        first = (outer % 76, net[0], net[1] % 68, linear % ("__call__", " [first]", 25), linear % ("forward", " [first]", 39))
+        block = (outer % 76, net[0], net[1] % 69, "Block.__call__ [h.2] (script.py:25)", "Block.forward [h.2] (script.py:52)",
+                 "Own.__call__ [h.2.deep] (script.py:25)", "Own.forward [h.2.deep] (script.py:39)")
+        plain = (outer % 76, net[0], net[1] % 70, f"{'Plain.' if version >= (3, 11) else ''}forward (script.py:57)",
+                 linear % ("__call__", "", 25), linear % ("forward", "", 39))
+        alone = (outer % 77, "Block.__call__ (script.py:25)", "Block.forward (script.py:52)", "Own.__call__ [deep] (script.py:25)",
+                 "Own.forward [deep] (script.py:39)")
+        mp.equal(peaks(path, "python"), {first: 8 << 20, block: 8 << 20, plain: 8 << 20, alone: 2 << 20}, python)
+
+
+MANY = MODULES.partition("class Block")[0] + '''
+
+for m in [Own() for _ in range(40000)]:
+    m(1)
+'''
+
+
+def test_modules_without_number_are_told_apart_as_far_as_memory_is_set_aside():
+    path, _ = record([sys.executable, "-X", "utf8", script(MANY)])
+    got = {frames[-1].partition(" ")[0]: size for frames, size in peaks(path, "python").items()}
+    mp.equal(sorted(got), ["Linear.forward", "Own.forward"], "the module's class, then the function's name")
+    mp.check(got["Own.forward"] > 32000 * (2 << 20), got)
+    mp.equal(sum(got.values()), 40000 * (2 << 20), got)
+
+
 def test_python_stacks_can_be_left_out():
     path, result = record([sys.executable, "-X", "utf8", script(SCRIPT)], MEMPROF_PYTHON="0")
     mp.equal(list(peaks(path, "python")), [()], "paths")
     mp.check(b"Python" not in result.err, result.err)
+
+
+def test_an_unknown_python_costs_one_line():
+    path, result = record([mp.victim("unknown_python")])
+    mp.equal(peaks(path, "python"), {(): 4 << 20}, "paths")
+    mp.equal(result.err.count(b"Python frames are not recorded"), 1, result.err)
 
 
 RANGES = '''import ctypes, sys

@@ -16,8 +16,6 @@ __thread uint32_t double_guard;
 uint8_t mp_clock_no_tsc;
 __thread struct mp_thread *mp_self;     /* NULL: every event takes the slow path, which is below */
 
-uint64_t mp_clock_slow(void) { return 0; }
-
 void double_reset(void)
 {
     const size_t bytes = sizeof *events * DOUBLE_EVENTS;
@@ -41,6 +39,12 @@ void mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
     (void)heap;
     add(op, addr, size, NULL);
+}
+
+void mp_record_at(uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    (void)at;
+    mp_record_slow(op, heap, addr, size);
 }
 
 void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes)

@@ -239,6 +239,51 @@ static void thousands_of_sites(void **state)
     mpr_replay_free(&replay);
 }
 
+/* ---- estimates */
+
+static void begin_sampled(void)
+{
+    const struct mpr_replay_options options = { .by = MPR_BY_STACK, .at = MPR_AT_PEAK, .sample_mean = 65536, .sample_below = 1 << 20 };
+    now = 0;
+    assert_int_equal(mpr_replay_init(&replay, &options), 0);
+    modules();
+    STACK(0x51, 0x1100);
+}
+
+static uint32_t cell_of(uint64_t key)
+{
+    for (uint32_t i = 0; i < replay.books.cells; i++)
+        if (replay.books.cell[i].key == key) return i;
+    return UINT32_MAX;
+}
+
+/* 4096 bytes have their stack once in 1 / (1 - exp(-1/16)) = 16.505 times. */
+static void sampled_blocks_stand_for_others(void **state)
+{
+    (void)state;
+    uint64_t samples;
+    begin_sampled();
+    for (uint64_t i = 1; i <= 3; i++) {
+        event(MPF_OP_AT, 0, 0x51, 0);
+        event(MPF_OP_ALLOC, H, i << 16, i < 3 ? 4096 : 2 << 20);
+    }
+    event(MPF_OP_ALLOC, H, 0xa0000, 4096);
+    event(MPF_OP_FREE, H, 1 << 16, 0);
+    event(MPF_OP_FREE, H, 0xa0000, 0);
+    const uint32_t cell = cell_of(mpr_sites_stack(sites(), 0x51));
+    const struct mpr_more more = mpr_estimates_at_peak(&replay.estimates, &replay.books, cell, &samples);
+    assert_int_equal(samples, 2);
+    assert_int_equal(more.bytes, 2 * (67605 - 4096));
+    assert_true(more.blocks > 2 * 15.504 && more.blocks < 2 * 15.506);
+    assert_int_equal(replay.estimates.cell[cell].now.bytes, 67605 - 4096);
+    assert_int_equal(replay.estimates.cell[cell].own_peak, (2 << 20) + 2 * 67605);
+    event(MPF_OP_MOVE_BEGIN, H, 2 << 16, 0);
+    event(MPF_OP_MOVE_END, H, 0xb0000, 8192);
+    assert_int_equal(replay.estimates.cell[cell].now.bytes, 0);
+    assert_int_equal(replay.estimates.cell[cell].live, 0);
+    mpr_replay_free(&replay);
+}
+
 /* Sizes that a damaged log may have. */
 static void modules_that_make_no_sense_are_passed_over(void **state)
 {
@@ -264,6 +309,7 @@ int main(void)
         cmocka_unit_test(blocks_of_the_host_count_by_library_and_python),
         cmocka_unit_test(cells_by_everything_know_their_site),
         cmocka_unit_test(thousands_of_sites),
+        cmocka_unit_test(sampled_blocks_stand_for_others),
         cmocka_unit_test(modules_that_make_no_sense_are_passed_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

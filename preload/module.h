@@ -5,9 +5,14 @@
 #ifndef MP_MODULE_H
 #define MP_MODULE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+/* Once, before the others.  False: no memory. */
+bool mp_module_init(void);
 /* Makes sure that the object file with this code is in the log, if there is one. */
 void mp_module_seen(uint64_t pc);
+/* The mapping that holds this address; false: there is none, or it cannot be known. */
+bool mp_module_mapping(uintptr_t at, uintptr_t *from, uintptr_t *to);
 
 #endif

@@ -11,16 +11,26 @@
 enum { MODULES = 4096, PATH_BYTES = 1024, BUILD_ID_BYTES = 64 };
 #define RESCAN_NS 100000000u        /* code without a file (a JIT's) must not cost a scan each time */
 
-static struct mp_lock lock;
-static struct { uint64_t from, to; } module[MODULES];
-static uint32_t modules;            /* grows under the lock; read without it */
-static uint64_t next_scan;
+/* What is in the log; reads as zeros in a forked child, whose log is another. */
+static struct known {
+    struct mp_lock lock;
+    uint64_t next_scan;
+    uint32_t count;                 /* grows under the lock; read without it */
+    struct { uint64_t from, to; } module[MODULES];
+} *known;
 
-static bool known(uint64_t pc)
+bool mp_module_init(void)
 {
-    const uint32_t n = __atomic_load_n(&modules, __ATOMIC_ACQUIRE);
+    known = mp_sys_mmap(NULL, sizeof *known, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    if (known) mp_sys_madvise(known, sizeof *known, MADV_WIPEONFORK);
+    return known != NULL;
+}
+
+static bool is_known(uint64_t pc)
+{
+    const uint32_t n = __atomic_load_n(&known->count, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < n; i++)
-        if (pc >= module[i].from && pc < module[i].to) return true;
+        if (pc >= known->module[i].from && pc < known->module[i].to) return true;
     return false;
 }
 
@@ -75,17 +85,17 @@ struct mapping { uint64_t from, to; char path[PATH_BYTES]; };
 
 static void add(const struct mapping *m)
 {
-    const uint32_t n = modules;
-    if (!m->path[0] || n == MODULES || known(m->from)) return;
+    const uint32_t n = known->count;
+    if (!m->path[0] || n == MODULES || is_known(m->from)) return;
     uint64_t data[2 + (BUILD_ID_BYTES + PATH_BYTES) / sizeof(uint64_t)];
     uint8_t *at = (uint8_t *)&data[2];
     data[0] = m->to;
     data[1] = build_id(m->from, at);
     memcpy(at + data[1], m->path, strlen(m->path));
     mp_record_data(MPF_OP_MODULE, MPF_HEAP_NONE, m->from, data, 16 + data[1] + strlen(m->path));
-    module[n].from = m->from;
-    module[n].to = m->to;
-    __atomic_store_n(&modules, n + 1, __ATOMIC_RELEASE);
+    known->module[n].from = m->from;
+    known->module[n].to = m->to;
+    __atomic_store_n(&known->count, n + 1, __ATOMIC_RELEASE);
 }
 
 static uint64_t hex(const char **p)
@@ -100,8 +110,9 @@ static uint64_t hex(const char **p)
 }
 
 /* "from-to rwxp offset dev inode   path": parts of one file in a row are one module, which begins at offset 0. */
-static void take_line(struct mapping *m, const char *line)
+static void take_line(void *arg, const char *line)
 {
+    struct mapping *m = arg;
     const char *path = strchr(line, '/'), *p = line;
     const uint64_t from = hex(&p);
     if (*p == '-') p++;
@@ -118,13 +129,12 @@ static void take_line(struct mapping *m, const char *line)
     memcpy(m->path, path, strlen(path) + 1);
 }
 
-static void scan(void)
+/* The buffer is one for all: under the lock. */
+static void each_line(void (*take)(void *arg, const char *line), void *arg)
 {
     static char buffer[8192];
-    static struct mapping m;
     const int fd = mp_sys_open("/proc/self/maps", O_RDONLY, 0);
     if (fd < 0) return;
-    m.path[0] = 0;
     size_t have = 0;
     for (long n; (n = mp_sys_read(fd, buffer + have, sizeof buffer - 1 - have)) > 0; ) {
         have += (size_t)n;
@@ -132,24 +142,56 @@ static void scan(void)
         char *line = buffer;
         for (char *end; (end = strchr(line, '\n')); line = end + 1) {
             *end = 0;
-            take_line(&m, line);
+            take(arg, line);
         }
         have = strlen(line);
         if (have == sizeof buffer - 1) have = 0;
         memmove(buffer, line, have);
     }
-    add(&m);
     mp_sys_close(fd);
+}
+
+static void scan(void)
+{
+    static struct mapping m;
+    m.path[0] = 0;
+    each_line(take_line, &m);
+    add(&m);
 }
 
 void mp_module_seen(uint64_t pc)
 {
-    if (known(pc)) return;
-    const uint64_t signals = mp_lock(&lock);
+    if (!known || is_known(pc)) return;
+    const uint64_t signals = mp_lock(&known->lock);
     const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
-    if (!known(pc) && now >= next_scan) {
+    if (!is_known(pc) && now >= known->next_scan) {
         scan();
-        next_scan = mp_sys_clock(CLOCK_MONOTONIC) + RESCAN_NS;
+        known->next_scan = mp_sys_clock(CLOCK_MONOTONIC) + RESCAN_NS;
     }
-    mp_unlock(&lock, signals);
+    mp_unlock(&known->lock, signals);
+}
+
+struct search { uint64_t at, from, to; };
+
+static void search_line(void *arg, const char *line)
+{
+    struct search *s = arg;
+    const uint64_t from = hex(&line);
+    if (*line == '-') line++;
+    const uint64_t to = hex(&line);
+    if (s->at < from || s->at >= to) return;
+    s->from = from;
+    s->to = to;
+}
+
+bool mp_module_mapping(uintptr_t at, uintptr_t *from, uintptr_t *to)
+{
+    struct search s = { .at = at };
+    if (!known) return false;
+    const uint64_t signals = mp_lock(&known->lock);
+    each_line(search_line, &s);
+    mp_unlock(&known->lock, signals);
+    *from = s.from;
+    *to = s.to;
+    return s.to != 0;
 }

@@ -1,0 +1,55 @@
+#include "choose.h"
+
+#include <string.h>
+
+struct found { bool application, torch, python, stack; };
+
+/* Ranges of NCCL are a library's: they come without the user asking for them. */
+static void look_at_range(const struct mpr_ranges *ranges, const struct mpr_node *n, struct found *f)
+{
+    size_t bytes;
+    const char *domain = n->domain ? mpr_texts_get(&ranges->domains, n->domain, &bytes) : "";
+    if (n->name >= MPR_FRAME_NAME) return;
+    if (domain && strcmp(domain, "torch") == 0) f->torch = true;
+    else if (!domain || strncmp(domain, "NCCL", 4) != 0) f->application = true;
+}
+
+static struct found look(const struct mpr_replay *r)
+{
+    struct found f = { false, false, false, false };
+    for (uint32_t i = 1; i < r->ranges.nodes && !f.application; i++) look_at_range(&r->ranges, &r->ranges.node[i], &f);
+    for (uint32_t i = 0; i < r->gpu.sites.sites; i++) {
+        f.python |= r->gpu.sites.site[i].python != 0;
+        f.stack |= r->gpu.sites.site[i].stack != 0;
+    }
+    return f;
+}
+
+/* The stacks of driver calls are always taken, for their owner library. */
+static bool has_stacks_of_blocks(const struct mpr_reader *reader)
+{
+    const char *mode = mpr_header_get(mpr_log_header(reader->log), "stacks");
+    return mode && strcmp(mode, "off") != 0;
+}
+
+struct mpr_choice mpr_choose(const struct mpr_reader *reader)
+{
+    const struct found f = look(&reader->replay);
+    if (f.application) return (struct mpr_choice){ MPR_GROUP_RANGE, "NVTX" };
+    if (f.torch) return (struct mpr_choice){ MPR_GROUP_RANGE, "PyTorch" };
+    if (f.python) return (struct mpr_choice){ MPR_GROUP_PYTHON, "Python call stacks" };
+    if (f.stack && has_stacks_of_blocks(reader)) return (struct mpr_choice){ MPR_GROUP_STACK, "native call stacks" };
+    if (f.stack) return (struct mpr_choice){ MPR_GROUP_LIBRARY, "libraries" };
+    return (struct mpr_choice){ MPR_GROUP_RANGE, "none recorded" };
+}
+
+enum mpr_by mpr_choose_by(enum mpr_group group)
+{
+    static const enum mpr_by by[] = {
+        [MPR_GROUP_RANGE] = MPR_BY_RANGE, [MPR_GROUP_THREAD] = MPR_BY_THREAD, [MPR_GROUP_SIZE] = MPR_BY_SIZE,
+        [MPR_GROUP_HEAP] = MPR_BY_HEAP, [MPR_GROUP_LIBRARY] = MPR_BY_LIBRARY, [MPR_GROUP_COMM] = MPR_BY_COMM,
+        [MPR_GROUP_PYTHON] = MPR_BY_PYTHON, [MPR_GROUP_STACK] = MPR_BY_STACK, [MPR_GROUP_AUTO] = MPR_BY_RANGE,
+        [MPR_GROUP_ALL] = MPR_BY_ALL,
+    };
+    return by[group];
+}

@@ -1,0 +1,18 @@
+/* What a report tells blocks apart by. */
+#ifndef MPR_GROUP_H
+#define MPR_GROUP_H
+
+#include <stdbool.h>
+
+/* COMM tells device memory apart; AUTO is the best that a process has; ALL is range, thread, size class and site at once, so
+ * that a page can stack by any of them. */
+enum mpr_group {
+    MPR_GROUP_RANGE, MPR_GROUP_THREAD, MPR_GROUP_SIZE, MPR_GROUP_HEAP, MPR_GROUP_LIBRARY, MPR_GROUP_COMM, MPR_GROUP_PYTHON,
+    MPR_GROUP_STACK, MPR_GROUP_AUTO, MPR_GROUP_ALL
+};
+extern const char *const mpr_group_name[];     /* "range", ..., "auto"; NULL ends it */
+
+/* What was taken for AUTO, in words: "NVTX", "native call stacks", ... */
+struct mpr_choice { enum mpr_group by; const char *source; };
+
+#endif

@@ -1,0 +1,16 @@
+/* --by of the reports that have it. */
+#ifndef MPR_BY_H
+#define MPR_BY_H
+
+#include <argp.h>
+
+#include "group.h"
+
+#define MPR_BY_HELP \
+    "auto (default: what tells most, of the program's ranges, PyTorch's, Python's call stacks, native ones, libraries), range, " \
+    "stack, python, library, thread, size, heap or, of device memory, comm (NCCL's communicators)"
+
+/* A usage error unless the text names a group. */
+enum mpr_group mpr_by_parse(const char *arg, struct argp_state *state);
+
+#endif

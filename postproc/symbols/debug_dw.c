@@ -1,0 +1,296 @@
+/* By libdw.  Where the object file is not the one that ran, its debug file is looked for by build id alone.
+ *
+ * Of a unit that is asked for, the functions are indexed once; the calls inlined into one are found by walking down. */
+#include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
+#include <dwarf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "debug.h"
+
+struct span { Dwarf_Addr low, high; Dwarf_Off die; };
+
+struct unit { Dwarf_Off die; struct span *span; size_t spans, cap; };
+
+struct mpr_debug {
+    Dwfl *dwfl;
+    Dwfl_Module *module;
+    struct unit *unit;          /* by die */
+    size_t units, cap;
+};
+
+/* ---- the file */
+
+static bool same_build_id(const struct mpr_binary *o, int fd)
+{
+    const void *id;
+    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    const ssize_t bytes = elf ? dwelf_elf_gnu_build_id(elf, &id) : -1;
+    const bool same = bytes == (ssize_t)o->build_id_bytes && memcmp(id, o->build_id, o->build_id_bytes) == 0;
+    elf_end(elf);
+    return same;
+}
+
+/* /usr/lib/debug/.build-id/ab/cdef....debug */
+static void debug_path(const struct mpr_binary *o, char *path, size_t cap)
+{
+    size_t at = (size_t)snprintf(path, cap, "/usr/lib/debug/.build-id/%02x/", o->build_id[0]);
+    for (size_t i = 1; i < o->build_id_bytes; i++) at += (size_t)snprintf(path + at, cap - at, "%02x", o->build_id[i]);
+    snprintf(path + at, cap - at, ".debug");
+}
+
+/* Addresses in the log are those of the process: the object lies where it was. */
+static uint64_t bias_of(int fd, uint64_t from)
+{
+    uint64_t bias = from;
+    size_t count;
+    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    for (size_t i = 0; elf && elf_getphdrnum(elf, &count) == 0 && i < count; i++) {
+        GElf_Phdr p;
+        if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_LOAD) continue;
+        bias = from - (p.p_vaddr & ~UINT64_C(4095));
+        break;
+    }
+    elf_end(elf);
+    return bias;
+}
+
+static char *debug_folders;     /* NULL: libdwfl's usual ones */
+static const Dwfl_Callbacks callbacks = {
+    .find_elf = dwfl_build_id_find_elf, .find_debuginfo = dwfl_standard_find_debuginfo, .debuginfo_path = &debug_folders,
+};
+
+static struct mpr_debug *load(const char *path, int fd, uint64_t from)
+{
+    struct mpr_debug *d = calloc(1, sizeof *d);
+    if (!d) return NULL;
+    d->dwfl = dwfl_begin(&callbacks);
+    if (d->dwfl) d->module = dwfl_report_elf(d->dwfl, path, path, fd, bias_of(fd, from), false);
+    if (d->module && dwfl_report_end(d->dwfl, NULL, NULL) == 0) return d;       /* fd is libdwfl's now */
+    if (!d->module) close(fd);
+    mpr_debug_close(d);
+    return NULL;
+}
+
+struct mpr_debug *mpr_debug_open(const struct mpr_binary *o, enum mpr_symbols_state *state)
+{
+    char by_id[256];
+    const char *path = o->path;
+    elf_version(EV_CURRENT);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    *state = MPR_SYMBOLS_MISSING;
+    if (fd >= 0 && o->build_id_bytes && !same_build_id(o, fd)) {
+        close(fd);
+        fd = -1;
+        *state = MPR_SYMBOLS_OTHER;
+    }
+    if (fd < 0 && o->build_id_bytes) {
+        debug_path(o, by_id, sizeof by_id);
+        path = by_id;
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    }
+    if (fd < 0) return NULL;
+    struct mpr_debug *d = load(path, fd, o->from);
+    *state = d ? MPR_SYMBOLS_GOOD : MPR_SYMBOLS_UNREADABLE;
+    return d;
+}
+
+void mpr_debug_close(struct mpr_debug *d)
+{
+    if (!d) return;
+    for (size_t i = 0; i < d->units; i++) free(d->unit[i].span);
+    free(d->unit);
+    if (d->dwfl) dwfl_end(d->dwfl);
+    free(d);
+}
+
+/* ---- the functions of a unit */
+
+static void add_span(struct unit *u, const struct span *span)
+{
+    if (u->spans == u->cap) {
+        const size_t cap = u->cap ? u->cap * 2 : 64;
+        struct span *more = realloc(u->span, cap * sizeof *more);
+        if (!more) return;
+        u->span = more;
+        u->cap = cap;
+    }
+    u->span[u->spans++] = *span;
+}
+
+static void add_function(struct unit *u, Dwarf_Die *die)
+{
+    Dwarf_Addr base;
+    struct span span = { .die = dwarf_dieoffset(die) };
+    for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &span.low, &span.high)) > 0; ) add_span(u, &span);
+}
+
+/* Functions lie in the unit itself, in namespaces, classes and other functions. */
+static void collect(struct unit *u, Dwarf_Die *parent, int depth)
+{
+    Dwarf_Die die;
+    if (depth > 32 || dwarf_child(parent, &die) != 0) return;
+    do {
+        switch (dwarf_tag(&die)) {
+        case DW_TAG_subprogram: add_function(u, &die); break;
+        case DW_TAG_namespace: case DW_TAG_module: case DW_TAG_class_type: case DW_TAG_structure_type: collect(u, &die, depth + 1); break;
+        default: break;
+        }
+    } while (dwarf_siblingof(&die, &die) == 0);
+}
+
+static int by_low(const void *left, const void *right)
+{
+    const struct span *a = left, *b = right;
+    return a->low < b->low ? -1 : a->low > b->low;
+}
+
+static struct unit *make_unit(struct mpr_debug *d, size_t at, Dwarf_Die *cu)
+{
+    if (d->units == d->cap) {
+        const size_t cap = d->cap ? d->cap * 2 : 16;
+        struct unit *unit = realloc(d->unit, cap * sizeof *unit);
+        if (!unit) return NULL;
+        d->unit = unit;
+        d->cap = cap;
+    }
+    memmove(&d->unit[at + 1], &d->unit[at], (d->units - at) * sizeof *d->unit);
+    d->units++;
+    struct unit *u = &d->unit[at];
+    *u = (struct unit){ .die = dwarf_dieoffset(cu) };
+    collect(u, cu, 0);
+    if (u->spans) qsort(u->span, u->spans, sizeof *u->span, by_low);
+    return u;
+}
+
+static struct unit *unit_of(struct mpr_debug *d, Dwarf_Die *cu)
+{
+    const Dwarf_Off wanted = dwarf_dieoffset(cu);
+    size_t low = 0, high = d->units;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (d->unit[middle].die < wanted) low = middle + 1;
+        else high = middle;
+    }
+    return low < d->units && d->unit[low].die == wanted ? &d->unit[low] : make_unit(d, low, cu);
+}
+
+static bool function_at(struct mpr_debug *d, Dwarf_Die *cu, Dwarf_Addr pc, Dwarf_Die *die)
+{
+    const struct unit *u = unit_of(d, cu);
+    if (!u) return false;
+    size_t low = 0, high = u->spans;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (u->span[middle].low <= pc) low = middle + 1;
+        else high = middle;
+    }
+    if (!low || pc >= u->span[low - 1].high) return false;
+    return dwarf_offdie(dwarf_cu_getdwarf(cu->cu), u->span[low - 1].die, die) != NULL;
+}
+
+/* ---- inlined calls */
+
+enum { DEEPEST = 64 };
+
+static bool child_at(Dwarf_Die *parent, Dwarf_Addr pc, Dwarf_Die *out)
+{
+    if (dwarf_child(parent, out) != 0) return false;
+    do {
+        const int tag = dwarf_tag(out);
+        if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) && dwarf_haspc(out, pc) > 0) return true;
+    } while (dwarf_siblingof(out, out) == 0);
+    return false;
+}
+
+/* From the function down to the innermost call at pc. */
+static int walk_down(Dwarf_Die function, Dwarf_Addr pc, Dwarf_Die call[DEEPEST])
+{
+    int count = 0;
+    Dwarf_Die at = function, child;
+    call[count++] = function;
+    while (count < DEEPEST && child_at(&at, pc, &child)) {
+        if (dwarf_tag(&child) == DW_TAG_inlined_subroutine) call[count++] = child;
+        at = child;
+    }
+    return count;
+}
+
+/* A mangled name says more than the source's; other names of the linker say less ("__GI_abort" for abort). */
+static const char *name_of(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    const char *linked = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
+    if (!linked) linked = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute));
+    const bool mangled = linked && (strncmp(linked, "_Z", 2) == 0 || strncmp(linked, "_R", 2) == 0);
+    const char *name = mangled ? linked : dwarf_diename(die);
+    return name ? name : linked ? linked : "(no name)";
+}
+
+static unsigned number_of(Dwarf_Die *die, unsigned what)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word number;
+    return dwarf_formudata(dwarf_attr(die, what, &attribute), &number) == 0 ? (unsigned)number : 0;
+}
+
+/* A call's place is written where it was inlined: with the callee. */
+static const char *call_place(Dwarf_Die *cu, Dwarf_Die *inlined, unsigned *line)
+{
+    Dwarf_Files *files;
+    size_t count;
+    *line = number_of(inlined, DW_AT_call_line);
+    if (dwarf_getsrcfiles(cu, &files, &count) != 0) return NULL;
+    const unsigned file = number_of(inlined, DW_AT_call_file);
+    return file < count ? dwarf_filesrc(files, file, NULL, NULL) : NULL;
+}
+
+static const char *line_place(struct mpr_debug *d, uint64_t pc, unsigned *line)
+{
+    int number = 0;
+    Dwfl_Line *found = dwfl_module_getsrc(d->module, pc);
+    const char *file = found ? dwfl_lineinfo(found, NULL, &number, NULL, NULL, NULL) : NULL;
+    *line = (unsigned)number;
+    return file;
+}
+
+static bool look_in_dwarf(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg)
+{
+    Dwarf_Addr bias;
+    Dwarf_Die function, call[DEEPEST];
+    Dwarf_Die *cu = dwfl_module_addrdie(d->module, pc, &bias);
+    unsigned line;
+    if (!cu || !function_at(d, cu, pc - bias, &function)) return false;
+    const char *file = line_place(d, pc, &line);
+    for (int i = walk_down(function, pc - bias, call); i-- > 0; ) {
+        each(arg, name_of(&call[i]), file, line);
+        if (i) file = call_place(cu, &call[i], &line);
+    }
+    return true;
+}
+
+/* ---- the table of symbols */
+
+static void look_in_symbols(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg)
+{
+    GElf_Off offset;
+    GElf_Sym symbol;
+    unsigned line;
+    const char *name = dwfl_module_addrinfo(d->module, pc, &offset, &symbol, NULL, NULL, NULL);
+    if (!name || !*name || (symbol.st_size && offset >= symbol.st_size)) return;
+    const char *file = line_place(d, pc, &line);
+    each(arg, name, file, line);
+}
+
+void mpr_debug_look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg)
+{
+    if (!look_in_dwarf(d, pc, each, arg)) look_in_symbols(d, pc, each, arg);
+}

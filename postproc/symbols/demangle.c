@@ -1,0 +1,101 @@
+/* The C++ runtime's own demangler, found when the report runs: a program in C++ was recorded on a machine that has one.
+ * Rust's older scheme is C++'s with a hash at the end and escapes; its newer one (_R...) stays as it is. */
+#include "demangle.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef char *demangler(const char *name, char *out, size_t *bytes, int *status);
+
+static demangler *find_demangler(void)
+{
+    static bool looked;
+    static demangler *found;
+    if (looked) return found;
+    looked = true;
+    void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
+    if (library) *(void **)&found = dlsym(library, "__cxa_demangle");
+    return found;
+}
+
+/* ---- Rust */
+
+/* "...::h0123456789abcdef" */
+static bool cut_hash(char *name)
+{
+    const size_t length = strlen(name);
+    char *hash = length > 19 ? name + length - 19 : NULL;
+    if (!hash || strncmp(hash, "::h", 3) != 0 || strspn(hash + 3, "0123456789abcdef") != 16) return false;
+    *hash = 0;
+    return true;
+}
+
+static char *unescape_one(char *to, const char **from)
+{
+    static const struct { const char *escape; char is; } known[] = {
+        { "$LT$", '<' }, { "$GT$", '>' }, { "$RF$", '&' }, { "$BP$", '*' }, { "$LP$", '(' }, { "$RP$", ')' }, { "$C$", ',' },
+        { "$SP$", '@' }, { "$u20$", ' ' }, { "$u27$", '\'' }, { "$u5b$", '[' }, { "$u5d$", ']' }, { "$u7b$", '{' },
+        { "$u7d$", '}' }, { "$u3b$", ';' }, { "$u2b$", '+' }, { "$u22$", '"' }, { "$u7e$", '~' },
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const size_t length = strlen(known[i].escape);
+        if (strncmp(*from, known[i].escape, length) != 0) continue;
+        *from += length;
+        *to = known[i].is;
+        return to + 1;
+    }
+    if (strncmp(*from, "..", 2) == 0) {
+        *from += 2;
+        memcpy(to, "::", 2);
+        return to + 2;
+    }
+    *to = *(*from)++;
+    return to + 1;
+}
+
+/* In place: what an escape stands for is never longer. */
+static void unescape(char *name)
+{
+    const char *from = name;
+    char *to = name;
+    if (strncmp(from, "_$", 2) == 0) from++;
+    while (*from) {
+        if (strncmp(from, "::_$", 4) == 0) {
+            memmove(to, "::", 2);
+            to += 2;
+            from += 3;
+        } else to = unescape_one(to, &from);
+    }
+    *to = 0;
+}
+
+/* ---- C++ */
+
+/* "f(int) const" becomes "f": the bracket that matches the last one, where something that can be a name is before it. */
+static void cut_parameters(char *name)
+{
+    char *close = strrchr(name, ')');
+    int depth = 0;
+    if (!close || strchr(close, ':')) return;
+    for (char *p = close; p > name; p--) {
+        if (*p == ')') depth++;
+        if (*p == '(' && --depth == 0) {
+            if (isalnum((unsigned char)p[-1]) || strchr("_>]~=+-*/%&|^!<,)", p[-1])) *p = 0;
+            return;
+        }
+    }
+}
+
+char *mpr_demangle(const char *name)
+{
+    int status;
+    demangler *demangle = strncmp(name, "_Z", 2) == 0 ? find_demangler() : NULL;
+    char *text = demangle ? demangle(name, NULL, NULL, &status) : NULL;
+    if (!text) return strdup(name);
+    if (cut_hash(text)) unescape(text);
+    else cut_parameters(text);
+    return text;
+}

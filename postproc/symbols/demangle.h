@@ -1,0 +1,8 @@
+/* Names of C++ and Rust as their authors wrote them, without the list of parameters.  Private to this folder. */
+#ifndef MPR_DEMANGLE_H
+#define MPR_DEMANGLE_H
+
+/* The caller frees it; NULL without memory.  What is not mangled, or in a way that is not known, is copied. */
+char *mpr_demangle(const char *name);
+
+#endif

@@ -1,0 +1,116 @@
+/* An id is in `seen` only after its STACK event is in the thread's chunk, and its modules before that, so that no event
+ * names a stack or an address that the log does not explain. */
+#include "stack.h"
+
+#include <stddef.h>
+
+#include "config.h"
+#include "module.h"
+#include "mpf/event.h"
+#include "record.h"
+#include "seen.h"
+#include "unwinder.h"
+
+enum { DEPTH = 64, OWN = 8, SEEN = 1 << 17 };
+
+static uint64_t *seen;          /* NULL: no stacks */
+
+bool mp_stack_init(void)
+{
+    if (!mp_module_init() || !mp_unwind_init()) return false;
+    seen = mp_seen_map(SEEN);
+    return seen != NULL;
+}
+
+extern const char own_start __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+extern const char own_end __asm__("_end") __attribute__((visibility("hidden")));
+
+static bool is_own(uint64_t pc) { return pc - (uintptr_t)&own_start < (uintptr_t)&own_end - (uintptr_t)&own_start; }
+
+/* The program's part of the stack. */
+static unsigned take(uint64_t *pc)
+{
+    const unsigned all = mp_unwind(pc, DEPTH + OWN);
+    unsigned n = 0;
+    for (unsigned i = 0; i < all; i++)
+        if (!is_own(pc[i])) pc[n++] = pc[i];
+    return n;
+}
+
+/* Of two threads with the same new stack both record it, to the same effect. */
+uint64_t mp_stack_here(void)
+{
+    uint64_t pc[DEPTH + OWN];
+    const unsigned depth = seen ? take(pc) : 0;
+    if (!depth) return 0;
+    const uint64_t id = mp_seen_id(pc, depth);
+    if (mp_seen(seen, SEEN, id)) return id;
+    for (unsigned i = 0; i < depth; i++) mp_module_seen(pc[i]);
+    mp_record_data(MPF_OP_STACK, MPF_HEAP_NONE, id, pc, depth * sizeof *pc);
+    mp_seen_add(seen, SEEN, id);
+    return id;
+}
+
+/* ---- which events have one */
+
+static __thread struct {
+    int32_t bytes_left;         /* until the next sample; 0: not drawn yet */
+    uint32_t random;
+} here __attribute__((tls_model("initial-exec")));
+
+/* The natural logarithm of a number in (0, 1], to 10^-5: the C library's is in another library. */
+static double logarithm(double x)
+{
+    union { double d; uint64_t u; } v = { x };
+    const int exponent = (int)(v.u >> 52) - 1022;
+    v.u = (v.u & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1022) << 52;         /* 0.5 to 1 */
+    const double t = (v.d - 0.70710678) / (v.d + 0.70710678), t2 = t * t;   /* ln(v) = ln(sqrt(1/2)) + 2 artanh(t) */
+    return exponent * 0.69314718 - 0.34657359 + 2 * t * (1 + t2 * (1.0 / 3 + t2 / 5));
+}
+
+/* Bytes to the next sample: exponentially distributed, so that each byte has the same chance whatever came before. */
+static int32_t draw(void)
+{
+    uint32_t r = here.random ? here.random : (uint32_t)(mp_clock_ticks() ^ (uintptr_t)&here >> 4) | 1;
+    r ^= r << 13;
+    r ^= r >> 17;
+    r ^= r << 5;
+    here.random = r;
+    return (int32_t)(-logarithm(r / 4294967296.0) * MP_STACKS_MEAN) + 1;
+}
+
+static bool sampled(uint64_t bytes)
+{
+    if (!here.bytes_left) here.bytes_left = draw();
+    here.bytes_left -= (int32_t)bytes;
+    if (here.bytes_left > 0) return false;
+    here.bytes_left = draw();
+    return true;
+}
+
+static bool is_new(unsigned op)
+{
+    return op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END || op == MPF_OP_MAP || op == MPF_OP_PROTECT_RW || op == MPF_OP_REMAP_TO;
+}
+
+static bool is_host(unsigned heap) { return heap == MPF_HEAP_HOST || heap == MPF_HEAP_MMAP || heap == MPF_HEAP_SHM; }
+
+bool mp_stack_large(unsigned op, unsigned heap, uint64_t size)
+{
+    return is_host(heap) && (op == MPF_OP_FAIL || (is_new(op) && size >= MP_LARGE));
+}
+
+/* The events of the driver's blocks have theirs already; PyTorch's blocks have Python's, and those of C++ on top of them
+ * would cost a launch-bound step some percent. */
+static bool has_stack(unsigned op, unsigned heap, uint64_t size)
+{
+    if (mp_stack_large(op, heap, size)) return true;
+    if (mp_config.stacks < MP_STACKS_SAMPLE || !is_new(op) || !size) return false;
+    if (mp_config.stacks == MP_STACKS_ALL) return is_host(heap) || mpf_heap_code(heap) == MPF_HEAP_TORCH;
+    return is_host(heap) && sampled(size);
+}
+
+uint64_t mp_stack_of(unsigned op, unsigned heap, uint64_t size)
+{
+    return seen && has_stack(op, heap, size) ? mp_stack_here() : 0;
+}

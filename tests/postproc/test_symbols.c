@@ -1,0 +1,179 @@
+/* Names of return addresses, of this program's own: it is built with -g, and inlined() is. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "symbols.h"
+
+static struct mpr_binary own;
+static uint8_t build_id[64];
+
+static int find_own(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    (void)arg;
+    own = (struct mpr_binary){ .path = "/proc/self/exe", .build_id = build_id, .from = info->dlpi_addr };
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type == PT_LOAD && p->p_offset == 0) own.from = info->dlpi_addr + p->p_vaddr;
+        if (p->p_type != PT_NOTE) continue;
+        for (const char *at = (const char *)(info->dlpi_addr + p->p_vaddr), *end = at + p->p_memsz; at < end; ) {
+            const ElfW(Nhdr) *n = (const void *)at;
+            const char *data = at + sizeof *n + ((n->n_namesz + 3u) & ~3u);
+            if (n->n_type == NT_GNU_BUILD_ID) memcpy(build_id, data, own.build_id_bytes = n->n_descsz);
+            at = data + ((n->n_descsz + 3u) & ~3u);
+        }
+    }
+    return 1;                                   /* the first is the program */
+}
+
+static int begin(void **state)
+{
+    dl_iterate_phdr(find_own, NULL);
+    *state = mpr_symbols_new();
+    return *state ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    mpr_symbols_free(*state);
+    return 0;
+}
+
+static const struct mpr_symbol *look(void **state, uint32_t number, const struct mpr_binary *binary, const void *pc, size_t *count)
+{
+    return mpr_symbols_look(*state, number, binary, (uint64_t)(uintptr_t)pc, count);
+}
+
+static void *volatile here;
+enum { LINE_OF_INLINED = __LINE__ + 4, LINE_OF_CALL = __LINE__ + 9 };
+
+static inline __attribute__((always_inline)) void inlined(void)
+{
+    __asm__ volatile("lea 0f(%%rip), %%rax\n\tmov %%rax, %0\n\tnop\n0:\n\tnop" : "=m"(here) : : "rax");
+}
+
+static __attribute__((noinline)) void outer(void)
+{
+    inlined();
+}
+
+static const char *file_of(const struct mpr_symbol *symbol)
+{
+    const char *slash = symbol->file ? strrchr(symbol->file, '/') : NULL;
+    return slash ? slash + 1 : "";
+}
+
+#ifdef MEMPROF_LIBDW
+
+static void an_inlined_call_is_a_frame_of_its_own(void **state)
+{
+    size_t count;
+    outer();
+    const struct mpr_symbol *symbol = look(state, 1, &own, here, &count);
+    assert_int_equal(mpr_symbols_state(*state, 1), MPR_SYMBOLS_GOOD);
+    assert_int_equal(count, 2);
+    assert_string_equal(symbol[0].function, "inlined");
+    assert_string_equal(file_of(&symbol[0]), "test_symbols.c");
+    assert_int_equal(symbol[0].line, LINE_OF_INLINED);
+    assert_string_equal(symbol[1].function, "outer");
+    assert_int_equal(symbol[1].line, LINE_OF_CALL);
+    assert_ptr_equal(look(state, 1, &own, here, &count), symbol);
+    assert_int_equal(count, 2);
+}
+
+/* The instruction before the return address counts: what follows a call that never returns is another function. */
+static void the_call_is_before_the_return_address(void **state)
+{
+    size_t count;
+    const struct mpr_symbol *symbol = look(state, 1, &own, (const char *)(uintptr_t)outer, &count);
+    assert_true(!count || strcmp(symbol[count - 1].function, "outer") != 0);
+    symbol = look(state, 1, &own, (const char *)(uintptr_t)outer + 1, &count);
+    assert_string_equal(symbol[count - 1].function, "outer");
+}
+
+static void a_file_with_another_build_id_gives_no_names(void **state)
+{
+    size_t count;
+    struct mpr_binary other = own;
+    uint8_t id[64];
+    memcpy(id, build_id, sizeof id);
+    id[0] ^= 1;
+    other.build_id = id;
+    look(state, 2, &other, here, &count);
+    assert_int_equal(count, 0);
+    assert_int_equal(mpr_symbols_state(*state, 2), MPR_SYMBOLS_OTHER);
+}
+
+static void what_is_not_there_is_missing(void **state)
+{
+    size_t count;
+    const struct mpr_binary gone = { .path = "/nowhere/libgone.so", .from = own.from }, strange = { .path = "/proc/self/maps", .from = own.from };
+    look(state, 3, &gone, here, &count);
+    assert_int_equal(count, 0);
+    assert_int_equal(mpr_symbols_state(*state, 3), MPR_SYMBOLS_MISSING);
+    look(state, 4, &strange, here, &count);
+    assert_int_equal(count, 0);
+    assert_int_equal(mpr_symbols_state(*state, 4), MPR_SYMBOLS_UNREADABLE);
+    assert_int_equal(mpr_symbols_state(*state, 5), MPR_SYMBOLS_NOT_ASKED);
+}
+
+/* By its debug file where that is installed, else by its dynamic symbols. */
+static void the_c_librarys_functions_have_names(void **state)
+{
+    size_t count;
+    struct link_map *map = NULL;
+    const struct mpr_symbol *symbol = NULL;
+    (void)state;
+    for (map = _r_debug.r_map; map; map = map->l_next) {
+        if (!strstr(map->l_name, "libc.so")) continue;
+        const struct mpr_binary libc = { .path = map->l_name, .from = map->l_addr };
+        symbol = look(state, 6, &libc, (const char *)(uintptr_t)abort + 1, &count);
+        assert_true(count >= 1);
+        assert_string_equal(symbol[count - 1].function, "abort");
+    }
+    assert_non_null(symbol);
+}
+
+#else
+
+static void without_libdw_nothing_has_a_name(void **state)
+{
+    size_t count;
+    outer();
+    look(state, 1, &own, here, &count);
+    assert_int_equal(count, 0);
+    assert_int_equal(mpr_symbols_state(*state, 1), MPR_SYMBOLS_NOT_BUILT);
+    assert_int_equal(LINE_OF_INLINED + 5, LINE_OF_CALL);
+    assert_string_equal(file_of(&(struct mpr_symbol){ NULL, "a/b", 1 }), "b");
+}
+
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#ifdef MEMPROF_LIBDW
+        cmocka_unit_test(an_inlined_call_is_a_frame_of_its_own),
+        cmocka_unit_test(the_call_is_before_the_return_address),
+        cmocka_unit_test(a_file_with_another_build_id_gives_no_names),
+        cmocka_unit_test(what_is_not_there_is_missing),
+        cmocka_unit_test(the_c_librarys_functions_have_names),
+#else
+        cmocka_unit_test(without_libdw_nothing_has_a_name),
+#endif
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

@@ -1,0 +1,224 @@
+/* The same frames as the C ABI's unwinder finds, wherever a thread can be. */
+#include <alloca.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unwind.h>
+
+#include <cmocka.h>
+
+#include "module.h"
+#include "unwinder.h"
+
+enum { MAX = 128 };
+struct frames { uint64_t pc[MAX]; unsigned count; };
+
+static _Unwind_Reason_Code add(struct _Unwind_Context *context, void *arg)
+{
+    struct frames *f = arg;
+    const uintptr_t pc = _Unwind_GetIP(context);
+    if (!pc || f->count == MAX) return _URC_END_OF_STACK;
+    f->pc[f->count++] = pc;
+    return _URC_NO_REASON;
+}
+
+/* The caller's frame is where the two begin to be the same: both skip what is inside this function. */
+static __attribute__((noinline)) unsigned compare(void)
+{
+    struct frames mine = { .count = 0 }, other = { .count = 0 };
+    mine.count = mp_unwind(mine.pc, MAX);
+    _Unwind_Backtrace(add, &other);
+    unsigned skip = 0;
+    while (skip < other.count && other.pc[skip] != (uintptr_t)__builtin_return_address(0)) skip++;
+    unsigned mine_skip = 0;
+    while (mine_skip < mine.count && mine.pc[mine_skip] != (uintptr_t)__builtin_return_address(0)) mine_skip++;
+    assert_true(skip < other.count);
+    assert_true(mine_skip < mine.count);
+    const unsigned both = MAX - (skip > mine_skip ? skip : mine_skip);
+    const unsigned left = other.count - skip < both ? other.count - skip : both;
+    assert_true(mine.count - mine_skip >= left);
+    assert_memory_equal(&mine.pc[mine_skip], &other.pc[skip], left * sizeof *mine.pc);
+    if (other.count < MAX) assert_int_equal(mine.count - mine_skip, left);
+    return left;
+}
+
+static __attribute__((noinline)) unsigned nested(unsigned depth)
+{
+    volatile char local[24];
+    local[depth % 24] = 1;
+    const unsigned n = depth ? nested(depth - 1) : compare();
+    local[0] = local[depth % 24];
+    return n;
+}
+
+static void in_nested_calls(void **state)
+{
+    (void)state;
+    const unsigned shallow = nested(2);
+    assert_int_equal(nested(12), shallow + 10);
+}
+
+static void in_a_recursion_deeper_than_the_limit(void **state)
+{
+    (void)state;
+    assert_true(nested(1000) > MAX / 2);
+}
+
+static int from_the_c_library(const void *a, const void *b)
+{
+    assert_true(compare() > 3);
+    return memcmp(a, b, sizeof(int));
+}
+
+static void in_a_callback_of_the_c_library(void **state)
+{
+    (void)state;
+    int values[4] = { 4, 3, 2, 1 };
+    qsort(values, 4, sizeof *values, from_the_c_library);
+}
+
+static __attribute__((noinline)) unsigned with_alloca(size_t bytes)
+{
+    volatile char *block = alloca(bytes);
+    block[0] = 1;
+    const unsigned n = compare();
+    return n + (unsigned)block[0] - 1;
+}
+
+/* Aligned beyond what the ABI promises, and of a size that is known only now: the frame hangs on a saved pointer. */
+static __attribute__((noinline)) unsigned with_alignment(size_t bytes)
+{
+    volatile char aligned[64] __attribute__((aligned(64)));
+    volatile char *block = alloca(bytes);
+    aligned[0] = block[0] = 1;
+    const unsigned n = with_alloca(bytes + 8);
+    return n + (unsigned)aligned[0] - (unsigned)block[0];
+}
+
+static void in_frames_of_unusual_shape(void **state)
+{
+    (void)state;
+    assert_true(with_alloca(100) > 3);
+    assert_true(with_alignment(333) > 3);
+}
+
+static void *in_thread(void *arg)
+{
+    *(unsigned *)arg = nested(5);
+    return NULL;
+}
+
+static void in_threads(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        unsigned n = 0;
+        assert_int_equal(pthread_create(&thread, NULL, in_thread, &n), 0);
+        pthread_join(thread, NULL);
+        assert_true(n >= 7);
+    }
+}
+
+static volatile unsigned handled;
+static void handler(int signal)
+{
+    (void)signal;
+    handled = nested(3);
+}
+
+static __attribute__((noinline)) void raise_below(unsigned depth)
+{
+    volatile char local[40];
+    local[depth % 40] = 1;
+    if (depth) raise_below(depth - 1);
+    else raise(SIGUSR1);
+    local[0] = local[depth % 40];
+}
+
+static void in_signal_handlers(void **state)
+{
+    (void)state;
+    static char other[64 << 10];
+    const stack_t stack = { .ss_sp = other, .ss_size = sizeof other };
+    for (int flags = 0; flags <= SA_ONSTACK; flags += SA_ONSTACK) {
+        struct sigaction action = { .sa_handler = handler, .sa_flags = flags }, before;
+        assert_int_equal(sigaltstack(&stack, NULL), 0);
+        assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+        handled = 0;
+        raise_below(4);
+        sigaction(SIGUSR1, &before, NULL);
+        assert_true(handled >= 4);
+    }
+}
+
+static ucontext_t here, there;
+static volatile unsigned in_coroutine;
+static void coroutine(void) { in_coroutine = nested(4); }
+
+static void in_coroutines(void **state)
+{
+    (void)state;
+    enum { BYTES = 256 << 10 };
+    for (int i = 0; i < 3; i++) {
+        char *stack = malloc(BYTES);
+        assert_int_equal(getcontext(&there), 0);
+        there.uc_stack.ss_sp = stack;
+        there.uc_stack.ss_size = BYTES;
+        there.uc_link = &here;
+        makecontext(&there, coroutine, 0);
+        swapcontext(&here, &there);
+        assert_true(in_coroutine >= 5);
+        free(stack);
+    }
+}
+
+/* A function without call frame information, in a frame that looks like nothing: the walk ends, and the test goes on. */
+static void below_code_that_says_nothing(void **state)
+{
+    (void)state;
+    uint64_t pc[MAX];
+    unsigned n = 0;
+    unsigned (*unwind)(uint64_t *, unsigned) = mp_unwind;
+    static const unsigned char code[] = {
+        0x55,                                                   /* push %rbp */
+        0x48, 0xc7, 0xc5, 0xff, 0xff, 0xff, 0xff,               /* mov $-1, %rbp */
+        0xff, 0xd2,                                             /* call *%rdx */
+        0x5d, 0xc3,                                             /* pop %rbp; ret */
+    };
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(page, code, sizeof code);
+    assert_int_equal(mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
+    unsigned (*strange)(uint64_t *, unsigned, void *) = (unsigned (*)(uint64_t *, unsigned, void *))page;
+    n = strange(pc, MAX, (void *)unwind);
+    assert_true(n <= 1);
+    munmap(page, 4096);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return mp_module_init() && mp_unwind_init() ? 0 : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(in_nested_calls),
+        cmocka_unit_test(in_a_recursion_deeper_than_the_limit),
+        cmocka_unit_test(in_a_callback_of_the_c_library),
+        cmocka_unit_test(in_frames_of_unusual_shape),
+        cmocka_unit_test(in_threads),
+        cmocka_unit_test(in_signal_handlers),
+        cmocka_unit_test(in_coroutines),
+        cmocka_unit_test(below_code_that_says_nothing),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
