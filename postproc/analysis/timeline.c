@@ -16,7 +16,7 @@
 #include "tree.h"
 
 /* Changes of a heap that are kept while the log is read; folded to bands they are fewer. */
-#define LEVEL_CHANGES ((size_t)1 << 19)
+#define LEVEL_CHANGES ((size_t)3 << 17)
 
 static int by_peak(const void *left, const void *right)
 {
