@@ -1,5 +1,6 @@
 // The page's numbers: size, time until it is ready, time of a zoom frame, and what `html` costs against `peaks`.
-// usage: node bench.mjs BUILD [EVENTS]       BUILD: a build folder with tests; EVENTS of the largest run (10000000)
+// usage: node bench.mjs BUILD [EVENTS [RANK_EVENTS]]       BUILD: a build folder with tests; EVENTS of the one run
+// (10000000), RANK_EVENTS of the eight ranks of run A in all (EVENTS); run B has a tenth of them
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -9,6 +10,7 @@ import { pathToFileURL } from 'node:url';
 
 const build = resolve(process.argv[2] ?? 'build/ci'),
   events = Number(process.argv[3] ?? 1e7),
+  rankEvents = Number(process.argv[4] ?? events),
   RANKS = 8,
   ROUNDS = 5;
 const chromiumPath = process.env.CHROMIUM ?? '/usr/bin/chromium';
@@ -80,15 +82,25 @@ async function measure(browser, name, file) {
 const one = make('one.zst', events),
   page = join(folder, 'one.html');
 execFileSync(report, ['html', '-o', page, one]);
-const ranks = [...Array(RANKS)].flatMap((_, i) => [
-  make(`a${i}.zst`, events / RANKS),
-  make(`b${i}.zst`, events / RANKS / 10),
-]);
-const all = join(folder, 'all.html');
-execFileSync(report, ['html', '-o', all, ...ranks]);
+const seconds = (/** @type {() => unknown} */ work) => {
+  const start = performance.now();
+  work();
+  return ((performance.now() - start) / 1000).toFixed(0);
+};
+/** @type {string[]} */
+let ranks = [];
+const all = join(folder, 'all.html'),
+  made = seconds(() => {
+    ranks = [...Array(RANKS)].flatMap((_, i) => [
+      make(`a${i}.zst`, rankEvents / RANKS),
+      make(`b${i}.zst`, rankEvents / RANKS / 10),
+    ]);
+  }),
+  read = seconds(() => execFileSync(report, ['html', '-o', all, ...ranks]));
+console.log(`logs of ${RANKS} ranks made in ${made} s, their page in ${read} s`);
 const browser = await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] });
 await measure(browser, `one run of ${events} events`, page);
-await measure(browser, `two runs of ${RANKS} ranks, ${events} and ${events / 10}`, all);
+await measure(browser, `two runs of ${RANKS} ranks, ${rankEvents} and ${rankEvents / 10}`, all);
 await browser.close();
 const peaks = cost(report, 'peaks', one),
   html = cost(report, 'html', '-o', page, one);

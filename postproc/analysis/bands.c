@@ -1,20 +1,23 @@
-/* Bands are summed vectors: for each bucket, the bands whose cells changed get their new sum. */
+/* Bands are summed vectors: for each bucket, the bands whose cells changed get their new sum.  Cells that differ by their
+ * call stacks alone are one unit. */
 #include "bands.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct ranked { uint32_t cell; uint64_t largest; };
+#include "hash.h"
+
+struct unit { uint64_t bytes, largest; uint32_t cell, library, band; };
 
 struct folding {
     struct mpr_arena *arena;
     const struct mpr_replay *r;
     struct mpr_heap_line *out;
     size_t limit;
-    struct ranked *rank;        /* the heap's cells */
-    size_t ranks;
-    uint32_t *band_of;          /* by cell */
-    uint32_t *small_of;         /* by node: its band of kind SMALL + 1 */
+    struct unit *unit, **rank;  /* of the heap; those that held anything */
+    uint32_t units, ranks;
+    uint32_t *unit_of;          /* by cell */
+    uint32_t *slot, mask;       /* hash of (key, library): unit + 1 */
     uint64_t *cell_bytes, *band_bytes;
     size_t *touched;            /* by band: index of its change in the span being written, + 1 */
     struct mpr_series series;
@@ -23,67 +26,101 @@ struct folding {
 static bool begin(struct folding *f)
 {
     const size_t cells = f->r->books.cells + 1;
+    for (f->mask = 1; f->mask < 2 * cells; f->mask = f->mask * 2 + 1) continue;
+    f->slot = calloc((size_t)f->mask + 1, sizeof *f->slot);
+    f->unit = calloc(cells, sizeof *f->unit);
     f->rank = calloc(cells, sizeof *f->rank);
-    f->band_of = calloc(cells, sizeof *f->band_of);
-    f->small_of = calloc(f->r->ranges.nodes, sizeof *f->small_of);
+    f->unit_of = calloc(cells, sizeof *f->unit_of);
     f->cell_bytes = calloc(cells, sizeof *f->cell_bytes);
     f->band_bytes = calloc(f->limit, sizeof *f->band_bytes);
     f->touched = calloc(f->limit, sizeof *f->touched);
     f->out->band = mpr_arena_alloc(f->arena, f->limit * sizeof *f->out->band);
-    return f->rank && f->band_of && f->small_of && f->cell_bytes && f->band_bytes && f->touched && f->out->band;
+    return f->slot && f->unit && f->rank && f->unit_of && f->cell_bytes && f->band_bytes && f->touched && f->out->band;
 }
 
 static void release(struct folding *f)
 {
+    free(f->slot);
+    free(f->unit);
     free(f->rank);
-    free(f->band_of);
-    free(f->small_of);
+    free(f->unit_of);
     free(f->cell_bytes);
     free(f->band_bytes);
     free(f->touched);
     mpr_series_free(&f->series);
 }
 
-/* ---- which cells have a band of their own */
+/* ---- units */
+
+static uint32_t library_of(const struct mpr_replay *r, const struct mpr_cell *cell)
+{
+    return mpr_sites_library(&r->gpu.sites, mpr_sites_of(&r->gpu.sites, cell->site).stack);
+}
+
+static uint32_t unit_of(struct folding *f, uint32_t index)
+{
+    const struct mpr_cell *cell = &f->r->books.cell[index];
+    const uint32_t library = library_of(f->r, cell);
+    uint32_t at = (uint32_t)mpr_hash(mpr_hash(cell->key) + library) & f->mask;
+    for (; f->slot[at]; at = (at + 1) & f->mask) {
+        const struct unit *u = &f->unit[f->slot[at] - 1];
+        if (f->r->books.cell[u->cell].key == cell->key && u->library == library) return f->slot[at] - 1;
+    }
+    f->unit[f->units] = (struct unit){ .cell = index, .library = library };
+    f->slot[at] = ++f->units;
+    return f->units - 1;
+}
+
+static void make_units(struct folding *f, uint8_t heap)
+{
+    for (uint32_t i = 0; i < f->r->books.cells; i++)
+        if (f->r->books.cell[i].heap == heap) f->unit_of[i] = unit_of(f, i);
+}
+
+/* ---- which units have a band of their own */
 
 static int by_largest(const void *left, const void *right)
 {
-    const struct ranked *a = left, *b = right;
+    const struct unit *a = *(struct unit *const *)left, *b = *(struct unit *const *)right;
     if (a->largest != b->largest) return a->largest > b->largest ? -1 : 1;
     return a->cell < b->cell ? -1 : a->cell > b->cell;
 }
 
-static void rank_cells(struct folding *f, const struct mpr_series *s)
+static void rank_units(struct folding *f, const struct mpr_series *s)
 {
-    uint64_t *largest = f->cell_bytes;
     for (size_t i = 0; i < s->changes; i++) {
         const struct mpr_change *c = &s->change[i];
-        if (c->bytes > largest[c->group]) largest[c->group] = c->bytes;
+        struct unit *u = &f->unit[f->unit_of[c->group]];
+        u->bytes += c->bytes - f->cell_bytes[c->group];
+        f->cell_bytes[c->group] = c->bytes;
+        if (u->bytes > u->largest) u->largest = u->bytes;
     }
-    for (uint32_t i = 0; i < f->r->books.cells; i++) {
-        if (largest[i]) f->rank[f->ranks++] = (struct ranked){ i, largest[i] };
-    }
+    for (uint32_t i = 0; i < f->units; i++)
+        if (f->unit[i].largest) f->rank[f->ranks++] = &f->unit[i];
     qsort(f->rank, f->ranks, sizeof *f->rank, by_largest);
-    memset(largest, 0, f->r->books.cells * sizeof *largest);
+    memset(f->cell_bytes, 0, f->r->books.cells * sizeof *f->cell_bytes);
 }
 
-static uint32_t add_band(struct folding *f, enum mpr_band_kind kind, uint32_t cell)
+static uint32_t add_band(struct folding *f, enum mpr_band_kind kind, const struct unit *u)
 {
-    const struct mpr_cell *c = &f->r->books.cell[cell];
+    const struct mpr_cell *c = &f->r->books.cell[u->cell];
     const struct mpr_all all = f->r->options.by == MPR_BY_ALL ? mpr_all_of(c->key) : (struct mpr_all){ 0 };
     struct mpr_band *band = &f->out->band[f->out->bands];
-    *band = (struct mpr_band){ .kind = kind, .node = all.node, .thread = all.thread, .class = all.class };
+    *band = (struct mpr_band){ .kind = kind, .node = all.node, .thread = all.thread, .class = all.class, .library = u->library };
     if (kind != MPR_BAND_OTHER) band->path = mpr_label_path(f->arena, f->r, c, &band->depth);
     return (uint32_t)f->out->bands++;
 }
 
-/* A range's many small cells share one band; the last band is kept for what finds no room. */
-static uint32_t small_band(struct folding *f, uint32_t cell)
+/* Many small units of a range and library share one band; the last band is kept for what finds no room. */
+static uint32_t small_band(struct folding *f, const struct unit *u)
 {
     if (f->r->options.by != MPR_BY_ALL) return UINT32_MAX;
-    uint32_t *small = &f->small_of[mpr_all_of(f->r->books.cell[cell].key).node];
-    if (!*small && f->out->bands < f->limit - 1) *small = add_band(f, MPR_BAND_SMALL, cell) + 1;
-    return *small - 1;
+    const uint32_t node = mpr_all_of(f->r->books.cell[u->cell].key).node;
+    for (uint32_t i = 0; i < f->out->bands; i++) {
+        const struct mpr_band *band = &f->out->band[i];
+        if (band->kind == MPR_BAND_SMALL && band->node == node && band->library == u->library) return i;
+    }
+    return f->out->bands < f->limit - 1 ? add_band(f, MPR_BAND_SMALL, u) : UINT32_MAX;
 }
 
 static void choose_bands(struct folding *f)
@@ -91,11 +128,10 @@ static void choose_bands(struct folding *f)
     const size_t alone = f->r->options.by == MPR_BY_ALL ? f->limit * 5 / 8 : f->limit - 1;
     uint32_t other = UINT32_MAX;
     for (size_t i = 0; i < f->ranks; i++) {
-        const uint32_t cell = f->rank[i].cell;
-        uint32_t band = i < alone ? add_band(f, MPR_BAND_ONE, cell) : small_band(f, cell);
-        if (band == UINT32_MAX && other == UINT32_MAX) other = add_band(f, MPR_BAND_OTHER, cell);
-        if (band == UINT32_MAX) band = other;
-        f->band_of[cell] = band;
+        struct unit *u = f->rank[i];
+        u->band = i < alone ? add_band(f, MPR_BAND_ONE, u) : small_band(f, u);
+        if (u->band == UINT32_MAX && other == UINT32_MAX) other = add_band(f, MPR_BAND_OTHER, u);
+        if (u->band == UINT32_MAX) u->band = other;
     }
 }
 
@@ -103,7 +139,7 @@ static void choose_bands(struct folding *f)
 
 static bool change_band(struct folding *f, uint32_t cell, uint64_t bytes, size_t first)
 {
-    const uint32_t band = f->band_of[cell];
+    const uint32_t band = f->unit[f->unit_of[cell]].band;
     f->band_bytes[band] += bytes - f->cell_bytes[cell];
     f->cell_bytes[cell] = bytes;
     if (f->band_bytes[band] > f->out->band[band].largest) f->out->band[band].largest = f->band_bytes[band];
@@ -157,7 +193,8 @@ bool mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_replay *r, c
     const struct mpr_series *s = &levels->level[heap].series;
     bool good = begin(&f);
     if (good) {
-        rank_cells(&f, s);
+        make_units(&f, heap);
+        rank_units(&f, s);
         choose_bands(&f);
         good = fold(&f, s);
     }

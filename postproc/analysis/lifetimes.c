@@ -40,17 +40,21 @@ static int by_from(const void *left, const void *right)
     return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-static void keep(struct mpr_tree *tree, const struct mpr_large_block *b, struct mpr_heap_line *out)
+static void keep(struct mpr_tree *tree, struct mpr_callers *callers, const struct mpr_large_block *b, struct mpr_heap_line *out)
 {
     const struct mpr_replay *r = tree->r;
-    const struct mpr_all all = mpr_all_of(r->books.cell[b->cell].key);
+    const struct mpr_cell *cell = &r->books.cell[b->cell];
+    const struct mpr_all all = mpr_all_of(cell->key);
+    const struct mpr_site site = mpr_sites_of(&r->gpu.sites, cell->site);
     out->lifetime[out->lifetimes++] = (struct mpr_lifetime){
         .addr = b->addr, .size = b->size, .from = b->from, .to = b->to == UINT64_MAX ? r->now : b->to,
-        .live_at_end = b->to == UINT64_MAX, .node = mpr_tree_number(tree, all.node), .thread = all.thread };
+        .live_at_end = b->to == UINT64_MAX, .mapped = b->mapped, .node = mpr_tree_number(tree, all.node), .thread = all.thread,
+        .library = mpr_sites_library(&r->gpu.sites, site.stack), .native = mpr_callers_native(callers, site.stack),
+        .python = mpr_callers_python(callers, site.python) };
 }
 
-bool mpr_lifetimes_fill(struct mpr_timeline *t, struct mpr_tree *tree, const struct mpr_large *large, uint8_t heap,
-                        struct mpr_heap_line *out)
+bool mpr_lifetimes_fill(struct mpr_timeline *t, struct mpr_tree *tree, struct mpr_callers *callers,
+                        const struct mpr_large *large, uint8_t heap, struct mpr_heap_line *out)
 {
     struct gathering g = { .block = NULL };
     mpr_large_each(large, heap, gather, &g);
@@ -58,7 +62,7 @@ bool mpr_lifetimes_fill(struct mpr_timeline *t, struct mpr_tree *tree, const str
     if (g.count) qsort(g.block, g.count, sizeof *g.block, by_weight);
     const size_t kept = g.count < t->options.lifetimes ? g.count : t->options.lifetimes;
     out->lifetime = mpr_arena_alloc(&t->arena, kept * sizeof *out->lifetime);
-    for (size_t i = 0; out->lifetime && i < kept; i++) keep(tree, &g.block[i], out);
+    for (size_t i = 0; out->lifetime && i < kept; i++) keep(tree, callers, &g.block[i], out);
     if (out->lifetimes) qsort(out->lifetime, out->lifetimes, sizeof *out->lifetime, by_from);
     free(g.block);
     return out->lifetime && !g.failed;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bands.h"
+#include "callers.h"
 #include "choose.h"
 #include "happenings.h"
 #include "holders.h"
@@ -15,7 +16,7 @@
 #include "tree.h"
 
 /* Changes of a heap that are kept while the log is read; folded to bands they are fewer. */
-#define LEVEL_CHANGES ((size_t)1 << 20)
+#define LEVEL_CHANGES ((size_t)3 << 17)
 
 static int by_peak(const void *left, const void *right)
 {
@@ -71,21 +72,35 @@ static uint8_t code_of(const char *heap)
 /* What looks on while the log is read; the page's NULL for other reports. */
 struct observers { struct mpr_levels *levels; struct mpr_happenings *happenings; struct mpr_large *large; };
 
+static void fill_libraries(struct mpr_timeline *t, const struct mpr_replay *r)
+{
+    const size_t count = (size_t)r->gpu.sites.libraries + 1;
+    t->library_name = mpr_arena_alloc(&t->arena, count * sizeof *t->library_name);
+    for (; t->library_name && t->libraries < count; t->libraries++)
+        t->library_name[t->libraries] =
+            mpr_arena_text(&t->arena, mpr_sites_library_name(&r->gpu.sites, (uint32_t)t->libraries));
+}
+
 static bool fill_page(struct mpr_timeline *t, const struct mpr_replay *r, const struct observers *o)
 {
     struct mpr_tree tree;
-    bool good = mpr_tree_init(&tree, &t->arena, r);
+    struct mpr_callers callers;
+    const bool made[] = { mpr_tree_init(&tree, &t->arena, r), mpr_callers_init(&callers, &t->arena, r) };
+    bool good = made[0] && made[1];
     for (size_t i = 0; good && i < t->heaps; i++) {
         struct mpr_heap_line *h = &t->heap[i];
         good = mpr_holders_fill(t, &tree, code_of(h->name), h)
-               && mpr_lifetimes_fill(t, &tree, o->large, code_of(h->name), h);
+               && mpr_lifetimes_fill(t, &tree, &callers, o->large, code_of(h->name), h);
         for (size_t k = 0; good && k < h->bands; k++) h->band[k].node = mpr_tree_number(&tree, h->band[k].node);
     }
     if (good) mpr_happenings_fill(o->happenings, &tree, r, t);
+    good = good && mpr_callers_fill(&callers, t);
     t->node = tree.node;
     t->nodes = tree.nodes;
     mpr_tree_free(&tree);
+    mpr_callers_free(&callers);
     fill_sizes(t);
+    fill_libraries(t, r);
     return good;
 }
 

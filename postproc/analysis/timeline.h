@@ -28,7 +28,7 @@ struct mpr_timeline_options {
 
 enum mpr_band_kind {
     MPR_BAND_ONE,               /* exactly what its labels say */
-    MPR_BAND_SMALL,             /* of that range, the threads and size classes that have no band of their own */
+    MPR_BAND_SMALL,             /* of that range and library, the threads and size classes that have no band of their own */
     MPR_BAND_OTHER,             /* everything that has none */
 };
 
@@ -36,7 +36,7 @@ struct mpr_band {
     enum mpr_band_kind kind;
     const char *const *path;    /* outermost first; by thread, size, ...: that one label */
     size_t depth;
-    uint32_t node, thread, class;       /* by MPR_GROUP_ALL: numbers of range, thread and size class */
+    uint32_t node, thread, class, library;      /* by MPR_GROUP_ALL: numbers */
     uint64_t largest;           /* bytes in any vector */
 };
 
@@ -80,7 +80,16 @@ enum { MPR_TRACK_RSS, MPR_TRACK_CGROUP, MPR_TRACK_GPU, MPR_TRACKS = MPR_TRACK_GP
 struct mpr_track_line { uint64_t *time, *value; size_t points; uint64_t limit; /* 0: none */ };
 
 /* One block, from its allocation to its free. */
-struct mpr_lifetime { uint64_t addr, size, from, to; uint32_t node, thread; bool live_at_end; };
+struct mpr_lifetime {
+    uint64_t addr, size, from, to;
+    uint32_t node, thread, library;
+    uint32_t native, python;    /* call stacks; 0: not known */
+    bool live_at_end;
+    bool mapped;                /* memory with a handle: one segment with its neighbours */
+};
+
+/* Frames as indices into the result's, outermost first. */
+struct mpr_call_stack { const uint32_t *frame; size_t depth; };
 
 /* Who held a heap's peak. */
 struct mpr_holder { uint32_t node; uint64_t bytes, blocks, allocations; };
@@ -123,6 +132,12 @@ struct mpr_timeline {
     size_t sizes;
     const char **thread_name;   /* by number */
     size_t threads;
+    const char **library_name;  /* by number; "" : not known */
+    size_t libraries;
+    const struct mpr_call_stack *stack; /* by number; 0: the empty one */
+    size_t stacks;
+    const char *const *frame;
+    size_t frames;
 };
 
 /* 0, or -1 with *error filled (nothing to free then). */

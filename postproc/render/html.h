@@ -1,4 +1,4 @@
-/* One self-contained HTML file of one or more timelines (by MPR_BAND_ALL). */
+/* One self-contained HTML file of one or more timelines (by MPR_GROUP_ALL). */
 #ifndef MPR_HTML_H
 #define MPR_HTML_H
 

@@ -66,7 +66,11 @@ static bool lifetime_blob(FILE *out, const struct mpr_heap_line *h, size_t log, 
     for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].addr & UINT32_MAX);
     for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].node);
     for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].thread);
+    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].library);
+    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].native);
+    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].python);
     for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].live_at_end);
+    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].mapped);
     return blob(out, &b, log, "blocks", index);
 }
 
@@ -105,6 +109,19 @@ static void nodes(struct mpr_json *j, const struct mpr_timeline *t)
         mpr_json_open(j, NULL, '[');
         mpr_json_number(j, NULL, t->node[i].parent);
         mpr_json_text(j, NULL, t->node[i].label);
+        mpr_json_close(j, ']');
+    }
+    mpr_json_close(j, ']');
+}
+
+static void stacks(struct mpr_json *j, const struct mpr_timeline *t)
+{
+    texts(j, "libraries", t->library_name, t->libraries);
+    texts(j, "frames", t->frame, t->frames);
+    mpr_json_open(j, "stacks", '[');
+    for (size_t i = 0; i < t->stacks; i++) {
+        mpr_json_open(j, NULL, '[');
+        for (size_t k = 0; k < t->stack[i].depth; k++) mpr_json_number(j, NULL, t->stack[i].frame[k]);
         mpr_json_close(j, ']');
     }
     mpr_json_close(j, ']');
@@ -155,8 +172,9 @@ static void bands(struct mpr_json *j, const struct mpr_heap_line *h)
 {
     mpr_json_open(j, "bands", '[');
     for (size_t i = 0; i < h->bands; i++) {
-        const uint64_t band[] = { h->band[i].kind, h->band[i].node, h->band[i].thread, h->band[i].class };
-        mpr_json_numbers(j, NULL, band, 4);
+        const struct mpr_band *k = &h->band[i];
+        const uint64_t band[] = { k->kind, k->node, k->thread, k->class, k->library };
+        mpr_json_numbers(j, NULL, band, sizeof band / sizeof *band);
     }
     mpr_json_close(j, ']');
 }
@@ -206,6 +224,7 @@ static void log_data(struct mpr_json *j, const struct mpr_timeline *t, size_t lo
     texts(j, "threads", t->thread_name, t->threads);
     texts(j, "sizes", t->size_name, t->sizes);
     nodes(j, t);
+    stacks(j, t);
     marks(j, t);
     tracks(j, t, log);
     mpr_json_number(j, "instances", t->instances);

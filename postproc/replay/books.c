@@ -59,6 +59,7 @@ static int make_room(struct mpr_books *books)
     struct mpr_cell *cell = realloc(books->cell, cap * sizeof *cell);
     if (!cell) return -1;
     books->cell = cell;
+    if (books->levels && mpr_levels_room(books->levels, cap) != 0) return -1;
     books->cell_cap = cap;
     return books->cells < books->slots / 2 ? 0 : grow_slots(books);
 }

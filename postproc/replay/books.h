@@ -12,18 +12,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hash.h"
 #include "levels.h"
 
+/* What each event touches comes first: a cache line. */
 struct mpr_cell {
     uint64_t bytes, blocks;             /* now */
-    uint64_t saved_bytes, saved_blocks; /* at the peak, when epoch is the heap's */
-    uint64_t inherited, saved_inherited;    /* of bytes: by ranges of another thread than the one that made the block */
     uint64_t epoch;
+    uint64_t saved_bytes, saved_blocks; /* at the peak, when epoch is the heap's */
     uint64_t own_peak;
     uint64_t allocations;
-    uint64_t key;                       /* range node, thread, size class, ..., or all of them (mpr_all) */
-    uint32_t site;                      /* by MPR_BY_ALL: number of sites.h, 0 where none is known; otherwise 0 */
     uint8_t heap;
+    uint32_t site;                      /* by MPR_BY_ALL: number of sites.h, 0 where none is known; otherwise 0 */
+    uint64_t key;                       /* range node, thread, size class, ..., or all of them (mpr_all) */
+    uint64_t inherited, saved_inherited;    /* of bytes: by ranges of another thread than the one that made the block */
 };
 
 struct mpr_failure { uint64_t time, size; unsigned error; };
@@ -44,12 +46,21 @@ struct mpr_heap {
 
 #define MPR_HEAPS 256
 
+/* Cells without a site that were looked up last, by hash. */
+struct mpr_hint {
+    uint64_t key;
+    uint32_t cell;
+    uint8_t heap;                       /* 0: an empty place */
+};
+enum { MPR_HINT_BITS = 10, MPR_HINTS = 1 << MPR_HINT_BITS };
+
 struct mpr_books {
     struct mpr_heap heap[MPR_HEAPS];    /* by the event's heap byte */
     struct mpr_cell *cell;
     uint32_t cells, cell_cap;
     uint32_t *slot;                     /* hash of (key, site, heap): cell index + 1 */
     uint32_t slots;                     /* a power of two */
+    struct mpr_hint hint[MPR_HINTS];
     struct mpr_levels *levels;          /* observer; NULL: none */
 };
 
@@ -57,6 +68,11 @@ int mpr_books_init(struct mpr_books *books);    /* 0, or -1 without memory */
 void mpr_books_free(struct mpr_books *books);
 /* Index of the cell, made when new; UINT32_MAX without memory. */
 uint32_t mpr_books_cell(struct mpr_books *books, uint64_t key, uint32_t site, uint8_t heap);
+/* By the hash's high bits: the low ones do not know the size class, which is in a key's high bits. */
+static inline struct mpr_hint *mpr_books_hint(struct mpr_books *books, uint64_t key, uint8_t heap)
+{
+    return &books->hint[mpr_hash(key) >> (64 - MPR_HINT_BITS) ^ heap];
+}
 /* Makes the heap's present state its peak for good. */
 void mpr_books_pin(struct mpr_books *books, uint64_t time);
 /* A cell's values at its heap's peak. */

@@ -122,14 +122,23 @@ static bool books_add(struct mpr_replay *r, struct mpr_gpu_block *b)
     if (b->cell == UINT32_MAX) return false;
     mpr_books_add(&r->books, b->cell, b->size, r->now);
     if (b->inherited) r->books.cell[b->cell].inherited += b->size;
-    const struct mpr_large_block large = { b->addr, b->size, b->time, UINT64_MAX, b->cell };
-    if (r->large) mpr_large_born(r->large, b->heap, &large);
     return true;
+}
+
+void mpr_gpu_seen(struct mpr_replay *r, const struct mpr_gpu_block *b, uint64_t from)
+{
+    const struct mpr_large_block large = { b->addr, b->size, from, UINT64_MAX, b->cell, b->handle };
+    if (r->large) mpr_large_born(r->large, b->heap, &large);
+}
+
+void mpr_gpu_unseen(struct mpr_replay *r, const struct mpr_gpu_block *b)
+{
+    if (r->large) mpr_large_gone(r->large, b->heap, b->addr, b->size, r->now);
 }
 
 void mpr_gpu_books_remove(struct mpr_replay *r, const struct mpr_gpu_block *b)
 {
-    if (r->large) mpr_large_gone(r->large, b->heap, b->addr, b->size, r->now);
+    if (b->addr) mpr_gpu_unseen(r, b);
     mpr_books_remove(&r->books, b->cell, b->size);
     if (b->inherited) r->books.cell[b->cell].inherited -= b->size;
 }
@@ -228,6 +237,7 @@ static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mp
         r->books.heap[old.heap].missed++;
     }
     if (!mpr_gpu_book(r, t, e, &b)) return;
+    mpr_gpu_seen(r, &b, b.time);
     if (!mpr_gpu_blocks_put(table, &b)) r->out_of_memory = true;
     if (!torch && mpf_heap_code(b.heap) == MPF_HEAP_DEVICE) mpr_gpu_explain(r, mpf_heap_device(b.heap), (int64_t)b.size);
     mpr_graph_count(&r->gpu, &b, torch);

@@ -166,6 +166,7 @@ struct mpr_object {
     struct mpr_gpu_block block;     /* addr: first mapping */
     uint32_t next_free;
     bool imported, live;
+    bool shown;                     /* it has been mapped */
 };
 
 #endif

@@ -125,6 +125,21 @@ void mpr_handle_drop(struct mpr_replay *r, uint64_t handle)
     release_if_unused(r, o);
 }
 
+/* Memory with a handle is a block where it is mapped first, from when it was made on; mapped again later, from then on. */
+static void show(struct mpr_replay *r, struct mpr_object *o, uint64_t at)
+{
+    const uint64_t from = o->shown ? r->now : o->block.time;
+    o->block.addr = at;
+    if (!o->imported) mpr_gpu_seen(r, &o->block, from);
+    o->shown = true;
+}
+
+static void hide(struct mpr_replay *r, struct mpr_object *o)
+{
+    if (!o->imported) mpr_gpu_unseen(r, &o->block);
+    o->block.addr = 0;
+}
+
 void mpr_handle_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t bytes)
 {
     struct mpr_gpu *g = &r->gpu;
@@ -136,7 +151,7 @@ void mpr_handle_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t
     memmove(g->map + i + 1, g->map + i, (g->maps - i) * sizeof *g->map);
     g->map[i] = (struct mpr_map){ at, bytes, (uint32_t)(o - g->object) };
     g->maps++;
-    if (!o->mappings++) o->block.addr = at;
+    if (!o->mappings++) show(r, o, at);
 }
 
 void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes)
@@ -147,7 +162,7 @@ void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes)
     for (; end < g->maps && g->map[end].at < at + bytes; end++) {
         struct mpr_object *o = &g->object[g->map[end].object];
         o->mappings--;
-        if (o->block.addr == g->map[end].at) o->block.addr = 0;
+        if (o->block.addr == g->map[end].at) hide(r, o);
         release_if_unused(r, o);
     }
     memmove(g->map + first, g->map + end, (g->maps - end) * sizeof *g->map);

@@ -23,6 +23,9 @@ bool mpr_gpu_grow(struct mpr_replay *r, void **array, uint32_t count, uint32_t *
 bool mpr_gpu_book(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, struct mpr_gpu_block *out);
 /* Tracked bytes changed: was it measured already? */
 void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change);
+/* For the largest blocks: the block has its address, or has it no more. */
+void mpr_gpu_seen(struct mpr_replay *r, const struct mpr_gpu_block *b, uint64_t from);
+void mpr_gpu_unseen(struct mpr_replay *r, const struct mpr_gpu_block *b);
 void mpr_gpu_books_remove(struct mpr_replay *r, const struct mpr_gpu_block *b);
 
 #endif

@@ -10,7 +10,7 @@
 enum { PLACES = 2 * MPR_LARGE_LIVE, MASK = PLACES - 1 };
 
 /* Of all births, one in so many may be looked at in a heap, and the first ones are free. */
-enum { ONE_IN = 16, FREE_BIRTHS = 1 << 16 };
+enum { ONE_IN = 64, FREE_BIRTHS = 1 << 16 };
 
 struct mpr_large *mpr_large_new(const struct mpr_books *books)
 {

@@ -17,6 +17,7 @@ struct mpr_large_block {
     uint64_t addr, size;
     uint64_t from, to;          /* ns; to UINT64_MAX: live at the end */
     uint32_t cell;
+    bool mapped;                /* memory with a handle: neighbours may belong together */
 };
 
 enum { MPR_LARGE_LIVE = 4096, MPR_LARGE_PAST = 2048, MPR_LARGE_AFTER = 1024 };

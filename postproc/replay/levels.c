@@ -30,16 +30,16 @@ void mpr_levels_free(struct mpr_levels *l)
     free(l);
 }
 
-static int make_room(struct mpr_levels *l, const struct mpr_books *books)
+int mpr_levels_room(struct mpr_levels *l, size_t cells)
 {
-    struct mpr_levels_cell *cell = realloc(l->cell, books->cell_cap * sizeof *cell);
+    struct mpr_levels_cell *cell = realloc(l->cell, cells * sizeof *cell);
     if (cell) l->cell = cell;
-    size_t *place = realloc(l->place, books->cell_cap * sizeof *place);
+    size_t *place = realloc(l->place, cells * sizeof *place);
     if (place) l->place = place;
     if (!cell || !place) return -1;
-    memset(cell + l->cells, 0, (books->cell_cap - l->cells) * sizeof *cell);
-    memset(place + l->cells, 0, (books->cell_cap - l->cells) * sizeof *place);
-    l->cells = books->cell_cap;
+    memset(cell + l->cells, 0, (cells - l->cells) * sizeof *cell);
+    memset(place + l->cells, 0, (cells - l->cells) * sizeof *place);
+    l->cells = cells;
     return 0;
 }
 
@@ -121,12 +121,15 @@ static void roll(struct mpr_levels *l, struct mpr_levels_heap *v, const struct m
     while (s->buckets > 1 && (s->buckets >= l->options.buckets || s->changes > l->options.changes))
         mpr_series_widen(s, 1, l->place);
     v->open = (struct mpr_bucket){ .key = now >> s->shift, .min = UINT64_MAX };
+    const uint64_t next = (v->open.key + 1) << s->shift;
+    v->until = next < l->options.to ? next : l->options.to;
 }
 
 static void close_level(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books, uint64_t level)
 {
     end(l, v, books, level, l->options.to < *l->now ? l->options.to : *l->now);
     v->open.key = MPR_LEVELS_NONE;
+    v->until = 0;
     v->closed = true;
 }
 
@@ -135,10 +138,6 @@ void mpr_levels_note(struct mpr_levels *l, const struct mpr_books *books, uint32
     struct mpr_levels_heap *v = &l->level[heap];
     const uint64_t now = *l->now;
     if (v->closed) return;
-    if (index >= l->cells && make_room(l, books) != 0) {
-        l->failed = v->closed = true;
-        return;
-    }
     if (now > l->options.to) {
         close_level(l, v, books, level);
         return;

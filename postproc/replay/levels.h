@@ -29,6 +29,7 @@ struct mpr_levels_cell {
 struct mpr_levels_heap {
     struct mpr_series series;
     struct mpr_bucket open;     /* the bucket that now is in; key MPR_LEVELS_NONE: none yet, or none any more */
+    uint64_t until;             /* the open bucket takes changes before this; 0: there is none */
     uint64_t epoch, last;       /* time of the newest change */
     uint32_t *listed;
     size_t count, cap;
@@ -50,6 +51,8 @@ struct mpr_levels {
 /* NULL without memory. */
 struct mpr_levels *mpr_levels_new(const struct mpr_levels_options *options, const uint64_t *now);
 void mpr_levels_free(struct mpr_levels *l);
+/* Makes room for so many cells: before the first change of one.  0, or -1 without memory. */
+int mpr_levels_room(struct mpr_levels *l, size_t cells);
 /* The first change of a cell since a maximum, or of a bucket; before it happens. */
 void mpr_levels_note(struct mpr_levels *l, const struct mpr_books *books, uint32_t cell, uint8_t heap, uint64_t level);
 
@@ -59,8 +62,7 @@ static inline void mpr_levels_before(struct mpr_levels *l, const struct mpr_book
 {
     struct mpr_levels_heap *v = &l->level[heap];
     const uint64_t now = *l->now;
-    if (now >> v->series.shift != v->open.key || cell >= l->cells || l->cell[cell].epoch != v->epoch
-        || now > l->options.to) {
+    if (now >= v->until || l->cell[cell].epoch != v->epoch) {
         mpr_levels_note(l, books, cell, heap, level);
         return;
     }

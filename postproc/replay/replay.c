@@ -93,15 +93,14 @@ static uint32_t cell_of(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap
 {
     if (__builtin_expect(t->at.stack | t->at.python, 0)) return cell_at_site(r, t, heap, size);
     const uint64_t key = cell_key(r, t, size);
-    if (t->cached_key == key && t->cached_heap == heap && heap) return t->cached_cell;
+    struct mpr_hint *hint = mpr_books_hint(&r->books, key, heap);
+    if (hint->key == key && hint->heap == heap && heap) return hint->cell;
     const uint32_t cell = mpr_books_cell(&r->books, key, 0, heap);
     if (cell == UINT32_MAX) {
         r->out_of_memory = true;
         return cell;
     }
-    t->cached_key = key;
-    t->cached_heap = heap;
-    t->cached_cell = cell;
+    *hint = (struct mpr_hint){ key, cell, heap };
     return cell;
 }
 
@@ -131,7 +130,7 @@ static void unknown_free(struct mpr_replay *r, uint64_t key, uint32_t thread)
 
 static void born(struct mpr_replay *r, const struct mpf_event *e, uint32_t cell)
 {
-    const struct mpr_large_block block = { e->addr, e->size, e->time, UINT64_MAX, cell };
+    const struct mpr_large_block block = { e->addr, e->size, e->time, UINT64_MAX, cell, false };
     mpr_large_born(r->large, e->heap, &block);
 }
 

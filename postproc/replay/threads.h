@@ -23,9 +23,6 @@ struct mpr_thread {
     uint32_t application;           /* open ranges of the default domain */
     uint32_t depth, cap, beyond;    /* of `stack`; pushes beyond MPR_STACK_MAX */
     struct mpr_open_range *stack;
-    uint64_t cached_key;
-    uint32_t cached_cell;
-    uint8_t cached_heap;            /* 0: nothing cached */
     bool ended, moving, remapping;
     struct mpr_block moved;         /* moving: the block that realloc works on; key 0: it was not known */
     uint64_t remap_from, remap_size;

@@ -207,6 +207,48 @@ static void imported_memory_is_no_bytes_of_this_process(void **state)
     over();
 }
 
+struct shown { size_t count; struct mpr_large_block block[4]; };
+
+static void show(void *arg, const struct mpr_large_block *block)
+{
+    struct shown *s = arg;
+    if (s->count < 4) s->block[s->count] = *block;
+    s->count++;
+}
+
+static void memory_with_a_handle_is_a_block_where_it_is_mapped(void **state)
+{
+    (void)state;
+    struct shown live = { 0 }, all = { 0 };
+    begin();
+    struct mpr_large *large = replay.large = mpr_large_new(&replay.books);
+    event(1, MPF_OP_HANDLE_NEW, D, 0x11, 2 * MIB);
+    const uint64_t made = now;
+    event(1, MPF_OP_HANDLE_IMPORT, 0, 0x33, 0);
+    map(0x33, B, 64 * MIB);                     /* another process's bytes */
+    map(0x11, A, 2 * MIB);
+    map(0x11, B + 64 * MIB, 2 * MIB);           /* once more: the same bytes */
+    mpr_large_each(large, D, show, &live);
+    assert_int_equal(live.count, 1);
+    assert_int_equal(live.block[0].addr, A);
+    assert_int_equal(live.block[0].from, made);
+    assert_int_equal(live.block[0].to, UINT64_MAX);
+    assert_true(live.block[0].mapped);
+    event(1, MPF_OP_HANDLE_UNMAP, 0, A, 2 * MIB);
+    const uint64_t unmapped = now;
+    event(1, MPF_OP_HANDLE_UNMAP, 0, B + 64 * MIB, 2 * MIB);
+    map(0x11, A + 8 * MIB, 2 * MIB);
+    mpr_large_each(large, D, show, &all);
+    assert_int_equal(all.count, 2);
+    const struct mpr_large_block *again = &all.block[all.block[0].to == UINT64_MAX ? 0 : 1], *before = &all.block[again == all.block];
+    assert_int_equal(before->to, unmapped);
+    assert_int_equal(again->addr, A + 8 * MIB);
+    assert_int_equal(again->from, now);
+    replay.large = NULL;
+    mpr_large_free(large);
+    over();
+}
+
 /* The driver gives the number to new memory while the old one is still mapped. */
 static void a_handle_may_be_used_again(void **state)
 {
@@ -313,6 +355,7 @@ int main(void)
         cmocka_unit_test(retain_adds_a_reference_to_what_is_mapped_there),
         cmocka_unit_test(retain_may_bring_back_memory_whose_handle_was_dropped),
         cmocka_unit_test(imported_memory_is_no_bytes_of_this_process),
+        cmocka_unit_test(memory_with_a_handle_is_a_block_where_it_is_mapped),
         cmocka_unit_test(a_handle_may_be_used_again),
         cmocka_unit_test(a_late_drop_is_not_taken_for_one_of_the_new_memory),
         cmocka_unit_test(one_unmap_may_end_several_mappings),

@@ -11,7 +11,7 @@ const pathOf = (range) => (range.path.length ? range.path.join(' > ') : 'outside
 
 /** A peak table equals `peaks --by range` of the log. */
 async function samePeak(page, log) {
-  for (const heap of shop.report('peaks', log).logs[0].heaps) {
+  for (const heap of shop.report('peaks', '--by', 'range', log).logs[0].heaps) {
     const rows = await tableRows(page, `[data-panel="peak"][data-heap="${heap.heap}"]`);
     const expected = heap.ranges
       .filter((r) => r.bytes_at_peak)
@@ -81,7 +81,7 @@ test('a spike of one event among very many is drawn when everything is in view',
   const page = await shop.show(shop.html('spike.html', log));
   assert.equal(
     bytesOf(await page.locator('.chart tfoot .total').first().getAttribute('title')),
-    shop.report('peaks', log).logs[0].heaps[0].peak_bytes,
+    shop.report('peaks', '--by', 'range', log).logs[0].heaps[0].peak_bytes,
   );
   assert.equal(await page.locator('.chart tbody tr').first().locator('.name').textContent(), 'the culprit');
   const painted = await page.evaluate(() => {

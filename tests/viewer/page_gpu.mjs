@@ -46,24 +46,74 @@ test('refusals come first, with request, free bytes and range; a graph with its 
   );
 });
 
-test('segments show how many of their bytes no block holds', async () => {
-  const totals = await page.evaluate(() => {
-    const { heaps } = memprof.logs[0],
-      device = heaps.find((h) => h.name === 'gpu0/device');
-    return { at: device.peakTime, text: document.querySelector('[data-panel="segments"] .sub').textContent };
-  });
-  assert.match(totals.text, /9.00 MiB of 20.00 MiB free.*30.00 MiB lie in mapped memory/);
-  const free = await page
-    .locator('[data-panel="segments"] tbody tr td:nth-child(3)')
-    .evaluateAll((all) => all.map((cell) => Number(cell.title.replace(/ bytes|,/g, ''))));
-  const live = await page.evaluate(() => memprof.logs[0].heaps.find((h) => h.name === 'gpu0/torch').blocks.size.length);
-  assert.ok(free.length >= 1 && live >= 1);
+test('segments are those of the segments report, mapped pieces in a row as one', async () => {
+  const report = shop.report('segments', log).devices[0];
+  const rows = await page
+    .locator('[data-panel="segments"] tbody tr')
+    .evaluateAll((all) =>
+      all.map((row) => [
+        ...[...row.querySelectorAll('td[title]')].map((cell) => Number(cell.title.replace(/ bytes|,/g, ''))),
+        Number(row.lastElementChild.textContent),
+      ]),
+    );
   assert.deepEqual(
-    free,
-    [...free].sort((a, b) => b - a),
+    rows,
+    report.segments.map((s) => [s.bytes, s.free_bytes, s.blocks]),
   );
+  assert.equal(await page.locator('[data-panel="segments"] canvas[aria-label^="expandable segment of 2 pieces"]').count(), 1);
   await page.keyboard.press('p');
   await drawn(page);
   assert.equal(await page.locator('[data-panel="segments"]').count(), 1);
   assert.deepEqual(page.trouble, []);
+});
+
+/** What is said of the first block that meets a condition. */
+async function said(heap, condition) {
+  await page.locator(`.chart[data-heap="${heap}"] .tools button`, { hasText: 'blocks' }).click();
+  await drawn(page);
+  await page.keyboard.press('0');
+  await drawn(page);
+  await page.locator(`[data-blocks="${heap}"]`).scrollIntoViewIfNeeded();
+  const at = await page.evaluate(([name, test]) => {
+    const chart = memprof.charts.find((c) => c.root.dataset.blocks === name);
+    const { blocks } = chart.heap,
+      i = [...chart.base.keys()].find((k) => Function('b', 'i', `return ${test}`)(blocks, k));
+    const u = chart.plot.u,
+      box = u.over.getBoundingClientRect();
+    return {
+      x: box.left + u.valToPos((blocks.from[i] + blocks.to[i]) / 2, 'x'),
+      y: box.top + u.valToPos(chart.base[i] + blocks.size[i] / 2, 'y'),
+    };
+  }, [heap, condition]);
+  await page.mouse.move(at.x, at.y);
+  await drawn(page);
+  await page.mouse.click(at.x, at.y);
+  await page.mouse.move(5, 5);
+  await drawn(page);
+  return page.locator(`[data-blocks="${heap}"] .said`).textContent();
+}
+
+test('a block says its library and its stacks, and a click keeps it', async () => {
+  const torch = await said('gpu0/torch', 'b.python[i]');
+  assert.match(torch, /Python stack, innermost firstcache \(rotary.py:88\)/);
+  const device = await said('gpu0/device', 'b.size[i] === 8 << 20');
+  assert.match(device, /librarylibnccl.so.2.*native stack, innermost firstlibnccl.so.2\+0x100/);
+});
+
+test('stacked by library, each library holds what the peaks report says', async () => {
+  await page.locator('select[aria-label="stack by"]').selectOption('library');
+  await drawn(page);
+  const heap = shop.report('peaks', '--by', 'library', log).logs[0].heaps.find((h) => h.heap === 'gpu0/device');
+  const rows = await page
+    .locator('.chart[data-heap="gpu0/device"] tbody tr')
+    .evaluateAll((all) =>
+      all.map((row) => [
+        row.querySelector('bdi').textContent,
+        Number(row.querySelector('[title$="bytes"]').title.replace(/ bytes|,/g, '')),
+      ]),
+    );
+  assert.deepEqual(
+    rows,
+    heap.ranges.filter((r) => r.bytes_at_peak).map((r) => [r.path[0], r.bytes_at_peak]),
+  );
 });

@@ -134,17 +134,47 @@ test('the rank that differs is found, and none among equals', () => {
   assert.equal(outlier([100, 101, 99, 100]), -1);
 });
 
-test('segments hold the blocks that live in them, and know their holes', () => {
+const base = 0x7f0000000000;
+
+/** Of lists [address, size, from, to, live, mapped, library]. */
+function blocks(list) {
   const f = (...n) => Float64Array.from(n);
-  const blocks = (list) => ({
+  return {
     high: f(...list.map((b) => Math.floor(b[0] / 2 ** 32))),
     low: f(...list.map((b) => b[0] % 2 ** 32)),
     size: f(...list.map((b) => b[1])),
     from: f(...list.map((b) => b[2])),
     to: f(...list.map((b) => b[3])),
     live: f(...list.map((b) => b[4] ?? 0)),
-  });
-  const base = 0x7f0000000000;
+    mapped: f(...list.map((b) => b[5] ?? 0)),
+    library: f(...list.map((b) => b[6] ?? 0)),
+  };
+}
+
+test('mapped pieces in a row are one segment, others are not; an idle one is known by its library', () => {
+  const libraries = ['', 'libc10_cuda.so', 'libnccl.so.2'];
+  const device = blocks([
+    [base, 100, 0, 90, 1, 1, 1],
+    [base + 100, 100, 0, 90, 1, 1, 1],
+    [base + 200, 100, 0, 90, 1, 1, 2],
+    [base + 400, 100, 0, 90, 1, 0, 1],
+    [base + 500, 100, 0, 90, 1, 0, 1],
+  ]);
+  const torch = blocks([
+    [base + 50, 100, 1, 90, 1],
+    [base + 500, 100, 1, 90, 1],
+  ]);
+  assert.deepEqual(
+    segmentsAt(device, torch, 20, libraries).map((s) => [s.start - base, s.size, s.pieces, s.used, s.largestHole]),
+    [
+      [0, 200, 2, 100, 50],
+      [400, 100, 1, 0, 100],
+      [500, 100, 1, 100, 0],
+    ],
+  );
+});
+
+test('segments hold the blocks that live in them, and know their holes', () => {
   const device = blocks([
     [base, 100, 0, 90, 1],
     [base + 1000, 50, 0, 90, 1],
@@ -157,7 +187,7 @@ test('segments hold the blocks that live in them, and know their holes', () => {
     [base + 1000, 50, 1, 90, 1],
     [base + 2000, 50, 1, 10],
   ]);
-  const made = segmentsAt(device, torch, 20);
+  const made = segmentsAt(device, torch, 20, ['']);
   assert.deepEqual(
     made.map((s) => [s.start - base, s.used, s.largestHole, s.inner.map((b) => b.offset)]),
     [
@@ -166,7 +196,7 @@ test('segments hold the blocks that live in them, and know their holes', () => {
     ],
   );
   assert.deepEqual(
-    segmentsAt(device, torch, 3).map((s) => s.start - base),
+    segmentsAt(device, torch, 3, ['']).map((s) => s.start - base),
     [0, 1000, 2000],
   );
 });

@@ -9,7 +9,7 @@ import { saveCsv, savePng, stacksCsv } from './exports.js';
 import { count, duration } from './format.js';
 import { markPanel } from './marks.js';
 import { Minimap } from './minimap.js';
-import { OUTSIDE, SEVERAL, spanAt, stack } from './model.js';
+import { OUTSIDE, SEVERAL, UNKNOWN, spanAt, stack } from './model.js';
 import { ranksPanel } from './ranks.js';
 import { segmentPanel } from './segments.js';
 import { StackChart } from './stackchart.js';
@@ -73,6 +73,7 @@ export class App {
 
   get dark() {
     const { theme } = this.state;
+    if (matchMedia('print').matches) return false;
     return theme ? theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
   }
 
@@ -140,12 +141,13 @@ export class App {
     }
     largest.delete(SEVERAL);
     largest.delete(OUTSIDE);
+    largest.delete(UNKNOWN);
     this.slots = assign(largest);
   }
 
   /** @param {string} name */
   slotOf(name) {
-    return name === OUTSIDE ? UNCLAIMED : (this.slots.get(name) ?? REST);
+    return name === OUTSIDE || name === UNKNOWN ? UNCLAIMED : (this.slots.get(name) ?? REST);
   }
 
   /** @param {import('./model.js').Group} group */

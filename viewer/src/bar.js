@@ -78,6 +78,7 @@ function stackChoice(app) {
     ['range', 'NVTX range'],
     ['thread', 'thread'],
     ['size', 'size class'],
+    ...(app.logs.some((log) => log.libraries.length > 1) ? [['library', 'library']] : []),
   ]);
   const depths = /** @type {[string, string][]} */ ([
     ['0', 'whole path'],

@@ -1,9 +1,9 @@
 /** Live allocations: the largest blocks of a heap as rectangles under its chart. */
-import { address, place } from './blocks.js';
+import { address, place, stacksOf } from './blocks.js';
 import { fill } from './colours.js';
 import { colour, element } from './dom.js';
 import { count, duration, size, time } from './format.js';
-import { pathName } from './model.js';
+import { blockName, pathName } from './model.js';
 import { Plot } from './plot.js';
 
 /** @typedef {import('./app.js').App} App */
@@ -18,8 +18,9 @@ export class BlockChart {
     this.origin = app.origin(stack.log);
     this.base = place(stack.heap.blocks);
     this.most = this.base.reduce((most, base, i) => Math.max(most, base + stack.heap.blocks.size[i]), 1);
-    this.names = Array.from(stack.heap.blocks.node, (node) => pathName(stack.log.paths[node], app.state.depth));
-    this.lit = -1;
+    this.names = Array.from(this.base, (_, i) => blockName(stack.log, stack.heap.blocks, i, app.grouping()));
+    this.lit = this.under = -1;
+    this.held = false; // a click keeps what is said of a block
     const held = stack.heap.blocks.size.reduce((sum, bytes, i) => sum + (this.atPeak(i) ? bytes : 0), 0);
     this.canvas = element('div', {
       class: 'plot',
@@ -67,7 +68,7 @@ export class BlockChart {
       axis,
       draw: (s) => this.draw(s),
       hover: (ns) => this.hover(ns),
-      click: () => {},
+      click: () => this.hold(),
       select: (from, to) => app.select(null, from, to),
       zoom: (share, factor) => app.zoom(share, factor),
       pan: (by) => app.pan(by),
@@ -88,7 +89,7 @@ export class BlockChart {
     const { blocks } = this.heap,
       { app } = this;
     for (let i = 0; i < this.base.length; i++) {
-      if (!app.visible(this.names[i]) && app.state.by === 'range') continue;
+      if (!app.visible(this.names[i])) continue;
       const left = Math.max(s.left, s.x(blocks.from[i] - this.origin)),
         right = Math.min(s.right, s.x(blocks.to[i] - this.origin));
       if (right < s.left || left > s.right) continue;
@@ -96,7 +97,7 @@ export class BlockChart {
         top = s.y(this.base[i] + blocks.size[i]);
       const wide = Math.max(s.ratio, right - left),
         high = bottom - top;
-      s.c.fillStyle = fill(app.state.by === 'range' ? app.slotOf(this.names[i]) : -1, app.dark);
+      s.c.fillStyle = fill(app.slotOf(this.names[i]), app.dark);
       s.c.globalAlpha = i === this.lit || this.lit < 0 ? 1 : 0.45;
       s.c.fillRect(left, top, wide, Math.max(high, 0.6));
       if (high > 5 * s.ratio && wide > 5 * s.ratio) {
@@ -130,8 +131,18 @@ export class BlockChart {
       top = u?.cursor.top ?? -1;
     const mine = ns !== null && u && u.over.matches(':hover') && top >= 0;
     const found = mine ? this.at(ns, u.posToVal(top, 'y')) : -1;
-    if (found === this.lit) return;
+    this.under = found;
+    if (found === this.lit || this.held) return;
     this.lit = found;
+    this.redraw();
+    this.fill();
+  }
+
+  /** Keeps the block under the cursor, or lets go of the one that is kept. */
+  hold() {
+    this.held = this.under >= 0 && !(this.held && this.under === this.lit);
+    if (this.lit === this.under) return;
+    this.lit = this.under;
     this.redraw();
     this.fill();
   }
@@ -141,7 +152,7 @@ export class BlockChart {
       i = this.lit;
     if (i < 0) {
       this.said.textContent =
-        'Each rectangle is one block, as wide as it lived and as high as it is large. Point at one.';
+        'Each rectangle is one block, as wide as it lived and as high as it is large. Point at one; a click keeps it.';
       return;
     }
     const line = (/** @type {string} */ name, /** @type {string} */ text) =>
@@ -161,6 +172,15 @@ export class BlockChart {
           line('lived', duration(blocks.to[i] - blocks.from[i])),
           line('range', pathName(this.log.paths[blocks.node[i]])),
           line('thread', this.log.threads[blocks.thread[i]] ?? ''),
+          blocks.library[i] > 0 && line('library', this.log.libraries[blocks.library[i]]),
+        ),
+      ),
+      ...stacksOf(this.log, blocks, i).map(({ name, frames }) =>
+        element(
+          'div',
+          { class: 'stack' },
+          element('span', {}, `${name}, innermost first`),
+          element('ol', {}, ...frames.map((frame) => element('li', {}, frame))),
         ),
       ),
     );

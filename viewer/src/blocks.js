@@ -2,8 +2,9 @@
  * The largest blocks around the peak as rectangles: time by size. A block keeps its place while it lives: the lowest
  * that is free when it begins. *
  * @typedef {{ from: Float64Array, to: Float64Array, size: Float64Array, high: Float64Array, low: Float64Array, node:
- *   Float64Array, thread: Float64Array, live: Float64Array }} Blocks in order of `from`; the address is high * 2^32 +
- *   low
+ *   Float64Array, thread: Float64Array, library: Float64Array, native: Float64Array, python: Float64Array, live:
+ *   Float64Array, mapped: Float64Array }} Blocks in order of `from`; the address is high * 2^32 + low; native and python
+ *   are numbers of stacks; mapped: memory with a handle, one segment with its neighbours
  */
 
 /**
@@ -29,4 +30,15 @@ export function place({ from, to, size }) {
 export function address(blocks, i) {
   const low = blocks.low[i].toString(16).padStart(blocks.high[i] ? 8 : 1, '0');
   return `0x${blocks.high[i] ? blocks.high[i].toString(16) : ''}${low}`;
+}
+
+/** A block's call stacks, innermost frame first. @param {import('./data.js').Log} log @param {Blocks} blocks
+ *  @param {number} i @returns {{ name: string, frames: string[] }[]} */
+export function stacksOf(log, blocks, i) {
+  return [
+    { name: 'Python stack', frames: log.stacks[blocks.python[i]] },
+    { name: 'native stack', frames: log.stacks[blocks.native[i]] },
+  ]
+    .filter(({ frames }) => frames.length)
+    .map(({ name, frames }) => ({ name, frames: [...frames].reverse() }));
 }

@@ -3,7 +3,7 @@
  * @typedef {{ start: Float64Array, time: Float64Array, max: Float64Array, min: Float64Array, close: Float64Array,
  *   allocs: Float64Array, frees: Float64Array, end: Float64Array }} Spans one entry a span; `end` is that of its
  *   changes
- * @typedef {{ kind: number, node: number, thread: number, size: number }} Band
+ * @typedef {{ kind: number, node: number, thread: number, size: number, library: number }} Band
  * @typedef {{ name: string, peakBytes: number, peakTime: number, peakBlocks: number, endBytes: number, allocations:
  *   number, frees: number, failures: number, width: number, bands: Band[], spans: Spans, changeBand: Float64Array,
  *   changeBytes: Float64Array, holders: Holder[], otherHolders: number, otherBytes: number, blocks:
@@ -14,8 +14,9 @@
  * @typedef {{ from: Float64Array, to: Float64Array, node: Float64Array, thread: Float64Array }} Instances
  * @typedef {{ name: string, limit: number, time: Float64Array, value: Float64Array }} Track
  * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean,
- *   events: number, lost: number, threads: string[], sizes: string[], paths: string[][], marks: Mark[], marksLeftOut:
- *   number, instances: Instances, tracks: Track[], heaps: Heap[] }} Log
+ *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
+ *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, tracks: Track[], heaps: Heap[] }} Log
+ *   stacks: frames, outermost first; 0 is the empty one
  */
 import { Columns } from './leb.js';
 
@@ -67,7 +68,11 @@ async function readBlocks(raw, page) {
     low: c.plain(n),
     node: c.plain(n),
     thread: c.plain(n),
+    library: c.plain(n),
+    native: c.plain(n),
+    python: c.plain(n),
     live: c.plain(n),
+    mapped: c.plain(n),
   };
 }
 
@@ -86,7 +91,13 @@ async function readHeap(raw, page) {
     frees: raw.frees,
     failures: raw.failures,
     width: raw.width_ns,
-    bands: raw.bands.map((/** @type {number[]} */ [kind, node, thread, size]) => ({ kind, node, thread, size })),
+    bands: raw.bands.map((/** @type {number[]} */ [kind, node, thread, size, library]) => ({
+      kind,
+      node,
+      thread,
+      size,
+      library,
+    })),
     spans,
     changeBand,
     changeBytes,
@@ -155,6 +166,8 @@ async function readLog(raw, index, page) {
     lost: raw.lost_events,
     threads: raw.threads,
     sizes: raw.sizes,
+    libraries: raw.libraries,
+    stacks: raw.stacks.map((/** @type {number[]} */ stack) => stack.map((frame) => raw.frames[frame])),
     paths: readPaths(raw.nodes),
     marks: raw.marks.map((/** @type {any} */ m) => ({
       ...m,

@@ -15,34 +15,79 @@ export function saveCsv(name, text) {
   download(`${name.replaceAll('/', '-')}.csv`, new Blob([text], { type: 'text/csv' }));
 }
 
-/** All charts below each other, with their titles. @param {HTMLElement[]} charts @param {string} title */
-export function savePng(charts, title) {
-  const parts = charts
-    .map((chart) => ({ canvas: chart.querySelector('canvas'), text: chart.querySelector('h3')?.textContent ?? '' }))
-    .filter((part) => part.canvas !== null);
+/** @param {Element | null} node */
+const words = (node) =>
+  [...(node?.childNodes ?? [])]
+    .map((child) => child.textContent)
+    .filter(Boolean)
+    .join('  ');
+
+/** A chart's legend as it is shown: as many lines as fit.
+ * @param {CanvasRenderingContext2D} c @param {HTMLElement} chart @param {number} x @param {number} y
+ * @param {number} height @param {number} ratio */
+function drawLegend(c, chart, x, y, height, ratio) {
+  const WIDTH = LEGEND * ratio,
+    line = 17 * ratio,
+    lines = [...chart.querySelectorAll('.legend tbody tr')];
+  const fits = Math.floor(height / line),
+    shown = lines.length > fits ? fits - 1 : lines.length;
+  lines.slice(0, shown).forEach((row, i) => {
+    const swatch = row.querySelector('canvas'),
+      bytes = row.querySelector('td')?.textContent ?? '',
+      at = y + (i + 0.75) * line;
+    if (swatch) c.drawImage(swatch, x, at - 10 * ratio);
+    const room = WIDTH - 24 * ratio - c.measureText(bytes).width;
+    c.fillText(shorter(c, row.querySelector('bdi')?.textContent ?? '', room), x + 18 * ratio, at);
+    c.textAlign = 'right';
+    c.fillText(bytes, x + WIDTH, at);
+    c.textAlign = 'left';
+  });
+  if (shown < lines.length) c.fillText(`${lines.length - shown} more`, x + 18 * ratio, y + (shown + 0.75) * line);
+}
+
+/** The end of a name that is too long, as in the legend. @param {CanvasRenderingContext2D} c @param {string} text
+ *  @param {number} room */
+function shorter(c, text, room) {
+  if (c.measureText(text).width <= room) return text;
+  let cut = 1;
+  while (cut < text.length && c.measureText(`…${text.slice(cut)}`).width > room) cut++;
+  return `…${text.slice(cut)}`;
+}
+
+const LEGEND = 320,
+  MARGIN = 26;
+
+/** All charts below each other, each with its title and legend. @param {HTMLElement[]} charts @param {string} title */
+export function picture(charts, title) {
+  const parts = charts.flatMap((chart) => {
+    const canvas = chart.querySelector('canvas');
+    return canvas ? [{ chart, canvas }] : [];
+  });
   const ratio = globalThis.devicePixelRatio || 1,
-    line = 26 * ratio;
-  const width = Math.max(...parts.map(({ canvas }) => /** @type {HTMLCanvasElement} */ (canvas).width)) + 2 * line;
-  const height = parts.reduce(
-    (sum, { canvas }) => sum + /** @type {HTMLCanvasElement} */ (canvas).height + line,
-    2 * line,
-  );
+    line = MARGIN * ratio;
+  const wide = Math.max(...parts.map(({ canvas }) => canvas.width));
   const out = document.createElement('canvas');
-  out.width = width;
-  out.height = height;
+  out.width = wide + LEGEND * ratio + 3 * line;
+  out.height = parts.reduce((sum, { canvas }) => sum + canvas.height + line, 2 * line);
   const c = /** @type {CanvasRenderingContext2D} */ (out.getContext('2d'));
   c.fillStyle = colour('--ground');
-  c.fillRect(0, 0, width, height);
+  c.fillRect(0, 0, out.width, out.height);
   c.fillStyle = colour('--ink');
-  c.font = `${13 * ratio}px system-ui, sans-serif`;
+  c.font = `${12 * ratio}px system-ui, sans-serif`;
   c.fillText(title, line, line);
   let y = 2 * line;
-  for (const { canvas, text } of parts) {
-    c.fillText(text, line, y);
-    c.drawImage(/** @type {HTMLCanvasElement} */ (canvas), line, y + line / 3);
-    y += /** @type {HTMLCanvasElement} */ (canvas).height + line;
+  for (const { chart, canvas } of parts) {
+    c.fillText(words(chart.querySelector('h3')), line, y);
+    c.drawImage(canvas, line, Math.round(y + line / 3));
+    drawLegend(c, chart, wide + 2 * line, Math.round(y + line / 3), canvas.height, ratio);
+    y += canvas.height + line;
   }
-  out.toBlob((blob) => {
+  return out;
+}
+
+/** @param {HTMLElement[]} charts @param {string} title */
+export function savePng(charts, title) {
+  picture(charts, title).toBlob((blob) => {
     if (blob) download('memprof.png', blob);
   });
 }

@@ -26,6 +26,8 @@ async function begin() {
       for (const chart of app.charts) chart.plot?.resize(width, chart.height);
       app.later();
     });
+    // paper is light, and not as wide as a screen
+    matchMedia('print').addEventListener('change', () => app.build());
     addEventListener('hashchange', () => {
       app.state = fromHash(location.hash, app.first);
       app.repair();

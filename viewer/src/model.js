@@ -1,8 +1,8 @@
 /**
- * From bands to what is stacked: groups by range, thread or size class. *
+ * From bands to what is stacked: groups by range, thread, size class or library. *
  * @typedef {import('./data.js').Log} Log
  * @typedef {import('./data.js').Heap} Heap
- * @typedef {{ by: 'range' | 'thread' | 'size', depth: number }} Grouping depth 0: whole paths
+ * @typedef {{ by: 'range' | 'thread' | 'size' | 'library', depth: number }} Grouping depth 0: whole paths
  * @typedef {{ name: string, rest: boolean, atPeak: number, largest: number, bytes: Float64Array }} Group bytes of
  *   each span
  * @typedef {{ heap: Heap, log: Log, groups: Group[], all: string[], groupOfBand: Int32Array }} Stack
@@ -10,6 +10,7 @@
 import { ONE, OTHER } from './data.js';
 
 export const OUTSIDE = 'outside any range',
+  UNKNOWN = 'library not known',
   ELSE = 'everything else',
   SEVERAL = 'several, small';
 
@@ -23,8 +24,25 @@ export function pathName(path, depth = 0) {
 export function bandName(log, band, grouping) {
   if (band.kind === OTHER) return ELSE;
   if (grouping.by === 'range') return pathName(log.paths[band.node], grouping.depth);
+  if (grouping.by === 'library') return log.libraries[band.library] || UNKNOWN;
   if (band.kind !== ONE) return SEVERAL;
   return grouping.by === 'thread' ? log.threads[band.thread] : log.sizes[band.size];
+}
+
+/** What a block is counted to. @param {Log} log @param {import('./blocks.js').Blocks} blocks @param {number} i
+ *  @param {Grouping} grouping */
+export function blockName(log, blocks, i, grouping) {
+  return bandName(
+    log,
+    {
+      kind: ONE,
+      node: blocks.node[i],
+      thread: blocks.thread[i],
+      size: blocks.size[i] < 2 ? blocks.size[i] : Math.ceil(Math.log2(blocks.size[i])) + 1,
+      library: blocks.library[i],
+    },
+    grouping,
+  );
 }
 
 /** Calls each(span) with `sums` of all names brought up to date. @param {Heap} heap @param {Int32Array} nameOf

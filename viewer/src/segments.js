@@ -1,15 +1,15 @@
 /**
  * Segments of a GPU at an instant: what the driver handed out, PyTorch's live blocks inside, and the holes between
- * them. *
+ * them. Mapped pieces of memory that follow each other without a gap are one (expandable) segment. *
  * @typedef {import('./blocks.js').Blocks} Blocks
  * @typedef {{ offset: number, size: number, index: number }} Inner index: in the torch heap's blocks
- * @typedef {{ start: number, size: number, index: number, inner: Inner[], used: number, largestHole: number }}
- *   Segment
+ * @typedef {{ start: number, size: number, pieces: number, owned: boolean, inner: Inner[], used: number, largestHole: number }} Segment
  */
+import { address, stacksOf } from './blocks.js';
 import { fill } from './colours.js';
 import { colour, element } from './dom.js';
-import { count, share, size, time } from './format.js';
-import { pathName } from './model.js';
+import { count, duration, share, size, time } from './format.js';
+import { blockName, pathName } from './model.js';
 
 /** @typedef {import('./app.js').App} App */
 
@@ -36,33 +36,66 @@ function largestHole(inner, size) {
 }
 
 /**
- * Segments that hold torch's blocks, the one with most free bytes first.
- * @param {Blocks} device @param {Blocks} torch @param {number} at  ns @returns {Segment[]}
+ * Where segments lie at an instant, by address.
+ * @param {Blocks} device @param {number} at  ns
  */
-export function segmentsAt(device, torch, at) {
+function extents(device, at) {
+  /** @type {{ start: number, size: number, pieces: number, mapped: boolean, library: number }[]} */
+  const found = [];
+  for (const i of liveAt(device, at)) {
+    const last = found.at(-1),
+      mapped = device.mapped[i] === 1,
+      library = device.library[i];
+    if (last?.mapped && mapped && last.library === library && last.start + last.size === start(device, i)) {
+      last.size += device.size[i];
+      last.pieces++;
+    } else {
+      found.push({ start: start(device, i), size: device.size[i], pieces: 1, mapped, library });
+    }
+  }
+  return found;
+}
+
+/** @param {string} library */
+const isTorch = (library) => /^lib(c10|torch)/.test(library);
+
+/**
+ * Segments of PyTorch's libraries, and what holds its blocks where no library is known; most free bytes first.
+ * @param {Blocks} device @param {Blocks} torch @param {number} at  ns @param {string[]} libraries @returns {Segment[]}
+ */
+export function segmentsAt(device, torch, at, libraries) {
   const inside = liveAt(torch, at);
   let next = 0;
-  const found = liveAt(device, at).map((index) => {
-    const from = start(device, index),
-      to = from + device.size[index];
+  const found = extents(device, at).map(({ start: from, size: bytes, pieces, library }) => {
     /** @type {Inner[]} */
     const inner = [];
     while (next < inside.length && start(torch, inside[next]) < from) next++;
-    for (; next < inside.length && start(torch, inside[next]) < to; next++)
+    for (; next < inside.length && start(torch, inside[next]) < from + bytes; next++)
       inner.push({ offset: start(torch, inside[next]) - from, size: torch.size[inside[next]], index: inside[next] });
     const used = inner.reduce((sum, block) => sum + block.size, 0);
-    return {
-      start: from,
-      size: device.size[index],
-      index,
-      inner,
-      used,
-      largestHole: largestHole(inner, device.size[index]),
-    };
+    const owned = library ? isTorch(libraries[library]) : inner.length > 0;
+    return { start: from, size: bytes, pieces, owned, inner, used, largestHole: largestHole(inner, bytes) };
   });
   return found
-    .filter((segment) => segment.inner.length)
+    .filter((segment) => segment.owned)
     .sort((a, b) => b.size - b.used - (a.size - a.used) || a.start - b.start);
+}
+
+/** @param {Segment} segment */
+const kind = (segment) => (segment.pieces > 1 ? `expandable segment of ${count(segment.pieces)} pieces` : 'segment');
+
+/** What is known of a block. @param {import('./data.js').Log} log @param {Blocks} b @param {number} i
+ *  @param {number} now  ns */
+function say(log, b, i, now) {
+  const FRAMES = 10;
+  return [
+    `${size(b.size[i])} (${count(b.size[i])} B) at ${address(b, i)}`,
+    pathName(log.paths[b.node[i]]),
+    `allocated at ${time(b.from[i], 1e3)}, ${duration(now - b.from[i])} old`,
+    `thread ${log.threads[b.thread[i]] ?? ''}`,
+    ...(b.library[i] ? [`library ${log.libraries[b.library[i]]}`] : []),
+    ...stacksOf(log, b, i).flatMap(({ name, frames }) => ['', `${name}, innermost first`, ...frames.slice(0, FRAMES)]),
+  ].join('\n');
 }
 
 /**
@@ -71,8 +104,9 @@ export function segmentsAt(device, torch, at) {
  * @param {import('./data.js').Heap} torch
  * @param {Segment} segment
  * @param {number} most
+ * @param {number} now  ns
  */
-function bar(app, log, torch, segment, most) {
+function bar(app, log, torch, segment, most, now) {
   const WIDTH = 1200,
     HEIGHT = 24;
   const canvas = /** @type {HTMLCanvasElement} */ (
@@ -80,27 +114,23 @@ function bar(app, log, torch, segment, most) {
       width: WIDTH,
       height: HEIGHT,
       role: 'img',
-      'aria-label': `segment of ${size(segment.size)}: ${segment.inner.length} blocks hold ${size(segment.used)}`,
+      'aria-label': `${kind(segment)} of ${size(segment.size)}: ${segment.inner.length} blocks hold ${size(segment.used)}`,
     })
   );
   const c = canvas.getContext('2d');
   if (!c) return canvas;
-  const scale = WIDTH / most;
+  const length = WIDTH * Math.max(0.04, Math.sqrt(segment.size / most)),
+    scale = length / segment.size;
   c.fillStyle = colour('--grid');
-  c.fillRect(0, 0, Math.max(2, segment.size * scale), HEIGHT);
+  c.fillRect(0, 0, length, HEIGHT);
   for (const block of segment.inner) {
-    c.fillStyle = fill(app.slotOf(pathName(log.paths[torch.blocks.node[block.index]], app.state.depth)), app.dark, 2);
+    c.fillStyle = fill(app.slotOf(blockName(log, torch.blocks, block.index, app.grouping())), app.dark, 2);
     c.fillRect(block.offset * scale, 0, Math.max(1.5, block.size * scale - 1), HEIGHT);
   }
-  const rangeOf = (/** @type {Inner} */ block) => pathName(log.paths[torch.blocks.node[block.index]]);
   canvas.addEventListener('mousemove', (event) => {
-    const at = (event.offsetX / canvas.clientWidth) * most;
+    const at = ((event.offsetX / canvas.clientWidth) * WIDTH) / scale;
     const block = segment.inner.find((b) => at >= b.offset && at < b.offset + b.size);
-    canvas.title = block
-      ? `${size(block.size)} of ${rangeOf(block)}, since ${time(torch.blocks.from[block.index])}`
-      : at < segment.size
-        ? 'free'
-        : '';
+    canvas.title = block ? say(log, torch.blocks, block.index, now) : at < segment.size ? 'free' : '';
   });
   return canvas;
 }
@@ -117,7 +147,7 @@ export function segmentPanel(app, gpu) {
     torch = log.heaps.find((h) => h.name === `${gpu}/torch`);
   if (!device || !torch) return null;
   const at = app.pins.length ? app.pins[0].at + app.origin(log) : device.peakTime;
-  const segments = segmentsAt(device.blocks, torch.blocks, at);
+  const segments = segmentsAt(device.blocks, torch.blocks, at, log.libraries);
   if (!segments.length) return null;
   const most = Math.max(...segments.map((s) => s.size)),
     sum = (/** @type {(s: Segment) => number} */ of) => segments.reduce((all, s) => all + of(s), 0);
@@ -130,14 +160,14 @@ export function segmentPanel(app, gpu) {
       element(
         'tr',
         {},
-        element('th', { scope: 'row' }, bar(app, log, torch, s, most)),
+        element('th', { scope: 'row' }, bar(app, log, torch, s, most, at)),
         element('td', { title: `${count(s.size)} bytes` }, size(s.size)),
         element('td', { title: `${count(s.size - s.used)} bytes` }, size(s.size - s.used)),
         element('td', {}, size(s.largestHole)),
         element('td', {}, count(s.inner.length)),
       ),
     );
-  const head = ['segment, with its blocks', 'size', 'free', 'largest hole', 'blocks'].map((text) =>
+  const head = ['segment, with its blocks (as long as the root of its size)', 'size', 'free', 'largest hole', 'blocks'].map((text) =>
     element('th', { scope: 'col' }, text),
   );
   return element(
@@ -152,7 +182,7 @@ export function segmentPanel(app, gpu) {
         { class: 'sub' },
         `${size(held - used)} of ${size(held)} free, ${share(held - used, held)}; ` +
           'most free first, among the largest blocks that are kept',
-        elsewhere ? `; ${size(elsewhere)} lie in mapped memory (expandable segments), not here` : '',
+        elsewhere ? `; ${size(elsewhere)} lie in no segment that is kept` : '',
       ),
     ),
     element('table', {}, element('thead', {}, element('tr', {}, ...head)), element('tbody', {}, ...rows)),

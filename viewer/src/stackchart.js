@@ -4,7 +4,7 @@ import { button, colour, element, swatch } from './dom.js';
 import { count, duration, share, size, time } from './format.js';
 import { shown } from './lod.js';
 import { describe, isBad, marksOf } from './marks.js';
-import { isExact, peakSpan } from './model.js';
+import { isExact, peakSpan, spanAt } from './model.js';
 import * as paint from './paint.js';
 import { Plot } from './plot.js';
 
@@ -262,21 +262,22 @@ export class StackChart {
         ys.push(track.value[i]);
       }
       paint.line(s, xs, ys, this.stack.log.duration - origin, colour('--faint'), 1.2, [2, 3]);
-      if (xs.length && s.y(ys[ys.length - 1]) > s.top) {
-        const name = track.name === 'RSS' ? 'RSS' : 'used, as the driver says';
-        paint.text(
-          s,
-          Math.min(s.right, s.x(this.stack.log.duration - origin)) - 6 * s.ratio,
-          s.y(ys[ys.length - 1]) - 4 * s.ratio,
-          name,
-          colour('--faint'),
-          'right',
-          colour('--ground'),
-        );
-      }
+      this.nameTrack(s, xs, ys, track.name === 'RSS' ? 'RSS' : 'used, as the driver says');
     }
     if (limit && s.y(limit.bytes) >= s.top - 1)
       paint.across(s, s.y(limit.bytes), colour('--warn'), `${limit.label}: ${size(limit.bytes)}`);
+  }
+
+  /** At the track's right end, or in the middle when the peak's flag is there. @param {paint.Surface} s
+   *  @param {number[]} xs @param {number[]} ys @param {string} name */
+  nameTrack(s, xs, ys, name) {
+    const ROOM = 190 * s.ratio,
+      end = Math.min(s.right, s.x(this.stack.log.duration - this.origin)) - 6 * s.ratio;
+    const taken = Math.abs(s.x(this.stack.heap.peakTime - this.origin) - end) < ROOM;
+    const x = taken ? (s.left + s.right) / 2 : end,
+      at = spanAt(Float64Array.from(xs, s.x), x);
+    if (at < 0 || s.y(ys[at]) <= s.top) return;
+    paint.text(s, x, s.y(ys[at]) - 4 * s.ratio, name, colour('--faint'), 'right', colour('--ground'));
   }
 
   /** @param {paint.Surface} s */
