@@ -32,12 +32,21 @@ static bool has_stacks_of_blocks(const struct mpr_reader *reader)
     return mode && strcmp(mode, "off") != 0;
 }
 
+/* Where the first has no name for a block, the next has. */
+static const char *best(const struct found *f)
+{
+    static const char *const source[][2][2] = {
+        { { "NVTX", "NVTX, else libraries" }, { "NVTX, else Python call stacks", "NVTX, else Python call stacks, else libraries" } },
+        { { "PyTorch", "PyTorch, else libraries" }, { "PyTorch, else Python call stacks", "PyTorch, else Python call stacks, else libraries" } },
+        { { "", "" }, { "Python call stacks", "Python call stacks, else libraries" } },
+    };
+    return source[f->application ? 0 : f->torch ? 1 : 2][f->python][f->stack];
+}
+
 struct mpr_choice mpr_choose(const struct mpr_reader *reader)
 {
     const struct found f = look(&reader->replay);
-    if (f.application) return (struct mpr_choice){ MPR_GROUP_RANGE, "NVTX" };
-    if (f.torch) return (struct mpr_choice){ MPR_GROUP_RANGE, "PyTorch" };
-    if (f.python) return (struct mpr_choice){ MPR_GROUP_PYTHON, "Python call stacks" };
+    if (f.application || f.torch || f.python) return (struct mpr_choice){ MPR_GROUP_AUTO, best(&f) };
     if (f.stack && has_stacks_of_blocks(reader)) return (struct mpr_choice){ MPR_GROUP_STACK, "native call stacks" };
     if (f.stack) return (struct mpr_choice){ MPR_GROUP_LIBRARY, "libraries" };
     return (struct mpr_choice){ MPR_GROUP_RANGE, "none recorded" };
@@ -48,7 +57,7 @@ enum mpr_by mpr_choose_by(enum mpr_group group)
     static const enum mpr_by by[] = {
         [MPR_GROUP_RANGE] = MPR_BY_RANGE, [MPR_GROUP_THREAD] = MPR_BY_THREAD, [MPR_GROUP_SIZE] = MPR_BY_SIZE,
         [MPR_GROUP_HEAP] = MPR_BY_HEAP, [MPR_GROUP_LIBRARY] = MPR_BY_LIBRARY, [MPR_GROUP_COMM] = MPR_BY_COMM,
-        [MPR_GROUP_PYTHON] = MPR_BY_PYTHON, [MPR_GROUP_STACK] = MPR_BY_STACK, [MPR_GROUP_AUTO] = MPR_BY_RANGE,
+        [MPR_GROUP_PYTHON] = MPR_BY_PYTHON, [MPR_GROUP_STACK] = MPR_BY_STACK, [MPR_GROUP_GRAPH] = MPR_BY_GRAPH, [MPR_GROUP_AUTO] = MPR_BY_AUTO,
         [MPR_GROUP_ALL] = MPR_BY_ALL,
     };
     return by[group];

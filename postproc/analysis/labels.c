@@ -139,19 +139,72 @@ const char *const *mpr_label_stack(struct mpr_arena *arena, const struct mpr_rep
     return path;
 }
 
+/* The libraries in that state, "" for none: some of them where they are many. */
+static const char *in_state(struct mpr_arena *arena, const struct mpr_replay *r, enum mpr_symbols_state state)
+{
+    const struct mpr_sites *s = &r->gpu.sites;
+    enum { SOME = 8 };
+    const char *list = "";
+    size_t count = 0;
+    for (uint32_t i = 0; i < s->modules; i++)
+        if (mpr_symbols_state(r->symbols, i + 1) == state && count++ < SOME)
+            list = mpr_arena_format(arena, "%s%s%s", list, *list ? ", " : "", mpr_sites_library_name(s, s->module[i].library));
+    return count > SOME ? mpr_arena_format(arena, "%s and %zu more", list, count - SOME) : list;
+}
+
+const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_replay *r, size_t *notes)
+{
+    static const struct { enum mpr_symbols_state state; const char *why; } reason[] = {
+        { MPR_SYMBOLS_MISSING, "no names, for the file is not here" },
+        { MPR_SYMBOLS_OTHER, "no names, for the file is another one than the program ran (its build id differs)" },
+        { MPR_SYMBOLS_UNREADABLE, "no names, for the file cannot be read" },
+        { MPR_SYMBOLS_NOT_BUILT, "no names, for this memprof-report was built without libdw" },
+    };
+    enum { REASONS = sizeof reason / sizeof *reason };
+    const char **note = mpr_arena_alloc(arena, REASONS * sizeof *note);
+    *notes = 0;
+    for (size_t i = 0; note && r->symbols && i < REASONS; i++) {
+        const char *list = in_state(arena, r, reason[i].state);
+        if (*list) note[(*notes)++] = mpr_arena_format(arena, "%s: %s", reason[i].why, list);
+    }
+    return note;
+}
+
+/* ---- graphs */
+
+/* "burst 2 > capture 14, pool 0:3": numbers as `graphs` has them. */
+static const char *const *graph_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell, size_t *depth)
+{
+    *depth = cell->key && cell->key <= r->gpu.captures ? 2 : 1;
+    const char **path = mpr_arena_alloc(arena, 2 * sizeof *path);
+    if (!path) return NULL;
+    path[0] = "(no graph)";
+    if (*depth == 1) return path;
+    const struct mpr_capture *c = &r->gpu.capture[cell->key - 1];
+    path[0] = mpr_arena_format(arena, "burst %" PRIu32, c->burst);
+    path[1] = c->pool[0] || c->pool[1] ? mpr_arena_format(arena, "capture %" PRIu64 ", pool %" PRIu64 ":%" PRIu64, cell->key, c->pool[0], c->pool[1])
+                                       : mpr_arena_format(arena, "capture %" PRIu64, cell->key);
+    return path;
+}
+
 const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell,
                                   size_t *depth)
 {
+    if (r->options.by == MPR_BY_GRAPH) return graph_path(arena, r, cell, depth);
     if (r->options.by == MPR_BY_STACK) return mpr_label_stack(arena, r, (uint32_t)cell->key, depth);
-    if (r->options.by == MPR_BY_RANGE || r->options.by == MPR_BY_ALL || r->options.by == MPR_BY_PYTHON)
+    const bool library = r->options.by == MPR_BY_LIBRARY || (r->options.by == MPR_BY_AUTO && cell->key & MPR_KEY_LIBRARY);
+    if (r->options.by == MPR_BY_RANGE || r->options.by == MPR_BY_ALL || r->options.by == MPR_BY_PYTHON || (r->options.by == MPR_BY_AUTO && !library))
         return mpr_label_node(arena, r, (uint32_t)cell->key, depth);
     *depth = 1;
     const char **path = mpr_arena_alloc(arena, sizeof *path);
     if (!path) return NULL;
+    if (library) {
+        *path = library_label(arena, r, cell);
+        return path;
+    }
     switch (r->options.by) {
     case MPR_BY_THREAD: *path = mpr_label_thread(arena, r, (uint32_t)cell->key); break;
     case MPR_BY_SIZE: *path = mpr_label_size(arena, (uint32_t)cell->key); break;
-    case MPR_BY_LIBRARY: *path = library_label(arena, r, cell); break;
     case MPR_BY_COMM: *path = comm_label(arena, r, cell); break;
     default: *path = mpr_label_heap(arena, cell->heap); break;
     }

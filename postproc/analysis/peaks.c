@@ -185,6 +185,7 @@ static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, c
     mpr_reader_summary(reader, path, &peaks->arena, &out->summary);
     fill_heaps(peaks, &reader->replay, out);
     fill_devices(peaks, &reader->replay, out);
+    out->note = mpr_label_notes(&peaks->arena, &reader->replay, &out->notes);
     for (int i = 0; i < MPR_READ_SOURCES; i++) out->largest[i] = reading_of(&reader->replay.samples.source[i].largest);
     out->rss_high = out->largest[MPR_READ_RSS].value[MPF_RSS_HWM];
 }
@@ -209,7 +210,7 @@ static int replay_by(struct mpr_peaks *peaks, enum mpr_group by, struct mpr_read
     return mpr_reader_replay(reader, path, progress, error);
 }
 
-/* What AUTO stands for is known at the end; where it is no range, the log is read once more. */
+/* What AUTO stands for is known at the end; where it is not the best of each block, the log is read once more. */
 static int replay_log(struct mpr_peaks *peaks, struct mpr_choice *choice, struct mpr_reader *reader, const char *path,
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
@@ -217,7 +218,7 @@ static int replay_log(struct mpr_peaks *peaks, struct mpr_choice *choice, struct
     if (replay_by(peaks, choice->by, reader, path, progress, error) != 0) return -1;
     if (choice->by != MPR_GROUP_AUTO) return 0;
     *choice = mpr_choose(reader);
-    if (choice->by == MPR_GROUP_RANGE) return 0;
+    if (choice->by == MPR_GROUP_AUTO || choice->by == MPR_GROUP_RANGE) return 0;
     mpr_reader_close(reader);
     return replay_by(peaks, choice->by, reader, path, progress, error);
 }

@@ -58,6 +58,8 @@ struct mpr_heap_peak {
 struct mpr_log_peaks {
     struct mpr_summary summary;
     struct mpr_choice choice;                   /* what the rows are by; source "": as was asked for */
+    const char *const *note;                    /* call stacks: what names could not be found, and why */
+    size_t notes;
     struct mpr_heap_peak *heap;                 /* largest peak first */
     size_t heaps;
     struct mpr_device *device;                  /* GPUs that the process used, by index */

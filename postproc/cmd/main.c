@@ -9,7 +9,7 @@
 __attribute__((visibility("default"))) const char *argp_program_version = "memprof-report " MEMPROF_VERSION;
 
 static const struct { const char *name; int (*run)(int argc, char **argv); } commands[] = {
-    { "peaks", mpr_cmd_peaks }, { "oom", mpr_cmd_oom }, { "timeline", mpr_cmd_timeline }, { "html", mpr_cmd_html }, { "graphs", mpr_cmd_graphs }, { "segments", mpr_cmd_segments }, { "info", mpr_cmd_info }, { "verify", mpr_cmd_verify }, { "recover", mpr_cmd_recover },
+    { "peaks", mpr_cmd_peaks }, { "oom", mpr_cmd_oom }, { "timeline", mpr_cmd_timeline }, { "html", mpr_cmd_html }, { "graphs", mpr_cmd_graphs }, { "segments", mpr_cmd_segments }, { "stacks", mpr_cmd_stacks }, { "info", mpr_cmd_info }, { "verify", mpr_cmd_verify }, { "recover", mpr_cmd_recover },
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -32,6 +32,7 @@ static const struct argp argp = {
            "  html      a page of one or more runs, for a browser\n"
            "  graphs    what CUDA graphs cost\n"
            "  segments  PyTorch's segments: what is live in them, their holes, what pins them\n"
+           "  stacks    live bytes by call stack, as a tree or for a flame graph\n"
            "  info      what a log holds\n"
            "  verify    checks every frame of a log\n"
            "  recover   folds the journal of a dead process into its log\n"

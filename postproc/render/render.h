@@ -13,6 +13,7 @@ struct mpr_timeline;
 struct mpr_graphs;
 struct mpr_segments;
 struct mpr_ooms;
+struct mpr_calltree;
 
 struct mpr_style {
     bool color;
@@ -28,6 +29,7 @@ struct mpr_renderer {
     void (*graphs)(FILE *out, const struct mpr_graphs *graphs, const struct mpr_style *style);
     void (*segments)(FILE *out, const struct mpr_segments *segments, const struct mpr_style *style);
     void (*ooms)(FILE *out, const struct mpr_ooms *ooms, const struct mpr_style *style);     /* NULL: not in this format */
+    void (*stacks)(FILE *out, const struct mpr_calltree *tree, const struct mpr_style *style);      /* the same */
 };
 
 extern const struct mpr_renderer mpr_render_text, mpr_render_json, mpr_render_csv;

@@ -55,4 +55,4 @@ static void render_verify(FILE *out, const struct mpr_verify *verify, const stru
 }
 
 const struct mpr_renderer mpr_render_csv = { "csv", render_peaks, render_info, render_verify, mpr_timeline_csv,
-                                               mpr_graphs_csv, mpr_segments_csv, NULL };
+                                               mpr_graphs_csv, mpr_segments_csv, NULL, NULL };

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "calltrees.h"
 #include "gpu_reports.h"
 #include "info.h"
 #include "device_text.h"
@@ -200,15 +201,16 @@ static void log_section(FILE *out, const struct mpr_peaks *peaks, const struct m
     if (!at_peak) fprintf(out, "the state at %s stands for the peak\n", mpr_units_time(&time, peaks->options.at));
     for (size_t i = 0; i < log->devices; i++)
         if (log->device[i].peak.valid && (log->device[i].peak.parts || *log->device[i].off))
-            mpr_device_text(out, &log->device[i], &log->device[i].peak, at_peak ? "peak" : "then", mpr_group_name[log->choice.by], style);
+            mpr_device_text(out, &log->device[i], &log->device[i].peak, at_peak ? "peak" : "then", mpr_group_word(log->choice.by), style);
     fputc('\n', out);
     heap_table(out, log, style);
     failures(out, log, style);
     for (size_t i = 0; i < log->heaps; i++) {
-        row_table(out, &log->heap[i], mpr_group_name[log->choice.by], at_peak, style);
+        row_table(out, &log->heap[i], mpr_group_word(log->choice.by), at_peak, style);
         if (i == 0) kernel_view(out, &log->heap[i], at_peak, style);
     }
     if (!log->heaps) fputs("no allocations were recorded\n", out);
+    mpr_text_notes(out, log->note, log->notes);
 }
 
 static int generations(const struct mpr_peaks *peaks, size_t log)
@@ -328,4 +330,4 @@ static void render_verify(FILE *out, const struct mpr_verify *verify, const stru
 }
 
 const struct mpr_renderer mpr_render_text = { "text", render_peaks, render_info, render_verify, mpr_timeline_text,
-                                               mpr_graphs_text, mpr_segments_text, mpr_ooms_text };
+                                               mpr_graphs_text, mpr_segments_text, mpr_ooms_text, mpr_stacks_text };

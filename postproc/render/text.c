@@ -172,6 +172,15 @@ void mpr_text_choice(FILE *out, const struct mpr_choice *choice)
     if (*choice->source) fprintf(out, "ranges: %s\n", choice->source);
 }
 
+void mpr_text_notes(FILE *out, const char *const *note, size_t notes)
+{
+    if (notes) fputc('\n', out);
+    for (size_t i = 0; i < notes; i++) {
+        mpr_text_escaped(out, note[i]);
+        fputc('\n', out);
+    }
+}
+
 void mpr_text_summary(FILE *out, const struct mpr_summary *s, const struct mpr_style *style)
 {
     title(out, s, style);

@@ -23,6 +23,7 @@ void mpr_text_path(FILE *out, const char *const *path, size_t depth, int width);
 void mpr_text_row_path(FILE *out, const char *by, const char *const *path, size_t depth, int width);
 /* "ranges: NVTX": what "auto" stands for; nothing where it was not asked for. */
 void mpr_text_choice(FILE *out, const struct mpr_choice *choice);
+void mpr_text_notes(FILE *out, const char *const *note, size_t notes);
 /* The lines above every report: whose log it is, and whether anything is missing. */
 void mpr_text_summary(FILE *out, const struct mpr_summary *summary, const struct mpr_style *style);
 

@@ -144,10 +144,10 @@ static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr
         order_of = &c.band[c.peak_column * c.bands];
         qsort(order, h->bands, sizeof *order, by_peak);
         mpr_text_tone(out, style, MPR_FAINT);
-        fprintf(out, "\n  by %-*s%12s%9s  %s\n", MPR_TEXT_PATH - 3, mpr_group_name[t->choice.by], "at the peak", "share",
+        fprintf(out, "\n  by %-*s%12s%9s  %s\n", MPR_TEXT_PATH - 3, mpr_group_word(t->choice.by), "at the peak", "share",
                 "its own course");
         mpr_text_tone(out, style, MPR_PLAIN);
-        for (size_t i = 0; i < h->bands && i < top; i++) band_line(out, mpr_group_name[t->choice.by], &h->band[order[i]], &c, order[i]);
+        for (size_t i = 0; i < h->bands && i < top; i++) band_line(out, mpr_group_word(t->choice.by), &h->band[order[i]], &c, order[i]);
         if (top < h->bands) fprintf(out, "  (%zu more)\n", h->bands - top);
         free_columns(&c);
     }

@@ -18,6 +18,7 @@ struct mpr_gpu_block {
     uint32_t capture;           /* number of the graph capture that it was made in; 0: none */
     uint8_t heap;
     bool inherited;             /* node is another thread's */
+    bool comm_guessed;          /* comm is the newest one at work, or none */
     bool handle;                /* memory with a handle: neighbours may belong together */
 };
 

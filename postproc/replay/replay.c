@@ -38,7 +38,7 @@ void mpr_replay_free(struct mpr_replay *r)
 static uint64_t cell_key(const struct mpr_replay *r, const struct mpr_thread *t, uint64_t size)
 {
     switch (r->options.by) {
-    case MPR_BY_RANGE: return t->node;
+    case MPR_BY_RANGE: case MPR_BY_AUTO: return t->node;
     case MPR_BY_THREAD: return t->number;
     case MPR_BY_SIZE: return mpr_size_class(size);
     case MPR_BY_ALL: return mpr_all_key((struct mpr_all){ t->node, t->number, mpr_size_class(size) });
@@ -46,15 +46,26 @@ static uint64_t cell_key(const struct mpr_replay *r, const struct mpr_thread *t,
     }
 }
 
+/* The best name that the block has. */
+static uint64_t key_by_best(const struct mpr_sites *s, const struct mpr_maker *m)
+{
+    const struct mpr_site site = mpr_sites_of(s, m->site);
+    const uint32_t library = mpr_sites_library(s, site.stack);
+    if (m->node || site.python) return m->node ? m->node : site.python;
+    return library ? MPR_KEY_LIBRARY | library : 0;
+}
+
 uint64_t mpr_replay_key(const struct mpr_replay *r, const struct mpr_maker *m)
 {
     const struct mpr_sites *s = &r->gpu.sites;
     switch (r->options.by) {
     case MPR_BY_RANGE: return m->node;
+    case MPR_BY_AUTO: return key_by_best(s, m);
     case MPR_BY_THREAD: return m->thread;
     case MPR_BY_SIZE: return mpr_size_class(m->size);
     case MPR_BY_LIBRARY: return mpr_sites_library(s, mpr_sites_of(s, m->site).stack);
     case MPR_BY_COMM: return m->comm;
+    case MPR_BY_GRAPH: return m->graph;
     case MPR_BY_PYTHON: return mpr_sites_of(s, m->site).python;
     case MPR_BY_STACK: return mpr_sites_of(s, m->site).stack;
     case MPR_BY_ALL: return mpr_all_key((struct mpr_all){ m->node, m->thread, mpr_size_class(m->size) });
@@ -73,7 +84,7 @@ uint32_t mpr_replay_cell(struct mpr_replay *r, const struct mpr_maker *m, uint8_
 /* The cell of a block whose call stack is known. */
 static uint32_t cell_at_site(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap, uint64_t size)
 {
-    const struct mpr_maker maker = { size, t->node, t->number, mpr_sites_site(&r->gpu.sites, t->at), 0 };
+    const struct mpr_maker maker = { size, t->node, t->number, mpr_sites_site(&r->gpu.sites, t->at), 0, 0 };
     t->at = (struct mpr_site){ 0, 0 };
     return mpr_replay_cell(r, &maker, heap);
 }

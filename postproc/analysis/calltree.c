@@ -1,0 +1,204 @@
+/* Stacks whose frames have the same names share their nodes, whatever their addresses. */
+#include "calltree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "labels.h"
+#include "reader.h"
+
+void mpr_calltree_free(struct mpr_calltree *t) { mpr_arena_free(&t->arena); }
+
+/* ---- the tree while it grows */
+
+struct node { const char *name; uint64_t hash, bytes, blocks, own_bytes, own_blocks; uint32_t parent, first, next; };
+
+struct growing {
+    struct node *node;          /* 0 is above all */
+    uint32_t nodes, cap;
+    uint32_t *slot;             /* by parent and name: node */
+    uint32_t slots;
+    bool failed;
+};
+
+static uint64_t hash_text(uint32_t parent, const char *text)
+{
+    uint64_t hash = parent + UINT64_C(0xcbf29ce484222325);
+    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return mpr_hash(hash);
+}
+
+static uint32_t *find(const struct growing *g, uint32_t parent, const char *name, uint64_t hash)
+{
+    uint32_t at = (uint32_t)hash & (g->slots - 1);
+    for (; g->slot[at]; at = (at + 1) & (g->slots - 1)) {
+        const struct node *n = &g->node[g->slot[at]];
+        if (n->hash == hash && n->parent == parent && strcmp(n->name, name) == 0) break;
+    }
+    return &g->slot[at];
+}
+
+static void grow(struct growing *g)
+{
+    const uint32_t slots = g->slots ? g->slots * 2 : 1024;
+    uint32_t *slot = calloc(slots, sizeof *slot);
+    struct node *node = realloc(g->node, slots / 2 * sizeof *node);
+    if (node) g->node = node;
+    if (!slot || !node) {
+        g->failed = true;
+        free(slot);
+        return;
+    }
+    free(g->slot);
+    g->slot = slot;
+    g->slots = slots;
+    g->cap = slots / 2;
+    if (!g->nodes) g->node[g->nodes++] = (struct node){ .name = "" };
+    for (uint32_t i = 1; i < g->nodes; i++) *find(g, g->node[i].parent, g->node[i].name, g->node[i].hash) = i;
+}
+
+static uint32_t child(struct growing *g, uint32_t parent, const char *name)
+{
+    if (g->nodes == g->cap) grow(g);
+    if (g->failed) return 0;
+    const uint64_t hash = hash_text(parent, name);
+    uint32_t *slot = find(g, parent, name, hash);
+    if (!*slot) {
+        g->node[g->nodes] = (struct node){ .name = name, .hash = hash, .parent = parent, .next = g->node[parent].first };
+        g->node[parent].first = g->nodes;
+        *slot = g->nodes++;
+    }
+    return *slot;
+}
+
+static void add_stack(struct growing *g, const char *const *path, size_t depth, bool bottom_up, uint64_t bytes, uint64_t blocks)
+{
+    uint32_t at = 0;
+    for (size_t i = 0; i < depth && !g->failed; i++) {
+        at = child(g, at, path[bottom_up ? depth - 1 - i : i]);
+        g->node[at].bytes += bytes;
+        g->node[at].blocks += blocks;
+    }
+    if (g->failed) return;
+    g->node[at].own_bytes += bytes;
+    g->node[at].own_blocks += blocks;
+}
+
+/* ---- in order */
+
+static const struct growing *ordered;
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct node *a = &ordered->node[*(const uint32_t *)left], *b = &ordered->node[*(const uint32_t *)right];
+    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+/* Pushes the children so that the largest is on top. */
+static size_t push_children(const struct growing *g, uint32_t parent, uint32_t *stack, size_t top)
+{
+    const size_t from = top;
+    for (uint32_t i = g->node[parent].first; i; i = g->node[i].next) stack[top++] = i;
+    qsort(stack + from, top - from, sizeof *stack, by_bytes);
+    for (size_t a = from, b = top; a + 1 < b; a++, b--) {
+        const uint32_t swapped = stack[a];
+        stack[a] = stack[b - 1];
+        stack[b - 1] = swapped;
+    }
+    return top;
+}
+
+static void put_in_order(struct mpr_calltree *t, const struct growing *g)
+{
+    uint32_t *stack = malloc((g->nodes + 1) * sizeof *stack);
+    size_t *place = malloc((g->nodes + 1) * sizeof *place), top = 0;
+    t->call = mpr_arena_alloc(&t->arena, (g->nodes + 1) * sizeof *t->call);
+    ordered = g;
+    if (!stack || !place) t->arena.failed = true;
+    else if (t->call && g->nodes) top = push_children(g, 0, stack, 0);
+    while (top) {
+        const uint32_t index = stack[--top];
+        const struct node *n = &g->node[index];
+        const size_t at = place[index] = t->calls++, parent = n->parent ? place[n->parent] : at;
+        t->call[at] = (struct mpr_call){ n->name, parent, n->parent ? t->call[parent].depth + 1 : 0, n->bytes, n->blocks, n->own_bytes,
+                                         n->own_blocks };
+        top = push_children(g, index, stack, top);
+    }
+    free(stack);
+    free(place);
+}
+
+/* ---- a heap */
+
+static bool has_stacks(const struct mpr_replay *r, unsigned heap)
+{
+    for (uint32_t i = 0; i < r->books.cells; i++)
+        if (r->books.cell[i].heap == heap && r->books.cell[i].key) return true;
+    return false;
+}
+
+static int choose_heap(struct mpr_calltree *t, const struct mpr_replay *r)
+{
+    int found = -1;
+    const char **other = mpr_arena_alloc(&t->arena, MPR_HEAPS * sizeof *other);
+    for (int i = 0; other && i < MPR_HEAPS; i++) {
+        if (!r->books.heap[i].used || !has_stacks(r, (unsigned)i)) continue;
+        const char *name = mpr_label_heap(&t->arena, (uint8_t)i);
+        other[t->others++] = name;
+        const bool larger = found < 0 || r->books.heap[i].peak_bytes > r->books.heap[found].peak_bytes;
+        if (t->options.heap ? strcmp(t->options.heap, name) == 0 : larger) found = i;
+    }
+    t->other = other;
+    return found;
+}
+
+static uint64_t less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+static void fill(struct mpr_calltree *t, const struct mpr_replay *r)
+{
+    struct growing g = { .node = NULL };
+    const int heap = choose_heap(t, r);
+    uint64_t known_bytes = 0, known_blocks = 0;
+    if (heap < 0) return;
+    t->heap = mpr_label_heap(&t->arena, (uint8_t)heap);
+    t->time = r->books.heap[heap].peak_time;
+    t->bytes = r->books.heap[heap].peak_bytes;
+    t->blocks = r->books.heap[heap].peak_blocks;
+    for (uint32_t i = 0; i < r->books.cells; i++) {
+        const struct mpr_cell *cell = &r->books.cell[i];
+        size_t depth;
+        uint64_t samples;
+        if (cell->heap != heap) continue;
+        const struct mpr_more more = mpr_estimates_at_peak(&r->estimates, &r->books, i, &samples);
+        const uint64_t bytes = mpr_books_bytes_at_peak(&r->books, cell) + (uint64_t)more.bytes;
+        const uint64_t blocks = mpr_books_blocks_at_peak(&r->books, cell) + (uint64_t)more.blocks;
+        t->samples += samples;
+        if (!cell->key || !bytes) continue;
+        const char *const *path = mpr_label_path(&t->arena, r, cell, &depth);
+        if (path) add_stack(&g, path, depth, t->options.bottom_up, bytes, blocks);
+        known_bytes += bytes;
+        known_blocks += blocks;
+    }
+    t->unknown_bytes = less(t->bytes, known_bytes);
+    t->unknown_blocks = less(t->blocks, known_blocks);
+    put_in_order(t, &g);
+    t->arena.failed |= g.failed;
+    free(g.node);
+    free(g.slot);
+}
+
+int mpr_calltree_read(struct mpr_calltree *t, const char *path, const struct mpr_calltree_options *options,
+                      const struct mpr_progress *progress, struct mpr_error *error)
+{
+    struct mpr_reader reader;
+    *t = (struct mpr_calltree){ .options = *options };
+    if (mpr_reader_run(&reader, path, options->python ? MPR_BY_PYTHON : MPR_BY_STACK, options->at, progress, error) != 0) return -1;
+    mpr_reader_summary(&reader, path, &t->arena, &t->summary);
+    fill(t, &reader.replay);
+    t->note = mpr_label_notes(&t->arena, &reader.replay, &t->notes);
+    mpr_reader_close(&reader);
+    if (!t->arena.failed) return 0;
+    mpr_calltree_free(t);
+    return mpr_fail_memory(error, path);
+}

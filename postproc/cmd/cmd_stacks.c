@@ -1,0 +1,102 @@
+#include <string.h>
+
+#include "calltree.h"
+#include "cmd.h"
+#include "mpf/event.h"
+#include "when.h"
+
+enum { KEY_HEAP = 256, KEY_AT, KEY_BOTTOM_UP, KEY_FOLDED };
+
+static const struct argp_option options[] = {
+    { "by", 'b', "WHAT", 0, "stack (default: native call stacks) or python", 1 },
+    { "heap", KEY_HEAP, "NAME", 0, "this heap, for example host/heap; otherwise the one with the largest peak that has call stacks", 1 },
+    { "at", KEY_AT, "TIME", 0, "peak (default): the heap's; or 12.5s, 00:01:30.250, step:12, step:12.end", 1 },
+    { "bottom-up", KEY_BOTTOM_UP, NULL, 0, "from who allocated towards main, not from main down", 1 },
+    { "folded", KEY_FOLDED, NULL, 0, "one line a stack, a;b;c bytes, for tools that draw flame graphs", 1 },
+    { 0 },
+};
+
+struct arguments { struct mpr_output output; struct mpr_calltree_options tree; const char *path, *at; };
+
+static void set_heap(struct arguments *a, const char *arg, struct argp_state *state)
+{
+    for (unsigned i = 1; i < 256; i++) {
+        const char *name = mpf_heap_name(i);
+        if (name && strcmp(arg, name) == 0) a->tree.heap = name;
+    }
+    if (!a->tree.heap) argp_error(state, "--heap=%s: a heap such as host/heap, host/mmap or gpu0/device is wanted", arg);
+}
+
+static void set_by(struct arguments *a, const char *arg, struct argp_state *state)
+{
+    a->tree.python = strcmp(arg, "python") == 0;
+    if (!a->tree.python && strcmp(arg, "stack") != 0) argp_error(state, "--by=%s: stack or python is wanted", arg);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
+    case 'b': set_by(a, arg, state); return 0;
+    case KEY_HEAP: set_heap(a, arg, state); return 0;
+    case KEY_AT:
+        if (strcmp(arg, "peak") == 0) return 0;
+        mpr_when_check(arg, "at", state);
+        a->at = arg;
+        return 0;
+    case KEY_BOTTOM_UP: a->tree.bottom_up = true; return 0;
+    case KEY_FOLDED: a->tree.folded = true; return 0;
+    case ARGP_KEY_ARG:
+        if (a->path) argp_error(state, "one log is wanted");
+        a->path = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
+    case ARGP_KEY_END:
+        if (!a->output.renderer->stacks) argp_error(state, "--format=%s: text or json is wanted", a->output.renderer->name);
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = { { &mpr_output_argp, 0, "Output:", 2 }, { 0 } };
+static const struct argp argp = {
+    options, parse, "LOG",
+    "Shows the live bytes of a heap by call stack, as a tree."
+    "\vExamples:\n"
+    "  memprof-report stacks memprof.n03.4242.zst\n"
+    "  memprof-report stacks --bottom-up --at step:12.end LOG\n"
+    "  memprof-report stacks --folded LOG | flamegraph.pl --countname bytes >stacks.svg\n\n"
+    "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+    children, NULL, NULL,
+};
+
+static int read_log(struct arguments *a, struct mpr_calltree *tree, struct mpr_error *error)
+{
+    const struct mpr_progress progress = mpr_bar();
+    int status = mpr_when_resolve(a->at, MPR_CALLTREE_PEAK, a->path, a->tree.heap, &progress, &a->tree.at, error);
+    if (status == 0) status = mpr_calltree_read(tree, a->path, &a->tree, &progress, error);
+    mpr_bar_clear();
+    return status;
+}
+
+int mpr_cmd_stacks(int argc, char **argv)
+{
+    struct arguments a = { .output = mpr_output_default() };
+    struct mpr_calltree tree;
+    struct mpr_error error;
+    mpr_cmd_parse(&argp, argc, argv, &a);
+    if (read_log(&a, &tree, &error) != 0) {
+        mpr_cmd_error(&error);
+        return MPR_EXIT_FAILURE;
+    }
+    int status = mpr_output_open(&a.output);
+    if (status == 0) {
+        a.output.renderer->stacks(a.output.file, &tree, &a.output.style);
+        status = mpr_output_close(&a.output);
+    }
+    const bool incomplete = tree.summary.incomplete;
+    mpr_calltree_free(&tree);
+    if (status != 0) return MPR_EXIT_FAILURE;
+    return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+}

@@ -1,0 +1,162 @@
+/* A call that only calls one other, with all its bytes, stands above it in the same column: deep stacks stay readable. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calltrees.h"
+#include "text.h"
+#include "units.h"
+
+/* ---- which calls are shown */
+
+/* Of the call above and this one only the bytes of this one are shown: they are the same. */
+static bool continues(const struct mpr_calltree *t, size_t i)
+{
+    const struct mpr_call *c = &t->call[i];
+    return c->parent != i && c->bytes == t->call[c->parent].bytes && i == c->parent + 1;
+}
+
+static int descending(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a > b ? -1 : a < b;
+}
+
+/* The bytes that the smallest of the `top` largest has, and how many of those that have as many are among them. */
+struct cut { uint64_t least; size_t ties; };
+
+static struct cut cut_at(uint64_t *bytes, size_t count, size_t top)
+{
+    struct cut cut = { 0, SIZE_MAX };
+    if (count <= top) return cut;
+    qsort(bytes, count, sizeof *bytes, descending);
+    cut = (struct cut){ bytes[top - 1], 0 };
+    for (size_t i = top; i-- > 0 && bytes[i] == cut.least; ) cut.ties++;
+    return cut;
+}
+
+bool *mpr_stacks_shown(const struct mpr_calltree *t, size_t top)
+{
+    uint64_t *bytes = malloc((t->calls + 1) * sizeof *bytes);
+    bool *shown = calloc(t->calls + 1, sizeof *shown);
+    size_t count = 0;
+    for (size_t i = 0; bytes && i < t->calls; i++)
+        if (!continues(t, i)) bytes[count++] = t->call[i].bytes;
+    struct cut cut = bytes && top ? cut_at(bytes, count, top) : (struct cut){ 0, SIZE_MAX };
+    for (size_t i = 0; shown && i < t->calls; i++) {
+        if (continues(t, i)) shown[i] = shown[t->call[i].parent];
+        else if (t->call[i].bytes > cut.least) shown[i] = true;
+        else if (t->call[i].bytes == cut.least && cut.ties) shown[i] = cut.ties--;
+    }
+    free(bytes);
+    return shown;
+}
+
+/* ---- lines */
+
+static void figures(FILE *out, const struct mpr_calltree *t, uint64_t bytes, uint64_t blocks)
+{
+    struct mpr_number size, share, count;
+    const char *mark = t->samples ? "~" : "";
+    char text[2][40];
+    snprintf(text[0], sizeof text[0], "%s%s", mark, mpr_units_size(&size, bytes));
+    snprintf(text[1], sizeof text[1], "%s%s", mark, mpr_units_count(&count, blocks));
+    fprintf(out, "%13s%9s%12s  ", text[0], mpr_units_share(&share, bytes, t->bytes), text[1]);
+}
+
+static void call_line(FILE *out, const struct mpr_calltree *t, size_t i, unsigned indent)
+{
+    const struct mpr_call *c = &t->call[i];
+    if (continues(t, i)) fprintf(out, "%36s", "");
+    else figures(out, t, c->bytes, c->blocks);
+    fprintf(out, "%*s", (int)indent * 2, "");
+    mpr_text_escaped(out, c->name);
+    fputc('\n', out);
+}
+
+static void tree(FILE *out, const struct mpr_calltree *t, size_t top)
+{
+    bool *shown = mpr_stacks_shown(t, top);
+    unsigned *indent = calloc(t->calls + 1, sizeof *indent);
+    size_t left_out = 0;
+    for (size_t i = 0; shown && indent && i < t->calls; i++) {
+        const struct mpr_call *c = &t->call[i];
+        indent[i] = c->parent == i ? 0 : indent[c->parent] + !continues(t, i);
+        if (shown[i]) call_line(out, t, i, indent[i]);
+        else left_out++;
+    }
+    if (t->unknown_bytes) {
+        figures(out, t, t->unknown_bytes, t->unknown_blocks);
+        fprintf(out, "(no %scall stack)\n", t->options.python ? "Python " : "");
+    }
+    if (left_out) fprintf(out, "(%zu smaller calls)\n", left_out);
+    free(indent);
+    free(shown);
+}
+
+/* ---- folded */
+
+/* ";" parts the calls and the last space the number. */
+static void folded_name(FILE *out, const char *name)
+{
+    for (; *name; name++) fputc(*name == ';' ? ':' : (unsigned char)*name < ' ' || *name == 127 ? '?' : *name, out);
+}
+
+static void folded(FILE *out, const struct mpr_calltree *t)
+{
+    const char **path = calloc(t->calls + 1, sizeof *path);
+    for (size_t i = 0; path && i < t->calls; i++) {
+        const struct mpr_call *c = &t->call[i];
+        path[c->depth] = c->name;
+        if (!c->own_bytes) continue;
+        for (unsigned k = 0; k <= c->depth; k++) {
+            if (k) fputc(';', out);
+            folded_name(out, path[k]);
+        }
+        fprintf(out, " %" PRIu64 "\n", c->own_bytes);
+    }
+    if (t->unknown_bytes) fprintf(out, "(no %scall stack) %" PRIu64 "\n", t->options.python ? "Python " : "", t->unknown_bytes);
+    free(path);
+}
+
+/* ---- all */
+
+static void heading(FILE *out, const struct mpr_calltree *t, const struct mpr_style *style)
+{
+    struct mpr_number size, time;
+    fputc('\n', out);
+    mpr_text_tone(out, style, MPR_STRONG);
+    fputs(t->heap, out);
+    mpr_text_tone(out, style, MPR_PLAIN);
+    fprintf(out, "  %s %s at %s, by %scall stack, %s\n", t->options.at == MPR_CALLTREE_PEAK ? "peak" : "bytes",
+            mpr_units_size(&size, t->bytes), mpr_units_time(&time, t->time), t->options.python ? "Python " : "",
+            t->options.bottom_up ? "from who allocated" : "from main");
+    mpr_text_tone(out, style, MPR_FAINT);
+    fprintf(out, "%13s%9s%12s\n", "bytes", "share", "blocks");
+    mpr_text_tone(out, style, MPR_PLAIN);
+}
+
+void mpr_stacks_text(FILE *out, const struct mpr_calltree *t, const struct mpr_style *style)
+{
+    struct mpr_number n;
+    if (t->options.folded) {
+        folded(out, t);
+        return;
+    }
+    mpr_text_summary(out, &t->summary, style);
+    if (!t->heap) {
+        fprintf(out, "\nno %scall stacks were recorded%s%s\n", t->options.python ? "Python " : "", t->options.heap ? " of " : "",
+                t->options.heap ? t->options.heap : "");
+        return;
+    }
+    heading(out, t, style);
+    tree(out, t, style->top ? style->top : MPR_TEXT_TOP);
+    if (t->samples) fprintf(out, "~ estimated from %s samples\n", mpr_units_count(&n, t->samples));
+    for (size_t i = 0, first = 1; i < t->others; i++) {
+        if (strcmp(t->other[i], t->heap) == 0) continue;
+        fprintf(out, first ? "\nother heaps (--heap): %s" : ", %s", t->other[i]);
+        first = 0;
+    }
+    if (t->others > 1) fputc('\n', out);
+    mpr_text_notes(out, t->note, t->notes);
+}
