@@ -89,7 +89,11 @@ static int push(void *handle, nvtx_payload_t list, size_t count)
 static int pop(void *handle, nvtx_payload_t list, size_t count)
 {
     uint32_t domain;
-    const int level = mp_nvtx_domain(handle, &domain) ? mp_range_pop(domain) : MP_RANGE_ERROR;
+    int level = MP_RANGE_ERROR;
+    if (mp_nvtx_domain(handle, &domain)) {
+        level = mp_range_pop(domain);
+        mp_nvtx_payloads(list, count);
+    }
     MP_NVTX_NEXT(payload, RangePopPayload, handle, list, count);
     return level;
 }

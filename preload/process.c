@@ -105,11 +105,8 @@ uint64_t mp_process_hwm(void)
 {
     char status[4096];
     if (mp_sys_slurp("/proc/thread-self/status", status, sizeof status) <= 0) return 0;
-    const char *at = strstr(status, "VmHWM:");
-    uint64_t kib = 0;
-    for (at = at ? at + 6 : ""; *at == ' ' || *at == '\t'; at++) {}
-    for (; *at >= '0' && *at <= '9'; at++) kib = kib * 10 + (uint64_t)(*at - '0');
-    return kib << 10;
+    const uint64_t bytes = mp_sys_kib(status, "VmHWM:");
+    return bytes == UINT64_MAX ? 0 : bytes;
 }
 
 /* events, high-water RSS, lost events, file and size, and the next command to type */

@@ -15,17 +15,6 @@
 #define UNCHANGED_NS ((uint64_t)10 * 1000000000u)   /* a sample at least this often, whatever it says */
 #define COST_FACTOR 500                             /* reading smaps_rollup takes at most 0.2 % of the time */
 
-/* "Key:   123 kB" in a file of /proc; MPF_UNKNOWN where there is none. */
-static uint64_t field_kib(const char *text, const char *key)
-{
-    const char *p = strstr(text, key);
-    if (!p) return MPF_UNKNOWN;
-    for (p += strlen(key); *p == ' ' || *p == '\t'; p++) {}
-    uint64_t n = 0;
-    for (; *p >= '0' && *p <= '9'; p++) n = n * 10 + (uint64_t)(*p - '0');
-    return n << 10;
-}
-
 static uint64_t number(const char *text)
 {
     if (*text < '0' || *text > '9') return MPF_UNKNOWN;     /* "max" */
@@ -52,8 +41,8 @@ static void read_rollup(uint64_t now)
     if (now < s.next_rollup) return;
     s.dirty = s.pss = MPF_UNKNOWN;
     if (mp_sys_slurp("/proc/self/smaps_rollup", text, sizeof text) > 0) {
-        s.dirty = field_kib(text, "Private_Dirty:");
-        s.pss = field_kib(text, "Pss:");
+        s.dirty = mp_sys_kib(text, "Private_Dirty:");
+        s.pss = mp_sys_kib(text, "Pss:");
     }
     const uint64_t cost = mp_sys_clock(CLOCK_MONOTONIC) - now;
     s.next_rollup = now + (cost * COST_FACTOR > PERIOD_NS ? cost * COST_FACTOR : PERIOD_NS);
@@ -73,11 +62,11 @@ static void sample_rss(uint64_t now, bool always)
     if (mp_sys_slurp("/proc/thread-self/status", text, sizeof text) <= 0) return;
     read_rollup(now);
     const uint64_t v[MPF_RSS_COUNT] = {
-        [MPF_RSS_ANON] = field_kib(text, "RssAnon:"),
-        [MPF_RSS_FILE] = field_kib(text, "RssFile:"),
-        [MPF_RSS_SHMEM] = field_kib(text, "RssShmem:"),
-        [MPF_RSS_HWM] = field_kib(text, "VmHWM:"),
-        [MPF_RSS_SWAP] = field_kib(text, "VmSwap:"),
+        [MPF_RSS_ANON] = mp_sys_kib(text, "RssAnon:"),
+        [MPF_RSS_FILE] = mp_sys_kib(text, "RssFile:"),
+        [MPF_RSS_SHMEM] = mp_sys_kib(text, "RssShmem:"),
+        [MPF_RSS_HWM] = mp_sys_kib(text, "VmHWM:"),
+        [MPF_RSS_SWAP] = mp_sys_kib(text, "VmSwap:"),
         [MPF_RSS_PRIVATE_DIRTY] = s.dirty,
         [MPF_RSS_PSS] = s.pss,
         [MPF_RSS_MEMPROF] = mp_journal_resident() + mp_epoch_resident(),

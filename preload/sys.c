@@ -27,6 +27,16 @@ long mp_sys_slurp(const char *path, char *buf, size_t cap)
     return (long)n;
 }
 
+uint64_t mp_sys_kib(const char *text, const char *key)
+{
+    const char *p = strstr(text, key);
+    if (!p) return UINT64_MAX;
+    for (p += strlen(key); *p == ' ' || *p == '\t'; p++) {}
+    uint64_t n = 0;
+    for (; *p >= '0' && *p <= '9'; p++) n = n * 10 + (uint64_t)(*p - '0');
+    return n << 10;
+}
+
 /* "pid (name) S ppid ...": the name may hold spaces and parentheses; num_threads is the 20th field. */
 long mp_sys_threads(char *main_state)
 {

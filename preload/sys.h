@@ -82,6 +82,8 @@ static inline uint64_t mp_sys_clock(clockid_t which)
 
 /* Reads a whole small file into buf, ends it with 0.  Length, or -E... */
 long mp_sys_slurp(const char *path, char *buf, size_t cap);
+/* Bytes of a line "Key:   123 kB" of such a file; UINT64_MAX where there is none. */
+uint64_t mp_sys_kib(const char *text, const char *key);
 /* Threads of the process, and the state of its main thread ('R', 'S', ... 'Z': it has ended).  0 where /proc is missing. */
 long mp_sys_threads(char *main_state);
 /* Writes all bytes; 0 or -E... with *done bytes written. */

@@ -58,7 +58,7 @@ static void sum_segments(struct mpr_device_state *out, const struct mpr_replay *
         const struct span s = look_into(p, segment, &at);
         const uint64_t free = segment->size - s.live;
         out->torch_segments += segment->size;
-        if (segment->capture) out->pool_free += free;
+        if (mpr_graph_holds(&r->gpu, segment->capture, p->time)) out->pool_free += free;
         else if (!s.live) out->releasable += free;
         else {
             out->split_free += free;

@@ -2,4 +2,4 @@
 
 #include <stddef.h>
 
-const char *const mpr_group_name[] = { "range", "thread", "size", "heap", "library", "comm", "python", "stack", "auto", NULL };
+const char *const mpr_group_name[] = { "range", "thread", "size", "heap", "library", "comm", "python", "stack", "graph", "auto", NULL };

@@ -4,11 +4,11 @@
 
 #include <stdbool.h>
 
-/* COMM tells device memory apart; AUTO is the best that a process has; ALL is range, thread, size class and site at once, so
+/* COMM and GRAPH (the capture that memory was taken in) tell device memory apart; AUTO is the best that a process has; ALL is range, thread, size class and site at once, so
  * that a page can stack by any of them. */
 enum mpr_group {
     MPR_GROUP_RANGE, MPR_GROUP_THREAD, MPR_GROUP_SIZE, MPR_GROUP_HEAP, MPR_GROUP_LIBRARY, MPR_GROUP_COMM, MPR_GROUP_PYTHON,
-    MPR_GROUP_STACK, MPR_GROUP_AUTO, MPR_GROUP_ALL
+    MPR_GROUP_STACK, MPR_GROUP_GRAPH, MPR_GROUP_AUTO, MPR_GROUP_ALL
 };
 extern const char *const mpr_group_name[];     /* "range", ..., "auto"; NULL ends it */
 

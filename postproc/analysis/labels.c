@@ -102,9 +102,27 @@ const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_rep
     return mpr_names_notes(r->names, arena, &r->gpu.sites, notes);
 }
 
+/* ---- graphs */
+
+/* "burst 2 > capture 14, pool 0:3": numbers as `graphs` has them. */
+static const char *const *graph_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell, size_t *depth)
+{
+    *depth = cell->key && cell->key <= r->gpu.captures ? 2 : 1;
+    const char **path = mpr_arena_alloc(arena, 2 * sizeof *path);
+    if (!path) return NULL;
+    path[0] = "(no graph)";
+    if (*depth == 1) return path;
+    const struct mpr_capture *c = &r->gpu.capture[cell->key - 1];
+    path[0] = mpr_arena_format(arena, "burst %" PRIu32, c->burst);
+    path[1] = c->pool[0] || c->pool[1] ? mpr_arena_format(arena, "capture %" PRIu64 ", pool %" PRIu64 ":%" PRIu64, cell->key, c->pool[0], c->pool[1])
+                                       : mpr_arena_format(arena, "capture %" PRIu64, cell->key);
+    return path;
+}
+
 const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell,
                                   size_t *depth)
 {
+    if (r->options.by == MPR_BY_GRAPH) return graph_path(arena, r, cell, depth);
     if (r->options.by == MPR_BY_STACK) return mpr_label_stack(arena, r, (uint32_t)cell->key, depth);
     if (r->options.by == MPR_BY_RANGE || r->options.by == MPR_BY_ALL || r->options.by == MPR_BY_PYTHON)
         return mpr_label_node(arena, r, (uint32_t)cell->key, depth);

@@ -1,15 +1,19 @@
 #include "ooms.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "choose.h"
 #include "composition.h"
+#include "good.h"
+#include "growth.h"
+#include "host.h"
 #include "labels.h"
 #include "mpf/sample.h"
 #include "reader.h"
 
-enum { LARGEST = 20 };
+enum { LARGEST = 20, WINDOWS = 16 };
 
 void mpr_ooms_free(struct mpr_ooms *ooms)
 {
@@ -92,7 +96,7 @@ static void fill_story(struct mpr_oom_story *s, struct mpr_arena *arena, const s
         .thread = mpr_label_thread(arena, r, o->thread), .library = mpr_arena_text(arena, mpr_sites_library_name(&r->gpu.sites, o->library)),
         .index = mpf_heap_device(o->heap), .bytes = o->bytes, .needed = o->torch ? segment_for(o->bytes) : o->bytes, .free = o->free,
         .total = o->total, .flushed = o->flushed, .attempts = o->attempts, .hard = o->hard, .torch = o->torch, .capturing = o->capturing,
-        .inherited = o->inherited,
+        .inherited = o->inherited, .good = "",
     };
     s->path = mpr_label_node(arena, r, o->node, &s->depth);
     s->python = mpr_label_node(arena, r, o->python, &s->python_depth);
@@ -101,33 +105,44 @@ static void fill_story(struct mpr_oom_story *s, struct mpr_arena *arena, const s
     fill_largest(s, arena, r, &o->picture);
 }
 
-static struct mpr_reading newest(const struct mpr_samples *samples, enum mpr_source source)
-{
-    const struct mpr_sample *now = &samples->source[source].now;
-    struct mpr_reading reading = { now->valid, now->time, { 0 } };
-    for (int i = 0; i < MPR_READING_VALUES; i++) reading.value[i] = now->valid ? now->value[i] : MPF_UNKNOWN;
-    return reading;
-}
+/* ---- the last good peaks: a second reading takes pictures where the first one found them */
 
-static void fill_host(struct mpr_ooms_log *log, const struct mpr_replay *r)
+struct spans { struct mpr_window window[WINDOWS]; uint32_t oom[WINDOWS]; size_t count; };
+
+static void choose_spans(struct spans *spans, const struct mpr_good *good, const struct mpr_gpu *g)
 {
-    for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) {
-        const struct mpr_heap *heap = &r->books.heap[i];
-        log->host_failures += heap->failures;
-        if (heap->failures && heap->largest.size >= log->host_largest) {
-            log->host_largest = heap->largest.size;
-            log->host_error = heap->largest.error;
-        }
+    for (uint32_t i = 0; i < good->spans && spans->count < WINDOWS; i++) {
+        const struct mpr_good_span *s = &good->span[i];
+        if (!g->oom[i].hard || !s->to || !g->oom[i].picture.valid) continue;
+        spans->oom[spans->count] = i;
+        spans->window[spans->count++] = (struct mpr_window){ .device = mpf_heap_device(g->oom[i].heap), .from = s->from, .to = s->to };
     }
-    log->cgroup = newest(&r->samples, MPR_SOURCE_CGROUP);
-    log->rss = newest(&r->samples, MPR_SOURCE_RSS);
 }
 
-static void fill_log(struct mpr_ooms *ooms, const struct mpr_reader *reader, const char *path, struct mpr_ooms_log *log)
+static const char *instance_name(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_good_span *s)
+{
+    size_t depth;
+    const char *const *path = s->instance ? mpr_label_node(arena, r, s->node, &depth) : NULL;
+    if (!path) return "";
+    const char *name = path[0];
+    for (size_t i = 1; i < depth; i++) name = mpr_arena_format(arena, "%s > %s", name, path[i]);
+    return mpr_arena_format(arena, "%s:%" PRIu64, name, s->instance);
+}
+
+static void fill_growth(struct mpr_ooms_log *log, struct mpr_arena *arena, const struct mpr_replay *r, const struct spans *spans,
+                        const struct mpr_good *good)
+{
+    for (size_t i = 0; i < spans->count; i++) {
+        const uint32_t oom = spans->oom[i];
+        if (oom >= log->stories || !spans->window[i].peak.valid || !r->gpu.oom[oom].picture.valid) continue;
+        mpr_growth_pictures(&log->story[oom].growth, arena, r, &spans->window[i].peak, &r->gpu.oom[oom].picture);
+        log->story[oom].good = instance_name(arena, r, &good->span[oom]);
+    }
+}
+
+static void fill_log(struct mpr_ooms *ooms, const struct mpr_reader *reader, struct mpr_ooms_log *log)
 {
     const struct mpr_replay *r = &reader->replay;
-    *log = (struct mpr_ooms_log){ 0 };
-    mpr_reader_summary(reader, path, &ooms->arena, &log->summary);
     log->story = mpr_arena_alloc(&ooms->arena, (r->gpu.ooms + 1) * sizeof *log->story);
     struct mpr_device *device = mpr_arena_alloc(&ooms->arena, MPF_GPUS * sizeof *device);
     for (unsigned i = 0; device && i < MPF_GPUS; i++)
@@ -139,12 +154,62 @@ static void fill_log(struct mpr_ooms *ooms, const struct mpr_reader *reader, con
         if (r->gpu.oom[i].hard) log->hard++;
         else log->soft++;
     }
-    fill_host(log, r);
+}
+
+/* What the first reading finds out. */
+struct first { struct mpr_good good; struct mpr_refusals refusals; struct spans spans; };
+
+static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e)
+{
+    struct first *first = arg;
+    mpr_good_see(&first->good, r, t, e);
+    mpr_refusals_see(&first->refusals, r, t, e);
+}
+
+static int read_first(struct mpr_reader *reader, struct first *first, const char *path, const struct mpr_progress *progress,
+                      struct mpr_error *error)
+{
+    if (mpr_reader_open(reader, path, MPR_BY_RANGE, MPR_AT_PEAK, error) != 0) return -1;
+    reader->replay.watch = (struct mpr_watch){ see, first };
+    if (mpr_reader_replay(reader, path, progress, error) != 0) return -1;
+    choose_spans(&first->spans, &first->good, &reader->replay.gpu);
+    return 0;
+}
+
+static int read_again(struct mpr_reader *reader, struct first *first, enum mpr_by by, uint64_t at, const char *path,
+                      const struct mpr_progress *progress, struct mpr_error *error)
+{
+    mpr_reader_close(reader);
+    if (mpr_reader_open(reader, path, by, at, error) != 0) return -1;
+    reader->replay.gpu.window = first->spans.window;
+    reader->replay.gpu.windows = first->spans.count;
+    return mpr_reader_replay(reader, path, progress, error);
+}
+
+static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct first *first, const char *path,
+                    const struct mpr_progress *progress, struct mpr_error *error)
+{
+    struct mpr_reader reader;
+    *log = (struct mpr_ooms_log){ 0 };
+    if (read_first(&reader, first, path, progress, error) != 0) return -1;
+    mpr_reader_summary(&reader, path, &ooms->arena, &log->summary);
+    const bool told = mpr_host_look(&log->host, &log->summary, &reader.replay);
+    const struct mpr_choice asked = { ooms->by, "" };
+    log->choice = ooms->by == MPR_GROUP_AUTO ? mpr_choose(&reader) : asked;
+    const enum mpr_by by = mpr_choose_by(log->choice.by);
+    if (told || first->spans.count) {
+        if (read_again(&reader, first, by, told ? log->host.mark : MPR_AT_PEAK, path, progress, error) != 0) return -1;
+    }
+    reader.replay.options.by = by;          /* pictures hold blocks: rows by anything can be made of them */
+    fill_log(ooms, &reader, log);
+    fill_growth(log, &ooms->arena, &reader.replay, &first->spans, &first->good);
+    if (told) mpr_host_fill(&log->host, &ooms->arena, &reader.replay, &first->refusals);
+    mpr_reader_close(&reader);
+    return first->good.failed ? mpr_fail_memory(error, path) : 0;
 }
 
 int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progress *progress, struct mpr_error *error)
 {
-    struct mpr_reader reader;
     if (ooms->logs == ooms->cap) {
         const size_t cap = ooms->cap ? ooms->cap * 2 : 8;
         struct mpr_ooms_log *log = realloc(ooms->log, cap * sizeof *log);
@@ -152,33 +217,12 @@ int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progr
         ooms->log = log;
         ooms->cap = cap;
     }
-    if (mpr_reader_run(&reader, path, MPR_BY_RANGE, MPR_AT_PEAK, progress, error) != 0) return -1;
-    const struct mpr_choice asked = { ooms->by, "" }, choice = ooms->by == MPR_GROUP_AUTO ? mpr_choose(&reader) : asked;
-    reader.replay.options.by = mpr_choose_by(choice.by);        /* pictures hold blocks: rows by anything can be made of them */
-    fill_log(ooms, &reader, path, &ooms->log[ooms->logs]);
-    ooms->log[ooms->logs].choice = choice;
-    mpr_reader_close(&reader);
+    struct first first = { .spans.count = 0 };
+    const int status = read_log(ooms, &ooms->log[ooms->logs], &first, path, progress, error);
+    for (size_t i = 0; i < first.spans.count; i++) mpr_picture_free(&first.spans.window[i].peak);
+    mpr_good_free(&first.good);
+    if (status != 0) return -1;
     if (ooms->arena.failed) return mpr_fail_memory(error, path);
     ooms->logs++;
     return 0;
-}
-
-/* ---- several processes */
-
-static uint64_t first_hard(const struct mpr_ooms_log *log)
-{
-    for (size_t i = 0; i < log->stories; i++)
-        if (log->story[i].hard) return log->story[i].real_time;
-    return UINT64_MAX;
-}
-
-static int by_failure(const void *left, const void *right)
-{
-    const uint64_t a = first_hard(left), b = first_hard(right);
-    return a < b ? -1 : a > b;
-}
-
-void mpr_ooms_finish(struct mpr_ooms *ooms)
-{
-    if (ooms->logs) qsort(ooms->log, ooms->logs, sizeof *ooms->log, by_failure);
 }

@@ -75,7 +75,7 @@ static void look_inside(struct walk *w, struct mpr_segment *s)
     }
     look_at_hole(s, cursor, end);
     s->free = s->bytes > s->live ? s->bytes - s->live : 0;
-    s->state = s->capture ? MPR_SEGMENT_GRAPH : s->blocks ? MPR_SEGMENT_SPLIT : MPR_SEGMENT_IDLE;
+    s->state = mpr_graph_holds(&w->r->gpu, s->capture, p->time) ? MPR_SEGMENT_GRAPH : s->blocks ? MPR_SEGMENT_SPLIT : MPR_SEGMENT_IDLE;
     if (!oldest) return;
     s->oldest = label(w, key_of(oldest), &s->oldest_depth);
     s->oldest_time = oldest->time;

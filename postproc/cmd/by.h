@@ -8,7 +8,7 @@
 
 #define MPR_BY_HELP \
     "auto (default: what tells most, of the program's ranges, PyTorch's, Python's call stacks, native ones, libraries), range, " \
-    "stack, python, library, thread, size, heap or, of device memory, comm (NCCL's communicators)"
+    "stack, python, library, thread, size, heap or, of device memory, comm (NCCL's communicators) or graph (CUDA graphs' captures)"
 
 /* A usage error unless the text names a group. */
 enum mpr_group mpr_by_parse(const char *arg, struct argp_state *state);

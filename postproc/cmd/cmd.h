@@ -36,6 +36,9 @@ struct mpr_output mpr_output_default(void);
 /* 0, or -1 with the reason on stderr. */
 int mpr_output_open(struct mpr_output *output);
 int mpr_output_close(struct mpr_output *output);
+/* Opens, renders, closes.  The subcommand's exit status. */
+typedef void mpr_render_result(const struct mpr_renderer *renderer, FILE *out, const void *result, const struct mpr_style *style);
+int mpr_output_report(struct mpr_output *output, mpr_render_result *render, const void *result, bool incomplete);
 
 /* Runs argp for a subcommand; a usage error ends the process with MPR_EXIT_USAGE. */
 void mpr_cmd_parse(const struct argp *argp, int argc, char **argv, void *input);

@@ -38,14 +38,17 @@ static const struct argp argp = {
     .children = children,
 };
 
-static int render(struct arguments *a, const struct mpr_ooms *ooms)
+static void render(const struct mpr_renderer *renderer, FILE *out, const void *result, const struct mpr_style *style)
+{
+    renderer->ooms(out, result, style);
+}
+
+static int report(struct arguments *a, const struct mpr_ooms *ooms)
 {
     bool incomplete = false;
     for (size_t i = 0; i < ooms->logs; i++) incomplete |= ooms->log[i].summary.incomplete;
-    if (mpr_output_open(&a->output) != 0) return MPR_EXIT_FAILURE;
-    a->output.renderer->ooms(a->output.file, ooms, &a->output.style);
-    if (mpr_output_close(&a->output) != 0 || a->failed) return MPR_EXIT_FAILURE;
-    return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+    const int status = mpr_output_report(&a->output, render, ooms, incomplete);
+    return a->failed ? MPR_EXIT_FAILURE : status;
 }
 
 int mpr_cmd_oom(int argc, char **argv)
@@ -61,9 +64,9 @@ int mpr_cmd_oom(int argc, char **argv)
         mpr_cmd_error(&error);
         a.failed = true;
     }
+    mpr_ooms_finish(&ooms, &progress);
     mpr_bar_clear();
-    mpr_ooms_finish(&ooms);
-    const int status = ooms.logs ? render(&a, &ooms) : MPR_EXIT_FAILURE;
+    const int status = ooms.logs ? report(&a, &ooms) : MPR_EXIT_FAILURE;
     mpr_ooms_free(&ooms);
     mpr_paths_free(&a.paths);
     return status;

@@ -71,14 +71,17 @@ static const struct argp argp = {
     children, NULL, NULL,
 };
 
-static int render(struct arguments *a, const struct mpr_peaks *peaks)
+static void render(const struct mpr_renderer *renderer, FILE *out, const void *result, const struct mpr_style *style)
+{
+    renderer->peaks(out, result, style);
+}
+
+static int report(struct arguments *a, const struct mpr_peaks *peaks)
 {
     bool incomplete = false;
     for (size_t i = 0; i < peaks->logs; i++) incomplete |= peaks->log[i].summary.incomplete;
-    if (mpr_output_open(&a->output) != 0) return MPR_EXIT_FAILURE;
-    a->output.renderer->peaks(a->output.file, peaks, &a->output.style);
-    if (mpr_output_close(&a->output) != 0 || a->failed) return MPR_EXIT_FAILURE;
-    return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+    const int status = mpr_output_report(&a->output, render, peaks, incomplete);
+    return a->failed ? MPR_EXIT_FAILURE : status;
 }
 
 static void read_logs(struct arguments *a, struct mpr_peaks *peaks)
@@ -103,7 +106,7 @@ int mpr_cmd_peaks(int argc, char **argv)
     mpr_peaks_init(&peaks, &a.peaks);
     read_logs(&a, &peaks);
     mpr_peaks_finish(&peaks);
-    const int status = peaks.logs ? render(&a, &peaks) : MPR_EXIT_FAILURE;
+    const int status = peaks.logs ? report(&a, &peaks) : MPR_EXIT_FAILURE;
     mpr_peaks_free(&peaks);
     mpr_paths_free(&a.paths);
     return status;

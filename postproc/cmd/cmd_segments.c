@@ -61,6 +61,11 @@ static int read_log(const struct arguments *a, struct mpr_segments *segments, st
     return status;
 }
 
+static void render(const struct mpr_renderer *renderer, FILE *out, const void *result, const struct mpr_style *style)
+{
+    renderer->segments(out, result, style);
+}
+
 int mpr_cmd_segments(int argc, char **argv)
 {
     struct arguments a = { .output = mpr_output_default() };
@@ -71,13 +76,7 @@ int mpr_cmd_segments(int argc, char **argv)
         mpr_cmd_error(&error);
         return MPR_EXIT_FAILURE;
     }
-    int status = mpr_output_open(&a.output);
-    if (status == 0) {
-        a.output.renderer->segments(a.output.file, &segments, &a.output.style);
-        status = mpr_output_close(&a.output);
-    }
-    const bool incomplete = segments.summary.incomplete;
+    const int status = mpr_output_report(&a.output, render, &segments, segments.summary.incomplete);
     mpr_segments_free(&segments);
-    if (status != 0) return MPR_EXIT_FAILURE;
-    return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+    return status;
 }

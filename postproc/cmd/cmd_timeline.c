@@ -89,6 +89,11 @@ static int read_log(struct arguments *a, struct mpr_timeline *timeline, struct m
     return status;
 }
 
+static void render(const struct mpr_renderer *renderer, FILE *out, const void *result, const struct mpr_style *style)
+{
+    renderer->timeline(out, result, style);
+}
+
 int mpr_cmd_timeline(int argc, char **argv)
 {
     struct arguments a = { .output = mpr_output_default(), .timeline = { .by = MPR_GROUP_AUTO, .buckets = BUCKETS, .changes = SIZE_MAX } };
@@ -99,13 +104,7 @@ int mpr_cmd_timeline(int argc, char **argv)
         mpr_cmd_error(&error);
         return MPR_EXIT_FAILURE;
     }
-    int status = mpr_output_open(&a.output);
-    if (status == 0) {
-        a.output.renderer->timeline(a.output.file, &timeline, &a.output.style);
-        status = mpr_output_close(&a.output);
-    }
-    const bool incomplete = timeline.summary.incomplete;
+    const int status = mpr_output_report(&a.output, render, &timeline, timeline.summary.incomplete);
     mpr_timeline_free(&timeline);
-    if (status != 0) return MPR_EXIT_FAILURE;
-    return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+    return status;
 }

@@ -31,12 +31,7 @@ int mpr_one_run(const struct mpr_one *one, int argc, char **argv)
         mpr_cmd_error(&error);
         return MPR_EXIT_FAILURE;
     }
-    int status = mpr_output_open(&a.output);
-    if (status == 0) {
-        one->render(a.output.renderer, a.output.file, result, &a.output.style);
-        status = mpr_output_close(&a.output);
-    }
+    const int status = mpr_output_report(&a.output, one->render, result, incomplete);
     one->free(result);
-    if (status != 0) return MPR_EXIT_FAILURE;
-    return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+    return status;
 }

@@ -8,7 +8,7 @@ struct mpr_one {
     const char *doc;
     /* The result, or NULL with *error filled. */
     void *(*read)(const char *path, const struct mpr_progress *progress, bool *incomplete, struct mpr_error *error);
-    void (*render)(const struct mpr_renderer *renderer, FILE *out, const void *result, const struct mpr_style *style);
+    mpr_render_result *render;
     void (*free)(void *result);
 };
 

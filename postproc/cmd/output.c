@@ -71,3 +71,11 @@ int mpr_output_close(struct mpr_output *output)
             strerror(errno));
     return -1;
 }
+
+int mpr_output_report(struct mpr_output *output, mpr_render_result *render, const void *result, bool incomplete)
+{
+    if (mpr_output_open(output) != 0) return MPR_EXIT_FAILURE;
+    render(output->renderer, output->file, result, &output->style);
+    if (mpr_output_close(output) != 0) return MPR_EXIT_FAILURE;
+    return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+}

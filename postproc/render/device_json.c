@@ -1,5 +1,6 @@
 #include "device_json.h"
 
+#include "json_rows.h"
 #include "json_summary.h"
 #include "mpf/sample.h"
 #include "peaks.h"
@@ -23,9 +24,7 @@ static void rows(struct mpr_json *j, const struct mpr_device_state *s, size_t to
     mpr_json_open(j, "torch_live", '[');
     for (size_t i = 0; i < shown; i++) {
         mpr_json_open(j, NULL, '{');
-        mpr_json_open(j, "path", '[');
-        for (size_t k = 0; k < s->row[i].depth; k++) mpr_json_text(j, NULL, s->row[i].path[k]);
-        mpr_json_close(j, ']');
+        mpr_json_path(j, "path", s->row[i].path, s->row[i].depth);
         mpr_json_number(j, "bytes", s->row[i].bytes);
         mpr_json_number(j, "blocks", s->row[i].blocks);
         mpr_json_number(j, "inherited_bytes", s->row[i].inherited);

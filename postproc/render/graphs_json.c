@@ -1,20 +1,14 @@
 /* JSON of CUDA graphs: a contract, memprof-report(1) lists the fields. */
 #include "gpu_reports.h"
 #include "graphs.h"
+#include "json_rows.h"
 #include "json_summary.h"
-
-static void path(struct mpr_json *j, const char *const *elements, size_t depth)
-{
-    mpr_json_open(j, "path", '[');
-    for (size_t i = 0; i < depth; i++) mpr_json_text(j, NULL, elements[i]);
-    mpr_json_close(j, ']');
-}
 
 static void burst(struct mpr_json *j, const struct mpr_graph_burst *b)
 {
     mpr_json_open(j, NULL, '{');
     mpr_json_number(j, "burst", b->number);
-    path(j, b->path, b->depth);
+    mpr_json_path(j, "path", b->path, b->depth);
     mpr_json_number(j, "from_ns", b->from);
     mpr_json_number(j, "to_ns", b->to);
     mpr_json_number(j, "captures", b->captures);
@@ -33,7 +27,7 @@ static void row(struct mpr_json *j, const struct mpr_graph_row *r)
 {
     mpr_json_open(j, NULL, '{');
     mpr_json_number(j, "time_ns", r->time);
-    path(j, r->path, r->depth);
+    mpr_json_path(j, "path", r->path, r->depth);
     mpr_json_text(j, "thread", r->thread);
     mpr_json_known(j, "burst", r->burst, 0);
     mpr_json_known(j, "capture", r->capture, 0);

@@ -2,16 +2,10 @@
 #include "device_json.h"
 #include "gpu_reports.h"
 #include "json.h"
+#include "json_rows.h"
 #include "json_summary.h"
 #include "mpf/sample.h"
-#include "ooms.h"
-
-static void path(struct mpr_json *j, const char *key, const char *const *text, size_t depth)
-{
-    mpr_json_open(j, key, '[');
-    for (size_t i = 0; i < depth; i++) mpr_json_text(j, NULL, text[i]);
-    mpr_json_close(j, ']');
-}
+#include "ooms_json.h"
 
 static void fits(struct mpr_json *j, const struct mpr_oom_story *s)
 {
@@ -27,6 +21,29 @@ static void fits(struct mpr_json *j, const struct mpr_oom_story *s)
     mpr_json_close(j, ']');
 }
 
+void mpr_growth_json(struct mpr_json *j, const char *key, const struct mpr_growth *g, size_t top)
+{
+    if (!g->valid) {
+        mpr_json_null(j, key);
+        return;
+    }
+    mpr_json_open(j, key, '{');
+    if (g->time) mpr_json_number(j, "time_ns", g->time);
+    mpr_json_number(j, "before_bytes", g->before);
+    mpr_json_number(j, "after_bytes", g->after);
+    mpr_json_open(j, "changes", '[');
+    for (size_t i = 0; i < g->rows && (!top || i < top); i++) {
+        mpr_json_open(j, NULL, '{');
+        if (g->row[i].key) mpr_json_text(j, "part", g->row[i].key);
+        else mpr_json_path(j, "path", g->row[i].path, g->row[i].depth);
+        mpr_json_signed(j, "before_bytes", g->row[i].before);
+        mpr_json_signed(j, "after_bytes", g->row[i].after);
+        mpr_json_close(j, '}');
+    }
+    mpr_json_close(j, ']');
+    mpr_json_close(j, '}');
+}
+
 static void largest(struct mpr_json *j, const struct mpr_oom_story *s)
 {
     mpr_json_open(j, "largest", '[');
@@ -34,7 +51,7 @@ static void largest(struct mpr_json *j, const struct mpr_oom_story *s)
         mpr_json_open(j, NULL, '{');
         mpr_json_number(j, "bytes", s->largest[i].bytes);
         mpr_json_number(j, "age_ns", s->largest[i].age);
-        path(j, "path", s->largest[i].path, s->largest[i].depth);
+        mpr_json_path(j, "path", s->largest[i].path, s->largest[i].depth);
         mpr_json_close(j, '}');
     }
     mpr_json_close(j, ']');
@@ -48,8 +65,8 @@ static void story(struct mpr_json *j, const struct mpr_oom_story *s, size_t top)
     mpr_json_text(j, "heap", s->heap);
     mpr_json_text(j, "thread", s->thread);
     mpr_json_text(j, "library", s->library);
-    path(j, "path", s->path, s->depth);
-    path(j, "python", s->python, s->python_depth);
+    mpr_json_path(j, "path", s->path, s->depth);
+    mpr_json_path(j, "python", s->python, s->python_depth);
     mpr_json_number(j, "bytes", s->bytes);
     mpr_json_number(j, "needed_bytes", s->needed);
     mpr_json_known(j, "free_bytes", s->free, MPF_UNKNOWN);
@@ -64,7 +81,46 @@ static void story(struct mpr_json *j, const struct mpr_oom_story *s, size_t top)
         mpr_json_close(j, '}');
     }
     fits(j, s);
+    mpr_growth_json(j, "since_good_peak", &s->growth, top);
+    if (*s->good) mpr_json_text(j, "good_instance", s->good);
+    else mpr_json_null(j, "good_instance");
     largest(j, s);
+    mpr_json_close(j, '}');
+}
+
+static void refusals(struct mpr_json *j, const struct mpr_host_story *s)
+{
+    mpr_json_open(j, "failed", '[');
+    for (size_t i = 0; i < s->refusals; i++) {
+        const struct mpr_host_refusal *f = &s->refusal[i];
+        mpr_json_open(j, NULL, '{');
+        mpr_json_text(j, "heap", f->heap);
+        mpr_json_path(j, "path", f->path, f->depth);
+        mpr_json_text(j, "thread", f->thread);
+        mpr_json_number(j, "errno", f->error);
+        mpr_json_number(j, "count", f->count);
+        mpr_json_number(j, "largest_bytes", f->largest);
+        mpr_json_number(j, "newest_ns", f->time);
+        mpr_json_close(j, '}');
+    }
+    mpr_json_close(j, ']');
+}
+
+static void host(struct mpr_json *j, const struct mpr_host_story *s, size_t top)
+{
+    if (!s->told) {
+        mpr_json_null(j, "host");
+        return;
+    }
+    mpr_json_open(j, "host", '{');
+    mpr_json_flag(j, "killed", s->killed);
+    mpr_json_flag(j, "at_limit", s->full);
+    mpr_json_reading(j, "cgroup", MPR_READ_CGROUP, &s->cgroup);
+    mpr_json_reading(j, "rss", MPR_READ_RSS, &s->rss);
+    mpr_json_reading(j, "rss_before", MPR_READ_RSS, &s->rss_then);
+    mpr_json_number(j, "end_ns", s->end);
+    mpr_growth_json(j, "growth", &s->growth, top);
+    refusals(j, s);
     mpr_json_close(j, '}');
 }
 
@@ -82,10 +138,12 @@ void mpr_ooms_json(FILE *out, const struct mpr_ooms *ooms, const struct mpr_styl
         mpr_json_open(&j, "ooms", '[');
         for (size_t k = 0; k < ooms->log[i].stories; k++) story(&j, &ooms->log[i].story[k], style->top);
         mpr_json_close(&j, ']');
-        mpr_json_number(&j, "host_failures", ooms->log[i].host_failures);
+        mpr_json_number(&j, "host_failures", ooms->log[i].host.failures);
+        host(&j, &ooms->log[i].host, style->top);
         mpr_json_close(&j, '}');
     }
     mpr_json_close(&j, ']');
+    mpr_ooms_compare_json(&j, ooms, style->top);
     mpr_json_close(&j, '}');
     fputc('\n', out);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "device_text.h"
+#include "growth_text.h"
 #include "gpu_reports.h"
 #include "mpf/sample.h"
 #include "ooms.h"
@@ -44,7 +45,8 @@ static void supply(FILE *out, const struct mpr_oom_story *s)
     } else fputs("  had     free not known", out);
     fputs(s->attempts ? "" : "; the driver was not asked: PyTorch's own limit (set_per_process_memory_fraction)", out);
     fputs(s->capturing ? "; a graph's capture was under way\n" : "; no capture under way\n", out);
-    if (s->attempts > 1) fprintf(out, "  tried   PyTorch gave back its cache (%s) and asked again\n", mpr_units_size(&n, s->flushed));
+    if (s->attempts > 1)
+        fprintf(out, "  tried   %s (%s) and asked again\n", s->torch ? "PyTorch gave back its cache" : "gave back memory", mpr_units_size(&n, s->flushed));
     if (s->hard && s->free != MPF_UNKNOWN && s->needed > s->free)
         fprintf(out, "  SHORT BY %s\n", mpr_units_size(&n, s->needed - s->free));
 }
@@ -60,6 +62,18 @@ static void fits(FILE *out, const struct mpr_oom_story *s)
         if (f->fits) fprintf(out, "yes  %s\n", f->how);
         else fprintf(out, "no   %s short\n", mpr_units_size(&short_by, f->missing));
     }
+}
+
+static void growth(FILE *out, const struct mpr_oom_story *s, const struct mpr_style *style)
+{
+    struct mpr_number time;
+    if (!s->growth.valid) return;
+    fprintf(out, "\nsince the last good peak (");
+    if (*s->good) mpr_text_escaped(out, s->good), fputs(", ", out);
+    fprintf(out, "%s)\n", mpr_units_time(&time, s->growth.time));
+    fprintf(out, "  %-*s", MPR_TEXT_PATH, s->state.used != MPF_UNKNOWN ? "used" : "tracked");
+    mpr_growth_change(out, (int64_t)s->growth.before, (int64_t)s->growth.after);
+    mpr_growth_rows(out, &s->growth, style);
 }
 
 static void largest(FILE *out, const struct mpr_oom_story *s, const struct mpr_style *style)
@@ -87,6 +101,7 @@ static void story(FILE *out, const struct mpr_ooms_log *log, const struct mpr_oo
     supply(out, s);
     if (s->state.valid) mpr_device_text(out, &log->device[s->index], &s->state, "then", mpr_group_name[log->choice.by], style);
     fits(out, s);
+    growth(out, s, style);
     largest(out, s, style);
 }
 
@@ -103,42 +118,24 @@ static void soft_ones(FILE *out, const struct mpr_ooms_log *log)
     fputc('\n', out);
 }
 
-/* The kernel's limit and what was charged at last: what kills a process that asked for nothing. */
-static void host(FILE *out, const struct mpr_ooms_log *log)
-{
-    struct mpr_number n, limit;
-    const struct mpr_reading *c = &log->cgroup;
-    if (log->host_failures)
-        fprintf(out, "\nhost     %" PRIu64 " failed allocations, the largest %s (%s)\n", log->host_failures,
-                mpr_units_size(&n, log->host_largest), strerror((int)log->host_error));
-    const bool limited = c->valid && c->value[MPF_CGROUP_LIMIT] != MPF_UNKNOWN && c->value[MPF_CGROUP_USAGE] != MPF_UNKNOWN;
-    const bool full = limited && c->value[MPF_CGROUP_USAGE] >= c->value[MPF_CGROUP_LIMIT] / 100 * 95;
-    if (full || (!log->summary.complete && !log->stories)) {
-        if (limited) fprintf(out, "\nhost     cgroup %s of its limit %s at the end%s\n", mpr_units_size(&n, c->value[MPF_CGROUP_USAGE]),
-                             mpr_units_size(&limit, c->value[MPF_CGROUP_LIMIT]), full ? ": the kernel kills in it" : "");
-        fputs("         who held it: memprof-report peaks ", out);
-        mpr_text_escaped(out, log->summary.path);
-        fputc('\n', out);
-    }
-}
-
 static void one_log(FILE *out, const struct mpr_ooms *ooms, size_t index, const struct mpr_style *style)
 {
     const struct mpr_ooms_log *log = &ooms->log[index];
     char order[64] = "";
     size_t number = 0;
-    if (ooms->logs > 1) snprintf(order, sizeof order, "  %zu. of %zu processes to fail", index + 1, ooms->logs);
+    if (ooms->logs > 1) snprintf(order, sizeof order, "  %zu. of %zu processes to fail", index + 1, ooms->failed);
     mpr_text_summary(out, &log->summary, style);
     if (log->stories) mpr_text_choice(out, &log->choice);
     for (size_t i = 0; i < log->stories; i++)
         if (log->story[i].hard) story(out, log, &log->story[i], ++number, order, style);
-    if (!log->stories) fputs("\nno lack of device memory was recorded\n", out);
+    if (!log->stories && !log->host.told) fputs("\nno lack of memory was recorded\n", out);
     soft_ones(out, log);
-    host(out, log);
+    mpr_ooms_host_text(out, log, style);
 }
 
 void mpr_ooms_text(FILE *out, const struct mpr_ooms *ooms, const struct mpr_style *style)
 {
+    mpr_ooms_compare_text(out, ooms, style);
     for (size_t i = 0; i < ooms->logs; i++) {
         if (i) fputc('\n', out);
         one_log(out, ooms, i, style);

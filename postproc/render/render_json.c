@@ -4,6 +4,7 @@
 #include "gpu_reports.h"
 #include "info.h"
 #include "json.h"
+#include "json_rows.h"
 #include "json_summary.h"
 #include "peaks.h"
 #include "readings.h"
@@ -11,31 +12,17 @@
 #include "timelines.h"
 #include "verify.h"
 
-static void reading(struct mpr_json *j, const char *key, const struct mpr_reading_names *names,
-                    const struct mpr_reading *r)
-{
-    if (!r->valid) return;
-    mpr_json_open(j, key, '{');
-    mpr_json_number(j, "time_ns", r->time);
-    for (int i = 0; i < MPR_READING_VALUES; i++) {
-        if (names->value[i]) mpr_json_known(j, names->value[i], r->value[i], MPF_UNKNOWN);
-    }
-    mpr_json_close(j, '}');
-}
-
 static void readings(struct mpr_json *j, const char *key, const struct mpr_reading list[MPR_READ_SOURCES])
 {
     mpr_json_open(j, key, '{');
-    for (int i = 0; i < MPR_READ_SOURCES; i++) reading(j, mpr_reading_names[i].source, &mpr_reading_names[i], &list[i]);
+    for (int i = 0; i < MPR_READ_SOURCES; i++) mpr_json_reading(j, mpr_reading_names[i].source, i, &list[i]);
     mpr_json_close(j, '}');
 }
 
 static void row(struct mpr_json *j, const struct mpr_row *r)
 {
     mpr_json_open(j, NULL, '{');
-    mpr_json_open(j, "path", '[');
-    for (size_t i = 0; i < r->depth; i++) mpr_json_text(j, NULL, r->path[i]);
-    mpr_json_close(j, ']');
+    mpr_json_path(j, "path", r->path, r->depth);
     mpr_json_number(j, "bytes_at_peak", r->bytes);
     mpr_json_number(j, "blocks_at_peak", r->blocks);
     mpr_json_number(j, "own_peak_bytes", r->own_peak);

@@ -1,14 +1,8 @@
 /* JSON of PyTorch's segments: a contract, memprof-report(1) lists the fields. */
 #include "gpu_reports.h"
+#include "json_rows.h"
 #include "json_summary.h"
 #include "segments.h"
-
-static void path(struct mpr_json *j, const char *key, const char *const *elements, size_t depth)
-{
-    mpr_json_open(j, key, '[');
-    for (size_t i = 0; i < depth; i++) mpr_json_text(j, NULL, elements[i]);
-    mpr_json_close(j, ']');
-}
 
 static void pool_id(struct mpr_json *j, const uint64_t pool[2])
 {
@@ -32,7 +26,7 @@ static void segment(struct mpr_json *j, const struct mpr_segment *s)
     mpr_json_number(j, "largest_hole_bytes", s->largest_hole);
     mpr_json_number(j, "blocks", s->blocks);
     if (s->oldest) {
-        path(j, "oldest_path", s->oldest, s->oldest_depth);
+        mpr_json_path(j, "oldest_path", s->oldest, s->oldest_depth);
         mpr_json_number(j, "oldest_ns", s->oldest_time);
     }
     mpr_json_close(j, '}');
@@ -54,7 +48,7 @@ static void pool(struct mpr_json *j, const struct mpr_segment_pool *p)
 static void pin(struct mpr_json *j, const struct mpr_segment_pin *p)
 {
     mpr_json_open(j, NULL, '{');
-    path(j, "path", p->path, p->depth);
+    mpr_json_path(j, "path", p->path, p->depth);
     mpr_json_number(j, "free_bytes", p->free);
     mpr_json_number(j, "segments", p->segments);
     mpr_json_number(j, "blocks", p->blocks);

@@ -11,9 +11,10 @@ enum { POOL = 32, PATH = 22, PIN = 38, ADDRESS = 14 };       /* bytes of a pool'
 
 static void pool_name(char out[POOL], bool graph, const uint64_t pool[2])
 {
-    if (!graph) snprintf(out, POOL, "default");
-    else if (!pool[0] && !pool[1]) snprintf(out, POOL, "graph's");
-    else snprintf(out, POOL, "graph's %" PRIu64 ":%" PRIu64, pool[0], pool[1]);
+    const char *const whose = graph ? "graph's" : "once graph's";
+    if (!graph && !pool[0] && !pool[1]) snprintf(out, POOL, "default");
+    else if (!pool[0] && !pool[1]) snprintf(out, POOL, "%s", whose);
+    else snprintf(out, POOL, "%s %" PRIu64 ":%" PRIu64, whose, pool[0], pool[1]);
 }
 
 static size_t shown_of(size_t count, const struct mpr_style *style)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "json.h"
+#include "json_rows.h"
 #include "json_summary.h"
 #include "peaks.h"
 #include "timelines.h"
@@ -47,9 +48,7 @@ static void bands(struct mpr_json *j, const struct mpr_heap_line *h, uint64_t *s
         const struct mpr_band *b = &h->band[i];
         mpr_json_open(j, NULL, '{');
         mpr_json_flag(j, "everything_else", b->kind == MPR_BAND_OTHER);
-        mpr_json_open(j, "path", '[');
-        for (size_t k = 0; k < b->depth; k++) mpr_json_text(j, NULL, b->path[k]);
-        mpr_json_close(j, ']');
+        mpr_json_path(j, "path", b->path, b->depth);
         mpr_json_number(j, "largest_bytes", b->largest);
         band_bytes(j, h, i, scratch);
         mpr_json_close(j, '}');

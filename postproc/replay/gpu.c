@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu_graphs.h"
 #include "gpu_handles.h"
 #include "gpu_ooms.h"
+#include "gpu_peaks.h"
 #include "mpf/header.h"
 #include "mpf/sample.h"
 #include "mpf/slot.h"
@@ -45,68 +47,6 @@ bool mpr_gpu_grow(struct mpr_replay *r, void **array, uint32_t count, uint32_t *
     *cap = more;
     return true;
 }
-
-/* ---- the peak of a device */
-
-static uint64_t tracked(const struct mpr_replay *r, unsigned device)
-{
-    return r->books.heap[mpf_heap_gpu(MPF_HEAP_DEVICE, device)].bytes;
-}
-
-/* The newest measurement, and what changed since. */
-static uint64_t used_now(const struct mpr_replay *r, unsigned device)
-{
-    const struct mpr_gpu_device *d = &r->gpu.device[device];
-    const uint64_t now = tracked(r, device);
-    return d->used == MPF_UNKNOWN ? now : d->used + now - d->tracked_then;
-}
-
-#define IN_FLIGHT_NS UINT64_C(100000000)
-
-/* An allocation is recorded when the driver has returned, so a measurement by another thread may have it already, or a free
- * not any more: then it was a surprise of about that size, and is taken for what it is. */
-void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change)
-{
-    struct mpr_gpu_device *d = &r->gpu.device[device];
-    const int64_t most = change < 0 ? -d->surprise : d->surprise, size = change < 0 ? -change : change;
-    if (size == 0 || most < size - size / 16 || r->now - d->surprise_time > IN_FLIGHT_NS) return;
-    d->tracked_then += (uint64_t)change;
-    d->surprise -= change;
-}
-
-/* slack: so many bytes more are no new peak. */
-static void note_peak(struct mpr_replay *r, unsigned device, uint64_t slack)
-{
-    struct mpr_gpu_device *d = &r->gpu.device[device];
-    const uint64_t used = used_now(r, device), torch = r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].bytes;
-    if (r->pinned || used < d->best_used + slack || (used == d->best_used && torch <= d->best_torch)) return;
-    d->best_used = used;
-    d->best_torch = torch;
-    d->best_time = r->now;
-    d->stale = true;
-}
-
-/* Before an event that can shrink what is live. */
-static void take_pictures(struct mpr_replay *r)
-{
-    for (unsigned i = 0; i < MPF_GPUS; i++) {
-        struct mpr_gpu_device *d = &r->gpu.device[i];
-        if (!d->stale || r->pinned) continue;
-        d->stale = false;
-        mpr_picture_free(&d->peak);
-        mpr_picture_take(&d->peak, r, i, d->best_time);
-    }
-}
-
-void mpr_gpu_pin(struct mpr_replay *r)
-{
-    for (unsigned i = 0; i < MPF_GPUS; i++) {
-        mpr_picture_free(&r->gpu.device[i].peak);
-        mpr_picture_take(&r->gpu.device[i].peak, r, i, r->options.at);
-    }
-}
-
-void mpr_gpu_finish(struct mpr_replay *r) { take_pictures(r); }
 
 /* ---- ranges */
 
@@ -160,6 +100,11 @@ static bool is_nccl(const struct mpr_replay *r, uint32_t domain)
 void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     const uint32_t domain = (uint32_t)(e->addr >> 32);
+    if (e->op == MPF_OP_RANGE_DATA && t->gpu.popped) {      /* of a range that is over: it opens no communicator */
+        mpr_comms_payload(&r->gpu.comms, e, 0);
+        return;
+    }
+    if (e->op <= MPF_OP_MARK) t->gpu.popped = e->op == MPF_OP_POP;
     if (e->op == MPF_OP_PUSH && !domain) {
         t->gpu.pushed = e->time;
         r->gpu.carrier = t->number;
@@ -174,7 +119,7 @@ void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
 
 static struct mpr_maker maker_of(const struct mpr_gpu_block *b)
 {
-    return (struct mpr_maker){ b->size, b->node, b->thread, b->site, b->comm };
+    return (struct mpr_maker){ b->size, b->node, b->thread, b->site, b->comm, b->capture };
 }
 
 uint64_t mpr_gpu_key(const struct mpr_replay *r, const struct mpr_gpu_block *b)
@@ -233,14 +178,6 @@ bool mpr_gpu_book(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
 
 static bool is_torch(const struct mpf_event *e) { return mpf_heap_is_gpu(e->heap) && mpf_heap_code(e->heap) == MPF_HEAP_TORCH; }
 
-static void count_capture(struct mpr_gpu *g, const struct mpr_gpu_block *b, bool torch)
-{
-    if (!b->capture) return;
-    struct mpr_capture *c = &g->capture[b->capture - 1];
-    if (torch) c->block_bytes += b->size;
-    else c->segment_bytes += b->size;
-}
-
 static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     const bool torch = is_torch(e);
@@ -254,9 +191,9 @@ static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mp
     if (!mpr_gpu_book(r, t, e, &b)) return;
     if (!mpr_gpu_blocks_put(table, &b)) r->out_of_memory = true;
     if (!torch && mpf_heap_code(b.heap) == MPF_HEAP_DEVICE) mpr_gpu_explain(r, mpf_heap_device(b.heap), (int64_t)b.size);
-    count_capture(&r->gpu, &b, torch);
+    mpr_graph_count(&r->gpu, &b, torch);
     mpr_oom_got_over(r, t, &b, torch);
-    if (mpf_heap_is_gpu(e->heap)) note_peak(r, mpf_heap_device(e->heap), 0);
+    if (mpf_heap_is_gpu(e->heap)) mpr_gpu_note_peak(r, mpf_heap_device(e->heap), 0);
 }
 
 static void freed(struct mpr_replay *r, const struct mpr_gpu_block *b)
@@ -269,7 +206,7 @@ static void freed(struct mpr_replay *r, const struct mpr_gpu_block *b)
 static void on_torch_free(struct mpr_replay *r, const struct mpf_event *e)
 {
     struct mpr_gpu_block b;
-    take_pictures(r);
+    mpr_gpu_take_pictures(r);
     if (mpr_gpu_blocks_take(&r->gpu.torch, e->addr, &b)) freed(r, &b);
     else {
         r->books.heap[e->heap].used = true;
@@ -287,7 +224,7 @@ static void on_free_begin(struct mpr_replay *r, struct mpr_thread *t, const stru
 static void on_free_end(struct mpr_replay *r, struct mpr_thread *t)
 {
     if (!t->gpu.freeing) return;
-    take_pictures(r);
+    mpr_gpu_take_pictures(r);
     t->gpu.freeing = false;
     if (t->gpu.freed.addr) {
         freed(r, &t->gpu.freed);
@@ -321,7 +258,7 @@ static void on_level(struct mpr_replay *r, struct mpr_thread *t, const struct mp
     if (!level) return;
     struct mpr_gpu_block b = describe(r, t, e);
     b.inherited = false;
-    if (e->size < level->bytes) take_pictures(r);
+    if (e->size < level->bytes) mpr_gpu_take_pictures(r);
     const uint32_t cell = e->size > level->bytes || !level->bytes ? cell_of(r, &b) : level->cell;
     if (cell == UINT32_MAX) return;
     if (level->bytes) mpr_books_remove(&r->books, level->cell, level->bytes);
@@ -329,7 +266,7 @@ static void on_level(struct mpr_replay *r, struct mpr_thread *t, const struct mp
     level->bytes = e->size;
     level->cell = cell;
     r->books.heap[e->heap].used = true;
-    note_peak(r, mpf_heap_device(e->heap), 0);
+    mpr_gpu_note_peak(r, mpf_heap_device(e->heap), 0);
 }
 
 /* ---- hidden memory */
@@ -358,7 +295,7 @@ static void on_enter(struct mpr_replay *r, struct mpr_thread *t, const struct mp
     t->gpu.enter.call = (uint32_t)e->addr;
     t->gpu.enter.device = (uint8_t)device;
     t->gpu.enter.used = e->size;
-    t->gpu.enter.tracked = tracked(r, device);
+    t->gpu.enter.tracked = mpr_gpu_tracked(r, device);
     t->gpu.enter.serial = ++r->gpu.serial;
 }
 
@@ -369,7 +306,7 @@ static int64_t hidden_growth(struct mpr_replay *r, struct mpr_thread *t, uint64_
     const bool overlapped = d->after.serial > t->gpu.enter.serial;
     const uint64_t before = overlapped ? d->after.used : t->gpu.enter.used;
     const uint64_t tracked_before = overlapped ? d->after.tracked : t->gpu.enter.tracked;
-    const uint64_t now = tracked(r, t->gpu.enter.device);
+    const uint64_t now = mpr_gpu_tracked(r, t->gpu.enter.device);
     d->after.used = used;
     d->after.tracked = now;
     d->after.serial = ++r->gpu.serial;
@@ -381,33 +318,12 @@ static int64_t hidden_growth(struct mpr_replay *r, struct mpr_thread *t, uint64_
 static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
 {
     struct mpr_gpu_device *d = &r->gpu.device[device];
-    take_pictures(r);
-    d->surprise = d->used == MPF_UNKNOWN ? 0 : (int64_t)(used - used_now(r, device));
+    mpr_gpu_take_pictures(r);
+    d->surprise = d->used == MPF_UNKNOWN ? 0 : (int64_t)(used - mpr_gpu_used(r, device));
     d->surprise_time = r->now;
     d->used = used;
-    d->tracked_then = tracked(r, device);
-    note_peak(r, device, d->best_used / 32);
-}
-
-static void note_graph(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, int64_t growth)
-{
-    struct mpr_gpu *g = &r->gpu;
-    bool inherited;
-    if (!mpr_gpu_grow(r, (void **)&g->graph, g->graphs, &g->graph_cap, sizeof *g->graph)) return;
-    g->graph[g->graphs++] = (struct mpr_graph){
-        .time = e->time, .exec = mpr_gpu_word(e, MPF_RETURN_A), .nodes = mpr_gpu_word(e, MPF_RETURN_C), .instantiated = growth, .thread = t->number,
-        .node = mpr_gpu_path(r, t, &inherited), .capture = t->gpu.capture ? t->gpu.capture : t->gpu.last_capture, .device = (uint8_t)mpf_heap_device(e->heap),
-    };
-    if (t->gpu.capture) g->capture[t->gpu.capture - 1].instantiated = true;
-    t->gpu.last_capture = 0;
-}
-
-/* The newest graph executable with that handle. */
-static struct mpr_graph *graph_of(struct mpr_gpu *g, uint64_t exec)
-{
-    for (uint32_t i = g->graphs; i-- > 0; )
-        if (g->graph[i].exec == exec && !g->graph[i].gone) return &g->graph[i];
-    return NULL;
+    d->tracked_then = mpr_gpu_tracked(r, device);
+    mpr_gpu_note_peak(r, device, d->best.used / 32);
 }
 
 static void free_context(struct mpr_replay *r, uint64_t context);
@@ -416,24 +332,21 @@ static void on_return(struct mpr_replay *r, struct mpr_thread *t, const struct m
 {
     const uint64_t call = mpr_gpu_word(e, MPF_RETURN_CALL), a = mpr_gpu_word(e, MPF_RETURN_A);
     const unsigned device = mpf_heap_device(e->heap);
-    take_pictures(r);
+    mpr_gpu_take_pictures(r);
     if (call == MPF_CALL_CONTEXT_GONE && a) free_context(r, a);
     const bool known = t->gpu.entered && e->addr != MPF_UNKNOWN && t->gpu.enter.device == device;
     const int64_t growth = known ? hidden_growth(r, t, e->addr) : 0;
     t->gpu.entered = false;
     r->gpu.device[device].part[part_of(&r->gpu.device[device], call)] += growth;
     if (e->addr != MPF_UNKNOWN) measured(r, device, e->addr);
-    struct mpr_graph *graph = graph_of(&r->gpu, a);
-    if (call == MPF_CALL_GRAPH && mpr_gpu_word(e, MPF_RETURN_RESULT) == 0) note_graph(r, t, e, growth);
-    else if (call == MPF_CALL_GRAPH_LAUNCH && graph) graph->launched += growth;
-    else if (call == MPF_CALL_GRAPH_GONE && graph) graph->gone = true;
+    if (mpr_gpu_word(e, MPF_RETURN_RESULT) == 0 || call != MPF_CALL_GRAPH) mpr_graph_call(r, t, e, growth);
 }
 
 static void on_sample(struct mpr_replay *r, const struct mpf_event *e)
 {
     const unsigned device = mpf_heap_device(e->heap);
     struct mpr_gpu_device *d = &r->gpu.device[device];
-    take_pictures(r);
+    mpr_gpu_take_pictures(r);
     if (mpr_gpu_word(e, MPF_GPU_OWN) != MPF_UNKNOWN) d->others = mpr_gpu_word(e, MPF_GPU_USED) - mpr_gpu_word(e, MPF_GPU_OWN);
     if (mpr_gpu_word(e, MPF_GPU_TOTAL) != MPF_UNKNOWN) d->total = mpr_gpu_word(e, MPF_GPU_TOTAL);
     if (mpr_gpu_word(e, MPF_GPU_USED) != MPF_UNKNOWN) measured(r, device, mpr_gpu_word(e, MPF_GPU_USED));
@@ -470,35 +383,6 @@ static void free_context(struct mpr_replay *r, uint64_t context)
         if (r->gpu.torch.live) free_torch_inside(r, &b);
         r->gpu.context_blocks++;
     }
-}
-
-/* ---- captures */
-
-#define BURST_NS UINT64_C(1000000000)       /* captures that follow each other closer than this belong together */
-
-static void begin_capture(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    struct mpr_gpu *g = &r->gpu;
-    const bool torch = e->op == MPF_OP_TORCH_CAPTURE;
-    bool inherited;
-    if (t->gpu.capture || !mpr_gpu_grow(r, (void **)&g->capture, g->captures, &g->capture_cap, sizeof *g->capture)) return;
-    const struct mpr_capture *last = g->captures ? &g->capture[g->captures - 1] : NULL;
-    const uint32_t burst = !last ? 1 : e->time - last->time < BURST_NS ? last->burst : last->burst + 1;
-    g->capture[g->captures++] = (struct mpr_capture){ .time = e->time, .graph = torch ? e->addr : 0, .thread = t->number,
-                                                      .node = mpr_gpu_path(r, t, &inherited), .burst = burst };
-    t->gpu.capture = g->captures;
-    t->gpu.torch_capture = torch;
-}
-
-static void end_capture(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    const bool torch = e->op == MPF_OP_TORCH_CAPTURE_END;
-    if (!t->gpu.capture || (t->gpu.torch_capture && !torch)) return;
-    struct mpr_capture *c = &r->gpu.capture[t->gpu.capture - 1];
-    if (torch) for (unsigned i = 0; i < 2; i++) c->pool[i] = mpr_gpu_word(e, i);
-    c->time = e->time;
-    t->gpu.last_capture = c->instantiated ? 0 : t->gpu.capture;
-    t->gpu.capture = 0;
 }
 
 /* ---- descriptions */
@@ -548,17 +432,18 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
     case MPF_OP_HANDLE_NEW:
         if (!mpr_handle_new(r, t, e)) break;
         mpr_gpu_explain(r, mpf_heap_device(e->heap), (int64_t)e->size);
-        note_peak(r, mpf_heap_device(e->heap), 0);
+        mpr_gpu_note_peak(r, mpf_heap_device(e->heap), 0);
         break;
     case MPF_OP_HANDLE_IMPORT: mpr_handle_import(r, e); break;
     case MPF_OP_HANDLE_RETAIN: mpr_handle_retain(r, e->addr, mpr_gpu_word(e, 0)); break;
-    case MPF_OP_HANDLE_DROP: take_pictures(r); mpr_handle_drop(r, e->addr); break;
+    case MPF_OP_HANDLE_DROP: mpr_gpu_take_pictures(r); mpr_handle_drop(r, e->addr); break;
     case MPF_OP_HANDLE_MAP: mpr_handle_map(r, e->addr, mpr_gpu_word(e, 0), mpr_gpu_word(e, 1)); break;
-    case MPF_OP_HANDLE_UNMAP: take_pictures(r); mpr_handle_unmap(r, e->addr, e->size); break;
+    case MPF_OP_HANDLE_UNMAP: mpr_gpu_take_pictures(r); mpr_handle_unmap(r, e->addr, e->size); break;
     case MPF_OP_TORCH_LEVEL: on_torch_level(r, e); break;
     case MPF_OP_TORCH_OOM: mpr_oom_torch(r, t, e); break;
-    case MPF_OP_TORCH_CAPTURE: case MPF_OP_CAPTURE_BEGIN: begin_capture(r, t, e); break;
-    case MPF_OP_TORCH_CAPTURE_END: case MPF_OP_CAPTURE_END: end_capture(r, t, e); break;
+    case MPF_OP_TORCH_CAPTURE: case MPF_OP_CAPTURE_BEGIN: mpr_graph_capture(r, t, e); break;
+    case MPF_OP_TORCH_CAPTURE_END: case MPF_OP_CAPTURE_END: mpr_graph_capture_end(r, t, e); break;
+    case MPF_OP_TORCH_GRAPH_RESET: mpr_graph_reset(&r->gpu, e->addr, e->time); break;
     case MPF_OP_SCHEMA: if (mpr_comms_schema(&r->gpu.comms, e) != 0) r->out_of_memory = true; break;
     case MPF_OP_MODULE: case MPF_OP_STACK: case MPF_OP_FRAME: case MPF_OP_PYTHON:
         if (mpr_sites_event(&r->gpu.sites, &r->ranges, e) != 0) r->out_of_memory = true;
@@ -570,6 +455,7 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
 /* AT and AT_PYTHON are about the thread's next event, whatever it is. */
 void mpr_gpu_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
+    if (r->gpu.windows) mpr_gpu_close_windows(r);
     if (e->op == MPF_OP_AT) t->at.stack = mpr_sites_stack(&r->gpu.sites, e->addr);
     else if (e->op == MPF_OP_AT_PYTHON) t->at.python = mpr_sites_python(&r->gpu.sites, e->addr);
     else {

@@ -34,6 +34,20 @@ struct mpr_picture {
     size_t torches;
 };
 
+/* The instant when most was used, so far. */
+struct mpr_best {
+    uint64_t used, torch, time;
+    bool stale;                     /* its picture is not taken yet */
+};
+
+/* A span of time whose own peak is wanted.  Belongs to the caller, who frees the picture. */
+struct mpr_window {
+    unsigned device;
+    uint64_t from, to;              /* ns */
+    struct mpr_best best;
+    struct mpr_picture peak;        /* not valid: the device held nothing */
+};
+
 struct mpr_gpu_device {
     bool seen;
     char uuid[64], name[128], off[160];     /* off: why driver allocations are missing */
@@ -46,8 +60,7 @@ struct mpr_gpu_device {
     int64_t part[MPR_PARTS];
     bool limit_raised;              /* the next measured launch is cuCtxSetLimit's */
     uint64_t torch_reserved, torch_reserved_peak;       /* PyTorch's own totals */
-    uint64_t best_used, best_torch, best_time;
-    bool stale;                     /* the picture of the peak is not taken yet */
+    struct mpr_best best;
     struct mpr_picture peak;
 };
 
@@ -56,6 +69,7 @@ struct mpr_capture {
     uint32_t thread, node, burst;
     uint64_t segment_bytes, block_bytes;    /* made while it lasted */
     bool instantiated;              /* before it ended: PyTorch does so, unless the graph is kept */
+    uint64_t reset;                 /* ns, when PyTorch's graph gave up its pool; 0: it did not */
 };
 
 struct mpr_graph {
@@ -83,10 +97,12 @@ struct mpr_gpu_thread {
     struct mpr_gpu_block freed;             /* between MOVE_BEGIN and MOVE_END; addr 0: it was not known */
     struct { uint32_t call; uint8_t device; uint64_t used, tracked, serial; } enter;
     uint32_t comm;                          /* of the NCCL range that is open */
+    bool popped;                            /* a payload that comes now is of the range that was popped */
     uint32_t capture;                       /* under way; 0: none */
     uint32_t last_capture;
     bool torch_capture;
     uint32_t oom;                           /* number of a failure that is not decided yet, from 1 */
+    bool oom_past;                          /* the thread has made something else since: the next refusal is another failure */
     uint64_t pushed;                        /* ns: newest application range */
     uint32_t carried, own, path;            /* path of `own` under the ranges of `carried`, as last built */
 };
@@ -112,6 +128,8 @@ struct mpr_gpu {
     uint32_t carrier;                       /* thread whose application ranges are the newest */
     uint32_t comm;                          /* newest communicator at work on any thread */
     uint64_t context_blocks;                /* blocks that went with their context */
+    struct mpr_window *window;              /* set before the first event; NULL: none */
+    size_t windows;
 };
 
 int mpr_gpu_init(struct mpr_gpu *g);        /* 0, or -1 without memory */
@@ -129,6 +147,10 @@ void mpr_gpu_finish(struct mpr_replay *r);
 uint64_t mpr_gpu_key(const struct mpr_replay *r, const struct mpr_gpu_block *b);
 /* Does this library belong to PyTorch? */
 bool mpr_gpu_is_torch(const struct mpr_gpu *g, uint32_t library);
+
+/* Does a graph hold the memory that was made in the capture, or is it the allocator's to reuse?  Pools are shared: the last
+ * graph decides.  capture 0: no graph's. */
+bool mpr_graph_holds(const struct mpr_gpu *g, uint32_t capture, uint64_t time);
 
 /* The device as it is now; the caller frees the picture. */
 void mpr_picture_take(struct mpr_picture *p, const struct mpr_replay *r, unsigned device, uint64_t time);

@@ -24,6 +24,7 @@ static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t, const
     o->python = t->at.python;
     o->torch = mpr_gpu_is_torch(g, o->library);
     t->gpu.oom = g->ooms;
+    t->gpu.oom_past = false;
     return o;
 }
 
@@ -35,7 +36,7 @@ static void picture_oom(struct mpr_replay *r, struct mpr_oom *o)
     if (r->gpu.ooms <= PICTURES && mpf_heap_is_gpu(o->heap)) mpr_picture_take(&o->picture, r, mpf_heap_device(o->heap), o->time);
 }
 
-/* PyTorch asks again after it has given back its cache: that is one failure. */
+/* PyTorch asks again after it has given back its cache, and before it makes anything else: that is one failure. */
 void mpr_oom_driver(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     enum { OUT_OF_MEMORY = 2 };
@@ -46,7 +47,7 @@ void mpr_oom_driver(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     if (e->addr >= heap->largest.size) heap->largest = (struct mpr_failure){ e->time, e->addr, (unsigned)mpr_gpu_word(e, MPF_FAIL_RESULT) };
     if (mpr_gpu_word(e, MPF_FAIL_RESULT) != OUT_OF_MEMORY) return;
     struct mpr_oom *o = t->gpu.oom ? &r->gpu.oom[t->gpu.oom - 1] : NULL;
-    if (!o || o->bytes != e->addr || o->heap != e->heap) o = new_oom(r, t, e);
+    if (!o || t->gpu.oom_past || o->bytes != e->addr || o->heap != e->heap) o = new_oom(r, t, e);
     if (!o) return;
     const uint64_t before = o->attempts ? o->free : mpr_gpu_word(e, MPF_FAIL_FREE);
     o->attempts++;
@@ -75,6 +76,7 @@ void mpr_oom_got_over(struct mpr_replay *r, struct mpr_thread *t, const struct m
 {
     if (!t->gpu.oom) return;
     struct mpr_oom *o = &r->gpu.oom[t->gpu.oom - 1];
+    t->gpu.oom_past = true;
     if (o->torch ? !torch : b->size < o->bytes) return;
     o->hard = false;
     t->gpu.oom = 0;
@@ -82,5 +84,5 @@ void mpr_oom_got_over(struct mpr_replay *r, struct mpr_thread *t, const struct m
 
 void mpr_oom_freed(struct mpr_replay *r, const struct mpr_thread *t, uint64_t bytes)
 {
-    if (t->gpu.oom) r->gpu.oom[t->gpu.oom - 1].flushed += bytes;
+    if (t->gpu.oom && !t->gpu.oom_past) r->gpu.oom[t->gpu.oom - 1].flushed += bytes;
 }

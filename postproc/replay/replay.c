@@ -55,6 +55,7 @@ uint64_t mpr_replay_key(const struct mpr_replay *r, const struct mpr_maker *m)
     case MPR_BY_SIZE: return mpr_size_class(m->size);
     case MPR_BY_LIBRARY: return mpr_sites_library(s, mpr_sites_of(s, m->site).stack);
     case MPR_BY_COMM: return m->comm;
+    case MPR_BY_GRAPH: return m->graph;
     case MPR_BY_PYTHON: return mpr_sites_of(s, m->site).python;
     case MPR_BY_STACK: return mpr_sites_of(s, m->site).stack;
     case MPR_BY_ALL: return mpr_all_key((struct mpr_all){ m->node, m->thread, mpr_size_class(m->size) });
@@ -73,7 +74,7 @@ uint32_t mpr_replay_cell(struct mpr_replay *r, const struct mpr_maker *m, uint8_
 /* The cell of a block whose call stack is known. */
 static uint32_t cell_at_site(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap, uint64_t size)
 {
-    const struct mpr_maker maker = { size, t->node, t->number, mpr_sites_site(&r->gpu.sites, t->at), 0 };
+    const struct mpr_maker maker = { size, t->node, t->number, mpr_sites_site(&r->gpu.sites, t->at), 0, 0 };
     t->at = (struct mpr_site){ 0, 0 };
     return mpr_replay_cell(r, &maker, heap);
 }

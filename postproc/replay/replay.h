@@ -22,9 +22,10 @@
 
 struct mpr_replay;
 
-/* LIBRARY, STACK and PYTHON are known where the log has the block's call stack, COMM of device memory. */
+/* LIBRARY, STACK and PYTHON are known where the log has the block's call stack, COMM and GRAPH of device memory. */
 enum mpr_by {
-    MPR_BY_RANGE, MPR_BY_THREAD, MPR_BY_SIZE, MPR_BY_HEAP, MPR_BY_LIBRARY, MPR_BY_COMM, MPR_BY_PYTHON, MPR_BY_STACK, MPR_BY_ALL
+    MPR_BY_RANGE, MPR_BY_THREAD, MPR_BY_SIZE, MPR_BY_HEAP, MPR_BY_LIBRARY, MPR_BY_COMM, MPR_BY_PYTHON, MPR_BY_STACK, MPR_BY_GRAPH,
+    MPR_BY_ALL
 };
 
 #define MPR_AT_PEAK UINT64_MAX
@@ -73,8 +74,8 @@ static inline uint32_t mpr_size_class(uint64_t size)
     return 65 - (uint32_t)__builtin_clzll(size - 1);
 }
 
-/* What a block's cell depends on; site and comm: 0 where they are not known. */
-struct mpr_maker { uint64_t size; uint32_t node, thread, site, comm; };
+/* What a block's cell depends on; site, comm and graph: 0 where they are not known. */
+struct mpr_maker { uint64_t size; uint32_t node, thread, site, comm, graph; };
 
 /* A cell's key by MPR_BY_ALL: who shares range, thread and size class; the cell's site stands beside it. */
 struct mpr_all { uint32_t node, thread, class; };

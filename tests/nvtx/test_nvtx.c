@@ -224,13 +224,16 @@ static void payloads_follow_their_event(void **state)
     assert_memory_equal(double_at(1)->data, bytes, sizeof bytes);
     assert_int_equal(double_total(), 2);
     assert_int_equal(emit_payload.RangePopPayload(NULL, list, 3), 0);
+    assert_int_equal(double_at(2)->op, MPF_OP_POP);
+    assert_int_equal(double_at(3)->op, MPF_OP_RANGE_DATA);
+    assert_memory_equal(double_at(3)->data, bytes, sizeof bytes);
 
     struct nvtx_event e = text_event("with payload");
     e.payload_type = NVTX_PAYLOADS;
     e.payloads = 1;
     e.payload.list = list;
     emit_core.MarkEx(&e);
-    assert_int_equal(double_count(MPF_OP_RANGE_DATA), 2);
+    assert_int_equal(double_count(MPF_OP_RANGE_DATA), 3);
     const uint64_t id = emit_payload.RangeStartPayload(NULL, list, 1);
     assert_int_equal(double_last(MPF_OP_RANGE_START)->size, id);
     assert_int_equal(double_last(MPF_OP_RANGE_DATA)->addr, 1 << 24);

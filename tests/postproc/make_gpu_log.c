@@ -1,6 +1,7 @@
-/* make_gpu_log SCENARIO PATH: logs of device memory for the command line tests. */
+/* make_gpu_log SCENARIO PATH [N]: logs of device memory for the command line tests. */
 #include <err.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "mpf/gpu.h"
@@ -61,15 +62,15 @@ static void frame(uint64_t id, uint64_t line, const char *function, const char *
     data(MPF_OP_FRAME, 0, id, bytes, 8 + n + m);
 }
 
-static void begin(const char *path)
+static void begin_process(const char *path, const char *const *pairs, const char *uuid)
 {
     char bytes[512];
     struct mpf_pairs p;
-    target = testlog_open(path, NULL);
+    target = testlog_open(path, pairs);
     now = 0;
     testlog_data(target, 0, 1, MPF_OP_THREAD, 4242, "main", 4);
     mpf_pairs_init(&p, bytes, sizeof bytes);
-    mpf_pairs_add(&p, "uuid", "GPU-5c1e0000-0000-0000-0000-000000000000");
+    mpf_pairs_add(&p, "uuid", uuid);
     mpf_pairs_add(&p, "name", "H100");
     mpf_pairs_add_u64(&p, "total", 1024 * MIB);
     data(MPF_OP_GPU_DEVICE, 0, 0, bytes, mpf_pairs_bytes(&p));
@@ -86,6 +87,8 @@ static void begin(const char *path)
     frame(0xf1, 88, "cache", "/app/rotary.py");
     WORDS(MPF_OP_PYTHON, 0, 0x91, 0xf1);
 }
+
+static void begin(const char *path) { begin_process(path, NULL, "GPU-5c1e0000-0000-0000-0000-000000000000"); }
 
 static void driver_alloc(uint64_t by, uint64_t addr, uint64_t bytes)
 {
@@ -173,12 +176,94 @@ static void segments(const char *path)
     testlog_close(target, "exit");
 }
 
+/* Two graphs of pools of their own, of which the first is reset half a second later. */
+static void reset(const char *path)
+{
+    begin(path);
+    push(CAPTURE);
+    torch_capture(1, BASE, 20 * MIB, 500);
+    torch_capture(2, BASE + 64 * MIB, 40 * MIB, 525);
+    now += 500 * MS;
+    event(MPF_OP_TORCH_GRAPH_RESET, 0, 0x6001, 0);
+    driver_alloc(BY_TORCH, BASE + 512 * MIB, 2 * MIB);
+    pop();
+    testlog_close(target, "exit");
+}
+
+/* Three steps, the third of which does not fit: activations grow, and a library's memory. */
+static void growing(const char *path)
+{
+    begin(path);
+    driver_alloc(BY_TORCH, BASE, 100 * MIB);
+    push(ROPE);
+    torch_alloc(BASE, 8 * MIB);
+    pop();
+    for (uint64_t step = 1; step <= 3; step++) {
+        push(STEP);
+        torch_alloc(BASE + 8 * MIB, 10 * MIB);
+        push(LOSS);
+        torch_alloc(BASE + 32 * MIB, step * 16 * MIB);
+        driver_alloc(BY_NCCL, BASE + (512 + step * 16) * MIB, 2 * MIB);
+        if (step == 3) WORDS(MPF_OP_GPU_FAIL, DEVICE, 200 * MIB, 2, 100 * MIB, 1024 * MIB, 0, 0);
+        if (step == 3) WORDS(MPF_OP_TORCH_OOM, TORCH, 199 * MIB, 50 * MIB, 100 * MIB, MPF_UNKNOWN, MPF_UNKNOWN);
+        torch_free(BASE + 32 * MIB);
+        pop();
+        torch_free(BASE + 8 * MIB);
+        pop();
+    }
+    testlog_close(target, "exit");
+}
+
+/* Requests of a program without PyTorch, each under a name of its own; the second and the fourth do not fit. */
+static void serving(const char *path)
+{
+    begin(path);
+    driver_alloc(BY_PROGRAM, BASE, 100 * MIB);
+    for (uint32_t i = 1; i <= 4; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "request %u", i);
+        name(100 + i, text);
+        push(100 + i);
+        push(LOSS);
+        driver_alloc(BY_PROGRAM, BASE + 1024 * MIB, i * 8 * MIB);
+        if (i % 2 == 0) WORDS(MPF_OP_GPU_FAIL, DEVICE, 2048 * MIB, 2, 900 * MIB, 1024 * MIB, 0, 0);
+        driver_free(BASE + 1024 * MIB);
+        pop();
+        pop();
+    }
+    testlog_close(target, "exit");
+}
+
+/* Ranks of which 2 and 3 share a device; the loss of rank 1 takes more, and does not fit. */
+static void rank(const char *path, unsigned number)
+{
+    char pid[16], text[16], uuid[64];
+    snprintf(pid, sizeof pid, "%u", 5000 + number);
+    snprintf(text, sizeof text, "%u", number);
+    snprintf(uuid, sizeof uuid, "GPU-0000000%u-0000-0000-0000-000000000000", number > 2 ? 2 : number);
+    const char *const pairs[] = { "pid", pid, "rank", text, "argv", "train.py", "host", "n03", NULL };
+    begin_process(path, pairs, uuid);
+    driver_alloc(BY_TORCH, BASE, 100 * MIB);
+    push(STEP);
+    torch_alloc(BASE + 8 * MIB, (10 + number) * MIB);
+    push(LOSS);
+    torch_alloc(BASE + 32 * MIB, number == 1 ? 48 * MIB : 16 * MIB);
+    if (number == 1) WORDS(MPF_OP_GPU_FAIL, DEVICE, 200 * MIB, 2, 100 * MIB, 1024 * MIB, 0, 0);
+    now += 10 * MS;
+    torch_alloc(BASE + 90 * MIB, MIB);      /* after the failure of rank 1 */
+    pop();
+    pop();
+    testlog_close(target, "exit");
+}
+
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*make)(const char *path); } scenarios[] = {
-        { "graphs", graphs }, { "segments", segments },
+        { "graphs", graphs }, { "segments", segments }, { "growing", growing }, { "reset", reset },
+        { "serving", serving },
     };
-    if (argc != 3) errx(2, "usage: make_gpu_log SCENARIO PATH");
+    if (argc == 4 && strcmp(argv[1], "rank") == 0) return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;
+    if (argc != 3) errx(2, "usage: make_gpu_log SCENARIO PATH [N]");
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
         if (strcmp(argv[1], scenarios[i].name) == 0) return scenarios[i].make(argv[2]), 0;
     }

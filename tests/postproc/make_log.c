@@ -241,6 +241,32 @@ static void rank(const char *path, uint64_t number)
     testlog_close(log, "exit");
 }
 
+/* A loader (0) and its workers: each step of a second keeps some more; the second worker is refused memory, and killed after 150 s. */
+static void worker(const char *path, uint64_t number)
+{
+    char pid[16], ppid[16];
+    snprintf(pid, sizeof pid, "%u", (unsigned)(6000 + number));
+    snprintf(ppid, sizeof ppid, "%u", number ? 6000u : 1u);
+    const char *const pairs[] = { "pid", pid, "ppid", ppid, "argv", number ? "worker" : "train.py", NULL };
+    struct testlog *log = testlog_open(path, pairs);
+    const uint64_t seconds = number == 2 ? 150 : 200, grain = (number + 1) * MIB / 8;
+    name(log, MPF_OP_NAME, 10, "load");
+    name(log, MPF_OP_NAME, 11, "decode");
+    testlog_data(log, 0, 1, MPF_OP_THREAD, 6000 + number, "main", 4);
+    testlog_event(log, 0, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000, 3 * MIB);
+    for (uint64_t i = 1; i <= seconds; i++) {
+        testlog_event(log, i * 1000 * MS, 1, MPF_OP_PUSH, 0, 10, 0);
+        testlog_event(log, i * 1000 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, i << 32, grain);
+        testlog_event(log, i * 1000 * MS, 1, MPF_OP_PUSH, 0, 11, 0);
+        testlog_event(log, i * 1000 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, i << 32 | 0x1000, i < 100 ? 0 : grain / 2);
+        if (number == 2 && i > 147) testlog_event(log, i * 1000 * MS, 1, MPF_OP_FAIL, MPF_HEAP_HOST, 12, i * MIB);
+        testlog_event(log, i * 1000 * MS, 1, MPF_OP_POP, 0, 0, 0);
+        testlog_event(log, i * 1000 * MS, 1, MPF_OP_POP, 0, 0, 0);
+        if (i % 10 == 0) sample(log, i * 1000 * MS + MS, 4 * MIB + i * grain);
+    }
+    testlog_close(log, number == 2 ? NULL : "exit");
+}
+
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*make)(const char *path); } scenarios[] = {
@@ -248,7 +274,7 @@ int main(int argc, char **argv)
             { "nasty", nasty }, { "child", child },
     };
     static const struct { const char *name; void (*make)(const char *path, uint64_t n); } counted[] = {
-        { "churn", churn }, { "mixed", mixed }, { "spike", spike }, { "rank", rank },
+        { "churn", churn }, { "mixed", mixed }, { "spike", spike }, { "rank", rank }, { "worker", worker },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc < 3) errx(2, "usage: make_log SCENARIO PATH [N]");

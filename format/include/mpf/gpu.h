@@ -5,7 +5,7 @@
 
 /* Driver calls that move device memory which no allocation names. */
 enum mpf_gpu_call {
-    MPF_CALL_CONTEXT = 1,       /* a context made or retained */
+    MPF_CALL_CONTEXT = 1,       /* a context made or retained; with what CUPTI takes in it, inside the same call: it was subscribed before */
     MPF_CALL_CONTEXT_GONE,      /* destroyed, released or reset: `a` is the context, and what it held is gone */
     MPF_CALL_LIMIT,             /* cuCtxSetLimit: `a` is the limit's number, `b` its value */
     MPF_CALL_MODULE,            /* module or library loaded */
@@ -19,7 +19,6 @@ enum mpf_gpu_call {
     MPF_CALL_GRAPH_TRIM,        /* cuDeviceGraphMemTrim */
     MPF_CALL_POOL,              /* stream-ordered pool made, trimmed or destroyed: `a` */
     MPF_CALL_LAUNCH,            /* a kernel's first launch */
-    MPF_CALL_TOOL,              /* memprof's own: CUPTI subscribed */
     MPF_CALLS
 };
 

@@ -1,0 +1,130 @@
+#include "growth.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "composition.h"
+#include "mpf/sample.h"
+
+bool mpr_growth_begin(struct mpr_growth_builder *b, struct mpr_arena *arena, size_t most)
+{
+    *b = (struct mpr_growth_builder){ .row = mpr_arena_alloc(arena, most * sizeof *b->row), .most = most };
+    return b->row != NULL;
+}
+
+void mpr_growth_add(struct mpr_growth_builder *b, const char *const *path, size_t depth, uint64_t before, uint64_t after)
+{
+    if (b->rows < b->most) b->row[b->rows++] = (struct mpr_growth_row){ NULL, NULL, path, depth, (int64_t)before, (int64_t)after };
+}
+
+int mpr_growth_by_path(const char *const *a, size_t depth_a, const char *const *b, size_t depth_b)
+{
+    for (size_t i = 0; i < depth_a && i < depth_b; i++) {
+        const int order = strcmp(a[i], b[i]);
+        if (order) return order;
+    }
+    return depth_a < depth_b ? -1 : depth_a > depth_b;
+}
+
+static int by_path(const void *left, const void *right)
+{
+    const struct mpr_growth_row *a = left, *b = right;
+    return mpr_growth_by_path(a->path, a->depth, b->path, b->depth);
+}
+
+static int by_change(const void *left, const void *right)
+{
+    const struct mpr_growth_row *a = left, *b = right;
+    const int64_t x = llabs(a->after - a->before), y = llabs(b->after - b->before);
+    if (x != y) return x > y ? -1 : 1;
+    return by_path(left, right);
+}
+
+static size_t merge(struct mpr_growth_row *row, size_t rows)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < rows; i++) {
+        if (n && by_path(&row[n - 1], &row[i]) == 0) {
+            row[n - 1].before += row[i].before;
+            row[n - 1].after += row[i].after;
+        } else row[n++] = row[i];
+    }
+    return n;
+}
+
+static size_t drop_unchanged(struct mpr_growth_row *row, size_t rows)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < rows; i++)
+        if (row[i].before != row[i].after) row[n++] = row[i];
+    return n;
+}
+
+void mpr_growth_end(struct mpr_growth_builder *b, struct mpr_growth *out)
+{
+    if (b->rows) qsort(b->row, b->rows, sizeof *b->row, by_path);
+    b->rows = drop_unchanged(b->row, merge(b->row, b->rows));
+    out->row = b->row;
+    out->rows = b->rows;
+    if (out->rows) qsort(out->row, out->rows, sizeof *out->row, by_change);
+}
+
+/* ---- two pictures */
+
+const struct mpr_row *mpr_growth_blocks(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_picture *p, bool torch, size_t *rows)
+{
+    if (torch) return mpr_composition_rows(arena, r, p->torch, p->torches, rows);
+    struct mpr_gpu_block *block = malloc((p->drivers + 1) * sizeof *block);
+    size_t n = 0;
+    for (size_t i = 0; block && i < p->drivers; i++)
+        if (mpf_heap_code(p->driver[i].heap) == MPF_HEAP_DEVICE) block[n++] = p->driver[i];
+    const struct mpr_row *row = mpr_composition_rows(arena, r, block, n, rows);
+    free(block);
+    return row;
+}
+
+/* What the rows above break down is not said again. */
+static bool is_broken_down(const char *key, bool torch)
+{
+    return torch ? !strcmp(key, "torch_live") : !strcmp(key, "nccl") || !strcmp(key, "other_libraries");
+}
+
+static int64_t bytes_of(const struct mpr_device_state *s, const char *key)
+{
+    for (size_t i = 0; i < s->parts; i++)
+        if (!strcmp(s->part[i].key, key)) return s->part[i].bytes;
+    return 0;
+}
+
+static void add_parts(struct mpr_growth *out, const struct mpr_device_state *before, const struct mpr_device_state *after, bool torch)
+{
+    for (size_t i = 0; i < after->parts; i++) {
+        const struct mpr_device_part *p = &after->part[i];
+        const int64_t was = bytes_of(before, p->key);
+        if (is_broken_down(p->key, torch) || was == p->bytes) continue;
+        out->row[out->rows++] = (struct mpr_growth_row){ p->key, p->name, NULL, 0, was, p->bytes };
+    }
+    if (out->rows) qsort(out->row, out->rows, sizeof *out->row, by_change);
+}
+
+void mpr_growth_pictures(struct mpr_growth *out, struct mpr_arena *arena, const struct mpr_replay *r,
+                         const struct mpr_picture *before, const struct mpr_picture *after)
+{
+    struct mpr_device_state was, is;
+    struct mpr_growth_builder b;
+    size_t rows[2];
+    const bool torch = before->torches || after->torches;
+    mpr_composition(&was, arena, r, before);
+    mpr_composition(&is, arena, r, after);
+    const struct mpr_row *then = mpr_growth_blocks(arena, r, before, torch, &rows[0]), *now = mpr_growth_blocks(arena, r, after, torch, &rows[1]);
+    if (!was.valid || !is.valid || !mpr_growth_begin(&b, arena, rows[0] + rows[1] + is.parts + was.parts)) return;
+    for (size_t i = 0; i < rows[0]; i++) mpr_growth_add(&b, then[i].path, then[i].depth, then[i].bytes, 0);
+    for (size_t i = 0; i < rows[1]; i++) mpr_growth_add(&b, now[i].path, now[i].depth, 0, now[i].bytes);
+    mpr_growth_end(&b, out);
+    const bool measured = was.used != MPF_UNKNOWN && is.used != MPF_UNKNOWN;
+    out->before = measured ? was.used : was.tracked;
+    out->after = measured ? is.used : is.tracked;
+    add_parts(out, &was, &is, torch);
+    out->valid = true;
+    out->time = before->time;
+}

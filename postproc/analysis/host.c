@@ -1,0 +1,122 @@
+#include "host.h"
+
+#include <string.h>
+
+#include "growth.h"
+#include "labels.h"
+#include "mpf/sample.h"
+
+#define LAST_NS UINT64_C(60000000000)       /* growth is that of the last minute, of shorter runs of their second half */
+
+static bool is_host(uint8_t heap) { return heap >= MPF_HEAP_HOST && heap <= MPF_HEAP_SHM; }
+
+/* ---- refusals */
+
+static struct mpr_refusal *kind_of(struct mpr_refusals *refusals, const struct mpr_refusal *new)
+{
+    for (size_t i = 0; i < refusals->kinds; i++) {
+        struct mpr_refusal *k = &refusals->kind[i];
+        if (k->node == new->node && k->thread == new->thread && k->error == new->error && k->heap == new->heap) return k;
+    }
+    if (refusals->kinds == sizeof refusals->kind / sizeof *refusals->kind) return NULL;
+    refusals->kind[refusals->kinds] = *new;
+    return &refusals->kind[refusals->kinds++];
+}
+
+void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e)
+{
+    if (e->op != MPF_OP_FAIL || !is_host(e->heap)) return;
+    const struct mpr_refusal new = { .node = t->node, .thread = t->number, .error = (uint32_t)e->addr, .heap = e->heap };
+    struct mpr_refusal *k = kind_of(refusals, &new);
+    const uint64_t size = e->size | e->addr >> 32 << 40;
+    if (!k) return;
+    k->count++;
+    k->time = r->now;
+    if (size > k->largest) k->largest = size;
+}
+
+static void fill_refusals(struct mpr_host_story *s, struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_refusals *refusals)
+{
+    s->refusal = mpr_arena_alloc(arena, (refusals->kinds + 1) * sizeof *s->refusal);
+    for (size_t i = 0; s->refusal && i < refusals->kinds; i++) {
+        const struct mpr_refusal *k = &refusals->kind[i];
+        const struct mpr_cell cell = { .key = k->node };
+        struct mpr_host_refusal *out = &s->refusal[s->refusals++];
+        *out = (struct mpr_host_refusal){ .count = k->count, .largest = k->largest, .time = k->time, .error = k->error,
+                                          .heap = mpr_label_heap(arena, k->heap), .thread = mpr_label_thread(arena, r, k->thread) };
+        out->path = mpr_label_path(arena, r, &cell, &out->depth);
+    }
+}
+
+/* ---- is there a story? */
+
+static uint64_t value(const struct mpr_reading *r, int i) { return r->valid ? r->value[i] : MPF_UNKNOWN; }
+
+static struct mpr_reading reading_of(const struct mpr_sample *sample)
+{
+    struct mpr_reading reading = { sample->valid, sample->time, { 0 } };
+    for (int i = 0; i < MPR_READING_VALUES; i++) reading.value[i] = sample->valid ? sample->value[i] : MPF_UNKNOWN;
+    return reading;
+}
+
+/* Within a twentieth of the limit. */
+static bool is_full(const struct mpr_reading *cgroup)
+{
+    const uint64_t limit = value(cgroup, MPF_CGROUP_LIMIT), usage = value(cgroup, MPF_CGROUP_USAGE);
+    return limit != MPF_UNKNOWN && usage != MPF_UNKNOWN && usage >= limit / 100 * 95;
+}
+
+static bool was_killed(const struct mpr_summary *s)
+{
+    return s->has_header && !s->running && (!*s->end_reason || !strcmp(s->end_reason, "recovered"));
+}
+
+bool mpr_host_look(struct mpr_host_story *s, const struct mpr_summary *summary, const struct mpr_replay *r)
+{
+    const uint64_t end = summary->duration_ns;
+    *s = (struct mpr_host_story){ .end = end, .mark = end > 2 * LAST_NS ? end - LAST_NS : end / 2, .killed = was_killed(summary) };
+    for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) s->failures += r->books.heap[i].failures;
+    s->cgroup = reading_of(&r->samples.source[MPR_SOURCE_CGROUP].now);
+    s->rss = reading_of(&r->samples.source[MPR_SOURCE_RSS].now);
+    s->full = is_full(&s->cgroup);
+    s->told = s->killed || s->full || s->failures;
+    return s->told;
+}
+
+/* ---- growth */
+
+static void fill_growth(struct mpr_growth *out, struct mpr_arena *arena, const struct mpr_replay *r)
+{
+    struct mpr_growth_builder b;
+    const struct mpr_books *books = &r->books;
+    if (!mpr_growth_begin(&b, arena, books->cells)) return;
+    for (uint32_t i = 0; i < books->cells; i++) {
+        const struct mpr_cell *cell = &books->cell[i];
+        size_t depth;
+        if (!is_host(cell->heap)) continue;
+        const char *const *path = mpr_label_path(arena, r, cell, &depth);
+        mpr_growth_add(&b, path, depth, mpr_books_bytes_at_peak(books, cell), cell->bytes);
+    }
+    for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) {
+        out->before += books->heap[i].peak_bytes;
+        out->after += books->heap[i].bytes;
+    }
+    mpr_growth_end(&b, out);
+    out->valid = true;
+    out->time = r->options.at;
+}
+
+/* The sample nearest to the mark. */
+static struct mpr_reading rss_at_mark(const struct mpr_replay *r)
+{
+    const struct mpr_track *t = &r->samples.source[MPR_SOURCE_RSS];
+    const struct mpr_sample *before = &t->before[MPF_HEAP_HOST];
+    return reading_of(before->valid ? before : &t->after[MPF_HEAP_HOST]);
+}
+
+void mpr_host_fill(struct mpr_host_story *s, struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_refusals *refusals)
+{
+    fill_refusals(s, arena, r, refusals);
+    fill_growth(&s->growth, arena, r);
+    s->rss_then = rss_at_mark(r);
+}

@@ -1,0 +1,244 @@
+/* Several processes: who failed first, what each of them and each device held at that instant, and what the first to fail had
+ * more than the others. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "choose.h"
+#include "growth.h"
+#include "labels.h"
+#include "mpf/sample.h"
+#include "ooms.h"
+#include "reader.h"
+
+/* ---- who failed first */
+
+static uint64_t first_hard(const struct mpr_ooms_log *log)
+{
+    for (size_t i = 0; i < log->stories; i++)
+        if (log->story[i].hard) return log->story[i].real_time;
+    return UINT64_MAX;
+}
+
+static uint64_t killed(const struct mpr_ooms_log *log)
+{
+    const uint64_t start = log->summary.process.start_ns;
+    return log->host.killed && start ? start + log->host.end : UINT64_MAX;
+}
+
+static uint64_t first_failure(const struct mpr_ooms_log *log)
+{
+    const uint64_t hard = first_hard(log), death = killed(log);
+    return hard < death ? hard : death;
+}
+
+static uint64_t held(const struct mpr_then *t)
+{
+    uint64_t sum = t->host;
+    for (size_t i = 0; i < t->devices; i++) sum += t->device[i].tracked > t->device[i].torch ? t->device[i].tracked : t->device[i].torch;
+    return sum;
+}
+
+/* Those that did not fail: who held most. */
+static int by_failure(const void *left, const void *right)
+{
+    const struct mpr_ooms_log *a = left, *b = right;
+    const uint64_t x = first_failure(a), y = first_failure(b), m = held(&a->then), n = held(&b->then);
+    if (x != y) return x < y ? -1 : 1;
+    if (m != n) return m > n ? -1 : 1;
+    return strcmp(a->summary.path, b->summary.path);
+}
+
+/* ---- what each process had then */
+
+struct entry { const char *const *path; size_t depth, log; uint64_t bytes; };
+struct entries { struct entry *at; size_t count, cap; };
+
+static void add(struct entries *e, const char *const *path, size_t depth, size_t log, uint64_t bytes)
+{
+    if (e->count == e->cap) {
+        const size_t cap = e->cap ? e->cap * 2 : 256;
+        struct entry *at = realloc(e->at, cap * sizeof *at);
+        if (!at) return;
+        e->at = at;
+        e->cap = cap;
+    }
+    e->at[e->count++] = (struct entry){ path, depth, log, bytes };
+}
+
+static bool is_host(uint8_t heap) { return heap >= MPF_HEAP_HOST && heap <= MPF_HEAP_SHM; }
+
+static void add_host(struct entries *e, struct mpr_arena *arena, const struct mpr_replay *r, size_t log)
+{
+    for (uint32_t i = 0; i < r->books.cells; i++) {
+        const struct mpr_cell *cell = &r->books.cell[i];
+        size_t depth;
+        if (!is_host(cell->heap)) continue;
+        const char *const *path = mpr_label_path(arena, r, cell, &depth);
+        add(e, path, depth, log, mpr_books_bytes_at_peak(&r->books, cell));
+    }
+}
+
+static void add_device(struct entries *e, struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_picture *p, bool torch, size_t log)
+{
+    size_t rows;
+    const struct mpr_row *row = mpr_growth_blocks(arena, r, p, torch, &rows);
+    for (size_t i = 0; i < rows; i++) add(e, row[i].path, row[i].depth, log, row[i].bytes);
+}
+
+static void fill_devices(struct mpr_then *out, struct mpr_arena *arena, const struct mpr_replay *r)
+{
+    out->device = mpr_arena_alloc(arena, MPF_GPUS * sizeof *out->device);
+    for (unsigned i = 0; out->device && i < MPF_GPUS; i++) {
+        const struct mpr_gpu_device *d = &r->gpu.device[i];
+        const struct mpr_picture *p = &d->peak;
+        const uint64_t torch = r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, i)].peak_bytes;
+        if (!p->valid || (!d->seen && !p->tracked && !torch)) continue;
+        out->device[out->devices++] = (struct mpr_then_device){ .uuid = mpr_arena_text(arena, d->uuid), .name = mpr_arena_text(arena, d->name),
+            .index = i, .used = p->used, .total = p->total, .tracked = p->tracked, .torch = torch };
+    }
+}
+
+static void fill_host(struct mpr_then *out, const struct mpr_replay *r)
+{
+    const struct mpr_sample *s = &r->samples.source[MPR_SOURCE_RSS].before[MPF_HEAP_HOST];
+    for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) out->host += r->books.heap[i].peak_bytes;
+    out->rss = (struct mpr_reading){ s->valid, s->time, { 0 } };
+    for (int i = 0; i < MPR_READING_VALUES; i++) out->rss.value[i] = s->valid ? s->value[i] : MPF_UNKNOWN;
+}
+
+/* Killed processes have no last event at the very instant of their death. */
+static bool is_alive(const struct mpr_ooms_log *log, uint64_t at)
+{
+    const uint64_t start = log->summary.process.start_ns;
+    return start && start <= at && at <= start + log->summary.duration_ns + UINT64_C(1000000000);
+}
+
+static bool uses_torch(const struct mpr_then *then)
+{
+    for (size_t i = 0; i < then->devices; i++)
+        if (then->device[i].torch) return true;
+    return false;
+}
+
+static void read_then(struct mpr_ooms *ooms, size_t index, struct entries *e, const struct mpr_progress *progress)
+{
+    struct mpr_then *out = &ooms->log[index].then;
+    struct mpr_reader reader;
+    struct mpr_error error;
+    if (!is_alive(&ooms->log[index], ooms->first_failure)) return;
+    out->time = ooms->first_failure - ooms->log[index].summary.process.start_ns;
+    if (mpr_reader_run(&reader, ooms->log[index].summary.path, mpr_choose_by(ooms->log[0].choice.by), out->time, progress, &error) != 0) return;
+    out->alive = true;
+    fill_host(out, &reader.replay);
+    fill_devices(out, &ooms->arena, &reader.replay);
+    if (!ooms->device_failure) add_host(e, &ooms->arena, &reader.replay, index);
+    for (size_t i = 0; ooms->device_failure && i < out->devices; i++)
+        add_device(e, &ooms->arena, &reader.replay, &reader.replay.gpu.device[out->device[i].index].peak, uses_torch(&ooms->log[0].then), index);
+    mpr_reader_close(&reader);
+}
+
+/* ---- devices */
+
+static struct mpr_device_sum *sum_of(struct mpr_ooms *ooms, const char *host, const struct mpr_then_device *d)
+{
+    for (size_t i = 0; i < ooms->sums; i++)
+        if (!strcmp(ooms->sum[i].uuid, d->uuid) && !strcmp(ooms->sum[i].host, host)) return &ooms->sum[i];
+    ooms->sum[ooms->sums] = (struct mpr_device_sum){ .host = host, .uuid = d->uuid, .name = d->name, .used = MPF_UNKNOWN, .total = d->total };
+    return &ooms->sum[ooms->sums++];
+}
+
+/* Each process measured what all of them use: the largest counts. */
+static void sum_devices(struct mpr_ooms *ooms)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < ooms->logs; i++) most += ooms->log[i].then.devices;
+    ooms->sum = mpr_arena_alloc(&ooms->arena, (most + 1) * sizeof *ooms->sum);
+    for (size_t i = 0; ooms->sum && i < ooms->logs; i++) {
+        for (size_t k = 0; k < ooms->log[i].then.devices; k++) {
+            const struct mpr_then_device *d = &ooms->log[i].then.device[k];
+            struct mpr_device_sum *s = sum_of(ooms, ooms->log[i].summary.process.host, d);
+            if (d->used != MPF_UNKNOWN && (s->used == MPF_UNKNOWN || d->used > s->used)) s->used = d->used;
+            s->tracked += d->tracked;
+            s->torch += d->torch;
+            s->processes += d->tracked || d->torch;
+        }
+    }
+}
+
+/* ---- the first to fail against the others */
+
+static int by_path(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    return mpr_growth_by_path(a->path, a->depth, b->path, b->depth);
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static uint64_t median(uint64_t *value, size_t count)
+{
+    qsort(value, count, sizeof *value, by_value);
+    return count % 2 ? value[count / 2] : value[count / 2 - 1] / 2 + value[count / 2] / 2;
+}
+
+/* Processes that have what failed: those without device memory are no peers of one that lacked it. */
+static bool is_peer(const struct mpr_ooms *ooms, size_t log)
+{
+    const struct mpr_then *t = &ooms->log[log].then;
+    return log && t->alive && (!ooms->device_failure || t->devices);
+}
+
+/* One range: n entries, at most one a process and device.  value: by peer. */
+static void compare_range(struct mpr_ooms *ooms, struct mpr_growth_builder *b, const struct entry *e, size_t n, uint64_t *value)
+{
+    uint64_t failed = 0;
+    size_t peers = 0;
+    for (size_t log = 0; log < ooms->logs; log++) {
+        uint64_t bytes = 0;
+        for (size_t i = 0; i < n; i++) bytes += e[i].log == log ? e[i].bytes : 0;
+        if (!log) failed = bytes;
+        else if (is_peer(ooms, log)) value[peers++] = bytes;
+    }
+    mpr_growth_add(b, e->path, e->depth, median(value, peers), failed);
+}
+
+static void compare(struct mpr_ooms *ooms, struct entries *e)
+{
+    struct mpr_growth_builder b;
+    uint64_t *value = malloc(ooms->logs * sizeof *value);
+    for (size_t i = 1; i < ooms->logs; i++) ooms->others += is_peer(ooms, i);
+    if (value && ooms->others && e->count && mpr_growth_begin(&b, &ooms->arena, e->count)) {
+        qsort(e->at, e->count, sizeof *e->at, by_path);
+        for (size_t i = 0, n; i < e->count; i += n) {
+            for (n = 1; i + n < e->count && by_path(&e->at[i], &e->at[i + n]) == 0; ) n++;
+            compare_range(ooms, &b, &e->at[i], n, value);
+        }
+        for (size_t i = 0; i < b.rows; i++) {
+            ooms->against.before += (uint64_t)b.row[i].before;
+            ooms->against.after += (uint64_t)b.row[i].after;
+        }
+        mpr_growth_end(&b, &ooms->against);
+        ooms->against.valid = true;
+    }
+    free(value);
+}
+
+void mpr_ooms_finish(struct mpr_ooms *ooms, const struct mpr_progress *progress)
+{
+    struct entries e = { 0 };
+    if (ooms->logs) qsort(ooms->log, ooms->logs, sizeof *ooms->log, by_failure);
+    for (size_t i = 0; i < ooms->logs; i++) ooms->failed += first_failure(&ooms->log[i]) != UINT64_MAX;
+    ooms->compared = ooms->logs > 1 && ooms->failed;
+    if (!ooms->compared) return;
+    ooms->first_failure = first_failure(&ooms->log[0]);
+    ooms->device_failure = first_hard(&ooms->log[0]) == ooms->first_failure;
+    for (size_t i = 0; i < ooms->logs; i++) read_then(ooms, i, &e, progress);
+    sum_devices(ooms);
+    compare(ooms, &e);
+    free(e.at);
+    qsort(ooms->log, ooms->logs, sizeof *ooms->log, by_failure);        /* now that it is known what they held */
+}

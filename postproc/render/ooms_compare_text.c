@@ -1,0 +1,125 @@
+/* Several processes at the instant of the first failure, for a terminal. */
+#include <inttypes.h>
+
+#include "gpu_reports.h"
+#include "growth_text.h"
+#include "mpf/sample.h"
+#include "ooms.h"
+#include "text.h"
+#include "units.h"
+
+static void size_or_dash(FILE *out, uint64_t bytes)
+{
+    struct mpr_number n;
+    fprintf(out, "%12s", bytes == MPF_UNKNOWN ? "-" : mpr_units_size(&n, bytes));
+}
+
+static void who(FILE *out, const struct mpr_summary *s)
+{
+    const struct mpr_process_info *p = &s->process;
+    char text[64];
+    const char *const name[] = { p->argc ? p->argv[0] : "unknown program", text };
+    if (*p->rank) snprintf(text, sizeof text, "rank %.20s, pid %" PRIu64, p->rank, p->pid);
+    else snprintf(text, sizeof text, "pid %" PRIu64, p->pid);
+    fputs("  ", out);
+    mpr_text_path(out, name, 2, MPR_TEXT_PATH);
+}
+
+static uint64_t resident(const struct mpr_reading *r)
+{
+    uint64_t sum = 0;
+    for (int i = MPF_RSS_ANON; i <= MPF_RSS_SHMEM; i++)
+        if (r->valid && r->value[i] != MPF_UNKNOWN) sum += r->value[i];
+    return r->valid ? sum : MPF_UNKNOWN;
+}
+
+struct columns { uint64_t rss, private, host, device, torch; };
+
+static struct columns columns_of(const struct mpr_then *t)
+{
+    struct columns c = { resident(&t->rss), t->rss.valid ? t->rss.value[MPF_RSS_PRIVATE_DIRTY] : MPF_UNKNOWN, t->host, MPF_UNKNOWN, MPF_UNKNOWN };
+    if (t->devices) c.device = c.torch = 0;
+    for (size_t k = 0; k < t->devices; k++) c.device += t->device[k].tracked, c.torch += t->device[k].torch;
+    return c;
+}
+
+static uint64_t plus(uint64_t sum, uint64_t bytes) { return bytes == MPF_UNKNOWN ? sum : sum == MPF_UNKNOWN ? bytes : sum + bytes; }
+
+static void columns(FILE *out, const struct columns *c)
+{
+    size_or_dash(out, c->rss);
+    size_or_dash(out, c->private);
+    size_or_dash(out, c->host);
+    size_or_dash(out, c->device);
+    size_or_dash(out, c->torch);
+    fputc('\n', out);
+}
+
+static void processes(FILE *out, const struct mpr_ooms *ooms, const struct mpr_style *style)
+{
+    const size_t top = style->top ? style->top : MPR_TEXT_TOP;
+    struct columns sum = { MPF_UNKNOWN, MPF_UNKNOWN, MPF_UNKNOWN, MPF_UNKNOWN, MPF_UNKNOWN };
+    size_t alive = 0;
+    mpr_text_tone(out, style, MPR_FAINT);
+    fprintf(out, "\n%-*s%12s%12s%12s%12s%12s\n", MPR_TEXT_PATH + 2, "processes then", "RSS", "private", "live host", "live GPU", "torch live");
+    mpr_text_tone(out, style, MPR_PLAIN);
+    for (size_t i = 0; i < ooms->logs; i++) {
+        const struct columns c = columns_of(&ooms->log[i].then);
+        if (!ooms->log[i].then.alive) continue;
+        sum = (struct columns){ plus(sum.rss, c.rss), plus(sum.private, c.private), plus(sum.host, c.host), plus(sum.device, c.device),
+                                plus(sum.torch, c.torch) };
+        if (alive++ >= top) continue;
+        who(out, &ooms->log[i].summary);
+        columns(out, &c);
+    }
+    if (alive > top) fprintf(out, "  (%zu more)\n", alive - top);
+    fprintf(out, "  %-*s", MPR_TEXT_PATH, "sum (RSS counts shared pages repeatedly)");
+    columns(out, &sum);
+}
+
+static void devices(FILE *out, const struct mpr_ooms *ooms, const struct mpr_style *style)
+{
+    if (!ooms->sums) return;
+    mpr_text_tone(out, style, MPR_FAINT);
+    fprintf(out, "\n%-*s%12s%12s%12s%12s%12s\n", MPR_TEXT_PATH + 2, "devices then, over all processes", "used", "of", "live", "torch live", "processes");
+    mpr_text_tone(out, style, MPR_PLAIN);
+    for (size_t i = 0; i < ooms->sums; i++) {
+        const struct mpr_device_sum *d = &ooms->sum[i];
+        char uuid[13];
+        const char *const name[] = { d->host, d->name, uuid };
+        snprintf(uuid, sizeof uuid, "%s", d->uuid);
+        fputs("  ", out);
+        mpr_text_path(out, name, 3, MPR_TEXT_PATH);
+        size_or_dash(out, d->used);
+        size_or_dash(out, d->total);
+        size_or_dash(out, d->tracked);
+        size_or_dash(out, d->torch);
+        fprintf(out, "%12zu\n", d->processes);
+    }
+}
+
+static void against(FILE *out, const struct mpr_ooms *ooms, const struct mpr_style *style)
+{
+    if (!ooms->against.valid) return;
+    fprintf(out, "\nthe first to fail against the median of the other %zu, by range\n", ooms->others);
+    fprintf(out, "  %-*s", MPR_TEXT_PATH, ooms->device_failure ? "live device memory" : "live host memory");
+    mpr_growth_change(out, (int64_t)ooms->against.before, (int64_t)ooms->against.after);
+    mpr_growth_rows(out, &ooms->against, style);
+}
+
+void mpr_ooms_compare_text(FILE *out, const struct mpr_ooms *ooms, const struct mpr_style *style)
+{
+    struct mpr_number time;
+    if (!ooms->compared) return;
+    mpr_text_tone(out, style, MPR_STRONG);
+    fprintf(out, "%zu of %zu processes failed, the first", ooms->failed, ooms->logs);
+    mpr_text_tone(out, style, MPR_PLAIN);
+    const struct mpr_process_info *p = &ooms->log[0].summary.process;
+    if (*p->rank) fputs(" rank ", out), mpr_text_escaped(out, p->rank);
+    fprintf(out, " pid %" PRIu64 " at %s: %s\n", p->pid, mpr_units_time(&time, ooms->first_failure - p->start_ns),
+            ooms->device_failure ? "device memory" : "killed");
+    processes(out, ooms, style);
+    devices(out, ooms, style);
+    against(out, ooms, style);
+    fputc('\n', out);
+}

@@ -1,0 +1,112 @@
+/* The story of host memory, for a terminal. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "gpu_reports.h"
+#include "growth_text.h"
+#include "mpf/sample.h"
+#include "ooms.h"
+#include "text.h"
+#include "units.h"
+
+#define RATE_NS UINT64_C(1000000000)        /* growth of a shorter time says nothing of a minute's */
+
+static uint64_t value(const struct mpr_reading *r, int i) { return r->valid ? r->value[i] : MPF_UNKNOWN; }
+
+static void known(FILE *out, const char *what, uint64_t bytes)
+{
+    struct mpr_number n;
+    if (bytes != MPF_UNKNOWN) fprintf(out, "  %s %s", what, mpr_units_size(&n, bytes));
+}
+
+static void cgroup(FILE *out, const struct mpr_host_story *s)
+{
+    struct mpr_number usage, limit;
+    const uint64_t kills = value(&s->cgroup, MPF_CGROUP_OOM_KILLS);
+    if (value(&s->cgroup, MPF_CGROUP_USAGE) == MPF_UNKNOWN || value(&s->cgroup, MPF_CGROUP_LIMIT) == MPF_UNKNOWN) return;
+    fprintf(out, "  cgroup  %s of its limit %s", mpr_units_size(&usage, s->cgroup.value[MPF_CGROUP_USAGE]),
+            mpr_units_size(&limit, s->cgroup.value[MPF_CGROUP_LIMIT]));
+    fputs(s->full ? ": the kernel kills in it" : "", out);
+    if (kills && kills != MPF_UNKNOWN) fprintf(out, "; kills so far: %" PRIu64, kills);
+    fputc('\n', out);
+}
+
+static uint64_t resident(const struct mpr_reading *r)
+{
+    uint64_t sum = 0;
+    for (int i = MPF_RSS_ANON; i <= MPF_RSS_SHMEM; i++) sum += value(r, i) == MPF_UNKNOWN ? 0 : r->value[i];
+    return sum;
+}
+
+static void rss(FILE *out, const struct mpr_host_story *s)
+{
+    struct mpr_number n;
+    if (!s->rss.valid) return;
+    fprintf(out, "  RSS     %s", mpr_units_size(&n, resident(&s->rss)));
+    known(out, "anonymous", value(&s->rss, MPF_RSS_ANON));
+    known(out, "file", value(&s->rss, MPF_RSS_FILE));
+    known(out, "shared", value(&s->rss, MPF_RSS_SHMEM));
+    known(out, "Private_Dirty", value(&s->rss, MPF_RSS_PRIVATE_DIRTY));
+    known(out, "swap", value(&s->rss, MPF_RSS_SWAP));
+    fprintf(out, "\n  live    %s of host memory\n", mpr_units_size(&n, s->growth.after));
+}
+
+static void rate(FILE *out, const char *what, uint64_t before, uint64_t after, uint64_t ns)
+{
+    struct mpr_number by, time, minute;
+    const char *sign = after < before ? "-" : "+";
+    const uint64_t change = after < before ? before - after : after - before;
+    if (!ns) return;
+    fprintf(out, "  growth  %s %s%s in the last %s", what, sign, mpr_units_size(&by, change), mpr_units_time(&time, ns));
+    if (ns >= RATE_NS) fprintf(out, ": %s%s a minute", sign, mpr_units_size(&minute, (uint64_t)((double)change * 60e9 / (double)ns)));
+    fputc('\n', out);
+}
+
+static void growth(FILE *out, const struct mpr_host_story *s, const struct mpr_style *style)
+{
+    struct mpr_number time;
+    if (s->rss.valid && s->rss_then.valid)
+        rate(out, "RSS", resident(&s->rss_then), resident(&s->rss), s->rss.time - s->rss_then.time);
+    if (!s->growth.valid) return;
+    rate(out, "live", s->growth.before, s->growth.after, s->end - s->mark);
+    if (!s->growth.rows) return;
+    fprintf(out, "\nlive host memory since %s\n", mpr_units_time(&time, s->mark));
+    mpr_growth_rows(out, &s->growth, style);
+}
+
+static void refusals(FILE *out, const struct mpr_host_story *s, const struct mpr_style *style)
+{
+    const size_t top = style->top ? style->top : MPR_TEXT_TOP;
+    if (!s->refusals) return;
+    fprintf(out, "\n%-*s%12s%9s  newest\n", MPR_TEXT_PATH + 2, "failed allocations", "largest", "count");
+    for (size_t i = 0; i < s->refusals && i < top; i++) {
+        struct mpr_number bytes, count, time;
+        const struct mpr_host_refusal *f = &s->refusal[i];
+        fputs("  ", out);
+        mpr_text_path(out, f->path, f->depth, MPR_TEXT_PATH);
+        fprintf(out, "%12s%9s  %s %s, ", mpr_units_size(&bytes, f->largest), mpr_units_count(&count, f->count), mpr_units_time(&time, f->time), f->heap);
+        fprintf(out, "%s, ", strerror((int)f->error));
+        mpr_text_escaped(out, f->thread);
+        fputc('\n', out);
+    }
+}
+
+void mpr_ooms_host_text(FILE *out, const struct mpr_ooms_log *log, const struct mpr_style *style)
+{
+    const struct mpr_host_story *s = &log->host;
+    struct mpr_number n;
+    if (!s->told) return;
+    mpr_text_tone(out, style, MPR_WARN);
+    if (s->killed) fprintf(out, "\nKILLED  host  %s", mpr_units_time(&n, s->end));
+    else if (s->failures) fprintf(out, "\nREFUSED  host  %s allocation%s failed", mpr_units_count(&n, s->failures), s->failures == 1 ? "" : "s");
+    else fputs("\nAT THE LIMIT  host", out);
+    mpr_text_tone(out, style, MPR_PLAIN);
+    fputc('\n', out);
+    cgroup(out, s);
+    rss(out, s);
+    growth(out, s, style);
+    refusals(out, s, style);
+    fputs("\nwho held it: memprof-report peaks ", out);
+    mpr_text_escaped(out, log->summary.path);
+    fputc('\n', out);
+}

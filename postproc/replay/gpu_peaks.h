@@ -1,0 +1,18 @@
+/* The instant when most of a device was used, in the whole log and in chosen spans of time. */
+#ifndef MPR_GPU_PEAKS_H
+#define MPR_GPU_PEAKS_H
+
+#include "gpu.h"
+
+/* Bytes of gpuN/device. */
+uint64_t mpr_gpu_tracked(const struct mpr_replay *r, unsigned device);
+/* The newest measurement, and what changed since. */
+uint64_t mpr_gpu_used(const struct mpr_replay *r, unsigned device);
+/* More may be used than before.  slack: so many bytes more are no new peak. */
+void mpr_gpu_note_peak(struct mpr_replay *r, unsigned device, uint64_t slack);
+/* Before an event that can shrink what is live. */
+void mpr_gpu_take_pictures(struct mpr_replay *r);
+/* Before any event: of windows that have passed. */
+void mpr_gpu_close_windows(struct mpr_replay *r);
+
+#endif

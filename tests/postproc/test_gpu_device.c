@@ -1,0 +1,266 @@
+/* Replay of device memory: what no allocation names, and the peak of a device. */
+#include "gpu_test.h"
+#include "mpf/sample.h"
+
+/* ---- hidden memory */
+
+static void growth_around_a_call_is_booked_under_its_name(void **state)
+{
+    (void)state;
+    begin();
+    enter(1, MPF_CALL_CONTEXT, 100 * MIB);
+    leave(1, MPF_CALL_CONTEXT, 500 * MIB, 0xc1);
+    enter(1, MPF_CALL_MODULE, 500 * MIB);
+    leave(1, MPF_CALL_MODULE, 530 * MIB, 0);
+    enter(1, MPF_CALL_STREAM, 530 * MIB);
+    leave(1, MPF_CALL_STREAM, 532 * MIB, 0);
+    assert_int_equal(device()->part[MPR_PART_CONTEXT], 400 * MIB);
+    assert_int_equal(device()->part[MPR_PART_MODULES], 30 * MIB);
+    assert_int_equal(device()->part[MPR_PART_STREAMS], 2 * MIB);
+    over();
+}
+
+static void what_is_tracked_is_not_hidden(void **state)
+{
+    (void)state;
+    begin();
+    enter(1, MPF_CALL_GRAPH_LAUNCH, 100 * MIB);
+    event(1, MPF_OP_GPU_LEVEL, D, 0, 128 * MIB);
+    leave(1, MPF_CALL_GRAPH_LAUNCH, 230 * MIB, 0xe1);
+    assert_int_equal(device()->part[MPR_PART_GRAPHS], 2 * MIB);
+    over();
+}
+
+static void shrinking_is_booked_as_negative(void **state)
+{
+    (void)state;
+    begin();
+    enter(1, MPF_CALL_MODULE_GONE, 130 * MIB);
+    leave(1, MPF_CALL_MODULE_GONE, 100 * MIB, 0);
+    assert_true(device()->part[MPR_PART_MODULES] == -30 * (int64_t)MIB);
+    over();
+}
+
+/* Thread 2 measures inside thread 1's call: what it has booked, thread 1 does not book again. */
+static void overlapping_calls_book_growth_once(void **state)
+{
+    (void)state;
+    begin();
+    enter(1, MPF_CALL_CONTEXT, 100 * MIB);
+    enter(2, MPF_CALL_MODULE, 100 * MIB);
+    leave(2, MPF_CALL_MODULE, 300 * MIB, 0);
+    leave(1, MPF_CALL_CONTEXT, 350 * MIB, 0xc1);
+    assert_int_equal(device()->part[MPR_PART_CONTEXT] + device()->part[MPR_PART_MODULES], 250 * MIB);
+    over();
+}
+
+static void the_launch_after_a_limit_grows_the_stacks(void **state)
+{
+    (void)state;
+    begin();
+    enter(1, MPF_CALL_LIMIT, 100 * MIB);
+    leave(1, MPF_CALL_LIMIT, 100 * MIB, 0);
+    enter(1, MPF_CALL_LAUNCH, 100 * MIB);
+    leave(1, MPF_CALL_LAUNCH, 4100 * MIB, 0);
+    enter(1, MPF_CALL_LAUNCH, 4100 * MIB);
+    leave(1, MPF_CALL_LAUNCH, 4110 * MIB, 0);
+    assert_int_equal(device()->part[MPR_PART_STACK], 4000 * MIB);
+    assert_int_equal(device()->part[MPR_PART_MODULES], 10 * MIB);
+    over();
+}
+
+static void a_call_that_was_not_measured_books_nothing(void **state)
+{
+    (void)state;
+    begin();
+    enter(1, MPF_CALL_CONTEXT, MPF_SIZE_MAX);
+    leave(1, MPF_CALL_CONTEXT, 500 * MIB, 0xc1);
+    enter(1, MPF_CALL_MODULE, 500 * MIB);
+    leave(1, MPF_CALL_MODULE, MPF_UNKNOWN, 0);
+    assert_int_equal(device()->part[MPR_PART_CONTEXT], 0);
+    assert_int_equal(device()->part[MPR_PART_MODULES], 0);
+    over();
+}
+
+/* ---- the device's peak */
+
+static void used_bytes_are_the_newest_sample_and_what_changed_since(void **state)
+{
+    (void)state;
+    begin();
+    alloc(D, A, 10 * MIB);
+    sample(500 * MIB, 400 * MIB);
+    alloc(D, B, 30 * MIB);
+    driver_free(1, B);
+    sample(490 * MIB, 390 * MIB);
+    end();
+    assert_int_equal(device()->peak.used, 530 * MIB);
+    assert_int_equal(device()->peak.tracked, 40 * MIB);
+    assert_int_equal(device()->peak.others, 100 * MIB);
+    assert_int_equal(device()->peak.total, 80000 * MIB);
+    mpr_replay_free(&replay);
+}
+
+static void without_measurements_the_peak_is_that_of_tracked_bytes(void **state)
+{
+    (void)state;
+    begin();
+    alloc(D, A, 10 * MIB);
+    alloc(D, B, 30 * MIB);
+    const uint64_t then = now;
+    driver_free(1, A);
+    end();
+    assert_true(device()->peak.used == MPF_UNKNOWN);
+    assert_int_equal(device()->peak.tracked, 40 * MIB);
+    assert_int_equal(device()->peak.time, then);
+    mpr_replay_free(&replay);
+}
+
+/* The block that the driver is about to free is out of the table of addresses, and still there. */
+static void the_peaks_picture_holds_the_block_that_is_freed_next(void **state)
+{
+    (void)state;
+    begin();
+    alloc(D, A, 10 * MIB);
+    alloc(D, B, 30 * MIB);
+    driver_free(1, B);
+    end();
+    assert_int_equal(device()->peak.drivers, 2);
+    assert_int_equal(device()->peak.driver[0].size + device()->peak.driver[1].size, device()->peak.tracked);
+    mpr_replay_free(&replay);
+}
+
+/* Used bytes stand still while tensors come and go inside segments. */
+static void of_equally_full_instants_the_one_with_most_tensors_is_the_peak(void **state)
+{
+    (void)state;
+    begin();
+    alloc(D, A, 20 * MIB);
+    alloc(T, A, 4 * MIB);
+    alloc(T, A + 4 * MIB, 8 * MIB);
+    const uint64_t then = now;
+    event(1, MPF_OP_FREE, T, A, 0);
+    alloc(T, A, MIB);
+    end();
+    assert_int_equal(device()->peak.time, then);
+    assert_int_equal(device()->peak.torches, 2);
+    assert_true(device()->peak.torch[0].addr == A);
+    assert_int_equal(device()->peak.torch[0].size, 4 * MIB);
+    assert_int_equal(device()->peak.torch[1].size, 8 * MIB);
+    mpr_replay_free(&replay);
+}
+
+static void a_picture_is_of_its_own_device(void **state)
+{
+    const unsigned second = mpf_heap_gpu(MPF_HEAP_DEVICE, 1);
+    (void)state;
+    begin();
+    alloc(D, A, 10 * MIB);
+    alloc(second, B, 30 * MIB);
+    alloc(PINNED, A + 64 * MIB, 7 * MIB);
+    event(1, MPF_OP_HANDLE_NEW, second, 0x11, 2 * MIB);
+    end();
+    assert_int_equal(device()->peak.drivers, 1);
+    assert_int_equal(gpu()->device[1].peak.drivers, 2);
+    assert_int_equal(gpu()->device[1].peak.tracked, 32 * MIB);
+    mpr_replay_free(&replay);
+}
+
+static void a_chosen_instant_stands_for_the_peak(void **state)
+{
+    (void)state;
+    begin_with((struct mpr_replay_options){ .by = MPR_BY_RANGE, .at = 2500000 });
+    alloc(D, A, 10 * MIB);      /* at 2 ms */
+    alloc(D, B, 30 * MIB);
+    end();
+    assert_int_equal(device()->peak.tracked, 10 * MIB);
+    assert_int_equal(device()->peak.drivers, 1);
+    assert_int_equal(heap(D)->peak_bytes, 10 * MIB);
+    mpr_replay_free(&replay);
+}
+
+/* ---- the peak of a chosen span of time */
+
+static struct mpr_window window;
+
+static void begin_window(uint64_t from_ms, uint64_t to_ms)
+{
+    begin();
+    window = (struct mpr_window){ .from = now + from_ms * 1000000, .to = now + to_ms * 1000000 };
+    replay.gpu.window = &window;
+    replay.gpu.windows = 1;
+}
+
+static void over_window(uint64_t tracked, size_t blocks)
+{
+    end();
+    assert_int_equal(window.peak.valid, tracked != 0);
+    assert_int_equal(window.peak.tracked, tracked);
+    assert_int_equal(window.peak.drivers, blocks);
+    mpr_picture_free(&window.peak);
+    mpr_replay_free(&replay);
+}
+
+static void a_window_has_a_peak_of_its_own(void **state)
+{
+    (void)state;
+    begin_window(2, 3);
+    alloc(D, A, 10 * MIB);              /* 1 ms */
+    alloc(D, A + 64 * MIB, 20 * MIB);   /* 2 ms */
+    alloc(D, A + 128 * MIB, 5 * MIB);   /* 3 ms */
+    alloc(D, B, 100 * MIB);             /* after it */
+    over_window(35 * MIB, 3);
+}
+
+static void what_a_window_begins_with_may_be_its_peak(void **state)
+{
+    (void)state;
+    begin_window(3, 6);
+    alloc(D, A, 10 * MIB);
+    driver_free(1, A);                  /* 2 and 3 ms */
+    alloc(D, A, 4 * MIB);
+    over_window(10 * MIB, 1);
+}
+
+static void a_window_without_events_has_what_was_live(void **state)
+{
+    (void)state;
+    begin_window(2, 3);
+    alloc(D, A, 10 * MIB);
+    now += 10000000;
+    driver_free(1, A);
+    assert_true(window.best.time == window.to);
+    over_window(10 * MIB, 1);
+}
+
+static void a_window_in_which_the_device_holds_nothing_has_no_picture(void **state)
+{
+    (void)state;
+    begin_window(0, 1);
+    now += 10000000;
+    alloc(D, A, 10 * MIB);
+    over_window(0, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(growth_around_a_call_is_booked_under_its_name),
+        cmocka_unit_test(what_is_tracked_is_not_hidden),
+        cmocka_unit_test(shrinking_is_booked_as_negative),
+        cmocka_unit_test(overlapping_calls_book_growth_once),
+        cmocka_unit_test(the_launch_after_a_limit_grows_the_stacks),
+        cmocka_unit_test(a_call_that_was_not_measured_books_nothing),
+        cmocka_unit_test(used_bytes_are_the_newest_sample_and_what_changed_since),
+        cmocka_unit_test(without_measurements_the_peak_is_that_of_tracked_bytes),
+        cmocka_unit_test(the_peaks_picture_holds_the_block_that_is_freed_next),
+        cmocka_unit_test(of_equally_full_instants_the_one_with_most_tensors_is_the_peak),
+        cmocka_unit_test(a_picture_is_of_its_own_device),
+        cmocka_unit_test(a_chosen_instant_stands_for_the_peak),
+        cmocka_unit_test(a_window_has_a_peak_of_its_own),
+        cmocka_unit_test(what_a_window_begins_with_may_be_its_peak),
+        cmocka_unit_test(a_window_without_events_has_what_was_live),
+        cmocka_unit_test(a_window_in_which_the_device_holds_nothing_has_no_picture),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,151 @@
+/* Replay of device memory: requests that found no room. */
+#include "gpu_test.h"
+#include "mpf/sample.h"
+
+/* ---- out of memory */
+
+static void refuse(uint32_t thread, uint64_t bytes, uint64_t result, uint64_t free, uint64_t probe)
+{
+    WORDS(thread, MPF_OP_GPU_FAIL, D, bytes, result, free, 80 * MIB, 0, probe);
+}
+
+static void torch_refused(uint64_t free)
+{
+    event(1, MPF_OP_AT, 0, 0x51, 0);
+    refuse(1, 20 * MIB, 2, free, 0);
+}
+
+static void a_refusal_that_pytorch_gets_over_is_soft(void **state)
+{
+    (void)state;
+    begin();
+    modules();
+    alloc(D, A, 60 * MIB);
+    torch_refused(10 * MIB);
+    driver_free(1, A);
+    alloc(D, B, 20 * MIB);
+    alloc(T, B, 19 * MIB);
+    assert_int_equal(gpu()->ooms, 1);
+    assert_false(gpu()->oom[0].hard);
+    assert_true(gpu()->oom[0].torch);
+    assert_int_equal(gpu()->oom[0].bytes, 20 * MIB);
+    assert_int_equal(gpu()->oom[0].free, 10 * MIB);
+    assert_int_equal(heap(D)->failures, 1);
+    over();
+}
+
+static void a_refusal_after_another_allocation_is_another_failure(void **state)
+{
+    (void)state;
+    begin();
+    refuse(1, 80 * MIB, 2, 10 * MIB, 0);
+    alloc(D, A, 4 * MIB);
+    driver_free(1, A);
+    refuse(1, 80 * MIB, 2, 10 * MIB, 0);
+    assert_int_equal(gpu()->ooms, 2);
+    assert_true(gpu()->oom[0].hard);
+    assert_int_equal(gpu()->oom[0].flushed, 0);
+    assert_int_equal(gpu()->oom[1].attempts, 1);
+    over();
+}
+
+static void a_second_refusal_and_pytorchs_report_are_one_hard_failure(void **state)
+{
+    (void)state;
+    begin();
+    modules();
+    push(1, 0, 3);
+    alloc(D, A, 6 * MIB);
+    torch_refused(10 * MIB);
+    driver_free(1, A);
+    torch_refused(16 * MIB);
+    WORDS(1, MPF_OP_TORCH_OOM, T, 19 * MIB, 40 * MIB, 64 * MIB, MPF_UNKNOWN, MPF_UNKNOWN);
+    alloc(T, B, MIB);
+    assert_int_equal(gpu()->ooms, 1);
+    const struct mpr_oom *o = gpu()->oom;
+    assert_true(o->hard);
+    assert_int_equal(o->attempts, 2);
+    assert_int_equal(o->flushed, 6 * MIB);
+    assert_int_equal(o->free, 16 * MIB);
+    assert_int_equal(o->torch_reserved, 64 * MIB);
+    assert_int_equal(path_of(o->node), 3);
+    over();
+}
+
+static void pytorch_may_give_up_without_asking_the_driver(void **state)
+{
+    (void)state;
+    begin();
+    alloc(D, A, 20 * MIB);
+    alloc(T, A, 5 * MIB);
+    WORDS(1, MPF_OP_TORCH_OOM, T, 19 * MIB, 40 * MIB, 64 * MIB, MPF_UNKNOWN, MPF_UNKNOWN);
+    assert_int_equal(gpu()->ooms, 1);
+    assert_true(gpu()->oom[0].hard);
+    assert_int_equal(gpu()->oom[0].attempts, 0);
+    assert_true(gpu()->oom[0].free == MPF_UNKNOWN);
+    assert_true(gpu()->oom[0].picture.valid);
+    assert_int_equal(gpu()->oom[0].picture.torches, 1);
+    over();
+}
+
+static void a_probe_is_no_failure(void **state)
+{
+    (void)state;
+    begin();
+    refuse(1, 2 * MIB, 801, 10 * MIB, 1);
+    assert_int_equal(gpu()->ooms, 0);
+    assert_int_equal(heap(D)->failures, 0);
+    over();
+}
+
+static void another_error_is_a_failure_and_no_lack_of_memory(void **state)
+{
+    (void)state;
+    begin();
+    refuse(1, 2 * MIB, 1, 10 * MIB, 0);
+    assert_int_equal(gpu()->ooms, 0);
+    assert_int_equal(heap(D)->failures, 1);
+    over();
+}
+
+static void a_failure_keeps_what_was_live_then(void **state)
+{
+    (void)state;
+    begin();
+    modules();
+    alloc(D, A, 60 * MIB);
+    alloc(T, A, 50 * MIB);
+    torch_refused(10 * MIB);
+    event(1, MPF_OP_FREE, T, A, 0);
+    driver_free(1, A);
+    assert_int_equal(gpu()->oom[0].picture.drivers, 1);
+    assert_int_equal(gpu()->oom[0].picture.torches, 1);
+    assert_int_equal(gpu()->oom[0].picture.tracked, 60 * MIB);
+    over();
+}
+
+static void pytorchs_own_totals_are_kept(void **state)
+{
+    (void)state;
+    begin();
+    event(1, MPF_OP_TORCH_LEVEL, T, 64 * MIB, 40 * MIB);
+    event(1, MPF_OP_TORCH_LEVEL, T, 22 * MIB, 20 * MIB);
+    assert_int_equal(device()->torch_reserved, 22 * MIB);
+    assert_int_equal(device()->torch_reserved_peak, 64 * MIB);
+    over();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_refusal_that_pytorch_gets_over_is_soft),
+        cmocka_unit_test(a_refusal_after_another_allocation_is_another_failure),
+        cmocka_unit_test(a_second_refusal_and_pytorchs_report_are_one_hard_failure),
+        cmocka_unit_test(pytorch_may_give_up_without_asking_the_driver),
+        cmocka_unit_test(a_probe_is_no_failure),
+        cmocka_unit_test(another_error_is_a_failure_and_no_lack_of_memory),
+        cmocka_unit_test(a_failure_keeps_what_was_live_then),
+        cmocka_unit_test(pytorchs_own_totals_are_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,230 @@
+/* Replay of device memory: which library, Python stack or communicator a block belongs to. */
+#include "gpu_test.h"
+
+/* ---- owners */
+
+static const char *library_of(uint64_t addr)
+{
+    const struct mpr_gpu_block *b = mpr_gpu_blocks_find(&gpu()->driver, addr);
+    assert_non_null(b);
+    return mpr_sites_library_name(&gpu()->sites, b->library);
+}
+
+static void the_owner_is_the_first_file_outside_cuda(void **state)
+{
+    (void)state;
+    begin();
+    modules();
+    event(1, MPF_OP_AT, 0, 0x51, 0);
+    alloc(D, A, MIB);
+    event(1, MPF_OP_AT, 0, 0x52, 0);
+    alloc(D, B, MIB);
+    assert_string_equal(library_of(A), "libc10_cuda.so");
+    assert_string_equal(library_of(B), "libnccl.so.2");
+    over();
+}
+
+static void a_call_stack_is_of_the_next_event_only(void **state)
+{
+    (void)state;
+    begin();
+    modules();
+    event(1, MPF_OP_AT, 0, 0x52, 0);
+    event(1, MPF_OP_GPU_CONTEXT, 0, 0xc1, 0);
+    alloc(D, A, MIB);
+    alloc(D, B, MIB);
+    assert_string_equal(library_of(A), "libnccl.so.2");
+    assert_string_equal(library_of(B), "");
+    over();
+}
+
+static void a_call_stack_is_of_its_own_thread(void **state)
+{
+    (void)state;
+    begin();
+    modules();
+    event(1, MPF_OP_AT, 0, 0x52, 0);
+    event(2, MPF_OP_ALLOC, D, A, MIB);
+    event(1, MPF_OP_ALLOC, D, B, MIB);
+    assert_string_equal(library_of(A), "");
+    assert_string_equal(library_of(B), "libnccl.so.2");
+    over();
+}
+
+/* The address of an unloaded file is given to another one. */
+static void a_newer_file_takes_the_place_of_an_unloaded_one(void **state)
+{
+    (void)state;
+    begin();
+    modules();
+    module(0x5000, 0x6000, "/usr/lib/libcublasLt.so.13");
+    WORDS(1, MPF_OP_STACK, 0, 0x54, 0x5100);
+    event(1, MPF_OP_AT, 0, 0x54, 0);
+    alloc(D, A, MIB);
+    assert_string_equal(library_of(A), "libcublasLt.so.13");
+    over();
+}
+
+static void frame(uint64_t id, uint64_t line, const char *function, const char *file)
+{
+    uint8_t bytes[256];
+    const size_t name = strlen(function) + 1;
+    memcpy(bytes, &line, sizeof line);
+    memcpy(bytes + 8, function, name);
+    memcpy(bytes + 8 + name, file, strlen(file) + 1);
+    data(1, MPF_OP_FRAME, 0, id, bytes, 8 + name + strlen(file) + 1);
+}
+
+static void python_stacks_are_paths_of_the_next_event_only(void **state)
+{
+    size_t bytes;
+    (void)state;
+    begin();
+    frame(0xf1, 41, "loss", "/app/cross_entropy.py");
+    frame(0xf2, 212, "main", "/app/train.py");
+    WORDS(1, MPF_OP_PYTHON, 0, 0x91, 0xf1, 0xf2);
+    event(1, MPF_OP_AT_PYTHON, 0, 0x91, 0);
+    alloc(T, A, MIB);
+    alloc(T, B, MIB);
+    const uint32_t node = mpr_gpu_blocks_find(&gpu()->torch, A)->python;
+    assert_int_equal(replay.ranges.node[node].depth, 2);
+    assert_string_equal(mpr_texts_get(&replay.ranges.names, replay.ranges.node[node].name, &bytes), "loss (cross_entropy.py:41)");
+    assert_int_equal(mpr_gpu_blocks_find(&gpu()->torch, B)->python, 0);
+    over();
+}
+
+/* ---- NCCL's communicators */
+
+static size_t entry(uint8_t *at, uint64_t type, uint64_t offset, const char *name)
+{
+    memcpy(at, &type, 8);
+    memcpy(at + 8, &offset, 8);
+    memcpy(at + 16, name, strlen(name) + 1);
+    return 16 + strlen(name) + 1;
+}
+
+enum { NCCL = 7, INIT = 3, REDUCE = 4 };
+
+static void nccl(void)
+{
+    uint8_t bytes[256];
+    data(1, MPF_OP_DOMAIN, 0, NCCL, "NCCL", 4);
+    size_t n = entry(bytes, 18, 0, "NCCL communicator ID");
+    n += entry(bytes + n, 5, 8, "No. of ranks");
+    n += entry(bytes + n, 5, 12, "Rank");
+    data(1, MPF_OP_SCHEMA, 0, 100, bytes, n);
+    n = entry(bytes, 18, 0, "NCCL communicator ID");
+    n += entry(bytes + n, 22, 8, "Message size [bytes]");
+    data(1, MPF_OP_SCHEMA, 0, 101, bytes, n);
+    modules();
+}
+
+static void init_payload(uint64_t id, uint32_t ranks, uint32_t rank)
+{
+    const struct { uint64_t id; uint32_t ranks, rank; } payload = { id, ranks, rank };
+    data(1, MPF_OP_RANGE_DATA, 0, 100, &payload, sizeof payload);
+}
+
+static void nccl_alloc(uint32_t thread, uint64_t addr)
+{
+    event(thread, MPF_OP_AT, 0, 0x52, 0);
+    event(thread, MPF_OP_ALLOC, D, addr, MIB);
+}
+
+static void nccls_memory_belongs_to_the_communicator_at_work(void **state)
+{
+    (void)state;
+    begin();
+    nccl();
+    push(1, NCCL, INIT);
+    init_payload(0x9f3c, 8, 5);
+    nccl_alloc(1, A);
+    nccl_alloc(2, A + MIB);     /* a helper without ranges */
+    pop(1, NCCL);
+    push(1, NCCL, REDUCE);
+    WORDS(1, MPF_OP_RANGE_DATA, 0, 101, 0x9f3c, 1024);
+    pop(1, NCCL);
+    alloc(D, B, MIB);           /* not NCCL's */
+    assert_int_equal(gpu()->comms.count, 1);
+    const struct mpr_comm *comm = gpu()->comms.comm;
+    assert_int_equal(comm->id, 0x9f3c);
+    assert_int_equal(comm->ranks, 8);
+    assert_int_equal(comm->rank, 5);
+    assert_int_equal(comm->first_use, REDUCE);
+    assert_int_equal(mpr_gpu_blocks_find(&gpu()->driver, A)->comm, 1);
+    assert_int_equal(mpr_gpu_blocks_find(&gpu()->driver, A + MIB)->comm, 1);
+    assert_int_equal(mpr_gpu_blocks_find(&gpu()->driver, B)->comm, 0);
+    over();
+}
+
+static void communicators_are_told_apart(void **state)
+{
+    (void)state;
+    begin();
+    nccl();
+    push(1, NCCL, INIT);
+    init_payload(0x9f3c, 8, 5);
+    nccl_alloc(1, A);
+    pop(1, NCCL);
+    push(1, NCCL, INIT);
+    init_payload(0x11b0, 2, 1);
+    nccl_alloc(1, B);
+    pop(1, NCCL);
+    assert_int_equal(mpr_gpu_blocks_find(&gpu()->driver, A)->comm, 1);
+    assert_int_equal(mpr_gpu_blocks_find(&gpu()->driver, B)->comm, 2);
+    assert_int_equal(gpu()->comms.comm[1].ranks, 2);
+    over();
+}
+
+/* NCCL's init learns its communicator only when it is done, and says so with the pop. */
+static void a_payload_of_a_pop_describes_a_communicator_and_opens_none(void **state)
+{
+    (void)state;
+    begin();
+    modules();
+    nccl();
+    push(1, 0, 3);
+    push(1, NCCL, INIT);
+    pop(1, NCCL);
+    init_payload(0x9f3c, 8, 5);
+    assert_int_equal(gpu()->comms.count, 1);
+    assert_int_equal(gpu()->comms.comm[0].ranks, 8);
+    assert_int_equal(gpu()->comms.comm[0].rank, 5);
+    nccl_alloc(1, A);
+    assert_int_equal(mpr_gpu_blocks_find(&gpu()->driver, A)->comm, 0);
+    push(1, NCCL, REDUCE);
+    WORDS(1, MPF_OP_RANGE_DATA, 0, 101, 0x9f3c, 1024);
+    nccl_alloc(1, B);
+    assert_int_equal(mpr_gpu_blocks_find(&gpu()->driver, B)->comm, 1);
+    pop(1, NCCL);
+    over();
+}
+
+static void a_payload_that_is_too_short_names_nobody(void **state)
+{
+    const uint32_t half = 5;
+    (void)state;
+    begin();
+    nccl();
+    push(1, NCCL, INIT);
+    data(1, MPF_OP_RANGE_DATA, 0, 100, &half, sizeof half);
+    data(1, MPF_OP_RANGE_DATA, 0, 999, &half, sizeof half);
+    assert_int_equal(gpu()->comms.count, 0);
+    over();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_owner_is_the_first_file_outside_cuda),
+        cmocka_unit_test(a_call_stack_is_of_the_next_event_only),
+        cmocka_unit_test(a_call_stack_is_of_its_own_thread),
+        cmocka_unit_test(a_newer_file_takes_the_place_of_an_unloaded_one),
+        cmocka_unit_test(python_stacks_are_paths_of_the_next_event_only),
+        cmocka_unit_test(nccls_memory_belongs_to_the_communicator_at_work),
+        cmocka_unit_test(communicators_are_told_apart),
+        cmocka_unit_test(a_payload_of_a_pop_describes_a_communicator_and_opens_none),
+        cmocka_unit_test(a_payload_that_is_too_short_names_nobody),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

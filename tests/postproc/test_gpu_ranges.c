@@ -1,0 +1,148 @@
+/* Replay of device memory: whose ranges a block belongs to. */
+#include "gpu_test.h"
+
+/* ---- ranges */
+
+static uint64_t bytes_of_path(unsigned code, uint64_t path)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < replay.books.cells; i++) {
+        const struct mpr_cell *cell = &replay.books.cell[i];
+        if (cell->heap == code && path_of(cell->key) == path) bytes += cell->bytes;
+    }
+    return bytes;
+}
+
+static uint64_t inherited_at_peak(unsigned code)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < replay.books.cells; i++) {
+        const struct mpr_cell *cell = &replay.books.cell[i];
+        if (cell->heap == code) bytes += mpr_books_inherited_at_peak(&replay.books, cell);
+    }
+    return bytes;
+}
+
+static void a_thread_without_ranges_inherits(void **state)
+{
+    (void)state;
+    begin();
+    push(1, 0, 3);
+    push(1, 0, 4);
+    event(2, MPF_OP_ALLOC, T, A, MIB);
+    event(1, MPF_OP_ALLOC, T, B, 2 * MIB);
+    assert_int_equal(bytes_of_path(T, 0x34), 3 * MIB);
+    end();
+    assert_int_equal(inherited_at_peak(T), MIB);
+    mpr_replay_free(&replay);
+}
+
+static void inherited_bytes_are_those_at_the_peak(void **state)
+{
+    (void)state;
+    begin();
+    push(1, 0, 3);
+    event(2, MPF_OP_ALLOC, T, A, 4 * MIB);
+    event(1, MPF_OP_ALLOC, T, B, MIB);
+    event(2, MPF_OP_FREE, T, A, 0);
+    event(2, MPF_OP_ALLOC, T, A, 2 * MIB);
+    end();
+    assert_int_equal(heap(T)->peak_bytes, 5 * MIB);
+    assert_int_equal(inherited_at_peak(T), 4 * MIB);
+    mpr_replay_free(&replay);
+}
+
+static void what_a_library_opened_is_appended_to_what_is_inherited(void **state)
+{
+    (void)state;
+    begin();
+    push(1, 0, 3);
+    push(1, 7, 5);
+    push(2, 7, 4);
+    event(2, MPF_OP_ALLOC, D, A, MIB);
+    assert_int_equal(bytes_of_path(D, 0x34), MIB);
+    event(1, MPF_OP_ALLOC, D, B, MIB);
+    assert_int_equal(bytes_of_path(D, 0x35), MIB);
+    over();
+}
+
+static void a_library_domain_gives_nobody_a_path(void **state)
+{
+    (void)state;
+    begin();
+    push(1, 7, 3);
+    event(2, MPF_OP_ALLOC, T, A, MIB);
+    assert_int_equal(bytes_of_path(T, 0), MIB);
+    end();
+    assert_int_equal(inherited_at_peak(T), 0);
+    mpr_replay_free(&replay);
+}
+
+static void the_newest_stack_of_ranges_is_inherited(void **state)
+{
+    (void)state;
+    begin();
+    push(1, 0, 3);
+    push(2, 0, 4);
+    event(3, MPF_OP_ALLOC, T, A, MIB);
+    assert_int_equal(bytes_of_path(T, 4), MIB);
+    pop(2, 0);
+    event(3, MPF_OP_ALLOC, T, B, MIB);
+    assert_int_equal(bytes_of_path(T, 3), MIB);
+    pop(1, 0);
+    event(3, MPF_OP_ALLOC, T, B + MIB, MIB);
+    assert_int_equal(bytes_of_path(T, 0), MIB);
+    over();
+}
+
+/* The same stack of the thread itself, under another one's that has moved on. */
+static void inheritance_follows_the_other_threads_ranges(void **state)
+{
+    (void)state;
+    begin();
+    push(1, 0, 3);
+    event(2, MPF_OP_ALLOC, T, A, MIB);
+    pop(1, 0);
+    push(1, 0, 4);
+    event(2, MPF_OP_ALLOC, T, B, 2 * MIB);
+    assert_int_equal(bytes_of_path(T, 3), MIB);
+    assert_int_equal(bytes_of_path(T, 4), 2 * MIB);
+    over();
+}
+
+static void the_host_heap_does_not_inherit(void **state)
+{
+    (void)state;
+    begin();
+    push(1, 0, 3);
+    event(2, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, 100);
+    event(2, MPF_OP_ALLOC, PINNED, A, MIB);
+    assert_int_equal(bytes_of_path(MPF_HEAP_HOST, 0), 100);
+    assert_int_equal(bytes_of_path(PINNED, 3), MIB);
+    over();
+}
+
+static void inheritance_can_be_switched_off(void **state)
+{
+    (void)state;
+    begin_with((struct mpr_replay_options){ .by = MPR_BY_RANGE, .at = MPR_AT_PEAK, .no_inherit = true });
+    push(1, 0, 3);
+    event(2, MPF_OP_ALLOC, T, A, MIB);
+    assert_int_equal(bytes_of_path(T, 0), MIB);
+    over();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_thread_without_ranges_inherits),
+        cmocka_unit_test(inherited_bytes_are_those_at_the_peak),
+        cmocka_unit_test(what_a_library_opened_is_appended_to_what_is_inherited),
+        cmocka_unit_test(a_library_domain_gives_nobody_a_path),
+        cmocka_unit_test(the_newest_stack_of_ranges_is_inherited),
+        cmocka_unit_test(inheritance_follows_the_other_threads_ranges),
+        cmocka_unit_test(the_host_heap_does_not_inherit),
+        cmocka_unit_test(inheritance_can_be_switched_off),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
