@@ -11,7 +11,7 @@ const pathOf = (range) => (range.path.length ? range.path.join(' > ') : 'outside
 
 /** A peak table equals `peaks --by range` of the log. */
 async function samePeak(page, log) {
-  for (const heap of shop.report('peaks', log).logs[0].heaps) {
+  for (const heap of shop.report('peaks', '--by', 'range', log).logs[0].heaps) {
     const rows = await tableRows(page, `[data-panel="peak"][data-heap="${heap.heap}"]`);
     const expected = heap.ranges
       .filter((r) => r.bytes_at_peak)
@@ -81,7 +81,7 @@ test('a spike of one event among very many is drawn when everything is in view',
   const page = await shop.show(shop.html('spike.html', log));
   assert.equal(
     bytesOf(await page.locator('.chart tfoot .total').first().getAttribute('title')),
-    shop.report('peaks', log).logs[0].heaps[0].peak_bytes,
+    shop.report('peaks', '--by', 'range', log).logs[0].heaps[0].peak_bytes,
   );
   assert.equal(await page.locator('.chart tbody tr').first().locator('.name').textContent(), 'the culprit');
   const painted = await page.evaluate(() => {
@@ -103,7 +103,7 @@ test('the cursor and a pin give the exact bytes of an instant and who held them'
   const { x, y } = await spot(page, '.chart', 25 / 51);
   await page.mouse.move(x, y);
   await drawn(page);
-  const expected = shop.report('peaks', '--at', '25ms', log).logs[0].heaps.find((h) => h.heap === 'host/heap');
+  const expected = shop.report('peaks', '--by', 'range', '--at', '25ms', log).logs[0].heaps.find((h) => h.heap === 'host/heap');
   assert.equal(bytesOf(await page.locator('.chart tfoot .total').first().getAttribute('title')), expected.peak_bytes);
   assert.equal(await page.locator('.chart .badge').first().textContent(), 'exact');
   await page.mouse.click(x, y);
