@@ -1,9 +1,8 @@
 #include "labels.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-#include "symbols.h"
+#include "names.h"
 
 const char *mpr_label_heap(struct mpr_arena *arena, uint8_t heap)
 {
@@ -81,93 +80,26 @@ static const char *comm_label(struct mpr_arena *arena, const struct mpr_replay *
     return mpr_arena_format(arena, "NCCL %#" PRIx64, r->gpu.comms.comm[cell->key - 1].id);
 }
 
-/* ---- native call stacks */
-
-static const struct mpr_symbol *symbols_at(const struct mpr_replay *r, const struct mpr_stack_node *n, size_t *count)
-{
-    *count = 0;
-    if (!n->module || !r->symbols) return NULL;
-    const struct mpr_module *m = &r->gpu.sites.module[n->module - 1];
-    const struct mpr_binary binary = { m->path, m->build_id, m->build_id_bytes, m->from };
-    return mpr_symbols_look(r->symbols, n->module, &binary, n->pc, count);
-}
-
-/* "libfoo.so+0x1234": the return address in its object file. */
-static const char *address_label(struct mpr_arena *arena, const struct mpr_sites *s, const struct mpr_stack_node *n)
-{
-    if (!n->module) return mpr_arena_format(arena, "%#" PRIx64, n->pc);
-    const struct mpr_module *m = &s->module[n->module - 1];
-    return mpr_arena_format(arena, "%s+%#" PRIx64, mpr_sites_library_name(s, m->library), n->pc - m->from);
-}
-
-/* "function (file.c:12)", or "function (libfoo.so)" where the place is not known. */
-static const char *symbol_label(struct mpr_arena *arena, const struct mpr_sites *s, const struct mpr_stack_node *n,
-                                const struct mpr_symbol *symbol)
-{
-    const char *slash = symbol->file ? strrchr(symbol->file, '/') : NULL;
-    const char *library = mpr_sites_library_name(s, s->module[n->module - 1].library);
-    if (!symbol->file || !symbol->line) return mpr_arena_format(arena, "%s (%s)", symbol->function, library);
-    return mpr_arena_format(arena, "%s (%s:%u)", symbol->function, slash ? slash + 1 : symbol->file, symbol->line);
-}
-
-size_t mpr_label_frames(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t stack, const char **label, size_t cap)
-{
-    const struct mpr_stack_node *n = &r->gpu.sites.stacks.node[stack];
-    size_t count;
-    const struct mpr_symbol *symbol = symbols_at(r, n, &count);
-    if (!count && cap) label[0] = address_label(arena, &r->gpu.sites, n);
-    for (size_t i = 0; i < count && i < cap; i++) label[i] = symbol_label(arena, &r->gpu.sites, n, &symbol[i]);
-    return count ? count : 1;
-}
-
 const char *const *mpr_label_stack(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t stack, size_t *depth)
 {
     const struct mpr_stack_node *node = r->gpu.sites.stacks.node;
-    const char *label[MPR_LABEL_FRAMES];
-    *depth = 0;
+    size_t count, at = 0;
     for (uint32_t n = stack; n; n = node[n].parent) {
-        size_t count;
-        symbols_at(r, &node[n], &count);
-        *depth += count ? count : 1;
+        mpr_names_at(r->names, arena, &r->gpu.sites, n, &count);
+        at += count;
     }
-    const char **path = mpr_arena_alloc(arena, *depth * sizeof *path);
-    size_t at = *depth;
+    const char **path = mpr_arena_alloc(arena, at * sizeof *path);
+    *depth = path ? at : 0;
     for (uint32_t n = stack; path && n; n = node[n].parent) {
-        const size_t count = mpr_label_frames(arena, r, n, label, MPR_LABEL_FRAMES);
-        for (size_t i = 0; i < count; i++) path[--at] = label[i];
+        const char *const *name = mpr_names_at(r->names, arena, &r->gpu.sites, n, &count);
+        for (size_t i = 0; i < count; i++) path[--at] = name[i];
     }
     return path;
 }
 
-/* The libraries in that state, "" for none: some of them where they are many. */
-static const char *in_state(struct mpr_arena *arena, const struct mpr_replay *r, enum mpr_symbols_state state)
-{
-    const struct mpr_sites *s = &r->gpu.sites;
-    enum { SOME = 8 };
-    const char *list = "";
-    size_t count = 0;
-    for (uint32_t i = 0; i < s->modules; i++)
-        if (mpr_symbols_state(r->symbols, i + 1) == state && count++ < SOME)
-            list = mpr_arena_format(arena, "%s%s%s", list, *list ? ", " : "", mpr_sites_library_name(s, s->module[i].library));
-    return count > SOME ? mpr_arena_format(arena, "%s and %zu more", list, count - SOME) : list;
-}
-
 const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_replay *r, size_t *notes)
 {
-    static const struct { enum mpr_symbols_state state; const char *why; } reason[] = {
-        { MPR_SYMBOLS_MISSING, "no names, for the file is not here" },
-        { MPR_SYMBOLS_OTHER, "no names, for the file is another one than the program ran (its build id differs)" },
-        { MPR_SYMBOLS_UNREADABLE, "no names, for the file cannot be read" },
-        { MPR_SYMBOLS_NOT_BUILT, "no names, for this memprof-report was built without libdw" },
-    };
-    enum { REASONS = sizeof reason / sizeof *reason };
-    const char **note = mpr_arena_alloc(arena, REASONS * sizeof *note);
-    *notes = 0;
-    for (size_t i = 0; note && r->symbols && i < REASONS; i++) {
-        const char *list = in_state(arena, r, reason[i].state);
-        if (*list) note[(*notes)++] = mpr_arena_format(arena, "%s: %s", reason[i].why, list);
-    }
-    return note;
+    return mpr_names_notes(r->names, arena, &r->gpu.sites, notes);
 }
 
 /* ---- graphs */

@@ -12,9 +12,6 @@ const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_repl
 /* The path of a node of the ranges, and of a native stack; outermost first. */
 const char *const *mpr_label_node(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t node, size_t *depth);
 const char *const *mpr_label_stack(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t stack, size_t *depth);
-/* The calls at a node of the native stacks, innermost first: several where some are inlined.  Returns how many. */
-enum { MPR_LABEL_FRAMES = 64 };
-size_t mpr_label_frames(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t stack, const char **label, size_t cap);
 /* What could not be named, and why: a line for each reason. */
 const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_replay *r, size_t *notes);
 /* "domain:name", or the name alone in the default domain. */

@@ -27,7 +27,7 @@ static int by_bytes(const void *left, const void *right)
     if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
     if (a->own_peak != b->own_peak) return a->own_peak > b->own_peak ? -1 : 1;
     for (size_t i = 0; i < a->depth && i < b->depth; i++) {
-        const int order = strcmp(a->path[i], b->path[i]);
+        const int order = a->path[i] == b->path[i] ? 0 : strcmp(a->path[i], b->path[i]);
         if (order) return order;
     }
     return a->depth < b->depth ? -1 : a->depth > b->depth;

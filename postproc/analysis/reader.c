@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols.h"
+#include "names.h"
 
 static int replay_all(struct mpr_reader *reader, const char *path, const struct mpr_progress *progress,
                       struct mpr_error *error)
@@ -41,8 +41,8 @@ int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_by by,
     struct mpr_replay_options options = { .by = by, .at = at, .has_parent = mpr_header_get(header, "parent.log") != NULL };
     read_sampling(header, &options);
     if (mpr_replay_init(&reader->replay, &options) == 0) {
-        reader->replay.symbols = mpr_symbols_new();
-        if (reader->replay.symbols) return 0;
+        reader->replay.names = mpr_names_new();
+        if (reader->replay.names) return 0;
     }
     mpr_reader_close(reader);
     return mpr_fail_memory(error, path);
@@ -66,7 +66,7 @@ int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_by by, 
 
 void mpr_reader_close(struct mpr_reader *reader)
 {
-    mpr_symbols_free(reader->replay.symbols);
+    mpr_names_free(reader->replay.names);
     mpr_replay_free(&reader->replay);
     mpr_log_close(reader->log);
 }

@@ -140,16 +140,16 @@ static void gone(struct mpr_replay *r, uint64_t key, uint64_t size)
 }
 
 /* Into the books, and out of them. */
-static void count_in(struct mpr_replay *r, const struct mpr_block *block)
+static inline void count_in(struct mpr_replay *r, const struct mpr_block *block)
 {
-    if (block->weighed) mpr_estimates_add(&r->estimates, &r->books, block->cell, block->size);
+    if (__builtin_expect(block->weighed, 0)) mpr_estimates_add(&r->estimates, &r->books, block->cell, block->size);
     mpr_books_add(&r->books, block->cell, block->size, r->now);
 }
 
-static void count_out(struct mpr_replay *r, const struct mpr_block *block)
+static inline void count_out(struct mpr_replay *r, const struct mpr_block *block)
 {
     if (r->large) gone(r, block->key, block->size);
-    if (block->weighed) mpr_estimates_remove(&r->estimates, &r->books, block->cell, block->size);
+    if (__builtin_expect(block->weighed, 0)) mpr_estimates_remove(&r->estimates, &r->books, block->cell, block->size);
     mpr_books_remove(&r->books, block->cell, block->size);
 }
 

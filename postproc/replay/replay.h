@@ -60,7 +60,7 @@ struct mpr_replay {
     struct mpr_gpu gpu;
     struct mpr_estimates estimates;
     struct mpr_large *large;    /* observer; NULL: none */
-    struct mpr_symbols *symbols;        /* of who reads the result, to name frames with; NULL: they are not named */
+    struct mpr_names *names;    /* of who reads the result, to name calls with */
     struct mpr_watch watch;     /* event NULL: nobody */
     uint64_t count[256];        /* events by operation */
     uint64_t lost;              /* events, and by reason */

@@ -149,12 +149,24 @@ static uint32_t module_at(const struct mpr_sites *s, uint64_t pc)
     return at < s->loads && s->module[s->loaded[at]].from <= pc ? s->loaded[at] + 1 : 0;
 }
 
+static bool is_one_of(const char *name, const char *const *prefix)
+{
+    for (; *prefix; prefix++)
+        if (!strncmp(name, *prefix, strlen(*prefix))) return true;
+    return false;
+}
+
+/* They are nobody's reason to allocate: CUDA's own and ours; and what passes a request on: the languages' runtimes, allocators. */
 static bool is_cuda(const char *name)
 {
-    static const char *const own[] = { "libcuda.so", "libcudart.so", "libcupti.so", "libmemprof", "libnvidia-", "ld-linux" };
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (!strncmp(name, own[i], strlen(own[i]))) return true;
-    return false;
+    static const char *const own[] = { "libcuda.so", "libcudart.so", "libcupti.so", "libmemprof", "libnvidia-", "ld-linux", NULL };
+    return is_one_of(name, own);
+}
+
+static bool is_runtime(const char *name)
+{
+    static const char *const runtime[] = { "libc.so", "libstdc++.so", "libc++", "libjemalloc", "libtcmalloc", "libmimalloc", NULL };
+    return is_one_of(name, runtime);
 }
 
 static size_t words_of(const struct mpf_event *e, uint64_t *words)
@@ -168,9 +180,9 @@ static size_t words_of(const struct mpf_event *e, uint64_t *words)
 
 static uint32_t owner_of(const struct mpr_sites *s, uint32_t parent, uint32_t module)
 {
-    const uint32_t library = module ? s->module[module - 1].library : 0;
-    if (library && !is_cuda(s->library[library - 1])) return library;
-    return parent ? s->stacks.node[parent].owner : 0;
+    const uint32_t library = module ? s->module[module - 1].library : 0, callers = parent ? s->stacks.node[parent].owner : 0;
+    if (!library || is_cuda(s->library[library - 1])) return callers;
+    return callers && is_runtime(s->library[library - 1]) ? callers : library;
 }
 
 static int add_stack(struct mpr_sites *s, const struct mpf_event *e)

@@ -48,7 +48,8 @@ uint32_t mpr_sites_python(const struct mpr_sites *s, uint64_t id);
 uint32_t mpr_sites_site(struct mpr_sites *s, struct mpr_site wanted);
 /* The stacks of a site; both 0 for site 0. */
 struct mpr_site mpr_sites_of(const struct mpr_sites *s, uint32_t site);
-/* The owner of a native stack: the first object file on it outside CUDA's own libraries and memprof. */
+/* The owner of a native stack: the first object file on it outside CUDA's own libraries and memprof; the C and C++ libraries
+ * and allocators only where there is no other. */
 uint32_t mpr_sites_library(const struct mpr_sites *s, uint32_t stack);
 /* File name, "" for 0. */
 const char *mpr_sites_library_name(const struct mpr_sites *s, uint32_t library);

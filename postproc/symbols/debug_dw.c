@@ -20,11 +20,16 @@ struct span { Dwarf_Addr low, high; Dwarf_Off die; };
 
 struct unit { Dwarf_Off die; struct span *span; size_t spans, cap; };
 
+struct entry { uint64_t low, high; const char *name; bool local; };
+
 struct mpr_debug {
     Dwfl *dwfl;
     Dwfl_Module *module;
     struct unit *unit;          /* by die */
     size_t units, cap;
+    struct entry *table;        /* functions, by address */
+    size_t entries;
+    bool table_read;
 };
 
 /* ---- the file */
@@ -108,6 +113,7 @@ void mpr_debug_close(struct mpr_debug *d)
     if (!d) return;
     for (size_t i = 0; i < d->units; i++) free(d->unit[i].span);
     free(d->unit);
+    free(d->table);
     if (d->dwfl) dwfl_end(d->dwfl);
     free(d);
 }
@@ -279,13 +285,50 @@ static bool look_in_dwarf(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each
 
 /* ---- the table of symbols */
 
+/* libdwfl looks through the whole table for each address. */
+static int by_address(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    if (a->low != b->low) return a->low < b->low ? -1 : 1;
+    return (a->local > b->local) - (a->local < b->local);
+}
+
+static void read_table(struct mpr_debug *d)
+{
+    const int count = dwfl_module_getsymtab(d->module);
+    d->table_read = true;
+    d->table = count > 0 ? calloc((size_t)count, sizeof *d->table) : NULL;
+    for (int i = 1; d->table && i < count; i++) {
+        GElf_Sym symbol;
+        GElf_Addr address;
+        const char *name = dwfl_module_getsym_info(d->module, i, &symbol, &address, NULL, NULL, NULL);
+        const int type = GELF_ST_TYPE(symbol.st_info);
+        if (!name || !*name || symbol.st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC)) continue;
+        d->table[d->entries++] = (struct entry){ address, address + symbol.st_size, name, GELF_ST_BIND(symbol.st_info) == STB_LOCAL };
+    }
+    if (d->entries) qsort(d->table, d->entries, sizeof *d->table, by_address);
+}
+
+/* Of several names at one address the first; one without a size reaches as far as the next. */
+static const char *symbol_at(struct mpr_debug *d, uint64_t pc)
+{
+    if (!d->table_read) read_table(d);
+    size_t low = 0, high = d->entries;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (d->table[middle].low <= pc) low = middle + 1;
+        else high = middle;
+    }
+    while (low > 1 && d->table[low - 2].low == d->table[low - 1].low) low--;
+    const struct entry *e = low ? &d->table[low - 1] : NULL;
+    return e && (pc < e->high || e->low == e->high) ? e->name : NULL;
+}
+
 static void look_in_symbols(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg)
 {
-    GElf_Off offset;
-    GElf_Sym symbol;
     unsigned line;
-    const char *name = dwfl_module_addrinfo(d->module, pc, &offset, &symbol, NULL, NULL, NULL);
-    if (!name || !*name || (symbol.st_size && offset >= symbol.st_size)) return;
+    const char *name = symbol_at(d, pc);
+    if (!name) return;
     const char *file = line_place(d, pc, &line);
     each(arg, name, file, line);
 }

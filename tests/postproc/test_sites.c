@@ -120,6 +120,22 @@ static void the_owner_is_the_innermost_library_outside_cuda(void **state)
     mpr_replay_free(&replay);
 }
 
+/* operator new lies in libstdc++. */
+static void a_runtime_owns_only_what_nobody_else_does(void **state)
+{
+    (void)state;
+    begin(MPR_BY_RANGE);
+    modules();
+    module(0x7000, 0x8000, "/lib/libstdc++.so.6.0.30");
+    STACK(0x51, 0x7100, 0x3100, 0x1100);
+    STACK(0x52, 0x7100);
+    STACK(0x53, 0x7100, 0x5100);
+    assert_string_equal(mpr_sites_library_name(sites(), mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x51))), "libtwo.so");
+    assert_string_equal(mpr_sites_library_name(sites(), mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x52))), "libstdc++.so.6.0.30");
+    assert_string_equal(mpr_sites_library_name(sites(), mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x53))), "libstdc++.so.6.0.30");
+    mpr_replay_free(&replay);
+}
+
 /* What was loaded later at the same place counts from then on; stacks of before keep their object. */
 static void a_module_replaces_what_was_there(void **state)
 {
@@ -304,6 +320,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stacks_share_their_outer_frames),
         cmocka_unit_test(the_owner_is_the_innermost_library_outside_cuda),
+        cmocka_unit_test(a_runtime_owns_only_what_nobody_else_does),
         cmocka_unit_test(a_module_replaces_what_was_there),
         cmocka_unit_test(only_the_next_event_is_at_the_stack),
         cmocka_unit_test(blocks_of_the_host_count_by_library_and_python),

@@ -103,7 +103,7 @@ test('the cursor and a pin give the exact bytes of an instant and who held them'
   const { x, y } = await spot(page, '.chart', 25 / 51);
   await page.mouse.move(x, y);
   await drawn(page);
-  const expected = shop.report('peaks', '--at', '25ms', log).logs[0].heaps.find((h) => h.heap === 'host/heap');
+  const expected = shop.report('peaks', '--by', 'range', '--at', '25ms', log).logs[0].heaps.find((h) => h.heap === 'host/heap');
   assert.equal(bytesOf(await page.locator('.chart tfoot .total').first().getAttribute('title')), expected.peak_bytes);
   assert.equal(await page.locator('.chart .badge').first().textContent(), 'exact');
   await page.mouse.click(x, y);

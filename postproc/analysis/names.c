@@ -1,0 +1,125 @@
+#include "names.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols.h"
+
+struct named { const char *const *name; size_t count; };
+
+struct mpr_names {
+    struct mpr_symbols *symbols;
+    struct named *named;        /* by node */
+    uint32_t nodes;
+};
+
+struct mpr_names *mpr_names_new(void)
+{
+    struct mpr_names *names = calloc(1, sizeof *names);
+    if (!names) return NULL;
+    names->symbols = mpr_symbols_new();
+    if (names->symbols) return names;
+    free(names);
+    return NULL;
+}
+
+void mpr_names_free(struct mpr_names *names)
+{
+    if (!names) return;
+    mpr_symbols_free(names->symbols);
+    free(names->named);
+    free(names);
+}
+
+/* ---- one call */
+
+/* "libfoo.so+0x1234": the return address in its object file. */
+static const char *address_name(struct mpr_arena *arena, const struct mpr_sites *s, const struct mpr_stack_node *n)
+{
+    if (!n->module) return mpr_arena_format(arena, "%#" PRIx64, n->pc);
+    const struct mpr_module *m = &s->module[n->module - 1];
+    return mpr_arena_format(arena, "%s+%#" PRIx64, mpr_sites_library_name(s, m->library), n->pc - m->from);
+}
+
+/* "function (file.c:12)", or "function (libfoo.so)" where the place is not known. */
+static const char *symbol_name(struct mpr_arena *arena, const struct mpr_sites *s, const struct mpr_stack_node *n,
+                               const struct mpr_symbol *symbol)
+{
+    const char *slash = symbol->file ? strrchr(symbol->file, '/') : NULL;
+    const char *library = mpr_sites_library_name(s, s->module[n->module - 1].library);
+    if (!symbol->file || !symbol->line) return mpr_arena_format(arena, "%s (%s)", symbol->function, library);
+    return mpr_arena_format(arena, "%s (%s:%u)", symbol->function, slash ? slash + 1 : symbol->file, symbol->line);
+}
+
+static const struct mpr_symbol *look(struct mpr_names *names, const struct mpr_sites *s, const struct mpr_stack_node *n, size_t *count)
+{
+    *count = 0;
+    if (!n->module) return NULL;
+    const struct mpr_module *m = &s->module[n->module - 1];
+    const struct mpr_binary binary = { m->path, m->build_id, m->build_id_bytes, m->from };
+    return mpr_symbols_look(names->symbols, n->module, &binary, n->pc, count);
+}
+
+static struct named name_node(struct mpr_names *names, struct mpr_arena *arena, const struct mpr_sites *s, uint32_t node)
+{
+    const struct mpr_stack_node *n = &s->stacks.node[node];
+    size_t count;
+    const struct mpr_symbol *symbol = look(names, s, n, &count);
+    const char **name = mpr_arena_alloc(arena, (count + !count) * sizeof *name);
+    if (!name) return (struct named){ NULL, 0 };
+    if (!count) name[0] = address_name(arena, s, n);
+    for (size_t i = 0; i < count; i++) name[i] = symbol_name(arena, s, n, &symbol[i]);
+    return (struct named){ name, count + !count };
+}
+
+const char *const *mpr_names_at(struct mpr_names *names, struct mpr_arena *arena, const struct mpr_sites *s, uint32_t node, size_t *count)
+{
+    *count = 0;
+    if (node >= names->nodes) {
+        struct named *named = realloc(names->named, s->stacks.node_cap * sizeof *named);
+        if (!named) {
+            arena->failed = true;
+            return NULL;
+        }
+        memset(named + names->nodes, 0, (s->stacks.node_cap - names->nodes) * sizeof *named);
+        names->named = named;
+        names->nodes = s->stacks.node_cap;
+    }
+    struct named *at = &names->named[node];
+    if (!at->count) *at = name_node(names, arena, s, node);
+    *count = at->count;
+    return at->name;
+}
+
+/* ---- what has no names */
+
+/* The libraries in that state, "" for none: some of them where they are many. */
+static const char *in_state(const struct mpr_names *names, struct mpr_arena *arena, const struct mpr_sites *s, enum mpr_symbols_state state)
+{
+    enum { SOME = 8 };
+    const char *list = "";
+    size_t count = 0;
+    for (uint32_t i = 0; i < s->modules; i++)
+        if (mpr_symbols_state(names->symbols, i + 1) == state && count++ < SOME)
+            list = mpr_arena_format(arena, "%s%s%s", list, *list ? ", " : "", mpr_sites_library_name(s, s->module[i].library));
+    return count > SOME ? mpr_arena_format(arena, "%s and %zu more", list, count - SOME) : list;
+}
+
+const char *const *mpr_names_notes(const struct mpr_names *names, struct mpr_arena *arena, const struct mpr_sites *s, size_t *notes)
+{
+    static const struct { enum mpr_symbols_state state; const char *why; } reason[] = {
+        { MPR_SYMBOLS_MISSING, "no names, for the file is not here" },
+        { MPR_SYMBOLS_OTHER, "no names, for the file is another one than the program ran (its build id differs)" },
+        { MPR_SYMBOLS_UNREADABLE, "no names, for the file cannot be read" },
+        { MPR_SYMBOLS_NOT_BUILT, "no names, for this memprof-report was built without libdw" },
+    };
+    enum { REASONS = sizeof reason / sizeof *reason };
+    const char **note = mpr_arena_alloc(arena, REASONS * sizeof *note);
+    *notes = 0;
+    for (size_t i = 0; note && i < REASONS; i++) {
+        const char *list = in_state(names, arena, s, reason[i].state);
+        if (*list) note[(*notes)++] = mpr_arena_format(arena, "%s: %s", reason[i].why, list);
+    }
+    return note;
+}
