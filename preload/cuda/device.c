@@ -67,9 +67,7 @@ static void add_identity(struct mpf_pairs *p, CUdevice d)
     if (MP_DRIVER_ASK(cuDeviceGetUuid_v2, &uuid, d)) {
         struct mp_text t = MP_TEXT(text);
         add_uuid(&t, &uuid);
-        const uint32_t guard = mp_guard_enter();
         device[d].nvml = find_in_nvml(text);
-        mp_guard_leave(guard);
         mpf_pairs_add(p, "uuid", text);
     }
     if (MP_DRIVER_ASK(cuDeviceGetName, name, sizeof name, d)) mpf_pairs_add(p, "name", name);
@@ -127,13 +125,11 @@ uint64_t mp_device_used(CUdevice d)
 {
     if (d < 0 || d >= MPF_GPUS) return MPF_UNKNOWN;
     struct mp_nvml_memory memory;
-    const uint32_t guard = mp_guard_enter();
     bool known = device[d].nvml && mp_sampler_enter();
     if (known) {
         known = mp_nvml_memory(device[d].nvml, &memory);
         mp_sampler_leave();
     }
-    mp_guard_leave(guard);
     if (known) return memory.used;
     CUdevice current;
     uint64_t free, total;

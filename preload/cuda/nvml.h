@@ -1,5 +1,6 @@
 /* NVML, the driver's management library, by dlopen: used bytes of a device without a context, from any thread.
  *
+ * What it allocates is recorded as anything in the program's heap: its destructors free it as the program's.
  * Its descriptors lie in the program's table, so it is never called from the encoder, which has one of its own. */
 #ifndef MP_NVML_H
 #define MP_NVML_H

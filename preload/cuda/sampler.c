@@ -53,11 +53,9 @@ static bool read_device(int d, void *device, uint64_t *v)
     struct mp_nvml_memory memory;
     uint64_t own;
     if (!mp_sampler_enter()) return false;
-    const uint32_t guard = mp_guard_enter();
     const bool known = mp_nvml_memory(device, &memory);
     const bool changed = known && memory.used != s.last[d][MPF_GPU_USED];
     v[MPF_GPU_OWN] = changed ? mp_nvml_own(device, &own) ? own : MPF_UNKNOWN : s.last[d][MPF_GPU_OWN];
-    mp_guard_leave(guard);
     mp_sampler_leave();
     if (!known) return false;
     v[MPF_GPU_USED] = memory.used;
@@ -101,9 +99,7 @@ void mp_sampler_start(void)
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, 256 << 10);
     const uint64_t signals = mp_sys_block_signals();
-    const uint32_t guard = mp_guard_enter();
     pthread_create(&thread, &attr, run, NULL);
-    mp_guard_leave(guard);
     mp_sys_restore_signals(signals);
     pthread_attr_destroy(&attr);
 }
