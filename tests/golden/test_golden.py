@@ -1,0 +1,72 @@
+"""Reports of logs that were recorded on H200s, against what PyTorch said of itself in those runs (docs/VALIDATION.md).
+
+test_golden.py NAME, with MEMPROF_REPORT set.  The logs are recorded ones made small by tests/postproc/thin_log.c."""
+import json
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MIB = 1 << 20
+
+
+def report(command, log):
+    out = subprocess.run([os.environ["MEMPROF_REPORT"], command, "--format", "json", os.path.join(HERE, log)],
+                         stdout=subprocess.PIPE, check=True, text=True).stdout
+    return json.loads(out)["logs"][0] if command != "graphs" else json.loads(out)
+
+
+def equal(got, expected, what):
+    if got != expected:
+        sys.exit(f"{what}: {got}, expected {expected}")
+
+
+def heap(log, name):
+    return next(h for h in log["heaps"] if h["heap"] == name)
+
+
+def parts(device):
+    equal(sum(p["bytes"] for p in device["parts"]), device["used_bytes"], "sum of the device's parts")
+    return {p["part"]: p["bytes"] for p in device["parts"]}
+
+
+def check_peaks(log, device, allocated, reserved):
+    """As torch.cuda.memory_stats had them at the end of the run."""
+    torch = heap(log, f"gpu{device}/torch")
+    equal(torch["peak_bytes"], allocated, "allocated_bytes.all.peak")
+    equal(sum(r["bytes_at_peak"] for r in torch["ranges"]), allocated, "sum of the ranges")
+    equal(log["devices"][0]["torch_reserved_peak_bytes"], reserved, "reserved_bytes.all.peak")
+    unknown = parts(log["devices"][0])["unknown"]
+    if abs(unknown) > log["devices"][0]["used_bytes"] / 100:
+        sys.exit(f"unknown: {unknown} bytes")
+
+
+def pytorch():
+    log = report("peaks", "h200-pytorch.zst")
+    check_peaks(log, 0, 159695872, 199229440)
+    top = heap(log, "gpu0/torch")["ranges"][0]
+    equal((top["path"], top["bytes_at_peak"]), (["capture 256"], 38798336), "the largest range")
+    equal([b["captures"] for b in report("graphs", "h200-pytorch.zst")["bursts"]], [2], "captures of the bursts")
+    oom, = report("oom", "h200-pytorch.zst")["ooms"]
+    equal((oom["hard"], oom["bytes"], oom["path"]), (True, 400 << 30, ["too large"]), "the failure")
+    equal(oom["python"][-1], "main (gold.py:15)", "where in Python")
+
+
+def nccl():
+    for rank in (0, 1):
+        log = report("peaks", f"h200-nccl-rank{rank}.zst")
+        check_peaks(log, rank, 80 * MIB, 80 * MIB)
+        equal([c["bytes"] for c in log["devices"][0]["communicators"]], [484 * MIB] * 2, "NCCL's communicators")
+        equal([(c["ranks"], c["rank"]) for c in log["devices"][0]["communicators"]], [(2, rank)] * 2, "their ranks")
+
+
+def graphs():
+    log = report("peaks", "h200-graphs-oom.zst")
+    check_peaks(log, 0, 143172830208, 147471728640)
+    equal(parts(log["devices"][0])["torch_graph_pools"], 8593079296, "free in the graphs' pools")
+    oom, = report("oom", "h200-graphs-oom.zst")["ooms"]
+    equal((oom["hard"], oom["bytes"], oom["path"][:2], oom["capturing"]), (True, 2 << 30, ["capture", "batch 65536"], False), "the failure")
+    equal(report("oom", "h200-graphs-eager.zst")["ooms"], [], "failures without graphs")
+
+
+{"pytorch": pytorch, "nccl": nccl, "graphs": graphs}[sys.argv[1]]()
