@@ -268,14 +268,18 @@ export class StackChart {
       paint.across(s, s.y(limit.bytes), colour('--warn'), `${limit.label}: ${size(limit.bytes)}`);
   }
 
-  /** At the track's right end, or in the middle when the peak's flag is there. @param {paint.Surface} s
-   *  @param {number[]} xs @param {number[]} ys @param {string} name */
+  /** At the track's right end, in the middle, or left of the peak's flag: where the flag leaves room.
+   *  @param {paint.Surface} s @param {number[]} xs @param {number[]} ys @param {string} name */
   nameTrack(s, xs, ys, name) {
-    const ROOM = 190 * s.ratio,
+    const WIDTH = 150 * s.ratio,
+      FLAG = 95 * s.ratio,
+      peak = s.x(this.stack.heap.peakTime - this.origin),
       end = Math.min(s.right, s.x(this.stack.log.duration - this.origin)) - 6 * s.ratio;
-    const taken = Math.abs(s.x(this.stack.heap.peakTime - this.origin) - end) < ROOM;
-    const x = taken ? (s.left + s.right) / 2 : end,
-      at = spanAt(Float64Array.from(xs, s.x), x);
+    const x = [end, (s.left + end) / 2, peak - FLAG].find(
+      (at) => at - WIDTH >= s.left && (at <= peak - FLAG || at - WIDTH >= peak + FLAG),
+    );
+    if (x === undefined) return;
+    const at = spanAt(Float64Array.from(xs, s.x), x);
     if (at < 0 || s.y(ys[at]) <= s.top) return;
     paint.text(s, x, s.y(ys[at]) - 4 * s.ratio, name, colour('--faint'), 'right', colour('--ground'));
   }
