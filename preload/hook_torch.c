@@ -51,7 +51,7 @@ static void on_memory(void *block, int64_t bytes, uint64_t allocated, uint64_t r
     mp_torch_ranges_start();
     mp_python_start();
     level(device, allocated, reserved);
-    if (bytes >= (int64_t)MP_LARGE) mp_python_at();
+    if (bytes >= (int64_t)MP_LARGE || (bytes > 0 && mp_config.stacks == MP_STACKS_ALL)) mp_python_at();
     if (bytes > 0) mp_record(MPF_OP_ALLOC, torch_heap(device), (uintptr_t)block, (uint64_t)bytes);
     else if (bytes < 0) mp_record(MPF_OP_FREE, torch_heap(device), (uintptr_t)block, 0);
 }
