@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "config.h"
 #include "encoder.h"
 #include "mpf/gpu.h"
 #include "python.h"
