@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "config.h"
@@ -119,9 +118,10 @@ void mp_python_at(void)
 /* "3.12.1 (main, ...)": 0x30c; 0: something else. */
 static unsigned version_in(const char *text)
 {
-    char *end;
-    const unsigned long major = strtoul(text, &end, 10), minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
-    return major < 256 && minor < 256 ? (unsigned)(major << 8 | minor) : 0;
+    unsigned part[2] = { 0, 0 };
+    for (int i = 0; i < 2; i++, text += *text == '.')
+        for (; *text >= '0' && *text <= '9' && part[i] < 256; text++) part[i] = part[i] * 10 + (unsigned)(*text - '0');
+    return part[0] < 256 && part[1] < 256 ? part[0] << 8 | part[1] : 0;
 }
 
 /* An interpreter that is there from the start is found by these: dlsym allocates where it finds nothing. */

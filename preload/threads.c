@@ -60,19 +60,19 @@ static void stay_at_end(struct mp_thread *t, const struct mpf_chunk *c)
     if (c) t->cur = mp_cursor(c, used_slots(t, c));
 }
 
-/* A chunk, if need be after waiting for the encoder: a second at most, then the program goes on without, and waits no
- * more until the encoder has given something back. */
+/* A chunk, if need be after waiting for the encoder: as long as it gives something back each second, whoever gets it.  Then
+ * the program goes on without, and waits no more until the encoder has given something back. */
 static struct mpf_chunk *take_chunk(uint32_t number)
 {
     struct mp_pool *pool = &mp_process->pool;
     uint64_t give_up = 0;
-    for (;;) {
-        const uint32_t seen = __atomic_load_n(&pool->released, __ATOMIC_ACQUIRE);
+    for (uint32_t before = 0, seen;; before = seen) {
+        seen = __atomic_load_n(&pool->released, __ATOMIC_ACQUIRE);
         struct mpf_chunk *c = mp_pool_take(number);
         const bool gone_on = __atomic_load_n(&pool->stalled, __ATOMIC_RELAXED) == seen + 1;
         if (c || gone_on || __atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) != MP_ON) return c;
         const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
-        if (!give_up) give_up = now + 1000000000u;
+        if (!give_up || seen != before) give_up = now + 1000000000u;
         if (now >= give_up) {
             __atomic_store_n(&pool->stalled, seen + 1, __ATOMIC_RELAXED);
             return NULL;

@@ -39,11 +39,25 @@ static uint64_t rule_at(uintptr_t pc)
 /* ---- the stack that the thread is on */
 
 static __thread struct {
-    uintptr_t low, end;         /* mapped, and the thread's stack; end 0: not looked up yet */
-    unsigned looked_up;
+    uintptr_t low;              /* where what is mapped of the thread's stack begins */
+    uint32_t words, looked_up;  /* its length, 0 before it is looked up; how often it was */
 } stack __attribute__((tls_model("initial-exec")));
 
-static bool on_stack(uintptr_t at) { return at >= stack.low && at < stack.end && stack.end - at >= 2 * sizeof(uintptr_t) && !(at & 7); }
+/* Bytes from here to the stack's end; 0: not on it. */
+static uintptr_t above(uintptr_t at)
+{
+    const uintptr_t bytes = (uintptr_t)stack.words * sizeof(uintptr_t);
+    return at - stack.low < bytes ? bytes - (at - stack.low) : 0;
+}
+
+static bool on_stack(uintptr_t at) { return !(at & 7) && above(at) >= 2 * sizeof(uintptr_t); }
+
+static void set_stack(uintptr_t low, uintptr_t end)
+{
+    const uintptr_t words = (end - low) / sizeof(uintptr_t);
+    stack.low = low;
+    stack.words = words < UINT32_MAX ? (uint32_t)words : UINT32_MAX;
+}
 
 /* The main thread's ends where the loader says, and the kernel puts nothing into the 128 MiB below.  Any other stack is
  * the mapping that it is in: a program that goes from one coroutine's to the next is followed for a while only. */
@@ -51,11 +65,11 @@ static bool look_up_stack(uintptr_t at)
 {
     enum { MAIN_STACK = 128 << 20, LOOKS = 64 };
     extern void *__libc_stack_end __attribute__((weak));
-    const uintptr_t end = &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
-    if (at < end && end - at < MAIN_STACK) {
-        stack.low = end - MAIN_STACK;
-        stack.end = end;
-    } else if (stack.looked_up++ >= LOOKS || !mp_module_mapping(at, &stack.low, &stack.end)) return false;
+    const uintptr_t main_end = &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
+    uintptr_t low = main_end - MAIN_STACK, end = main_end;
+    const bool is_main = at < main_end && main_end - at < MAIN_STACK;
+    if (!is_main && (stack.looked_up++ >= LOOKS || !mp_module_mapping(at, &low, &end))) return false;
+    set_stack(low, end);
     return on_stack(at);
 }
 
@@ -74,7 +88,7 @@ struct frame { uintptr_t pc, rsp, rbp; };
 static bool before_signal(struct frame *f)
 {
     const ucontext_t *u = (const ucontext_t *)f->rsp;
-    if (!on_stack(f->rsp) || stack.end - f->rsp < sizeof *u) return false;
+    if (!on_stack(f->rsp) || above(f->rsp) < sizeof *u) return false;
     const greg_t *g = u->uc_mcontext.gregs;
     *f = (struct frame){ (uintptr_t)g[REG_RIP], (uintptr_t)g[REG_RSP], (uintptr_t)g[REG_RBP] };
     return on_stack(f->rsp) || look_up_stack(f->rsp);
