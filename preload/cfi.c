@@ -12,6 +12,8 @@ bool mp_cfi_init(void)
     return find_object != NULL;
 }
 
+bool mp_cfi_object(uintptr_t pc, struct dl_find_object *out) { return find_object && find_object((void *)pc, out) == 0; }
+
 /* ---- bytes: a reader that has come to its end reads zeros */
 
 struct reader { const uint8_t *at, *end; };
@@ -254,7 +256,7 @@ struct mp_frame_rule mp_cfi_rule(uintptr_t pc)
 {
     const struct mp_frame_rule none = { .kind = MP_FRAME_NONE };
     struct dl_find_object object;
-    if (!find_object || find_object((void *)pc, &object) != 0 || !object.dlfo_eh_frame) return none;
+    if (!mp_cfi_object(pc, &object) || !object.dlfo_eh_frame) return none;
     const uint8_t *record = find_record(object.dlfo_eh_frame, pc);
     if (!record) return none;
     struct reader r = record_at(record);

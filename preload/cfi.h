@@ -5,6 +5,7 @@
 #ifndef MP_CFI_H
 #define MP_CFI_H
 
+#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,6 +19,8 @@ struct mp_frame_rule {
 
 /* Can object files be found without the loader's lock?  Called once, where dlsym may be. */
 bool mp_cfi_init(void);
+/* What the loader has at this address; false: nothing.  Takes no lock. */
+bool mp_cfi_object(uintptr_t pc, struct dl_find_object *out);
 /* The rule at this address of code; kind MP_FRAME_NONE: there is none, or none of these forms.  Takes no lock and no
  * memory.  The code must be of an object file that stays loaded meanwhile: some frame returns to it. */
 struct mp_frame_rule mp_cfi_rule(uintptr_t pc);

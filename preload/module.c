@@ -1,9 +1,11 @@
 #include "module.h"
 
 #include <elf.h>
+#include <link.h>
 #include <string.h>
 #include <sys/uio.h>
 
+#include "cfi.h"
 #include "mpf/event.h"
 #include "record.h"
 #include "sys.h"
@@ -16,7 +18,7 @@ static struct known {
     struct mp_lock lock;
     uint64_t next_scan;
     uint32_t count;                 /* grows under the lock; read without it */
-    struct { uint64_t from, to; } module[MODULES];
+    struct { uint64_t from, to, object; } module[MODULES];      /* to 0: gone */
 } *known;
 
 bool mp_module_init(void)
@@ -26,13 +28,16 @@ bool mp_module_init(void)
     return known != NULL;
 }
 
-static bool is_known(uint64_t pc)
+/* The number of the module plus 1; 0: none is known there. */
+static uint32_t find(uint64_t pc)
 {
-    const uint32_t n = __atomic_load_n(&known->count, __ATOMIC_ACQUIRE);
+    const uint32_t n = known ? __atomic_load_n(&known->count, __ATOMIC_ACQUIRE) : 0;
     for (uint32_t i = 0; i < n; i++)
-        if (pc >= known->module[i].from && pc < known->module[i].to) return true;
-    return false;
+        if (pc >= known->module[i].from && pc < __atomic_load_n(&known->module[i].to, __ATOMIC_RELAXED)) return i + 1;
+    return 0;
 }
+
+static bool is_known(uint64_t pc) { return find(pc) != 0; }
 
 /* ---- build id: by the kernel's copy, which fails where the file was unmapped meanwhile */
 
@@ -40,6 +45,28 @@ static bool peek(uint64_t at, void *out, size_t bytes)
 {
     const struct iovec to = { out, bytes }, from = { (void *)at, bytes };
     return mp_sys6(SYS_process_vm_readv, mp_sys_getpid(), (long)&to, 1, (long)&from, 1, 0) == (long)bytes;
+}
+
+/* Tells what the loader has at an address from what it had there before, by name and extent; 0: nothing, or not known. */
+static uint64_t object_at(uint64_t at)
+{
+    struct dl_find_object o;
+    struct link_map l;
+    char name[64];
+    if (!mp_cfi_object(at, &o) || !peek((uintptr_t)o.dlfo_link_map, &l, sizeof l)) return 0;
+    uint64_t h = (uintptr_t)o.dlfo_map_start ^ (uintptr_t)o.dlfo_map_end << 16 ^ (uintptr_t)o.dlfo_eh_frame << 32;
+    for (uint64_t p = (uintptr_t)l.l_name; peek(p, name, sizeof name); p += sizeof name)
+        for (size_t i = 0; i < sizeof name; i++) {
+            if (!name[i]) return h | 1;
+            h = (h ^ (uint8_t)name[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        }
+    return 0;
+}
+
+static bool is_gone(uint32_t i)
+{
+    const uint64_t now = known->module[i].object ? object_at(known->module[i].from) : 0;
+    return now && now != known->module[i].object;
 }
 
 static size_t build_id_in(const uint8_t *notes, size_t bytes, uint8_t *out)
@@ -95,6 +122,7 @@ static void add(const struct mapping *m)
     mp_record_data(MPF_OP_MODULE, MPF_HEAP_NONE, m->from, data, 16 + data[1] + strlen(m->path));
     known->module[n].from = m->from;
     known->module[n].to = m->to;
+    known->module[n].object = object_at(m->from);
     __atomic_store_n(&known->count, n + 1, __ATOMIC_RELEASE);
 }
 
@@ -159,16 +187,38 @@ static void scan(void)
     add(&m);
 }
 
-void mp_module_seen(uint64_t pc)
+/* All that are gone, so that one scan finds what took their places. */
+static bool drop_gone(void)
 {
-    if (!known || is_known(pc)) return;
-    const uint64_t signals = mp_lock(&known->lock);
-    const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
-    if (!is_known(pc) && now >= known->next_scan) {
-        scan();
-        known->next_scan = mp_sys_clock(CLOCK_MONOTONIC) + RESCAN_NS;
+    bool any = false;
+    for (uint32_t i = 0; i < known->count; i++)
+        if (known->module[i].to && is_gone(i)) {
+            __atomic_store_n(&known->module[i].to, 0, __ATOMIC_RELAXED);
+            any = true;
+        }
+    return any;
+}
+
+bool mp_module_seen(const uint64_t *pc, unsigned count)
+{
+    bool changed = false;
+    if (!known) return false;
+    for (unsigned i = 0, last = 0; i < count; i++) {
+        const uint32_t at = find(pc[i]);
+        if (at && (at == last || !is_gone(at - 1))) {
+            last = at;
+            continue;
+        }
+        const uint64_t signals = mp_lock(&known->lock);
+        const bool dropped = drop_gone();
+        if (dropped || (!is_known(pc[i]) && mp_sys_clock(CLOCK_MONOTONIC) >= known->next_scan)) {
+            scan();
+            known->next_scan = mp_sys_clock(CLOCK_MONOTONIC) + RESCAN_NS;
+        }
+        mp_unlock(&known->lock, signals);
+        changed |= dropped;
     }
-    mp_unlock(&known->lock, signals);
+    return changed;
 }
 
 struct search { uint64_t at, from, to; };

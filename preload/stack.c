@@ -41,11 +41,16 @@ static unsigned take(uint64_t *pc)
 uint64_t mp_stack_here(void)
 {
     uint64_t pc[DEPTH + OWN];
-    const unsigned depth = seen ? take(pc) : 0;
+    unsigned depth = seen ? take(pc) : 0;
     if (!depth) return 0;
-    const uint64_t id = mp_seen_id(pc, depth);
+    uint64_t id = mp_seen_id(pc, depth);
     if (mp_seen(seen, SEEN, id)) return id;
-    for (unsigned i = 0; i < depth; i++) mp_module_seen(pc[i]);
+    if (mp_module_seen(pc, depth)) {        /* unwound by the rules of code that is gone */
+        mp_unwind_forget();
+        depth = take(pc);
+        if (!depth) return 0;
+        id = mp_seen_id(pc, depth);
+    }
     mp_record_data(MPF_OP_STACK, MPF_HEAP_NONE, id, pc, depth * sizeof *pc);
     mp_seen_add(seen, SEEN, id);
     return id;

@@ -23,6 +23,11 @@ static uint64_t pack(struct mp_frame_rule r)
            ((uint64_t)r.rbp & mask) << RBP_SHIFT;
 }
 
+void mp_unwind_forget(void)
+{
+    for (size_t i = 0; i < CACHE; i++) __atomic_store_n(&cache[i].check, 0, __ATOMIC_RELAXED);
+}
+
 static int32_t offset_of(uint64_t rule, unsigned shift) { return (int32_t)((int64_t)(rule << (64 - OFFSET_BITS - shift)) >> (64 - OFFSET_BITS)); }
 
 static uint64_t rule_at(uintptr_t pc)
@@ -73,16 +78,18 @@ static bool look_up_stack(uintptr_t at)
     return on_stack(at);
 }
 
-static bool read_word(uintptr_t at, uintptr_t *out)
+struct frame { uintptr_t pc, rsp, rbp; };
+
+/* Below a frame only its red zone is read: a stack may not be mapped there. */
+static bool read_word(const struct frame *f, uintptr_t at, uintptr_t *out)
 {
-    if (!on_stack(at)) return false;
+    enum { RED_ZONE = 128 };
+    if (!on_stack(at) || at < f->rsp - RED_ZONE) return false;
     *out = *(const uintptr_t *)at;
     return true;
 }
 
 /* ---- from frame to frame */
-
-struct frame { uintptr_t pc, rsp, rbp; };
 
 /* What the kernel saved when it called the handler that this frame is below of. */
 static bool before_signal(struct frame *f)
@@ -100,7 +107,7 @@ static bool frame_address(const struct frame *f, uint64_t rule, uintptr_t *out)
     switch ((enum mp_frame_kind)(rule >> KIND_SHIFT & 15)) {
     case MP_FRAME_RSP: *out = f->rsp + (uintptr_t)offset; return true;
     case MP_FRAME_RBP: *out = f->rbp + (uintptr_t)offset; return true;
-    case MP_FRAME_AT_RBP: return read_word(f->rbp + (uintptr_t)offset, out);
+    case MP_FRAME_AT_RBP: return read_word(f, f->rbp + (uintptr_t)offset, out);
     default: return false;
     }
 }
@@ -109,8 +116,8 @@ static bool caller_rbp(const struct frame *f, uint64_t rule, uintptr_t address, 
 {
     const uintptr_t offset = (uintptr_t)offset_of(rule, RBP_SHIFT);
     switch ((enum mp_rbp_kind)(rule >> RBP_KIND_SHIFT & 15)) {
-    case MP_RBP_SAVED: return read_word(address + offset, out);
-    case MP_RBP_AT_RBP: return read_word(f->rbp + offset, out);
+    case MP_RBP_SAVED: return read_word(f, address + offset, out);
+    case MP_RBP_AT_RBP: return read_word(f, f->rbp + offset, out);
     default: *out = f->rbp; return true;
     }
 }
@@ -120,7 +127,7 @@ static bool step(struct frame *f, uint64_t rule)
 {
     uintptr_t address, pc, rbp;
     if (!frame_address(f, rule, &address) || address <= f->rsp) return false;
-    if (!read_word(address - sizeof pc, &pc) || !caller_rbp(f, rule, address, &rbp)) return false;
+    if (!read_word(f, address - sizeof pc, &pc) || !caller_rbp(f, rule, address, &rbp)) return false;
     *f = (struct frame){ pc, address, rbp };
     return pc != 0;
 }

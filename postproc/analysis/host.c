@@ -16,7 +16,8 @@ static struct mpr_refusal *kind_of(struct mpr_refusals *refusals, const struct m
 {
     for (size_t i = 0; i < refusals->kinds; i++) {
         struct mpr_refusal *k = &refusals->kind[i];
-        if (k->node == new->node && k->thread == new->thread && k->error == new->error && k->heap == new->heap) return k;
+        if (k->node == new->node && k->thread == new->thread && k->error == new->error && k->heap == new->heap &&
+            k->at.stack == new->at.stack && k->at.python == new->at.python) return k;
     }
     if (refusals->kinds == sizeof refusals->kind / sizeof *refusals->kind) return NULL;
     refusals->kind[refusals->kinds] = *new;
@@ -26,7 +27,7 @@ static struct mpr_refusal *kind_of(struct mpr_refusals *refusals, const struct m
 void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e)
 {
     if (e->op != MPF_OP_FAIL || !is_host(e->heap)) return;
-    const struct mpr_refusal new = { .node = t->node, .thread = t->number, .error = (uint32_t)e->addr, .heap = e->heap };
+    const struct mpr_refusal new = { .node = t->node, .thread = t->number, .error = (uint32_t)e->addr, .at = t->at, .heap = e->heap };
     struct mpr_refusal *k = kind_of(refusals, &new);
     const uint64_t size = e->size | e->addr >> 32 << 40;
     if (!k) return;
@@ -40,11 +41,10 @@ static void fill_refusals(struct mpr_host_story *s, struct mpr_arena *arena, con
     s->refusal = mpr_arena_alloc(arena, (refusals->kinds + 1) * sizeof *s->refusal);
     for (size_t i = 0; s->refusal && i < refusals->kinds; i++) {
         const struct mpr_refusal *k = &refusals->kind[i];
-        const struct mpr_cell cell = { .key = k->node };
         struct mpr_host_refusal *out = &s->refusal[s->refusals++];
         *out = (struct mpr_host_refusal){ .count = k->count, .largest = k->largest, .time = k->time, .error = k->error,
                                           .heap = mpr_label_heap(arena, k->heap), .thread = mpr_label_thread(arena, r, k->thread) };
-        out->path = mpr_label_path(arena, r, &cell, &out->depth);
+        out->path = mpr_label_best(arena, r, k->node, k->at, &out->depth);
     }
 }
 

@@ -7,7 +7,7 @@
 
 /* Failed allocations while a log is read, those alike together; a bounded number of kinds. */
 struct mpr_refusals {
-    struct mpr_refusal { uint64_t count, largest, time; uint32_t node, thread, error; uint8_t heap; } kind[32];
+    struct mpr_refusal { uint64_t count, largest, time; uint32_t node, thread, error; struct mpr_site at; uint8_t heap; } kind[32];
     size_t kinds;
 };
 /* For each event of a watch. */

@@ -97,6 +97,12 @@ const char *const *mpr_label_stack(struct mpr_arena *arena, const struct mpr_rep
     return path;
 }
 
+const char *const *mpr_label_best(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t node, struct mpr_site at, size_t *depth)
+{
+    if (node || at.python || !at.stack) return mpr_label_node(arena, r, node ? node : at.python, depth);
+    return mpr_label_stack(arena, r, at.stack, depth);
+}
+
 const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_replay *r, size_t *notes)
 {
     return mpr_names_notes(r->names, arena, &r->gpu.sites, notes);

@@ -12,6 +12,8 @@ const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_repl
 /* The path of a node of the ranges, and of a native stack; outermost first. */
 const char *const *mpr_label_node(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t node, size_t *depth);
 const char *const *mpr_label_stack(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t stack, size_t *depth);
+/* The ranges; where there are none the Python stack, then the native one. */
+const char *const *mpr_label_best(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t node, struct mpr_site at, size_t *depth);
 /* What could not be named, and why: a line for each reason. */
 const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_replay *r, size_t *notes);
 /* "domain:name", or the name alone in the default domain. */

@@ -61,14 +61,6 @@ static int by_size(const void *left, const void *right)
     return (*a)->size > (*b)->size ? -1 : (*a)->size < (*b)->size;
 }
 
-/* The block's ranges; where there are none its Python stack, then its native one. */
-static const char *const *block_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_gpu_block *b, size_t *depth)
-{
-    const uint32_t stack = mpr_sites_of(&r->gpu.sites, b->site).stack;
-    if (b->node || b->python || !stack) return mpr_label_node(arena, r, b->node ? b->node : b->python, depth);
-    return mpr_label_stack(arena, r, stack, depth);
-}
-
 static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_picture *p)
 {
     const struct mpr_gpu_block **block = malloc((p->torches + p->drivers + 1) * sizeof *block);
@@ -84,7 +76,7 @@ static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena, const
     for (size_t i = 0; i < n && i < LARGEST; i++) {
         struct mpr_oom_block *b = &s->largest[s->blocks++];
         *b = (struct mpr_oom_block){ .bytes = block[i]->size, .age = s->time > block[i]->time ? s->time - block[i]->time : 0 };
-        b->path = block_path(arena, r, block[i], &b->depth);
+        b->path = mpr_label_best(arena, r, block[i]->node, mpr_sites_of(&r->gpu.sites, block[i]->site), &b->depth);
     }
     free(block);
 }

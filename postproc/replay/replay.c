@@ -363,7 +363,6 @@ static void apply_other(struct mpr_replay *r, struct mpr_thread *t, const struct
     case MPF_OP_LOST: on_lost(r, e); break;
     default: break;             /* a newer minor version's, or nothing that changes the books */
     }
-    t->at = (struct mpr_site){ 0, 0 };
 }
 
 static void pin(struct mpr_replay *r)
@@ -404,6 +403,7 @@ static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
         apply_other(r, t, e);
         if (e->op >= MPF_OP_PUSH && e->op <= MPF_OP_RANGE_DATA) mpr_gpu_range(r, t, e);
         if (r->watch.event) r->watch.event(r->watch.arg, r, t, e);
+        t->at = (struct mpr_site){ 0, 0 };
     }
 }
 

@@ -1,0 +1,113 @@
+"""Call stacks of host blocks: whose they are, and that taking them changes nothing else."""
+import json
+import os
+import subprocess
+
+import mp
+
+
+def report(log, *options):
+    return subprocess.run([os.environ["MEMPROF_REPORT"], *options, log.path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=mp.TIMEOUT, text=True).stdout
+
+
+def folded(log, heap="host/heap"):
+    """{"main;grow_buffer": bytes} of the heap at its peak; functions without their places."""
+    stacks = {}
+    for line in report(log, "stacks", "--folded", "--heap", heap).splitlines():
+        path, size = line.rsplit(" ", 1)
+        names = ";".join(frame.split(" (")[0] for frame in path.split(";"))
+        stacks[names] = stacks.get(names, 0) + int(size)
+    return stacks
+
+
+def bytes_in(log, functions, heap="host/heap"):
+    return sum(size for path, size in folded(log, heap).items() if functions in path)
+
+
+def has_symbols():
+    version = subprocess.run([os.environ["MEMPROF_REPORT"], "--version"], stdout=subprocess.PIPE, text=True).stdout
+    log = mp.run([mp.victim("stacks"), "malloc"]).logs.one()
+    if "without libdw" in report(log, "stacks") + version:
+        raise mp.Skip("memprof-report was built without libdw")
+
+
+def run(how, **env):
+    log = mp.run([mp.victim("stacks"), how], env=env).logs.one()
+    mp.whole(log)
+    return log
+
+
+def test_stack_of_a_large_block():
+    has_symbols()
+    mp.equal(bytes_in(run("malloc"), "main;grow_buffer"), 2 << 20, "bytes below main;grow_buffer")
+
+
+def test_stack_of_a_mapping():
+    has_symbols()
+    mp.equal(bytes_in(run("mmap"), "main;map_file_cache", "host/mmap"), 2 << 20, "bytes below main;map_file_cache")
+
+
+def test_stack_in_a_thread():
+    has_symbols()
+    mp.equal(bytes_in(run("thread"), "in_worker;grow_buffer"), 3 << 20, "bytes below in_worker")
+
+
+def test_stack_in_a_signal_handler_on_another_stack():
+    has_symbols()
+    log = run("signal")
+    paths = [p for p in folded(log, "host/mmap") if "on_signal;map_file_cache" in p]
+    mp.check(len(paths) == 1 and "handle_on_other_stack" in paths[0], f"from main through the signal: {folded(log, 'host/mmap')}")
+
+
+def test_stack_in_a_forked_child_is_in_its_own_log():
+    has_symbols()
+    logs = mp.run([mp.victim("stacks"), "fork"]).logs.all()
+    child, = [log for log in logs if bytes_in(log, "in_child;grow_buffer") == 4 << 20]
+    mp.check(child.process["pid"] != child.process["ppid"], "two processes")
+
+
+def test_stack_of_a_failed_allocation():
+    has_symbols()
+    story = report(run("fail"), "oom")
+    line, = [l for l in story.splitlines() if "Cannot allocate memory" in l]
+    mp.check("ask_for_too_much" in line, story)
+
+
+def test_every_block_has_a_stack_with_all():
+    has_symbols()
+    log = run("small", MEMPROF_STACKS="all")
+    mp.equal(bytes_in(log, "main;grow_buffer"), 100, "bytes below grow_buffer")
+    mp.equal(bytes_in(run("small"), "main;grow_buffer"), 0, "by default")
+
+
+def test_a_sample_is_an_estimate_without_bias():
+    """200,000 blocks of 1000 bytes: some 380 samples, so six standard deviations are 31 %."""
+    log = run("many", MEMPROF_STACKS="sample")
+    peaks = json.loads(report(log, "peaks", "--by", "stack", "--format", "json", "--heap", "host/heap"))
+    heap, = peaks["logs"][0]["heaps"]
+    sampled = sum(r["bytes_at_peak"] for r in heap["ranges"] if r["path"])
+    mp.check(0.69 * 200e6 < sampled < 1.31 * 200e6, f"estimate of 200,000,000 bytes: {sampled}")
+
+
+def test_off_records_none():
+    log = run("malloc", MEMPROF_STACKS="off")
+    info = report(log, "info")
+    mp.check("STACK" not in info and "MODULE" not in info, info)
+
+
+def test_a_wrong_value_costs_one_line():
+    result = mp.run([mp.victim("stacks"), "malloc"], env={"MEMPROF_STACKS": "some"})
+    mp.check(b"MEMPROF_STACKS=some is not understood" in result.err, result.err)
+
+
+def test_books_are_the_same_with_stacks_of_all():
+    argv = [mp.victim("work"), "20000"]
+    plain, all_ = (mp.run(argv, env={"MEMPROF_STACKS": mode}).logs.one() for mode in ("off", "all"))
+    mp.whole(all_)
+    for key in ("allocations", "frees", "peak_bytes", "end_bytes"):
+        mp.equal(all_.heap()[key], plain.heap()[key], key)
+
+
+if __name__ == "__main__":
+    mp.main()
