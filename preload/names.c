@@ -148,7 +148,7 @@ static bool may_record(void)
 {
     const uint32_t before = mp_guard_enter();
     mp_guard_leave(before);
-    return before == 0;
+    return !(before & MP_INSIDE);
 }
 
 static uint32_t lost_name(void)

@@ -96,7 +96,14 @@ void mp_on_mipmap_destroy(const struct mp_call *call)
 
 /* ---- page-locked host memory */
 
-/* The older versions of the call have the same fields in front. */
+/* The first version's size has 32 bits. */
+void mp_on_host_alloc_old(const struct mp_call *call)
+{
+    const cuMemAllocHost_params *p = call->params;
+    mp_block_made(call, MPF_HEAP_PINNED, p->pp, p->bytesize);
+}
+
+/* cuMemHostAlloc has the same fields in front. */
 void mp_on_host_alloc(const struct mp_call *call)
 {
     const cuMemAllocHost_v2_params *p = call->params;

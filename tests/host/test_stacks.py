@@ -101,6 +101,13 @@ def test_a_wrong_value_costs_one_line():
     mp.check(b"MEMPROF_STACKS=some is not understood" in result.err, result.err)
 
 
+def test_ranges_keep_their_names_with_stacks_of_all():
+    argv = [mp.victim("range_names"), "distinct", "20"]
+    plain, all_ = (mp.run(argv, env={"MEMPROF_STACKS": mode}, status=None).logs.one() for mode in ("off", "all"))
+    mp.equal(sorted(all_.ranges()), sorted(plain.ranges()), "ranges")
+    mp.check(not any("not known" in path for path in all_.ranges()), f"names: {list(all_.ranges())}")
+
+
 def test_books_are_the_same_with_stacks_of_all():
     argv = [mp.victim("work"), "20000"]
     plain, all_ = (mp.run(argv, env={"MEMPROF_STACKS": mode}).logs.one() for mode in ("off", "all"))
