@@ -211,7 +211,7 @@ bool mp_module_seen(const uint64_t *pc, unsigned count)
         }
         const uint64_t signals = mp_lock(&known->lock);
         const bool dropped = drop_gone();
-        if (dropped || (!is_known(pc[i]) && mp_sys_clock(CLOCK_MONOTONIC) >= known->next_scan)) {
+        if (dropped || (!is_known(pc[i]) && (object_at(pc[i]) || mp_sys_clock(CLOCK_MONOTONIC) >= known->next_scan))) {
             scan();
             known->next_scan = mp_sys_clock(CLOCK_MONOTONIC) + RESCAN_NS;
         }
