@@ -80,6 +80,11 @@ static int read_log(struct arguments *a, struct mpr_calltree *tree, struct mpr_e
     return status;
 }
 
+static void render(const struct mpr_renderer *renderer, FILE *out, const void *result, const struct mpr_style *style)
+{
+    renderer->stacks(out, result, style);
+}
+
 int mpr_cmd_stacks(int argc, char **argv)
 {
     struct arguments a = { .output = mpr_output_default() };
@@ -90,13 +95,7 @@ int mpr_cmd_stacks(int argc, char **argv)
         mpr_cmd_error(&error);
         return MPR_EXIT_FAILURE;
     }
-    int status = mpr_output_open(&a.output);
-    if (status == 0) {
-        a.output.renderer->stacks(a.output.file, &tree, &a.output.style);
-        status = mpr_output_close(&a.output);
-    }
-    const bool incomplete = tree.summary.incomplete;
+    const int status = mpr_output_report(&a.output, render, &tree, tree.summary.incomplete);
     mpr_calltree_free(&tree);
-    if (status != 0) return MPR_EXIT_FAILURE;
-    return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+    return status;
 }
