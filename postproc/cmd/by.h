@@ -1,4 +1,4 @@
-/* --by of the reports that have it. */
+/* --by and --heap of the reports that have them. */
 #ifndef MPR_BY_H
 #define MPR_BY_H
 
@@ -12,5 +12,7 @@
 
 /* A usage error unless the text names a group. */
 enum mpr_group mpr_by_parse(const char *arg, struct argp_state *state);
+/* The name of a heap; a usage error that says what is wanted unless there is one of this name. */
+const char *mpr_heap_parse(const char *arg, const char *wanted, struct argp_state *state);
 
 #endif

@@ -27,22 +27,13 @@ struct arguments {
     bool failed;
 };
 
-static void set_heap(struct mpr_peaks_options *peaks, const char *arg, struct argp_state *state)
-{
-    for (unsigned i = 1; i < 256; i++) {
-        const char *name = mpf_heap_name(i);
-        if (name && strcmp(arg, name) == 0) peaks->heap = name;
-    }
-    if (!peaks->heap) argp_error(state, "--heap=%s: host/heap, host/mmap, host/shm, host/pinned or, of a GPU, gpu0/device, gpu0/torch, ... is wanted", arg);
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
     case 'b': a->peaks.by = mpr_by_parse(arg, state); return 0;
-    case KEY_HEAP: set_heap(&a->peaks, arg, state); return 0;
+    case KEY_HEAP: a->peaks.heap = mpr_heap_parse(arg, "host/heap, host/mmap, host/shm, host/pinned or, of a GPU, gpu0/device, gpu0/torch, ...", state); return 0;
     case KEY_AT:
         mpr_when_check(arg, "at", state);
         a->at = arg;

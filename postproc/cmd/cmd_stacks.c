@@ -1,8 +1,8 @@
 #include <string.h>
 
+#include "by.h"
 #include "calltree.h"
 #include "cmd.h"
-#include "mpf/event.h"
 #include "when.h"
 
 enum { KEY_HEAP = 256, KEY_AT, KEY_BOTTOM_UP, KEY_FOLDED };
@@ -18,15 +18,6 @@ static const struct argp_option options[] = {
 
 struct arguments { struct mpr_output output; struct mpr_calltree_options tree; const char *path, *at; };
 
-static void set_heap(struct arguments *a, const char *arg, struct argp_state *state)
-{
-    for (unsigned i = 1; i < 256; i++) {
-        const char *name = mpf_heap_name(i);
-        if (name && strcmp(arg, name) == 0) a->tree.heap = name;
-    }
-    if (!a->tree.heap) argp_error(state, "--heap=%s: a heap such as host/heap, host/mmap or gpu0/device is wanted", arg);
-}
-
 static void set_by(struct arguments *a, const char *arg, struct argp_state *state)
 {
     a->tree.python = strcmp(arg, "python") == 0;
@@ -39,7 +30,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
     case 'b': set_by(a, arg, state); return 0;
-    case KEY_HEAP: set_heap(a, arg, state); return 0;
+    case KEY_HEAP: a->tree.heap = mpr_heap_parse(arg, "a heap such as host/heap, host/mmap or gpu0/device", state); return 0;
     case KEY_AT:
         if (strcmp(arg, "peak") == 0) return 0;
         mpr_when_check(arg, "at", state);

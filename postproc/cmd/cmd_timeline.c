@@ -8,7 +8,7 @@
 #include "timeline.h"
 #include "when.h"
 
-enum { KEY_HEAP = 256, KEY_FROM, KEY_TO, KEY_BUCKETS, BUCKETS = 2048, BANDS = 20, HEAPS = 256 };
+enum { KEY_HEAP = 256, KEY_FROM, KEY_TO, KEY_BUCKETS, BUCKETS = 2048, BANDS = 20 };
 
 static const struct argp_option options[] = {
     { "by", 'b', "WHAT", 0, "bands by " MPR_BY_HELP, 1 },
@@ -26,16 +26,6 @@ struct arguments {
     const char *from, *to, *path;
 };
 
-static void set_heap(struct arguments *a, const char *arg, struct argp_state *state)
-{
-    for (unsigned i = 1; i < HEAPS; i++) {
-        const char *name = mpf_heap_name(i);
-        if (name && strcmp(arg, name) == 0) a->timeline.heap = name;
-    }
-    if (!a->timeline.heap)
-        argp_error(state, "--heap=%s: a heap such as host/heap, host/mmap or gpu0/device is wanted", arg);
-}
-
 static void set_buckets(struct arguments *a, const char *arg, struct argp_state *state)
 {
     char *end;
@@ -52,7 +42,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
     case 'b': a->timeline.by = mpr_by_parse(arg, state); return 0;
-    case KEY_HEAP: set_heap(a, arg, state); return 0;
+    case KEY_HEAP: a->timeline.heap = mpr_heap_parse(arg, "a heap such as host/heap, host/mmap or gpu0/device", state); return 0;
     case KEY_FROM: mpr_when_check(arg, "from", state); a->from = arg; return 0;
     case KEY_TO: mpr_when_check(arg, "to", state); a->to = arg; return 0;
     case KEY_BUCKETS: set_buckets(a, arg, state); return 0;
