@@ -101,11 +101,24 @@ static void enter_nvtx(void)
 }
 
 #ifdef MEMPROF_CUDA
+/* Nsight Compute refuses to profile while the variable is set: what this library set in a process before goes away. */
+static void leave_cuda(void)
+{
+    static char own[PATH_MAX + 32];
+    Dl_info self;
+    const char *set = getenv("CUDA_INJECTION64_PATH"), *chain = getenv("MEMPROF_CUDA_CHAIN");
+    mp_say("Nsight Compute profiles this process and wants to be alone: CUDA allocations are not recorded", NULL, NULL, NULL);
+    if (!set || !dladdr((void *)mp_active, &self) || strcmp(set, self.dli_fname) != 0) return;
+    if (chain) set_text(own, sizeof own, "CUDA_INJECTION64_PATH=", chain);
+    else unsetenv("CUDA_INJECTION64_PATH");
+}
+
 /* The CUDA driver loads the library named here in cuInit. */
 static void enter_cuda(void)
 {
     static char chain[PATH_MAX + 32], own[PATH_MAX + 32];
-    inject("CUDA_INJECTION64_PATH=", own, "MEMPROF_CUDA_CHAIN=", chain, sizeof own);
+    if (getenv("NV_COMPUTE_PROFILER_PERFWORKS_DIR")) leave_cuda();      /* Nsight Compute sets it */
+    else inject("CUDA_INJECTION64_PATH=", own, "MEMPROF_CUDA_CHAIN=", chain, sizeof own);
 }
 #endif
 

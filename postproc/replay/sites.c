@@ -163,6 +163,8 @@ static bool is_cuda(const char *name)
     return is_one_of(name, own);
 }
 
+static bool is_cupti(const char *name) { return !strncmp(name, "libcupti.so", 11); }
+
 static bool is_runtime(const char *name)
 {
     static const char *const runtime[] = { "libc.so", "libstdc++.so", "libc++", "libjemalloc", "libtcmalloc", "libmimalloc", NULL };
@@ -185,11 +187,26 @@ static uint32_t owner_of(const struct mpr_sites *s, uint32_t parent, uint32_t mo
     return callers && is_runtime(s->library[library - 1]) ? callers : library;
 }
 
+static bool is_in(const struct mpr_sites *s, uint64_t pc, bool (*one)(const char *name))
+{
+    const uint32_t module = module_at(s, pc), library = module ? s->module[module - 1].library : 0;
+    return library && one(s->library[library - 1]);
+}
+
+/* How many of the innermost frames only say that a driver call was listened to: CUPTI's and those of CUDA below it. */
+static size_t listening(const struct mpr_sites *s, const uint64_t *pc, size_t count)
+{
+    size_t n = 0;
+    while (n < count && is_in(s, pc[n], n ? is_cuda : is_cupti)) n++;
+    return n < count ? n : 0;
+}
+
 static int add_stack(struct mpr_sites *s, const struct mpf_event *e)
 {
     uint64_t pc[FRAMES_MAX];
     uint32_t node = 0;
-    for (size_t i = words_of(e, pc); i-- > 0; ) {
+    const size_t count = words_of(e, pc), first = listening(s, pc, count);
+    for (size_t i = count; i-- > first; ) {
         const uint32_t module = module_at(s, pc[i]);
         node = mpr_stacks_child(&s->stacks, &(struct mpr_stack_node){ pc[i], node, module, owner_of(s, node, module) });
         if (!node) return -1;

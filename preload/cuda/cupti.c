@@ -109,25 +109,26 @@ static void note_version(void)
     mp_device_note("cupti", text);
 }
 
-static void subscribe(void)
+static bool subscribe(void)
 {
     const char *path = "", *why;
     void *library = mp_find_cupti(&path, &why);
     if (!library || !look_up(library)) {
         give_up(library ? "this libcupti lacks its callback interface" : why);
-        return;
+        return false;
     }
     mp_device_note("cupti.path", path);
     note_version();
     const CUptiResult result = cupti.subscribe(&subscriber, callback, NULL);
     if (result == CUPTI_SUCCESS) {
         listen_to_calls();
-        return;
+        return true;
     }
     const bool taken = result == CUPTI_ERROR_MAX_LIMIT_REACHED || result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
     if (taken) why = "another tool (nsys, ncu, a profiler) has taken CUPTI, which serves one at a time";
     else if (cupti.result_text(result, &why) != CUPTI_SUCCESS) why = "CUPTI refuses";
     give_up(why);
+    return false;
 }
 
 /* What the user had put into CUDA_INJECTION64_PATH. */
@@ -153,7 +154,7 @@ int InitializeInjection(void)
     if (mp_driver_init()) {
         mp_real_exclude((const void *)mp_driver.cuCtxGetDevice);
         mp_sampler_start();
-        subscribe();
+        if (!subscribe()) mp_sampler_seek();
     }
     errno = saved;
     return 1;

@@ -94,6 +94,17 @@ void mp_device_seen(CUdevice d)
     if (!__atomic_exchange_n(&device[d].described, 1, __ATOMIC_ACQ_REL)) describe(d);
 }
 
+void mp_device_seek(void)
+{
+    unsigned flags;
+    int active;
+    for (CUdevice d = 0; d < MPF_GPUS; d++) {
+        if (__atomic_load_n(&device[d].described, __ATOMIC_ACQUIRE)) continue;
+        if (!MP_DRIVER_ASK(cuDevicePrimaryCtxGetState, d, &flags, &active)) return;
+        if (active) mp_device_seen(d);
+    }
+}
+
 /* ---- what is current */
 
 CUdevice mp_device_current(void)

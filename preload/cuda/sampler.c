@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "device.h"
 #include "mpf/gpu.h"
 #include "mpf/sample.h"
 #include "nvml.h"
@@ -17,6 +18,7 @@
 
 static struct {
     uint32_t ready, stopped, inside;    /* NVML may be called; never again; callers in it now (futex) */
+    uint32_t seek;                      /* for devices in use */
     void *device[MPF_GPUS];
     uint64_t last[MPF_GPUS][MPF_GPU_COUNT], due[MPF_GPUS];
 } s;
@@ -44,6 +46,8 @@ static void stop(void)
     while ((inside = __atomic_load_n(&s.inside, __ATOMIC_SEQ_CST)) && mp_sys_clock(CLOCK_MONOTONIC) < give_up)
         mp_sys_futex_wait(&s.inside, inside, 10000000u);
 }
+
+void mp_sampler_seek(void) { __atomic_store_n(&s.seek, 1, __ATOMIC_RELEASE); }
 
 void mp_sampler_watch(int device, void *nvml) { __atomic_store_n(&s.device[device], nvml, __ATOMIC_RELEASE); }
 
@@ -75,6 +79,13 @@ static void sample(int d, uint64_t now)
     mp_record_data(MPF_OP_SAMPLE_GPU, mpf_heap_gpu(MPF_HEAP_USED, (unsigned)d), (uint64_t)d, v, sizeof v);
 }
 
+static void seek(void)
+{
+    if (!__atomic_load_n(&s.seek, __ATOMIC_ACQUIRE) || !mp_sampler_enter()) return;
+    mp_device_seek();
+    mp_sampler_leave();
+}
+
 static void *run(void *arg)
 {
     (void)arg;
@@ -82,6 +93,7 @@ static void *run(void *arg)
     mp_sys3(SYS_prctl, PR_SET_NAME, (long)"memprof-gpu", 0);
     while (!__atomic_load_n(&s.stopped, __ATOMIC_ACQUIRE)) {
         const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
+        seek();
         for (int d = 0; d < MPF_GPUS; d++) sample(d, now);
         mp_sys_futex_wait(&never, 0, PERIOD_NS);
     }

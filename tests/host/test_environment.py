@@ -107,6 +107,16 @@ def test_line_at_the_end():
         mp.check(part in line, f"{part!r} is not in {line!r}")
 
 
+def test_nsight_compute_finds_cudas_variable_as_the_user_left_it():
+    """It refuses to profile a process that has it set."""
+    child = "import os; print(os.environ.get('CUDA_INJECTION64_PATH'))"
+    code = f"import subprocess, sys; print(subprocess.check_output([sys.executable, '-c', {child!r}], text=True))"
+    for users, expected in ({}, "None"), ({"CUDA_INJECTION64_PATH": "/users.so"}, "/users.so"):
+        start = f"import os; os.environ['NV_COMPUTE_PROFILER_PERFWORKS_DIR'] = '/'; {code}"
+        result = mp.run([sys.executable, "-c", start], env=users)
+        mp.equal(result.out.decode().strip(), expected, "CUDA_INJECTION64_PATH")
+
+
 def test_children_inherit_preload_and_the_users_entries_stay():
     code = "import os; print(os.environ['LD_PRELOAD'])"
     result = mp.run([sys.executable, "-S", "-c", code], preload=[mp.victim("libearly.so")])

@@ -51,6 +51,35 @@ static void a_call_stack_is_of_its_own_thread(void **state)
     over();
 }
 
+static uint32_t depth_of(uint64_t addr)
+{
+    uint32_t depth = 0;
+    for (uint32_t node = mpr_sites_of(&gpu()->sites, mpr_gpu_blocks_find(&gpu()->driver, addr)->site).stack; node; depth++)
+        node = gpu()->sites.stacks.node[node].parent;
+    return depth;
+}
+
+static void frames_that_listen_to_the_driver_are_no_part_of_a_stack(void **state)
+{
+    (void)state;
+    begin();
+    modules();
+    module(0xb000, 0xc000, "/usr/local/cuda/lib64/libcupti.so.13");
+    WORDS(1, MPF_OP_STACK, 0, 0x55, 0xb200, 0xb100, 0x1100, 0x9100, 0x3100, 0x7100);
+    WORDS(1, MPF_OP_STACK, 0, 0x56, 0xb200, 0x1100);
+    const uint64_t listened = A, plain = B, nothing_else = B + MIB;
+    event(1, MPF_OP_AT, 0, 0x55, 0);
+    alloc(D, listened, MIB);
+    event(1, MPF_OP_AT, 0, 0x51, 0);
+    alloc(D, plain, MIB);
+    event(1, MPF_OP_AT, 0, 0x56, 0);
+    alloc(D, nothing_else, MIB);
+    assert_int_equal(depth_of(listened), 2);
+    assert_int_equal(depth_of(plain), 4);
+    assert_int_equal(depth_of(nothing_else), 2);
+    over();
+}
+
 /* The address of an unloaded file is given to another one. */
 static void a_newer_file_takes_the_place_of_an_unloaded_one(void **state)
 {
@@ -248,6 +277,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_owner_is_the_first_file_outside_cuda),
+        cmocka_unit_test(frames_that_listen_to_the_driver_are_no_part_of_a_stack),
         cmocka_unit_test(a_call_stack_is_of_the_next_event_only),
         cmocka_unit_test(a_call_stack_is_of_its_own_thread),
         cmocka_unit_test(a_newer_file_takes_the_place_of_an_unloaded_one),
