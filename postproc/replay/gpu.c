@@ -5,8 +5,11 @@
 
 #include "gpu_graphs.h"
 #include "gpu_handles.h"
+#include "gpu_hidden.h"
 #include "gpu_ooms.h"
+#include "gpu_lent.h"
 #include "gpu_peaks.h"
+#include "gpu_pools.h"
 #include "mpf/header.h"
 #include "mpf/sample.h"
 #include "mpf/slot.h"
@@ -28,7 +31,7 @@ void mpr_gpu_free(struct mpr_gpu *g)
     for (uint32_t i = 0; i < g->ooms; i++) mpr_picture_free(&g->oom[i].picture);
     free(g->object);
     free(g->map);
-    free(g->pool);
+    mpr_pools_free(g);
     free(g->capture);
     free(g->graph);
     free(g->oom);
@@ -110,7 +113,7 @@ uint64_t mpr_gpu_key(const struct mpr_replay *r, const struct mpr_gpu_block *b)
     return mpr_replay_key(r, &maker);
 }
 
-static uint32_t cell_of(struct mpr_replay *r, const struct mpr_gpu_block *b)
+uint32_t mpr_gpu_cell(struct mpr_replay *r, const struct mpr_gpu_block *b)
 {
     const struct mpr_maker maker = maker_of(b);
     return mpr_replay_cell(r, &maker, b->heap);
@@ -118,7 +121,7 @@ static uint32_t cell_of(struct mpr_replay *r, const struct mpr_gpu_block *b)
 
 static bool books_add(struct mpr_replay *r, struct mpr_gpu_block *b)
 {
-    b->cell = cell_of(r, b);
+    b->cell = mpr_gpu_cell(r, b);
     if (b->cell == UINT32_MAX) return false;
     mpr_books_add(&r->books, b->cell, b->size, r->now);
     if (b->inherited) r->books.cell[b->cell].inherited += b->size;
@@ -197,8 +200,7 @@ void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
     } else if (is_nccl(r, domain)) nccl_range(t, e);
 }
 
-/* Everything that is known of a block that the thread makes now. */
-static struct mpr_gpu_block describe(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+struct mpr_gpu_block mpr_gpu_describe(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_gpu_block b = { .addr = e->addr, .size = e->size, .time = e->time, .context = t->gpu.context, .thread = t->number,
                                .heap = e->heap, .capture = t->gpu.capture };
@@ -215,7 +217,7 @@ static struct mpr_gpu_block describe(struct mpr_replay *r, struct mpr_thread *t,
 
 bool mpr_gpu_book(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, struct mpr_gpu_block *out)
 {
-    *out = describe(r, t, e);
+    *out = mpr_gpu_describe(r, t, e);
     if (!books_add(r, out)) return false;
     r->books.heap[e->heap].allocations++;
     r->books.cell[out->cell].allocations++;
@@ -237,6 +239,7 @@ static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mp
         r->books.heap[old.heap].missed++;
     }
     if (!mpr_gpu_book(r, t, e, &b)) return;
+    if (mpf_heap_code(b.heap) == MPF_HEAP_POOL) t->gpu.pool_site = b.site;
     mpr_gpu_seen(r, &b, b.time);
     if (!mpr_gpu_blocks_put(table, &b)) r->out_of_memory = true;
     if (!torch && mpf_heap_code(b.heap) == MPF_HEAP_DEVICE) mpr_gpu_explain(r, mpf_heap_device(b.heap), (int64_t)b.size);
@@ -288,119 +291,6 @@ static void on_free_failed(struct mpr_replay *r, struct mpr_thread *t)
     t->gpu.freeing = false;
 }
 
-/* ---- levels: a pool is one block that changes its size */
-
-static struct mpr_pool *level_of(struct mpr_replay *r, const struct mpf_event *e)
-{
-    struct mpr_gpu *g = &r->gpu;
-    for (uint32_t i = 0; i < g->pools; i++)
-        if (g->pool[i].id == e->addr && g->pool[i].heap == e->heap) return &g->pool[i];
-    if (!mpr_gpu_grow(r, (void **)&g->pool, g->pools, &g->pool_cap, sizeof *g->pool)) return NULL;
-    g->pool[g->pools] = (struct mpr_pool){ .id = e->addr, .heap = e->heap };
-    return &g->pool[g->pools++];
-}
-
-/* Growth belongs to who asked for it; the whole moves to the newest one's ranges. */
-static void on_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    struct mpr_pool *level = level_of(r, e);
-    if (!level) return;
-    struct mpr_gpu_block b = describe(r, t, e);
-    b.inherited = false;
-    if (e->size < level->bytes) mpr_gpu_take_pictures(r);
-    const uint32_t cell = e->size > level->bytes || !level->bytes ? cell_of(r, &b) : level->cell;
-    if (cell == UINT32_MAX) return;
-    if (level->bytes) mpr_books_remove(&r->books, level->cell, level->bytes);
-    if (e->size) mpr_books_add(&r->books, cell, e->size, e->time);
-    level->bytes = e->size;
-    level->cell = cell;
-    r->books.heap[e->heap].used = true;
-    mpr_gpu_note_peak(r, mpf_heap_device(e->heap), 0);
-}
-
-/* ---- hidden memory */
-
-static int part_of(struct mpr_gpu_device *d, uint64_t call)
-{
-    switch (call) {
-    case MPF_CALL_CONTEXT: case MPF_CALL_CONTEXT_GONE: return MPR_PART_CONTEXT;
-    case MPF_CALL_LIMIT: d->limit_raised = true; return MPR_PART_STACK;
-    case MPF_CALL_LAUNCH: {
-        const bool limit = d->limit_raised;
-        d->limit_raised = false;
-        return limit ? MPR_PART_STACK : MPR_PART_MODULES;
-    }
-    case MPF_CALL_MODULE: case MPF_CALL_MODULE_GONE: return MPR_PART_MODULES;
-    case MPF_CALL_STREAM: return MPR_PART_STREAMS;
-    case MPF_CALL_POOL: return MPR_PART_POOLS;
-    default: return MPR_PART_GRAPHS;
-    }
-}
-
-static void on_enter(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    const unsigned device = mpf_heap_device(e->heap);
-    t->gpu.entered = e->size != MPF_SIZE_MAX;
-    t->gpu.enter.call = (uint32_t)e->addr;
-    t->gpu.enter.device = (uint8_t)device;
-    t->gpu.enter.used = e->size;
-    t->gpu.enter.tracked = mpr_gpu_tracked(r, device);
-    t->gpu.enter.serial = ++r->gpu.serial;
-}
-
-/* What is used beyond the tracked change since the entry, or since a call of another thread that returned meanwhile. */
-static int64_t hidden_growth(struct mpr_replay *r, struct mpr_thread *t, uint64_t used)
-{
-    struct mpr_gpu_device *d = &r->gpu.device[t->gpu.enter.device];
-    const bool overlapped = d->after.serial > t->gpu.enter.serial;
-    const uint64_t before = overlapped ? d->after.used : t->gpu.enter.used;
-    const uint64_t tracked_before = overlapped ? d->after.tracked : t->gpu.enter.tracked;
-    const uint64_t now = mpr_gpu_tracked(r, t->gpu.enter.device);
-    d->after.used = used;
-    d->after.tracked = now;
-    d->after.serial = ++r->gpu.serial;
-    return (int64_t)(used - before) - (int64_t)(now - tracked_before);
-}
-
-/* A measurement that only confirms the peak does not move it: memory that is dropped here may be mapped by another process
- * for a while (NCCL's peers), and is explained better while it is this one's. */
-static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
-{
-    struct mpr_gpu_device *d = &r->gpu.device[device];
-    mpr_gpu_take_pictures(r);
-    d->surprise = d->used == MPF_UNKNOWN ? 0 : (int64_t)(used - mpr_gpu_used(r, device));
-    d->surprise_time = r->now;
-    d->used = used;
-    d->tracked_then = mpr_gpu_tracked(r, device);
-    mpr_gpu_note_peak(r, device, d->best.used / 32);
-}
-
-static void free_context(struct mpr_replay *r, uint64_t context);
-
-static void on_return(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    const uint64_t call = mpr_gpu_word(e, MPF_RETURN_CALL), a = mpr_gpu_word(e, MPF_RETURN_A);
-    const unsigned device = mpf_heap_device(e->heap);
-    mpr_gpu_take_pictures(r);
-    if (call == MPF_CALL_CONTEXT_GONE && a) free_context(r, a);
-    const bool known = t->gpu.entered && e->addr != MPF_UNKNOWN && t->gpu.enter.device == device;
-    const int64_t growth = known ? hidden_growth(r, t, e->addr) : 0;
-    t->gpu.entered = false;
-    r->gpu.device[device].part[part_of(&r->gpu.device[device], call)] += growth;
-    if (e->addr != MPF_UNKNOWN) measured(r, device, e->addr);
-    if (mpr_gpu_word(e, MPF_RETURN_RESULT) == 0 || call != MPF_CALL_GRAPH) mpr_graph_call(r, t, e, growth);
-}
-
-static void on_sample(struct mpr_replay *r, const struct mpf_event *e)
-{
-    const unsigned device = mpf_heap_device(e->heap);
-    struct mpr_gpu_device *d = &r->gpu.device[device];
-    mpr_gpu_take_pictures(r);
-    if (mpr_gpu_word(e, MPF_GPU_OWN) != MPF_UNKNOWN) d->others = mpr_gpu_word(e, MPF_GPU_USED) - mpr_gpu_word(e, MPF_GPU_OWN);
-    if (mpr_gpu_word(e, MPF_GPU_TOTAL) != MPF_UNKNOWN) d->total = mpr_gpu_word(e, MPF_GPU_TOTAL);
-    if (mpr_gpu_word(e, MPF_GPU_USED) != MPF_UNKNOWN) measured(r, device, mpr_gpu_word(e, MPF_GPU_USED));
-}
-
 /* ---- contexts */
 
 static uint64_t next_of_context(const struct mpr_gpu *g, uint64_t context)
@@ -435,6 +325,14 @@ static void free_context(struct mpr_replay *r, uint64_t context)
 }
 
 /* ---- descriptions */
+
+static void on_return(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const uint64_t context = mpr_gpu_word(e, MPF_RETURN_A);
+    mpr_gpu_take_pictures(r);
+    if (mpr_gpu_word(e, MPF_RETURN_CALL) == MPF_CALL_CONTEXT_GONE && context) free_context(r, context);
+    mpr_hidden_return(r, t, e);
+}
 
 static void copy(char *out, size_t cap, const char *value)
 {
@@ -473,11 +371,11 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
     case MPF_OP_FAIL: on_free_failed(r, t); break;
     case MPF_OP_GPU_DEVICE: on_device(r, e); break;
     case MPF_OP_GPU_CONTEXT: t->gpu.context = e->addr; break;
-    case MPF_OP_GPU_ENTER: on_enter(r, t, e); break;
+    case MPF_OP_GPU_ENTER: mpr_hidden_enter(r, t, e); break;
     case MPF_OP_GPU_RETURN: on_return(r, t, e); break;
     case MPF_OP_GPU_FAIL: mpr_oom_driver(r, t, e); break;
-    case MPF_OP_GPU_LEVEL: on_level(r, t, e); break;
-    case MPF_OP_SAMPLE_GPU: on_sample(r, e); break;
+    case MPF_OP_GPU_LEVEL: mpr_pool_level(r, t, e); break;
+    case MPF_OP_SAMPLE_GPU: mpr_hidden_sample(r, e); break;
     case MPF_OP_HANDLE_NEW:
         if (!mpr_handle_new(r, t, e)) break;
         mpr_gpu_explain(r, mpf_heap_device(e->heap), (int64_t)e->size);

@@ -96,6 +96,7 @@ struct mpr_gpu_thread {
     bool freeing, entered;
     struct mpr_gpu_block freed;             /* between MOVE_BEGIN and MOVE_END; addr 0: it was not known */
     struct { uint32_t call; uint8_t device; uint64_t used, tracked, serial; } enter;
+    uint32_t pool_site;                     /* of its newest block of a stream-ordered pool */
     uint32_t comm;                          /* of the NCCL range that is open */
     uint32_t nccl_open;                     /* NCCL's ranges */
     uint64_t nccl_since;                    /* ns: when the outermost of them, the newest, was pushed */
@@ -115,7 +116,12 @@ struct mpr_gpu {
     uint32_t objects, object_cap, object_free, owed;    /* object_free: number of one that is gone, from 1 */
     struct mpr_map { uint64_t at, bytes; uint32_t object; } *map;   /* by address */
     size_t maps, map_cap;
-    struct mpr_pool { uint64_t id, bytes; uint32_t cell; uint8_t heap; } *pool;
+    struct mpr_pool {
+        uint64_t id, bytes;
+        struct mpr_step { uint64_t bytes; uint32_t cell; } *step;   /* what it grew by, oldest first */
+        uint32_t steps, step_cap;
+        uint8_t heap;
+    } *pool;
     uint32_t pools, pool_cap;
     struct mpr_gpu_device device[MPF_GPUS];
     struct mpr_sites sites;

@@ -1,6 +1,6 @@
 #include "gpu_graphs.h"
 
-#include "gpu_handles.h"
+#include "gpu_lent.h"
 #include "gpu_ooms.h"
 #include "mpf/sample.h"
 #include "replay.h"

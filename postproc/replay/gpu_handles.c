@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "gpu_lent.h"
+#include "gpu_peaks.h"
 #include "replay.h"
 
 static struct mpr_object *find(struct mpr_gpu *g, uint64_t handle)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "gpu_handles.h"
+#include "gpu_lent.h"
 #include "mpf/sample.h"
 #include "replay.h"
 

@@ -5,10 +5,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "gpu.h"
-#include "mpf/sample.h"
 
 /* GPU_FAIL */
 void mpr_oom_driver(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
@@ -18,14 +16,6 @@ void mpr_oom_torch(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
 void mpr_oom_freed(struct mpr_replay *r, const struct mpr_thread *t, uint64_t bytes);
 /* The thread has made a block. */
 void mpr_oom_got_over(struct mpr_replay *r, struct mpr_thread *t, const struct mpr_gpu_block *b, bool torch);
-
-/* The i-th u64 of an event's data; MPF_UNKNOWN behind its end. */
-static inline uint64_t mpr_gpu_word(const struct mpf_event *e, unsigned i)
-{
-    uint64_t v = MPF_UNKNOWN;
-    if ((i + 1) * sizeof v <= e->size) memcpy(&v, e->data + i * sizeof v, sizeof v);
-    return v;
-}
 
 /* The path that the thread's device blocks belong to. */
 uint32_t mpr_gpu_path(struct mpr_replay *r, struct mpr_thread *t, bool *inherited);

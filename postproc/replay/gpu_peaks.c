@@ -1,7 +1,7 @@
 /* Invariant: what is live at the best instant has only grown since, as long as its picture is stale. */
 #include "gpu_peaks.h"
 
-#include "gpu_handles.h"
+#include "gpu_lent.h"
 #include "mpf/sample.h"
 #include "replay.h"
 

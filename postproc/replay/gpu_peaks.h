@@ -12,6 +12,8 @@ uint64_t mpr_gpu_used(const struct mpr_replay *r, unsigned device);
 void mpr_gpu_note_peak(struct mpr_replay *r, unsigned device, uint64_t slack);
 /* Before an event that can shrink what is live. */
 void mpr_gpu_take_pictures(struct mpr_replay *r);
+/* Tracked bytes changed: was it measured already? */
+void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change);
 /* Before any event: of windows that have passed. */
 void mpr_gpu_close_windows(struct mpr_replay *r);
 

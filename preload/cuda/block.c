@@ -18,8 +18,10 @@ void mp_block_stack(void)
 
 void mp_block_refused(const struct mp_call *call, unsigned heap, size_t bytes, bool probe)
 {
+    /* A thread's first call has no context yet: CUDA's runtime makes one then and calls again. */
+    const bool early = call->result == CUDA_ERROR_INVALID_CONTEXT || call->result == CUDA_ERROR_NOT_INITIALIZED;
     uint64_t v[MPF_FAIL_COUNT] = { [MPF_FAIL_RESULT] = call->result, [MPF_FAIL_CAPTURING] = mp_capture_under_way(),
-                                   [MPF_FAIL_PROBE] = probe };
+                                   [MPF_FAIL_PROBE] = probe || early };
     mp_device_info(&v[MPF_FAIL_FREE], &v[MPF_FAIL_TOTAL]);
     mp_block_stack();
     mp_record_data(MPF_OP_GPU_FAIL, heap, bytes, v, sizeof v);

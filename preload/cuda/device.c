@@ -94,13 +94,14 @@ void mp_device_seen(CUdevice d)
     if (!__atomic_exchange_n(&device[d].described, 1, __ATOMIC_ACQ_REL)) describe(d);
 }
 
+/* Not MP_DRIVER_ASK: what the driver makes for this thread at its first call, it frees at the end as the program's. */
 void mp_device_seek(void)
 {
     unsigned flags;
     int active;
     for (CUdevice d = 0; d < MPF_GPUS; d++) {
         if (__atomic_load_n(&device[d].described, __ATOMIC_ACQUIRE)) continue;
-        if (!MP_DRIVER_ASK(cuDevicePrimaryCtxGetState, d, &flags, &active)) return;
+        if (!mp_driver.cuDevicePrimaryCtxGetState || mp_driver.cuDevicePrimaryCtxGetState(d, &flags, &active) != CUDA_SUCCESS) return;
         if (active) mp_device_seen(d);
     }
 }

@@ -132,6 +132,26 @@ static void inheritance_can_be_switched_off(void **state)
     over();
 }
 
+static void a_pool_is_held_by_who_made_it_grow_and_shrinks_from_the_newest(void **state)
+{
+    (void)state;
+    begin();
+    push(1, 0, 3);
+    event(1, MPF_OP_GPU_LEVEL, D, 0xb001, 32 * MIB);
+    event(1, MPF_OP_GPU_LEVEL, D, 0xb001, 40 * MIB);
+    push(1, 0, 4);
+    event(1, MPF_OP_GPU_LEVEL, D, 0xb001, 96 * MIB);
+    assert_int_equal(bytes_of_path(D, 0x3), 40 * MIB);
+    assert_int_equal(bytes_of_path(D, 0x34), 56 * MIB);
+    event(1, MPF_OP_GPU_LEVEL, D, 0xb001, 64 * MIB);
+    assert_int_equal(bytes_of_path(D, 0x3), 40 * MIB);
+    assert_int_equal(bytes_of_path(D, 0x34), 24 * MIB);
+    event(1, MPF_OP_GPU_LEVEL, D, 0xb001, 16 * MIB);
+    assert_int_equal(bytes_of_path(D, 0x3), 16 * MIB);
+    assert_int_equal(bytes_of_path(D, 0x34), 0);
+    over();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +163,7 @@ int main(void)
         cmocka_unit_test(inheritance_follows_the_other_threads_ranges),
         cmocka_unit_test(the_host_heap_does_not_inherit),
         cmocka_unit_test(inheritance_can_be_switched_off),
+        cmocka_unit_test(a_pool_is_held_by_who_made_it_grow_and_shrinks_from_the_newest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

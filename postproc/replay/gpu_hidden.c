@@ -1,0 +1,85 @@
+#include "gpu_hidden.h"
+
+#include "gpu_graphs.h"
+#include "gpu_lent.h"
+#include "gpu_peaks.h"
+#include "mpf/sample.h"
+#include "mpf/slot.h"
+#include "replay.h"
+
+static int part_of(struct mpr_gpu_device *d, uint64_t call)
+{
+    switch (call) {
+    case MPF_CALL_CONTEXT: case MPF_CALL_CONTEXT_GONE: return MPR_PART_CONTEXT;
+    case MPF_CALL_LIMIT: d->limit_raised = true; return MPR_PART_STACK;
+    case MPF_CALL_LAUNCH: {
+        const bool limit = d->limit_raised;
+        d->limit_raised = false;
+        return limit ? MPR_PART_STACK : MPR_PART_MODULES;
+    }
+    case MPF_CALL_MODULE: case MPF_CALL_MODULE_GONE: return MPR_PART_MODULES;
+    case MPF_CALL_STREAM: return MPR_PART_STREAMS;
+    case MPF_CALL_POOL: return MPR_PART_POOLS;
+    default: return MPR_PART_GRAPHS;
+    }
+}
+
+void mpr_hidden_enter(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const unsigned device = mpf_heap_device(e->heap);
+    t->gpu.entered = e->size != MPF_SIZE_MAX;
+    t->gpu.enter.call = (uint32_t)e->addr;
+    t->gpu.enter.device = (uint8_t)device;
+    t->gpu.enter.used = e->size;
+    t->gpu.enter.tracked = mpr_gpu_tracked(r, device);
+    t->gpu.enter.serial = ++r->gpu.serial;
+}
+
+/* What is used beyond the tracked change since the entry, or since a call of another thread that returned meanwhile. */
+static int64_t hidden_growth(struct mpr_replay *r, struct mpr_thread *t, uint64_t used)
+{
+    struct mpr_gpu_device *d = &r->gpu.device[t->gpu.enter.device];
+    const bool overlapped = d->after.serial > t->gpu.enter.serial;
+    const uint64_t before = overlapped ? d->after.used : t->gpu.enter.used;
+    const uint64_t tracked_before = overlapped ? d->after.tracked : t->gpu.enter.tracked;
+    const uint64_t now = mpr_gpu_tracked(r, t->gpu.enter.device);
+    d->after.used = used;
+    d->after.tracked = now;
+    d->after.serial = ++r->gpu.serial;
+    return (int64_t)(used - before) - (int64_t)(now - tracked_before);
+}
+
+/* A measurement that only confirms the peak does not move it: memory that is dropped here may be mapped by another process
+ * for a while (NCCL's peers), and is explained better while it is this one's. */
+static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
+{
+    struct mpr_gpu_device *d = &r->gpu.device[device];
+    mpr_gpu_take_pictures(r);
+    d->surprise = d->used == MPF_UNKNOWN ? 0 : (int64_t)(used - mpr_gpu_used(r, device));
+    d->surprise_time = r->now;
+    d->used = used;
+    d->tracked_then = mpr_gpu_tracked(r, device);
+    mpr_gpu_note_peak(r, device, d->best.used / 32);
+}
+
+void mpr_hidden_return(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const uint64_t call = mpr_gpu_word(e, MPF_RETURN_CALL);
+    const unsigned device = mpf_heap_device(e->heap);
+    const bool known = t->gpu.entered && e->addr != MPF_UNKNOWN && t->gpu.enter.device == device;
+    const int64_t growth = known ? hidden_growth(r, t, e->addr) : 0;
+    t->gpu.entered = false;
+    r->gpu.device[device].part[part_of(&r->gpu.device[device], call)] += growth;
+    if (e->addr != MPF_UNKNOWN) measured(r, device, e->addr);
+    if (mpr_gpu_word(e, MPF_RETURN_RESULT) == 0 || call != MPF_CALL_GRAPH) mpr_graph_call(r, t, e, growth);
+}
+
+void mpr_hidden_sample(struct mpr_replay *r, const struct mpf_event *e)
+{
+    const unsigned device = mpf_heap_device(e->heap);
+    struct mpr_gpu_device *d = &r->gpu.device[device];
+    mpr_gpu_take_pictures(r);
+    if (mpr_gpu_word(e, MPF_GPU_OWN) != MPF_UNKNOWN) d->others = mpr_gpu_word(e, MPF_GPU_USED) - mpr_gpu_word(e, MPF_GPU_OWN);
+    if (mpr_gpu_word(e, MPF_GPU_TOTAL) != MPF_UNKNOWN) d->total = mpr_gpu_word(e, MPF_GPU_TOTAL);
+    if (mpr_gpu_word(e, MPF_GPU_USED) != MPF_UNKNOWN) measured(r, device, mpr_gpu_word(e, MPF_GPU_USED));
+}

@@ -1,0 +1,34 @@
+/* What gpu.c lends to the parts of the replay of device memory. */
+#ifndef MPR_GPU_LENT_H
+#define MPR_GPU_LENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "gpu.h"
+#include "mpf/sample.h"
+
+/* The i-th u64 of an event's data; MPF_UNKNOWN behind its end. */
+static inline uint64_t mpr_gpu_word(const struct mpf_event *e, unsigned i)
+{
+    uint64_t v = MPF_UNKNOWN;
+    if ((i + 1) * sizeof v <= e->size) memcpy(&v, e->data + i * sizeof v, sizeof v);
+    return v;
+}
+
+/* Room for one more in an array; false without memory. */
+bool mpr_gpu_grow(struct mpr_replay *r, void **array, uint32_t count, uint32_t *cap, size_t bytes);
+/* Everything that is known of a block that the thread makes now. */
+struct mpr_gpu_block mpr_gpu_describe(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
+/* The number of its cell in the books; UINT32_MAX without memory. */
+uint32_t mpr_gpu_cell(struct mpr_replay *r, const struct mpr_gpu_block *b);
+/* Puts the block that the event makes into the books and describes it in *out. */
+bool mpr_gpu_book(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, struct mpr_gpu_block *out);
+/* For the largest blocks: the block has its address, or has it no more. */
+void mpr_gpu_seen(struct mpr_replay *r, const struct mpr_gpu_block *b, uint64_t from);
+void mpr_gpu_unseen(struct mpr_replay *r, const struct mpr_gpu_block *b);
+void mpr_gpu_books_remove(struct mpr_replay *r, const struct mpr_gpu_block *b);
+
+#endif

@@ -1,0 +1,69 @@
+#include "gpu_pools.h"
+
+#include <stdlib.h>
+
+#include "gpu_lent.h"
+#include "gpu_peaks.h"
+#include "replay.h"
+
+static struct mpr_pool *pool_of(struct mpr_replay *r, const struct mpf_event *e)
+{
+    struct mpr_gpu *g = &r->gpu;
+    for (uint32_t i = 0; i < g->pools; i++)
+        if (g->pool[i].id == e->addr && g->pool[i].heap == e->heap) return &g->pool[i];
+    if (!mpr_gpu_grow(r, (void **)&g->pool, g->pools, &g->pool_cap, sizeof *g->pool)) return NULL;
+    g->pool[g->pools] = (struct mpr_pool){ .id = e->addr, .heap = e->heap };
+    return &g->pool[g->pools++];
+}
+
+static void grow(struct mpr_replay *r, struct mpr_pool *p, uint32_t cell, uint64_t bytes)
+{
+    if (cell == UINT32_MAX) return;
+    struct mpr_step *top = p->steps ? &p->step[p->steps - 1] : NULL;
+    if (!top || top->cell != cell) {
+        if (!mpr_gpu_grow(r, (void **)&p->step, p->steps, &p->step_cap, sizeof *p->step)) return;
+        top = &p->step[p->steps++];
+        *top = (struct mpr_step){ 0, cell };
+    } else mpr_books_remove(&r->books, cell, top->bytes);
+    top->bytes += bytes;
+    p->bytes += bytes;
+    mpr_books_add(&r->books, cell, top->bytes, r->now);
+}
+
+static void shrink(struct mpr_replay *r, struct mpr_pool *p, uint64_t bytes)
+{
+    while (bytes && p->steps) {
+        struct mpr_step *top = &p->step[p->steps - 1];
+        const uint64_t part = top->bytes < bytes ? top->bytes : bytes;
+        mpr_books_remove(&r->books, top->cell, top->bytes);
+        top->bytes -= part;
+        p->bytes -= part;
+        bytes -= part;
+        if (top->bytes) mpr_books_add(&r->books, top->cell, top->bytes, r->now);
+        else p->steps--;
+    }
+}
+
+void mpr_pool_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    struct mpr_pool *p = pool_of(r, e);
+    if (!p) return;
+    struct mpr_gpu_block b = mpr_gpu_describe(r, t, e);
+    b.inherited = false;
+    b.site = t->gpu.pool_site;
+    if (e->size > p->bytes) {
+        b.size = e->size - p->bytes;
+        grow(r, p, mpr_gpu_cell(r, &b), b.size);
+    } else if (e->size < p->bytes) {
+        mpr_gpu_take_pictures(r);
+        shrink(r, p, p->bytes - e->size);
+    }
+    r->books.heap[e->heap].used = true;
+    mpr_gpu_note_peak(r, mpf_heap_device(e->heap), 0);
+}
+
+void mpr_pools_free(struct mpr_gpu *g)
+{
+    for (uint32_t i = 0; i < g->pools; i++) free(g->pool[i].step);
+    free(g->pool);
+}
