@@ -91,7 +91,10 @@ static bool fill_page(struct mpr_timeline *t, const struct mpr_replay *r, const 
         struct mpr_heap_line *h = &t->heap[i];
         good = mpr_holders_fill(t, &tree, code_of(h->name), h)
                && mpr_lifetimes_fill(t, &tree, &callers, o->large, code_of(h->name), h);
-        for (size_t k = 0; good && k < h->bands; k++) h->band[k].node = mpr_tree_number(&tree, h->band[k].node);
+        for (size_t k = 0; good && k < h->bands; k++) {
+            h->band[k].node = mpr_tree_number(&tree, h->band[k].node);
+            h->band[k].python = mpr_tree_number(&tree, h->band[k].python);
+        }
     }
     if (good) mpr_happenings_fill(o->happenings, &tree, r, t);
     good = good && mpr_callers_fill(&callers, t);
@@ -112,6 +115,13 @@ static void fill_threads(struct mpr_timeline *t, const struct mpr_replay *r)
         t->thread_name[i] = mpr_label_thread(&t->arena, r, i);
 }
 
+static void choose(struct mpr_timeline *t, const struct mpr_reader *reader)
+{
+    t->best = mpr_choose(reader);
+    if (t->choice.by == MPR_GROUP_AUTO) t->choice = t->best;
+    if (t->best.by == MPR_GROUP_STACK) t->best = (struct mpr_choice){ MPR_GROUP_LIBRARY, "libraries" };
+}
+
 static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const struct observers *o, const char *path,
                     const struct mpr_progress *progress, struct mpr_error *error)
 {
@@ -122,7 +132,7 @@ static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const str
     if (mpr_reader_replay(reader, path, progress, error) != 0) return -1;
     mpr_levels_finish(o->levels, &r->books);
     mpr_reader_summary(reader, path, &t->arena, &t->summary);
-    if (t->choice.by == MPR_GROUP_AUTO) t->choice = mpr_choose(reader);
+    choose(t, reader);
     t->sampled = r->options.sample_mean != 0;
     fill_heaps(t, r, o->levels);
     fill_threads(t, r);

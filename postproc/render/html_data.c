@@ -8,7 +8,7 @@
 #include "json_summary.h"
 #include "mpf/sample.h"
 
-enum { HOLDERS = 400 };     /* ranges of a peak that the page lists; the rest is summed */
+enum { HOLDERS = 400 };     /* of a peak that the page lists; the rest is summed */
 
 /* "b3-heap1": log 3's second heap. */
 struct blob_name { char text[64]; };
@@ -173,7 +173,7 @@ static void bands(struct mpr_json *j, const struct mpr_heap_line *h)
     mpr_json_open(j, "bands", '[');
     for (size_t i = 0; i < h->bands; i++) {
         const struct mpr_band *k = &h->band[i];
-        const uint64_t band[] = { k->kind, k->node, k->thread, k->class, k->library };
+        const uint64_t band[] = { k->kind, k->node, k->thread, k->class, k->library, k->python };
         mpr_json_numbers(j, NULL, band, sizeof band / sizeof *band);
     }
     mpr_json_close(j, ']');
@@ -184,9 +184,10 @@ static void holders(struct mpr_json *j, const struct mpr_heap_line *h)
     uint64_t rest = 0;
     mpr_json_open(j, "holders", '[');
     for (size_t i = 0; i < h->holders; i++) {
-        const uint64_t row[] = { h->holder[i].node, h->holder[i].bytes, h->holder[i].blocks, h->holder[i].allocations };
-        if (i < HOLDERS) mpr_json_numbers(j, NULL, row, 4);
-        else rest += h->holder[i].bytes;
+        const struct mpr_holder *k = &h->holder[i];
+        const uint64_t row[] = { k->node, k->library, k->bytes, k->blocks, k->allocations };
+        if (i < HOLDERS) mpr_json_numbers(j, NULL, row, sizeof row / sizeof *row);
+        else rest += k->bytes;
     }
     mpr_json_close(j, ']');
     mpr_json_number(j, "other_holders", h->holders > HOLDERS ? h->holders - HOLDERS : 0);
@@ -221,6 +222,8 @@ static void log_data(struct mpr_json *j, const struct mpr_timeline *t, size_t lo
     struct blob_name name;
     mpr_json_open(j, NULL, '{');
     mpr_json_summary(j, &t->summary);
+    mpr_json_text(j, "best", mpr_group_name[t->best.by]);
+    mpr_json_text(j, "ranges_from", t->best.source);
     texts(j, "threads", t->thread_name, t->threads);
     texts(j, "sizes", t->size_name, t->sizes);
     nodes(j, t);

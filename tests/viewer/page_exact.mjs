@@ -1,6 +1,7 @@
 // What the page shows is what the other reports say, to the byte, at every level of detail.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { Workshop, bytesOf, drawn, spot, tableRows } from './browser.mjs';
 
 const shop = new Workshop();
@@ -9,15 +10,24 @@ after(() => shop.close());
 
 const pathOf = (range) => (range.path.length ? range.path.join(' > ') : 'outside any range');
 
-/** A peak table equals `peaks --by range` of the log. */
+/** A peak table equals `peaks` of the log (native stacks are libraries here), and so does what the chart opens with. */
 async function samePeak(page, log) {
-  for (const heap of shop.report('peaks', '--by', 'range', log).logs[0].heaps) {
+  const byName = (a, b) => b.bytes[0] - a.bytes[0] || (a.name < b.name ? -1 : 1);
+  const opened = await page.getByLabel('stack by').inputValue();
+  for (const heap of shop.report('peaks', ...(opened === 'library' ? ['--by', 'library'] : []), log).logs[0].heaps) {
     const rows = await tableRows(page, `[data-panel="peak"][data-heap="${heap.heap}"]`);
     const expected = heap.ranges
       .filter((r) => r.bytes_at_peak)
       .slice(0, rows.length)
       .map((r) => ({ name: pathOf(r), bytes: [r.bytes_at_peak] }));
-    const byName = (a, b) => b.bytes[0] - a.bytes[0] || (a.name < b.name ? -1 : 1);
+    const bands = (await tableRows(page, `.chart[data-heap="${heap.heap}"]`))
+      .filter((row) => row.bytes[0] && row.name !== 'everything else')
+      .sort(byName);
+    assert.deepEqual(
+      bands,
+      expected.filter((row) => bands.some((band) => band.name === row.name)).sort(byName),
+    );
+    assert.ok(bands.length >= Math.min(expected.length, 10), `${bands.length} bands`);
     assert.deepEqual(rows.sort(byName), expected.sort(byName));
     const total = await page
       .locator(`[data-panel="peak"][data-heap="${heap.heap}"] tfoot .total`)
@@ -31,6 +41,21 @@ async function samePeak(page, log) {
 test('the peak of a synthetic log equals the peaks report', async () => {
   const log = shop.log('whole.zst', 'whole');
   await samePeak(await shop.show(shop.html('whole.html', log)), log);
+});
+
+test('a page opens with the names that the peaks report has, of every log of a GPU', async () => {
+  for (const [name, by] of [
+    ['pytorch', 'auto'],
+    ['graphs-oom', 'auto'],
+    ['nccl-rank0', 'auto'],
+    ['walk', 'library'],
+  ]) {
+    const log = fileURLToPath(new URL(`../golden/h200-${name}.zst`, import.meta.url));
+    const page = await shop.show(shop.html(`${name}.html`, log));
+    assert.equal(await page.getByLabel('stack by').inputValue(), by);
+    assert.match(await page.locator('.runs').textContent(), new RegExp(`ranges: ${shop.report('peaks', log).logs[0].ranges_from}`));
+    await samePeak(page, log);
+  }
 });
 
 test('the peak of a real program equals the peaks report', async () => {

@@ -3,20 +3,22 @@
  * @typedef {{ start: Float64Array, time: Float64Array, max: Float64Array, min: Float64Array, close: Float64Array,
  *   allocs: Float64Array, frees: Float64Array, end: Float64Array }} Spans one entry a span; `end` is that of its
  *   changes
- * @typedef {{ kind: number, node: number, thread: number, size: number, library: number }} Band
+ * @typedef {{ kind: number, node: number, thread: number, size: number, library: number, python: number }} Band
+ *   node: its range; python: the node of its Python stack, where there is no range
  * @typedef {{ name: string, peakBytes: number, peakTime: number, peakBlocks: number, endBytes: number, allocations:
  *   number, frees: number, failures: number, width: number, bands: Band[], spans: Spans, changeBand: Float64Array,
  *   changeBytes: Float64Array, holders: Holder[], otherHolders: number, otherBytes: number, blocks:
  *   import('./blocks.js').Blocks }} Heap
- * @typedef {{ node: number, bytes: number, blocks: number, allocations: number }} Holder a range at the heap's peak
+ * @typedef {{ node: number, library: number, bytes: number, blocks: number, allocations: number }} Holder who held bytes at
+ *   the heap's peak: a range or a Python stack, else a library
  * @typedef {{ kind: string, time: number, bytes: number, graphNodes: number, node: number, thread: number, heap:
  *   string, text: string, free: number | null }} Mark
  * @typedef {{ from: Float64Array, to: Float64Array, node: Float64Array, thread: Float64Array }} Instances
  * @typedef {{ name: string, limit: number, time: Float64Array, value: Float64Array }} Track
- * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean,
+ * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best: string, source: string,
  *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
  *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, tracks: Track[], heaps: Heap[] }} Log
- *   stacks: frames, outermost first; 0 is the empty one
+ *   stacks: frames, outermost first; 0 is the empty one; best: the grouping that names most, source: where its names are from
  */
 import { Columns } from './leb.js';
 
@@ -91,18 +93,20 @@ async function readHeap(raw, page) {
     frees: raw.frees,
     failures: raw.failures,
     width: raw.width_ns,
-    bands: raw.bands.map((/** @type {number[]} */ [kind, node, thread, size, library]) => ({
+    bands: raw.bands.map((/** @type {number[]} */ [kind, node, thread, size, library, python]) => ({
       kind,
       node,
       thread,
       size,
       library,
+      python,
     })),
     spans,
     changeBand,
     changeBytes,
-    holders: raw.holders.map((/** @type {number[]} */ [node, bytes, blocks, allocations]) => ({
+    holders: raw.holders.map((/** @type {number[]} */ [node, library, bytes, blocks, allocations]) => ({
       node,
+      library,
       bytes,
       blocks,
       allocations,
@@ -162,6 +166,8 @@ async function readLog(raw, index, page) {
     rank: raw.process.rank ?? '',
     duration: raw.duration_ns,
     incomplete: raw.incomplete,
+    best: raw.best,
+    source: raw.ranges_from,
     events: raw.events,
     lost: raw.lost_events,
     threads: raw.threads,

@@ -2,7 +2,7 @@
 import { fill } from './colours.js';
 import { button, element, row, swatch, table } from './dom.js';
 import { count, duration, share, size, time } from './format.js';
-import { composition, pathName, spanAt } from './model.js';
+import { bestName, composition, spanAt } from './model.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -11,12 +11,16 @@ import { composition, pathName, spanAt } from './model.js';
  * @typedef {{ name: string, values: (number | null)[], blocks: (number | null)[] }} Line
  */
 
-/** Bytes of every range at the heap's peak, as the replay summed them. @param {Log} log @param {Heap} heap */
+/** Who held the heap's peak, by best name, as the replay summed it. @param {Log} log @param {Heap} heap */
 function holders(log, heap) {
   /** @type {Map<string, { bytes: number, blocks: number }>} */
   const out = new Map();
-  for (const h of heap.holders) out.set(pathName(log.paths[h.node]), h);
-  if (heap.otherHolders) out.set(`${heap.otherHolders} more ranges`, { bytes: heap.otherBytes, blocks: 0 });
+  for (const h of heap.holders) {
+    const name = bestName(log, h, []),
+      same = out.get(name); // names may be alike
+    out.set(name, { bytes: h.bytes + (same?.bytes ?? 0), blocks: h.blocks + (same?.blocks ?? 0) });
+  }
+  if (heap.otherHolders) out.set(`${heap.otherHolders} more`, { bytes: heap.otherBytes, blocks: 0 });
   return out;
 }
 
