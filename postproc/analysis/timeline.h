@@ -24,6 +24,7 @@ struct mpr_timeline_options {
     size_t bands;               /* of a heap at most: the largest, and one for the rest */
     size_t changes;             /* of a heap at most */
     size_t lifetimes;           /* blocks of a heap at most, by MPR_GROUP_ALL */
+    size_t exact;               /* changes on either side of a peak, a failure, a graph, each kept; a power of two, or 0 */
 };
 
 enum mpr_band_kind {
@@ -41,7 +42,7 @@ struct mpr_band {
     uint64_t largest;           /* bytes in any vector */
 };
 
-/* An interval of width_ns, or as long as nothing changes. */
+/* An interval of width_ns, or as long as nothing changes; in an excerpt one instant, beside it a piece of such an interval. */
 struct mpr_span {
     uint64_t start;
     uint64_t time;              /* of the maximum */
@@ -49,6 +50,8 @@ struct mpr_span {
     uint64_t allocs, frees;
     size_t end;                 /* of its part of `change`: what differs from the vector of the span before */
 };
+/* From here to before there every instant has its span. */
+struct mpr_exact { uint64_t from, to; /* UINT64_MAX: to the end */ };
 struct mpr_band_change { uint32_t band; uint64_t bytes; };
 
 /* A range path: its parent's number and its innermost name.  Number 0 is the empty path. */
@@ -106,6 +109,8 @@ struct mpr_heap_line {
     size_t spans;
     struct mpr_band_change *change;
     size_t changes;
+    struct mpr_exact *exact;    /* in order; none where width_ns is 1 */
+    size_t exacts;
     struct mpr_holder *holder;  /* by MPR_GROUP_ALL: all that held bytes at the peak, largest first */
     size_t holders;
     struct mpr_lifetime *lifetime;      /* by MPR_GROUP_ALL: the largest blocks around the peak, in order of `from` */

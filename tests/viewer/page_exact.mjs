@@ -101,6 +101,62 @@ test('bands sum to the total in every bucket, level and grouping', async () => {
   assert.deepEqual(wrong, []);
 });
 
+test('around the peak and a failure of a long run every change is shown, with who held what', async () => {
+  const log = shop.log('mixed.zst', 'mixed', '400000');
+  const page = await shop.show(shop.html('mixed.html', log));
+  const heap = await page.evaluate(() => {
+    const { exact, spans, peakTime, width, allocations, frees } = memprof.logs[0].heaps[0];
+    const sum = (column) => column.reduce((a, b) => a + b, 0);
+    return {
+      exact,
+      peakTime,
+      width,
+      start: [...spans.start],
+      failed: memprof.logs[0].marks[0].time,
+      counted: [sum(spans.allocs), sum(spans.frees)],
+      replayed: [allocations, frees],
+    };
+  });
+  assert.ok(heap.width > 1);
+  assert.deepEqual(heap.counted, heap.replayed);
+  const { start } = heap;
+  assert.ok(
+    start.every((time, i) => !i || time > start[i - 1]),
+    'spans in order',
+  );
+  for (const time of [heap.failed, heap.peakTime]) {
+    const [from, to] = heap.exact.find((interval) => interval[0] <= time && time < interval[1]);
+    const inside = start.flatMap((at, i) => (at >= from && at < to && start[i + 1] > at + 1 ? [i] : []));
+    assert.ok(inside.length > 500, `${inside.length} instants`);
+    for (let k = 0; k < 5; k++) {
+      const i = inside[Math.floor((k / 4) * (inside.length - 2))],
+        at = start[i + 1] - 1;
+      await page.evaluate((ns) => {
+        memprof.centre(ns, 20000);
+        memprof.state.pins = [{ heap: 'host/heap', log: 0, at: ns }];
+        memprof.update();
+        memprof.fillPins();
+      }, at);
+      const [expected] = shop.report('peaks', '--by', 'range', '--at', `${(at / 1e9).toFixed(9)}s`, log).logs[0].heaps;
+      const held = expected.ranges.filter((r) => r.bytes_at_peak).map((r) => ({ name: pathOf(r), bytes: [r.bytes_at_peak] }));
+      const byName = (a, b) => b.bytes[0] - a.bytes[0] || (a.name < b.name ? -1 : 1);
+      assert.deepEqual((await tableRows(page, '[data-panel="pin"]')).sort(byName), held.sort(byName));
+      assert.equal(
+        bytesOf(await page.locator('[data-panel="pin"] tfoot .total').getAttribute('title')),
+        expected.peak_bytes,
+      );
+    }
+  }
+  const { x, y } = await spot(page, '.chart');
+  await page.mouse.move(x, y);
+  await drawn(page);
+  assert.equal(await page.locator('.chart .badge').textContent(), 'exact');
+  await page.keyboard.press('0');
+  await page.mouse.move(x - 100, y);
+  await drawn(page);
+  assert.match(await page.locator('.chart .badge').textContent(), /^bucket of/);
+});
+
 test('a spike of one event among very many is drawn when everything is in view', async () => {
   const log = shop.log('spike.zst', 'spike', '2000000');
   const page = await shop.show(shop.html('spike.html', log));

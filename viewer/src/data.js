@@ -6,9 +6,10 @@
  * @typedef {{ kind: number, node: number, thread: number, size: number, library: number, python: number }} Band
  *   node: its range; python: the node of its Python stack, where there is no range
  * @typedef {{ name: string, peakBytes: number, peakTime: number, peakBlocks: number, endBytes: number, allocations:
- *   number, frees: number, failures: number, width: number, bands: Band[], spans: Spans, changeBand: Float64Array,
+ *   number, frees: number, failures: number, width: number, exact: [number, number][], bands: Band[], spans: Spans, changeBand: Float64Array,
  *   changeBytes: Float64Array, holders: Holder[], otherHolders: number, otherBytes: number, blocks:
  *   import('./blocks.js').Blocks }} Heap
+ *   width: of a span; from exact's first to before its second every instant has a span of its own
  * @typedef {{ node: number, library: number, bytes: number, blocks: number, allocations: number }} Holder who held bytes at
  *   the heap's peak: a range or a Python stack, else a library
  * @typedef {{ kind: string, time: number, bytes: number, graphNodes: number, node: number, thread: number, heap:
@@ -38,13 +39,13 @@ async function blob(id, page) {
   return new Columns(new Uint8Array(await new Response(stream).arrayBuffer()));
 }
 
-/** @param {Columns} c @param {number} width @param {number} count @returns {Spans} */
-export function readSpans(c, width, count) {
-  const start = c.sums(count).map((key) => key * width);
+/** @param {Columns} c @param {number} count @returns {Spans} */
+export function readSpans(c, count) {
+  const start = c.sums(count);
   const time = c.plain(count).map((ns, i) => start[i] + ns);
   const max = c.signedSums(count);
   const min = c.plain(count).map((below, i) => max[i] - below);
-  const close = c.plain(count).map((below, i) => max[i] - below);
+  const close = max.map((bytes) => bytes + c.signed());
   return { start, time, max, min, close, allocs: c.plain(count), frees: c.plain(count), end: c.sums(count) };
 }
 
@@ -81,7 +82,7 @@ async function readBlocks(raw, page) {
 /** @param {any} raw @param {Document} page @returns {Promise<Heap>} */
 async function readHeap(raw, page) {
   const c = await blob(raw.blob, page);
-  const spans = readSpans(c, raw.width_ns, raw.spans);
+  const spans = readSpans(c, raw.spans);
   const { changeBand, changeBytes } = readChanges(c, raw.bands.length, raw.changes);
   return {
     name: raw.heap,
@@ -93,6 +94,7 @@ async function readHeap(raw, page) {
     frees: raw.frees,
     failures: raw.failures,
     width: raw.width_ns,
+    exact: raw.exact,
     bands: raw.bands.map((/** @type {number[]} */ [kind, node, thread, size, library, python]) => ({
       kind,
       node,

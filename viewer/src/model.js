@@ -175,8 +175,23 @@ export function spanAt(start, time) {
   return low - 1;
 }
 
+/** Whether every change has a span there. @param {Heap} heap @param {number} span */
+const inWindow = (heap, span) =>
+  heap.exact.some(([from, to]) => heap.spans.start[span] >= from && heap.spans.start[span] < to);
+
 /** True when the span is one state, not the maximum of several. @param {Heap} heap @param {number} span */
 export function isExact(heap, span) {
   const s = heap.spans;
-  return heap.width === 1 || s.allocs[span] + s.frees[span] <= 1;
+  return heap.width === 1 || s.allocs[span] + s.frees[span] <= 1 || inWindow(heap, span);
 }
+
+/** What a window has left of a bucket: its state need not be the largest. @param {Heap} heap @param {number} span */
+export const isPiece = (heap, span) =>
+  !inWindow(heap, span) && [span - 1, span + 1].some((i) => i >= 0 && i < heap.spans.start.length && inWindow(heap, i));
+
+/** How long the changes are that a span stands for, ns. @param {Heap} heap @param {number} span */
+export const spanWidth = (heap, span) =>
+  Math.min(heap.width, (heap.spans.start[span + 1] ?? Infinity) - heap.spans.start[span]);
+
+/** How finely the time of a span's state is told, ns. @param {Heap} heap @param {number} span */
+export const fineness = (heap, span) => (isExact(heap, span) ? 1e3 : Math.max(1e3, Math.min(heap.width, 1e6)));

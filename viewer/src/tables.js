@@ -2,7 +2,7 @@
 import { fill } from './colours.js';
 import { button, element, row, swatch, table } from './dom.js';
 import { count, duration, share, size, time } from './format.js';
-import { bestName, composition, spanAt } from './model.js';
+import { bestName, composition, fineness, isExact, spanAt } from './model.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -168,7 +168,7 @@ export function pinPanel(app) {
     );
   const heads = pins.length === 2 ? ['first pin', 'second pin'] : ['pinned'];
   const place = (/** @type {typeof pins[0]} */ { log, heap, span }) => {
-    const at = time(span < 0 ? 0 : heap.spans.time[span], Math.max(1e3, Math.min(heap.width, 1e6)));
+    const at = span < 0 ? time(0) : time(heap.spans.time[span], fineness(heap, span));
     return `${app.runs().length > 1 ? `${app.roleOf(log)} ` : ''}${heap.name} at ${at}`;
   };
   const caption = pins.map(place).join('   →   ');
@@ -206,8 +206,7 @@ export function statistics(app, log, heap, from, to) {
   let max = 0,
     min = Infinity,
     allocs = 0,
-    frees = 0,
-    exact = heap.width === 1;
+    frees = 0;
   for (let i = first; i <= last; i++) {
     if (i > first || s.start[i] >= from) {
       allocs += s.allocs[i];
@@ -220,6 +219,7 @@ export function statistics(app, log, heap, from, to) {
     }
   }
   const before = spanAt(s.start, from),
+    exact = heap.width === 1 || [before, last].every((i) => i < 0 || isExact(heap, i)),
     start = before < 0 ? 0 : s.close[before],
     end = last < 0 ? 0 : s.close[last];
   return {
