@@ -1,13 +1,15 @@
 /* Bands are summed vectors: for each bucket, the bands whose cells changed get their new sum.  Cells that differ by their
- * call stacks alone are one unit. */
+ * native call stacks alone are one unit of their library; those without a range are told apart by their Python stack, too.
+ * A series of bands is one of cells whose groups are bands. */
 #include "bands.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "hash.h"
+#include "splice.h"
 
-struct unit { uint64_t bytes, largest; uint32_t cell, library, band; };
+struct unit { uint64_t bytes, largest; uint32_t cell, library, python, band; };
 
 struct folding {
     struct mpr_arena *arena;
@@ -17,10 +19,12 @@ struct folding {
     struct unit *unit, **rank;  /* of the heap; those that held anything */
     uint32_t units, ranks;
     uint32_t *unit_of;          /* by cell */
-    uint32_t *slot, mask;       /* hash of (key, library): unit + 1 */
+    uint32_t *slot, mask;       /* hash of (key, library, python): unit + 1 */
     uint64_t *cell_bytes, *band_bytes;
-    size_t *touched;            /* by band: index of its change in the span being written, + 1 */
-    struct mpr_series series;
+    size_t *touched;            /* by band: index of its change in the bucket being written, + 1 */
+    struct mpr_series series;   /* of bands */
+    struct mpr_excerpt_series *excerpt;   /* in order of `from` */
+    size_t excerpts;
 };
 
 static bool begin(struct folding *f)
@@ -48,25 +52,25 @@ static void release(struct folding *f)
     free(f->band_bytes);
     free(f->touched);
     mpr_series_free(&f->series);
+    for (size_t i = 0; i < f->excerpts; i++) mpr_series_free(&f->excerpt[i].series);
+    free(f->excerpt);
 }
 
 /* ---- units */
 
-static uint32_t library_of(const struct mpr_replay *r, const struct mpr_cell *cell)
-{
-    return mpr_sites_library(&r->gpu.sites, mpr_sites_of(&r->gpu.sites, cell->site).stack);
-}
-
 static uint32_t unit_of(struct folding *f, uint32_t index)
 {
     const struct mpr_cell *cell = &f->r->books.cell[index];
-    const uint32_t library = library_of(f->r, cell);
-    uint32_t at = (uint32_t)mpr_hash(mpr_hash(cell->key) + library) & f->mask;
+    const struct mpr_site site = mpr_sites_of(&f->r->gpu.sites, cell->site);
+    const struct unit wanted = { .cell = index, .library = mpr_sites_library(&f->r->gpu.sites, site.stack),
+                                 .python = mpr_all_of(cell->key).node ? 0 : site.python };
+    uint32_t at = (uint32_t)mpr_hash(mpr_hash(cell->key) + ((uint64_t)wanted.python << 32 | wanted.library)) & f->mask;
     for (; f->slot[at]; at = (at + 1) & f->mask) {
         const struct unit *u = &f->unit[f->slot[at] - 1];
-        if (f->r->books.cell[u->cell].key == cell->key && u->library == library) return f->slot[at] - 1;
+        if (f->r->books.cell[u->cell].key == cell->key && u->library == wanted.library && u->python == wanted.python)
+            return f->slot[at] - 1;
     }
-    f->unit[f->units] = (struct unit){ .cell = index, .library = library };
+    f->unit[f->units] = wanted;
     f->slot[at] = ++f->units;
     return f->units - 1;
 }
@@ -75,6 +79,30 @@ static void make_units(struct folding *f, uint8_t heap)
 {
     for (uint32_t i = 0; i < f->r->books.cells; i++)
         if (f->r->books.cell[i].heap == heap) f->unit_of[i] = unit_of(f, i);
+}
+
+/* ---- excerpts */
+
+static int by_from(const void *left, const void *right)
+{
+    const struct mpr_excerpt_series *a = left, *b = right;
+    return a->from < b->from ? -1 : a->from > b->from;
+}
+
+static bool make_excerpts(struct folding *f, const struct mpr_excerpts *excerpts, uint8_t heap)
+{
+    const struct mpr_excerpt(*kept)[MPR_EXCERPTS_KEPT] = excerpts->heap[heap].kept;
+    f->excerpt = calloc(MPR_EXCERPT_KINDS * MPR_EXCERPTS_KEPT, sizeof *f->excerpt);
+    if (!f->excerpt) return false;
+    for (int k = 0; k < MPR_EXCERPT_KINDS; k++) {
+        for (int i = 0; i < MPR_EXCERPTS_KEPT; i++) {
+            if (!kept[k][i].change) continue;
+            if (!mpr_excerpt_replay(&kept[k][i], &f->r->books, heap, &f->excerpt[f->excerpts])) return false;
+            f->excerpts++;
+        }
+    }
+    if (f->excerpts) qsort(f->excerpt, f->excerpts, sizeof *f->excerpt, by_from);
+    return true;
 }
 
 /* ---- which units have a band of their own */
@@ -86,8 +114,10 @@ static int by_largest(const void *left, const void *right)
     return a->cell < b->cell ? -1 : a->cell > b->cell;
 }
 
-static void rank_units(struct folding *f, const struct mpr_series *s)
+static void weigh_units(struct folding *f, const struct mpr_series *s)
 {
+    memset(f->cell_bytes, 0, f->r->books.cells * sizeof *f->cell_bytes);
+    for (uint32_t i = 0; i < f->units; i++) f->unit[i].bytes = 0;
     for (size_t i = 0; i < s->changes; i++) {
         const struct mpr_change *c = &s->change[i];
         struct unit *u = &f->unit[f->unit_of[c->group]];
@@ -95,10 +125,15 @@ static void rank_units(struct folding *f, const struct mpr_series *s)
         f->cell_bytes[c->group] = c->bytes;
         if (u->bytes > u->largest) u->largest = u->bytes;
     }
+}
+
+static void rank_units(struct folding *f, const struct mpr_series *s)
+{
+    weigh_units(f, s);
+    for (size_t i = 0; i < f->excerpts; i++) weigh_units(f, &f->excerpt[i].series);
     for (uint32_t i = 0; i < f->units; i++)
         if (f->unit[i].largest) f->rank[f->ranks++] = &f->unit[i];
-    qsort(f->rank, f->ranks, sizeof *f->rank, by_largest);
-    memset(f->cell_bytes, 0, f->r->books.cells * sizeof *f->cell_bytes);
+    if (f->ranks) qsort(f->rank, f->ranks, sizeof *f->rank, by_largest);
 }
 
 static uint32_t add_band(struct folding *f, enum mpr_band_kind kind, const struct unit *u)
@@ -106,19 +141,21 @@ static uint32_t add_band(struct folding *f, enum mpr_band_kind kind, const struc
     const struct mpr_cell *c = &f->r->books.cell[u->cell];
     const struct mpr_all all = f->r->options.by == MPR_BY_ALL ? mpr_all_of(c->key) : (struct mpr_all){ 0 };
     struct mpr_band *band = &f->out->band[f->out->bands];
-    *band = (struct mpr_band){ .kind = kind, .node = all.node, .thread = all.thread, .class = all.class, .library = u->library };
+    *band = (struct mpr_band){ .kind = kind, .node = all.node, .thread = all.thread, .class = all.class,
+                               .library = u->library, .python = u->python };
     if (kind != MPR_BAND_OTHER) band->path = mpr_label_path(f->arena, f->r, c, &band->depth);
     return (uint32_t)f->out->bands++;
 }
 
-/* Many small units of a range and library share one band; the last band is kept for what finds no room. */
+/* Many small units of a range (or Python stack) and library share one band; the last band is kept for what finds no room. */
 static uint32_t small_band(struct folding *f, const struct unit *u)
 {
     if (f->r->options.by != MPR_BY_ALL) return UINT32_MAX;
     const uint32_t node = mpr_all_of(f->r->books.cell[u->cell].key).node;
     for (uint32_t i = 0; i < f->out->bands; i++) {
         const struct mpr_band *band = &f->out->band[i];
-        if (band->kind == MPR_BAND_SMALL && band->node == node && band->library == u->library) return i;
+        if (band->kind == MPR_BAND_SMALL && band->node == node && band->library == u->library && band->python == u->python)
+            return i;
     }
     return f->out->bands < f->limit - 1 ? add_band(f, MPR_BAND_SMALL, u) : UINT32_MAX;
 }
@@ -137,28 +174,48 @@ static void choose_bands(struct folding *f)
 
 /* ---- the bands' vectors */
 
-static bool change_band(struct folding *f, uint32_t cell, uint64_t bytes, size_t first)
+static bool change_band(struct folding *f, struct mpr_series *out, uint32_t cell, uint64_t bytes, size_t first)
 {
     const uint32_t band = f->unit[f->unit_of[cell]].band;
     f->band_bytes[band] += bytes - f->cell_bytes[cell];
     f->cell_bytes[cell] = bytes;
     if (f->band_bytes[band] > f->out->band[band].largest) f->out->band[band].largest = f->band_bytes[band];
     if (f->touched[band] > first) return true;
-    f->touched[band] = f->series.changes + 1;
-    return mpr_series_change(&f->series, band, 0) == 0;
+    f->touched[band] = out->changes + 1;
+    return mpr_series_change(out, band, 0) == 0;
 }
 
-static bool fold(struct folding *f, const struct mpr_series *s)
+static void forget_vectors(struct folding *f)
+{
+    memset(f->cell_bytes, 0, f->r->books.cells * sizeof *f->cell_bytes);
+    memset(f->band_bytes, 0, f->limit * sizeof *f->band_bytes);
+    memset(f->touched, 0, f->limit * sizeof *f->touched);
+}
+
+/* A series of cells as one of bands. */
+static bool fold(struct folding *f, const struct mpr_series *s, struct mpr_series *out)
 {
     size_t at = 0;
-    f->series.shift = s->shift;
+    forget_vectors(f);
+    out->shift = s->shift;
     for (size_t i = 0; i < s->buckets; i++) {
-        const size_t first = f->series.changes;
+        const size_t first = out->changes;
         for (; at < s->bucket[i].end; at++)
-            if (!change_band(f, s->change[at].group, s->change[at].bytes, first)) return false;
-        for (size_t k = first; k < f->series.changes; k++)
-            f->series.change[k].bytes = f->band_bytes[f->series.change[k].group];
-        if (mpr_series_bucket(&f->series, &s->bucket[i]) != 0) return false;
+            if (!change_band(f, out, s->change[at].group, s->change[at].bytes, first)) return false;
+        for (size_t k = first; k < out->changes; k++) out->change[k].bytes = f->band_bytes[out->change[k].group];
+        if (mpr_series_bucket(out, &s->bucket[i]) != 0) return false;
+    }
+    return true;
+}
+
+static bool fold_excerpts(struct folding *f)
+{
+    for (size_t i = 0; i < f->excerpts; i++) {
+        struct mpr_series bands = { 0 }, *cells = &f->excerpt[i].series;
+        const bool good = fold(f, cells, &bands);
+        mpr_series_free(cells);
+        *cells = bands;
+        if (!good) return false;
     }
     return true;
 }
@@ -168,39 +225,24 @@ static void widen(struct folding *f, size_t changes)
     while (f->series.changes > changes && f->series.buckets > 1) mpr_series_widen(&f->series, 1, f->touched);
 }
 
-static bool copy(struct folding *f)
-{
-    const struct mpr_series *s = &f->series;
-    struct mpr_heap_line *out = f->out;
-    out->width_ns = UINT64_C(1) << s->shift;
-    out->span = mpr_arena_alloc(f->arena, s->buckets * sizeof *out->span);
-    out->change = mpr_arena_alloc(f->arena, s->changes * sizeof *out->change);
-    if (!out->span || !out->change) return false;
-    for (size_t i = 0; i < s->buckets; i++) {
-        const struct mpr_bucket *b = &s->bucket[i];
-        out->span[out->spans++] = (struct mpr_span){ b->key << s->shift, b->time, b->max, b->min, b->close,
-                                                     b->allocs, b->frees, b->end };
-    }
-    for (size_t i = 0; i < s->changes; i++)
-        out->change[out->changes++] = (struct mpr_band_change){ s->change[i].group, s->change[i].bytes };
-    return true;
-}
-
 bool mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_replay *r, const struct mpr_levels *levels,
                     uint8_t heap, struct mpr_heap_line *out)
 {
     struct folding f = { .arena = &timeline->arena, .r = r, .out = out, .limit = timeline->options.bands };
     const struct mpr_series *s = &levels->level[heap].series;
-    bool good = begin(&f);
+    /* where every change has a bucket, there is nothing that excerpts could add */
+    const bool whole = !r->books.excerpts || (!s->shift && s->changes <= timeline->options.changes);
+    bool good = begin(&f) && (whole || make_excerpts(&f, r->books.excerpts, heap));
     if (good) {
         make_units(&f, heap);
         rank_units(&f, s);
         choose_bands(&f);
-        good = fold(&f, s);
+        good = fold(&f, s, &f.series) && fold_excerpts(&f);
     }
     if (good) {
         widen(&f, timeline->options.changes);
-        good = copy(&f);
+        const struct mpr_splice splice = { &f.series, f.excerpt, f.excerpts, out->bands };
+        good = mpr_splice_fill(&splice, f.arena, out);
     }
     release(&f);
     return good;

@@ -64,6 +64,12 @@ static uint64_t value_of(const struct mpf_event *e, unsigned index)
 
 /* ---- marks */
 
+/* What deserves an excerpt of every change. */
+static void exact(const struct mpr_replay *r, const struct mpf_event *e, enum mpr_excerpt_kind kind)
+{
+    if (r->books.excerpts) mpr_excerpts_mark(r->books.excerpts, &r->books, e->heap, kind);
+}
+
 static void add_mark(struct mpr_happenings *h, const struct mpr_thread *t, const struct mpf_event *e,
                      enum mpr_mark_kind kind, uint64_t bytes)
 {
@@ -84,18 +90,28 @@ static void see_mark(struct mpr_happenings *h, const struct mpr_thread *t, const
     h->mark[before].domain = (uint32_t)(e->addr >> 32);
 }
 
-static void see_return(struct mpr_happenings *h, const struct mpr_thread *t, const struct mpf_event *e)
+static void see_return(struct mpr_happenings *h, const struct mpr_replay *r, const struct mpr_thread *t,
+                       const struct mpf_event *e)
 {
     const uint64_t before = h->entered[mpf_heap_device(e->heap)];
     const size_t at = h->marks;
     if (value_of(e, MPF_RETURN_CALL) != MPF_CALL_GRAPH || value_of(e, MPF_RETURN_RESULT) != 0) return;
+    exact(r, e, MPR_EXCERPT_GRAPH);
     add_mark(h, t, e, MPR_MARK_GRAPH, e->addr > before ? e->addr - before : 0);
     if (h->marks > at) h->mark[at].nodes = value_of(e, MPF_RETURN_C);
 }
 
-static void add_refusal(struct mpr_happenings *h, const struct mpr_thread *t, const struct mpf_event *e,
-                        enum mpr_mark_kind kind, unsigned free_at)
+static void add_failure(struct mpr_happenings *h, const struct mpr_replay *r, const struct mpr_thread *t,
+                        const struct mpf_event *e)
 {
+    exact(r, e, MPR_EXCERPT_FAILURE);
+    add_mark(h, t, e, MPR_MARK_FAILED, e->size | e->addr >> 32 << 40);
+}
+
+static void add_refusal(struct mpr_happenings *h, const struct mpr_replay *r, const struct mpr_thread *t,
+                        const struct mpf_event *e, enum mpr_mark_kind kind, unsigned free_at)
+{
+    exact(r, e, MPR_EXCERPT_FAILURE);
     const size_t at = h->marks;
     add_mark(h, t, e, kind, e->addr);
     if (h->marks > at) h->mark[at].free = value_of(e, free_at);
@@ -212,13 +228,13 @@ void mpr_happenings_see(void *arg, const struct mpr_replay *r, const struct mpr_
     case MPF_OP_PUSH: see_push(h, r, t, e); break;
     case MPF_OP_POP: see_pop(h, t, e); break;
     case MPF_OP_MARK: see_mark(h, t, e); break;
-    case MPF_OP_FAIL: add_mark(h, t, e, MPR_MARK_FAILED, e->size | e->addr >> 32 << 40); break;
+    case MPF_OP_FAIL: add_failure(h, r, t, e); break;
     case MPF_OP_GPU_FAIL:
-        if (out_of_memory(e)) add_refusal(h, t, e, MPR_MARK_REFUSED, MPF_FAIL_FREE);
+        if (out_of_memory(e)) add_refusal(h, r, t, e, MPR_MARK_REFUSED, MPF_FAIL_FREE);
         break;
-    case MPF_OP_TORCH_OOM: add_refusal(h, t, e, MPR_MARK_OOM, MPF_TORCH_FREE); break;
+    case MPF_OP_TORCH_OOM: add_refusal(h, r, t, e, MPR_MARK_OOM, MPF_TORCH_FREE); break;
     case MPF_OP_GPU_ENTER: h->entered[mpf_heap_device(e->heap)] = e->size; break;
-    case MPF_OP_GPU_RETURN: see_return(h, t, e); break;
+    case MPF_OP_GPU_RETURN: see_return(h, r, t, e); break;
     case MPF_OP_SAMPLE_RSS: add_point(h, MPR_TRACK_RSS, e->time, resident(e), MPF_UNKNOWN); break;
     case MPF_OP_SAMPLE_CGROUP:
         add_point(h, MPR_TRACK_CGROUP, e->time, value_of(e, MPF_CGROUP_USAGE), value_of(e, MPF_CGROUP_LIMIT));

@@ -2,43 +2,57 @@
 
 #include <stdlib.h>
 
-static int by_bytes(const void *left, const void *right)
+/* Sums by place: a node's number, and behind all nodes a library's. */
+struct sums { const struct mpr_replay *r; struct mpr_holder *at; size_t places, held; };
+
+static struct mpr_holder *place(const struct sums *s, const struct mpr_cell *cell)
 {
-    const struct mpr_holder *a = left, *b = right;
-    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-    return a->node < b->node ? -1 : a->node > b->node;
+    const struct mpr_sites *sites = &s->r->gpu.sites;
+    const struct mpr_site site = mpr_sites_of(sites, cell->site);
+    const uint32_t range = mpr_all_of(cell->key).node, node = range ? range : site.python;
+    const uint32_t library = node ? 0 : mpr_sites_library(sites, site.stack);
+    struct mpr_holder *sum = &s->at[library ? s->r->ranges.nodes + library : node];
+    sum->node = node;
+    sum->library = library;
+    return sum;
 }
 
-/* Sums the heap's cells by node; returns how many nodes held anything. */
-static size_t sum_cells(const struct mpr_books *books, uint8_t heap, struct mpr_holder *by_node)
+static void sum_cells(struct sums *s, uint8_t heap)
 {
-    size_t held = 0;
+    const struct mpr_books *books = &s->r->books;
     for (uint32_t i = 0; i < books->cells; i++) {
         const struct mpr_cell *cell = &books->cell[i];
         if (cell->heap != heap) continue;
-        struct mpr_holder *sum = &by_node[mpr_all_of(cell->key).node];
+        struct mpr_holder *sum = place(s, cell);
         const uint64_t bytes = mpr_books_bytes_at_peak(books, cell);
-        held += bytes && !sum->bytes;
+        s->held += bytes && !sum->bytes;
         sum->bytes += bytes;
         sum->blocks += mpr_books_blocks_at_peak(books, cell);
         sum->allocations += cell->allocations;
     }
-    return held;
+}
+
+/* By the numbers of replay, so that equal rows have one order. */
+static int by_bytes(const void *left, const void *right)
+{
+    const struct mpr_holder *a = left, *b = right;
+    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+    if (a->node != b->node) return a->node < b->node ? -1 : 1;
+    return a->library < b->library ? -1 : a->library > b->library;
 }
 
 bool mpr_holders_fill(struct mpr_timeline *t, struct mpr_tree *tree, uint8_t heap, struct mpr_heap_line *out)
 {
     const struct mpr_replay *r = tree->r;
-    struct mpr_holder *by_node = calloc(r->ranges.nodes, sizeof *by_node);
-    if (!by_node) return false;
-    const size_t held = sum_cells(&r->books, heap, by_node);
-    out->holder = mpr_arena_alloc(&t->arena, held * sizeof *out->holder);
-    for (uint32_t i = 0; out->holder && i < r->ranges.nodes; i++) {
-        if (!by_node[i].bytes) continue;
-        out->holder[out->holders] = by_node[i];
-        out->holder[out->holders++].node = mpr_tree_number(tree, i);
-    }
-    free(by_node);
+    struct sums s = { .r = r, .places = (size_t)r->ranges.nodes + r->gpu.sites.libraries + 1 };
+    s.at = calloc(s.places, sizeof *s.at);
+    if (!s.at) return false;
+    sum_cells(&s, heap);
+    out->holder = mpr_arena_alloc(&t->arena, s.held * sizeof *out->holder);
+    for (size_t i = 0; out->holder && i < s.places; i++)
+        if (s.at[i].bytes) out->holder[out->holders++] = s.at[i];
+    free(s.at);
     if (out->holders) qsort(out->holder, out->holders, sizeof *out->holder, by_bytes);
+    for (size_t i = 0; i < out->holders; i++) out->holder[i].node = mpr_tree_number(tree, out->holder[i].node);
     return out->holder != NULL;
 }

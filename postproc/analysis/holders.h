@@ -1,4 +1,4 @@
-/* Who held a heap's peak, by range, from cells of MPR_BY_ALL.  Private to this layer. */
+/* Who held a heap's peak, by the best name of each block (its range, else its Python stack, else its library), from cells of MPR_BY_ALL.  Private to this layer. */
 #ifndef MPR_HOLDERS_H
 #define MPR_HOLDERS_H
 

@@ -70,7 +70,7 @@ static uint8_t code_of(const char *heap)
 }
 
 /* What looks on while the log is read; the page's NULL for other reports. */
-struct observers { struct mpr_levels *levels; struct mpr_happenings *happenings; struct mpr_large *large; };
+struct observers { struct mpr_levels *levels; struct mpr_excerpts *excerpts; struct mpr_happenings *happenings; struct mpr_large *large; };
 
 static void fill_libraries(struct mpr_timeline *t, const struct mpr_replay *r)
 {
@@ -91,7 +91,10 @@ static bool fill_page(struct mpr_timeline *t, const struct mpr_replay *r, const 
         struct mpr_heap_line *h = &t->heap[i];
         good = mpr_holders_fill(t, &tree, code_of(h->name), h)
                && mpr_lifetimes_fill(t, &tree, &callers, o->large, code_of(h->name), h);
-        for (size_t k = 0; good && k < h->bands; k++) h->band[k].node = mpr_tree_number(&tree, h->band[k].node);
+        for (size_t k = 0; good && k < h->bands; k++) {
+            h->band[k].node = mpr_tree_number(&tree, h->band[k].node);
+            h->band[k].python = mpr_tree_number(&tree, h->band[k].python);
+        }
     }
     if (good) mpr_happenings_fill(o->happenings, &tree, r, t);
     good = good && mpr_callers_fill(&callers, t);
@@ -112,21 +115,30 @@ static void fill_threads(struct mpr_timeline *t, const struct mpr_replay *r)
         t->thread_name[i] = mpr_label_thread(&t->arena, r, i);
 }
 
+static void choose(struct mpr_timeline *t, const struct mpr_reader *reader)
+{
+    t->best = mpr_choose(reader);
+    if (t->choice.by == MPR_GROUP_AUTO) t->choice = t->best;
+    if (t->best.by == MPR_GROUP_STACK) t->best = (struct mpr_choice){ MPR_GROUP_LIBRARY, "libraries" };
+}
+
 static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const struct observers *o, const char *path,
                     const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_replay *r = &reader->replay;
     r->books.levels = o->levels;
+    r->books.excerpts = o->excerpts;
     r->large = o->large;
     if (o->happenings) r->watch = (struct mpr_watch){ mpr_happenings_see, o->happenings };
     if (mpr_reader_replay(reader, path, progress, error) != 0) return -1;
     mpr_levels_finish(o->levels, &r->books);
+    if (o->excerpts) mpr_excerpts_finish(o->excerpts, &r->books);
     mpr_reader_summary(reader, path, &t->arena, &t->summary);
-    if (t->choice.by == MPR_GROUP_AUTO) t->choice = mpr_choose(reader);
+    choose(t, reader);
     t->sampled = r->options.sample_mean != 0;
     fill_heaps(t, r, o->levels);
     fill_threads(t, r);
-    const bool good = !o->happenings || (fill_page(t, r, o) && !o->large->failed);
+    const bool good = !o->happenings || (fill_page(t, r, o) && !o->large->failed && !o->excerpts->failed);
     mpr_reader_close(reader);
     if (good && !o->levels->failed && !t->arena.failed) return 0;
     return mpr_fail_memory(error, path);
@@ -139,12 +151,14 @@ static bool make_observers(struct observers *o, const struct mpr_timeline_option
     if (options->by != MPR_GROUP_ALL) return o->levels;
     o->happenings = mpr_happenings_new();
     o->large = mpr_large_new(&r->books);
-    return o->levels && o->happenings && o->large;
+    o->excerpts = mpr_excerpts_new(options->exact, &r->now);
+    return o->levels && o->happenings && o->large && o->excerpts;
 }
 
 static void free_observers(struct observers *o)
 {
     mpr_levels_free(o->levels);
+    mpr_excerpts_free(o->excerpts);
     mpr_happenings_free(o->happenings);
     mpr_large_free(o->large);
 }

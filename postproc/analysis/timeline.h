@@ -24,11 +24,12 @@ struct mpr_timeline_options {
     size_t bands;               /* of a heap at most: the largest, and one for the rest */
     size_t changes;             /* of a heap at most */
     size_t lifetimes;           /* blocks of a heap at most, by MPR_GROUP_ALL */
+    size_t exact;               /* changes on either side of a peak, a failure, a graph, each kept; a power of two, or 0 */
 };
 
 enum mpr_band_kind {
     MPR_BAND_ONE,               /* exactly what its labels say */
-    MPR_BAND_SMALL,             /* of that range and library, the threads and size classes that have no band of their own */
+    MPR_BAND_SMALL,             /* of that range (or Python stack) and library, the threads and size classes that have no band of their own */
     MPR_BAND_OTHER,             /* everything that has none */
 };
 
@@ -37,10 +38,11 @@ struct mpr_band {
     const char *const *path;    /* outermost first; by thread, size, ...: that one label */
     size_t depth;
     uint32_t node, thread, class, library;      /* by MPR_GROUP_ALL: numbers */
+    uint32_t python;            /* node of the Python stack, where there is no range; else 0 */
     uint64_t largest;           /* bytes in any vector */
 };
 
-/* An interval of width_ns, or as long as nothing changes. */
+/* An interval of width_ns, or as long as nothing changes; in an excerpt one instant, beside it a piece of such an interval. */
 struct mpr_span {
     uint64_t start;
     uint64_t time;              /* of the maximum */
@@ -48,6 +50,8 @@ struct mpr_span {
     uint64_t allocs, frees;
     size_t end;                 /* of its part of `change`: what differs from the vector of the span before */
 };
+/* From here to before there every instant has its span. */
+struct mpr_exact { uint64_t from, to; /* UINT64_MAX: to the end */ };
 struct mpr_band_change { uint32_t band; uint64_t bytes; };
 
 /* A range path: its parent's number and its innermost name.  Number 0 is the empty path. */
@@ -91,8 +95,8 @@ struct mpr_lifetime {
 /* Frames as indices into the result's, outermost first. */
 struct mpr_call_stack { const uint32_t *frame; size_t depth; };
 
-/* Who held a heap's peak. */
-struct mpr_holder { uint32_t node; uint64_t bytes, blocks, allocations; };
+/* Who held a heap's peak: a range, else a Python stack; where node is 0 a library, or nobody that is known. */
+struct mpr_holder { uint32_t node, library; uint64_t bytes, blocks, allocations; };
 
 struct mpr_heap_line {
     const char *name;
@@ -105,7 +109,9 @@ struct mpr_heap_line {
     size_t spans;
     struct mpr_band_change *change;
     size_t changes;
-    struct mpr_holder *holder;  /* by MPR_GROUP_ALL: every range that held bytes at the peak, largest first */
+    struct mpr_exact *exact;    /* in order; none where width_ns is 1 */
+    size_t exacts;
+    struct mpr_holder *holder;  /* by MPR_GROUP_ALL: all that held bytes at the peak, largest first */
     size_t holders;
     struct mpr_lifetime *lifetime;      /* by MPR_GROUP_ALL: the largest blocks around the peak, in order of `from` */
     size_t lifetimes;
@@ -116,6 +122,7 @@ struct mpr_timeline {
     struct mpr_arena arena;
     struct mpr_summary summary;
     struct mpr_choice choice;   /* what the bands are by; source "": as was asked for */
+    struct mpr_choice best;     /* what AUTO is in this log; the page, which has no native stacks, has libraries instead */
     bool sampled;               /* only a sample of the small blocks has its call stack */
     struct mpr_heap_line *heap; /* largest peak first */
     size_t heaps;

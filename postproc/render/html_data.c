@@ -8,7 +8,7 @@
 #include "json_summary.h"
 #include "mpf/sample.h"
 
-enum { HOLDERS = 400 };     /* ranges of a peak that the page lists; the rest is summed */
+enum { HOLDERS = 400 };     /* of a peak that the page lists; the rest is summed */
 
 /* "b3-heap1": log 3's second heap. */
 struct blob_name { char text[64]; };
@@ -34,12 +34,11 @@ static bool heap_blob(FILE *out, const struct mpr_heap_line *h, size_t log, size
 {
     struct mpr_blob b = { 0 };
     const struct mpr_span *span = h->span;
-    const uint64_t width = h->width_ns;
-    for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, (span[i].start - (i ? span[i - 1].start : 0)) / width);
+    for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].start - (i ? span[i - 1].start : 0));
     for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].time - span[i].start);
     for (size_t i = 0; i < h->spans; i++) mpr_blob_delta(&b, span[i].max, i ? span[i - 1].max : 0);
     for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].max - span[i].min);
-    for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].max - span[i].close);
+    for (size_t i = 0; i < h->spans; i++) mpr_blob_delta(&b, span[i].close, span[i].max);
     for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].allocs);
     for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].frees);
     for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].end - (i ? span[i - 1].end : 0));
@@ -173,7 +172,7 @@ static void bands(struct mpr_json *j, const struct mpr_heap_line *h)
     mpr_json_open(j, "bands", '[');
     for (size_t i = 0; i < h->bands; i++) {
         const struct mpr_band *k = &h->band[i];
-        const uint64_t band[] = { k->kind, k->node, k->thread, k->class, k->library };
+        const uint64_t band[] = { k->kind, k->node, k->thread, k->class, k->library, k->python };
         mpr_json_numbers(j, NULL, band, sizeof band / sizeof *band);
     }
     mpr_json_close(j, ']');
@@ -184,16 +183,27 @@ static void holders(struct mpr_json *j, const struct mpr_heap_line *h)
     uint64_t rest = 0;
     mpr_json_open(j, "holders", '[');
     for (size_t i = 0; i < h->holders; i++) {
-        const uint64_t row[] = { h->holder[i].node, h->holder[i].bytes, h->holder[i].blocks, h->holder[i].allocations };
-        if (i < HOLDERS) mpr_json_numbers(j, NULL, row, 4);
-        else rest += h->holder[i].bytes;
+        const struct mpr_holder *k = &h->holder[i];
+        const uint64_t row[] = { k->node, k->library, k->bytes, k->blocks, k->allocations };
+        if (i < HOLDERS) mpr_json_numbers(j, NULL, row, sizeof row / sizeof *row);
+        else rest += k->bytes;
     }
     mpr_json_close(j, ']');
     mpr_json_number(j, "other_holders", h->holders > HOLDERS ? h->holders - HOLDERS : 0);
     mpr_json_number(j, "other_bytes", rest);
 }
 
-static void heap(struct mpr_json *j, const struct mpr_heap_line *h, size_t log, size_t index)
+static void exact(struct mpr_json *j, const struct mpr_heap_line *h, uint64_t duration)
+{
+    mpr_json_open(j, "exact", '[');
+    for (size_t i = 0; i < h->exacts; i++) {
+        const uint64_t interval[] = { h->exact[i].from, h->exact[i].to == UINT64_MAX ? duration + 1 : h->exact[i].to };
+        mpr_json_numbers(j, NULL, interval, 2);
+    }
+    mpr_json_close(j, ']');
+}
+
+static void heap(struct mpr_json *j, const struct mpr_timeline *t, const struct mpr_heap_line *h, size_t log, size_t index)
 {
     struct blob_name name;
     mpr_json_open(j, NULL, '{');
@@ -211,6 +221,7 @@ static void heap(struct mpr_json *j, const struct mpr_heap_line *h, size_t log, 
     mpr_json_text(j, "blob", blob_name(&name, log, "heap", index));
     mpr_json_number(j, "blocks", h->lifetimes);
     mpr_json_text(j, "blocks_blob", blob_name(&name, log, "blocks", index));
+    exact(j, h, t->summary.duration_ns);
     bands(j, h);
     holders(j, h);
     mpr_json_close(j, '}');
@@ -221,6 +232,8 @@ static void log_data(struct mpr_json *j, const struct mpr_timeline *t, size_t lo
     struct blob_name name;
     mpr_json_open(j, NULL, '{');
     mpr_json_summary(j, &t->summary);
+    mpr_json_text(j, "best", mpr_group_name[t->best.by]);
+    mpr_json_text(j, "ranges_from", t->best.source);
     texts(j, "threads", t->thread_name, t->threads);
     texts(j, "sizes", t->size_name, t->sizes);
     nodes(j, t);
@@ -231,7 +244,7 @@ static void log_data(struct mpr_json *j, const struct mpr_timeline *t, size_t lo
     mpr_json_number(j, "instances_left_out", t->instances_left_out);
     mpr_json_text(j, "instances_blob", blob_name(&name, log, "ranges", 0));
     mpr_json_open(j, "heaps", '[');
-    for (size_t i = 0; i < t->heaps; i++) heap(j, &t->heap[i], log, i);
+    for (size_t i = 0; i < t->heaps; i++) heap(j, t, &t->heap[i], log, i);
     mpr_json_close(j, ']');
     mpr_json_close(j, '}');
 }

@@ -51,7 +51,9 @@ static void holder_row(FILE *out, const struct mpr_timeline *t, const struct mpr
 {
     struct mpr_number share;
     fputs("<tr><th scope=\"row\">", out);
-    path(out, t, k->node);
+    if (k->library) mpr_html_text(out, t->library_name[k->library]);
+    else if (!k->node && t->best.by == MPR_GROUP_LIBRARY) fputs("(library not known)", out);
+    else path(out, t, k->node);
     fputs("</th>", out);
     size_cell(out, k->bytes);
     count_cell(out, k->bytes);
@@ -73,7 +75,7 @@ static void heap_table(FILE *out, const struct mpr_timeline *t, const struct mpr
           "<tbody>\n", out);
     for (size_t i = 0; i < h->holders && i < ROWS; i++) holder_row(out, t, h, &h->holder[i]);
     fputs("</tbody></table>\n", out);
-    if (h->holders > ROWS) fprintf(out, "<p>%zu more ranges held bytes.</p>\n", h->holders - ROWS);
+    if (h->holders > ROWS) fprintf(out, "<p>%zu more held bytes.</p>\n", h->holders - ROWS);
 }
 
 void mpr_html_label(FILE *out, const struct mpr_timeline *t)
@@ -97,8 +99,9 @@ void mpr_html_tables(FILE *out, const struct mpr_timeline *timeline, size_t coun
         const struct mpr_timeline *t = &timeline[i];
         fputs("<section><h3>", out);
         mpr_html_label(out, t);
-        fprintf(out, "</h3><p>%s%s events, %s lost</p>\n",
-                t->summary.incomplete ? "<strong>The log is incomplete.</strong> " : "", mpr_units_count(&events, t->summary.events), mpr_units_count(&lost, t->summary.lost_events));
+        fprintf(out, "</h3><p>%s%s events, %s lost; ranges: %s</p>\n",
+                t->summary.incomplete ? "<strong>The log is incomplete.</strong> " : "",
+                mpr_units_count(&events, t->summary.events), mpr_units_count(&lost, t->summary.lost_events), t->best.source);
         for (size_t k = 0; k < t->heaps; k++) heap_table(out, t, &t->heap[k]);
         fputs("</section>\n", out);
     }

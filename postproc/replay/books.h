@@ -14,6 +14,7 @@
 
 #include "hash.h"
 #include "levels.h"
+#include "excerpts.h"
 
 /* What each event touches comes first: a cache line. */
 struct mpr_cell {
@@ -61,7 +62,8 @@ struct mpr_books {
     uint32_t *slot;                     /* hash of (key, site, heap): cell index + 1 */
     uint32_t slots;                     /* a power of two */
     struct mpr_hint hint[MPR_HINTS];
-    struct mpr_levels *levels;          /* observer; NULL: none */
+    struct mpr_levels *levels;          /* observers; NULL: none */
+    struct mpr_excerpts *excerpts;
 };
 
 int mpr_books_init(struct mpr_books *books);    /* 0, or -1 without memory */
@@ -94,6 +96,7 @@ static inline void mpr_books_add(struct mpr_books *books, uint32_t index, uint64
     struct mpr_cell *cell = &books->cell[index];
     struct mpr_heap *heap = &books->heap[cell->heap];
     if (books->levels) mpr_levels_before(books->levels, books, index, cell->heap, heap->bytes);
+    if (books->excerpts) mpr_excerpts_see(books->excerpts, books, cell->heap, heap->epoch, index, size, true);
     mpr_books_save(cell, heap);
     cell->bytes += size;
     cell->blocks++;
@@ -113,6 +116,7 @@ static inline void mpr_books_remove(struct mpr_books *books, uint32_t index, uin
     struct mpr_cell *cell = &books->cell[index];
     struct mpr_heap *heap = &books->heap[cell->heap];
     if (books->levels) mpr_levels_before(books->levels, books, index, cell->heap, heap->bytes);
+    if (books->excerpts) mpr_excerpts_see(books->excerpts, books, cell->heap, heap->epoch, index, size, false);
     mpr_books_save(cell, heap);
     cell->bytes -= size;
     cell->blocks--;

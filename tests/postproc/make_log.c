@@ -156,7 +156,7 @@ static void churn(const char *path, uint64_t events)
 }
 
 /* N events of four threads in forty nested ranges that come again and again; sizes of all classes, and a heap that swells
- * and shrinks. */
+ * and shrinks.  An allocation fails after a quarter. */
 static void mixed(const char *path, uint64_t events)
 {
     enum { LIVE = 50000, RANGES = 40, THREADS = 4 };
@@ -177,6 +177,7 @@ static void mixed(const char *path, uint64_t events)
             testlog_event(log, at, thread, MPF_OP_PUSH, 0, 10 + i / 1000 % 8, 0);
             testlog_event(log, at, thread, MPF_OP_PUSH, 0, 18 + i / 1000 % 32, 0);
         }
+        if (i == events / 4) testlog_event(log, at, thread, MPF_OP_FAIL, MPF_HEAP_HOST, 12, 1 << 30);
         if (live[block]) testlog_event(log, at, thread, MPF_OP_FREE, MPF_HEAP_HOST, addr, 0);
         else testlog_event(log, at, thread, MPF_OP_ALLOC, MPF_HEAP_HOST, addr, UINT64_C(1) << (seed >> 20) % 17 | (seed >> 50 & 15));
         live[block] ^= 1;

@@ -33,6 +33,7 @@ export function randomHeap(seed, spans, bands) {
     heap: {
       name: 'host/heap',
       width: 1000,
+      exact: [],
       peakBytes: Math.max(...max),
       peakTime: start[max.indexOf(Math.max(...max))],
       bands: Array.from({ length: bands }, (_, i) => ({ kind: 0, node: i % 7, thread: i % 3, size: i % 5 })),

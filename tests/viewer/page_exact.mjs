@@ -1,6 +1,7 @@
 // What the page shows is what the other reports say, to the byte, at every level of detail.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { Workshop, bytesOf, drawn, spot, tableRows } from './browser.mjs';
 
 const shop = new Workshop();
@@ -9,15 +10,24 @@ after(() => shop.close());
 
 const pathOf = (range) => (range.path.length ? range.path.join(' > ') : 'outside any range');
 
-/** A peak table equals `peaks --by range` of the log. */
+/** A peak table equals `peaks` of the log (native stacks are libraries here), and so does what the chart opens with. */
 async function samePeak(page, log) {
-  for (const heap of shop.report('peaks', '--by', 'range', log).logs[0].heaps) {
+  const byName = (a, b) => b.bytes[0] - a.bytes[0] || (a.name < b.name ? -1 : 1);
+  const opened = await page.getByLabel('stack by').inputValue();
+  for (const heap of shop.report('peaks', ...(opened === 'library' ? ['--by', 'library'] : []), log).logs[0].heaps) {
     const rows = await tableRows(page, `[data-panel="peak"][data-heap="${heap.heap}"]`);
     const expected = heap.ranges
       .filter((r) => r.bytes_at_peak)
       .slice(0, rows.length)
       .map((r) => ({ name: pathOf(r), bytes: [r.bytes_at_peak] }));
-    const byName = (a, b) => b.bytes[0] - a.bytes[0] || (a.name < b.name ? -1 : 1);
+    const bands = (await tableRows(page, `.chart[data-heap="${heap.heap}"]`))
+      .filter((row) => row.bytes[0] && row.name !== 'everything else')
+      .sort(byName);
+    assert.deepEqual(
+      bands,
+      expected.filter((row) => bands.some((band) => band.name === row.name)).sort(byName),
+    );
+    assert.ok(bands.length >= Math.min(expected.length, 10), `${bands.length} bands`);
     assert.deepEqual(rows.sort(byName), expected.sort(byName));
     const total = await page
       .locator(`[data-panel="peak"][data-heap="${heap.heap}"] tfoot .total`)
@@ -31,6 +41,21 @@ async function samePeak(page, log) {
 test('the peak of a synthetic log equals the peaks report', async () => {
   const log = shop.log('whole.zst', 'whole');
   await samePeak(await shop.show(shop.html('whole.html', log)), log);
+});
+
+test('a page opens with the names that the peaks report has, of every log of a GPU', async () => {
+  for (const [name, by] of [
+    ['pytorch', 'auto'],
+    ['graphs-oom', 'auto'],
+    ['nccl-rank0', 'auto'],
+    ['walk', 'library'],
+  ]) {
+    const log = fileURLToPath(new URL(`../golden/h200-${name}.zst`, import.meta.url));
+    const page = await shop.show(shop.html(`${name}.html`, log));
+    assert.equal(await page.getByLabel('stack by').inputValue(), by);
+    assert.match(await page.locator('.runs').textContent(), new RegExp(`ranges: ${shop.report('peaks', log).logs[0].ranges_from}`));
+    await samePeak(page, log);
+  }
 });
 
 test('the peak of a real program equals the peaks report', async () => {
@@ -74,6 +99,62 @@ test('bands sum to the total in every bucket, level and grouping', async () => {
     return found.slice(0, 5);
   });
   assert.deepEqual(wrong, []);
+});
+
+test('around the peak and a failure of a long run every change is shown, with who held what', async () => {
+  const log = shop.log('mixed.zst', 'mixed', '400000');
+  const page = await shop.show(shop.html('mixed.html', log));
+  const heap = await page.evaluate(() => {
+    const { exact, spans, peakTime, width, allocations, frees } = memprof.logs[0].heaps[0];
+    const sum = (column) => column.reduce((a, b) => a + b, 0);
+    return {
+      exact,
+      peakTime,
+      width,
+      start: [...spans.start],
+      failed: memprof.logs[0].marks[0].time,
+      counted: [sum(spans.allocs), sum(spans.frees)],
+      replayed: [allocations, frees],
+    };
+  });
+  assert.ok(heap.width > 1);
+  assert.deepEqual(heap.counted, heap.replayed);
+  const { start } = heap;
+  assert.ok(
+    start.every((time, i) => !i || time > start[i - 1]),
+    'spans in order',
+  );
+  for (const time of [heap.failed, heap.peakTime]) {
+    const [from, to] = heap.exact.find((interval) => interval[0] <= time && time < interval[1]);
+    const inside = start.flatMap((at, i) => (at >= from && at < to && start[i + 1] > at + 1 ? [i] : []));
+    assert.ok(inside.length > 500, `${inside.length} instants`);
+    for (let k = 0; k < 5; k++) {
+      const i = inside[Math.floor((k / 4) * (inside.length - 2))],
+        at = start[i + 1] - 1;
+      await page.evaluate((ns) => {
+        memprof.centre(ns, 20000);
+        memprof.state.pins = [{ heap: 'host/heap', log: 0, at: ns }];
+        memprof.update();
+        memprof.fillPins();
+      }, at);
+      const [expected] = shop.report('peaks', '--by', 'range', '--at', `${(at / 1e9).toFixed(9)}s`, log).logs[0].heaps;
+      const held = expected.ranges.filter((r) => r.bytes_at_peak).map((r) => ({ name: pathOf(r), bytes: [r.bytes_at_peak] }));
+      const byName = (a, b) => b.bytes[0] - a.bytes[0] || (a.name < b.name ? -1 : 1);
+      assert.deepEqual((await tableRows(page, '[data-panel="pin"]')).sort(byName), held.sort(byName));
+      assert.equal(
+        bytesOf(await page.locator('[data-panel="pin"] tfoot .total').getAttribute('title')),
+        expected.peak_bytes,
+      );
+    }
+  }
+  const { x, y } = await spot(page, '.chart');
+  await page.mouse.move(x, y);
+  await drawn(page);
+  assert.equal(await page.locator('.chart .badge').textContent(), 'exact');
+  await page.keyboard.press('0');
+  await page.mouse.move(x - 100, y);
+  await drawn(page);
+  assert.match(await page.locator('.chart .badge').textContent(), /^bucket of/);
 });
 
 test('a spike of one event among very many is drawn when everything is in view', async () => {

@@ -13,7 +13,7 @@ before(async () => {
 after(() => shop.close());
 
 test('each heap of the GPU has the peak and the holders of the peaks report', async () => {
-  const { heaps } = shop.report('peaks', '--by', 'range', log).logs[0];
+  const { heaps } = shop.report('peaks', log).logs[0];
   assert.deepEqual(
     heaps.map((h) => h.heap),
     ['gpu0/device', 'gpu0/torch'],

@@ -27,12 +27,19 @@ const CHART_HEIGHT = [300, 190, 150];
 const BLOCKS_HEIGHT = 300;
 const SHORTEST = 200; // ns: the least that the axis shows
 
+/** What `peaks` stacks by. @param {Log[]} logs @returns {import('./state.js').State['by']} */
+function bestOf([first, ...others]) {
+  const alike = others.every((log) => log.best === first.best);
+  return alike && (first.best === 'range' || first.best === 'library') ? first.best : 'auto';
+}
+
 export class App {
   /** @param {Log[]} logs */
   constructor(logs) {
     this.logs = logs;
     this.first = initial();
     if (logs.length === 2) this.first.b = 1;
+    this.first.by = bestOf(logs);
     this.state = fromHash(location.hash, this.first);
     this.repair();
     /** @type {Chart[]} */
@@ -238,7 +245,7 @@ export class App {
           {},
           this.state.b >= 0 && element('b', { class: `role role-${this.roleOf(log)}` }, this.roleOf(log)),
           element('b', {}, log.label),
-          ` ${duration(log.duration)}, ${count(log.events)} events`,
+          ` ${duration(log.duration)}, ${count(log.events)} events, ranges: ${log.source}`,
           log.incomplete && ', the log is incomplete',
           log.lost > 0 && `, ${count(log.lost)} lost`,
         ),

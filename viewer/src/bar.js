@@ -75,7 +75,8 @@ function heapChoice(app) {
 function stackChoice(app) {
   const { state } = app;
   const by = /** @type {[string, string][]} */ ([
-    ['range', 'NVTX range'],
+    ...(app.first.by === 'auto' ? [['auto', app.runs()[0].source]] : []),
+    ['range', 'range'],
     ['thread', 'thread'],
     ['size', 'size class'],
     ...(app.logs.some((log) => log.libraries.length > 1) ? [['library', 'library']] : []),
@@ -92,7 +93,7 @@ function stackChoice(app) {
       'stack by',
       choice('stack by', by, state.by, (value) => app.change({ by: /** @type {any} */ (value), hidden: [], only: '' })),
     ),
-    ...(state.by === 'range' && app.deepest() > 1
+    ...((state.by === 'range' || state.by === 'auto') && app.deepest() > 1
       ? [
           choice('depth of the path', depths, String(state.depth), (value) =>
             app.change({ depth: Number(value), hidden: [], only: '' }),

@@ -3,20 +3,23 @@
  * @typedef {{ start: Float64Array, time: Float64Array, max: Float64Array, min: Float64Array, close: Float64Array,
  *   allocs: Float64Array, frees: Float64Array, end: Float64Array }} Spans one entry a span; `end` is that of its
  *   changes
- * @typedef {{ kind: number, node: number, thread: number, size: number, library: number }} Band
+ * @typedef {{ kind: number, node: number, thread: number, size: number, library: number, python: number }} Band
+ *   node: its range; python: the node of its Python stack, where there is no range
  * @typedef {{ name: string, peakBytes: number, peakTime: number, peakBlocks: number, endBytes: number, allocations:
- *   number, frees: number, failures: number, width: number, bands: Band[], spans: Spans, changeBand: Float64Array,
+ *   number, frees: number, failures: number, width: number, exact: [number, number][], bands: Band[], spans: Spans, changeBand: Float64Array,
  *   changeBytes: Float64Array, holders: Holder[], otherHolders: number, otherBytes: number, blocks:
  *   import('./blocks.js').Blocks }} Heap
- * @typedef {{ node: number, bytes: number, blocks: number, allocations: number }} Holder a range at the heap's peak
+ *   width: of a span; from exact's first to before its second every instant has a span of its own
+ * @typedef {{ node: number, library: number, bytes: number, blocks: number, allocations: number }} Holder who held bytes at
+ *   the heap's peak: a range or a Python stack, else a library
  * @typedef {{ kind: string, time: number, bytes: number, graphNodes: number, node: number, thread: number, heap:
  *   string, text: string, free: number | null }} Mark
  * @typedef {{ from: Float64Array, to: Float64Array, node: Float64Array, thread: Float64Array }} Instances
  * @typedef {{ name: string, limit: number, time: Float64Array, value: Float64Array }} Track
- * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean,
+ * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best: string, source: string,
  *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
  *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, tracks: Track[], heaps: Heap[] }} Log
- *   stacks: frames, outermost first; 0 is the empty one
+ *   stacks: frames, outermost first; 0 is the empty one; best: the grouping that names most, source: where its names are from
  */
 import { Columns } from './leb.js';
 
@@ -36,13 +39,13 @@ async function blob(id, page) {
   return new Columns(new Uint8Array(await new Response(stream).arrayBuffer()));
 }
 
-/** @param {Columns} c @param {number} width @param {number} count @returns {Spans} */
-export function readSpans(c, width, count) {
-  const start = c.sums(count).map((key) => key * width);
+/** @param {Columns} c @param {number} count @returns {Spans} */
+export function readSpans(c, count) {
+  const start = c.sums(count);
   const time = c.plain(count).map((ns, i) => start[i] + ns);
   const max = c.signedSums(count);
   const min = c.plain(count).map((below, i) => max[i] - below);
-  const close = c.plain(count).map((below, i) => max[i] - below);
+  const close = max.map((bytes) => bytes + c.signed());
   return { start, time, max, min, close, allocs: c.plain(count), frees: c.plain(count), end: c.sums(count) };
 }
 
@@ -79,7 +82,7 @@ async function readBlocks(raw, page) {
 /** @param {any} raw @param {Document} page @returns {Promise<Heap>} */
 async function readHeap(raw, page) {
   const c = await blob(raw.blob, page);
-  const spans = readSpans(c, raw.width_ns, raw.spans);
+  const spans = readSpans(c, raw.spans);
   const { changeBand, changeBytes } = readChanges(c, raw.bands.length, raw.changes);
   return {
     name: raw.heap,
@@ -91,18 +94,21 @@ async function readHeap(raw, page) {
     frees: raw.frees,
     failures: raw.failures,
     width: raw.width_ns,
-    bands: raw.bands.map((/** @type {number[]} */ [kind, node, thread, size, library]) => ({
+    exact: raw.exact,
+    bands: raw.bands.map((/** @type {number[]} */ [kind, node, thread, size, library, python]) => ({
       kind,
       node,
       thread,
       size,
       library,
+      python,
     })),
     spans,
     changeBand,
     changeBytes,
-    holders: raw.holders.map((/** @type {number[]} */ [node, bytes, blocks, allocations]) => ({
+    holders: raw.holders.map((/** @type {number[]} */ [node, library, bytes, blocks, allocations]) => ({
       node,
+      library,
       bytes,
       blocks,
       allocations,
@@ -162,6 +168,8 @@ async function readLog(raw, index, page) {
     rank: raw.process.rank ?? '',
     duration: raw.duration_ns,
     incomplete: raw.incomplete,
+    best: raw.best,
+    source: raw.ranges_from,
     events: raw.events,
     lost: raw.lost_events,
     threads: raw.threads,

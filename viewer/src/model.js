@@ -1,8 +1,8 @@
 /**
- * From bands to what is stacked: groups by range, thread, size class or library. *
+ * From bands to what is stacked: groups by their best name, range, thread, size class or library. *
  * @typedef {import('./data.js').Log} Log
  * @typedef {import('./data.js').Heap} Heap
- * @typedef {{ by: 'range' | 'thread' | 'size' | 'library', depth: number }} Grouping depth 0: whole paths
+ * @typedef {{ by: 'auto' | 'range' | 'thread' | 'size' | 'library', depth: number }} Grouping depth 0: whole paths
  * @typedef {{ name: string, rest: boolean, atPeak: number, largest: number, bytes: Float64Array }} Group bytes of
  *   each span
  * @typedef {{ heap: Heap, log: Log, groups: Group[], all: string[], groupOfBand: Int32Array }} Stack
@@ -10,7 +10,7 @@
 import { ONE, OTHER } from './data.js';
 
 export const OUTSIDE = 'outside any range',
-  UNKNOWN = 'library not known',
+  UNKNOWN = '(library not known)',
   ELSE = 'everything else',
   SEVERAL = 'several, small';
 
@@ -20,9 +20,17 @@ export function pathName(path, depth = 0) {
   return shown.length ? shown.join(' > ') : OUTSIDE;
 }
 
+/** The range, else the Python stack, else the library: as `peaks` names it. @param {Log} log @param {{ node: number, library:
+ *  number }} of @param {string[]} python @param {number} [depth] */
+export function bestName(log, of, python, depth) {
+  if (of.node || python.length) return pathName(of.node ? log.paths[of.node] : python, depth);
+  return log.libraries[of.library] || (log.best === 'library' ? UNKNOWN : OUTSIDE);
+}
+
 /** @param {Log} log @param {import('./data.js').Band} band @param {Grouping} grouping */
 export function bandName(log, band, grouping) {
   if (band.kind === OTHER) return ELSE;
+  if (grouping.by === 'auto') return bestName(log, band, log.paths[band.python], grouping.depth);
   if (grouping.by === 'range') return pathName(log.paths[band.node], grouping.depth);
   if (grouping.by === 'library') return log.libraries[band.library] || UNKNOWN;
   if (band.kind !== ONE) return SEVERAL;
@@ -32,10 +40,13 @@ export function bandName(log, band, grouping) {
 /** What a block is counted to. @param {Log} log @param {import('./blocks.js').Blocks} blocks @param {number} i
  *  @param {Grouping} grouping */
 export function blockName(log, blocks, i, grouping) {
+  if (grouping.by === 'auto')
+    return bestName(log, { node: blocks.node[i], library: blocks.library[i] }, log.stacks[blocks.python[i]], grouping.depth);
   return bandName(
     log,
     {
       kind: ONE,
+      python: 0,
       node: blocks.node[i],
       thread: blocks.thread[i],
       size: blocks.size[i] < 2 ? blocks.size[i] : Math.ceil(Math.log2(blocks.size[i])) + 1,
@@ -164,8 +175,23 @@ export function spanAt(start, time) {
   return low - 1;
 }
 
+/** Whether every change has a span there. @param {Heap} heap @param {number} span */
+const inWindow = (heap, span) =>
+  heap.exact.some(([from, to]) => heap.spans.start[span] >= from && heap.spans.start[span] < to);
+
 /** True when the span is one state, not the maximum of several. @param {Heap} heap @param {number} span */
 export function isExact(heap, span) {
   const s = heap.spans;
-  return heap.width === 1 || s.allocs[span] + s.frees[span] <= 1;
+  return heap.width === 1 || s.allocs[span] + s.frees[span] <= 1 || inWindow(heap, span);
 }
+
+/** What a window has left of a bucket: its state need not be the largest. @param {Heap} heap @param {number} span */
+export const isPiece = (heap, span) =>
+  !inWindow(heap, span) && [span - 1, span + 1].some((i) => i >= 0 && i < heap.spans.start.length && inWindow(heap, i));
+
+/** How long the changes are that a span stands for, ns. @param {Heap} heap @param {number} span */
+export const spanWidth = (heap, span) =>
+  Math.min(heap.width, (heap.spans.start[span + 1] ?? Infinity) - heap.spans.start[span]);
+
+/** How finely the time of a span's state is told, ns. @param {Heap} heap @param {number} span */
+export const fineness = (heap, span) => (isExact(heap, span) ? 1e3 : Math.max(1e3, Math.min(heap.width, 1e6)));

@@ -4,7 +4,7 @@ import { button, colour, element, swatch } from './dom.js';
 import { count, duration, share, size, time } from './format.js';
 import { shown } from './lod.js';
 import { describe, isBad, marksOf } from './marks.js';
-import { isExact, peakSpan, spanAt } from './model.js';
+import { fineness, isExact, isPiece, peakSpan, spanAt, spanWidth } from './model.js';
 import * as paint from './paint.js';
 import { Plot } from './plot.js';
 
@@ -354,7 +354,7 @@ export class StackChart {
     }
     const label = this.hovering ? 'under the cursor' : this.app.pins.length ? 'pinned' : 'at the peak';
     this.when.textContent = there
-      ? `${label}, ${time(heap.spans.time[span], Math.max(1e3, Math.min(heap.width, 1e6)))}`
+      ? `${label}, ${time(heap.spans.time[span], span === this.peak ? 1e3 : fineness(heap, span))}`
       : 'before the first allocation';
     this.total.textContent = size(total);
     this.total.title = `${count(total)} bytes`;
@@ -366,11 +366,16 @@ export class StackChart {
     const { heap } = this.stack,
       { badge } = this;
     const exact = there && (isExact(heap, span) || span === this.peak);
-    badge.textContent = !there ? '' : exact ? 'exact' : `max of ${duration(heap.width)}`;
-    badge.title = exact
-      ? 'the state at this instant, to the byte'
-      : `the state, to the byte, when the heap was largest within ${duration(heap.width)}; ` +
-        `least ${there ? size(heap.spans.min[span]) : ''}`;
+    if (there) {
+      const within = duration(spanWidth(heap, span)),
+        least = `least ${size(heap.spans.min[span])}`;
+      badge.textContent = exact ? 'exact' : `bucket of ${within}`;
+      badge.title = exact
+        ? 'the state at this instant, to the byte'
+        : isPiece(heap, span)
+          ? `one state, to the byte, of ${within} beside a time whose every change is kept; ${least}`
+          : `the state, to the byte, when the heap was largest within ${within}; ${least}`;
+    } else badge.textContent = badge.title = '';
     badge.className = `badge ${exact ? 'exact' : 'bucket'}`;
   }
 

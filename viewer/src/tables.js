@@ -2,7 +2,7 @@
 import { fill } from './colours.js';
 import { button, element, row, swatch, table } from './dom.js';
 import { count, duration, share, size, time } from './format.js';
-import { composition, pathName, spanAt } from './model.js';
+import { bestName, composition, fineness, isExact, spanAt } from './model.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -11,12 +11,16 @@ import { composition, pathName, spanAt } from './model.js';
  * @typedef {{ name: string, values: (number | null)[], blocks: (number | null)[] }} Line
  */
 
-/** Bytes of every range at the heap's peak, as the replay summed them. @param {Log} log @param {Heap} heap */
+/** Who held the heap's peak, by best name, as the replay summed it. @param {Log} log @param {Heap} heap */
 function holders(log, heap) {
   /** @type {Map<string, { bytes: number, blocks: number }>} */
   const out = new Map();
-  for (const h of heap.holders) out.set(pathName(log.paths[h.node]), h);
-  if (heap.otherHolders) out.set(`${heap.otherHolders} more ranges`, { bytes: heap.otherBytes, blocks: 0 });
+  for (const h of heap.holders) {
+    const name = bestName(log, h, []),
+      same = out.get(name); // names may be alike
+    out.set(name, { bytes: h.bytes + (same?.bytes ?? 0), blocks: h.blocks + (same?.blocks ?? 0) });
+  }
+  if (heap.otherHolders) out.set(`${heap.otherHolders} more`, { bytes: heap.otherBytes, blocks: 0 });
   return out;
 }
 
@@ -164,7 +168,7 @@ export function pinPanel(app) {
     );
   const heads = pins.length === 2 ? ['first pin', 'second pin'] : ['pinned'];
   const place = (/** @type {typeof pins[0]} */ { log, heap, span }) => {
-    const at = time(span < 0 ? 0 : heap.spans.time[span], Math.max(1e3, Math.min(heap.width, 1e6)));
+    const at = span < 0 ? time(0) : time(heap.spans.time[span], fineness(heap, span));
     return `${app.runs().length > 1 ? `${app.roleOf(log)} ` : ''}${heap.name} at ${at}`;
   };
   const caption = pins.map(place).join('   →   ');
@@ -202,8 +206,7 @@ export function statistics(app, log, heap, from, to) {
   let max = 0,
     min = Infinity,
     allocs = 0,
-    frees = 0,
-    exact = heap.width === 1;
+    frees = 0;
   for (let i = first; i <= last; i++) {
     if (i > first || s.start[i] >= from) {
       allocs += s.allocs[i];
@@ -216,6 +219,7 @@ export function statistics(app, log, heap, from, to) {
     }
   }
   const before = spanAt(s.start, from),
+    exact = heap.width === 1 || [before, last].every((i) => i < 0 || isExact(heap, i)),
     start = before < 0 ? 0 : s.close[before],
     end = last < 0 ? 0 : s.close[last];
   return {

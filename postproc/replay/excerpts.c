@@ -1,0 +1,222 @@
+#include "excerpts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "books.h"
+#include "mpf/event.h"
+
+enum { HEAPS = 256 };
+
+struct mpr_excerpts *mpr_excerpts_new(size_t half, const uint64_t *now)
+{
+    struct mpr_excerpts *w = calloc(1, sizeof *w);
+    if (!w) return NULL;
+    w->heap = calloc(HEAPS, sizeof *w->heap);
+    w->half = half;
+    w->now = now;
+    if (w->heap) return w;
+    free(w);
+    return NULL;
+}
+
+static void free_excerpt(struct mpr_excerpt *excerpt)
+{
+    free(excerpt->change);
+    free(excerpt->bytes);
+}
+
+void mpr_excerpts_free(struct mpr_excerpts *w)
+{
+    if (!w) return;
+    for (int i = 0; i < HEAPS; i++) {
+        free(w->heap[i].ring);
+        for (int k = 0; k < MPR_EXCERPT_KINDS; k++)
+            for (int n = 0; n < MPR_EXCERPTS_KEPT; n++) free_excerpt(&w->heap[i].kept[k][n]);
+    }
+    free(w->heap);
+    free(w);
+}
+
+/* ---- from the ring to an excerpt */
+
+static uint64_t *copy_vector(const struct mpr_books *books, uint8_t heap)
+{
+    uint64_t *bytes = calloc(books->cells + 1, sizeof *bytes);
+    for (uint32_t i = 0; bytes && i < books->cells; i++)
+        if (books->cell[i].heap == heap) bytes[i] = books->cell[i].bytes;
+    return bytes;
+}
+
+/* The ring's changes, oldest first. */
+static struct mpr_excerpt_change *copy_ring(const struct mpr_excerpts_heap *h, size_t size, size_t count)
+{
+    struct mpr_excerpt_change *change = malloc(count * sizeof *change);
+    for (size_t i = 0; change && i < count; i++) change[i] = h->ring[(h->count - count + i) & (size - 1)];
+    return change;
+}
+
+static void copy(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap, enum mpr_excerpt_kind kind, bool last)
+{
+    struct mpr_excerpts_heap *h = &w->heap[heap];
+    const bool peak = kind == MPR_EXCERPT_PEAK;
+    const size_t size = 2 * w->half, count = h->count < size ? h->count : size, before = h->count - count;
+    struct mpr_excerpt excerpt = { .changes = count, .cells = books->cells, .first = !before, .last = last };
+    excerpt.known = peak ? h->at[kind] - before : count;
+    excerpt.change = copy_ring(h, size, count);
+    if (!peak) excerpt.bytes = copy_vector(books, heap);
+    if (!excerpt.change || (!peak && !excerpt.bytes)) {
+        free_excerpt(&excerpt);
+        w->failed = true;
+        return;
+    }
+    excerpt.allocs = h->grown;
+    for (size_t i = 0; i < count; i++) excerpt.allocs -= excerpt.change[i].grown;
+    excerpt.frees = before - excerpt.allocs;
+    struct mpr_excerpt *place = &h->kept[kind][peak ? 0 : h->keeps[kind]++ % MPR_EXCERPTS_KEPT];
+    free_excerpt(place);
+    *place = excerpt;
+    h->at[kind] = MPR_EXCERPTS_NONE;
+}
+
+/* ---- when */
+
+static void set_due(struct mpr_excerpts_heap *h, size_t half)
+{
+    h->due = MPR_EXCERPTS_NONE;
+    for (int k = 0; k < MPR_EXCERPT_KINDS; k++)
+        if (h->at[k] != MPR_EXCERPTS_NONE && h->at[k] + half < h->due) h->due = h->at[k] + half;
+}
+
+static bool make_ring(struct mpr_excerpts *w, struct mpr_excerpts_heap *h, uint64_t epoch)
+{
+    h->ring = malloc(2 * w->half * sizeof *h->ring);
+    if (!h->ring) w->failed = true;
+    for (int k = 0; k < MPR_EXCERPT_KINDS; k++) h->at[k] = MPR_EXCERPTS_NONE;
+    h->epoch = epoch;
+    h->due = MPR_EXCERPTS_NONE;
+    return h->ring != NULL;
+}
+
+/* There has been a new peak: the newest change made it. */
+static void see_peak(struct mpr_excerpts_heap *h, uint64_t epoch)
+{
+    if (h->epoch == epoch) return;
+    h->epoch = epoch;
+    h->at[MPR_EXCERPT_PEAK] = h->count;
+}
+
+bool mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap, uint64_t epoch)
+{
+    struct mpr_excerpts_heap *h = &w->heap[heap];
+    if (!h->ring) return make_ring(w, h, epoch);
+    see_peak(h, epoch);
+    for (int k = 0; k < MPR_EXCERPT_KINDS; k++)
+        if (h->at[k] != MPR_EXCERPTS_NONE && h->count >= h->at[k] + w->half) copy(w, books, heap, k, false);
+    set_due(h, w->half);
+    return true;
+}
+
+static bool same_side(unsigned a, unsigned b)
+{
+    if (mpf_heap_is_gpu(a) != mpf_heap_is_gpu(b)) return false;
+    return !mpf_heap_is_gpu(a) || mpf_heap_device(a) == mpf_heap_device(b);
+}
+
+void mpr_excerpts_mark(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap, enum mpr_excerpt_kind kind)
+{
+    for (unsigned i = 0; i < HEAPS; i++) {
+        struct mpr_excerpts_heap *h = &w->heap[i];
+        if (!h->ring || !same_side(i, heap) || h->at[kind] != MPR_EXCERPTS_NONE) continue;
+        see_peak(h, books->heap[i].epoch);
+        h->at[kind] = h->count;
+        set_due(h, w->half);
+    }
+}
+
+void mpr_excerpts_finish(struct mpr_excerpts *w, const struct mpr_books *books)
+{
+    for (unsigned i = 0; i < HEAPS; i++) {
+        struct mpr_excerpts_heap *h = &w->heap[i];
+        if (!h->ring) continue;
+        see_peak(h, books->heap[i].epoch);
+        for (int k = 0; k < MPR_EXCERPT_KINDS; k++)
+            if (h->at[k] != MPR_EXCERPTS_NONE) copy(w, books, (uint8_t)i, k, true);
+    }
+}
+
+/* ---- from an excerpt to a series: its changes once more, in books of their own */
+
+/* The vector before the excerpt's first change. */
+static void rewind_cells(struct mpr_books *own, const struct mpr_excerpt *excerpt, const struct mpr_books *books, uint8_t heap)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < own->cells; i++) {
+        if (own->cell[i].heap != heap) continue;
+        if (!excerpt->bytes) own->cell[i].bytes = mpr_books_bytes_at_peak(books, &books->cell[i]);
+        else own->cell[i].bytes = i < excerpt->cells ? excerpt->bytes[i] : 0;
+        sum += own->cell[i].bytes;
+    }
+    for (size_t i = excerpt->known; i-- > 0;) {
+        const struct mpr_excerpt_change *c = &excerpt->change[i];
+        const uint64_t size = c->grown ? -c->size : c->size;
+        own->cell[c->cell].bytes += size;
+        sum += size;
+    }
+    own->heap[heap].bytes = sum;
+}
+
+/* The levels know of cells that have changed alone. */
+static void tell_levels(const struct mpr_books *own, uint8_t heap)
+{
+    for (uint32_t i = 0; i < own->cells; i++)
+        if (own->cell[i].heap == heap && own->cell[i].bytes) mpr_levels_note(own->levels, own, i, heap, own->heap[heap].bytes);
+}
+
+static void repeat(struct mpr_books *own, const struct mpr_excerpt *excerpt, uint64_t *now, struct mpr_excerpt_series *out)
+{
+    for (size_t i = 0; i < excerpt->changes; i++) {
+        const struct mpr_excerpt_change *c = &excerpt->change[i];
+        *now = c->time;
+        if (c->time < out->from) *(c->grown ? &out->allocs : &out->frees) += 1;
+        if (c->grown) mpr_books_add(own, c->cell, c->size, c->time);
+        else mpr_books_remove(own, c->cell, c->size);
+    }
+}
+
+/* Of the first and the last instant some changes may be missing. */
+static void set_limits(const struct mpr_excerpt *excerpt, struct mpr_excerpt_series *out)
+{
+    *out = (struct mpr_excerpt_series){ .allocs = excerpt->allocs, .frees = excerpt->frees };
+    out->from = excerpt->first ? 0 : excerpt->change[0].time + 1;
+    out->to = excerpt->last ? UINT64_MAX : excerpt->change[excerpt->changes - 1].time;
+}
+
+bool mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_books *books, uint8_t heap,
+                        struct mpr_excerpt_series *out)
+{
+    uint64_t now = 0;
+    set_limits(excerpt, out);
+    if (out->from >= out->to) return true;
+    const struct mpr_levels_options every = { .from = out->from, .to = out->to - 1, .buckets = SIZE_MAX, .changes = SIZE_MAX };
+    struct mpr_levels *levels = mpr_levels_new(&every, &now);
+    struct mpr_books *own = malloc(sizeof *own);
+    struct mpr_cell *cell = malloc((books->cells + 1) * sizeof *cell);
+    const bool good = levels && own && cell && mpr_levels_room(levels, books->cells + 1) == 0;
+    if (good) {
+        *own = *books;
+        own->levels = levels;
+        own->excerpts = NULL;
+        own->cell = memcpy(cell, books->cell, books->cells * sizeof *cell);
+        rewind_cells(own, excerpt, books, heap);
+        tell_levels(own, heap);
+        repeat(own, excerpt, &now, out);
+        mpr_levels_finish(levels, own);
+        out->series = levels->level[heap].series;
+        levels->level[heap].series = (struct mpr_series){ 0 };
+    }
+    free(own);
+    free(cell);
+    mpr_levels_free(levels);
+    return good;
+}

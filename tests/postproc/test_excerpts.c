@@ -1,0 +1,215 @@
+/* Excerpts against a naive model that keeps the state after every event. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "replay.h"
+
+#define H MPF_HEAP_HOST
+enum { THREADS = 5, EVENTS = 6000, HALF = 64 };
+
+/* The heap's state from `time` on. */
+struct state { uint64_t time, total, of[THREADS + 1]; };
+
+static struct mpr_replay replay;
+static struct mpr_excerpts *excerpts;
+static struct state state[EVENTS];
+static size_t states;
+static uint64_t seed, now;
+
+static uint64_t dice(uint64_t sides)
+{
+    seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return (seed >> 33) % sides;
+}
+
+static void event(uint32_t thread, unsigned op, uint64_t addr, uint64_t size)
+{
+    const struct mpf_event e = { .time = now, .addr = addr, .size = size, .thread = thread, .op = (uint8_t)op, .heap = H };
+    assert_int_equal(mpr_replay_batch(&replay, &e, 1), 0);
+    struct state *s = &state[states++];
+    *s = (struct state){ now, replay.books.heap[H].bytes, { 0 } };
+    for (uint32_t i = 0; i < replay.books.cells; i++) s->of[replay.books.cell[i].key] = replay.books.cell[i].bytes;
+}
+
+static int begin(void **unused)
+{
+    (void)unused;
+    const struct mpr_replay_options by = { .by = MPR_BY_THREAD, .at = MPR_AT_PEAK };
+    assert_int_equal(mpr_replay_init(&replay, &by), 0);
+    excerpts = mpr_excerpts_new(HALF, &replay.now);
+    assert_non_null(excerpts);
+    replay.books.excerpts = excerpts;
+    states = 0;
+    now = 1000000;
+    return 0;
+}
+
+static int end(void **unused)
+{
+    (void)unused;
+    mpr_excerpts_free(excerpts);
+    mpr_replay_free(&replay);
+    return 0;
+}
+
+/* Blocks come and go; several changes may be at one instant. */
+static void churn(size_t events)
+{
+    enum { BLOCKS = 64 };
+    static uint8_t live[BLOCKS];
+    if (!states) memset(live, 0, sizeof live);
+    for (size_t i = 0; i < events; i++) {
+        const uint64_t block = dice(BLOCKS), addr = (block + 1) << 16;
+        now += dice(3) ? dice(100000) : 0;
+        event(1 + (uint32_t)dice(THREADS), live[block] ? MPF_OP_FREE : MPF_OP_ALLOC, addr, live[block] ? 0 : 1 + dice(100000));
+        live[block] ^= 1;
+    }
+}
+
+static struct mpr_excerpt_series replayed(enum mpr_excerpt_kind kind, size_t index)
+{
+    struct mpr_excerpt_series out;
+    assert_false(excerpts->failed);
+    assert_non_null(excerpts->heap[H].kept[kind][index].change);
+    assert_true(mpr_excerpt_replay(&excerpts->heap[H].kept[kind][index], &replay.books, H, &out));
+    return out;
+}
+
+/* The largest state of an instant. */
+static const struct state *largest_at(uint64_t time)
+{
+    const struct state *found = NULL;
+    for (size_t i = 0; i < states; i++)
+        if (state[i].time == time && (!found || state[i].total > found->total)) found = &state[i];
+    return found;
+}
+
+static const struct state *state_at(uint64_t time)
+{
+    const struct state *found = NULL;
+    for (size_t i = 0; i < states && state[i].time <= time; i++) found = &state[i];
+    return found;
+}
+
+static size_t instants(uint64_t from, uint64_t to)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < states; i++)
+        count += state[i].time >= from && state[i].time < to && (!i || state[i].time != state[i - 1].time);
+    return count;
+}
+
+/* Every instant from the first to the last has a bucket with the exact vector; the rest are states that last. */
+static void check(const struct mpr_excerpt_series *e)
+{
+    uint64_t of[THREADS + 1] = { 0 }, allocs = e->allocs, frees = e->frees;
+    size_t at = 0, found = 0;
+    assert_int_equal(e->series.shift, 0);
+    for (size_t i = 0; i < e->series.buckets; i++) {
+        const struct mpr_bucket *b = &e->series.bucket[i];
+        for (; at < b->end; at++) of[replay.books.cell[e->series.change[at].group].key] = e->series.change[at].bytes;
+        const struct state *top = b->allocs + b->frees ? largest_at(b->time) : state_at(b->time);
+        found += b->allocs + b->frees > 0;
+        assert_true(b->time >= e->from && b->time < e->to);
+        assert_int_equal(b->max, top->total);
+        assert_memory_equal(of, top->of, sizeof of);
+        allocs += b->allocs;
+        frees += b->frees;
+    }
+    assert_int_equal(found, instants(e->from, e->to));
+    assert_true(allocs + frees <= states);
+}
+
+static void around_the_peak_every_change_is_kept(void **unused)
+{
+    (void)unused;
+    for (uint64_t round = 1; round <= 20; round++) {
+        end(NULL);
+        begin(NULL);
+        seed = round;
+        churn(EVENTS);
+        mpr_excerpts_finish(excerpts, &replay.books);
+        struct mpr_excerpt_series e = replayed(MPR_EXCERPT_PEAK, 0);
+        const uint64_t peak = replay.books.heap[H].peak_time;
+        assert_true(e.from <= peak && peak < e.to);
+        uint64_t most = 0;
+        for (size_t i = 0; i < e.series.buckets; i++)
+            if (e.series.bucket[i].max > most) most = e.series.bucket[i].max;
+        assert_int_equal(most, replay.books.heap[H].peak_bytes);
+        assert_true(instants(e.from, e.to) > HALF);
+        check(&e);
+        mpr_series_free(&e.series);
+    }
+}
+
+/* A failure's excerpt holds what was before and after it, whatever happens later. */
+static void around_a_failure_too(void **unused)
+{
+    (void)unused;
+    seed = 3;
+    churn(1000);
+    const uint64_t failed = now;
+    mpr_excerpts_mark(excerpts, &replay.books, H, MPR_EXCERPT_FAILURE);
+    churn(4000);
+    mpr_excerpts_finish(excerpts, &replay.books);
+    struct mpr_excerpt_series e = replayed(MPR_EXCERPT_FAILURE, 0);
+    assert_true(e.from < failed && failed < e.to);
+    check(&e);
+    mpr_series_free(&e.series);
+}
+
+static void of_many_failures_the_newest_are_kept(void **unused)
+{
+    (void)unused;
+    uint64_t last = 0;
+    seed = 5;
+    for (int i = 0; i < 2 * MPR_EXCERPTS_KEPT; i++) {
+        churn(4 * HALF);
+        last = now;
+        mpr_excerpts_mark(excerpts, &replay.books, mpf_heap_gpu(MPF_HEAP_TORCH, 0), MPR_EXCERPT_FAILURE); /* not of this side */
+        mpr_excerpts_mark(excerpts, &replay.books, MPF_HEAP_MMAP, MPR_EXCERPT_FAILURE);
+    }
+    mpr_excerpts_finish(excerpts, &replay.books);
+    assert_int_equal(excerpts->heap[H].keeps[MPR_EXCERPT_FAILURE], 2 * MPR_EXCERPTS_KEPT);
+    assert_int_equal(excerpts->heap[H].keeps[MPR_EXCERPT_GRAPH], 0);
+    uint64_t newest = 0;
+    for (size_t i = 0; i < MPR_EXCERPTS_KEPT; i++) {
+        struct mpr_excerpt_series e = replayed(MPR_EXCERPT_FAILURE, i);
+        if (e.to == UINT64_MAX) newest = e.from;
+        check(&e);
+        mpr_series_free(&e.series);
+    }
+    assert_true(newest && newest < last);
+}
+
+static void a_short_log_is_kept_from_end_to_end(void **unused)
+{
+    (void)unused;
+    seed = 9;
+    churn(HALF);
+    mpr_excerpts_finish(excerpts, &replay.books);
+    struct mpr_excerpt_series e = replayed(MPR_EXCERPT_PEAK, 0);
+    assert_int_equal(e.from, 0);
+    assert_true(e.to == UINT64_MAX);
+    assert_int_equal(e.allocs + e.frees, 0);
+    check(&e);
+    mpr_series_free(&e.series);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(around_the_peak_every_change_is_kept, begin, end),
+        cmocka_unit_test_setup_teardown(around_a_failure_too, begin, end),
+        cmocka_unit_test_setup_teardown(of_many_failures_the_newest_are_kept, begin, end),
+        cmocka_unit_test_setup_teardown(a_short_log_is_kept_from_end_to_end, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
