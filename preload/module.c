@@ -23,8 +23,7 @@ static struct known {
 
 bool mp_module_init(void)
 {
-    known = mp_sys_mmap(NULL, sizeof *known, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-    if (known) mp_sys_madvise(known, sizeof *known, MADV_WIPEONFORK);
+    known = mp_sys_map_wiped(sizeof *known);
     return known != NULL;
 }
 
