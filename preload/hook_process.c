@@ -1,4 +1,4 @@
-/* The ends of a process, and the names of its threads.
+/* The ends of a process, the names of its threads, and the ends of its libraries.
  *
  * exec and _exit do nothing of ours in a vfork child: it has its parent's memory.  vfork itself is never wrapped: its
  * child would return through our frame. */
@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "module.h"
 #include "process.h"
 #include "real.h"
 #include "record.h"
@@ -102,5 +103,15 @@ HOOK int prctl(int option, ...)
     const int result = mp_real.prctl(option, a[0], a[1], a[2], a[3]);
     if (option == PR_SET_NAME && result == 0)
         mp_record_data(MPF_OP_THREAD_NAME, MPF_HEAP_NONE, (uint64_t)mp_sys_gettid(), (const char *)a[0], strnlen((const char *)a[0], 15));
+    return result;
+}
+
+/* The loader's lock is not held at either call. */
+HOOK int dlclose(void *handle)
+{
+    mp_real_ready();
+    const struct mp_module_place place = mp_module_opened(handle);
+    const int result = mp_real.dlclose(handle);
+    mp_module_closed(place);
     return result;
 }

@@ -13,6 +13,8 @@
 enum { MODULES = 4096, PATH_BYTES = 1024, BUILD_ID_BYTES = 64 };
 #define RESCAN_NS 100000000u        /* code without a file (a JIT's) must not cost a scan each time */
 
+uint32_t mp_module_generation;
+
 /* What is in the log; reads as zeros in a forked child, whose log is another. */
 static struct known {
     struct mp_lock lock;
@@ -23,8 +25,7 @@ static struct known {
 
 bool mp_module_init(void)
 {
-    known = mp_sys_mmap(NULL, sizeof *known, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-    if (known) mp_sys_madvise(known, sizeof *known, MADV_WIPEONFORK);
+    known = mp_sys_map_wiped(sizeof *known);
     return known != NULL;
 }
 
@@ -47,27 +48,28 @@ static bool peek(uint64_t at, void *out, size_t bytes)
     return mp_sys6(SYS_process_vm_readv, mp_sys_getpid(), (long)&to, 1, (long)&from, 1, 0) == (long)bytes;
 }
 
-/* Tells what the loader has at an address from what it had there before, by name and extent; 0: nothing, or not known. */
+enum { NOT_KNOWN, NOTHING };
+
+/* Tells what the loader has at an address from what it had there before, by name and extent. */
 static uint64_t object_at(uint64_t at)
 {
     struct dl_find_object o;
     struct link_map l;
     char name[64];
-    if (!mp_cfi_object(at, &o) || !peek((uintptr_t)o.dlfo_link_map, &l, sizeof l)) return 0;
+    if (!mp_cfi_object(at, &o)) return NOTHING;
+    if (!peek((uintptr_t)o.dlfo_link_map, &l, sizeof l)) return NOT_KNOWN;
     uint64_t h = (uintptr_t)o.dlfo_map_start ^ (uintptr_t)o.dlfo_map_end << 16 ^ (uintptr_t)o.dlfo_eh_frame << 32;
     for (uint64_t p = (uintptr_t)l.l_name; peek(p, name, sizeof name); p += sizeof name)
         for (size_t i = 0; i < sizeof name; i++) {
-            if (!name[i]) return h | 1;
+            if (!name[i]) return h | 2;
             h = (h ^ (uint8_t)name[i]) * UINT64_C(0x9e3779b97f4a7c15);
         }
-    return 0;
+    return NOT_KNOWN;
 }
 
-static bool is_gone(uint32_t i)
-{
-    const uint64_t now = known->module[i].object ? object_at(known->module[i].from) : 0;
-    return now && now != known->module[i].object;
-}
+static bool is_other(uint64_t before, uint64_t now) { return before != NOT_KNOWN && now != NOT_KNOWN && before != now; }
+
+static bool is_gone(uint32_t i) { return is_other(known->module[i].object, object_at(known->module[i].from)); }
 
 static size_t build_id_in(const uint8_t *notes, size_t bytes, uint8_t *out)
 {
@@ -196,13 +198,13 @@ static bool drop_gone(void)
             __atomic_store_n(&known->module[i].to, 0, __ATOMIC_RELAXED);
             any = true;
         }
+    if (any) __atomic_fetch_add(&mp_module_generation, 1, __ATOMIC_RELEASE);
     return any;
 }
 
-bool mp_module_seen(const uint64_t *pc, unsigned count)
+void mp_module_seen(const uint64_t *pc, unsigned count)
 {
-    bool changed = false;
-    if (!known) return false;
+    if (!known) return;
     for (unsigned i = 0, last = 0; i < count; i++) {
         const uint32_t at = find(pc[i]);
         if (at && (at == last || !is_gone(at - 1))) {
@@ -210,15 +212,29 @@ bool mp_module_seen(const uint64_t *pc, unsigned count)
             continue;
         }
         const uint64_t signals = mp_lock(&known->lock);
-        const bool dropped = drop_gone();
-        if (dropped || (!is_known(pc[i]) && (object_at(pc[i]) || mp_sys_clock(CLOCK_MONOTONIC) >= known->next_scan))) {
+        if (drop_gone() || (!is_known(pc[i]) && (object_at(pc[i]) != NOTHING || mp_sys_clock(CLOCK_MONOTONIC) >= known->next_scan))) {
             scan();
             known->next_scan = mp_sys_clock(CLOCK_MONOTONIC) + RESCAN_NS;
         }
         mp_unlock(&known->lock, signals);
-        changed |= dropped;
     }
-    return changed;
+}
+
+/* The section of a file that its handle says where it is. */
+struct mp_module_place mp_module_opened(const void *handle)
+{
+    struct link_map l;
+    if (!known || !peek((uintptr_t)handle, &l, sizeof l)) return (struct mp_module_place){ 0, NOT_KNOWN };
+    return (struct mp_module_place){ (uintptr_t)l.l_ld, object_at((uintptr_t)l.l_ld) };
+}
+
+/* What a forked child has of its parent's is not among what it knows: the generation changes in any case. */
+void mp_module_closed(struct mp_module_place before)
+{
+    if (!known || !is_other(before.object, object_at(before.at))) return;
+    const uint64_t signals = mp_lock(&known->lock);
+    if (!drop_gone()) __atomic_fetch_add(&mp_module_generation, 1, __ATOMIC_RELEASE);
+    mp_unlock(&known->lock, signals);
 }
 
 struct search { uint64_t at, from, to; };

@@ -22,9 +22,8 @@ static size_t state_bytes(void) { return (sizeof(struct mp_process) + 63) / 64 *
 static bool map_state(void)
 {
     const size_t bytes = state_bytes() + (size_t)MP_THREADS_MAX * sizeof(struct mp_thread);
-    uint8_t *memory = mp_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    uint8_t *memory = mp_sys_map_wiped(bytes);          /* refused the wiping: mp_process_forked does it, for fork(3) only */
     if (!memory) return false;
-    mp_sys_madvise(memory, bytes, MADV_WIPEONFORK);     /* refused: mp_process_forked does it, for fork(3) only */
     mp_threads = (struct mp_thread *)(memory + state_bytes());
     mp_process = (struct mp_process *)memory;
     return true;

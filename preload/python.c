@@ -24,7 +24,7 @@ enum { DEPTH = 64, FRAMES = 1 << 17, STACKS = 1 << 17, NAME_BYTES = 1024, CLASS_
 enum { WITH_MODULES = FRAMES / 4 * 3 };
 
 /* What is in the log: wiped in a forked child, whose log is another. */
-static struct log { uint64_t frames[FRAMES], stacks[STACKS]; uint32_t recorded; } *in_log;
+static struct { uint64_t frames[FRAMES], stacks[STACKS]; uint32_t recorded; } *in_log;
 static struct mp_python python;
 static const void *(*thread_state)(void);       /* NULL: no Python that we know */
 
@@ -145,13 +145,6 @@ static bool look_up(const char *(*version)(void))
     return version && !debug_build && mp_python_layout(version_in(version()), dlsym(RTLD_DEFAULT, "_PyRuntime"), &python.layout);
 }
 
-static bool map_log(void)
-{
-    in_log = mp_sys_mmap(NULL, sizeof *in_log, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-    if (in_log) mp_sys_madvise(in_log, sizeof *in_log, MADV_WIPEONFORK);
-    return in_log;
-}
-
 /* An interpreter that is not there when the process starts is looked for again where CUDA and PyTorch do. */
 void mp_python_start(void)
 {
@@ -159,7 +152,8 @@ void mp_python_start(void)
     static uint32_t looks;
     if (__atomic_load_n(&looks, __ATOMIC_RELAXED) >= LOOKS || !mp_config.python) return;
     const void *(*state)(void) = (__typeof__(state))find("PyGILState_GetThisThreadState", (const void *)PyGILState_GetThisThreadState);
-    if (__atomic_fetch_add(&looks, state ? LOOKS : 1, __ATOMIC_ACQ_REL) >= LOOKS || !state || !map_log()) return;
+    if (__atomic_fetch_add(&looks, state ? LOOKS : 1, __ATOMIC_ACQ_REL) >= LOOKS || !state) return;
+    if (!(in_log = mp_sys_map_wiped(sizeof *in_log))) return;
     if (look_up((const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion"))) __atomic_store_n(&thread_state, state, __ATOMIC_RELEASE);
     else mp_say("Python frames are not recorded: this memprof knows those of CPython 3.9 to 3.14 (MEMPROF_PYTHON=off)", NULL, NULL, NULL);
 }

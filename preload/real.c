@@ -1,6 +1,5 @@
 #include "real.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <string.h>
 

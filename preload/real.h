@@ -5,6 +5,7 @@
 #ifndef MP_REAL_H
 #define MP_REAL_H
 
+#include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdbool.h>

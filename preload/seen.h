@@ -1,7 +1,7 @@
 /* Sets of ids that are in the log already: open addressing, insert-only, without a lock.  Empty in a forked child, which has
  * a log of its own.
  *
- * A set forgets nothing; an id that finds no place near its own is not kept, and recorded again each time. */
+ * A set forgets nothing by itself; an id that finds no place near its own is not kept, and recorded again each time. */
 #ifndef MP_SEEN_H
 #define MP_SEEN_H
 
@@ -23,6 +23,9 @@ static inline uint64_t mp_seen_id(const uint64_t *word, size_t count)
 
 /* A new set; NULL without memory. */
 uint64_t *mp_seen_map(size_t slots);
+
+/* Makes it empty.  What another thread adds meanwhile may go, too. */
+void mp_seen_clear(uint64_t *set, size_t slots);
 
 /* The place of the id, or the empty one where it belongs; NULL when there is none. */
 static inline uint64_t *mp_seen_place(uint64_t *set, size_t slots, uint64_t id)

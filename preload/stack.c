@@ -28,29 +28,44 @@ extern const char own_end __asm__("_end") __attribute__((visibility("hidden")));
 static bool is_own(uint64_t pc) { return pc - (uintptr_t)&own_start < (uintptr_t)&own_end - (uintptr_t)&own_start; }
 
 /* The program's part of the stack. */
-static unsigned take(uint64_t *pc)
+static unsigned take(uint64_t *pc, uint32_t generation)
 {
-    const unsigned all = mp_unwind(pc, DEPTH + OWN);
+    const unsigned all = mp_unwind(pc, DEPTH + OWN, generation);
     unsigned n = 0;
     for (unsigned i = 0; i < all; i++)
         if (!is_own(pc[i])) pc[n++] = pc[i];
     return n;
 }
 
-/* Of two threads with the same new stack both record it, to the same effect. */
+/* Ids of an earlier generation are of no use any more. */
+static void forget(uint32_t generation)
+{
+    static uint32_t of;
+    uint32_t before = __atomic_load_n(&of, __ATOMIC_RELAXED);
+    if (before != generation && __atomic_compare_exchange_n(&of, &before, generation, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        mp_seen_clear(seen, SEEN);
+}
+
+/* Of two threads with the same new stack both record it, to the same effect.  What is unwound by the rules of code that is
+ * gone is unwound again: files that go time and again meanwhile leave it as it is. */
 uint64_t mp_stack_here(void)
 {
-    uint64_t pc[DEPTH + OWN];
-    unsigned depth = seen ? take(pc) : 0;
-    if (!depth) return 0;
-    uint64_t id = mp_seen_id(pc, depth);
-    if (mp_seen(seen, SEEN, id)) return id;
-    if (mp_module_seen(pc, depth)) {        /* unwound by the rules of code that is gone */
-        mp_unwind_forget();
-        depth = take(pc);
+    uint64_t pc[DEPTH + OWN + 1], id = 0;
+    unsigned depth = 0;
+    uint32_t generation = mp_module_now();
+    for (int looks = 0; seen && looks < 4; looks++) {
+        forget(generation);
+        depth = take(pc, generation);
         if (!depth) return 0;
-        id = mp_seen_id(pc, depth);
+        pc[depth] = generation;
+        id = mp_seen_id(pc, depth + 1);
+        if (mp_seen(seen, SEEN, id)) return id;
+        mp_module_seen(pc, depth);
+        const uint32_t before = generation;
+        generation = mp_module_now();
+        if (generation == before) break;
     }
+    if (!depth) return 0;
     mp_record_data(MPF_OP_STACK, MPF_HEAP_NONE, id, pc, depth * sizeof *pc);
     mp_seen_add(seen, SEEN, id);
     return id;

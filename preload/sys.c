@@ -2,6 +2,13 @@
 
 #include <string.h>
 
+void *mp_sys_map_wiped(size_t bytes)
+{
+    void *memory = mp_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    if (memory) mp_sys_madvise(memory, bytes, MADV_WIPEONFORK);
+    return memory;
+}
+
 long mp_sys_write_all(int fd, const void *buf, size_t bytes, size_t *done)
 {
     for (*done = 0; *done < bytes; ) {

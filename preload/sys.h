@@ -49,6 +49,8 @@ static inline int mp_sys_getpid(void) { return (int)mp_sys3(SYS_getpid, 0, 0, 0)
 static inline int mp_sys_getppid(void) { return (int)mp_sys3(SYS_getppid, 0, 0, 0); }
 static inline int mp_sys_gettid(void) { return (int)mp_sys3(SYS_gettid, 0, 0, 0); }
 static inline void mp_sys_yield(void) { mp_sys3(SYS_sched_yield, 0, 0, 0); }
+/* Zeroed memory that reads as zeros in a forked child, too (Linux 4.14); NULL: none. */
+void *mp_sys_map_wiped(size_t bytes);
 /* false only when the kernel says that there is no such thread in the process. */
 static inline bool mp_sys_thread_lives(int pid, int tid) { return mp_sys3(SYS_tgkill, pid, tid, 0) != -ESRCH; }
 

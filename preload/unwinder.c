@@ -11,7 +11,8 @@
 
 enum { CACHE = 1 << 16 };
 
-/* A rule in 64 bits.  check is address ^ rule: of a pair that two threads have written half each, nobody takes anything. */
+/* A rule in 64 bits.  check is address ^ rule ^ generation (module.h) above all addresses: of a pair that two threads have
+ * written half each, or that is of code that may be gone, nobody takes anything. */
 static struct { uint64_t check, rule; } cache[CACHE];
 
 enum { KIND_SHIFT = 0, RBP_KIND_SHIFT = 4, FRAME_SHIFT = 8, RBP_SHIFT = 36, OFFSET_BITS = 28 };
@@ -23,20 +24,15 @@ static uint64_t pack(struct mp_frame_rule r)
            ((uint64_t)r.rbp & mask) << RBP_SHIFT;
 }
 
-void mp_unwind_forget(void)
-{
-    for (size_t i = 0; i < CACHE; i++) __atomic_store_n(&cache[i].check, 0, __ATOMIC_RELAXED);
-}
-
 static int32_t offset_of(uint64_t rule, unsigned shift) { return (int32_t)((int64_t)(rule << (64 - OFFSET_BITS - shift)) >> (64 - OFFSET_BITS)); }
 
-static uint64_t rule_at(uintptr_t pc)
+static uint64_t rule_at(uintptr_t pc, uint64_t generation)
 {
     const size_t i = pc * UINT64_C(0x9e3779b97f4a7c15) >> 48;
-    const uint64_t rule = __atomic_load_n(&cache[i].rule, __ATOMIC_RELAXED);
-    if (__atomic_load_n(&cache[i].check, __ATOMIC_RELAXED) == (pc ^ rule)) return rule;
+    const uint64_t rule = __atomic_load_n(&cache[i].rule, __ATOMIC_RELAXED), key = pc ^ generation << 47;
+    if (__atomic_load_n(&cache[i].check, __ATOMIC_RELAXED) == (key ^ rule)) return rule;
     const uint64_t found = pack(mp_cfi_rule(pc));
-    __atomic_store_n(&cache[i].check, pc ^ found, __ATOMIC_RELAXED);
+    __atomic_store_n(&cache[i].check, key ^ found, __ATOMIC_RELAXED);
     __atomic_store_n(&cache[i].rule, found, __ATOMIC_RELAXED);
     return found;
 }
@@ -134,7 +130,7 @@ static bool step(struct frame *f, uint64_t rule)
 
 bool mp_unwind_init(void) { return mp_cfi_init(); }
 
-__attribute__((noinline)) unsigned mp_unwind(uint64_t *pc, unsigned max)
+__attribute__((noinline)) unsigned mp_unwind(uint64_t *pc, unsigned max, uint32_t generation)
 {
     struct frame f;
     unsigned n = 0;
@@ -142,7 +138,7 @@ __attribute__((noinline)) unsigned mp_unwind(uint64_t *pc, unsigned max)
     __asm__ volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2" : "=r"(f.pc), "=r"(f.rsp), "=r"(f.rbp));
     if (!on_stack(f.rsp) && !look_up_stack(f.rsp)) return 0;
     while (n < max) {
-        const uint64_t rule = rule_at(exact ? f.pc : f.pc - 1);
+        const uint64_t rule = rule_at(exact ? f.pc : f.pc - 1, generation);
         exact = (rule >> KIND_SHIFT & 15) == MP_FRAME_SIGNAL;
         if (exact ? !before_signal(&f) : !step(&f, rule)) break;
         pc[n++] = f.pc;

@@ -8,10 +8,8 @@
 
 /* Once, where dlsym may be called.  False: no stacks on this system. */
 bool mp_unwind_init(void);
-/* Return addresses from the innermost, this call's own; the number of them, at most max.  In any context of the
- * program: takes no lock but a short one of memprof, reads nothing but the stack that the thread is on. */
-unsigned mp_unwind(uint64_t *pc, unsigned max);
-/* Code has been replaced: its rules are looked up anew. */
-void mp_unwind_forget(void);
+/* Return addresses from the innermost, this call's own; the number of them, at most max.  `generation` is mp_module_now().
+ * In any context of the program: takes no lock but a short one of memprof, reads nothing but the stack that the thread is on. */
+unsigned mp_unwind(uint64_t *pc, unsigned max, uint32_t generation);
 
 #endif

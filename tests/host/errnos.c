@@ -112,6 +112,8 @@ static void processes(void)
     OFTEN_DO("pthread_setname_np long", CALL(pthread_setname_np(pthread_self(), "a name that is too long")));
     OFTEN_DO("prctl", CALL(prctl(PR_SET_NAME, "other")));
     OFTEN_DO("prctl wrong", CALL(prctl(-1, 0, 0, 0, 0)));
+    void *library;
+    OFTEN_DO("dlclose", library = dlopen("libutil.so.1", RTLD_NOW); if (library) CALL(dlclose(library)));
     for (int i = 0; i < 10; i++) CALL(execv("/nonexistent", argv));
     tell("execv");
     for (int i = 0; i < 10; i++) CALL(execve("/nonexistent", argv, environ));

@@ -16,6 +16,7 @@ import time
 
 SKIPPED = 77
 TIMEOUT = 60       # seconds: a hang, not slowness
+TIMEOUT_SLOW = 3000     # of a torture run, whose work takes minutes where threads wait for each other
 INCOMPLETE = 3      # memprof-report's exit code
 
 folder = None       # the test's own
@@ -49,6 +50,19 @@ def environment(logs, preload=(), before=(), **more):
 
 
 Result = collections.namedtuple("Result", "status out err logs")
+
+
+ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+
+
+def allocator(name):
+    """What comes after memprof in LD_PRELOAD, so that it serves malloc."""
+    if name == "glibc":
+        return ()
+    _, _, err = bare(["/bin/true"], env={"LD_PRELOAD": ALLOCATORS[name]})
+    if err:
+        raise Skip(f"{ALLOCATORS[name]} is not installed")
+    return (ALLOCATORS[name],)
 
 
 def bare(argv, **popen):
@@ -187,12 +201,14 @@ def limit(which, value):
 
 
 def main():
-    global folder
+    global folder, TIMEOUT
     tests = {k: v for k, v in vars(sys.modules["__main__"]).items() if k.startswith(("test_", "slow_"))}
     if sys.argv[1:] == ["--list"]:
         print(";".join(tests), end="")
         return
     folder = tempfile.mkdtemp(prefix="memprof-test.")
+    if sys.argv[1].startswith("slow_"):
+        TIMEOUT = TIMEOUT_SLOW
     try:
         tests[sys.argv[1]]()
     except Skip as reason:

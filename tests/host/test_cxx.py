@@ -12,17 +12,6 @@ ROWS = {
     "delete_sized_aligned": (1, 1, 0, 0), "delete_array_sized_aligned": (1, 1, 0, 0),
     "delete_aligned_nothrow": (1, 1, 0, 0), "delete_array_aligned_nothrow": (1, 1, 0, 0), "delete_null": (0, 0, 0, 0),
 }
-ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
-
-
-def preload(allocator):
-    """What comes after memprof in LD_PRELOAD."""
-    if allocator == "glibc":
-        return ()
-    _, _, err = mp.bare(["/bin/true"], env={"LD_PRELOAD": ALLOCATORS[allocator]})
-    if err:
-        raise mp.Skip(f"{ALLOCATORS[allocator]} is not installed")
-    return (ALLOCATORS[allocator],)
 
 
 def heap(row, libraries):
@@ -32,7 +21,7 @@ def heap(row, libraries):
 
 
 def table(allocator):
-    libraries = preload(allocator)
+    libraries = mp.allocator(allocator)
     nothing = heap("nothing", libraries)
 
     def added(row):
@@ -85,7 +74,7 @@ def work(libraries):
 
 
 def same_over(allocator):
-    expected, got = work(()), work(preload(allocator))
+    expected, got = work(()), work(mp.allocator(allocator))
     mp.equal(sorted(expected["peak"]), ["index", "load", "load > scratch"], "ranges")
     for part, figures in expected.items():
         mp.equal(got[part], figures, f"{part} over {allocator}")
@@ -105,7 +94,7 @@ def test_same_bytes_over_mimalloc():
 
 def test_cxx_library_loaded_locally_into_a_c_program():
     for allocator in ("glibc", "jemalloc"):
-        log = mp.run([mp.victim("loader"), "plugin", mp.victim("libplugin_cxx.so")], preload=preload(allocator)).logs.one()
+        log = mp.run([mp.victim("loader"), "plugin", mp.victim("libplugin_cxx.so")], preload=mp.allocator(allocator)).logs.one()
         mp.whole(log)
         r = log.at_end().range("plugin")
         mp.equal((r["bytes_at_peak"], r["blocks_at_peak"]), (100 * 1000 + 100 * 8 + 24, 102), f"live over {allocator}")

@@ -35,10 +35,30 @@ def test_handed_over_blocks_leave_no_phantom_leak():
     handed_over(800000)
 
 
-def slow_handed_over_blocks_leave_no_phantom_leak():
-    for library in ((), ("libjemalloc.so.2",), ("libtcmalloc_minimal.so.4",), ("libmimalloc.so.2",)):
-        handed_over(8000000, library)
+def slow_handed_over_blocks_over_glibc():
+    """10^8 events, as over the other allocators.  One lock for all threads: the more cores, the longer it takes, with or
+    without memprof."""
     handed_over(50000000)
+
+
+def slow_handed_over_blocks_over_jemalloc():
+    handed_over(50000000, mp.allocator("jemalloc"))
+
+
+def slow_handed_over_blocks_over_tcmalloc():
+    handed_over(50000000, mp.allocator("tcmalloc"))
+
+
+def slow_handed_over_blocks_over_mimalloc():
+    handed_over(50000000, mp.allocator("mimalloc"))
+
+
+def slow_more_blocks_than_31_bits_count():
+    blocks = (1 << 31) + 11
+    none, all_ = (mp.run([mp.victim("many"), str(n)]).logs.one() for n in (0, blocks))
+    mp.whole(all_)
+    for key, added in (("allocations", blocks), ("frees", blocks), ("end_bytes", 0)):
+        mp.equal(all_.heap()[key] - none.heap()[key], added, key)
 
 
 def test_a_library_that_allocates_in_its_constructor_and_after_the_log_has_ended():

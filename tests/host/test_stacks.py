@@ -116,5 +116,51 @@ def test_books_are_the_same_with_stacks_of_all():
         mp.equal(all_.heap()[key], plain.heap()[key], key)
 
 
+def reload(how, one="alpha", stacks="all"):
+    """A program that closes a library and opens gamma in its place."""
+    argv = [mp.victim("reload"), how, mp.victim(f"lib{one}.so"), mp.victim("libgamma.so")]
+    return mp.run(argv, env={"MEMPROF_STACKS": stacks})
+
+
+def at_one_place(how, one):
+    result = reload(how, one)
+    mp.equal(set(result.out.split()), {b"0"}, "bytes from one library to the other")
+    return result.logs
+
+
+def made_by(log):
+    """{innermost four functions: bytes} of the blocks that the two libraries made."""
+    paths = [(path.split(";"), size) for path, size in folded(log).items()]
+    return {";".join(path[-4:]): size for path, size in paths if path[-1].endswith("_makes")}
+
+
+def test_library_in_the_place_of_another():
+    """One whose frames are as large, and whose stacks are the same numbers; and one whose are not."""
+    has_symbols()
+    for one in ("delta", "alpha"):
+        log = at_one_place("turns", one).one()
+        mp.whole(log)
+        mp.equal(made_by(log), {f"turn;use;go;{one}_makes": 3000, "turn;use;go;gamma_makes": 3000}, "bytes")
+
+
+def test_library_in_the_place_of_its_parents():
+    has_symbols()
+    parent, child = sorted(at_one_place("child", "alpha").all(), key=lambda log: log.process["pid"])
+    mp.equal(made_by(parent), {"in_child;use;go;alpha_makes": 1000}, "the parent's bytes")
+    mp.equal(made_by(child), {"turn;use;go;gamma_makes": 1000}, "the child's bytes")
+
+
+def test_libraries_come_and_go_while_threads_allocate():
+    log = reload("threads").logs.one()
+    mp.whole(log)
+    mp.equal(log.live_blocks(), reload("threads", stacks="off").logs.one().live_blocks(), "live blocks")
+
+
+def test_libraries_come_and_go_in_a_signal_handler():
+    log = reload("handler").logs.one()
+    mp.whole(log)
+    mp.equal(log.live_blocks("host/mmap"), 0, "live mappings")
+
+
 if __name__ == "__main__":
     mp.main()

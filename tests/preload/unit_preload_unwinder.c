@@ -33,7 +33,7 @@ static _Unwind_Reason_Code add(struct _Unwind_Context *context, void *arg)
 static __attribute__((noinline)) unsigned compare(void)
 {
     struct frames mine = { .count = 0 }, other = { .count = 0 };
-    mine.count = mp_unwind(mine.pc, MAX);
+    mine.count = mp_unwind(mine.pc, MAX, mp_module_now());
     _Unwind_Backtrace(add, &other);
     unsigned skip = 0;
     while (skip < other.count && other.pc[skip] != (uintptr_t)__builtin_return_address(0)) skip++;
@@ -186,7 +186,7 @@ static void below_code_that_says_nothing(void **state)
     (void)state;
     uint64_t pc[MAX];
     unsigned n = 0;
-    unsigned (*unwind)(uint64_t *, unsigned) = mp_unwind;
+    unsigned (*unwind)(uint64_t *, unsigned, uint32_t) = mp_unwind;
     static const unsigned char code[] = {
         0x55,                                                   /* push %rbp */
         0x48, 0xc7, 0xc5, 0xff, 0xff, 0xff, 0xff,               /* mov $-1, %rbp */
