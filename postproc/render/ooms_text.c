@@ -133,11 +133,27 @@ static void one_log(FILE *out, const struct mpr_ooms *ooms, size_t index, const 
     mpr_ooms_host_text(out, log, style);
 }
 
+/* Nothing is to be told of it beside others. */
+static bool healthy(const struct mpr_ooms_log *log) { return !log->stories && !log->host.told && !log->summary.incomplete; }
+
+static void healthy_ones(FILE *out, const struct mpr_ooms *ooms, const struct mpr_style *style)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ooms->logs; i++) count += healthy(&ooms->log[i]);
+    if (!count) return;
+    fprintf(out, "\nno lack of memory was recorded in %zu %s\n", count, count == 1 ? "process" : "processes");
+    for (size_t i = 0; i < ooms->logs; i++)
+        if (healthy(&ooms->log[i])) mpr_text_title(out, &ooms->log[i].summary, style);
+}
+
 void mpr_ooms_text(FILE *out, const struct mpr_ooms *ooms, const struct mpr_style *style)
 {
     mpr_ooms_compare_text(out, ooms, style);
+    const bool all = ooms->logs == 1;
     for (size_t i = 0; i < ooms->logs; i++) {
+        if (!all && healthy(&ooms->log[i])) continue;
         if (i) fputc('\n', out);
         one_log(out, ooms, i, style);
     }
+    if (!all) healthy_ones(out, ooms, style);
 }

@@ -69,7 +69,7 @@ void mpr_text_row_path(FILE *out, const char *by, const char *const *path, size_
 
 /* ---- summary */
 
-static void title(FILE *out, const struct mpr_summary *s, const struct mpr_style *style)
+void mpr_text_title(FILE *out, const struct mpr_summary *s, const struct mpr_style *style)
 {
     const struct mpr_process_info *p = &s->process;
     const size_t shown = p->argc < 8 ? p->argc : 8;
@@ -183,7 +183,7 @@ void mpr_text_notes(FILE *out, const char *const *note, size_t notes)
 
 void mpr_text_summary(FILE *out, const struct mpr_summary *s, const struct mpr_style *style)
 {
-    title(out, s, style);
+    mpr_text_title(out, s, style);
     state(out, s);
     warn_damage(out, s, style);
     warn_missing(out, s, style);

@@ -24,7 +24,8 @@ void mpr_text_row_path(FILE *out, const char *by, const char *const *path, size_
 /* "ranges: NVTX": what "auto" stands for; nothing where it was not asked for. */
 void mpr_text_choice(FILE *out, const struct mpr_choice *choice);
 void mpr_text_notes(FILE *out, const char *const *note, size_t notes);
-/* The lines above every report: whose log it is, and whether anything is missing. */
+/* Whose log it is, in a line; with what is missing, the lines above every report. */
+void mpr_text_title(FILE *out, const struct mpr_summary *s, const struct mpr_style *style);
 void mpr_text_summary(FILE *out, const struct mpr_summary *summary, const struct mpr_style *style);
 
 #endif
