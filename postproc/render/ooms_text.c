@@ -140,8 +140,7 @@ static void healthy_ones(FILE *out, const struct mpr_ooms *ooms, const struct mp
 {
     size_t count = 0;
     for (size_t i = 0; i < ooms->logs; i++) count += healthy(&ooms->log[i]);
-    if (!count) return;
-    fprintf(out, "\nno lack of memory was recorded in %zu %s\n", count, count == 1 ? "process" : "processes");
+    fprintf(out, "no lack of memory was recorded in %zu %s\n", count, count == 1 ? "process" : "processes");
     for (size_t i = 0; i < ooms->logs; i++)
         if (healthy(&ooms->log[i])) mpr_text_title(out, &ooms->log[i].summary, style);
 }
@@ -150,10 +149,14 @@ void mpr_ooms_text(FILE *out, const struct mpr_ooms *ooms, const struct mpr_styl
 {
     mpr_ooms_compare_text(out, ooms, style);
     const bool all = ooms->logs == 1;
+    size_t shown = 0;
     for (size_t i = 0; i < ooms->logs; i++) {
         if (!all && healthy(&ooms->log[i])) continue;
-        if (i) fputc('\n', out);
+        if (shown++) fputc('\n', out);
         one_log(out, ooms, i, style);
     }
-    if (!all) healthy_ones(out, ooms, style);
+    if (shown < ooms->logs) {
+        if (shown) fputc('\n', out);
+        healthy_ones(out, ooms, style);
+    }
 }
