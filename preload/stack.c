@@ -32,7 +32,7 @@ static unsigned take(uint64_t *pc, uint32_t generation)
 {
     const unsigned all = mp_unwind(pc, DEPTH + OWN, generation);
     unsigned n = 0;
-    for (unsigned i = 0; i < all; i++)
+    for (unsigned i = 0; i < all && n < DEPTH; i++)
         if (!is_own(pc[i])) pc[n++] = pc[i];
     return n;
 }

@@ -1,35 +1,12 @@
 """Call stacks of host blocks: whose they are, and that taking them changes nothing else."""
 import json
-import os
-import subprocess
 
 import mp
-
-
-def report(log, *options):
-    return subprocess.run([os.environ["MEMPROF_REPORT"], *options, log.path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=mp.TIMEOUT, text=True).stdout
-
-
-def folded(log, heap="host/heap"):
-    """{"main;grow_buffer": bytes} of the heap at its peak; functions without their places."""
-    stacks = {}
-    for line in report(log, "stacks", "--folded", "--heap", heap).splitlines():
-        path, size = line.rsplit(" ", 1)
-        names = ";".join(frame.split(" (")[0] for frame in path.split(";"))
-        stacks[names] = stacks.get(names, 0) + int(size)
-    return stacks
+from stacks import folded, has_symbols, report
 
 
 def bytes_in(log, functions, heap="host/heap"):
     return sum(size for path, size in folded(log, heap).items() if functions in path)
-
-
-def has_symbols():
-    version = subprocess.run([os.environ["MEMPROF_REPORT"], "--version"], stdout=subprocess.PIPE, text=True).stdout
-    log = mp.run([mp.victim("stacks"), "malloc"]).logs.one()
-    if "without libdw" in report(log, "stacks") + version:
-        raise mp.Skip("memprof-report was built without libdw")
 
 
 def run(how, **env):

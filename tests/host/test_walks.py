@@ -1,0 +1,88 @@
+"""Call stacks of every block (MEMPROF_STACKS=all) where they are hard to take: the program goes on, and its books are as exact
+as without."""
+import mp
+import stacks
+
+ALL = {"MEMPROF_STACKS": "all"}
+PROGRAMS = ("walks", "walks_without_tables")
+DEPTH = 64          # frames of a stack at most
+BOOKS = ("allocations", "frees", "failures", "peak_bytes", "blocks_at_peak", "end_bytes")
+
+
+def figures(log):
+    return {heap: {key: log.heap(heap)[key] for key in BOOKS} for heap in ("host/heap", "host/mmap")}
+
+
+def exact(argv):
+    """The log with stacks, whose books are those of the same program without."""
+    plain, log = (mp.run(argv, env={"MEMPROF_STACKS": how}).logs.one() for how in ("off", "all"))
+    mp.whole(log)
+    mp.equal(figures(log), figures(plain), f"{argv}: books")
+    return log
+
+
+def ends_in(log, path):
+    """Bytes of the stacks that end so: the functions next to the block."""
+    return sum(size for frames, size in stacks.folded(log).items() if frames.endswith(path))
+
+
+def test_a_hundred_thousand_calls_deep():
+    for program in PROGRAMS:
+        log = exact([mp.victim(program), "deep"])
+        deepest = max(path.count(";") + 1 for path in stacks.folded(log))
+        mp.check(deepest <= DEPTH, f"{program}: {deepest} frames")
+    stacks.has_symbols()
+    log = mp.run([mp.victim("walks"), "deep"], env=ALL).logs.one()
+    mp.equal(ends_in(log, "dive;dive;keep"), 10 * 99999, "bytes in calls of calls")
+
+
+def test_thread_with_the_least_stack():
+    for program in PROGRAMS:
+        log = exact([mp.victim(program), "narrow"])
+    stacks.has_symbols()
+    log = mp.run([mp.victim("walks"), "narrow"], env=ALL).logs.one()
+    mp.equal(ends_in(log, "in_narrow_thread;keep"), 3 << 20, "bytes in the thread")
+
+
+def test_jumps_out_of_calls():
+    for program in PROGRAMS:
+        log = exact([mp.victim(program), "jumps"])
+    stacks.has_symbols()
+    log = mp.run([mp.victim("walks"), "jumps"], env=ALL).logs.one()
+    mp.equal(ends_in(log, "main;jumps;after_jump;keep"), 100 * 20000, "bytes after a jump")
+
+
+def test_exceptions_through_calls():
+    log = exact([mp.victim("throws")])
+    stacks.has_symbols()
+    mp.equal(ends_in(log, "main;after_throw"), 100 * 20000, "bytes after an exception")
+
+
+def test_forks_in_a_thread_while_others_allocate():
+    for program in PROGRAMS:
+        logs = mp.run([mp.victim(program), "forks"], env=ALL).logs.all()
+        parent, = (log for log in logs if not log.process["parent_log"])
+        mp.whole(parent)
+        children = [log for log in logs if log is not parent]
+        mp.equal(len(children), 50, "logs of children")
+        for log in children:
+            mp.whole(log)
+            mp.equal((log.heap()["allocations"], log.heap()["end_bytes"]), (100, 100000), "a child's blocks")
+    stacks.has_symbols()
+    child = next(log for log in mp.run([mp.victim("walks"), "forks"], env=ALL).logs.all() if log.process["parent_log"])
+    mp.equal(ends_in(child, "make_children;in_child;keep"), 100000, "bytes in the child")
+
+
+def test_signals_while_stacks_are_taken():
+    """A handler that takes stacks itself, as often as it can."""
+    blocks = 300000
+    result = mp.run([mp.victim("signals"), "storm", str(blocks)], env=ALL)
+    handled, log = int(result.out), result.logs.one()
+    mp.whole(log)
+    mp.check(handled > 100, f"the timer came only {handled} times")
+    mp.equal(log.range("blocks")["allocations"], blocks, "the program's blocks")
+    mp.equal((log.heap("host/mmap")["allocations"], log.heap("host/mmap")["end_bytes"]), (handled, 0), "the handler's mappings")
+
+
+if __name__ == "__main__":
+    mp.main()
