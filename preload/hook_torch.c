@@ -13,6 +13,7 @@
 #include "python.h"
 #include "record.h"
 #include "state.h"
+#include "torch_numbers.h"
 #include "torch_ranges.h"
 
 /* What a hook stands in for: found at its first call. */
@@ -52,7 +53,10 @@ static void on_memory(void *block, int64_t bytes, uint64_t allocated, uint64_t r
     mp_torch_ranges_start();
     mp_python_start();
     level(device, allocated, reserved);
-    if (bytes >= (int64_t)MP_LARGE || (bytes > 0 && mp_config.stacks == MP_STACKS_ALL)) mp_python_at();
+    if (bytes >= (int64_t)MP_LARGE || (bytes > 0 && mp_config.stacks == MP_STACKS_ALL)) {
+        mp_torch_next();
+        mp_python_at();
+    } else if (bytes > 0 && !mp_torch_has_next()) mp_torch_next();
     if (bytes > 0) mp_record(MPF_OP_ALLOC, torch_heap(device), (uintptr_t)block, (uint64_t)bytes);
     else if (bytes < 0) mp_record(MPF_OP_FREE, torch_heap(device), (uintptr_t)block, 0);
 }

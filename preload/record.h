@@ -24,6 +24,7 @@ struct mp_thread {
     uint64_t newest;        /* the encoder's: time of the newest event that it took */
     uint64_t blocked_since; /* the encoder's: since when a slot is reserved and not committed */
     uint32_t gpu_context;   /* CUPTI's number of the driver context that its events belong to, + 1; 0: none */
+    uint64_t next_node;     /* of TORCH_NEXT, + 1; 0: never asked for */
 } __attribute__((aligned(64)));
 
 enum mp_guard {

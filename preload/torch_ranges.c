@@ -13,6 +13,7 @@
 #include "ranges.h"
 #include "sys.h"
 #include "text.h"
+#include "torch_numbers.h"
 
 /* at::RecordFunctionCallback, which is passed by value; the same from PyTorch 2.0 on (ATen/record_function.h).  An observer
  * that keeps nothing stores NULL where its result, a std::unique_ptr, goes. */
@@ -33,12 +34,29 @@ enum { OLDEST = 200, NEWEST = 211 };    /* major * 100 + minor */
 static const char *(*name_of)(const struct record_function *);
 static uint32_t domain;
 
+/* Its name. */
+static const char *push(const struct record_function *f)
+{
+    const char *name = name_of(f);
+    if (!name) name = "";
+    mp_torch_next();
+    mp_range_push(domain, mp_name_id(name, strlen(name)));
+    return name;
+}
+
 static void *start(void **context, const struct record_function *f)
 {
     const int saved = errno;
-    const char *name = name_of(f);
-    if (!name) name = "";
-    mp_range_push(domain, mp_name_id(name, strlen(name)));
+    push(f);
+    errno = saved;
+    *context = NULL;
+    return context;
+}
+
+static void *start_node(void **context, const struct record_function *f)
+{
+    const int saved = errno;
+    mp_torch_node(f, push(f));
     errno = saved;
     *context = NULL;
     return context;
@@ -81,10 +99,13 @@ static unsigned torch_version(const void *function)
 static void add(uint64_t (*add_callback)(struct observer))
 {
     domain = mp_domain_id("torch", 5);
-    struct observer o = { .start = start, .end = end, .probability = 1.0 };
-    o.scope[SCOPE_USER] = o.scope[SCOPE_BACKWARD] = true;
-    o.scope[SCOPE_FUNCTION] = mp_config.torch_ranges == MP_TORCH_OPS;
-    add_callback(o);
+    struct observer ranges = { .start = start, .end = end, .probability = 1.0 }, nodes = ranges;
+    ranges.scope[SCOPE_USER] = true;
+    ranges.scope[SCOPE_FUNCTION] = mp_config.torch_ranges == MP_TORCH_OPS;
+    nodes.start = start_node;
+    nodes.scope[SCOPE_BACKWARD] = true;
+    add_callback(ranges);
+    add_callback(nodes);
 }
 
 static void look_up(void *library)
@@ -92,8 +113,10 @@ static void look_up(void *library)
     uint64_t (*add_callback)(struct observer) = (uint64_t (*)(struct observer))dlsym(library, ADD_CALLBACK);
     name_of = (__typeof__(name_of))dlsym(library, NAME_OF);
     const unsigned version = add_callback ? torch_version((const void *)add_callback) : 0;
-    if (name_of && version >= OLDEST && version <= NEWEST) add(add_callback);
-    else mp_say("PyTorch's own ranges are not recorded: this memprof knows them from PyTorch 2.0 to 2.11 (MEMPROF_TORCH_RANGES=off)", NULL, NULL, NULL);
+    if (name_of && version >= OLDEST && version <= NEWEST) {
+        mp_torch_numbers_start(library);
+        add(add_callback);
+    } else mp_say("PyTorch's own ranges are not recorded: this memprof knows them from PyTorch 2.0 to 2.11 (MEMPROF_TORCH_RANGES=off)", NULL, NULL, NULL);
 }
 
 void mp_torch_ranges_start(void)

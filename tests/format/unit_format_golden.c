@@ -135,6 +135,7 @@ static void codes_of_operations_and_their_classes(void **state)
         { "CAPTURE_BEGIN", 69, MPF_CLASS_VALUE }, { "CAPTURE_END", 70, MPF_CLASS_VALUE }, { "MODULE", 72, MPF_CLASS_DATA },
         { "STACK", 73, MPF_CLASS_DATA }, { "AT", 74, MPF_CLASS_VALUE }, { "SCHEMA", 75, MPF_CLASS_DATA },
         { "FRAME", 76, MPF_CLASS_DATA }, { "PYTHON", 77, MPF_CLASS_DATA }, { "AT_PYTHON", 78, MPF_CLASS_VALUE },
+        { "TORCH_NEXT", 79, MPF_CLASS_VALUE }, { "TORCH_NODE", 80, MPF_CLASS_VALUE },
     };
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
         assert_string_equal(mpf_op_name(golden[i].code), golden[i].name);

@@ -359,19 +359,27 @@ def test_an_unknown_python_costs_one_line():
     mp.equal(result.err.count(b"Python frames are not recorded"), 1, result.err)
 
 
-RANGES = '''import ctypes, sys
+TORCH = '''import ctypes, sys, threading
 torch = ctypes.CDLL(sys.argv[1])
 report = ctypes.CDLL(None)._ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE
 report.argtypes = [ctypes.c_void_p, ctypes.c_long] + 3 * [ctypes.c_ulong]
+torch.torch_enter.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_long, ctypes.c_ulong, ctypes.c_char_p]
+
+
+def enter(name, scope, number=-1, thread=0, layout=b"new map"):
+    torch.torch_enter(name, scope, number, thread, layout)
+'''
+
+RANGES = TORCH + '''
 report(0x7f0000000000, 512, 512, 1024, 1)
-torch.torch_enter(b"Optimizer.step#AdamW.step", 7)
-torch.torch_enter(b"aten::add", 0)
+enter(b"Optimizer.step#AdamW.step", 7)
+enter(b"aten::add", 0)
 report(0x7f0000001000, 1024, 1536, 2048, 1)
-torch.torch_leave(b"aten::add", 0)
-torch.torch_enter(b"AddmmBackward0", 1)
+torch.torch_leave(0)
+enter(b"AddmmBackward0", 1)
 report(0x7f0000002000, 2048, 3584, 4096, 1)
-torch.torch_leave(b"AddmmBackward0", 1)
-torch.torch_leave(b"Optimizer.step#AdamW.step", 7)
+torch.torch_leave(1)
+torch.torch_leave(7)
 '''
 
 
@@ -398,6 +406,49 @@ def test_an_unknown_torch_costs_one_line():
     path, result = record([sys.executable, script(RANGES), package("9.0.0")])
     mp.equal(peaks(path, "range"), {(): 3584}, "ranges")
     mp.equal(result.err.count(b"PyTorch's own ranges are not recorded"), 1, result.err)
+
+
+NODES = TORCH + """
+layout = sys.argv[2].encode()
+
+
+def backward():                                     # numbers 0 and 1 of PyTorch's thread 1; a node that no operator made
+    for name, number, place in (b"AddmmBackward0", 0, 0x7f0010000000), (b"MseLossBackward0", 1, 0x7f0011000000), (b"AccumulateGrad", -1, 0x7f0012000000):
+        enter(name, 1, number, 1, layout)
+        report(place, 4096, 0, 1 << 30, 1)
+        torch.torch_leave(1)
+
+
+report(0x7f0000000000, 512, 0, 1 << 30, 1)
+for number, name in enumerate((b"forward", b"loss")):
+    enter(name, 7)
+    torch.torch_next(number + 1)
+    report(0x7f0001000000 + (number << 24), 4 << 20, 0, 1 << 30, 1)
+    torch.torch_leave(7)
+thread = threading.Thread(target=backward)
+thread.start()
+thread.join()
+"""
+
+
+def counts(path):
+    out = subprocess.run([os.environ["MEMPROF_REPORT"], "info", "--format", "json", path], stdout=subprocess.PIPE, check=True).stdout
+    return json.loads(out)["counts"]
+
+
+def test_numbers_of_autograd_in_every_layout():
+    for layout in ("new map", "new", "old map", "old"):
+        path, result = record([sys.executable, script(NODES), package("2.11.0"), layout])
+        got = counts(path)
+        mp.equal((got.get("TORCH_NODE"), got.get("TORCH_NEXT")), (2, 4), f"{layout}: nodes run, and numbers: 0, 1, 2, and the other thread's 0")
+        mp.check(b"autograd" not in result.err, result.err)
+
+
+def test_an_unknown_layout_costs_one_line():
+    path, result = record([sys.executable, script(NODES), package("2.11.0"), "strange"])
+    mp.equal(counts(path).get("TORCH_NODE"), None, "nodes")
+    mp.equal(result.err.count(b"autograd"), 1, result.err)
+    mp.check(("torch:AddmmBackward0",) in peaks(path, "range"), "ranges are recorded all the same")
 
 
 if __name__ == "__main__":

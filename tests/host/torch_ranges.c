@@ -1,7 +1,8 @@
-/* A stand-in for what memprof needs of libtorch_cpu.so: it keeps one observer and shows it ranges, as RecordFunction does. */
+/* A stand-in for what memprof needs of libtorch_cpu.so: it keeps observers and shows them ranges, as RecordFunction does. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct observer {
     void *(*start)(void **context, const void *function);
@@ -10,31 +11,80 @@ struct observer {
     bool scope[10];
     bool inputs, outputs, ids;
 };
-static struct observer kept;
+static struct observer kept[4];
+static unsigned observers;
+
+/* An at::RecordFunction; its bytes that are not set are anything.  The place of the name is the test's to find. */
+struct function { uint8_t byte[344]; const char *name; };
+static _Thread_local struct function running[16];
+static _Thread_local unsigned depth;
+static _Thread_local uint64_t next;
 
 uint64_t _ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE(struct observer o);
 const char *_ZNK2at14RecordFunction4nameEv(const void *function);
-void torch_enter(const char *name, int scope);
-void torch_leave(const char *name, int scope);
+uint64_t _ZN2at14RecordFunction15currentThreadIdEv(void);
+uint64_t _ZN2at15sequence_number4peekEv(void);
+void torch_enter(const char *name, int scope, int64_t number, uint64_t thread, const char *layout);
+void torch_leave(int scope);
+void torch_next(uint64_t number);
 
 uint64_t _ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE(struct observer o)
 {
-    kept = o;
-    return 1;
+    kept[observers++] = o;
+    return observers;
 }
 
-/* The function object is its own name here. */
-const char *_ZNK2at14RecordFunction4nameEv(const void *function) { return function; }
+const char *_ZNK2at14RecordFunction4nameEv(const void *function) { return ((const struct function *)function)->name; }
 
-static bool observed(int scope) { return kept.start && kept.scope[scope] && kept.probability == 1.0; }
-
-void torch_enter(const char *name, int scope)
+uint64_t _ZN2at14RecordFunction15currentThreadIdEv(void)
 {
-    void *context = &kept;
-    if (observed(scope)) kept.start(&context, name);
+    static uint64_t last;
+    static _Thread_local uint64_t id;
+    if (!id) id = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+    return id;
 }
 
-void torch_leave(const char *name, int scope)
+uint64_t _ZN2at15sequence_number4peekEv(void) { return next; }
+void torch_next(uint64_t number) { next = number; }
+
+static uint8_t *put(uint8_t *at, uint64_t value)
 {
-    if (observed(scope)) kept.end(name, NULL);
+    memcpy(at, &value, sizeof value);
+    return at + sizeof value;
+}
+
+/* Layouts are words: "new" or "old" for the kind of std::string, "map" where named inputs are; without either, another one. */
+static void fill(struct function *f, const char *name, int64_t number, uint64_t thread, const char *layout)
+{
+    uint8_t *at = f->byte + 160;
+    const bool old = strstr(layout, "old");
+    memset(f->byte, 0xa5, sizeof f->byte);
+    f->name = name;
+    if (!old && !strstr(layout, "new")) return;
+    put(put(at, (uintptr_t)name), strlen(name));
+    at += old ? 8 : 32;
+    *at = 0;                                                        /* the variant holds its string */
+    at = put(put(put(at + 8, (uint64_t)number), 0xa5a5), 1);        /* one input */
+    if (strstr(layout, "map")) {
+        put(put(at, (uintptr_t)at + 48), 1);
+        at += 56;
+    }
+    put(put(put(put(at, 0), 0), 0), thread);
+}
+
+void torch_enter(const char *name, int scope, int64_t number, uint64_t thread, const char *layout)
+{
+    struct function *f = &running[depth++];
+    fill(f, name, number, thread, layout);
+    for (unsigned i = 0; i < observers; i++) {
+        void *context = kept;
+        if (kept[i].scope[scope] && kept[i].probability == 1.0) kept[i].start(&context, f);
+    }
+}
+
+void torch_leave(int scope)
+{
+    const struct function *f = &running[--depth];
+    for (unsigned i = 0; i < observers; i++)
+        if (kept[i].scope[scope] && kept[i].probability == 1.0) kept[i].end(f, NULL);
 }
