@@ -51,6 +51,7 @@ void mpr_pool_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     struct mpr_gpu_block b = mpr_gpu_describe(r, t, e);
     b.inherited = false;
     b.site = t->gpu.pool_site;
+    const int64_t change = (int64_t)(e->size - p->bytes);
     if (e->size > p->bytes) {
         b.size = e->size - p->bytes;
         grow(r, p, mpr_gpu_cell(r, &b), b.size);
@@ -59,6 +60,7 @@ void mpr_pool_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
         shrink(r, p, p->bytes - e->size);
     }
     r->books.heap[e->heap].used = true;
+    mpr_gpu_explain(r, mpf_heap_device(e->heap), change);
     mpr_gpu_note_peak(r, mpf_heap_device(e->heap), 0);
 }
 

@@ -101,6 +101,23 @@ static void used_bytes_are_the_newest_sample_and_what_changed_since(void **state
     mpr_replay_free(&replay);
 }
 
+/* A measurement by another thread is often between the driver's growth and the event that tells of it. */
+static void growth_that_was_measured_before_its_event_counts_once(void **state)
+{
+    (void)state;
+    begin();
+    sample(500 * MIB, 400 * MIB);
+    sample(564 * MIB, 464 * MIB);
+    alloc(D, A, 64 * MIB);
+    assert_int_equal(device()->best.used, 564 * MIB);
+    sample(948 * MIB, 848 * MIB);
+    event(1, MPF_OP_GPU_LEVEL, D, 0xb001, 384 * MIB);
+    assert_int_equal(device()->best.used, 948 * MIB);
+    event(1, MPF_OP_GPU_LEVEL, D, 0xb001, 416 * MIB);
+    assert_int_equal(device()->best.used, 980 * MIB);
+    over();
+}
+
 static void without_measurements_the_peak_is_that_of_tracked_bytes(void **state)
 {
     (void)state;
@@ -252,6 +269,7 @@ int main(void)
         cmocka_unit_test(the_launch_after_a_limit_grows_the_stacks),
         cmocka_unit_test(a_call_that_was_not_measured_books_nothing),
         cmocka_unit_test(used_bytes_are_the_newest_sample_and_what_changed_since),
+        cmocka_unit_test(growth_that_was_measured_before_its_event_counts_once),
         cmocka_unit_test(without_measurements_the_peak_is_that_of_tracked_bytes),
         cmocka_unit_test(the_peaks_picture_holds_the_block_that_is_freed_next),
         cmocka_unit_test(of_equally_full_instants_the_one_with_most_tensors_is_the_peak),
