@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "notable.h"
+
 struct gathering { struct mpr_large_block *block; size_t count, cap; bool failed; };
 
 static void gather(void *arg, const struct mpr_large_block *block)
@@ -18,19 +20,6 @@ static void gather(void *arg, const struct mpr_large_block *block)
         g->cap = cap;
     }
     g->block[g->count++] = *block;
-}
-
-static uint64_t peak_ns;
-
-static bool at_peak(const struct mpr_large_block *b) { return b->from <= peak_ns && b->to > peak_ns; }
-
-/* What was live at the peak first, then by size. */
-static int by_weight(const void *left, const void *right)
-{
-    const struct mpr_large_block *a = left, *b = right;
-    if (at_peak(a) != at_peak(b)) return at_peak(a) ? -1 : 1;
-    if (a->size != b->size) return a->size > b->size ? -1 : 1;
-    return a->from < b->from ? -1 : a->from > b->from;
 }
 
 static int by_from(const void *left, const void *right)
@@ -58,9 +47,8 @@ bool mpr_lifetimes_fill(struct mpr_timeline *t, struct mpr_tree *tree, struct mp
 {
     struct gathering g = { .block = NULL };
     mpr_large_each(large, heap, gather, &g);
-    peak_ns = out->peak_time;
-    if (g.count) qsort(g.block, g.count, sizeof *g.block, by_weight);
     const size_t kept = g.count < t->options.lifetimes ? g.count : t->options.lifetimes;
+    g.failed |= !mpr_notable_keep(g.block, g.count, kept, out->peak_time, tree->r->now);
     out->lifetime = mpr_arena_alloc(&t->arena, kept * sizeof *out->lifetime);
     for (size_t i = 0; out->lifetime && i < kept; i++) keep(tree, callers, &g.block[i], out);
     if (out->lifetimes) qsort(out->lifetime, out->lifetimes, sizeof *out->lifetime, by_from);

@@ -1,4 +1,4 @@
-/* The largest blocks around a heap's peak, from what replay kept.  Private to this layer. */
+/* The blocks of a heap that stand out at some time, from what replay kept.  Private to this layer. */
 #ifndef MPR_LIFETIMES_H
 #define MPR_LIFETIMES_H
 

@@ -113,7 +113,7 @@ struct mpr_heap_line {
     size_t exacts;
     struct mpr_holder *holder;  /* by MPR_GROUP_ALL: all that held bytes at the peak, largest first */
     size_t holders;
-    struct mpr_lifetime *lifetime;      /* by MPR_GROUP_ALL: the largest blocks around the peak, in order of `from` */
+    struct mpr_lifetime *lifetime;      /* by MPR_GROUP_ALL: blocks that stand out at some time, most at the peak, in order of `from` */
     size_t lifetimes;
 };
 

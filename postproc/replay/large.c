@@ -4,13 +4,19 @@
 #include <string.h>
 
 #include "books.h"
-#include "hash.h"
+#include "notable.h"
 
 /* Twice as many places as blocks that may be live. */
 enum { PLACES = 2 * MPR_LARGE_LIVE, MASK = PLACES - 1 };
 
-/* Of all births, one in so many may be looked at in a heap, and the first ones are free. */
-enum { ONE_IN = 64, FREE_BIRTHS = 1 << 16 };
+/* So many births may be looked at in a heap, and one in so many of all. */
+enum { FREE_BIRTHS = 1 << 16, ONE_IN = 128 };
+
+/* With too many, fewer are looked at; and fewer still if so many more come. */
+enum { PATIENCE = 512 };
+
+/* Where one in so many is of at least twice `least`, that may rise without losing what stands out. */
+enum { ONE_LARGER_IN = 8 };
 
 struct mpr_large *mpr_large_new(const struct mpr_books *books)
 {
@@ -23,9 +29,7 @@ static void free_heap(struct mpr_large_heap *h)
 {
     if (!h) return;
     free(h->live);
-    free(h->past);
-    free(h->at_peak);
-    free(h->after);
+    free(h->gone);
     free(h);
 }
 
@@ -43,11 +47,9 @@ static struct mpr_large_heap *heap_of(struct mpr_large *l, uint8_t code)
     if (h) {
         h->least = 1;
         h->live = calloc(PLACES, sizeof *h->live);
-        h->past = calloc(MPR_LARGE_PAST, sizeof *h->past);
-        h->at_peak = calloc(MPR_LARGE_LIVE, sizeof *h->at_peak);
-        h->after = calloc(MPR_LARGE_AFTER, sizeof *h->after);
+        h->gone = malloc(MPR_LARGE_GONE * sizeof *h->gone);
     }
-    if (h && h->live && h->past && h->at_peak && h->after) return l->heap[code] = h;
+    if (h && h->live && h->gone) return l->heap[code] = h;
     free_heap(h);
     l->failed = true;
     return NULL;
@@ -80,6 +82,37 @@ static int by_size(const void *left, const void *right)
     return a->size < b->size ? -1 : a->size > b->size;
 }
 
+/* Forgets the blocks that are no longer looked at. */
+static void forget(struct mpr_large_heap *h)
+{
+    static struct mpr_large_block kept[MPR_LARGE_LIVE];
+    size_t count = 0;
+    for (size_t i = 0; i < PLACES; i++)
+        if (h->live[i].size && mpr_large_looks(h, h->live[i].addr, h->live[i].size)) kept[count++] = h->live[i];
+    memset(h->live, 0, PLACES * sizeof *h->live);
+    for (size_t i = 0; i < count; i++) h->live[place(h, kept[i].addr)] = kept[i];
+    h->lives = count;
+}
+
+static void raise_to(struct mpr_large_heap *h, uint64_t least)
+{
+    h->least = least;
+    h->mask = 0;
+    forget(h);
+}
+
+static void look_at_fewer(struct mpr_large_heap *h)
+{
+    if (h->larger >= h->since / ONE_LARGER_IN) {
+        raise_to(h, 2 * h->least);
+    } else {
+        h->mask = 2 * h->mask + 1;
+        forget(h);
+    }
+    h->patience = h->births + PATIENCE;
+    h->since = h->larger = 0;
+}
+
 /* Only blocks above the median stay; where all are of one size, none does. */
 static void drop_smaller_half(struct mpr_large_heap *h)
 {
@@ -88,57 +121,53 @@ static void drop_smaller_half(struct mpr_large_heap *h)
     for (size_t i = 0; i < PLACES; i++)
         if (h->live[i].size) sorted[count++] = h->live[i];
     qsort(sorted, count, sizeof *sorted, by_size);
-    h->least = sorted[count / 2].size + 1;
-    h->births /= 2;
-    memset(h->live, 0, PLACES * sizeof *h->live);
-    h->lives = 0;
-    for (size_t i = count / 2; i < count; i++) {
-        if (sorted[i].size < h->least) continue;
-        h->live[place(h, sorted[i].addr)] = sorted[i];
-        h->lives++;
-    }
+    raise_to(h, sorted[count / 2].size + 1);
 }
+
+static uint64_t births_allowed(const struct mpr_large *l) { return FREE_BIRTHS + l->seen / ONE_IN; }
 
 void mpr_large_add(struct mpr_large *l, uint8_t heap, const struct mpr_large_block *block)
 {
     struct mpr_large_heap *h = heap_of(l, heap);
     if (!h || !block->size) return;
-    const bool too_often = ++h->births > FREE_BIRTHS && h->births > l->seen / ONE_IN;
-    if (h->lives == MPR_LARGE_LIVE || (too_often && h->lives)) drop_smaller_half(h);
-    if (block->size < h->least) return;
+    if (h->lives == MPR_LARGE_LIVE) drop_smaller_half(h);
+    h->births++;
+    h->since++;
+    h->larger += block->size >= 2 * h->least;
+    if (h->births > births_allowed(l) && h->births > h->patience) look_at_fewer(h);
+    if (!mpr_large_looks(h, block->addr, block->size)) return;
     struct mpr_large_block *at = &h->live[place(h, block->addr)];
     h->lives += !at->size;
     *at = *block;
 }
 
+/* Where a heap has had few births of late and has room, more are looked at. */
+void mpr_large_tick(struct mpr_large *l)
+{
+    for (int i = 0; i < 256; i++) {
+        struct mpr_large_heap *h = l->heap[i];
+        if (!h || h->lives >= MPR_LARGE_LIVE / 2 || h->births >= births_allowed(l)) continue;
+        if (!h->mask) h->least -= h->least / 2;
+        h->mask /= 2;
+        h->since = h->larger = 0;
+    }
+}
+
 /* ---- blocks that are gone */
-
-static void to_past(struct mpr_large_heap *h, const struct mpr_large_block *block)
-{
-    h->past[h->pasts++ % MPR_LARGE_PAST] = *block;
-}
-
-/* There has been a new peak: everything that ended did so before it. */
-static void begin_epoch(struct mpr_large_heap *h, uint64_t epoch)
-{
-    for (size_t i = 0; i < h->at_peaks; i++) to_past(h, &h->at_peak[i]);
-    for (size_t i = 0; i < h->afters; i++) to_past(h, &h->after[i]);
-    h->at_peaks = h->afters = 0;
-    h->epoch = epoch;
-}
 
 void mpr_large_end(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t time)
 {
     struct mpr_large_heap *h = l->heap[heap];
-    const struct mpr_heap *books = &l->books->heap[heap];
     const size_t at = place(h, addr);
     if (!h->live[at].size) return;
     struct mpr_large_block block = h->live[at];
     block.to = time;
     remove_at(h, at);
-    if (h->epoch != books->epoch) begin_epoch(h, books->epoch);
-    if (block.from <= books->peak_time && h->at_peaks < MPR_LARGE_LIVE) h->at_peak[h->at_peaks++] = block;
-    else if (h->afters < MPR_LARGE_AFTER) h->after[h->afters++] = block;
+    if (h->gones == MPR_LARGE_GONE) {
+        if (!mpr_notable_keep(h->gone, h->gones, MPR_LARGE_GONE / 4, l->books->heap[heap].peak_time, time)) l->failed = true;
+        h->gones = MPR_LARGE_GONE / 4;
+    }
+    h->gone[h->gones++] = block;
 }
 
 void mpr_large_each(const struct mpr_large *l, uint8_t heap,
@@ -146,10 +175,7 @@ void mpr_large_each(const struct mpr_large *l, uint8_t heap,
 {
     const struct mpr_large_heap *h = l->heap[heap];
     if (!h) return;
-    const size_t pasts = h->pasts < MPR_LARGE_PAST ? h->pasts : MPR_LARGE_PAST;
     for (size_t i = 0; i < PLACES; i++)
         if (h->live[i].size) each(arg, &h->live[i]);
-    for (size_t i = 0; i < pasts; i++) each(arg, &h->past[i]);
-    for (size_t i = 0; i < h->at_peaks; i++) each(arg, &h->at_peak[i]);
-    for (size_t i = 0; i < h->afters; i++) each(arg, &h->after[i]);
+    for (size_t i = 0; i < h->gones; i++) each(arg, &h->gone[i]);
 }

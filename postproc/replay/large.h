@@ -1,15 +1,17 @@
-/* The largest blocks of each heap and how long they lived, around the heap's peak.  An observer of replay.
+/* The largest blocks of each heap and how long they lived.  An observer of replay.
  *
- * Kept of a heap: the largest blocks that are live; of those that are gone, the newest that ended before the peak, all
- * that were live at it, and the first that came and went after it.  A new peak makes what is kept its past.  Memory is
- * bounded: with too many live blocks the smaller half is no longer looked at; nor is it where most of a log is one
- * heap's blocks, which would cost more than they tell. */
+ * Kept of a heap: the largest blocks that are live, and of those that are gone the ones that stand out at some time of the
+ * run (notable.h).  Memory and time are bounded: `least` rises where too many blocks live or come, and falls where there is
+ * room again.  Where most blocks that come are of the sizes from `least` to its double, a sample of those is looked at, by
+ * address; larger ones all are. */
 #ifndef MPR_LARGE_H
 #define MPR_LARGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "hash.h"
 
 struct mpr_books;
 
@@ -20,20 +22,18 @@ struct mpr_large_block {
     bool mapped;                /* memory with a handle: neighbours may belong together */
 };
 
-enum { MPR_LARGE_LIVE = 4096, MPR_LARGE_PAST = 2048, MPR_LARGE_AFTER = 1024 };
+enum { MPR_LARGE_LIVE = 4096, MPR_LARGE_GONE = 8192, MPR_LARGE_TICK = 1 << 14 };
 
 struct mpr_large_heap {
     uint64_t least;             /* smaller blocks are not looked at */
-    uint64_t births;            /* that were, since `least` was raised */
-    uint64_t epoch;             /* of the books' heap when the lists were made */
+    uint64_t mask;              /* of an address's hash: other blocks of less than twice `least` are not, either */
+    uint64_t births;            /* that were */
+    uint64_t patience;          /* with more births than this, too many are looked at */
+    uint64_t since, larger;     /* births since then, and those of at least twice `least` */
     struct mpr_large_block *live;       /* open addressing by address; size 0: an empty place */
     size_t lives;
-    struct mpr_large_block *past;       /* a ring: ended before the peak */
-    size_t pasts;               /* so far: the next goes to pasts % MPR_LARGE_PAST */
-    struct mpr_large_block *at_peak;    /* ended after it, live at it */
-    size_t at_peaks;
-    struct mpr_large_block *after;      /* began after it */
-    size_t afters;
+    struct mpr_large_block *gone;       /* with too many, a quarter of them stays */
+    size_t gones;
 };
 
 struct mpr_large {
@@ -47,14 +47,20 @@ struct mpr_large *mpr_large_new(const struct mpr_books *books);         /* NULL 
 void mpr_large_free(struct mpr_large *l);
 void mpr_large_add(struct mpr_large *l, uint8_t heap, const struct mpr_large_block *block);
 void mpr_large_end(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t time);
+/* Once in MPR_LARGE_TICK births. */
+void mpr_large_tick(struct mpr_large *l);
+static inline bool mpr_large_looks(const struct mpr_large_heap *h, uint64_t addr, uint64_t size)
+{
+    return size >= h->least && (size >= 2 * h->least || !(mpr_hash(addr) & h->mask));
+}
 static inline void mpr_large_born(struct mpr_large *l, uint8_t heap, const struct mpr_large_block *block)
 {
-    l->seen++;
-    if (!l->heap[heap] || block->size >= l->heap[heap]->least) mpr_large_add(l, heap, block);
+    if (!(++l->seen % MPR_LARGE_TICK)) mpr_large_tick(l);
+    if (!l->heap[heap] || mpr_large_looks(l->heap[heap], block->addr, block->size)) mpr_large_add(l, heap, block);
 }
 static inline void mpr_large_gone(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t size, uint64_t time)
 {
-    if (l->heap[heap] && size >= l->heap[heap]->least) mpr_large_end(l, heap, addr, time);
+    if (l->heap[heap] && mpr_large_looks(l->heap[heap], addr, size)) mpr_large_end(l, heap, addr, time);
 }
 /* Calls each with every block of the heap that is kept. */
 void mpr_large_each(const struct mpr_large *l, uint8_t heap,

@@ -1,4 +1,4 @@
-/* The largest blocks around the peak, while blocks come and go in numbers that no list could hold. */
+/* The largest blocks at the peak and at any other time, while blocks come and go in numbers that no list could hold. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,22 +98,57 @@ static void blocks_of_the_peak_survive_any_number_of_later_ones(void **state)
         event(MPF_OP_FREE, 0x10000000 + i * 0x1000, 0);
     }
     for (uint64_t i = 0; i < 100; i++) assert_int_equal(find(0x100000 + i * 0x1000).found, 1);
-    assert_true(find(0).all <= 100 + MPR_LARGE_AFTER);
+    assert_true(find(0).all <= MPR_LARGE_LIVE + MPR_LARGE_GONE);
 }
 
-static void a_new_peak_makes_its_own_blocks_the_ones_that_count(void **state)
+/* Phases of ever smaller blocks: the largest of each are kept, though any number of smaller ones came in between. */
+static void the_largest_of_any_time_are_kept(void **state)
 {
     (void)state;
-    event(MPF_OP_ALLOC, 0x1000, 500);
-    event(MPF_OP_FREE, 0x1000, 0);
-    event(MPF_OP_ALLOC, 0x2000, 900);
-    event(MPF_OP_FREE, 0x2000, 0);
-    for (uint64_t i = 0; i < 2 * (MPR_LARGE_PAST + MPR_LARGE_AFTER); i++) {
-        event(MPF_OP_ALLOC, 0x10000000 + i * 0x1000, 500);
-        event(MPF_OP_FREE, 0x10000000 + i * 0x1000, 0);
+    enum { PHASES = 40, SMALL = 5000 };
+    for (uint64_t phase = 0; phase < PHASES; phase++) {
+        const uint64_t top = 100000 >> phase / 4;
+        for (uint64_t k = 0; k < 4; k++) event(MPF_OP_ALLOC, (phase << 8 | k) + 1, top + k);
+        for (uint64_t i = 0; i < SMALL; i++) {
+            event(MPF_OP_ALLOC, 0x10000000 + i * 0x1000, 8 + i % 50);
+            event(MPF_OP_FREE, 0x10000000 + i * 0x1000, 0);
+        }
+        for (uint64_t k = 0; k < 4; k++) event(MPF_OP_FREE, (phase << 8 | k) + 1, 0);
     }
-    assert_int_equal(find(0x2000).found, 1);
-    assert_int_equal(find(0x10000000 + 3000 * 0x1000).found, 0);
+    for (uint64_t phase = 0; phase < PHASES; phase++)
+        for (uint64_t k = 0; k < 4; k++) assert_int_equal(find((phase << 8 | k) + 1).found, 1);
+}
+
+/* A time of large blocks does not hide the smaller ones of a later time. */
+static void after_many_large_blocks_smaller_ones_are_looked_at_again(void **state)
+{
+    (void)state;
+    enum { LARGE = 3 * MPR_LARGE_LIVE, ROUNDS = 20 * MPR_LARGE_TICK };
+    for (uint64_t i = 0; i < LARGE; i++) event(MPF_OP_ALLOC, (i + 1) << 24, 1000000 + i);
+    for (uint64_t i = 0; i < LARGE; i++) event(MPF_OP_FREE, (i + 1) << 24, 0);
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        event(MPF_OP_ALLOC, 0x10, 16);
+        event(MPF_OP_FREE, 0x10, 0);
+    }
+    for (uint64_t i = 0; i < 10; i++) event(MPF_OP_ALLOC, i * 0x1000 + 0x1000, 5000);
+    for (uint64_t i = 0; i < 10; i++) assert_int_equal(find(i * 0x1000 + 0x1000).block.size, 5000);
+}
+
+/* Of blocks of one size a sample is kept, all the time and at little cost; of the rare larger ones each. */
+static void of_one_size_a_sample_is_looked_at_and_of_larger_ones_each(void **state)
+{
+    (void)state;
+    enum { LIVE = 5000, ROUNDS = 600000, RARE = 3000 };
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        const uint64_t addr = (i % LIVE + 1) << 12;
+        if (i >= LIVE) event(MPF_OP_FREE, addr, 0);
+        event(MPF_OP_ALLOC, addr, 1000);
+        if (i % RARE == 0) event(MPF_OP_ALLOC, (i + 1) << 32, 5000);
+        if (i % RARE == 10) event(MPF_OP_FREE, (i - 9) << 32, 0);
+    }
+    assert_true(large->heap[H]->births < ROUNDS / 4);
+    assert_in_range(large->heap[H]->lives, 10, LIVE / 10);
+    for (uint64_t i = 0; i < ROUNDS; i += RARE) assert_int_equal(find((i + 1) << 32).found, 1);
 }
 
 /* Only the largest of very many live blocks stay, each of them. */
@@ -136,7 +171,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_block_is_kept_from_birth_to_end, begin, end),
         cmocka_unit_test_setup_teardown(realloc_ends_a_block_and_begins_another, begin, end),
         cmocka_unit_test_setup_teardown(blocks_of_the_peak_survive_any_number_of_later_ones, begin, end),
-        cmocka_unit_test_setup_teardown(a_new_peak_makes_its_own_blocks_the_ones_that_count, begin, end),
+        cmocka_unit_test_setup_teardown(the_largest_of_any_time_are_kept, begin, end),
+        cmocka_unit_test_setup_teardown(after_many_large_blocks_smaller_ones_are_looked_at_again, begin, end),
+        cmocka_unit_test_setup_teardown(of_one_size_a_sample_is_looked_at_and_of_larger_ones_each, begin, end),
         cmocka_unit_test_setup_teardown(among_many_live_blocks_the_largest_are_kept, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

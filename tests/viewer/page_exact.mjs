@@ -256,3 +256,57 @@ test('blocks are shown with size, address, life, range and thread', async () => 
   ])
     assert.ok(text.includes(part), `${part} in ${text}`);
 });
+
+/** Pins an instant; rows of the largest blocks then, and what is said of the others. */
+async function blocksAt(page, ns) {
+  await page.evaluate((at) => {
+    memprof.state.pins = [{ heap: 'host/heap', log: 0, at }];
+    memprof.fillPins();
+    memprof.update();
+  }, ns);
+  const rows = await tableRows(page, '[data-panel="blocks"]');
+  const foot = page.locator('[data-panel="blocks"] tfoot');
+  return {
+    rows,
+    others: await foot.locator('th').textContent(),
+    otherBytes: bytesOf(await foot.locator('.total').getAttribute('title')),
+    total: bytesOf(await page.locator('[data-panel="pin"] tfoot .total').getAttribute('title')),
+  };
+}
+
+test('a pin lists the largest blocks of its instant, and what the others held', async () => {
+  const page = await shop.show(shop.html('whole6.html', shop.log('whole6.zst', 'whole')));
+  assert.deepEqual(await blocksAt(page, 25e6), {
+    rows: [
+      { name: 'step 1 > forward', bytes: [6 << 20] },
+      { name: 'step 1', bytes: [4 << 20] },
+      { name: 'outside any range', bytes: [300] },
+    ],
+    others: '0 other blocks',
+    otherBytes: 0,
+    total: (10 << 20) + 300,
+  });
+  const text = await page.locator('[data-panel="blocks"] tbody tr').first().textContent();
+  for (const part of ['0x900000', '00:00:00.020', 'main (4242)']) assert.ok(text.includes(part), `${part} in ${text}`);
+});
+
+test('at any instant of a long run the page has large blocks and says how many it has not', async () => {
+  const page = await shop.show(shop.html('mixed2.html', shop.log('mixed2.zst', 'mixed', '2000000')));
+  const end = await page.evaluate(() => memprof.whole[1]);
+  for (let i = 1; i < 20; i++) {
+    const { rows, others, otherBytes, total } = await blocksAt(page, (end * i) / 20);
+    assert.ok(rows.length >= 8, `${rows.length} blocks at ${i}/20`);
+    assert.ok(rows.every(({ bytes }) => bytes[0] >= 32 << 10));
+    assert.match(others, /[\d,]{4,} other blocks/);
+    assert.equal(
+      rows.reduce((sum, { bytes }) => sum + bytes[0], otherBytes),
+      total,
+    );
+  }
+});
+
+test('a block that lives for a microsecond among very many is there when its instant is pinned', async () => {
+  const page = await shop.show(shop.html('spike2.html', shop.log('spike2.zst', 'spike', '2000000')));
+  const { rows } = await blocksAt(page, await page.evaluate(() => memprof.logs[0].heaps[0].peakTime));
+  assert.deepEqual(rows[0], { name: 'the culprit', bytes: [2 ** 30] });
+});

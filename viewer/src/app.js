@@ -7,6 +7,7 @@ import { CompareChart } from './comparechart.js';
 import { element } from './dom.js';
 import { saveCsv, savePng, stacksCsv } from './exports.js';
 import { count, duration } from './format.js';
+import { liveBlocksPanel } from './liveblocks.js';
 import { markPanel } from './marks.js';
 import { Minimap } from './minimap.js';
 import { OUTSIDE, SEVERAL, UNKNOWN, spanAt, stack } from './model.js';
@@ -288,7 +289,7 @@ export class App {
     const gpus = [...new Set(this.shownHeaps().map((name) => name.split('/')[0]))]
       .filter((side) => side.startsWith('gpu'))
       .sort();
-    const panels = [pinPanel(this), ...gpus.map((gpu) => segmentPanel(this, gpu))].filter((panel) => panel !== null);
+    const panels = [pinPanel(this), liveBlocksPanel(this), ...gpus.map((gpu) => segmentPanel(this, gpu))].filter((panel) => panel !== null);
     this.pinned.replaceChildren(...panels);
   }
 

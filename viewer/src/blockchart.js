@@ -3,7 +3,8 @@ import { address, place, stacksOf } from './blocks.js';
 import { fill } from './colours.js';
 import { colour, element } from './dom.js';
 import { count, duration, size, time } from './format.js';
-import { blockName, pathName } from './model.js';
+import { liveBlocks } from './liveblocks.js';
+import { blockName, pathName, peakSpan } from './model.js';
 import { Plot } from './plot.js';
 
 /** @typedef {import('./app.js').App} App */
@@ -21,11 +22,11 @@ export class BlockChart {
     this.names = Array.from(this.base, (_, i) => blockName(stack.log, stack.heap.blocks, i, app.grouping()));
     this.lit = this.under = -1;
     this.held = false; // a click keeps what is said of a block
-    const held = stack.heap.blocks.size.reduce((sum, bytes, i) => sum + (this.atPeak(i) ? bytes : 0), 0);
+    const { found, others, otherBytes } = liveBlocks(stack.heap, peakSpan(stack.heap));
     this.canvas = element('div', {
       class: 'plot',
       role: 'img',
-      'aria-label': `the ${count(this.base.length)} largest blocks of ${stack.heap.name} around its peak`,
+      'aria-label': `${count(this.base.length)} blocks of ${stack.heap.name}, the largest of any time`,
     });
     this.said = element('div', { class: 'legend said' });
     this.root = element(
@@ -39,17 +40,12 @@ export class BlockChart {
         element(
           'span',
           { class: 'sub' },
-          `${count(this.base.length)} around the peak; they hold ${size(held)} of its ${size(stack.heap.peakBytes)}`,
+          `${count(this.base.length)} that stand out at some time; at the peak ${count(found.length)} of them hold ` +
+            `${size(stack.heap.peakBytes - otherBytes)}, ${count(others)} others ${size(otherBytes)}`,
         ),
       ),
       element('div', { class: 'pair' }, this.canvas, this.said),
     );
-  }
-
-  /** @param {number} i */
-  atPeak(i) {
-    const { blocks, peakTime } = this.heap;
-    return blocks.from[i] <= peakTime && (blocks.to[i] > peakTime || blocks.live[i] === 1);
   }
 
   ceiling() {

@@ -1,5 +1,5 @@
 /**
- * The largest blocks around the peak as rectangles: time by size. A block keeps its place while it lives: the lowest
+ * The largest blocks of any time as rectangles: time by size. A block keeps its place while it lives: the lowest
  * that is free when it begins. *
  * @typedef {{ from: Float64Array, to: Float64Array, size: Float64Array, high: Float64Array, low: Float64Array, node:
  *   Float64Array, thread: Float64Array, library: Float64Array, native: Float64Array, python: Float64Array, live:

@@ -71,7 +71,7 @@ export class StackChart {
         { class: 'tools' },
         button(
           'blocks',
-          'the largest blocks around the peak, one by one',
+          'the largest blocks of any time, one by one',
           () => app.change({ blocks: open ? '' : heap.name }),
           open,
         ),
