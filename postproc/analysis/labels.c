@@ -40,10 +40,12 @@ const char *mpr_label_range(struct mpr_arena *arena, const struct mpr_replay *r,
 
 const char *const *mpr_label_node(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t node, size_t *depth)
 {
-    *depth = r->ranges.node[node].depth;
+    const size_t skipped = r->options.backward_of && mpr_backward_is(&r->ranges, node);
+    *depth = r->ranges.node[node].depth - skipped;
     const char **path = mpr_arena_alloc(arena, *depth * sizeof *path);
     for (size_t i = *depth; path && i-- > 0; node = r->ranges.node[node].parent)
         path[i] = mpr_label_range(arena, r, node);
+    if (path && skipped && *depth) path[0] = mpr_arena_format(arena, "backward of %s", path[0]);
     return path;
 }
 
@@ -105,7 +107,13 @@ const char *const *mpr_label_best(struct mpr_arena *arena, const struct mpr_repl
 
 const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_replay *r, size_t *notes)
 {
-    return mpr_names_notes(r->names, arena, &r->gpu.sites, notes);
+    const char *const *names = mpr_names_notes(r->names, arena, &r->gpu.sites, notes);
+    if (!r->options.backward_of || r->count[MPF_OP_TORCH_NODE]) return names;
+    const char **all = mpr_arena_alloc(arena, (*notes + 1) * sizeof *all);
+    if (!all) return names;
+    for (size_t i = 0; i < *notes; i++) all[i] = names[i];
+    all[(*notes)++] = "--backward-of: the log does not say which nodes of PyTorch's autograd ran";
+    return all;
 }
 
 /* ---- graphs */

@@ -148,8 +148,8 @@ static void fill_log(struct mpr_ooms *ooms, const struct mpr_reader *reader, str
     }
 }
 
-/* What the first reading finds out. */
-struct first { struct mpr_good good; struct mpr_refusals refusals; struct spans spans; };
+/* What the first reading finds out; backward_of: for it and the second one. */
+struct first { struct mpr_good good; struct mpr_refusals refusals; struct spans spans; bool backward_of; };
 
 static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e)
 {
@@ -162,6 +162,7 @@ static int read_first(const struct mpr_ooms *ooms, struct mpr_reader *reader, st
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
     if (mpr_reader_open(reader, path, mpr_choose_by(ooms->by), MPR_AT_PEAK, error) != 0) return -1;
+    reader->replay.options.backward_of = first->backward_of;
     reader->replay.watch = (struct mpr_watch){ see, first };
     if (mpr_reader_replay(reader, path, progress, error) != 0) return -1;
     choose_spans(&first->spans, &first->good, &reader->replay.gpu);
@@ -173,6 +174,7 @@ static int read_again(struct mpr_reader *reader, struct first *first, enum mpr_b
 {
     mpr_reader_close(reader);
     if (mpr_reader_open(reader, path, by, at, error) != 0) return -1;
+    reader->replay.options.backward_of = first->backward_of;
     reader->replay.gpu.window = first->spans.window;
     reader->replay.gpu.windows = first->spans.count;
     return mpr_reader_replay(reader, path, progress, error);
@@ -209,7 +211,7 @@ int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progr
         ooms->log = log;
         ooms->cap = cap;
     }
-    struct first first = { .spans.count = 0 };
+    struct first first = { .backward_of = ooms->backward_of };
     const int status = read_log(ooms, &ooms->log[ooms->logs], &first, path, progress, error);
     for (size_t i = 0; i < first.spans.count; i++) mpr_picture_free(&first.spans.window[i].peak);
     mpr_good_free(&first.good);

@@ -96,6 +96,7 @@ struct mpr_ooms_log {
 
 struct mpr_ooms {
     enum mpr_group by;
+    bool backward_of;                   /* PyTorch's backward ranges stand below their forward operators' */
     struct mpr_arena arena;
     struct mpr_ooms_log *log;           /* who failed first comes first */
     size_t logs, cap;

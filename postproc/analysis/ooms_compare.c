@@ -127,7 +127,10 @@ static void read_then(struct mpr_ooms *ooms, size_t index, struct entries *e, co
     struct mpr_error error;
     if (!is_alive(&ooms->log[index], ooms->first_failure)) return;
     out->time = ooms->first_failure - ooms->log[index].summary.process.start_ns;
-    if (mpr_reader_run(&reader, ooms->log[index].summary.path, mpr_choose_by(ooms->log[0].choice.by), out->time, progress, &error) != 0) return;
+    const char *path = ooms->log[index].summary.path;
+    if (mpr_reader_open(&reader, path, mpr_choose_by(ooms->log[0].choice.by), out->time, &error) != 0) return;
+    reader.replay.options.backward_of = ooms->backward_of;
+    if (mpr_reader_replay(&reader, path, progress, &error) != 0) return;
     out->alive = true;
     fill_host(out, &reader.replay);
     fill_devices(out, &ooms->arena, &reader.replay);

@@ -207,6 +207,7 @@ static int replay_by(struct mpr_peaks *peaks, enum mpr_group by, struct mpr_read
 {
     if (mpr_reader_open(reader, path, mpr_choose_by(by), peaks->options.at, error) != 0) return -1;
     reader->replay.options.no_inherit = peaks->options.no_inherit;
+    reader->replay.options.backward_of = peaks->options.backward_of;
     return mpr_reader_replay(reader, path, progress, error);
 }
 

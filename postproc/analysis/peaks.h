@@ -22,6 +22,7 @@ struct mpr_error;
 struct mpr_peaks_options {
     enum mpr_group by;
     bool no_inherit;            /* threads without ranges do not take those of another thread */
+    bool backward_of;           /* PyTorch's backward ranges stand below their forward operators' */
     const char *heap;           /* only this one; NULL: all */
     uint64_t at;                /* ns: the state at that instant stands for the peak; MPR_PEAK_TIME: the peak itself */
 };

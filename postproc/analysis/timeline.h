@@ -18,6 +18,7 @@ struct mpr_error;
 
 struct mpr_timeline_options {
     enum mpr_group by;
+    bool backward_of;           /* PyTorch's backward ranges stand below their forward operators' */
     const char *heap;           /* only this one; NULL: all */
     uint64_t from, to;          /* ns */
     size_t buckets;             /* of a heap at most */

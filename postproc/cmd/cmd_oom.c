@@ -5,12 +5,15 @@
 #include "cmd.h"
 #include "ooms.h"
 
+enum { KEY_BACKWARD_OF = 256 };
+
 static const struct argp_option options[] = {
     { "by", 'b', "WHAT", 0, "PyTorch's live blocks by " MPR_BY_HELP, 1 },
+    { "backward-of", KEY_BACKWARD_OF, NULL, 0, MPR_BACKWARD_OF_HELP, 1 },
     { 0 },
 };
 
-struct arguments { struct mpr_output output; struct mpr_paths paths; enum mpr_group by; bool failed; };
+struct arguments { struct mpr_output output; struct mpr_paths paths; enum mpr_group by; bool backward_of, failed; };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -18,6 +21,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
     case 'b': a->by = mpr_by_parse(arg, state); return 0;
+    case KEY_BACKWARD_OF: a->backward_of = true; return 0;
     case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, arg); return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
     case ARGP_KEY_END:
@@ -58,6 +62,7 @@ int mpr_cmd_oom(int argc, char **argv)
     struct mpr_error error;
     mpr_cmd_parse(&argp, argc, argv, &a);
     ooms.by = a.by;
+    ooms.backward_of = a.backward_of;
     const struct mpr_progress progress = mpr_bar();
     for (size_t i = 0; i < a.paths.count; i++) {
         if (mpr_ooms_add(&ooms, a.paths.at[i], &progress, &error) == 0) continue;

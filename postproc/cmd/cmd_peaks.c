@@ -6,7 +6,7 @@
 #include "peaks.h"
 #include "when.h"
 
-enum { KEY_HEAP = 256, KEY_AT, KEY_NO_INHERIT };
+enum { KEY_HEAP = 256, KEY_AT, KEY_NO_INHERIT, KEY_BACKWARD_OF };
 
 static const struct argp_option options[] = {
     { "by", 'b', "WHAT", 0, MPR_BY_HELP, 1 },
@@ -14,6 +14,7 @@ static const struct argp_option options[] = {
     { "at", KEY_AT, "TIME", 0,
      "who held the memory at TIME after the start (12.5s, 300ms, 00:01:30.250; in one log also step:12, the beginning of "
      "the 12th range named step, or step:12.end), not at the peak", 1 },
+    { "backward-of", KEY_BACKWARD_OF, NULL, 0, MPR_BACKWARD_OF_HELP, 1 },
     { "no-inherit", KEY_NO_INHERIT, NULL, 0,
      "threads without ranges do not take those of another thread (host heaps never do)", 1 },
     { 0 },
@@ -38,6 +39,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         mpr_when_check(arg, "at", state);
         a->at = arg;
         return 0;
+    case KEY_BACKWARD_OF: a->peaks.backward_of = true; return 0;
     case KEY_NO_INHERIT: a->peaks.no_inherit = true; return 0;
     case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, arg); return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;

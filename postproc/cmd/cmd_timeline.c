@@ -8,11 +8,12 @@
 #include "timeline.h"
 #include "when.h"
 
-enum { KEY_HEAP = 256, KEY_FROM, KEY_TO, KEY_BUCKETS, BUCKETS = 2048, BANDS = 20 };
+enum { KEY_HEAP = 256, KEY_FROM, KEY_TO, KEY_BUCKETS, KEY_BACKWARD_OF, BUCKETS = 2048, BANDS = 20 };
 
 static const struct argp_option options[] = {
     { "by", 'b', "WHAT", 0, "bands by " MPR_BY_HELP, 1 },
     { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap or gpu0/torch", 1 },
+    { "backward-of", KEY_BACKWARD_OF, NULL, 0, MPR_BACKWARD_OF_HELP, 1 },
     { "from", KEY_FROM, "TIME", 0, 
      "from then on: 12.5s, 300ms, 00:01:30.250, peak, or step:12, the beginning of the 12th range named step", 1 },
     { "to", KEY_TO, "TIME", 0, "up to then; step:12.end is that range's end", 1 },
@@ -43,6 +44,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
     case 'b': a->timeline.by = mpr_by_parse(arg, state); return 0;
     case KEY_HEAP: a->timeline.heap = mpr_heap_parse(arg, "a heap such as host/heap, host/mmap or gpu0/device", state); return 0;
+    case KEY_BACKWARD_OF: a->timeline.backward_of = true; return 0;
     case KEY_FROM: mpr_when_check(arg, "from", state); a->from = arg; return 0;
     case KEY_TO: mpr_when_check(arg, "to", state); a->to = arg; return 0;
     case KEY_BUCKETS: set_buckets(a, arg, state); return 0;

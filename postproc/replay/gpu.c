@@ -198,16 +198,19 @@ void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
         t->gpu.pushed = e->time;
         r->gpu.carrier = t->number;
     } else if (is_nccl(r, domain)) nccl_range(t, e);
+    if (t->forward && e->op <= MPF_OP_POP) mpr_forward_range(r, t);
 }
 
 struct mpr_gpu_block mpr_gpu_describe(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_gpu_block b = { .addr = e->addr, .size = e->size, .time = e->time, .context = t->gpu.context, .thread = t->number,
                                .heap = e->heap, .capture = t->gpu.capture };
-    b.node = mpr_gpu_path(r, t, &b.inherited);
-    b.site = mpr_sites_site(&r->gpu.sites, t->at);
-    b.library = mpr_sites_library(&r->gpu.sites, t->at.stack);
-    b.python = t->at.python;
+    const struct mpr_site at = { t->at.stack, t->at.python ? t->at.python : mpr_backward_python(t) };
+    b.node = mpr_backward_path(r, t);
+    if (!b.node) b.node = mpr_gpu_path(r, t, &b.inherited);
+    b.site = mpr_sites_site(&r->gpu.sites, at);
+    b.library = mpr_sites_library(&r->gpu.sites, at.stack);
+    b.python = at.python;
     if (!strncmp(mpr_sites_library_name(&r->gpu.sites, b.library), "libnccl", 7)) {
         b.comm_guessed = !t->gpu.comm;
         b.comm = t->gpu.comm ? t->gpu.comm : r->gpu.comm;
@@ -234,6 +237,7 @@ static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mp
     struct mpr_gpu_blocks *table = torch ? &r->gpu.torch : &r->gpu.driver;
     struct mpr_gpu_block b, old;
     if (!e->addr) return;
+    if (torch && t->forward && t->at.python) mpr_forward_block(t);
     if (mpr_gpu_blocks_take(table, e->addr, &old)) {       /* its free was not seen */
         mpr_gpu_books_remove(r, &old);
         r->books.heap[old.heap].missed++;
@@ -391,6 +395,8 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
     case MPF_OP_TORCH_CAPTURE: case MPF_OP_CAPTURE_BEGIN: mpr_graph_capture(r, t, e); break;
     case MPF_OP_TORCH_CAPTURE_END: case MPF_OP_CAPTURE_END: mpr_graph_capture_end(r, t, e); break;
     case MPF_OP_TORCH_GRAPH_RESET: mpr_graph_reset(&r->gpu, e->addr, e->time); break;
+    case MPF_OP_TORCH_NEXT: if (r->options.backward_of) mpr_forward_next(r, t, e); break;
+    case MPF_OP_TORCH_NODE: if (r->options.backward_of) mpr_backward_node(r, t, e); break;
     case MPF_OP_SCHEMA: if (mpr_comms_schema(&r->gpu.comms, e) != 0) r->out_of_memory = true; break;
     case MPF_OP_MODULE: case MPF_OP_STACK: case MPF_OP_FRAME: case MPF_OP_PYTHON:
         if (mpr_sites_event(&r->gpu.sites, &r->ranges, e) != 0) r->out_of_memory = true;

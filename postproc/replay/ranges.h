@@ -26,6 +26,11 @@ struct mpr_ranges {
 
 int mpr_ranges_init(struct mpr_ranges *r);      /* 0, or -1 without memory */
 void mpr_ranges_free(struct mpr_ranges *r);
+
+/* Names that are no texts of the log: of Python frames, from here on; and of the ranges that stand below "backward of". */
+#define MPR_FRAME_NAME UINT32_C(0x80000000)
+#define MPR_BACKWARD_NAME UINT32_MAX
+
 /* The child of a node, made when new.  Without memory: the parent itself. */
 uint32_t mpr_ranges_child(struct mpr_ranges *r, uint32_t parent, uint32_t name, uint32_t domain);
 /* Defines a text (the first definition of a number counts).  Beyond MPR_TEXTS_BYTES texts are dropped: bounded memory. */

@@ -38,6 +38,7 @@ struct mpr_replay_options {
     uint64_t at;                /* ns: this instant stands for the peaks; MPR_AT_PEAK: the peaks themselves */
     bool has_parent;            /* a fork's child: unknown blocks that it frees are its parent's */
     bool no_inherit;            /* threads without ranges do not take those of another thread */
+    bool backward_of;           /* PyTorch's backward ranges stand below their forward operators' */
     double sample_mean;         /* bytes between samples of call stacks; 0: they are not sampled */
     uint64_t sample_below;      /* smaller blocks of the host are sampled */
 };

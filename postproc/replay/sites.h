@@ -54,6 +54,4 @@ uint32_t mpr_sites_library(const struct mpr_sites *s, uint32_t stack);
 /* File name, "" for 0. */
 const char *mpr_sites_library_name(const struct mpr_sites *s, uint32_t library);
 
-#define MPR_FRAME_NAME UINT32_C(0x80000000)     /* names of ranges from here on are Python frames */
-
 #endif

@@ -32,6 +32,7 @@ void mpr_threads_free(struct mpr_threads *threads)
 {
     for (uint32_t i = 0; i < threads->count; i++) {
         if (threads->at[i]) free(threads->at[i]->stack);
+        if (threads->at[i]) free(threads->at[i]->forward);
         free(threads->at[i]);
     }
     free(threads->at);
@@ -61,7 +62,7 @@ void mpr_thread_push(struct mpr_thread *t, struct mpr_ranges *ranges, uint32_t n
     }
     t->node = path_of(ranges, t->node, name, domain);
     t->application += !domain;
-    t->stack[t->depth++] = (struct mpr_open_range){ name, domain, t->node };
+    t->stack[t->depth++] = (struct mpr_open_range){ name, domain, t->node, 0, 0 };
 }
 
 void mpr_thread_pop(struct mpr_thread *t, struct mpr_ranges *ranges, uint32_t domain)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backward.h"
 #include "blocks.h"
 #include "gpu.h"
 #include "ranges.h"
@@ -14,7 +15,10 @@
 #define MPR_STACK_MAX 65536u        /* open ranges of one thread; deeper ones are only counted */
 #define MPR_PATH_MAX 512u           /* names in one path; deeper ranges belong to the path of this depth */
 
-struct mpr_open_range { uint32_t name, domain, node; };
+struct mpr_open_range {
+    uint32_t name, domain, node;
+    uint32_t forward, python;       /* of the run of a node of autograd: where its operator ran (backward.h); else 0 */
+};
 
 struct mpr_thread {
     uint32_t number;
@@ -27,6 +31,7 @@ struct mpr_thread {
     struct mpr_block moved;         /* moving: the block that realloc works on; key 0: it was not known */
     uint64_t remap_from, remap_size;
     struct mpr_gpu_thread gpu;
+    struct mpr_forward *forward;    /* NULL: it makes no nodes of autograd, or they are not wanted */
     uint64_t tid;                   /* the kernel's; 0: not known */
     uint64_t first_ns;
     char name[32];                  /* newest, as the program gave it */

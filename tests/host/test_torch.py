@@ -41,8 +41,8 @@ report(0x7f0000800000, -4096, BYTES, BYTES, CUDA)
 '''
 
 
-def peaks(path, by):
-    out = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", "--by", by, "--heap", "gpu0/torch", "--format", "json", path],
+def peaks(path, by, *options):
+    out = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", "--by", by, *options, "--heap", "gpu0/torch", "--format", "json", path],
                          stdout=subprocess.PIPE, check=True).stdout
     return {tuple(r["path"]): r["bytes_at_peak"] for r in json.loads(out)["logs"][0]["heaps"][0]["ranges"]}
 
@@ -442,6 +442,12 @@ def test_numbers_of_autograd_in_every_layout():
         got = counts(path)
         mp.equal((got.get("TORCH_NODE"), got.get("TORCH_NEXT")), (2, 4), f"{layout}: nodes run, and numbers: 0, 1, 2, and the other thread's 0")
         mp.check(b"autograd" not in result.err, result.err)
+        mp.equal(peaks(path, "range", "--backward-of"), {
+            (): 512, ("torch:forward",): 4 << 20, ("torch:loss",): 4 << 20, ("torch:AccumulateGrad",): 4096,
+            ("backward of torch:forward", "torch:AddmmBackward0"): 4096, ("backward of torch:loss", "torch:MseLossBackward0"): 4096,
+        }, f"{layout}: by range")
+        stack, = [frames for frames, size in peaks(path, "python").items() if size == 8 << 20]
+        mp.equal(peaks(path, "python", "--backward-of").get((f"backward of {stack[0]}", *stack[1:])), 8192, f"{layout}: by Python stack")
 
 
 def test_an_unknown_layout_costs_one_line():

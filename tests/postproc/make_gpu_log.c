@@ -234,6 +234,53 @@ static void serving(const char *path)
     testlog_close(target, "exit");
 }
 
+static void on(uint32_t thread, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    testlog_event(target, now += MS, thread, op, heap, addr, size);
+}
+
+/* A node of autograd runs on thread 2 and allocates; number 99: no operator's. */
+static void node(uint32_t text, uint64_t number, uint64_t addr, uint64_t bytes)
+{
+    on(2, MPF_OP_PUSH, 0, UINT64_C(7) << 32 | text, 0);
+    if (number != 99) on(2, MPF_OP_TORCH_NODE, 0, number, 1);
+    on(2, MPF_OP_ALLOC, TORCH, addr, bytes);
+    on(2, MPF_OP_POP, 0, UINT64_C(7) << 32, 0);
+}
+
+/* A forward of an operator under each of two ranges and one without, and the backward of all; then a request that finds no room. */
+static void backward(const char *path)
+{
+    enum { MUL = 20, ADD, SINK, BACKWARD, FORWARD, EMBED, HEAD };
+    begin(path);
+    data(MPF_OP_DOMAIN, 0, 7, "torch", 5);
+    static const char *const text[] = { "MulBackward0", "AddBackward0", "torch::autograd::AccumulateGrad", "backward", "forward", "embedding", "head" };
+    for (uint32_t i = 0; i < sizeof text / sizeof *text; i++) name(MUL + i, text[i]);
+    testlog_data(target, now += MS, 2, MPF_OP_THREAD, 4243, "pt_autograd_0", 13);
+    driver_alloc(BY_TORCH, BASE, 100 * MIB);
+    event(MPF_OP_TORCH_NEXT, 0, 0, 1);
+    push(FORWARD);
+    for (uint64_t i = 0; i < 3; i++) {
+        if (i < 2) push(i ? HEAD : EMBED);
+        event(MPF_OP_TORCH_NEXT, 0, i + 1, 1);
+        if (i == 1) event(MPF_OP_AT_PYTHON, 0, 0x91, 0);
+        torch_alloc(BASE + i * 16 * MIB, (i + 1) * MIB);
+        if (i < 2) pop();
+        else event(MPF_OP_POP, 0, 0, 0);
+    }
+    push(BACKWARD);
+    node(ADD, 2, BASE + 64 * MIB, 5 * MIB);
+    node(MUL, 1, BASE + 70 * MIB, 6 * MIB);
+    node(MUL, 0, BASE + 76 * MIB, 7 * MIB);
+    node(SINK, 99, BASE + 83 * MIB, MIB);
+    on(2, MPF_OP_PUSH, 0, UINT64_C(7) << 32 | ADD, 0);
+    on(2, MPF_OP_TORCH_NODE, 0, 0, 1);
+    const uint64_t refused[] = { 2, 100 * MIB, 1024 * MIB, 0, 0 }, gave_up[] = { 31 * MIB, 100 * MIB, MPF_UNKNOWN, MPF_UNKNOWN };
+    testlog_heap_data(target, now += MS, 2, MPF_OP_GPU_FAIL, DEVICE, 200 * MIB, refused, sizeof refused);
+    testlog_heap_data(target, now += MS, 2, MPF_OP_TORCH_OOM, TORCH, 199 * MIB, gave_up, sizeof gave_up);
+    testlog_close(target, "exit");
+}
+
 /* Ranks of which 2 and 3 share a device; the loss of rank 1 takes more, and does not fit. */
 static void rank(const char *path, unsigned number)
 {
@@ -260,7 +307,7 @@ int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*make)(const char *path); } scenarios[] = {
         { "graphs", graphs }, { "segments", segments }, { "growing", growing }, { "reset", reset },
-        { "serving", serving },
+        { "serving", serving }, { "backward", backward },
     };
     if (argc == 4 && strcmp(argv[1], "rank") == 0) return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;
     if (argc != 3) errx(2, "usage: make_gpu_log SCENARIO PATH [N]");

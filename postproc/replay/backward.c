@@ -1,0 +1,120 @@
+/* A node and its operator meet by the node's number; the tables are by thread, as the numbers are. */
+#include "backward.h"
+
+#include <stdlib.h>
+
+#include "gpu_ooms.h"
+#include "replay.h"
+
+static struct mpr_forward_mark *mark_at(struct mpr_forward *f, uint64_t index) { return &f->mark[index % MPR_FORWARD_MARKS]; }
+
+/* The mark of the number that comes next. */
+static struct mpr_forward_mark *newest(struct mpr_forward *f)
+{
+    if (f->end == f->first || mark_at(f, f->end - 1)->number != f->next) {
+        *mark_at(f, f->end++) = (struct mpr_forward_mark){ .number = f->next };
+        if (f->end - f->first > MPR_FORWARD_MARKS) f->first = f->end - MPR_FORWARD_MARKS;
+    }
+    return mark_at(f, f->end - 1);
+}
+
+void mpr_forward_range(struct mpr_replay *r, struct mpr_thread *t)
+{
+    bool inherited;
+    const uint32_t backward = mpr_backward_path(r, t);
+    newest(t->forward)->node = backward ? backward : mpr_gpu_path(r, t, &inherited);
+}
+
+void mpr_forward_next(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    if (!t->forward && !(t->forward = calloc(1, sizeof *t->forward))) {
+        r->out_of_memory = true;
+        return;
+    }
+    t->forward->thread = e->size;
+    t->forward->next = e->addr;
+    mpr_forward_range(r, t);
+}
+
+void mpr_forward_block(struct mpr_thread *t)
+{
+    struct mpr_forward_mark *mark = newest(t->forward);
+    if (!mark->python) mark->python = t->at.python;
+}
+
+/* ---- looking up */
+
+static struct mpr_forward *forward_of(const struct mpr_threads *threads, uint64_t thread)
+{
+    for (uint32_t i = 0; i < threads->count; i++)
+        if (threads->at[i] && threads->at[i]->forward && threads->at[i]->forward->thread == thread) return threads->at[i]->forward;
+    return NULL;
+}
+
+/* The last mark of at most this number; NULL: they are all of greater ones. */
+static const struct mpr_forward_mark *find(struct mpr_forward *f, uint64_t number)
+{
+    uint64_t low = f->first, high = f->end;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (mark_at(f, middle)->number <= number) low = middle + 1;
+        else high = middle;
+    }
+    return low > f->first ? mark_at(f, low - 1) : NULL;
+}
+
+/* ---- paths */
+
+bool mpr_backward_is(const struct mpr_ranges *ranges, uint32_t node)
+{
+    while (node && ranges->node[node].parent) node = ranges->node[node].parent;
+    return node && ranges->node[node].name == MPR_BACKWARD_NAME;
+}
+
+static uint32_t child(struct mpr_ranges *ranges, uint32_t parent, uint32_t name, uint32_t domain)
+{
+    return ranges->node[parent].depth < MPR_PATH_MAX ? mpr_ranges_child(ranges, parent, name, domain) : parent;
+}
+
+/* The same path below "backward of"; what a backward pass made again (a checkpoint's forward) is there already. */
+static uint32_t below(struct mpr_ranges *ranges, uint32_t node)
+{
+    uint32_t name[MPR_PATH_MAX], domain[MPR_PATH_MAX], depth = 0;
+    if (mpr_backward_is(ranges, node)) return node;
+    for (; node && depth < MPR_PATH_MAX; node = ranges->node[node].parent, depth++) {
+        name[depth] = ranges->node[node].name;
+        domain[depth] = ranges->node[node].domain;
+    }
+    uint32_t path = mpr_ranges_child(ranges, 0, MPR_BACKWARD_NAME, 0);
+    while (depth-- > 0) path = child(ranges, path, name[depth], domain[depth]);
+    return path;
+}
+
+void mpr_backward_node(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    struct mpr_forward *f = t->depth && !t->beyond ? forward_of(&r->threads, e->size) : NULL;
+    const struct mpr_forward_mark *made = f ? find(f, e->addr) : NULL, *block = f ? find(f, e->addr + 1) : NULL;
+    const uint32_t python = block && block->number == e->addr + 1 ? block->python : 0;
+    const uint32_t forward = made && made->node ? made->node : python;
+    if (!forward) return;
+    struct mpr_open_range *range = &t->stack[t->depth - 1];
+    range->forward = child(&r->ranges, below(&r->ranges, forward), range->name, range->domain);
+    if (python) range->python = below(&r->ranges, python);
+}
+
+uint32_t mpr_backward_path(struct mpr_replay *r, const struct mpr_thread *t)
+{
+    uint32_t i = t->depth;
+    while (i && !t->stack[i - 1].forward) i--;
+    if (!i) return 0;
+    uint32_t path = t->stack[i - 1].forward;
+    for (; i < t->depth; i++) path = child(&r->ranges, path, t->stack[i].name, t->stack[i].domain);
+    return path;
+}
+
+uint32_t mpr_backward_python(const struct mpr_thread *t)
+{
+    for (uint32_t i = t->depth; i-- > 0; )
+        if (t->stack[i].python) return t->stack[i].python;
+    return 0;
+}

@@ -1,0 +1,219 @@
+/* Replay of device memory: whose backward a range is. */
+#include "gpu_test.h"
+
+enum { TORCH = 7, STEP = 1, FORWARD, LAYER, OTHER, NODE = 9, STACK = 0x91, STACK_2 };
+enum { MAIN = 1, AUTOGRAD };                    /* memprof's numbers of the threads; PyTorch's are 10 more */
+
+static void begin_backward(enum mpr_by by)
+{
+    begin_with((struct mpr_replay_options){ .by = by, .at = MPR_AT_PEAK, .backward_of = true });
+    data(MAIN, MPF_OP_DOMAIN, 0, TORCH, "torch", 5);
+}
+
+static void next(uint32_t thread, uint64_t number) { event(thread, MPF_OP_TORCH_NEXT, 0, number, thread + 10); }
+
+/* A node runs on the thread and allocates the block; its range stays open. */
+static void run(uint32_t thread, uint64_t number, uint32_t maker, uint64_t block)
+{
+    push(thread, TORCH, NODE);
+    event(thread, MPF_OP_TORCH_NODE, 0, number, maker + 10);
+    event(thread, MPF_OP_ALLOC, T, block, MIB);
+}
+
+static void run_and_end(uint32_t thread, uint64_t number, uint32_t maker, uint64_t block)
+{
+    run(thread, number, maker, block);
+    pop(thread, TORCH);
+}
+
+/* Its names, outermost first, as digits: b is "backward of", f a Python frame. */
+static uint64_t digits(uint64_t node)
+{
+    uint64_t path = 0;
+    for (unsigned shift = 0; node; node = replay.ranges.node[node].parent, shift += 4) {
+        const uint32_t name = replay.ranges.node[node].name;
+        path |= (uint64_t)(name == MPR_BACKWARD_NAME ? 0xb : name >= MPR_FRAME_NAME ? 0xf : name) << shift;
+    }
+    return path;
+}
+
+static uint64_t path_of_block(uint64_t addr) { return digits(mpr_gpu_blocks_find(&gpu()->torch, addr)->node); }
+static uint64_t python_of_block(uint64_t addr) { return digits(mpr_gpu_blocks_find(&gpu()->torch, addr)->python); }
+
+static void frame(uint64_t id, const char *function)
+{
+    uint8_t bytes[64] = { 0 };
+    strcpy((char *)bytes + 8, function);
+    data(MAIN, MPF_OP_FRAME, 0, id, bytes, 8 + strlen(function) + 1 + sizeof "a.py");
+}
+
+/* Of one frame and of two. */
+static void python_stacks(void)
+{
+    frame(0xf1, "main");
+    frame(0xf2, "layer");
+    WORDS(MAIN, MPF_OP_PYTHON, 0, STACK, 0xf1);
+    WORDS(MAIN, MPF_OP_PYTHON, 0, STACK_2, 0xf2, 0xf1);
+}
+
+static void block_at(uint64_t stack, uint64_t addr)
+{
+    event(MAIN, MPF_OP_AT_PYTHON, 0, stack, 0);
+    alloc(T, addr, MIB);
+}
+
+static void a_node_is_of_the_ranges_that_were_open_when_it_was_made(void **state)
+{
+    (void)state;
+    begin_backward(MPR_BY_RANGE);
+    next(MAIN, 0);
+    push(MAIN, 0, STEP);
+    push(MAIN, 0, FORWARD);         /* makes 0 and 1 */
+    next(MAIN, 2);
+    push(MAIN, 0, LAYER);           /* 2 */
+    next(MAIN, 3);
+    pop(MAIN, 0);
+    push(MAIN, 0, OTHER);           /* none */
+    pop(MAIN, 0);                   /* forward again makes 3 */
+    next(MAIN, 4);
+    pop(MAIN, 0);                   /* step makes 4 */
+    for (uint64_t number = 0; number < 5; number++) run_and_end(AUTOGRAD, number, MAIN, A + number * MIB);
+    assert_int_equal(path_of_block(A), 0xb129);
+    assert_int_equal(path_of_block(A + 1 * MIB), 0xb129);
+    assert_int_equal(path_of_block(A + 2 * MIB), 0xb1239);
+    assert_int_equal(path_of_block(A + 3 * MIB), 0xb129);
+    assert_int_equal(path_of_block(A + 4 * MIB), 0xb19);
+    assert_false(mpr_gpu_blocks_find(&gpu()->torch, A)->inherited);
+    over();
+}
+
+static void without_being_asked_for_nothing_changes(void **state)
+{
+    (void)state;
+    begin();
+    data(MAIN, MPF_OP_DOMAIN, 0, TORCH, "torch", 5);
+    next(MAIN, 0);
+    push(MAIN, 0, STEP);
+    run_and_end(AUTOGRAD, 0, MAIN, A);
+    assert_int_equal(path_of_block(A), 0x19);
+    over();
+}
+
+/* Of another thread than is known, made before the first number, and not a node's. */
+static void what_is_not_known_stays_where_it_was(void **state)
+{
+    (void)state;
+    begin_backward(MPR_BY_RANGE);
+    push(MAIN, 0, STEP);
+    next(MAIN, 5);
+    run_and_end(AUTOGRAD, 7, 77, A);
+    run_and_end(AUTOGRAD, 4, MAIN, B);
+    push(AUTOGRAD, TORCH, NODE);
+    event(AUTOGRAD, MPF_OP_ALLOC, T, B + MIB, MIB);
+    pop(AUTOGRAD, TORCH);
+    assert_int_equal(path_of_block(A), 0x19);
+    assert_int_equal(path_of_block(B), 0x19);
+    assert_int_equal(path_of_block(B + MIB), 0x19);
+    event(AUTOGRAD, MPF_OP_TORCH_NODE, 0, 5, MAIN + 10);        /* no range is open */
+    event(AUTOGRAD, MPF_OP_ALLOC, T, B + 2 * MIB, MIB);
+    assert_int_equal(path_of_block(B + 2 * MIB), 0x1);
+    over();
+}
+
+static void each_thread_has_numbers_of_its_own(void **state)
+{
+    enum { SECOND = 3 };
+    (void)state;
+    begin_backward(MPR_BY_RANGE);
+    next(MAIN, 0);
+    next(SECOND, 0);
+    push(MAIN, 0, STEP);
+    push(SECOND, 0, OTHER);
+    next(MAIN, 1);
+    next(SECOND, 1);
+    run_and_end(AUTOGRAD, 0, MAIN, A);
+    run_and_end(AUTOGRAD, 0, SECOND, B);
+    assert_int_equal(path_of_block(A), 0xb19);
+    assert_int_equal(path_of_block(B), 0xb49);
+    over();
+}
+
+/* A checkpoint's backward runs its forward once more, and the backward of that, on its own thread. */
+static void a_forward_inside_a_backward_is_of_the_first_forward(void **state)
+{
+    (void)state;
+    begin_backward(MPR_BY_RANGE);
+    next(MAIN, 0);
+    push(MAIN, 0, LAYER);
+    next(MAIN, 1);
+    pop(MAIN, 0);
+    next(AUTOGRAD, 0);
+    run(AUTOGRAD, 0, MAIN, A);
+    push(AUTOGRAD, 0, OTHER);                                   /* by the user's function: 0 and 1 of this thread */
+    event(AUTOGRAD, MPF_OP_ALLOC, T, A + MIB, MIB);
+    next(AUTOGRAD, 2);
+    pop(AUTOGRAD, 0);
+    run_and_end(AUTOGRAD, 1, AUTOGRAD, B);
+    event(AUTOGRAD, MPF_OP_ALLOC, T, B + MIB, MIB);
+    pop(AUTOGRAD, TORCH);
+    assert_int_equal(path_of_block(A), 0xb39);
+    assert_int_equal(path_of_block(A + MIB), 0xb394);
+    assert_int_equal(path_of_block(B), 0xb3949);
+    assert_int_equal(path_of_block(B + MIB), 0xb39);
+    event(AUTOGRAD, MPF_OP_ALLOC, T, B + 2 * MIB, MIB);
+    assert_int_equal(path_of_block(B + 2 * MIB), 0);
+    over();
+}
+
+/* An operator makes its node, and then its result. */
+static void an_operator_has_the_python_stack_of_its_result(void **state)
+{
+    (void)state;
+    begin_backward(MPR_BY_PYTHON);
+    python_stacks();
+    next(MAIN, 1);                                              /* 0 */
+    block_at(STACK, A);
+    block_at(STACK_2, A + MIB);                                 /* no node's result */
+    next(MAIN, 3);                                              /* 1, without a block of its own, and 2 */
+    block_at(STACK_2, A + 2 * MIB);
+    for (uint64_t number = 0; number < 3; number++) run_and_end(AUTOGRAD, number, MAIN, B + number * MIB);
+    assert_int_equal(python_of_block(B), 0xbf);
+    assert_int_equal(python_of_block(B + MIB), 0);
+    assert_int_equal(python_of_block(B + 2 * MIB), 0xbff);
+    assert_int_equal(path_of_block(B + 2 * MIB), 0xbff9);       /* where there were no ranges */
+    over();
+}
+
+/* Of more marks than are kept. */
+static void the_newest_nodes_are_known(void **state)
+{
+    (void)state;
+    begin_backward(MPR_BY_RANGE);
+    for (uint64_t number = 0; number < MPR_FORWARD_MARKS + 10; number++) {
+        next(MAIN, number);
+        push(MAIN, 0, number % 2 ? LAYER : OTHER);
+        next(MAIN, number + 1);
+        pop(MAIN, 0);
+    }
+    run_and_end(AUTOGRAD, 10, MAIN, A);
+    run_and_end(AUTOGRAD, 11, MAIN, A + MIB);
+    run_and_end(AUTOGRAD, MPR_FORWARD_MARKS + 9, MAIN, B);
+    assert_int_equal(path_of_block(A), 9);
+    assert_int_equal(path_of_block(A + MIB), 0xb39);
+    assert_int_equal(path_of_block(B), 0xb39);
+    over();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_node_is_of_the_ranges_that_were_open_when_it_was_made),
+        cmocka_unit_test(without_being_asked_for_nothing_changes),
+        cmocka_unit_test(what_is_not_known_stays_where_it_was),
+        cmocka_unit_test(each_thread_has_numbers_of_its_own),
+        cmocka_unit_test(a_forward_inside_a_backward_is_of_the_first_forward),
+        cmocka_unit_test(an_operator_has_the_python_stack_of_its_result),
+        cmocka_unit_test(the_newest_nodes_are_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
