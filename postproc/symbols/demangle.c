@@ -1,5 +1,5 @@
 /* The C++ runtime's own demangler, found when the report runs: a program in C++ was recorded on a machine that has one.
- * Rust's older scheme is C++'s with a hash at the end and escapes; its newer one (_R...) stays as it is. */
+ * Rust's older scheme is C++'s with a hash at the end and escapes; its newer one (_R...) is demangle_rust.c's. */
 #include "demangle.h"
 
 #include <ctype.h>
@@ -92,6 +92,8 @@ static void cut_parameters(char *name)
 char *mpr_demangle(const char *name)
 {
     int status;
+    char *rust = strncmp(name, "_R", 2) == 0 ? mpr_demangle_rust(name) : NULL;
+    if (rust) return rust;
     demangler *demangle = strncmp(name, "_Z", 2) == 0 ? find_demangler() : NULL;
     char *text = demangle ? demangle(name, NULL, NULL, &status) : NULL;
     if (!text) return strdup(name);

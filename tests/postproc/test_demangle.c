@@ -1,9 +1,12 @@
 /* Names of C++ and Rust. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -37,11 +40,90 @@ static void names_of_rust_lose_their_hash_and_escapes(void **state)
             "<alloc::vec::Vec<T> as core::clone::Clone>::clone");
 }
 
+/* RFC 2603's examples, and one of each kind of its grammar. */
+static void names_of_rust_in_its_own_scheme(void **state)
+{
+    (void)state;
+    becomes("_RNvC6_123foo3bar", "123foo::bar");
+    becomes("_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar");
+    becomes("_RNvNtNtCs1234_7mycrateu8gdel_5qa6escher4bach", "mycrate::g\xc3\xb6" "del::escher::bach");
+    becomes("_RNCNvC7mycrate3foo0", "mycrate::foo::{closure#0}");
+    becomes("_RNCNvC7mycrate3foos_0.llvm.123", "mycrate::foo::{closure#1}");
+    becomes("_RNSNvC7mycrate3foo6vtable", "mycrate::foo::{shim:vtable#0}");
+    becomes("_RINvNtC3std3mem8align_ofdE", "std::mem::align_of::<f64>");
+    becomes("_RINvNtC3std3mem8align_ofINtNtC3std3vec3VechEEC7mycrate", "std::mem::align_of::<std::vec::Vec<u8>>");
+    becomes("_RNvMCs1_7mycrateNtB2_3Foo3bar", "<mycrate::Foo>::bar");
+    becomes("_RNvXCs1_7mycrateNtB2_3FooNtNtC3std5clone5Clone5clone", "<mycrate::Foo as std::clone::Clone>::clone");
+    becomes("_RNvYNtC7mycrate3FooNtB4_5Trait3run", "<mycrate::Foo as mycrate::Trait>::run");
+    becomes("_RINvC7mycrate3fooTlmERShQhPeOzE", "mycrate::foo::<(i32, u32), &[u8], &mut u8, *const str, *mut !>");
+    becomes("_RINvC7mycrate3fooThEuAtj10_E", "mycrate::foo::<(u8,), (), [u16; 16]>");
+    becomes("_RINvC7mycrate3fooFUKCmEyE", "mycrate::foo::<unsafe extern \"C\" fn(u32) -> u64>");
+    becomes("_RINvC7mycrate3fooFG_RL0_hEuE", "mycrate::foo::<for<'a> fn(&'a u8)>");
+    becomes("_RINvC7mycrate3fooDG_INtC3std2FnTRL0_hEEp6OutputuEL_E", "mycrate::foo::<dyn for<'a> std::Fn<(&'a u8,), Output = ()>>");
+    becomes("_RINvC7mycrate3fooKj1f_Kin5_Kb1_Kc61_KpL_E", "mycrate::foo::<31, -5, true, 'a', _, '_>");
+    becomes("_RNCINkXs25_NgCsbmNqQUJIY6D_4core5sliceINyB9_4IterhENuNgNoBb_4iter8iterator8Iterator9rpositionNCNgNpB9_6memchr7memrchrs_0E0Bb_",
+            "<core::slice::Iter<u8> as core::iter::iterator::Iterator>::rposition::<core::slice::memchr::memrchr::{closure#1}>::{closure#0}");
+}
+
+static void stays(const char *name) { becomes(name, name); }
+
+static void what_rust_cannot_have_made_stays(void **state)
+{
+    (void)state;
+    stays("_R");
+    stays("_R1C3abc");                          /* a scheme to come */
+    stays("_RC9abc");                           /* longer than there is */
+    stays("_RC99999999999999999999abc");
+    stays("_RNvC3abc3def!");
+    stays("_RNvB_3abc");                        /* a reference to itself, */
+    stays("_RNvB99_3abc");                      /* and to what is behind it */
+    stays("_RINvC3abc3defKc110000000_E");
+    stays("_RNvC3abcu9_99999999z");
+    static char deep[1 << 20] = "_R";
+    memset(deep + 2, 'M', sizeof deep - 3);
+    stays(deep);
+    /* each pair says the one before it twice: 2^40 of them */
+    char wide[1024] = "_RINvC3abc3defTuuE";
+    static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    for (size_t last = 14 - 2, i = 0; i < 40; i++) {
+        char pair[32], number[4] = "";
+        const size_t to = last - 1, at = strlen(wide);
+        snprintf(number, sizeof number, to >= 62 ? "%2$c%1$c" : "%1$c", digits[to % 62], digits[to / 62]);
+        snprintf(pair, sizeof pair, "TB%s_B%s_E", number, number);
+        strcat(wide, pair);
+        last = at - 2;
+    }
+    strcat(wide, "E");
+    stays(wide);
+}
+
+/* Letters of the grammar in any order, and valid names with a letter changed: nothing but a result or the name itself. */
+static void any_letters(void **state)
+{
+    (void)state;
+    static const char letters[] = "CMXYNIBsuvtLKpGETADRQPOFSUabchjlz0123456789__._";
+    static const char valid[] = "_RNCINkXs25_NgCsbmNqQUJIY6D_4core5sliceINyB9_4IterhENuNgNoBb_4iter8iterator8Iterator9rpositionDG_INtC3std2FnTRL0_hEEp6OutputuEL_E0";
+    uint64_t seed = 1;
+    for (int i = 0; i < 200000; i++) {
+        char name[sizeof valid] = "_R";
+        const bool changed = i % 2;
+        if (changed) memcpy(name, valid, sizeof valid);
+        for (size_t k = 2, n = 0; k < sizeof valid - 1 && n < (changed ? 3 : sizeof valid); n++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            const size_t at = changed ? 2 + (size_t)(seed >> 40) % (sizeof valid - 3) : k++;
+            name[at] = letters[(seed >> 33) % (sizeof letters - 1)];
+        }
+        char *text = mpr_demangle(name);
+        assert_non_null(text);
+        assert_true(strlen(text) < 4096);
+        free(text);
+    }
+}
+
 static void other_names_stay(void **state)
 {
     (void)state;
     becomes("malloc", "malloc");
-    becomes("_RNvC6_123foo3bar", "_RNvC6_123foo3bar");
     becomes("_Z", "_Z");
     becomes("_ZN", "_ZN");
     becomes("", "");
@@ -52,6 +134,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_cxx_lose_their_parameters),
         cmocka_unit_test(names_of_rust_lose_their_hash_and_escapes),
+        cmocka_unit_test(names_of_rust_in_its_own_scheme),
+        cmocka_unit_test(what_rust_cannot_have_made_stays),
+        cmocka_unit_test(any_letters),
         cmocka_unit_test(other_names_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
