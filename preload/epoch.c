@@ -240,7 +240,7 @@ static void write_in_turn(struct mp_epoch *e, struct frame *f)
     head->lost = mp_process->lost_total;
     for (uint32_t i = 0; i < f->slots.chunks; i++) meta_of(f->slots.chunk[i].chunk)->drained = f->slots.chunk[i].slots;
     retire_all(f->ends > 0);
-    mp_process->pool.on_the_way -= f->chunks;
+    __atomic_fetch_sub(&mp_process->pool.on_the_way, f->chunks, __ATOMIC_RELAXED);
     __atomic_store_n(&e->turn, f->ticket + 1, __ATOMIC_RELEASE);
     mp_unlock(&mp_process->epoch_lock, signals);
     mp_sys_futex_wake(&e->turn);
@@ -382,7 +382,7 @@ static void take_slots(struct mp_epoch *e, struct frame *f)
     f->more = mp_merge_more(e->merge);
     f->chunks = 0;
     for (uint32_t i = 0; i < f->slots.chunks; i++) f->chunks += f->slots.chunk[i].slots == MPF_CHUNK_SLOTS;
-    mp_process->pool.on_the_way += f->chunks;
+    __atomic_fetch_add(&mp_process->pool.on_the_way, f->chunks, __ATOMIC_RELAXED);
     f->notes = e->notes;
     memcpy(f->note, e->note, e->notes * sizeof *e->note);
     e->notes = 0;

@@ -36,7 +36,7 @@ struct mp_pool {
     uint32_t mapped;                    /* places that memory is mapped for */
     uint32_t places;                    /* places that addresses are reserved for */
     uint32_t in_use;
-    uint32_t on_the_way;                /* full ones that are in a frame which is not written yet; under epoch_lock */
+    uint32_t on_the_way;                /* full ones that are in a frame which is not written yet */
     uint32_t released;                  /* futex: bumped when chunks come back */
     uint32_t stalled;                   /* 1 + the value of `released` at which a thread gave up waiting */
     uint64_t seq;
