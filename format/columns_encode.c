@@ -9,28 +9,34 @@
 #include "mpf/event.h"
 #include "mpf/frame.h"
 
-struct column { uint8_t *start, *at; };
+/* What changes with every event: a copy of it lives in registers while many are added. */
+struct hot {
+    uint8_t *at[COLUMNS];
+    uint64_t *ages;                     /* addr >> 4 << BLOCK_BITS | number of the block, from 1; 0: empty */
+    unsigned age_bits;                  /* size of the table; it grows into the spare one */
+    uint8_t *class;                     /* of each block */
+    uint32_t events, blocks;
+    uint32_t thread, thread_run;        /* the run at hand */
+    uint32_t step_run;
+    uint64_t step;
+    uint64_t prev_ref, prev_region;
+};
 
 struct mpf_columns {
-    uint32_t max_events, events;
-    uint32_t blocks;
+    struct hot hot;
+    uint32_t max_events;
     unsigned tick_shift;
-    uint32_t thread, thread_run;        /* the run at hand */
-    uint64_t step;
-    uint32_t step_run;
-    uint64_t prev_ref, prev_region;
     uint32_t pairs;
     uint16_t pair[PAIRS_MAX];
     uint8_t code[1 << 16];              /* op | heap << 8 -> number of the pair + 1 */
-    struct column col[COLUMNS];
-    uint64_t *ages, *spare_ages;        /* addr >> 4 << BLOCK_BITS | number of the block, from 1; 0: empty */
-    unsigned age_bits;                  /* size of the table; it grows into the spare one */
-    uint8_t *class;                     /* of each block */
+    uint8_t *start[COLUMNS];
+    uint64_t *spare_ages;
     struct mpf_predictor predictor;
 };
 
 enum {
     BLOCK_BITS = 20, BLOCK_MASK = (1 << BLOCK_BITS) - 1,    /* blocks of one frame that can have an age */
+    SLOTS_AHEAD = 32, BLOCKS_AHEAD = 12,    /* events from the one at hand: what they need is fetched */
     NEAR = 32,                          /* a distance that is shorter than most ages */
     SLACK = 8,
 };
@@ -70,14 +76,14 @@ struct mpf_columns *mpf_columns_init(void *memory, uint32_t max_events, unsigned
     c->max_events = max_events;
     c->tick_shift = tick_shift;
     at += aligned(sizeof *c);
-    c->ages = (uint64_t *)at;
-    at += aligned(sizeof *c->ages << age_bits(max_events));
+    c->hot.ages = (uint64_t *)at;
+    at += aligned(sizeof *c->hot.ages << age_bits(max_events));
     c->spare_ages = (uint64_t *)at;
-    at += aligned(sizeof *c->ages << age_bits(max_events));
-    c->class = at;
+    at += aligned(sizeof *c->hot.ages << age_bits(max_events));
+    c->hot.class = at;
     at += aligned(max_events);
     for (int i = 0; i < COLUMNS; i++) {
-        c->col[i].start = at;
+        c->start[i] = at;
         at += (size_t)widest[i] * max_events + SLACK;
     }
     mpf_columns_begin(c);
@@ -86,23 +92,20 @@ struct mpf_columns *mpf_columns_init(void *memory, uint32_t max_events, unsigned
 
 void mpf_columns_begin(struct mpf_columns *c)
 {
-    c->age_bits = age_bits(c->blocks);      /* as many as the frame before needed */
-    memset(c->ages, 0, sizeof *c->ages << c->age_bits);
+    const unsigned bits = age_bits(c->hot.blocks);      /* as many as the frame before needed */
+    c->hot = (struct hot){ .ages = c->hot.ages, .class = c->hot.class, .age_bits = bits };
+    memset(c->hot.ages, 0, sizeof *c->hot.ages << bits);
     forget_freed(&c->predictor);
-    c->events = c->blocks = c->thread_run = c->step_run = 0;
-    c->thread = 0;
-    c->step = 0;
-    c->prev_ref = c->prev_region = 0;
     for (uint32_t i = 0; i < c->pairs; i++) c->code[c->pair[i]] = 0;
     c->pairs = 0;
-    for (int i = 0; i < COLUMNS; i++) c->col[i].at = c->col[i].start;
+    for (int i = 0; i < COLUMNS; i++) c->hot.at[i] = c->start[i];
 }
 
-uint32_t mpf_columns_count(const struct mpf_columns *c) { return c->events; }
+uint32_t mpf_columns_count(const struct mpf_columns *c) { return c->hot.events; }
 
 uint32_t mpf_columns_room(const struct mpf_columns *c)
 {
-    const uint32_t events = c->max_events - c->events, pairs = PAIRS_MAX - c->pairs;
+    const uint32_t events = c->max_events - c->hot.events, pairs = PAIRS_MAX - c->pairs;
     return events < pairs ? events : pairs;
 }
 
@@ -119,150 +122,165 @@ static inline uint8_t *put_word(uint8_t *p, uint64_t v)
     return p + bytes;
 }
 
-static inline void put(struct mpf_columns *c, int column, uint64_t v)
+static inline void put(struct hot *h, int column, uint64_t v)
 {
-    uint8_t *p = c->col[column].at;
-    for (; v >> 56; v >>= 7) *p++ = (uint8_t)v | 128;
-    c->col[column].at = put_word(p, v);
+    uint8_t *p = h->at[column];
+    for (; __builtin_expect(v >> 56, 0); v >>= 7) *p++ = (uint8_t)v | 128;
+    h->at[column] = put_word(p, v);
+}
+
+/* The same, for numbers that are small nearly always. */
+static inline void put_small(struct hot *h, int column, uint64_t v)
+{
+    if (__builtin_expect(v < 128, 1)) *h->at[column]++ = (uint8_t)v;
+    else put(h, column, v);
 }
 
 /* ---- blocks */
 
-static bool has_age(uint64_t addr) { return (addr & 15) == 0 && addr >> 48 == 0; }
+static inline bool has_age(uint64_t addr) { return (addr & 15) == 0 && addr >> 48 == 0; }
+
+static inline uint64_t place_of(const struct hot *h, uint64_t key) { return key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - h->age_bits); }
 
 /* The entry of the address, or the empty one where it would be. */
-static inline uint64_t *find(struct mpf_columns *c, uint64_t addr)
+static inline uint64_t *find(const struct hot *h, uint64_t addr)
 {
-    const uint64_t mask = (UINT64_C(1) << c->age_bits) - 1, key = addr >> 4;
-    uint64_t i = key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - c->age_bits);
-    while (c->ages[i] && c->ages[i] >> BLOCK_BITS != key) i = (i + 1) & mask;
-    return &c->ages[i];
+    const uint64_t mask = (UINT64_C(1) << h->age_bits) - 1, key = addr >> 4;
+    uint64_t i = place_of(h, key);
+    while (h->ages[i] && h->ages[i] >> BLOCK_BITS != key) i = (i + 1) & mask;
+    return &h->ages[i];
 }
 
-static void grow_ages(struct mpf_columns *c)
+static __attribute__((noinline)) void grow_ages(struct mpf_columns *c, struct hot *h)
 {
-    const uint64_t *old = c->ages;
-    const uint64_t entries = UINT64_C(1) << c->age_bits;
-    c->ages = c->spare_ages;
+    const uint64_t *old = h->ages;
+    const uint64_t entries = UINT64_C(1) << h->age_bits;
+    h->ages = c->spare_ages;
     c->spare_ages = (uint64_t *)old;
-    c->age_bits++;
-    memset(c->ages, 0, sizeof *c->ages << c->age_bits);
+    h->age_bits++;
+    memset(h->ages, 0, sizeof *h->ages << h->age_bits);
     for (uint64_t i = 0; i < entries; i++)
-        if (old[i]) *find(c, old[i] >> BLOCK_BITS << 4) = old[i];
+        if (old[i]) *find(h, old[i] >> BLOCK_BITS << 4) = old[i];
 }
 
 /* The number of the newest block of the frame with this address, 0 if none. */
-static inline uint32_t block_at(struct mpf_columns *c, uint64_t addr)
+static inline uint32_t block_at(const struct hot *h, uint64_t addr)
 {
-    return has_age(addr) ? (uint32_t)*find(c, addr) & BLOCK_MASK : 0;
+    return has_age(addr) ? (uint32_t)*find(h, addr) & BLOCK_MASK : 0;
 }
 
 /* Numbers the block and returns the number of the one that had its address before, 0 if none. */
-static inline uint32_t number_block(struct mpf_columns *c, uint64_t addr, unsigned class)
+static inline uint32_t number_block(struct mpf_columns *c, struct hot *h, uint64_t addr, unsigned class)
 {
-    c->class[c->blocks++] = (uint8_t)class;
-    if (!has_age(addr) || c->blocks > BLOCK_MASK) return 0;
-    if (2 * c->blocks > UINT32_C(1) << c->age_bits) grow_ages(c);
-    uint64_t *entry = find(c, addr);
+    h->class[h->blocks++] = (uint8_t)class;
+    if (!has_age(addr) || h->blocks > BLOCK_MASK) return 0;
+    if (__builtin_expect(2 * h->blocks > UINT32_C(1) << h->age_bits, 0)) {
+        struct hot copy = *h;           /* *h itself stays in registers */
+        grow_ages(c, &copy);
+        *h = copy;
+    }
+    uint64_t *entry = find(h, addr);
     const uint32_t before = (uint32_t)*entry & BLOCK_MASK;
-    *entry = addr >> 4 << BLOCK_BITS | c->blocks;
+    *entry = addr >> 4 << BLOCK_BITS | h->blocks;
     return before;
 }
 
-static inline void put_place(struct mpf_columns *c, uint64_t distance, uint32_t age)
+static inline void put_place(struct hot *h, uint64_t distance, uint32_t age)
 {
-    if (age && distance >= NEAR) put(c, COL_BLOCKS, (uint64_t)age << 1);
-    else if (distance >> 63 == 0) put(c, COL_BLOCKS, distance << 1 | 1);
+    if (age && distance >= NEAR) put(h, COL_BLOCKS, (uint64_t)age << 1);
+    else if (distance >> 63 == 0) put(h, COL_BLOCKS, distance << 1 | 1);
     else {
-        put(c, COL_BLOCKS, 0);
-        put(c, COL_BLOCKS, distance);
+        put(h, COL_BLOCKS, 0);
+        put(h, COL_BLOCKS, distance);
     }
 }
 
 /* True when the address is the expected one: then its bytes are saved. */
-static inline bool add_block(struct mpf_columns *c, uint64_t addr, uint64_t size, bool moved)
+static inline __attribute__((always_inline)) bool add_block(struct mpf_columns *c, struct hot *h, uint64_t addr, uint64_t size, bool moved)
 {
     const unsigned class = size_class(size);
-    const uint32_t before = number_block(c, addr, class);
-    put(c, COL_SIZES, size);
+    const uint32_t before = number_block(c, h, addr, class);
+    put(h, COL_SIZES, size);
     struct mpf_predictor *p = &c->predictor;
-    const uint64_t guess = moved ? p->moving : pop_freed(freed_of(p, c->thread, class));
+    const uint64_t guess = moved ? p->moving : pop_freed(freed_of(p, h->thread, class));
     if (addr && addr == guess) return true;
     const uint64_t a = rotate_down(addr);
-    put_place(c, zigzag(a - p->next), before ? c->blocks - before : 0);
+    put_place(h, zigzag(a - p->next), before ? h->blocks - before : 0);
     p->next = a + units(size);
     return false;
 }
 
 /* 0 and an address, or the age: 1 for the newest block. */
-static inline void add_ref(struct mpf_columns *c, uint64_t addr, bool moving)
+static inline __attribute__((always_inline)) void add_ref(struct mpf_columns *c, struct hot *h, uint64_t addr, bool moving)
 {
     if (moving) c->predictor.moving = addr;
-    const uint32_t block = block_at(c, addr);
+    const uint32_t block = block_at(h, addr);
     if (block) {
-        put(c, COL_REFS, c->blocks - block + 1);
-        push_freed(freed_of(&c->predictor, c->thread, c->class[block - 1]), addr);
+        put(h, COL_REFS, h->blocks - block + 1);
+        push_freed(freed_of(&c->predictor, h->thread, h->class[block - 1]), addr);
         return;
     }
     const uint64_t a = rotate_down(addr);
-    put(c, COL_REFS, 0);
-    put(c, COL_REFS, zigzag(a - c->prev_ref));
-    c->prev_ref = a;
+    put(h, COL_REFS, 0);
+    put(h, COL_REFS, zigzag(a - h->prev_ref));
+    h->prev_ref = a;
 }
 
 /* ---- one event */
 
-static inline void add_op(struct mpf_columns *c, unsigned op, unsigned heap)
+static __attribute__((noinline)) void new_pair(struct mpf_columns *c, uint16_t pair)
+{
+    c->pair[c->pairs++] = pair;
+    c->code[pair] = (uint8_t)c->pairs;
+}
+
+static inline void add_op(struct mpf_columns *c, struct hot *h, unsigned op, unsigned heap)
 {
     const uint16_t pair = (uint16_t)(op | heap << 8);
-    if (__builtin_expect(!c->code[pair], 0)) {
-        c->pair[c->pairs++] = pair;
-        c->code[pair] = (uint8_t)c->pairs;
+    if (__builtin_expect(!c->code[pair], 0)) new_pair(c, pair);
+    *h->at[COL_OPS]++ = (uint8_t)(c->code[pair] - 1);
+}
+
+static inline void end_thread_run(struct hot *h)
+{
+    if (!h->thread_run) return;
+    put_small(h, COL_THREADS, h->thread);
+    put_small(h, COL_THREADS, h->thread_run);
+}
+
+static inline void end_step_run(struct hot *h)
+{
+    if (h->step_run) put_small(h, COL_TIMES, h->step_run);
+}
+
+static inline void add_thread(struct hot *h, uint32_t thread)
+{
+    if (thread != h->thread) {
+        end_thread_run(h);
+        h->thread = thread;
+        h->thread_run = 0;
     }
-    *c->col[COL_OPS].at++ = (uint8_t)(c->code[pair] - 1);
-}
-
-static void end_thread_run(struct mpf_columns *c)
-{
-    if (!c->thread_run) return;
-    put(c, COL_THREADS, c->thread);
-    put(c, COL_THREADS, c->thread_run);
-}
-
-static void end_step_run(struct mpf_columns *c)
-{
-    if (c->step_run) put(c, COL_TIMES, c->step_run);
-}
-
-static inline void add_thread(struct mpf_columns *c, uint32_t thread)
-{
-    if (thread != c->thread) {
-        end_thread_run(c);
-        c->thread = thread;
-        c->thread_run = 0;
-    }
-    c->thread_run++;
+    h->thread_run++;
 }
 
 /* A step of time: how far it is from the one before, and how many events are in it. */
-static inline void add_time(struct mpf_columns *c, uint64_t time)
+static inline void add_time(struct hot *h, uint64_t step)
 {
-    const uint64_t step = time >> c->tick_shift;
-    if (step != c->step || !c->step_run) {
-        end_step_run(c);
-        put(c, COL_TIMES, step - c->step);
-        c->step = step;
-        c->step_run = 0;
+    if (step != h->step || !h->step_run) {
+        end_step_run(h);
+        put_small(h, COL_TIMES, step - h->step);
+        h->step = step;
+        h->step_run = 0;
     }
-    c->step_run++;
+    h->step_run++;
 }
 
-static void add_data(struct mpf_columns *c, uint64_t addr, const uint8_t *data, uint64_t bytes)
+static void add_data(struct hot *h, uint64_t addr, const uint8_t *data, uint64_t bytes)
 {
-    put(c, COL_DATA, addr);
-    put(c, COL_DATA, bytes);
-    memcpy(c->col[COL_DATA].at, data, bytes);
-    c->col[COL_DATA].at += bytes;
+    put(h, COL_DATA, addr);
+    put(h, COL_DATA, bytes);
+    memcpy(h->at[COL_DATA], data, bytes);
+    h->at[COL_DATA] += bytes;
 }
 
 static const uint8_t class_of[256] = {
@@ -271,31 +289,80 @@ static const uint8_t class_of[256] = {
 #undef MPF_OP
 };
 
-void mpf_columns_add(struct mpf_columns *c, const struct mpf_slot *slot, uint32_t thread, const uint8_t *data)
+static inline void begin_event(const struct mpf_columns *c, struct hot *h, uint64_t time, uint32_t thread)
+{
+    h->events++;
+    add_thread(h, thread);
+    add_time(h, time >> c->tick_shift);
+}
+
+/* What a BLOCK or REF event is made of. */
+static inline __attribute__((always_inline)) void add_plain(struct mpf_columns *c, struct hot *h, const struct mpf_slot *slot, bool block)
 {
     unsigned op = mpf_slot_op(slot->head);
+    if (!block) add_ref(c, h, slot->addr, op == MPF_OP_MOVE_BEGIN);
+    else if (add_block(c, h, slot->addr, mpf_slot_size(slot->head), op == MPF_OP_MOVE_END)) op |= PREDICTED;
+    add_op(c, h, op, mpf_slot_heap(slot->head));
+}
+
+static void add_other(struct mpf_columns *c, struct hot *h, const struct mpf_slot *slot, const uint8_t *data)
+{
+    const unsigned op = mpf_slot_op(slot->head);
     const uint64_t size = mpf_slot_size(slot->head);
-    c->events++;
-    add_thread(c, thread);
-    add_time(c, slot->time);
     switch ((enum mpf_class)class_of[op]) {
-    case MPF_CLASS_BLOCK:
-        if (add_block(c, slot->addr, size, op == MPF_OP_MOVE_END)) op |= PREDICTED;
-        break;
-    case MPF_CLASS_REF: add_ref(c, slot->addr, op == MPF_OP_MOVE_BEGIN); break;
     case MPF_CLASS_REGION:
-        put(c, COL_VALUES, zigzag(rotate_down(slot->addr) - c->prev_region));
-        put(c, COL_VALUES, size);
-        c->prev_region = rotate_down(slot->addr);
+        put(h, COL_VALUES, zigzag(rotate_down(slot->addr) - h->prev_region));
+        put(h, COL_VALUES, size);
+        h->prev_region = rotate_down(slot->addr);
         break;
     case MPF_CLASS_VALUE:
-        put(c, COL_VALUES, slot->addr);
-        put(c, COL_VALUES, size);
+        put(h, COL_VALUES, slot->addr);
+        put(h, COL_VALUES, size);
         break;
-    case MPF_CLASS_DATA: add_data(c, slot->addr, data, size); break;
-    case MPF_CLASS_NONE: break;
+    case MPF_CLASS_DATA: add_data(h, slot->addr, data, size); break;
+    case MPF_CLASS_BLOCK: case MPF_CLASS_REF: case MPF_CLASS_NONE: break;
     }
-    add_op(c, op, mpf_slot_heap(slot->head));
+    add_op(c, h, op, mpf_slot_heap(slot->head));
+}
+
+void mpf_columns_add(struct mpf_columns *c, const struct mpf_slot *slot, uint32_t thread, const uint8_t *data)
+{
+    const enum mpf_class class = class_of[mpf_slot_op(slot->head)];
+    begin_event(c, &c->hot, slot->time, thread);
+    if (class == MPF_CLASS_BLOCK || class == MPF_CLASS_REF) add_plain(c, &c->hot, slot, class == MPF_CLASS_BLOCK);
+    else add_other(c, &c->hot, slot, data);
+}
+
+static inline const struct mpf_slot *slot_at(const struct mpf_slots *s, uint32_t i)
+{
+    return (const struct mpf_slot *)(s->base + ((uint64_t)s->place[i] << 3));
+}
+
+/* Has the memory brought near that events to come need. */
+static inline void look_ahead(const struct hot *h, const struct mpf_slots *s, uint32_t i)
+{
+    if (i + SLOTS_AHEAD >= s->count) return;
+    __builtin_prefetch(slot_at(s, i + SLOTS_AHEAD));
+    __builtin_prefetch(&h->ages[place_of(h, slot_at(s, i + BLOCKS_AHEAD)->addr >> 4)]);
+}
+
+uint32_t mpf_columns_add_plain(struct mpf_columns *c, const struct mpf_slots *s, uint32_t from, uint64_t *time)
+{
+    struct hot h = c->hot;
+    uint64_t now = *time;
+    uint32_t i = from;
+    for (; i < s->count; i++) {
+        const struct mpf_slot *slot = slot_at(s, i);
+        look_ahead(&h, s, i);
+        if (slot->time > now) now = slot->time;
+        const enum mpf_class class = class_of[mpf_slot_op(slot->head)];
+        if (__builtin_expect(class != MPF_CLASS_BLOCK && class != MPF_CLASS_REF, 0)) break;
+        begin_event(c, &h, now, mpf_slot_chunk(slot)->thread);
+        add_plain(c, &h, slot, class == MPF_CLASS_BLOCK);
+    }
+    c->hot = h;
+    *time = now;
+    return i;
 }
 
 /* ---- the body */
@@ -312,25 +379,25 @@ static void put_pair(uint8_t *p, uint16_t pair)
 
 long mpf_columns_finish(struct mpf_columns *c, const struct mpf_clock *from, const struct mpf_clock *to, uint8_t *out, size_t cap)
 {
-    end_thread_run(c);
-    end_step_run(c);
-    c->thread_run = c->step_run = 0;
+    end_thread_run(&c->hot);
+    end_step_run(&c->hot);
+    c->hot.thread_run = c->hot.step_run = 0;
     size_t need = BODY_HEAD + PAIR_BYTES * c->pairs;
-    for (int i = 0; i < COLUMNS; i++) need += (size_t)(c->col[i].at - c->col[i].start);
+    for (int i = 0; i < COLUMNS; i++) need += (size_t)(c->hot.at[i] - c->start[i]);
     if (need > cap) return MPF_ERR_SPACE;
     memcpy(out, from, sizeof *from);
     memcpy(out + sizeof *from, to, sizeof *to);
     uint8_t *p = out + 2 * sizeof *from;
-    put_u32(p, c->events);
+    put_u32(p, c->hot.events);
     p[4] = (uint8_t)c->tick_shift;
     p[5] = (uint8_t)c->pairs;
     p[6] = p[7] = 0;
     p += 8;
-    for (int i = 0; i < COLUMNS; i++, p += 4) put_u32(p, (uint32_t)(c->col[i].at - c->col[i].start));
+    for (int i = 0; i < COLUMNS; i++, p += 4) put_u32(p, (uint32_t)(c->hot.at[i] - c->start[i]));
     for (uint32_t i = 0; i < c->pairs; i++, p += PAIR_BYTES) put_pair(p, c->pair[i]);
     for (int i = 0; i < COLUMNS; i++) {
-        const size_t n = (size_t)(c->col[i].at - c->col[i].start);
-        memcpy(p, c->col[i].start, n);
+        const size_t n = (size_t)(c->hot.at[i] - c->start[i]);
+        memcpy(p, c->start[i], n);
         p += n;
     }
     return (long)need;

@@ -21,9 +21,16 @@
 
 /* A descriptor table of its own, empty: programs close descriptors that they do not know, and must not see ours, nor may
  * a copy of theirs keep a pipe open that they close.  Where that is refused the log is opened anew for every write. */
-static void private_descriptors(void)
+static void private_descriptors(unsigned writer)
 {
-    if (mp_sys3(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) == 0) mp_logfile_keep_open();
+    if (mp_sys3(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) == 0) mp_logfile_keep_open(writer);
+}
+
+static void become_own(unsigned writer)
+{
+    mp_thread_own();
+    mp_sys3(SYS_prctl, PR_SET_NAME, (long)"memprof", 0);
+    private_descriptors(writer);
 }
 
 /* The request is taken before the epoch: what its caller recorded before asking is then in the log. */
@@ -36,40 +43,66 @@ static void answer(void)
     mp_sys_futex_wake(&mp_process->answered);
 }
 
+static bool helped(void) { return __atomic_load_n(&mp_process->helper, __ATOMIC_ACQUIRE) == MP_ENCODER_RUNS; }
+
 /* The main thread has called pthread_exit and every other thread is gone: the C library would end the process now, but for
  * this thread. */
 static bool last_thread(void)
 {
     char main_state;
     const long threads = mp_sys_threads(&main_state);
-    return main_state == 'Z' && threads <= 2;       /* the dead main thread and this one */
+    return main_state == 'Z' && threads <= 2 + helped();      /* the dead main thread, this one and the helper */
+}
+
+static void leave(void)
+{
+    __atomic_store_n(&mp_process->encoder, MP_ENCODER_GONE, __ATOMIC_RELEASE);
+    mp_encoder_wake();
+}
+
+/* As many events as a frame is for: two encoders take no less, or each would make small ones. */
+static bool a_frame_waits(void)
+{
+    return mp_pool_backlog(__atomic_load_n(&mp_process->threads, __ATOMIC_RELAXED)) >= MP_POOL_RESERVE / 4;
 }
 
 /* Returning from here as the last thread makes the C library call exit, and that finishes the log. */
 static void *encoder(void *arg)
 {
     (void)arg;
-    mp_thread_own();
-    mp_sys3(SYS_prctl, PR_SET_NAME, (long)"memprof", 0);
-    private_descriptors();
+    become_own(0);
     __atomic_store_n(&mp_process->encoder, MP_ENCODER_RUNS, __ATOMIC_RELEASE);
     uint64_t next = 0;
     while (__atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE) == MP_ENCODER_RUNS) {
         const uint32_t woken = __atomic_load_n(&mp_process->wake, __ATOMIC_ACQUIRE);
         const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
-        if (now >= next) {
+        const bool due = now >= next;
+        if (due) {
             next = now + PERIOD_NS;
-            if (last_thread()) __atomic_store_n(&mp_process->encoder, MP_ENCODER_GONE, __ATOMIC_RELEASE);
+            if (last_thread()) leave();
         }
-        mp_epoch_run();
+        const bool more = (due || !helped() || a_frame_waits()) && mp_epoch_run(0);
         answer();
         const uint64_t after = mp_sys_clock(CLOCK_MONOTONIC);
-        if (after < next) mp_sys_futex_wait(&mp_process->wake, woken, next - after);
+        if (!more && after < next) mp_sys_futex_wait(&mp_process->wake, woken, next - after);
     }
     return NULL;
 }
 
-static bool create(void)
+/* The second encoder: it works while the first one alone does not keep up, and sleeps else. */
+static void *helper(void *arg)
+{
+    (void)arg;
+    become_own(1);
+    __atomic_store_n(&mp_process->helper, MP_ENCODER_RUNS, __ATOMIC_RELEASE);
+    for (;;) {
+        const uint32_t woken = __atomic_load_n(&mp_process->wake, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE) != MP_ENCODER_RUNS) return NULL;
+        if (!a_frame_waits() || !mp_epoch_run(1)) mp_sys_futex_wait(&mp_process->wake, woken, UINT64_C(3600) * 1000000000u);
+    }
+}
+
+static bool create(void *(*run)(void *))
 {
     pthread_attr_t attr;
     pthread_t thread;
@@ -77,7 +110,7 @@ static bool create(void)
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, 256 << 10);
     const uint64_t signals = mp_sys_block_signals();
-    const bool ok = pthread_create(&thread, &attr, encoder, NULL) == 0;
+    const bool ok = pthread_create(&thread, &attr, run, NULL) == 0;
     mp_sys_restore_signals(signals);
     pthread_attr_destroy(&attr);
     return ok;
@@ -90,18 +123,25 @@ static bool worth_it(const struct mp_process *p)
            __atomic_load_n(&p->pool.in_use, __ATOMIC_RELAXED) >= MP_POOL_RESERVE / 4;
 }
 
+static void start(uint32_t *state, void *(*run)(void *))
+{
+    if (!mp_process->may_thread || mp_sys_getpid() != mp_process->pid) return;
+    uint32_t none = MP_ENCODER_NONE;
+    if (!__atomic_compare_exchange_n(state, &none, MP_ENCODER_STARTING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
+    const int saved = errno;
+    const uint32_t guard = mp_guard_enter();
+    if (!create(run)) __atomic_store_n(state, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
+    mp_guard_leave(guard);
+    errno = saved;
+}
+
 void mp_encoder_start(bool now)
 {
     struct mp_process *p = mp_process;
-    if (__atomic_load_n(&p->encoder, __ATOMIC_RELAXED) != MP_ENCODER_NONE || (!now && !worth_it(p))) return;
-    if (!p->may_thread || mp_sys_getpid() != p->pid) return;
-    uint32_t none = MP_ENCODER_NONE;
-    if (!__atomic_compare_exchange_n(&p->encoder, &none, MP_ENCODER_STARTING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
-    const int saved = errno;
-    const uint32_t guard = mp_guard_enter();
-    if (!create()) __atomic_store_n(&p->encoder, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
-    mp_guard_leave(guard);
-    errno = saved;
+    const uint32_t state = __atomic_load_n(&p->encoder, __ATOMIC_RELAXED);
+    if (state == MP_ENCODER_NONE && (now || worth_it(p))) start(&p->encoder, encoder);
+    if (state != MP_ENCODER_RUNS || !__atomic_load_n(&p->behind, __ATOMIC_RELAXED)) return;
+    if (__atomic_load_n(&p->helper, __ATOMIC_RELAXED) == MP_ENCODER_NONE && mp_sys_processors() > 1) start(&p->helper, helper);
 }
 
 void mp_encoder_wake(void)
@@ -119,9 +159,10 @@ static bool runs(void)
 void mp_encoder_relieve(uint32_t seen)
 {
     if (!runs()) {
-        mp_epoch_run();
+        mp_epoch_run(0);
         return;
     }
+    __atomic_store_n(&mp_process->behind, 1, __ATOMIC_RELAXED);
     mp_encoder_wake();
     mp_pool_wait(seen, 10000000u);
 }

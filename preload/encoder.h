@@ -1,14 +1,15 @@
 /* The encoder thread: every 100 ms, or when woken, it moves what the threads stored into the log, and samples.
  *
  * It starts when a first chunk is full or a first large block is made; smaller processes encode at exit.  It blocks
- * all signals, has a descriptor table of its own, and is never waited for longer than a second by the program. */
+ * all signals, has a descriptor table of its own, and is never waited for longer than a second by the program.
+ * Once a thread of the program had to wait for it, a second one helps it whenever it falls behind. */
 #ifndef MP_ENCODER_H
 #define MP_ENCODER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Starts it if the time has come (`now`: whatever the number of events).  Only where the caller holds no lock that
+/* Starts it, or its helper, if the time has come (`now`: whatever the number of events).  Only where the caller holds no lock that
  * pthread_create takes; never in a vfork child or in a child that fork(3)'s handlers did not see. */
 void mp_encoder_start(bool now);
 /* There is work. */

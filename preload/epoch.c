@@ -1,4 +1,7 @@
-/* Invariants:
+/* Several threads (writers) work on frames at once: one at a time takes slots for its frame, under epoch_lock; then each
+ * encodes its own; then they write in the order in which they took.
+ *
+ * Invariants:
  *  - frames are in time order: frame n holds the events with W(n-1) < time <= W(n); an event seen later than its
  *    watermark (a clock that reads early by more than MARGIN_NS) gets the watermark's time;
  *  - a thread's events keep the order of its slots;
@@ -13,6 +16,7 @@
 
 #include "logfile.h"
 #include "loss.h"
+#include "merge.h"
 #include "mpf/columns.h"
 #include "process.h"
 #include "sample.h"
@@ -20,29 +24,44 @@
 
 #define MARGIN_NS 20000u
 #define PATIENCE_NS 500000000u
+#define LOOK_NS 50000000u       /* between two looks for threads that are gone */
 #define NOTES 16
 #define NOTE_BYTES 128
 
-/* The next event of a thread that is not in a frame yet. */
-struct cursor {
-    uint64_t time;
-    struct mp_thread *thread;
-    uint32_t chunk, at;         /* index of the chunk, number of the slot */
-};
+#define ENDS_MAX 2000u          /* threads' ends in a frame */
 
 struct note { uint64_t addr, size; uint8_t op, has_data, data[NOTE_BYTES]; };
 
-struct mp_epoch {
+/* What one writer is at: from taking slots to giving them back. */
+struct frame {
     struct mpf_columns *columns;
+    unsigned writer;
+    uint32_t ticket;            /* frames are written in this order */
+    uint64_t seq;               /* its number, if all before it can be written */
+    uint64_t after;             /* no event of it is older */
+    struct mpf_clock from, to;
+    bool more;                  /* events were left when it was full */
+    uint32_t chunks;            /* taken to their end */
+    uint32_t notes, ends;
+    struct note note[NOTES];
+    uint32_t end[ENDS_MAX];     /* numbers of threads */
+    uint8_t data[MPF_DATA_MAX + MPF_CONT_BYTES];
+    struct mp_selection slots;
+};
+
+struct mp_epoch {
+    struct mp_merge *merge;
     struct mpf_clock last;      /* of the previous frame */
     uint64_t upto;              /* this epoch's watermark */
-    uint64_t frame_data;        /* bytes of data in the frame at hand */
+    uint64_t seq;               /* of the next frame */
+    uint32_t ticket;            /* of the next frame */
+    uint32_t turn;              /* futex: of the frame that is to be written next */
     uint32_t frame_events;      /* most events of a frame */
-    uint32_t cursors;
+    uint32_t dead;              /* threads that were seen dead and are not given back, at most */
+    uint64_t next_look;         /* for such; ns */
     uint32_t notes;
     struct note note[NOTES];
-    uint8_t data[MPF_DATA_MAX + MPF_CONT_BYTES];
-    struct cursor cursor[];     /* a binary heap by time */
+    struct frame *frame[MP_WRITERS];
 };
 
 /* Records ever in use; the counter is ahead of the array for an instant when that is full. */
@@ -113,66 +132,15 @@ static void survey(struct mp_epoch *e, struct mp_thread *t, bool all)
     }
 }
 
-/* ---- merge */
+/* ---- encode */
 
-static void sift_down(struct mp_epoch *e, uint32_t i)
+/* The data of the DATA event, put together from the slots behind it. */
+static const uint8_t *data_of(struct frame *f, const struct mpf_slot *s, uint64_t bytes)
 {
-    const struct cursor c = e->cursor[i];
-    for (uint32_t child; (child = 2 * i + 1) < e->cursors; i = child) {
-        if (child + 1 < e->cursors && e->cursor[child + 1].time < e->cursor[child].time) child++;
-        if (c.time <= e->cursor[child].time) break;
-        e->cursor[i] = e->cursor[child];
-    }
-    e->cursor[i] = c;
-}
-
-static bool is_event(const struct mpf_chunk *c, uint32_t slot)
-{
-    return committed(c, slot) && mpf_slot_op(c->slot[slot].head) != MPF_OP_CONT;
-}
-
-/* Moves the cursor to an event, over data that belongs to the one before and slots that were given up; false at the end
- * of what is ready. */
-static bool settle(struct cursor *c)
-{
-    for (;;) {
-        struct mp_chunk_meta *meta = meta_of(c->chunk);
-        const struct mpf_chunk *chunk = chunk_of(c->chunk);
-        while (c->at < meta->ready && !is_event(chunk, c->at)) meta->pending = ++c->at;
-        if (c->at < meta->ready) {
-            const uint64_t time = chunk->slot[c->at].time;
-            if (time > c->time) c->time = time;
-            return true;
-        }
-        const uint32_t next = __atomic_load_n(&meta->next, __ATOMIC_ACQUIRE);
-        if (!next || meta->ready < meta->used) return false;
-        meta->pending = meta->used;         /* slots given up at its end are done too */
-        c->chunk = next - 1;
-        c->at = meta_of(c->chunk)->drained;
-    }
-}
-
-static void gather_cursors(struct mp_epoch *e)
-{
-    e->cursors = 0;
-    const uint32_t threads = thread_records();
-    for (uint32_t i = 0; i < threads; i++) {
-        struct mp_thread *t = &mp_threads[i];
-        const uint32_t first = __atomic_load_n(&t->first, __ATOMIC_ACQUIRE);
-        if (!first) continue;
-        const uint64_t floor = t->newest > mp_process->watermark ? t->newest : mp_process->watermark;
-        struct cursor c = { .time = floor, .thread = t, .chunk = first - 1, .at = meta_of(first - 1)->drained };
-        if (settle(&c) && c.time <= e->upto) e->cursor[e->cursors++] = c;
-    }
-    for (uint32_t i = e->cursors / 2; i-- > 0; ) sift_down(e, i);
-}
-
-/* The data of the DATA event in slot `at`, put together from the slots behind it. */
-static const uint8_t *data_of(struct mp_epoch *e, const struct mpf_chunk *c, uint32_t at, uint64_t bytes)
-{
-    for (uint32_t i = 0; i < mpf_data_slots(bytes) && at + 1 + i < MPF_CHUNK_SLOTS; i++)
-        memcpy(e->data + i * MPF_CONT_BYTES, &c->slot[at + 1 + i], MPF_CONT_BYTES);
-    return e->data;
+    const struct mpf_slot *end = mpf_slot_chunk(s)->slot + MPF_CHUNK_SLOTS;
+    for (uint32_t i = 0; i < mpf_data_slots(bytes) && s + 1 + i < end; i++)
+        memcpy(f->data + i * MPF_CONT_BYTES, s + 1 + i, MPF_CONT_BYTES);
+    return f->data;
 }
 
 /* A slot that no code of ours wrote (the program writes where it should not) must not spoil its frame. */
@@ -182,172 +150,162 @@ static bool makes_sense(uint64_t head)
     return class != MPF_CLASS_NONE && (class != MPF_CLASS_DATA || mpf_slot_size(head) <= MPF_DATA_MAX);
 }
 
-static void add(struct mp_epoch *e, const struct mpf_chunk *chunk, uint32_t at, uint64_t time)
+static void add(struct frame *f, const struct mpf_slot *s, uint64_t time)
 {
-    const struct mpf_slot *s = &chunk->slot[at];
-    const struct mpf_slot event = { time, s->addr, s->head };
-    const uint8_t *data = NULL;
     if (!makes_sense(s->head)) {
         mp_loss(MPF_LOSS_TORN, 1);
         return;
     }
-    if (mpf_op_class(mpf_slot_op(s->head)) == MPF_CLASS_DATA) {
-        data = data_of(e, chunk, at, mpf_slot_size(s->head));
-        e->frame_data += mpf_slot_size(s->head);
-    }
-    mpf_columns_add(e->columns, &event, chunk->thread, data);
+    const struct mpf_slot event = { time, s->addr, s->head };
+    const bool has_data = mpf_op_class(mpf_slot_op(s->head)) == MPF_CLASS_DATA;
+    mpf_columns_add(f->columns, &event, mpf_slot_chunk(s)->thread, has_data ? data_of(f, s, mpf_slot_size(s->head)) : NULL);
 }
 
-static bool frame_full(const struct mp_epoch *e)
+static uint64_t add_slots(struct frame *f)
 {
-    return mpf_columns_room(e->columns) <= NOTES || e->frame_data >= e->frame_events * MPF_CONT_BYTES - MPF_DATA_MAX;
-}
-
-/* Adds the cursor's events up to the limit; false at the end of what is ready. */
-static bool add_until(struct mp_epoch *e, struct cursor *c, uint64_t limit)
-{
-    bool more = true;
-    while (more && c->time <= limit && !frame_full(e)) {
-        const struct mpf_chunk *chunk = chunk_of(c->chunk);
-        const uint32_t ready = meta_of(c->chunk)->ready;
-        uint32_t at = c->at;
-        for (; at < ready && !frame_full(e); at++) {
-            if (!is_event(chunk, at)) continue;
-            const uint64_t time = chunk->slot[at].time;
-            if (time > limit) break;
-            if (time > c->time) c->time = time;
-            add(e, chunk, at, c->time);
-        }
-        c->thread->newest = c->time;
-        meta_of(c->chunk)->pending = c->at = at;
-        more = settle(c);
-    }
-    return more;
-}
-
-/* Adds events in time order until the watermark or a full frame; returns the time of the last one. */
-static uint64_t merge(struct mp_epoch *e)
-{
-    uint64_t time = mp_process->watermark;
-    while (e->cursors && !frame_full(e)) {
-        struct cursor *c = &e->cursor[0];
-        uint64_t limit = e->upto;
-        for (uint32_t i = 1; i < 3 && i < e->cursors; i++)
-            if (e->cursor[i].time < limit) limit = e->cursor[i].time;
-        const bool more = add_until(e, c, limit);
-        time = c->thread->newest;
-        if (!more || c->time > e->upto) e->cursor[0] = e->cursor[--e->cursors];
-        if (e->cursors) sift_down(e, 0);
-    }
+    const struct mpf_slots slots = { mp_process->pool.base, f->slots.place, f->slots.events };
+    uint64_t time = f->after;
+    for (uint32_t i = 0; (i = mpf_columns_add_plain(f->columns, &slots, i, &time)) < slots.count; i++)
+        add(f, (const struct mpf_slot *)(slots.base + ((uint64_t)slots.place[i] << 3)), time);
     return time;
+}
+
+static void add_notes(struct frame *f, uint64_t time)
+{
+    for (uint32_t i = 0; i < f->notes; i++) {
+        const struct note *n = &f->note[i];
+        const struct mpf_slot s = { time, n->addr, mpf_slot_head(n->op, MPF_HEAP_NONE, 0, n->size) };
+        mpf_columns_add(f->columns, &s, 0, n->has_data ? n->data : NULL);
+    }
+    for (uint32_t i = 0; i < f->ends; i++) {
+        const struct mpf_slot end = { time, f->end[i], mpf_slot_head(MPF_OP_THREAD_END, MPF_HEAP_NONE, 0, 0) };
+        mpf_columns_add(f->columns, &end, 0, NULL);
+    }
+}
+
+static void encode(struct frame *f)
+{
+    mpf_columns_begin(f->columns);
+    add_notes(f, add_slots(f));
+    mp_logfile_events(f->writer, f->seq, f->columns, &f->from, &f->to);
 }
 
 /* ---- frame */
 
 /* Says in the chunk's header which frame will hold what, in an order in which a kill in between does no harm. */
-static void announce(uint32_t chunk, uint64_t frame)
+static void announce(const struct mp_taken *taken, uint64_t frame)
 {
-    const struct mp_chunk_meta *meta = meta_of(chunk);
-    struct mpf_chunk *c = chunk_of(chunk);
-    __atomic_store_n(&c->drained, meta->drained, __ATOMIC_RELEASE);
+    struct mpf_chunk *c = chunk_of(taken->chunk);
+    __atomic_store_n(&c->drained, meta_of(taken->chunk)->drained, __ATOMIC_RELEASE);
     __atomic_store_n(&c->frame, frame, __ATOMIC_RELEASE);
-    __atomic_store_n(&c->drained_next, meta->pending, __ATOMIC_RELEASE);
-}
-
-static void announce_all(uint64_t frame)
-{
-    const uint32_t threads = thread_records();
-    for (uint32_t i = 0; i < threads; i++)
-        for (uint32_t link = __atomic_load_n(&mp_threads[i].first, __ATOMIC_ACQUIRE); link; ) {
-            const struct mp_chunk_meta *meta = meta_of(link - 1);
-            if (meta->pending > meta->drained) announce(link - 1, frame);
-            link = __atomic_load_n(&meta->next, __ATOMIC_ACQUIRE);
-        }
+    __atomic_store_n(&c->drained_next, taken->slots, __ATOMIC_RELEASE);
 }
 
 /* The slots are in the log (or lost with it): chunks that are done go back to the pool. */
-static void retire(struct mp_thread *t)
+static bool retire(struct mp_thread *t)
 {
+    bool some = false;
     for (uint32_t link = __atomic_load_n(&t->first, __ATOMIC_ACQUIRE); link; link = t->first) {
         struct mp_chunk_meta *meta = meta_of(link - 1);
-        meta->drained = meta->pending;
         const uint32_t next = __atomic_load_n(&meta->next, __ATOMIC_ACQUIRE);
-        if (!next || meta->drained < meta->used) return;
+        if (!next || meta->drained < meta->used) break;
         __atomic_store_n(&t->first, next, __ATOMIC_RELEASE);
         mp_pool_give(link - 1);
+        some = true;
     }
+    return some;
 }
 
-static void retire_all(void)
+/* Who waits for chunks is told only if there are some: frames of nothing but samples must not keep it waiting. */
+static void retire_all(bool some)
 {
     const uint32_t threads = thread_records();
-    for (uint32_t i = 0; i < threads; i++) retire(&mp_threads[i]);
+    for (uint32_t i = 0; i < threads; i++) some |= retire(&mp_threads[i]);
+    if (!some) return;
     __atomic_fetch_add(&mp_process->pool.released, 1, __ATOMIC_RELEASE);
     mp_sys_futex_wake(&mp_process->pool.released);
 }
 
-static void add_notes(struct mp_epoch *e, uint64_t time)
+/* Writes the frame when those before it are written, and gives its slots back. */
+static void write_in_turn(struct mp_epoch *e, struct frame *f)
 {
-    for (uint32_t i = 0; i < e->notes; i++) {
-        const struct note *n = &e->note[i];
-        const struct mpf_slot s = { time, n->addr, mpf_slot_head(n->op, MPF_HEAP_NONE, 0, n->size) };
-        mpf_columns_add(e->columns, &s, 0, n->has_data ? n->data : NULL);
-    }
-    e->notes = 0;
-}
-
-static void finish_frame(struct mp_epoch *e, uint64_t time, bool last)
-{
-    if (last) add_notes(e, time);
-    const uint32_t events = mpf_columns_count(e->columns);
-    if (!events) return;
-    struct mpf_clock to;
-    mp_clock_read(&to);
-    const uint64_t frame = mp_logfile_next();
-    announce_all(frame);
-    if (mp_logfile_events(e->columns, &e->last, &to)) mp_process->events += events;
+    for (uint32_t turn; (turn = __atomic_load_n(&e->turn, __ATOMIC_ACQUIRE)) != f->ticket; ) mp_sys_futex_wait(&e->turn, turn, 1000000000u);
+    for (uint32_t i = 0; i < f->slots.chunks; i++) announce(&f->slots.chunk[i], mp_logfile_next());
+    const uint32_t events = mpf_columns_count(f->columns);
+    if (mp_logfile_write(f->writer)) mp_process->events += events;
     else mp_loss(MPF_LOSS_WRITE, events);
+    const uint64_t signals = mp_lock(&mp_process->epoch_lock);
     struct mpf_journal *head = (struct mpf_journal *)mp_process->pool.base;
-    head->last = e->last = to;
+    head->last = f->to;
     head->lost = mp_process->lost_total;
-    mp_process->watermark = time;
-    retire_all();
-}
-
-static void begin_frame(struct mp_epoch *e)
-{
-    mpf_columns_begin(e->columns);
-    e->frame_data = 0;
+    for (uint32_t i = 0; i < f->slots.chunks; i++) meta_of(f->slots.chunk[i].chunk)->drained = f->slots.chunk[i].slots;
+    retire_all(f->ends > 0);
+    __atomic_fetch_sub(&mp_process->pool.on_the_way, f->chunks, __ATOMIC_RELAXED);
+    __atomic_store_n(&e->turn, f->ticket + 1, __ATOMIC_RELEASE);
+    mp_unlock(&mp_process->epoch_lock, signals);
+    mp_sys_futex_wake(&e->turn);
 }
 
 /* ---- epoch */
 
-static size_t epoch_bytes(void) { return (sizeof(struct mp_epoch) + MP_THREADS_MAX * sizeof(struct cursor) + 63) / 64 * 64; }
+static size_t aligned(size_t n) { return (n + 63) / 64 * 64; }
 
-static struct mp_epoch *map_epoch(uint32_t frame_events)
+static void *map(size_t bytes)
 {
-    uint8_t *memory = mp_sys_mmap(NULL, epoch_bytes() + mpf_columns_memory(frame_events), PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    return mp_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+}
+
+static size_t frame_bytes(uint32_t events) { return aligned(sizeof(struct frame)) + aligned(sizeof(uint32_t) * events) + mpf_columns_memory(events); }
+
+static struct frame *map_frame(unsigned writer, uint32_t events)
+{
+    uint8_t *memory = map(frame_bytes(events));
     if (!memory) return NULL;
-    struct mp_epoch *e = (struct mp_epoch *)memory;
-    if (!mp_logfile_prepare(mpf_columns_bound(frame_events))) {
-        mp_sys_munmap(memory, epoch_bytes() + mpf_columns_memory(frame_events));
+    if (!mp_logfile_prepare(writer, mpf_columns_bound(events))) {
+        mp_sys_munmap(memory, frame_bytes(events));
         return NULL;
     }
-    e->columns = mpf_columns_init(memory + epoch_bytes(), frame_events, mp_process->tick_shift);
-    e->frame_events = frame_events;
-    e->last = mp_process->start;
-    return e;
+    struct frame *f = (struct frame *)memory;
+    f->writer = writer;
+    f->slots.place = (uint32_t *)(memory + aligned(sizeof *f));
+    f->slots.most_events = events - NOTES;
+    f->columns = mpf_columns_init(memory + aligned(sizeof *f) + aligned(sizeof(uint32_t) * events), events, mp_process->tick_shift);
+    return f;
 }
 
-static struct mp_epoch *epoch(void)
+static struct mp_epoch *map_epoch(void)
 {
-    if (!mp_process->epoch) mp_process->epoch = map_epoch(MP_FRAME_EVENTS);
-    if (!mp_process->epoch) mp_process->epoch = map_epoch(MP_FRAME_EVENTS_SMALL);
-    return mp_process->epoch;
+    uint8_t *memory = map(aligned(sizeof(struct mp_epoch)) + mp_merge_bytes());
+    if (!memory) return NULL;
+    struct mp_epoch *e = (struct mp_epoch *)memory;
+    e->merge = (struct mp_merge *)(memory + aligned(sizeof *e));
+    e->frame_events = MP_FRAME_EVENTS;
+    e->frame[0] = map_frame(0, MP_FRAME_EVENTS);
+    if (!e->frame[0]) e->frame[0] = map_frame(0, e->frame_events = MP_FRAME_EVENTS_SMALL);
+    e->last = mp_process->start;
+    if (e->frame[0]) return e;
+    mp_sys_munmap(memory, aligned(sizeof *e) + mp_merge_bytes());
+    return NULL;
 }
 
-uint64_t mp_epoch_resident(void) { return mp_process->epoch ? mpf_columns_memory(mp_process->epoch->frame_events) : 0; }
+/* The writer's frame; NULL: there is no memory for one. */
+static struct frame *frame_of(unsigned writer)
+{
+    const uint64_t signals = mp_lock(&mp_process->epoch_lock);
+    if (!mp_process->epoch) mp_process->epoch = map_epoch();
+    struct mp_epoch *e = mp_process->epoch;
+    if (e && !e->frame[writer]) e->frame[writer] = map_frame(writer, e->frame_events);
+    mp_unlock(&mp_process->epoch_lock, signals);
+    return e ? e->frame[writer] : NULL;
+}
+
+uint64_t mp_epoch_resident(void)
+{
+    const struct mp_epoch *e = mp_process->epoch;
+    uint64_t bytes = 0;
+    for (unsigned i = 0; e && i < MP_WRITERS; i++) bytes += e->frame[i] ? frame_bytes(e->frame_events) : 0;
+    return bytes;
+}
 
 void mp_epoch_note(unsigned op, uint64_t addr, const void *data, uint64_t size)
 {
@@ -375,59 +333,129 @@ static bool all_drained(const struct mp_thread *t)
 static bool seen_dead(const struct mp_thread *t) { return __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE) == -1; }
 
 /* Gives back the records of threads that were seen dead before the survey, as many as one frame can tell of. */
-static void reclaim_dead(struct mp_epoch *e, uint32_t threads)
+static void reclaim_dead(struct frame *f)
 {
-    begin_frame(e);
-    for (uint32_t i = 0; i < threads && !frame_full(e); i++) {
+    const uint32_t threads = thread_records();
+    for (uint32_t i = 0; i < threads && f->ends < ENDS_MAX; i++) {
         struct mp_thread *t = &mp_threads[i];
         if (!seen_dead(t) || !all_drained(t)) continue;
-        const struct mpf_slot end = { mp_process->watermark, t->number, mpf_slot_head(MPF_OP_THREAD_END, MPF_HEAP_NONE, 0, 0) };
-        mpf_columns_add(e->columns, &end, 0, NULL);
+        f->end[f->ends++] = t->number;
         mp_thread_reclaim(t);
     }
-    finish_frame(e, mp_process->watermark, false);
 }
 
 /* MARGIN_NS in ticks, at least: a step of 2^tick_shift ticks is between 0.5 and 1 us. */
 static uint64_t margin(void) { return MARGIN_NS / 1000 * ((uint64_t)2 << mp_process->tick_shift); }
 
-static void run(struct mp_epoch *e, bool all)
+/* A thread's end shows by its kernel thread, which costs a system call. */
+static void find_dead(struct mp_epoch *e, uint32_t threads, bool now)
+{
+    const uint64_t mono = mp_sys_clock(CLOCK_MONOTONIC);
+    if (mono < e->next_look && !now) return;
+    e->next_look = mono + LOOK_NS;
+    e->dead = 0;
+    for (uint32_t i = 0; i < threads; i++) {
+        const int32_t tid = __atomic_load_n(&mp_threads[i].tid, __ATOMIC_ACQUIRE);
+        if (tid > 0 && !mp_sys_thread_lives(mp_process->pid, tid)) __atomic_store_n(&mp_threads[i].tid, -1, __ATOMIC_RELEASE);
+        e->dead += seen_dead(&mp_threads[i]);
+    }
+}
+
+static void open_epoch(struct mp_epoch *e, bool all)
 {
     const uint32_t threads = thread_records();
-    uint32_t dead = 0;
-    e->upto = all ? UINT64_MAX : mp_clock_ticks() - margin();
-    for (uint32_t i = 0; i < threads; i++) {
-        struct mp_thread *t = &mp_threads[i];
-        const int32_t tid = __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE);
-        if (tid > 0 && !mp_sys_thread_lives(mp_process->pid, tid)) __atomic_store_n(&t->tid, -1, __ATOMIC_RELEASE);
-        dead += seen_dead(t);
-        survey(e, t, all);
-    }
+    e->upto = all ? MP_NO_EVENT - 1 : mp_clock_ticks() - margin();
+    find_dead(e, threads, all);
+    for (uint32_t i = 0; i < threads; i++) survey(e, &mp_threads[i], all);
     mp_sample_take(all);
     note_losses();
-    gather_cursors(e);
-    do {
-        begin_frame(e);
-        const uint64_t time = merge(e);
-        finish_frame(e, time, !e->cursors);
-    } while (e->cursors);
-    if (dead) reclaim_dead(e, threads);
+    mp_merge_begin(e->merge);
+    for (uint32_t i = 0; i < threads; i++) mp_merge_add(e->merge, &mp_threads[i], e->upto, mp_process->watermark);
+    mp_merge_start(e->merge);
 }
 
-void mp_epoch_run(void)
+/* Takes slots for a frame, and memprof's own events. */
+static void take_slots(struct mp_epoch *e, struct frame *f)
+{
+    mp_merge_take(e->merge, e->upto, &f->slots);
+    if (f->slots.events) mp_process->watermark = f->slots.newest;
+    f->more = mp_merge_more(e->merge);
+    f->chunks = 0;
+    for (uint32_t i = 0; i < f->slots.chunks; i++) f->chunks += f->slots.chunk[i].slots == MPF_CHUNK_SLOTS;
+    __atomic_fetch_add(&mp_process->pool.on_the_way, f->chunks, __ATOMIC_RELAXED);
+    f->notes = e->notes;
+    memcpy(f->note, e->note, e->notes * sizeof *e->note);
+    e->notes = 0;
+}
+
+/* The frame's place in the log. */
+static void stamp(struct mp_epoch *e, struct frame *f)
+{
+    if (__atomic_load_n(&e->turn, __ATOMIC_ACQUIRE) == e->ticket) e->seq = mp_logfile_next();
+    f->seq = e->seq++;
+    f->ticket = e->ticket++;
+    f->from = e->last;
+    mp_clock_read(&e->last);
+    f->to = e->last;
+}
+
+enum take { NEWS, ALL, REST, ENDS };    /* what is older than a margin; everything; what was left of that; threads' ends */
+
+static bool may_take(enum take what)
+{
+    return what == ALL || what == REST || (__atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) == MP_ON && !mp_process->ended);
+}
+
+/* Something for a frame; false: there is nothing, or the log is complete. */
+static bool take(struct mp_epoch *e, struct frame *f, enum take what)
 {
     const uint64_t signals = mp_lock(&mp_process->epoch_lock);
-    const bool on = __atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) == MP_ON && !mp_process->ended;
-    struct mp_epoch *e = on ? epoch() : NULL;
-    if (e) run(e, false);
+    f->slots.events = f->slots.chunks = f->chunks = f->notes = f->ends = 0;
+    f->more = false;
+    f->after = mp_process->watermark;
+    if (what == ENDS) reclaim_dead(f);
+    else if (may_take(what)) {
+        if (what != REST) open_epoch(e, what == ALL);
+        take_slots(e, f);
+    }
+    const bool some = f->slots.events || f->notes || f->ends;
+    if (some) stamp(e, f);
     mp_unlock(&mp_process->epoch_lock, signals);
+    return some;
 }
 
+static bool one_frame(struct mp_epoch *e, struct frame *f, enum take what)
+{
+    if (!take(e, f, what)) return false;
+    encode(f);
+    write_in_turn(e, f);
+    return true;
+}
+
+static void tell_ends(struct mp_epoch *e, struct frame *f)
+{
+    while (__atomic_load_n(&e->dead, __ATOMIC_RELAXED) && one_frame(e, f, ENDS)) {}
+}
+
+bool mp_epoch_run(unsigned writer)
+{
+    const uint64_t signals = mp_lock(&mp_process->writer_lock[writer]);
+    struct frame *f = frame_of(writer);
+    const bool more = f && one_frame(mp_process->epoch, f, NEWS) && f->more;
+    if (f && !more) tell_ends(mp_process->epoch, f);
+    mp_unlock(&mp_process->writer_lock[writer], signals);
+    return more;
+}
+
+/* With both locks no frame is on its way. */
 void mp_epoch_end(const char *reason)
 {
-    const uint64_t signals = mp_lock(&mp_process->epoch_lock);
-    struct mp_epoch *e = epoch();
-    if (e) run(e, true);
-    mp_process->ended = e && mp_logfile_end(reason);
-    mp_unlock(&mp_process->epoch_lock, signals);
+    const uint64_t signals = mp_lock(&mp_process->writer_lock[0]);
+    const uint64_t blocked = mp_lock(&mp_process->writer_lock[1]);
+    struct frame *f = frame_of(0);
+    for (enum take what = ALL; f && one_frame(mp_process->epoch, f, what) && f->more; ) what = REST;
+    if (f) tell_ends(mp_process->epoch, f);
+    mp_process->ended = f && mp_logfile_end(reason);
+    mp_unlock(&mp_process->writer_lock[1], blocked);
+    mp_unlock(&mp_process->writer_lock[0], signals);
 }

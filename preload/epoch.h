@@ -1,8 +1,8 @@
 /* One epoch: what the threads have stored up to a watermark becomes frames of the log.
  *
- * Called by the encoder thread, or by the program's thread where there is none (at exit, before exec, or when the
- * pool is empty and no thread may be started).  Not in signal handlers that interrupted it: it holds epoch_lock with
- * signals blocked. */
+ * Called by the encoder threads, each as a writer of its own, or as the first one by the program's thread where there is
+ * none (at exit, before exec, or when the pool is empty and no thread may be started).  Not in signal handlers that
+ * interrupted it: it holds the writer's lock with signals blocked. */
 #ifndef MP_EPOCH_H
 #define MP_EPOCH_H
 
@@ -14,8 +14,9 @@
 /* The same where memory is short (RLIMIT_AS). */
 #define MP_FRAME_EVENTS_SMALL 2048u
 
-/* What is older than a small margin.  Nothing once END is written: it has to stay the last frame. */
-void mp_epoch_run(void);
+/* One frame of what is older than a small margin; true: there is more.  Nothing once END is written: it has to stay the
+ * last frame. */
+bool mp_epoch_run(unsigned writer);
 /* Everything that is committed now, and then the END frame. */
 void mp_epoch_end(const char *reason);
 /* Adds an event of memprof's own (sample, loss) to the epoch at hand: at most 128 bytes of data.  Under epoch_lock. */

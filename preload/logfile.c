@@ -27,13 +27,20 @@ static char path[PATH_MAX], parent_path[PATH_MAX];
 static int parent_pid;
 static uint64_t dev, ino;
 
-/* Of one process: a forked child starts it anew. */
-static struct {
-    int kept;               /* 1 + the descriptor that the encoder keeps open in its own table */
-    uint64_t frames, bytes;
+struct writer {
+    int kept;               /* 1 + the descriptor that it keeps open in its own table */
     ZSTD_CCtx *ctx;
     uint8_t *body, *out;
     size_t body_cap, out_cap;
+    uint64_t seq;           /* of the frame at hand */
+    size_t body_bytes;
+    long bytes;             /* of the frame, in `out`; 0: it could not be made */
+};
+
+/* Of one process: a forked child starts it anew. */
+static struct {
+    uint64_t frames, bytes;
+    struct writer writer[MP_WRITERS];
 } log_;
 
 const char *mp_logfile_path(void) { return path; }
@@ -116,9 +123,9 @@ bool mp_logfile_create(uint8_t id[16])
 
 /* ---- writing */
 
-static int open_again(void)
+static int open_again(const struct writer *w)
 {
-    if (log_.kept) return log_.kept - 1;
+    if (w->kept) return w->kept - 1;
     const int fd = mp_sys_open(path, O_WRONLY | O_APPEND | O_NOFOLLOW, 0);
     struct stat st;
     if (fd < 0) return fd;
@@ -127,15 +134,16 @@ static int open_again(void)
     return -ESTALE;
 }
 
-static void close_again(int fd)
+static void close_again(const struct writer *w, int fd)
 {
-    if (fd != log_.kept - 1) mp_sys_close(fd);
+    if (fd != w->kept - 1) mp_sys_close(fd);
 }
 
-void mp_logfile_keep_open(void)
+void mp_logfile_keep_open(unsigned writer)
 {
-    const int fd = open_again();
-    if (fd >= 0) log_.kept = fd + 1;
+    struct writer *w = &log_.writer[writer];
+    const int fd = open_again(w);
+    if (fd >= 0) w->kept = fd + 1;
 }
 
 /* A write beyond RLIMIT_FSIZE would send SIGXFSZ to the program. */
@@ -146,50 +154,73 @@ static bool within_limit(size_t n)
 }
 
 /* A frame is there whole or not at all: what a full disk left of it is cut off. */
-static bool append(const uint8_t *bytes, size_t n)
+static bool append(const struct writer *w)
 {
-    const int fd = within_limit(n) ? open_again() : -1;
+    const size_t n = (size_t)w->bytes;
+    const int fd = within_limit(n) ? open_again(w) : -1;
     if (fd < 0) return false;
     size_t done;
-    const bool ok = mp_sys_write_all(fd, bytes, n, &done) == 0;
+    const bool ok = mp_sys_write_all(fd, w->out, n, &done) == 0;
     if (ok) log_.bytes += n;
     else if (done) mp_sys_ftruncate(fd, (off_t)log_.bytes);
-    close_again(fd);
+    close_again(w, fd);
     if (ok) log_.frames++;
     return ok;
 }
 
-bool mp_logfile_prepare(size_t body)
+bool mp_logfile_prepare(unsigned writer, size_t body)
 {
-    if (!log_.ctx) {
+    struct writer *w = &log_.writer[writer];
+    if (!w->ctx) {
         const size_t bytes = ZSTD_estimateCCtxSize(mp_config.level);
         void *memory = mp_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-        log_.ctx = memory ? ZSTD_initStaticCCtx(memory, bytes) : NULL;
+        w->ctx = memory ? ZSTD_initStaticCCtx(memory, bytes) : NULL;
     }
-    if (log_.body_cap < body) {
+    if (w->body_cap < body) {
         const size_t out = mpf_frame_bound(body);
         uint8_t *memory = mp_sys_mmap(NULL, MPF_FRAME_HEAD + body + out, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
         if (!memory) return false;
-        if (log_.body) mp_sys_munmap(log_.body - MPF_FRAME_HEAD, MPF_FRAME_HEAD + log_.body_cap + log_.out_cap);
-        log_.body = memory + MPF_FRAME_HEAD;
-        log_.body_cap = body;
-        log_.out = log_.body + body;
-        log_.out_cap = out;
+        if (w->body) mp_sys_munmap(w->body - MPF_FRAME_HEAD, MPF_FRAME_HEAD + w->body_cap + w->out_cap);
+        w->body = memory + MPF_FRAME_HEAD;
+        w->body_cap = body;
+        w->out = w->body + body;
+        w->out_cap = out;
     }
-    return log_.ctx != NULL;
+    return w->ctx != NULL;
 }
 
-static bool write_frame(int kind, size_t body_bytes)
+static bool compress(struct writer *w, int kind, uint64_t seq)
 {
-    const struct mpf_frame frame = { MPF_MAJOR, MPF_MINOR, (uint8_t)kind, log_.frames, log_.body, body_bytes };
-    const long n = mpf_frame_write(log_.ctx, mp_config.level, &frame, log_.body - MPF_FRAME_HEAD, log_.out, log_.out_cap);
-    return n > 0 && append(log_.out, (size_t)n);
+    const struct mpf_frame frame = { MPF_MAJOR, MPF_MINOR, (uint8_t)kind, seq, w->body, w->body_bytes };
+    const long n = mpf_frame_write(w->ctx, mp_config.level, &frame, w->body - MPF_FRAME_HEAD, w->out, w->out_cap);
+    w->seq = seq;
+    w->bytes = n > 0 ? n : 0;
+    return n > 0;
 }
 
-bool mp_logfile_events(struct mpf_columns *columns, const struct mpf_clock *from, const struct mpf_clock *to)
+bool mp_logfile_events(unsigned writer, uint64_t seq, struct mpf_columns *columns, const struct mpf_clock *from, const struct mpf_clock *to)
 {
-    const long n = mpf_columns_finish(columns, from, to, log_.body, log_.body_cap);
-    return n > 0 && write_frame(MPF_FRAME_EVENTS, (size_t)n);
+    struct writer *w = &log_.writer[writer];
+    const long n = mpf_columns_finish(columns, from, to, w->body, w->body_cap);
+    w->body_bytes = n > 0 ? (size_t)n : 0;
+    w->bytes = 0;
+    return n > 0 && compress(w, MPF_FRAME_EVENTS, seq);
+}
+
+/* The frame before it may not have been written: then it takes that one's number. */
+bool mp_logfile_write(unsigned writer)
+{
+    struct writer *w = &log_.writer[writer];
+    if (w->bytes && w->seq != log_.frames) compress(w, MPF_FRAME_EVENTS, log_.frames);
+    return w->bytes && append(w);
+}
+
+/* Header and end: in the first writer's buffers. */
+static bool write_pairs(int kind, size_t bytes)
+{
+    struct writer *w = &log_.writer[0];
+    w->body_bytes = bytes;
+    return compress(w, kind, log_.frames) && append(w);
 }
 
 /* ---- header and end */
@@ -272,9 +303,9 @@ static void add_parent(struct mpf_pairs *p)
 
 bool mp_logfile_header(const uint8_t id[16])
 {
-    if (!mp_logfile_prepare(HEADER_BYTES)) return false;
+    if (!mp_logfile_prepare(0, HEADER_BYTES)) return false;
     struct mpf_pairs p;
-    mpf_pairs_init(&p, log_.body, log_.body_cap);
+    mpf_pairs_init(&p, log_.writer[0].body, log_.writer[0].body_cap);
     add_versions(&p);
     add_id(&p, id);
     mpf_pairs_add(&p, "host", mp_config_host());
@@ -289,18 +320,18 @@ bool mp_logfile_header(const uint8_t id[16])
     add_parent(&p);
     add_arguments(&p);
     parent_pid = mp_process->pid;
-    return write_frame(MPF_FRAME_HEADER, mpf_pairs_bytes(&p));
+    return write_pairs(MPF_FRAME_HEADER, mpf_pairs_bytes(&p));
 }
 
 bool mp_logfile_end(const char *reason)
 {
     struct mpf_pairs p;
-    if (!mp_logfile_prepare(HEADER_BYTES)) return false;
-    mpf_pairs_init(&p, log_.body, log_.body_cap);
+    if (!mp_logfile_prepare(0, HEADER_BYTES)) return false;
+    mpf_pairs_init(&p, log_.writer[0].body, log_.writer[0].body_cap);
     mpf_pairs_add(&p, "reason", reason);
     mpf_pairs_add_u64(&p, "events", mp_process->events);
     mpf_pairs_add_u64(&p, "lost", mp_process->lost_total);
     mpf_pairs_add_u64(&p, "hwm", mp_process_hwm());
     mpf_pairs_add(&p, "journal_removed", "1");
-    return write_frame(MPF_FRAME_END, mpf_pairs_bytes(&p));
+    return write_pairs(MPF_FRAME_END, mpf_pairs_bytes(&p));
 }

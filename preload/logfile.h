@@ -1,7 +1,8 @@
 /* The log's file: created with its header, grown frame by frame, ended.
  *
  * Files are opened by path for each use and checked to be the same file still; only the encoder's private descriptor
- * table keeps one open.  All under epoch_lock or before there is a second thread. */
+ * table keeps one open.  Frames are made by up to MP_WRITERS threads at once, each with buffers of its own (`writer`), and
+ * written in turn; all else under epoch_lock while no frame is being made, or before there is a second thread. */
 #ifndef MP_LOGFILE_H
 #define MP_LOGFILE_H
 
@@ -16,16 +17,20 @@
 bool mp_logfile_create(uint8_t id[16]);
 /* Writes the HEADER frame, once the journal is there. */
 bool mp_logfile_header(const uint8_t id[16]);
+#define MP_WRITERS 2u
+
 /* Memory for frames with bodies of so many bytes.  False: there is none. */
-bool mp_logfile_prepare(size_t body_bytes);
+bool mp_logfile_prepare(unsigned writer, size_t body_bytes);
 /* The number of the next frame. */
 uint64_t mp_logfile_next(void);
-/* Encodes and writes a frame; false when it could not be written: then the file is as before. */
-bool mp_logfile_events(struct mpf_columns *columns, const struct mpf_clock *from, const struct mpf_clock *to);
+/* Makes the EVENTS frame that is thought to become number seq. */
+bool mp_logfile_events(unsigned writer, uint64_t seq, struct mpf_columns *columns, const struct mpf_clock *from, const struct mpf_clock *to);
+/* Writes it; false when it could not be written: then the file is as before. */
+bool mp_logfile_write(unsigned writer);
 /* Writes the END frame. */
 bool mp_logfile_end(const char *reason);
-/* Called by the encoder in its own descriptor table: the file may stay open. */
-void mp_logfile_keep_open(void);
+/* Called by a writer in its own descriptor table: the file may stay open. */
+void mp_logfile_keep_open(unsigned writer);
 void mp_logfile_remove(void);
 const char *mp_logfile_path(void);
 uint64_t mp_logfile_bytes(void);

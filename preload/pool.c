@@ -65,3 +65,10 @@ void mp_pool_wait(uint32_t seen, uint64_t ns)
 {
     mp_sys_futex_wait(&mp_process->pool.released, seen, ns);
 }
+
+uint32_t mp_pool_backlog(uint32_t threads)
+{
+    const struct mp_pool *pool = &mp_process->pool;
+    const uint32_t done = threads + __atomic_load_n(&pool->on_the_way, __ATOMIC_RELAXED), in_use = __atomic_load_n(&pool->in_use, __ATOMIC_RELAXED);
+    return in_use > done ? in_use - done : 0;
+}

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "logfile.h"
 #include "mpf/slot.h"
 #include "pool.h"
 #include "record.h"
@@ -35,15 +36,18 @@ struct mp_process {
     struct mp_pool pool;
 
     uint32_t encoder;                   /* enum mp_encoder_state */
+    uint32_t helper;                    /* the same of the second encoder */
+    uint32_t behind;                    /* the program had to wait for the encoder */
     uint32_t wake;                      /* futex: bumped to wake the encoder */
     uint32_t asked, answered;           /* futex: numbers of the last END asked for and written */
     const char *reason;                 /* of that END */
     uint32_t ended;                     /* it is in the log, and its last frame; under epoch_lock */
     uint32_t finishing;
-    struct mp_lock epoch_lock;
+    struct mp_lock writer_lock[MP_WRITERS];     /* held from the taking of slots for a frame until it is written */
+    struct mp_lock epoch_lock;          /* which slots are taken; within a writer's lock */
     struct mp_epoch *epoch;             /* the encoder's memory */
     unsigned tick_shift;
-    uint64_t watermark;                 /* ticks: all up to here is in the log */
+    uint64_t watermark;                 /* ticks: all up to here is in the log or on its way there */
 
     uint64_t events;                    /* in the log */
     uint64_t lost[MP_LOSSES];           /* by enum mpf_loss, not in the log yet */

@@ -21,7 +21,6 @@ struct mp_thread {
     uint32_t number;        /* memprof's number, 1 and up */
     int32_t tid;            /* kernel's id; -1: seen dead */
     uint32_t first, last;   /* chunks, index + 1: oldest one not given back (the encoder's), and the one being filled */
-    uint64_t newest;        /* the encoder's: time of the newest event that it took */
     uint64_t blocked_since; /* the encoder's: since when a slot is reserved and not committed */
     uint32_t gpu_context;   /* CUPTI's number of the driver context that its events belong to, + 1; 0: none */
     uint64_t next_node;     /* of TORCH_NEXT, + 1; 0: never asked for */

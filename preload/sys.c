@@ -60,6 +60,15 @@ long mp_sys_threads(char *main_state)
     return n;
 }
 
+unsigned mp_sys_processors(void)
+{
+    uint64_t mask[128];
+    const long bytes = mp_sys3(SYS_sched_getaffinity, 0, sizeof mask, (long)mask);
+    unsigned n = 0;
+    for (long i = 0; i < bytes / 8; i++) n += (unsigned)__builtin_popcountll(mask[i]);
+    return n ? n : 1;
+}
+
 enum { UNLOCKED, LOCKED, CONTENDED };
 
 uint64_t mp_lock(struct mp_lock *lock)

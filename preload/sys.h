@@ -88,6 +88,8 @@ long mp_sys_slurp(const char *path, char *buf, size_t cap);
 uint64_t mp_sys_kib(const char *text, const char *key);
 /* Threads of the process, and the state of its main thread ('R', 'S', ... 'Z': it has ended).  0 where /proc is missing. */
 long mp_sys_threads(char *main_state);
+/* Processors that the calling thread may run on; 1 where that cannot be said. */
+unsigned mp_sys_processors(void);
 /* Writes all bytes; 0 or -E... with *done bytes written. */
 long mp_sys_write_all(int fd, const void *buf, size_t bytes, size_t *done);
 

@@ -26,6 +26,11 @@ void mpf_columns_begin(struct mpf_columns *c);
 /* Adds one event.  data: mpf_slot_size(slot->head) bytes for a DATA event, else NULL.  The caller never adds more than
  * there is room for, nor more than max_events * MPF_CONT_BYTES bytes of data, to a frame. */
 void mpf_columns_add(struct mpf_columns *c, const struct mpf_slot *slot, uint32_t thread, const uint8_t *data);
+/* Slots of chunks, in the order of their events: places are bytes / 8 from base.  Adds those from number `from` on that
+ * are of class BLOCK or REF, and returns the number of the first one that is not, or the count.  An event gets the time of
+ * its slot, but never less than *time; *time becomes that of the event where it stops. */
+struct mpf_slots { const uint8_t *base; const uint32_t *place; uint32_t count; };
+uint32_t mpf_columns_add_plain(struct mpf_columns *c, const struct mpf_slots *slots, uint32_t from, uint64_t *time);
 uint32_t mpf_columns_count(const struct mpf_columns *c);
 /* Events that can be added whatever they are: a frame is limited in events and in kinds (operation and heap). */
 uint32_t mpf_columns_room(const struct mpf_columns *c);

@@ -55,6 +55,12 @@ static_assert(sizeof(struct mpf_slot) == 24, "on disk");
 static_assert(offsetof(struct mpf_chunk, slot) == MPF_CHUNK_HEAD, "on disk");
 static_assert(sizeof(struct mpf_chunk) <= MPF_CHUNK_BYTES, "a chunk fits its place");
 
+/* The chunk of a slot, where chunks are aligned to their size. */
+static inline const struct mpf_chunk *mpf_slot_chunk(const struct mpf_slot *slot)
+{
+    return (const struct mpf_chunk *)((uintptr_t)slot & ~(uintptr_t)(MPF_CHUNK_BYTES - 1));
+}
+
 /* One instant on three clocks: ticks of the event clock (TSC or ns), CLOCK_MONOTONIC ns, CLOCK_REALTIME ns. */
 struct mpf_clock {
     uint64_t ticks;
