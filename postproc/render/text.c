@@ -40,21 +40,40 @@ static char *path_text(const char *const *path, size_t depth)
     return text;
 }
 
+/* "[h.0.mlp] ": the innermost layer of a model in the path, where the last name does not say it itself; NULL: none. */
+static char *layer_text(const char *const *path, size_t depth)
+{
+    const char *from = NULL, *to = NULL;
+    for (size_t i = depth; i-- > 0 && !from; ) {
+        to = strstr(path[i], "] (");
+        from = to ? strchr(path[i], '[') : NULL;
+        if (from && i == depth - 1) return NULL;
+    }
+    return from && from < to ? strndup(from, (size_t)(to + 2 - from)) : NULL;
+}
+
+static void print_end(FILE *out, const char *text, size_t length, size_t width)
+{
+    for (size_t skip = length - width + 1; skip; skip--) {
+        uint32_t code;
+        mpr_utf8_next(&text, &code);
+    }
+    fprintf(out, "…%s", text);
+}
+
 void mpr_text_path(FILE *out, const char *const *path, size_t depth, int width)
 {
-    char *text = path_text(path, depth);
+    char *text = path_text(path, depth), *layer = NULL;
     if (!text) return;
-    size_t length = mpr_utf8_length(text);
-    const char *shown = text;
-    if (length > (size_t)width) {
-        for (size_t skip = length - (size_t)width + 1; skip; skip--) {
-            uint32_t code;
-            mpr_utf8_next(&shown, &code);
-        }
-        length = (size_t)width;
-        fputs("…", out);
-    }
-    fprintf(out, "%s%*s", shown, width - (int)length, "");
+    const size_t length = mpr_utf8_length(text), room = (size_t)width;
+    if (length > room) {
+        layer = layer_text(path, depth);
+        const size_t front = layer ? mpr_utf8_length(layer) : 0;
+        const bool both = front && front <= room / 2;
+        if (both) mpr_text_escaped(out, layer);
+        print_end(out, text, length, both ? room - front : room);
+    } else fprintf(out, "%s%*s", text, width - (int)length, "");
+    free(layer);
     free(text);
 }
 

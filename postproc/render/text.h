@@ -17,7 +17,7 @@ enum mpr_tone { MPR_PLAIN, MPR_STRONG, MPR_WARN, MPR_FAINT };
 /* Writes text that came from the recorded program: what a terminal would act on appears as \xNN or \u{NNNN}. */
 void mpr_text_escaped(FILE *out, const char *text);
 void mpr_text_tone(FILE *out, const struct mpr_style *style, enum mpr_tone tone);
-/* The path in `width` columns, padded; a longer one loses its beginning. */
+/* The path in `width` columns, padded; a longer one loses its beginning, but for the layer of a model that it is about. */
 void mpr_text_path(FILE *out, const char *const *path, size_t depth, int width);
 /* The same of a row by `by` (a name of mpr_group_name), where an empty path may be no range. */
 void mpr_text_row_path(FILE *out, const char *by, const char *const *path, size_t depth, int width);

@@ -1,8 +1,9 @@
 #!/bin/sh
-# run_case.sh CASE REPORT MAKE_LOG MAKE_GPU_LOG MAKE_STACK_LOG MAKE_OWN_LOG: a case is a file of three parts: lines "# make SCENARIO FILE", "# make_gpu ...", "# make_stacks ..." and "# run ARGUMENTS", the line
+# run_case.sh CASE REPORT MAKE_LOG MAKE_GPU_LOG MAKE_STACK_LOG MAKE_OWN_LOG: a case is a file of three parts: lines "# make SCENARIO FILE", "# make_gpu ...", "# make_stacks ...", "# golden LOG FILE" and "# run ARGUMENTS", the line
 # "# exit STATUS", and then what must be printed (stdout, then stderr).  With UPDATE=1 the case gets what is printed now.
 set -eu
 case=$(realpath "$1") report=$(realpath "$2") make_log=$(realpath "$3") make_gpu_log=$(realpath "$4") make_stack_log=$(realpath "$5") make_own_log=$(realpath "$6")
+golden=$(dirname "$case")/../../golden
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -15,6 +16,7 @@ while IFS= read -r line; do
         "# make_gpu "*) eval "\"$make_gpu_log\" ${line#\# make_gpu }" ;;
         "# make_stacks "*) eval "\"$make_stack_log\" ${line#\# make_stacks }" ;;
         "# make_own "*) eval "\"$make_own_log\" ${line#\# make_own }" ;;
+        "# golden "*) eval "cp \"$golden\"/${line#\# golden }" ;;
         "# shell "*) eval "${line#\# shell }" ;;
         "# run "*) status=0; eval "\"$report\" ${line#\# run }" >>out 2>err || status=$?; cat err >>out ;;
         "# exit "*) break ;;
