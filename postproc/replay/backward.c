@@ -100,6 +100,7 @@ void mpr_backward_node(struct mpr_replay *r, struct mpr_thread *t, const struct 
     struct mpr_open_range *range = &t->stack[t->depth - 1];
     range->forward = child(&r->ranges, below(&r->ranges, forward), range->name, range->domain);
     if (python) range->python = below(&r->ranges, python);
+    if (t->forward) mpr_forward_range(r, t);        /* what it makes itself */
 }
 
 uint32_t mpr_backward_path(struct mpr_replay *r, const struct mpr_thread *t)

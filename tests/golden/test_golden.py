@@ -10,8 +10,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MIB = 1 << 20
 
 
-def report(command, log):
-    out = subprocess.run([os.environ["MEMPROF_REPORT"], command, "--format", "json", os.path.join(HERE, log)],
+def report(command, log, *options):
+    out = subprocess.run([os.environ["MEMPROF_REPORT"], command, *options, "--format", "json", os.path.join(HERE, log)],
                          stdout=subprocess.PIPE, check=True, text=True).stdout
     return json.loads(out)["logs"][0] if command != "graphs" else json.loads(out)
 
@@ -69,4 +69,19 @@ def graphs():
     equal(report("oom", "h200-graphs-eager.zst")["ooms"], [], "failures without graphs")
 
 
-{"pytorch": pytorch, "nccl": nccl, "graphs": graphs}[sys.argv[1]]()
+def autograd():
+    log = report("peaks", "h200-autograd.zst", "--backward-of")
+    torch = heap(log, "gpu0/torch")
+    equal(sum(r["bytes_at_peak"] for r in torch["ranges"]), torch["peak_bytes"], "sum of the ranges")
+    got = {tuple(r["path"]): (r["bytes_at_peak"], r["allocations"]) for r in torch["ranges"] if any("Backward" in name for name in r["path"])}
+    forward = "backward of forward"
+    equal(got, {
+        (forward, "second half", "torch:AddmmBackward0"): (46137344, 19), (forward, "first half", "torch:AddmmBackward0"): (4194304, 6),
+        (forward, "second half", "torch:ReluBackward0"): (0, 9), (forward, "first half", "torch:ReluBackward0"): (0, 3),
+        (forward, "torch:PowBackward0"): (6291456, 9), (forward, "torch:MeanBackward0"): (2097152, 3),
+        (forward, "torch:CheckpointFunctionBackward"): (0, 3),
+        (forward, "torch:CheckpointFunctionBackward", "torch:GeluBackward0"): (0, 3),
+    }, "whose backward")
+
+
+{"pytorch": pytorch, "nccl": nccl, "graphs": graphs, "autograd": autograd}[sys.argv[1]]()

@@ -412,10 +412,11 @@ NODES = TORCH + """
 layout = sys.argv[2].encode()
 
 
-def backward():                                     # numbers 0 and 1 of PyTorch's thread 1; a node that no operator made
-    for name, number, place in (b"AddmmBackward0", 0, 0x7f0010000000), (b"MseLossBackward0", 1, 0x7f0011000000), (b"AccumulateGrad", -1, 0x7f0012000000):
+def backward():                                     # of PyTorch's thread 1; the last is a node that no operator made
+    for place, (number, name) in enumerate(((0, b"AddmmBackward0"), (1, b"MseLossBackward0"), (2, b"MulBackward0"),
+                                            (3, b"AddBackward0"), (-1, b"AccumulateGrad"))):
         enter(name, 1, number, 1, layout)
-        report(place, 4096, 0, 1 << 30, 1)
+        report(0x7f0010000000 + (place << 24), 4096, 0, 1 << 30, 1)
         torch.torch_leave(1)
 
 
@@ -425,6 +426,12 @@ for number, name in enumerate((b"forward", b"loss")):
     torch.torch_next(number + 1)
     report(0x7f0001000000 + (number << 24), 4 << 20, 0, 1 << 30, 1)
     torch.torch_leave(7)
+enter(b"again", 7)                                  # makes 2 outside and 3 inside of a range of NVTX, without large blocks
+torch.torch_next(3)
+torch.torch_push(b"inner")
+torch.torch_next(4)
+torch.torch_pop()
+torch.torch_leave(7)
 thread = threading.Thread(target=backward)
 thread.start()
 thread.join()
@@ -440,18 +447,19 @@ def test_numbers_of_autograd_in_every_layout():
     for layout in ("new map", "new", "old map", "old"):
         path, result = record([sys.executable, script(NODES), package("2.11.0"), layout])
         got = counts(path)
-        mp.equal((got.get("TORCH_NODE"), got.get("TORCH_NEXT")), (2, 4), f"{layout}: nodes run, and numbers: 0, 1, 2, and the other thread's 0")
+        mp.equal((got.get("TORCH_NODE"), got.get("TORCH_NEXT")), (4, 6), f"{layout}: nodes run, and numbers: 0 to 4, and the other thread's 0")
         mp.check(b"autograd" not in result.err, result.err)
         mp.equal(peaks(path, "range", "--backward-of"), {
             (): 512, ("torch:forward",): 4 << 20, ("torch:loss",): 4 << 20, ("torch:AccumulateGrad",): 4096,
             ("backward of torch:forward", "torch:AddmmBackward0"): 4096, ("backward of torch:loss", "torch:MseLossBackward0"): 4096,
+            ("backward of torch:again", "torch:MulBackward0"): 4096, ("backward of torch:again", "inner", "torch:AddBackward0"): 4096,
         }, f"{layout}: by range")
         stack, = [frames for frames, size in peaks(path, "python").items() if size == 8 << 20]
         mp.equal(peaks(path, "python", "--backward-of").get((f"backward of {stack[0]}", *stack[1:])), 8192, f"{layout}: by Python stack")
 
 
 def test_an_unknown_layout_costs_one_line():
-    path, result = record([sys.executable, script(NODES), package("2.11.0"), "strange"])
+    path, result = record([sys.executable, script(NODES), package("2.11.0"), "strange new map"])
     mp.equal(counts(path).get("TORCH_NODE"), None, "nodes")
     mp.equal(result.err.count(b"autograd"), 1, result.err)
     mp.check(("torch:AddmmBackward0",) in peaks(path, "range"), "ranges are recorded all the same")

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "ranges.h"
+
 struct observer {
     void *(*start)(void **context, const void *function);
     void (*end)(const void *function, void *context);
@@ -27,6 +29,8 @@ uint64_t _ZN2at15sequence_number4peekEv(void);
 void torch_enter(const char *name, int scope, int64_t number, uint64_t thread, const char *layout);
 void torch_leave(int scope);
 void torch_next(uint64_t number);
+void torch_push(const char *name);
+void torch_pop(void);
 
 uint64_t _ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE(struct observer o)
 {
@@ -47,21 +51,29 @@ uint64_t _ZN2at14RecordFunction15currentThreadIdEv(void)
 uint64_t _ZN2at15sequence_number4peekEv(void) { return next; }
 void torch_next(uint64_t number) { next = number; }
 
+/* torch.cuda.nvtx */
+void torch_push(const char *name)
+{
+    ranges_init();
+    range_push(name);
+}
+
+void torch_pop(void) { range_pop(); }
+
 static uint8_t *put(uint8_t *at, uint64_t value)
 {
     memcpy(at, &value, sizeof value);
     return at + sizeof value;
 }
 
-/* Layouts are words: "new" or "old" for the kind of std::string, "map" where named inputs are; without either, another one. */
+/* Layouts are words: "new" or "old" for the kind of std::string, "map" where named inputs are; "strange": the name is elsewhere. */
 static void fill(struct function *f, const char *name, int64_t number, uint64_t thread, const char *layout)
 {
     uint8_t *at = f->byte + 160;
     const bool old = strstr(layout, "old");
     memset(f->byte, 0xa5, sizeof f->byte);
     f->name = name;
-    if (!old && !strstr(layout, "new")) return;
-    put(put(at, (uintptr_t)name), strlen(name));
+    put(put(at, strstr(layout, "strange") ? 0 : (uintptr_t)name), strlen(name));
     at += old ? 8 : 32;
     *at = 0;                                                        /* the variant holds its string */
     at = put(put(put(at + 8, (uint64_t)number), 0xa5a5), 1);        /* one input */

@@ -149,16 +149,19 @@ static void a_forward_inside_a_backward_is_of_the_first_forward(void **state)
     pop(MAIN, 0);
     next(AUTOGRAD, 0);
     run(AUTOGRAD, 0, MAIN, A);
-    push(AUTOGRAD, 0, OTHER);                                   /* by the user's function: 0 and 1 of this thread */
+    next(AUTOGRAD, 1);                                          /* 0 of this thread */
+    push(AUTOGRAD, 0, OTHER);                                   /* by the user's function: 1 */
     event(AUTOGRAD, MPF_OP_ALLOC, T, A + MIB, MIB);
     next(AUTOGRAD, 2);
     pop(AUTOGRAD, 0);
     run_and_end(AUTOGRAD, 1, AUTOGRAD, B);
+    run_and_end(AUTOGRAD, 0, AUTOGRAD, B + 3 * MIB);
     event(AUTOGRAD, MPF_OP_ALLOC, T, B + MIB, MIB);
     pop(AUTOGRAD, TORCH);
     assert_int_equal(path_of_block(A), 0xb39);
     assert_int_equal(path_of_block(A + MIB), 0xb394);
     assert_int_equal(path_of_block(B), 0xb3949);
+    assert_int_equal(path_of_block(B + 3 * MIB), 0xb399);
     assert_int_equal(path_of_block(B + MIB), 0xb39);
     event(AUTOGRAD, MPF_OP_ALLOC, T, B + 2 * MIB, MIB);
     assert_int_equal(path_of_block(B + 2 * MIB), 0);
