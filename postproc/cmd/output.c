@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cmd.h"
@@ -51,6 +52,15 @@ const struct argp mpr_output_argp = { .options = options, .parser = parse };
 
 struct mpr_output mpr_output_default(void) { return (struct mpr_output){ .renderer = &mpr_render_text }; }
 
+/* A wide terminal shows more of a path: what the widest table has behind it takes 64 columns. */
+static int path_columns(FILE *file)
+{
+    enum { BEHIND = 64, LEAST = 40, MOST = 100 };
+    struct winsize size;
+    if (ioctl(fileno(file), TIOCGWINSZ, &size) != 0 || size.ws_col < BEHIND + LEAST) return LEAST;
+    return size.ws_col < BEHIND + MOST ? size.ws_col - BEHIND : MOST;
+}
+
 int mpr_output_open(struct mpr_output *output)
 {
     output->file = output->path ? fopen(output->path, "we") : stdout;
@@ -59,6 +69,7 @@ int mpr_output_open(struct mpr_output *output)
         return -1;
     }
     const bool terminal = isatty(fileno(output->file)) && !getenv("NO_COLOR");
+    output->style.path = path_columns(output->file);
     output->style.color = output->color == MPR_COLOR_ALWAYS || (output->color == MPR_COLOR_AUTO && terminal);
     return 0;
 }

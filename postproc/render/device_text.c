@@ -42,11 +42,11 @@ static void account(FILE *out, const struct mpr_device_state *s)
     }
 }
 
-static void row_line(FILE *out, const struct mpr_device_state *s, const struct mpr_row *r, const char *by)
+static void row_line(FILE *out, const struct mpr_device_state *s, const struct mpr_row *r, const char *by, const struct mpr_style *style)
 {
     struct mpr_number bytes, share;
     fputs("  ", out);
-    mpr_text_row_path(out, by, r->path, r->depth, MPR_TEXT_PATH);
+    mpr_text_row_path(out, by, r->path, r->depth, style->path);
     fprintf(out, "%12s%9s%10" PRIu64 "%s\n", mpr_units_size(&bytes, r->bytes), mpr_units_share(&share, r->bytes, s->torch_live),
             r->blocks, r->inherited ? "  inherited" : "");
 }
@@ -61,9 +61,9 @@ static void torch_rows(FILE *out, const struct mpr_device_state *s, const char *
     if (!s->rows) return;
     snprintf(title, sizeof title, "torch live by %s", by);
     mpr_text_tone(out, style, MPR_FAINT);
-    fprintf(out, "\n%-*s%12s%9s%10s\n", MPR_TEXT_PATH + 2, title, "bytes", "share", "blocks");
+    fprintf(out, "\n%-*s%12s%9s%10s\n", style->path + 2, title, "bytes", "share", "blocks");
     mpr_text_tone(out, style, MPR_PLAIN);
-    for (; shown < s->rows && shown < top; shown++) row_line(out, s, &s->row[shown], by);
+    for (; shown < s->rows && shown < top; shown++) row_line(out, s, &s->row[shown], by, style);
     for (size_t i = shown; i < s->rows; i++) rest += s->row[i].bytes;
     if (shown < s->rows) fprintf(out, "  (%zu more, %s)\n", s->rows - shown, mpr_units_size(&n, rest));
 }
@@ -78,11 +78,11 @@ static void comm_rows(FILE *out, const struct mpr_device_state *s, const struct 
 {
     if (!s->comms) return;
     mpr_text_tone(out, style, MPR_FAINT);
-    fprintf(out, "\n%-*s%12s%8s%8s  first use\n", MPR_TEXT_PATH + 2, "NCCL by communicator", "bytes", "ranks", "rank");
+    fprintf(out, "\n%-*s%12s%8s%8s  first use\n", style->path + 2, "NCCL by communicator", "bytes", "ranks", "rank");
     mpr_text_tone(out, style, MPR_PLAIN);
     for (size_t i = 0; i < s->comms; i++) {
         struct mpr_number n;
-        fprintf(out, "  %-*s%12s", MPR_TEXT_PATH, s->comm[i].name, mpr_units_size(&n, s->comm[i].bytes));
+        fprintf(out, "  %-*s%12s", style->path, s->comm[i].name, mpr_units_size(&n, s->comm[i].bytes));
         known_number(out, s->comm[i].ranks);
         known_number(out, s->comm[i].rank);
         fputs("  ", out);

@@ -18,14 +18,14 @@ void mpr_growth_rows(FILE *out, const struct mpr_growth *g, const struct mpr_sty
     int64_t before = 0, after = 0;
     for (size_t i = 0; i < g->rows && i < top; i++) {
         fputs("  ", out);
-        mpr_text_path(out, g->row[i].key ? &g->row[i].name : g->row[i].path, g->row[i].key ? 1 : g->row[i].depth, MPR_TEXT_PATH);
+        mpr_text_path(out, g->row[i].key ? &g->row[i].name : g->row[i].path, g->row[i].key ? 1 : g->row[i].depth, style->path);
         mpr_growth_change(out, g->row[i].before, g->row[i].after);
     }
     for (size_t i = top; i < g->rows; i++) before += g->row[i].before, after += g->row[i].after;
     if (g->rows > top) {
         char more[32];
         snprintf(more, sizeof more, "(%zu more)", g->rows - top);
-        fprintf(out, "  %-*s", MPR_TEXT_PATH, more);
+        fprintf(out, "  %-*s", style->path, more);
         mpr_growth_change(out, before, after);
     }
 }

@@ -14,7 +14,7 @@ static void size_or_dash(FILE *out, uint64_t bytes)
     fprintf(out, "%12s", bytes == MPF_UNKNOWN ? "-" : mpr_units_size(&n, bytes));
 }
 
-static void who(FILE *out, const struct mpr_summary *s)
+static void who(FILE *out, const struct mpr_summary *s, const struct mpr_style *style)
 {
     const struct mpr_process_info *p = &s->process;
     char text[64];
@@ -22,7 +22,7 @@ static void who(FILE *out, const struct mpr_summary *s)
     if (*p->rank) snprintf(text, sizeof text, "rank %.20s, pid %" PRIu64, p->rank, p->pid);
     else snprintf(text, sizeof text, "pid %" PRIu64, p->pid);
     fputs("  ", out);
-    mpr_text_path(out, name, 2, MPR_TEXT_PATH);
+    mpr_text_path(out, name, 2, style->path);
 }
 
 static uint64_t resident(const struct mpr_reading *r)
@@ -61,7 +61,7 @@ static void processes(FILE *out, const struct mpr_ooms *ooms, const struct mpr_s
     struct columns sum = { MPF_UNKNOWN, MPF_UNKNOWN, MPF_UNKNOWN, MPF_UNKNOWN, MPF_UNKNOWN };
     size_t alive = 0;
     mpr_text_tone(out, style, MPR_FAINT);
-    fprintf(out, "\n%-*s%12s%12s%12s%12s%12s\n", MPR_TEXT_PATH + 2, "processes then", "RSS", "private", "live host", "live GPU", "torch live");
+    fprintf(out, "\n%-*s%12s%12s%12s%12s%12s\n", style->path + 2, "processes then", "RSS", "private", "live host", "live GPU", "torch live");
     mpr_text_tone(out, style, MPR_PLAIN);
     for (size_t i = 0; i < ooms->logs; i++) {
         const struct columns c = columns_of(&ooms->log[i].then);
@@ -69,11 +69,11 @@ static void processes(FILE *out, const struct mpr_ooms *ooms, const struct mpr_s
         sum = (struct columns){ plus(sum.rss, c.rss), plus(sum.private, c.private), plus(sum.host, c.host), plus(sum.device, c.device),
                                 plus(sum.torch, c.torch) };
         if (alive++ >= top) continue;
-        who(out, &ooms->log[i].summary);
+        who(out, &ooms->log[i].summary, style);
         columns(out, &c);
     }
     if (alive > top) fprintf(out, "  (%zu more)\n", alive - top);
-    fprintf(out, "  %-*s", MPR_TEXT_PATH, "sum (RSS counts shared pages repeatedly)");
+    fprintf(out, "  %-*s", style->path, "sum (RSS counts shared pages repeatedly)");
     columns(out, &sum);
 }
 
@@ -81,7 +81,7 @@ static void devices(FILE *out, const struct mpr_ooms *ooms, const struct mpr_sty
 {
     if (!ooms->sums) return;
     mpr_text_tone(out, style, MPR_FAINT);
-    fprintf(out, "\n%-*s%12s%12s%12s%12s%12s\n", MPR_TEXT_PATH + 2, "devices then, over all processes", "used", "of", "live", "torch live", "processes");
+    fprintf(out, "\n%-*s%12s%12s%12s%12s%12s\n", style->path + 2, "devices then, over all processes", "used", "of", "live", "torch live", "processes");
     mpr_text_tone(out, style, MPR_PLAIN);
     for (size_t i = 0; i < ooms->sums; i++) {
         const struct mpr_device_sum *d = &ooms->sum[i];
@@ -89,7 +89,7 @@ static void devices(FILE *out, const struct mpr_ooms *ooms, const struct mpr_sty
         const char *const name[] = { d->host, d->name, uuid };
         snprintf(uuid, sizeof uuid, "%s", d->uuid);
         fputs("  ", out);
-        mpr_text_path(out, name, 3, MPR_TEXT_PATH);
+        mpr_text_path(out, name, 3, style->path);
         size_or_dash(out, d->used);
         size_or_dash(out, d->total);
         size_or_dash(out, d->tracked);
@@ -102,7 +102,7 @@ static void against(FILE *out, const struct mpr_ooms *ooms, const struct mpr_sty
 {
     if (!ooms->against.valid) return;
     fprintf(out, "\nthe first to fail against the median of the other %zu, by range\n", ooms->others);
-    fprintf(out, "  %-*s", MPR_TEXT_PATH, ooms->device_failure ? "live device memory" : "live host memory");
+    fprintf(out, "  %-*s", style->path, ooms->device_failure ? "live device memory" : "live host memory");
     mpr_growth_change(out, (int64_t)ooms->against.before, (int64_t)ooms->against.after);
     mpr_growth_rows(out, &ooms->against, style);
 }

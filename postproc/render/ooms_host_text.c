@@ -78,12 +78,12 @@ static void refusals(FILE *out, const struct mpr_host_story *s, const struct mpr
 {
     const size_t top = style->top ? style->top : MPR_TEXT_TOP;
     if (!s->refusals) return;
-    fprintf(out, "\n%-*s%12s%9s  newest\n", MPR_TEXT_PATH + 2, "failed allocations", "largest", "count");
+    fprintf(out, "\n%-*s%12s%9s  newest\n", style->path + 2, "failed allocations", "largest", "count");
     for (size_t i = 0; i < s->refusals && i < top; i++) {
         struct mpr_number bytes, count, time;
         const struct mpr_host_refusal *f = &s->refusal[i];
         fputs("  ", out);
-        mpr_text_path(out, f->path, f->depth, MPR_TEXT_PATH);
+        mpr_text_path(out, f->path, f->depth, style->path);
         fprintf(out, "%12s%9s  %s %s, ", mpr_units_size(&bytes, f->largest), mpr_units_count(&count, f->count), mpr_units_time(&time, f->time), f->heap);
         fprintf(out, "%s, ", strerror((int)f->error));
         mpr_text_escaped(out, f->thread);

@@ -71,7 +71,7 @@ static void growth(FILE *out, const struct mpr_oom_story *s, const struct mpr_st
     fprintf(out, "\nsince the last good peak (");
     if (*s->good) mpr_text_escaped(out, s->good), fputs(", ", out);
     fprintf(out, "%s)\n", mpr_units_time(&time, s->growth.time));
-    fprintf(out, "  %-*s", MPR_TEXT_PATH, s->state.used != MPF_UNKNOWN ? "used" : "tracked");
+    fprintf(out, "  %-*s", style->path, s->state.used != MPF_UNKNOWN ? "used" : "tracked");
     mpr_growth_change(out, (int64_t)s->growth.before, (int64_t)s->growth.after);
     mpr_growth_rows(out, &s->growth, style);
 }
@@ -80,11 +80,11 @@ static void largest(FILE *out, const struct mpr_oom_story *s, const struct mpr_s
 {
     const size_t top = style->top ? style->top : ROWS;
     if (!s->blocks) return;
-    fprintf(out, "\n%-*s%12s%14s\n", MPR_TEXT_PATH + 2, "largest live blocks", "bytes", "age");
+    fprintf(out, "\n%-*s%12s%14s\n", style->path + 2, "largest live blocks", "bytes", "age");
     for (size_t i = 0; i < s->blocks && i < top; i++) {
         struct mpr_number bytes, age;
         fputs("  ", out);
-        mpr_text_path(out, s->largest[i].path, s->largest[i].depth, MPR_TEXT_PATH);
+        mpr_text_path(out, s->largest[i].path, s->largest[i].depth, style->path);
         fprintf(out, "%12s%14s\n", mpr_units_size(&bytes, s->largest[i].bytes), mpr_units_time(&age, s->largest[i].age));
     }
 }

@@ -17,6 +17,7 @@ struct mpr_calltree;
 
 struct mpr_style {
     bool color;
+    int path;           /* columns of a path in a table, 40 or more */
     size_t top;         /* rows of each table at most; 0: the format's default */
 };
 

@@ -145,12 +145,12 @@ static void cell(FILE *out, const char *number, int width, bool estimated)
     fprintf(out, "%*s%s%s", pad > 0 ? pad : 0, "", estimated ? "~" : "", number);
 }
 
-static void print_row(FILE *out, const struct mpr_heap_peak *h, const struct mpr_row *r, const char *by)
+static void print_row(FILE *out, const struct mpr_heap_peak *h, const struct mpr_row *r, const char *by, const struct mpr_style *style)
 {
     struct mpr_number n;
     const bool estimated = r->estimated;
     fputs("  ", out);
-    mpr_text_row_path(out, by, r->path, r->depth, MPR_TEXT_PATH);
+    mpr_text_row_path(out, by, r->path, r->depth, style->path);
     cell(out, mpr_units_size(&n, r->bytes), 12, estimated);
     fprintf(out, "%9s", mpr_units_share(&n, r->bytes, h->peak_bytes));
     cell(out, mpr_units_count(&n, r->blocks), 10, estimated);
@@ -179,11 +179,11 @@ static void row_table(FILE *out, const struct mpr_heap_peak *h, const char *by, 
     if (!h->rows) return;
     snprintf(title, sizeof title, "%s by %s", h->name, by);
     mpr_text_tone(out, style, MPR_FAINT);
-    fprintf(out, "\n%-*s%12s%9s%10s%12s%11s\n", MPR_TEXT_PATH + 2, title, at_peak ? "at the peak" : "at that time",
+    fprintf(out, "\n%-*s%12s%9s%10s%12s%11s\n", style->path + 2, title, at_peak ? "at the peak" : "at that time",
             "share", "blocks", "own peak", "allocs");
     mpr_text_tone(out, style, MPR_PLAIN);
     while (shown < h->rows && shown < top && (h->row[shown].bytes || !h->peak_bytes))
-        print_row(out, h, &h->row[shown++], by);
+        print_row(out, h, &h->row[shown++], by, style);
     rest_line(out, h, shown);
     struct mpr_number n;
     if (h->samples) fprintf(out, "  ~ estimated from %s samples\n", mpr_units_count(&n, h->samples));

@@ -52,28 +52,36 @@ static char *layer_text(const char *const *path, size_t depth)
     return from && from < to ? strndup(from, (size_t)(to + 2 - from)) : NULL;
 }
 
-static void print_end(FILE *out, const char *text, size_t length, size_t width)
+/* What is seen of a text that is too long for `width` columns, behind "…". */
+static const char *end_of(const char *text, size_t length, size_t width)
 {
     for (size_t skip = length - width + 1; skip; skip--) {
         uint32_t code;
         mpr_utf8_next(&text, &code);
     }
-    fprintf(out, "…%s", text);
+    return text;
+}
+
+static void print_short(FILE *out, const char *text, size_t length, size_t width, const char *layer)
+{
+    const size_t front = layer ? mpr_utf8_length(layer) : 0;
+    if (front && front <= width / 2 && !strstr(end_of(text, length, width), layer)) {
+        mpr_text_escaped(out, layer);
+        width -= front;
+    }
+    fprintf(out, "…%s", end_of(text, length, width));
 }
 
 void mpr_text_path(FILE *out, const char *const *path, size_t depth, int width)
 {
-    char *text = path_text(path, depth), *layer = NULL;
+    char *text = path_text(path, depth);
     if (!text) return;
-    const size_t length = mpr_utf8_length(text), room = (size_t)width;
-    if (length > room) {
-        layer = layer_text(path, depth);
-        const size_t front = layer ? mpr_utf8_length(layer) : 0;
-        const bool both = front && front <= room / 2;
-        if (both) mpr_text_escaped(out, layer);
-        print_end(out, text, length, both ? room - front : room);
+    const size_t length = mpr_utf8_length(text);
+    if (length > (size_t)width) {
+        char *layer = layer_text(path, depth);
+        print_short(out, text, length, (size_t)width, layer);
+        free(layer);
     } else fprintf(out, "%s%*s", text, width - (int)length, "");
-    free(layer);
     free(text);
 }
 

@@ -10,7 +10,7 @@
 #include "render.h"
 #include "summary.h"
 
-enum { MPR_TEXT_TOP = 20, MPR_TEXT_PATH = 40 };  /* rows of a table; columns of a path */
+enum { MPR_TEXT_TOP = 20, MPR_TEXT_PATH = 40 };  /* rows of a table; columns of a path, at least */
 
 enum mpr_tone { MPR_PLAIN, MPR_STRONG, MPR_WARN, MPR_FAINT };
 
