@@ -12,12 +12,10 @@ struct mpr_excerpts *mpr_excerpts_new(size_t half, const uint64_t *now)
 {
     struct mpr_excerpts *w = calloc(1, sizeof *w);
     if (!w) return NULL;
-    w->heap = calloc(HEAPS, sizeof *w->heap);
     w->half = half;
+    w->mask = 2 * half - 1;
     w->now = now;
-    if (w->heap) return w;
-    free(w);
-    return NULL;
+    return w;
 }
 
 static void free_excerpt(struct mpr_excerpt *excerpt)
@@ -34,7 +32,6 @@ void mpr_excerpts_free(struct mpr_excerpts *w)
         for (int k = 0; k < MPR_EXCERPT_KINDS; k++)
             for (int n = 0; n < MPR_EXCERPTS_KEPT; n++) free_excerpt(&w->heap[i].kept[k][n]);
     }
-    free(w->heap);
     free(w);
 }
 

@@ -47,8 +47,9 @@ struct mpr_excerpts_heap {
 struct mpr_excerpts {
     const uint64_t *now;        /* replay's clock, ns */
     size_t half;                /* changes on either side of the instant; a power of two */
-    struct mpr_excerpts_heap *heap;      /* 256 */
+    size_t mask;                /* of a ring, which has twice as many */
     bool failed;                /* no memory: they are not to be used */
+    struct mpr_excerpts_heap heap[256];
 };
 
 /* NULL without memory. */
@@ -67,7 +68,7 @@ static inline void mpr_excerpts_see(struct mpr_excerpts *w, const struct mpr_boo
 {
     struct mpr_excerpts_heap *h = &w->heap[heap];
     if ((h->count >= h->due || h->epoch != epoch) && !mpr_excerpts_turn(w, books, heap, epoch)) return;
-    h->ring[h->count++ & (2 * w->half - 1)] = (struct mpr_excerpt_change){ *w->now, size, cell, grown };
+    h->ring[h->count++ & w->mask] = (struct mpr_excerpt_change){ *w->now, size, cell, grown };
     h->grown += grown;
 }
 

@@ -10,7 +10,7 @@
 enum { PLACES = 2 * MPR_LARGE_LIVE, MASK = PLACES - 1 };
 
 /* So many births may be looked at in a heap, and one in so many of all. */
-enum { FREE_BIRTHS = 1 << 16, ONE_IN = 128 };
+enum { FREE_BIRTHS = 1 << 15, ONE_IN = 256 };
 
 /* With too many, fewer are looked at; and fewer still if so many more come. */
 enum { PATIENCE = 512 };

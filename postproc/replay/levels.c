@@ -113,13 +113,16 @@ static void end(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mp
     if (!final && now >> shift > next) store_quiet(l, v, books, level, next << shift);
 }
 
+/* Instants of a log are about 1 us apart: no less than this joins any. */
+enum { FIRST_SHIFT = 9 };
+
 static void roll(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books, uint64_t level,
                  uint64_t now)
 {
     struct mpr_series *s = &v->series;
     end(l, v, books, level, now);
     while (s->buckets > 1 && (s->buckets >= l->options.buckets || s->changes > l->options.changes))
-        mpr_series_widen(s, 1, l->place);
+        mpr_series_widen(s, s->shift ? 1 : FIRST_SHIFT, l->place);
     v->open = (struct mpr_bucket){ .key = now >> s->shift, .min = UINT64_MAX };
     const uint64_t next = (v->open.key + 1) << s->shift;
     v->until = next < l->options.to ? next : l->options.to;

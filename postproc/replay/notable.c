@@ -1,5 +1,6 @@
 #include "notable.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,39 +58,45 @@ static void rank_by_size(struct choosing *c, uint64_t peak)
     }
 }
 
-static void rank_by_life(struct choosing *c)
+/* Quarters of a power of two: the rank by life need not be finer. */
+enum { LIFE_CLASSES = 512 };
+
+static unsigned life_class(const struct choosing *c, const struct mpr_large_block *b)
 {
-    uint32_t taken[MPR_NOTABLE_CELLS] = { 0 };
-    for (uint32_t i = 0; i < c->count; i++) {
+    const double life = (double)b->size * (double)(end_of(c, b) - b->from) + 1;
+    int power;
+    const double part = frexp(life, &power);    /* 0.5 to 1 */
+    return LIFE_CLASSES - 1 - (unsigned)(4 * power + (int)(8 * (part - 0.5)));
+}
+
+/* As by size, but for the order of blocks in one class. */
+static void rank_by_life(struct choosing *c, uint32_t (*taken)[MPR_NOTABLE_CELLS])
+{
+    for (size_t i = 0; i < c->count; i++) {
         const struct mpr_large_block *b = &c->block[i];
-        c->order[i] = (struct weight){ (double)b->size * (double)(end_of(c, b) - b->from), i };
+        for (uint64_t cell = b->from / c->width; cell <= end_of(c, b) / c->width; cell++) taken[life_class(c, b) + 1][cell]++;
     }
-    qsort(c->order, c->count, sizeof *c->order, by_weight);
+    for (unsigned i = 1; i <= LIFE_CLASSES; i++)
+        for (unsigned cell = 0; cell < MPR_NOTABLE_CELLS; cell++) taken[i][cell] += taken[i - 1][cell];
     for (size_t i = 0; i < c->count; i++)
-        improve(&c->rank[c->order[i].block], take_rank(c, taken, &c->block[c->order[i].block]) * OF_LIFE);
+        improve(&c->rank[i], take_rank(c, taken[life_class(c, &c->block[i])], &c->block[i]) * OF_LIFE);
 }
 
-static int by_number(const void *left, const void *right)
+/* The first rank of which not all blocks find room, and how many of them do; of: room for count + 1 numbers. */
+static uint32_t last_rank(const struct choosing *c, size_t keep, uint32_t *of, size_t *room)
 {
-    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return a < b ? -1 : a > b;
-}
-
-/* The first rank of which not all blocks find room, and how many of them do; `order` is scratch. */
-static uint32_t last_rank(const struct choosing *c, size_t keep, size_t *room)
-{
-    uint32_t *sorted = memcpy(c->order, c->rank, c->count * sizeof *sorted);
-    qsort(sorted, c->count, sizeof *sorted, by_number);
-    size_t first = keep;
-    while (first && sorted[first - 1] == sorted[keep]) first--;
-    *room = keep - first;
-    return sorted[keep];
+    uint32_t rank = 0;
+    memset(of, 0, (c->count + 1) * sizeof *of);
+    for (size_t i = 0; i < c->count; i++) of[c->rank[i] < c->count ? c->rank[i] : c->count]++;
+    for (; of[rank] <= keep; rank++) keep -= of[rank];
+    *room = keep;
+    return rank;
 }
 
 static void move_kept(const struct choosing *c, struct mpr_large_block *block, size_t keep)
 {
     size_t room, kept = 0;
-    const uint32_t last = last_rank(c, keep, &room);
+    const uint32_t last = last_rank(c, keep, (uint32_t *)c->order, &room);
     for (size_t i = 0; i < c->count; i++) {
         if (c->rank[i] > last || (c->rank[i] == last && !room)) continue;
         room -= c->rank[i] == last;
@@ -102,13 +109,15 @@ bool mpr_notable_keep(struct mpr_large_block *block, size_t count, size_t keep, 
     if (count <= keep) return true;
     struct choosing c = { .block = block, .order = malloc(count * sizeof *c.order), .rank = malloc(count * sizeof *c.rank),
                           .count = count, .width = now / MPR_NOTABLE_CELLS + 1, .now = now };
-    const bool good = c.order && c.rank;
+    uint32_t (*taken)[MPR_NOTABLE_CELLS] = calloc(LIFE_CLASSES + 1, sizeof *taken);
+    const bool good = c.order && c.rank && taken;
     if (good) {
         rank_by_size(&c, peak);
-        rank_by_life(&c);
+        rank_by_life(&c, taken);
         move_kept(&c, block, keep);
     }
     free(c.order);
     free(c.rank);
+    free(taken);
     return good;
 }

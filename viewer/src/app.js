@@ -1,38 +1,29 @@
 /** The page: builds the charts, and keeps them, the tables and the URL in step. */
 import { origin } from './align.js';
 import { bar } from './bar.js';
-import { BlockChart } from './blockchart.js';
-import { REST, UNCLAIMED, assign } from './colours.js';
-import { CompareChart } from './comparechart.js';
+import { HEIGHTS, ceilings, makeCharts } from './charts.js';
+import { REST, UNCLAIMED } from './colours.js';
 import { element } from './dom.js';
-import { saveCsv, savePng, stacksCsv } from './exports.js';
-import { count, duration } from './format.js';
 import { liveBlocksPanel } from './liveblocks.js';
 import { markPanel } from './marks.js';
 import { Minimap } from './minimap.js';
-import { OUTSIDE, SEVERAL, UNKNOWN, spanAt, stack } from './model.js';
+import { OUTSIDE, UNKNOWN, spanAt, stack } from './model.js';
 import { ranksPanel } from './ranks.js';
+import { bestOf, colourAll, runList } from './runs.js';
 import { segmentPanel } from './segments.js';
+import { selectionLines } from './selection.js';
 import { StackChart } from './stackchart.js';
 import { fromHash, initial, toHash } from './state.js';
-import { peakPanel, pinPanel, statistics, statisticsLine } from './tables.js';
+import { peakPanel, pinPanel } from './tables.js';
 
 /**
  * @typedef {import('./data.js').Log} Log
  * @typedef {import('./data.js').Heap} Heap
  * @typedef {import('./model.js').Stack} Stack
- * @typedef {StackChart | CompareChart | BlockChart} Chart
+ * @typedef {import('./charts.js').Chart} Chart
  */
 
-const CHART_HEIGHT = [300, 190, 150];
-const BLOCKS_HEIGHT = 300;
 const SHORTEST = 200; // ns: the least that the axis shows
-
-/** What `peaks` stacks by. @param {Log[]} logs @returns {import('./state.js').State['by']} */
-function bestOf([first, ...others]) {
-  const alike = others.every((log) => log.best === first.best);
-  return alike && (first.best === 'range' || first.best === 'library') ? first.best : 'auto';
-}
 
 export class App {
   /** @param {Log[]} logs */
@@ -136,23 +127,6 @@ export class App {
     return made;
   }
 
-  /** A colour for every name, the same in all logs; a heap's small one counts by its share. */
-  colourAll() {
-    const largest = new Map();
-    for (const log of this.logs) {
-      for (const heap of log.heaps) {
-        for (const group of this.stackOf(log, heap.name)?.groups ?? []) {
-          if (!group.rest)
-            largest.set(group.name, Math.max(largest.get(group.name) ?? 0, Math.max(group.atPeak, group.largest / 2)));
-        }
-      }
-    }
-    largest.delete(SEVERAL);
-    largest.delete(OUTSIDE);
-    largest.delete(UNKNOWN);
-    this.slots = assign(largest);
-  }
-
   /** @param {string} name */
   slotOf(name) {
     return name === OUTSIDE || name === UNKNOWN ? UNCLAIMED : (this.slots.get(name) ?? REST);
@@ -184,25 +158,23 @@ export class App {
     document.documentElement.dataset.theme = this.dark ? 'dark' : 'light';
     for (const chart of this.charts) chart.destroy();
     this.stacks.clear();
-    this.colourAll();
+    this.slots = colourAll(this);
     this.whole = this.extent();
     this.view = this.state.from === null || this.state.to === null ? [...this.whole] : [this.state.from, this.state.to];
     this.head.replaceChildren(...bar(this));
     this.head.hidden = false;
-    this.charts = this.shownHeaps().flatMap((name, i) =>
-      this.chartsOf(name, CHART_HEIGHT[Math.min(i, CHART_HEIGHT.length - 1)]),
-    );
+    this.charts = makeCharts(this);
     this.root.replaceChildren(
-      this.runList(),
+      runList(this),
       this.minimap.root,
       ...this.charts.map((chart) => chart.root),
       this.pinned,
       this.side,
       this.status,
     );
-    this.root.style.setProperty('--legend', `${CHART_HEIGHT[0]}px`);
+    this.root.style.setProperty('--legend', `${HEIGHTS[0]}px`);
     const width = this.chartWidth(),
-      tops = this.ceilings();
+      tops = ceilings(this.charts);
     this.charts.forEach((chart) => chart.mount(width, tops.get(chart) ?? 1, true));
     this.fillSide();
     this.fillPins();
@@ -210,63 +182,9 @@ export class App {
     this.fillStatus();
   }
 
-  /** @param {string} name @param {number} height @returns {Chart[]} */
-  chartsOf(name, height) {
-    const stacks = this.runs()
-      .map((log) => this.stackOf(log, name))
-      .filter((s) => s !== undefined);
-    const both = stacks.length === 2;
-    if (both && this.state.compare !== 'both') {
-      return [
-        new CompareChart(
-          this,
-          [stacks[0].log, stacks[1].log],
-          [stacks[0].heap, stacks[1].heap],
-          this.state.compare,
-          height,
-        ),
-      ];
-    }
-    const role = (/** @type {Stack} */ s) => (this.state.b < 0 ? '' : this.roleOf(s.log));
-    const charts = stacks.map((s) => new StackChart(this, s, role(s), both ? Math.round(height * 0.8) : height));
-    if (this.state.blocks !== name) return charts;
-    return [
-      ...charts,
-      ...stacks.filter((s) => s.heap.blocks.from.length).map((s) => new BlockChart(this, s, role(s), BLOCKS_HEIGHT)),
-    ];
-  }
-
-  runList() {
-    return element(
-      'ul',
-      { class: 'runs' },
-      ...this.runs().map((log) =>
-        element(
-          'li',
-          {},
-          this.state.b >= 0 && element('b', { class: `role role-${this.roleOf(log)}` }, this.roleOf(log)),
-          element('b', {}, log.label),
-          ` ${duration(log.duration)}, ${count(log.events)} events, ranges: ${log.source}`,
-          log.incomplete && ', the log is incomplete',
-          log.lost > 0 && `, ${count(log.lost)} lost`,
-        ),
-      ),
-    );
-  }
-
   chartWidth() {
     const plot = this.root.querySelector('.plot');
     return Math.max(280, plot ? plot.clientWidth : 800);
-  }
-
-  /** A heap has one scale in both runs. */
-  ceilings() {
-    const most = new Map();
-    for (const chart of this.charts) {
-      const name = chart.root.dataset.heap ?? '';
-      most.set(name, Math.max(most.get(name) ?? 1, chart.ceiling()));
-    }
-    return new Map(this.charts.map((chart) => [chart, most.get(chart.root.dataset.heap ?? '') * 1.08]));
   }
 
   /** @returns {[number, number]} */
@@ -289,8 +207,8 @@ export class App {
     const gpus = [...new Set(this.shownHeaps().map((name) => name.split('/')[0]))]
       .filter((side) => side.startsWith('gpu'))
       .sort();
-    const panels = [pinPanel(this), liveBlocksPanel(this), ...gpus.map((gpu) => segmentPanel(this, gpu))].filter((panel) => panel !== null);
-    this.pinned.replaceChildren(...panels);
+    const panels = [pinPanel(this), liveBlocksPanel(this), ...gpus.map((gpu) => segmentPanel(this, gpu))];
+    this.pinned.replaceChildren(...panels.filter((panel) => panel !== null));
   }
 
   // ---- the view
@@ -317,7 +235,7 @@ export class App {
   }
 
   update() {
-    const tops = this.ceilings();
+    const tops = ceilings(this.charts);
     for (const chart of this.charts) chart.update(tops.get(chart) ?? 1);
     this.minimap.draw();
     this.save();
@@ -350,30 +268,6 @@ export class App {
   /** @param {number} at @param {number} length */
   centre(at, length) {
     this.setView(at - length / 2, at + length / 2);
-  }
-
-  toPeak() {
-    const log = this.runs()[0],
-      heap = log.heaps.find((h) => h.name === this.shownHeaps()[0]);
-    if (!heap) return;
-    const at = heap.peakTime - this.origin(log);
-    this.state.pins = [{ heap: heap.name, log: log.index, at }];
-    this.fillPins();
-    const length = Math.min(this.view[1] - this.view[0], (this.whole[1] - this.whole[0]) / 4);
-    this.centre(at, length);
-  }
-
-  /** @param {number} by */
-  toMark(by) {
-    const times = this.runs()
-      .flatMap((log) => log.marks.map((mark) => mark.time - this.origin(log)))
-      .sort((a, b) => a - b);
-    const middle = (this.view[0] + this.view[1]) / 2,
-      length = this.view[1] - this.view[0],
-      slack = length * 1e-6 + 1;
-    const next = by > 0 ? times.find((t) => t > middle + slack) : times.reverse().find((t) => t < middle - slack);
-    if (next === undefined) return;
-    this.centre(next, Math.min(length, (this.whole[1] - this.whole[0]) / 8));
   }
 
   // ---- what the user does
@@ -453,19 +347,8 @@ export class App {
   }
 
   fillStatus() {
-    const { selection } = this;
-    this.status.hidden = !selection;
-    if (!selection) return;
-    const lines = this.charts
-      .flatMap((chart) => (chart instanceof StackChart ? [chart] : []))
-      .slice(0, 4)
-      .map((chart) => {
-        const { log, heap } = chart.stack,
-          origin = this.origin(log);
-        const name = `${chart.role ? `${chart.role} ` : ''}${heap.name}`;
-        return statisticsLine(this, name, statistics(this, log, heap, selection.from + origin, selection.to + origin));
-      });
-    this.status.replaceChildren(...lines);
+    this.status.hidden = !this.selection;
+    this.status.replaceChildren(...selectionLines(this));
   }
 
   clear() {
@@ -484,24 +367,5 @@ export class App {
 
   turn() {
     this.change({ theme: this.dark ? 'light' : 'dark' });
-  }
-
-  /** @param {string} name @param {string} text */
-  csv(name, text) {
-    saveCsv(name, text);
-  }
-
-  png() {
-    savePng(
-      this.charts.map((chart) => chart.root),
-      this.runs()
-        .map((log) => log.label)
-        .join('  and  '),
-    );
-  }
-
-  timelineCsv() {
-    const stacks = this.charts.flatMap((chart) => (chart instanceof StackChart ? [chart.stack] : []));
-    saveCsv('memprof-timeline', stacksCsv(stacks));
   }
 }

@@ -1,6 +1,8 @@
 /** The controls at the top. */
 import { commonRanges } from './align.js';
 import { button, choice, element } from './dom.js';
+import { savePng, saveTimelines } from './exports.js';
+import { toPeak } from './steps.js';
 
 /** @typedef {import('./app.js').App} App */
 
@@ -128,9 +130,9 @@ export function bar(app) {
     element('span', { class: 'spring' }),
     search(app),
     button('fit', 'show everything (0)', () => app.fit()),
-    button('peak', 'go to the peak (P)', () => app.toPeak()),
-    button('PNG', 'download the charts as a picture', () => app.png()),
-    button('CSV', 'download the timelines as CSV', () => app.timelineCsv()),
+    button('peak', 'go to the peak (P)', () => toPeak(app)),
+    button('PNG', 'download the charts as a picture', () => savePng(app)),
+    button('CSV', 'download the timelines as CSV', () => saveTimelines(app)),
     button(app.dark ? '☀' : '☾', 'light or dark (T)', () => app.turn()),
     button('?', 'keys', () => dispatchEvent(new KeyboardEvent('keydown', { key: '?' }))),
   ];

@@ -1,5 +1,6 @@
 /** Files for the user: tables as CSV, charts as PNG. */
 import { colour } from './dom.js';
+import { StackChart } from './stackchart.js';
 
 /** @param {string} name @param {Blob} blob */
 function download(name, blob) {
@@ -85,9 +86,11 @@ export function picture(charts, title) {
   return out;
 }
 
-/** @param {HTMLElement[]} charts @param {string} title */
-export function savePng(charts, title) {
-  picture(charts, title).toBlob((blob) => {
+/** The charts as they are shown. @param {import('./app.js').App} app */
+export function savePng(app) {
+  const charts = app.charts.map((chart) => chart.root),
+    title = app.runs().map((log) => log.label);
+  picture(charts, title.join('  and  ')).toBlob((blob) => {
     if (blob) download('memprof.png', blob);
   });
 }
@@ -105,4 +108,9 @@ export function stacksCsv(stacks) {
     }
   }
   return lines.join('\n') + '\n';
+}
+
+/** The timelines of all stacks that are shown. @param {import('./app.js').App} app */
+export function saveTimelines(app) {
+  saveCsv('memprof-timeline', stacksCsv(app.charts.flatMap((chart) => (chart instanceof StackChart ? [chart.stack] : []))));
 }

@@ -1,5 +1,6 @@
 /** The keyboard does all that the mouse does. */
 import { button, element } from './dom.js';
+import { toMark, toPeak } from './steps.js';
 
 /** @typedef {import('./app.js').App} App */
 
@@ -10,9 +11,9 @@ const KEYS = [
   [['a', 'ArrowLeft'], 'to earlier times', (app) => app.pan(-0.15)],
   [['d', 'ArrowRight'], 'to later times', (app) => app.pan(0.15)],
   [['0'], 'everything', (app) => app.fit()],
-  [['p'], 'to the peak, and pin it', (app) => app.toPeak()],
-  [['['], 'to the marker before', (app) => app.toMark(-1)],
-  [[']'], 'to the next marker', (app) => app.toMark(1)],
+  [['p'], 'to the peak, and pin it', toPeak],
+  [['['], 'to the marker before', (app) => toMark(app, -1)],
+  [[']'], 'to the next marker', (app) => toMark(app, 1)],
   [['/'], 'search for a band', (app) => app.searchBox?.focus()],
   [['t'], 'light or dark', (app) => app.turn()],
   [['Escape'], 'clear pins, selection, search', (app) => app.clear()],

@@ -1,8 +1,9 @@
-/** Tables under the charts: the peak of A and B, what is pinned, what a selection holds. */
+/** Tables under the charts: the peak of A and B, what is pinned. */
 import { fill } from './colours.js';
 import { button, element, row, swatch, table } from './dom.js';
-import { count, duration, share, size, time } from './format.js';
-import { bestName, composition, fineness, isExact, spanAt } from './model.js';
+import { saveCsv } from './exports.js';
+import { count, share, size, time } from './format.js';
+import { bestName, composition, fineness } from './model.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -129,7 +130,7 @@ export function peakPanel(app, name) {
     element(
       'div',
       { class: 'tools' },
-      button('CSV', 'download this table as CSV', () => app.csv(`peak-${name}`, csvOf(heads, all))),
+      button('CSV', 'download this table as CSV', () => saveCsv(`peak-${name}`, csvOf(heads, all))),
     ),
     element('h3', {}, `Peak of ${name}`),
     panelTable(app, caption, heads, all, totals, true),
@@ -178,7 +179,7 @@ export function pinPanel(app) {
     element(
       'div',
       { class: 'tools' },
-      button('CSV', 'download this table as CSV', () => app.csv('pinned', csvOf(heads, all))),
+      button('CSV', 'download this table as CSV', () => saveCsv('pinned', csvOf(heads, all))),
       button('×', 'take the pins away (Esc)', () => app.clear()),
     ),
     element(
@@ -188,82 +189,5 @@ export function pinPanel(app) {
       element('span', { class: 'sub' }, pins.length === 1 ? 'click another instant to see what changed' : ''),
     ),
     panelTable(app, caption, heads, all, totals, false),
-  );
-}
-
-/**
- * Numbers of a span of time.
- * @param {App} app
- * @param {Log} log
- * @param {Heap} heap
- * @param {number} from
- * @param {number} to in the log's time
- */
-export function statistics(app, log, heap, from, to) {
-  const s = heap.spans,
-    first = Math.max(0, spanAt(s.start, from)),
-    last = spanAt(s.start, to);
-  let max = 0,
-    min = Infinity,
-    allocs = 0,
-    frees = 0;
-  for (let i = first; i <= last; i++) {
-    if (i > first || s.start[i] >= from) {
-      allocs += s.allocs[i];
-      frees += s.frees[i];
-      max = Math.max(max, s.max[i]);
-      min = Math.min(min, s.min[i]);
-    } else {
-      max = Math.max(max, s.close[i]);
-      min = Math.min(min, s.close[i]);
-    }
-  }
-  const before = spanAt(s.start, from),
-    exact = heap.width === 1 || [before, last].every((i) => i < 0 || isExact(heap, i)),
-    start = before < 0 ? 0 : s.close[before],
-    end = last < 0 ? 0 : s.close[last];
-  return {
-    length: to - from,
-    max,
-    min: last < 0 || min === Infinity ? 0 : min,
-    start,
-    end,
-    allocs,
-    frees,
-    exact,
-    width: heap.width,
-  };
-}
-
-/** @param {App} app @param {string} name @param {ReturnType<typeof statistics>} s */
-export function statisticsLine(app, name, s) {
-  const part = (/** @type {string} */ label, /** @type {string} */ value) =>
-    element('span', {}, `${label} `, element('b', {}, value));
-  return element(
-    'div',
-    { class: 'statistics', 'data-heap': name },
-    element('b', {}, name),
-    ' ',
-    part('Δt', duration(s.length)),
-    ' ',
-    part('largest', size(s.max)),
-    ' ',
-    part('least', size(s.min)),
-    ' ',
-    part('start', size(s.start)),
-    ' ',
-    part('end', size(s.end)),
-    ' ',
-    part('change', size(s.end - s.start, true)),
-    ' ',
-    part('allocations', count(s.allocs)),
-    ' ',
-    part('frees', count(s.frees)),
-    ' ',
-    element(
-      'span',
-      { class: `badge ${s.exact ? 'exact' : 'bucket'}` },
-      s.exact ? 'exact' : `to ${duration(s.width)} at its ends`,
-    ),
   );
 }

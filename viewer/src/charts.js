@@ -1,0 +1,48 @@
+/** Which charts stand below each other, and their one scale. */
+import { BlockChart } from './blockchart.js';
+import { CompareChart } from './comparechart.js';
+import { StackChart } from './stackchart.js';
+
+/**
+ * @typedef {import('./app.js').App} App
+ * @typedef {import('./model.js').Stack} Stack
+ * @typedef {StackChart | CompareChart | BlockChart} Chart
+ */
+
+export const HEIGHTS = [300, 190, 150];
+const BLOCKS_HEIGHT = 300;
+
+/** Those of one heap. @param {App} app @param {string} name @param {number} height @returns {Chart[]} */
+function chartsOf(app, name, height) {
+  const { state } = app;
+  const stacks = app
+    .runs()
+    .map((log) => app.stackOf(log, name))
+    .filter((s) => s !== undefined);
+  const both = stacks.length === 2;
+  if (both && state.compare !== 'both') {
+    const [a, b] = stacks;
+    return [new CompareChart(app, [a.log, b.log], [a.heap, b.heap], state.compare, height)];
+  }
+  const role = (/** @type {Stack} */ s) => (state.b < 0 ? '' : app.roleOf(s.log));
+  const charts = stacks.map((s) => new StackChart(app, s, role(s), both ? Math.round(height * 0.8) : height));
+  if (state.blocks !== name) return charts;
+  return [
+    ...charts,
+    ...stacks.filter((s) => s.heap.blocks.from.length).map((s) => new BlockChart(app, s, role(s), BLOCKS_HEIGHT)),
+  ];
+}
+
+/** Of the heaps that are shown, the largest first and highest. @param {App} app @returns {Chart[]} */
+export const makeCharts = (app) =>
+  app.shownHeaps().flatMap((name, i) => chartsOf(app, name, HEIGHTS[Math.min(i, HEIGHTS.length - 1)]));
+
+/** A heap has one scale in both runs. @param {Chart[]} charts @returns {Map<Chart, number>} */
+export function ceilings(charts) {
+  const most = new Map();
+  for (const chart of charts) {
+    const name = chart.root.dataset.heap ?? '';
+    most.set(name, Math.max(most.get(name) ?? 1, chart.ceiling()));
+  }
+  return new Map(charts.map((chart) => [chart, most.get(chart.root.dataset.heap ?? '') * 1.08]));
+}

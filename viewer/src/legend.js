@@ -1,0 +1,102 @@
+/** The table beside a chart: who holds how much at the instant under the cursor, pinned, or at the peak. */
+import { fill } from './colours.js';
+import { element, swatch } from './dom.js';
+import { count, duration, share, size, time } from './format.js';
+import { fineness, isExact, isPiece, spanWidth } from './model.js';
+
+/**
+ * @typedef {import('./app.js').App} App
+ * @typedef {import('./model.js').Stack} Stack
+ */
+
+export class Legend {
+  /** @param {App} app @param {Stack} stack @param {number} peak its span */
+  constructor(app, stack, peak) {
+    this.app = app;
+    this.stack = stack;
+    this.peak = peak;
+    this.rows = stack.groups.map((group) => this.row(group));
+    this.total = element('td', { class: 'total' });
+    this.when = element('span', {});
+    this.badge = element('span', { class: 'badge' });
+    this.root = element(
+      'div',
+      { class: 'legend' },
+      element(
+        'table',
+        { class: 'bands' },
+        element('caption', {}, this.when, ' ', this.badge),
+        element('tbody', {}, ...this.rows.map((r) => r.row)),
+        element('tfoot', {}, element('tr', {}, element('th', { scope: 'row' }, 'all'), this.total, element('td', {}))),
+      ),
+    );
+  }
+
+  /** @param {import('./model.js').Group} group */
+  row(group) {
+    const { app } = this;
+    const bytes = element('td', {}),
+      part = element('td', {});
+    const name = element(
+      'button',
+      { type: 'button', class: 'name', title: `${group.name}\nclick: hide, double click: only this` },
+      swatch(fill(app.slot(group), app.dark)),
+      element('span', {}, element('bdi', {}, group.name)),
+    );
+    const made = element(
+      'tr',
+      {
+        'data-name': group.name,
+        onmouseenter: () => app.light(group.name),
+        onmouseleave: () => app.light(null),
+        onclick: () => app.toggle(group.name),
+        ondblclick: () => app.solo(group.name),
+      },
+      element('th', { scope: 'row' }, name),
+      bytes,
+      part,
+    );
+    return { group, row: made, bytes, part };
+  }
+
+  /** @param {number} span -1: before the first @param {string} label what instant it is */
+  fill(span, label) {
+    const { heap } = this.stack,
+      { app } = this,
+      there = span >= 0 && heap.spans.start.length > 0;
+    const total = there ? heap.spans.max[span] : 0;
+    for (const { group, row, bytes, part } of this.rows) {
+      const held = there ? group.bytes[span] : 0;
+      bytes.textContent = size(held);
+      bytes.title = `${count(held)} bytes`;
+      part.textContent = share(held, total);
+      row.classList.toggle('hidden-band', !app.visible(group.name));
+      row.classList.toggle('lit', app.lit === group.name);
+      row.classList.toggle('miss', app.misses(group.name));
+    }
+    this.when.textContent = there
+      ? `${label}, ${time(heap.spans.time[span], span === this.peak ? 1e3 : fineness(heap, span))}`
+      : 'before the first allocation';
+    this.total.textContent = size(total);
+    this.total.title = `${count(total)} bytes`;
+    this.fillBadge(there, span);
+  }
+
+  /** @param {boolean} there @param {number} span */
+  fillBadge(there, span) {
+    const { heap } = this.stack,
+      { badge } = this;
+    const exact = there && (isExact(heap, span) || span === this.peak);
+    badge.className = `badge ${exact ? 'exact' : 'bucket'}`;
+    badge.textContent = badge.title = '';
+    if (!there) return;
+    const within = duration(spanWidth(heap, span)),
+      least = `least ${size(heap.spans.min[span])}`;
+    badge.textContent = exact ? 'exact' : `bucket of ${within}`;
+    badge.title = exact
+      ? 'the state at this instant, to the byte'
+      : isPiece(heap, span)
+        ? `one state, to the byte, of ${within} beside a time whose every change is kept; ${least}`
+        : `the state, to the byte, when the heap was largest within ${within}; ${least}`;
+  }
+}

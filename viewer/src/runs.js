@@ -1,0 +1,52 @@
+/** The runs that are shown: what they are, and what all logs of the page have in common. */
+import { assign } from './colours.js';
+import { element } from './dom.js';
+import { count, duration } from './format.js';
+import { OUTSIDE, SEVERAL, UNKNOWN } from './model.js';
+
+/**
+ * @typedef {import('./app.js').App} App
+ * @typedef {import('./data.js').Log} Log
+ */
+
+/** What `peaks` stacks by. @param {Log[]} logs @returns {import('./state.js').State['by']} */
+export function bestOf([first, ...others]) {
+  const alike = others.every((log) => log.best === first.best);
+  return alike && (first.best === 'range' || first.best === 'library') ? first.best : 'auto';
+}
+
+/** A colour for every name, the same in all logs; a heap's small one counts by its share. @param {App} app */
+export function colourAll(app) {
+  const largest = new Map();
+  for (const log of app.logs) {
+    for (const heap of log.heaps) {
+      for (const group of app.stackOf(log, heap.name)?.groups ?? []) {
+        if (!group.rest)
+          largest.set(group.name, Math.max(largest.get(group.name) ?? 0, Math.max(group.atPeak, group.largest / 2)));
+      }
+    }
+  }
+  for (const name of [SEVERAL, OUTSIDE, UNKNOWN]) largest.delete(name);
+  return assign(largest);
+}
+
+/** @param {App} app */
+export function runList(app) {
+  return element(
+    'ul',
+    { class: 'runs' },
+    ...app
+      .runs()
+      .map((log) =>
+        element(
+          'li',
+          {},
+          app.state.b >= 0 && element('b', { class: `role role-${app.roleOf(log)}` }, app.roleOf(log)),
+          element('b', {}, log.label),
+          ` ${duration(log.duration)}, ${count(log.events)} events, ranges: ${log.source}`,
+          log.incomplete && ', the log is incomplete',
+          log.lost > 0 && `, ${count(log.lost)} lost`,
+        ),
+      ),
+  );
+}

@@ -1,0 +1,66 @@
+/** How a stack is drawn: its bands, the minimum, the peak's flag, markers and pins. */
+import { fill } from './colours.js';
+import { drawContext } from './context.js';
+import { colour } from './dom.js';
+import { size } from './format.js';
+import { describe, isBad } from './marks.js';
+import * as paint from './paint.js';
+
+/** @typedef {import('./stackchart.js').StackChart} StackChart */
+
+/** @param {StackChart} chart @param {paint.Surface} s */
+export function drawStack(chart, s) {
+  const { app, origin } = chart,
+    { heap, log } = chart.stack;
+  const xs = chart.shown.x.map((x) => x - origin),
+    end = log.duration - origin;
+  const edges = chart.edges();
+  for (const { group, upper } of edges) paint.area(s, xs, upper, end, fill(app.slot(group), app.dark));
+  const lit = edges.find(({ group }) => group.name === app.lit);
+  if (lit) drawLit(chart, s, xs, end, lit);
+  if (heap.width > 1 && app.allVisible())
+    paint.line(s, xs, chart.shown.min, end, app.dark ? 'rgba(255,255,255,.5)' : 'rgba(0,0,0,.35)');
+  drawContext(chart, s);
+  drawMarks(chart, s);
+  if (app.allVisible()) {
+    const x = s.x(heap.spans.time[chart.peak] - origin);
+    if (x >= s.left && x <= s.right)
+      paint.flag(s, x, s.y(heap.peakBytes), size(heap.peakBytes), colour('--ink'), colour('--ground'));
+  }
+  for (const pin of app.pins) paint.upright(s, s.x(pin.at), colour('--accent'), pin === app.pins[0] ? [] : [4, 3]);
+}
+
+/** One band stands out, the others fade. @param {StackChart} chart @param {paint.Surface} s @param {number[]} xs
+ *  @param {number} end @param {{ group: import('./model.js').Group, below: Float64Array, upper: Float64Array }} lit */
+function drawLit(chart, s, xs, end, lit) {
+  const { app } = chart;
+  s.c.save();
+  s.c.globalAlpha = 0.66;
+  s.c.fillStyle = colour('--ground');
+  s.c.fillRect(s.left, s.top, s.right - s.left, s.bottom - s.top);
+  s.c.restore();
+  paint.between(s, xs, lit.below, lit.upper, end, fill(app.slot(lit.group), app.dark));
+}
+
+/** @param {StackChart} chart @param {paint.Surface} s */
+function drawMarks(chart, s) {
+  for (const mark of chart.marks) {
+    const x = s.x(mark.time - chart.origin),
+      bad = isBad(mark);
+    if (x < s.left || x > s.right) continue;
+    if (bad) paint.upright(s, x, colour('--warn'), [2, 3]);
+    paint.marker(s, x, mark.kind, bad ? colour('--warn') : colour('--ink'));
+  }
+  if (!chart.near) return;
+  const x = s.x(chart.near.time - chart.origin),
+    right = x < (s.left + s.right) / 2;
+  paint.text(
+    s,
+    x + (right ? 7 : -7) * s.ratio,
+    s.bottom - 16 * s.ratio,
+    describe(chart.stack.log, chart.near),
+    colour('--ink'),
+    right ? 'left' : 'right',
+    colour('--ground'),
+  );
+}
