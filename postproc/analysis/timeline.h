@@ -18,13 +18,13 @@ struct mpr_error;
 
 struct mpr_timeline_options {
     enum mpr_group by;
-    bool backward_of;           /* PyTorch's backward ranges stand below their forward operators' */
     const char *heap;           /* only this one; NULL: all */
     uint64_t from, to;          /* ns */
     size_t buckets;             /* of a heap at most */
     size_t bands;               /* of a heap at most: the largest, and one for the rest */
     size_t changes;             /* of a heap at most */
     size_t lifetimes;           /* blocks of a heap at most, by MPR_GROUP_ALL */
+    bool backward_of;           /* PyTorch's backward ranges stand below their forward operators' */
 };
 
 enum mpr_band_kind {
