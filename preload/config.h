@@ -20,6 +20,12 @@ struct mp_config {
 };
 extern struct mp_config mp_config;
 
+/* Do PyTorch's small blocks have Python stacks by sampling? */
+static inline bool mp_config_samples_python(void)
+{
+    return mp_config.python && (mp_config.stacks == MP_STACKS_LARGE || mp_config.stacks == MP_STACKS_SAMPLE);
+}
+
 /* "off", "large", "sample", "all" */
 const char *mp_config_stacks_name(void);
 /* A wrong value costs one line on stderr, and the default is used. */

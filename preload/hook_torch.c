@@ -12,6 +12,7 @@
 #include "mpf/gpu.h"
 #include "python.h"
 #include "record.h"
+#include "stack.h"
 #include "state.h"
 #include "torch_numbers.h"
 #include "torch_ranges.h"
@@ -46,6 +47,11 @@ static void level(uint64_t device, uint64_t allocated, uint64_t reserved)
     mp_record(MPF_OP_TORCH_LEVEL, torch_heap(device), reserved, allocated < MPF_SIZE_MAX ? allocated : MPF_SIZE_MAX);
 }
 
+static bool has_stack(uint64_t bytes)
+{
+    return bytes >= MP_LARGE || mp_config.stacks == MP_STACKS_ALL || (mp_config_samples_python() && mp_stack_sampled(bytes));
+}
+
 /* A free has a negative size. */
 static void on_memory(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved, uint64_t device)
 {
@@ -53,7 +59,7 @@ static void on_memory(void *block, int64_t bytes, uint64_t allocated, uint64_t r
     mp_torch_ranges_start();
     mp_python_start();
     level(device, allocated, reserved);
-    if (bytes >= (int64_t)MP_LARGE || (bytes > 0 && mp_config.stacks == MP_STACKS_ALL)) {
+    if (bytes > 0 && has_stack((uint64_t)bytes)) {
         mp_torch_next();
         mp_python_at();
     } else if (bytes > 0 && !mp_torch_has_next()) mp_torch_next();

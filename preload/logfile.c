@@ -290,6 +290,7 @@ static void add_stacks(struct mpf_pairs *p)
     mpf_pairs_add(p, "stacks", mp_config_stacks_name());
     mpf_pairs_add_u64(p, "stacks.large", MP_LARGE);
     mpf_pairs_add_u64(p, "stacks.mean", MP_STACKS_MEAN);
+    if (mp_config_samples_python()) mpf_pairs_add(p, "stacks.torch", "sample");
 }
 
 static void add_parent(struct mpf_pairs *p)

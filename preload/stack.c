@@ -99,7 +99,7 @@ static int32_t draw(void)
     return (int32_t)(-logarithm(r / 4294967296.0) * MP_STACKS_MEAN) + 1;
 }
 
-static bool sampled(uint64_t bytes)
+bool mp_stack_sampled(uint64_t bytes)
 {
     if (!here.bytes_left) here.bytes_left = draw();
     here.bytes_left -= (int32_t)bytes;
@@ -127,7 +127,7 @@ static bool has_stack(unsigned op, unsigned heap, uint64_t size)
     if (mp_stack_large(op, heap, size)) return true;
     if (mp_config.stacks < MP_STACKS_SAMPLE || !is_new(op) || !size) return false;
     if (mp_config.stacks == MP_STACKS_ALL) return is_host(heap) || mpf_heap_code(heap) == MPF_HEAP_TORCH;
-    return is_host(heap) && sampled(size);
+    return is_host(heap) && mp_stack_sampled(size);
 }
 
 uint64_t mp_stack_of(unsigned op, unsigned heap, uint64_t size)

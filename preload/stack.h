@@ -14,6 +14,8 @@ bool mp_stack_init(void);
 uint64_t mp_stack_here(void);
 /* The same if an event of this kind is to have a stack (MEMPROF_STACKS), else 0. */
 uint64_t mp_stack_of(unsigned op, unsigned heap, uint64_t size);
+/* Draws whether a block that every byte had the same chance to name has a stack: with probability 1 - exp(-bytes / mean). */
+bool mp_stack_sampled(uint64_t bytes);
 /* Is this a large host block's event, or a failure?  These have a Python stack too. */
 bool mp_stack_large(unsigned op, unsigned heap, uint64_t size);
 

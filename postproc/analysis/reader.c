@@ -25,12 +25,15 @@ static double positive(const char *text)
     return value > 0 ? value : 0;
 }
 
+static bool is_sample(const char *mode) { return mode && strcmp(mode, "sample") == 0; }
+
 /* Call stacks of a sample of the smaller blocks. */
 static void read_sampling(const struct mpr_header *header, struct mpr_replay_options *options)
 {
-    const char *mode = mpr_header_get(header, "stacks"), *large = mpr_header_get(header, "stacks.large");
-    if (!mode || strcmp(mode, "sample") != 0) return;
-    options->sample_mean = positive(mpr_header_get(header, "stacks.mean"));
+    const char *large = mpr_header_get(header, "stacks.large");
+    const double mean = positive(mpr_header_get(header, "stacks.mean"));
+    if (is_sample(mpr_header_get(header, "stacks"))) options->sample_mean = mean;
+    if (is_sample(mpr_header_get(header, "stacks.torch"))) options->torch_sample_mean = mean;
     options->sample_below = large ? strtoull(large, NULL, 10) : UINT64_MAX;
 }
 

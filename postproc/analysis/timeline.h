@@ -18,7 +18,6 @@ struct mpr_error;
 
 struct mpr_timeline_options {
     enum mpr_group by;
-    bool backward_of;           /* PyTorch's backward ranges stand below their forward operators' */
     const char *heap;           /* only this one; NULL: all */
     uint64_t from, to;          /* ns */
     size_t buckets;             /* of a heap at most */
@@ -26,6 +25,7 @@ struct mpr_timeline_options {
     size_t changes;             /* of a heap at most */
     size_t lifetimes;           /* blocks of a heap at most, by MPR_GROUP_ALL */
     size_t exact;               /* changes on either side of a peak, a failure, a graph, each kept; a power of two, or 0 */
+    bool backward_of;           /* PyTorch's backward ranges stand below their forward operators' */
 };
 
 enum mpr_band_kind {

@@ -123,6 +123,7 @@ static bool books_add(struct mpr_replay *r, struct mpr_gpu_block *b)
 {
     b->cell = mpr_gpu_cell(r, b);
     if (b->cell == UINT32_MAX) return false;
+    if (b->weighed) mpr_estimates_add(&r->estimates, &r->books, b->cell, b->size);
     mpr_books_add(&r->books, b->cell, b->size, r->now);
     if (b->inherited) r->books.cell[b->cell].inherited += b->size;
     return true;
@@ -142,6 +143,7 @@ void mpr_gpu_unseen(struct mpr_replay *r, const struct mpr_gpu_block *b)
 void mpr_gpu_books_remove(struct mpr_replay *r, const struct mpr_gpu_block *b)
 {
     if (b->addr) mpr_gpu_unseen(r, b);
+    if (b->weighed) mpr_estimates_remove(&r->estimates, &r->books, b->cell, b->size);
     mpr_books_remove(&r->books, b->cell, b->size);
     if (b->inherited) r->books.cell[b->cell].inherited -= b->size;
 }
@@ -201,6 +203,8 @@ void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
     if (t->forward && e->op <= MPF_OP_POP) mpr_forward_range(r, t);
 }
 
+static bool is_torch(const struct mpf_event *e) { return mpf_heap_is_gpu(e->heap) && mpf_heap_code(e->heap) == MPF_HEAP_TORCH; }
+
 struct mpr_gpu_block mpr_gpu_describe(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_gpu_block b = { .addr = e->addr, .size = e->size, .time = e->time, .context = t->gpu.context, .thread = t->number,
@@ -211,6 +215,7 @@ struct mpr_gpu_block mpr_gpu_describe(struct mpr_replay *r, struct mpr_thread *t
     b.site = mpr_sites_site(&r->gpu.sites, at);
     b.library = mpr_sites_library(&r->gpu.sites, at.stack);
     b.python = at.python;
+    b.weighed = r->options.by == MPR_BY_PYTHON && r->options.torch_sample_mean != 0 && t->at.python && is_torch(e);
     if (!strncmp(mpr_sites_library_name(&r->gpu.sites, b.library), "libnccl", 7)) {
         b.comm_guessed = !t->gpu.comm;
         b.comm = t->gpu.comm ? t->gpu.comm : r->gpu.comm;
@@ -228,8 +233,6 @@ bool mpr_gpu_book(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
 }
 
 /* ---- blocks */
-
-static bool is_torch(const struct mpf_event *e) { return mpf_heap_is_gpu(e->heap) && mpf_heap_code(e->heap) == MPF_HEAP_TORCH; }
 
 static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {

@@ -19,6 +19,7 @@ struct mpr_gpu_block {
     uint8_t heap;
     bool inherited;             /* node is another thread's */
     bool comm_guessed;          /* comm is the newest one at work, or none */
+    bool weighed;               /* of PyTorch: it may stand for others without a Python stack (estimates.h) */
     bool handle;                /* memory with a handle: neighbours may belong together */
 };
 

@@ -13,7 +13,7 @@ int mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *optio
 {
     memset(r, 0, sizeof *r);
     r->options = *options;
-    r->estimates.mean = options->sample_mean;
+    r->estimates.mean = options->sample_mean ? options->sample_mean : options->torch_sample_mean;
     r->estimates.below = options->sample_below;
     mpr_samples_init(&r->samples);
     const int books = mpr_books_init(&r->books), blocks = mpr_blocks_init(&r->blocks),
@@ -173,7 +173,7 @@ static void put_block(struct mpr_replay *r, const struct mpr_block *made, uint32
 static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_block block = { mpr_block_key(e->addr, e->heap), e->size };
-    block.weighed = r->estimates.mean != 0 && (t->at.stack | t->at.python);
+    block.weighed = r->options.sample_mean != 0 && (t->at.stack | t->at.python);
     block.cell = cell_of(r, t, e->heap, e->size);
     if (block.cell == UINT32_MAX) return;
     r->books.heap[e->heap].allocations++;

@@ -40,7 +40,8 @@ struct mpr_replay_options {
     bool no_inherit;            /* threads without ranges do not take those of another thread */
     bool backward_of;           /* PyTorch's backward ranges stand below their forward operators' */
     double sample_mean;         /* bytes between samples of call stacks; 0: they are not sampled */
-    uint64_t sample_below;      /* smaller blocks of the host are sampled */
+    double torch_sample_mean;   /* the same of the Python stacks of PyTorch's blocks; a log that has both has one mean */
+    uint64_t sample_below;      /* smaller blocks are sampled */
 };
 
 /* Sees events that are no allocations or frees, each after it has been applied. */

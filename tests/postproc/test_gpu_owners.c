@@ -122,6 +122,33 @@ static void python_stacks_are_paths_of_the_next_event_only(void **state)
     over();
 }
 
+/* 64 KiB with a mean of 512 KiB have their stack once in 1 / (1 - exp(-1/8)) = 8.5104 times. */
+static void sampled_blocks_of_pytorch_stand_for_others(void **state)
+{
+    enum { SMALL = 64 << 10, STANDS_FOR = 557738 };
+    uint64_t samples, more = 0;
+    (void)state;
+    begin_with((struct mpr_replay_options){ .by = MPR_BY_PYTHON, .at = MPR_AT_PEAK, .torch_sample_mean = 512 << 10, .sample_below = MIB });
+    frame(0xf1, 41, "loss", "/app/cross_entropy.py");
+    WORDS(1, MPF_OP_PYTHON, 0, 0x91, 0xf1);
+    for (uint64_t i = 0; i < 3; i++) {                  /* the third is one that all have their stack of */
+        event(1, MPF_OP_AT_PYTHON, 0, 0x91, 0);
+        alloc(T, A + i * MIB, i < 2 ? SMALL : MIB);
+    }
+    alloc(T, B, SMALL);
+    event(1, MPF_OP_AT_PYTHON, 0, 0x91, 0);
+    alloc(D, A, SMALL);                                 /* the driver's all have theirs */
+    event(1, MPF_OP_FREE, T, A, 0);
+    for (uint32_t i = 0; i < replay.books.cells; i++)
+        more += (uint64_t)mpr_estimates_at_peak(&replay.estimates, &replay.books, i, &samples).bytes;
+    assert_int_equal(more, 2 * (STANDS_FOR - SMALL));
+    const uint32_t cell = mpr_gpu_blocks_find(&gpu()->torch, A + MIB)->cell;
+    assert_int_equal(replay.estimates.cell[cell].now.bytes, STANDS_FOR - SMALL);
+    event(1, MPF_OP_FREE, T, A + MIB, 0);
+    assert_int_equal(replay.estimates.cell[cell].live, 0);
+    over();
+}
+
 /* ---- NCCL's communicators */
 
 static size_t entry(uint8_t *at, uint64_t type, uint64_t offset, const char *name)
@@ -282,6 +309,7 @@ int main(void)
         cmocka_unit_test(a_call_stack_is_of_its_own_thread),
         cmocka_unit_test(a_newer_file_takes_the_place_of_an_unloaded_one),
         cmocka_unit_test(python_stacks_are_paths_of_the_next_event_only),
+        cmocka_unit_test(sampled_blocks_of_pytorch_stand_for_others),
         cmocka_unit_test(nccls_memory_belongs_to_the_communicator_at_work),
         cmocka_unit_test(communicators_are_told_apart),
         cmocka_unit_test(what_an_init_allocated_belongs_to_the_communicator_of_its_pop),

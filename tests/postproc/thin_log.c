@@ -48,7 +48,7 @@ static void copy(struct testlog *out, const struct mpf_event *e)
 
 int main(int argc, char **argv)
 {
-    static const char *const kept[] = { "host", "pid", "ppid", "rank", "argv", "stacks", "stacks.large", "stacks.mean" };
+    static const char *const kept[] = { "host", "pid", "ppid", "rank", "argv", "stacks", "stacks.large", "stacks.mean", "stacks.torch" };
     const char *pairs[2 * sizeof kept / sizeof *kept + 1];
     struct mpr_log *log;
     struct mpr_error error;
