@@ -9,15 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An id for an array of words: 48 bits of a hash, never 0.  10^4 arrays share one with a chance of 10^-7. */
+/* An id for an array of words: 48 bits of a hash, never 0.  10^4 arrays share one with a chance of 10^-7.  Each word is mixed
+ * with its place for itself: none waits for the one before it. */
 static inline uint64_t mp_seen_id(const uint64_t *word, size_t count)
 {
     uint64_t h = count;
     for (size_t i = 0; i < count; i++) {
-        h = (h ^ word[i]) * UINT64_C(0x9e3779b97f4a7c15);
-        h ^= h >> 29;
+        uint64_t w = (word[i] + i * UINT64_C(0xd1342543de82ef95)) * UINT64_C(0x9e3779b97f4a7c15);
+        w ^= w >> 32;
+        h += w * UINT64_C(0xaf251af3b0f025b5);
     }
-    h >>= 16;
+    h = (h ^ h >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 16;
     return h ? h : 1;
 }
 

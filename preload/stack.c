@@ -7,17 +7,26 @@
 #include "config.h"
 #include "module.h"
 #include "mpf/event.h"
+#include "process.h"
 #include "record.h"
 #include "seen.h"
+#include "sys.h"
 #include "unwinder.h"
 
-enum { DEPTH = 64, OWN = 8, SEEN = 1 << 17 };
+enum { DEPTH = 64, OWN = 8, SEEN = 1 << 17, WALKERS = 1024 };
 
 static uint64_t *seen;          /* NULL: no stacks */
+
+/* Of threads that take stacks all the time, by their records; the records above have none. */
+static struct walker {
+    struct mp_step steps[MP_STEPS];
+    bool is_in_use;             /* maybe by the code that a signal handler interrupted */
+} *walkers;
 
 bool mp_stack_init(void)
 {
     if (!mp_module_init() || !mp_unwind_init()) return false;
+    if (mp_config.stacks >= MP_STACKS_SAMPLE) walkers = mp_sys_map_wiped(WALKERS * sizeof *walkers);
     seen = mp_seen_map(SEEN);
     return seen != NULL;
 }
@@ -27,10 +36,29 @@ extern const char own_end __asm__("_end") __attribute__((visibility("hidden")));
 
 static bool is_own(uint64_t pc) { return pc - (uintptr_t)&own_start < (uintptr_t)&own_end - (uintptr_t)&own_start; }
 
+/* The calling thread's, for it alone; NULL: none. */
+static struct walker *borrow(void)
+{
+    const struct mp_thread *t = mp_self;
+    struct walker *w = walkers && t && t->number && t - mp_threads < WALKERS ? &walkers[t - mp_threads] : NULL;
+    if (!w || w->is_in_use) return NULL;
+    w->is_in_use = true;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return w;
+}
+
+static void give_back(struct walker *w)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (w) w->is_in_use = false;
+}
+
 /* The program's part of the stack. */
 static unsigned take(uint64_t *pc, uint32_t generation)
 {
-    const unsigned all = mp_unwind(pc, DEPTH + OWN, generation);
+    struct walker *w = borrow();
+    const unsigned all = mp_unwind(w ? w->steps : NULL, pc, DEPTH + OWN, generation);
+    give_back(w);
     unsigned n = 0;
     for (unsigned i = 0; i < all && n < DEPTH; i++)
         if (!is_own(pc[i])) pc[n++] = pc[i];

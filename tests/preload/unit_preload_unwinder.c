@@ -29,11 +29,24 @@ static _Unwind_Reason_Code add(struct _Unwind_Context *context, void *arg)
     return _URC_NO_REASON;
 }
 
+/* With steps made before, and without: the same but for the place of the call. */
+static __attribute__((noinline)) unsigned walk(uint64_t *pc)
+{
+    static __thread struct mp_step steps[MP_STEPS];
+    uint64_t again[MAX];
+    const unsigned n = mp_unwind(NULL, pc, MAX, mp_module_now());
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(mp_unwind(steps, again, MAX, mp_module_now()), n);
+        assert_memory_equal(again + 1, pc + 1, (n - 1) * sizeof *pc);
+    }
+    return n;
+}
+
 /* The caller's frame is where the two begin to be the same: both skip what is inside this function. */
 static __attribute__((noinline)) unsigned compare(void)
 {
     struct frames mine = { .count = 0 }, other = { .count = 0 };
-    mine.count = mp_unwind(mine.pc, MAX, mp_module_now());
+    mine.count = walk(mine.pc);
     _Unwind_Backtrace(add, &other);
     unsigned skip = 0;
     while (skip < other.count && other.pc[skip] != (uintptr_t)__builtin_return_address(0)) skip++;
@@ -186,18 +199,18 @@ static void below_code_that_says_nothing(void **state)
     (void)state;
     uint64_t pc[MAX];
     unsigned n = 0;
-    unsigned (*unwind)(uint64_t *, unsigned, uint32_t) = mp_unwind;
+    unsigned (*unwind)(struct mp_step *, uint64_t *, unsigned, uint32_t) = mp_unwind;
     static const unsigned char code[] = {
         0x55,                                                   /* push %rbp */
         0x48, 0xc7, 0xc5, 0xff, 0xff, 0xff, 0xff,               /* mov $-1, %rbp */
-        0xff, 0xd2,                                             /* call *%rdx */
+        0x41, 0xff, 0xd0,                                       /* call *%r8 */
         0x5d, 0xc3,                                             /* pop %rbp; ret */
     };
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memcpy(page, code, sizeof code);
     assert_int_equal(mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
-    unsigned (*strange)(uint64_t *, unsigned, void *) = (unsigned (*)(uint64_t *, unsigned, void *))page;
-    n = strange(pc, MAX, (void *)unwind);
+    unsigned (*strange)(struct mp_step *, uint64_t *, unsigned, uint32_t, void *) = (__typeof__(strange))page;
+    n = strange(NULL, pc, MAX, mp_module_now(), (void *)unwind);
     assert_true(n <= 1);
     munmap(page, 4096);
 }
