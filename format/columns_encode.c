@@ -109,6 +109,14 @@ uint32_t mpf_columns_room(const struct mpf_columns *c)
     return events < pairs ? events : pairs;
 }
 
+/* The spare table is only used when the other one grows, and has then half of its size. */
+size_t mpf_columns_touched(const struct mpf_columns *c)
+{
+    size_t n = sizeof *c + (sizeof *c->hot.ages << c->hot.age_bits) / 2 * 3 + c->hot.blocks;
+    for (int i = 0; i < COLUMNS; i++) n += (size_t)(c->hot.at[i] - c->start[i]);
+    return n;
+}
+
 /* A LEB128 number of up to 56 bits without a branch on its length: the seven-bit groups are spread over a word, and
  * the word is stored whole (columns have SLACK bytes behind them). */
 static inline uint8_t *put_word(uint8_t *p, uint64_t v)

@@ -42,6 +42,7 @@ struct frame {
     struct mpf_clock from, to;
     bool more;                  /* events were left when it was full */
     uint32_t chunks;            /* taken to their end */
+    uint64_t touched;           /* bytes of memory that the largest frame so far took */
     uint32_t notes, ends;
     struct note note[NOTES];
     uint32_t end[ENDS_MAX];     /* numbers of threads */
@@ -187,6 +188,8 @@ static void encode(struct frame *f)
 {
     mpf_columns_begin(f->columns);
     add_notes(f, add_slots(f));
+    const uint64_t touched = sizeof *f + sizeof *f->slots.place * f->slots.most_events + mpf_columns_touched(f->columns);
+    if (touched > f->touched) __atomic_store_n(&f->touched, touched, __ATOMIC_RELAXED);
     mp_logfile_events(f->writer, f->seq, f->columns, &f->from, &f->to);
 }
 
@@ -303,7 +306,7 @@ uint64_t mp_epoch_resident(void)
 {
     const struct mp_epoch *e = mp_process->epoch;
     uint64_t bytes = 0;
-    for (unsigned i = 0; e && i < MP_WRITERS; i++) bytes += e->frame[i] ? frame_bytes(e->frame_events) : 0;
+    for (unsigned i = 0; e && i < MP_WRITERS; i++) bytes += e->frame[i] ? __atomic_load_n(&e->frame[i]->touched, __ATOMIC_RELAXED) : 0;
     return bytes;
 }
 

@@ -52,6 +52,9 @@ struct mpr_choice mpr_choose(const struct mpr_reader *reader)
     return (struct mpr_choice){ MPR_GROUP_RANGE, "none recorded" };
 }
 
+/* Node 0 is outside any range. */
+bool mpr_choose_better_names(const struct mpr_replay *replay) { return replay->ranges.nodes > 1; }
+
 enum mpr_by mpr_choose_by(enum mpr_group group)
 {
     static const enum mpr_by by[] = {

@@ -202,26 +202,39 @@ static struct mpr_log_peaks *new_log(struct mpr_peaks *peaks)
     return &peaks->log[peaks->logs];
 }
 
-static int replay_by(struct mpr_peaks *peaks, enum mpr_group by, struct mpr_reader *reader, const char *path,
-                     const struct mpr_progress *progress, struct mpr_error *error)
+static int replay_by(struct mpr_peaks *peaks, enum mpr_group by, bool (*enough)(const struct mpr_replay *), struct mpr_reader *reader,
+                     const char *path, const struct mpr_progress *progress, struct mpr_error *error)
 {
     if (mpr_reader_open(reader, path, mpr_choose_by(by), peaks->options.at, error) != 0) return -1;
     reader->replay.options.no_inherit = peaks->options.no_inherit;
     reader->replay.options.backward_of = peaks->options.backward_of;
+    reader->enough = enough;
     return mpr_reader_replay(reader, path, progress, error);
 }
 
-/* What AUTO stands for is known at the end; where it is not the best of each block, the log is read once more. */
+/* What AUTO stands for is known at the end.  As long as nothing but native stacks has shown up, it is those: a log of which
+ * that stays true is read once. */
+static int replay_auto(struct mpr_peaks *peaks, struct mpr_choice *choice, struct mpr_reader *reader, const char *path,
+                       const struct mpr_progress *progress, struct mpr_error *error)
+{
+    int status = replay_by(peaks, MPR_GROUP_STACK, mpr_choose_better_names, reader, path, progress, error);
+    if (status < 0) return -1;
+    *choice = mpr_choose(reader);
+    if (status == 0 && (choice->by == MPR_GROUP_STACK || choice->by == MPR_GROUP_RANGE)) return 0;
+    mpr_reader_close(reader);
+    if (replay_by(peaks, MPR_GROUP_AUTO, NULL, reader, path, progress, error) != 0) return -1;
+    *choice = mpr_choose(reader);
+    if (choice->by == MPR_GROUP_AUTO || choice->by == MPR_GROUP_RANGE) return 0;
+    mpr_reader_close(reader);
+    return replay_by(peaks, choice->by, NULL, reader, path, progress, error);
+}
+
 static int replay_log(struct mpr_peaks *peaks, struct mpr_choice *choice, struct mpr_reader *reader, const char *path,
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
     *choice = (struct mpr_choice){ peaks->options.by, "" };
-    if (replay_by(peaks, choice->by, reader, path, progress, error) != 0) return -1;
-    if (choice->by != MPR_GROUP_AUTO) return 0;
-    *choice = mpr_choose(reader);
-    if (choice->by == MPR_GROUP_AUTO || choice->by == MPR_GROUP_RANGE) return 0;
-    mpr_reader_close(reader);
-    return replay_by(peaks, choice->by, reader, path, progress, error);
+    if (choice->by == MPR_GROUP_AUTO) return replay_auto(peaks, choice, reader, path, progress, error);
+    return replay_by(peaks, choice->by, NULL, reader, path, progress, error);
 }
 
 int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_progress *progress,

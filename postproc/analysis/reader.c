@@ -13,6 +13,7 @@ static int replay_all(struct mpr_reader *reader, const char *path, const struct 
     long count;
     while ((count = mpr_log_next(reader->log, &events, error)) > 0) {
         if (mpr_replay_batch(&reader->replay, events, (size_t)count) != 0) return mpr_fail_memory(error, path);
+        if (reader->enough && reader->enough(&reader->replay)) return 1;
         if (progress->tick) progress->tick(progress->arg, path, mpr_log_position(reader->log), total);
     }
     mpr_replay_finish(&reader->replay);
@@ -39,6 +40,7 @@ static void read_sampling(const struct mpr_header *header, struct mpr_replay_opt
 
 int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_by by, uint64_t at, struct mpr_error *error)
 {
+    reader->enough = NULL;
     if (mpr_log_open(&reader->log, path, error) != 0) return -1;
     const struct mpr_header *header = mpr_log_header(reader->log);
     struct mpr_replay_options options = { .by = by, .at = at, .has_parent = mpr_header_get(header, "parent.log") != NULL };
@@ -55,7 +57,7 @@ int mpr_reader_replay(struct mpr_reader *reader, const char *path, const struct 
                       struct mpr_error *error)
 {
     const int status = replay_all(reader, path, progress, error);
-    if (status != 0) mpr_reader_close(reader);
+    if (status < 0) mpr_reader_close(reader);
     return status;
 }
 

@@ -9,7 +9,11 @@
 #include "replay.h"
 #include "summary.h"
 
-struct mpr_reader { struct mpr_log *log; struct mpr_replay replay; };
+struct mpr_reader {
+    struct mpr_log *log;
+    struct mpr_replay replay;
+    bool (*enough)(const struct mpr_replay *replay);    /* the reading stops where this is true: mpr_reader_replay returns 1 */
+};
 
 /* Opens a log and reads the whole of it, in one step or, for who attaches observers to the replay in between, in two.
  * Each 0, or -1 with *error filled and nothing to close; on success the caller closes. */

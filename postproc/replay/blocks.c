@@ -1,9 +1,12 @@
 #include "blocks.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #define FIRST_PLACES 4096u
+
+static_assert(sizeof(struct mpr_block) == 16, "four to a cache line");
 
 static size_t table_bytes(const struct mpr_blocks *b) { return (b->mask + 1) * sizeof *b->at; }
 
@@ -13,7 +16,7 @@ static int make_table(struct mpr_blocks *b, size_t places)
     void *at = mmap(NULL, places * sizeof *b->at, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) return -1;
     madvise(at, places * sizeof *b->at, MADV_HUGEPAGE);
-    *b = (struct mpr_blocks){ .at = at, .mask = places - 1, .live = b->live, .limit = places / 4 * 3 };
+    *b = (struct mpr_blocks){ .at = at, .mask = places - 1, .live = b->live, .limit = places / 2 };
     return 0;
 }
 
@@ -31,7 +34,7 @@ void mpr_blocks_free(struct mpr_blocks *b)
 
 static size_t find(const struct mpr_blocks *b, uint64_t key)
 {
-    size_t at = mpr_hash(key) & b->mask;
+    size_t at = mpr_blocks_home(b, key);
     while (b->at[at].key && b->at[at].key != key) at = (at + 1) & b->mask;
     return at;
 }
@@ -67,7 +70,7 @@ static void close_gap(struct mpr_blocks *b, size_t gap)
     for (;;) {
         at = (at + 1) & b->mask;
         if (!b->at[at].key) break;
-        const size_t home = mpr_hash(b->at[at].key) & b->mask;
+        const size_t home = mpr_blocks_home(b, b->at[at].key);
         if (((at - home) & b->mask) < ((at - gap) & b->mask)) continue;
         b->at[gap] = b->at[at];
         gap = at;

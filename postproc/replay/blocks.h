@@ -1,6 +1,6 @@
 /* The live table: address of every live block -> its size and cell.
  *
- * Open addressing, linear probing, at most 3/4 full: 32 to 64 bytes a block, 96 while it grows.  Callers prefetch, so
+ * Open addressing, linear probing, at most half full: 32 to 64 bytes a block, 96 while it grows.  Callers prefetch, so
  * that a batch of events hides the cache misses. */
 #ifndef MPR_BLOCKS_H
 #define MPR_BLOCKS_H
@@ -16,9 +16,9 @@ static inline uint64_t mpr_block_key(uint64_t addr, uint8_t heap) { return addr 
 
 struct mpr_block {
     uint64_t key;           /* 0: an empty place */
-    uint64_t size;
-    uint32_t cell;
-    bool weighed;           /* it counts in the cell's estimate */
+    uint64_t size : 40;     /* at most MPF_SIZE_MAX */
+    uint64_t cell : 23;     /* MPR_CELLS_MAX */
+    uint64_t weighed : 1;   /* it counts in the cell's estimate */
 };
 
 struct mpr_blocks {
@@ -34,9 +34,15 @@ struct mpr_block *mpr_blocks_insert(struct mpr_blocks *b, uint64_t key, bool *ex
 /* Takes the block out into *out; false when it is not live. */
 bool mpr_blocks_take(struct mpr_blocks *b, uint64_t key, struct mpr_block *out);
 
+/* Where the block is, if nothing is in its way. */
+static inline size_t mpr_blocks_home(const struct mpr_blocks *b, uint64_t key)
+{
+    return mpr_hash(key) & b->mask;
+}
+
 static inline void mpr_blocks_prefetch(const struct mpr_blocks *b, uint64_t key)
 {
-    __builtin_prefetch(&b->at[mpr_hash(key) & b->mask], 1);
+    __builtin_prefetch(&b->at[mpr_blocks_home(b, key)], 1);
 }
 
 #endif

@@ -68,7 +68,7 @@ uint32_t mpr_books_cell(struct mpr_books *books, uint64_t key, uint32_t site, ui
 {
     uint32_t *slot = find(books, key, site, heap);
     if (*slot) return *slot - 1;
-    if (make_room(books) != 0) return UINT32_MAX;
+    if (books->cells == MPR_CELLS_MAX || make_room(books) != 0) return UINT32_MAX;
     books->cell[books->cells] = (struct mpr_cell){ .key = key, .site = site, .heap = heap };
     books->heap[heap].used = true;
     *find(books, key, site, heap) = ++books->cells;

@@ -29,6 +29,8 @@ struct mpr_cell {
     uint64_t inherited, saved_inherited;    /* of bytes: by ranges of another thread than the one that made the block */
 };
 
+#define MPR_CELLS_MAX (UINT32_C(1) << 23)       /* so many that a block can name (blocks.h) */
+
 struct mpr_failure { uint64_t time, size; unsigned error; };
 
 struct mpr_heap {

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpf/slot.h"
+
 #define PREFETCH_AHEAD 16
 
 int mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *options)
@@ -170,12 +172,15 @@ static void put_block(struct mpr_replay *r, const struct mpr_block *made, uint32
     *block = *made;
 }
 
+/* What a block can say of its size: no log of ours has more. */
+static uint64_t size_of(const struct mpf_event *e) { return e->size < MPF_SIZE_MAX ? e->size : MPF_SIZE_MAX; }
+
 static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    struct mpr_block block = { mpr_block_key(e->addr, e->heap), e->size };
-    block.weighed = r->options.sample_mean != 0 && (t->at.stack | t->at.python);
-    block.cell = cell_of(r, t, e->heap, e->size);
-    if (block.cell == UINT32_MAX) return;
+    const bool weighed = r->options.sample_mean != 0 && (t->at.stack | t->at.python);
+    const uint32_t cell = cell_of(r, t, e->heap, e->size);
+    if (cell == UINT32_MAX) return;
+    const struct mpr_block block = { mpr_block_key(e->addr, e->heap), size_of(e), cell, weighed };
     r->books.heap[e->heap].allocations++;
     r->books.cell[block.cell].allocations++;
     if (r->repairs.count && mpr_repairs_match(&r->repairs, block.key, MPR_WAIT_ALLOC, e->thread)) {

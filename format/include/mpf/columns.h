@@ -31,6 +31,8 @@ void mpf_columns_add(struct mpf_columns *c, const struct mpf_slot *slot, uint32_
  * its slot, but never less than *time; *time becomes that of the event where it stops. */
 struct mpf_slots { const uint8_t *base; const uint32_t *place; uint32_t count; };
 uint32_t mpf_columns_add_plain(struct mpf_columns *c, const struct mpf_slots *slots, uint32_t from, uint64_t *time);
+/* Bytes of its memory that the frame at hand has touched. */
+size_t mpf_columns_touched(const struct mpf_columns *c);
 uint32_t mpf_columns_count(const struct mpf_columns *c);
 /* Events that can be added whatever they are: a frame is limited in events and in kinds (operation and heap). */
 uint32_t mpf_columns_room(const struct mpf_columns *c);
