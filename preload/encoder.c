@@ -60,10 +60,11 @@ static void leave(void)
     mp_encoder_wake();
 }
 
-/* As many events as a frame is for: two encoders take no less, or each would make small ones. */
+/* As many events as a frame is for: two encoders take no less, or each would make small ones.  But nobody waits for a
+ * chunk until there are so many: where the pool is small, or many threads have theirs, there never are. */
 static bool a_frame_waits(void)
 {
-    return mp_pool_backlog(__atomic_load_n(&mp_process->threads, __ATOMIC_RELAXED)) >= MP_POOL_RESERVE / 4;
+    return mp_pool_backlog(mp_thread_records()) >= MP_POOL_RESERVE / 4 || mp_pool_wanted();
 }
 
 /* Returning from here as the last thread makes the C library call exit, and that finishes the log. */
@@ -73,6 +74,7 @@ static void *encoder(void *arg)
     become_own(0);
     __atomic_store_n(&mp_process->encoder, MP_ENCODER_RUNS, __ATOMIC_RELEASE);
     uint64_t next = 0;
+    bool more = false;
     while (__atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE) == MP_ENCODER_RUNS) {
         const uint32_t woken = __atomic_load_n(&mp_process->wake, __ATOMIC_ACQUIRE);
         const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
@@ -81,7 +83,7 @@ static void *encoder(void *arg)
             next = now + PERIOD_NS;
             if (last_thread()) leave();
         }
-        const bool more = (due || !helped() || a_frame_waits()) && mp_epoch_run(0);
+        more = (due || more || !helped() || a_frame_waits()) && mp_epoch_run(0);
         answer();
         const uint64_t after = mp_sys_clock(CLOCK_MONOTONIC);
         if (!more && after < next) mp_sys_futex_wait(&mp_process->wake, woken, next - after);
@@ -140,7 +142,7 @@ void mp_encoder_start(bool now)
     struct mp_process *p = mp_process;
     const uint32_t state = __atomic_load_n(&p->encoder, __ATOMIC_RELAXED);
     if (state == MP_ENCODER_NONE && (now || worth_it(p))) start(&p->encoder, encoder);
-    if (state != MP_ENCODER_RUNS || !__atomic_load_n(&p->behind, __ATOMIC_RELAXED)) return;
+    if (state != MP_ENCODER_RUNS || !__atomic_load_n(&p->pool.wanted, __ATOMIC_RELAXED)) return;
     if (__atomic_load_n(&p->helper, __ATOMIC_RELAXED) == MP_ENCODER_NONE && mp_sys_processors() > 1) start(&p->helper, helper);
 }
 
@@ -162,7 +164,7 @@ void mp_encoder_relieve(uint32_t seen)
         mp_epoch_run(0);
         return;
     }
-    __atomic_store_n(&mp_process->behind, 1, __ATOMIC_RELAXED);
+    mp_pool_want(seen);
     mp_encoder_wake();
     mp_pool_wait(seen, 10000000u);
 }

@@ -61,14 +61,22 @@ void mp_pool_give(uint32_t index)
     if (!pool->meta[index].retired) mp_queue_give(&pool->free, pool->free_cell, MP_POOL_PLACES, index);
 }
 
+void mp_pool_want(uint32_t seen) { __atomic_store_n(&mp_process->pool.wanted, seen + 1, __ATOMIC_RELEASE); }
+
+bool mp_pool_wanted(void)
+{
+    const struct mp_pool *pool = &mp_process->pool;
+    return __atomic_load_n(&pool->wanted, __ATOMIC_ACQUIRE) == __atomic_load_n(&pool->released, __ATOMIC_ACQUIRE) + 1;
+}
+
 void mp_pool_wait(uint32_t seen, uint64_t ns)
 {
     mp_sys_futex_wait(&mp_process->pool.released, seen, ns);
 }
 
-uint32_t mp_pool_backlog(uint32_t threads)
+uint32_t mp_pool_backlog(uint32_t records)
 {
     const struct mp_pool *pool = &mp_process->pool;
-    const uint32_t done = threads + __atomic_load_n(&pool->on_the_way, __ATOMIC_RELAXED), in_use = __atomic_load_n(&pool->in_use, __ATOMIC_RELAXED);
+    const uint32_t done = records + __atomic_load_n(&pool->on_the_way, __ATOMIC_RELAXED), in_use = __atomic_load_n(&pool->in_use, __ATOMIC_RELAXED);
     return in_use > done ? in_use - done : 0;
 }

@@ -38,6 +38,7 @@ struct mp_pool {
     uint32_t in_use;
     uint32_t on_the_way;                /* full ones that are in a frame which is not written yet */
     uint32_t released;                  /* futex: bumped when chunks come back */
+    uint32_t wanted;                    /* 1 + the value of `released` at which a thread began to wait for one; 0: none ever did */
     uint32_t stalled;                   /* 1 + the value of `released` at which a thread gave up waiting */
     uint64_t seq;
     struct mp_lock grow;
@@ -47,11 +48,15 @@ struct mp_pool {
 /* A chunk for a thread, or NULL when there is none now.  `number` is the thread's. */
 struct mpf_chunk *mp_pool_take(uint32_t number);
 void mp_pool_give(uint32_t index);
-/* Waits until chunks may have come back, at most ns; `seen` is pool.released from before the failed take. */
+/* Somebody is about to wait until chunks come back; `seen` is pool.released from before the failed take. */
+void mp_pool_want(uint32_t seen);
+/* Does somebody wait, and nothing came back since? */
+bool mp_pool_wanted(void);
+/* Waits until chunks may have come back, at most ns. */
 void mp_pool_wait(uint32_t seen, uint64_t ns);
 
-/* Chunks that no frame has slots of yet, about: each thread has one that it still fills. */
-uint32_t mp_pool_backlog(uint32_t threads);
+/* Chunks that no frame has slots of yet, about: each record in use has one that is still filled. */
+uint32_t mp_pool_backlog(uint32_t records);
 
 /* Where chunk `index` of the pool lies, and back. */
 static inline struct mpf_chunk *mp_pool_chunk(const struct mp_pool *pool, uint32_t index)

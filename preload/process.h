@@ -37,7 +37,6 @@ struct mp_process {
 
     uint32_t encoder;                   /* enum mp_encoder_state */
     uint32_t helper;                    /* the same of the second encoder */
-    uint32_t behind;                    /* the program had to wait for the encoder */
     uint32_t wake;                      /* futex: bumped to wake the encoder */
     uint32_t asked, answered;           /* futex: numbers of the last END asked for and written */
     const char *reason;                 /* of that END */

@@ -32,6 +32,14 @@ static struct mp_thread *take_record(void)
     return &mp_threads[index];
 }
 
+uint32_t mp_thread_records(void)
+{
+    const struct mp_queue *q = &mp_process->threads_free;
+    const uint32_t taken = __atomic_load_n(&q->taken, __ATOMIC_RELAXED), unused = __atomic_load_n(&q->given, __ATOMIC_RELAXED) - taken;
+    const uint32_t ever = __atomic_load_n(&mp_process->threads, __ATOMIC_RELAXED);
+    return ever > unused ? ever - unused : 0;
+}
+
 static void give_record(struct mp_thread *t)
 {
     *t = (struct mp_thread){ 0 };
