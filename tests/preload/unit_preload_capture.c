@@ -122,14 +122,6 @@ static void many_threads(void)
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
 }
 
-/* As after a thread had to wait. */
-static void with_two_encoders(void)
-{
-    mp_process->behind = 1;
-    many_threads();
-    if (mp_sys_processors() > 1 && mp_process->helper == MP_ENCODER_NONE) _exit(97);
-}
-
 static void without_encoder(void)
 {
     mp_process->may_thread = 0;
@@ -192,15 +184,6 @@ static void threads_events_are_all_there_in_order(void **state)
     assert_int_equal(b.op[MPF_OP_LOST], 0);
 }
 
-static void two_encoders_keep_the_order(void **state)
-{
-    (void)state;
-    const struct books b = recorded(with_two_encoders);
-    assert_int_equal(b.op[MPF_OP_ALLOC], THREADS * EACH);
-    assert_int_equal(b.op[MPF_OP_FREE], THREADS * EACH);
-    assert_int_equal(b.bytes, (uint64_t)THREADS * EACH * (EACH + 1) / 2);
-}
-
 static void a_process_that_may_not_start_threads_encodes_itself(void **state)
 {
     (void)state;
@@ -230,7 +213,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_events_are_all_there_in_order),
-        cmocka_unit_test(two_encoders_keep_the_order),
         cmocka_unit_test(a_process_that_may_not_start_threads_encodes_itself),
         cmocka_unit_test(data_of_any_length_arrives),
         cmocka_unit_test(nothing_is_recorded_under_the_guard),
