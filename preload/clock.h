@@ -20,6 +20,18 @@ static inline uint64_t mp_clock_ticks(void)
     return __builtin_ia32_rdtsc();
 }
 
+/* Reading the clock is most of what recording costs, and only the order between threads needs it.  While no thread but one
+ * has recorded, this numbers spans of 100 ms, and events of small blocks take the time of a reading in the same span, ten
+ * events old at most.  0: every event reads the clock.
+ *
+ * The second thread sets it to 0 before its first event.  So what an event of the first thread can have learnt from the
+ * second one (an address that it freed) came with the 0, and what it cannot have learnt may stand before or behind it. */
+extern uint32_t mp_clock_span __attribute__((visibility("hidden")));
+/* The encoder, when it starts and every 100 ms: the next span, while one thread has recorded. */
+void mp_clock_next_span(const uint32_t *threads);
+/* A thread that is not the process's first is about to record. */
+void mp_clock_shared(void);
+
 /* Chooses the clock; called once, before the first event. */
 void mp_clock_init(void);
 /* All three clocks at one instant (the best of a few tries). */

@@ -42,7 +42,7 @@ static void put(uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t
         memcpy(word, data + i * MPF_CONT_BYTES, rest < MPF_CONT_BYTES ? rest : MPF_CONT_BYTES);
         commit(s + 1 + i, word[0], word[1], mpf_slot_head(MPF_OP_CONT, 0, 0, 0) | mp_cursor_tag(at));
     }
-    commit(s, mp_clock_ticks(), addr, mpf_slot_head(op, heap, 0, size) | mp_cursor_tag(at));
+    commit(s, mp_record_read_clock(mp_self), addr, mpf_slot_head(op, heap, 0, size) | mp_cursor_tag(at));
 }
 
 /* n slots for the calling thread, by whatever it takes; 0: none.  Signals are blocked. */
@@ -119,11 +119,6 @@ void mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
     record(place, op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
     /* only here is it certain that the thread holds no lock of the C library's allocator */
     if (heap == MPF_HEAP_HOST && (op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END)) mp_encoder_start(size >= MP_LARGE);
-}
-
-void mp_record_at(uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
-{
-    commit(mp_cursor_slot(at), mp_clock_ticks(), addr, mpf_slot_head(op, heap, 0, size) | mp_cursor_tag(at));
 }
 
 void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes)

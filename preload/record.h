@@ -21,9 +21,11 @@ struct mp_thread {
     uint32_t number;        /* memprof's number, 1 and up */
     int32_t tid;            /* kernel's id; -1: seen dead */
     uint32_t first, last;   /* chunks, index + 1: oldest one not given back (the encoder's), and the one being filled */
-    uint64_t blocked_since; /* the encoder's: since when a slot is reserved and not committed */
     uint32_t gpu_context;   /* CUPTI's number of the driver context that its events belong to, + 1; 0: none */
+    uint64_t blocked_since; /* the encoder's: since when a slot is reserved and not committed */
     uint64_t next_node;     /* of TORCH_NEXT, + 1; 0: never asked for */
+    uint64_t time;          /* the clock as it was last read for one of its events */
+    uint32_t span;          /* mp_clock_span then */
 } __attribute__((aligned(64)));
 
 enum mp_guard {
@@ -54,8 +56,20 @@ extern __thread struct mp_thread *mp_self __attribute__((visibility("hidden"), t
 
 void mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size) MP_COLD;
 
-/* Stores the event in its slot, reserved at `at`: the clock that is not the time stamp counter. */
-void mp_record_at(uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t size) MP_COLD;
+static inline uint64_t mp_record_read_clock(struct mp_thread *t)
+{
+    t->span = __atomic_load_n(&mp_clock_span, __ATOMIC_RELAXED);
+    return t->time = mp_clock_ticks();
+}
+
+/* Times of small blocks may be this thread's last reading; one slot of every 256 bytes has a new one. */
+#define MP_TIMED ((size_t)4096)
+static inline __attribute__((always_inline)) bool mp_record_needs_no_clock(const struct mp_thread *t, uint64_t at, unsigned op, unsigned heap, uint64_t size)
+{
+    if (heap != MPF_HEAP_HOST || (op != MPF_OP_ALLOC && op != MPF_OP_FREE)) return false;
+    const uint32_t span = __atomic_load_n(&mp_clock_span, __ATOMIC_RELAXED);
+    return span && span == t->span && size < MP_TIMED && at % 256 >= sizeof(struct mpf_slot);
+}
 
 /* False: no room in the thread's chunk. */
 static inline __attribute__((always_inline)) bool mp_record_fast(struct mp_thread *t, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
@@ -63,12 +77,8 @@ static inline __attribute__((always_inline)) bool mp_record_fast(struct mp_threa
     uint64_t at = sizeof(struct mpf_slot);
     __asm__ volatile("xaddq %0, %1" : "+r"(at), "+m"(t->cur) : : "cc");
     if (__builtin_expect(!mp_cursor_valid(at), 0)) return false;
-    if (__builtin_expect(mp_clock_no_tsc, 0)) {
-        mp_record_at(at, op, heap, addr, size);
-        return true;
-    }
     struct mpf_slot *s = mp_cursor_slot(at);
-    s->time = __builtin_ia32_rdtsc();
+    s->time = mp_record_needs_no_clock(t, at, op, heap, size) ? t->time : mp_record_read_clock(t);
     s->addr = addr;
     __atomic_store_n(&s->head, op | heap << 8 | mp_cursor_tag(at) | size << 24, __ATOMIC_RELEASE);
     return true;

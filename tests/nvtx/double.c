@@ -15,6 +15,8 @@ uint64_t double_lost;
 int double_active = 1;
 __thread uint32_t double_guard;
 uint8_t mp_clock_no_tsc;
+uint32_t mp_clock_span;
+uint64_t mp_clock_slow(void) { return 0; }
 __thread struct mp_thread *mp_self;     /* NULL: every event takes the slow path, which is below */
 
 void double_reset(void)
@@ -40,12 +42,6 @@ void mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
     (void)heap;
     add(op, addr, size, NULL);
-}
-
-void mp_record_at(uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
-{
-    (void)at;
-    mp_record_slow(op, heap, addr, size);
 }
 
 void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes)
