@@ -286,6 +286,10 @@ test('a pin lists the largest blocks of its instant, and what the others held', 
     otherBytes: 0,
     total: (10 << 20) + 300,
   });
+  assert.equal(
+    await page.locator('[data-panel="pin"] .open').textContent(),
+    'open then: main (4242): step 1 > forward; worker (4243): NCCL:AllReduce',
+  );
   const text = await page.locator('[data-panel="blocks"] tbody tr').first().textContent();
   for (const part of ['0x900000', '00:00:00.020', 'main (4242)']) assert.ok(text.includes(part), `${part} in ${text}`);
 });

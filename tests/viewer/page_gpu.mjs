@@ -67,6 +67,23 @@ test('segments are those of the segments report, mapped pieces in a row as one',
   assert.deepEqual(page.trouble, []);
 });
 
+test('a click on a failure shows who held the memory then', async () => {
+  const row = page.locator('[data-panel="marks"] tbody tr').nth(2);
+  await row.locator('button').click();
+  await drawn(page);
+  const at = await page.evaluate(() => memprof.logs[0].marks.find((mark) => mark.kind === 'oom').time);
+  const heap = shop
+    .report('peaks', '--at', `${(at / 1e9).toFixed(9)}s`, log)
+    .logs[0].heaps.find((h) => h.heap === 'gpu0/torch');
+  assert.deepEqual(
+    await tableRows(page, '[data-panel="pin"]'),
+    heap.ranges.filter((r) => r.bytes_at_peak).map((r) => ({ name: r.path.join(' > '), bytes: [r.bytes_at_peak] })),
+  );
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('0');
+  await drawn(page);
+});
+
 /** What is said of the first block that meets a condition. */
 async function said(heap, condition) {
   await page.locator(`.chart[data-heap="${heap}"] .tools button`, { hasText: 'blocks' }).click();

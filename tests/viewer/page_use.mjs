@@ -52,6 +52,27 @@ test('W A S D zoom and move, and stay inside the run', async () => {
   assert.deepEqual(await view(page), [low, high]);
 });
 
+test('a drag with shift moves, and keeps the length', async () => {
+  const page = await shop.show(one);
+  for (const key of ['w', 'w', 'w']) await page.keyboard.press(key);
+  await drawn(page);
+  const before = await view(page),
+    from = await spot(page, '.chart', 0.5),
+    to = await spot(page, '.chart', 0.75);
+  await page.keyboard.down('Shift');
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down();
+  await page.mouse.move(to.x, to.y);
+  await page.mouse.up();
+  await page.keyboard.up('Shift');
+  await drawn(page);
+  const after = await view(page),
+    length = before[1] - before[0];
+  assert.ok(Math.abs(after[1] - after[0] - length) < 2);
+  assert.ok(Math.abs(before[0] - after[0] - length / 4) < length / 50, `${before} ${after}`);
+  assert.ok(await page.locator('.status').isHidden());
+});
+
 test('P goes to the peak and pins it; Escape takes the pin away', async () => {
   const page = await shop.show(one);
   await page.keyboard.press('p');

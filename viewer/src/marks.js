@@ -37,6 +37,15 @@ export function marksOf(log, heap) {
   return log.marks.filter((mark) => !mark.heap || mark.heap.split('/')[0] === side);
 }
 
+/** Goes there, and pins it where it is a heap's: who held the memory then. @param {App} app @param {Log} log @param {Mark} mark */
+function show(app, log, mark) {
+  const at = mark.time - app.origin(log);
+  if (log.heaps.some((heap) => heap.name === mark.heap)) app.state.pins = [{ heap: mark.heap, log: log.index, at }];
+  app.centre(at, (app.whole[1] - app.whole[0]) / 20);
+  app.update();
+  app.fillPins();
+}
+
 /** What went wrong first, then graphs and marks; null when nothing happened. @param {App} app */
 export function markPanel(app) {
   const SHOWN = 60;
@@ -50,7 +59,7 @@ export function markPanel(app) {
         {
           type: 'button',
           class: 'name',
-          onclick: () => app.centre(mark.time - app.origin(log), (app.whole[1] - app.whole[0]) / 20),
+          onclick: () => show(app, log, mark),
         },
         app.runs().length > 1 ? element('b', { class: `role role-${app.roleOf(log)}` }, app.roleOf(log)) : null,
         time(mark.time),

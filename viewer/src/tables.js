@@ -3,7 +3,7 @@ import { fill } from './colours.js';
 import { button, element, row, swatch, table } from './dom.js';
 import { saveCsv } from './exports.js';
 import { count, share, size, time } from './format.js';
-import { bestName, composition, fineness } from './model.js';
+import { bestName, composition, fineness, isExact, pathName } from './model.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -147,13 +147,34 @@ export function csvOf(heads, all) {
   );
 }
 
+/** The innermost range that was open in each thread. @param {Log} log @param {number} at  ns */
+export function openRanges(log, at) {
+  const { from, to, node, thread } = log.instances;
+  /** @type {Map<number, number>} */
+  const inner = new Map();
+  for (let i = 0; i < from.length && from[i] <= at; i++) {
+    const known = inner.get(thread[i]);
+    if (to[i] > at && (known === undefined || log.paths[node[i]].length >= log.paths[known].length))
+      inner.set(thread[i], node[i]);
+  }
+  return [...inner].map(([number, of]) => `${log.threads[number] ?? ''}: ${pathName(log.paths[of])}`);
+}
+
+/** @param {Log} log @param {number} at  ns */
+function openText(log, at) {
+  const SHOWN = 4,
+    all = openRanges(log, at),
+    more = all.length > SHOWN ? `; ${all.length - SHOWN} more` : '';
+  return all.length ? `open then: ${all.slice(0, SHOWN).join('; ')}${more}` : '';
+}
+
 /** What is pinned: one instant's composition, or two and their difference. @param {App} app */
 export function pinPanel(app) {
   const pins = app.pins
     .map((pin) => {
       const log = app.logs[pin.log],
         heap = log?.heaps.find((h) => h.name === pin.heap);
-      return heap ? { log, heap, span: app.pinSpan(log, heap, pin.at) } : null;
+      return heap ? { log, heap, span: app.pinSpan(log, heap, pin.at), at: pin.at + app.origin(log) } : null;
     })
     .filter((pin) => pin !== null);
   if (!pins.length) return null;
@@ -187,6 +208,9 @@ export function pinPanel(app) {
       {},
       pins.length === 2 ? 'From the first pin to the second' : 'Pinned instant',
       element('span', { class: 'sub' }, pins.length === 1 ? 'click another instant to see what changed' : ''),
+    ),
+    ...pins.map(({ log, heap, span, at }) =>
+      element('p', { class: 'open' }, openText(log, span < 0 || isExact(heap, span) ? at : heap.spans.time[span])),
     ),
     panelTable(app, caption, heads, all, totals, false),
   );
