@@ -216,6 +216,30 @@ static void wanting(void)
     if (mp_pool_wanted()) _exit(92);
 }
 
+static void *keep_open(void *arg)
+{
+    mp_logfile_keep_open();
+    return arg;
+}
+
+/* What an encoder keeps open is a descriptor of its own table: here that is another file by now. */
+static void a_kept_descriptor(void)
+{
+    pthread_t thread;
+    mp_process->may_thread = 0;
+    const int next = dup(0);
+    close(next);
+    pthread_create(&thread, NULL, keep_open, NULL);
+    pthread_join(thread, NULL);
+    char other[] = "/tmp/memprof-unit-other.XXXXXX";
+    const int fd = mkstemp(other);
+    unlink(other);
+    if (dup2(fd, next) != next) _exit(91);
+    record_numbers((void *)0);
+    mp_epoch_run(0);
+    if (lseek(fd, 0, SEEK_END) != 0) _exit(90);
+}
+
 /* Runs f in a child that records, and reads its log. */
 static struct books recorded(void (*f)(void))
 {
@@ -275,6 +299,12 @@ static void who_waits_for_a_chunk_is_seen(void **state)
     assert_int_equal(recorded(wanting).op[MPF_OP_ALLOC], EACH);
 }
 
+static void a_frame_goes_to_no_file_of_the_program(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded(a_kept_descriptor).op[MPF_OP_ALLOC], EACH);
+}
+
 static void a_process_that_may_not_start_threads_encodes_itself(void **state)
 {
     (void)state;
@@ -307,6 +337,7 @@ int main(void)
         cmocka_unit_test(two_encoders_make_one_log_in_order),
         cmocka_unit_test(records_of_threads_that_are_gone_do_not_count),
         cmocka_unit_test(who_waits_for_a_chunk_is_seen),
+        cmocka_unit_test(a_frame_goes_to_no_file_of_the_program),
         cmocka_unit_test(a_process_that_may_not_start_threads_encodes_itself),
         cmocka_unit_test(data_of_any_length_arrives),
         cmocka_unit_test(nothing_is_recorded_under_the_guard),
