@@ -68,8 +68,11 @@ def encoders(pid):
     """memprof's own threads in a process."""
     names = []
     for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/comm", encoding="ascii") as f:
-            names.append(f.read())
+        try:
+            with open(f"/proc/{pid}/task/{task}/comm", encoding="ascii") as f:
+                names.append(f.read())
+        except OSError:     # it has ended
+            continue
     return names.count("memprof\n")
 
 
