@@ -21,16 +21,16 @@
 
 /* A descriptor table of its own, empty: programs close descriptors that they do not know, and must not see ours, nor may
  * a copy of theirs keep a pipe open that they close.  Where that is refused the log is opened anew for every write. */
-static void private_descriptors(unsigned writer)
+static void private_descriptors(void)
 {
-    if (mp_sys3(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) == 0) mp_logfile_keep_open(writer);
+    if (mp_sys3(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) == 0) mp_logfile_keep_open();
 }
 
-static void become_own(unsigned writer)
+static void become_own(void)
 {
     mp_thread_own();
     mp_sys3(SYS_prctl, PR_SET_NAME, (long)"memprof", 0);
-    private_descriptors(writer);
+    private_descriptors();
 }
 
 /* The request is taken before the epoch: what its caller recorded before asking is then in the log. */
@@ -71,7 +71,7 @@ static bool a_frame_waits(void)
 static void *encoder(void *arg)
 {
     (void)arg;
-    become_own(0);
+    become_own();
     __atomic_store_n(&mp_process->encoder, MP_ENCODER_RUNS, __ATOMIC_RELEASE);
     uint64_t next = 0;
     bool more = false;
@@ -96,7 +96,7 @@ static void *encoder(void *arg)
 static void *helper(void *arg)
 {
     (void)arg;
-    become_own(1);
+    become_own();
     __atomic_store_n(&mp_process->helper, MP_ENCODER_RUNS, __ATOMIC_RELEASE);
     for (;;) {
         const uint32_t woken = __atomic_load_n(&mp_process->wake, __ATOMIC_ACQUIRE);

@@ -27,8 +27,11 @@ static char path[PATH_MAX], parent_path[PATH_MAX];
 static int parent_pid;
 static uint64_t dev, ino;
 
+/* 1 + the descriptor that the calling thread keeps open in its own table.  The number means another file in any other
+ * thread, and the program's threads write frames, too. */
+static __thread int kept __attribute__((tls_model("initial-exec")));
+
 struct writer {
-    int kept;               /* 1 + the descriptor that it keeps open in its own table */
     ZSTD_CCtx *ctx;
     uint8_t *body, *out;
     size_t body_cap, out_cap;
@@ -123,9 +126,9 @@ bool mp_logfile_create(uint8_t id[16])
 
 /* ---- writing */
 
-static int open_again(const struct writer *w)
+static int open_again(void)
 {
-    if (w->kept) return w->kept - 1;
+    if (kept) return kept - 1;
     const int fd = mp_sys_open(path, O_WRONLY | O_APPEND | O_NOFOLLOW, 0);
     struct stat st;
     if (fd < 0) return fd;
@@ -134,16 +137,15 @@ static int open_again(const struct writer *w)
     return -ESTALE;
 }
 
-static void close_again(const struct writer *w, int fd)
+static void close_again(int fd)
 {
-    if (fd != w->kept - 1) mp_sys_close(fd);
+    if (fd != kept - 1) mp_sys_close(fd);
 }
 
-void mp_logfile_keep_open(unsigned writer)
+void mp_logfile_keep_open(void)
 {
-    struct writer *w = &log_.writer[writer];
-    const int fd = open_again(w);
-    if (fd >= 0) w->kept = fd + 1;
+    const int fd = open_again();
+    if (fd >= 0) kept = fd + 1;
 }
 
 /* A write beyond RLIMIT_FSIZE would send SIGXFSZ to the program. */
@@ -157,13 +159,13 @@ static bool within_limit(size_t n)
 static bool append(const struct writer *w)
 {
     const size_t n = (size_t)w->bytes;
-    const int fd = within_limit(n) ? open_again(w) : -1;
+    const int fd = within_limit(n) ? open_again() : -1;
     if (fd < 0) return false;
     size_t done;
     const bool ok = mp_sys_write_all(fd, w->out, n, &done) == 0;
     if (ok) log_.bytes += n;
     else if (done) mp_sys_ftruncate(fd, (off_t)log_.bytes);
-    close_again(w, fd);
+    close_again(fd);
     if (ok) log_.frames++;
     return ok;
 }

@@ -12,13 +12,13 @@
 
 #include "mpf/columns.h"
 
+#define MP_WRITERS 2u
+
 /* Makes the file (mode 0600, never an existing one: suffix .2, .3, ...) and its missing folders.  False with a line on
  * stderr when it cannot be made. */
 bool mp_logfile_create(uint8_t id[16]);
 /* Writes the HEADER frame, once the journal is there. */
 bool mp_logfile_header(const uint8_t id[16]);
-#define MP_WRITERS 2u
-
 /* Memory for frames with bodies of so many bytes.  False: there is none. */
 bool mp_logfile_prepare(unsigned writer, size_t body_bytes);
 /* The number of the next frame. */
@@ -29,8 +29,8 @@ bool mp_logfile_events(unsigned writer, uint64_t seq, struct mpf_columns *column
 bool mp_logfile_write(unsigned writer);
 /* Writes the END frame. */
 bool mp_logfile_end(const char *reason);
-/* Called by a writer in its own descriptor table: the file may stay open. */
-void mp_logfile_keep_open(unsigned writer);
+/* Called by a thread that has a descriptor table of its own: the file may stay open there. */
+void mp_logfile_keep_open(void);
 void mp_logfile_remove(void);
 const char *mp_logfile_path(void);
 uint64_t mp_logfile_bytes(void);

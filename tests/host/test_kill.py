@@ -64,22 +64,35 @@ def start(how, workers):
     return process, books, mp.Logs(logs)
 
 
-def killed(how, workers, at_least=0, within=0.06):
-    """Kills the victim's process group at a random instant after its first steps: logs and books."""
+def encoders(pid):
+    """memprof's own threads in a process."""
+    names = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{task}/comm", encoding="ascii") as f:
+                names.append(f.read())
+        except OSError:     # it has ended
+            continue
+    return names.count("memprof\n")
+
+
+def killed(how, workers, at_least=0, within=0.06, threads=0):
+    """Kills the victim's process group at a random instant after its first steps, when so many encoders are there: logs
+    and books."""
     process, books, logs = start(how, workers)
-    mp.wait_for(lambda: steps(books) >= at_least)
+    mp.wait_for(lambda: steps(books) >= at_least and encoders(process.pid) >= threads)
     time.sleep(random.random() * within)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     return logs, read_books(books) if os.path.exists(books) else {}
 
 
-def kill_often(times, how, workers, at_least=1000, within=0.06):
+def kill_often(times, how, workers, at_least=1000, within=0.06, threads=0):
     seed = int.from_bytes(os.urandom(4), "little")
     print(f"seed {seed}")
     random.seed(seed)
     for _ in range(times):
-        logs, books = killed(how, workers, at_least, within)
+        logs, books = killed(how, workers, at_least, within, threads)
         for pid, of_pid in books.items():
             if has_steps(of_pid):
                 agree(logs.of(pid), of_pid)
@@ -108,6 +121,21 @@ def test_killed_while_it_forks():
 def test_killed_after_the_log_has_grown():
     """Chunks went round and frames were written many times."""
     kill_often(3, "threads", 2, at_least=3000000)
+
+
+def needs_two_processors():
+    if len(os.sched_getaffinity(0)) < 2:
+        raise mp.Skip("one processor: there is no second encoder")
+
+
+def test_killed_while_two_encoders_work():
+    needs_two_processors()
+    kill_often(5, "threads", 8, within=0.2, threads=2)
+
+
+def slow_killed_while_two_encoders_work():
+    needs_two_processors()
+    kill_often(200, "threads", 8, within=0.2, threads=2)
 
 
 def slow_killed_at_200_times():

@@ -14,6 +14,7 @@
 
 #include "config.h"
 #include "encoder.h"
+#include "epoch.h"
 #include "logfile.h"
 #include "mpf/columns.h"
 #include "mpf/frame.h"
@@ -21,6 +22,7 @@
 #include "process.h"
 #include "real.h"
 #include "record.h"
+#include "threads.h"
 
 enum { THREADS = 4, EACH = 100000 };
 
@@ -179,6 +181,98 @@ static void guarded(void)
     mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, 16, 1);
 }
 
+/* One of two encoders, for as long as the threads record; counts its frames. */
+struct writer { unsigned number; uint32_t frames; };
+static uint32_t recording_ended;
+
+static void *encode(void *arg)
+{
+    struct writer *w = arg;
+    mp_thread_own();
+    while (!__atomic_load_n(&recording_ended, __ATOMIC_ACQUIRE)) w->frames += mp_epoch_run(w->number);
+    return NULL;
+}
+
+/* Without the encoder thread, whose place the two take. */
+static void two_encoders(void)
+{
+    pthread_t thread[MP_WRITERS];
+    struct writer writer[MP_WRITERS] = { 0 };
+    mp_process->may_thread = 0;
+    mp_process->encoder = MP_ENCODER_RUNS;
+    for (unsigned i = 0; i < MP_WRITERS; i++) {
+        writer[i].number = i;
+        pthread_create(&thread[i], NULL, encode, &writer[i]);
+    }
+    many_threads();
+    __atomic_store_n(&recording_ended, 1, __ATOMIC_RELEASE);
+    for (unsigned i = 0; i < MP_WRITERS; i++) {
+        pthread_join(thread[i], NULL);
+        if (!writer[i].frames) _exit(97);
+    }
+    mp_process->encoder = MP_ENCODER_GONE;
+}
+
+static pthread_barrier_t all_have_records;
+
+static void *take_a_record(void *arg)
+{
+    (void)arg;
+    mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uint64_t)THREADS << 40, 1);
+    pthread_barrier_wait(&all_have_records);
+    return NULL;
+}
+
+/* The records of threads that are gone must not make the encoders blind for what waits. */
+static void records_in_use(void)
+{
+    enum { MANY = 100 };
+    pthread_t thread[MANY];
+    mp_process->may_thread = 0;
+    pthread_barrier_init(&all_have_records, NULL, MANY);
+    for (int i = 0; i < MANY; i++) pthread_create(&thread[i], NULL, take_a_record, NULL);
+    for (int i = 0; i < MANY; i++) pthread_join(thread[i], NULL);
+    if (mp_thread_records() != MANY) _exit(96);
+    while (mp_process->pool.in_use) mp_epoch_run(0);
+    if (mp_thread_records() != 0) _exit(95);
+}
+
+/* Who waits is seen until something came back. */
+static void wanting(void)
+{
+    mp_process->may_thread = 0;
+    if (mp_pool_wanted()) _exit(94);
+    mp_pool_want(mp_process->pool.released);
+    if (!mp_pool_wanted()) _exit(93);
+    record_numbers((void *)0);
+    while (!mp_process->pool.released) mp_epoch_run(0);
+    if (mp_pool_wanted()) _exit(92);
+}
+
+static void *keep_open(void *arg)
+{
+    mp_logfile_keep_open();
+    return arg;
+}
+
+/* What an encoder keeps open is a descriptor of its own table: here that is another file by now. */
+static void a_kept_descriptor(void)
+{
+    pthread_t thread;
+    mp_process->may_thread = 0;
+    const int next = dup(0);
+    close(next);
+    pthread_create(&thread, NULL, keep_open, NULL);
+    pthread_join(thread, NULL);
+    char other[] = "/tmp/memprof-unit-other.XXXXXX";
+    const int fd = mkstemp(other);
+    unlink(other);
+    if (dup2(fd, next) != next) _exit(91);
+    record_numbers((void *)0);
+    mp_epoch_run(0);
+    if (lseek(fd, 0, SEEK_END) != 0) _exit(90);
+}
+
 /* Runs f in a child that records, and reads its log. */
 static struct books recorded(void (*f)(void))
 {
@@ -217,6 +311,33 @@ static void threads_events_are_all_there_in_order(void **state)
     assert_int_equal(b.op[MPF_OP_LOST], 0);
 }
 
+static void two_encoders_make_one_log_in_order(void **state)
+{
+    (void)state;
+    const struct books b = recorded(two_encoders);
+    assert_int_equal(b.op[MPF_OP_ALLOC], THREADS * EACH);
+    assert_int_equal(b.op[MPF_OP_FREE], THREADS * EACH);
+    assert_int_equal(b.bytes, (uint64_t)THREADS * EACH * (EACH + 1) / 2);
+}
+
+static void records_of_threads_that_are_gone_do_not_count(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded(records_in_use).op[MPF_OP_THREAD_END], 100);
+}
+
+static void who_waits_for_a_chunk_is_seen(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded(wanting).op[MPF_OP_ALLOC], EACH);
+}
+
+static void a_frame_goes_to_no_file_of_the_program(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded(a_kept_descriptor).op[MPF_OP_ALLOC], EACH);
+}
+
 static void a_process_that_may_not_start_threads_encodes_itself(void **state)
 {
     (void)state;
@@ -252,6 +373,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_events_are_all_there_in_order),
+        cmocka_unit_test(two_encoders_make_one_log_in_order),
+        cmocka_unit_test(records_of_threads_that_are_gone_do_not_count),
+        cmocka_unit_test(who_waits_for_a_chunk_is_seen),
+        cmocka_unit_test(a_frame_goes_to_no_file_of_the_program),
         cmocka_unit_test(a_process_that_may_not_start_threads_encodes_itself),
         cmocka_unit_test(data_of_any_length_arrives),
         cmocka_unit_test(nothing_is_recorded_under_the_guard),
