@@ -11,6 +11,7 @@
 #include "threads.h"
 
 #define PERIOD_NS 100000000u
+#define OWN_STACK ((size_t)256 << 10)
 
 #ifndef CLOSE_RANGE_UNSHARE
 #define CLOSE_RANGE_UNSHARE 2
@@ -44,6 +45,7 @@ static void answer(void)
 }
 
 static bool helped(void) { return __atomic_load_n(&mp_process->helper, __ATOMIC_ACQUIRE) == MP_ENCODER_RUNS; }
+static bool kept(void) { return __atomic_load_n(&mp_process->keeper, __ATOMIC_ACQUIRE) == MP_ENCODER_RUNS; }
 
 /* The main thread has called pthread_exit and every other thread is gone: the C library would end the process now, but for
  * this thread. */
@@ -51,12 +53,13 @@ static bool last_thread(void)
 {
     char main_state;
     const long threads = mp_sys_threads(&main_state);
-    return main_state == 'Z' && threads <= 2 + helped();      /* the dead main thread, this one and the helper */
+    return main_state == 'Z' && threads <= 2 + helped() + kept();     /* the dead main thread and ours */
 }
 
 static void leave(void)
 {
     __atomic_store_n(&mp_process->encoder, MP_ENCODER_GONE, __ATOMIC_RELEASE);
+    mp_sys_futex_wake(&mp_process->encoder);
     mp_encoder_wake();
 }
 
@@ -105,15 +108,29 @@ static void *helper(void *arg)
     }
 }
 
-static bool create(void *(*run)(void *))
+/* Has the descriptors of the main thread that made it.  The encoders are gone for the C library, too, when the kernel has
+ * none of them any more. */
+static void *keeper(void *signals)
+{
+    char main_state;
+    mp_sys3(SYS_prctl, PR_SET_NAME, (long)"memprof", 0);
+    __atomic_store_n(&mp_process->keeper, MP_ENCODER_RUNS, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE) == MP_ENCODER_RUNS)
+        mp_sys_futex_wait(&mp_process->encoder, MP_ENCODER_RUNS, UINT64_C(3600) * 1000000000u);
+    while (mp_sys_threads(&main_state) > 2) mp_sys_futex_wait(&mp_process->keeper, MP_ENCODER_RUNS, 1000000u);
+    mp_sys_restore_signals((uint64_t)(uintptr_t)signals);
+    return NULL;
+}
+
+static bool create(void *(*run)(void *), size_t stack)
 {
     pthread_attr_t attr;
     pthread_t thread;
     if (pthread_attr_init(&attr) != 0) return false;
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attr, 256 << 10);
+    if (stack) pthread_attr_setstacksize(&attr, stack);
     const uint64_t signals = mp_sys_block_signals();
-    const bool ok = pthread_create(&thread, &attr, run, NULL) == 0;
+    const bool ok = pthread_create(&thread, &attr, run, (void *)(uintptr_t)signals) == 0;
     mp_sys_restore_signals(signals);
     pthread_attr_destroy(&attr);
     return ok;
@@ -126,14 +143,14 @@ static bool worth_it(const struct mp_process *p)
            __atomic_load_n(&p->pool.in_use, __ATOMIC_RELAXED) >= MP_POOL_RESERVE / 4;
 }
 
-static void start(uint32_t *state, void *(*run)(void *))
+static void start(uint32_t *state, void *(*run)(void *), size_t stack)
 {
     if (!mp_process->may_thread || mp_sys_getpid() != mp_process->pid) return;
     uint32_t none = MP_ENCODER_NONE;
     if (!__atomic_compare_exchange_n(state, &none, MP_ENCODER_STARTING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
     const int saved = errno;
     const uint32_t guard = mp_guard_enter();
-    if (!create(run)) __atomic_store_n(state, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
+    if (!create(run, stack)) __atomic_store_n(state, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
     mp_guard_leave(guard);
     errno = saved;
 }
@@ -142,9 +159,20 @@ void mp_encoder_start(bool now)
 {
     struct mp_process *p = mp_process;
     const uint32_t state = __atomic_load_n(&p->encoder, __ATOMIC_RELAXED);
-    if (state == MP_ENCODER_NONE && (now || worth_it(p))) start(&p->encoder, encoder);
+    if (state == MP_ENCODER_NONE && (now || worth_it(p))) start(&p->encoder, encoder, OWN_STACK);
     if (state != MP_ENCODER_RUNS || !__atomic_load_n(&p->pool.wanted, __ATOMIC_RELAXED)) return;
-    if (__atomic_load_n(&p->helper, __ATOMIC_RELAXED) == MP_ENCODER_NONE && mp_sys_processors() > 1) start(&p->helper, helper);
+    if (__atomic_load_n(&p->helper, __ATOMIC_RELAXED) == MP_ENCODER_NONE && mp_sys_processors() > 1) start(&p->helper, helper, OWN_STACK);
+}
+
+/* Where no encoder runs, none will: threads encode themselves then, and the last of them calls exit as it would have.  On
+ * the keeper's stack the program's own handlers of exit run. */
+void mp_encoder_outlive_main(void)
+{
+    struct mp_process *p = mp_process;
+    if (!p || __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != MP_ON || mp_sys_gettid() != p->pid) return;
+    uint32_t none = MP_ENCODER_NONE;
+    if (__atomic_compare_exchange_n(&p->encoder, &none, MP_ENCODER_FAILED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return;
+    if (none == MP_ENCODER_STARTING || none == MP_ENCODER_RUNS) start(&p->keeper, keeper, 0);
 }
 
 void mp_encoder_wake(void)

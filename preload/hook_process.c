@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "encoder.h"
 #include "module.h"
 #include "process.h"
 #include "real.h"
@@ -82,6 +83,14 @@ HOOK void _exit(int status)
 }
 
 HOOK void _Exit(int status) { _exit(status); }
+
+HOOK void pthread_exit(void *result)
+{
+    mp_real_ready();
+    mp_encoder_outlive_main();
+    mp_real.pthread_exit(result);
+    __builtin_unreachable();
+}
 
 HOOK int pthread_setname_np(pthread_t thread, const char *name)
 {

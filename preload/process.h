@@ -37,6 +37,7 @@ struct mp_process {
 
     uint32_t encoder;                   /* enum mp_encoder_state */
     uint32_t helper;                    /* the same of the second encoder */
+    uint32_t keeper;                    /* the same of the thread that leaves last, once the main thread has left */
     uint32_t wake;                      /* futex: bumped to wake the encoder */
     uint32_t asked, answered;           /* futex: numbers of the last END asked for and written */
     const char *reason;                 /* of that END */

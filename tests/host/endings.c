@@ -46,6 +46,7 @@ static void end(const char *how)
     }
     if (!strcmp(how, "pthread_exit")) {
         main_thread = pthread_self();
+        printf("buffered");
         pthread_create(&other, NULL, rest, &main_thread);
         pthread_exit(NULL);
     }

@@ -44,8 +44,11 @@ def test_main_thread_leaves_first():
 
 
 def test_main_thread_leaves_first_while_the_encoder_runs():
-    log = mp.run([mp.victim("endings"), "pthread_exit", "100000"]).logs.one()
+    result = mp.run([mp.victim("endings"), "pthread_exit", "100000"])
+    log = result.logs.one()
     mp.nothing_missing(log)
+    mp.equal(result.out, b"buffered", "what exit writes with the program's descriptors")
+    mp.check(b"events" in result.err, "no line at the end")
     mp.equal(log.range("work")["allocations"], 100500, "blocks")
 
 
