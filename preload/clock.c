@@ -13,17 +13,18 @@ uint64_t mp_clock_slow(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-uint32_t mp_clock_span;
+int32_t mp_clock_span;
 
-/* A thread that is counted after the look at `threads` ends the span itself, later. */
-void mp_clock_next_span(const uint32_t *threads)
+void mp_clock_first_thread(void) { __atomic_store_n(&mp_clock_span, 0, __ATOMIC_RELEASE); }
+void mp_clock_second_thread(void) { __atomic_store_n(&mp_clock_span, -1, __ATOMIC_RELEASE); }
+
+/* Fails when a second thread has come meanwhile. */
+void mp_clock_next_span(void)
 {
-    const uint32_t next = mp_clock_span + 1;
-    __atomic_store_n(&mp_clock_span, next ? next : 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(threads, __ATOMIC_SEQ_CST) > 1) mp_clock_shared();
+    int32_t span = __atomic_load_n(&mp_clock_span, __ATOMIC_RELAXED);
+    const int32_t next = span < INT32_MAX ? span + 1 : 1;
+    if (span >= 0) __atomic_compare_exchange_n(&mp_clock_span, &span, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
-
-void mp_clock_shared(void) { __atomic_store_n(&mp_clock_span, 0, __ATOMIC_SEQ_CST); }
 
 /* The kernel uses the TSC as its own clock only where it is constant and synchronised over all processors. */
 void mp_clock_init(void)

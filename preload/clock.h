@@ -21,16 +21,18 @@ static inline uint64_t mp_clock_ticks(void)
 }
 
 /* Reading the clock is most of what recording costs, and only the order between threads needs it.  While no thread but one
- * has recorded, this numbers spans of 100 ms, and events of small blocks take the time of a reading in the same span, ten
- * events old at most.  0: every event reads the clock.
+ * has recorded, this numbers spans of 100 ms, from 1, and events of small blocks take the time of a reading in the same span,
+ * ten events old at most.  Else every event reads the clock: 0, there is no encoder yet; less, a second thread has come.
  *
- * The second thread sets it to 0 before its first event.  So what an event of the first thread can have learnt from the
- * second one (an address that it freed) came with the 0, and what it cannot have learnt may stand before or behind it. */
-extern uint32_t mp_clock_span __attribute__((visibility("hidden")));
-/* The encoder, when it starts and every 100 ms: the next span, while one thread has recorded. */
-void mp_clock_next_span(const uint32_t *threads);
+ * That thread says so before its first event.  So what an event of the first thread can have learnt from the second one (an
+ * address that it freed) came with that word, and what it cannot have learnt may stand before or behind it. */
+extern int32_t mp_clock_span __attribute__((visibility("hidden")));
+/* A process starts. */
+void mp_clock_first_thread(void);
 /* A thread that is not the process's first is about to record. */
-void mp_clock_shared(void);
+void mp_clock_second_thread(void);
+/* The encoder, when it starts and every 100 ms. */
+void mp_clock_next_span(void);
 
 /* Chooses the clock; called once, before the first event. */
 void mp_clock_init(void);

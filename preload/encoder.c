@@ -84,7 +84,7 @@ static void *encoder(void *arg)
         const bool due = now >= next;
         if (due) {
             next = now + PERIOD_NS;
-            mp_clock_next_span(&mp_process->thread_number);
+            mp_clock_next_span();
             if (last_thread()) leave();
         }
         more = (due || more || !helped() || a_frame_waits()) && mp_epoch_run(0);

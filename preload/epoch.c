@@ -58,7 +58,7 @@ struct mp_epoch {
     uint32_t ticket;            /* of the next frame */
     uint32_t turn;              /* futex: of the frame that is to be written next */
     uint32_t frame_events;      /* most events of a frame */
-    uint32_t dead;              /* threads that were seen dead and are not given back, at most */
+    uint32_t dead;              /* threads that were seen dead and are not given back, at most; read without the lock */
     uint64_t next_look;         /* for such; ns */
     uint32_t notes;
     struct note note[NOTES];
@@ -356,12 +356,13 @@ static void find_dead(struct mp_epoch *e, uint32_t threads, bool now)
     const uint64_t mono = mp_sys_clock(CLOCK_MONOTONIC);
     if (mono < e->next_look && !now) return;
     e->next_look = mono + LOOK_NS;
-    e->dead = 0;
+    uint32_t dead = 0;
     for (uint32_t i = 0; i < threads; i++) {
         const int32_t tid = __atomic_load_n(&mp_threads[i].tid, __ATOMIC_ACQUIRE);
         if (tid > 0 && !mp_sys_thread_lives(mp_process->pid, tid)) __atomic_store_n(&mp_threads[i].tid, -1, __ATOMIC_RELEASE);
-        e->dead += seen_dead(&mp_threads[i]);
+        dead += seen_dead(&mp_threads[i]);
     }
+    __atomic_store_n(&e->dead, dead, __ATOMIC_RELAXED);
 }
 
 static void open_epoch(struct mp_epoch *e, bool all)

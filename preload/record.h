@@ -25,7 +25,7 @@ struct mp_thread {
     uint64_t blocked_since; /* the encoder's: since when a slot is reserved and not committed */
     uint64_t next_node;     /* of TORCH_NEXT, + 1; 0: never asked for */
     uint64_t time;          /* the clock as it was last read for one of its events */
-    uint32_t span;          /* mp_clock_span then */
+    int32_t span;           /* mp_clock_span then */
 } __attribute__((aligned(64)));
 
 enum mp_guard {
@@ -67,8 +67,8 @@ static inline uint64_t mp_record_read_clock(struct mp_thread *t)
 static inline __attribute__((always_inline)) bool mp_record_needs_no_clock(const struct mp_thread *t, uint64_t at, unsigned op, unsigned heap, uint64_t size)
 {
     if (heap != MPF_HEAP_HOST || (op != MPF_OP_ALLOC && op != MPF_OP_FREE)) return false;
-    const uint32_t span = __atomic_load_n(&mp_clock_span, __ATOMIC_RELAXED);
-    return span && span == t->span && size < MP_TIMED && at % 256 >= sizeof(struct mpf_slot);
+    const int32_t span = __atomic_load_n(&mp_clock_span, __ATOMIC_RELAXED);
+    return span > 0 && span == t->span && size < MP_TIMED && at % 256 >= sizeof(struct mpf_slot);
 }
 
 /* False: no room in the thread's chunk. */

@@ -15,7 +15,7 @@ uint64_t double_lost;
 int double_active = 1;
 __thread uint32_t double_guard;
 uint8_t mp_clock_no_tsc;
-uint32_t mp_clock_span;
+int32_t mp_clock_span;
 uint64_t mp_clock_slow(void) { return 0; }
 __thread struct mp_thread *mp_self;     /* NULL: every event takes the slow path, which is below */
 

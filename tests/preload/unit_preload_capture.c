@@ -142,18 +142,18 @@ static void clock_of_one_thread_and_of_two(void)
     mp_process->may_thread = 0;
     mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, 16, 1);
     if (readings(MPF_OP_FREE, 0) != 64) _exit(91);              /* no encoder yet */
-    mp_clock_next_span(&mp_process->thread_number);
+    mp_clock_next_span();
     if (readings(MPF_OP_ALLOC, 24) > 8 || readings(MPF_OP_FREE, 0) > 8) _exit(90);
     if (readings(MPF_OP_ALLOC, MP_TIMED) != 64 || readings(MPF_OP_PUSH, 0) != 64) _exit(89);
     for (unsigned i = 0; i < 64; i++) {
         const uint64_t before = mp_self->time;
-        mp_clock_next_span(&mp_process->thread_number);
+        mp_clock_next_span();
         mp_record(MPF_OP_FREE, MPF_HEAP_HOST, 16, 0);
         if (mp_self->time == before) _exit(88);
     }
     pthread_create(&other, NULL, record_numbers, (void *)1);
     pthread_join(other, NULL);
-    mp_clock_next_span(&mp_process->thread_number);
+    mp_clock_next_span();
     if (readings(MPF_OP_ALLOC, 24) != 64) _exit(87);
 }
 
