@@ -5,8 +5,10 @@
 #include "timeline.h"
 
 /* What a page of one or two logs, and of many, holds of each heap. */
-static const struct mpr_timeline_options detailed = { MPR_GROUP_ALL, NULL, 0, UINT64_MAX, 8192, 256, 100000, 2000, 512, false };
-static const struct mpr_timeline_options small = { MPR_GROUP_ALL, NULL, 0, UINT64_MAX, 1024, 96, 12000, 300, 128, false };
+static const struct mpr_timeline_options detailed = { .by = MPR_GROUP_ALL, .to = UINT64_MAX, .buckets = 8192, .bands = 256, .changes = 100000,
+                                                       .lifetimes = 2000, .exact = 512 };
+static const struct mpr_timeline_options small = { .by = MPR_GROUP_ALL, .to = UINT64_MAX, .buckets = 1024, .bands = 96, .changes = 12000,
+                                                    .lifetimes = 300, .exact = 128 };
 enum { DETAILED_LOGS = 2 };
 
 static const struct argp_option options[] = {
