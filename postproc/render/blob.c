@@ -35,7 +35,7 @@ static uint8_t *gzip(const struct mpr_blob *blob, size_t *bytes)
 {
     enum { GZIP = 16 };
     z_stream z = { .next_in = blob->at, .avail_in = (uInt)blob->bytes };
-    if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + GZIP, 9, Z_DEFAULT_STRATEGY) != Z_OK) return NULL;
+    if (deflateInit2(&z, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + GZIP, 9, Z_DEFAULT_STRATEGY) != Z_OK) return NULL;
     const uLong bound = deflateBound(&z, (uLong)blob->bytes);
     uint8_t *out = malloc(bound);
     z.next_out = out;
