@@ -48,11 +48,10 @@ void mpr_pool_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
 {
     struct mpr_pool *p = pool_of(r, e);
     if (!p) return;
-    struct mpr_gpu_block b = mpr_gpu_describe(r, t, e);
-    b.inherited = false;
-    b.site = t->gpu.pool_site;
     const int64_t change = (int64_t)(e->size - p->bytes);
     if (e->size > p->bytes) {
+        struct mpr_gpu_block b = mpr_gpu_describe(r, t, e);
+        b.site = t->gpu.pool_site;
         b.size = e->size - p->bytes;
         grow(r, p, mpr_gpu_cell(r, &b), b.size);
     } else if (e->size < p->bytes) {
