@@ -115,8 +115,8 @@ static void *keeper(void *signals)
     char main_state;
     mp_sys3(SYS_prctl, PR_SET_NAME, (long)"memprof", 0);
     __atomic_store_n(&mp_process->keeper, MP_ENCODER_RUNS, __ATOMIC_RELEASE);
-    while (__atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE) == MP_ENCODER_RUNS)
-        mp_sys_futex_wait(&mp_process->encoder, MP_ENCODER_RUNS, UINT64_C(3600) * 1000000000u);
+    for (uint32_t state; (state = __atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE)) == MP_ENCODER_STARTING || state == MP_ENCODER_RUNS; )
+        mp_sys_futex_wait(&mp_process->encoder, state, 1000000000u);
     while (mp_sys_threads(&main_state) > 2) mp_sys_futex_wait(&mp_process->keeper, MP_ENCODER_RUNS, 1000000u);
     mp_sys_restore_signals((uint64_t)(uintptr_t)signals);
     return NULL;
