@@ -72,16 +72,13 @@ static uint32_t thread_records(void)
     return n < MP_THREADS_MAX ? n : MP_THREADS_MAX;
 }
 
-static struct mpf_chunk *chunk_of(uint32_t chunk) { return mp_pool_chunk(&mp_process->pool, chunk); }
-static struct mp_chunk_meta *meta_of(uint32_t chunk) { return &mp_process->pool.meta[chunk]; }
-
 /* ---- what is committed, and up to when */
 
 /* Slots of the chunk that are reserved: those below the thread's cursor while it fills this chunk. */
 static uint32_t reserved(const struct mp_thread *t, uint32_t chunk, bool filling)
 {
-    if (!filling) return meta_of(chunk)->used;
-    const uintptr_t first = (uintptr_t)chunk_of(chunk)->slot;
+    if (!filling) return mp_meta_at(chunk)->used;
+    const uintptr_t first = (uintptr_t)mp_chunk_at(chunk)->slot;
     const uintptr_t cur = (uintptr_t)mp_cursor_slot(__atomic_load_n(&t->cur, __ATOMIC_ACQUIRE));
     const uintptr_t n = (cur - first) / sizeof(struct mpf_slot);
     if (cur < first || n > MPF_CHUNK_SLOTS + 2) return 0;       /* it is just taking the next chunk */
@@ -98,7 +95,7 @@ static bool wait_for(struct mp_epoch *e, struct mp_thread *t, uint32_t chunk)
 {
     const uint64_t mono = mp_sys_clock(CLOCK_MONOTONIC);
     if (!t->blocked_since) t->blocked_since = mono;
-    struct mp_chunk_meta *meta = meta_of(chunk);
+    struct mp_chunk_meta *meta = mp_meta_at(chunk);
     if (mono - t->blocked_since > PATIENCE_NS) {
         meta->retired = 1;
         meta->ready++;
@@ -106,7 +103,7 @@ static bool wait_for(struct mp_epoch *e, struct mp_thread *t, uint32_t chunk)
         mp_loss(MPF_LOSS_TORN, 1);
         return false;
     }
-    const struct mpf_slot *before = meta->ready ? &chunk_of(chunk)->slot[meta->ready - 1] : NULL;
+    const struct mpf_slot *before = meta->ready ? &mp_chunk_at(chunk)->slot[meta->ready - 1] : NULL;
     uint64_t bound = mp_process->watermark;
     if (before && mpf_slot_op(before->head) != MPF_OP_CONT && before->time > bound) bound = before->time;
     if (bound < e->upto) e->upto = bound;
@@ -117,8 +114,8 @@ static bool wait_for(struct mp_epoch *e, struct mp_thread *t, uint32_t chunk)
 static void survey(struct mp_epoch *e, struct mp_thread *t, bool all)
 {
     for (uint32_t link = __atomic_load_n(&t->first, __ATOMIC_ACQUIRE); link; ) {
-        struct mp_chunk_meta *meta = meta_of(link - 1);
-        const struct mpf_chunk *c = chunk_of(link - 1);
+        struct mp_chunk_meta *meta = mp_meta_at(link - 1);
+        const struct mpf_chunk *c = mp_chunk_at(link - 1);
         const uint32_t next = __atomic_load_n(&meta->next, __ATOMIC_ACQUIRE);
         const uint32_t end = reserved(t, link - 1, !next);
         for (;;) {
@@ -198,8 +195,8 @@ static void encode(struct frame *f)
 /* Says in the chunk's header which frame will hold what, in an order in which a kill in between does no harm. */
 static void announce(const struct mp_taken *taken, uint64_t frame)
 {
-    struct mpf_chunk *c = chunk_of(taken->chunk);
-    __atomic_store_n(&c->drained, meta_of(taken->chunk)->drained, __ATOMIC_RELEASE);
+    struct mpf_chunk *c = mp_chunk_at(taken->chunk);
+    __atomic_store_n(&c->drained, mp_meta_at(taken->chunk)->drained, __ATOMIC_RELEASE);
     __atomic_store_n(&c->frame, frame, __ATOMIC_RELEASE);
     __atomic_store_n(&c->drained_next, taken->slots, __ATOMIC_RELEASE);
 }
@@ -209,7 +206,7 @@ static bool retire(struct mp_thread *t)
 {
     bool some = false;
     for (uint32_t link = __atomic_load_n(&t->first, __ATOMIC_ACQUIRE); link; link = t->first) {
-        struct mp_chunk_meta *meta = meta_of(link - 1);
+        struct mp_chunk_meta *meta = mp_meta_at(link - 1);
         const uint32_t next = __atomic_load_n(&meta->next, __ATOMIC_ACQUIRE);
         if (!next || meta->drained < meta->used) break;
         __atomic_store_n(&t->first, next, __ATOMIC_RELEASE);
@@ -241,7 +238,7 @@ static void write_in_turn(struct mp_epoch *e, struct frame *f)
     struct mpf_journal *head = (struct mpf_journal *)mp_process->pool.base;
     head->last = f->to;
     head->lost = mp_process->lost_total;
-    for (uint32_t i = 0; i < f->slots.chunks; i++) meta_of(f->slots.chunk[i].chunk)->drained = f->slots.chunk[i].slots;
+    for (uint32_t i = 0; i < f->slots.chunks; i++) mp_meta_at(f->slots.chunk[i].chunk)->drained = f->slots.chunk[i].slots;
     retire_all(f->ends > 0);
     __atomic_fetch_sub(&mp_process->pool.on_the_way, f->chunks, __ATOMIC_RELAXED);
     __atomic_store_n(&e->turn, f->ticket + 1, __ATOMIC_RELEASE);
@@ -330,7 +327,7 @@ static void note_losses(void)
 /* Everything of the thread is in the log: nothing refers to its record and its last chunk any more. */
 static bool all_drained(const struct mp_thread *t)
 {
-    return t->first && t->first == t->last && meta_of(t->first - 1)->drained == reserved(t, t->first - 1, true);
+    return t->first && t->first == t->last && mp_meta_at(t->first - 1)->drained == reserved(t, t->first - 1, true);
 }
 
 static bool seen_dead(const struct mp_thread *t) { return __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE) == -1; }

@@ -162,7 +162,7 @@ bool mp_journal_extend(void)
 /* Old kernels have no MADV_POPULATE_WRITE (EINVAL): there the pages come at the first store, from blocks that are allocated. */
 bool mp_journal_touch(uint32_t place)
 {
-    const long r = mp_sys_madvise(mp_pool_chunk(&mp_process->pool, place), MPF_CHUNK_BYTES, MADV_POPULATE_WRITE);
+    const long r = mp_sys_madvise(mp_chunk_at(place), MPF_CHUNK_BYTES, MADV_POPULATE_WRITE);
     return r == 0 || r == -EINVAL;
 }
 

@@ -36,9 +36,6 @@ struct mp_merge {
 
 size_t mp_merge_bytes(void) { return (sizeof(struct mp_merge) + 63) / 64 * 64; }
 
-static struct mpf_chunk *chunk_of(uint32_t chunk) { return mp_pool_chunk(&mp_process->pool, chunk); }
-static struct mp_chunk_meta *meta_of(uint32_t chunk) { return &mp_process->pool.meta[chunk]; }
-
 /* ---- a thread's slots */
 
 static inline bool is_event(const struct stream *s)
@@ -49,8 +46,8 @@ static inline bool is_event(const struct stream *s)
 
 static void open_chunk(struct stream *s, uint32_t chunk)
 {
-    const struct mpf_slot *slot = chunk_of(chunk)->slot;
-    const struct mp_chunk_meta *meta = meta_of(chunk);
+    const struct mpf_slot *slot = mp_chunk_at(chunk)->slot;
+    const struct mp_chunk_meta *meta = mp_meta_at(chunk);
     s->chunk = chunk;
     s->tag = meta->tag;
     s->next = slot + meta->pending;
@@ -60,8 +57,8 @@ static void open_chunk(struct stream *s, uint32_t chunk)
 /* The chunk's slots below the stream's place are taken. */
 static void note_taken(struct mp_merge *m, const struct stream *s)
 {
-    struct mp_chunk_meta *meta = meta_of(s->chunk);
-    const uint32_t slots = (uint32_t)(s->next - chunk_of(s->chunk)->slot);
+    struct mp_chunk_meta *meta = mp_meta_at(s->chunk);
+    const uint32_t slots = (uint32_t)(s->next - mp_chunk_at(s->chunk)->slot);
     if (slots <= meta->pending) return;
     if (m->taken && m->chunk[m->taken - 1].chunk == s->chunk) m->taken--;
     if (m->taken == MP_TAKEN_MAX) return;
@@ -79,7 +76,7 @@ static __attribute__((noinline)) uint32_t settle(struct mp_merge *m, struct stre
             if (s->next->time > s->time) s->time = s->next->time;
             return passed;
         }
-        const struct mp_chunk_meta *meta = meta_of(s->chunk);
+        const struct mp_chunk_meta *meta = mp_meta_at(s->chunk);
         const uint32_t next = __atomic_load_n(&meta->next, __ATOMIC_ACQUIRE);
         note_taken(m, s);
         if (!next || meta->ready < meta->used) {

@@ -57,6 +57,10 @@ struct mp_process {
 extern struct mp_process *mp_process;       /* NULL until the first event of the program */
 extern struct mp_thread *mp_threads;        /* MP_THREADS_MAX records, in the same mapping */
 
+/* A chunk of the pool and what is known of it, by its index. */
+static inline struct mpf_chunk *mp_chunk_at(uint32_t index) { return mp_pool_chunk(&mp_process->pool, index); }
+static inline struct mp_chunk_meta *mp_meta_at(uint32_t index) { return &mp_process->pool.meta[index]; }
+
 /* Makes the mapping and starts the recording of the program's first process.  False: nothing is recorded. */
 bool mp_process_init(void);
 /* True when events are recorded; starts the recording of a forked child.  Any context; keeps errno. */

@@ -59,7 +59,7 @@ static void close_chunk(struct mp_thread *t, struct mpf_chunk *c)
 {
     const uint32_t used = used_slots(t, c);
     for (uint32_t i = used; i < MPF_CHUNK_SLOTS; i++) c->slot[i].head = 0;
-    mp_process->pool.meta[mp_pool_index(&mp_process->pool, c)].used = used;
+    mp_meta_at(mp_pool_index(&mp_process->pool, c))->used = used;
 }
 
 /* With no new chunk, the cursor stays behind the last slot of the full one. */
@@ -91,7 +91,7 @@ static struct mpf_chunk *take_chunk(uint32_t number)
 
 bool mp_thread_chunk(struct mp_thread *t)
 {
-    struct mpf_chunk *old = t->last ? mp_pool_chunk(&mp_process->pool, t->last - 1) : NULL;
+    struct mpf_chunk *old = t->last ? mp_chunk_at(t->last - 1) : NULL;
     struct mpf_chunk *c = take_chunk(t->number);
     if (!c) {
         stay_at_end(t, old);
@@ -100,7 +100,7 @@ bool mp_thread_chunk(struct mp_thread *t)
     const uint32_t index = mp_pool_index(&mp_process->pool, c);
     if (old) {
         close_chunk(t, old);
-        __atomic_store_n(&mp_process->pool.meta[t->last - 1].next, index + 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&mp_meta_at(t->last - 1)->next, index + 1, __ATOMIC_RELEASE);
     }
     t->last = index + 1;
     __atomic_store_n(&t->cur, mp_cursor(c, 0), __ATOMIC_RELEASE);
@@ -134,7 +134,7 @@ struct mp_thread *mp_thread_register(void)
 
 void mp_thread_reclaim(struct mp_thread *t)
 {
-    close_chunk(t, mp_pool_chunk(&mp_process->pool, t->last - 1));
+    close_chunk(t, mp_chunk_at(t->last - 1));
     mp_pool_give(t->last - 1);
     give_record(t);
 }
