@@ -122,16 +122,15 @@ static void *keeper(void *signals)
     return NULL;
 }
 
-static bool create(void *(*run)(void *), size_t stack)
+/* The calling thread's signals are blocked, and so the new one's; `signals` is what was blocked before. */
+static bool create(void *(*run)(void *), size_t stack, uint64_t signals)
 {
     pthread_attr_t attr;
     pthread_t thread;
     if (pthread_attr_init(&attr) != 0) return false;
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     if (stack) pthread_attr_setstacksize(&attr, stack);
-    const uint64_t signals = mp_sys_block_signals();
     const bool ok = pthread_create(&thread, &attr, run, (void *)(uintptr_t)signals) == 0;
-    mp_sys_restore_signals(signals);
     pthread_attr_destroy(&attr);
     return ok;
 }
@@ -143,14 +142,15 @@ static bool worth_it(const struct mp_process *p)
            __atomic_load_n(&p->pool.in_use, __ATOMIC_RELAXED) >= MP_POOL_RESERVE / 4;
 }
 
+/* Once for each state.  A handler must not come between: it could wait for a thread that is not there yet. */
 static void start(uint32_t *state, void *(*run)(void *), size_t stack)
 {
     if (!mp_process->may_thread || mp_sys_getpid() != mp_process->pid) return;
-    uint32_t none = MP_ENCODER_NONE;
-    if (!__atomic_compare_exchange_n(state, &none, MP_ENCODER_STARTING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
     const int saved = errno;
-    const uint32_t guard = mp_guard_enter();
-    if (!create(run, stack)) __atomic_store_n(state, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
+    const struct mp_guarded guard = mp_guard_enter();
+    uint32_t none = MP_ENCODER_NONE;
+    const bool mine = __atomic_compare_exchange_n(state, &none, MP_ENCODER_STARTING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    if (mine && !create(run, stack, guard.signals)) __atomic_store_n(state, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
     mp_guard_leave(guard);
     errno = saved;
 }

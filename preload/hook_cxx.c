@@ -55,7 +55,7 @@ static any_fn get(enum cxx_fn which)
 {
     any_fn f = __atomic_load_n(&real[which], __ATOMIC_ACQUIRE);
     if (f) return f;
-    const uint32_t guard = mp_guard_enter();
+    const struct mp_guarded guard = mp_guard_enter();
     f = find(names[which]);
     mp_guard_leave(guard);
     __atomic_store_n(&real[which], f, __ATOMIC_RELEASE);

@@ -143,14 +143,6 @@ static void record(struct table *t, uint32_t id)
     __atomic_store_n(&t->wiped.recorded[id], 1, __ATOMIC_RELEASE);
 }
 
-/* Can this thread record now?  Asking also starts a forked child's log, which resets the names: not under our lock. */
-static bool may_record(void)
-{
-    const uint32_t before = mp_guard_enter();
-    mp_guard_leave(before);
-    return !(before & MP_INSIDE);
-}
-
 static uint32_t lost_name(void)
 {
     mp_loss(MPF_LOSS_NAMES, 1);
@@ -159,7 +151,7 @@ static uint32_t lost_name(void)
 
 static uint32_t intern(struct table *t, const struct key *k)
 {
-    if (!may_record()) return MP_NAME_BUSY;
+    if (!mp_record_here()) return MP_NAME_BUSY;     /* a forked child's log begins by it, and its names: not under our lock */
     const uint64_t signals = mp_lock(&t->wiped.lock);
     uint32_t *slot = find(t, k);
     uint32_t id = *slot;
@@ -198,7 +190,7 @@ static uint32_t check(uint64_t id, uint8_t op)
     if (id == MP_NAME_OTHER) return MP_NAME_OTHER;
     if (!t || id < MP_NAME_FIRST || id >= __atomic_load_n(&t->count, __ATOMIC_ACQUIRE)) return MP_NAME_NONE;
     if (t->entry[id].op != op) return MP_NAME_NONE;
-    if (!is_recorded(t, (uint32_t)id) && may_record()) {
+    if (!is_recorded(t, (uint32_t)id) && mp_record_here()) {
         const uint64_t signals = mp_lock(&t->wiped.lock);
         record(t, (uint32_t)id);
         mp_unlock(&t->wiped.lock, signals);

@@ -128,24 +128,33 @@ void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data,
     record((struct place){ 0 }, op, heap, addr, bytes < MPF_DATA_MAX ? bytes : MPF_DATA_MAX, data);
 }
 
-uint32_t mp_guard_enter(void)
+static bool registered(void)
 {
-    if (!mp_self || !mp_self->number) {
-        if (!mp_process_ready()) return 0;
-        const uint64_t signals = mp_sys_block_signals();
-        mp_thread_register();
-        mp_sys_restore_signals(signals);
-        if (!mp_self) return 0;
-    }
-    const uint32_t before = mp_self->guard;
+    if (mp_self && mp_self->number) return true;
+    if (!mp_process_ready()) return false;
+    const uint64_t signals = mp_sys_block_signals();
+    mp_thread_register();
+    mp_sys_restore_signals(signals);
+    return mp_self;
+}
+
+struct mp_guarded mp_guard_enter(void)
+{
+    const bool here = registered();
+    struct mp_guarded before = { .signals = mp_sys_block_signals() };
+    if (!here) return before;
+    before.guard = mp_self->guard;
     mp_self->guard |= MP_INSIDE;
     return before;
 }
 
-void mp_guard_leave(uint32_t before)
+void mp_guard_leave(struct mp_guarded before)
 {
-    if (mp_self && mp_self->number) mp_self->guard = before;
+    if (mp_self && mp_self->number) mp_self->guard = before.guard;
+    mp_sys_restore_signals(before.signals);
 }
+
+bool mp_record_here(void) { return !registered() || !(mp_self->guard & MP_INSIDE); }
 
 void mp_loss(unsigned reason, uint64_t events)
 {

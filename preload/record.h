@@ -100,8 +100,13 @@ static inline void mp_record_fail(unsigned heap, int error, uint64_t bytes)
 /* A DATA event: at most MPF_DATA_MAX bytes, longer data is cut there. */
 void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes);
 
-/* Between these two the thread records nothing: memprof's own calls, and hooks whose outer call records. */
-uint32_t mp_guard_enter(void);      /* returns what to give back */
-void mp_guard_leave(uint32_t before);
+/* Between these two the thread records nothing: memprof's own calls.  Signals are blocked, or a handler's events would be
+ * lost.  What the first returns is given back to the second. */
+struct mp_guarded { uint64_t signals; uint32_t guard; };
+struct mp_guarded mp_guard_enter(void);
+void mp_guard_leave(struct mp_guarded before);
+
+/* False between those two.  A thread that asks has its record from then on, and a forked child its log. */
+bool mp_record_here(void);
 
 #endif

@@ -34,7 +34,7 @@ bool mp_driver_init(void);
  * False where the driver has no such query, or refuses. */
 #define MP_DRIVER_ASK(name, ...)                                                             \
     ({                                                                                       \
-        const uint32_t guard_ = mp_guard_enter();                                            \
+        const struct mp_guarded guard_ = mp_guard_enter();                                   \
         const bool ok_ = mp_driver.name && mp_driver.name(__VA_ARGS__) == CUDA_SUCCESS;      \
         mp_guard_leave(guard_);                                                              \
         ok_;                                                                                 \

@@ -98,8 +98,8 @@ static void eintr(void)
 int main(int argc, char **argv)
 {
     ranges_init();
-    free(malloc(4 * MIB));      /* memprof's encoder starts at the first large block */
-    if (!strcmp(argv[1], "storm")) storm(argc > 2 ? atol(argv[2]) : 1000);
+    if (!strcmp(argv[1], "storm")) storm(argc > 2 ? atol(argv[2]) : 1000);      /* memprof's encoder starts in it */
+    free(malloc(4 * MIB));      /* it starts at the first large block */
     if (!strcmp(argv[1], "aim")) aim();
     if (!strcmp(argv[1], "eintr")) eintr();
     if (!strcmp(argv[1], "setxid")) printf("%d\n", setuid(getuid()));

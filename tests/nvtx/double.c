@@ -50,8 +50,7 @@ void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data,
     add(op, addr, bytes, data);
 }
 
-uint32_t mp_guard_enter(void) { return double_guard; }
-void mp_guard_leave(uint32_t before) { double_guard = before; }
+bool mp_record_here(void) { return !double_guard; }
 void mp_torch_next(void) {}
 int mp_active(void) { return double_active; }
 void mp_loss(unsigned reason, uint64_t n) { if (reason == MPF_LOSS_NAMES) __atomic_fetch_add(&double_lost, n, __ATOMIC_RELAXED); }

@@ -25,6 +25,6 @@ uint32_t double_id(unsigned op, const char *text);
 
 extern uint64_t double_lost;        /* by mp_loss(MPF_LOSS_NAMES) */
 extern int double_active;           /* mp_active's answer */
-extern __thread uint32_t double_guard; /* what mp_guard_enter finds */
+extern __thread uint32_t double_guard; /* not 0: nothing is recorded */
 
 #endif

@@ -175,7 +175,7 @@ static void with_data(void)
 
 static void guarded(void)
 {
-    const uint32_t guard = mp_guard_enter();
+    const struct mp_guarded guard = mp_guard_enter();
     record_numbers((void *)0);
     mp_guard_leave(guard);
     mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, 16, 1);
