@@ -37,7 +37,7 @@ static bool is_method(const struct mp_python *py, const void *code)
     const void *names = mp_python_pointer(code, py->layout.code_locals);
     uint8_t name[sizeof "self" + 4];
     if (!mp_python_is(names, py->tuple) || !mp_python_size(names)) return false;
-    return mp_python_text(py, mp_python_pointer(names, MP_PYTHON_ITEMS), name, sizeof name) && memcmp(name, "self", sizeof "self") == 0;
+    return mp_python_text(py, mp_python_pointer(names, py->layout.items), name, sizeof name) && memcmp(name, "self", sizeof "self") == 0;
 }
 
 static const void *module_of(const struct mp_python *py, const void *frame, const void *code)

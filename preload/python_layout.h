@@ -22,11 +22,12 @@ struct mp_python_layout {
     uint8_t code_start, code_first_line, code_lines, code_name, code_file;
     uint8_t code_arguments, code_locals;        /* number of arguments; a tuple of the locals' names */
     uint8_t ascii, compact;             /* sizes of the heads of strings */
+    uint8_t items;                      /* of a tuple */
     uint8_t values_head;                /* what comes before the values of a dict that shares its keys */
 };
 
 /* The same in all of them. */
-enum { MP_PYTHON_TYPE = 8, MP_PYTHON_SIZE = 16, MP_PYTHON_BYTES = 32, MP_PYTHON_ITEMS = 24, MP_PYTHON_TEXT_STATE = 32 };
+enum { MP_PYTHON_TYPE = 8, MP_PYTHON_SIZE = 16, MP_PYTHON_BYTES = 32, MP_PYTHON_TEXT_STATE = 32 };
 
 /* The layout of a version (major << 8 | minor); false: not known.  From 3.13 on `runtime`, the interpreter's _PyRuntime,
  * begins with a description, which must be there and make sense. */

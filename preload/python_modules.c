@@ -136,7 +136,7 @@ static bool derives(struct reader *r, uintptr_t type)
     if (word(r, bases, MP_PYTHON_TYPE) != (uintptr_t)r->py->tuple) return false;
     const size_t count = word(r, bases, MP_PYTHON_SIZE);
     for (size_t i = 0; i < count && i < BASES; i++)
-        if (is_module_class(r, word(r, bases, MP_PYTHON_ITEMS + (long)(i * sizeof(uintptr_t))))) return true;
+        if (is_module_class(r, word(r, bases, r->py->layout.items + (long)(i * sizeof(uintptr_t))))) return true;
     return false;
 }
 

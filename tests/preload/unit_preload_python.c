@@ -30,7 +30,7 @@ static void fill(uint8_t *at, size_t bytes)
 
 /* ---- layouts */
 
-/* What 3.13.0 and 3.14 say of themselves (3.14: from its headers), in groups as in pycore_debug_offsets.h. */
+/* What 3.13.0 and 3.14.10 say of themselves, in groups as in pycore_debug_offsets.h. */
 #define COOKIE UINT64_C(0x7970677562656478)
 static const uint64_t told_313[] = {
     COOKIE, 0x30d00f0, 0,
@@ -43,14 +43,14 @@ static const uint64_t told_313[] = {
     48, 32, 40, 24, 16, 32, 16, 24, 40, 16, 32, 64, 32, 16, 40, 240, 200,                   /* dict, float, int, bytes, text, gc */
 };
 static const uint64_t told_314[] = {
-    COOKIE, 0x30e00f0, 0,
-    283320, 608, 632,
-    194968, 7272, 7264, 7344, 7352, 7400, 7656, 7640, 7648, 16, 7752, 0, 7768, 7760, 7800, 0,
-    304, 0, 8, 16, 72, 152, 160, 232, 32,
+    COOKIE, 0x30e0af0, 0,
+    316616, 784, 808,
+    225864, 7280, 7272, 7344, 7360, 7408, 7688, 7672, 7680, 16, 7784, 0, 7800, 7792, 7992, 0,
+    832, 0, 8, 16, 72, 152, 160, 232, 32,
     88, 8, 0, 56, 80, 74, 64, 0,
     216, 112, 120, 128, 136, 68, 52, 96, 104, 208, 0,
-    16, 8, 416, 24, 88, 168, 32, 24, 16, 40, 24, 16,
-    200, 24, 40, 32, 48, 32, 40, 24, 16, 32, 16, 24, 40, 16, 32, 64, 32, 16, 40, 240, 200,  /* set, dict, ... */
+    16, 8, 416, 24, 88, 168, 40, 32, 16, 40, 24, 16,
+    200, 24, 40, 32, 48, 32, 40, 24, 16, 32, 16, 24, 40, 16, 32, 64, 32, 16, 40,   /* set, dict, ... */
 };
 enum { WORDS_313 = sizeof told_313 / sizeof *told_313, WORDS_314 = sizeof told_314 / sizeof *told_314 };
 
@@ -73,6 +73,7 @@ static void an_interpreter_tells_its_layout(void **state)
     const struct mp_python_layout old = layout_of(0x30d), l = layout_of(0x30e);
     assert_int_equal(old.frame_owner, 70);
     assert_int_equal(old.code_start, 200);
+    assert_int_equal(old.items, 24);
     assert_int_equal(l.state_frame, 72);
     assert_int_equal(l.frame_code, 0);
     assert_int_equal(l.frame_previous, 8);
@@ -86,6 +87,7 @@ static void an_interpreter_tells_its_layout(void **state)
     assert_int_equal(l.code_arguments, 52);
     assert_int_equal(l.code_locals, 96);
     assert_int_equal(l.code_start, 208);
+    assert_int_equal(l.items, 32);
 }
 
 static void a_layout_that_makes_no_sense_is_refused(void **state)
@@ -94,7 +96,7 @@ static void a_layout_that_makes_no_sense_is_refused(void **state)
     static const struct { unsigned version, word; uint64_t value; } bad[] = {
         { 0x30d, 0, 0 }, { 0x30d, 1, 0x30e00f0 }, { 0x30d, 2, 1 }, { 0x30d, 23, 1000 }, { 0x30d, 23, 73 }, { 0x30d, 29, 80 }, { 0x30d, 30, 16 },
         { 0x30d, 31, 0 }, { 0x30d, 33, 80 }, { 0x30d, 35, 208 }, { 0x30d, 38, UINT64_MAX }, { 0x30d, 39, 70 }, { 0x30d, 43, 0 }, { 0x30d, 45, 16 },
-        { 0x30e, 1, 0x30f00f0 }, { 0x30e, 26, 304 }, { 0x30e, 36, 88 }, { 0x30e, 44, 214 }, { 0x30e, 50, 24 }, { 0x30e, 75, 24 }, { 0x30e, 80, 48 },
+        { 0x30e, 1, 0x30f00f0 }, { 0x30e, 26, 832 }, { 0x30e, 36, 88 }, { 0x30e, 44, 214 }, { 0x30e, 50, 24 }, { 0x30e, 75, 24 }, { 0x30e, 80, 48 },
     };
     struct mp_python_layout l;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -266,7 +268,7 @@ static void frames_in_any_order_come_to_an_end(void **state)
     unsigned longest = 0;
     for (unsigned i = 0; i < ROUNDS; i++) {
         const struct mp_python py = python_of(versions[i % VERSIONS]);
-        uint8_t *code = object(c.code, 256, &type_code), *other = object(c.other, 64, &type_text), *names = object(c.names, 32, &type_tuple);
+        uint8_t *code = object(c.code, 256, &type_code), *other = object(c.other, 64, &type_text), *names = object(c.names, py.layout.items + sizeof(void *), &type_tuple);
         put_int(code, py.layout.code_arguments, (uint32_t)below(2));
         put(code, py.layout.code_locals, below(2) ? names : other);
         for (int f = 0; f < FRAMES; f++) random_frame(&c, &py, c.frame[f].end - FRAME_BYTES, code, other);
