@@ -14,21 +14,21 @@
 #include "record.h"
 #include "stack.h"
 #include "state.h"
+#include "torch_library.h"
 #include "torch_numbers.h"
 #include "torch_ranges.h"
 
-/* What a hook stands in for: found at its first call. */
-struct real { const char *file, *name; void *function; };
+/* What a hook stands in for: looked for at its first call, by whoever may call it at once. */
+struct real { const char *file, *name; void *function; bool known; };
 
 static void *real_function(struct real *real)
 {
-    void *known = __atomic_load_n(&real->function, __ATOMIC_ACQUIRE);
-    if (known) return known;
+    if (__atomic_load_n(&real->known, __ATOMIC_ACQUIRE)) return __atomic_load_n(&real->function, __ATOMIC_RELAXED);
     const int saved = errno;
-    void *library = dlopen(real->file, RTLD_LAZY | RTLD_NOLOAD);
+    void *library = mp_torch_library(real->file);
     void *function = library ? dlsym(library, real->name) : NULL;
-    if (library) dlclose(library);
-    __atomic_store_n(&real->function, function, __ATOMIC_RELEASE);
+    __atomic_store_n(&real->function, function, __ATOMIC_RELAXED);
+    __atomic_store_n(&real->known, true, __ATOMIC_RELEASE);
     errno = saved;
     return function;
 }
@@ -84,7 +84,7 @@ typedef void oom_report(uint64_t bytes, uint64_t allocated, uint64_t reserved, u
     HOOK memory_report name;                                                                                   \
     void name(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved, uint64_t device)              \
     {                                                                                                          \
-        static struct real real = { "libc10.so", #name, NULL };                                                \
+        static struct real real = { "libc10.so", #name, NULL, false };                                                \
         on_memory(block, bytes, allocated, reserved, device);                                                  \
         memory_report *next = (memory_report *)real_function(&real);                                           \
         if (next) next(block, bytes, allocated, reserved, device);                                             \
@@ -93,7 +93,7 @@ typedef void oom_report(uint64_t bytes, uint64_t allocated, uint64_t reserved, u
     HOOK oom_report name;                                                                                      \
     void name(uint64_t bytes, uint64_t allocated, uint64_t reserved, uint64_t device)                          \
     {                                                                                                          \
-        static struct real real = { "libc10.so", #name, NULL };                                                \
+        static struct real real = { "libc10.so", #name, NULL, false };                                                \
         on_out_of_memory(bytes, allocated, reserved, device);                                                  \
         oom_report *next = (oom_report *)real_function(&real);                                                 \
         if (next) next(bytes, allocated, reserved, device);                                                    \
@@ -105,6 +105,20 @@ OUT_OF_MEMORY(_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE)
 OUT_OF_MEMORY(_ZN3c1027reportOutOfMemoryToProfilerEmmmNS_6DeviceE)
 OUT_OF_MEMORY(_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE)
 
+/* PyTorch asks it before each block of host memory: where there is no CUDA, nothing else tells that PyTorch works. */
+HOOK bool _ZN3c1022memoryProfilingEnabledEv(void);
+bool _ZN3c1022memoryProfilingEnabledEv(void)
+{
+    static struct real real = { "libc10.so", "_ZN3c1022memoryProfilingEnabledEv", NULL, false };
+    if (mp_active()) {
+        const int saved = errno;
+        mp_torch_ranges_start();
+        errno = saved;
+    }
+    bool (*next)(void) = (bool (*)(void))real_function(&real);
+    return next && next();
+}
+
 /* ---- at::cuda::CUDAGraph: members, so the object comes first.  They may throw: nothing here needs to be undone. */
 
 struct pool_id { uint64_t a, b; };          /* std::pair of two unsigned long long: passed and returned in two registers */
@@ -115,33 +129,49 @@ typedef struct pool_id pool_of_graph(void *graph);
 
 HOOK begin_capture _ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode;
 HOOK end_capture _ZN2at4cuda9CUDAGraph11capture_endEv;
+HOOK end_capture _ZN2at4cuda9CUDAGraph15capture_end_preEv;
 HOOK end_capture _ZN2at4cuda9CUDAGraph5resetEv;
 
 /* A pool of 0, 0 is one of the graph's own. */
 void _ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode(void *graph, struct pool_id pool, int mode)
 {
-    static struct real real = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode", NULL };
+    static struct real real = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode", NULL, false };
     if (mp_active()) mp_record_data(MPF_OP_TORCH_CAPTURE, MPF_HEAP_NONE, (uintptr_t)graph, &pool, sizeof pool);
     begin_capture *next = (begin_capture *)real_function(&real);
     if (next) next(graph, pool, mode);
 }
 
 /* Once the capture has ended the graph knows its pool. */
-void _ZN2at4cuda9CUDAGraph11capture_endEv(void *graph)
+static void on_capture_end(void *graph)
 {
-    static struct real real = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph11capture_endEv", NULL };
-    static struct real real_pool = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph4poolEv", NULL };
-    end_capture *next = (end_capture *)real_function(&real);
-    if (next) next(graph);
+    static struct real real = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph4poolEv", NULL, false };
     if (!mp_active()) return;
-    pool_of_graph *pool_of = (pool_of_graph *)real_function(&real_pool);
+    pool_of_graph *pool_of = (pool_of_graph *)real_function(&real);
     const struct pool_id pool = pool_of ? pool_of(graph) : (struct pool_id){ 0, 0 };
     mp_record_data(MPF_OP_TORCH_CAPTURE_END, MPF_HEAP_NONE, (uintptr_t)graph, &pool, sizeof pool);
 }
 
+static struct real end_pre = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph15capture_end_preEv", NULL, false };
+
+/* From PyTorch 2.14 on this calls the next one, and Python calls that one alone. */
+void _ZN2at4cuda9CUDAGraph11capture_endEv(void *graph)
+{
+    static struct real real = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph11capture_endEv", NULL, false };
+    end_capture *next = (end_capture *)real_function(&real);
+    if (next) next(graph);
+    if (!real_function(&end_pre)) on_capture_end(graph);
+}
+
+void _ZN2at4cuda9CUDAGraph15capture_end_preEv(void *graph)
+{
+    end_capture *next = (end_capture *)real_function(&end_pre);
+    if (next) next(graph);
+    on_capture_end(graph);
+}
+
 void _ZN2at4cuda9CUDAGraph5resetEv(void *graph)
 {
-    static struct real real = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph5resetEv", NULL };
+    static struct real real = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph5resetEv", NULL, false };
     end_capture *next = (end_capture *)real_function(&real);
     if (next) next(graph);
     if (mp_active()) mp_record(MPF_OP_TORCH_GRAPH_RESET, MPF_HEAP_NONE, (uintptr_t)graph, 0);

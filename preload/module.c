@@ -237,6 +237,27 @@ void mp_module_closed(struct mp_module_place before)
     mp_unlock(&known->lock, signals);
 }
 
+struct named { const char *part; char *path; size_t cap; };
+
+static void named_line(void *arg, const char *line)
+{
+    struct named *n = arg;
+    const char *path = strchr(line, '/'), *part = path ? strstr(path, n->part) : NULL;
+    if (!part || strchr(part + strlen(n->part), '/') || strlen(path) >= n->cap) return;
+    memcpy(n->path, path, strlen(path) + 1);
+}
+
+bool mp_module_file(const char *part, char *path, size_t cap)
+{
+    struct named n = { part, path, cap };
+    *path = 0;
+    if (!known) return false;
+    const uint64_t signals = mp_lock(&known->lock);
+    each_line(named_line, &n);
+    mp_unlock(&known->lock, signals);
+    return *path;
+}
+
 struct search { uint64_t at, from, to; };
 
 static void search_line(void *arg, const char *line)

@@ -7,6 +7,7 @@
 #define MP_MODULE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Once, before the others.  False: no memory. */
@@ -20,6 +21,9 @@ static inline uint32_t mp_module_now(void) { return __atomic_load_n(&mp_module_g
 struct mp_module_place { uint64_t at, object; };
 struct mp_module_place mp_module_opened(const void *handle);
 void mp_module_closed(struct mp_module_place before);
+/* The path of a file whose code is mapped and whose path ends with `part` and what follows within one name ("/libc10.so", with
+ * a version behind it or not); false: there is none, or its path has `cap` bytes or more. */
+bool mp_module_file(const char *part, char *path, size_t cap);
 /* The mapping that holds this address; false: there is none, or it cannot be known. */
 bool mp_module_mapping(uintptr_t at, uintptr_t *from, uintptr_t *to);
 

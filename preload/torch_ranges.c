@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,8 +10,8 @@
 #include "config.h"
 #include "names.h"
 #include "ranges.h"
-#include "sys.h"
 #include "text.h"
+#include "torch_library.h"
 #include "torch_numbers.h"
 
 /* at::RecordFunctionCallback, which is passed by value; the same from PyTorch 2.0 on (ATen/record_function.h).  An observer
@@ -26,7 +25,7 @@ struct observer {
     bool scope[SCOPES];
     bool inputs, outputs, ids;
 };
-enum { OLDEST = 200, NEWEST = 211 };    /* major * 100 + minor */
+enum { OLDEST = 200, NEWEST = 214 };    /* major * 100 + minor */
 
 #define ADD_CALLBACK "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE"
 #define NAME_OF "_ZNK2at14RecordFunction4nameEv"
@@ -71,31 +70,6 @@ static void end(const struct record_function *f, void *context)
     errno = saved;
 }
 
-/* "__version__ = '2.11.0+cu130'" in version.py of the package that the library lies in: 211; 0: not found. */
-static unsigned version_in(const char *text)
-{
-    const char *p = strstr(text, "__version__ = '");
-    unsigned n[2] = { 0, 0 };
-    if (!p) return 0;
-    p += strlen("__version__ = '");
-    for (int i = 0; i < 2; i++, p++)
-        for (; *p >= '0' && *p <= '9' && n[i] < 100; p++) n[i] = n[i] * 10 + (unsigned)(*p - '0');
-    return n[1] < 100 ? n[0] * 100 + n[1] : 0;
-}
-
-static unsigned torch_version(const void *function)
-{
-    Dl_info info;
-    char path[PATH_MAX], text[1024];
-    struct mp_text t = MP_TEXT(path);
-    if (!dladdr(function, &info)) return 0;
-    const char *slash = strrchr(info.dli_fname, '/');
-    if (!slash) return 0;
-    mp_text_bytes(&t, info.dli_fname, (size_t)(slash - info.dli_fname));
-    mp_text_str(&t, "/../version.py");
-    return !t.full && mp_sys_slurp(path, text, sizeof text) > 0 ? version_in(text) : 0;
-}
-
 static void add(uint64_t (*add_callback)(struct observer))
 {
     domain = mp_domain_id("torch", 5);
@@ -112,18 +86,26 @@ static void look_up(void *library)
 {
     uint64_t (*add_callback)(struct observer) = (uint64_t (*)(struct observer))dlsym(library, ADD_CALLBACK);
     name_of = (__typeof__(name_of))dlsym(library, NAME_OF);
-    const unsigned version = add_callback ? torch_version((const void *)add_callback) : 0;
+    const unsigned version = add_callback ? mp_torch_version((const void *)add_callback) : 0;
     if (name_of && version >= OLDEST && version <= NEWEST) {
         mp_torch_numbers_start(library);
         add(add_callback);
-    } else mp_say("PyTorch's own ranges are not recorded: this memprof knows them from PyTorch 2.0 to 2.11 (MEMPROF_TORCH_RANGES=off)", NULL, NULL, NULL);
+    } else mp_say("PyTorch's own ranges are not recorded: this memprof knows them from PyTorch 2.0 to 2.14 (MEMPROF_TORCH_RANGES=off)", NULL, NULL, NULL);
+}
+
+/* While PyTorch is not found, looking for it costs more than the calls that bring us here: less and less often. */
+static bool is_time(void)
+{
+    static uint32_t calls;
+    const uint32_t n = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
+    return (n & (n - 1)) == 0;
 }
 
 void mp_torch_ranges_start(void)
 {
     static uint32_t started;
-    if (__atomic_load_n(&started, __ATOMIC_RELAXED) || mp_config.torch_ranges == MP_TORCH_OFF) return;
-    void *library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+    if (__atomic_load_n(&started, __ATOMIC_RELAXED) || mp_config.torch_ranges == MP_TORCH_OFF || !is_time()) return;
+    void *library = mp_torch_library("libtorch_cpu.so");
     if (!library || __atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL)) return;
     look_up(library);
 }

@@ -6,7 +6,7 @@
 #define MP_TORCH_RANGES_H
 
 /* Registers once, when PyTorch is loaded and its version is one whose interface is known.  Takes PyTorch's lock of the
- * list of callbacks: call it where no operator runs on this thread.  Cheap after the first time. */
+ * list of callbacks; an operator that runs meanwhile goes on with those that it began with.  Cheap after the first time. */
 void mp_torch_ranges_start(void);
 
 #endif
