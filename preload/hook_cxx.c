@@ -5,11 +5,11 @@
  * inside it has recorded the failure.
  *
  * The real operators may be in a libstdc++ that was dlopen'ed RTLD_LOCAL, which RTLD_NEXT does not see. */
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "hook_malloc.h"
+#include "loader.h"
 #include "real.h"
 #include "record.h"
 
@@ -47,17 +47,17 @@ static any_fn find(const char *name)
         void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
         if (library) f = (any_fn)dlsym(library, name);
     }
+    mp_loader_forget_error();
     return f;
 }
 
-/* Every thread finds the same, so two at once do no harm. */
+/* Every thread finds the same, so two at once do no harm.  What the loader allocates and frees meanwhile is recorded, for it
+ * frees blocks of the program's own calls too (the error that the last one left for dlerror). */
 static any_fn get(enum cxx_fn which)
 {
     any_fn f = __atomic_load_n(&real[which], __ATOMIC_ACQUIRE);
     if (f) return f;
-    const struct mp_guarded guard = mp_guard_enter();
     f = find(names[which]);
-    mp_guard_leave(guard);
     __atomic_store_n(&real[which], f, __ATOMIC_RELEASE);
     return f;
 }

@@ -2,13 +2,13 @@
  * of what it is made of.  A module is known by its address, its class, and the modules around it. */
 #include "python.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "config.h"
+#include "loader.h"
 #include "mpf/event.h"
 #include "python_frames.h"
 #include "python_modules.h"
@@ -130,7 +130,10 @@ extern const char _Py_NegativeRefcount[] __attribute__((weak));
 
 static const void *find(const char *name, const void *at_start)
 {
-    return at_start || !mp_active() ? at_start : dlsym(RTLD_DEFAULT, name);
+    if (at_start || !mp_active()) return at_start;
+    const void *found = dlsym(RTLD_DEFAULT, name);
+    if (!found) mp_loader_forget_error();
+    return found;
 }
 
 static bool look_up(const char *(*version)(void))

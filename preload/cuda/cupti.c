@@ -14,6 +14,7 @@
 #include "device.h"
 #include "driver.h"
 #include "find_cupti.h"
+#include "loader.h"
 #include "python.h"
 #include "real.h"
 #include "record.h"
@@ -156,6 +157,7 @@ int InitializeInjection(void)
         mp_sampler_start();
         if (!subscribe()) mp_sampler_seek();
     }
+    mp_loader_forget_error();
     errno = saved;
     return 1;
 }

@@ -22,6 +22,7 @@ int main(int argc, char **argv)
     }
     if (!strcmp(argv[1], "tls")) printf("%d\n", ((int (*)(int))dlsym(library, "static_tls_sum"))(42));
     if (!strcmp(argv[1], "plugin")) {
+        ((void (*)(void))dlsym(library, "plugin_start"))();
         range_push("plugin");
         ((void (*)(void))dlsym(library, "plugin_work"))();
         range_pop();

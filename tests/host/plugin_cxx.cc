@@ -4,7 +4,17 @@
 #include <string>
 #include <vector>
 
+extern "C" void plugin_start();
 extern "C" void plugin_work();
+
+// Each operator for the first time, which makes the loader look for it.
+extern "C" void plugin_start()
+{
+    ::operator delete(::operator new(1, std::nothrow));
+    ::operator delete[](::operator new[](1));
+    ::operator delete(::operator new(1, std::align_val_t(256)), std::align_val_t(256));
+    ::operator delete(::operator new(1), 1);
+}
 
 // 100 blocks of 1,000 bytes stay, and the vector that knows them.
 extern "C" void plugin_work()
