@@ -1,6 +1,5 @@
-/* Bands are summed vectors: for each bucket, the bands whose cells changed get their new sum.  Cells that differ by their
- * native call stacks alone are one unit of their library; those without a range are told apart by their Python stack, too.
- * A series of bands is one of cells whose groups are bands. */
+/* Bands are summed vectors: for each bucket, the bands whose cells changed get their new sum.  Cells of one key and call stack
+ * are one unit.  A series of bands is one of cells whose groups are bands. */
 #include "bands.h"
 
 #include <stdlib.h>
@@ -9,7 +8,7 @@
 #include "hash.h"
 #include "splice.h"
 
-struct unit { uint64_t bytes, largest; uint32_t cell, library, python, band; };
+struct unit { uint64_t bytes, largest; uint32_t cell, library, native, python, band; };
 
 struct folding {
     struct mpr_arena *arena;
@@ -19,7 +18,7 @@ struct folding {
     struct unit *unit, **rank;  /* of the heap; those that held anything */
     uint32_t units, ranks;
     uint32_t *unit_of;          /* by cell */
-    uint32_t *slot, mask;       /* hash of (key, library, python): unit + 1 */
+    uint32_t *slot, mask;       /* hash of (key, native, python): unit + 1 */
     uint64_t *cell_bytes, *band_bytes;
     size_t *touched;            /* by band: index of its change in the bucket being written, + 1 */
     struct mpr_series series;   /* of bands */
@@ -63,11 +62,11 @@ static uint32_t unit_of(struct folding *f, uint32_t index)
     const struct mpr_cell *cell = &f->r->books.cell[index];
     const struct mpr_site site = mpr_sites_of(&f->r->gpu.sites, cell->site);
     const struct unit wanted = { .cell = index, .library = mpr_sites_library(&f->r->gpu.sites, site.stack),
-                                 .python = mpr_all_of(cell->key).node ? 0 : site.python };
-    uint32_t at = (uint32_t)mpr_hash(mpr_hash(cell->key) + ((uint64_t)wanted.python << 32 | wanted.library)) & f->mask;
+                                 .native = site.stack, .python = site.python };
+    uint32_t at = (uint32_t)mpr_hash(mpr_hash(cell->key) + ((uint64_t)wanted.python << 32 | wanted.native)) & f->mask;
     for (; f->slot[at]; at = (at + 1) & f->mask) {
         const struct unit *u = &f->unit[f->slot[at] - 1];
-        if (f->r->books.cell[u->cell].key == cell->key && u->library == wanted.library && u->python == wanted.python)
+        if (f->r->books.cell[u->cell].key == cell->key && u->native == wanted.native && u->python == wanted.python)
             return f->slot[at] - 1;
     }
     f->unit[f->units] = wanted;
@@ -141,8 +140,9 @@ static uint32_t add_band(struct folding *f, enum mpr_band_kind kind, const struc
     const struct mpr_cell *c = &f->r->books.cell[u->cell];
     const struct mpr_all all = f->r->options.by == MPR_BY_ALL ? mpr_all_of(c->key) : (struct mpr_all){ 0 };
     struct mpr_band *band = &f->out->band[f->out->bands];
-    *band = (struct mpr_band){ .kind = kind, .node = all.node, .thread = all.thread, .class = all.class,
-                               .library = u->library, .python = u->python };
+    *band = (struct mpr_band){ .kind = kind, .node = all.node, .thread = all.thread, .class = all.class, .library = u->library };
+    if (kind == MPR_BAND_ONE) band->native = u->native;
+    if (kind == MPR_BAND_ONE || !all.node) band->python = u->python;
     if (kind != MPR_BAND_OTHER) band->path = mpr_label_path(f->arena, f->r, c, &band->depth);
     return (uint32_t)f->out->bands++;
 }
@@ -151,11 +151,10 @@ static uint32_t add_band(struct folding *f, enum mpr_band_kind kind, const struc
 static uint32_t small_band(struct folding *f, const struct unit *u)
 {
     if (f->r->options.by != MPR_BY_ALL) return UINT32_MAX;
-    const uint32_t node = mpr_all_of(f->r->books.cell[u->cell].key).node;
+    const uint32_t node = mpr_all_of(f->r->books.cell[u->cell].key).node, python = node ? 0 : u->python;
     for (uint32_t i = 0; i < f->out->bands; i++) {
         const struct mpr_band *band = &f->out->band[i];
-        if (band->kind == MPR_BAND_SMALL && band->node == node && band->library == u->library && band->python == u->python)
-            return i;
+        if (band->kind == MPR_BAND_SMALL && band->node == node && band->library == u->library && band->python == python) return i;
     }
     return f->out->bands < f->limit - 1 ? add_band(f, MPR_BAND_SMALL, u) : UINT32_MAX;
 }

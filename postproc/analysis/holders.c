@@ -2,18 +2,20 @@
 
 #include <stdlib.h>
 
-/* Sums by place: a node's number, and behind all nodes a library's. */
-struct sums { const struct mpr_replay *r; struct mpr_holder *at; size_t places, held; };
+/* Sums by place: a node's number, and behind all nodes a native stack's or a library's. */
+struct sums { const struct mpr_replay *r; struct mpr_holder *at; size_t places, held; bool by_native; };
 
 static struct mpr_holder *place(const struct sums *s, const struct mpr_cell *cell)
 {
     const struct mpr_sites *sites = &s->r->gpu.sites;
     const struct mpr_site site = mpr_sites_of(sites, cell->site);
     const uint32_t range = mpr_all_of(cell->key).node, node = range ? range : site.python;
-    const uint32_t library = node ? 0 : mpr_sites_library(sites, site.stack);
-    struct mpr_holder *sum = &s->at[library ? s->r->ranges.nodes + library : node];
+    const uint32_t native = node || !s->by_native ? 0 : site.stack;
+    const uint32_t library = node || s->by_native ? 0 : mpr_sites_library(sites, site.stack);
+    struct mpr_holder *sum = &s->at[native | library ? s->r->ranges.nodes + (native | library) : node];
     sum->node = node;
     sum->library = library;
+    sum->native = native;
     return sum;
 }
 
@@ -38,13 +40,15 @@ static int by_bytes(const void *left, const void *right)
     const struct mpr_holder *a = left, *b = right;
     if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
     if (a->node != b->node) return a->node < b->node ? -1 : 1;
-    return a->library < b->library ? -1 : a->library > b->library;
+    if (a->library != b->library) return a->library < b->library ? -1 : 1;
+    return a->native < b->native ? -1 : a->native > b->native;
 }
 
-bool mpr_holders_fill(struct mpr_timeline *t, struct mpr_tree *tree, uint8_t heap, struct mpr_heap_line *out)
+bool mpr_holders_fill(struct mpr_timeline *t, struct mpr_tree *tree, struct mpr_callers *callers, uint8_t heap, struct mpr_heap_line *out)
 {
     const struct mpr_replay *r = tree->r;
-    struct sums s = { .r = r, .places = (size_t)r->ranges.nodes + r->gpu.sites.libraries + 1 };
+    struct sums s = { .r = r, .by_native = t->best.by == MPR_GROUP_STACK };
+    s.places = (size_t)r->ranges.nodes + (s.by_native ? r->gpu.sites.stacks.nodes : r->gpu.sites.libraries) + 1;
     s.at = calloc(s.places, sizeof *s.at);
     if (!s.at) return false;
     sum_cells(&s, heap);
@@ -53,6 +57,9 @@ bool mpr_holders_fill(struct mpr_timeline *t, struct mpr_tree *tree, uint8_t hea
         if (s.at[i].bytes) out->holder[out->holders++] = s.at[i];
     free(s.at);
     if (out->holders) qsort(out->holder, out->holders, sizeof *out->holder, by_bytes);
-    for (size_t i = 0; i < out->holders; i++) out->holder[i].node = mpr_tree_number(tree, out->holder[i].node);
+    for (size_t i = 0; i < out->holders; i++) {
+        out->holder[i].node = mpr_tree_number(tree, out->holder[i].node);
+        out->holder[i].native = mpr_callers_native(callers, out->holder[i].native);
+    }
     return out->holder != NULL;
 }

@@ -89,11 +89,12 @@ static bool fill_page(struct mpr_timeline *t, const struct mpr_replay *r, const 
     bool good = made[0] && made[1];
     for (size_t i = 0; good && i < t->heaps; i++) {
         struct mpr_heap_line *h = &t->heap[i];
-        good = mpr_holders_fill(t, &tree, code_of(h->name), h)
+        good = mpr_holders_fill(t, &tree, &callers, code_of(h->name), h)
                && mpr_lifetimes_fill(t, &tree, &callers, o->large, code_of(h->name), h);
         for (size_t k = 0; good && k < h->bands; k++) {
             h->band[k].node = mpr_tree_number(&tree, h->band[k].node);
-            h->band[k].python = mpr_tree_number(&tree, h->band[k].python);
+            h->band[k].python = mpr_callers_python(&callers, h->band[k].python);
+            h->band[k].native = mpr_callers_native(&callers, h->band[k].native);
         }
     }
     if (good) mpr_happenings_fill(o->happenings, &tree, r, t);
@@ -119,7 +120,6 @@ static void choose(struct mpr_timeline *t, const struct mpr_reader *reader)
 {
     t->best = mpr_choose(reader);
     if (t->choice.by == MPR_GROUP_AUTO) t->choice = t->best;
-    if (t->best.by == MPR_GROUP_STACK) t->best = (struct mpr_choice){ MPR_GROUP_LIBRARY, "libraries" };
 }
 
 static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const struct observers *o, const char *path,

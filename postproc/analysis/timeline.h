@@ -30,7 +30,7 @@ struct mpr_timeline_options {
 
 enum mpr_band_kind {
     MPR_BAND_ONE,               /* exactly what its labels say */
-    MPR_BAND_SMALL,             /* of that range (or Python stack) and library, the threads and size classes that have no band of their own */
+    MPR_BAND_SMALL,             /* of that range (or Python stack) and library, what has no band of its own */
     MPR_BAND_OTHER,             /* everything that has none */
 };
 
@@ -39,7 +39,7 @@ struct mpr_band {
     const char *const *path;    /* outermost first; by thread, size, ...: that one label */
     size_t depth;
     uint32_t node, thread, class, library;      /* by MPR_GROUP_ALL: numbers */
-    uint32_t python;            /* node of the Python stack, where there is no range; else 0 */
+    uint32_t native, python;    /* call stacks; of MPR_BAND_SMALL only Python's, where there is no range */
     uint64_t largest;           /* bytes in any vector */
 };
 
@@ -96,8 +96,9 @@ struct mpr_lifetime {
 /* Frames as indices into the result's, outermost first. */
 struct mpr_call_stack { const uint32_t *frame; size_t depth; };
 
-/* Who held a heap's peak: a range, else a Python stack; where node is 0 a library, or nobody that is known. */
-struct mpr_holder { uint32_t node, library; uint64_t bytes, blocks, allocations; };
+/* Who held a heap's peak: a range, else a Python stack; where node is 0 a native stack or a library, by what AUTO is in this
+ * log, or nobody that is known. */
+struct mpr_holder { uint32_t node, library, native; uint64_t bytes, blocks, allocations; };
 
 struct mpr_heap_line {
     const char *name;
@@ -123,7 +124,7 @@ struct mpr_timeline {
     struct mpr_arena arena;
     struct mpr_summary summary;
     struct mpr_choice choice;   /* what the bands are by; source "": as was asked for */
-    struct mpr_choice best;     /* what AUTO is in this log; the page, which has no native stacks, has libraries instead */
+    struct mpr_choice best;     /* what AUTO is in this log */
     bool sampled;               /* only a sample of the small blocks has its call stack */
     struct mpr_heap_line *heap; /* largest peak first */
     size_t heaps;

@@ -172,7 +172,7 @@ static void bands(struct mpr_json *j, const struct mpr_heap_line *h)
     mpr_json_open(j, "bands", '[');
     for (size_t i = 0; i < h->bands; i++) {
         const struct mpr_band *k = &h->band[i];
-        const uint64_t band[] = { k->kind, k->node, k->thread, k->class, k->library, k->python };
+        const uint64_t band[] = { k->kind, k->node, k->thread, k->class, k->library, k->python, k->native };
         mpr_json_numbers(j, NULL, band, sizeof band / sizeof *band);
     }
     mpr_json_close(j, ']');
@@ -184,7 +184,7 @@ static void holders(struct mpr_json *j, const struct mpr_heap_line *h)
     mpr_json_open(j, "holders", '[');
     for (size_t i = 0; i < h->holders; i++) {
         const struct mpr_holder *k = &h->holder[i];
-        const uint64_t row[] = { k->node, k->library, k->bytes, k->blocks, k->allocations };
+        const uint64_t row[] = { k->node, k->library, k->native, k->bytes, k->blocks, k->allocations };
         if (i < HOLDERS) mpr_json_numbers(j, NULL, row, sizeof row / sizeof *row);
         else rest += k->bytes;
     }

@@ -34,6 +34,16 @@ static void path(FILE *out, const struct mpr_timeline *t, uint32_t node)
     mpr_html_text(out, t->node[node].label);
 }
 
+/* Outermost first, as in the other reports. */
+static void stack(FILE *out, const struct mpr_timeline *t, uint32_t number)
+{
+    if (!number) fputs("(no call stack)", out);
+    for (size_t i = 0; i < t->stack[number].depth; i++) {
+        if (i) fputs(" &gt; ", out);
+        mpr_html_text(out, t->frame[t->stack[number].frame[i]]);
+    }
+}
+
 static void size_cell(FILE *out, uint64_t bytes)
 {
     struct mpr_number n;
@@ -53,6 +63,7 @@ static void holder_row(FILE *out, const struct mpr_timeline *t, const struct mpr
     fputs("<tr><th scope=\"row\">", out);
     if (k->library) mpr_html_text(out, t->library_name[k->library]);
     else if (!k->node && t->best.by == MPR_GROUP_LIBRARY) fputs("(library not known)", out);
+    else if (!k->node && t->best.by == MPR_GROUP_STACK) stack(out, t, k->native);
     else path(out, t, k->node);
     fputs("</th>", out);
     size_cell(out, k->bytes);

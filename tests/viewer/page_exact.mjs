@@ -8,9 +8,10 @@ const shop = new Workshop();
 before(() => shop.open());
 after(() => shop.close());
 
-const pathOf = (range) => (range.path.length ? range.path.join(' > ') : 'outside any range');
+const NONE = { stack: '(no call stack)', python: '(no Python call stack)' };
+const pathOf = (range, by) => (range.path.length ? range.path.join(' > ') : (NONE[by] ?? 'outside any range'));
 
-/** A peak table equals `peaks` of the log (native stacks are libraries here), and so does what the chart opens with. */
+/** A peak table equals `peaks` of the log, and so does what the chart opens with. */
 async function samePeak(page, log) {
   const byName = (a, b) => b.bytes[0] - a.bytes[0] || (a.name < b.name ? -1 : 1);
   const opened = await page.getByLabel('stack by').inputValue();
@@ -19,7 +20,7 @@ async function samePeak(page, log) {
     const expected = heap.ranges
       .filter((r) => r.bytes_at_peak)
       .slice(0, rows.length)
-      .map((r) => ({ name: pathOf(r), bytes: [r.bytes_at_peak] }));
+      .map((r) => ({ name: pathOf(r, opened), bytes: [r.bytes_at_peak] }));
     const bands = (await tableRows(page, `.chart[data-heap="${heap.heap}"]`))
       .filter((row) => row.bytes[0] && row.name !== 'everything else')
       .sort(byName);
@@ -69,6 +70,26 @@ test('the peak of a real program equals the peaks report', async () => {
   const page = await shop.show(shop.html('real.html', log));
   await samePeak(page, log);
   assert.deepEqual(page.trouble, []);
+});
+
+test('stacked by call stacks the chart shows what the peaks report has by them', async () => {
+  for (const [name, by] of [
+    ['pytorch', 'python'],
+    ['pytorch', 'stack'],
+    ['walk', 'stack'],
+  ]) {
+    const log = fileURLToPath(new URL(`../golden/h200-${name}.zst`, import.meta.url));
+    const page = await shop.show(shop.html(`by-${by}-${name}.html`, log));
+    await page.getByLabel('stack by').selectOption(by);
+    for (const heap of shop.report('peaks', '--by', by, log).logs[0].heaps) {
+      const bands = (await tableRows(page, `.chart[data-heap="${heap.heap}"]`)).filter(
+        (row) => row.bytes[0] && !/^(everything else|several, small)$/.test(row.name),
+      );
+      const expected = new Map(heap.ranges.map((r) => [pathOf(r, by), r.bytes_at_peak]));
+      assert.ok(bands.length >= Math.min(3, heap.ranges.filter((r) => r.bytes_at_peak).length), `${heap.heap}: ${bands.length} bands`);
+      for (const band of bands) assert.equal(band.bytes[0], expected.get(band.name), `${heap.heap} ${band.name}`);
+    }
+  }
 });
 
 test('bands sum to the total in every bucket, level and grouping', async () => {

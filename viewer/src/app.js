@@ -7,7 +7,7 @@ import { element } from './dom.js';
 import { liveBlocksPanel } from './liveblocks.js';
 import { markPanel } from './marks.js';
 import { Minimap } from './minimap.js';
-import { OUTSIDE, UNKNOWN, spanAt, stack } from './model.js';
+import { NOBODY, spanAt, stack } from './model.js';
 import { ranksPanel } from './ranks.js';
 import { bestOf, colourAll, runList } from './runs.js';
 import { segmentPanel } from './segments.js';
@@ -114,8 +114,15 @@ export class App {
     return names.length ? names : this.heapNames();
   }
 
+  /** The longest path of what is stacked. */
   deepest() {
-    return Math.max(0, ...this.runs().flatMap((log) => log.paths.map((path) => path.length)));
+    const inStacks = ['python', 'stack'].includes(this.state.by);
+    return Math.max(0, ...this.runs().flatMap((log) => (inStacks ? log.stacks : log.paths).map((path) => path.length)));
+  }
+
+  /** Whether anything that is stacked has such a call stack. @param {'python' | 'native'} kind */
+  holds(kind) {
+    return this.runs().some((log) => log.heaps.some((heap) => heap.bands.some((band) => band[kind] > 0)));
   }
 
   /** @param {Log} log @param {string} name */
@@ -129,7 +136,7 @@ export class App {
 
   /** @param {string} name */
   slotOf(name) {
-    return name === OUTSIDE || name === UNKNOWN ? UNCLAIMED : (this.slots.get(name) ?? REST);
+    return NOBODY.includes(name) ? UNCLAIMED : (this.slots.get(name) ?? REST);
   }
 
   /** @param {import('./model.js').Group} group */

@@ -79,6 +79,8 @@ function stackChoice(app) {
   const by = /** @type {[string, string][]} */ ([
     ...(app.first.by === 'auto' ? [['auto', app.runs()[0].source]] : []),
     ['range', 'range'],
+    ...(app.holds('python') ? [['python', 'Python call stack']] : []),
+    ...(app.holds('native') ? [['stack', 'call stack']] : []),
     ['thread', 'thread'],
     ['size', 'size class'],
     ...(app.logs.some((log) => log.libraries.length > 1) ? [['library', 'library']] : []),
@@ -95,7 +97,7 @@ function stackChoice(app) {
       'stack by',
       choice('stack by', by, state.by, (value) => app.change({ by: /** @type {any} */ (value), hidden: [], only: '' })),
     ),
-    ...((state.by === 'range' || state.by === 'auto') && app.deepest() > 1
+    ...(['range', 'auto', 'python', 'stack'].includes(state.by) && app.deepest() > 1
       ? [
           choice('depth of the path', depths, String(state.depth), (value) =>
             app.change({ depth: Number(value), hidden: [], only: '' }),

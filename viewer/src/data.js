@@ -3,15 +3,15 @@
  * @typedef {{ start: Float64Array, time: Float64Array, max: Float64Array, min: Float64Array, close: Float64Array,
  *   allocs: Float64Array, frees: Float64Array, end: Float64Array }} Spans one entry a span; `end` is that of its
  *   changes
- * @typedef {{ kind: number, node: number, thread: number, size: number, library: number, python: number }} Band
+ * @typedef {{ kind: number, node: number, thread: number, size: number, library: number, python: number, native: number }} Band
  *   node: its range; python: the node of its Python stack, where there is no range
  * @typedef {{ name: string, peakBytes: number, peakTime: number, peakBlocks: number, endBytes: number, allocations:
  *   number, frees: number, failures: number, width: number, exact: [number, number][], bands: Band[], spans: Spans, changeBand: Float64Array,
  *   changeBytes: Float64Array, holders: Holder[], otherHolders: number, otherBytes: number, blocks:
  *   import('./blocks.js').Blocks }} Heap
  *   width: of a span; from exact's first to before its second every instant has a span of its own
- * @typedef {{ node: number, library: number, bytes: number, blocks: number, allocations: number }} Holder who held bytes at
- *   the heap's peak: a range or a Python stack, else a library
+ * @typedef {{ node: number, library: number, native: number, bytes: number, blocks: number, allocations: number }} Holder who
+ *   held bytes at the heap's peak: a range or a Python stack, else a native stack or a library
  * @typedef {{ kind: string, time: number, bytes: number, graphNodes: number, node: number, thread: number, heap:
  *   string, text: string, free: number | null }} Mark
  * @typedef {{ from: Float64Array, to: Float64Array, node: Float64Array, thread: Float64Array }} Instances
@@ -95,20 +95,22 @@ async function readHeap(raw, page) {
     failures: raw.failures,
     width: raw.width_ns,
     exact: raw.exact,
-    bands: raw.bands.map((/** @type {number[]} */ [kind, node, thread, size, library, python]) => ({
+    bands: raw.bands.map((/** @type {number[]} */ [kind, node, thread, size, library, python, native]) => ({
       kind,
       node,
       thread,
       size,
       library,
       python,
+      native,
     })),
     spans,
     changeBand,
     changeBytes,
-    holders: raw.holders.map((/** @type {number[]} */ [node, library, bytes, blocks, allocations]) => ({
+    holders: raw.holders.map((/** @type {number[]} */ [node, library, native, bytes, blocks, allocations]) => ({
       node,
       library,
+      native,
       bytes,
       blocks,
       allocations,

@@ -3,7 +3,7 @@ import { fill } from './colours.js';
 import { address, stacksOf } from './blocks.js';
 import { element, row, swatch, table } from './dom.js';
 import { count, duration, size, time } from './format.js';
-import { bestName, blockName, fineness, isExact } from './model.js';
+import { bandOf, bestName, blockName, fineness, isExact } from './model.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -46,7 +46,7 @@ function caller(log, heap, i) {
 /** @param {App} app @param {import('./data.js').Log} log @param {Heap} heap @param {number} i @param {number} at  ns */
 function line(app, log, heap, i, at) {
   const { blocks } = heap,
-    name = bestName(log, { node: blocks.node[i], library: blocks.library[i] }, log.stacks[blocks.python[i]]);
+    name = bestName(log, bandOf(blocks, i));
   return row([
     element(
       'span',

@@ -1,8 +1,9 @@
 /**
- * From bands to what is stacked: groups by their best name, range, thread, size class or library. *
+ * From bands to what is stacked: groups by their best name, range, Python or native call stack, thread, size class or library. *
  * @typedef {import('./data.js').Log} Log
  * @typedef {import('./data.js').Heap} Heap
- * @typedef {{ by: 'auto' | 'range' | 'thread' | 'size' | 'library', depth: number }} Grouping depth 0: whole paths
+ * @typedef {'auto' | 'range' | 'python' | 'stack' | 'thread' | 'size' | 'library'} By
+ * @typedef {{ by: By, depth: number }} Grouping depth 0: whole paths
  * @typedef {{ name: string, rest: boolean, atPeak: number, largest: number, bytes: Float64Array }} Group bytes of
  *   each span
  * @typedef {{ heap: Heap, log: Log, groups: Group[], all: string[], groupOfBand: Int32Array }} Stack
@@ -11,49 +12,56 @@ import { ONE, OTHER } from './data.js';
 
 export const OUTSIDE = 'outside any range',
   UNKNOWN = '(library not known)',
+  NO_STACK = '(no call stack)',
+  NO_PYTHON = '(no Python call stack)',
   ELSE = 'everything else',
   SEVERAL = 'several, small';
 
-/** @param {string[]} path @param {number} [depth] */
-export function pathName(path, depth = 0) {
+/** Names of what nobody is known to hold. */
+export const NOBODY = [OUTSIDE, UNKNOWN, NO_STACK, NO_PYTHON];
+
+/** @param {string[]} path @param {number} [depth] @param {string} [none] */
+export function pathName(path, depth = 0, none = OUTSIDE) {
   const shown = depth ? path.slice(0, depth) : path;
-  return shown.length ? shown.join(' > ') : OUTSIDE;
+  return shown.length ? shown.join(' > ') : none;
 }
 
-/** The range, else the Python stack, else the library: as `peaks` names it. @param {Log} log @param {{ node: number, library:
- *  number }} of @param {string[]} python @param {number} [depth] */
-export function bestName(log, of, python, depth) {
-  if (of.node || python.length) return pathName(of.node ? log.paths[of.node] : python, depth);
+/** The range, else the Python stack, else the native one or the library: as `peaks` names it. @param {Log} log
+ *  @param {{ node: number, library: number, native: number, python: number }} of @param {number} [depth] */
+export function bestName(log, of, depth) {
+  if (of.node || of.python) return pathName(of.node ? log.paths[of.node] : log.stacks[of.python], depth);
+  if (log.best === 'stack') return pathName(log.stacks[of.native], depth, NO_STACK);
   return log.libraries[of.library] || (log.best === 'library' ? UNKNOWN : OUTSIDE);
 }
 
 /** @param {Log} log @param {import('./data.js').Band} band @param {Grouping} grouping */
 export function bandName(log, band, grouping) {
   if (band.kind === OTHER) return ELSE;
-  if (grouping.by === 'auto') return bestName(log, band, log.paths[band.python], grouping.depth);
+  if (grouping.by === 'auto') return bestName(log, band, grouping.depth);
   if (grouping.by === 'range') return pathName(log.paths[band.node], grouping.depth);
   if (grouping.by === 'library') return log.libraries[band.library] || UNKNOWN;
+  const python = band.kind === ONE || !band.node;
+  if (grouping.by === 'python' && python) return pathName(log.stacks[band.python], grouping.depth, NO_PYTHON);
   if (band.kind !== ONE) return SEVERAL;
+  if (grouping.by === 'stack') return pathName(log.stacks[band.native], grouping.depth, NO_STACK);
   return grouping.by === 'thread' ? log.threads[band.thread] : log.sizes[band.size];
 }
+
+/** A block as if it were a band. @param {import('./blocks.js').Blocks} blocks @param {number} i */
+export const bandOf = (blocks, i) => ({
+  kind: ONE,
+  node: blocks.node[i],
+  thread: blocks.thread[i],
+  size: blocks.size[i] < 2 ? blocks.size[i] : Math.ceil(Math.log2(blocks.size[i])) + 1,
+  library: blocks.library[i],
+  python: blocks.python[i],
+  native: blocks.native[i],
+});
 
 /** What a block is counted to. @param {Log} log @param {import('./blocks.js').Blocks} blocks @param {number} i
  *  @param {Grouping} grouping */
 export function blockName(log, blocks, i, grouping) {
-  if (grouping.by === 'auto')
-    return bestName(log, { node: blocks.node[i], library: blocks.library[i] }, log.stacks[blocks.python[i]], grouping.depth);
-  return bandName(
-    log,
-    {
-      kind: ONE,
-      python: 0,
-      node: blocks.node[i],
-      thread: blocks.thread[i],
-      size: blocks.size[i] < 2 ? blocks.size[i] : Math.ceil(Math.log2(blocks.size[i])) + 1,
-      library: blocks.library[i],
-    },
-    grouping,
-  );
+  return bandName(log, bandOf(blocks, i), grouping);
 }
 
 /** Calls each(span) with `sums` of all names brought up to date. @param {Heap} heap @param {Int32Array} nameOf

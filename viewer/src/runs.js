@@ -2,7 +2,7 @@
 import { assign } from './colours.js';
 import { element } from './dom.js';
 import { count, duration } from './format.js';
-import { OUTSIDE, SEVERAL, UNKNOWN } from './model.js';
+import { NOBODY, SEVERAL } from './model.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -12,7 +12,7 @@ import { OUTSIDE, SEVERAL, UNKNOWN } from './model.js';
 /** What `peaks` stacks by. @param {Log[]} logs @returns {import('./state.js').State['by']} */
 export function bestOf([first, ...others]) {
   const alike = others.every((log) => log.best === first.best);
-  return alike && (first.best === 'range' || first.best === 'library') ? first.best : 'auto';
+  return alike && (first.best === 'range' || first.best === 'library' || first.best === 'stack') ? first.best : 'auto';
 }
 
 /** A colour for every name, the same in all logs; a heap's small one counts by its share. @param {App} app */
@@ -26,7 +26,7 @@ export function colourAll(app) {
       }
     }
   }
-  for (const name of [SEVERAL, OUTSIDE, UNKNOWN]) largest.delete(name);
+  for (const name of [SEVERAL, ...NOBODY]) largest.delete(name);
   return assign(largest);
 }
 

@@ -1,6 +1,6 @@
 /**
  * What the URL's hash keeps, so that a reload or a mailed link shows the same picture. *
- * @typedef {{ a: number, b: number, by: 'auto' | 'range' | 'thread' | 'size' | 'library', depth: number, compare: 'both'
+ * @typedef {{ a: number, b: number, by: import('./model.js').By, depth: number, compare: 'both'
  *   | 'overlay' | 'difference', align: string, from: number | null, to: number | null, pins: { heap: string, log: number, at:
  *   number }[], hidden: string[], only: string, heaps: string, search: string, blocks: string, theme: 'light' |
  *   'dark' | '' }} State

@@ -17,7 +17,7 @@ function holders(log, heap) {
   /** @type {Map<string, { bytes: number, blocks: number }>} */
   const out = new Map();
   for (const h of heap.holders) {
-    const name = bestName(log, h, []),
+    const name = bestName(log, { ...h, python: 0 }),
       same = out.get(name); // names may be alike
     out.set(name, { bytes: h.bytes + (same?.bytes ?? 0), blocks: h.blocks + (same?.blocks ?? 0) });
   }
