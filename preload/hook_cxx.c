@@ -5,13 +5,13 @@
  * inside it has recorded the failure.
  *
  * The real operators may be in a libstdc++ that was dlopen'ed RTLD_LOCAL, which RTLD_NEXT does not see. */
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "hook_malloc.h"
 #include "loader.h"
 #include "real.h"
-#include "record.h"
 
 #define HOOK __attribute__((visibility("default")))
 
@@ -57,7 +57,9 @@ static any_fn get(enum cxx_fn which)
 {
     any_fn f = __atomic_load_n(&real[which], __ATOMIC_ACQUIRE);
     if (f) return f;
+    const int saved = errno;
     f = find(names[which]);
+    errno = saved;
     __atomic_store_n(&real[which], f, __ATOMIC_RELEASE);
     return f;
 }
@@ -67,15 +69,6 @@ static void *made(void *p, size_t bytes)
     mp_operator.aligned_bytes = 0;
     if (!mp_operator.recorded) mp_allocated(p, bytes);
     return p;
-}
-
-/* Records the free, unless an outer operator has; gives back what that one needs to find afterwards. */
-static void *begin_delete(void *p)
-{
-    void *const outer = mp_operator.deleting;
-    if (p && p != outer) mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
-    mp_operator.deleting = p;
-    return outer;
 }
 
 /* NEW(name, parameters, arguments, stand-in, aligned): a program that calls an operator has one, but a C program that
@@ -99,7 +92,7 @@ static void *begin_delete(void *p)
             free(p);                                                                                                 \
             return;                                                                                                  \
         }                                                                                                            \
-        void *const outer = begin_delete(p);                                                                         \
+        void *const outer = mp_begin_free(p);                                                                        \
         f arguments;                                                                                                 \
         mp_operator.deleting = outer;                                                                                \
     }

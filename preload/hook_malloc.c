@@ -113,14 +113,24 @@ HOOK void *pvalloc(size_t bytes)
     return allocated(mp_real.pvalloc(bytes), bytes);
 }
 
+void *mp_begin_free(void *p)
+{
+    void *const outer = mp_operator.deleting;
+    if (p && p != outer) mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    mp_operator.deleting = p;
+    return outer;
+}
+
+/* glibc's call free by name, and so this file's. */
 HOOK void free_sized(void *p, size_t bytes)
 {
     if (!p || !mp_real_ready() || !mp_real.free_sized) {
         free(p);
         return;
     }
-    mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    void *const outer = mp_begin_free(p);
     mp_real.free_sized(p, bytes);
+    mp_operator.deleting = outer;
 }
 
 HOOK void free_aligned_sized(void *p, size_t alignment, size_t bytes)
@@ -129,6 +139,7 @@ HOOK void free_aligned_sized(void *p, size_t alignment, size_t bytes)
         free(p);
         return;
     }
-    mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    void *const outer = mp_begin_free(p);
     mp_real.free_aligned_sized(p, alignment, bytes);
+    mp_operator.deleting = outer;
 }

@@ -9,13 +9,15 @@
 #include <stddef.h>
 
 struct mp_operator {
-    void *deleting;         /* the operator delete at work has recorded this block's free */
+    void *deleting;         /* the operator delete, or sized free, at work has recorded this block's free */
     size_t aligned_bytes;   /* an aligned operator new is at work for so many bytes: a C++ library rounds them up */
     bool recorded;          /* a hook of malloc's family has recorded since this was cleared */
     bool reached;           /* free(NULL) came to this library's hook */
 };
 extern __thread struct mp_operator mp_operator __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
+/* Records the free, unless an outer call has; gives back what `deleting` is to be again afterwards. */
+void *mp_begin_free(void *p);
 /* Records what a call for `bytes` gave: a block, or NULL with errno set. */
 void mp_allocated(void *p, size_t bytes);
 

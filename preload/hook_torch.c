@@ -110,11 +110,7 @@ HOOK bool _ZN3c1022memoryProfilingEnabledEv(void);
 bool _ZN3c1022memoryProfilingEnabledEv(void)
 {
     static struct real real = { "libc10.so", "_ZN3c1022memoryProfilingEnabledEv", NULL, false };
-    if (mp_active()) {
-        const int saved = errno;
-        mp_torch_ranges_start();
-        errno = saved;
-    }
+    if (mp_active()) mp_torch_ranges_start();
     bool (*next)(void) = (bool (*)(void))real_function(&real);
     return next && next();
 }

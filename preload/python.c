@@ -2,6 +2,7 @@
  * of what it is made of.  A module is known by its address, its class, and the modules around it. */
 #include "python.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -148,15 +149,22 @@ static bool look_up(const char *(*version)(void))
     return version && !debug_build && mp_python_layout(version_in(version()), dlsym(RTLD_DEFAULT, "_PyRuntime"), &python.layout);
 }
 
-/* An interpreter that is not there when the process starts is looked for again where CUDA and PyTorch do. */
-void mp_python_start(void)
+static void look(void)
 {
     enum { LOOKS = 3 };
     static uint32_t looks;
-    if (__atomic_load_n(&looks, __ATOMIC_RELAXED) >= LOOKS || !mp_config.python) return;
+    if (__atomic_load_n(&looks, __ATOMIC_RELAXED) >= LOOKS) return;
     const void *(*state)(void) = (__typeof__(state))find("PyGILState_GetThisThreadState", (const void *)PyGILState_GetThisThreadState);
     if (__atomic_fetch_add(&looks, state ? LOOKS : 1, __ATOMIC_ACQ_REL) >= LOOKS || !state) return;
     if (!(in_log = mp_sys_map_wiped(sizeof *in_log))) return;
     if (look_up((const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion"))) __atomic_store_n(&thread_state, state, __ATOMIC_RELEASE);
     else mp_say("Python frames are not recorded: this memprof knows those of CPython 3.9 to 3.14 (MEMPROF_PYTHON=off)", NULL, NULL, NULL);
+}
+
+/* An interpreter that is not there when the process starts is looked for again where CUDA and PyTorch do. */
+void mp_python_start(void)
+{
+    const int saved = errno;
+    if (mp_config.python) look();
+    errno = saved;
 }

@@ -105,7 +105,8 @@ void mp_torch_ranges_start(void)
 {
     static uint32_t started;
     if (__atomic_load_n(&started, __ATOMIC_RELAXED) || mp_config.torch_ranges == MP_TORCH_OFF || !is_time()) return;
+    const int saved = errno;
     void *library = mp_torch_library("libtorch_cpu.so");
-    if (!library || __atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL)) return;
-    look_up(library);
+    if (library && !__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL)) look_up(library);
+    errno = saved;
 }

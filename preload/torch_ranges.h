@@ -6,7 +6,8 @@
 #define MP_TORCH_RANGES_H
 
 /* Registers once, when PyTorch is loaded and its version is one whose interface is known.  Takes PyTorch's lock of the
- * list of callbacks; an operator that runs meanwhile goes on with those that it began with.  Cheap after the first time. */
+ * list of callbacks; an operator that runs meanwhile goes on with those that it began with.  Cheap after the first time.
+ * Keeps errno. */
 void mp_torch_ranges_start(void);
 
 #endif

@@ -40,17 +40,17 @@ REGIONS = {
 }
 
 
-def books(row, heap="host/heap"):
-    result = mp.run([mp.victim("table"), row])
+def books(row, heap="host/heap", preload=()):
+    result = mp.run([mp.victim("table"), row], preload=preload)
     log = result.logs.one()
     mp.whole(log)
     return log.heap(heap), result.out
 
 
-def added(row):
+def added(row, preload=()):
     """What the row adds to the heap, and what it printed."""
-    nothing, _ = books("nothing")
-    h, out = books(row)
+    nothing, _ = books("nothing", preload=preload)
+    h, out = books(row, preload=preload)
     return {k: h[k] - nothing[k] for k in ("allocations", "frees", "failures", "end_bytes")}, out
 
 
@@ -63,6 +63,12 @@ def test_table_of_the_malloc_family():
     for row, expected in HEAP.items():
         h, _ = added(row)
         mp.equal(tuple(h[k] for k in ("allocations", "frees", "failures", "end_bytes")), expected, row)
+
+
+def test_sized_frees_that_call_free_are_one_event():
+    for row in ("free_sized", "free_aligned_sized"):
+        h, _ = added(row, preload=(mp.victim("libsized.so"),))
+        mp.equal(tuple(h[k] for k in ("allocations", "frees", "failures", "end_bytes")), HEAP[row], row)
 
 
 def test_table_of_functions_that_allocate_inside_libc():
