@@ -219,15 +219,23 @@ static bool fold_excerpts(struct folding *f)
     return true;
 }
 
-static void widen(struct folding *f, size_t changes)
+static void widen(struct folding *f, const struct mpr_timeline_options *o)
 {
-    while (f->series.changes > changes && f->series.buckets > 1) mpr_series_widen(&f->series, 1, f->touched);
+    const uint64_t upto = o->to < f->r->now ? o->to : f->r->now;
+    while (f->series.changes > o->changes && f->series.buckets > 1) mpr_series_widen(&f->series, 1, upto, f->touched);
+}
+
+/* No more bands than there can be units, and one for the rest; of a page, whose small units share bands, as many as it may have. */
+static size_t most_bands(const struct mpr_timeline_options *o, const struct mpr_replay *r)
+{
+    const size_t all = (size_t)r->books.cells + 1;
+    return o->by == MPR_GROUP_ALL || o->bands < all ? o->bands : all;
 }
 
 bool mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_replay *r, const struct mpr_levels *levels,
                     uint8_t heap, struct mpr_heap_line *out)
 {
-    struct folding f = { .arena = &timeline->arena, .r = r, .out = out, .limit = timeline->options.bands };
+    struct folding f = { .arena = &timeline->arena, .r = r, .out = out, .limit = most_bands(&timeline->options, r) };
     const struct mpr_series *s = &levels->level[heap].series;
     /* where every change has a bucket, there is nothing that excerpts could add */
     const bool whole = !r->books.excerpts || (!s->shift && s->changes <= timeline->options.changes);
@@ -239,7 +247,7 @@ bool mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_replay *r, c
         good = fold(&f, s, &f.series) && fold_excerpts(&f);
     }
     if (good) {
-        widen(&f, timeline->options.changes);
+        widen(&f, &timeline->options);
         const struct mpr_splice splice = { &f.series, f.excerpt, f.excerpts, out->bands };
         good = mpr_splice_fill(&splice, f.arena, out);
     }

@@ -113,8 +113,12 @@ static void end(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mp
     if (!final && now >> shift > next) store_quiet(l, v, books, level, next << shift);
 }
 
-/* Instants of a log are about 1 us apart: no less than this joins any. */
-enum { FIRST_SHIFT = 9 };
+/* Instants of a log are about 1 us apart: no less than the first shift joins any. */
+static void widen(struct mpr_series *s, uint64_t now, size_t *place)
+{
+    enum { FIRST_SHIFT = 9 };
+    mpr_series_widen(s, s->shift ? 1 : FIRST_SHIFT, now, place);
+}
 
 static void roll(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books, uint64_t level,
                  uint64_t now)
@@ -122,15 +126,17 @@ static void roll(struct mpr_levels *l, struct mpr_levels_heap *v, const struct m
     struct mpr_series *s = &v->series;
     end(l, v, books, level, now);
     while (s->buckets > 1 && (s->buckets >= l->options.buckets || s->changes > l->options.changes))
-        mpr_series_widen(s, s->shift ? 1 : FIRST_SHIFT, l->place);
+        widen(s, now, l->place);
     v->open = (struct mpr_bucket){ .key = now >> s->shift, .min = UINT64_MAX };
     const uint64_t next = (v->open.key + 1) << s->shift;
     v->until = next < l->options.to ? next : l->options.to;
 }
 
+static uint64_t last_instant(const struct mpr_levels *l) { return l->options.to < *l->now ? l->options.to : *l->now; }
+
 static void close_level(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books, uint64_t level)
 {
-    end(l, v, books, level, l->options.to < *l->now ? l->options.to : *l->now);
+    end(l, v, books, level, last_instant(l));
     v->open.key = MPR_LEVELS_NONE;
     v->until = 0;
     v->closed = true;
@@ -157,6 +163,7 @@ void mpr_levels_finish(struct mpr_levels *l, const struct mpr_books *books)
         struct mpr_levels_heap *v = &l->level[i];
         if (!books->heap[i].used) continue;
         if (!v->closed) close_level(l, v, books, books->heap[i].bytes);
-        mpr_series_widen(&v->series, 0, l->place);
+        mpr_series_widen(&v->series, 0, last_instant(l), l->place);
+        while (v->series.buckets > 1 && v->series.buckets > l->options.buckets) widen(&v->series, last_instant(l), l->place);
     }
 }

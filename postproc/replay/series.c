@@ -41,9 +41,8 @@ int mpr_series_change(struct mpr_series *s, uint32_t group, uint64_t bytes)
 
 struct widening { struct mpr_series *s; size_t *place; size_t buckets, changes, taken; };
 
-/* Writes a bucket whose vector is that of the old one which ended at `end`: of a group's changes since the vector
- * before, the last one counts. */
-static void emit(struct widening *w, const struct mpr_bucket *bucket, size_t end)
+/* Takes changes up to `end`: of a group's, the last one counts. */
+static void take(struct widening *w, size_t end)
 {
     struct mpr_series *s = w->s;
     const size_t first = w->changes;
@@ -57,6 +56,13 @@ static void emit(struct widening *w, const struct mpr_bucket *bucket, size_t end
             s->change[w->changes++] = c;
         }
     }
+}
+
+/* Writes a bucket whose vector is that of the old one which ended at `end`. */
+static void emit(struct widening *w, const struct mpr_bucket *bucket, size_t end)
+{
+    struct mpr_series *s = w->s;
+    take(w, end);
     s->bucket[w->buckets] = *bucket;
     s->bucket[w->buckets++].end = w->changes;
 }
@@ -84,7 +90,7 @@ static struct mpr_bucket quiet_after(const struct mpr_bucket *last, uint64_t key
                                 .final = true };
 }
 
-void mpr_series_widen(struct mpr_series *s, unsigned by, size_t *place)
+void mpr_series_widen(struct mpr_series *s, unsigned by, uint64_t upto, size_t *place)
 {
     struct widening w = { .s = s, .place = place };
     size_t next;
@@ -95,12 +101,14 @@ void mpr_series_widen(struct mpr_series *s, unsigned by, size_t *place)
         for (next = i + 1; next < s->buckets && s->bucket[next].key >> by == sum.key; next++)
             absorb(&sum, &s->bucket[next]);
         const struct mpr_bucket last = s->bucket[next - 1];
-        const bool gap = next == s->buckets || s->bucket[next].key >> by > sum.key + 1;
+        const uint64_t after = next < s->buckets ? s->bucket[next].key >> by : upto >> s->shift;
+        const bool gap = after > sum.key + 1;
         emit(&w, &sum, sum.end);
         if (!gap || sum.final || !last.final) continue;
         const struct mpr_bucket quiet = quiet_after(&last, sum.key + 1, s->shift);
         emit(&w, &quiet, last.end);
     }
+    take(&w, s->changes);       /* what came behind the last maximum is the next bucket's */
     s->buckets = w.buckets;
     s->changes = w.changes;
 }

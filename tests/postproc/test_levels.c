@@ -150,8 +150,23 @@ static void every_vector_is_the_one_at_the_maximum(void **unused)
         begin(&(struct mpr_levels_options){ .to = UINT64_MAX, .buckets = 50 * round, .changes = 100000 });
         random_trace(round);
         end();
-        assert_true(series()->buckets <= 50 * round + 2);
+        assert_true(series()->buckets <= 50 * round);
         assert_true(series()->buckets >= 10 * round);
+        each_bucket(is_exact);
+        release();
+    }
+}
+
+/* Widened many times, down to two. */
+static void few_buckets_are_as_exact_as_many(void **unused)
+{
+    (void)unused;
+    for (uint64_t buckets = 2; buckets <= 40; buckets++) {
+        begin(&(struct mpr_levels_options){ .to = UINT64_MAX, .buckets = buckets, .changes = 100000 });
+        random_trace(100 + buckets);
+        end();
+        assert_in_range(series()->buckets, 1, buckets);
+        for (size_t i = 1; i < series()->buckets; i++) assert_true(series()->bucket[i - 1].key < series()->bucket[i].key);
         each_bucket(is_exact);
         release();
     }
@@ -258,6 +273,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_vector_is_the_one_at_the_maximum),
+        cmocka_unit_test(few_buckets_are_as_exact_as_many),
         cmocka_unit_test(pauses_show_the_level_that_lasts),
         cmocka_unit_test(a_spike_of_one_event_survives),
         cmocka_unit_test(few_changes_are_all_kept),
