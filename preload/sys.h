@@ -34,6 +34,11 @@ static inline void *mp_sys_mmap(void *at, size_t bytes, int prot, int flags, int
     const long r = mp_sys6(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, 0);
     return r < 0 && r > -4096 ? NULL : (void *)r;
 }
+/* Zeroed memory whose pages come as they are touched; NULL: none. */
+static inline void *mp_sys_map(size_t bytes)
+{
+    return mp_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+}
 static inline long mp_sys_munmap(void *at, size_t bytes) { return mp_sys3(SYS_munmap, (long)at, (long)bytes, 0); }
 static inline long mp_sys_madvise(void *at, size_t bytes, int advice) { return mp_sys3(SYS_madvise, (long)at, (long)bytes, advice); }
 static inline int mp_sys_open(const char *path, int flags, int mode) { return (int)mp_sys6(SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC, mode, 0, 0); }
