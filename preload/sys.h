@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -53,6 +54,7 @@ static inline long mp_sys_fstat(int fd, struct stat *out) { return mp_sys6(SYS_n
 static inline int mp_sys_getpid(void) { return (int)mp_sys3(SYS_getpid, 0, 0, 0); }
 static inline int mp_sys_getppid(void) { return (int)mp_sys3(SYS_getppid, 0, 0, 0); }
 static inline int mp_sys_gettid(void) { return (int)mp_sys3(SYS_gettid, 0, 0, 0); }
+static inline void mp_sys_name_thread(const char *name) { mp_sys3(SYS_prctl, PR_SET_NAME, (long)name, 0); }
 static inline void mp_sys_yield(void) { mp_sys3(SYS_sched_yield, 0, 0, 0); }
 /* Zeroed memory that reads as zeros in a forked child, too (Linux 4.14); NULL: none. */
 void *mp_sys_map_wiped(size_t bytes);
