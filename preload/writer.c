@@ -149,12 +149,23 @@ static void wait_for_turn(const struct mp_writer *w, uint32_t *turn)
     for (uint32_t now; (now = __atomic_load_n(turn, __ATOMIC_ACQUIRE)) != w->ticket; ) mp_sys_futex_wait(turn, now, 1000000000u);
 }
 
+/* The frame is lost, but not what it says of losses. */
+static void lose(const struct mp_writer *w)
+{
+    uint32_t events = mpf_columns_count(w->columns);
+    for (uint32_t i = 0; i < w->notes; i++) {
+        if (w->note[i].op != MPF_OP_LOST) continue;
+        mp_loss_again((unsigned)w->note[i].size, w->note[i].addr);
+        events--;
+    }
+    mp_loss(MPF_LOSS_WRITE, events);
+}
+
 static void write_frame(struct mp_writer *w)
 {
     for (uint32_t i = 0; i < w->slots.chunks; i++) announce(&w->slots.chunk[i], mp_logfile_next());
-    const uint32_t events = mpf_columns_count(w->columns);
-    if (mp_logfile_write(w->number)) mp_process->events += events;
-    else mp_loss(MPF_LOSS_WRITE, events);
+    if (mp_logfile_write(w->number)) mp_process->events += mpf_columns_count(w->columns);
+    else lose(w);
 }
 
 static void give_back(struct mp_writer *w)

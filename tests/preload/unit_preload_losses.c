@@ -1,0 +1,127 @@
+/* What cannot be kept is counted, exactly, and what can be kept is. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "epoch.h"
+#include "logfile.h"
+#include "loss.h"
+#include "process.h"
+#include "record.h"
+#include "recording.h"
+#include "threads.h"
+
+enum { FEW = 300, STALLED = 7 };
+
+/* Blocks whose order is looked at (thread 0's), or that are to be lost. */
+enum { KEPT = 0, LOST = THREADS };
+
+static void record_blocks(uint64_t whose, uint64_t from, uint64_t count)
+{
+    for (uint64_t i = from; i < from + count; i++) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, whose << 40 | i << 4, i);
+}
+
+/* ---- a frame that cannot be written */
+
+static uint64_t watermark(void)
+{
+    const uint64_t signals = mp_lock(&mp_process->epoch_lock);
+    const uint64_t w = mp_process->watermark;
+    mp_unlock(&mp_process->epoch_lock, signals);
+    return w;
+}
+
+/* An epoch leaves out what is younger than its margin, some 40 us. */
+static void grow_old(void)
+{
+    const uint64_t old = mp_sys_clock(CLOCK_MONOTONIC) + 1000000;
+    while (mp_sys_clock(CLOCK_MONOTONIC) < old) {}
+}
+
+/* A pipe that nothing more goes into; its ends. */
+static void full_pipe(int end[2])
+{
+    static const char bytes[4096];
+    if (pipe(end) != 0) _exit(99);
+    fcntl(end[1], F_SETFL, O_NONBLOCK);
+    while (write(end[1], bytes, sizeof bytes) > 0) {}
+    fcntl(end[1], F_SETFL, 0);
+}
+
+struct writer {
+    pthread_t thread;
+    unsigned number;
+    int instead;                /* of the log: what its frame is written to; -1: nothing else */
+};
+
+static void *write_a_frame(void *arg)
+{
+    const struct writer *w = arg;
+    mp_thread_own();
+    const int log = w->instead < 0 ? -1 : dup(0);
+    if (log >= 0) {
+        close(log);
+        mp_logfile_keep_open();
+        if (dup2(w->instead, log) != log) _exit(98);
+    }
+    mp_epoch_run(w->number);
+    return NULL;
+}
+
+/* The writer has taken what was recorded when this returns, and is at its frame. */
+static void begin_frame(struct writer *w)
+{
+    const uint64_t before = watermark();
+    grow_old();
+    pthread_create(&w->thread, NULL, write_a_frame, w);
+    while (watermark() == before) mp_sys_yield();
+}
+
+/* The first writer hangs in its write until the second has a frame under way; then its write fails. */
+static void first_of_two_writers_fails(void)
+{
+    int end[2];
+    mp_process->may_thread = 0;
+    signal(SIGPIPE, SIG_IGN);
+    full_pipe(end);
+    struct writer first = { .number = 0, .instead = end[1] }, second = { .number = 1, .instead = -1 };
+    mp_loss(MPF_LOSS_STALLED, STALLED);
+    record_blocks(LOST, 1, FEW);
+    begin_frame(&first);
+    record_blocks(KEPT, 1, FEW);
+    begin_frame(&second);
+    close(end[0]);
+    pthread_join(first.thread, NULL);
+    pthread_join(second.thread, NULL);
+    if (mp_process->pool.on_the_way) _exit(97);
+    record_blocks(KEPT, FEW + 1, FEW);
+}
+
+/* The program's events, and the first samples. */
+static void a_frame_that_is_not_written_is_counted_and_harms_no_other(void **state)
+{
+    (void)state;
+    const struct books b = recorded_with_losses(first_of_two_writers_fails);
+    const uint64_t thread = 1, samples = 1 + (b.op[MPF_OP_SAMPLE_CGROUP] > 0);
+    assert_int_equal(b.op[MPF_OP_THREAD], 0);
+    assert_int_equal(b.op[MPF_OP_ALLOC], 2 * FEW);
+    assert_int_equal(b.step[KEPT], 2 * FEW);
+    assert_int_equal(b.lost[MPF_LOSS_WRITE], thread + FEW + samples);
+    assert_int_equal(b.lost[MPF_LOSS_STALLED], STALLED);
+    assert_int_equal(b.lost_total, b.lost[MPF_LOSS_WRITE] + STALLED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_frame_that_is_not_written_is_counted_and_harms_no_other),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
