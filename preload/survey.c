@@ -1,5 +1,6 @@
 /* An event is in flight when its slot is reserved and not committed: its thread was descheduled or interrupted between.
- * The watermark stays behind it.  After PATIENCE_NS it is given up (the thread jumped out of a signal handler). */
+ * The watermark stays behind it.  After PATIENCE_NS it is given up (the thread jumped out of a signal handler), and at the
+ * log's end at once where the thread has stored an event behind it. */
 #include "survey.h"
 
 #include "loss.h"
@@ -23,6 +24,15 @@ static bool committed(const struct mpf_chunk *c, uint32_t slot)
     return mpf_slot_tag(__atomic_load_n(&c->slot[slot].head, __ATOMIC_ACQUIRE)) == c->tag;
 }
 
+/* The slots below `upto` are passed over; their thread may still write them. */
+static void give_up(struct mp_thread *t, struct mp_chunk_meta *meta, uint32_t upto)
+{
+    meta->retired = 1;
+    meta->ready = upto;
+    t->blocked_since = 0;
+    mp_loss(MPF_LOSS_TORN, 1);
+}
+
 /* A slot is in flight: hold the watermark at the thread's last event, or give the slot up. */
 static bool wait_for(struct mp_thread *t, uint32_t chunk, uint64_t *upto)
 {
@@ -30,10 +40,7 @@ static bool wait_for(struct mp_thread *t, uint32_t chunk, uint64_t *upto)
     if (!t->blocked_since) t->blocked_since = mono;
     struct mp_chunk_meta *meta = mp_meta_at(chunk);
     if (mono - t->blocked_since > PATIENCE_NS) {
-        meta->retired = 1;
-        meta->ready++;
-        t->blocked_since = 0;
-        mp_loss(MPF_LOSS_TORN, 1);
+        give_up(t, meta, meta->ready + 1);
         return false;
     }
     const struct mpf_slot *before = meta->ready ? &mp_chunk_at(chunk)->slot[meta->ready - 1] : NULL;
@@ -41,6 +48,24 @@ static bool wait_for(struct mp_thread *t, uint32_t chunk, uint64_t *upto)
     if (before && mpf_slot_op(before->head) != MPF_OP_CONT && before->time > bound) bound = before->time;
     if (bound < *upto) *upto = bound;
     return true;
+}
+
+/* The next event from a slot on; `end`: there is none.  Data is stored before its event and makes none. */
+static uint32_t next_event(const struct mpf_chunk *c, uint32_t slot, uint32_t end)
+{
+    while (slot < end && (!committed(c, slot) || mpf_slot_op(c->slot[slot].head) == MPF_OP_CONT)) slot++;
+    return slot;
+}
+
+/* A slot is in flight at the log's end: leave it out with all behind it, which is no event; or give it up.  A thread that
+ * runs may have stored it before the event behind it was seen, so it is looked at once more. */
+static bool leave_out(struct mp_thread *t, uint32_t chunk, uint32_t end, bool last)
+{
+    struct mp_chunk_meta *meta = mp_meta_at(chunk);
+    const uint32_t event = next_event(mp_chunk_at(chunk), meta->ready, end);
+    if (event == end && last) return true;
+    if (!committed(mp_chunk_at(chunk), meta->ready)) give_up(t, meta, event);
+    return false;
 }
 
 uint64_t mp_survey(struct mp_thread *t, uint64_t upto, bool all)
@@ -56,7 +81,7 @@ uint64_t mp_survey(struct mp_thread *t, uint64_t upto, bool all)
                 t->blocked_since = 0;
                 break;
             }
-            if (all || wait_for(t, link - 1, &upto)) return upto;
+            if (all ? leave_out(t, link - 1, end, !next) : wait_for(t, link - 1, &upto)) return upto;
         }
         link = next;
     }

@@ -18,7 +18,7 @@
 #include "recording.h"
 #include "threads.h"
 
-enum { FEW = 300, STALLED = 7 };
+enum { FEW = 300, MANY = 4000, STALLED = 7 };
 
 /* Blocks whose order is looked at (thread 0's), or that are to be lost. */
 enum { KEPT = 0, LOST = THREADS };
@@ -118,10 +118,89 @@ static void a_frame_that_is_not_written_is_counted_and_harms_no_other(void **sta
     assert_int_equal(b.lost_total, b.lost[MPF_LOSS_WRITE] + STALLED);
 }
 
+/* ---- slots that are not committed */
+
+/* Reserves slots and stores nothing, as a thread does that jumps out of a signal handler; the first one. */
+static struct mpf_slot *jump_away(uint32_t slots)
+{
+    struct mpf_slot *first = mp_cursor_slot(mp_self->cur);
+    __atomic_store_n(&mp_self->cur, mp_self->cur + slots * sizeof *first, __ATOMIC_RELEASE);
+    return first;
+}
+
+static void commit(struct mpf_slot *s, unsigned op, uint64_t size)
+{
+    s->time = mp_clock_ticks();
+    s->addr = size << 4;
+    __atomic_store_n(&s->head, mpf_slot_head(op, MPF_HEAP_HOST, mpf_slot_chunk(s)->tag, size), __ATOMIC_RELEASE);
+}
+
+static void torn_within_a_chunk(void)
+{
+    mp_process->may_thread = 0;
+    record_blocks(KEPT, 1, FEW);
+    jump_away(1);
+    record_blocks(KEPT, FEW + 1, FEW);
+    jump_away(3);
+    record_blocks(KEPT, 2 * FEW + 1, FEW);
+}
+
+/* The last slot of the first chunk; there are others behind it. */
+static void torn_at_a_chunks_end(void)
+{
+    mp_process->may_thread = 0;
+    record_blocks(KEPT, 1, 1);
+    const struct mpf_slot *next = mp_cursor_slot(mp_self->cur), *end = mpf_slot_chunk(next)->slot + MPF_CHUNK_SLOTS;
+    const uint64_t before = (uint64_t)(end - next);
+    record_blocks(KEPT, 2, before - 1);
+    jump_away(1);
+    record_blocks(KEPT, before + 1, MANY - before);
+}
+
+/* The data of an event is stored before the event itself. */
+static void in_flight_while_exec_fails(void)
+{
+    mp_process->may_thread = 0;
+    record_blocks(KEPT, 1, FEW);
+    struct mpf_slot *s = jump_away(2);
+    commit(s + 1, MPF_OP_CONT, 0);
+    mp_process_suspend();
+    mp_process_resume();
+    commit(s, MPF_OP_ALLOC, FEW + 1);
+    record_blocks(KEPT, FEW + 2, FEW);
+}
+
+static void events_behind_a_torn_slot_are_there_at_the_end(void **state)
+{
+    (void)state;
+    const struct books b = recorded_with_losses(torn_within_a_chunk);
+    assert_int_equal(b.step[KEPT], 3 * FEW);
+    assert_int_equal(b.lost[MPF_LOSS_TORN], 2);
+    assert_int_equal(b.lost_total, 2);
+}
+
+static void chunks_behind_a_torn_slot_are_there_at_the_end(void **state)
+{
+    (void)state;
+    const struct books b = recorded_with_losses(torn_at_a_chunks_end);
+    assert_int_equal(b.step[KEPT], MANY);
+    assert_int_equal(b.lost[MPF_LOSS_TORN], 1);
+    assert_int_equal(b.lost_total, 1);
+}
+
+static void an_event_in_flight_outlives_an_exec_that_fails(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded(in_flight_while_exec_fails).step[KEPT], 2 * FEW + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_that_is_not_written_is_counted_and_harms_no_other),
+        cmocka_unit_test(events_behind_a_torn_slot_are_there_at_the_end),
+        cmocka_unit_test(chunks_behind_a_torn_slot_are_there_at_the_end),
+        cmocka_unit_test(an_event_in_flight_outlives_an_exec_that_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
