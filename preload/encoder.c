@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sys/prctl.h>
 
 #include "epoch.h"
 #include "logfile.h"
@@ -30,7 +29,7 @@ static void private_descriptors(void)
 static void become_own(void)
 {
     mp_thread_own();
-    mp_sys3(SYS_prctl, PR_SET_NAME, (long)"memprof", 0);
+    mp_sys_name_thread("memprof");
     private_descriptors();
 }
 
@@ -113,7 +112,7 @@ static void *helper(void *arg)
 static void *keeper(void *signals)
 {
     char main_state;
-    mp_sys3(SYS_prctl, PR_SET_NAME, (long)"memprof", 0);
+    mp_sys_name_thread("memprof");
     __atomic_store_n(&mp_process->keeper, MP_ENCODER_RUNS, __ATOMIC_RELEASE);
     for (uint32_t state; (state = __atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE)) == MP_ENCODER_STARTING || state == MP_ENCODER_RUNS; )
         mp_sys_futex_wait(&mp_process->encoder, state, 1000000000u);

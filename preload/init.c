@@ -81,16 +81,23 @@ static bool adopt_root(void)
     return !root || !strcmp(root, me);
 }
 
+/* The path of this library; NULL: the loader does not know it. */
+static const char *own_path(void)
+{
+    Dl_info self;
+    return dladdr((void *)mp_active, &self) ? self.dli_fname : NULL;
+}
+
 /* "NAME=" gets the path of this library; another one that the user had set there is called by ours. */
 static void inject(const char *name, char *own, const char *chain_name, char *chain, size_t cap)
 {
-    Dl_info self;
+    const char *self = own_path();
     char plain[64] = "";
-    if (!dladdr((void *)mp_active, &self)) return;
+    if (!self) return;
     memcpy(plain, name, strlen(name) - 1);
     const char *other = getenv(plain);
-    if (other && strcmp(other, self.dli_fname) != 0) set_text(chain, cap, chain_name, other);
-    set_text(own, cap, name, self.dli_fname);
+    if (other && strcmp(other, self) != 0) set_text(chain, cap, chain_name, other);
+    set_text(own, cap, name, self);
 }
 
 /* NVTX's headers load the library named here. */
@@ -105,10 +112,9 @@ static void enter_nvtx(void)
 static void leave_cuda(void)
 {
     static char own[PATH_MAX + 32];
-    Dl_info self;
-    const char *set = getenv("CUDA_INJECTION64_PATH"), *chain = getenv("MEMPROF_CUDA_CHAIN");
+    const char *self = own_path(), *set = getenv("CUDA_INJECTION64_PATH"), *chain = getenv("MEMPROF_CUDA_CHAIN");
     mp_say("Nsight Compute profiles this process and wants to be alone: CUDA allocations are not recorded", NULL, NULL, NULL);
-    if (!set || !dladdr((void *)mp_active, &self) || strcmp(set, self.dli_fname) != 0) return;
+    if (!set || !self || strcmp(set, self) != 0) return;
     if (chain) set_text(own, sizeof own, "CUDA_INJECTION64_PATH=", chain);
     else unsetenv("CUDA_INJECTION64_PATH");
 }

@@ -175,12 +175,12 @@ bool mp_logfile_prepare(unsigned writer, size_t body)
     struct writer *w = &log_.writer[writer];
     if (!w->ctx) {
         const size_t bytes = ZSTD_estimateCCtxSize(mp_config.level);
-        void *memory = mp_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+        void *memory = mp_sys_map(bytes);
         w->ctx = memory ? ZSTD_initStaticCCtx(memory, bytes) : NULL;
     }
     if (w->body_cap < body) {
         const size_t out = mpf_frame_bound(body);
-        uint8_t *memory = mp_sys_mmap(NULL, MPF_FRAME_HEAD + body + out, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+        uint8_t *memory = mp_sys_map(MPF_FRAME_HEAD + body + out);
         if (!memory) return false;
         if (w->body) mp_sys_munmap(w->body - MPF_FRAME_HEAD, MPF_FRAME_HEAD + w->body_cap + w->out_cap);
         w->body = memory + MPF_FRAME_HEAD;

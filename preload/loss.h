@@ -8,5 +8,7 @@
 
 /* reason: enum mpf_loss.  Any context. */
 void mp_loss(unsigned reason, uint64_t events);
+/* The LOST event that told of these is lost itself: the next epoch tells of them again. */
+void mp_loss_again(unsigned reason, uint64_t events);
 
 #endif

@@ -1,6 +1,6 @@
 /* The events of all threads in the order of their times: which slots make up the next frame.
  *
- * All under epoch_lock.  A frame's slots stay in their chunks until it is written (epoch.c); a chunk of which every slot
+ * All under epoch_lock.  A frame's slots stay in their chunks until it is written (writer.c); a chunk of which every slot
  * was taken into a frame may be gone as soon as that frame is, so a merge keeps no other hold of it. */
 #ifndef MP_MERGE_H
 #define MP_MERGE_H

@@ -56,7 +56,7 @@ static struct table *table(void)
 {
     struct table *t = __atomic_load_n(&the_table, __ATOMIC_ACQUIRE);
     if (t) return t;
-    t = mp_sys_mmap(NULL, sizeof *t, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    t = mp_sys_map(sizeof *t);
     if (!t) return NULL;
     mp_sys_madvise(&t->wiped, offsetof(struct table, count), MADV_WIPEONFORK);
     t->count = MP_NAME_FIRST;

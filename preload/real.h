@@ -23,6 +23,8 @@ void cfree(void *p);
 void free_sized(void *p, size_t bytes);
 void free_aligned_sized(void *p, size_t alignment, size_t bytes);
 int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags);
+/* <threads.h> has the name of a header here */
+__attribute__((noreturn)) void thrd_exit(int result);
 
 struct mp_real {
 #define MP_HOOK(name) __typeof__(name) *name;

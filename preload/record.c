@@ -156,9 +156,11 @@ void mp_guard_leave(struct mp_guarded before)
 
 bool mp_record_here(void) { return !registered() || !(mp_self->guard & MP_INSIDE); }
 
+void mp_loss_again(unsigned reason, uint64_t events) { __atomic_fetch_add(&mp_process->lost[reason], events, __ATOMIC_RELAXED); }
+
 void mp_loss(unsigned reason, uint64_t events)
 {
     if (!mp_process || reason >= MP_LOSSES) return;
-    __atomic_fetch_add(&mp_process->lost[reason], events, __ATOMIC_RELAXED);
+    mp_loss_again(reason, events);
     __atomic_fetch_add(&mp_process->lost_total, events, __ATOMIC_RELAXED);
 }

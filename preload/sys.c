@@ -4,7 +4,7 @@
 
 void *mp_sys_map_wiped(size_t bytes)
 {
-    void *memory = mp_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    void *memory = mp_sys_map(bytes);
     if (memory) mp_sys_madvise(memory, bytes, MADV_WIPEONFORK);
     return memory;
 }

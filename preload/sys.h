@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -34,6 +35,11 @@ static inline void *mp_sys_mmap(void *at, size_t bytes, int prot, int flags, int
     const long r = mp_sys6(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, 0);
     return r < 0 && r > -4096 ? NULL : (void *)r;
 }
+/* Zeroed memory whose pages come as they are touched; NULL: none. */
+static inline void *mp_sys_map(size_t bytes)
+{
+    return mp_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+}
 static inline long mp_sys_munmap(void *at, size_t bytes) { return mp_sys3(SYS_munmap, (long)at, (long)bytes, 0); }
 static inline long mp_sys_madvise(void *at, size_t bytes, int advice) { return mp_sys3(SYS_madvise, (long)at, (long)bytes, advice); }
 static inline int mp_sys_open(const char *path, int flags, int mode) { return (int)mp_sys6(SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC, mode, 0, 0); }
@@ -48,6 +54,7 @@ static inline long mp_sys_fstat(int fd, struct stat *out) { return mp_sys6(SYS_n
 static inline int mp_sys_getpid(void) { return (int)mp_sys3(SYS_getpid, 0, 0, 0); }
 static inline int mp_sys_getppid(void) { return (int)mp_sys3(SYS_getppid, 0, 0, 0); }
 static inline int mp_sys_gettid(void) { return (int)mp_sys3(SYS_gettid, 0, 0, 0); }
+static inline void mp_sys_name_thread(const char *name) { mp_sys3(SYS_prctl, PR_SET_NAME, (long)name, 0); }
 static inline void mp_sys_yield(void) { mp_sys3(SYS_sched_yield, 0, 0, 0); }
 /* Zeroed memory that reads as zeros in a forked child, too (Linux 4.14); NULL: none. */
 void *mp_sys_map_wiped(size_t bytes);

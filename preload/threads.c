@@ -32,11 +32,18 @@ static struct mp_thread *take_record(void)
     return &mp_threads[index];
 }
 
+/* The counter is ahead of the array for an instant when that is full. */
+uint32_t mp_threads_ever(void)
+{
+    const uint32_t n = __atomic_load_n(&mp_process->threads, __ATOMIC_ACQUIRE);
+    return n < MP_THREADS_MAX ? n : MP_THREADS_MAX;
+}
+
 uint32_t mp_thread_records(void)
 {
     const struct mp_queue *q = &mp_process->threads_free;
     const uint32_t taken = __atomic_load_n(&q->taken, __ATOMIC_RELAXED), unused = __atomic_load_n(&q->given, __ATOMIC_RELAXED) - taken;
-    const uint32_t ever = __atomic_load_n(&mp_process->threads, __ATOMIC_RELAXED);
+    const uint32_t ever = mp_threads_ever();
     return ever > unused ? ever - unused : 0;
 }
 

@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "device.h"
 #include "mpf/gpu.h"
@@ -90,7 +89,7 @@ static void *run(void *arg)
 {
     (void)arg;
     static uint32_t never;
-    mp_sys3(SYS_prctl, PR_SET_NAME, (long)"memprof-gpu", 0);
+    mp_sys_name_thread("memprof-gpu");
     while (!__atomic_load_n(&s.stopped, __ATOMIC_ACQUIRE)) {
         const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
         seek();

@@ -3,6 +3,8 @@ import signal
 
 import mp
 
+LEAVING = ("pthread_exit", "thrd_exit")
+
 
 def ended(how, status=0, complete=True, blocks=1000, **env):
     """One log, with the blocks of before the end."""
@@ -40,16 +42,18 @@ def test_ends_that_nobody_is_told_of():
 
 def test_main_thread_leaves_first():
     """The process lives as long as a thread of the program does, and no longer: memprof's own does not count."""
-    ended("pthread_exit", blocks=1500)
+    for how in LEAVING:
+        ended(how, blocks=1500)
 
 
 def test_main_thread_leaves_first_while_the_encoder_runs():
-    result = mp.run([mp.victim("endings"), "pthread_exit", "100000"])
-    log = result.logs.one()
-    mp.nothing_missing(log)
-    mp.equal(result.out, b"buffered", "what exit writes with the program's descriptors")
-    mp.check(b"events" in result.err, "no line at the end")
-    mp.equal(log.range("work")["allocations"], 100500, "blocks")
+    for how in LEAVING:
+        result = mp.run([mp.victim("endings"), how, "100000"])
+        log = result.logs.one()
+        mp.nothing_missing(log)
+        mp.equal(result.out, b"buffered", f"{how}: what exit writes with the program's descriptors")
+        mp.check(b"events" in result.err, f"{how}: no line at the end")
+        mp.equal(log.range("work")["allocations"], 100500, f"{how}: blocks")
 
 
 def test_exec_keeps_the_pid_and_both_logs():

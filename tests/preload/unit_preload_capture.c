@@ -6,106 +6,22 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "config.h"
 #include "encoder.h"
 #include "epoch.h"
 #include "logfile.h"
-#include "mpf/columns.h"
-#include "mpf/frame.h"
 #include "names.h"
 #include "process.h"
-#include "real.h"
 #include "record.h"
+#include "recording.h"
 #include "threads.h"
 
-enum { THREADS = 4, EACH = 100000 };
+enum { EACH = 100000 };
 
-/* ---- what a log holds */
-
-struct books {
-    uint64_t op[256];
-    uint64_t bytes;                 /* of blocks */
-    uint64_t last_time;
-    uint64_t step[THREADS];         /* next number expected of each thread: its blocks carry 1, 2, 3, ... as size */
-    bool in_order, in_thread_order, ended;
-};
-
-static void take_event(struct books *b, const struct mpf_event *e)
-{
-    b->op[e->op]++;
-    if (e->op != MPF_OP_ALLOC) return;
-    b->bytes += e->size;
-    const uint64_t thread = e->addr >> 40;
-    if (thread < THREADS && e->size != ++b->step[thread]) b->in_thread_order = false;
-}
-
-static void take_events(struct books *b, const struct mpf_frame *f)
-{
-    const long n = mpf_columns_events(f->body, f->body_bytes);
-    assert_true(n >= 0);
-    struct mpf_block *scratch = malloc(((size_t)(uint32_t)n + 1) * sizeof *scratch);
-    struct mpf_event event;
-    struct mpf_columns_reader *r = malloc(sizeof *r);
-    assert_int_equal(mpf_columns_open(r, f->body, f->body_bytes, 0, scratch, (uint32_t)n + 1), MPF_OK);
-    long got;
-    uint64_t step = 0;
-    while ((got = mpf_columns_next(r, &event, 1)) == 1) {
-        if (r->step < step || (step == 0 && r->step < b->last_time)) b->in_order = false;
-        step = r->step;
-        take_event(b, &event);
-    }
-    assert_int_equal(got, 0);
-    b->last_time = step;
-    free(r);
-    free(scratch);
-}
-
-static struct books read_log(const char *path)
-{
-    struct books b = { .in_order = true, .in_thread_order = true };
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    static uint8_t in[64 << 20], payload[64 << 20];
-    const size_t bytes = fread(in, 1, sizeof in, file);
-    fclose(file);
-    ZSTD_DCtx *ctx = ZSTD_createDCtx();
-    uint64_t seq = 0;
-    for (size_t at = 0; at < bytes; ) {
-        const long n = mpf_frame_length(in + at, bytes - at);
-        struct mpf_frame f;
-        assert_true(n > 0);
-        assert_int_equal(mpf_frame_read(ctx, in + at, (size_t)n, payload, sizeof payload, &f), MPF_OK);
-        assert_int_equal(f.seq, seq++);
-        b.ended = f.kind == MPF_FRAME_END;
-        if (f.kind == MPF_FRAME_EVENTS) take_events(&b, &f);
-        at += (size_t)n;
-    }
-    ZSTD_freeDCtx(ctx);
-    return b;
-}
-
-/* ---- what is recorded: every test is a process of its own, since a process records once */
-
-static char path[] = "/tmp/memprof-unit.XXXXXX";
-
-static void begin(void)
-{
-    char template[128];
-    snprintf(template, sizeof template, "%s/log.zst", path);
-    setenv("MEMPROF_OUT", template, 1);
-    setenv("MEMPROF_QUIET", "1", 1);
-    mp_config_read();
-    mp_clock_init();
-    mp_real_resolve();
-    mp_process_adopt(true);
-    if (!mp_process_init()) _exit(99);
-}
+/* ---- what is recorded */
 
 static void *record_numbers(void *arg)
 {
@@ -271,33 +187,6 @@ static void a_kept_descriptor(void)
     record_numbers((void *)0);
     mp_epoch_run(0);
     if (lseek(fd, 0, SEEK_END) != 0) _exit(90);
-}
-
-/* Runs f in a child that records, and reads its log. */
-static struct books recorded(void (*f)(void))
-{
-    strcpy(path, "/tmp/memprof-unit.XXXXXX");
-    assert_non_null(mkdtemp(path));
-    const pid_t pid = fork();
-    if (pid == 0) {
-        begin();
-        f();
-        mp_process_finish("exit");
-        _exit(mp_process->lost_total ? 98 : 0);
-    }
-    int status;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
-    char file[128];
-    snprintf(file, sizeof file, "%s/log.zst", path);
-    const struct books b = read_log(file);
-    assert_int_equal(unlink(file), 0);
-    assert_int_equal(rmdir(path), 0);       /* so the journal is gone too */
-    assert_true(b.ended);
-    assert_true(b.in_order);
-    assert_true(b.in_thread_order);
-    return b;
 }
 
 static void threads_events_are_all_there_in_order(void **state)
