@@ -197,9 +197,12 @@ void mp_encoder_relieve(uint32_t seen)
     mp_pool_wait(seen, 10000000u);
 }
 
-/* Asks the encoder and waits; false when it does not answer. */
+/* Asks the encoder and waits; false when it does not answer.  Where a filter of the program's (seccomp) refuses the clock,
+ * waits are counted. */
 static bool ask(void)
 {
+    enum { WAITS = 100 };
+    unsigned untimed = 0;
     struct mp_process *p = mp_process;
     const uint64_t give_up = mp_sys_clock(CLOCK_MONOTONIC) + (uint64_t)10 * 1000000000u;
     const uint32_t mine = __atomic_add_fetch(&p->asked, 1, __ATOMIC_ACQ_REL);
@@ -207,7 +210,8 @@ static bool ask(void)
     for (;;) {
         const uint32_t done = __atomic_load_n(&p->answered, __ATOMIC_ACQUIRE);
         if ((int32_t)(done - mine) >= 0) return true;
-        if (mp_sys_clock(CLOCK_MONOTONIC) >= give_up) return false;
+        const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
+        if (now ? now >= give_up : untimed++ == WAITS) return false;
         mp_sys_futex_wait(&p->answered, done, 100000000u);
     }
 }

@@ -157,7 +157,9 @@ static void look(void)
     const void *(*state)(void) = (__typeof__(state))find("PyGILState_GetThisThreadState", (const void *)PyGILState_GetThisThreadState);
     if (__atomic_fetch_add(&looks, state ? LOOKS : 1, __ATOMIC_ACQ_REL) >= LOOKS || !state) return;
     if (!(in_log = mp_sys_map_wiped(sizeof *in_log))) return;
-    if (look_up((const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion"))) __atomic_store_n(&thread_state, state, __ATOMIC_RELEASE);
+    const bool known = look_up((const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion"));
+    mp_loader_forget_error();
+    if (known) __atomic_store_n(&thread_state, state, __ATOMIC_RELEASE);
     else mp_say("Python frames are not recorded: this memprof knows those of CPython 3.9 to 3.14 (MEMPROF_PYTHON=off)", NULL, NULL, NULL);
 }
 

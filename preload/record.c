@@ -45,12 +45,22 @@ static void put(uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t
     commit(s, mp_record_read_clock(mp_self), addr, mpf_slot_head(op, heap, 0, size) | mp_cursor_tag(at));
 }
 
+/* Nothing can be recorded: every event of the thread comes here, and puts its cursor back to a place that is no slot.  The
+ * record may be an inherited one that was wiped: its cursor moves with each try all the same. */
+static void park(void)
+{
+    if (mp_self) __atomic_store_n(&mp_self->cur, 0, __ATOMIC_RELEASE);
+}
+
 /* n slots for the calling thread, by whatever it takes; 0: none.  Signals are blocked. */
 static uint64_t reserve_slow(uint32_t n)
 {
     struct mp_thread *t = mp_self;
     if (!t || !t->number) t = mp_thread_register();
-    if (!t) return 0;
+    if (!t) {
+        park();
+        return 0;
+    }
     uint64_t at = reserve(t, n);
     if (at) return at;
     t->guard |= MP_INSIDE;
@@ -77,12 +87,6 @@ static void record(struct place place, unsigned op, unsigned heap, uint64_t addr
     const uint64_t at = reserve_slow(1 + (data ? mpf_data_slots(size) : 0));
     if (at) put(at, op, heap, addr, size, data);
     mp_sys_restore_signals(signals);
-}
-
-/* Nothing can be recorded: every event of the thread comes here, and puts its cursor back to a place that is no slot. */
-static void park(void)
-{
-    if (mp_self && mp_self->number) __atomic_store_n(&mp_self->cur, 0, __ATOMIC_RELEASE);
 }
 
 /* A small block's event that came here only because it can have a stack.  With one, both slots are reserved in one

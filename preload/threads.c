@@ -76,7 +76,8 @@ static void stay_at_end(struct mp_thread *t, const struct mpf_chunk *c)
 }
 
 /* A chunk, if need be after waiting for the encoder: as long as it gives something back each second, whoever gets it.  Then
- * the program goes on without, and waits no more until the encoder has given something back. */
+ * the program goes on without, and waits no more until the encoder has given something back.  Where a filter of the program's
+ * (seccomp) refuses the clock, nobody waits. */
 static struct mpf_chunk *take_chunk(uint32_t number)
 {
     struct mp_pool *pool = &mp_process->pool;
@@ -88,7 +89,7 @@ static struct mpf_chunk *take_chunk(uint32_t number)
         if (c || gone_on || __atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) != MP_ON) return c;
         const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
         if (!give_up || seen != before) give_up = now + 1000000000u;
-        if (now >= give_up) {
+        if (!now || now >= give_up) {
             __atomic_store_n(&pool->stalled, seen + 1, __ATOMIC_RELAXED);
             return NULL;
         }

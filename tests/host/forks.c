@@ -6,6 +6,7 @@
  *   exec                 fork, then exec of `forks child`
  *   nested               fork, and again in the child
  *   vfork, spawn         exec of `forks child` without a copy of the memory
+ *   unrecorded           fork; the child may open no files, so it has no log
  *   daemon               daemon(): the rest of the process is its child
  * `forks child` is a program that keeps 100 blocks of 1,000 bytes. */
 #include <pthread.h>
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,6 +51,7 @@ static void keep(void)
 
 static _Noreturn void child(const char *how)
 {
+    if (!strcmp(how, "unrecorded")) setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 0, 0 });
     keep();
     for (int i = 0; i < INHERITED; i++) free(inherited[i]);
     if (!strcmp(how, "exit")) exit(0);

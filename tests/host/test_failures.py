@@ -163,5 +163,16 @@ def test_no_more_threads():
     mp.whole(mp.Logs(logs).one())
 
 
+def test_filter_of_system_calls():
+    """A program that shuts itself in a sandbox early: memprof gets no memory, no files, no threads and no clock."""
+    for before in ("100", "5000"):
+        result = mp.run([mp.victim("sandbox"), before])
+        mp.equal(result.out, b"done\n", "the program's result")
+        log = result.logs.one()
+        heap = log.heap()
+        known = heap["allocations"] + heap["frees"] + log.json["lost_events"]
+        mp.check(known >= 200000 or not log.json["complete"], f"{known} events and not a word of what is missing")
+
+
 if __name__ == "__main__":
     mp.main()

@@ -54,6 +54,12 @@ def test_raw_clone():
     forked("clone", 20)
 
 
+def test_fork_that_cannot_have_a_log():
+    parent, logs = family("unrecorded", 5)
+    mp.whole(parent)
+    mp.equal(logs, [], "logs of children")
+
+
 def test_nested_forks():
     parent, logs = family("nested", 5)
     mp.equal(len(logs), 10, "logs")

@@ -1,4 +1,6 @@
-/* An interpreter that nobody knows: it has CPython's functions, and frames that would crash who reads them. */
+/* An interpreter that nobody knows: it has CPython's functions, and frames that would crash who reads them.  What it has not is
+ * no error of the program's. */
+#include <dlfcn.h>
 #include <stddef.h>
 
 void memory_report(void *block, long bytes, unsigned long allocated, unsigned long reserved, unsigned long device)
@@ -14,6 +16,7 @@ const char *Py_GetVersion(void) { return "4.0.0 (of the future)"; }
 int main(void)
 {
     enum { BYTES = 2 << 20, CUDA = 1 };
+    if (dlerror()) return 1;
     for (size_t i = 0; i < 2 && memory_report; i++) memory_report((char *)NULL + 0x7f0000000000 + i * BYTES, BYTES, BYTES, BYTES, CUDA);
     return 0;
 }
