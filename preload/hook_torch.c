@@ -3,12 +3,12 @@
  * libc10_cuda calls the c10 functions on every block, whether a profiler listens or not; they stand in for libc10's because
  * this library comes first in the order of lookup, and forward to them.  PyTorch is loaded RTLD_LOCAL, so its own are found
  * in its files, not behind ours.  The allocator's lock is held during the reports: no CUDA and no Python here. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
 
 #include "config.h"
 #include "encoder.h"
+#include "loader.h"
 #include "mpf/gpu.h"
 #include "python.h"
 #include "record.h"
@@ -27,6 +27,7 @@ static void *real_function(struct real *real)
     const int saved = errno;
     void *library = mp_torch_library(real->file);
     void *function = library ? dlsym(library, real->name) : NULL;
+    mp_loader_forget_error();
     __atomic_store_n(&real->function, function, __ATOMIC_RELAXED);
     __atomic_store_n(&real->known, true, __ATOMIC_RELEASE);
     errno = saved;

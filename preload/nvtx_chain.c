@@ -2,11 +2,11 @@
  * Lock-free: a key is claimed by compare-and-swap, its number follows. */
 #include "nvtx_chain.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "loader.h"
 #include "names.h"
 
 #define HANDLES (2 * MP_NAMES_MAX)
@@ -30,6 +30,7 @@ void *mp_nvtx_chain_symbol(const char *name)
         __atomic_store_n(&chained, library != NULL, __ATOMIC_RELEASE);
     }
     void *symbol = library ? dlsym(library, name) : NULL;
+    if (!symbol) mp_loader_forget_error();
     pthread_mutex_unlock(&lock);
     return symbol;
 }

@@ -1,9 +1,9 @@
 #include "torch_library.h"
 
+#include <dlfcn.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "loader.h"
 #include "module.h"
 #include "sys.h"
 #include "text.h"
@@ -25,7 +25,6 @@ void *mp_torch_library(const char *name)
     void *library = loaded(name);
     if (library) return library;
     mp_text_str(&t, name);
-    mp_loader_forget_error();
     return mp_module_file(part, path, sizeof path) ? loaded(path) : NULL;
 }
 

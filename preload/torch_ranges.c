@@ -1,6 +1,5 @@
 #include "torch_ranges.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "loader.h"
 #include "names.h"
 #include "ranges.h"
 #include "text.h"
@@ -108,5 +108,6 @@ void mp_torch_ranges_start(void)
     const int saved = errno;
     void *library = mp_torch_library("libtorch_cpu.so");
     if (library && !__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL)) look_up(library);
+    mp_loader_forget_error();
     errno = saved;
 }
