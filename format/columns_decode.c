@@ -36,6 +36,16 @@ long mpf_columns_events(const uint8_t *body, size_t bytes)
     return n <= bytes ? (long)n : MPF_ERR_DAMAGED;      /* each event takes a byte at least */
 }
 
+/* An operation that we know has the class that we know, so that an event of class DATA has data. */
+static bool classes_fit(const uint8_t *pair, uint32_t pairs)
+{
+    for (const uint8_t *const end = pair + PAIR_BYTES * (size_t)pairs; pair < end; pair += PAIR_BYTES) {
+        const enum mpf_class known = mpf_op_class(pair[0] & ~PREDICTED);
+        if (known != MPF_CLASS_NONE && known != (enum mpf_class)pair[2]) return false;
+    }
+    return true;
+}
+
 int mpf_columns_open(struct mpf_columns_reader *r, const uint8_t *body, size_t bytes, uint64_t origin, struct mpf_block *block, uint32_t block_cap)
 {
     const long events = mpf_columns_events(body, bytes);
@@ -52,6 +62,7 @@ int mpf_columns_open(struct mpf_columns_reader *r, const uint8_t *body, size_t b
     const uint8_t *lengths = p + 4;
     p = body + BODY_HEAD;
     if ((size_t)(end - p) < PAIR_BYTES * (size_t)r->pairs) return MPF_ERR_DAMAGED;
+    if (!classes_fit(p, r->pairs)) return MPF_ERR_DAMAGED;
     r->pair = p;
     p += PAIR_BYTES * (size_t)r->pairs;
     struct mpf_column *const column[COLUMNS] = { &r->op, &r->threads, &r->times, &r->blocks_at, &r->sizes, &r->refs, &r->values, &r->data };

@@ -167,6 +167,6 @@ void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes)
         if (o->block.addr == g->map[end].at) hide(r, o);
         release_if_unused(r, o);
     }
-    memmove(g->map + first, g->map + end, (g->maps - end) * sizeof *g->map);
+    if (end > first) memmove(g->map + first, g->map + end, (g->maps - end) * sizeof *g->map);
     g->maps -= end - first;
 }

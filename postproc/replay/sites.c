@@ -47,18 +47,21 @@ static int grow_known(struct mpr_sites *s)
     return 0;
 }
 
-static int set_known(struct mpr_sites *s, uint64_t id, uint32_t value)
+static int set_known(struct mpr_sites *s, enum mpr_known_kind kind, uint64_t id, uint32_t value)
 {
+    if (!id) return 0;
     if ((!s->known || s->knowns > s->known_mask / 2) && grow_known(s) != 0) return -1;
     struct mpr_known *at = place(s, id);
     if (!at->id) s->knowns++;
-    *at = (struct mpr_known){ id, value };
+    *at = (struct mpr_known){ id, value, kind };
     return 0;
 }
 
-static uint32_t get_known(const struct mpr_sites *s, uint64_t id)
+/* 0 also where a damaged log takes the id of one kind for that of another. */
+static uint32_t get_known(const struct mpr_sites *s, enum mpr_known_kind kind, uint64_t id)
 {
-    return s->known && id ? place(s, id)->value : 0;
+    const struct mpr_known *at = s->known && id ? place(s, id) : NULL;
+    return at && at->kind == kind ? at->value : 0;
 }
 
 /* ---- object files */
@@ -211,7 +214,7 @@ static int add_stack(struct mpr_sites *s, const struct mpf_event *e)
         node = mpr_stacks_child(&s->stacks, &(struct mpr_stack_node){ pc[i], node, module, owner_of(s, node, module) });
         if (!node) return -1;
     }
-    return set_known(s, e->addr, node);
+    return set_known(s, MPR_KNOWN_STACK, e->addr, node);
 }
 
 /* ---- Python */
@@ -222,11 +225,11 @@ static uint32_t frame_number(struct mpr_sites *s, struct mpr_ranges *ranges, con
     const size_t bytes = strlen(text);
     uint64_t id = UINT64_C(1) << 63;
     for (size_t i = 0; i < bytes; i++) id = mpr_hash(id ^ (uint8_t)text[i]) | UINT64_C(1) << 63;
-    uint32_t name = get_known(s, id);
+    uint32_t name = get_known(s, MPR_KNOWN_NAME, id);
     if (name) return name;
     name = MPR_FRAME_NAME + s->frames++;
     mpr_texts_set(&ranges->names, name, (const uint8_t *)text, bytes);
-    return set_known(s, id, name) == 0 ? name : 0;
+    return set_known(s, MPR_KNOWN_NAME, id, name) == 0 ? name : 0;
 }
 
 /* "function (file.py:12)" as a name of a range. */
@@ -241,15 +244,15 @@ static int add_frame(struct mpr_sites *s, struct mpr_ranges *ranges, const struc
     if (file >= end) return 0;
     snprintf(text, sizeof text, "%s (%s:%" PRIu64 ")", function, file_name(file), line);
     const uint32_t name = frame_number(s, ranges, text);
-    return name ? set_known(s, e->addr, name) : -1;
+    return name ? set_known(s, MPR_KNOWN_FRAME, e->addr, name) : -1;
 }
 
 static int add_python(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e)
 {
     uint64_t frame[FRAMES_MAX];
     uint32_t node = 0;
-    for (size_t i = words_of(e, frame); i-- > 0; ) node = mpr_ranges_child(ranges, node, get_known(s, frame[i]), 0);
-    return set_known(s, e->addr, node);
+    for (size_t i = words_of(e, frame); i-- > 0; ) node = mpr_ranges_child(ranges, node, get_known(s, MPR_KNOWN_FRAME, frame[i]), 0);
+    return set_known(s, MPR_KNOWN_PYTHON, e->addr, node);
 }
 
 /* ---- sites */
@@ -311,8 +314,8 @@ int mpr_sites_event(struct mpr_sites *s, struct mpr_ranges *ranges, const struct
     }
 }
 
-uint32_t mpr_sites_stack(const struct mpr_sites *s, uint64_t id) { return get_known(s, id); }
-uint32_t mpr_sites_python(const struct mpr_sites *s, uint64_t id) { return get_known(s, id); }
+uint32_t mpr_sites_stack(const struct mpr_sites *s, uint64_t id) { return get_known(s, MPR_KNOWN_STACK, id); }
+uint32_t mpr_sites_python(const struct mpr_sites *s, uint64_t id) { return get_known(s, MPR_KNOWN_PYTHON, id); }
 
 uint32_t mpr_sites_library(const struct mpr_sites *s, uint32_t stack)
 {

@@ -19,6 +19,7 @@ struct mpr_module {
 };
 
 struct mpr_site { uint32_t stack, python; };
+enum mpr_known_kind { MPR_KNOWN_STACK = 1, MPR_KNOWN_FRAME, MPR_KNOWN_PYTHON, MPR_KNOWN_NAME };    /* frames and stacks of Python; names of frames */
 
 struct mpr_sites {
     struct mpr_module *module;  /* by number - 1 */
@@ -27,7 +28,7 @@ struct mpr_sites {
     uint32_t loads;
     char **library;             /* file names, by number - 1 */
     uint32_t libraries, library_cap;
-    struct mpr_known { uint64_t id; uint32_t value; } *known;   /* stacks, Python frames and stacks: open addressing by id */
+    struct mpr_known { uint64_t id; uint32_t value; enum mpr_known_kind kind; } *known;     /* open addressing by id */
     uint32_t known_mask, knowns;
     uint32_t frames;            /* Python frames so far: names in `ranges` */
     struct mpr_stacks stacks;

@@ -148,10 +148,24 @@ static void unknown_classes_are_damage(void **state)
     const long bytes = there_and_back();
     struct mpf_columns_reader r;
     struct mpf_event e;
+    body[BODY_HEAD] = 120;
     for (unsigned class = 0; class < 256; class += class == 0 ? MPF_CLASS_DATA + 1 : 1) {
         body[BODY_HEAD + 2] = (uint8_t)class;
         assert_int_equal(mpf_columns_open(&r, body, (size_t)bytes, 0, NULL, 1), MPF_OK);
         assert_int_equal(mpf_columns_next(&r, &e, 1), MPF_ERR_DAMAGED);
+    }
+}
+
+/* A reader of NAME relies on its data. */
+static void a_known_operation_of_another_class_is_damage(void **state)
+{
+    (void)state;
+    add(MPF_OP_NAME, 0, from.ticks, 3, 5, 1);
+    const long bytes = there_and_back();
+    struct mpf_columns_reader r;
+    for (unsigned class = 0; class < 256; class++) {
+        body[BODY_HEAD + 2] = (uint8_t)class;
+        assert_int_equal(mpf_columns_open(&r, body, (size_t)bytes, 0, NULL, 1), class == MPF_CLASS_DATA ? MPF_OK : MPF_ERR_DAMAGED);
     }
 }
 
@@ -265,6 +279,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(extreme_numbers_in_every_operation, make, drop),
         cmocka_unit_test_setup_teardown(unknown_operations_are_passed_over_by_their_class, make, drop),
         cmocka_unit_test_setup_teardown(unknown_classes_are_damage, make, drop),
+        cmocka_unit_test_setup_teardown(a_known_operation_of_another_class_is_damage, make, drop),
         cmocka_unit_test_setup_teardown(a_frame_has_room_for_a_limited_number_of_kinds, make, drop),
         cmocka_unit_test_setup_teardown(random_programs_frame_after_frame, make, drop),
         cmocka_unit_test_setup_teardown(last_in_first_out_takes_no_bytes_for_addresses, make, drop),

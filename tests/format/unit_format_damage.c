@@ -56,8 +56,10 @@ static uint64_t decode(const uint8_t *body, size_t bytes)
     uint64_t n = 0;
     if (mpf_columns_open(&r, body, bytes, 0, block, (uint32_t)events) == MPF_OK) {
         for (long got; (got = mpf_columns_next(&r, e, 32)) > 0; n += (uint64_t)got)
-            for (long i = 0; i < got; i++)
+            for (long i = 0; i < got; i++) {
+                if (mpf_op_class(e[i].op) == MPF_CLASS_DATA) assert_non_null(e[i].data);
                 if (e[i].data) assert_true(e[i].data >= body && e[i].data + e[i].size <= body + bytes);
+            }
     }
     free(block);
     return n;

@@ -315,6 +315,22 @@ static void modules_that_make_no_sense_are_passed_over(void **state)
     mpr_replay_free(&replay);
 }
 
+/* Ids that a damaged log may have. */
+static void an_id_names_only_what_it_was_defined_as(void **state)
+{
+    (void)state;
+    begin(MPR_BY_PYTHON);
+    modules();
+    STACK(0x51, 0x1100);
+    python(0x91, "load");
+    assert_int_equal(mpr_sites_python(sites(), 0x51), 0);
+    assert_int_equal(mpr_sites_python(sites(), 0x91 + 1000), 0);        /* its frame */
+    assert_int_equal(mpr_sites_stack(sites(), 0x91), 0);
+    STACK(0, 0x1200);
+    for (uint64_t id = 0x10000; id < 0x11000; id++) assert_int_equal(mpr_sites_stack(sites(), id), 0);
+    mpr_replay_free(&replay);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +344,7 @@ int main(void)
         cmocka_unit_test(thousands_of_sites),
         cmocka_unit_test(sampled_blocks_stand_for_others),
         cmocka_unit_test(modules_that_make_no_sense_are_passed_over),
+        cmocka_unit_test(an_id_names_only_what_it_was_defined_as),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
