@@ -13,9 +13,12 @@
 #include "epoch.h"
 #include "logfile.h"
 #include "loss.h"
+#include "names.h"
 #include "process.h"
+#include "ranges.h"
 #include "record.h"
 #include "recording.h"
+#include "stack.h"
 #include "survey.h"
 #include "threads.h"
 
@@ -117,6 +120,42 @@ static void a_frame_that_is_not_written_is_counted_and_harms_no_other(void **sta
     assert_int_equal(b.lost[MPF_LOSS_WRITE], thread + FEW + samples);
     assert_int_equal(b.lost[MPF_LOSS_STALLED], STALLED);
     assert_int_equal(b.lost_total, b.lost[MPF_LOSS_WRITE] + STALLED);
+}
+
+static void use_a_name_and_a_stack(void)
+{
+    const uint32_t domain = mp_domain_id("library", 7), name = mp_name_id("step", 4);
+    mp_range_push(domain, name);
+    mp_record(MPF_OP_AT, MPF_HEAP_NONE, mp_stack_here(), 0);
+    mp_range_pop(domain);
+}
+
+/* The frame that defines all of them is lost, the next one is written. */
+static void names_and_stacks_lost_once(void)
+{
+    int end[2];
+    mp_process->may_thread = 0;
+    if (!mp_stack_init()) _exit(96);
+    signal(SIGPIPE, SIG_IGN);
+    full_pipe(end);
+    close(end[0]);
+    struct writer fails = { .number = 0, .instead = end[1] };
+    use_a_name_and_a_stack();
+    begin_frame(&fails);
+    pthread_join(fails.thread, NULL);
+    for (int i = 0; i < 3; i++) use_a_name_and_a_stack();
+}
+
+static void what_is_recorded_once_is_recorded_again_after_a_lost_frame(void **state)
+{
+    (void)state;
+    const struct books b = recorded_with_losses(names_and_stacks_lost_once);
+    assert_int_equal(b.op[MPF_OP_PUSH], 3);
+    assert_int_equal(b.op[MPF_OP_DOMAIN], 1);
+    assert_int_equal(b.op[MPF_OP_NAME], 1);
+    assert_int_equal(b.op[MPF_OP_STACK], 1);
+    assert_in_range(b.op[MPF_OP_MODULE], 1, 100);
+    assert_int_equal(b.op[MPF_OP_THREAD], 1);
 }
 
 /* ---- slots that are not committed */
@@ -251,6 +290,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_that_is_not_written_is_counted_and_harms_no_other),
+        cmocka_unit_test(what_is_recorded_once_is_recorded_again_after_a_lost_frame),
         cmocka_unit_test(events_behind_a_torn_slot_are_there_at_the_end),
         cmocka_unit_test(chunks_behind_a_torn_slot_are_there_at_the_end),
         cmocka_unit_test(an_event_in_flight_outlives_an_exec_that_fails),
