@@ -155,7 +155,8 @@ static bool within_limit(size_t n)
     return mp_sys6(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) < 0 || log_.bytes + n <= limit.rlim_cur;
 }
 
-/* A frame is there whole or not at all: what a full disk left of it is cut off. */
+/* A frame is there whole or not at all: what a full disk left of it is cut off.  Where that is refused (seccomp, a file that
+ * may only grow) it stays, and a reader goes on behind it. */
 static bool append(const struct writer *w)
 {
     const size_t n = (size_t)w->bytes;
@@ -164,7 +165,7 @@ static bool append(const struct writer *w)
     size_t done;
     const bool ok = mp_sys_write_all(fd, w->out, n, &done) == 0;
     if (ok) log_.bytes += n;
-    else if (done) mp_sys_ftruncate(fd, (off_t)log_.bytes);
+    else if (done && mp_sys_ftruncate(fd, (off_t)log_.bytes) != 0) log_.bytes += done;
     close_again(fd);
     if (ok) log_.frames++;
     return ok;

@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 
 #include "cfi.h"
+#include "loss.h"
 #include "mpf/event.h"
 #include "record.h"
 #include "sys.h"
@@ -19,6 +20,8 @@ uint32_t mp_module_generation;
 static struct known {
     struct mp_lock lock;
     uint64_t next_scan;
+    uint32_t in_log;                /* mp_loss_now() before all of them were recorded */
+    bool again;                     /* they are recorded anew just now; under the lock */
     uint32_t count;                 /* grows under the lock; read without it */
     struct { uint64_t from, to, object; } module[MODULES];      /* to 0: gone */
 } *known;
@@ -115,13 +118,15 @@ struct mapping { uint64_t from, to; char path[PATH_BYTES]; };
 static void add(const struct mapping *m)
 {
     const uint32_t n = known->count;
-    if (!m->path[0] || n == MODULES || is_known(m->from)) return;
+    const bool old = is_known(m->from);
+    if (!m->path[0] || (old ? !known->again : n == MODULES)) return;
     uint64_t data[2 + (BUILD_ID_BYTES + PATH_BYTES) / sizeof(uint64_t)];
     uint8_t *at = (uint8_t *)&data[2];
     data[0] = m->to;
     data[1] = build_id(m->from, at);
     memcpy(at + data[1], m->path, strlen(m->path));
     mp_record_data(MPF_OP_MODULE, MPF_HEAP_NONE, m->from, data, 16 + data[1] + strlen(m->path));
+    if (old) return;
     known->module[n].from = m->from;
     known->module[n].to = m->to;
     known->module[n].object = object_at(m->from);
@@ -202,9 +207,24 @@ static bool drop_gone(void)
     return any;
 }
 
+/* A frame was lost since they were recorded. */
+static void record_again(void)
+{
+    const uint64_t signals = mp_lock(&known->lock);
+    const uint32_t now = mp_loss_now();
+    if (known->in_log != now) {
+        known->again = true;
+        scan();
+        known->again = false;
+        __atomic_store_n(&known->in_log, now, __ATOMIC_RELEASE);
+    }
+    mp_unlock(&known->lock, signals);
+}
+
 void mp_module_seen(const uint64_t *pc, unsigned count)
 {
     if (!known) return;
+    if (__atomic_load_n(&known->in_log, __ATOMIC_ACQUIRE) != mp_loss_now()) record_again();
     for (unsigned i = 0, last = 0; i < count; i++) {
         const uint32_t at = find(pc[i]);
         if (at && (at == last || !is_gone(at - 1))) {

@@ -2,7 +2,7 @@
  *
  * Invariants: an entry never changes once `count` covers it, and `slot` names it last, so that lookups need no lock.
  * `recorded` is set after the NAME or DOMAIN event is in the thread's chunk, so no event names a number before it is
- * defined.  The lock and `recorded` are wiped on fork, the rest is inherited: a fork in the middle of an insertion
+ * defined; it counts until a frame is lost.  The lock and `recorded` are wiped on fork, the rest is inherited: a fork in the middle of an insertion
  * leaves at worst an entry that no slot names. */
 #include "names.h"
 
@@ -26,7 +26,7 @@ struct entry {
 
 struct wiped {
     struct mp_lock lock;
-    uint8_t recorded[MP_NAMES_MAX];
+    uint32_t recorded[MP_NAMES_MAX];    /* 1 + mp_loss_now() before it; 0: not yet */
 };
 
 struct table {
@@ -112,7 +112,7 @@ static uint32_t *find(struct table *t, const struct key *k)
 
 static bool is_recorded(const struct table *t, uint32_t id)
 {
-    return __atomic_load_n(&t->wiped.recorded[id], __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&t->wiped.recorded[id], __ATOMIC_ACQUIRE) == mp_loss_now() + 1;
 }
 
 static bool has_room(const struct table *t, size_t bytes)
@@ -139,8 +139,9 @@ static void record(struct table *t, uint32_t id)
 {
     if (is_recorded(t, id)) return;
     const struct entry *e = &t->entry[id];
+    const uint32_t now = mp_loss_now();
     mp_record_data(e->op, MPF_HEAP_NONE, id, t->text + e->text, e->bytes);
-    __atomic_store_n(&t->wiped.recorded[id], 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->wiped.recorded[id], now + 1, __ATOMIC_RELEASE);
 }
 
 static uint32_t lost_name(void)

@@ -52,6 +52,7 @@ struct mp_process {
     uint64_t events;                    /* in the log */
     uint64_t lost[MP_LOSSES];           /* by enum mpf_loss, not in the log yet */
     uint64_t lost_total;
+    bool losing;                        /* the last frame could not be written; the writers', in turn */
 };
 
 extern struct mp_process *mp_process;       /* NULL until the first event of the program */

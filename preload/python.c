@@ -10,6 +10,7 @@
 
 #include "config.h"
 #include "loader.h"
+#include "loss.h"
 #include "mpf/event.h"
 #include "python_frames.h"
 #include "python_modules.h"
@@ -25,7 +26,7 @@ enum { DEPTH = 64, FRAMES = 1 << 17, STACKS = 1 << 17, NAME_BYTES = 1024, CLASS_
 enum { WITH_MODULES = FRAMES / 4 * 3 };
 
 /* What is in the log: wiped in a forked child, whose log is another. */
-static struct { uint64_t frames[FRAMES], stacks[STACKS]; uint32_t recorded; } *in_log;
+static struct { uint64_t frames[FRAMES], stacks[STACKS]; uint32_t recorded, generation; } *in_log;
 static struct mp_python python;
 static const void *(*thread_state)(void);       /* NULL: no Python that we know */
 
@@ -68,7 +69,7 @@ static size_t put_name(const struct mp_python_place *f, unsigned at, unsigned pl
     return n + 1;
 }
 
-static void record_frame(uint64_t id, const struct mp_python_place *f, unsigned at, unsigned places)
+static void record_frame(uint64_t id, uint32_t log, const struct mp_python_place *f, unsigned at, unsigned places)
 {
     uint8_t data[sizeof(uint64_t) + 2 * NAME_BYTES];
     const uint64_t line = mp_python_line(&python, &f[at]);
@@ -77,17 +78,27 @@ static void record_frame(uint64_t id, const struct mp_python_place *f, unsigned 
     n += put_name(f, at, places, data + n);
     n += mp_python_text(&python, part(&f[at], python.layout.code_file), data + n, NAME_BYTES) + 1;
     mp_record_data(MPF_OP_FRAME, MPF_HEAP_NONE, id, data, n);
-    mp_seen_add(in_log->frames, FRAMES, id);
+    mp_seen_add(in_log->frames, FRAMES, mp_seen_in(id, log));
     __atomic_fetch_add(&in_log->recorded, 1, __ATOMIC_RELAXED);
 }
 
-static void record_stack(uint64_t id, const uint64_t *frame, const struct mp_python_place *f, unsigned n)
+static void record_stack(uint64_t id, uint32_t log, const uint64_t *frame, const struct mp_python_place *f, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
-        if (!mp_seen(in_log->frames, FRAMES, frame[i])) record_frame(frame[i], f, i, n);
+        if (!mp_seen(in_log->frames, FRAMES, mp_seen_in(frame[i], log))) record_frame(frame[i], log, f, i, n);
     mp_record_data(MPF_OP_PYTHON, MPF_HEAP_NONE, id, frame, n * sizeof *frame);
-    mp_seen_add(in_log->stacks, STACKS, id);
+    mp_seen_add(in_log->stacks, STACKS, mp_seen_in(id, log));
     __atomic_fetch_add(&in_log->recorded, 1, __ATOMIC_RELAXED);
+}
+
+/* What was recorded before a frame was lost is of no use any more. */
+static void forget(uint32_t log)
+{
+    uint32_t before = __atomic_load_n(&in_log->generation, __ATOMIC_RELAXED);
+    if (before == log || !__atomic_compare_exchange_n(&in_log->generation, &before, log, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
+    mp_seen_clear(in_log->frames, FRAMES);
+    mp_seen_clear(in_log->stacks, STACKS);
+    __atomic_store_n(&in_log->recorded, 0, __ATOMIC_RELAXED);
 }
 
 uint64_t mp_python_here(void)
@@ -98,13 +109,15 @@ uint64_t mp_python_here(void)
     if (!state) return 0;
     const unsigned n = mp_python_walk(&python, state(), f, DEPTH);
     if (!n) return 0;
+    const uint32_t log = mp_loss_now();
+    forget(log);
     const bool modules = __atomic_load_n(&in_log->recorded, __ATOMIC_RELAXED) < WITH_MODULES;
     for (unsigned i = n; i-- > 0; ) {
         if (!modules) f[i].module = NULL;
         id[i] = frame_id(&f[i], &around);
     }
     const uint64_t stack = mp_seen_id(id, n);
-    if (!mp_seen(in_log->stacks, STACKS, stack)) record_stack(stack, id, f, n);
+    if (!mp_seen(in_log->stacks, STACKS, mp_seen_in(stack, log))) record_stack(stack, log, id, f, n);
     return stack;
 }
 

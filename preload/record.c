@@ -82,6 +82,8 @@ static void put_place(unsigned op, uint64_t id)
 static void record(struct place place, unsigned op, unsigned heap, uint64_t addr, uint64_t size, const uint8_t *data)
 {
     const uint64_t signals = mp_sys_block_signals();
+    struct mp_thread *t = mp_self;
+    if (t && t->number && t->in_log != mp_loss_now()) mp_thread_tell(t);
     put_place(MPF_OP_AT, place.stack);
     put_place(MPF_OP_AT_PYTHON, place.python);
     const uint64_t at = reserve_slow(1 + (data ? mpf_data_slots(size) : 0));
@@ -159,6 +161,16 @@ void mp_guard_leave(struct mp_guarded before)
 }
 
 bool mp_record_here(void) { return !registered() || !(mp_self->guard & MP_INSIDE); }
+
+uint32_t mp_loss_generation;
+
+/* While no frame can be written, what is recorded once is not recorded for each of them: it is when one is written again. */
+void mp_loss_frame(bool lost)
+{
+    if (mp_process->losing == lost) return;
+    mp_process->losing = lost;
+    __atomic_fetch_add(&mp_loss_generation, 1, __ATOMIC_RELEASE);
+}
 
 void mp_loss_again(unsigned reason, uint64_t events) { __atomic_fetch_add(&mp_process->lost[reason], events, __ATOMIC_RELAXED); }
 

@@ -26,6 +26,7 @@ struct mp_thread {
     uint64_t next_node;     /* of TORCH_NEXT, + 1; 0: never asked for */
     uint64_t time;          /* the clock as it was last read for one of its events */
     int32_t span;           /* mp_clock_span then */
+    uint32_t in_log;        /* mp_loss_now() before its THREAD was recorded */
 } __attribute__((aligned(64)));
 
 enum mp_guard {

@@ -23,6 +23,10 @@ static inline uint64_t mp_seen_id(const uint64_t *word, size_t count)
     return h ? h : 1;
 }
 
+/* An id as the sets of what is in the log have it, with mp_loss_now() of before it was recorded: when a frame was lost
+ * meanwhile, nobody looks for that. */
+static inline uint64_t mp_seen_in(uint64_t id, uint32_t generation) { return id | (uint64_t)generation << 48; }
+
 /* A new set; NULL without memory. */
 uint64_t *mp_seen_map(size_t slots);
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "config.h"
+#include "loss.h"
 #include "module.h"
 #include "mpf/event.h"
 #include "process.h"
@@ -66,11 +67,12 @@ static unsigned take(uint64_t *pc, uint32_t generation)
 }
 
 /* Ids of an earlier generation are of no use any more. */
-static void forget(uint32_t generation)
+static void forget(uint32_t generation, uint32_t log)
 {
-    static uint32_t of;
-    uint32_t before = __atomic_load_n(&of, __ATOMIC_RELAXED);
-    if (before != generation && __atomic_compare_exchange_n(&of, &before, generation, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    static uint64_t of;
+    const uint64_t now = (uint64_t)log << 32 | generation;
+    uint64_t before = __atomic_load_n(&of, __ATOMIC_RELAXED);
+    if (before != now && __atomic_compare_exchange_n(&of, &before, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         mp_seen_clear(seen, SEEN);
 }
 
@@ -81,13 +83,14 @@ uint64_t mp_stack_here(void)
     uint64_t pc[DEPTH + OWN + 1], id = 0;
     unsigned depth = 0;
     uint32_t generation = mp_module_now();
+    const uint32_t log = mp_loss_now();
     for (int looks = 0; seen && looks < 4; looks++) {
-        forget(generation);
+        forget(generation, log);
         depth = take(pc, generation);
         if (!depth) return 0;
         pc[depth] = generation;
         id = mp_seen_id(pc, depth + 1);
-        if (mp_seen(seen, SEEN, id)) return id;
+        if (mp_seen(seen, SEEN, mp_seen_in(id, log))) return id;
         mp_module_seen(pc, depth);
         const uint32_t before = generation;
         generation = mp_module_now();
@@ -95,7 +98,7 @@ uint64_t mp_stack_here(void)
     }
     if (!depth) return 0;
     mp_record_data(MPF_OP_STACK, MPF_HEAP_NONE, id, pc, depth * sizeof *pc);
-    mp_seen_add(seen, SEEN, id);
+    mp_seen_add(seen, SEEN, mp_seen_in(id, log));
     return id;
 }
 

@@ -117,6 +117,14 @@ bool mp_thread_chunk(struct mp_thread *t)
     return true;
 }
 
+void mp_thread_tell(struct mp_thread *t)
+{
+    char name[16] = "";
+    t->in_log = mp_loss_now();
+    mp_sys3(SYS_prctl, PR_GET_NAME, (long)name, 0);
+    mp_record_data(MPF_OP_THREAD, MPF_HEAP_NONE, (uint64_t)t->tid, name, strnlen(name, sizeof name));
+}
+
 struct mp_thread *mp_thread_register(void)
 {
     struct mp_thread *t = take_record();
@@ -134,9 +142,7 @@ struct mp_thread *mp_thread_register(void)
     }
     __atomic_store_n(&t->tid, mp_sys_gettid(), __ATOMIC_RELEASE);
     mp_self = t;
-    char name[16] = "";
-    mp_sys3(SYS_prctl, PR_GET_NAME, (long)name, 0);
-    mp_record_data(MPF_OP_THREAD, MPF_HEAP_NONE, (uint64_t)t->tid, name, strnlen(name, sizeof name));
+    mp_thread_tell(t);
     return t;
 }
 

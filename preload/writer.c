@@ -164,8 +164,10 @@ static void lose(const struct mp_writer *w)
 static void write_frame(struct mp_writer *w)
 {
     for (uint32_t i = 0; i < w->slots.chunks; i++) announce(&w->slots.chunk[i], mp_logfile_next());
-    if (mp_logfile_write(w->number)) mp_process->events += mpf_columns_count(w->columns);
+    const bool written = mp_logfile_write(w->number);
+    if (written) mp_process->events += mpf_columns_count(w->columns);
     else lose(w);
+    mp_loss_frame(!written);
 }
 
 static void give_back(struct mp_writer *w)

@@ -328,7 +328,7 @@ static void name_thread(struct mpr_thread *t, const struct mpf_event *e)
 static void on_thread(struct mpr_thread *t, const struct mpf_event *e)
 {
     t->tid = e->addr;
-    t->first_ns = e->time;
+    if (!t->first_ns) t->first_ns = e->time;
     name_thread(t, e);
 }
 
@@ -408,7 +408,7 @@ static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
         apply_other(r, t, e);
         if (e->op >= MPF_OP_PUSH && e->op <= MPF_OP_RANGE_DATA) mpr_gpu_range(r, t, e);
         if (r->watch.event) r->watch.event(r->watch.arg, r, t, e);
-        t->at = (struct mpr_site){ 0, 0 };
+        if (e->op != MPF_OP_THREAD) t->at = (struct mpr_site){ 0, 0 };
     }
 }
 

@@ -126,6 +126,22 @@ static int make_room(struct mpr_sites *s)
     return 0;
 }
 
+/* The number of the module at an address. */
+static uint32_t module_at(const struct mpr_sites *s, uint64_t pc)
+{
+    const uint32_t at = first_above(s, pc);
+    return at < s->loads && s->module[s->loaded[at]].from <= pc ? s->loaded[at] + 1 : 0;
+}
+
+/* It is told again after a frame was lost. */
+static bool is_loaded(const struct mpr_sites *s, const struct mpr_module *m)
+{
+    const uint32_t number = module_at(s, m->from);
+    const struct mpr_module *before = number ? &s->module[number - 1] : NULL;
+    return before && before->from == m->from && before->to == m->to && before->build_id_bytes == m->build_id_bytes &&
+           !memcmp(before->build_id, m->build_id, m->build_id_bytes) && !strcmp(before->path, m->path);
+}
+
 static int add_module(struct mpr_sites *s, const struct mpf_event *e)
 {
     uint64_t head[2];
@@ -139,17 +155,14 @@ static int add_module(struct mpr_sites *s, const struct mpf_event *e)
     if (make_room(s) != 0) return -1;
     m.path = strndup((const char *)e->data + sizeof head + head[1], e->size - sizeof head - head[1]);
     if (!m.path) return -1;
+    if (is_loaded(s, &m)) {
+        free(m.path);
+        return 0;
+    }
     m.library = library_number(s, m.path);
     s->module[s->modules] = m;
     load(s, s->modules++);
     return 0;
-}
-
-/* The number of the module at an address. */
-static uint32_t module_at(const struct mpr_sites *s, uint64_t pc)
-{
-    const uint32_t at = first_above(s, pc);
-    return at < s->loads && s->module[s->loaded[at]].from <= pc ? s->loaded[at] + 1 : 0;
 }
 
 static bool is_one_of(const char *name, const char *const *prefix)

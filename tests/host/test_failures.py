@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import mp
+from stacks import report
 
 MIB = 1 << 20
 WORK = [mp.victim("work"), "300000"]
@@ -141,6 +142,29 @@ def test_limited_file_size():
         result = unharmed(preexec_fn=mp.limit(resource.RLIMIT_FSIZE, limit))
         honest(result)
         mp.check(not result.logs.paths() or max(map(os.path.getsize, result.logs.paths())) <= limit, f"log beyond {limit}")
+
+
+LOSING = """
+import os, resource
+def write():
+    try: os.execv("/nonexistent", ["x"])
+    except OSError: pass
+def load(): return bytearray(2 << 20)
+_, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+def again():
+    kept.append(load())
+    write()
+kept = []
+for limit in (1, most): resource.setrlimit(resource.RLIMIT_FSIZE, (limit, most)); again()
+"""
+
+
+def test_python_stacks_after_a_lost_frame():
+    """The program writes all frames before an exec that fails: the first are lost, the second name their stacks anew."""
+    log = mp.run([sys.executable, "-S", "-c", LOSING]).logs.one()
+    mp.check(log.json["lost_events"] > 0, "nothing lost")
+    rows = report(log, "peaks", "--by", "python", "--heap", "host/heap")
+    mp.check("load (" in rows, rows)
 
 
 def test_no_more_threads():

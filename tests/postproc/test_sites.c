@@ -237,6 +237,24 @@ static void cells_by_everything_know_their_site(void **state)
     mpr_replay_free(&replay);
 }
 
+/* After frames were lost: the place stays that of the thread's next event, too. */
+static void definitions_told_again_change_nothing(void **state)
+{
+    (void)state;
+    begin(MPR_BY_ALL);
+    for (uint64_t times = 1; times <= 2; times++) {
+        modules();
+        STACK(0x51, 0x1000, 0x3000);
+        event(MPF_OP_AT, 0, 0x51, 0);
+        feed(MPF_OP_THREAD, 0, 42, 4, "main");
+        event(MPF_OP_ALLOC, H, times << 12, 10);
+        assert_int_equal(bytes_at_site((struct mpr_site){ mpr_sites_stack(sites(), 0x51), 0 }, H), 10 * times);
+    }
+    assert_int_equal(sites()->modules, 3);
+    assert_int_equal(replay.threads.at[1]->first_ns, 6000000);
+    mpr_replay_free(&replay);
+}
+
 /* Many stacks and sites: the tables grow. */
 static void thousands_of_sites(void **state)
 {
@@ -341,6 +359,7 @@ int main(void)
         cmocka_unit_test(only_the_next_event_is_at_the_stack),
         cmocka_unit_test(blocks_of_the_host_count_by_library_and_python),
         cmocka_unit_test(cells_by_everything_know_their_site),
+        cmocka_unit_test(definitions_told_again_change_nothing),
         cmocka_unit_test(thousands_of_sites),
         cmocka_unit_test(sampled_blocks_stand_for_others),
         cmocka_unit_test(modules_that_make_no_sense_are_passed_over),

@@ -1,11 +1,18 @@
 /* What cannot be kept is counted, exactly, and what can be kept is. */
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -13,9 +20,12 @@
 #include "epoch.h"
 #include "logfile.h"
 #include "loss.h"
+#include "names.h"
 #include "process.h"
+#include "ranges.h"
 #include "record.h"
 #include "recording.h"
+#include "stack.h"
 #include "survey.h"
 #include "threads.h"
 
@@ -117,6 +127,103 @@ static void a_frame_that_is_not_written_is_counted_and_harms_no_other(void **sta
     assert_int_equal(b.lost[MPF_LOSS_WRITE], thread + FEW + samples);
     assert_int_equal(b.lost[MPF_LOSS_STALLED], STALLED);
     assert_int_equal(b.lost_total, b.lost[MPF_LOSS_WRITE] + STALLED);
+}
+
+static void use_a_name_and_a_stack(void)
+{
+    const uint32_t domain = mp_domain_id("library", 7), name = mp_name_id("step", 4);
+    mp_range_push(domain, name);
+    mp_record(MPF_OP_AT, MPF_HEAP_NONE, mp_stack_here(), 0);
+    mp_range_pop(domain);
+}
+
+/* The frame that defines all of them is lost, the next one is written. */
+static void names_and_stacks_lost_once(void)
+{
+    int end[2];
+    mp_process->may_thread = 0;
+    if (!mp_stack_init()) _exit(96);
+    signal(SIGPIPE, SIG_IGN);
+    full_pipe(end);
+    close(end[0]);
+    struct writer fails = { .number = 0, .instead = end[1] };
+    use_a_name_and_a_stack();
+    begin_frame(&fails);
+    pthread_join(fails.thread, NULL);
+    for (int i = 0; i < 3; i++) use_a_name_and_a_stack();
+}
+
+static void what_is_recorded_once_is_recorded_again_after_a_lost_frame(void **state)
+{
+    (void)state;
+    const struct books b = recorded_with_losses(names_and_stacks_lost_once);
+    assert_int_equal(b.op[MPF_OP_PUSH], 3);
+    assert_int_equal(b.op[MPF_OP_DOMAIN], 1);
+    assert_int_equal(b.op[MPF_OP_NAME], 1);
+    assert_int_equal(b.op[MPF_OP_STACK], 1);
+    assert_in_range(b.op[MPF_OP_MODULE], 1, 100);
+    assert_int_equal(b.op[MPF_OP_THREAD], 1);
+}
+
+/* ---- what is left of a frame cannot be cut off */
+
+enum { TORN = 10 };
+
+static void refuse(const int *call, unsigned count)
+{
+    struct sock_filter f[16] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)) };
+    unsigned n = 1;
+    for (unsigned i = 0; i < count; i++) {
+        f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call[i], 0, 1);
+        f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+    }
+    f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    const struct sock_fprog program = { (unsigned short)n, f };
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(95);
+}
+
+static void limit_files(uint64_t bytes)
+{
+    const struct rlimit limit = { bytes, RLIM_INFINITY };
+    if (syscall(SYS_setrlimit, RLIMIT_FSIZE, &limit) != 0) _exit(94);
+}
+
+/* Takes the torn bytes out of the log, which is whole without them. */
+static void take_out(off_t from)
+{
+    static uint8_t rest[1 << 20];
+    const int log = open(mp_logfile_path(), O_RDWR);
+    const ssize_t n = pread(log, rest, sizeof rest, from + TORN);
+    if (n <= 0 || pwrite(log, rest, (size_t)n, from) != n || ftruncate(log, from + n) != -1 || truncate(mp_logfile_path(), from + n) != 0) _exit(93);
+    close(log);
+}
+
+/* memprof can neither see the limit nor cut a file. */
+static void frame_that_stays_torn(void)
+{
+    const int calls[] = { SYS_ftruncate, SYS_prlimit64 };
+    struct stat now;
+    mp_process->may_thread = 0;
+    signal(SIGXFSZ, SIG_IGN);
+    refuse(calls, 2);
+    const uint64_t before = mp_logfile_bytes();
+    limit_files(before + TORN);
+    record_blocks(LOST, 1, FEW);
+    grow_old();
+    mp_epoch_run(0);
+    limit_files(RLIM_INFINITY);
+    record_blocks(KEPT, 1, FEW);
+    mp_process_finish("exit");
+    if (stat(mp_logfile_path(), &now) != 0 || (uint64_t)now.st_size != mp_logfile_bytes()) _exit(92);
+    take_out((off_t)before);
+}
+
+static void a_torn_frame_that_stays_is_on_the_books(void **state)
+{
+    (void)state;
+    const struct books b = recorded_with_losses(frame_that_stays_torn);
+    assert_int_equal(b.step[KEPT], FEW);
+    assert_in_range(b.lost[MPF_LOSS_WRITE], FEW, FEW + 10);
 }
 
 /* ---- slots that are not committed */
@@ -251,6 +358,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_that_is_not_written_is_counted_and_harms_no_other),
+        cmocka_unit_test(what_is_recorded_once_is_recorded_again_after_a_lost_frame),
+        cmocka_unit_test(a_torn_frame_that_stays_is_on_the_books),
         cmocka_unit_test(events_behind_a_torn_slot_are_there_at_the_end),
         cmocka_unit_test(chunks_behind_a_torn_slot_are_there_at_the_end),
         cmocka_unit_test(an_event_in_flight_outlives_an_exec_that_fails),
