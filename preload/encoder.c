@@ -83,7 +83,7 @@ static void *encoder(void *arg)
         const bool due = now >= next;
         if (due) {
             next = now + PERIOD_NS;
-            mp_clock_next_span();
+            mp_clock_next_turns();
             if (last_thread()) leave();
         }
         more = (due || more || !helped() || a_frame_waits()) && mp_epoch_run(0);
@@ -144,7 +144,7 @@ static bool worth_it(const struct mp_process *p)
 /* Once for each state.  A handler must not come between: it could wait for a thread that is not there yet. */
 static void start(uint32_t *state, void *(*run)(void *), size_t stack)
 {
-    if (!mp_process->may_thread || mp_sys_getpid() != mp_process->pid) return;
+    if (mp_sys_getpid() != mp_process->pid) return;
     const int saved = errno;
     const struct mp_guarded guard = mp_guard_enter();
     uint32_t none = MP_ENCODER_NONE;
@@ -154,13 +154,20 @@ static void start(uint32_t *state, void *(*run)(void *), size_t stack)
     errno = saved;
 }
 
-void mp_encoder_start(bool now)
+bool mp_encoder_due(bool now)
+{
+    const struct mp_process *p = mp_process;
+    const uint32_t state = __atomic_load_n(&p->encoder, __ATOMIC_RELAXED);
+    if (state == MP_ENCODER_NONE) return p->may_thread && (now || worth_it(p));
+    return state == MP_ENCODER_RUNS && __atomic_load_n(&p->pool.wanted, __ATOMIC_RELAXED) &&
+           __atomic_load_n(&p->helper, __ATOMIC_RELAXED) == MP_ENCODER_NONE && mp_sys_processors() > 1;
+}
+
+void mp_encoder_start(void)
 {
     struct mp_process *p = mp_process;
-    const uint32_t state = __atomic_load_n(&p->encoder, __ATOMIC_RELAXED);
-    if (state == MP_ENCODER_NONE && (now || worth_it(p))) start(&p->encoder, encoder, OWN_STACK);
-    if (state != MP_ENCODER_RUNS || !__atomic_load_n(&p->pool.wanted, __ATOMIC_RELAXED)) return;
-    if (__atomic_load_n(&p->helper, __ATOMIC_RELAXED) == MP_ENCODER_NONE && mp_sys_processors() > 1) start(&p->helper, helper, OWN_STACK);
+    if (__atomic_load_n(&p->encoder, __ATOMIC_RELAXED) == MP_ENCODER_NONE) start(&p->encoder, encoder, OWN_STACK);
+    else start(&p->helper, helper, OWN_STACK);
 }
 
 /* Where no encoder runs, none will: threads encode themselves then, and the last of them calls exit as it would have.  On

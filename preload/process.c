@@ -52,7 +52,7 @@ static void start(void)
     mp_clock_read(&p->start);
     p->tick_shift = mp_clock_shift();
     p->watermark = p->start.ticks;
-    mp_clock_first_thread();
+    mp_clock_start();
     __atomic_store_n(&p->state, open_files() ? MP_ON : MP_OFF, __ATOMIC_RELEASE);
     mp_sys_restore_signals(signals);
 }

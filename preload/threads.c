@@ -133,7 +133,6 @@ struct mp_thread *mp_thread_register(void)
         return NULL;
     }
     t->number = __atomic_add_fetch(&mp_process->thread_number, 1, __ATOMIC_RELAXED);   /* all else is 0 */
-    if (t->number > 1) mp_clock_second_thread();
     t->guard = mp_config.stacks >= MP_STACKS_SAMPLE ? MP_STACKS_WANTED : 0;
     if (!mp_thread_chunk(t)) {
         mp_loss(MPF_LOSS_MEMORY, 1);
