@@ -7,18 +7,43 @@
 
 #include "cmd.h"
 
+/* Which file a path leads to; what is not there has no id and is complained of when it is read. */
+struct mpr_file { bool known; dev_t dev; ino_t ino; };
+
+static struct mpr_file file_at(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? (struct mpr_file){ true, st.st_dev, st.st_ino } : (struct mpr_file){ 0 };
+}
+
+static bool seen(const struct mpr_paths *paths, const struct mpr_file *file)
+{
+    for (size_t i = 0; file->known && i < paths->count; i++)
+        if (paths->file[i].known && paths->file[i].dev == file->dev && paths->file[i].ino == file->ino) return true;
+    return false;
+}
+
+static bool grow(struct mpr_paths *paths)
+{
+    const size_t cap = paths->cap ? paths->cap * 2 : 16;
+    char **at = realloc(paths->at, cap * sizeof *at);
+    if (at) paths->at = at;
+    struct mpr_file *file = realloc(paths->file, cap * sizeof *file);
+    if (file) paths->file = file;
+    if (at && file) paths->cap = cap;
+    return at && file;
+}
+
 static bool append(struct mpr_paths *paths, const char *path)
 {
-    if (paths->count == paths->cap) {
-        const size_t cap = paths->cap ? paths->cap * 2 : 16;
-        char **at = realloc(paths->at, cap * sizeof *at);
-        if (!at) return false;
-        paths->at = at;
-        paths->cap = cap;
-    }
+    const struct mpr_file file = file_at(path);
+    if (seen(paths, &file)) return true;
+    if (paths->count == paths->cap && !grow(paths)) return false;
     char *copy = strdup(path);
-    if (copy) paths->at[paths->count++] = copy;
-    return copy != NULL;
+    if (!copy) return false;
+    paths->file[paths->count] = file;
+    paths->at[paths->count++] = copy;
+    return true;
 }
 
 static int is_log(const struct dirent *entry)
@@ -60,4 +85,5 @@ void mpr_paths_free(struct mpr_paths *paths)
 {
     for (size_t i = 0; i < paths->count; i++) free(paths->at[i]);
     free(paths->at);
+    free(paths->file);
 }
