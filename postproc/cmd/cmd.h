@@ -28,6 +28,7 @@ struct mpr_output {
     const struct mpr_renderer *renderer;
     struct mpr_style style;
     enum { MPR_COLOR_AUTO, MPR_COLOR_ALWAYS, MPR_COLOR_NEVER } color;
+    bool for_tools;             /* this text is read by programs */
     const char *path;           /* NULL: standard output */
     FILE *file;
 };
