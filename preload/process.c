@@ -9,6 +9,7 @@
 #include "journal.h"
 #include "logfile.h"
 #include "names.h"
+#include "schemas.h"
 #include "state.h"
 #include "text.h"
 
@@ -73,6 +74,7 @@ static void start_child(void)
     const int saved = errno;
     mp_logfile_inherit();
     mp_names_reset();
+    mp_schemas_reset();
     start();
     errno = saved;
 }

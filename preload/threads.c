@@ -121,6 +121,7 @@ void mp_thread_tell(struct mp_thread *t)
 {
     char name[16] = "";
     t->in_log = mp_loss_now();
+    t->gpu_context = 0;
     mp_sys3(SYS_prctl, PR_GET_NAME, (long)name, 0);
     mp_record_data(MPF_OP_THREAD, MPF_HEAP_NONE, (uint64_t)t->tid, name, strnlen(name, sizeof name));
 }
