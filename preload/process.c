@@ -179,16 +179,16 @@ static void journal_again(void)
     mp_say("no journal after an exec that failed: what is recorded less than 100 ms before a SIGKILL will be lost", NULL, NULL, NULL);
 }
 
-/* No frame is on its way. */
+/* No frame is on its way.  The journal first: without it a log that has no END is not whole. */
 static void files_again(void)
 {
-    if (mp_process->away == MP_AWAY_ALL && !mp_logfile_bring_back()) {
+    journal_again();
+    if (mp_process->away == MP_AWAY_JOURNAL) mp_logfile_go_on();
+    else if (!mp_logfile_bring_back()) {
         mp_say("cannot write ", mp_logfile_path(), " after an exec that failed; nothing is recorded", NULL);
         __atomic_store_n(&mp_process->state, MP_CLOSED, __ATOMIC_RELEASE);
-        return;
+        mp_journal_remove();
     }
-    if (mp_process->away == MP_AWAY_JOURNAL) mp_logfile_go_on();
-    journal_again();
 }
 
 void mp_process_resume(void)
