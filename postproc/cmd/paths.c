@@ -46,11 +46,13 @@ static bool append(struct mpr_paths *paths, const char *path)
     return true;
 }
 
-static int is_log(const struct dirent *entry)
+static bool ends_with(const char *text, const char *end)
 {
-    const size_t length = strlen(entry->d_name);
-    return length > 4 && strcmp(entry->d_name + length - 4, ".zst") == 0;
+    const size_t length = strlen(text), tail = strlen(end);
+    return length > tail && strcmp(text + length - tail, end) == 0;
 }
+
+static int is_log(const struct dirent *entry) { return ends_with(entry->d_name, ".zst"); }
 
 static bool complain(const char *path, const char *what)
 {
@@ -74,9 +76,20 @@ static bool add_directory(struct mpr_paths *paths, const char *directory)
     return count ? good : complain(directory, "no logs (*.zst) in this directory");
 }
 
-bool mpr_paths_add(struct mpr_paths *paths, const char *argument)
+/* The log beside a journal, which is read with it; false: it is gone, or this is none. */
+static bool log_of(const char *argument, char log[PATH_MAX])
 {
     struct stat st;
+    if (!ends_with(argument, ".zst.journal") || strlen(argument) >= PATH_MAX) return false;
+    snprintf(log, PATH_MAX, "%.*s", (int)(strlen(argument) - strlen(".journal")), argument);
+    return stat(log, &st) == 0;
+}
+
+bool mpr_paths_add(struct mpr_paths *paths, const char *argument)
+{
+    char log[PATH_MAX];
+    struct stat st;
+    if (log_of(argument, log)) argument = log;
     if (stat(argument, &st) == 0 && S_ISDIR(st.st_mode)) return add_directory(paths, argument);
     return append(paths, argument);
 }
