@@ -204,6 +204,22 @@ void mp_encoder_relieve(uint32_t seen)
     mp_pool_wait(seen, 10000000u);
 }
 
+/* Is it one of the process's threads?  Waits while it is not certain. */
+static bool lives(const uint32_t *state)
+{
+    uint32_t s;
+    while ((s = __atomic_load_n(state, __ATOMIC_ACQUIRE)) == MP_ENCODER_STARTING) mp_sys_yield();
+    return s == MP_ENCODER_RUNS;
+}
+
+bool mp_encoder_alone(void)
+{
+    const struct mp_process *p = mp_process;
+    char main_state;
+    const long ours = lives(&p->encoder) + lives(&p->helper) + lives(&p->keeper);
+    return mp_sys_threads(&main_state) == 1 + ours;
+}
+
 /* Asks the encoder and waits; false when it does not answer.  Where a filter of the program's (seccomp) refuses the clock,
  * waits are counted. */
 static bool ask(void)

@@ -21,6 +21,8 @@ void mp_encoder_outlive_main(void);
 void mp_encoder_wake(void);
 /* The pool was empty when pool.released was `seen`: waits for the encoder a little, or does its work where there is none. */
 void mp_encoder_relieve(uint32_t seen);
+/* Has the program no thread but the calling one?  Only where no lock of the encoder's start is held. */
+bool mp_encoder_alone(void);
 /* Everything recorded so far and an END frame go to the log before this returns.  False: not within 10 s. */
 bool mp_encoder_finish(const char *reason);
 

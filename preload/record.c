@@ -72,10 +72,7 @@ static uint64_t reserve_slow(uint32_t n)
 {
     struct mp_thread *t = mp_self;
     if (!t || !t->number) t = mp_thread_register();
-    if (!t) {
-        park();
-        return 0;
-    }
+    if (!t) return 0;
     uint64_t at = reserve(t, n);
     if (at) return at;
     t->guard |= MP_INSIDE;

@@ -121,12 +121,15 @@ void mp_thread_tell(struct mp_thread *t)
 {
     char name[16] = "";
     t->in_log = mp_loss_now();
+    t->gpu_context = 0;
     mp_sys3(SYS_prctl, PR_GET_NAME, (long)name, 0);
     mp_record_data(MPF_OP_THREAD, MPF_HEAP_NONE, (uint64_t)t->tid, name, strnlen(name, sizeof name));
 }
 
+/* What a forked child's thread has inherited may become another thread's record: it is not its own any more. */
 struct mp_thread *mp_thread_register(void)
 {
+    mp_self = NULL;
     struct mp_thread *t = take_record();
     if (!t) {
         mp_loss(MPF_LOSS_MEMORY, 1);
