@@ -44,7 +44,7 @@ static void level(uint64_t device, uint64_t allocated, uint64_t reserved)
 {
     static uint64_t last[MPF_GPUS];
     uint64_t *at = &last[device >> 8 & (MPF_GPUS - 1)];
-    if (__atomic_exchange_n(at, reserved, __ATOMIC_RELAXED) == reserved) return;
+    if (__atomic_load_n(at, __ATOMIC_RELAXED) == reserved || __atomic_exchange_n(at, reserved, __ATOMIC_RELAXED) == reserved) return;
     mp_record(MPF_OP_TORCH_LEVEL, torch_heap(device), reserved, allocated < MPF_SIZE_MAX ? allocated : MPF_SIZE_MAX);
 }
 
