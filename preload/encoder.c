@@ -154,13 +154,27 @@ static void start(uint32_t *state, void *(*run)(void *), size_t stack)
     errno = saved;
 }
 
+static bool first_due(const struct mp_process *p, uint32_t state, bool now) { return state == MP_ENCODER_NONE && (now || worth_it(p)); }
+
+static bool helper_due(const struct mp_process *p, uint32_t state)
+{
+    return state == MP_ENCODER_RUNS && __atomic_load_n(&p->pool.wanted, __ATOMIC_RELAXED) &&
+           __atomic_load_n(&p->helper, __ATOMIC_RELAXED) == MP_ENCODER_NONE && mp_sys_processors() > 1;
+}
+
 void mp_encoder_start(bool now)
 {
     struct mp_process *p = mp_process;
     const uint32_t state = __atomic_load_n(&p->encoder, __ATOMIC_RELAXED);
-    if (state == MP_ENCODER_NONE && (now || worth_it(p))) start(&p->encoder, encoder, OWN_STACK);
-    if (state != MP_ENCODER_RUNS || !__atomic_load_n(&p->pool.wanted, __ATOMIC_RELAXED)) return;
-    if (__atomic_load_n(&p->helper, __ATOMIC_RELAXED) == MP_ENCODER_NONE && mp_sys_processors() > 1) start(&p->helper, helper, OWN_STACK);
+    if (first_due(p, state, now)) start(&p->encoder, encoder, OWN_STACK);
+    else if (helper_due(p, state)) start(&p->helper, helper, OWN_STACK);
+}
+
+bool mp_encoder_due(void)
+{
+    const struct mp_process *p = mp_process;
+    const uint32_t state = __atomic_load_n(&p->encoder, __ATOMIC_RELAXED);
+    return p->may_thread && (first_due(p, state, false) || helper_due(p, state));
 }
 
 /* Where no encoder runs, none will: threads encode themselves then, and the last of them calls exit as it would have.  On

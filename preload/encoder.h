@@ -12,6 +12,8 @@
 /* Starts it, or its helper, if the time has come (`now`: whatever the number of events).  Only where the caller holds no lock that
  * pthread_create takes; never in a vfork child or in a child that fork(3)'s handlers did not see. */
 void mp_encoder_start(bool now);
+/* The time has come: the next caller of mp_encoder_start(false) starts one. */
+bool mp_encoder_due(void);
 /* Called by a thread that is about to leave.  When it is the main one, a thread of ours stays behind it that has the program's
  * descriptors, and leaves as the last of all: there the C library calls exit, which writes what the program has buffered. */
 void mp_encoder_outlive_main(void);

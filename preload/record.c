@@ -91,13 +91,13 @@ static void record(struct place place, unsigned op, unsigned heap, uint64_t addr
     mp_sys_restore_signals(signals);
 }
 
-/* A small block's event that came here only because it can have a stack.  With one, both slots are reserved in one
- * instruction; where a handler came between and the AT has the chunk's last slot, it stands for the thread's next event
- * all the same: *stack is 0 then. */
+/* A small block's event that came here only because it can have a stack, or can start the encoder.  With a stack, both slots are
+ * reserved in one instruction; where a handler came between and the AT has the chunk's last slot, it stands for the thread's
+ * next event all the same: *stack is 0 then. */
 static bool record_small(uint64_t *stack, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
     struct mp_thread *t = mp_self;
-    if (!t || t->guard != MP_STACKS_WANTED || size >= MP_LARGE) return false;
+    if (!t || !t->guard || size >= MP_LARGE || (*stack && !(t->guard & MP_STACKS_WANTED))) return false;
     if (!*stack) return mp_record_fast(t, op, heap, addr, size);
     uint64_t at = 2 * sizeof(struct mpf_slot);
     if (!mp_cursor_valid(t->cur + at)) return false;        /* wide steps stay away from the chunk's end */
@@ -111,6 +111,16 @@ static bool record_small(uint64_t *stack, unsigned op, unsigned heap, uint64_t a
     return true;
 }
 
+/* Only where a block was made is it certain that the thread holds no lock of the C library's allocator. */
+static void start_encoder(unsigned op, unsigned heap, uint64_t size)
+{
+    struct mp_thread *t = mp_self;
+    const bool wanted = t && t->guard & MP_ENCODER_WANTED;
+    if (heap != MPF_HEAP_HOST || (op != MPF_OP_ALLOC && op != MPF_OP_MOVE_END) || (!wanted && size < MP_LARGE)) return;
+    if (wanted) t->guard &= ~(uint32_t)MP_ENCODER_WANTED;
+    mp_encoder_start(size >= MP_LARGE);
+}
+
 void mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
     const struct mp_thread *t = mp_self;
@@ -120,11 +130,11 @@ void mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
         return;
     }
     struct place place = { .stack = mp_stack_of(op, heap, size) };
-    if (record_small(&place.stack, op, heap, addr, size)) return;
-    if (mp_stack_large(op, heap, size)) place.python = mp_python_here();
-    record(place, op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
-    /* only here is it certain that the thread holds no lock of the C library's allocator */
-    if (heap == MPF_HEAP_HOST && (op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END)) mp_encoder_start(size >= MP_LARGE);
+    if (!record_small(&place.stack, op, heap, addr, size)) {
+        if (mp_stack_large(op, heap, size)) place.python = mp_python_here();
+        record(place, op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
+    }
+    start_encoder(op, heap, size);
 }
 
 void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes)

@@ -114,6 +114,7 @@ bool mp_thread_chunk(struct mp_thread *t)
     __atomic_store_n(&t->cur, mp_cursor(c, 0), __ATOMIC_RELEASE);
     if (!old) __atomic_store_n(&t->first, index + 1, __ATOMIC_RELEASE);
     if (__atomic_load_n(&mp_process->pool.in_use, __ATOMIC_RELAXED) >= MP_POOL_RESERVE / 4) mp_encoder_wake();
+    if (mp_encoder_due()) t->guard |= MP_ENCODER_WANTED;
     return true;
 }
 
