@@ -94,11 +94,16 @@ static void *encoder(void *arg)
     return NULL;
 }
 
-/* The second encoder: it works while the first one alone does not keep up, and sleeps else. */
+/* The second encoder: it works while the first one alone does not keep up, and sleeps else.  Where the log opens no more (the
+ * program has given up its rights, or descriptors) the first one still has it open, and frames of the second would be lost. */
 static void *helper(void *arg)
 {
     (void)arg;
     become_own();
+    if (!mp_logfile_opens()) {
+        __atomic_store_n(&mp_process->helper, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
+        return NULL;
+    }
     __atomic_store_n(&mp_process->helper, MP_ENCODER_RUNS, __ATOMIC_RELEASE);
     for (;;) {
         const uint32_t woken = __atomic_load_n(&mp_process->wake, __ATOMIC_ACQUIRE);

@@ -142,6 +142,13 @@ static void close_again(int fd)
     if (fd != kept - 1) mp_sys_close(fd);
 }
 
+bool mp_logfile_opens(void)
+{
+    const int fd = open_again();
+    if (fd >= 0) close_again(fd);
+    return fd >= 0;
+}
+
 void mp_logfile_keep_open(void)
 {
     const int fd = open_again();

@@ -125,6 +125,14 @@ def test_no_descriptors():
     mp.check(recorded >= 300000 or log.exit == mp.INCOMPLETE, f"{recorded} events and not a word of what is missing")
 
 
+def test_no_descriptors_while_the_encoder_runs():
+    """It has its own.  A second encoder that comes later cannot have the log, and must not take events for it."""
+    for _ in range(3):
+        log = mp.run([mp.victim("descriptors"), "forbid"]).logs.one()
+        mp.whole(log)
+        mp.check(log.heap()["allocations"] >= 400000, f"{log.heap()['allocations']} blocks")
+
+
 def test_few_descriptors():
     mp.whole(unharmed(preexec_fn=mp.limit(resource.RLIMIT_NOFILE, 4)).logs.one())
 
