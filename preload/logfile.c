@@ -107,8 +107,8 @@ static int create_file(const char *base)
 bool mp_logfile_create(uint8_t id[16])
 {
     static char base[PATH_MAX];     /* one thread at a time; the stack may be small */
-    int fd = -ENAMETOOLONG;
-    if (mp_config_path(base, sizeof base)) {
+    int fd = mp_config_path(base, sizeof base);
+    if (fd == 0) {
         make_folders(base);
         fd = create_file(base);
     }

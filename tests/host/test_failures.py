@@ -93,6 +93,16 @@ def test_unwritable_folder():
         said(unharmed(env={"MEMPROF_OUT": where}), b"memprof: cannot")
 
 
+def test_current_folder_that_is_gone():
+    """A relative path has no meaning there."""
+    def gone():
+        place = mp.fresh("gone")
+        os.chdir(place)
+        os.rmdir(place)
+
+    said(unharmed(env={"MEMPROF_OUT": "%e.zst"}, preexec_fn=gone), b"memprof: cannot create the log work.zst: No such file or directory\n")
+
+
 def test_folder_that_goes_away():
     """The log and its journal are deleted while the program runs."""
     logs = mp.fresh()
