@@ -13,17 +13,28 @@ uint64_t mp_clock_slow(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-int32_t mp_clock_span;
+uint64_t mp_clock_turn;
 
-void mp_clock_first_thread(void) { __atomic_store_n(&mp_clock_span, 0, __ATOMIC_RELEASE); }
-void mp_clock_second_thread(void) { __atomic_store_n(&mp_clock_span, -1, __ATOMIC_RELEASE); }
+/* The turn after this one. */
+static uint64_t following(uint64_t turn, uint32_t owner) { return (uint64_t)owner << 32 | (uint32_t)(turn + 1); }
 
-/* Fails when a second thread has come meanwhile. */
-void mp_clock_next_span(void)
+uint64_t mp_clock_take_turn(uint32_t number)
 {
-    int32_t span = __atomic_load_n(&mp_clock_span, __ATOMIC_RELAXED);
-    const int32_t next = span < INT32_MAX ? span + 1 : 1;
-    if (span >= 0) __atomic_compare_exchange_n(&mp_clock_span, &span, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    uint64_t turn = __atomic_load_n(&mp_clock_turn, __ATOMIC_RELAXED), mine;
+    do {
+        if (mp_turn_owner(turn) == number || mp_turn_owner(turn) == MP_EVERYBODY) return turn;
+        mine = following(turn, (turn & MP_TURNS) == MP_TURNS ? MP_EVERYBODY : number);
+    } while (!__atomic_compare_exchange_n(&mp_clock_turn, &turn, mine, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+    return mine;
+}
+
+void mp_clock_start(void) { __atomic_store_n(&mp_clock_turn, (uint64_t)MP_EVERYBODY << 32, __ATOMIC_RELEASE); }
+
+void mp_clock_next_turns(void)
+{
+    uint64_t turn = __atomic_load_n(&mp_clock_turn, __ATOMIC_RELAXED), next;
+    do next = following(turn | MP_TURNS, mp_turn_owner(turn) == MP_EVERYBODY ? MP_NOBODY : mp_turn_owner(turn));
+    while (!__atomic_compare_exchange_n(&mp_clock_turn, &turn, next, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
 }
 
 /* The kernel uses the TSC as its own clock only where it is constant and synchronised over all processors. */

@@ -20,19 +20,28 @@ static inline uint64_t mp_clock_ticks(void)
     return __builtin_ia32_rdtsc();
 }
 
-/* Reading the clock is most of what recording costs, and only the order between threads needs it.  While no thread but one
- * has recorded, this numbers spans of 100 ms, from 1, and events of small blocks take the time of a reading in the same span,
- * ten events old at most.  Else every event reads the clock: 0, there is no encoder yet; less, a second thread has come.
+/* Reading the clock is most of what recording costs, and only the order between threads needs it.  So threads take turns: this
+ * word says whose turn it is (its number, above bit 32) and which turn.  Who records and does not have it takes it, and reads
+ * the clock.  As long as the word stays the same no other thread has recorded, and events of small blocks take the time of
+ * the last reading, some forty events old at most; the encoder begins a new turn every 100 ms, so it is not older than that either.
  *
- * That thread says so before its first event.  So what an event of the first thread can have learnt from the second one (an
- * address that it freed) came with that word, and what it cannot have learnt may stand before or behind it. */
-extern int32_t mp_clock_span __attribute__((visibility("hidden")));
+ * What an event of one thread can have learnt from another one (an address that it freed) came behind the word with which
+ * that one took its turn, so it gets a later time.  What it cannot have learnt may stand before or behind it.
+ *
+ * Taking turns costs more than the clock where threads record side by side: after MP_TURNS of them within 100 ms everybody
+ * reads the clock for each event until the next 100 ms begin.  So it is, too, while there is no encoder. */
+extern uint64_t mp_clock_turn __attribute__((visibility("hidden")));
+enum { MP_TURN_BITS = 9, MP_TURNS = (1 << MP_TURN_BITS) - 1 };
+#define MP_EVERYBODY 0u
+#define MP_NOBODY UINT32_MAX
+static inline uint32_t mp_turn_owner(uint64_t turn) { return (uint32_t)(turn >> 32); }
+
+/* The turn of thread `number`, or everybody's. */
+uint64_t mp_clock_take_turn(uint32_t number) MP_COLD;
 /* A process starts. */
-void mp_clock_first_thread(void);
-/* A thread that is not the process's first is about to record. */
-void mp_clock_second_thread(void);
+void mp_clock_start(void);
 /* The encoder, when it starts and every 100 ms. */
-void mp_clock_next_span(void);
+void mp_clock_next_turns(void);
 
 /* Chooses the clock; called once, before the first event. */
 void mp_clock_init(void);

@@ -83,7 +83,7 @@ static void *encoder(void *arg)
         const bool due = now >= next;
         if (due) {
             next = now + PERIOD_NS;
-            mp_clock_next_span();
+            mp_clock_next_turns();
             if (last_thread()) leave();
         }
         more = (due || more || !helped() || a_frame_waits()) && mp_epoch_run(0);
@@ -149,7 +149,7 @@ static bool worth_it(const struct mp_process *p)
 /* Once for each state.  A handler must not come between: it could wait for a thread that is not there yet. */
 static void start(uint32_t *state, void *(*run)(void *), size_t stack)
 {
-    if (!mp_process->may_thread || mp_sys_getpid() != mp_process->pid) return;
+    if (mp_sys_getpid() != mp_process->pid) return;
     const int saved = errno;
     const struct mp_guarded guard = mp_guard_enter();
     uint32_t none = MP_ENCODER_NONE;
@@ -159,27 +159,20 @@ static void start(uint32_t *state, void *(*run)(void *), size_t stack)
     errno = saved;
 }
 
-static bool first_due(const struct mp_process *p, uint32_t state, bool now) { return state == MP_ENCODER_NONE && (now || worth_it(p)); }
-
-static bool helper_due(const struct mp_process *p, uint32_t state)
+bool mp_encoder_due(bool now)
 {
+    const struct mp_process *p = mp_process;
+    const uint32_t state = __atomic_load_n(&p->encoder, __ATOMIC_RELAXED);
+    if (state == MP_ENCODER_NONE) return p->may_thread && (now || worth_it(p));
     return state == MP_ENCODER_RUNS && __atomic_load_n(&p->pool.wanted, __ATOMIC_RELAXED) &&
            __atomic_load_n(&p->helper, __ATOMIC_RELAXED) == MP_ENCODER_NONE && mp_sys_processors() > 1;
 }
 
-void mp_encoder_start(bool now)
+void mp_encoder_start(void)
 {
     struct mp_process *p = mp_process;
-    const uint32_t state = __atomic_load_n(&p->encoder, __ATOMIC_RELAXED);
-    if (first_due(p, state, now)) start(&p->encoder, encoder, OWN_STACK);
-    else if (helper_due(p, state)) start(&p->helper, helper, OWN_STACK);
-}
-
-bool mp_encoder_due(void)
-{
-    const struct mp_process *p = mp_process;
-    const uint32_t state = __atomic_load_n(&p->encoder, __ATOMIC_RELAXED);
-    return p->may_thread && (first_due(p, state, false) || helper_due(p, state));
+    if (__atomic_load_n(&p->encoder, __ATOMIC_RELAXED) == MP_ENCODER_NONE) start(&p->encoder, encoder, OWN_STACK);
+    else start(&p->helper, helper, OWN_STACK);
 }
 
 /* Where no encoder runs, none will: threads encode themselves then, and the last of them calls exit as it would have.  On
@@ -214,6 +207,22 @@ void mp_encoder_relieve(uint32_t seen)
     mp_pool_want(seen);
     mp_encoder_wake();
     mp_pool_wait(seen, 10000000u);
+}
+
+/* Is it one of the process's threads?  Waits while it is not certain. */
+static bool lives(const uint32_t *state)
+{
+    uint32_t s;
+    while ((s = __atomic_load_n(state, __ATOMIC_ACQUIRE)) == MP_ENCODER_STARTING) mp_sys_yield();
+    return s == MP_ENCODER_RUNS;
+}
+
+bool mp_encoder_alone(void)
+{
+    const struct mp_process *p = mp_process;
+    char main_state;
+    const long ours = lives(&p->encoder) + lives(&p->helper) + lives(&p->keeper);
+    return mp_sys_threads(&main_state) == 1 + ours;
 }
 
 /* Asks the encoder and waits; false when it does not answer.  Where a filter of the program's (seccomp) refuses the clock,

@@ -9,11 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Starts it, or its helper, if the time has come (`now`: whatever the number of events).  Only where the caller holds no lock that
- * pthread_create takes; never in a vfork child or in a child that fork(3)'s handlers did not see. */
-void mp_encoder_start(bool now);
-/* The time has come: the next caller of mp_encoder_start(false) starts one. */
-bool mp_encoder_due(void);
+/* Has the time come for it, or for its helper (`now`: whatever the number of events)?  Never in a child that fork(3)'s handlers
+ * did not see. */
+bool mp_encoder_due(bool now);
+/* Starts the one that is due.  Only where the caller holds no lock that pthread_create takes; does nothing in a vfork child. */
+void mp_encoder_start(void);
 /* Called by a thread that is about to leave.  When it is the main one, a thread of ours stays behind it that has the program's
  * descriptors, and leaves as the last of all: there the C library calls exit, which writes what the program has buffered. */
 void mp_encoder_outlive_main(void);
@@ -21,6 +21,8 @@ void mp_encoder_outlive_main(void);
 void mp_encoder_wake(void);
 /* The pool was empty when pool.released was `seen`: waits for the encoder a little, or does its work where there is none. */
 void mp_encoder_relieve(uint32_t seen);
+/* Has the program no thread but the calling one?  Only where no lock of the encoder's start is held. */
+bool mp_encoder_alone(void);
 /* Everything recorded so far and an END frame go to the log before this returns.  False: not within 10 s. */
 bool mp_encoder_finish(const char *reason);
 

@@ -200,15 +200,24 @@ bool mp_epoch_run(unsigned writer)
     return more;
 }
 
-/* With both locks no frame is on its way. */
+struct mp_held mp_epoch_hold(void)
+{
+    struct mp_held held;
+    for (unsigned i = 0; i < MP_WRITERS; i++) held.signals[i] = mp_lock(&mp_process->writer_lock[i]);
+    return held;
+}
+
+void mp_epoch_release(struct mp_held held)
+{
+    for (unsigned i = MP_WRITERS; i-- > 0;) mp_unlock(&mp_process->writer_lock[i], held.signals[i]);
+}
+
 void mp_epoch_end(const char *reason)
 {
-    const uint64_t signals = mp_lock(&mp_process->writer_lock[0]);
-    const uint64_t blocked = mp_lock(&mp_process->writer_lock[1]);
+    const struct mp_held held = mp_epoch_hold();
     struct mp_writer *w = writer_of(0);
     for (enum take what = ALL; w && one_frame(mp_process->epoch, w, what) && w->more; ) what = REST;
     if (w) tell_ends(mp_process->epoch, w);
     mp_process->ended = w && mp_logfile_end(reason);
-    mp_unlock(&mp_process->writer_lock[1], blocked);
-    mp_unlock(&mp_process->writer_lock[0], signals);
+    mp_epoch_release(held);
 }

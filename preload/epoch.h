@@ -19,6 +19,10 @@
 bool mp_epoch_run(unsigned writer);
 /* Everything that is committed now, and then the END frame. */
 void mp_epoch_end(const char *reason);
+/* Between these two no frame is on its way; signals are blocked.  What the first returns is given back to the second. */
+struct mp_held { uint64_t signals[2]; };
+struct mp_held mp_epoch_hold(void);
+void mp_epoch_release(struct mp_held held);
 /* Adds an event of memprof's own (sample, loss) to the epoch at hand: at most 128 bytes of data.  Under epoch_lock. */
 void mp_epoch_note(unsigned op, uint64_t addr, const void *data, uint64_t size);
 /* Bytes of the epoch's own memory that are resident, at most. */

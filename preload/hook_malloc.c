@@ -12,12 +12,16 @@
 
 __thread struct mp_operator mp_operator;
 
+static MP_COLD void *failed(size_t bytes)
+{
+    mp_record_fail(MPF_HEAP_HOST, errno, bytes);
+    return NULL;
+}
+
 static void *allocated(void *p, size_t bytes)
 {
     mp_operator.recorded = true;
-    if (__builtin_expect(p != NULL, 1)) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes);
-    else mp_record_fail(MPF_HEAP_HOST, errno, bytes);
-    return p;
+    return __builtin_expect(p != NULL, 1) ? (void *)mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes) : failed(bytes);
 }
 
 void mp_allocated(void *p, size_t bytes) { allocated(p, bytes); }
@@ -43,7 +47,7 @@ HOOK void free(void *p)
         return;
     }
     if (mp_real_from_arena(p) || !mp_real_ready()) return;
-    if (__builtin_expect(p != mp_operator.deleting, 1)) mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    if (__builtin_expect(p != mp_operator.deleting, 1)) p = (void *)mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
     mp_real.free(p);
 }
 

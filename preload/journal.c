@@ -53,7 +53,6 @@ static int create_in(const char *dir, size_t dir_bytes, const char *log_path)
     mp_text_str(&t, slash ? slash + 1 : log_path);
     mp_text_str(&t, ".journal");
     if (t.full) return -1;
-    mp_journal_sweep(path);
     const int fd = mp_sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (fd < 0) return -1;
     if (allocate(fd, MP_POOL_STEP)) return fd;
@@ -106,6 +105,12 @@ static uint8_t *aligned_base(uint8_t *reserved)
     return (uint8_t *)(chunks - MPF_JOURNAL_HEAD);
 }
 
+static void know(int fd)
+{
+    struct stat st;
+    if (mp_sys_fstat(fd, &st) == 0) file_dev = st.st_dev, file_ino = st.st_ino;
+}
+
 bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mpf_clock *start)
 {
     struct mp_pool *pool = &mp_process->pool;
@@ -116,8 +121,7 @@ bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mp
     const int fd = create(log_path);
     bool ok = map(pool, fd, MP_POOL_STEP);
     if (ok && mp_sys_madvise(pool->base, MPF_JOURNAL_HEAD, MADV_POPULATE_WRITE) == -EFAULT) ok = false;
-    struct stat st;
-    if (fd >= 0 && mp_sys_fstat(fd, &st) == 0) file_dev = st.st_dev, file_ino = st.st_ino;
+    if (fd >= 0) know(fd);
     if (fd >= 0) mp_sys_close(fd);
     if (!ok) return false;
     struct mpf_journal *head = (struct mpf_journal *)pool->base;
@@ -171,17 +175,33 @@ void mp_journal_remove(void)
     if (path[0]) mp_sys_unlink(path);
 }
 
-uint64_t mp_journal_resident(void) { return place_bytes(__atomic_load_n(&mp_process->pool.chunks, __ATOMIC_RELAXED)); }
-
-void mp_journal_mark(bool closed) { ((struct mpf_journal *)mp_process->pool.base)->closed = closed; }
-
-void mp_journal_sweep(const char *old)
+/* The places that the old file holds, in a new one, at the same addresses. */
+static bool copy_to(int fd)
 {
-    struct mpf_journal head;
-    const int fd = mp_sys_open(old, O_RDONLY | O_NOFOLLOW, 0);
-    if (fd < 0) return;
-    const long n = mp_sys_read(fd, &head, sizeof head);
-    mp_sys_close(fd);
-    const bool ours = n == (long)sizeof head && memcmp(head.magic, MPF_JOURNAL_MAGIC, sizeof head.magic) == 0 && head.pid == (uint64_t)mp_process->pid;
-    if (ours && head.closed) mp_sys_unlink(old);
+    struct mp_pool *pool = &mp_process->pool;
+    const uint32_t mapped = pool->mapped, places = ((struct mpf_journal *)pool->base)->chunks;
+    const size_t bytes = place_bytes(pool->chunks < places ? pool->chunks : places);
+    size_t done;
+    if (!allocate(fd, places) || mp_sys_write_all(fd, pool->base, bytes, &done) != 0) return false;
+    pool->mapped = 0;
+    const bool ok = map(pool, fd, places);
+    pool->mapped = mapped;
+    if (ok) mp_sys_madvise(pool->base, bytes, MADV_POPULATE_WRITE);
+    return ok;
 }
+
+bool mp_journal_restore(void)
+{
+    const int fd = path[0] ? mp_sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600) : -1;
+    if (fd < 0) {
+        path[0] = 0;
+        return false;
+    }
+    const bool ok = copy_to(fd);
+    if (ok) know(fd);
+    else mp_sys_unlink(path), path[0] = 0;
+    mp_sys_close(fd);
+    return ok;
+}
+
+uint64_t mp_journal_resident(void) { return place_bytes(__atomic_load_n(&mp_process->pool.chunks, __ATOMIC_RELAXED)); }

@@ -18,12 +18,11 @@ bool mp_journal_extend(void);
 bool mp_journal_touch(uint32_t place);
 /* Absolute path; "" when there is none. */
 const char *mp_journal_path(void);
+/* The memory stays as it is. */
 void mp_journal_remove(void);
+/* After that, the file anew, with what the memory holds; false: there is none from now on.  Nobody may store meanwhile. */
+bool mp_journal_restore(void);
 /* Bytes of the journal (or of its anonymous stand-in) that are resident. */
 uint64_t mp_journal_resident(void);
-/* Marks the log as whole before an exec, and takes that back: the next image may remove the file. */
-void mp_journal_mark(bool closed);
-/* Removes the journal at `path` if it is one that this process marked before it called exec. */
-void mp_journal_sweep(const char *path);
 
 #endif

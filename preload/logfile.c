@@ -26,10 +26,11 @@
 static char path[PATH_MAX], parent_path[PATH_MAX];
 static int parent_pid;
 static uint64_t dev, ino;
+static uint32_t made;       /* how often the file was made: again after an exec that failed */
 
-/* 1 + the descriptor that the calling thread keeps open in its own table.  The number means another file in any other
- * thread, and the program's threads write frames, too. */
-static __thread int kept __attribute__((tls_model("initial-exec")));
+/* 1 + the descriptor that the calling thread keeps open in its own table, and of which file.  The number means another file
+ * in any other thread, and the program's threads write frames, too. */
+static __thread struct { int descriptor; uint32_t made; } kept __attribute__((tls_model("initial-exec")));
 
 struct writer {
     ZSTD_CCtx *ctx;
@@ -43,6 +44,8 @@ struct writer {
 /* Of one process: a forked child starts it anew. */
 static struct {
     uint64_t frames, bytes;
+    uint64_t bytes_before_end, frames_with_end;
+    void *away;             /* the bytes of the removed file */
     struct writer writer[MP_WRITERS];
 } log_;
 
@@ -83,25 +86,21 @@ static bool numbered(char *out, size_t cap, const char *base, unsigned n)
     return !t.full;
 }
 
-/* An image of this process before exec may have left a journal beside the name that is taken. */
-static void sweep(const char *taken)
-{
-    static char journal[PATH_MAX];
-    struct mp_text t = MP_TEXT(journal);
-    mp_text_str(&t, taken);
-    mp_text_str(&t, ".journal");
-    if (!t.full) mp_journal_sweep(journal);
-}
-
 static int create_file(const char *base)
 {
     for (unsigned n = 1; n < 10000; n++) {
         if (!numbered(path, sizeof path, base, n)) return -ENAMETOOLONG;
         const int fd = mp_sys_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
         if (fd != -EEXIST) return fd;
-        sweep(path);
     }
     return -EEXIST;
+}
+
+static void know(int fd)
+{
+    struct stat st;
+    if (mp_sys_fstat(fd, &st) == 0) dev = st.st_dev, ino = st.st_ino;
+    made++;
 }
 
 bool mp_logfile_create(uint8_t id[16])
@@ -112,9 +111,8 @@ bool mp_logfile_create(uint8_t id[16])
         make_folders(base);
         fd = create_file(base);
     }
-    struct stat st;
-    if (fd >= 0 && mp_sys_fstat(fd, &st) == 0) dev = st.st_dev, ino = st.st_ino;
-    if (fd < 0) {
+    if (fd >= 0) know(fd);
+    else {
         mp_say("cannot create the log ", base, ": ", strerrordesc_np(-fd));
         return false;
     }
@@ -126,10 +124,9 @@ bool mp_logfile_create(uint8_t id[16])
 
 /* ---- writing */
 
-static int open_again(void)
+static int open_known(int flags)
 {
-    if (kept) return kept - 1;
-    const int fd = mp_sys_open(path, O_WRONLY | O_APPEND | O_NOFOLLOW, 0);
+    const int fd = mp_sys_open(path, flags | O_NOFOLLOW, 0);
     struct stat st;
     if (fd < 0) return fd;
     if (mp_sys_fstat(fd, &st) == 0 && (uint64_t)st.st_dev == dev && (uint64_t)st.st_ino == ino) return fd;
@@ -137,9 +134,15 @@ static int open_again(void)
     return -ESTALE;
 }
 
+static int open_again(void)
+{
+    if (kept.descriptor && kept.made == made) return kept.descriptor - 1;
+    return open_known(O_WRONLY | O_APPEND);
+}
+
 static void close_again(int fd)
 {
-    if (fd != kept - 1) mp_sys_close(fd);
+    if (fd != kept.descriptor - 1) mp_sys_close(fd);
 }
 
 bool mp_logfile_opens(void)
@@ -152,7 +155,7 @@ bool mp_logfile_opens(void)
 void mp_logfile_keep_open(void)
 {
     const int fd = open_again();
-    if (fd >= 0) kept = fd + 1;
+    if (fd >= 0) kept.descriptor = fd + 1, kept.made = made;
 }
 
 /* A write beyond RLIMIT_FSIZE would send SIGXFSZ to the program. */
@@ -344,5 +347,45 @@ bool mp_logfile_end(const char *reason)
     mpf_pairs_add_u64(&p, "lost", mp_process->lost_total);
     mpf_pairs_add_u64(&p, "hwm", mp_process_hwm());
     mpf_pairs_add(&p, "journal_removed", "1");
+    log_.bytes_before_end = log_.bytes;
+    log_.frames_with_end = log_.frames + 1;
     return write_pairs(MPF_FRAME_END, mpf_pairs_bytes(&p));
+}
+
+/* ---- an exec that may fail */
+
+/* Where cutting is refused, the next frame takes the END back. */
+void mp_logfile_go_on(void)
+{
+    const int fd = log_.frames == log_.frames_with_end ? open_again() : -1;
+    if (fd < 0) return;
+    if (mp_sys_ftruncate(fd, (off_t)log_.bytes_before_end) == 0) {
+        log_.bytes = log_.bytes_before_end;
+        log_.frames--;
+    }
+    close_again(fd);
+}
+
+/* A mapping keeps the bytes without a descriptor, and an exec ends it. */
+void mp_logfile_put_away(void)
+{
+    const int fd = open_known(O_RDONLY);
+    if (fd < 0) return;
+    log_.away = mp_sys_mmap(NULL, log_.bytes, PROT_READ, MAP_PRIVATE, fd);
+    mp_sys_close(fd);
+    mp_logfile_remove();
+}
+
+bool mp_logfile_bring_back(void)
+{
+    const int fd = log_.away && within_limit(0) ? mp_sys_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600) : -1;
+    if (fd < 0) return false;
+    size_t done;
+    const bool ok = mp_sys_write_all(fd, log_.away, log_.bytes, &done) == 0;
+    if (ok) know(fd);
+    else mp_logfile_remove();
+    mp_sys_close(fd);
+    mp_sys_munmap(log_.away, log_.bytes);
+    log_.away = NULL;
+    return ok;
 }

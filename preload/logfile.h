@@ -29,6 +29,11 @@ bool mp_logfile_events(unsigned writer, uint64_t seq, struct mpf_columns *column
 bool mp_logfile_write(unsigned writer);
 /* Writes the END frame. */
 bool mp_logfile_end(const char *reason);
+/* Takes it off again. */
+void mp_logfile_go_on(void);
+/* Removes the file, and makes it again; false: there is none now. */
+void mp_logfile_put_away(void);
+bool mp_logfile_bring_back(void);
 /* Called by a thread that has a descriptor table of its own: the file may stay open there. */
 void mp_logfile_keep_open(void);
 /* The calling thread can write frames. */

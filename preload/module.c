@@ -1,17 +1,16 @@
 #include "module.h"
 
-#include <elf.h>
 #include <link.h>
 #include <string.h>
-#include <sys/uio.h>
 
+#include "build_id.h"
 #include "cfi.h"
 #include "loss.h"
 #include "mpf/event.h"
 #include "record.h"
 #include "sys.h"
 
-enum { MODULES = 4096, PATH_BYTES = 1024, BUILD_ID_BYTES = 64 };
+enum { MODULES = 4096, PATH_BYTES = 1024 };
 #define RESCAN_NS 100000000u        /* code without a file (a JIT's) must not cost a scan each time */
 
 uint32_t mp_module_generation;
@@ -43,14 +42,6 @@ static uint32_t find(uint64_t pc)
 
 static bool is_known(uint64_t pc) { return find(pc) != 0; }
 
-/* ---- build id: by the kernel's copy, which fails where the file was unmapped meanwhile */
-
-static bool peek(uint64_t at, void *out, size_t bytes)
-{
-    const struct iovec to = { out, bytes }, from = { (void *)at, bytes };
-    return mp_sys6(SYS_process_vm_readv, mp_sys_getpid(), (long)&to, 1, (long)&from, 1, 0) == (long)bytes;
-}
-
 enum { NOT_KNOWN, NOTHING };
 
 /* Tells what the loader has at an address from what it had there before, by name and extent. */
@@ -59,10 +50,11 @@ static uint64_t object_at(uint64_t at)
     struct dl_find_object o;
     struct link_map l;
     char name[64];
+    const int pid = mp_sys_getpid();
     if (!mp_cfi_object(at, &o)) return NOTHING;
-    if (!peek((uintptr_t)o.dlfo_link_map, &l, sizeof l)) return NOT_KNOWN;
+    if (!mp_sys_peek(pid, (uintptr_t)o.dlfo_link_map, &l, sizeof l)) return NOT_KNOWN;
     uint64_t h = (uintptr_t)o.dlfo_map_start ^ (uintptr_t)o.dlfo_map_end << 16 ^ (uintptr_t)o.dlfo_eh_frame << 32;
-    for (uint64_t p = (uintptr_t)l.l_name; peek(p, name, sizeof name); p += sizeof name)
+    for (uint64_t p = (uintptr_t)l.l_name; mp_sys_peek(pid, p, name, sizeof name); p += sizeof name)
         for (size_t i = 0; i < sizeof name; i++) {
             if (!name[i]) return h | 2;
             h = (h ^ (uint8_t)name[i]) * UINT64_C(0x9e3779b97f4a7c15);
@@ -74,43 +66,6 @@ static bool is_other(uint64_t before, uint64_t now) { return before != NOT_KNOWN
 
 static bool is_gone(uint32_t i) { return is_other(known->module[i].object, object_at(known->module[i].from)); }
 
-static size_t build_id_in(const uint8_t *notes, size_t bytes, uint8_t *out)
-{
-    size_t at = 0;
-    while (at + sizeof(Elf64_Nhdr) <= bytes) {
-        Elf64_Nhdr n;
-        memcpy(&n, notes + at, sizeof n);
-        const size_t name = at + sizeof n, data = name + ((n.n_namesz + 3u) & ~3u);
-        if (data > bytes || n.n_descsz > bytes - data) return 0;
-        if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && !memcmp(notes + name, "GNU", 4) && n.n_descsz <= BUILD_ID_BYTES) {
-            memcpy(out, notes + data, n.n_descsz);
-            return n.n_descsz;
-        }
-        at = data + ((n.n_descsz + 3u) & ~3u);
-    }
-    return 0;
-}
-
-static size_t build_id(uint64_t base, uint8_t *out)
-{
-    Elf64_Ehdr e;
-    uint8_t notes[1024];
-    uint64_t bias = base;
-    if (!peek(base, &e, sizeof e) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0) return 0;
-    for (unsigned i = 0, first = 1; i < e.e_phnum; i++) {
-        Elf64_Phdr p;
-        if (!peek(base + e.e_phoff + i * sizeof p, &p, sizeof p)) return 0;
-        if (p.p_type == PT_LOAD && first) {
-            bias = base - (p.p_vaddr & ~UINT64_C(4095));
-            first = 0;
-        }
-        if (p.p_type != PT_NOTE || p.p_memsz > sizeof notes || !peek(bias + p.p_vaddr, notes, p.p_memsz)) continue;
-        const size_t n = build_id_in(notes, p.p_memsz, out);
-        if (n) return n;
-    }
-    return 0;
-}
-
 /* ---- /proc/self/maps */
 
 struct mapping { uint64_t from, to; char path[PATH_BYTES]; };
@@ -120,10 +75,10 @@ static void add(const struct mapping *m)
     const uint32_t n = known->count;
     const bool old = is_known(m->from);
     if (!m->path[0] || (old ? !known->again : n == MODULES)) return;
-    uint64_t data[2 + (BUILD_ID_BYTES + PATH_BYTES) / sizeof(uint64_t)];
+    uint64_t data[2 + (MP_BUILD_ID_BYTES + PATH_BYTES) / sizeof(uint64_t)];
     uint8_t *at = (uint8_t *)&data[2];
     data[0] = m->to;
-    data[1] = build_id(m->from, at);
+    data[1] = mp_build_id(m->from, at);
     memcpy(at + data[1], m->path, strlen(m->path));
     mp_record_data(MPF_OP_MODULE, MPF_HEAP_NONE, m->from, data, 16 + data[1] + strlen(m->path));
     if (old) return;
@@ -244,7 +199,7 @@ void mp_module_seen(const uint64_t *pc, unsigned count)
 struct mp_module_place mp_module_opened(const void *handle)
 {
     struct link_map l;
-    if (!known || !peek((uintptr_t)handle, &l, sizeof l)) return (struct mp_module_place){ 0, NOT_KNOWN };
+    if (!known || !mp_sys_peek(mp_sys_getpid(), (uintptr_t)handle, &l, sizeof l)) return (struct mp_module_place){ 0, NOT_KNOWN };
     return (struct mp_module_place){ (uintptr_t)l.l_ld, object_at((uintptr_t)l.l_ld) };
 }
 

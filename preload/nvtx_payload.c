@@ -5,15 +5,17 @@
 #include <errno.h>
 #include <string.h>
 
+#include "mpf/slot.h"
 #include "names.h"
 #include "nvtx_chain.h"
 #include "nvtx_text.h"
 #include "ranges.h"
-#include "record.h"
+#include "schemas.h"
 #include "state.h"
 
 void mp_nvtx_payloads(nvtx_payload_t list, size_t count)
 {
+    if (list && count) mp_schemas_tell();
     for (size_t i = 0; list && i < count; i++)
         if (list[i].data && list[i].bytes != SIZE_MAX) mp_range_data(list[i].schema, list[i].data, list[i].bytes);
 }
@@ -45,7 +47,7 @@ static void describe(uint64_t id, const struct nvtx_schema *schema)
         memcpy(data + bytes + sizeof place, name, length);
         bytes += sizeof place + length;
     }
-    if (bytes) mp_record_data(MPF_OP_SCHEMA, MPF_HEAP_NONE, id, data, bytes);
+    if (bytes) mp_schemas_add(id, data, bytes);
 }
 
 static uint64_t schema_register(void *domain, const struct nvtx_schema *schema)

@@ -5,9 +5,11 @@
 
 #include "config.h"
 #include "encoder.h"
+#include "epoch.h"
 #include "journal.h"
 #include "logfile.h"
 #include "names.h"
+#include "schemas.h"
 #include "state.h"
 #include "text.h"
 
@@ -52,7 +54,7 @@ static void start(void)
     mp_clock_read(&p->start);
     p->tick_shift = mp_clock_shift();
     p->watermark = p->start.ticks;
-    mp_clock_first_thread();
+    mp_clock_start();
     __atomic_store_n(&p->state, open_files() ? MP_ON : MP_OFF, __ATOMIC_RELEASE);
     mp_sys_restore_signals(signals);
 }
@@ -72,6 +74,7 @@ static void start_child(void)
     const int saved = errno;
     mp_logfile_inherit();
     mp_names_reset();
+    mp_schemas_reset();
     start();
     errno = saved;
 }
@@ -157,15 +160,43 @@ void mp_process_finish(const char *reason)
 void mp_process_suspend(void)
 {
     if (!owner()) return;
-    if (!wanted(mp_process_hwm())) discard();
-    else if (mp_encoder_finish("exec") && mp_process->ended) mp_journal_mark(true);
+    if (!wanted(mp_process_hwm())) {
+        const struct mp_held held = mp_epoch_hold();
+        mp_process->ended = 1;
+        mp_logfile_put_away();
+        mp_epoch_release(held);
+        mp_process->away = MP_AWAY_ALL;
+    } else if (mp_encoder_finish("exec") && mp_process->ended) {
+        mp_process->away = MP_AWAY_JOURNAL;
+    }
+    if (mp_process->away) mp_journal_remove();
+}
+
+/* What other threads of the program store while the journal is copied would be lost. */
+static void journal_again(void)
+{
+    if (!mp_journal_path()[0] || (mp_encoder_alone() && mp_journal_restore())) return;
+    mp_say("no journal after an exec that failed: what is recorded less than 100 ms before a SIGKILL will be lost", NULL, NULL, NULL);
+}
+
+/* No frame is on its way.  The journal first: without it a log that has no END is not whole. */
+static void files_again(void)
+{
+    journal_again();
+    if (mp_process->away == MP_AWAY_JOURNAL) mp_logfile_go_on();
+    else if (!mp_logfile_bring_back()) {
+        mp_say("cannot write ", mp_logfile_path(), " after an exec that failed; nothing is recorded", NULL);
+        __atomic_store_n(&mp_process->state, MP_CLOSED, __ATOMIC_RELEASE);
+        mp_journal_remove();
+    }
 }
 
 void mp_process_resume(void)
 {
-    if (!owner()) return;
-    mp_journal_mark(false);
-    const uint64_t signals = mp_lock(&mp_process->epoch_lock);
+    if (!owner() || !mp_process->away) return;
+    const struct mp_held held = mp_epoch_hold();
+    files_again();
+    mp_process->away = MP_AWAY_NONE;
     mp_process->ended = 0;
-    mp_unlock(&mp_process->epoch_lock, signals);
+    mp_epoch_release(held);
 }

@@ -18,6 +18,8 @@
 enum mp_state { MP_NEW, MP_STARTING, MP_ON, MP_OFF, MP_CLOSED };
 enum mp_encoder_state { MP_ENCODER_NONE, MP_ENCODER_STARTING, MP_ENCODER_RUNS, MP_ENCODER_FAILED, MP_ENCODER_GONE };
 
+enum mp_away { MP_AWAY_NONE, MP_AWAY_JOURNAL, MP_AWAY_ALL };     /* files that are removed for an exec: it would leave them behind */
+
 #define MP_THREADS_MAX 65536            /* threads alive at once */
 #define MP_LOSSES 8
 
@@ -41,7 +43,8 @@ struct mp_process {
     uint32_t wake;                      /* futex: bumped to wake the encoder */
     uint32_t asked, answered;           /* futex: numbers of the last END asked for and written */
     const char *reason;                 /* of that END */
-    uint32_t ended;                     /* it is in the log, and its last frame; under epoch_lock */
+    uint32_t ended;                     /* no frame is to be written behind what is in the log, its END as a rule; under both writers' locks */
+    uint32_t away;                      /* enum mp_away */
     uint32_t finishing;
     struct mp_lock writer_lock[MP_WRITERS];     /* held from the taking of slots for a frame until it is written */
     struct mp_lock epoch_lock;          /* which slots are taken; within a writer's lock */
@@ -68,7 +71,7 @@ bool mp_process_init(void);
 bool mp_process_ready(void);
 /* Ends the recording: everything to the log, END, journal removed.  Does nothing in a vfork child. */
 void mp_process_finish(const char *reason);
-/* Before exec: the log is whole, but recording goes on if the exec fails (mp_process_resume). */
+/* Before exec: the log is whole and nothing else is left, but recording goes on if the exec fails (mp_process_resume). */
 void mp_process_suspend(void);
 void mp_process_resume(void);
 /* The C library's fork handler in the child. */

@@ -129,15 +129,6 @@ void mp_python_at(void)
 
 /* ---- the interpreter */
 
-/* "3.12.1 (main, ...)": 0x30c; 0: something else. */
-static unsigned version_in(const char *text)
-{
-    unsigned part[2] = { 0, 0 };
-    for (int i = 0; i < 2; i++, text += *text == '.')
-        for (; *text >= '0' && *text <= '9' && part[i] < 256; text++) part[i] = part[i] * 10 + (unsigned)(*text - '0');
-    return part[0] < 256 && part[1] < 256 ? part[0] << 8 | part[1] : 0;
-}
-
 /* An interpreter that is there from the start is found by these: dlsym allocates where it finds nothing. */
 extern const void *PyGILState_GetThisThreadState(void) __attribute__((weak));
 extern const char _Py_NegativeRefcount[] __attribute__((weak));
@@ -159,7 +150,9 @@ static bool look_up(const char *(*version)(void))
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (!(*types[i].type = dlsym(RTLD_DEFAULT, types[i].name))) return false;
     const bool debug_build = find("_Py_NegativeRefcount", _Py_NegativeRefcount);
-    return version && !debug_build && mp_python_layout(version_in(version()), dlsym(RTLD_DEFAULT, "_PyRuntime"), &python.layout);
+    unsigned part[2];
+    if (!version || debug_build || !mp_text_version(version(), part)) return false;
+    return mp_python_layout(part[0] << 8 | part[1], dlsym(RTLD_DEFAULT, "_PyRuntime"), &python.layout);
 }
 
 static void look(void)

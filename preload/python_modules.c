@@ -1,8 +1,6 @@
 /* Invariant: a uintptr_t is an object that may be gone; it is only read by peek, and a reader's peeks are counted. */
 #include "python_modules.h"
 
-#include <sys/uio.h>
-
 #include "seen.h"
 #include "sys.h"
 
@@ -18,10 +16,9 @@ static struct reader reader(const struct mp_python *py) { return (struct reader)
 
 static bool peek(struct reader *r, uintptr_t at, void *out, size_t bytes)
 {
-    const struct iovec to = { out, bytes }, from = { (void *)at, bytes };
     if (!r->left) return false;
     r->left--;
-    return mp_sys6(SYS_process_vm_readv, r->pid, (long)&to, 1, (long)&from, 1, 0) == (long)bytes;
+    return mp_sys_peek(r->pid, at, out, bytes);
 }
 
 /* The word at an offset; 0 where there is none. */

@@ -25,11 +25,26 @@ static uint64_t reserve(struct mp_thread *t, uint32_t n)
     return at;
 }
 
-static void commit(struct mpf_slot *s, uint64_t time, uint64_t addr, uint64_t head)
+/* In the thread's own turn, which has not ended meanwhile.  The turn is stored last: a signal handler that comes before it
+ * finds a newer time than it looks for, or none. */
+static uint64_t read_clock(struct mp_thread *t)
 {
-    s->time = time;
-    s->addr = addr;
-    __atomic_store_n(&s->head, head, __ATOMIC_RELEASE);
+    uint64_t turn, time;
+    do {
+        turn = __atomic_load_n(&mp_clock_turn, __ATOMIC_RELAXED);
+        const bool may = mp_turn_owner(turn) == MP_EVERYBODY || mp_turn_owner(turn) == t->number;
+        if (__builtin_expect(!may, 0)) turn = mp_clock_take_turn(t->number);
+        time = mp_clock_ticks();
+    } while (__builtin_expect(__atomic_load_n(&mp_clock_turn, __ATOMIC_RELAXED) != turn, 0));
+    t->time = time;
+    __atomic_store_n(&t->turn, (uint32_t)turn, __ATOMIC_RELEASE);
+    return time;
+}
+
+uint64_t mp_record_timed(struct mp_thread *t, uint64_t at, uint64_t addr, uint64_t head)
+{
+    mp_slot_commit(mp_cursor_slot(at), read_clock(t), addr, head);
+    return addr;
 }
 
 /* Data follows its event in the next slots; it is stored first, so that a committed event is a whole one. */
@@ -40,9 +55,9 @@ static void put(uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t
         const size_t rest = size - i * MPF_CONT_BYTES;
         uint64_t word[2] = { 0, 0 };
         memcpy(word, data + i * MPF_CONT_BYTES, rest < MPF_CONT_BYTES ? rest : MPF_CONT_BYTES);
-        commit(s + 1 + i, word[0], word[1], mpf_slot_head(MPF_OP_CONT, 0, 0, 0) | mp_cursor_tag(at));
+        mp_slot_commit(s + 1 + i, word[0], word[1], mpf_slot_head(MPF_OP_CONT, 0, 0, 0) | mp_cursor_tag(at));
     }
-    commit(s, mp_record_read_clock(mp_self), addr, mpf_slot_head(op, heap, 0, size) | mp_cursor_tag(at));
+    mp_record_timed(mp_self, at, addr, mpf_slot_head(op, heap, 0, size) | mp_cursor_tag(at));
 }
 
 /* Nothing can be recorded: every event of the thread comes here, and puts its cursor back to a place that is no slot.  The
@@ -57,10 +72,7 @@ static uint64_t reserve_slow(uint32_t n)
 {
     struct mp_thread *t = mp_self;
     if (!t || !t->number) t = mp_thread_register();
-    if (!t) {
-        park();
-        return 0;
-    }
+    if (!t) return 0;
     uint64_t at = reserve(t, n);
     if (at) return at;
     t->guard |= MP_INSIDE;
@@ -91,50 +103,54 @@ static void record(struct place place, unsigned op, unsigned heap, uint64_t addr
     mp_sys_restore_signals(signals);
 }
 
-/* A small block's event that came here only because it can have a stack, or can start the encoder.  With a stack, both slots are
- * reserved in one instruction; where a handler came between and the AT has the chunk's last slot, it stands for the thread's
- * next event all the same: *stack is 0 then. */
+/* A small block's event that came here only because it can have a stack.  With one, both slots are reserved in one
+ * instruction; where a handler came between and the AT has the chunk's last slot, it stands for the thread's next event
+ * all the same: *stack is 0 then. */
 static bool record_small(uint64_t *stack, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
     struct mp_thread *t = mp_self;
-    if (!t || !t->guard || size >= MP_LARGE || (*stack && !(t->guard & MP_STACKS_WANTED))) return false;
-    if (!*stack) return mp_record_fast(t, op, heap, addr, size);
-    uint64_t at = 2 * sizeof(struct mpf_slot);
-    if (!mp_cursor_valid(t->cur + at)) return false;        /* wide steps stay away from the chunk's end */
-    __asm__ volatile("xaddq %0, %1" : "+r"(at), "+m"(t->cur) : : "cc");
+    if (!t || t->guard != MP_STACKS_WANTED || size >= MP_LARGE) return false;
+    const uint64_t slots = *stack ? 2 : 1;
+    if (slots > 1 && !mp_cursor_valid(t->cur + slots * sizeof(struct mpf_slot))) return false;    /* wide steps stay away from the chunk's end */
+    uint64_t at = mp_record_reserve(t, slots);
     if (!mp_cursor_valid(at)) return false;
-    put(at, MPF_OP_AT, MPF_HEAP_NONE, *stack, 0, NULL);
-    *stack = 0;
-    at += sizeof(struct mpf_slot);
-    if (!mp_cursor_valid(at)) return false;
-    put(at, op, heap, addr, size, NULL);
+    if (*stack) {
+        mp_slot_commit(mp_cursor_slot(at), t->time, *stack, mpf_slot_head(MPF_OP_AT, MPF_HEAP_NONE, 0, 0) | mp_cursor_tag(at));
+        *stack = 0;
+        at += sizeof(struct mpf_slot);
+        if (!mp_cursor_valid(at)) return false;
+    }
+    mp_record_at(t, at, op, heap, addr, size);
     return true;
 }
 
-/* Only where a block was made is it certain that the thread holds no lock of the C library's allocator. */
-static void start_encoder(unsigned op, unsigned heap, uint64_t size)
+/* Only behind an allocation is it certain that the thread holds no lock of the C library's allocator; but a program whose frees
+ * always fill the chunks comes here with nothing else. */
+static void want_encoder(unsigned op, unsigned heap, uint64_t size)
 {
+    const bool safe = heap == MPF_HEAP_HOST && (op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END);
+    const bool due = mp_encoder_due(safe && size >= MP_LARGE);
     struct mp_thread *t = mp_self;
-    const bool wanted = t && t->guard & MP_ENCODER_WANTED;
-    if (heap != MPF_HEAP_HOST || (op != MPF_OP_ALLOC && op != MPF_OP_MOVE_END) || (!wanted && size < MP_LARGE)) return;
-    if (wanted) t->guard &= ~(uint32_t)MP_ENCODER_WANTED;
-    mp_encoder_start(size >= MP_LARGE);
+    if (due && safe) mp_encoder_start();
+    if (!t || !t->number) return;
+    if (due && !safe) t->guard |= MP_ENCODER_WANTED;
+    else t->guard &= ~(uint32_t)MP_ENCODER_WANTED;
 }
 
-void mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
     const struct mp_thread *t = mp_self;
-    if (t && t->guard & MP_INSIDE) return;
+    if (t && t->guard & MP_INSIDE) return addr;
     if (!mp_process_ready()) {
         park();
-        return;
+        return addr;
     }
     struct place place = { .stack = mp_stack_of(op, heap, size) };
-    if (!record_small(&place.stack, op, heap, addr, size)) {
-        if (mp_stack_large(op, heap, size)) place.python = mp_python_here();
-        record(place, op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
-    }
-    start_encoder(op, heap, size);
+    if (record_small(&place.stack, op, heap, addr, size)) return addr;
+    if (mp_stack_large(op, heap, size)) place.python = mp_python_here();
+    record(place, op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
+    want_encoder(op, heap, size);
+    return addr;
 }
 
 void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes)

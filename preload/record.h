@@ -18,20 +18,21 @@
 struct mp_thread {
     uint64_t cur;           /* next free slot and its chunk's tag; only this thread moves it, in one instruction */
     uint32_t guard;         /* enum mp_guard; not 0: no event takes the fast path */
-    uint32_t number;        /* memprof's number, 1 and up */
     int32_t tid;            /* kernel's id; -1: seen dead */
     uint32_t first, last;   /* chunks, index + 1: oldest one not given back (the encoder's), and the one being filled */
     uint32_t gpu_context;   /* CUPTI's number of the driver context that its events belong to, + 1; 0: none */
+    uint32_t in_log;        /* mp_loss_now() before its THREAD was recorded */
     uint64_t blocked_since; /* the encoder's: since when a slot is reserved and not committed */
     uint64_t next_node;     /* of TORCH_NEXT, + 1; 0: never asked for */
     uint64_t time;          /* the clock as it was last read for one of its events */
-    int32_t span;           /* mp_clock_span then */
-    uint32_t in_log;        /* mp_loss_now() before its THREAD was recorded */
+    uint32_t turn;          /* mp_clock_turn's lower half then, */
+    uint32_t number;        /* and its upper half in the thread's own turn: memprof's number, 1 and up */
 } __attribute__((aligned(64)));
 
 enum mp_guard {
     MP_INSIDE = 1,          /* memprof's own calls: record nothing */
     MP_STACKS_WANTED = 2,   /* small blocks can have stacks */
+    MP_ENCODER_WANTED = 4,  /* the next allocation starts one */
 };
 
 /* A cursor is an address with the tag of the chunk above bit 48: one xadd gives a slot together with the tag that commits
@@ -55,41 +56,52 @@ extern __thread struct mp_thread *mp_self __attribute__((visibility("hidden"), t
 /* Blocks of at least this size leave the fast path: they make sure that the encoder (and its sampling) runs. */
 #define MP_LARGE ((size_t)1 << 20)
 
-void mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size) MP_COLD;
+/* These give back addr, and so does mp_record: what a hook needs behind the event need not be kept while one of them is at
+ * work, and the hook saves no registers for them. */
+uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size) MP_COLD;
+uint64_t mp_record_timed(struct mp_thread *t, uint64_t at, uint64_t addr, uint64_t head);
 
-static inline uint64_t mp_record_read_clock(struct mp_thread *t)
+static inline void mp_slot_commit(struct mpf_slot *s, uint64_t time, uint64_t addr, uint64_t head)
 {
-    t->span = __atomic_load_n(&mp_clock_span, __ATOMIC_RELAXED);
-    return t->time = mp_clock_ticks();
+    s->time = time;
+    s->addr = addr;
+    __atomic_store_n(&s->head, head, __ATOMIC_RELEASE);
 }
 
-/* Times of small blocks may be this thread's last reading; one slot of every 256 bytes has a new one. */
+/* Times of small blocks may be this thread's last reading; one slot of every MP_TIMED_EVERY bytes has a new one. */
 #define MP_TIMED ((size_t)4096)
+#define MP_TIMED_EVERY 1024u
 static inline __attribute__((always_inline)) bool mp_record_needs_no_clock(const struct mp_thread *t, uint64_t at, unsigned op, unsigned heap, uint64_t size)
 {
     if (heap != MPF_HEAP_HOST || (op != MPF_OP_ALLOC && op != MPF_OP_FREE)) return false;
-    const int32_t span = __atomic_load_n(&mp_clock_span, __ATOMIC_RELAXED);
-    return span > 0 && span == t->span && size < MP_TIMED && at % 256 >= sizeof(struct mpf_slot);
+    const uint64_t its = (uint64_t)t->number << 32 | t->turn;
+    return __atomic_load_n(&mp_clock_turn, __ATOMIC_RELAXED) == its && size < MP_TIMED && at % MP_TIMED_EVERY >= sizeof(struct mpf_slot);
 }
 
-/* False: no room in the thread's chunk. */
-static inline __attribute__((always_inline)) bool mp_record_fast(struct mp_thread *t, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+/* A slot of the thread's chunk; not valid: the chunk has no room. */
+static inline __attribute__((always_inline)) uint64_t mp_record_reserve(struct mp_thread *t, uint64_t slots)
 {
-    uint64_t at = sizeof(struct mpf_slot);
+    uint64_t at = slots * sizeof(struct mpf_slot);
     __asm__ volatile("xaddq %0, %1" : "+r"(at), "+m"(t->cur) : : "cc");
-    if (__builtin_expect(!mp_cursor_valid(at), 0)) return false;
-    struct mpf_slot *s = mp_cursor_slot(at);
-    s->time = mp_record_needs_no_clock(t, at, op, heap, size) ? t->time : mp_record_read_clock(t);
-    s->addr = addr;
-    __atomic_store_n(&s->head, op | heap << 8 | mp_cursor_tag(at) | size << 24, __ATOMIC_RELEASE);
-    return true;
+    return at;
 }
 
-static inline __attribute__((always_inline)) void mp_record(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+static inline __attribute__((always_inline)) uint64_t mp_record_at(struct mp_thread *t, uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    const uint64_t head = op | heap << 8 | mp_cursor_tag(at) | size << 24;
+    if (!mp_record_needs_no_clock(t, at, op, heap, size)) return mp_record_timed(t, at, addr, head);
+    mp_slot_commit(mp_cursor_slot(at), t->time, addr, head);
+    return addr;
+}
+
+static inline __attribute__((always_inline)) uint64_t mp_record(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
     struct mp_thread *t = mp_self;
     const bool plain = __builtin_expect(t != NULL, 1) && __builtin_expect(!t->guard, 1) && __builtin_expect(size < MP_LARGE, 1);
-    if (!plain || !mp_record_fast(t, op, heap, addr, size)) mp_record_slow(op, heap, addr, size);
+    if (!plain) return mp_record_slow(op, heap, addr, size);
+    const uint64_t at = mp_record_reserve(t, 1);
+    if (__builtin_expect(!mp_cursor_valid(at), 0)) return mp_record_slow(op, heap, addr, size);
+    return mp_record_at(t, at, op, heap, addr, size);
 }
 
 /* A failed call for `bytes`, with the reason: sizes beyond what a slot's head holds go partly above the reason. */

@@ -1,6 +1,7 @@
 #include "sys.h"
 
 #include <string.h>
+#include <sys/uio.h>
 
 void *mp_sys_map_wiped(size_t bytes)
 {
@@ -19,6 +20,12 @@ long mp_sys_write_all(int fd, const void *buf, size_t bytes, size_t *done)
         *done += (size_t)n;
     }
     return 0;
+}
+
+bool mp_sys_peek(int pid, uintptr_t at, void *out, size_t bytes)
+{
+    const struct iovec to = { out, bytes }, from = { (void *)at, bytes };
+    return mp_sys6(SYS_process_vm_readv, pid, (long)&to, 1, (long)&from, 1, 0) == (long)bytes;
 }
 
 long mp_sys_slurp(const char *path, char *buf, size_t cap)

@@ -96,6 +96,8 @@ static inline uint64_t mp_sys_clock(clockid_t which)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* Copies memory of this process, whose id is `pid`; false where it is not there. */
+bool mp_sys_peek(int pid, uintptr_t at, void *out, size_t bytes);
 /* Reads a whole small file into buf, ends it with 0.  Length, or -E... */
 long mp_sys_slurp(const char *path, char *buf, size_t cap);
 /* Bytes of a line "Key:   123 kB" of such a file; UINT64_MAX where there is none. */

@@ -44,6 +44,16 @@ void mp_text_size(struct mp_text *t, uint64_t bytes)
     mp_text_str(t, unit[u]);
 }
 
+bool mp_text_version(const char *text, unsigned part[2])
+{
+    for (int i = 0; i < 2; i++) {
+        if ((i && *text++ != '.') || *text < '0' || *text > '9') return false;
+        for (part[i] = 0; *text >= '0' && *text <= '9'; text++)
+            if ((part[i] = part[i] * 10 + (unsigned)(*text - '0')) >= 100) return false;
+    }
+    return true;
+}
+
 static struct stat stderr_was;
 static bool stderr_known;
 

@@ -1,4 +1,4 @@
-/* Building short texts in a buffer: no allocation, no locale, any context. */
+/* Short texts, built in a buffer and read: no allocation, no locale, any context. */
 #ifndef MP_TEXT_H
 #define MP_TEXT_H
 
@@ -15,6 +15,9 @@ void mp_text_str(struct mp_text *t, const char *text);
 void mp_text_u64(struct mp_text *t, uint64_t value);
 /* "12.3 MiB" */
 void mp_text_size(struct mp_text *t, uint64_t bytes);
+
+/* "3.12.1 (main, ...)": 3 and 12; false: it does not begin with a version, or with one of numbers from 100 on. */
+bool mp_text_version(const char *text, unsigned part[2]);
 
 /* One line "memprof: ..." to stderr, if that is still the file that it was at the start and MEMPROF_QUIET is not set. */
 void mp_say(const char *a, const char *b, const char *c, const char *d);

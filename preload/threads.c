@@ -114,7 +114,6 @@ bool mp_thread_chunk(struct mp_thread *t)
     __atomic_store_n(&t->cur, mp_cursor(c, 0), __ATOMIC_RELEASE);
     if (!old) __atomic_store_n(&t->first, index + 1, __ATOMIC_RELEASE);
     if (__atomic_load_n(&mp_process->pool.in_use, __ATOMIC_RELAXED) >= MP_POOL_RESERVE / 4) mp_encoder_wake();
-    if (mp_encoder_due()) t->guard |= MP_ENCODER_WANTED;
     return true;
 }
 
@@ -122,19 +121,21 @@ void mp_thread_tell(struct mp_thread *t)
 {
     char name[16] = "";
     t->in_log = mp_loss_now();
+    t->gpu_context = 0;
     mp_sys3(SYS_prctl, PR_GET_NAME, (long)name, 0);
     mp_record_data(MPF_OP_THREAD, MPF_HEAP_NONE, (uint64_t)t->tid, name, strnlen(name, sizeof name));
 }
 
+/* What a forked child's thread has inherited may become another thread's record: it is not its own any more. */
 struct mp_thread *mp_thread_register(void)
 {
+    mp_self = NULL;
     struct mp_thread *t = take_record();
     if (!t) {
         mp_loss(MPF_LOSS_MEMORY, 1);
         return NULL;
     }
     t->number = __atomic_add_fetch(&mp_process->thread_number, 1, __ATOMIC_RELAXED);   /* all else is 0 */
-    if (t->number > 1) mp_clock_second_thread();
     t->guard = mp_config.stacks >= MP_STACKS_SAMPLE ? MP_STACKS_WANTED : 0;
     if (!mp_thread_chunk(t)) {
         mp_loss(MPF_LOSS_MEMORY, 1);

@@ -7,10 +7,6 @@
 
 #include "record.h"
 
-/* One more bit of a thread's guard (enum mp_guard): an encoder is due, and the thread's next block is to start it.  The event that
- * found the chunk full may not: a program that takes and frees in turns finds it full at a free each time. */
-enum { MP_ENCODER_WANTED = 4 };
-
 /* Gives the calling thread a record and its first chunk, and records THREAD.  NULL: none can be had (counted as lost).
  * Signals are blocked by the caller. */
 struct mp_thread *mp_thread_register(void);

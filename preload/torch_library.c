@@ -33,11 +33,8 @@ static unsigned version_in(const char *text)
 {
     static const char python[] = "__version__ = '";
     const char *p = strstr(text, python);
-    unsigned n[2] = { 0, 0 };
-    p = p ? p + strlen(python) : text;
-    for (int i = 0; i < 2; i++, p++)
-        for (; *p >= '0' && *p <= '9' && n[i] < 100; p++) n[i] = n[i] * 10 + (unsigned)(*p - '0');
-    return n[1] < 100 ? n[0] * 100 + n[1] : 0;
+    unsigned part[2];
+    return mp_text_version(p ? p + strlen(python) : text, part) ? part[0] * 100 + part[1] : 0;
 }
 
 /* What the file says that lies so from the folder of another one. */

@@ -28,6 +28,7 @@ struct mpr_output {
     const struct mpr_renderer *renderer;
     struct mpr_style style;
     enum { MPR_COLOR_AUTO, MPR_COLOR_ALWAYS, MPR_COLOR_NEVER } color;
+    bool for_tools;             /* this text is read by programs */
     const char *path;           /* NULL: standard output */
     FILE *file;
 };
@@ -44,8 +45,9 @@ int mpr_output_report(struct mpr_output *output, mpr_render_result *render, cons
 void mpr_cmd_parse(const struct argp *argp, int argc, char **argv, void *input);
 void mpr_cmd_error(const struct mpr_error *error);
 
-/* The logs of the arguments: files as they are, of a directory its *.zst files in order of name. */
-struct mpr_paths { char **at; size_t count, cap; };
+/* The logs of the arguments: files as they are, of a directory its *.zst files in order of name, for a journal the log beside
+ * it.  A file is there once, under the first of its names. */
+struct mpr_paths { char **at; struct mpr_file *file; size_t count, cap; };
 /* False when an argument gave none (said on stderr); the others are there. */
 bool mpr_paths_add(struct mpr_paths *paths, const char *argument);
 void mpr_paths_free(struct mpr_paths *paths);

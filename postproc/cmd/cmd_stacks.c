@@ -37,7 +37,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->at = arg;
         return 0;
     case KEY_BOTTOM_UP: a->tree.bottom_up = true; return 0;
-    case KEY_FOLDED: a->tree.folded = true; return 0;
+    case KEY_FOLDED: a->tree.folded = a->output.for_tools = true; return 0;
     case ARGP_KEY_ARG:
         if (a->path) argp_error(state, "one log is wanted");
         a->path = arg;

@@ -1,10 +1,12 @@
 /* --format, --color, --output, --top. */
 #include <errno.h>
+#include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "ascii.h"
 #include "cmd.h"
 
 static const struct argp_option options[] = {
@@ -83,10 +85,31 @@ int mpr_output_close(struct mpr_output *output)
     return -1;
 }
 
+/* Text for people is in the characters of their locale, whatever it is written to; data for tools is UTF-8. */
+static bool wants_ascii(const struct mpr_output *output)
+{
+    return output->renderer == &mpr_render_text && !output->for_tools && strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+}
+
+static bool render_ascii(const struct mpr_output *output, mpr_render_result *render, const void *result)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *memory = open_memstream(&text, &bytes);
+    if (memory) render(output->renderer, memory, result, &output->style);
+    const bool good = memory && fclose(memory) == 0;
+    if (good) mpr_ascii_write(output->file, text);
+    else fputs("memprof-report: not enough memory for the report\n", stderr);
+    free(text);
+    return good;
+}
+
 int mpr_output_report(struct mpr_output *output, mpr_render_result *render, const void *result, bool incomplete)
 {
     if (mpr_output_open(output) != 0) return MPR_EXIT_FAILURE;
-    render(output->renderer, output->file, result, &output->style);
-    if (mpr_output_close(output) != 0) return MPR_EXIT_FAILURE;
+    bool good = true;
+    if (wants_ascii(output)) good = render_ascii(output, render, result);
+    else render(output->renderer, output->file, result, &output->style);
+    if (mpr_output_close(output) != 0 || !good) return MPR_EXIT_FAILURE;
     return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
 }

@@ -7,25 +7,52 @@
 
 #include "cmd.h"
 
-static bool append(struct mpr_paths *paths, const char *path)
+/* Which file a path leads to; what is not there has no id and is complained of when it is read. */
+struct mpr_file { bool known; dev_t dev; ino_t ino; };
+
+static struct mpr_file file_at(const char *path)
 {
-    if (paths->count == paths->cap) {
-        const size_t cap = paths->cap ? paths->cap * 2 : 16;
-        char **at = realloc(paths->at, cap * sizeof *at);
-        if (!at) return false;
-        paths->at = at;
-        paths->cap = cap;
-    }
-    char *copy = strdup(path);
-    if (copy) paths->at[paths->count++] = copy;
-    return copy != NULL;
+    struct stat st;
+    return stat(path, &st) == 0 ? (struct mpr_file){ true, st.st_dev, st.st_ino } : (struct mpr_file){ 0 };
 }
 
-static int is_log(const struct dirent *entry)
+static bool seen(const struct mpr_paths *paths, const struct mpr_file *file)
 {
-    const size_t length = strlen(entry->d_name);
-    return length > 4 && strcmp(entry->d_name + length - 4, ".zst") == 0;
+    for (size_t i = 0; file->known && i < paths->count; i++)
+        if (paths->file[i].known && paths->file[i].dev == file->dev && paths->file[i].ino == file->ino) return true;
+    return false;
 }
+
+static bool grow(struct mpr_paths *paths)
+{
+    const size_t cap = paths->cap ? paths->cap * 2 : 16;
+    char **at = realloc(paths->at, cap * sizeof *at);
+    if (at) paths->at = at;
+    struct mpr_file *file = realloc(paths->file, cap * sizeof *file);
+    if (file) paths->file = file;
+    if (at && file) paths->cap = cap;
+    return at && file;
+}
+
+static bool append(struct mpr_paths *paths, const char *path)
+{
+    const struct mpr_file file = file_at(path);
+    if (seen(paths, &file)) return true;
+    if (paths->count == paths->cap && !grow(paths)) return false;
+    char *copy = strdup(path);
+    if (!copy) return false;
+    paths->file[paths->count] = file;
+    paths->at[paths->count++] = copy;
+    return true;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text), tail = strlen(end);
+    return length > tail && strcmp(text + length - tail, end) == 0;
+}
+
+static int is_log(const struct dirent *entry) { return ends_with(entry->d_name, ".zst"); }
 
 static bool complain(const char *path, const char *what)
 {
@@ -49,9 +76,20 @@ static bool add_directory(struct mpr_paths *paths, const char *directory)
     return count ? good : complain(directory, "no logs (*.zst) in this directory");
 }
 
-bool mpr_paths_add(struct mpr_paths *paths, const char *argument)
+/* The log beside a journal, which is read with it; false: it is gone, or this is none. */
+static bool log_of(const char *argument, char log[PATH_MAX])
 {
     struct stat st;
+    if (!ends_with(argument, ".zst.journal") || strlen(argument) >= PATH_MAX) return false;
+    snprintf(log, PATH_MAX, "%.*s", (int)(strlen(argument) - strlen(".journal")), argument);
+    return stat(log, &st) == 0;
+}
+
+bool mpr_paths_add(struct mpr_paths *paths, const char *argument)
+{
+    char log[PATH_MAX];
+    struct stat st;
+    if (log_of(argument, log)) argument = log;
     if (stat(argument, &st) == 0 && S_ISDIR(st.st_mode)) return add_directory(paths, argument);
     return append(paths, argument);
 }
@@ -60,4 +98,5 @@ void mpr_paths_free(struct mpr_paths *paths)
 {
     for (size_t i = 0; i < paths->count; i++) free(paths->at[i]);
     free(paths->at);
+    free(paths->file);
 }

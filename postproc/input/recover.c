@@ -183,14 +183,27 @@ static bool own_journal(const char *journal, int fd)
     return this.st_dev == other.st_dev && this.st_ino == other.st_ino;
 }
 
+/* Of a process or a recovery that was killed between the log's END and the end of its journal. */
+static void remove_left(const char *path, int fd, const struct mpr_header *header)
+{
+    struct mpr_journal journal;
+    if (!mpr_journal_find(&journal, path, header)) return;
+    if (own_journal(journal.path, fd)) unlink(journal.path);
+    mpr_journal_free(&journal);
+}
+
 static int recover_locked(int fd, const char *path, struct mpr_recovery *recovery, struct scan *scan,
                           struct mpr_error *error)
 {
     struct mpr_journal journal;
     if (scan_log(scan, path, error) != 0) return -1;
     recovery->outcome = MPR_RECOVER_WHOLE;
-    if (scan->ended) return 0;
-    if (mpr_process_runs(&scan->header))
+    const bool runs = mpr_process_runs(&scan->header);
+    if (scan->ended) {
+        if (!runs) remove_left(path, fd, &scan->header);
+        return 0;
+    }
+    if (runs)
         return mpr_fail(error, "%s: its process %llu still runs; try again when it has ended", path,
                                                          (unsigned long long)scan->header.pid);
     recovery->outcome = MPR_RECOVER_NOTHING;

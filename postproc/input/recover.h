@@ -12,7 +12,7 @@
 
 enum mpr_recover_outcome {
     MPR_RECOVER_DONE,
-    MPR_RECOVER_WHOLE,      /* the log has its end already */
+    MPR_RECOVER_WHOLE,      /* the log has its end already; a journal that was left is removed */
     MPR_RECOVER_NOTHING,    /* no journal was found; nothing was changed */
 };
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "driver.h"
+#include "loss.h"
 #include "mpf/gpu.h"
 #include "mpf/header.h"
 #include "mpf/sample.h"
@@ -12,10 +13,12 @@
 #include "sys.h"
 #include "text.h"
 
-enum { NOTES = 32 };
+enum { NOTES = 32, TEXT_BYTES = 2048 };
 
 static struct device {
-    uint32_t described;         /* in this process's log */
+    uint32_t in_log;            /* 1 + mp_loss_now() before it was recorded; 0: not yet */
+    uint32_t bytes;             /* of its description; 0: it is not there yet */
+    char text[TEXT_BYTES];
     void *nvml;                 /* NULL: NVML does not know it */
 } device[MPF_GPUS];
 
@@ -79,19 +82,23 @@ static void add_identity(struct mpf_pairs *p, CUdevice d)
 
 static void describe(CUdevice d)
 {
-    char data[2048];
     struct mpf_pairs p;
-    mpf_pairs_init(&p, data, sizeof data);
+    mpf_pairs_init(&p, device[d].text, TEXT_BYTES);
     add_identity(&p, d);
     for (unsigned i = 0; i < notes; i++) mpf_pairs_add(&p, note[i].key, note[i].value);
-    mp_record_data(MPF_OP_GPU_DEVICE, MPF_HEAP_NONE, (uint64_t)d, data, mpf_pairs_bytes(&p));
+    __atomic_store_n(&device[d].bytes, (uint32_t)mpf_pairs_bytes(&p), __ATOMIC_RELEASE);
     mp_sampler_watch(d, device[d].nvml);
 }
 
 void mp_device_seen(CUdevice d)
 {
-    if (d < 0 || d >= MPF_GPUS || __atomic_load_n(&device[d].described, __ATOMIC_ACQUIRE)) return;
-    if (!__atomic_exchange_n(&device[d].described, 1, __ATOMIC_ACQ_REL)) describe(d);
+    if (d < 0 || d >= MPF_GPUS) return;
+    const uint32_t now = mp_loss_now() + 1;
+    uint32_t before = __atomic_load_n(&device[d].in_log, __ATOMIC_ACQUIRE);
+    if (before == now || !__atomic_compare_exchange_n(&device[d].in_log, &before, now, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
+    if (!before) describe(d);
+    const uint32_t bytes = __atomic_load_n(&device[d].bytes, __ATOMIC_ACQUIRE);
+    if (bytes) mp_record_data(MPF_OP_GPU_DEVICE, MPF_HEAP_NONE, (uint64_t)d, device[d].text, bytes);
 }
 
 /* Not MP_DRIVER_ASK: what the driver makes for this thread at its first call, it frees at the end as the program's. */
@@ -100,7 +107,7 @@ void mp_device_seek(void)
     unsigned flags;
     int active;
     for (CUdevice d = 0; d < MPF_GPUS; d++) {
-        if (__atomic_load_n(&device[d].described, __ATOMIC_ACQUIRE)) continue;
+        if (__atomic_load_n(&device[d].in_log, __ATOMIC_ACQUIRE)) continue;
         if (!mp_driver.cuDevicePrimaryCtxGetState || mp_driver.cuDevicePrimaryCtxGetState(d, &flags, &active) != CUDA_SUCCESS) return;
         if (active) mp_device_seen(d);
     }
@@ -116,10 +123,16 @@ CUdevice mp_device_current(void)
     return d;
 }
 
+static bool told(const struct mp_call *call)
+{
+    return mp_self && mp_self->gpu_context == call->context_uid + 1 && mp_self->in_log == mp_loss_now();
+}
+
+/* The event goes the way on which the thread is told again after a lost frame. */
 void mp_device_context(const struct mp_call *call)
 {
-    if (!call->context || (mp_self && mp_self->gpu_context == call->context_uid + 1)) return;
-    mp_record(MPF_OP_GPU_CONTEXT, MPF_HEAP_NONE, (uintptr_t)call->context, 0);
+    if (!call->context || told(call)) return;
+    mp_record_data(MPF_OP_GPU_CONTEXT, MPF_HEAP_NONE, (uintptr_t)call->context, NULL, 0);
     if (mp_self && mp_self->number) mp_self->gpu_context = call->context_uid + 1;
 }
 

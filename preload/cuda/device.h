@@ -8,7 +8,7 @@
 
 #include "call.h"
 
-/* Records the device's description if the log does not have it yet.  Any callback. */
+/* Records the device's description if the log does not have it.  Any callback; of a device that was seen before, any thread. */
 void mp_device_seen(CUdevice device);
 /* The same for each device whose primary context is in use: without CUPTI nothing else tells of it. */
 void mp_device_seek(void);

@@ -75,6 +75,7 @@ static void sample(int d, uint64_t now)
     if (memcmp(v, s.last[d], sizeof v) == 0 && now < s.due[d]) return;
     memcpy(s.last[d], v, sizeof v);
     s.due[d] = now + UNCHANGED_NS;
+    mp_device_seen(d);
     mp_record_data(MPF_OP_SAMPLE_GPU, mpf_heap_gpu(MPF_HEAP_USED, (unsigned)d), (uint64_t)d, v, sizeof v);
 }
 

@@ -96,7 +96,7 @@ static void places_in_a_journal(void **state)
     const size_t journal[] = { offsetof(struct mpf_journal, magic), offsetof(struct mpf_journal, major), offsetof(struct mpf_journal, head_bytes),
                                offsetof(struct mpf_journal, id), offsetof(struct mpf_journal, pid), offsetof(struct mpf_journal, start),
                                offsetof(struct mpf_journal, last), offsetof(struct mpf_journal, chunks), offsetof(struct mpf_journal, lost),
-                               offsetof(struct mpf_journal, closed) };
+                               offsetof(struct mpf_journal, unused) };
     const size_t chunk[] = { offsetof(struct mpf_chunk, seq), offsetof(struct mpf_chunk, thread), offsetof(struct mpf_chunk, state),
                              offsetof(struct mpf_chunk, tag), offsetof(struct mpf_chunk, drained), offsetof(struct mpf_chunk, drained_next),
                              offsetof(struct mpf_chunk, frame), offsetof(struct mpf_chunk, slot), MPF_CHUNK_SLOTS, MPF_CHUNK_BYTES };

@@ -1,11 +1,14 @@
-/* `endings HOW [BLOCKS]`: keeps BLOCKS (1,000) blocks of 100 bytes in the range "work", then ends HOW it was told. */
+/* `endings HOW [BLOCKS]`: keeps BLOCKS (1,000) blocks of 100 bytes in the range "work", then ends HOW it was told.
+ * child_HOW: a forked child does both. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <threads.h>
 #include <unistd.h>
 
@@ -37,6 +40,26 @@ static void leave_behind(void)
     pthread_create(&other, NULL, rest, &main_thread);
 }
 
+static void *idle(void *arg)
+{
+    for (;;) pause();
+    return arg;
+}
+
+static void failed_exec(void)
+{
+    if (execl("/nonexistent", "nonexistent", NULL) != -1 || errno != ENOENT) abort();
+    work(200);
+}
+
+/* Is no small process from here on. */
+static void grow(void)
+{
+    const size_t bytes = (size_t)48 << 20;
+    memset(sink = malloc(bytes), 1, bytes);
+    free(sink);
+}
+
 static void end(const char *how)
 {
     if (!strcmp(how, "exit")) exit(0);
@@ -49,10 +72,15 @@ static void end(const char *how)
     if (!strcmp(how, "term")) kill(getpid(), SIGTERM);
     if (!strcmp(how, "kill")) kill(getpid(), SIGKILL);
     if (!strcmp(how, "exec")) execl("/proc/self/exe", "endings", "return", "300", NULL);
-    if (!strcmp(how, "failed_exec")) {
-        if (execl("/nonexistent", "nonexistent", NULL) != -1 || errno != ENOENT) abort();
-        work(200);
+    if (!strcmp(how, "failed_exec_threads")) {
+        pthread_t other;
+        pthread_create(&other, NULL, idle, NULL);
+        failed_exec();
     }
+    if (!strcmp(how, "exec_true")) execl("/bin/true", "true", NULL);
+    if (!strcmp(how, "failed_exec")) failed_exec();
+    if (!strcmp(how, "failed_exec_grow")) failed_exec(), grow();
+    if (!strcmp(how, "failed_exec_kill")) failed_exec(), kill(getpid(), SIGKILL);
     if (!strcmp(how, "pthread_exit")) {
         leave_behind();
         pthread_exit(NULL);
@@ -65,8 +93,10 @@ static void end(const char *how)
 
 int main(int argc, char **argv)
 {
+    const bool child = !strncmp(argv[1], "child_", 6);
     ranges_init();
+    if (child && fork()) return wait(NULL) < 0;
     work(argc > 2 ? atol(argv[2]) : 1000);
-    end(argv[1]);
+    end(argv[1] + (child ? 6 : 0));
     return 0;
 }

@@ -88,8 +88,59 @@ def test_exec_keeps_the_pid_and_both_logs():
     mp.equal(result.logs.journals(), [], "journals left")
 
 
+def test_exec_leaves_no_journal_whatever_follows():
+    """The new image's log has another name, or it has none."""
+    for name, env, expected in (("%e.%p.zst", {}, ["endings", "true"]), ("%e.%p.zst", {"MEMPROF_PROGRAM": "endings"}, ["endings"])):
+        folder = mp.fresh()
+        argv = [mp.victim("endings"), "exec_true"]
+        process = mp.start(argv, folder, env={"MEMPROF_OUT": os.path.join(folder, name), **env}, stderr=subprocess.PIPE)
+        logs = mp.finish(process, argv, folder).logs
+        mp.equal([os.path.basename(path).split(".")[0] for path in logs.paths()], expected, "logs")
+        for log in logs.all():
+            mp.whole(log)
+        mp.equal(logs.all()[0].range("work")["allocations"], 1000, "blocks before exec")
+        mp.equal(logs.journals(), [], "journals left")
+
+
 def test_failed_exec_goes_on():
     ended("failed_exec", blocks=1200)
+
+
+def test_failed_exec_then_a_kill():
+    for blocks in (1000, 100000):       # without an encoder, with it
+        result = mp.run([mp.victim("endings"), "failed_exec_kill", str(blocks)], status=-signal.SIGKILL)
+        log = result.logs.one()
+        mp.nothing_missing(log)
+        mp.check(log.json["recovered_from_journal"], "not recovered from the journal")
+        mp.equal(log.range("work")["allocations"], blocks + 200, "blocks")
+
+
+def test_failed_exec_beside_other_threads():
+    """The journal cannot be made again while they may store; that is said, and the rest goes on."""
+    result = mp.run([mp.victim("endings"), "failed_exec_threads"])
+    mp.whole(result.logs.one())
+    mp.equal(result.logs.one().range("work")["allocations"], 1200, "blocks")
+    mp.check(b"no journal after an exec that failed" in result.err, result.err)
+    mp.equal(result.logs.journals(), [], "journals left")
+
+
+def small_child(how, blocks):
+    """What a child does that is too small for a log, at first: its logs, and the journals that are left."""
+    result = mp.run([mp.victim("endings"), "child_" + how, str(blocks)], env={"MEMPROF_MIN_RSS": "32M"})
+    mp.equal(result.logs.journals(), [], f"{how}: journals left")
+    return [log for log in result.logs.all() if log.process["parent_log"]]
+
+
+def test_failed_exec_of_a_small_child_goes_on():
+    for blocks in (1000, 100000):
+        log, = small_child("failed_exec_grow", blocks)
+        mp.whole(log)
+        mp.equal(log.range("work")["allocations"], blocks + 200, "blocks")
+
+
+def test_small_child_leaves_nothing():
+    for how in ("failed_exec", "exec_true"):
+        mp.equal(small_child(how, 1000), [], how)
 
 
 if __name__ == "__main__":

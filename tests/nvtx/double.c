@@ -14,9 +14,7 @@ static size_t used;
 uint64_t double_lost;
 int double_active = 1;
 __thread uint32_t double_guard;
-uint8_t mp_clock_no_tsc;
-int32_t mp_clock_span;
-uint64_t mp_clock_slow(void) { return 0; }
+uint64_t mp_clock_turn;
 __thread struct mp_thread *mp_self;     /* NULL: every event takes the slow path, which is below */
 
 void double_reset(void)
@@ -38,10 +36,19 @@ static void add(unsigned op, uint64_t addr, uint64_t size, const void *data)
     if (data) memcpy(e->data, data, size < DOUBLE_TEXT - 1 ? size : DOUBLE_TEXT - 1);
 }
 
-void mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
     (void)heap;
     add(op, addr, size, NULL);
+    return addr;
+}
+
+uint64_t mp_record_timed(struct mp_thread *t, uint64_t at, uint64_t addr, uint64_t head)
+{
+    (void)t;
+    (void)at;
+    (void)head;
+    return addr;
 }
 
 void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes)

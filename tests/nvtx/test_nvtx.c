@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "double.h"
+#include "loss.h"
 #include "emitter.h"
 #include "mpf/event.h"
 #include "mpf/slot.h"
@@ -264,6 +265,29 @@ static void schemas_are_described(void **state)
     assert_memory_equal(e->data, data, sizeof data);
 }
 
+/* So are those of other tests. */
+static void schemas_are_told_again_after_a_lost_frame(void **state)
+{
+    (void)state;
+    const struct nvtx_schema_entry entry = { .type = 18, .name = "comm" };
+    const struct nvtx_schema one = { .fields = NVTX_SCHEMA_HAS_ID, .id = 80, .entries = &entry, .entry_count = 1 };
+    const struct nvtx_schema two = { .fields = NVTX_SCHEMA_HAS_ID, .id = 81, .entries = &entry, .entry_count = 1 };
+    const struct nvtx_payload payload = { 80, 4, "data" };
+    emit_payload.PayloadSchemaRegister(NULL, &one);
+    emit_payload.PayloadSchemaRegister(NULL, &two);
+    const size_t told = double_count(MPF_OP_SCHEMA);
+    emit_payload.MarkPayload(NULL, &payload, 1);
+    assert_int_equal(double_count(MPF_OP_SCHEMA), told);
+    mp_loss_generation++;
+    emit_payload.MarkPayload(NULL, &payload, 1);
+    const size_t again = double_count(MPF_OP_SCHEMA);
+    assert_in_range(again, told + 2, SIZE_MAX);
+    assert_int_equal(double_last(MPF_OP_SCHEMA)->addr, 81);
+    assert_int_equal(double_at(double_total() - 1)->op, MPF_OP_RANGE_DATA);
+    emit_payload.MarkPayload(NULL, &payload, 1);
+    assert_int_equal(double_count(MPF_OP_SCHEMA), again);
+}
+
 static void schemas_get_numbers(void **state)
 {
     (void)state;
@@ -339,6 +363,7 @@ int main(void)
         TEST(a_payload_is_bounded),
         TEST(schemas_get_numbers),
         TEST(schemas_are_described),
+        TEST(schemas_are_told_again_after_a_lost_frame),
         TEST(errno_is_kept),
         TEST(a_copy_that_does_not_record_stays_out),
         TEST(an_old_nvtx_has_fewer_entries),

@@ -104,13 +104,13 @@ static void nasty(const char *path)
 }
 
 /* The same as native, and the Python code that called; no ranges. */
-static void python(const char *path)
+static void python_with(const char *path, const char *method)
 {
     static const char *const pairs[] = { "pid", "4242", "argv", "python3", "stacks", "large", NULL };
     const uint64_t load[] = { 0xf1, 0xf0 }, train[] = { 0xf2, 0xf0 };
     begin(path, pairs);
     frame(0xf0, 90, "<module>", "/app/main.py");
-    frame(0xf1, 12, "Loader.load", "/app/loader.py");
+    frame(0xf1, 12, method, "/app/loader.py");
     frame(0xf2, 40, "train", "/app/train.py");
     data(MPF_OP_PYTHON, IN_LOAD, load, sizeof load);
     data(MPF_OP_PYTHON, IN_TRAIN, train, sizeof train);
@@ -121,6 +121,9 @@ static void python(const char *path)
     at(DECODE, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x3000000, 2 * MIB);
     testlog_close(target, "exit");
 }
+
+static void python(const char *path) { python_with(path, "Loader.load"); }
+static void foreign(const char *path) { python_with(path, "Loader.größe"); }
 
 static uint64_t seed = 11;
 static double uniform(void)
@@ -150,7 +153,7 @@ static void sampled(const char *path)
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*make)(const char *path); } scenarios[] = {
-        { "native", native }, { "nasty", nasty }, { "python", python }, { "sampled", sampled },
+        { "native", native }, { "nasty", nasty }, { "python", python }, { "foreign", foreign }, { "sampled", sampled },
     };
     if (argc != 3) errx(2, "usage: make_stack_log SCENARIO PATH");
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {

@@ -40,43 +40,21 @@ static void many_threads(void)
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
 }
 
-/* How many of 64 such events read the clock. */
-static unsigned readings(unsigned op, uint64_t size)
-{
-    unsigned n = 0;
-    for (uint64_t i = 0; i < 64; i++) {
-        const uint64_t before = mp_self->time;
-        mp_record(op, MPF_HEAP_HOST, UINT64_C(1) << 50 | i << 4, size);
-        n += mp_self->time != before;
-    }
-    return n;
-}
-
-static void clock_of_one_thread_and_of_two(void)
-{
-    pthread_t other;
-    mp_process->may_thread = 0;
-    mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, 16, 1);
-    if (readings(MPF_OP_FREE, 0) != 64) _exit(91);              /* no encoder yet */
-    mp_clock_next_span();
-    if (readings(MPF_OP_ALLOC, 24) > 8 || readings(MPF_OP_FREE, 0) > 8) _exit(90);
-    if (readings(MPF_OP_ALLOC, MP_TIMED) != 64 || readings(MPF_OP_PUSH, 0) != 64) _exit(89);
-    for (unsigned i = 0; i < 64; i++) {
-        const uint64_t before = mp_self->time;
-        mp_clock_next_span();
-        mp_record(MPF_OP_FREE, MPF_HEAP_HOST, 16, 0);
-        if (mp_self->time == before) _exit(88);
-    }
-    pthread_create(&other, NULL, record_numbers, (void *)1);
-    pthread_join(other, NULL);
-    mp_clock_next_span();
-    if (readings(MPF_OP_ALLOC, 24) != 64) _exit(87);
-}
-
 static void without_encoder(void)
 {
     mp_process->may_thread = 0;
     record_numbers((void *)0);
+}
+
+/* Only frees come when a chunk is full. */
+static void frees_fill_the_chunks(void)
+{
+    const uint64_t block = (uint64_t)THREADS << 40;
+    mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, block, 1);
+    for (unsigned i = 0; i < 3 * MPF_CHUNK_SLOTS; i++)
+        mp_record(mp_cursor_valid(mp_self->cur) ? MPF_OP_ALLOC : MPF_OP_FREE, MPF_HEAP_HOST, block, 0);
+    if (mp_process->encoder == MP_ENCODER_NONE) _exit(89);
+    if (mp_self->guard) _exit(88);
 }
 
 static void with_data(void)
@@ -235,6 +213,12 @@ static void a_process_that_may_not_start_threads_encodes_itself(void **state)
     assert_int_equal(b.op[MPF_OP_FREE], EACH);
 }
 
+static void the_encoder_starts_where_only_frees_fill_the_chunks(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded(frees_fill_the_chunks).op[MPF_OP_FREE], 3);
+}
+
 static void data_of_any_length_arrives(void **state)
 {
     (void)state;
@@ -242,12 +226,6 @@ static void data_of_any_length_arrives(void **state)
     assert_int_equal(b.op[MPF_OP_NAME], 5000);
     assert_int_equal(b.op[MPF_OP_PUSH], 5000);
     assert_int_equal(b.op[MPF_OP_POP], 5000);
-}
-
-static void one_thread_reads_the_clock_now_and_then_and_two_always(void **state)
-{
-    (void)state;
-    recorded(clock_of_one_thread_and_of_two);
 }
 
 static void nothing_is_recorded_under_the_guard(void **state)
@@ -267,9 +245,9 @@ int main(void)
         cmocka_unit_test(who_waits_for_a_chunk_is_seen),
         cmocka_unit_test(a_frame_goes_to_no_file_of_the_program),
         cmocka_unit_test(a_process_that_may_not_start_threads_encodes_itself),
+        cmocka_unit_test(the_encoder_starts_where_only_frees_fill_the_chunks),
         cmocka_unit_test(data_of_any_length_arrives),
         cmocka_unit_test(nothing_is_recorded_under_the_guard),
-        cmocka_unit_test(one_thread_reads_the_clock_now_and_then_and_two_always),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

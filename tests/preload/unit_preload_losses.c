@@ -26,10 +26,9 @@
 #include "record.h"
 #include "recording.h"
 #include "stack.h"
-#include "survey.h"
 #include "threads.h"
 
-enum { FEW = 300, MANY = 4000, VERY_MANY = 20000, STALLED = 7 };
+enum { FEW = 300, STALLED = 7 };
 
 /* Blocks whose order is looked at (thread 0's), or that are to be lost. */
 enum { KEPT = 0, LOST = THREADS };
@@ -226,144 +225,12 @@ static void a_torn_frame_that_stays_is_on_the_books(void **state)
     assert_in_range(b.lost[MPF_LOSS_WRITE], FEW, FEW + 10);
 }
 
-/* ---- slots that are not committed */
-
-/* Reserves slots and stores nothing, as a thread does that jumps out of a signal handler; the first one. */
-static struct mpf_slot *jump_away(uint32_t slots)
-{
-    struct mpf_slot *first = mp_cursor_slot(mp_self->cur);
-    __atomic_store_n(&mp_self->cur, mp_self->cur + slots * sizeof *first, __ATOMIC_RELEASE);
-    return first;
-}
-
-static void commit(struct mpf_slot *s, unsigned op, uint64_t addr, uint64_t size)
-{
-    s->time = mp_clock_ticks();
-    s->addr = addr;
-    __atomic_store_n(&s->head, mpf_slot_head(op, MPF_HEAP_HOST, mpf_slot_chunk(s)->tag, size), __ATOMIC_RELEASE);
-}
-
-static void torn_within_a_chunk(void)
-{
-    mp_process->may_thread = 0;
-    record_blocks(KEPT, 1, FEW);
-    jump_away(1);
-    record_blocks(KEPT, FEW + 1, FEW);
-    jump_away(3);
-    record_blocks(KEPT, 2 * FEW + 1, FEW);
-}
-
-/* The last slot of the first chunk; there are others behind it. */
-static void torn_at_a_chunks_end(void)
-{
-    mp_process->may_thread = 0;
-    record_blocks(KEPT, 1, 1);
-    const struct mpf_slot *next = mp_cursor_slot(mp_self->cur), *end = mpf_slot_chunk(next)->slot + MPF_CHUNK_SLOTS;
-    const uint64_t before = (uint64_t)(end - next);
-    record_blocks(KEPT, 2, before - 1);
-    jump_away(1);
-    record_blocks(KEPT, before + 1, MANY - before);
-}
-
-/* The data of an event is stored before the event itself. */
-static void in_flight_while_exec_fails(void)
-{
-    mp_process->may_thread = 0;
-    record_blocks(KEPT, 1, FEW);
-    struct mpf_slot *s = jump_away(2);
-    commit(s + 1, MPF_OP_CONT, 0, 0);
-    mp_process_suspend();
-    mp_process_resume();
-    commit(s, MPF_OP_ALLOC, 16, FEW + 1);
-    record_blocks(KEPT, FEW + 2, FEW);
-}
-
-static uint32_t recording_threads = THREADS;
-
-/* A free and a block, whose slots are reserved together as those of a block and its stack are. */
-static void record_pair(uint64_t addr, uint64_t size)
-{
-    if (mp_cursor_valid(mp_self->cur + 2 * sizeof(struct mpf_slot))) {
-        struct mpf_slot *s = jump_away(2);
-        commit(s, MPF_OP_FREE, addr, 0);
-        commit(s + 1, MPF_OP_ALLOC, addr, size);
-    } else {
-        mp_record(MPF_OP_FREE, MPF_HEAP_HOST, addr, 0);
-        mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, addr, size);
-    }
-}
-
-static void *record_many(void *arg)
-{
-    static const char data[40];
-    for (uint64_t i = 1; i <= VERY_MANY; i++) {
-        mp_record_data(MPF_OP_THREAD_NAME, MPF_HEAP_NONE, 0, data, sizeof data);
-        for (int k = 0; k < 4; k++) record_pair((uintptr_t)arg << 40 | i << 4, 4 * (i - 1) + k + 1);
-    }
-    __atomic_fetch_sub(&recording_threads, 1, __ATOMIC_RELEASE);
-    return NULL;
-}
-
-/* Looks at the threads as at the log's end. */
-static void look(void)
-{
-    const uint64_t signals = mp_lock(&mp_process->epoch_lock);
-    for (uint32_t i = 0; i < mp_threads_ever(); i++) mp_survey(&mp_threads[i], UINT64_MAX, true);
-    mp_unlock(&mp_process->epoch_lock, signals);
-}
-
-static void look_while_threads_record(void)
-{
-    pthread_t thread[THREADS];
-    mp_process->may_thread = 0;
-    for (uintptr_t i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, record_many, (void *)i);
-    while (__atomic_load_n(&recording_threads, __ATOMIC_ACQUIRE)) look();
-    for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
-}
-
-static void events_behind_a_torn_slot_are_there_at_the_end(void **state)
-{
-    (void)state;
-    const struct books b = recorded_with_losses(torn_within_a_chunk);
-    assert_int_equal(b.step[KEPT], 3 * FEW);
-    assert_int_equal(b.lost[MPF_LOSS_TORN], 2);
-    assert_int_equal(b.lost_total, 2);
-}
-
-static void chunks_behind_a_torn_slot_are_there_at_the_end(void **state)
-{
-    (void)state;
-    const struct books b = recorded_with_losses(torn_at_a_chunks_end);
-    assert_int_equal(b.step[KEPT], MANY);
-    assert_int_equal(b.lost[MPF_LOSS_TORN], 1);
-    assert_int_equal(b.lost_total, 1);
-}
-
-static void an_event_in_flight_outlives_an_exec_that_fails(void **state)
-{
-    (void)state;
-    assert_int_equal(recorded(in_flight_while_exec_fails).step[KEPT], 2 * FEW + 1);
-}
-
-static void no_event_of_a_running_thread_is_taken_for_torn(void **state)
-{
-    (void)state;
-    const struct books b = recorded(look_while_threads_record);
-    assert_int_equal(b.op[MPF_OP_ALLOC], 4 * THREADS * VERY_MANY);
-    assert_int_equal(b.op[MPF_OP_FREE], 4 * THREADS * VERY_MANY);
-    assert_int_equal(b.op[MPF_OP_THREAD_NAME], THREADS * VERY_MANY);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_that_is_not_written_is_counted_and_harms_no_other),
         cmocka_unit_test(what_is_recorded_once_is_recorded_again_after_a_lost_frame),
         cmocka_unit_test(a_torn_frame_that_stays_is_on_the_books),
-        cmocka_unit_test(events_behind_a_torn_slot_are_there_at_the_end),
-        cmocka_unit_test(chunks_behind_a_torn_slot_are_there_at_the_end),
-        cmocka_unit_test(an_event_in_flight_outlives_an_exec_that_fails),
-        cmocka_unit_test(no_event_of_a_running_thread_is_taken_for_torn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

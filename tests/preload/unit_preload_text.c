@@ -48,12 +48,29 @@ static void what_does_not_fit_is_cut_and_said(void **state)
     assert_true(t.full);
 }
 
+static unsigned version(const char *text)
+{
+    unsigned part[2];
+    return mp_text_version(text, part) ? part[0] * 1000 + part[1] : 0;
+}
+
+static void versions_are_two_numbers(void **state)
+{
+    (void)state;
+    assert_int_equal(version("3.12.1 (main, Jan 1 2024)"), 3012);
+    assert_int_equal(version("2.11.0+cu130"), 2011);
+    assert_int_equal(version("10.99rc1"), 10099);
+    static const char *const none[] = { "", "3", "3.", "three.two", "v3.12", "3-12", ".12", "2.100", "4294967299.1" };
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) assert_int_equal(version(none[i]), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_decimal),
         cmocka_unit_test(sizes_have_one_digit_of_a_unit),
         cmocka_unit_test(what_does_not_fit_is_cut_and_said),
+        cmocka_unit_test(versions_are_two_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,7 +80,7 @@ struct mpf_journal {
     uint32_t chunks;            /* chunks that may be in use; those behind are not touched */
     uint32_t reserved;
     uint64_t lost;              /* events lost so far */
-    uint64_t closed;            /* 1: the process called exec with its log whole; the file may be removed */
+    uint64_t unused;
 };
 #define MPF_JOURNAL_HEAD 4096
 

@@ -1,0 +1,31 @@
+#include "ascii.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+
+#include "utf8.h"
+
+/* What charts are drawn with, and what stands for the beginning of a long path. */
+static const struct { uint32_t code; char ascii; } drawn[] = {
+    { 0x2581, '_' }, { 0x2582, '.' }, { 0x2583, ':' }, { 0x2584, '-' }, { 0x2585, '=' }, { 0x2586, '+' }, { 0x2587, '*' }, { 0x2588, '#' },
+    { 0x2500, '-' }, { 0x2502, '|' }, { 0x2514, '+' }, { 0x2524, '+' }, { 0x2534, '+' }, { 0x25bc, 'v' }, { 0x2026, '<' },
+};
+
+static char ascii_of(uint32_t code)
+{
+    if (code < 0x80) return (char)code;
+    for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++)
+        if (drawn[i].code == code) return drawn[i].ascii;
+    return 0;
+}
+
+void mpr_ascii_write(FILE *out, const char *text)
+{
+    while (*text) {
+        uint32_t code;
+        const bool whole = mpr_utf8_next(&text, &code);
+        const char ascii = ascii_of(code);
+        if (ascii) fputc(ascii, out);
+        else fprintf(out, whole ? "\\u{%" PRIx32 "}" : "\\x%02" PRIx32, code);
+    }
+}

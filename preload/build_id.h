@@ -1,0 +1,13 @@
+/* The build id of an object file that is mapped, read by the kernel's copy: the file may be unmapped meanwhile. */
+#ifndef MP_BUILD_ID_H
+#define MP_BUILD_ID_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MP_BUILD_ID_BYTES 64
+
+/* Of the file whose ELF header is at `base`.  Its bytes; 0: it has none, or it cannot be read. */
+size_t mp_build_id(uint64_t base, uint8_t out[MP_BUILD_ID_BYTES]);
+
+#endif

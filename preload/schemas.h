@@ -1,0 +1,15 @@
+/* Descriptions of the payloads of NVTX's extension, told to the log. */
+#ifndef MP_SCHEMAS_H
+#define MP_SCHEMAS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Records a new one, at most MPF_DATA_MAX bytes.  Any thread. */
+void mp_schemas_add(uint64_t id, const void *data, size_t bytes);
+/* Before a payload is recorded: tells the log all of them again, where it may not have them. */
+void mp_schemas_tell(void);
+/* The log is another one: in a forked child, single-threaded. */
+void mp_schemas_reset(void);
+
+#endif

@@ -1,0 +1,30 @@
+/* The frame that tells of the device and of the thread's context is lost, and what comes after it is written. */
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "steps.h"
+
+/* memprof writes what it has before an exec, and may not. */
+static void lose_a_frame(void)
+{
+    struct rlimit limit;
+    CHECK(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+    const struct rlimit none = { 0, limit.rlim_max };
+    CHECK(setrlimit(RLIMIT_FSIZE, &none) == 0);
+    CHECK(execl("/nonexistent", "nonexistent", NULL) == -1);
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+}
+
+int main(void)
+{
+    steps_start();
+    steps_free(steps_alloc(2 * MIB), 2 * MIB);
+    lose_a_frame();
+    step("start");
+    steps_alloc(64 * MIB);
+    step("allocated");
+    OK(cuDevicePrimaryCtxReset(0));
+    books.device -= 64 * MIB;
+    step("reset");
+    return 0;
+}
