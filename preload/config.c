@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,14 +159,19 @@ static const char *add_variable(struct mp_text *t, const char *p)
     return end + 1;
 }
 
-bool mp_config_path(char *out, size_t cap)
+/* The current folder in front of a relative path; it may be gone. */
+static int add_folder(struct mp_text *t)
+{
+    if (!getcwd(t->buf, t->cap)) return -errno;
+    t->bytes = strlen(t->buf);
+    if (t->buf[t->bytes - 1] != '/') mp_text_str(t, "/");
+    return 0;
+}
+
+int mp_config_path(char *out, size_t cap)
 {
     struct mp_text t = { out, cap, 0, false };
-    if (mp_config.out[0] != '/') {
-        if (!getcwd(out, cap)) return false;
-        t.bytes = strlen(out);
-        mp_text_str(&t, "/");
-    }
+    const int error = mp_config.out[0] != '/' ? add_folder(&t) : 0;
     for (const char *p = mp_config.out; *p; ) {
         if (*p != '%' || !p[1]) {
             mp_text_bytes(&t, p++, 1);
@@ -183,5 +189,5 @@ bool mp_config_path(char *out, size_t cap)
         }
         p += 2;
     }
-    return !t.full;
+    return error ? error : t.full ? -ENAMETOOLONG : 0;
 }

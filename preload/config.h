@@ -32,8 +32,8 @@ const char *mp_config_stacks_name(void);
 void mp_config_read(void);
 /* Does this program's name match MEMPROF_PROGRAM? */
 bool mp_config_wants(const char *program);
-/* Expands the template into an absolute path.  False: too long. */
-bool mp_config_path(char *out, size_t cap);
+/* Expands the template into an absolute path.  0, or -errno; the path is then as much of it as there is. */
+int mp_config_path(char *out, size_t cap);
 /* The rank of a launcher's variables ("" when there is none), and their names, ended by NULL. */
 const char *mp_config_rank(void);
 extern const char *const mp_config_rank_names[];

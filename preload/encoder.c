@@ -29,7 +29,7 @@ static void private_descriptors(void)
 static void become_own(void)
 {
     mp_thread_own();
-    mp_sys_name_thread("memprof");
+    mp_sys_begin_thread("memprof");
     private_descriptors();
 }
 
@@ -94,11 +94,16 @@ static void *encoder(void *arg)
     return NULL;
 }
 
-/* The second encoder: it works while the first one alone does not keep up, and sleeps else. */
+/* The second encoder: it works while the first one alone does not keep up, and sleeps else.  Where the log opens no more (the
+ * program has given up its rights, or descriptors) the first one still has it open, and frames of the second would be lost. */
 static void *helper(void *arg)
 {
     (void)arg;
     become_own();
+    if (!mp_logfile_opens()) {
+        __atomic_store_n(&mp_process->helper, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
+        return NULL;
+    }
     __atomic_store_n(&mp_process->helper, MP_ENCODER_RUNS, __ATOMIC_RELEASE);
     for (;;) {
         const uint32_t woken = __atomic_load_n(&mp_process->wake, __ATOMIC_ACQUIRE);
@@ -112,7 +117,7 @@ static void *helper(void *arg)
 static void *keeper(void *signals)
 {
     char main_state;
-    mp_sys_name_thread("memprof");
+    mp_sys_begin_thread("memprof");
     __atomic_store_n(&mp_process->keeper, MP_ENCODER_RUNS, __ATOMIC_RELEASE);
     for (uint32_t state; (state = __atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE)) == MP_ENCODER_STARTING || state == MP_ENCODER_RUNS; )
         mp_sys_futex_wait(&mp_process->encoder, state, 1000000000u);

@@ -106,8 +106,8 @@ static void know(int fd)
 bool mp_logfile_create(uint8_t id[16])
 {
     static char base[PATH_MAX];     /* one thread at a time; the stack may be small */
-    int fd = -ENAMETOOLONG;
-    if (mp_config_path(base, sizeof base)) {
+    int fd = mp_config_path(base, sizeof base);
+    if (fd == 0) {
         make_folders(base);
         fd = create_file(base);
     }
@@ -143,6 +143,13 @@ static int open_again(void)
 static void close_again(int fd)
 {
     if (fd != kept.descriptor - 1) mp_sys_close(fd);
+}
+
+bool mp_logfile_opens(void)
+{
+    const int fd = open_again();
+    if (fd >= 0) close_again(fd);
+    return fd >= 0;
 }
 
 void mp_logfile_keep_open(void)

@@ -36,6 +36,8 @@ void mp_logfile_put_away(void);
 bool mp_logfile_bring_back(void);
 /* Called by a thread that has a descriptor table of its own: the file may stay open there. */
 void mp_logfile_keep_open(void);
+/* The calling thread can write frames. */
+bool mp_logfile_opens(void);
 void mp_logfile_remove(void);
 const char *mp_logfile_path(void);
 uint64_t mp_logfile_bytes(void);

@@ -54,7 +54,14 @@ static inline long mp_sys_fstat(int fd, struct stat *out) { return mp_sys6(SYS_n
 static inline int mp_sys_getpid(void) { return (int)mp_sys3(SYS_getpid, 0, 0, 0); }
 static inline int mp_sys_getppid(void) { return (int)mp_sys3(SYS_getppid, 0, 0, 0); }
 static inline int mp_sys_gettid(void) { return (int)mp_sys3(SYS_gettid, 0, 0, 0); }
-static inline void mp_sys_name_thread(const char *name) { mp_sys3(SYS_prctl, PR_SET_NAME, (long)name, 0); }
+/* What a thread of memprof's does first: all signals are blocked since before it was made, but setuid(3) and its relatives send
+ * one of the C library's own to every thread and wait for each.  (The C library unblocks it itself in the process's first.) */
+static inline void mp_sys_begin_thread(const char *name)
+{
+    const uint64_t setxid = UINT64_C(1) << 32;
+    mp_sys3(SYS_prctl, PR_SET_NAME, (long)name, 0);
+    mp_sys6(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&setxid, 0, sizeof setxid, 0, 0);
+}
 static inline void mp_sys_yield(void) { mp_sys3(SYS_sched_yield, 0, 0, 0); }
 /* Zeroed memory that reads as zeros in a forked child, too (Linux 4.14); NULL: none. */
 void *mp_sys_map_wiped(size_t bytes);

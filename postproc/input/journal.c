@@ -81,13 +81,12 @@ bool mpr_journal_find(struct mpr_journal *j, const char *log_path, const struct 
     char path[PATH_MAX];
     const char *named = mpr_header_get(header, "journal");
     *j = (struct mpr_journal){ 0 };
-    if (named && load_matching(j, named, header)) return true;
     snprintf(path, sizeof path, "%s.journal", log_path);
     if (load_matching(j, path, header)) return true;
     if (!named) return false;
     const char *slash = strrchr(named, '/');
     beside(path, sizeof path, log_path, slash ? slash + 1 : named);
-    return load_matching(j, path, header);
+    return load_matching(j, path, header) || load_matching(j, named, header);
 }
 
 void mpr_journal_free(struct mpr_journal *j)

@@ -15,8 +15,8 @@ struct mpr_journal {
     size_t bytes;
 };
 
-/* Looks for the journal of the log at `log_path`: where the header says, beside the log, and under the header's file
- * name beside the log (a folder that was moved).  Its id must be the header's.  True when found and read. */
+/* Looks for the journal of the log at `log_path`: beside the log, under the header's file name beside the log (a folder that was
+ * moved or copied), and where the header says.  Its id must be the header's.  True when found and read. */
 bool mpr_journal_find(struct mpr_journal *j, const char *log_path, const struct mpr_header *header);
 /* Reads the journal at `path`; false when it is none. */
 bool mpr_journal_load(struct mpr_journal *j, const char *path);

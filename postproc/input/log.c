@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "frames.h"
 #include "journal.h"
@@ -35,6 +36,7 @@ struct mpr_log {
     struct mpf_block *block;            /* the reader's scratch */
     uint32_t block_cap;
     uint64_t kept_seq;          /* frames of events that the log holds, for slots in a journal */
+    uint64_t until;             /* ns: what a running process stored later is not read; 0: all is */
     uint64_t frame_offset;
     struct mpr_log_status status;
     uint8_t *data;              /* DATA_BYTES */
@@ -181,6 +183,10 @@ static long read_pending(struct mpr_log *log)
     while (count < MPR_BATCH && DATA_BYTES - used >= MPF_DATA_MAX) {
         struct mpf_event *event = &log->batch[count];
         if (!mpr_pending_next(&log->pending, log->header.start.mono, event, log->data + used)) break;
+        if (log->until && event->time > log->until) {
+            log->pending.next = log->pending.events;
+            break;
+        }
         if (event->data == log->data + used) used += event->size;
         if (event->time < log->status.last_ns) event->time = log->status.last_ns;
         log->status.last_ns = event->time;
@@ -190,9 +196,10 @@ static long read_pending(struct mpr_log *log)
     return count;
 }
 
+/* What a running process is just writing is not torn. */
 static void close_pending(struct mpr_log *log)
 {
-    log->status.torn += log->pending.torn;
+    if (!log->status.running) log->status.torn += log->pending.torn;
     mpr_pending_close(&log->pending);
 }
 
@@ -258,18 +265,31 @@ long mpr_log_next(struct mpr_log *log, const struct mpf_event **events, struct m
 
 /* ---- open and close */
 
+/* Its threads go on while the journal is copied: only up to when that began does the copy hold what all of them did.  Before its
+ * first frame a journal does not say how long a tick is; it holds little then. */
+static uint64_t until(const struct mpr_log *log, uint64_t began)
+{
+    struct mpf_journal head;
+    if (!log->journal.image || mpf_journal_check(log->journal.image, log->journal.bytes, &head) != 0) return 0;
+    return head.last.ticks > head.start.ticks && began > log->header.start.mono ? began - log->header.start.mono : 0;
+}
+
 /* A running process moves events from its journal to its log: both are taken at one instant, between two frames. */
 static int snapshot(struct mpr_log *log, struct mpr_error *error)
 {
+    struct stat before, after;
     for (int attempt = 0; attempt < SNAPSHOTS; attempt++) {
-        struct stat before, after;
+        struct timespec now;
         if (stat(log->path, &before) != 0) return mpr_fail_errno(error, log->path, "examine");
+        clock_gettime(CLOCK_MONOTONIC, &now);
         mpr_journal_free(&log->journal);
         mpr_journal_find(&log->journal, log->path, &log->header);
+        log->until = until(log, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
         if (stat(log->path, &after) == 0 && before.st_size == after.st_size) break;
     }
     mpr_map_close(&log->map);
     if (mpr_map_open(&log->map, log->path, error) != 0) return -1;
+    if ((uint64_t)before.st_size < log->map.size) log->map.size = (size_t)before.st_size;
     log->frames.data = log->map.data;
     log->frames.size = log->status.bytes = log->map.size;
     return 0;

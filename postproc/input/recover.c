@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "frames.h"
@@ -168,12 +170,25 @@ static int fold(int fd, const char *path, const struct scan *scan, const struct 
     return result;
 }
 
+/* Not that of the log which this one is a copy of. */
+static bool own_journal(const char *journal, int fd)
+{
+    static const char suffix[] = ".journal";
+    char log[PATH_MAX];
+    struct stat this, other;
+    const size_t bytes = strlen(journal), stem = bytes - strlen(suffix);
+    if (bytes < strlen(suffix) || strcmp(journal + stem, suffix) != 0) return true;
+    snprintf(log, sizeof log, "%.*s", (int)stem, journal);
+    if (stat(log, &other) != 0 || fstat(fd, &this) != 0) return true;
+    return this.st_dev == other.st_dev && this.st_ino == other.st_ino;
+}
+
 /* Of a process or a recovery that was killed between the log's END and the end of its journal. */
-static void remove_left(const char *path, const struct mpr_header *header)
+static void remove_left(const char *path, int fd, const struct mpr_header *header)
 {
     struct mpr_journal journal;
     if (!mpr_journal_find(&journal, path, header)) return;
-    unlink(journal.path);
+    if (own_journal(journal.path, fd)) unlink(journal.path);
     mpr_journal_free(&journal);
 }
 
@@ -185,7 +200,7 @@ static int recover_locked(int fd, const char *path, struct mpr_recovery *recover
     recovery->outcome = MPR_RECOVER_WHOLE;
     const bool runs = mpr_process_runs(&scan->header);
     if (scan->ended) {
-        if (!runs) remove_left(path, &scan->header);
+        if (!runs) remove_left(path, fd, &scan->header);
         return 0;
     }
     if (runs)
@@ -195,7 +210,7 @@ static int recover_locked(int fd, const char *path, struct mpr_recovery *recover
     if (!mpr_journal_find(&journal, path, &scan->header)) return 0;
     recovery->outcome = MPR_RECOVER_DONE;
     const int result = fold(fd, path, scan, &journal, recovery, error);
-    if (result == 0) unlink(journal.path);
+    if (result == 0 && own_journal(journal.path, fd)) unlink(journal.path);
     mpr_journal_free(&journal);
     return result;
 }

@@ -6,6 +6,7 @@
 #include "calltrees.h"
 #include "text.h"
 #include "units.h"
+#include "utf8.h"
 
 /* ---- which calls are shown */
 
@@ -99,7 +100,13 @@ static void tree(FILE *out, const struct mpr_calltree *t, size_t top)
 /* ";" parts the calls and the last space the number. */
 static void folded_name(FILE *out, const char *name)
 {
-    for (; *name; name++) fputc(*name == ';' ? ':' : (unsigned char)*name < ' ' || *name == 127 ? '?' : *name, out);
+    while (*name) {
+        const char *const from = name;
+        uint32_t code;
+        if (!mpr_utf8_next(&name, &code)) fputs("\xef\xbf\xbd", out);
+        else if (code == ';' || mpr_utf8_unsafe(code)) fputc(code == ';' ? ':' : '?', out);
+        else fwrite(from, 1, (size_t)(name - from), out);
+    }
 }
 
 static void folded(FILE *out, const struct mpr_calltree *t)

@@ -90,7 +90,7 @@ static void *run(void *arg)
 {
     (void)arg;
     static uint32_t never;
-    mp_sys_name_thread("memprof-gpu");
+    mp_sys_begin_thread("memprof-gpu");
     while (!__atomic_load_n(&s.stopped, __ATOMIC_ACQUIRE)) {
         const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
         seek();

@@ -4,12 +4,15 @@
  *   closefrom      closes all from 3, then writes FILE
  *   close0         closes 0, so that FILE gets it
  *   daemonise      closes all in a child of its own session and writes FILE there
- *   eof            closes stdout, then waits for its stdin to end */
+ *   eof            closes stdout, then waits for its stdin to end
+ *   forbid         once the encoder has its own, allows itself no more descriptors, and makes as many blocks again on four threads */
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +33,45 @@ static void list(void)
     for (struct dirent *e; (e = readdir(d));)
         if (e->d_name[0] != '.' && atoi(e->d_name) != dirfd(d)) printf("%s\n", e->d_name);
     closedir(d);
+}
+
+static int entries(const char *path)
+{
+    int n = 0;
+    DIR *d = opendir(path);
+    if (!d) return -1;
+    while (readdir(d)) n++;
+    closedir(d);
+    return n - 2;
+}
+
+/* A table of its own, with nothing but the log in it. */
+static int encoder_has_its_own(void)
+{
+    char path[64];
+    int found = 0;
+    DIR *d = opendir("/proc/self/task");
+    for (struct dirent *e; (e = readdir(d));) {
+        snprintf(path, sizeof path, "/proc/self/task/%.20s/fd", e->d_name);
+        found |= e->d_name[0] != '.' && entries(path) == 1;
+    }
+    closedir(d);
+    return found;
+}
+
+static void *work_on(void *arg)
+{
+    for (int i = 0; i < BLOCKS; i++) free(malloc(100));
+    return arg;
+}
+
+static void forbid(void)
+{
+    pthread_t thread[4];
+    while (!encoder_has_its_own()) {}
+    setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 0, 0 });
+    for (int i = 0; i < 4; i++) pthread_create(&thread[i], NULL, work_on, NULL);
+    for (int i = 0; i < 4; i++) pthread_join(thread[i], NULL);
 }
 
 /* What the program writes, line by line between its allocations. */
@@ -67,6 +109,7 @@ int main(int argc, char **argv)
     if (!strcmp(how, "daemonise")) return daemonise(path);
     if (!strcmp(how, "list") || !strcmp(how, "eof")) work();
     if (!strcmp(how, "list")) list();
+    if (!strcmp(how, "forbid")) forbid();
     if (!strcmp(how, "eof")) {
         close(1);
         return read(0, &end, 1) != 0;

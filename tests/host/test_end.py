@@ -1,5 +1,6 @@
 """Every way a process ends: what happened before is in the log."""
 import os
+import shutil
 import signal
 import subprocess
 
@@ -16,6 +17,25 @@ def ended(how, status=0, complete=True, blocks=1000, **env):
     mp.nothing_missing(log)
     mp.equal(log.json["complete"], complete, f"{how}: complete")
     return log
+
+
+def recover(log):
+    mp.equal(subprocess.run([os.environ["MEMPROF_REPORT"], "recover", log], stdout=subprocess.DEVNULL, check=False).returncode, 0, "recover")
+    mp.equal(mp.Log(log).range("work")["allocations"], 1000, f"blocks of {log}")
+
+
+def test_recovering_a_copy_leaves_the_log_its_journal():
+    """The header of a copied log names the journal of the original."""
+    logs = mp.run([mp.victim("endings"), "kill"], status=-signal.SIGKILL).logs
+    log, = logs.paths()
+    both, alone = mp.fresh("both"), mp.fresh("alone")
+    for place, files in ((both, logs.paths() + logs.journals()), (alone, logs.paths())):
+        for path in files:
+            shutil.copy(path, place)
+        recover(os.path.join(place, os.path.basename(log)))
+    mp.equal(len(mp.Logs(both).journals()), 0, "journals of the copy")
+    recover(log)
+    mp.equal(logs.journals(), [], "journals")
 
 
 def test_return_from_main():

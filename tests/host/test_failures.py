@@ -93,6 +93,16 @@ def test_unwritable_folder():
         said(unharmed(env={"MEMPROF_OUT": where}), b"memprof: cannot")
 
 
+def test_current_folder_that_is_gone():
+    """A relative path has no meaning there."""
+    def gone():
+        place = mp.fresh("gone")
+        os.chdir(place)
+        os.rmdir(place)
+
+    said(unharmed(env={"MEMPROF_OUT": "%e.zst"}, preexec_fn=gone), b"memprof: cannot create the log work.zst: No such file or directory\n")
+
+
 def test_folder_that_goes_away():
     """The log and its journal are deleted while the program runs."""
     logs = mp.fresh()
@@ -123,6 +133,14 @@ def test_no_descriptors():
     log = result.logs.one()
     recorded = log.heap()["allocations"]
     mp.check(recorded >= 300000 or log.exit == mp.INCOMPLETE, f"{recorded} events and not a word of what is missing")
+
+
+def test_no_descriptors_while_the_encoder_runs():
+    """It has its own.  A second encoder that comes later cannot have the log, and must not take events for it."""
+    for _ in range(3):
+        log = mp.run([mp.victim("descriptors"), "forbid"]).logs.one()
+        mp.whole(log)
+        mp.check(log.heap()["allocations"] >= 400000, f"{log.heap()['allocations']} blocks")
 
 
 def test_few_descriptors():

@@ -123,6 +123,16 @@ def test_killed_after_the_log_has_grown():
     kill_often(3, "threads", 2, at_least=3000000)
 
 
+def test_read_while_it_runs():
+    """What is read of the journal is what all threads did up to one instant, however they go on."""
+    process, books, logs = start("threads", 4)
+    mp.wait_for(lambda: steps(books) >= 100000)
+    for _ in range(8):
+        mp.nothing_missing(logs.one())
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
 def needs_two_processors():
     if len(os.sched_getaffinity(0)) < 2:
         raise mp.Skip("one processor: there is no second encoder")

@@ -34,6 +34,19 @@ def slow_200000_short_threads():
     short_lives(200000)
 
 
+def test_encoder_starts_whatever_event_fills_the_chunk():
+    """A chunk has an even number of slots: where blocks are taken and freed in turns it is always the same of the two."""
+    for before in range(2):
+        logs = mp.fresh()
+        argv = [mp.victim("threads"), "turns", str(before)]
+        process = mp.start(argv, logs, start_new_session=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        mp.equal(process.stdout.readline(), b"done\n", "the victim")
+        threads = len(os.listdir(f"/proc/{process.pid}/task"))
+        log = mp.finish(process, argv, logs).logs.one()
+        mp.check(threads > 1, f"no encoder after {log.json['events']} events")
+        mp.whole(log)
+
+
 def live(threads):
     log = mp.run([mp.victim("threads"), "live", str(threads)]).logs.one()
     mp.whole(log)

@@ -2,7 +2,8 @@
  *   short N    N threads, two at a time, each making 10 blocks of 100 bytes in the range "thread" and freeing them
  *   live N     N threads that each keep a block of 1,000 bytes until all have one
  *   keys       a thread whose key destructors allocate in every one of their four rounds
- * `short` then waits for its stdin to end, so that its journal can be looked at. */
+ *   turns N    no thread: N blocks that stay, and then 20,000 that are taken and freed in turns
+ * `short` and `turns` then wait for their stdin to end, so that one can look at them. */
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -77,13 +78,21 @@ static void many_live(long n)
     free(thread);
 }
 
+static void in_turns(long n)
+{
+    static void *stays[8];
+    for (long i = 0; i < n; i++) stays[i % 8] = malloc(100);
+    for (int i = 0; i < 20000; i++) free(malloc(100));
+}
+
 int main(int argc, char **argv)
 {
     const long n = argc > 2 ? atol(argv[2]) : 0;
     char end;
     ranges_init();
-    if (!strcmp(argv[1], "short")) {
-        many_short(n);
+    if (!strcmp(argv[1], "short") || !strcmp(argv[1], "turns")) {
+        if (!strcmp(argv[1], "short")) many_short(n);
+        else in_turns(n);
         dprintf(1, "done\n");
         return read(0, &end, 1) != 0;
     }

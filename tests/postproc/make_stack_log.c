@@ -91,7 +91,19 @@ static void native(const char *path)
     testlog_close(target, "exit");
 }
 
-/* The same, and the Python code that called; no ranges. */
+/* Names are what a program makes them. */
+static void nasty(const char *path)
+{
+    const uint64_t id = 0xf0;
+    begin(path, NULL);
+    frame(id, 7, "a;b\xff\xc3\xa9 \xe2\x80\xae\n1", "/app/main.py");
+    data(MPF_OP_PYTHON, IN_LOAD, &id, sizeof id);
+    event(MPF_OP_AT_PYTHON, 0, IN_LOAD, 0);
+    at(LOAD, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000000, 5 * MIB);
+    testlog_close(target, "exit");
+}
+
+/* The same as native, and the Python code that called; no ranges. */
 static void python_with(const char *path, const char *method)
 {
     static const char *const pairs[] = { "pid", "4242", "argv", "python3", "stacks", "large", NULL };
@@ -141,7 +153,7 @@ static void sampled(const char *path)
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*make)(const char *path); } scenarios[] = {
-        { "native", native }, { "python", python }, { "foreign", foreign }, { "sampled", sampled },
+        { "native", native }, { "nasty", nasty }, { "python", python }, { "foreign", foreign }, { "sampled", sampled },
     };
     if (argc != 3) errx(2, "usage: make_stack_log SCENARIO PATH");
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {

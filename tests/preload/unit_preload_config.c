@@ -28,7 +28,7 @@ static const char *path(const char *template)
     static char out[PATH_MAX];
     setenv("MEMPROF_OUT", template, 1);
     mp_config_read();
-    return mp_config_path(out, sizeof out) ? out : "(too long)";
+    return mp_config_path(out, sizeof out) == 0 ? out : "(too long)";
 }
 
 static void defaults_are_those_of_the_manual(void **state)
