@@ -9,7 +9,7 @@
 
 #include "mpf/slot.h"
 
-#define PREFETCH_AHEAD 16
+#define PREFETCH_AHEAD 32
 
 int mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *options)
 {
@@ -412,13 +412,16 @@ static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
     }
 }
 
+static inline void prefetch(const struct mpr_replay *r, const struct mpf_event *e)
+{
+    mpr_blocks_prefetch(&r->blocks, mpr_block_key(e->addr, e->heap));
+}
+
 int mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_t count)
 {
+    for (size_t i = 0; i < count && i < PREFETCH_AHEAD; i++) prefetch(r, &events[i]);
     for (size_t i = 0; i < count; i++) {
-        if (i + PREFETCH_AHEAD < count) {
-            const struct mpf_event *ahead = &events[i + PREFETCH_AHEAD];
-            mpr_blocks_prefetch(&r->blocks, mpr_block_key(ahead->addr, ahead->heap));
-        }
+        if (i + PREFETCH_AHEAD < count) prefetch(r, &events[i + PREFETCH_AHEAD]);
         apply(r, &events[i]);
     }
     return r->out_of_memory || r->estimates.failed ? -1 : 0;
