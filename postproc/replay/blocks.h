@@ -17,12 +17,21 @@
 /* An address in a heap: heaps nest (a tensor inside a device segment), so the same address may be live in two. */
 static inline uint64_t mpr_block_key(uint64_t addr, uint8_t heap) { return addr << 8 | heap; }
 
+/* No bit-fields: each would be stored for itself, and who soon loads them all would wait for the store buffer. */
 struct mpr_block {
     uint64_t key;           /* 0: an empty place */
-    uint64_t size : 40;     /* at most MPF_SIZE_MAX */
-    uint64_t cell : 23;     /* MPR_CELLS_MAX */
-    uint64_t weighed : 1;   /* it counts in the cell's estimate */
+    uint64_t what;          /* size, cell, and whether it counts in the cell's estimate */
 };
+
+enum { MPR_SIZE_BITS = 40, MPR_CELL_BITS = 23 };    /* MPF_SIZE_MAX, MPR_CELLS_MAX */
+
+static inline struct mpr_block mpr_block_of(uint64_t key, uint64_t size, uint32_t cell, bool weighed)
+{
+    return (struct mpr_block){ key, size | (uint64_t)cell << MPR_SIZE_BITS | (uint64_t)weighed << (MPR_SIZE_BITS + MPR_CELL_BITS) };
+}
+static inline uint64_t mpr_block_size(const struct mpr_block *b) { return b->what & ((UINT64_C(1) << MPR_SIZE_BITS) - 1); }
+static inline uint32_t mpr_block_cell(const struct mpr_block *b) { return b->what >> MPR_SIZE_BITS & ((1u << MPR_CELL_BITS) - 1); }
+static inline bool mpr_block_weighed(const struct mpr_block *b) { return b->what >> (MPR_SIZE_BITS + MPR_CELL_BITS); }
 
 enum { MPR_LINE = 4 };
 struct mpr_line { struct mpr_block at[MPR_LINE]; };

@@ -89,14 +89,14 @@ static inline void after(struct mpr_books *books, uint32_t index, bool grown)
     if (books->levels) mpr_levels_after(books->levels, code, books->heap[code].bytes, grown);
 }
 
-void mpr_books_add_seen(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t time)
+__attribute__((noinline)) void mpr_books_add_seen(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t time)
 {
     before(books, index, size, true);
     mpr_books_grow(books, &books->cell[index], size, time);
     after(books, index, true);
 }
 
-void mpr_books_remove_seen(struct mpr_books *books, uint32_t index, uint64_t size)
+__attribute__((noinline)) void mpr_books_remove_seen(struct mpr_books *books, uint32_t index, uint64_t size)
 {
     before(books, index, size, false);
     mpr_books_shrink(books, &books->cell[index], size);

@@ -147,15 +147,19 @@ static void gone(struct mpr_replay *r, uint64_t key, uint64_t size)
 /* Into the books, and out of them. */
 static inline void count_in(struct mpr_replay *r, const struct mpr_block *block)
 {
-    if (__builtin_expect(block->weighed, 0)) mpr_estimates_add(&r->estimates, &r->books, block->cell, block->size);
-    mpr_books_add(&r->books, block->cell, block->size, r->now);
+    const uint32_t cell = mpr_block_cell(block);
+    const uint64_t size = mpr_block_size(block);
+    if (__builtin_expect(mpr_block_weighed(block), 0)) mpr_estimates_add(&r->estimates, &r->books, cell, size);
+    mpr_books_add(&r->books, cell, size, r->now);
 }
 
 static inline void count_out(struct mpr_replay *r, const struct mpr_block *block)
 {
-    if (r->large) gone(r, block->key, block->size);
-    if (__builtin_expect(block->weighed, 0)) mpr_estimates_remove(&r->estimates, &r->books, block->cell, block->size);
-    mpr_books_remove(&r->books, block->cell, block->size);
+    const uint32_t cell = mpr_block_cell(block);
+    const uint64_t size = mpr_block_size(block);
+    if (r->large) gone(r, block->key, size);
+    if (__builtin_expect(mpr_block_weighed(block), 0)) mpr_estimates_remove(&r->estimates, &r->books, cell, size);
+    mpr_books_remove(&r->books, cell, size);
 }
 
 /* There is a block at this address, whose free has not been seen: it is gone, for the address was handed out. */
@@ -193,7 +197,7 @@ static inline void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const st
     const bool weighed = (t->at.stack | t->at.python) && r->options.sample_mean != 0;
     const uint32_t cell = cell_of(r, t, e->heap, e->size);
     if (cell == UINT32_MAX) return;
-    const struct mpr_block block = { mpr_block_key(e->addr, e->heap), size_of(e), cell, weighed };
+    const struct mpr_block block = mpr_block_of(mpr_block_key(e->addr, e->heap), size_of(e), cell, weighed);
     r->books.heap[e->heap].allocations++;
     r->books.cell[cell].allocations++;
     if (r->repairs.count && is_free_already(r, e, block.key)) return;
