@@ -177,29 +177,41 @@ static bool read_data(struct mpf_columns_reader *r, struct mpf_event *e)
     return true;
 }
 
-static bool read_event(struct mpf_columns_reader *r, struct mpf_event *e)
+static inline bool read_event(struct mpf_columns_reader *r, struct mpf_event *e)
 {
     const uint8_t code = *r->op.at++;
-    if (code >= r->pairs || (!r->thread_left && !next_thread(r)) || (!r->step_left && !next_step(r))) return false;
-    r->thread_left--;
-    r->step_left--;
+    if (code >= r->pairs) return false;
     const uint8_t *pair = r->pair + PAIR_BYTES * code;
     *e = (struct mpf_event){ .time = r->time, .thread = r->thread, .op = pair[0] & ~PREDICTED, .heap = pair[1] };
-    switch ((enum mpf_class)pair[2]) {
-    case MPF_CLASS_BLOCK: return read_block(r, e, pair[0] & PREDICTED);
-    case MPF_CLASS_REF: return read_ref(r, e);
-    case MPF_CLASS_REGION: return read_region(r, e);
-    case MPF_CLASS_VALUE: return get(&r->values, &e->addr) && get(&r->values, &e->size);
-    case MPF_CLASS_DATA: return read_data(r, e);
-    case MPF_CLASS_NONE: break;
-    }
-    return false;
+    const enum mpf_class class = pair[2];
+    if (class == MPF_CLASS_BLOCK) return read_block(r, e, pair[0] & PREDICTED);
+    if (class == MPF_CLASS_REF) return read_ref(r, e);
+    if (class == MPF_CLASS_REGION) return read_region(r, e);
+    if (class == MPF_CLASS_VALUE) return get(&r->values, &e->addr) && get(&r->values, &e->size);
+    return class == MPF_CLASS_DATA && read_data(r, e);
+}
+
+static inline uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+/* How many of the next `most` events are of one thread and step; 0: damage. */
+static uint32_t next_run(struct mpf_columns_reader *r, uint32_t most)
+{
+    if ((!r->thread_left && !next_thread(r)) || (!r->step_left && !next_step(r))) return 0;
+    const uint32_t run = least(most, least(r->thread_left, r->step_left));
+    r->thread_left -= run;
+    r->step_left -= run;
+    return run;
 }
 
 long mpf_columns_next(struct mpf_columns_reader *r, struct mpf_event *out, uint32_t cap)
 {
-    uint32_t n = 0;
-    for (; n < cap && r->op.at < r->op.end; n++)
-        if (!read_event(r, &out[n])) return MPF_ERR_DAMAGED;
-    return n;
+    const size_t left = (size_t)(r->op.end - r->op.at);
+    const uint32_t count = left < cap ? (uint32_t)left : cap;
+    for (uint32_t n = 0; n < count;) {
+        uint32_t run = next_run(r, count - n);
+        if (!run) return MPF_ERR_DAMAGED;
+        while (run--)
+            if (!read_event(r, &out[n++])) return MPF_ERR_DAMAGED;
+    }
+    return count;
 }

@@ -4,47 +4,72 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define FIRST_PLACES 4096u
+#include "cold.h"
+
+#define FIRST_LINES 1024u
 
 static_assert(sizeof(struct mpr_block) == 16, "four to a cache line");
+static_assert(sizeof(struct mpr_line) == 64, "a cache line");
 
-static size_t table_bytes(const struct mpr_blocks *b) { return (b->mask + 1) * sizeof *b->at; }
+static size_t table_bytes(const struct mpr_blocks *b) { return (b->mask + 1) * sizeof *b->line; }
 
 /* Huge pages: blocks land anywhere in the table, so with small ones nearly each access misses the TLB. */
-static int make_table(struct mpr_blocks *b, size_t places)
+static int make_table(struct mpr_blocks *b, size_t lines)
 {
-    void *at = mmap(NULL, places * sizeof *b->at, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *at = mmap(NULL, lines * sizeof *b->line, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) return -1;
-    madvise(at, places * sizeof *b->at, MADV_HUGEPAGE);
-    *b = (struct mpr_blocks){ .at = at, .mask = places - 1, .live = b->live, .limit = places / 2 };
+    madvise(at, lines * sizeof *b->line, MADV_HUGEPAGE);
+    *b = (struct mpr_blocks){ .line = at, .mask = lines - 1, .live = b->live, .limit = lines * MPR_LINE / 2 };
     return 0;
 }
 
 int mpr_blocks_init(struct mpr_blocks *b)
 {
     *b = (struct mpr_blocks){ 0 };
-    return make_table(b, FIRST_PLACES);
+    return make_table(b, FIRST_LINES);
 }
 
 void mpr_blocks_free(struct mpr_blocks *b)
 {
-    if (b->at) munmap(b->at, table_bytes(b));
+    if (b->line) munmap(b->line, table_bytes(b));
     *b = (struct mpr_blocks){ 0 };
 }
 
-static size_t find(const struct mpr_blocks *b, uint64_t key)
+/* Both without branches: which place it is cannot be foretold. */
+
+/* The place that has the key, if any has. */
+static inline struct mpr_block *look(struct mpr_line *line, uint64_t key)
 {
-    size_t at = mpr_blocks_home(b, key);
-    while (b->at[at].key && b->at[at].key != key) at = (at + 1) & b->mask;
-    return at;
+    struct mpr_block *at = line->at;
+    return &at[(at[1].key == key) + 2 * (at[2].key == key) + 3 * (at[3].key == key)];
 }
 
-static int grow(struct mpr_blocks *b)
+/* How many places of a line that is not full are taken: they are the first ones. */
+static inline unsigned taken(const struct mpr_line *line)
+{
+    return (unsigned)(line->at[0].key != 0) + (line->at[1].key != 0) + (line->at[2].key != 0);
+}
+
+static inline bool is_full(const struct mpr_line *line) { return line->at[MPR_LINE - 1].key != 0; }
+
+/* The block's place, or the empty one where it belongs. */
+static inline struct mpr_block *find(const struct mpr_blocks *b, uint64_t key)
+{
+    for (size_t at = mpr_blocks_home(b, key);; at = (at + 1) & b->mask) {
+        struct mpr_line *line = &b->line[at];
+        struct mpr_block *block = look(line, key);
+        if (block->key == key) return block;
+        if (!is_full(line)) return &line->at[taken(line)];
+    }
+}
+
+MPR_COLD static int grow(struct mpr_blocks *b)
 {
     struct mpr_blocks old = *b;
     if (make_table(b, (old.mask + 1) * 2) != 0) return -1;
     for (size_t i = 0; i <= old.mask; i++) {
-        if (old.at[i].key) b->at[find(b, old.at[i].key)] = old.at[i];
+        for (const struct mpr_block *block = old.line[i].at; block < old.line[i].at + MPR_LINE; block++)
+            if (block->key) *find(b, block->key) = *block;
     }
     mpr_blocks_free(&old);
     return 0;
@@ -53,37 +78,56 @@ static int grow(struct mpr_blocks *b)
 struct mpr_block *mpr_blocks_insert(struct mpr_blocks *b, uint64_t key, bool *existed)
 {
     if (b->live >= b->limit && grow(b) != 0) return NULL;
-    struct mpr_block *block = &b->at[find(b, key)];
+    struct mpr_block *block = find(b, key);
     *existed = block->key != 0;
-    if (!*existed) {
-        block->key = key;
-        b->live++;
-    }
+    block->key = key;
+    b->live += !*existed;
     return block;
 }
 
-/* Closes the gap, so that probes never need tombstones: each later block moves up unless it is at home before the
- * gap. */
-static void close_gap(struct mpr_blocks *b, size_t gap)
+/* The last block of the line moves into the place. */
+static inline void close_gap(struct mpr_line *line, struct mpr_block *gap)
 {
-    size_t at = gap;
-    for (;;) {
-        at = (at + 1) & b->mask;
-        if (!b->at[at].key) break;
-        const size_t home = mpr_blocks_home(b, b->at[at].key);
-        if (((at - home) & b->mask) < ((at - gap) & b->mask)) continue;
-        b->at[gap] = b->at[at];
-        gap = at;
+    struct mpr_block *last = is_full(line) ? &line->at[MPR_LINE - 1] : &line->at[taken(line) - 1];
+    *gap = *last;
+    last->key = 0;
+}
+
+/* The place in line `at` of a block that would be in line `gap` or before it, had there been room; NULL: none. */
+static struct mpr_block *strayed(const struct mpr_blocks *b, size_t at, size_t gap)
+{
+    for (unsigned i = 0; i < MPR_LINE; i++) {
+        struct mpr_block *block = &b->line[at].at[i];
+        if (block->key && ((at - mpr_blocks_home(b, block->key)) & b->mask) >= ((at - gap) & b->mask)) return block;
     }
-    b->at[gap].key = 0;
+    return NULL;
+}
+
+/* Empties a place of a full line.  What strayed moves back, so that probes may end at the first line that is not full. */
+MPR_COLD static void take_of_full(struct mpr_blocks *b, struct mpr_block *gap)
+{
+    size_t line = (size_t)(gap - b->line->at) / MPR_LINE;
+    bool full = true;
+    for (size_t at = line; full;) {
+        at = (at + 1) & b->mask;
+        full = is_full(&b->line[at]);
+        struct mpr_block *block = strayed(b, at, line);
+        if (!block) continue;
+        *gap = *block;
+        gap = block;
+        line = at;
+    }
+    close_gap(&b->line[line], gap);
 }
 
 bool mpr_blocks_take(struct mpr_blocks *b, uint64_t key, struct mpr_block *out)
 {
-    const size_t at = find(b, key);
-    if (!b->at[at].key) return false;
-    *out = b->at[at];
-    close_gap(b, at);
+    struct mpr_block *block = find(b, key);
+    if (!block->key) return false;
+    *out = *block;
+    struct mpr_line *line = &b->line[(size_t)(block - b->line->at) / MPR_LINE];
+    if (is_full(line)) take_of_full(b, block);
+    else close_gap(line, block);
     b->live--;
     return true;
 }

@@ -1,7 +1,10 @@
 /* The live table: address of every live block -> its size and cell.
  *
- * Open addressing, linear probing, at most half full: 32 to 64 bytes a block, 96 while it grows.  Callers prefetch, so
- * that a batch of events hides the cache misses. */
+ * Open addressing by cache lines of four places, at most half full: 32 to 64 bytes a block, 96 while it grows.  19 of 20 blocks
+ * lie in their own line.  Callers prefetch it, so that a batch of events hides the cache misses.
+ *
+ * Invariants: the taken places of a line are its first ones; a block lies outside of its line only where that and all
+ * lines between are full. */
 #ifndef MPR_BLOCKS_H
 #define MPR_BLOCKS_H
 
@@ -14,15 +17,27 @@
 /* An address in a heap: heaps nest (a tensor inside a device segment), so the same address may be live in two. */
 static inline uint64_t mpr_block_key(uint64_t addr, uint8_t heap) { return addr << 8 | heap; }
 
+/* No bit-fields: each would be stored for itself, and who soon loads them all would wait for the store buffer. */
 struct mpr_block {
     uint64_t key;           /* 0: an empty place */
-    uint64_t size : 40;     /* at most MPF_SIZE_MAX */
-    uint64_t cell : 23;     /* MPR_CELLS_MAX */
-    uint64_t weighed : 1;   /* it counts in the cell's estimate */
+    uint64_t what;          /* size, cell, and whether it counts in the cell's estimate */
 };
 
+enum { MPR_SIZE_BITS = 40, MPR_CELL_BITS = 23 };    /* MPF_SIZE_MAX, MPR_CELLS_MAX */
+
+static inline struct mpr_block mpr_block_of(uint64_t key, uint64_t size, uint32_t cell, bool weighed)
+{
+    return (struct mpr_block){ key, size | (uint64_t)cell << MPR_SIZE_BITS | (uint64_t)weighed << (MPR_SIZE_BITS + MPR_CELL_BITS) };
+}
+static inline uint64_t mpr_block_size(const struct mpr_block *b) { return b->what & ((UINT64_C(1) << MPR_SIZE_BITS) - 1); }
+static inline uint32_t mpr_block_cell(const struct mpr_block *b) { return b->what >> MPR_SIZE_BITS & ((1u << MPR_CELL_BITS) - 1); }
+static inline bool mpr_block_weighed(const struct mpr_block *b) { return b->what >> (MPR_SIZE_BITS + MPR_CELL_BITS); }
+
+enum { MPR_LINE = 4 };
+struct mpr_line { struct mpr_block at[MPR_LINE]; };
+
 struct mpr_blocks {
-    struct mpr_block *at;
+    struct mpr_line *line;
     size_t mask, live, limit;
 };
 
@@ -34,7 +49,7 @@ struct mpr_block *mpr_blocks_insert(struct mpr_blocks *b, uint64_t key, bool *ex
 /* Takes the block out into *out; false when it is not live. */
 bool mpr_blocks_take(struct mpr_blocks *b, uint64_t key, struct mpr_block *out);
 
-/* Where the block is, if nothing is in its way. */
+/* The line where the block is, unless that is full. */
 static inline size_t mpr_blocks_home(const struct mpr_blocks *b, uint64_t key)
 {
     return mpr_hash(key) & b->mask;
@@ -42,7 +57,7 @@ static inline size_t mpr_blocks_home(const struct mpr_blocks *b, uint64_t key)
 
 static inline void mpr_blocks_prefetch(const struct mpr_blocks *b, uint64_t key)
 {
-    __builtin_prefetch(&b->at[mpr_blocks_home(b, key)], 1);
+    __builtin_prefetch(&b->line[mpr_blocks_home(b, key)], 1);
 }
 
 #endif

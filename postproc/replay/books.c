@@ -75,6 +75,34 @@ uint32_t mpr_books_cell(struct mpr_books *books, uint64_t key, uint32_t site, ui
     return books->cells - 1;
 }
 
+static inline void before(struct mpr_books *books, uint32_t index, uint64_t size, bool grown)
+{
+    const uint8_t code = books->cell[index].heap;
+    const struct mpr_heap *heap = &books->heap[code];
+    if (books->levels) mpr_levels_before(books->levels, books, index, code, heap->bytes);
+    if (books->excerpts) mpr_excerpts_see(books->excerpts, books, code, heap->epoch, index, size, grown);
+}
+
+static inline void after(struct mpr_books *books, uint32_t index, bool grown)
+{
+    const uint8_t code = books->cell[index].heap;
+    if (books->levels) mpr_levels_after(books->levels, code, books->heap[code].bytes, grown);
+}
+
+__attribute__((noinline)) void mpr_books_add_seen(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t time)
+{
+    before(books, index, size, true);
+    mpr_books_grow(books, &books->cell[index], size, time);
+    after(books, index, true);
+}
+
+__attribute__((noinline)) void mpr_books_remove_seen(struct mpr_books *books, uint32_t index, uint64_t size)
+{
+    before(books, index, size, false);
+    mpr_books_shrink(books, &books->cell[index], size);
+    after(books, index, false);
+}
+
 void mpr_books_pin(struct mpr_books *books, uint64_t time)
 {
     for (int i = 0; i < MPR_HEAPS; i++) {

@@ -93,19 +93,15 @@ static inline void mpr_books_save(struct mpr_cell *cell, const struct mpr_heap *
     cell->epoch = heap->epoch;
 }
 
-static inline void mpr_books_add(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t time)
+static inline void mpr_books_grow(struct mpr_books *books, struct mpr_cell *cell, uint64_t size, uint64_t time)
 {
-    struct mpr_cell *cell = &books->cell[index];
     struct mpr_heap *heap = &books->heap[cell->heap];
-    if (books->levels) mpr_levels_before(books->levels, books, index, cell->heap, heap->bytes);
-    if (books->excerpts) mpr_excerpts_see(books->excerpts, books, cell->heap, heap->epoch, index, size, true);
     mpr_books_save(cell, heap);
     cell->bytes += size;
     cell->blocks++;
     if (cell->bytes > cell->own_peak) cell->own_peak = cell->bytes;
     heap->bytes += size;
     heap->blocks++;
-    if (books->levels) mpr_levels_after(books->levels, cell->heap, heap->bytes, true);
     if (heap->bytes <= heap->ceiling) return;
     heap->ceiling = heap->peak_bytes = heap->bytes;
     heap->peak_blocks = heap->blocks;
@@ -113,18 +109,33 @@ static inline void mpr_books_add(struct mpr_books *books, uint32_t index, uint64
     heap->epoch++;
 }
 
-static inline void mpr_books_remove(struct mpr_books *books, uint32_t index, uint64_t size)
+static inline void mpr_books_shrink(struct mpr_books *books, struct mpr_cell *cell, uint64_t size)
 {
-    struct mpr_cell *cell = &books->cell[index];
     struct mpr_heap *heap = &books->heap[cell->heap];
-    if (books->levels) mpr_levels_before(books->levels, books, index, cell->heap, heap->bytes);
-    if (books->excerpts) mpr_excerpts_see(books->excerpts, books, cell->heap, heap->epoch, index, size, false);
     mpr_books_save(cell, heap);
     cell->bytes -= size;
     cell->blocks--;
     heap->bytes -= size;
     heap->blocks--;
-    if (books->levels) mpr_levels_after(books->levels, cell->heap, heap->bytes, false);
+}
+
+/* The same where observers look on. */
+void mpr_books_add_seen(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t time);
+void mpr_books_remove_seen(struct mpr_books *books, uint32_t index, uint64_t size);
+
+static inline bool mpr_books_seen(const struct mpr_books *books) { return books->levels || books->excerpts; }
+
+/* A block comes into a cell, or leaves it. */
+static inline void mpr_books_add(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t time)
+{
+    if (mpr_books_seen(books)) mpr_books_add_seen(books, index, size, time);
+    else mpr_books_grow(books, &books->cell[index], size, time);
+}
+
+static inline void mpr_books_remove(struct mpr_books *books, uint32_t index, uint64_t size)
+{
+    if (mpr_books_seen(books)) mpr_books_remove_seen(books, index, size);
+    else mpr_books_shrink(books, &books->cell[index], size);
 }
 
 #endif

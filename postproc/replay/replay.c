@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cold.h"
 #include "mpf/slot.h"
 
-#define PREFETCH_AHEAD 16
+#define PREFETCH_AHEAD 32
 
 int mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *options)
 {
@@ -84,26 +85,28 @@ uint32_t mpr_replay_cell(struct mpr_replay *r, const struct mpr_maker *m, uint8_
 }
 
 /* The cell of a block whose call stack is known. */
-static uint32_t cell_at_site(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap, uint64_t size)
+MPR_COLD static uint32_t cell_at_site(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap, uint64_t size)
 {
     const struct mpr_maker maker = { size, t->node, t->number, mpr_sites_site(&r->gpu.sites, t->at), 0, 0 };
     t->at = (struct mpr_site){ 0, 0 };
     return mpr_replay_cell(r, &maker, heap);
 }
 
-static uint32_t cell_of(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap, uint64_t size)
+/* The cell of a block without one, which the hints do not know. */
+MPR_COLD static uint32_t look_up_cell(struct mpr_replay *r, uint64_t key, uint8_t heap)
+{
+    const uint32_t cell = mpr_books_cell(&r->books, key, 0, heap);
+    if (cell == UINT32_MAX) r->out_of_memory = true;
+    else *mpr_books_hint(&r->books, key, heap) = (struct mpr_hint){ key, cell, heap };
+    return cell;
+}
+
+static inline uint32_t cell_of(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap, uint64_t size)
 {
     if (__builtin_expect(t->at.stack | t->at.python, 0)) return cell_at_site(r, t, heap, size);
     const uint64_t key = cell_key(r, t, size);
-    struct mpr_hint *hint = mpr_books_hint(&r->books, key, heap);
-    if (hint->key == key && hint->heap == heap && heap) return hint->cell;
-    const uint32_t cell = mpr_books_cell(&r->books, key, 0, heap);
-    if (cell == UINT32_MAX) {
-        r->out_of_memory = true;
-        return cell;
-    }
-    *hint = (struct mpr_hint){ key, cell, heap };
-    return cell;
+    const struct mpr_hint *hint = mpr_books_hint(&r->books, key, heap);
+    return hint->key == key && hint->heap == heap && heap ? hint->cell : look_up_cell(r, key, heap);
 }
 
 /* ---- blocks */
@@ -144,20 +147,29 @@ static void gone(struct mpr_replay *r, uint64_t key, uint64_t size)
 /* Into the books, and out of them. */
 static inline void count_in(struct mpr_replay *r, const struct mpr_block *block)
 {
-    if (__builtin_expect(block->weighed, 0)) mpr_estimates_add(&r->estimates, &r->books, block->cell, block->size);
-    mpr_books_add(&r->books, block->cell, block->size, r->now);
+    const uint32_t cell = mpr_block_cell(block);
+    const uint64_t size = mpr_block_size(block);
+    if (__builtin_expect(mpr_block_weighed(block), 0)) mpr_estimates_add(&r->estimates, &r->books, cell, size);
+    mpr_books_add(&r->books, cell, size, r->now);
 }
 
 static inline void count_out(struct mpr_replay *r, const struct mpr_block *block)
 {
-    if (r->large) gone(r, block->key, block->size);
-    if (__builtin_expect(block->weighed, 0)) mpr_estimates_remove(&r->estimates, &r->books, block->cell, block->size);
-    mpr_books_remove(&r->books, block->cell, block->size);
+    const uint32_t cell = mpr_block_cell(block);
+    const uint64_t size = mpr_block_size(block);
+    if (r->large) gone(r, block->key, size);
+    if (__builtin_expect(mpr_block_weighed(block), 0)) mpr_estimates_remove(&r->estimates, &r->books, cell, size);
+    mpr_books_remove(&r->books, cell, size);
 }
 
-/* Puts a block where its address may be taken by one whose free has not been seen: that one is gone, for the address
- * was handed out. */
-static void put_block(struct mpr_replay *r, const struct mpr_block *made, uint32_t thread)
+/* There is a block at this address, whose free has not been seen: it is gone, for the address was handed out. */
+MPR_COLD static void replace_block(struct mpr_replay *r, const struct mpr_block *block, uint32_t thread)
+{
+    count_out(r, block);
+    wait_for_partner(r, block->key, thread, MPR_WAIT_FREE);
+}
+
+static inline void put_block(struct mpr_replay *r, const struct mpr_block *made, uint32_t thread)
 {
     bool existed;
     struct mpr_block *block = mpr_blocks_insert(&r->blocks, made->key, &existed);
@@ -165,35 +177,37 @@ static void put_block(struct mpr_replay *r, const struct mpr_block *made, uint32
         r->out_of_memory = true;
         return;
     }
-    if (existed) {
-        count_out(r, block);
-        wait_for_partner(r, made->key, thread, MPR_WAIT_FREE);
-    }
+    if (existed) replace_block(r, block, thread);
     *block = *made;
 }
 
 /* What a block can say of its size: no log of ours has more. */
 static uint64_t size_of(const struct mpf_event *e) { return e->size < MPF_SIZE_MAX ? e->size : MPF_SIZE_MAX; }
 
-static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+/* Has its free been seen before it? */
+MPR_COLD static bool is_free_already(struct mpr_replay *r, const struct mpf_event *e, uint64_t key)
 {
-    const bool weighed = r->options.sample_mean != 0 && (t->at.stack | t->at.python);
+    if (!mpr_repairs_match(&r->repairs, key, MPR_WAIT_ALLOC, e->thread)) return false;
+    r->books.heap[e->heap].repairs++;
+    return true;
+}
+
+static inline void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const bool weighed = (t->at.stack | t->at.python) && r->options.sample_mean != 0;
     const uint32_t cell = cell_of(r, t, e->heap, e->size);
     if (cell == UINT32_MAX) return;
-    const struct mpr_block block = { mpr_block_key(e->addr, e->heap), size_of(e), cell, weighed };
+    const struct mpr_block block = mpr_block_of(mpr_block_key(e->addr, e->heap), size_of(e), cell, weighed);
     r->books.heap[e->heap].allocations++;
-    r->books.cell[block.cell].allocations++;
-    if (r->repairs.count && mpr_repairs_match(&r->repairs, block.key, MPR_WAIT_ALLOC, e->thread)) {
-        r->books.heap[e->heap].repairs++;
-        return;
-    }
+    r->books.cell[cell].allocations++;
+    if (r->repairs.count && is_free_already(r, e, block.key)) return;
     put_block(r, &block, e->thread);
     count_in(r, &block);
-    if (r->large) born(r, e, block.cell);
+    if (r->large) born(r, e, cell);
 }
 
 /* The block that a free or realloc of `key` means: true with it in *block, false when there is nothing to take. */
-static bool take_block(struct mpr_replay *r, uint64_t key, uint32_t thread, struct mpr_block *block)
+static inline bool take_block(struct mpr_replay *r, uint64_t key, uint32_t thread, struct mpr_block *block)
 {
     if (r->repairs.count && mpr_repairs_match(&r->repairs, key, MPR_WAIT_FREE, 0)) {
         r->books.heap[key & 0xff].repairs++;
@@ -412,13 +426,16 @@ static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
     }
 }
 
+static inline void prefetch(const struct mpr_replay *r, const struct mpf_event *e)
+{
+    mpr_blocks_prefetch(&r->blocks, mpr_block_key(e->addr, e->heap));
+}
+
 int mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_t count)
 {
+    for (size_t i = 0; i < count && i < PREFETCH_AHEAD; i++) prefetch(r, &events[i]);
     for (size_t i = 0; i < count; i++) {
-        if (i + PREFETCH_AHEAD < count) {
-            const struct mpf_event *ahead = &events[i + PREFETCH_AHEAD];
-            mpr_blocks_prefetch(&r->blocks, mpr_block_key(ahead->addr, ahead->heap));
-        }
+        if (i + PREFETCH_AHEAD < count) prefetch(r, &events[i + PREFETCH_AHEAD]);
         apply(r, &events[i]);
     }
     return r->out_of_memory || r->estimates.failed ? -1 : 0;
