@@ -80,9 +80,12 @@ static void many_live(long n)
 
 static void in_turns(long n)
 {
-    static void *stays[8];
-    for (long i = 0; i < n; i++) stays[i % 8] = malloc(100);
-    for (int i = 0; i < 20000; i++) free(malloc(100));
+    static void *volatile block[2];
+    for (long i = 0; i < n; i++) block[1] = malloc(100);
+    for (int i = 0; i < 20000; i++) {
+        free(block[0]);
+        block[0] = malloc(100);
+    }
 }
 
 int main(int argc, char **argv)
