@@ -39,6 +39,7 @@ static void alone(void)
     mp_clock_next_turns();
     if (readings(64, MPF_OP_ALLOC, 24) > 3 || readings(64, MPF_OP_FREE, 0) > 3) _exit(90);
     if (readings(640, MPF_OP_ALLOC, 24) < 14) _exit(92);
+    if (readings(32, MPF_OP_MOVE_BEGIN, 0) > 2 || readings(32, MPF_OP_MOVE_END, 24) > 2) _exit(93);
     if (readings(64, MPF_OP_ALLOC, MP_TIMED) != 64 || readings(64, MPF_OP_PUSH, 0) != 64) _exit(89);
     for (unsigned i = 0; i < 64; i++) {
         mp_clock_next_turns();
