@@ -1,30 +1,22 @@
 #include "logfile.h"
 
 #include <errno.h>
-#include <gnu/libc-version.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 
 #include "config.h"
-#include "journal.h"
+#include "log_pairs.h"
 #include "mpf/frame.h"
-#include "mpf/header.h"
 #include "process.h"
-#include "record.h"
-#include "stack.h"
-#include "real.h"
 #include "text.h"
 
 #define HEADER_BYTES (64u << 10)
 
-static char path[PATH_MAX], parent_path[PATH_MAX];
-static int parent_pid;
+static char path[PATH_MAX];
+static struct mp_log_parent parent;
 static uint64_t dev, ino;
 static uint32_t made;       /* how often the file was made: again after an exec that failed */
 
@@ -56,7 +48,7 @@ void mp_logfile_remove(void) { mp_sys_unlink(path); }
 
 void mp_logfile_inherit(void)
 {
-    memcpy(parent_path, path, sizeof path);
+    memcpy(parent.path, path, sizeof path);
     memset(&log_, 0, sizeof log_);
 }
 
@@ -86,8 +78,16 @@ static bool numbered(char *out, size_t cap, const char *base, unsigned n)
     return !t.full;
 }
 
+static bool is_no_file(const char *name)
+{
+    struct stat st;
+    return mp_sys_lstat(name, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode);
+}
+
+/* Beside a file of this name, but not beside /dev/null or a folder. */
 static int create_file(const char *base)
 {
+    if (is_no_file(base)) return -EEXIST;
     for (unsigned n = 1; n < 10000; n++) {
         if (!numbered(path, sizeof path, base, n)) return -ENAMETOOLONG;
         const int fd = mp_sys_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
@@ -238,115 +238,22 @@ static bool write_pairs(int kind, size_t bytes)
 
 /* ---- header and end */
 
-static void add_arguments(struct mpf_pairs *p)
-{
-    static char line[32 << 10];
-    const long n = mp_sys_slurp("/proc/self/cmdline", line, sizeof line);
-    for (long at = 0; at < n; at += (long)strlen(line + at) + 1) mpf_pairs_add(p, "argv", line + at);
-}
-
-static void add_link(struct mpf_pairs *p, const char *key, const char *link)
-{
-    static char target[PATH_MAX];
-    const long n = mp_sys6(SYS_readlinkat, AT_FDCWD, (long)link, (long)target, sizeof target - 1, 0, 0);
-    target[n > 0 ? n : 0] = 0;
-    mpf_pairs_add(p, key, target);
-}
-
-static void add_ranks(struct mpf_pairs *p)
-{
-    mpf_pairs_add(p, "rank", mp_config_rank());
-    for (const char *const *name = mp_config_rank_names; *name; name++) {
-        char key[64];
-        struct mp_text t = MP_TEXT(key);
-        mp_text_str(&t, "env.");
-        mp_text_str(&t, *name);
-        const char *v = getenv(*name);
-        if (v) mpf_pairs_add(p, key, v);
-    }
-}
-
-static void add_id(struct mpf_pairs *p, const uint8_t id[16])
-{
-    static const char digit[] = "0123456789abcdef";
-    char hex[33];
-    for (int i = 0; i < 16; i++) {
-        hex[2 * i] = digit[id[i] >> 4];
-        hex[2 * i + 1] = digit[id[i] & 15];
-    }
-    hex[32] = 0;
-    mpf_pairs_add(p, "id", hex);
-}
-
-static void add_versions(struct mpf_pairs *p)
-{
-    struct utsname kernel;
-    mpf_pairs_add_u64(p, "format", MPF_MAJOR);
-    mpf_pairs_add(p, "memprof", MEMPROF_VERSION);
-    mpf_pairs_add(p, "libc", gnu_get_libc_version());
-    if (uname(&kernel) == 0) mpf_pairs_add(p, "kernel", kernel.release);
-    mpf_pairs_add(p, "allocator", mp_real_allocator());
-    mpf_pairs_add_u64(p, "page_size", (uint64_t)sysconf(_SC_PAGESIZE));
-}
-
-static void add_clock(struct mpf_pairs *p)
-{
-    mpf_pairs_add(p, "clock", mp_clock_no_tsc ? "monotonic" : "tsc");
-    mpf_pairs_add_u64(p, "start.ticks", mp_process->start.ticks);
-    mpf_pairs_add_u64(p, "start.mono", mp_process->start.mono);
-    mpf_pairs_add_u64(p, "start.real", mp_process->start.real);
-    mpf_pairs_add_u64(p, "tick_shift", mp_process->tick_shift);
-}
-
-static void add_stacks(struct mpf_pairs *p)
-{
-    mpf_pairs_add(p, "stacks", mp_config_stacks_name());
-    mpf_pairs_add_u64(p, "stacks.large", MP_LARGE);
-    mpf_pairs_add_u64(p, "stacks.mean", MP_STACKS_MEAN);
-    if (mp_config_samples_python()) mpf_pairs_add(p, "stacks.torch", "sample");
-}
-
-static void add_parent(struct mpf_pairs *p)
-{
-    mpf_pairs_add(p, "root", mp_process_root() ? "1" : "0");
-    if (!parent_path[0]) return;
-    mpf_pairs_add(p, "parent.log", parent_path);
-    mpf_pairs_add_u64(p, "parent.pid", (uint64_t)parent_pid);
-    mpf_pairs_add_u64(p, "parent.ticks", mp_process->start.ticks);
-}
-
 bool mp_logfile_header(const uint8_t id[16])
 {
     if (!mp_logfile_prepare(0, HEADER_BYTES)) return false;
     struct mpf_pairs p;
     mpf_pairs_init(&p, log_.writer[0].body, log_.writer[0].body_cap);
-    add_versions(&p);
-    add_id(&p, id);
-    mpf_pairs_add(&p, "host", mp_config_host());
-    mpf_pairs_add_u64(&p, "pid", (uint64_t)mp_process->pid);
-    mpf_pairs_add_u64(&p, "ppid", (uint64_t)mp_sys_getppid());
-    add_link(&p, "exe", "/proc/self/exe");
-    add_link(&p, "cwd", "/proc/self/cwd");
-    add_clock(&p);
-    add_ranks(&p);
-    mpf_pairs_add(&p, "journal", mp_journal_path());
-    add_stacks(&p);
-    add_parent(&p);
-    add_arguments(&p);
-    parent_pid = mp_process->pid;
+    mp_pairs_header(&p, id, &parent);
+    parent.pid = mp_process->pid;
     return write_pairs(MPF_FRAME_HEADER, mpf_pairs_bytes(&p));
 }
 
 bool mp_logfile_end(const char *reason)
 {
-    struct mpf_pairs p;
     if (!mp_logfile_prepare(0, HEADER_BYTES)) return false;
+    struct mpf_pairs p;
     mpf_pairs_init(&p, log_.writer[0].body, log_.writer[0].body_cap);
-    mpf_pairs_add(&p, "reason", reason);
-    mpf_pairs_add_u64(&p, "events", mp_process->events);
-    mpf_pairs_add_u64(&p, "lost", mp_process->lost_total);
-    mpf_pairs_add_u64(&p, "hwm", mp_process_hwm());
-    mpf_pairs_add(&p, "journal_removed", "1");
+    mp_pairs_end(&p, reason);
     log_.bytes_before_end = log_.bytes;
     log_.frames_with_end = log_.frames + 1;
     return write_pairs(MPF_FRAME_END, mpf_pairs_bytes(&p));

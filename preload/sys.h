@@ -51,6 +51,7 @@ static inline long mp_sys_fallocate(int fd, off_t from, off_t bytes) { return mp
 static inline long mp_sys_unlink(const char *path) { return mp_sys6(SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0); }
 static inline long mp_sys_mkdir(const char *path, int mode) { return mp_sys3(SYS_mkdirat, AT_FDCWD, (long)path, mode); }
 static inline long mp_sys_fstat(int fd, struct stat *out) { return mp_sys6(SYS_newfstatat, fd, (long)"", (long)out, AT_EMPTY_PATH, 0, 0); }
+static inline long mp_sys_lstat(const char *path, struct stat *out) { return mp_sys6(SYS_newfstatat, AT_FDCWD, (long)path, (long)out, AT_SYMLINK_NOFOLLOW, 0, 0); }
 static inline int mp_sys_getpid(void) { return (int)mp_sys3(SYS_getpid, 0, 0, 0); }
 static inline int mp_sys_getppid(void) { return (int)mp_sys3(SYS_getppid, 0, 0, 0); }
 static inline int mp_sys_gettid(void) { return (int)mp_sys3(SYS_gettid, 0, 0, 0); }

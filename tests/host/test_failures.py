@@ -93,6 +93,13 @@ def test_unwritable_folder():
         said(unharmed(env={"MEMPROF_OUT": where}), b"memprof: cannot")
 
 
+def test_no_file_beside_a_device_or_a_folder():
+    place = mp.fresh("folder")
+    for where in ("/dev/null", place):
+        said(unharmed(env={"MEMPROF_OUT": where}), f"memprof: cannot create the log {where}: File exists\n".encode())
+    mp.equal([name for name in os.listdir("/dev") if name.startswith("null.")], [], "files beside /dev/null")
+
+
 def test_current_folder_that_is_gone():
     """A relative path has no meaning there."""
     def gone():
