@@ -49,6 +49,7 @@ static enum mp_object_kind kind_of(const struct mp_object *o)
     if (o->bytes < sizeof(Elf64_Ehdr) || o->at[EI_CLASS] != ELFCLASS64 || header(o)->e_machine != EM_X86_64)
         return MP_OBJECT_FOREIGN;
     Elf64_Phdr interpreter;
+    if (!segment(o, 0, &interpreter)) return MP_OBJECT_OTHER;
     return find_segment(o, PT_INTERP, &interpreter) ? MP_OBJECT_DYNAMIC : MP_OBJECT_STATIC;
 }
 

@@ -8,7 +8,7 @@
 
 enum mp_object_kind {
     MP_OBJECT_UNREADABLE,       /* the file may be executed but not read: nothing is known */
-    MP_OBJECT_OTHER,            /* no ELF file */
+    MP_OBJECT_OTHER,            /* no ELF file that a kernel would load */
     MP_OBJECT_FOREIGN,          /* ELF, but not 64-bit x86 */
     MP_OBJECT_STATIC,           /* no dynamic loader, so nothing can be preloaded */
     MP_OBJECT_DYNAMIC,

@@ -82,6 +82,11 @@ static void other_files_are_told_apart(void **state)
     assert_int_equal(o.kind, MP_OBJECT_FOREIGN);
     mp_object_close(&o);
     assert_int_equal(pwrite(copy_fd, original + EI_CLASS, 1, EI_CLASS), 1);
+    assert_int_equal(ftruncate(copy_fd, sizeof(Elf64_Ehdr)), 0);
+    mp_object_open(&o, copy);
+    assert_int_equal(o.kind, MP_OBJECT_OTHER);
+    mp_object_close(&o);
+    assert_int_equal(pwrite(copy_fd, original, bytes, 0), bytes);
 }
 
 /* A reader that believed a length would read past the mapping: the last page of a cut file ends where the file does. */
