@@ -163,7 +163,8 @@ bool mp_encoder_due(bool now)
 {
     const struct mp_process *p = mp_process;
     const uint32_t state = __atomic_load_n(&p->encoder, __ATOMIC_RELAXED);
-    if (state == MP_ENCODER_NONE) return p->may_thread && (now || worth_it(p));
+    if (!p->may_thread) return false;
+    if (state == MP_ENCODER_NONE) return now || worth_it(p);
     return state == MP_ENCODER_RUNS && __atomic_load_n(&p->pool.wanted, __ATOMIC_RELAXED) &&
            __atomic_load_n(&p->helper, __ATOMIC_RELAXED) == MP_ENCODER_NONE && mp_sys_processors() > 1;
 }
