@@ -17,7 +17,7 @@
  * slot, so the child's first event takes the slow path. */
 struct mp_thread {
     uint64_t cur;           /* next free slot and its chunk's tag; only this thread moves it, in one instruction */
-    uint32_t guard;         /* enum mp_guard; not 0: no event takes the fast path */
+    uint32_t guard;         /* enum mp_guard: events that do not take the fast path */
     int32_t tid;            /* kernel's id; -1: seen dead */
     uint32_t first, last;   /* chunks, index + 1: oldest one not given back (the encoder's), and the one being filled */
     uint32_t gpu_context;   /* CUPTI's number of the driver context that its events belong to, + 1; 0: none */
@@ -95,10 +95,16 @@ static inline __attribute__((always_inline)) uint64_t mp_record_at(struct mp_thr
     return addr;
 }
 
+/* The guards for which such an event leaves the fast path: the end of a block has no stack. */
+static inline uint32_t mp_guards_of(unsigned op)
+{
+    return op == MPF_OP_FREE || op == MPF_OP_MOVE_BEGIN ? ~(uint32_t)MP_STACKS_WANTED : ~(uint32_t)0;
+}
+
 static inline __attribute__((always_inline)) uint64_t mp_record(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
     struct mp_thread *t = mp_self;
-    const bool plain = __builtin_expect(t != NULL, 1) && __builtin_expect(!t->guard, 1) && __builtin_expect(size < MP_LARGE, 1);
+    const bool plain = __builtin_expect(t != NULL, 1) && __builtin_expect(!(t->guard & mp_guards_of(op)), 1) && __builtin_expect(size < MP_LARGE, 1);
     if (!plain) return mp_record_slow(op, heap, addr, size);
     const uint64_t at = mp_record_reserve(t, 1);
     if (__builtin_expect(!mp_cursor_valid(at), 0)) return mp_record_slow(op, heap, addr, size);
