@@ -31,7 +31,7 @@ static inline uint64_t mp_clock_ticks(void)
  * Taking turns costs more than the clock where threads record side by side: after MP_TURNS of them within 100 ms everybody
  * reads the clock for each event until the next 100 ms begin.  So it is, too, while there is no encoder. */
 extern uint64_t mp_clock_turn __attribute__((visibility("hidden")));
-enum { MP_TURN_BITS = 9, MP_TURNS = (1 << MP_TURN_BITS) - 1 };
+enum { MP_TURNS = 511 };        /* one less than a power of two: it masks the turns' numbers */
 #define MP_EVERYBODY 0u
 #define MP_NOBODY UINT32_MAX
 static inline uint32_t mp_turn_owner(uint64_t turn) { return (uint32_t)(turn >> 32); }

@@ -159,21 +159,26 @@ static void start(uint32_t *state, void *(*run)(void *), size_t stack)
     errno = saved;
 }
 
-bool mp_encoder_due(bool now)
+static bool helper_due(const struct mp_process *p, uint32_t state)
 {
-    const struct mp_process *p = mp_process;
-    const uint32_t state = __atomic_load_n(&p->encoder, __ATOMIC_RELAXED);
-    if (!p->may_thread) return false;
-    if (state == MP_ENCODER_NONE) return now || worth_it(p);
     return state == MP_ENCODER_RUNS && __atomic_load_n(&p->pool.wanted, __ATOMIC_RELAXED) &&
            __atomic_load_n(&p->helper, __ATOMIC_RELAXED) == MP_ENCODER_NONE && mp_sys_processors() > 1;
 }
 
+bool mp_encoder_due(bool now)
+{
+    const struct mp_process *p = mp_process;
+    const uint32_t state = __atomic_load_n(&p->encoder, __ATOMIC_RELAXED);
+    return p->may_thread && (state == MP_ENCODER_NONE ? now || worth_it(p) : helper_due(p, state));
+}
+
+/* Another thread may have started the encoder since it was due: that alone makes no helper due. */
 void mp_encoder_start(void)
 {
     struct mp_process *p = mp_process;
-    if (__atomic_load_n(&p->encoder, __ATOMIC_RELAXED) == MP_ENCODER_NONE) start(&p->encoder, encoder, OWN_STACK);
-    else start(&p->helper, helper, OWN_STACK);
+    const uint32_t state = __atomic_load_n(&p->encoder, __ATOMIC_RELAXED);
+    if (state == MP_ENCODER_NONE) start(&p->encoder, encoder, OWN_STACK);
+    else if (helper_due(p, state)) start(&p->helper, helper, OWN_STACK);
 }
 
 /* Where no encoder runs, none will: threads encode themselves then, and the last of them calls exit as it would have.  On

@@ -57,6 +57,17 @@ static void frees_fill_the_chunks(void)
     if (mp_self->guard) _exit(88);
 }
 
+/* Another thread was quicker. */
+static void encoder_is_just_starting(void)
+{
+    mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uint64_t)THREADS << 40, 1);
+    mp_process->encoder = MP_ENCODER_STARTING;
+    mp_encoder_start();
+    const uint32_t helper = mp_process->helper;
+    mp_process->encoder = MP_ENCODER_NONE;
+    if (helper != MP_ENCODER_NONE) _exit(87);
+}
+
 static void with_data(void)
 {
     static char name[MP_NAME_BYTES];
@@ -219,6 +230,12 @@ static void the_encoder_starts_where_only_frees_fill_the_chunks(void **state)
     assert_int_equal(recorded(frees_fill_the_chunks).op[MPF_OP_FREE], 3);
 }
 
+static void no_helper_is_started_for_an_encoder_that_is_starting(void **state)
+{
+    (void)state;
+    recorded(encoder_is_just_starting);
+}
+
 static void data_of_any_length_arrives(void **state)
 {
     (void)state;
@@ -246,6 +263,7 @@ int main(void)
         cmocka_unit_test(a_frame_goes_to_no_file_of_the_program),
         cmocka_unit_test(a_process_that_may_not_start_threads_encodes_itself),
         cmocka_unit_test(the_encoder_starts_where_only_frees_fill_the_chunks),
+        cmocka_unit_test(no_helper_is_started_for_an_encoder_that_is_starting),
         cmocka_unit_test(data_of_any_length_arrives),
         cmocka_unit_test(nothing_is_recorded_under_the_guard),
     };
