@@ -145,7 +145,8 @@ uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size
         park();
         return addr;
     }
-    struct place place = { .stack = mp_stack_of(op, heap, size) };
+    const struct mp_frame from = mp_frame_of_caller();
+    struct place place = { .stack = mp_stack_of(op, heap, size, &from) };
     if (record_small(&place.stack, op, heap, addr, size)) return addr;
     if (mp_stack_large(op, heap, size)) place.python = mp_python_here();
     record(place, op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);

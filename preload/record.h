@@ -57,8 +57,8 @@ extern __thread struct mp_thread *mp_self __attribute__((visibility("hidden"), t
 #define MP_LARGE ((size_t)1 << 20)
 
 /* These give back addr, and so does mp_record: what a hook needs behind the event need not be kept while one of them is at
- * work, and the hook saves no registers for them. */
-uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size) MP_COLD;
+ * work, and the hook saves no registers for them.  The first is all allocations' way where each has a stack: not cold. */
+uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size) __attribute__((noinline));
 uint64_t mp_record_timed(struct mp_thread *t, uint64_t at, uint64_t addr, uint64_t head);
 
 static inline void mp_slot_commit(struct mpf_slot *s, uint64_t time, uint64_t addr, uint64_t head)

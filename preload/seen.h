@@ -9,19 +9,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An id for an array of words: 48 bits of a hash, never 0.  10^4 arrays share one with a chance of 10^-7.  Each word is mixed
- * with its place for itself: none waits for the one before it. */
-static inline uint64_t mp_seen_id(const uint64_t *word, size_t count)
+/* A hash of words in a row, or of rows in a row: each word is mixed for itself and weighs by its place. */
+struct mp_hash { uint64_t sum, weight; };
+static inline struct mp_hash mp_hash_of_none(void) { return (struct mp_hash){ 0, 1 }; }
+static inline struct mp_hash mp_hash_join(struct mp_hash a, struct mp_hash b)
 {
-    uint64_t h = count;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t w = (word[i] + i * UINT64_C(0xd1342543de82ef95)) * UINT64_C(0x9e3779b97f4a7c15);
-        w ^= w >> 32;
-        h += w * UINT64_C(0xaf251af3b0f025b5);
-    }
-    h = (h ^ h >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 16;
-    return h ? h : 1;
+    return (struct mp_hash){ a.sum + b.sum * a.weight, a.weight * b.weight };
 }
+static inline struct mp_hash mp_hash_word(struct mp_hash h, uint64_t word)
+{
+    word = (word ^ UINT64_C(0xd1342543de82ef95)) * UINT64_C(0x9e3779b97f4a7c15);
+    return mp_hash_join(h, (struct mp_hash){ (word ^ word >> 32) * UINT64_C(0xaf251af3b0f025b5), UINT64_C(0xc2b2ae3d27d4eb4f) });
+}
+
+/* An id for what was hashed: 48 bits, never 0.  10^4 arrays share one with a chance of 10^-7. */
+static inline uint64_t mp_hash_id(struct mp_hash h)
+{
+    const uint64_t id = (h.sum ^ h.sum >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 16;
+    return id ? id : 1;
+}
+static inline struct mp_hash mp_hash_of(const uint64_t *word, size_t count)
+{
+    struct mp_hash h = mp_hash_of_none();
+    for (size_t i = 0; i < count; i++) h = mp_hash_word(h, word[i]);
+    return h;
+}
+static inline uint64_t mp_seen_id(const uint64_t *word, size_t count) { return mp_hash_id(mp_hash_of(word, count)); }
 
 /* An id as the sets of what is in the log have it, with mp_loss_now() of before it was recorded: when a frame was lost
  * meanwhile, nobody looks for that. */

@@ -13,21 +13,20 @@
 #include "seen.h"
 #include "sys.h"
 #include "unwinder.h"
+#include "walk.h"
 
-enum { DEPTH = 64, OWN = 8, SEEN = 1 << 17, WALKERS = 1024 };
+enum { DEPTH = 64, SEEN = 1 << 17, WALKERS = 1024 };
+_Static_assert((int)MP_UNWIND_MAX > (int)DEPTH, "room for frames of memprof's own");
 
 static uint64_t *seen;          /* NULL: no stacks */
 
 /* Of threads that take stacks all the time, by their records; the records above have none. */
-static struct walker {
-    struct mp_step steps[MP_STEPS];
-    bool is_in_use;             /* maybe by the code that a signal handler interrupted */
-} *walkers;
+static struct mp_walker *walkers;
 
 bool mp_stack_init(void)
 {
     if (!mp_module_init() || !mp_unwind_init()) return false;
-    if (mp_config.stacks >= MP_STACKS_SAMPLE) walkers = mp_sys_map_wiped(WALKERS * sizeof *walkers);
+    if (mp_config.stacks == MP_STACKS_ALL) walkers = mp_sys_map_wiped(WALKERS * sizeof *walkers);
     seen = mp_seen_map(SEEN);
     return seen != NULL;
 }
@@ -38,28 +37,40 @@ extern const char own_end __asm__("_end") __attribute__((visibility("hidden")));
 static bool is_own(uint64_t pc) { return pc - (uintptr_t)&own_start < (uintptr_t)&own_end - (uintptr_t)&own_start; }
 
 /* The calling thread's, for it alone; NULL: none. */
-static struct walker *borrow(void)
+static struct mp_walker *borrow(void)
 {
     const struct mp_thread *t = mp_self;
-    struct walker *w = walkers && t && t->number && t - mp_threads < WALKERS ? &walkers[t - mp_threads] : NULL;
+    struct mp_walker *w = walkers && t && t->number && t - mp_threads < WALKERS ? &walkers[t - mp_threads] : NULL;
     if (!w || w->is_in_use) return NULL;
     w->is_in_use = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     return w;
 }
 
-static void give_back(struct walker *w)
+static void give_back(struct mp_walker *w)
 {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (w) w->is_in_use = false;
+    w->is_in_use = false;
 }
 
-/* The program's part of the stack. */
-static unsigned take(uint64_t *pc, uint32_t generation)
+/* Of what was compiled meanwhile the same return addresses are another stack. */
+static uint64_t id_of(struct mp_hash stack, uint32_t generation) { return mp_hash_id(mp_hash_word(stack, generation)); }
+
+/* The stack's id, if it is in the log; 0: that has to be found out. */
+static uint64_t known(const struct mp_frame *from, uint32_t generation, uint32_t log)
 {
-    struct walker *w = borrow();
-    const unsigned all = mp_unwind(w ? w->steps : NULL, pc, DEPTH + OWN, generation);
+    struct mp_walker *w = borrow();
+    if (!w) return 0;
+    struct mp_hash hash;
+    const bool walked = mp_walk(w, from, generation, &hash);
     give_back(w);
+    const uint64_t id = walked ? id_of(hash, generation) : 0;
+    return id && mp_seen(seen, SEEN, mp_seen_in(id, log)) ? id : 0;
+}
+
+/* Leaves the program's part of the stack. */
+static unsigned without_own(uint64_t *pc, unsigned all)
+{
     unsigned n = 0;
     for (unsigned i = 0; i < all && n < DEPTH; i++)
         if (!is_own(pc[i])) pc[n++] = pc[i];
@@ -78,19 +89,20 @@ static void forget(uint32_t generation, uint32_t log)
 
 /* Of two threads with the same new stack both record it, to the same effect.  What is unwound by the rules of code that is
  * gone is unwound again: files that go time and again meanwhile leave it as it is. */
-uint64_t mp_stack_here(void)
+uint64_t mp_stack_here(const struct mp_frame *from)
 {
-    uint64_t pc[DEPTH + OWN + 1], id = 0;
+    uint64_t pc[MP_UNWIND_MAX], id = 0;
     unsigned depth = 0;
     uint32_t generation = mp_module_now();
     const uint32_t log = mp_loss_now();
     for (int looks = 0; seen && looks < 4; looks++) {
         forget(generation, log);
-        depth = take(pc, generation);
-        if (!depth) return 0;
-        pc[depth] = generation;
-        id = mp_seen_id(pc, depth + 1);
+        if ((id = known(from, generation, log))) return id;
+        depth = mp_unwind(from, pc, generation);
+        id = id_of(mp_hash_of(pc, depth), generation);
         if (mp_seen(seen, SEEN, mp_seen_in(id, log))) return id;
+        depth = without_own(pc, depth);
+        if (!depth) return 0;
         mp_module_seen(pc, depth);
         const uint32_t before = generation;
         generation = mp_module_now();
@@ -161,7 +173,7 @@ static bool has_stack(unsigned op, unsigned heap, uint64_t size)
     return is_host(heap) && mp_stack_sampled(size);
 }
 
-uint64_t mp_stack_of(unsigned op, unsigned heap, uint64_t size)
+uint64_t mp_stack_of(unsigned op, unsigned heap, uint64_t size, const struct mp_frame *from)
 {
-    return seen && has_stack(op, heap, size) ? mp_stack_here() : 0;
+    return seen && has_stack(op, heap, size) ? mp_stack_here(from) : 0;
 }

@@ -53,10 +53,8 @@ static uintptr_t above(uintptr_t at)
 
 static bool on_stack(uintptr_t at) { return !(at & 7) && above(at) >= 2 * sizeof(uintptr_t); }
 
-/* Its words, but the last. */
-struct bounds { uintptr_t low, bytes; };
-static struct bounds words_of_stack(void) { return (struct bounds){ stack.low, ((uintptr_t)stack.words - 1) * sizeof(uintptr_t) }; }
-static inline bool within(struct bounds b, uintptr_t at) { return !(at & 7) && at - b.low < b.bytes; }
+static struct mp_bounds words_of_stack(void) { return (struct mp_bounds){ stack.low, ((uintptr_t)stack.words - 1) * sizeof(uintptr_t) }; }
+static inline bool within(struct mp_bounds b, uintptr_t at) { return !(at & 7) && at - b.low < b.bytes; }
 
 static void set_stack(uintptr_t low, uintptr_t end)
 {
@@ -79,12 +77,25 @@ static bool look_up_stack(uintptr_t at)
     return on_stack(at);
 }
 
+bool mp_unwind_bounds(uintptr_t rsp, struct mp_bounds *out)
+{
+    if (!on_stack(rsp) && !look_up_stack(rsp)) return false;
+    *out = words_of_stack();
+    return true;
+}
+
 /* Below a frame only its red zone is read: a stack may not be mapped there. */
-static inline bool read_word(const struct mp_frame *f, struct bounds b, uintptr_t at, uintptr_t *out)
+static inline const uintptr_t *word_at(const struct mp_frame *f, struct mp_bounds b, uintptr_t at)
 {
     enum { RED_ZONE = 128 };
-    if (!within(b, at) || at < f->rsp - RED_ZONE) return false;
-    *out = *(const uintptr_t *)at;
+    return within(b, at) && at >= f->rsp - RED_ZONE ? (const uintptr_t *)at : NULL;
+}
+
+static inline bool read_word(const uintptr_t *at, uintptr_t *out, struct mp_reads *reads)
+{
+    if (!at) return false;
+    *out = *at;
+    reads->at[reads->count++] = at;
     return true;
 }
 
@@ -96,101 +107,92 @@ static bool before_signal(struct mp_frame *f)
     const ucontext_t *u = (const ucontext_t *)f->rsp;
     if (!on_stack(f->rsp) || above(f->rsp) < sizeof *u) return false;
     const greg_t *g = u->uc_mcontext.gregs;
-    *f = (struct mp_frame){ (uintptr_t)g[REG_RIP], (uintptr_t)g[REG_RSP], (uintptr_t)g[REG_RBP] };
+    *f = (struct mp_frame){ (uintptr_t)g[REG_RIP], (uintptr_t)g[REG_RSP], (const uintptr_t *)&g[REG_RBP] };
     return on_stack(f->rsp) || look_up_stack(f->rsp);
 }
 
 static inline enum mp_frame_kind kind_of(uint64_t rule) { return (enum mp_frame_kind)(rule >> KIND_SHIFT & 15); }
 
-static inline bool frame_address(const struct mp_frame *f, struct bounds b, uint64_t rule, uintptr_t *out)
+static inline enum mp_rbp_kind rbp_kind_of(uint64_t rule) { return (enum mp_rbp_kind)(rule >> RBP_KIND_SHIFT & 15); }
+
+static inline bool needs_rbp(uint64_t rule)
 {
-    const int32_t offset = offset_of(rule, FRAME_SHIFT);
+    return kind_of(rule) == MP_FRAME_RBP || kind_of(rule) == MP_FRAME_AT_RBP || rbp_kind_of(rule) == MP_RBP_AT_RBP;
+}
+
+static inline bool frame_address(const struct mp_frame *f, struct mp_bounds b, uint64_t rule, uintptr_t rbp, uintptr_t *out, struct mp_reads *reads)
+{
+    const uintptr_t offset = (uintptr_t)offset_of(rule, FRAME_SHIFT);
     switch (kind_of(rule)) {
-    case MP_FRAME_RSP: *out = f->rsp + (uintptr_t)offset; return true;
-    case MP_FRAME_RBP: *out = f->rbp + (uintptr_t)offset; return true;
-    case MP_FRAME_AT_RBP: return read_word(f, b, f->rbp + (uintptr_t)offset, out);
+    case MP_FRAME_RSP: *out = f->rsp + offset; return true;
+    case MP_FRAME_RBP: *out = rbp + offset; return true;
+    case MP_FRAME_AT_RBP: return read_word(word_at(f, b, rbp + offset), out, reads);
     default: return false;
     }
 }
 
-/* Where the caller's rbp was saved; 0: nowhere. */
-static inline uintptr_t place_of_rbp(const struct mp_frame *f, uint64_t rule, uintptr_t address)
+/* Where the caller's rbp was saved. */
+static inline const uintptr_t *caller_rbp_at(const struct mp_frame *f, struct mp_bounds b, uint64_t rule, uintptr_t rbp, uintptr_t address)
 {
     const uintptr_t offset = (uintptr_t)offset_of(rule, RBP_SHIFT);
-    switch ((enum mp_rbp_kind)(rule >> RBP_KIND_SHIFT & 15)) {
-    case MP_RBP_SAVED: return address + offset;
-    case MP_RBP_AT_RBP: return f->rbp + offset;
-    default: return 0;
+    switch (rbp_kind_of(rule)) {
+    case MP_RBP_SAVED: return word_at(f, b, address + offset);
+    case MP_RBP_AT_RBP: return word_at(f, b, rbp + offset);
+    default: return f->rbp_at;
     }
 }
 
 /* To the caller; false: there is none, or it cannot be found.  Frames lie one above the other. */
-static inline bool step(struct mp_frame *f, struct bounds b, uint64_t rule, uintptr_t *rbp_at)
+static inline bool step(struct mp_frame *f, struct mp_bounds b, uint64_t rule, struct mp_reads *reads)
 {
-    uintptr_t address, pc, rbp = f->rbp;
-    if (!frame_address(f, b, rule, &address) || address <= f->rsp) return false;
-    *rbp_at = place_of_rbp(f, rule, address);
-    if (!read_word(f, b, address - sizeof pc, &pc) || (*rbp_at && !read_word(f, b, *rbp_at, &rbp))) return false;
-    *f = (struct mp_frame){ pc, address, rbp };
+    uintptr_t address, pc, rbp = 0;
+    reads->count = 0;
+    if (needs_rbp(rule) && !read_word(f->rbp_at, &rbp, reads)) return false;
+    if (!frame_address(f, b, rule, rbp, &address, reads) || address <= f->rsp) return false;
+    if (!read_word(word_at(f, b, address - sizeof pc), &pc, reads)) return false;
+    *f = (struct mp_frame){ pc, address, caller_rbp_at(f, b, rule, rbp, address) };
     return pc != 0;
 }
 
-/* ---- steps made before */
-
-static uint64_t key_of(uintptr_t pc, uint64_t generation) { return pc ^ generation << 47; }
-
-static inline struct mp_step *place_of(struct mp_step *steps, const struct mp_frame *f)
+/* A return address is behind its call. */
+static inline enum mp_step step_out(struct mp_frame *f, struct mp_bounds b, uint32_t generation, struct mp_reads *reads)
 {
-    return &steps[(f->rsp >> 3 ^ f->pc) % MP_STEPS];
+    const uint64_t rule = rule_at(f->pc - 1, generation);
+    switch (kind_of(rule)) {
+    case MP_FRAME_SIGNAL: return MP_STEP_SIGNAL;
+    case MP_FRAME_END: case MP_FRAME_NONE: return MP_STEP_NO_CALLER;
+    default: return step(f, b, rule, reads) ? MP_STEP_MADE : MP_STEP_FAILED;
+    }
 }
 
-/* What it read is read again, on the stack as it is now: false where anything differs. */
-static inline bool step_again(const struct mp_step *s, struct mp_frame *f, struct bounds b, uint64_t key)
+enum mp_step mp_unwind_step(struct mp_frame *f, struct mp_bounds b, uint32_t generation, struct mp_reads *reads)
 {
-    const uintptr_t pc_at = s->to.rsp - sizeof s->to.pc;
-    if (s->key != key || s->rsp != f->rsp || s->rbp != f->rbp) return false;
-    if (!within(b, pc_at) || *(const uintptr_t *)pc_at != s->to.pc) return false;
-    if (s->rbp_at && (!within(b, s->rbp_at) || *(const uintptr_t *)s->rbp_at != s->to.rbp)) return false;
-    *f = s->to;
-    return true;
+    return step_out(f, b, generation, reads);
 }
 
-/* From a return address, which is behind its call. */
-static inline bool step_known(struct mp_step *steps, struct mp_frame *f, struct bounds b, uint64_t generation, uint64_t *rule)
+/* What a signal interrupted is the address that runs next. */
+static bool step_interrupted(struct mp_frame *f, struct mp_bounds *b, uint32_t generation)
 {
-    struct mp_step *s = steps ? place_of(steps, f) : NULL;
-    const uint64_t key = key_of(f->pc, generation);
-    if (s && step_again(s, f, b, key)) return true;
-    const struct mp_frame from = *f;
-    uintptr_t rbp_at;
-    *rule = rule_at(f->pc - 1, generation);
-    if (kind_of(*rule) == MP_FRAME_SIGNAL || !step(f, b, *rule, &rbp_at)) return false;
-    if (s && kind_of(*rule) != MP_FRAME_AT_RBP) *s = (struct mp_step){ key, from.rsp, from.rbp, rbp_at, *f };
-    return true;
+    struct mp_reads reads;
+    *b = words_of_stack();
+    return step(f, *b, rule_at(f->pc, generation), &reads);
 }
 
 bool mp_unwind_init(void) { return mp_cfi_init(); }
 
-__attribute__((noinline)) unsigned mp_unwind(struct mp_step *steps, uint64_t *pc, unsigned max, uint32_t generation)
+unsigned mp_unwind(const struct mp_frame *from, uint64_t pc[MP_UNWIND_MAX], uint32_t generation)
 {
-    struct mp_frame f;
+    struct mp_frame f = *from;
+    struct mp_bounds b;
+    struct mp_reads reads;
     unsigned n = 0;
-    uintptr_t rbp_at;
-    __asm__ volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2" : "=r"(f.pc), "=r"(f.rsp), "=r"(f.rbp));
-    if (!on_stack(f.rsp) && !look_up_stack(f.rsp)) return 0;
-    struct bounds b = words_of_stack();
-    uint64_t rule = rule_at(f.pc, generation);
-    bool more = step(&f, b, rule, &rbp_at);
-    while (more && n < max) {
+    for (bool more = mp_unwind_bounds(f.rsp, &b); more && n < MP_UNWIND_MAX; ) {
         pc[n++] = f.pc;
-        more = step_known(steps, &f, b, generation, &rule);
-        if (more || kind_of(rule) != MP_FRAME_SIGNAL) continue;
-        /* what a signal interrupted is the address that runs next */
-        if (n == max || !before_signal(&f)) break;
+        const enum mp_step how = step_out(&f, b, generation, &reads);
+        more = how == MP_STEP_MADE;
+        if (how != MP_STEP_SIGNAL || n == MP_UNWIND_MAX || !before_signal(&f)) continue;
         pc[n++] = f.pc;
-        b = words_of_stack();
-        rule = rule_at(f.pc, generation);
-        more = kind_of(rule) != MP_FRAME_SIGNAL && step(&f, b, rule, &rbp_at);
+        more = step_interrupted(&f, &b, generation);
     }
     return n;
 }

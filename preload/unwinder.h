@@ -1,28 +1,46 @@
-/* The calling thread's stack, by call frame information (cfi.h), whatever the program was built with: some 5 ns a frame,
- * because the rule of an address is looked up once. */
+/* A thread's stack, by call frame information (cfi.h), whatever the program was built with: some 6 ns a frame, because the
+ * rule of an address is looked up once.  In any context of the program: takes no lock but a short one of memprof, reads
+ * nothing but the stack that the thread is on. */
 #ifndef MP_UNWINDER_H
 #define MP_UNWINDER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { MP_UNWIND_MAX = 72 };    /* frames */
+
+/* A function's registers while it calls another.  Where its rbp is, and not what: most functions leave it to others, who have
+ * anything in it, and the next one that needs it has saved it elsewhere. */
+struct mp_frame { uintptr_t pc, rsp; const uintptr_t *rbp_at; };    /* NULL: not known */
+
 /* Once, where dlsym may be called.  False: no stacks on this system. */
 bool mp_unwind_init(void);
-struct mp_frame { uintptr_t pc, rsp, rbp; };
 
-/* Steps that a thread's walks have made: one from the same registers, that reads the same words, leads to the same caller.
- * All zero at first. */
-enum { MP_STEPS = 512 };
-struct mp_step {
-    uint64_t key;               /* pc ^ generation above all addresses */
-    uintptr_t rsp, rbp;
-    uintptr_t rbp_at;           /* where the caller's rbp was read; 0: it is the same */
-    struct mp_frame to;
-} __attribute__((aligned(64)));
+/* The caller of the function that this stands in, which has a frame pointer by it. */
+static inline __attribute__((always_inline)) struct mp_frame mp_frame_of_caller(void)
+{
+    const uintptr_t *here = __builtin_frame_address(0);
+    return (struct mp_frame){ here[1], (uintptr_t)(here + 2), here };
+}
 
-/* Return addresses from the innermost, this call's own; the number of them, at most max.  `steps` are MP_STEPS that nobody
- * else uses meanwhile, or NULL; `generation` is mp_module_now().  In any context of the program: takes no lock but a short one
- * of memprof, reads nothing but the stack that the thread is on. */
-unsigned mp_unwind(struct mp_step *steps, uint64_t *pc, unsigned max, uint32_t generation);
+/* Return addresses from a frame of the calling thread on, its own first; the number of them.  `generation` is
+ * mp_module_now(). */
+unsigned mp_unwind(const struct mp_frame *from, uint64_t pc[MP_UNWIND_MAX], uint32_t generation);
+
+/* ---- its parts */
+
+/* The words of a stack, but the last. */
+struct mp_bounds { uintptr_t low, bytes; };
+
+/* What a step has read: the same words there, and the same registers before, lead to the same frame. */
+enum { MP_READS_MAX = 3 };
+struct mp_reads { const uintptr_t *at[MP_READS_MAX]; unsigned count; };
+
+/* Of the stack that the frame is on; false: it is on none that is known. */
+bool mp_unwind_bounds(uintptr_t rsp, struct mp_bounds *out);
+
+/* To the caller of a function that made a call.  MP_STEP_NO_CALLER: whatever is on the stack. */
+enum mp_step { MP_STEP_MADE, MP_STEP_NO_CALLER, MP_STEP_SIGNAL, MP_STEP_FAILED };
+enum mp_step mp_unwind_step(struct mp_frame *f, struct mp_bounds b, uint32_t generation, struct mp_reads *reads);
 
 #endif

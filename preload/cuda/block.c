@@ -11,7 +11,8 @@
 
 void mp_block_stack(void)
 {
-    const uint64_t stack = mp_stack_here();
+    const struct mp_frame from = mp_frame_of_caller();
+    const uint64_t stack = mp_stack_here(&from);
     if (stack) mp_record(MPF_OP_AT, MPF_HEAP_NONE, stack, 0);
     mp_python_at();
 }

@@ -132,7 +132,8 @@ static void use_a_name_and_a_stack(void)
 {
     const uint32_t domain = mp_domain_id("library", 7), name = mp_name_id("step", 4);
     mp_range_push(domain, name);
-    mp_record(MPF_OP_AT, MPF_HEAP_NONE, mp_stack_here(), 0);
+    const struct mp_frame from = mp_frame_of_caller();
+    mp_record(MPF_OP_AT, MPF_HEAP_NONE, mp_stack_here(&from), 0);
     mp_range_pop(domain);
 }
 
@@ -149,7 +150,7 @@ static void names_and_stacks_lost_once(void)
     use_a_name_and_a_stack();
     begin_frame(&fails);
     pthread_join(fails.thread, NULL);
-    for (int i = 0; i < 3; i++) use_a_name_and_a_stack();
+    for (volatile int i = 0; i < 3; i++) use_a_name_and_a_stack();      /* from one place */
 }
 
 static void what_is_recorded_once_is_recorded_again_after_a_lost_frame(void **state)

@@ -16,8 +16,9 @@
 
 #include "module.h"
 #include "unwinder.h"
+#include "walk.h"
 
-enum { MAX = 128 };
+enum { MAX = MP_UNWIND_MAX };
 struct frames { uint64_t pc[MAX]; unsigned count; };
 
 static _Unwind_Reason_Code add(struct _Unwind_Context *context, void *arg)
@@ -29,15 +30,18 @@ static _Unwind_Reason_Code add(struct _Unwind_Context *context, void *arg)
     return _URC_NO_REASON;
 }
 
-/* With steps made before, and without: the same but for the place of the call. */
+/* Also by what is kept of walks before, where it can be had in that way: from all the places of this file by the same one. */
+static struct mp_walker walker;
+static unsigned kept;
 static __attribute__((noinline)) unsigned walk(uint64_t *pc)
 {
-    static __thread struct mp_step steps[MP_STEPS];
-    uint64_t again[MAX];
-    const unsigned n = mp_unwind(NULL, pc, MAX, mp_module_now());
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(mp_unwind(steps, again, MAX, mp_module_now()), n);
-        assert_memory_equal(again + 1, pc + 1, (n - 1) * sizeof *pc);
+    const struct mp_frame from = mp_frame_of_caller();
+    const unsigned n = mp_unwind(&from, pc, mp_module_now());
+    for (int i = 0; i < 3; i++) {
+        struct mp_hash hash;
+        if (!mp_walk(&walker, &from, mp_module_now(), &hash)) continue;
+        assert_int_equal(mp_hash_id(hash), mp_seen_id(pc, n));
+        kept++;
     }
     return n;
 }
@@ -75,7 +79,24 @@ static void in_nested_calls(void **state)
 {
     (void)state;
     const unsigned shallow = nested(2);
+    kept = 0;
     assert_int_equal(nested(12), shallow + 10);
+    assert_int_equal(kept, 3);
+}
+
+/* From one frame, at the same address, to three callers by turns. */
+static unsigned (*volatile next)(unsigned) = nested;
+static __attribute__((noinline)) unsigned one(unsigned depth) { return next(depth) + 1; }
+static __attribute__((noinline)) unsigned two(unsigned depth) { return next(depth) + 2; }
+static __attribute__((noinline)) unsigned three(unsigned depth) { return next(depth) + 3; }
+
+static void from_callers_that_take_turns(void **state)
+{
+    (void)state;
+    unsigned (*const caller[])(unsigned) = { one, two, three };
+    kept = 0;
+    for (unsigned i = 0; i < 30; i++) assert_true(caller[i % 2 ? i % 3 : 0](i % 7) > 3);
+    assert_int_equal(kept, 90);
 }
 
 static void in_a_recursion_deeper_than_the_limit(void **state)
@@ -197,9 +218,8 @@ static void in_coroutines(void **state)
 static void below_code_that_says_nothing(void **state)
 {
     (void)state;
-    uint64_t pc[MAX];
+    uint64_t pc[MP_UNWIND_MAX];
     unsigned n = 0;
-    unsigned (*unwind)(struct mp_step *, uint64_t *, unsigned, uint32_t) = mp_unwind;
     static const unsigned char code[] = {
         0x55,                                                   /* push %rbp */
         0x48, 0xc7, 0xc5, 0xff, 0xff, 0xff, 0xff,               /* mov $-1, %rbp */
@@ -209,8 +229,8 @@ static void below_code_that_says_nothing(void **state)
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memcpy(page, code, sizeof code);
     assert_int_equal(mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
-    unsigned (*strange)(struct mp_step *, uint64_t *, unsigned, uint32_t, void *) = (__typeof__(strange))page;
-    n = strange(NULL, pc, MAX, mp_module_now(), (void *)unwind);
+    unsigned (*strange)(uint64_t *, void *, void *, void *, void *) = (__typeof__(strange))page;
+    n = strange(pc, NULL, NULL, NULL, (void *)walk);
     assert_true(n <= 1);
     munmap(page, 4096);
 }
@@ -225,6 +245,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_nested_calls),
+        cmocka_unit_test(from_callers_that_take_turns),
         cmocka_unit_test(in_a_recursion_deeper_than_the_limit),
         cmocka_unit_test(in_a_callback_of_the_c_library),
         cmocka_unit_test(in_frames_of_unusual_shape),

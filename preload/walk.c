@@ -1,0 +1,97 @@
+#include "walk.h"
+
+static inline bool same_frame(const struct mp_frame *a, const struct mp_frame *b)
+{
+    return a->pc == b->pc && a->rsp == b->rsp && a->rbp_at == b->rbp_at;
+}
+
+/* No branch for each word: how many there are differs from run to run. */
+static inline bool reads_the_same(const struct mp_run *r)
+{
+    uintptr_t differs = 0;
+    for (unsigned i = 0; i < MP_RUN_READS; i++) differs |= *r->read[i].at ^ r->read[i].word;
+    return !differs;
+}
+
+/* Every eighth place. */
+static bool a_run_begins(const struct mp_frame *f) { return f->rsp * UINT64_C(0x9e3779b97f4a7c15) >> 61 == 0; }
+
+static void add_reads(struct mp_run *r, unsigned *n, const struct mp_reads *reads)
+{
+    for (unsigned i = 0; i < reads->count; i++, ++*n) {
+        r->read[*n].at = reads->at[i];
+        r->read[*n].word = *reads->at[i];
+    }
+}
+
+/* What reads nothing reads itself. */
+static void fill_reads(struct mp_run *r, unsigned n)
+{
+    for (; n < MP_RUN_READS; n++) r->read[n].at = &r->read[n].word;
+}
+
+/* False: a frame on the way is not found by what is on the stack alone. */
+static bool make(struct mp_run *r, struct mp_frame f, struct mp_bounds b, uint32_t generation)
+{
+    unsigned n = 0;
+    enum mp_step how = MP_STEP_MADE;
+    r->generation = r->frames = 0;
+    r->from = f;
+    r->hash = mp_hash_of_none();
+    do {
+        struct mp_reads reads;
+        how = mp_unwind_step(&f, b, generation, &reads);
+        if (how != MP_STEP_MADE) break;
+        add_reads(r, &n, &reads);
+        r->hash = mp_hash_word(r->hash, f.pc);
+        r->frames++;
+    } while (!a_run_begins(&f) && n + MP_READS_MAX <= MP_RUN_READS);
+    if (how != MP_STEP_MADE && how != MP_STEP_NO_CALLER) return false;
+    fill_reads(r, n);
+    r->to = f;
+    r->is_last = how == MP_STEP_NO_CALLER;
+    r->generation = generation + 1;
+    return true;
+}
+
+static inline bool fits(const struct mp_run *r, const struct mp_frame *f, uint32_t generation)
+{
+    return r->generation == generation + 1 && same_frame(&r->from, f) && reads_the_same(r);
+}
+
+/* At one of two places, for two ways on from a frame may be taken by turns; what is at neither is made at one, then at the other. */
+static const struct mp_run *run_from(struct mp_walker *w, const struct mp_frame *f, struct mp_bounds b, uint32_t generation)
+{
+    struct mp_run *pair = w->run[(f->rsp ^ f->pc << 20) * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (MP_RUN_PAIRS - 1)];
+    if (__builtin_expect(fits(&pair[0], f, generation), 1)) return &pair[0];
+    if (fits(&pair[1], f, generation)) return &pair[1];
+    struct mp_run *r = &pair[w->next_made ^= 1];
+    return make(r, *f, b, generation) ? r : NULL;
+}
+
+/* Nothing is read of a stack that the thread is not on. */
+static void come_to(struct mp_walker *w, struct mp_bounds b)
+{
+    if (w->stack.low == b.low && w->stack.bytes == b.bytes) return;
+    for (unsigned i = 0; i < MP_RUN_PAIRS; i++) w->run[i][0].generation = w->run[i][1].generation = 0;
+    w->stack = b;
+}
+
+bool mp_walk(struct mp_walker *w, const struct mp_frame *from, uint32_t generation, struct mp_hash *out)
+{
+    struct mp_bounds b;
+    if (!mp_unwind_bounds(from->rsp, &b)) return false;
+    come_to(w, b);
+    struct mp_frame f = *from;
+    struct mp_hash hash = mp_hash_word(mp_hash_of_none(), f.pc);
+    unsigned frames = 1;
+    for (bool more = true; more; ) {
+        const struct mp_run *r = run_from(w, &f, b, generation);
+        if (!r || (frames += r->frames) > MP_UNWIND_MAX) return false;
+        hash = mp_hash_join(hash, r->hash);
+        f = r->to;
+        more = !r->is_last;
+    }
+    *out = hash;
+    return true;
+}
