@@ -69,12 +69,14 @@ static const char *const stacks_words[] = { [MP_STACKS_OFF] = "off", [MP_STACKS_
 
 const char *mp_config_stacks_name(void) { return stacks_words[mp_config.stacks]; }
 
+/* Negative ones are the fast ones of zstd. */
 static int level(const char *name, int otherwise)
 {
     const char *v = getenv(name);
     if (!v || !*v) return otherwise;
-    const int n = v[0] >= '1' && v[0] <= '9' ? v[0] - '0' : 0;
-    if (n && !v[1]) return n;
+    const bool fast = v[0] == '-';
+    const int n = v[fast] >= '1' && v[fast] <= '9' ? v[fast] - '0' : 0;
+    if (n && !v[fast + 1]) return fast ? -n : n;
     wrong(name, v);
     return otherwise;
 }
@@ -96,7 +98,7 @@ void mp_config_read(void)
     mp_config.python = flag("MEMPROF_PYTHON", true);
     mp_config.torch_ranges = choice("MEMPROF_TORCH_RANGES", torch_ranges_words, MP_TORCH_ON);
     mp_config.stacks = choice("MEMPROF_STACKS", stacks_words, MP_STACKS_LARGE);
-    mp_config.level = level("MEMPROF_LEVEL", 1);
+    mp_config.level = level("MEMPROF_LEVEL", -1);
     mp_config.min_rss = size("MEMPROF_MIN_RSS", (uint64_t)16 << 20);
     text("MEMPROF_OUT", mp_config.out, sizeof mp_config.out, "memprof.%h.%p.zst");
     text("MEMPROF_PROGRAM", mp_config.program, sizeof mp_config.program, "");

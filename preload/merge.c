@@ -160,13 +160,15 @@ static void forget_kinds(struct mp_merge *m)
     while (m->kinds) m->known[m->kind[--m->kinds]] = 0;
 }
 
+static inline uint32_t place_of(const struct mpf_slot *s) { return (uint32_t)(((uintptr_t)s - (uintptr_t)mp_process->pool.base) >> 3); }
+
 /* Takes the stream's event; false when the frame is full. */
 static inline bool take(struct mp_merge *m, struct stream *s, struct mp_selection *out)
 {
     const uint16_t kind = (uint16_t)s->next->head;
     if (out->events == out->most_events || (__builtin_expect(!m->known[kind], 0) && !new_kind(m, kind))) return false;
     out->newest = s->time;
-    out->place[out->events++] = (uint32_t)(((uintptr_t)s->next - (uintptr_t)mp_process->pool.base) >> 3);
+    out->place[out->events++] = place_of(s->next);
     s->next++;
     if (__builtin_expect(s->next == s->end || !is_event(s), 0)) {
         out->data_slots += settle(m, s);
@@ -174,6 +176,31 @@ static inline bool take(struct mp_merge *m, struct stream *s, struct mp_selectio
     }
     if (s->next->time > s->time) s->time = s->next->time;
     return true;
+}
+
+/* Most events: small blocks of the host, four kinds of them. */
+enum { USUAL = MPF_OP_ALLOC | MPF_HEAP_HOST << 8, USUALS = MPF_OP_MOVE_END + 1 - MPF_OP_ALLOC };
+_Static_assert(USUALS == 4 && MPF_OP_FREE == MPF_OP_ALLOC + 1 && MPF_OP_MOVE_BEGIN == MPF_OP_ALLOC + 2, "in a row");
+
+static inline bool is_usual(const struct mpf_slot *s, uint32_t first) { return ((uint32_t)s->head & 0xffffff) - first < USUALS; }
+
+/* Takes the stream's events up to a time, but for the last, as long as they are usual: of known kinds, with no data behind them. */
+static inline void take_usual(struct stream *s, uint64_t limit, struct mp_selection *out)
+{
+    const uint32_t room = out->most_events - out->events;
+    const struct mpf_slot *at = s->next, *const end = s->end - at < (ptrdiff_t)room ? s->end : at + room;
+    const uint32_t first = USUAL | s->tag << 16;
+    uint32_t *to = out->place + out->events, place = place_of(at);
+    uint64_t time = s->time;
+    if (at == end || !is_usual(at, first)) return;
+    for (; at + 1 < end && is_usual(at + 1, first) && at[1].time <= limit; at++) {
+        *to++ = place;
+        place += sizeof *at >> 3;
+        if (at[1].time > time) time = at[1].time;
+    }
+    out->events = (uint32_t)(to - out->place);
+    s->next = at;
+    s->time = time;
 }
 
 /* Says how far each chunk is taken.  Nothing was taken: what was passed goes with a later frame. */
@@ -193,6 +220,7 @@ static void hand_over(struct mp_merge *m, struct mp_selection *out)
 static inline bool take_row(struct mp_merge *m, struct stream *s, uint64_t limit, struct mp_selection *out)
 {
     do {
+        if (limit) take_usual(s, limit, out);
         if (!take(m, s, out)) return false;
     } while (s->time <= limit);
     return true;
@@ -202,6 +230,8 @@ void mp_merge_take(struct mp_merge *m, uint64_t upto, struct mp_selection *out)
 {
     uint32_t winner = m->winner, row = 0;
     out->events = out->data_slots = 0;
+    for (uint16_t kind = USUAL; kind < USUAL + USUALS; kind++)
+        if (!m->known[kind]) new_kind(m, kind);
     for (bool room = m->streams > 0; room && m->stream[winner].time <= upto; ) {
         const uint64_t limit = row < LONG_ROW ? 0 : lead(m, winner, upto);
         room = take_row(m, &m->stream[winner], limit, out);

@@ -7,6 +7,7 @@
 #include "process.h"
 
 #define PATIENCE_NS 500000000u
+#define AHEAD 48        /* slots: another processor wrote them */
 
 /* Slots of the chunk that are reserved: those below the thread's cursor while it fills this chunk. */
 static uint32_t reserved(const struct mp_thread *t, uint32_t chunk, bool filling)
@@ -22,6 +23,14 @@ static uint32_t reserved(const struct mp_thread *t, uint32_t chunk, bool filling
 static bool committed(const struct mpf_chunk *c, uint32_t slot)
 {
     return mpf_slot_tag(__atomic_load_n(&c->slot[slot].head, __ATOMIC_ACQUIRE)) == c->tag;
+}
+
+/* The first slot from one on that is not committed; `end`: all are. */
+static uint32_t committed_from(const struct mpf_chunk *c, uint32_t slot, uint32_t end)
+{
+    const struct mpf_slot *s = c->slot + slot, *const last = c->slot + end;
+    for (const unsigned tag = c->tag; s < last && mpf_slot_tag(__atomic_load_n(&s->head, __ATOMIC_ACQUIRE)) == tag; s++) __builtin_prefetch(s + AHEAD);
+    return (uint32_t)(s - c->slot);
 }
 
 /* The slots below `upto` are passed over; their thread may still write them. */
@@ -76,7 +85,7 @@ uint64_t mp_survey(struct mp_thread *t, uint64_t upto, bool all)
         const uint32_t next = __atomic_load_n(&meta->next, __ATOMIC_ACQUIRE);
         const uint32_t end = reserved(t, link - 1, !next);
         for (;;) {
-            while (meta->ready < end && committed(c, meta->ready)) meta->ready++;
+            if (meta->ready < end) meta->ready = committed_from(c, meta->ready, end);
             if (meta->ready >= end) {
                 t->blocked_since = 0;
                 break;

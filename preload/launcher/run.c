@@ -30,7 +30,7 @@ static const struct argp_option argp_options[] = {
     { "output", 'o', "DIR", 0, "Directory for the logs; made if it is not there (default: memprof.PROGRAM.PID)", 0 },
     { "program", OPT_PROGRAM, "GLOB", 0, "Record only programs whose file name matches", 0 },
     { "min-rss", OPT_MIN_RSS, "SIZE", 0, "Child processes that stayed smaller leave no log (default: 16M)", 0 },
-    { "level", OPT_LEVEL, "N", 0, "Compression, 1 (default) to 9", 0 },
+    { "level", OPT_LEVEL, "N", 0, "Compression, -9 to 9 (default -1)", 0 },
     { "journal-dir", OPT_JOURNAL_DIR, "DIR", 0, "Where journals are kept while the processes run", 0 },
     { "no-recover", OPT_NO_RECOVER, NULL, 0, "Leave the journals of killed processes beside their logs", 0 },
     { "quiet", 'q', NULL, 0, "Print nothing but errors", 0 },

@@ -36,7 +36,7 @@ static void defaults_are_those_of_the_manual(void **state)
     (void)state;
     mp_config_read();
     assert_string_equal(mp_config.out, "memprof.%h.%p.zst");
-    assert_int_equal(mp_config.level, 1);
+    assert_int_equal(mp_config.level, -1);
     assert_int_equal(mp_config.min_rss, 16 << 20);
     assert_true(mp_config_wants("anything"));
 }
@@ -61,11 +61,26 @@ static void a_wrong_value_leaves_the_default(void **state)
         mp_config_read();
         assert_int_equal(mp_config.min_rss, 16 << 20);
     }
-    setenv("MEMPROF_LEVEL", "10", 1);
+    static const char *const no_level[] = { "10", "0", "-", "-0", "-10", "--1", "+1" };
+    for (size_t i = 0; i < sizeof no_level / sizeof *no_level; i++) {
+        setenv("MEMPROF_LEVEL", no_level[i], 1);
+        mp_config_read();
+        assert_int_equal(mp_config.level, -1);
+    }
     setenv("MEMPROF_JOURNAL_DIR", "relative", 1);
     mp_config_read();
-    assert_int_equal(mp_config.level, 1);
     assert_string_equal(mp_config.journal_dir, "");
+}
+
+static void levels_are_those_of_zstd(void **state)
+{
+    (void)state;
+    static const struct { const char *text; int level; } level[] = { { "1", 1 }, { "9", 9 }, { "-1", -1 }, { "-9", -9 } };
+    for (size_t i = 0; i < sizeof level / sizeof *level; i++) {
+        setenv("MEMPROF_LEVEL", level[i].text, 1);
+        mp_config_read();
+        assert_int_equal(mp_config.level, level[i].level);
+    }
 }
 
 static void template_is_expanded(void **state)
@@ -102,6 +117,7 @@ int main(void)
         cmocka_unit_test_setup(defaults_are_those_of_the_manual, clear),
         cmocka_unit_test_setup(sizes_have_units, clear),
         cmocka_unit_test_setup(a_wrong_value_leaves_the_default, clear),
+        cmocka_unit_test_setup(levels_are_those_of_zstd, clear),
         cmocka_unit_test_setup(template_is_expanded, clear),
         cmocka_unit_test_setup(relative_path_becomes_absolute, clear),
         cmocka_unit_test_setup(program_is_a_glob, clear),
