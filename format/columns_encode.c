@@ -9,16 +9,21 @@
 #include "mpf/event.h"
 #include "mpf/frame.h"
 
+/* Entries: addr >> 4 << BLOCK_BITS | number of the block, from 1; 0: empty. */
+struct ages {
+    uint64_t *entry;
+    unsigned shift;                     /* 64 less the bits of their number */
+};
+
 /* What changes with every event: a copy of it lives in registers while many are added. */
 struct hot {
     uint8_t *at[COLUMNS];
-    uint64_t *ages;                     /* addr >> 4 << BLOCK_BITS | number of the block, from 1; 0: empty */
-    unsigned age_bits;                  /* size of the table; it grows into the spare one */
+    struct ages ages;                   /* grows into the spare one */
     uint8_t *class;                     /* of each block */
     uint32_t events, blocks;
-    uint32_t thread, thread_run;        /* the run at hand */
-    uint32_t step_run;
-    uint64_t step;
+    uint32_t thread, thread_since;      /* the run at hand, and the first event of it */
+    uint32_t step_since;
+    uint64_t step, step_begin, step_ticks;  /* 0 ticks long: there was none yet */
     uint64_t prev_ref, prev_region;
 };
 
@@ -75,10 +80,10 @@ struct mpf_columns *mpf_columns_init(void *memory, uint32_t max_events, unsigned
     c->max_events = max_events;
     c->tick_shift = tick_shift;
     at += aligned(sizeof *c);
-    c->hot.ages = (uint64_t *)at;
-    at += aligned(sizeof *c->hot.ages << age_bits(max_events));
+    c->hot.ages.entry = (uint64_t *)at;
+    at += aligned(sizeof(uint64_t) << age_bits(max_events));
     c->spare_ages = (uint64_t *)at;
-    at += aligned(sizeof *c->hot.ages << age_bits(max_events));
+    at += aligned(sizeof(uint64_t) << age_bits(max_events));
     c->hot.class = at;
     at += aligned(max_events);
     for (int i = 0; i < COLUMNS; i++) {
@@ -92,8 +97,8 @@ struct mpf_columns *mpf_columns_init(void *memory, uint32_t max_events, unsigned
 void mpf_columns_begin(struct mpf_columns *c)
 {
     const unsigned bits = age_bits(c->hot.blocks);      /* as many as the frame before needed */
-    c->hot = (struct hot){ .ages = c->hot.ages, .class = c->hot.class, .age_bits = bits };
-    memset(c->hot.ages, 0, sizeof *c->hot.ages << bits);
+    c->hot = (struct hot){ .ages = { c->hot.ages.entry, 64 - bits }, .class = c->hot.class };
+    memset(c->hot.ages.entry, 0, sizeof(uint64_t) << bits);
     forget_freed(&c->predictor);
     for (uint32_t i = 0; i < c->pairs; i++) c->code[c->pair[i]] = 0;
     c->pairs = 0;
@@ -108,10 +113,12 @@ uint32_t mpf_columns_room(const struct mpf_columns *c)
     return events < pairs ? events : pairs;
 }
 
+static inline uint64_t entries(struct ages a) { return UINT64_C(1) << (64 - a.shift); }
+
 /* The spare table is only used when the other one grows, and has then half of its size. */
 size_t mpf_columns_touched(const struct mpf_columns *c)
 {
-    size_t n = sizeof *c + (sizeof *c->hot.ages << c->hot.age_bits) / 2 * 3 + c->hot.blocks;
+    size_t n = sizeof *c + sizeof(uint64_t) * entries(c->hot.ages) / 2 * 3 + c->hot.blocks;
     for (int i = 0; i < COLUMNS; i++) n += (size_t)(c->hot.at[i] - c->start[i]);
     return n;
 }
@@ -155,33 +162,29 @@ static inline void put_small(struct hot *h, int column, uint64_t v)
 
 static inline bool has_age(uint64_t addr) { return (addr & 15) == 0 && addr >> 48 == 0; }
 
-static inline uint64_t place_of(const struct hot *h, uint64_t key) { return key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - h->age_bits); }
-
 /* The entry of the address, or the empty one where it would be. */
-static inline uint64_t *find(const struct hot *h, uint64_t addr)
+static inline uint64_t *find(struct ages a, uint64_t addr)
 {
-    const uint64_t mask = (UINT64_C(1) << h->age_bits) - 1, key = addr >> 4;
-    uint64_t i = place_of(h, key);
-    while (h->ages[i] && h->ages[i] >> BLOCK_BITS != key) i = (i + 1) & mask;
-    return &h->ages[i];
+    const uint64_t key = addr >> 4;
+    uint64_t i = key * UINT64_C(0x9E3779B97F4A7C15) >> a.shift;
+    while (a.entry[i] && a.entry[i] >> BLOCK_BITS != key) i = (i + 1) & (entries(a) - 1);
+    return &a.entry[i];
 }
 
-static __attribute__((noinline)) void grow_ages(struct mpf_columns *c, struct hot *h)
+static __attribute__((noinline)) struct ages grow_ages(struct mpf_columns *c, struct ages old)
 {
-    const uint64_t *old = h->ages;
-    const uint64_t entries = UINT64_C(1) << h->age_bits;
-    h->ages = c->spare_ages;
-    c->spare_ages = (uint64_t *)old;
-    h->age_bits++;
-    memset(h->ages, 0, sizeof *h->ages << h->age_bits);
-    for (uint64_t i = 0; i < entries; i++)
-        if (old[i]) *find(h, old[i] >> BLOCK_BITS << 4) = old[i];
+    const struct ages new = { c->spare_ages, old.shift - 1 };
+    memset(new.entry, 0, sizeof *new.entry * entries(new));
+    for (uint64_t i = 0; i < entries(old); i++)
+        if (old.entry[i]) *find(new, old.entry[i] >> BLOCK_BITS << 4) = old.entry[i];
+    c->spare_ages = old.entry;
+    return new;
 }
 
 /* The number of the newest block of the frame with this address, 0 if none. */
 static inline uint32_t block_at(const struct hot *h, uint64_t addr)
 {
-    return has_age(addr) ? (uint32_t)*find(h, addr) & BLOCK_MASK : 0;
+    return has_age(addr) ? (uint32_t)*find(h->ages, addr) & BLOCK_MASK : 0;
 }
 
 /* Numbers the block and returns the number of the one that had its address before, 0 if none. */
@@ -189,12 +192,8 @@ static inline uint32_t number_block(struct mpf_columns *c, struct hot *h, uint64
 {
     h->class[h->blocks++] = (uint8_t)class;
     if (!has_age(addr) || h->blocks > BLOCK_MASK) return 0;
-    if (__builtin_expect(2 * h->blocks > UINT32_C(1) << h->age_bits, 0)) {
-        struct hot copy = *h;           /* *h itself stays in registers */
-        grow_ages(c, &copy);
-        *h = copy;
-    }
-    uint64_t *entry = find(h, addr);
+    if (__builtin_expect(2 * h->blocks > entries(h->ages), 0)) h->ages = grow_ages(c, h->ages);
+    uint64_t *entry = find(h->ages, addr);
     const uint32_t before = (uint32_t)*entry & BLOCK_MASK;
     *entry = addr >> 4 << BLOCK_BITS | h->blocks;
     return before;
@@ -249,45 +248,36 @@ static __attribute__((noinline)) void new_pair(struct mpf_columns *c, uint16_t p
     c->code[pair] = (uint8_t)c->pairs;
 }
 
-static inline void add_op(struct mpf_columns *c, struct hot *h, unsigned op, unsigned heap)
+/* `pair` is operation | heap << 8. */
+static inline void add_op(struct mpf_columns *c, struct hot *h, uint16_t pair)
 {
-    const uint16_t pair = (uint16_t)(op | heap << 8);
     if (__builtin_expect(!c->code[pair], 0)) new_pair(c, pair);
     *h->at[COL_OPS]++ = (uint8_t)(c->code[pair] - 1);
 }
 
-static inline void end_thread_run(struct hot *h)
+static void end_thread_run(struct hot *h)
 {
-    if (!h->thread_run) return;
+    if (h->events == h->thread_since) return;
     put_small(h, COL_THREADS, h->thread);
-    put_small(h, COL_THREADS, h->thread_run);
+    put_small(h, COL_THREADS, h->events - h->thread_since);
+    h->thread_since = h->events;
 }
 
-static inline void end_step_run(struct hot *h)
+static void end_step_run(struct hot *h)
 {
-    if (h->step_run) put_small(h, COL_TIMES, h->step_run);
-}
-
-static inline void add_thread(struct hot *h, uint32_t thread)
-{
-    if (thread != h->thread) {
-        end_thread_run(h);
-        h->thread = thread;
-        h->thread_run = 0;
-    }
-    h->thread_run++;
+    if (h->events == h->step_since) return;
+    put_small(h, COL_TIMES, h->events - h->step_since);
+    h->step_since = h->events;
 }
 
 /* A step of time: how far it is from the one before, and how many events are in it. */
-static inline void add_time(struct hot *h, uint64_t step)
+static inline void begin_step(const struct mpf_columns *c, struct hot *h, uint64_t step)
 {
-    if (step != h->step || !h->step_run) {
-        end_step_run(h);
-        put_small(h, COL_TIMES, step - h->step);
-        h->step = step;
-        h->step_run = 0;
-    }
-    h->step_run++;
+    end_step_run(h);
+    put_small(h, COL_TIMES, step - h->step);
+    h->step = step;
+    h->step_begin = step << c->tick_shift;
+    h->step_ticks = UINT64_C(1) << c->tick_shift;
 }
 
 static void add_data(struct hot *h, uint64_t addr, const uint8_t *data, uint64_t bytes)
@@ -306,18 +296,22 @@ static const uint8_t class_of[256] = {
 
 static inline void begin_event(const struct mpf_columns *c, struct hot *h, uint64_t time, uint32_t thread)
 {
+    if (thread != h->thread) {
+        end_thread_run(h);
+        h->thread = thread;
+    }
+    if (time - h->step_begin >= h->step_ticks) begin_step(c, h, time >> c->tick_shift);
     h->events++;
-    add_thread(h, thread);
-    add_time(h, time >> c->tick_shift);
 }
 
 /* What a BLOCK or REF event is made of. */
 static inline __attribute__((always_inline)) void add_plain(struct mpf_columns *c, struct hot *h, const struct mpf_slot *slot, bool block)
 {
-    unsigned op = mpf_slot_op(slot->head);
+    const unsigned op = mpf_slot_op(slot->head);
+    uint16_t pair = (uint16_t)slot->head;
     if (!block) add_ref(c, h, slot->addr, op == MPF_OP_MOVE_BEGIN);
-    else if (add_block(c, h, slot->addr, mpf_slot_size(slot->head), op == MPF_OP_MOVE_END)) op |= PREDICTED;
-    add_op(c, h, op, mpf_slot_heap(slot->head));
+    else if (add_block(c, h, slot->addr, mpf_slot_size(slot->head), op == MPF_OP_MOVE_END)) pair |= PREDICTED;
+    add_op(c, h, pair);
 }
 
 static void add_other(struct mpf_columns *c, struct hot *h, const struct mpf_slot *slot, const uint8_t *data)
@@ -337,7 +331,7 @@ static void add_other(struct mpf_columns *c, struct hot *h, const struct mpf_slo
     case MPF_CLASS_DATA: add_data(h, slot->addr, data, size); break;
     case MPF_CLASS_BLOCK: case MPF_CLASS_REF: case MPF_CLASS_NONE: break;
     }
-    add_op(c, h, op, mpf_slot_heap(slot->head));
+    add_op(c, h, (uint16_t)slot->head);
 }
 
 void mpf_columns_add(struct mpf_columns *c, const struct mpf_slot *slot, uint32_t thread, const uint8_t *data)
@@ -353,7 +347,8 @@ static inline const struct mpf_slot *slot_at(const struct mpf_slots *s, uint32_t
     return (const struct mpf_slot *)(s->base + ((uint64_t)s->place[i] << 3));
 }
 
-uint32_t mpf_columns_add_plain(struct mpf_columns *c, const struct mpf_slots *s, uint32_t from, uint64_t *time)
+/* By itself it has enough registers. */
+__attribute__((noinline)) uint32_t mpf_columns_add_plain(struct mpf_columns *c, const struct mpf_slots *s, uint32_t from, uint64_t *time)
 {
     struct hot h = c->hot;
     uint64_t now = *time;
@@ -387,7 +382,6 @@ long mpf_columns_finish(struct mpf_columns *c, const struct mpf_clock *from, con
 {
     end_thread_run(&c->hot);
     end_step_run(&c->hot);
-    c->hot.thread_run = c->hot.step_run = 0;
     size_t need = BODY_HEAD + PAIR_BYTES * c->pairs;
     for (int i = 0; i < COLUMNS; i++) need += (size_t)(c->hot.at[i] - c->start[i]);
     if (need > cap) return MPF_ERR_SPACE;
