@@ -212,6 +212,7 @@ struct mpr_gpu_block mpr_gpu_describe(struct mpr_replay *r, struct mpr_thread *t
     const struct mpr_site at = { t->at.stack, t->at.python ? t->at.python : mpr_backward_python(t) };
     b.node = mpr_backward_path(r, t);
     if (!b.node) b.node = mpr_gpu_path(r, t, &b.inherited);
+    b.node = mpr_replay_path(r, b.node, t->at.python);
     b.site = mpr_sites_site(&r->gpu.sites, at);
     b.library = mpr_sites_library(&r->gpu.sites, at.stack);
     b.python = at.python;

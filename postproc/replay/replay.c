@@ -84,10 +84,17 @@ uint32_t mpr_replay_cell(struct mpr_replay *r, const struct mpr_maker *m, uint8_
     return cell;
 }
 
+uint32_t mpr_replay_path(struct mpr_replay *r, uint32_t node, uint32_t python)
+{
+    const bool best = r->options.by == MPR_BY_AUTO || r->options.by == MPR_BY_ALL;
+    return best ? mpr_wrappers_path(&r->wrappers, &r->ranges, node, python) : node;
+}
+
 /* The cell of a block whose call stack is known. */
 MPR_COLD static uint32_t cell_at_site(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap, uint64_t size)
 {
-    const struct mpr_maker maker = { size, t->node, t->number, mpr_sites_site(&r->gpu.sites, t->at), 0, 0 };
+    const uint32_t node = mpr_replay_path(r, t->node, t->at.python);
+    const struct mpr_maker maker = { size, node, t->number, mpr_sites_site(&r->gpu.sites, t->at), 0, 0 };
     t->at = (struct mpr_site){ 0, 0 };
     return mpr_replay_cell(r, &maker, heap);
 }

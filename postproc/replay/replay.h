@@ -19,6 +19,7 @@
 #include "repairs.h"
 #include "samples.h"
 #include "threads.h"
+#include "wrappers.h"
 
 struct mpr_replay;
 
@@ -61,6 +62,7 @@ struct mpr_replay {
     struct mpr_samples samples;
     struct mpr_gpu gpu;
     struct mpr_estimates estimates;
+    struct mpr_wrappers wrappers;
     struct mpr_large *large;    /* observer; NULL: none */
     struct mpr_names *names;    /* of who reads the result, to name calls with */
     struct mpr_watch watch;     /* event NULL: nobody */
@@ -95,6 +97,9 @@ static inline struct mpr_all mpr_all_of(uint64_t key)
 
 int mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *options);     /* 0, or -1 without memory */
 void mpr_replay_free(struct mpr_replay *r);
+/* The path of a block that is made in a range, with that Python stack: with its frames where the range is a wrapper's
+ * (wrappers.h), by AUTO and ALL, which give a block the best name that it has. */
+uint32_t mpr_replay_path(struct mpr_replay *r, uint32_t node, uint32_t python);
 /* The key of a block's cell. */
 uint64_t mpr_replay_key(const struct mpr_replay *r, const struct mpr_maker *m);
 /* The index of its cell, made when new; UINT32_MAX without memory. */

@@ -122,6 +122,74 @@ static void python_stacks_are_paths_of_the_next_event_only(void **state)
     over();
 }
 
+/* A block of the stack layer < forward < main, in PyTorch's range of that name and, with `inner`, one more. */
+static const struct mpr_node *node_in_wrapper(enum mpr_by by, const char *domain, const char *name, bool inner)
+{
+    enum { DOMAIN = 7, WRAPPER = 1, INNER };
+    begin_with((struct mpr_replay_options){ .by = by, .at = MPR_AT_PEAK });
+    data(1, MPF_OP_DOMAIN, 0, DOMAIN, domain, strlen(domain));
+    data(1, MPF_OP_NAME, 0, WRAPPER, name, strlen(name));
+    data(1, MPF_OP_NAME, 0, INNER, "inner", 5);
+    frame(0xf1, 8, "Linear.forward [module.head]", "/app/linear.py");
+    frame(0xf2, 41, "Wrapper.forward [x]", "/torch/wrapper.py");
+    frame(0xf3, 212, "main", "/app/train.py");
+    WORDS(1, MPF_OP_PYTHON, 0, 0x91, 0xf1, 0xf2, 0xf3);
+    push(1, DOMAIN, WRAPPER);
+    if (inner) push(1, DOMAIN, INNER);
+    for (uint64_t i = 0; i < 2; i++) {
+        event(1, MPF_OP_AT_PYTHON, 0, 0x91, 0);
+        alloc(T, A + i * MIB, MIB);
+    }
+    event(1, MPF_OP_AT_PYTHON, 0, 0x91, 0);
+    event(1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x5000, MIB);
+    assert_int_equal(mpr_gpu_blocks_find(&gpu()->torch, A)->node, mpr_gpu_blocks_find(&gpu()->torch, A + MIB)->node);
+    end();
+    return &replay.ranges.node[mpr_gpu_blocks_find(&gpu()->torch, A)->node];
+}
+
+static const char *name_of(uint32_t name)
+{
+    size_t bytes;
+    return mpr_texts_get(&replay.ranges.names, name, &bytes);
+}
+
+static uint64_t host_bytes_of(const struct mpr_node *node)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < replay.books.cells; i++)
+        if (replay.books.cell[i].heap == MPF_HEAP_HOST && replay.books.cell[i].key == (uint64_t)(node - replay.ranges.node)) bytes += replay.books.cell[i].bytes;
+    return bytes;
+}
+
+static void a_wrappers_range_goes_on_with_the_frames_inside_it(void **state)
+{
+    (void)state;
+    const struct mpr_node *n = node_in_wrapper(MPR_BY_AUTO, "torch", "Wrapper.forward", false);
+    assert_int_equal(n->depth, 2);
+    assert_string_equal(name_of(n->name), "Linear.forward [module.head] (linear.py:8)");
+    assert_string_equal(name_of(replay.ranges.node[n->parent].name), "Wrapper.forward");
+    assert_int_equal(host_bytes_of(n), MIB);
+    over();
+}
+
+static void other_ranges_do_not(void **state)
+{
+    (void)state;
+    static const struct { enum mpr_by by; const char *domain, *name; bool inner; const char *innermost; } other[] = {
+        { MPR_BY_RANGE, "torch", "Wrapper.forward", false, "Wrapper.forward" },
+        { MPR_BY_AUTO, "mine", "Wrapper.forward", false, "Wrapper.forward" },
+        { MPR_BY_AUTO, "torch", "Wrapper.forw", false, "Wrapper.forw" },
+        { MPR_BY_AUTO, "torch", "Wrapper.forward", true, "inner" },
+        { MPR_BY_AUTO, "torch", "Linear.forward", false, "Linear.forward" },    /* it is the innermost frame */
+    };
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        const struct mpr_node *n = node_in_wrapper(other[i].by, other[i].domain, other[i].name, other[i].inner);
+        assert_string_equal(name_of(n->name), other[i].innermost);
+        assert_int_equal(n->depth, other[i].inner ? 2 : 1);
+        over();
+    }
+}
+
 /* 64 KiB with a mean of 512 KiB have their stack once in 1 / (1 - exp(-1/8)) = 8.5104 times. */
 static void sampled_blocks_of_pytorch_stand_for_others(void **state)
 {
@@ -309,6 +377,8 @@ int main(void)
         cmocka_unit_test(a_call_stack_is_of_its_own_thread),
         cmocka_unit_test(a_newer_file_takes_the_place_of_an_unloaded_one),
         cmocka_unit_test(python_stacks_are_paths_of_the_next_event_only),
+        cmocka_unit_test(a_wrappers_range_goes_on_with_the_frames_inside_it),
+        cmocka_unit_test(other_ranges_do_not),
         cmocka_unit_test(sampled_blocks_of_pytorch_stand_for_others),
         cmocka_unit_test(nccls_memory_belongs_to_the_communicator_at_work),
         cmocka_unit_test(communicators_are_told_apart),
