@@ -35,7 +35,7 @@ static bool make(struct mp_run *r, struct mp_frame f, struct mp_bounds b, uint32
 {
     unsigned n = 0;
     enum mp_step how = MP_STEP_MADE;
-    r->generation = r->frames = 0;
+    r->generation = r->frames = r->calls = 0;
     r->from = f;
     r->hash = mp_hash_of_none();
     do {
@@ -43,6 +43,7 @@ static bool make(struct mp_run *r, struct mp_frame f, struct mp_bounds b, uint32
         how = mp_unwind_step(&f, b, generation, &reads);
         if (how != MP_STEP_MADE) break;
         add_reads(r, &n, &reads);
+        r->calls |= (uint8_t)(1 << (n - 1));        /* the last word that a step reads */
         r->hash = mp_hash_word(r->hash, f.pc);
         r->frames++;
     } while (!a_run_begins(&f) && n + MP_READS_MAX <= MP_RUN_READS);
@@ -77,6 +78,17 @@ static void come_to(struct mp_walker *w, struct mp_bounds b)
     w->stack = b;
 }
 
+/* The outermost frames of a deep stack are left out, as mp_unwind does. */
+static struct mp_hash join_frames(struct mp_hash h, const struct mp_run *r, unsigned frames)
+{
+    for (unsigned i = 0; frames; i++) {
+        if (!(r->calls >> i & 1)) continue;
+        h = mp_hash_word(h, r->read[i].word);
+        frames--;
+    }
+    return h;
+}
+
 bool mp_walk(struct mp_walker *w, const struct mp_frame *from, uint32_t generation, struct mp_hash *out)
 {
     struct mp_bounds b;
@@ -84,11 +96,12 @@ bool mp_walk(struct mp_walker *w, const struct mp_frame *from, uint32_t generati
     come_to(w, b);
     struct mp_frame f = *from;
     struct mp_hash hash = mp_hash_word(mp_hash_of_none(), f.pc);
-    unsigned frames = 1;
-    for (bool more = true; more; ) {
+    unsigned room = MP_UNWIND_MAX - 1;
+    for (bool more = true; more && room; ) {
         const struct mp_run *r = run_from(w, &f, b, generation);
-        if (!r || (frames += r->frames) > MP_UNWIND_MAX) return false;
-        hash = mp_hash_join(hash, r->hash);
+        if (!r) return false;
+        hash = r->frames <= room ? mp_hash_join(hash, r->hash) : join_frames(hash, r, room);
+        room -= r->frames <= room ? r->frames : room;
         f = r->to;
         more = !r->is_last;
     }

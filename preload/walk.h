@@ -21,10 +21,11 @@ struct mp_walker {
     uint8_t next_made;
     struct mp_run {
         uint32_t generation;    /* + 1; 0: none */
-        uint32_t frames;
+        uint16_t frames;
+        uint8_t calls;          /* bit i: read[i] is a return address */
+        bool is_last;
         struct mp_frame from, to;
         struct mp_hash hash;    /* of their return addresses */
-        bool is_last;
         struct { const uintptr_t *at; uintptr_t word; } read[MP_RUN_READS];
     } run[MP_RUN_PAIRS][2];
 };
