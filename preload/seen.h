@@ -1,7 +1,8 @@
 /* Sets of ids that are in the log already: open addressing, insert-only, without a lock.  Empty in a forked child, which has
  * a log of its own.
  *
- * A set forgets nothing by itself; an id that finds no place near its own is not kept, and recorded again each time. */
+ * A set that is full forgets: an id that finds no place near its own takes another one's, which is recorded again when it
+ * is met again. */
 #ifndef MP_SEEN_H
 #define MP_SEEN_H
 
@@ -66,10 +67,10 @@ static inline bool mp_seen(uint64_t *set, size_t slots, uint64_t id)
 
 static inline void mp_seen_add(uint64_t *set, size_t slots, uint64_t id)
 {
-    uint64_t *at = mp_seen_place(set, slots, id), none = 0;
-    while (at && !__atomic_compare_exchange_n(at, &none, id, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) && none != id) {
-        at = mp_seen_place(set, slots, id);
-        none = 0;
+    for (;;) {
+        uint64_t *at = mp_seen_place(set, slots, id), none = 0;
+        if (!at) __atomic_store_n(&set[id % slots], id, __ATOMIC_RELEASE);
+        if (!at || __atomic_compare_exchange_n(at, &none, id, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) || none == id) return;
     }
 }
 

@@ -15,10 +15,11 @@
 #include "unwinder.h"
 #include "walk.h"
 
-enum { DEPTH = 64, SEEN = 1 << 17, WALKERS = 1024 };
+enum { DEPTH = 64, WALKERS = 1024 };
 _Static_assert((int)MP_UNWIND_MAX > (int)DEPTH, "room for frames of memprof's own");
 
 static uint64_t *seen;          /* NULL: no stacks */
+static size_t places;           /* in it; a program in an interpreter has several 100,000 stacks, which touch 8 MiB */
 
 /* Of threads that take stacks all the time, by their records; the records above have none. */
 static struct mp_walker *walkers;
@@ -26,8 +27,10 @@ static struct mp_walker *walkers;
 bool mp_stack_init(void)
 {
     if (!mp_module_init() || !mp_unwind_init()) return false;
-    if (mp_config.stacks == MP_STACKS_ALL) walkers = mp_sys_map_wiped(WALKERS * sizeof *walkers);
-    seen = mp_seen_map(SEEN);
+    const bool all = mp_config.stacks == MP_STACKS_ALL;
+    if (all) walkers = mp_sys_map_wiped(WALKERS * sizeof *walkers);
+    places = (size_t)1 << (all ? 20 : 17);
+    seen = mp_seen_map(places);
     return seen != NULL;
 }
 
@@ -65,7 +68,7 @@ static uint64_t known(const struct mp_frame *from, uint32_t generation, uint32_t
     const bool walked = mp_walk(w, from, generation, &hash);
     give_back(w);
     const uint64_t id = walked ? id_of(hash, generation) : 0;
-    return id && mp_seen(seen, SEEN, mp_seen_in(id, log)) ? id : 0;
+    return id && mp_seen(seen, places, mp_seen_in(id, log)) ? id : 0;
 }
 
 /* Leaves the program's part of the stack. */
@@ -84,7 +87,7 @@ static void forget(uint32_t generation, uint32_t log)
     const uint64_t now = (uint64_t)log << 32 | generation;
     uint64_t before = __atomic_load_n(&of, __ATOMIC_RELAXED);
     if (before != now && __atomic_compare_exchange_n(&of, &before, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        mp_seen_clear(seen, SEEN);
+        mp_seen_clear(seen, places);
 }
 
 /* Of two threads with the same new stack both record it, to the same effect.  What is unwound by the rules of code that is
@@ -100,7 +103,7 @@ uint64_t mp_stack_here(const struct mp_frame *from)
         if ((id = known(from, generation, log))) return id;
         depth = mp_unwind(from, pc, generation);
         id = id_of(mp_hash_of(pc, depth), generation);
-        if (mp_seen(seen, SEEN, mp_seen_in(id, log))) return id;
+        if (mp_seen(seen, places, mp_seen_in(id, log))) return id;
         depth = without_own(pc, depth);
         if (!depth) return 0;
         mp_module_seen(pc, depth);
@@ -110,7 +113,7 @@ uint64_t mp_stack_here(const struct mp_frame *from)
     }
     if (!depth) return 0;
     mp_record_data(MPF_OP_STACK, MPF_HEAP_NONE, id, pc, depth * sizeof *pc);
-    mp_seen_add(seen, SEEN, mp_seen_in(id, log));
+    mp_seen_add(seen, places, mp_seen_in(id, log));
     return id;
 }
 

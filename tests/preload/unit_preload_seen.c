@@ -1,0 +1,65 @@
+/* Sets of ids that are in the log. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "seen.h"
+
+enum { SLOTS = 128 };
+
+static void what_was_added_is_there_until_it_is_cleared(void **state)
+{
+    (void)state;
+    uint64_t *set = mp_seen_map(SLOTS);
+    for (uint64_t id = 1; id <= SLOTS; id++) {
+        assert_false(mp_seen(set, SLOTS, id * 7));
+        mp_seen_add(set, SLOTS, id * 7);
+        mp_seen_add(set, SLOTS, id * 7);
+    }
+    for (uint64_t id = 1; id <= SLOTS; id++) assert_true(mp_seen(set, SLOTS, id * 7));
+    mp_seen_clear(set, SLOTS);
+    for (uint64_t id = 1; id <= SLOTS; id++) assert_false(mp_seen(set, SLOTS, id * 7));
+}
+
+/* Otherwise each event of a program with more stacks than fit would record its stack. */
+static void a_full_set_keeps_what_came_last(void **state)
+{
+    (void)state;
+    uint64_t *set = mp_seen_map(SLOTS);
+    for (uint64_t id = 1; id <= 10 * SLOTS; id++) {
+        mp_seen_add(set, SLOTS, id);
+        assert_true(mp_seen(set, SLOTS, id));
+    }
+    unsigned kept = 0;
+    for (uint64_t id = 1; id <= 10 * SLOTS; id++) kept += mp_seen(set, SLOTS, id);
+    assert_int_equal(kept, SLOTS);
+}
+
+static void a_hash_of_parts_is_that_of_the_whole(void **state)
+{
+    (void)state;
+    uint64_t word[9];
+    for (unsigned i = 0; i < 9; i++) word[i] = i * 0x1000 % 0x3000;     /* 0 among them, and some twice */
+    for (size_t cut = 0; cut <= 9; cut++) {
+        const struct mp_hash parts = mp_hash_join(mp_hash_of(word, cut), mp_hash_of(word + cut, 9 - cut));
+        assert_int_equal(mp_hash_id(parts), mp_seen_id(word, 9));
+        if (cut < 9) assert_int_not_equal(mp_seen_id(word, cut), mp_seen_id(word, 9));
+    }
+    word[8] ^= 1;
+    const uint64_t other = mp_seen_id(word, 9);
+    word[8] ^= 1;
+    assert_int_not_equal(other, mp_seen_id(word, 9));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_added_is_there_until_it_is_cleared),
+        cmocka_unit_test(a_full_set_keeps_what_came_last),
+        cmocka_unit_test(a_hash_of_parts_is_that_of_the_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
