@@ -180,10 +180,12 @@ void mp_module_seen(const uint64_t *pc, unsigned count)
 {
     if (!known) return;
     if (__atomic_load_n(&known->in_log, __ATOMIC_ACQUIRE) != mp_loss_now()) record_again();
-    for (unsigned i = 0, last = 0; i < count; i++) {
+    uint32_t checked[16] = { 0 };       /* a stack comes through the same few files again and again */
+    for (unsigned i = 0; i < count; i++) {
         const uint32_t at = find(pc[i]);
-        if (at && (at == last || !is_gone(at - 1))) {
-            last = at;
+        uint32_t *const before = &checked[at % 16];
+        if (at && (*before == at || !is_gone(at - 1))) {
+            *before = at;
             continue;
         }
         const uint64_t signals = mp_lock(&known->lock);
