@@ -18,7 +18,7 @@
 #endif
 
 static char path[PATH_MAX];
-static uint64_t file_dev, file_ino;
+static struct mp_file file;
 
 static size_t place_bytes(uint32_t places) { return MPF_JOURNAL_HEAD + (size_t)places * MPF_CHUNK_BYTES; }
 
@@ -105,12 +105,6 @@ static uint8_t *aligned_base(uint8_t *reserved)
     return (uint8_t *)(chunks - MPF_JOURNAL_HEAD);
 }
 
-static void know(int fd)
-{
-    struct stat st;
-    if (mp_sys_fstat(fd, &st) == 0) file_dev = st.st_dev, file_ino = st.st_ino;
-}
-
 bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mpf_clock *start)
 {
     struct mp_pool *pool = &mp_process->pool;
@@ -121,8 +115,10 @@ bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mp
     const int fd = create(log_path);
     bool ok = map(pool, fd, MP_POOL_STEP);
     if (ok && mp_sys_madvise(pool->base, MPF_JOURNAL_HEAD, MADV_POPULATE_WRITE) == -EFAULT) ok = false;
-    if (fd >= 0) know(fd);
-    if (fd >= 0) mp_sys_close(fd);
+    if (fd >= 0) {
+        file = mp_sys_file(fd);
+        mp_sys_close(fd);
+    }
     if (!ok) return false;
     struct mpf_journal *head = (struct mpf_journal *)pool->base;
     *head = (struct mpf_journal){
@@ -135,16 +131,7 @@ bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mp
 }
 
 /* The journal file again, if it is still ours. */
-static int reopen(void)
-{
-    if (!path[0]) return -1;
-    const int fd = mp_sys_open(path, O_RDWR | O_NOFOLLOW, 0);
-    struct stat st;
-    if (fd < 0) return -1;
-    if (mp_sys_fstat(fd, &st) == 0 && (uint64_t)st.st_dev == file_dev && (uint64_t)st.st_ino == file_ino) return fd;
-    mp_sys_close(fd);
-    return -1;
-}
+static int reopen(void) { return path[0] ? mp_sys_reopen(path, O_RDWR, file) : -1; }
 
 bool mp_journal_extend(void)
 {
@@ -198,7 +185,7 @@ bool mp_journal_restore(void)
         return false;
     }
     const bool ok = copy_to(fd);
-    if (ok) know(fd);
+    if (ok) file = mp_sys_file(fd);
     else mp_sys_unlink(path), path[0] = 0;
     mp_sys_close(fd);
     return ok;

@@ -17,7 +17,7 @@
 
 static char path[PATH_MAX];
 static struct mp_log_parent parent;
-static uint64_t dev, ino;
+static struct mp_file file;
 static uint32_t made;       /* how often the file was made: again after an exec that failed */
 
 /* 1 + the descriptor that the calling thread keeps open in its own table, and of which file.  The number means another file
@@ -54,11 +54,11 @@ void mp_logfile_inherit(void)
 
 /* ---- creation */
 
-static void make_folders(char *file)
+static void make_folders(char *of)
 {
-    for (char *p = file + 1; (p = strchr(p, '/')); p++) {
+    for (char *p = of + 1; (p = strchr(p, '/')); p++) {
         *p = 0;
-        mp_sys_mkdir(file, 0777);
+        mp_sys_mkdir(of, 0777);
         *p = '/';
     }
 }
@@ -98,8 +98,7 @@ static int create_file(const char *base)
 
 static void know(int fd)
 {
-    struct stat st;
-    if (mp_sys_fstat(fd, &st) == 0) dev = st.st_dev, ino = st.st_ino;
+    file = mp_sys_file(fd);
     made++;
 }
 
@@ -124,20 +123,10 @@ bool mp_logfile_create(uint8_t id[16])
 
 /* ---- writing */
 
-static int open_known(int flags)
-{
-    const int fd = mp_sys_open(path, flags | O_NOFOLLOW, 0);
-    struct stat st;
-    if (fd < 0) return fd;
-    if (mp_sys_fstat(fd, &st) == 0 && (uint64_t)st.st_dev == dev && (uint64_t)st.st_ino == ino) return fd;
-    mp_sys_close(fd);
-    return -ESTALE;
-}
-
 static int open_again(void)
 {
     if (kept.descriptor && kept.made == made) return kept.descriptor - 1;
-    return open_known(O_WRONLY | O_APPEND);
+    return mp_sys_reopen(path, O_WRONLY | O_APPEND, file);
 }
 
 static void close_again(int fd)
@@ -276,7 +265,7 @@ void mp_logfile_go_on(void)
 /* A mapping keeps the bytes without a descriptor, and an exec ends it. */
 void mp_logfile_put_away(void)
 {
-    const int fd = open_known(O_RDONLY);
+    const int fd = mp_sys_reopen(path, O_RDONLY, file);
     if (fd < 0) return;
     log_.away = mp_sys_mmap(NULL, log_.bytes, PROT_READ, MAP_PRIVATE, fd);
     mp_sys_close(fd);

@@ -22,6 +22,23 @@ long mp_sys_write_all(int fd, const void *buf, size_t bytes, size_t *done)
     return 0;
 }
 
+struct mp_file mp_sys_file(int fd)
+{
+    struct stat st;
+    if (mp_sys_fstat(fd, &st) != 0) return (struct mp_file){ 0, 0 };
+    return (struct mp_file){ st.st_dev, st.st_ino };
+}
+
+int mp_sys_reopen(const char *path, int flags, struct mp_file file)
+{
+    const int fd = mp_sys_open(path, flags | O_NOFOLLOW, 0);
+    if (fd < 0) return fd;
+    const struct mp_file now = mp_sys_file(fd);
+    if (now.ino && now.dev == file.dev && now.ino == file.ino) return fd;
+    mp_sys_close(fd);
+    return -ESTALE;
+}
+
 bool mp_sys_peek(int pid, uintptr_t at, void *out, size_t bytes)
 {
     const struct iovec to = { out, bytes }, from = { (void *)at, bytes };

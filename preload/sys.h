@@ -97,6 +97,11 @@ static inline uint64_t mp_sys_clock(clockid_t which)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* A file that memprof made: another may lie at its path by now. */
+struct mp_file { uint64_t dev, ino; };
+struct mp_file mp_sys_file(int fd);
+/* Opens the file at the path if it is still that one; -E... otherwise. */
+int mp_sys_reopen(const char *path, int flags, struct mp_file file);
 /* Copies memory of this process, whose id is `pid`; false where it is not there. */
 bool mp_sys_peek(int pid, uintptr_t at, void *out, size_t bytes);
 /* Reads a whole small file into buf, ends it with 0.  Length, or -E... */
