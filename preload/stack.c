@@ -44,8 +44,8 @@ static struct mp_walker *borrow(void)
 {
     const struct mp_thread *t = mp_self;
     struct mp_walker *w = walkers && t && t->number && t - mp_threads < WALKERS ? &walkers[t - mp_threads] : NULL;
-    if (!w || w->is_in_use) return NULL;
-    w->is_in_use = true;
+    if (!w || w->user == t->number) return NULL;        /* another number: a thread that ended in the middle of it */
+    w->user = t->number;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     return w;
 }
@@ -53,7 +53,7 @@ static struct mp_walker *borrow(void)
 static void give_back(struct mp_walker *w)
 {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    w->is_in_use = false;
+    w->user = 0;
 }
 
 /* Of what was compiled meanwhile the same return addresses are another stack. */

@@ -5,12 +5,16 @@ static inline bool same_frame(const struct mp_frame *a, const struct mp_frame *b
     return a->pc == b->pc && a->rsp == b->rsp && a->rbp_at == b->rbp_at;
 }
 
-/* No branch for each word: how many there are differs from run to run. */
+/* Always as many words: that has no branch whose way differs from run to run.  One after another: where a word lies was found
+ * by those before it, so behind one that differs none is read that the unwinder would not read.  NULL: a child that was forked in a
+ * handler, in the middle of this. */
 static inline bool reads_the_same(const struct mp_run *r)
 {
-    uintptr_t differs = 0;
-    for (unsigned i = 0; i < MP_RUN_READS; i++) differs |= *r->read[i].at ^ r->read[i].word;
-    return !differs;
+    for (unsigned i = 0; i < MP_RUN_READS; i++) {
+        const uintptr_t *at = __atomic_load_n(&r->read[i].at, __ATOMIC_RELAXED);
+        if (!at || *at != r->read[i].word) return false;
+    }
+    return true;
 }
 
 /* Every eighth place. */
@@ -74,7 +78,7 @@ static const struct mp_run *run_from(struct mp_walker *w, const struct mp_frame 
 static void come_to(struct mp_walker *w, struct mp_bounds b)
 {
     if (w->stack.low == b.low && w->stack.bytes == b.bytes) return;
-    for (unsigned i = 0; i < MP_RUN_PAIRS; i++) w->run[i][0].generation = w->run[i][1].generation = 0;
+    for (unsigned i = 0; w->stack.bytes && i < MP_RUN_PAIRS; i++) w->run[i][0].generation = w->run[i][1].generation = 0;
     w->stack = b;
 }
 

@@ -17,7 +17,7 @@ enum { MP_RUN_PAIRS = 256, MP_RUN_READS = 8 };
 /* Of one thread, for it alone; all zero at first. */
 struct mp_walker {
     struct mp_bounds stack;
-    bool is_in_use;             /* maybe by the code that a signal handler interrupted */
+    uint32_t user;              /* memprof's number of the thread that is at work, maybe below a signal handler; 0: none is */
     uint8_t next_made;
     struct mp_run {
         uint32_t generation;    /* + 1; 0: none */

@@ -71,11 +71,6 @@ bool mpr_backward_is(const struct mpr_ranges *ranges, uint32_t node)
     return node && ranges->node[node].name == MPR_BACKWARD_NAME;
 }
 
-static uint32_t child(struct mpr_ranges *ranges, uint32_t parent, uint32_t name, uint32_t domain)
-{
-    return ranges->node[parent].depth < MPR_PATH_MAX ? mpr_ranges_child(ranges, parent, name, domain) : parent;
-}
-
 /* The same path below "backward of"; what a backward pass made again (a checkpoint's forward) is there already. */
 static uint32_t below(struct mpr_ranges *ranges, uint32_t node)
 {
@@ -86,7 +81,7 @@ static uint32_t below(struct mpr_ranges *ranges, uint32_t node)
         domain[depth] = ranges->node[node].domain;
     }
     uint32_t path = mpr_ranges_child(ranges, 0, MPR_BACKWARD_NAME, 0);
-    while (depth-- > 0) path = child(ranges, path, name[depth], domain[depth]);
+    while (depth-- > 0) path = mpr_ranges_child(ranges, path, name[depth], domain[depth]);
     return path;
 }
 
@@ -98,7 +93,7 @@ void mpr_backward_node(struct mpr_replay *r, struct mpr_thread *t, const struct 
     const uint32_t forward = made && made->node ? made->node : python;
     if (!forward) return;
     struct mpr_open_range *range = &t->stack[t->depth - 1];
-    range->forward = child(&r->ranges, below(&r->ranges, forward), range->name, range->domain);
+    range->forward = mpr_ranges_child(&r->ranges, below(&r->ranges, forward), range->name, range->domain);
     if (python) range->python = below(&r->ranges, python);
     if (t->forward) mpr_forward_range(r, t);        /* what it makes itself */
 }
@@ -109,7 +104,7 @@ uint32_t mpr_backward_path(struct mpr_replay *r, const struct mpr_thread *t)
     while (i && !t->stack[i - 1].forward) i--;
     if (!i) return 0;
     uint32_t path = t->stack[i - 1].forward;
-    for (; i < t->depth; i++) path = child(&r->ranges, path, t->stack[i].name, t->stack[i].domain);
+    for (; i < t->depth; i++) path = mpr_ranges_child(&r->ranges, path, t->stack[i].name, t->stack[i].domain);
     return path;
 }
 

@@ -117,7 +117,7 @@ uint32_t mpr_ranges_child(struct mpr_ranges *r, uint32_t parent, uint32_t name, 
 {
     const uint32_t known = *find(r, parent, name, domain);
     if (known) return known;
-    if (make_room(r) != 0) return parent;
+    if (r->node[parent].depth == MPR_PATH_MAX || make_room(r) != 0) return parent;
     r->node[r->nodes] = (struct mpr_node){ parent, name, domain, r->node[parent].depth + 1 };
     *find(r, parent, name, domain) = r->nodes;
     return r->nodes++;

@@ -31,7 +31,9 @@ void mpr_ranges_free(struct mpr_ranges *r);
 #define MPR_FRAME_NAME UINT32_C(0x80000000)
 #define MPR_BACKWARD_NAME UINT32_MAX
 
-/* The child of a node, made when new.  Without memory: the parent itself. */
+#define MPR_PATH_MAX 512u           /* names in one path; deeper ranges belong to the path of this depth */
+
+/* The child of a node, made when new.  Without memory, and at the longest path's end: the parent itself. */
 uint32_t mpr_ranges_child(struct mpr_ranges *r, uint32_t parent, uint32_t name, uint32_t domain);
 /* Defines a text (the first definition of a number counts).  Beyond MPR_TEXTS_BYTES texts are dropped: bounded memory. */
 void mpr_texts_set(struct mpr_texts *texts, uint32_t id, const uint8_t *data, size_t bytes);

@@ -49,18 +49,13 @@ static int grow_stack(struct mpr_thread *t)
     return 0;
 }
 
-static uint32_t path_of(struct mpr_ranges *ranges, uint32_t parent, uint32_t name, uint32_t domain)
-{
-    return ranges->node[parent].depth < MPR_PATH_MAX ? mpr_ranges_child(ranges, parent, name, domain) : parent;
-}
-
 void mpr_thread_push(struct mpr_thread *t, struct mpr_ranges *ranges, uint32_t name, uint32_t domain)
 {
     if (grow_stack(t) != 0) {
         t->beyond++;
         return;
     }
-    t->node = path_of(ranges, t->node, name, domain);
+    t->node = mpr_ranges_child(ranges, t->node, name, domain);
     t->application += !domain;
     t->stack[t->depth++] = (struct mpr_open_range){ name, domain, t->node, 0, 0 };
 }
@@ -79,7 +74,7 @@ void mpr_thread_pop(struct mpr_thread *t, struct mpr_ranges *ranges, uint32_t do
     uint32_t node = at > 1 ? t->stack[at - 2].node : 0;
     for (uint32_t i = at - 1; i < t->depth; i++) {
         t->stack[i] = t->stack[i + 1];
-        t->stack[i].node = node = path_of(ranges, node, t->stack[i].name, t->stack[i].domain);
+        t->stack[i].node = node = mpr_ranges_child(ranges, node, t->stack[i].name, t->stack[i].domain);
     }
     t->node = node;
 }

@@ -13,7 +13,6 @@
 
 #define MPR_THREADS_MAX (1u << 22)  /* larger numbers are taken as thread 0 */
 #define MPR_STACK_MAX 65536u        /* open ranges of one thread; deeper ones are only counted */
-#define MPR_PATH_MAX 512u           /* names in one path; deeper ranges belong to the path of this depth */
 
 struct mpr_open_range {
     uint32_t name, domain, node;

@@ -190,6 +190,25 @@ static void other_ranges_do_not(void **state)
     }
 }
 
+static void a_wrapper_goes_on_to_the_end_of_a_path(void **state)
+{
+    enum { TORCH = 7, WRAPPER = 1, OTHER, FRAMES = 60 };
+    uint64_t stack[FRAMES + 1];
+    (void)state;
+    begin_with((struct mpr_replay_options){ .by = MPR_BY_AUTO, .at = MPR_AT_PEAK });
+    data(1, MPF_OP_DOMAIN, 0, TORCH, "torch", 5);
+    data(1, MPF_OP_NAME, 0, WRAPPER, "Wrapper.forward", 15);
+    for (uint64_t i = 0; i < FRAMES; i++) frame(stack[i] = 0x100 + i, i, "call", "/app/train.py");
+    frame(stack[FRAMES] = 0xff, 41, "Wrapper.forward", "/torch/wrapper.py");
+    data(1, MPF_OP_PYTHON, 0, 0x91, stack, sizeof stack);
+    for (uint32_t i = 0; i < MPR_PATH_MAX - 10; i++) push(1, TORCH, OTHER);
+    push(1, TORCH, WRAPPER);
+    event(1, MPF_OP_AT_PYTHON, 0, 0x91, 0);
+    alloc(T, A, MIB);
+    assert_int_equal(replay.ranges.node[mpr_gpu_blocks_find(&gpu()->torch, A)->node].depth, MPR_PATH_MAX);
+    over();
+}
+
 /* 64 KiB with a mean of 512 KiB have their stack once in 1 / (1 - exp(-1/8)) = 8.5104 times. */
 static void sampled_blocks_of_pytorch_stand_for_others(void **state)
 {
@@ -379,6 +398,7 @@ int main(void)
         cmocka_unit_test(python_stacks_are_paths_of_the_next_event_only),
         cmocka_unit_test(a_wrappers_range_goes_on_with_the_frames_inside_it),
         cmocka_unit_test(other_ranges_do_not),
+        cmocka_unit_test(a_wrapper_goes_on_to_the_end_of_a_path),
         cmocka_unit_test(sampled_blocks_of_pytorch_stand_for_others),
         cmocka_unit_test(nccls_memory_belongs_to_the_communicator_at_work),
         cmocka_unit_test(communicators_are_told_apart),

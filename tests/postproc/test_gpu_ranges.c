@@ -122,6 +122,21 @@ static void the_host_heap_does_not_inherit(void **state)
     over();
 }
 
+static void a_path_has_an_end_whoever_puts_it_together(void **state)
+{
+    enum { TORCH = 7, DEEP = 2 * MPR_PATH_MAX };
+    (void)state;
+    begin_with((struct mpr_replay_options){ .by = MPR_BY_AUTO, .at = MPR_AT_PEAK });
+    data(1, MPF_OP_DOMAIN, 0, TORCH, "torch", 5);
+    for (uint32_t i = 0; i < DEEP; i++) push(1, 0, 3 + i);
+    for (uint32_t i = 0; i < DEEP; i++) push(2, TORCH, 3 + i);
+    event(2, MPF_OP_ALLOC, T, A, MIB);                  /* inherits, and has its own below */
+    event(1, MPF_OP_ALLOC, T, B, MIB);
+    assert_int_equal(replay.ranges.node[mpr_gpu_blocks_find(&gpu()->torch, A)->node].depth, MPR_PATH_MAX);
+    assert_int_equal(replay.ranges.node[mpr_gpu_blocks_find(&gpu()->torch, B)->node].depth, MPR_PATH_MAX);
+    over();
+}
+
 static void inheritance_can_be_switched_off(void **state)
 {
     (void)state;
@@ -162,6 +177,7 @@ int main(void)
         cmocka_unit_test(the_newest_stack_of_ranges_is_inherited),
         cmocka_unit_test(inheritance_follows_the_other_threads_ranges),
         cmocka_unit_test(the_host_heap_does_not_inherit),
+        cmocka_unit_test(a_path_has_an_end_whoever_puts_it_together),
         cmocka_unit_test(inheritance_can_be_switched_off),
         cmocka_unit_test(a_pool_is_held_by_who_made_it_grow_and_shrinks_from_the_newest),
     };
