@@ -151,13 +151,6 @@ static inline void put(struct hot *h, int column, uint64_t v)
     h->at[column] = put_word(p, v);
 }
 
-/* The same, for numbers that are small nearly always. */
-static inline void put_small(struct hot *h, int column, uint64_t v)
-{
-    if (__builtin_expect(v < 128, 1)) *h->at[column]++ = (uint8_t)v;
-    else put(h, column, v);
-}
-
 /* ---- blocks */
 
 static inline bool has_age(uint64_t addr) { return (addr & 15) == 0 && addr >> 48 == 0; }
@@ -258,15 +251,15 @@ static inline void add_op(struct mpf_columns *c, struct hot *h, uint16_t pair)
 static void end_thread_run(struct hot *h)
 {
     if (h->events == h->thread_since) return;
-    put_small(h, COL_THREADS, h->thread);
-    put_small(h, COL_THREADS, h->events - h->thread_since);
+    put(h, COL_THREADS, h->thread);
+    put(h, COL_THREADS, h->events - h->thread_since);
     h->thread_since = h->events;
 }
 
 static void end_step_run(struct hot *h)
 {
     if (h->events == h->step_since) return;
-    put_small(h, COL_TIMES, h->events - h->step_since);
+    put(h, COL_TIMES, h->events - h->step_since);
     h->step_since = h->events;
 }
 
@@ -274,7 +267,7 @@ static void end_step_run(struct hot *h)
 static inline void begin_step(const struct mpf_columns *c, struct hot *h, uint64_t step)
 {
     end_step_run(h);
-    put_small(h, COL_TIMES, step - h->step);
+    put(h, COL_TIMES, step - h->step);
     h->step = step;
     h->step_begin = step << c->tick_shift;
     h->step_ticks = UINT64_C(1) << c->tick_shift;

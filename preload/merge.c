@@ -179,8 +179,7 @@ static inline bool take(struct mp_merge *m, struct stream *s, struct mp_selectio
 }
 
 /* Most events: small blocks of the host, four kinds of them. */
-enum { USUAL = MPF_OP_ALLOC | MPF_HEAP_HOST << 8, USUALS = MPF_OP_MOVE_END + 1 - MPF_OP_ALLOC };
-_Static_assert(USUALS == 4 && MPF_OP_FREE == MPF_OP_ALLOC + 1 && MPF_OP_MOVE_BEGIN == MPF_OP_ALLOC + 2, "in a row");
+enum { USUAL = MPF_OP_ALLOC | MPF_HEAP_HOST << 8, USUALS = MPF_OPS_OF_BLOCKS };
 
 static inline bool is_usual(const struct mpf_slot *s, uint32_t first) { return ((uint32_t)s->head & 0xffffff) - first < USUALS; }
 

@@ -73,8 +73,7 @@ static inline void mp_slot_commit(struct mpf_slot *s, uint64_t time, uint64_t ad
 #define MP_TIMED_EVERY 1024u
 static inline __attribute__((always_inline)) bool mp_record_needs_no_clock(const struct mp_thread *t, uint64_t at, unsigned op, unsigned heap, uint64_t size)
 {
-    const bool block = op == MPF_OP_ALLOC || op == MPF_OP_FREE || op == MPF_OP_MOVE_BEGIN || op == MPF_OP_MOVE_END;
-    if (heap != MPF_HEAP_HOST || !block) return false;
+    if (heap != MPF_HEAP_HOST || !mpf_op_is_of_block(op)) return false;
     const uint64_t its = (uint64_t)t->number << 32 | t->turn;
     return __atomic_load_n(&mp_clock_turn, __ATOMIC_RELAXED) == its && size < MP_TIMED && at % MP_TIMED_EVERY >= sizeof(struct mpf_slot);
 }

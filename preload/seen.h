@@ -1,4 +1,4 @@
-/* Sets of ids that are in the log already: open addressing, insert-only, without a lock.  Empty in a forked child, which has
+/* Sets of ids that are in the log already: open addressing, without a lock.  Empty in a forked child, which has
  * a log of its own.
  *
  * A set that is full forgets: an id that finds no place near its own takes another one's, which is recorded again when it

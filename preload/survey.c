@@ -20,16 +20,14 @@ static uint32_t reserved(const struct mp_thread *t, uint32_t chunk, bool filling
     return n < MPF_CHUNK_SLOTS ? (uint32_t)n : MPF_CHUNK_SLOTS;
 }
 
-static bool committed(const struct mpf_chunk *c, uint32_t slot)
-{
-    return mpf_slot_tag(__atomic_load_n(&c->slot[slot].head, __ATOMIC_ACQUIRE)) == c->tag;
-}
+static bool has_tag(const struct mpf_slot *s, unsigned tag) { return mpf_slot_tag(__atomic_load_n(&s->head, __ATOMIC_ACQUIRE)) == tag; }
+static bool committed(const struct mpf_chunk *c, uint32_t slot) { return has_tag(&c->slot[slot], c->tag); }
 
 /* The first slot from one on that is not committed; `end`: all are. */
 static uint32_t committed_from(const struct mpf_chunk *c, uint32_t slot, uint32_t end)
 {
     const struct mpf_slot *s = c->slot + slot, *const last = c->slot + end;
-    for (const unsigned tag = c->tag; s < last && mpf_slot_tag(__atomic_load_n(&s->head, __ATOMIC_ACQUIRE)) == tag; s++) __builtin_prefetch(s + AHEAD);
+    for (const unsigned tag = c->tag; s < last && has_tag(s, tag); s++) __builtin_prefetch(s + AHEAD);
     return (uint32_t)(s - c->slot);
 }
 

@@ -95,7 +95,7 @@ static inline bool read_word(const uintptr_t *at, uintptr_t *out, struct mp_read
 {
     if (!at) return false;
     *out = *at;
-    reads->at[reads->count++] = at;
+    reads->read[reads->count++] = (struct mp_read){ at, *out };
     return true;
 }
 
@@ -155,7 +155,7 @@ static inline bool step(struct mp_frame *f, struct mp_bounds b, uint64_t rule, s
 }
 
 /* A return address is behind its call. */
-static inline enum mp_step step_out(struct mp_frame *f, struct mp_bounds b, uint32_t generation, struct mp_reads *reads)
+enum mp_step mp_unwind_step(struct mp_frame *f, struct mp_bounds b, uint32_t generation, struct mp_reads *reads)
 {
     const uint64_t rule = rule_at(f->pc - 1, generation);
     switch (kind_of(rule)) {
@@ -163,11 +163,6 @@ static inline enum mp_step step_out(struct mp_frame *f, struct mp_bounds b, uint
     case MP_FRAME_END: case MP_FRAME_NONE: return MP_STEP_NO_CALLER;
     default: return step(f, b, rule, reads) ? MP_STEP_MADE : MP_STEP_FAILED;
     }
-}
-
-enum mp_step mp_unwind_step(struct mp_frame *f, struct mp_bounds b, uint32_t generation, struct mp_reads *reads)
-{
-    return step_out(f, b, generation, reads);
 }
 
 /* What a signal interrupted is the address that runs next. */
@@ -188,7 +183,7 @@ unsigned mp_unwind(const struct mp_frame *from, uint64_t pc[MP_UNWIND_MAX], uint
     unsigned n = 0;
     for (bool more = mp_unwind_bounds(f.rsp, &b); more && n < MP_UNWIND_MAX; ) {
         pc[n++] = f.pc;
-        const enum mp_step how = step_out(&f, b, generation, &reads);
+        const enum mp_step how = mp_unwind_step(&f, b, generation, &reads);
         more = how == MP_STEP_MADE;
         if (how != MP_STEP_SIGNAL || n == MP_UNWIND_MAX || !before_signal(&f)) continue;
         pc[n++] = f.pc;

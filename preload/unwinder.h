@@ -34,7 +34,8 @@ struct mp_bounds { uintptr_t low, bytes; };
 
 /* What a step has read: the same words there, and the same registers before, lead to the same frame. */
 enum { MP_READS_MAX = 3 };
-struct mp_reads { const uintptr_t *at[MP_READS_MAX]; unsigned count; };
+struct mp_read { const uintptr_t *at; uintptr_t word; };
+struct mp_reads { struct mp_read read[MP_READS_MAX]; unsigned count; };
 
 /* Of the stack that the frame is on; false: it is on none that is known. */
 bool mp_unwind_bounds(uintptr_t rsp, struct mp_bounds *out);

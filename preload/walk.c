@@ -20,14 +20,6 @@ static inline bool reads_the_same(const struct mp_run *r)
 /* Every eighth place. */
 static bool a_run_begins(const struct mp_frame *f) { return f->rsp * UINT64_C(0x9e3779b97f4a7c15) >> 61 == 0; }
 
-static void add_reads(struct mp_run *r, unsigned *n, const struct mp_reads *reads)
-{
-    for (unsigned i = 0; i < reads->count; i++, ++*n) {
-        r->read[*n].at = reads->at[i];
-        r->read[*n].word = *reads->at[i];
-    }
-}
-
 /* What reads nothing reads itself. */
 static void fill_reads(struct mp_run *r, unsigned n)
 {
@@ -46,7 +38,7 @@ static bool make(struct mp_run *r, struct mp_frame f, struct mp_bounds b, uint32
         struct mp_reads reads;
         how = mp_unwind_step(&f, b, generation, &reads);
         if (how != MP_STEP_MADE) break;
-        add_reads(r, &n, &reads);
+        for (unsigned i = 0; i < reads.count; i++) r->read[n++] = reads.read[i];
         r->calls |= (uint8_t)(1 << (n - 1));        /* the last word that a step reads */
         r->hash = mp_hash_word(r->hash, f.pc);
         r->frames++;
@@ -104,8 +96,9 @@ bool mp_walk(struct mp_walker *w, const struct mp_frame *from, uint32_t generati
     for (bool more = true; more && room; ) {
         const struct mp_run *r = run_from(w, &f, b, generation);
         if (!r) return false;
-        hash = r->frames <= room ? mp_hash_join(hash, r->hash) : join_frames(hash, r, room);
-        room -= r->frames <= room ? r->frames : room;
+        const bool whole = r->frames <= room;
+        hash = whole ? mp_hash_join(hash, r->hash) : join_frames(hash, r, room);
+        room = whole ? room - r->frames : 0;
         f = r->to;
         more = !r->is_last;
     }

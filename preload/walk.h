@@ -26,7 +26,7 @@ struct mp_walker {
         bool is_last;
         struct mp_frame from, to;
         struct mp_hash hash;    /* of their return addresses */
-        struct { const uintptr_t *at; uintptr_t word; } read[MP_RUN_READS];
+        struct mp_read read[MP_RUN_READS];
     } run[MP_RUN_PAIRS][2];
 };
 

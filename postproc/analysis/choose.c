@@ -7,11 +7,10 @@ struct found { bool application, torch, python, stack; };
 /* Ranges of NCCL are a library's: they come without the user asking for them. */
 static void look_at_range(const struct mpr_ranges *ranges, const struct mpr_node *n, struct found *f)
 {
-    size_t bytes;
-    const char *domain = n->domain ? mpr_texts_get(&ranges->domains, n->domain, &bytes) : "";
+    const char *domain = mpr_ranges_domain(ranges, n->domain);
     if (n->name >= MPR_FRAME_NAME) return;
-    if (domain && strcmp(domain, "torch") == 0) f->torch = true;
-    else if (!domain || strncmp(domain, "NCCL", 4) != 0) f->application = true;
+    if (strcmp(domain, "torch") == 0) f->torch = true;
+    else if (strncmp(domain, "NCCL", 4) != 0) f->application = true;
 }
 
 static struct found look(const struct mpr_replay *r)

@@ -95,9 +95,7 @@ uint32_t mpr_gpu_path(struct mpr_replay *r, struct mpr_thread *t, bool *inherite
 
 static bool is_nccl(const struct mpr_replay *r, uint32_t domain)
 {
-    size_t bytes;
-    const char *name = domain ? mpr_texts_get(&r->ranges.domains, domain, &bytes) : NULL;
-    return name && strncmp(name, "NCCL", 4) == 0;
+    return strncmp(mpr_ranges_domain(&r->ranges, domain), "NCCL", 4) == 0;
 }
 
 /* ---- cells */

@@ -62,6 +62,13 @@ static void free_texts(struct mpr_texts *texts)
     free(texts->text);
 }
 
+const char *mpr_ranges_domain(const struct mpr_ranges *r, uint32_t domain)
+{
+    size_t bytes;
+    const char *name = domain ? mpr_texts_get(&r->domains, domain, &bytes) : NULL;
+    return name ? name : "";
+}
+
 /* ---- the tree */
 
 static uint32_t *find(const struct mpr_ranges *r, uint32_t parent, uint32_t name, uint32_t domain)

@@ -40,6 +40,9 @@ void mpr_texts_set(struct mpr_texts *texts, uint32_t id, const uint8_t *data, si
 /* NULL when the number was never defined. */
 const char *mpr_texts_get(const struct mpr_texts *texts, uint32_t id, size_t *bytes);
 
+/* The domain's name; "" for none, and for one that was never defined. */
+const char *mpr_ranges_domain(const struct mpr_ranges *r, uint32_t domain);
+
 #define MPR_TEXTS_BYTES ((size_t)32 << 20)
 
 #endif

@@ -7,9 +7,7 @@
 
 static bool is_torch(const struct mpr_ranges *ranges, const struct mpr_node *node)
 {
-    size_t bytes;
-    const char *domain = node->domain ? mpr_texts_get(&ranges->domains, node->domain, &bytes) : NULL;
-    return domain && node->name < MPR_FRAME_NAME && strcmp(domain, "torch") == 0;
+    return node->name < MPR_FRAME_NAME && strcmp(mpr_ranges_domain(ranges, node->domain), "torch") == 0;
 }
 
 /* The innermost frame of that function, as in "Class.forward (file.py:12)" and "Class.forward [module] (file.py:12)"; 0: none. */

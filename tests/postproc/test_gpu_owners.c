@@ -104,9 +104,14 @@ static void frame(uint64_t id, uint64_t line, const char *function, const char *
     data(1, MPF_OP_FRAME, 0, id, bytes, 8 + name + strlen(file) + 1);
 }
 
-static void python_stacks_are_paths_of_the_next_event_only(void **state)
+static const char *name_of(uint32_t name)
 {
     size_t bytes;
+    return mpr_texts_get(&replay.ranges.names, name, &bytes);
+}
+
+static void python_stacks_are_paths_of_the_next_event_only(void **state)
+{
     (void)state;
     begin();
     frame(0xf1, 41, "loss", "/app/cross_entropy.py");
@@ -117,7 +122,7 @@ static void python_stacks_are_paths_of_the_next_event_only(void **state)
     alloc(T, B, MIB);
     const uint32_t node = mpr_gpu_blocks_find(&gpu()->torch, A)->python;
     assert_int_equal(replay.ranges.node[node].depth, 2);
-    assert_string_equal(mpr_texts_get(&replay.ranges.names, replay.ranges.node[node].name, &bytes), "loss (cross_entropy.py:41)");
+    assert_string_equal(name_of(replay.ranges.node[node].name), "loss (cross_entropy.py:41)");
     assert_int_equal(mpr_gpu_blocks_find(&gpu()->torch, B)->python, 0);
     over();
 }
@@ -145,12 +150,6 @@ static const struct mpr_node *node_in_wrapper(enum mpr_by by, const char *domain
     assert_int_equal(mpr_gpu_blocks_find(&gpu()->torch, A)->node, mpr_gpu_blocks_find(&gpu()->torch, A + MIB)->node);
     end();
     return &replay.ranges.node[mpr_gpu_blocks_find(&gpu()->torch, A)->node];
-}
-
-static const char *name_of(uint32_t name)
-{
-    size_t bytes;
-    return mpr_texts_get(&replay.ranges.names, name, &bytes);
 }
 
 static uint64_t host_bytes_of(const struct mpr_node *node)

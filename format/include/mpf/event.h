@@ -11,6 +11,11 @@ enum mpf_op {
     MPF_OP_CONT = 255,      /* a slot that carries 16 bytes of the data of the DATA event before it; chunks only */
 };
 
+/* What happens to a block of the host or of PyTorch: the codes are in a row. */
+enum { MPF_OPS_OF_BLOCKS = 4 };
+_Static_assert(MPF_OP_FREE == MPF_OP_ALLOC + 1 && MPF_OP_MOVE_BEGIN == MPF_OP_ALLOC + 2 && MPF_OP_MOVE_END == MPF_OP_ALLOC + 3, "in a row");
+static inline int mpf_op_is_of_block(unsigned op) { return op - MPF_OP_ALLOC < MPF_OPS_OF_BLOCKS; }
+
 enum mpf_class { MPF_CLASS_NONE, MPF_CLASS_BLOCK, MPF_CLASS_REF, MPF_CLASS_REGION, MPF_CLASS_VALUE, MPF_CLASS_DATA };
 
 /* X(code, NAME, "name"): a heap is one row of the report.  Codes are on disk.  The heaps of a GPU, codes 8 to 15, carry
