@@ -86,6 +86,9 @@ static void note_losses(void)
         const uint64_t n = __atomic_exchange_n(&mp_process->lost[reason], 0, __ATOMIC_RELAXED);
         if (n) mp_epoch_note(MPF_OP_LOST, n, NULL, reason);
     }
+    const struct mpf_unwritten unwritten = mp_process->unwritten;
+    if (unwritten.events) mp_epoch_note(MPF_OP_UNWRITTEN, unwritten.error, &unwritten, sizeof unwritten);
+    mp_process->unwritten = (struct mpf_unwritten){ 0 };
 }
 
 static bool seen_dead(const struct mp_thread *t) { return __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE) == -1; }

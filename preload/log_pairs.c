@@ -109,11 +109,21 @@ void mp_pairs_header(struct mpf_pairs *p, const uint8_t id[16], const struct mp_
     add_arguments(p);
 }
 
+static void add_unwritten(struct mpf_pairs *p, const struct mpf_unwritten *u)
+{
+    mpf_pairs_add_u64(p, "unwritten.errno", u->error);
+    mpf_pairs_add_u64(p, "unwritten.from", u->from);
+    mpf_pairs_add_u64(p, "unwritten.to", u->to);
+    mpf_pairs_add_u64(p, "unwritten.events", u->events);
+    mpf_pairs_add_u64(p, "unwritten.bytes", u->bytes);
+}
+
 void mp_pairs_end(struct mpf_pairs *p, const char *reason)
 {
     mpf_pairs_add(p, "reason", reason);
     mpf_pairs_add_u64(p, "events", mp_process->events);
     mpf_pairs_add_u64(p, "lost", mp_process->lost_total);
     mpf_pairs_add_u64(p, "hwm", mp_process_hwm());
+    if (mp_process->unwritten.events) add_unwritten(p, &mp_process->unwritten);
     mpf_pairs_add(p, "journal_removed", "1");
 }

@@ -46,6 +46,13 @@ uint64_t mp_logfile_bytes(void) { return log_.bytes; }
 uint64_t mp_logfile_next(void) { return log_.frames; }
 void mp_logfile_remove(void) { mp_sys_unlink(path); }
 
+bool mp_logfile_gone(void)
+{
+    struct stat st;
+    const long r = mp_sys_lstat(path, &st);
+    return r == -ENOENT || (r == 0 && (st.st_dev != file.dev || st.st_ino != file.ino));
+}
+
 void mp_logfile_inherit(void)
 {
     memcpy(parent.path, path, sizeof path);
@@ -123,9 +130,16 @@ bool mp_logfile_create(uint8_t id[16])
 
 /* ---- writing */
 
+/* What is written to a file without a name is lost. */
+static bool removed(int fd)
+{
+    struct stat st;
+    return mp_sys_fstat(fd, &st) == 0 && st.st_nlink == 0;
+}
+
 static int open_again(void)
 {
-    if (kept.descriptor && kept.made == made) return kept.descriptor - 1;
+    if (kept.descriptor && kept.made == made) return removed(kept.descriptor - 1) ? -ENOENT : kept.descriptor - 1;
     return mp_sys_reopen(path, O_WRONLY | O_APPEND, file);
 }
 
@@ -156,18 +170,17 @@ static bool within_limit(size_t n)
 
 /* A frame is there whole or not at all: what a full disk left of it is cut off.  Where that is refused (seccomp, a file that
  * may only grow) it stays, and a reader goes on behind it. */
-static bool append(const struct writer *w)
+static int append(const struct writer *w)
 {
     const size_t n = (size_t)w->bytes;
-    const int fd = within_limit(n) ? open_again() : -1;
-    if (fd < 0) return false;
+    const int fd = within_limit(n) ? open_again() : -EFBIG;
+    if (fd < 0) return fd;
     size_t done;
-    const bool ok = mp_sys_write_all(fd, w->out, n, &done) == 0;
-    if (ok) log_.bytes += n;
+    const int error = (int)mp_sys_write_all(fd, w->out, n, &done);
+    if (!error) log_.bytes += n, log_.frames++;
     else if (done && mp_sys_ftruncate(fd, (off_t)log_.bytes) != 0) log_.bytes += done;
     close_again(fd);
-    if (ok) log_.frames++;
-    return ok;
+    return error;
 }
 
 bool mp_logfile_prepare(unsigned writer, size_t body)
@@ -210,19 +223,21 @@ bool mp_logfile_events(unsigned writer, uint64_t seq, struct mpf_columns *column
 }
 
 /* The frame before it may not have been written: then it takes that one's number. */
-bool mp_logfile_write(unsigned writer)
+int mp_logfile_write(unsigned writer)
 {
     struct writer *w = &log_.writer[writer];
     if (w->bytes && w->seq != log_.frames) compress(w, MPF_FRAME_EVENTS, log_.frames);
-    return w->bytes && append(w);
+    return w->bytes ? append(w) : -ENOMEM;
 }
+
+uint64_t mp_logfile_frame_bytes(unsigned writer) { return (uint64_t)log_.writer[writer].bytes; }
 
 /* Header and end: in the first writer's buffers. */
 static bool write_pairs(int kind, size_t bytes)
 {
     struct writer *w = &log_.writer[0];
     w->body_bytes = bytes;
-    return compress(w, kind, log_.frames) && append(w);
+    return compress(w, kind, log_.frames) && append(w) == 0;
 }
 
 /* ---- header and end */

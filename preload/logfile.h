@@ -25,8 +25,10 @@ bool mp_logfile_prepare(unsigned writer, size_t body_bytes);
 uint64_t mp_logfile_next(void);
 /* Makes the EVENTS frame that is thought to become number seq. */
 bool mp_logfile_events(unsigned writer, uint64_t seq, struct mpf_columns *columns, const struct mpf_clock *from, const struct mpf_clock *to);
-/* Writes it; false when it could not be written: then the file is as before. */
-bool mp_logfile_write(unsigned writer);
+/* Writes it; 0, or -E... when it could not be written: then the file is as before. */
+int mp_logfile_write(unsigned writer);
+/* Bytes of it; 0: it could not be made. */
+uint64_t mp_logfile_frame_bytes(unsigned writer);
 /* Writes the END frame. */
 bool mp_logfile_end(const char *reason);
 /* Takes it off again. */
@@ -39,6 +41,8 @@ void mp_logfile_keep_open(void);
 /* The calling thread can write frames. */
 bool mp_logfile_opens(void);
 void mp_logfile_remove(void);
+/* It does not lie at its path any more. */
+bool mp_logfile_gone(void);
 const char *mp_logfile_path(void);
 uint64_t mp_logfile_bytes(void);
 /* In a forked child, before mp_logfile_create: the log so far is the parent's. */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "mpf/event.h"
+#include "mpf/slot.h"
 
 /* reason: enum mpf_loss.  Any context. */
 void mp_loss(unsigned reason, uint64_t events);
@@ -18,5 +19,7 @@ extern uint32_t mp_loss_generation;
 static inline uint32_t mp_loss_now(void) { return __atomic_load_n(&mp_loss_generation, __ATOMIC_ACQUIRE); }
 /* The next frame was written, or lost. */
 void mp_loss_frame(bool lost);
+/* When and why frames were lost: an UNWRITTEN event of the next epoch tells of it.  Under epoch_lock. */
+void mp_loss_unwritten(const struct mpf_unwritten *span);
 
 #endif

@@ -117,15 +117,16 @@ static void summary(uint64_t hwm)
 {
     static char line[PATH_MAX * 2 + 256];
     struct mp_text t = MP_TEXT(line);
+    const bool gone = !mp_process->ended && mp_logfile_gone();
     mp_text_str(&t, "memprof: ");
-    mp_text_u64(&t, mp_process->events);
+    mp_text_u64(&t, gone ? 0 : mp_process->events);
     mp_text_str(&t, " events, peak RSS ");
     mp_text_size(&t, hwm);
     mp_text_str(&t, ", ");
-    mp_text_u64(&t, mp_process->lost_total);
+    mp_text_u64(&t, mp_process->lost_total + (gone ? mp_process->events : 0));
     mp_text_str(&t, " lost, ");
-    mp_text_size(&t, mp_logfile_bytes());
-    mp_text_str(&t, "; next: memprof-report peaks ");
+    mp_text_size(&t, gone ? 0 : mp_logfile_bytes());
+    mp_text_str(&t, gone ? "; removed or moved while the program ran: " : "; next: memprof-report peaks ");
     mp_text_str(&t, mp_logfile_path());
     mp_text_str(&t, "\n");
     mp_say_line(&t);

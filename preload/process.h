@@ -55,6 +55,7 @@ struct mp_process {
     uint64_t events;                    /* in the log */
     uint64_t lost[MP_LOSSES];           /* by enum mpf_loss, not in the log yet */
     uint64_t lost_total;
+    struct mpf_unwritten unwritten;     /* not in the log yet; under epoch_lock */
     bool losing;                        /* the last frame could not be written; the writers', in turn */
 };
 

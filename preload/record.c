@@ -188,22 +188,3 @@ void mp_guard_leave(struct mp_guarded before)
 }
 
 bool mp_record_here(void) { return !registered() || !(mp_self->guard & MP_INSIDE); }
-
-uint32_t mp_loss_generation;
-
-/* While no frame can be written, what is recorded once is not recorded for each of them: it is when one is written again. */
-void mp_loss_frame(bool lost)
-{
-    if (mp_process->losing == lost) return;
-    mp_process->losing = lost;
-    __atomic_fetch_add(&mp_loss_generation, 1, __ATOMIC_RELEASE);
-}
-
-void mp_loss_again(unsigned reason, uint64_t events) { __atomic_fetch_add(&mp_process->lost[reason], events, __ATOMIC_RELAXED); }
-
-void mp_loss(unsigned reason, uint64_t events)
-{
-    if (!mp_process || reason >= MP_LOSSES) return;
-    mp_loss_again(reason, events);
-    __atomic_fetch_add(&mp_process->lost_total, events, __ATOMIC_RELAXED);
-}

@@ -150,31 +150,46 @@ static void wait_for_turn(const struct mp_writer *w, uint32_t *turn)
 }
 
 /* The frame is lost, but not what it says of losses. */
-static void lose(const struct mp_writer *w)
+static void lose(struct mp_writer *w)
 {
-    uint32_t events = mpf_columns_count(w->columns);
+    w->lost = mpf_columns_count(w->columns);
     for (uint32_t i = 0; i < w->notes; i++) {
-        if (w->note[i].op != MPF_OP_LOST) continue;
-        mp_loss_again((unsigned)w->note[i].size, w->note[i].addr);
-        events--;
+        const struct mp_note *n = &w->note[i];
+        if (n->op == MPF_OP_LOST) mp_loss_again((unsigned)n->size, n->addr);
+        if (n->op == MPF_OP_LOST || n->op == MPF_OP_UNWRITTEN) w->lost--;
     }
-    mp_loss(MPF_LOSS_WRITE, events);
+    mp_loss(MPF_LOSS_WRITE, w->lost);
+}
+
+/* When and why: of this frame, and of those before it that this one was to tell of. */
+static void note_unwritten(const struct mp_writer *w)
+{
+    struct mpf_unwritten span;
+    for (uint32_t i = 0; i < w->notes; i++) {
+        if (w->note[i].op != MPF_OP_UNWRITTEN) continue;
+        memcpy(&span, w->note[i].data, sizeof span);
+        mp_loss_unwritten(&span);
+    }
+    span = (struct mpf_unwritten){ (uint64_t)-w->error, w->from.mono, w->to.mono, w->lost, mp_logfile_frame_bytes(w->number) };
+    mp_loss_unwritten(&span);
 }
 
 static void write_frame(struct mp_writer *w)
 {
     for (uint32_t i = 0; i < w->slots.chunks; i++) announce(&w->slots.chunk[i], mp_logfile_next());
-    const bool written = mp_logfile_write(w->number);
-    if (written) mp_process->events += mpf_columns_count(w->columns);
+    w->error = mp_logfile_write(w->number);
+    if (!w->error) mp_process->events += mpf_columns_count(w->columns);
     else lose(w);
-    mp_loss_frame(!written);
+    mp_loss_frame(w->error != 0);
 }
 
 static void give_back(struct mp_writer *w)
 {
     struct mpf_journal *head = (struct mpf_journal *)mp_process->pool.base;
+    if (w->error) note_unwritten(w);
     head->last = w->to;
     head->lost = mp_process->lost_total;
+    head->unwritten = mp_process->unwritten;
     for (uint32_t i = 0; i < w->slots.chunks; i++) mp_meta_at(w->slots.chunk[i].chunk)->drained = w->slots.chunk[i].slots;
     retire_all(w->ends > 0);
     __atomic_fetch_sub(&mp_process->pool.on_the_way, w->chunks, __ATOMIC_RELAXED);

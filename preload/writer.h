@@ -25,6 +25,8 @@ struct mp_writer {
     uint64_t seq;               /* the frame's number, if all before it can be written */
     uint64_t after;             /* no event of it is older */
     struct mpf_clock from, to;
+    int error;                  /* 0, or -E...: it could not be written, */
+    uint32_t lost;              /* and so many events are lost with it */
     bool more;                  /* events were left when it was full */
     uint32_t chunks;            /* taken to their end */
     uint64_t touched;           /* bytes of memory that the largest frame so far took */

@@ -120,11 +120,12 @@ static void fill_state(const struct mpr_log_status *s, struct mpr_arena *arena, 
 static const char *loss_reason(unsigned reason)
 {
     switch (reason) {
-    case MPF_LOSS_STALLED: return "the disk was too slow";
+    case MPF_LOSS_STALLED: return "the encoder did not keep up";
     case MPF_LOSS_TORN: return "a thread never finished writing them";
     case MPF_LOSS_WRITE: return "the log could not be written";
     case MPF_LOSS_MEMORY: return "no memory for a thread's buffer";
     case MPF_LOSS_NAMES: return "more range names than the limit";
+    case MPF_LOSS_THREADS: return "more threads at once than there is room for";
     default: return "unknown reason";
     }
 }

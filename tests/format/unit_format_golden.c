@@ -96,11 +96,13 @@ static void places_in_a_journal(void **state)
     const size_t journal[] = { offsetof(struct mpf_journal, magic), offsetof(struct mpf_journal, major), offsetof(struct mpf_journal, head_bytes),
                                offsetof(struct mpf_journal, id), offsetof(struct mpf_journal, pid), offsetof(struct mpf_journal, start),
                                offsetof(struct mpf_journal, last), offsetof(struct mpf_journal, chunks), offsetof(struct mpf_journal, lost),
-                               offsetof(struct mpf_journal, unused) };
+                               offsetof(struct mpf_journal, unused), offsetof(struct mpf_journal, unwritten.error), offsetof(struct mpf_journal, unwritten.from),
+                               offsetof(struct mpf_journal, unwritten.to), offsetof(struct mpf_journal, unwritten.events),
+                               offsetof(struct mpf_journal, unwritten.bytes) };
     const size_t chunk[] = { offsetof(struct mpf_chunk, seq), offsetof(struct mpf_chunk, thread), offsetof(struct mpf_chunk, state),
                              offsetof(struct mpf_chunk, tag), offsetof(struct mpf_chunk, drained), offsetof(struct mpf_chunk, drained_next),
                              offsetof(struct mpf_chunk, frame), offsetof(struct mpf_chunk, slot), MPF_CHUNK_SLOTS, MPF_CHUNK_BYTES };
-    assert_memory_equal(journal, ((const size_t[]){ 0, 8, 12, 24, 40, 48, 72, 96, 104, 112 }), sizeof journal);
+    assert_memory_equal(journal, ((const size_t[]){ 0, 8, 12, 24, 40, 48, 72, 96, 104, 112, 120, 128, 136, 144, 152 }), sizeof journal);
     assert_memory_equal(chunk, ((const size_t[]){ 0, 8, 12, 13, 16, 20, 24, 64, 1362, 32768 }), sizeof chunk);
 }
 
@@ -124,7 +126,7 @@ static void codes_of_operations_and_their_classes(void **state)
         { "RANGE_END", 19, MPF_CLASS_VALUE }, { "MARK", 20, MPF_CLASS_VALUE }, { "NAME", 24, MPF_CLASS_DATA }, { "DOMAIN", 25, MPF_CLASS_DATA },
         { "THREAD", 26, MPF_CLASS_DATA }, { "THREAD_NAME", 27, MPF_CLASS_DATA }, { "THREAD_END", 28, MPF_CLASS_VALUE },
         { "RANGE_DATA", 29, MPF_CLASS_DATA }, { "SAMPLE_RSS", 32, MPF_CLASS_DATA }, { "SAMPLE_CGROUP", 33, MPF_CLASS_DATA },
-        { "SAMPLE_JEMALLOC", 34, MPF_CLASS_DATA }, { "LOST", 35, MPF_CLASS_VALUE },
+        { "SAMPLE_JEMALLOC", 34, MPF_CLASS_DATA }, { "LOST", 35, MPF_CLASS_VALUE }, { "UNWRITTEN", 36, MPF_CLASS_DATA },
         { "GPU_DEVICE", 48, MPF_CLASS_DATA }, { "GPU_CONTEXT", 49, MPF_CLASS_VALUE }, { "GPU_ENTER", 50, MPF_CLASS_VALUE },
         { "GPU_RETURN", 51, MPF_CLASS_DATA }, { "GPU_FAIL", 52, MPF_CLASS_DATA }, { "GPU_LEVEL", 53, MPF_CLASS_VALUE },
         { "GPU_POOL", 54, MPF_CLASS_VALUE }, { "SAMPLE_GPU", 55, MPF_CLASS_DATA }, { "HANDLE_NEW", 56, MPF_CLASS_BLOCK },
@@ -154,7 +156,8 @@ static void places_of_samples_and_codes_of_losses(void **state)
     const unsigned rss[] = { MPF_RSS_ANON, MPF_RSS_FILE, MPF_RSS_SHMEM, MPF_RSS_HWM, MPF_RSS_SWAP, MPF_RSS_PRIVATE_DIRTY, MPF_RSS_PSS, MPF_RSS_MEMPROF };
     const unsigned cgroup[] = { MPF_CGROUP_USAGE, MPF_CGROUP_LIMIT, MPF_CGROUP_PEAK, MPF_CGROUP_OOM_KILLS };
     const unsigned jemalloc[] = { MPF_JEMALLOC_ALLOCATED, MPF_JEMALLOC_ACTIVE, MPF_JEMALLOC_METADATA, MPF_JEMALLOC_RESIDENT, MPF_JEMALLOC_MAPPED, MPF_JEMALLOC_RETAINED };
-    const unsigned loss[] = { 0, MPF_LOSS_STALLED, MPF_LOSS_TORN, MPF_LOSS_WRITE, MPF_LOSS_MEMORY, MPF_LOSS_NAMES };
+    const unsigned loss[] = { 0, MPF_LOSS_STALLED, MPF_LOSS_TORN, MPF_LOSS_WRITE, MPF_LOSS_MEMORY, MPF_LOSS_NAMES,
+                              MPF_LOSS_THREADS };
     for (unsigned i = 0; i < sizeof rss / sizeof *rss; i++) assert_int_equal(rss[i], i);
     for (unsigned i = 0; i < sizeof cgroup / sizeof *cgroup; i++) assert_int_equal(cgroup[i], i);
     for (unsigned i = 0; i < sizeof jemalloc / sizeof *jemalloc; i++) assert_int_equal(jemalloc[i], i);

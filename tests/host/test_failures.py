@@ -118,7 +118,8 @@ def test_folder_that_goes_away():
     mp.equal(process.stdout.readline(), b"done\n", "the victim")
     for path in mp.Logs(logs).paths() + mp.Logs(logs).journals():
         os.unlink(path)
-    mp.finish(process, argv, logs)
+    err = mp.finish(process, argv, logs).err
+    mp.check(b"memprof: 0 events" in err and b" 0 lost" not in err, f"what went with the log is not called lost: {err}")
 
 
 def test_closed_stderr():

@@ -23,6 +23,7 @@ static void take_event(struct books *b, const struct mpf_event *e)
 {
     b->op[e->op]++;
     if (e->op == MPF_OP_LOST) b->lost[e->size % MP_LOSSES] += e->addr;
+    if (e->op == MPF_OP_UNWRITTEN) memcpy(&b->unwritten, e->data, sizeof b->unwritten);
     if (e->op != MPF_OP_ALLOC) return;
     b->bytes += e->size;
     const uint64_t thread = e->addr >> 40;
@@ -53,8 +54,13 @@ static void take_events(struct books *b, const struct mpf_frame *f)
 static void take_end(struct books *b, const struct mpf_frame *f)
 {
     const char *at = (const char *)f->body, *const end = at + f->body_bytes, *key, *value;
+    const struct { const char *key; uint64_t *value; } number[] = {
+        { "lost", &b->lost_total }, { "unwritten.errno", &b->unwritten.error }, { "unwritten.from", &b->unwritten.from },
+        { "unwritten.to", &b->unwritten.to }, { "unwritten.events", &b->unwritten.events }, { "unwritten.bytes", &b->unwritten.bytes },
+    };
     while (mpf_pairs_next(&at, end, &key, &value) == 1)
-        if (!strcmp(key, "lost")) b->lost_total = strtoull(value, NULL, 10);
+        for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+            if (!strcmp(key, number[i].key)) *number[i].value = strtoull(value, NULL, 10);
 }
 
 static struct books read_log(const char *path)

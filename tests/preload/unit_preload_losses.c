@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -39,6 +40,12 @@ static void record_blocks(uint64_t whose, uint64_t from, uint64_t count)
 }
 
 /* ---- a frame that cannot be written */
+
+static void limit_files(uint64_t bytes)
+{
+    const struct rlimit limit = { bytes, RLIM_INFINITY };
+    if (syscall(SYS_setrlimit, RLIMIT_FSIZE, &limit) != 0) _exit(94);
+}
 
 static uint64_t watermark(void)
 {
@@ -114,6 +121,14 @@ static void first_of_two_writers_fails(void)
     record_blocks(KEPT, FEW + 1, FEW);
 }
 
+/* The log says when and why. */
+static void assert_unwritten(const struct books *b, int error)
+{
+    assert_int_equal(b->unwritten.error, error);
+    assert_int_equal(b->unwritten.events, b->lost[MPF_LOSS_WRITE]);
+    assert_true(b->unwritten.from && b->unwritten.from < b->unwritten.to && b->unwritten.bytes);
+}
+
 /* The program's events, and the first samples. */
 static void a_frame_that_is_not_written_is_counted_and_harms_no_other(void **state)
 {
@@ -126,6 +141,53 @@ static void a_frame_that_is_not_written_is_counted_and_harms_no_other(void **sta
     assert_int_equal(b.lost[MPF_LOSS_WRITE], thread + FEW + samples);
     assert_int_equal(b.lost[MPF_LOSS_STALLED], STALLED);
     assert_int_equal(b.lost_total, b.lost[MPF_LOSS_WRITE] + STALLED);
+    assert_unwritten(&b, EPIPE);
+}
+
+/* Two frames are lost, and what the second says of the first. */
+static void log_that_opens_no_more(void)
+{
+    char away[4096 + 8];
+    snprintf(away, sizeof away, "%s.away", mp_logfile_path());
+    mp_process->may_thread = 0;
+    if (rename(mp_logfile_path(), away) != 0) _exit(91);
+    for (int i = 0; i < 2; i++) {
+        record_blocks(LOST, 1, FEW);
+        grow_old();
+        mp_epoch_run(0);
+    }
+    if (rename(away, mp_logfile_path()) != 0) _exit(90);
+    record_blocks(KEPT, 1, FEW);
+}
+
+static void losses_of_several_frames_are_one_span_of_time(void **state)
+{
+    (void)state;
+    const struct books b = recorded_with_losses(log_that_opens_no_more);
+    assert_int_equal(b.step[KEPT], FEW);
+    assert_int_equal(b.op[MPF_OP_UNWRITTEN], 1);
+    assert_in_range(b.lost[MPF_LOSS_WRITE], 2 * FEW, 2 * FEW + 10);
+    assert_unwritten(&b, ENOENT);
+}
+
+/* There is room for END alone. */
+static void full_at_the_end(void)
+{
+    enum { END_BYTES = 500, MANY = 3000 };
+    mp_process->may_thread = 0;
+    for (uint64_t i = 1; i <= MANY; i++) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uint64_t)LOST << 40 | i * i * i << 4, i);
+    limit_files(mp_logfile_bytes() + END_BYTES);
+}
+
+static void losses_that_no_event_can_tell_of_are_in_the_end(void **state)
+{
+    (void)state;
+    const struct books b = recorded_with_losses(full_at_the_end);
+    assert_int_equal(b.op[MPF_OP_ALLOC], 0);
+    assert_int_equal(b.op[MPF_OP_UNWRITTEN], 0);
+    assert_int_equal(b.unwritten.error, EFBIG);
+    assert_int_equal(b.unwritten.events, b.lost_total);
+    assert_true(b.unwritten.from && b.unwritten.from < b.unwritten.to && b.unwritten.bytes);
 }
 
 static void use_a_name_and_a_stack(void)
@@ -182,12 +244,6 @@ static void refuse(const int *call, unsigned count)
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(95);
 }
 
-static void limit_files(uint64_t bytes)
-{
-    const struct rlimit limit = { bytes, RLIM_INFINITY };
-    if (syscall(SYS_setrlimit, RLIMIT_FSIZE, &limit) != 0) _exit(94);
-}
-
 /* Takes the torn bytes out of the log, which is whole without them. */
 static void take_out(off_t from)
 {
@@ -230,6 +286,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_that_is_not_written_is_counted_and_harms_no_other),
+        cmocka_unit_test(losses_of_several_frames_are_one_span_of_time),
+        cmocka_unit_test(losses_that_no_event_can_tell_of_are_in_the_end),
         cmocka_unit_test(what_is_recorded_once_is_recorded_again_after_a_lost_frame),
         cmocka_unit_test(a_torn_frame_that_stays_is_on_the_books),
     };

@@ -48,11 +48,12 @@ static inline unsigned mpf_heap_device(unsigned heap) { return heap >> 4; }
 
 /* why events are missing */
 enum mpf_loss {
-    MPF_LOSS_STALLED = 1,   /* the encoder did not free a chunk in time (a disk that hangs) */
+    MPF_LOSS_STALLED = 1,   /* the encoder did not free a chunk in time (a disk that hangs, no encoder where the program forbids one) */
     MPF_LOSS_TORN,          /* a thread never finished writing a slot (jumped out of a signal handler) */
-    MPF_LOSS_WRITE,         /* a frame could not be written (disk full) */
-    MPF_LOSS_MEMORY,        /* no memory for a thread's buffer */
+    MPF_LOSS_WRITE,         /* a frame could not be written (disk full); UNWRITTEN says when and why */
+    MPF_LOSS_MEMORY,        /* no memory for a thread's buffer (RLIMIT_AS, RLIMIT_DATA) */
     MPF_LOSS_NAMES,         /* more distinct range names than the limit: shown as one name */
+    MPF_LOSS_THREADS,       /* more threads at once than there can be buffers for */
 };
 
 /* One decoded event.  time in ns since the process started (header's clock); thread is memprof's number for it,

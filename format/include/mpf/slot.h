@@ -12,7 +12,7 @@
 
 #define MPF_JOURNAL_MAGIC "MEMPROFJ"
 #define MPF_MAJOR 1             /* a reader refuses a newer one */
-#define MPF_MINOR 1
+#define MPF_MINOR 2
 
 struct mpf_slot {
     uint64_t time;              /* ticks (struct mpf_clock) */
@@ -68,6 +68,13 @@ struct mpf_clock {
     uint64_t real;
 };
 
+/* Frames one after another that could not be written: their events are lost. */
+struct mpf_unwritten {
+    uint64_t error;             /* errno of the first of them */
+    uint64_t from, to;          /* CLOCK_MONOTONIC ns: no event of the first is older, none of the last is newer */
+    uint64_t events, bytes;     /* events in them; bytes that they would have had in the log */
+};
+
 struct mpf_journal {
     char magic[8];
     uint16_t major, minor;
@@ -81,6 +88,7 @@ struct mpf_journal {
     uint32_t reserved;
     uint64_t lost;              /* events lost so far */
     uint64_t unused;
+    struct mpf_unwritten unwritten;     /* what no UNWRITTEN event tells of yet; events 0: nothing */
 };
 #define MPF_JOURNAL_HEAD 4096
 
