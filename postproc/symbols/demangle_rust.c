@@ -1,5 +1,11 @@
 /* Rust's mangling of 2018 (RFC 2603, "v0").  A symbol is read from left to right and printed at once; a back reference reads
- * an earlier place again. */
+ * an earlier place again.
+ *
+ * Not a library's, for a log's names may be anybody's.  Of those that distributions package for C there is one, libiberty's
+ * rust_demangle (Debian 12's was tried).  It prints real names as this file does, but bounds depth only: forty back references,
+ * 300 letters, ask for 2^40 letters of text and all memory, and a binder in an impl's path, 30 letters, is counted through for
+ * years (tests/postproc/test_demangle.c has both).  Its callback can stop the first by longjmp, the second never calls it.
+ * rustc-demangle is bounded, but is Rust's, or C that would have to be copied here. */
 #include "demangle.h"
 
 #include <stdlib.h>

@@ -79,6 +79,8 @@ static void what_rust_cannot_have_made_stays(void **state)
     stays("_RNvB99_3abc");                      /* and to what is behind it */
     stays("_RINvC3abc3defKc110000000_E");
     stays("_RNvC3abcu9_99999999z");
+    stays("_RC1aIC1bFGzzzzzzzzzz_EuE");         /* 62^10 lifetimes, where nothing is printed, */
+    stays("_RNvMIC1bFGzzzzzzzzzz_EuEC1a1c");    /* and in an impl's path */
     static char deep[1 << 20] = "_R";
     memset(deep + 2, 'M', sizeof deep - 3);
     stays(deep);
