@@ -8,12 +8,16 @@
 
 int mpf_journal_check(const uint8_t *file, size_t bytes, struct mpf_journal *head)
 {
-    if (bytes < sizeof *head) return MPF_ERR_TRUNCATED;
-    memcpy(head, file, sizeof *head);
+    if (bytes < MPF_JOURNAL_HEAD_1_1) return MPF_ERR_TRUNCATED;
+    *head = (struct mpf_journal){ 0 };
+    memcpy(head, file, bytes < sizeof *head ? bytes : sizeof *head);
     if (memcmp(head->magic, MPF_JOURNAL_MAGIC, sizeof head->magic) != 0) return MPF_ERR_DAMAGED;
     if (head->major > MPF_MAJOR) return MPF_ERR_VERSION;
     if (head->chunk_bytes != MPF_CHUNK_BYTES || head->slot_bytes != sizeof(struct mpf_slot)) return MPF_ERR_DAMAGED;
-    if (head->head_bytes < sizeof *head || head->head_bytes > bytes) return MPF_ERR_DAMAGED;
+    const uint32_t known = head->head_bytes;
+    if (known < MPF_JOURNAL_HEAD_1_1) return MPF_ERR_DAMAGED;
+    if (known > bytes) return MPF_ERR_TRUNCATED;
+    if (known < sizeof *head) memset((uint8_t *)head + known, 0, sizeof *head - known);
     return MPF_OK;
 }
 

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "epoch.h"
+#include "journal.h"
 #include "logfile.h"
 #include "pool.h"
 #include "process.h"
@@ -84,6 +85,7 @@ static void *encoder(void *arg)
         if (due) {
             next = now + PERIOD_NS;
             mp_clock_next_turns();
+            mp_journal_beat(now);
             if (last_thread()) leave();
         }
         more = (due || more || !helped() || a_frame_waits()) && mp_epoch_run(0);

@@ -18,9 +18,11 @@
 #endif
 
 static char path[PATH_MAX];
-static struct mp_file file;
+static struct mpf_file file;
 
 static size_t place_bytes(uint32_t places) { return MPF_JOURNAL_HEAD + (size_t)places * MPF_CHUNK_BYTES; }
+
+static struct mpf_journal *head_of(const struct mp_pool *pool) { return (struct mpf_journal *)pool->base; }
 
 const char *mp_journal_path(void) { return path; }
 
@@ -87,14 +89,60 @@ static uint32_t places_allowed(void)
     return 4 * MP_POOL_STEP;
 }
 
-/* Maps places [mapped, upto) from the file, or from nowhere when fd is -1. */
+/* Maps bytes [from, upto) from the file, or from nowhere when fd is -1. */
+static bool map_bytes(const struct mp_pool *pool, int fd, size_t from, size_t upto)
+{
+    const int flags = MAP_FIXED | (fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
+    const long r = mp_sys6(SYS_mmap, (long)(pool->base + from), (long)(upto - from), PROT_READ | PROT_WRITE, flags, fd, (long)from);
+    return r >= 0 || r < -4095;
+}
+
+/* Maps places [mapped, upto). */
 static bool map(struct mp_pool *pool, int fd, uint32_t upto)
 {
-    const size_t from = pool->mapped ? place_bytes(pool->mapped) : 0;
-    const int flags = MAP_FIXED | (fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
-    const long r = mp_sys6(SYS_mmap, (long)(pool->base + from), (long)(place_bytes(upto) - from), PROT_READ | PROT_WRITE, flags, fd, (long)from);
-    if (r < 0 && r > -4096) return false;
-    pool->mapped = upto;
+    const bool ok = map_bytes(pool, fd, place_bytes(pool->mapped), place_bytes(upto));
+    if (ok) pool->mapped = upto;
+    return ok;
+}
+
+/* The journal file again, if it is still ours. */
+static int reopen(void) { return path[0] ? mp_sys_reopen(path, O_RDWR, file) : -1; }
+
+static bool lock(int fd)
+{
+    struct flock first = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+    return mp_sys3(SYS_fcntl, fd, F_OFD_SETLK, (long)&first) == 0;
+}
+
+static bool locked(int fd)
+{
+    struct flock first = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+    return mp_sys3(SYS_fcntl, fd, F_OFD_GETLK, (long)&first) == 0 && first.l_type != F_UNLCK;
+}
+
+/* The lock lives with the open file that fd is of.  Once fd is closed that is the head's mapping alone, which a forked child does not
+ * get; so the chunks, which it does get, are mapped from another one, `other`.  Whether that holds here is seen by looking: a mapping
+ * on overlayfs, for one, keeps only the file below. */
+static bool hold(struct mpf_journal *head, int fd, int other)
+{
+    const bool held = other >= 0 && lock(fd) && mp_sys_madvise(head, MPF_JOURNAL_HEAD, MADV_DONTFORK) == 0;
+    mp_sys_close(fd);
+    return held && locked(other);
+}
+
+/* Maps the head and the first places from the file `file`, whose descriptor is closed, or from nowhere when fd is -1. */
+static bool attach(struct mp_pool *pool, int fd, uint32_t places)
+{
+    struct mpf_journal *head = head_of(pool);
+    const int other = fd >= 0 ? reopen() : -1;
+    pool->mapped = 0;
+    const bool ok = map_bytes(pool, fd, 0, MPF_JOURNAL_HEAD) && map(pool, other >= 0 ? other : fd, places) &&
+                    mp_sys_madvise(head, MPF_JOURNAL_HEAD, MADV_POPULATE_WRITE) != -EFAULT;
+    const bool held = fd >= 0 && hold(head, fd, other);
+    if (other >= 0) mp_sys_close(other);
+    if (!ok) return false;
+    head->flags = held ? MPF_JOURNAL_LOCKED : 0;
+    head->self = fd >= 0 ? file : (struct mpf_file){ 0 };
     return true;
 }
 
@@ -113,15 +161,11 @@ bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mp
     if (!reserved) return false;
     pool->base = aligned_base(reserved);
     const int fd = create(log_path);
-    bool ok = map(pool, fd, MP_POOL_STEP);
-    if (ok && mp_sys_madvise(pool->base, MPF_JOURNAL_HEAD, MADV_POPULATE_WRITE) == -EFAULT) ok = false;
-    if (fd >= 0) {
-        file = mp_sys_file(fd);
-        mp_sys_close(fd);
-    }
-    if (!ok) return false;
-    struct mpf_journal *head = (struct mpf_journal *)pool->base;
+    if (fd >= 0) file = mp_sys_file(fd);
+    if (!attach(pool, fd, MP_POOL_STEP)) return false;
+    struct mpf_journal *head = head_of(pool);
     *head = (struct mpf_journal){
+        .flags = head->flags, .self = head->self, .process = mp_process->identity, .beat = start->mono,
         .magic = MPF_JOURNAL_MAGIC, .major = MPF_MAJOR, .minor = MPF_MINOR, .head_bytes = MPF_JOURNAL_HEAD,
         .chunk_bytes = MPF_CHUNK_BYTES, .slot_bytes = sizeof(struct mpf_slot), .pid = (uint64_t)mp_process->pid,
         .start = *start, .last = *start, .chunks = MP_POOL_STEP,
@@ -130,13 +174,17 @@ bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mp
     return true;
 }
 
-/* The journal file again, if it is still ours. */
-static int reopen(void) { return path[0] ? mp_sys_reopen(path, O_RDWR, file) : -1; }
+void mp_journal_tie(struct mpf_file log) { head_of(&mp_process->pool)->log = log; }
+
+void mp_journal_beat(uint64_t mono)
+{
+    if (mono) __atomic_store_n(&head_of(&mp_process->pool)->beat, mono, __ATOMIC_RELAXED);
+}
 
 bool mp_journal_extend(void)
 {
     struct mp_pool *pool = &mp_process->pool;
-    struct mpf_journal *head = (struct mpf_journal *)pool->base;
+    struct mpf_journal *head = head_of(pool);
     const uint32_t upto = pool->mapped + MP_POOL_STEP;
     if (upto > pool->places) return false;
     int fd = head->chunks == pool->mapped && upto <= MP_POOL_FILE ? reopen() : -1;
@@ -166,12 +214,15 @@ void mp_journal_remove(void)
 static bool copy_to(int fd)
 {
     struct mp_pool *pool = &mp_process->pool;
-    const uint32_t mapped = pool->mapped, places = ((struct mpf_journal *)pool->base)->chunks;
+    const uint32_t mapped = pool->mapped, places = head_of(pool)->chunks;
     const size_t bytes = place_bytes(pool->chunks < places ? pool->chunks : places);
     size_t done;
-    if (!allocate(fd, places) || mp_sys_write_all(fd, pool->base, bytes, &done) != 0) return false;
-    pool->mapped = 0;
-    const bool ok = map(pool, fd, places);
+    if (!allocate(fd, places) || mp_sys_write_all(fd, pool->base, bytes, &done) != 0) {
+        mp_sys_close(fd);
+        return false;
+    }
+    file = mp_sys_file(fd);
+    const bool ok = attach(pool, fd, places);
     pool->mapped = mapped;
     if (ok) mp_sys_madvise(pool->base, bytes, MADV_POPULATE_WRITE);
     return ok;
@@ -180,15 +231,10 @@ static bool copy_to(int fd)
 bool mp_journal_restore(void)
 {
     const int fd = path[0] ? mp_sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600) : -1;
-    if (fd < 0) {
-        path[0] = 0;
-        return false;
-    }
-    const bool ok = copy_to(fd);
-    if (ok) file = mp_sys_file(fd);
-    else mp_sys_unlink(path), path[0] = 0;
-    mp_sys_close(fd);
-    return ok;
+    if (fd >= 0 && copy_to(fd)) return true;
+    if (fd >= 0) mp_sys_unlink(path);
+    path[0] = 0;
+    return false;
 }
 
 uint64_t mp_journal_resident(void) { return place_bytes(__atomic_load_n(&mp_process->pool.chunks, __ATOMIC_RELAXED)); }

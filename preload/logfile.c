@@ -17,7 +17,7 @@
 
 static char path[PATH_MAX];
 static struct mp_log_parent parent;
-static struct mp_file file;
+static struct mpf_file file;
 static uint32_t made;       /* how often the file was made: again after an exec that failed */
 
 /* 1 + the descriptor that the calling thread keeps open in its own table, and of which file.  The number means another file
@@ -42,6 +42,7 @@ static struct {
 } log_;
 
 const char *mp_logfile_path(void) { return path; }
+struct mpf_file mp_logfile_file(void) { return file; }
 uint64_t mp_logfile_bytes(void) { return log_.bytes; }
 uint64_t mp_logfile_next(void) { return log_.frames; }
 void mp_logfile_remove(void) { mp_sys_unlink(path); }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "mpf/columns.h"
+#include "mpf/slot.h"
 
 #define MP_WRITERS 2u
 
@@ -44,6 +45,7 @@ void mp_logfile_remove(void);
 /* It does not lie at its path any more. */
 bool mp_logfile_gone(void);
 const char *mp_logfile_path(void);
+struct mpf_file mp_logfile_file(void);
 uint64_t mp_logfile_bytes(void);
 /* In a forked child, before mp_logfile_create: the log so far is the parent's. */
 void mp_logfile_inherit(void);

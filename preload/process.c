@@ -6,6 +6,7 @@
 #include "config.h"
 #include "encoder.h"
 #include "epoch.h"
+#include "identity.h"
 #include "journal.h"
 #include "logfile.h"
 #include "names.h"
@@ -41,6 +42,7 @@ static bool open_files(void)
         mp_journal_remove();
         return false;
     }
+    mp_journal_tie(mp_logfile_file());
     if (!mp_journal_path()[0]) mp_say("no folder for a journal: what is recorded less than 100 ms before a SIGKILL will be lost", NULL, NULL, NULL);
     return true;
 }
@@ -51,6 +53,7 @@ static void start(void)
     const uint64_t signals = mp_sys_block_signals();
     p->starter = mp_sys_gettid();
     p->pid = mp_sys_getpid();
+    mp_identity_read(&p->identity);
     mp_clock_read(&p->start);
     p->tick_shift = mp_clock_shift();
     p->watermark = p->start.ticks;
@@ -185,7 +188,8 @@ static void files_again(void)
 {
     journal_again();
     if (mp_process->away == MP_AWAY_JOURNAL) mp_logfile_go_on();
-    else if (!mp_logfile_bring_back()) {
+    else if (mp_logfile_bring_back()) mp_journal_tie(mp_logfile_file());
+    else {
         mp_say("cannot write ", mp_logfile_path(), " after an exec that failed; nothing is recorded", NULL);
         __atomic_store_n(&mp_process->state, MP_CLOSED, __ATOMIC_RELEASE);
         mp_journal_remove();

@@ -29,6 +29,7 @@ struct mp_process {
     int32_t starter;                    /* thread that is in mp_process_start */
     uint32_t may_thread;                /* the C library knows this process (no raw clone): threads may be started */
     struct mpf_clock start;
+    struct mpf_identity identity;
 
     uint32_t thread_number;             /* numbers given out */
     uint32_t threads;                   /* records ever in use */

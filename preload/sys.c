@@ -22,18 +22,18 @@ long mp_sys_write_all(int fd, const void *buf, size_t bytes, size_t *done)
     return 0;
 }
 
-struct mp_file mp_sys_file(int fd)
+struct mpf_file mp_sys_file(int fd)
 {
     struct stat st;
-    if (mp_sys_fstat(fd, &st) != 0) return (struct mp_file){ 0, 0 };
-    return (struct mp_file){ st.st_dev, st.st_ino };
+    if (mp_sys_fstat(fd, &st) != 0) return (struct mpf_file){ 0, 0 };
+    return (struct mpf_file){ st.st_dev, st.st_ino };
 }
 
-int mp_sys_reopen(const char *path, int flags, struct mp_file file)
+int mp_sys_reopen(const char *path, int flags, struct mpf_file file)
 {
     const int fd = mp_sys_open(path, flags | O_NOFOLLOW, 0);
     if (fd < 0) return fd;
-    const struct mp_file now = mp_sys_file(fd);
+    const struct mpf_file now = mp_sys_file(fd);
     if (now.ino && now.dev == file.dev && now.ino == file.ino) return fd;
     mp_sys_close(fd);
     return -ESTALE;
@@ -68,7 +68,16 @@ uint64_t mp_sys_kib(const char *text, const char *key)
     return n << 10;
 }
 
-/* "pid (name) S ppid ...": the name may hold spaces and parentheses; num_threads is the 20th field. */
+/* "pid (name) S ppid ...": the name, the second field, may hold spaces and parentheses. */
+uint64_t mp_sys_stat_field(const char *text, int n)
+{
+    const char *p = strrchr(text, ')');
+    for (int field = 2; p && field < n; field++) p = strchr(p + 1, ' ');
+    uint64_t value = 0;
+    for (p = p ? p + 1 : ""; *p >= '0' && *p <= '9'; p++) value = value * 10 + (uint64_t)(*p - '0');
+    return value;
+}
+
 long mp_sys_threads(char *main_state)
 {
     char text[512];
@@ -77,11 +86,7 @@ long mp_sys_threads(char *main_state)
     const char *p = strrchr(text, ')');
     if (!p || p[1] != ' ') return 0;
     *main_state = p[2];
-    for (int field = 2; field < 20; field++)
-        if (!(p = strchr(p + 1, ' '))) return 0;
-    long n = 0;
-    for (p++; *p >= '0' && *p <= '9'; p++) n = n * 10 + (*p - '0');
-    return n;
+    return (long)mp_sys_stat_field(text, 20);
 }
 
 unsigned mp_sys_processors(void)

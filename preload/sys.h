@@ -18,6 +18,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "mpf/slot.h"
+
 static inline long mp_sys6(long n, long a, long b, long c, long d, long e, long f)
 {
     register long r10 __asm__("r10") = d;
@@ -97,17 +99,17 @@ static inline uint64_t mp_sys_clock(clockid_t which)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* A file that memprof made: another may lie at its path by now. */
-struct mp_file { uint64_t dev, ino; };
-struct mp_file mp_sys_file(int fd);
-/* Opens the file at the path if it is still that one; -E... otherwise. */
-int mp_sys_reopen(const char *path, int flags, struct mp_file file);
+struct mpf_file mp_sys_file(int fd);
+/* Opens the file at the path if it is still that one (another may lie there by now); -E... otherwise. */
+int mp_sys_reopen(const char *path, int flags, struct mpf_file file);
 /* Copies memory of this process, whose id is `pid`; false where it is not there. */
 bool mp_sys_peek(int pid, uintptr_t at, void *out, size_t bytes);
 /* Reads a whole small file into buf, ends it with 0.  Length, or -E... */
 long mp_sys_slurp(const char *path, char *buf, size_t cap);
 /* Bytes of a line "Key:   123 kB" of such a file; UINT64_MAX where there is none. */
 uint64_t mp_sys_kib(const char *text, const char *key);
+/* The n-th field, of those behind the name, of a text like /proc/PID/stat; 0 where there is none. */
+uint64_t mp_sys_stat_field(const char *text, int n);
 /* Threads of the process, and the state of its main thread ('R', 'S', ... 'Z': it has ended).  0 where /proc is missing. */
 long mp_sys_threads(char *main_state);
 /* Processors that the calling thread may run on; 1 where that cannot be said. */

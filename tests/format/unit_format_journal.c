@@ -197,6 +197,18 @@ static void a_cut_image_holds_no_part_of_a_chunk(void **state)
     assert_int_equal(read_chunk(0, &torn), 1);
 }
 
+static void an_older_head_is_read_without_what_came_later(void **state)
+{
+    (void)state;
+    struct mpf_journal h;
+    head->head_bytes = MPF_JOURNAL_HEAD_1_1;
+    head->flags = MPF_JOURNAL_LOCKED;
+    head->log.ino = 7;
+    assert_int_equal(mpf_journal_check(image, BYTES, &h), MPF_OK);
+    assert_int_equal(h.flags, 0);
+    assert_int_equal(h.log.ino, 0);
+}
+
 static void a_free_chunk_holds_nothing(void **state)
 {
     (void)state;
@@ -231,6 +243,7 @@ int main(void)
         cmocka_unit_test_setup(data_may_end_with_the_chunk_but_not_behind_it, make),
         cmocka_unit_test_setup(an_unknown_operation_is_damage, make),
         cmocka_unit_test_setup(a_cut_image_holds_no_part_of_a_chunk, make),
+        cmocka_unit_test_setup(an_older_head_is_read_without_what_came_later, make),
         cmocka_unit_test_setup(a_free_chunk_holds_nothing, make),
         cmocka_unit_test_setup(what_is_no_journal_is_refused, make),
     };

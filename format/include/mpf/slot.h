@@ -75,6 +75,20 @@ struct mpf_unwritten {
     uint64_t events, bytes;     /* events in them; bytes that they would have had in the log */
 };
 
+/* A file, for whoever has the file system that it lies on. */
+struct mpf_file { uint64_t dev, ino; };
+
+/* A process, beside its number: what tells it from every other one that has, had or will have the number.  Zeros: not known. */
+struct mpf_identity {
+    uint8_t boot[16];           /* of the kernel */
+    uint64_t pidns, timens;     /* inodes of its namespaces of process numbers and of time */
+    uint64_t started;           /* clock ticks since boot, as its namespace of time counts: field 22 of /proc/PID/stat */
+};
+
+enum mpf_journal_flags {
+    MPF_JOURNAL_LOCKED = 1,     /* byte 0 is locked (F_OFD_SETLK, one byte) as long as the memory of the process is there */
+};
+
 struct mpf_journal {
     char magic[8];
     uint16_t major, minor;
@@ -89,7 +103,15 @@ struct mpf_journal {
     uint64_t lost;              /* events lost so far */
     uint64_t unused;
     struct mpf_unwritten unwritten;     /* what no UNWRITTEN event tells of yet; events 0: nothing */
+    uint32_t flags;             /* enum mpf_journal_flags */
+    uint32_t reserved1;
+    uint64_t beat;              /* CLOCK_MONOTONIC ns of the process's last sign of life */
+    struct mpf_identity process;
+    struct mpf_file self;       /* this very file: of a copy, the flags say nothing */
+    struct mpf_file log;        /* that it belongs to */
 };
 #define MPF_JOURNAL_HEAD 4096
+#define MPF_JOURNAL_HEAD_1_1 offsetof(struct mpf_journal, unwritten)        /* what versions before 1.2 knew; the rest reads as zeros */
+static_assert(sizeof(struct mpf_journal) == 248 && MPF_JOURNAL_HEAD_1_1 == 120, "on disk");
 
 #endif

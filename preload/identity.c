@@ -1,0 +1,35 @@
+#include "identity.h"
+
+#include "sys.h"
+
+/* "01234567-89ab-...": 32 hex digits. */
+static void read_boot(uint8_t boot[16])
+{
+    char text[64];
+    unsigned digits = 0;
+    if (mp_sys_slurp("/proc/sys/kernel/random/boot_id", text, sizeof text) <= 0) return;
+    for (const char *p = text; *p && digits < 32; p++) {
+        if (*p == '-') continue;
+        const unsigned digit = *p <= '9' ? (unsigned)(*p - '0') : (unsigned)((*p | 0x20) - 'a') + 10;
+        boot[digits / 2] = (uint8_t)(boot[digits / 2] << 4 | (digit & 15));
+        digits++;
+    }
+}
+
+static uint64_t inode_of(const char *path)
+{
+    struct stat st;
+    return mp_sys6(SYS_newfstatat, AT_FDCWD, (long)path, (long)&st, 0, 0, 0) == 0 ? st.st_ino : 0;
+}
+
+static uint64_t start_time(void)
+{
+    char text[512];
+    return mp_sys_slurp("/proc/self/stat", text, sizeof text) > 0 ? mp_sys_stat_field(text, 22) : 0;
+}
+
+void mp_identity_read(struct mpf_identity *out)
+{
+    *out = (struct mpf_identity){ .pidns = inode_of("/proc/self/ns/pid"), .timens = inode_of("/proc/self/ns/time"), .started = start_time() };
+    read_boot(out->boot);
+}
