@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "config.h"
 #include "encoder.h"
@@ -107,12 +108,20 @@ void mp_process_adopt(bool root) { root_pid = root ? mp_sys_getpid() : 0; }
 
 bool mp_process_root(void) { return root_pid && root_pid == mp_process->pid; }
 
+/* /proc is not there after a chroot. */
+static uint64_t hwm_of_rusage(void)
+{
+    struct rusage usage = { 0 };
+    mp_sys3(SYS_getrusage, RUSAGE_SELF, (long)&usage, 0);
+    return (uint64_t)usage.ru_maxrss << 10;
+}
+
 uint64_t mp_process_hwm(void)
 {
     char status[4096];
-    if (mp_sys_slurp("/proc/thread-self/status", status, sizeof status) <= 0) return 0;
+    if (mp_sys_slurp("/proc/thread-self/status", status, sizeof status) <= 0) return hwm_of_rusage();
     const uint64_t bytes = mp_sys_kib(status, "VmHWM:");
-    return bytes == UINT64_MAX ? 0 : bytes;
+    return bytes == UINT64_MAX ? hwm_of_rusage() : bytes;
 }
 
 /* events, high-water RSS, lost events, file and size, and the next command to type */

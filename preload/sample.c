@@ -38,8 +38,8 @@ static struct sampler s;
 static void read_rollup(uint64_t now)
 {
     static char text[4096];
-    if (now < s.next_rollup) return;
     s.dirty = s.pss = MPF_UNKNOWN;
+    if (now < s.next_rollup) return;
     if (mp_sys_slurp("/proc/self/smaps_rollup", text, sizeof text) > 0) {
         s.dirty = mp_sys_kib(text, "Private_Dirty:");
         s.pss = mp_sys_kib(text, "Pss:");
@@ -48,12 +48,16 @@ static void read_rollup(uint64_t now)
     s.next_rollup = now + (cost * COST_FACTOR > PERIOD_NS ? cost * COST_FACTOR : PERIOD_NS);
 }
 
-/* Worth a sample: a change of a page and more in anything but the time. */
+/* Worth a sample: a change of a page and more in anything but the time.  What was not read this time is as before. */
 static bool changed(const uint64_t *now, uint64_t *before, unsigned count)
 {
-    if (memcmp(now, before, count * sizeof *now) == 0) return false;
-    memcpy(before, now, count * sizeof *now);
-    return true;
+    bool news = false;
+    for (unsigned i = 0; i < count; i++) {
+        if (now[i] == MPF_UNKNOWN || now[i] == before[i]) continue;
+        before[i] = now[i];
+        news = true;
+    }
+    return news;
 }
 
 static void sample_rss(uint64_t now, bool always)

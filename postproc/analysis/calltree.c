@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "labels.h"
+#include "less.h"
 #include "reader.h"
 
 void mpr_calltree_free(struct mpr_calltree *t) { mpr_arena_free(&t->arena); }
@@ -153,8 +154,6 @@ static int choose_heap(struct mpr_calltree *t, const struct mpr_replay *r)
     return found;
 }
 
-static uint64_t less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
-
 static void fill(struct mpr_calltree *t, const struct mpr_replay *r)
 {
     struct growing g = { .node = NULL };
@@ -165,12 +164,13 @@ static void fill(struct mpr_calltree *t, const struct mpr_replay *r)
     t->time = r->books.heap[heap].peak_time;
     t->bytes = r->books.heap[heap].peak_bytes;
     t->blocks = r->books.heap[heap].peak_blocks;
+    const struct mpr_excess excess = mpr_estimates_excess(&r->estimates, &r->books, (uint8_t)heap);
     for (uint32_t i = 0; i < r->books.cells; i++) {
         const struct mpr_cell *cell = &r->books.cell[i];
         size_t depth;
         uint64_t samples;
         if (cell->heap != heap) continue;
-        const struct mpr_more more = mpr_estimates_at_peak(&r->estimates, &r->books, i, &samples);
+        const struct mpr_more more = mpr_estimates_within(mpr_estimates_at_peak(&r->estimates, &r->books, i, &samples), excess);
         const uint64_t bytes = mpr_books_bytes_at_peak(&r->books, cell) + (uint64_t)more.bytes;
         const uint64_t blocks = mpr_books_blocks_at_peak(&r->books, cell) + (uint64_t)more.blocks;
         t->samples += samples;
@@ -180,8 +180,8 @@ static void fill(struct mpr_calltree *t, const struct mpr_replay *r)
         known_bytes += bytes;
         known_blocks += blocks;
     }
-    t->unknown_bytes = less(t->bytes, known_bytes);
-    t->unknown_blocks = less(t->blocks, known_blocks);
+    t->unknown_bytes = mpr_less(t->bytes, known_bytes);
+    t->unknown_blocks = mpr_less(t->blocks, known_blocks);
     put_in_order(t, &g);
     t->arena.failed |= g.failed;
     free(g.node);

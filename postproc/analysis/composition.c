@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "labels.h"
+#include "less.h"
 #include "mpf/sample.h"
 #include "peaks.h"
 
@@ -43,9 +44,9 @@ static struct span look_into(const struct mpr_picture *p, const struct mpr_gpu_b
         const uint64_t to = b->addr + b->size < end ? b->addr + b->size : end;
         if (from > cursor && from - cursor > s.largest_hole) s.largest_hole = from - cursor;
         if (to > cursor) cursor = to;
-        s.live += to - from;
+        s.live += mpr_less(to, from);
     }
-    if (end - cursor > s.largest_hole) s.largest_hole = end - cursor;
+    if (mpr_less(end, cursor) > s.largest_hole) s.largest_hole = end - cursor;
     return s;
 }
 
@@ -56,7 +57,7 @@ static void sum_segments(struct mpr_device_state *out, const struct mpr_replay *
         const struct mpr_gpu_block *segment = &p->driver[i];
         if (!mpr_composition_is_segment(r, p, segment)) continue;
         const struct span s = look_into(p, segment, &at);
-        const uint64_t free = segment->size - s.live;
+        const uint64_t free = mpr_less(segment->size, s.live);
         out->torch_segments += segment->size;
         if (mpr_graph_holds(&r->gpu, segment->capture, p->time)) out->pool_free += free;
         else if (!s.live) out->releasable += free;

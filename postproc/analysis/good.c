@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "less.h"
+
 #define BEFORE_NS UINT64_C(1000000000)
 
 void mpr_good_free(struct mpr_good *g)
@@ -104,7 +106,7 @@ static struct mpr_good_span span_before(const struct mpr_good *g, const struct m
         const uint32_t found = r->ranges.node[node].domain ? 0 : finished(g, &r->ranges, node);
         if (found) best = found;
     }
-    if (!best) return (struct mpr_good_span){ .to = o->time > BEFORE_NS ? o->time - BEFORE_NS : 0 };
+    if (!best) return (struct mpr_good_span){ .to = mpr_less(o->time, BEFORE_NS) };
     const struct mpr_good_node *n = &g->node[best];
     return (struct mpr_good_span){ n->from, n->to, best, n->instance };
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "labels.h"
+#include "less.h"
 #include "mpf/gpu.h"
 #include "tree.h"
 
@@ -97,7 +98,7 @@ static void see_return(struct mpr_happenings *h, const struct mpr_replay *r, con
     const size_t at = h->marks;
     if (value_of(e, MPF_RETURN_CALL) != MPF_CALL_GRAPH || value_of(e, MPF_RETURN_RESULT) != 0) return;
     exact(r, e, MPR_EXCERPT_GRAPH);
-    add_mark(h, t, e, MPR_MARK_GRAPH, e->addr > before ? e->addr - before : 0);
+    add_mark(h, t, e, MPR_MARK_GRAPH, mpr_less(e->addr, before));
     if (h->marks > at) h->mark[at].nodes = value_of(e, MPF_RETURN_C);
 }
 

@@ -5,6 +5,7 @@
 #include "growth.h"
 #include "labels.h"
 #include "mpf/sample.h"
+#include "reading.h"
 
 #define LAST_NS UINT64_C(60000000000)       /* growth is that of the last minute, of shorter runs of their second half */
 
@@ -52,13 +53,6 @@ static void fill_refusals(struct mpr_host_story *s, struct mpr_arena *arena, con
 
 static uint64_t value(const struct mpr_reading *r, int i) { return r->valid ? r->value[i] : MPF_UNKNOWN; }
 
-static struct mpr_reading reading_of(const struct mpr_sample *sample)
-{
-    struct mpr_reading reading = { sample->valid, sample->time, { 0 } };
-    for (int i = 0; i < MPR_READING_VALUES; i++) reading.value[i] = sample->valid ? sample->value[i] : MPF_UNKNOWN;
-    return reading;
-}
-
 /* Within a twentieth of the limit. */
 static bool is_full(const struct mpr_reading *cgroup)
 {
@@ -76,8 +70,8 @@ bool mpr_host_look(struct mpr_host_story *s, const struct mpr_summary *summary, 
     const uint64_t end = summary->duration_ns;
     *s = (struct mpr_host_story){ .end = end, .mark = end > 2 * LAST_NS ? end - LAST_NS : end / 2, .killed = was_killed(summary) };
     for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) s->failures += r->books.heap[i].failures;
-    s->cgroup = reading_of(&r->samples.source[MPR_SOURCE_CGROUP].now);
-    s->rss = reading_of(&r->samples.source[MPR_SOURCE_RSS].now);
+    s->cgroup = mpr_reading_of(&r->samples.source[MPR_SOURCE_CGROUP].now);
+    s->rss = mpr_reading_of(&r->samples.source[MPR_SOURCE_RSS].now);
     s->full = is_full(&s->cgroup);
     s->told = s->killed || s->full || s->failures;
     return s->told;
@@ -106,17 +100,14 @@ static void fill_growth(struct mpr_growth *out, struct mpr_arena *arena, const s
     out->time = r->options.at;
 }
 
-/* The sample nearest to the mark. */
-static struct mpr_reading rss_at_mark(const struct mpr_replay *r)
+static struct mpr_reading rss_at_mark(const struct mpr_track *t)
 {
-    const struct mpr_track *t = &r->samples.source[MPR_SOURCE_RSS];
-    const struct mpr_sample *before = &t->before[MPF_HEAP_HOST];
-    return reading_of(before->valid ? before : &t->after[MPF_HEAP_HOST]);
+    return mpr_reading_of(t->before[MPF_HEAP_HOST].valid ? &t->before[MPF_HEAP_HOST] : &t->after[MPF_HEAP_HOST]);
 }
 
 void mpr_host_fill(struct mpr_host_story *s, struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_refusals *refusals)
 {
     fill_refusals(s, arena, r, refusals);
     fill_growth(&s->growth, arena, r);
-    s->rss_then = rss_at_mark(r);
+    s->rss_then = rss_at_mark(&r->samples.source[MPR_SOURCE_RSS]);
 }

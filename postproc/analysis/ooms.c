@@ -10,6 +10,7 @@
 #include "growth.h"
 #include "host.h"
 #include "labels.h"
+#include "less.h"
 #include "mpf/sample.h"
 #include "reader.h"
 
@@ -37,7 +38,7 @@ static void add_fit(struct mpr_oom_story *s, const char *key, const char *what, 
 {
     if (!bytes || s->fits == sizeof s->fit / sizeof *s->fit) return;
     const uint64_t have = s->free + bytes;
-    s->fit[s->fits++] = (struct mpr_fit){ key, what, how, bytes, have < s->needed ? s->needed - have : 0, have >= s->needed };
+    s->fit[s->fits++] = (struct mpr_fit){ key, what, how, bytes, mpr_less(s->needed, have), have >= s->needed };
 }
 
 static void fill_fits(struct mpr_oom_story *s)
@@ -75,7 +76,7 @@ static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena, const
     qsort(block, n, sizeof *block, by_size);
     for (size_t i = 0; i < n && i < LARGEST; i++) {
         struct mpr_oom_block *b = &s->largest[s->blocks++];
-        *b = (struct mpr_oom_block){ .bytes = block[i]->size, .age = s->time > block[i]->time ? s->time - block[i]->time : 0 };
+        *b = (struct mpr_oom_block){ .bytes = block[i]->size, .age = mpr_less(s->time, block[i]->time) };
         b->path = mpr_label_best(arena, r, block[i]->node, mpr_sites_of(&r->gpu.sites, block[i]->site), &b->depth);
     }
     free(block);

@@ -9,6 +9,7 @@
 #include "mpf/sample.h"
 #include "ooms.h"
 #include "reader.h"
+#include "reading.h"
 
 /* ---- who failed first */
 
@@ -100,10 +101,8 @@ static void fill_devices(struct mpr_then *out, struct mpr_arena *arena, const st
 
 static void fill_host(struct mpr_then *out, const struct mpr_replay *r)
 {
-    const struct mpr_sample *s = &r->samples.source[MPR_SOURCE_RSS].before[MPF_HEAP_HOST];
     for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) out->host += r->books.heap[i].peak_bytes;
-    out->rss = (struct mpr_reading){ s->valid, s->time, { 0 } };
-    for (int i = 0; i < MPR_READING_VALUES; i++) out->rss.value[i] = s->valid ? s->value[i] : MPF_UNKNOWN;
+    out->rss = mpr_reading_of(&r->samples.source[MPR_SOURCE_RSS].before[MPF_HEAP_HOST]);
 }
 
 /* Killed processes have no last event at the very instant of their death. */

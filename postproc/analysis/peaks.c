@@ -6,7 +6,9 @@
 #include "choose.h"
 #include "composition.h"
 #include "labels.h"
+#include "less.h"
 #include "reader.h"
+#include "reading.h"
 
 void mpr_peaks_init(struct mpr_peaks *peaks, const struct mpr_peaks_options *options)
 {
@@ -44,18 +46,18 @@ static struct mpr_row row_of(struct mpr_peaks *peaks, const struct mpr_replay *r
     return row;
 }
 
-static uint64_t less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
-
 /* Sampled blocks stand for others, which lie in the row of what has no stack. */
-static void estimate(const struct mpr_replay *r, const uint32_t *cell_of, struct mpr_heap_peak *out)
+static void estimate(const struct mpr_replay *r, uint8_t heap, const uint32_t *cell_of, struct mpr_heap_peak *out)
 {
     struct mpr_row *rest = NULL;
     struct mpr_more all = { 0, 0 };
     double allocations = 0;
+    const bool at_peak = r->options.at == MPR_AT_PEAK;
+    const struct mpr_excess excess = mpr_estimates_excess(&r->estimates, &r->books, heap);
     for (size_t i = 0; i < out->rows; i++) {
         const uint32_t cell = cell_of[i];
         uint64_t samples;
-        const struct mpr_more more = mpr_estimates_at_peak(&r->estimates, &r->books, cell, &samples);
+        const struct mpr_more more = mpr_estimates_within(mpr_estimates_at_peak(&r->estimates, &r->books, cell, &samples), excess);
         if (!r->books.cell[cell].key) rest = &out->row[i];
         out->row[i].bytes += (uint64_t)more.bytes;
         out->row[i].blocks += (uint64_t)more.blocks;
@@ -64,17 +66,18 @@ static void estimate(const struct mpr_replay *r, const uint32_t *cell_of, struct
         out->row[i].estimated = true;
         const struct mpr_estimate *e = &r->estimates.cell[cell];
         if (e->own_peak > out->row[i].own_peak) out->row[i].own_peak = e->own_peak;
-        out->row[i].allocations += (uint64_t)e->allocations;
+        if (at_peak && out->row[i].own_peak > out->peak_bytes) out->row[i].own_peak = out->peak_bytes;
+        out->row[i].allocations += (uint64_t)(e->allocations * excess.allocations);
         all.bytes += more.bytes;
         all.blocks += more.blocks;
-        allocations += e->allocations;
+        allocations += e->allocations * excess.allocations;
     }
     if (!rest || !out->samples) return;
     rest->estimated = true;
-    rest->bytes = less(rest->bytes, (uint64_t)all.bytes);
+    rest->bytes = mpr_less(rest->bytes, (uint64_t)all.bytes);
     rest->own_peak = rest->bytes;       /* more is not known */
-    rest->blocks = less(rest->blocks, (uint64_t)all.blocks);
-    rest->allocations = less(rest->allocations, (uint64_t)allocations);
+    rest->blocks = mpr_less(rest->blocks, (uint64_t)all.blocks);
+    rest->allocations = mpr_less(rest->allocations, (uint64_t)allocations);
 }
 
 static bool by_stacks(const struct mpr_replay *r)
@@ -94,24 +97,18 @@ static void fill_rows(struct mpr_peaks *peaks, const struct mpr_replay *r, uint8
         cell_of[out->rows] = i;
         out->row[out->rows++] = row_of(peaks, r, &r->books.cell[i]);
     }
-    if (by_stacks(r)) estimate(r, cell_of, out);
+    if (by_stacks(r)) estimate(r, heap, cell_of, out);
     qsort(out->row, out->rows, sizeof *out->row, by_bytes);
 }
 
 /* ---- samples */
 
-static struct mpr_reading reading_of(const struct mpr_sample *sample)
-{
-    struct mpr_reading reading = { sample->valid, sample->time, { 0 } };
-    for (int i = 0; i < MPR_READING_VALUES; i++) reading.value[i] = sample->valid ? sample->value[i] : MPF_UNKNOWN;
-    return reading;
-}
-
 static void fill_readings(const struct mpr_samples *samples, uint8_t heap, struct mpr_heap_peak *out)
 {
     for (int i = 0; i < MPR_READ_SOURCES; i++) {
-        out->before[i] = reading_of(&samples->source[i].before[heap]);
-        out->after[i] = reading_of(&samples->source[i].after[heap]);
+        out->before[i] = mpr_reading_of(&samples->source[i].before[heap]);
+        out->after[i] = mpr_reading_of(&samples->source[i].after[heap]);
+        out->then[i] = mpr_reading_at_peak(&samples->source[i], heap, out->peak_time);
     }
 }
 
@@ -186,7 +183,7 @@ static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, c
     fill_heaps(peaks, &reader->replay, out);
     fill_devices(peaks, &reader->replay, out);
     out->note = mpr_label_notes(&peaks->arena, &reader->replay, &out->notes);
-    for (int i = 0; i < MPR_READ_SOURCES; i++) out->largest[i] = reading_of(&reader->replay.samples.source[i].largest);
+    for (int i = 0; i < MPR_READ_SOURCES; i++) out->largest[i] = mpr_reading_of(&reader->replay.samples.source[i].largest);
     out->rss_high = out->largest[MPR_READ_RSS].value[MPF_RSS_HWM];
 }
 

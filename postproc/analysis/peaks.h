@@ -37,10 +37,11 @@ struct mpr_row {
     uint64_t inherited;         /* of bytes: by inheritance from another thread's range (device heaps only) */
 };
 
-#define MPR_READING_VALUES 8
+#define MPR_READING_VALUES 12
 
-/* A sample of the kernel's or jemalloc's figures, in the order of mpf/sample.h; MPF_UNKNOWN where it says nothing. */
-struct mpr_reading { bool valid; uint64_t time, value[MPR_READING_VALUES]; };
+/* A sample of the kernel's or jemalloc's figures, in the order of mpf/sample.h; MPF_UNKNOWN where it says nothing.  taken: when each
+ * value was read, for some are read less often. */
+struct mpr_reading { bool valid; uint64_t time, value[MPR_READING_VALUES], taken[MPR_READING_VALUES]; };
 enum mpr_reading_source { MPR_READ_RSS, MPR_READ_CGROUP, MPR_READ_JEMALLOC, MPR_READ_SOURCES };
 
 struct mpr_heap_peak {
@@ -54,6 +55,7 @@ struct mpr_heap_peak {
     size_t rows;
     uint64_t samples;                           /* the rows are estimated from so many sampled blocks; 0: none is */
     struct mpr_reading before[MPR_READ_SOURCES], after[MPR_READ_SOURCES];   /* around the peak */
+    struct mpr_reading then[MPR_READ_SOURCES];  /* what held at the peak */
 };
 
 struct mpr_log_peaks {

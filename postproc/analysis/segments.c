@@ -6,6 +6,7 @@
 
 #include "composition.h"
 #include "labels.h"
+#include "less.h"
 #include "mpf/sample.h"
 #include "reader.h"
 
@@ -54,7 +55,7 @@ static struct mpr_segment describe(const struct walk *w, size_t first, size_t co
 
 static void look_at_hole(struct mpr_segment *s, uint64_t from, uint64_t to)
 {
-    if (to > from && to - from > s->largest_hole) s->largest_hole = to - from;
+    if (mpr_less(to, from) > s->largest_hole) s->largest_hole = to - from;
 }
 
 /* Live bytes, holes and the oldest block. */
@@ -74,7 +75,7 @@ static void look_inside(struct walk *w, struct mpr_segment *s)
         if (!oldest || b->time < oldest->time) oldest = b;
     }
     look_at_hole(s, cursor, end);
-    s->free = s->bytes > s->live ? s->bytes - s->live : 0;
+    s->free = mpr_less(s->bytes, s->live);
     s->state = mpr_graph_holds(&w->r->gpu, s->capture, p->time) ? MPR_SEGMENT_GRAPH : s->blocks ? MPR_SEGMENT_SPLIT : MPR_SEGMENT_IDLE;
     if (!oldest) return;
     s->oldest = label(w, key_of(oldest), &s->oldest_depth);
@@ -209,8 +210,8 @@ static void count_outside(struct walk *w)
 {
     uint64_t blocks = w->picture->torches, bytes = 0;
     for (size_t i = 0; i < w->picture->torches; i++) bytes += w->picture->torch[i].size;
-    for (size_t i = 0; i < w->out->segments; i++) blocks -= w->out->segment[i].blocks;
-    w->out->outside = bytes - w->out->live;
+    for (size_t i = 0; i < w->out->segments; i++) blocks = mpr_less(blocks, w->out->segment[i].blocks);
+    w->out->outside = mpr_less(bytes, w->out->live);
     w->out->outside_blocks = blocks;
 }
 

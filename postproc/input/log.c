@@ -164,10 +164,23 @@ static int next_frame(struct mpr_log *log, struct mpr_error *error)
     return 1;
 }
 
+/* Each frame has a clock of its own, so one may begin a little before the last one ended: whoever takes differences of times may
+ * rely on their order. */
+static void keep_order(struct mpr_log *log, long count)
+{
+    uint64_t newest = log->status.last_ns;
+    for (long i = 0; i < count; i++) {
+        struct mpf_event *event = &log->batch[i];
+        if (event->time < newest) event->time = newest;
+        newest = event->time;
+    }
+}
+
 static long read_columns(struct mpr_log *log)
 {
     const long count = mpf_columns_next(&log->reader, log->batch, MPR_BATCH);
     if (count <= 0) log->reading = false;
+    keep_order(log, count);
     if (count >= 0) return count;
     mpr_frames_reject(&log->frames, log->frame_offset);
     sync_status(log);
@@ -188,10 +201,9 @@ static long read_pending(struct mpr_log *log)
             break;
         }
         if (event->data == log->data + used) used += event->size;
-        if (event->time < log->status.last_ns) event->time = log->status.last_ns;
-        log->status.last_ns = event->time;
         count++;
     }
+    keep_order(log, count);
     log->status.journal_events += (uint64_t)count;
     return count;
 }

@@ -19,5 +19,6 @@ void mpr_json_reading(struct mpr_json *j, const char *key, enum mpr_reading_sour
     for (int i = 0; i < MPR_READING_VALUES; i++) {
         if (names->value[i]) mpr_json_known(j, names->value[i], r->value[i], MPF_UNKNOWN);
     }
+    if (source == MPR_READ_RSS && r->value[MPF_RSS_PSS] != MPF_UNKNOWN) mpr_json_number(j, "rollup_time_ns", r->taken[MPF_RSS_PSS]);
     mpr_json_close(j, '}');
 }

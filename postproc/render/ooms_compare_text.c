@@ -3,8 +3,10 @@
 
 #include "gpu_reports.h"
 #include "growth_text.h"
+#include "less.h"
 #include "mpf/sample.h"
 #include "ooms.h"
+#include "readings.h"
 #include "text.h"
 #include "units.h"
 
@@ -25,19 +27,11 @@ static void who(FILE *out, const struct mpr_summary *s, const struct mpr_style *
     mpr_text_path(out, name, 2, style->path);
 }
 
-static uint64_t resident(const struct mpr_reading *r)
-{
-    uint64_t sum = 0;
-    for (int i = MPF_RSS_ANON; i <= MPF_RSS_SHMEM; i++)
-        if (r->valid && r->value[i] != MPF_UNKNOWN) sum += r->value[i];
-    return r->valid ? sum : MPF_UNKNOWN;
-}
-
 struct columns { uint64_t rss, private, host, device, torch; };
 
 static struct columns columns_of(const struct mpr_then *t)
 {
-    struct columns c = { resident(&t->rss), t->rss.valid ? t->rss.value[MPF_RSS_PRIVATE_DIRTY] : MPF_UNKNOWN, t->host, MPF_UNKNOWN, MPF_UNKNOWN };
+    struct columns c = { mpr_reading_resident(&t->rss), t->rss.valid ? t->rss.value[MPF_RSS_PRIVATE_DIRTY] : MPF_UNKNOWN, t->host, MPF_UNKNOWN, MPF_UNKNOWN };
     if (t->devices) c.device = c.torch = 0;
     for (size_t k = 0; k < t->devices; k++) c.device += t->device[k].tracked, c.torch += t->device[k].torch;
     return c;
@@ -116,7 +110,7 @@ void mpr_ooms_compare_text(FILE *out, const struct mpr_ooms *ooms, const struct 
     mpr_text_tone(out, style, MPR_PLAIN);
     const struct mpr_process_info *p = &ooms->log[0].summary.process;
     if (*p->rank) fputs(" rank ", out), mpr_text_escaped(out, p->rank);
-    fprintf(out, " pid %" PRIu64 " at %s: %s\n", p->pid, mpr_units_time(&time, ooms->first_failure - p->start_ns),
+    fprintf(out, " pid %" PRIu64 " at %s: %s\n", p->pid, mpr_units_time(&time, mpr_less(ooms->first_failure, p->start_ns)),
             ooms->device_failure ? "device memory" : "killed");
     processes(out, ooms, style);
     devices(out, ooms, style);

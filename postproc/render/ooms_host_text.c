@@ -4,8 +4,10 @@
 
 #include "gpu_reports.h"
 #include "growth_text.h"
+#include "less.h"
 #include "mpf/sample.h"
 #include "ooms.h"
+#include "readings.h"
 #include "text.h"
 #include "units.h"
 
@@ -31,22 +33,16 @@ static void cgroup(FILE *out, const struct mpr_host_story *s)
     fputc('\n', out);
 }
 
-static uint64_t resident(const struct mpr_reading *r)
-{
-    uint64_t sum = 0;
-    for (int i = MPF_RSS_ANON; i <= MPF_RSS_SHMEM; i++) sum += value(r, i) == MPF_UNKNOWN ? 0 : r->value[i];
-    return sum;
-}
-
 static void rss(FILE *out, const struct mpr_host_story *s)
 {
     struct mpr_number n;
     if (!s->rss.valid) return;
-    fprintf(out, "  RSS     %s", mpr_units_size(&n, resident(&s->rss)));
+    fprintf(out, "  RSS     %s", mpr_units_size(&n, mpr_reading_resident(&s->rss)));
     known(out, "anonymous", value(&s->rss, MPF_RSS_ANON));
     known(out, "file", value(&s->rss, MPF_RSS_FILE));
     known(out, "shared", value(&s->rss, MPF_RSS_SHMEM));
     known(out, "Private_Dirty", value(&s->rss, MPF_RSS_PRIVATE_DIRTY));
+    mpr_text_rollup_time(out, &s->rss);
     known(out, "swap", value(&s->rss, MPF_RSS_SWAP));
     fprintf(out, "\n  live    %s of host memory\n", mpr_units_size(&n, s->growth.after));
 }
@@ -66,9 +62,9 @@ static void growth(FILE *out, const struct mpr_host_story *s, const struct mpr_s
 {
     struct mpr_number time;
     if (s->rss.valid && s->rss_then.valid)
-        rate(out, "RSS", resident(&s->rss_then), resident(&s->rss), s->rss.time - s->rss_then.time);
+        rate(out, "RSS", mpr_reading_resident(&s->rss_then), mpr_reading_resident(&s->rss), mpr_less(s->rss.time, s->rss_then.time));
     if (!s->growth.valid) return;
-    rate(out, "live", s->growth.before, s->growth.after, s->end - s->mark);
+    rate(out, "live", s->growth.before, s->growth.after, mpr_less(s->end, s->mark));
     if (!s->growth.rows) return;
     fprintf(out, "\nlive host memory since %s\n", mpr_units_time(&time, s->mark));
     mpr_growth_rows(out, &s->growth, style);

@@ -14,3 +14,16 @@ const struct mpr_reading_names mpr_reading_names[MPR_READ_SOURCES] = {
         [MPF_JEMALLOC_METADATA] = "metadata_bytes", [MPF_JEMALLOC_RESIDENT] = "resident_bytes",
         [MPF_JEMALLOC_MAPPED] = "mapped_bytes", [MPF_JEMALLOC_RETAINED] = "retained_bytes" } },
 };
+
+static uint64_t add_known(uint64_t sum, uint64_t value)
+{
+    if (value == MPF_UNKNOWN) return sum;
+    return sum == MPF_UNKNOWN ? value : sum + value;
+}
+
+uint64_t mpr_reading_resident(const struct mpr_reading *rss)
+{
+    uint64_t sum = MPF_UNKNOWN;
+    for (int i = MPF_RSS_ANON; rss->valid && i <= MPF_RSS_SHMEM; i++) sum = add_known(sum, rss->value[i]);
+    return sum;
+}

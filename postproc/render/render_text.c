@@ -7,6 +7,7 @@
 #include "info.h"
 #include "device_text.h"
 #include "peaks.h"
+#include "readings.h"
 #include "text.h"
 #include "timelines.h"
 #include "units.h"
@@ -55,17 +56,6 @@ static void failures(FILE *out, const struct mpr_log_peaks *log, const struct mp
 
 /* ---- peaks: the kernel's view */
 
-static uint64_t add_known(uint64_t sum, uint64_t value)
-{
-    if (value == MPF_UNKNOWN) return sum;
-    return sum == MPF_UNKNOWN ? value : sum + value;
-}
-
-static uint64_t resident(const struct mpr_reading *rss)
-{
-    return add_known(add_known(rss->value[MPF_RSS_ANON], rss->value[MPF_RSS_FILE]), rss->value[MPF_RSS_SHMEM]);
-}
-
 static void part(FILE *out, const char *label, uint64_t value)
 {
     struct mpr_number n;
@@ -75,7 +65,7 @@ static void part(FILE *out, const char *label, uint64_t value)
 static void rss_line(FILE *out, const struct mpr_reading *r)
 {
     struct mpr_number n, time;
-    fprintf(out, "  RSS     %12s", mpr_units_size(&n, resident(r)));
+    fprintf(out, "  RSS     %12s", mpr_units_size(&n, mpr_reading_resident(r)));
     fprintf(out, " at %s ", mpr_units_time(&time, r->time));
     part(out, "anonymous", r->value[MPF_RSS_ANON]);
     part(out, "file", r->value[MPF_RSS_FILE]);
@@ -85,6 +75,7 @@ static void rss_line(FILE *out, const struct mpr_reading *r)
     fprintf(out, "%*s", 20, "");
     part(out, "Private_Dirty", r->value[MPF_RSS_PRIVATE_DIRTY]);
     part(out, "Pss", r->value[MPF_RSS_PSS]);
+    mpr_text_rollup_time(out, r);
     part(out, "memprof itself up to", r->value[MPF_RSS_MEMPROF]);
     part(out, "high water", r->value[MPF_RSS_HWM]);
     fputc('\n', out);
@@ -113,27 +104,18 @@ static void jemalloc_line(FILE *out, const struct mpr_reading *r)
     fputc('\n', out);
 }
 
-/* The sample nearest to the peak. */
-static const struct mpr_reading *nearest(const struct mpr_heap_peak *h, enum mpr_reading_source source)
-{
-    const struct mpr_reading *before = &h->before[source], *after = &h->after[source];
-    if (!before->valid) return after->valid ? after : NULL;
-    if (!after->valid) return before;
-    return after->time - h->peak_time < h->peak_time - before->time ? after : before;
-}
-
 static void kernel_view(FILE *out, const struct mpr_heap_peak *h, bool at_peak, const struct mpr_style *style)
 {
-    const struct mpr_reading *rss = nearest(h, MPR_READ_RSS), *cgroup = nearest(h, MPR_READ_CGROUP);
-    const struct mpr_reading *jemalloc = nearest(h, MPR_READ_JEMALLOC);
-    if (!rss && !cgroup && !jemalloc) return;
+    const struct mpr_reading *rss = &h->then[MPR_READ_RSS], *cgroup = &h->then[MPR_READ_CGROUP];
+    const struct mpr_reading *jemalloc = &h->then[MPR_READ_JEMALLOC];
+    if (!rss->valid && !cgroup->valid && !jemalloc->valid) return;
     mpr_text_tone(out, style, MPR_FAINT);
     if (at_peak) fprintf(out, "\nwhat the kernel charged at the peak of %s\n", h->name);
     else fputs("\nwhat the kernel charged then\n", out);
     mpr_text_tone(out, style, MPR_PLAIN);
-    if (rss) rss_line(out, rss);
-    if (cgroup) cgroup_line(out, cgroup);
-    if (jemalloc) jemalloc_line(out, jemalloc);
+    if (rss->valid) rss_line(out, rss);
+    if (cgroup->valid) cgroup_line(out, cgroup);
+    if (jemalloc->valid) jemalloc_line(out, jemalloc);
 }
 
 /* ---- peaks: rows */

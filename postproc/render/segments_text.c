@@ -3,6 +3,7 @@
 #include <stdarg.h>
 
 #include "gpu_reports.h"
+#include "less.h"
 #include "segments.h"
 #include "text.h"
 #include "units.h"
@@ -49,7 +50,7 @@ static void sums(FILE *out, const struct mpr_segments_device *d, const char *ins
     fprintf(out, "  %s, %s\n", instant, mpr_units_time(&n[0], d->time));
     fprintf(out, "PyTorch holds %s in %zu segment%s: ", mpr_units_size(&n[0], d->bytes), d->segments, d->segments == 1 ? "" : "s");
     fprintf(out, "live %s, ", mpr_units_size(&n[1], d->live));
-    fprintf(out, "free %s\n", mpr_units_size(&n[2], d->bytes - d->live));
+    fprintf(out, "free %s\n", mpr_units_size(&n[2], mpr_less(d->bytes, d->live)));
     fprintf(out, "  split free  %12s  in segments that hold live blocks; largest hole %s\n", mpr_units_size(&n[0], d->split_free),
             mpr_units_size(&n[1], d->largest_hole));
     fprintf(out, "  releasable  %12s  in segments that hold nothing\n", mpr_units_size(&n[2], d->idle));
@@ -81,7 +82,7 @@ static void segment_line(FILE *out, const struct mpr_segments_device *d, const s
             mpr_units_size(&n[2], s->largest_hole), s->blocks);
     if (s->oldest) {
         mpr_text_path(out, s->oldest, s->oldest_depth, PATH);
-        fprintf(out, "%14s", mpr_units_time(&n[3], d->time - s->oldest_time));
+        fprintf(out, "%14s", mpr_units_time(&n[3], mpr_less(d->time, s->oldest_time)));
     } else {
         fputs(s->state == MPR_SEGMENT_GRAPH ? "(a graph's pool)" : "(nothing)", out);
     }
@@ -109,7 +110,7 @@ static void pin_table(FILE *out, const struct mpr_segments_device *d, const stru
         fputs("  ", out);
         mpr_text_path(out, p->path, p->depth, PIN);
         fprintf(out, "%12s%10" PRIu64 "%10" PRIu64 "%12s%14s\n", mpr_units_size(&n[0], p->free), p->segments, p->blocks,
-                mpr_units_size(&n[1], p->bytes), mpr_units_time(&n[2], d->time - p->oldest_time));
+                mpr_units_size(&n[1], p->bytes), mpr_units_time(&n[2], mpr_less(d->time, p->oldest_time)));
     }
     rest_line(out, d->pins, shown);
 }

@@ -94,6 +94,13 @@ void mpr_text_row_path(FILE *out, const char *by, const char *const *path, size_
     else mpr_text_path(out, path, depth, width);
 }
 
+void mpr_text_rollup_time(FILE *out, const struct mpr_reading *rss)
+{
+    struct mpr_number time;
+    const uint64_t taken = rss->taken[MPF_RSS_PSS];
+    if (rss->value[MPF_RSS_PSS] != MPF_UNKNOWN && taken != rss->time) fprintf(out, " (at %s)", mpr_units_time(&time, taken));
+}
+
 /* ---- summary */
 
 void mpr_text_title(FILE *out, const struct mpr_summary *s, const struct mpr_style *style)

@@ -27,5 +27,7 @@ void mpr_text_notes(FILE *out, const char *const *note, size_t notes);
 /* Whose log it is, in a line; with what is missing, the lines above every report. */
 void mpr_text_title(FILE *out, const struct mpr_summary *s, const struct mpr_style *style);
 void mpr_text_summary(FILE *out, const struct mpr_summary *summary, const struct mpr_style *style);
+/* Behind Private_Dirty and Pss: when they were read, where that was before the rest of the sample. */
+void mpr_text_rollup_time(FILE *out, const struct mpr_reading *rss);
 
 #endif

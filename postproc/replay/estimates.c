@@ -74,3 +74,25 @@ struct mpr_more mpr_estimates_at_peak(const struct mpr_estimates *e, const struc
     *samples = saved ? c->saved_live : c->live;
     return saved ? c->saved : c->now;
 }
+
+static double factor(double known, double estimated) { return estimated > known ? known / estimated : 1; }
+
+struct mpr_excess mpr_estimates_excess(const struct mpr_estimates *e, const struct mpr_books *books, uint8_t heap)
+{
+    struct mpr_excess known = { 0, 0, 0 }, estimated = { 0, 0, 0 };
+    uint64_t samples;
+    for (uint32_t i = 0; i < books->cells; i++) {
+        const struct mpr_cell *cell = &books->cell[i];
+        if (cell->heap != heap) continue;
+        const struct mpr_more more = mpr_estimates_at_peak(e, books, i, &samples);
+        estimated.bytes += (double)more.bytes;
+        estimated.blocks += more.blocks;
+        estimated.allocations += i < e->cells ? e->cell[i].allocations : 0;
+        if (cell->key) continue;
+        known.bytes += (double)mpr_books_bytes_at_peak(books, cell);
+        known.blocks += (double)mpr_books_blocks_at_peak(books, cell);
+        known.allocations += (double)cell->allocations;
+    }
+    return (struct mpr_excess){ factor(known.bytes, estimated.bytes), factor(known.blocks, estimated.blocks),
+                                factor(known.allocations, estimated.allocations) };
+}

@@ -33,5 +33,12 @@ void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_books *books, u
 void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell, uint64_t size);
 /* What the cell's blocks stand for beyond what they are, at its heap's peak; *samples: how many were sampled. */
 struct mpr_more mpr_estimates_at_peak(const struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell, uint64_t *samples);
+/* Whom all samples of a heap stand for has no stack: where chance made the estimates more than that, they are so much too large. */
+struct mpr_excess { double bytes, blocks, allocations; };       /* factors, at most 1 */
+struct mpr_excess mpr_estimates_excess(const struct mpr_estimates *e, const struct mpr_books *books, uint8_t heap);
+static inline struct mpr_more mpr_estimates_within(struct mpr_more more, struct mpr_excess excess)
+{
+    return (struct mpr_more){ (int64_t)((double)more.bytes * excess.bytes + 0.5), more.blocks * excess.blocks };
+}
 
 #endif

@@ -23,7 +23,9 @@ static struct mpr_sample decode(const struct mpr_sample *before, const struct mp
     for (size_t i = 0; i < MPR_SAMPLE_VALUES && (i + 1) * 8 <= event->size; i++) {
         uint64_t value;
         memcpy(&value, event->data + i * 8, sizeof value);
-        if (value != MPF_UNKNOWN) sample.value[i] = value;
+        if (value == MPF_UNKNOWN) continue;
+        sample.value[i] = value;
+        sample.taken[i] = event->time;
     }
     return sample;
 }

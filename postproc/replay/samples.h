@@ -9,12 +9,12 @@
 #include "mpf/event.h"
 #include "mpf/sample.h"
 
-#define MPR_SAMPLE_VALUES 8
+#define MPR_SAMPLE_VALUES 12
 
 enum mpr_source { MPR_SOURCE_RSS, MPR_SOURCE_CGROUP, MPR_SOURCE_JEMALLOC, MPR_SOURCES };
 
-/* A value that a sample does not hold keeps what the one before said; MPF_UNKNOWN: never said. */
-struct mpr_sample { bool valid; uint64_t time, value[MPR_SAMPLE_VALUES]; };
+/* A value that a sample does not hold keeps what the one before said; MPF_UNKNOWN: never said.  taken: when each was said. */
+struct mpr_sample { bool valid; uint64_t time, value[MPR_SAMPLE_VALUES], taken[MPR_SAMPLE_VALUES]; };
 
 struct mpr_track {
     uint64_t count;

@@ -107,6 +107,14 @@ def test_line_at_the_end():
         mp.check(part in line, f"{part!r} is not in {line!r}")
 
 
+def test_peak_of_a_program_that_left_proc_behind():
+    if os.getuid() != 0:
+        raise mp.Skip("only root can chroot")
+    result = mp.run([sys.executable, "-S", "-c", "import os, sys; b = [b'x' * 100 for _ in range(100000)]; os.chroot(sys.argv[1])", mp.fresh()])
+    size, unit = re.search(r"peak RSS ([0-9.]+) (\w+)", result.err.decode()).groups()
+    mp.check(unit == "MiB" and float(size) > 10, result.err)
+
+
 def test_nsight_compute_finds_cudas_variable_as_the_user_left_it():
     """It refuses to profile a process that has it set."""
     child = "import os; print(os.environ.get('CUDA_INJECTION64_PATH'))"

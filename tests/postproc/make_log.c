@@ -58,6 +58,21 @@ static void whole(const char *path)
     testlog_close(log, "exit");
 }
 
+/* Resident memory grows behind the peak of what the program has, and its parts are read less often than the whole. */
+static void samples(const char *path)
+{
+    static const uint64_t anonymous[] = { 12, 40, 300 };
+    struct testlog *log = testlog_open(path, NULL);
+    testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, 30 * MIB);
+    for (uint64_t i = 0; i < 3; i++) {
+        const uint64_t part = i ? MPF_UNKNOWN : 15 * MIB;
+        const uint64_t rss[MPF_RSS_COUNT] = { anonymous[i] * MIB, 3 * MIB, 0, anonymous[i] * MIB + 3 * MIB, 0, part, part, MIB };
+        testlog_data(log, 100 * MS + i * i * 1000 * MS, 1, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
+    }
+    testlog_event(log, 4200 * MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, 0x1000, 0);
+    testlog_close(log, "exit");
+}
+
 static void unended(const char *path)
 {
     struct testlog *log = testlog_open(path, NULL);
@@ -271,7 +286,7 @@ static void worker(const char *path, uint64_t number)
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*make)(const char *path); } scenarios[] = {
-        { "whole", whole }, { "unended", unended }, { "killed", killed }, { "lossy", lossy }, { "hole", hole },
+        { "whole", whole }, { "unended", unended }, { "samples", samples }, { "killed", killed }, { "lossy", lossy }, { "hole", hole },
             { "nasty", nasty }, { "child", child },
     };
     static const struct { const char *name; void (*make)(const char *path, uint64_t n); } counted[] = {

@@ -150,10 +150,22 @@ static void sampled(const char *path)
     testlog_close(target, "exit");
 }
 
+/* Chance may sample nearly all of the small blocks: what they stand for is not more than there is. */
+static void lucky(const char *path)
+{
+    static const char *const pairs[] = { "pid", "4242", "argv", "./prog", "stacks", "sample", "stacks.large", "1048576", "stacks.mean", "65536", NULL };
+    begin(path, pairs);
+    for (uint64_t i = 0; i < 10; i++) {
+        if (i) testlog_event(target, now += 1000, 1, MPF_OP_AT, 0, i < 7 ? LOAD : DECODE, 0);
+        testlog_event(target, now += 1000, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000000 + i * 0x4000, 4 * KIB);
+    }
+    testlog_close(target, "exit");
+}
+
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*make)(const char *path); } scenarios[] = {
-        { "native", native }, { "nasty", nasty }, { "python", python }, { "foreign", foreign }, { "sampled", sampled },
+        { "native", native }, { "nasty", nasty }, { "python", python }, { "foreign", foreign }, { "sampled", sampled }, { "lucky", lucky },
     };
     if (argc != 3) errx(2, "usage: make_stack_log SCENARIO PATH");
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {

@@ -332,6 +332,23 @@ static void missing_frame_is_noticed(void **state)
     assert_true(seen.incomplete);
 }
 
+static void a_frame_that_begins_before_the_last_one_ended_keeps_the_order(void **state)
+{
+    (void)state;
+    struct seen seen;
+    struct testlog *log = testlog_open(log_path, NULL);
+    write_blocks(log, 10, 10);
+    testlog_flush(log);
+    write_blocks(log, 0, 5);
+    testlog_flush(log);
+    write_blocks(log, 20, 1);
+    testlog_close(log, "exit");
+    assert_int_equal(read_log(log_path, &seen), 0);
+    assert_int_equal(seen.events, 16);
+    assert_true(seen.in_order);
+    assert_int_equal(seen.last.time, 2000);
+}
+
 static void no_log_is_an_error(void **state)
 {
     (void)state;
@@ -358,6 +375,7 @@ int main(void)
         cmocka_unit_test_teardown(journal_of_noise_never_crashes, remove_files),
         cmocka_unit_test_teardown(bytes_between_frames_are_damage, remove_files),
         cmocka_unit_test_teardown(missing_frame_is_noticed, remove_files),
+        cmocka_unit_test_teardown(a_frame_that_begins_before_the_last_one_ended_keeps_the_order, remove_files),
         cmocka_unit_test_teardown(no_log_is_an_error, remove_files),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

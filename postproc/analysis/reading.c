@@ -1,0 +1,28 @@
+#include "reading.h"
+
+#include <assert.h>
+
+#include "less.h"
+
+#define PERIOD_NS UINT64_C(100000000)      /* of sampling */
+
+static_assert(MPR_READING_VALUES == MPR_SAMPLE_VALUES, "a reading holds a sample");
+
+struct mpr_reading mpr_reading_of(const struct mpr_sample *sample)
+{
+    struct mpr_reading reading = { .valid = sample->valid, .time = sample->time };
+    for (int i = 0; i < MPR_READING_VALUES; i++) {
+        reading.value[i] = sample->valid ? sample->value[i] : MPF_UNKNOWN;
+        reading.taken[i] = sample->taken[i];
+    }
+    return reading;
+}
+
+/* The sample before the instant still held until a period before the one after it. */
+struct mpr_reading mpr_reading_at_peak(const struct mpr_track *track, uint8_t heap, uint64_t instant)
+{
+    const struct mpr_sample *before = &track->before[heap], *after = &track->after[heap];
+    if (!before->valid || !after->valid) return mpr_reading_of(before->valid ? before : after);
+    const uint64_t unchanged = mpr_less(after->time, PERIOD_NS), held = unchanged > before->time ? unchanged : before->time;
+    return mpr_reading_of(mpr_less(after->time, instant) < mpr_less(instant, held) ? after : before);
+}
