@@ -43,11 +43,11 @@ void mp_clock_start(void);
 /* The encoder, when it starts and every 100 ms. */
 void mp_clock_next_turns(void);
 
-/* Chooses the clock; called once, before the first event. */
+/* Chooses the clock; called once, before the first event.  Takes about 20 us. */
 void mp_clock_init(void);
 /* All three clocks at one instant (the best of a few tries). */
 void mp_clock_read(struct mpf_clock *out);
-/* The shift of a step of time in the log: 2^shift ticks are at most 1 us.  Takes about 20 us. */
+/* The shift of a step of time in the log: 2^shift ticks are at most 1 us. */
 unsigned mp_clock_shift(void);
 
 #endif

@@ -1,11 +1,11 @@
 #include "encoder.h"
 
 #include <errno.h>
-#include <pthread.h>
 
 #include "epoch.h"
 #include "journal.h"
 #include "logfile.h"
+#include "own_thread.h"
 #include "pool.h"
 #include "process.h"
 #include "threads.h"
@@ -53,6 +53,7 @@ static bool last_thread(void)
 {
     char main_state;
     const long threads = mp_sys_threads(&main_state);
+    if (threads <= 0) return __atomic_load_n(&mp_process->main_left, __ATOMIC_ACQUIRE);     /* not to be known: it had better be no thread */
     return main_state == 'Z' && threads <= 2 + helped() + kept();     /* the dead main thread and ours */
 }
 
@@ -70,18 +71,20 @@ static bool a_frame_waits(void)
     return mp_pool_backlog(mp_thread_records()) >= MP_POOL_RESERVE / 4 || mp_pool_wanted();
 }
 
-/* Returning from here as the last thread makes the C library call exit, and that finishes the log. */
+/* Returning from here as the last thread makes the C library call exit, and that finishes the log.  Where it may not sleep
+ * (a filter of the program's for all threads) it leaves, and threads encode themselves. */
 static void *encoder(void *arg)
 {
     (void)arg;
     become_own();
+    mp_process->encoder_tid = mp_sys_gettid();
     __atomic_store_n(&mp_process->encoder, MP_ENCODER_RUNS, __ATOMIC_RELEASE);
     uint64_t next = 0;
     bool more = false;
     while (__atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE) == MP_ENCODER_RUNS) {
         const uint32_t woken = __atomic_load_n(&mp_process->wake, __ATOMIC_ACQUIRE);
         const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
-        const bool due = now >= next;
+        const bool due = !now || now >= next;       /* 0: a filter of the program's refuses the clock */
         if (due) {
             next = now + PERIOD_NS;
             mp_clock_next_turns();
@@ -91,7 +94,7 @@ static void *encoder(void *arg)
         more = (due || more || !helped() || a_frame_waits()) && mp_epoch_run(0);
         answer();
         const uint64_t after = mp_sys_clock(CLOCK_MONOTONIC);
-        if (!more && after < next) mp_sys_futex_wait(&mp_process->wake, woken, next - after);
+        if (!more && after < next && !mp_sys_futex_wait(&mp_process->wake, woken, after ? next - after : PERIOD_NS)) leave();
     }
     return NULL;
 }
@@ -110,8 +113,11 @@ static void *helper(void *arg)
     for (;;) {
         const uint32_t woken = __atomic_load_n(&mp_process->wake, __ATOMIC_ACQUIRE);
         if (__atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE) != MP_ENCODER_RUNS) return NULL;
-        if (!a_frame_waits() || !mp_epoch_run(1)) mp_sys_futex_wait(&mp_process->wake, woken, UINT64_C(3600) * 1000000000u);
+        if (a_frame_waits() && mp_epoch_run(1)) continue;
+        if (!mp_sys_futex_wait(&mp_process->wake, woken, UINT64_C(3600) * 1000000000u)) break;
     }
+    __atomic_store_n(&mp_process->helper, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
+    return NULL;
 }
 
 /* Has the descriptors of the main thread that made it.  The encoders are gone for the C library, too, when the kernel has
@@ -126,19 +132,6 @@ static void *keeper(void *signals)
     while (mp_sys_threads(&main_state) > 2) mp_sys_futex_wait(&mp_process->keeper, MP_ENCODER_RUNS, 1000000u);
     mp_sys_restore_signals((uint64_t)(uintptr_t)signals);
     return NULL;
-}
-
-/* The calling thread's signals are blocked, and so the new one's; `signals` is what was blocked before. */
-static bool create(void *(*run)(void *), size_t stack, uint64_t signals)
-{
-    pthread_attr_t attr;
-    pthread_t thread;
-    if (pthread_attr_init(&attr) != 0) return false;
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    if (stack) pthread_attr_setstacksize(&attr, stack);
-    const bool ok = pthread_create(&thread, &attr, run, (void *)(uintptr_t)signals) == 0;
-    pthread_attr_destroy(&attr);
-    return ok;
 }
 
 /* A chunk has been filled, or many are in use. */
@@ -156,7 +149,7 @@ static void start(uint32_t *state, void *(*run)(void *), size_t stack)
     const struct mp_guarded guard = mp_guard_enter();
     uint32_t none = MP_ENCODER_NONE;
     const bool mine = __atomic_compare_exchange_n(state, &none, MP_ENCODER_STARTING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-    if (mine && !create(run, stack, guard.signals)) __atomic_store_n(state, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
+    if (mine && !mp_own_thread(run, (void *)(uintptr_t)guard.signals, stack)) __atomic_store_n(state, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
     mp_guard_leave(guard);
     errno = saved;
 }
@@ -189,6 +182,7 @@ void mp_encoder_outlive_main(void)
 {
     struct mp_process *p = mp_process;
     if (!p || __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != MP_ON || mp_sys_gettid() != p->pid) return;
+    __atomic_store_n(&p->main_left, 1, __ATOMIC_RELEASE);
     uint32_t none = MP_ENCODER_NONE;
     if (__atomic_compare_exchange_n(&p->encoder, &none, MP_ENCODER_FAILED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return;
     if (none == MP_ENCODER_STARTING || none == MP_ENCODER_RUNS) start(&p->keeper, keeper, 0);
@@ -206,56 +200,50 @@ static bool runs(void)
     return s == MP_ENCODER_STARTING || s == MP_ENCODER_RUNS;
 }
 
-void mp_encoder_relieve(uint32_t seen)
+bool mp_encoder_relieve(uint32_t seen, struct mp_patience *patience)
 {
-    if (!runs()) {
-        mp_epoch_run(0);
-        return;
-    }
-    mp_pool_want(seen);
-    mp_encoder_wake();
-    mp_pool_wait(seen, 10000000u);
+    if (runs()) {
+        mp_pool_want(seen);
+        mp_encoder_wake();
+    } else mp_epoch_run(0);
+    return mp_pool_wait(seen, patience);
 }
 
-/* Is it one of the process's threads?  Waits while it is not certain. */
-static bool lives(const uint32_t *state)
+/* Is it one of the process's threads?  Waits while it is not certain, at most a second. */
+static bool lives(uint32_t *state)
 {
+    struct mp_patience patience = mp_patience(1000000000u);
     uint32_t s;
-    while ((s = __atomic_load_n(state, __ATOMIC_ACQUIRE)) == MP_ENCODER_STARTING) mp_sys_yield();
+    while ((s = __atomic_load_n(state, __ATOMIC_ACQUIRE)) == MP_ENCODER_STARTING && mp_wait(&patience, state, s, 1000000u)) {}
     return s == MP_ENCODER_RUNS;
 }
 
 bool mp_encoder_alone(void)
 {
-    const struct mp_process *p = mp_process;
+    struct mp_process *p = mp_process;
     char main_state;
     const long ours = lives(&p->encoder) + lives(&p->helper) + lives(&p->keeper);
     return mp_sys_threads(&main_state) == 1 + ours;
 }
 
-/* Asks the encoder and waits; false when it does not answer.  Where a filter of the program's (seccomp) refuses the clock,
- * waits are counted. */
+/* Asks the encoder and waits as long as there is one; false when it does not answer. */
 static bool ask(void)
 {
-    enum { WAITS = 100 };
-    unsigned untimed = 0;
     struct mp_process *p = mp_process;
-    const uint64_t give_up = mp_sys_clock(CLOCK_MONOTONIC) + (uint64_t)10 * 1000000000u;
+    struct mp_patience patience = mp_patience((uint64_t)10 * 1000000000u);
     const uint32_t mine = __atomic_add_fetch(&p->asked, 1, __ATOMIC_ACQ_REL);
     mp_encoder_wake();
-    for (;;) {
+    for (bool lives = true;; ) {
         const uint32_t done = __atomic_load_n(&p->answered, __ATOMIC_ACQUIRE);
         if ((int32_t)(done - mine) >= 0) return true;
-        const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
-        if (now ? now >= give_up : untimed++ == WAITS) return false;
-        mp_sys_futex_wait(&p->answered, done, 100000000u);
+        if (!lives || !mp_wait(&patience, &p->answered, done, 100000000u)) return false;
+        lives = runs() && mp_sys_thread_lives(p->pid, p->encoder_tid);
     }
 }
 
 bool mp_encoder_finish(const char *reason)
 {
     mp_process->reason = reason;
-    if (runs()) return ask();
-    mp_epoch_end(reason);
-    return true;
+    if (runs() && ask()) return true;
+    return !runs() && mp_epoch_end(reason);
 }

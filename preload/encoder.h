@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sys.h"
+
 /* Has the time come for it, or for its helper (`now`: whatever the number of events)?  Never in a child that fork(3)'s handlers
  * did not see. */
 bool mp_encoder_due(bool now);
@@ -19,8 +21,9 @@ void mp_encoder_start(void);
 void mp_encoder_outlive_main(void);
 /* There is work. */
 void mp_encoder_wake(void);
-/* The pool was empty when pool.released was `seen`: waits for the encoder a little, or does its work where there is none. */
-void mp_encoder_relieve(uint32_t seen);
+/* The pool was empty when pool.released was `seen`: waits for the encoder a little, or does its work where there is none.
+ * False: there is no patience left. */
+bool mp_encoder_relieve(uint32_t seen, struct mp_patience *patience);
 /* Has the program no thread but the calling one?  Only where no lock of the encoder's start is held. */
 bool mp_encoder_alone(void);
 /* Everything recorded so far and an END frame go to the log before this returns.  False: not within 10 s. */

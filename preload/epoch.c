@@ -18,6 +18,8 @@
 #include "writer.h"
 
 #define MARGIN_NS 20000u
+#define RUN_PATIENCE_NS UINT64_C(1000000000)    /* for a thread that may hang in a write */
+#define HOLD_PATIENCE_NS UINT64_C(10000000000)
 #define LOOK_NS 50000000u       /* between two looks for threads that are gone */
 
 struct mp_epoch {
@@ -195,7 +197,8 @@ static void tell_ends(struct mp_epoch *e, struct mp_writer *w)
 
 bool mp_epoch_run(unsigned writer)
 {
-    const uint64_t signals = mp_lock(&mp_process->writer_lock[writer]);
+    uint64_t signals;
+    if (!mp_lock_within(&mp_process->writer_lock[writer], RUN_PATIENCE_NS, &signals)) return false;
     struct mp_writer *w = writer_of(writer);
     const bool more = w && one_frame(mp_process->epoch, w, NEWS) && w->more;
     if (w && !more) tell_ends(mp_process->epoch, w);
@@ -203,24 +206,33 @@ bool mp_epoch_run(unsigned writer)
     return more;
 }
 
+static void release(const struct mp_held *held, unsigned locks)
+{
+    for (unsigned i = locks; i-- > 0;) mp_unlock(&mp_process->writer_lock[i], held->signals[i]);
+}
+
 struct mp_held mp_epoch_hold(void)
 {
-    struct mp_held held;
-    for (unsigned i = 0; i < MP_WRITERS; i++) held.signals[i] = mp_lock(&mp_process->writer_lock[i]);
+    struct mp_held held = { .all = false };
+    for (unsigned i = 0; i < MP_WRITERS; i++) {
+        if (mp_lock_within(&mp_process->writer_lock[i], HOLD_PATIENCE_NS, &held.signals[i])) continue;
+        release(&held, i);
+        return held;
+    }
+    held.all = true;
     return held;
 }
 
-void mp_epoch_release(struct mp_held held)
-{
-    for (unsigned i = MP_WRITERS; i-- > 0;) mp_unlock(&mp_process->writer_lock[i], held.signals[i]);
-}
+void mp_epoch_release(struct mp_held held) { release(&held, MP_WRITERS); }
 
-void mp_epoch_end(const char *reason)
+bool mp_epoch_end(const char *reason)
 {
     const struct mp_held held = mp_epoch_hold();
+    if (!held.all) return false;
     struct mp_writer *w = writer_of(0);
     for (enum take what = ALL; w && one_frame(mp_process->epoch, w, what) && w->more; ) what = REST;
     if (w) tell_ends(mp_process->epoch, w);
     mp_process->ended = w && mp_logfile_end(reason);
     mp_epoch_release(held);
+    return true;
 }

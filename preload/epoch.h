@@ -17,10 +17,11 @@
 /* One frame of what is older than a small margin; true: there is more.  Nothing once END is written: it has to stay the
  * last frame. */
 bool mp_epoch_run(unsigned writer);
-/* Everything that is committed now, and then the END frame. */
-void mp_epoch_end(const char *reason);
-/* Between these two no frame is on its way; signals are blocked.  What the first returns is given back to the second. */
-struct mp_held { uint64_t signals[2]; };
+/* Everything that is committed now, and then the END frame.  False: another thread hangs in a write. */
+bool mp_epoch_end(const char *reason);
+/* Between these two no frame is on its way; signals are blocked.  What the first returns is given back to the second, unless
+ * it is not `all`: another thread hangs in a write. */
+struct mp_held { uint64_t signals[2]; bool all; };
 struct mp_held mp_epoch_hold(void);
 void mp_epoch_release(struct mp_held held);
 /* Adds an event of memprof's own (sample, loss) to the epoch at hand: at most 128 bytes of data.  Under epoch_lock. */

@@ -198,11 +198,12 @@ bool mp_journal_extend(void)
     return ok;
 }
 
-/* Old kernels have no MADV_POPULATE_WRITE (EINVAL): there the pages come at the first store, from blocks that are allocated. */
+/* Where there is no MADV_POPULATE_WRITE (old kernels, a filter of the program's) the pages come at the first store, from blocks
+ * that are allocated. */
 bool mp_journal_touch(uint32_t place)
 {
     const long r = mp_sys_madvise(mp_chunk_at(place), MPF_CHUNK_BYTES, MADV_POPULATE_WRITE);
-    return r == 0 || r == -EINVAL;
+    return r != -EFAULT && r != -ENOMEM;
 }
 
 void mp_journal_remove(void)

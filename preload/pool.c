@@ -69,10 +69,7 @@ bool mp_pool_wanted(void)
     return __atomic_load_n(&pool->wanted, __ATOMIC_ACQUIRE) == __atomic_load_n(&pool->released, __ATOMIC_ACQUIRE) + 1;
 }
 
-void mp_pool_wait(uint32_t seen, uint64_t ns)
-{
-    mp_sys_futex_wait(&mp_process->pool.released, seen, ns);
-}
+bool mp_pool_wait(uint32_t seen, struct mp_patience *patience) { return mp_wait(patience, &mp_process->pool.released, seen, 10000000u); }
 
 uint32_t mp_pool_backlog(uint32_t records)
 {

@@ -52,8 +52,8 @@ void mp_pool_give(uint32_t index);
 void mp_pool_want(uint32_t seen);
 /* Does somebody wait, and nothing came back since? */
 bool mp_pool_wanted(void);
-/* Waits until chunks may have come back, at most ns. */
-void mp_pool_wait(uint32_t seen, uint64_t ns);
+/* Waits a little until chunks may have come back; false: there is no patience left. */
+bool mp_pool_wait(uint32_t seen, struct mp_patience *patience);
 
 /* Chunks that no frame has slots of yet, about: each record in use has one that is still filled. */
 uint32_t mp_pool_backlog(uint32_t records);

@@ -10,7 +10,9 @@
 #include "identity.h"
 #include "journal.h"
 #include "logfile.h"
+#include "loss.h"
 #include "names.h"
+#include "own_thread.h"
 #include "schemas.h"
 #include "state.h"
 #include "text.h"
@@ -59,13 +61,15 @@ static void start(void)
     p->tick_shift = mp_clock_shift();
     p->watermark = p->start.ticks;
     mp_clock_start();
-    __atomic_store_n(&p->state, open_files() ? MP_ON : MP_OFF, __ATOMIC_RELEASE);
+    const bool ok = p->pid > 0 && open_files();        /* a process that may not know its id is not told from its children */
+    __atomic_store_n(&p->state, ok ? MP_ON : MP_OFF, __ATOMIC_RELEASE);
     mp_sys_restore_signals(signals);
 }
 
 bool mp_process_init(void)
 {
     if (!map_state()) return false;
+    mp_own_thread_init();
     recording = true;
     mp_process->state = MP_STARTING;
     mp_process->may_thread = 1;
@@ -83,6 +87,20 @@ static void start_child(void)
     errno = saved;
 }
 
+/* Another thread starts the recording: it is waited for, but not for ever, and once. */
+static uint32_t await_start(struct mp_process *p)
+{
+    struct mp_patience patience = mp_patience(p->start_overdue ? 0 : 1000000000u);
+    uint32_t state;
+    while ((state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE)) == MP_STARTING && p->starter != mp_sys_gettid()) {
+        if (mp_wait(&patience, &p->state, MP_STARTING, 1000000u)) continue;
+        p->start_overdue = true;
+        mp_loss(MPF_LOSS_STALLED, 1);
+        break;
+    }
+    return state;
+}
+
 bool mp_process_ready(void)
 {
     if (!mp_process) mp_enter();
@@ -91,8 +109,8 @@ bool mp_process_ready(void)
     uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
     if (state == MP_NEW && __atomic_compare_exchange_n(&p->state, &state, MP_STARTING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         start_child();
-    while ((state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE)) == MP_STARTING && p->starter != mp_sys_gettid()) mp_sys_yield();
-    return state == MP_ON;
+    if (__builtin_expect(state == MP_ON, 1)) return true;
+    return await_start(p) == MP_ON;
 }
 
 void mp_process_forked(void)
@@ -175,6 +193,7 @@ void mp_process_suspend(void)
     if (!owner()) return;
     if (!wanted(mp_process_hwm())) {
         const struct mp_held held = mp_epoch_hold();
+        if (!held.all) return;
         mp_process->ended = 1;
         mp_logfile_put_away();
         mp_epoch_release(held);
@@ -209,6 +228,7 @@ void mp_process_resume(void)
 {
     if (!owner() || !mp_process->away) return;
     const struct mp_held held = mp_epoch_hold();
+    if (!held.all) return;
     files_again();
     mp_process->away = MP_AWAY_NONE;
     mp_process->ended = 0;

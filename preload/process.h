@@ -27,6 +27,7 @@ struct mp_process {
     uint32_t state;                     /* enum mp_state */
     int32_t pid;
     int32_t starter;                    /* thread that is in mp_process_start */
+    bool start_overdue;                 /* it hangs there: nobody waits for it any more */
     uint32_t may_thread;                /* the C library knows this process (no raw clone): threads may be started */
     struct mpf_clock start;
     struct mpf_identity identity;
@@ -40,6 +41,8 @@ struct mp_process {
 
     uint32_t encoder;                   /* enum mp_encoder_state */
     uint32_t helper;                    /* the same of the second encoder */
+    int32_t encoder_tid;
+    uint32_t main_left;                 /* the main thread has called pthread_exit */
     uint32_t keeper;                    /* the same of the thread that leaves last, once the main thread has left */
     uint32_t wake;                      /* futex: bumped to wake the encoder */
     uint32_t asked, answered;           /* futex: numbers of the last END asked for and written */

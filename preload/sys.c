@@ -1,7 +1,10 @@
 #include "sys.h"
 
+#include <poll.h>
 #include <string.h>
 #include <sys/uio.h>
+
+enum { INTERRUPTED_MAX = 1000 };    /* in a row with other results: nothing is tried for ever */
 
 void *mp_sys_map_wiped(size_t bytes)
 {
@@ -10,11 +13,21 @@ void *mp_sys_map_wiped(size_t bytes)
     return memory;
 }
 
+bool mp_sys_writable(int fd, int ms)
+{
+    struct pollfd p = { .fd = fd, .events = POLLOUT };
+    const struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
+    long r = mp_sys3(SYS_poll, (long)&p, 1, ms);
+    if (r < 0) r = mp_sys6(SYS_ppoll, (long)&p, 1, (long)&t, 0, 0, 0);
+    return r == 1 && p.revents == POLLOUT;
+}
+
 long mp_sys_write_all(int fd, const void *buf, size_t bytes, size_t *done)
 {
+    unsigned interrupted = 0;
     for (*done = 0; *done < bytes; ) {
         const long n = mp_sys_write(fd, (const char *)buf + *done, bytes - *done);
-        if (n == -EINTR) continue;
+        if (n == -EINTR && ++interrupted < INTERRUPTED_MAX) continue;
         if (n < 0) return n;
         if (n == 0) return -EIO;
         *done += (size_t)n;
@@ -51,7 +64,8 @@ long mp_sys_slurp(const char *path, char *buf, size_t cap)
     if (fd < 0) return fd;
     size_t n = 0;
     long r;
-    while (n < cap - 1 && ((r = mp_sys_read(fd, buf + n, cap - 1 - n)) > 0 || r == -EINTR))
+    unsigned interrupted = 0;
+    while (n < cap - 1 && ((r = mp_sys_read(fd, buf + n, cap - 1 - n)) > 0 || (r == -EINTR && ++interrupted < INTERRUPTED_MAX)))
         if (r > 0) n += (size_t)r;
     mp_sys_close(fd);
     buf[n] = 0;
@@ -98,15 +112,53 @@ unsigned mp_sys_processors(void)
     return n ? n : 1;
 }
 
+struct mp_patience mp_patience(uint64_t ns)
+{
+    const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
+    return (struct mp_patience){ now + ns, ns };
+}
+
+static bool is_over(struct mp_patience *p, uint64_t look)
+{
+    const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
+    if (now) return now >= p->end;
+    if (p->left < look) return true;
+    p->left -= look;
+    return false;
+}
+
+bool mp_wait(struct mp_patience *patience, uint32_t *word, uint32_t value, uint64_t look)
+{
+    if (is_over(patience, look)) return false;
+    mp_sys_futex_wait(word, value, look);
+    return true;
+}
+
 enum { UNLOCKED, LOCKED, CONTENDED };
+
+static bool take_lock(struct mp_lock *lock, uint64_t ns)
+{
+    const uint64_t look = 100000000u;
+    uint32_t free = UNLOCKED;
+    if (__atomic_compare_exchange_n(&lock->word, &free, LOCKED, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return true;
+    struct mp_patience patience = mp_patience(ns);
+    while (__atomic_exchange_n(&lock->word, CONTENDED, __ATOMIC_ACQUIRE) != UNLOCKED)
+        if (!mp_wait(&patience, &lock->word, CONTENDED, look)) return false;
+    return true;
+}
+
+bool mp_lock_within(struct mp_lock *lock, uint64_t ns, uint64_t *before)
+{
+    *before = mp_sys_block_signals();
+    if (take_lock(lock, ns)) return true;
+    mp_sys_restore_signals(*before);
+    return false;
+}
 
 uint64_t mp_lock(struct mp_lock *lock)
 {
-    const uint64_t before = mp_sys_block_signals();
-    uint32_t free = UNLOCKED;
-    if (__atomic_compare_exchange_n(&lock->word, &free, LOCKED, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return before;
-    while (__atomic_exchange_n(&lock->word, CONTENDED, __ATOMIC_ACQUIRE) != UNLOCKED)
-        mp_sys_futex_wait(&lock->word, CONTENDED, 1000000000u);
+    const uint64_t before = mp_sys_block_signals(), hour = UINT64_C(3600) * 1000000000u;
+    while (!take_lock(lock, hour)) {}
     return before;
 }
 

@@ -44,7 +44,11 @@ static inline void *mp_sys_map(size_t bytes)
 }
 static inline long mp_sys_munmap(void *at, size_t bytes) { return mp_sys3(SYS_munmap, (long)at, (long)bytes, 0); }
 static inline long mp_sys_madvise(void *at, size_t bytes, int advice) { return mp_sys3(SYS_madvise, (long)at, (long)bytes, advice); }
-static inline int mp_sys_open(const char *path, int flags, int mode) { return (int)mp_sys6(SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC, mode, 0, 0); }
+/* Whatever lies at the path by now (a FIFO, a terminal), opening it neither waits nor changes anything. */
+static inline int mp_sys_open(const char *path, int flags, int mode)
+{
+    return (int)mp_sys6(SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode, 0, 0);
+}
 static inline long mp_sys_close(int fd) { return mp_sys3(SYS_close, fd, 0, 0); }
 static inline long mp_sys_read(int fd, void *buf, size_t bytes) { return mp_sys3(SYS_read, fd, (long)buf, (long)bytes); }
 static inline long mp_sys_write(int fd, const void *buf, size_t bytes) { return mp_sys3(SYS_write, fd, (long)buf, (long)bytes); }
@@ -65,17 +69,20 @@ static inline void mp_sys_begin_thread(const char *name)
     mp_sys3(SYS_prctl, PR_SET_NAME, (long)name, 0);
     mp_sys6(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&setxid, 0, sizeof setxid, 0, 0);
 }
-static inline void mp_sys_yield(void) { mp_sys3(SYS_sched_yield, 0, 0, 0); }
 /* Zeroed memory that reads as zeros in a forked child, too (Linux 4.14); NULL: none. */
 void *mp_sys_map_wiped(size_t bytes);
 /* false only when the kernel says that there is no such thread in the process. */
 static inline bool mp_sys_thread_lives(int pid, int tid) { return mp_sys3(SYS_tgkill, pid, tid, 0) != -ESRCH; }
 
-/* Sleeps while *word is `value`, at most ns; ends early without reason too. */
-static inline void mp_sys_futex_wait(uint32_t *word, uint32_t value, uint64_t ns)
+static inline void mp_sys_yield(void) { mp_sys3(SYS_sched_yield, 0, 0, 0); }
+/* Sleeps while *word is `value`, at most ns; ends early without reason too.  False: that is refused (seccomp); it only yields. */
+static inline bool mp_sys_futex_wait(uint32_t *word, uint32_t value, uint64_t ns)
 {
     const struct timespec t = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
-    mp_sys6(SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, value, (long)&t, 0, 0);
+    const long r = mp_sys6(SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, value, (long)&t, 0, 0);
+    if (r == 0 || r == -EAGAIN || r == -EINTR || r == -ETIMEDOUT) return true;
+    mp_sys_yield();
+    return false;
 }
 static inline void mp_sys_futex_wake(uint32_t *word) { mp_sys6(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, INT32_MAX, 0, 0, 0); }
 
@@ -99,6 +106,13 @@ static inline uint64_t mp_sys_clock(clockid_t which)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* For how long something is waited for.  Every wait of memprof's in a thread of the program has an end, and so it has where a
+ * filter of the program's refuses the clock: then looks are counted. */
+struct mp_patience { uint64_t end, left; };
+struct mp_patience mp_patience(uint64_t ns);
+/* Sleeps a little while *word is `value`, at most `look` ns; false, at once: the time is over. */
+bool mp_wait(struct mp_patience *patience, uint32_t *word, uint32_t value, uint64_t look);
+
 struct mpf_file mp_sys_file(int fd);
 /* Opens the file at the path if it is still that one (another may lie there by now); -E... otherwise. */
 int mp_sys_reopen(const char *path, int flags, struct mpf_file file);
@@ -114,12 +128,16 @@ uint64_t mp_sys_stat_field(const char *text, int n);
 long mp_sys_threads(char *main_state);
 /* Processors that the calling thread may run on; 1 where that cannot be said. */
 unsigned mp_sys_processors(void);
+/* Can bytes be written to it without waiting for anybody, or after at most ms, and without SIGPIPE? */
+bool mp_sys_writable(int fd, int ms);
 /* Writes all bytes; 0 or -E... with *done bytes written. */
 long mp_sys_write_all(int fd, const void *buf, size_t bytes, size_t *done);
 
 /* A lock for short sections, with all signals blocked while it is held (give back what mp_lock returned). */
 struct mp_lock { uint32_t word; };
 uint64_t mp_lock(struct mp_lock *lock);
+/* The same where the holder may hang (on a disk); false: it is not to be had within ns. */
+bool mp_lock_within(struct mp_lock *lock, uint64_t ns, uint64_t *before);
 void mp_unlock(struct mp_lock *lock, uint64_t before);
 
 #endif

@@ -68,7 +68,8 @@ static bool stderr_is_same(void)
 
 void mp_say_line(const struct mp_text *t)
 {
-    if (mp_config.quiet || !stderr_is_same()) return;
+    enum { WAIT_MS = 1000 };
+    if (mp_config.quiet || !stderr_is_same() || !mp_sys_writable(2, WAIT_MS)) return;
     size_t done;
     mp_sys_write_all(2, t->buf, t->bytes, &done);
 }

@@ -76,24 +76,22 @@ static void stay_at_end(struct mp_thread *t, const struct mpf_chunk *c)
 }
 
 /* A chunk, if need be after waiting for the encoder: as long as it gives something back each second, whoever gets it.  Then
- * the program goes on without, and waits no more until the encoder has given something back.  Where a filter of the program's
- * (seccomp) refuses the clock, nobody waits. */
+ * the program goes on without, and waits no more until the encoder has given something back. */
 static struct mpf_chunk *take_chunk(uint32_t number)
 {
     struct mp_pool *pool = &mp_process->pool;
-    uint64_t give_up = 0;
+    const uint64_t second = 1000000000u;
+    struct mp_patience patience = { 0 };
     for (uint32_t before = 0, seen;; before = seen) {
         seen = __atomic_load_n(&pool->released, __ATOMIC_ACQUIRE);
         struct mpf_chunk *c = mp_pool_take(number);
         const bool gone_on = __atomic_load_n(&pool->stalled, __ATOMIC_RELAXED) == seen + 1;
         if (c || gone_on || __atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) != MP_ON) return c;
-        const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
-        if (!give_up || seen != before) give_up = now + 1000000000u;
-        if (!now || now >= give_up) {
+        if (!patience.end || seen != before) patience = mp_patience(second);
+        if (!mp_encoder_relieve(seen, &patience)) {
             __atomic_store_n(&pool->stalled, seen + 1, __ATOMIC_RELAXED);
             return NULL;
         }
-        mp_encoder_relieve(seen);
     }
 }
 
@@ -142,7 +140,8 @@ struct mp_thread *mp_thread_register(void)
         give_record(t);
         return NULL;
     }
-    __atomic_store_n(&t->tid, mp_sys_gettid(), __ATOMIC_RELEASE);
+    const int tid = mp_sys_gettid();
+    __atomic_store_n(&t->tid, tid > 0 ? tid : 0, __ATOMIC_RELEASE);     /* refused: nobody can tell whether it is gone */
     mp_self = t;
     mp_thread_tell(t);
     return t;

@@ -1,6 +1,5 @@
 #include "sampler.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +7,7 @@
 #include "mpf/gpu.h"
 #include "mpf/sample.h"
 #include "nvml.h"
+#include "own_thread.h"
 #include "process.h"
 #include "record.h"
 #include "sys.h"
@@ -40,10 +40,9 @@ void mp_sampler_leave(void)
 static void stop(void)
 {
     __atomic_store_n(&s.stopped, 1, __ATOMIC_SEQ_CST);
-    const uint64_t give_up = mp_sys_clock(CLOCK_MONOTONIC) + 1000000000u;
+    struct mp_patience patience = mp_patience(1000000000u);
     uint32_t inside;
-    while ((inside = __atomic_load_n(&s.inside, __ATOMIC_SEQ_CST)) && mp_sys_clock(CLOCK_MONOTONIC) < give_up)
-        mp_sys_futex_wait(&s.inside, inside, 10000000u);
+    while ((inside = __atomic_load_n(&s.inside, __ATOMIC_SEQ_CST)) && mp_wait(&patience, &s.inside, inside, 10000000u)) {}
 }
 
 void mp_sampler_seek(void) { __atomic_store_n(&s.seek, 1, __ATOMIC_RELEASE); }
@@ -95,23 +94,17 @@ static void *run(void *arg)
         const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
         seek();
         for (int d = 0; d < MPF_GPUS; d++) sample(d, now);
-        mp_sys_futex_wait(&never, 0, PERIOD_NS);
+        if (!mp_sys_futex_wait(&never, 0, PERIOD_NS)) break;
     }
     return NULL;
 }
 
 void mp_sampler_start(void)
 {
-    pthread_attr_t attr;
-    pthread_t thread;
     if (!mp_nvml_init()) return;
     __atomic_store_n(&s.ready, 1, __ATOMIC_RELEASE);
     atexit(stop);               /* before the destructors of libraries */
-    if (pthread_attr_init(&attr) != 0) return;
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attr, 256 << 10);
     const uint64_t signals = mp_sys_block_signals();
-    pthread_create(&thread, &attr, run, NULL);
+    mp_own_thread(run, NULL, 256 << 10);
     mp_sys_restore_signals(signals);
-    pthread_attr_destroy(&attr);
 }

@@ -1,0 +1,62 @@
+"""System calls that a filter of the program's (seccomp) refuses: whatever memprof cannot do, the program ends as it would have."""
+import errno
+import glob
+import itertools
+import os
+import re
+
+import mp
+
+REFUSED = mp.victim("refused")
+ERRORS = (errno.EPERM, errno.ENOSYS, errno.EACCES)
+# of hooks: the program's own calls
+HOOKED = {"mremap", "shmat", "shmctl", "shmdt", "exit", "exit_group"}
+
+
+def calls():
+    return mp.bare([REFUSED, "list"])[1].decode().split()
+
+
+def same(when, error, names):
+    argv = [REFUSED, when, str(error), *names]
+    status, out, _ = mp.bare(argv)
+    result = mp.run(argv, status=None)
+    mp.equal((result.status, result.out), (status, out), f"{' '.join(argv[1:])}: status and output")
+
+
+def test_all_calls_of_the_sources_are_tried():
+    used = set()
+    for source in glob.glob(os.path.join(os.path.dirname(os.environ["MEMPROF_HOOKS"]), "**", "*.[ch]"), recursive=True):
+        with open(source, encoding="utf-8") as f:
+            used.update(re.findall(r"\bSYS_(\w+)", f.read()))
+    mp.equal(sorted(used - HOOKED - set(calls())), [], "system calls that the victim does not know")
+
+
+def test_each_refused_call():
+    for when, error, name in itertools.product(("before", "after"), ERRORS, calls()):
+        same(when, error, [name])
+
+
+def test_all_calls_refused_but_few():
+    """What a program of one thread needs that takes memory and forks, and nothing else: no clock, no files, no new threads."""
+    for error in ERRORS:
+        same("only", error, "write exit_group exit brk mmap munmap futex clone clone3 wait4 newfstatat mprotect".split())
+
+
+def pairs():
+    return list(itertools.product(("before", "after"), ERRORS, itertools.combinations(calls(), 2)))
+
+
+def test_refused_pairs():
+    """Some of all: a step that shares no factor with their number."""
+    for when, error, names in pairs()[::97]:
+        same(when, error, names)
+
+
+def slow_all_refused_pairs():
+    for when, error, names in pairs():
+        same(when, error, names)
+
+
+if __name__ == "__main__":
+    mp.main()
