@@ -1,7 +1,7 @@
 # One place for warnings: every target links mp_warnings.
 add_library(mp_warnings INTERFACE)
 target_compile_options(mp_warnings INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
-  -Wwrite-strings -Wvla -Wundef -Wno-missing-field-initializers)
+  -Wwrite-strings -Wconversion -Wvla -Wundef -Wno-missing-field-initializers)
 option(MEMPROF_WERROR "Warnings are errors" OFF)
 if(MEMPROF_WERROR)
   target_compile_options(mp_warnings INTERFACE -Werror)

@@ -26,7 +26,7 @@ static inline uint64_t rotate_up(uint64_t v) { return v << 4 | v >> 60; }
  * PREDICTED.  Any other one is thought to follow the block made before it, as when a heap grows.  Only blocks made and
  * freed in the frame take part: a decoder does not know the size of others. */
 
-enum { PREDICTED = 0x80 };
+enum { PREDICTED = 0x80, OPERATION = 0x7f };
 
 /* Units of 16 bytes that a block takes in the heap: its bytes and a word in front. */
 static inline uint64_t units(uint64_t bytes) { return bytes <= 8 ? 2 : (bytes + 23) >> 4; }

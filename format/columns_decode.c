@@ -40,7 +40,7 @@ long mpf_columns_events(const uint8_t *body, size_t bytes)
 static bool classes_fit(const uint8_t *pair, uint32_t pairs)
 {
     for (const uint8_t *const end = pair + PAIR_BYTES * (size_t)pairs; pair < end; pair += PAIR_BYTES) {
-        const enum mpf_class known = mpf_op_class(pair[0] & ~PREDICTED);
+        const enum mpf_class known = mpf_op_class(pair[0] & OPERATION);
         if (known != MPF_CLASS_NONE && known != (enum mpf_class)pair[2]) return false;
     }
     return true;
@@ -182,7 +182,7 @@ static inline bool read_event(struct mpf_columns_reader *r, struct mpf_event *e)
     const uint8_t code = *r->op.at++;
     if (code >= r->pairs) return false;
     const uint8_t *pair = r->pair + PAIR_BYTES * code;
-    *e = (struct mpf_event){ .time = r->time, .thread = r->thread, .op = pair[0] & ~PREDICTED, .heap = pair[1] };
+    *e = (struct mpf_event){ .time = r->time, .thread = r->thread, .op = pair[0] & OPERATION, .heap = pair[1] };
     const enum mpf_class class = pair[2];
     if (class == MPF_CLASS_BLOCK) return read_block(r, e, pair[0] & PREDICTED);
     if (class == MPF_CLASS_REF) return read_ref(r, e);

@@ -147,7 +147,7 @@ static inline void put(struct hot *h, int column, uint64_t v)
         h->at[column] = p;
         return;
     }
-    for (; __builtin_expect(v >> 56, 0); v >>= 7) *p++ = (uint8_t)v | 128;
+    for (; __builtin_expect(v >> 56 != 0, 0); v >>= 7) *p++ = (uint8_t)v | 128;
     h->at[column] = put_word(p, v);
 }
 

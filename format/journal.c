@@ -70,7 +70,7 @@ uint32_t mpf_journal_chunk(const uint8_t *file, size_t bytes, const struct mpf_j
             i++;
             continue;
         }
-        *torn += (holes > 0) + !slots;
+        *torn += (uint32_t)(holes > 0) + !slots;
         holes = 0;
         if (slots) {
             if (s.time > time) time = s.time;

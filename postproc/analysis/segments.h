@@ -32,7 +32,7 @@ struct mpr_segment {
     uint64_t addr, bytes, live, free, largest_hole, blocks;
     uint64_t time;              /* ns, made; of several pieces the first */
     uint64_t pool[2];           /* of a graph, as PyTorch numbers it; zeros: not known, or no graph's */
-    uint64_t capture;           /* from 1; 0: none */
+    uint32_t capture;           /* from 1; 0: none */
     enum mpr_segment_state state;
     bool expandable;            /* pieces of physical memory in a row */
     const char *const *oldest;  /* path of its oldest block; NULL: no block is live */

@@ -15,7 +15,7 @@
 static void readings(struct mpr_json *j, const char *key, const struct mpr_reading list[MPR_READ_SOURCES])
 {
     mpr_json_open(j, key, '{');
-    for (int i = 0; i < MPR_READ_SOURCES; i++) mpr_json_reading(j, mpr_reading_names[i].source, i, &list[i]);
+    for (enum mpr_reading_source i = 0; i < MPR_READ_SOURCES; i++) mpr_json_reading(j, mpr_reading_names[i].source, i, &list[i]);
     mpr_json_close(j, '}');
 }
 

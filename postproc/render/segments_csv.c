@@ -15,7 +15,7 @@ void mpr_segments_csv(FILE *out, const struct mpr_segments *segments, const stru
         for (size_t k = 0; k < d->segments && (!style->top || k < style->top); k++) {
             const struct mpr_segment *s = &d->segment[k];
             mpr_csv_field(out, segments->summary.path);
-            fprintf(out, ",%u,%" PRIu64 ",%" PRIu64 ",%s,%" PRIu64 ",%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+            fprintf(out, ",%u,%" PRIu64 ",%" PRIu64 ",%s,%" PRIu32 ",%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
                     ",%" PRIu64 ",", d->index, d->time, s->addr, state[s->state], s->capture, s->expandable, s->time, s->bytes,
                     s->live, s->free, s->largest_hole, s->blocks);
             if (s->oldest) mpr_csv_path(out, s->oldest, s->oldest_depth);

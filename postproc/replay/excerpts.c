@@ -29,7 +29,7 @@ void mpr_excerpts_free(struct mpr_excerpts *w)
     if (!w) return;
     for (int i = 0; i < HEAPS; i++) {
         free(w->heap[i].ring);
-        for (int k = 0; k < MPR_EXCERPT_KINDS; k++)
+        for (enum mpr_excerpt_kind k = 0; k < MPR_EXCERPT_KINDS; k++)
             for (int n = 0; n < MPR_EXCERPTS_KEPT; n++) free_excerpt(&w->heap[i].kept[k][n]);
     }
     free(w);
@@ -81,7 +81,7 @@ static void copy(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t 
 static void set_due(struct mpr_excerpts_heap *h, size_t half)
 {
     h->due = MPR_EXCERPTS_NONE;
-    for (int k = 0; k < MPR_EXCERPT_KINDS; k++)
+    for (enum mpr_excerpt_kind k = 0; k < MPR_EXCERPT_KINDS; k++)
         if (h->at[k] != MPR_EXCERPTS_NONE && h->at[k] + half < h->due) h->due = h->at[k] + half;
 }
 
@@ -89,7 +89,7 @@ static bool make_ring(struct mpr_excerpts *w, struct mpr_excerpts_heap *h, uint6
 {
     h->ring = malloc(2 * w->half * sizeof *h->ring);
     if (!h->ring) w->failed = true;
-    for (int k = 0; k < MPR_EXCERPT_KINDS; k++) h->at[k] = MPR_EXCERPTS_NONE;
+    for (enum mpr_excerpt_kind k = 0; k < MPR_EXCERPT_KINDS; k++) h->at[k] = MPR_EXCERPTS_NONE;
     h->epoch = epoch;
     h->due = MPR_EXCERPTS_NONE;
     return h->ring != NULL;
@@ -108,7 +108,7 @@ bool mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_books *books, ui
     struct mpr_excerpts_heap *h = &w->heap[heap];
     if (!h->ring) return make_ring(w, h, epoch);
     see_peak(h, epoch);
-    for (int k = 0; k < MPR_EXCERPT_KINDS; k++)
+    for (enum mpr_excerpt_kind k = 0; k < MPR_EXCERPT_KINDS; k++)
         if (h->at[k] != MPR_EXCERPTS_NONE && h->count >= h->at[k] + w->half) copy(w, books, heap, k, false);
     set_due(h, w->half);
     return true;
@@ -137,7 +137,7 @@ void mpr_excerpts_finish(struct mpr_excerpts *w, const struct mpr_books *books)
         struct mpr_excerpts_heap *h = &w->heap[i];
         if (!h->ring) continue;
         see_peak(h, books->heap[i].epoch);
-        for (int k = 0; k < MPR_EXCERPT_KINDS; k++)
+        for (enum mpr_excerpt_kind k = 0; k < MPR_EXCERPT_KINDS; k++)
             if (h->at[k] != MPR_EXCERPTS_NONE) copy(w, books, (uint8_t)i, k, true);
     }
 }

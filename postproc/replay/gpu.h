@@ -113,7 +113,8 @@ struct mpr_gpu_thread {
 struct mpr_gpu {
     struct mpr_gpu_blocks driver, torch;
     struct mpr_object *object;              /* memory with handles */
-    uint32_t objects, object_cap, object_free, owed;    /* object_free: number of one that is gone, from 1 */
+    uint32_t objects, object_cap, object_free;    /* object_free: number of one that is gone, from 1 */
+    uint64_t owed;                          /* by all of them */
     struct mpr_map { uint64_t at, bytes; uint32_t object; } *map;   /* by address */
     size_t maps, map_cap;
     struct mpr_pool {

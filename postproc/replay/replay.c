@@ -16,7 +16,7 @@ int mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *optio
 {
     memset(r, 0, sizeof *r);
     r->options = *options;
-    r->estimates.mean = options->sample_mean ? options->sample_mean : options->torch_sample_mean;
+    r->estimates.mean = options->sample_mean > 0 ? options->sample_mean : options->torch_sample_mean;
     r->estimates.below = options->sample_below;
     mpr_samples_init(&r->samples);
     const int books = mpr_books_init(&r->books), blocks = mpr_blocks_init(&r->blocks),
@@ -120,7 +120,7 @@ static inline uint32_t cell_of(struct mpr_replay *r, struct mpr_thread *t, uint8
 
 static void wait_for_partner(struct mpr_replay *r, uint64_t key, uint32_t thread, enum mpr_waiting kind)
 {
-    const struct mpr_repair repair = { key, r->now, thread, kind };
+    const struct mpr_repair repair = { key, r->now, thread, (uint8_t)kind };
     mpr_repairs_wait(&r->repairs, &repair);
 }
 

@@ -9,7 +9,7 @@
 #define SERVE(fn, parameters, work)                                                                    \
     struct fake_call call = { .cbid = CUPTI_DRIVER_TRACE_CBID_##fn, .name = #fn, .params = parameters };  \
     const CUresult refused = fake_enter(&call);                                                          \
-    return fake_leave(&call, refused ? refused : (work));
+    return fake_leave(&call, refused ? refused : (CUresult)(work));
 
 #define API(fn, parameters, arguments, work)                \
     FAKE_EXPORT CUresult CUDAAPI fn parameters               \

@@ -28,7 +28,7 @@ static void add_device(unsigned number)
 /* As the driver reads CUDA_VISIBLE_DEVICES: the first number that is no device ends the list. */
 static void find_devices(void)
 {
-    const unsigned machine = setting("FAKE_CUDA_DEVICES", 2);
+    const unsigned long machine = setting("FAKE_CUDA_DEVICES", 2);
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     if (!visible) {
         for (unsigned i = 0; i < machine && i < FAKE_DEVICES; i++) add_device(i);
@@ -37,7 +37,7 @@ static void find_devices(void)
     for (char *end; count < FAKE_DEVICES; visible = end + 1) {
         const unsigned long number = strtoul(visible, &end, 10);
         if (end == visible || number >= machine) return;
-        add_device(number);
+        add_device((unsigned)number);
         if (*end != ',') return;
     }
 }

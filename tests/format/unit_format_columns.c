@@ -113,7 +113,7 @@ static void extreme_numbers_in_every_operation(void **state)
         for (int a = 0; a < NUMBERS; a++) {
             const int s = (a * 7 + (int)o) % NUMBERS;
             const uint64_t size = mpf_op_class(ops[o]) == MPF_CLASS_DATA ? numbers[s] % (MPF_DATA_MAX + 1) : numbers[s] & MPF_SIZE_MAX;
-            add(ops[o], a % 4 * 85, from.ticks + (uint64_t)events * 5000, numbers[a], size, (uint32_t)numbers[(a + 3) % NUMBERS]);
+            add(ops[o], (unsigned)a % 4 * 85, from.ticks + (uint64_t)events * 5000, numbers[a], size, (uint32_t)numbers[(a + 3) % NUMBERS]);
         }
         there_and_back();
     }

@@ -32,11 +32,11 @@ void over(void);                /* and frees the replay */
         data(thread, op, heap, addr, words, sizeof words);              \
     } while (0)
 
-#define D mpf_heap_gpu(MPF_HEAP_DEVICE, 0)
-#define T mpf_heap_gpu(MPF_HEAP_TORCH, 0)
-#define U mpf_heap_gpu(MPF_HEAP_USED, 0)
-#define POOL mpf_heap_gpu(MPF_HEAP_POOL, 0)
-#define MANAGED mpf_heap_gpu(MPF_HEAP_MANAGED, 0)
+#define D ((uint8_t)mpf_heap_gpu(MPF_HEAP_DEVICE, 0))
+#define T ((uint8_t)mpf_heap_gpu(MPF_HEAP_TORCH, 0))
+#define U ((uint8_t)mpf_heap_gpu(MPF_HEAP_USED, 0))
+#define POOL ((uint8_t)mpf_heap_gpu(MPF_HEAP_POOL, 0))
+#define MANAGED ((uint8_t)mpf_heap_gpu(MPF_HEAP_MANAGED, 0))
 #define PINNED MPF_HEAP_PINNED
 #define MIB (UINT64_C(1) << 20)
 #define A UINT64_C(0x7f0000000000)

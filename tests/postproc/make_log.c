@@ -125,7 +125,7 @@ static void nasty(const char *path)
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
         name(log, MPF_OP_NAME, 10 + i, names[i]);
         testlog_event(log, 1 * MS, 1, MPF_OP_PUSH, 0, 10 + i, 0);
-        testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000 * (i + 1), 100 << i);
+        testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000 * (i + 1), 100u << i);
         testlog_event(log, 1 * MS, 1, MPF_OP_POP, 0, 0, 0);
     }
     testlog_close(log, "exit");

@@ -173,7 +173,7 @@ static void of_many_failures_the_newest_are_kept(void **unused)
     for (int i = 0; i < 2 * MPR_EXCERPTS_KEPT; i++) {
         churn(4 * HALF);
         last = now;
-        mpr_excerpts_mark(excerpts, &replay.books, mpf_heap_gpu(MPF_HEAP_TORCH, 0), MPR_EXCERPT_FAILURE); /* not of this side */
+        mpr_excerpts_mark(excerpts, &replay.books, (uint8_t)mpf_heap_gpu(MPF_HEAP_TORCH, 0), MPR_EXCERPT_FAILURE); /* not of this side */
         mpr_excerpts_mark(excerpts, &replay.books, MPF_HEAP_MMAP, MPR_EXCERPT_FAILURE);
     }
     mpr_excerpts_finish(excerpts, &replay.books);

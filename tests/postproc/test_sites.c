@@ -57,7 +57,7 @@ static void python(uint64_t id, const char *function)
 }
 
 #define H MPF_HEAP_HOST
-#define D mpf_heap_gpu(MPF_HEAP_DEVICE, 0)
+#define D ((uint8_t)mpf_heap_gpu(MPF_HEAP_DEVICE, 0))
 
 static const struct mpr_sites *sites(void) { return &replay.gpu.sites; }
 

@@ -91,7 +91,7 @@ static void *record_many(void *arg)
     static const char data[40];
     for (uint64_t i = 1; i <= VERY_MANY; i++) {
         mp_record_data(MPF_OP_THREAD_NAME, MPF_HEAP_NONE, 0, data, sizeof data);
-        for (int k = 0; k < 4; k++) record_pair((uintptr_t)arg << 40 | i << 4, 4 * (i - 1) + k + 1);
+        for (unsigned k = 0; k < 4; k++) record_pair((uintptr_t)arg << 40 | i << 4, 4 * (i - 1) + k + 1);
     }
     __atomic_fetch_sub(&recording_threads, 1, __ATOMIC_RELEASE);
     return NULL;
