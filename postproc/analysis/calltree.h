@@ -7,19 +7,18 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "at.h"
 #include "progress.h"
 #include "summary.h"
 
 struct mpr_error;
-
-#define MPR_CALLTREE_PEAK UINT64_MAX
 
 struct mpr_calltree_options {
     bool python;                /* Python's stacks, not native ones */
     bool bottom_up;             /* from who allocated towards main */
     bool folded;                /* for tools that draw flame graphs */
     const char *heap;           /* NULL: the one with the largest peak that has stacks */
-    uint64_t at;                /* ns; MPR_CALLTREE_PEAK: the heap's peak */
+    struct mpr_at at;
 };
 
 /* A call with all above it in the tree; in preorder, callees by bytes. */

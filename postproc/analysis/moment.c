@@ -87,12 +87,12 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
     }
 }
 
-static int result(const struct search *s, const char *path, uint64_t last, uint64_t *ns, struct mpr_error *error)
+static int result(const struct search *s, const char *path, uint64_t last, struct mpr_at *at, struct mpr_error *error)
 {
     if (!s->found)
         return mpr_fail(error, "%s: no instance %" PRIu64 " of a range %.*s: %" PRIu64 " found", path,
                         s->wanted.instance, (int)s->wanted.name_bytes, s->wanted.text, s->seen);
-    *ns = !s->wanted.end ? s->begin_ns : s->ended ? s->end_ns : last;
+    *at = MPR_AT_THE_END_OF(!s->wanted.end ? s->begin_ns : s->ended ? s->end_ns : last);
     return 0;
 }
 
@@ -111,17 +111,18 @@ static uint64_t peak_time(const struct mpr_replay *r, const char *heap)
 }
 
 int mpr_moment_find(const char *path, const char *text, const char *heap, const struct mpr_progress *progress,
-                    uint64_t *ns, struct mpr_error *error)
+                    struct mpr_at *at, struct mpr_error *error)
 {
     struct search s = { .found = false };
     struct mpr_reader reader;
     const bool range = parse(text, &s.wanted);
-    if (mpr_reader_open(&reader, path, MPR_BY_RANGE, MPR_AT_PEAK, error) != 0) return -1;
+    if (mpr_reader_open(&reader, path, MPR_BY_RANGE, MPR_AT_THE_PEAK, error) != 0) return -1;
     if (range) reader.replay.watch = (struct mpr_watch){ see, &s };
     int status = mpr_reader_replay(&reader, path, progress, error);
     if (status == 0) {
-        *ns = peak_time(&reader.replay, heap);
-        if (range) status = result(&s, path, reader.replay.now, ns, error);
+        at->from = at->to = peak_time(&reader.replay, heap);
+        at->last = false;
+        if (range) status = result(&s, path, reader.replay.now, at, error);
         mpr_reader_close(&reader);
     }
     free(s.match);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "at.h"
 #include "device.h"
 #include "group.h"
 #include "mpf/sample.h"
@@ -17,14 +18,12 @@
 
 struct mpr_error;
 
-#define MPR_PEAK_TIME UINT64_MAX
-
 struct mpr_peaks_options {
     enum mpr_group by;
     bool no_inherit;            /* threads without ranges do not take those of another thread */
     bool backward_of;           /* PyTorch's backward ranges stand below their forward operators' */
     const char *heap;           /* only this one; NULL: all */
-    uint64_t at;                /* ns: the state at that instant stands for the peak; MPR_PEAK_TIME: the peak itself */
+    struct mpr_at at;           /* what stands for the peak */
 };
 
 /* One line of the table: a range path, a call stack, a thread, a size class, ... */

@@ -38,12 +38,13 @@ static void read_sampling(const struct mpr_header *header, struct mpr_replay_opt
     options->sample_below = large ? strtoull(large, NULL, 10) : UINT64_MAX;
 }
 
-int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_by by, uint64_t at, struct mpr_error *error)
+int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_by by, struct mpr_at at, struct mpr_error *error)
 {
     reader->enough = NULL;
     if (mpr_log_open(&reader->log, path, error) != 0) return -1;
     const struct mpr_header *header = mpr_log_header(reader->log);
-    struct mpr_replay_options options = { .by = by, .at = at, .has_parent = mpr_header_get(header, "parent.log") != NULL };
+    struct mpr_replay_options options = { .by = by, .at = at.from, .until = at.to, .settled = at.last,
+                                          .has_parent = mpr_header_get(header, "parent.log") != NULL };
     read_sampling(header, &options);
     if (mpr_replay_init(&reader->replay, &options) == 0) {
         reader->replay.names = mpr_names_new();
@@ -61,7 +62,7 @@ int mpr_reader_replay(struct mpr_reader *reader, const char *path, const struct 
     return status;
 }
 
-int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_by by, uint64_t at,
+int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_by by, struct mpr_at at,
                    const struct mpr_progress *progress,
                    struct mpr_error *error)
 {

@@ -262,7 +262,7 @@ static int fill(struct mpr_segments *result, const struct mpr_replay *r, const c
 int mpr_segments_read(struct mpr_segments *segments, const char *path, const struct mpr_segments_options *options,
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
-    const uint64_t at = options->when == MPR_SEGMENTS_AT_TIME ? options->at : MPR_AT_PEAK;
+    const struct mpr_at at = options->when == MPR_SEGMENTS_AT_TIME ? options->at : MPR_AT_THE_PEAK;
     struct mpr_reader reader;
     *segments = (struct mpr_segments){ .options = *options };
     if (mpr_reader_run(&reader, path, MPR_BY_RANGE, at, progress, error) != 0) return -1;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "at.h"
 #include "progress.h"
 #include "summary.h"
 
@@ -20,7 +21,7 @@ enum mpr_segments_when {
     MPR_SEGMENTS_AT_TIME
 };
 
-struct mpr_segments_options { enum mpr_segments_when when; uint64_t at; /* ns */ };
+struct mpr_segments_options { enum mpr_segments_when when; struct mpr_at at; };
 
 enum mpr_segment_state {
     MPR_SEGMENT_SPLIT,          /* something in it is live */

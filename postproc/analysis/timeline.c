@@ -170,7 +170,7 @@ static int read_by(struct mpr_timeline *t, const char *path, const struct mpr_pr
     struct observers observers;
     int status = mpr_fail_memory(error, path);
     if (make_observers(&observers, &t->options, &reader.replay))
-        status = mpr_reader_open(&reader, path, mpr_choose_by(t->choice.by), MPR_AT_PEAK, error);
+        status = mpr_reader_open(&reader, path, mpr_choose_by(t->choice.by), MPR_AT_THE_PEAK, error);
     if (status == 0) reader.replay.options.backward_of = t->options.backward_of;
     if (status == 0) status = read_log(t, &reader, &observers, path, progress, error);
     free_observers(&observers);

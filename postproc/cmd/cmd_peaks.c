@@ -93,7 +93,7 @@ static void read_logs(struct arguments *a, struct mpr_peaks *peaks)
 
 int mpr_cmd_peaks(int argc, char **argv)
 {
-    struct arguments a = { .output = mpr_output_default(), .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_PEAK_TIME } };
+    struct arguments a = { .output = mpr_output_default(), .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_AT_THE_PEAK } };
     struct mpr_peaks peaks;
     mpr_cmd_parse(&argp, argc, argv, &a);
     mpr_peaks_init(&peaks, &a.peaks);

@@ -65,7 +65,7 @@ static const struct argp argp = {
 static int read_log(struct arguments *a, struct mpr_calltree *tree, struct mpr_error *error)
 {
     const struct mpr_progress progress = mpr_bar();
-    int status = mpr_when_resolve(a->at, MPR_CALLTREE_PEAK, a->path, a->tree.heap, &progress, &a->tree.at, error);
+    int status = mpr_when_resolve(a->at, MPR_PEAK_TIME, a->path, a->tree.heap, &progress, &a->tree.at, error);
     if (status == 0) status = mpr_calltree_read(tree, a->path, &a->tree, &progress, error);
     mpr_bar_clear();
     return status;

@@ -73,10 +73,15 @@ static int read_log(struct arguments *a, struct mpr_timeline *timeline, struct m
 {
     const struct mpr_progress progress = mpr_bar();
     struct mpr_timeline_options *t = &a->timeline;
-    int status = mpr_when_resolve(a->from, 0, a->path, t->heap, &progress, &t->from, error);
-    if (status == 0) status = mpr_when_resolve(a->to, UINT64_MAX, a->path, t->heap, &progress, &t->to, error);
+    struct mpr_at from, to;
+    int status = mpr_when_resolve(a->from, 0, a->path, t->heap, &progress, &from, error);
+    if (status == 0) status = mpr_when_resolve(a->to, UINT64_MAX, a->path, t->heap, &progress, &to, error);
     t->bands = (a->output.style.top ? a->output.style.top : BANDS) + 1;
-    if (status == 0) status = mpr_timeline_read(timeline, a->path, t, &progress, error);
+    if (status == 0) {
+        t->from = from.from;
+        t->to = to.to;
+        status = mpr_timeline_read(timeline, a->path, t, &progress, error);
+    }
     mpr_bar_clear();
     return status;
 }

@@ -5,6 +5,7 @@
 #include <argp.h>
 #include <stdbool.h>
 
+#include "at.h"
 #include "progress.h"
 
 struct mpr_error;
@@ -15,8 +16,9 @@ struct mpr_error;
 void mpr_when_check(const char *text, const char *option, struct argp_state *state);
 /* True for an instant that each log has its own of.  NULL: false. */
 bool mpr_when_is_moment(const char *text);
-/* The time in one log.  text NULL: `otherwise`.  0, or -1 with *error filled. */
+/* The instant in one log, as long as the text's last digit says, at most a millisecond.  text NULL: `otherwise`.  0, or -1 with
+ * *error filled. */
 int mpr_when_resolve(const char *text, uint64_t otherwise, const char *log, const char *heap,
-                     const struct mpr_progress *progress, uint64_t *ns, struct mpr_error *error);
+                     const struct mpr_progress *progress, struct mpr_at *at, struct mpr_error *error);
 
 #endif

@@ -96,7 +96,7 @@ static void story(FILE *out, const struct mpr_ooms_log *log, const struct mpr_oo
     mpr_text_tone(out, style, MPR_WARN);
     fprintf(out, "\nHARD OOM %zu/%zu", number, log->hard);
     mpr_text_tone(out, style, MPR_PLAIN);
-    fprintf(out, "  %s  %s%s\n", s->heap, mpr_units_time(&time, s->time), order);
+    fprintf(out, "  %s  %s%s\n", s->heap, mpr_units_instant(&time, s->time, 1), order);
     request(out, s);
     supply(out, s);
     if (s->state.valid) mpr_device_text(out, &log->device[s->index], &s->state, "then", mpr_group_word(log->choice.by), style);
@@ -114,7 +114,7 @@ static void soft_ones(FILE *out, const struct mpr_ooms_log *log)
         if (!log->story[i].hard) flushed += log->story[i].flushed;
     fprintf(out, "\nhistory  soft OOMs (got over): %zu, given back %s, at", log->soft, mpr_units_size(&n, flushed));
     for (size_t i = 0; i < log->stories; i++)
-        if (!log->story[i].hard) fprintf(out, " %s", mpr_units_time(&n, log->story[i].time));
+        if (!log->story[i].hard) fprintf(out, " %s", mpr_units_instant(&n, log->story[i].time, 1));
     fputc('\n', out);
 }
 

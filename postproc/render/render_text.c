@@ -15,16 +15,21 @@
 
 /* ---- peaks: heaps */
 
-static void heap_table(FILE *out, const struct mpr_log_peaks *log, const struct mpr_style *style)
+/* How finely the times of an instant are told. */
+static uint64_t width_of(struct mpr_at at) { return mpr_at_is_peak(at) ? 1000000 : at.to - at.from + 1; }
+
+static void heap_table(FILE *out, const struct mpr_log_peaks *log, struct mpr_at at, const struct mpr_style *style)
 {
+    const uint64_t width = width_of(at);
+    const int column = width < 1000000 ? 20 : 14;
     mpr_text_tone(out, style, MPR_FAINT);
-    fprintf(out, "%-14s%12s%14s%12s%14s%14s%12s\n", "heap", "peak", "at", "blocks", "allocations", "frees", "at end");
+    fprintf(out, "%-14s%12s%*s%12s%14s%14s%12s\n", "heap", "peak", column, "at", "blocks", "allocations", "frees", "at end");
     mpr_text_tone(out, style, MPR_PLAIN);
     for (size_t i = 0; i < log->heaps; i++) {
         const struct mpr_heap_peak *h = &log->heap[i];
         struct mpr_number n[6];
-        fprintf(out, "%-14s%12s%14s%12s%14s%14s%12s\n", h->name, mpr_units_size(&n[0], h->peak_bytes),
-                mpr_units_time(&n[1], h->peak_time), mpr_units_count(&n[2], h->peak_blocks),
+        fprintf(out, "%-14s%12s%*s%12s%14s%14s%12s\n", h->name, mpr_units_size(&n[0], h->peak_bytes), column,
+                mpr_units_instant(&n[1], h->peak_time, width), mpr_units_count(&n[2], h->peak_blocks),
                 mpr_units_count(&n[3], h->allocations), mpr_units_count(&n[4], h->frees),
                 mpr_units_size(&n[5], h->end_bytes));
     }
@@ -173,19 +178,28 @@ static void row_table(FILE *out, const struct mpr_heap_peak *h, const char *by, 
 
 /* ---- peaks: logs */
 
+/* What stands for the peaks. */
+static void chosen(FILE *out, struct mpr_at at)
+{
+    const uint64_t width = width_of(at);
+    struct mpr_number time, length;
+    mpr_units_instant(&time, at.from, width);
+    if (width == 1) fprintf(out, "the state at %s stands for the peak\n", time.text);
+    else fprintf(out, "each heap's largest state within %s from %s on stands for its peak\n", mpr_units_length(&length, width), time.text);
+}
+
 static void log_section(FILE *out, const struct mpr_peaks *peaks, const struct mpr_log_peaks *log,
                         const struct mpr_style *style)
 {
-    const bool at_peak = peaks->options.at == MPR_PEAK_TIME;
-    struct mpr_number time;
+    const bool at_peak = mpr_at_is_peak(peaks->options.at);
     mpr_text_summary(out, &log->summary, style);
     mpr_text_choice(out, &log->choice);
-    if (!at_peak) fprintf(out, "the state at %s stands for the peak\n", mpr_units_time(&time, peaks->options.at));
+    if (!at_peak) chosen(out, peaks->options.at);
     for (size_t i = 0; i < log->devices; i++)
         if (log->device[i].peak.valid && (log->device[i].peak.parts || *log->device[i].off))
             mpr_device_text(out, &log->device[i], &log->device[i].peak, at_peak ? "peak" : "then", mpr_group_word(log->choice.by), style);
     fputc('\n', out);
-    heap_table(out, log, style);
+    heap_table(out, log, peaks->options.at, style);
     failures(out, log, style);
     for (size_t i = 0; i < log->heaps; i++) {
         row_table(out, &log->heap[i], mpr_group_word(log->choice.by), at_peak, style);

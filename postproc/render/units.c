@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *mpr_units_size(struct mpr_number *n, uint64_t bytes)
 {
@@ -38,6 +39,25 @@ const char *mpr_units_time(struct mpr_number *n, uint64_t ns)
     const uint64_t ms = ns / 1000000;
     snprintf(n->text, sizeof n->text, "%02" PRIu64 ":%02u:%02u.%03u", ms / 3600000, (unsigned)(ms / 60000 % 60),
              (unsigned)(ms / 1000 % 60), (unsigned)(ms % 1000));
+    return n->text;
+}
+
+const char *mpr_units_instant(struct mpr_number *n, uint64_t ns, uint64_t width)
+{
+    const unsigned below_ms = (unsigned)(ns % 1000000);
+    mpr_units_time(n, ns);
+    char *end = n->text + strlen(n->text);
+    if (width < 1000) snprintf(end, sizeof "999999", "%06u", below_ms);
+    else if (width < 1000000) snprintf(end, sizeof "999", "%03u", below_ms / 1000);
+    return n->text;
+}
+
+const char *mpr_units_length(struct mpr_number *n, uint64_t ns)
+{
+    static const char *const unit[] = { "ns", "us", "ms" };
+    unsigned i = 0;
+    for (; i + 1 < sizeof unit / sizeof *unit && ns >= 1000; ns /= 1000) i++;
+    snprintf(n->text, sizeof n->text, "%" PRIu64 " %s", ns, unit[i]);
     return n->text;
 }
 

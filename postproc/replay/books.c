@@ -83,10 +83,30 @@ static inline void before(struct mpr_books *books, uint32_t index, uint64_t size
     if (books->excerpts) mpr_excerpts_see(books->excerpts, books, code, heap->epoch, index, size, grown);
 }
 
+/* The present state stands for the peak. */
+static void stand(struct mpr_heap *heap, uint64_t time)
+{
+    heap->peak_bytes = heap->bytes;
+    heap->peak_blocks = heap->blocks;
+    heap->peak_time = time;
+    heap->epoch++;
+}
+
+/* What a heap held before does not count where it changed at the instant's first time. */
+static void note(const struct mpr_books *books, struct mpr_heap *heap)
+{
+    const uint64_t now = *books->chosen;
+    const bool first = now == books->chosen_from && !heap->noted;
+    if (!first && heap->bytes <= heap->peak_bytes) return;
+    heap->noted = true;
+    stand(heap, now);
+}
+
 static inline void after(struct mpr_books *books, uint32_t index, bool grown)
 {
     const uint8_t code = books->cell[index].heap;
     if (books->levels) mpr_levels_after(books->levels, code, books->heap[code].bytes, grown);
+    if (books->chosen) note(books, &books->heap[code]);
 }
 
 __attribute__((noinline)) void mpr_books_add_seen(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t time)
@@ -103,17 +123,17 @@ __attribute__((noinline)) void mpr_books_remove_seen(struct mpr_books *books, ui
     after(books, index, false);
 }
 
-void mpr_books_pin(struct mpr_books *books, uint64_t time)
+void mpr_books_choose(struct mpr_books *books, uint64_t from, const uint64_t *now)
 {
     for (int i = 0; i < MPR_HEAPS; i++) {
-        struct mpr_heap *heap = &books->heap[i];
-        heap->ceiling = UINT64_MAX;
-        heap->peak_bytes = heap->bytes;
-        heap->peak_blocks = heap->blocks;
-        heap->peak_time = time;
-        heap->epoch++;
+        books->heap[i].ceiling = UINT64_MAX;
+        stand(&books->heap[i], from);
     }
+    books->chosen = now;
+    books->chosen_from = from;
 }
+
+void mpr_books_chosen(struct mpr_books *books) { books->chosen = NULL; }
 
 uint64_t mpr_books_bytes_at_peak(const struct mpr_books *books, const struct mpr_cell *cell)
 {

@@ -45,6 +45,7 @@ struct mpr_heap {
     uint64_t repairs;                   /* events put in order */
     struct mpr_failure largest;         /* failed allocation */
     bool used;
+    bool noted;                         /* it has changed at the chosen instant's first time */
 };
 
 #define MPR_HEAPS 256
@@ -66,6 +67,8 @@ struct mpr_books {
     struct mpr_hint hint[MPR_HINTS];
     struct mpr_levels *levels;          /* observers; NULL: none */
     struct mpr_excerpts *excerpts;
+    const uint64_t *chosen;             /* replay's clock while the chosen instant lasts; NULL: it does not */
+    uint64_t chosen_from;
 };
 
 int mpr_books_init(struct mpr_books *books);    /* 0, or -1 without memory */
@@ -77,8 +80,10 @@ static inline struct mpr_hint *mpr_books_hint(struct mpr_books *books, uint64_t 
 {
     return &books->hint[mpr_hash(key) >> (64 - MPR_HINT_BITS) ^ heap];
 }
-/* Makes the heap's present state its peak for good. */
-void mpr_books_pin(struct mpr_books *books, uint64_t time);
+/* From now on every heap's largest state since `from`, now, stands for its peak; after mpr_books_chosen that is for good.  now:
+ * replay's clock, ns. */
+void mpr_books_choose(struct mpr_books *books, uint64_t from, const uint64_t *now);
+void mpr_books_chosen(struct mpr_books *books);
 /* A cell's values at its heap's peak. */
 uint64_t mpr_books_inherited_at_peak(const struct mpr_books *books, const struct mpr_cell *cell);
 uint64_t mpr_books_bytes_at_peak(const struct mpr_books *books, const struct mpr_cell *cell);
@@ -123,7 +128,7 @@ static inline void mpr_books_shrink(struct mpr_books *books, struct mpr_cell *ce
 void mpr_books_add_seen(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t time);
 void mpr_books_remove_seen(struct mpr_books *books, uint32_t index, uint64_t size);
 
-static inline bool mpr_books_seen(const struct mpr_books *books) { return books->levels || books->excerpts; }
+static inline bool mpr_books_seen(const struct mpr_books *books) { return books->levels || books->excerpts || books->chosen; }
 
 /* A block comes into a cell, or leaves it. */
 static inline void mpr_books_add(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t time)

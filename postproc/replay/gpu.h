@@ -147,8 +147,6 @@ void mpr_gpu_free(struct mpr_gpu *g);
 void mpr_gpu_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 /* A PUSH, POP or RANGE_DATA has been applied. */
 void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-/* The present state stands for the peaks. */
-void mpr_gpu_pin(struct mpr_replay *r);
 /* After the last event. */
 void mpr_gpu_finish(struct mpr_replay *r);
 

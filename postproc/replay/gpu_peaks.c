@@ -32,11 +32,16 @@ void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change)
 
 /* ---- the best instant */
 
-static void raise_best(const struct mpr_replay *r, unsigned device, struct mpr_best *best, uint64_t slack)
+static void raise_best_at(const struct mpr_replay *r, unsigned device, struct mpr_best *best, uint64_t slack, uint64_t time)
 {
     const uint64_t used = mpr_gpu_used(r, device), torch = r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].bytes;
     if (used < best->used + slack || (used == best->used && torch <= best->torch)) return;
-    *best = (struct mpr_best){ used, torch, r->now, true };
+    *best = (struct mpr_best){ used, torch, time, true };
+}
+
+static void raise_best(const struct mpr_replay *r, unsigned device, struct mpr_best *best, uint64_t slack)
+{
+    raise_best_at(r, device, best, slack, r->now);
 }
 
 static void take(const struct mpr_replay *r, unsigned device, struct mpr_best *best, struct mpr_picture *picture)
@@ -81,14 +86,28 @@ void mpr_gpu_close_windows(struct mpr_replay *r)
     }
 }
 
-/* ---- the end */
+/* ---- the chosen instant */
 
-void mpr_gpu_pin(struct mpr_replay *r)
+void mpr_gpu_choose(struct mpr_replay *r)
 {
     for (unsigned i = 0; i < MPF_GPUS; i++) {
         mpr_picture_free(&r->gpu.device[i].peak);
-        mpr_picture_take(&r->gpu.device[i].peak, r, i, r->options.at);
+        r->gpu.device[i].best = (struct mpr_best){ 0 };
     }
 }
+
+void mpr_gpu_carry(struct mpr_replay *r, uint64_t time)
+{
+    for (unsigned i = 0; i < MPF_GPUS; i++) raise_best_at(r, i, &r->gpu.device[i].best, 0, time);
+}
+
+void mpr_gpu_chosen(struct mpr_replay *r)
+{
+    mpr_gpu_take_pictures(r);
+    for (unsigned i = 0; i < MPF_GPUS; i++)     /* those that held nothing, too */
+        if (!r->gpu.device[i].peak.valid) mpr_picture_take(&r->gpu.device[i].peak, r, i, r->options.at);
+}
+
+/* ---- the end */
 
 void mpr_gpu_finish(struct mpr_replay *r) { mpr_gpu_take_pictures(r); }

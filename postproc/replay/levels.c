@@ -124,7 +124,8 @@ static void roll(struct mpr_levels *l, struct mpr_levels_heap *v, const struct m
                  uint64_t now)
 {
     struct mpr_series *s = &v->series;
-    end(l, v, books, level, now);
+    /* what was before does not count where the first change is at options.from */
+    if (v->open.key != MPR_LEVELS_NONE || now > l->options.from) end(l, v, books, level, now);
     while (s->buckets > 1 && (s->buckets >= l->options.buckets || s->changes > l->options.changes))
         widen(s, now, l->place);
     v->open = (struct mpr_bucket){ .key = now >> s->shift, .min = UINT64_MAX };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cold.h"
+#include "instant.h"
 #include "mpf/slot.h"
 
 #define PREFETCH_AHEAD 32
@@ -19,6 +20,7 @@ int mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *optio
     r->estimates.mean = options->sample_mean > 0 ? options->sample_mean : options->torch_sample_mean;
     r->estimates.below = options->sample_below;
     mpr_samples_init(&r->samples);
+    mpr_instant_init(r);
     const int books = mpr_books_init(&r->books), blocks = mpr_blocks_init(&r->blocks),
         ranges = mpr_ranges_init(&r->ranges), gpu = mpr_gpu_init(&r->gpu);
     return books | blocks | ranges | gpu;
@@ -391,13 +393,6 @@ static void apply_other(struct mpr_replay *r, struct mpr_thread *t, const struct
     }
 }
 
-static void pin(struct mpr_replay *r)
-{
-    mpr_gpu_pin(r);
-    mpr_books_pin(&r->books, r->options.at);
-    r->pinned = true;
-}
-
 /* Device memory and what belongs to it. */
 static void apply_gpu(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
@@ -409,7 +404,7 @@ static inline bool is_gpu(const struct mpf_event *e) { return (e->heap >= MPF_HE
 
 static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
 {
-    if (e->time > r->options.at && !r->pinned) pin(r);
+    if (__builtin_expect(e->time >= r->turn, 0)) mpr_instant_turn(r, e->time);
     r->now = e->time;
     r->count[e->op]++;
     if (r->repairs.count) expire_repairs(r, e->time);
@@ -452,6 +447,6 @@ void mpr_replay_finish(struct mpr_replay *r)
 {
     expire_repairs(r, UINT64_MAX);
     mpr_gpu_finish(r);
-    if (r->options.at != MPR_AT_PEAK && !r->pinned) pin(r);
+    mpr_instant_turn(r, UINT64_MAX);
     mpr_samples_finish(&r->samples, &r->books);
 }

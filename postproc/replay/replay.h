@@ -36,7 +36,8 @@ enum mpr_by {
 
 struct mpr_replay_options {
     enum mpr_by by;             /* what a cell is */
-    uint64_t at;                /* ns: this instant stands for the peaks; MPR_AT_PEAK: the peaks themselves */
+    uint64_t at, until;         /* ns: the largest states from `at` to `until` stand for the peaks; at MPR_AT_PEAK: the peaks themselves */
+    bool settled;               /* not the largest states, but those that `until` left behind */
     bool has_parent;            /* a fork's child: unknown blocks that it frees are its parent's */
     bool no_inherit;            /* threads without ranges do not take those of another thread */
     bool backward_of;           /* PyTorch's backward ranges stand below their forward operators' */
@@ -70,7 +71,8 @@ struct mpr_replay {
     uint64_t lost;              /* events, and by reason */
     uint64_t lost_by[16];
     uint64_t now;               /* time of the newest event */
-    bool pinned;                /* options.at has passed */
+    uint64_t turn;              /* ns: an event of then, or later, begins or ends the chosen instant */
+    bool chosen, pinned;        /* it has begun; it has passed */
     bool out_of_memory;
 };
 

@@ -202,6 +202,38 @@ static void mixed(const char *path, uint64_t events)
     testlog_close(log, "exit");
 }
 
+/* N changes on a clock of coarse steps, as a real one is: several share a time, blocks go and come in it, mappings fall apart. */
+static void ticks(const char *path, uint64_t events)
+{
+    enum { LIVE = 500, STEP = 1024, PAGE = 4096 };
+    struct testlog *log = testlog_open(path, NULL);
+    uint8_t live[LIVE] = { 0 };
+    uint64_t seed = 11;
+    for (uint32_t i = 0; i < 8; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "phase %u", i);
+        name(log, MPF_OP_NAME, 10 + i, text);
+    }
+    for (uint64_t i = 0; i < events; i++) {
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        const uint64_t at = i / 4 * STEP, block = (seed >> 33) % LIVE, addr = 0x550000000000 + block * 0x100000;
+        const uint64_t map = 0x7f0000000000 + block % 16 * 16 * PAGE, size = UINT64_C(16) << (seed >> 20) % 14;
+        if (i % 100 == 0) testlog_event(log, at, 1, MPF_OP_PUSH, 0, 10 + i / 100 % 8, 0);
+        if (!live[block]) testlog_event(log, at, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, addr, size);
+        else if (seed >> 62) testlog_event(log, at, 1, MPF_OP_FREE, MPF_HEAP_HOST, addr, 0);
+        else {
+            testlog_event(log, at, 1, MPF_OP_MOVE_BEGIN, MPF_HEAP_HOST, addr, 0);
+            testlog_event(log, at, 1, MPF_OP_MOVE_END, MPF_HEAP_HOST, addr, size);
+        }
+        live[block] = !live[block] || !(seed >> 62);
+        if (seed >> 59 == 1) testlog_event(log, at, 1, MPF_OP_MAP, MPF_HEAP_MMAP, map, 16 * PAGE);
+        if (seed >> 59 == 2) testlog_event(log, at, 1, MPF_OP_UNMAP, MPF_HEAP_MMAP, map + 4 * PAGE, 4 * PAGE);
+        if (seed >> 59 == 3) testlog_event(log, at, 1, MPF_OP_UNMAP, MPF_HEAP_MMAP, map, 40 * PAGE);
+        if (i % 100 == 99) testlog_event(log, at, 1, MPF_OP_POP, 0, 0, 0);
+    }
+    testlog_close(log, "exit");
+}
+
 /* N events of which one, in the middle, takes a gibibyte for a microsecond. */
 static void spike(const char *path, uint64_t events)
 {
@@ -290,7 +322,7 @@ int main(int argc, char **argv)
             { "nasty", nasty }, { "child", child },
     };
     static const struct { const char *name; void (*make)(const char *path, uint64_t n); } counted[] = {
-        { "churn", churn }, { "mixed", mixed }, { "spike", spike }, { "rank", rank }, { "worker", worker },
+        { "churn", churn }, { "mixed", mixed }, { "ticks", ticks }, { "spike", spike }, { "rank", rank }, { "worker", worker },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc < 3) errx(2, "usage: make_log SCENARIO PATH [N]");

@@ -1,0 +1,117 @@
+"""A time that a report printed, given to --at, gives what that report said, to the byte: of logs of H200s and of made ones.
+
+test_instants.py, with MEMPROF_REPORT, MAKE_LOG and MAKE_GPU_LOG set."""
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MADE = [("MAKE_LOG", "ticks", "200000"), ("MAKE_LOG", "whole"), ("MAKE_LOG", "mixed", "60000"), ("MAKE_GPU_LOG", "segments"), ("MAKE_GPU_LOG", "reset")]
+INSTANTS = 12
+WIDTH_OF_OOM = 1
+
+
+def text(command, *options):
+    return subprocess.run([os.environ["MEMPROF_REPORT"], command, *options], stdout=subprocess.PIPE, check=True, text=True).stdout
+
+
+def report(command, *options):
+    return json.loads(text(command, "--format", "json", *options))
+
+
+def state(log, at):
+    """{heap: (bytes, {path: bytes})} at an instant."""
+    heaps = report("peaks", "--by", "range", "--at", at, log)["logs"][0]["heaps"]
+    return {h["heap"]: (h["peak_bytes"], {tuple(r["path"]): r["bytes_at_peak"] for r in h["ranges"] if r["bytes_at_peak"]}) for h in heaps}
+
+
+def clock(ns, width):
+    """As reports print it."""
+    digits = {10 ** 6: 3, 10 ** 3: 6, 1: 9}[width]
+    return f"{ns // 3600 // 10 ** 9:02}:{ns // 60 // 10 ** 9 % 60:02}:{ns // 10 ** 9 % 60:02}.{ns % 10 ** 9 // 10 ** (9 - digits):0{digits}}"
+
+
+class Differences:
+    def __init__(self):
+        self.compared, self.found = 0, []
+
+    def compare(self, got, expected, what):
+        self.compared += 1
+        if got != expected:
+            self.found.append(f"{what}: {got}, expected {expected}")
+
+
+def check_timeline(log, name, differences, dice):
+    """The maximum of a bucket, and who held it."""
+    for buckets in ("2048", "40"):
+        for heap in report("timeline", "--by", "range", "--buckets", buckets, log)["heaps"]:
+            spans = heap["spans"]
+            for i in dice.sample(range(len(spans["start_ns"])), min(INSTANTS, len(spans["start_ns"]))):
+                at = spans["time_of_max_ns"][i]
+                total, ranges = state(log, f"{at}ns")[heap["heap"]]
+                what = f"{name} {heap['heap']}, {buckets} buckets, at {at} ns"
+                differences.compare(total, spans["max_bytes"][i], what)
+                span, = (h for h in report("timeline", "--from", f"{at}ns", "--to", f"{at}ns", log)["heaps"] if h["heap"] == heap["heap"])
+                differences.compare(max(span["spans"]["max_bytes"], default=0), total, f"{what}, timeline of that time alone")
+                for band in heap["bands"]:
+                    if not band["everything_else"]:
+                        differences.compare(ranges.get(tuple(band["path"]), 0), band["bytes_at_max"][i], f"{what}, {band['path']}")
+
+
+def check_peaks(log, name, differences):
+    """Each heap's peak, by the time that the text prints and by that in JSON; each device's."""
+    log_peaks = report("peaks", "--by", "range", log)["logs"][0]
+    for heap in log_peaks["heaps"]:
+        expected = (heap["peak_bytes"], {tuple(r["path"]): r["bytes_at_peak"] for r in heap["ranges"] if r["bytes_at_peak"]})
+        for at in (clock(heap["peak_time_ns"], 10 ** 6), clock(heap["peak_time_ns"], 1), f"{heap['peak_time_ns']}ns"):
+            differences.compare(state(log, at)[heap["heap"]], expected, f"{name} {heap['heap']} peak at {at}")
+    for device in log_peaks.get("devices", []):
+        at = clock(device["time_ns"], 10 ** 6)
+        then = report("peaks", "--by", "range", "--at", at, log)["logs"][0]["devices"]
+        same = next(d for d in then if d["index"] == device["index"])
+        for key in ("used_bytes", "parts", "torch_live"):
+            differences.compare(same[key], device[key], f"{name} gpu{device['index']} {key} at {at}")
+
+
+def check_segments(log, name, differences):
+    for device in report("segments", log)["devices"]:
+        for at in (clock(device["time_ns"], 10 ** 6), f"{device['time_ns']}ns"):
+            then = next(d for d in report("segments", "--at", at, log)["devices"] if d["device"] == device["device"])
+            for key in ("bytes", "live_bytes", "split_free_bytes", "releasable_bytes", "graph_free_bytes", "segments"):
+                differences.compare(then[key], device[key], f"{name} gpu{device['device']} {key} at {at}")
+
+
+def check_ooms(log, name, differences):
+    for oom in report("oom", "--by", "range", log)["logs"][0]["ooms"]:
+        at = clock(oom["time_ns"], WIDTH_OF_OOM)
+        then = report("peaks", "--by", "range", "--at", at, log)["logs"][0]["devices"]
+        same = next(d for d in then if d["index"] == oom["device"]["index"])
+        for key in ("used_bytes", "parts", "torch_live"):
+            differences.compare(same[key], oom["device"][key], f"{name} {key} when memory ran out at {at}")
+
+
+def make(folder, program, scenario, *arguments):
+    path = os.path.join(folder, f"{scenario}.zst")
+    subprocess.run([os.environ[program], scenario, path, *arguments], check=True)
+    return path
+
+
+def main():
+    differences, dice = Differences(), random.Random(13)
+    with tempfile.TemporaryDirectory() as folder:
+        logs = [make(folder, *made) for made in MADE] + [os.path.join(HERE, f) for f in sorted(os.listdir(HERE)) if f.endswith(".zst")]
+        for log in logs:
+            name = os.path.basename(log)
+            check_timeline(log, name, differences, dice)
+            check_peaks(log, name, differences)
+            check_segments(log, name, differences)
+            check_ooms(log, name, differences)
+    print(f"{differences.compared} compared, {len(differences.found)} differ")
+    if differences.found:
+        sys.exit("\n".join(differences.found[:20]))
+
+
+main()
