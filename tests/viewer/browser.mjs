@@ -54,7 +54,8 @@ export class Workshop {
   }
 
   report(command, ...arguments_) {
-    return JSON.parse(execFileSync(REPORT, [command, '--format', 'json', ...arguments_], { maxBuffer: 1 << 28 }));
+    const options = { encoding: /** @type {const} */ ('utf8'), maxBuffer: 1 << 28 };
+    return JSON.parse(execFileSync(REPORT, [command, '--format', 'json', ...arguments_], options));
   }
 
   html(name, ...logs) {
@@ -66,6 +67,8 @@ export class Workshop {
   /**
    * Opens a page and waits for it to be ready; `trouble` collects what a console or a page says, `requests` all
    * requests.
+   * @param {string} file
+   * @param {{ hash?: string } & import('playwright-core').BrowserContextOptions} [how]
    */
   async show(file, { hash = '', ...options } = {}) {
     const context = await this.browser.newContext({
@@ -111,7 +114,7 @@ export const tableRows = (page, selector) =>
       [...document.querySelectorAll(`${s} tbody tr`)].map((row) => ({
         name: row.querySelector('th')?.textContent,
         bytes: [...row.querySelectorAll('td [title$="bytes"], td[title$="bytes"]')].map((cell) =>
-          Number(cell.title.replace(/ bytes|,/g, '')),
+          Number(cell.getAttribute('title').replace(/ bytes|,/g, '')),
         ),
       })),
     selector,

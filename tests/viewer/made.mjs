@@ -1,6 +1,9 @@
 // Logs for unit tests, without a file.
 
-/** A heap of random spans with bands; the bands' changes are consistent with the totals. */
+/**
+ * A heap of random spans with bands; the bands' changes are consistent with the totals.
+ * @returns {{ heap: any, vectors: number[][] }}
+ */
 export function randomHeap(seed, spans, bands) {
   let state = seed >>> 0 || 1;
   const dice = (sides) => {
@@ -53,6 +56,7 @@ export function randomHeap(seed, spans, bands) {
   };
 }
 
+/** What of a log tells its bands apart. @type {any} */
 export const log = {
   paths: [[], ['a'], ['a', 'b'], ['a', 'c'], ['d'], ['d', 'b'], ['e']],
   threads: ['main', 'one', 'two'],

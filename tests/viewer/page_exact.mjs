@@ -97,7 +97,7 @@ test('bands sum to the total in every bucket, level and grouping', async () => {
   const wrong = await page.evaluate(async () => {
     const found = [];
     const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-    for (const by of ['range', 'thread', 'size']) {
+    for (const by of /** @type {const} */ (['range', 'thread', 'size'])) {
       memprof.change({ by });
       for (const zoom of [1, 0.3, 0.02, 0.001]) {
         const [from, to] = memprof.whole,
@@ -193,7 +193,7 @@ test('a spike of one event among very many is drawn when everything is in view',
     const above = row(0.01),
       within = row(0.3); // above the peak there is the grid alone
     let different = 0;
-    for (let i = 0; i < above.length; i += 4) different += [0, 1, 2].some((k) => above[i + k] !== within[i + k]);
+    for (let i = 0; i < above.length; i += 4) different += Number([0, 1, 2].some((k) => above[i + k] !== within[i + k]));
     return different;
   });
   assert.ok(painted >= 1 && painted < 30, `${painted} columns`);

@@ -79,7 +79,7 @@ async function compare(page, png) {
   }, png.toString('base64'));
 }
 
-for (const colorScheme of ['light', 'dark']) {
+for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
   test(`the PNG holds every chart and its legend, ${colorScheme}`, async () => {
     const page = await shop.show(file, { colorScheme });
     const waiting = page.waitForEvent('download');

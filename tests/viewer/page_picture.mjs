@@ -49,11 +49,11 @@ async function cells(page) {
 /** Share of the cells in which a colour is more than a quarter off. */
 function difference(a, b) {
   let far = 0;
-  for (let i = 0; i < a.length; i += 3) far += Math.max(...[0, 1, 2].map((k) => Math.abs(a[i + k] - b[i + k]))) > 64;
+  for (let i = 0; i < a.length; i += 3) far += Number(Math.max(...[0, 1, 2].map((k) => Math.abs(a[i + k] - b[i + k]))) > 64);
   return far / (a.length / 3);
 }
 
-for (const theme of ['light', 'dark']) {
+for (const theme of /** @type {const} */ (['light', 'dark'])) {
   test(`the page looks as it did, ${theme}`, async () => {
     const logs = ['0', '5'].map((n) => shop.log(`${theme}${n}.zst`, 'rank', n));
     const page = await shop.show(shop.html(`${theme}.html`, ...logs), { colorScheme: theme });

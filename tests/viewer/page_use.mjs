@@ -166,9 +166,11 @@ test('a range has one colour in A, B and every rank', async () => {
   await drawn(page);
   const colours = await page.evaluate(() =>
     [
-      ...document.querySelectorAll(
-        '.chart[data-heap="host/heap"] .legend tr[data-name="step > forward"] canvas, ' +
-          '[data-panel="peak"] tr[data-name="step > forward"] canvas',
+      .../** @type {NodeListOf<HTMLCanvasElement>} */ (
+        document.querySelectorAll(
+          '.chart[data-heap="host/heap"] .legend tr[data-name="step > forward"] canvas, ' +
+            '[data-panel="peak"] tr[data-name="step > forward"] canvas',
+        )
       ),
     ].map((canvas) => canvas.getContext('2d').getImageData(6, 6, 1, 1).data.join()),
   );
@@ -176,8 +178,7 @@ test('a range has one colour in A, B and every rank', async () => {
   assert.equal(new Set(colours).size, 1);
   const first = await shop.show(one);
   const alone = await first.evaluate(() =>
-    document
-      .querySelector('.chart .legend tr[data-name="step > forward"] canvas')
+    /** @type {HTMLCanvasElement} */ (document.querySelector('.chart .legend tr[data-name="step > forward"] canvas'))
       .getContext('2d')
       .getImageData(6, 6, 1, 1)
       .data.join(),
@@ -259,7 +260,9 @@ test('everything can be reached by the keyboard, and charts speak', async () => 
     await page.locator('.chart .plot').first().getAttribute('aria-label'),
     /host\/heap over time; peak .* at 00:00:00/,
   );
-  await page.evaluate(() => /** a select box keeps keys for itself */ document.activeElement.blur());
+  await page.evaluate(() => 
+    /** a select box keeps keys for itself @type {HTMLElement} */ (document.activeElement).blur(),
+  );
   await page.keyboard.press('?');
   assert.ok(await page.locator('dialog').isVisible());
 });

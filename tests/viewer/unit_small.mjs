@@ -63,6 +63,7 @@ test('ticks are round, inside the view and not too many', () => {
   assert.equal(byteStep(10 * 2 ** 20, 5), 2 ** 21);
 });
 
+/** What of a log tells instants apart. @type {any} */
 const log = {
   paths: [[], ['init'], ['step'], ['step', 'forward']],
   heaps: [{ peakTime: 777 }],
@@ -85,6 +86,7 @@ test('runs are aligned by their start, their peak or a range', () => {
 });
 
 test('the hash brings the state back', () => {
+  /** @type {import('../../viewer/src/state.js').State} */
   const state = {
     ...initial(),
     by: 'thread',
@@ -123,9 +125,10 @@ test('blocks that live at one time never overlap, and gaps are filled', () => {
 });
 
 test('addresses above 2^53 are exact', () => {
-  const f = (n) => Float64Array.of(n);
-  assert.equal(address({ high: f(0xff00007f), low: f(0x12) }, 0), '0xff00007f00000012');
-  assert.equal(address({ high: f(0), low: f(0x1000) }, 0), '0x1000');
+  /** @returns {any} */
+  const at = (high, low) => ({ high: Float64Array.of(high), low: Float64Array.of(low) });
+  assert.equal(address(at(0xff00007f, 0x12), 0), '0xff00007f00000012');
+  assert.equal(address(at(0, 0x1000), 0), '0x1000');
 });
 
 test('the rank that differs is found, and none among equals', () => {
@@ -136,7 +139,10 @@ test('the rank that differs is found, and none among equals', () => {
 
 const base = 0x7f0000000000;
 
-/** Of lists [address, size, from, to, live, mapped, library]. */
+/**
+ * Of lists [address, size, from, to, live, mapped, library].
+ * @returns {any}
+ */
 function blocks(list) {
   const f = (...n) => Float64Array.from(n);
   return {

@@ -5,6 +5,7 @@ import { shown, totals } from '../../viewer/src/lod.js';
 import { ELSE, composition, peakSpan, spanAt, stack } from '../../viewer/src/model.js';
 import { log, randomHeap } from './made.mjs';
 
+/** @type {import('../../viewer/src/model.js').Grouping[]} */
 const GROUPINGS = [
   { by: 'range', depth: 0 },
   { by: 'range', depth: 1 },
@@ -129,5 +130,6 @@ test('the span of an instant is the last that has begun', () => {
     [9, 10, 19, 20, 1000].map((t) => spanAt(start, t)),
     [-1, 0, 0, 1, 2],
   );
-  assert.equal(peakSpan({ spans: { start, max: Float64Array.from([1, 5, 5]) } }), 1);
+  const heap = /** @type {any} */ ({ spans: { start, max: Float64Array.from([1, 5, 5]) } });
+  assert.equal(peakSpan(heap), 1);
 });
