@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "amount.h"
 #include "labels.h"
 #include "less.h"
 #include "mpf/sample.h"
@@ -31,15 +32,24 @@ bool mpr_composition_is_segment(const struct mpr_replay *r, const struct mpr_pic
 
 struct span { uint64_t live, largest_hole; };
 
-/* What lives in a segment; *at is the first of PyTorch's blocks that may reach into it. */
+/* Where the block ends, and at most where the next one begins: blocks that overlap, as no driver makes them, are not looked into twice. */
+static uint64_t end_of(const struct mpr_picture *p, const struct mpr_gpu_block *segment)
+{
+    const struct mpr_gpu_block *next = segment + 1;
+    const uint64_t end = segment->addr + segment->size;
+    return next < p->driver + p->drivers && next->addr > segment->addr && next->addr < end ? next->addr : end;
+}
+
+/* What lives in a segment; *at is the last of PyTorch's blocks that begins at or before it, or the first one. */
 static struct span look_into(const struct mpr_picture *p, const struct mpr_gpu_block *segment, size_t *at)
 {
     struct span s = { 0, 0 };
-    const uint64_t end = segment->addr + segment->size;
+    const uint64_t end = end_of(p, segment);
     uint64_t cursor = segment->addr;
-    while (*at < p->torches && p->torch[*at].addr + p->torch[*at].size <= segment->addr) (*at)++;
+    while (*at + 1 < p->torches && p->torch[*at + 1].addr <= segment->addr) (*at)++;
     for (size_t i = *at; i < p->torches && p->torch[i].addr < end; i++) {
         const struct mpr_gpu_block *b = &p->torch[i];
+        if (b->addr + b->size <= segment->addr) continue;
         const uint64_t from = b->addr > segment->addr ? b->addr : segment->addr;
         const uint64_t to = b->addr + b->size < end ? b->addr + b->size : end;
         if (from > cursor && from - cursor > s.largest_hole) s.largest_hole = from - cursor;
@@ -116,7 +126,7 @@ struct account { struct mpr_device_part *part; size_t count; int64_t sum; };
 static void add(struct account *a, const char *key, const char *name, int64_t bytes, const char *note)
 {
     a->part[a->count++] = (struct mpr_device_part){ key, name, note, bytes };
-    a->sum += bytes;
+    a->sum = mpr_plus(a->sum, bytes);
 }
 
 static uint32_t live_graphs(const struct mpr_gpu *g)
@@ -128,11 +138,11 @@ static uint32_t live_graphs(const struct mpr_gpu *g)
 
 static void add_torch(struct account *a, struct mpr_arena *arena, const struct mpr_device_state *s, const struct mpr_replay *r)
 {
-    add(a, "torch_live", "torch live", (int64_t)s->torch_live, "");
-    add(a, "torch_split_free", "torch split free, pending", (int64_t)s->split_free,
+    add(a, "torch_live", "torch live", mpr_amount(s->torch_live), "");
+    add(a, "torch_split_free", "torch split free, pending", mpr_amount(s->split_free),
         s->split_free ? mpr_arena_format(arena, "largest hole %.2f GiB", (double)s->largest_hole / (1 << 30)) : "");
-    add(a, "torch_releasable", "torch releasable", (int64_t)s->releasable, "");
-    add(a, "torch_graph_pools", "torch graph pools, free", (int64_t)s->pool_free,
+    add(a, "torch_releasable", "torch releasable", mpr_amount(s->releasable), "");
+    add(a, "torch_graph_pools", "torch graph pools, free", mpr_amount(s->pool_free),
         s->pool_free ? mpr_arena_format(arena, "graphs alive at the end: %" PRIu32, live_graphs(&r->gpu)) : "");
 }
 
@@ -160,14 +170,14 @@ void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena, cons
     const bool of_driver = r->options.by == MPR_BY_LIBRARY || r->options.by == MPR_BY_COMM;     /* PyTorch's blocks have neither */
     if (!of_driver) out->row = mpr_composition_rows(arena, r, p->torch, p->torches, &out->rows);
     if (out->torch_segments || out->torch_live) add_torch(&a, arena, out, r);
-    add(&a, "nccl", "NCCL", (int64_t)owned(r, p, true), out->comms ? mpr_arena_format(arena, "%zu communicators", out->comms) : "");
-    add(&a, "other_libraries", "other driver allocations", (int64_t)owned(r, p, false), "");
-    add(&a, "pools", "stream-ordered pools", (int64_t)p->pools, "");
-    add(&a, "graph_memory", "graph memory nodes", (int64_t)p->graph_memory, "");
+    add(&a, "nccl", "NCCL", mpr_amount(owned(r, p, true)), out->comms ? mpr_arena_format(arena, "%zu communicators", out->comms) : "");
+    add(&a, "other_libraries", "other driver allocations", mpr_amount(owned(r, p, false)), "");
+    add(&a, "pools", "stream-ordered pools", mpr_amount(p->pools), "");
+    add(&a, "graph_memory", "graph memory nodes", mpr_amount(p->graph_memory), "");
     if (p->used != MPF_UNKNOWN) {
         add_parts(&a, p);
-        if (p->others != MPF_UNKNOWN) add(&a, "other_processes", "other processes, driver", (int64_t)p->others, "");
-        add(&a, "unknown", "unknown", (int64_t)p->used - a.sum, "");
+        if (p->others != MPF_UNKNOWN) add(&a, "other_processes", "other processes, driver", mpr_amount(p->others), "");
+        add(&a, "unknown", "unknown", mpr_minus(mpr_amount(p->used), a.sum), "");
     }
     out->part = a.part;
     out->parts = a.count;

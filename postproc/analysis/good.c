@@ -114,7 +114,10 @@ static struct mpr_good_span span_before(const struct mpr_good *g, const struct m
 static void on_failure(struct mpr_good *g, const struct mpr_replay *r)
 {
     if (!reach(g, (void **)&g->span, &g->span_cap, r->gpu.ooms, sizeof *g->span)) return;
-    for (; g->spans < r->gpu.ooms; g->spans++) g->span[g->spans] = span_before(g, r, &r->gpu.oom[g->spans]);
+    for (; g->spans < r->gpu.ooms; g->spans++) {
+        const struct mpr_oom *oom = &r->gpu.oom[g->spans];
+        g->span[g->spans] = oom->picture.valid ? span_before(g, r, oom) : (struct mpr_good_span){ 0 };     /* nothing could be compared */
+    }
 }
 
 void mpr_good_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e)

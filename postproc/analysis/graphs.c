@@ -4,17 +4,18 @@
 
 #include <stdlib.h>
 
+#include "amount.h"
 #include "labels.h"
 #include "reader.h"
 
 int64_t mpr_graph_total(const struct mpr_graph_row *row)
 {
-    return (int64_t)row->segment_bytes + row->executable_bytes + row->launch_bytes;
+    return mpr_plus(mpr_amount(row->segment_bytes), mpr_plus(row->executable_bytes, row->launch_bytes));
 }
 
 int64_t mpr_burst_total(const struct mpr_graph_burst *burst)
 {
-    return (int64_t)burst->segment_bytes + burst->executable_bytes + burst->launch_bytes;
+    return mpr_plus(mpr_amount(burst->segment_bytes), mpr_plus(burst->executable_bytes, burst->launch_bytes));
 }
 
 /* ---- rows */
@@ -91,16 +92,18 @@ static void add_to_burst(struct mpr_graph_burst *b, const struct mpr_graph_row *
     b->nodes += row->nodes;
     b->segment_bytes += row->segment_bytes;
     b->block_bytes += row->block_bytes;
-    b->executable_bytes += row->executable_bytes;
-    b->launch_bytes += row->launch_bytes;
+    b->executable_bytes = mpr_plus(b->executable_bytes, row->executable_bytes);
+    b->launch_bytes = mpr_plus(b->launch_bytes, row->launch_bytes);
 }
 
-static struct mpr_graph_burst *burst_of(struct mpr_graphs *g, uint64_t number)
+/* at: by number, indices + 1. */
+static struct mpr_graph_burst *burst_of(struct mpr_graphs *g, uint32_t *at, uint64_t number)
 {
-    for (size_t i = g->bursts; i-- > 0;)
-        if (g->burst[i].number == number) return &g->burst[i];
-    g->burst[g->bursts] = (struct mpr_graph_burst){ .number = number };
-    return &g->burst[g->bursts++];
+    if (!at[number]) {
+        g->burst[g->bursts++] = (struct mpr_graph_burst){ .number = number };
+        at[number] = (uint32_t)g->bursts;
+    }
+    return &g->burst[at[number] - 1];
 }
 
 static int by_number(const void *left, const void *right)
@@ -115,11 +118,12 @@ static void fill(struct mpr_graphs *g, const struct mpr_replay *r)
     const size_t most = (size_t)r->gpu.captures + r->gpu.graphs;
     g->row = mpr_arena_alloc(&g->arena, most * sizeof *g->row);
     g->burst = mpr_arena_alloc(&g->arena, most * sizeof *g->burst);
-    if (!g->row || !g->burst) return;
+    uint32_t *at = mpr_arena_alloc(&g->arena, ((size_t)r->gpu.captures + 1) * sizeof *at);
+    if (!g->row || !g->burst || !at) return;
     add_captures(g, r);
     add_executables(g, r);
     qsort(g->row, g->rows, sizeof *g->row, by_time);
-    for (size_t i = 0; i < g->rows; i++) add_to_burst(burst_of(g, g->row[i].burst), &g->row[i]);
+    for (size_t i = 0; i < g->rows; i++) add_to_burst(burst_of(g, at, g->row[i].burst), &g->row[i]);
     qsort(g->burst, g->bursts, sizeof *g->burst, by_number);
 }
 

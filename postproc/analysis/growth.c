@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "amount.h"
 #include "composition.h"
 #include "mpf/sample.h"
 
@@ -14,7 +15,7 @@ bool mpr_growth_begin(struct mpr_growth_builder *b, struct mpr_arena *arena, siz
 
 void mpr_growth_add(struct mpr_growth_builder *b, const char *const *path, size_t depth, uint64_t before, uint64_t after)
 {
-    if (b->rows < b->most) b->row[b->rows++] = (struct mpr_growth_row){ NULL, NULL, path, depth, (int64_t)before, (int64_t)after };
+    if (b->rows < b->most) b->row[b->rows++] = (struct mpr_growth_row){ NULL, NULL, path, depth, mpr_amount(before), mpr_amount(after) };
 }
 
 int mpr_growth_by_path(const char *const *a, size_t depth_a, const char *const *b, size_t depth_b)
@@ -35,7 +36,7 @@ static int by_path(const void *left, const void *right)
 static int by_change(const void *left, const void *right)
 {
     const struct mpr_growth_row *a = left, *b = right;
-    const int64_t x = llabs(a->after - a->before), y = llabs(b->after - b->before);
+    const int64_t x = llabs(mpr_minus(a->after, a->before)), y = llabs(mpr_minus(b->after, b->before));
     if (x != y) return x > y ? -1 : 1;
     return by_path(left, right);
 }
@@ -45,8 +46,8 @@ static size_t merge(struct mpr_growth_row *row, size_t rows)
     size_t n = 0;
     for (size_t i = 0; i < rows; i++) {
         if (n && by_path(&row[n - 1], &row[i]) == 0) {
-            row[n - 1].before += row[i].before;
-            row[n - 1].after += row[i].after;
+            row[n - 1].before = mpr_plus(row[n - 1].before, row[i].before);
+            row[n - 1].after = mpr_plus(row[n - 1].after, row[i].after);
         } else row[n++] = row[i];
     }
     return n;

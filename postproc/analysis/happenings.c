@@ -9,7 +9,7 @@
 #include "tree.h"
 
 /* More marks or instances than this are counted and left out; a track that has more points joins each two. */
-enum { MARKS = 4096, INSTANCES = 20000, OF_A_PATH = 4096, OF_A_DEEP_PATH = 256, POINTS = 4096, OPEN = 64 };
+enum { MARKS = 4096, INSTANCES = 20000, OF_A_PATH = 4096, OF_A_DEEP_PATH = 256, POINTS = 4096 };
 
 struct mark {
     enum mpr_mark_kind kind;
@@ -17,8 +17,7 @@ struct mark {
     uint32_t node, thread, name, domain;
     uint8_t heap;
 };
-struct instance { uint64_t from, to; uint32_t node, thread; };
-struct open_range { uint32_t thread, domain, instance; };
+struct instance { uint64_t push, from, to; uint32_t node, thread; };
 
 struct track { uint64_t time[POINTS], value[POINTS]; size_t points, stride, waiting; uint64_t limit; };
 
@@ -29,8 +28,6 @@ struct mpr_happenings {
     struct instance *instance;
     size_t instances;
     uint64_t instances_left_out;
-    struct open_range *open;
-    size_t opens, open_cap;
     uint32_t *of_path;          /* instances kept, by node */
     uint32_t paths;
     struct track *track[MPR_TRACKS];
@@ -51,7 +48,6 @@ void mpr_happenings_free(struct mpr_happenings *h)
     if (!h) return;
     for (int i = 0; i < MPR_TRACKS; i++) free(h->track[i]);
     free(h->instance);
-    free(h->open);
     free(h->of_path);
     free(h);
 }
@@ -137,45 +133,29 @@ static uint32_t *kept_of(struct mpr_happenings *h, const struct mpr_replay *r, u
     return &h->of_path[node];
 }
 
-static bool keep_open(struct mpr_happenings *h, const struct open_range *range)
-{
-    if (h->opens == h->open_cap) {
-        const size_t cap = h->open_cap ? h->open_cap * 2 : OPEN;
-        struct open_range *more = realloc(h->open, cap * sizeof *more);
-        if (!more) return false;
-        h->open = more;
-        h->open_cap = cap;
-    }
-    h->open[h->opens++] = *range;
-    return true;
-}
-
 static void see_push(struct mpr_happenings *h, const struct mpr_replay *r, const struct mpr_thread *t,
                      const struct mpf_event *e)
 {
     uint32_t *kept = kept_of(h, r, t->node);
     const uint32_t most = r->ranges.node[t->node].depth == 1 ? OF_A_PATH : OF_A_DEEP_PATH;
-    struct open_range range = { t->number, (uint32_t)(e->addr >> 32), UINT32_MAX };
     if (kept && *kept < most && h->instances < INSTANCES) {
         ++*kept;
-        range.instance = (uint32_t)h->instances;
-        h->instance[h->instances++] = (struct instance){ e->time, UINT64_MAX, t->node, t->number };
+        h->instance[h->instances++] = (struct instance){ r->count[MPF_OP_PUSH], e->time, UINT64_MAX, t->node, t->number };
     } else {
         h->instances_left_out++;
     }
-    keep_open(h, &range);
 }
 
-/* Ends the thread's newest range of the domain. */
+/* Instances are in order of their pushes. */
 static void see_pop(struct mpr_happenings *h, const struct mpr_thread *t, const struct mpf_event *e)
 {
-    for (size_t i = h->opens; i-- > 0;) {
-        const struct open_range range = h->open[i];
-        if (range.thread != t->number || range.domain != (uint32_t)(e->addr >> 32)) continue;
-        if (range.instance != UINT32_MAX) h->instance[range.instance].to = e->time;
-        memmove(&h->open[i], &h->open[i + 1], (--h->opens - i) * sizeof range);
-        return;
+    size_t low = 0, high = h->instances;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (h->instance[middle].push < t->popped) low = middle + 1;
+        else high = middle;
     }
+    if (t->popped && low < h->instances && h->instance[low].push == t->popped) h->instance[low].to = e->time;
 }
 
 /* ---- samples */

@@ -35,7 +35,11 @@ const char *mpr_label_name(struct mpr_arena *arena, const struct mpr_replay *r, 
 
 const char *mpr_label_range(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t node)
 {
-    return mpr_label_name(arena, r, r->ranges.node[node].name, r->ranges.node[node].domain);
+    const char **known = mpr_names_range(r->names, &r->ranges, node);
+    if (known && *known) return *known;
+    const char *label = mpr_label_name(arena, r, r->ranges.node[node].name, r->ranges.node[node].domain);
+    if (known) *known = label;
+    return label;
 }
 
 const char *const *mpr_label_node(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t node, size_t *depth)

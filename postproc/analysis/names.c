@@ -12,6 +12,8 @@ struct mpr_names {
     struct mpr_symbols *symbols;
     struct named *named;        /* by node */
     uint32_t nodes;
+    const char **range;         /* by node of the ranges */
+    uint32_t ranges;
 };
 
 struct mpr_names *mpr_names_new(void)
@@ -29,6 +31,7 @@ void mpr_names_free(struct mpr_names *names)
     if (!names) return;
     mpr_symbols_free(names->symbols);
     free(names->named);
+    free(names->range);
     free(names);
 }
 
@@ -92,6 +95,18 @@ const char *const *mpr_names_at(struct mpr_names *names, struct mpr_arena *arena
     return at->name;
 }
 
+const char **mpr_names_range(struct mpr_names *names, const struct mpr_ranges *ranges, uint32_t node)
+{
+    if (node >= names->ranges) {
+        const char **range = realloc(names->range, ranges->node_cap * sizeof *range);
+        if (!range) return NULL;
+        memset(range + names->ranges, 0, (ranges->node_cap - names->ranges) * sizeof *range);
+        names->range = range;
+        names->ranges = ranges->node_cap;
+    }
+    return &names->range[node];
+}
+
 /* ---- what has no names */
 
 /* The libraries in that state, "" for none: some of them where they are many. */
@@ -112,6 +127,7 @@ const char *const *mpr_names_notes(const struct mpr_names *names, struct mpr_are
         { MPR_SYMBOLS_MISSING, "no names, for the file is not here" },
         { MPR_SYMBOLS_OTHER, "no names, for the file is another one than the program ran (its build id differs)" },
         { MPR_SYMBOLS_UNREADABLE, "no names, for the file cannot be read" },
+        { MPR_SYMBOLS_TOO_LARGE, "names without files and lines, for the debug information unpacks to more than 32 times its size" },
         { MPR_SYMBOLS_NOT_BUILT, "no names, for this memprof-report was built without libdw" },
     };
     enum { REASONS = sizeof reason / sizeof *reason };

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "ranges.h"
 #include "sites.h"
 
 struct mpr_names;
@@ -16,6 +17,8 @@ void mpr_names_free(struct mpr_names *names);
  * to be the same each time.  NULL and 0 without memory. */
 const char *const *mpr_names_at(struct mpr_names *names, struct mpr_arena *arena, const struct mpr_sites *sites, uint32_t node,
                                 size_t *count);
+/* Where the name of a range's node is kept, NULL until it is; itself NULL without memory. */
+const char **mpr_names_range(struct mpr_names *names, const struct mpr_ranges *ranges, uint32_t node);
 /* What could not be named, and why: a line for each reason. */
 const char *const *mpr_names_notes(const struct mpr_names *names, struct mpr_arena *arena, const struct mpr_sites *sites, size_t *notes);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "amount.h"
 #include "choose.h"
 #include "composition.h"
 #include "labels.h"
@@ -68,7 +69,7 @@ static void estimate(const struct mpr_replay *r, uint8_t heap, const uint32_t *c
         if (e->own_peak > out->row[i].own_peak) out->row[i].own_peak = e->own_peak;
         if (at_peak && out->row[i].own_peak > out->peak_bytes) out->row[i].own_peak = out->peak_bytes;
         out->row[i].allocations += (uint64_t)(e->allocations * excess.allocations);
-        all.bytes += more.bytes;
+        all.bytes = mpr_plus(all.bytes, more.bytes);
         all.blocks += more.blocks;
         allocations += e->allocations * excess.allocations;
     }

@@ -23,7 +23,7 @@ static int replay_all(struct mpr_reader *reader, const char *path, const struct 
 static double positive(const char *text)
 {
     const double value = text ? strtod(text, NULL) : 0;
-    return value > 0 ? value : 0;
+    return value > 0 && value < 1e15 ? value : 0;
 }
 
 static bool is_sample(const char *mode) { return mode && strcmp(mode, "sample") == 0; }

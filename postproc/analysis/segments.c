@@ -17,8 +17,10 @@ struct walk {
     const struct mpr_picture *picture;
     struct mpr_segments_device *out;
     size_t torch;               /* the first of PyTorch's blocks that does not end before the segment */
+    uint64_t end;               /* of the segment, and at most where the next block of the driver begins: each of PyTorch's lies in one */
     struct held *held;          /* a block in a split segment */
     size_t helds;
+    uint32_t *pool_of;          /* by pool of captures (gpu.h), for segments that a graph holds and for others: number */
 };
 
 struct held { uint64_t key, bytes, segment, free, time; };
@@ -63,7 +65,7 @@ static void look_inside(struct walk *w, struct mpr_segment *s)
 {
     const struct mpr_picture *p = w->picture;
     const struct mpr_gpu_block *oldest = NULL;
-    const uint64_t end = s->addr + s->bytes;
+    const uint64_t end = w->end;
     uint64_t cursor = s->addr;
     while (w->torch < p->torches && p->torch[w->torch].addr < s->addr) w->torch++;
     for (size_t i = w->torch; i < p->torches && p->torch[i].addr < end; i++) {
@@ -98,19 +100,21 @@ static void sum_up(struct mpr_segments_device *d, const struct mpr_segment *s)
     }
 }
 
-static struct mpr_segment_pool *pool_of(struct mpr_segments_device *d, const struct mpr_segment *s)
+static struct mpr_segment_pool *pool_of(struct walk *w, const struct mpr_segment *s)
 {
     const bool graph = s->state == MPR_SEGMENT_GRAPH;
-    for (size_t i = 0; i < d->pools; i++)
-        if (d->pool[i].graph == graph && memcmp(d->pool[i].pool, s->pool, sizeof s->pool) == 0) return &d->pool[i];
-    struct mpr_segment_pool *pool = &d->pool[d->pools++];
-    *pool = (struct mpr_segment_pool){ .pool = { s->pool[0], s->pool[1] }, .graph = graph };
-    return pool;
+    const uint32_t shared = s->capture ? w->r->gpu.capture[s->capture - 1].shared : 0;
+    uint32_t *number = &w->pool_of[2 * shared + graph];
+    if (!*number) {
+        w->out->pool[w->out->pools++] = (struct mpr_segment_pool){ .pool = { s->pool[0], s->pool[1] }, .graph = graph };
+        *number = (uint32_t)w->out->pools;
+    }
+    return &w->out->pool[*number - 1];
 }
 
-static void add_to_pool(struct mpr_segments_device *d, const struct mpr_segment *s)
+static void add_to_pool(struct walk *w, const struct mpr_segment *s)
 {
-    struct mpr_segment_pool *pool = pool_of(d, s);
+    struct mpr_segment_pool *pool = pool_of(w, s);
     pool->segments++;
     pool->bytes += s->bytes;
     pool->live += s->live;
@@ -124,7 +128,7 @@ static void hold(struct walk *w, const struct mpr_segment *s)
 {
     const struct mpr_picture *p = w->picture;
     if (s->state != MPR_SEGMENT_SPLIT || !s->free) return;
-    for (size_t i = w->torch; i < p->torches && p->torch[i].addr < s->addr + s->bytes; i++)
+    for (size_t i = w->torch; i < p->torches && p->torch[i].addr < w->end; i++)
         w->held[w->helds++] = (struct held){ key_of(&p->torch[i]), p->torch[i].size, s->addr, s->free, p->torch[i].time };
 }
 
@@ -198,9 +202,11 @@ static void walk_over(struct walk *w)
         const size_t count = pieces(w, i);
         struct mpr_segment *s = &d->segment[d->segments++];
         *s = describe(w, i, count);
+        w->end = s->addr + s->bytes;
+        if (i + count < p->drivers && p->driver[i + count].addr < w->end) w->end = p->driver[i + count].addr;
         look_inside(w, s);
         sum_up(d, s);
-        add_to_pool(d, s);
+        add_to_pool(w, s);
         hold(w, s);
         i += count;
     }
@@ -224,12 +230,16 @@ static void fill_device(struct mpr_segments *result, const struct mpr_replay *r,
     d->segment = mpr_arena_alloc(&result->arena, (p->drivers + 1) * sizeof *d->segment);
     d->pool = mpr_arena_alloc(&result->arena, (p->drivers + 1) * sizeof *d->pool);
     w.held = malloc((p->torches + 1) * sizeof *w.held);
-    if (!w.held) result->arena.failed = true;
-    if (!d->segment || !d->pool || !w.held) return;
-    walk_over(&w);
-    count_outside(&w);
-    fill_pins(&w);
+    w.pool_of = calloc(2 * ((size_t)r->gpu.shareds + 1), sizeof *w.pool_of);
+    if (!w.held || !w.pool_of) result->arena.failed = true;
+    else if (d->segment && d->pool) {
+        walk_over(&w);
+        count_outside(&w);
+        fill_pins(&w);
+    }
     free(w.held);
+    free(w.pool_of);
+    if (result->arena.failed) return;
     qsort(d->segment, d->segments, sizeof *d->segment, by_free);
     qsort(d->pool, d->pools, sizeof *d->pool, by_bytes);
     if (d->segments || d->outside_blocks) result->devices++;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "utf8.h"
 
 enum { FIRST_MS = 1000, STEP_MS = 100, WIDTH = 40 };
 
@@ -21,8 +22,11 @@ static void draw(const char *path, uint64_t done, uint64_t total)
     static const char full[WIDTH + 1] = "########################################";
     const int filled = total ? (int)(done * WIDTH / total) : WIDTH;
     const char *slash = strrchr(path, '/');
-    fprintf(stderr, "\r[%.*s%*s] %3d %%  %.32s\033[K", filled, full, WIDTH - filled, "", filled * 100 / WIDTH,
-            slash ? slash + 1 : path);
+    char name[33];
+    snprintf(name, sizeof name, "%s", slash ? slash + 1 : path);
+    fprintf(stderr, "\r[%.*s%*s] %3d %%  ", filled, full, WIDTH - filled, "", filled * 100 / WIDTH);
+    mpr_utf8_escaped(stderr, name);
+    fputs("\033[K", stderr);
     bar.shown = true;
 }
 

@@ -1,5 +1,10 @@
 #include "cmd.h"
 
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "utf8.h"
+
 
 /* "memprof-report peaks" as the name in messages: argp takes it from argv[0]. */
 void mpr_cmd_parse(const struct argp *argp, int argc, char **argv, void *input)
@@ -10,8 +15,19 @@ void mpr_cmd_parse(const struct argp *argp, int argc, char **argv, void *input)
     argp_parse(argp, argc, argv, 0, NULL, input);
 }
 
-void mpr_cmd_error(const struct mpr_error *error)
+void mpr_cmd_say(const char *format, ...)
 {
+    char *text;
+    va_list list;
+    va_start(list, format);
+    const int length = vasprintf(&text, format, list);
+    va_end(list);
+    if (length < 0) return;
     mpr_bar_clear();
-    fprintf(stderr, "memprof-report: %s\n", error->text);
+    fputs("memprof-report: ", stderr);
+    mpr_utf8_escaped(stderr, text);
+    fputc('\n', stderr);
+    free(text);
 }
+
+void mpr_cmd_error(const struct mpr_error *error) { mpr_cmd_say("%s", error->text); }

@@ -4,6 +4,7 @@
 
 #include <argp.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "error.h"
@@ -43,7 +44,13 @@ int mpr_output_report(struct mpr_output *output, mpr_render_result *render, cons
 
 /* Runs argp for a subcommand; a usage error ends the process with MPR_EXIT_USAGE. */
 void mpr_cmd_parse(const struct argp *argp, int argc, char **argv, void *input);
+/* A line on stderr; names in it are escaped as in reports. */
+void mpr_cmd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mpr_cmd_error(const struct mpr_error *error);
+
+/* Lets this process allocate so many MiB; 0: as many as it can. */
+#define MPR_MEMORY_DEFAULT UINT64_MAX       /* half of what the machine, or the container, has */
+void mpr_memory_limit(uint64_t mib);
 
 /* The logs of the arguments: files as they are, of a directory its *.zst files in order of name, for a journal the log beside
  * it.  A file is there once, under the first of its names. */

@@ -66,7 +66,7 @@ static int write_page(const char *path, const struct runs *runs)
     output.path = path;
     if (mpr_output_open(&output) != 0) return -1;
     const bool good = mpr_html_write(output.file, runs->at, runs->count);
-    if (!good) fprintf(stderr, "memprof-report: %s: not enough memory to write it\n", path);
+    if (!good) mpr_cmd_say("%s: not enough memory to write it", path);
     return mpr_output_close(&output) == 0 && good ? 0 : -1;
 }
 

@@ -1,5 +1,6 @@
 #include "cmd.h"
 #include "recover.h"
+#include "utf8.h"
 
 struct arguments { struct mpr_paths paths; bool failed; };
 
@@ -29,10 +30,11 @@ static int recover(const char *path)
         mpr_cmd_error(&error);
         return -1;
     }
+    mpr_utf8_escaped(stdout, path);
     switch (recovery.outcome) {
-    case MPR_RECOVER_WHOLE: printf("%s: complete already\n", path); break;
-    case MPR_RECOVER_NOTHING: printf("%s: no journal found; the log stays as it is\n", path); break;
-    case MPR_RECOVER_DONE: printf("%s: %llu events recovered\n", path, (unsigned long long)recovery.events); break;
+    case MPR_RECOVER_WHOLE: puts(": complete already"); break;
+    case MPR_RECOVER_NOTHING: puts(": no journal found; the log stays as it is"); break;
+    case MPR_RECOVER_DONE: printf(": %llu events recovered\n", (unsigned long long)recovery.events); break;
     }
     return 0;
 }

@@ -1,9 +1,11 @@
 /* memprof-report: finds the subcommand. */
+#include <errno.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd.h"
+#include "utf8.h"
 
 /* argp, in the C library, looks for it: it must not be hidden. */
 __attribute__((visibility("default"))) const char *argp_program_version = "memprof-report " MEMPROF_VERSION;
@@ -12,18 +14,37 @@ static const struct { const char *name; int (*run)(int argc, char **argv); } com
     { "peaks", mpr_cmd_peaks }, { "oom", mpr_cmd_oom }, { "timeline", mpr_cmd_timeline }, { "html", mpr_cmd_html }, { "graphs", mpr_cmd_graphs }, { "segments", mpr_cmd_segments }, { "stacks", mpr_cmd_stacks }, { "info", mpr_cmd_info }, { "verify", mpr_cmd_verify }, { "recover", mpr_cmd_recover },
 };
 
+struct arguments { int command; uint64_t memory; };
+
+static const struct argp_option options[] = {
+    { "max-memory", 'm', "MIB", 0, "allocate at most so much; 0: no limit (default: half of the machine's memory, or of the container's)", 0 },
+    { 0 },
+};
+
+static void set_memory(struct arguments *a, const char *arg, struct argp_state *state)
+{
+    char *end;
+    errno = 0;
+    a->memory = strtoull(arg, &end, 10);
+    if (errno || end == arg || *end || *arg == '-' || a->memory > UINT64_MAX >> 20) argp_error(state, "--max-memory=%s: a number of MiB is wanted", arg);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    (void)arg;
-    if (key == ARGP_KEY_NO_ARGS) argp_error(state, "a command is needed");
-    if (key != ARGP_KEY_ARG) return ARGP_ERR_UNKNOWN;
-    *(int *)state->input = state->next - 1;
-    state->next = state->argc;
-    return 0;
+    struct arguments *a = state->input;
+    switch (key) {
+    case 'm': set_memory(a, arg, state); return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "a command is needed"); return 0;
+    case ARGP_KEY_ARG:
+        a->command = state->next - 1;
+        state->next = state->argc;
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
 }
 
 static const struct argp argp = {
-    .parser = parse, .args_doc = "COMMAND [OPTION...] LOG...",
+    .options = options, .parser = parse, .args_doc = "COMMAND [OPTION...] LOG...",
     .doc = "Reports on the logs that memprof wrote.\n\n"
            "Commands:\n"
            "  peaks     who held the memory at the peak, by range, call stack, library, thread, ...\n"
@@ -43,15 +64,32 @@ static const struct argp argp = {
            "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete (the report is still printed).",
 };
 
+/* argp repeats options that it does not know as they are; a name that a shell put there may be anything. */
+static void check_options(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        uint32_t code;
+        const char *at = argv[i];
+        while (*argv[i] == '-' && *at)
+            if (!mpr_utf8_next(&at, &code) || mpr_utf8_unsafe(code)) {
+                mpr_cmd_say("unknown option '%s'; try 'memprof-report --help'", argv[i]);
+                exit(MPR_EXIT_USAGE);
+            }
+    }
+}
+
 int main(int argc, char **argv)
 {
-    int at = 0;
+    check_options(argc, argv);
+    struct arguments a = { .memory = MPR_MEMORY_DEFAULT };
     setlocale(LC_CTYPE, "");
     argp_err_exit_status = MPR_EXIT_USAGE;
-    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &at);
+    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &a);
+    mpr_memory_limit(a.memory);
+    const int at = a.command;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(commands[i].name, argv[at]) == 0) return commands[i].run(argc - at, argv + at);
     }
-    fprintf(stderr, "memprof-report: unknown command '%s'; try 'memprof-report --help'\n", argv[at]);
+    mpr_cmd_say("unknown command '%s'; try 'memprof-report --help'", argv[at]);
     return MPR_EXIT_USAGE;
 }

@@ -67,7 +67,7 @@ int mpr_output_open(struct mpr_output *output)
 {
     output->file = output->path ? fopen(output->path, "we") : stdout;
     if (!output->file) {
-        fprintf(stderr, "memprof-report: %s: cannot write: %s\n", output->path, strerror(errno));
+        mpr_cmd_say("%s: cannot write: %s", output->path, strerror(errno));
         return -1;
     }
     const bool terminal = isatty(fileno(output->file)) && !getenv("NO_COLOR");
@@ -80,8 +80,7 @@ int mpr_output_close(struct mpr_output *output)
 {
     const int failed = ferror(output->file) | fflush(output->file);
     if (!failed && (output->file == stdout || fclose(output->file) == 0)) return 0;
-    fprintf(stderr, "memprof-report: %s: cannot write: %s\n", output->path ? output->path : "standard output",
-            strerror(errno));
+    mpr_cmd_say("%s: cannot write: %s", output->path ? output->path : "standard output", strerror(errno));
     return -1;
 }
 
@@ -99,7 +98,7 @@ static bool render_ascii(const struct mpr_output *output, mpr_render_result *ren
     if (memory) render(output->renderer, memory, result, &output->style);
     const bool good = memory && fclose(memory) == 0;
     if (good) mpr_ascii_write(output->file, text);
-    else fputs("memprof-report: not enough memory for the report\n", stderr);
+    else mpr_cmd_say("not enough memory for the report");
     free(text);
     return good;
 }

@@ -56,7 +56,7 @@ static int is_log(const struct dirent *entry) { return ends_with(entry->d_name, 
 
 static bool complain(const char *path, const char *what)
 {
-    fprintf(stderr, "memprof-report: %s: %s\n", path, what);
+    mpr_cmd_say("%s: %s", path, what);
     return false;
 }
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 int mpr_fail(struct mpr_error *error, const char *format, ...)
 {
@@ -21,5 +22,8 @@ int mpr_fail_errno(struct mpr_error *error, const char *path, const char *what)
 
 int mpr_fail_memory(struct mpr_error *error, const char *path)
 {
-    return mpr_fail(error, "%s: not enough memory to read it", path);
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return mpr_fail(error, "%s: not enough memory to read it", path);
+    return mpr_fail(error, "%s: reading it takes more than %llu MiB of memory; allow more with memprof-report --max-memory=MIB", path,
+                    (unsigned long long)limit.rlim_cur >> 20);
 }

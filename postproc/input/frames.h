@@ -1,6 +1,7 @@
 /* Walks the frames of a log, one at a time, and goes on after damage.
  *
- * Invariants: `at` never goes back; at most one frame is decoded at any time. */
+ * Invariants: `at` never goes back; at most one frame is decoded at any time.  The rest of a log that would cost far more work
+ * than its size explains is taken for damage. */
 #ifndef MPR_FRAMES_H
 #define MPR_FRAMES_H
 
@@ -18,6 +19,7 @@ struct mpr_frames {
     ZSTD_DCtx *zstd;
     uint8_t *payload;           /* of the current frame */
     size_t payload_cap;
+    uint64_t work, cost;        /* done so far; of the newest attempt */
     uint64_t next_seq;          /* one more than the newest frame's; the number of frames that the log should hold */
 
     uint64_t good;              /* frames read */

@@ -1,6 +1,7 @@
 /* The image is a copy, not a mapping: a running process changes the file beneath us. */
 #include "journal.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,8 @@
 
 #include "mpf/journal.h"
 
+enum { READ_BYTES = 1 << 20 };
+
 /* Bytes of the head and the chunks that may be in use; 0 when the file is no journal. */
 static size_t used_bytes(int fd)
 {
@@ -18,17 +21,28 @@ static size_t used_bytes(int fd)
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return 0;
     if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head) return 0;
     if (memcmp(head.magic, MPF_JOURNAL_MAGIC, sizeof head.magic) != 0) return 0;
-    const uint64_t used = head.head_bytes + (uint64_t)head.chunks * MPF_CHUNK_BYTES;
+    uint64_t used = head.head_bytes + (uint64_t)head.chunks * MPF_CHUNK_BYTES;
+    if (used > MPR_JOURNAL_MAX) used = MPR_JOURNAL_MAX;
     return used < (uint64_t)st.st_size ? (size_t)used : (size_t)st.st_size;
 }
 
+/* Where bytes of the file begin, at or behind `at`: holes cost neither memory nor time. */
+static size_t next_data(int fd, size_t at, size_t bytes)
+{
+    const off_t data = lseek(fd, (off_t)at, SEEK_DATA);
+    if (data < 0) return errno == ENXIO ? bytes : at;
+    return (size_t)data < bytes ? (size_t)data : bytes;
+}
+
+/* `out` is zeros. */
 static size_t read_all(int fd, uint8_t *out, size_t bytes)
 {
-    size_t done = 0;
+    size_t done = next_data(fd, 0, bytes);
     while (done < bytes) {
-        const ssize_t n = pread(fd, out + done, bytes - done, (off_t)done);
+        const size_t left = bytes - done;
+        const ssize_t n = pread(fd, out + done, left < READ_BYTES ? left : READ_BYTES, (off_t)done);
         if (n <= 0) break;
-        done += (size_t)n;
+        done = next_data(fd, done + (size_t)n, bytes);
     }
     return done;
 }
@@ -38,7 +52,7 @@ static bool read_image(struct mpr_journal *j, int fd)
     struct mpf_journal head;
     const size_t used = used_bytes(fd);
     if (used < sizeof head) return false;
-    j->image = malloc(used);
+    j->image = calloc(1, used);
     if (!j->image) return false;
     j->bytes = read_all(fd, j->image, used);
     return mpf_journal_check(j->image, j->bytes, &head) == 0;

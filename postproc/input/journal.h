@@ -9,6 +9,9 @@
 
 #include "header.h"
 
+/* The largest that is read: some twenty times what a process with ten thousand threads makes. */
+#define MPR_JOURNAL_MAX (UINT64_C(1) << 30)
+
 struct mpr_journal {
     char path[PATH_MAX];        /* "" : none was found */
     uint8_t *image;             /* the head page and the chunks in use */

@@ -17,7 +17,7 @@
 #include "pending.h"
 #include "process.h"
 
-#define FRAME_EVENTS_MAX (8u << 20)     /* a frame of more events is damage */
+#define FRAME_EVENTS_MAX (1u << 18)     /* a frame of more events is damage: a writer's have 49,152 */
 #define SNAPSHOTS 10                    /* attempts: a busy process writes some frames a second */
 #define DATA_BYTES (64u * 1024)         /* of one batch out of a journal */
 
@@ -265,6 +265,7 @@ long mpr_log_next(struct mpr_log *log, const struct mpf_event **events, struct m
     *events = log->batch;
     while (log->state != STATE_DONE) {
         const long count = step(log, error);
+        if (log->map.changed) return mpr_fail(error, "%s: truncated while it was read; try again", log->path);
         if (count < 0) return -1;
         if (count == 0) continue;
         log->status.events += (uint64_t)count;
@@ -311,6 +312,7 @@ static int snapshot(struct mpr_log *log, struct mpr_error *error)
 static int open_first(struct mpr_log *log, struct mpr_error *error)
 {
     const int got = next_frame(log, error);
+    if (log->map.changed) return mpr_fail(error, "%s: truncated while it was read; try again", log->path);
     if (got < 0) return -1;
     if (got == 0) return mpr_fail(error, "%s: no memprof log (%s); give a file that memprof wrote", log->path,
                                   log->map.size ? "offset 0: no readable frame" : "it is empty");

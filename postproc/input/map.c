@@ -2,9 +2,42 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static struct mpr_map *maps;
+
+/* Pages behind the end of a file that was truncated become zeros.  Any other fault is what it would have been. */
+static void on_sigbus(int number, siginfo_t *info, void *context)
+{
+    const uint8_t *const at = info->si_addr;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    (void)context;
+    for (struct mpr_map *map = maps; map; map = map->next) {
+        if (at < map->data || at >= map->data + map->mapped) continue;
+        const size_t offset = (size_t)(at - map->data) & ~(page - 1);
+        map->changed = 1;
+        if (mmap((void *)(map->data + offset), map->mapped - offset, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED) return;
+    }
+    signal(number, SIG_DFL);
+}
+
+static void enlist(struct mpr_map *map)
+{
+    const struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO };
+    map->next = maps;
+    maps = map;
+    sigaction(SIGBUS, &action, NULL);
+}
+
+static void delist(struct mpr_map *map)
+{
+    struct mpr_map **at = &maps;
+    while (*at && *at != map) at = &(*at)->next;
+    if (*at) *at = map->next;
+}
 
 #define DROP_STEP ((size_t)4 << 20)
 
@@ -19,7 +52,8 @@ static int map_fd(struct mpr_map *map, int fd, const char *path, struct mpr_erro
     if (data == MAP_FAILED) return mpr_fail_errno(error, path, "map");
     madvise(data, (size_t)st.st_size, MADV_SEQUENTIAL);
     map->data = data;
-    map->size = (size_t)st.st_size;
+    map->size = map->mapped = (size_t)st.st_size;
+    enlist(map);
     return 0;
 }
 
@@ -35,7 +69,8 @@ int mpr_map_open(struct mpr_map *map, const char *path, struct mpr_error *error)
 
 void mpr_map_close(struct mpr_map *map)
 {
-    if (map->data) munmap((void *)map->data, map->size);
+    delist(map);
+    if (map->data) munmap((void *)map->data, map->mapped);
     *map = (struct mpr_map){ 0 };
 }
 

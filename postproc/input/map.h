@@ -2,6 +2,7 @@
 #ifndef MPR_MAP_H
 #define MPR_MAP_H
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,11 +10,14 @@
 
 struct mpr_map {
     const uint8_t *data;    /* NULL for an empty file */
-    size_t size;
+    size_t size;            /* as much as is to be read */
+    size_t mapped;
     size_t dropped;         /* pages before this offset were given back */
+    volatile sig_atomic_t changed;      /* the file was truncated meanwhile: what is gone reads as zeros */
+    struct mpr_map *next;   /* of all that are open */
 };
 
-/* 0, or -1 with *error filled.  Only regular files. */
+/* 0, or -1 with *error filled.  Only regular files.  Takes SIGBUS for the whole process; *map stays where it is until closed. */
 int mpr_map_open(struct mpr_map *map, const char *path, struct mpr_error *error);
 void mpr_map_close(struct mpr_map *map);
 /* Tells that bytes before `offset` are not needed soon: a long log does not pile up in resident memory. */

@@ -1,5 +1,6 @@
 #include "growth_text.h"
 
+#include "amount.h"
 #include "device_text.h"
 #include "text.h"
 
@@ -8,7 +9,7 @@ void mpr_growth_change(FILE *out, int64_t before, int64_t after)
     char was[48], is[48], by[48];
     mpr_device_signed(was, sizeof was, before);
     mpr_device_signed(is, sizeof is, after);
-    mpr_device_signed(by, sizeof by, after - before);
+    mpr_device_signed(by, sizeof by, mpr_minus(after, before));
     fprintf(out, "%12s -> %10s  %s%s\n", was, is, after > before ? "+" : "", by);
 }
 
@@ -21,7 +22,7 @@ void mpr_growth_rows(FILE *out, const struct mpr_growth *g, const struct mpr_sty
         mpr_text_path(out, g->row[i].key ? &g->row[i].name : g->row[i].path, g->row[i].key ? 1 : g->row[i].depth, style->path);
         mpr_growth_change(out, g->row[i].before, g->row[i].after);
     }
-    for (size_t i = top; i < g->rows; i++) before += g->row[i].before, after += g->row[i].after;
+    for (size_t i = top; i < g->rows; i++) before = mpr_plus(before, g->row[i].before), after = mpr_plus(after, g->row[i].after);
     if (g->rows > top) {
         char more[32];
         snprintf(more, sizeof more, "(%zu more)", g->rows - top);

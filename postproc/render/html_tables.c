@@ -13,7 +13,8 @@ void mpr_html_text(FILE *out, const char *text)
     while (*text) {
         const char *const start = text;
         uint32_t code;
-        if (!mpr_utf8_next(&text, &code) || mpr_utf8_unsafe(code)) fputs("\xef\xbf\xbd", out);
+        if (!mpr_utf8_next(&text, &code)) fputs("\xef\xbf\xbd", out);
+        else if (mpr_utf8_unsafe(code)) mpr_utf8_escape(out, code);
         else if (code == '<') fputs("&lt;", out);
         else if (code == '&') fputs("&amp;", out);
         else if (code == '"') fputs("&quot;", out);

@@ -4,6 +4,13 @@
 
 #include "utf8.h"
 
+static void write_escape(FILE *out, uint32_t code)
+{
+    if (code < 0x10000) fprintf(out, "\\u%04" PRIx32, code);
+    else fprintf(out, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+}
+
+/* A page shows its strings: there what must not be shown appears as in text. */
 static void write_string(const struct mpr_json *j, const char *text)
 {
     FILE *out = j->out;
@@ -13,7 +20,8 @@ static void write_string(const struct mpr_json *j, const char *text)
         uint32_t code;
         if (!mpr_utf8_next(&text, &code)) fputs("\\ufffd", out);
         else if (code == '"' || code == '\\') fprintf(out, "\\%c", (int)code);
-        else if (mpr_utf8_unsafe(code) || (j->in_html && code == '<')) fprintf(out, "\\u%04" PRIx32, code);
+        else if (j->in_html && mpr_utf8_unsafe(code)) fputc('\\', out), mpr_utf8_escape(out, code);
+        else if (mpr_utf8_unsafe(code) || (j->in_html && code == '<')) write_escape(out, code);
         else fwrite(start, 1, (size_t)(text - start), out);
     }
     fputc('"', out);

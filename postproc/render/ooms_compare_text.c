@@ -1,6 +1,7 @@
 /* Several processes at the instant of the first failure, for a terminal. */
 #include <inttypes.h>
 
+#include "amount.h"
 #include "gpu_reports.h"
 #include "growth_text.h"
 #include "less.h"
@@ -97,7 +98,7 @@ static void against(FILE *out, const struct mpr_ooms *ooms, const struct mpr_sty
     if (!ooms->against.valid) return;
     fprintf(out, "\nthe first to fail against the median of the other %zu, by range\n", ooms->others);
     fprintf(out, "  %-*s", style->path, ooms->device_failure ? "live device memory" : "live host memory");
-    mpr_growth_change(out, (int64_t)ooms->against.before, (int64_t)ooms->against.after);
+    mpr_growth_change(out, mpr_amount(ooms->against.before), mpr_amount(ooms->against.after));
     mpr_growth_rows(out, &ooms->against, style);
 }
 

@@ -47,6 +47,12 @@ static void rss(FILE *out, const struct mpr_host_story *s)
     fprintf(out, "\n  live    %s of host memory\n", mpr_units_size(&n, s->growth.after));
 }
 
+static uint64_t per_minute(uint64_t change, uint64_t ns)
+{
+    const unsigned __int128 minute = (unsigned __int128)change * 60000000000u / ns;
+    return minute < UINT64_MAX ? (uint64_t)minute : UINT64_MAX;
+}
+
 static void rate(FILE *out, const char *what, uint64_t before, uint64_t after, uint64_t ns)
 {
     struct mpr_number by, time, minute;
@@ -54,7 +60,7 @@ static void rate(FILE *out, const char *what, uint64_t before, uint64_t after, u
     const uint64_t change = after < before ? before - after : after - before;
     if (!ns) return;
     fprintf(out, "  growth  %s %s%s in the last %s", what, sign, mpr_units_size(&by, change), mpr_units_time(&time, ns));
-    if (ns >= RATE_NS) fprintf(out, ": %s%s a minute", sign, mpr_units_size(&minute, (uint64_t)((double)change * 60e9 / (double)ns)));
+    if (ns >= RATE_NS) fprintf(out, ": %s%s a minute", sign, mpr_units_size(&minute, per_minute(change, ns)));
     fputc('\n', out);
 }
 

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "amount.h"
 #include "device_text.h"
 #include "growth_text.h"
 #include "gpu_reports.h"
@@ -72,7 +73,7 @@ static void growth(FILE *out, const struct mpr_oom_story *s, const struct mpr_st
     if (*s->good) mpr_text_escaped(out, s->good), fputs(", ", out);
     fprintf(out, "%s)\n", mpr_units_time(&time, s->growth.time));
     fprintf(out, "  %-*s", style->path, s->state.used != MPF_UNKNOWN ? "used" : "tracked");
-    mpr_growth_change(out, (int64_t)s->growth.before, (int64_t)s->growth.after);
+    mpr_growth_change(out, mpr_amount(s->growth.before), mpr_amount(s->growth.after));
     mpr_growth_rows(out, &s->growth, style);
 }
 

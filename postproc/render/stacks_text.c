@@ -152,8 +152,9 @@ void mpr_stacks_text(FILE *out, const struct mpr_calltree *t, const struct mpr_s
     }
     mpr_text_summary(out, &t->summary, style);
     if (!t->heap) {
-        fprintf(out, "\nno %scall stacks were recorded%s%s\n", t->options.python ? "Python " : "", t->options.heap ? " of " : "",
-                t->options.heap ? t->options.heap : "");
+        fprintf(out, "\nno %scall stacks were recorded%s", t->options.python ? "Python " : "", t->options.heap ? " of " : "");
+        mpr_text_escaped(out, t->options.heap ? t->options.heap : "");
+        fputc('\n', out);
         return;
     }
     heading(out, t, style);

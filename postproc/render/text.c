@@ -8,16 +8,7 @@
 #include "units.h"
 #include "utf8.h"
 
-void mpr_text_escaped(FILE *out, const char *text)
-{
-    while (*text) {
-        const char *const start = text;
-        uint32_t code;
-        if (!mpr_utf8_next(&text, &code)) fprintf(out, "\\x%02x", (unsigned)code);
-        else if (mpr_utf8_unsafe(code)) fprintf(out, code < 0x80 ? "\\x%02" PRIx32 : "\\u{%" PRIx32 "}", code);
-        else fwrite(start, 1, (size_t)(text - start), out);
-    }
-}
+void mpr_text_escaped(FILE *out, const char *text) { mpr_utf8_escaped(out, text); }
 
 void mpr_text_tone(FILE *out, const struct mpr_style *style, enum mpr_tone tone)
 {

@@ -14,7 +14,7 @@ enum { MPR_TEXT_TOP = 20, MPR_TEXT_PATH = 40 };  /* rows of a table; columns of 
 
 enum mpr_tone { MPR_PLAIN, MPR_STRONG, MPR_WARN, MPR_FAINT };
 
-/* Writes text that came from the recorded program: what a terminal would act on appears as \xNN or \u{NNNN}. */
+/* Writes text that came from the recorded program: what a terminal would act on, or nobody could see, appears as \xNN or \u{NNNN}. */
 void mpr_text_escaped(FILE *out, const char *text);
 void mpr_text_tone(FILE *out, const struct mpr_style *style, enum mpr_tone tone);
 /* The path in `width` columns, padded; a longer one loses its beginning, but for the layer of a model that it is about. */

@@ -31,7 +31,7 @@ void mpr_forward_next(struct mpr_replay *r, struct mpr_thread *t, const struct m
         r->out_of_memory = true;
         return;
     }
-    t->forward->thread = e->size;
+    if (mpr_index_set(&r->threads.forward_of, e->size, t->number + 1) != 0) r->out_of_memory = true;
     t->forward->next = e->addr;
     mpr_forward_range(r, t);
 }
@@ -46,9 +46,8 @@ void mpr_forward_block(struct mpr_thread *t)
 
 static struct mpr_forward *forward_of(const struct mpr_threads *threads, uint64_t thread)
 {
-    for (uint32_t i = 0; i < threads->count; i++)
-        if (threads->at[i] && threads->at[i]->forward && threads->at[i]->forward->thread == thread) return threads->at[i]->forward;
-    return NULL;
+    const uint32_t number = mpr_index_get(&threads->forward_of, thread);
+    return number ? threads->at[number - 1]->forward : NULL;
 }
 
 /* The last mark of at most this number; NULL: they are all of greater ones. */
@@ -100,7 +99,7 @@ void mpr_backward_node(struct mpr_replay *r, struct mpr_thread *t, const struct 
 
 uint32_t mpr_backward_path(struct mpr_replay *r, const struct mpr_thread *t)
 {
-    uint32_t i = t->depth;
+    uint32_t i = r->options.backward_of ? t->depth : 0;
     while (i && !t->stack[i - 1].forward) i--;
     if (!i) return 0;
     uint32_t path = t->stack[i - 1].forward;
@@ -108,9 +107,9 @@ uint32_t mpr_backward_path(struct mpr_replay *r, const struct mpr_thread *t)
     return path;
 }
 
-uint32_t mpr_backward_python(const struct mpr_thread *t)
+uint32_t mpr_backward_python(const struct mpr_replay *r, const struct mpr_thread *t)
 {
-    for (uint32_t i = t->depth; i-- > 0; )
+    for (uint32_t i = r->options.backward_of ? t->depth : 0; i-- > 0; )
         if (t->stack[i].python) return t->stack[i].python;
     return 0;
 }

@@ -25,7 +25,6 @@ struct mpr_forward_mark {
 };
 
 struct mpr_forward {
-    uint64_t thread;            /* PyTorch's number of it */
     uint64_t next;              /* number that its next node gets */
     uint64_t first, end;        /* marks that are kept: numbered as they came */
     struct mpr_forward_mark mark[MPR_FORWARD_MARKS];
@@ -42,7 +41,7 @@ void mpr_backward_node(struct mpr_replay *r, struct mpr_thread *t, const struct 
  * on.  0: none runs, or its operator is not known. */
 uint32_t mpr_backward_path(struct mpr_replay *r, const struct mpr_thread *t);
 /* The Python stack of the operator below MPR_BACKWARD_NAME; 0: none is known. */
-uint32_t mpr_backward_python(const struct mpr_thread *t);
+uint32_t mpr_backward_python(const struct mpr_replay *r, const struct mpr_thread *t);
 /* Does a path begin with MPR_BACKWARD_NAME? */
 bool mpr_backward_is(const struct mpr_ranges *ranges, uint32_t node);
 

@@ -9,6 +9,8 @@ void mpr_comms_free(struct mpr_comms *c)
 {
     free(c->comm);
     free(c->schema);
+    mpr_index_free(&c->number);
+    mpr_index_free(&c->newest);
 }
 
 /* The payload's types that are used here: 4 bytes for int and unsigned, 8 for u64 (NVTX's numbers 5, 6 and 18). */
@@ -41,21 +43,20 @@ int mpr_comms_schema(struct mpr_comms *c, const struct mpf_event *e)
         c->schema_cap = cap;
     }
     c->schema[c->schemas++] = schema;
-    return 0;
+    return mpr_index_set(&c->newest, schema.id, c->schemas);
 }
 
 static const struct mpr_schema *find_schema(const struct mpr_comms *c, uint64_t id)
 {
-    for (uint32_t i = c->schemas; i-- > 0; )
-        if (c->schema[i].id == id) return &c->schema[i];
-    return NULL;
+    const uint32_t number = mpr_index_get(&c->newest, id);
+    return number ? &c->schema[number - 1] : NULL;
 }
 
 /* The number of the communicator, made when new; 0 without memory. */
 static uint32_t number_of(struct mpr_comms *c, uint64_t id, uint64_t time)
 {
-    for (uint32_t i = 0; i < c->count; i++)
-        if (c->comm[i].id == id) return i + 1;
+    const uint32_t known = mpr_index_get(&c->number, id);
+    if (known) return known;
     if (c->count == c->cap) {
         const uint32_t cap = c->cap ? c->cap * 2 : 16;
         struct mpr_comm *grown = realloc(c->comm, cap * sizeof *grown);
@@ -64,7 +65,7 @@ static uint32_t number_of(struct mpr_comms *c, uint64_t id, uint64_t time)
         c->cap = cap;
     }
     c->comm[c->count] = (struct mpr_comm){ .id = id, .ranks = UINT64_MAX, .rank = UINT64_MAX, .time = time };
-    return ++c->count;
+    return mpr_index_set(&c->number, id, c->count + 1) == 0 ? ++c->count : 0;
 }
 
 static uint64_t field(const struct mpf_event *e, int offset, size_t bytes)

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "index.h"
 #include "mpf/event.h"
 
 struct mpr_comm {
@@ -16,6 +17,7 @@ struct mpr_comm {
 struct mpr_comms {
     struct mpr_comm *comm;      /* by number - 1 */
     uint32_t count, cap;
+    struct mpr_index number, newest;    /* of communicators, by id; of schemas, by id: index + 1 */
     struct mpr_schema { uint64_t id; int comm, ranks, rank; } *schema;      /* offsets; -1: not in it */
     uint32_t schemas, schema_cap;
 };

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "amount.h"
+
 void mpr_estimates_free(struct mpr_estimates *e) { free(e->cell); }
 
 static bool is_sample(const struct mpr_estimates *e, uint64_t size) { return size && size < e->below; }
@@ -12,7 +14,7 @@ static struct mpr_more more_of(const struct mpr_estimates *e, uint64_t size)
 {
     if (!is_sample(e, size)) return (struct mpr_more){ 0, 0 };
     const double p = -expm1(-(double)size / e->mean);
-    return (struct mpr_more){ llround((double)size / p) - (int64_t)size, 1 / p - 1 };
+    return (struct mpr_more){ mpr_minus(llround((double)size / p), mpr_amount(size)), 1 / p - 1 };
 }
 
 static int make_room(struct mpr_estimates *e, const struct mpr_books *books)
@@ -46,7 +48,7 @@ void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_books *books, u
     struct mpr_estimate *c = before_change(e, books, cell);
     if (!c) return;
     const struct mpr_more more = more_of(e, size);
-    c->now.bytes += more.bytes;
+    c->now.bytes = mpr_plus(c->now.bytes, more.bytes);
     c->now.blocks += more.blocks;
     c->allocations += more.blocks;
     c->samples += is_sample(e, size);
@@ -60,7 +62,7 @@ void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_books *books
     struct mpr_estimate *c = before_change(e, books, cell);
     if (!c) return;
     const struct mpr_more more = more_of(e, size);
-    c->now.bytes -= more.bytes;
+    c->now.bytes = mpr_minus(c->now.bytes, more.bytes);
     c->now.blocks -= more.blocks;
     c->live -= is_sample(e, size);
 }

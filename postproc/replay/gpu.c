@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "amount.h"
 #include "gpu_graphs.h"
 #include "gpu_handles.h"
 #include "gpu_hidden.h"
@@ -30,10 +31,17 @@ void mpr_gpu_free(struct mpr_gpu *g)
     for (int i = 0; i < MPF_GPUS; i++) mpr_picture_free(&g->device[i].peak);
     for (uint32_t i = 0; i < g->ooms; i++) mpr_picture_free(&g->oom[i].picture);
     free(g->object);
-    free(g->map);
+    mpr_index_free(&g->handles);
+    mpr_index_free(&g->owed);
+    mpr_intervals_free(&g->maps);
     mpr_pools_free(g);
     free(g->capture);
+    mpr_index_free(&g->captured);
+    free(g->shared);
+    mpr_index_free(&g->shared_of);
     free(g->graph);
+    mpr_index_free(&g->executable);
+    free(g->guess);
     free(g->oom);
 }
 
@@ -53,21 +61,6 @@ bool mpr_gpu_grow(struct mpr_replay *r, void **array, uint32_t count, uint32_t *
 
 /* ---- ranges */
 
-/* The ranges that the thread's device blocks belong to: its own, below those of another thread when it has no ranges of the
- * application.  Library domains do not make a thread carry ranges. */
-static struct mpr_thread *carrier_of(struct mpr_replay *r)
-{
-    struct mpr_thread *best = r->gpu.carrier < r->threads.count ? r->threads.at[r->gpu.carrier] : NULL;
-    if (best && best->application) return best;
-    best = NULL;
-    for (uint32_t i = 0; i < r->threads.count; i++) {
-        struct mpr_thread *t = r->threads.at[i];
-        if (t && t->application && (!best || t->gpu.pushed > best->gpu.pushed)) best = t;
-    }
-    if (best) r->gpu.carrier = best->number;
-    return best;
-}
-
 static uint32_t build_path(struct mpr_replay *r, const struct mpr_thread *carrier, const struct mpr_thread *t)
 {
     uint32_t node = 0;
@@ -82,7 +75,8 @@ uint32_t mpr_gpu_path(struct mpr_replay *r, struct mpr_thread *t, bool *inherite
 {
     *inherited = false;
     if (t->application || r->options.no_inherit) return t->node;
-    const struct mpr_thread *carrier = carrier_of(r);
+    /* library domains do not make a thread carry ranges */
+    const struct mpr_thread *carrier = mpr_threads_carrier(&r->threads);
     if (!carrier || carrier == t) return t->node;
     *inherited = true;
     if (t->gpu.carried != carrier->node || t->gpu.own != t->node || !t->gpu.path) {
@@ -148,9 +142,9 @@ void mpr_gpu_books_remove(struct mpr_replay *r, const struct mpr_gpu_block *b)
 
 /* ---- NCCL's communicators */
 
-static void claim_block(struct mpr_replay *r, struct mpr_gpu_block *b, uint32_t comm, uint64_t since)
+static void claim_block(struct mpr_replay *r, struct mpr_gpu_block *b, uint32_t comm)
 {
-    if (!b->comm_guessed || b->time < since) return;
+    if (!b->comm_guessed) return;
     b->comm_guessed = false;
     if (r->options.by == MPR_BY_COMM) mpr_gpu_books_remove(r, b);
     b->comm = comm;
@@ -162,10 +156,19 @@ static void claim(struct mpr_replay *r, uint32_t comm, uint64_t since)
 {
     struct mpr_gpu *g = &r->gpu;
     g->comm = comm;
-    for (size_t i = 0; i <= g->driver.mask; i++)
-        if (g->driver.at[i].addr) claim_block(r, &g->driver.at[i], comm, since);
-    for (uint32_t i = 0; i < g->objects; i++)
-        if (g->object[i].live && !g->object[i].imported) claim_block(r, &g->object[i].block, comm, since);
+    for (; g->guesses && g->guess[g->guesses - 1].time >= since; g->guesses--) {
+        const struct mpr_guess *guess = &g->guess[g->guesses - 1];
+        struct mpr_gpu_block *b = guess->object ? &g->object[guess->object - 1].block : mpr_gpu_blocks_find(&g->driver, guess->addr);
+        const bool live = b && (!guess->object || g->object[guess->object - 1].live);
+        if (live && b->time == guess->time) claim_block(r, b, comm);
+    }
+}
+
+void mpr_gpu_guess(struct mpr_replay *r, const struct mpr_gpu_block *b, uint32_t object)
+{
+    struct mpr_gpu *g = &r->gpu;
+    if (!b->comm_guessed || !mpr_gpu_grow(r, (void **)&g->guess, g->guesses, &g->guess_cap, sizeof *g->guess)) return;
+    g->guess[g->guesses++] = (struct mpr_guess){ b->addr, b->time, object };
 }
 
 static void nccl_range(struct mpr_thread *t, const struct mpf_event *e)
@@ -195,8 +198,7 @@ void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
     if (e->op > MPF_OP_MARK) return;
     t->gpu.popped = e->op == MPF_OP_POP;
     if (e->op == MPF_OP_PUSH && !domain) {
-        t->gpu.pushed = e->time;
-        r->gpu.carrier = t->number;
+        mpr_threads_carry(&r->threads, t);
     } else if (is_nccl(r, domain)) nccl_range(t, e);
     if (t->forward && e->op <= MPF_OP_POP) mpr_forward_range(r, t);
 }
@@ -205,9 +207,9 @@ static bool is_torch(const struct mpf_event *e) { return mpf_heap_is_gpu(e->heap
 
 struct mpr_gpu_block mpr_gpu_describe(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    struct mpr_gpu_block b = { .addr = e->addr, .size = e->size, .time = e->time, .context = t->gpu.context, .thread = t->number,
+    struct mpr_gpu_block b = { .addr = e->addr, .size = e->size, .time = e->time, .birth = ++r->gpu.births, .context = t->gpu.context, .thread = t->number,
                                .heap = e->heap, .capture = t->gpu.capture };
-    const struct mpr_site at = { t->at.stack, t->at.python ? t->at.python : mpr_backward_python(t) };
+    const struct mpr_site at = { t->at.stack, t->at.python ? t->at.python : mpr_backward_python(r, t) };
     b.node = mpr_backward_path(r, t);
     if (!b.node) b.node = mpr_gpu_path(r, t, &b.inherited);
     b.node = mpr_replay_path(r, b.node, t->at.python);
@@ -241,6 +243,7 @@ static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mp
     if (!e->addr) return;
     if (torch && t->forward && t->at.python) mpr_forward_block(t);
     if (mpr_gpu_blocks_take(table, e->addr, &old)) {       /* its free was not seen */
+        mpr_gpu_gone(r, &old);
         mpr_gpu_books_remove(r, &old);
         r->books.heap[old.heap].missed++;
     }
@@ -248,7 +251,8 @@ static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mp
     if (mpf_heap_code(b.heap) == MPF_HEAP_POOL) t->gpu.pool_site = b.site;
     mpr_gpu_seen(r, &b, b.time);
     if (!mpr_gpu_blocks_put(table, &b)) r->out_of_memory = true;
-    if (!torch && mpf_heap_code(b.heap) == MPF_HEAP_DEVICE) mpr_gpu_explain(r, mpf_heap_device(b.heap), (int64_t)b.size);
+    mpr_gpu_guess(r, &b, 0);
+    if (!torch && mpf_heap_code(b.heap) == MPF_HEAP_DEVICE) mpr_gpu_explain(r, mpf_heap_device(b.heap), mpr_amount(b.size));
     mpr_graph_count(&r->gpu, &b, torch);
     mpr_oom_got_over(r, t, &b, torch);
     if (mpf_heap_is_gpu(e->heap)) mpr_gpu_note_peak(r, mpf_heap_device(e->heap), 0);
@@ -257,8 +261,9 @@ static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mp
 static void freed(struct mpr_replay *r, const struct mpr_gpu_block *b)
 {
     r->books.heap[b->heap].frees++;
+    mpr_gpu_gone(r, b);
     mpr_gpu_books_remove(r, b);
-    if (mpf_heap_code(b->heap) == MPF_HEAP_DEVICE) mpr_gpu_explain(r, mpf_heap_device(b->heap), -(int64_t)b->size);
+    if (mpf_heap_code(b->heap) == MPF_HEAP_DEVICE) mpr_gpu_explain(r, mpf_heap_device(b->heap), -mpr_amount(b->size));
 }
 
 static void on_torch_free(struct mpr_replay *r, const struct mpf_event *e)
@@ -299,20 +304,39 @@ static void on_free_failed(struct mpr_replay *r, struct mpr_thread *t)
 
 /* ---- contexts */
 
-static uint64_t next_of_context(const struct mpr_gpu *g, uint64_t context)
+static int by_address(const void *left, const void *right)
 {
-    for (size_t i = 0; i <= g->driver.mask; i++)
-        if (g->driver.at[i].addr && g->driver.at[i].context == context) return g->driver.at[i].addr;
-    return 0;
+    const struct mpr_gpu_block *a = left, *b = right;
+    return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-/* PyTorch's blocks inside go with their segment. */
-static void free_torch_inside(struct mpr_replay *r, const struct mpr_gpu_block *segment)
+/* Takes the context's blocks out of the table; *out gets them.  What fills a gap in the table comes from behind it. */
+static size_t take_of_context(struct mpr_gpu_blocks *table, uint64_t context, struct mpr_gpu_block *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i <= table->mask; i++)
+        while (table->at[i].addr && table->at[i].context == context) mpr_gpu_blocks_take(table, table->at[i].addr, &out[count++]);
+    return count;
+}
+
+static bool is_inside(const struct mpr_gpu_block *segment, size_t count, uint64_t addr)
+{
+    size_t low = 0;
+    while (low < count) {
+        const size_t middle = low + (count - low) / 2;
+        if (segment[middle].addr <= addr) low = middle + 1;
+        else count = middle;
+    }
+    return low && addr - segment[low - 1].addr < segment[low - 1].size;
+}
+
+/* PyTorch's blocks inside go with their segments. */
+static void free_torch_inside(struct mpr_replay *r, const struct mpr_gpu_block *segment, size_t count)
 {
     struct mpr_gpu_blocks *t = &r->gpu.torch;
     struct mpr_gpu_block b;
-    for (size_t i = 0; i <= t->mask; i++) {
-        while (t->at[i].addr && t->at[i].addr - segment->addr < segment->size) {
+    for (size_t i = 0; t->live && i <= t->mask; i++) {
+        while (t->at[i].addr && is_inside(segment, count, t->at[i].addr)) {
             mpr_gpu_blocks_take(t, t->at[i].addr, &b);
             freed(r, &b);
         }
@@ -321,13 +345,17 @@ static void free_torch_inside(struct mpr_replay *r, const struct mpr_gpu_block *
 
 static void free_context(struct mpr_replay *r, uint64_t context)
 {
-    struct mpr_gpu_block b;
-    for (uint64_t addr; (addr = next_of_context(&r->gpu, context)); ) {
-        mpr_gpu_blocks_take(&r->gpu.driver, addr, &b);
-        freed(r, &b);
-        if (r->gpu.torch.live) free_torch_inside(r, &b);
-        r->gpu.context_blocks++;
+    struct mpr_gpu_block *gone = malloc((r->gpu.driver.live + 1) * sizeof *gone);
+    if (!gone) {
+        r->out_of_memory = true;
+        return;
     }
+    const size_t count = take_of_context(&r->gpu.driver, context, gone);
+    qsort(gone, count, sizeof *gone, by_address);
+    for (size_t i = 0; i < count; i++) freed(r, &gone[i]);
+    free_torch_inside(r, gone, count);
+    r->gpu.context_blocks += count;
+    free(gone);
 }
 
 /* ---- descriptions */
@@ -384,7 +412,7 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
     case MPF_OP_SAMPLE_GPU: mpr_hidden_sample(r, e); break;
     case MPF_OP_HANDLE_NEW:
         if (!mpr_handle_new(r, t, e)) break;
-        mpr_gpu_explain(r, mpf_heap_device(e->heap), (int64_t)e->size);
+        mpr_gpu_explain(r, mpf_heap_device(e->heap), mpr_amount(e->size));
         mpr_gpu_note_peak(r, mpf_heap_device(e->heap), 0);
         break;
     case MPF_OP_HANDLE_IMPORT: mpr_handle_import(r, e); break;

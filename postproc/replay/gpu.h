@@ -11,6 +11,7 @@
 
 #include "comms.h"
 #include "gpu_blocks.h"
+#include "index.h"
 #include "mpf/event.h"
 #include "mpf/gpu.h"
 #include "sites.h"
@@ -32,6 +33,12 @@ struct mpr_picture {
     size_t drivers;
     struct mpr_gpu_block *torch;    /* by address */
     size_t torches;
+    /* while it is open: what is not gathered yet */
+    bool open;
+    unsigned device;
+    uint64_t births;                /* of blocks, up to its instant */
+    struct mpr_gpu_block *gone;     /* of them, since */
+    size_t gones, gone_cap;
 };
 
 /* The instant when most was used, so far. */
@@ -70,12 +77,14 @@ struct mpr_capture {
     uint64_t segment_bytes, block_bytes;    /* made while it lasted */
     bool instantiated;              /* before it ended: PyTorch does so, unless the graph is kept */
     uint64_t reset;                 /* ns, when PyTorch's graph gave up its pool; 0: it did not */
+    uint32_t shared;                /* number of its pool; 0: none */
 };
 
 struct mpr_graph {
     uint64_t time, exec, nodes;
     int64_t instantiated, launched; /* growth of used bytes, at its instantiation and first launch */
     uint32_t thread, node, capture; /* capture: number from 1; 0: built by hand */
+    uint32_t older;                 /* number of the one before with its handle that is not gone; 0: none */
     uint8_t device;
     bool gone;
 };
@@ -106,36 +115,44 @@ struct mpr_gpu_thread {
     bool torch_capture;
     uint32_t oom;                           /* number of a failure that is not decided yet, from 1 */
     bool oom_past;                          /* the thread has made something else since: the next refusal is another failure */
-    uint64_t pushed;                        /* ns: newest application range */
     uint32_t carried, own, path;            /* path of `own` under the ranges of `carried`, as last built */
 };
 
 struct mpr_gpu {
     struct mpr_gpu_blocks driver, torch;
     struct mpr_object *object;              /* memory with handles */
-    uint32_t objects, object_cap, object_free;    /* object_free: number of one that is gone, from 1 */
-    uint64_t owed;                          /* by all of them */
-    struct mpr_map { uint64_t at, bytes; uint32_t object; } *map;   /* by address */
-    size_t maps, map_cap;
+    uint32_t objects, object_cap, object_free;  /* object_free: number of one that is gone, from 1 */
+    struct mpr_index handles, owed;         /* by handle: number of the object with references; of the newest that owes drops */
+    struct mpr_intervals maps;              /* of objects, by index */
     struct mpr_pool {
         uint64_t id, bytes;
         struct mpr_step { uint64_t bytes; uint32_t cell; } *step;   /* what it grew by, oldest first */
         uint32_t steps, step_cap;
+        uint32_t older;                     /* number of another heap's pool of that id */
         uint8_t heap;
     } *pool;
     uint32_t pools, pool_cap;
+    struct mpr_index pool_of;               /* by id: number of the newest */
+    uint64_t pool_bytes[MPF_GPUS], graph_bytes[MPF_GPUS];   /* that the pools of a device hold; that its graphs' memory nodes do */
     struct mpr_gpu_device device[MPF_GPUS];
     struct mpr_sites sites;
     struct mpr_comms comms;
     struct mpr_capture *capture;
     uint32_t captures, capture_cap;
+    struct mpr_index captured;              /* by PyTorch's graph: number of its newest capture that still holds its pool */
+    struct mpr_shared { uint64_t pool[2], until; uint32_t holding, next; } *shared;     /* pools of captures */
+    uint32_t shareds, shared_cap;
+    struct mpr_index shared_of;             /* by hash of the pool: number of the first; `next` of others */
     struct mpr_graph *graph;
     uint32_t graphs, graph_cap;
+    struct mpr_index executable;            /* by handle: number of the newest graph that is not gone */
     struct mpr_oom *oom;
     uint32_t ooms, oom_cap;
     uint64_t serial;                        /* of measurements */
-    uint32_t carrier;                       /* thread whose application ranges are the newest */
+    uint64_t births;                        /* of blocks */
     uint32_t comm;                          /* newest communicator at work on any thread */
+    struct mpr_guess { uint64_t addr, time; uint32_t object; } *guess;  /* blocks whose communicator is guessed; object: number of one with a handle */
+    uint32_t guesses, guess_cap;
     uint64_t context_blocks;                /* blocks that went with their context */
     struct mpr_window *window;              /* set before the first event; NULL: none */
     size_t windows;
@@ -159,7 +176,11 @@ bool mpr_gpu_is_torch(const struct mpr_gpu *g, uint32_t library);
  * graph decides.  capture 0: no graph's. */
 bool mpr_graph_holds(const struct mpr_gpu *g, uint32_t capture, uint64_t time);
 
-/* The device as it is now; the caller frees the picture. */
+/* The device as it is now: at once; or begun now, told of each block that goes or loses its address, and ended after the last event.
+ * The caller frees the picture. */
+void mpr_picture_begin(struct mpr_picture *p, const struct mpr_replay *r, unsigned device, uint64_t time);
+void mpr_picture_gone(struct mpr_picture *p, const struct mpr_gpu_block *b);
+void mpr_picture_end(struct mpr_picture *p, const struct mpr_replay *r);
 void mpr_picture_take(struct mpr_picture *p, const struct mpr_replay *r, unsigned device, uint64_t time);
 void mpr_picture_free(struct mpr_picture *p);
 
@@ -168,6 +189,7 @@ struct mpr_object {
     uint64_t handle;                /* 0: all references are dropped, it lives by its mappings */
     uint64_t refs, mappings;
     uint64_t owed;                  /* drops of its handle to come, though the handle was handed out again */
+    uint32_t next_owed;             /* number of an older object that owes drops of that handle */
     struct mpr_gpu_block block;     /* addr: first mapping */
     uint32_t next_free;
     bool imported, live;

@@ -11,6 +11,7 @@
 struct mpr_gpu_block {
     uint64_t addr;              /* 0: an empty place */
     uint64_t size, time;        /* bytes; ns when it was made */
+    uint64_t birth;             /* number of blocks made so far, from 1 */
     uint64_t context;           /* the driver's, of the thread that made it; 0: not known */
     uint32_t cell, thread, node;
     uint32_t site, library, python;     /* numbers of sites.h; 0: not known */

@@ -1,11 +1,45 @@
 #include "gpu_graphs.h"
 
+#include <string.h>
+
+#include "amount.h"
 #include "gpu_lent.h"
 #include "gpu_ooms.h"
+#include "hash.h"
 #include "mpf/sample.h"
 #include "replay.h"
 
 /* ---- captures */
+
+/* The pool's number, made when new; 0 without memory. */
+static uint32_t shared_number(struct mpr_replay *r, const uint64_t pool[2])
+{
+    struct mpr_gpu *g = &r->gpu;
+    const uint64_t key = mpr_hash(mpr_hash(pool[0]) + pool[1]);
+    const uint32_t first = mpr_index_get(&g->shared_of, key);
+    for (uint32_t number = first; number; number = g->shared[number - 1].next)
+        if (!memcmp(g->shared[number - 1].pool, pool, 2 * sizeof *pool)) return number;
+    if (!mpr_gpu_grow(r, (void **)&g->shared, g->shareds, &g->shared_cap, sizeof *g->shared)) return 0;
+    g->shared[g->shareds++] = (struct mpr_shared){ .pool = { pool[0], pool[1] }, .next = first };
+    if (mpr_index_set(&g->shared_of, key, g->shareds) != 0) r->out_of_memory = true;
+    return g->shareds;
+}
+
+/* The pool is held by one graph less. */
+static void give_up(struct mpr_shared *s, uint64_t time)
+{
+    s->holding--;
+    if (time > s->until) s->until = time;
+}
+
+static void share(struct mpr_replay *r, struct mpr_capture *c)
+{
+    if (!c->pool[0] && !c->pool[1]) return;
+    c->shared = shared_number(r, c->pool);
+    if (!c->shared) return;
+    r->gpu.shared[c->shared - 1].holding++;
+    if (c->reset) give_up(&r->gpu.shared[c->shared - 1], c->reset);
+}
 
 #define BURST_NS UINT64_C(1000000000)       /* captures that follow each other closer than this belong together */
 
@@ -20,6 +54,7 @@ void mpr_graph_capture(struct mpr_replay *r, struct mpr_thread *t, const struct 
     const uint32_t burst = !last ? 1 : e->time - last->time < BURST_NS ? last->burst : last->burst + 1;
     g->capture[g->captures++] = (struct mpr_capture){ .time = e->time, .graph = torch ? e->addr : 0, .thread = t->number,
                                                       .node = mpr_gpu_path(r, t, &inherited), .burst = burst };
+    if (torch && e->addr && mpr_index_set(&g->captured, e->addr, g->captures) != 0) r->out_of_memory = true;
     t->gpu.capture = g->captures;
     t->gpu.torch_capture = torch;
 }
@@ -30,6 +65,7 @@ void mpr_graph_capture_end(struct mpr_replay *r, struct mpr_thread *t, const str
     if (!t->gpu.capture || (t->gpu.torch_capture && !torch)) return;
     struct mpr_capture *c = &r->gpu.capture[t->gpu.capture - 1];
     if (torch) for (unsigned i = 0; i < 2; i++) c->pool[i] = mpr_gpu_word(e, i);
+    if (torch) share(r, c);
     c->time = e->time;
     t->gpu.last_capture = c->instantiated ? 0 : t->gpu.capture;
     t->gpu.capture = 0;
@@ -47,24 +83,21 @@ void mpr_graph_count(struct mpr_gpu *g, const struct mpr_gpu_block *b, bool torc
 
 void mpr_graph_reset(struct mpr_gpu *g, uint64_t graph, uint64_t time)
 {
-    for (uint32_t i = g->captures; i-- > 0; )
-        if (g->capture[i].graph == graph && graph && !g->capture[i].reset) g->capture[i].reset = time;
-}
-
-static bool is_one_pool(const struct mpr_capture *a, const struct mpr_capture *b)
-{
-    return (a->pool[0] || a->pool[1]) && a->pool[0] == b->pool[0] && a->pool[1] == b->pool[1];
+    const uint32_t number = mpr_index_get(&g->captured, graph);
+    if (!number) return;
+    struct mpr_capture *c = &g->capture[number - 1];
+    c->reset = time;
+    if (c->shared) give_up(&g->shared[c->shared - 1], time);
+    mpr_index_set(&g->captured, graph, 0);
 }
 
 bool mpr_graph_holds(const struct mpr_gpu *g, uint32_t capture, uint64_t time)
 {
     if (!capture) return false;
     const struct mpr_capture *own = &g->capture[capture - 1];
-    for (uint32_t i = 0; i < g->captures; i++) {
-        const struct mpr_capture *c = &g->capture[i];
-        if ((c == own || is_one_pool(c, own)) && (!c->reset || c->reset > time)) return true;
-    }
-    return false;
+    if (!own->shared) return !own->reset || own->reset > time;
+    const struct mpr_shared *s = &g->shared[own->shared - 1];
+    return s->holding || s->until > time;
 }
 
 /* ---- executables */
@@ -77,7 +110,9 @@ static void note_graph(struct mpr_replay *r, struct mpr_thread *t, const struct 
     g->graph[g->graphs++] = (struct mpr_graph){
         .time = e->time, .exec = mpr_gpu_word(e, MPF_RETURN_A), .nodes = mpr_gpu_word(e, MPF_RETURN_C), .instantiated = growth, .thread = t->number,
         .node = mpr_gpu_path(r, t, &inherited), .capture = t->gpu.capture ? t->gpu.capture : t->gpu.last_capture, .device = (uint8_t)mpf_heap_device(e->heap),
+        .older = mpr_index_get(&g->executable, mpr_gpu_word(e, MPF_RETURN_A)),
     };
+    if (mpr_index_set(&g->executable, mpr_gpu_word(e, MPF_RETURN_A), g->graphs) != 0) r->out_of_memory = true;
     if (t->gpu.capture) g->capture[t->gpu.capture - 1].instantiated = true;
     t->gpu.last_capture = 0;
 }
@@ -85,9 +120,14 @@ static void note_graph(struct mpr_replay *r, struct mpr_thread *t, const struct 
 /* The newest graph executable with that handle. */
 static struct mpr_graph *graph_of(struct mpr_gpu *g, uint64_t exec)
 {
-    for (uint32_t i = g->graphs; i-- > 0; )
-        if (g->graph[i].exec == exec && !g->graph[i].gone) return &g->graph[i];
-    return NULL;
+    const uint32_t number = mpr_index_get(&g->executable, exec);
+    return number ? &g->graph[number - 1] : NULL;
+}
+
+static void destroy(struct mpr_gpu *g, struct mpr_graph *graph)
+{
+    graph->gone = true;
+    mpr_index_set(&g->executable, graph->exec, graph->older);
 }
 
 void mpr_graph_call(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, int64_t growth)
@@ -95,6 +135,6 @@ void mpr_graph_call(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     const uint64_t call = mpr_gpu_word(e, MPF_RETURN_CALL);
     struct mpr_graph *graph = graph_of(&r->gpu, mpr_gpu_word(e, MPF_RETURN_A));
     if (call == MPF_CALL_GRAPH) note_graph(r, t, e, growth);
-    else if (call == MPF_CALL_GRAPH_LAUNCH && graph) graph->launched += growth;
-    else if (call == MPF_CALL_GRAPH_GONE && graph) graph->gone = true;
+    else if (call == MPF_CALL_GRAPH_LAUNCH && graph) graph->launched = mpr_plus(graph->launched, growth);
+    else if (call == MPF_CALL_GRAPH_GONE && graph) destroy(&r->gpu, graph);
 }

@@ -2,17 +2,26 @@
  * driver may give the handle to other memory. */
 #include "gpu_handles.h"
 
-#include <string.h>
-
+#include "amount.h"
 #include "gpu_lent.h"
 #include "gpu_peaks.h"
 #include "replay.h"
 
 static struct mpr_object *find(struct mpr_gpu *g, uint64_t handle)
 {
-    for (uint32_t i = g->objects; i-- > 0; )
-        if (g->object[i].refs && g->object[i].handle == handle) return &g->object[i];
-    return NULL;
+    const uint32_t number = mpr_index_get(&g->handles, handle);
+    return number ? &g->object[number - 1] : NULL;
+}
+
+static uint32_t number_of(const struct mpr_gpu *g, const struct mpr_object *o) { return (uint32_t)(o - g->object) + 1; }
+
+/* From now on the handle means this object, or none. */
+static void name(struct mpr_replay *r, struct mpr_object *o, uint64_t handle)
+{
+    struct mpr_gpu *g = &r->gpu;
+    if (find(g, o->handle) == o) mpr_index_set(&g->handles, o->handle, 0);
+    o->handle = handle;
+    if (o->refs && mpr_index_set(&g->handles, handle, number_of(g, o)) != 0) r->out_of_memory = true;
 }
 
 /* Its place can be used again. */
@@ -20,7 +29,7 @@ static void retire(struct mpr_gpu *g, struct mpr_object *o)
 {
     if (o->live || o->owed) return;
     o->next_free = g->object_free;
-    g->object_free = (uint32_t)(o - g->object) + 1;
+    g->object_free = number_of(g, o);
 }
 
 static void release_if_unused(struct mpr_replay *r, struct mpr_object *o)
@@ -29,8 +38,9 @@ static void release_if_unused(struct mpr_replay *r, struct mpr_object *o)
     o->live = false;
     if (!o->imported) {
         r->books.heap[o->block.heap].frees++;
+        mpr_gpu_gone(r, &o->block);
         mpr_gpu_books_remove(r, &o->block);
-        if (mpf_heap_is_gpu(o->block.heap)) mpr_gpu_explain(r, mpf_heap_device(o->block.heap), -(int64_t)o->block.size);
+        if (mpf_heap_is_gpu(o->block.heap)) mpr_gpu_explain(r, mpf_heap_device(o->block.heap), -mpr_amount(o->block.size));
     }
     retire(&r->gpu, o);
 }
@@ -51,25 +61,30 @@ static struct mpr_object *new_object(struct mpr_replay *r)
  * reports after the driver has returned): what it will say is owed. */
 static void settle(struct mpr_replay *r, uint64_t handle)
 {
-    struct mpr_object *o = find(&r->gpu, handle);
+    struct mpr_gpu *g = &r->gpu;
+    struct mpr_object *o = find(g, handle);
     if (!o) return;
-    r->gpu.owed += o->refs;
-    o->owed = o->refs;
+    const bool listed = o->owed != 0;
+    o->owed += o->refs;
     o->refs = 0;
+    name(r, o, handle);
+    if (!listed) {
+        o->next_owed = mpr_index_get(&g->owed, handle);
+        if (mpr_index_set(&g->owed, handle, number_of(g, o)) != 0) r->out_of_memory = true;
+    }
     release_if_unused(r, o);
 }
 
 static bool pay(struct mpr_gpu *g, uint64_t handle)
 {
-    for (uint32_t i = 0; g->owed && i < g->objects; i++) {
-        struct mpr_object *o = &g->object[i];
-        if (!o->owed || o->handle != handle) continue;
-        g->owed--;
-        o->owed--;
+    const uint32_t number = mpr_index_get(&g->owed, handle);
+    if (!number) return false;
+    struct mpr_object *o = &g->object[number - 1];
+    if (!--o->owed) {
+        mpr_index_set(&g->owed, handle, o->next_owed);
         retire(g, o);
-        return true;
     }
-    return false;
+    return true;
 }
 
 bool mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
@@ -78,9 +93,11 @@ bool mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     struct mpr_object *o = new_object(r);
     if (!o) return false;
     *o = (struct mpr_object){ .handle = e->addr, .refs = 1, .live = true };
+    name(r, o, e->addr);
     if (!mpr_gpu_book(r, t, e, &o->block)) return false;
     o->block.addr = 0;
     o->block.handle = true;
+    mpr_gpu_guess(r, &o->block, number_of(&r->gpu, o));
     return mpf_heap_is_gpu(e->heap);
 }
 
@@ -92,38 +109,28 @@ void mpr_handle_import(struct mpr_replay *r, const struct mpf_event *e)
         return;
     }
     o = new_object(r);
-    if (o) *o = (struct mpr_object){ .handle = e->addr, .refs = 1, .live = true, .imported = true };
+    if (!o) return;
+    *o = (struct mpr_object){ .handle = e->addr, .refs = 1, .live = true, .imported = true };
+    name(r, o, e->addr);
 }
 
 /* ---- mappings */
 
-/* Index of the first mapping that ends behind the address. */
-static size_t first_behind(const struct mpr_gpu *g, uint64_t at)
-{
-    size_t low = 0, high = g->maps;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (g->map[middle].at + g->map[middle].bytes <= at) low = middle + 1;
-        else high = middle;
-    }
-    return low;
-}
-
 void mpr_handle_retain(struct mpr_replay *r, uint64_t handle, uint64_t at)
 {
     struct mpr_gpu *g = &r->gpu;
-    const size_t i = first_behind(g, at);
-    struct mpr_object *o = i < g->maps && g->map[i].at <= at ? &g->object[g->map[i].object] : find(g, handle);
+    const struct mpr_interval *map = mpr_intervals_at(&g->maps, mpr_intervals_after(&g->maps, at));
+    struct mpr_object *o = map && map->start <= at ? &g->object[map->what] : find(g, handle);
     if (!o) return;
     o->refs++;
-    o->handle = handle;
+    name(r, o, handle);
 }
 
 void mpr_handle_drop(struct mpr_replay *r, uint64_t handle)
 {
     struct mpr_object *o = pay(&r->gpu, handle) ? NULL : find(&r->gpu, handle);
     if (!o) return;
-    o->refs--;
+    if (!--o->refs) name(r, o, handle);
     release_if_unused(r, o);
 }
 
@@ -138,6 +145,7 @@ static void show(struct mpr_replay *r, struct mpr_object *o, uint64_t at)
 
 static void hide(struct mpr_replay *r, struct mpr_object *o)
 {
+    if (!o->imported) mpr_gpu_gone(r, &o->block);
     if (!o->imported) mpr_gpu_unseen(r, &o->block);
     o->block.addr = 0;
 }
@@ -146,27 +154,25 @@ void mpr_handle_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t
 {
     struct mpr_gpu *g = &r->gpu;
     struct mpr_object *o = find(g, handle);
-    uint32_t cap = (uint32_t)g->map_cap;
-    if (!o || !mpr_gpu_grow(r, (void **)&g->map, (uint32_t)g->maps, &cap, sizeof *g->map)) return;
-    g->map_cap = cap;
-    const size_t i = first_behind(g, at);
-    memmove(g->map + i + 1, g->map + i, (g->maps - i) * sizeof *g->map);
-    g->map[i] = (struct mpr_map){ at, bytes, (uint32_t)(o - g->object) };
-    g->maps++;
-    if (!o->mappings++) show(r, o, at);
+    if (!o) return;
+    const struct mpr_interval map = { at, bytes > UINT64_MAX - at ? UINT64_MAX : at + bytes, (uint32_t)(o - g->object), false };
+    if (mpr_intervals_insert(&g->maps, mpr_intervals_after(&g->maps, at), &map) != 0) r->out_of_memory = true;
+    else if (!o->mappings++) show(r, o, at);
 }
 
 void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes)
 {
     struct mpr_gpu *g = &r->gpu;
-    const size_t first = first_behind(g, at);
-    size_t end = first;
-    for (; end < g->maps && g->map[end].at < at + bytes; end++) {
-        struct mpr_object *o = &g->object[g->map[end].object];
+    const struct mpr_place first = mpr_intervals_after(&g->maps, at);
+    const uint64_t end = bytes > UINT64_MAX - at ? UINT64_MAX : at + bytes;
+    const struct mpr_interval *map;
+    size_t count = 0;
+    for (struct mpr_place place = first; (map = mpr_intervals_at(&g->maps, place)) && map->start < end; place = mpr_intervals_next(&g->maps, place)) {
+        struct mpr_object *o = &g->object[map->what];
         o->mappings--;
-        if (o->block.addr == g->map[end].at) hide(r, o);
+        if (o->block.addr == map->start) hide(r, o);
         release_if_unused(r, o);
+        count++;
     }
-    if (end > first) memmove(g->map + first, g->map + end, (g->maps - end) * sizeof *g->map);
-    g->maps -= end - first;
+    mpr_intervals_remove(&g->maps, first, count);
 }

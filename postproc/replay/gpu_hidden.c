@@ -1,5 +1,6 @@
 #include "gpu_hidden.h"
 
+#include "amount.h"
 #include "gpu_graphs.h"
 #include "gpu_lent.h"
 #include "gpu_peaks.h"
@@ -46,7 +47,7 @@ static int64_t hidden_growth(struct mpr_replay *r, struct mpr_thread *t, uint64_
     d->after.used = used;
     d->after.tracked = now;
     d->after.serial = ++r->gpu.serial;
-    return (int64_t)(used - before) - (int64_t)(now - tracked_before);
+    return mpr_minus(mpr_change(before, used), mpr_change(tracked_before, now));
 }
 
 /* A measurement that only confirms the peak does not move it: memory that is dropped here may be mapped by another process
@@ -55,7 +56,7 @@ static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
 {
     struct mpr_gpu_device *d = &r->gpu.device[device];
     mpr_gpu_take_pictures(r);
-    d->surprise = d->used == MPF_UNKNOWN ? 0 : (int64_t)(used - mpr_gpu_used(r, device));
+    d->surprise = d->used == MPF_UNKNOWN ? 0 : mpr_change(mpr_gpu_used(r, device), used);
     d->surprise_time = r->now;
     d->used = used;
     d->tracked_then = mpr_gpu_tracked(r, device);
@@ -69,7 +70,8 @@ void mpr_hidden_return(struct mpr_replay *r, struct mpr_thread *t, const struct 
     const bool known = t->gpu.entered && e->addr != MPF_UNKNOWN && t->gpu.enter.device == device;
     const int64_t growth = known ? hidden_growth(r, t, e->addr) : 0;
     t->gpu.entered = false;
-    r->gpu.device[device].part[part_of(&r->gpu.device[device], call)] += growth;
+    int64_t *part = &r->gpu.device[device].part[part_of(&r->gpu.device[device], call)];
+    *part = mpr_plus(*part, growth);
     if (e->addr != MPF_UNKNOWN) measured(r, device, e->addr);
     if (mpr_gpu_word(e, MPF_RETURN_RESULT) == 0 || call != MPF_CALL_GRAPH) mpr_graph_call(r, t, e, growth);
 }

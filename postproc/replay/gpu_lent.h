@@ -29,6 +29,8 @@ bool mpr_gpu_book(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
 /* For the largest blocks: the block has its address, or has it no more. */
 void mpr_gpu_seen(struct mpr_replay *r, const struct mpr_gpu_block *b, uint64_t from);
 void mpr_gpu_unseen(struct mpr_replay *r, const struct mpr_gpu_block *b);
+/* The block's communicator may be told later; object: its number where it has a handle, else 0. */
+void mpr_gpu_guess(struct mpr_replay *r, const struct mpr_gpu_block *b, uint32_t object);
 void mpr_gpu_books_remove(struct mpr_replay *r, const struct mpr_gpu_block *b);
 
 #endif

@@ -1,6 +1,7 @@
 /* Invariant: what is live at the best instant has only grown since, as long as its picture is stale. */
 #include "gpu_peaks.h"
 
+#include "amount.h"
 #include "gpu_lent.h"
 #include "mpf/sample.h"
 #include "replay.h"
@@ -24,10 +25,10 @@ uint64_t mpr_gpu_used(const struct mpr_replay *r, unsigned device)
 void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change)
 {
     struct mpr_gpu_device *d = &r->gpu.device[device];
-    const int64_t most = change < 0 ? -d->surprise : d->surprise, size = change < 0 ? -change : change;
+    const int64_t most = change < 0 ? mpr_minus(0, d->surprise) : d->surprise, size = change < 0 ? mpr_minus(0, change) : change;
     if (size == 0 || most < size - size / 16 || r->now - d->surprise_time > IN_FLIGHT_NS) return;
     d->tracked_then += (uint64_t)change;
-    d->surprise -= change;
+    d->surprise = mpr_minus(d->surprise, change);
 }
 
 /* ---- the best instant */
@@ -48,8 +49,14 @@ static void take(const struct mpr_replay *r, unsigned device, struct mpr_best *b
 {
     if (!best->stale) return;
     best->stale = false;
-    mpr_picture_free(picture);
-    mpr_picture_take(picture, r, device, best->time);
+    mpr_picture_begin(picture, r, device, best->time);
+}
+
+void mpr_gpu_gone(struct mpr_replay *r, const struct mpr_gpu_block *b)
+{
+    if (!mpf_heap_is_gpu(b->heap)) return;
+    mpr_picture_gone(&r->gpu.device[mpf_heap_device(b->heap)].peak, b);
+    for (size_t i = 0; i < r->gpu.windows; i++) mpr_picture_gone(&r->gpu.window[i].peak, b);
 }
 
 static bool is_open(const struct mpr_replay *r, const struct mpr_window *w) { return r->now >= w->from && r->now <= w->to; }
@@ -110,4 +117,9 @@ void mpr_gpu_chosen(struct mpr_replay *r)
 
 /* ---- the end */
 
-void mpr_gpu_finish(struct mpr_replay *r) { mpr_gpu_take_pictures(r); }
+void mpr_gpu_finish(struct mpr_replay *r)
+{
+    mpr_gpu_take_pictures(r);
+    for (unsigned i = 0; i < MPF_GPUS; i++) mpr_picture_end(&r->gpu.device[i].peak, r);
+    for (size_t i = 0; i < r->gpu.windows; i++) mpr_picture_end(&r->gpu.window[i].peak, r);
+}

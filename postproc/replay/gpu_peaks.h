@@ -12,6 +12,8 @@ uint64_t mpr_gpu_used(const struct mpr_replay *r, unsigned device);
 void mpr_gpu_note_peak(struct mpr_replay *r, unsigned device, uint64_t slack);
 /* Before an event that can shrink what is live. */
 void mpr_gpu_take_pictures(struct mpr_replay *r);
+/* A block of device memory goes, or loses its address: pictures that were begun keep it. */
+void mpr_gpu_gone(struct mpr_replay *r, const struct mpr_gpu_block *b);
 /* Tracked bytes changed: was it measured already? */
 void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change);
 /* The chosen instant begins: devices have no peaks yet.  What each holds counts as of `time`.  The instant ends. */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "amount.h"
 #include "gpu_lent.h"
 #include "gpu_peaks.h"
 #include "replay.h"
@@ -9,11 +10,19 @@
 static struct mpr_pool *pool_of(struct mpr_replay *r, const struct mpf_event *e)
 {
     struct mpr_gpu *g = &r->gpu;
-    for (uint32_t i = 0; i < g->pools; i++)
-        if (g->pool[i].id == e->addr && g->pool[i].heap == e->heap) return &g->pool[i];
+    const uint32_t newest = mpr_index_get(&g->pool_of, e->addr);
+    for (uint32_t number = newest; number; number = g->pool[number - 1].older)
+        if (g->pool[number - 1].heap == e->heap) return &g->pool[number - 1];
     if (!mpr_gpu_grow(r, (void **)&g->pool, g->pools, &g->pool_cap, sizeof *g->pool)) return NULL;
-    g->pool[g->pools] = (struct mpr_pool){ .id = e->addr, .heap = e->heap };
+    g->pool[g->pools] = (struct mpr_pool){ .id = e->addr, .heap = e->heap, .older = newest };
+    if (mpr_index_set(&g->pool_of, e->addr, g->pools + 1) != 0) r->out_of_memory = true;
     return &g->pool[g->pools++];
+}
+
+/* What the device's pools hold, by kind: pool 0 is the memory of graphs. */
+static void count(struct mpr_gpu *g, const struct mpr_pool *p, uint64_t change)
+{
+    *(p->id ? &g->pool_bytes[mpf_heap_device(p->heap)] : &g->graph_bytes[mpf_heap_device(p->heap)]) += change;
 }
 
 static void grow(struct mpr_replay *r, struct mpr_pool *p, uint32_t cell, uint64_t bytes)
@@ -27,6 +36,7 @@ static void grow(struct mpr_replay *r, struct mpr_pool *p, uint32_t cell, uint64
     } else mpr_books_remove(&r->books, cell, top->bytes);
     top->bytes += bytes;
     p->bytes += bytes;
+    count(&r->gpu, p, bytes);
     mpr_books_add(&r->books, cell, top->bytes, r->now);
 }
 
@@ -38,6 +48,7 @@ static void shrink(struct mpr_replay *r, struct mpr_pool *p, uint64_t bytes)
         mpr_books_remove(&r->books, top->cell, top->bytes);
         top->bytes -= part;
         p->bytes -= part;
+        count(&r->gpu, p, -part);
         bytes -= part;
         if (top->bytes) mpr_books_add(&r->books, top->cell, top->bytes, r->now);
         else p->steps--;
@@ -48,7 +59,7 @@ void mpr_pool_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
 {
     struct mpr_pool *p = pool_of(r, e);
     if (!p) return;
-    const int64_t change = (int64_t)(e->size - p->bytes);
+    const int64_t change = mpr_change(p->bytes, e->size);
     if (e->size > p->bytes) {
         struct mpr_gpu_block b = mpr_gpu_describe(r, t, e);
         b.site = t->gpu.pool_site;
@@ -67,4 +78,5 @@ void mpr_pools_free(struct mpr_gpu *g)
 {
     for (uint32_t i = 0; i < g->pools; i++) free(g->pool[i].step);
     free(g->pool);
+    mpr_index_free(&g->pool_of);
 }

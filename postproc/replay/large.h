@@ -51,7 +51,7 @@ void mpr_large_end(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t ti
 void mpr_large_tick(struct mpr_large *l);
 static inline bool mpr_large_looks(const struct mpr_large_heap *h, uint64_t addr, uint64_t size)
 {
-    return size >= h->least && (size >= 2 * h->least || !(mpr_hash(addr) & h->mask));
+    return size >= h->least && (size >= 2 * h->least || !(mpr_hash_plain(addr) & h->mask));
 }
 static inline void mpr_large_born(struct mpr_large *l, uint8_t heap, const struct mpr_large_block *block)
 {

@@ -66,7 +66,8 @@ static unsigned life_class(const struct choosing *c, const struct mpr_large_bloc
     const double life = (double)b->size * (double)(end_of(c, b) - b->from) + 1;
     int power;
     const double part = frexp(life, &power);    /* 0.5 to 1 */
-    return LIFE_CLASSES - 1 - (unsigned)(4 * power + (int)(8 * (part - 0.5)));
+    const int class = 4 * power + (int)(8 * (part - 0.5));
+    return class < LIFE_CLASSES ? LIFE_CLASSES - 1 - (unsigned)class : 0;
 }
 
 /* As by size, but for the order of blocks in one class. */

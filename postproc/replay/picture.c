@@ -1,4 +1,7 @@
+/* A picture is begun at its instant and gathered at the end: from what is live still and was made before it, and from copies of what has
+ * gone since.  So an event costs the same however often a peak is a new one. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "mpf/sample.h"
 #include "replay.h"
@@ -6,77 +9,146 @@
 static int by_address(const void *left, const void *right)
 {
     const struct mpr_gpu_block *a = left, *b = right;
-    return a->addr < b->addr ? -1 : a->addr > b->addr;
+    if (a->addr != b->addr) return a->addr < b->addr ? -1 : 1;
+    return a->birth < b->birth ? -1 : a->birth > b->birth;
 }
 
-static bool on_device(const struct mpr_gpu_block *b, unsigned device)
+static bool is_in(const struct mpr_picture *p, const struct mpr_gpu_block *b)
 {
-    return mpf_heap_is_gpu(b->heap) && mpf_heap_device(b->heap) == device;
+    return b->birth <= p->births && mpf_heap_is_gpu(b->heap) && mpf_heap_device(b->heap) == p->device;
 }
 
-/* The table's blocks of the device, by address. */
-static size_t copy_blocks(const struct mpr_gpu_blocks *table, unsigned device, struct mpr_gpu_block *out)
+static bool is_torch(const struct mpr_gpu_block *b) { return mpf_heap_code(b->heap) == MPF_HEAP_TORCH; }
+
+void mpr_picture_begin(struct mpr_picture *p, const struct mpr_replay *r, unsigned device, uint64_t time)
 {
-    size_t n = 0;
+    const struct mpr_gpu *g = &r->gpu;
+    const struct mpr_gpu_device *d = &g->device[device];
+    struct mpr_gpu_block *const gone = p->gone;
+    const size_t gone_cap = p->gone_cap;
+    *p = (struct mpr_picture){ .valid = true, .open = true, .device = device, .births = g->births, .time = time, .others = d->others, .total = d->total,
+                               .gone = gone, .gone_cap = gone_cap };
+    p->tracked = r->books.heap[mpf_heap_gpu(MPF_HEAP_DEVICE, device)].bytes;
+    p->used = d->used == MPF_UNKNOWN ? MPF_UNKNOWN : d->used + p->tracked - d->tracked_then;
+    for (int i = 0; i < MPR_PARTS; i++) p->part[i] = d->part[i];
+    p->pools = g->pool_bytes[device];
+    p->graph_memory = g->graph_bytes[device];
+}
+
+/* ---- what goes */
+
+static int by_birth(const void *left, const void *right)
+{
+    const struct mpr_gpu_block *a = left, *b = right;
+    if (a->birth != b->birth) return a->birth < b->birth ? -1 : 1;
+    return (a->addr == 0) - (b->addr == 0);
+}
+
+/* Memory with a handle goes from each of its addresses, and then itself: it counts once. */
+static void drop_repeated(struct mpr_picture *p)
+{
+    size_t kept = 0;
+    qsort(p->gone, p->gones, sizeof *p->gone, by_birth);
+    for (size_t i = 0; i < p->gones; i++)
+        if (!i || p->gone[i].birth != p->gone[i - 1].birth) p->gone[kept++] = p->gone[i];
+    p->gones = kept;
+}
+
+static bool make_room(struct mpr_picture *p)
+{
+    if (p->gones < p->gone_cap) return true;
+    if (p->gones) drop_repeated(p);
+    if (p->gone_cap && p->gones < p->gone_cap / 2) return true;
+    const size_t cap = p->gone_cap ? p->gone_cap * 2 : 64;
+    struct mpr_gpu_block *gone = realloc(p->gone, cap * sizeof *gone);
+    if (!gone) return false;
+    p->gone = gone;
+    p->gone_cap = cap;
+    return true;
+}
+
+void mpr_picture_gone(struct mpr_picture *p, const struct mpr_gpu_block *b)
+{
+    if (!p->open || !is_in(p, b)) return;
+    if (make_room(p)) p->gone[p->gones++] = *b;
+    else p->open = p->valid = false;
+}
+
+/* ---- gathering */
+
+static void put(struct mpr_picture *p, const struct mpr_gpu_block *b)
+{
+    if (!is_in(p, b)) return;
+    if (is_torch(b)) p->torch[p->torches++] = *b;
+    else p->driver[p->drivers++] = *b;
+}
+
+static void put_table(struct mpr_picture *p, const struct mpr_gpu_blocks *table)
+{
     for (size_t i = 0; i <= table->mask; i++)
-        if (table->at[i].addr && on_device(&table->at[i], device)) out[n++] = table->at[i];
-    return n;
+        if (table->at[i].addr) put(p, &table->at[i]);
 }
 
-static size_t copy_objects(const struct mpr_gpu *g, unsigned device, struct mpr_gpu_block *out)
+/* Memory with a handle may have gone from its address and live on. */
+static bool is_gone(const struct mpr_picture *p, uint64_t birth)
 {
-    size_t n = 0;
+    size_t low = 0, high = p->gones;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (p->gone[middle].birth < birth) low = middle + 1;
+        else high = middle;
+    }
+    return low < p->gones && p->gone[low].birth == birth;
+}
+
+static void put_objects(struct mpr_picture *p, const struct mpr_gpu *g)
+{
     for (uint32_t i = 0; i < g->objects; i++) {
         const struct mpr_object *o = &g->object[i];
-        if (o->live && !o->imported && on_device(&o->block, device)) out[n++] = o->block;
+        if (o->live && !o->imported && !is_gone(p, o->block.birth)) put(p, &o->block);
     }
-    return n;
 }
 
 /* What the driver is freeing is out of the table, for its address may be handed out, and counts until the driver returns. */
-static size_t copy_freeing(const struct mpr_threads *threads, unsigned device, struct mpr_gpu_block *out)
+static void put_freeing(struct mpr_picture *p, const struct mpr_threads *threads)
 {
-    size_t n = 0;
     for (uint32_t i = 0; i < threads->count; i++) {
         const struct mpr_thread *t = threads->at[i];
-        if (t && t->gpu.freeing && t->gpu.freed.addr && on_device(&t->gpu.freed, device)) out[n++] = t->gpu.freed;
+        if (t && t->gpu.freeing && t->gpu.freed.addr) put(p, &t->gpu.freed);
     }
-    return n;
 }
 
-static void add_levels(const struct mpr_gpu *g, unsigned device, struct mpr_picture *p)
+void mpr_picture_end(struct mpr_picture *p, const struct mpr_replay *r)
 {
-    for (uint32_t i = 0; i < g->pools; i++) {
-        if (mpf_heap_device(g->pool[i].heap) != device) continue;
-        if (g->pool[i].id) p->pools += g->pool[i].bytes;
-        else p->graph_memory += g->pool[i].bytes;
-    }
+    const struct mpr_gpu *g = &r->gpu;
+    if (!p->open) return;
+    p->open = false;
+    p->driver = malloc((g->driver.live + g->objects + r->threads.count + p->gones + 1) * sizeof *p->driver);
+    p->torch = malloc((g->torch.live + p->gones + 1) * sizeof *p->torch);
+    p->valid = p->driver && p->torch;
+    if (!p->valid) return;
+    if (p->gones) drop_repeated(p);
+    for (size_t i = 0; i < p->gones; i++) put(p, &p->gone[i]);
+    put_table(p, &g->driver);
+    put_table(p, &g->torch);
+    put_objects(p, g);
+    put_freeing(p, &r->threads);
+    qsort(p->driver, p->drivers, sizeof *p->driver, by_address);
+    qsort(p->torch, p->torches, sizeof *p->torch, by_address);
+    free(p->gone);
+    p->gone = NULL;
 }
 
 void mpr_picture_take(struct mpr_picture *p, const struct mpr_replay *r, unsigned device, uint64_t time)
 {
-    const struct mpr_gpu *g = &r->gpu;
-    const struct mpr_gpu_device *d = &g->device[device];
-    *p = (struct mpr_picture){ .time = time, .others = d->others, .total = d->total };
-    p->driver = malloc((g->driver.live + g->objects + r->threads.count + 1) * sizeof *p->driver);
-    p->torch = malloc((g->torch.live + 1) * sizeof *p->torch);
-    p->valid = p->driver && p->torch;
-    if (!p->valid) return;
-    p->tracked = r->books.heap[mpf_heap_gpu(MPF_HEAP_DEVICE, device)].bytes;
-    p->used = d->used == MPF_UNKNOWN ? MPF_UNKNOWN : d->used + p->tracked - d->tracked_then;
-    for (int i = 0; i < MPR_PARTS; i++) p->part[i] = d->part[i];
-    add_levels(g, device, p);
-    p->drivers = copy_blocks(&g->driver, device, p->driver);
-    p->drivers += copy_objects(g, device, p->driver + p->drivers);
-    p->drivers += copy_freeing(&r->threads, device, p->driver + p->drivers);
-    p->torches = copy_blocks(&g->torch, device, p->torch);
-    qsort(p->driver, p->drivers, sizeof *p->driver, by_address);
-    qsort(p->torch, p->torches, sizeof *p->torch, by_address);
+    mpr_picture_begin(p, r, device, time);
+    mpr_picture_end(p, r);
 }
 
 void mpr_picture_free(struct mpr_picture *p)
 {
     free(p->driver);
     free(p->torch);
+    free(p->gone);
     *p = (struct mpr_picture){ 0 };
 }

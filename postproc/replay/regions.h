@@ -1,23 +1,16 @@
-/* The map of page ranges (host/mmap, host/shm): who made which bytes writable.
- *
- * A sorted array of intervals that do not overlap.  Changes move its tail: the kernel allows 65,530 mappings, and
- * programs have a few hundred. */
+/* The map of page ranges (host/mmap, host/shm): who made which bytes writable. */
 #ifndef MPR_REGIONS_H
 #define MPR_REGIONS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "books.h"
+#include "intervals.h"
 
-struct mpr_region {
-    uint64_t start, end;
-    uint32_t cell;          /* writable: who holds the bytes; otherwise who reserved them */
-    bool writable;          /* only writable bytes count */
-};
-
-struct mpr_regions { struct mpr_region *at; size_t count, cap; };
+/* Intervals that do not overlap.  `what` is a cell: writable, of who holds the bytes; otherwise of who reserved them.  Only writable
+ * bytes count. */
+struct mpr_regions { struct mpr_intervals spans; };
 
 void mpr_regions_free(struct mpr_regions *r);
 /* Bytes of the interval that begins at `start`; 0 when none does. */

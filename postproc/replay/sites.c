@@ -16,7 +16,8 @@ void mpr_sites_free(struct mpr_sites *s)
     for (uint32_t i = 0; i < s->modules; i++) free(s->module[i].path);
     free(s->library);
     free(s->module);
-    free(s->loaded);
+    free(s->library_slot);
+    mpr_intervals_free(&s->loaded);
     free(s->known);
     free(s->site);
     free(s->site_slot);
@@ -72,45 +73,54 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* The place of that name in the table of libraries: its number, or 0. */
+static uint32_t *find_library(const struct mpr_sites *s, const char *name)
+{
+    uint64_t hash = 0;
+    for (const char *at = name; *at; at++) hash = mpr_hash(hash + (uint8_t)*at);
+    uint32_t at = (uint32_t)hash & (s->library_slots - 1);
+    while (s->library_slot[at] && strcmp(s->library[s->library_slot[at] - 1], name) != 0) at = (at + 1) & (s->library_slots - 1);
+    return &s->library_slot[at];
+}
+
+static int grow_libraries(struct mpr_sites *s)
+{
+    const uint32_t slots = s->library_slots ? s->library_slots * 2 : 128;
+    uint32_t *slot = calloc(slots, sizeof *slot);
+    char **library = realloc(s->library, slots / 2 * sizeof *library);
+    if (library) s->library = library;
+    if (!slot || !library) {
+        free(slot);
+        return -1;
+    }
+    free(s->library_slot);
+    s->library_slot = slot;
+    s->library_slots = slots;
+    for (uint32_t i = 0; i < s->libraries; i++) *find_library(s, s->library[i]) = i + 1;
+    return 0;
+}
+
 /* The number of a library, made when new; 0 without memory. */
 static uint32_t library_number(struct mpr_sites *s, const char *path)
 {
     const char *name = file_name(path);
-    for (uint32_t i = 0; i < s->libraries; i++)
-        if (!strcmp(s->library[i], name)) return i + 1;
-    if (s->libraries == s->library_cap) {
-        const uint32_t cap = s->library_cap ? s->library_cap * 2 : 64;
-        char **library = realloc(s->library, cap * sizeof *library);
-        if (!library) return 0;
-        s->library = library;
-        s->library_cap = cap;
-    }
+    if (s->libraries == s->library_slots / 2 && grow_libraries(s) != 0) return 0;
+    uint32_t *slot = find_library(s, name);
+    if (*slot) return *slot;
     s->library[s->libraries] = strdup(name);
-    return s->library[s->libraries] ? ++s->libraries : 0;
-}
-
-/* Index of the first loaded module that ends above the address. */
-static uint32_t first_above(const struct mpr_sites *s, uint64_t at)
-{
-    uint32_t low = 0, high = s->loads;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (s->module[s->loaded[middle]].to <= at) low = middle + 1;
-        else high = middle;
-    }
-    return low;
+    return s->library[s->libraries] ? *slot = ++s->libraries : 0;
 }
 
 /* What was loaded there before is gone. */
-static void load(struct mpr_sites *s, uint32_t index)
+static int load(struct mpr_sites *s, uint32_t index)
 {
     const struct mpr_module *m = &s->module[index];
-    const uint32_t at = first_above(s, m->from);
-    uint32_t end = at;
-    while (end < s->loads && s->module[s->loaded[end]].from < m->to) end++;
-    memmove(&s->loaded[at + 1], &s->loaded[end], (s->loads - end) * sizeof *s->loaded);
-    s->loaded[at] = index;
-    s->loads = s->loads - (end - at) + 1;
+    const struct mpr_place place = mpr_intervals_after(&s->loaded, m->from);
+    const struct mpr_interval *span;
+    size_t gone = 0;
+    for (struct mpr_place at = place; (span = mpr_intervals_at(&s->loaded, at)) && span->start < m->to; at = mpr_intervals_next(&s->loaded, at)) gone++;
+    mpr_intervals_remove(&s->loaded, place, gone);
+    return mpr_intervals_insert(&s->loaded, mpr_intervals_after(&s->loaded, m->from), &(struct mpr_interval){ m->from, m->to, index + 1, false });
 }
 
 static int make_room(struct mpr_sites *s)
@@ -118,10 +128,8 @@ static int make_room(struct mpr_sites *s)
     if (s->modules < s->module_cap) return 0;
     const uint32_t cap = s->module_cap ? s->module_cap * 2 : 64;
     struct mpr_module *module = realloc(s->module, cap * sizeof *module);
-    if (module) s->module = module;
-    uint32_t *loaded = realloc(s->loaded, cap * sizeof *loaded);
-    if (loaded) s->loaded = loaded;
-    if (!module || !loaded) return -1;
+    if (!module) return -1;
+    s->module = module;
     s->module_cap = cap;
     return 0;
 }
@@ -129,8 +137,8 @@ static int make_room(struct mpr_sites *s)
 /* The number of the module at an address. */
 static uint32_t module_at(const struct mpr_sites *s, uint64_t pc)
 {
-    const uint32_t at = first_above(s, pc);
-    return at < s->loads && s->module[s->loaded[at]].from <= pc ? s->loaded[at] + 1 : 0;
+    const struct mpr_interval *span = mpr_intervals_at(&s->loaded, mpr_intervals_after(&s->loaded, pc));
+    return span && span->start <= pc ? span->what : 0;
 }
 
 /* It is told again after a frame was lost. */
@@ -161,8 +169,7 @@ static int add_module(struct mpr_sites *s, const struct mpf_event *e)
     }
     m.library = library_number(s, m.path);
     s->module[s->modules] = m;
-    load(s, s->modules++);
-    return 0;
+    return load(s, s->modules++);
 }
 
 static bool is_one_of(const char *name, const char *const *prefix)

@@ -9,6 +9,7 @@
 
 #include "mpf/event.h"
 #include "ranges.h"
+#include "intervals.h"
 #include "stacks.h"
 
 struct mpr_module {
@@ -24,10 +25,11 @@ enum mpr_known_kind { MPR_KNOWN_STACK = 1, MPR_KNOWN_FRAME, MPR_KNOWN_PYTHON, MP
 struct mpr_sites {
     struct mpr_module *module;  /* by number - 1 */
     uint32_t modules, module_cap;
-    uint32_t *loaded;           /* indices of the newest ones at their addresses, by address: they do not overlap */
-    uint32_t loads;
+    struct mpr_intervals loaded;    /* numbers of the newest ones at their addresses: they do not overlap */
     char **library;             /* file names, by number - 1 */
-    uint32_t libraries, library_cap;
+    uint32_t libraries;
+    uint32_t *library_slot;     /* hash of the name: number */
+    uint32_t library_slots;
     struct mpr_known { uint64_t id; uint32_t value; enum mpr_known_kind kind; } *known;     /* open addressing by id */
     uint32_t known_mask, knowns;
     uint32_t frames;            /* Python frames so far: names in `ranges` */

@@ -36,6 +36,29 @@ void mpr_threads_free(struct mpr_threads *threads)
         free(threads->at[i]);
     }
     free(threads->at);
+    mpr_index_free(&threads->forward_of);
+}
+
+static void leave_list(struct mpr_threads *threads, struct mpr_thread *t)
+{
+    if (t->newer) t->newer->older = t->older;
+    else if (threads->newest == t) threads->newest = t->older;
+    if (t->older) t->older->newer = t->newer;
+    t->newer = t->older = NULL;
+}
+
+void mpr_threads_carry(struct mpr_threads *threads, struct mpr_thread *t)
+{
+    leave_list(threads, t);
+    t->older = threads->newest;
+    if (t->older) t->older->newer = t;
+    threads->newest = t;
+}
+
+struct mpr_thread *mpr_threads_carrier(struct mpr_threads *threads)
+{
+    while (threads->newest && !threads->newest->application) leave_list(threads, threads->newest);
+    return threads->newest;
 }
 
 static int grow_stack(struct mpr_thread *t)
@@ -49,7 +72,7 @@ static int grow_stack(struct mpr_thread *t)
     return 0;
 }
 
-void mpr_thread_push(struct mpr_thread *t, struct mpr_ranges *ranges, uint32_t name, uint32_t domain)
+void mpr_thread_push(struct mpr_thread *t, struct mpr_ranges *ranges, uint64_t push, uint32_t name, uint32_t domain)
 {
     if (grow_stack(t) != 0) {
         t->beyond++;
@@ -57,11 +80,12 @@ void mpr_thread_push(struct mpr_thread *t, struct mpr_ranges *ranges, uint32_t n
     }
     t->node = mpr_ranges_child(ranges, t->node, name, domain);
     t->application += !domain;
-    t->stack[t->depth++] = (struct mpr_open_range){ name, domain, t->node, 0, 0 };
+    t->stack[t->depth++] = (struct mpr_open_range){ push, name, domain, t->node, 0, 0 };
 }
 
 void mpr_thread_pop(struct mpr_thread *t, struct mpr_ranges *ranges, uint32_t domain)
 {
+    t->popped = 0;
     if (t->beyond) {
         t->beyond--;
         return;
@@ -69,6 +93,7 @@ void mpr_thread_pop(struct mpr_thread *t, struct mpr_ranges *ranges, uint32_t do
     uint32_t at = t->depth;
     while (at && t->stack[at - 1].domain != domain) at--;
     if (!at) return;
+    t->popped = t->stack[at - 1].push;
     t->application -= !domain;
     t->depth--;
     uint32_t node = at > 1 ? t->stack[at - 2].node : 0;

@@ -5,8 +5,6 @@
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <dwarf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +13,7 @@
 #include <unistd.h>
 
 #include "debug.h"
+#include "object.h"
 
 struct span { Dwarf_Addr low, high; Dwarf_Off die; };
 
@@ -30,19 +29,12 @@ struct mpr_debug {
     struct entry *table;        /* functions, by address */
     size_t entries;
     bool table_read;
+    struct mpr_binary binary;   /* while it is opened */
+    int asked;                  /* for debug files: the second time for what several share */
+    bool has_shared, has_dwarf, too_large;
 };
 
 /* ---- the file */
-
-static bool same_build_id(const struct mpr_binary *o, int fd)
-{
-    const void *id;
-    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-    const ssize_t bytes = elf ? dwelf_elf_gnu_build_id(elf, &id) : -1;
-    const bool same = bytes == (ssize_t)o->build_id_bytes && memcmp(id, o->build_id, o->build_id_bytes) == 0;
-    elf_end(elf);
-    return same;
-}
 
 /* /usr/lib/debug/.build-id/ab/cdef....debug */
 static void debug_path(const struct mpr_binary *o, char *path, size_t cap)
@@ -68,18 +60,73 @@ static uint64_t bias_of(int fd, uint64_t from)
     return bias;
 }
 
-static char *debug_folders;     /* NULL: libdwfl's usual ones */
+/* Beside the object, where its .gnu_debuglink says. */
+static int open_beside(const char *object, const char *link, const char *folder, const struct mpr_binary *o, char **path)
+{
+    const char *slash = object ? strrchr(object, '/') : NULL;
+    if (!slash || !link || strchr(link, '/')) return -1;
+    if (asprintf(path, "%.*s/%s%s", (int)(slash - object), object, folder, link) < 0) return -1;
+    const int fd = mpr_object_open(*path);
+    if (fd >= 0 && mpr_object_is(fd, o->build_id, o->build_id_bytes) == 1) return fd;
+    if (fd >= 0) close(fd);
+    free(*path);
+    *path = NULL;
+    return -1;
+}
+
+/* The folders of the system's debug files, and debuginfod, are libdwfl's; other folders may be anybody's. */
+static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, const char *file, const char *link, GElf_Word crc,
+                          char **path)
+{
+    struct mpr_debug *d = *data;
+    const bool shared = d->asked++ > 0;
+    int fd = -1;
+    if (!shared) fd = open_beside(file, link, "", &d->binary, path);
+    if (!shared && fd < 0) fd = open_beside(file, link, ".debug/", &d->binary, path);
+    if (fd < 0) fd = dwfl_standard_find_debuginfo(module, data, name, base, file, shared ? NULL : link, crc, path);
+    if (shared) d->has_shared = fd >= 0;
+    if (fd < 0 || mpr_object_unpacks_well(fd)) return fd;
+    d->too_large = true;
+    close(fd);
+    return -1;
+}
+
+static char system_folder[] = "/usr/lib/debug", *debug_folders = system_folder;
 static const Dwfl_Callbacks callbacks = {
-    .find_elf = dwfl_build_id_find_elf, .find_debuginfo = dwfl_standard_find_debuginfo, .debuginfo_path = &debug_folders,
+    .find_elf = dwfl_build_id_find_elf, .find_debuginfo = find_debuginfo, .debuginfo_path = &debug_folders,
 };
 
-static struct mpr_debug *load(const char *path, int fd, uint64_t from)
+/* What is shared and not found would be looked for by its path, as the file says it. */
+static bool lacks_shared(const struct mpr_debug *d, Dwarf *dwarf)
+{
+    const char *name;
+    const void *id;
+    return dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) > 0 && !d->has_shared;
+}
+
+static void begin(struct mpr_debug *d)
+{
+    void **data;
+    Dwarf_Addr bias;
+    dwfl_module_info(d->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
+    *data = d;
+    if (d->too_large) return;
+    Dwarf *dwarf = dwfl_module_getdwarf(d->module, &bias);
+    d->has_dwarf = dwarf && !d->too_large && !lacks_shared(d, dwarf);
+}
+
+static struct mpr_debug *load(const char *path, int fd, const struct mpr_binary *o)
 {
     struct mpr_debug *d = calloc(1, sizeof *d);
     if (!d) return NULL;
+    d->binary = *o;
+    d->too_large = !mpr_object_unpacks_well(fd);
     d->dwfl = dwfl_begin(&callbacks);
-    if (d->dwfl) d->module = dwfl_report_elf(d->dwfl, path, path, fd, bias_of(fd, from), false);
-    if (d->module && dwfl_report_end(d->dwfl, NULL, NULL) == 0) return d;       /* fd is libdwfl's now */
+    if (d->dwfl) d->module = dwfl_report_elf(d->dwfl, path, path, fd, bias_of(fd, o->from), false);
+    if (d->module && dwfl_report_end(d->dwfl, NULL, NULL) == 0) {       /* fd is libdwfl's now */
+        begin(d);
+        return d;
+    }
     if (!d->module) close(fd);
     mpr_debug_close(d);
     return NULL;
@@ -90,21 +137,21 @@ struct mpr_debug *mpr_debug_open(const struct mpr_binary *o, enum mpr_symbols_st
     char by_id[256];
     const char *path = o->path;
     elf_version(EV_CURRENT);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    *state = MPR_SYMBOLS_MISSING;
-    if (fd >= 0 && o->build_id_bytes && !same_build_id(o, fd)) {
+    int fd = mpr_object_open(path);
+    const int same = fd >= 0 ? mpr_object_is(fd, o->build_id, o->build_id_bytes) : 0;
+    *state = fd < 0 ? MPR_SYMBOLS_MISSING : same < 0 ? MPR_SYMBOLS_UNREADABLE : MPR_SYMBOLS_OTHER;
+    if (fd >= 0 && same != 1) {
         close(fd);
         fd = -1;
-        *state = MPR_SYMBOLS_OTHER;
     }
     if (fd < 0 && o->build_id_bytes) {
         debug_path(o, by_id, sizeof by_id);
         path = by_id;
-        fd = open(path, O_RDONLY | O_CLOEXEC);
+        fd = mpr_object_open(path);
     }
     if (fd < 0) return NULL;
-    struct mpr_debug *d = load(path, fd, o->from);
-    *state = d ? MPR_SYMBOLS_GOOD : MPR_SYMBOLS_UNREADABLE;
+    struct mpr_debug *d = load(path, fd, o);
+    *state = !d ? MPR_SYMBOLS_UNREADABLE : d->too_large ? MPR_SYMBOLS_TOO_LARGE : MPR_SYMBOLS_GOOD;
     return d;
 }
 
@@ -119,6 +166,15 @@ void mpr_debug_close(struct mpr_debug *d)
 }
 
 /* ---- the functions of a unit */
+
+/* A sibling that lies before would lead around in a circle. */
+static bool next_of(Dwarf_Die *die)
+{
+    const Dwarf_Off here = dwarf_dieoffset(die);
+    return dwarf_siblingof(die, die) == 0 && dwarf_dieoffset(die) > here;
+}
+
+enum { SPANS_MOST = 1 << 22 };
 
 static void add_span(struct unit *u, const struct span *span)
 {
@@ -136,7 +192,7 @@ static void add_function(struct unit *u, Dwarf_Die *die)
 {
     Dwarf_Addr base;
     struct span span = { .die = dwarf_dieoffset(die) };
-    for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &span.low, &span.high)) > 0; ) add_span(u, &span);
+    for (ptrdiff_t at = 0; u->spans < SPANS_MOST && (at = dwarf_ranges(die, at, &base, &span.low, &span.high)) > 0; ) add_span(u, &span);
 }
 
 /* Functions lie in the unit itself, in namespaces, classes and other functions. */
@@ -150,7 +206,7 @@ static void collect(struct unit *u, Dwarf_Die *parent, int depth)
         case DW_TAG_namespace: case DW_TAG_module: case DW_TAG_class_type: case DW_TAG_structure_type: collect(u, &die, depth + 1); break;
         default: break;
         }
-    } while (dwarf_siblingof(&die, &die) == 0);
+    } while (next_of(&die) && u->spans < SPANS_MOST);
 }
 
 static int by_low(const void *left, const void *right)
@@ -213,7 +269,7 @@ static bool child_at(Dwarf_Die *parent, Dwarf_Addr pc, Dwarf_Die *out)
     do {
         const int tag = dwarf_tag(out);
         if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) && dwarf_haspc(out, pc) > 0) return true;
-    } while (dwarf_siblingof(out, out) == 0);
+    } while (next_of(out));
     return false;
 }
 
@@ -262,7 +318,7 @@ static const char *call_place(Dwarf_Die *cu, Dwarf_Die *inlined, unsigned *line)
 static const char *line_place(struct mpr_debug *d, uint64_t pc, unsigned *line)
 {
     int number = 0;
-    Dwfl_Line *found = dwfl_module_getsrc(d->module, pc);
+    Dwfl_Line *found = d->has_dwarf ? dwfl_module_getsrc(d->module, pc) : NULL;
     const char *file = found ? dwfl_lineinfo(found, NULL, &number, NULL, NULL, NULL) : NULL;
     *line = (unsigned)number;
     return file;
@@ -335,5 +391,5 @@ static void look_in_symbols(struct mpr_debug *d, uint64_t pc, mpr_debug_each *ea
 
 void mpr_debug_look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg)
 {
-    if (!look_in_dwarf(d, pc, each, arg)) look_in_symbols(d, pc, each, arg);
+    if (!d->has_dwarf || !look_in_dwarf(d, pc, each, arg)) look_in_symbols(d, pc, each, arg);
 }

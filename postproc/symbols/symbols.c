@@ -7,6 +7,7 @@
 
 #include "debug.h"
 #include "demangle.h"
+#include "hash.h"
 
 enum { FIRST_PLACES = 1024, MOST = 64 /* inlined calls at an address */ };
 
@@ -79,7 +80,7 @@ enum mpr_symbols_state mpr_symbols_state(const struct mpr_symbols *s, uint32_t n
 
 static struct entry *place(const struct mpr_symbols *s, uint32_t number, uint64_t pc)
 {
-    size_t at = ((pc ^ (uint64_t)number << 48) * UINT64_C(0x9e3779b97f4a7c15) >> 20) & s->mask;
+    size_t at = mpr_hash(mpr_hash(pc) + number) & s->mask;
     while (s->entry[at].symbol && (s->entry[at].pc != pc || s->entry[at].number != number)) at = (at + 1) & s->mask;
     return &s->entry[at];
 }

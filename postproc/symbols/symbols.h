@@ -12,7 +12,7 @@
 struct mpr_binary {
     const char *path;
     const uint8_t *build_id;
-    size_t build_id_bytes;      /* 0: not known, and not compared */
+    size_t build_id_bytes;      /* 0: the file is used only if it has none, either */
     uint64_t from;              /* where its first byte was mapped */
 };
 
@@ -23,6 +23,7 @@ enum mpr_symbols_state {
     MPR_SYMBOLS_MISSING,        /* neither the file nor a debug file of its build id is here */
     MPR_SYMBOLS_OTHER,          /* the file has another build id */
     MPR_SYMBOLS_UNREADABLE,     /* it is no object file */
+    MPR_SYMBOLS_TOO_LARGE,      /* its debug sections unpack to too much: names come from the table of symbols alone */
     MPR_SYMBOLS_NOT_BUILT,      /* this program was built without the library for it */
     MPR_SYMBOLS_NOT_ASKED,
 };

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "target.h"
+#include "utf8.h"
 
 static const int forwarded[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT };
 
@@ -32,8 +33,10 @@ static void start(const struct mp_command *c, const sigset_t *mask, const struct
     sigaction(SIGCHLD, chld, NULL);
     sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(c->path, c->argv);
-    const int status = errno == ENOENT ? MP_STATUS_NOT_FOUND : MP_STATUS_NOT_EXECUTABLE;
-    fprintf(stderr, "memprof: %s: %s\n", c->path, strerror(errno));
+    const int error = errno, status = error == ENOENT ? MP_STATUS_NOT_FOUND : MP_STATUS_NOT_EXECUTABLE;
+    fputs("memprof: ", stderr);
+    mpr_utf8_escaped(stderr, c->path);
+    fprintf(stderr, ": %s\n", strerror(error));
     _exit(status);
 }
 

@@ -6,6 +6,7 @@
 
 #include "run.h"
 #include "target.h"
+#include "utf8.h"
 
 /* argp, in the C library, looks for it: it must not be hidden. */
 __attribute__((visibility("default"))) const char *argp_program_version = "memprof " MEMPROF_VERSION;
@@ -38,7 +39,9 @@ int main(int argc, char **argv)
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &at);
     if (strcmp(argv[at], "run") == 0) return mp_run(argc - at, argv + at);
     if (strcmp(argv[at], "help") != 0) {
-        fprintf(stderr, "memprof: unknown command '%s'; try 'memprof --help'\n", argv[at]);
+        fputs("memprof: unknown command '", stderr);
+        mpr_utf8_escaped(stderr, argv[at]);
+        fputs("'; try 'memprof --help'\n", stderr);
         return MP_STATUS_USAGE;
     }
     argp_help(&argp, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK, (char *)"memprof");

@@ -16,6 +16,7 @@
 #include "logs.h"
 #include "oom.h"
 #include "target.h"
+#include "utf8.h"
 
 struct options {
     const char *directory, *level, *program, *min_rss;
@@ -75,12 +76,20 @@ static const struct argp argp = {
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
+    char *text;
     va_list args;
     va_start(args, format);
-    fputs("memprof: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    const int length = vasprintf(&text, format, args);
     va_end(args);
+    if (length < 0) return;
+    fputs("memprof: ", stderr);
+    for (char *line = text, *next; line; line = next) {
+        next = strchr(line, '\n');
+        if (next) *next++ = 0;
+        mpr_utf8_escaped(stderr, line);
+        fputc('\n', stderr);
+    }
+    free(text);
 }
 
 /* ---- before */

@@ -11,31 +11,44 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "object.h"
 #include "symbols.h"
 
 static struct mpr_binary own;
 static uint8_t build_id[64];
 
+static void find_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) *p, struct mpr_binary *out, uint8_t id[64])
+{
+    for (const char *at = (const char *)(info->dlpi_addr + p->p_vaddr), *end = at + p->p_memsz; at < end; ) {
+        const ElfW(Nhdr) *n = (const void *)at;
+        const char *data = at + sizeof *n + ((n->n_namesz + 3u) & ~3u);
+        if (n->n_type == NT_GNU_BUILD_ID) memcpy(id, data, out->build_id_bytes = n->n_descsz);
+        at = data + ((n->n_descsz + 3u) & ~3u);
+    }
+}
+
+static struct mpr_binary describe(const struct dl_phdr_info *info, const char *path, uint8_t id[64])
+{
+    struct mpr_binary out = { .path = path, .build_id = id, .from = info->dlpi_addr };
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type == PT_LOAD && p->p_offset == 0) out.from = info->dlpi_addr + p->p_vaddr;
+        if (p->p_type == PT_NOTE) find_build_id(info, p, &out, id);
+    }
+    return out;
+}
+
 static int find_own(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size;
     (void)arg;
-    own = (struct mpr_binary){ .path = "/proc/self/exe", .build_id = build_id, .from = info->dlpi_addr };
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        if (p->p_type == PT_LOAD && p->p_offset == 0) own.from = info->dlpi_addr + p->p_vaddr;
-        if (p->p_type != PT_NOTE) continue;
-        for (const char *at = (const char *)(info->dlpi_addr + p->p_vaddr), *end = at + p->p_memsz; at < end; ) {
-            const ElfW(Nhdr) *n = (const void *)at;
-            const char *data = at + sizeof *n + ((n->n_namesz + 3u) & ~3u);
-            if (n->n_type == NT_GNU_BUILD_ID) memcpy(build_id, data, own.build_id_bytes = n->n_descsz);
-            at = data + ((n->n_descsz + 3u) & ~3u);
-        }
-    }
+    own = describe(info, "/proc/self/exe", build_id);
     return 1;                                   /* the first is the program */
 }
 
@@ -131,20 +144,70 @@ static void what_is_not_there_is_missing(void **state)
 }
 
 /* By its debug file where that is installed, else by its dynamic symbols. */
-static void the_c_librarys_functions_have_names(void **state)
+static int look_into_the_c_library(struct dl_phdr_info *info, size_t size, void *state)
 {
     size_t count;
-    struct link_map *map = NULL;
-    const struct mpr_symbol *symbol = NULL;
+    uint8_t id[64];
+    (void)size;
+    if (!strstr(info->dlpi_name, "libc.so")) return 0;
+    const struct mpr_binary libc = describe(info, info->dlpi_name, id);
+    const struct mpr_symbol *symbol = look(state, 6, &libc, (const char *)(uintptr_t)a64l + 1, &count);
+    assert_true(count >= 1);
+    assert_string_equal(symbol[count - 1].function, "a64l");
+    return 1;
+}
+
+static void the_c_librarys_functions_have_names(void **state) { assert_int_equal(dl_iterate_phdr(look_into_the_c_library, state), 1); }
+
+static void a_file_with_a_build_id_that_the_log_does_not_have_gives_no_names(void **state)
+{
+    size_t count;
+    const struct mpr_binary unknown = { .path = "/proc/self/exe", .from = own.from };
+    look(state, 7, &unknown, here, &count);
+    assert_int_equal(count, 0);
+    assert_int_equal(mpr_symbols_state(*state, 7), MPR_SYMBOLS_OTHER);
+}
+
+/* Whoever opened it would wait for a writer. */
+static void a_pipe_is_not_opened(void **state)
+{
+    size_t count;
+    char path[] = "/tmp/symbols.XXXXXX";
+    assert_non_null(mkdtemp(path));
+    char pipe[sizeof path + 8];
+    snprintf(pipe, sizeof pipe, "%s/pipe", path);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    const struct mpr_binary object = { .path = pipe, .build_id = build_id, .build_id_bytes = 20, .from = own.from };
+    look(state, 8, &object, here, &count);
+    assert_int_equal(count, 0);
+    assert_int_equal(mpr_symbols_state(*state, 8), MPR_SYMBOLS_MISSING);
+    unlink(pipe);
+    rmdir(path);
+}
+
+/* An object file with one compressed section, which says what it unpacks to. */
+static int object_that_unpacks_to(uint64_t bytes)
+{
+    struct { Elf64_Ehdr head; Elf64_Shdr section[2]; Elf64_Chdr compressed; char data[1000]; } file = {
+        .head = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT }, .e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
+                  .e_ehsize = sizeof(Elf64_Ehdr), .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = 2, .e_shoff = sizeof(Elf64_Ehdr) },
+        .compressed = { .ch_type = ELFCOMPRESS_ZLIB, .ch_size = bytes, .ch_addralign = 1 },
+    };
+    file.section[1] = (Elf64_Shdr){ .sh_type = SHT_PROGBITS, .sh_flags = SHF_COMPRESSED, .sh_addralign = 1,
+                                    .sh_offset = (uint64_t)((char *)&file.compressed - (char *)&file), .sh_size = sizeof file.compressed + sizeof file.data };
+    const int fd = memfd_create("object", 0);
+    assert_int_equal(write(fd, &file, sizeof file), sizeof file);
+    return fd;
+}
+
+static void sections_that_unpack_to_too_much_are_known(void **state)
+{
     (void)state;
-    for (map = _r_debug.r_map; map; map = map->l_next) {
-        if (!strstr(map->l_name, "libc.so")) continue;
-        const struct mpr_binary libc = { .path = map->l_name, .from = map->l_addr };
-        symbol = look(state, 6, &libc, (const char *)(uintptr_t)a64l + 1, &count);
-        assert_true(count >= 1);
-        assert_string_equal(symbol[count - 1].function, "a64l");
-    }
-    assert_non_null(symbol);
+    const int good = object_that_unpacks_to(10000), bad = object_that_unpacks_to(UINT64_C(4) << 30);
+    assert_true(mpr_object_unpacks_well(good));
+    assert_false(mpr_object_unpacks_well(bad));
+    close(good);
+    close(bad);
 }
 
 #else
@@ -171,6 +234,9 @@ int main(void)
         cmocka_unit_test(a_file_with_another_build_id_gives_no_names),
         cmocka_unit_test(what_is_not_there_is_missing),
         cmocka_unit_test(the_c_librarys_functions_have_names),
+        cmocka_unit_test(a_file_with_a_build_id_that_the_log_does_not_have_gives_no_names),
+        cmocka_unit_test(a_pipe_is_not_opened),
+        cmocka_unit_test(sections_that_unpack_to_too_much_are_known),
 #else
         cmocka_unit_test(without_libdw_nothing_has_a_name),
 #endif

@@ -139,7 +139,8 @@ export function peakPanel(app, name) {
 
 /** @param {string[]} heads @param {Line[]} all */
 export function csvOf(heads, all) {
-  const quote = (/** @type {string} */ text) => `"${text.replaceAll('"', '""')}"`;
+  // a spreadsheet takes a cell that begins so for a formula; behind an apostrophe it is text
+  const quote = (/** @type {string} */ text) => `"${text.replace(/^[=+\-@]/, "'$&").replaceAll('"', '""')}"`;
   const head = ['range', ...heads.map((head) => `${head} bytes`)].map(quote).join(',');
   return (
     [head, ...all.map((line) => [quote(line.name), ...line.values.map((value) => value ?? 0)].join(','))].join('\n') +

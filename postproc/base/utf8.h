@@ -5,12 +5,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Next code point of *at, which is moved on.  False for a byte that is not part of valid UTF-8: *code is that byte. */
 bool mpr_utf8_next(const char **at, uint32_t *code);
 /* Code points of valid UTF-8: its columns, for text without wide characters. */
 size_t mpr_utf8_length(const char *text);
-/* Must not reach a terminal as it is: controls, and marks that turn the direction of text. */
+/* Must not be shown as it is: controls, marks that turn the direction of text, and what cannot be seen. */
 bool mpr_utf8_unsafe(uint32_t code);
+/* Such a character as \xNN or \u{NNNN}. */
+void mpr_utf8_escape(FILE *out, uint32_t code);
+/* The text with all of them so written, and bytes that are no UTF-8 as \xNN. */
+void mpr_utf8_escaped(FILE *out, const char *text);
 
 #endif

@@ -1,0 +1,25 @@
+/* Signed amounts of what a log says, which may be anything: they stop at the largest number, and never are the one that has no negative. */
+#ifndef MPR_AMOUNT_H
+#define MPR_AMOUNT_H
+
+#include <stdint.h>
+
+static inline int64_t mpr_amount(uint64_t value) { return value < INT64_MAX ? (int64_t)value : INT64_MAX; }
+
+static inline int64_t mpr_plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum)) return b < 0 ? -INT64_MAX : INT64_MAX;
+    return sum == INT64_MIN ? -INT64_MAX : sum;
+}
+
+static inline int64_t mpr_minus(int64_t a, int64_t b)
+{
+    int64_t difference;
+    if (__builtin_sub_overflow(a, b, &difference)) return b > 0 ? -INT64_MAX : INT64_MAX;
+    return difference == INT64_MIN ? -INT64_MAX : difference;
+}
+
+static inline int64_t mpr_change(uint64_t from, uint64_t to) { return to > from ? mpr_amount(to - from) : -mpr_amount(from - to); }
+
+#endif

@@ -1,0 +1,117 @@
+#include "intervals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAF = 256 };
+
+struct mpr_interval_leaf { size_t count; struct mpr_interval at[LEAF]; };
+
+void mpr_intervals_free(struct mpr_intervals *s)
+{
+    for (size_t i = 0; i < s->leaves; i++) free(s->leaf[i]);
+    free(s->leaf);
+    *s = (struct mpr_intervals){ 0 };
+}
+
+static const struct mpr_interval *last_of(const struct mpr_interval_leaf *leaf) { return &leaf->at[leaf->count - 1]; }
+
+struct mpr_place mpr_intervals_after(const struct mpr_intervals *s, uint64_t address)
+{
+    struct mpr_place place = { 0, 0 };
+    size_t high = s->leaves;
+    while (place.leaf < high) {
+        const size_t middle = place.leaf + (high - place.leaf) / 2;
+        if (last_of(s->leaf[middle])->end > address) high = middle;
+        else place.leaf = middle + 1;
+    }
+    if (place.leaf == s->leaves) return place;
+    const struct mpr_interval_leaf *leaf = s->leaf[place.leaf];
+    high = leaf->count;
+    while (place.at < high) {
+        const size_t middle = place.at + (high - place.at) / 2;
+        if (leaf->at[middle].end > address) high = middle;
+        else place.at = middle + 1;
+    }
+    return place;
+}
+
+struct mpr_interval *mpr_intervals_at(const struct mpr_intervals *s, struct mpr_place place)
+{
+    return place.leaf < s->leaves ? &s->leaf[place.leaf]->at[place.at] : NULL;
+}
+
+struct mpr_place mpr_intervals_next(const struct mpr_intervals *s, struct mpr_place place)
+{
+    if (++place.at == s->leaf[place.leaf]->count) place = (struct mpr_place){ place.leaf + 1, 0 };
+    return place;
+}
+
+static struct mpr_interval_leaf *add_leaf(struct mpr_intervals *s, size_t at)
+{
+    if (s->leaves == s->cap) {
+        const size_t cap = s->cap ? s->cap * 2 : 16;
+        struct mpr_interval_leaf **grown = realloc(s->leaf, cap * sizeof(struct mpr_interval_leaf *));
+        if (!grown) return NULL;
+        s->leaf = grown;
+        s->cap = cap;
+    }
+    struct mpr_interval_leaf *leaf = malloc(sizeof *leaf);
+    if (!leaf) return NULL;
+    leaf->count = 0;
+    memmove(s->leaf + at + 1, s->leaf + at, (s->leaves - at) * sizeof *s->leaf);
+    s->leaves++;
+    return s->leaf[at] = leaf;
+}
+
+/* The upper half of a full leaf becomes the next one. */
+static int halve(struct mpr_intervals *s, struct mpr_place *place)
+{
+    struct mpr_interval_leaf *upper = add_leaf(s, place->leaf + 1);
+    if (!upper) return -1;
+    struct mpr_interval_leaf *lower = s->leaf[place->leaf];
+    upper->count = LEAF / 2;
+    lower->count = LEAF - LEAF / 2;
+    memcpy(upper->at, lower->at + lower->count, upper->count * sizeof *upper->at);
+    if (place->at > lower->count) *place = (struct mpr_place){ place->leaf + 1, place->at - lower->count };
+    return 0;
+}
+
+int mpr_intervals_insert(struct mpr_intervals *s, struct mpr_place place, const struct mpr_interval *span)
+{
+    if (!s->leaves && !add_leaf(s, 0)) return -1;
+    if (place.leaf == s->leaves) place = (struct mpr_place){ s->leaves - 1, s->leaf[s->leaves - 1]->count };
+    if (s->leaf[place.leaf]->count == LEAF && halve(s, &place) != 0) return -1;
+    struct mpr_interval_leaf *leaf = s->leaf[place.leaf];
+    memmove(leaf->at + place.at + 1, leaf->at + place.at, (leaf->count - place.at) * sizeof *leaf->at);
+    leaf->at[place.at] = *span;
+    leaf->count++;
+    return 0;
+}
+
+/* Frees the empty leaves among [from, to). */
+static void drop_empty(struct mpr_intervals *s, size_t from, size_t to)
+{
+    size_t kept = from;
+    for (size_t i = from; i < to; i++) {
+        if (s->leaf[i]->count) s->leaf[kept++] = s->leaf[i];
+        else free(s->leaf[i]);
+    }
+    memmove(s->leaf + kept, s->leaf + to, (s->leaves - to) * sizeof *s->leaf);
+    s->leaves -= to - kept;
+}
+
+void mpr_intervals_remove(struct mpr_intervals *s, struct mpr_place place, size_t count)
+{
+    const size_t first = place.leaf;
+    bool empty = false;
+    for (; count && place.leaf < s->leaves; place = (struct mpr_place){ place.leaf + 1, 0 }) {
+        struct mpr_interval_leaf *leaf = s->leaf[place.leaf];
+        const size_t here = count < leaf->count - place.at ? count : leaf->count - place.at;
+        memmove(leaf->at + place.at, leaf->at + place.at + here, (leaf->count - place.at - here) * sizeof *leaf->at);
+        leaf->count -= here;
+        count -= here;
+        empty |= !leaf->count;
+    }
+    if (empty) drop_empty(s, first, place.leaf);
+}

@@ -1,0 +1,162 @@
+"""Logs that no program would write: every command ends soon, within its memory, with a message where it cannot go on.
+
+test_hostile.py NAME, with MEMPROF_REPORT and MAKE_HOSTILE_LOG set.  Nothing is timed: what hangs meets TIMEOUT."""
+import os
+import re
+import resource
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+
+REPORT, MAKE = os.environ["MEMPROF_REPORT"], os.environ["MAKE_HOSTILE_LOG"]
+TIMEOUT, MEMORY = 20, 2 << 30       # seconds, many times what the slowest takes; bytes, of which a log is no part
+COMMANDS = {
+    "peaks": ["peaks", "-fjson"], "python": ["peaks", "--by", "python"], "backward": ["peaks", "--backward-of"], "oom": ["oom"],
+    "timeline": ["timeline"], "html": ["html", "-o", "/dev/null"], "graphs": ["graphs"], "segments": ["segments"], "stacks": ["stacks"],
+    "folded": ["stacks", "--folded"], "info": ["info"], "verify": ["verify"],
+}
+HOST = ["peaks", "timeline", "html", "oom"]
+# kind of log: how many events, and the commands whose work it is about
+KINDS = {
+    "maps_down": (400000, ["peaks", "html"]), "maps_remapped": (50000, ["peaks"]), "maps_protected": (200000, ["peaks", "html"]),
+    "colliding": (200000, ["peaks", "html"]), "colliding_device": (200000, ["peaks", "oom", "segments"]), "domains": (60000, ["peaks", "html"]),
+    "pops_of_nothing": (60000, HOST), "threads_pushing": (100000, HOST), "carriers": (100000, HOST), "thread_numbers": (50000, HOST),
+    "deep_paths": (10000, HOST), "names": (100000, HOST), "modules": (200000, ["peaks", "stacks"]), "modules_on_stacks": (50000, ["stacks", "html"]),
+    "stacks": (500, ["stacks", "folded", "html"]), "sawtooth": (10000, ["peaks", "oom", "segments"]), "contexts": (100000, ["peaks", "oom", "segments"]),
+    "handles": (100000, ["peaks", "segments", "html"]), "handles_owed": (100000, ["peaks"]), "pools": (100000, ["peaks"]),
+    "executables": (100000, ["graphs", "peaks"]), "captures": (50000, ["graphs", "segments", "oom"]), "communicators": (50000, ["peaks", "oom"]),
+    "refusals": (20000, ["oom", "html"]), "autograd": (1000, ["backward"]), "failures": (100000, HOST),
+    "overflows": (2000, list(COMMANDS)), "nasty_names": (1, list(COMMANDS)),
+}
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def report(*arguments, statuses=(0, 3), **more):
+    done = subprocess.run([REPORT, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT,
+                          preexec_fn=limit_memory, env={**os.environ, "LC_ALL": "C.UTF-8"}, **more)
+    if done.returncode not in statuses:
+        sys.exit(f"{arguments}: status {done.returncode}, {done.stderr.decode(errors='replace')}")
+    return done
+
+
+def make(kind, count, path):
+    subprocess.run([MAKE, kind, str(count), path], check=True)
+    return path
+
+
+def every_kind_ends(folder):
+    kinds = subprocess.run([MAKE, "--list"], stdout=subprocess.PIPE, check=True, text=True).stdout.split()
+    missing = set(kinds) - set(KINDS) - {"live_blocks"}
+    if missing:
+        sys.exit(f"no command runs {missing}")
+    for kind, (count, commands) in KINDS.items():
+        log = make(kind, count, os.path.join(folder, "log.zst"))
+        for command in commands:
+            report(*COMMANDS[command], log)
+
+
+def more_blocks_than_memory_are_refused(folder):
+    log = make("live_blocks", 4000000, os.path.join(folder, "log.zst"))
+    done = report("--max-memory=64", "peaks", log, statuses=[1])
+    if b"takes more than 64 MiB of memory; allow more with memprof-report --max-memory" not in done.stderr:
+        sys.exit(f"not said why: {done.stderr}")
+    report("--max-memory=0", "peaks", log)
+
+
+def false_magics(folder):
+    """Beginnings of zstd frames, each with a valid head: nearly as long as may be, and blocks that lead far."""
+    head = struct.pack("<IB", 0xFD2FB528, 0x84 | 0x20) + struct.pack("<I", 60 << 20)
+    jump = struct.pack("<I", (100000 << 3) | 0)[:3]
+    path = os.path.join(folder, "log.zst")
+    with open(make("names", 10, path), "ab") as log:
+        log.write((head + jump) * 200000 + b"\0\0\0" * 400000)
+    done = report("peaks", path, statuses=[3])
+    if b"damaged" not in done.stdout:
+        sys.exit(f"not said: {done.stdout}")
+
+
+def an_empty_journal_of_a_terabyte(folder):
+    """Holes take neither time nor memory."""
+    path = os.path.join(folder, "log.zst.journal")
+    head = struct.pack("<8sHHIII16sQ3Q3QIIQQ", b"MEMPROFJ", 1, 1, 4096, 32768, 24, bytes(16), 4242, 1, 1, 1, 2, 2, 2, 1 << 25, 0, 0, 0)
+    with open(path, "wb") as journal:
+        journal.write(head)
+        journal.truncate(1 << 40)
+    report("peaks", path, statuses=[3])
+
+
+def a_log_is_truncated_under_the_reader(folder):
+    """A symbolic link to a file that is truncated when the first of its pages have been read: by the reader's stop."""
+    path = os.path.join(folder, "log.zst")
+    make("names", 400000, path)
+    size = os.path.getsize(path)
+    reader = subprocess.Popen([REPORT, "peaks", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while reader.poll() is None:        # until it has mapped the file
+        with open(f"/proc/{reader.pid}/maps") as maps:
+            if path in maps.read():
+                break
+    reader.send_signal(signal.SIGSTOP)
+    os.truncate(path, 4096)
+    reader.send_signal(signal.SIGCONT)
+    out, err = reader.communicate(timeout=TIMEOUT)
+    if reader.returncode == 0 and size > 4096:
+        return                          # it was faster
+    if reader.returncode != 1 or b"truncated while it was read" not in err:
+        sys.exit(f"status {reader.returncode}: {err}")
+
+
+TESTS = [every_kind_ends, more_blocks_than_memory_are_refused, false_magics, an_empty_journal_of_a_terabyte, a_log_is_truncated_under_the_reader]
+
+# What a terminal would act on or nobody could see.
+UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe0f\ufeff\ufff9\U000e0000-\U000e007f]")
+FORMATS = {"peaks": ["text", "json", "csv"], "oom": ["text", "json"], "timeline": ["text", "json", "csv"], "graphs": ["text", "json", "csv"],
+           "segments": ["text", "json", "csv"], "stacks": ["text", "json"], "info": ["text", "json", "csv"], "verify": ["text", "json", "csv"]}
+
+
+def nothing_unseen(what, text, formulas=False):
+    found = UNSEEN.search(text)
+    if found:
+        sys.exit(f"{what}: {found.group()!r} in {text[max(0, found.start() - 60):found.end() + 60]!r}")
+    if formulas and re.search('(^|,)"?[=+@-][^0-9]', text, re.M):
+        sys.exit(f"{what}: a formula in {text!r}")
+
+
+def names_are_shown_as_they_are(folder):
+    log = make("nasty_names", 1, os.path.join(folder, "=1\033]0;x\a\u202e\u200b.zst"))
+    for command, formats in FORMATS.items():
+        for form in formats:
+            text = report(command, "--format", form, log).stdout.decode()
+            nothing_unseen(f"{command} {form}", text, form == "csv")
+    for by in ("thread", "library", "stack", "range"):
+        for form in FORMATS["peaks"]:
+            nothing_unseen(by, report("peaks", "--by", by, "--format", form, log).stdout.decode(), form == "csv")
+    nothing_unseen("folded", report("stacks", "--folded", log).stdout.decode())
+    page = os.path.join(folder, "page.html")
+    report("html", "-o", page, log)
+    with open(page, encoding="utf-8", newline="") as file:
+        nothing_unseen("html", re.sub("(?s)<script>.*", "", file.read()))
+
+
+def messages_are_escaped(folder):
+    name = os.path.join(folder, "no\033]0;x\a\nsuch\u202e.zst")
+    for command in FORMATS:
+        for arguments in ([command, name], [command, folder + "/\033[31m"], [command, "--\033[31m", name]):
+            text = report(*arguments, statuses=[1, 2]).stderr.decode()
+            nothing_unseen(arguments, text)
+    nothing_unseen("a command", report("\033[31m", statuses=[2]).stderr.decode())
+    nothing_unseen("recover", report("recover", name, statuses=[1]).stderr.decode())
+    nothing_unseen("output", report("peaks", "-o", name + "/x", make("names", 1, os.path.join(folder, "a.zst")), statuses=[1]).stderr.decode())
+
+
+TESTS += [names_are_shown_as_they_are, messages_are_escaped]
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as place:
+        next(test for test in TESTS if test.__name__ == sys.argv[1])(place)
