@@ -22,6 +22,15 @@ static void gather(void *arg, const struct mpr_large_block *block)
     g->block[g->count++] = *block;
 }
 
+/* Live ones come in the order of a table, which is another one in each run. */
+static int by_birth(const void *left, const void *right)
+{
+    const struct mpr_large_block *a = left, *b = right;
+    if (a->from != b->from) return a->from < b->from ? -1 : 1;
+    if (a->addr != b->addr) return a->addr < b->addr ? -1 : 1;
+    return a->to < b->to ? -1 : a->to > b->to;
+}
+
 static int by_from(const void *left, const void *right)
 {
     const struct mpr_lifetime *a = left, *b = right;
@@ -47,6 +56,7 @@ bool mpr_lifetimes_fill(struct mpr_timeline *t, struct mpr_tree *tree, struct mp
 {
     struct gathering g = { .block = NULL };
     mpr_large_each(large, heap, gather, &g);
+    if (g.count) qsort(g.block, g.count, sizeof *g.block, by_birth);
     const size_t kept = g.count < t->options.lifetimes ? g.count : t->options.lifetimes;
     g.failed |= !mpr_notable_keep(g.block, g.count, kept, out->peak_time, tree->r->now);
     out->lifetime = mpr_arena_alloc(&t->arena, kept * sizeof *out->lifetime);

@@ -331,29 +331,31 @@ static bool is_inside(const struct mpr_gpu_block *segment, size_t count, uint64_
 }
 
 /* PyTorch's blocks inside go with their segments. */
-static void free_torch_inside(struct mpr_replay *r, const struct mpr_gpu_block *segment, size_t count)
+static size_t take_inside(struct mpr_gpu_blocks *torch, const struct mpr_gpu_block *segment, size_t segments, struct mpr_gpu_block *out)
 {
-    struct mpr_gpu_blocks *t = &r->gpu.torch;
-    struct mpr_gpu_block b;
-    for (size_t i = 0; t->live && i <= t->mask; i++) {
-        while (t->at[i].addr && is_inside(segment, count, t->at[i].addr)) {
-            mpr_gpu_blocks_take(t, t->at[i].addr, &b);
-            freed(r, &b);
-        }
-    }
+    size_t count = 0;
+    for (size_t i = 0; i <= torch->mask; i++)
+        while (torch->at[i].addr && is_inside(segment, segments, torch->at[i].addr)) mpr_gpu_blocks_take(torch, torch->at[i].addr, &out[count++]);
+    return count;
+}
+
+static void free_all(struct mpr_replay *r, const struct mpr_gpu_block *block, size_t count)
+{
+    for (size_t i = 0; i < count; i++) freed(r, &block[i]);
 }
 
 static void free_context(struct mpr_replay *r, uint64_t context)
 {
-    struct mpr_gpu_block *gone = malloc((r->gpu.driver.live + 1) * sizeof *gone);
+    struct mpr_gpu_block *gone = malloc((r->gpu.driver.live + r->gpu.torch.live + 1) * sizeof *gone);
     if (!gone) {
         r->out_of_memory = true;
         return;
     }
     const size_t count = take_of_context(&r->gpu.driver, context, gone);
     qsort(gone, count, sizeof *gone, by_address);
-    for (size_t i = 0; i < count; i++) freed(r, &gone[i]);
-    free_torch_inside(r, gone, count);
+    const size_t inside = take_inside(&r->gpu.torch, gone, count, gone + count);
+    qsort(gone + count, inside, sizeof *gone, by_address);
+    free_all(r, gone, count + inside);
     r->gpu.context_blocks += count;
     free(gone);
 }
