@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include "symbol.h"
+
 /* The code whose calls are not the program's: the allocator, libmemprof.so, this library. */
 enum { SILENT = 3 };
 struct extent { uintptr_t from, to; };
@@ -14,7 +16,7 @@ void *mp_companion_next(void **slot, const char *name)
     void *f = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
     if (f) return f;
     const int before = errno;
-    f = dlsym(RTLD_NEXT, name);
+    if (!(f = mp_symbol_next(name))) f = dlsym(RTLD_NEXT, name);
     errno = before;
     __atomic_store_n(slot, f, __ATOMIC_RELEASE);
     return f;

@@ -2,7 +2,7 @@
 # libmemprof-tcmalloc.so, preloaded behind libmemprof.so, whose memprof_record_* they call.  None needs its
 # allocator's headers.
 foreach(allocator jemalloc mimalloc tcmalloc)
-  add_library(memprof-${allocator} MODULE companion_hook.c companion_${allocator}.c)
+  add_library(memprof-${allocator} MODULE companion_hook.c companion_${allocator}.c symbol.c)
   target_compile_definitions(memprof-${allocator} PRIVATE _GNU_SOURCE)
   target_compile_options(memprof-${allocator} PRIVATE -fno-builtin -fno-optimize-sibling-calls)
   target_link_options(memprof-${allocator} PRIVATE -Wl,-z,noexecstack -Wl,--as-needed)

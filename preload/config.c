@@ -161,10 +161,11 @@ static const char *add_variable(struct mp_text *t, const char *p)
     return end + 1;
 }
 
-/* The current folder in front of a relative path; it may be gone. */
+/* The current folder in front of a relative path; it may be gone, or out of reach of the root.  (getcwd allocates where it is.) */
 static int add_folder(struct mp_text *t)
 {
-    if (!getcwd(t->buf, t->cap)) return -errno;
+    const long n = mp_sys3(SYS_getcwd, (long)t->buf, (long)t->cap, 0);
+    if (n < 0 || t->buf[0] != '/') return n < 0 ? (int)n : -ENOENT;
     t->bytes = strlen(t->buf);
     if (t->buf[t->bytes - 1] != '/') mp_text_str(t, "/");
     return 0;

@@ -209,6 +209,15 @@ bool mp_encoder_relieve(uint32_t seen, struct mp_patience *patience)
     return mp_pool_wait(seen, patience);
 }
 
+void mp_encoder_stand_in(void)
+{
+    static uint64_t next;
+    const uint64_t period = (uint64_t)PERIOD_NS / 1000 << mp_process->tick_shift, now = mp_clock_ticks();
+    uint64_t due = __atomic_load_n(&next, __ATOMIC_RELAXED);
+    if (now < due || mp_sys_getpid() != mp_process->pid) return;
+    if (__atomic_compare_exchange_n(&next, &due, now + 2 * period, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) mp_epoch_run(0);
+}
+
 /* Is it one of the process's threads?  Waits while it is not certain, at most a second. */
 static bool lives(uint32_t *state)
 {

@@ -19,6 +19,9 @@ void mp_encoder_start(void);
 /* Called by a thread that is about to leave.  When it is the main one, a thread of ours stays behind it that has the program's
  * descriptors, and leaves as the last of all: there the C library calls exit, which writes what the program has buffered. */
 void mp_encoder_outlive_main(void);
+/* Does its work once a period on the calling thread, where none runs: in a program whose allocations are not seen there is no
+ * moment at which a thread may be started. */
+void mp_encoder_stand_in(void);
 /* There is work. */
 void mp_encoder_wake(void);
 /* The pool was empty when pool.released was `seen`: waits for the encoder a little, or does its work where there is none.

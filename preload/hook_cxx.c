@@ -12,6 +12,7 @@
 #include "hook_malloc.h"
 #include "loader.h"
 #include "real.h"
+#include "symbol.h"
 
 #define HOOK __attribute__((visibility("default")))
 
@@ -42,7 +43,9 @@ static any_fn real[CXX_COUNT];
 static any_fn find(const char *name)
 {
     static const char *const libraries[] = { "libstdc++.so.6", "libc++.so.1", "libc++abi.so.1" };
-    any_fn f = (any_fn)dlsym(RTLD_NEXT, name);
+    any_fn f = (any_fn)mp_symbol_next(name);
+    if (f) return f;
+    f = (any_fn)dlsym(RTLD_NEXT, name);
     for (size_t i = 0; !f && i < sizeof libraries / sizeof *libraries; i++) {
         void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
         if (library) f = (any_fn)dlsym(library, name);

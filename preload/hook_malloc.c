@@ -28,7 +28,7 @@ void mp_allocated(void *p, size_t bytes) { allocated(p, bytes); }
 
 HOOK void *malloc(size_t bytes)
 {
-    if (!mp_real_ready()) return mp_real_arena_alloc(bytes, 16);
+    mp_real_ready();
     return allocated(mp_real.malloc(bytes), bytes);
 }
 
@@ -36,32 +36,21 @@ HOOK void *calloc(size_t n, size_t each)
 {
     size_t bytes;
     if (__builtin_mul_overflow(n, each, &bytes)) bytes = SIZE_MAX;
-    if (!mp_real_ready()) return mp_real_arena_alloc(bytes, 16);
+    mp_real_ready();
     return allocated(mp_real.calloc(n, each), bytes);
 }
 
 HOOK void free(void *p)
 {
-    if (!p) {
-        mp_operator.reached = true;
-        return;
-    }
-    if (mp_real_from_arena(p) || !mp_real_ready()) return;
+    if (!p) return;
+    mp_real_ready();
     if (__builtin_expect(p != mp_operator.deleting, 1)) p = (void *)mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
     mp_real.free(p);
 }
 
-/* A block of the arena moves out of it: how long it was is not known, but it ends with the arena. */
-static void *leave_arena(void *p, size_t bytes)
-{
-    void *q = malloc(bytes);
-    const size_t room = mp_real_arena_room(p);
-    return q ? memcpy(q, p, bytes < room ? bytes : room) : NULL;
-}
-
 HOOK void *realloc(void *p, size_t bytes)
 {
-    if (!mp_real_ready() || mp_real_from_arena(p)) return p ? leave_arena(p, bytes) : malloc(bytes);
+    mp_real_ready();
     if (!p) return allocated(mp_real.realloc(p, bytes), bytes);
     mp_record(MPF_OP_MOVE_BEGIN, MPF_HEAP_HOST, (uintptr_t)p, 0);
     void *q = mp_real.realloc(p, bytes);
@@ -84,13 +73,13 @@ HOOK void cfree(void *p) { free(p); }
 
 HOOK void *memalign(size_t alignment, size_t bytes)
 {
-    if (!mp_real_ready()) return mp_real_arena_alloc(bytes, alignment);
+    mp_real_ready();
     return allocated(mp_real.memalign(alignment, bytes), bytes);
 }
 
 HOOK void *aligned_alloc(size_t alignment, size_t bytes)
 {
-    if (!mp_real_ready()) return mp_real_arena_alloc(bytes, alignment);
+    mp_real_ready();
     const size_t asked = mp_operator.aligned_bytes;
     mp_operator.aligned_bytes = 0;
     return allocated(mp_real.aligned_alloc(alignment, bytes), asked && asked <= bytes && bytes - asked < alignment ? asked : bytes);
@@ -98,7 +87,7 @@ HOOK void *aligned_alloc(size_t alignment, size_t bytes)
 
 HOOK int posix_memalign(void **out, size_t alignment, size_t bytes)
 {
-    if (!mp_real_ready()) return (*out = mp_real_arena_alloc(bytes, alignment)) ? 0 : ENOMEM;
+    mp_real_ready();
     const int error = mp_real.posix_memalign(out, alignment, bytes);
     if (!error) allocated(*out, bytes);
     else mp_record_fail(MPF_HEAP_HOST, error, bytes);
@@ -107,13 +96,13 @@ HOOK int posix_memalign(void **out, size_t alignment, size_t bytes)
 
 HOOK void *valloc(size_t bytes)
 {
-    if (!mp_real_ready()) return mp_real_arena_alloc(bytes, 4096);
+    mp_real_ready();
     return allocated(mp_real.valloc(bytes), bytes);
 }
 
 HOOK void *pvalloc(size_t bytes)
 {
-    if (!mp_real_ready()) return mp_real_arena_alloc((bytes + 4095) & ~(size_t)4095, 4096);
+    mp_real_ready();
     return allocated(mp_real.pvalloc(bytes), bytes);
 }
 
@@ -128,7 +117,8 @@ void *mp_begin_free(void *p)
 /* glibc's call free by name, and so this file's. */
 HOOK void free_sized(void *p, size_t bytes)
 {
-    if (!p || !mp_real_ready() || !mp_real.free_sized) {
+    mp_real_ready();
+    if (!p || !mp_real.free_sized) {
         free(p);
         return;
     }
@@ -139,7 +129,8 @@ HOOK void free_sized(void *p, size_t bytes)
 
 HOOK void free_aligned_sized(void *p, size_t alignment, size_t bytes)
 {
-    if (!p || !mp_real_ready() || !mp_real.free_aligned_sized) {
+    mp_real_ready();
+    if (!p || !mp_real.free_aligned_sized) {
         free(p);
         return;
     }

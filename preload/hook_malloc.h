@@ -12,7 +12,6 @@ struct mp_operator {
     void *deleting;         /* the operator delete, or sized free, at work has recorded this block's free */
     size_t aligned_bytes;   /* an aligned operator new is at work for so many bytes: a C++ library rounds them up */
     bool recorded;          /* a hook of malloc's family has recorded since this was cleared */
-    bool reached;           /* free(NULL) came to this library's hook */
 };
 extern __thread struct mp_operator mp_operator __attribute__((visibility("hidden"), tls_model("initial-exec")));
 

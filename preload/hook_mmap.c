@@ -23,17 +23,6 @@ static void region(unsigned op, unsigned heap, uintptr_t at, size_t bytes)
     mp_record(op, heap, at, bytes);
 }
 
-/* The real functions are not looked up here: an allocator may call mmap under its own lock, and dlsym allocates. */
-static bool known(void) { return __atomic_load_n(&mp_real_known, __ATOMIC_ACQUIRE); }
-
-/* The kernel's answer as the C library gives it. */
-static long result(long r)
-{
-    if (r >= 0 || r <= -4096) return r;
-    errno = (int)-r;
-    return -1;
-}
-
 static size_t pages(size_t bytes) { return (bytes + 4095) & ~(size_t)4095; }
 
 static bool in_shared_memory(int fd)
@@ -65,7 +54,7 @@ static void mapped(const void *caller, void *p, size_t bytes, int prot, int flag
 
 HOOK void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
 {
-    if (!known()) return (void *)result(mp_sys6(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, offset));
+    mp_real_ready();
     void *p = mp_real.mmap(at, bytes, prot, flags, fd, offset);
     mapped(CALLER, p, bytes, prot, flags, fd);
     return p;
@@ -73,7 +62,7 @@ HOOK void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offse
 
 HOOK void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off64_t offset)
 {
-    if (!known()) return (void *)result(mp_sys6(SYS_mmap, (long)at, (long)bytes, prot, flags, fd, offset));
+    mp_real_ready();
     void *p = mp_real.mmap64(at, bytes, prot, flags, fd, offset);
     mapped(CALLER, p, bytes, prot, flags, fd);
     return p;
@@ -82,7 +71,7 @@ HOOK void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off64_t o
 /* Recorded before, like a free.  The kernel refuses only what is not page-aligned or empty. */
 HOOK int munmap(void *at, size_t bytes)
 {
-    if (!known()) return (int)result(mp_sys_munmap(at, bytes));
+    mp_real_ready();
     if (bytes && ((uintptr_t)at & 4095) == 0 && !mp_real_in_allocator(CALLER)) region(MPF_OP_UNMAP, MPF_HEAP_NONE, (uintptr_t)at, pages(bytes));
     return mp_real.munmap(at, bytes);
 }
@@ -93,7 +82,7 @@ HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
     va_start(more, flags);
     void *at = flags & MREMAP_FIXED ? va_arg(more, void *) : NULL;
     va_end(more);
-    if (!known()) return (void *)result(mp_sys6(SYS_mremap, (long)old, (long)old_bytes, (long)bytes, flags, (long)at, 0));
+    mp_real_ready();
     const bool record = !mp_real_in_allocator(CALLER);
     if (record) mp_record(MPF_OP_REMAP_FROM, MPF_HEAP_NONE, (uintptr_t)old, pages(old_bytes));
     void *p = mp_real.mremap(old, old_bytes, bytes, flags, at);
@@ -104,7 +93,7 @@ HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 
 HOOK int mprotect(void *at, size_t bytes, int prot)
 {
-    if (!known()) return (int)result(mp_sys3(SYS_mprotect, (long)at, (long)bytes, prot));
+    mp_real_ready();
     const int result = mp_real.mprotect(at, bytes, prot);
     if (result == 0 && bytes && !mp_real_in_allocator(CALLER))
         region(prot & PROT_WRITE ? MPF_OP_PROTECT_RW : MPF_OP_PROTECT_NONE, MPF_HEAP_NONE, (uintptr_t)at, pages(bytes));
@@ -115,7 +104,7 @@ HOOK int mprotect(void *at, size_t bytes, int prot)
 
 HOOK void *shmat(int id, const void *at, int flags)
 {
-    if (!known()) return (void *)result(mp_sys3(SYS_shmat, id, (long)at, flags));
+    mp_real_ready();
     void *p = mp_real.shmat(id, at, flags);
     struct shmid_ds info;
     if (p != (void *)-1 && !(flags & SHM_RDONLY) && mp_sys3(SYS_shmctl, id, IPC_STAT, (long)&info) >= 0)
@@ -126,7 +115,7 @@ HOOK void *shmat(int id, const void *at, int flags)
 /* Size 0: the whole mapping that begins there. */
 HOOK int shmdt(const void *at)
 {
-    if (!known()) return (int)result(mp_sys3(SYS_shmdt, (long)at, 0, 0));
+    mp_real_ready();
     mp_record(MPF_OP_UNMAP, MPF_HEAP_SHM, (uintptr_t)at, 0);
     return mp_real.shmdt(at);
 }

@@ -96,14 +96,7 @@ HOOK void pthread_exit(void *result)
     __builtin_unreachable();
 }
 
-/* The C library's calls its own pthread_exit, not the one above. */
-HOOK void thrd_exit(int result)
-{
-    mp_real_ready();
-    mp_encoder_outlive_main();
-    mp_real.thrd_exit(result);
-    __builtin_unreachable();
-}
+HOOK void thrd_exit(int result) { pthread_exit((void *)(uintptr_t)result); }
 
 HOOK int pthread_setname_np(pthread_t thread, const char *name)
 {

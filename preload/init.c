@@ -1,7 +1,10 @@
 /* Getting in and out of the program: the start, and what ends a process in an orderly way.
  *
- * Recording starts at the first event or in the constructor, whichever comes first: constructors of other libraries
- * may run before ours.  (-z initfirst would put ours first, but before the C library has an environment.)  What is
+ * Recording starts in the constructor or behind the first allocation, whichever comes first: constructors of other libraries
+ * may run before ours.  (-z initfirst would put ours first, but before the C library has an environment.)  Starting asks the
+ * C library and the loader for things, which take their locks and memory: no other hook may do it, for an allocator may have
+ * called that one under its own lock.  Behind an allocation there is no such lock, as long as it is these hooks that serve the
+ * program; where they do not (mp_real_has_heap), the constructor alone starts.  What is
  * registered with on_exit here runs last, after the destructors of all libraries; their events are still recorded. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,35 +15,24 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "hook_malloc.h"
 #include "process.h"
 #include "python.h"
 #include "real.h"
 #include "stack.h"
 #include "state.h"
+#include "symbol.h"
 #include "text.h"
 
 static int active;
 
 int mp_active(void) { return active; }
 
-/* A copy that was loaded later, or behind another malloc, is not in the way of the program's calls: it stays inert.
- * Comparing addresses does not tell (a program may have its own address for malloc); calling it does. */
-static bool serves_malloc(void)
+/* Whose malloc it is that takes the program's calls away: the program's own, or that of a library in front of this one. */
+static void say_no_heap(void)
 {
-    mp_operator.reached = false;
-    free(NULL);
-    return mp_operator.reached;
-}
-
-/* The user asked for a recording that cannot be. */
-static void say_why(void)
-{
-    const char *preloaded = getenv("LD_PRELOAD"), *name = "another library";
-    const void *base;
-    if (!preloaded || !strstr(preloaded, "libmemprof.so")) return;
-    mp_real_object_of((const void *)malloc, &name, &base);
-    mp_say(name, " serves malloc before libmemprof.so, which has to be first in LD_PRELOAD; nothing is recorded", NULL, NULL);
+    const char *path = mp_symbol_before("malloc")->l_name, *slash = strrchr(path, '/');
+    if (*path) mp_say(slash ? slash + 1 : path, " serves malloc in front of libmemprof.so: its blocks are not recorded, all else is", NULL, NULL);
+    else mp_say(mp_config_program_name(), " brings its own malloc: its blocks are not recorded, all else is", NULL, NULL);
 }
 
 /* Sets a variable without the program's heap: glibc's setenv would leave blocks there that the program never made.  glibc
@@ -139,20 +131,18 @@ static void at_quick(void) { mp_process_finish("quick_exit"); }
 
 static void enter(void)
 {
-    if (!mp_real_ready()) return;
-    const bool serves = serves_malloc();
+    mp_real_ready();
+    if (!mp_symbol_before_libc()) return;       /* a copy that was loaded later: it stays inert */
     mp_say_init();
     mp_config_read();
-    if (!serves) {
-        say_why();
-        return;
-    }
     if (!mp_config_wants(mp_config_program_name())) return;
     mp_real_allocator();        /* looked up here, where the loader's lock is free */
     mp_clock_init();
     if (mp_config.stacks != MP_STACKS_OFF && !mp_stack_init()) mp_config.stacks = MP_STACKS_OFF;
     mp_python_start();
-    mp_process_adopt(adopt_root());
+    const bool root = adopt_root();
+    mp_process_adopt(root);
+    if (root && !mp_real_has_heap) say_no_heap();
     enter_nvtx();
 #ifdef MEMPROF_CUDA
     enter_cuda();

@@ -14,7 +14,6 @@
 #include "names.h"
 #include "own_thread.h"
 #include "schemas.h"
-#include "state.h"
 #include "text.h"
 
 struct mp_process *mp_process;
@@ -103,7 +102,6 @@ static uint32_t await_start(struct mp_process *p)
 
 bool mp_process_ready(void)
 {
-    if (!mp_process) mp_enter();
     struct mp_process *p = mp_process;
     if (!recording || !p) return false;
     uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);

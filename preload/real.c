@@ -3,54 +3,36 @@
 #include <link.h>
 #include <string.h>
 
-#include "sys.h"
+#include "raw.h"
+#include "symbol.h"
 
-struct mp_real mp_real;
+/* What stands here is called where the program's files have no such name. */
+struct mp_real mp_real = {
+    .malloc = __libc_malloc, .calloc = __libc_calloc, .realloc = __libc_realloc, .free = __libc_free, .memalign = __libc_memalign,
+    .aligned_alloc = __libc_memalign, .posix_memalign = mp_raw_posix_memalign, .valloc = __libc_valloc, .pvalloc = __libc_pvalloc,
+    .mmap = mp_raw_mmap, .mmap64 = mp_raw_mmap, .munmap = mp_raw_munmap, .mremap = mp_raw_mremap, .mprotect = mp_raw_mprotect,
+    .shmat = mp_raw_shmat, .shmdt = mp_raw_shmdt,
+    .execve = mp_raw_execve, .execv = mp_raw_execv, .execvp = mp_raw_execvp, .execvpe = mp_raw_execvpe, .fexecve = mp_raw_fexecve,
+    .execveat = mp_raw_execveat, .pthread_exit = mp_raw_pthread_exit, .pthread_setname_np = mp_raw_pthread_setname_np,
+    .prctl = mp_raw_prctl, .dlclose = mp_raw_dlclose,
+};
 int (*mp_real_mallctl)(const char *, void *, size_t *, void *, size_t);
-bool mp_real_known;
-uint8_t mp_real_arena[MP_ARENA_BYTES] __attribute__((aligned(4096)));
+bool mp_real_known, mp_real_has_heap;
 
-static size_t arena_used;
-static int resolver;            /* thread that resolves now */
-
-void *mp_real_arena_alloc(size_t bytes, size_t alignment)
+/* Every thread finds the same, and so does a signal handler in the middle of it: there is nothing to wait for. */
+void mp_real_resolve(void)
 {
-    if (bytes > MP_ARENA_BYTES || alignment > 4096) return NULL;
-    if (alignment < 16) alignment = 16;
-    size_t old = __atomic_load_n(&arena_used, __ATOMIC_RELAXED), at;
-    do {
-        at = (old + alignment - 1) & ~(alignment - 1);
-        if (at + bytes > MP_ARENA_BYTES) return NULL;
-    } while (!__atomic_compare_exchange_n(&arena_used, &old, at + bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-    return mp_real_arena + at;
-}
-
-/* Allocator ABI functions that a C library may lack behave as their nearest relative. */
-static void stand_in(struct mp_real *real)
-{
-    if (!real->cfree) real->cfree = real->free;
-    if (!real->mmap64) real->mmap64 = (__typeof__(real->mmap64))real->mmap;
-}
-
-bool mp_real_resolve(void)
-{
-    const int me = mp_sys_gettid();
-    int nobody = 0;
-    if (!__atomic_compare_exchange_n(&resolver, &nobody, me, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        return __atomic_load_n(&mp_real_known, __ATOMIC_ACQUIRE);
-    struct mp_real real;
-#define MP_HOOK(name) real.name = (__typeof__(real.name))dlsym(RTLD_NEXT, #name);
+    void *found;
+#define MP_HOOK(name) if ((found = mp_symbol_next(#name))) __atomic_store_n(&mp_real.name, (__typeof__(mp_real.name))found, __ATOMIC_RELAXED);
 #define MP_HOOK_CXX(name)
 #define MP_HOOK_TORCH(name)
 #include "hooks.def"
 #undef MP_HOOK
 #undef MP_HOOK_CXX
 #undef MP_HOOK_TORCH
-    stand_in(&real);
-    mp_real_mallctl = (__typeof__(mp_real_mallctl))dlsym(RTLD_NEXT, "mallctl");
-    mp_real = real;
+    mp_real_has_heap = mp_symbol_before_libc() && !mp_symbol_before("malloc");
+    mp_real_mallctl = mp_real_has_heap ? (__typeof__(mp_real_mallctl))mp_symbol_next("mallctl") : NULL;
     __atomic_store_n(&mp_real_known, true, __ATOMIC_RELEASE);
-    return true;
 }
 
 bool mp_real_object_of(const void *function, const char **name, const void **base)

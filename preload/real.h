@@ -1,7 +1,7 @@
 /* The functions that the hooks stand in front of: the next definition of each name in the program.
  *
- * Resolved together at the first hook call, in whatever thread that is; dlsym itself allocates, so until then
- * allocations come from a small arena inside memprof that is never given back. */
+ * Found together at the first hook call, in whatever thread and under whatever lock that is: symbol.h allocates nothing and
+ * takes no lock.  What the program lacks has a stand-in (raw.h), so that there is always something to call. */
 #ifndef MP_REAL_H
 #define MP_REAL_H
 
@@ -36,22 +36,21 @@ struct mp_real {
 #undef MP_HOOK_TORCH
 };
 extern struct mp_real mp_real;
-extern bool mp_real_known;          /* every member that exists is set */
+extern bool mp_real_known;          /* all that exist are found */
 
-/* Sets mp_real.  True when it is set on return; false while this or another thread is still at it: use the arena. */
-bool mp_real_resolve(void) MP_COLD;
-static inline bool mp_real_ready(void) { return __builtin_expect(__atomic_load_n(&mp_real_known, __ATOMIC_ACQUIRE), 1) || mp_real_resolve(); }
+void mp_real_resolve(void) MP_COLD;
+/* To be called before mp_real is used.  Any context. */
+static inline void mp_real_ready(void)
+{
+    if (__builtin_expect(!__atomic_load_n(&mp_real_known, __ATOMIC_ACQUIRE), 0)) mp_real_resolve();
+}
+
+/* Is it these hooks that the program's calls of malloc come to?  Not if an object before this one defines a malloc of its own:
+ * the program, or what is preloaded in front.  Then blocks are not seen, and any hook may be called under that one's lock. */
+extern bool mp_real_has_heap;
 
 /* jemalloc's control, when jemalloc serves malloc; else NULL.  It takes jemalloc's locks: for memprof's own thread only. */
 extern int (*mp_real_mallctl)(const char *name, void *old, size_t *old_bytes, void *new, size_t new_bytes);
-
-/* The arena: zeroed memory, alignment at most 4096; NULL when it is used up. */
-#define MP_ARENA_BYTES (256u << 10)
-extern uint8_t mp_real_arena[MP_ARENA_BYTES];
-void *mp_real_arena_alloc(size_t bytes, size_t alignment) MP_COLD;
-static inline bool mp_real_from_arena(const void *p) { return (uintptr_t)p - (uintptr_t)mp_real_arena < MP_ARENA_BYTES; }
-/* Bytes from p to the end of the arena: what a copy of a block of unknown size may read. */
-static inline size_t mp_real_arena_room(const void *p) { return (size_t)(mp_real_arena + MP_ARENA_BYTES - (const uint8_t *)p); }
 
 /* File name of the object that serves malloc ("libc.so.6", "libjemalloc.so.2"). */
 const char *mp_real_allocator(void);

@@ -11,7 +11,9 @@
 #include "loss.h"
 #include "process.h"
 #include "python.h"
+#include "real.h"
 #include "stack.h"
+#include "state.h"
 #include "threads.h"
 
 /* Reserves n slots in a row: their cursor, or 0 when the chunk has no room for them.  Signals are blocked: no handler
@@ -128,6 +130,10 @@ static bool record_small(uint64_t *stack, unsigned op, unsigned heap, uint64_t a
  * always fill the chunks comes here with nothing else. */
 static void want_encoder(unsigned op, unsigned heap, uint64_t size)
 {
+    if (!mp_real_has_heap) {
+        mp_encoder_stand_in();
+        return;
+    }
     const bool safe = heap == MPF_HEAP_HOST && (op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END);
     const bool due = mp_encoder_due(safe && size >= MP_LARGE);
     struct mp_thread *t = mp_self;
@@ -137,10 +143,19 @@ static void want_encoder(unsigned op, unsigned heap, uint64_t size)
     else t->guard &= ~(uint32_t)MP_ENCODER_WANTED;
 }
 
+/* What comes to our malloc beside another one that serves the program is no picture of its heap. */
+static bool heap_is_recorded(void)
+{
+    mp_real_ready();
+    if (mp_real_has_heap && !mp_process) mp_enter();
+    return mp_real_has_heap;
+}
+
 uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
     const struct mp_thread *t = mp_self;
     if (t && t->guard & MP_INSIDE) return addr;
+    if (heap == MPF_HEAP_HOST && !heap_is_recorded()) return addr;
     if (!mp_process_ready()) {
         park();
         return addr;

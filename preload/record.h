@@ -33,6 +33,7 @@ enum mp_guard {
     MP_INSIDE = 1,          /* memprof's own calls: record nothing */
     MP_STACKS_WANTED = 2,   /* small blocks can have stacks */
     MP_ENCODER_WANTED = 4,  /* the next allocation starts one */
+    MP_HEAP_UNSEEN = 8,     /* another malloc serves the program */
 };
 
 /* A cursor is an address with the tag of the chunk above bit 48: one xadd gives a slot together with the tag that commits

@@ -8,6 +8,7 @@
 #include "loss.h"
 #include "pool.h"
 #include "process.h"
+#include "real.h"
 
 __thread struct mp_thread *mp_self;
 struct mp_thread *mp_threads;
@@ -134,7 +135,7 @@ struct mp_thread *mp_thread_register(void)
         return NULL;
     }
     t->number = __atomic_add_fetch(&mp_process->thread_number, 1, __ATOMIC_RELAXED);   /* all else is 0 */
-    t->guard = mp_config.stacks >= MP_STACKS_SAMPLE ? MP_STACKS_WANTED : 0;
+    t->guard = (mp_config.stacks >= MP_STACKS_SAMPLE ? MP_STACKS_WANTED : 0) | (mp_real_has_heap ? 0 : MP_HEAP_UNSEEN);
     if (!mp_thread_chunk(t)) {
         mp_loss(MPF_LOSS_MEMORY, 1);
         give_record(t);

@@ -1,5 +1,5 @@
-/* The loader keeps the blocks of a failed call's error until the next call.  memprof's own, when it looks for an operator at
- * the operator's first use, is such a call. */
+/* The loader keeps the blocks of a failed call's error until the next call.  memprof looks for an operator at the operator's
+ * first use: that must not be such a call. */
 #include <cstdlib>
 #include <dlfcn.h>
 #include <new>
@@ -11,5 +11,5 @@ int main()
     operator delete[](operator new[](100, std::align_val_t(64), std::nothrow), std::align_val_t(64), std::nothrow);
     for (size_t i = 0; i < 64; i++) kept[i] = malloc(16 + 4 * i);
     for (void *p : kept) free(p);
-    return dlerror() != nullptr;
+    return dlerror() == nullptr;
 }

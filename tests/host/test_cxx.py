@@ -100,7 +100,7 @@ def test_cxx_library_loaded_locally_into_a_c_program():
         mp.equal((r["bytes_at_peak"], r["blocks_at_peak"]), (100 * 1000 + 100 * 8 + 24, 102), f"live over {allocator}")
 
 
-def test_a_pending_error_of_the_loaders_is_freed_in_the_log_too():
+def test_a_pending_error_of_the_loaders_stays_the_programs():
     log = mp.run([mp.victim("pending_error")]).logs.one()
     mp.whole(log)
     mp.equal(log.json["order_repairs"], 0, "blocks that took the place of one that was not freed")

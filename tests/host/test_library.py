@@ -69,13 +69,16 @@ def test_initial_exec_library_loaded_late():
 
 
 def test_allocator_before_memprof():
-    """It takes the program's calls away: memprof says so and does nothing."""
+    """It takes the program's calls away: memprof says so, and records all but the heap."""
     if mp.bare(["/bin/true"], env={"LD_PRELOAD": "libjemalloc.so.2"})[2]:
         raise mp.Skip("libjemalloc.so.2 is not installed")
     result = mp.run([mp.victim("work"), "3000"], before=["libjemalloc.so.2"])
     mp.equal(result.out, mp.bare([mp.victim("work"), "3000"])[1], "the program's result")
-    mp.equal(result.logs.paths(), [], "logs")
-    mp.check(result.err.startswith(b"memprof: ") and b"libjemalloc.so.2" in result.err, f"no warning: {result.err}")
+    mp.check(result.err.startswith(b"memprof: libjemalloc.so.2 serves malloc in front of libmemprof.so: "), f"no warning: {result.err}")
+    log = result.logs.one()
+    mp.whole(log)
+    mp.equal(log.heap()["allocations"], 0, "blocks")
+    mp.check("host/mmap" in [h["heap"] for h in log.json["heaps"]], "jemalloc's mappings")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,32 @@
+"""Programs with a malloc of their own: hooks are called under its lock, and its blocks are not seen."""
+import os
+import re
+
+import mp
+
+OWN = {"malloc", "calloc", "realloc", "free"}       # what own_lock defines itself
+
+
+def rows():
+    return mp.bare([mp.victim("own_lock")])[1].decode().split()
+
+
+def hooks():
+    with open(os.environ["MEMPROF_HOOKS"], encoding="ascii") as f:
+        return set(re.findall(r"^MP_HOOK\((\w+)\)", f.read(), re.MULTILINE))
+
+
+def test_own_malloc_has_every_hook():
+    mp.equal(set(rows()), hooks() - OWN, "functions")
+
+
+def test_own_malloc_may_call_each_hook_first_of_all_under_its_lock():
+    for name in rows():
+        expected = mp.bare([mp.victim("own_lock"), name])
+        mp.check(expected[0] == 0, f"{name}, bare: {expected}")
+        result = mp.run([mp.victim("own_lock"), name], env={"MEMPROF_QUIET": "1"})
+        mp.equal((result.status, result.out, result.err), expected, name)
+
+
+if __name__ == "__main__":
+    mp.main()

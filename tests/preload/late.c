@@ -1,0 +1,3 @@
+/* A library that unit_preload_symbol opens. */
+__attribute__((visibility("default"))) int late_function(void);
+int late_function(void) { return 1; }

@@ -1,0 +1,128 @@
+/* Look-ups in the objects' own tables against the loader's: every name that the libraries of this program define, the hooks'
+ * names, and names that are not there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <dlfcn.h>
+
+#include "symbol.h"
+
+static unsigned compared;
+
+static void same(const char *name)
+{
+    void *expected = dlsym(RTLD_NEXT, name);
+    void *got = mp_symbol_next(name);
+    if (got != expected) fail_msg("%s: %p, the loader has %p", name, got, expected);
+    compared++;
+}
+
+static void hooks_are_found_as_the_loader_finds_them(void **state)
+{
+    (void)state;
+#define MP_HOOK(name) same(#name);
+#define MP_HOOK_CXX(name) same(#name);
+#define MP_HOOK_TORCH(name) same(#name);
+#include "hooks.def"
+#undef MP_HOOK
+#undef MP_HOOK_CXX
+#undef MP_HOOK_TORCH
+    assert_ptr_equal(mp_symbol_next("malloc"), dlsym(RTLD_DEFAULT, "malloc"));
+}
+
+static void names_that_nobody_has_are_not_found(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "", "no such function", "mallo", "mallocc", "mp_symbol_next", "main", "_DYNAMIC" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        same(names[i]);
+        assert_null(mp_symbol_next(names[i]));
+    }
+}
+
+/* Versions for old programs are hidden, and the loader does not give them without their names. */
+static void old_versions_are_passed_over(void **state)
+{
+    (void)state;
+    assert_non_null(dlvsym(RTLD_NEXT, "memcpy", "GLIBC_2.2.5"));
+    assert_ptr_equal(mp_symbol_next("memcpy"), dlvsym(RTLD_NEXT, "memcpy", "GLIBC_2.14"));
+    assert_ptr_equal(mp_symbol_next("pthread_cond_wait"), dlvsym(RTLD_NEXT, "pthread_cond_wait", "GLIBC_2.3.2"));
+    assert_non_null(dlvsym(RTLD_NEXT, "cfree", "GLIBC_2.2.5"));
+    assert_null(mp_symbol_next("cfree"));
+}
+
+/* The number of a library's dynamic symbols, which only the older table says. */
+static uint32_t symbols_of(const struct link_map *l, const ElfW(Sym) **symbol, const char **text)
+{
+    const uint32_t *gnu = NULL;
+    for (const ElfW(Dyn) *d = l->l_ld; d->d_tag != DT_NULL; d++) {
+        if (d->d_tag == DT_SYMTAB) *symbol = (const void *)d->d_un.d_ptr;
+        if (d->d_tag == DT_STRTAB) *text = (const void *)d->d_un.d_ptr;
+        if (d->d_tag == DT_GNU_HASH) gnu = (const void *)d->d_un.d_ptr;
+    }
+    if (!gnu) return 0;
+    const uint32_t *bucket = gnu + 4 + 2 * gnu[2], *chain = bucket + gnu[0];
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < gnu[0]; i++)
+        if (bucket[i] > last) last = bucket[i];
+    while (last >= gnu[1] && !(chain[last - gnu[1]] & 1)) last++;
+    return last + 1;
+}
+
+static void all_names_of_a_library(const char *soname)
+{
+    struct link_map *l;
+    void *handle = dlopen(soname, RTLD_NOW | RTLD_NOLOAD);
+    if (!handle) return;            /* no C++ here */
+    const ElfW(Sym) *symbol = NULL;
+    const char *text = NULL;
+    assert_int_equal(dlinfo(handle, RTLD_DI_LINKMAP, &l), 0);
+    const uint32_t n = symbols_of(l, &symbol, &text);
+    assert_true(n > 10);
+    for (uint32_t i = 1; i < n; i++)
+        if (symbol[i].st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol[i].st_info) != STT_TLS) same(text + symbol[i].st_name);
+    dlclose(handle);
+}
+
+static void every_name_of_the_libraries(void **state)
+{
+    (void)state;
+    static const char *const libraries[] = { "libc.so.6", "libm.so.6", "libstdc++.so.6", "ld-linux-x86-64.so.2" };
+    compared = 0;
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) all_names_of_a_library(libraries[i]);
+    assert_true(compared > 3000);
+}
+
+static void a_library_that_is_opened_later_is_not_searched(void **state)
+{
+    (void)state;
+    void *handle = dlopen(LATE_LIBRARY, RTLD_NOW | RTLD_GLOBAL);
+    assert_non_null(handle);
+    assert_non_null(dlsym(RTLD_DEFAULT, "late_function"));
+    assert_null(mp_symbol_next("late_function"));
+    dlclose(handle);
+}
+
+static void the_first_object_that_defines_a_name_is_told(void **state)
+{
+    (void)state;
+    assert_true(mp_symbol_before_libc());
+    assert_null(mp_symbol_before("malloc"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hooks_are_found_as_the_loader_finds_them),
+        cmocka_unit_test(names_that_nobody_has_are_not_found),
+        cmocka_unit_test(old_versions_are_passed_over),
+        cmocka_unit_test(every_name_of_the_libraries),
+        cmocka_unit_test(a_library_that_is_opened_later_is_not_searched),
+        cmocka_unit_test(the_first_object_that_defines_a_name_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
