@@ -4,12 +4,11 @@
  * mappings are left out by the calling object: its blocks are counted where they are handed out.  libc's own mappings
  * (thread stacks, malloc's arenas) do not come through here. */
 #include <errno.h>
-#include <linux/magic.h>
 #include <stdarg.h>
-#include <sys/vfs.h>
 
 #include "real.h"
 #include "record.h"
+#include "shm.h"
 #include "sys.h"
 
 #define HOOK __attribute__((visibility("default")))
@@ -25,19 +24,13 @@ static void region(unsigned op, unsigned heap, uintptr_t at, size_t bytes)
 
 static size_t pages(size_t bytes) { return (bytes + 4095) & ~(size_t)4095; }
 
-static bool in_shared_memory(int fd)
-{
-    struct statfs fs;
-    return mp_sys3(SYS_fstatfs, fd, (long)&fs, 0) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC);
-}
-
 /* Which heap a mapping belongs to; MPF_HEAP_NONE: a file's. */
 static unsigned heap_of(int flags, int fd)
 {
     const int type = flags & MAP_TYPE;
     const bool shared = type == MAP_SHARED || type == MAP_SHARED_VALIDATE;
     if (flags & MAP_ANONYMOUS) return shared ? MPF_HEAP_SHM : MPF_HEAP_MMAP;
-    return shared && in_shared_memory(fd) ? MPF_HEAP_SHM : MPF_HEAP_NONE;
+    return shared && mp_shm_has(fd) ? MPF_HEAP_SHM : MPF_HEAP_NONE;
 }
 
 static void mapped(const void *caller, void *p, size_t bytes, int prot, int flags, int fd)

@@ -18,6 +18,7 @@
 #include "process.h"
 #include "python.h"
 #include "real.h"
+#include "shm.h"
 #include "stack.h"
 #include "state.h"
 #include "symbol.h"
@@ -138,6 +139,7 @@ static void enter(void)
     if (!mp_config_wants(mp_config_program_name())) return;
     mp_real_allocator();        /* looked up here, where the loader's lock is free */
     mp_clock_init();
+    mp_shm_init();
     if (mp_config.stacks != MP_STACKS_OFF && !mp_stack_init()) mp_config.stacks = MP_STACKS_OFF;
     mp_python_start();
     const bool root = adopt_root();

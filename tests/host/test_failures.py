@@ -224,5 +224,13 @@ def test_filter_of_system_calls():
         mp.check(known >= 200000 or not log.json["complete"], f"{known} events and not a word of what is missing")
 
 
+def test_a_sandbox_that_kills_for_a_look_around():
+    """What memprof calls in a hook every program calls: here a look for the file system of what is mapped would be deadly."""
+    result = mp.run([mp.victim("strict")])
+    mp.equal(result.out, b"done\n", "the program's result")
+    shared = result.logs.one().heap("host/shm")
+    mp.equal((shared["peak_bytes"], shared["allocations"]), (1 << 20, 3), "shared memory, and its mappings")
+
+
 if __name__ == "__main__":
     mp.main()
