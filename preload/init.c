@@ -28,12 +28,10 @@ static int active;
 
 int mp_active(void) { return active; }
 
-/* Whose malloc it is that takes the program's calls away: the program's own, or that of a library in front of this one. */
+/* The program's own, or that of a library in front of this one, takes the program's calls away. */
 static void say_no_heap(void)
 {
-    const char *path = mp_symbol_before("malloc")->l_name, *slash = strrchr(path, '/');
-    if (*path) mp_say(slash ? slash + 1 : path, " serves malloc in front of libmemprof.so: its blocks are not recorded, all else is", NULL, NULL);
-    else mp_say(mp_config_program_name(), " brings its own malloc: its blocks are not recorded, all else is", NULL, NULL);
+    mp_say(mp_real_allocator(), " serves malloc in front of libmemprof.so: its blocks are not recorded, all else is", NULL, NULL);
 }
 
 /* Sets a variable without the program's heap: glibc's setenv would leave blocks there that the program never made.  glibc

@@ -63,6 +63,7 @@ static void add_versions(struct mpf_pairs *p)
     mpf_pairs_add(p, "libc", gnu_get_libc_version());
     if (uname(&kernel) == 0) mpf_pairs_add(p, "kernel", kernel.release);
     mpf_pairs_add(p, "allocator", mp_real_allocator());
+    if (!mp_real_has_heap) mpf_pairs_add(p, "heap", "unseen");
     mpf_pairs_add_u64(p, "page_size", (uint64_t)sysconf(_SC_PAGESIZE));
 }
 

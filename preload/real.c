@@ -3,6 +3,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "config.h"
 #include "raw.h"
 #include "symbol.h"
 
@@ -78,12 +79,20 @@ static struct extent extent_of(const void *base)
 
 static bool within(const void *code, const struct extent *e) { return (uintptr_t)code >= e->from && (uintptr_t)code < e->to; }
 
+/* The program itself has no name in the loader's list. */
+static const char *name_in_front(void)
+{
+    const char *path = mp_symbol_before("malloc")->l_name, *slash = strrchr(path, '/');
+    return !*path ? mp_config_program_name() : slash ? slash + 1 : path;
+}
+
 const char *mp_real_allocator(void)
 {
     if (allocator.searched) return allocator.name;
     const void *base;
     allocator.name = "";
-    if (mp_real_object_of((const void *)mp_real.malloc, &allocator.name, &base) && strncmp(allocator.name, "libc.so", 7) != 0)
+    if (!mp_real_has_heap) allocator.name = name_in_front();
+    else if (mp_real_object_of((const void *)mp_real.malloc, &allocator.name, &base) && strncmp(allocator.name, "libc.so", 7) != 0)
         allocator.extent = extent_of(base);
     allocator.searched = true;
     return allocator.name;
@@ -91,7 +100,6 @@ const char *mp_real_allocator(void)
 
 bool mp_real_in_allocator(const void *code)
 {
-    mp_real_allocator();
     return within(code, &allocator.extent) || within(code, &excluded);
 }
 

@@ -52,9 +52,11 @@ extern bool mp_real_has_heap;
 /* jemalloc's control, when jemalloc serves malloc; else NULL.  It takes jemalloc's locks: for memprof's own thread only. */
 extern int (*mp_real_mallctl)(const char *name, void *old, size_t *old_bytes, void *new, size_t new_bytes);
 
-/* File name of the object that serves malloc ("libc.so.6", "libjemalloc.so.2"). */
+/* File name of the object that serves malloc ("libc.so.6", "libjemalloc.so.2", the program's).  It is looked up in the first
+ * call, where the loader's lock may be taken. */
 const char *mp_real_allocator(void);
-/* Is this code address in that object, and is that not the C library?  Then a mapping it makes is the allocator's. */
+/* Is this code address in that object, behind the hooks, and is that not the C library?  Then a mapping it makes is the
+ * allocator's.  Any context; nothing is before the object was looked up. */
 bool mp_real_in_allocator(const void *code);
 /* From now on mappings made by this code's object file are left out too: the CUDA driver's. */
 void mp_real_exclude(const void *code);

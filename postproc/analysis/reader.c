@@ -94,6 +94,13 @@ static void fill_process(const struct mpr_header *h, struct mpr_arena *arena, st
     out->start_ns = h->start.real;
 }
 
+/* Whose malloc it is that the program calls instead of memprof's. */
+static const char *unseen_malloc(const struct mpr_header *h, struct mpr_arena *arena)
+{
+    const char *heap = mpr_header_get(h, "heap"), *name = mpr_header_get(h, "allocator");
+    return heap && !strcmp(heap, "unseen") ? mpr_arena_text(arena, name ? name : "another library") : "";
+}
+
 static void fill_state(const struct mpr_log_status *s, struct mpr_arena *arena, struct mpr_summary *out)
 {
     out->end_reason = mpr_arena_text(arena, s->end_reason);
@@ -158,6 +165,7 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
     const struct mpr_log_status *status = mpr_log_status(reader->log);
     *out = (struct mpr_summary){ .path = mpr_arena_text(arena, path) };
     fill_process(mpr_log_header(reader->log), arena, &out->process);
+    out->unseen_malloc = unseen_malloc(mpr_log_header(reader->log), arena);
     fill_state(status, arena, out);
     fill_losses(&reader->replay, status->lost, out);
     fill_repairs(&reader->replay.books, out);

@@ -22,6 +22,7 @@ struct mpr_loss_row { const char *reason; uint64_t events; };
 struct mpr_summary {
     const char *path;
     struct mpr_process_info process;
+    const char *unseen_malloc;                  /* file that serves malloc in front of memprof: no host/heap; "": none */
     const char *end_reason;                     /* what the END frame says; "" : none */
     bool complete;                              /* the log has its end, and nothing is damaged */
     bool incomplete;                            /* events are missing (exit code 3) */

@@ -53,6 +53,7 @@ void mpr_json_summary(struct mpr_json *j, const struct mpr_summary *s)
     mpr_json_flag(j, "recovered_from_journal", s->journal);
     mpr_json_flag(j, "running", s->running);
     known_text(j, "end", s->end_reason);
+    if (*s->unseen_malloc) mpr_json_text(j, "unseen_malloc", s->unseen_malloc);
     mpr_json_number(j, "lost_events", s->lost_events);
     mpr_json_number(j, "torn_events", s->torn);
     mpr_json_number(j, "order_repairs", s->order_repairs);

@@ -185,6 +185,11 @@ static void warn_missing(FILE *out, const struct mpr_summary *s, const struct mp
 
 static void oddities(FILE *out, const struct mpr_summary *s)
 {
+    if (*s->unseen_malloc) {
+        fputs("host/heap is not recorded: the malloc of ", out);
+        mpr_text_escaped(out, s->unseen_malloc);
+        fputs(" serves the program\n", out);
+    }
     if (s->inherited_frees)
         fprintf(out, "%" PRIu64 " frees of blocks inherited from the parent process\n", s->inherited_frees);
     if (!s->unmatched_frees && !s->missed_frees) return;

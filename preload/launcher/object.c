@@ -102,36 +102,3 @@ bool mp_object_needs(const struct mp_object *o, const char *prefix)
     }
     return false;
 }
-
-static bool section(const struct mp_object *o, unsigned i, Elf64_Shdr *out)
-{
-    const Elf64_Ehdr *e = header(o);
-    const uint8_t *all = e->e_shentsize == sizeof *out ? part(o, e->e_shoff, e->e_shnum, sizeof *out) : NULL;
-    if (!all || i >= e->e_shnum) return false;
-    memcpy(out, all + i * sizeof *out, sizeof *out);
-    return true;
-}
-
-static bool table_defines(const struct mp_object *o, const Elf64_Shdr *symbols, const char *name)
-{
-    Elf64_Shdr strings;
-    const uint64_t count = symbols->sh_size / sizeof(Elf64_Sym);
-    const uint8_t *all = part(o, symbols->sh_offset, count, sizeof(Elf64_Sym));
-    if (!all || !section(o, symbols->sh_link, &strings)) return false;
-    for (uint64_t i = 0; i < count; i++) {
-        Elf64_Sym s;
-        memcpy(&s, all + i * sizeof s, sizeof s);
-        if (s.st_shndx != SHN_UNDEF && strcmp(text(o, strings.sh_offset, s.st_name), name) == 0) return true;
-    }
-    return false;
-}
-
-/* The linker puts a malloc that the C library would call into the dynamic symbols, also of an executable. */
-bool mp_object_defines_malloc(const struct mp_object *o)
-{
-    Elf64_Shdr s;
-    for (unsigned i = 0; o->kind == MP_OBJECT_DYNAMIC && section(o, i, &s); i++) {
-        if (s.sh_type == SHT_DYNSYM && table_defines(o, &s, "malloc")) return true;
-    }
-    return false;
-}

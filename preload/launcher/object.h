@@ -22,7 +22,5 @@ void mp_object_close(struct mp_object *o);
 
 /* Does a DYNAMIC object need (DT_NEEDED) a library whose name begins so? */
 bool mp_object_needs(const struct mp_object *o, const char *prefix);
-/* Does it bring its own malloc, which no preloaded one can replace? */
-bool mp_object_defines_malloc(const struct mp_object *o);
 
 #endif

@@ -103,12 +103,6 @@ static int open_logs(struct mp_logs *logs, const struct options *o, const struct
     return -1;
 }
 
-static void warn(const struct mp_target *target)
-{
-    if (mp_object_defines_malloc(&target->object))
-        say("%s brings its own malloc: blocks that it takes from there are not seen", mp_target_name(target->program));
-}
-
 /* ---- after: four lines at most */
 
 static void tell_end(const char *command, int status, long oom_kills)
@@ -183,7 +177,6 @@ static int prepare_and_record(const struct options *o, const struct mp_target *t
         return -1;
     }
     if (own && open_logs(&logs, o, target) != 0) return -1;
-    if (!o->quiet) warn(target);
     char *preload = mp_library_preload(library, &target->object, getenv("LD_PRELOAD"));
     *status = preload ? record(o, target, preload, own ? &logs : NULL) : -1;
     free(preload);

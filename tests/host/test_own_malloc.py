@@ -28,5 +28,18 @@ def test_own_malloc_may_call_each_hook_first_of_all_under_its_lock():
         mp.equal((result.status, result.out, result.err), expected, name)
 
 
+def test_own_malloc_is_recorded_without_its_blocks():
+    """Its mappings are the program's, the C library's blocks beside it are no heap, and one line tells whose malloc it is."""
+    result = mp.run([mp.victim("own_lock"), "mmap"])
+    mp.check(result.err.startswith(b"memprof: own_lock serves malloc in front of libmemprof.so: "), f"no word of it: {result.err}")
+    mp.equal(result.err.count(b"malloc"), 1, f"lines about malloc: {result.err}")
+    log = result.logs.one()
+    mp.whole(log)
+    mp.equal(log.json["unseen_malloc"], "own_lock", "whose malloc")
+    mp.equal([h["heap"] for h in log.json["heaps"]], ["host/mmap"], "heaps")
+    mp.equal(log.heap("host/mmap")["allocations"] > 0, True, "mappings under the lock")
+    mp.check("unseen_malloc" not in mp.run([mp.victim("work"), "10"]).logs.one().json, "a program with none")
+
+
 if __name__ == "__main__":
     mp.main()

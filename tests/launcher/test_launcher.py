@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import termios
 
 import mp
@@ -120,10 +121,36 @@ def test_programs_with_capabilities_are_refused():
 
 
 def test_a_program_with_its_own_malloc_is_told():
-    result = memprof("run", "--", mp.victim("own_malloc"))
+    result = memprof("run", "-o", "logs", "--", mp.victim("own_malloc"))
     mp.equal(result.returncode, 0, "status")
-    mp.check("own_malloc brings its own malloc" in result.stderr, result.stderr)
-    mp.check("own malloc" not in memprof("run", "--", "true").stderr, "true(1) has no malloc")
+    mp.equal(result.stderr.count("malloc in front of"), 1, f"lines about it: {result.stderr}")
+    mp.check("own_malloc serves malloc in front of libmemprof.so: its blocks are not recorded, all else is" in result.stderr, result.stderr)
+    mp.check("1 log in logs" in result.stderr, result.stderr)
+    report = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", path("logs")], stdout=subprocess.PIPE, text=True, timeout=mp.TIMEOUT).stdout
+    mp.check("host/heap is not recorded: the malloc of own_malloc serves the program\n" in report, report)
+    mp.check("serves malloc" not in memprof("run", "--", "true").stderr, "true(1) has no malloc")
+
+
+def chromium(*before):
+    """What Chromium makes of a page, by its scripts: the document."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not program:
+        raise mp.Skip("chromium is not installed")
+    make("page.html", "<p id=p>-</p><script>document.getElementById('p').textContent = [1, 2, 3].map(n => n * 7).join()</script>", 0o644)
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+               "--disable-component-update", "--disable-sync", f"--user-data-dir={tempfile.mkdtemp(dir=mp.folder)}", "--dump-dom"]
+    done = subprocess.run([*before, program, *options, f"file://{path('page.html')}"], cwd=mp.folder, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=mp.TIMEOUT)
+    return done.returncode, done.stdout
+
+
+def test_chromium_draws_a_page():
+    """A malloc of its own that names its mappings under its lock, and a tree of processes."""
+    expected = chromium()
+    if expected[0] != 0 or b"7,14,21" not in expected[1]:
+        raise mp.Skip("chromium draws no page here by itself")
+    mp.equal(chromium(os.environ["MEMPROF"], "run", "-q", "-o", "logs", "--"), expected, "the page")
+    mp.check(len(os.listdir(path("logs"))) > 1, "logs of its processes")
 
 
 def test_the_users_preload_stays_behind_ours():

@@ -49,7 +49,6 @@ static void ask(void)
     struct mp_object o;
     mp_object_open(&o, copy);
     mp_object_needs(&o, "libnothing");
-    mp_object_defines_malloc(&o);
     mp_object_close(&o);
 }
 
@@ -63,7 +62,6 @@ static void a_dynamic_program_names_what_it_needs(void **state)
     assert_true(mp_object_needs(&o, "libc.so"));
     assert_false(mp_object_needs(&o, "cmocka"));
     assert_false(mp_object_needs(&o, "libjemalloc"));
-    assert_false(mp_object_defines_malloc(&o));
     mp_object_close(&o);
 }
 
