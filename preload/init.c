@@ -4,8 +4,9 @@
  * may run before ours.  (-z initfirst would put ours first, but before the C library has an environment.)  Starting asks the
  * C library and the loader for things, which take their locks and memory: no other hook may do it, for an allocator may have
  * called that one under its own lock.  Behind an allocation there is no such lock, as long as it is these hooks that serve the
- * program; where they do not (mp_real_has_heap), the constructor alone starts.  What is
- * registered with on_exit here runs last, after the destructors of all libraries; their events are still recorded. */
+ * program; where they do not (mp_real_has_heap), the constructor alone starts.
+ *
+ * What is registered with on_exit here runs last, after the destructors of all libraries; their events are still recorded. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
