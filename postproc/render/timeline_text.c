@@ -137,7 +137,7 @@ static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr
                        const struct mpr_style *style)
 {
     const size_t top = style->top ? style->top : BANDS;
-    struct columns c;
+    struct columns c = { 0 };
     size_t *order = calloc(h->bands + 1, sizeof *order);
     if (order && make_columns(&c, t, h, SPARKS)) {
         for (size_t i = 0; i < h->bands; i++) order[i] = i;
@@ -149,8 +149,8 @@ static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr
         mpr_text_tone(out, style, MPR_PLAIN);
         for (size_t i = 0; i < h->bands && i < top; i++) band_line(out, mpr_group_word(t->choice.by), &h->band[order[i]], &c, order[i]);
         if (top < h->bands) fprintf(out, "  (%zu more)\n", h->bands - top);
-        free_columns(&c);
     }
+    free_columns(&c);
     free(order);
 }
 
@@ -168,8 +168,8 @@ static void heap(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_
         flag(out, &c, style);
         chart(out, &c);
         axis(out, &c);
-        free_columns(&c);
     }
+    free_columns(&c);
     if (t->choice.by != MPR_GROUP_HEAP) band_table(out, t, h, style);
 }
 
