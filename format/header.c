@@ -29,6 +29,40 @@ void mpf_pairs_add_u64(struct mpf_pairs *p, const char *key, uint64_t value)
     mpf_pairs_add(p, key, d);
 }
 
+void mpf_pairs_add_hex(struct mpf_pairs *p, const char *key, const uint8_t bytes[16])
+{
+    static const char digit[] = "0123456789abcdef";
+    char hex[33];
+    for (int i = 0; i < 16; i++) {
+        hex[2 * i] = digit[bytes[i] >> 4];
+        hex[2 * i + 1] = digit[bytes[i] & 15];
+    }
+    hex[32] = 0;
+    mpf_pairs_add(p, key, hex);
+}
+
+static int digit_of(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    const char lower = (char)(c | 0x20);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+int mpf_hex_read(const char *text, uint8_t bytes[16])
+{
+    unsigned digits = 0;
+    memset(bytes, 0, 16);
+    for (const char *p = text; *p && digits < 32; p++) {
+        if (*p == '-') continue;
+        const int digit = digit_of(*p);
+        if (digit < 0) break;
+        bytes[digits / 2] = (uint8_t)(bytes[digits / 2] << 4 | digit);
+        digits++;
+    }
+    if (digits < 32) memset(bytes, 0, 16);
+    return digits == 32;
+}
+
 size_t mpf_pairs_bytes(const struct mpf_pairs *p) { return p->full ? 0 : (size_t)(p->at - p->start); }
 
 static const char *string(const char **at, const char *end)

@@ -1,19 +1,12 @@
 #include "identity.h"
 
+#include "mpf/header.h"
 #include "sys.h"
 
-/* "01234567-89ab-...": 32 hex digits. */
 static void read_boot(uint8_t boot[16])
 {
     char text[64];
-    unsigned digits = 0;
-    if (mp_sys_slurp("/proc/sys/kernel/random/boot_id", text, sizeof text) <= 0) return;
-    for (const char *p = text; *p && digits < 32; p++) {
-        if (*p == '-') continue;
-        const unsigned digit = *p <= '9' ? (unsigned)(*p - '0') : (unsigned)((*p | 0x20) - 'a') + 10;
-        boot[digits / 2] = (uint8_t)(boot[digits / 2] << 4 | (digit & 15));
-        digits++;
-    }
+    if (mp_sys_slurp("/proc/sys/kernel/random/boot_id", text, sizeof text) > 0) mpf_hex_read(text, boot);
 }
 
 static uint64_t inode_of(const char *path)

@@ -43,18 +43,6 @@ static void add_ranks(struct mpf_pairs *p)
     }
 }
 
-static void add_hex(struct mpf_pairs *p, const char *key, const uint8_t bytes[16])
-{
-    static const char digit[] = "0123456789abcdef";
-    char hex[33];
-    for (int i = 0; i < 16; i++) {
-        hex[2 * i] = digit[bytes[i] >> 4];
-        hex[2 * i + 1] = digit[bytes[i] & 15];
-    }
-    hex[32] = 0;
-    mpf_pairs_add(p, key, hex);
-}
-
 static void add_versions(struct mpf_pairs *p)
 {
     struct utsname kernel;
@@ -73,7 +61,7 @@ static void add_identity(struct mpf_pairs *p)
     mpf_pairs_add(p, "host", mp_config_host());
     mpf_pairs_add_u64(p, "pid", (uint64_t)mp_process->pid);
     mpf_pairs_add_u64(p, "ppid", (uint64_t)mp_sys_getppid());
-    add_hex(p, "boot", who->boot);
+    mpf_pairs_add_hex(p, "boot", who->boot);
     mpf_pairs_add_u64(p, "pidns", who->pidns);
     mpf_pairs_add_u64(p, "timens", who->timens);
     mpf_pairs_add_u64(p, "started", who->started);
@@ -108,7 +96,7 @@ static void add_parent(struct mpf_pairs *p, const struct mp_log_parent *parent)
 void mp_pairs_header(struct mpf_pairs *p, const uint8_t id[16], const struct mp_log_parent *parent)
 {
     add_versions(p);
-    add_hex(p, "id", id);
+    mpf_pairs_add_hex(p, "id", id);
     add_identity(p);
     add_link(p, "exe", "/proc/self/exe");
     add_link(p, "cwd", "/proc/self/cwd");

@@ -62,7 +62,7 @@ static bool is_full(const struct mpr_reading *cgroup)
 
 static bool was_killed(const struct mpr_summary *s)
 {
-    return s->has_header && !s->running && (!*s->end_reason || !strcmp(s->end_reason, "recovered"));
+    return s->has_header && s->life == MPR_ENDED && (!*s->end_reason || !strcmp(s->end_reason, "recovered"));
 }
 
 bool mpr_host_look(struct mpr_host_story *s, const struct mpr_summary *summary, const struct mpr_replay *r)

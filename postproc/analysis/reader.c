@@ -104,7 +104,8 @@ static const char *unseen_malloc(const struct mpr_header *h, struct mpr_arena *a
 static void fill_state(const struct mpr_log_status *s, struct mpr_arena *arena, struct mpr_summary *out)
 {
     out->end_reason = mpr_arena_text(arena, s->end_reason);
-    out->running = s->running;
+    out->life = s->process.life == MPR_LIFE_RUNS ? MPR_RUNS : s->process.life == MPR_LIFE_UNKNOWN ? MPR_NOT_TOLD : MPR_ENDED;
+    out->life_reason = mpr_arena_text(arena, s->process.why);
     out->journal = s->has_journal;
     out->journal_only = s->journal_only;
     out->cut = s->cut;

@@ -26,7 +26,9 @@ struct mpr_summary {
     const char *end_reason;                     /* what the END frame says; "" : none */
     bool complete;                              /* the log has its end, and nothing is damaged */
     bool incomplete;                            /* events are missing (exit code 3) */
-    bool running, journal, journal_only, cut, has_header;
+    bool journal, journal_only, cut, has_header;
+    enum mpr_summary_life { MPR_ENDED, MPR_RUNS, MPR_NOT_TOLD } life;   /* of the process, where the log has no end */
+    const char *life_reason;                    /* a clause; "" where the log has its end */
     uint64_t cut_offset, bad_offset;            /* bytes; MPR_NOWHERE: none */
     uint64_t damaged, missing_frames;
     uint64_t good_ns;                           /* whole up to here */

@@ -2,12 +2,20 @@
 #include "recover.h"
 #include "utf8.h"
 
-struct arguments { struct mpr_paths paths; bool failed; };
+struct arguments { struct mpr_paths paths; bool dead, failed; };
+
+enum { OPT_DEAD = 256 };
+
+static const struct argp_option options[] = {
+    { "dead", OPT_DEAD, NULL, 0, "The process has ended: for logs of which that cannot be told from here", 0 },
+    { 0 },
+};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
+    case OPT_DEAD: a->dead = true; return 0;
     case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, arg); return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -15,18 +23,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    .parser = parse, .args_doc = "LOG|DIR...",
+    .options = options, .parser = parse, .args_doc = "LOG|DIR...",
     .doc = "Folds the journal of a dead process into its log, ends the log and removes the journal."
-           "\vReports read a journal beside its log anyway; this makes the log stand alone, for example before it is moved.\n\n"
+           "\vReports read a journal beside its log anyway; this makes the log stand alone, for example before it is moved. "
+           "A process that may still run is left alone, and so are logs of other users.\n\n"
            "Example:\n  memprof-report recover memprof.n03.4242.zst\n\n"
            "Exit status: 0 fine, 1 failure, 2 wrong usage.",
 };
 
-static int recover(const char *path)
+static int recover(const char *path, bool dead)
 {
     struct mpr_error error;
     struct mpr_recovery recovery;
-    if (mpr_recover(path, &recovery, &error) != 0) {
+    if (mpr_recover(path, dead, &recovery, &error) != 0) {
         mpr_cmd_error(&error);
         return -1;
     }
@@ -36,6 +45,7 @@ static int recover(const char *path)
     case MPR_RECOVER_NOTHING: puts(": no journal found; the log stays as it is"); break;
     case MPR_RECOVER_DONE: printf(": %llu events recovered\n", (unsigned long long)recovery.events); break;
     }
+    if (*recovery.left.text) fprintf(stderr, "memprof-report: %s\n", recovery.left.text);
     return 0;
 }
 
@@ -43,7 +53,7 @@ int mpr_cmd_recover(int argc, char **argv)
 {
     struct arguments a = { 0 };
     mpr_cmd_parse(&argp, argc, argv, &a);
-    for (size_t i = 0; i < a.paths.count; i++) a.failed |= recover(a.paths.at[i]) != 0;
+    for (size_t i = 0; i < a.paths.count; i++) a.failed |= recover(a.paths.at[i], a.dead) != 0;
     mpr_paths_free(&a.paths);
     return a.failed || fflush(stdout) != 0 ? MPR_EXIT_FAILURE : MPR_EXIT_FINE;
 }

@@ -1,6 +1,5 @@
 #include "header.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,15 +12,16 @@ static uint64_t number(const struct mpr_header *h, const char *key)
     return value ? strtoull(value, NULL, 10) : 0;
 }
 
-static void read_id(struct mpr_header *h)
+static void read_hex(const struct mpr_header *h, const char *key, uint8_t bytes[16])
 {
-    const char *text = mpr_header_get(h, "id");
-    if (!text || strlen(text) != 2 * sizeof h->id) return;
-    for (size_t i = 0; i < sizeof h->id; i++) {
-        unsigned byte;
-        if (sscanf(text + 2 * i, "%2x", &byte) != 1) return;
-        h->id[i] = (uint8_t)byte;
-    }
+    const char *text = mpr_header_get(h, key);
+    if (text) mpf_hex_read(text, bytes);
+}
+
+static void read_identity(struct mpr_header *h)
+{
+    h->identity = (struct mpf_identity){ .pidns = number(h, "pidns"), .timens = number(h, "timens"), .started = number(h, "started") };
+    read_hex(h, "boot", h->identity.boot);
 }
 
 static int count_pairs(const char *at, const char *end, size_t *count)
@@ -51,7 +51,8 @@ int mpr_header_read(struct mpr_header *h, const uint8_t *body, size_t bytes)
     h->pid = number(h, "pid");
     h->ppid = number(h, "ppid");
     h->start = (struct mpf_clock){ number(h, "start.ticks"), number(h, "start.mono"), number(h, "start.real") };
-    read_id(h);
+    read_hex(h, "id", h->id);
+    read_identity(h);
     return 0;
 }
 
@@ -64,6 +65,7 @@ int mpr_header_from_journal(struct mpr_header *h, const struct mpf_journal *jour
     const int status = mpr_header_read(h, (const uint8_t *)body, mpf_pairs_bytes(&pairs));
     h->start = journal->start;
     memcpy(h->id, journal->id, sizeof h->id);
+    h->identity = journal->process;
     return status;
 }
 

@@ -16,6 +16,7 @@ struct mpr_header {
     uint64_t pid, ppid;         /* 0: not known */
     struct mpf_clock start;     /* origin of the log's times */
     uint8_t id[16];             /* ties log and journal */
+    struct mpf_identity identity;       /* of the process; zeros: not known */
 };
 
 /* Copies the pairs of a frame's body.  0, MPF_ERR_DAMAGED or MPF_ERR_SPACE (no memory).  On failure *h is empty. */

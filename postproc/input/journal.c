@@ -6,24 +6,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "mpf/journal.h"
+#include "file.h"
 
 enum { READ_BYTES = 1 << 20 };
 
 /* Bytes of the head and the chunks that may be in use; 0 when the file is no journal. */
-static size_t used_bytes(int fd)
+static size_t used_bytes(int fd, uint64_t size)
 {
     struct mpf_journal head;
-    struct stat st;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return 0;
     if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head) return 0;
     if (memcmp(head.magic, MPF_JOURNAL_MAGIC, sizeof head.magic) != 0) return 0;
     uint64_t used = head.head_bytes + (uint64_t)head.chunks * MPF_CHUNK_BYTES;
     if (used > MPR_JOURNAL_MAX) used = MPR_JOURNAL_MAX;
-    return used < (uint64_t)st.st_size ? (size_t)used : (size_t)st.st_size;
+    return (size_t)(used < size ? used : size);
 }
 
 /* Where bytes of the file begin, at or behind `at`: holes cost neither memory nor time. */
@@ -47,38 +44,32 @@ static size_t read_all(int fd, uint8_t *out, size_t bytes)
     return done;
 }
 
-static bool read_image(struct mpr_journal *j, int fd)
+static bool read_image(struct mpr_journal *j)
 {
-    struct mpf_journal head;
-    const size_t used = used_bytes(fd);
-    if (used < sizeof head) return false;
+    const size_t used = used_bytes(j->fd, (uint64_t)j->st.st_size);
+    if (!used) return false;
     j->image = calloc(1, used);
     if (!j->image) return false;
-    j->bytes = read_all(fd, j->image, used);
-    return mpf_journal_check(j->image, j->bytes, &head) == 0;
+    j->bytes = read_all(j->fd, j->image, used);
+    return mpf_journal_check(j->image, j->bytes, &j->head) == 0;
 }
 
-bool mpr_journal_load(struct mpr_journal *j, const char *path)
+static bool load(struct mpr_journal *j, const char *path, int follow, const struct stat *log)
 {
-    *j = (struct mpr_journal){ 0 };
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return false;
-    const bool good = read_image(j, fd);
-    close(fd);
-    if (!good) {
-        mpr_journal_free(j);
-        return false;
-    }
-    snprintf(j->path, sizeof j->path, "%s", path);
-    return true;
+    *j = (struct mpr_journal){ .fd = -1 };
+    if (snprintf(j->path, sizeof j->path, "%s", path) < (int)sizeof j->path) j->fd = mpr_file_open(AT_FDCWD, path, O_RDONLY | follow, &j->st);
+    if (j->fd >= 0 && (!log || j->st.st_uid == log->st_uid) && read_image(j)) return true;
+    mpr_journal_free(j);
+    return false;
 }
 
-static bool load_matching(struct mpr_journal *j, const char *path, const struct mpr_header *header)
+bool mpr_journal_load(struct mpr_journal *j, const char *path) { return load(j, path, 0, NULL); }
+
+static bool load_matching(struct mpr_journal *j, const char *path, const struct stat *log, const struct mpr_header *header)
 {
-    if (!mpr_journal_load(j, path)) return false;
-    struct mpf_journal head;
-    if (mpf_journal_check(j->image, j->bytes, &head) == 0 && memcmp(head.id, header->id, sizeof head.id) == 0)
-        return true;
+    static const uint8_t none[sizeof header->id];
+    if (memcmp(header->id, none, sizeof none) == 0 || !load(j, path, O_NOFOLLOW, log)) return false;
+    if (memcmp(j->head.id, header->id, sizeof header->id) == 0) return true;
     mpr_journal_free(j);
     return false;
 }
@@ -90,21 +81,22 @@ static void beside(char *out, size_t cap, const char *log_path, const char *name
     snprintf(out, cap, "%.*s%s", slash ? (int)(slash + 1 - log_path) : 0, log_path, name);
 }
 
-bool mpr_journal_find(struct mpr_journal *j, const char *log_path, const struct mpr_header *header)
+bool mpr_journal_find(struct mpr_journal *j, const char *log_path, const struct stat *log, const struct mpr_header *header)
 {
     char path[PATH_MAX];
     const char *named = mpr_header_get(header, "journal");
-    *j = (struct mpr_journal){ 0 };
+    *j = (struct mpr_journal){ .fd = -1 };
     snprintf(path, sizeof path, "%s.journal", log_path);
-    if (load_matching(j, path, header)) return true;
+    if (load_matching(j, path, log, header)) return true;
     if (!named) return false;
     const char *slash = strrchr(named, '/');
     beside(path, sizeof path, log_path, slash ? slash + 1 : named);
-    return load_matching(j, path, header) || load_matching(j, named, header);
+    return load_matching(j, path, log, header) || load_matching(j, named, log, header);
 }
 
 void mpr_journal_free(struct mpr_journal *j)
 {
     free(j->image);
-    *j = (struct mpr_journal){ 0 };
+    if (j->fd >= 0) close(j->fd);
+    *j = (struct mpr_journal){ .fd = -1 };
 }

@@ -15,7 +15,6 @@
 #include "mpf/columns.h"
 #include "mpf/header.h"
 #include "pending.h"
-#include "process.h"
 
 #define FRAME_EVENTS_MAX (1u << 18)     /* a frame of more events is damage: a writer's have 49,152 */
 #define SNAPSHOTS 10                    /* attempts: a busy process writes some frames a second */
@@ -33,6 +32,7 @@ struct mpr_log {
     struct mpr_pending pending;
     struct mpf_columns_reader reader;
     bool reading;               /* `reader` is inside a frame */
+    bool asked;                 /* whether its process lives: status.process */
     struct mpf_block *block;            /* the reader's scratch */
     uint32_t block_cap;
     uint64_t kept_seq;          /* frames of events that the log holds, for slots in a journal */
@@ -211,8 +211,16 @@ static long read_pending(struct mpr_log *log)
 /* What a running process is just writing is not torn. */
 static void close_pending(struct mpr_log *log)
 {
-    if (!log->status.running) log->status.torn += log->pending.torn;
+    if (log->status.process.life != MPR_LIFE_RUNS) log->status.torn += log->pending.torn;
     mpr_pending_close(&log->pending);
+}
+
+/* Before the bytes are taken that are read: what has ended by then changes no more. */
+static void ask(struct mpr_log *log)
+{
+    if (!log->journal.image) mpr_journal_find(&log->journal, log->path, &log->map.st, &log->header);
+    log->status.process = mpr_life_tell(&log->header, &log->journal);
+    log->asked = true;
 }
 
 /* After the last frame: joins the journal when the log has no end. */
@@ -220,18 +228,18 @@ static int join_journal(struct mpr_log *log, struct mpr_error *error)
 {
     log->state = STATE_DONE;
     if (log->status.ended) {
-        log->status.running = false;    /* it goes on after an exec, in another log */
+        log->status.process = (struct mpr_verdict){ .life = MPR_LIFE_ENDED };   /* it goes on after an exec, in another log */
         return 0;
     }
-    if (!log->journal.image && !mpr_journal_find(&log->journal, log->path, &log->header)) return 0;
+    if (!log->asked) ask(log);
+    if (!log->journal.image) return 0;
     const int status = mpr_pending_open(&log->pending, log->journal.image, log->journal.bytes, log->kept_seq);
     if (status == MPF_ERR_SPACE) return fail_code(log, status, error);
     if (status) return 0;
     log->state = STATE_JOURNAL;
     log->status.has_journal = true;
     log->status.journal_bytes = log->journal.bytes;
-    struct mpf_journal head;
-    if (mpf_journal_check(log->journal.image, log->journal.bytes, &head) == MPF_OK) log->status.lost = head.lost;
+    log->status.lost = log->journal.head.lost;
     return 0;
 }
 
@@ -282,9 +290,19 @@ long mpr_log_next(struct mpr_log *log, const struct mpf_event **events, struct m
  * first frame a journal does not say how long a tick is; it holds little then. */
 static uint64_t until(const struct mpr_log *log, uint64_t began)
 {
-    struct mpf_journal head;
-    if (!log->journal.image || mpf_journal_check(log->journal.image, log->journal.bytes, &head) != 0) return 0;
-    return head.last.ticks > head.start.ticks && began > log->header.start.mono ? began - log->header.start.mono : 0;
+    const struct mpf_journal *head = &log->journal.head;
+    if (!log->journal.image || !mpr_life_same_clock(&log->header.identity)) return 0;
+    return head->last.ticks > head->start.ticks && began > log->header.start.mono ? began - log->header.start.mono : 0;
+}
+
+static int map_again(struct mpr_log *log, uint64_t bytes, struct mpr_error *error)
+{
+    mpr_map_close(&log->map);
+    if (mpr_map_open(&log->map, log->path, error) != 0) return -1;
+    if (bytes < log->map.size) log->map.size = (size_t)bytes;
+    log->frames.data = log->map.data;
+    log->frames.size = log->status.bytes = log->map.size;
+    return 0;
 }
 
 /* A running process moves events from its journal to its log: both are taken at one instant, between two frames. */
@@ -296,16 +314,18 @@ static int snapshot(struct mpr_log *log, struct mpr_error *error)
         if (stat(log->path, &before) != 0) return mpr_fail_errno(error, log->path, "examine");
         clock_gettime(CLOCK_MONOTONIC, &now);
         mpr_journal_free(&log->journal);
-        mpr_journal_find(&log->journal, log->path, &log->header);
+        mpr_journal_find(&log->journal, log->path, &before, &log->header);
         log->until = until(log, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
         if (stat(log->path, &after) == 0 && before.st_size == after.st_size) break;
     }
-    mpr_map_close(&log->map);
-    if (mpr_map_open(&log->map, log->path, error) != 0) return -1;
-    if ((uint64_t)before.st_size < log->map.size) log->map.size = (size_t)before.st_size;
-    log->frames.data = log->map.data;
-    log->frames.size = log->status.bytes = log->map.size;
-    return 0;
+    return map_again(log, (uint64_t)before.st_size, error);
+}
+
+/* A log that names a journal which is not there is whole, as a rule: of that one it is asked at its end, if it has none. */
+static int take(struct mpr_log *log, struct mpr_error *error)
+{
+    if (mpr_journal_find(&log->journal, log->path, &log->map.st, &log->header) || !mpr_header_get(&log->header, "journal")) ask(log);
+    return log->asked && log->status.process.life == MPR_LIFE_ENDED ? map_again(log, UINT64_MAX, error) : snapshot(log, error);
 }
 
 /* The first frame must be readable as a header, or something behind it as frames: else it is no log. */
@@ -316,18 +336,14 @@ static int open_first(struct mpr_log *log, struct mpr_error *error)
     if (got < 0) return -1;
     if (got == 0) return mpr_fail(error, "%s: no memprof log (%s); give a file that memprof wrote", log->path,
                                   log->map.size ? "offset 0: no readable frame" : "it is empty");
-    log->status.running = mpr_process_runs(&log->header);
-    return log->status.running && !log->reading ? snapshot(log, error) : 0;
+    return log->reading ? 0 : take(log, error);
 }
 
 static int open_lone_journal(struct mpr_log *log, struct mpr_error *error)
 {
-    struct mpf_journal head;
     if (!mpr_journal_load(&log->journal, log->path))
         return mpr_fail(error, "%s: offset 0: damaged journal; nothing can be read", log->path);
-    if (mpf_journal_check(log->journal.image, log->journal.bytes, &head) != 0)
-        return mpr_fail(error, "%s: offset 0: damaged journal", log->path);
-    if (mpr_header_from_journal(&log->header, &head) != 0) return mpr_fail_memory(error, log->path);
+    if (mpr_header_from_journal(&log->header, &log->journal.head) != 0) return mpr_fail_memory(error, log->path);
     log->status.journal_only = true;
     return join_journal(log, error);
 }
@@ -346,6 +362,7 @@ int mpr_log_open(struct mpr_log **out, const char *path, struct mpr_error *error
     struct mpr_log *log = calloc(1, sizeof *log);
     if (!log) return mpr_fail_memory(error, path);
     log->status.bad_offset = MPR_NO_OFFSET;
+    log->journal.fd = -1;
     log->path = strdup(path);
     log->data = malloc(DATA_BYTES);
     const int result = log->path && log->data ? open_file(log, error) : mpr_fail_memory(error, path);

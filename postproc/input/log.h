@@ -10,6 +10,7 @@
 
 #include "error.h"
 #include "header.h"
+#include "life.h"
 #include "mpf/event.h"
 
 #define MPR_BATCH 1024          /* events in one batch at most */
@@ -17,8 +18,8 @@
 /* What is known of the log's state; final once mpr_log_next has returned 0. */
 struct mpr_log_status {
     bool ended;                 /* an END frame is its last frame */
+    struct mpr_verdict process; /* does its process live?  Where the log has ended it goes on, if at all, in another one */
     bool cut;                   /* it ends inside a frame, at cut_offset */
-    bool running;               /* its process still runs */
     bool has_journal;           /* joined with its journal, or holds recovered slots */
     bool journal_only;          /* a journal whose log is not there: older events are missing */
     bool has_header;

@@ -4,8 +4,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "file.h"
 
 static struct mpr_map *maps;
 
@@ -41,28 +42,28 @@ static void delist(struct mpr_map *map)
 
 #define DROP_STEP ((size_t)4 << 20)
 
-static int map_fd(struct mpr_map *map, int fd, const char *path, struct mpr_error *error)
+int mpr_map_file(struct mpr_map *map, int fd, const struct stat *st, const char *path, struct mpr_error *error)
 {
-    struct stat st;
-    if (fstat(fd, &st) != 0) return mpr_fail_errno(error, path, "examine");
-    if (!S_ISREG(st.st_mode))
-        return mpr_fail(error, "%s: not a regular file; give a memprof log or a directory of logs", path);
-    if (st.st_size == 0) return 0;
-    void *data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    *map = (struct mpr_map){ .st = *st };
+    if (st->st_size == 0) return 0;
+    void *data = mmap(NULL, (size_t)st->st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (data == MAP_FAILED) return mpr_fail_errno(error, path, "map");
-    madvise(data, (size_t)st.st_size, MADV_SEQUENTIAL);
+    madvise(data, (size_t)st->st_size, MADV_SEQUENTIAL);
     map->data = data;
-    map->size = map->mapped = (size_t)st.st_size;
+    map->size = map->mapped = (size_t)st->st_size;
     enlist(map);
     return 0;
 }
 
 int mpr_map_open(struct mpr_map *map, const char *path, struct mpr_error *error)
 {
+    struct stat st;
     *map = (struct mpr_map){ 0 };
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int fd = mpr_file_open(AT_FDCWD, path, O_RDONLY, &st);
+    if (fd < 0 && errno == EINVAL)
+        return mpr_fail(error, "%s: not a regular file; give a memprof log or a directory of logs", path);
     if (fd < 0) return mpr_fail_errno(error, path, "open");
-    const int result = map_fd(map, fd, path, error);
+    const int result = mpr_map_file(map, fd, &st, path, error);
     close(fd);
     return result;
 }

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "error.h"
 
@@ -15,10 +16,13 @@ struct mpr_map {
     size_t dropped;         /* pages before this offset were given back */
     volatile sig_atomic_t changed;      /* the file was truncated meanwhile: what is gone reads as zeros */
     struct mpr_map *next;   /* of all that are open */
+    struct stat st;         /* of the file */
 };
 
 /* 0, or -1 with *error filled.  Only regular files.  Takes SIGBUS for the whole process; *map stays where it is until closed. */
 int mpr_map_open(struct mpr_map *map, const char *path, struct mpr_error *error);
+/* The same of a regular file that is open, and stays so; its path is for messages. */
+int mpr_map_file(struct mpr_map *map, int fd, const struct stat *st, const char *path, struct mpr_error *error);
 void mpr_map_close(struct mpr_map *map);
 /* Tells that bytes before `offset` are not needed soon: a long log does not pile up in resident memory. */
 void mpr_map_drop(struct mpr_map *map, size_t offset);

@@ -1,13 +1,12 @@
-/* Is the recorded process still there? */
+/* A process by its number, its namespace and the time of its start.  life.h asks here where a journal's lock says nothing. */
 #ifndef MPR_PROCESS_H
 #define MPR_PROCESS_H
 
-#include <stdbool.h>
-
 #include "header.h"
+#include "life.h"
 
-/* True when this host runs the header's process: same host name, a live (not zombie) process of that id that did not
- * start after the log did.  A process in another pid namespace is not seen. */
-bool mpr_process_runs(const struct mpr_header *header);
+/* What the header says of its process, of this one: started is 0. */
+void mpr_process_here(struct mpf_identity *here);
+struct mpr_verdict mpr_process_tell(const struct mpr_header *header);
 
 #endif

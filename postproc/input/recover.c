@@ -1,4 +1,5 @@
-/* Order of writes: cut a torn tail, append SLOTS and END in one write, fsync, remove the journal. */
+/* Order of writes: a new file with all whole frames, SLOTS and END, which the journal then names as its log's heir; fsync; rename;
+ * remove the journal. */
 #include "recover.h"
 
 #include <errno.h>
@@ -7,17 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "frames.h"
 #include "header.h"
 #include "journal.h"
+#include "life.h"
 #include "map.h"
 #include "mpf/header.h"
 #include "pending.h"
-#include "process.h"
 
 #define LEVEL 3         /* of zstd */
 #define END_BYTES 64u   /* of the END frame's body */
@@ -43,21 +44,18 @@ static void note_frame(struct scan *scan, const struct mpr_frames *frames, const
     }
 }
 
-static int scan_log(struct scan *scan, const char *path, struct mpr_error *error)
+static int scan_log(struct scan *scan, struct mpr_map *map, const char *path, struct mpr_error *error)
 {
-    struct mpr_map map;
     struct mpr_frames frames;
     struct mpf_frame frame;
     int got = MPF_ERR_SPACE;
-    if (mpr_map_open(&map, path, error) != 0) return -1;
-    if (mpr_frames_open(&frames, map.data, map.size) == 0) {
+    if (mpr_frames_open(&frames, map->data, map->size) == 0) {
         while ((got = mpr_frames_next(&frames, &frame)) == 1) {
             note_frame(scan, &frames, &frame);
-            mpr_map_drop(&map, frames.at);
+            mpr_map_drop(map, frames.at);
         }
         mpr_frames_close(&frames);
     }
-    mpr_map_close(&map);
     if (got < 0) return mpr_fail(error, "%s: cannot be read: %s", path, mpf_error_text(got));
     if (!scan->has_header)
         return mpr_fail(error,
@@ -85,6 +83,8 @@ static int make_image(struct image *image, const struct mpr_pending *pending)
     if (!image->payload) return -1;
     head.chunks = (uint32_t)pending->chunks;
     head.head_bytes = MPF_JOURNAL_HEAD;
+    head.flags = 0;             /* it is no file of its own */
+    head.self = head.log = head.heir = (struct mpf_file){ 0 };
     memcpy(image->payload + MPF_FRAME_HEAD, &head, sizeof head);
     mpr_pending_chunks(pending, add_chunk, image);
     return 0;
@@ -123,7 +123,16 @@ static int make_frames(struct output *out, const struct scan *scan, const struct
     return add_end(out, seq);
 }
 
-/* ---- writing */
+/* ---- the log's new file */
+
+/* The log that is worked on: opened once, read and replaced as that very file. */
+struct subject {
+    const char *path, *name;    /* the name in the directory `dir` */
+    int dir, fd;
+    struct mpr_map map;
+    struct scan scan;
+    struct mpr_journal journal;
+};
 
 static int write_all(int fd, const uint8_t *bytes, size_t count)
 {
@@ -137,32 +146,66 @@ static int write_all(int fd, const uint8_t *bytes, size_t count)
     return 0;
 }
 
-static int append(int fd, const char *path, uint64_t offset, const struct output *out, struct mpr_error *error)
+/* The log's first bytes; where the file system can share them they take no room. */
+static int copy_log(const struct subject *s, int fd)
 {
-    if (ftruncate(fd, (off_t)offset) != 0 || lseek(fd, 0, SEEK_END) < 0) return mpr_fail_errno(error, path, "write");
-    if (write_all(fd, out->bytes, out->used) == 0 && fsync(fd) == 0) return 0;
-    mpr_fail_errno(error, path, "write");
-    if (ftruncate(fd, (off_t)offset) != 0)
-        return mpr_fail(error, "%s: cannot write, nor take back what was written", path);
-    return -1;
+    loff_t at = 0;
+    const loff_t end = (loff_t)s->scan.good_end;
+    while (at < end && copy_file_range(s->fd, &at, fd, NULL, (size_t)(end - at), 0) > 0) {}
+    return write_all(fd, s->map.data + at, (size_t)(end - at));
 }
 
-static int fold(int fd, const char *path, const struct scan *scan, const struct mpr_journal *journal,
-                struct mpr_recovery *recovery,
-                struct mpr_error *error)
+static int write_file(const struct subject *s, int fd, const struct output *out)
+{
+    const struct stat *st = &s->map.st;
+    if (copy_log(s, fd) != 0 || write_all(fd, out->bytes, out->used) != 0) return -1;
+    if (st->st_gid != getegid() && fchown(fd, (uid_t)-1, st->st_gid) != 0) return -1;
+    return fchmod(fd, st->st_mode & 0777) != 0 || fsync(fd) != 0 ? -1 : 0;
+}
+
+/* The journal belongs to the new file, too: a recovery that is killed before it removes the journal leaves one that can be told. */
+static int name_heir(const struct subject *s, int journal, int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0) return -1;
+    const struct mpf_file heir = { st.st_dev, st.st_ino };
+    if (s->journal.head.head_bytes < sizeof s->journal.head) return 0;     /* an older one has no place for it */
+    return pwrite(journal, &heir, sizeof heir, offsetof(struct mpf_journal, heir)) == (ssize_t)sizeof heir ? 0 : -1;
+}
+
+/* Readers of the old file keep it as it was. */
+static int replace_log(const struct subject *s, int journal, const struct output *out, struct mpr_error *error)
+{
+    char name[NAME_MAX + 1];
+    if (snprintf(name, sizeof name, "%s.recover", s->name) >= (int)sizeof name) return mpr_fail(error, "%s: too long a name", s->path);
+    unlinkat(s->dir, name, 0);          /* what a recovery left that was killed: the journal is locked by this one */
+    const int fd = openat(s->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) return mpr_fail_errno(error, s->path, "make a new file beside it");
+    int result = -1;
+    if (write_file(s, fd, out) != 0 || name_heir(s, journal, fd) != 0) mpr_fail_errno(error, s->path, "write");
+    else if (s->map.changed || !mpr_file_is(s->dir, s->name, &s->map.st)) mpr_fail(error, "%s: it is not the file any more that was read; nothing was changed", s->path);
+    else if (renameat(s->dir, name, s->dir, s->name) != 0) mpr_fail_errno(error, s->path, "replace");
+    else result = 0;
+    if (result != 0) unlinkat(s->dir, name, 0);
+    else fsync(s->dir);
+    close(fd);
+    return result;
+}
+
+static int fold(const struct subject *s, int journal, struct mpr_recovery *recovery, struct mpr_error *error)
 {
     struct mpr_pending pending;
     struct image image = { 0 };
     struct output out = { 0 };
-    const int status = mpr_pending_open(&pending, journal->image, journal->bytes, scan->kept_seq);
-    if (status != 0) return mpr_fail(error, "%s: %s", journal->path, mpf_error_text(status));
+    const int status = mpr_pending_open(&pending, s->journal.image, s->journal.bytes, s->scan.kept_seq);
+    if (status != 0) return mpr_fail(error, "%s: %s", s->journal.path, mpf_error_text(status));
     recovery->events = pending.events;
     int result = -1;
-    if (make_image(&image, &pending) != 0) mpr_fail_memory(error, path);
+    if (make_image(&image, &pending) != 0) mpr_fail_memory(error, s->path);
     else if (image.used - MPF_FRAME_HEAD > MPF_BODY_MAX)
-        mpr_fail(error, "%s: too large to fold into one frame; reports read it where it is", journal->path);
-    else if (make_frames(&out, scan, &image) != 0) mpr_fail_memory(error, path);
-    else result = append(fd, path, scan->good_end, &out, error);
+        mpr_fail(error, "%s: too large to fold into one frame; reports read it where it is", s->journal.path);
+    else if (make_frames(&out, &s->scan, &image) != 0) mpr_fail_memory(error, s->path);
+    else result = replace_log(s, journal, &out, error);
     ZSTD_freeCCtx(out.zstd);
     free(out.bytes);
     free(image.payload);
@@ -170,60 +213,151 @@ static int fold(int fd, const char *path, const struct scan *scan, const struct 
     return result;
 }
 
-/* Not that of the log which this one is a copy of. */
-static bool own_journal(const char *journal, int fd)
-{
-    static const char suffix[] = ".journal";
-    char log[PATH_MAX];
-    struct stat this, other;
-    const size_t bytes = strlen(journal), stem = bytes - strlen(suffix);
-    if (bytes < strlen(suffix) || strcmp(journal + stem, suffix) != 0) return true;
-    snprintf(log, sizeof log, "%.*s", (int)stem, journal);
-    if (stat(log, &other) != 0 || fstat(fd, &this) != 0) return true;
-    return this.st_dev == other.st_dev && this.st_ino == other.st_ino;
-}
+/* ---- the journal */
 
-/* Of a process or a recovery that was killed between the log's END and the end of its journal. */
-static void remove_left(const char *path, int fd, const struct mpr_header *header)
+/* Opens it for writing with its lock, which its process no longer has; its descriptor, or -1. */
+static int take_journal(const struct mpr_journal *j, struct mpr_error *error)
 {
-    struct mpr_journal journal;
-    if (!mpr_journal_find(&journal, path, header)) return;
-    if (own_journal(journal.path, fd)) unlink(journal.path);
-    mpr_journal_free(&journal);
-}
-
-static int recover_locked(int fd, const char *path, struct mpr_recovery *recovery, struct scan *scan,
-                          struct mpr_error *error)
-{
-    struct mpr_journal journal;
-    if (scan_log(scan, path, error) != 0) return -1;
-    recovery->outcome = MPR_RECOVER_WHOLE;
-    const bool runs = mpr_process_runs(&scan->header);
-    if (scan->ended) {
-        if (!runs) remove_left(path, fd, &scan->header);
-        return 0;
+    struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 2 };
+    struct stat st;
+    const int fd = mpr_file_open(AT_FDCWD, j->path, O_RDWR | O_NOFOLLOW, &st);
+    if (fd < 0) return mpr_fail_errno(error, j->path, "open for writing");
+    if (!mpr_file_same(&st, &j->st)) mpr_fail(error, "%s: another file has taken its place; nothing was changed", j->path);
+    else if (fcntl(fd, F_OFD_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES)) return fd;   /* or there are no locks here */
+    else {
+        fcntl(fd, F_OFD_GETLK, &whole);
+        if (whole.l_pid > 0) mpr_fail(error, "%s: process %ld holds a lock on it; try again when that has ended", j->path, (long)whole.l_pid);
+        else mpr_fail(error, "%s: another memprof-report recover works on it, or else another process holds a lock on it (fuser tells); "
+                             "try again later", j->path);
     }
-    if (runs)
-        return mpr_fail(error, "%s: its process %llu still runs; try again when it has ended", path,
-                                                         (unsigned long long)scan->header.pid);
-    recovery->outcome = MPR_RECOVER_NOTHING;
-    if (!mpr_journal_find(&journal, path, &scan->header)) return 0;
-    recovery->outcome = MPR_RECOVER_DONE;
-    const int result = fold(fd, path, scan, &journal, recovery, error);
-    if (result == 0 && own_journal(journal.path, fd)) unlink(journal.path);
-    mpr_journal_free(&journal);
+    close(fd);
+    return -1;
+}
+
+/* Is it this log's, and not that of the log which this one is a copy of?  A journal knows its log; a copy of a journal is the log's beside
+ * which it lies, under its name. */
+static bool own_journal(const struct subject *s)
+{
+    const struct mpf_journal *head = &s->journal.head;
+    const struct stat *log = &s->map.st;
+    if (mpr_life_same_file(&head->self, &head->process, &s->journal.st))
+        return mpr_life_same_file(&head->log, &head->process, log) || mpr_life_same_file(&head->heir, &head->process, log);
+    const size_t stem = strlen(s->path);
+    return strncmp(s->journal.path, s->path, stem) == 0 && strcmp(s->journal.path + stem, ".journal") == 0;
+}
+
+/* Its contents are in the log. */
+static void remove_journal(const struct subject *s, struct mpr_recovery *recovery)
+{
+    const char *name;
+    if (!own_journal(s)) {
+        mpr_fail(&recovery->left, "%s stays: it belongs to the log of which this one is a copy", s->journal.path);
+        return;
+    }
+    const int dir = mpr_file_directory(s->journal.path, &name, &recovery->left);
+    if (dir < 0) return;
+    if (mpr_file_is(dir, name, &s->journal.st) && unlinkat(dir, name, 0) != 0) mpr_fail_errno(&recovery->left, s->journal.path, "remove");
+    close(dir);
+}
+
+/* ---- one log */
+
+enum { AGAIN = 1 };     /* another recovery was faster */
+
+static int locked(struct subject *s, int journal, struct mpr_recovery *recovery, struct mpr_error *error)
+{
+    struct stat st;
+    if (fstat(journal, &st) != 0 || !st.st_nlink) return AGAIN;
+    if (!s->scan.ended && fold(s, journal, recovery, error) != 0) return -1;
+    remove_journal(s, recovery);
+    return 0;
+}
+
+static int with_journal(struct subject *s, struct mpr_recovery *recovery, struct mpr_error *error)
+{
+    const int journal = take_journal(&s->journal, error);
+    if (journal < 0) return -1;
+    const int result = locked(s, journal, recovery, error);
+    close(journal);
     return result;
 }
 
-int mpr_recover(const char *path, struct mpr_recovery *recovery, struct mpr_error *error)
+/* A log that has its end needs nothing: a journal that was left behind goes if it may. */
+static int finish(struct subject *s, enum mpr_life life, struct mpr_recovery *recovery)
 {
-    struct scan scan = { 0 };
+    recovery->outcome = MPR_RECOVER_WHOLE;
+    if (s->journal.image && life == MPR_LIFE_ENDED) with_journal(s, recovery, &recovery->left);
+    return 0;
+}
+
+static int scanned(struct subject *s, bool dead, struct mpr_recovery *recovery, struct mpr_error *error)
+{
+    const struct mpr_header *header = &s->scan.header;
+    const bool found = mpr_journal_find(&s->journal, s->path, &s->map.st, header);
+    const struct mpr_verdict process = mpr_life_tell(header, &s->journal);
+    if (s->scan.ended) return finish(s, process.life, recovery);
+    if (process.life == MPR_LIFE_RUNS)
+        return mpr_fail(error, "%s: its process %llu still runs (%s); try again when it has ended", s->path, (unsigned long long)header->pid,
+                        process.why);
+    recovery->outcome = MPR_RECOVER_NOTHING;
+    if (!found) return 0;
+    if (process.life == MPR_LIFE_UNKNOWN && !dead)
+        return mpr_fail(error, "%s: it cannot be told from here whether its process %llu still runs (%s); run this where it ran, or with "
+                               "--dead if you know that it has ended", s->path, (unsigned long long)header->pid, process.why);
+    recovery->outcome = MPR_RECOVER_DONE;
+    return with_journal(s, recovery, error);
+}
+
+static int may_write(const struct subject *s, const struct stat *st, struct mpr_error *error)
+{
+    if (st->st_uid != geteuid())
+        return mpr_fail(error, "%s: it belongs to another user (%u), whose logs are read and never changed; run this as that user", s->path,
+                        (unsigned)st->st_uid);
+    if (st->st_nlink != 1) return mpr_fail(error, "%s: it has another name, too (a hard link); remove that first", s->path);
+    return 0;
+}
+
+static int open_log(struct subject *s, struct stat *st, struct mpr_error *error)
+{
+    s->fd = mpr_file_open(s->dir, s->name, O_RDONLY | O_NOFOLLOW, st);
+    if (s->fd < 0 && errno == ELOOP) return mpr_fail(error, "%s: it is a link; give the log itself", s->path);
+    if (s->fd < 0 && errno == EINVAL) return mpr_fail(error, "%s: not a regular file; give a memprof log or a directory of logs", s->path);
+    if (s->fd < 0) return mpr_fail_errno(error, s->path, "open");
+    return may_write(s, st, error);
+}
+
+static int in_directory(struct subject *s, bool dead, struct mpr_recovery *recovery, struct mpr_error *error)
+{
+    struct stat st;
+    int result = -1;
+    if (open_log(s, &st, error) == 0 && mpr_map_file(&s->map, s->fd, &st, s->path, error) == 0 &&
+        scan_log(&s->scan, &s->map, s->path, error) == 0)
+        result = scanned(s, dead, recovery, error);
+    mpr_journal_free(&s->journal);
+    mpr_header_free(&s->scan.header);
+    mpr_map_close(&s->map);
+    if (s->fd >= 0) close(s->fd);
+    return result;
+}
+
+int mpr_recover_in(int directory, const char *name, const char *path, bool dead, struct mpr_recovery *recovery, struct mpr_error *error)
+{
+    int result = AGAIN;
+    for (int i = 0; i < 3 && result == AGAIN; i++) {
+        struct subject s = { .path = path, .name = name, .dir = directory, .fd = -1, .journal.fd = -1 };
+        *recovery = (struct mpr_recovery){ 0 };
+        result = in_directory(&s, dead, recovery, error);
+    }
+    return result == AGAIN ? mpr_fail(error, "%s: it changes while it is read; try again", path) : result;
+}
+
+int mpr_recover(const char *path, bool dead, struct mpr_recovery *recovery, struct mpr_error *error)
+{
+    const char *name;
     *recovery = (struct mpr_recovery){ 0 };
-    const int fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0) return mpr_fail_errno(error, path, "open for writing");
-    const int result = flock(fd, LOCK_EX) == 0 ? recover_locked(fd, path, recovery, &scan,
-        error) : mpr_fail_errno(error, path, "lock");
-    mpr_header_free(&scan.header);
-    close(fd);
+    const int directory = mpr_file_directory(path, &name, error);
+    if (directory < 0) return -1;
+    const int result = mpr_recover_in(directory, name, path, dead, recovery, error);
+    close(directory);
     return result;
 }

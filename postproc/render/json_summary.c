@@ -51,7 +51,9 @@ void mpr_json_summary(struct mpr_json *j, const struct mpr_summary *s)
     mpr_json_flag(j, "complete", s->complete);
     mpr_json_flag(j, "incomplete", s->incomplete);
     mpr_json_flag(j, "recovered_from_journal", s->journal);
-    mpr_json_flag(j, "running", s->running);
+    if (s->life == MPR_NOT_TOLD) mpr_json_null(j, "running");
+    else mpr_json_flag(j, "running", s->life == MPR_RUNS);
+    known_text(j, "running_reason", s->life_reason);
     known_text(j, "end", s->end_reason);
     if (*s->unseen_malloc) mpr_json_text(j, "unseen_malloc", s->unseen_malloc);
     mpr_json_number(j, "lost_events", s->lost_events);

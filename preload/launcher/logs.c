@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,35 +17,86 @@ static bool ends_with(const char *text, const char *end)
     return length > tail && strcmp(text + length - tail, end) == 0;
 }
 
+/* Its entries; NULL with errno.  The descriptor stays the caller's. */
+static DIR *list(int dir)
+{
+    const int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = again >= 0 ? fdopendir(again) : NULL;
+    if (!d && again >= 0) close(again);
+    return d;
+}
+
 /* The first entry that memprof did not make, or "". */
-static void find_foreign(DIR *directory, char name[NAME_MAX + 1])
+static void find_foreign(int dir, char name[NAME_MAX + 1])
 {
     const struct dirent *entry;
-    while ((entry = readdir(directory))) {
+    DIR *d = list(dir);
+    *name = 0;
+    while (d && !*name && (entry = readdir(d))) {
         const char *n = entry->d_name;
         if (!strcmp(n, ".") || !strcmp(n, "..") || ends_with(n, ".zst") || ends_with(n, ".journal")) continue;
         snprintf(name, NAME_MAX + 1, "%s", n);
-        return;
     }
-    *name = 0;
+    if (d) closedir(d);
 }
 
-int mp_logs_open(struct mp_logs *logs, const char *directory, char *reason, size_t cap)
+/* Under the name, or the first free one of NAME.2, NAME.3, ...; 0 or -1 with errno. */
+static int make(const char *directory, bool usual, char name[PATH_MAX])
+{
+    snprintf(name, PATH_MAX, "%s", directory);
+    int result = mkdir(name, 0775);
+    for (int n = 2; result != 0 && errno == EEXIST && usual && n < 1000; n++) {
+        snprintf(name, PATH_MAX, "%s.%d", directory, n);
+        result = mkdir(name, 0775);
+    }
+    return result;
+}
+
+/* Its absolute path, if that leads to it. */
+static int find_path(struct mp_logs *logs, const char *name)
+{
+    struct stat there, here;
+    if (!realpath(name, logs->path) || stat(logs->path, &there) != 0 || fstat(logs->dir, &here) != 0) return -1;
+    if (there.st_dev == here.st_dev && there.st_ino == here.st_ino) return 0;
+    errno = ESTALE;
+    return -1;
+}
+
+/* Why it is not to be taken; NULL: it may be. */
+static const char *objection(int dir)
+{
+    struct stat st;
+    if (fstat(dir, &st) != 0) return strerror(errno);
+    if (st.st_uid != geteuid()) return "it belongs to another user; give a directory of your own, or a new one";
+    if (st.st_mode & S_IWOTH) return "every user may write there; give a directory of your own, or a new one";
+    return NULL;
+}
+
+static int take_directory(struct mp_logs *logs, const char *directory, bool usual, char *reason, size_t cap)
+{
+    char name[PATH_MAX], foreign[NAME_MAX + 1];
+    logs->made = make(directory, usual, name) == 0;
+    const bool there = logs->made || (errno == EEXIST && !usual);
+    logs->dir = there ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (logs->made ? O_NOFOLLOW : 0)) : -1;
+    const char *why = logs->dir < 0 ? strerror(errno) : objection(logs->dir);
+    if (!why && find_path(logs, name) != 0) why = strerror(errno);
+    if (why) {
+        snprintf(reason, cap, "%s: %s", name, why);
+        return -1;
+    }
+    find_foreign(logs->dir, foreign);
+    if (!*foreign) return 0;
+    snprintf(reason, cap, "%s holds other files (%s); give an empty or a new directory", name, foreign);
+    return -1;
+}
+
+int mp_logs_open(struct mp_logs *logs, const char *directory, bool usual, char *reason, size_t cap)
 {
     memset(logs, 0, sizeof *logs);
     clock_gettime(CLOCK_REALTIME_COARSE, &logs->since);     /* the clock of file times */
-    logs->made = mkdir(directory, 0777) == 0;
-    DIR *d = logs->made || errno == EEXIST ? opendir(directory) : NULL;
-    char foreign[NAME_MAX + 1] = "";
-    if (!d || !realpath(directory, logs->path)) {
-        snprintf(reason, cap, "%s: %s", directory, strerror(errno));
-        if (d) closedir(d);
-        return -1;
-    }
-    find_foreign(d, foreign);
-    closedir(d);
-    if (!*foreign) return 0;
-    snprintf(reason, cap, "%s holds other files (%s); give an empty or a new directory", directory, foreign);
+    if (take_directory(logs, directory, usual, reason, cap) == 0) return 0;
+    if (logs->dir >= 0) close(logs->dir);
+    logs->dir = -1;
     return -1;
 }
 
@@ -66,38 +118,44 @@ static bool before(const struct timespec *a, const struct timespec *b)
     return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
 
-/* A log that cannot be folded stays readable beside its journal; a report tells why. */
-static bool fold_journal(const char *path)
+/* A log that cannot be folded stays readable beside its journal; a report tells why.  So does one whose process may still run: it went on after
+ * the command, or is of another run that has the directory, too. */
+static bool fold_journal(const struct mp_logs *logs, const char *name)
 {
+    char path[PATH_MAX + NAME_MAX + 2];
     struct mpr_recovery recovery;
     struct mpr_error error;
-    return mpr_recover(path, &recovery, &error) == 0 && recovery.outcome == MPR_RECOVER_DONE;
+    snprintf(path, sizeof path, "%s/%s", logs->path, name);
+    return mpr_recover_in(logs->dir, name, path, false, &recovery, &error) == 0 && recovery.outcome == MPR_RECOVER_DONE;
+}
+
+static bool is_log(const struct mp_logs *logs, const char *name, struct stat *st)
+{
+    return ends_with(name, ".zst") && fstatat(logs->dir, name, st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st->st_mode);
 }
 
 static void take(struct mp_logs *logs, const char *name, bool fold)
 {
-    char path[PATH_MAX + NAME_MAX + 2];
     struct stat st;
-    snprintf(path, sizeof path, "%s/%s", logs->path, name);
-    if (stat(path, &st) != 0 || before(&st.st_mtim, &logs->since)) return;
+    if (!is_log(logs, name, &st) || before(&st.st_mtim, &logs->since)) return;
     logs->count++;
-    if (fold && fold_journal(path)) logs->recovered++;
-    if (stat(path, &st) != 0 || (size_t)st.st_size < logs->bytes) return;
+    if (fold && fold_journal(logs, name)) logs->recovered++;
+    if (!is_log(logs, name, &st) || (size_t)st.st_size < logs->bytes) return;
     logs->bytes = (size_t)st.st_size;
     snprintf(logs->biggest, sizeof logs->biggest, "%s", name);
 }
 
 void mp_logs_survey(struct mp_logs *logs, bool fold)
 {
-    DIR *d = opendir(logs->path);
+    DIR *d = list(logs->dir);
     const struct dirent *entry;
-    while (d && (entry = readdir(d))) {
-        if (ends_with(entry->d_name, ".zst")) take(logs, entry->d_name, fold);
-    }
+    while (d && (entry = readdir(d))) take(logs, entry->d_name, fold);
     if (d) closedir(d);
 }
 
-void mp_logs_close(const struct mp_logs *logs)
+void mp_logs_close(struct mp_logs *logs)
 {
     if (logs->made) rmdir(logs->path);
+    close(logs->dir);
+    logs->dir = -1;
 }

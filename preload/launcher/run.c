@@ -98,7 +98,7 @@ static int open_logs(struct mp_logs *logs, const struct options *o, const struct
 {
     char usual[NAME_MAX + 64], reason[PATH_MAX + 256];
     snprintf(usual, sizeof usual, "memprof.%s.%ld", mp_target_name(target->path), (long)getpid());
-    if (mp_logs_open(logs, o->directory ? o->directory : usual, reason, sizeof reason) == 0) return 0;
+    if (mp_logs_open(logs, o->directory ? o->directory : usual, !o->directory, reason, sizeof reason) == 0) return 0;
     say("%s", reason);
     return -1;
 }

@@ -103,12 +103,13 @@ static void places_in_a_journal(void **state)
                                offsetof(struct mpf_journal, process.boot), offsetof(struct mpf_journal, process.pidns),
                                offsetof(struct mpf_journal, process.timens), offsetof(struct mpf_journal, process.started),
                                offsetof(struct mpf_journal, self.dev), offsetof(struct mpf_journal, self.ino),
-                               offsetof(struct mpf_journal, log.dev), offsetof(struct mpf_journal, log.ino) };
+                               offsetof(struct mpf_journal, log.dev), offsetof(struct mpf_journal, log.ino),
+                               offsetof(struct mpf_journal, heir.dev), offsetof(struct mpf_journal, heir.ino) };
     const size_t chunk[] = { offsetof(struct mpf_chunk, seq), offsetof(struct mpf_chunk, thread), offsetof(struct mpf_chunk, state),
                              offsetof(struct mpf_chunk, tag), offsetof(struct mpf_chunk, drained), offsetof(struct mpf_chunk, drained_next),
                              offsetof(struct mpf_chunk, frame), offsetof(struct mpf_chunk, slot), MPF_CHUNK_SLOTS, MPF_CHUNK_BYTES };
     assert_memory_equal(journal, ((const size_t[]){ 0, 8, 12, 24, 40, 48, 72, 96, 104, 112, 120, 128, 136, 144, 152,
-                                                       160, 168, 176, 192, 200, 208, 216, 224, 232, 240 }), sizeof journal);
+                                                       160, 168, 176, 192, 200, 208, 216, 224, 232, 240, 248, 256 }), sizeof journal);
     assert_memory_equal(chunk, ((const size_t[]){ 0, 8, 12, 13, 16, 20, 24, 64, 1362, 32768 }), sizeof chunk);
 }
 

@@ -1,7 +1,8 @@
-"""Whether a process lives: what its journal says, wherever the question comes from."""
+"""Whether a process lives, wherever the question comes from, and what is done to the logs of those that do not."""
 import collections
 import fcntl
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -112,6 +113,289 @@ def test_a_journal_beats_while_nothing_happens():
         seen = set()
         mp.wait_for(lambda: seen.add(head(victim.journal).beat) or len(seen) >= 3)
         mp.check(min(seen) >= head(victim.journal).s1, "a beat before the start")
+
+
+# ---- what reports and recover make of it
+
+NAMESPACE = ["unshare", "--pid", "--fork", "--kill-child"]
+OTHER_NAMESPACE = ["unshare", "--pid", "--fork", "--mount-proc"]
+NOBODY = 65534
+
+
+def memprof_report(*arguments, around=()):
+    return subprocess.run([*around, os.environ["MEMPROF_REPORT"], *arguments], text=True, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=mp.TIMEOUT, check=False)
+
+
+def says(log, words, around=()):
+    report = memprof_report("peaks", log, around=around)
+    mp.check(words in report.stdout, f"{words!r} is not in: {report}")
+
+
+def recovered(log, *options, around=()):
+    result = memprof_report("recover", *options, log, around=around)
+    mp.equal(result.returncode, 0, f"status of {result}")
+    mp.check("events recovered" in result.stdout, f"{result}")
+    return result
+
+
+def refused(log, words, *options, around=()):
+    before, file = contents(log), os.lstat(log).st_ino
+    result = memprof_report("recover", *options, log, around=around)
+    mp.equal(result.returncode, 1, f"status of {result}")
+    mp.check(words in result.stderr, f"{words!r} is not in: {result.stderr}")
+    mp.check(contents(log).startswith(before) and os.lstat(log).st_ino == file, "what was refused was changed")
+
+
+def contents(path):
+    if not os.path.isfile(path):
+        return b""
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def without_lock(journal):
+    """As where locks do not last: the process is told by its number and start."""
+    with open(journal, "r+b") as f:
+        f.seek(160)
+        f.write(bytes(4))
+
+
+def killed():
+    """The log of a killed process, and its journal."""
+    with Victim() as victim:
+        victim.kill()
+    return victim.log, victim.journal
+
+
+def missing(path):
+    mp.check(not os.path.exists(path), f"{path} is still there")
+
+
+def there(path):
+    mp.check(os.path.exists(path), f"{path} is gone")
+
+
+def in_a_namespace(hide_lock):
+    """Process 1 of a namespace: it runs, and when it was killed it has ended."""
+    with Victim(around=NAMESPACE) as victim:
+        mp.equal(victim.pid, 1, "number of the namespace's first process")
+        if hide_lock:
+            without_lock(victim.journal)
+        else:
+            holds(victim.journal)
+        says(victim.log, "still running")
+        refused(victim.log, "still runs")
+        refused(victim.log, "still runs", "--dead")
+        there(victim.journal)
+        victim.kill()                       # unshare, which takes it along a moment later
+        mp.wait_for(lambda: "still running" not in memprof_report("peaks", victim.log).stdout)
+        says(victim.log, "the process was killed, nothing is missing")
+        recovered(victim.log)
+        missing(victim.journal)
+
+
+def test_the_killed_first_process_of_a_namespace_has_ended():
+    in_a_namespace(hide_lock=False)
+
+
+def as_root():
+    if os.getuid() != 0:
+        raise mp.Skip("only root sees everything, and can make files of another user")
+
+
+def first_namespace():
+    as_root()
+    if os.stat("/proc/self/ns/pid").st_ino != 0xeffffffc:
+        raise mp.Skip("not the namespace from which all others are seen")
+
+
+def test_a_process_of_a_namespace_is_found_without_its_lock():
+    first_namespace()
+    in_a_namespace(hide_lock=True)
+
+
+def test_a_process_that_cannot_be_seen_is_not_called_dead():
+    with Victim() as victim:
+        if memprof_report("--version", around=OTHER_NAMESPACE).returncode != 0:
+            raise mp.Skip("no pid namespace here")
+        holds(victim.journal)
+        says(victim.log, "still running", around=OTHER_NAMESPACE)
+        refused(victim.log, "still runs", "--dead", around=OTHER_NAMESPACE)
+        without_lock(victim.journal)
+        says(victim.log, "whether its process still runs cannot be told from here", around=OTHER_NAMESPACE)
+        refused(victim.log, "cannot be told from here", around=OTHER_NAMESPACE)
+        there(victim.journal)
+        victim.kill()
+        refused(victim.log, "cannot be told from here", around=OTHER_NAMESPACE)
+        recovered(victim.log, "--dead", around=OTHER_NAMESPACE)
+        missing(victim.journal)
+
+
+def test_a_killed_process_without_a_lock_has_ended():
+    log, journal = killed()
+    without_lock(journal)
+    says(log, "the process was killed, nothing is missing")
+    recovered(log)
+    missing(journal)
+
+
+def test_on_overlayfs_the_process_is_told_by_its_number():
+    as_root()
+    folders = [mp.fresh(name) for name in ("lower", "upper", "work", "merged")]
+    mount = 'mount -t overlay overlay -o "lowerdir=$1,upperdir=$2,workdir=$3" "$4" && shift 4 && exec "$@"'
+    with Victim(around=["unshare", "--mount", "sh", "-c", mount, "sh", *folders], logs=folders[3]) as victim:
+        log = os.path.join(folders[1], os.path.basename(victim.log))
+        mp.equal(head(log + ".journal").flags & LOCKED, 0, "a lock that does not last")
+        says(log, "still running")
+        refused(log, "still runs")
+        victim.kill()
+        recovered(log)
+        missing(log + ".journal")
+
+
+def copied(*files):
+    folder = mp.fresh("copy")
+    return [shutil.copy(file, folder) for file in files]
+
+
+def test_a_copy_of_a_living_process_log_is_not_folded():
+    with Victim() as victim:
+        log, journal = copied(victim.log, victim.journal)
+        says(log, "still running")
+        refused(log, "still runs")
+        there(journal)
+        victim.kill()
+        recovered(log)
+        missing(journal)
+        there(victim.journal)
+        recovered(victim.log)
+        missing(victim.journal)
+
+
+def test_a_copy_leaves_the_journal_of_its_original():
+    journals = mp.fresh("journals")
+    with Victim(MEMPROF_JOURNAL_DIR=journals) as victim:
+        victim.kill()
+    journal = os.path.join(journals, f"{victim.pid}.zst.journal")
+    log, = copied(victim.log)
+    beside = shutil.copy(victim.log, victim.log + ".second.zst")
+    for copy in (log, beside):
+        mp.check("it belongs to the log of which this one is a copy" in recovered(copy).stderr, "nothing is said of the journal")
+        there(journal)
+    recovered(victim.log)
+    missing(journal)
+
+
+def test_a_journal_that_a_killed_recovery_left_goes():
+    log, journal = killed()
+    os.link(journal, journal + ".kept")
+    recovered(log)
+    os.rename(journal + ".kept", journal)
+    mp.check("complete already" in memprof_report("recover", log).stdout, "the log has no end")
+    missing(journal)
+
+
+# ---- neighbours
+
+
+def test_recover_follows_no_link():
+    log, journal = killed()
+    os.symlink(log, log + ".link.zst")
+    refused(log + ".link.zst", "it is a link")
+    there(journal)
+    target, = copied(log)
+    os.rename(log, log + ".away")
+    os.symlink(target, log)
+    refused(log, "it is a link")
+
+
+def test_a_log_with_two_names_is_not_changed():
+    log, _ = killed()
+    os.link(log, log + ".link")
+    refused(log, "hard link")
+
+
+def test_a_fifo_is_not_waited_for():
+    log, journal = killed()
+    os.unlink(journal)
+    os.mkfifo(journal)
+    mp.check("no journal found" in memprof_report("recover", log).stdout, "a FIFO is no journal")
+    says(log, "INCOMPLETE")
+    os.unlink(log)
+    os.mkfifo(log)
+    refused(log, "not a regular file")
+    mp.equal(memprof_report("peaks", log).returncode, 1, "status of a report on a FIFO")
+
+
+def test_a_link_is_no_journal():
+    log, journal = killed()
+    os.rename(journal, journal + ".away")
+    os.symlink(journal + ".away", journal)
+    mp.check("no journal found" in memprof_report("recover", log).stdout, "a link was followed")
+    there(journal + ".away")
+
+
+def test_locks_of_others_are_not_waited_for():
+    log, journal = killed()
+    with open(log, "rb") as f:
+        fcntl.flock(f, fcntl.LOCK_EX)
+        with open(journal, "r+b") as j:
+            fcntl.lockf(j, fcntl.LOCK_EX)
+            says(log, "the process was killed")
+            refused(log, f"process {os.getpid()} holds a lock on it")
+            fcntl.lockf(j, fcntl.LOCK_UN)
+            fcntl.fcntl(j, F_OFD_SETLK, FLOCK.pack(fcntl.F_WRLCK, 0, 0, 2, 0))
+            says(log, "the process was killed")
+            refused(log, "another memprof-report recover works on it")
+        recovered(log)
+    missing(journal)
+
+
+def test_logs_of_other_users_are_read_and_not_changed():
+    as_root()
+    log, journal = killed()
+    for file in (log, journal):
+        os.chown(file, NOBODY, -1)
+    says(log, "the process was killed")
+    refused(log, f"belongs to another user ({NOBODY})")
+    there(journal)
+
+
+def test_a_journal_of_another_user_is_not_taken():
+    as_root()
+    log, journal = killed()
+    os.chown(journal, NOBODY, -1)
+    mp.check("no journal found" in memprof_report("recover", log).stdout, "it was taken")
+    there(journal)
+
+
+def test_nothing_is_changed_where_others_may_change_it():
+    log, journal = killed()
+    folder = os.path.dirname(log)
+    os.chmod(folder, 0o777)
+    refused(log, "every user may change its directory")
+    if os.getuid() == 0:
+        os.chmod(folder, 0o755)
+        os.chown(folder, NOBODY, -1)
+        refused(log, "its directory belongs to another user")
+        os.chown(folder, 0, -1)
+    there(journal)
+    os.chmod(folder, 0o1777)
+    recovered(log)
+    missing(journal)
+
+
+def test_a_reader_keeps_the_log_that_it_has_open():
+    log, _ = killed()
+    with open(log, "rb") as f:
+        before = f.read()
+        os.chmod(log, 0o640)
+        recovered(log)
+        f.seek(0)
+        mp.check(f.read() == before, "the file that was replaced has changed")
+    mp.equal(os.stat(log).st_mode & 0o777, 0o640, "mode")
+    mp.equal(os.listdir(os.path.dirname(log)), [os.path.basename(log)], "what is left")
 
 
 if __name__ == "__main__":

@@ -263,6 +263,53 @@ def test_journals_of_the_killed_are_folded():
     mp.equal(len(mp.Logs(path("left")).journals()), 1, "journals with --no-recover")
 
 
+def test_the_usual_directory_is_never_one_that_is_there():
+    """Its name can be foretold: whoever makes it first would have the logs."""
+    script = f'mkdir memprof.true.$$ && exec {os.environ["MEMPROF"]} run -- true'
+    result = subprocess.run(["sh", "-c", script], cwd=mp.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=mp.TIMEOUT)
+    mp.equal(result.returncode, 0, f"status ({result.stderr})")
+    foreign, own = sorted(os.listdir(mp.folder))
+    mp.equal(own, foreign + ".2", "directories")
+    mp.equal((len(os.listdir(path(foreign))), len(os.listdir(path(own)))), (0, 1), "files in them")
+
+
+def test_a_directory_that_others_may_change_is_refused():
+    os.mkdir(path("logs"))
+    for mode in (0o777, 0o1777):
+        os.chmod(path("logs"), mode)
+        refused(memprof("run", "-o", "logs", "--", "echo", "ran"), FAILED, "every user may write there")
+    os.chmod(path("logs"), 0o755)
+    as_root()
+    os.chown(path("logs"), NOBODY, -1)
+    refused(memprof("run", "-o", "logs", "--", "echo", "ran"), FAILED, "belongs to another user")
+
+
+LIVES_ON = """
+import os, time
+x = bytearray(32 << 20)
+open("ready", "w").close()
+time.sleep(1000)
+"""
+
+
+def test_logs_of_living_processes_of_other_namespaces_are_left_alone():
+    """As of another host that has the directory, too."""
+    as_root()
+    script = (f"unshare --pid --uts --fork --kill-child sh -c 'hostname elsewhere && exec {PYTHON} -c \"$0\"' \"$0\" >/dev/null 2>failed & "
+              "while ! test -e ready; do kill -0 $! || exit 9; sleep 0.02; done; echo $!")
+    result = memprof("run", "-o", "logs", "--", "sh", "-c", script, LIVES_ON)
+    if result.returncode == 9:
+        with open(path("failed")) as f:
+            raise mp.Skip(f"no namespaces here: {f.read()}")
+    mp.equal(result.returncode, 0, f"status ({result.stderr})")
+    try:
+        journals = mp.Logs(path("logs")).journals()
+        mp.check(any(".elsewhere.1." in j for j in journals), f"journals {journals}")
+        mp.check("completed from a killed" not in result.stderr, result.stderr)
+    finally:
+        os.kill(int(result.stdout), signal.SIGKILL)
+
+
 WAITS = """
 import signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM, signal.SIGHUP])

@@ -12,6 +12,8 @@
 #include <cmocka.h>
 
 #include "log.h"
+#include "mpf/slot.h"
+#include "process.h"
 #include "recover.h"
 #include "testlog.h"
 
@@ -148,7 +150,7 @@ static void recovered_log_says_the_same(void **state)
     struct mpr_error error;
     make_killed();
     assert_int_equal(read_log(log_path, &before), 0);
-    assert_int_equal(mpr_recover(log_path, &recovery, &error), 0);
+    assert_int_equal(mpr_recover(log_path, false, &recovery, &error), 0);
     assert_int_equal(recovery.outcome, MPR_RECOVER_DONE);
     assert_int_equal(recovery.events, 50);
     assert_int_not_equal(access(journal_path, F_OK), 0);
@@ -158,7 +160,7 @@ static void recovered_log_says_the_same(void **state)
     assert_true(after.status.ended);
     assert_true(after.status.has_journal);
     assert_string_equal(after.status.end_reason, "recovered");
-    assert_int_equal(mpr_recover(log_path, &recovery, &error), 0);
+    assert_int_equal(mpr_recover(log_path, false, &recovery, &error), 0);
     assert_int_equal(recovery.outcome, MPR_RECOVER_WHOLE);
 }
 
@@ -176,7 +178,7 @@ static void torn_tail_is_cut_off_by_recovery(void **state)
     assert_int_equal(read_log(log_path, &seen), 0);
     assert_true(seen.status.cut);
     assert_false(seen.incomplete);
-    assert_int_equal(mpr_recover(log_path, &recovery, &error), 0);
+    assert_int_equal(mpr_recover(log_path, false, &recovery, &error), 0);
     assert_int_equal(read_log(log_path, &seen), 0);
     assert_false(seen.status.cut);
     assert_false(seen.incomplete);
@@ -209,6 +211,93 @@ static void lone_journal_is_read_and_incomplete(void **state)
     assert_true(seen.events >= 50);
     assert_true(seen.status.journal_only);
     assert_true(seen.incomplete);
+}
+
+/* ---- whose log it is */
+
+static uint64_t own_start(void)
+{
+    char line[1024];
+    FILE *file = fopen("/proc/self/stat", "r");
+    assert_non_null(file);
+    line[fread(line, 1, sizeof line - 1, file)] = 0;
+    fclose(file);
+    const char *at = strrchr(line, ')');
+    for (int field = 2; field < 22; field++) at = strchr(at + 1, ' ');
+    return strtoull(at + 1, NULL, 10);
+}
+
+/* A log of this very program, whose process began at `started`, and a journal without a lock. */
+static void make_own(uint64_t started, const char *real, const char *journal)
+{
+    struct mpf_identity here;
+    char boot[33], number[5][24];
+    mpr_process_here(&here);
+    for (int i = 0; i < 16; i++) snprintf(boot + 2 * i, 3, "%02x", here.boot[i]);
+    const uint64_t numbers[] = { (uint64_t)getpid(), here.pidns, here.timens, started };
+    for (int i = 0; i < 4; i++)
+        snprintf(number[i], sizeof number[i], "%llu", (unsigned long long)numbers[i]);
+    const char *const pairs[] = { "boot",       boot,     "pid",     number[0], "pidns",
+                                  number[1],    "timens", number[2], "started", number[3],
+                                  "start.real", real,     "journal", journal,   NULL };
+    struct testlog *log = testlog_open(log_path, pairs);
+    write_blocks(log, 0, 10);
+    testlog_close(log, NULL);
+    struct testjournal *j = testjournal_open(journal);
+    testjournal_chunk(j, 1, 1, 0, 0, 0);
+    testjournal_close(j);
+    FILE *file = fopen(journal, "r+");
+    assert_non_null(file);
+    fseek(file, offsetof(struct mpf_journal, flags), SEEK_SET);
+    fwrite("\0\0\0", 1, 4, file);
+    fclose(file);
+}
+
+static enum mpr_life life_of_log(void)
+{
+    struct seen seen;
+    assert_int_equal(read_log(log_path, &seen), 0);
+    return seen.status.process.life;
+}
+
+/* Not even one that is ten years ahead. */
+static void clocks_do_not_say_who_lives(void **state)
+{
+    (void)state;
+    static const char *const real[] = { "1", "2015532800000000000" };
+    struct mpr_recovery recovery;
+    struct mpr_error error;
+    for (int i = 0; i < 2; i++) {
+        make_own(own_start(), real[i], journal_path);
+        assert_int_equal(life_of_log(), MPR_LIFE_RUNS);
+        assert_int_equal(mpr_recover(log_path, true, &recovery, &error), -1);
+        assert_int_equal(access(journal_path, F_OK), 0);
+    }
+}
+
+static void a_number_that_is_used_again_is_another_process(void **state)
+{
+    (void)state;
+    struct mpr_recovery recovery;
+    struct mpr_error error;
+    make_own(own_start() - 1, "2015532800000000000", journal_path);
+    assert_int_equal(life_of_log(), MPR_LIFE_ENDED);
+    assert_int_equal(mpr_recover(log_path, false, &recovery, &error), 0);
+    assert_int_equal(recovery.outcome, MPR_RECOVER_DONE);
+    assert_int_not_equal(access(journal_path, F_OK), 0);
+}
+
+static void a_header_names_no_file_to_remove(void **state)
+{
+    (void)state;
+    char elsewhere[96];
+    struct mpr_recovery recovery;
+    struct mpr_error error;
+    snprintf(elsewhere, sizeof elsewhere, "%s/precious", folder);
+    make_own(1, "1", elsewhere);
+    assert_int_equal(mpr_recover(log_path, false, &recovery, &error), 0);
+    assert_string_not_equal(recovery.left.text, "");
+    assert_int_equal(unlink(elsewhere), 0);
 }
 
 /* The bytes of a file. */
@@ -370,6 +459,9 @@ int main(void)
         cmocka_unit_test_teardown(torn_tail_is_cut_off_by_recovery, remove_files),
         cmocka_unit_test_teardown(journal_of_another_log_is_not_taken, remove_files),
         cmocka_unit_test_teardown(lone_journal_is_read_and_incomplete, remove_files),
+        cmocka_unit_test_teardown(clocks_do_not_say_who_lives, remove_files),
+        cmocka_unit_test_teardown(a_number_that_is_used_again_is_another_process, remove_files),
+        cmocka_unit_test_teardown(a_header_names_no_file_to_remove, remove_files),
         cmocka_unit_test_teardown(log_cut_at_any_byte_is_incomplete, remove_files),
         cmocka_unit_test_teardown(any_flipped_byte_is_noticed, remove_files),
         cmocka_unit_test_teardown(journal_of_noise_never_crashes, remove_files),

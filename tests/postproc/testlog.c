@@ -1,9 +1,11 @@
 #include "testlog.h"
 
 #include <err.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "mpf/columns.h"
 #include "mpf/frame.h"
@@ -160,13 +162,14 @@ void testlog_close(struct testlog *log, const char *reason)
 
 /* ---- journal */
 
-struct testjournal { FILE *file; struct mpf_journal head; struct mpf_chunk *chunk; uint32_t used; uint64_t newest; };
+struct testjournal { FILE *file; char log_path[PATH_MAX]; struct mpf_journal head; struct mpf_chunk *chunk; uint32_t used; uint64_t newest; };
 
 struct testjournal *testjournal_open(const char *path)
 {
     struct testjournal *j = allocate(sizeof *j);
     j->file = fopen(path, "w");
     if (!j->file) err(1, "%s", path);
+    snprintf(j->log_path, sizeof j->log_path, "%.*s", (int)(strlen(path) - strlen(".journal")), path);
     j->head = (struct mpf_journal){ .magic = MPF_JOURNAL_MAGIC, .major = MPF_MAJOR, .minor = MPF_MINOR,
                                    .head_bytes = MPF_JOURNAL_HEAD,
                                     .chunk_bytes = MPF_CHUNK_BYTES, .slot_bytes = sizeof(struct mpf_slot),
@@ -207,10 +210,22 @@ void testjournal_event(struct testjournal *j, uint64_t ns, unsigned op, unsigned
 
 void testjournal_torn(struct testjournal *j) { j->used++; }
 
+/* Its process has ended: it is locked, as the head says, by nobody. */
+static void tie(struct testjournal *j)
+{
+    struct stat self, log = { 0 };
+    if (fstat(fileno(j->file), &self) != 0) err(1, "journal");
+    stat(j->log_path, &log);
+    j->head.flags = MPF_JOURNAL_LOCKED;
+    j->head.self = (struct mpf_file){ self.st_dev, self.st_ino };
+    j->head.log = (struct mpf_file){ log.st_dev, log.st_ino };
+}
+
 void testjournal_close(struct testjournal *j)
 {
     write_chunk(j);
     j->head.last = clock_at(j->newest);
+    tie(j);
     if (fseek(j->file, 0, SEEK_SET) != 0 || fwrite(&j->head, sizeof j->head, 1, j->file) != 1) err(1, "journal");
     if (fclose(j->file) != 0) err(1, "journal");
     free(j);

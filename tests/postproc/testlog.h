@@ -32,7 +32,7 @@ uint64_t testlog_frames(const struct testlog *log);
 /* With a reason: an END frame.  NULL: the process was killed. */
 void testlog_close(struct testlog *log, const char *reason);
 
-/* A journal with the header's id: chunks are added one by one. */
+/* The journal `LOG.journal` of a log that is there, with the header's id, whose process has ended: chunks are added one by one. */
 struct testjournal;
 struct testjournal *testjournal_open(const char *path);
 /* A new chunk of the thread.  Of its slots, `drained` are in the log before frame `frame`, `drained_next` with it. */

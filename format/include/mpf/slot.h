@@ -109,9 +109,10 @@ struct mpf_journal {
     struct mpf_identity process;
     struct mpf_file self;       /* this very file: of a copy, the flags say nothing */
     struct mpf_file log;        /* that it belongs to */
+    struct mpf_file heir;       /* that a recovery puts in the log's place */
 };
 #define MPF_JOURNAL_HEAD 4096
 #define MPF_JOURNAL_HEAD_1_1 offsetof(struct mpf_journal, unwritten)        /* what versions before 1.2 knew; the rest reads as zeros */
-static_assert(sizeof(struct mpf_journal) == 248 && MPF_JOURNAL_HEAD_1_1 == 120, "on disk");
+static_assert(sizeof(struct mpf_journal) == 264 && MPF_JOURNAL_HEAD_1_1 == 120, "on disk");
 
 #endif

@@ -1,0 +1,75 @@
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The file of an O_PATH descriptor, which was opened without any effect on it. */
+static int open_again(int at, int directory, const char *name, int flags)
+{
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", at);
+    const int fd = open(link, (flags & ~O_NOFOLLOW) | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0 || access("/proc/self/fd", X_OK) == 0) return fd;
+    return openat(directory, name, flags | O_NONBLOCK | O_CLOEXEC);     /* no /proc here */
+}
+
+static int open_regular(int at, int directory, const char *name, int flags, struct stat *st)
+{
+    struct stat now;
+    if (fstat(at, st) != 0) return -1;
+    if (!S_ISREG(st->st_mode)) {
+        errno = S_ISLNK(st->st_mode) ? ELOOP : EINVAL;
+        return -1;
+    }
+    const int fd = open_again(at, directory, name, flags);
+    if (fd < 0 || (fstat(fd, &now) == 0 && mpr_file_same(&now, st))) return fd;
+    close(fd);
+    errno = ESTALE;
+    return -1;
+}
+
+int mpr_file_open(int directory, const char *name, int flags, struct stat *st)
+{
+    const int at = openat(directory, name, O_PATH | O_CLOEXEC | (flags & O_NOFOLLOW));
+    if (at < 0) return -1;
+    const int fd = open_regular(at, directory, name, flags, st), error = errno;
+    close(at);
+    errno = error;
+    return fd;
+}
+
+bool mpr_file_is(int directory, const char *name, const struct stat *st)
+{
+    struct stat now;
+    return fstatat(directory, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && mpr_file_same(&now, st);
+}
+
+/* In a directory with the sticky bit others cannot touch what is not theirs. */
+static int may_change(int fd, const char *path, struct mpr_error *error)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0) return mpr_fail_errno(error, path, "examine");
+    if (st.st_uid != geteuid() && st.st_uid != 0)
+        return mpr_fail(error, "%s: its directory belongs to another user (%u), so nothing is changed there; run it as that user", path,
+                        (unsigned)st.st_uid);
+    if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
+        return mpr_fail(error, "%s: every user may change its directory, so nothing is changed there; take that right away (chmod o-w)", path);
+    return 0;
+}
+
+int mpr_file_directory(const char *path, const char **name, struct mpr_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    char directory[PATH_MAX] = ".";
+    if (slash) snprintf(directory, sizeof directory, "%.*s", (int)(slash == path ? 1 : slash - path), path);
+    *name = slash ? slash + 1 : path;
+    const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return mpr_fail_errno(error, path, "open the directory of it");
+    if (may_change(fd, path, error) == 0) return fd;
+    close(fd);
+    return -1;
+}
