@@ -157,7 +157,7 @@ static void start(uint32_t *state, void *(*run)(void *), size_t stack)
 static bool helper_due(const struct mp_process *p, uint32_t state)
 {
     return state == MP_ENCODER_RUNS && __atomic_load_n(&p->pool.wanted, __ATOMIC_RELAXED) &&
-           __atomic_load_n(&p->helper, __ATOMIC_RELAXED) == MP_ENCODER_NONE && mp_sys_processors() > 1;
+           __atomic_load_n(&p->helper, __ATOMIC_RELAXED) == MP_ENCODER_NONE && mp_sys_processors() > 1 && !mp_sys_limited();
 }
 
 bool mp_encoder_due(bool now)

@@ -45,8 +45,8 @@ static struct mp_epoch *map_epoch(void)
     if (!memory) return NULL;
     struct mp_epoch *e = (struct mp_epoch *)memory;
     e->merge = (struct mp_merge *)(memory + epoch_bytes());
-    e->frame_events = MP_FRAME_EVENTS;
-    e->writer[0] = mp_writer_map(0, MP_FRAME_EVENTS);
+    e->frame_events = mp_sys_limited() ? MP_FRAME_EVENTS_SMALL : MP_FRAME_EVENTS;
+    e->writer[0] = mp_writer_map(0, e->frame_events);
     if (!e->writer[0]) e->writer[0] = mp_writer_map(0, e->frame_events = MP_FRAME_EVENTS_SMALL);
     e->last = mp_process->start;
     if (e->writer[0]) return e;

@@ -11,7 +11,7 @@
 
 /* Events in one frame, at most: few enough that the encoder's tables stay in a core's own cache. */
 #define MP_FRAME_EVENTS 49152u
-/* The same where memory is short (RLIMIT_AS). */
+/* The same where memory is short or limited (RLIMIT_AS, RLIMIT_DATA). */
 #define MP_FRAME_EVENTS_SMALL 2048u
 
 /* One frame of what is older than a small margin; true: there is more.  Nothing once END is written: it has to stay the

@@ -13,6 +13,9 @@
 #ifndef XFS_SUPER_MAGIC
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -81,26 +84,21 @@ static int create(const char *log_path)
     return -1;
 }
 
-/* Reserved addresses count against RLIMIT_AS: take little where the program has such a limit. */
-static uint32_t places_allowed(void)
+/* Maps bytes [from, upto) from the file, or from nowhere when fd is -1.  `where`: MAP_FIXED over what is ours, or
+ * MAP_FIXED_NOREPLACE, which kernels before 4.17 take for a wish. */
+static bool map_bytes(const struct mp_pool *pool, int fd, size_t from, size_t upto, int where)
 {
-    struct rlimit limit;
-    if (mp_sys6(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&limit, 0, 0) < 0 || limit.rlim_cur == RLIM_INFINITY) return MP_POOL_PLACES;
-    return 4 * MP_POOL_STEP;
-}
-
-/* Maps bytes [from, upto) from the file, or from nowhere when fd is -1. */
-static bool map_bytes(const struct mp_pool *pool, int fd, size_t from, size_t upto)
-{
-    const int flags = MAP_FIXED | (fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
-    const long r = mp_sys6(SYS_mmap, (long)(pool->base + from), (long)(upto - from), PROT_READ | PROT_WRITE, flags, fd, (long)from);
-    return r >= 0 || r < -4095;
+    const int flags = where | (fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
+    const long at = (long)(pool->base + from), r = mp_sys6(SYS_mmap, at, (long)(upto - from), PROT_READ | PROT_WRITE, flags, fd, (long)from);
+    if (r == at) return true;
+    if (r >= 0 || r < -4095) mp_sys_munmap((void *)r, upto - from);
+    return false;
 }
 
 /* Maps places [mapped, upto). */
-static bool map(struct mp_pool *pool, int fd, uint32_t upto)
+static bool map(struct mp_pool *pool, int fd, uint32_t upto, int where)
 {
-    const bool ok = map_bytes(pool, fd, place_bytes(pool->mapped), place_bytes(upto));
+    const bool ok = map_bytes(pool, fd, place_bytes(pool->mapped), place_bytes(upto), where);
     if (ok) pool->mapped = upto;
     return ok;
 }
@@ -136,7 +134,7 @@ static bool attach(struct mp_pool *pool, int fd, uint32_t places)
     struct mpf_journal *head = head_of(pool);
     const int other = fd >= 0 ? reopen() : -1;
     pool->mapped = 0;
-    const bool ok = map_bytes(pool, fd, 0, MPF_JOURNAL_HEAD) && map(pool, other >= 0 ? other : fd, places) &&
+    const bool ok = map_bytes(pool, fd, 0, MPF_JOURNAL_HEAD, MAP_FIXED) && map(pool, other >= 0 ? other : fd, places, MAP_FIXED) &&
                     mp_sys_madvise(head, MPF_JOURNAL_HEAD, MADV_POPULATE_WRITE) != -EFAULT;
     const bool held = fd >= 0 && hold(head, fd, other);
     if (other >= 0) mp_sys_close(other);
@@ -147,19 +145,36 @@ static bool attach(struct mp_pool *pool, int fd, uint32_t places)
 }
 
 /* Chunks are aligned to their size (record.h says why); the head takes less than that before them. */
-static uint8_t *aligned_base(uint8_t *reserved)
+static uint8_t *aligned_base(uintptr_t at)
 {
-    const uintptr_t chunks = ((uintptr_t)reserved + MPF_JOURNAL_HEAD + MPF_CHUNK_BYTES - 1) & ~(uintptr_t)(MPF_CHUNK_BYTES - 1);
+    const uintptr_t chunks = (at + MPF_JOURNAL_HEAD + MPF_CHUNK_BYTES - 1) & ~(uintptr_t)(MPF_CHUNK_BYTES - 1);
     return (uint8_t *)(chunks - MPF_JOURNAL_HEAD);
+}
+
+/* Takes the addresses of the first places where there is room behind them: up to 16 TiB below what the kernel gives out next, and
+ * so in the middle between that and the heap.  A parent's pool, which a forked child has too, is elsewhere. */
+static bool choose_base(struct mp_pool *pool)
+{
+    enum { TRIES = 8, SLOTS = 1024 };
+    const uint64_t slot = UINT64_C(16) << 30, mix = UINT64_C(0x9e3779b97f4a7c15);
+    const size_t first = place_bytes(MP_POOL_STEP), all = first + MPF_CHUNK_BYTES;
+    uint64_t random = (mp_clock_ticks() ^ (uint64_t)mp_process->pid << 32) * mix;
+    uint8_t *next = mp_sys_mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    if (!next) return false;
+    for (int i = 0; i < TRIES; i++, random = (random ^ random >> 29) * mix) {
+        pool->base = aligned_base((uintptr_t)next - (1 + (random >> 32) % SLOTS) * slot);
+        if (!map_bytes(pool, -1, 0, first, MAP_FIXED_NOREPLACE)) continue;
+        mp_sys_munmap(next, all);
+        return true;
+    }
+    pool->base = aligned_base((uintptr_t)next);
+    return true;
 }
 
 bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mpf_clock *start)
 {
     struct mp_pool *pool = &mp_process->pool;
-    pool->places = places_allowed();
-    uint8_t *reserved = mp_sys_mmap(NULL, place_bytes(pool->places) + MPF_CHUNK_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-    if (!reserved) return false;
-    pool->base = aligned_base(reserved);
+    if (!choose_base(pool)) return false;
     const int fd = create(log_path);
     if (fd >= 0) file = mp_sys_file(fd);
     if (!attach(pool, fd, MP_POOL_STEP)) return false;
@@ -186,22 +201,23 @@ bool mp_journal_extend(void)
     struct mp_pool *pool = &mp_process->pool;
     struct mpf_journal *head = head_of(pool);
     const uint32_t upto = pool->mapped + MP_POOL_STEP;
-    if (upto > pool->places) return false;
+    if (upto > MP_POOL_PLACES) return false;
     int fd = head->chunks == pool->mapped && upto <= MP_POOL_FILE ? reopen() : -1;
     if (fd >= 0 && !allocate(fd, upto)) {
         mp_sys_close(fd);
         fd = -1;
     }
-    const bool ok = map(pool, fd, upto);
+    const bool ok = map(pool, fd, upto, MAP_FIXED_NOREPLACE);
     if (ok && fd >= 0) head->chunks = upto;
     if (fd >= 0) mp_sys_close(fd);
     return ok;
 }
 
 /* Where there is no MADV_POPULATE_WRITE (old kernels, a filter of the program's) the pages come at the first store, from blocks
- * that are allocated. */
+ * that are allocated.  Anonymous ones always do: threads that record little need few. */
 bool mp_journal_touch(uint32_t place)
 {
+    if (place >= head_of(&mp_process->pool)->chunks) return true;
     const long r = mp_sys_madvise(mp_chunk_at(place), MPF_CHUNK_BYTES, MADV_POPULATE_WRITE);
     return r != -EFAULT && r != -ENOMEM;
 }

@@ -12,7 +12,7 @@
 
 #include "mpf/slot.h"
 
-/* Reserves the addresses and makes the file for the log at `log_path`.  False: no memory at all. */
+/* Makes the file for the log at `log_path`.  False: no memory at all. */
 bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mpf_clock *start);
 /* Says which file the log is; again when it has become another one. */
 void mp_journal_tie(struct mpf_file log);

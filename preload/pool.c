@@ -1,37 +1,51 @@
 #include "pool.h"
 
 #include "journal.h"
+#include "mpf/event.h"
 #include "process.h"
 
-/* Chunks of threads that are gone come back by themselves, soon: there is no need of new ones for those that follow. */
-static bool held_by_dead(const struct mp_pool *pool)
+/* Chunks of threads that are gone come back by themselves, soon: there is no need of new ones for those that follow.  Threads
+ * are counted again only where so many chunks as the last count allows are there. */
+static bool held_by_dead(struct mp_pool *pool)
 {
     char main_state;
+    if (pool->chunks < MP_POOL_RESERVE + pool->alive) return false;
     const long alive = mp_sys_threads(&main_state);
-    return alive > 0 && pool->chunks >= MP_POOL_RESERVE + (uint32_t)alive;
+    pool->alive = alive > 0 ? (uint32_t)alive : UINT32_MAX / 2;
+    return pool->chunks >= MP_POOL_RESERVE + pool->alive;
 }
 
-/* How many chunks may be out at once: so many that the encoder has work in frames of a good size, and no more. */
-static bool may_grow(const struct mp_pool *pool)
+/* Why there may be no place more; 0: there may.  So many chunks may be out at once that the encoder has work in frames of a good
+ * size, and no more. */
+static unsigned forbidden(struct mp_pool *pool)
 {
-    if (pool->chunks >= pool->places) return false;
-    if (pool->chunks < MP_POOL_RESERVE) return true;
     const uint32_t threads = __atomic_load_n(&mp_process->threads, __ATOMIC_RELAXED);
-    return pool->chunks < MP_POOL_RESERVE + threads && !held_by_dead(pool);
+    if (pool->chunks >= MP_POOL_PLACES) return MPF_LOSS_THREADS;
+    if (pool->chunks < MP_POOL_LIMITED) return 0;
+    if (pool->chunks == pool->mapped && pool->chunks >= MP_POOL_LIMITED + threads && mp_sys_limited()) return MPF_LOSS_MEMORY;
+    if (pool->chunks < MP_POOL_RESERVE) return 0;
+    return pool->chunks < MP_POOL_RESERVE + threads && !held_by_dead(pool) ? 0 : MPF_LOSS_STALLED;
 }
 
 /* A place never used before. */
 static bool grow(struct mp_pool *pool, uint32_t *index)
 {
-    bool got = false;
     const uint64_t signals = mp_lock(&pool->grow);
-    if (may_grow(pool) && (pool->chunks < pool->mapped || mp_journal_extend()) && mp_journal_touch(pool->chunks)) {
+    unsigned why = forbidden(pool);
+    if (!why && !((pool->chunks < pool->mapped || mp_journal_extend()) && mp_journal_touch(pool->chunks))) why = MPF_LOSS_MEMORY;
+    if (why) __atomic_store_n(&pool->why, why, __ATOMIC_RELAXED);
+    else {
         *index = pool->chunks;
         __atomic_store_n(&pool->chunks, *index + 1, __ATOMIC_RELEASE);
-        got = true;
     }
     mp_unlock(&pool->grow, signals);
-    return got;
+    return !why;
+}
+
+unsigned mp_pool_why(void)
+{
+    const unsigned why = __atomic_load_n(&mp_process->pool.why, __ATOMIC_RELAXED);
+    return why ? why : MPF_LOSS_STALLED;
 }
 
 struct mpf_chunk *mp_pool_take(uint32_t number)
@@ -69,7 +83,7 @@ bool mp_pool_wanted(void)
     return __atomic_load_n(&pool->wanted, __ATOMIC_ACQUIRE) == __atomic_load_n(&pool->released, __ATOMIC_ACQUIRE) + 1;
 }
 
-bool mp_pool_wait(uint32_t seen, struct mp_patience *patience) { return mp_wait(patience, &mp_process->pool.released, seen, 10000000u); }
+bool mp_pool_wait(uint32_t seen, struct mp_patience *patience) { return mp_wait(patience, &mp_process->pool.released, seen, 100000000u); }
 
 uint32_t mp_pool_backlog(uint32_t records)
 {

@@ -2,7 +2,10 @@
  *
  * Free chunks wait in a queue; a thread's chunks are a list from its oldest that is not in the log yet to the one
  * that it fills.  Taking and giving back work in any context.  Places are pages of the journal file as long as that can
- * grow, then anonymous memory (more threads than it may hold, a full disk): what lies there does not survive SIGKILL. */
+ * grow, then anonymous memory (more threads than it may hold, a full disk): what lies there does not survive SIGKILL.
+ *
+ * All lie in a row, so that a place is found by its number; but addresses are taken only with the memory, for those that are
+ * reserved count against the program's limits: the row begins in the middle of nowhere, where nobody else maps anything. */
 #ifndef MP_POOL_H
 #define MP_POOL_H
 
@@ -13,10 +16,11 @@
 #include "queue.h"
 #include "sys.h"
 
-#define MP_POOL_PLACES 8192u            /* 256 MiB of addresses; touched one by one */
+#define MP_POOL_PLACES 16384u           /* at most: 512 MiB, mapped as threads come and touched one by one */
 #define MP_POOL_FILE 1536u              /* of them in the journal file at most: 48 MiB */
 #define MP_POOL_STEP 16u                /* places mapped at a time */
 #define MP_POOL_RESERVE 160u            /* chunks beside one for each thread: 5 MiB in flight between hooks and encoder */
+#define MP_POOL_LIMITED 64u             /* the same where the program's memory is limited (RLIMIT_AS, RLIMIT_DATA) */
 
 struct mp_chunk_meta {
     uint32_t next;          /* chunk after this one in the thread's list: index + 1 */
@@ -34,12 +38,14 @@ struct mp_pool {
     struct mp_cell free_cell[MP_POOL_PLACES];
     uint32_t chunks;                    /* places ever in use */
     uint32_t mapped;                    /* places that memory is mapped for */
-    uint32_t places;                    /* places that addresses are reserved for */
+    uint32_t alive;                     /* threads of the process when they were last counted */
+    uint32_t why;                       /* enum mpf_loss: why there was no place the last time */
     uint32_t in_use;
     uint32_t on_the_way;                /* full ones that are in a frame which is not written yet */
+    uint32_t frames;                    /* written, or lost */
     uint32_t released;                  /* futex: bumped when chunks come back */
     uint32_t wanted;                    /* 1 + the value of `released` at which a thread began to wait for one; 0: none ever did */
-    uint32_t stalled;                   /* 1 + the value of `released` at which a thread gave up waiting */
+    uint32_t stalled;                   /* 1 + the value of `frames` at which a thread gave up waiting */
     uint64_t seq;
     struct mp_lock grow;
     struct mp_chunk_meta meta[MP_POOL_PLACES];
@@ -47,6 +53,8 @@ struct mp_pool {
 
 /* A chunk for a thread, or NULL when there is none now.  `number` is the thread's. */
 struct mpf_chunk *mp_pool_take(uint32_t number);
+/* Why there is none: enum mpf_loss. */
+unsigned mp_pool_why(void);
 void mp_pool_give(uint32_t index);
 /* Somebody is about to wait until chunks come back; `seen` is pool.released from before the failed take. */
 void mp_pool_want(uint32_t seen);

@@ -20,7 +20,7 @@ enum mp_encoder_state { MP_ENCODER_NONE, MP_ENCODER_STARTING, MP_ENCODER_RUNS, M
 
 enum mp_away { MP_AWAY_NONE, MP_AWAY_JOURNAL, MP_AWAY_ALL };     /* files that are removed for an exec: it would leave them behind */
 
-#define MP_THREADS_MAX 65536            /* threads alive at once */
+#define MP_THREADS_MAX MP_POOL_PLACES   /* threads alive at once: each has a chunk */
 #define MP_LOSSES 8
 
 struct mp_process {

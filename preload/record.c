@@ -9,6 +9,7 @@
 
 #include "encoder.h"
 #include "loss.h"
+#include "pool.h"
 #include "process.h"
 #include "python.h"
 #include "real.h"
@@ -79,7 +80,7 @@ static uint64_t reserve_slow(uint32_t n)
     if (at) return at;
     t->guard |= MP_INSIDE;
     if (mp_thread_chunk(t)) at = reserve(t, n);
-    else mp_loss(MPF_LOSS_STALLED, 1);
+    else mp_loss(mp_pool_why(), 1);
     t->guard &= ~(uint32_t)MP_INSIDE;
     return at;
 }

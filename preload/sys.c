@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 
 enum { INTERRUPTED_MAX = 1000 };    /* in a row with other results: nothing is tried for ever */
@@ -12,6 +13,14 @@ void *mp_sys_map_wiped(size_t bytes)
     if (memory) mp_sys_madvise(memory, bytes, MADV_WIPEONFORK);
     return memory;
 }
+
+static bool is_limited(int resource)
+{
+    struct rlimit limit;
+    return mp_sys6(SYS_prlimit64, 0, resource, 0, (long)&limit, 0, 0) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+bool mp_sys_limited(void) { return is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA); }
 
 bool mp_sys_writable(int fd, int ms)
 {

@@ -84,6 +84,7 @@ static inline bool mp_sys_futex_wait(uint32_t *word, uint32_t value, uint64_t ns
     mp_sys_yield();
     return false;
 }
+static inline void mp_sys_futex_wake_some(uint32_t *word, uint32_t threads) { mp_sys6(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, threads, 0, 0, 0); }
 static inline void mp_sys_futex_wake(uint32_t *word) { mp_sys6(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, INT32_MAX, 0, 0, 0); }
 
 /* Blocks every signal for the calling thread; gives back what was blocked before. */
@@ -130,6 +131,8 @@ long mp_sys_threads(char *main_state);
 unsigned mp_sys_processors(void);
 /* Can bytes be written to it without waiting for anybody, or after at most ms, and without SIGPIPE? */
 bool mp_sys_writable(int fd, int ms);
+/* Is the memory that the program may map limited? */
+bool mp_sys_limited(void);
 /* Writes all bytes; 0 or -E... with *done bytes written. */
 long mp_sys_write_all(int fd, const void *buf, size_t bytes, size_t *done);
 

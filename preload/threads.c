@@ -76,21 +76,21 @@ static void stay_at_end(struct mp_thread *t, const struct mpf_chunk *c)
     if (c) t->cur = mp_cursor(c, used_slots(t, c));
 }
 
-/* A chunk, if need be after waiting for the encoder: as long as it gives something back each second, whoever gets it.  Then
- * the program goes on without, and waits no more until the encoder has given something back. */
+/* A chunk, if need be after waiting for the encoder: as long as it writes a frame each second, whose chunks may be of thousands of
+ * threads and not at their end yet.  Then the program goes on without, and waits no more until the next frame is written. */
 static struct mpf_chunk *take_chunk(uint32_t number)
 {
     struct mp_pool *pool = &mp_process->pool;
-    const uint64_t second = 1000000000u;
     struct mp_patience patience = { 0 };
-    for (uint32_t before = 0, seen;; before = seen) {
-        seen = __atomic_load_n(&pool->released, __ATOMIC_ACQUIRE);
+    for (uint32_t before = 0, frames;; before = frames) {
+        const uint32_t seen = __atomic_load_n(&pool->released, __ATOMIC_ACQUIRE);
+        frames = __atomic_load_n(&pool->frames, __ATOMIC_ACQUIRE);
         struct mpf_chunk *c = mp_pool_take(number);
-        const bool gone_on = __atomic_load_n(&pool->stalled, __ATOMIC_RELAXED) == seen + 1;
+        const bool gone_on = __atomic_load_n(&pool->stalled, __ATOMIC_RELAXED) == frames + 1;
         if (c || gone_on || __atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) != MP_ON) return c;
-        if (!patience.end || seen != before) patience = mp_patience(second);
+        if (!patience.end || frames != before) patience = mp_patience(1000000000u);
         if (!mp_encoder_relieve(seen, &patience)) {
-            __atomic_store_n(&pool->stalled, seen + 1, __ATOMIC_RELAXED);
+            __atomic_store_n(&pool->stalled, frames + 1, __ATOMIC_RELAXED);
             return NULL;
         }
     }
@@ -131,13 +131,13 @@ struct mp_thread *mp_thread_register(void)
     mp_self = NULL;
     struct mp_thread *t = take_record();
     if (!t) {
-        mp_loss(MPF_LOSS_MEMORY, 1);
+        mp_loss(MPF_LOSS_THREADS, 1);
         return NULL;
     }
     t->number = __atomic_add_fetch(&mp_process->thread_number, 1, __ATOMIC_RELAXED);   /* all else is 0 */
     t->guard = (mp_config.stacks >= MP_STACKS_SAMPLE ? MP_STACKS_WANTED : 0) | (mp_real_has_heap ? 0 : MP_HEAP_UNSEEN);
     if (!mp_thread_chunk(t)) {
-        mp_loss(MPF_LOSS_MEMORY, 1);
+        mp_loss(mp_pool_why(), 1);
         give_record(t);
         return NULL;
     }

@@ -119,29 +119,30 @@ static void announce(const struct mp_taken *taken, uint64_t frame)
     __atomic_store_n(&c->drained_next, taken->slots, __ATOMIC_RELEASE);
 }
 
-/* The slots are in the log (or lost with it): chunks that are done go back to the pool. */
-static bool retire(struct mp_thread *t)
+/* The slots are in the log (or lost with it): chunks that are done go back to the pool.  How many. */
+static uint32_t retire(struct mp_thread *t)
 {
-    bool some = false;
+    uint32_t given = 0;
     for (uint32_t link = __atomic_load_n(&t->first, __ATOMIC_ACQUIRE); link; link = t->first) {
         struct mp_chunk_meta *meta = mp_meta_at(link - 1);
         const uint32_t next = __atomic_load_n(&meta->next, __ATOMIC_ACQUIRE);
         if (!next || meta->drained < meta->used) break;
         __atomic_store_n(&t->first, next, __ATOMIC_RELEASE);
         mp_pool_give(link - 1);
-        some = true;
+        given++;
     }
-    return some;
+    return given;
 }
 
-/* Who waits for chunks is told only if there are some: frames of nothing but samples must not keep it waiting. */
-static void retire_all(bool some)
+/* Who waits for chunks is told only if there are some: frames of nothing but samples must not keep it waiting.  As many are woken
+ * as can have one: thousands that wake for nothing would take the encoder's time. */
+static void retire_all(uint32_t given)
 {
     const uint32_t threads = mp_threads_ever();
-    for (uint32_t i = 0; i < threads; i++) some |= retire(&mp_threads[i]);
-    if (!some) return;
+    for (uint32_t i = 0; i < threads; i++) given += retire(&mp_threads[i]);
+    if (!given) return;
     __atomic_fetch_add(&mp_process->pool.released, 1, __ATOMIC_RELEASE);
-    mp_sys_futex_wake(&mp_process->pool.released);
+    mp_sys_futex_wake_some(&mp_process->pool.released, given);
 }
 
 static void wait_for_turn(const struct mp_writer *w, uint32_t *turn)
@@ -191,7 +192,8 @@ static void give_back(struct mp_writer *w)
     head->lost = mp_process->lost_total;
     head->unwritten = mp_process->unwritten;
     for (uint32_t i = 0; i < w->slots.chunks; i++) mp_meta_at(w->slots.chunk[i].chunk)->drained = w->slots.chunk[i].slots;
-    retire_all(w->ends > 0);
+    __atomic_fetch_add(&mp_process->pool.frames, 1, __ATOMIC_RELEASE);
+    retire_all(w->ends);
     __atomic_fetch_sub(&mp_process->pool.on_the_way, w->chunks, __ATOMIC_RELAXED);
 }
 

@@ -162,6 +162,24 @@ def test_limited_addresses():
         honest(result)
 
 
+def test_memory_that_is_limited_later():
+    """The program limits itself: what memprof holds then is little, and it takes next to nothing more."""
+    for which in ("as", "data"):
+        argv = [mp.victim("limited"), which, "24"]
+        blocks = int(mp.bare(argv)[1])
+        result = mp.run(argv)
+        mp.within(int(result.out), blocks - 4, blocks, f"blocks of 1 MiB under a limit of {which}")
+        log = result.logs.one()
+        mp.nothing_missing(log)
+        mp.within(log.heap()["allocations"], blocks - 4, blocks + 10, "blocks recorded")
+
+
+def test_addresses_that_memprof_takes():
+    size = int(mp.bare(["grep", "-E", "VmSize", "/proc/self/status"])[1].split()[1])
+    more = int(mp.run(["grep", "-E", "VmSize", "/proc/self/status"]).out.split()[1]) - size
+    mp.within(more, 0, 16 << 10, "KiB of addresses beside the program's")
+
+
 def test_limited_file_size():
     """A write beyond RLIMIT_FSIZE would kill the program by SIGXFSZ."""
     for limit in (0, 4096, 100000, MIB):

@@ -27,8 +27,8 @@ static void *other_thread(void *arg)
 /* No chunk can be had, and nobody waits for one. */
 static void refuse_chunks(struct mp_pool *pool)
 {
-    pool->places = 0;
-    pool->stalled = pool->released + 1;
+    pool->chunks = MP_POOL_PLACES;
+    pool->stalled = pool->frames + 1;
 }
 
 /* The forking thread has the first record, and so has the first thread of the child that registers. */
@@ -36,10 +36,10 @@ static void child(void)
 {
     if (!mp_process_ready()) _exit(91);
     mp_process->may_thread = 0;
-    const uint32_t places = mp_process->pool.places;
+    const uint32_t chunks = mp_process->pool.chunks;
     refuse_chunks(&mp_process->pool);
     record_one();
-    mp_process->pool.places = places;
+    mp_process->pool.chunks = chunks;
 
     pthread_t thread;
     struct mp_thread *others = NULL;
