@@ -1,6 +1,7 @@
 #include "cfi.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -13,6 +14,45 @@ bool mp_cfi_init(void)
 }
 
 bool mp_cfi_object(uintptr_t pc, struct dl_find_object *out) { return find_object && find_object((void *)pc, out) == 0; }
+
+/* ---- the segment of an object file that its tables lie in */
+
+enum { PAGE = 4096 };
+
+/* The file's own headers are in its first page, or it goes without. */
+static const Elf64_Phdr *headers_of(const struct dl_find_object *object, unsigned *count)
+{
+    const Elf64_Ehdr *e = object->dlfo_map_start;
+    const size_t bytes = (size_t)((const char *)object->dlfo_map_end - (const char *)object->dlfo_map_start);
+    if (bytes < PAGE || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 || e->e_phentsize != sizeof(Elf64_Phdr)) return NULL;
+    if (e->e_phoff > PAGE || e->e_phoff % 8 || e->e_phnum > (PAGE - e->e_phoff) / sizeof(Elf64_Phdr)) return NULL;
+    *count = e->e_phnum;
+    return (const Elf64_Phdr *)((const char *)e + e->e_phoff);
+}
+
+/* What of a segment lies at these addresses of the object. */
+static bool holds(const struct dl_find_object *object, uintptr_t bias, const Elf64_Phdr *p, uintptr_t address, struct mp_cfi_tables *out)
+{
+    const uintptr_t from = bias + p->p_vaddr, low = (uintptr_t)object->dlfo_map_start, high = (uintptr_t)object->dlfo_map_end;
+    if (p->p_type != PT_LOAD || !(p->p_flags & PF_R) || from < low || from >= high || p->p_filesz > high - from) return false;
+    out->from = (const uint8_t *)from;
+    out->to = out->from + p->p_filesz;
+    return address - from < p->p_filesz;
+}
+
+bool mp_cfi_tables(uintptr_t pc, struct mp_cfi_tables *out)
+{
+    struct dl_find_object object;
+    unsigned count;
+    if (!mp_cfi_object(pc, &object) || !object.dlfo_eh_frame) return false;
+    const Elf64_Phdr *p = headers_of(&object, &count), *const end = p ? p + count : NULL;
+    while (p < end && p->p_type != PT_LOAD) p++;
+    if (p == end) return false;
+    const uintptr_t bias = (uintptr_t)object.dlfo_map_start - (p->p_vaddr & ~(uintptr_t)(PAGE - 1));
+    out->header = object.dlfo_eh_frame;
+    while (p < end && !holds(&object, bias, p, (uintptr_t)out->header, out)) p++;
+    return p < end;
+}
 
 /* ---- bytes: a reader that has come to its end reads zeros */
 
@@ -48,13 +88,24 @@ static int64_t sleb(struct reader *r) { return (int64_t)leb(r, true); }
 
 static void skip(struct reader *r, uint64_t bytes) { r->at += bytes < (size_t)(r->end - r->at) ? bytes : (size_t)(r->end - r->at); }
 
-/* A record of .eh_frame begins with its length. */
-static struct reader record_at(const uint8_t *at)
+/* Bytes of the tables from an address on; 0: it is not in them. */
+static size_t room_at(const struct mp_cfi_tables *t, uintptr_t at)
 {
-    uint32_t bytes;
-    memcpy(&bytes, at, sizeof bytes);
-    if (bytes == UINT32_MAX) bytes = 0;     /* a length of 64 bits: nobody makes it */
-    return (struct reader){ at + sizeof bytes, at + sizeof bytes + bytes };
+    const uintptr_t from = (uintptr_t)t->from, bytes = (uintptr_t)(t->to - t->from);
+    return at - from < bytes ? bytes - (at - from) : 0;
+}
+
+/* A record of .eh_frame begins with its length.  One that is not in the tables as a whole is empty, as is one of 64 bits of length:
+ * nobody makes it. */
+static struct reader record_at(const struct mp_cfi_tables *t, uintptr_t at)
+{
+    const size_t room = room_at(t, at);
+    uint32_t bytes = 0;
+    if (room < sizeof bytes) return (struct reader){ t->to, t->to };
+    const uint8_t *record = t->from + (at - (uintptr_t)t->from);
+    memcpy(&bytes, record, sizeof bytes);
+    if (bytes > room - sizeof bytes) bytes = 0;
+    return (struct reader){ record + sizeof bytes, record + sizeof bytes + bytes };
 }
 
 /* ---- from an address to its record */
@@ -64,14 +115,17 @@ enum { PC_RELATIVE_4 = 0x1b, DATA_RELATIVE_4 = 0x3b, UNSIGNED_4 = 0x03 };   /* D
 struct header { uint8_t version, frame_encoding, count_encoding, table_encoding; int32_t frame; uint32_t count; };
 struct row { int32_t pc, record; };         /* from the header's address */
 
-/* The record of the function that begins last before pc; NULL: none. */
-static const uint8_t *find_record(const uint8_t *eh_frame_hdr, uintptr_t pc)
+/* The record of the function that begins last before pc; 0: none. */
+static uintptr_t find_record(const struct mp_cfi_tables *t, uintptr_t pc)
 {
     struct header h;
-    memcpy(&h, eh_frame_hdr, sizeof h);
-    if (h.version != 1 || h.frame_encoding != PC_RELATIVE_4 || h.count_encoding != UNSIGNED_4 || h.table_encoding != DATA_RELATIVE_4) return NULL;
-    const uint8_t *table = eh_frame_hdr + sizeof h;
-    const int64_t want = (int64_t)(pc - (uintptr_t)eh_frame_hdr);
+    const size_t room = room_at(t, (uintptr_t)t->header);
+    if (room < sizeof h) return 0;
+    memcpy(&h, t->header, sizeof h);
+    if (h.version != 1 || h.frame_encoding != PC_RELATIVE_4 || h.count_encoding != UNSIGNED_4 || h.table_encoding != DATA_RELATIVE_4) return 0;
+    if (h.count > (room - sizeof h) / sizeof(struct row)) return 0;
+    const uint8_t *table = t->header + sizeof h;
+    const int64_t want = (int64_t)(pc - (uintptr_t)t->header);
     uint32_t low = 0, high = h.count;
     struct row row = { 0 };
     while (low < high) {
@@ -80,9 +134,9 @@ static const uint8_t *find_record(const uint8_t *eh_frame_hdr, uintptr_t pc)
         if (row.pc <= want) low = middle + 1;
         else high = middle;
     }
-    if (!low) return NULL;
+    if (!low) return 0;
     memcpy(&row, table + (low - 1) * sizeof row, sizeof row);
-    return eh_frame_hdr + row.record;
+    return (uintptr_t)t->header + (uintptr_t)(intptr_t)row.record;
 }
 
 /* What the functions of a CIE have in common. */
@@ -103,14 +157,16 @@ static bool read_augmentation(struct reader *r, const char *text, struct common 
     return true;
 }
 
-static struct common read_common(const uint8_t *at)
+static struct common read_common(const struct mp_cfi_tables *t, uintptr_t at)
 {
-    struct reader r = record_at(at);
+    struct reader r = record_at(t, at);
     struct common c = { 0 };
     if (fixed(&r, 4) != 0) return c;
     const uint64_t version = fixed(&r, 1);
     const char *text = (const char *)r.at;
-    skip(&r, strnlen(text, (size_t)(r.end - r.at)) + 1);
+    const size_t length = strnlen(text, (size_t)(r.end - r.at));
+    if (length == (size_t)(r.end - r.at)) return c;     /* it does not end */
+    skip(&r, length + 1);
     c.code_factor = uleb(&r);
     c.data_factor = sleb(&r);
     if (version == 1) fixed(&r, 1);
@@ -134,6 +190,8 @@ static struct common read_common(const uint8_t *at)
 enum { REG_RBP = 6, REG_RSP = 7, REG_RETURN = 16, REMEMBERED = 8 };
 
 struct state { struct mp_frame_rule rule; bool no_caller; };
+
+static int64_t factored(int64_t n, const struct common *c) { return (int64_t)((uint64_t)n * (uint64_t)c->data_factor); }
 
 enum { OP_BREG_RBP = 0x76, OP_DEREF = 0x06 };       /* DW_OP_breg6, DW_OP_deref */
 
@@ -186,10 +244,10 @@ static bool step_frame(struct reader *r, unsigned op, const struct common *c, st
     uint64_t reg;
     switch (op) {
     case DEF_CFA: reg = uleb(r); set_frame(s, reg, (int64_t)uleb(r)); return true;
-    case DEF_CFA_SF: reg = uleb(r); set_frame(s, reg, sleb(r) * c->data_factor); return true;
+    case DEF_CFA_SF: reg = uleb(r); set_frame(s, reg, factored(sleb(r), c)); return true;
     case DEF_CFA_REGISTER: set_frame_register(s, uleb(r)); return true;
     case DEF_CFA_OFFSET: s->rule.frame = (int32_t)uleb(r); return true;
-    case DEF_CFA_OFFSET_SF: s->rule.frame = (int32_t)(sleb(r) * c->data_factor); return true;
+    case DEF_CFA_OFFSET_SF: s->rule.frame = (int32_t)(factored(sleb(r), c)); return true;
     case DEF_CFA_EXPRESSION: s->rule.kind = read_at_rbp(r, true, &s->rule.frame) ? MP_FRAME_AT_RBP : MP_FRAME_NONE; return true;
     default: return false;
     }
@@ -200,8 +258,8 @@ static bool step_register(struct reader *r, unsigned op, const struct common *c,
 {
     const uint64_t reg = uleb(r);
     switch (op) {
-    case OFFSET_EXTENDED: set_saved(s, reg, (int64_t)uleb(r) * c->data_factor); return true;
-    case OFFSET_EXTENDED_SF: set_saved(s, reg, sleb(r) * c->data_factor); return true;
+    case OFFSET_EXTENDED: set_saved(s, reg, factored((int64_t)uleb(r), c)); return true;
+    case OFFSET_EXTENDED_SF: set_saved(s, reg, factored(sleb(r), c)); return true;
     case RESTORE_EXTENDED: set_same(s, first, reg); return true;
     case UNDEFINED: if (reg == REG_RETURN) s->no_caller = true; return true;
     case SAME_VALUE: if (reg == REG_RBP) s->rule.rbp_kind = MP_RBP_SAME; return true;
@@ -235,7 +293,7 @@ static bool run(struct reader r, const struct common *c, struct state *s, uint64
         uint64_t advance = 0;
         switch (byte >> 6) {
         case ADVANCE: advance = low; break;
-        case OFFSET: set_saved(s, low, (int64_t)uleb(&r) * c->data_factor); continue;
+        case OFFSET: set_saved(s, low, factored((int64_t)uleb(&r), c)); continue;
         case RESTORE: set_same(s, &first, low); continue;
         default:
             if (byte == 0) continue;
@@ -252,18 +310,16 @@ static bool run(struct reader r, const struct common *c, struct state *s, uint64
     return true;
 }
 
-struct mp_frame_rule mp_cfi_rule(uintptr_t pc)
+struct mp_frame_rule mp_cfi_rule_in(const struct mp_cfi_tables *t, uintptr_t pc)
 {
     const struct mp_frame_rule none = { .kind = MP_FRAME_NONE };
-    struct dl_find_object object;
-    if (!mp_cfi_object(pc, &object) || !object.dlfo_eh_frame) return none;
-    const uint8_t *record = find_record(object.dlfo_eh_frame, pc);
+    const uintptr_t record = find_record(t, pc);
     if (!record) return none;
-    struct reader r = record_at(record);
-    const uint8_t *here = r.at;
-    const struct common c = read_common(here - (uint32_t)fixed(&r, 4));
+    struct reader r = record_at(t, record);
+    const uintptr_t here = (uintptr_t)r.at;
+    const struct common c = read_common(t, here - (uint32_t)fixed(&r, 4));
     uintptr_t start = (uintptr_t)r.at;
-    start += (uintptr_t)(int32_t)fixed(&r, 4);
+    start += (uintptr_t)(intptr_t)(int32_t)fixed(&r, 4);
     const uint64_t bytes = fixed(&r, 4);
     if (!c.known || pc - start >= bytes) return none;
     if (c.signal) return (struct mp_frame_rule){ .kind = MP_FRAME_SIGNAL };
@@ -272,4 +328,11 @@ struct mp_frame_rule mp_cfi_rule(uintptr_t pc)
     if (!run(c.program, &c, &s, UINT64_MAX) || !run(r, &c, &s, pc - start)) return none;
     if (s.no_caller) s.rule.kind = MP_FRAME_END;
     return s.rule;
+}
+
+struct mp_frame_rule mp_cfi_rule(uintptr_t pc)
+{
+    struct mp_cfi_tables tables;
+    if (!mp_cfi_tables(pc, &tables)) return (struct mp_frame_rule){ .kind = MP_FRAME_NONE };
+    return mp_cfi_rule_in(&tables, pc);
 }

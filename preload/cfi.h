@@ -25,4 +25,11 @@ bool mp_cfi_object(uintptr_t pc, struct dl_find_object *out);
  * memory.  The code must be of an object file that stays loaded meanwhile: some frame returns to it. */
 struct mp_frame_rule mp_cfi_rule(uintptr_t pc);
 
+/* ---- its parts */
+
+/* Where an object file's .eh_frame_hdr is, and the segment that holds it: nothing else is read, whatever stands there. */
+struct mp_cfi_tables { const uint8_t *from, *to, *header; };
+bool mp_cfi_tables(uintptr_t pc, struct mp_cfi_tables *out);
+struct mp_frame_rule mp_cfi_rule_in(const struct mp_cfi_tables *tables, uintptr_t pc);
+
 #endif
