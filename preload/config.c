@@ -26,7 +26,7 @@ static void wrong(const char *name, const char *value)
 
 static bool flag(const char *name, bool otherwise)
 {
-    const char *v = getenv(name);
+    const char *v = secure_getenv(name);
     if (!v || !*v) return otherwise;
     if (!strcmp(v, "0") || !strcmp(v, "no") || !strcmp(v, "off")) return false;
     if (!strcmp(v, "1") || !strcmp(v, "yes") || !strcmp(v, "on")) return true;
@@ -36,7 +36,7 @@ static bool flag(const char *name, bool otherwise)
 
 static uint64_t size(const char *name, uint64_t otherwise)
 {
-    const char *v = getenv(name);
+    const char *v = secure_getenv(name);
     if (!v || !*v) return otherwise;
     uint64_t n = 0;
     const char *p = v;
@@ -55,7 +55,7 @@ static uint64_t size(const char *name, uint64_t otherwise)
 /* The number of the word that the variable has; words end with NULL. */
 static unsigned choice(const char *name, const char *const words[], unsigned otherwise)
 {
-    const char *v = getenv(name);
+    const char *v = secure_getenv(name);
     if (!v || !*v) return otherwise;
     for (unsigned i = 0; words[i]; i++)
         if (!strcmp(v, words[i])) return i;
@@ -72,7 +72,7 @@ const char *mp_config_stacks_name(void) { return stacks_words[mp_config.stacks];
 /* Negative ones are the fast ones of zstd. */
 static int level(const char *name, int otherwise)
 {
-    const char *v = getenv(name);
+    const char *v = secure_getenv(name);
     if (!v || !*v) return otherwise;
     const bool fast = v[0] == '-';
     const int n = v[fast] >= '1' && v[fast] <= '9' ? v[fast] - '0' : 0;
@@ -83,7 +83,7 @@ static int level(const char *name, int otherwise)
 
 static void text(const char *name, char *out, size_t cap, const char *otherwise)
 {
-    const char *v = getenv(name);
+    const char *v = secure_getenv(name);
     if (!v || !*v) v = otherwise;
     if (strlen(v) >= cap) {
         wrong(name, v);
@@ -117,7 +117,7 @@ bool mp_config_wants(const char *program)
 const char *mp_config_rank(void)
 {
     for (const char *const *name = mp_config_rank_names; *name; name++) {
-        const char *v = getenv(*name);
+        const char *v = secure_getenv(*name);
         if (v && *v) return v;
     }
     return "";
@@ -139,10 +139,21 @@ const char *mp_config_host(void)
     return name;
 }
 
-/* A value from outside must not lead to another folder. */
-static void add_plain(struct mp_text *t, const char *value)
+/* Is there nothing but dots since the last slash? */
+static bool only_dots(const struct mp_text *t)
 {
-    for (; *value; value++) mp_text_bytes(t, *value == '/' ? "_" : value, 1);
+    size_t n = t->bytes;
+    while (n && t->buf[n - 1] == '.') n--;
+    return !n || t->buf[n - 1] == '/';
+}
+
+/* A value from outside must not lead to another folder: neither by a slash, nor as "..", nor by being nothing where a folder's
+ * name is to be.  `next` is what follows it. */
+static void add_plain(struct mp_text *t, const char *value, char next)
+{
+    const bool begins = !t->bytes || t->buf[t->bytes - 1] == '/';
+    if (!*value && begins && (!next || next == '/')) value = "_";
+    for (; *value; value++) mp_text_bytes(t, *value == '/' || (*value == '.' && only_dots(t)) ? "_" : value, 1);
 }
 
 /* %q{VAR}: returns what follows it. */
@@ -156,8 +167,8 @@ static const char *add_variable(struct mp_text *t, const char *p)
     }
     memcpy(name, p + 1, (size_t)(end - p - 1));
     name[end - p - 1] = 0;
-    const char *v = getenv(name);
-    if (v) add_plain(t, v);
+    const char *v = secure_getenv(name);
+    add_plain(t, v ? v : "", end[1]);
     return end + 1;
 }
 
@@ -181,10 +192,10 @@ int mp_config_path(char *out, size_t cap)
             continue;
         }
         switch (p[1]) {
-        case 'h': add_plain(&t, mp_config_host()); break;
+        case 'h': add_plain(&t, mp_config_host(), p[2]); break;
         case 'p': mp_text_u64(&t, (uint64_t)mp_process->pid); break;
-        case 'e': add_plain(&t, mp_config_program_name()); break;
-        case 'r': add_plain(&t, mp_config_rank()); break;
+        case 'e': add_plain(&t, mp_config_program_name(), p[2]); break;
+        case 'r': add_plain(&t, mp_config_rank(), p[2]); break;
         case 't': mp_text_u64(&t, mp_process->start.real / 1000000000u); break;
         case 'q': p = add_variable(&t, p + 2); continue;
         case '%': mp_text_str(&t, "%"); break;

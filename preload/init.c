@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -39,13 +40,19 @@ static void say_no_heap(void)
  * takes an environment that is not its own array as it is, and copies it before it changes it. */
 static void set_variable(char *entry)
 {
-    enum { ENTRIES = 4096 };
-    static char *array[ENTRIES + 1];
+    static char **array;
+    static size_t places;
     const size_t name = strcspn(entry, "=") + 1;
     size_t n = 0, place = SIZE_MAX;
     for (; environ[n]; n++)
         if (!strncmp(environ[n], entry, name)) place = n;
-    if (n >= ENTRIES) return;
+    if (n + 2 > places) {
+        const size_t more = 2 * n + 512;
+        char **const larger = mp_sys_map(more * sizeof *larger);
+        if (!larger) return;
+        array = larger;         /* the program may have kept the one before */
+        places = more;
+    }
     memmove(array, environ, n * sizeof *array);
     if (place == SIZE_MAX) place = n++;
     array[place] = entry;
@@ -68,7 +75,7 @@ static bool adopt_root(void)
     char me[16];
     struct mp_text t = MP_TEXT(me);
     mp_text_u64(&t, (uint64_t)mp_sys_getpid());
-    const char *root = getenv("MEMPROF_ROOT");
+    const char *root = secure_getenv("MEMPROF_ROOT");
     if (!root) set_text(entry, sizeof entry, "MEMPROF_ROOT=", me);
     return !root || !strcmp(root, me);
 }
@@ -87,7 +94,7 @@ static void inject(const char *name, char *own, const char *chain_name, char *ch
     char plain[64] = "";
     if (!self) return;
     memcpy(plain, name, strlen(name) - 1);
-    const char *other = getenv(plain);
+    const char *other = secure_getenv(plain);
     if (other && strcmp(other, self) != 0) set_text(chain, cap, chain_name, other);
     set_text(own, cap, name, self);
 }
@@ -104,7 +111,7 @@ static void enter_nvtx(void)
 static void leave_cuda(void)
 {
     static char own[PATH_MAX + 32];
-    const char *self = own_path(), *set = getenv("CUDA_INJECTION64_PATH"), *chain = getenv("MEMPROF_CUDA_CHAIN");
+    const char *self = own_path(), *set = secure_getenv("CUDA_INJECTION64_PATH"), *chain = secure_getenv("MEMPROF_CUDA_CHAIN");
     mp_say("Nsight Compute profiles this process and wants to be alone: CUDA allocations are not recorded", NULL, NULL, NULL);
     if (!set || !self || strcmp(set, self) != 0) return;
     if (chain) set_text(own, sizeof own, "CUDA_INJECTION64_PATH=", chain);
@@ -115,7 +122,7 @@ static void leave_cuda(void)
 static void enter_cuda(void)
 {
     static char chain[PATH_MAX + 32], own[PATH_MAX + 32];
-    if (getenv("NV_COMPUTE_PROFILER_PERFWORKS_DIR")) leave_cuda();      /* Nsight Compute sets it */
+    if (secure_getenv("NV_COMPUTE_PROFILER_PERFWORKS_DIR")) leave_cuda();      /* Nsight Compute sets it */
     else inject("CUDA_INJECTION64_PATH=", own, "MEMPROF_CUDA_CHAIN=", chain, sizeof own);
 }
 #endif
@@ -129,10 +136,13 @@ static void at_exit(int status, void *arg)
 
 static void at_quick(void) { mp_process_finish("quick_exit"); }
 
+/* Who starts a program that has more rights than he (setuid, file capabilities) must not make it write files, wherever. */
+static bool is_trusted(void) { return !getauxval(AT_SECURE); }
+
 static void enter(void)
 {
     mp_real_ready();
-    if (!mp_symbol_before_libc()) return;       /* a copy that was loaded later: it stays inert */
+    if (!is_trusted() || !mp_symbol_before_libc()) return;       /* a copy that was loaded later stays inert */
     mp_say_init();
     mp_config_read();
     if (!mp_config_wants(mp_config_program_name())) return;

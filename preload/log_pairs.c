@@ -38,7 +38,7 @@ static void add_ranks(struct mpf_pairs *p)
         struct mp_text t = MP_TEXT(key);
         mp_text_str(&t, "env.");
         mp_text_str(&t, *name);
-        const char *v = getenv(*name);
+        const char *v = secure_getenv(*name);
         if (v) mpf_pairs_add(p, key, v);
     }
 }

@@ -22,7 +22,7 @@ void *mp_nvtx_chain_symbol(const char *name)
     static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     static bool tried;
     static void *library;
-    const char *path = getenv("MEMPROF_NVTX_CHAIN");
+    const char *path = secure_getenv("MEMPROF_NVTX_CHAIN");
     pthread_mutex_lock(&lock);
     if (!tried && path && *path) {
         tried = true;

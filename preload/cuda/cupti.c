@@ -135,7 +135,7 @@ static bool subscribe(void)
 /* What the user had put into CUDA_INJECTION64_PATH. */
 static void chain(void)
 {
-    const char *path = getenv("MEMPROF_CUDA_CHAIN");
+    const char *path = secure_getenv("MEMPROF_CUDA_CHAIN");
     void *library = path && *path ? dlopen(path, RTLD_LAZY) : NULL;
     int (*next)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
     if (next) next();

@@ -70,7 +70,7 @@ static void *in_known_places(void)
         { "CUDA_PATH", "/lib64/" }, { "CUDA_PATH", "/extras/CUPTI/lib64/" } };
     void *library = NULL;
     for (size_t i = 0; i < sizeof place / sizeof *place && !library; i++) {
-        const char *folder = getenv(place[i].variable);
+        const char *folder = secure_getenv(place[i].variable);
         if (folder && *folder) library = open_in(folder, place[i].below);
     }
     if (!library) library = open_in("/usr/local/cuda", "/lib64/");
@@ -81,7 +81,7 @@ static void *in_known_places(void)
 
 static void *find(const char **why)
 {
-    const char *wish = getenv("MEMPROF_CUPTI");
+    const char *wish = secure_getenv("MEMPROF_CUPTI");
     *why = "there is no libcupti; install the CUDA toolkit or name it in MEMPROF_CUPTI";
     if (wish && !strcmp(wish, "off")) {
         *why = "MEMPROF_CUPTI=off";

@@ -4,6 +4,8 @@ import re
 import socket
 import sys
 
+import shutil
+import subprocess
 import mp
 
 NOTHING = [mp.victim("table"), "nothing"]
@@ -129,6 +131,28 @@ def test_children_inherit_preload_and_the_users_entries_stay():
     code = "import os; print(os.environ['LD_PRELOAD'])"
     result = mp.run([sys.executable, "-S", "-c", code], preload=[mp.victim("libearly.so")])
     mp.equal(result.out.decode().split(), [mp.library(), mp.victim("libearly.so")], "LD_PRELOAD")
+
+
+def test_any_number_of_variables():
+    out = mp.run(["env"], env={f"VARIABLE_{i}": "x" for i in range(5000)}).out
+    mp.check(b"NVTX_INJECTION64_PATH=" in out and out.count(b"VARIABLE_") == 5000, "a child's environment")
+
+
+def test_programs_with_more_rights_record_nothing():
+    """LD_PRELOAD has no effect there; the library is linked."""
+    if os.getuid() != 0:
+        raise mp.Skip("needs root")
+    program, logs = os.path.join(mp.folder, "linked"), mp.fresh()
+    shutil.copy(mp.victim("linked"), program)
+    os.chmod(mp.folder, 0o755)
+    os.chmod(logs, 0o777)
+    os.chmod(program, 0o4755)
+    for user in (0, 65534):
+        done = subprocess.run([program], env={"MEMPROF_OUT": os.path.join(logs, f"{user}.zst"), "MEMPROF_QUIET": "1"}, cwd=logs,
+                              preexec_fn=lambda user=user: os.setuid(user), stdout=subprocess.PIPE, check=False)
+        if done.returncode:
+            raise mp.Skip("another user cannot run what was built here")
+    mp.equal(os.listdir(logs), ["0.zst"], "logs of the user and of one with more rights")
 
 
 if __name__ == "__main__":

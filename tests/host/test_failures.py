@@ -1,6 +1,7 @@
 """memprof's own failures: the program's result is what it is without memprof, and what was lost is said."""
 import contextlib
 import ctypes
+import fcntl
 import os
 import resource
 import stat
@@ -120,6 +121,33 @@ def test_folder_that_goes_away():
         os.unlink(path)
     err = mp.finish(process, argv, logs).err
     mp.check(b"memprof: 0 events" in err and b" 0 lost" not in err, f"what went with the log is not called lost: {err}")
+
+
+def test_log_that_becomes_a_fifo():
+    """Nobody reads it: opening it must not wait."""
+    logs = mp.fresh()
+    argv = [mp.victim("threads"), "short", "2"]
+    process = mp.start(argv, logs, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    mp.equal(process.stdout.readline(), b"done\n", "the victim")
+    path, = mp.Logs(logs).paths()
+    os.unlink(path)
+    os.mkfifo(path)
+    try:
+        _, err = process.communicate(timeout=mp.TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    mp.check(b" 0 lost" not in err and process.returncode == 0, f"status {process.returncode}: {err}")
+
+
+def test_stderr_that_nobody_reads():
+    """A full pipe: the line at the end must not wait."""
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    os.write(writer, bytes(4096))
+    mp.whole(mp.run(["true"], stderr=writer).logs.one())
+    os.close(reader)
+    os.close(writer)
 
 
 def test_closed_stderr():

@@ -111,6 +111,23 @@ static void program_is_a_glob(void **state)
     assert_false(mp_config_wants("bash"));
 }
 
+static void values_stay_in_their_folder(void **state)
+{
+    (void)state;
+    static const struct { const char *value, *template, *path; } of[] = {
+        { "..", "/l/%q{V}/x", "/l/_./x" }, { ".", "/l/%q{V}/x", "/l/_/x" },       { "", "/l/%q{V}/x", "/l/_/x" },
+        { ".", "/l/.%q{V}/x", "/l/._/x" }, { "..", "/l/%q{V}%q{V}", "/l/_..." },  { "../../etc", "/l/%q{V}", "/l/_._.._etc" },
+        { "a..b", "/l/%q{V}/x", "/l/a..b/x" }, { "", "/l/a%q{V}.zst", "/l/a.zst" }, { "..", "/l/%r/x", "/l/_./x" },
+    };
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        setenv("V", of[i].value, 1);
+        setenv("RANK", of[i].value, 1);
+        assert_string_equal(path(of[i].template), of[i].path);
+    }
+    unsetenv("V");
+    assert_string_equal(path("/l/%q{V}/x"), "/l/_/x");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,6 +138,7 @@ int main(void)
         cmocka_unit_test_setup(template_is_expanded, clear),
         cmocka_unit_test_setup(relative_path_becomes_absolute, clear),
         cmocka_unit_test_setup(program_is_a_glob, clear),
+        cmocka_unit_test_setup(values_stay_in_their_folder, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
