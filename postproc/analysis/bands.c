@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "maker.h"
 #include "splice.h"
 
 struct unit { uint64_t bytes, largest; uint32_t cell, library, native, python, band; };
@@ -60,8 +61,8 @@ static void release(struct folding *f)
 static uint32_t unit_of(struct folding *f, uint32_t index)
 {
     const struct mpr_cell *cell = &f->r->books.cell[index];
-    const struct mpr_site site = mpr_sites_of(&f->r->gpu.sites, cell->site);
-    const struct unit wanted = { .cell = index, .library = mpr_sites_library(&f->r->gpu.sites, site.stack),
+    const struct mpr_site site = mpr_sites_of(&f->r->sites, cell->site);
+    const struct unit wanted = { .cell = index, .library = mpr_sites_library(&f->r->sites, site.stack),
                                  .native = site.stack, .python = site.python };
     uint32_t at = (uint32_t)mpr_hash(mpr_hash(cell->key) + ((uint64_t)wanted.python << 32 | wanted.native)) & f->mask;
     for (; f->slot[at]; at = (at + 1) & f->mask) {

@@ -11,7 +11,7 @@ enum { FIRST = 256 };
 bool mpr_callers_init(struct mpr_callers *c, struct mpr_arena *arena, const struct mpr_replay *r)
 {
     *c = (struct mpr_callers){ .arena = arena, .r = r, .slots = 2 * FIRST, .frame_cap = FIRST, .stacks = 1, .stack_cap = FIRST };
-    c->of_native = calloc((size_t)r->gpu.sites.stacks.nodes + 1, sizeof *c->of_native);
+    c->of_native = calloc((size_t)r->sites.stacks.nodes + 1, sizeof *c->of_native);
     c->of_python = calloc((size_t)r->ranges.nodes + 1, sizeof *c->of_python);
     c->frame = calloc(c->frame_cap, sizeof *c->frame);
     c->slot = calloc(c->slots, sizeof *c->slot);

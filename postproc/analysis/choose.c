@@ -17,9 +17,9 @@ static struct found look(const struct mpr_replay *r)
 {
     struct found f = { false, false, false, false };
     for (uint32_t i = 1; i < r->ranges.nodes && !f.application; i++) look_at_range(&r->ranges, &r->ranges.node[i], &f);
-    for (uint32_t i = 0; i < r->gpu.sites.sites; i++) {
-        f.python |= r->gpu.sites.site[i].python != 0;
-        f.stack |= r->gpu.sites.site[i].stack != 0;
+    for (uint32_t i = 0; i < r->sites.sites; i++) {
+        f.python |= r->sites.site[i].python != 0;
+        f.stack |= r->sites.site[i].stack != 0;
     }
     return f;
 }

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "amount.h"
+#include "gpu_book.h"
+#include "gpu_graphs.h"
+#include "gpu_ooms.h"
 #include "labels.h"
 #include "less.h"
 #include "mpf/sample.h"
@@ -27,7 +30,7 @@ static bool holds_torch(const struct mpr_picture *p, const struct mpr_gpu_block 
 bool mpr_composition_is_segment(const struct mpr_replay *r, const struct mpr_picture *p, const struct mpr_gpu_block *b)
 {
     if (mpf_heap_code(b->heap) != MPF_HEAP_DEVICE || !b->addr) return false;
-    return b->library ? mpr_gpu_is_torch(&r->gpu, b->library) : holds_torch(p, b);
+    return b->library ? mpr_gpu_is_torch(&r->sites, b->library) : holds_torch(p, b);
 }
 
 struct span { uint64_t live, largest_hole; };
@@ -88,7 +91,7 @@ static uint64_t owned(const struct mpr_replay *r, const struct mpr_picture *p, b
     for (size_t i = 0; i < p->drivers; i++) {
         const struct mpr_gpu_block *b = &p->driver[i];
         if (mpf_heap_code(b->heap) != MPF_HEAP_DEVICE || mpr_composition_is_segment(r, p, b)) continue;
-        if (!strncmp(mpr_sites_library_name(&r->gpu.sites, b->library), "libnccl", 7) == nccl) bytes += b->size;
+        if (!strncmp(mpr_sites_library_name(&r->sites, b->library), "libnccl", 7) == nccl) bytes += b->size;
     }
     return bytes;
 }

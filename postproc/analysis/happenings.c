@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "excerpts.h"
 #include "labels.h"
 #include "less.h"
 #include "mpf/gpu.h"

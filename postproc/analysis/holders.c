@@ -2,12 +2,14 @@
 
 #include <stdlib.h>
 
+#include "maker.h"
+
 /* Sums by place: a node's number, and behind all nodes a native stack's or a library's. */
 struct sums { const struct mpr_replay *r; struct mpr_holder *at; size_t places, held; bool by_native; };
 
 static struct mpr_holder *place(const struct sums *s, const struct mpr_cell *cell)
 {
-    const struct mpr_sites *sites = &s->r->gpu.sites;
+    const struct mpr_sites *sites = &s->r->sites;
     const struct mpr_site site = mpr_sites_of(sites, cell->site);
     const uint32_t range = mpr_all_of(cell->key).node, node = range ? range : site.python;
     const uint32_t native = node || !s->by_native ? 0 : site.stack;
@@ -48,7 +50,7 @@ bool mpr_holders_fill(struct mpr_timeline *t, struct mpr_tree *tree, struct mpr_
 {
     const struct mpr_replay *r = tree->r;
     struct sums s = { .r = r, .by_native = t->best.by == MPR_GROUP_STACK };
-    s.places = (size_t)r->ranges.nodes + (s.by_native ? r->gpu.sites.stacks.nodes : r->gpu.sites.libraries) + 1;
+    s.places = (size_t)r->ranges.nodes + (s.by_native ? r->sites.stacks.nodes : r->sites.libraries) + 1;
     s.at = calloc(s.places, sizeof *s.at);
     if (!s.at) return false;
     sum_cells(&s, heap);

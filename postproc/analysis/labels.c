@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include "backward.h"
+#include "maker.h"
 #include "names.h"
 
 const char *mpr_label_heap(struct mpr_arena *arena, uint8_t heap)
@@ -76,7 +78,7 @@ const char *mpr_label_size(struct mpr_arena *arena, uint32_t class)
 
 static const char *library_label(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell)
 {
-    const char *name = mpr_sites_library_name(&r->gpu.sites, (uint32_t)cell->key);
+    const char *name = mpr_sites_library_name(&r->sites, (uint32_t)cell->key);
     return *name ? mpr_arena_text(arena, name) : "(library not known)";
 }
 
@@ -88,16 +90,16 @@ static const char *comm_label(struct mpr_arena *arena, const struct mpr_replay *
 
 const char *const *mpr_label_stack(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t stack, size_t *depth)
 {
-    const struct mpr_stack_node *node = r->gpu.sites.stacks.node;
+    const struct mpr_stack_node *node = r->sites.stacks.node;
     size_t count, at = 0;
     for (uint32_t n = stack; n; n = node[n].parent) {
-        mpr_names_at(r->names, arena, &r->gpu.sites, n, &count);
+        mpr_names_at(r->names, arena, &r->sites, n, &count);
         at += count;
     }
     const char **path = mpr_arena_alloc(arena, at * sizeof *path);
     *depth = path ? at : 0;
     for (uint32_t n = stack; path && n; n = node[n].parent) {
-        const char *const *name = mpr_names_at(r->names, arena, &r->gpu.sites, n, &count);
+        const char *const *name = mpr_names_at(r->names, arena, &r->sites, n, &count);
         for (size_t i = 0; i < count; i++) path[--at] = name[i];
     }
     return path;
@@ -111,7 +113,7 @@ const char *const *mpr_label_best(struct mpr_arena *arena, const struct mpr_repl
 
 const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_replay *r, size_t *notes)
 {
-    const char *const *names = mpr_names_notes(r->names, arena, &r->gpu.sites, notes);
+    const char *const *names = mpr_names_notes(r->names, arena, &r->sites, notes);
     if (!r->options.backward_of || r->count[MPF_OP_TORCH_NODE]) return names;
     const char **all = mpr_arena_alloc(arena, (*notes + 1) * sizeof *all);
     if (!all) return names;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "maker.h"
 #include "notable.h"
 
 struct gathering { struct mpr_large_block *block; size_t count, cap; bool failed; };
@@ -43,11 +44,11 @@ static void keep(struct mpr_tree *tree, struct mpr_callers *callers, const struc
     const struct mpr_replay *r = tree->r;
     const struct mpr_cell *cell = &r->books.cell[b->cell];
     const struct mpr_all all = mpr_all_of(cell->key);
-    const struct mpr_site site = mpr_sites_of(&r->gpu.sites, cell->site);
+    const struct mpr_site site = mpr_sites_of(&r->sites, cell->site);
     out->lifetime[out->lifetimes++] = (struct mpr_lifetime){
         .addr = b->addr, .size = b->size, .from = b->from, .to = b->to == UINT64_MAX ? r->now : b->to,
         .live_at_end = b->to == UINT64_MAX, .mapped = b->mapped, .node = mpr_tree_number(tree, all.node), .thread = all.thread,
-        .library = mpr_sites_library(&r->gpu.sites, site.stack), .native = mpr_callers_native(callers, site.stack),
+        .library = mpr_sites_library(&r->sites, site.stack), .native = mpr_callers_native(callers, site.stack),
         .python = mpr_callers_python(callers, site.python) };
 }
 

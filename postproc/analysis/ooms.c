@@ -12,6 +12,7 @@
 #include "labels.h"
 #include "less.h"
 #include "mpf/sample.h"
+#include "picture.h"
 #include "reader.h"
 
 enum { LARGEST = 20, WINDOWS = 16 };
@@ -77,7 +78,7 @@ static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena, const
     for (size_t i = 0; i < n && i < LARGEST; i++) {
         struct mpr_oom_block *b = &s->largest[s->blocks++];
         *b = (struct mpr_oom_block){ .bytes = block[i]->size, .age = mpr_less(s->time, block[i]->time) };
-        b->path = mpr_label_best(arena, r, block[i]->node, mpr_sites_of(&r->gpu.sites, block[i]->site), &b->depth);
+        b->path = mpr_label_best(arena, r, block[i]->node, mpr_sites_of(&r->sites, block[i]->site), &b->depth);
     }
     free(block);
 }
@@ -86,7 +87,7 @@ static void fill_story(struct mpr_oom_story *s, struct mpr_arena *arena, const s
 {
     *s = (struct mpr_oom_story){
         .time = o->time, .real_time = start ? start + o->time : 0, .heap = mpr_label_heap(arena, o->heap),
-        .thread = mpr_label_thread(arena, r, o->thread), .library = mpr_arena_text(arena, mpr_sites_library_name(&r->gpu.sites, o->library)),
+        .thread = mpr_label_thread(arena, r, o->thread), .library = mpr_arena_text(arena, mpr_sites_library_name(&r->sites, o->library)),
         .index = mpf_heap_device(o->heap), .bytes = o->bytes, .needed = o->torch ? segment_for(o->bytes) : o->bytes, .free = o->free,
         .total = o->total, .flushed = o->flushed, .attempts = o->attempts, .hard = o->hard, .torch = o->torch, .capturing = o->capturing,
         .inherited = o->inherited, .good = "",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "composition.h"
+#include "gpu_graphs.h"
 #include "labels.h"
 #include "less.h"
 #include "mpf/sample.h"

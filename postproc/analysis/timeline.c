@@ -6,6 +6,7 @@
 #include "bands.h"
 #include "callers.h"
 #include "choose.h"
+#include "excerpts.h"
 #include "happenings.h"
 #include "holders.h"
 #include "labels.h"
@@ -74,11 +75,11 @@ struct observers { struct mpr_levels *levels; struct mpr_excerpts *excerpts; str
 
 static void fill_libraries(struct mpr_timeline *t, const struct mpr_replay *r)
 {
-    const size_t count = (size_t)r->gpu.sites.libraries + 1;
+    const size_t count = (size_t)r->sites.libraries + 1;
     t->library_name = mpr_arena_alloc(&t->arena, count * sizeof *t->library_name);
     for (; t->library_name && t->libraries < count; t->libraries++)
         t->library_name[t->libraries] =
-            mpr_arena_text(&t->arena, mpr_sites_library_name(&r->gpu.sites, (uint32_t)t->libraries));
+            mpr_arena_text(&t->arena, mpr_sites_library_name(&r->sites, (uint32_t)t->libraries));
 }
 
 static bool fill_page(struct mpr_timeline *t, const struct mpr_replay *r, const struct observers *o)

@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-#include "gpu_ooms.h"
-#include "replay.h"
+#include "gpu_path.h"
 
 static struct mpr_forward_mark *mark_at(struct mpr_forward *f, uint64_t index) { return &f->mark[index % MPR_FORWARD_MARKS]; }
 

@@ -6,14 +6,7 @@
 #ifndef MPR_BACKWARD_H
 #define MPR_BACKWARD_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "mpf/event.h"
-#include "ranges.h"
-
-struct mpr_replay;
-struct mpr_thread;
+#include "replay_state.h"
 
 #define MPR_FORWARD_MARKS (1u << 16)
 

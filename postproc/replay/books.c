@@ -59,7 +59,6 @@ static int make_room(struct mpr_books *books)
     struct mpr_cell *cell = realloc(books->cell, cap * sizeof *cell);
     if (!cell) return -1;
     books->cell = cell;
-    if (books->levels && mpr_levels_room(books->levels, cap) != 0) return -1;
     books->cell_cap = cap;
     return books->cells < books->slots / 2 ? 0 : grow_slots(books);
 }
@@ -75,14 +74,6 @@ uint32_t mpr_books_cell(struct mpr_books *books, uint64_t key, uint32_t site, ui
     return books->cells - 1;
 }
 
-static inline void before(struct mpr_books *books, uint32_t index, uint64_t size, bool grown)
-{
-    const uint8_t code = books->cell[index].heap;
-    const struct mpr_heap *heap = &books->heap[code];
-    if (books->levels) mpr_levels_before(books->levels, books, index, code, heap->bytes);
-    if (books->excerpts) mpr_excerpts_see(books->excerpts, books, code, heap->epoch, index, size, grown);
-}
-
 /* The present state stands for the peak. */
 static void stand(struct mpr_heap *heap, uint64_t time)
 {
@@ -93,34 +84,13 @@ static void stand(struct mpr_heap *heap, uint64_t time)
 }
 
 /* What a heap held before does not count where it changed at the instant's first time. */
-static void note(const struct mpr_books *books, struct mpr_heap *heap)
+void mpr_books_note(const struct mpr_books *books, struct mpr_heap *heap)
 {
     const uint64_t now = *books->chosen;
     const bool first = now == books->chosen_from && !heap->noted;
     if (!first && heap->bytes <= heap->peak_bytes) return;
     heap->noted = true;
     stand(heap, now);
-}
-
-static inline void after(struct mpr_books *books, uint32_t index, bool grown)
-{
-    const uint8_t code = books->cell[index].heap;
-    if (books->levels) mpr_levels_after(books->levels, code, books->heap[code].bytes, grown);
-    if (books->chosen) note(books, &books->heap[code]);
-}
-
-__attribute__((noinline)) void mpr_books_add_seen(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t time)
-{
-    before(books, index, size, true);
-    mpr_books_grow(books, &books->cell[index], size, time);
-    after(books, index, true);
-}
-
-__attribute__((noinline)) void mpr_books_remove_seen(struct mpr_books *books, uint32_t index, uint64_t size)
-{
-    before(books, index, size, false);
-    mpr_books_shrink(books, &books->cell[index], size);
-    after(books, index, false);
 }
 
 void mpr_books_choose(struct mpr_books *books, uint64_t from, const uint64_t *now)

@@ -13,8 +13,9 @@
 #include <stdint.h>
 
 #include "hash.h"
-#include "levels.h"
-#include "excerpts.h"
+
+struct mpr_levels;
+struct mpr_excerpts;
 
 /* What each event touches comes first: a cache line. */
 struct mpr_cell {
@@ -124,7 +125,10 @@ static inline void mpr_books_shrink(struct mpr_books *books, struct mpr_cell *ce
     heap->blocks--;
 }
 
-/* The same where observers look on. */
+/* A heap has changed in the chosen instant. */
+void mpr_books_note(const struct mpr_books *books, struct mpr_heap *heap);
+
+/* The same where observers look on (observers.c). */
 void mpr_books_add_seen(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t time);
 void mpr_books_remove_seen(struct mpr_books *books, uint32_t index, uint64_t size);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "books.h"
+#include "levels.h"
 #include "mpf/event.h"
 
 enum { HEAPS = 256 };

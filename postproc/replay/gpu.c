@@ -4,17 +4,19 @@
 #include <string.h>
 
 #include "amount.h"
+#include "backward.h"
+#include "gpu_book.h"
+#include "gpu_comms.h"
 #include "gpu_graphs.h"
 #include "gpu_handles.h"
 #include "gpu_hidden.h"
 #include "gpu_ooms.h"
-#include "gpu_lent.h"
 #include "gpu_peaks.h"
 #include "gpu_pools.h"
 #include "mpf/header.h"
 #include "mpf/sample.h"
 #include "mpf/slot.h"
-#include "replay.h"
+#include "picture.h"
 
 int mpr_gpu_init(struct mpr_gpu *g)
 {
@@ -26,7 +28,6 @@ void mpr_gpu_free(struct mpr_gpu *g)
 {
     mpr_gpu_blocks_free(&g->driver);
     mpr_gpu_blocks_free(&g->torch);
-    mpr_sites_free(&g->sites);
     mpr_comms_free(&g->comms);
     for (int i = 0; i < MPF_GPUS; i++) mpr_picture_free(&g->device[i].peak);
     for (uint32_t i = 0; i < g->ooms; i++) mpr_picture_free(&g->oom[i].picture);
@@ -45,199 +46,11 @@ void mpr_gpu_free(struct mpr_gpu *g)
     free(g->oom);
 }
 
-bool mpr_gpu_grow(struct mpr_replay *r, void **array, uint32_t count, uint32_t *cap, size_t bytes)
-{
-    if (count < *cap) return true;
-    const uint32_t more = *cap ? *cap * 2 : 16;
-    void *grown = realloc(*array, more * bytes);
-    if (!grown) {
-        r->out_of_memory = true;
-        return false;
-    }
-    *array = grown;
-    *cap = more;
-    return true;
-}
-
-/* ---- ranges */
-
-static uint32_t build_path(struct mpr_replay *r, const struct mpr_thread *carrier, const struct mpr_thread *t)
-{
-    uint32_t node = 0;
-    for (uint32_t i = 0; i < carrier->depth; i++)
-        if (!carrier->stack[i].domain) node = mpr_ranges_child(&r->ranges, node, carrier->stack[i].name, 0);
-    for (uint32_t i = 0; i < t->depth; i++)
-        node = mpr_ranges_child(&r->ranges, node, t->stack[i].name, t->stack[i].domain);
-    return node;
-}
-
-uint32_t mpr_gpu_path(struct mpr_replay *r, struct mpr_thread *t, bool *inherited)
-{
-    *inherited = false;
-    if (t->application || r->options.no_inherit) return t->node;
-    /* library domains do not make a thread carry ranges */
-    const struct mpr_thread *carrier = mpr_threads_carrier(&r->threads);
-    if (!carrier || carrier == t) return t->node;
-    *inherited = true;
-    if (t->gpu.carried != carrier->node || t->gpu.own != t->node || !t->gpu.path) {
-        t->gpu.path = build_path(r, carrier, t);
-        t->gpu.carried = carrier->node;
-        t->gpu.own = t->node;
-    }
-    return t->gpu.path;
-}
-
-static bool is_nccl(const struct mpr_replay *r, uint32_t domain)
-{
-    return strncmp(mpr_ranges_domain(&r->ranges, domain), "NCCL", 4) == 0;
-}
-
-/* ---- cells */
-
-static struct mpr_maker maker_of(const struct mpr_gpu_block *b)
-{
-    return (struct mpr_maker){ b->size, b->node, b->thread, b->site, b->comm, b->capture };
-}
-
-uint64_t mpr_gpu_key(const struct mpr_replay *r, const struct mpr_gpu_block *b)
-{
-    const struct mpr_maker maker = maker_of(b);
-    return mpr_replay_key(r, &maker);
-}
-
-uint32_t mpr_gpu_cell(struct mpr_replay *r, const struct mpr_gpu_block *b)
-{
-    const struct mpr_maker maker = maker_of(b);
-    return mpr_replay_cell(r, &maker, b->heap);
-}
-
-static bool books_add(struct mpr_replay *r, struct mpr_gpu_block *b)
-{
-    b->cell = mpr_gpu_cell(r, b);
-    if (b->cell == UINT32_MAX) return false;
-    if (b->weighed) mpr_estimates_add(&r->estimates, &r->books, b->cell, b->size);
-    mpr_books_add(&r->books, b->cell, b->size, r->now);
-    if (b->inherited) r->books.cell[b->cell].inherited += b->size;
-    return true;
-}
-
-void mpr_gpu_seen(struct mpr_replay *r, const struct mpr_gpu_block *b, uint64_t from)
-{
-    const struct mpr_large_block large = { b->addr, b->size, from, UINT64_MAX, b->cell, b->handle };
-    if (r->large) mpr_large_born(r->large, b->heap, &large);
-}
-
-void mpr_gpu_unseen(struct mpr_replay *r, const struct mpr_gpu_block *b)
-{
-    if (r->large) mpr_large_gone(r->large, b->heap, b->addr, b->size, r->now);
-}
-
-void mpr_gpu_books_remove(struct mpr_replay *r, const struct mpr_gpu_block *b)
-{
-    if (b->addr) mpr_gpu_unseen(r, b);
-    if (b->weighed) mpr_estimates_remove(&r->estimates, &r->books, b->cell, b->size);
-    mpr_books_remove(&r->books, b->cell, b->size);
-    if (b->inherited) r->books.cell[b->cell].inherited -= b->size;
-}
-
-/* ---- NCCL's communicators */
-
-static void claim_block(struct mpr_replay *r, struct mpr_gpu_block *b, uint32_t comm)
-{
-    if (!b->comm_guessed) return;
-    b->comm_guessed = false;
-    if (r->options.by == MPR_BY_COMM) mpr_gpu_books_remove(r, b);
-    b->comm = comm;
-    if (r->options.by == MPR_BY_COMM) books_add(r, b);
-}
-
-/* A communicator's init says whose it is with its pop: what NCCL allocated meanwhile belongs to it. */
-static void claim(struct mpr_replay *r, uint32_t comm, uint64_t since)
-{
-    struct mpr_gpu *g = &r->gpu;
-    g->comm = comm;
-    for (; g->guesses && g->guess[g->guesses - 1].time >= since; g->guesses--) {
-        const struct mpr_guess *guess = &g->guess[g->guesses - 1];
-        struct mpr_gpu_block *b = guess->object ? &g->object[guess->object - 1].block : mpr_gpu_blocks_find(&g->driver, guess->addr);
-        const bool live = b && (!guess->object || g->object[guess->object - 1].live);
-        if (live && b->time == guess->time) claim_block(r, b, comm);
-    }
-}
-
-void mpr_gpu_guess(struct mpr_replay *r, const struct mpr_gpu_block *b, uint32_t object)
-{
-    struct mpr_gpu *g = &r->gpu;
-    if (!b->comm_guessed || !mpr_gpu_grow(r, (void **)&g->guess, g->guesses, &g->guess_cap, sizeof *g->guess)) return;
-    g->guess[g->guesses++] = (struct mpr_guess){ b->addr, b->time, object };
-}
-
-static void nccl_range(struct mpr_thread *t, const struct mpf_event *e)
-{
-    if (e->op == MPF_OP_PUSH && !t->gpu.nccl_open++) t->gpu.nccl_since = e->time;
-    if (e->op != MPF_OP_POP) return;
-    t->gpu.comm = 0;
-    t->gpu.nccl_open -= t->gpu.nccl_open > 0;
-}
-
-static void payload(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    const uint32_t name = !t->gpu.popped && t->depth ? t->stack[t->depth - 1].name : 0;
-    const uint32_t comm = mpr_comms_payload(&r->gpu.comms, e, name);
-    if (!comm) return;
-    if (t->gpu.popped) claim(r, comm, t->gpu.nccl_since);
-    else if (t->depth) t->gpu.comm = r->gpu.comm = comm;
-}
-
-void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    const uint32_t domain = (uint32_t)(e->addr >> 32);
-    if (e->op == MPF_OP_RANGE_DATA) {
-        payload(r, t, e);
-        return;
-    }
-    if (e->op > MPF_OP_MARK) return;
-    t->gpu.popped = e->op == MPF_OP_POP;
-    if (e->op == MPF_OP_PUSH && !domain) {
-        mpr_threads_carry(&r->threads, t);
-    } else if (is_nccl(r, domain)) nccl_range(t, e);
-    if (t->forward && e->op <= MPF_OP_POP) mpr_forward_range(r, t);
-}
-
-static bool is_torch(const struct mpf_event *e) { return mpf_heap_is_gpu(e->heap) && mpf_heap_code(e->heap) == MPF_HEAP_TORCH; }
-
-struct mpr_gpu_block mpr_gpu_describe(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    struct mpr_gpu_block b = { .addr = e->addr, .size = e->size, .time = e->time, .birth = ++r->gpu.births, .context = t->gpu.context, .thread = t->number,
-                               .heap = e->heap, .capture = t->gpu.capture };
-    const struct mpr_site at = { t->at.stack, t->at.python ? t->at.python : mpr_backward_python(r, t) };
-    b.node = mpr_backward_path(r, t);
-    if (!b.node) b.node = mpr_gpu_path(r, t, &b.inherited);
-    b.node = mpr_replay_path(r, b.node, t->at.python);
-    b.site = mpr_sites_site(&r->gpu.sites, at);
-    b.library = mpr_sites_library(&r->gpu.sites, at.stack);
-    b.python = at.python;
-    b.weighed = r->options.by == MPR_BY_PYTHON && r->options.torch_sample_mean != 0 && t->at.python && is_torch(e);
-    if (!strncmp(mpr_sites_library_name(&r->gpu.sites, b.library), "libnccl", 7)) {
-        b.comm_guessed = !t->gpu.comm;
-        b.comm = t->gpu.comm ? t->gpu.comm : r->gpu.comm;
-    }
-    return b;
-}
-
-bool mpr_gpu_book(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, struct mpr_gpu_block *out)
-{
-    *out = mpr_gpu_describe(r, t, e);
-    if (!books_add(r, out)) return false;
-    r->books.heap[e->heap].allocations++;
-    r->books.cell[out->cell].allocations++;
-    return true;
-}
-
 /* ---- blocks */
 
 static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    const bool torch = is_torch(e);
+    const bool torch = mpr_gpu_of_torch(e);
     struct mpr_gpu_blocks *table = torch ? &r->gpu.torch : &r->gpu.driver;
     struct mpr_gpu_block b, old;
     if (!e->addr) return;
@@ -431,20 +244,15 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
     case MPF_OP_TORCH_NODE: if (r->options.backward_of) mpr_backward_node(r, t, e); break;
     case MPF_OP_SCHEMA: if (mpr_comms_schema(&r->gpu.comms, e) != 0) r->out_of_memory = true; break;
     case MPF_OP_MODULE: case MPF_OP_STACK: case MPF_OP_FRAME: case MPF_OP_PYTHON:
-        if (mpr_sites_event(&r->gpu.sites, &r->ranges, e) != 0) r->out_of_memory = true;
+        if (mpr_sites_event(&r->sites, &r->ranges, e) != 0) r->out_of_memory = true;
         break;
     default: break;
     }
 }
 
-/* AT and AT_PYTHON are about the thread's next event, whatever it is. */
 void mpr_gpu_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     if (r->gpu.windows) mpr_gpu_close_windows(r);
-    if (e->op == MPF_OP_AT) t->at.stack = mpr_sites_stack(&r->gpu.sites, e->addr);
-    else if (e->op == MPF_OP_AT_PYTHON) t->at.python = mpr_sites_python(&r->gpu.sites, e->addr);
-    else {
-        apply(r, t, e);
-        if (e->op < MPF_OP_MODULE && e->op != MPF_OP_GPU_CONTEXT) t->at = (struct mpr_site){ 0, 0 };
-    }
+    apply(r, t, e);
+    if (e->op < MPF_OP_MODULE && e->op != MPF_OP_GPU_CONTEXT) t->at = (struct mpr_site){ 0, 0 };
 }

@@ -3,11 +3,10 @@
 #include <string.h>
 
 #include "amount.h"
-#include "gpu_lent.h"
-#include "gpu_ooms.h"
+#include "gpu_book.h"
+#include "gpu_path.h"
 #include "hash.h"
 #include "mpf/sample.h"
-#include "replay.h"
 
 /* ---- captures */
 

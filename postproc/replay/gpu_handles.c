@@ -3,9 +3,9 @@
 #include "gpu_handles.h"
 
 #include "amount.h"
-#include "gpu_lent.h"
+#include "gpu_book.h"
+#include "gpu_comms.h"
 #include "gpu_peaks.h"
-#include "replay.h"
 
 static struct mpr_object *find(struct mpr_gpu *g, uint64_t handle)
 {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gpu.h"
+#include "replay_state.h"
 
 bool mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 void mpr_handle_import(struct mpr_replay *r, const struct mpf_event *e);

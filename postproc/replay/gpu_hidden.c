@@ -2,11 +2,10 @@
 
 #include "amount.h"
 #include "gpu_graphs.h"
-#include "gpu_lent.h"
+#include "gpu_book.h"
 #include "gpu_peaks.h"
 #include "mpf/sample.h"
 #include "mpf/slot.h"
-#include "replay.h"
 
 static int part_of(struct mpr_gpu_device *d, uint64_t call)
 {

@@ -2,7 +2,7 @@
 #ifndef MPR_GPU_HIDDEN_H
 #define MPR_GPU_HIDDEN_H
 
-#include "gpu.h"
+#include "replay_state.h"
 
 void mpr_hidden_enter(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 void mpr_hidden_return(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);

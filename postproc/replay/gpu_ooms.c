@@ -2,13 +2,14 @@
 
 #include <string.h>
 
-#include "gpu_lent.h"
+#include "gpu_book.h"
+#include "gpu_path.h"
 #include "mpf/sample.h"
-#include "replay.h"
+#include "picture.h"
 
-bool mpr_gpu_is_torch(const struct mpr_gpu *g, uint32_t library)
+bool mpr_gpu_is_torch(const struct mpr_sites *s, uint32_t library)
 {
-    const char *name = mpr_sites_library_name(&g->sites, library);
+    const char *name = mpr_sites_library_name(s, library);
     return !strncmp(name, "libc10", 6) || !strncmp(name, "libtorch", 8);
 }
 
@@ -20,9 +21,9 @@ static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t, const
     *o = (struct mpr_oom){ .time = e->time, .bytes = e->addr, .free = MPF_UNKNOWN, .total = MPF_UNKNOWN, .thread = t->number,
                            .heap = e->heap, .hard = true };
     o->node = mpr_gpu_path(r, t, &o->inherited);
-    o->library = mpr_sites_library(&g->sites, t->at.stack);
+    o->library = mpr_sites_library(&r->sites, t->at.stack);
     o->python = t->at.python;
-    o->torch = mpr_gpu_is_torch(g, o->library);
+    o->torch = mpr_gpu_is_torch(&r->sites, o->library);
     t->gpu.oom = g->ooms;
     t->gpu.oom_past = false;
     return o;

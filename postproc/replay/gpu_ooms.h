@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gpu.h"
+#include "replay_state.h"
 
 /* GPU_FAIL */
 void mpr_oom_driver(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
@@ -17,7 +17,7 @@ void mpr_oom_freed(struct mpr_replay *r, const struct mpr_thread *t, uint64_t by
 /* The thread has made a block. */
 void mpr_oom_got_over(struct mpr_replay *r, struct mpr_thread *t, const struct mpr_gpu_block *b, bool torch);
 
-/* The path that the thread's device blocks belong to. */
-uint32_t mpr_gpu_path(struct mpr_replay *r, struct mpr_thread *t, bool *inherited);
+/* Does this library belong to PyTorch? */
+bool mpr_gpu_is_torch(const struct mpr_sites *s, uint32_t library);
 
 #endif

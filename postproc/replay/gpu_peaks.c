@@ -2,9 +2,8 @@
 #include "gpu_peaks.h"
 
 #include "amount.h"
-#include "gpu_lent.h"
 #include "mpf/sample.h"
-#include "replay.h"
+#include "picture.h"
 
 uint64_t mpr_gpu_tracked(const struct mpr_replay *r, unsigned device)
 {

@@ -2,7 +2,7 @@
 #ifndef MPR_GPU_PEAKS_H
 #define MPR_GPU_PEAKS_H
 
-#include "gpu.h"
+#include "replay_state.h"
 
 /* Bytes of gpuN/device. */
 uint64_t mpr_gpu_tracked(const struct mpr_replay *r, unsigned device);
@@ -22,5 +22,7 @@ void mpr_gpu_carry(struct mpr_replay *r, uint64_t time);
 void mpr_gpu_chosen(struct mpr_replay *r);
 /* Before any event: of windows that have passed. */
 void mpr_gpu_close_windows(struct mpr_replay *r);
+/* After the last event. */
+void mpr_gpu_finish(struct mpr_replay *r);
 
 #endif

@@ -3,9 +3,8 @@
 #include <stdlib.h>
 
 #include "amount.h"
-#include "gpu_lent.h"
+#include "gpu_book.h"
 #include "gpu_peaks.h"
-#include "replay.h"
 
 static struct mpr_pool *pool_of(struct mpr_replay *r, const struct mpf_event *e)
 {

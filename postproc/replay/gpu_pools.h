@@ -2,7 +2,7 @@
 #ifndef MPR_GPU_POOLS_H
 #define MPR_GPU_POOLS_H
 
-#include "gpu.h"
+#include "replay_state.h"
 
 /* A GPU_LEVEL: what was added belongs to its thread's ranges and to the call stack of its newest block of a pool; what was
  * given back is the newest. */

@@ -3,7 +3,6 @@
 #include "instant.h"
 
 #include "gpu_peaks.h"
-#include "replay.h"
 
 void mpr_instant_init(struct mpr_replay *r)
 {

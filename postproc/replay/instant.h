@@ -2,9 +2,7 @@
 #ifndef MPR_INSTANT_H
 #define MPR_INSTANT_H
 
-#include <stdint.h>
-
-struct mpr_replay;
+#include "replay_state.h"
 
 /* Before the first event, to know when mpr_instant_turn is to be called first. */
 void mpr_instant_init(struct mpr_replay *r);

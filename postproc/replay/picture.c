@@ -1,10 +1,11 @@
 /* A picture is begun at its instant and gathered at the end: from what is live still and was made before it, and from copies of what has
  * gone since.  So an event costs the same however often a peak is a new one. */
+#include "picture.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "mpf/sample.h"
-#include "replay.h"
 
 static int by_address(const void *left, const void *right)
 {

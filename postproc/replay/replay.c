@@ -8,7 +8,11 @@
 #include <string.h>
 
 #include "cold.h"
+#include "gpu.h"
+#include "gpu_comms.h"
+#include "gpu_peaks.h"
 #include "instant.h"
+#include "maker.h"
 #include "mpf/slot.h"
 
 #define PREFETCH_AHEAD 32
@@ -33,6 +37,7 @@ void mpr_replay_free(struct mpr_replay *r)
     mpr_estimates_free(&r->estimates);
     mpr_ranges_free(&r->ranges);
     mpr_regions_free(&r->regions);
+    mpr_sites_free(&r->sites);
     mpr_gpu_free(&r->gpu);
     mpr_threads_free(&r->threads);
 }
@@ -51,54 +56,13 @@ static uint64_t cell_key(const struct mpr_replay *r, const struct mpr_thread *t,
     }
 }
 
-/* The best name that the block has. */
-static uint64_t key_by_best(const struct mpr_sites *s, const struct mpr_maker *m)
-{
-    const struct mpr_site site = mpr_sites_of(s, m->site);
-    const uint32_t library = mpr_sites_library(s, site.stack);
-    if (m->node || site.python) return m->node ? m->node : site.python;
-    return library ? MPR_KEY_LIBRARY | library : 0;
-}
-
-uint64_t mpr_replay_key(const struct mpr_replay *r, const struct mpr_maker *m)
-{
-    const struct mpr_sites *s = &r->gpu.sites;
-    switch (r->options.by) {
-    case MPR_BY_RANGE: return m->node;
-    case MPR_BY_AUTO: return key_by_best(s, m);
-    case MPR_BY_THREAD: return m->thread;
-    case MPR_BY_SIZE: return mpr_size_class(m->size);
-    case MPR_BY_LIBRARY: return mpr_sites_library(s, mpr_sites_of(s, m->site).stack);
-    case MPR_BY_COMM: return m->comm;
-    case MPR_BY_GRAPH: return m->graph;
-    case MPR_BY_PYTHON: return mpr_sites_of(s, m->site).python;
-    case MPR_BY_STACK: return mpr_sites_of(s, m->site).stack;
-    case MPR_BY_ALL: return mpr_all_key((struct mpr_all){ m->node, m->thread, mpr_size_class(m->size) });
-    default: return 0;
-    }
-}
-
-uint32_t mpr_replay_cell(struct mpr_replay *r, const struct mpr_maker *m, uint8_t heap)
-{
-    const uint32_t site = r->options.by == MPR_BY_ALL ? m->site : 0;
-    const uint32_t cell = mpr_books_cell(&r->books, mpr_replay_key(r, m), site, heap);
-    if (cell == UINT32_MAX) r->out_of_memory = true;
-    return cell;
-}
-
-uint32_t mpr_replay_path(struct mpr_replay *r, uint32_t node, uint32_t python)
-{
-    const bool best = r->options.by == MPR_BY_AUTO || r->options.by == MPR_BY_ALL;
-    return best ? mpr_wrappers_path(&r->wrappers, &r->ranges, node, python) : node;
-}
-
 /* The cell of a block whose call stack is known. */
 MPR_COLD static uint32_t cell_at_site(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap, uint64_t size)
 {
-    const uint32_t node = mpr_replay_path(r, t->node, t->at.python);
-    const struct mpr_maker maker = { size, node, t->number, mpr_sites_site(&r->gpu.sites, t->at), 0, 0 };
+    const uint32_t node = mpr_maker_path(r, t->node, t->at.python);
+    const struct mpr_maker maker = { size, node, t->number, mpr_sites_site(&r->sites, t->at), 0, 0 };
     t->at = (struct mpr_site){ 0, 0 };
-    return mpr_replay_cell(r, &maker, heap);
+    return mpr_maker_cell(r, &maker, heap);
 }
 
 /* The cell of a block without one, which the hints do not know. */
@@ -400,6 +364,15 @@ static void apply_gpu(struct mpr_replay *r, struct mpr_thread *t, const struct m
     if (r->watch.event) r->watch.event(r->watch.arg, r, t, e);
 }
 
+/* AT and AT_PYTHON are about the thread's next event, whatever it is. */
+static inline bool is_place(const struct mpf_event *e) { return (e->op == MPF_OP_AT) | (e->op == MPF_OP_AT_PYTHON); }
+
+static inline void on_place(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    if (e->op == MPF_OP_AT) t->at.stack = mpr_sites_stack(&r->sites, e->addr);
+    else t->at.python = mpr_sites_python(&r->sites, e->addr);
+}
+
 static inline bool is_gpu(const struct mpf_event *e) { return (e->heap >= MPF_HEAP_PINNED) | (e->op >= MPF_OP_GPU_DEVICE); }
 
 static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
@@ -416,8 +389,9 @@ static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
     struct mpr_thread *t = e->thread < r->threads.count ? r->threads.at[e->thread] : NULL;
     if (!t) t = mpr_threads_get(&r->threads, e->thread);
     if (!t) r->out_of_memory = true;
+    else if (e->op == MPF_OP_ALLOC && !gpu) on_alloc(r, t, e);
+    else if (is_place(e)) on_place(r, t, e);
     else if (__builtin_expect(gpu, 0)) apply_gpu(r, t, e);
-    else if (e->op == MPF_OP_ALLOC) on_alloc(r, t, e);
     else if (e->op == MPF_OP_MOVE_BEGIN) on_move_begin(r, t, e);
     else if (e->op == MPF_OP_MOVE_END) on_move_end(r, t, e);
     else {

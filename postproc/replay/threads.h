@@ -6,14 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backward.h"
 #include "blocks.h"
-#include "gpu.h"
+#include "gpu_state.h"
 #include "index.h"
 #include "ranges.h"
+#include "sites.h"
 
 #define MPR_THREADS_MAX (1u << 22)  /* larger numbers are taken as thread 0 */
 #define MPR_STACK_MAX 4096u         /* open ranges of one thread; deeper ones are only counted */
+
+struct mpr_forward;
 
 struct mpr_open_range {
     uint64_t push;                  /* which PUSH of the log it is */

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "excerpts.h"
+#include "levels.h"
 #include "replay.h"
 
 #define H MPF_HEAP_HOST

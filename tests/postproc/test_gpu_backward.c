@@ -1,4 +1,5 @@
 /* Replay of device memory: whose backward a range is. */
+#include "backward.h"
 #include "gpu_test.h"
 
 enum { TORCH = 7, STEP = 1, FORWARD, LAYER, OTHER, NODE = 9, STACK = 0x91, STACK_2 };

@@ -1,4 +1,5 @@
 /* Replay of device memory: captures and graphs. */
+#include "gpu_graphs.h"
 #include "gpu_test.h"
 
 /* ---- captures and graphs */

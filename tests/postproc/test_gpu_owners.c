@@ -7,7 +7,7 @@ static const char *library_of(uint64_t addr)
 {
     const struct mpr_gpu_block *b = mpr_gpu_blocks_find(&gpu()->driver, addr);
     assert_non_null(b);
-    return mpr_sites_library_name(&gpu()->sites, b->library);
+    return mpr_sites_library_name(&replay.sites, b->library);
 }
 
 static void the_owner_is_the_first_file_outside_cuda(void **state)
@@ -54,8 +54,8 @@ static void a_call_stack_is_of_its_own_thread(void **state)
 static uint32_t depth_of(uint64_t addr)
 {
     uint32_t depth = 0;
-    for (uint32_t node = mpr_sites_of(&gpu()->sites, mpr_gpu_blocks_find(&gpu()->driver, addr)->site).stack; node; depth++)
-        node = gpu()->sites.stacks.node[node].parent;
+    for (uint32_t node = mpr_sites_of(&replay.sites, mpr_gpu_blocks_find(&gpu()->driver, addr)->site).stack; node; depth++)
+        node = replay.sites.stacks.node[node].parent;
     return depth;
 }
 

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "levels.h"
 #include "replay.h"
 
 #define H MPF_HEAP_HOST

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "maker.h"
 #include "replay.h"
 
 static struct mpr_replay replay;

@@ -59,7 +59,7 @@ static void python(uint64_t id, const char *function)
 #define H MPF_HEAP_HOST
 #define D ((uint8_t)mpf_heap_gpu(MPF_HEAP_DEVICE, 0))
 
-static const struct mpr_sites *sites(void) { return &replay.gpu.sites; }
+static const struct mpr_sites *sites(void) { return &replay.sites; }
 
 static uint64_t bytes_of(uint64_t key, uint8_t heap)
 {

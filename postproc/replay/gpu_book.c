@@ -1,0 +1,95 @@
+#include "gpu_book.h"
+
+#include <stdlib.h>
+
+#include "backward.h"
+#include "gpu_path.h"
+#include "maker.h"
+
+bool mpr_gpu_grow(struct mpr_replay *r, void **array, uint32_t count, uint32_t *cap, size_t bytes)
+{
+    if (count < *cap) return true;
+    const uint32_t more = *cap ? *cap * 2 : 16;
+    void *grown = realloc(*array, more * bytes);
+    if (!grown) {
+        r->out_of_memory = true;
+        return false;
+    }
+    *array = grown;
+    *cap = more;
+    return true;
+}
+
+static struct mpr_maker maker_of(const struct mpr_gpu_block *b)
+{
+    return (struct mpr_maker){ b->size, b->node, b->thread, b->site, b->comm, b->capture };
+}
+
+uint64_t mpr_gpu_key(const struct mpr_replay *r, const struct mpr_gpu_block *b)
+{
+    const struct mpr_maker maker = maker_of(b);
+    return mpr_maker_key(r, &maker);
+}
+
+uint32_t mpr_gpu_cell(struct mpr_replay *r, const struct mpr_gpu_block *b)
+{
+    const struct mpr_maker maker = maker_of(b);
+    return mpr_maker_cell(r, &maker, b->heap);
+}
+
+bool mpr_gpu_books_add(struct mpr_replay *r, struct mpr_gpu_block *b)
+{
+    b->cell = mpr_gpu_cell(r, b);
+    if (b->cell == UINT32_MAX) return false;
+    if (b->weighed) mpr_estimates_add(&r->estimates, &r->books, b->cell, b->size);
+    mpr_books_add(&r->books, b->cell, b->size, r->now);
+    if (b->inherited) r->books.cell[b->cell].inherited += b->size;
+    return true;
+}
+
+void mpr_gpu_seen(struct mpr_replay *r, const struct mpr_gpu_block *b, uint64_t from)
+{
+    const struct mpr_large_block large = { b->addr, b->size, from, UINT64_MAX, b->cell, b->handle };
+    if (r->large) mpr_large_born(r->large, b->heap, &large);
+}
+
+void mpr_gpu_unseen(struct mpr_replay *r, const struct mpr_gpu_block *b)
+{
+    if (r->large) mpr_large_gone(r->large, b->heap, b->addr, b->size, r->now);
+}
+
+void mpr_gpu_books_remove(struct mpr_replay *r, const struct mpr_gpu_block *b)
+{
+    if (b->addr) mpr_gpu_unseen(r, b);
+    if (b->weighed) mpr_estimates_remove(&r->estimates, &r->books, b->cell, b->size);
+    mpr_books_remove(&r->books, b->cell, b->size);
+    if (b->inherited) r->books.cell[b->cell].inherited -= b->size;
+}
+
+struct mpr_gpu_block mpr_gpu_describe(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    struct mpr_gpu_block b = { .addr = e->addr, .size = e->size, .time = e->time, .birth = ++r->gpu.births, .context = t->gpu.context, .thread = t->number,
+                               .heap = e->heap, .capture = t->gpu.capture };
+    const struct mpr_site at = { t->at.stack, t->at.python ? t->at.python : mpr_backward_python(r, t) };
+    b.node = mpr_backward_path(r, t);
+    if (!b.node) b.node = mpr_gpu_path(r, t, &b.inherited);
+    b.node = mpr_maker_path(r, b.node, t->at.python);
+    b.site = mpr_sites_site(&r->sites, at);
+    b.library = mpr_sites_library(&r->sites, at.stack);
+    b.python = at.python;
+    b.weighed = r->options.by == MPR_BY_PYTHON && r->options.torch_sample_mean != 0 && t->at.python && mpr_gpu_of_torch(e);
+    if (!strncmp(mpr_sites_library_name(&r->sites, b.library), "libnccl", 7)) {
+        b.comm_guessed = !t->gpu.comm;
+        b.comm = t->gpu.comm ? t->gpu.comm : r->gpu.comm;
+    }
+    return b;
+}
+
+bool mpr_gpu_book(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, struct mpr_gpu_block *out)
+{
+    *out = mpr_gpu_describe(r, t, e);
+    if (!mpr_gpu_books_add(r, out)) return false;
+    r->books.heap[e->heap].allocations++;
+    r->books.cell[out->cell].allocations++;
+    return true;
+}

@@ -1,0 +1,41 @@
+/* Who looks on while the books change: levels of detail, and excerpts. */
+#include "books.h"
+#include "excerpts.h"
+#include "levels.h"
+
+/* Levels have a place for each cell; without memory for it they are not to be used. */
+static bool has_room(struct mpr_levels *l, const struct mpr_books *books, uint32_t index)
+{
+    if (index < l->cells) return true;
+    if (!l->failed && mpr_levels_room(l, books->cell_cap) != 0) l->failed = true;
+    return !l->failed;
+}
+
+static inline void before(struct mpr_books *books, uint32_t index, uint64_t size, bool grown)
+{
+    const uint8_t code = books->cell[index].heap;
+    const struct mpr_heap *heap = &books->heap[code];
+    if (books->levels && has_room(books->levels, books, index)) mpr_levels_before(books->levels, books, index, code, heap->bytes);
+    if (books->excerpts) mpr_excerpts_see(books->excerpts, books, code, heap->epoch, index, size, grown);
+}
+
+static inline void after(struct mpr_books *books, uint32_t index, bool grown)
+{
+    const uint8_t code = books->cell[index].heap;
+    if (books->levels) mpr_levels_after(books->levels, code, books->heap[code].bytes, grown);
+    if (books->chosen) mpr_books_note(books, &books->heap[code]);
+}
+
+__attribute__((noinline)) void mpr_books_add_seen(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t time)
+{
+    before(books, index, size, true);
+    mpr_books_grow(books, &books->cell[index], size, time);
+    after(books, index, true);
+}
+
+__attribute__((noinline)) void mpr_books_remove_seen(struct mpr_books *books, uint32_t index, uint64_t size)
+{
+    before(books, index, size, false);
+    mpr_books_shrink(books, &books->cell[index], size);
+    after(books, index, false);
+}

@@ -1,0 +1,76 @@
+/* What replay knows: all tables of one log, as the parts of replay share them. */
+#ifndef MPR_REPLAY_STATE_H
+#define MPR_REPLAY_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "blocks.h"
+#include "books.h"
+#include "estimates.h"
+#include "gpu_state.h"
+#include "large.h"
+#include "mpf/event.h"
+#include "ranges.h"
+#include "regions.h"
+#include "repairs.h"
+#include "samples.h"
+#include "sites.h"
+#include "threads.h"
+#include "wrappers.h"
+
+/* LIBRARY, STACK and PYTHON are known where the log has the block's call stack, COMM and GRAPH of device memory. */
+enum mpr_by {
+    MPR_BY_RANGE, MPR_BY_THREAD, MPR_BY_SIZE, MPR_BY_HEAP, MPR_BY_LIBRARY, MPR_BY_COMM, MPR_BY_PYTHON, MPR_BY_STACK, MPR_BY_GRAPH,
+    MPR_BY_AUTO, MPR_BY_ALL
+};
+
+#define MPR_AT_PEAK UINT64_MAX
+
+struct mpr_replay_options {
+    enum mpr_by by;             /* what a cell is */
+    uint64_t at, until;         /* ns: the largest states from `at` to `until` stand for the peaks; at MPR_AT_PEAK: the peaks themselves */
+    bool settled;               /* not the largest states, but those that `until` left behind */
+    bool has_parent;            /* a fork's child: unknown blocks that it frees are its parent's */
+    bool no_inherit;            /* threads without ranges do not take those of another thread */
+    bool backward_of;           /* PyTorch's backward ranges stand below their forward operators' */
+    double sample_mean;         /* bytes between samples of call stacks; 0: they are not sampled */
+    double torch_sample_mean;   /* the same of the Python stacks of PyTorch's blocks; a log that has both has one mean */
+    uint64_t sample_below;      /* smaller blocks are sampled */
+};
+
+struct mpr_replay;
+
+/* Sees events that are no allocations or frees, each after it has been applied. */
+struct mpr_watch {
+    void (*event)(void *arg, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e);
+    void *arg;
+};
+
+struct mpr_replay {
+    struct mpr_replay_options options;
+    struct mpr_books books;
+    struct mpr_blocks blocks;
+    struct mpr_ranges ranges;
+    struct mpr_regions regions;
+    struct mpr_threads threads;
+    struct mpr_repairs repairs;
+    struct mpr_samples samples;
+    struct mpr_sites sites;     /* call stacks */
+    struct mpr_gpu gpu;
+    struct mpr_estimates estimates;
+    struct mpr_wrappers wrappers;
+    struct mpr_large *large;    /* observer; NULL: none */
+    struct mpr_names *names;    /* of who reads the result, to name calls with */
+    struct mpr_watch watch;     /* event NULL: nobody */
+    uint64_t count[256];        /* events by operation */
+    uint64_t lost;              /* events, and by reason */
+    uint64_t lost_by[16];
+    uint64_t now;               /* time of the newest event */
+    uint64_t turn;              /* ns: an event of then, or later, begins or ends the chosen instant */
+    bool chosen, pinned;        /* it has begun; it has passed */
+    bool out_of_memory;
+};
+
+#endif
