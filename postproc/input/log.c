@@ -137,6 +137,11 @@ static int open_frame(struct mpr_log *log, const struct mpf_frame *frame)
     return error;
 }
 
+static int truncated(const struct mpr_log *log, struct mpr_error *error)
+{
+    return mpr_fail(error, "%s: truncated while it was read; try again", log->path);
+}
+
 static int fail_code(const struct mpr_log *log, int code, struct mpr_error *error)
 {
     if (code == MPF_ERR_VERSION) {
@@ -273,7 +278,7 @@ long mpr_log_next(struct mpr_log *log, const struct mpf_event **events, struct m
     *events = log->batch;
     while (log->state != STATE_DONE) {
         const long count = step(log, error);
-        if (log->map.changed) return mpr_fail(error, "%s: truncated while it was read; try again", log->path);
+        if (log->map.changed) return truncated(log, error);
         if (count < 0) return -1;
         if (count == 0) continue;
         log->status.events += (uint64_t)count;
@@ -297,8 +302,10 @@ static uint64_t until(const struct mpr_log *log, uint64_t began)
 
 static int map_again(struct mpr_log *log, uint64_t bytes, struct mpr_error *error)
 {
+    const off_t had = log->map.st.st_size;
     mpr_map_close(&log->map);
     if (mpr_map_open(&log->map, log->path, error) != 0) return -1;
+    if (log->map.st.st_size < had) return truncated(log, error);
     if (bytes < log->map.size) log->map.size = (size_t)bytes;
     log->frames.data = log->map.data;
     log->frames.size = log->status.bytes = log->map.size;
@@ -332,7 +339,7 @@ static int take(struct mpr_log *log, struct mpr_error *error)
 static int open_first(struct mpr_log *log, struct mpr_error *error)
 {
     const int got = next_frame(log, error);
-    if (log->map.changed) return mpr_fail(error, "%s: truncated while it was read; try again", log->path);
+    if (log->map.changed) return truncated(log, error);
     if (got < 0) return -1;
     if (got == 0) return mpr_fail(error, "%s: no memprof log (%s); give a file that memprof wrote", log->path,
                                   log->map.size ? "offset 0: no readable frame" : "it is empty");
