@@ -60,10 +60,7 @@ static bool is_full(const struct mpr_reading *cgroup)
     return limit != MPF_UNKNOWN && usage != MPF_UNKNOWN && usage >= limit / 100 * 95;
 }
 
-static bool was_killed(const struct mpr_summary *s)
-{
-    return s->has_header && s->life == MPR_ENDED && (!*s->end_reason || !strcmp(s->end_reason, "recovered"));
-}
+static bool was_killed(const struct mpr_summary *s) { return s->fate == MPR_FATE_UNKNOWN || s->fate == MPR_FATE_SIGNAL; }
 
 bool mpr_host_look(struct mpr_host_story *s, const struct mpr_summary *summary, const struct mpr_replay *r)
 {

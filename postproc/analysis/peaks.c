@@ -186,6 +186,7 @@ static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, c
     out->note = mpr_label_notes(&peaks->arena, &reader->replay, &out->notes);
     for (int i = 0; i < MPR_READ_SOURCES; i++) out->largest[i] = mpr_reading_of(&reader->replay.samples.source[i].largest);
     out->rss_high = out->largest[MPR_READ_RSS].value[MPF_RSS_HWM];
+    if (out->summary.hwm && (out->rss_high == MPF_UNKNOWN || out->summary.hwm > out->rss_high)) out->rss_high = out->summary.hwm;
 }
 
 static struct mpr_log_peaks *new_log(struct mpr_peaks *peaks)

@@ -121,9 +121,22 @@ static void fill_state(const struct mpr_log_status *s, struct mpr_arena *arena, 
     out->journal_events = s->journal_events;
     out->journal_bytes = s->journal_bytes;
     out->torn = s->torn;
-    out->duration_ns = s->last_ns;
+    out->duration_ns = s->end_ns;
     out->major = s->major;
     out->minor = s->minor;
+}
+
+/* The wall of a log without an END is its process's death, whatever that was. */
+static void fill_fate(const struct mpr_log_status *s, struct mpr_summary *out)
+{
+    static const enum mpr_fate fate[] = { [MPR_RUN_UNKNOWN] = MPR_FATE_UNKNOWN, [MPR_RUN_EXIT] = MPR_FATE_EXIT, [MPR_RUN_SIGNAL] = MPR_FATE_SIGNAL };
+    static const enum mpr_fate_oom oom[] = { MPR_FATE_NO_OOM, [MPR_RUN_OOM_CGROUP] = MPR_FATE_OOM_CGROUP, [MPR_RUN_OOM_KERNEL] = MPR_FATE_OOM_KERNEL };
+    out->hwm = s->hwm > s->run.rss ? s->hwm : s->run.rss;
+    const bool ended = s->run.known || s->process.life == MPR_LIFE_ENDED;
+    if (!s->has_header || !ended || (*s->end_reason && strcmp(s->end_reason, "recovered") != 0)) return;
+    out->fate = fate[s->run.how];
+    out->oom = oom[s->run.oom];
+    out->fate_status = s->run.status;
 }
 
 static const char *loss_reason(unsigned reason)
@@ -168,6 +181,7 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
     fill_process(mpr_log_header(reader->log), arena, &out->process);
     out->unseen_malloc = unseen_malloc(mpr_log_header(reader->log), arena);
     fill_state(status, arena, out);
+    fill_fate(status, out);
     fill_losses(&reader->replay, status->lost, out);
     fill_repairs(&reader->replay.books, out);
     out->incomplete = mpr_log_incomplete(status) || out->lost_events;

@@ -16,6 +16,10 @@ struct mpr_process_info {
     uint64_t start_ns;                          /* CLOCK_REALTIME; 0: not known */
 };
 
+/* How a process ended whose log does not say it: nobody knows (SIGKILL and a bare exit_group look alike), or the run's record does. */
+enum mpr_fate { MPR_FATE_OWN, MPR_FATE_UNKNOWN, MPR_FATE_EXIT, MPR_FATE_SIGNAL };    /* OWN: the log says it, or the process may run */
+enum mpr_fate_oom { MPR_FATE_NO_OOM, MPR_FATE_OOM_CGROUP, MPR_FATE_OOM_KERNEL };      /* its cgroup counted a kill then; the kernel named it */
+
 /* Why events are missing: "the disk was full: 12". */
 struct mpr_loss_row { const char *reason; uint64_t events; };
 
@@ -24,6 +28,10 @@ struct mpr_summary {
     struct mpr_process_info process;
     const char *unseen_malloc;                  /* file that serves malloc in front of memprof: no host/heap; "": none */
     const char *end_reason;                     /* what the END frame says; "" : none */
+    enum mpr_fate fate;
+    enum mpr_fate_oom oom;
+    int fate_status;                            /* that it exited with, or the signal */
+    uint64_t hwm;                               /* resident bytes at most, where samples say nothing; 0: not known */
     bool complete;                              /* the log has its end, and nothing is damaged */
     bool incomplete;                            /* events are missing (exit code 3) */
     bool journal, journal_only, cut, has_header;

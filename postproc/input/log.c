@@ -90,6 +90,12 @@ static void find_origin(struct mpr_log *log)
     log->reader.origin = log->reader.from.mono;
 }
 
+static void lived_until(struct mpr_log *log, uint64_t mono)
+{
+    const uint64_t start = log->header.start.mono;
+    if (mono > start && mono - start > log->status.end_ns) log->status.end_ns = mono - start;
+}
+
 static void read_end(struct mpr_log *log, const struct mpf_frame *frame)
 {
     const char *at = (const char *)frame->body, *key, *value;
@@ -98,6 +104,7 @@ static void read_end(struct mpr_log *log, const struct mpf_frame *frame)
     while (mpf_pairs_next(&at, end, &key, &value) == 1) {
         if (strcmp(key, "reason") == 0) snprintf(log->status.end_reason, sizeof log->status.end_reason, "%s", value);
         if (strcmp(key, "lost") == 0) log->status.lost = strtoull(value, NULL, 10);
+        if (strcmp(key, "hwm") == 0) log->status.hwm = strtoull(value, NULL, 10);
     }
 }
 
@@ -106,6 +113,7 @@ static int open_slots(struct mpr_log *log, const struct mpf_frame *frame)
     const int error = mpr_pending_open(&log->pending, frame->body, frame->body_bytes, log->kept_seq);
     if (error) return error;
     log->state = STATE_PENDING;
+    lived_until(log, log->pending.head.beat);
     log->status.has_journal = true;
     log->status.journal_bytes += frame->body_bytes;
     return 0;
@@ -133,8 +141,10 @@ static int open_frame(struct mpr_log *log, const struct mpf_frame *frame)
     default: return 0;          /* a newer minor version's */
     }
     const int error = open_events(log, frame);
-    if (!error) find_origin(log);
-    return error;
+    if (error) return error;
+    find_origin(log);
+    lived_until(log, log->reader.to.mono);
+    return 0;
 }
 
 static int truncated(const struct mpr_log *log, struct mpr_error *error)
@@ -245,7 +255,18 @@ static int join_journal(struct mpr_log *log, struct mpr_error *error)
     log->status.has_journal = true;
     log->status.journal_bytes = log->journal.bytes;
     log->status.lost = log->journal.head.lost;
+    lived_until(log, log->journal.head.beat);
     return 0;
+}
+
+/* An END that the process wrote itself says all. */
+static void find_end(struct mpr_log *log)
+{
+    struct mpr_log_status *s = &log->status;
+    const bool told = s->ended && strcmp(s->end_reason, "recovered") != 0;
+    if (!told && s->process.life != MPR_LIFE_RUNS) s->run = mpr_run_find(log->path, &log->header);
+    if (s->run.known) lived_until(log, s->run.mono);
+    if (s->last_ns > s->end_ns) s->end_ns = s->last_ns;
 }
 
 /* ---- the stream */
@@ -286,6 +307,7 @@ long mpr_log_next(struct mpr_log *log, const struct mpf_event **events, struct m
         return count;
     }
     if (log->status.bad_offset == MPR_NO_OFFSET) log->status.good_ns = log->status.last_ns;
+    find_end(log);
     return 0;
 }
 

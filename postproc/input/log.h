@@ -12,6 +12,7 @@
 #include "header.h"
 #include "life.h"
 #include "mpf/event.h"
+#include "run.h"
 
 #define MPR_BATCH 1024          /* events in one batch at most */
 
@@ -36,6 +37,9 @@ struct mpr_log_status {
     uint64_t torn;              /* events that were being written when the process died */
     uint64_t journal_bytes;     /* of the image that was joined */
     uint64_t last_ns;           /* time of the newest event */
+    uint64_t end_ns;            /* of the last sign of life: an event, a frame, a beat of the journal, what the run's record says */
+    uint64_t hwm;               /* high-water resident bytes as END says; 0: not known */
+    struct mpr_run_end run;     /* how a process ended of which END says nothing */
     uint8_t major, minor;       /* of the format */
     char end_reason[64];        /* what END says; "" when it is not there */
 };

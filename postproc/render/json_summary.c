@@ -15,6 +15,17 @@ static void known_text(struct mpr_json *j, const char *key, const char *text)
     else mpr_json_null(j, key);
 }
 
+/* Only where the run's record has it. */
+static void death(struct mpr_json *j, const struct mpr_summary *s)
+{
+    static const char *const oom[] = { "", [MPR_FATE_OOM_CGROUP] = "cgroup", [MPR_FATE_OOM_KERNEL] = "kernel" };
+    if (s->fate != MPR_FATE_EXIT && s->fate != MPR_FATE_SIGNAL) return;
+    mpr_json_open(j, "death", '{');
+    mpr_json_number(j, s->fate == MPR_FATE_EXIT ? "exit_status" : "signal", (uint64_t)s->fate_status);
+    known_text(j, "oom", oom[s->oom]);
+    mpr_json_close(j, '}');
+}
+
 /* UTC, with milliseconds. */
 static void start_time(struct mpr_json *j, uint64_t ns)
 {
@@ -56,6 +67,7 @@ void mpr_json_summary(struct mpr_json *j, const struct mpr_summary *s)
     known_text(j, "running_reason", s->life_reason);
     known_text(j, "end", s->end_reason);
     if (*s->unseen_malloc) mpr_json_text(j, "unseen_malloc", s->unseen_malloc);
+    death(j, s);
     mpr_json_number(j, "lost_events", s->lost_events);
     mpr_json_number(j, "torn_events", s->torn);
     mpr_json_number(j, "order_repairs", s->order_repairs);

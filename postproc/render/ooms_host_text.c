@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "fate.h"
 #include "gpu_reports.h"
 #include "growth_text.h"
 #include "less.h"
@@ -97,12 +98,14 @@ void mpr_ooms_host_text(FILE *out, const struct mpr_ooms_log *log, const struct 
 {
     const struct mpr_host_story *s = &log->host;
     struct mpr_number n;
+    struct mpr_fate_text fate;
     if (!s->told) return;
     mpr_text_tone(out, style, MPR_WARN);
-    if (s->killed) fprintf(out, "\nKILLED  host  %s", mpr_units_time(&n, s->end));
+    if (s->killed) fprintf(out, "\n%s  host  %s", log->summary.fate == MPR_FATE_SIGNAL || s->full ? "KILLED" : "ENDED", mpr_units_time(&n, s->end));
     else if (s->failures) fprintf(out, "\nREFUSED  host  %s allocation%s failed", mpr_units_count(&n, s->failures), s->failures == 1 ? "" : "s");
     else fputs("\nAT THE LIMIT  host", out);
     mpr_text_tone(out, style, MPR_PLAIN);
+    if (s->killed && !(s->full && log->summary.fate == MPR_FATE_UNKNOWN)) fprintf(out, "  %s", mpr_fate_words(&fate, &log->summary));
     fputc('\n', out);
     cgroup(out, s);
     rss(out, s);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fate.h"
 #include "units.h"
 #include "utf8.h"
 
@@ -129,16 +130,18 @@ static void warn(FILE *out, const struct mpr_style *style, const char *format, .
 /* How the log ends, in a few words. */
 static void ending(FILE *out, const struct mpr_summary *s)
 {
+    struct mpr_fate_text fate;
     if (s->life == MPR_RUNS) fprintf(out, "still running (%s), read up to now", s->life_reason);
     else if (s->journal_only) fputs("a journal without its log", out);
     else if (s->complete && s->journal) fputs("complete, recovered from its journal", out);
     else if (s->complete) fputs("complete", out);
     else if (s->incomplete) fputs("INCOMPLETE", out);
     else if (s->life == MPR_NOT_TOLD) fputs("joined with its journal", out);
-    else fputs("recovered from its journal; the process was killed, nothing is missing", out);
+    else fputs("recovered from its journal, nothing is missing", out);
+    if (s->fate != MPR_FATE_OWN) fprintf(out, "; the process ended: %s", mpr_fate_words(&fate, s));
     if (*s->end_reason && strcmp(s->end_reason, "recovered") != 0)
         fputs(", ended by ", out), mpr_text_escaped(out, s->end_reason);
-    if (s->life != MPR_NOT_TOLD) return;
+    if (s->life != MPR_NOT_TOLD || s->fate != MPR_FATE_OWN) return;
     fputs("; whether its process still runs cannot be told from here (", out);
     mpr_text_escaped(out, s->life_reason);
     fputc(')', out);

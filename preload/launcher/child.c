@@ -1,4 +1,4 @@
-/* Every signal that is handled is blocked and taken by sigwaitinfo, so there is no handler and no race. */
+/* Every signal that is handled is blocked and taken from a signalfd, so there is no handler and no race. */
 #include "child.h"
 
 #include <errno.h>
@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "proc.h"
 #include "target.h"
 #include "utf8.h"
 
@@ -43,22 +45,16 @@ static void start(const struct mp_command *c, const sigset_t *mask, const struct
 /* 0 when the process is gone. */
 static pid_t parent_of(pid_t pid)
 {
-    char path[32], text[256];
-    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-    FILE *f = fopen(path, "re");
-    text[f ? fread(text, 1, sizeof text - 1, f) : 0] = 0;
-    if (f) fclose(f);
-    const char *name_end = strrchr(text, ')');      /* a name may hold anything */
-    long parent = 0;
-    return name_end && sscanf(name_end + 1, " %*c %ld", &parent) == 1 ? (pid_t)parent : 0;
+    struct mp_proc_stat stat;
+    return mp_proc_stat(pid, &stat) ? stat.parent : 0;
 }
 
 /* The kernel's own (^C, a resized window) went to all, and so did what the command's processes send: they know their
  * group, not the launcher.  A sender without a number (0) is outside of this container. */
-static bool for_launcher_alone(const siginfo_t *signal, pid_t child)
+static bool for_launcher_alone(const struct signalfd_siginfo *signal, pid_t child)
 {
-    if (signal->si_code > 0) return false;
-    for (pid_t p = signal->si_pid; p > 0; p = parent_of(p)) {
+    if (signal->ssi_code > 0) return false;
+    for (pid_t p = (pid_t)signal->ssi_pid; p > 0; p = parent_of(p)) {
         if (p == child) return false;
     }
     return true;
@@ -76,18 +72,28 @@ static bool ended(pid_t child, int *status)
     return false;
 }
 
-static int wait_for(pid_t child, const sigset_t *handled)
+static void forward(int signals, pid_t child)
+{
+    struct signalfd_siginfo signal;
+    while (read(signals, &signal, sizeof signal) == (ssize_t)sizeof signal) {
+        const int number = (int)signal.ssi_signo;
+        if (number != SIGCHLD && for_launcher_alone(&signal, child)) kill(child, number);
+    }
+}
+
+static int wait_for(pid_t child, int signals, struct mp_tree *tree)
 {
     int status = 0;
+    mp_tree_begin(tree, child);
     while (!ended(child, &status)) {
-        siginfo_t signal;
-        const int number = sigwaitinfo(handled, &signal);
-        if (number > 0 && number != SIGCHLD && for_launcher_alone(&signal, child)) kill(child, number);
+        mp_tree_wait(tree, signals);
+        forward(signals, child);
     }
+    mp_tree_end(tree, child, status);
     return status;
 }
 
-int mp_child_run(const struct mp_command *command)
+int mp_child_run(const struct mp_command *command, struct mp_tree *tree)
 {
     const sigset_t handled = handled_signals();
     const struct sigaction usual = { .sa_handler = SIG_DFL };
@@ -95,10 +101,12 @@ int mp_child_run(const struct mp_command *command)
     sigset_t before;
     sigprocmask(SIG_BLOCK, &handled, &before);
     sigaction(SIGCHLD, &usual, &chld);      /* inherited as ignored it would take the status away */
-    const pid_t child = fork();
+    const int signals = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
+    const pid_t child = signals >= 0 ? fork() : -1;
     if (child == 0) start(command, &before, &chld);
-    const int status = child > 0 ? wait_for(child, &handled) : -1;
+    const int status = child > 0 ? wait_for(child, signals, tree) : -1;
     const int error = errno;
+    if (signals >= 0) close(signals);
     sigprocmask(SIG_SETMASK, &before, NULL);
     errno = error;
     return status;

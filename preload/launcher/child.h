@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "tree.h"
+
 struct mp_variable { const char *name, *value; };       /* value NULL: unset */
 
 struct mp_command {
@@ -19,6 +21,6 @@ struct mp_command {
  * by themselves; so do those that the command's own processes send to their group, which the launcher is in.  A sender
  * elsewhere who names the group reaches the command twice: that cannot be told from one who names the launcher.
  * When the terminal stops the command (^Z) the launcher stops too. */
-int mp_child_run(const struct mp_command *command);
+int mp_child_run(const struct mp_command *command, struct mp_tree *tree);
 
 #endif

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "record.h"
 #include "recover.h"
 
 static bool ends_with(const char *text, const char *end)
@@ -34,7 +35,7 @@ static void find_foreign(int dir, char name[NAME_MAX + 1])
     *name = 0;
     while (d && !*name && (entry = readdir(d))) {
         const char *n = entry->d_name;
-        if (!strcmp(n, ".") || !strcmp(n, "..") || ends_with(n, ".zst") || ends_with(n, ".journal")) continue;
+        if (!strcmp(n, ".") || !strcmp(n, "..") || ends_with(n, ".zst") || ends_with(n, ".journal") || !strcmp(n, MP_RECORD_NAME)) continue;
         snprintf(name, NAME_MAX + 1, "%s", n);
     }
     if (d) closedir(d);

@@ -1,10 +1,14 @@
 #include "oom.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* The cgroup's path in its hierarchy: from the line "0::PATH", or "N:...,memory,...:PATH". */
 static bool own_group(bool v1, char path[PATH_MAX])
@@ -69,4 +73,38 @@ long mp_oom_kills(void)
 {
     const long v1 = counter(open_in_group(true, "memory.oom_control"), "oom_kill");
     return v1 >= 0 ? v1 : counter(open_in_group(false, "memory.events"), "oom_kill");
+}
+
+/* ---- the kernel's log */
+
+#define FIRST_NAMESPACE 0xEFFFFFFCu     /* the inode of the first one's file: PROC_PID_INIT_INO */
+
+static bool in_first_namespace(void)
+{
+    struct stat st;
+    return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == FIRST_NAMESPACE;
+}
+
+int mp_oom_log_open(void)
+{
+    const int log = in_first_namespace() ? open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+    if (log >= 0) lseek(log, 0, SEEK_END);
+    return log;
+}
+
+/* Each read is one record; EPIPE says that some were overwritten before they were read. */
+bool mp_oom_log_next(int log, pid_t *killed)
+{
+    static const char says[] = "Killed process ";
+    char record[8192];
+    ssize_t n;
+    while (log >= 0 && ((n = read(log, record, sizeof record - 1)) > 0 || (n < 0 && (errno == EPIPE || errno == EINTR)))) {
+        record[n > 0 ? n : 0] = 0;
+        const char *at = strstr(record, says);
+        const long pid = at ? strtol(at + strlen(says), NULL, 10) : 0;
+        if (pid <= 0) continue;
+        *killed = (pid_t)pid;
+        return true;
+    }
+    return false;
 }

@@ -16,6 +16,7 @@
 #include "logs.h"
 #include "oom.h"
 #include "target.h"
+#include "tree.h"
 #include "utf8.h"
 
 struct options {
@@ -103,16 +104,29 @@ static int open_logs(struct mp_logs *logs, const struct options *o, const struct
     return -1;
 }
 
-/* ---- after: four lines at most */
+/* ---- after: a few lines */
 
-static void tell_end(const char *command, int status, long oom_kills)
+static void tell_oom(const struct mp_tree *tree, long kills)
+{
+    char who[512];
+    if (kills <= 0) return;
+    mp_tree_killed(tree, who, sizeof who);
+    say("OOM KILL: the kernel killed %ld process%s of its memory cgroup%s%s", kills, kills == 1 ? "" : "es", *who ? ": " : "", who);
+}
+
+static void tell_unseen(const struct mp_tree *tree)
+{
+    char who[1024];
+    const size_t count = mp_tree_unseen(tree, who, sizeof who);
+    if (count) say("%zu process%s of its tree ran without memprof: %s", count, count == 1 ? "" : "es", who);
+}
+
+static void tell_end(const char *command, int status)
 {
     if (WIFSIGNALED(status))
         say("%s was ended by SIG%s (%s)%s", command, sigabbrev_np(WTERMSIG(status)), sigdescr_np(WTERMSIG(status)),
             WCOREDUMP(status) ? ", with a core file" : "");
     else say("%s ended with exit status %d", command, WEXITSTATUS(status));
-    if (oom_kills > 0)
-        say("OOM KILL: the kernel killed %ld process%s of its memory cgroup", oom_kills, oom_kills == 1 ? "" : "es");
 }
 
 static void tell_logs(const struct mp_logs *logs, const char *shown)
@@ -132,7 +146,7 @@ static void tell_logs(const struct mp_logs *logs, const char *shown)
 
 /* A tree of its own, even below another recorded process. */
 static int run_command(const struct options *o, const struct mp_target *target, const char *preload,
-                       const char *template)
+                       const char *template, struct mp_tree *tree)
 {
     struct mp_variable variables[16], *v = variables;
     *v++ = (struct mp_variable){ "LD_PRELOAD", preload };
@@ -144,23 +158,31 @@ static int run_command(const struct options *o, const struct mp_target *target, 
     if (o->journal_dir) *v++ = (struct mp_variable){ "MEMPROF_JOURNAL_DIR", o->journal_dir };
     if (o->quiet) *v++ = (struct mp_variable){ "MEMPROF_QUIET", "1" };
     *v = (struct mp_variable){ 0 };
-    return mp_child_run(&(struct mp_command){ target->path, o->command, variables });
+    return mp_child_run(&(struct mp_command){ target->path, o->command, variables }, tree);
 }
 
 /* Runs the command with everything prepared, and tells how it ended.  Its wait status, or -1. */
-static int record(const struct options *o, const struct mp_target *target, const char *preload, struct mp_logs *logs)
+static int record(const struct options *o, const struct mp_target *target, const char *library, const char *preload, struct mp_logs *logs)
 {
     char *template = logs ? mp_logs_template(logs) : NULL;
     const long kills = mp_oom_kills();
-    const int status = run_command(o, target, preload, template);
+    struct mp_tree tree;
+    mp_tree_open(&tree, mp_target_name(library), logs ? logs->dir : -1);
+    const int status = run_command(o, target, preload, template, &tree);
     free(template);
     if (status < 0) {
         say("%s: cannot be started: %s", o->command[0], strerror(errno));
+        mp_tree_close(&tree, false);
         return status;
     }
-    if (!o->quiet) tell_end(o->command[0], status, kills >= 0 ? mp_oom_kills() - kills : 0);
+    if (!o->quiet) {
+        tell_end(o->command[0], status);
+        tell_oom(&tree, kills >= 0 ? mp_oom_kills() - kills : 0);
+        tell_unseen(&tree);
+    }
+    if (logs) mp_logs_survey(logs, !o->no_recover);
+    mp_tree_close(&tree, logs && logs->count);
     if (!logs) return status;
-    mp_logs_survey(logs, !o->no_recover);
     if (!o->quiet) tell_logs(logs, o->directory ? o->directory : mp_target_name(logs->path));
     mp_logs_close(logs);
     return status;
@@ -178,7 +200,7 @@ static int prepare_and_record(const struct options *o, const struct mp_target *t
     }
     if (own && open_logs(&logs, o, target) != 0) return -1;
     char *preload = mp_library_preload(library, &target->object, getenv("LD_PRELOAD"));
-    *status = preload ? record(o, target, preload, own ? &logs : NULL) : -1;
+    *status = preload ? record(o, target, library, preload, own ? &logs : NULL) : -1;
     free(preload);
     return *status < 0 ? -1 : 0;
 }

@@ -99,7 +99,7 @@ static int open_program(struct mp_target *t)
 }
 
 /* Will the program run with more rights than its caller has?  Then the loader ignores what is preloaded. */
-static const char *gains_rights(const char *path)
+const char *mp_target_gains_rights(const char *path)
 {
     struct stat st;
     struct statvfs fs;
@@ -117,7 +117,7 @@ int mp_target_find(struct mp_target *t, const char *command)
     if (!status) status = open_program(t);
     if (status) return status;
     const char *name = mp_target_name(t->program);
-    const char *rights = gains_rights(t->program);
+    const char *rights = mp_target_gains_rights(t->program);
     if (rights) return refuse(t, MP_STATUS_FAILURE, "%s is %s: the loader ignores LD_PRELOAD for it", name, rights);
     if (t->object.kind == MP_OBJECT_STATIC)
         return refuse(t, MP_STATUS_FAILURE, "%s is statically linked: nothing can be preloaded into it; link it dynamically",

@@ -26,6 +26,9 @@ struct mp_target {
 int mp_target_find(struct mp_target *t, const char *command);
 void mp_target_close(struct mp_target *t);
 
+/* Why the loader ignores LD_PRELOAD for the file ("setuid"), or NULL. */
+const char *mp_target_gains_rights(const char *path);
+
 /* The last part of a path. */
 const char *mp_target_name(const char *path);
 

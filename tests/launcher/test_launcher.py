@@ -195,7 +195,7 @@ def test_options_become_variables():
     mp.equal(lines, [f"MEMPROF_JOURNAL_DIR={mp.folder}", "MEMPROF_LEVEL=3", "MEMPROF_MIN_RSS=1M",
                      f"MEMPROF_OUT={path('to 100%%')}/%e.%h.%p.zst", "MEMPROF_PROGRAM=s*", "MEMPROF_QUIET=1"], "variables")
     mp.equal(result.stderr, "", "words of a quiet run")
-    mp.equal(len(os.listdir(path("to 100%"))), 1, "logs")
+    mp.equal(len(mp.Logs(path("to 100%")).paths()), 1, "logs")
 
 
 def test_the_journals_directory_may_be_relative():
@@ -209,7 +209,7 @@ def test_one_directory_holds_the_tree():
     script = "cd / && python3 -c 'import os; os.fork() or os._exit(0); os.wait()'; true"
     result = memprof("run", "-o", "logs", "--min-rss=0", "--", "sh", "-c", script,
                      env={"PATH": os.path.dirname(PYTHON) + ":" + os.environ["PATH"]})
-    logs = os.listdir(path("logs"))
+    logs = mp.Logs(path("logs")).paths()
     mp.equal(len(logs), 3, f"logs {logs}")
     mp.check("3 logs in logs; the largest is python" in result.stderr, result.stderr)
     mp.check("next: memprof-report peaks logs\n" in result.stderr, result.stderr)
@@ -234,7 +234,7 @@ def test_a_directory_of_logs_takes_another_run():
         result = memprof("run", "-o", "logs", "--", "true")
         mp.equal(result.returncode, 0, f"status ({result.stderr})")
         mp.check("1 log in logs" in result.stderr, f"only the new log counts: {result.stderr}")
-        mp.equal(len(os.listdir(path("logs"))), run, "logs")
+        mp.equal(len(mp.Logs(path("logs")).paths()), run, "logs")
         for log in mp.Logs(path("logs")).paths():
             os.utime(log, (0, 0))
 
@@ -252,6 +252,7 @@ def test_a_run_without_logs_leaves_no_directory():
     os.mkdir(path("users"))
     memprof("run", "-o", "users", "--program=nothing", "--", "true")
     mp.equal(os.listdir(mp.folder), ["users"], "a directory that was there before")
+    mp.equal(os.listdir(path("users")), [], "its files")
 
 
 def test_journals_of_the_killed_are_folded():
@@ -270,7 +271,7 @@ def test_the_usual_directory_is_never_one_that_is_there():
     mp.equal(result.returncode, 0, f"status ({result.stderr})")
     foreign, own = sorted(os.listdir(mp.folder))
     mp.equal(own, foreign + ".2", "directories")
-    mp.equal((len(os.listdir(path(foreign))), len(os.listdir(path(own)))), (0, 1), "files in them")
+    mp.equal((len(os.listdir(path(foreign))), len(mp.Logs(path(own)).paths())), (0, 1), "files and logs in them")
 
 
 def test_a_directory_that_others_may_change_is_refused():
@@ -308,6 +309,79 @@ def test_logs_of_living_processes_of_other_namespaces_are_left_alone():
         mp.check("completed from a killed" not in result.stderr, result.stderr)
     finally:
         os.kill(int(result.stdout), signal.SIGKILL)
+
+
+def run_record(directory):
+    """The lines of memprof.run: [(kind, {key: value})]."""
+    with open(os.path.join(path(directory), "memprof.run")) as f:
+        lines = [line.split() for line in f]
+    return [(kind, dict(pair.split("=", 1) for pair in pairs)) for kind, *pairs in lines]
+
+
+# Its launcher has a pidfd of each process that it watches.
+WATCHED = """
+import ctypes, os, signal, subprocess, sys, time
+def watched(pid):
+    while not any(f"Pid:\\t{pid}\\n" in open(f"/proc/{os.getppid()}/fdinfo/{fd}").read() for fd in os.listdir(f"/proc/{os.getppid()}/fdinfo")):
+        time.sleep(0.01)
+def recorded(line):
+    while line not in open(sys.argv[1] + "/memprof.run").read(): time.sleep(0.01)
+"""
+
+ENDS = WATCHED + """
+taken, held = os.pipe()
+children = []
+for how in ("exit_group", "term", "kill"):
+    child = os.fork()
+    if child: children.append(child)
+    else:
+        os.close(held)
+        os.read(taken, 1)
+        if how == "exit_group": ctypes.CDLL(None).syscall(231, 7)
+        os.kill(os.getpid(), signal.SIGTERM if how == "term" else signal.SIGKILL)
+os.close(taken)
+for child in children: watched(child)
+os.close(held)
+for child in children: os.waitpid(child, 0)
+for child in children: recorded(f"end pid={child} ")
+print(*children)
+"""
+
+
+def oom(directory):
+    """What `memprof-report oom` says."""
+    return subprocess.run([os.environ["MEMPROF_REPORT"], "oom", directory], cwd=mp.folder, stdout=subprocess.PIPE, text=True,
+                          timeout=mp.TIMEOUT).stdout
+
+
+def test_how_the_processes_of_the_tree_ended_is_written_down():
+    result = memprof("run", "-o", "logs", "--min-rss=0", "--", PYTHON, "-S", "-c", ENDS, "logs")
+    mp.equal(result.returncode, 0, f"status ({result.stderr})")
+    exited, terminated, killed = result.stdout.split()
+    ends = {end["pid"]: end for kind, end in run_record("logs") if kind == "end"}
+    if ends[exited].get("exit") != "7":
+        raise mp.Skip(f"this kernel does not tell how a process ended: {ends[exited]}")
+    mp.equal((ends[terminated]["signal"], ends[killed]["signal"]), ("15", "9"), "signals")
+    mp.check("oom" not in ends[killed], ends[killed])
+    story = oom("logs")
+    for words in (f"pid {terminated} SIGTERM", f"pid {killed} SIGKILL", f"pid {exited} exit status 7"):
+        mp.check(words in story, f"{words!r} is not in {story}")
+    mp.check("2 of 4 processes failed" in story, story)
+
+
+DROPS = WATCHED + """
+child = subprocess.Popen(["cat"], env={}, executable="/bin/cat", stdin=subprocess.PIPE)
+recorded(f"unseen pid={child.pid} ")
+child.communicate()
+"""
+
+
+def test_processes_without_memprof_are_told():
+    result = memprof("run", "-o", "logs", "--", PYTHON, "-S", "-c", DROPS, "logs")
+    mp.check("1 process of its tree ran without memprof: cat (pid " in result.stderr, result.stderr)
+    mp.check("LD_PRELOAD was dropped)" in result.stderr, result.stderr)
+    result = memprof("run", "-o", "more", "--program=cat", "--", PYTHON, "-S", "-c", "import subprocess; subprocess.run(['cat'])")
+    mp.check("without memprof" not in result.stderr, f"what is filtered is not unseen: {result.stderr}")
 
 
 WAITS = """
@@ -467,10 +541,15 @@ class MemoryGroup:
 
 def test_an_oom_kill_is_told():
     with MemoryGroup() as group:
-        result = memprof("run", "--", PYTHON, "-c", "x = bytearray(200 << 20)", preexec_fn=group.enter)
+        result = memprof("run", "-o", "logs", "--", PYTHON, "-c", "x = bytearray(200 << 20)", preexec_fn=group.enter)
     mp.equal(result.returncode, SIGNAL + signal.SIGKILL, f"status ({result.stderr})")
     mp.check("OOM KILL: the kernel killed 1 process of its memory cgroup" in result.stderr, result.stderr)
     mp.equal(result.stderr.count("\n"), 4, f"lines of {result.stderr}")
+    end, = (end for kind, end in run_record("logs") if end.get("signal") == "9")
+    mp.check(end["oom"] in ("kernel", "cgroup"), f"{end}")
+    mp.check(f"(pid {end['pid']})" in result.stderr, result.stderr)
+    story = oom("logs")
+    mp.check("KILLED  host" in story and ("OOM-killed by the kernel" in story or "counted an OOM kill" in story), story)
 
 
 def test_a_kill_by_hand_is_no_oom_kill():

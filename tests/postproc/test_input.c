@@ -31,8 +31,11 @@ static int make_folder(void **state)
 static int remove_files(void **state)
 {
     (void)state;
+    char run_path[sizeof folder + 16];
+    snprintf(run_path, sizeof run_path, "%s/memprof.run", folder);
     unlink(log_path);
     unlink(journal_path);
+    unlink(run_path);
     return 0;
 }
 
@@ -139,6 +142,7 @@ static void make_killed(void)
     testjournal_chunk(j, 1, 1, 0, frames - 1, 1);
     testjournal_event(j, 900, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1240, 9);
     for (uint64_t i = 0; i < 50; i++) testjournal_event(j, 5000 + i, MPF_OP_ALLOC, MPF_HEAP_HOST, 0xa000 + i * 32, 5);
+    testjournal_beat(j, 5000000000);
     testjournal_close(j);
 }
 
@@ -155,6 +159,8 @@ static void recovered_log_says_the_same(void **state)
     assert_int_equal(recovery.events, 50);
     assert_int_not_equal(access(journal_path, F_OK), 0);
     assert_int_equal(read_log(log_path, &after), 0);
+    assert_int_equal(before.status.end_ns, 5000000000);        /* it slept, and was killed */
+    assert_int_equal(after.status.end_ns, before.status.end_ns);
     assert_int_equal(after.events, before.events);
     assert_int_equal(after.sum, before.sum);
     assert_true(after.status.ended);
@@ -406,6 +412,40 @@ static void bytes_between_frames_are_damage(void **state)
     free(data);
 }
 
+static void write_run(const char *text)
+{
+    char path[sizeof folder + 16];
+    snprintf(path, sizeof path, "%s/memprof.run", folder);
+    spill(path, (const uint8_t *)text, strlen(text));
+}
+
+/* A log that began at 1 s of the clock, and what the record says of its number, in this boot and others. */
+static void the_runs_record_is_taken_for_the_process_that_it_means(void **state)
+{
+    (void)state;
+    static const struct { const char *host, *end; int how; uint64_t ns; } rows[] = {
+        { TESTLOG_HOST, "pid=4242 began=990000000 mono=3500000000 real=1700000002500000000 signal=9 oom=kernel", MPR_RUN_SIGNAL, 2500000000 },
+        { TESTLOG_HOST, "pid=4242 began=1010000000 mono=3500000000 real=1700000002500000000 exit=7", MPR_RUN_EXIT, 2500000000 },
+        { TESTLOG_HOST, "pid=4242 began=2000000000 mono=3500000000 real=1700000002500000000 exit=7", -1, 19900 },
+        { TESTLOG_HOST, "pid=4242 began=500000000 mono=900000000 real=1699999999900000000 exit=7", -1, 19900 },
+        { TESTLOG_HOST, "pid=4242 began=500000000 mono=3500000000 real=1700090000000000000 exit=7", -1, 19900 },
+        { TESTLOG_HOST, "pid=4243 began=500000000 mono=3500000000 real=1700000002500000000 exit=7", -1, 19900 },
+        { "elsewhere", "pid=4242 began=500000000 mono=3500000000 real=1700000002500000000 exit=7", -1, 19900 },
+        { TESTLOG_HOST, "pid= began mono=\xff =9 signal", -1, 19900 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct seen seen;
+        char text[512];
+        make_log(NULL);
+        snprintf(text, sizeof text, "run version=1 host=%s boot=\nend %s name=x\n", rows[i].host, rows[i].end);
+        write_run(text);
+        assert_int_equal(read_log(log_path, &seen), 0);
+        assert_int_equal(seen.status.run.known, rows[i].how >= 0);
+        assert_int_equal(seen.status.end_ns, rows[i].ns);
+        if (rows[i].how >= 0) assert_int_equal((int)seen.status.run.how, rows[i].how);
+    }
+}
+
 static void missing_frame_is_noticed(void **state)
 {
     (void)state;
@@ -466,6 +506,7 @@ int main(void)
         cmocka_unit_test_teardown(any_flipped_byte_is_noticed, remove_files),
         cmocka_unit_test_teardown(journal_of_noise_never_crashes, remove_files),
         cmocka_unit_test_teardown(bytes_between_frames_are_damage, remove_files),
+        cmocka_unit_test_teardown(the_runs_record_is_taken_for_the_process_that_it_means, remove_files),
         cmocka_unit_test_teardown(missing_frame_is_noticed, remove_files),
         cmocka_unit_test_teardown(a_frame_that_begins_before_the_last_one_ended_keeps_the_order, remove_files),
         cmocka_unit_test_teardown(no_log_is_an_error, remove_files),

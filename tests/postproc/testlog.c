@@ -210,6 +210,8 @@ void testjournal_event(struct testjournal *j, uint64_t ns, unsigned op, unsigned
 
 void testjournal_torn(struct testjournal *j) { j->used++; }
 
+void testjournal_beat(struct testjournal *j, uint64_t ns) { j->head.beat = clock_at(ns).mono; }
+
 /* Its process has ended: it is locked, as the head says, by nobody. */
 static void tie(struct testjournal *j)
 {

@@ -42,6 +42,8 @@ void testjournal_chunk(struct testjournal *j, uint32_t thread, uint64_t seq, uin
 void testjournal_event(struct testjournal *j, uint64_t ns, unsigned op, unsigned heap, uint64_t addr, uint64_t size);
 /* A slot that was begun and never finished. */
 void testjournal_torn(struct testjournal *j);
+/* The last sign of life. */
+void testjournal_beat(struct testjournal *j, uint64_t ns);
 void testjournal_close(struct testjournal *j);
 
 #endif

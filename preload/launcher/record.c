@@ -1,0 +1,103 @@
+/* A line is one write: what is there is there when the launcher is killed with its command. */
+#include "record.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct line { char text[1024]; size_t used; };
+
+__attribute__((format(printf, 2, 3))) static void add(struct line *l, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(l->text + l->used, sizeof l->text - l->used, format, args);
+    va_end(args);
+    l->used = n < 0 || (size_t)n >= sizeof l->text - l->used ? sizeof l->text - 1 : l->used + (size_t)n;
+}
+
+/* Spaces, control characters and % would end it, or stand for others. */
+static void add_text(struct line *l, const char *key, const char *text)
+{
+    add(l, " %s=", key);
+    for (; *text; text++) {
+        const unsigned char c = (unsigned char)*text;
+        add(l, c <= ' ' || c == '%' || c == 0x7f ? "%%%02x" : "%c", c);
+    }
+}
+
+static void put(const struct mp_record *r, struct line *l)
+{
+    add(l, "\n");
+    if (r->fd >= 0 && write(r->fd, l->text, l->used) < 0) return;      /* a full disk: a report does without */
+}
+
+static void put_beginning(const struct mp_record *r)
+{
+    struct line l = { .used = 0 };
+    char host[256] = "", boot[64] = "";
+    gethostname(host, sizeof host - 1);
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (!f || fscanf(f, "%63s", boot) != 1) *boot = 0;
+    if (f) fclose(f);
+    add(&l, "run version=1");
+    add_text(&l, "host", host);
+    add_text(&l, "boot", boot);
+    put(r, &l);
+}
+
+void mp_record_open(struct mp_record *r, int directory)
+{
+    struct stat st;
+    const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    *r = (struct mp_record){ .directory = directory, .fd = openat(directory, MP_RECORD_NAME, flags | O_EXCL, 0600) };
+    r->made = r->fd >= 0;
+    if (!r->made) r->fd = openat(r->directory, MP_RECORD_NAME, flags, 0600);
+    if (r->fd >= 0 && (fstat(r->fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())) {
+        close(r->fd);
+        r->fd = -1;
+    }
+    put_beginning(r);
+}
+
+static void add_who(struct line *l, const struct mp_watched *p)
+{
+    add(l, " pid=%ld began=%" PRIu64, (long)p->pid, p->began);
+}
+
+void mp_record_end(const struct mp_record *r, const struct mp_watched *p)
+{
+    static const char *const oom[] = { [MP_OOM_CGROUP] = "cgroup", [MP_OOM_KERNEL] = "kernel" };
+    struct line l = { .used = 0 };
+    add(&l, "end");
+    add_who(&l, p);
+    add(&l, " mono=%" PRIu64 " real=%" PRIu64, p->mono, p->real);
+    if (p->end == MP_END_EXIT) add(&l, " exit=%d", p->status);
+    if (p->end == MP_END_SIGNAL) add(&l, " signal=%d", p->status);
+    if (p->oom) add(&l, " oom=%s", oom[p->oom]);
+    if (p->rss) add(&l, " rss=%" PRIu64, p->rss);
+    add_text(&l, "name", p->name);
+    put(r, &l);
+}
+
+void mp_record_unseen(const struct mp_record *r, const struct mp_watched *p)
+{
+    static const char *const why[] = { [MP_UNSEEN_DROPPED] = "dropped", [MP_UNSEEN_STATIC] = "static", [MP_UNSEEN_FOREIGN] = "foreign",
+                                       [MP_UNSEEN_RIGHTS] = "rights" };
+    struct line l = { .used = 0 };
+    add(&l, "unseen");
+    add_who(&l, p);
+    add(&l, " why=%s", why[p->unseen]);
+    add_text(&l, "name", p->name);
+    put(r, &l);
+}
+
+void mp_record_close(struct mp_record *r, bool keep)
+{
+    if (!keep && r->made) unlinkat(r->directory, MP_RECORD_NAME, 0);
+    if (r->fd >= 0) close(r->fd);
+    *r = (struct mp_record){ .directory = -1, .fd = -1 };
+}
