@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "less.h"
 #include "names.h"
 
 static int replay_all(struct mpr_reader *reader, const char *path, const struct mpr_progress *progress,
@@ -162,6 +163,31 @@ static void fill_losses(const struct mpr_replay *r, uint64_t in_all, struct mpr_
     out->lost_events = r->lost > in_all ? r->lost : in_all;
 }
 
+static void add_unwritten(struct mpr_summary *out, const struct mpf_unwritten *u, uint64_t start)
+{
+    if (!u->events || out->unwrittens == sizeof out->unwritten / sizeof *out->unwritten) return;
+    out->unwritten[out->unwrittens++] = (struct mpr_unwritten_row){ (unsigned)u->error, mpr_less(u->from, start), mpr_less(u->to, start), u->events };
+}
+
+/* A process that is killed between two stores may have said the same twice. */
+static bool is_told(const struct mpr_replay *r, const struct mpf_unwritten *u)
+{
+    for (uint32_t i = 0; i < r->unwrittens; i++)
+        if (r->unwritten[i].from == u->from) return true;
+    return false;
+}
+
+/* The log is whole up to the first of them only. */
+static void fill_unwritten(const struct mpr_reader *reader, struct mpr_summary *out)
+{
+    const struct mpr_replay *r = &reader->replay;
+    const struct mpf_unwritten *rest = &mpr_log_status(reader->log)->unwritten;
+    const uint64_t start = mpr_log_header(reader->log)->start.mono;
+    for (uint32_t i = 0; i < r->unwrittens; i++) add_unwritten(out, &r->unwritten[i], start);
+    if (!is_told(r, rest)) add_unwritten(out, rest, start);
+    if (out->unwrittens && out->unwritten[0].from_ns < out->good_ns) out->good_ns = out->unwritten[0].from_ns;
+}
+
 static void fill_repairs(const struct mpr_books *books, struct mpr_summary *out)
 {
     for (int i = 0; i < MPR_HEAPS; i++) {
@@ -183,7 +209,8 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
     fill_state(status, arena, out);
     fill_fate(status, out);
     fill_losses(&reader->replay, status->lost, out);
+    fill_unwritten(reader, out);
     fill_repairs(&reader->replay.books, out);
     out->incomplete = mpr_log_incomplete(status) || out->lost_events;
-    out->complete = status->ended && !mpr_log_incomplete(status);
+    out->complete = status->ended && !out->incomplete;
 }

@@ -23,6 +23,9 @@ enum mpr_fate_oom { MPR_FATE_NO_OOM, MPR_FATE_OOM_CGROUP, MPR_FATE_OOM_KERNEL };
 /* Why events are missing: "the disk was full: 12". */
 struct mpr_loss_row { const char *reason; uint64_t events; };
 
+/* When nothing could be written, and why (errno). */
+struct mpr_unwritten_row { unsigned error; uint64_t from_ns, to_ns, events; };
+
 struct mpr_summary {
     const char *path;
     struct mpr_process_info process;
@@ -44,6 +47,8 @@ struct mpr_summary {
     uint64_t lost_events, order_repairs, unmatched_frees, missed_frees, inherited_frees;
     struct mpr_loss_row loss[8];
     size_t losses;
+    struct mpr_unwritten_row unwritten[9];
+    size_t unwrittens;
     unsigned major, minor;
 };
 

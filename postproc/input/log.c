@@ -105,6 +105,10 @@ static void read_end(struct mpr_log *log, const struct mpf_frame *frame)
         if (strcmp(key, "reason") == 0) snprintf(log->status.end_reason, sizeof log->status.end_reason, "%s", value);
         if (strcmp(key, "lost") == 0) log->status.lost = strtoull(value, NULL, 10);
         if (strcmp(key, "hwm") == 0) log->status.hwm = strtoull(value, NULL, 10);
+        if (strcmp(key, "unwritten.errno") == 0) log->status.unwritten.error = strtoull(value, NULL, 10);
+        if (strcmp(key, "unwritten.from") == 0) log->status.unwritten.from = strtoull(value, NULL, 10);
+        if (strcmp(key, "unwritten.to") == 0) log->status.unwritten.to = strtoull(value, NULL, 10);
+        if (strcmp(key, "unwritten.events") == 0) log->status.unwritten.events = strtoull(value, NULL, 10);
     }
 }
 
@@ -114,6 +118,8 @@ static int open_slots(struct mpr_log *log, const struct mpf_frame *frame)
     if (error) return error;
     log->state = STATE_PENDING;
     lived_until(log, log->pending.head.beat);
+    log->status.lost = log->pending.head.lost;
+    log->status.unwritten = log->pending.head.unwritten;
     log->status.has_journal = true;
     log->status.journal_bytes += frame->body_bytes;
     return 0;
@@ -255,6 +261,7 @@ static int join_journal(struct mpr_log *log, struct mpr_error *error)
     log->status.has_journal = true;
     log->status.journal_bytes = log->journal.bytes;
     log->status.lost = log->journal.head.lost;
+    log->status.unwritten = log->journal.head.unwritten;
     lived_until(log, log->journal.head.beat);
     return 0;
 }

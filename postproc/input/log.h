@@ -38,6 +38,7 @@ struct mpr_log_status {
     uint64_t journal_bytes;     /* of the image that was joined */
     uint64_t last_ns;           /* time of the newest event */
     uint64_t end_ns;            /* of the last sign of life: an event, a frame, a beat of the journal, what the run's record says */
+    struct mpf_unwritten unwritten;     /* of END or the journal's head: what no event tells of; events 0: nothing */
     uint64_t hwm;               /* high-water resident bytes as END says; 0: not known */
     struct mpr_run_end run;     /* how a process ended of which END says nothing */
     uint8_t major, minor;       /* of the format */

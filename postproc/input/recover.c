@@ -29,12 +29,22 @@ struct scan {
     uint64_t next_seq;          /* of the next frame */
     uint64_t kept_seq;          /* frames that the journal's marks speak of: without SLOTS */
     uint64_t good_end;          /* offset behind the last whole frame */
+    uint64_t lost;              /* as END says */
     bool ended, has_header, has_slots;
 };
+
+static uint64_t lost_events(const struct mpf_frame *end)
+{
+    const char *at = (const char *)end->body, *key, *value;
+    while (mpf_pairs_next(&at, (const char *)end->body + end->body_bytes, &key, &value) == 1)
+        if (strcmp(key, "lost") == 0) return strtoull(value, NULL, 10);
+    return 0;
+}
 
 static void note_frame(struct scan *scan, const struct mpr_frames *frames, const struct mpf_frame *frame)
 {
     scan->ended = frame->kind == MPF_FRAME_END;
+    if (scan->ended) scan->lost = lost_events(frame);
     scan->next_seq = frames->next_seq;
     scan->good_end = frames->at;
     if (frame->kind == MPF_FRAME_SLOTS) scan->has_slots = true;
@@ -200,6 +210,7 @@ static int fold(const struct subject *s, int journal, struct mpr_recovery *recov
     const int status = mpr_pending_open(&pending, s->journal.image, s->journal.bytes, s->scan.kept_seq);
     if (status != 0) return mpr_fail(error, "%s: %s", s->journal.path, mpf_error_text(status));
     recovery->events = pending.events;
+    recovery->lost = pending.head.lost;
     int result = -1;
     if (make_image(&image, &pending) != 0) mpr_fail_memory(error, s->path);
     else if (image.used - MPF_FRAME_HEAD > MPF_BODY_MAX)
@@ -286,6 +297,7 @@ static int with_journal(struct subject *s, struct mpr_recovery *recovery, struct
 static int finish(struct subject *s, enum mpr_life life, struct mpr_recovery *recovery)
 {
     recovery->outcome = MPR_RECOVER_WHOLE;
+    recovery->lost = s->scan.lost;
     if (s->journal.image && life == MPR_LIFE_ENDED) with_journal(s, recovery, &recovery->left);
     return 0;
 }

@@ -20,7 +20,7 @@ enum mpr_recover_outcome {
 
 struct mpr_recovery {
     enum mpr_recover_outcome outcome;
-    uint64_t events;
+    uint64_t events, lost;  /* recovered now; missing, as the log says */
     struct mpr_error left;  /* why a journal that was read stays where it is; "" : it does not */
 };
 

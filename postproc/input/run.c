@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "file.h"
 
 #define NAME "memprof.run"
 #define BYTES_MAX (64u << 20)                           /* what more there is is not read */
@@ -59,10 +60,9 @@ static FILE *open_beside(const char *log_path)
     struct stat st;
     const char *slash = strrchr(log_path, '/');
     const int length = snprintf(path, sizeof path, "%.*s" NAME, slash ? (int)(slash + 1 - log_path) : 0, log_path);
-    const int fd = length < (int)sizeof path ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
-    if (fd < 0) return NULL;
-    FILE *f = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
-    if (!f) close(fd);
+    const int fd = length < (int)sizeof path ? mpr_file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &st) : -1;
+    FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
+    if (!f && fd >= 0) close(fd);
     return f;
 }
 

@@ -15,6 +15,22 @@ static void known_text(struct mpr_json *j, const char *key, const char *text)
     else mpr_json_null(j, key);
 }
 
+/* Only where there was such a time. */
+static void unwritten(struct mpr_json *j, const struct mpr_summary *s)
+{
+    if (!s->unwrittens) return;
+    mpr_json_open(j, "unwritten", '[');
+    for (size_t i = 0; i < s->unwrittens; i++) {
+        mpr_json_open(j, NULL, '{');
+        mpr_json_number(j, "errno", s->unwritten[i].error);
+        mpr_json_number(j, "from_ns", s->unwritten[i].from_ns);
+        mpr_json_number(j, "to_ns", s->unwritten[i].to_ns);
+        mpr_json_number(j, "events", s->unwritten[i].events);
+        mpr_json_close(j, '}');
+    }
+    mpr_json_close(j, ']');
+}
+
 /* Only where the run's record has it. */
 static void death(struct mpr_json *j, const struct mpr_summary *s)
 {
@@ -69,6 +85,7 @@ void mpr_json_summary(struct mpr_json *j, const struct mpr_summary *s)
     if (*s->unseen_malloc) mpr_json_text(j, "unseen_malloc", s->unseen_malloc);
     death(j, s);
     mpr_json_number(j, "lost_events", s->lost_events);
+    unwritten(j, s);
     mpr_json_number(j, "torn_events", s->torn);
     mpr_json_number(j, "order_repairs", s->order_repairs);
     mpr_json_number(j, "unmatched_frees", s->unmatched_frees);

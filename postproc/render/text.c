@@ -186,6 +186,12 @@ static void warn_missing(FILE *out, const struct mpr_summary *s, const struct mp
     }
     for (size_t i = 0; i < s->losses; i++)
         warn(out, style, "%" PRIu64 " events lost: %s", s->loss[i].events, s->loss[i].reason);
+    for (size_t i = 0; i < s->unwrittens; i++) {
+        const struct mpr_unwritten_row *u = &s->unwritten[i];
+        struct mpr_number from, to;
+        warn(out, style, "from %s to %s nothing could be written (%s): %" PRIu64 " events", mpr_units_time(&from, u->from_ns),
+             mpr_units_time(&to, u->to_ns), strerror((int)u->error), u->events);
+    }
     if (s->torn)
         warn(out, style, "%" PRIu64 " event%s being written when the process died", s->torn,
              s->torn == 1 ? " was" : "s were");

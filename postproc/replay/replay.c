@@ -330,6 +330,12 @@ static void on_lost(struct mpr_replay *r, const struct mpf_event *e)
     if (e->size < sizeof r->lost_by / sizeof *r->lost_by) r->lost_by[e->size] += e->addr;
 }
 
+static void on_unwritten(struct mpr_replay *r, const struct mpf_event *e)
+{
+    const size_t most = sizeof r->unwritten / sizeof *r->unwritten;
+    if (e->size >= sizeof *r->unwritten && r->unwrittens < most) memcpy(&r->unwritten[r->unwrittens++], e->data, sizeof *r->unwritten);
+}
+
 /* Everything but blocks. */
 static void apply_other(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
@@ -353,6 +359,7 @@ static void apply_other(struct mpr_replay *r, struct mpr_thread *t, const struct
     case MPF_OP_SAMPLE_CGROUP: mpr_samples_add(&r->samples, &r->books, MPR_SOURCE_CGROUP, e); break;
     case MPF_OP_SAMPLE_JEMALLOC: mpr_samples_add(&r->samples, &r->books, MPR_SOURCE_JEMALLOC, e); break;
     case MPF_OP_LOST: on_lost(r, e); break;
+    case MPF_OP_UNWRITTEN: on_unwritten(r, e); break;
     default: break;             /* a newer minor version's, or nothing that changes the books */
     }
 }

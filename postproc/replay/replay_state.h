@@ -12,6 +12,7 @@
 #include "gpu_state.h"
 #include "large.h"
 #include "mpf/event.h"
+#include "mpf/slot.h"
 #include "ranges.h"
 #include "regions.h"
 #include "repairs.h"
@@ -67,6 +68,8 @@ struct mpr_replay {
     uint64_t count[256];        /* events by operation */
     uint64_t lost;              /* events, and by reason */
     uint64_t lost_by[16];
+    struct mpf_unwritten unwritten[8];  /* times that frames could not be written: the first ones */
+    uint32_t unwrittens;
     uint64_t now;               /* time of the newest event */
     uint64_t turn;              /* ns: an event of then, or later, begins or ends the chosen instant */
     bool chosen, pinned;        /* it has begun; it has passed */

@@ -121,13 +121,16 @@ static bool before(const struct timespec *a, const struct timespec *b)
 
 /* A log that cannot be folded stays readable beside its journal; a report tells why.  So does one whose process may still run: it went on after
  * the command, or is of another run that has the directory, too. */
-static bool fold_journal(const struct mp_logs *logs, const char *name)
+static void fold_journal(struct mp_logs *logs, const char *name)
 {
     char path[PATH_MAX + NAME_MAX + 2];
     struct mpr_recovery recovery;
     struct mpr_error error;
     snprintf(path, sizeof path, "%s/%s", logs->path, name);
-    return mpr_recover_in(logs->dir, name, path, false, &recovery, &error) == 0 && recovery.outcome == MPR_RECOVER_DONE;
+    if (mpr_recover_in(logs->dir, name, path, false, &recovery, &error) != 0) return;
+    logs->recovered += recovery.outcome == MPR_RECOVER_DONE;
+    logs->lossy += recovery.lost > 0;
+    logs->lost += recovery.lost;
 }
 
 static bool is_log(const struct mp_logs *logs, const char *name, struct stat *st)
@@ -140,7 +143,7 @@ static void take(struct mp_logs *logs, const char *name, bool fold)
     struct stat st;
     if (!is_log(logs, name, &st) || before(&st.st_mtim, &logs->since)) return;
     logs->count++;
-    if (fold && fold_journal(logs, name)) logs->recovered++;
+    if (fold) fold_journal(logs, name);
     if (!is_log(logs, name, &st) || (size_t)st.st_size < logs->bytes) return;
     logs->bytes = (size_t)st.st_size;
     snprintf(logs->biggest, sizeof logs->biggest, "%s", name);

@@ -12,7 +12,8 @@ struct mp_logs {
     int dir;                        /* the directory: what is looked at and folded is in this one, whatever the path leads to by then */
     bool made;                      /* by mp_logs_open */
     struct timespec since;          /* logs that were written last before belong to an earlier run */
-    unsigned count, recovered;
+    unsigned count, recovered, lossy;
+    unsigned long long lost;        /* events that are missing in the lossy ones */
     char biggest[NAME_MAX + 1];
     size_t bytes;                   /* of the biggest */
 };

@@ -139,6 +139,8 @@ static void tell_logs(const struct mp_logs *logs, const char *shown)
     if (logs->recovered) snprintf(recovered, sizeof recovered, ", %u completed from a killed process's journal", logs->recovered);
     say("%u log%s in %s%s; the largest is %s (%zu bytes)", logs->count, logs->count == 1 ? "" : "s", shown, recovered,
         logs->biggest, logs->bytes);
+    if (logs->lossy)
+        say("INCOMPLETE: %llu events are missing in %u log%s; memprof-report verify says why and since when", logs->lost, logs->lossy, logs->lossy == 1 ? "" : "s");
     say("next: memprof-report peaks %s", shown);
 }
 

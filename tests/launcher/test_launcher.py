@@ -552,6 +552,23 @@ def test_an_oom_kill_is_told():
     mp.check("KILLED  host" in story and ("OOM-killed by the kernel" in story or "counted an OOM kill" in story), story)
 
 
+FILLS = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+for i in range(400): [bytes(1000) for _ in range(1000)]
+"""
+
+
+def test_lost_events_are_told():
+    result = memprof("run", "-o", "logs", "--", PYTHON, "-S", "-c", FILLS)
+    mp.check(" events are missing in 1 log; " in result.stderr, result.stderr)
+    log, = mp.Logs(path("logs")).paths()
+    for command in ("peaks", "verify"):
+        report = subprocess.run([os.environ["MEMPROF_REPORT"], command, log], stdout=subprocess.PIPE, text=True)
+        mp.equal(report.returncode, mp.INCOMPLETE, f"status of {command}")
+        mp.check("INCOMPLETE" in report.stdout and "nothing could be written (File too large)" in report.stdout, report.stdout)
+
+
 def test_a_kill_by_hand_is_no_oom_kill():
     result = memprof("run", "--", "sh", "-c", "kill -9 $$")
     mp.check("OOM" not in result.stderr, result.stderr)

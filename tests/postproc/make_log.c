@@ -107,6 +107,17 @@ static void lossy(const char *path)
     testlog_close(log, "exit");
 }
 
+/* The disk was full from 40 ms to 55 ms. */
+static void full(const char *path)
+{
+    const struct mpf_unwritten spell = { 28, TESTLOG_START + 40 * MS, TESTLOG_START + 55 * MS, 1293499, 900000 };
+    struct testlog *log = testlog_open(path, NULL);
+    story(log);
+    testlog_event(log, 60 * MS, 0, MPF_OP_LOST, 0, spell.events, MPF_LOSS_WRITE);
+    testlog_data(log, 60 * MS, 0, MPF_OP_UNWRITTEN, spell.error, &spell, sizeof spell);
+    testlog_close(log, "exit");
+}
+
 static void hole(const char *path)
 {
     struct testlog *log = testlog_open(path, NULL);
@@ -318,7 +329,7 @@ static void worker(const char *path, uint64_t number)
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*make)(const char *path); } scenarios[] = {
-        { "whole", whole }, { "unended", unended }, { "samples", samples }, { "killed", killed }, { "lossy", lossy }, { "hole", hole },
+        { "whole", whole }, { "unended", unended }, { "samples", samples }, { "full", full }, { "killed", killed }, { "lossy", lossy }, { "hole", hole },
             { "nasty", nasty }, { "child", child },
     };
     static const struct { const char *name; void (*make)(const char *path, uint64_t n); } counted[] = {
