@@ -1,6 +1,7 @@
 #include "sample.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 #include "epoch.h"
 #include "journal.h"
@@ -60,6 +61,13 @@ static bool changed(const uint64_t *now, uint64_t *before, unsigned count)
     return news;
 }
 
+static uint64_t limit_of(int resource)
+{
+    struct rlimit limit;
+    if (mp_sys6(SYS_prlimit64, 0, resource, 0, (long)&limit, 0, 0) != 0) return MPF_UNKNOWN;
+    return limit.rlim_cur == RLIM_INFINITY ? MPF_UNKNOWN : limit.rlim_cur;
+}
+
 static void sample_rss(uint64_t now, bool always)
 {
     static char text[4096];
@@ -74,6 +82,9 @@ static void sample_rss(uint64_t now, bool always)
         [MPF_RSS_PRIVATE_DIRTY] = s.dirty,
         [MPF_RSS_PSS] = s.pss,
         [MPF_RSS_MEMPROF] = mp_journal_resident() + mp_epoch_resident(),
+        [MPF_RSS_VM_SIZE] = mp_sys_kib(text, "VmSize:"),
+        [MPF_RSS_LIMIT_AS] = limit_of(RLIMIT_AS),
+        [MPF_RSS_LIMIT_DATA] = limit_of(RLIMIT_DATA),
     };
     if (changed(v, s.rss, MPF_RSS_COUNT) || always) mp_epoch_note(MPF_OP_SAMPLE_RSS, 0, v, sizeof v);
 }

@@ -48,6 +48,20 @@ static void rss(FILE *out, const struct mpr_host_story *s)
     fprintf(out, "\n  live    %s of host memory\n", mpr_units_size(&n, s->growth.after));
 }
 
+/* As of the newest sample: one that has been lifted since is none. */
+static uint64_t limit(const struct mpr_reading *rss, int i) { return rss->taken[i] == rss->time ? value(rss, i) : MPF_UNKNOWN; }
+
+static void limits(FILE *out, const struct mpr_host_story *s)
+{
+    const uint64_t addresses = limit(&s->rss, MPF_RSS_LIMIT_AS), data = limit(&s->rss, MPF_RSS_LIMIT_DATA);
+    if (addresses == MPF_UNKNOWN && data == MPF_UNKNOWN) return;
+    fputs("  limits", out);
+    known(out, "RLIMIT_AS", addresses);
+    known(out, "RLIMIT_DATA", data);
+    known(out, "address space", value(&s->rss, MPF_RSS_VM_SIZE));
+    fputc('\n', out);
+}
+
 static uint64_t per_minute(uint64_t change, uint64_t ns)
 {
     const unsigned __int128 minute = (unsigned __int128)change * 60000000000u / ns;
@@ -109,6 +123,7 @@ void mpr_ooms_host_text(FILE *out, const struct mpr_ooms_log *log, const struct 
     fputc('\n', out);
     cgroup(out, s);
     rss(out, s);
+    limits(out, s);
     growth(out, s, style);
     refusals(out, s, style);
     fputs("\nwho held it: memprof-report peaks ", out);

@@ -5,7 +5,8 @@ const struct mpr_reading_names mpr_reading_names[MPR_READ_SOURCES] = {
         [MPF_RSS_ANON] = "anon_bytes", [MPF_RSS_FILE] = "file_bytes", [MPF_RSS_SHMEM] = "shmem_bytes",
         [MPF_RSS_HWM] = "high_water_bytes", [MPF_RSS_SWAP] = "swap_bytes",
             [MPF_RSS_PRIVATE_DIRTY] = "private_dirty_bytes",
-        [MPF_RSS_PSS] = "pss_bytes", [MPF_RSS_MEMPROF] = "memprof_bytes" } },
+        [MPF_RSS_PSS] = "pss_bytes", [MPF_RSS_MEMPROF] = "memprof_bytes", [MPF_RSS_VM_SIZE] = "address_space_bytes",
+        [MPF_RSS_LIMIT_AS] = "limit_as_bytes", [MPF_RSS_LIMIT_DATA] = "limit_data_bytes" } },
     [MPR_READ_CGROUP] = { "cgroup", {
         [MPF_CGROUP_USAGE] = "usage_bytes", [MPF_CGROUP_LIMIT] = "limit_bytes", [MPF_CGROUP_PEAK] = "peak_bytes",
         [MPF_CGROUP_OOM_KILLS] = "oom_kills" } },

@@ -208,6 +208,20 @@ def test_addresses_that_memprof_takes():
     mp.within(more, 0, 16 << 10, "KiB of addresses beside the program's")
 
 
+LIMITED = """
+import resource
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+try: bytearray(1 << 30)
+except MemoryError: pass
+"""
+
+
+def test_a_limit_that_refused_memory_is_named():
+    log = mp.run([sys.executable, "-S", "-c", LIMITED]).logs.one()
+    story = report(log, "oom")
+    mp.check("REFUSED" in story and "RLIMIT_AS 1.00 GiB  address space " in story, story)
+
+
 def test_limited_file_size():
     """A write beyond RLIMIT_FSIZE would kill the program by SIGXFSZ."""
     for limit in (0, 4096, 100000, MIB):

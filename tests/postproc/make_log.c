@@ -18,8 +18,7 @@ static void name(struct testlog *log, unsigned op, uint32_t id, const char *text
 
 static void sample(struct testlog *log, uint64_t ns, uint64_t anonymous)
 {
-    const uint64_t rss[MPF_RSS_COUNT] = { anonymous, 3 * MIB, 0, anonymous + 4 * MIB, 0, MPF_UNKNOWN, MPF_UNKNOWN,
-                                         MIB };
+    const uint64_t rss[] = { anonymous, 3 * MIB, 0, anonymous + 4 * MIB, 0, MPF_UNKNOWN, MPF_UNKNOWN, MIB };       /* as of 1.1 */
     const uint64_t cgroup[MPF_CGROUP_COUNT] = { anonymous + 2 * MIB, 64 * MIB, anonymous + 2 * MIB, 0 };
     testlog_data(log, ns, 1, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
     testlog_data(log, ns, 1, MPF_OP_SAMPLE_CGROUP, 0, cgroup, sizeof cgroup);
@@ -66,7 +65,7 @@ static void samples(const char *path)
     testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, 30 * MIB);
     for (uint64_t i = 0; i < 3; i++) {
         const uint64_t part = i ? MPF_UNKNOWN : 15 * MIB;
-        const uint64_t rss[MPF_RSS_COUNT] = { anonymous[i] * MIB, 3 * MIB, 0, anonymous[i] * MIB + 3 * MIB, 0, part, part, MIB };
+        const uint64_t rss[] = { anonymous[i] * MIB, 3 * MIB, 0, anonymous[i] * MIB + 3 * MIB, 0, part, part, MIB };
         testlog_data(log, 100 * MS + i * i * 1000 * MS, 1, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
     }
     testlog_event(log, 4200 * MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, 0x1000, 0);
@@ -115,6 +114,17 @@ static void full(const char *path)
     story(log);
     testlog_event(log, 60 * MS, 0, MPF_OP_LOST, 0, spell.events, MPF_LOSS_WRITE);
     testlog_data(log, 60 * MS, 0, MPF_OP_UNWRITTEN, spell.error, &spell, sizeof spell);
+    testlog_close(log, "exit");
+}
+
+/* Refused by a limit of its address space. */
+static void limited(const char *path)
+{
+    const uint64_t rss[MPF_RSS_COUNT] = { 20 * MIB, 3 * MIB, 0, 23 * MIB, 0, MPF_UNKNOWN, MPF_UNKNOWN, MIB, 210 * MIB, 256 * MIB, MPF_UNKNOWN };
+    struct testlog *log = testlog_open(path, NULL);
+    testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, 18 * MIB);
+    testlog_event(log, 2 * MS, 1, MPF_OP_FAIL, MPF_HEAP_HOST, 12, 64 * MIB);
+    testlog_data(log, 3 * MS, 0, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
     testlog_close(log, "exit");
 }
 
@@ -329,7 +339,7 @@ static void worker(const char *path, uint64_t number)
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*make)(const char *path); } scenarios[] = {
-        { "whole", whole }, { "unended", unended }, { "samples", samples }, { "full", full }, { "killed", killed }, { "lossy", lossy }, { "hole", hole },
+        { "whole", whole }, { "unended", unended }, { "samples", samples }, { "full", full }, { "limited", limited }, { "killed", killed }, { "lossy", lossy }, { "hole", hole },
             { "nasty", nasty }, { "child", child },
     };
     static const struct { const char *name; void (*make)(const char *path, uint64_t n); } counted[] = {

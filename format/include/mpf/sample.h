@@ -13,6 +13,8 @@ enum mpf_sample_rss {           /* bytes; /proc/self/status and smaps_rollup */
     MPF_RSS_SWAP,
     MPF_RSS_PRIVATE_DIRTY, MPF_RSS_PSS,     /* taken less often: MPF_UNKNOWN in between */
     MPF_RSS_MEMPROF,            /* memprof's own resident memory, journal included (an estimate: pages it has touched) */
+    MPF_RSS_VM_SIZE,            /* since 1.2: the address space, */
+    MPF_RSS_LIMIT_AS, MPF_RSS_LIMIT_DATA,   /* and its limits (RLIMIT_AS, RLIMIT_DATA); no limit: MPF_UNKNOWN */
     MPF_RSS_COUNT
 };
 enum mpf_sample_cgroup { MPF_CGROUP_USAGE, MPF_CGROUP_LIMIT, MPF_CGROUP_PEAK, MPF_CGROUP_OOM_KILLS, MPF_CGROUP_COUNT };
