@@ -212,5 +212,6 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
     fill_unwritten(reader, out);
     fill_repairs(&reader->replay.books, out);
     out->incomplete = mpr_log_incomplete(status) || out->lost_events;
-    out->complete = status->ended && !out->incomplete;
+    const bool events_missing = out->lost_events > reader->replay.lost_by[MPF_LOSS_NAMES];      /* of a name no byte is missing */
+    out->complete = status->ended && !mpr_log_incomplete(status) && !events_missing;
 }

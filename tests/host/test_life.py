@@ -190,7 +190,7 @@ def in_a_namespace(hide_lock):
         there(victim.journal)
         victim.kill()                       # unshare, which takes it along a moment later
         mp.wait_for(lambda: "still running" not in memprof_report("peaks", victim.log).stdout)
-        says(victim.log, "the process was killed, nothing is missing")
+        says(victim.log, "nothing is missing; the process ended: killed, or left by exit_group")
         recovered(victim.log)
         missing(victim.journal)
 
@@ -235,7 +235,7 @@ def test_a_process_that_cannot_be_seen_is_not_called_dead():
 def test_a_killed_process_without_a_lock_has_ended():
     log, journal = killed()
     without_lock(journal)
-    says(log, "the process was killed, nothing is missing")
+    says(log, "nothing is missing; the process ended: killed, or left by exit_group")
     recovered(log)
     missing(journal)
 
@@ -342,11 +342,11 @@ def test_locks_of_others_are_not_waited_for():
         fcntl.flock(f, fcntl.LOCK_EX)
         with open(journal, "r+b") as j:
             fcntl.lockf(j, fcntl.LOCK_EX)
-            says(log, "the process was killed")
+            says(log, "the process ended: killed, or left by exit_group")
             refused(log, f"process {os.getpid()} holds a lock on it")
             fcntl.lockf(j, fcntl.LOCK_UN)
             fcntl.fcntl(j, F_OFD_SETLK, FLOCK.pack(fcntl.F_WRLCK, 0, 0, 2, 0))
-            says(log, "the process was killed")
+            says(log, "the process ended: killed, or left by exit_group")
             refused(log, "another memprof-report recover works on it")
         recovered(log)
     missing(journal)
@@ -357,7 +357,7 @@ def test_logs_of_other_users_are_read_and_not_changed():
     log, journal = killed()
     for file in (log, journal):
         os.chown(file, NOBODY, -1)
-    says(log, "the process was killed")
+    says(log, "the process ended: killed, or left by exit_group")
     refused(log, f"belongs to another user ({NOBODY})")
     there(journal)
 
