@@ -7,6 +7,7 @@
 
 #include "hash.h"
 #include "maker.h"
+#include "pieces.h"
 #include "splice.h"
 
 struct unit { uint64_t bytes, largest; uint32_t cell, library, native, python, band; };
@@ -136,15 +137,20 @@ static void rank_units(struct folding *f, const struct mpr_series *s)
     if (f->ranks) qsort(f->rank, f->ranks, sizeof *f->rank, by_largest);
 }
 
-static uint32_t add_band(struct folding *f, enum mpr_band_kind kind, const struct unit *u)
+static struct mpr_band band_of(const struct folding *f, enum mpr_band_kind kind, const struct unit *u)
 {
     const struct mpr_cell *c = &f->r->books.cell[u->cell];
     const struct mpr_all all = f->r->options.by == MPR_BY_ALL ? mpr_all_of(c->key) : (struct mpr_all){ 0 };
+    return (struct mpr_band){ .kind = kind, .node = all.node, .thread = all.thread, .class = all.class, .library = u->library };
+}
+
+static uint32_t add_band(struct folding *f, enum mpr_band_kind kind, const struct unit *u)
+{
     struct mpr_band *band = &f->out->band[f->out->bands];
-    *band = (struct mpr_band){ .kind = kind, .node = all.node, .thread = all.thread, .class = all.class, .library = u->library };
+    *band = band_of(f, kind, u);
     if (kind == MPR_BAND_ONE) band->native = u->native;
-    if (kind == MPR_BAND_ONE || !all.node) band->python = u->python;
-    if (kind != MPR_BAND_OTHER) band->path = mpr_label_path(f->arena, f->r, c, &band->depth);
+    if (kind == MPR_BAND_ONE || !band->node) band->python = u->python;
+    if (kind != MPR_BAND_OTHER) band->path = mpr_label_path(f->arena, f->r, &f->r->books.cell[u->cell], &band->depth);
     return (uint32_t)f->out->bands++;
 }
 
@@ -170,6 +176,24 @@ static void choose_bands(struct folding *f)
         if (u->band == UINT32_MAX && other == UINT32_MAX) other = add_band(f, MPR_BAND_OTHER, u);
         if (u->band == UINT32_MAX) u->band = other;
     }
+}
+
+/* Names that are in bands of their own and in others, too. */
+static bool tell_pieces(struct folding *f, enum mpr_group best)
+{
+    struct mpr_pieces pieces;
+    if (f->r->options.by != MPR_BY_ALL) return true;
+    mpr_pieces_init(&pieces, f->arena, f->r, best);
+    for (size_t i = 0; i < f->ranks; i++) {
+        const struct unit *u = f->rank[i];
+        struct mpr_band of = band_of(f, f->out->band[u->band].kind, u);
+        of.native = u->native;
+        of.python = u->python;
+        if (of.kind != MPR_BAND_ONE) mpr_pieces_hide(&pieces, &of);
+    }
+    for (size_t i = 0; i < f->out->bands; i++) mpr_pieces_tell(&pieces, &f->out->band[i]);
+    mpr_pieces_free(&pieces);
+    return !pieces.failed;
 }
 
 /* ---- the bands' vectors */
@@ -245,7 +269,7 @@ bool mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_replay *r, c
         make_units(&f, heap);
         rank_units(&f, s);
         choose_bands(&f);
-        good = fold(&f, s, &f.series) && fold_excerpts(&f);
+        good = tell_pieces(&f, timeline->best.by) && fold(&f, s, &f.series) && fold_excerpts(&f);
     }
     if (good) {
         widen(&f, &timeline->options);

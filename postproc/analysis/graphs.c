@@ -26,6 +26,8 @@ static void set_place(struct mpr_graphs *g, const struct mpr_replay *r, uint32_t
     const struct mpr_cell cell = { .key = node };
     row->path = mpr_label_path(&g->arena, r, &cell, &row->depth);
     row->thread = mpr_label_thread(&g->arena, r, thread);
+    row->node = node;
+    row->maker = thread;
 }
 
 static void add_captures(struct mpr_graphs *g, const struct mpr_replay *r)
@@ -35,7 +37,7 @@ static void add_captures(struct mpr_graphs *g, const struct mpr_replay *r)
         struct mpr_graph_row *row = &g->row[g->rows++];
         *row = (struct mpr_graph_row){ .time = c->time, .burst = c->burst, .capture = i + 1, .pool = { c->pool[0], c->pool[1] },
                                        .segment_bytes = c->segment_bytes, .block_bytes = c->block_bytes,
-                                       .captured = true };
+                                       .device = c->device, .captured = true };
         set_place(g, r, c->node, c->thread, row);
     }
 }
@@ -113,7 +115,7 @@ static int by_number(const void *left, const void *right)
     return x < y ? -1 : x > y;
 }
 
-static void fill(struct mpr_graphs *g, const struct mpr_replay *r)
+void mpr_graphs_fill(struct mpr_graphs *g, const struct mpr_replay *r)
 {
     const size_t most = (size_t)r->gpu.captures + r->gpu.graphs;
     g->row = mpr_arena_alloc(&g->arena, most * sizeof *g->row);
@@ -134,7 +136,7 @@ int mpr_graphs_read(struct mpr_graphs *graphs, const char *path, const struct mp
     *graphs = (struct mpr_graphs){ 0 };
     if (mpr_reader_run(&reader, path, MPR_BY_RANGE, MPR_AT_THE_PEAK, progress, error) != 0) return -1;
     mpr_reader_summary(&reader, path, &graphs->arena, &graphs->summary);
-    fill(graphs, &reader.replay);
+    mpr_graphs_fill(graphs, &reader.replay);
     mpr_reader_close(&reader);
     if (!graphs->arena.failed) return 0;
     mpr_graphs_free(graphs);

@@ -19,6 +19,7 @@ struct mpr_graph_row {
     const char *const *path;    /* ranges, outermost first */
     size_t depth;
     const char *thread;
+    uint32_t node, maker;       /* the same, as replay numbers them */
     uint64_t time;              /* ns: the capture's end, or the instantiation where there was none */
     uint64_t burst;             /* from 1; 0: built by hand */
     uint64_t capture;           /* from 1; 0: built by hand */
@@ -52,6 +53,10 @@ struct mpr_graphs {
 int64_t mpr_graph_total(const struct mpr_graph_row *row);
 int64_t mpr_burst_total(const struct mpr_graph_burst *burst);
 
+struct mpr_replay;
+
+/* Of a log that was read, into the result's arena. */
+void mpr_graphs_fill(struct mpr_graphs *graphs, const struct mpr_replay *r);
 /* 0, or -1 with *error filled (nothing to free then). */
 int mpr_graphs_read(struct mpr_graphs *graphs, const char *path, const struct mpr_progress *progress,
                     struct mpr_error *error);

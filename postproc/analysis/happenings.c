@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "excerpts.h"
+#include "graphs.h"
 #include "labels.h"
-#include "less.h"
 #include "mpf/gpu.h"
 #include "tree.h"
 
@@ -14,7 +14,7 @@ enum { MARKS = 4096, INSTANCES = 20000, OF_A_PATH = 4096, OF_A_DEEP_PATH = 256, 
 
 struct mark {
     enum mpr_mark_kind kind;
-    uint64_t time, bytes, free, nodes;
+    uint64_t time, bytes, free;
     uint32_t node, thread, name, domain;
     uint8_t heap;
 };
@@ -32,7 +32,6 @@ struct mpr_happenings {
     uint32_t *of_path;          /* instances kept, by node */
     uint32_t paths;
     struct track *track[MPR_TRACKS];
-    uint64_t entered[MPF_GPUS]; /* used bytes when the newest call that may move them was entered */
 };
 
 struct mpr_happenings *mpr_happenings_new(void)
@@ -88,15 +87,10 @@ static void see_mark(struct mpr_happenings *h, const struct mpr_thread *t, const
     h->mark[before].domain = (uint32_t)(e->addr >> 32);
 }
 
-static void see_return(struct mpr_happenings *h, const struct mpr_replay *r, const struct mpr_thread *t,
-                       const struct mpf_event *e)
+/* What a graph cost is known at the end: its mark is made then. */
+static void see_return(const struct mpr_replay *r, const struct mpf_event *e)
 {
-    const uint64_t before = h->entered[mpf_heap_device(e->heap)];
-    const size_t at = h->marks;
-    if (value_of(e, MPF_RETURN_CALL) != MPF_CALL_GRAPH || value_of(e, MPF_RETURN_RESULT) != 0) return;
-    exact(r, e, MPR_EXCERPT_GRAPH);
-    add_mark(h, t, e, MPR_MARK_GRAPH, mpr_less(e->addr, before));
-    if (h->marks > at) h->mark[at].nodes = value_of(e, MPF_RETURN_C);
+    if (value_of(e, MPF_RETURN_CALL) == MPF_CALL_GRAPH && value_of(e, MPF_RETURN_RESULT) == 0) exact(r, e, MPR_EXCERPT_GRAPH);
 }
 
 static void add_failure(struct mpr_happenings *h, const struct mpr_replay *r, const struct mpr_thread *t,
@@ -215,8 +209,7 @@ void mpr_happenings_see(void *arg, const struct mpr_replay *r, const struct mpr_
         if (out_of_memory(e)) add_refusal(h, r, t, e, MPR_MARK_REFUSED, MPF_FAIL_FREE);
         break;
     case MPF_OP_TORCH_OOM: add_refusal(h, r, t, e, MPR_MARK_OOM, MPF_TORCH_FREE); break;
-    case MPF_OP_GPU_ENTER: h->entered[mpf_heap_device(e->heap)] = e->size; break;
-    case MPF_OP_GPU_RETURN: see_return(h, r, t, e); break;
+    case MPF_OP_GPU_RETURN: see_return(r, e); break;
     case MPF_OP_SAMPLE_RSS: add_point(h, MPR_TRACK_RSS, e->time, resident(e), MPF_UNKNOWN); break;
     case MPF_OP_SAMPLE_CGROUP:
         add_point(h, MPR_TRACK_CGROUP, e->time, value_of(e, MPF_CGROUP_USAGE), value_of(e, MPF_CGROUP_LIMIT));
@@ -231,20 +224,39 @@ void mpr_happenings_see(void *arg, const struct mpr_replay *r, const struct mpr_
 
 /* ---- the result */
 
-static void fill_marks(const struct mpr_happenings *h, struct mpr_tree *tree, const struct mpr_replay *r,
-                       struct mpr_timeline *out)
+static struct mpr_mark mark_of(struct mpr_tree *tree, struct mpr_arena *arena, const struct mpr_replay *r, const struct mark *m)
 {
-    out->mark = mpr_arena_alloc(&out->arena, h->marks * sizeof *out->mark);
-    for (size_t i = 0; out->mark && i < h->marks; i++) {
-        const struct mark *m = &h->mark[i];
-        out->mark[out->marks++] = (struct mpr_mark){
-            .kind = m->kind, .time = m->time, .bytes = m->bytes, .free_bytes = m->free, .graph_nodes = m->nodes,
-            .node = mpr_tree_number(tree, m->node), .thread = m->thread,
-            .heap = m->heap ? mpr_label_heap(&out->arena, m->heap) : "",
-            .text = m->kind == MPR_MARK_NVTX ? mpr_label_name(&out->arena, r, m->name, m->domain) : "",
-        };
+    return (struct mpr_mark){
+        .kind = m->kind, .time = m->time, .bytes = m->bytes, .free_bytes = m->free,
+        .node = mpr_tree_number(tree, m->node), .thread = m->thread,
+        .heap = m->heap ? mpr_label_heap(arena, m->heap) : "",
+        .text = m->kind == MPR_MARK_NVTX ? mpr_label_name(arena, r, m->name, m->domain) : "",
+    };
+}
+
+/* As `graphs` has it. */
+static struct mpr_mark mark_of_graph(struct mpr_tree *tree, struct mpr_arena *arena, const struct mpr_graph_row *row)
+{
+    return (struct mpr_mark){
+        .kind = MPR_MARK_GRAPH, .time = row->time, .free_bytes = MPF_UNKNOWN, .node = mpr_tree_number(tree, row->node), .thread = row->maker,
+        .heap = mpr_label_heap(arena, (uint8_t)mpf_heap_gpu(MPF_HEAP_DEVICE, row->device)), .text = "",
+        .graph = { row->instantiated, row->nodes, row->segment_bytes, row->executable_bytes, row->launch_bytes, mpr_graph_total(row) },
+    };
+}
+
+static void fill_marks(const struct mpr_happenings *h, struct mpr_tree *tree, const struct mpr_replay *r, struct mpr_timeline *out)
+{
+    struct mpr_graphs graphs = { .rows = 0 };
+    mpr_graphs_fill(&graphs, r);
+    const size_t shown = graphs.rows < MARKS ? graphs.rows : MARKS;
+    out->mark = mpr_arena_alloc(&out->arena, (h->marks + shown) * sizeof *out->mark);
+    for (size_t i = 0, k = 0; out->mark && i + k < h->marks + shown;) {
+        const bool graph = i == h->marks || (k < shown && graphs.row[k].time < h->mark[i].time);
+        out->mark[out->marks++] = graph ? mark_of_graph(tree, &out->arena, &graphs.row[k++]) : mark_of(tree, &out->arena, r, &h->mark[i++]);
     }
-    out->marks_left_out = h->marks_left_out;
+    out->marks_left_out = h->marks_left_out + graphs.rows - shown;
+    out->arena.failed |= graphs.arena.failed;
+    mpr_graphs_free(&graphs);
 }
 
 static void fill_instances(const struct mpr_happenings *h, struct mpr_tree *tree, const struct mpr_replay *r,

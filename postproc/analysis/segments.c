@@ -255,18 +255,20 @@ static const struct mpr_oom *newest_oom(const struct mpr_gpu *g)
     return NULL;
 }
 
-static int fill(struct mpr_segments *result, const struct mpr_replay *r, const char *path, struct mpr_error *error)
+bool mpr_segments_fill(struct mpr_segments *result, const struct mpr_replay *r)
 {
     result->device = mpr_arena_alloc(&result->arena, MPF_GPUS * sizeof *result->device);
-    if (!result->device) return 0;
-    if (result->options.when == MPR_SEGMENTS_AT_OOM) {
-        const struct mpr_oom *oom = newest_oom(&r->gpu);
-        if (!oom) return mpr_fail(error, "%s: no lack of device memory was recorded that the program did not get over", path);
-        fill_device(result, r, mpf_heap_device(oom->heap), &oom->picture);
-        return 0;
-    }
-    for (unsigned i = 0; i < MPF_GPUS; i++)
+    for (unsigned i = 0; result->device && i < MPF_GPUS; i++)
         if (r->gpu.device[i].peak.valid) fill_device(result, r, i, &r->gpu.device[i].peak);
+    return !result->arena.failed;
+}
+
+static int fill_oom(struct mpr_segments *result, const struct mpr_replay *r, const char *path, struct mpr_error *error)
+{
+    const struct mpr_oom *oom = newest_oom(&r->gpu);
+    if (!oom) return mpr_fail(error, "%s: no lack of device memory was recorded that the program did not get over", path);
+    result->device = mpr_arena_alloc(&result->arena, sizeof *result->device);
+    if (result->device) fill_device(result, r, mpf_heap_device(oom->heap), &oom->picture);
     return 0;
 }
 
@@ -278,7 +280,9 @@ int mpr_segments_read(struct mpr_segments *segments, const char *path, const str
     *segments = (struct mpr_segments){ .options = *options };
     if (mpr_reader_run(&reader, path, MPR_BY_RANGE, at, progress, error) != 0) return -1;
     mpr_reader_summary(&reader, path, &segments->arena, &segments->summary);
-    int status = fill(segments, &reader.replay, path, error);
+    int status = 0;
+    if (options->when == MPR_SEGMENTS_AT_OOM) status = fill_oom(segments, &reader.replay, path, error);
+    else mpr_segments_fill(segments, &reader.replay);
     mpr_reader_close(&reader);
     if (status == 0 && segments->arena.failed) status = mpr_fail_memory(error, path);
     if (status != 0) mpr_segments_free(segments);

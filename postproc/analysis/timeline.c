@@ -99,7 +99,7 @@ static bool fill_page(struct mpr_timeline *t, const struct mpr_replay *r, const 
         }
     }
     if (good) mpr_happenings_fill(o->happenings, &tree, r, t);
-    good = good && mpr_callers_fill(&callers, t);
+    good = good && mpr_callers_fill(&callers, t) && mpr_segments_fill(&t->segments, r);
     t->node = tree.node;
     t->nodes = tree.nodes;
     mpr_tree_free(&tree);
@@ -191,4 +191,8 @@ int mpr_timeline_read(struct mpr_timeline *t, const char *path, const struct mpr
     return read_by(t, path, progress, error);
 }
 
-void mpr_timeline_free(struct mpr_timeline *t) { mpr_arena_free(&t->arena); }
+void mpr_timeline_free(struct mpr_timeline *t)
+{
+    mpr_segments_free(&t->segments);
+    mpr_arena_free(&t->arena);
+}

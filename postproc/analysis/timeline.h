@@ -12,6 +12,7 @@
 #include "arena.h"
 #include "group.h"
 #include "progress.h"
+#include "segments.h"
 #include "summary.h"
 
 struct mpr_error;
@@ -34,6 +35,9 @@ enum mpr_band_kind {
     MPR_BAND_OTHER,             /* everything that has none */
 };
 
+/* What a page can stack by. */
+enum mpr_view { MPR_VIEW_AUTO, MPR_VIEW_RANGE, MPR_VIEW_PYTHON, MPR_VIEW_STACK, MPR_VIEW_THREAD, MPR_VIEW_SIZE, MPR_VIEW_LIBRARY, MPR_VIEWS };
+
 struct mpr_band {
     enum mpr_band_kind kind;
     const char *const *path;    /* outermost first; by thread, size, ...: that one label */
@@ -41,6 +45,9 @@ struct mpr_band {
     uint32_t node, thread, class, library;      /* by MPR_GROUP_ALL: numbers */
     uint32_t native, python;    /* call stacks; of MPR_BAND_SMALL only Python's, where there is no range */
     uint64_t largest;           /* bytes in any vector */
+    /* by MPR_GROUP_ALL: is there more of its name in bands that do not say so?  Bit 0: of the whole path; above it: of the path's
+     * first so many names. */
+    uint32_t piece[MPR_VIEWS];
 };
 
 /* An interval of width_ns, or as long as nothing changes; in an excerpt one instant, beside it a piece of such an interval. */
@@ -63,15 +70,15 @@ enum mpr_mark_kind {
     MPR_MARK_FAILED,            /* an allocation of the host failed */
     MPR_MARK_REFUSED,           /* the driver had no memory; who asked may have tried again */
     MPR_MARK_OOM,               /* PyTorch gave up */
-    MPR_MARK_GRAPH,             /* a CUDA graph was instantiated */
+    MPR_MARK_GRAPH,             /* a CUDA graph was captured or instantiated */
 };
 
 struct mpr_mark {
     enum mpr_mark_kind kind;
     uint64_t time;
-    uint64_t bytes;             /* asked for; of a graph: what used memory grew by */
+    uint64_t bytes;             /* asked for */
     uint64_t free_bytes;        /* of the device then; UINT64_MAX: not known */
-    uint64_t graph_nodes;
+    struct { bool instantiated; uint64_t nodes, segment_bytes; int64_t executable_bytes, launch_bytes, bytes; } graph;   /* as `graphs` has it */
     uint32_t node, thread;
     const char *heap;           /* "" : none */
     const char *text;           /* of MPR_MARK_NVTX */
@@ -147,6 +154,7 @@ struct mpr_timeline {
     size_t stacks;
     const char *const *frame;
     size_t frames;
+    struct mpr_segments segments;       /* at each device's peak */
 };
 
 /* 0, or -1 with *error filled (nothing to free then). */

@@ -8,7 +8,7 @@
 #include "json_summary.h"
 #include "mpf/sample.h"
 
-enum { HOLDERS = 400 };     /* of a peak that the page lists; the rest is summed */
+enum { HOLDERS = 400, SEGMENTS = 24 };      /* of a peak that the page lists; the rest is summed */
 
 /* "b3-heap1": log 3's second heap. */
 struct blob_name { char text[64]; };
@@ -126,6 +126,18 @@ static void stacks(struct mpr_json *j, const struct mpr_timeline *t)
     mpr_json_close(j, ']');
 }
 
+static void graph(struct mpr_json *j, const struct mpr_mark *m)
+{
+    mpr_json_open(j, "graph", '{');
+    mpr_json_flag(j, "instantiated", m->graph.instantiated);
+    mpr_json_number(j, "nodes", m->graph.nodes);
+    mpr_json_number(j, "segment_bytes", m->graph.segment_bytes);
+    mpr_json_signed(j, "executable_bytes", m->graph.executable_bytes);
+    mpr_json_signed(j, "launch_bytes", m->graph.launch_bytes);
+    mpr_json_signed(j, "bytes", m->graph.bytes);
+    mpr_json_close(j, '}');
+}
+
 static void marks(struct mpr_json *j, const struct mpr_timeline *t)
 {
     static const char *const kind[] = { "nvtx", "failed", "refused", "oom", "graph" };
@@ -137,7 +149,7 @@ static void marks(struct mpr_json *j, const struct mpr_timeline *t)
         mpr_json_number(j, "time_ns", m->time);
         mpr_json_number(j, "bytes", m->bytes);
         mpr_json_known(j, "free_bytes", m->free_bytes, MPF_UNKNOWN);
-        mpr_json_number(j, "graph_nodes", m->graph_nodes);
+        if (m->kind == MPR_MARK_GRAPH) graph(j, m);
         mpr_json_number(j, "node", m->node);
         mpr_json_number(j, "thread", m->thread);
         mpr_json_text(j, "heap", m->heap);
@@ -172,7 +184,8 @@ static void bands(struct mpr_json *j, const struct mpr_heap_line *h)
     mpr_json_open(j, "bands", '[');
     for (size_t i = 0; i < h->bands; i++) {
         const struct mpr_band *k = &h->band[i];
-        const uint64_t band[] = { k->kind, k->node, k->thread, k->class, k->library, k->python, k->native };
+        uint64_t band[7 + MPR_VIEWS] = { k->kind, k->node, k->thread, k->class, k->library, k->python, k->native };
+        for (int v = 0; v < MPR_VIEWS; v++) band[7 + v] = k->piece[v];
         mpr_json_numbers(j, NULL, band, sizeof band / sizeof *band);
     }
     mpr_json_close(j, ']');
@@ -227,6 +240,31 @@ static void heap(struct mpr_json *j, const struct mpr_timeline *t, const struct 
     mpr_json_close(j, '}');
 }
 
+/* At each device's peak: the sums, and those that the page lists; of an address the high and the low half. */
+static void segments(struct mpr_json *j, const struct mpr_segments *s)
+{
+    mpr_json_open(j, "segments", '[');
+    for (size_t i = 0; i < s->devices; i++) {
+        const struct mpr_segments_device *d = &s->device[i];
+        mpr_json_open(j, NULL, '{');
+        mpr_json_number(j, "device", d->index);
+        mpr_json_number(j, "time_ns", d->time);
+        mpr_json_number(j, "segments", d->segments);
+        mpr_json_number(j, "bytes", d->bytes);
+        mpr_json_number(j, "live_bytes", d->live);
+        mpr_json_number(j, "outside_bytes", d->outside);
+        mpr_json_open(j, "listed", '[');
+        for (size_t k = 0; k < d->segments && k < SEGMENTS; k++) {
+            const struct mpr_segment *t = &d->segment[k];
+            const uint64_t row[] = { t->addr >> 32, t->addr & UINT32_MAX, t->bytes, t->live, t->largest_hole, t->blocks };
+            mpr_json_numbers(j, NULL, row, sizeof row / sizeof *row);
+        }
+        mpr_json_close(j, ']');
+        mpr_json_close(j, '}');
+    }
+    mpr_json_close(j, ']');
+}
+
 static void log_data(struct mpr_json *j, const struct mpr_timeline *t, size_t log)
 {
     struct blob_name name;
@@ -240,6 +278,7 @@ static void log_data(struct mpr_json *j, const struct mpr_timeline *t, size_t lo
     stacks(j, t);
     marks(j, t);
     tracks(j, t, log);
+    segments(j, &t->segments);
     mpr_json_number(j, "instances", t->instances);
     mpr_json_number(j, "instances_left_out", t->instances_left_out);
     mpr_json_text(j, "instances_blob", blob_name(&name, log, "ranges", 0));

@@ -74,6 +74,7 @@ void mpr_graph_count(struct mpr_gpu *g, const struct mpr_gpu_block *b, bool torc
 {
     if (!b->capture) return;
     struct mpr_capture *c = &g->capture[b->capture - 1];
+    c->device = (uint8_t)mpf_heap_device(b->heap);
     if (torch) c->block_bytes += b->size;
     else c->segment_bytes += b->size;
 }

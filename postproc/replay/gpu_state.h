@@ -72,6 +72,7 @@ struct mpr_capture {
     uint64_t time, graph, pool[2];  /* ns; PyTorch's graph object and pool id, 0 when it is not PyTorch's */
     uint32_t thread, node, burst;
     uint64_t segment_bytes, block_bytes;    /* made while it lasted */
+    uint8_t device;                         /* of the newest of these */
     bool instantiated;              /* before it ended: PyTorch does so, unless the graph is kept */
     uint64_t reset;                 /* ns, when PyTorch's graph gave up its pool; 0: it did not */
     uint32_t shared;                /* number of its pool; 0: none */

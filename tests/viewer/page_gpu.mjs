@@ -41,7 +41,7 @@ test('refusals come first, with request, free bytes and range; a graph with its 
       ['the driver had no memory', 'asked 200.00 MiB, 100.00 MiB free', 'step > loss'],
       ['the driver had no memory', 'asked 200.00 MiB, 130.00 MiB free', 'step > loss'],
       ['out of memory', 'asked 199.00 MiB', 'step > loss'],
-      ['CUDA graph', '1,001 nodes, used memory +4.00 MiB', 'step'],
+      ['CUDA graph', '1,001 nodes, 45.00 MiB: segments 40.00 MiB, executable 4.00 MiB, first launch 1.00 MiB', 'step'],
     ],
   );
 });
@@ -67,6 +67,13 @@ test('segments are those of the segments report, mapped pieces in a row as one',
   assert.deepEqual(page.trouble, []);
 });
 
+/** What a chart's legend says it is of, its total, and that of the pin's table. */
+const legendAndPin = async (heap) => ({
+  label: (await page.locator(`.chart[data-heap="${heap}"] caption`).textContent()).split(',')[0],
+  legend: bytesOf(await page.locator(`.chart[data-heap="${heap}"] tfoot .total`).getAttribute('title')),
+  pin: bytesOf(await page.locator('[data-panel="pin"] tfoot .total').getAttribute('title')),
+});
+
 test('a click on a failure shows who held the memory then', async () => {
   const row = page.locator('[data-panel="marks"] tbody tr').nth(2);
   await row.locator('button').click();
@@ -79,7 +86,18 @@ test('a click on a failure shows who held the memory then', async () => {
     await tableRows(page, '[data-panel="pin"]'),
     heap.ranges.filter((r) => r.bytes_at_peak).map((r) => ({ name: r.path.join(' > '), bytes: [r.bytes_at_peak] })),
   );
+  assert.deepEqual(await legendAndPin('gpu0/torch'), { label: 'pinned', legend: heap.peak_bytes, pin: heap.peak_bytes });
+  await page.locator('[data-panel="marks"] tbody tr').nth(3).locator('button').click();
+  await drawn(page);
+  const graph = await legendAndPin('gpu0/device');
+  assert.deepEqual([graph.label, graph.legend], ['pinned', graph.pin]);
   await page.keyboard.press('Escape');
+  await page.keyboard.press('p');
+  await drawn(page);
+  const { heaps } = shop.report('peaks', log).logs[0];
+  assert.deepEqual(await legendAndPin(heaps[0].heap), { label: 'pinned', legend: heaps[0].peak_bytes, pin: heaps[0].peak_bytes });
+  await page.keyboard.press('Escape');
+  assert.equal((await page.locator(`.chart[data-heap="gpu0/torch"] caption`).textContent()).split(',')[0], 'at the peak');
   await page.keyboard.press('0');
   await drawn(page);
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { shown, totals } from '../../viewer/src/lod.js';
-import { ELSE, composition, peakSpan, spanAt, stack } from '../../viewer/src/model.js';
+import { ELSE, composition, isLeast, peakSpan, spanAt, stack } from '../../viewer/src/model.js';
 import { log, randomHeap } from './made.mjs';
 
 /** @type {import('../../viewer/src/model.js').Grouping[]} */
@@ -73,10 +73,30 @@ test('a composition is the vector of its span', () => {
     const expected = new Map();
     vectors[span].forEach((bytes, band) => {
       const name = log.sizes[heap.bands[band].size];
-      if (bytes) expected.set(name, (expected.get(name) ?? 0) + bytes);
+      if (bytes) expected.set(name, { bytes: (expected.get(name)?.bytes ?? 0) + bytes, least: false });
     });
     assert.deepEqual(made, expected);
   }
+});
+
+test('a name that has pieces in the rest is a lower bound, where the rest holds anything, at the depths where it is the same', () => {
+  const { heap, vectors } = randomHeap(7, 60, 6);
+  const none = Array(7).fill(0);
+  heap.bands.forEach((band, i) => Object.assign(band, { node: i < 4 ? i : 0, kind: i === 5 ? 2 : 0, pieces: none }));
+  heap.bands[2].pieces = [0, 1 << 1, 0, 0, 0, 0, 0]; // a > b: something else of a is in the rest
+  heap.bands[3].pieces = [0, (2 << 1) | 1, 0, 0, 0, 0, 0]; // a > c itself
+  const least = (depth, span) => [...composition(log, heap, { by: 'range', depth }, span)].filter(([, of]) => of.least).map(([name]) => name);
+  const of = (band, full, empty) => vectors.findIndex((v) => v[full] && !v[empty] && v[band]);
+  const span = vectors.findIndex((v) => v.every(Boolean)),
+    without = of(3, 2, 5);
+  assert.ok(span >= 0);
+  assert.deepEqual(least(0, span), ['a > c']);
+  assert.deepEqual(least(1, span), ['a']);
+  assert.deepEqual(least(2, span), ['a > c']);
+  if (without >= 0) assert.deepEqual(least(0, without), []);
+  const made = stack(log, heap, { by: 'range', depth: 0 });
+  const group = made.groups.find((g) => g.name === 'a > c');
+  vectors.forEach((v, i) => assert.equal(isLeast(made, group, i), v[5] > 0));
 });
 
 test('no level of detail loses the largest span', () => {

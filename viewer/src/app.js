@@ -326,23 +326,21 @@ export class App {
     this.update();
   }
 
-  /** @param {StackChart} chart @param {number} ns @param {MouseEvent} _event */
-  pinAt(chart, ns, _event) {
-    const pin = { heap: chart.stack.heap.name, log: chart.stack.log.index, at: Math.round(ns) };
-    this.state.pins = this.pins.length === 1 ? [this.pins[0], pin] : [pin];
+  /** Charts and tables show what was then. @param {import('./state.js').State['pins']} pins */
+  pin(pins) {
+    this.state.pins = pins;
     this.fillPins();
     this.update();
   }
 
-  /**
-   * The span that the chart of that heap shows at an instant.
-   * @param {Log} log
-   * @param {Heap} heap
-   * @param {number} at
-   */
+  /** @param {StackChart} chart @param {number} ns @param {MouseEvent} _event */
+  pinAt(chart, ns, _event) {
+    const pin = { heap: chart.stack.heap.name, log: chart.stack.log.index, at: chart.stateAt(Math.round(ns)) };
+    this.pin(this.pins.length === 1 ? [this.pins[0], pin] : [pin]);
+  }
+
+  /** The span of an instant on the axis; -1 before the first. @param {Log} log @param {Heap} heap @param {number} at */
   pinSpan(log, heap, at) {
-    const chart = this.charts.find((c) => c instanceof StackChart && c.stack.heap === heap);
-    if (chart instanceof StackChart && at >= this.view[0] && at <= this.view[1]) return chart.drawnAt(at);
     return spanAt(heap.spans.start, at + this.origin(log));
   }
 

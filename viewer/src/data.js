@@ -3,8 +3,9 @@
  * @typedef {{ start: Float64Array, time: Float64Array, max: Float64Array, min: Float64Array, close: Float64Array,
  *   allocs: Float64Array, frees: Float64Array, end: Float64Array }} Spans one entry a span; `end` is that of its
  *   changes
- * @typedef {{ kind: number, node: number, thread: number, size: number, library: number, python: number, native: number }} Band
- *   node: its range; python: the node of its Python stack, where there is no range
+ * @typedef {{ kind: number, node: number, thread: number, size: number, library: number, python: number, native: number, pieces: number[] }} Band
+ *   node: its range; python: the node of its Python stack, where there is no range; pieces: by view, whether there is
+ *   more of its name in bands that do not say so: bit 0 of the whole path, above it of the path's first so many names
  * @typedef {{ name: string, peakBytes: number, peakTime: number, peakBlocks: number, endBytes: number, allocations:
  *   number, frees: number, failures: number, width: number, exact: [number, number][], bands: Band[], spans: Spans, changeBand: Float64Array,
  *   changeBytes: Float64Array, holders: Holder[], otherHolders: number, otherBytes: number, blocks:
@@ -12,13 +13,18 @@
  *   width: of a span; from exact's first to before its second every instant has a span of its own
  * @typedef {{ node: number, library: number, native: number, bytes: number, blocks: number, allocations: number }} Holder who
  *   held bytes at the heap's peak: a range or a Python stack, else a native stack or a library
- * @typedef {{ kind: string, time: number, bytes: number, graphNodes: number, node: number, thread: number, heap:
+ * @typedef {{ kind: string, time: number, bytes: number, graph?: Graph, node: number, thread: number, heap:
  *   string, text: string, free: number | null }} Mark
+ * @typedef {{ instantiated: boolean, nodes: number, bytes: number, segment_bytes: number, executable_bytes: number,
+ *   launch_bytes: number }} Graph as the graphs report has it; bytes: of the others the sum
+ * @typedef {{ device: number, time: number, count: number, bytes: number, live: number, outside: number, listed: number[][] }} SegmentsThen
+ *   PyTorch's segments at a device's peak, as the segments report has them; listed: of each the address's high and
+ *   low half, size, live bytes, largest hole, blocks
  * @typedef {{ from: Float64Array, to: Float64Array, node: Float64Array, thread: Float64Array }} Instances
  * @typedef {{ name: string, limit: number, time: Float64Array, value: Float64Array }} Track
  * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best: string, source: string,
  *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
- *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, tracks: Track[], heaps: Heap[] }} Log
+ *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, tracks: Track[], segments: SegmentsThen[], heaps: Heap[] }} Log
  *   stacks: frames, outermost first; 0 is the empty one; best: the grouping that names most, source: where its names are from
  */
 import { Columns } from './leb.js';
@@ -95,7 +101,7 @@ async function readHeap(raw, page) {
     failures: raw.failures,
     width: raw.width_ns,
     exact: raw.exact,
-    bands: raw.bands.map((/** @type {number[]} */ [kind, node, thread, size, library, python, native]) => ({
+    bands: raw.bands.map((/** @type {number[]} */ [kind, node, thread, size, library, python, native, ...pieces]) => ({
       kind,
       node,
       thread,
@@ -103,6 +109,7 @@ async function readHeap(raw, page) {
       library,
       python,
       native,
+      pieces,
     })),
     spans,
     changeBand,
@@ -182,12 +189,20 @@ async function readLog(raw, index, page) {
     marks: raw.marks.map((/** @type {any} */ m) => ({
       ...m,
       time: m.time_ns,
-      graphNodes: m.graph_nodes,
       free: m.free_bytes,
     })),
     marksLeftOut: raw.marks_left_out,
     instances,
     tracks,
+    segments: raw.segments.map((/** @type {any} */ s) => ({
+      device: s.device,
+      time: s.time_ns,
+      count: s.segments,
+      bytes: s.bytes,
+      live: s.live_bytes,
+      outside: s.outside_bytes,
+      listed: s.listed,
+    })),
     heaps,
   };
 }

@@ -14,6 +14,12 @@ export function size(bytes, signed = false) {
   return `${sign}${value.toFixed(2)} ${UNITS[unit]}`;
 }
 
+/** With a sign where there may be more. @param {number} bytes @param {boolean} least */
+export const amount = (bytes, least) => `${least ? '≥ ' : ''}${size(bytes)}`;
+
+/** @param {number} bytes @param {boolean} least */
+export const exactly = (bytes, least) => `${least ? '≥ ' : ''}${count(bytes)} bytes`;
+
 /** "48,211,907" @param {number} count */
 export const count = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 

@@ -1,8 +1,8 @@
 /** The table beside a chart: who holds how much at the instant under the cursor, pinned, or at the peak. */
 import { fill } from './colours.js';
 import { element, swatch } from './dom.js';
-import { count, duration, share, size, time } from './format.js';
-import { fineness, isExact, isPiece, spanWidth } from './model.js';
+import { amount, count, duration, exactly, share, size, time } from './format.js';
+import { isExactAt, isLeast, isPiece, spanWidth } from './model.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -10,11 +10,10 @@ import { fineness, isExact, isPiece, spanWidth } from './model.js';
  */
 
 export class Legend {
-  /** @param {App} app @param {Stack} stack @param {number} peak its span */
-  constructor(app, stack, peak) {
+  /** @param {App} app @param {Stack} stack */
+  constructor(app, stack) {
     this.app = app;
     this.stack = stack;
-    this.peak = peak;
     this.rows = stack.groups.map((group) => this.row(group));
     this.total = element('td', { class: 'total' });
     this.when = element('span', {});
@@ -59,34 +58,36 @@ export class Legend {
     return { group, row: made, bytes, part };
   }
 
-  /** @param {number} span -1: before the first @param {string} label what instant it is */
-  fill(span, label) {
+  /** @param {number} span -1: before the first @param {string} label what instant it is @param {number | null} asked the
+   *  instant, ns; null: whatever the span shows */
+  fill(span, label, asked) {
     const { heap } = this.stack,
       { app } = this,
       there = span >= 0 && heap.spans.start.length > 0;
     const total = there ? heap.spans.max[span] : 0;
     for (const { group, row, bytes, part } of this.rows) {
       const held = there ? group.bytes[span] : 0;
-      bytes.textContent = size(held);
-      bytes.title = `${count(held)} bytes`;
+      const least = there && isLeast(this.stack, group, span);
+      bytes.textContent = amount(held, least);
+      bytes.title = exactly(held, least);
       part.textContent = share(held, total);
       row.classList.toggle('hidden-band', !app.visible(group.name));
       row.classList.toggle('lit', app.lit === group.name);
       row.classList.toggle('miss', app.misses(group.name));
     }
     this.when.textContent = there
-      ? `${label}, ${time(heap.spans.time[span], span === this.peak ? 1e3 : fineness(heap, span))}`
+      ? `${label}, ${time(heap.spans.time[span], 1)}`
       : 'before the first allocation';
     this.total.textContent = size(total);
     this.total.title = `${count(total)} bytes`;
-    this.fillBadge(there, span);
+    this.fillBadge(there, span, asked);
   }
 
-  /** @param {boolean} there @param {number} span */
-  fillBadge(there, span) {
+  /** @param {boolean} there @param {number} span @param {number | null} asked */
+  fillBadge(there, span, asked) {
     const { heap } = this.stack,
       { badge } = this;
-    const exact = there && (isExact(heap, span) || span === this.peak);
+    const exact = there && isExactAt(heap, span, asked);
     badge.className = `badge ${exact ? 'exact' : 'bucket'}`;
     badge.textContent = badge.title = '';
     if (!there) return;
@@ -97,6 +98,6 @@ export class Legend {
       ? 'the state at this instant, to the byte'
       : isPiece(heap, span)
         ? `one state, to the byte, of ${within} beside a time whose every change is kept; ${least}`
-        : `the state, to the byte, when the heap was largest within ${within}; ${least}`;
+        : `the state, to the byte, when the heap was largest after a change within ${within}; ${least}`;
   }
 }

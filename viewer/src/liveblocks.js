@@ -3,7 +3,7 @@ import { fill } from './colours.js';
 import { address, stacksOf } from './blocks.js';
 import { element, row, swatch, table } from './dom.js';
 import { count, duration, size, time } from './format.js';
-import { bandOf, bestName, blockName, fineness, isExact } from './model.js';
+import { bandOf, bestName, blockName, isExact } from './model.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -99,7 +99,7 @@ export function liveBlocksPanel(app) {
       'h3',
       {},
       `Largest blocks of ${heap.name} then`,
-      element('span', { class: 'sub' }, `live at ${time(at, fineness(heap, span))}, of those that the page keeps`),
+      element('span', { class: 'sub' }, `live at ${time(at, 1)}, of those that the page keeps`),
     ),
     made,
   );

@@ -21,10 +21,22 @@ const KIND = {
 /** @param {Mark} mark */
 export const isBad = (mark) => mark.kind !== 'nvtx' && mark.kind !== 'graph';
 
+/** @param {import('./data.js').Graph} graph */
+function graphWords(graph) {
+  const parts = [
+    ['segments', graph.segment_bytes],
+    ['executable', graph.executable_bytes],
+    ['first launch', graph.launch_bytes],
+  ];
+  const told = parts.filter(([, bytes]) => bytes).map(([part, bytes]) => `${part} ${size(Number(bytes))}`);
+  const nodes = graph.instantiated ? `${count(graph.nodes)} nodes` : 'not instantiated';
+  return `${nodes}, ${size(graph.bytes)}${told.length ? `: ${told.join(', ')}` : ''}`;
+}
+
 /** @param {Mark} mark */
 function what(mark) {
   if (mark.kind === 'nvtx') return mark.text;
-  if (mark.kind === 'graph') return `${count(mark.graphNodes)} nodes, used memory ${size(mark.bytes, true)}`;
+  if (mark.graph) return graphWords(mark.graph);
   return `asked ${size(mark.bytes)}${mark.free === null ? '' : `, ${size(mark.free)} free`}`;
 }
 
@@ -40,10 +52,9 @@ export function marksOf(log, heap) {
 /** Goes there, and pins it where it is a heap's: who held the memory then. @param {App} app @param {Log} log @param {Mark} mark */
 function show(app, log, mark) {
   const at = mark.time - app.origin(log);
-  if (log.heaps.some((heap) => heap.name === mark.heap)) app.state.pins = [{ heap: mark.heap, log: log.index, at }];
   app.centre(at, (app.whole[1] - app.whole[0]) / 20);
-  app.update();
-  app.fillPins();
+  if (log.heaps.some((heap) => heap.name === mark.heap)) app.pin([{ heap: mark.heap, log: log.index, at }]);
+  else app.update();
 }
 
 /** What went wrong first, then graphs and marks; null when nothing happened. @param {App} app */

@@ -4,11 +4,12 @@
  * @typedef {import('./data.js').Heap} Heap
  * @typedef {'auto' | 'range' | 'python' | 'stack' | 'thread' | 'size' | 'library'} By
  * @typedef {{ by: By, depth: number }} Grouping depth 0: whole paths
- * @typedef {{ name: string, rest: boolean, atPeak: number, largest: number, bytes: Float64Array }} Group bytes of
- *   each span
- * @typedef {{ heap: Heap, log: Log, groups: Group[], all: string[], groupOfBand: Int32Array }} Stack
+ * @typedef {{ name: string, rest: boolean, partial: boolean, atPeak: number, largest: number, bytes: Float64Array }} Group
+ *   bytes of each span; partial: small pieces of it lie in bands that do not say so
+ * @typedef {{ heap: Heap, log: Log, groups: Group[], all: string[], groupOfBand: Int32Array, unnamed: Float64Array }} Stack
+ *   unnamed: bytes of each span in bands that do not say whose they are
  */
-import { ONE, OTHER } from './data.js';
+import { ONE, OTHER, SMALL } from './data.js';
 
 export const OUTSIDE = 'outside any range',
   UNKNOWN = '(library not known)',
@@ -37,6 +38,7 @@ export function bestName(log, of, depth) {
 /** @param {Log} log @param {import('./data.js').Band} band @param {Grouping} grouping */
 export function bandName(log, band, grouping) {
   if (band.kind === OTHER) return ELSE;
+  if (grouping.by === 'auto' && band.kind === SMALL && !band.node && !band.python && log.best === 'stack') return SEVERAL;
   if (grouping.by === 'auto') return bestName(log, band, grouping.depth);
   if (grouping.by === 'range') return pathName(log.paths[band.node], grouping.depth);
   if (grouping.by === 'library') return log.libraries[band.library] || UNKNOWN;
@@ -47,9 +49,22 @@ export function bandName(log, band, grouping) {
   return grouping.by === 'thread' ? log.threads[band.thread] : log.sizes[band.size];
 }
 
+/** In the order of a band's pieces. @type {By[]} */
+const VIEWS = ['auto', 'range', 'python', 'stack', 'thread', 'size', 'library'];
+
+/** Whether there is more of the band's name elsewhere. @param {import('./data.js').Band} band @param {Grouping} grouping */
+function isPartial(band, { by, depth }) {
+  const piece = band.pieces?.[VIEWS.indexOf(by)] ?? 0;
+  return (piece & 1) === 1 || (depth > 0 && piece >> 1 >= depth);
+}
+
+/** Bands of that name do not say whose their bytes are. @param {string} name */
+const isUnnamed = (name) => name === ELSE || name === SEVERAL;
+
 /** A block as if it were a band. @param {import('./blocks.js').Blocks} blocks @param {number} i */
 export const bandOf = (blocks, i) => ({
   kind: ONE,
+  pieces: [],
   node: blocks.node[i],
   thread: blocks.thread[i],
   size: blocks.size[i] < 2 ? blocks.size[i] : Math.ceil(Math.log2(blocks.size[i])) + 1,
@@ -98,7 +113,12 @@ function namesOf(log, heap, grouping) {
     if (!number.has(name)) number.set(name, number.size);
     return /** @type {number} */ (number.get(name));
   });
-  return { names: [...number.keys()], nameOf };
+  const names = [...number.keys()],
+    partial = names.map(() => false);
+  heap.bands.forEach((band, i) => {
+    if (isPartial(band, grouping)) partial[nameOf[i]] = !isUnnamed(names[nameOf[i]]);
+  });
+  return { names, nameOf, partial };
 }
 
 /**
@@ -106,7 +126,8 @@ function namesOf(log, heap, grouping) {
  * @param {Log} log @param {Heap} heap @param {Grouping} grouping @param {number} [most] @returns {Stack}
  */
 export function stack(log, heap, grouping, most = 18) {
-  const { names, nameOf } = namesOf(log, heap, grouping);
+  const { names, nameOf, partial } = namesOf(log, heap, grouping);
+  const unnamed = new Float64Array(heap.spans.start.length);
   const peak = peakSpan(heap),
     sums = new Float64Array(names.length);
   const largest = new Float64Array(names.length);
@@ -114,6 +135,7 @@ export function stack(log, heap, grouping, most = 18) {
   walk(heap, nameOf, sums, (span) => {
     for (let i = 0; i < sums.length; i++) if (sums[i] > largest[i]) largest[i] = sums[i];
     if (span === peak) atPeak = sums.slice();
+    unnamed[span] = sumUnnamed(names, sums);
   });
   const order = names
     .map((_, i) => i)
@@ -132,11 +154,12 @@ export function stack(log, heap, grouping, most = 18) {
   const groups = kept.map((i) => ({
     name: names[i],
     rest: false,
+    partial: partial[i],
     atPeak: atPeak[i],
     largest: largest[i],
     bytes: new Float64Array(spans),
   }));
-  if (withRest) groups.push({ name: ELSE, rest: true, atPeak: 0, largest: 0, bytes: new Float64Array(spans) });
+  if (withRest) groups.push({ name: ELSE, rest: true, partial: false, atPeak: 0, largest: 0, bytes: new Float64Array(spans) });
   const groupOfBand = nameOf.map((name) => groupOfName[name]);
   const held = new Float64Array(groups.length);
   walk(heap, groupOfBand, held, (span) => {
@@ -146,8 +169,14 @@ export function stack(log, heap, grouping, most = 18) {
     group.atPeak = spans ? group.bytes[peak] : 0;
     if (group.rest) group.largest = group.bytes.reduce((a, b) => Math.max(a, b), 0);
   }
-  return { heap, log, groups, all: names, groupOfBand };
+  return { heap, log, groups, all: names, groupOfBand, unnamed };
 }
+
+/** @param {string[]} names @param {Float64Array} sums */
+const sumUnnamed = (names, sums) => names.reduce((all, name, i) => all + (isUnnamed(name) ? sums[i] : 0), 0);
+
+/** Whether a group's bytes at a span are a lower bound. @param {Stack} stack @param {Group} group @param {number} span */
+export const isLeast = (stack, group, span) => group.partial && stack.unnamed[span] > 0;
 
 /**
  * Every name's bytes at a span, none summed up.
@@ -155,18 +184,19 @@ export function stack(log, heap, grouping, most = 18) {
  * @param {Heap} heap
  * @param {Grouping} grouping
  * @param {number} span
- * @returns {Map<string, number>}
+ * @returns {Map<string, { bytes: number, least: boolean }>} least: there may be more of it
  */
 export function composition(log, heap, grouping, span) {
-  const { names, nameOf } = namesOf(log, heap, grouping);
+  const { names, nameOf, partial } = namesOf(log, heap, grouping);
   const sums = new Float64Array(names.length);
-  /** @type {Map<string, number>} */
+  /** @type {Map<string, { bytes: number, least: boolean }>} */
   const out = new Map();
   walk(heap, nameOf, sums, (now) => {
-    if (now === span)
-      names.forEach((name, i) => {
-        if (sums[i]) out.set(name, sums[i]);
-      });
+    if (now !== span) return;
+    const unnamed = sumUnnamed(names, sums) > 0;
+    names.forEach((name, i) => {
+      if (sums[i]) out.set(name, { bytes: sums[i], least: partial[i] && unnamed });
+    });
   });
   return out;
 }
@@ -193,6 +223,13 @@ export function isExact(heap, span) {
   return heap.width === 1 || s.allocs[span] + s.frees[span] <= 1 || inWindow(heap, span);
 }
 
+/** True when the span is the state at an instant in it; null: at its own. @param {Heap} heap @param {number} span
+ *  @param {number | null} at */
+export function isExactAt(heap, span, at) {
+  const of = heap.spans.time[span];
+  return at === of || (isExact(heap, span) && (at === null || at >= of));
+}
+
 /** What a window has left of a bucket: its state need not be the largest. @param {Heap} heap @param {number} span */
 export const isPiece = (heap, span) =>
   !inWindow(heap, span) && [span - 1, span + 1].some((i) => i >= 0 && i < heap.spans.start.length && inWindow(heap, i));
@@ -200,6 +237,3 @@ export const isPiece = (heap, span) =>
 /** How long the changes are that a span stands for, ns. @param {Heap} heap @param {number} span */
 export const spanWidth = (heap, span) =>
   Math.min(heap.width, (heap.spans.start[span + 1] ?? Infinity) - heap.spans.start[span]);
-
-/** How finely the time of a span's state is told, ns. @param {Heap} heap @param {number} span */
-export const fineness = (heap, span) => (isExact(heap, span) ? 1e3 : Math.max(1e3, Math.min(heap.width, 1e6)));

@@ -3,13 +3,15 @@
  * them. Mapped pieces of memory that follow each other without a gap are one (expandable) segment. *
  * @typedef {import('./blocks.js').Blocks} Blocks
  * @typedef {{ offset: number, size: number, index: number }} Inner index: in the torch heap's blocks
- * @typedef {{ start: number, size: number, pieces: number, owned: boolean, inner: Inner[], used: number, largestHole: number }} Segment
+ * @typedef {{ start: number, size: number, pieces: number, owned: boolean, inner: Inner[], used: number, largestHole: number, blocks: number }} Segment
+ * @typedef {{ segments: Segment[], count: number, held: number, used: number, elsewhere: number, whole: boolean }} Then
+ *   whole: nothing is missing; otherwise blocks that the page has not kept lie in what looks free
  */
 import { address, stacksOf } from './blocks.js';
 import { fill } from './colours.js';
 import { colour, element } from './dom.js';
 import { count, duration, share, size, time } from './format.js';
-import { blockName, pathName } from './model.js';
+import { blockName, isExactAt, pathName, spanAt } from './model.js';
 
 /** @typedef {import('./app.js').App} App */
 
@@ -74,11 +76,44 @@ export function segmentsAt(device, torch, at, libraries) {
       inner.push({ offset: start(torch, inside[next]) - from, size: torch.size[inside[next]], index: inside[next] });
     const used = inner.reduce((sum, block) => sum + block.size, 0);
     const owned = library ? isTorch(libraries[library]) : inner.length > 0;
-    return { start: from, size: bytes, pieces, owned, inner, used, largestHole: largestHole(inner, bytes) };
+    const blocks = inner.length;
+    return { start: from, size: bytes, pieces, owned, inner, used, largestHole: largestHole(inner, bytes), blocks };
   });
   return found
     .filter((segment) => segment.owned)
     .sort((a, b) => b.size - b.used - (a.size - a.used) || a.start - b.start);
+}
+
+/** @param {Blocks} b @param {number} at */
+const liveBytes = (b, at) => liveAt(b, at).reduce((all, i) => all + b.size[i], 0);
+
+/** Whether all that was live then is among the blocks that are kept. @param {import('./data.js').Heap} heap @param {number} at */
+function isWhole(heap, at) {
+  const span = spanAt(heap.spans.start, at);
+  return span < 0 || (isExactAt(heap, span, at) && heap.spans.max[span] === liveBytes(heap.blocks, at));
+}
+
+/** From the blocks that are kept. @param {import('./data.js').Log} log @param {import('./data.js').Heap} device
+ *  @param {import('./data.js').Heap} torch @param {number} at @returns {Then} */
+function keptThen(log, device, torch, at) {
+  const segments = segmentsAt(device.blocks, torch.blocks, at, log.libraries),
+    sum = (/** @type {(s: Segment) => number} */ of) => segments.reduce((all, s) => all + of(s), 0);
+  const held = sum((s) => s.size),
+    used = sum((s) => s.used);
+  const whole = isWhole(device, at) && isWhole(torch, at);
+  return { segments, count: segments.length, held, used, elsewhere: liveBytes(torch.blocks, at) - used, whole };
+}
+
+/** At the device's peak, with the numbers of the segments report; of the blocks inside, those that are kept.
+ *  @param {import('./data.js').SegmentsThen} then @param {Then} kept @returns {Then} */
+function reported(then, kept) {
+  const known = new Map(kept.segments.map((segment) => [segment.start, segment]));
+  const segments = then.listed.map(([high, low, bytes, used, hole, blocks]) => {
+    const from = high * 2 ** 32 + low,
+      { pieces, inner } = known.get(from) ?? { pieces: 1, inner: [] };
+    return { start: from, size: bytes, pieces, owned: true, inner, used, largestHole: hole, blocks };
+  });
+  return { segments, count: then.count, held: then.bytes, used: then.live, elsewhere: then.outside, whole: true };
 }
 
 /** @param {Segment} segment */
@@ -114,7 +149,7 @@ function bar(app, log, torch, segment, most, now) {
       width: WIDTH,
       height: HEIGHT,
       role: 'img',
-      'aria-label': `${kind(segment)} of ${size(segment.size)}: ${segment.inner.length} blocks hold ${size(segment.used)}`,
+      'aria-label': `${kind(segment)} of ${size(segment.size)}: ${segment.blocks} blocks hold ${size(segment.used)}`,
     })
   );
   const c = canvas.getContext('2d');
@@ -135,6 +170,23 @@ function bar(app, log, torch, segment, most, now) {
   return canvas;
 }
 
+/** @param {string} name @param {number} free @param {boolean} whole */
+const freeCell = (name, free, whole) =>
+  element(name, { title: `${count(free)} bytes`, class: 'free' }, `${whole ? '' : '≤ '}${size(free)}`);
+
+/** What all segments hold. @param {Then} then */
+function sums({ held, used, elsewhere, whole }) {
+  return element(
+    'span',
+    { class: 'sub' },
+    freeCell('span', held - used, whole),
+    ' of ',
+    element('span', { title: `${count(held)} bytes`, class: 'held' }, `${whole ? '' : '≥ '}${size(held)}`),
+    ` free${whole ? `, ${share(held - used, held)}` : ': of the blocks then, the page keeps the largest'}; most free first`,
+    elsewhere ? `; ${size(elsewhere)} lie in no segment that is kept` : '',
+  );
+}
+
 /**
  * Of the first run's GPU of that name, at the pinned instant or the device's peak; null: nothing to show.
  * @param {App} app
@@ -142,19 +194,17 @@ function bar(app, log, torch, segment, most, now) {
  */
 export function segmentPanel(app, gpu) {
   const SHOWN = 24,
-    log = app.runs()[0];
+    log = app.runs()[0],
+    peak = log.segments.find((s) => `gpu${s.device}` === gpu);
   const device = log.heaps.find((h) => h.name === `${gpu}/device`),
     torch = log.heaps.find((h) => h.name === `${gpu}/torch`);
-  if (!device || !torch) return null;
-  const at = app.pins.length ? app.pins[0].at + app.origin(log) : device.peakTime;
-  const segments = segmentsAt(device.blocks, torch.blocks, at, log.libraries);
-  if (!segments.length) return null;
-  const most = Math.max(...segments.map((s) => s.size)),
-    sum = (/** @type {(s: Segment) => number} */ of) => segments.reduce((all, s) => all + of(s), 0);
-  const held = sum((s) => s.size),
-    used = sum((s) => s.used);
-  const elsewhere = liveAt(torch.blocks, at).reduce((all, i) => all + torch.blocks.size[i], 0) - used;
-  const rows = segments
+  if (!device || !torch || !peak) return null;
+  const at = app.pins.length ? app.pins[0].at + app.origin(log) : peak.time,
+    kept = keptThen(log, device, torch, at),
+    then = app.pins.length ? kept : reported(peak, kept);
+  if (!then.segments.length) return null;
+  const most = Math.max(...then.segments.map((s) => s.size));
+  const rows = then.segments
     .slice(0, SHOWN)
     .map((s) =>
       element(
@@ -162,9 +212,9 @@ export function segmentPanel(app, gpu) {
         {},
         element('th', { scope: 'row' }, bar(app, log, torch, s, most, at)),
         element('td', { title: `${count(s.size)} bytes` }, size(s.size)),
-        element('td', { title: `${count(s.size - s.used)} bytes` }, size(s.size - s.used)),
-        element('td', {}, size(s.largestHole)),
-        element('td', {}, count(s.inner.length)),
+        freeCell('td', s.size - s.used, then.whole),
+        element('td', {}, `${then.whole ? '' : '≤ '}${size(s.largestHole)}`),
+        element('td', {}, count(s.blocks)),
       ),
     );
   const head = ['segment, with its blocks (as long as the root of its size)', 'size', 'free', 'largest hole', 'blocks'].map((text) =>
@@ -173,19 +223,8 @@ export function segmentPanel(app, gpu) {
   return element(
     'section',
     { class: 'panel segments', 'data-panel': 'segments', 'data-gpu': gpu },
-    element(
-      'h3',
-      {},
-      `${gpu}: segments of PyTorch's allocator at ${time(at)}`,
-      element(
-        'span',
-        { class: 'sub' },
-        `${size(held - used)} of ${size(held)} free, ${share(held - used, held)}; ` +
-          'most free first, among the largest blocks that are kept',
-        elsewhere ? `; ${size(elsewhere)} lie in no segment that is kept` : '',
-      ),
-    ),
+    element('h3', {}, `${gpu}: segments of PyTorch's allocator at ${time(at, 1)}`, sums(then)),
     element('table', {}, element('thead', {}, element('tr', {}, ...head)), element('tbody', {}, ...rows)),
-    segments.length > SHOWN && element('p', {}, `${count(segments.length - SHOWN)} more segments`),
+    then.count > rows.length && element('p', {}, `${count(then.count - rows.length)} more segments`),
   );
 }

@@ -1,11 +1,11 @@
 /** One heap of one run: its stacked bands, and the table beside them, live under the cursor. */
 import { limitOf, trackOf } from './context.js';
 import { button, element } from './dom.js';
-import { size, time } from './format.js';
+import { amount, size, time } from './format.js';
 import { Legend } from './legend.js';
 import { shown } from './lod.js';
 import { marksOf } from './marks.js';
-import { peakSpan } from './model.js';
+import { isExact, isLeast, peakSpan } from './model.js';
 import { Plot } from './plot.js';
 import { drawStack } from './stackpaint.js';
 
@@ -30,9 +30,9 @@ export class StackChart {
     this.near = null;
     /** @type {import('./lod.js').Shown} */
     this.shown = { x: [], span: [], min: [] };
-    this.span = this.peak;
-    this.legend = new Legend(app, stack, this.peak);
-    this.hovering = false;
+    this.legend = new Legend(app, stack);
+    /** @type {number | null} where the cursor is */
+    this.cursor = null;
     this.canvas = element('div', { class: 'plot', role: 'img', 'aria-label': this.describe() });
     this.root = this.build();
   }
@@ -73,7 +73,7 @@ export class StackChart {
     const { heap, groups } = this.stack;
     const top = groups
       .slice(0, 3)
-      .map((g) => `${g.name} ${size(g.atPeak)}`)
+      .map((g) => `${g.name} ${amount(g.atPeak, isLeast(this.stack, g, this.peak))}`)
       .join(', ');
     return `${heap.name} over time; peak ${size(heap.peakBytes)} at ${time(heap.peakTime)}: ${top}`;
   }
@@ -171,10 +171,17 @@ export class StackChart {
     return found < 0 ? -1 : span[found];
   }
 
+  /** When the state was that is drawn at a time: what a click there pins. @param {number} ns */
+  stateAt(ns) {
+    const { log, heap } = this.stack,
+      span = this.drawnAt(ns);
+    const itself = span < 0 || (span === this.app.pinSpan(log, heap, ns) && isExact(heap, span));
+    return itself ? ns : heap.spans.time[span] - this.origin;
+  }
+
   /** @param {number | null} ns */
   hover(ns) {
-    this.span = ns === null ? (this.app.pins.length ? this.drawnAt(this.app.pins[0].at) : this.peak) : this.drawnAt(ns);
-    this.hovering = ns !== null;
+    this.cursor = ns;
     const near = this.markNear(ns);
     if (near !== this.near) {
       this.near = near;
@@ -184,8 +191,14 @@ export class StackChart {
   }
 
   fillLegend() {
-    const label = this.hovering ? 'under the cursor' : this.app.pins.length ? 'pinned' : 'at the peak';
-    this.legend.fill(this.span, label);
+    const { log, heap } = this.stack,
+      { pins } = this.app;
+    if (this.cursor !== null) {
+      this.legend.fill(this.drawnAt(this.cursor), 'under the cursor', null);
+    } else if (pins.length) {
+      const label = pins.length > 1 ? 'first pin' : 'pinned';
+      this.legend.fill(this.app.pinSpan(log, heap, pins[0].at), label, pins[0].at + this.origin);
+    } else this.legend.fill(this.peak, 'at the peak', heap.peakTime);
   }
 
   destroy() {

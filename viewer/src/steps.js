@@ -8,9 +8,8 @@ export function toPeak(app) {
     heap = log.heaps.find((h) => h.name === app.shownHeaps()[0]);
   if (!heap) return;
   const at = heap.peakTime - app.origin(log);
-  app.state.pins = [{ heap: heap.name, log: log.index, at }];
   app.centre(at, Math.min(app.view[1] - app.view[0], (app.whole[1] - app.whole[0]) / 4));
-  app.fillPins();
+  app.pin([{ heap: heap.name, log: log.index, at }]);
 }
 
 /** The next marker from the middle of the view. @param {App} app @param {number} by 1 or -1 */

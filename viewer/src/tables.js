@@ -2,14 +2,15 @@
 import { fill } from './colours.js';
 import { button, element, row, swatch, table } from './dom.js';
 import { saveCsv } from './exports.js';
-import { count, share, size, time } from './format.js';
-import { bestName, composition, fineness, isExact, pathName } from './model.js';
+import { amount, count, exactly, share, size, time } from './format.js';
+import { bestName, composition, isExact, pathName } from './model.js';
 
 /**
  * @typedef {import('./app.js').App} App
  * @typedef {import('./model.js').Log} Log
  * @typedef {import('./model.js').Heap} Heap
- * @typedef {{ name: string, values: (number | null)[], blocks: (number | null)[] }} Line
+ * @typedef {{ name: string, values: (number | null)[], least: boolean[], blocks: (number | null)[] }} Line
+ *   least: there may be more
  */
 
 /** Who held the heap's peak, by best name, as the replay summed it. @param {Log} log @param {Heap} heap */
@@ -27,7 +28,7 @@ function holders(log, heap) {
 
 /**
  * Lines of one or two runs side by side, largest first.
- * @param {Map<string, { bytes: number, blocks?: number }>[]} sides
+ * @param {Map<string, { bytes: number, least?: boolean, blocks?: number }>[]} sides
  * @returns {Line[]}
  */
 export function lines(sides) {
@@ -35,6 +36,7 @@ export function lines(sides) {
   const all = [...names].map((name) => ({
     name,
     values: sides.map((side) => side.get(name)?.bytes ?? null),
+    least: sides.map((side) => side.get(name)?.least ?? false),
     blocks: sides.map((side) => side.get(name)?.blocks ?? null),
   }));
   const weight = (/** @type {Line} */ line) => Math.max(...line.values.map((value) => value ?? 0));
@@ -43,8 +45,8 @@ export function lines(sides) {
 
 /** @param {App} app @param {Line[]} all @param {number[]} totals @param {string[]} heads @param {boolean} blocks */
 function rows(app, all, totals, heads, blocks) {
-  const cell = (/** @type {number | null} */ bytes) =>
-    element('span', { title: bytes === null ? '' : `${count(bytes)} bytes` }, bytes === null ? '–' : size(bytes));
+  const cell = (/** @type {number | null} */ bytes, /** @type {boolean} */ least) =>
+    element('span', { title: bytes === null ? '' : exactly(bytes, least) }, bytes === null ? '–' : amount(bytes, least));
   return all.map((line) => {
     const name = element(
       'span',
@@ -53,17 +55,18 @@ function rows(app, all, totals, heads, blocks) {
       element('span', {}, element('bdi', {}, line.name)),
     );
     const cells = line.values.flatMap((value, i) => [
-      cell(value),
+      cell(value, line.least[i]),
       share(value ?? 0, totals[i]),
       ...(blocks ? [line.blocks[i] ? count(line.blocks[i]) : '–'] : []),
     ]);
     if (heads.length === 2) {
-      const difference = (line.values[1] ?? 0) - (line.values[0] ?? 0);
+      const difference = (line.values[1] ?? 0) - (line.values[0] ?? 0),
+        about = line.least.some(Boolean) ? '≈ ' : '';
       cells.push(
         element(
           'span',
-          { class: difference > 0 ? 'more' : difference < 0 ? 'less' : '', title: `${count(difference)} bytes` },
-          size(difference, true),
+          { class: difference > 0 ? 'more' : difference < 0 ? 'less' : '', title: `${about}${count(difference)} bytes` },
+          about + size(difference, true),
         ),
       );
     }
@@ -141,11 +144,14 @@ export function peakPanel(app, name) {
 export function csvOf(heads, all) {
   // a spreadsheet takes a cell that begins so for a formula; behind an apostrophe it is text
   const quote = (/** @type {string} */ text) => `"${text.replace(/^[=+\-@]/, "'$&").replaceAll('"', '""')}"`;
-  const head = ['range', ...heads.map((head) => `${head} bytes`)].map(quote).join(',');
-  return (
-    [head, ...all.map((line) => [quote(line.name), ...line.values.map((value) => value ?? 0)].join(','))].join('\n') +
-    '\n'
-  );
+  const bounded = all.some((line) => line.least.some(Boolean)),
+    bound = (/** @type {string} */ text) => (bounded ? [text] : []);
+  const head = ['range', ...heads.flatMap((head) => [...bound(`${head} is`), `${head} bytes`])].map(quote);
+  const records = all.map((line) => [
+    quote(line.name),
+    ...line.values.flatMap((value, i) => [...bound(line.least[i] ? '"at least"' : '"exactly"'), value ?? 0]),
+  ]);
+  return `${[head, ...records].map((fields) => fields.join(',')).join('\n')}\n`;
 }
 
 /** The innermost range that was open in each thread. @param {Log} log @param {number} at  ns */
@@ -179,10 +185,7 @@ export function pinPanel(app) {
     })
     .filter((pin) => pin !== null);
   if (!pins.length) return null;
-  const sides = pins.map(
-    ({ log, heap, span }) =>
-      new Map([...composition(log, heap, app.grouping(), span)].map(([name, bytes]) => [name, { bytes }])),
-  );
+  const sides = pins.map(({ log, heap, span }) => composition(log, heap, app.grouping(), span));
   const all = lines(sides),
     totals = pins.map(({ heap, span }) => (span < 0 ? 0 : heap.spans.max[span]));
   if (pins.length === 2)
@@ -191,7 +194,7 @@ export function pinPanel(app) {
     );
   const heads = pins.length === 2 ? ['first pin', 'second pin'] : ['pinned'];
   const place = (/** @type {typeof pins[0]} */ { log, heap, span }) => {
-    const at = span < 0 ? time(0) : time(heap.spans.time[span], fineness(heap, span));
+    const at = span < 0 ? time(0) : time(heap.spans.time[span], 1);
     return `${app.runs().length > 1 ? `${app.roleOf(log)} ` : ''}${heap.name} at ${at}`;
   };
   const caption = pins.map(place).join('   →   ');

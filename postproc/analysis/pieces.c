@@ -1,0 +1,141 @@
+/* Names are compared as the page compares them, by their texts.  The set holds of each hidden path all its beginnings, for the
+ * page cuts paths, and the path itself. */
+#include "pieces.h"
+
+#include <stdlib.h>
+
+#include "hash.h"
+#include "labels.h"
+
+enum entry { SEEN, BEGINNING, WHOLE };
+
+void mpr_pieces_init(struct mpr_pieces *p, struct mpr_arena *arena, const struct mpr_replay *r, enum mpr_group best)
+{
+    *p = (struct mpr_pieces){ .arena = arena, .r = r, .by_stack = best == MPR_GROUP_STACK };
+}
+
+void mpr_pieces_free(struct mpr_pieces *p) { free(p->slot); }
+
+/* ---- the set */
+
+static size_t find(const struct mpr_pieces *p, uint64_t entry)
+{
+    size_t at = entry & (p->slots - 1);
+    while (p->slot[at] && p->slot[at] != entry) at = (at + 1) & (p->slots - 1);
+    return at;
+}
+
+static bool grow(struct mpr_pieces *p)
+{
+    struct mpr_pieces larger = *p;
+    larger.slots = p->slots ? p->slots * 2 : 256;
+    larger.slot = calloc(larger.slots, sizeof *larger.slot);
+    if (!larger.slot) return false;
+    for (size_t i = 0; i < p->slots; i++)
+        if (p->slot[i]) larger.slot[find(&larger, p->slot[i])] = p->slot[i];
+    free(p->slot);
+    *p = larger;
+    return true;
+}
+
+static uint64_t entry_of(enum entry what, uint64_t hash)
+{
+    const uint64_t entry = mpr_hash(hash + (uint64_t)what);
+    return entry ? entry : 1;
+}
+
+static bool has(const struct mpr_pieces *p, enum entry what, uint64_t hash)
+{
+    return p->used && p->slot[find(p, entry_of(what, hash))];
+}
+
+/* False: it is there already, or there is no memory. */
+static bool add(struct mpr_pieces *p, enum entry what, uint64_t hash)
+{
+    if (p->used * 2 >= p->slots && !grow(p)) {
+        p->failed = true;
+        return false;
+    }
+    const uint64_t entry = entry_of(what, hash);
+    uint64_t *slot = &p->slot[find(p, entry)];
+    if (*slot) return false;
+    *slot = entry;
+    p->used++;
+    return true;
+}
+
+/* ---- names */
+
+static uint64_t then(uint64_t hash, const char *text)
+{
+    for (; *text; text++) hash = mpr_hash(hash + (uint8_t)*text);
+    return mpr_hash(hash + 256);
+}
+
+/* By the best name: the view that gives it. */
+static enum mpr_view best_view(const struct mpr_pieces *p, const struct mpr_band *b)
+{
+    if (b->node || b->python) return b->node ? MPR_VIEW_RANGE : MPR_VIEW_PYTHON;
+    return p->by_stack ? MPR_VIEW_STACK : MPR_VIEW_LIBRARY;
+}
+
+static uint32_t number_of(const struct mpr_band *b, enum mpr_view view)
+{
+    switch (view) {
+    case MPR_VIEW_RANGE: return b->node;
+    case MPR_VIEW_PYTHON: return b->python;
+    case MPR_VIEW_STACK: return b->native;
+    case MPR_VIEW_THREAD: return b->thread;
+    case MPR_VIEW_SIZE: return b->class;
+    default: return b->library;
+    }
+}
+
+static const char *const *path_of(struct mpr_pieces *p, const struct mpr_band *b, enum mpr_view view, size_t *depth)
+{
+    if (view == MPR_VIEW_RANGE || view == MPR_VIEW_PYTHON) return mpr_label_node(p->arena, p->r, number_of(b, view), depth);
+    if (view == MPR_VIEW_STACK) return mpr_label_stack(p->arena, p->r, b->native, depth);
+    const char **name = mpr_arena_alloc(p->arena, sizeof *name);
+    *depth = name != NULL;
+    if (!name) return NULL;
+    if (view == MPR_VIEW_THREAD) *name = mpr_label_thread(p->arena, p->r, b->thread);
+    else if (view == MPR_VIEW_SIZE) *name = mpr_label_size(p->arena, b->class);
+    else *name = mpr_sites_library_name(&p->r->gpu.sites, b->library);
+    return name;
+}
+
+/* Whether a band of that kind leaves the name open. */
+static bool is_open(const struct mpr_pieces *p, const struct mpr_band *of, enum mpr_view view)
+{
+    if (of->kind != MPR_BAND_SMALL) return of->kind == MPR_BAND_OTHER;
+    if (view == MPR_VIEW_AUTO) return best_view(p, of) == MPR_VIEW_STACK;
+    if (view == MPR_VIEW_PYTHON) return of->node != 0;
+    return view == MPR_VIEW_STACK || view == MPR_VIEW_THREAD || view == MPR_VIEW_SIZE;
+}
+
+void mpr_pieces_hide(struct mpr_pieces *p, const struct mpr_band *of)
+{
+    for (enum mpr_view v = 0; v < MPR_VIEWS; v++) {
+        const enum mpr_view named = v == MPR_VIEW_AUTO ? best_view(p, of) : v;
+        const uint64_t number = (uint64_t)v << 40 | (uint64_t)named << 36 | number_of(of, named);
+        uint64_t hash = mpr_hash(v);
+        size_t depth;
+        if (!is_open(p, of, v) || !add(p, SEEN, mpr_hash(number))) continue;
+        const char *const *path = path_of(p, of, named, &depth);
+        for (size_t i = 0; path && i < depth; i++) add(p, BEGINNING, hash = then(hash, path[i]));
+        add(p, WHOLE, hash);
+    }
+}
+
+void mpr_pieces_tell(struct mpr_pieces *p, struct mpr_band *band)
+{
+    if (band->kind == MPR_BAND_OTHER || !p->used) return;
+    for (enum mpr_view v = 0; v < MPR_VIEWS; v++) {
+        size_t depth, shared = 0;
+        uint64_t hash = mpr_hash(v);
+        const char *const *path = path_of(p, band, v == MPR_VIEW_AUTO ? best_view(p, band) : v, &depth);
+        for (size_t i = 0; path && i < depth; i++)
+            if (has(p, BEGINNING, hash = then(hash, path[i]))) shared = i + 1;
+        band->piece[v] = (uint32_t)shared << 1 | has(p, WHOLE, hash);
+    }
+}

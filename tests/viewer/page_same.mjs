@@ -1,0 +1,210 @@
+// At any instant, the page says of any heap what the other reports say: its legends, its pins, its segments, its graphs.
+// What it cannot tell whole, it calls a lower or an upper bound, and is right about that.
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Workshop, bytesOf } from './browser.mjs';
+
+const shop = new Workshop();
+before(() => shop.open());
+after(() => shop.close());
+
+const GOLDEN = fileURLToPath(new URL('../golden/', import.meta.url));
+const GOLDEN_LOGS = readdirSync(GOLDEN).filter((name) => name.endsWith('.zst'));
+const INSTANTS = 6; // of each grouping
+
+const NONE = { stack: '(no call stack)', python: '(no Python call stack)' };
+const SUMS = /^(everything else|several, small)$/;
+
+/** Every chart's legend and the pin table, as the DOM has them. */
+const seen = (page) =>
+  page.evaluate(() => {
+    const rows = (/** @type {HTMLTableElement} */ table) =>
+      [.../** @type {NodeListOf<HTMLElement>} */ (table.querySelectorAll('tbody tr'))].map((row) => {
+        const cell = /** @type {HTMLElement} */ (row.querySelector('td [title$="bytes"], td[title$="bytes"]'));
+        return { name: row.dataset.name, bytes: Number(cell.title.replace(/ bytes|,|≥ /g, '')), least: cell.textContent.startsWith('≥') };
+      });
+    const total = (table) => Number(table.querySelector('tfoot .total').title.replace(/ bytes|,/g, ''));
+    const legends = [
+      .../** @type {NodeListOf<HTMLTableElement>} */ (document.querySelectorAll('.chart .legend table.bands')),
+    ].map((table) => ({
+      heap: /** @type {HTMLElement} */ (table.closest('.chart')).dataset.heap,
+      caption: table.querySelector('caption').textContent,
+      exact: table.querySelector('.badge').classList.contains('exact'),
+      total: total(table),
+      rows: rows(table),
+    }));
+    const table = /** @type {HTMLTableElement | null} */ (document.querySelector('[data-panel="pin"] table'));
+    return { legends, pin: table && { caption: table.caption.textContent, total: total(table), rows: rows(table) } };
+  });
+
+/** The names that a report has of a heap, the page's words for them. */
+function namesOf(heap, by) {
+  const held = new Map();
+  for (const { path, bytes_at_peak: bytes } of heap.ranges) {
+    const name = path.length ? path.join(' > ') : (NONE[by] ?? 'outside any range');
+    held.set(name, (held.get(name) ?? 0) + bytes);
+  }
+  return held;
+}
+
+const printed = (caption) => caption.match(/\d+:\d\d:\d\d\.\d{9}/)?.[0];
+
+class Comparison {
+  constructor(log, by) {
+    this.log = log;
+    this.by = by;
+    this.count = this.bounds = 0;
+    this.wrong = [];
+  }
+
+  heaps(at) {
+    return new Map(shop.report('peaks', '--by', this.by, '--at', at, this.log).logs[0].heaps.map((heap) => [heap.heap, heap]));
+  }
+
+  equal(got, expected, what) {
+    this.count++;
+    if (got !== expected) this.wrong.push(`${what}: ${got}, expected ${expected}`);
+  }
+
+  rows(rows, heap, what) {
+    const names = namesOf(heap, this.by);
+    for (const { name, bytes, least } of rows) {
+      if (SUMS.test(name)) continue;
+      const expected = names.get(name) ?? 0;
+      if (least) this.bounds++;
+      if (!least || bytes > expected) this.equal(bytes, expected, `${what}, ${name}`);
+    }
+    this.equal(
+      rows.reduce((sum, row) => sum + row.bytes, 0),
+      heap.peak_bytes,
+      `${what}, sum`,
+    );
+  }
+}
+
+/** Pins instants of all heaps; each legend and the pin's table against what peaks says of the time that they print. */
+async function comparePins(page, log, by, instants) {
+  const found = new Comparison(log, by);
+  await page.evaluate((how) => memprof.change({ by: how }), by);
+  for (const { heap, at } of instants) {
+    await page.evaluate(([name, ns]) => memprof.pin([{ heap: name, log: 0, at: ns }]), [heap, at]);
+    const { legends, pin } = await seen(page);
+    const then = found.heaps(`${at}ns`);
+    for (const legend of legends) {
+      if (!printed(legend.caption)) continue;
+      const heapThen = legend.exact ? then.get(legend.heap) : found.heaps(printed(legend.caption)).get(legend.heap);
+      const what = `${by}, ${heap} pinned at ${at}: ${legend.heap}, ${legend.caption}`;
+      found.equal(legend.total, heapThen.peak_bytes, what);
+      found.rows(legend.rows, heapThen, what);
+      if (legend.heap !== heap) continue;
+      found.equal(pin.total, legend.total, `${what}, pin and legend`);
+      found.equal(printed(pin.caption), printed(legend.caption), `${what}, time of pin and legend`);
+      found.rows(pin.rows, heapThen, `${what}, table of the pin`);
+    }
+  }
+  return found;
+}
+
+/** Instants of spans of every heap, and of all that is marked. */
+function chooseInstants(page, count) {
+  return page.evaluate((most) => {
+    const { heaps, marks } = memprof.logs[0];
+    let state = 12345;
+    const dice = (sides) => {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+      return Math.floor((state / 2 ** 32) * sides);
+    };
+    const of = (heap) => {
+      const { start, time } = heap.spans,
+        i = dice(start.length);
+      return { heap: heap.name, at: [time[i], start[i], i + 1 < start.length ? start[i + 1] - 1 : time[i]][dice(3)] };
+    };
+    const marked = marks.filter((mark) => heaps.some((heap) => heap.name === mark.heap));
+    return Array.from({ length: most }, (_, i) =>
+      i % 4 === 3 && marked.length
+        ? { heap: marked[dice(marked.length)].heap, at: marked[dice(marked.length)].time }
+        : of(heaps[dice(heaps.length)]),
+    );
+  }, count);
+}
+
+/** At the instant of the panel, or at a pin. */
+async function compareSegments(page, log, at) {
+  const wrong = [];
+  let count = 0;
+  if (at !== null) await page.evaluate((ns) => memprof.pin([{ heap: memprof.logs[0].heaps[0].name, log: 0, at: ns }]), at);
+  else await page.evaluate(() => memprof.clear());
+  for (const device of shop.report('segments', ...(at === null ? [] : ['--at', `${at}ns`]), log).devices) {
+    const panel = page.locator(`[data-panel="segments"][data-gpu="gpu${device.device}"]`);
+    if (!device.segments.length || !(await panel.count())) continue;
+    const held = await panel.locator('.sub .held'),
+      free = await panel.locator('.sub .free');
+    const bound = /^≤/.test(await free.textContent());
+    const numbers = [bytesOf(await held.getAttribute('title')), bytesOf(await free.getAttribute('title'))];
+    const expected = [device.bytes, device.bytes - device.live_bytes];
+    count++;
+    if (bound ? numbers[0] > expected[0] : numbers.join() !== expected.join()) wrong.push(`gpu${device.device} at ${at}: ${numbers}, expected ${expected}`);
+    if (bound) continue;
+    const rows = await panel
+      .locator('tbody tr')
+      .evaluateAll((all) =>
+        all.map((row) =>
+          [...[...row.querySelectorAll('td[title]')].map((cell) => Number(cell.title.replace(/ bytes|,/g, ''))), Number(row.lastElementChild.textContent.replaceAll(',', ''))].join(),
+        ),
+      );
+    const listed = device.segments.slice(0, rows.length).map((s) => [s.bytes, s.free_bytes, s.blocks].join());
+    if (rows.join(';') !== listed.join(';')) wrong.push(`gpu${device.device} at ${at}: ${rows.join(';')}, expected ${listed.join(';')}`);
+  }
+  return { wrong, count };
+}
+
+async function compareGraphs(page, log) {
+  const marks = await page.evaluate(() =>
+    memprof.logs[0].marks.filter((m) => m.graph).map((m) => [m.time, m.graph.segment_bytes, m.graph.executable_bytes, m.graph.launch_bytes, m.graph.bytes]),
+  );
+  const expected = shop
+    .report('graphs', log)
+    .graphs.map((g) => [g.time_ns, g.segment_bytes, g.executable_bytes, g.first_launch_bytes, g.segment_bytes + g.executable_bytes + g.first_launch_bytes]);
+  assert.deepEqual(marks, expected);
+}
+
+async function compareAll(log, groupings) {
+  const page = await shop.show(shop.html('same.html', log));
+  let compared = 0,
+    bounds = 0;
+  for (const by of groupings) {
+    const found = await comparePins(page, log, by, await chooseInstants(page, INSTANTS));
+    assert.deepEqual(found.wrong.slice(0, 5), [], `${found.wrong.length} of ${found.count}`);
+    compared += found.count;
+    bounds += found.bounds;
+  }
+  for (const at of [null, ...(await chooseInstants(page, INSTANTS)).map((instant) => instant.at)]) {
+    const found = await compareSegments(page, log, at);
+    assert.deepEqual(found.wrong, []);
+    compared += found.count;
+  }
+  await compareGraphs(page, log);
+  assert.deepEqual(page.trouble, []);
+  await page.context().close();
+  return { compared, bounds };
+}
+
+const ALL = ['auto', 'range', 'python', 'stack', 'thread', 'size', 'library'];
+
+for (const name of GOLDEN_LOGS) {
+  test(`every number of ${name} is that of the reports, at any instant`, async () => {
+    const { compared, bounds } = await compareAll(GOLDEN + name, ALL);
+    console.log(`${name}: ${compared} compared, ${bounds} lower bounds`);
+    assert.ok(compared > 100);
+  });
+}
+
+test('so is every number of made logs', async () => {
+  for (const [scenario, ...n] of [['whole'], ['ticks', '200000'], ['mixed', '60000']]) {
+    const { compared } = await compareAll(shop.log(`${scenario}.zst`, scenario, ...n), ['range', 'thread', 'size']);
+    assert.ok(compared > 100, scenario);
+  }
+  for (const scenario of ['segments', 'reset']) assert.ok((await compareAll(shop.gpuLog(`${scenario}.zst`, scenario), ALL)).compared > 100);
+});
