@@ -113,6 +113,22 @@ static void fill_readings(const struct mpr_samples *samples, uint8_t heap, struc
     }
 }
 
+static struct mpr_touched touched_by(const struct mpr_reading *rss)
+{
+    const uint64_t anonymous = rss->valid ? rss->value[MPF_RSS_ANON] : MPF_UNKNOWN, swap = rss->value[MPF_RSS_SWAP];
+    if (anonymous == MPF_UNKNOWN || swap == MPF_UNKNOWN) return (struct mpr_touched){ anonymous, rss->time };
+    return (struct mpr_touched){ anonymous + swap, rss->time };
+}
+
+/* Mappings and large blocks are counted when they are made, and need no memory until they are touched. */
+static void fill_touched(uint8_t heap, struct mpr_heap_peak *out)
+{
+    const struct mpr_touched before = touched_by(&out->before[MPR_READ_RSS]), after = touched_by(&out->after[MPR_READ_RSS]);
+    const bool later = before.bytes == MPF_UNKNOWN || (after.bytes != MPF_UNKNOWN && after.bytes > before.bytes);
+    out->touched = later ? after : before;
+    if (heap != MPF_HEAP_HOST && heap != MPF_HEAP_MMAP) out->touched.bytes = MPF_UNKNOWN;
+}
+
 /* ---- heaps and logs */
 
 static void fill_heap(struct mpr_peaks *peaks, const struct mpr_replay *r, uint8_t code, struct mpr_heap_peak *out)
@@ -127,6 +143,7 @@ static void fill_heap(struct mpr_peaks *peaks, const struct mpr_replay *r, uint8
     };
     fill_rows(peaks, r, code, out);
     fill_readings(&r->samples, code, out);
+    fill_touched(code, out);
 }
 
 static int by_peak(const void *left, const void *right)

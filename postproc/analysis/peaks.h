@@ -43,6 +43,9 @@ struct mpr_row {
 struct mpr_reading { bool valid; uint64_t time, value[MPR_READING_VALUES], taken[MPR_READING_VALUES]; };
 enum mpr_reading_source { MPR_READ_RSS, MPR_READ_CGROUP, MPR_READ_JEMALLOC, MPR_READ_SOURCES };
 
+/* What the process had of anonymous memory, swapped out or not: no heap in such memory had touched more of itself then. */
+struct mpr_touched { uint64_t bytes, time; /* bytes MPF_UNKNOWN: not sampled, or another kind of heap */ };
+
 struct mpr_heap_peak {
     const char *name;
     uint64_t peak_bytes, peak_time, peak_blocks;
@@ -53,6 +56,7 @@ struct mpr_heap_peak {
     struct mpr_row *row;                        /* by bytes, largest first; their sum is peak_bytes */
     size_t rows;
     uint64_t samples;                           /* the rows are estimated from so many sampled blocks; 0: none is */
+    struct mpr_touched touched;                 /* the larger one of the samples around the peak */
     struct mpr_reading before[MPR_READ_SOURCES], after[MPR_READ_SOURCES];   /* around the peak */
     struct mpr_reading then[MPR_READ_SOURCES];  /* what held at the peak */
 };

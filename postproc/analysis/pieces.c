@@ -100,7 +100,7 @@ static const char *const *path_of(struct mpr_pieces *p, const struct mpr_band *b
     if (!name) return NULL;
     if (view == MPR_VIEW_THREAD) *name = mpr_label_thread(p->arena, p->r, b->thread);
     else if (view == MPR_VIEW_SIZE) *name = mpr_label_size(p->arena, b->class);
-    else *name = mpr_sites_library_name(&p->r->gpu.sites, b->library);
+    else *name = mpr_sites_library_name(&p->r->sites, b->library);
     return name;
 }
 

@@ -61,6 +61,10 @@ static void heap(struct mpr_json *j, const struct mpr_heap_peak *h, size_t top)
         mpr_json_number(j, "largest_failure_time_ns", h->failure_time);
         mpr_json_number(j, "largest_failure_errno", h->failure_errno);
     }
+    if (h->touched.bytes != MPF_UNKNOWN) {
+        mpr_json_number(j, "touched_at_most_bytes", h->touched.bytes);
+        mpr_json_number(j, "touched_at_most_time_ns", h->touched.time);
+    }
     readings(j, "before_peak", h->before);
     readings(j, "after_peak", h->after);
     if (h->samples) mpr_json_number(j, "estimated_from_samples", h->samples);

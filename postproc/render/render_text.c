@@ -35,6 +35,18 @@ static void heap_table(FILE *out, const struct mpr_log_peaks *log, struct mpr_at
     }
 }
 
+/* Bytes that were asked for and cannot all have been touched. */
+static void reserved(FILE *out, const struct mpr_log_peaks *log)
+{
+    for (size_t i = 0; i < log->heaps; i++) {
+        const struct mpr_heap_peak *h = &log->heap[i];
+        struct mpr_number n[3];
+        if (h->touched.bytes >= h->peak_bytes) continue;
+        fprintf(out, "%s: of %s at most %s was in memory or swap at %s; the rest was only reserved\n", h->name,
+                mpr_units_size(&n[0], h->peak_bytes), mpr_units_size(&n[1], h->touched.bytes), mpr_units_time(&n[2], h->touched.time));
+    }
+}
+
 /* The driver has numbers of its own: 2 is out of memory. */
 static const char *failure_text(const struct mpr_heap_peak *h)
 {
@@ -200,6 +212,7 @@ static void log_section(FILE *out, const struct mpr_peaks *peaks, const struct m
             mpr_device_text(out, &log->device[i], &log->device[i].peak, at_peak ? "peak" : "then", mpr_group_word(log->choice.by), style);
     fputc('\n', out);
     heap_table(out, log, peaks->options.at, style);
+    reserved(out, log);
     failures(out, log, style);
     for (size_t i = 0; i < log->heaps; i++) {
         row_table(out, &log->heap[i], mpr_group_word(log->choice.by), at_peak, style);

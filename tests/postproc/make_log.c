@@ -72,6 +72,17 @@ static void samples(const char *path)
     testlog_close(log, "exit");
 }
 
+/* Mapped and never touched, as garbage collectors do. */
+static void reserved(const char *path)
+{
+    struct testlog *log = testlog_open(path, NULL);
+    sample(log, 1 * MS, 20 * MIB);
+    testlog_event(log, 2 * MS, 1, MPF_OP_MAP, MPF_HEAP_MMAP, 0x7f0000000000, 10240 * MIB);
+    testlog_event(log, 3 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, 100 * MIB);
+    sample(log, 101 * MS, 118 * MIB);
+    testlog_close(log, "exit");
+}
+
 static void unended(const char *path)
 {
     struct testlog *log = testlog_open(path, NULL);
@@ -339,7 +350,7 @@ static void worker(const char *path, uint64_t number)
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*make)(const char *path); } scenarios[] = {
-        { "whole", whole }, { "unended", unended }, { "samples", samples }, { "full", full }, { "limited", limited }, { "killed", killed }, { "lossy", lossy }, { "hole", hole },
+        { "whole", whole }, { "unended", unended }, { "reserved", reserved }, { "samples", samples }, { "full", full }, { "limited", limited }, { "killed", killed }, { "lossy", lossy }, { "hole", hole },
             { "nasty", nasty }, { "child", child },
     };
     static const struct { const char *name; void (*make)(const char *path, uint64_t n); } counted[] = {
