@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "process.h"
+#include "say.h"
 #include "sys.h"
 #include "text.h"
 
@@ -123,15 +124,6 @@ const char *mp_config_rank(void)
     return "";
 }
 
-const char *mp_config_program_name(void)
-{
-    static char name[PATH_MAX];
-    const long n = mp_sys6(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)name, sizeof name - 1, 0, 0);
-    name[n > 0 ? n : 0] = 0;
-    const char *slash = strrchr(name, '/');
-    return slash ? slash + 1 : name;
-}
-
 const char *mp_config_host(void)
 {
     static char name[256];
@@ -194,7 +186,7 @@ int mp_config_path(char *out, size_t cap)
         switch (p[1]) {
         case 'h': add_plain(&t, mp_config_host(), p[2]); break;
         case 'p': mp_text_u64(&t, (uint64_t)mp_process->pid); break;
-        case 'e': add_plain(&t, mp_config_program_name(), p[2]); break;
+        case 'e': add_plain(&t, mp_sys_program_name(), p[2]); break;
         case 'r': add_plain(&t, mp_config_rank(), p[2]); break;
         case 't': mp_text_u64(&t, mp_process->start.real / 1000000000u); break;
         case 'q': p = add_variable(&t, p + 2); continue;

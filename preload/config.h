@@ -20,6 +20,9 @@ struct mp_config {
 };
 extern struct mp_config mp_config;
 
+/* Mean of the bytes from one sample of stacks to the next: as dense as gives 1 % of a gigabyte its name. */
+#define MP_STACKS_MEAN (512u << 10)
+
 /* Do PyTorch's small blocks have Python stacks by sampling? */
 static inline bool mp_config_samples_python(void)
 {
@@ -37,8 +40,7 @@ int mp_config_path(char *out, size_t cap);
 /* The rank of a launcher's variables ("" when there is none), and their names, ended by NULL. */
 const char *mp_config_rank(void);
 extern const char *const mp_config_rank_names[];
-/* File name of the program, and the host's. */
-const char *mp_config_program_name(void);
+/* The host's name. */
 const char *mp_config_host(void);
 
 #endif

@@ -10,10 +10,10 @@
 #include "encoder.h"
 #include "loader.h"
 #include "mpf/gpu.h"
+#include "process.h"
 #include "python.h"
 #include "record.h"
 #include "stack.h"
-#include "state.h"
 #include "torch_library.h"
 #include "torch_numbers.h"
 #include "torch_ranges.h"
@@ -56,7 +56,7 @@ static bool has_stack(uint64_t bytes)
 /* A free has a negative size. */
 static void on_memory(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved, uint64_t device)
 {
-    if (!mp_active() || !on_cuda(device)) return;
+    if (!mp_process_active() || !on_cuda(device)) return;
     mp_torch_ranges_start();
     mp_python_start();
     level(device, allocated, reserved);
@@ -71,7 +71,7 @@ static void on_memory(void *block, int64_t bytes, uint64_t allocated, uint64_t r
 /* What is free on the device is in the driver's own refusal, just before, where there was one. */
 static void on_out_of_memory(uint64_t bytes, uint64_t allocated, uint64_t reserved, uint64_t device)
 {
-    if (!mp_active() || !on_cuda(device)) return;
+    if (!mp_process_active() || !on_cuda(device)) return;
     const uint64_t v[] = { [MPF_TORCH_ALLOCATED] = allocated, [MPF_TORCH_RESERVED] = reserved };
     mp_record_data(MPF_OP_TORCH_OOM, torch_heap(device), bytes, v, sizeof v);
     mp_encoder_wake();
@@ -111,7 +111,7 @@ HOOK bool _ZN3c1022memoryProfilingEnabledEv(void);
 bool _ZN3c1022memoryProfilingEnabledEv(void)
 {
     static struct real real = { "libc10.so", "_ZN3c1022memoryProfilingEnabledEv", NULL, false };
-    if (mp_active()) mp_torch_ranges_start();
+    if (mp_process_active()) mp_torch_ranges_start();
     bool (*next)(void) = (bool (*)(void))real_function(&real);
     return next && next();
 }
@@ -133,7 +133,7 @@ HOOK end_capture _ZN2at4cuda9CUDAGraph5resetEv;
 void _ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode(void *graph, struct pool_id pool, int mode)
 {
     static struct real real = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode", NULL, false };
-    if (mp_active()) mp_record_data(MPF_OP_TORCH_CAPTURE, MPF_HEAP_NONE, (uintptr_t)graph, &pool, sizeof pool);
+    if (mp_process_active()) mp_record_data(MPF_OP_TORCH_CAPTURE, MPF_HEAP_NONE, (uintptr_t)graph, &pool, sizeof pool);
     begin_capture *next = (begin_capture *)real_function(&real);
     if (next) next(graph, pool, mode);
 }
@@ -142,7 +142,7 @@ void _ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode(voi
 static void on_capture_end(void *graph)
 {
     static struct real real = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph4poolEv", NULL, false };
-    if (!mp_active()) return;
+    if (!mp_process_active()) return;
     pool_of_graph *pool_of = (pool_of_graph *)real_function(&real);
     const struct pool_id pool = pool_of ? pool_of(graph) : (struct pool_id){ 0, 0 };
     mp_record_data(MPF_OP_TORCH_CAPTURE_END, MPF_HEAP_NONE, (uintptr_t)graph, &pool, sizeof pool);
@@ -171,5 +171,5 @@ void _ZN2at4cuda9CUDAGraph5resetEv(void *graph)
     static struct real real = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph5resetEv", NULL, false };
     end_capture *next = (end_capture *)real_function(&real);
     if (next) next(graph);
-    if (mp_active()) mp_record(MPF_OP_TORCH_GRAPH_RESET, MPF_HEAP_NONE, (uintptr_t)graph, 0);
+    if (mp_process_active()) mp_record(MPF_OP_TORCH_GRAPH_RESET, MPF_HEAP_NONE, (uintptr_t)graph, 0);
 }

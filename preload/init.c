@@ -17,18 +17,18 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "feature.h"
+#include "names.h"
 #include "process.h"
 #include "python.h"
 #include "real.h"
+#include "say.h"
+#include "schemas.h"
 #include "shm.h"
 #include "stack.h"
-#include "state.h"
 #include "symbol.h"
 #include "text.h"
-
-static int active;
-
-int mp_active(void) { return active; }
+#include "torch_numbers.h"
 
 /* The program's own, or that of a library in front of this one, takes the program's calls away. */
 static void say_no_heap(void)
@@ -84,7 +84,7 @@ static bool adopt_root(void)
 static const char *own_path(void)
 {
     Dl_info self;
-    return dladdr((void *)mp_active, &self) ? self.dli_fname : NULL;
+    return dladdr((void *)own_path, &self) ? self.dli_fname : NULL;
 }
 
 /* "NAME=" gets the path of this library; another one that the user had set there is called by ours. */
@@ -145,7 +145,7 @@ static void enter(void)
     if (!is_trusted() || !mp_symbol_before_libc()) return;       /* a copy that was loaded later stays inert */
     mp_say_init();
     mp_config_read();
-    if (!mp_config_wants(mp_config_program_name())) return;
+    if (!mp_config_wants(mp_sys_program_name())) return;
     mp_real_allocator();        /* looked up here, where the loader's lock is free */
     mp_clock_init();
     mp_shm_init();
@@ -159,13 +159,12 @@ static void enter(void)
     enter_cuda();
 #endif
     if (!mp_process_init()) return;
-    active = 1;
     pthread_atfork(NULL, NULL, mp_process_forked);
     on_exit(at_exit, NULL);
     at_quick_exit(at_quick);
 }
 
-void mp_enter(void)
+static void enter_once(void)
 {
     static uint32_t entered;
     if (!environ || __atomic_exchange_n(&entered, 1, __ATOMIC_ACQ_REL)) return;
@@ -174,4 +173,15 @@ void mp_enter(void)
     errno = saved;
 }
 
-__attribute__((constructor)) static void construct(void) { mp_enter(); }
+__attribute__((constructor)) static void construct(void) { enter_once(); }
+
+/* ---- the table of features */
+
+static uint64_t python_of(unsigned op, unsigned heap, uint64_t size) { return mp_stack_large(op, heap, size) ? mp_python_here() : 0; }
+
+/* What is told once and remembered in memory that a forked child inherits; all else of the kind is in memory that it does not. */
+static void (*const forked[])(void) = { mp_names_reset, mp_schemas_reset, NULL };
+
+const struct mp_features mp_features = {
+    .enter = enter_once, .stack = mp_stack_of, .python = python_of, .before_range = mp_torch_next_again, .forked = forked,
+};

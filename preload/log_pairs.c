@@ -12,7 +12,6 @@
 #include "process.h"
 #include "real.h"
 #include "record.h"
-#include "stack.h"
 #include "text.h"
 
 static void add_arguments(struct mpf_pairs *p)

@@ -11,6 +11,7 @@
 #include "log_pairs.h"
 #include "mpf/frame.h"
 #include "process.h"
+#include "say.h"
 #include "text.h"
 
 #define HEADER_BYTES (64u << 10)

@@ -11,9 +11,9 @@
 #include "nvtx_chain.h"
 #include "nvtx_payload.h"
 #include "nvtx_text.h"
+#include "process.h"
 #include "ranges.h"
 #include "record.h"
-#include "state.h"
 
 static void mark(uint32_t domain, uint32_t name, nvtx_event_t e)
 {
@@ -247,7 +247,7 @@ static void install(const struct module *m, const nvtx_function *ours, void *nex
 
 static int inject(nvtx_get_table get, const char *entry_point)
 {
-    if (!mp_active() || !get) return 0;
+    if (!mp_process_active() || !get) return 0;
     const int saved = errno;
     const struct module core = module_of(get, NVTX_MODULE_CORE);
     const struct module core2 = module_of(get, NVTX_MODULE_CORE2);

@@ -9,9 +9,9 @@
 #include "names.h"
 #include "nvtx_chain.h"
 #include "nvtx_text.h"
+#include "process.h"
 #include "ranges.h"
 #include "schemas.h"
-#include "state.h"
 
 void mp_nvtx_payloads(nvtx_payload_t list, size_t count)
 {
@@ -149,7 +149,7 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(stru
 /* 1 when somebody serves the extension; 0 makes its functions no-ops. */
 int InitializeInjectionNvtxExtension(struct nvtx_extension *extension)
 {
-    if (!mp_active() || !extension || extension->bytes < sizeof *extension) return 0;
+    if (!mp_process_active() || !extension || extension->bytes < sizeof *extension) return 0;
     const int saved = errno;
     const nvtx_extension_init next = (nvtx_extension_init)mp_nvtx_chain_symbol("InitializeInjectionNvtxExtension");
     const int served = next && next(extension);

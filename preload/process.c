@@ -7,18 +7,19 @@
 #include "config.h"
 #include "encoder.h"
 #include "epoch.h"
+#include "feature.h"
 #include "identity.h"
 #include "journal.h"
 #include "logfile.h"
 #include "loss.h"
-#include "names.h"
 #include "own_thread.h"
-#include "schemas.h"
+#include "say.h"
 #include "text.h"
 
 struct mp_process *mp_process;
 
 /* Of the program, not of one process: a forked child keeps these. */
+static bool active;             /* and was, from the start */
 static bool recording;          /* this program is recorded at all */
 static int root_pid;            /* the process that the constructor ran in as the user's own; 0: a child's */
 
@@ -73,15 +74,17 @@ bool mp_process_init(void)
     mp_process->state = MP_STARTING;
     mp_process->may_thread = 1;
     start();
-    return mp_process->state == MP_ON;
+    active = mp_process->state == MP_ON;
+    return active;
 }
+
+bool mp_process_active(void) { return active; }
 
 static void start_child(void)
 {
     const int saved = errno;
     mp_logfile_inherit();
-    mp_names_reset();
-    mp_schemas_reset();
+    for (void (*const *forked)(void) = mp_features.forked; forked && *forked; forked++) (*forked)();
     start();
     errno = saved;
 }

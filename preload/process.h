@@ -72,6 +72,9 @@ static inline struct mp_chunk_meta *mp_meta_at(uint32_t index) { return &mp_proc
 
 /* Makes the mapping and starts the recording of the program's first process.  False: nothing is recorded. */
 bool mp_process_init(void);
+/* Is this copy of the library the one that records?  Not one that was dlopen'ed later (children inherit NVTX_INJECTION64_PATH
+ * where LD_PRELOAD was dropped): that has to stay inert. */
+bool mp_process_active(void);
 /* True when events are recorded; starts the recording of a forked child.  Any context; keeps errno. */
 bool mp_process_ready(void);
 /* Ends the recording: everything to the log, END, journal removed.  Does nothing in a vfork child. */

@@ -12,11 +12,12 @@
 #include "loader.h"
 #include "loss.h"
 #include "mpf/event.h"
+#include "process.h"
 #include "python_frames.h"
 #include "python_modules.h"
 #include "record.h"
+#include "say.h"
 #include "seen.h"
-#include "state.h"
 #include "sys.h"
 #include "text.h"
 
@@ -135,7 +136,7 @@ extern const char _Py_NegativeRefcount[] __attribute__((weak));
 
 static const void *find(const char *name, const void *at_start)
 {
-    if (at_start || !mp_active()) return at_start;
+    if (at_start || !mp_process_active()) return at_start;
     const void *found = dlsym(RTLD_DEFAULT, name);
     if (!found) mp_loader_forget_error();
     return found;

@@ -2,9 +2,9 @@
  * depths of the thread that forked: its pops of ranges that its parent opened have no PUSH in its own log. */
 #include "ranges.h"
 
+#include "feature.h"
 #include "names.h"
 #include "record.h"
-#include "torch_numbers.h"
 
 /* Depth of the thread's stack in the default domain [0] and in the first domains made, by ordinal.  A library that is
  * preloaded has room for 64 bytes; a table for all domains would not fit where libraries are dlopen'ed. */
@@ -20,9 +20,14 @@ static uint16_t *depth_of(uint32_t domain)
 
 static uint64_t place(uint32_t domain, uint32_t name) { return name | (uint64_t)domain << 32; }
 
+static void before(void)
+{
+    if (mp_features.before_range) mp_features.before_range();
+}
+
 int mp_range_push(uint32_t domain, uint32_t name)
 {
-    mp_torch_next_again();
+    before();
     mp_record(MPF_OP_PUSH, MPF_HEAP_NONE, place(domain, name), 0);
     uint16_t *d = depth_of(domain);
     return d ? (*d)++ : MP_RANGE_UNTRACKED;
@@ -32,7 +37,7 @@ int mp_range_pop(uint32_t domain)
 {
     uint16_t *d = depth_of(domain);
     if (d && !*d) return MP_RANGE_ERROR;
-    mp_torch_next_again();
+    before();
     mp_record(MPF_OP_POP, MPF_HEAP_NONE, place(domain, MP_NAME_NONE), 0);
     return d ? --*d : MP_RANGE_UNTRACKED;
 }

@@ -3,9 +3,9 @@
 #include <link.h>
 #include <string.h>
 
-#include "config.h"
 #include "raw.h"
 #include "symbol.h"
+#include "sys.h"
 
 /* What stands here is called where the program's files have no such name. */
 struct mp_real mp_real = {
@@ -83,7 +83,7 @@ static bool within(const void *code, const struct extent *e) { return (uintptr_t
 static const char *name_in_front(void)
 {
     const char *path = mp_symbol_before("malloc")->l_name, *slash = strrchr(path, '/');
-    return !*path ? mp_config_program_name() : slash ? slash + 1 : path;
+    return !*path ? mp_sys_program_name() : slash ? slash + 1 : path;
 }
 
 const char *mp_real_allocator(void)

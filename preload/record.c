@@ -8,13 +8,11 @@
 #include <string.h>
 
 #include "encoder.h"
+#include "feature.h"
 #include "loss.h"
 #include "pool.h"
 #include "process.h"
-#include "python.h"
 #include "real.h"
-#include "stack.h"
-#include "state.h"
 #include "threads.h"
 
 /* Reserves n slots in a row: their cursor, or 0 when the chunk has no room for them.  Signals are blocked: no handler
@@ -148,7 +146,7 @@ static void want_encoder(unsigned op, unsigned heap, uint64_t size)
 static bool heap_is_recorded(void)
 {
     mp_real_ready();
-    if (mp_real_has_heap && !mp_process) mp_enter();
+    if (mp_real_has_heap && !mp_process && mp_features.enter) mp_features.enter();
     return mp_real_has_heap;
 }
 
@@ -162,9 +160,9 @@ uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size
         return addr;
     }
     const struct mp_frame from = mp_frame_of_caller();
-    struct place place = { .stack = mp_stack_of(op, heap, size, &from) };
+    struct place place = { .stack = mp_features.stack ? mp_features.stack(op, heap, size, &from) : 0 };
     if (record_small(&place.stack, op, heap, addr, size)) return addr;
-    if (mp_stack_large(op, heap, size)) place.python = mp_python_here();
+    if (mp_features.python) place.python = mp_features.python(op, heap, size);
     record(place, op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
     want_encoder(op, heap, size);
     return addr;

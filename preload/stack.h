@@ -7,9 +7,6 @@
 
 #include "unwinder.h"
 
-/* Mean of the bytes from one sample to the next: as dense as gives 1 % of a gigabyte its name. */
-#define MP_STACKS_MEAN (512u << 10)
-
 /* Called once, where the loader's lock may be taken.  False: no stacks on this system. */
 bool mp_stack_init(void);
 /* The id of the calling thread's stack from one of its frames on, which is in the log then; 0: none can be had.  In any

@@ -1,6 +1,7 @@
 #include "sys.h"
 
 #include <poll.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
@@ -141,6 +142,15 @@ bool mp_wait(struct mp_patience *patience, uint32_t *word, uint32_t value, uint6
     if (is_over(patience, look)) return false;
     mp_sys_futex_wait(word, value, look);
     return true;
+}
+
+const char *mp_sys_program_name(void)
+{
+    static char name[PATH_MAX];
+    const long n = mp_sys6(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)name, sizeof name - 1, 0, 0);
+    name[n > 0 ? n : 0] = 0;
+    const char *slash = strrchr(name, '/');
+    return slash ? slash + 1 : name;
 }
 
 enum { UNLOCKED, LOCKED, CONTENDED };

@@ -136,6 +136,9 @@ bool mp_sys_limited(void);
 /* Writes all bytes; 0 or -E... with *done bytes written. */
 long mp_sys_write_all(int fd, const void *buf, size_t bytes, size_t *done);
 
+/* File name of the program; "" where it is not known.  One thread at a time. */
+const char *mp_sys_program_name(void);
+
 /* A lock for short sections, with all signals blocked while it is held (give back what mp_lock returned). */
 struct mp_lock { uint32_t word; };
 uint64_t mp_lock(struct mp_lock *lock);

@@ -19,11 +19,4 @@ void mp_text_size(struct mp_text *t, uint64_t bytes);
 /* "3.12.1 (main, ...)": 3 and 12; false: it does not begin with a version, or with one of numbers from 100 on. */
 bool mp_text_version(const char *text, unsigned part[2]);
 
-/* One line "memprof: ..." to stderr, if that is still the file that it was at the start, somebody takes it and MEMPROF_QUIET is
- * not set. */
-void mp_say(const char *a, const char *b, const char *c, const char *d);
-void mp_say_line(const struct mp_text *t);
-/* Remembers what stderr is. */
-void mp_say_init(void);
-
 #endif

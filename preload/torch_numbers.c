@@ -17,8 +17,8 @@
 #include <string.h>
 
 #include "mpf/event.h"
+#include "say.h"
 #include "sys.h"
-#include "text.h"
 
 enum { NAME = 160, NEW_STRING = 32, OLD_STRING = 8, INPUTS = 16, MAP = 56, MAP_OWN_BUCKET = 48, VECTOR = 24 };
 
@@ -71,6 +71,11 @@ static void give_up(void)
 {
     if (__atomic_exchange_n(&strange, true, __ATOMIC_RELAXED)) return;
     mp_say("this PyTorch's nodes of autograd are not known: --backward-of will not find their forward operators", NULL, NULL, NULL);
+}
+
+void mp_torch_next_again(void)
+{
+    if (mp_torch_has_next()) mp_torch_next();
 }
 
 void mp_torch_node(const void *f, const char *name)

@@ -15,10 +15,7 @@ void mp_torch_numbers_start(void *library);
 void mp_torch_next(void);
 static inline bool mp_torch_has_next(void) { return mp_self && mp_self->next_node; }
 /* The same from any context: on threads that have called it before. */
-static inline void mp_torch_next_again(void)
-{
-    if (__builtin_expect(mp_torch_has_next(), 0)) mp_torch_next();
-}
+void mp_torch_next_again(void);
 
 /* The range that was just pushed is the run of a node: records which, where the at::RecordFunction is as we know it. */
 void mp_torch_node(const void *function, const char *name);

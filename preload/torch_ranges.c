@@ -10,7 +10,7 @@
 #include "loader.h"
 #include "names.h"
 #include "ranges.h"
-#include "text.h"
+#include "say.h"
 #include "torch_library.h"
 #include "torch_numbers.h"
 

@@ -7,21 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { MP_UNWIND_MAX = 72 };    /* frames */
+#include "frame.h"
 
-/* A function's registers while it calls another.  Where its rbp is, and not what: most functions leave it to others, who have
- * anything in it, and the next one that needs it has saved it elsewhere. */
-struct mp_frame { uintptr_t pc, rsp; const uintptr_t *rbp_at; };    /* NULL: not known */
+enum { MP_UNWIND_MAX = 72 };    /* frames */
 
 /* Once, where dlsym may be called.  False: no stacks on this system. */
 bool mp_unwind_init(void);
-
-/* The caller of the function that this stands in, which has a frame pointer by it. */
-static inline __attribute__((always_inline)) struct mp_frame mp_frame_of_caller(void)
-{
-    const uintptr_t *here = __builtin_frame_address(0);
-    return (struct mp_frame){ here[1], (uintptr_t)(here + 2), here };
-}
 
 /* Return addresses from a frame of the calling thread on, its own first; the number of them.  `generation` is
  * mp_module_now(). */

@@ -13,11 +13,7 @@
 #include "process.h"
 #include "real.h"
 #include "record.h"
-#include "state.h"
 #include "threads.h"
-
-int mp_active(void) { return 1; }
-void mp_enter(void) {}
 
 enum { THREADS = 16, EVENTS = 1 << 20, LIVE = 2048, CHUNKS = 144 };
 

@@ -15,11 +15,12 @@
 #include "driver.h"
 #include "find_cupti.h"
 #include "loader.h"
+#include "process.h"
 #include "python.h"
 #include "real.h"
 #include "record.h"
 #include "sampler.h"
-#include "state.h"
+#include "say.h"
 #include "text.h"
 #include "torch_ranges.h"
 
@@ -147,7 +148,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void);
 int InitializeInjection(void)
 {
     static uint32_t entered;
-    if (!mp_active() || __atomic_exchange_n(&entered, 1, __ATOMIC_ACQ_REL)) return 1;
+    if (!mp_process_active() || __atomic_exchange_n(&entered, 1, __ATOMIC_ACQ_REL)) return 1;
     const int saved = errno;
     chain();
     mp_torch_ranges_start();

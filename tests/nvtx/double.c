@@ -4,10 +4,9 @@
 #include <sys/mman.h>
 
 #include "loss.h"
+#include "process.h"
 #include "record.h"
-#include "state.h"
 #include "sys.h"
-#include "torch_numbers.h"
 
 static struct double_event *events;
 static size_t used;
@@ -58,8 +57,7 @@ void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data,
 }
 
 bool mp_record_here(void) { return !double_guard; }
-void mp_torch_next(void) {}
-int mp_active(void) { return double_active; }
+bool mp_process_active(void) { return double_active; }
 uint32_t mp_loss_generation;
 
 void mp_loss(unsigned reason, uint64_t n) { if (reason == MPF_LOSS_NAMES) __atomic_fetch_add(&double_lost, n, __ATOMIC_RELAXED); }
