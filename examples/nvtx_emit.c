@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "nvtx_abi.h"
+#include "nvtx/nvtx_abi.h"
 
 static struct nvtx_core core;
 static nvtx_function *table[sizeof core / sizeof(nvtx_function)];

@@ -7,13 +7,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "config.h"
-#include "epoch.h"
-#include "logfile.h"
-#include "process.h"
-#include "real.h"
-#include "record.h"
-#include "threads.h"
+#include "core/config.h"
+#include "core/epoch.h"
+#include "core/logfile.h"
+#include "core/process.h"
+#include "real/real.h"
+#include "core/record.h"
+#include "core/threads.h"
 
 enum { THREADS = 16, EVENTS = 1 << 20, LIVE = 2048, CHUNKS = 144 };
 

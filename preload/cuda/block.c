@@ -1,13 +1,13 @@
-#include "block.h"
+#include "cuda/block.h"
 
-#include "capture.h"
-#include "device.h"
-#include "encoder.h"
+#include "cuda/capture.h"
+#include "cuda/device.h"
+#include "core/encoder.h"
 #include "mpf/gpu.h"
 #include "mpf/sample.h"
-#include "python.h"
-#include "record.h"
-#include "stack.h"
+#include "python/python.h"
+#include "core/record.h"
+#include "stacks/stack.h"
 
 void mp_block_stack(void)
 {

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "call.h"
+#include "cuda/call.h"
 #include "mpf/event.h"
 
 /* A call returned that makes a block of `bytes` at *at: records it with the call stack, or its failure.  heap is an

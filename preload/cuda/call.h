@@ -19,8 +19,8 @@ struct mp_call {
 };
 
 #define MP_CALL(name, handler) void mp_on_##handler(const struct mp_call *call);
-#include "calls.def"
-#include "launches.def"
+#include "cuda/calls.def"
+#include "cuda/launches.def"
 #undef MP_CALL
 
 #endif

@@ -1,11 +1,11 @@
-#include "capture.h"
+#include "cuda/capture.h"
 
 #include <cupti.h>
 
-#include "call.h"
-#include "driver.h"
+#include "cuda/call.h"
+#include "cuda/driver.h"
 #include "mpf/event.h"
-#include "record.h"
+#include "core/record.h"
 
 static int32_t under_way;
 

@@ -2,7 +2,7 @@
  *
  * CUPTI allows one subscriber: where another tool is it, everything that needs no CUPTI goes on, and the log says why
  * gpuN/device is missing. */
-#include "listen.h"
+#include "cuda/listen.h"
 
 #include <cupti.h>
 #include <dlfcn.h>
@@ -10,19 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call.h"
-#include "device.h"
-#include "driver.h"
-#include "find_cupti.h"
-#include "loader.h"
-#include "process.h"
-#include "python.h"
-#include "real.h"
-#include "record.h"
-#include "sampler.h"
-#include "say.h"
-#include "text.h"
-#include "torch_ranges.h"
+#include "cuda/call.h"
+#include "cuda/device.h"
+#include "cuda/driver.h"
+#include "cuda/find_cupti.h"
+#include "base/loader.h"
+#include "core/process.h"
+#include "python/python.h"
+#include "real/real.h"
+#include "core/record.h"
+#include "cuda/sampler.h"
+#include "core/say.h"
+#include "base/text.h"
+#include "torch/torch_ranges.h"
 
 static CUpti_SubscriberHandle subscriber;
 
@@ -37,8 +37,8 @@ static struct {
 
 static void (*const handler[CUPTI_DRIVER_TRACE_CBID_SIZE])(const struct mp_call *) = {
 #define MP_CALL(name, handler) [CUPTI_DRIVER_TRACE_CBID_##name] = mp_on_##handler,
-#include "calls.def"
-#include "launches.def"
+#include "cuda/calls.def"
+#include "cuda/launches.def"
 #undef MP_CALL
 };
 
@@ -63,10 +63,10 @@ static void CUPTIAPI callback(void *arg, CUpti_CallbackDomain domain, CUpti_Call
 struct listened { const char *name; uint16_t id; };
 static const struct listened calls[] = {
 #define MP_CALL(name, handler) { #name, CUPTI_DRIVER_TRACE_CBID_##name },
-#include "calls.def"
+#include "cuda/calls.def"
 };
 static const struct listened launches[] = {
-#include "launches.def"
+#include "cuda/launches.def"
 #undef MP_CALL
 };
 

@@ -1,17 +1,17 @@
-#include "device.h"
+#include "cuda/device.h"
 
 #include <string.h>
 
-#include "driver.h"
-#include "loss.h"
+#include "cuda/driver.h"
+#include "core/loss.h"
 #include "mpf/gpu.h"
 #include "mpf/header.h"
 #include "mpf/sample.h"
-#include "nvml.h"
-#include "record.h"
-#include "sampler.h"
-#include "sys.h"
-#include "text.h"
+#include "cuda/nvml.h"
+#include "core/record.h"
+#include "cuda/sampler.h"
+#include "base/sys.h"
+#include "base/text.h"
 
 enum { NOTES = 32, TEXT_BYTES = 2048 };
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "call.h"
+#include "cuda/call.h"
 
 /* Records the device's description if the log does not have it.  Any callback; of a device that was seen before, any thread. */
 void mp_device_seen(CUdevice device);

@@ -1,4 +1,4 @@
-#include "find_cupti.h"
+#include "cuda/find_cupti.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.2" };
 enum { NAMES = sizeof names / sizeof *names };

@@ -2,10 +2,10 @@
  * memory comes.  What a device keeps for memory nodes is a level of its own (GPU_LEVEL of pool 0). */
 #include <cupti.h>
 
-#include "device.h"
-#include "driver.h"
-#include "hidden.h"
-#include "record.h"
+#include "cuda/device.h"
+#include "cuda/driver.h"
+#include "cuda/hidden.h"
+#include "core/record.h"
 
 enum { EXECS = 1 << 13 };
 enum { FIRST_LAUNCH = 1, FIRST_UPLOAD = 2, FIRST_UPDATE = 4, FIRST_ALL = 7 };

@@ -3,9 +3,9 @@
  * References and mappings are counted in replay: here is only what the calls did. */
 #include <cupti.h>
 
-#include "block.h"
-#include "device.h"
-#include "record.h"
+#include "cuda/block.h"
+#include "cuda/device.h"
+#include "core/record.h"
 
 static bool done(const struct mp_call *call) { return !call->enter && call->result == CUDA_SUCCESS; }
 

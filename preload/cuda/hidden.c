@@ -1,14 +1,14 @@
-#include "hidden.h"
+#include "cuda/hidden.h"
 
 #include <cupti.h>
 
-#include "device.h"
-#include "driver.h"
-#include "listen.h"
+#include "cuda/device.h"
+#include "cuda/driver.h"
+#include "cuda/listen.h"
 #include "mpf/event.h"
 #include "mpf/sample.h"
-#include "record.h"
-#include "seen.h"
+#include "core/record.h"
+#include "base/seen.h"
 
 /* keep is the device + 1 from the entry to the return, 0 when nothing was measured. */
 CUdevice mp_hidden_device(const struct mp_call *call) { return (CUdevice)*call->keep - 1; }

@@ -2,7 +2,7 @@
 #ifndef MP_HIDDEN_H
 #define MP_HIDDEN_H
 
-#include "call.h"
+#include "cuda/call.h"
 #include "mpf/gpu.h"
 
 /* At the entry, for the thread's current device, or the given one.  Where there is none, nothing is measured. */

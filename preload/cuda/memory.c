@@ -1,7 +1,7 @@
 /* Device, managed and host memory in blocks, and arrays. */
 #include <cupti.h>
 
-#include "block.h"
+#include "cuda/block.h"
 
 /* ---- linear memory */
 

@@ -1,8 +1,8 @@
-#include "nvml.h"
+#include "cuda/nvml.h"
 
 #include <dlfcn.h>
 
-#include "sys.h"
+#include "base/sys.h"
 
 /* NVML's ABI, declared by us: no toolkit is needed for it. */
 enum { NVML_OK = 0 };

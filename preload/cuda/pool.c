@@ -3,14 +3,14 @@
  * A pool grows when a block does not fit and shrinks when a stream is synchronized, so its level is asked for at both. */
 #include <cupti.h>
 
-#include "block.h"
-#include "capture.h"
-#include "device.h"
-#include "driver.h"
-#include "hidden.h"
+#include "cuda/block.h"
+#include "cuda/capture.h"
+#include "cuda/device.h"
+#include "cuda/driver.h"
+#include "cuda/hidden.h"
 #include "mpf/gpu.h"
 #include "mpf/sample.h"
-#include "record.h"
+#include "core/record.h"
 
 enum { POOLS = 64 };
 

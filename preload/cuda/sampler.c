@@ -1,16 +1,16 @@
-#include "sampler.h"
+#include "cuda/sampler.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
+#include "cuda/device.h"
 #include "mpf/gpu.h"
 #include "mpf/sample.h"
-#include "nvml.h"
-#include "own_thread.h"
-#include "process.h"
-#include "record.h"
-#include "sys.h"
+#include "cuda/nvml.h"
+#include "core/own_thread.h"
+#include "core/process.h"
+#include "core/record.h"
+#include "base/sys.h"
 
 #define PERIOD_NS 10000000u
 #define UNCHANGED_NS ((uint64_t)10 * 1000000000u)   /* a sample at least this often, whatever it says */

@@ -2,7 +2,7 @@
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
 
-#include "nvtx_abi.h"
+#include "nvtx/nvtx_abi.h"
 
 #define SAME_FIELD(ours, a, theirs, b) \
     static_assert(offsetof(ours, a) == offsetof(theirs, b) && sizeof(((ours *)0)->a) == sizeof(((theirs *)0)->b), #a)

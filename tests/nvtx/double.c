@@ -3,10 +3,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "loss.h"
-#include "process.h"
-#include "record.h"
-#include "sys.h"
+#include "core/loss.h"
+#include "core/process.h"
+#include "core/record.h"
+#include "base/sys.h"
 
 static struct double_event *events;
 static size_t used;

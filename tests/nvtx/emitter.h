@@ -3,7 +3,7 @@
 #ifndef NVTX_TEST_EMITTER_H
 #define NVTX_TEST_EMITTER_H
 
-#include "nvtx_abi.h"
+#include "nvtx/nvtx_abi.h"
 
 extern struct nvtx_core emit_core;
 extern struct nvtx_core2 emit_core2;

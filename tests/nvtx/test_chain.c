@@ -9,7 +9,7 @@
 #include "double.h"
 #include "emitter.h"
 #include "mpf/event.h"
-#include "names.h"
+#include "core/names.h"
 #include "tool.h"
 
 int InitializeInjectionNvtx2(nvtx_get_table get);

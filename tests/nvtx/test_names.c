@@ -11,7 +11,7 @@
 
 #include "double.h"
 #include "mpf/event.h"
-#include "names.h"
+#include "core/names.h"
 
 static uint32_t id(const char *text) { return mp_name_id(text, strlen(text)); }
 

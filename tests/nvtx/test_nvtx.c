@@ -8,12 +8,12 @@
 #include <cmocka.h>
 
 #include "double.h"
-#include "loss.h"
+#include "core/loss.h"
 #include "emitter.h"
 #include "mpf/event.h"
 #include "mpf/slot.h"
-#include "names.h"
-#include "ranges.h"
+#include "core/names.h"
+#include "core/ranges.h"
 
 int InitializeInjectionNvtx2(nvtx_get_table get);
 int InitializeInjectionNvtx(nvtx_get_table get);

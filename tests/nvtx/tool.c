@@ -1,7 +1,7 @@
 /* Another injection library, as the user may have set one: counts its calls and hands out handles of its own. */
 #include <string.h>
 
-#include "nvtx_abi.h"
+#include "nvtx/nvtx_abi.h"
 #include "tool.h"
 
 __attribute__((visibility("default"))) struct tool_seen tool_seen;

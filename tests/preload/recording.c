@@ -11,11 +11,11 @@
 
 #include <cmocka.h>
 
-#include "config.h"
+#include "core/config.h"
 #include "mpf/columns.h"
 #include "mpf/frame.h"
 #include "mpf/header.h"
-#include "real.h"
+#include "real/real.h"
 
 /* ---- what a log holds */
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "process.h"
+#include "core/process.h"
 
 enum { THREADS = 4 };               /* whose order is looked at */
 

@@ -10,14 +10,14 @@
 
 #include <cmocka.h>
 
-#include "encoder.h"
-#include "epoch.h"
-#include "logfile.h"
-#include "names.h"
-#include "process.h"
-#include "record.h"
+#include "core/encoder.h"
+#include "core/epoch.h"
+#include "core/logfile.h"
+#include "core/names.h"
+#include "core/process.h"
+#include "core/record.h"
 #include "recording.h"
-#include "threads.h"
+#include "core/threads.h"
 
 enum { EACH = 100000 };
 

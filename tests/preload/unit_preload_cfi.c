@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cfi.h"
+#include "stacks/cfi.h"
 
 enum { PAGE = 4096, HEADER = 12, ROWS = 40, RECORD = 160 };
 

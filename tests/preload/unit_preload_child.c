@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
-#include "config.h"
-#include "process.h"
-#include "record.h"
+#include "core/config.h"
+#include "core/process.h"
+#include "core/record.h"
 #include "recording.h"
-#include "threads.h"
+#include "core/threads.h"
 
 static void record_one(void) { mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, 16, 1); }
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "recording.h"
-#include "threads.h"
+#include "core/threads.h"
 
 #define SOMEWHERE (UINT64_C(1) << 50)
 

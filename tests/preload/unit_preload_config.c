@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "config.h"
-#include "process.h"
+#include "core/config.h"
+#include "core/process.h"
 
 static struct mp_process process = { .pid = 4242, .start.real = UINT64_C(1700000000123456789) };
 

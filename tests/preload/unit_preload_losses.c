@@ -18,16 +18,16 @@
 
 #include <cmocka.h>
 
-#include "epoch.h"
-#include "logfile.h"
-#include "loss.h"
-#include "names.h"
-#include "process.h"
-#include "ranges.h"
-#include "record.h"
+#include "core/epoch.h"
+#include "core/logfile.h"
+#include "core/loss.h"
+#include "core/names.h"
+#include "core/process.h"
+#include "core/ranges.h"
+#include "core/record.h"
 #include "recording.h"
-#include "stack.h"
-#include "threads.h"
+#include "stacks/stack.h"
+#include "core/threads.h"
 
 enum { FEW = 300, STALLED = 7 };
 

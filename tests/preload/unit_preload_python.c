@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "python_frames.h"
-#include "python_modules.h"
+#include "python/python_frames.h"
+#include "python/python_modules.h"
 
 enum { ROUNDS = 20000, PAGE = 4096 };
 

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "queue.h"
-#include "sys.h"
+#include "base/queue.h"
+#include "base/sys.h"
 
 enum { CELLS = 64 };
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "raw.h"
-#include "real.h"
+#include "real/raw.h"
+#include "real/real.h"
 
 /* Before anything is looked up. */
 static void hooks_always_have_something_to_call(void **state)

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "seen.h"
+#include "base/seen.h"
 
 enum { SLOTS = 128 };
 

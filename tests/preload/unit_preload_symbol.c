@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <dlfcn.h>
 
-#include "symbol.h"
+#include "real/symbol.h"
 
 static unsigned compared;
 
@@ -27,7 +27,7 @@ static void hooks_are_found_as_the_loader_finds_them(void **state)
 #define MP_HOOK(name) same(#name);
 #define MP_HOOK_CXX(name) same(#name);
 #define MP_HOOK_TORCH(name) same(#name);
-#include "hooks.def"
+#include "real/hooks.def"
 #undef MP_HOOK
 #undef MP_HOOK_CXX
 #undef MP_HOOK_TORCH

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "text.h"
+#include "base/text.h"
 
 static const char *size(uint64_t bytes)
 {

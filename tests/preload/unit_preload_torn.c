@@ -7,11 +7,11 @@
 
 #include <cmocka.h>
 
-#include "process.h"
-#include "record.h"
+#include "core/process.h"
+#include "core/record.h"
 #include "recording.h"
-#include "survey.h"
-#include "threads.h"
+#include "core/survey.h"
+#include "core/threads.h"
 
 enum { FEW = 300, MANY = 4000, VERY_MANY = 20000 };
 

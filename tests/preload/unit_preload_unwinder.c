@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "module.h"
-#include "unwinder.h"
-#include "walk.h"
+#include "stacks/module.h"
+#include "stacks/unwinder.h"
+#include "stacks/walk.h"
 
 enum { MAX = MP_UNWIND_MAX };
 struct frames { uint64_t pc[MAX]; unsigned count; };

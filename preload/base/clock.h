@@ -1,0 +1,53 @@
+/* The event clock: the time stamp counter where the kernel itself trusts it, CLOCK_MONOTONIC in ns otherwise. */
+#ifndef MP_CLOCK_H
+#define MP_CLOCK_H
+
+#include <stdint.h>
+
+#include "base/cold.h"
+#include "mpf/slot.h"
+
+#if !defined(__x86_64__)
+#error "memprof's capture library is written for x86-64"
+#endif
+
+extern uint8_t mp_clock_no_tsc __attribute__((visibility("hidden")));
+uint64_t mp_clock_slow(void) MP_COLD;
+
+static inline uint64_t mp_clock_ticks(void)
+{
+    if (__builtin_expect(mp_clock_no_tsc, 0)) return mp_clock_slow();
+    return __builtin_ia32_rdtsc();
+}
+
+/* Reading the clock is most of what recording costs, and only the order between threads needs it.  So threads take turns: this
+ * word says whose turn it is (its number, above bit 32) and which turn.  Who records and does not have it takes it, and reads
+ * the clock.  As long as the word stays the same no other thread has recorded, and events of small blocks take the time of
+ * the last reading, some forty events old at most; the encoder begins a new turn every 100 ms, so it is not older than that either.
+ *
+ * What an event of one thread can have learnt from another one (an address that it freed) came behind the word with which
+ * that one took its turn, so it gets a later time.  What it cannot have learnt may stand before or behind it.
+ *
+ * Taking turns costs more than the clock where threads record side by side: after MP_TURNS of them within 100 ms everybody
+ * reads the clock for each event until the next 100 ms begin.  So it is, too, while there is no encoder. */
+extern uint64_t mp_clock_turn __attribute__((visibility("hidden")));
+enum { MP_TURNS = 511 };        /* one less than a power of two: it masks the turns' numbers */
+#define MP_EVERYBODY 0u
+#define MP_NOBODY UINT32_MAX
+static inline uint32_t mp_turn_owner(uint64_t turn) { return (uint32_t)(turn >> 32); }
+
+/* The turn of thread `number`, or everybody's. */
+uint64_t mp_clock_take_turn(uint32_t number) MP_COLD;
+/* A process starts. */
+void mp_clock_start(void);
+/* The encoder, when it starts and every 100 ms. */
+void mp_clock_next_turns(void);
+
+/* Chooses the clock; called once, before the first event.  Takes about 20 us. */
+void mp_clock_init(void);
+/* All three clocks at one instant (the best of a few tries). */
+void mp_clock_read(struct mpf_clock *out);
+/* The shift of a step of time in the log: 2^shift ticks are at most 1 us. */
+unsigned mp_clock_shift(void);
+
+#endif

@@ -1,0 +1,188 @@
+#include "base/sys.h"
+
+#include <poll.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+
+enum { INTERRUPTED_MAX = 1000 };    /* in a row with other results: nothing is tried for ever */
+
+void *mp_sys_map_wiped(size_t bytes)
+{
+    void *memory = mp_sys_map(bytes);
+    if (memory) mp_sys_madvise(memory, bytes, MADV_WIPEONFORK);
+    return memory;
+}
+
+static bool is_limited(int resource)
+{
+    struct rlimit limit;
+    return mp_sys6(SYS_prlimit64, 0, resource, 0, (long)&limit, 0, 0) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+bool mp_sys_limited(void) { return is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA); }
+
+bool mp_sys_writable(int fd, int ms)
+{
+    struct pollfd p = { .fd = fd, .events = POLLOUT };
+    const struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
+    long r = mp_sys3(SYS_poll, (long)&p, 1, ms);
+    if (r < 0) r = mp_sys6(SYS_ppoll, (long)&p, 1, (long)&t, 0, 0, 0);
+    return r == 1 && p.revents == POLLOUT;
+}
+
+long mp_sys_write_all(int fd, const void *buf, size_t bytes, size_t *done)
+{
+    unsigned interrupted = 0;
+    for (*done = 0; *done < bytes; ) {
+        const long n = mp_sys_write(fd, (const char *)buf + *done, bytes - *done);
+        if (n == -EINTR && ++interrupted < INTERRUPTED_MAX) continue;
+        if (n < 0) return n;
+        if (n == 0) return -EIO;
+        *done += (size_t)n;
+    }
+    return 0;
+}
+
+struct mpf_file mp_sys_file(int fd)
+{
+    struct stat st;
+    if (mp_sys_fstat(fd, &st) != 0) return (struct mpf_file){ 0, 0 };
+    return (struct mpf_file){ st.st_dev, st.st_ino };
+}
+
+int mp_sys_reopen(const char *path, int flags, struct mpf_file file)
+{
+    const int fd = mp_sys_open(path, flags | O_NOFOLLOW, 0);
+    if (fd < 0) return fd;
+    const struct mpf_file now = mp_sys_file(fd);
+    if (now.ino && now.dev == file.dev && now.ino == file.ino) return fd;
+    mp_sys_close(fd);
+    return -ESTALE;
+}
+
+bool mp_sys_peek(int pid, uintptr_t at, void *out, size_t bytes)
+{
+    const struct iovec to = { out, bytes }, from = { (void *)at, bytes };
+    return mp_sys6(SYS_process_vm_readv, pid, (long)&to, 1, (long)&from, 1, 0) == (long)bytes;
+}
+
+long mp_sys_slurp(const char *path, char *buf, size_t cap)
+{
+    const int fd = mp_sys_open(path, O_RDONLY, 0);
+    if (fd < 0) return fd;
+    size_t n = 0;
+    long r;
+    unsigned interrupted = 0;
+    while (n < cap - 1 && ((r = mp_sys_read(fd, buf + n, cap - 1 - n)) > 0 || (r == -EINTR && ++interrupted < INTERRUPTED_MAX)))
+        if (r > 0) n += (size_t)r;
+    mp_sys_close(fd);
+    buf[n] = 0;
+    return (long)n;
+}
+
+uint64_t mp_sys_kib(const char *text, const char *key)
+{
+    const char *p = strstr(text, key);
+    if (!p) return UINT64_MAX;
+    for (p += strlen(key); *p == ' ' || *p == '\t'; p++) {}
+    uint64_t n = 0;
+    for (; *p >= '0' && *p <= '9'; p++) n = n * 10 + (uint64_t)(*p - '0');
+    return n << 10;
+}
+
+/* "pid (name) S ppid ...": the name, the second field, may hold spaces and parentheses. */
+uint64_t mp_sys_stat_field(const char *text, int n)
+{
+    const char *p = strrchr(text, ')');
+    for (int field = 2; p && field < n; field++) p = strchr(p + 1, ' ');
+    uint64_t value = 0;
+    for (p = p ? p + 1 : ""; *p >= '0' && *p <= '9'; p++) value = value * 10 + (uint64_t)(*p - '0');
+    return value;
+}
+
+long mp_sys_threads(char *main_state)
+{
+    char text[512];
+    *main_state = '?';
+    if (mp_sys_slurp("/proc/self/stat", text, sizeof text) <= 0) return 0;
+    const char *p = strrchr(text, ')');
+    if (!p || p[1] != ' ') return 0;
+    *main_state = p[2];
+    return (long)mp_sys_stat_field(text, 20);
+}
+
+unsigned mp_sys_processors(void)
+{
+    uint64_t mask[128];
+    const long bytes = mp_sys3(SYS_sched_getaffinity, 0, sizeof mask, (long)mask);
+    unsigned n = 0;
+    for (long i = 0; i < bytes / 8; i++) n += (unsigned)__builtin_popcountll(mask[i]);
+    return n ? n : 1;
+}
+
+struct mp_patience mp_patience(uint64_t ns)
+{
+    const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
+    return (struct mp_patience){ now + ns, ns };
+}
+
+static bool is_over(struct mp_patience *p, uint64_t look)
+{
+    const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
+    if (now) return now >= p->end;
+    if (p->left < look) return true;
+    p->left -= look;
+    return false;
+}
+
+bool mp_wait(struct mp_patience *patience, uint32_t *word, uint32_t value, uint64_t look)
+{
+    if (is_over(patience, look)) return false;
+    mp_sys_futex_wait(word, value, look);
+    return true;
+}
+
+const char *mp_sys_program_name(void)
+{
+    static char name[PATH_MAX];
+    const long n = mp_sys6(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)name, sizeof name - 1, 0, 0);
+    name[n > 0 ? n : 0] = 0;
+    const char *slash = strrchr(name, '/');
+    return slash ? slash + 1 : name;
+}
+
+enum { UNLOCKED, LOCKED, CONTENDED };
+
+static bool take_lock(struct mp_lock *lock, uint64_t ns)
+{
+    const uint64_t look = 100000000u;
+    uint32_t free = UNLOCKED;
+    if (__atomic_compare_exchange_n(&lock->word, &free, LOCKED, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return true;
+    struct mp_patience patience = mp_patience(ns);
+    while (__atomic_exchange_n(&lock->word, CONTENDED, __ATOMIC_ACQUIRE) != UNLOCKED)
+        if (!mp_wait(&patience, &lock->word, CONTENDED, look)) return false;
+    return true;
+}
+
+bool mp_lock_within(struct mp_lock *lock, uint64_t ns, uint64_t *before)
+{
+    *before = mp_sys_block_signals();
+    if (take_lock(lock, ns)) return true;
+    mp_sys_restore_signals(*before);
+    return false;
+}
+
+uint64_t mp_lock(struct mp_lock *lock)
+{
+    const uint64_t before = mp_sys_block_signals(), hour = UINT64_C(3600) * 1000000000u;
+    while (!take_lock(lock, hour)) {}
+    return before;
+}
+
+void mp_unlock(struct mp_lock *lock, uint64_t before)
+{
+    if (__atomic_exchange_n(&lock->word, UNLOCKED, __ATOMIC_RELEASE) == CONTENDED) mp_sys_futex_wake(&lock->word);
+    mp_sys_restore_signals(before);
+}

@@ -1,0 +1,199 @@
+#include "core/config.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/process.h"
+#include "core/say.h"
+#include "base/sys.h"
+#include "base/text.h"
+
+struct mp_config mp_config;
+
+const char *const mp_config_rank_names[] = { "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", NULL };
+
+static void wrong(const char *name, const char *value)
+{
+    char line[512];
+    struct mp_text t = MP_TEXT(line);
+    mp_text_str(&t, name);
+    mp_text_str(&t, "=");
+    mp_text_str(&t, value);
+    mp_say(line, " is not understood; the default is used", NULL, NULL);
+}
+
+static bool flag(const char *name, bool otherwise)
+{
+    const char *v = secure_getenv(name);
+    if (!v || !*v) return otherwise;
+    if (!strcmp(v, "0") || !strcmp(v, "no") || !strcmp(v, "off")) return false;
+    if (!strcmp(v, "1") || !strcmp(v, "yes") || !strcmp(v, "on")) return true;
+    wrong(name, v);
+    return otherwise;
+}
+
+static uint64_t size(const char *name, uint64_t otherwise)
+{
+    const char *v = secure_getenv(name);
+    if (!v || !*v) return otherwise;
+    uint64_t n = 0;
+    const char *p = v;
+    for (; *p >= '0' && *p <= '9' && n < UINT64_MAX / 10 - 9; p++) n = n * 10 + (uint64_t)(*p - '0');
+    static const char units[] = "KMGT";
+    const char *unit = p != v && *p ? strchr(units, *p & ~0x20) : NULL;
+    const int shift = unit && *unit ? 10 * (int)(unit - units + 1) : 0;
+    if (shift) p += p[1] == 'i' && p[2] == 'B' ? 3 : 1;
+    if (p == v || *p || n > UINT64_MAX >> shift) {
+        wrong(name, v);
+        return otherwise;
+    }
+    return n << shift;
+}
+
+/* The number of the word that the variable has; words end with NULL. */
+static unsigned choice(const char *name, const char *const words[], unsigned otherwise)
+{
+    const char *v = secure_getenv(name);
+    if (!v || !*v) return otherwise;
+    for (unsigned i = 0; words[i]; i++)
+        if (!strcmp(v, words[i])) return i;
+    wrong(name, v);
+    return otherwise;
+}
+
+static const char *const torch_ranges_words[] = { [MP_TORCH_ON] = "on", [MP_TORCH_OFF] = "off", [MP_TORCH_OPS] = "ops", NULL };
+static const char *const stacks_words[] = { [MP_STACKS_OFF] = "off", [MP_STACKS_LARGE] = "large", [MP_STACKS_SAMPLE] = "sample",
+                                            [MP_STACKS_ALL] = "all", NULL };
+
+const char *mp_config_stacks_name(void) { return stacks_words[mp_config.stacks]; }
+
+/* Negative ones are the fast ones of zstd. */
+static int level(const char *name, int otherwise)
+{
+    const char *v = secure_getenv(name);
+    if (!v || !*v) return otherwise;
+    const bool fast = v[0] == '-';
+    const int n = v[fast] >= '1' && v[fast] <= '9' ? v[fast] - '0' : 0;
+    if (n && !v[fast + 1]) return fast ? -n : n;
+    wrong(name, v);
+    return otherwise;
+}
+
+static void text(const char *name, char *out, size_t cap, const char *otherwise)
+{
+    const char *v = secure_getenv(name);
+    if (!v || !*v) v = otherwise;
+    if (strlen(v) >= cap) {
+        wrong(name, v);
+        v = otherwise;
+    }
+    memcpy(out, v, strlen(v) + 1);
+}
+
+void mp_config_read(void)
+{
+    mp_config.quiet = flag("MEMPROF_QUIET", false);
+    mp_config.python = flag("MEMPROF_PYTHON", true);
+    mp_config.torch_ranges = choice("MEMPROF_TORCH_RANGES", torch_ranges_words, MP_TORCH_ON);
+    mp_config.stacks = choice("MEMPROF_STACKS", stacks_words, MP_STACKS_LARGE);
+    mp_config.level = level("MEMPROF_LEVEL", -1);
+    mp_config.min_rss = size("MEMPROF_MIN_RSS", (uint64_t)16 << 20);
+    text("MEMPROF_OUT", mp_config.out, sizeof mp_config.out, "memprof.%h.%p.zst");
+    text("MEMPROF_PROGRAM", mp_config.program, sizeof mp_config.program, "");
+    text("MEMPROF_JOURNAL_DIR", mp_config.journal_dir, sizeof mp_config.journal_dir, "");
+    if (mp_config.journal_dir[0] && mp_config.journal_dir[0] != '/') {
+        wrong("MEMPROF_JOURNAL_DIR", mp_config.journal_dir);
+        mp_config.journal_dir[0] = 0;
+    }
+}
+
+bool mp_config_wants(const char *program)
+{
+    return !mp_config.program[0] || fnmatch(mp_config.program, program, 0) == 0;
+}
+
+const char *mp_config_rank(void)
+{
+    for (const char *const *name = mp_config_rank_names; *name; name++) {
+        const char *v = secure_getenv(*name);
+        if (v && *v) return v;
+    }
+    return "";
+}
+
+const char *mp_config_host(void)
+{
+    static char name[256];
+    if (gethostname(name, sizeof name - 1) < 0) return "localhost";
+    return name;
+}
+
+/* Is there nothing but dots since the last slash? */
+static bool only_dots(const struct mp_text *t)
+{
+    size_t n = t->bytes;
+    while (n && t->buf[n - 1] == '.') n--;
+    return !n || t->buf[n - 1] == '/';
+}
+
+/* A value from outside must not lead to another folder: neither by a slash, nor as "..", nor by being nothing where a folder's
+ * name is to be.  `next` is what follows it. */
+static void add_plain(struct mp_text *t, const char *value, char next)
+{
+    const bool begins = !t->bytes || t->buf[t->bytes - 1] == '/';
+    if (!*value && begins && (!next || next == '/')) value = "_";
+    for (; *value; value++) mp_text_bytes(t, *value == '/' || (*value == '.' && only_dots(t)) ? "_" : value, 1);
+}
+
+/* %q{VAR}: returns what follows it. */
+static const char *add_variable(struct mp_text *t, const char *p)
+{
+    const char *end = *p == '{' ? strchr(p, '}') : NULL;
+    char name[128];
+    if (!end || (size_t)(end - p) > sizeof name) {
+        mp_text_str(t, "%q");
+        return p;
+    }
+    memcpy(name, p + 1, (size_t)(end - p - 1));
+    name[end - p - 1] = 0;
+    const char *v = secure_getenv(name);
+    add_plain(t, v ? v : "", end[1]);
+    return end + 1;
+}
+
+/* The current folder in front of a relative path; it may be gone, or out of reach of the root.  (getcwd allocates where it is.) */
+static int add_folder(struct mp_text *t)
+{
+    const long n = mp_sys3(SYS_getcwd, (long)t->buf, (long)t->cap, 0);
+    if (n < 0 || t->buf[0] != '/') return n < 0 ? (int)n : -ENOENT;
+    t->bytes = strlen(t->buf);
+    if (t->buf[t->bytes - 1] != '/') mp_text_str(t, "/");
+    return 0;
+}
+
+int mp_config_path(char *out, size_t cap)
+{
+    struct mp_text t = { out, cap, 0, false };
+    const int error = mp_config.out[0] != '/' ? add_folder(&t) : 0;
+    for (const char *p = mp_config.out; *p; ) {
+        if (*p != '%' || !p[1]) {
+            mp_text_bytes(&t, p++, 1);
+            continue;
+        }
+        switch (p[1]) {
+        case 'h': add_plain(&t, mp_config_host(), p[2]); break;
+        case 'p': mp_text_u64(&t, (uint64_t)mp_process->pid); break;
+        case 'e': add_plain(&t, mp_sys_program_name(), p[2]); break;
+        case 'r': add_plain(&t, mp_config_rank(), p[2]); break;
+        case 't': mp_text_u64(&t, mp_process->start.real / 1000000000u); break;
+        case 'q': p = add_variable(&t, p + 2); continue;
+        case '%': mp_text_str(&t, "%"); break;
+        default: mp_text_bytes(&t, p, 2); break;
+        }
+        p += 2;
+    }
+    return error ? error : t.full ? -ENAMETOOLONG : 0;
+}

@@ -1,0 +1,238 @@
+/* Several threads (writers) work on frames at once: one at a time takes slots for its frame, under epoch_lock; then each
+ * encodes its own; then they write in the order in which they took.
+ *
+ * Invariants:
+ *  - frames are in time order: frame n holds the events with W(n-1) < time <= W(n); an event seen later than its
+ *    watermark (a clock that reads early by more than MARGIN_NS) gets the watermark's time;
+ *  - a thread's events keep the order of its slots. */
+#include "core/epoch.h"
+
+#include <string.h>
+
+#include "core/logfile.h"
+#include "core/merge.h"
+#include "core/process.h"
+#include "core/sample.h"
+#include "core/survey.h"
+#include "core/threads.h"
+#include "core/writer.h"
+
+#define MARGIN_NS 20000u
+#define RUN_PATIENCE_NS UINT64_C(1000000000)    /* for a thread that may hang in a write */
+#define HOLD_PATIENCE_NS UINT64_C(10000000000)
+#define LOOK_NS 50000000u       /* between two looks for threads that are gone */
+
+struct mp_epoch {
+    struct mp_merge *merge;
+    struct mpf_clock last;      /* of the previous frame */
+    uint64_t upto;              /* this epoch's watermark */
+    uint64_t seq;               /* of the next frame */
+    uint32_t ticket;            /* of the next frame */
+    uint32_t turn;              /* futex: of the frame that is to be written next */
+    uint32_t frame_events;      /* most events of a frame */
+    uint32_t dead;              /* threads that were seen dead and are not given back, at most; read without the lock */
+    uint64_t next_look;         /* for such; ns */
+    uint32_t notes;
+    struct mp_note note[MP_NOTES];
+    struct mp_writer *writer[MP_WRITERS];
+};
+
+static size_t epoch_bytes(void) { return (sizeof(struct mp_epoch) + 63) / 64 * 64; }
+
+static struct mp_epoch *map_epoch(void)
+{
+    uint8_t *memory = mp_sys_map(epoch_bytes() + mp_merge_bytes());
+    if (!memory) return NULL;
+    struct mp_epoch *e = (struct mp_epoch *)memory;
+    e->merge = (struct mp_merge *)(memory + epoch_bytes());
+    e->frame_events = mp_sys_limited() ? MP_FRAME_EVENTS_SMALL : MP_FRAME_EVENTS;
+    e->writer[0] = mp_writer_map(0, e->frame_events);
+    if (!e->writer[0]) e->writer[0] = mp_writer_map(0, e->frame_events = MP_FRAME_EVENTS_SMALL);
+    e->last = mp_process->start;
+    if (e->writer[0]) return e;
+    mp_sys_munmap(memory, epoch_bytes() + mp_merge_bytes());
+    return NULL;
+}
+
+/* NULL: there is no memory for one. */
+static struct mp_writer *writer_of(unsigned number)
+{
+    const uint64_t signals = mp_lock(&mp_process->epoch_lock);
+    if (!mp_process->epoch) mp_process->epoch = map_epoch();
+    struct mp_epoch *e = mp_process->epoch;
+    if (e && !e->writer[number]) e->writer[number] = mp_writer_map(number, e->frame_events);
+    mp_unlock(&mp_process->epoch_lock, signals);
+    return e ? e->writer[number] : NULL;
+}
+
+uint64_t mp_epoch_resident(void)
+{
+    const struct mp_epoch *e = mp_process->epoch;
+    uint64_t bytes = 0;
+    for (unsigned i = 0; e && i < MP_WRITERS; i++) bytes += e->writer[i] ? __atomic_load_n(&e->writer[i]->touched, __ATOMIC_RELAXED) : 0;
+    return bytes;
+}
+
+void mp_epoch_note(unsigned op, uint64_t addr, const void *data, uint64_t size)
+{
+    struct mp_epoch *e = mp_process->epoch;
+    if (e->notes == MP_NOTES || (data && size > MP_NOTE_BYTES)) return;
+    struct mp_note *n = &e->note[e->notes++];
+    *n = (struct mp_note){ .op = (uint8_t)op, .addr = addr, .size = size, .has_data = data != NULL };
+    if (data) memcpy(n->data, data, size);
+}
+
+static void note_losses(void)
+{
+    for (unsigned reason = 0; reason < MP_LOSSES; reason++) {
+        const uint64_t n = __atomic_exchange_n(&mp_process->lost[reason], 0, __ATOMIC_RELAXED);
+        if (n) mp_epoch_note(MPF_OP_LOST, n, NULL, reason);
+    }
+    const struct mpf_unwritten unwritten = mp_process->unwritten;
+    if (unwritten.events) mp_epoch_note(MPF_OP_UNWRITTEN, unwritten.error, &unwritten, sizeof unwritten);
+    mp_process->unwritten = (struct mpf_unwritten){ 0 };
+}
+
+static bool seen_dead(const struct mp_thread *t) { return __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE) == -1; }
+
+/* Gives back the records of threads that were seen dead before the survey, as many as one frame can tell of. */
+static void reclaim_dead(struct mp_writer *w)
+{
+    const uint32_t threads = mp_threads_ever();
+    for (uint32_t i = 0; i < threads && w->ends < MP_ENDS; i++) {
+        struct mp_thread *t = &mp_threads[i];
+        if (!seen_dead(t) || !mp_survey_drained(t)) continue;
+        w->end[w->ends++] = t->number;
+        mp_thread_reclaim(t);
+    }
+}
+
+/* MARGIN_NS in ticks, at least: a step of 2^tick_shift ticks is between 0.5 and 1 us. */
+static uint64_t margin(void) { return MARGIN_NS / 1000 * ((uint64_t)2 << mp_process->tick_shift); }
+
+/* A thread's end shows by its kernel thread, which costs a system call. */
+static void find_dead(struct mp_epoch *e, uint32_t threads, bool now)
+{
+    const uint64_t mono = mp_sys_clock(CLOCK_MONOTONIC);
+    if (mono < e->next_look && !now) return;
+    e->next_look = mono + LOOK_NS;
+    uint32_t dead = 0;
+    for (uint32_t i = 0; i < threads; i++) {
+        const int32_t tid = __atomic_load_n(&mp_threads[i].tid, __ATOMIC_ACQUIRE);
+        if (tid > 0 && !mp_sys_thread_lives(mp_process->pid, tid)) __atomic_store_n(&mp_threads[i].tid, -1, __ATOMIC_RELEASE);
+        dead += seen_dead(&mp_threads[i]);
+    }
+    __atomic_store_n(&e->dead, dead, __ATOMIC_RELAXED);
+}
+
+static void open_epoch(struct mp_epoch *e, bool all)
+{
+    const uint32_t threads = mp_threads_ever();
+    e->upto = all ? MP_NO_EVENT - 1 : mp_clock_ticks() - margin();
+    find_dead(e, threads, all);
+    for (uint32_t i = 0; i < threads; i++) e->upto = mp_survey(&mp_threads[i], e->upto, all);
+    mp_sample_take(all);
+    note_losses();
+    mp_merge_begin(e->merge);
+    for (uint32_t i = 0; i < threads; i++) mp_merge_add(e->merge, &mp_threads[i], e->upto, mp_process->watermark);
+    mp_merge_start(e->merge);
+}
+
+/* Takes slots for a frame, and memprof's own events. */
+static void take_slots(struct mp_epoch *e, struct mp_writer *w)
+{
+    mp_writer_take(w, e->merge, e->upto);
+    if (w->slots.events) mp_process->watermark = w->slots.newest;
+    w->notes = e->notes;
+    memcpy(w->note, e->note, e->notes * sizeof *e->note);
+    e->notes = 0;
+}
+
+/* The frame's place in the log. */
+static void stamp(struct mp_epoch *e, struct mp_writer *w)
+{
+    if (__atomic_load_n(&e->turn, __ATOMIC_ACQUIRE) == e->ticket) e->seq = mp_logfile_next();
+    w->seq = e->seq++;
+    w->ticket = e->ticket++;
+    w->from = e->last;
+    mp_clock_read(&e->last);
+    w->to = e->last;
+}
+
+enum take { NEWS, ALL, REST, ENDS };    /* what is older than a margin; everything; what was left of that; threads' ends */
+
+static bool may_take(enum take what)
+{
+    return what == ALL || what == REST || (__atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) == MP_ON && !mp_process->ended);
+}
+
+/* Something for a frame; false: there is nothing, or the log is complete. */
+static bool take(struct mp_epoch *e, struct mp_writer *w, enum take what)
+{
+    const uint64_t signals = mp_lock(&mp_process->epoch_lock);
+    mp_writer_begin(w, mp_process->watermark);
+    if (what == ENDS) reclaim_dead(w);
+    else if (may_take(what)) {
+        if (what != REST) open_epoch(e, what == ALL);
+        take_slots(e, w);
+    }
+    const bool some = w->slots.events || w->notes || w->ends;
+    if (some) stamp(e, w);
+    mp_unlock(&mp_process->epoch_lock, signals);
+    return some;
+}
+
+static bool one_frame(struct mp_epoch *e, struct mp_writer *w, enum take what)
+{
+    if (!take(e, w, what)) return false;
+    mp_writer_encode(w);
+    mp_writer_write(w, &e->turn);
+    return true;
+}
+
+static void tell_ends(struct mp_epoch *e, struct mp_writer *w)
+{
+    while (__atomic_load_n(&e->dead, __ATOMIC_RELAXED) && one_frame(e, w, ENDS)) {}
+}
+
+bool mp_epoch_run(unsigned writer)
+{
+    uint64_t signals;
+    if (!mp_lock_within(&mp_process->writer_lock[writer], RUN_PATIENCE_NS, &signals)) return false;
+    struct mp_writer *w = writer_of(writer);
+    const bool more = w && one_frame(mp_process->epoch, w, NEWS) && w->more;
+    if (w && !more) tell_ends(mp_process->epoch, w);
+    mp_unlock(&mp_process->writer_lock[writer], signals);
+    return more;
+}
+
+static void release(const struct mp_held *held, unsigned locks)
+{
+    for (unsigned i = locks; i-- > 0;) mp_unlock(&mp_process->writer_lock[i], held->signals[i]);
+}
+
+struct mp_held mp_epoch_hold(void)
+{
+    struct mp_held held = { .all = false };
+    for (unsigned i = 0; i < MP_WRITERS; i++) {
+        if (mp_lock_within(&mp_process->writer_lock[i], HOLD_PATIENCE_NS, &held.signals[i])) continue;
+        release(&held, i);
+        return held;
+    }
+    held.all = true;
+    return held;
+}
+
+void mp_epoch_release(struct mp_held held) { release(&held, MP_WRITERS); }
+
+bool mp_epoch_end(const char *reason)
+{
+    const struct mp_held held = mp_epoch_hold();
+    if (!held.all) return false;
+    struct mp_writer *w = writer_of(0);
+    for (enum take what = ALL; w && one_frame(mp_process->epoch, w, what) && w->more; ) what = REST;
+    if (w) tell_ends(mp_process->epoch, w);
+    mp_process->ended = w && mp_logfile_end(reason);
+    mp_epoch_release(held);
+    return true;
+}

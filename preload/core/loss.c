@@ -1,0 +1,36 @@
+#include "core/loss.h"
+
+#include "core/process.h"
+
+uint32_t mp_loss_generation;
+
+/* While no frame can be written, what is recorded once is not recorded for each of them: it is when one is written again. */
+void mp_loss_frame(bool lost)
+{
+    if (mp_process->losing == lost) return;
+    mp_process->losing = lost;
+    __atomic_fetch_add(&mp_loss_generation, 1, __ATOMIC_RELEASE);
+}
+
+void mp_loss_again(unsigned reason, uint64_t events) { __atomic_fetch_add(&mp_process->lost[reason], events, __ATOMIC_RELAXED); }
+
+void mp_loss(unsigned reason, uint64_t events)
+{
+    if (!mp_process || reason >= MP_LOSSES) return;
+    mp_loss_again(reason, events);
+    __atomic_fetch_add(&mp_process->lost_total, events, __ATOMIC_RELAXED);
+}
+
+/* What is lost again may be older than what was lost meanwhile. */
+void mp_loss_unwritten(const struct mpf_unwritten *span)
+{
+    struct mpf_unwritten *u = &mp_process->unwritten;
+    if (!span->events) return;
+    const struct mpf_unwritten before = *u;
+    *u = *span;
+    if (!before.events) return;
+    if (before.from <= span->from) u->error = before.error, u->from = before.from;
+    if (before.to > span->to) u->to = before.to;
+    u->events += before.events;
+    u->bytes += before.bytes;
+}

@@ -1,0 +1,210 @@
+/* The intern table: open addressing, insert-only.
+ *
+ * Invariants: an entry never changes once `count` covers it, and `slot` names it last, so that lookups need no lock.
+ * `recorded` is set after the NAME or DOMAIN event is in the thread's chunk, so no event names a number before it is
+ * defined; it counts until a frame is lost.  The lock and `recorded` are wiped on fork, the rest is inherited: a fork in the middle of an insertion
+ * leaves at worst an entry that no slot names. */
+#include "core/names.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/loss.h"
+#include "core/record.h"
+#include "base/sys.h"
+
+#define SLOTS (2 * MP_NAMES_MAX)
+#define PAGE 4096
+
+struct entry {
+    uint64_t hash;
+    uint32_t text;
+    uint16_t bytes;
+    uint8_t op;             /* MPF_OP_NAME or MPF_OP_DOMAIN */
+    uint16_t ordinal;       /* of a domain */
+};
+
+struct wiped {
+    struct mp_lock lock;
+    uint32_t recorded[MP_NAMES_MAX];    /* 1 + mp_loss_now() before it; 0: not yet */
+};
+
+struct table {
+    struct wiped wiped __attribute__((aligned(PAGE)));
+    uint32_t count __attribute__((aligned(PAGE)));      /* entries, the first MP_NAME_FIRST unused */
+    uint32_t text_bytes;
+    uint16_t domains;
+    uint32_t slot[SLOTS];                               /* 0 or an id */
+    struct entry entry[MP_NAMES_MAX];
+    char text[MP_NAMES_BYTES];
+};
+
+struct key {
+    const char *text;
+    uint64_t hash;
+    uint16_t bytes;
+    uint8_t op;
+};
+
+static_assert(MP_NAME_BYTES <= UINT16_MAX, "fits entry.bytes");
+static_assert(MP_NAMES_MAX - MP_NAME_FIRST <= UINT16_MAX, "fits entry.ordinal");
+
+static struct table *the_table;
+
+/* The table, mapped at first use; NULL without memory.  Of two threads that map it, one wins. */
+static struct table *table(void)
+{
+    struct table *t = __atomic_load_n(&the_table, __ATOMIC_ACQUIRE);
+    if (t) return t;
+    t = mp_sys_map(sizeof *t);
+    if (!t) return NULL;
+    mp_sys_madvise(&t->wiped, offsetof(struct table, count), MADV_WIPEONFORK);
+    t->count = MP_NAME_FIRST;
+    struct table *first = NULL;
+    if (__atomic_compare_exchange_n(&the_table, &first, t, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return t;
+    mp_sys_munmap(t, sizeof *t);
+    return first;
+}
+
+static uint64_t mix(uint64_t h, uint64_t word)
+{
+    h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return h ^ h >> 32;
+}
+
+static uint64_t hash(const char *text, size_t bytes, unsigned op)
+{
+    uint64_t h = mix(op, bytes);
+    uint64_t word;
+    for (; bytes >= sizeof word; text += sizeof word, bytes -= sizeof word) {
+        memcpy(&word, text, sizeof word);
+        h = mix(h, word);
+    }
+    word = 0;
+    for (size_t i = 0; i < bytes; i++) word = word << 8 | (uint8_t)text[i];
+    return mix(h, word);
+}
+
+/* At most MP_NAME_BYTES, without half a character at the end. */
+static uint16_t cut(const char *text, size_t bytes)
+{
+    if (bytes <= MP_NAME_BYTES) return (uint16_t)bytes;
+    uint16_t n = MP_NAME_BYTES;
+    while (n > MP_NAME_BYTES - 4 && ((uint8_t)text[n] & 0xc0) == 0x80) n--;
+    return n;
+}
+
+static bool same(const struct table *t, uint32_t id, const struct key *k)
+{
+    const struct entry *e = &t->entry[id];
+    return e->hash == k->hash && e->bytes == k->bytes && e->op == k->op &&
+           memcmp(t->text + e->text, k->text, k->bytes) == 0;
+}
+
+/* The slot of the key, or the empty one where it belongs; half of the slots are always empty. */
+static uint32_t *find(struct table *t, const struct key *k)
+{
+    for (size_t at = k->hash % SLOTS;; at = (at + 1) % SLOTS) {
+        const uint32_t id = __atomic_load_n(&t->slot[at], __ATOMIC_ACQUIRE);
+        if (!id || same(t, id, k)) return &t->slot[at];
+    }
+}
+
+static bool is_recorded(const struct table *t, uint32_t id)
+{
+    return __atomic_load_n(&t->wiped.recorded[id], __ATOMIC_ACQUIRE) == mp_loss_now() + 1;
+}
+
+static bool has_room(const struct table *t, size_t bytes)
+{
+    return __atomic_load_n(&t->count, __ATOMIC_RELAXED) < MP_NAMES_MAX &&
+           bytes <= MP_NAMES_BYTES - __atomic_load_n(&t->text_bytes, __ATOMIC_RELAXED);
+}
+
+/* Locked; has_room. */
+static uint32_t insert(struct table *t, const struct key *k)
+{
+    const uint32_t id = t->count;
+    const uint32_t text = t->text_bytes;
+    const uint16_t ordinal = k->op == MPF_OP_DOMAIN ? ++t->domains : 0;
+    t->entry[id] = (struct entry){ .hash = k->hash, .text = text, .bytes = k->bytes, .op = k->op, .ordinal = ordinal };
+    memcpy(t->text + text, k->text, k->bytes);
+    __atomic_store_n(&t->text_bytes, text + k->bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->count, id + 1, __ATOMIC_RELEASE);
+    return id;
+}
+
+/* Locked. */
+static void record(struct table *t, uint32_t id)
+{
+    if (is_recorded(t, id)) return;
+    const struct entry *e = &t->entry[id];
+    const uint32_t now = mp_loss_now();
+    mp_record_data(e->op, MPF_HEAP_NONE, id, t->text + e->text, e->bytes);
+    __atomic_store_n(&t->wiped.recorded[id], now + 1, __ATOMIC_RELEASE);
+}
+
+static uint32_t lost_name(void)
+{
+    mp_loss(MPF_LOSS_NAMES, 1);
+    return MP_NAME_OTHER;
+}
+
+static uint32_t intern(struct table *t, const struct key *k)
+{
+    if (!mp_record_here()) return MP_NAME_BUSY;     /* a forked child's log begins by it, and its names: not under our lock */
+    const uint64_t signals = mp_lock(&t->wiped.lock);
+    uint32_t *slot = find(t, k);
+    uint32_t id = *slot;
+    if (!id && has_room(t, k->bytes)) id = insert(t, k);
+    if (id) {
+        record(t, id);
+        __atomic_store_n(slot, id, __ATOMIC_RELEASE);
+    }
+    mp_unlock(&t->wiped.lock, signals);
+    return id ? id : lost_name();
+}
+
+static uint32_t id_of(const char *text, size_t bytes, uint8_t op)
+{
+    struct table *t = table();
+    if (!t) return lost_name();
+    const uint16_t kept = cut(text, bytes);
+    const struct key k = { text, hash(text, kept, op), kept, op };
+    const uint32_t id = __atomic_load_n(find(t, &k), __ATOMIC_ACQUIRE);
+    if (id && is_recorded(t, id)) return id;
+    if (!id && !has_room(t, kept)) return lost_name();
+    return intern(t, &k);
+}
+
+uint32_t mp_name_id(const char *text, size_t bytes) { return id_of(text, bytes, MPF_OP_NAME); }
+
+uint32_t mp_domain_id(const char *text, size_t bytes)
+{
+    const uint32_t id = id_of(text, bytes, MPF_OP_DOMAIN);
+    return id == MP_NAME_BUSY ? MP_NAME_OTHER : id;
+}
+
+static uint32_t check(uint64_t id, uint8_t op)
+{
+    struct table *t = __atomic_load_n(&the_table, __ATOMIC_ACQUIRE);
+    if (id == MP_NAME_OTHER) return MP_NAME_OTHER;
+    if (!t || id < MP_NAME_FIRST || id >= __atomic_load_n(&t->count, __ATOMIC_ACQUIRE)) return MP_NAME_NONE;
+    if (t->entry[id].op != op) return MP_NAME_NONE;
+    if (!is_recorded(t, (uint32_t)id) && mp_record_here()) {
+        const uint64_t signals = mp_lock(&t->wiped.lock);
+        record(t, (uint32_t)id);
+        mp_unlock(&t->wiped.lock, signals);
+    }
+    return (uint32_t)id;
+}
+
+uint32_t mp_name_check(uint64_t id) { return check(id, MPF_OP_NAME); }
+uint32_t mp_domain_check(uint64_t id) { return check(id, MPF_OP_DOMAIN); }
+unsigned mp_domain_ordinal(uint32_t id) { return id < MP_NAME_FIRST ? 0 : the_table->entry[id].ordinal; }
+
+void mp_names_reset(void)
+{
+    struct table *t = the_table;
+    if (t) mp_sys_madvise(&t->wiped, offsetof(struct table, count), MADV_DONTNEED);
+}

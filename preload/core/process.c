@@ -1,0 +1,237 @@
+#include "core/process.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "core/config.h"
+#include "core/encoder.h"
+#include "core/epoch.h"
+#include "core/feature.h"
+#include "core/identity.h"
+#include "core/journal.h"
+#include "core/logfile.h"
+#include "core/loss.h"
+#include "core/own_thread.h"
+#include "core/say.h"
+#include "base/text.h"
+
+struct mp_process *mp_process;
+
+/* Of the program, not of one process: a forked child keeps these. */
+static bool active;             /* and was, from the start */
+static bool recording;          /* this program is recorded at all */
+static int root_pid;            /* the process that the constructor ran in as the user's own; 0: a child's */
+
+static size_t state_bytes(void) { return (sizeof(struct mp_process) + 63) / 64 * 64; }
+
+static bool map_state(void)
+{
+    const size_t bytes = state_bytes() + (size_t)MP_THREADS_MAX * sizeof(struct mp_thread);
+    uint8_t *memory = mp_sys_map_wiped(bytes);          /* refused the wiping: mp_process_forked does it, for fork(3) only */
+    if (!memory) return false;
+    mp_threads = (struct mp_thread *)(memory + state_bytes());
+    mp_process = (struct mp_process *)memory;
+    return true;
+}
+
+static bool open_files(void)
+{
+    uint8_t id[16];
+    if (!mp_logfile_create(id)) return false;
+    if (!mp_journal_open(mp_logfile_path(), id, &mp_process->start) || !mp_logfile_header(id)) {
+        mp_say("cannot write ", mp_logfile_path(), "; nothing is recorded", NULL);
+        mp_logfile_remove();
+        mp_journal_remove();
+        return false;
+    }
+    mp_journal_tie(mp_logfile_file());
+    if (!mp_journal_path()[0]) mp_say("no folder for a journal: what is recorded less than 100 ms before a SIGKILL will be lost", NULL, NULL, NULL);
+    return true;
+}
+
+static void start(void)
+{
+    struct mp_process *p = mp_process;
+    const uint64_t signals = mp_sys_block_signals();
+    p->starter = mp_sys_gettid();
+    p->pid = mp_sys_getpid();
+    mp_identity_read(&p->identity);
+    mp_clock_read(&p->start);
+    p->tick_shift = mp_clock_shift();
+    p->watermark = p->start.ticks;
+    mp_clock_start();
+    const bool ok = p->pid > 0 && open_files();        /* a process that may not know its id is not told from its children */
+    __atomic_store_n(&p->state, ok ? MP_ON : MP_OFF, __ATOMIC_RELEASE);
+    mp_sys_restore_signals(signals);
+}
+
+bool mp_process_init(void)
+{
+    if (!map_state()) return false;
+    mp_own_thread_init();
+    recording = true;
+    mp_process->state = MP_STARTING;
+    mp_process->may_thread = 1;
+    start();
+    active = mp_process->state == MP_ON;
+    return active;
+}
+
+bool mp_process_active(void) { return active; }
+
+static void start_child(void)
+{
+    const int saved = errno;
+    mp_logfile_inherit();
+    for (void (*const *forked)(void) = mp_features.forked; forked && *forked; forked++) (*forked)();
+    start();
+    errno = saved;
+}
+
+/* Another thread starts the recording: it is waited for, but not for ever, and once. */
+static uint32_t await_start(struct mp_process *p)
+{
+    struct mp_patience patience = mp_patience(p->start_overdue ? 0 : 1000000000u);
+    uint32_t state;
+    while ((state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE)) == MP_STARTING && p->starter != mp_sys_gettid()) {
+        if (mp_wait(&patience, &p->state, MP_STARTING, 1000000u)) continue;
+        p->start_overdue = true;
+        mp_loss(MPF_LOSS_STALLED, 1);
+        break;
+    }
+    return state;
+}
+
+bool mp_process_ready(void)
+{
+    struct mp_process *p = mp_process;
+    if (!recording || !p) return false;
+    uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
+    if (state == MP_NEW && __atomic_compare_exchange_n(&p->state, &state, MP_STARTING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        start_child();
+    if (__builtin_expect(state == MP_ON, 1)) return true;
+    return await_start(p) == MP_ON;
+}
+
+void mp_process_forked(void)
+{
+    struct mp_process *p = mp_process;
+    if (!p) return;
+    if (p->pid && p->pid != mp_sys_getpid())
+        memset(p, 0, state_bytes() + (size_t)MP_THREADS_MAX * sizeof(struct mp_thread));
+    p->may_thread = 1;
+}
+
+void mp_process_adopt(bool root) { root_pid = root ? mp_sys_getpid() : 0; }
+
+bool mp_process_root(void) { return root_pid && root_pid == mp_process->pid; }
+
+/* /proc is not there after a chroot. */
+static uint64_t hwm_of_rusage(void)
+{
+    struct rusage usage = { 0 };
+    mp_sys3(SYS_getrusage, RUSAGE_SELF, (long)&usage, 0);
+    return (uint64_t)usage.ru_maxrss << 10;
+}
+
+uint64_t mp_process_hwm(void)
+{
+    char status[4096];
+    if (mp_sys_slurp("/proc/thread-self/status", status, sizeof status) <= 0) return hwm_of_rusage();
+    const uint64_t bytes = mp_sys_kib(status, "VmHWM:");
+    return bytes == UINT64_MAX ? hwm_of_rusage() : bytes;
+}
+
+/* events, high-water RSS, lost events, file and size, and the next command to type */
+static void summary(uint64_t hwm)
+{
+    static char line[PATH_MAX * 2 + 256];
+    struct mp_text t = MP_TEXT(line);
+    const bool gone = !mp_process->ended && mp_logfile_gone();
+    mp_text_str(&t, "memprof: ");
+    mp_text_u64(&t, gone ? 0 : mp_process->events);
+    mp_text_str(&t, " events, peak RSS ");
+    mp_text_size(&t, hwm);
+    mp_text_str(&t, ", ");
+    mp_text_u64(&t, mp_process->lost_total + (gone ? mp_process->events : 0));
+    mp_text_str(&t, " lost, ");
+    mp_text_size(&t, gone ? 0 : mp_logfile_bytes());
+    mp_text_str(&t, gone ? "; removed or moved while the program ran: " : "; next: memprof-report peaks ");
+    mp_text_str(&t, mp_logfile_path());
+    mp_text_str(&t, "\n");
+    mp_say_line(&t);
+}
+
+static bool owner(void) { return mp_process && mp_process->state == MP_ON && mp_process->pid == mp_sys_getpid(); }
+
+/* Small child processes leave no log: a shell script has thousands of them. */
+static bool wanted(uint64_t hwm) { return mp_process_root() || hwm >= mp_config.min_rss; }
+
+static void discard(void)
+{
+    __atomic_store_n(&mp_process->state, MP_CLOSED, __ATOMIC_RELEASE);
+    mp_logfile_remove();
+    mp_journal_remove();
+}
+
+void mp_process_finish(const char *reason)
+{
+    if (!owner() || __atomic_exchange_n(&mp_process->finishing, 1, __ATOMIC_ACQ_REL)) return;
+    const uint64_t hwm = mp_process_hwm();
+    if (!wanted(hwm)) {
+        discard();
+        return;
+    }
+    mp_encoder_finish(reason);
+    __atomic_store_n(&mp_process->state, MP_CLOSED, __ATOMIC_RELEASE);
+    if (mp_process->ended) mp_journal_remove();
+    summary(hwm);
+}
+
+void mp_process_suspend(void)
+{
+    if (!owner()) return;
+    if (!wanted(mp_process_hwm())) {
+        const struct mp_held held = mp_epoch_hold();
+        if (!held.all) return;
+        mp_process->ended = 1;
+        mp_logfile_put_away();
+        mp_epoch_release(held);
+        mp_process->away = MP_AWAY_ALL;
+    } else if (mp_encoder_finish("exec") && mp_process->ended) {
+        mp_process->away = MP_AWAY_JOURNAL;
+    }
+    if (mp_process->away) mp_journal_remove();
+}
+
+/* What other threads of the program store while the journal is copied would be lost. */
+static void journal_again(void)
+{
+    if (!mp_journal_path()[0] || (mp_encoder_alone() && mp_journal_restore())) return;
+    mp_say("no journal after an exec that failed: what is recorded less than 100 ms before a SIGKILL will be lost", NULL, NULL, NULL);
+}
+
+/* No frame is on its way.  The journal first: without it a log that has no END is not whole. */
+static void files_again(void)
+{
+    journal_again();
+    if (mp_process->away == MP_AWAY_JOURNAL) mp_logfile_go_on();
+    else if (mp_logfile_bring_back()) mp_journal_tie(mp_logfile_file());
+    else {
+        mp_say("cannot write ", mp_logfile_path(), " after an exec that failed; nothing is recorded", NULL);
+        __atomic_store_n(&mp_process->state, MP_CLOSED, __ATOMIC_RELEASE);
+        mp_journal_remove();
+    }
+}
+
+void mp_process_resume(void)
+{
+    if (!owner() || !mp_process->away) return;
+    const struct mp_held held = mp_epoch_hold();
+    if (!held.all) return;
+    files_again();
+    mp_process->away = MP_AWAY_NONE;
+    mp_process->ended = 0;
+    mp_epoch_release(held);
+}

@@ -1,0 +1,204 @@
+/* The slow path of recording: a thread's first event, a full chunk, a large block, a forked child.
+ *
+ * Invariants: signals are blocked while a thread's chunk is replaced, so a handler sees either the old chunk or the new
+ * one; a slot's time is taken after its place is reserved, so the encoder's watermark never passes an event to come. */
+#include "core/record.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/encoder.h"
+#include "core/feature.h"
+#include "core/loss.h"
+#include "core/pool.h"
+#include "core/process.h"
+#include "real/real.h"
+#include "core/threads.h"
+
+/* Reserves n slots in a row: their cursor, or 0 when the chunk has no room for them.  Signals are blocked: no handler
+ * comes between. */
+static uint64_t reserve(struct mp_thread *t, uint32_t n)
+{
+    const uint64_t at = t->cur, last = at + (n - 1) * sizeof(struct mpf_slot);
+    const bool same_chunk = (at ^ last) < MPF_CHUNK_BYTES;
+    if (!mp_cursor_valid(at) || !mp_cursor_valid(last) || !same_chunk) return 0;
+    __atomic_store_n(&t->cur, last + sizeof(struct mpf_slot), __ATOMIC_RELEASE);
+    return at;
+}
+
+/* In the thread's own turn, which has not ended meanwhile.  The turn is stored last: a signal handler that comes before it
+ * finds a newer time than it looks for, or none. */
+static uint64_t read_clock(struct mp_thread *t)
+{
+    uint64_t turn, time;
+    do {
+        turn = __atomic_load_n(&mp_clock_turn, __ATOMIC_RELAXED);
+        const bool may = mp_turn_owner(turn) == MP_EVERYBODY || mp_turn_owner(turn) == t->number;
+        if (__builtin_expect(!may, 0)) turn = mp_clock_take_turn(t->number);
+        time = mp_clock_ticks();
+    } while (__builtin_expect(__atomic_load_n(&mp_clock_turn, __ATOMIC_RELAXED) != turn, 0));
+    t->time = time;
+    __atomic_store_n(&t->turn, (uint32_t)turn, __ATOMIC_RELEASE);
+    return time;
+}
+
+uint64_t mp_record_timed(struct mp_thread *t, uint64_t at, uint64_t addr, uint64_t head)
+{
+    mp_slot_commit(mp_cursor_slot(at), read_clock(t), addr, head);
+    return addr;
+}
+
+/* Data follows its event in the next slots; it is stored first, so that a committed event is a whole one. */
+static void put(uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t size, const uint8_t *data)
+{
+    struct mpf_slot *s = mp_cursor_slot(at);
+    for (uint32_t i = 0; data && i < mpf_data_slots(size); i++) {
+        const size_t rest = size - i * MPF_CONT_BYTES;
+        uint64_t word[2] = { 0, 0 };
+        memcpy(word, data + i * MPF_CONT_BYTES, rest < MPF_CONT_BYTES ? rest : MPF_CONT_BYTES);
+        mp_slot_commit(s + 1 + i, word[0], word[1], mpf_slot_head(MPF_OP_CONT, 0, 0, 0) | mp_cursor_tag(at));
+    }
+    mp_record_timed(mp_self, at, addr, mpf_slot_head(op, heap, 0, size) | mp_cursor_tag(at));
+}
+
+/* Nothing can be recorded: every event of the thread comes here, and puts its cursor back to a place that is no slot.  The
+ * record may be an inherited one that was wiped: its cursor moves with each try all the same. */
+static void park(void)
+{
+    if (mp_self) __atomic_store_n(&mp_self->cur, 0, __ATOMIC_RELEASE);
+}
+
+/* n slots for the calling thread, by whatever it takes; 0: none.  Signals are blocked. */
+static uint64_t reserve_slow(uint32_t n)
+{
+    struct mp_thread *t = mp_self;
+    if (!t || !t->number) t = mp_thread_register();
+    if (!t) return 0;
+    uint64_t at = reserve(t, n);
+    if (at) return at;
+    t->guard |= MP_INSIDE;
+    if (mp_thread_chunk(t)) at = reserve(t, n);
+    else mp_loss(mp_pool_why(), 1);
+    t->guard &= ~(uint32_t)MP_INSIDE;
+    return at;
+}
+
+struct place { uint64_t stack, python; };       /* ids, 0: none */
+
+static void put_place(unsigned op, uint64_t id)
+{
+    const uint64_t at = id ? reserve_slow(1) : 0;
+    if (at) put(at, op, MPF_HEAP_NONE, id, 0, NULL);
+}
+
+/* The event is behind the ATs that say its place: signals are blocked, so no other event comes between. */
+static void record(struct place place, unsigned op, unsigned heap, uint64_t addr, uint64_t size, const uint8_t *data)
+{
+    const uint64_t signals = mp_sys_block_signals();
+    struct mp_thread *t = mp_self;
+    if (t && t->number && t->in_log != mp_loss_now()) mp_thread_tell(t);
+    put_place(MPF_OP_AT, place.stack);
+    put_place(MPF_OP_AT_PYTHON, place.python);
+    const uint64_t at = reserve_slow(1 + (data ? mpf_data_slots(size) : 0));
+    if (at) put(at, op, heap, addr, size, data);
+    mp_sys_restore_signals(signals);
+}
+
+/* A small block's event that came here only because it can have a stack.  With one, both slots are reserved in one
+ * instruction; where a handler came between and the AT has the chunk's last slot, it stands for the thread's next event
+ * all the same: *stack is 0 then. */
+static bool record_small(uint64_t *stack, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    struct mp_thread *t = mp_self;
+    if (!t || t->guard != MP_STACKS_WANTED || size >= MP_LARGE) return false;
+    const uint64_t slots = *stack ? 2 : 1;
+    if (slots > 1 && !mp_cursor_valid(t->cur + slots * sizeof(struct mpf_slot))) return false;    /* wide steps stay away from the chunk's end */
+    uint64_t at = mp_record_reserve(t, slots);
+    if (!mp_cursor_valid(at)) return false;
+    if (*stack) {
+        mp_slot_commit(mp_cursor_slot(at), t->time, *stack, mpf_slot_head(MPF_OP_AT, MPF_HEAP_NONE, 0, 0) | mp_cursor_tag(at));
+        *stack = 0;
+        at += sizeof(struct mpf_slot);
+        if (!mp_cursor_valid(at)) return false;
+    }
+    mp_record_at(t, at, op, heap, addr, size);
+    return true;
+}
+
+/* Only behind an allocation is it certain that the thread holds no lock of the C library's allocator; but a program whose frees
+ * always fill the chunks comes here with nothing else. */
+static void want_encoder(unsigned op, unsigned heap, uint64_t size)
+{
+    if (!mp_real_has_heap) {
+        mp_encoder_stand_in();
+        return;
+    }
+    const bool safe = heap == MPF_HEAP_HOST && (op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END);
+    const bool due = mp_encoder_due(safe && size >= MP_LARGE);
+    struct mp_thread *t = mp_self;
+    if (due && safe) mp_encoder_start();
+    if (!t || !t->number) return;
+    if (due && !safe) t->guard |= MP_ENCODER_WANTED;
+    else t->guard &= ~(uint32_t)MP_ENCODER_WANTED;
+}
+
+/* What comes to our malloc beside another one that serves the program is no picture of its heap. */
+static bool heap_is_recorded(void)
+{
+    mp_real_ready();
+    if (mp_real_has_heap && !mp_process && mp_features.enter) mp_features.enter();
+    return mp_real_has_heap;
+}
+
+uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    const struct mp_thread *t = mp_self;
+    if (t && t->guard & MP_INSIDE) return addr;
+    if (heap == MPF_HEAP_HOST && !heap_is_recorded()) return addr;
+    if (!mp_process_ready()) {
+        park();
+        return addr;
+    }
+    const struct mp_frame from = mp_frame_of_caller();
+    struct place place = { .stack = mp_features.stack ? mp_features.stack(op, heap, size, &from) : 0 };
+    if (record_small(&place.stack, op, heap, addr, size)) return addr;
+    if (mp_features.python) place.python = mp_features.python(op, heap, size);
+    record(place, op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
+    want_encoder(op, heap, size);
+    return addr;
+}
+
+void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes)
+{
+    const struct mp_thread *t = mp_self;
+    if ((t && t->guard & MP_INSIDE) || !mp_process_ready()) return;
+    record((struct place){ 0 }, op, heap, addr, bytes < MPF_DATA_MAX ? bytes : MPF_DATA_MAX, data);
+}
+
+static bool registered(void)
+{
+    if (mp_self && mp_self->number) return true;
+    if (!mp_process_ready()) return false;
+    const uint64_t signals = mp_sys_block_signals();
+    mp_thread_register();
+    mp_sys_restore_signals(signals);
+    return mp_self;
+}
+
+struct mp_guarded mp_guard_enter(void)
+{
+    const bool here = registered();
+    struct mp_guarded before = { .signals = mp_sys_block_signals() };
+    if (!here) return before;
+    before.guard = mp_self->guard;
+    mp_self->guard |= MP_INSIDE;
+    return before;
+}
+
+void mp_guard_leave(struct mp_guarded before)
+{
+    if (mp_self && mp_self->number) mp_self->guard = before.guard;
+    mp_sys_restore_signals(before.signals);
+}
+
+bool mp_record_here(void) { return !registered() || !(mp_self->guard & MP_INSIDE); }

@@ -1,0 +1,132 @@
+/* Recording an event: the hot path.
+ *
+ * Any thread, any context (signal handlers included), any time after the first hook call.  Takes no lock, changes no
+ * errno.  In a process that is not recorded these do nothing. */
+#ifndef MP_RECORD_H
+#define MP_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "mpf/event.h"
+#include "mpf/slot.h"
+
+/* A thread's record: one cache line, in MADV_WIPEONFORK memory.  After a fork it reads as zeros: a cursor of 0 is at no
+ * slot, so the child's first event takes the slow path. */
+struct mp_thread {
+    uint64_t cur;           /* next free slot and its chunk's tag; only this thread moves it, in one instruction */
+    uint32_t guard;         /* enum mp_guard: events that do not take the fast path */
+    int32_t tid;            /* kernel's id; -1: seen dead */
+    uint32_t first, last;   /* chunks, index + 1: oldest one not given back (the encoder's), and the one being filled */
+    uint32_t gpu_context;   /* CUPTI's number of the driver context that its events belong to, + 1; 0: none */
+    uint32_t in_log;        /* mp_loss_now() before its THREAD was recorded */
+    uint64_t blocked_since; /* the encoder's: since when a slot is reserved and not committed */
+    uint64_t next_node;     /* of TORCH_NEXT, + 1; 0: never asked for */
+    uint64_t time;          /* the clock as it was last read for one of its events */
+    uint32_t turn;          /* mp_clock_turn's lower half then, */
+    uint32_t number;        /* and its upper half in the thread's own turn: memprof's number, 1 and up */
+} __attribute__((aligned(64)));
+
+enum mp_guard {
+    MP_INSIDE = 1,          /* memprof's own calls: record nothing */
+    MP_STACKS_WANTED = 2,   /* small blocks can have stacks */
+    MP_ENCODER_WANTED = 4,  /* the next allocation starts one */
+    MP_HEAP_UNSEEN = 8,     /* another malloc serves the program */
+};
+
+/* A cursor is an address with the tag of the chunk above bit 48: one xadd gives a slot together with the tag that commits
+ * it, whatever a signal handler does to the thread's chunk meanwhile.  Chunks are aligned to their size, so the address
+ * alone tells whether it is a slot: behind the last one it is in nobody's slots (the next chunk's head), and stays there
+ * for as many handlers as can interrupt each other before the first of them takes a new chunk. */
+static inline uint64_t mp_cursor(const struct mpf_chunk *chunk, uint32_t slot)
+{
+    return (uintptr_t)&chunk->slot[slot] | (uint64_t)chunk->tag << 48;
+}
+static inline bool mp_cursor_valid(uint64_t cur)
+{
+    return (cur & (MPF_CHUNK_BYTES - 1)) - MPF_CHUNK_HEAD < MPF_CHUNK_SLOTS * sizeof(struct mpf_slot);
+}
+static inline struct mpf_slot *mp_cursor_slot(uint64_t cur) { return (struct mpf_slot *)(cur << 16 >> 16); }
+/* The tag, in its place in a slot's head. */
+static inline uint64_t mp_cursor_tag(uint64_t cur) { return cur >> 48 << 16; }
+
+extern __thread struct mp_thread *mp_self __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+/* Blocks of at least this size leave the fast path: they make sure that the encoder (and its sampling) runs. */
+#define MP_LARGE ((size_t)1 << 20)
+
+/* These give back addr, and so does mp_record: what a hook needs behind the event need not be kept while one of them is at
+ * work, and the hook saves no registers for them.  The first is all allocations' way where each has a stack: not cold. */
+uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size) __attribute__((noinline));
+uint64_t mp_record_timed(struct mp_thread *t, uint64_t at, uint64_t addr, uint64_t head);
+
+static inline void mp_slot_commit(struct mpf_slot *s, uint64_t time, uint64_t addr, uint64_t head)
+{
+    s->time = time;
+    s->addr = addr;
+    __atomic_store_n(&s->head, head, __ATOMIC_RELEASE);
+}
+
+/* Times of small blocks may be this thread's last reading; one slot of every MP_TIMED_EVERY bytes has a new one. */
+#define MP_TIMED ((size_t)4096)
+#define MP_TIMED_EVERY 1024u
+static inline __attribute__((always_inline)) bool mp_record_needs_no_clock(const struct mp_thread *t, uint64_t at, unsigned op, unsigned heap, uint64_t size)
+{
+    if (heap != MPF_HEAP_HOST || !mpf_op_is_of_block(op)) return false;
+    const uint64_t its = (uint64_t)t->number << 32 | t->turn;
+    return __atomic_load_n(&mp_clock_turn, __ATOMIC_RELAXED) == its && size < MP_TIMED && at % MP_TIMED_EVERY >= sizeof(struct mpf_slot);
+}
+
+/* A slot of the thread's chunk; not valid: the chunk has no room. */
+static inline __attribute__((always_inline)) uint64_t mp_record_reserve(struct mp_thread *t, uint64_t slots)
+{
+    uint64_t at = slots * sizeof(struct mpf_slot);
+    __asm__ volatile("xaddq %0, %1" : "+r"(at), "+m"(t->cur) : : "cc");
+    return at;
+}
+
+static inline __attribute__((always_inline)) uint64_t mp_record_at(struct mp_thread *t, uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    const uint64_t head = op | heap << 8 | mp_cursor_tag(at) | size << 24;
+    if (!mp_record_needs_no_clock(t, at, op, heap, size)) return mp_record_timed(t, at, addr, head);
+    mp_slot_commit(mp_cursor_slot(at), t->time, addr, head);
+    return addr;
+}
+
+/* The guards for which such an event leaves the fast path: the end of a block has no stack. */
+static inline uint32_t mp_guards_of(unsigned op)
+{
+    return op == MPF_OP_FREE || op == MPF_OP_MOVE_BEGIN ? ~(uint32_t)MP_STACKS_WANTED : ~(uint32_t)0;
+}
+
+static inline __attribute__((always_inline)) uint64_t mp_record(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    struct mp_thread *t = mp_self;
+    const bool plain = __builtin_expect(t != NULL, 1) && __builtin_expect(!(t->guard & mp_guards_of(op)), 1) && __builtin_expect(size < MP_LARGE, 1);
+    if (!plain) return mp_record_slow(op, heap, addr, size);
+    const uint64_t at = mp_record_reserve(t, 1);
+    if (__builtin_expect(!mp_cursor_valid(at), 0)) return mp_record_slow(op, heap, addr, size);
+    return mp_record_at(t, at, op, heap, addr, size);
+}
+
+/* A failed call for `bytes`, with the reason: sizes beyond what a slot's head holds go partly above the reason. */
+static inline void mp_record_fail(unsigned heap, int error, uint64_t bytes)
+{
+    mp_record_slow(MPF_OP_FAIL, heap, (uint32_t)error | bytes >> 40 << 32, bytes & MPF_SIZE_MAX);
+}
+
+/* A DATA event: at most MPF_DATA_MAX bytes, longer data is cut there. */
+void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes);
+
+/* Between these two the thread records nothing: memprof's own calls.  Signals are blocked, or a handler's events would be
+ * lost.  What the first returns is given back to the second. */
+struct mp_guarded { uint64_t signals; uint32_t guard; };
+struct mp_guarded mp_guard_enter(void);
+void mp_guard_leave(struct mp_guarded before);
+
+/* False between those two.  A thread that asks has its record from then on, and a forked child its log. */
+bool mp_record_here(void);
+
+#endif

@@ -1,0 +1,187 @@
+#include "core/sample.h"
+
+#include <string.h>
+#include <sys/resource.h>
+
+#include "core/epoch.h"
+#include "core/journal.h"
+#include "mpf/event.h"
+#include "mpf/sample.h"
+#include "core/process.h"
+#include "real/real.h"
+#include "base/text.h"
+#include "core/threads.h"
+
+#define PERIOD_NS 90000000u
+#define UNCHANGED_NS ((uint64_t)10 * 1000000000u)   /* a sample at least this often, whatever it says */
+#define COST_FACTOR 500                             /* reading smaps_rollup takes at most 0.2 % of the time */
+
+static uint64_t number(const char *text)
+{
+    if (*text < '0' || *text > '9') return MPF_UNKNOWN;     /* "max" */
+    uint64_t n = 0;
+    for (; *text >= '0' && *text <= '9'; text++) n = n * 10 + (uint64_t)(*text - '0');
+    return n;
+}
+
+struct sampler {
+    uint64_t next, next_rollup, full;       /* CLOCK_MONOTONIC ns: when due */
+    uint64_t dirty, pss;
+    uint64_t rss[MPF_RSS_COUNT], cgroup[MPF_CGROUP_COUNT];
+    int cgroup_version;                     /* 0: not looked for yet, -1: none */
+    char cgroup_path[512];
+};
+/* Forked children go on with the parent's cgroup; whatever is due then is sampled. */
+static struct sampler s;
+
+/* ---- RSS */
+
+static void read_rollup(uint64_t now)
+{
+    static char text[4096];
+    s.dirty = s.pss = MPF_UNKNOWN;
+    if (now < s.next_rollup) return;
+    if (mp_sys_slurp("/proc/self/smaps_rollup", text, sizeof text) > 0) {
+        s.dirty = mp_sys_kib(text, "Private_Dirty:");
+        s.pss = mp_sys_kib(text, "Pss:");
+    }
+    const uint64_t cost = mp_sys_clock(CLOCK_MONOTONIC) - now;
+    s.next_rollup = now + (cost * COST_FACTOR > PERIOD_NS ? cost * COST_FACTOR : PERIOD_NS);
+}
+
+/* Worth a sample: a change of a page and more in anything but the time.  What was not read this time is as before. */
+static bool changed(const uint64_t *now, uint64_t *before, unsigned count)
+{
+    bool news = false;
+    for (unsigned i = 0; i < count; i++) {
+        if (now[i] == MPF_UNKNOWN || now[i] == before[i]) continue;
+        before[i] = now[i];
+        news = true;
+    }
+    return news;
+}
+
+static uint64_t limit_of(int resource)
+{
+    struct rlimit limit;
+    if (mp_sys6(SYS_prlimit64, 0, resource, 0, (long)&limit, 0, 0) != 0) return MPF_UNKNOWN;
+    return limit.rlim_cur == RLIM_INFINITY ? MPF_UNKNOWN : limit.rlim_cur;
+}
+
+static void sample_rss(uint64_t now, bool always)
+{
+    static char text[4096];
+    if (mp_sys_slurp("/proc/thread-self/status", text, sizeof text) <= 0) return;
+    read_rollup(now);
+    const uint64_t v[MPF_RSS_COUNT] = {
+        [MPF_RSS_ANON] = mp_sys_kib(text, "RssAnon:"),
+        [MPF_RSS_FILE] = mp_sys_kib(text, "RssFile:"),
+        [MPF_RSS_SHMEM] = mp_sys_kib(text, "RssShmem:"),
+        [MPF_RSS_HWM] = mp_sys_kib(text, "VmHWM:"),
+        [MPF_RSS_SWAP] = mp_sys_kib(text, "VmSwap:"),
+        [MPF_RSS_PRIVATE_DIRTY] = s.dirty,
+        [MPF_RSS_PSS] = s.pss,
+        [MPF_RSS_MEMPROF] = mp_journal_resident() + mp_epoch_resident(),
+        [MPF_RSS_VM_SIZE] = mp_sys_kib(text, "VmSize:"),
+        [MPF_RSS_LIMIT_AS] = limit_of(RLIMIT_AS),
+        [MPF_RSS_LIMIT_DATA] = limit_of(RLIMIT_DATA),
+    };
+    if (changed(v, s.rss, MPF_RSS_COUNT) || always) mp_epoch_note(MPF_OP_SAMPLE_RSS, 0, v, sizeof v);
+}
+
+/* ---- cgroup */
+
+/* The path behind "0::" (version 2) or ":memory:" (version 1) in /proc/self/cgroup, made a folder that is there: in a
+ * container the path is the host's, and the folder is the root of what is mounted. */
+static bool cgroup_folder(const char *text, const char *key, const char *mount, const char *probe)
+{
+    const char *p = strstr(text, key);
+    if (!p) return false;
+    p += strlen(key);
+    const size_t length = strcspn(p, "\n");
+    for (int whole = 1; whole >= 0; whole--) {
+        char file[640];
+        struct mp_text t = MP_TEXT(s.cgroup_path), f = MP_TEXT(file);
+        mp_text_str(&t, mount);
+        if (whole && length > 1) mp_text_bytes(&t, p, length);
+        mp_text_str(&f, s.cgroup_path);
+        mp_text_str(&f, probe);
+        const int fd = t.full || f.full ? -1 : mp_sys_open(file, O_RDONLY, 0);
+        if (fd < 0) continue;
+        mp_sys_close(fd);
+        return true;
+    }
+    return false;
+}
+
+static void find_cgroup(void)
+{
+    static char text[4096];
+    s.cgroup_version = -1;
+    if (mp_sys_slurp("/proc/self/cgroup", text, sizeof text) <= 0) return;
+    if (cgroup_folder(text, ":memory:", "/sys/fs/cgroup/memory", "/memory.usage_in_bytes")) s.cgroup_version = 1;
+    else if (cgroup_folder(text, "0::", "/sys/fs/cgroup", "/memory.current")) s.cgroup_version = 2;
+}
+
+static uint64_t cgroup_value(const char *file, const char *key)
+{
+    char path[640], text[512];
+    struct mp_text t = MP_TEXT(path);
+    mp_text_str(&t, s.cgroup_path);
+    mp_text_str(&t, file);
+    if (t.full || mp_sys_slurp(path, text, sizeof text) <= 0) return MPF_UNKNOWN;
+    const char *p = key ? strstr(text, key) : text;
+    return p ? number(p + (key ? strlen(key) : 0)) : MPF_UNKNOWN;
+}
+
+/* Version 1 says "no limit" by a number near 2^63. */
+static uint64_t real_limit(uint64_t bytes) { return bytes > UINT64_MAX / 4 ? MPF_UNKNOWN : bytes; }
+
+static void sample_cgroup(bool always)
+{
+    if (!s.cgroup_version) find_cgroup();
+    if (s.cgroup_version < 0) return;
+    const bool two = s.cgroup_version == 2;
+    const uint64_t v[MPF_CGROUP_COUNT] = {
+        [MPF_CGROUP_USAGE] = cgroup_value(two ? "/memory.current" : "/memory.usage_in_bytes", NULL),
+        [MPF_CGROUP_LIMIT] = real_limit(cgroup_value(two ? "/memory.max" : "/memory.limit_in_bytes", NULL)),
+        [MPF_CGROUP_PEAK] = cgroup_value(two ? "/memory.peak" : "/memory.max_usage_in_bytes", NULL),
+        [MPF_CGROUP_OOM_KILLS] = cgroup_value(two ? "/memory.events" : "/memory.oom_control", "oom_kill "),
+    };
+    if (changed(v, s.cgroup, MPF_CGROUP_COUNT) || always) mp_epoch_note(MPF_OP_SAMPLE_CGROUP, 0, v, sizeof v);
+}
+
+/* ---- jemalloc */
+
+static uint64_t jemalloc_value(const char *name)
+{
+    size_t value = 0, bytes = sizeof value;
+    return mp_real_mallctl(name, &value, &bytes, NULL, 0) == 0 ? value : MPF_UNKNOWN;
+}
+
+static void sample_jemalloc(void)
+{
+    static const char *const name[MPF_JEMALLOC_COUNT] = {
+        [MPF_JEMALLOC_ALLOCATED] = "stats.allocated", [MPF_JEMALLOC_ACTIVE] = "stats.active",
+        [MPF_JEMALLOC_METADATA] = "stats.metadata", [MPF_JEMALLOC_RESIDENT] = "stats.resident",
+        [MPF_JEMALLOC_MAPPED] = "stats.mapped", [MPF_JEMALLOC_RETAINED] = "stats.retained",
+    };
+    if (!mp_real_mallctl) return;
+    uint64_t epoch = 1, v[MPF_JEMALLOC_COUNT];
+    size_t bytes = sizeof epoch;
+    mp_real_mallctl("epoch", &epoch, &bytes, &epoch, bytes);    /* brings the statistics up to date */
+    for (int i = 0; i < MPF_JEMALLOC_COUNT; i++) v[i] = jemalloc_value(name[i]);
+    mp_epoch_note(MPF_OP_SAMPLE_JEMALLOC, 0, v, sizeof v);
+}
+
+void mp_sample_take(bool all)
+{
+    const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
+    if (now < s.next && !all) return;
+    s.next = now + PERIOD_NS;
+    if (now >= s.full) all = true;
+    if (all) s.full = now + UNCHANGED_NS;
+    sample_rss(now, all);
+    sample_cgroup(all);
+    if (mp_thread_is_own()) sample_jemalloc();
+}

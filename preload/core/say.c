@@ -1,0 +1,35 @@
+#include "core/say.h"
+
+#include "core/config.h"
+#include "base/sys.h"
+
+static struct stat stderr_was;
+static bool stderr_known;
+
+void mp_say_init(void) { stderr_known = mp_sys_fstat(2, &stderr_was) == 0; }
+
+/* A program that closed stderr may have a file of its own at descriptor 2. */
+static bool stderr_is_same(void)
+{
+    struct stat now;
+    return stderr_known && mp_sys_fstat(2, &now) == 0 && now.st_dev == stderr_was.st_dev && now.st_ino == stderr_was.st_ino;
+}
+
+void mp_say_line(const struct mp_text *t)
+{
+    enum { WAIT_MS = 1000 };
+    if (mp_config.quiet || !stderr_is_same() || !mp_sys_writable(2, WAIT_MS)) return;
+    size_t done;
+    mp_sys_write_all(2, t->buf, t->bytes, &done);
+}
+
+void mp_say(const char *a, const char *b, const char *c, const char *d)
+{
+    char line[1024];
+    struct mp_text t = MP_TEXT(line);
+    mp_text_str(&t, "memprof: ");
+    const char *const part[] = { a, b, c, d };
+    for (size_t i = 0; i < 4 && part[i]; i++) mp_text_str(&t, part[i]);
+    mp_text_str(&t, "\n");
+    mp_say_line(&t);
+}

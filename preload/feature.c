@@ -1,4 +1,0 @@
-#include "feature.h"
-
-/* Unit tests and benchmarks of the core have no other. */
-__attribute__((weak)) const struct mp_features mp_features = { 0 };

@@ -1,0 +1,140 @@
+/* malloc and its relatives.  Each hook: the real call, the record, the result.  A free is recorded before the real
+ * free, an allocation after the real allocation: so no other thread's allocation of the same address comes between.
+ * realloc is recorded on both sides, because it is both. */
+#include <errno.h>
+#include <string.h>
+
+#include "hooks/hook_malloc.h"
+#include "real/real.h"
+#include "core/record.h"
+
+#define HOOK __attribute__((visibility("default")))
+
+__thread struct mp_operator mp_operator;
+
+static MP_COLD void *failed(size_t bytes)
+{
+    mp_record_fail(MPF_HEAP_HOST, errno, bytes);
+    return NULL;
+}
+
+static void *allocated(void *p, size_t bytes)
+{
+    mp_operator.recorded = true;
+    return __builtin_expect(p != NULL, 1) ? (void *)mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes) : failed(bytes);
+}
+
+void mp_allocated(void *p, size_t bytes) { allocated(p, bytes); }
+
+HOOK void *malloc(size_t bytes)
+{
+    mp_real_ready();
+    return allocated(mp_real.malloc(bytes), bytes);
+}
+
+HOOK void *calloc(size_t n, size_t each)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, each, &bytes)) bytes = SIZE_MAX;
+    mp_real_ready();
+    return allocated(mp_real.calloc(n, each), bytes);
+}
+
+HOOK void free(void *p)
+{
+    if (!p) return;
+    mp_real_ready();
+    if (__builtin_expect(p != mp_operator.deleting, 1)) p = (void *)mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    mp_real.free(p);
+}
+
+HOOK void *realloc(void *p, size_t bytes)
+{
+    mp_real_ready();
+    if (!p) return allocated(mp_real.realloc(p, bytes), bytes);
+    mp_record(MPF_OP_MOVE_BEGIN, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    void *q = mp_real.realloc(p, bytes);
+    if (q) mp_record(MPF_OP_MOVE_END, MPF_HEAP_HOST, (uintptr_t)q, bytes);
+    else if (!bytes) mp_record(MPF_OP_MOVE_END, MPF_HEAP_HOST, 0, 0);
+    else allocated(NULL, bytes);
+    return q;
+}
+
+/* Not the real one: a C library's calls realloc by name, and so this file's. */
+HOOK void *reallocarray(void *p, size_t n, size_t each)
+{
+    size_t bytes;
+    if (!__builtin_mul_overflow(n, each, &bytes)) return realloc(p, bytes);
+    errno = ENOMEM;
+    return allocated(NULL, SIZE_MAX);
+}
+
+HOOK void cfree(void *p) { free(p); }
+
+HOOK void *memalign(size_t alignment, size_t bytes)
+{
+    mp_real_ready();
+    return allocated(mp_real.memalign(alignment, bytes), bytes);
+}
+
+HOOK void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    mp_real_ready();
+    const size_t asked = mp_operator.aligned_bytes;
+    mp_operator.aligned_bytes = 0;
+    return allocated(mp_real.aligned_alloc(alignment, bytes), asked && asked <= bytes && bytes - asked < alignment ? asked : bytes);
+}
+
+HOOK int posix_memalign(void **out, size_t alignment, size_t bytes)
+{
+    mp_real_ready();
+    const int error = mp_real.posix_memalign(out, alignment, bytes);
+    if (!error) allocated(*out, bytes);
+    else mp_record_fail(MPF_HEAP_HOST, error, bytes);
+    return error;
+}
+
+HOOK void *valloc(size_t bytes)
+{
+    mp_real_ready();
+    return allocated(mp_real.valloc(bytes), bytes);
+}
+
+HOOK void *pvalloc(size_t bytes)
+{
+    mp_real_ready();
+    return allocated(mp_real.pvalloc(bytes), bytes);
+}
+
+void *mp_begin_free(void *p)
+{
+    void *const outer = mp_operator.deleting;
+    if (p && p != outer) mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    mp_operator.deleting = p;
+    return outer;
+}
+
+/* glibc's call free by name, and so this file's. */
+HOOK void free_sized(void *p, size_t bytes)
+{
+    mp_real_ready();
+    if (!p || !mp_real.free_sized) {
+        free(p);
+        return;
+    }
+    void *const outer = mp_begin_free(p);
+    mp_real.free_sized(p, bytes);
+    mp_operator.deleting = outer;
+}
+
+HOOK void free_aligned_sized(void *p, size_t alignment, size_t bytes)
+{
+    mp_real_ready();
+    if (!p || !mp_real.free_aligned_sized) {
+        free(p);
+        return;
+    }
+    void *const outer = mp_begin_free(p);
+    mp_real.free_aligned_sized(p, alignment, bytes);
+    mp_operator.deleting = outer;
+}

@@ -1,0 +1,132 @@
+/* The ends of a process, the names of its threads, and the ends of its libraries.
+ *
+ * exec and _exit do nothing of ours in a vfork child: it has its parent's memory.  vfork itself is never wrapped: its
+ * child would return through our frame. */
+#include <alloca.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "core/encoder.h"
+#include "stacks/module.h"
+#include "core/process.h"
+#include "real/real.h"
+#include "core/record.h"
+
+#define HOOK __attribute__((visibility("default")))
+
+extern char **environ;
+
+/* After a failed exec the program goes on, and so does the recording. */
+static int failed(int result)
+{
+    const int saved = errno;
+    mp_process_resume();
+    errno = saved;
+    return result;
+}
+
+#define EXEC(call)                                                                                                    \
+    mp_real_ready();                                                                                                  \
+    mp_process_suspend();                                                                                             \
+    return failed(mp_real.call)
+
+HOOK int execve(const char *path, char *const argv[], char *const envp[]) { EXEC(execve(path, argv, envp)); }
+HOOK int execv(const char *path, char *const argv[]) { EXEC(execv(path, argv)); }
+HOOK int execvp(const char *file, char *const argv[]) { EXEC(execvp(file, argv)); }
+HOOK int execvpe(const char *file, char *const argv[], char *const envp[]) { EXEC(execvpe(file, argv, envp)); }
+HOOK int fexecve(int fd, char *const argv[], char *const envp[]) { EXEC(fexecve(fd, argv, envp)); }
+HOOK int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags)
+{
+    EXEC(execveat(dir, path, argv, envp, flags));
+}
+
+/* The list forms become the array forms: `first` and what follows it in `list`, ended by NULL, on the caller's stack. */
+#define ARRAY_OF(first)                                                                                               \
+    va_list list;                                                                                                     \
+    size_t n = 1;                                                                                                     \
+    va_start(list, first);                                                                                            \
+    while (va_arg(list, char *)) n++;                                                                                 \
+    va_end(list);                                                                                                     \
+    char **argv = alloca((n + 1) * sizeof *argv);                                                                     \
+    argv[0] = (char *)(uintptr_t)first;                                                                               \
+    va_start(list, first);                                                                                            \
+    for (size_t i = 1; i <= n; i++) argv[i] = va_arg(list, char *)
+
+HOOK int execl(const char *path, const char *first, ...)
+{
+    ARRAY_OF(first);
+    va_end(list);
+    EXEC(execv(path, argv));
+}
+
+HOOK int execlp(const char *file, const char *first, ...)
+{
+    ARRAY_OF(first);
+    va_end(list);
+    EXEC(execvp(file, argv));
+}
+
+HOOK int execle(const char *path, const char *first, ...)
+{
+    ARRAY_OF(first);
+    char *const *envp = va_arg(list, char *const *);
+    va_end(list);
+    EXEC(execve(path, argv, envp));
+}
+
+HOOK void _exit(int status)
+{
+    mp_process_finish("_exit");
+    for (;;) {
+        mp_sys3(SYS_exit_group, status, 0, 0);
+        mp_sys3(SYS_exit, status, 0, 0);    /* as the C library does where a filter refuses the call */
+        __asm__ volatile("hlt");
+    }
+}
+
+HOOK void _Exit(int status) { _exit(status); }
+
+HOOK void pthread_exit(void *result)
+{
+    mp_real_ready();
+    mp_encoder_outlive_main();
+    mp_real.pthread_exit(result);
+    __builtin_unreachable();
+}
+
+HOOK void thrd_exit(int result) { pthread_exit((void *)(uintptr_t)result); }
+
+HOOK int pthread_setname_np(pthread_t thread, const char *name)
+{
+    mp_real_ready();
+    const int error = mp_real.pthread_setname_np(thread, name);
+    if (!error && pthread_equal(thread, pthread_self()))
+        mp_record_data(MPF_OP_THREAD_NAME, MPF_HEAP_NONE, (uint64_t)mp_sys_gettid(), name, strlen(name));
+    return error;
+}
+
+HOOK int prctl(int option, ...)
+{
+    unsigned long a[4];
+    va_list list;
+    va_start(list, option);
+    for (int i = 0; i < 4; i++) a[i] = va_arg(list, unsigned long);
+    va_end(list);
+    mp_real_ready();
+    const int result = mp_real.prctl(option, a[0], a[1], a[2], a[3]);
+    if (option == PR_SET_NAME && result == 0)
+        mp_record_data(MPF_OP_THREAD_NAME, MPF_HEAP_NONE, (uint64_t)mp_sys_gettid(), (const char *)a[0], strnlen((const char *)a[0], 15));
+    return result;
+}
+
+/* The loader's lock is not held at either call. */
+HOOK int dlclose(void *handle)
+{
+    mp_real_ready();
+    const struct mp_module_place place = mp_module_opened(handle);
+    const int result = mp_real.dlclose(handle);
+    mp_module_closed(place);
+    return result;
+}

@@ -1,0 +1,187 @@
+/* Getting in and out of the program: the start, and what ends a process in an orderly way.
+ *
+ * Recording starts in the constructor or behind the first allocation, whichever comes first: constructors of other libraries
+ * may run before ours.  (-z initfirst would put ours first, but before the C library has an environment.)  Starting asks the
+ * C library and the loader for things, which take their locks and memory: no other hook may do it, for an allocator may have
+ * called that one under its own lock.  Behind an allocation there is no such lock, as long as it is these hooks that serve the
+ * program; where they do not (mp_real_has_heap), the constructor alone starts.
+ *
+ * What is registered with on_exit here runs last, after the destructors of all libraries; their events are still recorded. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "core/config.h"
+#include "core/feature.h"
+#include "core/names.h"
+#include "core/process.h"
+#include "python/python.h"
+#include "real/real.h"
+#include "core/say.h"
+#include "nvtx/schemas.h"
+#include "hooks/shm.h"
+#include "stacks/stack.h"
+#include "real/symbol.h"
+#include "base/text.h"
+#include "torch/torch_numbers.h"
+
+/* The program's own, or that of a library in front of this one, takes the program's calls away. */
+static void say_no_heap(void)
+{
+    mp_say(mp_real_allocator(), " serves malloc in front of libmemprof.so: its blocks are not recorded, all else is", NULL, NULL);
+}
+
+/* Sets a variable without the program's heap: glibc's setenv would leave blocks there that the program never made.  glibc
+ * takes an environment that is not its own array as it is, and copies it before it changes it. */
+static void set_variable(char *entry)
+{
+    static char **array;
+    static size_t places;
+    const size_t name = strcspn(entry, "=") + 1;
+    size_t n = 0, place = SIZE_MAX;
+    for (; environ[n]; n++)
+        if (!strncmp(environ[n], entry, name)) place = n;
+    if (n + 2 > places) {
+        const size_t more = 2 * n + 512;
+        char **const larger = mp_sys_map(more * sizeof *larger);
+        if (!larger) return;
+        array = larger;         /* the program may have kept the one before */
+        places = more;
+    }
+    memmove(array, environ, n * sizeof *array);
+    if (place == SIZE_MAX) place = n++;
+    array[place] = entry;
+    array[n] = NULL;
+    environ = array;
+}
+
+static void set_text(char *buf, size_t cap, const char *name, const char *value)
+{
+    struct mp_text t = { buf, cap, 0, false };
+    mp_text_str(&t, name);
+    mp_text_str(&t, value);
+    if (!t.full) set_variable(buf);
+}
+
+/* The first recorded process of a tree is the user's; it stays that through exec, which keeps the pid. */
+static bool adopt_root(void)
+{
+    static char entry[64];
+    char me[16];
+    struct mp_text t = MP_TEXT(me);
+    mp_text_u64(&t, (uint64_t)mp_sys_getpid());
+    const char *root = secure_getenv("MEMPROF_ROOT");
+    if (!root) set_text(entry, sizeof entry, "MEMPROF_ROOT=", me);
+    return !root || !strcmp(root, me);
+}
+
+/* The path of this library; NULL: the loader does not know it. */
+static const char *own_path(void)
+{
+    Dl_info self;
+    return dladdr((void *)own_path, &self) ? self.dli_fname : NULL;
+}
+
+/* "NAME=" gets the path of this library; another one that the user had set there is called by ours. */
+static void inject(const char *name, char *own, const char *chain_name, char *chain, size_t cap)
+{
+    const char *self = own_path();
+    char plain[64] = "";
+    if (!self) return;
+    memcpy(plain, name, strlen(name) - 1);
+    const char *other = secure_getenv(plain);
+    if (other && strcmp(other, self) != 0) set_text(chain, cap, chain_name, other);
+    set_text(own, cap, name, self);
+}
+
+/* NVTX's headers load the library named here. */
+static void enter_nvtx(void)
+{
+    static char chain[PATH_MAX + 32], own[PATH_MAX + 32];
+    inject("NVTX_INJECTION64_PATH=", own, "MEMPROF_NVTX_CHAIN=", chain, sizeof own);
+}
+
+#ifdef MEMPROF_CUDA
+/* Nsight Compute refuses to profile while the variable is set: what this library set in a process before goes away. */
+static void leave_cuda(void)
+{
+    static char own[PATH_MAX + 32];
+    const char *self = own_path(), *set = secure_getenv("CUDA_INJECTION64_PATH"), *chain = secure_getenv("MEMPROF_CUDA_CHAIN");
+    mp_say("Nsight Compute profiles this process and wants to be alone: CUDA allocations are not recorded", NULL, NULL, NULL);
+    if (!set || !self || strcmp(set, self) != 0) return;
+    if (chain) set_text(own, sizeof own, "CUDA_INJECTION64_PATH=", chain);
+    else unsetenv("CUDA_INJECTION64_PATH");
+}
+
+/* The CUDA driver loads the library named here in cuInit. */
+static void enter_cuda(void)
+{
+    static char chain[PATH_MAX + 32], own[PATH_MAX + 32];
+    if (secure_getenv("NV_COMPUTE_PROFILER_PERFWORKS_DIR")) leave_cuda();      /* Nsight Compute sets it */
+    else inject("CUDA_INJECTION64_PATH=", own, "MEMPROF_CUDA_CHAIN=", chain, sizeof own);
+}
+#endif
+
+static void at_exit(int status, void *arg)
+{
+    (void)status;
+    (void)arg;
+    mp_process_finish("exit");
+}
+
+static void at_quick(void) { mp_process_finish("quick_exit"); }
+
+/* Who starts a program that has more rights than he (setuid, file capabilities) must not make it write files, wherever. */
+static bool is_trusted(void) { return !getauxval(AT_SECURE); }
+
+static void enter(void)
+{
+    mp_real_ready();
+    if (!is_trusted() || !mp_symbol_before_libc()) return;       /* a copy that was loaded later stays inert */
+    mp_say_init();
+    mp_config_read();
+    if (!mp_config_wants(mp_sys_program_name())) return;
+    mp_real_allocator();        /* looked up here, where the loader's lock is free */
+    mp_clock_init();
+    mp_shm_init();
+    if (mp_config.stacks != MP_STACKS_OFF && !mp_stack_init()) mp_config.stacks = MP_STACKS_OFF;
+    mp_python_start();
+    const bool root = adopt_root();
+    mp_process_adopt(root);
+    if (root && !mp_real_has_heap) say_no_heap();
+    enter_nvtx();
+#ifdef MEMPROF_CUDA
+    enter_cuda();
+#endif
+    if (!mp_process_init()) return;
+    pthread_atfork(NULL, NULL, mp_process_forked);
+    on_exit(at_exit, NULL);
+    at_quick_exit(at_quick);
+}
+
+static void enter_once(void)
+{
+    static uint32_t entered;
+    if (!environ || __atomic_exchange_n(&entered, 1, __ATOMIC_ACQ_REL)) return;
+    const int saved = errno;
+    enter();
+    errno = saved;
+}
+
+__attribute__((constructor)) static void construct(void) { enter_once(); }
+
+/* ---- the table of features */
+
+static uint64_t python_of(unsigned op, unsigned heap, uint64_t size) { return mp_stack_large(op, heap, size) ? mp_python_here() : 0; }
+
+/* What is told once and remembered in memory that a forked child inherits; all else of the kind is in memory that it does not. */
+static void (*const forked[])(void) = { mp_names_reset, mp_schemas_reset, NULL };
+
+const struct mp_features mp_features = {
+    .enter = enter_once, .stack = mp_stack_of, .python = python_of, .before_range = mp_torch_next_again, .forked = forked,
+};

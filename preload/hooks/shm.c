@@ -1,0 +1,89 @@
+#include "hooks/shm.h"
+
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "base/sys.h"
+#include "base/text.h"
+
+#ifndef MFD_HUGETLB
+#define MFD_HUGETLB 4u
+#endif
+
+static dev_t memfds, huge_memfds;       /* their devices */
+
+/* Mounted devices that were looked up: number << 2 | shared memory << 1 | 1.  One whose place another has taken is looked up again. */
+enum { DEVICES = 64 };
+static uint64_t device[DEVICES];
+
+static dev_t device_of_memfd(unsigned flags)
+{
+    struct stat st = { 0 };
+    const int fd = (int)mp_sys3(SYS_memfd_create, (long)"memprof", flags | MFD_CLOEXEC, 0);
+    if (fd < 0) return 0;
+    mp_sys_fstat(fd, &st);
+    mp_sys_close(fd);
+    return st.st_dev;
+}
+
+void mp_shm_init(void)
+{
+    memfds = device_of_memfd(0);
+    huge_memfds = device_of_memfd(MFD_HUGETLB);
+}
+
+/* "36 35 0:25 / /dev/shm rw,nosuid shared:4 - tmpfs tmpfs rw": a device that no disk has. */
+static bool mounts_shared(const char *line, const char *number)
+{
+    static const char *const types[] = { "tmpfs ", "devtmpfs ", "hugetlbfs " };
+    const char *type = strstr(line, number) ? strstr(line, " - ") : NULL;
+    for (size_t i = 0; type && i < sizeof types / sizeof *types; i++)
+        if (!strncmp(type + 3, types[i], strlen(types[i]))) return true;
+    return false;
+}
+
+/* What matters of a line is at its beginning; the rest may be long. */
+static bool is_mounted_shared(const char *number)
+{
+    char buffer[2048];
+    const int fd = mp_sys_open("/proc/self/mountinfo", O_RDONLY, 0);
+    size_t have = 0;
+    bool found = false, rest = false;
+    for (long n; fd >= 0 && !found && (n = mp_sys_read(fd, buffer + have, sizeof buffer - 1 - have)) > 0; ) {
+        have += (size_t)n;
+        buffer[have] = 0;
+        const bool full = have == sizeof buffer - 1;
+        char *line = buffer;
+        for (char *end; (end = strchr(line, '\n')) || (line == buffer && full); line = end ? end + 1 : buffer + have) {
+            if (end) *end = 0;
+            found = found || (!rest && mounts_shared(line, number));
+            rest = !end;
+        }
+        have -= (size_t)(line - buffer);
+        memmove(buffer, line, have);
+    }
+    if (fd >= 0) mp_sys_close(fd);
+    return found;
+}
+
+static bool look_up(dev_t number)
+{
+    char text[32];
+    struct mp_text t = MP_TEXT(text);
+    mp_text_str(&t, " 0:");
+    mp_text_u64(&t, minor(number));
+    mp_text_str(&t, " ");
+    return is_mounted_shared(text);
+}
+
+bool mp_shm_has(int fd)
+{
+    struct stat st;
+    if (mp_sys_fstat(fd, &st) != 0 || major(st.st_dev) != 0) return false;
+    if (st.st_dev == memfds || st.st_dev == huge_memfds) return true;
+    uint64_t *const place = &device[minor(st.st_dev) % DEVICES], known = __atomic_load_n(place, __ATOMIC_RELAXED);
+    if (known >> 2 == st.st_dev && known & 1) return known & 2;
+    const bool shared = look_up(st.st_dev);
+    __atomic_store_n(place, (uint64_t)st.st_dev << 2 | (uint64_t)shared << 1 | 1, __ATOMIC_RELAXED);
+    return shared;
+}

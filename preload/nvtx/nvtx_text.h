@@ -1,0 +1,24 @@
+/* What NVTX callers pass, as memprof's numbers.  Any thread, any context; errno kept. */
+#ifndef MP_NVTX_TEXT_H
+#define MP_NVTX_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <wchar.h>
+
+#include "nvtx/nvtx_abi.h"
+
+/* Writes the wide text as UTF-8, at most cap bytes and no half character; what is no character becomes U+FFFD.
+ * Returns the bytes written. */
+size_t mp_nvtx_utf8(const wchar_t *wide, char *out, size_t cap);
+
+/* Name ids; MP_NAME_NONE for no text. */
+uint32_t mp_nvtx_name_a(const char *text);
+uint32_t mp_nvtx_name_w(const wchar_t *text);
+uint32_t mp_nvtx_name_event(nvtx_event_t event);
+
+/* Finds the domain of a handle: 0 is the default one.  False for a handle that no tool gave. */
+bool mp_nvtx_domain(const void *handle, uint32_t *domain);
+
+#endif
