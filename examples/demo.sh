@@ -48,7 +48,7 @@ run_in_group() {
     echo "demo: a memory cgroup of $limit_mib MiB; the kernel kills what goes above"
     (
         sh -c "echo \$PPID >'$group/cgroup.procs'"
-        program "$build/preload/launcher/memprof" run -o "$logs" --
+        program "$build/launcher/memprof" run -o "$logs" --
     ) || true
     rmdir "$group" || true
 }

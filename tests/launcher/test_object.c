@@ -46,44 +46,44 @@ static int teardown(void **state)
 /* Everything that can be asked. */
 static void ask(void)
 {
-    struct mp_object o;
-    mp_object_open(&o, copy);
-    mp_object_needs(&o, "libnothing");
-    mp_object_close(&o);
+    struct mpl_object o;
+    mpl_object_open(&o, copy);
+    mpl_object_needs(&o, "libnothing");
+    mpl_object_close(&o);
 }
 
 static void a_dynamic_program_names_what_it_needs(void **state)
 {
     (void)state;
-    struct mp_object o;
-    mp_object_open(&o, copy);
-    assert_int_equal(o.kind, MP_OBJECT_DYNAMIC);
-    assert_true(mp_object_needs(&o, "libcmocka"));
-    assert_true(mp_object_needs(&o, "libc.so"));
-    assert_false(mp_object_needs(&o, "cmocka"));
-    assert_false(mp_object_needs(&o, "libjemalloc"));
-    mp_object_close(&o);
+    struct mpl_object o;
+    mpl_object_open(&o, copy);
+    assert_int_equal(o.kind, MPL_OBJECT_DYNAMIC);
+    assert_true(mpl_object_needs(&o, "libcmocka"));
+    assert_true(mpl_object_needs(&o, "libc.so"));
+    assert_false(mpl_object_needs(&o, "cmocka"));
+    assert_false(mpl_object_needs(&o, "libjemalloc"));
+    mpl_object_close(&o);
 }
 
 static void other_files_are_told_apart(void **state)
 {
     (void)state;
-    struct mp_object o;
-    mp_object_open(&o, "/nonexistent");
-    assert_int_equal(o.kind, MP_OBJECT_UNREADABLE);
-    mp_object_open(&o, "/etc/passwd");
-    assert_int_equal(o.kind, MP_OBJECT_OTHER);
-    mp_object_close(&o);
+    struct mpl_object o;
+    mpl_object_open(&o, "/nonexistent");
+    assert_int_equal(o.kind, MPL_OBJECT_UNREADABLE);
+    mpl_object_open(&o, "/etc/passwd");
+    assert_int_equal(o.kind, MPL_OBJECT_OTHER);
+    mpl_object_close(&o);
     const uint8_t class32 = ELFCLASS32;
     assert_int_equal(pwrite(copy_fd, &class32, 1, EI_CLASS), 1);
-    mp_object_open(&o, copy);
-    assert_int_equal(o.kind, MP_OBJECT_FOREIGN);
-    mp_object_close(&o);
+    mpl_object_open(&o, copy);
+    assert_int_equal(o.kind, MPL_OBJECT_FOREIGN);
+    mpl_object_close(&o);
     assert_int_equal(pwrite(copy_fd, original + EI_CLASS, 1, EI_CLASS), 1);
     assert_int_equal(ftruncate(copy_fd, sizeof(Elf64_Ehdr)), 0);
-    mp_object_open(&o, copy);
-    assert_int_equal(o.kind, MP_OBJECT_OTHER);
-    mp_object_close(&o);
+    mpl_object_open(&o, copy);
+    assert_int_equal(o.kind, MPL_OBJECT_OTHER);
+    mpl_object_close(&o);
     assert_int_equal(pwrite(copy_fd, original, bytes, 0), bytes);
 }
 

@@ -1,6 +1,6 @@
 /* What is to be preloaded: libmemprof.so, the companions of the allocators in sight, and what the user preloads. */
-#ifndef MP_LIBRARY_H
-#define MP_LIBRARY_H
+#ifndef MPL_LIBRARY_H
+#define MPL_LIBRARY_H
 
 #include <limits.h>
 #include <stddef.h>
@@ -8,9 +8,9 @@
 #include "object.h"
 
 /* Finds libmemprof.so: MEMPROF_LIB, or beside this executable's installation or build.  0; or -1, and why in reason. */
-int mp_library_find(char path[PATH_MAX], char *reason, size_t cap);
+int mpl_library_find(char path[PATH_MAX], char *reason, size_t cap);
 
 /* The value of LD_PRELOAD for a program: malloc'ed, or NULL without memory.  user: the value so far, or NULL. */
-char *mp_library_preload(const char *library, const struct mp_object *program, const char *user);
+char *mpl_library_preload(const char *library, const struct mpl_object *program, const char *user);
 
 #endif

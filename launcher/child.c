@@ -26,16 +26,16 @@ static sigset_t handled_signals(void)
     return set;
 }
 
-static void start(const struct mp_command *c, const sigset_t *mask, const struct sigaction *chld)
+static void start(const struct mpl_command *c, const sigset_t *mask, const struct sigaction *chld)
 {
-    for (const struct mp_variable *v = c->variables; v->name; v++) {
+    for (const struct mpl_variable *v = c->variables; v->name; v++) {
         if (v->value) setenv(v->name, v->value, 1);
         else unsetenv(v->name);
     }
     sigaction(SIGCHLD, chld, NULL);
     sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(c->path, c->argv);
-    const int error = errno, status = error == ENOENT ? MP_STATUS_NOT_FOUND : MP_STATUS_NOT_EXECUTABLE;
+    const int error = errno, status = error == ENOENT ? MPL_STATUS_NOT_FOUND : MPL_STATUS_NOT_EXECUTABLE;
     fputs("memprof: ", stderr);
     mpr_utf8_escaped(stderr, c->path);
     fprintf(stderr, ": %s\n", strerror(error));
@@ -45,8 +45,8 @@ static void start(const struct mp_command *c, const sigset_t *mask, const struct
 /* 0 when the process is gone. */
 static pid_t parent_of(pid_t pid)
 {
-    struct mp_proc_stat stat;
-    return mp_proc_stat(pid, &stat) ? stat.parent : 0;
+    struct mpl_proc_stat stat;
+    return mpl_proc_stat(pid, &stat) ? stat.parent : 0;
 }
 
 /* The kernel's own (^C, a resized window) went to all, and so did what the command's processes send: they know their
@@ -81,19 +81,19 @@ static void forward(int signals, pid_t child)
     }
 }
 
-static int wait_for(pid_t child, int signals, struct mp_tree *tree)
+static int wait_for(pid_t child, int signals, struct mpl_tree *tree)
 {
     int status = 0;
-    mp_tree_begin(tree, child);
+    mpl_tree_begin(tree, child);
     while (!ended(child, &status)) {
-        mp_tree_wait(tree, signals);
+        mpl_tree_wait(tree, signals);
         forward(signals, child);
     }
-    mp_tree_end(tree, child, status);
+    mpl_tree_end(tree, child, status);
     return status;
 }
 
-int mp_child_run(const struct mp_command *command, struct mp_tree *tree)
+int mpl_child_run(const struct mpl_command *command, struct mpl_tree *tree)
 {
     const sigset_t handled = handled_signals();
     const struct sigaction usual = { .sa_handler = SIG_DFL };

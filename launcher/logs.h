@@ -1,16 +1,16 @@
 /* The directory that holds the logs of one process tree. */
-#ifndef MP_LOGS_H
-#define MP_LOGS_H
+#ifndef MPL_LOGS_H
+#define MPL_LOGS_H
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
 
-struct mp_logs {
+struct mpl_logs {
     char path[PATH_MAX];            /* absolute */
     int dir;                        /* the directory: what is looked at and folded is in this one, whatever the path leads to by then */
-    bool made;                      /* by mp_logs_open */
+    bool made;                      /* by mpl_logs_open */
     struct timespec since;          /* logs that were written last before belong to an earlier run */
     unsigned count, recovered, lossy;
     unsigned long long lost;        /* events that are missing in the lossy ones */
@@ -21,12 +21,12 @@ struct mp_logs {
 /* Makes the directory, or takes one that holds nothing but logs, is this user's, and in which no other user may make files; `usual`: the name
  * is none that the user gave, so a directory that is there is somebody else's, and NAME.2, NAME.3, ... are tried.  0; or -1 and one
  * line in reason. */
-int mp_logs_open(struct mp_logs *logs, const char *directory, bool usual, char *reason, size_t cap);
+int mpl_logs_open(struct mpl_logs *logs, const char *directory, bool usual, char *reason, size_t cap);
 /* The template of logs in the directory for MEMPROF_OUT: malloc'ed, or NULL without memory. */
-char *mp_logs_template(const struct mp_logs *logs);
+char *mpl_logs_template(const struct mpl_logs *logs);
 /* Counts the run's logs; fold: first folds the journals of dead processes into them. */
-void mp_logs_survey(struct mp_logs *logs, bool fold);
+void mpl_logs_survey(struct mpl_logs *logs, bool fold);
 /* Removes the directory again if this run made it and no process left a log. */
-void mp_logs_close(struct mp_logs *logs);
+void mpl_logs_close(struct mpl_logs *logs);
 
 #endif

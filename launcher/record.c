@@ -29,13 +29,13 @@ static void add_text(struct line *l, const char *key, const char *text)
     }
 }
 
-static void put(const struct mp_record *r, struct line *l)
+static void put(const struct mpl_record *r, struct line *l)
 {
     add(l, "\n");
     if (r->fd >= 0 && write(r->fd, l->text, l->used) < 0) return;      /* a full disk: a report does without */
 }
 
-static void put_beginning(const struct mp_record *r)
+static void put_beginning(const struct mpl_record *r)
 {
     struct line l = { .used = 0 };
     char host[256] = "", boot[64] = "";
@@ -49,13 +49,13 @@ static void put_beginning(const struct mp_record *r)
     put(r, &l);
 }
 
-void mp_record_open(struct mp_record *r, int directory)
+void mpl_record_open(struct mpl_record *r, int directory)
 {
     struct stat st;
     const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-    *r = (struct mp_record){ .directory = directory, .fd = openat(directory, MP_RECORD_NAME, flags | O_EXCL, 0600) };
+    *r = (struct mpl_record){ .directory = directory, .fd = openat(directory, MPL_RECORD_NAME, flags | O_EXCL, 0600) };
     r->made = r->fd >= 0;
-    if (!r->made) r->fd = openat(r->directory, MP_RECORD_NAME, flags, 0600);
+    if (!r->made) r->fd = openat(r->directory, MPL_RECORD_NAME, flags, 0600);
     if (r->fd >= 0 && (fstat(r->fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())) {
         close(r->fd);
         r->fd = -1;
@@ -63,30 +63,30 @@ void mp_record_open(struct mp_record *r, int directory)
     put_beginning(r);
 }
 
-static void add_who(struct line *l, const struct mp_watched *p)
+static void add_who(struct line *l, const struct mpl_watched *p)
 {
     add(l, " pid=%ld began=%" PRIu64, (long)p->pid, p->began);
 }
 
-void mp_record_end(const struct mp_record *r, const struct mp_watched *p)
+void mpl_record_end(const struct mpl_record *r, const struct mpl_watched *p)
 {
-    static const char *const oom[] = { [MP_OOM_CGROUP] = "cgroup", [MP_OOM_KERNEL] = "kernel" };
+    static const char *const oom[] = { [MPL_OOM_CGROUP] = "cgroup", [MPL_OOM_KERNEL] = "kernel" };
     struct line l = { .used = 0 };
     add(&l, "end");
     add_who(&l, p);
     add(&l, " mono=%" PRIu64 " real=%" PRIu64, p->mono, p->real);
-    if (p->end == MP_END_EXIT) add(&l, " exit=%d", p->status);
-    if (p->end == MP_END_SIGNAL) add(&l, " signal=%d", p->status);
+    if (p->end == MPL_END_EXIT) add(&l, " exit=%d", p->status);
+    if (p->end == MPL_END_SIGNAL) add(&l, " signal=%d", p->status);
     if (p->oom) add(&l, " oom=%s", oom[p->oom]);
     if (p->rss) add(&l, " rss=%" PRIu64, p->rss);
     add_text(&l, "name", p->name);
     put(r, &l);
 }
 
-void mp_record_unseen(const struct mp_record *r, const struct mp_watched *p)
+void mpl_record_unseen(const struct mpl_record *r, const struct mpl_watched *p)
 {
-    static const char *const why[] = { [MP_UNSEEN_DROPPED] = "dropped", [MP_UNSEEN_STATIC] = "static", [MP_UNSEEN_FOREIGN] = "foreign",
-                                       [MP_UNSEEN_RIGHTS] = "rights" };
+    static const char *const why[] = { [MPL_UNSEEN_DROPPED] = "dropped", [MPL_UNSEEN_STATIC] = "static", [MPL_UNSEEN_FOREIGN] = "foreign",
+                                       [MPL_UNSEEN_RIGHTS] = "rights" };
     struct line l = { .used = 0 };
     add(&l, "unseen");
     add_who(&l, p);
@@ -95,9 +95,9 @@ void mp_record_unseen(const struct mp_record *r, const struct mp_watched *p)
     put(r, &l);
 }
 
-void mp_record_close(struct mp_record *r, bool keep)
+void mpl_record_close(struct mpl_record *r, bool keep)
 {
-    if (!keep && r->made) unlinkat(r->directory, MP_RECORD_NAME, 0);
+    if (!keep && r->made) unlinkat(r->directory, MPL_RECORD_NAME, 0);
     if (r->fd >= 0) close(r->fd);
-    *r = (struct mp_record){ .directory = -1, .fd = -1 };
+    *r = (struct mpl_record){ .directory = -1, .fd = -1 };
 }

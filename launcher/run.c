@@ -51,7 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_JOURNAL_DIR:
         free(o->journal_dir);
         o->journal_dir = realpath(arg, NULL);
-        if (!o->journal_dir) argp_failure(state, MP_STATUS_FAILURE, errno, "%s", arg);
+        if (!o->journal_dir) argp_failure(state, MPL_STATUS_FAILURE, errno, "%s", arg);
         return 0;
     case OPT_NO_RECOVER: o->no_recover = true; return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a command is needed"); return 0;
@@ -95,29 +95,29 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 
 /* ---- before */
 
-static int open_logs(struct mp_logs *logs, const struct options *o, const struct mp_target *target)
+static int open_logs(struct mpl_logs *logs, const struct options *o, const struct mpl_target *target)
 {
     char usual[NAME_MAX + 64], reason[PATH_MAX + 256];
-    snprintf(usual, sizeof usual, "memprof.%s.%ld", mp_target_name(target->path), (long)getpid());
-    if (mp_logs_open(logs, o->directory ? o->directory : usual, !o->directory, reason, sizeof reason) == 0) return 0;
+    snprintf(usual, sizeof usual, "memprof.%s.%ld", mpl_target_name(target->path), (long)getpid());
+    if (mpl_logs_open(logs, o->directory ? o->directory : usual, !o->directory, reason, sizeof reason) == 0) return 0;
     say("%s", reason);
     return -1;
 }
 
 /* ---- after: a few lines */
 
-static void tell_oom(const struct mp_tree *tree, long kills)
+static void tell_oom(const struct mpl_tree *tree, long kills)
 {
     char who[512];
     if (kills <= 0) return;
-    mp_tree_killed(tree, who, sizeof who);
+    mpl_tree_killed(tree, who, sizeof who);
     say("OOM KILL: the kernel killed %ld process%s of its memory cgroup%s%s", kills, kills == 1 ? "" : "es", *who ? ": " : "", who);
 }
 
-static void tell_unseen(const struct mp_tree *tree)
+static void tell_unseen(const struct mpl_tree *tree)
 {
     char who[1024];
-    const size_t count = mp_tree_unseen(tree, who, sizeof who);
+    const size_t count = mpl_tree_unseen(tree, who, sizeof who);
     if (count) say("%zu process%s of its tree ran without memprof: %s", count, count == 1 ? "" : "es", who);
 }
 
@@ -129,7 +129,7 @@ static void tell_end(const char *command, int status)
     else say("%s ended with exit status %d", command, WEXITSTATUS(status));
 }
 
-static void tell_logs(const struct mp_logs *logs, const char *shown)
+static void tell_logs(const struct mpl_logs *logs, const char *shown)
 {
     if (!logs->count) {
         say("no process left a log");
@@ -147,61 +147,61 @@ static void tell_logs(const struct mp_logs *logs, const char *shown)
 /* ---- between */
 
 /* A tree of its own, even below another recorded process. */
-static int run_command(const struct options *o, const struct mp_target *target, const char *preload,
-                       const char *template, struct mp_tree *tree)
+static int run_command(const struct options *o, const struct mpl_target *target, const char *preload,
+                       const char *template, struct mpl_tree *tree)
 {
-    struct mp_variable variables[16], *v = variables;
-    *v++ = (struct mp_variable){ "LD_PRELOAD", preload };
-    *v++ = (struct mp_variable){ "MEMPROF_ROOT", NULL };
-    if (template) *v++ = (struct mp_variable){ "MEMPROF_OUT", template };
-    if (o->level) *v++ = (struct mp_variable){ "MEMPROF_LEVEL", o->level };
-    if (o->program) *v++ = (struct mp_variable){ "MEMPROF_PROGRAM", o->program };
-    if (o->min_rss) *v++ = (struct mp_variable){ "MEMPROF_MIN_RSS", o->min_rss };
-    if (o->journal_dir) *v++ = (struct mp_variable){ "MEMPROF_JOURNAL_DIR", o->journal_dir };
-    if (o->quiet) *v++ = (struct mp_variable){ "MEMPROF_QUIET", "1" };
-    *v = (struct mp_variable){ 0 };
-    return mp_child_run(&(struct mp_command){ target->path, o->command, variables }, tree);
+    struct mpl_variable variables[16], *v = variables;
+    *v++ = (struct mpl_variable){ "LD_PRELOAD", preload };
+    *v++ = (struct mpl_variable){ "MEMPROF_ROOT", NULL };
+    if (template) *v++ = (struct mpl_variable){ "MEMPROF_OUT", template };
+    if (o->level) *v++ = (struct mpl_variable){ "MEMPROF_LEVEL", o->level };
+    if (o->program) *v++ = (struct mpl_variable){ "MEMPROF_PROGRAM", o->program };
+    if (o->min_rss) *v++ = (struct mpl_variable){ "MEMPROF_MIN_RSS", o->min_rss };
+    if (o->journal_dir) *v++ = (struct mpl_variable){ "MEMPROF_JOURNAL_DIR", o->journal_dir };
+    if (o->quiet) *v++ = (struct mpl_variable){ "MEMPROF_QUIET", "1" };
+    *v = (struct mpl_variable){ 0 };
+    return mpl_child_run(&(struct mpl_command){ target->path, o->command, variables }, tree);
 }
 
 /* Runs the command with everything prepared, and tells how it ended.  Its wait status, or -1. */
-static int record(const struct options *o, const struct mp_target *target, const char *library, const char *preload, struct mp_logs *logs)
+static int record(const struct options *o, const struct mpl_target *target, const char *library, const char *preload, struct mpl_logs *logs)
 {
-    char *template = logs ? mp_logs_template(logs) : NULL;
-    const long kills = mp_oom_kills();
-    struct mp_tree tree;
-    mp_tree_open(&tree, mp_target_name(library), logs ? logs->dir : -1);
+    char *template = logs ? mpl_logs_template(logs) : NULL;
+    const long kills = mpl_oom_kills();
+    struct mpl_tree tree;
+    mpl_tree_open(&tree, mpl_target_name(library), logs ? logs->dir : -1);
     const int status = run_command(o, target, preload, template, &tree);
     free(template);
     if (status < 0) {
         say("%s: cannot be started: %s", o->command[0], strerror(errno));
-        mp_tree_close(&tree, false);
+        mpl_tree_close(&tree, false);
         return status;
     }
     if (!o->quiet) {
         tell_end(o->command[0], status);
-        tell_oom(&tree, kills >= 0 ? mp_oom_kills() - kills : 0);
+        tell_oom(&tree, kills >= 0 ? mpl_oom_kills() - kills : 0);
         tell_unseen(&tree);
     }
-    if (logs) mp_logs_survey(logs, !o->no_recover);
-    mp_tree_close(&tree, logs && logs->count);
+    if (logs) mpl_logs_survey(logs, !o->no_recover);
+    mpl_tree_close(&tree, logs && logs->count);
     if (!logs) return status;
-    if (!o->quiet) tell_logs(logs, o->directory ? o->directory : mp_target_name(logs->path));
-    mp_logs_close(logs);
+    if (!o->quiet) tell_logs(logs, o->directory ? o->directory : mpl_target_name(logs->path));
+    mpl_logs_close(logs);
     return status;
 }
 
-static int prepare_and_record(const struct options *o, const struct mp_target *target, int *status)
+static int prepare_and_record(const struct options *o, const struct mpl_target *target, int *status)
 {
     char library[PATH_MAX], reason[PATH_MAX + 256];
-    struct mp_logs logs;
+    struct mpl_logs logs;
     /* the user's own template may lead anywhere: there is no directory to look at afterwards */
     const bool own = o->directory || !getenv("MEMPROF_OUT");
-    if (mp_library_find(library, reason, sizeof reason) != 0) {
+    if (mpl_library_find(library, reason, sizeof reason) != 0) {
         say("%s", reason);
         return -1;
     }
     if (own && open_logs(&logs, o, target) != 0) return -1;
-    char *preload = mp_library_preload(library, &target->object, getenv("LD_PRELOAD"));
+    char *preload = mpl_library_preload(library, &target->object, getenv("LD_PRELOAD"));
     *status = preload ? record(o, target, library, preload, own ? &logs : NULL) : -1;
     free(preload);
     return *status < 0 ? -1 : 0;
@@ -209,21 +209,21 @@ static int prepare_and_record(const struct options *o, const struct mp_target *t
 
 static int exit_status(int wait_status)
 {
-    return WIFSIGNALED(wait_status) ? MP_STATUS_SIGNAL + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+    return WIFSIGNALED(wait_status) ? MPL_STATUS_SIGNAL + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-int mp_run(int argc, char **argv)
+int mpl_run(int argc, char **argv)
 {
     struct options o = { 0 };
-    struct mp_target target;
+    struct mpl_target target;
     argv[0] = (char *)"memprof run";      /* for its messages */
-    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o) != 0) return MP_STATUS_FAILURE;
-    const int refusal = mp_target_find(&target, o.command[0]);
+    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o) != 0) return MPL_STATUS_FAILURE;
+    const int refusal = mpl_target_find(&target, o.command[0]);
     if (refusal) say("%s: %s", o.command[0], target.reason);
     int status = 0;
     const bool failed = refusal || prepare_and_record(&o, &target, &status) != 0;
-    mp_target_close(&target);
+    mpl_target_close(&target);
     free(o.journal_dir);
     if (refusal) return refusal;
-    return failed ? MP_STATUS_FAILURE : exit_status(status);
+    return failed ? MPL_STATUS_FAILURE : exit_status(status);
 }

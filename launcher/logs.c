@@ -35,7 +35,7 @@ static void find_foreign(int dir, char name[NAME_MAX + 1])
     *name = 0;
     while (d && !*name && (entry = readdir(d))) {
         const char *n = entry->d_name;
-        if (!strcmp(n, ".") || !strcmp(n, "..") || ends_with(n, ".zst") || ends_with(n, ".journal") || !strcmp(n, MP_RECORD_NAME)) continue;
+        if (!strcmp(n, ".") || !strcmp(n, "..") || ends_with(n, ".zst") || ends_with(n, ".journal") || !strcmp(n, MPL_RECORD_NAME)) continue;
         snprintf(name, NAME_MAX + 1, "%s", n);
     }
     if (d) closedir(d);
@@ -54,7 +54,7 @@ static int make(const char *directory, bool usual, char name[PATH_MAX])
 }
 
 /* Its absolute path, if that leads to it. */
-static int find_path(struct mp_logs *logs, const char *name)
+static int find_path(struct mpl_logs *logs, const char *name)
 {
     struct stat there, here;
     if (!realpath(name, logs->path) || stat(logs->path, &there) != 0 || fstat(logs->dir, &here) != 0) return -1;
@@ -73,7 +73,7 @@ static const char *objection(int dir)
     return NULL;
 }
 
-static int take_directory(struct mp_logs *logs, const char *directory, bool usual, char *reason, size_t cap)
+static int take_directory(struct mpl_logs *logs, const char *directory, bool usual, char *reason, size_t cap)
 {
     char name[PATH_MAX], foreign[NAME_MAX + 1];
     logs->made = make(directory, usual, name) == 0;
@@ -91,7 +91,7 @@ static int take_directory(struct mp_logs *logs, const char *directory, bool usua
     return -1;
 }
 
-int mp_logs_open(struct mp_logs *logs, const char *directory, bool usual, char *reason, size_t cap)
+int mpl_logs_open(struct mpl_logs *logs, const char *directory, bool usual, char *reason, size_t cap)
 {
     memset(logs, 0, sizeof *logs);
     clock_gettime(CLOCK_REALTIME_COARSE, &logs->since);     /* the clock of file times */
@@ -101,7 +101,7 @@ int mp_logs_open(struct mp_logs *logs, const char *directory, bool usual, char *
     return -1;
 }
 
-char *mp_logs_template(const struct mp_logs *logs)
+char *mpl_logs_template(const struct mpl_logs *logs)
 {
     static const char name[] = "/%e.%h.%p.zst";
     char *out = malloc(2 * strlen(logs->path) + sizeof name), *p = out;
@@ -121,7 +121,7 @@ static bool before(const struct timespec *a, const struct timespec *b)
 
 /* A log that cannot be folded stays readable beside its journal; a report tells why.  So does one whose process may still run: it went on after
  * the command, or is of another run that has the directory, too. */
-static void fold_journal(struct mp_logs *logs, const char *name)
+static void fold_journal(struct mpl_logs *logs, const char *name)
 {
     char path[PATH_MAX + NAME_MAX + 2];
     struct mpr_recovery recovery;
@@ -133,12 +133,12 @@ static void fold_journal(struct mp_logs *logs, const char *name)
     logs->lost += recovery.lost;
 }
 
-static bool is_log(const struct mp_logs *logs, const char *name, struct stat *st)
+static bool is_log(const struct mpl_logs *logs, const char *name, struct stat *st)
 {
     return ends_with(name, ".zst") && fstatat(logs->dir, name, st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st->st_mode);
 }
 
-static void take(struct mp_logs *logs, const char *name, bool fold)
+static void take(struct mpl_logs *logs, const char *name, bool fold)
 {
     struct stat st;
     if (!is_log(logs, name, &st) || before(&st.st_mtim, &logs->since)) return;
@@ -149,7 +149,7 @@ static void take(struct mp_logs *logs, const char *name, bool fold)
     snprintf(logs->biggest, sizeof logs->biggest, "%s", name);
 }
 
-void mp_logs_survey(struct mp_logs *logs, bool fold)
+void mpl_logs_survey(struct mpl_logs *logs, bool fold)
 {
     DIR *d = list(logs->dir);
     const struct dirent *entry;
@@ -157,7 +157,7 @@ void mp_logs_survey(struct mp_logs *logs, bool fold)
     if (d) closedir(d);
 }
 
-void mp_logs_close(struct mp_logs *logs)
+void mpl_logs_close(struct mpl_logs *logs)
 {
     if (logs->made) rmdir(logs->path);
     close(logs->dir);

@@ -18,7 +18,7 @@ static FILE *open_of(pid_t pid, const char *file)
 enum { STATE = 3, PPID = 4, STARTTIME = 22, RSS = 24, ARG_START = 48, EXIT_CODE = 52, FIELDS };    /* as proc(5) numbers them */
 
 /* "pid (name) S ppid ...": a name may hold anything. */
-bool mp_proc_stat(pid_t pid, struct mp_proc_stat *out)
+bool mpl_proc_stat(pid_t pid, struct mpl_proc_stat *out)
 {
     char text[1024], *at, *next;
     long long field[FIELDS] = { 0 };
@@ -39,7 +39,7 @@ bool mp_proc_stat(pid_t pid, struct mp_proc_stat *out)
     return true;
 }
 
-bool mp_proc_readable(pid_t pid)
+bool mpl_proc_readable(pid_t pid)
 {
     char path[64];
     struct stat st;
@@ -57,7 +57,7 @@ static void children_of_thread(pid_t pid, const char *thread, void (*each)(void 
     if (f) fclose(f);
 }
 
-void mp_proc_children(pid_t pid, void (*each)(void *arg, pid_t child), void *arg)
+void mpl_proc_children(pid_t pid, void (*each)(void *arg, pid_t child), void *arg)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
@@ -69,7 +69,7 @@ void mp_proc_children(pid_t pid, void (*each)(void *arg, pid_t child), void *arg
     if (d) closedir(d);
 }
 
-void mp_proc_name(pid_t pid, char *out, size_t cap)
+void mpl_proc_name(pid_t pid, char *out, size_t cap)
 {
     char path[64], target[PATH_MAX];
     snprintf(path, sizeof path, "/proc/%ld/exe", (long)pid);
@@ -80,7 +80,7 @@ void mp_proc_name(pid_t pid, char *out, size_t cap)
     snprintf(out, cap, "%s", slash ? slash + 1 : target);
 }
 
-int mp_proc_maps(pid_t pid, const char *name)
+int mpl_proc_maps(pid_t pid, const char *name)
 {
     FILE *f = open_of(pid, "maps");
     char *line = NULL;
@@ -95,7 +95,7 @@ int mp_proc_maps(pid_t pid, const char *name)
     return found;
 }
 
-int mp_proc_environ(pid_t pid, const char *variable, const char *text)
+int mpl_proc_environ(pid_t pid, const char *variable, const char *text)
 {
     FILE *f = open_of(pid, "environ");
     char *entry = NULL;

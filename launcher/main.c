@@ -35,14 +35,14 @@ int main(int argc, char **argv)
 {
     int at = 0;
     setlocale(LC_CTYPE, "");
-    argp_err_exit_status = MP_STATUS_USAGE;
+    argp_err_exit_status = MPL_STATUS_USAGE;
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &at);
-    if (strcmp(argv[at], "run") == 0) return mp_run(argc - at, argv + at);
+    if (strcmp(argv[at], "run") == 0) return mpl_run(argc - at, argv + at);
     if (strcmp(argv[at], "help") != 0) {
         fputs("memprof: unknown command '", stderr);
         mpr_utf8_escaped(stderr, argv[at]);
         fputs("'; try 'memprof --help'\n", stderr);
-        return MP_STATUS_USAGE;
+        return MPL_STATUS_USAGE;
     }
     argp_help(&argp, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK, (char *)"memprof");
     return 0;

@@ -1,6 +1,6 @@
 /* The command that is to run: where it is, what will really run, and why it cannot be recorded. */
-#ifndef MP_TARGET_H
-#define MP_TARGET_H
+#ifndef MPL_TARGET_H
+#define MPL_TARGET_H
 
 #include <limits.h>
 
@@ -8,28 +8,28 @@
 
 /* Exit statuses beside the command's; the last three are the shells'. */
 enum {
-    MP_STATUS_FAILURE = 1,
-    MP_STATUS_USAGE = 2,
-    MP_STATUS_NOT_EXECUTABLE = 126,
-    MP_STATUS_NOT_FOUND = 127,
-    MP_STATUS_SIGNAL = 128,         /* and the number of the signal that ended the command */
+    MPL_STATUS_FAILURE = 1,
+    MPL_STATUS_USAGE = 2,
+    MPL_STATUS_NOT_EXECUTABLE = 126,
+    MPL_STATUS_NOT_FOUND = 127,
+    MPL_STATUS_SIGNAL = 128,         /* and the number of the signal that ended the command */
 };
 
-struct mp_target {
+struct mpl_target {
     char path[PATH_MAX];            /* the command's file */
     char program[PATH_MAX];         /* the ELF file: itself, or a script's interpreter */
-    struct mp_object object;        /* of the program */
+    struct mpl_object object;        /* of the program */
     char reason[PATH_MAX + 256];    /* of a refusal: one line without the command's name */
 };
 
 /* Looks the command up as execvp does.  0; or the status to exit with, and why in t->reason.  Close it either way. */
-int mp_target_find(struct mp_target *t, const char *command);
-void mp_target_close(struct mp_target *t);
+int mpl_target_find(struct mpl_target *t, const char *command);
+void mpl_target_close(struct mpl_target *t);
 
 /* Why the loader ignores LD_PRELOAD for the file ("setuid"), or NULL. */
-const char *mp_target_gains_rights(const char *path);
+const char *mpl_target_gains_rights(const char *path);
 
 /* The last part of a path. */
-const char *mp_target_name(const char *path);
+const char *mpl_target_name(const char *path);
 
 #endif

@@ -8,7 +8,7 @@
 #define SEPARATORS " :"     /* the loader splits LD_PRELOAD at these, and knows no quoting */
 
 /* From the folder of the executable: installed in a prefix, or in the build tree. */
-static const char *const places[] = { "../" MEMPROF_LIBDIR, "../lib", "../lib64", "../lib/x86_64-linux-gnu", ".." };
+static const char *const places[] = { "../" MEMPROF_LIBDIR, "../lib", "../lib64", "../lib/x86_64-linux-gnu", "../preload" };
 
 static bool beside_executable(char path[PATH_MAX])
 {
@@ -33,7 +33,7 @@ static bool from_environment(char path[PATH_MAX], const char *value)
     return n < PATH_MAX && access(path, R_OK) == 0;
 }
 
-int mp_library_find(char path[PATH_MAX], char *reason, size_t cap)
+int mpl_library_find(char path[PATH_MAX], char *reason, size_t cap)
 {
     const char *set = getenv("MEMPROF_LIB");
     if (set && *set ? !from_environment(path, set) : !beside_executable(path)) {
@@ -68,7 +68,7 @@ static bool companion(char out[PATH_MAX], const char *library, const char *name)
     return n < PATH_MAX && access(out, R_OK) == 0;
 }
 
-char *mp_library_preload(const char *library, const struct mp_object *program, const char *user)
+char *mpl_library_preload(const char *library, const struct mpl_object *program, const char *user)
 {
     static const char *const allocators[] = { "jemalloc", "mimalloc", "tcmalloc" };
     char *list = NULL;
@@ -79,7 +79,7 @@ char *mp_library_preload(const char *library, const struct mp_object *program, c
     for (size_t i = 0; i < sizeof allocators / sizeof *allocators; i++) {
         char prefix[32], path[PATH_MAX];
         snprintf(prefix, sizeof prefix, "lib%s", allocators[i]);
-        const bool used = mp_object_needs(program, prefix) || (user && preloads(user, prefix));
+        const bool used = mpl_object_needs(program, prefix) || (user && preloads(user, prefix));
         if (used && companion(path, library, allocators[i])) fprintf(out, ":%s", path);
     }
     if (user && *user) fprintf(out, ":%s", user);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* The bytes [offset, offset + count * each) of the file, or NULL when it does not have them. */
-static const void *part(const struct mp_object *o, uint64_t offset, uint64_t count, size_t each)
+static const void *part(const struct mpl_object *o, uint64_t offset, uint64_t count, size_t each)
 {
     uint64_t bytes;
     if (__builtin_mul_overflow(count, each, &bytes) || offset > o->bytes || bytes > o->bytes - offset) return NULL;
@@ -16,17 +16,17 @@ static const void *part(const struct mp_object *o, uint64_t offset, uint64_t cou
 }
 
 /* A string of the table at `table`, or "" when it is not all there. */
-static const char *text(const struct mp_object *o, uint64_t table, uint64_t at)
+static const char *text(const struct mpl_object *o, uint64_t table, uint64_t at)
 {
     if (table > o->bytes || at >= o->bytes - table) return "";
     const char *s = (const char *)o->at + table + at;
     return memchr(s, 0, o->bytes - table - at) ? s : "";
 }
 
-static const Elf64_Ehdr *header(const struct mp_object *o) { return (const Elf64_Ehdr *)o->at; }
+static const Elf64_Ehdr *header(const struct mpl_object *o) { return (const Elf64_Ehdr *)o->at; }
 
 /* Headers may stand at odd offsets in a hostile file; all are copied out before use. */
-static bool segment(const struct mp_object *o, unsigned i, Elf64_Phdr *out)
+static bool segment(const struct mpl_object *o, unsigned i, Elf64_Phdr *out)
 {
     const Elf64_Ehdr *e = header(o);
     const uint8_t *all = e->e_phentsize == sizeof *out ? part(o, e->e_phoff, e->e_phnum, sizeof *out) : NULL;
@@ -35,7 +35,7 @@ static bool segment(const struct mp_object *o, unsigned i, Elf64_Phdr *out)
     return true;
 }
 
-static bool find_segment(const struct mp_object *o, uint32_t type, Elf64_Phdr *out)
+static bool find_segment(const struct mpl_object *o, uint32_t type, Elf64_Phdr *out)
 {
     for (unsigned i = 0; segment(o, i, out); i++) {
         if (out->p_type == type) return true;
@@ -43,38 +43,38 @@ static bool find_segment(const struct mp_object *o, uint32_t type, Elf64_Phdr *o
     return false;
 }
 
-static enum mp_object_kind kind_of(const struct mp_object *o)
+static enum mpl_object_kind kind_of(const struct mpl_object *o)
 {
-    if (o->bytes < SELFMAG || memcmp(o->at, ELFMAG, SELFMAG) != 0) return MP_OBJECT_OTHER;
+    if (o->bytes < SELFMAG || memcmp(o->at, ELFMAG, SELFMAG) != 0) return MPL_OBJECT_OTHER;
     if (o->bytes < sizeof(Elf64_Ehdr) || o->at[EI_CLASS] != ELFCLASS64 || header(o)->e_machine != EM_X86_64)
-        return MP_OBJECT_FOREIGN;
+        return MPL_OBJECT_FOREIGN;
     Elf64_Phdr interpreter;
-    if (!segment(o, 0, &interpreter)) return MP_OBJECT_OTHER;
-    return find_segment(o, PT_INTERP, &interpreter) ? MP_OBJECT_DYNAMIC : MP_OBJECT_STATIC;
+    if (!segment(o, 0, &interpreter)) return MPL_OBJECT_OTHER;
+    return find_segment(o, PT_INTERP, &interpreter) ? MPL_OBJECT_DYNAMIC : MPL_OBJECT_STATIC;
 }
 
-void mp_object_open(struct mp_object *o, const char *path)
+void mpl_object_open(struct mpl_object *o, const char *path)
 {
-    *o = (struct mp_object){ .kind = MP_OBJECT_UNREADABLE };
+    *o = (struct mpl_object){ .kind = MPL_OBJECT_UNREADABLE };
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat st;
     if (fd < 0) return;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
         void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (at != MAP_FAILED) *o = (struct mp_object){ .at = at, .bytes = (size_t)st.st_size };
+        if (at != MAP_FAILED) *o = (struct mpl_object){ .at = at, .bytes = (size_t)st.st_size };
         if (o->at || !st.st_size) o->kind = kind_of(o);
     }
     close(fd);
 }
 
-void mp_object_close(struct mp_object *o)
+void mpl_object_close(struct mpl_object *o)
 {
     if (o->at) munmap((void *)o->at, o->bytes);
-    *o = (struct mp_object){ .kind = MP_OBJECT_UNREADABLE };
+    *o = (struct mpl_object){ .kind = MPL_OBJECT_UNREADABLE };
 }
 
 /* Where in the file the byte is that is loaded at `address`; past its end when nowhere. */
-static uint64_t file_offset(const struct mp_object *o, uint64_t address)
+static uint64_t file_offset(const struct mpl_object *o, uint64_t address)
 {
     Elf64_Phdr p;
     for (unsigned i = 0; segment(o, i, &p); i++) {
@@ -84,10 +84,10 @@ static uint64_t file_offset(const struct mp_object *o, uint64_t address)
     return UINT64_MAX;
 }
 
-bool mp_object_needs(const struct mp_object *o, const char *prefix)
+bool mpl_object_needs(const struct mpl_object *o, const char *prefix)
 {
     Elf64_Phdr p;
-    if (o->kind != MP_OBJECT_DYNAMIC || !find_segment(o, PT_DYNAMIC, &p)) return false;
+    if (o->kind != MPL_OBJECT_DYNAMIC || !find_segment(o, PT_DYNAMIC, &p)) return false;
     const uint64_t count = p.p_filesz / sizeof(Elf64_Dyn);
     const uint8_t *all = part(o, p.p_offset, count, sizeof(Elf64_Dyn));
     uint64_t strings = UINT64_MAX;

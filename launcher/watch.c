@@ -28,12 +28,12 @@ static uint64_t now_ns(clockid_t clock)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-void mp_watch_open(struct mp_watch *w, const char *library)
+void mpl_watch_open(struct mpl_watch *w, const char *library)
 {
-    *w = (struct mp_watch){ .library = library, .kernel_log = mp_oom_log_open(), .kills = mp_oom_kills() };
+    *w = (struct mpl_watch){ .library = library, .kernel_log = mpl_oom_log_open(), .kills = mpl_oom_kills() };
 }
 
-void mp_watch_close(struct mp_watch *w)
+void mpl_watch_close(struct mpl_watch *w)
 {
     for (size_t i = 0; i < w->count; i++)
         if (w->process[i].fd >= 0) close(w->process[i].fd);
@@ -43,17 +43,17 @@ void mp_watch_close(struct mp_watch *w)
 
 /* ---- who is there */
 
-static struct mp_watched *find(struct mp_watch *w, pid_t pid)
+static struct mpl_watched *find(struct mpl_watch *w, pid_t pid)
 {
     for (size_t i = 0; i < w->count; i++)
         if (w->process[i].pid == pid && w->process[i].fd >= 0) return &w->process[i];
     return NULL;
 }
 
-static bool grow(struct mp_watch *w)
+static bool grow(struct mpl_watch *w)
 {
     const size_t cap = w->cap ? w->cap * 2 : 16;
-    struct mp_watched *process = realloc(w->process, cap * sizeof *process);
+    struct mpl_watched *process = realloc(w->process, cap * sizeof *process);
     if (!process) return false;
     w->process = process;
     w->cap = cap;
@@ -68,60 +68,60 @@ static uint64_t began(uint64_t ticks)
     return since_boot > asleep ? since_boot - asleep : 0;
 }
 
-void mp_watch_add(struct mp_watch *w, pid_t pid)
+void mpl_watch_add(struct mpl_watch *w, pid_t pid)
 {
-    struct mp_proc_stat stat;
+    struct mpl_proc_stat stat;
     if (find(w, pid) || (w->count == w->cap && !grow(w))) return;
     const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0) return;
-    if (!mp_proc_stat(pid, &stat) || stat.state == 'Z') close(fd);     /* the dead stay there until somebody waits for them */
-    else w->process[w->count++] = (struct mp_watched){ .pid = pid, .fd = fd, .began = began(stat.started) };
+    if (!mpl_proc_stat(pid, &stat) || stat.state == 'Z') close(fd);     /* the dead stay there until somebody waits for them */
+    else w->process[w->count++] = (struct mpl_watched){ .pid = pid, .fd = fd, .began = began(stat.started) };
 }
 
-static void add_child(void *watch, pid_t child) { mp_watch_add(watch, child); }
+static void add_child(void *watch, pid_t child) { mpl_watch_add(watch, child); }
 
 /* ---- does memprof see it? */
 
-static enum mp_unseen why_unseen(const struct mp_watch *w, pid_t pid)
+static enum mpl_unseen why_unseen(const struct mpl_watch *w, pid_t pid)
 {
     char exe[64];
-    struct mp_object object;
+    struct mpl_object object;
     snprintf(exe, sizeof exe, "/proc/%ld/exe", (long)pid);
-    const int asked = mp_proc_environ(pid, "LD_PRELOAD", w->library);
-    if (asked < 0) return MP_UNSEEN_NO;         /* not to be known */
-    mp_object_open(&object, exe);
-    const enum mp_object_kind kind = object.kind;
-    mp_object_close(&object);
-    if (kind == MP_OBJECT_STATIC) return MP_UNSEEN_STATIC;
-    if (kind == MP_OBJECT_FOREIGN) return MP_UNSEEN_FOREIGN;
-    if (asked) return mp_target_gains_rights(exe) ? MP_UNSEEN_RIGHTS : MP_UNSEEN_NO;
-    return mp_proc_maps(pid, w->library) == 0 ? MP_UNSEEN_DROPPED : MP_UNSEEN_NO;   /* a program may write over its environment */
+    const int asked = mpl_proc_environ(pid, "LD_PRELOAD", w->library);
+    if (asked < 0) return MPL_UNSEEN_NO;         /* not to be known */
+    mpl_object_open(&object, exe);
+    const enum mpl_object_kind kind = object.kind;
+    mpl_object_close(&object);
+    if (kind == MPL_OBJECT_STATIC) return MPL_UNSEEN_STATIC;
+    if (kind == MPL_OBJECT_FOREIGN) return MPL_UNSEEN_FOREIGN;
+    if (asked) return mpl_target_gains_rights(exe) ? MPL_UNSEEN_RIGHTS : MPL_UNSEEN_NO;
+    return mpl_proc_maps(pid, w->library) == 0 ? MPL_UNSEEN_DROPPED : MPL_UNSEEN_NO;   /* a program may write over its environment */
 }
 
 /* A program that was found the same twice stays what it is until an exec. */
-static void look_at(const struct mp_watch *w, struct mp_watched *p)
+static void look_at(const struct mpl_watch *w, struct mpl_watched *p)
 {
-    struct mp_proc_stat stat;
-    if (!mp_proc_stat(p->pid, &stat) || stat.state == 'Z') return;
+    struct mpl_proc_stat stat;
+    if (!mpl_proc_stat(p->pid, &stat) || stat.state == 'Z') return;
     const uint64_t rss = stat.rss * (uint64_t)sysconf(_SC_PAGESIZE);
     if (rss > p->rss) p->rss = rss;
     if (stat.arguments != p->arguments) p->looks = 0;
     p->arguments = stat.arguments;
     if (p->looks > 1) return;
-    const enum mp_unseen found = why_unseen(w, p->pid);
-    mp_proc_name(p->pid, p->name, sizeof p->name);
+    const enum mpl_unseen found = why_unseen(w, p->pid);
+    mpl_proc_name(p->pid, p->name, sizeof p->name);
     p->looks = p->looks && found == p->unseen ? p->looks + 1 : 1;
     p->unseen = found;
 }
 
 /* New ones come behind those that are known, and are looked at in their turn. */
-static void look(struct mp_watch *w)
+static void look(struct mpl_watch *w)
 {
     const uint64_t before = now_ns(CLOCK_MONOTONIC);
     for (size_t i = 0; i < w->count; i++) {
         if (w->process[i].fd < 0) continue;
         look_at(w, &w->process[i]);
-        mp_proc_children(w->process[i].pid, add_child, w);
+        mpl_proc_children(w->process[i].pid, add_child, w);
     }
     const uint64_t now = now_ns(CLOCK_MONOTONIC), pause = (now - before) * COST_FACTOR;
     w->next = now + (pause > PERIOD_NS ? pause : PERIOD_NS);
@@ -135,25 +135,25 @@ struct info { uint64_t mask, cgroup; uint32_t pid, tgid, ppid, ids[8]; int32_t e
 #define INFO_EXIT 8u
 
 /* Its wait status, or -1: a zombie shows it to its own user, and the pidfd of one that is gone to everybody. */
-static int wait_status(const struct mp_watched *p)
+static int wait_status(const struct mpl_watched *p)
 {
-    struct mp_proc_stat stat;
+    struct mpl_proc_stat stat;
     struct info info = { .mask = INFO_EXIT };
-    if (mp_proc_stat(p->pid, &stat) && stat.state == 'Z' && mp_proc_readable(p->pid) && syscall(SYS_pidfd_send_signal, p->fd, 0, NULL, 0) == 0)
+    if (mpl_proc_stat(p->pid, &stat) && stat.state == 'Z' && mpl_proc_readable(p->pid) && syscall(SYS_pidfd_send_signal, p->fd, 0, NULL, 0) == 0)
         return stat.exit_code;
     return ioctl(p->fd, GET_INFO, &info) == 0 && info.mask & INFO_EXIT ? info.exit_code : -1;
 }
 
-static void judge(struct mp_watch *w, struct mp_watched *p, int status)
+static void judge(struct mpl_watch *w, struct mpl_watched *p, int status)
 {
-    p->end = status < 0 ? MP_END_UNKNOWN : WIFSIGNALED(status) ? MP_END_SIGNAL : MP_END_EXIT;
-    p->status = p->end == MP_END_SIGNAL ? WTERMSIG(status) : p->end == MP_END_EXIT ? WEXITSTATUS(status) : 0;
-    if (p->end != MP_END_SIGNAL || p->status != SIGKILL || w->kills < 0 || mp_oom_kills() <= w->kills) return;
+    p->end = status < 0 ? MPL_END_UNKNOWN : WIFSIGNALED(status) ? MPL_END_SIGNAL : MPL_END_EXIT;
+    p->status = p->end == MPL_END_SIGNAL ? WTERMSIG(status) : p->end == MPL_END_EXIT ? WEXITSTATUS(status) : 0;
+    if (p->end != MPL_END_SIGNAL || p->status != SIGKILL || w->kills < 0 || mpl_oom_kills() <= w->kills) return;
     w->kills++;
-    if (!p->oom) p->oom = MP_OOM_CGROUP;
+    if (!p->oom) p->oom = MPL_OOM_CGROUP;
 }
 
-static void end(struct mp_watch *w, struct mp_watched *p, int status)
+static void end(struct mpl_watch *w, struct mpl_watched *p, int status)
 {
     p->mono = now_ns(CLOCK_MONOTONIC);
     p->real = now_ns(CLOCK_REALTIME);
@@ -163,22 +163,22 @@ static void end(struct mp_watch *w, struct mp_watched *p, int status)
 }
 
 /* The kernel writes its line when it kills; the end comes when the memory is gone. */
-static void read_kernel_log(struct mp_watch *w)
+static void read_kernel_log(struct mpl_watch *w)
 {
     pid_t killed;
-    while (mp_oom_log_next(w->kernel_log, &killed)) {
+    while (mpl_oom_log_next(w->kernel_log, &killed)) {
         for (size_t i = 0; i < w->count; i++)
-            if (w->process[i].pid == killed && !w->process[i].told) w->process[i].oom = MP_OOM_KERNEL;
+            if (w->process[i].pid == killed && !w->process[i].told) w->process[i].oom = MPL_OOM_KERNEL;
     }
 }
 
-void mp_watch_told(struct mp_watch *w, pid_t pid, int status)
+void mpl_watch_told(struct mpl_watch *w, pid_t pid, int status)
 {
     for (size_t i = w->count; i-- > 0; ) {
-        struct mp_watched *p = &w->process[i];
+        struct mpl_watched *p = &w->process[i];
         if (p->pid != pid) continue;
         if (p->fd >= 0) end(w, p, status);
-        else if (p->end == MP_END_UNKNOWN) judge(w, p, status);
+        else if (p->end == MPL_END_UNKNOWN) judge(w, p, status);
         break;
     }
     read_kernel_log(w);
@@ -186,14 +186,14 @@ void mp_watch_told(struct mp_watch *w, pid_t pid, int status)
 
 /* ---- waiting */
 
-static int timeout_ms(const struct mp_watch *w)
+static int timeout_ms(const struct mpl_watch *w)
 {
     const uint64_t now = now_ns(CLOCK_MONOTONIC);
     return now < w->next ? (int)((w->next - now) / 1000000) + 1 : 0;
 }
 
 /* Entry 0 is the signals'; poll passes over descriptor -1. */
-static void wait_for(struct mp_watch *w, int signals, int ms)
+static void wait_for(struct mpl_watch *w, int signals, int ms)
 {
     struct pollfd alone = { .fd = signals, .events = POLLIN }, *entry = malloc((w->count + 1) * sizeof *entry);
     if (!entry) {
@@ -208,9 +208,9 @@ static void wait_for(struct mp_watch *w, int signals, int ms)
     free(entry);
 }
 
-void mp_watch_ends(struct mp_watch *w) { wait_for(w, -1, 0); }
+void mpl_watch_ends(struct mpl_watch *w) { wait_for(w, -1, 0); }
 
-bool mp_watch_wait(struct mp_watch *w, int signals)
+bool mpl_watch_wait(struct mpl_watch *w, int signals)
 {
     wait_for(w, signals, timeout_ms(w));
     if (timeout_ms(w)) return false;
@@ -219,12 +219,12 @@ bool mp_watch_wait(struct mp_watch *w, int signals)
     return true;
 }
 
-void mp_watch_forget(struct mp_watch *w)
+void mpl_watch_forget(struct mpl_watch *w)
 {
     size_t kept = 0;
     for (size_t i = 0; i < w->count; i++) {
-        const struct mp_watched *p = &w->process[i];
-        if (p->fd >= 0 || !p->told || p->oom || mp_watched_unseen(p)) w->process[kept++] = *p;
+        const struct mpl_watched *p = &w->process[i];
+        if (p->fd >= 0 || !p->told || p->oom || mpl_watched_unseen(p)) w->process[kept++] = *p;
     }
     w->count = kept;
 }

@@ -13,13 +13,13 @@
 
 #define INTERPRETERS_MAX 5      /* the kernel's own limit for a script that is run by a script */
 
-const char *mp_target_name(const char *path)
+const char *mpl_target_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-__attribute__((format(printf, 3, 4))) static int refuse(struct mp_target *t, int status, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int refuse(struct mpl_target *t, int status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -54,19 +54,19 @@ static int search(char *out, const char *name)
     return error;
 }
 
-static int locate(struct mp_target *t, const char *command)
+static int locate(struct mpl_target *t, const char *command)
 {
     int error = ENAMETOOLONG;
     if (!strchr(command, '/')) error = search(t->path, command);
     else if (snprintf(t->path, sizeof t->path, "%s", command) < (int)sizeof t->path) error = executable(t->path);
     if (!error) return 0;
     const bool missing = error == ENOENT || error == ENOTDIR;
-    return refuse(t, missing ? MP_STATUS_NOT_FOUND : MP_STATUS_NOT_EXECUTABLE, "%s", missing && !strchr(command, '/')
+    return refuse(t, missing ? MPL_STATUS_NOT_FOUND : MPL_STATUS_NOT_EXECUTABLE, "%s", missing && !strchr(command, '/')
                   ? "command not found" : strerror(error));
 }
 
 /* The interpreter that the first line of a script names ("#!"), or false. */
-static bool interpreter(const struct mp_object *o, char *out)
+static bool interpreter(const struct mpl_object *o, char *out)
 {
     if (o->bytes < 3 || memcmp(o->at, "#!", 2) != 0) return false;
     const char *const end = (const char *)o->at + (o->bytes < PATH_MAX ? o->bytes : PATH_MAX);
@@ -80,26 +80,26 @@ static bool interpreter(const struct mp_object *o, char *out)
 }
 
 /* Opens what the kernel will load.  A file that is neither ELF nor has "#!" is run by the shell, as execvp does it. */
-static int open_program(struct mp_target *t)
+static int open_program(struct mpl_target *t)
 {
     memcpy(t->program, t->path, sizeof t->program);
     for (int i = 0; i < INTERPRETERS_MAX; i++) {
-        mp_object_open(&t->object, t->program);
-        if (t->object.kind != MP_OBJECT_OTHER) return 0;
+        mpl_object_open(&t->object, t->program);
+        if (t->object.kind != MPL_OBJECT_OTHER) return 0;
         char next[PATH_MAX];
         if (!interpreter(&t->object, next)) memcpy(next, "/bin/sh", sizeof "/bin/sh");
-        mp_object_close(&t->object);
+        mpl_object_close(&t->object);
         const int error = executable(next);
         if (error)
-            return refuse(t, error == ENOENT ? MP_STATUS_NOT_FOUND : MP_STATUS_NOT_EXECUTABLE, "its interpreter %s: %s",
+            return refuse(t, error == ENOENT ? MPL_STATUS_NOT_FOUND : MPL_STATUS_NOT_EXECUTABLE, "its interpreter %s: %s",
                           next, strerror(error));
         memcpy(t->program, next, sizeof t->program);
     }
-    return refuse(t, MP_STATUS_NOT_EXECUTABLE, "too many levels of interpreters");
+    return refuse(t, MPL_STATUS_NOT_EXECUTABLE, "too many levels of interpreters");
 }
 
 /* Will the program run with more rights than its caller has?  Then the loader ignores what is preloaded. */
-const char *mp_target_gains_rights(const char *path)
+const char *mpl_target_gains_rights(const char *path)
 {
     struct stat st;
     struct statvfs fs;
@@ -110,21 +110,21 @@ const char *mp_target_gains_rights(const char *path)
     return capable && getuid() != 0 ? "a program with file capabilities" : NULL;
 }
 
-int mp_target_find(struct mp_target *t, const char *command)
+int mpl_target_find(struct mpl_target *t, const char *command)
 {
     memset(t, 0, sizeof *t);
     int status = locate(t, command);
     if (!status) status = open_program(t);
     if (status) return status;
-    const char *name = mp_target_name(t->program);
-    const char *rights = mp_target_gains_rights(t->program);
-    if (rights) return refuse(t, MP_STATUS_FAILURE, "%s is %s: the loader ignores LD_PRELOAD for it", name, rights);
-    if (t->object.kind == MP_OBJECT_STATIC)
-        return refuse(t, MP_STATUS_FAILURE, "%s is statically linked: nothing can be preloaded into it; link it dynamically",
+    const char *name = mpl_target_name(t->program);
+    const char *rights = mpl_target_gains_rights(t->program);
+    if (rights) return refuse(t, MPL_STATUS_FAILURE, "%s is %s: the loader ignores LD_PRELOAD for it", name, rights);
+    if (t->object.kind == MPL_OBJECT_STATIC)
+        return refuse(t, MPL_STATUS_FAILURE, "%s is statically linked: nothing can be preloaded into it; link it dynamically",
                       name);
-    if (t->object.kind == MP_OBJECT_FOREIGN)
-        return refuse(t, MP_STATUS_FAILURE, "%s is not a 64-bit x86 program", name);
+    if (t->object.kind == MPL_OBJECT_FOREIGN)
+        return refuse(t, MPL_STATUS_FAILURE, "%s is not a 64-bit x86 program", name);
     return 0;
 }
 
-void mp_target_close(struct mp_target *t) { mp_object_close(&t->object); }
+void mpl_target_close(struct mpl_target *t) { mpl_object_close(&t->object); }

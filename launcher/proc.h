@@ -1,13 +1,13 @@
 /* What /proc says of a process.  Of one that is gone, or another user's, it says nothing. */
-#ifndef MP_PROC_H
-#define MP_PROC_H
+#ifndef MPL_PROC_H
+#define MPL_PROC_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-struct mp_proc_stat {
+struct mpl_proc_stat {
     char state;
     pid_t parent;
     uint64_t started;           /* clock ticks since boot */
@@ -16,16 +16,16 @@ struct mp_proc_stat {
     int exit_code;              /* of a zombie, as waitpid has it; 0 where it may not be read */
 };
 
-bool mp_proc_stat(pid_t pid, struct mp_proc_stat *out);
+bool mpl_proc_stat(pid_t pid, struct mpl_proc_stat *out);
 /* Is it this user's, so that all of the above may be read? */
-bool mp_proc_readable(pid_t pid);
+bool mpl_proc_readable(pid_t pid);
 /* Calls `each` for every child of every thread. */
-void mp_proc_children(pid_t pid, void (*each)(void *arg, pid_t child), void *arg);
+void mpl_proc_children(pid_t pid, void (*each)(void *arg, pid_t child), void *arg);
 /* The last part of its program's path. */
-void mp_proc_name(pid_t pid, char *out, size_t cap);
+void mpl_proc_name(pid_t pid, char *out, size_t cap);
 /* Is a file of that name mapped?  1, 0, or -1 where that cannot be said. */
-int mp_proc_maps(pid_t pid, const char *name);
+int mpl_proc_maps(pid_t pid, const char *name);
 /* Did the environment that it was started with hold `text` in the variable?  1, 0, or -1. */
-int mp_proc_environ(pid_t pid, const char *variable, const char *text);
+int mpl_proc_environ(pid_t pid, const char *variable, const char *text);
 
 #endif

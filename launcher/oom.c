@@ -69,7 +69,7 @@ static long counter(FILE *f, const char *name)
     return result;
 }
 
-long mp_oom_kills(void)
+long mpl_oom_kills(void)
 {
     const long v1 = counter(open_in_group(true, "memory.oom_control"), "oom_kill");
     return v1 >= 0 ? v1 : counter(open_in_group(false, "memory.events"), "oom_kill");
@@ -85,7 +85,7 @@ static bool in_first_namespace(void)
     return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == FIRST_NAMESPACE;
 }
 
-int mp_oom_log_open(void)
+int mpl_oom_log_open(void)
 {
     const int log = in_first_namespace() ? open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
     if (log >= 0) lseek(log, 0, SEEK_END);
@@ -93,7 +93,7 @@ int mp_oom_log_open(void)
 }
 
 /* Each read is one record; EPIPE says that some were overwritten before they were read. */
-bool mp_oom_log_next(int log, pid_t *killed)
+bool mpl_oom_log_next(int log, pid_t *killed)
 {
     static const char says[] = "Killed process ";
     char record[8192];

@@ -1,0 +1,26 @@
+/* What an ELF file says about itself.  Trusts nothing in it. */
+#ifndef MPL_OBJECT_H
+#define MPL_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum mpl_object_kind {
+    MPL_OBJECT_UNREADABLE,       /* the file may be executed but not read: nothing is known */
+    MPL_OBJECT_OTHER,            /* no ELF file that a kernel would load */
+    MPL_OBJECT_FOREIGN,          /* ELF, but not 64-bit x86 */
+    MPL_OBJECT_STATIC,           /* no dynamic loader, so nothing can be preloaded */
+    MPL_OBJECT_DYNAMIC,
+};
+
+/* A file mapped for reading. */
+struct mpl_object { const uint8_t *at; size_t bytes; enum mpl_object_kind kind; };
+
+void mpl_object_open(struct mpl_object *o, const char *path);
+void mpl_object_close(struct mpl_object *o);
+
+/* Does a DYNAMIC object need (DT_NEEDED) a library whose name begins so? */
+bool mpl_object_needs(const struct mpl_object *o, const char *prefix);
+
+#endif

@@ -1,0 +1,20 @@
+/* memprof.run, the run's record beside its logs: what the launcher saw (format/FORMAT.md has the lines). */
+#ifndef MPL_RECORD_H
+#define MPL_RECORD_H
+
+#include <stdbool.h>
+
+#include "watch.h"
+
+#define MPL_RECORD_NAME "memprof.run"
+
+struct mpl_record { int directory, fd; bool made; };     /* fd -1: there is none */
+
+/* Adds to the file of an earlier run in the directory, which stays the caller's and open. */
+void mpl_record_open(struct mpl_record *r, int directory);
+void mpl_record_end(const struct mpl_record *r, const struct mpl_watched *p);
+void mpl_record_unseen(const struct mpl_record *r, const struct mpl_watched *p);
+/* keep: there are logs that it speaks of; else a file that this run made goes. */
+void mpl_record_close(struct mpl_record *r, bool keep);
+
+#endif

@@ -1,0 +1,88 @@
+#include "tree.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NAMED 3         /* of many processes */
+
+void mpl_tree_open(struct mpl_tree *t, const char *library, int directory)
+{
+    mpl_watch_open(&t->watch, library);
+    t->record = (struct mpl_record){ .directory = -1, .fd = -1 };
+    if (directory >= 0) mpl_record_open(&t->record, directory);
+}
+
+void mpl_tree_begin(struct mpl_tree *t, pid_t child) { mpl_watch_add(&t->watch, child); }
+
+static void write_news(struct mpl_tree *t)
+{
+    for (size_t i = 0; i < t->watch.count; i++) {
+        struct mpl_watched *p = &t->watch.process[i];
+        if (mpl_watched_unseen(p) && !p->told_unseen) {
+            mpl_record_unseen(&t->record, p);
+            p->told_unseen = true;
+        }
+        if (p->end && !p->told) {
+            mpl_record_end(&t->record, p);
+            p->told = true;
+        }
+    }
+}
+
+void mpl_tree_wait(struct mpl_tree *t, int signals)
+{
+    if (!mpl_watch_wait(&t->watch, signals)) return;
+    write_news(t);
+    mpl_watch_forget(&t->watch);
+}
+
+void mpl_tree_end(struct mpl_tree *t, pid_t child, int wait_status)
+{
+    mpl_watch_ends(&t->watch);
+    mpl_watch_told(&t->watch, child, wait_status);
+    write_news(t);
+}
+
+void mpl_tree_close(struct mpl_tree *t, bool keep)
+{
+    mpl_record_close(&t->record, keep);
+    mpl_watch_close(&t->watch);
+}
+
+/* ---- in words */
+
+struct list { char *text; size_t cap, used, count; };
+
+static void add(struct list *l, const struct mpl_watched *p, const char *why)
+{
+    if (l->count++ >= NAMED || l->used >= l->cap) return;
+    const int n = snprintf(l->text + l->used, l->cap - l->used, "%s%s (pid %ld%s%s)", l->used ? ", " : "", *p->name ? p->name : "a process",
+                           (long)p->pid, *why ? ", " : "", why);
+    if (n > 0) l->used += (size_t)n;
+}
+
+static void finish(struct list *l)
+{
+    if (l->count > NAMED && l->used < l->cap) snprintf(l->text + l->used, l->cap - l->used, " and %zu more", l->count - NAMED);
+}
+
+void mpl_tree_killed(const struct mpl_tree *t, char *out, size_t cap)
+{
+    struct list list = { out, cap, 0, 0 };
+    *out = 0;
+    for (size_t i = 0; i < t->watch.count; i++)
+        if (t->watch.process[i].oom) add(&list, &t->watch.process[i], "");
+    finish(&list);
+}
+
+size_t mpl_tree_unseen(const struct mpl_tree *t, char *out, size_t cap)
+{
+    static const char *const why[] = { [MPL_UNSEEN_DROPPED] = "LD_PRELOAD was dropped", [MPL_UNSEEN_STATIC] = "statically linked",
+                                       [MPL_UNSEEN_FOREIGN] = "not a 64-bit x86 program", [MPL_UNSEEN_RIGHTS] = "it gains rights, so LD_PRELOAD is ignored" };
+    struct list list = { out, cap, 0, 0 };
+    *out = 0;
+    for (size_t i = 0; i < t->watch.count; i++)
+        if (mpl_watched_unseen(&t->watch.process[i])) add(&list, &t->watch.process[i], why[t->watch.process[i].unseen]);
+    finish(&list);
+    return list.count;
+}
