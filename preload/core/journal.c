@@ -152,7 +152,8 @@ static uint8_t *aligned_base(uintptr_t at)
 }
 
 /* Takes the addresses of the first places where there is room behind them: up to 16 TiB below what the kernel gives out next, and
- * so in the middle between that and the heap.  A parent's pool, which a forked child has too, is elsewhere. */
+ * so in the middle between that and the heap; nearer where that is taken (a sanitizer's shadow lies there).  A parent's pool, which a
+ * forked child has too, is elsewhere. */
 static bool choose_base(struct mp_pool *pool)
 {
     enum { TRIES = 8, SLOTS = 1024 };
@@ -162,7 +163,7 @@ static bool choose_base(struct mp_pool *pool)
     uint8_t *next = mp_sys_mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
     if (!next) return false;
     for (int i = 0; i < TRIES; i++, random = (random ^ random >> 29) * mix) {
-        pool->base = aligned_base((uintptr_t)next - (1 + (random >> 32) % SLOTS) * slot);
+        pool->base = aligned_base((uintptr_t)next - (1 + (random >> 32) % (SLOTS >> i)) * slot);
         if (!map_bytes(pool, -1, 0, first, MAP_FIXED_NOREPLACE)) continue;
         mp_sys_munmap(next, all);
         return true;

@@ -1,6 +1,6 @@
 """Logs that no program would write: every command ends soon, within its memory, with a message where it cannot go on.
 
-test_hostile.py NAME, with MEMPROF_REPORT and MAKE_HOSTILE_LOG set.  Nothing is timed: what hangs meets TIMEOUT."""
+test_hostile.py NAME, with MEMPROF_REPORT, MAKE_HOSTILE_LOG and MEMPROF_PAGE set.  Nothing is timed: what hangs meets TIMEOUT."""
 import os
 import re
 import resource
@@ -12,6 +12,7 @@ import tempfile
 import threading
 
 REPORT, MAKE = os.environ["MEMPROF_REPORT"], os.environ["MAKE_HOSTILE_LOG"]
+PAGE = os.environ["MEMPROF_PAGE"] == "1"        # html is built
 TIMEOUT, MEMORY = 20, 2 << 30       # seconds, many times what the slowest takes; bytes, of which a log is no part
 COMMANDS = {
     "peaks": ["peaks", "-fjson"], "python": ["peaks", "--by", "python"], "backward": ["peaks", "--backward-of"], "oom": ["oom"],
@@ -58,7 +59,7 @@ def every_kind_ends(folder):
         sys.exit(f"no command runs {missing}")
     for kind, (count, commands) in KINDS.items():
         log = make(kind, count, os.path.join(folder, "log.zst"))
-        for command in commands:
+        for command in commands if PAGE else [c for c in commands if c != "html"]:
             report(*COMMANDS[command], log)
 
 
@@ -108,7 +109,8 @@ def a_log_is_truncated_under_the_reader(folder):
     out, err = reader.communicate(timeout=TIMEOUT)
     if reader.returncode == 0 and size > 4096:
         return                          # it was faster
-    if reader.returncode != 1 or b"truncated while it was read" not in err:
+    said = reader.returncode == 1 and b"truncated while it was read" in err
+    if not said and not (reader.returncode == 3 and b"cut at offset" in out):       # between two readings of it
         sys.exit(f"status {reader.returncode}: {err}")
 
 
@@ -138,6 +140,8 @@ def names_are_shown_as_they_are(folder):
         for form in FORMATS["peaks"]:
             nothing_unseen(by, report("peaks", "--by", by, "--format", form, log).stdout.decode(), form == "csv")
     nothing_unseen("folded", report("stacks", "--folded", log).stdout.decode())
+    if not PAGE:
+        return
     page = os.path.join(folder, "page.html")
     report("html", "-o", page, log)
     with open(page, encoding="utf-8", newline="") as file:
