@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "amount.h"
 #include "labels.h"
-#include "less.h"
 #include "reader.h"
 
 void mpr_calltree_free(struct mpr_calltree *t) { mpr_arena_free(&t->arena); }

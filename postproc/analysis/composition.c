@@ -9,7 +9,6 @@
 #include "gpu_graphs.h"
 #include "gpu_ooms.h"
 #include "labels.h"
-#include "less.h"
 #include "mpf/sample.h"
 #include "peaks.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "less.h"
+#include "amount.h"
 
 #define BEFORE_NS UINT64_C(1000000000)
 

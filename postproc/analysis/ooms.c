@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "amount.h"
 #include "choose.h"
 #include "composition.h"
 #include "good.h"
 #include "growth.h"
 #include "host.h"
 #include "labels.h"
-#include "less.h"
 #include "mpf/sample.h"
 #include "picture.h"
 #include "reader.h"

@@ -7,7 +7,6 @@
 #include "choose.h"
 #include "composition.h"
 #include "labels.h"
-#include "less.h"
 #include "reader.h"
 #include "reading.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "less.h"
+#include "amount.h"
 #include "names.h"
 
 static int replay_all(struct mpr_reader *reader, const char *path, const struct mpr_progress *progress,

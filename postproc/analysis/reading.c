@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "less.h"
+#include "amount.h"
 
 #define PERIOD_NS UINT64_C(100000000)      /* of sampling */
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "amount.h"
 #include "composition.h"
 #include "gpu_graphs.h"
 #include "labels.h"
-#include "less.h"
 #include "mpf/sample.h"
 #include "reader.h"
 

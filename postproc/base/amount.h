@@ -1,8 +1,13 @@
-/* Signed amounts of what a log says, which may be anything: they stop at the largest number, and never are the one that has no negative. */
+/* Differences and signed amounts of what a log says.  It may say anything, and of a running process two readings differ, so that what
+ * should be the larger one need not be: differences end at 0, signed amounts at the largest number, and they never are the one that has
+ * no negative. */
 #ifndef MPR_AMOUNT_H
 #define MPR_AMOUNT_H
 
 #include <stdint.h>
+
+/* a - b; 0 where b is larger. */
+static inline uint64_t mpr_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 static inline int64_t mpr_amount(uint64_t value) { return value < INT64_MAX ? (int64_t)value : INT64_MAX; }
 

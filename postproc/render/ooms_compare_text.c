@@ -6,7 +6,6 @@
 #include "fate.h"
 #include "gpu_reports.h"
 #include "growth_text.h"
-#include "less.h"
 #include "mpf/sample.h"
 #include "ooms.h"
 #include "readings.h"

@@ -2,10 +2,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "amount.h"
 #include "fate.h"
 #include "gpu_reports.h"
 #include "growth_text.h"
-#include "less.h"
 #include "mpf/sample.h"
 #include "ooms.h"
 #include "readings.h"

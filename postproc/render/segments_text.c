@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
+#include "amount.h"
 #include "gpu_reports.h"
-#include "less.h"
 #include "segments.h"
 #include "text.h"
 #include "units.h"

@@ -78,9 +78,11 @@ void mpr_hidden_return(struct mpr_replay *r, struct mpr_thread *t, const struct 
 void mpr_hidden_sample(struct mpr_replay *r, const struct mpf_event *e)
 {
     const unsigned device = mpf_heap_device(e->heap);
+    const uint64_t used = mpr_gpu_word(e, MPF_GPU_USED), total = mpr_gpu_word(e, MPF_GPU_TOTAL), own = mpr_gpu_word(e, MPF_GPU_OWN);
     struct mpr_gpu_device *d = &r->gpu.device[device];
     mpr_gpu_take_pictures(r);
-    if (mpr_gpu_word(e, MPF_GPU_OWN) != MPF_UNKNOWN) d->others = mpr_gpu_word(e, MPF_GPU_USED) - mpr_gpu_word(e, MPF_GPU_OWN);
-    if (mpr_gpu_word(e, MPF_GPU_TOTAL) != MPF_UNKNOWN) d->total = mpr_gpu_word(e, MPF_GPU_TOTAL);
-    if (mpr_gpu_word(e, MPF_GPU_USED) != MPF_UNKNOWN) measured(r, device, mpr_gpu_word(e, MPF_GPU_USED));
+    if (total != MPF_UNKNOWN) d->total = total;
+    if (used == MPF_UNKNOWN) return;
+    if (own != MPF_UNKNOWN) d->others = mpr_less(used, own);
+    measured(r, device, used);
 }

@@ -12,9 +12,8 @@ uint64_t mpr_gpu_tracked(const struct mpr_replay *r, unsigned device)
 
 uint64_t mpr_gpu_used(const struct mpr_replay *r, unsigned device)
 {
-    const struct mpr_gpu_device *d = &r->gpu.device[device];
-    const uint64_t now = mpr_gpu_tracked(r, device);
-    return d->used == MPF_UNKNOWN ? now : d->used + now - d->tracked_then;
+    const uint64_t tracked = mpr_gpu_tracked(r, device), used = mpr_gpu_device_used(&r->gpu.device[device], tracked);
+    return used == MPF_UNKNOWN ? tracked : used;
 }
 
 #define IN_FLIGHT_NS UINT64_C(100000000)

@@ -9,12 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "amount.h"
 #include "comms.h"
 #include "gpu_blocks.h"
 #include "index.h"
 #include "intervals.h"
 #include "mpf/event.h"
 #include "mpf/gpu.h"
+#include "mpf/sample.h"
 
 enum mpr_part { MPR_PART_CONTEXT, MPR_PART_MODULES, MPR_PART_STACK, MPR_PART_STREAMS, MPR_PART_GRAPHS, MPR_PART_POOLS, MPR_PARTS };
 
@@ -67,6 +69,13 @@ struct mpr_gpu_device {
     struct mpr_best best;
     struct mpr_picture peak;
 };
+
+/* Used bytes: the newest measurement, and what was tracked since.  Less may be in use than is live (PyTorch's sleep mode). */
+static inline uint64_t mpr_gpu_device_used(const struct mpr_gpu_device *d, uint64_t tracked)
+{
+    if (d->used == MPF_UNKNOWN) return MPF_UNKNOWN;
+    return tracked < d->tracked_then ? mpr_less(d->used, d->tracked_then - tracked) : d->used + (tracked - d->tracked_then);
+}
 
 struct mpr_capture {
     uint64_t time, graph, pool[2];  /* ns; PyTorch's graph object and pool id, 0 when it is not PyTorch's */

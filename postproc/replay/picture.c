@@ -30,7 +30,7 @@ void mpr_picture_begin(struct mpr_picture *p, const struct mpr_replay *r, unsign
     *p = (struct mpr_picture){ .valid = true, .open = true, .device = device, .births = g->births, .time = time, .others = d->others, .total = d->total,
                                .gone = gone, .gone_cap = gone_cap };
     p->tracked = r->books.heap[mpf_heap_gpu(MPF_HEAP_DEVICE, device)].bytes;
-    p->used = d->used == MPF_UNKNOWN ? MPF_UNKNOWN : d->used + p->tracked - d->tracked_then;
+    p->used = mpr_gpu_device_used(d, p->tracked);
     for (int i = 0; i < MPR_PARTS; i++) p->part[i] = d->part[i];
     p->pools = g->pool_bytes[device];
     p->graph_memory = g->graph_bytes[device];

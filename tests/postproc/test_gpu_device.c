@@ -148,6 +148,34 @@ static void the_peaks_picture_holds_the_block_that_is_freed_next(void **state)
     mpr_replay_free(&replay);
 }
 
+/* What a process has of its own and what is used at all are asked for one after the other. */
+static void a_process_never_uses_more_than_all_do(void **state)
+{
+    (void)state;
+    begin();
+    sample(50 * MIB, 52 * MIB);
+    alloc(D, A, 10 * MIB);
+    end();
+    assert_int_equal(device()->peak.others, 0);
+    assert_int_equal(device()->peak.used, 60 * MIB);
+    mpr_replay_free(&replay);
+}
+
+/* PyTorch's sleep mode, for one, gives memory back below blocks that stay live. */
+static void freed_bytes_that_were_not_in_use_are_no_peak(void **state)
+{
+    (void)state;
+    begin();
+    alloc(D, A, 100 * MIB);
+    sample(110 * MIB, 110 * MIB);
+    sample(20 * MIB, 20 * MIB);
+    driver_free(1, A);
+    alloc(D, B, MIB);
+    end();
+    assert_int_equal(device()->peak.used, 110 * MIB);
+    mpr_replay_free(&replay);
+}
+
 /* Used bytes stand still while tensors come and go inside segments. */
 static void of_equally_full_instants_the_one_with_most_tensors_is_the_peak(void **state)
 {
@@ -273,6 +301,8 @@ int main(void)
         cmocka_unit_test(growth_that_was_measured_before_its_event_counts_once),
         cmocka_unit_test(without_measurements_the_peak_is_that_of_tracked_bytes),
         cmocka_unit_test(the_peaks_picture_holds_the_block_that_is_freed_next),
+        cmocka_unit_test(a_process_never_uses_more_than_all_do),
+        cmocka_unit_test(freed_bytes_that_were_not_in_use_are_no_peak),
         cmocka_unit_test(of_equally_full_instants_the_one_with_most_tensors_is_the_peak),
         cmocka_unit_test(a_picture_is_of_its_own_device),
         cmocka_unit_test(a_chosen_instant_stands_for_the_peak),
