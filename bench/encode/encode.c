@@ -7,13 +7,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "core/config.h"
 #include "core/epoch.h"
 #include "core/logfile.h"
 #include "core/process.h"
-#include "real/real.h"
 #include "core/record.h"
 #include "core/threads.h"
+#include "real/real.h"
 
 enum { THREADS = 16, EVENTS = 1 << 20, LIVE = 2048, CHUNKS = 144 };
 

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 
 enum { INTERRUPTED_MAX = 1000 };    /* in a row with other results: nothing is tried for ever */
@@ -120,6 +121,21 @@ unsigned mp_sys_processors(void)
     unsigned n = 0;
     for (long i = 0; i < bytes / 8; i++) n += (unsigned)__builtin_popcountll(mask[i]);
     return n ? n : 1;
+}
+
+static uint64_t hwm_of_rusage(void)
+{
+    struct rusage usage = { 0 };
+    mp_sys3(SYS_getrusage, RUSAGE_SELF, (long)&usage, 0);
+    return (uint64_t)usage.ru_maxrss << 10;
+}
+
+uint64_t mp_sys_hwm(void)
+{
+    char status[4096];
+    if (mp_sys_slurp("/proc/thread-self/status", status, sizeof status) <= 0) return hwm_of_rusage();
+    const uint64_t bytes = mp_sys_kib(status, "VmHWM:");
+    return bytes == UINT64_MAX ? hwm_of_rusage() : bytes;
 }
 
 struct mp_patience mp_patience(uint64_t ns)

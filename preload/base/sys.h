@@ -125,6 +125,8 @@ long mp_sys_slurp(const char *path, char *buf, size_t cap);
 uint64_t mp_sys_kib(const char *text, const char *key);
 /* The n-th field, of those behind the name, of a text like /proc/PID/stat; 0 where there is none. */
 uint64_t mp_sys_stat_field(const char *text, int n);
+/* High-water mark of the process's resident memory, bytes. */
+uint64_t mp_sys_hwm(void);
 /* Threads of the process, and the state of its main thread ('R', 'S', ... 'Z': it has ended).  0 where /proc is missing. */
 long mp_sys_threads(char *main_state);
 /* Processors that the calling thread may run on; 1 where that cannot be said. */

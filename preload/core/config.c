@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/process.h"
-#include "core/say.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "core/say.h"
+#include "core/state.h"
 
 struct mp_config mp_config;
 

@@ -2,13 +2,14 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
 #include "core/epoch.h"
 #include "core/journal.h"
 #include "core/logfile.h"
 #include "core/own_thread.h"
 #include "core/pool.h"
-#include "core/process.h"
-#include "core/threads.h"
+#include "core/records.h"
+#include "core/state.h"
 
 #define PERIOD_NS 100000000u
 #define OWN_STACK ((size_t)256 << 10)
@@ -146,11 +147,14 @@ static void start(uint32_t *state, void *(*run)(void *), size_t stack)
 {
     if (mp_sys_getpid() != mp_process->pid) return;
     const int saved = errno;
-    const struct mp_guarded guard = mp_guard_enter();
+    const uint64_t signals = mp_sys_block_signals();
+    struct mp_thread *const me = mp_self;
+    mp_thread_own();            /* what making a thread allocates is not the program's */
     uint32_t none = MP_ENCODER_NONE;
     const bool mine = __atomic_compare_exchange_n(state, &none, MP_ENCODER_STARTING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-    if (mine && !mp_own_thread(run, (void *)(uintptr_t)guard.signals, stack)) __atomic_store_n(state, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
-    mp_guard_leave(guard);
+    if (mine && !mp_own_thread(run, (void *)(uintptr_t)signals, stack)) __atomic_store_n(state, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
+    mp_self = me;
+    mp_sys_restore_signals(signals);
     errno = saved;
 }
 

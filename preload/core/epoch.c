@@ -11,10 +11,10 @@
 
 #include "core/logfile.h"
 #include "core/merge.h"
-#include "core/process.h"
+#include "core/records.h"
 #include "core/sample.h"
+#include "core/state.h"
 #include "core/survey.h"
-#include "core/threads.h"
 #include "core/writer.h"
 
 #define MARGIN_NS 20000u

@@ -1,7 +1,7 @@
 #include "core/identity.h"
 
-#include "mpf/header.h"
 #include "base/sys.h"
+#include "mpf/header.h"
 
 static void read_boot(uint8_t boot[16])
 {

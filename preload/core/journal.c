@@ -6,9 +6,10 @@
 #include <sys/resource.h>
 #include <sys/vfs.h>
 
-#include "core/config.h"
-#include "core/process.h"
+#include "base/clock.h"
 #include "base/text.h"
+#include "core/config.h"
+#include "core/state.h"
 
 #ifndef XFS_SUPER_MAGIC
 #define XFS_SUPER_MAGIC 0x58465342

@@ -6,13 +6,13 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "core/config.h"
 #include "core/journal.h"
-#include "mpf/frame.h"
-#include "core/process.h"
-#include "real/real.h"
 #include "core/record.h"
-#include "base/text.h"
+#include "core/state.h"
+#include "mpf/frame.h"
+#include "real/real.h"
 
 static void add_arguments(struct mpf_pairs *p)
 {
@@ -85,7 +85,7 @@ static void add_stacks(struct mpf_pairs *p)
 
 static void add_parent(struct mpf_pairs *p, const struct mp_log_parent *parent)
 {
-    mpf_pairs_add(p, "root", mp_process_root() ? "1" : "0");
+    mpf_pairs_add(p, "root", mp_process->root ? "1" : "0");
     if (!parent->path[0]) return;
     mpf_pairs_add(p, "parent.log", parent->path);
     mpf_pairs_add_u64(p, "parent.pid", (uint64_t)parent->pid);
@@ -121,7 +121,7 @@ void mp_pairs_end(struct mpf_pairs *p, const char *reason)
     mpf_pairs_add(p, "reason", reason);
     mpf_pairs_add_u64(p, "events", mp_process->events);
     mpf_pairs_add_u64(p, "lost", mp_process->lost_total);
-    mpf_pairs_add_u64(p, "hwm", mp_process_hwm());
+    mpf_pairs_add_u64(p, "hwm", mp_sys_hwm());
     if (mp_process->unwritten.events) add_unwritten(p, &mp_process->unwritten);
     mpf_pairs_add(p, "journal_removed", "1");
 }

@@ -7,12 +7,12 @@
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 
+#include "base/text.h"
 #include "core/config.h"
 #include "core/log_pairs.h"
-#include "mpf/frame.h"
-#include "core/process.h"
 #include "core/say.h"
-#include "base/text.h"
+#include "core/state.h"
+#include "mpf/frame.h"
 
 #define HEADER_BYTES (64u << 10)
 

@@ -13,8 +13,6 @@
 #include "mpf/columns.h"
 #include "mpf/slot.h"
 
-#define MP_WRITERS 2u
-
 /* Makes the file (mode 0600, never an existing one: suffix .2, .3, ...) and its missing folders.  False with a line on
  * stderr when it cannot be made. */
 bool mp_logfile_create(uint8_t id[16]);

@@ -1,6 +1,6 @@
 #include "core/loss.h"
 
-#include "core/process.h"
+#include "core/state.h"
 
 uint32_t mp_loss_generation;
 

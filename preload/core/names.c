@@ -9,9 +9,9 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/sys.h"
 #include "core/loss.h"
 #include "core/record.h"
-#include "base/sys.h"
 
 #define SLOTS (2 * MP_NAMES_MAX)
 #define PAGE 4096

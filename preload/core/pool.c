@@ -1,8 +1,8 @@
 #include "core/pool.h"
 
 #include "core/journal.h"
+#include "core/state.h"
 #include "mpf/event.h"
-#include "core/process.h"
 
 /* Chunks of threads that are gone come back by themselves, soon: there is no need of new ones for those that follow.  Threads
  * are counted again only where so many chunks as the last count allows are there. */

@@ -2,8 +2,9 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 
+#include "base/clock.h"
+#include "base/text.h"
 #include "core/config.h"
 #include "core/encoder.h"
 #include "core/epoch.h"
@@ -14,7 +15,6 @@
 #include "core/loss.h"
 #include "core/own_thread.h"
 #include "core/say.h"
-#include "base/text.h"
 
 struct mp_process *mp_process;
 
@@ -56,6 +56,7 @@ static void start(void)
     const uint64_t signals = mp_sys_block_signals();
     p->starter = mp_sys_gettid();
     p->pid = mp_sys_getpid();
+    p->root = root_pid && root_pid == p->pid;
     mp_identity_read(&p->identity);
     mp_clock_read(&p->start);
     p->tick_shift = mp_clock_shift();
@@ -125,24 +126,7 @@ void mp_process_forked(void)
 
 void mp_process_adopt(bool root) { root_pid = root ? mp_sys_getpid() : 0; }
 
-bool mp_process_root(void) { return root_pid && root_pid == mp_process->pid; }
-
 /* /proc is not there after a chroot. */
-static uint64_t hwm_of_rusage(void)
-{
-    struct rusage usage = { 0 };
-    mp_sys3(SYS_getrusage, RUSAGE_SELF, (long)&usage, 0);
-    return (uint64_t)usage.ru_maxrss << 10;
-}
-
-uint64_t mp_process_hwm(void)
-{
-    char status[4096];
-    if (mp_sys_slurp("/proc/thread-self/status", status, sizeof status) <= 0) return hwm_of_rusage();
-    const uint64_t bytes = mp_sys_kib(status, "VmHWM:");
-    return bytes == UINT64_MAX ? hwm_of_rusage() : bytes;
-}
-
 /* events, high-water RSS, lost events, file and size, and the next command to type */
 static void summary(uint64_t hwm)
 {
@@ -166,7 +150,7 @@ static void summary(uint64_t hwm)
 static bool owner(void) { return mp_process && mp_process->state == MP_ON && mp_process->pid == mp_sys_getpid(); }
 
 /* Small child processes leave no log: a shell script has thousands of them. */
-static bool wanted(uint64_t hwm) { return mp_process_root() || hwm >= mp_config.min_rss; }
+static bool wanted(uint64_t hwm) { return mp_process->root || hwm >= mp_config.min_rss; }
 
 static void discard(void)
 {
@@ -178,7 +162,7 @@ static void discard(void)
 void mp_process_finish(const char *reason)
 {
     if (!owner() || __atomic_exchange_n(&mp_process->finishing, 1, __ATOMIC_ACQ_REL)) return;
-    const uint64_t hwm = mp_process_hwm();
+    const uint64_t hwm = mp_sys_hwm();
     if (!wanted(hwm)) {
         discard();
         return;
@@ -192,7 +176,7 @@ void mp_process_finish(const char *reason)
 void mp_process_suspend(void)
 {
     if (!owner()) return;
-    if (!wanted(mp_process_hwm())) {
+    if (!wanted(mp_sys_hwm())) {
         const struct mp_held held = mp_epoch_hold();
         if (!held.all) return;
         mp_process->ended = 1;

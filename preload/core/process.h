@@ -1,74 +1,8 @@
-/* The state of the recorded process.
- *
- * All that belongs to one process and not to its program lies in one MADV_WIPEONFORK mapping: in a forked child it
- * reads as zeros (MP_NEW), and the child's first event starts over with a log of its own.  A vfork child shares it:
- * `pid` tells who owns it. */
+/* The recorded process: its start, its children, its end. */
 #ifndef MP_PROCESS_H
 #define MP_PROCESS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "core/logfile.h"
-#include "mpf/slot.h"
-#include "core/pool.h"
-#include "core/record.h"
-#include "base/sys.h"
-
-enum mp_state { MP_NEW, MP_STARTING, MP_ON, MP_OFF, MP_CLOSED };
-enum mp_encoder_state { MP_ENCODER_NONE, MP_ENCODER_STARTING, MP_ENCODER_RUNS, MP_ENCODER_FAILED, MP_ENCODER_GONE };
-
-enum mp_away { MP_AWAY_NONE, MP_AWAY_JOURNAL, MP_AWAY_ALL };     /* files that are removed for an exec: it would leave them behind */
-
-#define MP_THREADS_MAX MP_POOL_PLACES   /* threads alive at once: each has a chunk */
-#define MP_LOSSES 8
-
-struct mp_process {
-    uint32_t state;                     /* enum mp_state */
-    int32_t pid;
-    int32_t starter;                    /* thread that is in mp_process_start */
-    bool start_overdue;                 /* it hangs there: nobody waits for it any more */
-    uint32_t may_thread;                /* the C library knows this process (no raw clone): threads may be started */
-    struct mpf_clock start;
-    struct mpf_identity identity;
-
-    uint32_t thread_number;             /* numbers given out */
-    uint32_t threads;                   /* records ever in use */
-    struct mp_queue threads_free;       /* records to use again */
-    struct mp_cell threads_free_cell[MP_THREADS_MAX];
-
-    struct mp_pool pool;
-
-    uint32_t encoder;                   /* enum mp_encoder_state */
-    uint32_t helper;                    /* the same of the second encoder */
-    int32_t encoder_tid;
-    uint32_t main_left;                 /* the main thread has called pthread_exit */
-    uint32_t keeper;                    /* the same of the thread that leaves last, once the main thread has left */
-    uint32_t wake;                      /* futex: bumped to wake the encoder */
-    uint32_t asked, answered;           /* futex: numbers of the last END asked for and written */
-    const char *reason;                 /* of that END */
-    uint32_t ended;                     /* no frame is to be written behind what is in the log, its END as a rule; under both writers' locks */
-    uint32_t away;                      /* enum mp_away */
-    uint32_t finishing;
-    struct mp_lock writer_lock[MP_WRITERS];     /* held from the taking of slots for a frame until it is written */
-    struct mp_lock epoch_lock;          /* which slots are taken; within a writer's lock */
-    struct mp_epoch *epoch;             /* the encoder's memory */
-    unsigned tick_shift;
-    uint64_t watermark;                 /* ticks: all up to here is in the log or on its way there */
-
-    uint64_t events;                    /* in the log */
-    uint64_t lost[MP_LOSSES];           /* by enum mpf_loss, not in the log yet */
-    uint64_t lost_total;
-    struct mpf_unwritten unwritten;     /* not in the log yet; under epoch_lock */
-    bool losing;                        /* the last frame could not be written; the writers', in turn */
-};
-
-extern struct mp_process *mp_process;       /* NULL until the first event of the program */
-extern struct mp_thread *mp_threads;        /* MP_THREADS_MAX records, in the same mapping */
-
-/* A chunk of the pool and what is known of it, by its index. */
-static inline struct mpf_chunk *mp_chunk_at(uint32_t index) { return mp_pool_chunk(&mp_process->pool, index); }
-static inline struct mp_chunk_meta *mp_meta_at(uint32_t index) { return &mp_process->pool.meta[index]; }
+#include "core/state.h"
 
 /* Makes the mapping and starts the recording of the program's first process.  False: nothing is recorded. */
 bool mp_process_init(void);
@@ -86,9 +20,5 @@ void mp_process_resume(void);
 void mp_process_forked(void);
 /* Says once, in the constructor, whether the user started this process. */
 void mp_process_adopt(bool root);
-/* Is this the process that the user started (or what it became by exec)? */
-bool mp_process_root(void);
-/* High-water mark of its resident memory, bytes. */
-uint64_t mp_process_hwm(void);
 
 #endif

@@ -12,8 +12,8 @@
 #include "core/loss.h"
 #include "core/pool.h"
 #include "core/process.h"
-#include "real/real.h"
 #include "core/threads.h"
+#include "real/real.h"
 
 /* Reserves n slots in a row: their cursor, or 0 when the chunk has no room for them.  Signals are blocked: no handler
  * comes between. */

@@ -3,14 +3,14 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/text.h"
 #include "core/epoch.h"
 #include "core/journal.h"
+#include "core/records.h"
+#include "core/state.h"
 #include "mpf/event.h"
 #include "mpf/sample.h"
-#include "core/process.h"
 #include "real/real.h"
-#include "base/text.h"
-#include "core/threads.h"
 
 #define PERIOD_NS 90000000u
 #define UNCHANGED_NS ((uint64_t)10 * 1000000000u)   /* a sample at least this often, whatever it says */

@@ -1,7 +1,7 @@
 #include "core/say.h"
 
-#include "core/config.h"
 #include "base/sys.h"
+#include "core/config.h"
 
 static struct stat stderr_was;
 static bool stderr_known;

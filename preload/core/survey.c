@@ -4,7 +4,7 @@
 #include "core/survey.h"
 
 #include "core/loss.h"
-#include "core/process.h"
+#include "core/state.h"
 
 #define PATIENCE_NS 500000000u
 #define AHEAD 48        /* slots: another processor wrote them */

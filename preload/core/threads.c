@@ -1,3 +1,4 @@
+#include "core/records.h"
 #include "core/threads.h"
 
 #include <string.h>
@@ -7,73 +8,14 @@
 #include "core/encoder.h"
 #include "core/loss.h"
 #include "core/pool.h"
-#include "core/process.h"
+#include "core/record.h"
+#include "core/state.h"
 #include "real/real.h"
-
-__thread struct mp_thread *mp_self;
-struct mp_thread *mp_threads;
-
-/* What memprof's own threads point to: its guard is always set. */
-static struct mp_thread own = { .guard = MP_INSIDE };
-
-void mp_thread_own(void) { mp_self = &own; }
-bool mp_thread_is_own(void) { return mp_self == &own; }
-
-static struct mp_thread *take_record(void)
-{
-    struct mp_process *p = mp_process;
-    uint32_t index;
-    if (!mp_queue_take(&p->threads_free, p->threads_free_cell, MP_THREADS_MAX, &index)) {
-        index = __atomic_fetch_add(&p->threads, 1, __ATOMIC_ACQ_REL);
-        if (index >= MP_THREADS_MAX) {
-            __atomic_sub_fetch(&p->threads, 1, __ATOMIC_ACQ_REL);
-            return NULL;
-        }
-    }
-    return &mp_threads[index];
-}
-
-/* The counter is ahead of the array for an instant when that is full. */
-uint32_t mp_threads_ever(void)
-{
-    const uint32_t n = __atomic_load_n(&mp_process->threads, __ATOMIC_ACQUIRE);
-    return n < MP_THREADS_MAX ? n : MP_THREADS_MAX;
-}
-
-uint32_t mp_thread_records(void)
-{
-    const struct mp_queue *q = &mp_process->threads_free;
-    const uint32_t taken = __atomic_load_n(&q->taken, __ATOMIC_RELAXED), unused = __atomic_load_n(&q->given, __ATOMIC_RELAXED) - taken;
-    const uint32_t ever = mp_threads_ever();
-    return ever > unused ? ever - unused : 0;
-}
-
-static void give_record(struct mp_thread *t)
-{
-    *t = (struct mp_thread){ 0 };
-    mp_queue_give(&mp_process->threads_free, mp_process->threads_free_cell, MP_THREADS_MAX, (uint32_t)(t - mp_threads));
-}
-
-/* Slots of the chunk that the thread has reserved. */
-static uint32_t used_slots(const struct mp_thread *t, const struct mpf_chunk *c)
-{
-    const uintptr_t at = (uintptr_t)mp_cursor_slot(t->cur), first = (uintptr_t)c->slot;
-    const uintptr_t n = (at - first) / sizeof(struct mpf_slot);
-    return n < MPF_CHUNK_SLOTS ? (uint32_t)n : MPF_CHUNK_SLOTS;
-}
-
-/* Slots from the cursor to the end stay unused: none of them may look committed to who reads the journal. */
-static void close_chunk(struct mp_thread *t, struct mpf_chunk *c)
-{
-    const uint32_t used = used_slots(t, c);
-    for (uint32_t i = used; i < MPF_CHUNK_SLOTS; i++) c->slot[i].head = 0;
-    mp_meta_at(mp_pool_index(&mp_process->pool, c))->used = used;
-}
 
 /* With no new chunk, the cursor stays behind the last slot of the full one. */
 static void stay_at_end(struct mp_thread *t, const struct mpf_chunk *c)
 {
-    if (c) t->cur = mp_cursor(c, used_slots(t, c));
+    if (c) t->cur = mp_cursor(c, mp_records_used_slots(t, c));
 }
 
 /* A chunk, if need be after waiting for the encoder: as long as it writes a frame each second, whose chunks may be of thousands of
@@ -106,7 +48,7 @@ bool mp_thread_chunk(struct mp_thread *t)
     }
     const uint32_t index = mp_pool_index(&mp_process->pool, c);
     if (old) {
-        close_chunk(t, old);
+        mp_records_close_chunk(t, old);
         __atomic_store_n(&mp_meta_at(t->last - 1)->next, index + 1, __ATOMIC_RELEASE);
     }
     t->last = index + 1;
@@ -129,7 +71,7 @@ void mp_thread_tell(struct mp_thread *t)
 struct mp_thread *mp_thread_register(void)
 {
     mp_self = NULL;
-    struct mp_thread *t = take_record();
+    struct mp_thread *t = mp_records_take();
     if (!t) {
         mp_loss(MPF_LOSS_THREADS, 1);
         return NULL;
@@ -138,7 +80,7 @@ struct mp_thread *mp_thread_register(void)
     t->guard = (mp_config.stacks >= MP_STACKS_SAMPLE ? MP_STACKS_WANTED : 0) | (mp_real_has_heap ? 0 : MP_HEAP_UNSEEN);
     if (!mp_thread_chunk(t)) {
         mp_loss(mp_pool_why(), 1);
-        give_record(t);
+        mp_records_give(t);
         return NULL;
     }
     const int tid = mp_sys_gettid();
@@ -146,11 +88,4 @@ struct mp_thread *mp_thread_register(void)
     mp_self = t;
     mp_thread_tell(t);
     return t;
-}
-
-void mp_thread_reclaim(struct mp_thread *t)
-{
-    close_chunk(t, mp_chunk_at(t->last - 1));
-    mp_pool_give(t->last - 1);
-    give_record(t);
 }

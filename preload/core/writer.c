@@ -6,8 +6,8 @@
 
 #include "core/logfile.h"
 #include "core/loss.h"
-#include "core/process.h"
-#include "core/threads.h"
+#include "core/records.h"
+#include "core/state.h"
 
 /* ---- memory */
 

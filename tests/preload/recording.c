@@ -11,7 +11,9 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "core/config.h"
+#include "core/record.h"
 #include "mpf/columns.h"
 #include "mpf/frame.h"
 #include "mpf/header.h"

@@ -17,7 +17,7 @@
 #include "core/process.h"
 #include "core/record.h"
 #include "recording.h"
-#include "core/threads.h"
+#include "core/records.h"
 
 enum { EACH = 100000 };
 

@@ -9,8 +9,10 @@
 
 #include <cmocka.h>
 
-#include "recording.h"
+#include "base/clock.h"
+#include "core/record.h"
 #include "core/threads.h"
+#include "recording.h"
 
 #define SOMEWHERE (UINT64_C(1) << 50)
 

@@ -27,7 +27,7 @@
 #include "core/record.h"
 #include "recording.h"
 #include "stacks/stack.h"
-#include "core/threads.h"
+#include "core/records.h"
 
 enum { FEW = 300, STALLED = 7 };
 

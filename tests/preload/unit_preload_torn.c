@@ -7,11 +7,12 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "core/process.h"
 #include "core/record.h"
-#include "recording.h"
+#include "core/records.h"
 #include "core/survey.h"
-#include "core/threads.h"
+#include "recording.h"
 
 enum { FEW = 300, MANY = 4000, VERY_MANY = 20000 };
 

@@ -1,0 +1,71 @@
+#include "core/records.h"
+
+#include "core/pool.h"
+#include "core/state.h"
+
+__thread struct mp_thread *mp_self;
+struct mp_thread *mp_threads;
+
+/* What memprof's own threads point to: its guard is always set. */
+static struct mp_thread own = { .guard = MP_INSIDE };
+
+void mp_thread_own(void) { mp_self = &own; }
+bool mp_thread_is_own(void) { return mp_self == &own; }
+
+struct mp_thread *mp_records_take(void)
+{
+    struct mp_process *p = mp_process;
+    uint32_t index;
+    if (!mp_queue_take(&p->threads_free, p->threads_free_cell, MP_THREADS_MAX, &index)) {
+        index = __atomic_fetch_add(&p->threads, 1, __ATOMIC_ACQ_REL);
+        if (index >= MP_THREADS_MAX) {
+            __atomic_sub_fetch(&p->threads, 1, __ATOMIC_ACQ_REL);
+            return NULL;
+        }
+    }
+    return &mp_threads[index];
+}
+
+/* The counter is ahead of the array for an instant when that is full. */
+uint32_t mp_threads_ever(void)
+{
+    const uint32_t n = __atomic_load_n(&mp_process->threads, __ATOMIC_ACQUIRE);
+    return n < MP_THREADS_MAX ? n : MP_THREADS_MAX;
+}
+
+uint32_t mp_thread_records(void)
+{
+    const struct mp_queue *q = &mp_process->threads_free;
+    const uint32_t taken = __atomic_load_n(&q->taken, __ATOMIC_RELAXED), unused = __atomic_load_n(&q->given, __ATOMIC_RELAXED) - taken;
+    const uint32_t ever = mp_threads_ever();
+    return ever > unused ? ever - unused : 0;
+}
+
+void mp_records_give(struct mp_thread *t)
+{
+    *t = (struct mp_thread){ 0 };
+    mp_queue_give(&mp_process->threads_free, mp_process->threads_free_cell, MP_THREADS_MAX, (uint32_t)(t - mp_threads));
+}
+
+/* Slots of the chunk that the thread has reserved. */
+uint32_t mp_records_used_slots(const struct mp_thread *t, const struct mpf_chunk *c)
+{
+    const uintptr_t at = (uintptr_t)mp_cursor_slot(t->cur), first = (uintptr_t)c->slot;
+    const uintptr_t n = (at - first) / sizeof(struct mpf_slot);
+    return n < MPF_CHUNK_SLOTS ? (uint32_t)n : MPF_CHUNK_SLOTS;
+}
+
+/* Slots from the cursor to the end stay unused: none of them may look committed to who reads the journal. */
+void mp_records_close_chunk(struct mp_thread *t, struct mpf_chunk *c)
+{
+    const uint32_t used = mp_records_used_slots(t, c);
+    for (uint32_t i = used; i < MPF_CHUNK_SLOTS; i++) c->slot[i].head = 0;
+    mp_meta_at(mp_pool_index(&mp_process->pool, c))->used = used;
+}
+
+void mp_thread_reclaim(struct mp_thread *t)
+{
+    mp_records_close_chunk(t, mp_chunk_at(t->last - 1));
+    mp_pool_give(t->last - 1);
+    mp_records_give(t);
+}

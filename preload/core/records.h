@@ -1,0 +1,28 @@
+/* The table of the threads' records. */
+#ifndef MP_RECORDS_H
+#define MP_RECORDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/thread.h"
+
+/* A record for a new thread; NULL: there are MP_THREADS_MAX. */
+struct mp_thread *mp_records_take(void);
+/* It is nobody's any more. */
+void mp_records_give(struct mp_thread *t);
+/* Slots of the chunk that the thread has reserved. */
+uint32_t mp_records_used_slots(const struct mp_thread *t, const struct mpf_chunk *c);
+/* The thread fills the chunk no more. */
+void mp_records_close_chunk(struct mp_thread *t, struct mpf_chunk *c);
+/* The calling thread records nothing from now on: memprof's own. */
+void mp_thread_own(void);
+bool mp_thread_is_own(void);
+/* Records ever in use: those behind them are empty. */
+uint32_t mp_threads_ever(void);
+/* Records in use, about: of threads that live, and of those that are gone and not taken back yet. */
+uint32_t mp_thread_records(void);
+/* Takes back the record of a thread that is gone and has nothing left to drain.  The encoder's. */
+void mp_thread_reclaim(struct mp_thread *t);
+
+#endif
