@@ -4,12 +4,14 @@
 #include <string.h>
 
 /* Taken from the headers of each version with offsetof. */
+// clang-format off
 static const struct mp_python_layout table[] = {
     { 0x309, MP_PYTHON_PAIRS,     24, false, 0, 32, 24, 104, 0,  360, 0,   40, 120, 112, 104, 16, 72, 48, 72, 24, 0 },
     { 0x30a, MP_PYTHON_RANGES,    24, false, 0, 32, 24, 96,  0,  352, 0,   40, 120, 112, 104, 16, 72, 48, 72, 24, 0 },
     { 0x30b, MP_PYTHON_LOCATIONS, 56, true,  8, 32, 48, 56,  69, 72,  184, 72, 136, 128, 112, 56, 96, 48, 72, 24, 0 },
     { 0x30c, MP_PYTHON_LOCATIONS, 56, true,  0, 0,  8,  56,  70, 72,  192, 68, 136, 128, 112, 52, 96, 40, 56, 24, 0 },
 };
+// clang-format on
 
 /* ---- _Py_DebugOffsets: u64s, in groups of which each begins with the size of what it describes */
 

@@ -26,6 +26,7 @@ static void refs_regions_values_and_data(void **state)
     (void)state;
     void *memory = calloc(1, mpf_columns_memory(EVENTS));
     struct mpf_columns *c = mpf_columns_init(memory, EVENTS, SHIFT);
+    // clang-format off
     const struct { struct mpf_slot slot; uint32_t thread; } event[] = {
         { slot(MPF_OP_THREAD, 0, 1, 300, 4), 1 },
         { slot(MPF_OP_FREE, 1, 1, 0x1230, 0), 1 },
@@ -34,10 +35,12 @@ static void refs_regions_values_and_data(void **state)
         { slot(MPF_OP_UNMAP, 0, 1 + 1000, 0x2000, 0), 200 },
         { slot(MPF_OP_PUSH, 0, 1 + 1000, UINT64_C(3) << 32 | 4, 0), 200 },
     };
+    // clang-format on
     const size_t count = sizeof event / sizeof *event;
     const struct mpf_clock from = { 0x0102, 0x0304, 0x0506 }, to = { 0x0708, 0x090a, 0x0b0c };
     mpf_columns_begin(c);
     for (size_t i = 0; i < count; i++) mpf_columns_add(c, &event[i].slot, event[i].thread, (const uint8_t *)"main");
+    // clang-format off
     static const uint8_t golden[] = {
         2, 1, 0, 0, 0, 0, 0, 0, 4, 3, 0, 0, 0, 0, 0, 0, 6, 5, 0, 0, 0, 0, 0, 0,
         8, 7, 0, 0, 0, 0, 0, 0, 10, 9, 0, 0, 0, 0, 0, 0, 12, 11, 0, 0, 0, 0, 0, 0,
@@ -53,6 +56,7 @@ static void refs_regions_values_and_data(void **state)
         0x84, 0x80, 0x80, 0x80, 0x30, 0,                            /* 3 << 32 | 4, 0 */
         0xac, 2, 4, 'm', 'a', 'i', 'n',
     };
+    // clang-format on
     uint8_t body[1024];
     const long n = mpf_columns_finish(c, &from, &to, body, sizeof body);
     free(memory);
@@ -70,8 +74,10 @@ static void the_head_of_a_frame(void **state)
     const long n = mpf_frame_write(ctx, 1, &frame, payload, packed, sizeof packed);
     ZSTD_freeCCtx(ctx);
     assert_true(n > 0);
+    // clang-format off
     static const uint8_t golden[] = { 'M', 'P', 'F', '1', 1, 0, 4, 0, 8, 7, 6, 5, 4, 3, 2, 1, 3, 0, 0, 0, 0, 0, 0, 0,
                                       0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff };
+    // clang-format on
     assert_int_equal(ZSTD_decompress(back, sizeof back, packed, (size_t)n), sizeof golden);
     assert_memory_equal(back, golden, sizeof golden);
     assert_int_equal(packed[4] >> 2 & 1, 1);        /* Frame_Header_Descriptor: Content_Checksum_flag */
@@ -93,6 +99,7 @@ static void pairs_of_strings(void **state)
 static void places_in_a_journal(void **state)
 {
     (void)state;
+    // clang-format off
     const size_t journal[] = { offsetof(struct mpf_journal, magic), offsetof(struct mpf_journal, major), offsetof(struct mpf_journal, head_bytes),
                                offsetof(struct mpf_journal, id), offsetof(struct mpf_journal, pid), offsetof(struct mpf_journal, start),
                                offsetof(struct mpf_journal, last), offsetof(struct mpf_journal, chunks), offsetof(struct mpf_journal, lost),
@@ -105,19 +112,24 @@ static void places_in_a_journal(void **state)
                                offsetof(struct mpf_journal, self.dev), offsetof(struct mpf_journal, self.ino),
                                offsetof(struct mpf_journal, log.dev), offsetof(struct mpf_journal, log.ino),
                                offsetof(struct mpf_journal, heir.dev), offsetof(struct mpf_journal, heir.ino) };
+    // clang-format on
     const size_t chunk[] = { offsetof(struct mpf_chunk, seq), offsetof(struct mpf_chunk, thread), offsetof(struct mpf_chunk, state),
                              offsetof(struct mpf_chunk, tag), offsetof(struct mpf_chunk, drained), offsetof(struct mpf_chunk, drained_next),
                              offsetof(struct mpf_chunk, frame), offsetof(struct mpf_chunk, slot), MPF_CHUNK_SLOTS, MPF_CHUNK_BYTES };
+    // clang-format off
     assert_memory_equal(journal, ((const size_t[]){ 0, 8, 12, 24, 40, 48, 72, 96, 104, 112, 120, 128, 136, 144, 152,
                                                        160, 168, 176, 192, 200, 208, 216, 224, 232, 240, 248, 256 }), sizeof journal);
     assert_memory_equal(chunk, ((const size_t[]){ 0, 8, 12, 13, 16, 20, 24, 64, 1362, 32768 }), sizeof chunk);
+    // clang-format on
 }
 
 static void a_slot(void **state)
 {
     (void)state;
     const struct mpf_slot s = { 0x0807060504030201, 0x100f0e0d0c0b0a09, mpf_slot_head(MPF_OP_FREE, 3, 0x15, MPF_SIZE_MAX) };
+    // clang-format off
     static const uint8_t golden[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 2, 3, 0x15, 0xff, 0xff, 0xff, 0xff, 0xff };
+    // clang-format on
     assert_int_equal(sizeof s, sizeof golden);
     assert_memory_equal(&s, golden, sizeof golden);
 }
@@ -125,6 +137,7 @@ static void a_slot(void **state)
 static void codes_of_operations_and_their_classes(void **state)
 {
     (void)state;
+    // clang-format off
     static const struct { const char *name; unsigned code; enum mpf_class class; } golden[] = {
         { "ALLOC", 1, MPF_CLASS_BLOCK }, { "FREE", 2, MPF_CLASS_REF }, { "MOVE_BEGIN", 3, MPF_CLASS_REF }, { "MOVE_END", 4, MPF_CLASS_BLOCK },
         { "FAIL", 5, MPF_CLASS_VALUE }, { "MAP", 8, MPF_CLASS_REGION }, { "RESERVE", 9, MPF_CLASS_REGION }, { "UNMAP", 10, MPF_CLASS_REGION },
@@ -146,6 +159,7 @@ static void codes_of_operations_and_their_classes(void **state)
         { "FRAME", 76, MPF_CLASS_DATA }, { "PYTHON", 77, MPF_CLASS_DATA }, { "AT_PYTHON", 78, MPF_CLASS_VALUE },
         { "TORCH_NEXT", 79, MPF_CLASS_VALUE }, { "TORCH_NODE", 80, MPF_CLASS_VALUE },
     };
+    // clang-format on
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
         assert_string_equal(mpf_op_name(golden[i].code), golden[i].name);
         assert_int_equal(mpf_op_class(golden[i].code), golden[i].class);

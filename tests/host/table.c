@@ -38,6 +38,7 @@ static void *function(const char *name)
 
 /* ---- host/heap */
 
+// clang-format off
 static void row_nothing(void) {}
 static void row_malloc(void) { keep(malloc(1000)); free(malloc(500)); }
 static void row_malloc_0(void) { keep(malloc(0)); free(malloc(0)); }
@@ -232,6 +233,7 @@ static void row_shmdt(void)
     X(madvise) X(mremap_grow) X(mremap_shrink) X(mremap_fixed) X(mremap_fails) X(mmap_private_file) X(mmap_stack)       \
     X(mmap_shared) X(shm_open) X(memfd) X(mremap_shared) X(shmat) X(shmdt)
 
+// clang-format on
 static const struct { const char *name; void (*run)(void); } rows[] = {
 #define X(name) { #name, row_##name },
     ROWS(X)

@@ -10,6 +10,7 @@ static void *volatile kept;
 static constexpr std::align_val_t align{128};
 struct alignas(128) Wide { char bytes[256]; };
 
+// clang-format off
 static void row_nothing() {}
 static void row_new() { kept = ::operator new(1000); }
 static void row_new_array() { kept = ::operator new[](1000); }
@@ -56,6 +57,7 @@ static void row_containers()
     (void)p;
 }
 
+// clang-format on
 static const struct { const char *name; void (*run)(); } rows[] = {
 #define X(name) { #name, row_##name },
     X(nothing) X(new) X(new_array) X(new_nothrow) X(new_array_nothrow) X(new_aligned) X(new_array_aligned)

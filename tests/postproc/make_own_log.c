@@ -71,6 +71,8 @@ static void write_module(bool other)
 
 /* ---- the program */
 
+/* From here on lines have the numbers that the cases name, whatever stands above. */
+#line 74
 /* Stands for malloc, which records where it was called. */
 static __attribute__((noinline, noclone)) void allocate(uint64_t bytes, uint64_t caller)
 {

@@ -71,6 +71,7 @@ static const struct mpr_symbol *look(void **state, uint32_t number, const struct
 }
 
 static void *volatile here;
+// clang-format off: lines that the test counts
 enum { LINE_OF_INLINED = __LINE__ + 4, LINE_OF_CALL = __LINE__ + 9 };
 
 static inline __attribute__((always_inline)) void inlined(void)
@@ -82,6 +83,7 @@ static __attribute__((noinline)) void outer(void)
 {
     inlined();
 }
+// clang-format on
 
 static const char *file_of(const struct mpr_symbol *symbol)
 {

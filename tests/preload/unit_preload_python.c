@@ -32,6 +32,7 @@ static void fill(uint8_t *at, size_t bytes)
 
 /* What 3.13.0 and 3.14.10 say of themselves, in groups as in pycore_debug_offsets.h. */
 #define COOKIE UINT64_C(0x7970677562656478)
+// clang-format off
 static const uint64_t told_313[] = {
     COOKIE, 0x30d00f0, 0,
     283320, 608, 632,                                                                       /* runtime */
@@ -42,6 +43,8 @@ static const uint64_t told_313[] = {
     16, 8, 416, 24, 88, 168, 32, 24, 16, 40, 24, 16,                                        /* object, type, tuple, list */
     48, 32, 40, 24, 16, 32, 16, 24, 40, 16, 32, 64, 32, 16, 40, 240, 200,                   /* dict, float, int, bytes, text, gc */
 };
+// clang-format on
+// clang-format off
 static const uint64_t told_314[] = {
     COOKIE, 0x30e0af0, 0,
     316616, 784, 808,
@@ -52,6 +55,7 @@ static const uint64_t told_314[] = {
     16, 8, 416, 24, 88, 168, 40, 32, 16, 40, 24, 16,
     200, 24, 40, 32, 48, 32, 40, 24, 16, 32, 16, 24, 40, 16, 32, 64, 32, 16, 40,   /* set, dict, ... */
 };
+// clang-format on
 enum { WORDS_313 = sizeof told_313 / sizeof *told_313, WORDS_314 = sizeof told_314 / sizeof *told_314 };
 
 static const unsigned versions[] = { 0x309, 0x30a, 0x30b, 0x30c, 0x30d, 0x30e };
@@ -93,11 +97,13 @@ static void an_interpreter_tells_its_layout(void **state)
 static void a_layout_that_makes_no_sense_is_refused(void **state)
 {
     (void)state;
+    // clang-format off
     static const struct { unsigned version, word; uint64_t value; } bad[] = {
         { 0x30d, 0, 0 }, { 0x30d, 1, 0x30e00f0 }, { 0x30d, 2, 1 }, { 0x30d, 23, 1000 }, { 0x30d, 23, 73 }, { 0x30d, 29, 80 }, { 0x30d, 30, 16 },
         { 0x30d, 31, 0 }, { 0x30d, 33, 80 }, { 0x30d, 35, 208 }, { 0x30d, 38, UINT64_MAX }, { 0x30d, 39, 70 }, { 0x30d, 43, 0 }, { 0x30d, 45, 16 },
         { 0x30e, 1, 0x30f00f0 }, { 0x30e, 26, 832 }, { 0x30e, 36, 88 }, { 0x30e, 44, 214 }, { 0x30e, 50, 24 }, { 0x30e, 75, 24 }, { 0x30e, 80, 48 },
     };
+    // clang-format on
     struct mp_python_layout l;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         uint64_t words[WORDS_314];
