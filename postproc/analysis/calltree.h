@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "arena.h"
-#include "at.h"
+#include "instant.h"
 #include "progress.h"
 #include "summary.h"
 
@@ -18,7 +18,7 @@ struct mpr_calltree_options {
     bool bottom_up;             /* from who allocated towards main */
     bool folded;                /* for tools that draw flame graphs */
     const char *heap;           /* NULL: the one with the largest peak that has stacks */
-    struct mpr_at at;
+    struct mpr_instant at;
 };
 
 /* A call with all above it in the tree; in preorder, callees by bytes. */

@@ -94,7 +94,7 @@ static void fill_growth(struct mpr_growth *out, struct mpr_arena *arena, const s
     }
     mpr_growth_end(&b, out);
     out->valid = true;
-    out->time = r->options.at;
+    out->time = r->options.at.from;
 }
 
 static struct mpr_reading rss_at_mark(const struct mpr_track *t)

@@ -52,7 +52,7 @@ static void estimate(const struct mpr_replay *r, uint8_t heap, const uint32_t *c
     struct mpr_row *rest = NULL;
     struct mpr_more all = { 0, 0 };
     double allocations = 0;
-    const bool at_peak = r->options.at == MPR_AT_PEAK;
+    const bool at_peak = mpr_instant_is_peak(r->options.at);
     const struct mpr_excess excess = mpr_estimates_excess(&r->estimates, &r->books, heap);
     for (size_t i = 0; i < out->rows; i++) {
         const uint32_t cell = cell_of[i];

@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 #include "arena.h"
-#include "at.h"
 #include "device.h"
 #include "group.h"
+#include "instant.h"
 #include "mpf/sample.h"
 #include "progress.h"
 #include "summary.h"
@@ -23,7 +23,7 @@ struct mpr_peaks_options {
     bool no_inherit;            /* threads without ranges do not take those of another thread */
     bool backward_of;           /* PyTorch's backward ranges stand below their forward operators' */
     const char *heap;           /* only this one; NULL: all */
-    struct mpr_at at;           /* what stands for the peak */
+    struct mpr_instant at;           /* what stands for the peak */
 };
 
 /* One line of the table: a range path, a call stack, a thread, a size class, ... */

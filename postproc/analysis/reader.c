@@ -39,12 +39,12 @@ static void read_sampling(const struct mpr_header *header, struct mpr_replay_opt
     options->sample_below = large ? strtoull(large, NULL, 10) : UINT64_MAX;
 }
 
-int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_by by, struct mpr_at at, struct mpr_error *error)
+int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_by by, struct mpr_instant at, struct mpr_error *error)
 {
     reader->enough = NULL;
     if (mpr_log_open(&reader->log, path, error) != 0) return -1;
     const struct mpr_header *header = mpr_log_header(reader->log);
-    struct mpr_replay_options options = { .by = by, .at = at.from, .until = at.to, .settled = at.last,
+    struct mpr_replay_options options = { .by = by, .at = at,
                                           .has_parent = mpr_header_get(header, "parent.log") != NULL };
     read_sampling(header, &options);
     if (mpr_replay_init(&reader->replay, &options) == 0) {
@@ -63,7 +63,7 @@ int mpr_reader_replay(struct mpr_reader *reader, const char *path, const struct 
     return status;
 }
 
-int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_by by, struct mpr_at at,
+int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_by by, struct mpr_instant at,
                    const struct mpr_progress *progress,
                    struct mpr_error *error)
 {

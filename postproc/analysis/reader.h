@@ -3,8 +3,8 @@
 #define MPR_READER_H
 
 #include "arena.h"
-#include "at.h"
 #include "error.h"
+#include "instant.h"
 #include "log.h"
 #include "progress.h"
 #include "replay.h"
@@ -18,10 +18,10 @@ struct mpr_reader {
 
 /* Opens a log and reads the whole of it, in one step or, for who attaches observers to the replay in between, in two.
  * Each 0, or -1 with *error filled and nothing to close; on success the caller closes. */
-int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_by by, struct mpr_at at, struct mpr_error *error);
+int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_by by, struct mpr_instant at, struct mpr_error *error);
 int mpr_reader_replay(struct mpr_reader *reader, const char *path, const struct mpr_progress *progress,
                       struct mpr_error *error);
-int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_by by, struct mpr_at at,
+int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_by by, struct mpr_instant at,
                    const struct mpr_progress *progress,
                    struct mpr_error *error);
 void mpr_reader_close(struct mpr_reader *reader);

@@ -275,13 +275,13 @@ static int fill_oom(struct mpr_segments *result, const struct mpr_replay *r, con
 int mpr_segments_read(struct mpr_segments *segments, const char *path, const struct mpr_segments_options *options,
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
-    const struct mpr_at at = options->when == MPR_SEGMENTS_AT_TIME ? options->at : MPR_AT_THE_PEAK;
+    const struct mpr_instant at = options->which == MPR_SEGMENTS_AT_TIME ? options->at : MPR_INSTANT_PEAK;
     struct mpr_reader reader;
     *segments = (struct mpr_segments){ .options = *options };
     if (mpr_reader_run(&reader, path, MPR_BY_RANGE, at, progress, error) != 0) return -1;
     mpr_reader_summary(&reader, path, &segments->arena, &segments->summary);
     int status = 0;
-    if (options->when == MPR_SEGMENTS_AT_OOM) status = fill_oom(segments, &reader.replay, path, error);
+    if (options->which == MPR_SEGMENTS_AT_OOM) status = fill_oom(segments, &reader.replay, path, error);
     else mpr_segments_fill(segments, &reader.replay);
     mpr_reader_close(&reader);
     if (status == 0 && segments->arena.failed) status = mpr_fail_memory(error, path);

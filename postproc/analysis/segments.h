@@ -8,20 +8,20 @@
 #include <stdint.h>
 
 #include "arena.h"
-#include "at.h"
+#include "instant.h"
 #include "progress.h"
 #include "summary.h"
 
 struct mpr_error;
 
 /* Which instant. */
-enum mpr_segments_when {
+enum mpr_segments_at {
     MPR_SEGMENTS_AT_PEAK,       /* each device's own */
     MPR_SEGMENTS_AT_OOM,        /* the newest lack of memory that PyTorch did not get over, of its device */
     MPR_SEGMENTS_AT_TIME
 };
 
-struct mpr_segments_options { enum mpr_segments_when when; struct mpr_at at; };
+struct mpr_segments_options { enum mpr_segments_at which; struct mpr_instant at; };
 
 enum mpr_segment_state {
     MPR_SEGMENT_SPLIT,          /* something in it is live */

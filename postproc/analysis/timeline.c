@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "annotations.h"
 #include "bands.h"
 #include "callers.h"
 #include "choose.h"
 #include "excerpts.h"
-#include "happenings.h"
 #include "holders.h"
 #include "labels.h"
 #include "large.h"
@@ -71,7 +71,7 @@ static uint8_t code_of(const char *heap)
 }
 
 /* What looks on while the log is read; the page's NULL for other reports. */
-struct observers { struct mpr_levels *levels; struct mpr_excerpts *excerpts; struct mpr_happenings *happenings; struct mpr_large *large; };
+struct observers { struct mpr_levels *levels; struct mpr_excerpts *excerpts; struct mpr_annotations *annotations; struct mpr_large *large; };
 
 static void fill_libraries(struct mpr_timeline *t, const struct mpr_replay *r)
 {
@@ -98,7 +98,7 @@ static bool fill_page(struct mpr_timeline *t, const struct mpr_replay *r, const 
             h->band[k].native = mpr_callers_native(&callers, h->band[k].native);
         }
     }
-    if (good) mpr_happenings_fill(o->happenings, &tree, r, t);
+    if (good) mpr_annotations_fill(o->annotations, &tree, r, t);
     good = good && mpr_callers_fill(&callers, t) && mpr_segments_fill(&t->segments, r);
     t->node = tree.node;
     t->nodes = tree.nodes;
@@ -130,7 +130,7 @@ static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const str
     r->books.levels = o->levels;
     r->books.excerpts = o->excerpts;
     r->large = o->large;
-    if (o->happenings) r->watch = (struct mpr_watch){ mpr_happenings_see, o->happenings };
+    if (o->annotations) r->watch = (struct mpr_watch){ mpr_annotations_see, o->annotations };
     if (mpr_reader_replay(reader, path, progress, error) != 0) return -1;
     mpr_levels_finish(o->levels, &r->books);
     if (o->excerpts) mpr_excerpts_finish(o->excerpts, &r->books);
@@ -139,7 +139,7 @@ static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const str
     t->sampled = r->options.sample_mean != 0;
     fill_heaps(t, r, o->levels);
     fill_threads(t, r);
-    const bool good = !o->happenings || (fill_page(t, r, o) && !o->large->failed && !o->excerpts->failed);
+    const bool good = !o->annotations || (fill_page(t, r, o) && !o->large->failed && !o->excerpts->failed);
     mpr_reader_close(reader);
     if (good && !o->levels->failed && !t->arena.failed) return 0;
     return mpr_fail_memory(error, path);
@@ -150,17 +150,17 @@ static bool make_observers(struct observers *o, const struct mpr_timeline_option
     const struct mpr_levels_options wanted = { options->from, options->to, options->buckets, LEVEL_CHANGES };
     *o = (struct observers){ .levels = mpr_levels_new(&wanted, &r->now) };
     if (options->by != MPR_GROUP_ALL) return o->levels;
-    o->happenings = mpr_happenings_new();
+    o->annotations = mpr_annotations_new();
     o->large = mpr_large_new(&r->books);
     o->excerpts = mpr_excerpts_new(options->exact, &r->now);
-    return o->levels && o->happenings && o->large && o->excerpts;
+    return o->levels && o->annotations && o->large && o->excerpts;
 }
 
 static void free_observers(struct observers *o)
 {
     mpr_levels_free(o->levels);
     mpr_excerpts_free(o->excerpts);
-    mpr_happenings_free(o->happenings);
+    mpr_annotations_free(o->annotations);
     mpr_large_free(o->large);
 }
 
@@ -171,7 +171,7 @@ static int read_by(struct mpr_timeline *t, const char *path, const struct mpr_pr
     struct observers observers;
     int status = mpr_fail_memory(error, path);
     if (make_observers(&observers, &t->options, &reader.replay))
-        status = mpr_reader_open(&reader, path, mpr_choose_by(t->choice.by), MPR_AT_THE_PEAK, error);
+        status = mpr_reader_open(&reader, path, mpr_choose_by(t->choice.by), MPR_INSTANT_PEAK, error);
     if (status == 0) reader.replay.options.backward_of = t->options.backward_of;
     if (status == 0) status = read_log(t, &reader, &observers, path, progress, error);
     free_observers(&observers);

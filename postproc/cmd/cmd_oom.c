@@ -1,9 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "by.h"
 #include "cmd.h"
 #include "ooms.h"
+#include "selection.h"
 
 enum { KEY_BACKWARD_OF = 256 };
 
@@ -20,7 +20,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct arguments *a = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
-    case 'b': a->by = mpr_by_parse(arg, state); return 0;
+    case 'b': a->by = mpr_selection_by(arg, state); return 0;
     case KEY_BACKWARD_OF: a->backward_of = true; return 0;
     case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, arg); return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;

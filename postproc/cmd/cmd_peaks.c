@@ -1,10 +1,9 @@
 #include <string.h>
 
-#include "by.h"
 #include "cmd.h"
 #include "mpf/event.h"
 #include "peaks.h"
-#include "when.h"
+#include "selection.h"
 
 enum { KEY_HEAP = 256, KEY_AT, KEY_NO_INHERIT, KEY_BACKWARD_OF };
 
@@ -33,10 +32,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct arguments *a = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
-    case 'b': a->peaks.by = mpr_by_parse(arg, state); return 0;
-    case KEY_HEAP: a->peaks.heap = mpr_heap_parse(arg, "host/heap, host/mmap, host/shm, host/pinned or, of a GPU, gpu0/device, gpu0/torch, ...", state); return 0;
+    case 'b': a->peaks.by = mpr_selection_by(arg, state); return 0;
+    case KEY_HEAP: a->peaks.heap = mpr_selection_heap(arg, "host/heap, host/mmap, host/shm, host/pinned or, of a GPU, gpu0/device, gpu0/torch, ...", state); return 0;
     case KEY_AT:
-        mpr_when_check(arg, "at", state);
+        mpr_selection_check_instant(arg, "at", state);
         a->at = arg;
         return 0;
     case KEY_BACKWARD_OF: a->peaks.backward_of = true; return 0;
@@ -44,7 +43,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, arg); return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
     case ARGP_KEY_END:
-        if (a->paths.count > 1 && mpr_when_is_moment(a->at))
+        if (a->paths.count > 1 && mpr_selection_is_named(a->at))
             argp_error(state, "--at=%s: an instant of one log; there are %zu", a->at, a->paths.count);
         return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -83,7 +82,7 @@ static void read_logs(struct arguments *a, struct mpr_peaks *peaks)
     struct mpr_error error;
     for (size_t i = 0; i < a->paths.count; i++) {
         const char *path = a->paths.at[i];
-        if (mpr_when_resolve(a->at, MPR_PEAK_TIME, path, a->peaks.heap, &progress, &peaks->options.at, &error) == 0
+        if (mpr_selection_instant(a->at, MPR_PEAK_TIME, path, a->peaks.heap, &progress, &peaks->options.at, &error) == 0
             && mpr_peaks_add(peaks, path, &progress, &error) == 0) continue;
         mpr_cmd_error(&error);
         a->failed = true;
@@ -93,7 +92,7 @@ static void read_logs(struct arguments *a, struct mpr_peaks *peaks)
 
 int mpr_cmd_peaks(int argc, char **argv)
 {
-    struct arguments a = { .output = mpr_output_default(), .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_AT_THE_PEAK } };
+    struct arguments a = { .output = mpr_output_default(), .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK } };
     struct mpr_peaks peaks;
     mpr_cmd_parse(&argp, argc, argv, &a);
     mpr_peaks_init(&peaks, &a.peaks);

@@ -2,7 +2,7 @@
 
 #include "cmd.h"
 #include "segments.h"
-#include "when.h"
+#include "selection.h"
 
 enum { KEY_AT = 256 };
 
@@ -21,7 +21,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
     case KEY_AT:
-        if (!is_instant(arg)) mpr_when_check(arg, "at", state);
+        if (!is_instant(arg)) mpr_selection_check_instant(arg, "at", state);
         a->at = arg;
         return 0;
     case ARGP_KEY_ARG:
@@ -49,12 +49,12 @@ static const struct argp argp = {
 static int read_log(const struct arguments *a, struct mpr_segments *segments, struct mpr_error *error)
 {
     const struct mpr_progress progress = mpr_bar();
-    struct mpr_segments_options chosen = { .when = MPR_SEGMENTS_AT_PEAK };
+    struct mpr_segments_options chosen = { .which = MPR_SEGMENTS_AT_PEAK };
     int status = 0;
-    if (a->at && strcmp(a->at, "oom") == 0) chosen.when = MPR_SEGMENTS_AT_OOM;
+    if (a->at && strcmp(a->at, "oom") == 0) chosen.which = MPR_SEGMENTS_AT_OOM;
     if (!is_instant(a->at)) {
-        chosen.when = MPR_SEGMENTS_AT_TIME;
-        status = mpr_when_resolve(a->at, 0, a->path, NULL, &progress, &chosen.at, error);
+        chosen.which = MPR_SEGMENTS_AT_TIME;
+        status = mpr_selection_instant(a->at, 0, a->path, NULL, &progress, &chosen.at, error);
     }
     if (status == 0) status = mpr_segments_read(segments, a->path, &chosen, &progress, error);
     mpr_bar_clear();

@@ -1,9 +1,8 @@
 #include <string.h>
 
-#include "by.h"
 #include "calltree.h"
 #include "cmd.h"
-#include "when.h"
+#include "selection.h"
 
 enum { KEY_HEAP = 256, KEY_AT, KEY_BOTTOM_UP, KEY_FOLDED };
 
@@ -30,10 +29,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
     case 'b': set_by(a, arg, state); return 0;
-    case KEY_HEAP: a->tree.heap = mpr_heap_parse(arg, "a heap such as host/heap, host/mmap or gpu0/device", state); return 0;
+    case KEY_HEAP: a->tree.heap = mpr_selection_heap(arg, "a heap such as host/heap, host/mmap or gpu0/device", state); return 0;
     case KEY_AT:
         if (strcmp(arg, "peak") == 0) return 0;
-        mpr_when_check(arg, "at", state);
+        mpr_selection_check_instant(arg, "at", state);
         a->at = arg;
         return 0;
     case KEY_BOTTOM_UP: a->tree.bottom_up = true; return 0;
@@ -65,7 +64,7 @@ static const struct argp argp = {
 static int read_log(struct arguments *a, struct mpr_calltree *tree, struct mpr_error *error)
 {
     const struct mpr_progress progress = mpr_bar();
-    int status = mpr_when_resolve(a->at, MPR_PEAK_TIME, a->path, a->tree.heap, &progress, &a->tree.at, error);
+    int status = mpr_selection_instant(a->at, MPR_PEAK_TIME, a->path, a->tree.heap, &progress, &a->tree.at, error);
     if (status == 0) status = mpr_calltree_read(tree, a->path, &a->tree, &progress, error);
     mpr_bar_clear();
     return status;

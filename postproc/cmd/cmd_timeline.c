@@ -2,11 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "by.h"
 #include "cmd.h"
 #include "mpf/event.h"
+#include "selection.h"
 #include "timeline.h"
-#include "when.h"
 
 enum { KEY_HEAP = 256, KEY_FROM, KEY_TO, KEY_BUCKETS, KEY_BACKWARD_OF, BUCKETS = 2048, BANDS = 20 };
 
@@ -42,11 +41,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct arguments *a = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
-    case 'b': a->timeline.by = mpr_by_parse(arg, state); return 0;
-    case KEY_HEAP: a->timeline.heap = mpr_heap_parse(arg, "a heap such as host/heap, host/mmap or gpu0/device", state); return 0;
+    case 'b': a->timeline.by = mpr_selection_by(arg, state); return 0;
+    case KEY_HEAP: a->timeline.heap = mpr_selection_heap(arg, "a heap such as host/heap, host/mmap or gpu0/device", state); return 0;
     case KEY_BACKWARD_OF: a->timeline.backward_of = true; return 0;
-    case KEY_FROM: mpr_when_check(arg, "from", state); a->from = arg; return 0;
-    case KEY_TO: mpr_when_check(arg, "to", state); a->to = arg; return 0;
+    case KEY_FROM: mpr_selection_check_instant(arg, "from", state); a->from = arg; return 0;
+    case KEY_TO: mpr_selection_check_instant(arg, "to", state); a->to = arg; return 0;
     case KEY_BUCKETS: set_buckets(a, arg, state); return 0;
     case ARGP_KEY_ARG:
         if (a->path) argp_error(state, "one log is wanted");
@@ -73,9 +72,9 @@ static int read_log(struct arguments *a, struct mpr_timeline *timeline, struct m
 {
     const struct mpr_progress progress = mpr_bar();
     struct mpr_timeline_options *t = &a->timeline;
-    struct mpr_at from, to;
-    int status = mpr_when_resolve(a->from, 0, a->path, t->heap, &progress, &from, error);
-    if (status == 0) status = mpr_when_resolve(a->to, UINT64_MAX, a->path, t->heap, &progress, &to, error);
+    struct mpr_instant from, to;
+    int status = mpr_selection_instant(a->from, 0, a->path, t->heap, &progress, &from, error);
+    if (status == 0) status = mpr_selection_instant(a->to, UINT64_MAX, a->path, t->heap, &progress, &to, error);
     t->bands = (a->output.style.top ? a->output.style.top : BANDS) + 1;
     if (status == 0) {
         t->from = from.from;

@@ -109,8 +109,8 @@ static void render_peaks(FILE *out, const struct mpr_peaks *peaks, const struct 
     mpr_json_text(&j, "schema", "memprof.peaks/1");
     mpr_json_text(&j, "by", mpr_group_name[by_of(peaks)]);
     mpr_json_known(&j, "at_ns", peaks->options.at.from, MPR_PEAK_TIME);
-    if (!mpr_at_is_peak(peaks->options.at))
-        mpr_json_number(&j, "at_width_ns", peaks->options.at.last ? 0 : peaks->options.at.to - peaks->options.at.from + 1);
+    if (!mpr_instant_is_peak(peaks->options.at))
+        mpr_json_number(&j, "at_width_ns", peaks->options.at.settled ? 0 : peaks->options.at.to - peaks->options.at.from + 1);
     mpr_json_open(&j, "logs", '[');
     for (size_t i = 0; i < peaks->logs; i++) log_peaks(&j, &peaks->log[i], style->top);
     mpr_json_close(&j, ']');

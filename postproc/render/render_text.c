@@ -16,9 +16,9 @@
 /* ---- peaks: heaps */
 
 /* How finely the times of an instant are told. */
-static uint64_t width_of(struct mpr_at at) { return mpr_at_is_peak(at) ? 1000000 : at.to - at.from + 1; }
+static uint64_t width_of(struct mpr_instant at) { return mpr_instant_is_peak(at) ? 1000000 : at.to - at.from + 1; }
 
-static void heap_table(FILE *out, const struct mpr_log_peaks *log, struct mpr_at at, const struct mpr_style *style)
+static void heap_table(FILE *out, const struct mpr_log_peaks *log, struct mpr_instant at, const struct mpr_style *style)
 {
     const uint64_t width = width_of(at);
     const int column = width < 1000000 ? 20 : 14;
@@ -191,7 +191,7 @@ static void row_table(FILE *out, const struct mpr_heap_peak *h, const char *by, 
 /* ---- peaks: logs */
 
 /* What stands for the peaks. */
-static void chosen(FILE *out, struct mpr_at at)
+static void chosen(FILE *out, struct mpr_instant at)
 {
     const uint64_t width = width_of(at);
     struct mpr_number time, length;
@@ -203,7 +203,7 @@ static void chosen(FILE *out, struct mpr_at at)
 static void log_section(FILE *out, const struct mpr_peaks *peaks, const struct mpr_log_peaks *log,
                         const struct mpr_style *style)
 {
-    const bool at_peak = mpr_at_is_peak(peaks->options.at);
+    const bool at_peak = mpr_instant_is_peak(peaks->options.at);
     mpr_text_summary(out, &log->summary, style);
     mpr_text_choice(out, &log->choice);
     if (!at_peak) chosen(out, peaks->options.at);

@@ -94,7 +94,7 @@ void mpr_segments_json(FILE *out, const struct mpr_segments *segments, const str
     mpr_json_open(&j, NULL, '{');
     mpr_json_text(&j, "schema", "memprof.segments/1");
     mpr_json_summary(&j, &segments->summary);
-    mpr_json_text(&j, "at", at[segments->options.when]);
+    mpr_json_text(&j, "at", at[segments->options.which]);
     mpr_json_open(&j, "devices", '[');
     for (size_t i = 0; i < segments->devices; i++) device(&j, &segments->device[i], style->top);
     mpr_json_close(&j, ']');

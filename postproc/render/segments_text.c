@@ -121,7 +121,7 @@ void mpr_segments_text(FILE *out, const struct mpr_segments *segments, const str
     mpr_text_summary(out, &segments->summary, style);
     for (size_t i = 0; i < segments->devices; i++) {
         const struct mpr_segments_device *d = &segments->device[i];
-        sums(out, d, instant[segments->options.when], style);
+        sums(out, d, instant[segments->options.which], style);
         pools(out, d, style);
         segment_table(out, d, style);
         pin_table(out, d, style);

@@ -110,7 +110,7 @@ void mpr_gpu_chosen(struct mpr_replay *r)
 {
     mpr_gpu_take_pictures(r);
     for (unsigned i = 0; i < MPF_GPUS; i++)     /* those that held nothing, too */
-        if (!r->gpu.device[i].peak.valid) mpr_picture_take(&r->gpu.device[i].peak, r, i, r->options.at);
+        if (!r->gpu.device[i].peak.valid) mpr_picture_take(&r->gpu.device[i].peak, r, i, r->options.at.from);
 }
 
 /* ---- the end */

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chosen.h"
 #include "cold.h"
 #include "gpu.h"
 #include "gpu_comms.h"
 #include "gpu_peaks.h"
-#include "instant.h"
 #include "maker.h"
 #include "mpf/slot.h"
 
@@ -24,7 +24,7 @@ int mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *optio
     r->estimates.mean = options->sample_mean > 0 ? options->sample_mean : options->torch_sample_mean;
     r->estimates.below = options->sample_below;
     mpr_samples_init(&r->samples);
-    mpr_instant_init(r);
+    mpr_chosen_init(r);
     const int books = mpr_books_init(&r->books), blocks = mpr_blocks_init(&r->blocks),
         ranges = mpr_ranges_init(&r->ranges), gpu = mpr_gpu_init(&r->gpu);
     return books | blocks | ranges | gpu;
@@ -384,7 +384,7 @@ static inline bool is_gpu(const struct mpf_event *e) { return (e->heap >= MPF_HE
 
 static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
 {
-    if (__builtin_expect(e->time >= r->turn, 0)) mpr_instant_turn(r, e->time);
+    if (__builtin_expect(e->time >= r->turn, 0)) mpr_chosen_turn(r, e->time);
     r->now = e->time;
     r->count[e->op]++;
     if (r->repairs.count) expire_repairs(r, e->time);
@@ -427,7 +427,7 @@ int mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_
 void mpr_replay_finish(struct mpr_replay *r)
 {
     expire_repairs(r, UINT64_MAX);
-    mpr_instant_turn(r, UINT64_MAX);
+    mpr_chosen_turn(r, UINT64_MAX);
     mpr_gpu_finish(r);
     mpr_samples_finish(&r->samples, &r->books);
 }

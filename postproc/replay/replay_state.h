@@ -10,6 +10,7 @@
 #include "books.h"
 #include "estimates.h"
 #include "gpu_state.h"
+#include "instant.h"
 #include "large.h"
 #include "mpf/event.h"
 #include "mpf/slot.h"
@@ -27,12 +28,9 @@ enum mpr_by {
     MPR_BY_AUTO, MPR_BY_ALL
 };
 
-#define MPR_AT_PEAK UINT64_MAX
-
 struct mpr_replay_options {
     enum mpr_by by;             /* what a cell is */
-    uint64_t at, until;         /* ns: the largest states from `at` to `until` stand for the peaks; at MPR_AT_PEAK: the peaks themselves */
-    bool settled;               /* not the largest states, but those that `until` left behind */
+    struct mpr_instant at;      /* what stands for the peaks */
     bool has_parent;            /* a fork's child: unknown blocks that it frees are its parent's */
     bool no_inherit;            /* threads without ranges do not take those of another thread */
     bool backward_of;           /* PyTorch's backward ranges stand below their forward operators' */
@@ -71,7 +69,7 @@ struct mpr_replay {
     struct mpf_unwritten unwritten[8];  /* times that frames could not be written: the first ones */
     uint32_t unwrittens;
     uint64_t now;               /* time of the newest event */
-    uint64_t turn;              /* ns: an event of then, or later, begins or ends the chosen instant */
+    uint64_t turn;              /* ns: an event of then, or later, begins or ends the chosen instant; UINT64_MAX: none does */
     bool chosen, pinned;        /* it has begun; it has passed */
     bool out_of_memory;
 };

@@ -11,7 +11,7 @@ void begin_with(struct mpr_replay_options options)
     assert_int_equal(mpr_replay_init(&replay, &options), 0);
 }
 
-void begin(void) { begin_with((struct mpr_replay_options){ .by = MPR_BY_RANGE, .at = MPR_AT_PEAK }); }
+void begin(void) { begin_with((struct mpr_replay_options){ .by = MPR_BY_RANGE, .at = MPR_INSTANT_PEAK }); }
 
 static void feed(const struct mpf_event *e) { assert_int_equal(mpr_replay_batch(&replay, e, 1), 0); }
 

@@ -7,7 +7,7 @@ enum { MAIN = 1, AUTOGRAD };                    /* memprof's numbers of the thre
 
 static void begin_backward(enum mpr_by by)
 {
-    begin_with((struct mpr_replay_options){ .by = by, .at = MPR_AT_PEAK, .backward_of = true });
+    begin_with((struct mpr_replay_options){ .by = by, .at = MPR_INSTANT_PEAK, .backward_of = true });
     data(MAIN, MPF_OP_DOMAIN, 0, TORCH, "torch", 5);
 }
 

@@ -131,7 +131,7 @@ static void python_stacks_are_paths_of_the_next_event_only(void **state)
 static const struct mpr_node *node_in_wrapper(enum mpr_by by, const char *domain, const char *name, bool inner)
 {
     enum { DOMAIN = 7, WRAPPER = 1, INNER };
-    begin_with((struct mpr_replay_options){ .by = by, .at = MPR_AT_PEAK });
+    begin_with((struct mpr_replay_options){ .by = by, .at = MPR_INSTANT_PEAK });
     data(1, MPF_OP_DOMAIN, 0, DOMAIN, domain, strlen(domain));
     data(1, MPF_OP_NAME, 0, WRAPPER, name, strlen(name));
     data(1, MPF_OP_NAME, 0, INNER, "inner", 5);
@@ -194,7 +194,7 @@ static void a_wrapper_goes_on_to_the_end_of_a_path(void **state)
     enum { TORCH = 7, WRAPPER = 1, OTHER, FRAMES = 60 };
     uint64_t stack[FRAMES + 1];
     (void)state;
-    begin_with((struct mpr_replay_options){ .by = MPR_BY_AUTO, .at = MPR_AT_PEAK });
+    begin_with((struct mpr_replay_options){ .by = MPR_BY_AUTO, .at = MPR_INSTANT_PEAK });
     data(1, MPF_OP_DOMAIN, 0, TORCH, "torch", 5);
     data(1, MPF_OP_NAME, 0, WRAPPER, "Wrapper.forward", 15);
     for (uint64_t i = 0; i < FRAMES; i++) frame(stack[i] = 0x100 + i, i, "call", "/app/train.py");
@@ -214,7 +214,7 @@ static void sampled_blocks_of_pytorch_stand_for_others(void **state)
     enum { SMALL = 64 << 10, STANDS_FOR = 557738 };
     uint64_t samples, more = 0;
     (void)state;
-    begin_with((struct mpr_replay_options){ .by = MPR_BY_PYTHON, .at = MPR_AT_PEAK, .torch_sample_mean = 512 << 10, .sample_below = MIB });
+    begin_with((struct mpr_replay_options){ .by = MPR_BY_PYTHON, .at = MPR_INSTANT_PEAK, .torch_sample_mean = 512 << 10, .sample_below = MIB });
     frame(0xf1, 41, "loss", "/app/cross_entropy.py");
     WORDS(1, MPF_OP_PYTHON, 0, 0x91, 0xf1);
     for (uint64_t i = 0; i < 3; i++) {                  /* the third is one that all have their stack of */
@@ -324,7 +324,7 @@ static uint32_t comm_of(uint64_t addr) { return mpr_gpu_blocks_find(&gpu()->driv
 static void what_an_init_allocated_belongs_to_the_communicator_of_its_pop(void **state)
 {
     (void)state;
-    begin_with((struct mpr_replay_options){ .by = MPR_BY_COMM, .at = MPR_AT_PEAK });
+    begin_with((struct mpr_replay_options){ .by = MPR_BY_COMM, .at = MPR_INSTANT_PEAK });
     modules();
     nccl();
     push(1, NCCL, INIT);

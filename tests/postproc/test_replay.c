@@ -21,7 +21,7 @@ static void begin_with(struct mpr_replay_options options)
     assert_int_equal(mpr_replay_init(&replay, &options), 0);
 }
 
-static void begin(void) { begin_with((struct mpr_replay_options){ .by = MPR_BY_RANGE, .at = MPR_AT_PEAK }); }
+static void begin(void) { begin_with((struct mpr_replay_options){ .by = MPR_BY_RANGE, .at = MPR_INSTANT_PEAK }); }
 
 static void event_at(uint64_t time, uint32_t thread, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
@@ -180,7 +180,7 @@ static void own_frees_of_unknown_blocks_are_unmatched(void **state)
 static void a_childs_frees_of_unknown_blocks_are_its_parents(void **state)
 {
     (void)state;
-    begin_with((struct mpr_replay_options){ .at = MPR_AT_PEAK, .has_parent = true });
+    begin_with((struct mpr_replay_options){ .at = MPR_INSTANT_PEAK, .has_parent = true });
     event(1, MPF_OP_FREE, H, 0x1000, 0);
     end();
     assert_int_equal(heap(H)->inherited, 1);
@@ -247,7 +247,7 @@ static void pop_takes_the_newest_range_of_its_domain(void **state)
 static void at_shows_the_state_of_that_instant(void **state)
 {
     (void)state;
-    begin_with((struct mpr_replay_options){ .at = 2500 });
+    begin_with((struct mpr_replay_options){ .at = MPR_INSTANT_AT(2500) });
     event_at(1000, 1, MPF_OP_ALLOC, H, 0x1000, 500);
     event_at(2000, 1, MPF_OP_FREE, H, 0x1000, 0);
     event_at(2500, 1, MPF_OP_ALLOC, H, 0x2000, 30);

@@ -15,7 +15,7 @@ static uint64_t now;
 
 static void begin(enum mpr_by by)
 {
-    const struct mpr_replay_options options = { .by = by, .at = MPR_AT_PEAK };
+    const struct mpr_replay_options options = { .by = by, .at = MPR_INSTANT_PEAK };
     now = 0;
     assert_int_equal(mpr_replay_init(&replay, &options), 0);
 }
@@ -277,7 +277,7 @@ static void thousands_of_sites(void **state)
 
 static void begin_sampled(void)
 {
-    const struct mpr_replay_options options = { .by = MPR_BY_STACK, .at = MPR_AT_PEAK, .sample_mean = 65536, .sample_below = 1 << 20 };
+    const struct mpr_replay_options options = { .by = MPR_BY_STACK, .at = MPR_INSTANT_PEAK, .sample_mean = 65536, .sample_below = 1 << 20 };
     now = 0;
     assert_int_equal(mpr_replay_init(&replay, &options), 0);
     modules();

@@ -1,4 +1,4 @@
-#include "happenings.h"
+#include "annotations.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ struct instance { uint64_t push, from, to; uint32_t node, thread; };
 
 struct track { uint64_t time[POINTS], value[POINTS]; size_t points, stride, waiting; uint64_t limit; };
 
-struct mpr_happenings {
+struct mpr_annotations {
     struct mark mark[MARKS];
     size_t marks;
     uint64_t marks_left_out;
@@ -34,16 +34,16 @@ struct mpr_happenings {
     struct track *track[MPR_TRACKS];
 };
 
-struct mpr_happenings *mpr_happenings_new(void)
+struct mpr_annotations *mpr_annotations_new(void)
 {
-    struct mpr_happenings *h = calloc(1, sizeof *h);
+    struct mpr_annotations *h = calloc(1, sizeof *h);
     if (h) h->instance = malloc(INSTANCES * sizeof *h->instance);
     if (h && h->instance) return h;
     free(h);
     return NULL;
 }
 
-void mpr_happenings_free(struct mpr_happenings *h)
+void mpr_annotations_free(struct mpr_annotations *h)
 {
     if (!h) return;
     for (int i = 0; i < MPR_TRACKS; i++) free(h->track[i]);
@@ -67,7 +67,7 @@ static void exact(const struct mpr_replay *r, const struct mpf_event *e, enum mp
     if (r->books.excerpts) mpr_excerpts_mark(r->books.excerpts, &r->books, e->heap, kind);
 }
 
-static void add_mark(struct mpr_happenings *h, const struct mpr_thread *t, const struct mpf_event *e,
+static void add_mark(struct mpr_annotations *h, const struct mpr_thread *t, const struct mpf_event *e,
                      enum mpr_mark_kind kind, uint64_t bytes)
 {
     if (h->marks == MARKS) {
@@ -78,7 +78,7 @@ static void add_mark(struct mpr_happenings *h, const struct mpr_thread *t, const
                                          .thread = t->number, .heap = e->heap, .free = MPF_UNKNOWN };
 }
 
-static void see_mark(struct mpr_happenings *h, const struct mpr_thread *t, const struct mpf_event *e)
+static void see_mark(struct mpr_annotations *h, const struct mpr_thread *t, const struct mpf_event *e)
 {
     const size_t before = h->marks;
     add_mark(h, t, e, MPR_MARK_NVTX, 0);
@@ -93,14 +93,14 @@ static void see_return(const struct mpr_replay *r, const struct mpf_event *e)
     if (value_of(e, MPF_RETURN_CALL) == MPF_CALL_GRAPH && value_of(e, MPF_RETURN_RESULT) == 0) exact(r, e, MPR_EXCERPT_GRAPH);
 }
 
-static void add_failure(struct mpr_happenings *h, const struct mpr_replay *r, const struct mpr_thread *t,
+static void add_failure(struct mpr_annotations *h, const struct mpr_replay *r, const struct mpr_thread *t,
                         const struct mpf_event *e)
 {
     exact(r, e, MPR_EXCERPT_FAILURE);
     add_mark(h, t, e, MPR_MARK_FAILED, e->size | e->addr >> 32 << 40);
 }
 
-static void add_refusal(struct mpr_happenings *h, const struct mpr_replay *r, const struct mpr_thread *t,
+static void add_refusal(struct mpr_annotations *h, const struct mpr_replay *r, const struct mpr_thread *t,
                         const struct mpf_event *e, enum mpr_mark_kind kind, unsigned free_at)
 {
     exact(r, e, MPR_EXCERPT_FAILURE);
@@ -116,7 +116,7 @@ static bool out_of_memory(const struct mpf_event *e)
 
 /* ---- instances of ranges */
 
-static uint32_t *kept_of(struct mpr_happenings *h, const struct mpr_replay *r, uint32_t node)
+static uint32_t *kept_of(struct mpr_annotations *h, const struct mpr_replay *r, uint32_t node)
 {
     if (node >= h->paths) {
         uint32_t *more = realloc(h->of_path, r->ranges.node_cap * sizeof *more);
@@ -128,7 +128,7 @@ static uint32_t *kept_of(struct mpr_happenings *h, const struct mpr_replay *r, u
     return &h->of_path[node];
 }
 
-static void see_push(struct mpr_happenings *h, const struct mpr_replay *r, const struct mpr_thread *t,
+static void see_push(struct mpr_annotations *h, const struct mpr_replay *r, const struct mpr_thread *t,
                      const struct mpf_event *e)
 {
     uint32_t *kept = kept_of(h, r, t->node);
@@ -142,7 +142,7 @@ static void see_push(struct mpr_happenings *h, const struct mpr_replay *r, const
 }
 
 /* Instances are in order of their pushes. */
-static void see_pop(struct mpr_happenings *h, const struct mpr_thread *t, const struct mpf_event *e)
+static void see_pop(struct mpr_annotations *h, const struct mpr_thread *t, const struct mpf_event *e)
 {
     size_t low = 0, high = h->instances;
     while (low < high) {
@@ -167,7 +167,7 @@ static void halve(struct track *t)
 }
 
 /* The largest of each `stride` samples is a point. */
-static void add_point(struct mpr_happenings *h, unsigned index, uint64_t time, uint64_t value, uint64_t limit)
+static void add_point(struct mpr_annotations *h, unsigned index, uint64_t time, uint64_t value, uint64_t limit)
 {
     if (index >= MPR_TRACKS || value == MPF_UNKNOWN) return;
     if (!h->track[index]) {
@@ -197,9 +197,9 @@ static uint64_t resident(const struct mpf_event *e)
     return sum;
 }
 
-void mpr_happenings_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e)
+void mpr_annotations_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e)
 {
-    struct mpr_happenings *h = arg;
+    struct mpr_annotations *h = arg;
     switch (e->op) {
     case MPF_OP_PUSH: see_push(h, r, t, e); break;
     case MPF_OP_POP: see_pop(h, t, e); break;
@@ -244,7 +244,7 @@ static struct mpr_mark mark_of_graph(struct mpr_tree *tree, struct mpr_arena *ar
     };
 }
 
-static void fill_marks(const struct mpr_happenings *h, struct mpr_tree *tree, const struct mpr_replay *r, struct mpr_timeline *out)
+static void fill_marks(const struct mpr_annotations *h, struct mpr_tree *tree, const struct mpr_replay *r, struct mpr_timeline *out)
 {
     struct mpr_graphs graphs = { .rows = 0 };
     mpr_graphs_fill(&graphs, r);
@@ -259,7 +259,7 @@ static void fill_marks(const struct mpr_happenings *h, struct mpr_tree *tree, co
     mpr_graphs_free(&graphs);
 }
 
-static void fill_instances(const struct mpr_happenings *h, struct mpr_tree *tree, const struct mpr_replay *r,
+static void fill_instances(const struct mpr_annotations *h, struct mpr_tree *tree, const struct mpr_replay *r,
                            struct mpr_timeline *out)
 {
     out->instance = mpr_arena_alloc(&out->arena, h->instances * sizeof *out->instance);
@@ -271,7 +271,7 @@ static void fill_instances(const struct mpr_happenings *h, struct mpr_tree *tree
     out->instances_left_out = h->instances_left_out;
 }
 
-static void fill_tracks(const struct mpr_happenings *h, struct mpr_timeline *out)
+static void fill_tracks(const struct mpr_annotations *h, struct mpr_timeline *out)
 {
     for (unsigned i = 0; i < MPR_TRACKS; i++) {
         const struct track *t = h->track[i];
@@ -287,7 +287,7 @@ static void fill_tracks(const struct mpr_happenings *h, struct mpr_timeline *out
     }
 }
 
-void mpr_happenings_fill(const struct mpr_happenings *h, struct mpr_tree *tree, const struct mpr_replay *r,
+void mpr_annotations_fill(const struct mpr_annotations *h, struct mpr_tree *tree, const struct mpr_replay *r,
                          struct mpr_timeline *out)
 {
     fill_marks(h, tree, r, out);

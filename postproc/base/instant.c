@@ -6,6 +6,8 @@
 #include <string.h>
 
 #define NS_PER_S UINT64_C(1000000000)
+/* Reports print milliseconds, or more digits: a time with fewer is as long as one of theirs. */
+#define WIDEST UINT64_C(1000000)
 
 /* A decimal number times `unit`, exact to the ns; *end is set behind it, *width to what its last digit stands for. */
 static bool decimal(const char *text, char **end, uint64_t unit, uint64_t *ns, uint64_t *width)
@@ -33,7 +35,8 @@ static bool clock_time(const char *text, uint64_t *ns, uint64_t *width)
     return !__builtin_add_overflow(*ns, minutes * 60 * NS_PER_S, ns);
 }
 
-bool mpr_instant_parse(const char *text, uint64_t *ns, uint64_t *width)
+/* *width: how much time the last digit stands for. */
+static bool parse(const char *text, uint64_t *ns, uint64_t *width)
 {
     static const struct { const char *suffix; uint64_t ns; } unit[] = { { "", NS_PER_S }, { "s", NS_PER_S }, { "ms",
         1000000 }, { "us", 1000 }, { "ns", 1 } };
@@ -43,4 +46,14 @@ bool mpr_instant_parse(const char *text, uint64_t *ns, uint64_t *width)
         if (decimal(text, &end, unit[i].ns, ns, width) && strcmp(end, unit[i].suffix) == 0) return true;
     }
     return false;
+}
+
+bool mpr_instant_parse(const char *text, struct mpr_instant *instant)
+{
+    uint64_t from, width, to;
+    if (!parse(text, &from, &width)) return false;
+    if (width > WIDEST) width = WIDEST;
+    if (__builtin_add_overflow(from, width - 1, &to)) to = UINT64_MAX;
+    *instant = (struct mpr_instant){ from, to, false };
+    return true;
 }

@@ -1,4 +1,4 @@
-#include "moment.h"
+#include "named_instant.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static bool parse(const char *text, struct wanted *w)
     return w->instance && (!*end || w->end);
 }
 
-bool mpr_moment_parse(const char *text)
+bool mpr_named_instant_parse(const char *text)
 {
     struct wanted w;
     return strcmp(text, "peak") == 0 || parse(text, &w);
@@ -87,12 +87,12 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
     }
 }
 
-static int result(const struct search *s, const char *path, uint64_t last, struct mpr_at *at, struct mpr_error *error)
+static int result(const struct search *s, const char *path, uint64_t last, struct mpr_instant *at, struct mpr_error *error)
 {
     if (!s->found)
         return mpr_fail(error, "%s: no instance %" PRIu64 " of a range %.*s: %" PRIu64 " found", path,
                         s->wanted.instance, (int)s->wanted.name_bytes, s->wanted.text, s->seen);
-    *at = MPR_AT_THE_END_OF(!s->wanted.end ? s->begin_ns : s->ended ? s->end_ns : last);
+    *at = MPR_INSTANT_END_OF(!s->wanted.end ? s->begin_ns : s->ended ? s->end_ns : last);
     return 0;
 }
 
@@ -110,18 +110,17 @@ static uint64_t peak_time(const struct mpr_replay *r, const char *heap)
     return found ? found->peak_time : 0;
 }
 
-int mpr_moment_find(const char *path, const char *text, const char *heap, const struct mpr_progress *progress,
-                    struct mpr_at *at, struct mpr_error *error)
+int mpr_named_instant_find(const char *path, const char *text, const char *heap, const struct mpr_progress *progress,
+                    struct mpr_instant *at, struct mpr_error *error)
 {
     struct search s = { .found = false };
     struct mpr_reader reader;
     const bool range = parse(text, &s.wanted);
-    if (mpr_reader_open(&reader, path, MPR_BY_RANGE, MPR_AT_THE_PEAK, error) != 0) return -1;
+    if (mpr_reader_open(&reader, path, MPR_BY_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
     if (range) reader.replay.watch = (struct mpr_watch){ see, &s };
     int status = mpr_reader_replay(&reader, path, progress, error);
     if (status == 0) {
-        at->from = at->to = peak_time(&reader.replay, heap);
-        at->last = false;
+        *at = MPR_INSTANT_AT(peak_time(&reader.replay, heap));
         if (range) status = result(&s, path, reader.replay.now, at, error);
         mpr_reader_close(&reader);
     }

@@ -1,0 +1,45 @@
+#include "selection.h"
+
+#include <string.h>
+
+#include "mpf/event.h"
+#include "named_instant.h"
+
+enum mpr_group mpr_selection_by(const char *arg, struct argp_state *state)
+{
+    for (size_t i = 0; mpr_group_name[i]; i++)
+        if (strcmp(arg, mpr_group_name[i]) == 0) return (enum mpr_group)i;
+    argp_error(state, "--by=%s: auto, range, stack, python, library, thread, size, heap, comm or graph is wanted", arg);
+    return MPR_GROUP_AUTO;
+}
+
+const char *mpr_selection_heap(const char *arg, const char *wanted, struct argp_state *state)
+{
+    for (unsigned i = 1; i < 256; i++) {
+        const char *name = mpf_heap_name(i);
+        if (name && strcmp(arg, name) == 0) return name;
+    }
+    argp_error(state, "--heap=%s: %s is wanted", arg, wanted);
+    return NULL;
+}
+
+void mpr_selection_check_instant(const char *text, const char *option, struct argp_state *state)
+{
+    struct mpr_instant at;
+    if (mpr_instant_parse(text, &at) || mpr_named_instant_parse(text)) return;
+    argp_error(state, "--%s=%s: a time such as 12.5s, 300ms, 00:01:30.250, peak, step:12 or step:12.end is wanted", option, text);
+}
+
+bool mpr_selection_is_named(const char *text)
+{
+    struct mpr_instant at;
+    return text && !mpr_instant_parse(text, &at) && mpr_named_instant_parse(text);
+}
+
+int mpr_selection_instant(const char *text, uint64_t otherwise, const char *log, const char *heap,
+                          const struct mpr_progress *progress, struct mpr_instant *at, struct mpr_error *error)
+{
+    *at = MPR_INSTANT_AT(otherwise);
+    if (!text || mpr_instant_parse(text, at)) return 0;
+    return mpr_named_instant_find(log, text, heap, progress, at, error);
+}

@@ -1,0 +1,33 @@
+/* --by, --heap and the instants of the reports that have them. */
+#ifndef MPR_SELECTION_H
+#define MPR_SELECTION_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include "group.h"
+#include "instant.h"
+#include "progress.h"
+
+struct mpr_error;
+
+#define MPR_BY_HELP \
+    "auto (default: what tells most, of the program's ranges, PyTorch's, Python's call stacks, native ones, libraries), range, " \
+    "stack, python, library, thread, size, heap or, of device memory, comm (NCCL's communicators) or graph (CUDA graphs' captures)"
+
+#define MPR_BACKWARD_OF_HELP "memory that PyTorch's backward pass takes stands under the forward operator whose backward it is"
+
+/* A usage error unless the text names a group. */
+enum mpr_group mpr_selection_by(const char *arg, struct argp_state *state);
+/* The name of a heap; a usage error that says what is wanted unless there is one of this name. */
+const char *mpr_selection_heap(const char *arg, const char *wanted, struct argp_state *state);
+
+/* A usage error, naming the option, unless the text is an instant. */
+void mpr_selection_check_instant(const char *text, const char *option, struct argp_state *state);
+/* True for an instant that each log has its own of.  NULL: false. */
+bool mpr_selection_is_named(const char *text);
+/* The instant in one log.  heap: whose peak; NULL: the largest heap's.  text NULL: `otherwise`.  0, or -1 with *error filled. */
+int mpr_selection_instant(const char *text, uint64_t otherwise, const char *log, const char *heap,
+                          const struct mpr_progress *progress, struct mpr_instant *at, struct mpr_error *error);
+
+#endif

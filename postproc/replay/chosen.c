@@ -1,0 +1,36 @@
+/* Several events share a time, so an instant has its turns before the first event that is in it, before the first that is
+ * behind its first time, and before the first that is behind all of it. */
+#include "chosen.h"
+
+#include "gpu_peaks.h"
+
+void mpr_chosen_init(struct mpr_replay *r)
+{
+    const struct mpr_instant at = r->options.at;
+    r->turn = at.settled ? at.to : at.from;
+    if (at.settled && r->turn != MPR_PEAK_TIME) r->turn++;
+}
+
+static void begin(struct mpr_replay *r)
+{
+    r->chosen = true;
+    mpr_books_choose(&r->books, r->options.at.from, &r->now);
+    mpr_gpu_choose(r);
+}
+
+static void end(struct mpr_replay *r)
+{
+    mpr_books_chosen(&r->books);
+    mpr_gpu_chosen(r);
+    r->pinned = true;
+}
+
+void mpr_chosen_turn(struct mpr_replay *r, uint64_t time)
+{
+    const struct mpr_instant at = r->options.at;
+    if (mpr_instant_is_peak(at) || r->pinned) return;
+    if (!r->chosen) begin(r);
+    if (time > at.from) mpr_gpu_carry(r, at.from);
+    if (time > at.to) end(r);
+    r->turn = time > at.to ? UINT64_MAX : time > at.from ? at.to + 1 : at.from + 1;
+}
