@@ -87,23 +87,33 @@ static void guarded(void)
     mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, 16, 1);
 }
 
-/* One of two encoders, for as long as the threads record; counts its frames, and leaves the other one its first. */
-struct writer { unsigned number; uint32_t frames; const struct writer *other; };
+/* One of two encoders, for as long as the threads record. */
+struct writer { unsigned number; uint32_t wrote; };
 static uint32_t recording_ended;
 
+/* The bytes of its last frame tell that it has made another one; before its first they are 0, or the header's. */
 static void *encode(void *arg)
 {
     struct writer *w = arg;
+    const uint64_t before = mp_logfile_frame_bytes(w->number);
     mp_thread_own();
     while (!__atomic_load_n(&recording_ended, __ATOMIC_ACQUIRE)) {
-        const bool first = !__atomic_load_n(&w->frames, __ATOMIC_RELAXED);
-        if (!first && !__atomic_load_n(&w->other->frames, __ATOMIC_RELAXED)) sched_yield();
-        else if (mp_epoch_run(w->number)) __atomic_store_n(&w->frames, w->frames + 1, __ATOMIC_RELAXED);
+        mp_epoch_run(w->number);
+        if (mp_logfile_frame_bytes(w->number) != before) __atomic_store_n(&w->wrote, 1, __ATOMIC_RELEASE);
     }
     return NULL;
 }
 
-/* Without the encoder thread, whose place the two take. */
+/* Returns when the writer has made a frame: there is something to write for as long. */
+static void record_until_it_wrote(const struct writer *w)
+{
+    while (!__atomic_load_n(&w->wrote, __ATOMIC_ACQUIRE)) {
+        mp_record(MPF_OP_MARK, MPF_HEAP_NONE, MP_NAME_OTHER, 0);
+        sched_yield();
+    }
+}
+
+/* Without the encoder thread, whose place the two take.  That each of them writes is awaited: who never does is a hang. */
 static void two_encoders(void)
 {
     pthread_t thread[MP_WRITERS];
@@ -112,13 +122,12 @@ static void two_encoders(void)
     mp_process->encoder = MP_ENCODER_RUNS;
     for (unsigned i = 0; i < MP_WRITERS; i++) {
         writer[i].number = i;
-        writer[i].other = &writer[!i];
         pthread_create(&thread[i], NULL, encode, &writer[i]);
     }
     many_threads();
+    for (unsigned i = 0; i < MP_WRITERS; i++) record_until_it_wrote(&writer[i]);
     __atomic_store_n(&recording_ended, 1, __ATOMIC_RELEASE);
     for (unsigned i = 0; i < MP_WRITERS; i++) pthread_join(thread[i], NULL);
-    if (!writer[0].frames && !writer[1].frames) _exit(97);      /* one alone where the scheduler gave the other no time */
     mp_process->encoder = MP_ENCODER_GONE;
 }
 
