@@ -12,6 +12,7 @@
 #include "core/loss.h"
 #include "core/pool.h"
 #include "core/process.h"
+#include "core/records.h"
 #include "core/threads.h"
 #include "real/real.h"
 
@@ -175,9 +176,10 @@ void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data,
     record((struct place){ 0 }, op, heap, addr, bytes < MPF_DATA_MAX ? bytes : MPF_DATA_MAX, data);
 }
 
+/* The record of memprof's own has no number, and nobody who has it gets another. */
 static bool registered(void)
 {
-    if (mp_self && mp_self->number) return true;
+    if (mp_self && (mp_self->number || mp_thread_is_own())) return true;
     if (!mp_process_ready()) return false;
     const uint64_t signals = mp_sys_block_signals();
     mp_thread_register();
@@ -187,9 +189,9 @@ static bool registered(void)
 
 struct mp_guarded mp_guard_enter(void)
 {
-    const bool here = registered();
+    const bool guardable = registered() && !mp_thread_is_own();
     struct mp_guarded before = { .signals = mp_sys_block_signals() };
-    if (!here) return before;
+    if (!guardable) return before;
     before.guard = mp_self->guard;
     mp_self->guard |= MP_INSIDE;
     return before;

@@ -87,6 +87,23 @@ static void guarded(void)
     mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, 16, 1);
 }
 
+/* What memprof's own calls may reach: the guard, and whoever asks whether something can be recorded. */
+static void own_calls(void)
+{
+    mp_thread_own();
+    if (mp_record_here()) _exit(86);
+    mp_guard_leave(mp_guard_enter());
+    record_numbers((void *)0);
+    if (!mp_thread_is_own()) _exit(85);
+}
+
+/* As the main thread does that has recorded nothing and leaves. */
+static void a_thread_without_a_record_starts_the_encoder(void)
+{
+    mp_encoder_start();
+    if (mp_self || mp_process->encoder == MP_ENCODER_NONE) _exit(84);
+}
+
 /* One of two encoders, for as long as the threads record. */
 struct writer { unsigned number; uint32_t wrote; };
 static uint32_t recording_ended;
@@ -266,6 +283,20 @@ static void nothing_is_recorded_under_the_guard(void **state)
     assert_int_equal(b.op[MPF_OP_FREE], 0);
 }
 
+static void memprofs_own_calls_record_nothing(void **state)
+{
+    (void)state;
+    const struct books b = recorded(own_calls);
+    assert_int_equal(b.op[MPF_OP_THREAD], 0);
+    assert_int_equal(b.op[MPF_OP_ALLOC], 0);
+}
+
+static void who_starts_the_encoder_needs_no_record(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded(a_thread_without_a_record_starts_the_encoder).op[MPF_OP_THREAD], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +310,8 @@ int main(void)
         cmocka_unit_test(no_helper_is_started_for_an_encoder_that_is_starting),
         cmocka_unit_test(data_of_any_length_arrives),
         cmocka_unit_test(nothing_is_recorded_under_the_guard),
+        cmocka_unit_test(memprofs_own_calls_record_nothing),
+        cmocka_unit_test(who_starts_the_encoder_needs_no_record),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
