@@ -71,7 +71,8 @@ static const struct mpr_symbol *look(void **state, uint32_t number, const struct
 }
 
 static void *volatile here;
-// clang-format off: lines that the test counts
+/* The test counts these lines. */
+// clang-format off
 enum { LINE_OF_INLINED = __LINE__ + 4, LINE_OF_CALL = __LINE__ + 9 };
 
 static inline __attribute__((always_inline)) void inlined(void)
