@@ -98,8 +98,7 @@ static bool make_excerpts(struct folding *f, const struct mpr_excerpts *excerpts
     for (int k = 0; k < MPR_EXCERPT_KINDS; k++) {
         for (int i = 0; i < MPR_EXCERPTS_KEPT; i++) {
             if (!kept[k][i].change) continue;
-            if (!mpr_excerpt_replay(&kept[k][i], &f->r->books, heap, &f->excerpt[f->excerpts])) return false;
-            f->excerpts++;
+            mpr_excerpt_replay(&kept[k][i], &f->r->books, heap, &f->excerpt[f->excerpts++]);
         }
     }
     if (f->excerpts) qsort(f->excerpt, f->excerpts, sizeof *f->excerpt, by_from);
@@ -206,7 +205,8 @@ static bool change_band(struct folding *f, struct mpr_series *out, uint32_t cell
     if (f->band_bytes[band] > f->out->band[band].largest) f->out->band[band].largest = f->band_bytes[band];
     if (f->touched[band] > first) return true;
     f->touched[band] = out->changes + 1;
-    return mpr_series_change(out, band, 0) == 0;
+    mpr_series_change(out, band, 0);
+    return true;
 }
 
 static void forget_vectors(struct folding *f)
@@ -227,7 +227,7 @@ static bool fold(struct folding *f, const struct mpr_series *s, struct mpr_serie
         for (; at < s->bucket[i].end; at++)
             if (!change_band(f, out, s->change[at].group, s->change[at].bytes, first)) return false;
         for (size_t k = first; k < out->changes; k++) out->change[k].bytes = f->band_bytes[out->change[k].group];
-        if (mpr_series_bucket(out, &s->bucket[i]) != 0) return false;
+        mpr_series_bucket(out, &s->bucket[i]);
     }
     return true;
 }

@@ -59,7 +59,7 @@ bool mpr_lifetimes_fill(struct mpr_timeline *t, struct mpr_tree *tree, struct mp
     mpr_large_each(large, heap, gather, &g);
     if (g.count) qsort(g.block, g.count, sizeof *g.block, by_birth);
     const size_t kept = g.count < t->options.lifetimes ? g.count : t->options.lifetimes;
-    g.failed |= !mpr_notable_keep(g.block, g.count, kept, out->peak_time, tree->r->now);
+    mpr_notable_keep(g.block, g.count, kept, out->peak_time, tree->r->now);
     out->lifetime = mpr_arena_alloc(&t->arena, kept * sizeof *out->lifetime);
     for (size_t i = 0; out->lifetime && i < kept; i++) keep(tree, callers, &g.block[i], out);
     if (out->lifetimes) qsort(out->lifetime, out->lifetimes, sizeof *out->lifetime, by_from);

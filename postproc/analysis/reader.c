@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "amount.h"
 #include "names.h"
 
@@ -13,7 +14,7 @@ static int replay_all(struct mpr_reader *reader, const char *path, const struct 
     const uint64_t total = mpr_log_status(reader->log)->bytes;
     long count;
     while ((count = mpr_log_next(reader->log, &events, error)) > 0) {
-        if (mpr_replay_batch(&reader->replay, events, (size_t)count) != 0) return mpr_fail_memory(error, path);
+        mpr_replay_batch(&reader->replay, events, (size_t)count);
         if (reader->enough && reader->enough(&reader->replay)) return 1;
         if (progress->tick) progress->tick(progress->arg, path, mpr_log_position(reader->log), total);
     }
@@ -47,12 +48,10 @@ int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_by by,
     struct mpr_replay_options options = { .by = by, .at = at,
                                           .has_parent = mpr_header_get(header, "parent.log") != NULL };
     read_sampling(header, &options);
-    if (mpr_replay_init(&reader->replay, &options) == 0) {
-        reader->replay.names = mpr_names_new();
-        if (reader->replay.names) return 0;
-    }
-    mpr_reader_close(reader);
-    return mpr_fail_memory(error, path);
+    mpr_alloc_for(path);
+    mpr_replay_init(&reader->replay, &options);
+    reader->replay.names = mpr_names_new();
+    return 0;
 }
 
 int mpr_reader_replay(struct mpr_reader *reader, const char *path, const struct mpr_progress *progress,
@@ -76,6 +75,7 @@ void mpr_reader_close(struct mpr_reader *reader)
     mpr_names_free(reader->replay.names);
     mpr_replay_free(&reader->replay);
     mpr_log_close(reader->log);
+    mpr_alloc_for(NULL);
 }
 
 /* ---- summary */

@@ -139,9 +139,9 @@ static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const str
     t->sampled = r->options.sample_mean != 0;
     fill_heaps(t, r, o->levels);
     fill_threads(t, r);
-    const bool good = !o->annotations || (fill_page(t, r, o) && !o->large->failed && !o->excerpts->failed);
+    const bool good = !o->annotations || fill_page(t, r, o);
     mpr_reader_close(reader);
-    if (good && !o->levels->failed && !t->arena.failed) return 0;
+    if (good && !t->arena.failed) return 0;
     return mpr_fail_memory(error, path);
 }
 

@@ -22,4 +22,12 @@ static inline uint64_t mpr_hash(uint64_t key)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+/* Of all the text's bytes. */
+static inline uint64_t mpr_hash_text(const char *text)
+{
+    uint64_t hash = 0;
+    for (; *text; text++) hash = mpr_hash(hash + (uint8_t)*text);
+    return hash;
+}
+
 #endif

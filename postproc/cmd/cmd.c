@@ -1,7 +1,7 @@
 #include "cmd.h"
 
+#include <limits.h>
 #include <stdarg.h>
-#include <stdlib.h>
 
 #include "utf8.h"
 
@@ -17,17 +17,15 @@ void mpr_cmd_parse(const struct argp *argp, int argc, char **argv, void *input)
 
 void mpr_cmd_say(const char *format, ...)
 {
-    char *text;
+    char text[2 * PATH_MAX];            /* no allocation: it may be the lack of memory that is said */
     va_list list;
     va_start(list, format);
-    const int length = vasprintf(&text, format, list);
+    vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    if (length < 0) return;
     mpr_bar_clear();
     fputs("memprof-report: ", stderr);
     mpr_utf8_escaped(stderr, text);
     fputc('\n', stderr);
-    free(text);
 }
 
 void mpr_cmd_error(const struct mpr_error *error) { mpr_cmd_say("%s", error->text); }

@@ -38,6 +38,8 @@ struct mpr_output mpr_output_default(void);
 /* 0, or -1 with the reason on stderr. */
 int mpr_output_open(struct mpr_output *output);
 int mpr_output_close(struct mpr_output *output);
+/* Removes the file that is being written, if one is. */
+void mpr_output_abandon(void);
 /* Opens, renders, closes.  The subcommand's exit status. */
 typedef void mpr_render_result(const struct mpr_renderer *renderer, FILE *out, const void *result, const struct mpr_style *style);
 int mpr_output_report(struct mpr_output *output, mpr_render_result *render, const void *result, bool incomplete);
@@ -48,7 +50,8 @@ void mpr_cmd_parse(const struct argp *argp, int argc, char **argv, void *input);
 void mpr_cmd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mpr_cmd_error(const struct mpr_error *error);
 
-/* Lets this process allocate so many MiB; 0: as many as it can. */
+/* Lets this process allocate so many MiB; 0: as many as it can.  Where that does not do, it ends with a message and MPR_EXIT_FAILURE
+ * (alloc.h). */
 #define MPR_MEMORY_DEFAULT UINT64_MAX       /* half of what the machine, or the container, has */
 void mpr_memory_limit(uint64_t mib);
 

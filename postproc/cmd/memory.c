@@ -1,10 +1,11 @@
 /* A log of some kilobytes can tell of more live blocks than any machine has memory for: beyond the limit allocations fail, and the
- * report says so. */
+ * report ends. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "alloc.h"
 #include "cmd.h"
 
 static uint64_t number_in(const char *path)
@@ -28,9 +29,21 @@ static uint64_t whole(void)
     return least(machine, least(number_in("/sys/fs/cgroup/memory.max"), number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes")));
 }
 
+/* Leaves at once: what a report has in its buffers is half of one. */
+static void end(void)
+{
+    struct mpr_error error;
+    if (mpr_alloc_path()) mpr_fail_memory(&error, mpr_alloc_path());
+    else mpr_fail_memory(&error, "the report");
+    mpr_cmd_error(&error);
+    mpr_output_abandon();
+    _exit(MPR_EXIT_FAILURE);
+}
+
 /* Counts what is allocated, not the log that is mapped. */
 void mpr_memory_limit(uint64_t mib)
 {
+    mpr_alloc_at_end(end);
     struct rlimit limit;
     const uint64_t bytes = mib == MPR_MEMORY_DEFAULT ? whole() / 2 : mib << 20;
     if (!bytes || getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur <= bytes) return;

@@ -1,13 +1,16 @@
 /* --format, --color, --output, --top. */
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ascii.h"
 #include "cmd.h"
+#include "file.h"
 
 static const struct argp_option options[] = {
     { "format", 'f', "FORMAT", 0, "text (default), json or csv", 10 },
@@ -63,6 +66,8 @@ static int path_columns(FILE *file)
     return size.ws_col < BEHIND + MOST ? size.ws_col - BEHIND : MOST;
 }
 
+static const struct mpr_output *writing;       /* NULL: none */
+
 int mpr_output_open(struct mpr_output *output)
 {
     output->file = output->path ? fopen(output->path, "we") : stdout;
@@ -71,6 +76,7 @@ int mpr_output_open(struct mpr_output *output)
         return -1;
     }
     const bool terminal = isatty(fileno(output->file)) && !getenv("NO_COLOR");
+    writing = output;
     output->style.path = path_columns(output->file);
     output->style.color = output->color == MPR_COLOR_ALWAYS || (output->color == MPR_COLOR_AUTO && terminal);
     return 0;
@@ -78,10 +84,19 @@ int mpr_output_open(struct mpr_output *output)
 
 int mpr_output_close(struct mpr_output *output)
 {
+    writing = NULL;
     const int failed = ferror(output->file) | fflush(output->file);
     if (!failed && (output->file == stdout || fclose(output->file) == 0)) return 0;
     mpr_cmd_say("%s: cannot write: %s", output->path ? output->path : "standard output", strerror(errno));
     return -1;
+}
+
+/* Half a report is none.  What is no file of that name (a device, a link) stays. */
+void mpr_output_abandon(void)
+{
+    struct stat st;
+    if (!writing || !writing->path || fstat(fileno(writing->file), &st) != 0 || !S_ISREG(st.st_mode)) return;
+    if (mpr_file_is(AT_FDCWD, writing->path, &st)) unlink(writing->path);
 }
 
 /* Text for people is in the characters of their locale, whatever it is written to; data for tools is UTF-8. */

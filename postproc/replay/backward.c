@@ -1,8 +1,7 @@
 /* A node and its operator meet by the node's number; the tables are by thread, as the numbers are. */
 #include "backward.h"
 
-#include <stdlib.h>
-
+#include "alloc.h"
 #include "gpu_path.h"
 
 static struct mpr_forward_mark *mark_at(struct mpr_forward *f, uint64_t index) { return &f->mark[index % MPR_FORWARD_MARKS]; }
@@ -26,11 +25,8 @@ void mpr_forward_range(struct mpr_replay *r, struct mpr_thread *t)
 
 void mpr_forward_next(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    if (!t->forward && !(t->forward = calloc(1, sizeof *t->forward))) {
-        r->out_of_memory = true;
-        return;
-    }
-    if (mpr_index_set(&r->threads.forward_of, e->size, t->number + 1) != 0) r->out_of_memory = true;
+    if (!t->forward) t->forward = mpr_alloc(1, sizeof *t->forward);
+    mpr_index_set(&r->threads.forward_of, e->size, t->number + 1);
     t->forward->next = e->addr;
     mpr_forward_range(r, t);
 }

@@ -1,9 +1,9 @@
 #include "blocks.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 
+#include "alloc.h"
 #include "cold.h"
 
 #define FIRST_LINES 1024u
@@ -14,19 +14,18 @@ static_assert(sizeof(struct mpr_line) == 64, "a cache line");
 static size_t table_bytes(const struct mpr_blocks *b) { return (b->mask + 1) * sizeof *b->line; }
 
 /* Huge pages: blocks land anywhere in the table, so with small ones nearly each access misses the TLB. */
-static int make_table(struct mpr_blocks *b, size_t lines)
+static void make_table(struct mpr_blocks *b, size_t lines)
 {
     void *at = mmap(NULL, lines * sizeof *b->line, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) return -1;
+    if (at == MAP_FAILED) mpr_alloc_end();
     madvise(at, lines * sizeof *b->line, MADV_HUGEPAGE);
     *b = (struct mpr_blocks){ .line = at, .mask = lines - 1, .live = b->live, .limit = lines * MPR_LINE / 2 };
-    return 0;
 }
 
-int mpr_blocks_init(struct mpr_blocks *b)
+void mpr_blocks_init(struct mpr_blocks *b)
 {
     *b = (struct mpr_blocks){ 0 };
-    return make_table(b, FIRST_LINES);
+    make_table(b, FIRST_LINES);
 }
 
 void mpr_blocks_free(struct mpr_blocks *b)
@@ -63,21 +62,20 @@ static inline struct mpr_block *find(const struct mpr_blocks *b, uint64_t key)
     }
 }
 
-MPR_COLD static int grow(struct mpr_blocks *b)
+MPR_COLD static void grow(struct mpr_blocks *b)
 {
     struct mpr_blocks old = *b;
-    if (make_table(b, (old.mask + 1) * 2) != 0) return -1;
+    make_table(b, (old.mask + 1) * 2);
     for (size_t i = 0; i <= old.mask; i++) {
         for (const struct mpr_block *block = old.line[i].at; block < old.line[i].at + MPR_LINE; block++)
             if (block->key) *find(b, block->key) = *block;
     }
     mpr_blocks_free(&old);
-    return 0;
 }
 
 struct mpr_block *mpr_blocks_insert(struct mpr_blocks *b, uint64_t key, bool *existed)
 {
-    if (b->live >= b->limit && grow(b) != 0) return NULL;
+    if (b->live >= b->limit) grow(b);
     struct mpr_block *block = find(b, key);
     *existed = block->key != 0;
     block->key = key;

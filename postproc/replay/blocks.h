@@ -41,10 +41,9 @@ struct mpr_blocks {
     size_t mask, live, limit;
 };
 
-int mpr_blocks_init(struct mpr_blocks *b);      /* 0, or -1 without memory */
+void mpr_blocks_init(struct mpr_blocks *b);
 void mpr_blocks_free(struct mpr_blocks *b);
-/* The block's place, with its key set: *existed tells whether it was live already.  Valid until the next call; NULL
- * without memory. */
+/* The block's place, with its key set: *existed tells whether it was live already.  Valid until the next call. */
 struct mpr_block *mpr_blocks_insert(struct mpr_blocks *b, uint64_t key, bool *existed);
 /* Takes the block out into *out; false when it is not live. */
 bool mpr_blocks_take(struct mpr_blocks *b, uint64_t key, struct mpr_block *out);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "hash.h"
+#include "index.h"
 
 struct mpr_levels;
 struct mpr_excerpts;
@@ -63,8 +64,7 @@ struct mpr_books {
     struct mpr_heap heap[MPR_HEAPS];    /* by the event's heap byte */
     struct mpr_cell *cell;
     uint32_t cells, cell_cap;
-    uint32_t *slot;                     /* hash of (key, site, heap): cell index + 1 */
-    uint32_t slots;                     /* a power of two */
+    struct mpr_index number;            /* by hash of (key, site, heap): cell index + 1 */
     struct mpr_hint hint[MPR_HINTS];
     struct mpr_levels *levels;          /* observers; NULL: none */
     struct mpr_excerpts *excerpts;
@@ -72,9 +72,9 @@ struct mpr_books {
     uint64_t chosen_from;
 };
 
-int mpr_books_init(struct mpr_books *books);    /* 0, or -1 without memory */
+void mpr_books_init(struct mpr_books *books);
 void mpr_books_free(struct mpr_books *books);
-/* Index of the cell, made when new; UINT32_MAX without memory. */
+/* Index of the cell, made when new. */
 uint32_t mpr_books_cell(struct mpr_books *books, uint64_t key, uint32_t site, uint8_t heap);
 /* By the hash's high bits: the low ones do not know the size class, which is in a key's high bits. */
 static inline struct mpr_hint *mpr_books_hint(struct mpr_books *books, uint64_t key, uint8_t heap)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "mpf/slot.h"
 
 void mpr_comms_free(struct mpr_comms *c)
@@ -21,7 +22,7 @@ static void take_entry(struct mpr_schema *schema, const char *name, uint64_t off
     else if (!strcmp(name, "Rank")) schema->rank = (int)offset;
 }
 
-int mpr_comms_schema(struct mpr_comms *c, const struct mpf_event *e)
+void mpr_comms_schema(struct mpr_comms *c, const struct mpf_event *e)
 {
     struct mpr_schema schema = { e->addr, -1, -1, -1 };
     const uint8_t *p = e->data, *end = e->data + e->size;
@@ -34,16 +35,10 @@ int mpr_comms_schema(struct mpr_comms *c, const struct mpf_event *e)
         if (place[1] < MPF_DATA_MAX) take_entry(&schema, (const char *)p, place[1]);
         p = zero + 1;
     }
-    if (schema.comm < 0) return 0;
-    if (c->schemas == c->schema_cap) {
-        const uint32_t cap = c->schema_cap ? c->schema_cap * 2 : 16;
-        struct mpr_schema *grown = realloc(c->schema, cap * sizeof *grown);
-        if (!grown) return -1;
-        c->schema = grown;
-        c->schema_cap = cap;
-    }
+    if (schema.comm < 0) return;
+    MPR_GROW(c->schema, c->schemas, c->schema_cap);
     c->schema[c->schemas++] = schema;
-    return mpr_index_set(&c->newest, schema.id, c->schemas);
+    mpr_index_set(&c->newest, schema.id, c->schemas);
 }
 
 static const struct mpr_schema *find_schema(const struct mpr_comms *c, uint64_t id)
@@ -52,20 +47,15 @@ static const struct mpr_schema *find_schema(const struct mpr_comms *c, uint64_t 
     return number ? &c->schema[number - 1] : NULL;
 }
 
-/* The number of the communicator, made when new; 0 without memory. */
+/* The number of the communicator, made when new. */
 static uint32_t number_of(struct mpr_comms *c, uint64_t id, uint64_t time)
 {
     const uint32_t known = mpr_index_get(&c->number, id);
     if (known) return known;
-    if (c->count == c->cap) {
-        const uint32_t cap = c->cap ? c->cap * 2 : 16;
-        struct mpr_comm *grown = realloc(c->comm, cap * sizeof *grown);
-        if (!grown) return 0;
-        c->comm = grown;
-        c->cap = cap;
-    }
+    MPR_GROW(c->comm, c->count, c->cap);
     c->comm[c->count] = (struct mpr_comm){ .id = id, .ranks = UINT64_MAX, .rank = UINT64_MAX, .time = time };
-    return mpr_index_set(&c->number, id, c->count + 1) == 0 ? ++c->count : 0;
+    mpr_index_set(&c->number, id, ++c->count);
+    return c->count;
 }
 
 static uint64_t field(const struct mpf_event *e, int offset, size_t bytes)

@@ -23,8 +23,8 @@ struct mpr_comms {
 };
 
 void mpr_comms_free(struct mpr_comms *c);
-/* SCHEMA.  0, or -1 without memory. */
-int mpr_comms_schema(struct mpr_comms *c, const struct mpf_event *e);
+/* SCHEMA. */
+void mpr_comms_schema(struct mpr_comms *c, const struct mpf_event *e);
 /* RANGE_DATA of a range named `name`: the number of the communicator that it names, from 1; 0: none. */
 uint32_t mpr_comms_payload(struct mpr_comms *c, const struct mpf_event *e, uint32_t name);
 

@@ -2,8 +2,8 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "alloc.h"
 #include "amount.h"
 
 void mpr_estimates_free(struct mpr_estimates *e) { free(e->cell); }
@@ -17,23 +17,10 @@ static struct mpr_more more_of(const struct mpr_estimates *e, uint64_t size)
     return (struct mpr_more){ mpr_minus(llround((double)size / p), mpr_amount(size)), 1 / p - 1 };
 }
 
-static int make_room(struct mpr_estimates *e, const struct mpr_books *books)
-{
-    struct mpr_estimate *cell = realloc(e->cell, books->cell_cap * sizeof *cell);
-    if (!cell) return -1;
-    memset(cell + e->cells, 0, (books->cell_cap - e->cells) * sizeof *cell);
-    e->cell = cell;
-    e->cells = books->cell_cap;
-    return 0;
-}
-
-/* The cell's estimate, with its state at the peak kept; NULL without memory. */
+/* The cell's estimate, with its state at the peak kept. */
 static struct mpr_estimate *before_change(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell)
 {
-    if (cell >= e->cells && make_room(e, books) != 0) {
-        e->failed = true;
-        return NULL;
-    }
+    MPR_REACH(e->cell, cell, e->cells);
     struct mpr_estimate *c = &e->cell[cell];
     const uint64_t epoch = books->heap[books->cell[cell].heap].epoch;
     if (c->epoch == epoch) return c;
@@ -46,7 +33,6 @@ static struct mpr_estimate *before_change(struct mpr_estimates *e, const struct 
 void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell, uint64_t size)
 {
     struct mpr_estimate *c = before_change(e, books, cell);
-    if (!c) return;
     const struct mpr_more more = more_of(e, size);
     c->now.bytes = mpr_plus(c->now.bytes, more.bytes);
     c->now.blocks += more.blocks;
@@ -60,7 +46,6 @@ void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_books *books, u
 void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell, uint64_t size)
 {
     struct mpr_estimate *c = before_change(e, books, cell);
-    if (!c) return;
     const struct mpr_more more = more_of(e, size);
     c->now.bytes = mpr_minus(c->now.bytes, more.bytes);
     c->now.blocks -= more.blocks;

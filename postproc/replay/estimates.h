@@ -24,7 +24,6 @@ struct mpr_estimates {
     uint64_t below;             /* larger blocks all have their stack */
     struct mpr_estimate *cell;  /* by the index of the books' */
     uint32_t cells;
-    bool failed;
 };
 
 void mpr_estimates_free(struct mpr_estimates *e);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "books.h"
 #include "levels.h"
 #include "mpf/event.h"
@@ -11,8 +12,7 @@ enum { HEAPS = 256 };
 
 struct mpr_excerpts *mpr_excerpts_new(size_t half, const uint64_t *now)
 {
-    struct mpr_excerpts *w = calloc(1, sizeof *w);
-    if (!w) return NULL;
+    struct mpr_excerpts *w = mpr_alloc(1, sizeof *w);
     w->half = half;
     w->mask = 2 * half - 1;
     w->now = now;
@@ -40,8 +40,8 @@ void mpr_excerpts_free(struct mpr_excerpts *w)
 
 static uint64_t *copy_vector(const struct mpr_books *books, uint8_t heap)
 {
-    uint64_t *bytes = calloc(books->cells + 1, sizeof *bytes);
-    for (uint32_t i = 0; bytes && i < books->cells; i++)
+    uint64_t *bytes = mpr_alloc(books->cells, sizeof *bytes);
+    for (uint32_t i = 0; i < books->cells; i++)
         if (books->cell[i].heap == heap) bytes[i] = books->cell[i].bytes;
     return bytes;
 }
@@ -49,8 +49,8 @@ static uint64_t *copy_vector(const struct mpr_books *books, uint8_t heap)
 /* The ring's changes, oldest first. */
 static struct mpr_excerpt_change *copy_ring(const struct mpr_excerpts_heap *h, size_t size, size_t count)
 {
-    struct mpr_excerpt_change *change = malloc(count * sizeof *change);
-    for (size_t i = 0; change && i < count; i++) change[i] = h->ring[(h->count - count + i) & (size - 1)];
+    struct mpr_excerpt_change *change = mpr_alloc(count, sizeof *change);
+    for (size_t i = 0; i < count; i++) change[i] = h->ring[(h->count - count + i) & (size - 1)];
     return change;
 }
 
@@ -63,11 +63,6 @@ static void copy(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t 
     excerpt.known = peak ? h->at[kind] - before : count;
     excerpt.change = copy_ring(h, size, count);
     if (!peak) excerpt.bytes = copy_vector(books, heap);
-    if (!excerpt.change || (!peak && !excerpt.bytes)) {
-        free_excerpt(&excerpt);
-        w->failed = true;
-        return;
-    }
     excerpt.allocs = h->grown;
     for (size_t i = 0; i < count; i++) excerpt.allocs -= excerpt.change[i].grown;
     excerpt.frees = before - excerpt.allocs;
@@ -86,14 +81,12 @@ static void set_due(struct mpr_excerpts_heap *h, size_t half)
         if (h->at[k] != MPR_EXCERPTS_NONE && h->at[k] + half < h->due) h->due = h->at[k] + half;
 }
 
-static bool make_ring(struct mpr_excerpts *w, struct mpr_excerpts_heap *h, uint64_t epoch)
+static void make_ring(struct mpr_excerpts *w, struct mpr_excerpts_heap *h, uint64_t epoch)
 {
-    h->ring = malloc(2 * w->half * sizeof *h->ring);
-    if (!h->ring) w->failed = true;
+    h->ring = mpr_alloc(2 * w->half, sizeof *h->ring);
     for (enum mpr_excerpt_kind k = 0; k < MPR_EXCERPT_KINDS; k++) h->at[k] = MPR_EXCERPTS_NONE;
     h->epoch = epoch;
     h->due = MPR_EXCERPTS_NONE;
-    return h->ring != NULL;
 }
 
 /* There has been a new peak: the newest change made it. */
@@ -104,15 +97,17 @@ static void see_peak(struct mpr_excerpts_heap *h, uint64_t epoch)
     h->at[MPR_EXCERPT_PEAK] = h->count;
 }
 
-bool mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap, uint64_t epoch)
+void mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap, uint64_t epoch)
 {
     struct mpr_excerpts_heap *h = &w->heap[heap];
-    if (!h->ring) return make_ring(w, h, epoch);
+    if (!h->ring) {
+        make_ring(w, h, epoch);
+        return;
+    }
     see_peak(h, epoch);
     for (enum mpr_excerpt_kind k = 0; k < MPR_EXCERPT_KINDS; k++)
         if (h->at[k] != MPR_EXCERPTS_NONE && h->count >= h->at[k] + w->half) copy(w, books, heap, k, false);
     set_due(h, w->half);
-    return true;
 }
 
 static bool same_side(unsigned a, unsigned b)
@@ -190,31 +185,28 @@ static void set_limits(const struct mpr_excerpt *excerpt, struct mpr_excerpt_ser
     out->to = excerpt->last ? UINT64_MAX : excerpt->change[excerpt->changes - 1].time;
 }
 
-bool mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_books *books, uint8_t heap,
+void mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_books *books, uint8_t heap,
                         struct mpr_excerpt_series *out)
 {
     uint64_t now = 0;
     set_limits(excerpt, out);
-    if (out->from >= out->to) return true;
+    if (out->from >= out->to) return;
     const struct mpr_levels_options every = { .from = out->from, .to = out->to - 1, .buckets = SIZE_MAX, .changes = SIZE_MAX };
     struct mpr_levels *levels = mpr_levels_new(&every, &now);
-    struct mpr_books *own = malloc(sizeof *own);
-    struct mpr_cell *cell = malloc((books->cells + 1) * sizeof *cell);
-    const bool good = levels && own && cell && mpr_levels_room(levels, books->cells + 1) == 0;
-    if (good) {
-        *own = *books;
-        own->levels = levels;
-        own->excerpts = NULL;
-        own->cell = memcpy(cell, books->cell, books->cells * sizeof *cell);
-        rewind_cells(own, excerpt, books, heap);
-        tell_levels(own, heap);
-        repeat(own, excerpt, &now, out);
-        mpr_levels_finish(levels, own);
-        out->series = levels->level[heap].series;
-        levels->level[heap].series = (struct mpr_series){ 0 };
-    }
+    struct mpr_books *own = mpr_alloc(1, sizeof *own);
+    mpr_levels_room(levels, books->cells);      /* and one more, where there are none */
+    *own = *books;
+    own->levels = levels;
+    own->excerpts = NULL;
+    own->cell = mpr_alloc(books->cells, sizeof *own->cell);
+    if (books->cells) memcpy(own->cell, books->cell, books->cells * sizeof *own->cell);
+    rewind_cells(own, excerpt, books, heap);
+    tell_levels(own, heap);
+    repeat(own, excerpt, &now, out);
+    mpr_levels_finish(levels, own);
+    out->series = levels->level[heap].series;
+    levels->level[heap].series = (struct mpr_series){ 0 };
+    free(own->cell);
     free(own);
-    free(cell);
     mpr_levels_free(levels);
-    return good;
 }

@@ -48,17 +48,15 @@ struct mpr_excerpts {
     const uint64_t *now;        /* replay's clock, ns */
     size_t half;                /* changes on either side of the instant; a power of two */
     size_t mask;                /* of a ring, which has twice as many */
-    bool failed;                /* no memory: they are not to be used */
     struct mpr_excerpts_heap heap[256];
 };
 
-/* NULL without memory. */
 struct mpr_excerpts *mpr_excerpts_new(size_t half, const uint64_t *now);
 void mpr_excerpts_free(struct mpr_excerpts *w);
 /* What happened now is worth an excerpt in all heaps of the host, or of the GPU that `heap` is of. */
 void mpr_excerpts_mark(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap, enum mpr_excerpt_kind kind);
-/* Copies what is due before a change; false without memory. */
-bool mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap, uint64_t epoch);
+/* Copies what is due before a change. */
+void mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap, uint64_t epoch);
 /* After the last change. */
 void mpr_excerpts_finish(struct mpr_excerpts *w, const struct mpr_books *books);
 
@@ -67,7 +65,7 @@ static inline void mpr_excerpts_see(struct mpr_excerpts *w, const struct mpr_boo
                                    uint32_t cell, uint64_t size, bool grown)
 {
     struct mpr_excerpts_heap *h = &w->heap[heap];
-    if ((h->count >= h->due || h->epoch != epoch) && !mpr_excerpts_turn(w, books, heap, epoch)) return;
+    if (h->count >= h->due || h->epoch != epoch) mpr_excerpts_turn(w, books, heap, epoch);
     h->ring[h->count++ & w->mask] = (struct mpr_excerpt_change){ *w->now, size, cell, grown };
     h->grown += grown;
 }
@@ -75,8 +73,7 @@ static inline void mpr_excerpts_see(struct mpr_excerpts *w, const struct mpr_boo
 /* An excerpt as a series in which every instant has its own bucket, exact from `from` (0: from the beginning) to before `to`
  * (UINT64_MAX: to the end); allocs and frees: of the heap before `from`. */
 struct mpr_excerpt_series { struct mpr_series series; uint64_t from, to, allocs, frees; };
-/* False without memory; then there is nothing to free. */
-bool mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_books *books, uint8_t heap,
+void mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_books *books, uint8_t heap,
                         struct mpr_excerpt_series *out);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "amount.h"
 #include "backward.h"
 #include "gpu_book.h"
@@ -18,10 +19,9 @@
 #include "mpf/slot.h"
 #include "picture.h"
 
-int mpr_gpu_init(struct mpr_gpu *g)
+void mpr_gpu_init(struct mpr_gpu *g)
 {
     for (int i = 0; i < MPF_GPUS; i++) g->device[i].used = g->device[i].others = g->device[i].total = MPF_UNKNOWN;
-    return mpr_gpu_blocks_init(&g->driver) | mpr_gpu_blocks_init(&g->torch);
 }
 
 void mpr_gpu_free(struct mpr_gpu *g)
@@ -60,10 +60,10 @@ static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mp
         mpr_gpu_books_remove(r, &old);
         r->books.heap[old.heap].missed++;
     }
-    if (!mpr_gpu_book(r, t, e, &b)) return;
+    mpr_gpu_book(r, t, e, &b);
     if (mpf_heap_code(b.heap) == MPF_HEAP_POOL) t->gpu.pool_site = b.site;
     mpr_gpu_seen(r, &b, b.time);
-    if (!mpr_gpu_blocks_put(table, &b)) r->out_of_memory = true;
+    mpr_gpu_blocks_put(table, &b);
     mpr_gpu_guess(r, &b, 0);
     if (!torch && mpf_heap_code(b.heap) == MPF_HEAP_DEVICE) mpr_gpu_explain(r, mpf_heap_device(b.heap), mpr_amount(b.size));
     mpr_graph_count(&r->gpu, &b, torch);
@@ -111,7 +111,11 @@ static void on_free_end(struct mpr_replay *r, struct mpr_thread *t)
 /* The driver did not free it. */
 static void on_free_failed(struct mpr_replay *r, struct mpr_thread *t)
 {
-    if (t->gpu.freeing && t->gpu.freed.addr && !mpr_gpu_blocks_put(&r->gpu.driver, &t->gpu.freed)) r->out_of_memory = true;
+    struct mpr_gpu_block handed_out;
+    if (t->gpu.freeing && t->gpu.freed.addr) {
+        mpr_gpu_blocks_take(&r->gpu.driver, t->gpu.freed.addr, &handed_out);    /* what nobody can have been given */
+        mpr_gpu_blocks_put(&r->gpu.driver, &t->gpu.freed);
+    }
     t->gpu.freeing = false;
 }
 
@@ -123,12 +127,12 @@ static int by_address(const void *left, const void *right)
     return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-/* Takes the context's blocks out of the table; *out gets them.  What fills a gap in the table comes from behind it. */
+/* Takes the context's blocks out of the table; *out gets them.  From the end on: what fills a gap comes from behind it. */
 static size_t take_of_context(struct mpr_gpu_blocks *table, uint64_t context, struct mpr_gpu_block *out)
 {
     size_t count = 0;
-    for (size_t i = 0; i <= table->mask; i++)
-        while (table->at[i].addr && table->at[i].context == context) mpr_gpu_blocks_take(table, table->at[i].addr, &out[count++]);
+    for (size_t i = table->live; i-- > 0; )
+        if (table->at[i].context == context) mpr_gpu_blocks_take(table, table->at[i].addr, &out[count++]);
     return count;
 }
 
@@ -147,8 +151,8 @@ static bool is_inside(const struct mpr_gpu_block *segment, size_t count, uint64_
 static size_t take_inside(struct mpr_gpu_blocks *torch, const struct mpr_gpu_block *segment, size_t segments, struct mpr_gpu_block *out)
 {
     size_t count = 0;
-    for (size_t i = 0; i <= torch->mask; i++)
-        while (torch->at[i].addr && is_inside(segment, segments, torch->at[i].addr)) mpr_gpu_blocks_take(torch, torch->at[i].addr, &out[count++]);
+    for (size_t i = torch->live; i-- > 0; )
+        if (is_inside(segment, segments, torch->at[i].addr)) mpr_gpu_blocks_take(torch, torch->at[i].addr, &out[count++]);
     return count;
 }
 
@@ -159,11 +163,7 @@ static void free_all(struct mpr_replay *r, const struct mpr_gpu_block *block, si
 
 static void free_context(struct mpr_replay *r, uint64_t context)
 {
-    struct mpr_gpu_block *gone = malloc((r->gpu.driver.live + r->gpu.torch.live + 1) * sizeof *gone);
-    if (!gone) {
-        r->out_of_memory = true;
-        return;
-    }
+    struct mpr_gpu_block *gone = mpr_alloc(r->gpu.driver.live + r->gpu.torch.live, sizeof *gone);
     const size_t count = take_of_context(&r->gpu.driver, context, gone);
     qsort(gone, count, sizeof *gone, by_address);
     const size_t inside = take_inside(&r->gpu.torch, gone, count, gone + count);
@@ -242,10 +242,8 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
     case MPF_OP_TORCH_GRAPH_RESET: mpr_graph_reset(&r->gpu, e->addr, e->time); break;
     case MPF_OP_TORCH_NEXT: if (r->options.backward_of) mpr_forward_next(r, t, e); break;
     case MPF_OP_TORCH_NODE: if (r->options.backward_of) mpr_backward_node(r, t, e); break;
-    case MPF_OP_SCHEMA: if (mpr_comms_schema(&r->gpu.comms, e) != 0) r->out_of_memory = true; break;
-    case MPF_OP_MODULE: case MPF_OP_STACK: case MPF_OP_FRAME: case MPF_OP_PYTHON:
-        if (mpr_sites_event(&r->sites, &r->ranges, e) != 0) r->out_of_memory = true;
-        break;
+    case MPF_OP_SCHEMA: mpr_comms_schema(&r->gpu.comms, e); break;
+    case MPF_OP_MODULE: case MPF_OP_STACK: case MPF_OP_FRAME: case MPF_OP_PYTHON: mpr_sites_event(&r->sites, &r->ranges, e); break;
     default: break;
     }
 }

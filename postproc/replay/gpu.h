@@ -4,7 +4,7 @@
 
 #include "replay_state.h"
 
-int mpr_gpu_init(struct mpr_gpu *g);        /* 0, or -1 without memory */
+void mpr_gpu_init(struct mpr_gpu *g);
 void mpr_gpu_free(struct mpr_gpu *g);
 /* Every event of a heap from MPF_HEAP_PINNED on, and every operation from 48 on. */
 void mpr_gpu_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);

@@ -1,6 +1,6 @@
 /* Live blocks of device memory by address: what the books need, and what a report wants to say of each.
  *
- * Open addressing, at most half full.  Pointers are valid until the next change. */
+ * In no order: the last one fills the place of one that goes.  Pointers are valid until the next change. */
 #ifndef MPR_GPU_BLOCKS_H
 #define MPR_GPU_BLOCKS_H
 
@@ -8,8 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "index.h"
+
 struct mpr_gpu_block {
-    uint64_t addr;              /* 0: an empty place */
+    uint64_t addr;
     uint64_t size, time;        /* bytes; ns when it was made */
     uint64_t birth;             /* number of blocks made so far, from 1 */
     uint64_t context;           /* the driver's, of the thread that made it; 0: not known */
@@ -24,13 +26,16 @@ struct mpr_gpu_block {
     bool handle;                /* memory with a handle: neighbours may belong together */
 };
 
-struct mpr_gpu_blocks { struct mpr_gpu_block *at; size_t mask, live; };
+struct mpr_gpu_blocks {
+    struct mpr_gpu_block *at;
+    uint32_t live, cap;
+    struct mpr_index number;    /* by address: place + 1 */
+};
 
-int mpr_gpu_blocks_init(struct mpr_gpu_blocks *b);      /* 0, or -1 without memory */
 void mpr_gpu_blocks_free(struct mpr_gpu_blocks *b);
 struct mpr_gpu_block *mpr_gpu_blocks_find(const struct mpr_gpu_blocks *b, uint64_t addr);
-/* The address must not be live.  NULL without memory. */
-struct mpr_gpu_block *mpr_gpu_blocks_put(struct mpr_gpu_blocks *b, const struct mpr_gpu_block *block);
+/* The address must not be live. */
+void mpr_gpu_blocks_put(struct mpr_gpu_blocks *b, const struct mpr_gpu_block *block);
 /* Takes the block out into *out; false when there is none. */
 bool mpr_gpu_blocks_take(struct mpr_gpu_blocks *b, uint64_t addr, struct mpr_gpu_block *out);
 

@@ -1,24 +1,8 @@
 #include "gpu_book.h"
 
-#include <stdlib.h>
-
 #include "backward.h"
 #include "gpu_path.h"
 #include "maker.h"
-
-bool mpr_gpu_grow(struct mpr_replay *r, void **array, uint32_t count, uint32_t *cap, size_t bytes)
-{
-    if (count < *cap) return true;
-    const uint32_t more = *cap ? *cap * 2 : 16;
-    void *grown = realloc(*array, more * bytes);
-    if (!grown) {
-        r->out_of_memory = true;
-        return false;
-    }
-    *array = grown;
-    *cap = more;
-    return true;
-}
 
 static struct mpr_maker maker_of(const struct mpr_gpu_block *b)
 {
@@ -37,14 +21,12 @@ uint32_t mpr_gpu_cell(struct mpr_replay *r, const struct mpr_gpu_block *b)
     return mpr_maker_cell(r, &maker, b->heap);
 }
 
-bool mpr_gpu_books_add(struct mpr_replay *r, struct mpr_gpu_block *b)
+void mpr_gpu_books_add(struct mpr_replay *r, struct mpr_gpu_block *b)
 {
     b->cell = mpr_gpu_cell(r, b);
-    if (b->cell == UINT32_MAX) return false;
     if (b->weighed) mpr_estimates_add(&r->estimates, &r->books, b->cell, b->size);
     mpr_books_add(&r->books, b->cell, b->size, r->now);
     if (b->inherited) r->books.cell[b->cell].inherited += b->size;
-    return true;
 }
 
 void mpr_gpu_seen(struct mpr_replay *r, const struct mpr_gpu_block *b, uint64_t from)
@@ -85,11 +67,10 @@ struct mpr_gpu_block mpr_gpu_describe(struct mpr_replay *r, struct mpr_thread *t
     return b;
 }
 
-bool mpr_gpu_book(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, struct mpr_gpu_block *out)
+void mpr_gpu_book(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, struct mpr_gpu_block *out)
 {
     *out = mpr_gpu_describe(r, t, e);
-    if (!mpr_gpu_books_add(r, out)) return false;
+    mpr_gpu_books_add(r, out);
     r->books.heap[e->heap].allocations++;
     r->books.cell[out->cell].allocations++;
-    return true;
 }

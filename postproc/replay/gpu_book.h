@@ -23,21 +23,19 @@ static inline bool mpr_gpu_of_torch(const struct mpf_event *e)
 {
     return mpf_heap_is_gpu(e->heap) && mpf_heap_code(e->heap) == MPF_HEAP_TORCH;
 }
-/* Room for one more in an array; false without memory. */
-bool mpr_gpu_grow(struct mpr_replay *r, void **array, uint32_t count, uint32_t *cap, size_t bytes);
 /* Everything that is known of a block that the thread makes now. */
 struct mpr_gpu_block mpr_gpu_describe(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 /* The key of its cell. */
 uint64_t mpr_gpu_key(const struct mpr_replay *r, const struct mpr_gpu_block *b);
-/* The number of its cell in the books; UINT32_MAX without memory. */
+/* The number of its cell in the books. */
 uint32_t mpr_gpu_cell(struct mpr_replay *r, const struct mpr_gpu_block *b);
 /* Puts the block that the event makes into the books and describes it in *out. */
-bool mpr_gpu_book(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, struct mpr_gpu_block *out);
+void mpr_gpu_book(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, struct mpr_gpu_block *out);
 /* For the largest blocks: the block has its address, or has it no more. */
 void mpr_gpu_seen(struct mpr_replay *r, const struct mpr_gpu_block *b, uint64_t from);
 void mpr_gpu_unseen(struct mpr_replay *r, const struct mpr_gpu_block *b);
 /* Into the books, with its cell, and out of them. */
-bool mpr_gpu_books_add(struct mpr_replay *r, struct mpr_gpu_block *b);
+void mpr_gpu_books_add(struct mpr_replay *r, struct mpr_gpu_block *b);
 void mpr_gpu_books_remove(struct mpr_replay *r, const struct mpr_gpu_block *b);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "alloc.h"
 #include "backward.h"
 #include "gpu_book.h"
 
@@ -35,7 +36,8 @@ static void claim(struct mpr_replay *r, uint32_t comm, uint64_t since)
 void mpr_gpu_guess(struct mpr_replay *r, const struct mpr_gpu_block *b, uint32_t object)
 {
     struct mpr_gpu *g = &r->gpu;
-    if (!b->comm_guessed || !mpr_gpu_grow(r, (void **)&g->guess, g->guesses, &g->guess_cap, sizeof *g->guess)) return;
+    if (!b->comm_guessed) return;
+    MPR_GROW(g->guess, g->guesses, g->guess_cap);
     g->guess[g->guesses++] = (struct mpr_guess){ b->addr, b->time, object };
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "alloc.h"
 #include "amount.h"
 #include "gpu_book.h"
 #include "gpu_path.h"
@@ -10,17 +11,16 @@
 
 /* ---- captures */
 
-/* The pool's number, made when new; 0 without memory. */
-static uint32_t shared_number(struct mpr_replay *r, const uint64_t pool[2])
+/* The pool's number, made when new. */
+static uint32_t shared_number(struct mpr_gpu *g, const uint64_t pool[2])
 {
-    struct mpr_gpu *g = &r->gpu;
     const uint64_t key = mpr_hash(mpr_hash(pool[0]) + pool[1]);
     const uint32_t first = mpr_index_get(&g->shared_of, key);
     for (uint32_t number = first; number; number = g->shared[number - 1].next)
         if (!memcmp(g->shared[number - 1].pool, pool, 2 * sizeof *pool)) return number;
-    if (!mpr_gpu_grow(r, (void **)&g->shared, g->shareds, &g->shared_cap, sizeof *g->shared)) return 0;
+    MPR_GROW(g->shared, g->shareds, g->shared_cap);
     g->shared[g->shareds++] = (struct mpr_shared){ .pool = { pool[0], pool[1] }, .next = first };
-    if (mpr_index_set(&g->shared_of, key, g->shareds) != 0) r->out_of_memory = true;
+    mpr_index_set(&g->shared_of, key, g->shareds);
     return g->shareds;
 }
 
@@ -31,13 +31,12 @@ static void give_up(struct mpr_shared *s, uint64_t time)
     if (time > s->until) s->until = time;
 }
 
-static void share(struct mpr_replay *r, struct mpr_capture *c)
+static void share(struct mpr_gpu *g, struct mpr_capture *c)
 {
     if (!c->pool[0] && !c->pool[1]) return;
-    c->shared = shared_number(r, c->pool);
-    if (!c->shared) return;
-    r->gpu.shared[c->shared - 1].holding++;
-    if (c->reset) give_up(&r->gpu.shared[c->shared - 1], c->reset);
+    c->shared = shared_number(g, c->pool);
+    g->shared[c->shared - 1].holding++;
+    if (c->reset) give_up(&g->shared[c->shared - 1], c->reset);
 }
 
 #define BURST_NS UINT64_C(1000000000)       /* captures that follow each other closer than this belong together */
@@ -48,12 +47,13 @@ void mpr_graph_capture(struct mpr_replay *r, struct mpr_thread *t, const struct 
     const bool torch = e->op == MPF_OP_TORCH_CAPTURE;
     bool inherited;
     if (torch) mpr_graph_reset(g, e->addr, e->time);        /* a graph captures once: this is another one in its place */
-    if (t->gpu.capture || !mpr_gpu_grow(r, (void **)&g->capture, g->captures, &g->capture_cap, sizeof *g->capture)) return;
+    if (t->gpu.capture) return;
+    MPR_GROW(g->capture, g->captures, g->capture_cap);
     const struct mpr_capture *last = g->captures ? &g->capture[g->captures - 1] : NULL;
     const uint32_t burst = !last ? 1 : e->time - last->time < BURST_NS ? last->burst : last->burst + 1;
     g->capture[g->captures++] = (struct mpr_capture){ .time = e->time, .graph = torch ? e->addr : 0, .thread = t->number,
                                                       .node = mpr_gpu_path(r, t, &inherited), .burst = burst };
-    if (torch && e->addr && mpr_index_set(&g->captured, e->addr, g->captures) != 0) r->out_of_memory = true;
+    if (torch && e->addr) mpr_index_set(&g->captured, e->addr, g->captures);
     t->gpu.capture = g->captures;
     t->gpu.torch_capture = torch;
 }
@@ -64,7 +64,7 @@ void mpr_graph_capture_end(struct mpr_replay *r, struct mpr_thread *t, const str
     if (!t->gpu.capture || (t->gpu.torch_capture && !torch)) return;
     struct mpr_capture *c = &r->gpu.capture[t->gpu.capture - 1];
     if (torch) for (unsigned i = 0; i < 2; i++) c->pool[i] = mpr_gpu_word(e, i);
-    if (torch) share(r, c);
+    if (torch) share(&r->gpu, c);
     c->time = e->time;
     t->gpu.last_capture = c->instantiated ? 0 : t->gpu.capture;
     t->gpu.capture = 0;
@@ -106,13 +106,13 @@ static void note_graph(struct mpr_replay *r, struct mpr_thread *t, const struct 
 {
     struct mpr_gpu *g = &r->gpu;
     bool inherited;
-    if (!mpr_gpu_grow(r, (void **)&g->graph, g->graphs, &g->graph_cap, sizeof *g->graph)) return;
+    MPR_GROW(g->graph, g->graphs, g->graph_cap);
     g->graph[g->graphs++] = (struct mpr_graph){
         .time = e->time, .exec = mpr_gpu_word(e, MPF_RETURN_A), .nodes = mpr_gpu_word(e, MPF_RETURN_C), .instantiated = growth, .thread = t->number,
         .node = mpr_gpu_path(r, t, &inherited), .capture = t->gpu.capture ? t->gpu.capture : t->gpu.last_capture, .device = (uint8_t)mpf_heap_device(e->heap),
         .older = mpr_index_get(&g->executable, mpr_gpu_word(e, MPF_RETURN_A)),
     };
-    if (mpr_index_set(&g->executable, mpr_gpu_word(e, MPF_RETURN_A), g->graphs) != 0) r->out_of_memory = true;
+    mpr_index_set(&g->executable, mpr_gpu_word(e, MPF_RETURN_A), g->graphs);
     if (t->gpu.capture) g->capture[t->gpu.capture - 1].instantiated = true;
     t->gpu.last_capture = 0;
 }

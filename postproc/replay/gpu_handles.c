@@ -2,6 +2,7 @@
  * driver may give the handle to other memory. */
 #include "gpu_handles.h"
 
+#include "alloc.h"
 #include "amount.h"
 #include "gpu_book.h"
 #include "gpu_comms.h"
@@ -21,7 +22,7 @@ static void name(struct mpr_replay *r, struct mpr_object *o, uint64_t handle)
     struct mpr_gpu *g = &r->gpu;
     if (find(g, o->handle) == o) mpr_index_set(&g->handles, o->handle, 0);
     o->handle = handle;
-    if (o->refs && mpr_index_set(&g->handles, handle, number_of(g, o)) != 0) r->out_of_memory = true;
+    if (o->refs) mpr_index_set(&g->handles, handle, number_of(g, o));
 }
 
 /* Its place can be used again. */
@@ -45,15 +46,14 @@ static void release_if_unused(struct mpr_replay *r, struct mpr_object *o)
     retire(&r->gpu, o);
 }
 
-static struct mpr_object *new_object(struct mpr_replay *r)
+static struct mpr_object *new_object(struct mpr_gpu *g)
 {
-    struct mpr_gpu *g = &r->gpu;
     if (g->object_free) {
         struct mpr_object *o = &g->object[g->object_free - 1];
         g->object_free = o->next_free;
         return o;
     }
-    if (!mpr_gpu_grow(r, (void **)&g->object, g->objects, &g->object_cap, sizeof *g->object)) return NULL;
+    MPR_GROW(g->object, g->objects, g->object_cap);
     return &g->object[g->objects++];
 }
 
@@ -70,7 +70,7 @@ static void settle(struct mpr_replay *r, uint64_t handle)
     name(r, o, handle);
     if (!listed) {
         o->next_owed = mpr_index_get(&g->owed, handle);
-        if (mpr_index_set(&g->owed, handle, number_of(g, o)) != 0) r->out_of_memory = true;
+        mpr_index_set(&g->owed, handle, number_of(g, o));
     }
     release_if_unused(r, o);
 }
@@ -90,11 +90,10 @@ static bool pay(struct mpr_gpu *g, uint64_t handle)
 bool mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     settle(r, e->addr);
-    struct mpr_object *o = new_object(r);
-    if (!o) return false;
+    struct mpr_object *o = new_object(&r->gpu);
     *o = (struct mpr_object){ .handle = e->addr, .refs = 1, .live = true };
     name(r, o, e->addr);
-    if (!mpr_gpu_book(r, t, e, &o->block)) return false;
+    mpr_gpu_book(r, t, e, &o->block);
     o->block.addr = 0;
     o->block.handle = true;
     mpr_gpu_guess(r, &o->block, number_of(&r->gpu, o));
@@ -108,8 +107,7 @@ void mpr_handle_import(struct mpr_replay *r, const struct mpf_event *e)
         o->refs++;
         return;
     }
-    o = new_object(r);
-    if (!o) return;
+    o = new_object(&r->gpu);
     *o = (struct mpr_object){ .handle = e->addr, .refs = 1, .live = true, .imported = true };
     name(r, o, e->addr);
 }
@@ -156,8 +154,8 @@ void mpr_handle_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t
     struct mpr_object *o = find(g, handle);
     if (!o) return;
     const struct mpr_interval map = { at, bytes > UINT64_MAX - at ? UINT64_MAX : at + bytes, (uint32_t)(o - g->object), false };
-    if (mpr_intervals_insert(&g->maps, mpr_intervals_after(&g->maps, at), &map) != 0) r->out_of_memory = true;
-    else if (!o->mappings++) show(r, o, at);
+    mpr_intervals_insert(&g->maps, mpr_intervals_after(&g->maps, at), &map);
+    if (!o->mappings++) show(r, o, at);
 }
 
 void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "alloc.h"
 #include "gpu_book.h"
 #include "gpu_path.h"
 #include "mpf/sample.h"
@@ -16,7 +17,7 @@ bool mpr_gpu_is_torch(const struct mpr_sites *s, uint32_t library)
 static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_gpu *g = &r->gpu;
-    if (!mpr_gpu_grow(r, (void **)&g->oom, g->ooms, &g->oom_cap, sizeof *g->oom)) return NULL;
+    MPR_GROW(g->oom, g->ooms, g->oom_cap);
     struct mpr_oom *o = &g->oom[g->ooms++];
     *o = (struct mpr_oom){ .time = e->time, .bytes = e->addr, .free = MPF_UNKNOWN, .total = MPF_UNKNOWN, .thread = t->number,
                            .heap = e->heap, .hard = true };
@@ -49,7 +50,6 @@ void mpr_oom_driver(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     if (mpr_gpu_word(e, MPF_FAIL_RESULT) != OUT_OF_MEMORY) return;
     struct mpr_oom *o = t->gpu.oom ? &r->gpu.oom[t->gpu.oom - 1] : NULL;
     if (!o || t->gpu.oom_past || o->bytes != e->addr || o->heap != e->heap) o = new_oom(r, t, e);
-    if (!o) return;
     const uint64_t before = o->attempts ? o->free : mpr_gpu_word(e, MPF_FAIL_FREE);
     o->attempts++;
     o->free = mpr_gpu_word(e, MPF_FAIL_FREE);
@@ -63,7 +63,6 @@ void mpr_oom_driver(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
 void mpr_oom_torch(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_oom *o = t->gpu.oom ? &r->gpu.oom[t->gpu.oom - 1] : new_oom(r, t, e);
-    if (!o) return;
     o->torch = o->hard = true;
     o->torch_allocated = mpr_gpu_word(e, MPF_TORCH_ALLOCATED);
     o->torch_reserved = mpr_gpu_word(e, MPF_TORCH_RESERVED);

@@ -2,19 +2,19 @@
 
 #include <stdlib.h>
 
+#include "alloc.h"
 #include "amount.h"
 #include "gpu_book.h"
 #include "gpu_peaks.h"
 
-static struct mpr_pool *pool_of(struct mpr_replay *r, const struct mpf_event *e)
+static struct mpr_pool *pool_of(struct mpr_gpu *g, const struct mpf_event *e)
 {
-    struct mpr_gpu *g = &r->gpu;
     const uint32_t newest = mpr_index_get(&g->pool_of, e->addr);
     for (uint32_t number = newest; number; number = g->pool[number - 1].older)
         if (g->pool[number - 1].heap == e->heap) return &g->pool[number - 1];
-    if (!mpr_gpu_grow(r, (void **)&g->pool, g->pools, &g->pool_cap, sizeof *g->pool)) return NULL;
+    MPR_GROW(g->pool, g->pools, g->pool_cap);
     g->pool[g->pools] = (struct mpr_pool){ .id = e->addr, .heap = e->heap, .older = newest };
-    if (mpr_index_set(&g->pool_of, e->addr, g->pools + 1) != 0) r->out_of_memory = true;
+    mpr_index_set(&g->pool_of, e->addr, g->pools + 1);
     return &g->pool[g->pools++];
 }
 
@@ -26,10 +26,9 @@ static void count(struct mpr_gpu *g, const struct mpr_pool *p, uint64_t change)
 
 static void grow(struct mpr_replay *r, struct mpr_pool *p, uint32_t cell, uint64_t bytes)
 {
-    if (cell == UINT32_MAX) return;
     struct mpr_step *top = p->steps ? &p->step[p->steps - 1] : NULL;
     if (!top || top->cell != cell) {
-        if (!mpr_gpu_grow(r, (void **)&p->step, p->steps, &p->step_cap, sizeof *p->step)) return;
+        MPR_GROW(p->step, p->steps, p->step_cap);
         top = &p->step[p->steps++];
         *top = (struct mpr_step){ 0, cell };
     } else mpr_books_remove(&r->books, cell, top->bytes);
@@ -56,8 +55,7 @@ static void shrink(struct mpr_replay *r, struct mpr_pool *p, uint64_t bytes)
 
 void mpr_pool_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    struct mpr_pool *p = pool_of(r, e);
-    if (!p) return;
+    struct mpr_pool *p = pool_of(&r->gpu, e);
     const int64_t change = mpr_change(p->bytes, e->size);
     if (e->size > p->bytes) {
         struct mpr_gpu_block b = mpr_gpu_describe(r, t, e);

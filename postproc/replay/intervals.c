@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
+
 enum { LEAF = 256 };
 
 struct mpr_interval_leaf { size_t count; struct mpr_interval at[LEAF]; };
@@ -49,44 +51,33 @@ struct mpr_place mpr_intervals_next(const struct mpr_intervals *s, struct mpr_pl
 
 static struct mpr_interval_leaf *add_leaf(struct mpr_intervals *s, size_t at)
 {
-    if (s->leaves == s->cap) {
-        const size_t cap = s->cap ? s->cap * 2 : 16;
-        struct mpr_interval_leaf **grown = realloc(s->leaf, cap * sizeof(struct mpr_interval_leaf *));
-        if (!grown) return NULL;
-        s->leaf = grown;
-        s->cap = cap;
-    }
-    struct mpr_interval_leaf *leaf = malloc(sizeof *leaf);
-    if (!leaf) return NULL;
-    leaf->count = 0;
+    MPR_GROW(s->leaf, s->leaves, s->cap);
+    struct mpr_interval_leaf *leaf = mpr_alloc(1, sizeof *leaf);
     memmove(s->leaf + at + 1, s->leaf + at, (s->leaves - at) * sizeof *s->leaf);
     s->leaves++;
     return s->leaf[at] = leaf;
 }
 
 /* The upper half of a full leaf becomes the next one. */
-static int halve(struct mpr_intervals *s, struct mpr_place *place)
+static void halve(struct mpr_intervals *s, struct mpr_place *place)
 {
     struct mpr_interval_leaf *upper = add_leaf(s, place->leaf + 1);
-    if (!upper) return -1;
     struct mpr_interval_leaf *lower = s->leaf[place->leaf];
     upper->count = LEAF / 2;
     lower->count = LEAF - LEAF / 2;
     memcpy(upper->at, lower->at + lower->count, upper->count * sizeof *upper->at);
     if (place->at > lower->count) *place = (struct mpr_place){ place->leaf + 1, place->at - lower->count };
-    return 0;
 }
 
-int mpr_intervals_insert(struct mpr_intervals *s, struct mpr_place place, const struct mpr_interval *span)
+void mpr_intervals_insert(struct mpr_intervals *s, struct mpr_place place, const struct mpr_interval *span)
 {
-    if (!s->leaves && !add_leaf(s, 0)) return -1;
+    if (!s->leaves) add_leaf(s, 0);
     if (place.leaf == s->leaves) place = (struct mpr_place){ s->leaves - 1, s->leaf[s->leaves - 1]->count };
-    if (s->leaf[place.leaf]->count == LEAF && halve(s, &place) != 0) return -1;
+    if (s->leaf[place.leaf]->count == LEAF) halve(s, &place);
     struct mpr_interval_leaf *leaf = s->leaf[place.leaf];
     memmove(leaf->at + place.at + 1, leaf->at + place.at, (leaf->count - place.at) * sizeof *leaf->at);
     leaf->at[place.at] = *span;
     leaf->count++;
-    return 0;
 }
 
 /* Frees the empty leaves among [from, to). */

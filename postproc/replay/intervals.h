@@ -24,8 +24,8 @@ struct mpr_place mpr_intervals_after(const struct mpr_intervals *s, uint64_t add
 /* NULL behind the last one. */
 struct mpr_interval *mpr_intervals_at(const struct mpr_intervals *s, struct mpr_place place);
 struct mpr_place mpr_intervals_next(const struct mpr_intervals *s, struct mpr_place place);
-/* Puts it before what is at the place.  0, or -1 without memory: then nothing has changed. */
-int mpr_intervals_insert(struct mpr_intervals *s, struct mpr_place place, const struct mpr_interval *span);
+/* Puts it before what is at the place. */
+void mpr_intervals_insert(struct mpr_intervals *s, struct mpr_place place, const struct mpr_interval *span);
 /* Takes out `count` intervals from the place on. */
 void mpr_intervals_remove(struct mpr_intervals *s, struct mpr_place place, size_t count);
 

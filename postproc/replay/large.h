@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "hash.h"
+#include "index.h"
 
 struct mpr_books;
 
@@ -30,8 +31,9 @@ struct mpr_large_heap {
     uint64_t births;            /* that were */
     uint64_t patience;          /* with more births than this, too many are looked at */
     uint64_t since, larger;     /* births since then, and those of at least twice `least` */
-    struct mpr_large_block *live;       /* open addressing by address; size 0: an empty place */
+    struct mpr_large_block *live;       /* in no order */
     size_t lives;
+    struct mpr_index number;    /* of them by address: place + 1 */
     struct mpr_large_block *gone;       /* with too many, a quarter of them stays */
     size_t gones;
 };
@@ -40,10 +42,9 @@ struct mpr_large {
     const struct mpr_books *books;
     struct mpr_large_heap *heap[256];
     uint64_t seen;              /* births in all heaps, looked at or not */
-    bool failed;
 };
 
-struct mpr_large *mpr_large_new(const struct mpr_books *books);         /* NULL without memory */
+struct mpr_large *mpr_large_new(const struct mpr_books *books);
 void mpr_large_free(struct mpr_large *l);
 void mpr_large_add(struct mpr_large *l, uint8_t heap, const struct mpr_large_block *block);
 void mpr_large_end(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t time);

@@ -1,14 +1,13 @@
 #include "levels.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "alloc.h"
 #include "books.h"
 
 struct mpr_levels *mpr_levels_new(const struct mpr_levels_options *options, const uint64_t *now)
 {
-    struct mpr_levels *l = calloc(1, sizeof *l);
-    if (!l) return NULL;
+    struct mpr_levels *l = mpr_alloc(1, sizeof *l);
     l->options = *options;
     l->now = now;
     for (int i = 0; i < 256; i++) {
@@ -30,30 +29,11 @@ void mpr_levels_free(struct mpr_levels *l)
     free(l);
 }
 
-int mpr_levels_room(struct mpr_levels *l, size_t cells)
+void mpr_levels_room(struct mpr_levels *l, uint32_t cell)
 {
-    struct mpr_levels_cell *cell = realloc(l->cell, cells * sizeof *cell);
-    if (cell) l->cell = cell;
-    size_t *place = realloc(l->place, cells * sizeof *place);
-    if (place) l->place = place;
-    if (!cell || !place) return -1;
-    memset(cell + l->cells, 0, (cells - l->cells) * sizeof *cell);
-    memset(place + l->cells, 0, (cells - l->cells) * sizeof *place);
-    l->cells = cells;
-    return 0;
-}
-
-static int list(struct mpr_levels_heap *v, uint32_t cell)
-{
-    if (v->count == v->cap) {
-        const size_t cap = v->cap ? v->cap * 2 : 64;
-        uint32_t *larger = realloc(v->listed, cap * sizeof *larger);
-        if (!larger) return -1;
-        v->listed = larger;
-        v->cap = cap;
-    }
-    v->listed[v->count++] = cell;
-    return 0;
+    size_t places = l->cells;
+    MPR_REACH(l->cell, cell, l->cells);
+    MPR_REACH(l->place, cell, places);
 }
 
 static void save(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books, uint32_t index)
@@ -64,7 +44,8 @@ static void save(struct mpr_levels *l, struct mpr_levels_heap *v, const struct m
     cell->saved = books->cell[index].bytes;
     if (cell->listed) return;
     cell->listed = true;
-    if (list(v, index) != 0) l->failed = true;
+    MPR_GROW(v->listed, v->count, v->cap);
+    v->listed[v->count++] = index;
 }
 
 /* Ends the open bucket with the vector at its maximum; cells that have changed since stay listed. */
@@ -76,14 +57,14 @@ static void store(struct mpr_levels *l, struct mpr_levels_heap *v, const struct 
         struct mpr_levels_cell *cell = &l->cell[index];
         const bool changed = cell->epoch == v->epoch;
         const uint64_t bytes = changed ? cell->saved : books->cell[index].bytes;
-        if (bytes != cell->stored && mpr_series_change(&v->series, index, bytes) != 0) l->failed = true;
+        if (bytes != cell->stored) mpr_series_change(&v->series, index, bytes);
         cell->stored = bytes;
         cell->listed = changed;
         if (changed) v->listed[left++] = index;
     }
     v->count = left;
     v->epoch++;
-    if (mpr_series_bucket(&v->series, &v->open) != 0) l->failed = true;
+    mpr_series_bucket(&v->series, &v->open);
 }
 
 /* A bucket in which nothing changes: its vector is what the books say now. */

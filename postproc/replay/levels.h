@@ -45,14 +45,12 @@ struct mpr_levels {
     struct mpr_levels_cell *cell;       /* by the index of the books' */
     size_t *place;                      /* scratch of mpr_series_widen, by the same */
     size_t cells;
-    bool failed;                        /* no memory: the series are not to be used */
 };
 
-/* NULL without memory. */
 struct mpr_levels *mpr_levels_new(const struct mpr_levels_options *options, const uint64_t *now);
 void mpr_levels_free(struct mpr_levels *l);
-/* Makes room for so many cells: before the first change of one.  0, or -1 without memory. */
-int mpr_levels_room(struct mpr_levels *l, size_t cells);
+/* Makes room for a cell: before its first change. */
+void mpr_levels_room(struct mpr_levels *l, uint32_t cell);
 /* The first change of a cell since a maximum, or of a bucket; before it happens. */
 void mpr_levels_note(struct mpr_levels *l, const struct mpr_books *books, uint32_t cell, uint8_t heap, uint64_t level);
 

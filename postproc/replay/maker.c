@@ -30,9 +30,7 @@ uint64_t mpr_maker_key(const struct mpr_replay *r, const struct mpr_maker *m)
 uint32_t mpr_maker_cell(struct mpr_replay *r, const struct mpr_maker *m, uint8_t heap)
 {
     const uint32_t site = r->options.by == MPR_BY_ALL ? m->site : 0;
-    const uint32_t cell = mpr_books_cell(&r->books, mpr_maker_key(r, m), site, heap);
-    if (cell == UINT32_MAX) r->out_of_memory = true;
-    return cell;
+    return mpr_books_cell(&r->books, mpr_maker_key(r, m), site, heap);
 }
 
 uint32_t mpr_maker_path(struct mpr_replay *r, uint32_t node, uint32_t python)

@@ -33,7 +33,7 @@ static inline struct mpr_all mpr_all_of(uint64_t key)
 uint32_t mpr_maker_path(struct mpr_replay *r, uint32_t node, uint32_t python);
 /* The key of a block's cell. */
 uint64_t mpr_maker_key(const struct mpr_replay *r, const struct mpr_maker *m);
-/* The index of its cell, made when new; UINT32_MAX without memory. */
+/* The index of its cell, made when new. */
 uint32_t mpr_maker_cell(struct mpr_replay *r, const struct mpr_maker *m, uint8_t heap);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "large.h"
 
 /* One rank by size times life counts as so many by size; so many ranks at the peak as one. */
@@ -105,20 +106,16 @@ static void move_kept(const struct choosing *c, struct mpr_large_block *block, s
     }
 }
 
-bool mpr_notable_keep(struct mpr_large_block *block, size_t count, size_t keep, uint64_t peak, uint64_t now)
+void mpr_notable_keep(struct mpr_large_block *block, size_t count, size_t keep, uint64_t peak, uint64_t now)
 {
-    if (count <= keep) return true;
-    struct choosing c = { .block = block, .order = malloc(count * sizeof *c.order), .rank = malloc(count * sizeof *c.rank),
+    if (count <= keep) return;
+    struct choosing c = { .block = block, .order = mpr_alloc(count, sizeof *c.order), .rank = mpr_alloc(count, sizeof *c.rank),
                           .count = count, .width = now / MPR_NOTABLE_CELLS + 1, .now = now };
-    uint32_t (*taken)[MPR_NOTABLE_CELLS] = calloc(LIFE_CLASSES + 1, sizeof *taken);
-    const bool good = c.order && c.rank && taken;
-    if (good) {
-        rank_by_size(&c, peak);
-        rank_by_life(&c, taken);
-        move_kept(&c, block, keep);
-    }
+    uint32_t (*taken)[MPR_NOTABLE_CELLS] = mpr_alloc(LIFE_CLASSES + 1, sizeof *taken);
+    rank_by_size(&c, peak);
+    rank_by_life(&c, taken);
+    move_kept(&c, block, keep);
     free(c.order);
     free(c.rank);
     free(taken);
-    return good;
 }

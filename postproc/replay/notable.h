@@ -13,7 +13,7 @@ struct mpr_large_block;
 
 enum { MPR_NOTABLE_CELLS = 64 };
 
-/* Moves the `keep` blocks of the best ranks to the front, in no order; now: the run's end, ns.  False without memory. */
-bool mpr_notable_keep(struct mpr_large_block *block, size_t count, size_t keep, uint64_t peak, uint64_t now);
+/* Moves the `keep` blocks of the best ranks to the front, in no order; now: the run's end, ns. */
+void mpr_notable_keep(struct mpr_large_block *block, size_t count, size_t keep, uint64_t peak, uint64_t now);
 
 #endif

@@ -3,19 +3,12 @@
 #include "excerpts.h"
 #include "levels.h"
 
-/* Levels have a place for each cell; without memory for it they are not to be used. */
-static bool has_room(struct mpr_levels *l, const struct mpr_books *books, uint32_t index)
-{
-    if (index < l->cells) return true;
-    if (!l->failed && mpr_levels_room(l, books->cell_cap) != 0) l->failed = true;
-    return !l->failed;
-}
-
 static inline void before(struct mpr_books *books, uint32_t index, uint64_t size, bool grown)
 {
     const uint8_t code = books->cell[index].heap;
     const struct mpr_heap *heap = &books->heap[code];
-    if (books->levels && has_room(books->levels, books, index)) mpr_levels_before(books->levels, books, index, code, heap->bytes);
+    if (books->levels && index >= books->levels->cells) mpr_levels_room(books->levels, index);
+    if (books->levels) mpr_levels_before(books->levels, books, index, code, heap->bytes);
     if (books->excerpts) mpr_excerpts_see(books->excerpts, books, code, heap->epoch, index, size, grown);
 }
 

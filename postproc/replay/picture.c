@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "mpf/sample.h"
 
 static int by_address(const void *left, const void *right)
@@ -55,24 +56,18 @@ static void drop_repeated(struct mpr_picture *p)
     p->gones = kept;
 }
 
-static bool make_room(struct mpr_picture *p)
+static void make_room(struct mpr_picture *p)
 {
-    if (p->gones < p->gone_cap) return true;
+    if (p->gones < p->gone_cap) return;
     if (p->gones) drop_repeated(p);
-    if (p->gone_cap && p->gones < p->gone_cap / 2) return true;
-    const size_t cap = p->gone_cap ? p->gone_cap * 2 : 64;
-    struct mpr_gpu_block *gone = realloc(p->gone, cap * sizeof *gone);
-    if (!gone) return false;
-    p->gone = gone;
-    p->gone_cap = cap;
-    return true;
+    if (p->gones >= p->gone_cap / 2) p->gone = mpr_grow(p->gone, &p->gone_cap, SIZE_MAX, sizeof *p->gone);
 }
 
 void mpr_picture_gone(struct mpr_picture *p, const struct mpr_gpu_block *b)
 {
     if (!p->open || !is_in(p, b)) return;
-    if (make_room(p)) p->gone[p->gones++] = *b;
-    else p->open = p->valid = false;
+    make_room(p);
+    p->gone[p->gones++] = *b;
 }
 
 /* ---- gathering */
@@ -86,8 +81,7 @@ static void put(struct mpr_picture *p, const struct mpr_gpu_block *b)
 
 static void put_table(struct mpr_picture *p, const struct mpr_gpu_blocks *table)
 {
-    for (size_t i = 0; i <= table->mask; i++)
-        if (table->at[i].addr) put(p, &table->at[i]);
+    for (size_t i = 0; i < table->live; i++) put(p, &table->at[i]);
 }
 
 /* Memory with a handle may have gone from its address and live on. */
@@ -124,10 +118,8 @@ void mpr_picture_end(struct mpr_picture *p, const struct mpr_replay *r)
     const struct mpr_gpu *g = &r->gpu;
     if (!p->open) return;
     p->open = false;
-    p->driver = malloc((g->driver.live + g->objects + r->threads.count + p->gones + 1) * sizeof *p->driver);
-    p->torch = malloc((g->torch.live + p->gones + 1) * sizeof *p->torch);
-    p->valid = p->driver && p->torch;
-    if (!p->valid) return;
+    p->driver = mpr_alloc(g->driver.live + g->objects + r->threads.count + p->gones, sizeof *p->driver);
+    p->torch = mpr_alloc(g->torch.live + p->gones, sizeof *p->torch);
     if (p->gones) drop_repeated(p);
     for (size_t i = 0; i < p->gones; i++) put(p, &p->gone[i]);
     put_table(p, &g->driver);

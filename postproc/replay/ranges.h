@@ -7,10 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "index.h"
+
 /* Texts by number, as the program gave them: any bytes. */
 struct mpr_texts {
-    struct mpr_text { const char *at; uint32_t id, bytes; } *text;
-    size_t count, mask;         /* open addressing by id; at == NULL: an empty place */
+    struct mpr_text { const char *at; uint32_t bytes; } *text;
+    uint32_t count, cap;
+    struct mpr_index number;    /* by id: place + 1 */
     size_t bytes;               /* of all texts */
 };
 
@@ -20,11 +23,10 @@ struct mpr_ranges {
     struct mpr_texts names, domains;
     struct mpr_node *node;
     uint32_t nodes, node_cap;
-    uint32_t *slot;             /* hash of (parent, name, domain): node index */
-    uint32_t slots;
+    struct mpr_index number;    /* of nodes by hash of (parent, name, domain) */
 };
 
-int mpr_ranges_init(struct mpr_ranges *r);      /* 0, or -1 without memory */
+void mpr_ranges_init(struct mpr_ranges *r);
 void mpr_ranges_free(struct mpr_ranges *r);
 
 /* Names that are no texts of the log: of Python frames, from here on; and of the ranges that stand below "backward of". */
@@ -33,7 +35,7 @@ void mpr_ranges_free(struct mpr_ranges *r);
 
 #define MPR_PATH_MAX 512u           /* names in one path; deeper ranges belong to the path of this depth */
 
-/* The child of a node, made when new.  Without memory, and at the longest path's end: the parent itself. */
+/* The child of a node, made when new; at the longest path's end the parent itself. */
 uint32_t mpr_ranges_child(struct mpr_ranges *r, uint32_t parent, uint32_t name, uint32_t domain);
 /* Defines a text (the first definition of a number counts).  Beyond MPR_TEXTS_BYTES texts are dropped: bounded memory. */
 void mpr_texts_set(struct mpr_texts *texts, uint32_t id, const uint8_t *data, size_t bytes);

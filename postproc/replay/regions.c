@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "alloc.h"
+
 void mpr_regions_free(struct mpr_regions *r) { mpr_intervals_free(&r->spans); }
 
 static uint64_t range_end(uint64_t start,
@@ -12,9 +14,9 @@ static struct mpr_interval *first_after(const struct mpr_regions *r, uint64_t ad
     return mpr_intervals_at(&r->spans, mpr_intervals_after(&r->spans, address));
 }
 
-static int insert(struct mpr_regions *r, const struct mpr_interval *span)
+static void insert(struct mpr_regions *r, const struct mpr_interval *span)
 {
-    return mpr_intervals_insert(&r->spans, mpr_intervals_after(&r->spans, span->start), span);
+    mpr_intervals_insert(&r->spans, mpr_intervals_after(&r->spans, span->start), span);
 }
 
 static void take_bytes(struct mpr_books *books, const struct mpr_interval *span)
@@ -28,29 +30,28 @@ static void give_bytes(struct mpr_books *books, const struct mpr_interval *span,
 }
 
 /* Makes `address` a border between intervals.  Bytes stay; the books count one more block. */
-static int split(struct mpr_regions *r, struct mpr_books *books, uint64_t address)
+static void split(struct mpr_regions *r, struct mpr_books *books, uint64_t address)
 {
     const struct mpr_place place = mpr_intervals_after(&r->spans, address);
     struct mpr_interval *span = mpr_intervals_at(&r->spans, place);
-    if (!span || span->start >= address) return 0;
+    if (!span || span->start >= address) return;
     struct mpr_interval left = *span;
     left.end = address;
-    if (mpr_intervals_insert(&r->spans, place, &left) != 0) return -1;
+    mpr_intervals_insert(&r->spans, place, &left);
     span = first_after(r, address);
     const struct mpr_interval right = { address, span->end, span->what, span->writable };
     take_bytes(books, span);
     *span = right;
     give_bytes(books, &left, 0);
     give_bytes(books, &right, 0);
-    return 0;
 }
 
 /* Splits at both ends and finds the intervals inside. */
-static int cut_out(struct mpr_regions *r, struct mpr_books *books, uint64_t start, uint64_t end, struct mpr_place *first)
+static struct mpr_place cut_out(struct mpr_regions *r, struct mpr_books *books, uint64_t start, uint64_t end)
 {
-    if (split(r, books, start) != 0 || split(r, books, end) != 0) return -1;
-    *first = mpr_intervals_after(&r->spans, start);
-    return 0;
+    split(r, books, start);
+    split(r, books, end);
+    return mpr_intervals_after(&r->spans, start);
 }
 
 /* The interval at the place, as long as it begins before `end`. */
@@ -66,38 +67,36 @@ uint64_t mpr_regions_extent(const struct mpr_regions *r, uint64_t start)
     return span && span->start == start ? span->end - start : 0;
 }
 
-long mpr_regions_unmap(struct mpr_regions *r, struct mpr_books *books, uint64_t start, uint64_t size)
+size_t mpr_regions_unmap(struct mpr_regions *r, struct mpr_books *books, uint64_t start, uint64_t size)
 {
-    struct mpr_place first;
     const uint64_t end = range_end(start, size);
-    long count = 0;
+    size_t count = 0;
     if (!size) return 0;
-    if (cut_out(r, books, start, end, &first) != 0) return -1;
+    const struct mpr_place first = cut_out(r, books, start, end);
     const struct mpr_interval *span;
     for (struct mpr_place at = first; (span = inside(r, at, end)); at = mpr_intervals_next(&r->spans, at), count++) take_bytes(books, span);
-    mpr_intervals_remove(&r->spans, first, (size_t)count);
+    mpr_intervals_remove(&r->spans, first, count);
     return count;
 }
 
-long mpr_regions_map(struct mpr_regions *r, struct mpr_books *books, uint64_t start, uint64_t size, uint32_t cell,
+size_t mpr_regions_map(struct mpr_regions *r, struct mpr_books *books, uint64_t start, uint64_t size, uint32_t cell,
                      bool writable, uint64_t time)
 {
     const struct mpr_interval span = { start, range_end(start, size), cell, writable };
     if (!size) return 0;
-    if (mpr_regions_unmap(r, books, start, size) < 0 || insert(r, &span) != 0) return -1;
+    mpr_regions_unmap(r, books, start, size);
+    insert(r, &span);
     give_bytes(books, &span, time);
     return 1;
 }
 
-long mpr_regions_protect(struct mpr_regions *r, struct mpr_books *books, uint64_t start, uint64_t size,
+size_t mpr_regions_protect(struct mpr_regions *r, struct mpr_books *books, uint64_t start, uint64_t size,
                          uint32_t cell, bool writable, uint64_t time)
 {
-    struct mpr_place at;
     struct mpr_interval *span;
     const uint64_t end = range_end(start, size);
-    long changed = 0;
-    if (cut_out(r, books, start, end, &at) != 0) return -1;
-    for (; (span = inside(r, at, end)); at = mpr_intervals_next(&r->spans, at)) {
+    size_t changed = 0;
+    for (struct mpr_place at = cut_out(r, books, start, end); (span = inside(r, at, end)); at = mpr_intervals_next(&r->spans, at)) {
         if (span->writable == writable) continue;
         take_bytes(books, span);
         span->writable = writable;
@@ -108,8 +107,7 @@ long mpr_regions_protect(struct mpr_regions *r, struct mpr_books *books, uint64_
     return changed;
 }
 
-/* A copy of the intervals of [from[0], from[0] + from[1]), shifted to to[0] and clipped to to[1] bytes, with room for one more; NULL
- * without memory. */
+/* A copy of the intervals of [from[0], from[0] + from[1]), shifted to to[0] and clipped to to[1] bytes, with room for one more. */
 static struct mpr_interval *copy_moved(const struct mpr_regions *r, struct mpr_place first, const uint64_t from[2], const uint64_t to[2],
                                    size_t *count)
 {
@@ -117,9 +115,9 @@ static struct mpr_interval *copy_moved(const struct mpr_regions *r, struct mpr_p
     const struct mpr_interval *span;
     size_t most = 1;
     for (struct mpr_place at = first; inside(r, at, end); at = mpr_intervals_next(&r->spans, at)) most++;
-    struct mpr_interval *copy = malloc(most * sizeof *copy);
+    struct mpr_interval *copy = mpr_alloc(most, sizeof *copy);
     *count = 0;
-    for (struct mpr_place at = first; copy && (span = inside(r, at, end)); at = mpr_intervals_next(&r->spans, at)) {
+    for (struct mpr_place at = first; (span = inside(r, at, end)); at = mpr_intervals_next(&r->spans, at)) {
         struct mpr_interval moved = *span;
         moved.start = moved.start - from[0] + to[0];
         moved.end = moved.end - from[0] + to[0];
@@ -129,32 +127,29 @@ static struct mpr_interval *copy_moved(const struct mpr_regions *r, struct mpr_p
     return copy;
 }
 
-static long put_moved(struct mpr_regions *r, struct mpr_books *books, const struct mpr_interval *moved, size_t count, uint64_t time)
+static void put_moved(struct mpr_regions *r, struct mpr_books *books, const struct mpr_interval *moved, size_t count, uint64_t time)
 {
     for (size_t i = 0; i < count; i++) {
-        if (insert(r, &moved[i]) != 0) return -1;
+        insert(r, &moved[i]);
         give_bytes(books, &moved[i], time);
     }
-    return (long)count;
 }
 
-long mpr_regions_move(struct mpr_regions *r, struct mpr_books *books, const uint64_t from[2], const uint64_t to[2],
+size_t mpr_regions_move(struct mpr_regions *r, struct mpr_books *books, const uint64_t from[2], const uint64_t to[2],
                       uint32_t cell, uint64_t time)
 {
-    struct mpr_place first;
+    const struct mpr_place first = cut_out(r, books, from[0], range_end(from[0], from[1]));
     size_t count;
-    if (cut_out(r, books, from[0], range_end(from[0], from[1]), &first) != 0) return -1;
     struct mpr_interval *moved = copy_moved(r, first, from, to, &count);
-    if (!moved) return -1;
     if (count && to[1] > from[1]) {
         const bool writable = moved[count - 1].writable;
         moved[count++] = (struct mpr_interval){ to[0] + from[1], range_end(to[0], to[1]), cell, writable };
     }
-    long made = -1;
-    if (mpr_regions_unmap(r, books, from[0], from[1]) >= 0 && mpr_regions_unmap(r, books, to[0], to[1]) >= 0)
-        made = put_moved(r, books, moved, count, time);
+    mpr_regions_unmap(r, books, from[0], from[1]);
+    mpr_regions_unmap(r, books, to[0], to[1]);
+    put_moved(r, books, moved, count, time);
     free(moved);
-    return made;
+    return count;
 }
 
 bool mpr_regions_known(const struct mpr_regions *r, const struct mpr_books *books, uint64_t start, uint64_t size,

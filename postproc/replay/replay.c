@@ -17,7 +17,7 @@
 
 #define PREFETCH_AHEAD 32
 
-int mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *options)
+void mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *options)
 {
     memset(r, 0, sizeof *r);
     r->options = *options;
@@ -25,9 +25,10 @@ int mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *optio
     r->estimates.below = options->sample_below;
     mpr_samples_init(&r->samples);
     mpr_chosen_init(r);
-    const int books = mpr_books_init(&r->books), blocks = mpr_blocks_init(&r->blocks),
-        ranges = mpr_ranges_init(&r->ranges), gpu = mpr_gpu_init(&r->gpu);
-    return books | blocks | ranges | gpu;
+    mpr_books_init(&r->books);
+    mpr_blocks_init(&r->blocks);
+    mpr_ranges_init(&r->ranges);
+    mpr_gpu_init(&r->gpu);
 }
 
 void mpr_replay_free(struct mpr_replay *r)
@@ -69,8 +70,7 @@ MPR_COLD static uint32_t cell_at_site(struct mpr_replay *r, struct mpr_thread *t
 MPR_COLD static uint32_t look_up_cell(struct mpr_replay *r, uint64_t key, uint8_t heap)
 {
     const uint32_t cell = mpr_books_cell(&r->books, key, 0, heap);
-    if (cell == UINT32_MAX) r->out_of_memory = true;
-    else *mpr_books_hint(&r->books, key, heap) = (struct mpr_hint){ key, cell, heap };
+    *mpr_books_hint(&r->books, key, heap) = (struct mpr_hint){ key, cell, heap };
     return cell;
 }
 
@@ -146,10 +146,6 @@ static inline void put_block(struct mpr_replay *r, const struct mpr_block *made,
 {
     bool existed;
     struct mpr_block *block = mpr_blocks_insert(&r->blocks, made->key, &existed);
-    if (!block) {
-        r->out_of_memory = true;
-        return;
-    }
     if (existed) replace_block(r, block, thread);
     *block = *made;
 }
@@ -169,7 +165,6 @@ static inline void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const st
 {
     const bool weighed = (t->at.stack | t->at.python) && r->options.sample_mean != 0;
     const uint32_t cell = cell_of(r, t, e->heap, e->size);
-    if (cell == UINT32_MAX) return;
     const struct mpr_block block = mpr_block_of(mpr_block_key(e->addr, e->heap), size_of(e), cell, weighed);
     r->books.heap[e->heap].allocations++;
     r->books.cell[cell].allocations++;
@@ -237,12 +232,8 @@ static void on_fail(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
 
 /* ---- regions */
 
-static void count_region(struct mpr_replay *r, uint8_t heap, uint32_t cell, long made, long gone)
+static void count_region(struct mpr_replay *r, uint8_t heap, uint32_t cell, size_t made, size_t gone)
 {
-    if (made < 0 || gone < 0) {
-        r->out_of_memory = true;
-        return;
-    }
     if (made) {
         r->books.heap[heap].allocations++;
         r->books.cell[cell].allocations++;
@@ -265,8 +256,7 @@ static void on_protect(struct mpr_replay *r, struct mpr_thread *t, const struct 
     const bool writable = e->op == MPF_OP_PROTECT_RW;
     if (!mpr_regions_known(&r->regions, &r->books, e->addr, e->size, &heap)) return;
     const uint32_t cell = cell_of(r, t, heap, e->size);
-    if (cell == UINT32_MAX) return;
-    const long changed = mpr_regions_protect(&r->regions, &r->books, e->addr, e->size, cell, writable, e->time);
+    const size_t changed = mpr_regions_protect(&r->regions, &r->books, e->addr, e->size, cell, writable, e->time);
     count_region(r, heap, cell, writable ? changed : 0, writable ? 0 : changed);
 }
 
@@ -274,10 +264,9 @@ static void on_map(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
 {
     const bool writable = e->op == MPF_OP_MAP;
     const uint32_t cell = cell_of(r, t, e->heap, e->size);
-    if (cell == UINT32_MAX) return;
     on_unmap(r, e);
-    const long made = mpr_regions_map(&r->regions, &r->books, e->addr, e->size, cell, writable, e->time);
-    count_region(r, e->heap, cell, made < 0 ? made : made && writable, 0);
+    const size_t made = mpr_regions_map(&r->regions, &r->books, e->addr, e->size, cell, writable, e->time);
+    count_region(r, e->heap, cell, made && writable, 0);
 }
 
 static void on_remap_from(struct mpr_thread *t, const struct mpf_event *e)
@@ -298,8 +287,7 @@ static void on_remap_to(struct mpr_replay *r, struct mpr_thread *t, const struct
         return;
     }
     const uint32_t cell = cell_of(r, t, heap, e->size);
-    if (cell == UINT32_MAX) return;
-    const long moved = mpr_regions_move(&r->regions, &r->books, from, to, cell, e->time);
+    const size_t moved = mpr_regions_move(&r->regions, &r->books, from, to, cell, e->time);
     count_region(r, heap, cell, moved, moved);
 }
 
@@ -395,8 +383,7 @@ static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
     }
     struct mpr_thread *t = e->thread < r->threads.count ? r->threads.at[e->thread] : NULL;
     if (!t) t = mpr_threads_get(&r->threads, e->thread);
-    if (!t) r->out_of_memory = true;
-    else if (e->op == MPF_OP_ALLOC && !gpu) on_alloc(r, t, e);
+    if (e->op == MPF_OP_ALLOC && !gpu) on_alloc(r, t, e);
     else if (is_place(e)) on_place(r, t, e);
     else if (__builtin_expect(gpu, 0)) apply_gpu(r, t, e);
     else if (e->op == MPF_OP_MOVE_BEGIN) on_move_begin(r, t, e);
@@ -414,14 +401,13 @@ static inline void prefetch(const struct mpr_replay *r, const struct mpf_event *
     mpr_blocks_prefetch(&r->blocks, mpr_block_key(e->addr, e->heap));
 }
 
-int mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_t count)
+void mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_t count)
 {
     for (size_t i = 0; i < count && i < PREFETCH_AHEAD; i++) prefetch(r, &events[i]);
     for (size_t i = 0; i < count; i++) {
         if (i + PREFETCH_AHEAD < count) prefetch(r, &events[i + PREFETCH_AHEAD]);
         apply(r, &events[i]);
     }
-    return r->out_of_memory || r->estimates.failed ? -1 : 0;
 }
 
 void mpr_replay_finish(struct mpr_replay *r)

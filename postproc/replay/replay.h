@@ -6,10 +6,9 @@
 
 #include "replay_state.h"
 
-int mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *options);     /* 0, or -1 without memory */
+void mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *options);
 void mpr_replay_free(struct mpr_replay *r);
-/* 0, or -1 without memory. */
-int mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_t count);
+void mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_t count);
 /* After the last event. */
 void mpr_replay_finish(struct mpr_replay *r);
 

@@ -71,7 +71,6 @@ struct mpr_replay {
     uint64_t now;               /* time of the newest event */
     uint64_t turn;              /* ns: an event of then, or later, begins or ends the chosen instant; UINT64_MAX: none does */
     bool chosen, pinned;        /* it has begun; it has passed */
-    bool out_of_memory;
 };
 
 #endif

@@ -2,39 +2,25 @@
 
 #include <stdlib.h>
 
+#include "alloc.h"
+
 void mpr_series_free(struct mpr_series *s)
 {
     free(s->bucket);
     free(s->change);
 }
 
-/* Room for one more element of an array. */
-static void *grown(void *array, size_t count, size_t *cap, size_t element)
+void mpr_series_bucket(struct mpr_series *s, const struct mpr_bucket *bucket)
 {
-    if (count < *cap) return array;
-    const size_t more = *cap ? *cap * 2 : 256;
-    void *larger = realloc(array, more * element);
-    if (larger) *cap = more;
-    return larger;
+    MPR_GROW(s->bucket, s->buckets, s->bucket_cap);
+    s->bucket[s->buckets] = *bucket;
+    s->bucket[s->buckets++].end = s->changes;
 }
 
-int mpr_series_bucket(struct mpr_series *s, const struct mpr_bucket *bucket)
+void mpr_series_change(struct mpr_series *s, uint32_t group, uint64_t bytes)
 {
-    struct mpr_bucket *array = grown(s->bucket, s->buckets, &s->bucket_cap, sizeof *array);
-    if (!array) return -1;
-    s->bucket = array;
-    array[s->buckets] = *bucket;
-    array[s->buckets++].end = s->changes;
-    return 0;
-}
-
-int mpr_series_change(struct mpr_series *s, uint32_t group, uint64_t bytes)
-{
-    struct mpr_change *array = grown(s->change, s->changes, &s->change_cap, sizeof *array);
-    if (!array) return -1;
-    s->change = array;
-    array[s->changes++] = (struct mpr_change){ group, bytes };
-    return 0;
+    MPR_GROW(s->change, s->changes, s->change_cap);
+    s->change[s->changes++] = (struct mpr_change){ group, bytes };
 }
 
 /* ---- widening, in place: what is written never overtakes what is read */

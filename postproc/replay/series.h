@@ -33,9 +33,8 @@ struct mpr_series {
 };
 
 void mpr_series_free(struct mpr_series *s);
-/* Each 0, or -1 without memory. */
-int mpr_series_bucket(struct mpr_series *s, const struct mpr_bucket *bucket);
-int mpr_series_change(struct mpr_series *s, uint32_t group, uint64_t bytes);
+void mpr_series_bucket(struct mpr_series *s, const struct mpr_bucket *bucket);
+void mpr_series_change(struct mpr_series *s, uint32_t group, uint64_t bytes);
 /* Makes buckets 2^by times as wide; 0 joins those of one key.  upto: when the level ends that lasts behind the last bucket, or
  * when the next one begins; ns.  place: scratch, one entry for each group. */
 void mpr_series_widen(struct mpr_series *s, unsigned by, uint64_t upto, size_t *place);

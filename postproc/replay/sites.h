@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "index.h"
 #include "mpf/event.h"
 #include "ranges.h"
 #include "intervals.h"
@@ -20,34 +21,31 @@ struct mpr_module {
 };
 
 struct mpr_site { uint32_t stack, python; };
-enum mpr_known_kind { MPR_KNOWN_STACK = 1, MPR_KNOWN_FRAME, MPR_KNOWN_PYTHON, MPR_KNOWN_NAME };    /* frames and stacks of Python; names of frames */
+enum mpr_known { MPR_KNOWN_STACK, MPR_KNOWN_FRAME, MPR_KNOWN_PYTHON, MPR_KNOWN_NAME, MPR_KNOWN };    /* frames and stacks of Python; names of frames */
 
 struct mpr_sites {
     struct mpr_module *module;  /* by number - 1 */
     uint32_t modules, module_cap;
     struct mpr_intervals loaded;    /* numbers of the newest ones at their addresses: they do not overlap */
     char **library;             /* file names, by number - 1 */
-    uint32_t libraries;
-    uint32_t *library_slot;     /* hash of the name: number */
-    uint32_t library_slots;
-    struct mpr_known { uint64_t id; uint32_t value; enum mpr_known_kind kind; } *known;     /* open addressing by id */
-    uint32_t known_mask, knowns;
+    uint32_t libraries, library_cap;
+    struct mpr_index library_number;    /* by hash of the name */
+    struct mpr_index known[MPR_KNOWN];  /* what an id of the log means */
     uint32_t frames;            /* Python frames so far: names in `ranges` */
     struct mpr_stacks stacks;
     struct mpr_site *site;      /* by number - 1 */
     uint32_t sites, site_cap;
-    uint32_t *site_slot;        /* hash of the pair: number */
-    uint32_t site_slots;
+    struct mpr_index site_number;       /* by the pair */
 };
 
 void mpr_sites_free(struct mpr_sites *s);
-/* MODULE, STACK, FRAME and PYTHON events.  Python stacks become paths of `ranges`.  0, or -1 without memory. */
-int mpr_sites_event(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e);
+/* MODULE, STACK, FRAME and PYTHON events.  Python stacks become paths of `ranges`. */
+void mpr_sites_event(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e);
 /* A native stack's node, by its id in the log. */
 uint32_t mpr_sites_stack(const struct mpr_sites *s, uint64_t id);
 /* The node of a Python stack's path in the ranges, outermost frame first, by its id in the log. */
 uint32_t mpr_sites_python(const struct mpr_sites *s, uint64_t id);
-/* The number of a pair of stacks, made when new; 0 when neither is known, or without memory. */
+/* The number of a pair of stacks, made when new; 0 when neither is known. */
 uint32_t mpr_sites_site(struct mpr_sites *s, struct mpr_site wanted);
 /* The stacks of a site; both 0 for site 0. */
 struct mpr_site mpr_sites_of(const struct mpr_sites *s, uint32_t site);

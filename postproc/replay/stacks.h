@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include "index.h"
+
 struct mpr_stack_node {
     uint64_t pc;                /* return address */
     uint32_t parent;
@@ -17,12 +19,11 @@ struct mpr_stack_node {
 struct mpr_stacks {
     struct mpr_stack_node *node;
     uint32_t nodes, node_cap;
-    uint32_t *slot;             /* hash of (parent, pc, module): node index */
-    uint32_t slots;             /* a power of two */
+    struct mpr_index number;    /* by hash of (parent, pc, module) */
 };
 
 void mpr_stacks_free(struct mpr_stacks *s);
-/* The node with that parent, pc and module, made when new; 0 without memory. */
+/* The node with that parent, pc and module, made when new. */
 uint32_t mpr_stacks_child(struct mpr_stacks *s, const struct mpr_stack_node *node);
 
 #endif

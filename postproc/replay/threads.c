@@ -1,29 +1,16 @@
 #include "threads.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-static int make_room(struct mpr_threads *threads, uint32_t number)
-{
-    uint32_t cap = threads->cap ? threads->cap : 64;
-    while (cap <= number) cap *= 2;
-    struct mpr_thread **at = realloc(threads->at, cap * sizeof *at);
-    if (!at) return -1;
-    memset(at + threads->cap, 0, (cap - threads->cap) * sizeof *at);
-    threads->at = at;
-    threads->cap = cap;
-    return 0;
-}
+#include "alloc.h"
 
 struct mpr_thread *mpr_threads_get(struct mpr_threads *threads, uint32_t number)
 {
     if (number >= MPR_THREADS_MAX) number = 0;
-    if (number >= threads->cap && make_room(threads, number) != 0) return NULL;
+    MPR_REACH(threads->at, number, threads->cap);
     if (threads->at[number]) return threads->at[number];
-    struct mpr_thread *t = calloc(1, sizeof *t);
-    if (!t) return NULL;
+    struct mpr_thread *t = threads->at[number] = mpr_alloc(1, sizeof *t);
     t->number = number;
-    threads->at[number] = t;
     if (number >= threads->count) threads->count = number + 1;
     return t;
 }
@@ -61,23 +48,13 @@ struct mpr_thread *mpr_threads_carrier(struct mpr_threads *threads)
     return threads->newest;
 }
 
-static int grow_stack(struct mpr_thread *t)
-{
-    if (t->depth < t->cap) return 0;
-    const uint32_t cap = t->cap ? t->cap * 2 : 16;
-    struct mpr_open_range *stack = cap <= MPR_STACK_MAX ? realloc(t->stack, cap * sizeof *stack) : NULL;
-    if (!stack) return -1;
-    t->stack = stack;
-    t->cap = cap;
-    return 0;
-}
-
 void mpr_thread_push(struct mpr_thread *t, struct mpr_ranges *ranges, uint64_t push, uint32_t name, uint32_t domain)
 {
-    if (grow_stack(t) != 0) {
+    if (t->depth == MPR_STACK_MAX) {
         t->beyond++;
         return;
     }
+    MPR_GROW(t->stack, t->depth, t->cap);
     t->node = mpr_ranges_child(ranges, t->node, name, domain);
     t->application += !domain;
     t->stack[t->depth++] = (struct mpr_open_range){ push, name, domain, t->node, 0, 0 };

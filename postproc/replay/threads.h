@@ -49,7 +49,7 @@ struct mpr_threads {
     struct mpr_index forward_of;    /* by PyTorch's number of the thread: number + 1 */
 };
 
-/* The thread of that number, made when new; NULL without memory. */
+/* The thread of that number, made when new. */
 struct mpr_thread *mpr_threads_get(struct mpr_threads *threads, uint32_t number);
 void mpr_threads_free(struct mpr_threads *threads);
 void mpr_thread_push(struct mpr_thread *t, struct mpr_ranges *ranges, uint64_t push, uint32_t name, uint32_t domain);

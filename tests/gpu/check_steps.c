@@ -41,11 +41,11 @@ int main(int argc, char **argv)
     struct mpr_error error;
     static struct mpr_replay replay;
     const struct mpr_replay_options options = { .by = MPR_BY_RANGE, .at = MPR_INSTANT_PEAK };
-    if (argc != 2 || mpr_log_open(&log, argv[1], &error) != 0 || mpr_replay_init(&replay, &options) != 0) return 255;
+    if (argc != 2 || mpr_log_open(&log, argv[1], &error) != 0) return 255;
+    mpr_replay_init(&replay, &options);
     replay.watch.event = on_event;
     const struct mpf_event *events;
-    for (long n; (n = mpr_log_next(log, &events, &error)) > 0; )
-        if (mpr_replay_batch(&replay, events, (size_t)n) != 0) return 255;
+    for (long n; (n = mpr_log_next(log, &events, &error)) > 0; ) mpr_replay_batch(&replay, events, (size_t)n);
     mpr_replay_finish(&replay);
     mpr_replay_free(&replay);
     mpr_log_close(log);

