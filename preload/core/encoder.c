@@ -78,7 +78,7 @@ static void *encoder(void *arg)
 {
     (void)arg;
     become_own();
-    mp_process->encoder_tid = mp_sys_gettid();
+    __atomic_store_n(&mp_process->encoder_tid, mp_sys_gettid(), __ATOMIC_RELAXED);
     __atomic_store_n(&mp_process->encoder, MP_ENCODER_RUNS, __ATOMIC_RELEASE);
     uint64_t next = 0;
     bool more = false;
@@ -253,7 +253,7 @@ static bool ask(void)
         const uint32_t done = __atomic_load_n(&p->answered, __ATOMIC_ACQUIRE);
         if ((int32_t)(done - mine) >= 0) return true;
         if (!lives || !mp_wait(&patience, &p->answered, done, 100000000u)) return false;
-        lives = runs() && mp_sys_thread_lives(p->pid, p->encoder_tid);
+        lives = runs() && mp_sys_thread_lives(p->pid, __atomic_load_n(&p->encoder_tid, __ATOMIC_RELAXED));
     }
 }
 

@@ -54,7 +54,7 @@ static void frees_fill_the_chunks(void)
     mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, block, 1);
     for (unsigned i = 0; i < 3 * MPF_CHUNK_SLOTS; i++)
         mp_record(mp_cursor_valid(mp_self->cur) ? MPF_OP_ALLOC : MPF_OP_FREE, MPF_HEAP_HOST, block, 0);
-    if (mp_process->encoder == MP_ENCODER_NONE) _exit(89);
+    if (__atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE) == MP_ENCODER_NONE) _exit(89);
     if (mp_self->guard) _exit(88);
 }
 
@@ -101,7 +101,7 @@ static void own_calls(void)
 static void a_thread_without_a_record_starts_the_encoder(void)
 {
     mp_encoder_start();
-    if (mp_self || mp_process->encoder == MP_ENCODER_NONE) _exit(84);
+    if (mp_self || __atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE) == MP_ENCODER_NONE) _exit(84);
 }
 
 /* One of two encoders, for as long as the threads record. */
