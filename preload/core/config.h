@@ -13,7 +13,6 @@ struct mp_config {
     char program[256];              /* glob of the names of programs to record; "" : all */
     uint64_t min_rss;               /* bytes */
     int level;                      /* of zstd */
-    bool quiet;
     bool python;                    /* record Python call stacks */
     enum mp_stacks { MP_STACKS_OFF, MP_STACKS_LARGE, MP_STACKS_SAMPLE, MP_STACKS_ALL } stacks;
     enum mp_torch_ranges { MP_TORCH_ON, MP_TORCH_OFF, MP_TORCH_OPS } torch_ranges;  /* MP_TORCH_OPS: every operator */

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "core/logfile.h"
 #include "core/merge.h"
 #include "core/records.h"

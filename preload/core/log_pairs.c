@@ -6,11 +6,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "core/config.h"
 #include "core/journal.h"
-#include "core/record.h"
 #include "core/state.h"
+#include "core/thread.h"
 #include "mpf/frame.h"
 #include "real/real.h"
 

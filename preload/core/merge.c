@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/state.h"
+#include "mpf/event.h"
 
 #define LONG_ROW 8u                     /* events of one thread in a row, from which on it is asked how far it leads */
 #define DATA_ROOM (MPF_DATA_MAX / MPF_CONT_BYTES * 2)   /* slots: one event's data, and memprof's own events' */

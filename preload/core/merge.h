@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "mpf/slot.h"
-#include "core/pool.h"
-#include "core/record.h"
+#include "core/chunk.h"
+#include "core/thread.h"
 
 #define MP_NO_EVENT UINT64_MAX          /* a time that no event has */
 #define MP_KINDS_MAX 120u               /* of events in a frame, an operation and a heap each; MPF counts a guessed one twice */

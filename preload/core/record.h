@@ -13,9 +13,6 @@
 #include "core/thread.h"
 #include "mpf/event.h"
 
-/* Blocks of at least this size leave the fast path: they make sure that the encoder (and its sampling) runs. */
-#define MP_LARGE ((size_t)1 << 20)
-
 /* These give back addr, and so does mp_record: what a hook needs behind the event need not be kept while one of them is at
  * work, and the hook saves no registers for them.  The first is all allocations' way where each has a stack: not cold. */
 uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size) __attribute__((noinline));

@@ -1,12 +1,12 @@
 #include "core/say.h"
 
 #include "base/sys.h"
-#include "core/config.h"
 
 static struct stat stderr_was;
-static bool stderr_known;
+static bool stderr_known, is_quiet;
 
 void mp_say_init(void) { stderr_known = mp_sys_fstat(2, &stderr_was) == 0; }
+void mp_say_quiet(bool quiet) { is_quiet = quiet; }
 
 /* A program that closed stderr may have a file of its own at descriptor 2. */
 static bool stderr_is_same(void)
@@ -18,7 +18,7 @@ static bool stderr_is_same(void)
 void mp_say_line(const struct mp_text *t)
 {
     enum { WAIT_MS = 1000 };
-    if (mp_config.quiet || !stderr_is_same() || !mp_sys_writable(2, WAIT_MS)) return;
+    if (is_quiet || !stderr_is_same() || !mp_sys_writable(2, WAIT_MS)) return;
     size_t done;
     mp_sys_write_all(2, t->buf, t->bytes, &done);
 }

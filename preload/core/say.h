@@ -2,6 +2,8 @@
 #ifndef MP_SAY_H
 #define MP_SAY_H
 
+#include <stdbool.h>
+
 #include "base/text.h"
 
 /* One line "memprof: ..." to stderr, if that is still the file that it was at the start, somebody takes it and MEMPROF_QUIET is
@@ -10,5 +12,7 @@ void mp_say(const char *a, const char *b, const char *c, const char *d);
 void mp_say_line(const struct mp_text *t);
 /* Remembers what stderr is. */
 void mp_say_init(void);
+/* MEMPROF_QUIET. */
+void mp_say_quiet(bool quiet);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/sys.h"
-#include "core/pool.h"
+#include "core/chunk.h"
 #include "core/thread.h"
 #include "mpf/slot.h"
 

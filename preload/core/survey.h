@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/record.h"
+#include "core/thread.h"
 
 /* Finds how far each chunk of the thread is committed.  Returns the watermark, lowered below an event in flight; with `all`
  * (the log's end) such an event is left out, and is lost where others are behind it. */

@@ -3,6 +3,7 @@
 #define MP_THREAD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "mpf/slot.h"
@@ -22,6 +23,9 @@ struct mp_thread {
     uint32_t turn;          /* mp_clock_turn's lower half then, */
     uint32_t number;        /* and its upper half in the thread's own turn: memprof's number, 1 and up */
 } __attribute__((aligned(64)));
+
+/* Blocks of at least this size leave the fast path: they make sure that the encoder (and its sampling) runs. */
+#define MP_LARGE ((size_t)1 << 20)
 
 enum mp_guard {
     MP_INSIDE = 1,          /* memprof's own calls: record nothing */

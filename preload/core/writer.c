@@ -6,6 +6,7 @@
 
 #include "core/logfile.h"
 #include "core/loss.h"
+#include "core/pool.h"
 #include "core/records.h"
 #include "core/state.h"
 

@@ -15,6 +15,7 @@
 #include "core/epoch.h"
 #include "core/logfile.h"
 #include "core/names.h"
+#include "core/pool.h"
 #include "core/process.h"
 #include "core/record.h"
 #include "recording.h"
