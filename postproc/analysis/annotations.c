@@ -1,4 +1,4 @@
-#include "annotations.h"
+#include "timeline_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include "graphs.h"
 #include "labels.h"
 #include "mpf/gpu.h"
-#include "tree.h"
 
 /* More marks or instances than this are counted and left out; a track that has more points joins each two. */
 enum { MARKS = 4096, INSTANCES = 20000, OF_A_PATH = 4096, OF_A_DEEP_PATH = 256, POINTS = 4096 };

@@ -1,11 +1,12 @@
 /* Bands are summed vectors: for each bucket, the bands whose cells changed get their new sum.  Cells of one key and call stack
  * are one unit.  A series of bands is one of cells whose groups are bands. */
-#include "bands.h"
+#include "timeline_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "hash.h"
+#include "labels.h"
 #include "maker.h"
 #include "pieces.h"
 #include "splice.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "replay.h"
-#include "timeline.h"
+#include "timeline_result.h"
 
 struct mpr_callers {
     struct mpr_arena *arena;

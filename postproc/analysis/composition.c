@@ -10,7 +10,6 @@
 #include "gpu_ooms.h"
 #include "labels.h"
 #include "mpf/sample.h"
-#include "peaks.h"
 
 /* ---- PyTorch's segments */
 

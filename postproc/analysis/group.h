@@ -1,8 +1,10 @@
-/* What a report tells blocks apart by. */
+/* What a report tells blocks apart by, and a line of it. */
 #ifndef MPR_GROUP_H
 #define MPR_GROUP_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* COMM and GRAPH (the capture that memory was taken in) tell device memory apart; AUTO is the best that a process has; ALL is range, thread, size class and site at once, so
  * that a page can stack by any of them. */
@@ -16,5 +18,15 @@ const char *mpr_group_word(enum mpr_group group);
 
 /* What was taken for AUTO, in words: "NVTX", "native call stacks", ... */
 struct mpr_choice { enum mpr_group by; const char *source; };
+
+/* One line of a table: a range path, a call stack, a thread, a size class, ... */
+struct mpr_row {
+    const char *const *path;    /* outermost first */
+    size_t depth;               /* 0: outside any range */
+    uint64_t bytes, blocks;     /* at the peak */
+    uint64_t own_peak, allocations;
+    bool estimated;             /* from sampled blocks */
+    uint64_t inherited;         /* of bytes: by inheritance from another thread's range (device heaps only) */
+};
 
 #endif

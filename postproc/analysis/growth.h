@@ -1,8 +1,8 @@
-/* What two instants differ by: lists of bytes by range, paired by path.  Private to this layer but for the rows (ooms.h). */
+/* What two instants differ by: lists of bytes by range, paired by path.  Private to this layer but for the rows (ooms_result.h). */
 #ifndef MPR_GROWTH_H
 #define MPR_GROWTH_H
 
-#include "ooms.h"
+#include "ooms_result.h"
 #include "replay.h"
 
 /* Room for `most` rows; rows of the second list are the later ones.  mpr_growth_add may be called for either in any order. */

@@ -1,4 +1,4 @@
-#include "holders.h"
+#include "timeline_parts.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
-/* The story of host memory: who was killed, or refused, and what grew before.  Private to this layer; the result is in ooms.h. */
+/* The story of host memory: who was killed, or refused, and what grew before.  Private to this layer; the result is in ooms_result.h. */
 #ifndef MPR_HOST_H
 #define MPR_HOST_H
 
-#include "ooms.h"
+#include "ooms_result.h"
 #include "replay.h"
 
 /* Failed allocations while a log is read, those alike together; a bounded number of kinds. */

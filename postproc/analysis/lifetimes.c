@@ -1,4 +1,4 @@
-#include "lifetimes.h"
+#include "timeline_parts.h"
 
 #include <stdlib.h>
 

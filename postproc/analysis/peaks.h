@@ -12,8 +12,8 @@
 #include "device.h"
 #include "group.h"
 #include "instant.h"
-#include "mpf/sample.h"
 #include "progress.h"
+#include "reading.h"
 #include "summary.h"
 
 struct mpr_error;
@@ -23,25 +23,8 @@ struct mpr_peaks_options {
     bool no_inherit;            /* threads without ranges do not take those of another thread */
     bool backward_of;           /* PyTorch's backward ranges stand below their forward operators' */
     const char *heap;           /* only this one; NULL: all */
-    struct mpr_instant at;           /* what stands for the peak */
+    struct mpr_instant at;      /* what stands for the peak */
 };
-
-/* One line of the table: a range path, a call stack, a thread, a size class, ... */
-struct mpr_row {
-    const char *const *path;    /* outermost first */
-    size_t depth;               /* 0: outside any range */
-    uint64_t bytes, blocks;     /* at the peak */
-    uint64_t own_peak, allocations;
-    bool estimated;             /* from sampled blocks */
-    uint64_t inherited;         /* of bytes: by inheritance from another thread's range (device heaps only) */
-};
-
-#define MPR_READING_VALUES 12
-
-/* A sample of the kernel's or jemalloc's figures, in the order of mpf/sample.h; MPF_UNKNOWN where it says nothing.  taken: when each
- * value was read, for some are read less often. */
-struct mpr_reading { bool valid; uint64_t time, value[MPR_READING_VALUES], taken[MPR_READING_VALUES]; };
-enum mpr_reading_source { MPR_READ_RSS, MPR_READ_CGROUP, MPR_READ_JEMALLOC, MPR_READ_SOURCES };
 
 /* What the process had of anonymous memory, swapped out or not: no heap in such memory had touched more of itself then. */
 struct mpr_touched { uint64_t bytes, time; /* bytes MPF_UNKNOWN: not sampled, or another kind of heap */ };

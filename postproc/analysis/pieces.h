@@ -4,7 +4,7 @@
 #define MPR_PIECES_H
 
 #include "replay.h"
-#include "timeline.h"
+#include "timeline_result.h"
 
 struct mpr_pieces {
     struct mpr_arena *arena;

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "amount.h"
+#include "samples.h"
 
 #define PERIOD_NS UINT64_C(100000000)      /* of sampling */
 

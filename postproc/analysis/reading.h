@@ -1,10 +1,22 @@
-/* From replay's samples to what results hold of them.  Private to this layer. */
+/* Samples of the kernel's and jemalloc's figures, as results hold them. */
 #ifndef MPR_READING_H
 #define MPR_READING_H
 
-#include "peaks.h"
-#include "samples.h"
+#include <stdbool.h>
+#include <stdint.h>
 
+#include "mpf/sample.h"
+
+#define MPR_READING_VALUES 12
+
+/* A sample of the kernel's or jemalloc's figures, in the order of mpf/sample.h; MPF_UNKNOWN where it says nothing.  taken: when each
+ * value was read, for some are read less often. */
+struct mpr_reading { bool valid; uint64_t time, value[MPR_READING_VALUES], taken[MPR_READING_VALUES]; };
+enum mpr_reading_source { MPR_READ_RSS, MPR_READ_CGROUP, MPR_READ_JEMALLOC, MPR_READ_SOURCES };
+
+/* From replay's samples; for this layer. */
+struct mpr_sample;
+struct mpr_track;
 struct mpr_reading mpr_reading_of(const struct mpr_sample *sample);
 /* What held at the instant, the heap's peak: the nearest sample, where one that said nothing new was not kept. */
 struct mpr_reading mpr_reading_at_peak(const struct mpr_track *track, uint8_t heap, uint64_t instant);

@@ -2,8 +2,8 @@
 #ifndef MPR_SPLICE_H
 #define MPR_SPLICE_H
 
-#include "timeline.h"
 #include "excerpts.h"
+#include "timeline_result.h"
 
 struct mpr_splice {
     const struct mpr_series *series;            /* of bands */

@@ -3,18 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "annotations.h"
-#include "bands.h"
-#include "callers.h"
 #include "choose.h"
 #include "excerpts.h"
-#include "holders.h"
 #include "labels.h"
-#include "large.h"
-#include "levels.h"
-#include "lifetimes.h"
 #include "reader.h"
-#include "tree.h"
+#include "timeline_parts.h"
 
 /* Changes of a heap that are kept while the log is read; folded to bands they are fewer. */
 #define LEVEL_CHANGES ((size_t)3 << 17)

@@ -4,7 +4,7 @@
 
 #include "arena.h"
 #include "replay.h"
-#include "timeline.h"
+#include "timeline_result.h"
 
 struct mpr_tree {
     struct mpr_arena *arena;
