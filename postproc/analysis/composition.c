@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "amount.h"
+#include "gpu.h"
 #include "gpu_book.h"
-#include "gpu_graphs.h"
-#include "gpu_ooms.h"
 #include "labels.h"
 #include "mpf/sample.h"
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "maker.h"
-#include "notable.h"
 
 struct gathering { struct mpr_large_block *block; size_t count, cap; bool failed; };
 

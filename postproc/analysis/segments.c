@@ -6,7 +6,7 @@
 
 #include "amount.h"
 #include "composition.h"
-#include "gpu_graphs.h"
+#include "gpu.h"
 #include "labels.h"
 #include "mpf/sample.h"
 #include "reader.h"

@@ -1,5 +1,5 @@
+#include "cmd.h"
 #include "graphs.h"
-#include "one.h"
 
 static struct mpr_graphs graphs;
 

@@ -1,5 +1,5 @@
+#include "cmd.h"
 #include "info.h"
-#include "one.h"
 
 static struct mpr_info info;
 

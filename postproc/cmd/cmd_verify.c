@@ -1,4 +1,4 @@
-#include "one.h"
+#include "cmd.h"
 #include "verify.h"
 
 static struct mpr_verify verify;

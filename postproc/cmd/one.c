@@ -1,4 +1,4 @@
-#include "one.h"
+#include "cmd.h"
 
 struct arguments { struct mpr_output output; const char *path; };
 

@@ -8,7 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "process.h"
 
 #ifndef XFS_SUPER_MAGIC
 #define XFS_SUPER_MAGIC 0x58465342

@@ -25,4 +25,9 @@ bool mpr_life_same_file(const struct mpf_file *recorded, const struct mpf_identi
 /* Do times of CLOCK_MONOTONIC that the process recorded compare with those of here? */
 bool mpr_life_same_clock(const struct mpf_identity *process);
 
+/* By its number, its namespace and the time of its start: what is asked where the journal's lock says nothing. */
+struct mpr_verdict mpr_process_tell(const struct mpr_header *header);
+/* What the header says of its process, of this one: started is 0. */
+void mpr_process_here(struct mpf_identity *here);
+
 #endif

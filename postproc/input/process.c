@@ -1,6 +1,6 @@
 /* A number is no process: another may have it by now, and in every namespace another has it.  So a process is known by its number with its
  * start time, within one boot of one kernel; and that it is gone is said only by who would see it. */
-#include "process.h"
+#include "life.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 
 #include "alloc.h"
-#include "cold.h"
 
 #define FIRST_LINES 1024u
 

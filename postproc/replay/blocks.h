@@ -14,6 +14,9 @@
 
 #include "hash.h"
 
+/* What few events need stays out of the way of those that do not. */
+#define MPR_COLD __attribute__((noinline, cold))
+
 /* An address in a heap: heaps nest (a tensor inside a device segment), so the same address may be live in two. */
 static inline uint64_t mpr_block_key(uint64_t addr, uint8_t heap) { return addr << 8 | heap; }
 

@@ -1,4 +1,4 @@
-#include "gpu_comms.h"
+#include "gpu.h"
 
 #include <string.h>
 

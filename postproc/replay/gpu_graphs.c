@@ -1,4 +1,4 @@
-#include "gpu_graphs.h"
+#include "gpu.h"
 
 #include <string.h>
 

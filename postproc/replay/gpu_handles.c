@@ -1,11 +1,10 @@
 /* Invariant: an object is found by its handle while it has references; then its memory lives by its mappings alone, and the
  * driver may give the handle to other memory. */
-#include "gpu_handles.h"
+#include "gpu.h"
 
 #include "alloc.h"
 #include "amount.h"
 #include "gpu_book.h"
-#include "gpu_comms.h"
 #include "gpu_peaks.h"
 
 static struct mpr_object *find(struct mpr_gpu *g, uint64_t handle)

@@ -1,7 +1,6 @@
-#include "gpu_hidden.h"
+#include "gpu.h"
 
 #include "amount.h"
-#include "gpu_graphs.h"
 #include "gpu_book.h"
 #include "gpu_peaks.h"
 #include "mpf/sample.h"

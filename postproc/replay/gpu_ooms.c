@@ -1,4 +1,4 @@
-#include "gpu_ooms.h"
+#include "gpu.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "gpu_pools.h"
+#include "gpu.h"
 
 #include <stdlib.h>
 

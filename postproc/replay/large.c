@@ -5,7 +5,6 @@
 
 #include "alloc.h"
 #include "books.h"
-#include "notable.h"
 
 /* So many births may be looked at in a heap, and one in so many of all. */
 enum { FREE_BIRTHS = 1 << 15, ONE_IN = 256 };

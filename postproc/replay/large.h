@@ -1,7 +1,7 @@
 /* The largest blocks of each heap and how long they lived.  An observer of replay.
  *
  * Kept of a heap: the largest blocks that are live, and of those that are gone the ones that stand out at some time of the
- * run (notable.h).  Memory and time are bounded: `least` rises where too many blocks live or come, and falls where there is
+ * run (notable.c).  Memory and time are bounded: `least` rises where too many blocks live or come, and falls where there is
  * room again.  Where most blocks that come are of the sizes from `least` to its double, a sample of those is looked at, by
  * address; larger ones all are. */
 #ifndef MPR_LARGE_H
@@ -66,5 +66,12 @@ static inline void mpr_large_gone(struct mpr_large *l, uint8_t heap, uint64_t ad
 /* Calls each with every block of the heap that is kept. */
 void mpr_large_each(const struct mpr_large *l, uint8_t heap,
                     void (*each)(void *arg, const struct mpr_large_block *block), void *arg);
+
+/* Which of very many blocks a report keeps: those that stand out at some time.  The run is a grid of cells of time.  A block's
+ * rank is the best that it has in any cell in which it was live, by its size or by its size times its life; at the heap's peak
+ * the ranks go deeper. */
+enum { MPR_NOTABLE_CELLS = 64 };
+/* Moves the `keep` blocks of the best ranks to the front, in no order; now: the run's end, ns. */
+void mpr_notable_keep(struct mpr_large_block *block, size_t count, size_t keep, uint64_t peak, uint64_t now);
 
 #endif

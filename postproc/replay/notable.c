@@ -1,11 +1,10 @@
-#include "notable.h"
+#include "large.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
-#include "large.h"
 
 /* One rank by size times life counts as so many by size; so many ranks at the peak as one. */
 enum { OF_LIFE = 4, OF_PEAK = 32 };

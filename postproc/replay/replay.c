@@ -8,9 +8,7 @@
 #include <string.h>
 
 #include "chosen.h"
-#include "cold.h"
 #include "gpu.h"
-#include "gpu_comms.h"
 #include "gpu_peaks.h"
 #include "maker.h"
 #include "mpf/slot.h"

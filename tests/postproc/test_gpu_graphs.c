@@ -1,5 +1,5 @@
 /* Replay of device memory: captures and graphs. */
-#include "gpu_graphs.h"
+#include "gpu.h"
 #include "gpu_test.h"
 
 /* ---- captures and graphs */

@@ -13,7 +13,6 @@
 
 #include "log.h"
 #include "mpf/slot.h"
-#include "process.h"
 #include "recover.h"
 #include "testlog.h"
 
