@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "excerpts.h"
 #include "graphs.h"
 #include "labels.h"
@@ -35,11 +36,9 @@ struct mpr_annotations {
 
 struct mpr_annotations *mpr_annotations_new(void)
 {
-    struct mpr_annotations *h = calloc(1, sizeof *h);
-    if (h) h->instance = malloc(INSTANCES * sizeof *h->instance);
-    if (h && h->instance) return h;
-    free(h);
-    return NULL;
+    struct mpr_annotations *h = mpr_alloc(1, sizeof *h);
+    h->instance = mpr_alloc(INSTANCES, sizeof *h->instance);
+    return h;
 }
 
 void mpr_annotations_free(struct mpr_annotations *h)
@@ -115,25 +114,13 @@ static bool out_of_memory(const struct mpf_event *e)
 
 /* ---- instances of ranges */
 
-static uint32_t *kept_of(struct mpr_annotations *h, const struct mpr_replay *r, uint32_t node)
-{
-    if (node >= h->paths) {
-        uint32_t *more = realloc(h->of_path, r->ranges.node_cap * sizeof *more);
-        if (!more) return NULL;
-        memset(more + h->paths, 0, (r->ranges.node_cap - h->paths) * sizeof *more);
-        h->of_path = more;
-        h->paths = r->ranges.node_cap;
-    }
-    return &h->of_path[node];
-}
-
 static void see_push(struct mpr_annotations *h, const struct mpr_replay *r, const struct mpr_thread *t,
                      const struct mpf_event *e)
 {
-    uint32_t *kept = kept_of(h, r, t->node);
+    MPR_REACH(h->of_path, t->node, h->paths);
     const uint32_t most = r->ranges.node[t->node].depth == 1 ? OF_A_PATH : OF_A_DEEP_PATH;
-    if (kept && *kept < most && h->instances < INSTANCES) {
-        ++*kept;
+    if (h->of_path[t->node] < most && h->instances < INSTANCES) {
+        h->of_path[t->node]++;
         h->instance[h->instances++] = (struct instance){ r->count[MPF_OP_PUSH], e->time, UINT64_MAX, t->node, t->number };
     } else {
         h->instances_left_out++;
@@ -170,8 +157,7 @@ static void add_point(struct mpr_annotations *h, unsigned index, uint64_t time, 
 {
     if (index >= MPR_TRACKS || value == MPF_UNKNOWN) return;
     if (!h->track[index]) {
-        h->track[index] = calloc(1, sizeof *h->track[index]);
-        if (!h->track[index]) return;
+        h->track[index] = mpr_alloc(1, sizeof *h->track[index]);
         h->track[index]->stride = h->track[index]->waiting = 1;
     }
     struct track *t = h->track[index];
@@ -254,7 +240,6 @@ static void fill_marks(const struct mpr_annotations *h, struct mpr_tree *tree, c
         out->mark[out->marks++] = graph ? mark_of_graph(tree, &out->arena, &graphs.row[k++]) : mark_of(tree, &out->arena, r, &h->mark[i++]);
     }
     out->marks_left_out = h->marks_left_out + graphs.rows - shown;
-    out->arena.failed |= graphs.arena.failed;
     mpr_graphs_free(&graphs);
 }
 
@@ -262,7 +247,7 @@ static void fill_instances(const struct mpr_annotations *h, struct mpr_tree *tre
                            struct mpr_timeline *out)
 {
     out->instance = mpr_arena_alloc(&out->arena, h->instances * sizeof *out->instance);
-    for (size_t i = 0; out->instance && i < h->instances; i++) {
+    for (size_t i = 0; i < h->instances; i++) {
         const struct instance *k = &h->instance[i];
         out->instance[out->instances++] = (struct mpr_instance){
             k->from, k->to == UINT64_MAX ? r->now : k->to, mpr_tree_number(tree, k->node), k->thread };
@@ -278,7 +263,6 @@ static void fill_tracks(const struct mpr_annotations *h, struct mpr_timeline *ou
         struct mpr_track_line *line = &out->track[i];
         line->time = mpr_arena_alloc(&out->arena, t->points * sizeof *line->time);
         line->value = mpr_arena_alloc(&out->arena, t->points * sizeof *line->value);
-        if (!line->time || !line->value) return;
         memcpy(line->time, t->time, t->points * sizeof *line->time);
         memcpy(line->value, t->value, t->points * sizeof *line->value);
         line->points = t->points;

@@ -1,16 +1,14 @@
-/* Memory of a result: everything in it lives until the arena is freed.  Allocation failures are remembered, so that a
- * builder checks once, at its end. */
+/* Memory of a result: everything in it lives until the arena is freed. */
 #ifndef MPR_ARENA_H
 #define MPR_ARENA_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
-struct mpr_arena { struct mpr_arena_block *newest; size_t left; bool failed; };
+struct mpr_arena { struct mpr_arena_block *newest; size_t left; };
 
-/* Zeroed, aligned for any type; NULL without memory. */
+/* Zeroed, aligned for any type. */
 void *mpr_arena_alloc(struct mpr_arena *arena, size_t bytes);
-/* A copy of the text; "" without memory or for NULL. */
+/* A copy of the text; "" for NULL. */
 const char *mpr_arena_text(struct mpr_arena *arena, const char *text);
 const char *mpr_arena_format(struct mpr_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void mpr_arena_free(struct mpr_arena *arena);

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash.h"
+#include "alloc.h"
+#include "index.h"
 #include "labels.h"
 #include "maker.h"
 #include "pieces.h"
@@ -21,7 +22,7 @@ struct folding {
     struct unit *unit, **rank;  /* of the heap; those that held anything */
     uint32_t units, ranks;
     uint32_t *unit_of;          /* by cell */
-    uint32_t *slot, mask;       /* hash of (key, native, python): unit + 1 */
+    struct mpr_index number;    /* of units by hash of (key, native, python): unit + 1 */
     uint64_t *cell_bytes, *band_bytes;
     size_t *touched;            /* by band: index of its change in the bucket being written, + 1 */
     struct mpr_series series;   /* of bands */
@@ -29,24 +30,21 @@ struct folding {
     size_t excerpts;
 };
 
-static bool begin(struct folding *f)
+static void begin(struct folding *f)
 {
-    const size_t cells = f->r->books.cells + 1;
-    for (f->mask = 1; f->mask < 2 * cells; f->mask = f->mask * 2 + 1) continue;
-    f->slot = calloc((size_t)f->mask + 1, sizeof *f->slot);
-    f->unit = calloc(cells, sizeof *f->unit);
-    f->rank = calloc(cells, sizeof *f->rank);
-    f->unit_of = calloc(cells, sizeof *f->unit_of);
-    f->cell_bytes = calloc(cells, sizeof *f->cell_bytes);
-    f->band_bytes = calloc(f->limit, sizeof *f->band_bytes);
-    f->touched = calloc(f->limit, sizeof *f->touched);
+    const size_t cells = f->r->books.cells;
+    f->unit = mpr_alloc(cells, sizeof *f->unit);
+    f->rank = mpr_alloc(cells, sizeof *f->rank);
+    f->unit_of = mpr_alloc(cells, sizeof *f->unit_of);
+    f->cell_bytes = mpr_alloc(cells, sizeof *f->cell_bytes);
+    f->band_bytes = mpr_alloc(f->limit, sizeof *f->band_bytes);
+    f->touched = mpr_alloc(f->limit, sizeof *f->touched);
     f->out->band = mpr_arena_alloc(f->arena, f->limit * sizeof *f->out->band);
-    return f->slot && f->unit && f->rank && f->unit_of && f->cell_bytes && f->band_bytes && f->touched && f->out->band;
 }
 
 static void release(struct folding *f)
 {
-    free(f->slot);
+    mpr_index_free(&f->number);
     free(f->unit);
     free(f->rank);
     free(f->unit_of);
@@ -66,14 +64,14 @@ static uint32_t unit_of(struct folding *f, uint32_t index)
     const struct mpr_site site = mpr_sites_of(&f->r->sites, cell->site);
     const struct unit wanted = { .cell = index, .library = mpr_sites_library(&f->r->sites, site.stack),
                                  .native = site.stack, .python = site.python };
-    uint32_t at = (uint32_t)mpr_hash(mpr_hash(cell->key) + ((uint64_t)wanted.python << 32 | wanted.native)) & f->mask;
-    for (; f->slot[at]; at = (at + 1) & f->mask) {
-        const struct unit *u = &f->unit[f->slot[at] - 1];
-        if (f->r->books.cell[u->cell].key == cell->key && u->native == wanted.native && u->python == wanted.python)
-            return f->slot[at] - 1;
+    const uint64_t hash = mpr_hash(cell->key) + ((uint64_t)wanted.python << 32 | wanted.native);
+    uint32_t number;
+    for (struct mpr_probe p = mpr_index_probe(&f->number, hash); (number = mpr_probe_next(&p)); ) {
+        const struct unit *u = &f->unit[number - 1];
+        if (f->r->books.cell[u->cell].key == cell->key && u->native == wanted.native && u->python == wanted.python) return number - 1;
     }
     f->unit[f->units] = wanted;
-    f->slot[at] = ++f->units;
+    mpr_index_add(&f->number, hash, ++f->units);
     return f->units - 1;
 }
 
@@ -91,19 +89,17 @@ static int by_from(const void *left, const void *right)
     return a->from < b->from ? -1 : a->from > b->from;
 }
 
-static bool make_excerpts(struct folding *f, const struct mpr_excerpts *excerpts, uint8_t heap)
+static void make_excerpts(struct folding *f, const struct mpr_excerpts *excerpts, uint8_t heap)
 {
     const struct mpr_excerpt(*kept)[MPR_EXCERPTS_KEPT] = excerpts->heap[heap].kept;
-    f->excerpt = calloc(MPR_EXCERPT_KINDS * MPR_EXCERPTS_KEPT, sizeof *f->excerpt);
-    if (!f->excerpt) return false;
+    f->excerpt = mpr_alloc(MPR_EXCERPT_KINDS * MPR_EXCERPTS_KEPT, sizeof *f->excerpt);
     for (int k = 0; k < MPR_EXCERPT_KINDS; k++) {
         for (int i = 0; i < MPR_EXCERPTS_KEPT; i++) {
             if (!kept[k][i].change) continue;
             mpr_excerpt_replay(&kept[k][i], &f->r->books, heap, &f->excerpt[f->excerpts++]);
         }
     }
-    if (f->excerpts) qsort(f->excerpt, f->excerpts, sizeof *f->excerpt, by_from);
-    return true;
+    qsort(f->excerpt, f->excerpts, sizeof *f->excerpt, by_from);
 }
 
 /* ---- which units have a band of their own */
@@ -179,10 +175,10 @@ static void choose_bands(struct folding *f)
 }
 
 /* Names that are in bands of their own and in others, too. */
-static bool tell_pieces(struct folding *f, enum mpr_group best)
+static void tell_pieces(struct folding *f, enum mpr_group best)
 {
     struct mpr_pieces pieces;
-    if (f->r->options.by != MPR_BY_ALL) return true;
+    if (f->r->options.by != MPR_BY_ALL) return;
     mpr_pieces_init(&pieces, f->arena, f->r, best);
     for (size_t i = 0; i < f->ranks; i++) {
         const struct unit *u = f->rank[i];
@@ -193,21 +189,19 @@ static bool tell_pieces(struct folding *f, enum mpr_group best)
     }
     for (size_t i = 0; i < f->out->bands; i++) mpr_pieces_tell(&pieces, &f->out->band[i]);
     mpr_pieces_free(&pieces);
-    return !pieces.failed;
 }
 
 /* ---- the bands' vectors */
 
-static bool change_band(struct folding *f, struct mpr_series *out, uint32_t cell, uint64_t bytes, size_t first)
+static void change_band(struct folding *f, struct mpr_series *out, uint32_t cell, uint64_t bytes, size_t first)
 {
     const uint32_t band = f->unit[f->unit_of[cell]].band;
     f->band_bytes[band] += bytes - f->cell_bytes[cell];
     f->cell_bytes[cell] = bytes;
     if (f->band_bytes[band] > f->out->band[band].largest) f->out->band[band].largest = f->band_bytes[band];
-    if (f->touched[band] > first) return true;
+    if (f->touched[band] > first) return;
     f->touched[band] = out->changes + 1;
     mpr_series_change(out, band, 0);
-    return true;
 }
 
 static void forget_vectors(struct folding *f)
@@ -218,7 +212,7 @@ static void forget_vectors(struct folding *f)
 }
 
 /* A series of cells as one of bands. */
-static bool fold(struct folding *f, const struct mpr_series *s, struct mpr_series *out)
+static void fold(struct folding *f, const struct mpr_series *s, struct mpr_series *out)
 {
     size_t at = 0;
     forget_vectors(f);
@@ -226,23 +220,20 @@ static bool fold(struct folding *f, const struct mpr_series *s, struct mpr_serie
     for (size_t i = 0; i < s->buckets; i++) {
         const size_t first = out->changes;
         for (; at < s->bucket[i].end; at++)
-            if (!change_band(f, out, s->change[at].group, s->change[at].bytes, first)) return false;
+            change_band(f, out, s->change[at].group, s->change[at].bytes, first);
         for (size_t k = first; k < out->changes; k++) out->change[k].bytes = f->band_bytes[out->change[k].group];
         mpr_series_bucket(out, &s->bucket[i]);
     }
-    return true;
 }
 
-static bool fold_excerpts(struct folding *f)
+static void fold_excerpts(struct folding *f)
 {
     for (size_t i = 0; i < f->excerpts; i++) {
         struct mpr_series bands = { 0 }, *cells = &f->excerpt[i].series;
-        const bool good = fold(f, cells, &bands);
+        fold(f, cells, &bands);
         mpr_series_free(cells);
         *cells = bands;
-        if (!good) return false;
     }
-    return true;
 }
 
 static void widen(struct folding *f, const struct mpr_timeline_options *o)
@@ -258,25 +249,23 @@ static size_t most_bands(const struct mpr_timeline_options *o, const struct mpr_
     return o->by == MPR_GROUP_ALL || o->bands < all ? o->bands : all;
 }
 
-bool mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_replay *r, const struct mpr_levels *levels,
+void mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_replay *r, const struct mpr_levels *levels,
                     uint8_t heap, struct mpr_heap_line *out)
 {
     struct folding f = { .arena = &timeline->arena, .r = r, .out = out, .limit = most_bands(&timeline->options, r) };
     const struct mpr_series *s = &levels->level[heap].series;
     /* where every change has a bucket, there is nothing that excerpts could add */
     const bool whole = !r->books.excerpts || (!s->shift && s->changes <= timeline->options.changes);
-    bool good = begin(&f) && (whole || make_excerpts(&f, r->books.excerpts, heap));
-    if (good) {
-        make_units(&f, heap);
-        rank_units(&f, s);
-        choose_bands(&f);
-        good = tell_pieces(&f, timeline->best.by) && fold(&f, s, &f.series) && fold_excerpts(&f);
-    }
-    if (good) {
-        widen(&f, &timeline->options);
-        const struct mpr_splice splice = { &f.series, f.excerpt, f.excerpts, out->bands };
-        good = mpr_splice_fill(&splice, f.arena, out);
-    }
+    begin(&f);
+    if (!whole) make_excerpts(&f, r->books.excerpts, heap);
+    make_units(&f, heap);
+    rank_units(&f, s);
+    choose_bands(&f);
+    tell_pieces(&f, timeline->best.by);
+    fold(&f, s, &f.series);
+    fold_excerpts(&f);
+    widen(&f, &timeline->options);
+    const struct mpr_splice splice = { &f.series, f.excerpt, f.excerpts, out->bands };
+    mpr_splice_fill(&splice, f.arena, out);
     release(&f);
-    return good;
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "index.h"
 #include "replay.h"
 #include "timeline_result.h"
 
@@ -15,19 +16,17 @@ struct mpr_callers {
     uint32_t *of_native, *of_python;    /* a stack's number in the result, by node; 0: not asked for yet */
     const char **frame;
     uint32_t frames, frame_cap;
-    uint32_t *slot;                     /* hash of a frame's text: number + 1 */
-    uint32_t slots;
+    struct mpr_index frame_number;      /* by hash of the text: number + 1 */
     struct mpr_call_stack *stack;       /* 0 is the empty one */
     uint32_t stacks, stack_cap;
-    bool failed;
 };
 
-bool mpr_callers_init(struct mpr_callers *c, struct mpr_arena *arena, const struct mpr_replay *r);
+void mpr_callers_init(struct mpr_callers *c, struct mpr_arena *arena, const struct mpr_replay *r);
 void mpr_callers_free(struct mpr_callers *c);
 /* Numbers in the result of a native stack and of a Python stack, by their nodes; 0 for node 0. */
 uint32_t mpr_callers_native(struct mpr_callers *c, uint32_t node);
 uint32_t mpr_callers_python(struct mpr_callers *c, uint32_t node);
-/* Fills stacks and frames of the timeline; false without memory. */
-bool mpr_callers_fill(const struct mpr_callers *c, struct mpr_timeline *out);
+/* Fills stacks and frames of the timeline. */
+void mpr_callers_fill(const struct mpr_callers *c, struct mpr_timeline *out);
 
 #endif

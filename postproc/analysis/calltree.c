@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "amount.h"
+#include "index.h"
 #include "labels.h"
 #include "reader.h"
 
@@ -12,75 +14,35 @@ void mpr_calltree_free(struct mpr_calltree *t) { mpr_arena_free(&t->arena); }
 
 /* ---- the tree while it grows */
 
-struct node { const char *name; uint64_t hash, bytes, blocks, own_bytes, own_blocks; uint32_t parent, first, next; };
+struct node { const char *name; uint64_t bytes, blocks, own_bytes, own_blocks; uint32_t parent, first, next; };
 
 struct growing {
     struct node *node;          /* 0 is above all */
     uint32_t nodes, cap;
-    uint32_t *slot;             /* by parent and name: node */
-    uint32_t slots;
-    bool failed;
+    struct mpr_index number;    /* by hash of parent and name */
 };
-
-static uint64_t hash_text(uint32_t parent, const char *text)
-{
-    uint64_t hash = parent + UINT64_C(0xcbf29ce484222325);
-    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return mpr_hash(hash);
-}
-
-static uint32_t *find(const struct growing *g, uint32_t parent, const char *name, uint64_t hash)
-{
-    uint32_t at = (uint32_t)hash & (g->slots - 1);
-    for (; g->slot[at]; at = (at + 1) & (g->slots - 1)) {
-        const struct node *n = &g->node[g->slot[at]];
-        if (n->hash == hash && n->parent == parent && strcmp(n->name, name) == 0) break;
-    }
-    return &g->slot[at];
-}
-
-static void grow(struct growing *g)
-{
-    const uint32_t slots = g->slots ? g->slots * 2 : 1024;
-    uint32_t *slot = calloc(slots, sizeof *slot);
-    struct node *node = realloc(g->node, slots / 2 * sizeof *node);
-    if (node) g->node = node;
-    if (!slot || !node) {
-        g->failed = true;
-        free(slot);
-        return;
-    }
-    free(g->slot);
-    g->slot = slot;
-    g->slots = slots;
-    g->cap = slots / 2;
-    if (!g->nodes) g->node[g->nodes++] = (struct node){ .name = "" };
-    for (uint32_t i = 1; i < g->nodes; i++) *find(g, g->node[i].parent, g->node[i].name, g->node[i].hash) = i;
-}
 
 static uint32_t child(struct growing *g, uint32_t parent, const char *name)
 {
-    if (g->nodes == g->cap) grow(g);
-    if (g->failed) return 0;
-    const uint64_t hash = hash_text(parent, name);
-    uint32_t *slot = find(g, parent, name, hash);
-    if (!*slot) {
-        g->node[g->nodes] = (struct node){ .name = name, .hash = hash, .parent = parent, .next = g->node[parent].first };
-        g->node[parent].first = g->nodes;
-        *slot = g->nodes++;
-    }
-    return *slot;
+    const uint64_t hash = mpr_hash_text(name) + parent;
+    uint32_t number;
+    for (struct mpr_probe p = mpr_index_probe(&g->number, hash); (number = mpr_probe_next(&p)); )
+        if (g->node[number].parent == parent && strcmp(g->node[number].name, name) == 0) return number;
+    MPR_GROW(g->node, g->nodes, g->cap);
+    g->node[g->nodes] = (struct node){ .name = name, .parent = parent, .next = g->node[parent].first };
+    g->node[parent].first = g->nodes;
+    mpr_index_add(&g->number, hash, g->nodes);
+    return g->nodes++;
 }
 
 static void add_stack(struct growing *g, const char *const *path, size_t depth, bool bottom_up, uint64_t bytes, uint64_t blocks)
 {
     uint32_t at = 0;
-    for (size_t i = 0; i < depth && !g->failed; i++) {
+    for (size_t i = 0; i < depth; i++) {
         at = child(g, at, path[bottom_up ? depth - 1 - i : i]);
         g->node[at].bytes += bytes;
         g->node[at].blocks += blocks;
     }
-    if (g->failed) return;
     g->node[at].own_bytes += bytes;
     g->node[at].own_blocks += blocks;
 }
@@ -112,12 +74,11 @@ static size_t push_children(const struct growing *g, uint32_t parent, uint32_t *
 
 static void put_in_order(struct mpr_calltree *t, const struct growing *g)
 {
-    uint32_t *stack = malloc((g->nodes + 1) * sizeof *stack);
-    size_t *place = malloc((g->nodes + 1) * sizeof *place), top = 0;
-    t->call = mpr_arena_alloc(&t->arena, (g->nodes + 1) * sizeof *t->call);
+    uint32_t *stack = mpr_alloc(g->nodes, sizeof *stack);
+    size_t *place = mpr_alloc(g->nodes, sizeof *place);
+    t->call = mpr_arena_alloc(&t->arena, g->nodes * sizeof *t->call);
     ordered = g;
-    if (!stack || !place) t->arena.failed = true;
-    else if (t->call && g->nodes) top = push_children(g, 0, stack, 0);
+    size_t top = push_children(g, 0, stack, 0);
     while (top) {
         const uint32_t index = stack[--top];
         const struct node *n = &g->node[index];
@@ -143,7 +104,7 @@ static int choose_heap(struct mpr_calltree *t, const struct mpr_replay *r)
 {
     int found = -1;
     const char **other = mpr_arena_alloc(&t->arena, MPR_HEAPS * sizeof *other);
-    for (int i = 0; other && i < MPR_HEAPS; i++) {
+    for (int i = 0; i < MPR_HEAPS; i++) {
         if (!r->books.heap[i].used || !has_stacks(r, (unsigned)i)) continue;
         const char *name = mpr_label_heap(&t->arena, (uint8_t)i);
         other[t->others++] = name;
@@ -156,7 +117,7 @@ static int choose_heap(struct mpr_calltree *t, const struct mpr_replay *r)
 
 static void fill(struct mpr_calltree *t, const struct mpr_replay *r)
 {
-    struct growing g = { .node = NULL };
+    struct growing g = { 0 };
     const int heap = choose_heap(t, r);
     uint64_t known_bytes = 0, known_blocks = 0;
     if (heap < 0) return;
@@ -164,6 +125,8 @@ static void fill(struct mpr_calltree *t, const struct mpr_replay *r)
     t->time = r->books.heap[heap].peak_time;
     t->bytes = r->books.heap[heap].peak_bytes;
     t->blocks = r->books.heap[heap].peak_blocks;
+    MPR_GROW(g.node, g.nodes, g.cap);
+    g.node[g.nodes++] = (struct node){ .name = "" };
     const struct mpr_excess excess = mpr_estimates_excess(&r->estimates, &r->books, (uint8_t)heap);
     for (uint32_t i = 0; i < r->books.cells; i++) {
         const struct mpr_cell *cell = &r->books.cell[i];
@@ -176,16 +139,15 @@ static void fill(struct mpr_calltree *t, const struct mpr_replay *r)
         t->samples += samples;
         if (!cell->key || !bytes) continue;
         const char *const *path = mpr_label_path(&t->arena, r, cell, &depth);
-        if (path) add_stack(&g, path, depth, t->options.bottom_up, bytes, blocks);
+        add_stack(&g, path, depth, t->options.bottom_up, bytes, blocks);
         known_bytes += bytes;
         known_blocks += blocks;
     }
     t->unknown_bytes = mpr_less(t->bytes, known_bytes);
     t->unknown_blocks = mpr_less(t->blocks, known_blocks);
     put_in_order(t, &g);
-    t->arena.failed |= g.failed;
     free(g.node);
-    free(g.slot);
+    mpr_index_free(&g.number);
 }
 
 int mpr_calltree_read(struct mpr_calltree *t, const char *path, const struct mpr_calltree_options *options,
@@ -198,7 +160,5 @@ int mpr_calltree_read(struct mpr_calltree *t, const char *path, const struct mpr
     fill(t, &reader.replay);
     t->note = mpr_label_notes(&t->arena, &reader.replay, &t->notes);
     mpr_reader_close(&reader);
-    if (!t->arena.failed) return 0;
-    mpr_calltree_free(t);
-    return mpr_fail_memory(error, path);
+    return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "amount.h"
 #include "gpu.h"
 #include "gpu_book.h"
@@ -104,7 +105,7 @@ static void fill_comms(struct mpr_device_state *out, struct mpr_arena *arena, co
 {
     const struct mpr_comms *c = &r->gpu.comms;
     struct mpr_comm_row *row = mpr_arena_alloc(arena, ((size_t)c->count + 1) * sizeof *row);
-    if (!row || !c->count) return;
+    if (!c->count) return;
     for (uint32_t i = 0; i < c->count; i++)
         row[i] = (struct mpr_comm_row){ .name = mpr_arena_format(arena, "%#" PRIx64, c->comm[i].id), .id = c->comm[i].id,
                                         .ranks = c->comm[i].ranks, .rank = c->comm[i].rank,
@@ -163,7 +164,7 @@ void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena, cons
 {
     enum { MOST = 20 };
     struct account a = { .part = mpr_arena_alloc(arena, MOST * sizeof *a.part) };
-    *out = (struct mpr_device_state){ .valid = p->valid && a.part, .time = p->time, .used = p->used, .total = p->total, .tracked = p->tracked };
+    *out = (struct mpr_device_state){ .valid = p->valid, .time = p->time, .used = p->used, .total = p->total, .tracked = p->tracked };
     if (!out->valid) return;
     sum_segments(out, r, p);
     fill_comms(out, arena, r, p);
@@ -200,14 +201,14 @@ static int by_bytes(const void *left, const void *right)
 const struct mpr_row *mpr_composition_rows(struct mpr_arena *arena, const struct mpr_replay *r,
                                            const struct mpr_gpu_block *block, size_t blocks, size_t *rows)
 {
-    struct mpr_cell *cell = malloc((blocks + 1) * sizeof *cell);
-    struct mpr_row *row = mpr_arena_alloc(arena, (blocks + 1) * sizeof *row);
+    struct mpr_cell *cell = mpr_alloc(blocks, sizeof *cell);
+    struct mpr_row *row = mpr_arena_alloc(arena, blocks * sizeof *row);
     *rows = 0;
-    for (size_t i = 0; cell && row && i < blocks; i++)
+    for (size_t i = 0; i < blocks; i++)
         cell[i] = (struct mpr_cell){ .key = mpr_gpu_key(r, &block[i]), .heap = block[i].heap, .bytes = block[i].size,
                                      .inherited = block[i].inherited ? block[i].size : 0 };
-    if (cell && row) qsort(cell, blocks, sizeof *cell, by_key);
-    for (size_t i = 0; cell && row && i < blocks; i++) {
+    qsort(cell, blocks, sizeof *cell, by_key);
+    for (size_t i = 0; i < blocks; i++) {
         if (!i || cell[i].key != cell[i - 1].key) {
             row[*rows].path = mpr_label_path(arena, r, &cell[i], &row[*rows].depth);
             (*rows)++;
@@ -218,6 +219,6 @@ const struct mpr_row *mpr_composition_rows(struct mpr_arena *arena, const struct
         last->blocks++;
     }
     free(cell);
-    if (row) qsort(row, *rows, sizeof *row, by_bytes);
+    qsort(row, *rows, sizeof *row, by_bytes);
     return row;
 }

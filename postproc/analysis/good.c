@@ -2,8 +2,8 @@
 
 #include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "alloc.h"
 #include "amount.h"
 
 #define BEFORE_NS UINT64_C(1000000000)
@@ -13,22 +13,6 @@ void mpr_good_free(struct mpr_good *g)
     free(g->node);
     free(g->open);
     free(g->span);
-}
-
-/* Room for `want` zeroed items. */
-static bool reach(struct mpr_good *g, void **array, uint32_t *count, uint32_t want, size_t bytes)
-{
-    if (want <= *count) return true;
-    const uint32_t more = want * 2;
-    char *grown = realloc(*array, more * bytes);
-    if (!grown) {
-        g->failed = true;
-        return false;
-    }
-    memset(grown + *count * bytes, 0, (more - *count) * bytes);
-    *array = grown;
-    *count = more;
-    return true;
 }
 
 /* ---- instances */
@@ -55,8 +39,8 @@ static void end_instance(struct mpr_good *g, const struct mpr_replay *r, uint32_
 static void on_range(struct mpr_good *g, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e)
 {
     const bool application = !(e->addr >> 32);
-    if (!reach(g, (void **)&g->open, &g->threads, t->number + 1, sizeof *g->open) ||
-        !reach(g, (void **)&g->node, &g->nodes, r->ranges.nodes, sizeof *g->node)) return;
+    MPR_REACH(g->open, t->number, g->threads);
+    MPR_REACH(g->node, r->ranges.nodes - 1, g->nodes);
     if (application && e->op == MPF_OP_POP) end_instance(g, r, g->open[t->number]);
     else if (application) {
         g->node[t->node].count++;
@@ -113,9 +97,9 @@ static struct mpr_good_span span_before(const struct mpr_good *g, const struct m
 
 static void on_failure(struct mpr_good *g, const struct mpr_replay *r)
 {
-    if (!reach(g, (void **)&g->span, &g->span_cap, r->gpu.ooms, sizeof *g->span)) return;
     for (; g->spans < r->gpu.ooms; g->spans++) {
         const struct mpr_oom *oom = &r->gpu.oom[g->spans];
+        MPR_GROW(g->span, g->spans, g->span_cap);
         g->span[g->spans] = oom->picture.valid ? span_before(g, r, oom) : (struct mpr_good_span){ 0 };     /* nothing could be compared */
     }
 }

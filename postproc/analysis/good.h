@@ -14,7 +14,6 @@ struct mpr_good {
     uint32_t *open;             /* by thread: its node after its newest push or pop */
     struct mpr_good_span *span; /* by failure */
     uint32_t nodes, threads, spans, span_cap;
-    bool failed;                /* without memory */
 };
 
 /* For mpr_watch; arg is the mpr_good, zero before the first event. */

@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "amount.h"
 #include "composition.h"
 #include "mpf/sample.h"
 
-bool mpr_growth_begin(struct mpr_growth_builder *b, struct mpr_arena *arena, size_t most)
+void mpr_growth_begin(struct mpr_growth_builder *b, struct mpr_arena *arena, size_t most)
 {
     *b = (struct mpr_growth_builder){ .row = mpr_arena_alloc(arena, most * sizeof *b->row), .most = most };
-    return b->row != NULL;
 }
 
 void mpr_growth_add(struct mpr_growth_builder *b, const char *const *path, size_t depth, uint64_t before, uint64_t after)
@@ -63,11 +63,11 @@ static size_t drop_unchanged(struct mpr_growth_row *row, size_t rows)
 
 void mpr_growth_end(struct mpr_growth_builder *b, struct mpr_growth *out)
 {
-    if (b->rows) qsort(b->row, b->rows, sizeof *b->row, by_path);
+    qsort(b->row, b->rows, sizeof *b->row, by_path);
     b->rows = drop_unchanged(b->row, merge(b->row, b->rows));
     out->row = b->row;
     out->rows = b->rows;
-    if (out->rows) qsort(out->row, out->rows, sizeof *out->row, by_change);
+    qsort(out->row, out->rows, sizeof *out->row, by_change);
 }
 
 /* ---- two pictures */
@@ -75,9 +75,9 @@ void mpr_growth_end(struct mpr_growth_builder *b, struct mpr_growth *out)
 const struct mpr_row *mpr_growth_blocks(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_picture *p, bool torch, size_t *rows)
 {
     if (torch) return mpr_composition_rows(arena, r, p->torch, p->torches, rows);
-    struct mpr_gpu_block *block = malloc((p->drivers + 1) * sizeof *block);
+    struct mpr_gpu_block *block = mpr_alloc(p->drivers, sizeof *block);
     size_t n = 0;
-    for (size_t i = 0; block && i < p->drivers; i++)
+    for (size_t i = 0; i < p->drivers; i++)
         if (mpf_heap_code(p->driver[i].heap) == MPF_HEAP_DEVICE) block[n++] = p->driver[i];
     const struct mpr_row *row = mpr_composition_rows(arena, r, block, n, rows);
     free(block);
@@ -105,7 +105,7 @@ static void add_parts(struct mpr_growth *out, const struct mpr_device_state *bef
         if (is_broken_down(p->key, torch) || was == p->bytes) continue;
         out->row[out->rows++] = (struct mpr_growth_row){ p->key, p->name, NULL, 0, was, p->bytes };
     }
-    if (out->rows) qsort(out->row, out->rows, sizeof *out->row, by_change);
+    qsort(out->row, out->rows, sizeof *out->row, by_change);
 }
 
 void mpr_growth_pictures(struct mpr_growth *out, struct mpr_arena *arena, const struct mpr_replay *r,
@@ -118,7 +118,8 @@ void mpr_growth_pictures(struct mpr_growth *out, struct mpr_arena *arena, const 
     mpr_composition(&was, arena, r, before);
     mpr_composition(&is, arena, r, after);
     const struct mpr_row *then = mpr_growth_blocks(arena, r, before, torch, &rows[0]), *now = mpr_growth_blocks(arena, r, after, torch, &rows[1]);
-    if (!was.valid || !is.valid || !mpr_growth_begin(&b, arena, rows[0] + rows[1] + is.parts + was.parts)) return;
+    if (!was.valid || !is.valid) return;
+    mpr_growth_begin(&b, arena, rows[0] + rows[1] + is.parts + was.parts);
     for (size_t i = 0; i < rows[0]; i++) mpr_growth_add(&b, then[i].path, then[i].depth, then[i].bytes, 0);
     for (size_t i = 0; i < rows[1]; i++) mpr_growth_add(&b, now[i].path, now[i].depth, 0, now[i].bytes);
     mpr_growth_end(&b, out);

@@ -8,7 +8,7 @@
 /* Room for `most` rows; rows of the second list are the later ones.  mpr_growth_add may be called for either in any order. */
 struct mpr_growth_builder { struct mpr_growth_row *row; size_t rows, most; };
 
-bool mpr_growth_begin(struct mpr_growth_builder *b, struct mpr_arena *arena, size_t most);
+void mpr_growth_begin(struct mpr_growth_builder *b, struct mpr_arena *arena, size_t most);
 void mpr_growth_add(struct mpr_growth_builder *b, const char *const *path, size_t depth, uint64_t before, uint64_t after);
 /* Rows of one path become one; those that did not change are dropped; the largest change comes first. */
 void mpr_growth_end(struct mpr_growth_builder *b, struct mpr_growth *out);

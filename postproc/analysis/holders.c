@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "alloc.h"
 #include "maker.h"
 
 /* Sums by place: a node's number, and behind all nodes a native stack's or a library's. */
@@ -46,22 +47,20 @@ static int by_bytes(const void *left, const void *right)
     return a->native < b->native ? -1 : a->native > b->native;
 }
 
-bool mpr_holders_fill(struct mpr_timeline *t, struct mpr_tree *tree, struct mpr_callers *callers, uint8_t heap, struct mpr_heap_line *out)
+void mpr_holders_fill(struct mpr_timeline *t, struct mpr_tree *tree, struct mpr_callers *callers, uint8_t heap, struct mpr_heap_line *out)
 {
     const struct mpr_replay *r = tree->r;
     struct sums s = { .r = r, .by_native = t->best.by == MPR_GROUP_STACK };
     s.places = (size_t)r->ranges.nodes + (s.by_native ? r->sites.stacks.nodes : r->sites.libraries) + 1;
-    s.at = calloc(s.places, sizeof *s.at);
-    if (!s.at) return false;
+    s.at = mpr_alloc(s.places, sizeof *s.at);
     sum_cells(&s, heap);
     out->holder = mpr_arena_alloc(&t->arena, s.held * sizeof *out->holder);
-    for (size_t i = 0; out->holder && i < s.places; i++)
+    for (size_t i = 0; i < s.places; i++)
         if (s.at[i].bytes) out->holder[out->holders++] = s.at[i];
     free(s.at);
-    if (out->holders) qsort(out->holder, out->holders, sizeof *out->holder, by_bytes);
+    qsort(out->holder, out->holders, sizeof *out->holder, by_bytes);
     for (size_t i = 0; i < out->holders; i++) {
         out->holder[i].node = mpr_tree_number(tree, out->holder[i].node);
         out->holder[i].native = mpr_callers_native(callers, out->holder[i].native);
     }
-    return out->holder != NULL;
 }

@@ -40,7 +40,7 @@ void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r,
 static void fill_refusals(struct mpr_host_story *s, struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_refusals *refusals)
 {
     s->refusal = mpr_arena_alloc(arena, (refusals->kinds + 1) * sizeof *s->refusal);
-    for (size_t i = 0; s->refusal && i < refusals->kinds; i++) {
+    for (size_t i = 0; i < refusals->kinds; i++) {
         const struct mpr_refusal *k = &refusals->kind[i];
         struct mpr_host_refusal *out = &s->refusal[s->refusals++];
         *out = (struct mpr_host_refusal){ .count = k->count, .largest = k->largest, .time = k->time, .error = k->error,
@@ -80,7 +80,7 @@ static void fill_growth(struct mpr_growth *out, struct mpr_arena *arena, const s
 {
     struct mpr_growth_builder b;
     const struct mpr_books *books = &r->books;
-    if (!mpr_growth_begin(&b, arena, books->cells)) return;
+    mpr_growth_begin(&b, arena, books->cells);
     for (uint32_t i = 0; i < books->cells; i++) {
         const struct mpr_cell *cell = &books->cell[i];
         size_t depth;

@@ -37,11 +37,9 @@ const char *mpr_label_name(struct mpr_arena *arena, const struct mpr_replay *r, 
 
 const char *mpr_label_range(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t node)
 {
-    const char **known = mpr_names_range(r->names, &r->ranges, node);
-    if (known && *known) return *known;
-    const char *label = mpr_label_name(arena, r, r->ranges.node[node].name, r->ranges.node[node].domain);
-    if (known) *known = label;
-    return label;
+    const char **known = mpr_names_range(r->names, node);
+    if (!*known) *known = mpr_label_name(arena, r, r->ranges.node[node].name, r->ranges.node[node].domain);
+    return *known;
 }
 
 const char *const *mpr_label_node(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t node, size_t *depth)
@@ -49,9 +47,9 @@ const char *const *mpr_label_node(struct mpr_arena *arena, const struct mpr_repl
     const size_t skipped = r->options.backward_of && mpr_backward_is(&r->ranges, node);
     *depth = r->ranges.node[node].depth - skipped;
     const char **path = mpr_arena_alloc(arena, *depth * sizeof *path);
-    for (size_t i = *depth; path && i-- > 0; node = r->ranges.node[node].parent)
+    for (size_t i = *depth; i-- > 0; node = r->ranges.node[node].parent)
         path[i] = mpr_label_range(arena, r, node);
-    if (path && skipped && *depth) path[0] = mpr_arena_format(arena, "backward of %s", path[0]);
+    if (skipped && *depth) path[0] = mpr_arena_format(arena, "backward of %s", path[0]);
     return path;
 }
 
@@ -97,8 +95,8 @@ const char *const *mpr_label_stack(struct mpr_arena *arena, const struct mpr_rep
         at += count;
     }
     const char **path = mpr_arena_alloc(arena, at * sizeof *path);
-    *depth = path ? at : 0;
-    for (uint32_t n = stack; path && n; n = node[n].parent) {
+    *depth = at;
+    for (uint32_t n = stack; n; n = node[n].parent) {
         const char *const *name = mpr_names_at(r->names, arena, &r->sites, n, &count);
         for (size_t i = 0; i < count; i++) path[--at] = name[i];
     }
@@ -116,7 +114,6 @@ const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_rep
     const char *const *names = mpr_names_notes(r->names, arena, &r->sites, notes);
     if (!r->options.backward_of || r->count[MPF_OP_TORCH_NODE]) return names;
     const char **all = mpr_arena_alloc(arena, (*notes + 1) * sizeof *all);
-    if (!all) return names;
     for (size_t i = 0; i < *notes; i++) all[i] = names[i];
     all[(*notes)++] = "--backward-of: the log does not say which nodes of PyTorch's autograd ran";
     return all;
@@ -129,7 +126,6 @@ static const char *const *graph_path(struct mpr_arena *arena, const struct mpr_r
 {
     *depth = cell->key && cell->key <= r->gpu.captures ? 2 : 1;
     const char **path = mpr_arena_alloc(arena, 2 * sizeof *path);
-    if (!path) return NULL;
     path[0] = "(no graph)";
     if (*depth == 1) return path;
     const struct mpr_capture *c = &r->gpu.capture[cell->key - 1];
@@ -149,7 +145,6 @@ const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_repl
         return mpr_label_node(arena, r, (uint32_t)cell->key, depth);
     *depth = 1;
     const char **path = mpr_arena_alloc(arena, sizeof *path);
-    if (!path) return NULL;
     if (library) {
         *path = library_label(arena, r, cell);
         return path;

@@ -2,23 +2,15 @@
 
 #include <stdlib.h>
 
+#include "alloc.h"
 #include "maker.h"
 
-struct gathering { struct mpr_large_block *block; size_t count, cap; bool failed; };
+struct gathering { struct mpr_large_block *block; size_t count, cap; };
 
 static void gather(void *arg, const struct mpr_large_block *block)
 {
     struct gathering *g = arg;
-    if (g->count == g->cap) {
-        const size_t cap = g->cap ? g->cap * 2 : 1024;
-        struct mpr_large_block *more = realloc(g->block, cap * sizeof *more);
-        if (!more) {
-            g->failed = true;
-            return;
-        }
-        g->block = more;
-        g->cap = cap;
-    }
+    MPR_GROW(g->block, g->count, g->cap);
     g->block[g->count++] = *block;
 }
 
@@ -51,7 +43,7 @@ static void keep(struct mpr_tree *tree, struct mpr_callers *callers, const struc
         .python = mpr_callers_python(callers, site.python) };
 }
 
-bool mpr_lifetimes_fill(struct mpr_timeline *t, struct mpr_tree *tree, struct mpr_callers *callers,
+void mpr_lifetimes_fill(struct mpr_timeline *t, struct mpr_tree *tree, struct mpr_callers *callers,
                         const struct mpr_large *large, uint8_t heap, struct mpr_heap_line *out)
 {
     struct gathering g = { .block = NULL };
@@ -60,8 +52,7 @@ bool mpr_lifetimes_fill(struct mpr_timeline *t, struct mpr_tree *tree, struct mp
     const size_t kept = g.count < t->options.lifetimes ? g.count : t->options.lifetimes;
     mpr_notable_keep(g.block, g.count, kept, out->peak_time, tree->r->now);
     out->lifetime = mpr_arena_alloc(&t->arena, kept * sizeof *out->lifetime);
-    for (size_t i = 0; out->lifetime && i < kept; i++) keep(tree, callers, &g.block[i], out);
-    if (out->lifetimes) qsort(out->lifetime, out->lifetimes, sizeof *out->lifetime, by_from);
+    for (size_t i = 0; i < kept; i++) keep(tree, callers, &g.block[i], out);
+    qsort(out->lifetime, out->lifetimes, sizeof *out->lifetime, by_from);
     free(g.block);
-    return out->lifetime && !g.failed;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "labels.h"
 #include "reader.h"
 
@@ -54,7 +55,7 @@ static bool compare(struct search *s, const struct mpr_replay *r, uint32_t node)
     const struct mpr_cell cell = { .key = node };
     size_t depth;
     const char *const *path = mpr_label_path(&s->arena, r, &cell, &depth);
-    if (!path || !depth) return false;
+    if (!depth) return false;
     const char *whole = path[0];
     for (size_t i = 1; i < depth; i++) whole = mpr_arena_format(&s->arena, "%s > %s", whole, path[i]);
     return same(&s->wanted, path[depth - 1]) || same(&s->wanted, whole);
@@ -62,13 +63,7 @@ static bool compare(struct search *s, const struct mpr_replay *r, uint32_t node)
 
 static bool matches(struct search *s, const struct mpr_replay *r, uint32_t node)
 {
-    if (node >= s->nodes) {
-        uint8_t *match = realloc(s->match, r->ranges.node_cap);
-        if (!match) return false;
-        memset(match + s->nodes, 0, r->ranges.node_cap - s->nodes);
-        s->match = match;
-        s->nodes = r->ranges.node_cap;
-    }
+    MPR_REACH(s->match, node, s->nodes);
     if (!s->match[node]) s->match[node] = compare(s, r, node) ? 1 : 2;
     return s->match[node] == 1;
 }

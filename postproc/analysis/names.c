@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "symbols.h"
 
 struct named { const char *const *name; size_t count; };
@@ -18,12 +19,9 @@ struct mpr_names {
 
 struct mpr_names *mpr_names_new(void)
 {
-    struct mpr_names *names = calloc(1, sizeof *names);
-    if (!names) return NULL;
+    struct mpr_names *names = mpr_alloc(1, sizeof *names);
     names->symbols = mpr_symbols_new();
-    if (names->symbols) return names;
-    free(names);
-    return NULL;
+    return names;
 }
 
 void mpr_names_free(struct mpr_names *names)
@@ -70,7 +68,6 @@ static struct named name_node(struct mpr_names *names, struct mpr_arena *arena, 
     size_t count;
     const struct mpr_symbol *symbol = look(names, s, n, &count);
     const char **name = mpr_arena_alloc(arena, (count + !count) * sizeof *name);
-    if (!name) return (struct named){ NULL, 0 };
     if (!count) name[0] = address_name(arena, s, n);
     for (size_t i = 0; i < count; i++) name[i] = symbol_name(arena, s, n, &symbol[i]);
     return (struct named){ name, count + !count };
@@ -78,32 +75,16 @@ static struct named name_node(struct mpr_names *names, struct mpr_arena *arena, 
 
 const char *const *mpr_names_at(struct mpr_names *names, struct mpr_arena *arena, const struct mpr_sites *s, uint32_t node, size_t *count)
 {
-    *count = 0;
-    if (node >= names->nodes) {
-        struct named *named = realloc(names->named, s->stacks.node_cap * sizeof *named);
-        if (!named) {
-            arena->failed = true;
-            return NULL;
-        }
-        memset(named + names->nodes, 0, (s->stacks.node_cap - names->nodes) * sizeof *named);
-        names->named = named;
-        names->nodes = s->stacks.node_cap;
-    }
+    MPR_REACH(names->named, node, names->nodes);
     struct named *at = &names->named[node];
     if (!at->count) *at = name_node(names, arena, s, node);
     *count = at->count;
     return at->name;
 }
 
-const char **mpr_names_range(struct mpr_names *names, const struct mpr_ranges *ranges, uint32_t node)
+const char **mpr_names_range(struct mpr_names *names, uint32_t node)
 {
-    if (node >= names->ranges) {
-        const char **range = realloc(names->range, ranges->node_cap * sizeof *range);
-        if (!range) return NULL;
-        memset(range + names->ranges, 0, (ranges->node_cap - names->ranges) * sizeof *range);
-        names->range = range;
-        names->ranges = ranges->node_cap;
-    }
+    MPR_REACH(names->range, node, names->ranges);
     return &names->range[node];
 }
 
@@ -133,7 +114,7 @@ const char *const *mpr_names_notes(const struct mpr_names *names, struct mpr_are
     enum { REASONS = sizeof reason / sizeof *reason };
     const char **note = mpr_arena_alloc(arena, REASONS * sizeof *note);
     *notes = 0;
-    for (size_t i = 0; note && i < REASONS; i++) {
+    for (size_t i = 0; i < REASONS; i++) {
         const char *list = in_state(names, arena, s, reason[i].state);
         if (*list) note[(*notes)++] = mpr_arena_format(arena, "%s: %s", reason[i].why, list);
     }

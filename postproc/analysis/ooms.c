@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "amount.h"
 #include "choose.h"
 #include "composition.h"
@@ -51,7 +52,7 @@ static void fill_fits(struct mpr_oom_story *s)
     add_fit(s, "cache", "cache emptied", "torch.cuda.empty_cache()", d->releasable);
     for (size_t i = 0; i < d->comms && i < 1; i++)
         add_fit(s, "communicator", "largest communicator", "fewer channels or communicators", d->comm[i].bytes);
-    if (d->parts) for (size_t i = 0; i < d->parts; i++)
+    for (size_t i = 0; i < d->parts; i++)
         if (!strcmp(d->part[i].key, "stack") && d->part[i].bytes > 0) add_fit(s, "stack", "stack resize undone", "a smaller cudaLimitStackSize", (uint64_t)d->part[i].bytes);
 }
 
@@ -65,13 +66,9 @@ static int by_size(const void *left, const void *right)
 
 static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_picture *p)
 {
-    const struct mpr_gpu_block **block = malloc((p->torches + p->drivers + 1) * sizeof *block);
+    const struct mpr_gpu_block **block = mpr_alloc(p->torches + p->drivers, sizeof *block);
     size_t n = 0;
     s->largest = mpr_arena_alloc(arena, LARGEST * sizeof *s->largest);
-    if (!block || !s->largest) {
-        free(block);
-        return;
-    }
     for (size_t i = 0; i < p->torches; i++) block[n++] = &p->torch[i];
     for (size_t i = 0; !p->torches && i < p->drivers; i++) block[n++] = &p->driver[i];
     qsort(block, n, sizeof *block, by_size);
@@ -139,11 +136,11 @@ static void fill_log(struct mpr_ooms *ooms, const struct mpr_reader *reader, str
     const struct mpr_replay *r = &reader->replay;
     log->story = mpr_arena_alloc(&ooms->arena, (r->gpu.ooms + 1) * sizeof *log->story);
     struct mpr_device *device = mpr_arena_alloc(&ooms->arena, MPF_GPUS * sizeof *device);
-    for (unsigned i = 0; device && i < MPF_GPUS; i++)
+    for (unsigned i = 0; i < MPF_GPUS; i++)
         device[i] = (struct mpr_device){ .index = i, .name = mpr_arena_text(&ooms->arena, r->gpu.device[i].name),
                                          .uuid = mpr_arena_text(&ooms->arena, r->gpu.device[i].uuid), .off = "" };
     log->device = device;
-    for (uint32_t i = 0; log->story && i < r->gpu.ooms; i++) {
+    for (uint32_t i = 0; i < r->gpu.ooms; i++) {
         fill_story(&log->story[log->stories++], &ooms->arena, r, &r->gpu.oom[i], log->summary.process.start_ns);
         if (r->gpu.oom[i].hard) log->hard++;
         else log->soft++;
@@ -202,24 +199,17 @@ static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct firs
     fill_growth(log, &ooms->arena, &reader.replay, &first->spans, &first->good);
     if (told) mpr_host_fill(&log->host, &ooms->arena, &reader.replay, &first->refusals);
     mpr_reader_close(&reader);
-    return first->good.failed ? mpr_fail_memory(error, path) : 0;
+    return 0;
 }
 
 int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progress *progress, struct mpr_error *error)
 {
-    if (ooms->logs == ooms->cap) {
-        const size_t cap = ooms->cap ? ooms->cap * 2 : 8;
-        struct mpr_ooms_log *log = realloc(ooms->log, cap * sizeof *log);
-        if (!log) return mpr_fail_memory(error, path);
-        ooms->log = log;
-        ooms->cap = cap;
-    }
+    MPR_GROW(ooms->log, ooms->logs, ooms->cap);
     struct first first = { .backward_of = ooms->backward_of };
     const int status = read_log(ooms, &ooms->log[ooms->logs], &first, path, progress, error);
     for (size_t i = 0; i < first.spans.count; i++) mpr_picture_free(&first.spans.window[i].peak);
     mpr_good_free(&first.good);
     if (status != 0) return -1;
-    if (ooms->arena.failed) return mpr_fail_memory(error, path);
     ooms->logs++;
     return 0;
 }

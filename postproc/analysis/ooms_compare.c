@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "choose.h"
 #include "growth.h"
 #include "labels.h"
@@ -56,13 +57,7 @@ struct entries { struct entry *at; size_t count, cap; };
 
 static void add(struct entries *e, const char *const *path, size_t depth, size_t log, uint64_t bytes)
 {
-    if (e->count == e->cap) {
-        const size_t cap = e->cap ? e->cap * 2 : 256;
-        struct entry *at = realloc(e->at, cap * sizeof *at);
-        if (!at) return;
-        e->at = at;
-        e->cap = cap;
-    }
+    MPR_GROW(e->at, e->count, e->cap);
     e->at[e->count++] = (struct entry){ path, depth, log, bytes };
 }
 
@@ -89,7 +84,7 @@ static void add_device(struct entries *e, struct mpr_arena *arena, const struct 
 static void fill_devices(struct mpr_then *out, struct mpr_arena *arena, const struct mpr_replay *r)
 {
     out->device = mpr_arena_alloc(arena, MPF_GPUS * sizeof *out->device);
-    for (unsigned i = 0; out->device && i < MPF_GPUS; i++) {
+    for (unsigned i = 0; i < MPF_GPUS; i++) {
         const struct mpr_gpu_device *d = &r->gpu.device[i];
         const struct mpr_picture *p = &d->peak;
         const uint64_t torch = r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, i)].peak_bytes;
@@ -155,7 +150,7 @@ static void sum_devices(struct mpr_ooms *ooms)
     size_t most = 0;
     for (size_t i = 0; i < ooms->logs; i++) most += ooms->log[i].then.devices;
     ooms->sum = mpr_arena_alloc(&ooms->arena, (most + 1) * sizeof *ooms->sum);
-    for (size_t i = 0; ooms->sum && i < ooms->logs; i++) {
+    for (size_t i = 0; i < ooms->logs; i++) {
         for (size_t k = 0; k < ooms->log[i].then.devices; k++) {
             const struct mpr_then_device *d = &ooms->log[i].then.device[k];
             struct mpr_device_sum *s = sum_of(ooms, ooms->log[i].summary.process.host, d);
@@ -211,21 +206,21 @@ static void compare_range(struct mpr_ooms *ooms, struct mpr_growth_builder *b, c
 static void compare(struct mpr_ooms *ooms, struct entries *e)
 {
     struct mpr_growth_builder b;
-    uint64_t *value = malloc(ooms->logs * sizeof *value);
     for (size_t i = 1; i < ooms->logs; i++) ooms->others += is_peer(ooms, i);
-    if (value && ooms->others && e->count && mpr_growth_begin(&b, &ooms->arena, e->count)) {
-        qsort(e->at, e->count, sizeof *e->at, by_path);
-        for (size_t i = 0, n; i < e->count; i += n) {
-            for (n = 1; i + n < e->count && by_path(&e->at[i], &e->at[i + n]) == 0; ) n++;
-            compare_range(ooms, &b, &e->at[i], n, value);
-        }
-        for (size_t i = 0; i < b.rows; i++) {
-            ooms->against.before += (uint64_t)b.row[i].before;
-            ooms->against.after += (uint64_t)b.row[i].after;
-        }
-        mpr_growth_end(&b, &ooms->against);
-        ooms->against.valid = true;
+    if (!ooms->others || !e->count) return;
+    uint64_t *value = mpr_alloc(ooms->others, sizeof *value);
+    mpr_growth_begin(&b, &ooms->arena, e->count);
+    qsort(e->at, e->count, sizeof *e->at, by_path);
+    for (size_t i = 0, n; i < e->count; i += n) {
+        for (n = 1; i + n < e->count && by_path(&e->at[i], &e->at[i + n]) == 0; ) n++;
+        compare_range(ooms, &b, &e->at[i], n, value);
     }
+    for (size_t i = 0; i < b.rows; i++) {
+        ooms->against.before += (uint64_t)b.row[i].before;
+        ooms->against.after += (uint64_t)b.row[i].after;
+    }
+    mpr_growth_end(&b, &ooms->against);
+    ooms->against.valid = true;
     free(value);
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "amount.h"
 #include "choose.h"
 #include "composition.h"
@@ -91,7 +92,6 @@ static void fill_rows(struct mpr_peaks *peaks, const struct mpr_replay *r, uint8
     for (uint32_t i = 0; i < r->books.cells; i++) count += r->books.cell[i].heap == heap;
     out->row = mpr_arena_alloc(&peaks->arena, count * sizeof *out->row);
     uint32_t *cell_of = mpr_arena_alloc(&peaks->arena, count * sizeof *cell_of);
-    if (!out->row || !cell_of) return;
     for (uint32_t i = 0; i < r->books.cells; i++) {
         if (r->books.cell[i].heap != heap) continue;
         cell_of[out->rows] = i;
@@ -157,7 +157,7 @@ static void fill_heaps(struct mpr_peaks *peaks, const struct mpr_replay *r, stru
     size_t used = 0;
     for (int i = 0; i < MPR_HEAPS; i++) used += r->books.heap[i].used;
     out->heap = mpr_arena_alloc(&peaks->arena, used * sizeof *out->heap);
-    for (int i = 0; out->heap && i < MPR_HEAPS; i++) {
+    for (int i = 0; i < MPR_HEAPS; i++) {
         if (!r->books.heap[i].used) continue;
         if (peaks->options.heap && strcmp(peaks->options.heap, mpr_label_heap(&peaks->arena, (uint8_t)i)) != 0)
             continue;
@@ -188,7 +188,7 @@ static void fill_device(struct mpr_peaks *peaks, const struct mpr_replay *r, uns
 static void fill_devices(struct mpr_peaks *peaks, const struct mpr_replay *r, struct mpr_log_peaks *out)
 {
     out->device = mpr_arena_alloc(&peaks->arena, MPF_GPUS * sizeof *out->device);
-    for (unsigned i = 0; out->device && i < MPF_GPUS; i++)
+    for (unsigned i = 0; i < MPF_GPUS; i++)
         if (is_used(r, i)) fill_device(peaks, r, i, &out->device[out->devices++]);
 }
 
@@ -203,18 +203,6 @@ static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, c
     for (int i = 0; i < MPR_READ_SOURCES; i++) out->largest[i] = mpr_reading_of(&reader->replay.samples.source[i].largest);
     out->rss_high = out->largest[MPR_READ_RSS].value[MPF_RSS_HWM];
     if (out->summary.hwm && (out->rss_high == MPF_UNKNOWN || out->summary.hwm > out->rss_high)) out->rss_high = out->summary.hwm;
-}
-
-static struct mpr_log_peaks *new_log(struct mpr_peaks *peaks)
-{
-    if (peaks->logs == peaks->cap) {
-        const size_t cap = peaks->cap ? peaks->cap * 2 : 8;
-        struct mpr_log_peaks *log = realloc(peaks->log, cap * sizeof *log);
-        if (!log) return NULL;
-        peaks->log = log;
-        peaks->cap = cap;
-    }
-    return &peaks->log[peaks->logs];
 }
 
 static int replay_by(struct mpr_peaks *peaks, enum mpr_group by, bool (*enough)(const struct mpr_replay *), struct mpr_reader *reader,
@@ -257,14 +245,11 @@ int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_pr
 {
     struct mpr_reader reader;
     struct mpr_choice choice;
-    struct mpr_log_peaks *out = new_log(peaks);
-    if (!out) return mpr_fail_memory(error, path);
     if (replay_log(peaks, &choice, &reader, path, progress, error) != 0) return -1;
-    fill_log(peaks, &reader, path, out);
-    out->choice = choice;
+    MPR_GROW(peaks->log, peaks->logs, peaks->cap);
+    fill_log(peaks, &reader, path, &peaks->log[peaks->logs]);
+    peaks->log[peaks->logs++].choice = choice;
     mpr_reader_close(&reader);
-    if (peaks->arena.failed) return mpr_fail_memory(error, path);
-    peaks->logs++;
     return 0;
 }
 

@@ -2,9 +2,6 @@
  * page cuts paths, and the path itself. */
 #include "pieces.h"
 
-#include <stdlib.h>
-
-#include "hash.h"
 #include "labels.h"
 
 enum entry { SEEN, BEGINNING, WHOLE };
@@ -14,53 +11,19 @@ void mpr_pieces_init(struct mpr_pieces *p, struct mpr_arena *arena, const struct
     *p = (struct mpr_pieces){ .arena = arena, .r = r, .by_stack = best == MPR_GROUP_STACK };
 }
 
-void mpr_pieces_free(struct mpr_pieces *p) { free(p->slot); }
+void mpr_pieces_free(struct mpr_pieces *p) { mpr_index_free(&p->set); }
 
 /* ---- the set */
 
-static size_t find(const struct mpr_pieces *p, uint64_t entry)
-{
-    size_t at = entry & (p->slots - 1);
-    while (p->slot[at] && p->slot[at] != entry) at = (at + 1) & (p->slots - 1);
-    return at;
-}
+static uint64_t entry_of(enum entry what, uint64_t hash) { return mpr_hash(hash + (uint64_t)what); }
 
-static bool grow(struct mpr_pieces *p)
-{
-    struct mpr_pieces larger = *p;
-    larger.slots = p->slots ? p->slots * 2 : 256;
-    larger.slot = calloc(larger.slots, sizeof *larger.slot);
-    if (!larger.slot) return false;
-    for (size_t i = 0; i < p->slots; i++)
-        if (p->slot[i]) larger.slot[find(&larger, p->slot[i])] = p->slot[i];
-    free(p->slot);
-    *p = larger;
-    return true;
-}
+static bool has(const struct mpr_pieces *p, enum entry what, uint64_t hash) { return mpr_index_get(&p->set, entry_of(what, hash)); }
 
-static uint64_t entry_of(enum entry what, uint64_t hash)
-{
-    const uint64_t entry = mpr_hash(hash + (uint64_t)what);
-    return entry ? entry : 1;
-}
-
-static bool has(const struct mpr_pieces *p, enum entry what, uint64_t hash)
-{
-    return p->used && p->slot[find(p, entry_of(what, hash))];
-}
-
-/* False: it is there already, or there is no memory. */
+/* False: it is there already. */
 static bool add(struct mpr_pieces *p, enum entry what, uint64_t hash)
 {
-    if (p->used * 2 >= p->slots && !grow(p)) {
-        p->failed = true;
-        return false;
-    }
-    const uint64_t entry = entry_of(what, hash);
-    uint64_t *slot = &p->slot[find(p, entry)];
-    if (*slot) return false;
-    *slot = entry;
-    p->used++;
+    if (has(p, what, hash)) return false;
+    mpr_index_add(&p->set, entry_of(what, hash), 1);
     return true;
 }
 
@@ -96,8 +59,7 @@ static const char *const *path_of(struct mpr_pieces *p, const struct mpr_band *b
     if (view == MPR_VIEW_RANGE || view == MPR_VIEW_PYTHON) return mpr_label_node(p->arena, p->r, number_of(b, view), depth);
     if (view == MPR_VIEW_STACK) return mpr_label_stack(p->arena, p->r, b->native, depth);
     const char **name = mpr_arena_alloc(p->arena, sizeof *name);
-    *depth = name != NULL;
-    if (!name) return NULL;
+    *depth = 1;
     if (view == MPR_VIEW_THREAD) *name = mpr_label_thread(p->arena, p->r, b->thread);
     else if (view == MPR_VIEW_SIZE) *name = mpr_label_size(p->arena, b->class);
     else *name = mpr_sites_library_name(&p->r->sites, b->library);
@@ -122,19 +84,19 @@ void mpr_pieces_hide(struct mpr_pieces *p, const struct mpr_band *of)
         size_t depth;
         if (!is_open(p, of, v) || !add(p, SEEN, mpr_hash(number))) continue;
         const char *const *path = path_of(p, of, named, &depth);
-        for (size_t i = 0; path && i < depth; i++) add(p, BEGINNING, hash = then(hash, path[i]));
+        for (size_t i = 0; i < depth; i++) add(p, BEGINNING, hash = then(hash, path[i]));
         add(p, WHOLE, hash);
     }
 }
 
 void mpr_pieces_tell(struct mpr_pieces *p, struct mpr_band *band)
 {
-    if (band->kind == MPR_BAND_OTHER || !p->used) return;
+    if (band->kind == MPR_BAND_OTHER || !p->set.count) return;
     for (enum mpr_view v = 0; v < MPR_VIEWS; v++) {
         size_t depth, shared = 0;
         uint64_t hash = mpr_hash(v);
         const char *const *path = path_of(p, band, v == MPR_VIEW_AUTO ? best_view(p, band) : v, &depth);
-        for (size_t i = 0; path && i < depth; i++)
+        for (size_t i = 0; i < depth; i++)
             if (has(p, BEGINNING, hash = then(hash, path[i]))) shared = i + 1;
         band->piece[v] = (uint32_t)shared << 1 | has(p, WHOLE, hash);
     }

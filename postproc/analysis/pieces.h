@@ -3,6 +3,7 @@
 #ifndef MPR_PIECES_H
 #define MPR_PIECES_H
 
+#include "index.h"
 #include "replay.h"
 #include "timeline_result.h"
 
@@ -10,9 +11,7 @@ struct mpr_pieces {
     struct mpr_arena *arena;
     const struct mpr_replay *r;
     bool by_stack;              /* the best name of what has no range and no Python stack is its native one */
-    uint64_t *slot;             /* hashes of names; 0: an empty place */
-    size_t slots, used;
-    bool failed;                /* no memory */
+    struct mpr_index set;       /* hashes of names */
 };
 
 void mpr_pieces_init(struct mpr_pieces *p, struct mpr_arena *arena, const struct mpr_replay *r, enum mpr_group best);

@@ -83,7 +83,7 @@ void mpr_reader_close(struct mpr_reader *reader)
 static void fill_process(const struct mpr_header *h, struct mpr_arena *arena, struct mpr_process_info *out)
 {
     const char **argv = mpr_arena_alloc(arena, (h->pairs + 1) * sizeof *argv);
-    for (size_t i = 0; argv && i < h->pairs; i++) {
+    for (size_t i = 0; i < h->pairs; i++) {
         if (strcmp(h->pair[i].key, "argv") == 0) argv[out->argc++] = mpr_arena_text(arena, h->pair[i].value);
     }
     out->argv = argv;

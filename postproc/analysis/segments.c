@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "amount.h"
 #include "composition.h"
 #include "gpu.h"
@@ -160,8 +161,7 @@ static int by_pinned(const void *left, const void *right)
 static void fill_pins(struct walk *w)
 {
     struct mpr_segments_device *d = w->out;
-    d->pin = mpr_arena_alloc(&w->result->arena, (w->helds + 1) * sizeof *d->pin);
-    if (!d->pin) return;
+    d->pin = mpr_arena_alloc(&w->result->arena, w->helds * sizeof *d->pin);
     qsort(w->held, w->helds, sizeof *w->held, by_key_and_segment);
     for (size_t i = 0; i < w->helds; i++) {
         const struct held *h = &w->held[i];
@@ -228,19 +228,15 @@ static void fill_device(struct mpr_segments *result, const struct mpr_replay *r,
     *d = (struct mpr_segments_device){ .index = index, .name = mpr_arena_text(&result->arena, r->gpu.device[index].name),
                                        .time = p->time };
     struct walk w = { .result = result, .r = r, .picture = p, .out = d };
-    d->segment = mpr_arena_alloc(&result->arena, (p->drivers + 1) * sizeof *d->segment);
-    d->pool = mpr_arena_alloc(&result->arena, (p->drivers + 1) * sizeof *d->pool);
-    w.held = malloc((p->torches + 1) * sizeof *w.held);
-    w.pool_of = calloc(2 * ((size_t)r->gpu.shareds + 1), sizeof *w.pool_of);
-    if (!w.held || !w.pool_of) result->arena.failed = true;
-    else if (d->segment && d->pool) {
-        walk_over(&w);
-        count_outside(&w);
-        fill_pins(&w);
-    }
+    d->segment = mpr_arena_alloc(&result->arena, p->drivers * sizeof *d->segment);
+    d->pool = mpr_arena_alloc(&result->arena, p->drivers * sizeof *d->pool);
+    w.held = mpr_alloc(p->torches, sizeof *w.held);
+    w.pool_of = mpr_alloc(2 * ((size_t)r->gpu.shareds + 1), sizeof *w.pool_of);
+    walk_over(&w);
+    count_outside(&w);
+    fill_pins(&w);
     free(w.held);
     free(w.pool_of);
-    if (result->arena.failed) return;
     qsort(d->segment, d->segments, sizeof *d->segment, by_free);
     qsort(d->pool, d->pools, sizeof *d->pool, by_bytes);
     if (d->segments || d->outside_blocks) result->devices++;
@@ -255,12 +251,11 @@ static const struct mpr_oom *newest_oom(const struct mpr_gpu *g)
     return NULL;
 }
 
-bool mpr_segments_fill(struct mpr_segments *result, const struct mpr_replay *r)
+void mpr_segments_fill(struct mpr_segments *result, const struct mpr_replay *r)
 {
     result->device = mpr_arena_alloc(&result->arena, MPF_GPUS * sizeof *result->device);
-    for (unsigned i = 0; result->device && i < MPF_GPUS; i++)
+    for (unsigned i = 0; i < MPF_GPUS; i++)
         if (r->gpu.device[i].peak.valid) fill_device(result, r, i, &r->gpu.device[i].peak);
-    return !result->arena.failed;
 }
 
 static int fill_oom(struct mpr_segments *result, const struct mpr_replay *r, const char *path, struct mpr_error *error)
@@ -268,7 +263,7 @@ static int fill_oom(struct mpr_segments *result, const struct mpr_replay *r, con
     const struct mpr_oom *oom = newest_oom(&r->gpu);
     if (!oom) return mpr_fail(error, "%s: no lack of device memory was recorded that the program did not get over", path);
     result->device = mpr_arena_alloc(&result->arena, sizeof *result->device);
-    if (result->device) fill_device(result, r, mpf_heap_device(oom->heap), &oom->picture);
+    fill_device(result, r, mpf_heap_device(oom->heap), &oom->picture);
     return 0;
 }
 
@@ -284,7 +279,6 @@ int mpr_segments_read(struct mpr_segments *segments, const char *path, const str
     if (options->which == MPR_SEGMENTS_AT_OOM) status = fill_oom(segments, &reader.replay, path, error);
     else mpr_segments_fill(segments, &reader.replay);
     mpr_reader_close(&reader);
-    if (status == 0 && segments->arena.failed) status = mpr_fail_memory(error, path);
     if (status != 0) mpr_segments_free(segments);
     return status;
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
+
 /* A series and its vector at one of its buckets. */
 struct cursor { const struct mpr_series *series; size_t buckets, changes; uint64_t *bytes; };
 
@@ -126,7 +128,7 @@ static void write_bucket(struct writer *w, const struct mpr_bucket *b, uint64_t 
     }
 }
 
-static bool make_room(struct writer *w, struct mpr_arena *arena)
+static void make_room(struct writer *w, struct mpr_arena *arena)
 {
     const struct mpr_splice *in = w->in;
     size_t spans = in->series->buckets, changes = in->series->changes;
@@ -137,20 +139,19 @@ static bool make_room(struct writer *w, struct mpr_arena *arena)
     w->out->span = mpr_arena_alloc(arena, spans * sizeof *w->out->span);
     w->out->change = mpr_arena_alloc(arena, changes * sizeof *w->out->change);
     w->out->exact = mpr_arena_alloc(arena, in->excerpts * sizeof *w->out->exact);
-    w->bytes = calloc(in->bands + 1, sizeof *w->bytes);
-    w->main.bytes = calloc(in->bands + 1, sizeof *w->main.bytes);
-    w->excerpt.bytes = calloc(in->bands + 1, sizeof *w->excerpt.bytes);
-    return w->out->span && w->out->change && w->out->exact && w->bytes && w->main.bytes && w->excerpt.bytes;
+    w->bytes = mpr_alloc(in->bands, sizeof *w->bytes);
+    w->main.bytes = mpr_alloc(in->bands, sizeof *w->main.bytes);
+    w->excerpt.bytes = mpr_alloc(in->bands, sizeof *w->excerpt.bytes);
 }
 
-bool mpr_splice_fill(const struct mpr_splice *splice, struct mpr_arena *arena, struct mpr_heap_line *out)
+void mpr_splice_fill(const struct mpr_splice *splice, struct mpr_arena *arena, struct mpr_heap_line *out)
 {
     const struct mpr_series *s = splice->series;
     struct writer w = { .in = splice, .out = out };
-    const bool good = make_room(&w, arena);
+    make_room(&w, arena);
     out->width_ns = UINT64_C(1) << s->shift;
-    rewind_to(&w.main, s, good ? splice->bands : 0);
-    while (good && w.main.buckets < s->buckets) {
+    rewind_to(&w.main, s, splice->bands);
+    while (w.main.buckets < s->buckets) {
         const struct mpr_bucket *b = step(&w.main);
         w.main_allocs += b->allocs;
         w.main_frees += b->frees;
@@ -159,5 +160,4 @@ bool mpr_splice_fill(const struct mpr_splice *splice, struct mpr_arena *arena, s
     free(w.bytes);
     free(w.main.bytes);
     free(w.excerpt.bytes);
-    return good;
 }

@@ -11,7 +11,7 @@ struct mpr_splice {
     size_t excerpts, bands;
 };
 
-/* Fills spans, changes and exact intervals of the heap.  False without memory. */
-bool mpr_splice_fill(const struct mpr_splice *splice, struct mpr_arena *arena, struct mpr_heap_line *out);
+/* Fills spans, changes and exact intervals of the heap. */
+void mpr_splice_fill(const struct mpr_splice *splice, struct mpr_arena *arena, struct mpr_heap_line *out);
 
 #endif

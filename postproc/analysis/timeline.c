@@ -29,7 +29,7 @@ static void fill_heap(struct mpr_timeline *t, const struct mpr_replay *r, const 
         .end_bytes = heap->bytes, .end_blocks = heap->blocks,
         .allocations = heap->allocations, .frees = heap->frees, .failures = heap->failures,
     };
-    if (!mpr_bands_fill(t, r, levels, code, out)) t->arena.failed = true;
+    mpr_bands_fill(t, r, levels, code, out);
 }
 
 static void fill_heaps(struct mpr_timeline *t, const struct mpr_replay *r, const struct mpr_levels *levels)
@@ -37,11 +37,11 @@ static void fill_heaps(struct mpr_timeline *t, const struct mpr_replay *r, const
     size_t used = 0;
     for (int i = 0; i < MPR_HEAPS; i++) used += r->books.heap[i].used;
     t->heap = mpr_arena_alloc(&t->arena, used * sizeof *t->heap);
-    for (int i = 0; t->heap && i < MPR_HEAPS; i++) {
+    for (int i = 0; i < MPR_HEAPS; i++) {
         const bool wanted = !t->options.heap || strcmp(t->options.heap, mpr_label_heap(&t->arena, (uint8_t)i)) == 0;
         if (r->books.heap[i].used && wanted) fill_heap(t, r, levels, (uint8_t)i, &t->heap[t->heaps++]);
     }
-    if (t->heaps) qsort(t->heap, t->heaps, sizeof *t->heap, by_peak);
+    qsort(t->heap, t->heaps, sizeof *t->heap, by_peak);
 }
 
 /* ---- what only the page shows */
@@ -50,7 +50,7 @@ static void fill_sizes(struct mpr_timeline *t)
 {
     enum { CLASSES = 66 };
     t->size_name = mpr_arena_alloc(&t->arena, CLASSES * sizeof *t->size_name);
-    for (; t->size_name && t->sizes < CLASSES; t->sizes++)
+    for (; t->sizes < CLASSES; t->sizes++)
         t->size_name[t->sizes] = mpr_label_size(&t->arena, (uint32_t)t->sizes);
 }
 
@@ -70,43 +70,43 @@ static void fill_libraries(struct mpr_timeline *t, const struct mpr_replay *r)
 {
     const size_t count = (size_t)r->sites.libraries + 1;
     t->library_name = mpr_arena_alloc(&t->arena, count * sizeof *t->library_name);
-    for (; t->library_name && t->libraries < count; t->libraries++)
+    for (; t->libraries < count; t->libraries++)
         t->library_name[t->libraries] =
             mpr_arena_text(&t->arena, mpr_sites_library_name(&r->sites, (uint32_t)t->libraries));
 }
 
-static bool fill_page(struct mpr_timeline *t, const struct mpr_replay *r, const struct observers *o)
+static void fill_page(struct mpr_timeline *t, const struct mpr_replay *r, const struct observers *o)
 {
     struct mpr_tree tree;
     struct mpr_callers callers;
-    const bool made[] = { mpr_tree_init(&tree, &t->arena, r), mpr_callers_init(&callers, &t->arena, r) };
-    bool good = made[0] && made[1];
-    for (size_t i = 0; good && i < t->heaps; i++) {
+    mpr_tree_init(&tree, &t->arena, r);
+    mpr_callers_init(&callers, &t->arena, r);
+    for (size_t i = 0; i < t->heaps; i++) {
         struct mpr_heap_line *h = &t->heap[i];
-        good = mpr_holders_fill(t, &tree, &callers, code_of(h->name), h)
-               && mpr_lifetimes_fill(t, &tree, &callers, o->large, code_of(h->name), h);
-        for (size_t k = 0; good && k < h->bands; k++) {
+        mpr_holders_fill(t, &tree, &callers, code_of(h->name), h);
+        mpr_lifetimes_fill(t, &tree, &callers, o->large, code_of(h->name), h);
+        for (size_t k = 0; k < h->bands; k++) {
             h->band[k].node = mpr_tree_number(&tree, h->band[k].node);
             h->band[k].python = mpr_callers_python(&callers, h->band[k].python);
             h->band[k].native = mpr_callers_native(&callers, h->band[k].native);
         }
     }
-    if (good) mpr_annotations_fill(o->annotations, &tree, r, t);
-    good = good && mpr_callers_fill(&callers, t) && mpr_segments_fill(&t->segments, r);
+    mpr_annotations_fill(o->annotations, &tree, r, t);
+    mpr_callers_fill(&callers, t);
+    mpr_segments_fill(&t->segments, r);
     t->node = tree.node;
     t->nodes = tree.nodes;
     mpr_tree_free(&tree);
     mpr_callers_free(&callers);
     fill_sizes(t);
     fill_libraries(t, r);
-    return good;
 }
 
 static void fill_threads(struct mpr_timeline *t, const struct mpr_replay *r)
 {
     t->threads = r->threads.count;
     t->thread_name = mpr_arena_alloc(&t->arena, t->threads * sizeof *t->thread_name);
-    for (uint32_t i = 0; t->thread_name && i < t->threads; i++)
+    for (uint32_t i = 0; i < t->threads; i++)
         t->thread_name[i] = mpr_label_thread(&t->arena, r, i);
 }
 
@@ -132,21 +132,20 @@ static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const str
     t->sampled = r->options.sample_mean != 0;
     fill_heaps(t, r, o->levels);
     fill_threads(t, r);
-    const bool good = !o->annotations || fill_page(t, r, o);
+    if (o->annotations) fill_page(t, r, o);
     mpr_reader_close(reader);
-    if (good && !t->arena.failed) return 0;
-    return mpr_fail_memory(error, path);
+    return 0;
 }
 
-static bool make_observers(struct observers *o, const struct mpr_timeline_options *options, const struct mpr_replay *r)
+static struct observers make_observers(const struct mpr_timeline_options *options, const struct mpr_replay *r)
 {
     const struct mpr_levels_options wanted = { options->from, options->to, options->buckets, LEVEL_CHANGES };
-    *o = (struct observers){ .levels = mpr_levels_new(&wanted, &r->now) };
-    if (options->by != MPR_GROUP_ALL) return o->levels;
-    o->annotations = mpr_annotations_new();
-    o->large = mpr_large_new(&r->books);
-    o->excerpts = mpr_excerpts_new(options->exact, &r->now);
-    return o->levels && o->annotations && o->large && o->excerpts;
+    struct observers o = { .levels = mpr_levels_new(&wanted, &r->now) };
+    if (options->by != MPR_GROUP_ALL) return o;
+    o.annotations = mpr_annotations_new();
+    o.large = mpr_large_new(&r->books);
+    o.excerpts = mpr_excerpts_new(options->exact, &r->now);
+    return o;
 }
 
 static void free_observers(struct observers *o)
@@ -161,10 +160,8 @@ static void free_observers(struct observers *o)
 static int read_by(struct mpr_timeline *t, const char *path, const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_reader reader;
-    struct observers observers;
-    int status = mpr_fail_memory(error, path);
-    if (make_observers(&observers, &t->options, &reader.replay))
-        status = mpr_reader_open(&reader, path, mpr_choose_by(t->choice.by), MPR_INSTANT_PEAK, error);
+    struct observers observers = make_observers(&t->options, &reader.replay);
+    int status = mpr_reader_open(&reader, path, mpr_choose_by(t->choice.by), MPR_INSTANT_PEAK, error);
     if (status == 0) reader.replay.options.backward_of = t->options.backward_of;
     if (status == 0) status = read_log(t, &reader, &observers, path, progress, error);
     free_observers(&observers);

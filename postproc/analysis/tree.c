@@ -2,17 +2,16 @@
 
 #include <stdlib.h>
 
+#include "alloc.h"
 #include "labels.h"
 
-bool mpr_tree_init(struct mpr_tree *tree, struct mpr_arena *arena, const struct mpr_replay *r)
+void mpr_tree_init(struct mpr_tree *tree, struct mpr_arena *arena, const struct mpr_replay *r)
 {
     *tree = (struct mpr_tree){ .arena = arena, .r = r, .nodes = 1, .cap = r->ranges.nodes };
-    tree->number = calloc(tree->cap, sizeof *tree->number);
+    tree->number = mpr_alloc(tree->cap, sizeof *tree->number);
     tree->node = mpr_arena_alloc(arena, tree->cap * sizeof *tree->node);
-    if (!tree->number || !tree->node) return false;
     tree->node[0] = (struct mpr_tree_node){ 0, "" };
     tree->number[0] = 1;
-    return true;
 }
 
 void mpr_tree_free(struct mpr_tree *tree) { free(tree->number); }

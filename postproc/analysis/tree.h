@@ -14,7 +14,7 @@ struct mpr_tree {
     size_t nodes, cap;
 };
 
-bool mpr_tree_init(struct mpr_tree *tree, struct mpr_arena *arena, const struct mpr_replay *r);
+void mpr_tree_init(struct mpr_tree *tree, struct mpr_arena *arena, const struct mpr_replay *r);
 void mpr_tree_free(struct mpr_tree *tree);
 /* The node's number in the result, with its ancestors. */
 uint32_t mpr_tree_number(struct mpr_tree *tree, uint32_t node);
