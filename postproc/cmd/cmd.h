@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "document.h"
 #include "error.h"
 #include "progress.h"
 #include "render.h"
@@ -44,6 +45,10 @@ void mpr_output_abandon(void);
 typedef void mpr_render_result(const struct mpr_renderer *renderer, FILE *out, const void *result, const struct mpr_style *style);
 int mpr_output_report(struct mpr_output *output, mpr_render_result *render, const void *result, bool incomplete);
 
+/* Describes a result, renders the document, closes; the same status. */
+typedef void mpr_describe_result(struct mpr_document *doc, const void *result);
+int mpr_output_document(struct mpr_output *output, mpr_describe_result *describe, const void *result, bool incomplete);
+
 /* Runs argp for a subcommand; a usage error ends the process with MPR_EXIT_USAGE. */
 void mpr_cmd_parse(const struct argp *argp, int argc, char **argv, void *input);
 /* A line on stderr; names in it are escaped as in reports. */
@@ -71,7 +76,7 @@ struct mpr_one {
     const char *doc;
     /* The result, or NULL with *error filled. */
     void *(*read)(const char *path, const struct mpr_progress *progress, bool *incomplete, struct mpr_error *error);
-    mpr_render_result *render;
+    mpr_describe_result *describe;
     void (*free)(void *result);
 };
 

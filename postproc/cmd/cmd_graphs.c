@@ -1,5 +1,6 @@
 #include "cmd.h"
 #include "graphs.h"
+#include "reports.h"
 
 static struct mpr_graphs graphs;
 
@@ -10,10 +11,7 @@ static void *read_log(const char *path, const struct mpr_progress *progress, boo
     return &graphs;
 }
 
-static void render(const struct mpr_renderer *renderer, FILE *out, const void *result, const struct mpr_style *style)
-{
-    renderer->graphs(out, result, style);
-}
+static void describe(struct mpr_document *doc, const void *result) { mpr_report_graphs(doc, result); }
 
 static void release(void *result) { mpr_graphs_free(result); }
 
@@ -24,7 +22,7 @@ int mpr_cmd_graphs(int argc, char **argv)
         "executables and first launches."
         "\vExamples:\n  memprof-report graphs memprof.n03.4242.zst\n  memprof-report graphs --format json LOG\n\n"
         "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
-        read_log, render, release,
+        read_log, describe, release,
     };
     return mpr_one_run(&one, argc, argv);
 }

@@ -1,5 +1,6 @@
 #include "cmd.h"
 #include "info.h"
+#include "reports.h"
 
 static struct mpr_info info;
 
@@ -10,10 +11,7 @@ static void *read_log(const char *path, const struct mpr_progress *progress, boo
     return &info;
 }
 
-static void render(const struct mpr_renderer *renderer, FILE *out, const void *result, const struct mpr_style *style)
-{
-    renderer->info(out, result, style);
-}
+static void describe(struct mpr_document *doc, const void *result) { mpr_report_info(doc, result); }
 
 static void release(void *result) { mpr_info_free(result); }
 
@@ -23,7 +21,7 @@ int mpr_cmd_info(int argc, char **argv)
         "Shows what a log holds: its header, events by kind, threads, ranges, losses, and memprof's own memory."
         "\vExamples:\n  memprof-report info memprof.n03.4242.zst\n  memprof-report info --format json LOG\n\n"
         "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
-        read_log, render, release,
+        read_log, describe, release,
     };
     return mpr_one_run(&one, argc, argv);
 }

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "reports.h"
 #include "segments.h"
 #include "selection.h"
 
@@ -61,10 +62,7 @@ static int read_log(const struct arguments *a, struct mpr_segments *segments, st
     return status;
 }
 
-static void render(const struct mpr_renderer *renderer, FILE *out, const void *result, const struct mpr_style *style)
-{
-    renderer->segments(out, result, style);
-}
+static void describe(struct mpr_document *doc, const void *result) { mpr_report_segments(doc, result); }
 
 int mpr_cmd_segments(int argc, char **argv)
 {
@@ -76,7 +74,7 @@ int mpr_cmd_segments(int argc, char **argv)
         mpr_cmd_error(&error);
         return MPR_EXIT_FAILURE;
     }
-    const int status = mpr_output_report(&a.output, render, &segments, segments.summary.incomplete);
+    const int status = mpr_output_document(&a.output, describe, &segments, segments.summary.incomplete);
     mpr_segments_free(&segments);
     return status;
 }

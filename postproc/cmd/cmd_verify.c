@@ -1,4 +1,5 @@
 #include "cmd.h"
+#include "reports.h"
 #include "verify.h"
 
 static struct mpr_verify verify;
@@ -10,10 +11,7 @@ static void *read_log(const char *path, const struct mpr_progress *progress, boo
     return &verify;
 }
 
-static void render(const struct mpr_renderer *renderer, FILE *out, const void *result, const struct mpr_style *style)
-{
-    renderer->verify(out, result, style);
-}
+static void describe(struct mpr_document *doc, const void *result) { mpr_report_verify(doc, result); }
 
 static void release(void *result) { mpr_verify_free(result); }
 
@@ -23,7 +21,7 @@ int mpr_cmd_verify(int argc, char **argv)
         "Checks every frame of a log and says up to which offset and time it is good."
         "\vExamples:\n  memprof-report verify memprof.n03.4242.zst\n\n"
         "Exit status: 0 good, 1 failure, 2 wrong usage, 3 the log is incomplete.",
-        read_log, render, release,
+        read_log, describe, release,
     };
     return mpr_one_run(&one, argc, argv);
 }

@@ -31,7 +31,7 @@ int mpr_one_run(const struct mpr_one *one, int argc, char **argv)
         mpr_cmd_error(&error);
         return MPR_EXIT_FAILURE;
     }
-    const int status = mpr_output_report(&a.output, one->render, result, incomplete);
+    const int status = mpr_output_document(&a.output, one->describe, result, incomplete);
     one->free(result);
     return status;
 }

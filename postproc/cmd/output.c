@@ -127,3 +127,17 @@ int mpr_output_report(struct mpr_output *output, mpr_render_result *render, cons
     if (mpr_output_close(output) != 0 || !good) return MPR_EXIT_FAILURE;
     return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
 }
+
+static void render_document(const struct mpr_renderer *renderer, FILE *out, const void *doc, const struct mpr_style *style)
+{
+    renderer->document(out, doc, style);
+}
+
+int mpr_output_document(struct mpr_output *output, mpr_describe_result *describe, const void *result, bool incomplete)
+{
+    struct mpr_document doc = { 0 };
+    describe(&doc, result);
+    const int status = mpr_output_report(output, render_document, &doc, incomplete);
+    mpr_doc_free(&doc);
+    return status;
+}

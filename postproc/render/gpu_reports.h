@@ -6,17 +6,11 @@
 
 struct mpr_ooms_log;
 
-void mpr_graphs_text(FILE *out, const struct mpr_graphs *graphs, const struct mpr_style *style);
-void mpr_graphs_json(FILE *out, const struct mpr_graphs *graphs, const struct mpr_style *style);
-void mpr_graphs_csv(FILE *out, const struct mpr_graphs *graphs, const struct mpr_style *style);
 void mpr_ooms_text(FILE *out, const struct mpr_ooms *ooms, const struct mpr_style *style);
 /* Several processes at the first failure. */
 void mpr_ooms_compare_text(FILE *out, const struct mpr_ooms *ooms, const struct mpr_style *style);
 /* What one process met of host memory. */
 void mpr_ooms_host_text(FILE *out, const struct mpr_ooms_log *log, const struct mpr_style *style);
 void mpr_ooms_json(FILE *out, const struct mpr_ooms *ooms, const struct mpr_style *style);
-void mpr_segments_text(FILE *out, const struct mpr_segments *segments, const struct mpr_style *style);
-void mpr_segments_json(FILE *out, const struct mpr_segments *segments, const struct mpr_style *style);
-void mpr_segments_csv(FILE *out, const struct mpr_segments *segments, const struct mpr_style *style);
 
 #endif

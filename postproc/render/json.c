@@ -72,6 +72,12 @@ void mpr_json_signed(struct mpr_json *j, const char *key, int64_t number)
     fprintf(j->out, "%" PRId64, number);
 }
 
+void mpr_json_percent(struct mpr_json *j, const char *key, double percent)
+{
+    start(j, key);
+    fprintf(j->out, "%.6f", percent / 100);
+}
+
 void mpr_json_numbers(struct mpr_json *j, const char *key, const uint64_t *numbers, size_t count)
 {
     start(j, key);

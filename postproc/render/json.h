@@ -16,6 +16,8 @@ void mpr_json_close(struct mpr_json *j, char bracket);
 void mpr_json_text(struct mpr_json *j, const char *key, const char *text);
 void mpr_json_number(struct mpr_json *j, const char *key, uint64_t number);
 void mpr_json_signed(struct mpr_json *j, const char *key, int64_t number);
+/* Of a whole that is 100: as a fraction of 1. */
+void mpr_json_percent(struct mpr_json *j, const char *key, double percent);
 /* On one line. */
 void mpr_json_numbers(struct mpr_json *j, const char *key, const uint64_t *numbers, size_t count);
 void mpr_json_flag(struct mpr_json *j, const char *key, bool flag);

@@ -7,11 +7,8 @@
 #include <stdio.h>
 
 struct mpr_peaks;
-struct mpr_info;
-struct mpr_verify;
+struct mpr_document;
 struct mpr_timeline;
-struct mpr_graphs;
-struct mpr_segments;
 struct mpr_ooms;
 struct mpr_calltree;
 
@@ -23,15 +20,16 @@ struct mpr_style {
 
 struct mpr_renderer {
     const char *name;
+    void (*document)(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
     void (*peaks)(FILE *out, const struct mpr_peaks *peaks, const struct mpr_style *style);
-    void (*info)(FILE *out, const struct mpr_info *info, const struct mpr_style *style);
-    void (*verify)(FILE *out, const struct mpr_verify *verify, const struct mpr_style *style);
     void (*timeline)(FILE *out, const struct mpr_timeline *timeline, const struct mpr_style *style);
-    void (*graphs)(FILE *out, const struct mpr_graphs *graphs, const struct mpr_style *style);
-    void (*segments)(FILE *out, const struct mpr_segments *segments, const struct mpr_style *style);
     void (*ooms)(FILE *out, const struct mpr_ooms *ooms, const struct mpr_style *style);     /* NULL: not in this format */
     void (*stacks)(FILE *out, const struct mpr_calltree *tree, const struct mpr_style *style);      /* the same */
 };
+
+void mpr_text_document(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
+void mpr_render_json_document(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
+void mpr_render_csv_document(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
 
 extern const struct mpr_renderer mpr_render_text, mpr_render_json, mpr_render_csv;
 

@@ -1,58 +1,56 @@
-/* CSV (RFC 4180, one header line): one record a range, exact bytes; path elements are joined by " > ". */
+/* A document's table as CSV (RFC 4180, one header line): exact numbers; a path's elements are joined by " > ". */
 #include <inttypes.h>
 
 #include "csv.h"
-#include "gpu_reports.h"
-#include "info.h"
-#include "peaks.h"
+#include "document.h"
 #include "render.h"
-#include "timelines.h"
-#include "verify.h"
 
-static void heap_records(FILE *out, const struct mpr_log_peaks *log, const struct mpr_heap_peak *h, size_t top)
+static void value(FILE *out, const struct mpr_value *v)
 {
-    for (size_t i = 0; i < h->rows && (!top || i < top); i++) {
-        const struct mpr_row *r = &h->row[i];
-        mpr_csv_field(out, log->summary.path);
-        fprintf(out, ",%" PRIu64 ",%s,%" PRIu64 ",%" PRIu64 ",", log->summary.process.pid, h->name, h->peak_bytes,
-                h->peak_time);
-        mpr_csv_path(out, r->path, r->depth);
-        fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d\n", r->bytes, r->blocks,
-                r->own_peak, r->allocations,
-                r->inherited, log->summary.incomplete);
+    if (v->state != MPR_KNOWN) return;
+    switch (v->type) {
+    case MPR_BYTES: case MPR_COUNT: case MPR_TIME: case MPR_ADDRESS: case MPR_FLAG: fprintf(out, "%" PRIu64, v->number); return;
+    case MPR_SIGNED: case MPR_CHANGE: fprintf(out, "%" PRId64, v->amount); return;
+    case MPR_SHARE: fprintf(out, "%.6f", v->percent / 100); return;
+    case MPR_WORD: fputs(v->text, out); return;
+    case MPR_TEXT: mpr_csv_field(out, v->text); return;
+    case MPR_PATH: mpr_csv_path(out, v->path, v->count); return;
+    case MPR_NUMBERS:
+        for (size_t i = 0; i < v->count; i++) fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
+        return;
     }
 }
 
-static void render_peaks(FILE *out, const struct mpr_peaks *peaks, const struct mpr_style *style)
+static void header(FILE *out, const struct mpr_document *doc)
 {
-    fputs("log,pid,heap,peak_bytes,peak_time_ns,path,bytes_at_peak,blocks_at_peak,own_peak_bytes,allocations,"
-          "inherited_bytes_at_peak,incomplete\n", out);
-    for (size_t i = 0; i < peaks->logs; i++) {
-        for (size_t k = 0; k < peaks->log[i].heaps; k++)
-            heap_records(out, &peaks->log[i], &peaks->log[i].heap[k], style->top);
+    const char *before = "";
+    for (size_t i = 0; i < doc->csv_columns; i++) {
+        if (!mpr_column_in(&doc->csv[i], MPR_IN_CSV)) continue;
+        fprintf(out, "%s%s", before, doc->csv[i].key);
+        before = ",";
+    }
+    fputc('\n', out);
+}
+
+static void record(FILE *out, const struct mpr_table *t, const void *row)
+{
+    const char *before = "";
+    for (size_t i = 0; i < t->columns; i++) {
+        if (!mpr_column_in(&t->column[i], MPR_IN_CSV)) continue;
+        const struct mpr_value v = mpr_table_cell(t, &t->column[i], row);
+        fputs(before, out);
+        value(out, &v);
+        before = ",";
+    }
+    fputc('\n', out);
+}
+
+void mpr_render_csv_document(FILE *out, const struct mpr_document *doc, const struct mpr_style *style)
+{
+    header(out, doc);
+    for (const struct mpr_item *i = doc->first; i; i = i->next) {
+        if (i->kind != MPR_TABLE || !mpr_table_in(i->table, MPR_IN_CSV)) continue;
+        const size_t shown = mpr_table_shown(i->table, style->top, MPR_IN_CSV);
+        for (size_t k = 0; k < shown; k++) record(out, i->table, mpr_table_row(i->table, k, MPR_IN_CSV));
     }
 }
-
-static void render_info(FILE *out, const struct mpr_info *info, const struct mpr_style *style)
-{
-    (void)style;
-    fputs("log,event,count\n", out);
-    for (size_t i = 0; i < info->counts; i++) {
-        mpr_csv_field(out, info->summary.path);
-        fprintf(out, ",%s,%" PRIu64 "\n", info->count[i].name, info->count[i].events);
-    }
-}
-
-static void render_verify(FILE *out, const struct mpr_verify *verify, const struct mpr_style *style)
-{
-    const struct mpr_summary *s = &verify->summary;
-    (void)style;
-    fputs("log,incomplete,complete,recovered_from_journal,good_bytes,log_bytes,good_until_ns,damaged_places,missing_frames,lost_events\n", out);
-    mpr_csv_field(out, s->path);
-    fprintf(out, ",%d,%d,%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
-            s->incomplete, s->complete, s->journal,
-            verify->good_bytes, s->bytes, s->good_ns, s->damaged, s->missing_frames, s->lost_events);
-}
-
-const struct mpr_renderer mpr_render_csv = { "csv", render_peaks, render_info, render_verify, mpr_timeline_csv,
-                                               mpr_graphs_csv, mpr_segments_csv, NULL, NULL };

@@ -1,198 +1,124 @@
-/* JSON.  The fields are a contract: memprof-report(1) lists them, and a change of meaning changes the schema's number. */
-#include "calltrees.h"
-#include "device_json.h"
-#include "gpu_reports.h"
-#include "info.h"
-#include "json.h"
-#include "json_rows.h"
-#include "json_summary.h"
-#include "peaks.h"
-#include "readings.h"
+/* A document as JSON.  Keys are a contract: memprof-report(1) lists them, and a change of meaning changes the schema's number. */
+#include "document.h"
+#include "json_document.h"
 #include "render.h"
-#include "timelines.h"
-#include "verify.h"
 
-static void readings(struct mpr_json *j, const char *key, const struct mpr_reading list[MPR_READ_SOURCES])
+static void path(struct mpr_json *j, const char *key, const struct mpr_value *v)
 {
-    mpr_json_open(j, key, '{');
-    for (enum mpr_reading_source i = 0; i < MPR_READ_SOURCES; i++) mpr_json_reading(j, mpr_reading_names[i].source, i, &list[i]);
-    mpr_json_close(j, '}');
-}
-
-static void row(struct mpr_json *j, const struct mpr_row *r)
-{
-    mpr_json_open(j, NULL, '{');
-    mpr_json_path(j, "path", r->path, r->depth);
-    mpr_json_number(j, "bytes_at_peak", r->bytes);
-    mpr_json_number(j, "blocks_at_peak", r->blocks);
-    mpr_json_number(j, "own_peak_bytes", r->own_peak);
-    mpr_json_number(j, "allocations", r->allocations);
-    mpr_json_number(j, "inherited_bytes_at_peak", r->inherited);
-    if (r->estimated) mpr_json_flag(j, "estimated", true);
-    mpr_json_close(j, '}');
-}
-
-static void rows(struct mpr_json *j, const struct mpr_heap_peak *h, size_t top)
-{
-    const size_t shown = top && top < h->rows ? top : h->rows;
-    uint64_t omitted = 0;
-    mpr_json_open(j, "ranges", '[');
-    for (size_t i = 0; i < shown; i++) row(j, &h->row[i]);
+    mpr_json_open(j, key, '[');
+    for (size_t i = 0; i < v->count; i++) mpr_json_text(j, NULL, v->path[i]);
     mpr_json_close(j, ']');
-    for (size_t i = shown; i < h->rows; i++) omitted += h->row[i].bytes;
-    mpr_json_number(j, "omitted_ranges", h->rows - shown);
-    mpr_json_number(j, "omitted_bytes_at_peak", omitted);
 }
 
-static void heap(struct mpr_json *j, const struct mpr_heap_peak *h, size_t top)
+static void known(struct mpr_json *j, const char *key, const struct mpr_value *v)
 {
-    mpr_json_open(j, NULL, '{');
-    mpr_json_text(j, "heap", h->name);
-    mpr_json_number(j, "peak_bytes", h->peak_bytes);
-    mpr_json_number(j, "peak_time_ns", h->peak_time);
-    mpr_json_number(j, "end_bytes", h->end_bytes);
-    mpr_json_number(j, "blocks_at_peak", h->peak_blocks);
-    mpr_json_number(j, "end_blocks", h->end_blocks);
-    mpr_json_number(j, "allocations", h->allocations);
-    mpr_json_number(j, "frees", h->frees);
-    mpr_json_number(j, "failures", h->failures);
-    if (h->failures) {
-        mpr_json_number(j, "largest_failure_bytes", h->failure_bytes);
-        mpr_json_number(j, "largest_failure_time_ns", h->failure_time);
-        mpr_json_number(j, "largest_failure_errno", h->failure_errno);
+    switch (v->type) {
+    case MPR_BYTES: case MPR_COUNT: case MPR_TIME: case MPR_ADDRESS: mpr_json_number(j, key, v->number); return;
+    case MPR_SIGNED: case MPR_CHANGE: mpr_json_signed(j, key, v->amount); return;
+    case MPR_SHARE: mpr_json_percent(j, key, v->percent); return;
+    case MPR_FLAG: mpr_json_flag(j, key, v->number); return;
+    case MPR_WORD: case MPR_TEXT: mpr_json_text(j, key, v->text); return;
+    case MPR_PATH: path(j, key, v); return;
+    case MPR_NUMBERS: mpr_json_numbers(j, key, v->numbers, v->count); return;
     }
-    if (h->touched.bytes != MPF_UNKNOWN) {
-        mpr_json_number(j, "touched_at_most_bytes", h->touched.bytes);
-        mpr_json_number(j, "touched_at_most_time_ns", h->touched.time);
-    }
-    readings(j, "before_peak", h->before);
-    readings(j, "after_peak", h->after);
-    if (h->samples) mpr_json_number(j, "estimated_from_samples", h->samples);
-    rows(j, h, top);
-    mpr_json_close(j, '}');
 }
 
-static void log_peaks(struct mpr_json *j, const struct mpr_log_peaks *log, size_t top)
+static void value(struct mpr_json *j, const char *key, const struct mpr_value *v)
 {
-    mpr_json_open(j, NULL, '{');
-    mpr_json_summary(j, &log->summary);
-    if (*log->choice.source) {
-        mpr_json_text(j, "by", mpr_group_name[log->choice.by]);
-        mpr_json_text(j, "ranges_from", log->choice.source);
-    }
-    if (log->parent < 0) mpr_json_null(j, "parent");
-    else mpr_json_number(j, "parent", (uint64_t)log->parent);
-    readings(j, "largest", log->largest);
-    if (log->devices) {
-        mpr_json_open(j, "devices", '[');
-        for (size_t i = 0; i < log->devices; i++) mpr_device_json(j, &log->device[i], top);
-        mpr_json_close(j, ']');
-    }
-    mpr_json_open(j, "heaps", '[');
-    for (size_t i = 0; i < log->heaps; i++) heap(j, &log->heap[i], top);
-    mpr_json_close(j, ']');
-    mpr_json_close(j, '}');
+    if (v->state == MPR_UNKNOWN) mpr_json_null(j, key);
+    else if (v->state == MPR_KNOWN) known(j, key, v);
 }
 
-/* Where AUTO stands for the same in all logs, that. */
-static enum mpr_group by_of(const struct mpr_peaks *peaks)
+/* ---- tables */
+
+static void fields(struct mpr_json *j, const struct mpr_table *t, const void *row)
 {
-    for (size_t i = 0; i < peaks->logs; i++)
-        if (peaks->log[i].choice.by != peaks->log[0].choice.by) return peaks->options.by;
-    return peaks->logs ? peaks->log[0].choice.by : peaks->options.by;
+    for (size_t i = 0; i < t->columns; i++) {
+        const struct mpr_column *c = &t->column[i];
+        if (!mpr_column_in(c, MPR_IN_JSON)) continue;
+        const struct mpr_value v = mpr_table_cell(t, c, row);
+        value(j, t->shape == MPR_LISTS ? NULL : c->key, &v);
+    }
 }
 
-static void render_peaks(FILE *out, const struct mpr_peaks *peaks, const struct mpr_style *style)
+/* The first column is the key of the second. */
+static void member(struct mpr_json *j, const struct mpr_table *t, const void *row)
 {
-    struct mpr_json j = { out, 0, true };
+    const char *key = NULL;
+    for (size_t i = 0; i < t->columns; i++) {
+        if (!mpr_column_in(&t->column[i], MPR_IN_JSON)) continue;
+        const struct mpr_value v = mpr_table_cell(t, &t->column[i], row);
+        if (key) value(j, key, &v);
+        else key = v.text;
+    }
+}
+
+static void one_row(struct mpr_json *j, const struct mpr_table *t, const void *row)
+{
+    if (t->shape == MPR_MEMBERS) {
+        member(j, t, row);
+        return;
+    }
+    mpr_json_open(j, NULL, t->shape == MPR_LISTS ? '[' : '{');
+    fields(j, t, row);
+    mpr_json_close(j, t->shape == MPR_LISTS ? ']' : '}');
+}
+
+static void name_omitted(struct mpr_json *j, const char *key, uint64_t number)
+{
+    char name[96];
+    snprintf(name, sizeof name, "omitted_%s", key);
+    mpr_json_number(j, name, number);
+}
+
+/* What --top left out: told also where it left out nothing. */
+static void omitted(struct mpr_json *j, const struct mpr_table *t, size_t shown)
+{
+    const bool named = t->omitted;
+    if (!named && !(t->all & MPR_IN_JSON)) name_omitted(j, t->key, t->rows - shown);
+    for (size_t i = 0; i < t->columns && !(t->all & MPR_IN_JSON); i++) {
+        const struct mpr_column *c = &t->column[i];
+        if (!c->sums || !mpr_column_in(c, MPR_IN_JSON)) continue;
+        const uint64_t sum = mpr_table_sum(t, c, shown, MPR_IN_JSON).number;
+        if (!named) name_omitted(j, c->key, sum);
+        else if (*t->omitted) mpr_json_number(j, t->omitted, sum);
+    }
+}
+
+static void table(struct mpr_json *j, const struct mpr_table *t, size_t top)
+{
+    const bool members = t->shape == MPR_MEMBERS;
+    const size_t shown = mpr_table_shown(t, top, MPR_IN_JSON);
+    if (!mpr_table_in(t, MPR_IN_JSON)) return;
+    if (t->shape == MPR_FACTS) {
+        fields(j, t, t->row);
+        return;
+    }
+    mpr_json_open(j, t->key, members ? '{' : '[');
+    for (size_t i = 0; i < shown; i++) one_row(j, t, mpr_table_row(t, i, MPR_IN_JSON));
+    mpr_json_close(j, members ? '}' : ']');
+    omitted(j, t, shown);
+}
+
+/* ---- documents */
+
+void mpr_json_document(struct mpr_json *j, const struct mpr_document *doc, size_t top)
+{
+    for (const struct mpr_item *i = doc->first; i; i = i->next) {
+        switch (i->kind) {
+        case MPR_OPEN: mpr_json_open(j, i->key, i->list ? '[' : '{'); break;
+        case MPR_CLOSE: mpr_json_close(j, i->list ? ']' : '}'); break;
+        case MPR_FACT: value(j, i->key, &i->value); break;
+        case MPR_TABLE: table(j, i->table, top); break;
+        case MPR_LINE: break;
+        }
+    }
+}
+
+void mpr_render_json_document(FILE *out, const struct mpr_document *doc, const struct mpr_style *style)
+{
+    struct mpr_json j = { .out = out, .first = true };
     mpr_json_open(&j, NULL, '{');
-    mpr_json_text(&j, "schema", "memprof.peaks/1");
-    mpr_json_text(&j, "by", mpr_group_name[by_of(peaks)]);
-    mpr_json_known(&j, "at_ns", peaks->options.at.from, MPR_PEAK_TIME);
-    if (!mpr_instant_is_peak(peaks->options.at))
-        mpr_json_number(&j, "at_width_ns", peaks->options.at.settled ? 0 : peaks->options.at.to - peaks->options.at.from + 1);
-    mpr_json_open(&j, "logs", '[');
-    for (size_t i = 0; i < peaks->logs; i++) log_peaks(&j, &peaks->log[i], style->top);
-    mpr_json_close(&j, ']');
-    mpr_json_number(&j, "sum_of_peaks_bytes", peaks->sum_of_peaks);
-    mpr_json_number(&j, "sum_of_rss_high_water_bytes", peaks->sum_of_rss);
+    mpr_json_document(&j, doc, style->top);
     mpr_json_close(&j, '}');
 }
-
-static void losses(struct mpr_json *j, const struct mpr_summary *s)
-{
-    mpr_json_open(j, "losses", '[');
-    for (size_t i = 0; i < s->losses; i++) {
-        mpr_json_open(j, NULL, '{');
-        mpr_json_text(j, "reason", s->loss[i].reason);
-        mpr_json_number(j, "events", s->loss[i].events);
-        mpr_json_close(j, '}');
-    }
-    mpr_json_close(j, ']');
-}
-
-static void info_header(struct mpr_json *j, const struct mpr_info *info)
-{
-    mpr_json_open(j, "header", '[');
-    for (size_t i = 0; i < info->headers; i++) {
-        mpr_json_open(j, NULL, '[');
-        mpr_json_text(j, NULL, info->header[i].key);
-        mpr_json_text(j, NULL, info->header[i].value);
-        mpr_json_close(j, ']');
-    }
-    mpr_json_close(j, ']');
-}
-
-static void info_threads(struct mpr_json *j, const struct mpr_info *info)
-{
-    mpr_json_open(j, "threads", '[');
-    for (size_t i = 0; i < info->threads; i++) {
-        mpr_json_open(j, NULL, '{');
-        mpr_json_number(j, "number", info->thread[i].number);
-        mpr_json_text(j, "name", info->thread[i].name);
-        mpr_json_number(j, "first_event_ns", info->thread[i].first_ns);
-        mpr_json_flag(j, "ended", info->thread[i].ended);
-        mpr_json_close(j, '}');
-    }
-    mpr_json_close(j, ']');
-}
-
-static void render_info(FILE *out, const struct mpr_info *info, const struct mpr_style *style)
-{
-    struct mpr_json j = { out, 0, true };
-    (void)style;
-    mpr_json_open(&j, NULL, '{');
-    mpr_json_text(&j, "schema", "memprof.info/1");
-    mpr_json_summary(&j, &info->summary);
-    losses(&j, &info->summary);
-    mpr_json_number(&j, "log_bytes", info->summary.bytes);
-    mpr_json_number(&j, "journal_bytes", info->summary.journal_bytes);
-    mpr_json_known(&j, "memprof_bytes", info->own_memory, MPF_UNKNOWN);
-    mpr_json_number(&j, "frames", info->summary.frames);
-    mpr_json_number(&j, "names", info->names);
-    mpr_json_number(&j, "domains", info->domains);
-    mpr_json_number(&j, "paths", info->paths);
-    mpr_json_open(&j, "counts", '{');
-    for (size_t i = 0; i < info->counts; i++) mpr_json_number(&j, info->count[i].name, info->count[i].events);
-    mpr_json_close(&j, '}');
-    info_threads(&j, info);
-    info_header(&j, info);
-    mpr_json_close(&j, '}');
-}
-
-static void render_verify(FILE *out, const struct mpr_verify *verify, const struct mpr_style *style)
-{
-    struct mpr_json j = { out, 0, true };
-    (void)style;
-    mpr_json_open(&j, NULL, '{');
-    mpr_json_text(&j, "schema", "memprof.verify/1");
-    mpr_json_summary(&j, &verify->summary);
-    losses(&j, &verify->summary);
-    mpr_json_number(&j, "frames", verify->summary.frames);
-    mpr_json_number(&j, "log_bytes", verify->summary.bytes);
-    mpr_json_number(&j, "good_bytes", verify->good_bytes);
-    mpr_json_close(&j, '}');
-}
-
-const struct mpr_renderer mpr_render_json = { "json", render_peaks, render_info, render_verify, mpr_timeline_json,
-                                               mpr_graphs_json, mpr_segments_json, mpr_ooms_json, mpr_stacks_json };

@@ -6,17 +6,20 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "document.h"
 #include "peaks.h"
 #include "render.h"
 #include "summary.h"
 
-enum { MPR_TEXT_TOP = 20, MPR_TEXT_PATH = 40 };  /* rows of a table; columns of a path, at least */
-
-enum mpr_tone { MPR_PLAIN, MPR_STRONG, MPR_WARN, MPR_FAINT };
+enum { MPR_TEXT_TOP = MPR_TOP, MPR_TEXT_PATH = 40 };  /* rows of a table; columns of a path, at least */
 
 /* Writes text that came from the recorded program: what a terminal would act on, or nobody could see, appears as \xNN or \u{NNNN}. */
 void mpr_text_escaped(FILE *out, const char *text);
+/* The same as a text that the caller frees; NULL without memory. */
+char *mpr_text_harmless(const char *text);
 void mpr_text_tone(FILE *out, const struct mpr_style *style, enum mpr_tone tone);
+/* The path, harmless, in `width` columns at most; the caller frees it, NULL without memory. */
+char *mpr_text_cut_path(const char *const *path, size_t depth, int width);
 /* The path in `width` columns, padded; a longer one loses its beginning, but for the layer of a model that it is about. */
 void mpr_text_path(FILE *out, const char *const *path, size_t depth, int width);
 /* The same of a row by `by` (a name of mpr_group_name), where an empty path may be no range. */

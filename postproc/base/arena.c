@@ -1,6 +1,5 @@
 #include "arena.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,15 +39,22 @@ const char *mpr_arena_text(struct mpr_arena *arena, const char *text)
     return text ? strcpy(mpr_arena_alloc(arena, strlen(text) + 1), text) : "";
 }
 
+const char *mpr_arena_vformat(struct mpr_arena *arena, const char *format, va_list list)
+{
+    va_list again;
+    va_copy(again, list);
+    const size_t bytes = (size_t)vsnprintf(NULL, 0, format, again) + 1;
+    va_end(again);
+    char *text = mpr_arena_alloc(arena, bytes);
+    vsnprintf(text, bytes, format, list);
+    return text;
+}
+
 const char *mpr_arena_format(struct mpr_arena *arena, const char *format, ...)
 {
-    va_list list, again;
+    va_list list;
     va_start(list, format);
-    va_copy(again, list);
-    const size_t bytes = (size_t)vsnprintf(NULL, 0, format, list) + 1;
-    char *text = mpr_arena_alloc(arena, bytes);
-    vsnprintf(text, bytes, format, again);
-    va_end(again);
+    const char *text = mpr_arena_vformat(arena, format, list);
     va_end(list);
     return text;
 }

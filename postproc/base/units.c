@@ -21,6 +21,18 @@ const char *mpr_units_size(struct mpr_number *n, uint64_t bytes)
     return n->text;
 }
 
+static const char *with_sign(struct mpr_number *n, const char *plus, int64_t bytes)
+{
+    struct mpr_number size;
+    const uint64_t amount = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes;
+    snprintf(n->text, sizeof n->text, "%s%.38s", bytes < 0 ? "-" : plus, mpr_units_size(&size, amount));
+    return n->text;
+}
+
+const char *mpr_units_signed(struct mpr_number *n, int64_t bytes) { return with_sign(n, "", bytes); }
+
+const char *mpr_units_change(struct mpr_number *n, int64_t bytes) { return with_sign(n, bytes > 0 ? "+" : "", bytes); }
+
 const char *mpr_units_count(struct mpr_number *n, uint64_t count)
 {
     char digits[24];

@@ -1,0 +1,11 @@
+/* A document's fields and tables, into an object of JSON that is open.  Private to this layer. */
+#ifndef MPR_JSON_DOCUMENT_H
+#define MPR_JSON_DOCUMENT_H
+
+#include "document.h"
+#include "json.h"
+
+/* top: rows of a table at most; 0: all. */
+void mpr_json_document(struct mpr_json *j, const struct mpr_document *doc, size_t top);
+
+#endif

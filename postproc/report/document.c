@@ -1,0 +1,265 @@
+#include "document.h"
+
+#include <string.h>
+
+#include "amount.h"
+#include "units.h"
+
+/* ---- values */
+
+const struct mpr_value mpr_value_unknown = { .state = MPR_UNKNOWN }, mpr_value_absent = { .state = MPR_ABSENT };
+
+struct mpr_value mpr_value_number(enum mpr_type type, uint64_t number)
+{
+    return (struct mpr_value){ .type = type, .number = number };
+}
+
+struct mpr_value mpr_value_amount(enum mpr_type type, int64_t amount)
+{
+    return (struct mpr_value){ .type = type, .amount = amount };
+}
+
+struct mpr_value mpr_value_text(const char *text)
+{
+    return (struct mpr_value){ .type = MPR_TEXT, .text = text };
+}
+
+struct mpr_value mpr_value_path(const char *const *path, size_t depth)
+{
+    return (struct mpr_value){ .type = MPR_PATH, .path = path, .count = depth };
+}
+
+struct mpr_value mpr_value_numbers(const uint64_t *numbers, size_t count)
+{
+    return (struct mpr_value){ .type = MPR_NUMBERS, .numbers = numbers, .count = count };
+}
+
+struct mpr_value mpr_value_flag(bool flag) { return mpr_value_number(MPR_FLAG, flag); }
+
+struct mpr_value mpr_value_known_text(const char *text, enum mpr_state otherwise)
+{
+    return (struct mpr_value){ .type = MPR_TEXT, .state = *text ? MPR_KNOWN : otherwise, .text = text };
+}
+
+struct mpr_value mpr_value_known(enum mpr_type type, uint64_t number, uint64_t unknown)
+{
+    return number == unknown ? mpr_value_unknown : mpr_value_number(type, number);
+}
+
+/* ---- columns */
+
+bool mpr_column_in(const struct mpr_column *c, enum mpr_format format)
+{
+    const char *name = format & MPR_FOR_PEOPLE ? c->title : c->key;
+    return name && (!c->only || c->only & format);
+}
+
+static struct mpr_value held(const struct mpr_column *c, const void *base)
+{
+    const void *at = (const char *)base + c->at;
+    struct mpr_value v = { .type = c->type };
+    switch (c->held) {
+    case MPR_AS_U64: v.number = *(const uint64_t *)at; break;
+    case MPR_AS_U32: v.number = *(const uint32_t *)at; break;
+    case MPR_AS_I64: v.amount = *(const int64_t *)at; break;
+    case MPR_AS_BOOL: v.number = *(const bool *)at; break;
+    case MPR_AS_TEXT: v.text = *(const char *const *)at; break;
+    case MPR_AS_PATH:
+        v.path = *(const char *const *const *)at;
+        v.count = *(const size_t *)(const void *)((const char *)base + c->also);
+        break;
+    }
+    return v;
+}
+
+static bool is_zero(const struct mpr_column *c, const struct mpr_value *v)
+{
+    if (c->held == MPR_AS_TEXT) return !*v->text;
+    return c->held == MPR_AS_PATH ? !v->path : !v->number;
+}
+
+static enum mpr_state state_of(const struct mpr_column *c, const struct mpr_value *v)
+{
+    switch (c->unless) {
+    case MPR_UNKNOWN_AT_0: return is_zero(c, v) ? MPR_UNKNOWN : MPR_KNOWN;
+    case MPR_UNKNOWN_AT_MAX: return v->number == UINT64_MAX ? MPR_UNKNOWN : MPR_KNOWN;
+    case MPR_ABSENT_AT_0: return is_zero(c, v) ? MPR_ABSENT : MPR_KNOWN;
+    case MPR_ABSENT_AT_MAX: return v->number == UINT64_MAX ? MPR_ABSENT : MPR_KNOWN;
+    case MPR_ALWAYS: break;
+    }
+    return MPR_KNOWN;
+}
+
+static double percent_of(const struct mpr_column *c, const struct mpr_value *part, uint64_t whole)
+{
+    const double bytes = c->held == MPR_AS_I64 ? (double)part->amount : (double)part->number;
+    return whole ? 100.0 * bytes / (double)whole : 0;
+}
+
+struct mpr_value mpr_table_cell(const struct mpr_table *t, const struct mpr_column *c, const void *row)
+{
+    if (c->get) return c->get(row, t->context);
+    struct mpr_value v = held(c, c->of_context ? t->context : row);
+    v.state = state_of(c, &v);
+    if (c->words) v.text = c->words[v.number];
+    else if (c->type == MPR_SHARE) v.percent = percent_of(c, &v, t->whole);
+    return v;
+}
+
+/* ---- tables */
+
+bool mpr_table_in(const struct mpr_table *t, enum mpr_format format)
+{
+    if (format == MPR_IN_JSON && !t->key && t->shape != MPR_FACTS) return false;
+    return t->only ? (t->only & format) != 0 : format != MPR_IN_CSV;
+}
+
+const void *mpr_table_row(const struct mpr_table *t, size_t i, enum mpr_format format)
+{
+    return (const char *)t->row + (t->order && format & MPR_FOR_PEOPLE ? t->order[i] : i) * t->stride;
+}
+
+size_t mpr_table_shown(const struct mpr_table *t, size_t top, enum mpr_format format)
+{
+    const bool people = format & MPR_FOR_PEOPLE;
+    const size_t rows = people ? t->rows - t->idle : t->rows;
+    if (!top && people) top = t->top ? t->top : MPR_TOP;
+    return !top || t->all & format || rows < top ? rows : top;
+}
+
+static bool is_signed(enum mpr_type type) { return type == MPR_SIGNED || type == MPR_CHANGE; }
+
+struct mpr_value mpr_table_sum(const struct mpr_table *t, const struct mpr_column *c, size_t from, enum mpr_format format)
+{
+    struct mpr_value sum = { .type = c->type, .state = MPR_UNKNOWN };
+    for (size_t i = from; i < t->rows; i++) {
+        const struct mpr_value v = mpr_table_cell(t, c, mpr_table_row(t, i, format));
+        if (v.state != MPR_KNOWN) continue;
+        if (is_signed(c->type)) sum.amount = mpr_plus(sum.amount, v.amount);
+        else sum.number += v.number;
+        sum.state = MPR_KNOWN;
+    }
+    return sum;
+}
+
+/* ---- documents */
+
+void mpr_doc_free(struct mpr_document *doc)
+{
+    mpr_arena_free(&doc->arena);
+    *doc = (struct mpr_document){ 0 };
+}
+
+static struct mpr_item *add(struct mpr_document *doc, enum mpr_item_kind kind)
+{
+    struct mpr_item *item = mpr_arena_alloc(&doc->arena, sizeof *item);
+    item->kind = kind;
+    if (doc->last) doc->last->next = item;
+    else doc->first = item;
+    return doc->last = item;
+}
+
+static void begin(struct mpr_document *doc, const char *key, bool list)
+{
+    struct mpr_item *item = add(doc, MPR_OPEN);
+    item->key = key;
+    item->list = list;
+    item->around = doc->open;
+    doc->open = item;
+}
+
+void mpr_doc_open(struct mpr_document *doc, const char *key) { begin(doc, key, false); }
+
+void mpr_doc_list(struct mpr_document *doc, const char *key) { begin(doc, key, true); }
+
+void mpr_doc_close(struct mpr_document *doc)
+{
+    struct mpr_item *item = add(doc, MPR_CLOSE);
+    if (!doc->open) return;
+    item->list = doc->open->list;
+    doc->open = doc->open->around;
+}
+
+void mpr_doc_fact(struct mpr_document *doc, const char *key, struct mpr_value value)
+{
+    struct mpr_item *item = add(doc, MPR_FACT);
+    item->key = key;
+    item->value = value;
+}
+
+void mpr_doc_table(struct mpr_document *doc, const struct mpr_table *table)
+{
+    struct mpr_table *copy = mpr_arena_alloc(&doc->arena, sizeof *copy);
+    *copy = *table;
+    add(doc, MPR_TABLE)->table = copy;
+}
+
+/* ---- lines */
+
+__attribute__((format(printf, 3, 0))) static void add_run(struct mpr_document *doc, enum mpr_tone tone, const char *format, va_list list)
+{
+    struct mpr_run *run = mpr_arena_alloc(&doc->arena, sizeof *run);
+    *run = (struct mpr_run){ NULL, tone, mpr_arena_vformat(&doc->arena, format, list) };
+    if (doc->run) doc->run->next = run;
+    else add(doc, MPR_LINE)->run = run;
+    doc->run = run;
+}
+
+void mpr_doc_add(struct mpr_document *doc, enum mpr_tone tone, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    add_run(doc, tone, format, list);
+    va_end(list);
+}
+
+void mpr_doc_say(struct mpr_document *doc, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    add_run(doc, MPR_PLAIN, format, list);
+    va_end(list);
+}
+
+void mpr_doc_line(struct mpr_document *doc, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    add_run(doc, MPR_PLAIN, format, list);
+    va_end(list);
+    mpr_doc_end(doc);
+}
+
+void mpr_doc_end(struct mpr_document *doc) { doc->run = NULL; }
+
+void mpr_doc_gap(struct mpr_document *doc) { add(doc, MPR_LINE); }
+
+/* ---- words */
+
+const char *mpr_doc_size(struct mpr_document *doc, uint64_t bytes)
+{
+    struct mpr_number n;
+    return mpr_arena_text(&doc->arena, mpr_units_size(&n, bytes));
+}
+
+const char *mpr_doc_count(struct mpr_document *doc, uint64_t count)
+{
+    struct mpr_number n;
+    return mpr_arena_text(&doc->arena, mpr_units_count(&n, count));
+}
+
+const char *mpr_doc_time(struct mpr_document *doc, uint64_t ns)
+{
+    struct mpr_number n;
+    return mpr_arena_text(&doc->arena, mpr_units_time(&n, ns));
+}
+
+const char *mpr_doc_path(struct mpr_document *doc, const char *const *path, size_t depth)
+{
+    size_t bytes = 1;
+    if (!depth) return "outside any range";
+    for (size_t i = 0; i < depth; i++) bytes += strlen(path[i]) + strlen(" > ");
+    char *text = mpr_arena_alloc(&doc->arena, bytes), *end = text;
+    for (size_t i = 0; i < depth; i++) end = stpcpy(i ? stpcpy(end, " > ") : end, path[i]);
+    return text;
+}

@@ -1,0 +1,149 @@
+/* CUDA graphs: the bursts of captures, then the graphs; people see those first that took most. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "graphs.h"
+#include "reports.h"
+
+enum { PATH = 28 };     /* columns of text */
+
+/* ---- bursts */
+
+struct burst { struct mpr_graph_burst b; int64_t total; const char *note; };
+
+#define OF_BURST(member) MPR_FIELD(burst, b.member)
+
+static struct mpr_value burst_name(const void *row, const void *context)
+{
+    const struct burst *k = row;
+    (void)context;
+    return k->b.number ? mpr_value_path(k->b.path, k->b.depth) : mpr_value_text("(built without a capture)");
+}
+
+static const struct mpr_column burst_columns[] = {
+    { .key = "burst", .type = MPR_COUNT, OF_BURST(number) },
+    { .key = "path", MPR_PATH_FIELD(burst, b.path, b.depth) },
+    { .title = "path", .type = MPR_PATH, .get = burst_name, .width = PATH },
+    { .key = "from_ns", .type = MPR_TIME, OF_BURST(from) },
+    { .key = "to_ns", .type = MPR_TIME, OF_BURST(to) },
+    { .key = "captures", .title = "count", .type = MPR_COUNT, OF_BURST(captures), .width = 5 },
+    { .key = "executables", .title = "execs", .type = MPR_COUNT, OF_BURST(executables), .width = 7 },
+    { .key = "alive_at_end", .type = MPR_COUNT, OF_BURST(alive) },
+    { .key = "nodes", .title = "nodes", .type = MPR_COUNT, OF_BURST(nodes) },
+    { .key = "segment_bytes", .title = "segments", .type = MPR_BYTES, OF_BURST(segment_bytes) },
+    { .key = "block_bytes", .type = MPR_BYTES, OF_BURST(block_bytes) },
+    { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED, OF_BURST(executable_bytes) },
+    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED, OF_BURST(launch_bytes) },
+    { .key = "bytes", .title = "all", .type = MPR_SIGNED, MPR_FIELD(burst, total) },
+    { .title = "", .type = MPR_TEXT, MPR_FIELD(burst, note), .below = true },
+};
+
+static const char *burst_note(struct mpr_document *doc, const struct mpr_graph_burst *b)
+{
+    const char *from = mpr_doc_time(doc, b->from), *to = mpr_doc_time(doc, b->to);
+    const char *blocks = "";
+    if (b->block_bytes)
+        blocks = mpr_arena_format(&doc->arena, ", %s handed out by PyTorch while they were captured", mpr_doc_size(doc, b->block_bytes));
+    return mpr_arena_format(&doc->arena, "%s to %s, %" PRIu64 " alive at the end%s", from, to, b->alive, blocks);
+}
+
+static void bursts(struct mpr_document *doc, const struct mpr_graphs *graphs)
+{
+    struct burst *row = mpr_arena_alloc(&doc->arena, graphs->bursts * sizeof *row);
+    for (size_t i = 0; i < graphs->bursts; i++) {
+        const struct mpr_graph_burst *b = &graphs->burst[i];
+        row[i] = (struct burst){ *b, mpr_burst_total(b), burst_note(doc, b) };
+    }
+    mpr_doc_table(doc, &(struct mpr_table){
+        .key = "bursts", .title = "bursts of captures", MPR_COLUMNS(burst_columns), MPR_ROWS(row, graphs->bursts),
+        .all = MPR_IN_JSON | MPR_IN_TEXT, .omitted = "" });
+}
+
+/* ---- graphs */
+
+#define OF_GRAPH(member) MPR_FIELD(mpr_graph_row, member)
+
+static struct mpr_value pool(const void *row, const void *context)
+{
+    const struct mpr_graph_row *r = row;
+    (void)context;
+    return r->pool[0] || r->pool[1] ? mpr_value_numbers(r->pool, 2) : mpr_value_unknown;
+}
+
+static struct mpr_value nodes(const void *row, const void *context)
+{
+    const struct mpr_graph_row *r = row;
+    (void)context;
+    return r->instantiated ? mpr_value_number(MPR_COUNT, r->nodes) : mpr_value_unknown;
+}
+
+static struct mpr_value total(const void *row, const void *context)
+{
+    (void)context;
+    return mpr_value_amount(MPR_SIGNED, mpr_graph_total(row));
+}
+
+static struct mpr_value gone(const void *row, const void *context)
+{
+    const struct mpr_graph_row *r = row;
+    (void)context;
+    return mpr_value_text(r->alive || !r->instantiated ? "" : "gone");
+}
+
+static const struct mpr_column graph_columns[] = {
+    { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(mpr_summary, path), .only = MPR_IN_CSV },
+    { .key = "time_ns", .type = MPR_TIME, OF_GRAPH(time) },
+    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_graph_row, path, depth), .width = PATH },
+    { .title = "at", .type = MPR_TIME, OF_GRAPH(time), .width = 12 },
+    { .title = "nodes", .type = MPR_COUNT, .get = nodes },
+    { .key = "thread", .type = MPR_TEXT, OF_GRAPH(thread) },
+    { .key = "burst", .type = MPR_COUNT, OF_GRAPH(burst), .unless = MPR_UNKNOWN_AT_0, .only = MPR_IN_JSON },
+    { .key = "capture", .type = MPR_COUNT, OF_GRAPH(capture), .unless = MPR_UNKNOWN_AT_0, .only = MPR_IN_JSON },
+    { .key = "burst", .type = MPR_COUNT, OF_GRAPH(burst), .only = MPR_IN_CSV },
+    { .key = "capture", .type = MPR_COUNT, OF_GRAPH(capture), .only = MPR_IN_CSV },
+    { .key = "device", .type = MPR_COUNT, OF_GRAPH(device), .only = MPR_IN_CSV },
+    { .key = "nodes", .type = MPR_COUNT, OF_GRAPH(nodes), .only = MPR_IN_CSV },
+    { .key = "pool", .type = MPR_NUMBERS, .get = pool, .only = MPR_IN_JSON },
+    { .key = "segment_bytes", .title = "segments", .type = MPR_BYTES, OF_GRAPH(segment_bytes) },
+    { .key = "block_bytes", .type = MPR_BYTES, OF_GRAPH(block_bytes) },
+    { .key = "instantiated", .type = MPR_FLAG, OF_GRAPH(instantiated), .only = MPR_IN_JSON },
+    { .key = "device", .type = MPR_COUNT, OF_GRAPH(device), .only = MPR_IN_JSON },
+    { .key = "nodes", .type = MPR_COUNT, OF_GRAPH(nodes), .only = MPR_IN_JSON },
+    { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED, OF_GRAPH(executable_bytes) },
+    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED, OF_GRAPH(launch_bytes) },
+    { .title = "all", .type = MPR_SIGNED, .get = total },
+    { .key = "bytes", .type = MPR_SIGNED, .get = total, .only = MPR_IN_JSON },
+    { .key = "alive_at_end", .type = MPR_FLAG, OF_GRAPH(alive) },
+    { .title = "", .type = MPR_TEXT, .get = gone },
+};
+
+static int by_total(const void *left, const void *right, void *rows)
+{
+    const size_t a = *(const size_t *)left, b = *(const size_t *)right;
+    const struct mpr_graph_row *row = rows;
+    const int64_t x = mpr_graph_total(&row[a]), y = mpr_graph_total(&row[b]);
+    if (x != y) return x > y ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static const size_t *largest_first(struct mpr_document *doc, const struct mpr_graphs *graphs)
+{
+    size_t *order = mpr_arena_alloc(&doc->arena, graphs->rows * sizeof *order);
+    for (size_t i = 0; i < graphs->rows; i++) order[i] = i;
+    if (graphs->rows) qsort_r(order, graphs->rows, sizeof *order, by_total, graphs->row);
+    return order;
+}
+
+void mpr_report_graphs(struct mpr_document *doc, const struct mpr_graphs *graphs)
+{
+    mpr_report_schema(doc, "memprof.graphs/1");
+    mpr_report_log(doc, &graphs->summary);
+    bursts(doc, graphs);
+    mpr_doc_table(doc, &(struct mpr_table){
+        .key = "graphs", .title = "graphs, largest first", MPR_COLUMNS(graph_columns), MPR_ROWS(graphs->row, graphs->rows),
+        .order = largest_first(doc, graphs), .context = &graphs->summary, .only = MPR_EVERYWHERE });
+    mpr_doc_csv(doc, graph_columns);
+    if (graphs->rows) return;
+    mpr_doc_gap(doc);
+    mpr_doc_line(doc, "no CUDA graph was captured or instantiated");
+}

@@ -1,0 +1,86 @@
+/* What a log holds. */
+#include <inttypes.h>
+
+#include "info.h"
+#include "mpf/sample.h"
+#include "reports.h"
+
+#define OF(member) MPR_FIELD(mpr_info, member)
+
+static const struct mpr_column fields[] = {
+    { .key = "log_bytes", .type = MPR_BYTES, OF(summary.bytes) },
+    { .key = "journal_bytes", .type = MPR_BYTES, OF(summary.journal_bytes) },
+    { .key = "memprof_bytes", .type = MPR_BYTES, OF(own_memory), .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "frames", .type = MPR_COUNT, OF(summary.frames) },
+    { .key = "names", .type = MPR_COUNT, OF(names) },
+    { .key = "domains", .type = MPR_COUNT, OF(domains) },
+    { .key = "paths", .type = MPR_COUNT, OF(paths) },
+};
+
+static const struct mpr_column count_columns[] = {
+    { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(mpr_summary, path), .only = MPR_IN_CSV },
+    { .key = "event", .title = "event", .type = MPR_WORD, MPR_FIELD(mpr_info_count, name), .width = 16 },
+    { .key = "count", .title = "", .type = MPR_COUNT, MPR_FIELD(mpr_info_count, events), .width = 16 },
+    { .title = "", .type = MPR_TEXT, MPR_FIELD(mpr_info_count, text) },
+};
+
+static struct mpr_value ended(const void *row, const void *context)
+{
+    const struct mpr_info_thread *t = row;
+    (void)context;
+    return mpr_value_text(t->ended ? "ended" : "");
+}
+
+static const struct mpr_column thread_columns[] = {
+    { .key = "number", .title = "number", .type = MPR_COUNT, MPR_FIELD(mpr_info_thread, number), .width = 8 },
+    { .key = "name", .type = MPR_TEXT, MPR_FIELD(mpr_info_thread, name) },
+    { .key = "first_event_ns", .title = "from", .type = MPR_TIME, MPR_FIELD(mpr_info_thread, first_ns) },
+    { .title = "name", .type = MPR_TEXT, MPR_FIELD(mpr_info_thread, name), .width = 24 },
+    { .key = "ended", .type = MPR_FLAG, MPR_FIELD(mpr_info_thread, ended) },
+    { .title = "", .type = MPR_TEXT, .get = ended },
+};
+
+static const struct mpr_column header_columns[] = {
+    { .key = "key", .title = "key", .type = MPR_TEXT, MPR_FIELD(mpr_info_pair, key) },
+    { .key = "value", .title = "", .type = MPR_TEXT, MPR_FIELD(mpr_info_pair, value), .lead = " = " },
+};
+
+/* ---- lines */
+
+static void frames(struct mpr_document *doc, const struct mpr_summary *s)
+{
+    mpr_doc_say(doc, "log      %s in %s frames, format %u.%u", mpr_doc_size(doc, s->bytes), mpr_doc_count(doc, s->frames), s->major, s->minor);
+    if (s->events) mpr_doc_say(doc, ", %.2f bytes an event", (double)s->bytes / (double)s->events);
+    mpr_doc_end(doc);
+}
+
+static void sizes(struct mpr_document *doc, const struct mpr_info *info)
+{
+    const struct mpr_summary *s = &info->summary;
+    mpr_doc_gap(doc);
+    frames(doc, s);
+    mpr_doc_line(doc, "journal  %s joined, %s events", mpr_doc_size(doc, s->journal_bytes), mpr_doc_count(doc, s->journal_events));
+    if (info->own_memory != MPF_UNKNOWN)
+        mpr_doc_line(doc, "memprof  %s of resident memory at most, journal included", mpr_doc_size(doc, info->own_memory));
+    mpr_doc_line(doc, "ranges   %" PRIu64 " names, %" PRIu64 " domains, %" PRIu64 " paths", info->names, info->domains, info->paths);
+    mpr_doc_line(doc, "order    %" PRIu64 " repairs", s->order_repairs);
+}
+
+void mpr_report_info(struct mpr_document *doc, const struct mpr_info *info)
+{
+    mpr_report_schema(doc, "memprof.info/1");
+    mpr_report_log(doc, &info->summary);
+    mpr_report_losses(doc, &info->summary);
+    mpr_doc_facts(doc, fields, info);
+    sizes(doc, info);
+    mpr_doc_table(doc, &(struct mpr_table){
+        .key = "counts", .title = "events", .shape = MPR_MEMBERS, MPR_COLUMNS(count_columns), MPR_ROWS(info->count, info->counts),
+        .context = &info->summary, .only = MPR_EVERYWHERE, .all = MPR_EVERYWHERE });
+    mpr_doc_table(doc, &(struct mpr_table){
+        .key = "threads", .title = mpr_arena_format(&doc->arena, "threads: %zu", info->threads), MPR_COLUMNS(thread_columns),
+        MPR_ROWS(info->thread, info->threads), .all = MPR_IN_JSON, .omitted = "" });
+    mpr_doc_table(doc, &(struct mpr_table){
+        .key = "header", .title = "header", .shape = MPR_LISTS, MPR_COLUMNS(header_columns), MPR_ROWS(info->header, info->headers),
+        .all = MPR_EVERYWHERE });
+    mpr_doc_csv(doc, count_columns);
+}

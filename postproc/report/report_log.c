@@ -1,0 +1,220 @@
+/* What every report says of its log: fields, and lines above the report. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "fate.h"
+#include "group.h"
+#include "reports.h"
+#include "summary.h"
+
+enum { ARGUMENTS = 8 };         /* of the command line, in a title */
+
+void mpr_report_schema(struct mpr_document *doc, const char *schema) { mpr_doc_fact(doc, "schema", mpr_value_text(schema)); }
+
+/* ---- fields */
+
+#define OF_SUMMARY(member) MPR_FIELD(mpr_summary, member)
+#define OF_PROCESS(member) MPR_FIELD(mpr_process_info, member)
+
+static struct mpr_value running(const void *row, const void *context)
+{
+    const struct mpr_summary *s = row;
+    (void)context;
+    return s->life == MPR_NOT_TOLD ? mpr_value_unknown : mpr_value_flag(s->life == MPR_RUNS);
+}
+
+static const struct mpr_column state_columns[] = {
+    { .key = "path", .type = MPR_TEXT, OF_SUMMARY(path) },
+    { .key = "complete", .type = MPR_FLAG, OF_SUMMARY(complete) },
+    { .key = "incomplete", .type = MPR_FLAG, OF_SUMMARY(incomplete) },
+    { .key = "recovered_from_journal", .type = MPR_FLAG, OF_SUMMARY(journal) },
+    { .key = "running", .get = running },
+    { .key = "running_reason", .type = MPR_TEXT, OF_SUMMARY(life_reason), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "end", .type = MPR_TEXT, OF_SUMMARY(end_reason), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "unseen_malloc", .type = MPR_TEXT, OF_SUMMARY(unseen_malloc), .unless = MPR_ABSENT_AT_0 },
+};
+
+static const struct mpr_column unwritten_columns[] = {
+    { .key = "errno", .type = MPR_COUNT, MPR_FIELD(mpr_unwritten_row, error) },
+    { .key = "from_ns", .type = MPR_TIME, MPR_FIELD(mpr_unwritten_row, from_ns) },
+    { .key = "to_ns", .type = MPR_TIME, MPR_FIELD(mpr_unwritten_row, to_ns) },
+    { .key = "events", .type = MPR_COUNT, MPR_FIELD(mpr_unwritten_row, events) },
+};
+
+static const struct mpr_column event_columns[] = {
+    { .key = "torn_events", .type = MPR_COUNT, OF_SUMMARY(torn) },
+    { .key = "order_repairs", .type = MPR_COUNT, OF_SUMMARY(order_repairs) },
+    { .key = "unmatched_frees", .type = MPR_COUNT, OF_SUMMARY(unmatched_frees) },
+    { .key = "missed_frees", .type = MPR_COUNT, OF_SUMMARY(missed_frees) },
+    { .key = "inherited_frees", .type = MPR_COUNT, OF_SUMMARY(inherited_frees) },
+    { .key = "damaged_places", .type = MPR_COUNT, OF_SUMMARY(damaged) },
+    { .key = "missing_frames", .type = MPR_COUNT, OF_SUMMARY(missing_frames) },
+    { .key = "damage_offset", .type = MPR_COUNT, OF_SUMMARY(bad_offset), .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "cut_offset", .type = MPR_COUNT, OF_SUMMARY(cut_offset), .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "good_until_ns", .type = MPR_TIME, OF_SUMMARY(good_ns) },
+    { .key = "events", .type = MPR_COUNT, OF_SUMMARY(events) },
+    { .key = "journal_events", .type = MPR_COUNT, OF_SUMMARY(journal_events) },
+    { .key = "duration_ns", .type = MPR_TIME, OF_SUMMARY(duration_ns) },
+};
+
+static const struct mpr_column process_columns[] = {
+    { .key = "host", .type = MPR_TEXT, OF_PROCESS(host), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "pid", .type = MPR_COUNT, OF_PROCESS(pid), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "ppid", .type = MPR_COUNT, OF_PROCESS(ppid), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "rank", .type = MPR_TEXT, OF_PROCESS(rank), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "command", MPR_PATH_FIELD(mpr_process_info, argv, argc) },
+};
+
+static const struct mpr_column loss_columns[] = {
+    { .key = "reason", .type = MPR_TEXT, MPR_FIELD(mpr_loss_row, reason) },
+    { .key = "events", .type = MPR_COUNT, MPR_FIELD(mpr_loss_row, events) },
+};
+
+/* Only where the run's record has it. */
+static void death(struct mpr_document *doc, const struct mpr_summary *s)
+{
+    static const char *const oom[] = { "", [MPR_FATE_OOM_CGROUP] = "cgroup", [MPR_FATE_OOM_KERNEL] = "kernel" };
+    const char *how = s->fate == MPR_FATE_EXIT ? "exit_status" : "signal";
+    if (s->fate != MPR_FATE_EXIT && s->fate != MPR_FATE_SIGNAL) return;
+    mpr_doc_open(doc, "death");
+    mpr_doc_fact(doc, how, mpr_value_number(MPR_COUNT, (uint64_t)s->fate_status));
+    mpr_doc_fact(doc, "oom", mpr_value_known_text(oom[s->oom], MPR_UNKNOWN));
+    mpr_doc_close(doc);
+}
+
+/* UTC, with milliseconds. */
+static struct mpr_value start_time(struct mpr_document *doc, uint64_t ns)
+{
+    char day[32];
+    struct tm tm;
+    const time_t seconds = (time_t)(ns / 1000000000);
+    if (!ns || !gmtime_r(&seconds, &tm)) return mpr_value_unknown;
+    strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
+    return mpr_value_text(mpr_arena_format(&doc->arena, "%s.%03uZ", day, (unsigned)(ns / 1000000 % 1000)));
+}
+
+static void process(struct mpr_document *doc, const struct mpr_process_info *p)
+{
+    mpr_doc_open(doc, "process");
+    mpr_doc_facts(doc, process_columns, p);
+    mpr_doc_fact(doc, "start", start_time(doc, p->start_ns));
+    mpr_doc_fact(doc, "parent_log", mpr_value_known_text(p->parent_log, MPR_UNKNOWN));
+    mpr_doc_close(doc);
+}
+
+static void fields(struct mpr_document *doc, const struct mpr_summary *s)
+{
+    mpr_doc_facts(doc, state_columns, s);
+    death(doc, s);
+    mpr_doc_fact(doc, "lost_events", mpr_value_number(MPR_COUNT, s->lost_events));
+    if (s->unwrittens)
+        mpr_doc_table(doc, &(struct mpr_table){ .key = "unwritten", .only = MPR_IN_JSON, .all = MPR_IN_JSON, .omitted = "",
+                                                MPR_COLUMNS(unwritten_columns), MPR_ROWS(s->unwritten, s->unwrittens) });
+    mpr_doc_facts(doc, event_columns, s);
+    process(doc, &s->process);
+}
+
+void mpr_report_losses(struct mpr_document *doc, const struct mpr_summary *s)
+{
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "losses", .only = MPR_IN_JSON, .all = MPR_IN_JSON, .omitted = "",
+                                            MPR_COLUMNS(loss_columns), MPR_ROWS(s->loss, s->losses) });
+}
+
+/* ---- lines */
+
+void mpr_report_title(struct mpr_document *doc, const struct mpr_summary *s)
+{
+    const struct mpr_process_info *p = &s->process;
+    for (size_t i = 0; i < p->argc && i < ARGUMENTS; i++) mpr_doc_add(doc, MPR_STRONG, "%s%s", i ? " " : "", p->argv[i]);
+    if (p->argc > ARGUMENTS) mpr_doc_add(doc, MPR_STRONG, " ...");
+    if (!p->argc) mpr_doc_add(doc, MPR_STRONG, "unknown program");
+    if (*p->rank) mpr_doc_say(doc, "  rank %s", p->rank);
+    if (*p->host) mpr_doc_say(doc, "  %s", p->host);
+    if (p->pid) mpr_doc_say(doc, "  pid %" PRIu64, p->pid);
+    mpr_doc_end(doc);
+}
+
+/* How the log ends, in a few words. */
+static void ending(struct mpr_document *doc, const struct mpr_summary *s)
+{
+    struct mpr_fate_text fate;
+    if (s->life == MPR_RUNS) mpr_doc_say(doc, "still running (%s), read up to now", s->life_reason);
+    else if (s->journal_only) mpr_doc_say(doc, "a journal without its log");
+    else if (s->complete && s->journal) mpr_doc_say(doc, "complete, recovered from its journal");
+    else if (s->complete) mpr_doc_say(doc, "complete");
+    else if (s->incomplete) mpr_doc_say(doc, "INCOMPLETE");
+    else if (s->life == MPR_NOT_TOLD) mpr_doc_say(doc, "joined with its journal");
+    else mpr_doc_say(doc, "recovered from its journal, nothing is missing");
+    if (s->fate != MPR_FATE_OWN) mpr_doc_say(doc, "; the process ended: %s", mpr_fate_words(&fate, s));
+    if (*s->end_reason && strcmp(s->end_reason, "recovered") != 0) mpr_doc_say(doc, ", ended by %s", s->end_reason);
+    if (s->life == MPR_NOT_TOLD && s->fate == MPR_FATE_OWN)
+        mpr_doc_say(doc, "; whether its process still runs cannot be told from here (%s)", s->life_reason);
+}
+
+static void state(struct mpr_document *doc, const struct mpr_summary *s)
+{
+    mpr_doc_say(doc, "log: ");
+    ending(doc, s);
+    mpr_doc_line(doc, "; %s events, %s lost; %s long", mpr_doc_count(doc, s->events), mpr_doc_count(doc, s->lost_events),
+                 mpr_doc_time(doc, s->duration_ns));
+}
+
+#define WARNING(doc, ...) (mpr_doc_add(doc, MPR_WARN, "warning: " __VA_ARGS__), mpr_doc_end(doc))
+
+static const char *plural(uint64_t count, const char *one, const char *many) { return count == 1 ? one : many; }
+
+static void warn_damage(struct mpr_document *doc, const struct mpr_summary *s)
+{
+    const char *good = mpr_doc_time(doc, s->good_ns);
+    if (s->damaged)
+        WARNING(doc, "damaged in %" PRIu64 " place%s, first at offset %" PRIu64 "; whole up to %s, later figures may be wrong", s->damaged,
+                plural(s->damaged, "", "s"), s->bad_offset, good);
+    else if (s->missing_frames)
+        WARNING(doc, "%" PRIu64 " frame%s missing before offset %" PRIu64 "; whole up to %s", s->missing_frames,
+                plural(s->missing_frames, " is", "s are"), s->bad_offset, good);
+    if (s->cut && s->journal)
+        WARNING(doc, "its last frame, at offset %" PRIu64 ", is cut; the journal holds what was in it", s->cut_offset);
+    else if (s->cut)
+        WARNING(doc, "cut at offset %" PRIu64 "; what came after %s is not there", s->cut_offset, good);
+}
+
+static void warn_missing(struct mpr_document *doc, const struct mpr_summary *s)
+{
+    if (!s->has_header && !s->journal_only) WARNING(doc, "the header is damaged: process and start time are not known");
+    if (s->journal_only) WARNING(doc, "only what had not reached the log is here; give the log, if it exists");
+    else if (!*s->end_reason && !s->journal && !s->cut)
+        WARNING(doc, "no end and no journal: the last moments before the process's death are missing");
+    for (size_t i = 0; i < s->losses; i++) WARNING(doc, "%" PRIu64 " events lost: %s", s->loss[i].events, s->loss[i].reason);
+    for (size_t i = 0; i < s->unwrittens; i++) {
+        const struct mpr_unwritten_row *u = &s->unwritten[i];
+        WARNING(doc, "from %s to %s nothing could be written (%s): %" PRIu64 " events", mpr_doc_time(doc, u->from_ns),
+                mpr_doc_time(doc, u->to_ns), strerror((int)u->error), u->events);
+    }
+    if (s->torn) WARNING(doc, "%" PRIu64 " event%s being written when the process died", s->torn, plural(s->torn, " was", "s were"));
+}
+
+static void oddities(struct mpr_document *doc, const struct mpr_summary *s)
+{
+    if (*s->unseen_malloc) mpr_doc_line(doc, "host/heap is not recorded: the malloc of %s serves the program", s->unseen_malloc);
+    if (s->inherited_frees) mpr_doc_line(doc, "%" PRIu64 " frees of blocks inherited from the parent process", s->inherited_frees);
+    if (s->unmatched_frees || s->missed_frees)
+        mpr_doc_line(doc, "%" PRIu64 " frees of blocks never seen, %" PRIu64 " blocks whose free was never seen", s->unmatched_frees,
+                     s->missed_frees);
+}
+
+void mpr_report_log(struct mpr_document *doc, const struct mpr_summary *s)
+{
+    fields(doc, s);
+    mpr_report_title(doc, s);
+    state(doc, s);
+    warn_damage(doc, s);
+    warn_missing(doc, s);
+    oddities(doc, s);
+}
+
+void mpr_report_choice(struct mpr_document *doc, const struct mpr_choice *choice)
+{
+    if (*choice->source) mpr_doc_line(doc, "ranges: %s", choice->source);
+}

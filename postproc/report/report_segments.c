@@ -1,0 +1,197 @@
+/* PyTorch's segments by device: sums, pools, the segments with most free bytes, and what pins them. */
+#include <inttypes.h>
+
+#include "amount.h"
+#include "reports.h"
+#include "segments.h"
+
+enum { PATH = 22, PIN = 38 };   /* columns of text */
+
+/* What columns need beside the row. */
+struct around { const char *log; unsigned device; uint64_t time; };
+
+static struct mpr_value pool_id(const uint64_t pool[2])
+{
+    return pool[0] || pool[1] ? mpr_value_numbers(pool, 2) : mpr_value_unknown;
+}
+
+/* ---- pools */
+
+struct pool { struct mpr_segment_pool p; const char *name; };
+
+#define OF_POOL(member) MPR_FIELD(pool, p.member)
+
+static struct mpr_value id_of_pool(const void *row, const void *context)
+{
+    (void)context;
+    return pool_id(((const struct pool *)row)->p.pool);
+}
+
+static const struct mpr_column pool_columns[] = {
+    { .title = "pool", .type = MPR_TEXT, MPR_FIELD(pool, name), .width = 16 },
+    { .key = "graph", .type = MPR_FLAG, OF_POOL(graph) },
+    { .key = "pool", .type = MPR_NUMBERS, .get = id_of_pool },
+    { .key = "segments", .title = "segments", .type = MPR_COUNT, OF_POOL(segments), .width = 8 },
+    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_POOL(bytes) },
+    { .key = "live_bytes", .title = "live", .type = MPR_BYTES, OF_POOL(live) },
+    { .key = "free_bytes", .title = "free", .type = MPR_BYTES, OF_POOL(free) },
+    { .key = "largest_hole_bytes", .title = "largest hole", .type = MPR_BYTES, OF_POOL(largest_hole), .width = 14 },
+};
+
+static const char *pool_name(struct mpr_document *doc, const struct mpr_segment_pool *p)
+{
+    const char *const whose = p->graph ? "graph's" : "once graph's";
+    if (!p->graph && !p->pool[0] && !p->pool[1]) return "default";
+    if (!p->pool[0] && !p->pool[1]) return whose;
+    return mpr_arena_format(&doc->arena, "%s %" PRIu64 ":%" PRIu64, whose, p->pool[0], p->pool[1]);
+}
+
+static void pools(struct mpr_document *doc, const struct mpr_segments_device *d)
+{
+    struct pool *row = mpr_arena_alloc(&doc->arena, d->pools * sizeof *row);
+    for (size_t i = 0; i < d->pools; i++) row[i] = (struct pool){ d->pool[i], pool_name(doc, &d->pool[i]) };
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "pools", .title = "pool", MPR_COLUMNS(pool_columns), MPR_ROWS(row, d->pools),
+                                            .all = MPR_IN_JSON, .omitted = "" });
+}
+
+/* ---- segments */
+
+#define OF_SEGMENT(member) MPR_FIELD(mpr_segment, member)
+
+static const char *const states[] = { "split", "releasable", "graph" };
+
+static struct mpr_value id_of_segment(const void *row, const void *context)
+{
+    (void)context;
+    return pool_id(((const struct mpr_segment *)row)->pool);
+}
+
+static struct mpr_value oldest_name(const void *row, const void *context)
+{
+    const struct mpr_segment *s = row;
+    (void)context;
+    if (s->oldest) return mpr_value_path(s->oldest, s->oldest_depth);
+    return mpr_value_text(s->state == MPR_SEGMENT_GRAPH ? "(a graph's pool)" : "(nothing)");
+}
+
+static struct mpr_value oldest_time(const void *row, const void *context)
+{
+    const struct mpr_segment *s = row;
+    (void)context;
+    return s->oldest ? mpr_value_number(MPR_TIME, s->oldest_time) : mpr_value_absent;
+}
+
+static struct mpr_value oldest_age(const void *row, const void *context)
+{
+    const struct mpr_segment *s = row;
+    const struct around *a = context;
+    return s->oldest ? mpr_value_number(MPR_TIME, mpr_less(a->time, s->oldest_time)) : mpr_value_absent;
+}
+
+static const struct mpr_column segment_columns[] = {
+    { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(around, log), .only = MPR_IN_CSV },
+    { .key = "device", .type = MPR_COUNT, MPR_CONTEXT(around, device), .only = MPR_IN_CSV },
+    { .key = "time_ns", .type = MPR_TIME, MPR_CONTEXT(around, time), .only = MPR_IN_CSV },
+    { .key = "address", .title = "address", .type = MPR_ADDRESS, OF_SEGMENT(addr) },
+    { .key = "state", .type = MPR_WORD, OF_SEGMENT(state), .words = states },
+    { .key = "pool", .type = MPR_NUMBERS, .get = id_of_segment, .only = MPR_IN_JSON },
+    { .key = "capture", .type = MPR_COUNT, OF_SEGMENT(capture), .unless = MPR_UNKNOWN_AT_0, .only = MPR_IN_JSON },
+    { .key = "capture", .type = MPR_COUNT, OF_SEGMENT(capture), .only = MPR_IN_CSV },
+    { .key = "expandable", .type = MPR_FLAG, OF_SEGMENT(expandable) },
+    { .key = "made_ns", .type = MPR_TIME, OF_SEGMENT(time) },
+    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_SEGMENT(bytes) },
+    { .key = "live_bytes", .type = MPR_BYTES, OF_SEGMENT(live) },
+    { .key = "free_bytes", .title = "free", .type = MPR_BYTES, OF_SEGMENT(free) },
+    { .key = "largest_hole_bytes", .title = "hole", .type = MPR_BYTES, OF_SEGMENT(largest_hole) },
+    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_SEGMENT(blocks), .width = 8 },
+    { .key = "oldest_path", MPR_PATH_FIELD(mpr_segment, oldest, oldest_depth), .unless = MPR_ABSENT_AT_0 },
+    { .key = "oldest_ns", .type = MPR_TIME, .get = oldest_time, .only = MPR_IN_JSON },
+    { .title = "oldest block", .type = MPR_PATH, .get = oldest_name, .width = PATH },
+    { .title = "age", .type = MPR_TIME, .get = oldest_age },
+};
+
+/* ---- pins */
+
+#define OF_PIN(member) MPR_FIELD(mpr_segment_pin, member)
+
+static struct mpr_value pin_age(const void *row, const void *context)
+{
+    const struct around *a = context;
+    return mpr_value_number(MPR_TIME, mpr_less(a->time, ((const struct mpr_segment_pin *)row)->oldest_time));
+}
+
+static const struct mpr_column pin_columns[] = {
+    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_segment_pin, path, depth), .width = PIN },
+    { .key = "free_bytes", .title = "free", .type = MPR_BYTES, OF_PIN(free) },
+    { .key = "segments", .title = "segments", .type = MPR_COUNT, OF_PIN(segments) },
+    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_PIN(blocks) },
+    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_PIN(bytes) },
+    { .key = "oldest_ns", .type = MPR_TIME, OF_PIN(oldest_time) },
+    { .title = "oldest's age", .type = MPR_TIME, .get = pin_age },
+};
+
+/* ---- devices */
+
+#define OF(member) MPR_FIELD(mpr_segments_device, member)
+
+static const struct mpr_column device_columns[] = {
+    { .key = "device", .type = MPR_COUNT, OF(index) },
+    { .key = "name", .type = MPR_TEXT, OF(name) },
+    { .key = "time_ns", .type = MPR_TIME, OF(time) },
+    { .key = "bytes", .type = MPR_BYTES, OF(bytes) },
+    { .key = "live_bytes", .type = MPR_BYTES, OF(live) },
+    { .key = "split_free_bytes", .type = MPR_BYTES, OF(split_free) },
+    { .key = "largest_hole_bytes", .type = MPR_BYTES, OF(largest_hole) },
+    { .key = "releasable_bytes", .type = MPR_BYTES, OF(idle) },
+    { .key = "graph_free_bytes", .type = MPR_BYTES, OF(graph_free) },
+    { .key = "outside_bytes", .type = MPR_BYTES, OF(outside) },
+    { .key = "outside_blocks", .type = MPR_COUNT, OF(outside_blocks) },
+};
+
+static void sums(struct mpr_document *doc, const struct mpr_segments_device *d, const char *instant)
+{
+    mpr_doc_gap(doc);
+    mpr_doc_add(doc, MPR_STRONG, "gpu%u", d->index);
+    mpr_doc_line(doc, " %s  %s, %s", d->name, instant, mpr_doc_time(doc, d->time));
+    mpr_doc_line(doc, "PyTorch holds %s in %zu segment%s: live %s, free %s", mpr_doc_size(doc, d->bytes), d->segments,
+                 d->segments == 1 ? "" : "s", mpr_doc_size(doc, d->live), mpr_doc_size(doc, mpr_less(d->bytes, d->live)));
+    mpr_doc_line(doc, "  split free  %12s  in segments that hold live blocks; largest hole %s", mpr_doc_size(doc, d->split_free),
+                 mpr_doc_size(doc, d->largest_hole));
+    mpr_doc_line(doc, "  releasable  %12s  in segments that hold nothing", mpr_doc_size(doc, d->idle));
+    mpr_doc_line(doc, "  graph pools %12s  free, held by graphs", mpr_doc_size(doc, d->graph_free));
+    if (d->outside_blocks)
+        mpr_doc_line(doc, "  outside     %12s  live, in no segment that was seen: %" PRIu64 " blocks", mpr_doc_size(doc, d->outside),
+                     d->outside_blocks);
+}
+
+static void device(struct mpr_document *doc, const struct mpr_segments *segments, const struct mpr_segments_device *d)
+{
+    static const char *const instant[] = { "at its peak", "when memory ran out", "at the chosen time" };
+    struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
+    *around = (struct around){ segments->summary.path, d->index, d->time };
+    mpr_doc_open(doc, NULL);
+    mpr_doc_facts(doc, device_columns, d);
+    sums(doc, d, instant[segments->options.which]);
+    pools(doc, d);
+    mpr_doc_table(doc, &(struct mpr_table){
+        .key = "segments", .title = "most free", MPR_COLUMNS(segment_columns), MPR_ROWS(d->segment, d->segments), .context = around,
+        .only = MPR_EVERYWHERE });
+    mpr_doc_table(doc, &(struct mpr_table){
+        .key = "pins", .title = "what pins the split free memory", MPR_COLUMNS(pin_columns), MPR_ROWS(d->pin, d->pins), .context = around });
+    mpr_doc_close(doc);
+}
+
+void mpr_report_segments(struct mpr_document *doc, const struct mpr_segments *segments)
+{
+    static const char *const at[] = { "peak", "oom", "time" };
+    mpr_report_schema(doc, "memprof.segments/1");
+    mpr_report_log(doc, &segments->summary);
+    mpr_doc_fact(doc, "at", mpr_value_text(at[segments->options.which]));
+    mpr_doc_list(doc, "devices");
+    for (size_t i = 0; i < segments->devices; i++) device(doc, segments, &segments->device[i]);
+    mpr_doc_close(doc);
+    mpr_doc_csv(doc, segment_columns);
+    if (segments->devices) return;
+    mpr_doc_gap(doc);
+    mpr_doc_line(doc, "PyTorch's caching allocator held no device memory");
+}

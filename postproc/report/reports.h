@@ -1,0 +1,31 @@
+/* One function a report: it describes the analysis' result as a document.  The result must outlive the document. */
+#ifndef MPR_REPORTS_H
+#define MPR_REPORTS_H
+
+#include "document.h"
+
+struct mpr_choice;
+struct mpr_graphs;
+struct mpr_info;
+struct mpr_segments;
+struct mpr_summary;
+struct mpr_verify;
+
+void mpr_report_graphs(struct mpr_document *doc, const struct mpr_graphs *graphs);
+void mpr_report_info(struct mpr_document *doc, const struct mpr_info *info);
+void mpr_report_segments(struct mpr_document *doc, const struct mpr_segments *segments);
+void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *verify);
+
+/* ---- what reports share */
+
+/* The first field of JSON: which fields follow, a contract that memprof-report(1) lists. */
+void mpr_report_schema(struct mpr_document *doc, const char *schema);
+/* Whose log it is, in a line. */
+void mpr_report_title(struct mpr_document *doc, const struct mpr_summary *s);
+/* The fields of the log; for people its title and what is missing. */
+void mpr_report_log(struct mpr_document *doc, const struct mpr_summary *s);
+void mpr_report_losses(struct mpr_document *doc, const struct mpr_summary *s);
+/* "ranges: NVTX": what "auto" stands for; nothing where it was not asked for. */
+void mpr_report_choice(struct mpr_document *doc, const struct mpr_choice *choice);
+
+#endif
