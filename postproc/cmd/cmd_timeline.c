@@ -68,19 +68,33 @@ static const struct argp argp = {
     children, NULL, NULL,
 };
 
+static int find_bounds(struct arguments *a, const struct mpr_progress *progress, struct mpr_error *error)
+{
+    struct mpr_timeline_options *t = &a->timeline;
+    struct mpr_instant from, to;
+    if (mpr_selection_instant(a->from, 0, a->path, t->heap, progress, &from, error) != 0) return -1;
+    if (mpr_selection_instant(a->to, UINT64_MAX, a->path, t->heap, progress, &to, error) != 0) return -1;
+    t->from = from.from;
+    t->to = to.to;
+    return 0;
+}
+
+/* Between a time and itself lies that instant. */
+static void check_bounds(const struct arguments *a)
+{
+    if (a->timeline.from <= a->timeline.to) return;
+    mpr_bar_clear();
+    mpr_cmd_say("--from=%s is behind --to=%s: nothing is between them", a->from, a->to);
+    exit(MPR_EXIT_USAGE);
+}
+
 static int read_log(struct arguments *a, struct mpr_timeline *timeline, struct mpr_error *error)
 {
     const struct mpr_progress progress = mpr_bar();
-    struct mpr_timeline_options *t = &a->timeline;
-    struct mpr_instant from, to;
-    int status = mpr_selection_instant(a->from, 0, a->path, t->heap, &progress, &from, error);
-    if (status == 0) status = mpr_selection_instant(a->to, UINT64_MAX, a->path, t->heap, &progress, &to, error);
-    t->bands = (a->output.style.top ? a->output.style.top : BANDS) + 1;
-    if (status == 0) {
-        t->from = from.from;
-        t->to = to.to;
-        status = mpr_timeline_read(timeline, a->path, t, &progress, error);
-    }
+    int status = find_bounds(a, &progress, error);
+    if (status == 0) check_bounds(a);
+    a->timeline.bands = (a->output.style.top ? a->output.style.top : BANDS) + 1;
+    if (status == 0) status = mpr_timeline_read(timeline, a->path, &a->timeline, &progress, error);
     mpr_bar_clear();
     return status;
 }
