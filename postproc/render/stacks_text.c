@@ -36,6 +36,12 @@ static struct cut cut_at(uint64_t *bytes, size_t count, size_t top)
     return cut;
 }
 
+static bool is_above(struct cut *cut, uint64_t bytes)
+{
+    if (bytes != cut->least) return bytes > cut->least;
+    return cut->ties && cut->ties--;
+}
+
 bool *mpr_stacks_shown(const struct mpr_calltree *t, size_t top)
 {
     uint64_t *bytes = malloc((t->calls + 1) * sizeof *bytes);
@@ -46,8 +52,7 @@ bool *mpr_stacks_shown(const struct mpr_calltree *t, size_t top)
     struct cut cut = bytes && top ? cut_at(bytes, count, top) : (struct cut){ 0, SIZE_MAX };
     for (size_t i = 0; shown && i < t->calls; i++) {
         if (continues(t, i)) shown[i] = shown[t->call[i].parent];
-        else if (t->call[i].bytes > cut.least) shown[i] = true;
-        else if (t->call[i].bytes == cut.least && cut.ties) shown[i] = cut.ties--;
+        else shown[i] = is_above(&cut, t->call[i].bytes);
     }
     free(bytes);
     return shown;
@@ -109,19 +114,44 @@ static void folded_name(FILE *out, const char *name)
     }
 }
 
-static void folded(FILE *out, const struct mpr_calltree *t)
+static struct cut stacks_cut(const struct mpr_calltree *t, size_t top)
+{
+    uint64_t *bytes = top ? malloc((t->calls + 1) * sizeof *bytes) : NULL;
+    size_t count = 0;
+    for (size_t i = 0; bytes && i < t->calls; i++)
+        if (t->call[i].own_bytes) bytes[count++] = t->call[i].own_bytes;
+    const struct cut cut = bytes ? cut_at(bytes, count, top) : (struct cut){ 0, SIZE_MAX };
+    free(bytes);
+    return cut;
+}
+
+static void folded_stack(FILE *out, const char *const *path, const struct mpr_call *c)
+{
+    for (unsigned k = 0; k <= c->depth; k++) {
+        if (k) fputc(';', out);
+        folded_name(out, path[k]);
+    }
+    fprintf(out, " %" PRIu64 "\n", c->own_bytes);
+}
+
+/* What is left out has a line of its own: the sum stays whole. */
+static void folded(FILE *out, const struct mpr_calltree *t, size_t top)
 {
     const char **path = calloc(t->calls + 1, sizeof *path);
+    struct cut cut = stacks_cut(t, top);
+    uint64_t rest = 0, left_out = 0;
     for (size_t i = 0; path && i < t->calls; i++) {
         const struct mpr_call *c = &t->call[i];
         path[c->depth] = c->name;
         if (!c->own_bytes) continue;
-        for (unsigned k = 0; k <= c->depth; k++) {
-            if (k) fputc(';', out);
-            folded_name(out, path[k]);
+        if (is_above(&cut, c->own_bytes)) {
+            folded_stack(out, path, c);
+            continue;
         }
-        fprintf(out, " %" PRIu64 "\n", c->own_bytes);
+        rest += c->own_bytes;
+        left_out++;
     }
+    if (left_out) fprintf(out, "(%" PRIu64 " smaller stacks) %" PRIu64 "\n", left_out, rest);
     if (t->unknown_bytes) fprintf(out, "(no %scall stack) %" PRIu64 "\n", t->options.python ? "Python " : "", t->unknown_bytes);
     free(path);
 }
@@ -147,7 +177,7 @@ void mpr_stacks_text(FILE *out, const struct mpr_calltree *t, const struct mpr_s
 {
     struct mpr_number n;
     if (t->options.folded) {
-        folded(out, t);
+        folded(out, t, style->top);
         return;
     }
     mpr_text_summary(out, &t->summary, style);
