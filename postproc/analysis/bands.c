@@ -136,7 +136,7 @@ static void rank_units(struct folding *f, const struct mpr_series *s)
 static struct mpr_band band_of(const struct folding *f, enum mpr_band_kind kind, const struct unit *u)
 {
     const struct mpr_cell *c = &f->r->books.cell[u->cell];
-    const struct mpr_all all = f->r->options.by == MPR_BY_ALL ? mpr_all_of(c->key) : (struct mpr_all){ 0 };
+    const struct mpr_all all = f->r->options.by == MPR_GROUP_ALL ? mpr_all_of(c->key) : (struct mpr_all){ 0 };
     return (struct mpr_band){ .kind = kind, .node = all.node, .thread = all.thread, .class = all.class, .library = u->library };
 }
 
@@ -153,7 +153,7 @@ static uint32_t add_band(struct folding *f, enum mpr_band_kind kind, const struc
 /* Many small units of a range (or Python stack) and library share one band; the last band is kept for what finds no room. */
 static uint32_t small_band(struct folding *f, const struct unit *u)
 {
-    if (f->r->options.by != MPR_BY_ALL) return UINT32_MAX;
+    if (f->r->options.by != MPR_GROUP_ALL) return UINT32_MAX;
     const uint32_t node = mpr_all_of(f->r->books.cell[u->cell].key).node, python = node ? 0 : u->python;
     for (uint32_t i = 0; i < f->out->bands; i++) {
         const struct mpr_band *band = &f->out->band[i];
@@ -164,7 +164,7 @@ static uint32_t small_band(struct folding *f, const struct unit *u)
 
 static void choose_bands(struct folding *f)
 {
-    const size_t alone = f->r->options.by == MPR_BY_ALL ? f->limit * 5 / 8 : f->limit - 1;
+    const size_t alone = f->r->options.by == MPR_GROUP_ALL ? f->limit * 5 / 8 : f->limit - 1;
     uint32_t other = UINT32_MAX;
     for (size_t i = 0; i < f->ranks; i++) {
         struct unit *u = f->rank[i];
@@ -178,7 +178,7 @@ static void choose_bands(struct folding *f)
 static void tell_pieces(struct folding *f, enum mpr_group best)
 {
     struct mpr_pieces pieces;
-    if (f->r->options.by != MPR_BY_ALL) return;
+    if (f->r->options.by != MPR_GROUP_ALL) return;
     mpr_pieces_init(&pieces, f->arena, f->r, best);
     for (size_t i = 0; i < f->ranks; i++) {
         const struct unit *u = f->rank[i];

@@ -155,7 +155,7 @@ int mpr_calltree_read(struct mpr_calltree *t, const char *path, const struct mpr
 {
     struct mpr_reader reader;
     *t = (struct mpr_calltree){ .options = *options };
-    if (mpr_reader_run(&reader, path, options->python ? MPR_BY_PYTHON : MPR_BY_STACK, options->at, progress, error) != 0) return -1;
+    if (mpr_reader_run(&reader, path, options->python ? MPR_GROUP_PYTHON : MPR_GROUP_STACK, options->at, progress, error) != 0) return -1;
     mpr_reader_summary(&reader, path, &t->arena, &t->summary);
     fill(t, &reader.replay);
     t->note = mpr_label_notes(&t->arena, &reader.replay, &t->notes);

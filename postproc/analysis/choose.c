@@ -1,4 +1,4 @@
-#include "choose.h"
+#include "reader.h"
 
 #include <string.h>
 
@@ -53,14 +53,3 @@ struct mpr_choice mpr_choose(const struct mpr_reader *reader)
 
 /* Node 0 is outside any range. */
 bool mpr_choose_better_names(const struct mpr_replay *replay) { return replay->ranges.nodes > 1; }
-
-enum mpr_by mpr_choose_by(enum mpr_group group)
-{
-    static const enum mpr_by by[] = {
-        [MPR_GROUP_RANGE] = MPR_BY_RANGE, [MPR_GROUP_THREAD] = MPR_BY_THREAD, [MPR_GROUP_SIZE] = MPR_BY_SIZE,
-        [MPR_GROUP_HEAP] = MPR_BY_HEAP, [MPR_GROUP_LIBRARY] = MPR_BY_LIBRARY, [MPR_GROUP_COMM] = MPR_BY_COMM,
-        [MPR_GROUP_PYTHON] = MPR_BY_PYTHON, [MPR_GROUP_STACK] = MPR_BY_STACK, [MPR_GROUP_GRAPH] = MPR_BY_GRAPH, [MPR_GROUP_AUTO] = MPR_BY_AUTO,
-        [MPR_GROUP_ALL] = MPR_BY_ALL,
-    };
-    return by[group];
-}

@@ -168,7 +168,7 @@ void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena, cons
     if (!out->valid) return;
     sum_segments(out, r, p);
     fill_comms(out, arena, r, p);
-    const bool of_driver = r->options.by == MPR_BY_LIBRARY || r->options.by == MPR_BY_COMM;     /* PyTorch's blocks have neither */
+    const bool of_driver = r->options.by == MPR_GROUP_LIBRARY || r->options.by == MPR_GROUP_COMM;     /* PyTorch's blocks have neither */
     if (!of_driver) out->row = mpr_composition_rows(arena, r, p->torch, p->torches, &out->rows);
     if (out->torch_segments || out->torch_live) add_torch(&a, arena, out, r);
     add(&a, "nccl", "NCCL", mpr_amount(owned(r, p, true)), out->comms ? mpr_arena_format(arena, "%zu communicators", out->comms) : "");

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "arena.h"
-#include "group.h"
+#include "row.h"
 
 /* One line of the account.  bytes may be negative where it is the rest of a sum. */
 struct mpr_device_part { const char *key, *name, *note; int64_t bytes; };

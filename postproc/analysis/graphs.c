@@ -133,7 +133,7 @@ int mpr_graphs_read(struct mpr_graphs *graphs, const char *path, const struct mp
 {
     struct mpr_reader reader;
     *graphs = (struct mpr_graphs){ 0 };
-    if (mpr_reader_run(&reader, path, MPR_BY_RANGE, MPR_INSTANT_PEAK, progress, error) != 0) return -1;
+    if (mpr_reader_run(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, progress, error) != 0) return -1;
     mpr_reader_summary(&reader, path, &graphs->arena, &graphs->summary);
     mpr_graphs_fill(graphs, &reader.replay);
     mpr_reader_close(&reader);

@@ -40,7 +40,7 @@ int mpr_info_read(struct mpr_info *info, const char *path, const struct mpr_prog
 {
     struct mpr_reader reader;
     *info = (struct mpr_info){ 0 };
-    if (mpr_reader_run(&reader, path, MPR_BY_RANGE, MPR_INSTANT_PEAK, progress, error) != 0) return -1;
+    if (mpr_reader_run(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, progress, error) != 0) return -1;
     const struct mpr_replay *r = &reader.replay;
     mpr_reader_summary(&reader, path, &info->arena, &info->summary);
     fill_header(mpr_log_header(reader.log), info);

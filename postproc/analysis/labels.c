@@ -138,10 +138,10 @@ static const char *const *graph_path(struct mpr_arena *arena, const struct mpr_r
 const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell,
                                   size_t *depth)
 {
-    if (r->options.by == MPR_BY_GRAPH) return graph_path(arena, r, cell, depth);
-    if (r->options.by == MPR_BY_STACK) return mpr_label_stack(arena, r, (uint32_t)cell->key, depth);
-    const bool library = r->options.by == MPR_BY_LIBRARY || (r->options.by == MPR_BY_AUTO && cell->key & MPR_KEY_LIBRARY);
-    if (r->options.by == MPR_BY_RANGE || r->options.by == MPR_BY_ALL || r->options.by == MPR_BY_PYTHON || (r->options.by == MPR_BY_AUTO && !library))
+    if (r->options.by == MPR_GROUP_GRAPH) return graph_path(arena, r, cell, depth);
+    if (r->options.by == MPR_GROUP_STACK) return mpr_label_stack(arena, r, (uint32_t)cell->key, depth);
+    const bool library = r->options.by == MPR_GROUP_LIBRARY || (r->options.by == MPR_GROUP_AUTO && cell->key & MPR_KEY_LIBRARY);
+    if (r->options.by == MPR_GROUP_RANGE || r->options.by == MPR_GROUP_ALL || r->options.by == MPR_GROUP_PYTHON || (r->options.by == MPR_GROUP_AUTO && !library))
         return mpr_label_node(arena, r, (uint32_t)cell->key, depth);
     *depth = 1;
     const char **path = mpr_arena_alloc(arena, sizeof *path);
@@ -150,9 +150,9 @@ const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_repl
         return path;
     }
     switch (r->options.by) {
-    case MPR_BY_THREAD: *path = mpr_label_thread(arena, r, (uint32_t)cell->key); break;
-    case MPR_BY_SIZE: *path = mpr_label_size(arena, (uint32_t)cell->key); break;
-    case MPR_BY_COMM: *path = comm_label(arena, r, cell); break;
+    case MPR_GROUP_THREAD: *path = mpr_label_thread(arena, r, (uint32_t)cell->key); break;
+    case MPR_GROUP_SIZE: *path = mpr_label_size(arena, (uint32_t)cell->key); break;
+    case MPR_GROUP_COMM: *path = comm_label(arena, r, cell); break;
     default: *path = mpr_label_heap(arena, cell->heap); break;
     }
     return path;

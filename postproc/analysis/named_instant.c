@@ -111,7 +111,7 @@ int mpr_named_instant_find(const char *path, const char *text, const char *heap,
     struct search s = { .found = false };
     struct mpr_reader reader;
     const bool range = parse(text, &s.wanted);
-    if (mpr_reader_open(&reader, path, MPR_BY_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
+    if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
     if (range) reader.replay.watch = (struct mpr_watch){ see, &s };
     int status = mpr_reader_replay(&reader, path, progress, error);
     if (status == 0) {

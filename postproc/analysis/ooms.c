@@ -6,7 +6,6 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "choose.h"
 #include "composition.h"
 #include "good.h"
 #include "growth.h"
@@ -160,7 +159,7 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
 static int read_first(const struct mpr_ooms *ooms, struct mpr_reader *reader, struct first *first, const char *path,
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
-    if (mpr_reader_open(reader, path, mpr_choose_by(ooms->by), MPR_INSTANT_PEAK, error) != 0) return -1;
+    if (mpr_reader_open(reader, path, ooms->by, MPR_INSTANT_PEAK, error) != 0) return -1;
     reader->replay.options.backward_of = first->backward_of;
     reader->replay.watch = (struct mpr_watch){ see, first };
     if (mpr_reader_replay(reader, path, progress, error) != 0) return -1;
@@ -168,7 +167,7 @@ static int read_first(const struct mpr_ooms *ooms, struct mpr_reader *reader, st
     return 0;
 }
 
-static int read_again(struct mpr_reader *reader, struct first *first, enum mpr_by by, struct mpr_instant at, const char *path,
+static int read_again(struct mpr_reader *reader, struct first *first, enum mpr_group by, struct mpr_instant at, const char *path,
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
     mpr_reader_close(reader);
@@ -189,7 +188,7 @@ static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct firs
     const bool told = mpr_host_look(&log->host, &log->summary, &reader.replay);
     const struct mpr_choice asked = { ooms->by, "" };
     log->choice = ooms->by == MPR_GROUP_AUTO ? mpr_choose(&reader) : asked;
-    const enum mpr_by by = mpr_choose_by(log->choice.by);
+    const enum mpr_group by = log->choice.by;
     if (told || first->spans.count) {
         const struct mpr_instant at = told ? MPR_INSTANT_END_OF(log->host.mark) : MPR_INSTANT_PEAK;
         if (read_again(&reader, first, by, at, path, progress, error) != 0) return -1;

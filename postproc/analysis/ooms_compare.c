@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "choose.h"
 #include "growth.h"
 #include "labels.h"
 #include "mpf/sample.h"
@@ -122,7 +121,7 @@ static void read_then(struct mpr_ooms *ooms, size_t index, struct entries *e, co
     if (!is_alive(&ooms->log[index], ooms->first_failure)) return;
     out->time = ooms->first_failure - ooms->log[index].summary.process.start_ns;
     const char *path = ooms->log[index].summary.path;
-    if (mpr_reader_open(&reader, path, mpr_choose_by(ooms->log[0].choice.by), MPR_INSTANT_END_OF(out->time), &error) != 0) return;
+    if (mpr_reader_open(&reader, path, ooms->log[0].choice.by, MPR_INSTANT_END_OF(out->time), &error) != 0) return;
     reader.replay.options.backward_of = ooms->backward_of;
     if (mpr_reader_replay(&reader, path, progress, &error) != 0) return;
     out->alive = true;

@@ -9,8 +9,8 @@
 
 #include "arena.h"
 #include "device.h"
-#include "group.h"
 #include "reading.h"
+#include "row.h"
 #include "summary.h"
 
 /* Would it have fit, had these bytes been free as well?  missing: bytes that are short even then. */

@@ -5,7 +5,6 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "choose.h"
 #include "composition.h"
 #include "labels.h"
 #include "reader.h"
@@ -83,7 +82,7 @@ static void estimate(const struct mpr_replay *r, uint8_t heap, const uint32_t *c
 
 static bool by_stacks(const struct mpr_replay *r)
 {
-    return r->options.by == MPR_BY_STACK || r->options.by == MPR_BY_PYTHON || r->options.by == MPR_BY_LIBRARY;
+    return r->options.by == MPR_GROUP_STACK || r->options.by == MPR_GROUP_PYTHON || r->options.by == MPR_GROUP_LIBRARY;
 }
 
 static void fill_rows(struct mpr_peaks *peaks, const struct mpr_replay *r, uint8_t heap, struct mpr_heap_peak *out)
@@ -208,7 +207,7 @@ static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, c
 static int replay_by(struct mpr_peaks *peaks, enum mpr_group by, bool (*enough)(const struct mpr_replay *), struct mpr_reader *reader,
                      const char *path, const struct mpr_progress *progress, struct mpr_error *error)
 {
-    if (mpr_reader_open(reader, path, mpr_choose_by(by), peaks->options.at, error) != 0) return -1;
+    if (mpr_reader_open(reader, path, by, peaks->options.at, error) != 0) return -1;
     reader->replay.options.no_inherit = peaks->options.no_inherit;
     reader->replay.options.backward_of = peaks->options.backward_of;
     reader->enough = enough;

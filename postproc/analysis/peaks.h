@@ -10,10 +10,10 @@
 
 #include "arena.h"
 #include "device.h"
-#include "group.h"
 #include "instant.h"
 #include "progress.h"
 #include "reading.h"
+#include "row.h"
 #include "summary.h"
 
 struct mpr_error;

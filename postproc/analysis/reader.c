@@ -40,7 +40,7 @@ static void read_sampling(const struct mpr_header *header, struct mpr_replay_opt
     options->sample_below = large ? strtoull(large, NULL, 10) : UINT64_MAX;
 }
 
-int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_by by, struct mpr_instant at, struct mpr_error *error)
+int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_group by, struct mpr_instant at, struct mpr_error *error)
 {
     reader->enough = NULL;
     if (mpr_log_open(&reader->log, path, error) != 0) return -1;
@@ -62,7 +62,7 @@ int mpr_reader_replay(struct mpr_reader *reader, const char *path, const struct 
     return status;
 }
 
-int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_by by, struct mpr_instant at,
+int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_group by, struct mpr_instant at,
                    const struct mpr_progress *progress,
                    struct mpr_error *error)
 {

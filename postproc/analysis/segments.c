@@ -273,7 +273,7 @@ int mpr_segments_read(struct mpr_segments *segments, const char *path, const str
     const struct mpr_instant at = options->which == MPR_SEGMENTS_AT_TIME ? options->at : MPR_INSTANT_PEAK;
     struct mpr_reader reader;
     *segments = (struct mpr_segments){ .options = *options };
-    if (mpr_reader_run(&reader, path, MPR_BY_RANGE, at, progress, error) != 0) return -1;
+    if (mpr_reader_run(&reader, path, MPR_GROUP_RANGE, at, progress, error) != 0) return -1;
     mpr_reader_summary(&reader, path, &segments->arena, &segments->summary);
     int status = 0;
     if (options->which == MPR_SEGMENTS_AT_OOM) status = fill_oom(segments, &reader.replay, path, error);

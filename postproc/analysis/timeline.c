@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "choose.h"
 #include "excerpts.h"
 #include "labels.h"
 #include "reader.h"
@@ -161,7 +160,7 @@ static int read_by(struct mpr_timeline *t, const char *path, const struct mpr_pr
 {
     struct mpr_reader reader;
     struct observers observers = make_observers(&t->options, &reader.replay);
-    int status = mpr_reader_open(&reader, path, mpr_choose_by(t->choice.by), MPR_INSTANT_PEAK, error);
+    int status = mpr_reader_open(&reader, path, t->choice.by, MPR_INSTANT_PEAK, error);
     if (status == 0) reader.replay.options.backward_of = t->options.backward_of;
     if (status == 0) status = read_log(t, &reader, &observers, path, progress, error);
     free_observers(&observers);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "arena.h"
-#include "group.h"
+#include "row.h"
 #include "segments.h"
 #include "summary.h"
 

@@ -13,7 +13,7 @@ int mpr_verify_read(struct mpr_verify *verify, const char *path, const struct mp
 {
     struct mpr_reader reader;
     *verify = (struct mpr_verify){ 0 };
-    if (mpr_reader_run(&reader, path, MPR_BY_HEAP, MPR_INSTANT_PEAK, progress, error) != 0) return -1;
+    if (mpr_reader_run(&reader, path, MPR_GROUP_HEAP, MPR_INSTANT_PEAK, progress, error) != 0) return -1;
     mpr_reader_summary(&reader, path, &verify->arena, &verify->summary);
     mpr_reader_close(&reader);
     verify->good_bytes = good_bytes(&verify->summary);

@@ -1,15 +1,27 @@
 #include "selection.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "mpf/event.h"
 #include "named_instant.h"
 
+/* "auto, range, ..., comm or graph" */
+struct names { char text[128]; };
+static struct names all_names(void)
+{
+    struct names all;
+    int at = snprintf(all.text, sizeof all.text, "%s", mpr_group_name[MPR_GROUP_AUTO]);
+    for (int i = 0; i < MPR_GROUP_AUTO; i++)
+        at += snprintf(all.text + at, sizeof all.text - (size_t)at, "%s%s", i == MPR_GROUP_AUTO - 1 ? " or " : ", ", mpr_group_name[i]);
+    return all;
+}
+
 enum mpr_group mpr_selection_by(const char *arg, struct argp_state *state)
 {
     for (size_t i = 0; mpr_group_name[i]; i++)
         if (strcmp(arg, mpr_group_name[i]) == 0) return (enum mpr_group)i;
-    argp_error(state, "--by=%s: auto, range, stack, python, library, thread, size, heap, comm or graph is wanted", arg);
+    argp_error(state, "--by=%s: %s is wanted", arg, all_names().text);
     return MPR_GROUP_AUTO;
 }
 

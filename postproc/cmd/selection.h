@@ -11,9 +11,11 @@
 
 struct mpr_error;
 
+/* Groups in --help: ", range, stack, ...". */
+#define MPR_BY_HELP_OF(name, text, before, behind) before text behind
 #define MPR_BY_HELP \
-    "auto (default: what tells most, of the program's ranges, PyTorch's, Python's call stacks, native ones, libraries), range, " \
-    "stack, python, library, thread, size, heap or, of device memory, comm (NCCL's communicators) or graph (CUDA graphs' captures)"
+    "auto (default: what tells most, of the program's ranges, PyTorch's, Python's call stacks, native ones, libraries)" \
+    MPR_GROUPS(MPR_BY_HELP_OF)
 
 #define MPR_BACKWARD_OF_HELP "memory that PyTorch's backward pass takes stands under the forward operator whose backward it is"
 

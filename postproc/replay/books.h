@@ -26,7 +26,7 @@ struct mpr_cell {
     uint64_t own_peak;
     uint64_t allocations;
     uint8_t heap;
-    uint32_t site;                      /* by MPR_BY_ALL: number of sites.h, 0 where none is known; otherwise 0 */
+    uint32_t site;                      /* by MPR_GROUP_ALL: number of sites.h, 0 where none is known; otherwise 0 */
     uint64_t key;                       /* range node, thread, size class, ..., or all of them (mpr_all) */
     uint64_t inherited, saved_inherited;    /* of bytes: by ranges of another thread than the one that made the block */
 };

@@ -15,9 +15,9 @@ static void claim_block(struct mpr_replay *r, struct mpr_gpu_block *b, uint32_t 
 {
     if (!b->comm_guessed) return;
     b->comm_guessed = false;
-    if (r->options.by == MPR_BY_COMM) mpr_gpu_books_remove(r, b);
+    if (r->options.by == MPR_GROUP_COMM) mpr_gpu_books_remove(r, b);
     b->comm = comm;
-    if (r->options.by == MPR_BY_COMM) mpr_gpu_books_add(r, b);
+    if (r->options.by == MPR_GROUP_COMM) mpr_gpu_books_add(r, b);
 }
 
 /* A communicator's init says whose it is with its pop: what NCCL allocated meanwhile belongs to it. */

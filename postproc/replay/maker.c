@@ -13,28 +13,28 @@ uint64_t mpr_maker_key(const struct mpr_replay *r, const struct mpr_maker *m)
 {
     const struct mpr_sites *s = &r->sites;
     switch (r->options.by) {
-    case MPR_BY_RANGE: return m->node;
-    case MPR_BY_AUTO: return key_by_best(s, m);
-    case MPR_BY_THREAD: return m->thread;
-    case MPR_BY_SIZE: return mpr_size_class(m->size);
-    case MPR_BY_LIBRARY: return mpr_sites_library(s, mpr_sites_of(s, m->site).stack);
-    case MPR_BY_COMM: return m->comm;
-    case MPR_BY_GRAPH: return m->graph;
-    case MPR_BY_PYTHON: return mpr_sites_of(s, m->site).python;
-    case MPR_BY_STACK: return mpr_sites_of(s, m->site).stack;
-    case MPR_BY_ALL: return mpr_all_key((struct mpr_all){ m->node, m->thread, mpr_size_class(m->size) });
+    case MPR_GROUP_RANGE: return m->node;
+    case MPR_GROUP_AUTO: return key_by_best(s, m);
+    case MPR_GROUP_THREAD: return m->thread;
+    case MPR_GROUP_SIZE: return mpr_size_class(m->size);
+    case MPR_GROUP_LIBRARY: return mpr_sites_library(s, mpr_sites_of(s, m->site).stack);
+    case MPR_GROUP_COMM: return m->comm;
+    case MPR_GROUP_GRAPH: return m->graph;
+    case MPR_GROUP_PYTHON: return mpr_sites_of(s, m->site).python;
+    case MPR_GROUP_STACK: return mpr_sites_of(s, m->site).stack;
+    case MPR_GROUP_ALL: return mpr_all_key((struct mpr_all){ m->node, m->thread, mpr_size_class(m->size) });
     default: return 0;
     }
 }
 
 uint32_t mpr_maker_cell(struct mpr_replay *r, const struct mpr_maker *m, uint8_t heap)
 {
-    const uint32_t site = r->options.by == MPR_BY_ALL ? m->site : 0;
+    const uint32_t site = r->options.by == MPR_GROUP_ALL ? m->site : 0;
     return mpr_books_cell(&r->books, mpr_maker_key(r, m), site, heap);
 }
 
 uint32_t mpr_maker_path(struct mpr_replay *r, uint32_t node, uint32_t python)
 {
-    const bool best = r->options.by == MPR_BY_AUTO || r->options.by == MPR_BY_ALL;
+    const bool best = r->options.by == MPR_GROUP_AUTO || r->options.by == MPR_GROUP_ALL;
     return best ? mpr_wrappers_path(&r->wrappers, &r->ranges, node, python) : node;
 }

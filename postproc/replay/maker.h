@@ -17,7 +17,7 @@ static inline uint32_t mpr_size_class(uint64_t size)
 /* What a block's cell depends on; site, comm and graph: 0 where they are not known. */
 struct mpr_maker { uint64_t size; uint32_t node, thread, site, comm, graph; };
 
-/* A cell's key by MPR_BY_ALL: who shares range, thread and size class; the cell's site stands beside it. */
+/* A cell's key by MPR_GROUP_ALL: who shares range, thread and size class; the cell's site stands beside it. */
 struct mpr_all { uint32_t node, thread, class; };
 static inline uint64_t mpr_all_key(struct mpr_all all)
 {

@@ -47,10 +47,10 @@ void mpr_replay_free(struct mpr_replay *r)
 static uint64_t cell_key(const struct mpr_replay *r, const struct mpr_thread *t, uint64_t size)
 {
     switch (r->options.by) {
-    case MPR_BY_RANGE: case MPR_BY_AUTO: return t->node;
-    case MPR_BY_THREAD: return t->number;
-    case MPR_BY_SIZE: return mpr_size_class(size);
-    case MPR_BY_ALL: return mpr_all_key((struct mpr_all){ t->node, t->number, mpr_size_class(size) });
+    case MPR_GROUP_RANGE: case MPR_GROUP_AUTO: return t->node;
+    case MPR_GROUP_THREAD: return t->number;
+    case MPR_GROUP_SIZE: return mpr_size_class(size);
+    case MPR_GROUP_ALL: return mpr_all_key((struct mpr_all){ t->node, t->number, mpr_size_class(size) });
     default: return 0;
     }
 }

@@ -10,6 +10,7 @@
 #include "books.h"
 #include "estimates.h"
 #include "gpu_state.h"
+#include "group.h"
 #include "instant.h"
 #include "large.h"
 #include "mpf/event.h"
@@ -22,14 +23,8 @@
 #include "threads.h"
 #include "wrappers.h"
 
-/* LIBRARY, STACK and PYTHON are known where the log has the block's call stack, COMM and GRAPH of device memory. */
-enum mpr_by {
-    MPR_BY_RANGE, MPR_BY_THREAD, MPR_BY_SIZE, MPR_BY_HEAP, MPR_BY_LIBRARY, MPR_BY_COMM, MPR_BY_PYTHON, MPR_BY_STACK, MPR_BY_GRAPH,
-    MPR_BY_AUTO, MPR_BY_ALL
-};
-
 struct mpr_replay_options {
-    enum mpr_by by;             /* what a cell is */
+    enum mpr_group by;             /* what a cell is */
     struct mpr_instant at;      /* what stands for the peaks */
     bool has_parent;            /* a fork's child: unknown blocks that it frees are its parent's */
     bool no_inherit;            /* threads without ranges do not take those of another thread */

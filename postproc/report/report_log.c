@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "fate.h"
-#include "group.h"
 #include "reports.h"
+#include "row.h"
 #include "summary.h"
 
 enum { ARGUMENTS = 8 };         /* of the command line, in a title */

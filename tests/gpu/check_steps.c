@@ -40,7 +40,7 @@ int main(int argc, char **argv)
     struct mpr_log *log;
     struct mpr_error error;
     static struct mpr_replay replay;
-    const struct mpr_replay_options options = { .by = MPR_BY_RANGE, .at = MPR_INSTANT_PEAK };
+    const struct mpr_replay_options options = { .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_PEAK };
     if (argc != 2 || mpr_log_open(&log, argv[1], &error) != 0) return 255;
     mpr_replay_init(&replay, &options);
     replay.watch.event = on_event;

@@ -11,7 +11,7 @@ void begin_with(struct mpr_replay_options options)
     mpr_replay_init(&replay, &options);
 }
 
-void begin(void) { begin_with((struct mpr_replay_options){ .by = MPR_BY_RANGE, .at = MPR_INSTANT_PEAK }); }
+void begin(void) { begin_with((struct mpr_replay_options){ .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_PEAK }); }
 
 static void feed(const struct mpf_event *e) { mpr_replay_batch(&replay, e, 1); }
 

@@ -43,7 +43,7 @@ static void event(uint32_t thread, unsigned op, uint64_t addr, uint64_t size)
 static int begin(void **unused)
 {
     (void)unused;
-    const struct mpr_replay_options by = { .by = MPR_BY_THREAD, .at = MPR_INSTANT_PEAK };
+    const struct mpr_replay_options by = { .by = MPR_GROUP_THREAD, .at = MPR_INSTANT_PEAK };
     mpr_replay_init(&replay, &by);
     excerpts = mpr_excerpts_new(HALF, &replay.now);
     assert_non_null(excerpts);

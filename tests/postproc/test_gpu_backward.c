@@ -5,7 +5,7 @@
 enum { TORCH = 7, STEP = 1, FORWARD, LAYER, OTHER, NODE = 9, STACK = 0x91, STACK_2 };
 enum { MAIN = 1, AUTOGRAD };                    /* memprof's numbers of the threads; PyTorch's are 10 more */
 
-static void begin_backward(enum mpr_by by)
+static void begin_backward(enum mpr_group by)
 {
     begin_with((struct mpr_replay_options){ .by = by, .at = MPR_INSTANT_PEAK, .backward_of = true });
     data(MAIN, MPF_OP_DOMAIN, 0, TORCH, "torch", 5);
@@ -66,7 +66,7 @@ static void block_at(uint64_t stack, uint64_t addr)
 static void a_node_is_of_the_ranges_that_were_open_when_it_was_made(void **state)
 {
     (void)state;
-    begin_backward(MPR_BY_RANGE);
+    begin_backward(MPR_GROUP_RANGE);
     next(MAIN, 0);
     push(MAIN, 0, STEP);
     push(MAIN, 0, FORWARD);         /* makes 0 and 1 */
@@ -104,7 +104,7 @@ static void without_being_asked_for_nothing_changes(void **state)
 static void what_is_not_known_stays_where_it_was(void **state)
 {
     (void)state;
-    begin_backward(MPR_BY_RANGE);
+    begin_backward(MPR_GROUP_RANGE);
     push(MAIN, 0, STEP);
     next(MAIN, 5);
     run_and_end(AUTOGRAD, 7, 77, A);
@@ -125,7 +125,7 @@ static void each_thread_has_numbers_of_its_own(void **state)
 {
     enum { SECOND = 3 };
     (void)state;
-    begin_backward(MPR_BY_RANGE);
+    begin_backward(MPR_GROUP_RANGE);
     next(MAIN, 0);
     next(SECOND, 0);
     push(MAIN, 0, STEP);
@@ -143,7 +143,7 @@ static void each_thread_has_numbers_of_its_own(void **state)
 static void a_forward_inside_a_backward_is_of_the_first_forward(void **state)
 {
     (void)state;
-    begin_backward(MPR_BY_RANGE);
+    begin_backward(MPR_GROUP_RANGE);
     next(MAIN, 0);
     push(MAIN, 0, LAYER);
     next(MAIN, 1);
@@ -173,7 +173,7 @@ static void a_forward_inside_a_backward_is_of_the_first_forward(void **state)
 static void an_operator_has_the_python_stack_of_its_result(void **state)
 {
     (void)state;
-    begin_backward(MPR_BY_PYTHON);
+    begin_backward(MPR_GROUP_PYTHON);
     python_stacks();
     next(MAIN, 1);                                              /* 0 */
     block_at(STACK, A);
@@ -192,7 +192,7 @@ static void an_operator_has_the_python_stack_of_its_result(void **state)
 static void the_newest_nodes_are_known(void **state)
 {
     (void)state;
-    begin_backward(MPR_BY_RANGE);
+    begin_backward(MPR_GROUP_RANGE);
     for (uint64_t number = 0; number < MPR_FORWARD_MARKS + 10; number++) {
         next(MAIN, number);
         push(MAIN, 0, number % 2 ? LAYER : OTHER);

@@ -215,7 +215,7 @@ static void a_picture_is_of_its_own_device(void **state)
 static void a_chosen_instant_stands_for_the_peak(void **state)
 {
     (void)state;
-    begin_with((struct mpr_replay_options){ .by = MPR_BY_RANGE, .at = MPR_INSTANT_AT(2500000) });
+    begin_with((struct mpr_replay_options){ .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_AT(2500000) });
     alloc(D, A, 10 * MIB);      /* at 2 ms */
     alloc(D, B, 30 * MIB);
     end();

@@ -128,7 +128,7 @@ static void python_stacks_are_paths_of_the_next_event_only(void **state)
 }
 
 /* A block of the stack layer < forward < main, in PyTorch's range of that name and, with `inner`, one more. */
-static const struct mpr_node *node_in_wrapper(enum mpr_by by, const char *domain, const char *name, bool inner)
+static const struct mpr_node *node_in_wrapper(enum mpr_group by, const char *domain, const char *name, bool inner)
 {
     enum { DOMAIN = 7, WRAPPER = 1, INNER };
     begin_with((struct mpr_replay_options){ .by = by, .at = MPR_INSTANT_PEAK });
@@ -163,7 +163,7 @@ static uint64_t host_bytes_of(const struct mpr_node *node)
 static void a_wrappers_range_goes_on_with_the_frames_inside_it(void **state)
 {
     (void)state;
-    const struct mpr_node *n = node_in_wrapper(MPR_BY_AUTO, "torch", "Wrapper.forward", false);
+    const struct mpr_node *n = node_in_wrapper(MPR_GROUP_AUTO, "torch", "Wrapper.forward", false);
     assert_int_equal(n->depth, 2);
     assert_string_equal(name_of(n->name), "Linear.forward [module.head] (linear.py:8)");
     assert_string_equal(name_of(replay.ranges.node[n->parent].name), "Wrapper.forward");
@@ -174,12 +174,12 @@ static void a_wrappers_range_goes_on_with_the_frames_inside_it(void **state)
 static void other_ranges_do_not(void **state)
 {
     (void)state;
-    static const struct { enum mpr_by by; const char *domain, *name; bool inner; const char *innermost; } other[] = {
-        { MPR_BY_RANGE, "torch", "Wrapper.forward", false, "Wrapper.forward" },
-        { MPR_BY_AUTO, "mine", "Wrapper.forward", false, "Wrapper.forward" },
-        { MPR_BY_AUTO, "torch", "Wrapper.forw", false, "Wrapper.forw" },
-        { MPR_BY_AUTO, "torch", "Wrapper.forward", true, "inner" },
-        { MPR_BY_AUTO, "torch", "Linear.forward", false, "Linear.forward" },    /* it is the innermost frame */
+    static const struct { enum mpr_group by; const char *domain, *name; bool inner; const char *innermost; } other[] = {
+        { MPR_GROUP_RANGE, "torch", "Wrapper.forward", false, "Wrapper.forward" },
+        { MPR_GROUP_AUTO, "mine", "Wrapper.forward", false, "Wrapper.forward" },
+        { MPR_GROUP_AUTO, "torch", "Wrapper.forw", false, "Wrapper.forw" },
+        { MPR_GROUP_AUTO, "torch", "Wrapper.forward", true, "inner" },
+        { MPR_GROUP_AUTO, "torch", "Linear.forward", false, "Linear.forward" },    /* it is the innermost frame */
     };
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         const struct mpr_node *n = node_in_wrapper(other[i].by, other[i].domain, other[i].name, other[i].inner);
@@ -194,7 +194,7 @@ static void a_wrapper_goes_on_to_the_end_of_a_path(void **state)
     enum { TORCH = 7, WRAPPER = 1, OTHER, FRAMES = 60 };
     uint64_t stack[FRAMES + 1];
     (void)state;
-    begin_with((struct mpr_replay_options){ .by = MPR_BY_AUTO, .at = MPR_INSTANT_PEAK });
+    begin_with((struct mpr_replay_options){ .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK });
     data(1, MPF_OP_DOMAIN, 0, TORCH, "torch", 5);
     data(1, MPF_OP_NAME, 0, WRAPPER, "Wrapper.forward", 15);
     for (uint64_t i = 0; i < FRAMES; i++) frame(stack[i] = 0x100 + i, i, "call", "/app/train.py");
@@ -214,7 +214,7 @@ static void sampled_blocks_of_pytorch_stand_for_others(void **state)
     enum { SMALL = 64 << 10, STANDS_FOR = 557738 };
     uint64_t samples, more = 0;
     (void)state;
-    begin_with((struct mpr_replay_options){ .by = MPR_BY_PYTHON, .at = MPR_INSTANT_PEAK, .torch_sample_mean = 512 << 10, .sample_below = MIB });
+    begin_with((struct mpr_replay_options){ .by = MPR_GROUP_PYTHON, .at = MPR_INSTANT_PEAK, .torch_sample_mean = 512 << 10, .sample_below = MIB });
     frame(0xf1, 41, "loss", "/app/cross_entropy.py");
     WORDS(1, MPF_OP_PYTHON, 0, 0x91, 0xf1);
     for (uint64_t i = 0; i < 3; i++) {                  /* the third is one that all have their stack of */
@@ -324,7 +324,7 @@ static uint32_t comm_of(uint64_t addr) { return mpr_gpu_blocks_find(&gpu()->driv
 static void what_an_init_allocated_belongs_to_the_communicator_of_its_pop(void **state)
 {
     (void)state;
-    begin_with((struct mpr_replay_options){ .by = MPR_BY_COMM, .at = MPR_INSTANT_PEAK });
+    begin_with((struct mpr_replay_options){ .by = MPR_GROUP_COMM, .at = MPR_INSTANT_PEAK });
     modules();
     nccl();
     push(1, NCCL, INIT);

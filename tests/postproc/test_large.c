@@ -27,7 +27,7 @@ static void event(unsigned op, uint64_t addr, uint64_t size)
 static int begin(void **state)
 {
     (void)state;
-    const struct mpr_replay_options by = { .by = MPR_BY_ALL, .at = MPR_INSTANT_PEAK };
+    const struct mpr_replay_options by = { .by = MPR_GROUP_ALL, .at = MPR_INSTANT_PEAK };
     mpr_replay_init(&replay, &by);
     large = mpr_large_new(&replay.books);
     assert_non_null(large);

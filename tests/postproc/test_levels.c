@@ -53,7 +53,7 @@ static void event(uint64_t time, uint32_t thread, unsigned op, uint64_t addr, ui
 
 static void begin(const struct mpr_levels_options *options)
 {
-    const struct mpr_replay_options by = { .by = MPR_BY_THREAD, .at = MPR_INSTANT_PEAK };
+    const struct mpr_replay_options by = { .by = MPR_GROUP_THREAD, .at = MPR_INSTANT_PEAK };
     mpr_replay_init(&replay, &by);
     levels = mpr_levels_new(options, &replay.now);
     assert_non_null(levels);

@@ -21,7 +21,7 @@ static void begin_with(struct mpr_replay_options options)
     mpr_replay_init(&replay, &options);
 }
 
-static void begin(void) { begin_with((struct mpr_replay_options){ .by = MPR_BY_RANGE, .at = MPR_INSTANT_PEAK }); }
+static void begin(void) { begin_with((struct mpr_replay_options){ .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_PEAK }); }
 
 static void event_at(uint64_t time, uint32_t thread, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {

@@ -13,7 +13,7 @@
 static struct mpr_replay replay;
 static uint64_t now;
 
-static void begin(enum mpr_by by)
+static void begin(enum mpr_group by)
 {
     const struct mpr_replay_options options = { .by = by, .at = MPR_INSTANT_PEAK };
     now = 0;
@@ -91,7 +91,7 @@ static void modules(void)
 static void stacks_share_their_outer_frames(void **state)
 {
     (void)state;
-    begin(MPR_BY_RANGE);
+    begin(MPR_GROUP_RANGE);
     modules();
     STACK(0x51, 0x1100, 0x3100);
     STACK(0x52, 0x1200, 0x3100);
@@ -109,7 +109,7 @@ static void stacks_share_their_outer_frames(void **state)
 static void the_owner_is_the_innermost_library_outside_cuda(void **state)
 {
     (void)state;
-    begin(MPR_BY_RANGE);
+    begin(MPR_GROUP_RANGE);
     modules();
     STACK(0x51, 0x5100, 0x1100, 0x3100);
     STACK(0x52, 0x5100);
@@ -124,7 +124,7 @@ static void the_owner_is_the_innermost_library_outside_cuda(void **state)
 static void a_runtime_owns_only_what_nobody_else_does(void **state)
 {
     (void)state;
-    begin(MPR_BY_RANGE);
+    begin(MPR_GROUP_RANGE);
     modules();
     module(0x7000, 0x8000, "/lib/libstdc++.so.6.0.30");
     STACK(0x51, 0x7100, 0x3100, 0x1100);
@@ -140,7 +140,7 @@ static void a_runtime_owns_only_what_nobody_else_does(void **state)
 static void a_module_replaces_what_was_there(void **state)
 {
     (void)state;
-    begin(MPR_BY_RANGE);
+    begin(MPR_GROUP_RANGE);
     modules();
     STACK(0x51, 0x3100);
     module(0x1800, 0x3800, "/lib/libthree.so");
@@ -162,7 +162,7 @@ static void a_module_replaces_what_was_there(void **state)
 static void only_the_next_event_is_at_the_stack(void **state)
 {
     (void)state;
-    begin(MPR_BY_STACK);
+    begin(MPR_GROUP_STACK);
     modules();
     STACK(0x51, 0x1100);
     const uint32_t stack = mpr_sites_stack(sites(), 0x51);
@@ -193,7 +193,7 @@ static void blocks_of_the_host_count_by_library_and_python(void **state)
 {
     (void)state;
     for (int by = 0; by < 2; by++) {
-        begin(by ? MPR_BY_LIBRARY : MPR_BY_PYTHON);
+        begin(by ? MPR_GROUP_LIBRARY : MPR_GROUP_PYTHON);
         modules();
         STACK(0x51, 0x3100);
         python(0x91, "load");
@@ -211,7 +211,7 @@ static void blocks_of_the_host_count_by_library_and_python(void **state)
 static void cells_by_everything_know_their_site(void **state)
 {
     (void)state;
-    begin(MPR_BY_ALL);
+    begin(MPR_GROUP_ALL);
     modules();
     STACK(0x51, 0x1100);
     STACK(0x52, 0x1200);
@@ -241,7 +241,7 @@ static void cells_by_everything_know_their_site(void **state)
 static void definitions_told_again_change_nothing(void **state)
 {
     (void)state;
-    begin(MPR_BY_ALL);
+    begin(MPR_GROUP_ALL);
     for (uint64_t times = 1; times <= 2; times++) {
         modules();
         STACK(0x51, 0x1000, 0x3000);
@@ -260,7 +260,7 @@ static void thousands_of_sites(void **state)
 {
     (void)state;
     enum { MANY = 20000 };
-    begin(MPR_BY_ALL);
+    begin(MPR_GROUP_ALL);
     module(0x1000, 0x10000000, "/bin/prog");
     for (uint64_t i = 0; i < MANY; i++) {
         STACK(0x100000 + i, 0x2000 + i % 150, 0x9000 + i / 150);
@@ -277,7 +277,7 @@ static void thousands_of_sites(void **state)
 
 static void begin_sampled(void)
 {
-    const struct mpr_replay_options options = { .by = MPR_BY_STACK, .at = MPR_INSTANT_PEAK, .sample_mean = 65536, .sample_below = 1 << 20 };
+    const struct mpr_replay_options options = { .by = MPR_GROUP_STACK, .at = MPR_INSTANT_PEAK, .sample_mean = 65536, .sample_below = 1 << 20 };
     now = 0;
     mpr_replay_init(&replay, &options);
     modules();
@@ -323,7 +323,7 @@ static void modules_that_make_no_sense_are_passed_over(void **state)
 {
     (void)state;
     const uint64_t words[] = { 0x2000, 1000, 0 };
-    begin(MPR_BY_STACK);
+    begin(MPR_GROUP_STACK);
     feed(MPF_OP_MODULE, 0, 0x1000, sizeof words, words);        /* a build id beyond its end */
     feed(MPF_OP_MODULE, 0, 0x1000, 8, words);
     feed(MPF_OP_MODULE, 0, 0x3000, 16, (const uint64_t[]){ 0x2000, 0 });        /* ends before it begins */
@@ -337,7 +337,7 @@ static void modules_that_make_no_sense_are_passed_over(void **state)
 static void an_id_names_only_what_it_was_defined_as(void **state)
 {
     (void)state;
-    begin(MPR_BY_PYTHON);
+    begin(MPR_GROUP_PYTHON);
     modules();
     STACK(0x51, 0x1100);
     python(0x91, "load");

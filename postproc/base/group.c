@@ -2,6 +2,11 @@
 
 #include <stddef.h>
 
-const char *const mpr_group_name[] = { "range", "thread", "size", "heap", "library", "comm", "python", "stack", "graph", "auto", NULL };
+const char *const mpr_group_name[] = {
+#define X(name, text, ...) [MPR_GROUP_##name] = text,
+    MPR_GROUPS(X)
+#undef X
+    [MPR_GROUP_AUTO] = "auto", NULL
+};
 
 const char *mpr_group_word(enum mpr_group group) { return mpr_group_name[group == MPR_GROUP_AUTO ? MPR_GROUP_RANGE : group]; }
