@@ -150,13 +150,11 @@ static void add_torch(struct account *a, struct mpr_arena *arena, const struct m
 static void add_parts(struct account *a, const struct mpr_picture *p)
 {
     static const struct { const char *key, *name; } part[MPR_PARTS] = {
-        [MPR_PART_CONTEXT] = { "context", "context, CUPTI" }, [MPR_PART_MODULES] = { "modules", "modules" },
-        [MPR_PART_STACK] = { "stack", "stack resize" }, [MPR_PART_STREAMS] = { "streams", "streams" },
-        [MPR_PART_GRAPHS] = { "graphs", "graph executables" }, [MPR_PART_POOLS] = { "pool_overhead", "pools, overhead" },
+        [MPR_PART_GRAPHS] = { "graphs", "graph executables" }, [MPR_PART_CONTEXT] = { "context", "context, CUPTI" },
+        [MPR_PART_MODULES] = { "modules", "modules" }, [MPR_PART_STACK] = { "stack", "stack resize" },
+        [MPR_PART_STREAMS] = { "streams", "streams" }, [MPR_PART_POOLS] = { "pool_overhead", "pools, overhead" },
     };
-    static const enum mpr_part order[] = { MPR_PART_GRAPHS, MPR_PART_CONTEXT, MPR_PART_MODULES, MPR_PART_STACK, MPR_PART_STREAMS,
-                                           MPR_PART_POOLS };
-    for (int i = 0; i < MPR_PARTS; i++) add(a, part[order[i]].key, part[order[i]].name, p->part[order[i]], "");
+    for (int i = 0; i < MPR_PARTS; i++) add(a, part[i].key, part[i].name, p->part[i], "");
 }
 
 void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena, const struct mpr_replay *r,

@@ -9,8 +9,6 @@
 
 #define LAST_NS UINT64_C(60000000000)       /* growth is that of the last minute, of shorter runs of their second half */
 
-static bool is_host(uint8_t heap) { return heap >= MPF_HEAP_HOST && heap <= MPF_HEAP_SHM; }
-
 /* ---- refusals */
 
 static struct mpr_refusal *kind_of(struct mpr_refusals *refusals, const struct mpr_refusal *new)
@@ -27,7 +25,7 @@ static struct mpr_refusal *kind_of(struct mpr_refusals *refusals, const struct m
 
 void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e)
 {
-    if (e->op != MPF_OP_FAIL || !is_host(e->heap)) return;
+    if (e->op != MPF_OP_FAIL || !mpf_heap_is_host(e->heap)) return;
     const struct mpr_refusal new = { .node = t->node, .thread = t->number, .error = (uint32_t)e->addr, .at = t->at, .heap = e->heap };
     struct mpr_refusal *k = kind_of(refusals, &new);
     const uint64_t size = e->size | e->addr >> 32 << 40;
@@ -84,7 +82,7 @@ static void fill_growth(struct mpr_growth *out, struct mpr_arena *arena, const s
     for (uint32_t i = 0; i < books->cells; i++) {
         const struct mpr_cell *cell = &books->cell[i];
         size_t depth;
-        if (!is_host(cell->heap)) continue;
+        if (!mpf_heap_is_host(cell->heap)) continue;
         const char *const *path = mpr_label_path(arena, r, cell, &depth);
         mpr_growth_add(&b, path, depth, mpr_books_bytes_at_peak(books, cell), cell->bytes);
     }

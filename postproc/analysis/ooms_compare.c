@@ -60,14 +60,12 @@ static void add(struct entries *e, const char *const *path, size_t depth, size_t
     e->at[e->count++] = (struct entry){ path, depth, log, bytes };
 }
 
-static bool is_host(uint8_t heap) { return heap >= MPF_HEAP_HOST && heap <= MPF_HEAP_SHM; }
-
 static void add_host(struct entries *e, struct mpr_arena *arena, const struct mpr_replay *r, size_t log)
 {
     for (uint32_t i = 0; i < r->books.cells; i++) {
         const struct mpr_cell *cell = &r->books.cell[i];
         size_t depth;
-        if (!is_host(cell->heap)) continue;
+        if (!mpf_heap_is_host(cell->heap)) continue;
         const char *const *path = mpr_label_path(arena, r, cell, &depth);
         add(e, path, depth, log, mpr_books_bytes_at_peak(&r->books, cell));
     }

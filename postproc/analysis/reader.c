@@ -1,5 +1,6 @@
 #include "reader.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,17 +143,11 @@ static void fill_fate(const struct mpr_log_status *s, struct mpr_summary *out)
 
 static const char *loss_reason(unsigned reason)
 {
-    switch (reason) {
-    case MPF_LOSS_STALLED: return "the encoder did not keep up";
-    case MPF_LOSS_TORN: return "a thread never finished writing them";
-    case MPF_LOSS_WRITE: return "the log could not be written";
-    case MPF_LOSS_MEMORY: return "no memory for a thread's buffer";
-    case MPF_LOSS_NAMES: return "more range names than the limit";
-    case MPF_LOSS_THREADS: return "more threads at once than there is room for";
-    default: return "unknown reason";
-    }
+    const char *text = mpf_loss_text(reason);
+    return text ? text : "unknown reason";
 }
 
+static_assert(MPF_LOSS_CODES <= sizeof ((struct mpr_replay *)0)->lost_by / sizeof (uint64_t), "each reason has its count");
 /* Losses that no LOST event could tell of any more (the log itself could not be written) have no reason. */
 static void fill_losses(const struct mpr_replay *r, uint64_t in_all, struct mpr_summary *out)
 {

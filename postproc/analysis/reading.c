@@ -8,6 +8,8 @@
 #define PERIOD_NS UINT64_C(100000000)      /* of sampling */
 
 static_assert(MPR_READING_VALUES == MPR_SAMPLE_VALUES, "a reading holds a sample");
+static_assert((int)MPR_READ_RSS == MPR_SOURCE_RSS && (int)MPR_READ_CGROUP == MPR_SOURCE_CGROUP && (int)MPR_READ_JEMALLOC == MPR_SOURCE_JEMALLOC
+              && (int)MPR_READ_SOURCES == MPR_SOURCES, "the analyses' sources are replay's");
 
 struct mpr_reading mpr_reading_of(const struct mpr_sample *sample)
 {

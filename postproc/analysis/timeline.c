@@ -53,15 +53,6 @@ static void fill_sizes(struct mpr_timeline *t)
         t->size_name[t->sizes] = mpr_label_size(&t->arena, (uint32_t)t->sizes);
 }
 
-static uint8_t code_of(const char *heap)
-{
-    for (unsigned i = 0; i < MPR_HEAPS; i++) {
-        const char *name = mpf_heap_name(i);
-        if (name && strcmp(name, heap) == 0) return (uint8_t)i;
-    }
-    return 0;
-}
-
 /* What looks on while the log is read; the page's NULL for other reports. */
 struct observers { struct mpr_levels *levels; struct mpr_excerpts *excerpts; struct mpr_annotations *annotations; struct mpr_large *large; };
 
@@ -82,8 +73,9 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_replay *r, const 
     mpr_callers_init(&callers, &t->arena, r);
     for (size_t i = 0; i < t->heaps; i++) {
         struct mpr_heap_line *h = &t->heap[i];
-        mpr_holders_fill(t, &tree, &callers, code_of(h->name), h);
-        mpr_lifetimes_fill(t, &tree, &callers, o->large, code_of(h->name), h);
+        const uint8_t code = (uint8_t)mpf_heap_named(h->name);
+        mpr_holders_fill(t, &tree, &callers, code, h);
+        mpr_lifetimes_fill(t, &tree, &callers, o->large, code, h);
         for (size_t k = 0; k < h->bands; k++) {
             h->band[k].node = mpr_tree_number(&tree, h->band[k].node);
             h->band[k].python = mpr_callers_python(&callers, h->band[k].python);

@@ -27,10 +27,8 @@ enum mpr_group mpr_selection_by(const char *arg, struct argp_state *state)
 
 const char *mpr_selection_heap(const char *arg, const char *wanted, struct argp_state *state)
 {
-    for (unsigned i = 1; i < 256; i++) {
-        const char *name = mpf_heap_name(i);
-        if (name && strcmp(arg, name) == 0) return name;
-    }
+    const unsigned heap = mpf_heap_named(arg);
+    if (heap) return mpf_heap_name(heap);
     argp_error(state, "--heap=%s: %s is wanted", arg, wanted);
     return NULL;
 }

@@ -1,5 +1,6 @@
 #include "gpu.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -242,6 +243,8 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
     }
 }
 
+/* From MODULE on are what recorded stacks are made of: they do not use up the place of the thread's next event. */
+static_assert(MPF_OP_CAPTURE_END < MPF_OP_MODULE, "what happens to memory comes first");
 void mpr_gpu_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     if (r->gpu.windows) mpr_gpu_close_windows(r);

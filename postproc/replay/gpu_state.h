@@ -18,7 +18,7 @@
 #include "mpf/gpu.h"
 #include "mpf/sample.h"
 
-enum mpr_part { MPR_PART_CONTEXT, MPR_PART_MODULES, MPR_PART_STACK, MPR_PART_STREAMS, MPR_PART_GRAPHS, MPR_PART_POOLS, MPR_PARTS };
+enum mpr_part { MPR_PART_GRAPHS, MPR_PART_CONTEXT, MPR_PART_MODULES, MPR_PART_STACK, MPR_PART_STREAMS, MPR_PART_POOLS, MPR_PARTS };
 
 /* A device at one instant. */
 struct mpr_picture {

@@ -4,6 +4,7 @@
  * may be handed out meanwhile. */
 #include "replay.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -366,6 +367,10 @@ static inline void on_place(struct mpr_replay *r, struct mpr_thread *t, const st
     else t->at.python = mpr_sites_python(&r->sites, e->addr);
 }
 
+/* One test tells an event of the host: its operations and heaps have the lower codes. */
+static_assert(MPF_OP_UNWRITTEN < MPF_OP_GPU_DEVICE && MPF_HEAP_SHM < MPF_HEAP_PINNED, "the host's come first");
+static_assert(MPF_OP_POP == MPF_OP_PUSH + 1 && MPF_OP_RANGE_START == MPF_OP_PUSH + 2 && MPF_OP_RANGE_END == MPF_OP_PUSH + 3
+              && MPF_OP_MARK == MPF_OP_PUSH + 4 && MPF_OP_RANGE_DATA > MPF_OP_MARK, "mpr_gpu_range takes those of ranges by their order");
 static inline bool is_gpu(const struct mpf_event *e) { return (e->heap >= MPF_HEAP_PINNED) | (e->op >= MPF_OP_GPU_DEVICE); }
 
 static inline void apply(struct mpr_replay *r, const struct mpf_event *e)

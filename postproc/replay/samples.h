@@ -9,7 +9,9 @@
 #include "mpf/event.h"
 #include "mpf/sample.h"
 
-#define MPR_SAMPLE_VALUES 12
+#define MPR_SAMPLE_VALUES 12     /* room: what a newer log has more is passed over */
+_Static_assert(MPF_RSS_COUNT <= MPR_SAMPLE_VALUES && MPF_CGROUP_COUNT <= MPR_SAMPLE_VALUES && MPF_JEMALLOC_COUNT <= MPR_SAMPLE_VALUES,
+               "there is room for each source's values");
 
 enum mpr_source { MPR_SOURCE_RSS, MPR_SOURCE_CGROUP, MPR_SOURCE_JEMALLOC, MPR_SOURCES };
 

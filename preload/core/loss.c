@@ -1,6 +1,10 @@
 #include "core/loss.h"
 
+#include <assert.h>
+
 #include "core/state.h"
+
+static_assert(MPF_LOSS_CODES <= MP_LOSSES, "each reason has its count");
 
 uint32_t mp_loss_generation;
 

@@ -169,6 +169,10 @@ static void codes_of_operations_and_their_classes(void **state)
     assert_string_equal(mpf_heap_name(mpf_heap_gpu(MPF_HEAP_DEVICE, 0)), "gpu0/device");
     assert_string_equal(mpf_heap_name(mpf_heap_gpu(MPF_HEAP_TORCH, 15)), "gpu15/torch");
     assert_null(mpf_heap_name(13));
+    assert_int_equal(mpf_heap_named("host/shm"), MPF_HEAP_SHM);
+    assert_int_equal(mpf_heap_named("gpu15/used"), mpf_heap_gpu(MPF_HEAP_USED, 15));
+    assert_int_equal(mpf_heap_named("gpu16/used"), MPF_HEAP_NONE);
+    assert_int_equal(mpf_heap_named(""), MPF_HEAP_NONE);
 }
 
 static void places_of_samples_and_codes_of_losses(void **state)
@@ -183,6 +187,10 @@ static void places_of_samples_and_codes_of_losses(void **state)
     for (unsigned i = 0; i < sizeof cgroup / sizeof *cgroup; i++) assert_int_equal(cgroup[i], i);
     for (unsigned i = 0; i < sizeof jemalloc / sizeof *jemalloc; i++) assert_int_equal(jemalloc[i], i);
     for (unsigned i = 0; i < sizeof loss / sizeof *loss; i++) assert_int_equal(loss[i], i);
+    assert_int_equal(MPF_LOSS_CODES, sizeof loss / sizeof *loss);
+    for (unsigned i = 1; i < MPF_LOSS_CODES; i++) assert_non_null(mpf_loss_text(i));
+    assert_null(mpf_loss_text(0));
+    assert_null(mpf_loss_text(MPF_LOSS_CODES));
 }
 
 int main(void)

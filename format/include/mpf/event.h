@@ -26,34 +26,45 @@ enum mpf_class { MPF_CLASS_NONE, MPF_CLASS_BLOCK, MPF_CLASS_REF, MPF_CLASS_REGIO
     X(2, MMAP,   "host/mmap")     \
     X(3, SHM,    "host/shm")      \
     X(4, PINNED, "host/pinned")
-#define MPF_GPU_HEAPS(X)          \
-    X(8,  DEVICE,  "device")      \
-    X(9,  POOL,    "pool")        \
-    X(10, TORCH,   "torch")       \
-    X(11, MANAGED, "managed")     \
-    X(12, USED,    "used")
+#define MPF_GPU_HEAPS(X, device)          \
+    X(8,  DEVICE,  "device",  device)     \
+    X(9,  POOL,    "pool",    device)     \
+    X(10, TORCH,   "torch",   device)     \
+    X(11, MANAGED, "managed", device)     \
+    X(12, USED,    "used",    device)
 
 enum mpf_heap {
-#define X(code, name, text) MPF_HEAP_##name = code,
+#define X(code, name, ...) MPF_HEAP_##name = code,
     MPF_HEAPS(X)
-    MPF_GPU_HEAPS(X)
+    MPF_GPU_HEAPS(X, )
 #undef X
 };
 
 #define MPF_GPUS 16
 static inline unsigned mpf_heap_gpu(enum mpf_heap heap, unsigned device) { return heap | device << 4; }
+/* What the host's own functions gave: codes in a row.  host/pinned is the driver's. */
+_Static_assert(MPF_HEAP_MMAP == MPF_HEAP_HOST + 1 && MPF_HEAP_SHM == MPF_HEAP_HOST + 2 && MPF_HEAP_PINNED > MPF_HEAP_SHM, "in a row");
+static inline int mpf_heap_is_host(unsigned heap) { return heap >= MPF_HEAP_HOST && heap <= MPF_HEAP_SHM; }
 static inline int mpf_heap_is_gpu(unsigned heap) { return (heap & 8) != 0; }
 static inline unsigned mpf_heap_code(unsigned heap) { return mpf_heap_is_gpu(heap) ? heap & 15 : heap; }
 static inline unsigned mpf_heap_device(unsigned heap) { return heap >> 4; }
 
-/* why events are missing */
+/* X(code, NAME, "why events are missing").  Codes are on disk.
+ *   STALLED: a disk that hangs, no encoder where the program forbids one.  TORN: it jumped out of a signal handler.
+ *   WRITE: a full disk; UNWRITTEN says when and why.  MEMORY: RLIMIT_AS, RLIMIT_DATA.  NAMES: shown as one name. */
+#define MPF_LOSSES(X)                                                   \
+    X(1, STALLED, "the encoder did not keep up")                        \
+    X(2, TORN,    "a thread never finished writing them")               \
+    X(3, WRITE,   "the log could not be written")                       \
+    X(4, MEMORY,  "no memory for a thread's buffer")                    \
+    X(5, NAMES,   "more range names than the limit")                    \
+    X(6, THREADS, "more threads at once than there is room for")
+
 enum mpf_loss {
-    MPF_LOSS_STALLED = 1,   /* the encoder did not free a chunk in time (a disk that hangs, no encoder where the program forbids one) */
-    MPF_LOSS_TORN,          /* a thread never finished writing a slot (jumped out of a signal handler) */
-    MPF_LOSS_WRITE,         /* a frame could not be written (disk full); UNWRITTEN says when and why */
-    MPF_LOSS_MEMORY,        /* no memory for a thread's buffer (RLIMIT_AS, RLIMIT_DATA) */
-    MPF_LOSS_NAMES,         /* more distinct range names than the limit: shown as one name */
-    MPF_LOSS_THREADS,       /* more threads at once than there can be buffers for */
+#define X(code, name, text) MPF_LOSS_##name = code,
+    MPF_LOSSES(X)
+#undef X
+    MPF_LOSS_CODES,         /* each is below */
 };
 
 /* One decoded event.  time in ns since the process started (header's clock); thread is memprof's number for it,
@@ -75,5 +86,9 @@ const char *mpf_op_name(unsigned op);
 const char *mpf_op_text(unsigned op);
 /* "host/heap", "gpu0/device", ...; NULL for an unknown one. */
 const char *mpf_heap_name(unsigned heap);
+/* The heap of that name; MPF_HEAP_NONE where there is none. */
+unsigned mpf_heap_named(const char *name);
+/* Why events are missing; NULL for an unknown reason. */
+const char *mpf_loss_text(unsigned reason);
 
 #endif

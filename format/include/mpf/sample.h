@@ -17,6 +17,7 @@ enum mpf_sample_rss {           /* bytes; /proc/self/status and smaps_rollup */
     MPF_RSS_LIMIT_AS, MPF_RSS_LIMIT_DATA,   /* and its limits (RLIMIT_AS, RLIMIT_DATA); no limit: MPF_UNKNOWN */
     MPF_RSS_COUNT
 };
+_Static_assert(MPF_RSS_FILE == MPF_RSS_ANON + 1 && MPF_RSS_SHMEM == MPF_RSS_ANON + 2, "what is resident is their sum");
 enum mpf_sample_cgroup { MPF_CGROUP_USAGE, MPF_CGROUP_LIMIT, MPF_CGROUP_PEAK, MPF_CGROUP_OOM_KILLS, MPF_CGROUP_COUNT };
 enum mpf_sample_jemalloc {
     MPF_JEMALLOC_ALLOCATED, MPF_JEMALLOC_ACTIVE, MPF_JEMALLOC_METADATA, MPF_JEMALLOC_RESIDENT, MPF_JEMALLOC_MAPPED,
