@@ -39,7 +39,7 @@ static const char *push(const struct record_function *f)
     const char *name = name_of(f);
     if (!name) name = "";
     mp_torch_next();
-    mp_range_push(domain, mp_name_id(name, strlen(name)));
+    mp_range_push(mp_domain_check(domain), mp_name_id(name, strlen(name)));
     return name;
 }
 
