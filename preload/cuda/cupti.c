@@ -2,7 +2,7 @@
  *
  * CUPTI allows one subscriber: where another tool is it, everything that needs no CUPTI goes on, and the log says why
  * gpuN/device is missing. */
-#include "cuda/listen.h"
+#include "cuda/cupti.h"
 
 #include <cupti.h>
 #include <dlfcn.h>
@@ -131,6 +131,12 @@ static bool subscribe(void)
     else if (cupti.result_text(result, &why) != CUPTI_SUCCESS) why = "CUPTI refuses";
     give_up(why);
     return false;
+}
+
+void mp_cupti_reset(void)
+{
+    mp_device_reset();
+    mp_sampler_reset();
 }
 
 /* What the user had put into CUDA_INJECTION64_PATH. */

@@ -15,8 +15,10 @@
 
 enum { NOTES = 32, TEXT_BYTES = 2048 };
 
+#define IN_ANOTHER_LOG UINT32_MAX
+
 static struct device {
-    uint32_t in_log;            /* 1 + mp_loss_now() before it was recorded; 0: not yet */
+    uint32_t in_log;            /* 1 + mp_loss_now() before it was recorded, or IN_ANOTHER_LOG; 0: not yet */
     uint32_t bytes;             /* of its description; 0: it is not there yet */
     char text[TEXT_BYTES];
     void *nvml;                 /* NULL: NVML does not know it */
@@ -99,6 +101,12 @@ void mp_device_seen(CUdevice d)
     if (!before) describe(d);
     const uint32_t bytes = __atomic_load_n(&device[d].bytes, __ATOMIC_ACQUIRE);
     if (bytes) mp_record_data(MPF_OP_GPU_DEVICE, MPF_HEAP_NONE, (uint64_t)d, device[d].text, bytes);
+}
+
+/* The driver gives no description any more. */
+void mp_device_reset(void)
+{
+    for (int d = 0; d < MPF_GPUS; d++) device[d].in_log = device[d].bytes ? IN_ANOTHER_LOG : 0;
 }
 
 /* Not MP_DRIVER_ASK: what the driver makes for this thread at its first call, it frees at the end as the program's. */

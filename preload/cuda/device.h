@@ -12,6 +12,8 @@
 void mp_device_seen(CUdevice device);
 /* The same for each device whose primary context is in use: without CUPTI nothing else tells of it. */
 void mp_device_seek(void);
+/* In a forked child: what is recorded is in another log. */
+void mp_device_reset(void);
 /* The device of the thread's current context, recorded as above; -1: there is none. */
 CUdevice mp_device_current(void);
 /* Tells replay under which context the thread's next events happen, when that is another one than before. */

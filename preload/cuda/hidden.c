@@ -4,7 +4,7 @@
 
 #include "cuda/device.h"
 #include "cuda/driver.h"
-#include "cuda/listen.h"
+#include "cuda/cupti.h"
 #include "mpf/event.h"
 #include "mpf/sample.h"
 #include "core/record.h"

@@ -45,6 +45,9 @@ static void stop(void)
     while ((inside = __atomic_load_n(&s.inside, __ATOMIC_SEQ_CST)) && mp_wait(&patience, &s.inside, inside, 10000000u)) {}
 }
 
+/* Who was in NVML at the fork is not there to leave it, and is not waited for. */
+void mp_sampler_reset(void) { memset(&s, 0, sizeof s); }
+
 void mp_sampler_seek(void) { __atomic_store_n(&s.seek, 1, __ATOMIC_RELEASE); }
 
 void mp_sampler_watch(int device, void *nvml) { __atomic_store_n(&s.device[device], nvml, __ATOMIC_RELEASE); }

@@ -8,6 +8,8 @@
 
 /* Loads NVML and starts the thread.  Called once, in InitializeInjection.  Where NVML is missing it does nothing. */
 void mp_sampler_start(void);
+/* In a forked child: there is no thread, and NVML is the parent's. */
+void mp_sampler_reset(void);
 /* CUPTI tells nothing: the sampler looks for the devices that the process uses. */
 void mp_sampler_seek(void);
 /* From now on the device is sampled; nvml: its handle, NULL when NVML does not know it. */

@@ -29,6 +29,9 @@
 #include "real/symbol.h"
 #include "base/text.h"
 #include "torch/torch_numbers.h"
+#ifdef MEMPROF_CUDA
+#include "cuda/cupti.h"
+#endif
 
 /* The program's own, or that of a library in front of this one, takes the program's calls away. */
 static void say_no_heap(void)
@@ -179,8 +182,14 @@ __attribute__((constructor)) static void construct(void) { enter_once(); }
 
 static uint64_t python_of(unsigned op, unsigned heap, uint64_t size) { return mp_stack_large(op, heap, size) ? mp_python_here() : 0; }
 
-/* What is told once and remembered in memory that a forked child inherits; all else of the kind is in memory that it does not. */
-static void (*const forked[])(void) = { mp_names_reset, mp_schemas_reset, NULL };
+/* What a forked child inherits and must not; all else of the kind is in memory that it does not. */
+static void (*const forked[])(void) = {
+    mp_names_reset, mp_schemas_reset,
+#ifdef MEMPROF_CUDA
+    mp_cupti_reset,
+#endif
+    NULL,
+};
 
 const struct mp_features mp_features = {
     .enter = enter_once, .stack = mp_stack_of, .python = python_of, .before_range = mp_torch_next_again, .forked = forked,

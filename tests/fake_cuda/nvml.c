@@ -1,12 +1,13 @@
 /* The stand-in libnvidia-ml. */
 #include "nvml.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "fake_cuda.h"
 
-static bool initialized;
+static pid_t initialized;      /* the process that called nvmlInit */
 
 /* Handles are 1 and up: NULL is none. */
 static void *handle_of(unsigned n)
@@ -17,18 +18,19 @@ static void *handle_of(unsigned n)
 static enum nvml_return usage_of(void *device, struct fake_usage *out)
 {
     if (!initialized) return NVML_ERROR_UNINITIALIZED;
+    if (initialized != getpid()) fprintf(stderr, "NVML is asked in a forked child\n");
     return device && fake_cuda_usage((unsigned)(uintptr_t)device - 1, out) ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
 }
 
 enum nvml_return nvmlInit_v2(void)
 {
-    initialized = true;
+    initialized = getpid();
     return NVML_SUCCESS;
 }
 
 enum nvml_return nvmlShutdown(void)
 {
-    initialized = false;
+    initialized = 0;
     return NVML_SUCCESS;
 }
 
