@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/resource.h>
 #include <sys/uio.h>
 
 enum { INTERRUPTED_MAX = 1000 };    /* in a row with other results: nothing is tried for ever */
@@ -14,6 +13,11 @@ void *mp_sys_map_wiped(size_t bytes)
     void *memory = mp_sys_map(bytes);
     if (memory) mp_sys_madvise(memory, bytes, MADV_WIPEONFORK);
     return memory;
+}
+
+void mp_sys_wipe(void *memory, size_t bytes)
+{
+    if (mp_sys_madvise(memory, bytes, MADV_DONTNEED) != 0) memset(memory, 0, bytes);
 }
 
 static bool is_limited(int resource)

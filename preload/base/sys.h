@@ -69,8 +69,11 @@ static inline void mp_sys_begin_thread(const char *name)
     mp_sys3(SYS_prctl, PR_SET_NAME, (long)name, 0);
     mp_sys6(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&setxid, 0, sizeof setxid, 0, 0);
 }
-/* Zeroed memory that reads as zeros in a forked child, too (Linux 4.14); NULL: none. */
+/* Zeroed memory that reads as zeros in a forked child, too; NULL: none.  Where the kernel refuses that (before Linux 4.14, a filter),
+ * the child has to wipe it. */
 void *mp_sys_map_wiped(size_t bytes);
+/* Private memory reads as zeros from now on. */
+void mp_sys_wipe(void *memory, size_t bytes);
 /* false only when the kernel says that there is no such thread in the process. */
 static inline bool mp_sys_thread_lives(int pid, int tid) { return mp_sys3(SYS_tgkill, pid, tid, 0) != -ESRCH; }
 

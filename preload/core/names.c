@@ -206,5 +206,5 @@ unsigned mp_domain_ordinal(uint32_t id) { return id < MP_NAME_FIRST ? 0 : the_ta
 void mp_names_reset(void)
 {
     struct table *t = the_table;
-    if (t) mp_sys_madvise(&t->wiped, offsetof(struct table, count), MADV_DONTNEED);
+    if (t) mp_sys_wipe(&t->wiped, offsetof(struct table, count));
 }

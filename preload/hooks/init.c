@@ -25,6 +25,7 @@
 #include "core/say.h"
 #include "nvtx/schemas.h"
 #include "hooks/shm.h"
+#include "stacks/module.h"
 #include "stacks/stack.h"
 #include "real/symbol.h"
 #include "base/text.h"
@@ -182,9 +183,10 @@ __attribute__((constructor)) static void construct(void) { enter_once(); }
 
 static uint64_t python_of(unsigned op, unsigned heap, uint64_t size) { return mp_stack_large(op, heap, size) ? mp_python_here() : 0; }
 
-/* What a forked child inherits and must not; all else of the kind is in memory that it does not. */
+/* What a forked child inherits and must not: what each feature knows to be in its parent's log, and CUDA's sampler.  Most of it is in
+ * memory that the kernel wipes, but not every kernel does. */
 static void (*const forked[])(void) = {
-    mp_names_reset, mp_schemas_reset,
+    mp_names_reset, mp_schemas_reset, mp_module_reset, mp_stack_reset, mp_python_reset,
 #ifdef MEMPROF_CUDA
     mp_cupti_reset,
 #endif

@@ -102,6 +102,11 @@ static void forget(uint32_t log)
     __atomic_store_n(&in_log->recorded, 0, __ATOMIC_RELAXED);
 }
 
+void mp_python_reset(void)
+{
+    if (in_log) mp_sys_wipe(in_log, sizeof *in_log);
+}
+
 uint64_t mp_python_here(void)
 {
     struct mp_python_place f[DEPTH];

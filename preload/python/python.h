@@ -7,6 +7,8 @@
 
 /* Looks for an interpreter.  Where the loader's lock may be taken; cheap after the first time. */
 void mp_python_start(void);
+/* Forgets what is recorded: in a forked child, single-threaded. */
+void mp_python_reset(void);
 /* The id of the calling thread's Python stack, which is in the log then; 0: it is not in Python, or in one that is not
  * known.  Takes about 10 ns a frame once the stack is known. */
 uint64_t mp_python_here(void);

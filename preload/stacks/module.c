@@ -31,6 +31,11 @@ bool mp_module_init(void)
     return known != NULL;
 }
 
+void mp_module_reset(void)
+{
+    if (known) mp_sys_wipe(known, sizeof *known);
+}
+
 /* The number of the module plus 1; 0: none is known there. */
 static uint32_t find(uint64_t pc)
 {

@@ -12,6 +12,8 @@
 
 /* Once, before the others.  False: no memory. */
 bool mp_module_init(void);
+/* Forgets what is recorded: in a forked child, single-threaded. */
+void mp_module_reset(void);
 /* Makes sure that the object files with this code are in the log, if there are any. */
 void mp_module_seen(const uint64_t *pc, unsigned count);
 /* Whoever keeps something by addresses of code keeps this with it: a greater one says that they may be other code now. */

@@ -34,6 +34,12 @@ bool mp_stack_init(void)
     return seen != NULL;
 }
 
+/* What the walkers keep is compared with the stack at each use. */
+void mp_stack_reset(void)
+{
+    if (seen) mp_seen_clear(seen, places);
+}
+
 extern const char own_start __asm__("__ehdr_start") __attribute__((visibility("hidden")));
 extern const char own_end __asm__("_end") __attribute__((visibility("hidden")));
 

@@ -9,6 +9,8 @@
 
 /* Called once, where the loader's lock may be taken.  False: no stacks on this system. */
 bool mp_stack_init(void);
+/* Forgets what is recorded: in a forked child, single-threaded. */
+void mp_stack_reset(void);
 /* The id of the calling thread's stack from one of its frames on, which is in the log then; 0: none can be had.  In any
  * context of the program. */
 uint64_t mp_stack_here(const struct mp_frame *from);
