@@ -229,10 +229,11 @@ static struct mpr_mark mark_of_graph(struct mpr_tree *tree, struct mpr_arena *ar
     };
 }
 
-static void fill_marks(const struct mpr_annotations *h, struct mpr_tree *tree, const struct mpr_replay *r, struct mpr_timeline *out)
+static void fill_marks(const struct mpr_annotations *h, struct mpr_tree *tree, const struct mpr_reader *reader, struct mpr_timeline *out)
 {
+    const struct mpr_replay *r = &reader->replay;
     struct mpr_graphs graphs = { .rows = 0 };
-    mpr_graphs_fill(&graphs, r);
+    mpr_graphs_fill(&graphs, reader);
     const size_t shown = graphs.rows < MARKS ? graphs.rows : MARKS;
     out->mark = mpr_arena_alloc(&out->arena, (h->marks + shown) * sizeof *out->mark);
     for (size_t i = 0, k = 0; out->mark && i + k < h->marks + shown;) {
@@ -270,10 +271,11 @@ static void fill_tracks(const struct mpr_annotations *h, struct mpr_timeline *ou
     }
 }
 
-void mpr_annotations_fill(const struct mpr_annotations *h, struct mpr_tree *tree, const struct mpr_replay *r,
+void mpr_annotations_fill(const struct mpr_annotations *h, struct mpr_tree *tree, const struct mpr_reader *reader,
                          struct mpr_timeline *out)
 {
-    fill_marks(h, tree, r, out);
+    const struct mpr_replay *r = &reader->replay;
+    fill_marks(h, tree, reader, out);
     fill_instances(h, tree, r, out);
     fill_tracks(h, out);
 }

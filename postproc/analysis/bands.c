@@ -16,7 +16,8 @@ struct unit { uint64_t bytes, largest; uint32_t cell, library, native, python, b
 
 struct folding {
     struct mpr_arena *arena;
-    const struct mpr_replay *r;
+    const struct mpr_reader *reader;
+    const struct mpr_replay *r; /* its */
     struct mpr_heap_line *out;
     size_t limit;
     struct unit *unit, **rank;  /* of the heap; those that held anything */
@@ -146,7 +147,7 @@ static uint32_t add_band(struct folding *f, enum mpr_band_kind kind, const struc
     *band = band_of(f, kind, u);
     if (kind == MPR_BAND_ONE) band->native = u->native;
     if (kind == MPR_BAND_ONE || !band->node) band->python = u->python;
-    if (kind != MPR_BAND_OTHER) band->path = mpr_label_path(f->arena, f->r, &f->r->books.cell[u->cell], &band->depth);
+    if (kind != MPR_BAND_OTHER) band->path = mpr_label_path(f->arena, f->reader, &f->r->books.cell[u->cell], &band->depth);
     return (uint32_t)f->out->bands++;
 }
 
@@ -179,7 +180,7 @@ static void tell_pieces(struct folding *f, enum mpr_group best)
 {
     struct mpr_pieces pieces;
     if (f->r->options.by != MPR_GROUP_ALL) return;
-    mpr_pieces_init(&pieces, f->arena, f->r, best);
+    mpr_pieces_init(&pieces, f->arena, f->reader, best);
     for (size_t i = 0; i < f->ranks; i++) {
         const struct unit *u = f->rank[i];
         struct mpr_band of = band_of(f, f->out->band[u->band].kind, u);
@@ -249,10 +250,11 @@ static size_t most_bands(const struct mpr_timeline_options *o, const struct mpr_
     return o->by == MPR_GROUP_ALL || o->bands < all ? o->bands : all;
 }
 
-void mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_replay *r, const struct mpr_levels *levels,
+void mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_reader *reader, const struct mpr_levels *levels,
                     uint8_t heap, struct mpr_heap_line *out)
 {
-    struct folding f = { .arena = &timeline->arena, .r = r, .out = out, .limit = most_bands(&timeline->options, r) };
+    const struct mpr_replay *r = &reader->replay;
+    struct folding f = { .arena = &timeline->arena, .reader = reader, .r = r, .out = out, .limit = most_bands(&timeline->options, r) };
     const struct mpr_series *s = &levels->level[heap].series;
     /* where every change has a bucket, there is nothing that excerpts could add */
     const bool whole = !r->books.excerpts || (!s->shift && s->changes <= timeline->options.changes);

@@ -6,9 +6,10 @@
 #include "alloc.h"
 #include "labels.h"
 
-void mpr_callers_init(struct mpr_callers *c, struct mpr_arena *arena, const struct mpr_replay *r)
+void mpr_callers_init(struct mpr_callers *c, struct mpr_arena *arena, const struct mpr_reader *reader)
 {
-    *c = (struct mpr_callers){ .arena = arena, .r = r };
+    const struct mpr_replay *r = &reader->replay;
+    *c = (struct mpr_callers){ .arena = arena, .reader = reader };
     c->of_native = mpr_alloc((size_t)r->sites.stacks.nodes + 1, sizeof *c->of_native);
     c->of_python = mpr_alloc((size_t)r->ranges.nodes + 1, sizeof *c->of_python);
     MPR_GROW(c->stack, c->stacks, c->stack_cap);
@@ -53,7 +54,7 @@ uint32_t mpr_callers_native(struct mpr_callers *c, uint32_t node)
 {
     size_t depth;
     if (node && !c->of_native[node]) {
-        const char *const *path = mpr_label_stack(c->arena, c->r, node, &depth);
+        const char *const *path = mpr_label_stack(c->arena, c->reader, node, &depth);
         c->of_native[node] = add(c, path, depth);
     }
     return node ? c->of_native[node] : 0;
@@ -63,7 +64,7 @@ uint32_t mpr_callers_python(struct mpr_callers *c, uint32_t node)
 {
     size_t depth;
     if (node && !c->of_python[node]) {
-        const char *const *path = mpr_label_node(c->arena, c->r, node, &depth);
+        const char *const *path = mpr_label_node(c->arena, c->reader, node, &depth);
         c->of_python[node] = add(c, path, depth);
     }
     return node ? c->of_python[node] : 0;

@@ -115,8 +115,9 @@ static int choose_heap(struct mpr_calltree *t, const struct mpr_replay *r)
     return found;
 }
 
-static void fill(struct mpr_calltree *t, const struct mpr_replay *r)
+static void fill(struct mpr_calltree *t, const struct mpr_reader *reader)
 {
+    const struct mpr_replay *r = &reader->replay;
     struct growing g = { 0 };
     const int heap = choose_heap(t, r);
     uint64_t known_bytes = 0, known_blocks = 0;
@@ -138,7 +139,7 @@ static void fill(struct mpr_calltree *t, const struct mpr_replay *r)
         const uint64_t blocks = mpr_books_blocks_at_peak(&r->books, cell) + (uint64_t)more.blocks;
         t->samples += samples;
         if (!cell->key || !bytes) continue;
-        const char *const *path = mpr_label_path(&t->arena, r, cell, &depth);
+        const char *const *path = mpr_label_path(&t->arena, reader, cell, &depth);
         add_stack(&g, path, depth, t->options.bottom_up, bytes, blocks);
         known_bytes += bytes;
         known_blocks += blocks;
@@ -157,8 +158,8 @@ int mpr_calltree_read(struct mpr_calltree *t, const char *path, const struct mpr
     *t = (struct mpr_calltree){ .options = *options };
     if (mpr_reader_run(&reader, path, options->python ? MPR_GROUP_PYTHON : MPR_GROUP_STACK, options->at, progress, error) != 0) return -1;
     mpr_reader_summary(&reader, path, &t->arena, &t->summary);
-    fill(t, &reader.replay);
-    t->note = mpr_label_notes(&t->arena, &reader.replay, &t->notes);
+    fill(t, &reader);
+    t->note = mpr_label_notes(&t->arena, &reader, &t->notes);
     mpr_reader_close(&reader);
     return 0;
 }

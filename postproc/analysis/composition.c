@@ -157,9 +157,10 @@ static void add_parts(struct account *a, const struct mpr_picture *p)
     for (int i = 0; i < MPR_PARTS; i++) add(a, part[i].key, part[i].name, p->part[i], "");
 }
 
-void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena, const struct mpr_replay *r,
+void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena, const struct mpr_reader *reader,
                      const struct mpr_picture *p)
 {
+    const struct mpr_replay *r = &reader->replay;
     enum { MOST = 20 };
     struct account a = { .part = mpr_arena_alloc(arena, MOST * sizeof *a.part) };
     *out = (struct mpr_device_state){ .valid = p->valid, .time = p->time, .used = p->used, .total = p->total, .tracked = p->tracked };
@@ -167,7 +168,7 @@ void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena, cons
     sum_segments(out, r, p);
     fill_comms(out, arena, r, p);
     const bool of_driver = r->options.by == MPR_GROUP_LIBRARY || r->options.by == MPR_GROUP_COMM;     /* PyTorch's blocks have neither */
-    if (!of_driver) out->row = mpr_composition_rows(arena, r, p->torch, p->torches, &out->rows);
+    if (!of_driver) out->row = mpr_composition_rows(arena, reader, p->torch, p->torches, &out->rows);
     if (out->torch_segments || out->torch_live) add_torch(&a, arena, out, r);
     add(&a, "nccl", "NCCL", mpr_amount(owned(r, p, true)), out->comms ? mpr_arena_format(arena, "%zu communicators", out->comms) : "");
     add(&a, "other_libraries", "other driver allocations", mpr_amount(owned(r, p, false)), "");
@@ -196,9 +197,10 @@ static int by_bytes(const void *left, const void *right)
     return a->bytes > b->bytes ? -1 : a->bytes < b->bytes;
 }
 
-const struct mpr_row *mpr_composition_rows(struct mpr_arena *arena, const struct mpr_replay *r,
+const struct mpr_row *mpr_composition_rows(struct mpr_arena *arena, const struct mpr_reader *reader,
                                            const struct mpr_gpu_block *block, size_t blocks, size_t *rows)
 {
+    const struct mpr_replay *r = &reader->replay;
     struct mpr_cell *cell = mpr_alloc(blocks, sizeof *cell);
     struct mpr_row *row = mpr_arena_alloc(arena, blocks * sizeof *row);
     *rows = 0;
@@ -208,7 +210,7 @@ const struct mpr_row *mpr_composition_rows(struct mpr_arena *arena, const struct
     qsort(cell, blocks, sizeof *cell, by_key);
     for (size_t i = 0; i < blocks; i++) {
         if (!i || cell[i].key != cell[i - 1].key) {
-            row[*rows].path = mpr_label_path(arena, r, &cell[i], &row[*rows].depth);
+            row[*rows].path = mpr_label_path(arena, reader, &cell[i], &row[*rows].depth);
             (*rows)++;
         }
         struct mpr_row *last = &row[*rows - 1];

@@ -6,15 +6,15 @@
 #define MPR_COMPOSITION_H
 
 #include "device.h"
-#include "replay.h"
+#include "reader.h"
 
 /* Fills the parts and the segments' sums of *out. */
-void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena, const struct mpr_replay *r,
+void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena, const struct mpr_reader *reader,
                      const struct mpr_picture *p);
 /* Is this driver block one of PyTorch's segments? */
 bool mpr_composition_is_segment(const struct mpr_replay *r, const struct mpr_picture *p, const struct mpr_gpu_block *b);
 /* Lines by the replay's grouping of PyTorch's blocks, or of the driver's. */
-const struct mpr_row *mpr_composition_rows(struct mpr_arena *arena, const struct mpr_replay *r,
+const struct mpr_row *mpr_composition_rows(struct mpr_arena *arena, const struct mpr_reader *reader,
                                            const struct mpr_gpu_block *block, size_t blocks, size_t *rows);
 
 #endif

@@ -20,30 +20,32 @@ int64_t mpr_burst_total(const struct mpr_graph_burst *burst)
 
 /* ---- rows */
 
-static void set_place(struct mpr_graphs *g, const struct mpr_replay *r, uint32_t node, uint32_t thread,
+static void set_place(struct mpr_graphs *g, const struct mpr_reader *reader, uint32_t node, uint32_t thread,
                       struct mpr_graph_row *row)
 {
+    const struct mpr_replay *r = &reader->replay;
     const struct mpr_cell cell = { .key = node };
-    row->path = mpr_label_path(&g->arena, r, &cell, &row->depth);
+    row->path = mpr_label_path(&g->arena, reader, &cell, &row->depth);
     row->thread = mpr_label_thread(&g->arena, r, thread);
     row->node = node;
     row->maker = thread;
 }
 
-static void add_captures(struct mpr_graphs *g, const struct mpr_replay *r)
+static void add_captures(struct mpr_graphs *g, const struct mpr_reader *reader)
 {
+    const struct mpr_replay *r = &reader->replay;
     for (uint32_t i = 0; i < r->gpu.captures; i++) {
         const struct mpr_capture *c = &r->gpu.capture[i];
         struct mpr_graph_row *row = &g->row[g->rows++];
         *row = (struct mpr_graph_row){ .time = c->time, .burst = c->burst, .capture = i + 1, .pool = { c->pool[0], c->pool[1] },
                                        .segment_bytes = c->segment_bytes, .block_bytes = c->block_bytes,
                                        .device = c->device, .captured = true };
-        set_place(g, r, c->node, c->thread, row);
+        set_place(g, reader, c->node, c->thread, row);
     }
 }
 
 /* The row of the executable: its capture's while that has none. */
-static struct mpr_graph_row *row_of(struct mpr_graphs *g, const struct mpr_replay *r, const struct mpr_graph *graph)
+static struct mpr_graph_row *row_of(struct mpr_graphs *g, const struct mpr_reader *reader, const struct mpr_graph *graph)
 {
     struct mpr_graph_row *captured = graph->capture ? &g->row[graph->capture - 1] : NULL;
     if (captured && !captured->instantiated) return captured;
@@ -53,15 +55,16 @@ static struct mpr_graph_row *row_of(struct mpr_graphs *g, const struct mpr_repla
         row->burst = captured->burst;
         row->capture = captured->capture;
     }
-    set_place(g, r, graph->node, graph->thread, row);
+    set_place(g, reader, graph->node, graph->thread, row);
     return row;
 }
 
-static void add_executables(struct mpr_graphs *g, const struct mpr_replay *r)
+static void add_executables(struct mpr_graphs *g, const struct mpr_reader *reader)
 {
+    const struct mpr_replay *r = &reader->replay;
     for (uint32_t i = 0; i < r->gpu.graphs; i++) {
         const struct mpr_graph *graph = &r->gpu.graph[i];
-        struct mpr_graph_row *row = row_of(g, r, graph);
+        struct mpr_graph_row *row = row_of(g, reader, graph);
         row->instantiated = true;
         row->nodes = graph->nodes;
         row->executable_bytes = graph->instantiated;
@@ -115,14 +118,15 @@ static int by_number(const void *left, const void *right)
     return x < y ? -1 : x > y;
 }
 
-void mpr_graphs_fill(struct mpr_graphs *g, const struct mpr_replay *r)
+void mpr_graphs_fill(struct mpr_graphs *g, const struct mpr_reader *reader)
 {
+    const struct mpr_replay *r = &reader->replay;
     const size_t most = (size_t)r->gpu.captures + r->gpu.graphs;
     g->row = mpr_arena_alloc(&g->arena, most * sizeof *g->row);
     g->burst = mpr_arena_alloc(&g->arena, most * sizeof *g->burst);
     uint32_t *at = mpr_arena_alloc(&g->arena, ((size_t)r->gpu.captures + 1) * sizeof *at);
-    add_captures(g, r);
-    add_executables(g, r);
+    add_captures(g, reader);
+    add_executables(g, reader);
     qsort(g->row, g->rows, sizeof *g->row, by_time);
     for (size_t i = 0; i < g->rows; i++) add_to_burst(burst_of(g, at, g->row[i].burst), &g->row[i]);
     qsort(g->burst, g->bursts, sizeof *g->burst, by_number);
@@ -135,7 +139,7 @@ int mpr_graphs_read(struct mpr_graphs *graphs, const char *path, const struct mp
     *graphs = (struct mpr_graphs){ 0 };
     if (mpr_reader_run(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, progress, error) != 0) return -1;
     mpr_reader_summary(&reader, path, &graphs->arena, &graphs->summary);
-    mpr_graphs_fill(graphs, &reader.replay);
+    mpr_graphs_fill(graphs, &reader);
     mpr_reader_close(&reader);
     return 0;
 }

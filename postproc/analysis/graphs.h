@@ -53,10 +53,10 @@ struct mpr_graphs {
 int64_t mpr_graph_total(const struct mpr_graph_row *row);
 int64_t mpr_burst_total(const struct mpr_graph_burst *burst);
 
-struct mpr_replay;
+struct mpr_reader;
 
 /* Of a log that was read, into the result's arena. */
-void mpr_graphs_fill(struct mpr_graphs *graphs, const struct mpr_replay *r);
+void mpr_graphs_fill(struct mpr_graphs *graphs, const struct mpr_reader *reader);
 /* 0, or -1 with *error filled (nothing to free then). */
 int mpr_graphs_read(struct mpr_graphs *graphs, const char *path, const struct mpr_progress *progress,
                     struct mpr_error *error);

@@ -72,14 +72,14 @@ void mpr_growth_end(struct mpr_growth_builder *b, struct mpr_growth *out)
 
 /* ---- two pictures */
 
-const struct mpr_row *mpr_growth_blocks(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_picture *p, bool torch, size_t *rows)
+const struct mpr_row *mpr_growth_blocks(struct mpr_arena *arena, const struct mpr_reader *reader, const struct mpr_picture *p, bool torch, size_t *rows)
 {
-    if (torch) return mpr_composition_rows(arena, r, p->torch, p->torches, rows);
+    if (torch) return mpr_composition_rows(arena, reader, p->torch, p->torches, rows);
     struct mpr_gpu_block *block = mpr_alloc(p->drivers, sizeof *block);
     size_t n = 0;
     for (size_t i = 0; i < p->drivers; i++)
         if (mpf_heap_code(p->driver[i].heap) == MPF_HEAP_DEVICE) block[n++] = p->driver[i];
-    const struct mpr_row *row = mpr_composition_rows(arena, r, block, n, rows);
+    const struct mpr_row *row = mpr_composition_rows(arena, reader, block, n, rows);
     free(block);
     return row;
 }
@@ -108,16 +108,16 @@ static void add_parts(struct mpr_growth *out, const struct mpr_device_state *bef
     qsort(out->row, out->rows, sizeof *out->row, by_change);
 }
 
-void mpr_growth_pictures(struct mpr_growth *out, struct mpr_arena *arena, const struct mpr_replay *r,
+void mpr_growth_pictures(struct mpr_growth *out, struct mpr_arena *arena, const struct mpr_reader *reader,
                          const struct mpr_picture *before, const struct mpr_picture *after)
 {
     struct mpr_device_state was, is;
     struct mpr_growth_builder b;
     size_t rows[2];
     const bool torch = before->torches || after->torches;
-    mpr_composition(&was, arena, r, before);
-    mpr_composition(&is, arena, r, after);
-    const struct mpr_row *then = mpr_growth_blocks(arena, r, before, torch, &rows[0]), *now = mpr_growth_blocks(arena, r, after, torch, &rows[1]);
+    mpr_composition(&was, arena, reader, before);
+    mpr_composition(&is, arena, reader, after);
+    const struct mpr_row *then = mpr_growth_blocks(arena, reader, before, torch, &rows[0]), *now = mpr_growth_blocks(arena, reader, after, torch, &rows[1]);
     if (!was.valid || !is.valid) return;
     mpr_growth_begin(&b, arena, rows[0] + rows[1] + is.parts + was.parts);
     for (size_t i = 0; i < rows[0]; i++) mpr_growth_add(&b, then[i].path, then[i].depth, then[i].bytes, 0);

@@ -49,7 +49,7 @@ static int by_bytes(const void *left, const void *right)
 
 void mpr_holders_fill(struct mpr_timeline *t, struct mpr_tree *tree, struct mpr_callers *callers, uint8_t heap, struct mpr_heap_line *out)
 {
-    const struct mpr_replay *r = tree->r;
+    const struct mpr_replay *r = &tree->reader->replay;
     struct sums s = { .r = r, .by_native = t->best.by == MPR_GROUP_STACK };
     s.places = (size_t)r->ranges.nodes + (s.by_native ? r->sites.stacks.nodes : r->sites.libraries) + 1;
     s.at = mpr_alloc(s.places, sizeof *s.at);

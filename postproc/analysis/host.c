@@ -35,15 +35,16 @@ void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r,
     if (size > k->largest) k->largest = size;
 }
 
-static void fill_refusals(struct mpr_host_story *s, struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_refusals *refusals)
+static void fill_refusals(struct mpr_host_story *s, struct mpr_arena *arena, const struct mpr_reader *reader, const struct mpr_refusals *refusals)
 {
+    const struct mpr_replay *r = &reader->replay;
     s->refusal = mpr_arena_alloc(arena, (refusals->kinds + 1) * sizeof *s->refusal);
     for (size_t i = 0; i < refusals->kinds; i++) {
         const struct mpr_refusal *k = &refusals->kind[i];
         struct mpr_host_refusal *out = &s->refusal[s->refusals++];
         *out = (struct mpr_host_refusal){ .count = k->count, .largest = k->largest, .time = k->time, .error = k->error,
                                           .heap = mpr_label_heap(arena, k->heap), .thread = mpr_label_thread(arena, r, k->thread) };
-        out->path = mpr_label_best(arena, r, k->node, k->at, &out->depth);
+        out->path = mpr_label_best(arena, reader, k->node, k->at, &out->depth);
     }
 }
 
@@ -74,8 +75,9 @@ bool mpr_host_look(struct mpr_host_story *s, const struct mpr_summary *summary, 
 
 /* ---- growth */
 
-static void fill_growth(struct mpr_growth *out, struct mpr_arena *arena, const struct mpr_replay *r)
+static void fill_growth(struct mpr_growth *out, struct mpr_arena *arena, const struct mpr_reader *reader)
 {
+    const struct mpr_replay *r = &reader->replay;
     struct mpr_growth_builder b;
     const struct mpr_books *books = &r->books;
     mpr_growth_begin(&b, arena, books->cells);
@@ -83,7 +85,7 @@ static void fill_growth(struct mpr_growth *out, struct mpr_arena *arena, const s
         const struct mpr_cell *cell = &books->cell[i];
         size_t depth;
         if (!mpf_heap_is_host(cell->heap)) continue;
-        const char *const *path = mpr_label_path(arena, r, cell, &depth);
+        const char *const *path = mpr_label_path(arena, reader, cell, &depth);
         mpr_growth_add(&b, path, depth, mpr_books_bytes_at_peak(books, cell), cell->bytes);
     }
     for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) {
@@ -100,9 +102,10 @@ static struct mpr_reading rss_at_mark(const struct mpr_track *t)
     return mpr_reading_of(t->before[MPF_HEAP_HOST].valid ? &t->before[MPF_HEAP_HOST] : &t->after[MPF_HEAP_HOST]);
 }
 
-void mpr_host_fill(struct mpr_host_story *s, struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_refusals *refusals)
+void mpr_host_fill(struct mpr_host_story *s, struct mpr_arena *arena, const struct mpr_reader *reader, const struct mpr_refusals *refusals)
 {
-    fill_refusals(s, arena, r, refusals);
-    fill_growth(&s->growth, arena, r);
+    const struct mpr_replay *r = &reader->replay;
+    fill_refusals(s, arena, reader, refusals);
+    fill_growth(&s->growth, arena, reader);
     s->rss_then = rss_at_mark(&r->samples.source[MPR_SOURCE_RSS]);
 }

@@ -3,7 +3,7 @@
 #define MPR_HOST_H
 
 #include "ooms_result.h"
-#include "replay.h"
+#include "reader.h"
 
 /* Failed allocations while a log is read, those alike together; a bounded number of kinds. */
 struct mpr_refusals {
@@ -16,6 +16,6 @@ void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r,
 /* After the first reading, from the log's summary: is there a story? */
 bool mpr_host_look(struct mpr_host_story *s, const struct mpr_summary *summary, const struct mpr_replay *r);
 /* After a second reading that was pinned at s->mark. */
-void mpr_host_fill(struct mpr_host_story *s, struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_refusals *refusals);
+void mpr_host_fill(struct mpr_host_story *s, struct mpr_arena *arena, const struct mpr_reader *reader, const struct mpr_refusals *refusals);
 
 #endif

@@ -35,20 +35,22 @@ const char *mpr_label_name(struct mpr_arena *arena, const struct mpr_replay *r, 
     return mpr_arena_format(arena, "%s:%s", text_or_number(arena, &r->ranges.domains, "domain", domain), label);
 }
 
-const char *mpr_label_range(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t node)
+const char *mpr_label_range(struct mpr_arena *arena, const struct mpr_reader *reader, uint32_t node)
 {
-    const char **known = mpr_names_range(r->names, node);
+    const struct mpr_replay *r = &reader->replay;
+    const char **known = mpr_names_range(reader->names, node);
     if (!*known) *known = mpr_label_name(arena, r, r->ranges.node[node].name, r->ranges.node[node].domain);
     return *known;
 }
 
-const char *const *mpr_label_node(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t node, size_t *depth)
+const char *const *mpr_label_node(struct mpr_arena *arena, const struct mpr_reader *reader, uint32_t node, size_t *depth)
 {
+    const struct mpr_replay *r = &reader->replay;
     const size_t skipped = r->options.backward_of && mpr_backward_is(&r->ranges, node);
     *depth = r->ranges.node[node].depth - skipped;
     const char **path = mpr_arena_alloc(arena, *depth * sizeof *path);
     for (size_t i = *depth; i-- > 0; node = r->ranges.node[node].parent)
-        path[i] = mpr_label_range(arena, r, node);
+        path[i] = mpr_label_range(arena, reader, node);
     if (skipped && *depth) path[0] = mpr_arena_format(arena, "backward of %s", path[0]);
     return path;
 }
@@ -86,32 +88,34 @@ static const char *comm_label(struct mpr_arena *arena, const struct mpr_replay *
     return mpr_arena_format(arena, "NCCL %#" PRIx64, r->gpu.comms.comm[cell->key - 1].id);
 }
 
-const char *const *mpr_label_stack(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t stack, size_t *depth)
+const char *const *mpr_label_stack(struct mpr_arena *arena, const struct mpr_reader *reader, uint32_t stack, size_t *depth)
 {
+    const struct mpr_replay *r = &reader->replay;
     const struct mpr_stack_node *node = r->sites.stacks.node;
     size_t count, at = 0;
     for (uint32_t n = stack; n; n = node[n].parent) {
-        mpr_names_at(r->names, arena, &r->sites, n, &count);
+        mpr_names_at(reader->names, arena, &r->sites, n, &count);
         at += count;
     }
     const char **path = mpr_arena_alloc(arena, at * sizeof *path);
     *depth = at;
     for (uint32_t n = stack; n; n = node[n].parent) {
-        const char *const *name = mpr_names_at(r->names, arena, &r->sites, n, &count);
+        const char *const *name = mpr_names_at(reader->names, arena, &r->sites, n, &count);
         for (size_t i = 0; i < count; i++) path[--at] = name[i];
     }
     return path;
 }
 
-const char *const *mpr_label_best(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t node, struct mpr_site at, size_t *depth)
+const char *const *mpr_label_best(struct mpr_arena *arena, const struct mpr_reader *reader, uint32_t node, struct mpr_site at, size_t *depth)
 {
-    if (node || at.python || !at.stack) return mpr_label_node(arena, r, node ? node : at.python, depth);
-    return mpr_label_stack(arena, r, at.stack, depth);
+    if (node || at.python || !at.stack) return mpr_label_node(arena, reader, node ? node : at.python, depth);
+    return mpr_label_stack(arena, reader, at.stack, depth);
 }
 
-const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_replay *r, size_t *notes)
+const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_reader *reader, size_t *notes)
 {
-    const char *const *names = mpr_names_notes(r->names, arena, &r->sites, notes);
+    const struct mpr_replay *r = &reader->replay;
+    const char *const *names = mpr_names_notes(reader->names, arena, &r->sites, notes);
     if (!r->options.backward_of || r->count[MPF_OP_TORCH_NODE]) return names;
     const char **all = mpr_arena_alloc(arena, (*notes + 1) * sizeof *all);
     for (size_t i = 0; i < *notes; i++) all[i] = names[i];
@@ -135,14 +139,15 @@ static const char *const *graph_path(struct mpr_arena *arena, const struct mpr_r
     return path;
 }
 
-const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell,
+const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_reader *reader, const struct mpr_cell *cell,
                                   size_t *depth)
 {
+    const struct mpr_replay *r = &reader->replay;
     if (r->options.by == MPR_GROUP_GRAPH) return graph_path(arena, r, cell, depth);
-    if (r->options.by == MPR_GROUP_STACK) return mpr_label_stack(arena, r, (uint32_t)cell->key, depth);
+    if (r->options.by == MPR_GROUP_STACK) return mpr_label_stack(arena, reader, (uint32_t)cell->key, depth);
     const bool library = r->options.by == MPR_GROUP_LIBRARY || (r->options.by == MPR_GROUP_AUTO && cell->key & MPR_KEY_LIBRARY);
     if (r->options.by == MPR_GROUP_RANGE || r->options.by == MPR_GROUP_ALL || r->options.by == MPR_GROUP_PYTHON || (r->options.by == MPR_GROUP_AUTO && !library))
-        return mpr_label_node(arena, r, (uint32_t)cell->key, depth);
+        return mpr_label_node(arena, reader, (uint32_t)cell->key, depth);
     *depth = 1;
     const char **path = mpr_arena_alloc(arena, sizeof *path);
     if (library) {

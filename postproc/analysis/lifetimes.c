@@ -32,7 +32,7 @@ static int by_from(const void *left, const void *right)
 
 static void keep(struct mpr_tree *tree, struct mpr_callers *callers, const struct mpr_large_block *b, struct mpr_heap_line *out)
 {
-    const struct mpr_replay *r = tree->r;
+    const struct mpr_replay *r = &tree->reader->replay;
     const struct mpr_cell *cell = &r->books.cell[b->cell];
     const struct mpr_all all = mpr_all_of(cell->key);
     const struct mpr_site site = mpr_sites_of(&r->sites, cell->site);
@@ -50,7 +50,7 @@ void mpr_lifetimes_fill(struct mpr_timeline *t, struct mpr_tree *tree, struct mp
     mpr_large_each(large, heap, gather, &g);
     if (g.count) qsort(g.block, g.count, sizeof *g.block, by_birth);
     const size_t kept = g.count < t->options.lifetimes ? g.count : t->options.lifetimes;
-    mpr_notable_keep(g.block, g.count, kept, out->peak_time, tree->r->now);
+    mpr_notable_keep(g.block, g.count, kept, out->peak_time, tree->reader->replay.now);
     out->lifetime = mpr_arena_alloc(&t->arena, kept * sizeof *out->lifetime);
     for (size_t i = 0; i < kept; i++) keep(tree, callers, &g.block[i], out);
     qsort(out->lifetime, out->lifetimes, sizeof *out->lifetime, by_from);

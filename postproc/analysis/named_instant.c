@@ -34,6 +34,7 @@ bool mpr_named_instant_parse(const char *text)
 /* ---- instances of ranges */
 
 struct search {
+    const struct mpr_reader *reader;
     struct wanted wanted;
     struct mpr_arena arena;
     uint8_t *match;             /* by node: 0 not compared yet, 1 the range, 2 another one */
@@ -50,28 +51,29 @@ static bool same(const struct wanted *w, const char *text)
 }
 
 /* By its own name, or by the whole path. */
-static bool compare(struct search *s, const struct mpr_replay *r, uint32_t node)
+static bool compare(struct search *s, uint32_t node)
 {
     const struct mpr_cell cell = { .key = node };
     size_t depth;
-    const char *const *path = mpr_label_path(&s->arena, r, &cell, &depth);
+    const char *const *path = mpr_label_path(&s->arena, s->reader, &cell, &depth);
     if (!depth) return false;
     const char *whole = path[0];
     for (size_t i = 1; i < depth; i++) whole = mpr_arena_format(&s->arena, "%s > %s", whole, path[i]);
     return same(&s->wanted, path[depth - 1]) || same(&s->wanted, whole);
 }
 
-static bool matches(struct search *s, const struct mpr_replay *r, uint32_t node)
+static bool matches(struct search *s, uint32_t node)
 {
     MPR_REACH(s->match, node, s->nodes);
-    if (!s->match[node]) s->match[node] = compare(s, r, node) ? 1 : 2;
+    if (!s->match[node]) s->match[node] = compare(s, node) ? 1 : 2;
     return s->match[node] == 1;
 }
 
 static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e)
 {
+    (void)r;
     struct search *s = arg;
-    if (e->op == MPF_OP_PUSH && !s->found && matches(s, r, t->node) && ++s->seen == s->wanted.instance) {
+    if (e->op == MPF_OP_PUSH && !s->found && matches(s, t->node) && ++s->seen == s->wanted.instance) {
         s->found = true;
         s->thread = t->number;
         s->depth = t->depth;
@@ -108,8 +110,8 @@ static uint64_t peak_time(const struct mpr_replay *r, const char *heap)
 int mpr_named_instant_find(const char *path, const char *text, const char *heap, const struct mpr_progress *progress,
                     struct mpr_instant *at, struct mpr_error *error)
 {
-    struct search s = { .found = false };
     struct mpr_reader reader;
+    struct search s = { .reader = &reader };
     const bool range = parse(text, &s.wanted);
     if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
     if (range) reader.replay.watch = (struct mpr_watch){ see, &s };

@@ -63,8 +63,9 @@ static int by_size(const void *left, const void *right)
     return (*a)->size > (*b)->size ? -1 : (*a)->size < (*b)->size;
 }
 
-static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_picture *p)
+static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena, const struct mpr_reader *reader, const struct mpr_picture *p)
 {
+    const struct mpr_replay *r = &reader->replay;
     const struct mpr_gpu_block **block = mpr_alloc(p->torches + p->drivers, sizeof *block);
     size_t n = 0;
     s->largest = mpr_arena_alloc(arena, LARGEST * sizeof *s->largest);
@@ -74,13 +75,14 @@ static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena, const
     for (size_t i = 0; i < n && i < LARGEST; i++) {
         struct mpr_oom_block *b = &s->largest[s->blocks++];
         *b = (struct mpr_oom_block){ .bytes = block[i]->size, .age = mpr_less(s->time, block[i]->time) };
-        b->path = mpr_label_best(arena, r, block[i]->node, mpr_sites_of(&r->sites, block[i]->site), &b->depth);
+        b->path = mpr_label_best(arena, reader, block[i]->node, mpr_sites_of(&r->sites, block[i]->site), &b->depth);
     }
     free(block);
 }
 
-static void fill_story(struct mpr_oom_story *s, struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_oom *o, uint64_t start)
+static void fill_story(struct mpr_oom_story *s, struct mpr_arena *arena, const struct mpr_reader *reader, const struct mpr_oom *o, uint64_t start)
 {
+    const struct mpr_replay *r = &reader->replay;
     *s = (struct mpr_oom_story){
         .time = o->time, .real_time = start ? start + o->time : 0, .heap = mpr_label_heap(arena, o->heap),
         .thread = mpr_label_thread(arena, r, o->thread), .library = mpr_arena_text(arena, mpr_sites_library_name(&r->sites, o->library)),
@@ -88,11 +90,11 @@ static void fill_story(struct mpr_oom_story *s, struct mpr_arena *arena, const s
         .total = o->total, .flushed = o->flushed, .attempts = o->attempts, .hard = o->hard, .torch = o->torch, .capturing = o->capturing,
         .inherited = o->inherited, .good = "",
     };
-    s->path = mpr_label_node(arena, r, o->node, &s->depth);
-    s->python = mpr_label_node(arena, r, o->python, &s->python_depth);
-    mpr_composition(&s->state, arena, r, &o->picture);
+    s->path = mpr_label_node(arena, reader, o->node, &s->depth);
+    s->python = mpr_label_node(arena, reader, o->python, &s->python_depth);
+    mpr_composition(&s->state, arena, reader, &o->picture);
     fill_fits(s);
-    fill_largest(s, arena, r, &o->picture);
+    fill_largest(s, arena, reader, &o->picture);
 }
 
 /* ---- the last good peaks: a second reading takes pictures where the first one found them */
@@ -109,24 +111,25 @@ static void choose_spans(struct spans *spans, const struct mpr_good *good, const
     }
 }
 
-static const char *instance_name(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_good_span *s)
+static const char *instance_name(struct mpr_arena *arena, const struct mpr_reader *reader, const struct mpr_good_span *s)
 {
     size_t depth;
-    const char *const *path = s->instance ? mpr_label_node(arena, r, s->node, &depth) : NULL;
+    const char *const *path = s->instance ? mpr_label_node(arena, reader, s->node, &depth) : NULL;
     if (!path) return "";
     const char *name = path[0];
     for (size_t i = 1; i < depth; i++) name = mpr_arena_format(arena, "%s > %s", name, path[i]);
     return mpr_arena_format(arena, "%s:%" PRIu64, name, s->instance);
 }
 
-static void fill_growth(struct mpr_ooms_log *log, struct mpr_arena *arena, const struct mpr_replay *r, const struct spans *spans,
+static void fill_growth(struct mpr_ooms_log *log, struct mpr_arena *arena, const struct mpr_reader *reader, const struct spans *spans,
                         const struct mpr_good *good)
 {
+    const struct mpr_replay *r = &reader->replay;
     for (size_t i = 0; i < spans->count; i++) {
         const uint32_t oom = spans->oom[i];
         if (oom >= log->stories || !spans->window[i].peak.valid || !r->gpu.oom[oom].picture.valid) continue;
-        mpr_growth_pictures(&log->story[oom].growth, arena, r, &spans->window[i].peak, &r->gpu.oom[oom].picture);
-        log->story[oom].good = instance_name(arena, r, &good->span[oom]);
+        mpr_growth_pictures(&log->story[oom].growth, arena, reader, &spans->window[i].peak, &r->gpu.oom[oom].picture);
+        log->story[oom].good = instance_name(arena, reader, &good->span[oom]);
     }
 }
 
@@ -140,7 +143,7 @@ static void fill_log(struct mpr_ooms *ooms, const struct mpr_reader *reader, str
                                          .uuid = mpr_arena_text(&ooms->arena, r->gpu.device[i].uuid), .off = "" };
     log->device = device;
     for (uint32_t i = 0; i < r->gpu.ooms; i++) {
-        fill_story(&log->story[log->stories++], &ooms->arena, r, &r->gpu.oom[i], log->summary.process.start_ns);
+        fill_story(&log->story[log->stories++], &ooms->arena, reader, &r->gpu.oom[i], log->summary.process.start_ns);
         if (r->gpu.oom[i].hard) log->hard++;
         else log->soft++;
     }
@@ -195,8 +198,8 @@ static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct firs
     }
     reader.replay.options.by = by;          /* pictures hold blocks: rows by anything can be made of them */
     fill_log(ooms, &reader, log);
-    fill_growth(log, &ooms->arena, &reader.replay, &first->spans, &first->good);
-    if (told) mpr_host_fill(&log->host, &ooms->arena, &reader.replay, &first->refusals);
+    fill_growth(log, &ooms->arena, &reader, &first->spans, &first->good);
+    if (told) mpr_host_fill(&log->host, &ooms->arena, &reader, &first->refusals);
     mpr_reader_close(&reader);
     return 0;
 }

@@ -60,21 +60,22 @@ static void add(struct entries *e, const char *const *path, size_t depth, size_t
     e->at[e->count++] = (struct entry){ path, depth, log, bytes };
 }
 
-static void add_host(struct entries *e, struct mpr_arena *arena, const struct mpr_replay *r, size_t log)
+static void add_host(struct entries *e, struct mpr_arena *arena, const struct mpr_reader *reader, size_t log)
 {
+    const struct mpr_replay *r = &reader->replay;
     for (uint32_t i = 0; i < r->books.cells; i++) {
         const struct mpr_cell *cell = &r->books.cell[i];
         size_t depth;
         if (!mpf_heap_is_host(cell->heap)) continue;
-        const char *const *path = mpr_label_path(arena, r, cell, &depth);
+        const char *const *path = mpr_label_path(arena, reader, cell, &depth);
         add(e, path, depth, log, mpr_books_bytes_at_peak(&r->books, cell));
     }
 }
 
-static void add_device(struct entries *e, struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_picture *p, bool torch, size_t log)
+static void add_device(struct entries *e, struct mpr_arena *arena, const struct mpr_reader *reader, const struct mpr_picture *p, bool torch, size_t log)
 {
     size_t rows;
-    const struct mpr_row *row = mpr_growth_blocks(arena, r, p, torch, &rows);
+    const struct mpr_row *row = mpr_growth_blocks(arena, reader, p, torch, &rows);
     for (size_t i = 0; i < rows; i++) add(e, row[i].path, row[i].depth, log, row[i].bytes);
 }
 
@@ -125,9 +126,9 @@ static void read_then(struct mpr_ooms *ooms, size_t index, struct entries *e, co
     out->alive = true;
     fill_host(out, &reader.replay);
     fill_devices(out, &ooms->arena, &reader.replay);
-    if (!ooms->device_failure) add_host(e, &ooms->arena, &reader.replay, index);
+    if (!ooms->device_failure) add_host(e, &ooms->arena, &reader, index);
     for (size_t i = 0; ooms->device_failure && i < out->devices; i++)
-        add_device(e, &ooms->arena, &reader.replay, &reader.replay.gpu.device[out->device[i].index].peak, uses_torch(&ooms->log[0].then), index);
+        add_device(e, &ooms->arena, &reader, &reader.replay.gpu.device[out->device[i].index].peak, uses_torch(&ooms->log[0].then), index);
     mpr_reader_close(&reader);
 }
 

@@ -35,14 +35,15 @@ static int by_bytes(const void *left, const void *right)
     return a->depth < b->depth ? -1 : a->depth > b->depth;
 }
 
-static struct mpr_row row_of(struct mpr_peaks *peaks, const struct mpr_replay *r, const struct mpr_cell *cell)
+static struct mpr_row row_of(struct mpr_peaks *peaks, const struct mpr_reader *reader, const struct mpr_cell *cell)
 {
+    const struct mpr_replay *r = &reader->replay;
     struct mpr_row row = {
         .bytes = mpr_books_bytes_at_peak(&r->books, cell), .blocks = mpr_books_blocks_at_peak(&r->books, cell),
         .own_peak = cell->own_peak, .allocations = cell->allocations,
         .inherited = mpr_books_inherited_at_peak(&r->books, cell),
     };
-    row.path = mpr_label_path(&peaks->arena, r, cell, &row.depth);
+    row.path = mpr_label_path(&peaks->arena, reader, cell, &row.depth);
     return row;
 }
 
@@ -85,8 +86,9 @@ static bool by_stacks(const struct mpr_replay *r)
     return r->options.by == MPR_GROUP_STACK || r->options.by == MPR_GROUP_PYTHON || r->options.by == MPR_GROUP_LIBRARY;
 }
 
-static void fill_rows(struct mpr_peaks *peaks, const struct mpr_replay *r, uint8_t heap, struct mpr_heap_peak *out)
+static void fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint8_t heap, struct mpr_heap_peak *out)
 {
+    const struct mpr_replay *r = &reader->replay;
     size_t count = 0;
     for (uint32_t i = 0; i < r->books.cells; i++) count += r->books.cell[i].heap == heap;
     out->row = mpr_arena_alloc(&peaks->arena, count * sizeof *out->row);
@@ -94,7 +96,7 @@ static void fill_rows(struct mpr_peaks *peaks, const struct mpr_replay *r, uint8
     for (uint32_t i = 0; i < r->books.cells; i++) {
         if (r->books.cell[i].heap != heap) continue;
         cell_of[out->rows] = i;
-        out->row[out->rows++] = row_of(peaks, r, &r->books.cell[i]);
+        out->row[out->rows++] = row_of(peaks, reader, &r->books.cell[i]);
     }
     if (by_stacks(r)) estimate(r, heap, cell_of, out);
     qsort(out->row, out->rows, sizeof *out->row, by_bytes);
@@ -129,8 +131,9 @@ static void fill_touched(uint8_t heap, struct mpr_heap_peak *out)
 
 /* ---- heaps and logs */
 
-static void fill_heap(struct mpr_peaks *peaks, const struct mpr_replay *r, uint8_t code, struct mpr_heap_peak *out)
+static void fill_heap(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint8_t code, struct mpr_heap_peak *out)
 {
+    const struct mpr_replay *r = &reader->replay;
     const struct mpr_heap *heap = &r->books.heap[code];
     *out = (struct mpr_heap_peak){
         .name = mpr_label_heap(&peaks->arena, code),
@@ -139,7 +142,7 @@ static void fill_heap(struct mpr_peaks *peaks, const struct mpr_replay *r, uint8
         .allocations = heap->allocations, .frees = heap->frees, .failures = heap->failures,
         .failure_bytes = heap->largest.size, .failure_time = heap->largest.time, .failure_errno = heap->largest.error,
     };
-    fill_rows(peaks, r, code, out);
+    fill_rows(peaks, reader, code, out);
     fill_readings(&r->samples, code, out);
     fill_touched(code, out);
 }
@@ -151,8 +154,9 @@ static int by_peak(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-static void fill_heaps(struct mpr_peaks *peaks, const struct mpr_replay *r, struct mpr_log_peaks *out)
+static void fill_heaps(struct mpr_peaks *peaks, const struct mpr_reader *reader, struct mpr_log_peaks *out)
 {
+    const struct mpr_replay *r = &reader->replay;
     size_t used = 0;
     for (int i = 0; i < MPR_HEAPS; i++) used += r->books.heap[i].used;
     out->heap = mpr_arena_alloc(&peaks->arena, used * sizeof *out->heap);
@@ -160,7 +164,7 @@ static void fill_heaps(struct mpr_peaks *peaks, const struct mpr_replay *r, stru
         if (!r->books.heap[i].used) continue;
         if (peaks->options.heap && strcmp(peaks->options.heap, mpr_label_heap(&peaks->arena, (uint8_t)i)) != 0)
             continue;
-        fill_heap(peaks, r, (uint8_t)i, &out->heap[out->heaps++]);
+        fill_heap(peaks, reader, (uint8_t)i, &out->heap[out->heaps++]);
     }
     qsort(out->heap, out->heaps, sizeof *out->heap, by_peak);
     out->peak_bytes = out->heaps ? out->heap[0].peak_bytes : 0;
@@ -173,22 +177,24 @@ static bool is_used(const struct mpr_replay *r, unsigned device)
     return r->gpu.device[device].seen || r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].used;
 }
 
-static void fill_device(struct mpr_peaks *peaks, const struct mpr_replay *r, unsigned index, struct mpr_device *out)
+static void fill_device(struct mpr_peaks *peaks, const struct mpr_reader *reader, unsigned index, struct mpr_device *out)
 {
+    const struct mpr_replay *r = &reader->replay;
     const struct mpr_gpu_device *d = &r->gpu.device[index];
     *out = (struct mpr_device){
         .index = index, .name = mpr_arena_text(&peaks->arena, d->name), .uuid = mpr_arena_text(&peaks->arena, d->uuid),
         .off = mpr_arena_text(&peaks->arena, d->off), .torch_reserved_peak = d->torch_reserved_peak,
         .context_blocks = r->gpu.context_blocks,
     };
-    mpr_composition(&out->peak, &peaks->arena, r, &d->peak);
+    mpr_composition(&out->peak, &peaks->arena, reader, &d->peak);
 }
 
-static void fill_devices(struct mpr_peaks *peaks, const struct mpr_replay *r, struct mpr_log_peaks *out)
+static void fill_devices(struct mpr_peaks *peaks, const struct mpr_reader *reader, struct mpr_log_peaks *out)
 {
+    const struct mpr_replay *r = &reader->replay;
     out->device = mpr_arena_alloc(&peaks->arena, MPF_GPUS * sizeof *out->device);
     for (unsigned i = 0; i < MPF_GPUS; i++)
-        if (is_used(r, i)) fill_device(peaks, r, i, &out->device[out->devices++]);
+        if (is_used(r, i)) fill_device(peaks, reader, i, &out->device[out->devices++]);
 }
 
 static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, const char *path,
@@ -196,9 +202,9 @@ static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, c
 {
     *out = (struct mpr_log_peaks){ .parent = -1 };
     mpr_reader_summary(reader, path, &peaks->arena, &out->summary);
-    fill_heaps(peaks, &reader->replay, out);
-    fill_devices(peaks, &reader->replay, out);
-    out->note = mpr_label_notes(&peaks->arena, &reader->replay, &out->notes);
+    fill_heaps(peaks, reader, out);
+    fill_devices(peaks, reader, out);
+    out->note = mpr_label_notes(&peaks->arena, reader, &out->notes);
     for (int i = 0; i < MPR_READ_SOURCES; i++) out->largest[i] = mpr_reading_of(&reader->replay.samples.source[i].largest);
     out->rss_high = out->largest[MPR_READ_RSS].value[MPF_RSS_HWM];
     if (out->summary.hwm && (out->rss_high == MPF_UNKNOWN || out->summary.hwm > out->rss_high)) out->rss_high = out->summary.hwm;

@@ -6,9 +6,9 @@
 
 enum entry { SEEN, BEGINNING, WHOLE };
 
-void mpr_pieces_init(struct mpr_pieces *p, struct mpr_arena *arena, const struct mpr_replay *r, enum mpr_group best)
+void mpr_pieces_init(struct mpr_pieces *p, struct mpr_arena *arena, const struct mpr_reader *reader, enum mpr_group best)
 {
-    *p = (struct mpr_pieces){ .arena = arena, .r = r, .by_stack = best == MPR_GROUP_STACK };
+    *p = (struct mpr_pieces){ .arena = arena, .reader = reader, .by_stack = best == MPR_GROUP_STACK };
 }
 
 void mpr_pieces_free(struct mpr_pieces *p) { mpr_index_free(&p->set); }
@@ -56,13 +56,13 @@ static uint32_t number_of(const struct mpr_band *b, enum mpr_view view)
 
 static const char *const *path_of(struct mpr_pieces *p, const struct mpr_band *b, enum mpr_view view, size_t *depth)
 {
-    if (view == MPR_VIEW_RANGE || view == MPR_VIEW_PYTHON) return mpr_label_node(p->arena, p->r, number_of(b, view), depth);
-    if (view == MPR_VIEW_STACK) return mpr_label_stack(p->arena, p->r, b->native, depth);
+    if (view == MPR_VIEW_RANGE || view == MPR_VIEW_PYTHON) return mpr_label_node(p->arena, p->reader, number_of(b, view), depth);
+    if (view == MPR_VIEW_STACK) return mpr_label_stack(p->arena, p->reader, b->native, depth);
     const char **name = mpr_arena_alloc(p->arena, sizeof *name);
     *depth = 1;
-    if (view == MPR_VIEW_THREAD) *name = mpr_label_thread(p->arena, p->r, b->thread);
+    if (view == MPR_VIEW_THREAD) *name = mpr_label_thread(p->arena, &p->reader->replay, b->thread);
     else if (view == MPR_VIEW_SIZE) *name = mpr_label_size(p->arena, b->class);
-    else *name = mpr_sites_library_name(&p->r->sites, b->library);
+    else *name = mpr_sites_library_name(&p->reader->replay.sites, b->library);
     return name;
 }
 

@@ -4,17 +4,17 @@
 #define MPR_PIECES_H
 
 #include "index.h"
-#include "replay.h"
+#include "reader.h"
 #include "timeline_result.h"
 
 struct mpr_pieces {
     struct mpr_arena *arena;
-    const struct mpr_replay *r;
+    const struct mpr_reader *reader;
     bool by_stack;              /* the best name of what has no range and no Python stack is its native one */
     struct mpr_index set;       /* hashes of names */
 };
 
-void mpr_pieces_init(struct mpr_pieces *p, struct mpr_arena *arena, const struct mpr_replay *r, enum mpr_group best);
+void mpr_pieces_init(struct mpr_pieces *p, struct mpr_arena *arena, const struct mpr_reader *reader, enum mpr_group best);
 void mpr_pieces_free(struct mpr_pieces *p);
 /* What stands for itself in `of` lies in a band of of->kind, which does not say all of its names. */
 void mpr_pieces_hide(struct mpr_pieces *p, const struct mpr_band *of);

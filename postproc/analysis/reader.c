@@ -51,7 +51,7 @@ int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_group 
     read_sampling(header, &options);
     mpr_alloc_for(path);
     mpr_replay_init(&reader->replay, &options);
-    reader->replay.names = mpr_names_new();
+    reader->names = mpr_names_new();
     return 0;
 }
 
@@ -73,7 +73,7 @@ int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_group b
 
 void mpr_reader_close(struct mpr_reader *reader)
 {
-    mpr_names_free(reader->replay.names);
+    mpr_names_free(reader->names);
     mpr_replay_free(&reader->replay);
     mpr_log_close(reader->log);
     mpr_alloc_for(NULL);

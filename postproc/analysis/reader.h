@@ -14,6 +14,7 @@
 struct mpr_reader {
     struct mpr_log *log;
     struct mpr_replay replay;
+    struct mpr_names *names;    /* of what replay knows by number, for labels.h */
     bool (*enough)(const struct mpr_replay *replay);    /* the reading stops where this is true: mpr_reader_replay returns 1 */
 };
 

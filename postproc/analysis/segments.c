@@ -15,7 +15,8 @@
 /* What is being built: one device's picture. */
 struct walk {
     struct mpr_segments *result;
-    const struct mpr_replay *r;
+    const struct mpr_reader *reader;
+    const struct mpr_replay *r; /* its */
     const struct mpr_picture *picture;
     struct mpr_segments_device *out;
     size_t torch;               /* the first of PyTorch's blocks that does not end before the segment */
@@ -33,7 +34,7 @@ static uint64_t key_of(const struct mpr_gpu_block *b) { return b->node ? b->node
 static const char *const *label(struct walk *w, uint64_t key, size_t *depth)
 {
     const struct mpr_cell cell = { .key = key };
-    return mpr_label_path(&w->result->arena, w->r, &cell, depth);
+    return mpr_label_path(&w->result->arena, w->reader, &cell, depth);
 }
 
 /* ---- one segment */
@@ -222,12 +223,13 @@ static void count_outside(struct walk *w)
     w->out->outside_blocks = blocks;
 }
 
-static void fill_device(struct mpr_segments *result, const struct mpr_replay *r, unsigned index, const struct mpr_picture *p)
+static void fill_device(struct mpr_segments *result, const struct mpr_reader *reader, unsigned index, const struct mpr_picture *p)
 {
+    const struct mpr_replay *r = &reader->replay;
     struct mpr_segments_device *d = &result->device[result->devices];
     *d = (struct mpr_segments_device){ .index = index, .name = mpr_arena_text(&result->arena, r->gpu.device[index].name),
                                        .time = p->time };
-    struct walk w = { .result = result, .r = r, .picture = p, .out = d };
+    struct walk w = { .result = result, .reader = reader, .r = r, .picture = p, .out = d };
     d->segment = mpr_arena_alloc(&result->arena, p->drivers * sizeof *d->segment);
     d->pool = mpr_arena_alloc(&result->arena, p->drivers * sizeof *d->pool);
     w.held = mpr_alloc(p->torches, sizeof *w.held);
@@ -251,19 +253,21 @@ static const struct mpr_oom *newest_oom(const struct mpr_gpu *g)
     return NULL;
 }
 
-void mpr_segments_fill(struct mpr_segments *result, const struct mpr_replay *r)
+void mpr_segments_fill(struct mpr_segments *result, const struct mpr_reader *reader)
 {
+    const struct mpr_replay *r = &reader->replay;
     result->device = mpr_arena_alloc(&result->arena, MPF_GPUS * sizeof *result->device);
     for (unsigned i = 0; i < MPF_GPUS; i++)
-        if (r->gpu.device[i].peak.valid) fill_device(result, r, i, &r->gpu.device[i].peak);
+        if (r->gpu.device[i].peak.valid) fill_device(result, reader, i, &r->gpu.device[i].peak);
 }
 
-static int fill_oom(struct mpr_segments *result, const struct mpr_replay *r, const char *path, struct mpr_error *error)
+static int fill_oom(struct mpr_segments *result, const struct mpr_reader *reader, const char *path, struct mpr_error *error)
 {
+    const struct mpr_replay *r = &reader->replay;
     const struct mpr_oom *oom = newest_oom(&r->gpu);
     if (!oom) return mpr_fail(error, "%s: no lack of device memory was recorded that the program did not get over", path);
     result->device = mpr_arena_alloc(&result->arena, sizeof *result->device);
-    fill_device(result, r, mpf_heap_device(oom->heap), &oom->picture);
+    fill_device(result, reader, mpf_heap_device(oom->heap), &oom->picture);
     return 0;
 }
 
@@ -276,8 +280,8 @@ int mpr_segments_read(struct mpr_segments *segments, const char *path, const str
     if (mpr_reader_run(&reader, path, MPR_GROUP_RANGE, at, progress, error) != 0) return -1;
     mpr_reader_summary(&reader, path, &segments->arena, &segments->summary);
     int status = 0;
-    if (options->which == MPR_SEGMENTS_AT_OOM) status = fill_oom(segments, &reader.replay, path, error);
-    else mpr_segments_fill(segments, &reader.replay);
+    if (options->which == MPR_SEGMENTS_AT_OOM) status = fill_oom(segments, &reader, path, error);
+    else mpr_segments_fill(segments, &reader);
     mpr_reader_close(&reader);
     if (status != 0) mpr_segments_free(segments);
     return status;

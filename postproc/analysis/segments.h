@@ -75,10 +75,10 @@ struct mpr_segments {
     size_t devices;
 };
 
-struct mpr_replay;
+struct mpr_reader;
 
 /* At each device's peak, of a log that was read. */
-void mpr_segments_fill(struct mpr_segments *segments, const struct mpr_replay *r);
+void mpr_segments_fill(struct mpr_segments *segments, const struct mpr_reader *reader);
 /* 0, or -1 with *error filled (nothing to free then). */
 int mpr_segments_read(struct mpr_segments *segments, const char *path, const struct mpr_segments_options *options,
                       const struct mpr_progress *progress, struct mpr_error *error);

@@ -18,9 +18,10 @@ static int by_peak(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-static void fill_heap(struct mpr_timeline *t, const struct mpr_replay *r, const struct mpr_levels *levels, uint8_t code,
+static void fill_heap(struct mpr_timeline *t, const struct mpr_reader *reader, const struct mpr_levels *levels, uint8_t code,
                       struct mpr_heap_line *out)
 {
+    const struct mpr_replay *r = &reader->replay;
     const struct mpr_heap *heap = &r->books.heap[code];
     *out = (struct mpr_heap_line){
         .name = mpr_label_heap(&t->arena, code),
@@ -28,17 +29,18 @@ static void fill_heap(struct mpr_timeline *t, const struct mpr_replay *r, const 
         .end_bytes = heap->bytes, .end_blocks = heap->blocks,
         .allocations = heap->allocations, .frees = heap->frees, .failures = heap->failures,
     };
-    mpr_bands_fill(t, r, levels, code, out);
+    mpr_bands_fill(t, reader, levels, code, out);
 }
 
-static void fill_heaps(struct mpr_timeline *t, const struct mpr_replay *r, const struct mpr_levels *levels)
+static void fill_heaps(struct mpr_timeline *t, const struct mpr_reader *reader, const struct mpr_levels *levels)
 {
+    const struct mpr_replay *r = &reader->replay;
     size_t used = 0;
     for (int i = 0; i < MPR_HEAPS; i++) used += r->books.heap[i].used;
     t->heap = mpr_arena_alloc(&t->arena, used * sizeof *t->heap);
     for (int i = 0; i < MPR_HEAPS; i++) {
         const bool wanted = !t->options.heap || strcmp(t->options.heap, mpr_label_heap(&t->arena, (uint8_t)i)) == 0;
-        if (r->books.heap[i].used && wanted) fill_heap(t, r, levels, (uint8_t)i, &t->heap[t->heaps++]);
+        if (r->books.heap[i].used && wanted) fill_heap(t, reader, levels, (uint8_t)i, &t->heap[t->heaps++]);
     }
     qsort(t->heap, t->heaps, sizeof *t->heap, by_peak);
 }
@@ -65,12 +67,13 @@ static void fill_libraries(struct mpr_timeline *t, const struct mpr_replay *r)
             mpr_arena_text(&t->arena, mpr_sites_library_name(&r->sites, (uint32_t)t->libraries));
 }
 
-static void fill_page(struct mpr_timeline *t, const struct mpr_replay *r, const struct observers *o)
+static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader, const struct observers *o)
 {
+    const struct mpr_replay *r = &reader->replay;
     struct mpr_tree tree;
     struct mpr_callers callers;
-    mpr_tree_init(&tree, &t->arena, r);
-    mpr_callers_init(&callers, &t->arena, r);
+    mpr_tree_init(&tree, &t->arena, reader);
+    mpr_callers_init(&callers, &t->arena, reader);
     for (size_t i = 0; i < t->heaps; i++) {
         struct mpr_heap_line *h = &t->heap[i];
         const uint8_t code = (uint8_t)mpf_heap_named(h->name);
@@ -82,9 +85,9 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_replay *r, const 
             h->band[k].native = mpr_callers_native(&callers, h->band[k].native);
         }
     }
-    mpr_annotations_fill(o->annotations, &tree, r, t);
+    mpr_annotations_fill(o->annotations, &tree, reader, t);
     mpr_callers_fill(&callers, t);
-    mpr_segments_fill(&t->segments, r);
+    mpr_segments_fill(&t->segments, reader);
     t->node = tree.node;
     t->nodes = tree.nodes;
     mpr_tree_free(&tree);
@@ -121,9 +124,9 @@ static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const str
     mpr_reader_summary(reader, path, &t->arena, &t->summary);
     choose(t, reader);
     t->sampled = r->options.sample_mean != 0;
-    fill_heaps(t, r, o->levels);
+    fill_heaps(t, reader, o->levels);
     fill_threads(t, r);
-    if (o->annotations) fill_page(t, r, o);
+    if (o->annotations) fill_page(t, reader, o);
     mpr_reader_close(reader);
     return 0;
 }

@@ -5,13 +5,13 @@
 #include "callers.h"
 #include "large.h"
 #include "levels.h"
-#include "replay.h"
+#include "reader.h"
 #include "timeline_result.h"
 #include "tree.h"
 
 /* From cells to bands: the largest keep their names, the rest is summed.  Fills bands, spans and changes of the heap from its
  * series. */
-void mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_replay *r, const struct mpr_levels *levels,
+void mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_reader *reader, const struct mpr_levels *levels,
                     uint8_t heap, struct mpr_heap_line *out);
 
 /* Who held a heap's peak, by the best name of each block (its range, else its Python stack, else its native one or its library), from
@@ -31,7 +31,7 @@ void mpr_annotations_free(struct mpr_annotations *h);
 /* Events that are no allocations come here: for mpr_watch, arg is the mpr_annotations. */
 void mpr_annotations_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e);
 /* Fills marks, instances and tracks of the timeline. */
-void mpr_annotations_fill(const struct mpr_annotations *h, struct mpr_tree *tree, const struct mpr_replay *r,
+void mpr_annotations_fill(const struct mpr_annotations *h, struct mpr_tree *tree, const struct mpr_reader *reader,
                          struct mpr_timeline *out);
 
 #endif

@@ -56,7 +56,6 @@ struct mpr_replay {
     struct mpr_estimates estimates;
     struct mpr_wrappers wrappers;
     struct mpr_large *large;    /* observer; NULL: none */
-    struct mpr_names *names;    /* of who reads the result, to name calls with */
     struct mpr_watch watch;     /* event NULL: nobody */
     uint64_t count[256];        /* events by operation */
     uint64_t lost;              /* events, and by reason */
