@@ -3,6 +3,7 @@
 
 #include "cmd.h"
 #include "ooms.h"
+#include "reports.h"
 #include "selection.h"
 
 enum { KEY_BACKWARD_OF = 256 };
@@ -42,16 +43,13 @@ static const struct argp argp = {
     .children = children,
 };
 
-static void render(const struct mpr_renderer *renderer, FILE *out, const void *result, const struct mpr_style *style)
-{
-    renderer->ooms(out, result, style);
-}
+static void describe(struct mpr_document *doc, const void *result) { mpr_report_ooms(doc, result); }
 
 static int report(struct arguments *a, const struct mpr_ooms *ooms)
 {
     bool incomplete = false;
     for (size_t i = 0; i < ooms->logs; i++) incomplete |= ooms->log[i].summary.incomplete;
-    const int status = mpr_output_report(&a->output, render, ooms, incomplete);
+    const int status = mpr_output_document(&a->output, describe, ooms, incomplete);
     return a->failed ? MPR_EXIT_FAILURE : status;
 }
 

@@ -3,6 +3,7 @@
 #include "cmd.h"
 #include "mpf/event.h"
 #include "peaks.h"
+#include "reports.h"
 #include "selection.h"
 
 enum { KEY_HEAP = 256, KEY_AT, KEY_NO_INHERIT, KEY_BACKWARD_OF };
@@ -63,16 +64,13 @@ static const struct argp argp = {
     children, NULL, NULL,
 };
 
-static void render(const struct mpr_renderer *renderer, FILE *out, const void *result, const struct mpr_style *style)
-{
-    renderer->peaks(out, result, style);
-}
+static void describe(struct mpr_document *doc, const void *result) { mpr_report_peaks(doc, result); }
 
 static int report(struct arguments *a, const struct mpr_peaks *peaks)
 {
     bool incomplete = false;
     for (size_t i = 0; i < peaks->logs; i++) incomplete |= peaks->log[i].summary.incomplete;
-    const int status = mpr_output_report(&a->output, render, peaks, incomplete);
+    const int status = mpr_output_document(&a->output, describe, peaks, incomplete);
     return a->failed ? MPR_EXIT_FAILURE : status;
 }
 

@@ -1,11 +1,13 @@
-/* A blob's columns stand one behind the other, each with one number for each element: gzip sees like beside like. */
+/* No document: what the page's scripts draw from, packed.
+ *
+ * A blob's columns stand one behind the other, each with one number for each element: gzip sees like beside like. */
 #include "html_data.h"
 
 #include <stdlib.h>
 
 #include "blob.h"
 #include "json.h"
-#include "json_summary.h"
+#include "json_document.h"
 #include "mpf/sample.h"
 
 enum { HOLDERS = 400, SEGMENTS = 24 };      /* of a peak that the page lists; the rest is summed */
@@ -269,7 +271,7 @@ static void log_data(struct mpr_json *j, const struct mpr_timeline *t, size_t lo
 {
     struct blob_name name;
     mpr_json_open(j, NULL, '{');
-    mpr_json_summary(j, &t->summary);
+    mpr_json_log(j, &t->summary);
     mpr_json_text(j, "best", mpr_group_name[t->best.by]);
     mpr_json_text(j, "ranges_from", t->best.source);
     texts(j, "threads", t->thread_name, t->threads);

@@ -96,3 +96,16 @@ void mpr_json_null(struct mpr_json *j, const char *key)
     start(j, key);
     fputs("null", j->out);
 }
+
+void mpr_json_path(struct mpr_json *j, const char *key, const char *const *path, size_t depth)
+{
+    mpr_json_open(j, key, '[');
+    for (size_t i = 0; i < depth; i++) mpr_json_text(j, NULL, path[i]);
+    mpr_json_close(j, ']');
+}
+
+void mpr_json_known(struct mpr_json *j, const char *key, uint64_t value, uint64_t unknown)
+{
+    if (value == unknown) mpr_json_null(j, key);
+    else mpr_json_number(j, key, value);
+}

@@ -21,6 +21,10 @@ void mpr_json_percent(struct mpr_json *j, const char *key, double percent);
 /* On one line. */
 void mpr_json_numbers(struct mpr_json *j, const char *key, const uint64_t *numbers, size_t count);
 void mpr_json_flag(struct mpr_json *j, const char *key, bool flag);
+/* A path as a list, outermost first. */
+void mpr_json_path(struct mpr_json *j, const char *key, const char *const *path, size_t depth);
+/* null when the value is `unknown`. */
+void mpr_json_known(struct mpr_json *j, const char *key, uint64_t value, uint64_t unknown);
 void mpr_json_null(struct mpr_json *j, const char *key);
 
 #endif

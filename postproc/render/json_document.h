@@ -7,5 +7,8 @@
 
 /* top: rows of a table at most; 0: all. */
 void mpr_json_document(struct mpr_json *j, const struct mpr_document *doc, size_t top);
+/* The fields of the log, for reports that have a renderer of their own. */
+struct mpr_summary;
+void mpr_json_log(struct mpr_json *j, const struct mpr_summary *s);
 
 #endif

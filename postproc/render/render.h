@@ -1,4 +1,4 @@
-/* Renderers: each writes finished results in one format.  A new format is one new file and one line in render.c. */
+/* Renderers: each writes any document in one format. */
 #ifndef MPR_RENDER_H
 #define MPR_RENDER_H
 
@@ -6,10 +6,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-struct mpr_peaks;
 struct mpr_document;
 struct mpr_timeline;
-struct mpr_ooms;
 struct mpr_calltree;
 
 struct mpr_style {
@@ -21,19 +19,18 @@ struct mpr_style {
 struct mpr_renderer {
     const char *name;
     void (*document)(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
-    void (*peaks)(FILE *out, const struct mpr_peaks *peaks, const struct mpr_style *style);
+    /* What is no document, and why, their files say; NULL: not in this format. */
     void (*timeline)(FILE *out, const struct mpr_timeline *timeline, const struct mpr_style *style);
-    void (*ooms)(FILE *out, const struct mpr_ooms *ooms, const struct mpr_style *style);     /* NULL: not in this format */
-    void (*stacks)(FILE *out, const struct mpr_calltree *tree, const struct mpr_style *style);      /* the same */
+    void (*stacks)(FILE *out, const struct mpr_calltree *tree, const struct mpr_style *style);
 };
-
-void mpr_text_document(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
-void mpr_render_json_document(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
-void mpr_render_csv_document(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
 
 extern const struct mpr_renderer mpr_render_text, mpr_render_json, mpr_render_csv;
 
 /* NULL for an unknown name. */
 const struct mpr_renderer *mpr_render_find(const char *name);
+
+void mpr_text_document(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
+void mpr_json_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
+void mpr_csv_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
 
 #endif

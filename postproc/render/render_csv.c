@@ -45,7 +45,7 @@ static void record(FILE *out, const struct mpr_table *t, const void *row)
     fputc('\n', out);
 }
 
-void mpr_render_csv_document(FILE *out, const struct mpr_document *doc, const struct mpr_style *style)
+void mpr_csv_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style)
 {
     header(out, doc);
     for (const struct mpr_item *i = doc->first; i; i = i->next) {

@@ -2,13 +2,7 @@
 #include "document.h"
 #include "json_document.h"
 #include "render.h"
-
-static void path(struct mpr_json *j, const char *key, const struct mpr_value *v)
-{
-    mpr_json_open(j, key, '[');
-    for (size_t i = 0; i < v->count; i++) mpr_json_text(j, NULL, v->path[i]);
-    mpr_json_close(j, ']');
-}
+#include "reports.h"
 
 static void known(struct mpr_json *j, const char *key, const struct mpr_value *v)
 {
@@ -18,7 +12,7 @@ static void known(struct mpr_json *j, const char *key, const struct mpr_value *v
     case MPR_SHARE: mpr_json_percent(j, key, v->percent); return;
     case MPR_FLAG: mpr_json_flag(j, key, v->number); return;
     case MPR_WORD: case MPR_TEXT: mpr_json_text(j, key, v->text); return;
-    case MPR_PATH: path(j, key, v); return;
+    case MPR_PATH: mpr_json_path(j, key, v->path, v->count); return;
     case MPR_NUMBERS: mpr_json_numbers(j, key, v->numbers, v->count); return;
     }
 }
@@ -115,10 +109,19 @@ void mpr_json_document(struct mpr_json *j, const struct mpr_document *doc, size_
     }
 }
 
-void mpr_render_json_document(FILE *out, const struct mpr_document *doc, const struct mpr_style *style)
+void mpr_json_log(struct mpr_json *j, const struct mpr_summary *s)
+{
+    struct mpr_document doc = { 0 };
+    mpr_report_fields(&doc, s);
+    mpr_json_document(j, &doc, 0);
+    mpr_doc_free(&doc);
+}
+
+void mpr_json_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style)
 {
     struct mpr_json j = { .out = out, .first = true };
     mpr_json_open(&j, NULL, '{');
     mpr_json_document(&j, doc, style->top);
     mpr_json_close(&j, '}');
+    if (doc->json_ends_blank) fputc('\n', out);
 }

@@ -1,4 +1,5 @@
 /* A document for a terminal of 96 columns. */
+#include "render.h"
 #include "text.h"
 #include "text_document.h"
 

@@ -1,8 +1,9 @@
+/* No document: a call names the one above it by its place among those that --top shows. */
 #include <stdlib.h>
 
 #include "calltrees.h"
 #include "json.h"
-#include "json_summary.h"
+#include "json_document.h"
 
 static void call(struct mpr_json *j, const struct mpr_calltree *t, size_t i, const size_t *number)
 {
@@ -39,7 +40,7 @@ void mpr_stacks_json(FILE *out, const struct mpr_calltree *t, const struct mpr_s
     struct mpr_json j = { out, 0, true };
     mpr_json_open(&j, NULL, '{');
     mpr_json_text(&j, "schema", "memprof.stacks/1");
-    mpr_json_summary(&j, &t->summary);
+    mpr_json_log(&j, &t->summary);
     mpr_json_text(&j, "by", t->options.python ? "python" : "stack");
     mpr_json_flag(&j, "bottom_up", t->options.bottom_up);
     if (t->heap) mpr_json_text(&j, "heap", t->heap);

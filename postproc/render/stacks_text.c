@@ -1,4 +1,6 @@
-/* A call that only calls one other, with all its bytes, stands above it in the same column: deep stacks stay readable. */
+/* No document: a tree, drawn by the depth of its calls, and lines that programs read (--folded), have no columns.
+ *
+ * A call that only calls one other, with all its bytes, stands above it in the same column: deep stacks stay readable. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,7 +182,7 @@ void mpr_stacks_text(FILE *out, const struct mpr_calltree *t, const struct mpr_s
         folded(out, t, style->top);
         return;
     }
-    mpr_text_summary(out, &t->summary, style);
+    mpr_text_log(out, &t->summary, NULL, style);
     if (!t->heap) {
         fprintf(out, "\nno %scall stacks were recorded%s", t->options.python ? "Python " : "", t->options.heap ? " of " : "");
         mpr_text_escaped(out, t->options.heap ? t->options.heap : "");
@@ -196,5 +198,5 @@ void mpr_stacks_text(FILE *out, const struct mpr_calltree *t, const struct mpr_s
         first = 0;
     }
     if (t->others > 1) fputc('\n', out);
-    mpr_text_notes(out, t->note, t->notes);
+    mpr_text_notes(out, t->note, t->notes, style);
 }

@@ -3,23 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "reports.h"
 #include "text_document.h"
-#include "units.h"
 #include "utf8.h"
 
 void mpr_text_escaped(FILE *out, const char *text) { mpr_utf8_escaped(out, text); }
-
-char *mpr_text_harmless(const char *text)
-{
-    char *copy = NULL;
-    size_t bytes;
-    FILE *out = open_memstream(&copy, &bytes);
-    if (!out) return NULL;
-    mpr_text_escaped(out, text);
-    fclose(out);
-    return copy;
-}
 
 void mpr_text_tone(FILE *out, const struct mpr_style *style, enum mpr_tone tone)
 {
@@ -27,19 +16,42 @@ void mpr_text_tone(FILE *out, const struct mpr_style *style, enum mpr_tone tone)
     if (style->color) fputs(code[tone], out);
 }
 
+/* ---- texts that are put together; the caller frees them */
+
+struct text { char *at; size_t bytes; FILE *out; };
+
+static FILE *begin(struct text *t)
+{
+    t->out = open_memstream(&t->at, &t->bytes);
+    if (!t->out) mpr_alloc_end();
+    return t->out;
+}
+
+static char *end(struct text *t)
+{
+    if (fclose(t->out) != 0) mpr_alloc_end();
+    return t->at;
+}
+
+char *mpr_text_harmless(const char *text)
+{
+    struct text copy;
+    mpr_text_escaped(begin(&copy), text);
+    return end(&copy);
+}
+
+/* ---- paths */
+
 static char *path_text(const char *const *path, size_t depth)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out) return NULL;
+    struct text t;
+    FILE *out = begin(&t);
     if (!depth) fputs("outside any range", out);
     for (size_t i = 0; i < depth; i++) {
         if (i) fputs(" > ", out);
         mpr_text_escaped(out, path[i]);
     }
-    fclose(out);
-    return text;
+    return end(&t);
 }
 
 /* "[h.0.mlp] ": the innermost layer of a model in the path, where the last name does not say it itself; NULL: none. */
@@ -77,72 +89,53 @@ static void write_short(FILE *out, const char *text, size_t length, size_t width
 /* Takes `text`, which is too long. */
 static char *cut(char *text, size_t length, size_t width, char *layer)
 {
-    char *shorter = NULL;
-    size_t bytes;
-    FILE *out = open_memstream(&shorter, &bytes);
-    if (out) write_short(out, text, length, width, layer);
-    if (out) fclose(out);
+    struct text shorter;
+    write_short(begin(&shorter), text, length, width, layer);
     free(layer);
     free(text);
-    return shorter;
+    return end(&shorter);
 }
 
 char *mpr_text_cut_path(const char *const *path, size_t depth, int width)
 {
     char *text = path_text(path, depth);
-    const size_t length = text ? mpr_utf8_length(text) : 0;
+    const size_t length = mpr_utf8_length(text);
     return length > (size_t)width ? cut(text, length, (size_t)width, layer_text(path, depth)) : text;
 }
 
 void mpr_text_path(FILE *out, const char *const *path, size_t depth, int width)
 {
     char *text = mpr_text_cut_path(path, depth, width);
-    if (text) fprintf(out, "%s%*s", text, width - (int)mpr_utf8_length(text), "");
+    fprintf(out, "%s%*s", text, width - (int)mpr_utf8_length(text), "");
     free(text);
 }
 
 void mpr_text_row_path(FILE *out, const char *by, const char *const *path, size_t depth, int width)
 {
-    static const char *const no_stack = "(no call stack)", *const no_python = "(no Python call stack)";
-    if (depth) mpr_text_path(out, path, depth, width);
-    else if (strcmp(by, "stack") == 0) mpr_text_path(out, &no_stack, 1, width);
-    else if (strcmp(by, "python") == 0) mpr_text_path(out, &no_python, 1, width);
-    else mpr_text_path(out, path, depth, width);
-}
-
-void mpr_text_rollup_time(FILE *out, const struct mpr_reading *rss)
-{
-    struct mpr_number time;
-    const uint64_t taken = rss->taken[MPF_RSS_PSS];
-    if (rss->value[MPF_RSS_PSS] != MPF_UNKNOWN && taken != rss->time) fprintf(out, " (at %s)", mpr_units_time(&time, taken));
+    const char *const nowhere = mpr_report_nowhere(by);
+    if (depth || !nowhere) mpr_text_path(out, path, depth, width);
+    else mpr_text_path(out, &nowhere, 1, width);
 }
 
 /* ---- parts of documents, for reports that have a renderer of their own */
 
-static void parts(FILE *out, const struct mpr_style *style, const void *what, void (*describe)(struct mpr_document *doc, const void *what))
+static void write_lines(FILE *out, struct mpr_document *doc, const struct mpr_style *style)
+{
+    mpr_text_document(out, doc, style);
+    mpr_doc_free(doc);
+}
+
+void mpr_text_log(FILE *out, const struct mpr_summary *s, const struct mpr_choice *choice, const struct mpr_style *style)
 {
     struct mpr_document doc = { 0 };
-    describe(&doc, what);
-    mpr_text_document(out, &doc, style);
-    mpr_doc_free(&doc);
+    mpr_report_lines(&doc, s);
+    if (choice) mpr_report_choice(&doc, choice);
+    write_lines(out, &doc, style);
 }
 
-static void title(struct mpr_document *doc, const void *summary) { mpr_report_title(doc, summary); }
-static void log_lines(struct mpr_document *doc, const void *summary) { mpr_report_log(doc, summary); }
-
-void mpr_text_title(FILE *out, const struct mpr_summary *s, const struct mpr_style *style) { parts(out, style, s, title); }
-void mpr_text_summary(FILE *out, const struct mpr_summary *s, const struct mpr_style *style) { parts(out, style, s, log_lines); }
-
-void mpr_text_choice(FILE *out, const struct mpr_choice *choice)
+void mpr_text_notes(FILE *out, const char *const *note, size_t notes, const struct mpr_style *style)
 {
-    if (*choice->source) fprintf(out, "ranges: %s\n", choice->source);
-}
-
-void mpr_text_notes(FILE *out, const char *const *note, size_t notes)
-{
-    if (notes) fputc('\n', out);
-    for (size_t i = 0; i < notes; i++) {
-        mpr_text_escaped(out, note[i]);
-        fputc('\n', out);
-    }
+    struct mpr_document doc = { 0 };
+    mpr_report_notes(&doc, note, notes);
+    write_lines(out, &doc, style);
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "document.h"
-#include "peaks.h"
+#include "row.h"
 #include "render.h"
 #include "summary.h"
 
@@ -15,22 +15,17 @@ enum { MPR_TEXT_TOP = MPR_TOP, MPR_TEXT_PATH = 40 };  /* rows of a table; column
 
 /* Writes text that came from the recorded program: what a terminal would act on, or nobody could see, appears as \xNN or \u{NNNN}. */
 void mpr_text_escaped(FILE *out, const char *text);
-/* The same as a text that the caller frees; NULL without memory. */
+/* The same as a text that the caller frees. */
 char *mpr_text_harmless(const char *text);
 void mpr_text_tone(FILE *out, const struct mpr_style *style, enum mpr_tone tone);
-/* The path, harmless, in `width` columns at most; the caller frees it, NULL without memory. */
+/* The path, harmless, in `width` columns at most; the caller frees it. */
 char *mpr_text_cut_path(const char *const *path, size_t depth, int width);
 /* The path in `width` columns, padded; a longer one loses its beginning, but for the layer of a model that it is about. */
 void mpr_text_path(FILE *out, const char *const *path, size_t depth, int width);
 /* The same of a row by `by` (a name of mpr_group_name), where an empty path may be no range. */
 void mpr_text_row_path(FILE *out, const char *by, const char *const *path, size_t depth, int width);
-/* "ranges: NVTX": what "auto" stands for; nothing where it was not asked for. */
-void mpr_text_choice(FILE *out, const struct mpr_choice *choice);
-void mpr_text_notes(FILE *out, const char *const *note, size_t notes);
-/* Whose log it is, in a line; with what is missing, the lines above every report. */
-void mpr_text_title(FILE *out, const struct mpr_summary *s, const struct mpr_style *style);
-void mpr_text_summary(FILE *out, const struct mpr_summary *summary, const struct mpr_style *style);
-/* Behind Private_Dirty and Pss: when they were read, where that was before the rest of the sample. */
-void mpr_text_rollup_time(FILE *out, const struct mpr_reading *rss);
+/* The lines above every report: whose log it is, what is missing, and (NULL: nothing) what "auto" stands for. */
+void mpr_text_log(FILE *out, const struct mpr_summary *summary, const struct mpr_choice *choice, const struct mpr_style *style);
+void mpr_text_notes(FILE *out, const char *const *note, size_t notes, const struct mpr_style *style);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "text.h"
 #include "text_document.h"
 #include "units.h"
@@ -84,34 +85,39 @@ static const char *number(struct mpr_number *n, const struct mpr_table *t, const
     }
 }
 
+/* "0:1" */
 static char *numbers(const struct mpr_value *v)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *out = open_memstream(&text, &bytes);
-    for (size_t i = 0; out && i < v->count; i++) fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
-    if (out) fclose(out);
+    struct mpr_number n;
+    char *text = mpr_alloc(v->count + 1, sizeof n.text), *end = text;
+    for (size_t i = 0; i < v->count; i++) end += sprintf(end, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
     return text;
 }
 
-/* Harmless, and of a path what fits; the caller frees it.  NULL without memory. */
+static char *marked(const char *number, bool estimated)
+{
+    struct mpr_number n;
+    snprintf(n.text, sizeof n.text, "%s%.38s", estimated ? "~" : "", number);
+    return mpr_text_copy(n.text);
+}
+
+/* Harmless, and of a path what fits; the caller frees it. */
 static char *cell_text(const struct mpr_table *t, const struct mpr_value *v, int width, bool estimated)
 {
     struct mpr_number n;
-    char *text;
-    if (v->state != MPR_KNOWN) return strdup(v->state == MPR_UNKNOWN ? "-" : "");
+    if (v->state != MPR_KNOWN) return mpr_text_copy(v->state == MPR_UNKNOWN ? "-" : "");
     if (v->type == MPR_TEXT || v->type == MPR_WORD) return mpr_text_harmless(v->text);
     if (v->type == MPR_NUMBERS) return numbers(v);
     if (v->type == MPR_PATH && !v->count && t->nowhere) return mpr_text_harmless(t->nowhere);
     if (v->type == MPR_PATH) return mpr_text_cut_path(v->path, v->count, width);
-    return asprintf(&text, "%s%s", estimated ? "~" : "", number(&n, t, v)) < 0 ? NULL : text;
+    return marked(number(&n, t, v), estimated);
 }
 
 static void cell(struct line *l, const struct mpr_column *c, const struct mpr_value *v, bool first, bool estimated)
 {
     char *text = cell_text(l->table, v, width_of(l, c), estimated && c->estimate);
     if (!first && c->lead) put(l, l->column, c->lead, 0);
-    align(l, c, text ? text : "", first);
+    align(l, c, text, first);
     free(text);
 }
 

@@ -1,4 +1,6 @@
-/* One record for each span and each band that holds bytes at the span's maximum. */
+/* No document: hundreds of MB of records, made while they are written.
+ *
+ * One record for each span and each band that holds bytes at the span's maximum. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,9 +1,10 @@
-/* Columns: entry i of every array belongs to span i. */
+/* No document: columns as arrays, of more numbers than should be held twice.
+ *
+ * Columns: entry i of every array belongs to span i. */
 #include <stdlib.h>
 
 #include "json.h"
-#include "json_rows.h"
-#include "json_summary.h"
+#include "json_document.h"
 #include "peaks.h"
 #include "timelines.h"
 
@@ -83,7 +84,7 @@ void mpr_timeline_json(FILE *out, const struct mpr_timeline *t, const struct mpr
     if (*t->choice.source) mpr_json_text(&j, "ranges_from", t->choice.source);
     mpr_json_number(&j, "from_ns", t->options.from);
     mpr_json_known(&j, "to_ns", t->options.to, UINT64_MAX);
-    mpr_json_summary(&j, &t->summary);
+    mpr_json_log(&j, &t->summary);
     mpr_json_open(&j, "heaps", '[');
     for (size_t i = 0; i < t->heaps; i++) heap(&j, &t->heap[i]);
     mpr_json_close(&j, ']');

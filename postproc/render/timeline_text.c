@@ -1,4 +1,6 @@
-/* A chart in 96 columns: the heap's bytes over time, then each band at the peak with its own course. */
+/* No document: charts.
+ *
+ * A chart in 96 columns: the heap's bytes over time, then each band at the peak with its own course. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,8 +179,7 @@ static bool by_stacks(enum mpr_group by) { return by == MPR_GROUP_STACK || by ==
 
 void mpr_timeline_text(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style)
 {
-    mpr_text_summary(out, &t->summary, style);
-    mpr_text_choice(out, &t->choice);
+    mpr_text_log(out, &t->summary, &t->choice, style);
     if (t->sampled && by_stacks(t->choice.by)) fputs("call stacks are sampled: bands hold the sampled blocks as they are, and are no estimates\n", out);
     for (size_t i = 0; i < t->heaps; i++) heap(out, t, &t->heap[i], style);
     if (!t->heaps) fputs("\nno allocations were recorded\n", out);

@@ -114,7 +114,8 @@ struct mpr_table {
     size_t top;                 /* rows that people see unless --top says otherwise; 0: MPR_TOP */
     size_t idle;                /* rows at the end that people need not see */
     unsigned all;               /* formats that show each row, whatever --top says */
-    const char *omitted;        /* in JSON the sum of rows that are left out; NULL: that and their number under "omitted_KEY"; "": neither */
+    const char *omitted;        /* in JSON the sum of rows that are left out; NULL: that and their number under "omitted_KEY"; "": neither.
+                                 * Not of a table that shows all */
     enum mpr_shape shape;
     bool (*estimated)(const void *row);
     const char *nowhere;        /* for people an empty path; NULL: "outside any range" */
@@ -161,6 +162,7 @@ struct mpr_document {
     struct mpr_run *run;                        /* the newest of the line that is being written */
     const struct mpr_column *csv;               /* of the tables that are in CSV; NULL: there is none */
     size_t csv_columns;
+    bool json_ends_blank;                       /* an empty line ends it: so does memprof.oom/1 since it is */
 };
 
 void mpr_doc_free(struct mpr_document *doc);

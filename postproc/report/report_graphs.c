@@ -56,7 +56,7 @@ static void bursts(struct mpr_document *doc, const struct mpr_graphs *graphs)
     }
     mpr_doc_table(doc, &(struct mpr_table){
         .key = "bursts", .title = "bursts of captures", MPR_COLUMNS(burst_columns), MPR_ROWS(row, graphs->bursts),
-        .all = MPR_IN_JSON | MPR_IN_TEXT, .omitted = "" });
+        .all = MPR_IN_JSON | MPR_IN_TEXT });
 }
 
 /* ---- graphs */

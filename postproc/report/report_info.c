@@ -78,7 +78,7 @@ void mpr_report_info(struct mpr_document *doc, const struct mpr_info *info)
         .context = &info->summary, .only = MPR_EVERYWHERE, .all = MPR_EVERYWHERE });
     mpr_doc_table(doc, &(struct mpr_table){
         .key = "threads", .title = mpr_arena_format(&doc->arena, "threads: %zu", info->threads), MPR_COLUMNS(thread_columns),
-        MPR_ROWS(info->thread, info->threads), .all = MPR_IN_JSON, .omitted = "" });
+        MPR_ROWS(info->thread, info->threads), .all = MPR_IN_JSON });
     mpr_doc_table(doc, &(struct mpr_table){
         .key = "header", .title = "header", .shape = MPR_LISTS, MPR_COLUMNS(header_columns), MPR_ROWS(info->header, info->headers),
         .all = MPR_EVERYWHERE });

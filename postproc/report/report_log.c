@@ -104,13 +104,13 @@ static void process(struct mpr_document *doc, const struct mpr_process_info *p)
     mpr_doc_close(doc);
 }
 
-static void fields(struct mpr_document *doc, const struct mpr_summary *s)
+void mpr_report_fields(struct mpr_document *doc, const struct mpr_summary *s)
 {
     mpr_doc_facts(doc, state_columns, s);
     death(doc, s);
     mpr_doc_fact(doc, "lost_events", mpr_value_number(MPR_COUNT, s->lost_events));
     if (s->unwrittens)
-        mpr_doc_table(doc, &(struct mpr_table){ .key = "unwritten", .only = MPR_IN_JSON, .all = MPR_IN_JSON, .omitted = "",
+        mpr_doc_table(doc, &(struct mpr_table){ .key = "unwritten", .only = MPR_IN_JSON, .all = MPR_IN_JSON,
                                                 MPR_COLUMNS(unwritten_columns), MPR_ROWS(s->unwritten, s->unwrittens) });
     mpr_doc_facts(doc, event_columns, s);
     process(doc, &s->process);
@@ -118,7 +118,7 @@ static void fields(struct mpr_document *doc, const struct mpr_summary *s)
 
 void mpr_report_losses(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "losses", .only = MPR_IN_JSON, .all = MPR_IN_JSON, .omitted = "",
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "losses", .only = MPR_IN_JSON, .all = MPR_IN_JSON,
                                             MPR_COLUMNS(loss_columns), MPR_ROWS(s->loss, s->losses) });
 }
 
@@ -204,9 +204,8 @@ static void oddities(struct mpr_document *doc, const struct mpr_summary *s)
                      s->missed_frees);
 }
 
-void mpr_report_log(struct mpr_document *doc, const struct mpr_summary *s)
+void mpr_report_lines(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    fields(doc, s);
     mpr_report_title(doc, s);
     state(doc, s);
     warn_damage(doc, s);
@@ -214,7 +213,25 @@ void mpr_report_log(struct mpr_document *doc, const struct mpr_summary *s)
     oddities(doc, s);
 }
 
+void mpr_report_log(struct mpr_document *doc, const struct mpr_summary *s)
+{
+    mpr_report_fields(doc, s);
+    mpr_report_lines(doc, s);
+}
+
 void mpr_report_choice(struct mpr_document *doc, const struct mpr_choice *choice)
 {
     if (*choice->source) mpr_doc_line(doc, "ranges: %s", choice->source);
+}
+
+void mpr_report_notes(struct mpr_document *doc, const char *const *note, size_t notes)
+{
+    if (notes) mpr_doc_gap(doc);
+    for (size_t i = 0; i < notes; i++) mpr_doc_line(doc, "%s", note[i]);
+}
+
+const char *mpr_report_nowhere(const char *by)
+{
+    if (strcmp(by, "stack") == 0) return "(no call stack)";
+    return strcmp(by, "python") == 0 ? "(no Python call stack)" : NULL;
 }

@@ -51,7 +51,7 @@ static void pools(struct mpr_document *doc, const struct mpr_segments_device *d)
     struct pool *row = mpr_arena_alloc(&doc->arena, d->pools * sizeof *row);
     for (size_t i = 0; i < d->pools; i++) row[i] = (struct pool){ d->pool[i], pool_name(doc, &d->pool[i]) };
     mpr_doc_table(doc, &(struct mpr_table){ .key = "pools", .title = "pool", MPR_COLUMNS(pool_columns), MPR_ROWS(row, d->pools),
-                                            .all = MPR_IN_JSON, .omitted = "" });
+                                            .all = MPR_IN_JSON });
 }
 
 /* ---- segments */

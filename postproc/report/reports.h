@@ -7,12 +7,16 @@
 struct mpr_choice;
 struct mpr_graphs;
 struct mpr_info;
+struct mpr_ooms;
+struct mpr_peaks;
 struct mpr_segments;
 struct mpr_summary;
 struct mpr_verify;
 
 void mpr_report_graphs(struct mpr_document *doc, const struct mpr_graphs *graphs);
 void mpr_report_info(struct mpr_document *doc, const struct mpr_info *info);
+void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms);
+void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks);
 void mpr_report_segments(struct mpr_document *doc, const struct mpr_segments *segments);
 void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *verify);
 
@@ -22,10 +26,16 @@ void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *verify
 void mpr_report_schema(struct mpr_document *doc, const char *schema);
 /* Whose log it is, in a line. */
 void mpr_report_title(struct mpr_document *doc, const struct mpr_summary *s);
-/* The fields of the log; for people its title and what is missing. */
+/* The fields of the log; for people its title and what is missing; both. */
+void mpr_report_fields(struct mpr_document *doc, const struct mpr_summary *s);
+void mpr_report_lines(struct mpr_document *doc, const struct mpr_summary *s);
 void mpr_report_log(struct mpr_document *doc, const struct mpr_summary *s);
 void mpr_report_losses(struct mpr_document *doc, const struct mpr_summary *s);
 /* "ranges: NVTX": what "auto" stands for; nothing where it was not asked for. */
 void mpr_report_choice(struct mpr_document *doc, const struct mpr_choice *choice);
+/* For people: what could not be done. */
+void mpr_report_notes(struct mpr_document *doc, const char *const *note, size_t notes);
+/* What an empty path of rows by `by` (a name of mpr_group_name) is called; NULL: as usual. */
+const char *mpr_report_nowhere(const char *by);
 
 #endif

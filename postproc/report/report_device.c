@@ -1,0 +1,108 @@
+#include "report_device.h"
+
+#include <string.h>
+
+#include "mpf/sample.h"
+#include "peaks.h"
+#include "reports.h"
+
+/* ---- the account */
+
+#define OF_PART(member) MPR_FIELD(mpr_device_part, member)
+
+static const struct mpr_column part_columns[] = {
+    { .key = "part", .type = MPR_TEXT, OF_PART(key) },
+    { .title = "part", .type = MPR_TEXT, OF_PART(name), .width = 28 },
+    { .key = "bytes", .title = "bytes", .type = MPR_SIGNED, OF_PART(bytes) },
+    { .title = "share", .type = MPR_SHARE, OF_PART(bytes) },
+    { .title = "", .type = MPR_TEXT, OF_PART(note) },
+};
+
+/* People see what there is of. */
+static void account(struct mpr_document *doc, const struct mpr_device_state *s)
+{
+    struct mpr_device_part *shown = mpr_arena_alloc(&doc->arena, s->parts * sizeof *shown);
+    size_t count = 0;
+    for (size_t i = 0; i < s->parts; i++)
+        if (s->part[i].bytes) shown[count++] = s->part[i];
+    mpr_doc_table(doc, &(struct mpr_table){
+        .only = MPR_FOR_PEOPLE, MPR_COLUMNS(part_columns), MPR_ROWS(shown, count), .all = MPR_FOR_PEOPLE,
+        .whole = s->used != MPF_UNKNOWN ? s->used : s->tracked });
+}
+
+/* ---- PyTorch's blocks */
+
+#define OF_ROW(member) MPR_FIELD(mpr_row, member)
+
+static struct mpr_value inherited(const void *row, const void *context)
+{
+    (void)context;
+    return mpr_value_text(((const struct mpr_row *)row)->inherited ? "inherited" : "");
+}
+
+static const struct mpr_column torch_columns[] = {
+    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_row, path, depth) },
+    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .sums = true },
+    { .title = "share", .type = MPR_SHARE, OF_ROW(bytes) },
+    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks) },
+    { .key = "inherited_bytes", .type = MPR_BYTES, OF_ROW(inherited) },
+    { .title = "", .type = MPR_TEXT, .get = inherited },
+};
+
+/* ---- NCCL */
+
+#define OF_COMM(member) MPR_FIELD(mpr_comm_row, member)
+
+static const struct mpr_column comm_columns[] = {
+    { .key = "id", .title = "communicator", .type = MPR_TEXT, OF_COMM(name), .width = MPR_WIDE },
+    { .title = "bytes", .type = MPR_BYTES, OF_COMM(bytes) },
+    { .key = "ranks", .title = "ranks", .type = MPR_COUNT, OF_COMM(ranks), .unless = MPR_UNKNOWN_AT_MAX, .width = 8 },
+    { .key = "rank", .title = "rank", .type = MPR_COUNT, OF_COMM(rank), .unless = MPR_UNKNOWN_AT_MAX, .width = 8 },
+    { .key = "first_use", .title = "first use", .type = MPR_TEXT, OF_COMM(first_use) },
+    { .key = "bytes", .type = MPR_BYTES, OF_COMM(bytes) },
+    { .key = "blocks", .type = MPR_COUNT, OF_COMM(blocks) },
+};
+
+/* ---- all */
+
+#define OF_STATE(member) MPR_FIELD(mpr_device_state, member)
+
+static const struct mpr_column before_parts[] = {
+    { .key = "time_ns", .type = MPR_TIME, OF_STATE(time) },
+    { .key = "used_bytes", .type = MPR_BYTES, OF_STATE(used), .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "total_bytes", .type = MPR_BYTES, OF_STATE(total), .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "tracked_bytes", .type = MPR_BYTES, OF_STATE(tracked) },
+};
+
+static const struct mpr_column behind_parts[] = {
+    { .key = "torch_segment_bytes", .type = MPR_BYTES, OF_STATE(torch_segments) },
+    { .key = "largest_hole_bytes", .type = MPR_BYTES, OF_STATE(largest_hole) },
+};
+
+static void heading(struct mpr_document *doc, const struct mpr_device *d, const struct mpr_device_state *s, const char *at)
+{
+    const bool measured = s->used != MPF_UNKNOWN;
+    mpr_doc_gap(doc);
+    mpr_doc_add(doc, MPR_STRONG, "gpu%u", d->index);
+    mpr_doc_say(doc, " %s %.12s  %s ", d->name, d->uuid, at);
+    mpr_doc_add(doc, MPR_STRONG, "%s", mpr_doc_size(doc, measured ? s->used : s->tracked));
+    if (s->total != MPF_UNKNOWN) mpr_doc_say(doc, " of %s", mpr_doc_size(doc, s->total));
+    mpr_doc_line(doc, " %s at %s", measured ? "used" : "tracked (nobody measured what is used)", mpr_doc_time(doc, s->time));
+    if (*d->off) mpr_doc_line(doc, "  driver allocations are not recorded: %s", d->off);
+}
+
+void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d, const struct mpr_device_state *s, const char *at, const char *by)
+{
+    const unsigned only = at ? 0 : MPR_IN_JSON;
+    mpr_doc_facts(doc, before_parts, s);
+    if (at) heading(doc, d, s, at);
+    if (at) account(doc, s);
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "parts", .only = MPR_IN_JSON, MPR_COLUMNS(part_columns), MPR_ROWS(s->part, s->parts),
+                                            .all = MPR_IN_JSON });
+    mpr_doc_facts(doc, behind_parts, s);
+    mpr_doc_table(doc, &(struct mpr_table){
+        .key = "torch_live", .title = mpr_arena_format(&doc->arena, "torch live by %s", by), .only = only, MPR_COLUMNS(torch_columns),
+        MPR_ROWS(s->row, s->rows), .whole = s->torch_live, .omitted = "torch_live_omitted_bytes", .nowhere = mpr_report_nowhere(by) });
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "communicators", .title = "NCCL by communicator", .only = only, MPR_COLUMNS(comm_columns),
+                                            MPR_ROWS(s->comm, s->comms), .all = MPR_EVERYWHERE });
+}

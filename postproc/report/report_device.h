@@ -1,0 +1,12 @@
+/* A device's account: what its bytes were, PyTorch's live blocks, NCCL's communicators.  Private to this layer. */
+#ifndef MPR_REPORT_DEVICE_H
+#define MPR_REPORT_DEVICE_H
+
+#include "device.h"
+#include "document.h"
+
+/* at: what the instant is, in a heading for people ("peak", "then"); NULL: not for people.  by: what the rows are by. */
+void mpr_report_device(struct mpr_document *doc, const struct mpr_device *device, const struct mpr_device_state *state, const char *at,
+                       const char *by);
+
+#endif

@@ -1,0 +1,212 @@
+/* The story of each lack of memory. */
+#include "report_oom.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "mpf/sample.h"
+#include "report_device.h"
+#include "report_growth.h"
+#include "reports.h"
+#include "units.h"
+
+enum { FRAMES = 4, BLOCKS = 10 };   /* for people: of a Python stack, from the innermost; of the largest blocks */
+
+/* With all its digits: what --at takes. */
+static const char *exact_time(struct mpr_document *doc, uint64_t ns)
+{
+    struct mpr_number n;
+    return mpr_arena_text(&doc->arena, mpr_units_instant(&n, ns, 1));
+}
+
+/* ---- what was asked, and what there was */
+
+#define OF(member) MPR_FIELD(mpr_oom_story, member)
+
+static const struct mpr_column story_columns[] = {
+    { .key = "hard", .type = MPR_FLAG, OF(hard) },
+    { .key = "time_ns", .type = MPR_TIME, OF(time) },
+    { .key = "heap", .type = MPR_TEXT, OF(heap) },
+    { .key = "thread", .type = MPR_TEXT, OF(thread) },
+    { .key = "library", .type = MPR_TEXT, OF(library) },
+    { .key = "path", MPR_PATH_FIELD(mpr_oom_story, path, depth) },
+    { .key = "python", MPR_PATH_FIELD(mpr_oom_story, python, python_depth) },
+    { .key = "bytes", .type = MPR_BYTES, OF(bytes) },
+    { .key = "needed_bytes", .type = MPR_BYTES, OF(needed) },
+    { .key = "free_bytes", .type = MPR_BYTES, OF(free), .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "total_bytes", .type = MPR_BYTES, OF(total), .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "flushed_bytes", .type = MPR_BYTES, OF(flushed) },
+    { .key = "driver_refusals", .type = MPR_COUNT, OF(attempts) },
+    { .key = "capturing", .type = MPR_FLAG, OF(capturing) },
+};
+
+static void request(struct mpr_document *doc, const struct mpr_oom_story *s)
+{
+    mpr_doc_say(doc, "  asked   %s (%" PRIu64 " B)", mpr_doc_size(doc, s->bytes), s->bytes);
+    if (s->needed > s->bytes) mpr_doc_say(doc, ", a segment of %s", mpr_doc_size(doc, s->needed));
+    if (*s->library) mpr_doc_say(doc, " by %s", s->library);
+    mpr_doc_end(doc);
+    mpr_doc_line(doc, "  where   %s%s, thread %s", mpr_doc_path(doc, s->path, s->depth), s->inherited ? " (inherited)" : "", s->thread);
+    for (size_t i = s->python_depth; i-- > 0 && s->python_depth - i <= FRAMES;) mpr_doc_line(doc, "          %s", s->python[i]);
+}
+
+static void supply(struct mpr_document *doc, const struct mpr_oom_story *s)
+{
+    if (s->free != MPF_UNKNOWN) mpr_doc_say(doc, "  had     free %s of %s", mpr_doc_size(doc, s->free), mpr_doc_size(doc, s->total));
+    else mpr_doc_say(doc, "  had     free not known");
+    if (!s->attempts) mpr_doc_say(doc, "; the driver was not asked: PyTorch's own limit (set_per_process_memory_fraction)");
+    mpr_doc_line(doc, s->capturing ? "; a graph's capture was under way" : "; no capture under way");
+    if (s->attempts > 1)
+        mpr_doc_line(doc, "  tried   %s (%s) and asked again", s->torch ? "PyTorch gave back its cache" : "gave back memory",
+                     mpr_doc_size(doc, s->flushed));
+    if (s->hard && s->free != MPF_UNKNOWN && s->needed > s->free) mpr_doc_line(doc, "  SHORT BY %s", mpr_doc_size(doc, s->needed - s->free));
+}
+
+static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log, const struct mpr_oom_story *s, size_t number, const char *order)
+{
+    mpr_doc_gap(doc);
+    mpr_doc_add(doc, MPR_WARN, "HARD OOM %zu/%zu", number, log->hard);
+    mpr_doc_line(doc, "  %s  %s%s", s->heap, exact_time(doc, s->time), order);
+    request(doc, s);
+    supply(doc, s);
+}
+
+/* ---- what would have made it fit */
+
+struct fit { struct mpr_fit f; const char *verdict; };
+
+static const struct mpr_column fit_columns[] = {
+    { .key = "with", .type = MPR_TEXT, MPR_FIELD(fit, f.key) },
+    { .title = "with", .type = MPR_TEXT, MPR_FIELD(fit, f.what), .width = 24 },
+    { .key = "bytes", .title = "", .type = MPR_BYTES, MPR_FIELD(fit, f.bytes) },
+    { .key = "fits", .type = MPR_FLAG, MPR_FIELD(fit, f.fits) },
+    { .key = "short_bytes", .type = MPR_BYTES, MPR_FIELD(fit, f.missing) },
+    { .title = "", .type = MPR_TEXT, MPR_FIELD(fit, verdict) },
+};
+
+static void fits(struct mpr_document *doc, const struct mpr_oom_story *s, unsigned only)
+{
+    struct fit *row = mpr_arena_alloc(&doc->arena, s->fits * sizeof *row);
+    for (size_t i = 0; i < s->fits; i++) {
+        const struct mpr_fit *f = &s->fit[i];
+        row[i] = (struct fit){ *f, f->fits ? mpr_arena_format(&doc->arena, "yes  %s", f->how)
+                                           : mpr_arena_format(&doc->arena, "no   %s short", mpr_doc_size(doc, f->missing)) };
+    }
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "would_fit", .title = "would it have fit?", .only = only, MPR_COLUMNS(fit_columns),
+                                            MPR_ROWS(row, s->fits), .all = MPR_EVERYWHERE });
+}
+
+/* ---- what held it */
+
+static const struct mpr_column block_columns[] = {
+    { .title = "path", MPR_PATH_FIELD(mpr_oom_block, path, depth) },
+    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, MPR_FIELD(mpr_oom_block, bytes) },
+    { .key = "age_ns", .title = "age", .type = MPR_TIME, MPR_FIELD(mpr_oom_block, age) },
+    { .key = "path", MPR_PATH_FIELD(mpr_oom_block, path, depth) },
+};
+
+static void growth(struct mpr_document *doc, const struct mpr_oom_story *s)
+{
+    if (!s->growth.valid) return;
+    mpr_doc_gap(doc);
+    mpr_doc_line(doc, "since the last good peak (%s%s%s)", s->good, *s->good ? ", " : "", mpr_doc_time(doc, s->growth.time));
+    mpr_report_growth_rows(doc, s->state.used != MPF_UNKNOWN ? "used" : "tracked", &s->growth);
+}
+
+static void device(struct mpr_document *doc, const struct mpr_ooms_log *log, const struct mpr_oom_story *s)
+{
+    if (!s->state.valid) return;
+    mpr_doc_open(doc, "device");
+    mpr_doc_fact(doc, "index", mpr_value_number(MPR_COUNT, s->index));
+    mpr_report_device(doc, &log->device[s->index], &s->state, s->hard ? "then" : NULL, mpr_group_word(log->choice.by));
+    mpr_doc_close(doc);
+}
+
+/* number: 0 for one that was got over, which people see in a line with others. */
+static void story(struct mpr_document *doc, const struct mpr_ooms_log *log, const struct mpr_oom_story *s, size_t number, const char *order)
+{
+    const unsigned only = s->hard ? 0 : MPR_IN_JSON;
+    mpr_doc_open(doc, NULL);
+    mpr_doc_facts(doc, story_columns, s);
+    if (s->hard) heading(doc, log, s, number, order);
+    device(doc, log, s);
+    fits(doc, s, only);
+    mpr_report_growth(doc, "since_good_peak", &s->growth);
+    if (s->hard) growth(doc, s);
+    mpr_doc_fact(doc, "good_instance", mpr_value_known_text(s->good, MPR_UNKNOWN));
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "largest", .title = "largest live blocks", .only = only, MPR_COLUMNS(block_columns),
+                                            MPR_ROWS(s->largest, s->blocks), .top = BLOCKS, .all = MPR_IN_JSON });
+    mpr_doc_close(doc);
+}
+
+/* ---- processes */
+
+static void soft_ones(struct mpr_document *doc, const struct mpr_ooms_log *log)
+{
+    uint64_t flushed = 0;
+    if (!log->soft) return;
+    for (size_t i = 0; i < log->stories; i++)
+        if (!log->story[i].hard) flushed += log->story[i].flushed;
+    mpr_doc_gap(doc);
+    mpr_doc_say(doc, "history  soft OOMs (got over): %zu, given back %s, at", log->soft, mpr_doc_size(doc, flushed));
+    for (size_t i = 0; i < log->stories; i++)
+        if (!log->story[i].hard) mpr_doc_say(doc, " %s", exact_time(doc, log->story[i].time));
+    mpr_doc_end(doc);
+}
+
+static void stories(struct mpr_document *doc, const struct mpr_ooms_log *log, const char *order)
+{
+    size_t number = 0;
+    mpr_doc_list(doc, "ooms");
+    for (size_t i = 0; i < log->stories; i++) story(doc, log, &log->story[i], number += log->story[i].hard, order);
+    mpr_doc_close(doc);
+}
+
+/* Nothing is to be told of it beside others. */
+static bool healthy(const struct mpr_ooms_log *log) { return !log->stories && !log->host.told && !log->summary.incomplete; }
+
+static void one_log(struct mpr_document *doc, const struct mpr_ooms *ooms, size_t index, bool told)
+{
+    const struct mpr_ooms_log *log = &ooms->log[index];
+    const char *order = "";
+    if (ooms->logs > 1) order = mpr_arena_format(&doc->arena, "  %zu. of %zu processes to fail", index + 1, ooms->failed);
+    mpr_doc_open(doc, NULL);
+    mpr_report_fields(doc, &log->summary);
+    if (told) mpr_report_lines(doc, &log->summary);
+    mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_name[log->choice.by]));
+    if (*log->choice.source) mpr_doc_fact(doc, "ranges_from", mpr_value_text(log->choice.source));
+    if (log->stories) mpr_report_choice(doc, &log->choice);
+    stories(doc, log, order);
+    if (told && !log->stories && !log->host.told) mpr_doc_gap(doc), mpr_doc_line(doc, "no lack of memory was recorded");
+    soft_ones(doc, log);
+    mpr_report_oom_host(doc, log);
+    mpr_doc_close(doc);
+}
+
+static void healthy_ones(struct mpr_document *doc, const struct mpr_ooms *ooms)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ooms->logs; i++) count += healthy(&ooms->log[i]);
+    if (!count || ooms->logs == 1) return;
+    if (count < ooms->logs) mpr_doc_gap(doc);
+    mpr_doc_line(doc, "no lack of memory was recorded in %zu %s", count, count == 1 ? "process" : "processes");
+    for (size_t i = 0; i < ooms->logs; i++)
+        if (healthy(&ooms->log[i])) mpr_report_title(doc, &ooms->log[i].summary);
+}
+
+void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms)
+{
+    size_t shown = 0;
+    mpr_report_schema(doc, "memprof.oom/1");
+    mpr_report_oom_comparison(doc, ooms);
+    mpr_doc_list(doc, "logs");
+    for (size_t i = 0; i < ooms->logs; i++) {
+        const bool told = ooms->logs == 1 || !healthy(&ooms->log[i]);
+        if (told && shown++) mpr_doc_gap(doc);
+        one_log(doc, ooms, i, told);
+    }
+    mpr_doc_close(doc);
+    healthy_ones(doc, ooms);
+    mpr_report_oom_first_failure(doc, ooms);
+    doc->json_ends_blank = true;
+}

@@ -1,0 +1,14 @@
+/* The parts of the report on lacks of memory.  Private to this layer. */
+#ifndef MPR_REPORT_OOM_H
+#define MPR_REPORT_OOM_H
+
+#include "document.h"
+#include "ooms.h"
+
+/* Several processes at the instant of the first failure: for people, and the fields. */
+void mpr_report_oom_comparison(struct mpr_document *doc, const struct mpr_ooms *ooms);
+void mpr_report_oom_first_failure(struct mpr_document *doc, const struct mpr_ooms *ooms);
+/* What one process met of host memory. */
+void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *log);
+
+#endif

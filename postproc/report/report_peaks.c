@@ -1,0 +1,343 @@
+/* Who held the bytes at the peak: each process's devices and heaps, then the processes as a tree. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "peaks.h"
+#include "readings.h"
+#include "report_device.h"
+#include "reports.h"
+#include "units.h"
+
+/* How finely the times of an instant are told. */
+static uint64_t width_of(struct mpr_instant at) { return mpr_instant_is_peak(at) ? 1000000 : at.to - at.from + 1; }
+
+/* ---- heaps */
+
+#define OF_HEAP(member) MPR_FIELD(mpr_heap_peak, member)
+
+/* For people, one below the other. */
+static const struct mpr_column heap_columns[] = {
+    { .title = "heap", .type = MPR_WORD, OF_HEAP(name), .width = 14 },
+    { .title = "peak", .type = MPR_BYTES, OF_HEAP(peak_bytes) },
+    { .title = "at", .type = MPR_TIME, OF_HEAP(peak_time) },
+    { .title = "blocks", .type = MPR_COUNT, OF_HEAP(peak_blocks), .width = 12 },
+    { .title = "allocations", .type = MPR_COUNT, OF_HEAP(allocations), .width = 14 },
+    { .title = "frees", .type = MPR_COUNT, OF_HEAP(frees), .width = 14 },
+    { .title = "at end", .type = MPR_BYTES, OF_HEAP(end_bytes) },
+};
+
+static const struct mpr_column heap_fields[] = {
+    { .key = "heap", .type = MPR_WORD, OF_HEAP(name) },
+    { .key = "peak_bytes", .type = MPR_BYTES, OF_HEAP(peak_bytes) },
+    { .key = "peak_time_ns", .type = MPR_TIME, OF_HEAP(peak_time) },
+    { .key = "end_bytes", .type = MPR_BYTES, OF_HEAP(end_bytes) },
+    { .key = "blocks_at_peak", .type = MPR_COUNT, OF_HEAP(peak_blocks) },
+    { .key = "end_blocks", .type = MPR_COUNT, OF_HEAP(end_blocks) },
+    { .key = "allocations", .type = MPR_COUNT, OF_HEAP(allocations) },
+    { .key = "frees", .type = MPR_COUNT, OF_HEAP(frees) },
+    { .key = "failures", .type = MPR_COUNT, OF_HEAP(failures) },
+};
+
+static const struct mpr_column failure_fields[] = {
+    { .key = "largest_failure_bytes", .type = MPR_BYTES, OF_HEAP(failure_bytes) },
+    { .key = "largest_failure_time_ns", .type = MPR_TIME, OF_HEAP(failure_time) },
+    { .key = "largest_failure_errno", .type = MPR_COUNT, OF_HEAP(failure_errno) },
+};
+
+static const struct mpr_column touched_fields[] = {
+    { .key = "touched_at_most_bytes", .type = MPR_BYTES, OF_HEAP(touched.bytes) },
+    { .key = "touched_at_most_time_ns", .type = MPR_TIME, OF_HEAP(touched.time) },
+};
+
+/* Bytes that were asked for and cannot all have been touched. */
+static void reserved(struct mpr_document *doc, const struct mpr_heap_peak *h)
+{
+    if (h->touched.bytes < h->peak_bytes)
+        mpr_doc_line(doc, "%s: of %s at most %s was in memory or swap at %s; the rest was only reserved", h->name,
+                     mpr_doc_size(doc, h->peak_bytes), mpr_doc_size(doc, h->touched.bytes), mpr_doc_time(doc, h->touched.time));
+}
+
+/* The driver has numbers of its own: 2 is out of memory. */
+static const char *failure_text(const struct mpr_heap_peak *h)
+{
+    if (strncmp(h->name, "gpu", 3) != 0 && strcmp(h->name, "host/pinned") != 0) return strerror((int)h->failure_errno);
+    return h->failure_errno == 2 ? "CUDA: out of memory" : "CUDA: an error that is not lack of memory";
+}
+
+static void failed(struct mpr_document *doc, const struct mpr_heap_peak *h)
+{
+    if (!h->failures) return;
+    mpr_doc_add(doc, MPR_WARN, "%s: %s failed allocation%s, the largest %s at %s (%s)", h->name, mpr_doc_count(doc, h->failures),
+                h->failures == 1 ? "" : "s", mpr_doc_size(doc, h->failure_bytes), mpr_doc_time(doc, h->failure_time), failure_text(h));
+    mpr_doc_end(doc);
+}
+
+static void heap_table(struct mpr_document *doc, const struct mpr_log_peaks *log, struct mpr_instant at)
+{
+    mpr_doc_table(doc, &(struct mpr_table){ .title = "heap", .only = MPR_FOR_PEOPLE, MPR_COLUMNS(heap_columns), MPR_ROWS(log->heap, log->heaps),
+                                            .all = MPR_FOR_PEOPLE, .tick = width_of(at), .flush = true });
+    for (size_t i = 0; i < log->heaps; i++) reserved(doc, &log->heap[i]);
+    for (size_t i = 0; i < log->heaps; i++) failed(doc, &log->heap[i]);
+    if (log->heaps) return;
+    mpr_doc_gap(doc);
+    mpr_doc_line(doc, "no allocations were recorded");
+}
+
+/* ---- the kernel's view */
+
+static void part(struct mpr_document *doc, const char *label, uint64_t value)
+{
+    if (value != MPF_UNKNOWN && value) mpr_doc_say(doc, "  %s %s", label, mpr_doc_size(doc, value));
+}
+
+static void rss_lines(struct mpr_document *doc, const struct mpr_reading *r)
+{
+    mpr_doc_say(doc, "  RSS     %12s at %s ", mpr_doc_size(doc, mpr_reading_resident(r)), mpr_doc_time(doc, r->time));
+    part(doc, "anonymous", r->value[MPF_RSS_ANON]);
+    part(doc, "file", r->value[MPF_RSS_FILE]);
+    part(doc, "shared", r->value[MPF_RSS_SHMEM]);
+    part(doc, "swap", r->value[MPF_RSS_SWAP]);
+    mpr_doc_end(doc);
+    mpr_doc_say(doc, "%20s", "");
+    part(doc, "Private_Dirty", r->value[MPF_RSS_PRIVATE_DIRTY]);
+    part(doc, "Pss", r->value[MPF_RSS_PSS]);
+    mpr_report_rollup_time(doc, r);
+    part(doc, "memprof itself up to", r->value[MPF_RSS_MEMPROF]);
+    part(doc, "high water", r->value[MPF_RSS_HWM]);
+    mpr_doc_end(doc);
+}
+
+static void cgroup_line(struct mpr_document *doc, const struct mpr_reading *r)
+{
+    const uint64_t kills = r->value[MPF_CGROUP_OOM_KILLS];
+    mpr_doc_say(doc, "  cgroup  %12s at %s ", mpr_doc_size(doc, r->value[MPF_CGROUP_USAGE]), mpr_doc_time(doc, r->time));
+    part(doc, "limit", r->value[MPF_CGROUP_LIMIT]);
+    part(doc, "peak", r->value[MPF_CGROUP_PEAK]);
+    if (kills != MPF_UNKNOWN && kills) mpr_doc_say(doc, "  OOM kills %" PRIu64, kills);
+    mpr_doc_end(doc);
+}
+
+static void jemalloc_line(struct mpr_document *doc, const struct mpr_reading *r)
+{
+    mpr_doc_say(doc, "  jemalloc%12s allocated ", mpr_doc_size(doc, r->value[MPF_JEMALLOC_ALLOCATED]));
+    part(doc, "active", r->value[MPF_JEMALLOC_ACTIVE]);
+    part(doc, "resident", r->value[MPF_JEMALLOC_RESIDENT]);
+    part(doc, "retained", r->value[MPF_JEMALLOC_RETAINED]);
+    mpr_doc_end(doc);
+}
+
+static void kernel_view(struct mpr_document *doc, const struct mpr_heap_peak *h, bool at_peak)
+{
+    const struct mpr_reading *rss = &h->then[MPR_READ_RSS], *cgroup = &h->then[MPR_READ_CGROUP];
+    const struct mpr_reading *jemalloc = &h->then[MPR_READ_JEMALLOC];
+    if (!rss->valid && !cgroup->valid && !jemalloc->valid) return;
+    mpr_doc_gap(doc);
+    mpr_doc_add(doc, MPR_FAINT, at_peak ? "what the kernel charged at the peak of %s" : "what the kernel charged then", h->name);
+    mpr_doc_end(doc);
+    if (rss->valid) rss_lines(doc, rss);
+    if (cgroup->valid) cgroup_line(doc, cgroup);
+    if (jemalloc->valid) jemalloc_line(doc, jemalloc);
+}
+
+/* ---- rows */
+
+/* What the records of CSV have besides the row. */
+struct around { const char *log, *heap; uint64_t pid, peak_bytes, peak_time; bool incomplete; };
+
+#define OF_ROW(member) MPR_FIELD(mpr_row, member)
+#define ROW_COLUMNS(AT) \
+    { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(around, log), .only = MPR_IN_CSV }, \
+    { .key = "pid", .type = MPR_COUNT, MPR_CONTEXT(around, pid), .only = MPR_IN_CSV }, \
+    { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(around, heap), .only = MPR_IN_CSV }, \
+    { .key = "peak_bytes", .type = MPR_BYTES, MPR_CONTEXT(around, peak_bytes), .only = MPR_IN_CSV }, \
+    { .key = "peak_time_ns", .type = MPR_TIME, MPR_CONTEXT(around, peak_time), .only = MPR_IN_CSV }, \
+    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_row, path, depth) }, \
+    { .key = "bytes_at_peak", .title = AT, .type = MPR_BYTES, OF_ROW(bytes), .sums = true, .estimate = true }, \
+    { .title = "share", .type = MPR_SHARE, OF_ROW(bytes) }, \
+    { .key = "blocks_at_peak", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true }, \
+    { .key = "own_peak_bytes", .title = "own peak", .type = MPR_BYTES, OF_ROW(own_peak), .estimate = true }, \
+    { .key = "allocations", .title = "allocs", .type = MPR_COUNT, OF_ROW(allocations), .estimate = true, .width = 11 }, \
+    { .key = "inherited_bytes_at_peak", .type = MPR_BYTES, OF_ROW(inherited) }, \
+    { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0, .only = MPR_IN_JSON }, \
+    { .key = "incomplete", .type = MPR_FLAG, MPR_CONTEXT(around, incomplete), .only = MPR_IN_CSV },
+
+static const struct mpr_column rows_at_peak[] = { ROW_COLUMNS("at the peak") };
+static const struct mpr_column rows_then[] = { ROW_COLUMNS("at that time") };
+
+static bool estimated(const void *row) { return ((const struct mpr_row *)row)->estimated; }
+
+/* Those at the end that hold nothing, where others do. */
+static size_t idle_rows(const struct mpr_heap_peak *h)
+{
+    size_t idle = 0;
+    while (h->peak_bytes && idle < h->rows && !h->row[h->rows - 1 - idle].bytes) idle++;
+    return idle;
+}
+
+static void row_table(struct mpr_document *doc, const struct mpr_log_peaks *log, const struct mpr_heap_peak *h, bool at_peak)
+{
+    struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
+    const char *by = mpr_group_word(log->choice.by);
+    *around = (struct around){ log->summary.path, h->name, log->summary.process.pid, h->peak_bytes, h->peak_time, log->summary.incomplete };
+    struct mpr_table table = {
+        .key = "ranges", .title = mpr_arena_format(&doc->arena, "%s by %s", h->name, by), MPR_COLUMNS(rows_at_peak),
+        MPR_ROWS(h->row, h->rows), .context = around, .whole = h->peak_bytes, .idle = idle_rows(h), .estimated = estimated,
+        .nowhere = mpr_report_nowhere(by), .only = MPR_EVERYWHERE };
+    if (!at_peak) table.column = rows_then;
+    mpr_doc_table(doc, &table);
+    if (h->rows && h->samples) mpr_doc_line(doc, "  ~ estimated from %s samples", mpr_doc_count(doc, h->samples));
+}
+
+static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log, const struct mpr_heap_peak *h, bool at_peak)
+{
+    mpr_doc_open(doc, NULL);
+    mpr_doc_facts(doc, heap_fields, h);
+    if (h->failures) mpr_doc_facts(doc, failure_fields, h);
+    if (h->touched.bytes != MPF_UNKNOWN) mpr_doc_facts(doc, touched_fields, h);
+    mpr_report_readings(doc, "before_peak", h->before);
+    mpr_report_readings(doc, "after_peak", h->after);
+    if (h->samples) mpr_doc_fact(doc, "estimated_from_samples", mpr_value_number(MPR_COUNT, h->samples));
+    row_table(doc, log, h, at_peak);
+    if (h == log->heap) kernel_view(doc, h, at_peak);
+    mpr_doc_close(doc);
+}
+
+/* ---- logs */
+
+#define OF_DEVICE(member) MPR_FIELD(mpr_device, member)
+
+static const struct mpr_column device_fields[] = {
+    { .key = "index", .type = MPR_COUNT, OF_DEVICE(index) },
+    { .key = "name", .type = MPR_TEXT, OF_DEVICE(name) },
+    { .key = "uuid", .type = MPR_TEXT, OF_DEVICE(uuid) },
+    { .key = "driver_allocations_missing", .type = MPR_TEXT, OF_DEVICE(off), .unless = MPR_ABSENT_AT_0 },
+    { .key = "torch_reserved_peak_bytes", .type = MPR_BYTES, OF_DEVICE(torch_reserved_peak) },
+};
+
+static void devices(struct mpr_document *doc, const struct mpr_log_peaks *log, bool at_peak)
+{
+    if (!log->devices) return;
+    mpr_doc_list(doc, "devices");
+    for (size_t i = 0; i < log->devices; i++) {
+        const struct mpr_device *d = &log->device[i];
+        const bool told = d->peak.parts || *d->off;
+        mpr_doc_open(doc, NULL);
+        mpr_doc_facts(doc, device_fields, d);
+        if (d->peak.valid)
+            mpr_report_device(doc, d, &d->peak, !told ? NULL : at_peak ? "peak" : "then", mpr_group_word(log->choice.by));
+        mpr_doc_close(doc);
+    }
+    mpr_doc_close(doc);
+}
+
+/* What stands for the peaks. */
+static void chosen(struct mpr_document *doc, struct mpr_instant at)
+{
+    const uint64_t width = width_of(at);
+    struct mpr_number time, length;
+    mpr_units_instant(&time, at.from, width);
+    mpr_units_length(&length, width);
+    if (width == 1) mpr_doc_line(doc, "the state at %s stands for the peak", time.text);
+    else mpr_doc_line(doc, "each heap's largest state within %s from %s on stands for its peak", length.text, time.text);
+}
+
+static void choice(struct mpr_document *doc, const struct mpr_choice *c)
+{
+    if (!*c->source) return;
+    mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_name[c->by]));
+    mpr_doc_fact(doc, "ranges_from", mpr_value_text(c->source));
+    mpr_report_choice(doc, c);
+}
+
+static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks, const struct mpr_log_peaks *log)
+{
+    const bool at_peak = mpr_instant_is_peak(peaks->options.at);
+    mpr_doc_open(doc, NULL);
+    mpr_report_log(doc, &log->summary);
+    choice(doc, &log->choice);
+    mpr_doc_fact(doc, "parent", log->parent < 0 ? mpr_value_unknown : mpr_value_number(MPR_COUNT, (uint64_t)log->parent));
+    mpr_report_readings(doc, "largest", log->largest);
+    if (!at_peak) chosen(doc, peaks->options.at);
+    devices(doc, log, at_peak);
+    heap_table(doc, log, peaks->options.at);
+    mpr_doc_list(doc, "heaps");
+    for (size_t i = 0; i < log->heaps; i++) heap(doc, log, &log->heap[i], at_peak);
+    mpr_doc_close(doc);
+    mpr_report_notes(doc, log->note, log->notes);
+    mpr_doc_close(doc);
+}
+
+/* ---- processes */
+
+struct process { const char *pid, *program; uint64_t peak, rss; };
+
+static const struct mpr_column process_columns[] = {
+    { .title = "process", .type = MPR_TEXT, MPR_FIELD(process, pid), .width = 40 },
+    { .title = "tracked peak", .type = MPR_BYTES, MPR_FIELD(process, peak), .width = 14, .sums = true },
+    { .title = "RSS peak", .type = MPR_BYTES, MPR_FIELD(process, rss), .width = 14, .unless = MPR_UNKNOWN_AT_MAX, .sums = true },
+    { .title = "program", .type = MPR_TEXT, MPR_FIELD(process, program) },
+};
+
+static int generations(const struct mpr_peaks *peaks, size_t log)
+{
+    int count = 0;
+    for (long up = peaks->log[log].parent; up >= 0 && count < 20; up = peaks->log[up].parent) count++;
+    return count;
+}
+
+static struct process *family(struct mpr_document *doc, const struct mpr_peaks *peaks, size_t index, struct process *next)
+{
+    const struct mpr_log_peaks *log = &peaks->log[index];
+    const struct mpr_summary *s = &log->summary;
+    *next = (struct process){ .rss = log->rss_high, .program = s->process.argc ? s->process.argv[0] : s->path };
+    next->pid = mpr_arena_format(&doc->arena, "%*s%" PRIu64, generations(peaks, index) * 2, "", s->process.pid);
+    for (size_t i = 0; i < log->heaps; i++) next->peak += log->heap[i].peak_bytes;
+    next++;
+    for (size_t i = 0; i < peaks->logs; i++)
+        if (peaks->log[i].parent == (long)index) next = family(doc, peaks, i, next);
+    return next;
+}
+
+static void processes(struct mpr_document *doc, const struct mpr_peaks *peaks)
+{
+    struct process *row = mpr_arena_alloc(&doc->arena, peaks->logs * sizeof *row), *end = row;
+    for (size_t i = 0; i < peaks->logs; i++)
+        if (peaks->log[i].parent < 0) end = family(doc, peaks, i, end);
+    mpr_doc_table(doc, &(struct mpr_table){
+        .title = "processes", .only = MPR_FOR_PEOPLE, MPR_COLUMNS(process_columns), MPR_ROWS(row, (size_t)(end - row)),
+        .all = MPR_FOR_PEOPLE, .total = "sum (their peaks may be at other times)" });
+}
+
+/* ---- all */
+
+/* Where AUTO stands for the same in all logs, that. */
+static enum mpr_group by_of(const struct mpr_peaks *peaks)
+{
+    for (size_t i = 0; i < peaks->logs; i++)
+        if (peaks->log[i].choice.by != peaks->log[0].choice.by) return peaks->options.by;
+    return peaks->logs ? peaks->log[0].choice.by : peaks->options.by;
+}
+
+static void options(struct mpr_document *doc, const struct mpr_peaks *peaks)
+{
+    const struct mpr_instant at = peaks->options.at;
+    mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_name[by_of(peaks)]));
+    mpr_doc_fact(doc, "at_ns", mpr_value_known(MPR_TIME, at.from, MPR_PEAK_TIME));
+    if (!mpr_instant_is_peak(at)) mpr_doc_fact(doc, "at_width_ns", mpr_value_number(MPR_TIME, at.settled ? 0 : at.to - at.from + 1));
+}
+
+void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks)
+{
+    mpr_report_schema(doc, "memprof.peaks/1");
+    options(doc, peaks);
+    mpr_doc_list(doc, "logs");
+    for (size_t i = 0; i < peaks->logs; i++) {
+        if (i) mpr_doc_gap(doc);
+        one_log(doc, peaks, &peaks->log[i]);
+    }
+    mpr_doc_close(doc);
+    mpr_doc_fact(doc, "sum_of_peaks_bytes", mpr_value_number(MPR_BYTES, peaks->sum_of_peaks));
+    mpr_doc_fact(doc, "sum_of_rss_high_water_bytes", mpr_value_number(MPR_BYTES, peaks->sum_of_rss));
+    if (peaks->logs > 1) processes(doc, peaks);
+    mpr_doc_csv(doc, rows_at_peak);
+}
