@@ -1,5 +1,7 @@
 #include "alloc.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +33,16 @@ void *mpr_resize(void *array, size_t count, size_t size) { return given(realloca
 
 char *mpr_text_copy(const char *text) { return given(strdup(text)); }
 char *mpr_text_part(const char *text, size_t bytes) { return given(strndup(text, bytes)); }
+
+char *mpr_text_format(const char *format, ...)
+{
+    va_list list;
+    char *text;
+    va_start(list, format);
+    if (vasprintf(&text, format, list) < 0) mpr_alloc_end();
+    va_end(list);
+    return text;
+}
 
 /* Room for more than `cap`, and at least for `least`. */
 static size_t more_than(size_t cap, size_t least, size_t most)

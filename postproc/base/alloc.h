@@ -15,6 +15,7 @@ void *mpr_resize(void *array, size_t count, size_t size);
 char *mpr_text_copy(const char *text);
 /* At most so many bytes of it. */
 char *mpr_text_part(const char *text, size_t bytes);
+char *mpr_text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Room for one more element of an array of `count` with room for `cap`, of any unsigned type: room doubles.  Until it is there the array stays as
  * it was.  Arguments are evaluated more than once. */

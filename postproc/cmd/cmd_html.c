@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "alloc.h"
 #include "cmd.h"
 #include "html.h"
 #include "timeline.h"
@@ -65,9 +66,8 @@ static int write_page(const char *path, const struct runs *runs)
     struct mpr_output output = mpr_output_default();
     output.path = path;
     if (mpr_output_open(&output) != 0) return -1;
-    const bool good = mpr_html_write(output.file, runs->at, runs->count);
-    if (!good) mpr_cmd_say("%s: not enough memory to write it", path);
-    return mpr_output_close(&output) == 0 && good ? 0 : -1;
+    if (!mpr_html_write(output.file, runs->at, runs->count)) mpr_alloc_end();
+    return mpr_output_close(&output);
 }
 
 int mpr_cmd_html(int argc, char **argv)
@@ -79,8 +79,8 @@ int mpr_cmd_html(int argc, char **argv)
               "then configure and build memprof again\n", stderr);
         return MPR_EXIT_FAILURE;
     }
-    struct runs runs = { .at = calloc(a.paths.count + 1, sizeof *runs.at) };
-    if (runs.at) read_logs(&a, &runs);
+    struct runs runs = { .at = mpr_alloc(a.paths.count, sizeof *runs.at) };
+    read_logs(&a, &runs);
     a.failed |= !runs.count || write_page(a.output, &runs) != 0;
     for (size_t i = 0; i < runs.count; i++) mpr_timeline_free(&runs.at[i]);
     free(runs.at);

@@ -33,9 +33,10 @@ static uint64_t whole(void)
 static void end(void)
 {
     struct mpr_error error;
-    if (mpr_alloc_path()) mpr_fail_memory(&error, mpr_alloc_path());
-    else mpr_fail_memory(&error, "the report");
-    mpr_cmd_error(&error);
+    if (mpr_alloc_path()) {
+        mpr_fail_memory(&error, mpr_alloc_path());
+        mpr_cmd_error(&error);
+    } else mpr_cmd_say("the report takes more memory than there is; allow more with memprof-report --max-memory=MIB");
     mpr_output_abandon();
     _exit(MPR_EXIT_FAILURE);
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "alloc.h"
 #include "ascii.h"
 #include "cmd.h"
 #include "file.h"
@@ -105,26 +106,24 @@ static bool wants_ascii(const struct mpr_output *output)
     return output->renderer == &mpr_render_text && !output->for_tools && strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 }
 
-static bool render_ascii(const struct mpr_output *output, mpr_render_result *render, const void *result)
+static void render_ascii(const struct mpr_output *output, mpr_render_result *render, const void *result)
 {
     char *text = NULL;
     size_t bytes;
     FILE *memory = open_memstream(&text, &bytes);
-    if (memory) render(output->renderer, memory, result, &output->style);
-    const bool good = memory && fclose(memory) == 0;
-    if (good) mpr_ascii_write(output->file, text);
-    else mpr_cmd_say("not enough memory for the report");
+    if (!memory) mpr_alloc_end();
+    render(output->renderer, memory, result, &output->style);
+    if (fclose(memory) != 0) mpr_alloc_end();
+    mpr_ascii_write(output->file, text);
     free(text);
-    return good;
 }
 
 int mpr_output_report(struct mpr_output *output, mpr_render_result *render, const void *result, bool incomplete)
 {
     if (mpr_output_open(output) != 0) return MPR_EXIT_FAILURE;
-    bool good = true;
-    if (wants_ascii(output)) good = render_ascii(output, render, result);
+    if (wants_ascii(output)) render_ascii(output, render, result);
     else render(output->renderer, output->file, result, &output->style);
-    if (mpr_output_close(output) != 0 || !good) return MPR_EXIT_FAILURE;
+    if (mpr_output_close(output) != 0) return MPR_EXIT_FAILURE;
     return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "alloc.h"
 #include "cmd.h"
 
 /* Which file a path leads to; what is not there has no id and is complained of when it is read. */
@@ -23,27 +24,14 @@ static bool seen(const struct mpr_paths *paths, const struct mpr_file *file)
     return false;
 }
 
-static bool grow(struct mpr_paths *paths)
-{
-    const size_t cap = paths->cap ? paths->cap * 2 : 16;
-    char **at = realloc(paths->at, cap * sizeof *at);
-    if (at) paths->at = at;
-    struct mpr_file *file = realloc(paths->file, cap * sizeof *file);
-    if (file) paths->file = file;
-    if (at && file) paths->cap = cap;
-    return at && file;
-}
-
-static bool append(struct mpr_paths *paths, const char *path)
+static void append(struct mpr_paths *paths, const char *path)
 {
     const struct mpr_file file = file_at(path);
-    if (seen(paths, &file)) return true;
-    if (paths->count == paths->cap && !grow(paths)) return false;
-    char *copy = strdup(path);
-    if (!copy) return false;
+    if (seen(paths, &file)) return;
+    MPR_GROW(paths->at, paths->count, paths->cap);
+    paths->file = mpr_resize(paths->file, paths->cap, sizeof *paths->file);
     paths->file[paths->count] = file;
-    paths->at[paths->count++] = copy;
-    return true;
+    paths->at[paths->count++] = mpr_text_copy(path);
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -69,7 +57,8 @@ static bool add_directory(struct mpr_paths *paths, const char *directory)
     if (count < 0) return complain(directory, strerror(errno));
     for (int i = 0; i < count; i++) {
         const int length = snprintf(path, sizeof path, "%s/%s", directory, entry[i]->d_name);
-        good &= length < (int)sizeof path && append(paths, path);
+        if (length < (int)sizeof path) append(paths, path);
+        else good = complain(directory, strerror(ENAMETOOLONG));
         free(entry[i]);
     }
     free(entry);
@@ -91,7 +80,8 @@ bool mpr_paths_add(struct mpr_paths *paths, const char *argument)
     struct stat st;
     if (log_of(argument, log)) argument = log;
     if (stat(argument, &st) == 0 && S_ISDIR(st.st_mode)) return add_directory(paths, argument);
-    return append(paths, argument);
+    append(paths, argument);
+    return true;
 }
 
 void mpr_paths_free(struct mpr_paths *paths)

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "alloc.h"
 #include "debug.h"
 #include "object.h"
 
@@ -65,7 +66,7 @@ static int open_beside(const char *object, const char *link, const char *folder,
 {
     const char *slash = object ? strrchr(object, '/') : NULL;
     if (!slash || !link || strchr(link, '/')) return -1;
-    if (asprintf(path, "%.*s/%s%s", (int)(slash - object), object, folder, link) < 0) return -1;
+    *path = mpr_text_format("%.*s/%s%s", (int)(slash - object), object, folder, link);
     const int fd = mpr_object_open(*path);
     if (fd >= 0 && mpr_object_is(fd, o->build_id, o->build_id_bytes) == 1) return fd;
     if (fd >= 0) close(fd);
@@ -117,8 +118,7 @@ static void begin(struct mpr_debug *d)
 
 static struct mpr_debug *load(const char *path, int fd, const struct mpr_binary *o)
 {
-    struct mpr_debug *d = calloc(1, sizeof *d);
-    if (!d) return NULL;
+    struct mpr_debug *d = mpr_alloc(1, sizeof *d);
     d->binary = *o;
     d->too_large = !mpr_object_unpacks_well(fd);
     d->dwfl = dwfl_begin(&callbacks);
@@ -178,13 +178,7 @@ enum { SPANS_MOST = 1 << 22 };
 
 static void add_span(struct unit *u, const struct span *span)
 {
-    if (u->spans == u->cap) {
-        const size_t cap = u->cap ? u->cap * 2 : 64;
-        struct span *more = realloc(u->span, cap * sizeof *more);
-        if (!more) return;
-        u->span = more;
-        u->cap = cap;
-    }
+    MPR_GROW(u->span, u->spans, u->cap);
     u->span[u->spans++] = *span;
 }
 
@@ -217,13 +211,7 @@ static int by_low(const void *left, const void *right)
 
 static struct unit *make_unit(struct mpr_debug *d, size_t at, Dwarf_Die *cu)
 {
-    if (d->units == d->cap) {
-        const size_t cap = d->cap ? d->cap * 2 : 16;
-        struct unit *unit = realloc(d->unit, cap * sizeof *unit);
-        if (!unit) return NULL;
-        d->unit = unit;
-        d->cap = cap;
-    }
+    MPR_GROW(d->unit, d->units, d->cap);
     memmove(&d->unit[at + 1], &d->unit[at], (d->units - at) * sizeof *d->unit);
     d->units++;
     struct unit *u = &d->unit[at];
@@ -248,7 +236,6 @@ static struct unit *unit_of(struct mpr_debug *d, Dwarf_Die *cu)
 static bool function_at(struct mpr_debug *d, Dwarf_Die *cu, Dwarf_Addr pc, Dwarf_Die *die)
 {
     const struct unit *u = unit_of(d, cu);
-    if (!u) return false;
     size_t low = 0, high = u->spans;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
@@ -353,8 +340,8 @@ static void read_table(struct mpr_debug *d)
 {
     const int count = dwfl_module_getsymtab(d->module);
     d->table_read = true;
-    d->table = count > 0 ? calloc((size_t)count, sizeof *d->table) : NULL;
-    for (int i = 1; d->table && i < count; i++) {
+    if (count > 0) d->table = mpr_alloc((size_t)count, sizeof *d->table);
+    for (int i = 1; i < count; i++) {
         GElf_Sym symbol;
         GElf_Addr address;
         const char *name = dwfl_module_getsym_info(d->module, i, &symbol, &address, NULL, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 typedef char *demangler(const char *name, char *out, size_t *bytes, int *status);
 
 static demangler *find_demangler(void)
@@ -91,12 +92,13 @@ static void cut_parameters(char *name)
 
 char *mpr_demangle(const char *name)
 {
-    int status;
+    int status = 0;
     char *rust = strncmp(name, "_R", 2) == 0 ? mpr_demangle_rust(name) : NULL;
     if (rust) return rust;
     demangler *demangle = strncmp(name, "_Z", 2) == 0 ? find_demangler() : NULL;
     char *text = demangle ? demangle(name, NULL, NULL, &status) : NULL;
-    if (!text) return strdup(name);
+    if (!text && status == -1) mpr_alloc_end();
+    if (!text) return mpr_text_copy(name);
     if (cut_hash(text)) unescape(text);
     else cut_parameters(text);
     return text;

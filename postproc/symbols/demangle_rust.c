@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "rust_symbol.h"
 
 static void path(struct state *s, bool is_value);
@@ -291,8 +292,7 @@ static void constant(struct state *s)
 /* Behind the path may be the crate that made an instance of it, and what the compiler's vendor adds. */
 char *mpr_demangle_rust(const char *name)
 {
-    struct state *s = calloc(1, sizeof *s);
-    if (!s) return NULL;
+    struct state *s = mpr_alloc(1, sizeof *s);
     s->start = s->at = name + 2;
     path(s, true);
     if (peek(s) && *s->at != '.' && *s->at != '$') {
@@ -300,7 +300,7 @@ char *mpr_demangle_rust(const char *name)
         path(s, false);
     }
     if (peek(s) && *s->at != '.' && *s->at != '$') fail(s);
-    char *text = s->failed ? NULL : strndup(s->text, s->used);
+    char *text = s->failed ? NULL : mpr_text_part(s->text, s->used);
     free(s);
     return text;
 }

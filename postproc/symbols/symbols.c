@@ -3,34 +3,32 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "alloc.h"
 #include "debug.h"
 #include "demangle.h"
-#include "hash.h"
+#include "index.h"
 
-enum { FIRST_PLACES = 1024, MOST = 64 /* inlined calls at an address */ };
+enum { MOST = 64 };           /* inlined calls at an address */
 
-struct entry { uint64_t pc; uint32_t number; uint32_t count; struct mpr_symbol *symbol; };
-struct object { struct mpr_debug *debug; enum mpr_symbols_state state; };
+/* What an address was found to be. */
+struct entry { struct mpr_symbol *symbol; uint32_t count, cap; };
+
+struct object {
+    bool asked;
+    struct mpr_debug *debug;
+    enum mpr_symbols_state state;
+    struct mpr_index of_pc;     /* entry + 1 */
+};
 
 struct mpr_symbols {
     struct object *object;      /* by number */
     uint32_t objects;
-    struct entry *entry;        /* open addressing by pc and number; symbol NULL: an empty place */
-    size_t mask, entries;
+    struct entry *entry;
+    uint32_t entries, cap;
 };
 
-struct mpr_symbols *mpr_symbols_new(void)
-{
-    struct mpr_symbols *s = calloc(1, sizeof *s);
-    if (!s) return NULL;
-    s->mask = FIRST_PLACES - 1;
-    s->entry = calloc(FIRST_PLACES, sizeof *s->entry);
-    if (s->entry) return s;
-    free(s);
-    return NULL;
-}
+struct mpr_symbols *mpr_symbols_new(void) { return mpr_alloc(1, sizeof(struct mpr_symbols)); }
 
 static void free_entry(struct entry *e)
 {
@@ -44,8 +42,11 @@ static void free_entry(struct entry *e)
 void mpr_symbols_free(struct mpr_symbols *s)
 {
     if (!s) return;
-    for (size_t i = 0; i <= s->mask; i++) free_entry(&s->entry[i]);
-    for (uint32_t i = 0; i < s->objects; i++) mpr_debug_close(s->object[i].debug);
+    for (uint32_t i = 0; i < s->entries; i++) free_entry(&s->entry[i]);
+    for (uint32_t i = 0; i < s->objects; i++) {
+        mpr_index_free(&s->object[i].of_pc);
+        mpr_debug_close(s->object[i].debug);
+    }
     free(s->object);
     free(s->entry);
     free(s);
@@ -55,17 +56,10 @@ void mpr_symbols_free(struct mpr_symbols *s)
 
 static struct object *object_of(struct mpr_symbols *s, uint32_t number, const struct mpr_binary *described)
 {
-    if (number >= s->objects) {
-        const uint32_t count = number + 16;
-        struct object *object = realloc(s->object, count * sizeof *object);
-        if (!object) return NULL;
-        for (uint32_t i = s->objects; i < count; i++) object[i] = (struct object){ NULL, MPR_SYMBOLS_NOT_ASKED };
-        s->object = object;
-        s->objects = count;
-    }
+    MPR_REACH(s->object, number, s->objects);
     struct object *o = &s->object[number];
-    if (o->state == MPR_SYMBOLS_NOT_ASKED) {
-        o->state = MPR_SYMBOLS_GOOD;
+    if (!o->asked) {
+        o->asked = true;
         o->debug = mpr_debug_open(described, &o->state);
     }
     return o;
@@ -73,59 +67,33 @@ static struct object *object_of(struct mpr_symbols *s, uint32_t number, const st
 
 enum mpr_symbols_state mpr_symbols_state(const struct mpr_symbols *s, uint32_t number)
 {
-    return number < s->objects ? s->object[number].state : MPR_SYMBOLS_NOT_ASKED;
+    return number < s->objects && s->object[number].asked ? s->object[number].state : MPR_SYMBOLS_NOT_ASKED;
 }
 
 /* ---- addresses */
-
-static struct entry *place(const struct mpr_symbols *s, uint32_t number, uint64_t pc)
-{
-    size_t at = mpr_hash(mpr_hash(pc) + number) & s->mask;
-    while (s->entry[at].symbol && (s->entry[at].pc != pc || s->entry[at].number != number)) at = (at + 1) & s->mask;
-    return &s->entry[at];
-}
-
-static bool grow(struct mpr_symbols *s)
-{
-    const struct mpr_symbols old = *s;
-    if (s->entries <= s->mask / 2) return true;
-    s->mask = old.mask * 2 + 1;
-    s->entry = calloc(s->mask + 1, sizeof *s->entry);
-    if (!s->entry) {
-        *s = old;
-        return false;
-    }
-    for (size_t i = 0; i <= old.mask; i++)
-        if (old.entry[i].symbol) *place(s, old.entry[i].number, old.entry[i].pc) = old.entry[i];
-    free(old.entry);
-    return true;
-}
 
 static void add(void *arg, const char *function, const char *file, unsigned line)
 {
     struct entry *e = arg;
     if (e->count == MOST) return;
-    struct mpr_symbol symbol = { mpr_demangle(function), file ? strdup(file) : NULL, line };
-    if (symbol.function) e->symbol[e->count++] = symbol;
-    else free((char *)symbol.file);
+    MPR_GROW(e->symbol, e->count, e->cap);
+    e->symbol[e->count++] = (struct mpr_symbol){ mpr_demangle(function), file ? mpr_text_copy(file) : NULL, line };
 }
 
 const struct mpr_symbol *mpr_symbols_look(struct mpr_symbols *s, uint32_t number, const struct mpr_binary *described, uint64_t pc,
                                           size_t *count)
 {
     *count = 0;
-    const struct object *o = object_of(s, number, described);
-    if (!o || !o->debug || !grow(s)) return NULL;
-    struct entry *e = place(s, number, pc);
-    if (!e->symbol) {
-        struct entry made = { .pc = pc, .number = number, .symbol = calloc(MOST, sizeof *made.symbol) };
-        if (!made.symbol) return NULL;
-        mpr_debug_look(o->debug, pc - 1, add, &made);       /* the call, not what follows it */
-        struct mpr_symbol *fitting = realloc(made.symbol, (made.count + 1) * sizeof *fitting);
-        if (fitting) made.symbol = fitting;
-        *e = made;
-        s->entries++;
+    struct object *o = object_of(s, number, described);
+    if (!o->debug) return NULL;
+    uint32_t at = mpr_index_get(&o->of_pc, pc);
+    if (!at) {
+        MPR_GROW(s->entry, s->entries, s->cap);
+        struct entry *made = &s->entry[s->entries++];
+        *made = (struct entry){ 0 };
+        mpr_debug_look(o->debug, pc - 1, add, made);        /* the call, not what follows it */
+        mpr_index_set(&o->of_pc, pc, at = s->entries);
     }
-    *count = e->count;
-    return e->symbol;
+    *count = s->entry[at - 1].count;
+    return s->entry[at - 1].symbol;
 }

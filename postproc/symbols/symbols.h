@@ -30,7 +30,7 @@ enum mpr_symbols_state {
 
 struct mpr_symbols;
 
-struct mpr_symbols *mpr_symbols_new(void);      /* NULL without memory */
+struct mpr_symbols *mpr_symbols_new(void);
 void mpr_symbols_free(struct mpr_symbols *s);
 /* The calls at a return address in the object of that number (the caller's; always the same object), innermost first.
  * *count 0: nothing is known. */
