@@ -1,0 +1,76 @@
+/* Preloaded into memprof-report: its own allocations fail from the NO_MEMORY_FROMth on, not those of libraries.  At the end NO_MEMORY_TELL,
+ * a file, gets their number. */
+#include <errno.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t bytes);
+
+static uintptr_t from, to;              /* of the program's code; to 0: not known yet */
+static unsigned long calls, first = -1UL;
+
+static int find_program(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    (void)bytes;
+    (void)arg;
+    from = to = info->dlpi_addr;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const uintptr_t end = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && end > to) to = end;
+    }
+    return 1;                           /* the program comes first */
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *wanted = getenv("NO_MEMORY_FROM");
+    if (wanted) first = strtoul(wanted, NULL, 10);
+    dl_iterate_phdr(find_program, NULL);
+}
+
+__attribute__((destructor)) static void tell(void)
+{
+    const char *path = getenv("NO_MEMORY_TELL");
+    FILE *file = path ? fopen(path, "w") : NULL;
+    if (!file) return;
+    fprintf(file, "%lu\n", calls);
+    fclose(file);
+}
+
+static bool fails(const void *caller)
+{
+    if ((uintptr_t)caller < from || (uintptr_t)caller >= to || ++calls < first) return false;
+    errno = ENOMEM;
+    return true;
+}
+
+#define FAILS fails(__builtin_return_address(0))
+
+__attribute__((visibility("default"))) void *malloc(size_t bytes) { return FAILS ? NULL : __libc_malloc(bytes); }
+__attribute__((visibility("default"))) void *calloc(size_t count, size_t size) { return FAILS ? NULL : __libc_calloc(count, size); }
+__attribute__((visibility("default"))) void *realloc(void *memory, size_t bytes) { return FAILS ? NULL : __libc_realloc(memory, bytes); }
+
+__attribute__((visibility("default"))) void *reallocarray(void *memory, size_t count, size_t size)
+{
+    size_t bytes;
+    if (FAILS || __builtin_mul_overflow(count, size, &bytes)) return NULL;
+    return __libc_realloc(memory, bytes);
+}
+
+__attribute__((visibility("default"))) char *strndup(const char *text, size_t bytes)
+{
+    const size_t length = strnlen(text, bytes);
+    char *copy = FAILS ? NULL : __libc_malloc(length + 1);
+    if (!copy) return NULL;
+    memcpy(copy, text, length);
+    copy[length] = 0;
+    return copy;
+}
+
+__attribute__((visibility("default"))) char *strdup(const char *text) { return FAILS ? NULL : strcpy(__libc_malloc(strlen(text) + 1), text); }

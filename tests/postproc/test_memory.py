@@ -1,0 +1,66 @@
+"""A report is whole, or there is none and a message says why: whichever allocation is the first that fails.
+
+test_memory.py NAME, with MEMPROF_REPORT, NO_MEMORY (no_memory.c's library), GOLDEN (the folder of logs) and MEMPROF_PAGE set."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+REPORT, NO_MEMORY, GOLDEN = os.environ["MEMPROF_REPORT"], os.environ["NO_MEMORY"], os.environ["GOLDEN"]
+PAGE = os.environ["MEMPROF_PAGE"] == "1"        # html is built
+TIMEOUT = 20
+
+
+def run(arguments, folder, first=None):
+    """Status, what was written behind -o (None: there is no such file) and the message, with allocations failing from that one on; the
+    number of all, where they do not."""
+    out, tell = os.path.join(folder, "out"), os.path.join(folder, "tell")
+    if os.path.exists(out):
+        os.unlink(out)
+    more = {"NO_MEMORY_FROM": str(first)} if first else {"NO_MEMORY_TELL": tell}
+    done = subprocess.run([REPORT, *arguments, "-o", out], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=TIMEOUT,
+                          env={**os.environ, **more, "LC_ALL": "C", "LD_PRELOAD": NO_MEMORY})
+    written = open(out, "rb").read() if os.path.exists(out) else None
+    return done.returncode, written, done.stderr.decode(), None if first else int(open(tell).read())
+
+
+def each_failure(arguments, folder):
+    status, whole, message, count = run(arguments, folder)
+    if status not in (0, 3) or not whole or not count:
+        sys.exit(f"{arguments}: status {status}, {count} allocations: {message}")
+    wanted = sorted({*range(1, 60), *range(60, count, 1 + count // 60), *range(max(1, count - 40), count + 1)})
+    for first in (n for n in wanted if n <= count):
+        status, written, message, _ = run(arguments, folder, first)
+        lines = message.splitlines()
+        said = len(lines) == 1 and "; allow more with memprof-report --max-memory=MIB" in message
+        if status != 1 or written is not None or not said:
+            sys.exit(f"{arguments}, the {first}. of {count} allocations fails: status {status}, {message!r}, wrote {written and written[:80]}")
+
+
+def golden(name, folder):
+    return shutil.copy(os.path.join(GOLDEN, name), os.path.join(folder, "log.zst"))
+
+
+def peaks_are_whole_or_none(folder):
+    log = golden("h200-graphs-oom.zst", folder)
+    each_failure(["peaks", "-fjson", log], folder)
+
+
+def all_reports_are_whole_or_none(folder):
+    log = golden("h200-graphs-oom.zst", folder)
+    for arguments in (["peaks", "--by", "stack", "-fcsv"], ["oom", "-fjson"], ["graphs", "-fjson"], ["segments", "-fjson"],
+                      ["stacks", "--by", "python", "-fjson"], ["info", "-fjson"], ["verify", "-fjson"]):
+        each_failure([*arguments, log], folder)
+
+
+def a_page_is_whole_or_none(folder):
+    if PAGE:
+        each_failure(["html", golden("h200-graphs-oom.zst", folder)], folder)
+
+
+TESTS = [peaks_are_whole_or_none, all_reports_are_whole_or_none, a_page_is_whole_or_none]
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as place:
+        next(test for test in TESTS if test.__name__ == sys.argv[1])(place)
