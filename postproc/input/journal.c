@@ -49,6 +49,7 @@ static bool read_image(struct mpr_journal *j)
     const size_t used = used_bytes(j->fd, (uint64_t)j->st.st_size);
     if (!used) return false;
     j->image = calloc(1, used);
+    j->no_memory = !j->image;
     if (!j->image) return false;
     j->bytes = read_all(j->fd, j->image, used);
     return mpf_journal_check(j->image, j->bytes, &j->head) == 0;
@@ -59,7 +60,9 @@ static bool load(struct mpr_journal *j, const char *path, int follow, const stru
     *j = (struct mpr_journal){ .fd = -1 };
     if (snprintf(j->path, sizeof j->path, "%s", path) < (int)sizeof j->path) j->fd = mpr_file_open(AT_FDCWD, path, O_RDONLY | follow, &j->st);
     if (j->fd >= 0 && (!log || j->st.st_uid == log->st_uid) && read_image(j)) return true;
+    const bool no_memory = j->no_memory;
     mpr_journal_free(j);
+    j->no_memory = no_memory;
     return false;
 }
 
@@ -88,10 +91,10 @@ bool mpr_journal_find(struct mpr_journal *j, const char *log_path, const struct 
     *j = (struct mpr_journal){ .fd = -1 };
     snprintf(path, sizeof path, "%s.journal", log_path);
     if (load_matching(j, path, log, header)) return true;
-    if (!named) return false;
+    if (!named || j->no_memory) return false;
     const char *slash = strrchr(named, '/');
     beside(path, sizeof path, log_path, slash ? slash + 1 : named);
-    return load_matching(j, path, log, header) || load_matching(j, named, log, header);
+    return load_matching(j, path, log, header) || (!j->no_memory && load_matching(j, named, log, header));
 }
 
 void mpr_journal_free(struct mpr_journal *j)

@@ -21,6 +21,7 @@ struct mpr_journal {
     struct mpf_journal head;
     struct stat st;             /* of the file, which is open as fd; -1: none was found */
     int fd;
+    bool no_memory;             /* there may be one, and there was no memory for it: an error */
 };
 
 /* Looks for the journal of the log at `log_path`, which is the file `log`: beside the log, under the header's file name beside the log (a

@@ -253,6 +253,7 @@ static int join_journal(struct mpr_log *log, struct mpr_error *error)
         return 0;
     }
     if (!log->asked) ask(log);
+    if (log->journal.no_memory) return mpr_fail_memory(error, log->path);
     if (!log->journal.image) return 0;
     const int status = mpr_pending_open(&log->pending, log->journal.image, log->journal.bytes, log->kept_seq);
     if (status == MPF_ERR_SPACE) return fail_code(log, status, error);
@@ -361,7 +362,9 @@ static int snapshot(struct mpr_log *log, struct mpr_error *error)
 static int take(struct mpr_log *log, struct mpr_error *error)
 {
     if (mpr_journal_find(&log->journal, log->path, &log->map.st, &log->header) || !mpr_header_get(&log->header, "journal")) ask(log);
-    return log->asked && log->status.process.life == MPR_LIFE_ENDED ? map_again(log, UINT64_MAX, error) : snapshot(log, error);
+    const bool ended = log->asked && log->status.process.life == MPR_LIFE_ENDED;
+    if ((ended ? map_again(log, UINT64_MAX, error) : snapshot(log, error)) != 0) return -1;
+    return log->journal.no_memory ? mpr_fail_memory(error, log->path) : 0;
 }
 
 /* The first frame must be readable as a header, or something behind it as frames: else it is no log. */
@@ -377,7 +380,9 @@ static int open_first(struct mpr_log *log, struct mpr_error *error)
 
 static int open_lone_journal(struct mpr_log *log, struct mpr_error *error)
 {
-    if (!mpr_journal_load(&log->journal, log->path))
+    const bool good = mpr_journal_load(&log->journal, log->path);
+    if (log->journal.no_memory) return mpr_fail_memory(error, log->path);
+    if (!good)
         return mpr_fail(error, "%s: offset 0: damaged journal; nothing can be read", log->path);
     if (mpr_header_from_journal(&log->header, &log->journal.head) != 0) return mpr_fail_memory(error, log->path);
     log->status.journal_only = true;

@@ -41,7 +41,7 @@ static uint64_t lost_events(const struct mpf_frame *end)
     return 0;
 }
 
-static void note_frame(struct scan *scan, const struct mpr_frames *frames, const struct mpf_frame *frame)
+static int note_frame(struct scan *scan, const struct mpr_frames *frames, const struct mpf_frame *frame)
 {
     scan->ended = frame->kind == MPF_FRAME_END;
     if (scan->ended) scan->lost = lost_events(frame);
@@ -49,9 +49,10 @@ static void note_frame(struct scan *scan, const struct mpr_frames *frames, const
     scan->good_end = frames->at;
     if (frame->kind == MPF_FRAME_SLOTS) scan->has_slots = true;
     else scan->kept_seq = frames->next_seq;
-    if (frame->kind == MPF_FRAME_HEADER && !scan->has_header) {
-        scan->has_header = mpr_header_read(&scan->header, frame->body, frame->body_bytes) == 0;
-    }
+    if (frame->kind != MPF_FRAME_HEADER || scan->has_header) return 0;
+    const int error = mpr_header_read(&scan->header, frame->body, frame->body_bytes);
+    scan->has_header = !error;
+    return error == MPF_ERR_SPACE ? error : 0;
 }
 
 static int scan_log(struct scan *scan, struct mpr_map *map, const char *path, struct mpr_error *error)
@@ -60,12 +61,10 @@ static int scan_log(struct scan *scan, struct mpr_map *map, const char *path, st
     struct mpf_frame frame;
     int got = MPF_ERR_SPACE;
     if (mpr_frames_open(&frames, map->data, map->size) == 0) {
-        while ((got = mpr_frames_next(&frames, &frame)) == 1) {
-            note_frame(scan, &frames, &frame);
-            mpr_map_drop(map, frames.at);
-        }
+        while ((got = mpr_frames_next(&frames, &frame)) == 1 && (got = note_frame(scan, &frames, &frame)) == 0) mpr_map_drop(map, frames.at);
         mpr_frames_close(&frames);
     }
+    if (got == MPF_ERR_SPACE) return mpr_fail_memory(error, path);
     if (got < 0) return mpr_fail(error, "%s: cannot be read: %s", path, mpf_error_text(got));
     if (!scan->has_header)
         return mpr_fail(error,
@@ -208,6 +207,7 @@ static int fold(const struct subject *s, int journal, struct mpr_recovery *recov
     struct image image = { 0 };
     struct output out = { 0 };
     const int status = mpr_pending_open(&pending, s->journal.image, s->journal.bytes, s->scan.kept_seq);
+    if (status == MPF_ERR_SPACE) return mpr_fail_memory(error, s->journal.path);
     if (status != 0) return mpr_fail(error, "%s: %s", s->journal.path, mpf_error_text(status));
     recovery->events = pending.events;
     recovery->lost = pending.head.lost;
@@ -306,6 +306,7 @@ static int scanned(struct subject *s, bool dead, struct mpr_recovery *recovery, 
 {
     const struct mpr_header *header = &s->scan.header;
     const bool found = mpr_journal_find(&s->journal, s->path, &s->map.st, header);
+    if (s->journal.no_memory) return mpr_fail_memory(error, s->path);
     const struct mpr_verdict process = mpr_life_tell(header, &s->journal);
     if (s->scan.ended) return finish(s, process.life, recovery);
     if (process.life == MPR_LIFE_RUNS)

@@ -1,15 +1,22 @@
 """A report is whole, or there is none and a message says why: whichever allocation is the first that fails.
 
-test_memory.py NAME, with MEMPROF_REPORT, NO_MEMORY (no_memory.c's library), GOLDEN (the folder of logs) and MEMPROF_PAGE set."""
+test_memory.py NAME, with MEMPROF_REPORT, NO_MEMORY (no_memory.c's library), GOLDEN (the folder of logs), MAKE_LOG and MEMPROF_PAGE set."""
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 
-REPORT, NO_MEMORY, GOLDEN = os.environ["MEMPROF_REPORT"], os.environ["NO_MEMORY"], os.environ["GOLDEN"]
+REPORT, NO_MEMORY, GOLDEN, MAKE_LOG = (os.environ[name] for name in ("MEMPROF_REPORT", "NO_MEMORY", "GOLDEN", "MAKE_LOG"))
 PAGE = os.environ["MEMPROF_PAGE"] == "1"        # html is built
 TIMEOUT = 20
+
+
+def contents(path):
+    if not os.path.exists(path):
+        return None
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def run(arguments, folder, first=None):
@@ -19,22 +26,25 @@ def run(arguments, folder, first=None):
     if os.path.exists(out):
         os.unlink(out)
     more = {"NO_MEMORY_FROM": str(first)} if first else {"NO_MEMORY_TELL": tell}
-    done = subprocess.run([REPORT, *arguments, "-o", out], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=TIMEOUT,
+    done = subprocess.run([REPORT, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=TIMEOUT,
                           env={**os.environ, **more, "LC_ALL": "C", "LD_PRELOAD": NO_MEMORY})
-    written = open(out, "rb").read() if os.path.exists(out) else None
-    return done.returncode, written, done.stderr.decode(), None if first else int(open(tell).read())
+    return done.returncode, contents(out), done.stderr.decode(), None if first else int(contents(tell))
+
+
+def is_said(status, message):
+    lines = message.splitlines()
+    return status == 1 and len(lines) == 1 and "; allow more with memprof-report --max-memory=MIB" in message
 
 
 def each_failure(arguments, folder):
+    arguments = [*arguments, "-o", os.path.join(folder, "out")]
     status, whole, message, count = run(arguments, folder)
     if status not in (0, 3) or not whole or not count:
         sys.exit(f"{arguments}: status {status}, {count} allocations: {message}")
     wanted = sorted({*range(1, 60), *range(60, count, 1 + count // 60), *range(max(1, count - 40), count + 1)})
     for first in (n for n in wanted if n <= count):
         status, written, message, _ = run(arguments, folder, first)
-        lines = message.splitlines()
-        said = len(lines) == 1 and "; allow more with memprof-report --max-memory=MIB" in message
-        if status != 1 or written is not None or not said:
+        if not is_said(status, message) or written is not None:
             sys.exit(f"{arguments}, the {first}. of {count} allocations fails: status {status}, {message!r}, wrote {written and written[:80]}")
 
 
@@ -50,8 +60,34 @@ def peaks_are_whole_or_none(folder):
 def all_reports_are_whole_or_none(folder):
     log = golden("h200-graphs-oom.zst", folder)
     for arguments in (["peaks", "--by", "stack", "-fcsv"], ["oom", "-fjson"], ["graphs", "-fjson"], ["segments", "-fjson"],
-                      ["stacks", "--by", "python", "-fjson"], ["info", "-fjson"], ["verify", "-fjson"]):
+                      ["info", "-fjson"], ["verify", "-fjson"]):
         each_failure([*arguments, log], folder)
+
+
+def killed(folder):
+    log = os.path.join(folder, "killed.zst")
+    subprocess.run([MAKE_LOG, "killed", log], check=True)
+    return log
+
+
+def journals_are_read_or_missed(folder):
+    log = killed(folder)
+    each_failure(["peaks", "-fjson", log], folder)
+    each_failure(["peaks", "-fjson", log + ".journal"], folder)
+    os.unlink(log)
+    each_failure(["peaks", "-fjson", log + ".journal"], folder)
+
+
+def a_recovery_is_whole_or_none(folder):
+    count = run(["recover", killed(folder)], folder)[3]
+    if not count:
+        sys.exit("nothing is allocated")
+    for first in range(1, count + 1):
+        log = killed(folder)
+        before = contents(log), contents(log + ".journal")
+        status, _, message, _ = run(["recover", log], folder, first)
+        if not is_said(status, message) or before != (contents(log), contents(log + ".journal")) or os.path.exists(log + ".recover"):
+            sys.exit(f"recover, the {first}. of {count} allocations fails: status {status}, {message!r}")
 
 
 def a_page_is_whole_or_none(folder):
@@ -59,7 +95,7 @@ def a_page_is_whole_or_none(folder):
         each_failure(["html", golden("h200-graphs-oom.zst", folder)], folder)
 
 
-TESTS = [peaks_are_whole_or_none, all_reports_are_whole_or_none, a_page_is_whole_or_none]
+TESTS = [peaks_are_whole_or_none, all_reports_are_whole_or_none, journals_are_read_or_missed, a_recovery_is_whole_or_none, a_page_is_whole_or_none]
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as place:
