@@ -44,6 +44,13 @@ char *mpr_text_format(const char *format, ...)
     return text;
 }
 
+FILE *mpr_text_open(char **text, size_t *bytes) { return given(open_memstream(text, bytes)); }
+
+void mpr_text_close(FILE *stream)
+{
+    if (fclose(stream) != 0) mpr_alloc_end();
+}
+
 /* Room for more than `cap`, and at least for `least`. */
 static size_t more_than(size_t cap, size_t least, size_t most)
 {

@@ -7,6 +7,7 @@
 #define MPR_ALLOC_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* Zeroed; never NULL, not even for nothing. */
 void *mpr_alloc(size_t count, size_t size);
@@ -16,6 +17,10 @@ char *mpr_text_copy(const char *text);
 /* At most so many bytes of it. */
 char *mpr_text_part(const char *text, size_t bytes);
 char *mpr_text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A stream whose text, of the caller, is there when it is closed (open_memstream). */
+FILE *mpr_text_open(char **text, size_t *bytes);
+void mpr_text_close(FILE *stream);
 
 /* Room for one more element of an array of `count` with room for `cap`, of any unsigned type: room doubles.  Until it is there the array stays as
  * it was.  Arguments are evaluated more than once. */

@@ -66,7 +66,7 @@ static int write_page(const char *path, const struct runs *runs)
     struct mpr_output output = mpr_output_default();
     output.path = path;
     if (mpr_output_open(&output) != 0) return -1;
-    if (!mpr_html_write(output.file, runs->at, runs->count)) mpr_alloc_end();
+    mpr_html_write(output.file, runs->at, runs->count);
     return mpr_output_close(&output);
 }
 

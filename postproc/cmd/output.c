@@ -110,10 +110,9 @@ static void render_ascii(const struct mpr_output *output, mpr_render_result *ren
 {
     char *text = NULL;
     size_t bytes;
-    FILE *memory = open_memstream(&text, &bytes);
-    if (!memory) mpr_alloc_end();
+    FILE *memory = mpr_text_open(&text, &bytes);
     render(output->renderer, memory, result, &output->style);
-    if (fclose(memory) != 0) mpr_alloc_end();
+    mpr_text_close(memory);
     mpr_ascii_write(output->file, text);
     free(text);
 }

@@ -3,18 +3,11 @@
 #include <stdlib.h>
 #include <zlib.h>
 
+#include "alloc.h"
+
 static void add(struct mpr_blob *blob, uint8_t byte)
 {
-    if (blob->bytes == blob->cap) {
-        const size_t cap = blob->cap ? blob->cap * 2 : 4096;
-        uint8_t *larger = blob->failed ? NULL : realloc(blob->at, cap);
-        if (!larger) {
-            blob->failed = true;
-            return;
-        }
-        blob->at = larger;
-        blob->cap = cap;
-    }
+    MPR_GROW(blob->at, blob->bytes, blob->cap);
     blob->at[blob->bytes++] = byte;
 }
 
@@ -30,17 +23,17 @@ void mpr_blob_delta(struct mpr_blob *blob, uint64_t number, uint64_t before)
     mpr_blob_number(blob, (uint64_t)delta << 1 ^ (uint64_t)(delta >> 63));
 }
 
-/* The gzip file of the blob; NULL without memory. */
+/* The gzip file of the blob. */
 static uint8_t *gzip(const struct mpr_blob *blob, size_t *bytes)
 {
     enum { GZIP = 16 };
     z_stream z = { .next_in = blob->at, .avail_in = (uInt)blob->bytes };
-    if (deflateInit2(&z, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + GZIP, 9, Z_DEFAULT_STRATEGY) != Z_OK) return NULL;
+    if (deflateInit2(&z, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + GZIP, 9, Z_DEFAULT_STRATEGY) != Z_OK) mpr_alloc_end();
     const uLong bound = deflateBound(&z, (uLong)blob->bytes);
-    uint8_t *out = malloc(bound);
+    uint8_t *out = mpr_alloc(bound, 1);
     z.next_out = out;
     z.avail_out = (uInt)bound;
-    if (out) deflate(&z, Z_FINISH);
+    deflate(&z, Z_FINISH);
     *bytes = z.total_out;
     deflateEnd(&z);
     return out;
@@ -59,13 +52,12 @@ static void base64(FILE *out, const uint8_t *at, size_t bytes)
     }
 }
 
-bool mpr_blob_write(struct mpr_blob *blob, FILE *out)
+void mpr_blob_write(struct mpr_blob *blob, FILE *out)
 {
-    size_t bytes = 0;
-    uint8_t *packed = blob->failed ? NULL : gzip(blob, &bytes);
-    if (packed) base64(out, packed, bytes);
+    size_t bytes;
+    uint8_t *packed = gzip(blob, &bytes);
+    base64(out, packed, bytes);
     free(packed);
     free(blob->at);
     *blob = (struct mpr_blob){ 0 };
-    return packed != NULL;
 }

@@ -7,12 +7,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct mpr_blob { uint8_t *at; size_t bytes, cap; bool failed; };
+struct mpr_blob { uint8_t *at; size_t bytes, cap; };
 
 void mpr_blob_number(struct mpr_blob *blob, uint64_t number);
 /* number - before, zigzag. */
 void mpr_blob_delta(struct mpr_blob *blob, uint64_t number, uint64_t before);
-/* Writes what was collected and frees it.  False without memory. */
-bool mpr_blob_write(struct mpr_blob *blob, FILE *out);
+/* Writes what was collected and frees it. */
+void mpr_blob_write(struct mpr_blob *blob, FILE *out);
 
 #endif

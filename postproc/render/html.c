@@ -18,7 +18,7 @@ static const char *until(FILE *out, const char *from, const char *place)
     return at == end ? end : at + strlen(place);
 }
 
-bool mpr_html_write(FILE *out, const struct mpr_timeline *timeline, size_t count)
+void mpr_html_write(FILE *out, const struct mpr_timeline *timeline, size_t count)
 {
     const char *at = until(out, mpr_page, "<!--title-->");
     mpr_html_label(out, &timeline[0]);
@@ -26,7 +26,6 @@ bool mpr_html_write(FILE *out, const struct mpr_timeline *timeline, size_t count
     at = until(out, at, "<!--tables-->");
     mpr_html_tables(out, timeline, count);
     at = until(out, at, "<!--data-->");
-    const bool good = mpr_html_data(out, timeline, count);
+    mpr_html_data(out, timeline, count);
     until(out, at, "<!--end-->");
-    return good;
 }

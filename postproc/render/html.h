@@ -10,7 +10,7 @@ struct mpr_timeline;
 
 /* False when memprof-report was built without the page. */
 bool mpr_html_available(void);
-/* False without memory; errors of writing are the stream's. */
-bool mpr_html_write(FILE *out, const struct mpr_timeline *timeline, size_t count);
+/* Errors of writing are the stream's. */
+void mpr_html_write(FILE *out, const struct mpr_timeline *timeline, size_t count);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "alloc.h"
 #include "blob.h"
 #include "json.h"
 #include "json_document.h"
@@ -21,18 +22,17 @@ static const char *blob_name(struct blob_name *name, size_t log, const char *wha
     return name->text;
 }
 
-static bool blob(FILE *out, struct mpr_blob *b, size_t log, const char *what, size_t index)
+static void blob(FILE *out, struct mpr_blob *b, size_t log, const char *what, size_t index)
 {
     struct blob_name name;
     fprintf(out, "<script type=\"application/gzip\" id=\"%s\">", blob_name(&name, log, what, index));
-    const bool good = mpr_blob_write(b, out);
+    mpr_blob_write(b, out);
     fputs("</script>\n", out);
-    return good;
 }
 
 /* ---- blobs */
 
-static bool heap_blob(FILE *out, const struct mpr_heap_line *h, size_t log, size_t index)
+static void heap_blob(FILE *out, const struct mpr_heap_line *h, size_t log, size_t index)
 {
     struct mpr_blob b = { 0 };
     const struct mpr_span *span = h->span;
@@ -45,18 +45,17 @@ static bool heap_blob(FILE *out, const struct mpr_heap_line *h, size_t log, size
     for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].frees);
     for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].end - (i ? span[i - 1].end : 0));
     for (size_t i = 0; i < h->changes; i++) mpr_blob_number(&b, h->change[i].band);
-    uint64_t *last = calloc(h->bands + 1, sizeof *last);
-    for (size_t i = 0; last && i < h->changes; i++) {
+    uint64_t *last = mpr_alloc(h->bands, sizeof *last);
+    for (size_t i = 0; i < h->changes; i++) {
         mpr_blob_delta(&b, h->change[i].bytes, last[h->change[i].band]);
         last[h->change[i].band] = h->change[i].bytes;
     }
-    b.failed |= !last;
     free(last);
-    return blob(out, &b, log, "heap", index);
+    blob(out, &b, log, "heap", index);
 }
 
 /* The largest blocks; addresses in two halves, so that a page's numbers hold them. */
-static bool lifetime_blob(FILE *out, const struct mpr_heap_line *h, size_t log, size_t index)
+static void lifetime_blob(FILE *out, const struct mpr_heap_line *h, size_t log, size_t index)
 {
     struct mpr_blob b = { 0 };
     const struct mpr_lifetime *k = h->lifetime;
@@ -72,10 +71,10 @@ static bool lifetime_blob(FILE *out, const struct mpr_heap_line *h, size_t log, 
     for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].python);
     for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].live_at_end);
     for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].mapped);
-    return blob(out, &b, log, "blocks", index);
+    blob(out, &b, log, "blocks", index);
 }
 
-static bool instance_blob(FILE *out, const struct mpr_timeline *t, size_t log)
+static void instance_blob(FILE *out, const struct mpr_timeline *t, size_t log)
 {
     struct mpr_blob b = { 0 };
     const struct mpr_instance *k = t->instance;
@@ -83,15 +82,15 @@ static bool instance_blob(FILE *out, const struct mpr_timeline *t, size_t log)
     for (size_t i = 0; i < t->instances; i++) mpr_blob_number(&b, k[i].to - k[i].from);
     for (size_t i = 0; i < t->instances; i++) mpr_blob_number(&b, k[i].node);
     for (size_t i = 0; i < t->instances; i++) mpr_blob_number(&b, k[i].thread);
-    return blob(out, &b, log, "ranges", 0);
+    blob(out, &b, log, "ranges", 0);
 }
 
-static bool track_blob(FILE *out, const struct mpr_track_line *line, size_t log, size_t index)
+static void track_blob(FILE *out, const struct mpr_track_line *line, size_t log, size_t index)
 {
     struct mpr_blob b = { 0 };
     for (size_t i = 0; i < line->points; i++) mpr_blob_number(&b, line->time[i] - (i ? line->time[i - 1] : 0));
     for (size_t i = 0; i < line->points; i++) mpr_blob_delta(&b, line->value[i], i ? line->value[i - 1] : 0);
-    return blob(out, &b, log, "track", index);
+    blob(out, &b, log, "track", index);
 }
 
 /* ---- JSON */
@@ -290,10 +289,9 @@ static void log_data(struct mpr_json *j, const struct mpr_timeline *t, size_t lo
     mpr_json_close(j, '}');
 }
 
-bool mpr_html_data(FILE *out, const struct mpr_timeline *timeline, size_t count)
+void mpr_html_data(FILE *out, const struct mpr_timeline *timeline, size_t count)
 {
     struct mpr_json j = { .out = out, .first = true, .in_html = true };
-    bool good = true;
     fputs("<script type=\"application/json\" id=\"data\">", out);
     mpr_json_open(&j, NULL, '{');
     mpr_json_text(&j, "schema", "memprof.page/1");
@@ -304,10 +302,12 @@ bool mpr_html_data(FILE *out, const struct mpr_timeline *timeline, size_t count)
     fputs("</script>\n", out);
     for (size_t i = 0; i < count; i++) {
         const struct mpr_timeline *t = &timeline[i];
-        for (size_t k = 0; k < t->heaps; k++)
-            good &= heap_blob(out, &t->heap[k], i, k) && lifetime_blob(out, &t->heap[k], i, k);
-        good &= instance_blob(out, t, i);
-        for (size_t k = 0; k < MPR_TRACKS; k++) good &= !t->track[k].points || track_blob(out, &t->track[k], i, k);
+        for (size_t k = 0; k < t->heaps; k++) {
+            heap_blob(out, &t->heap[k], i, k);
+            lifetime_blob(out, &t->heap[k], i, k);
+        }
+        instance_blob(out, t, i);
+        for (size_t k = 0; k < MPR_TRACKS; k++)
+            if (t->track[k].points) track_blob(out, &t->track[k], i, k);
     }
-    return good;
 }

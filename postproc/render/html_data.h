@@ -2,12 +2,11 @@
 #ifndef MPR_HTML_DATA_H
 #define MPR_HTML_DATA_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "timeline.h"
 
-/* viewer/src/data.js reads it.  False without memory. */
-bool mpr_html_data(FILE *out, const struct mpr_timeline *timeline, size_t count);
+/* viewer/src/data.js reads it. */
+void mpr_html_data(FILE *out, const struct mpr_timeline *timeline, size_t count);
 
 #endif

@@ -1,6 +1,7 @@
 /* No document: a call names the one above it by its place among those that --top shows. */
 #include <stdlib.h>
 
+#include "alloc.h"
 #include "calltrees.h"
 #include "json.h"
 #include "json_document.h"
@@ -22,9 +23,9 @@ static void call(struct mpr_json *j, const struct mpr_calltree *t, size_t i, con
 static void calls(struct mpr_json *j, const struct mpr_calltree *t, size_t top)
 {
     bool *wanted = mpr_stacks_shown(t, top);
-    size_t *number = calloc(t->calls + 1, sizeof *number), shown = 0;
+    size_t *number = mpr_alloc(t->calls, sizeof *number), shown = 0;
     mpr_json_open(j, "calls", '[');
-    for (size_t i = 0; wanted && number && i < t->calls; i++) {
+    for (size_t i = 0; i < t->calls; i++) {
         if (!wanted[i]) continue;
         number[i] = shown++;
         call(j, t, i, number);

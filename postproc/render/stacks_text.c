@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "calltrees.h"
 #include "text.h"
 #include "units.h"
@@ -46,13 +47,13 @@ static bool is_above(struct cut *cut, uint64_t bytes)
 
 bool *mpr_stacks_shown(const struct mpr_calltree *t, size_t top)
 {
-    uint64_t *bytes = malloc((t->calls + 1) * sizeof *bytes);
-    bool *shown = calloc(t->calls + 1, sizeof *shown);
+    uint64_t *bytes = mpr_alloc(t->calls, sizeof *bytes);
+    bool *shown = mpr_alloc(t->calls, sizeof *shown);
     size_t count = 0;
-    for (size_t i = 0; bytes && i < t->calls; i++)
+    for (size_t i = 0; i < t->calls; i++)
         if (!continues(t, i)) bytes[count++] = t->call[i].bytes;
-    struct cut cut = bytes && top ? cut_at(bytes, count, top) : (struct cut){ 0, SIZE_MAX };
-    for (size_t i = 0; shown && i < t->calls; i++) {
+    struct cut cut = top ? cut_at(bytes, count, top) : (struct cut){ 0, SIZE_MAX };
+    for (size_t i = 0; i < t->calls; i++) {
         if (continues(t, i)) shown[i] = shown[t->call[i].parent];
         else shown[i] = is_above(&cut, t->call[i].bytes);
     }
@@ -85,9 +86,9 @@ static void call_line(FILE *out, const struct mpr_calltree *t, size_t i, unsigne
 static void tree(FILE *out, const struct mpr_calltree *t, size_t top)
 {
     bool *shown = mpr_stacks_shown(t, top);
-    unsigned *indent = calloc(t->calls + 1, sizeof *indent);
+    unsigned *indent = mpr_alloc(t->calls, sizeof *indent);
     size_t left_out = 0;
-    for (size_t i = 0; shown && indent && i < t->calls; i++) {
+    for (size_t i = 0; i < t->calls; i++) {
         const struct mpr_call *c = &t->call[i];
         indent[i] = c->parent == i ? 0 : indent[c->parent] + !continues(t, i);
         if (shown[i]) call_line(out, t, i, indent[i]);
@@ -118,11 +119,12 @@ static void folded_name(FILE *out, const char *name)
 
 static struct cut stacks_cut(const struct mpr_calltree *t, size_t top)
 {
-    uint64_t *bytes = top ? malloc((t->calls + 1) * sizeof *bytes) : NULL;
+    if (!top) return (struct cut){ 0, SIZE_MAX };
+    uint64_t *bytes = mpr_alloc(t->calls, sizeof *bytes);
     size_t count = 0;
-    for (size_t i = 0; bytes && i < t->calls; i++)
+    for (size_t i = 0; i < t->calls; i++)
         if (t->call[i].own_bytes) bytes[count++] = t->call[i].own_bytes;
-    const struct cut cut = bytes ? cut_at(bytes, count, top) : (struct cut){ 0, SIZE_MAX };
+    const struct cut cut = cut_at(bytes, count, top);
     free(bytes);
     return cut;
 }
@@ -139,10 +141,10 @@ static void folded_stack(FILE *out, const char *const *path, const struct mpr_ca
 /* What is left out has a line of its own: the sum stays whole. */
 static void folded(FILE *out, const struct mpr_calltree *t, size_t top)
 {
-    const char **path = calloc(t->calls + 1, sizeof *path);
+    const char **path = mpr_alloc(t->calls, sizeof *path);
     struct cut cut = stacks_cut(t, top);
     uint64_t rest = 0, left_out = 0;
-    for (size_t i = 0; path && i < t->calls; i++) {
+    for (size_t i = 0; i < t->calls; i++) {
         const struct mpr_call *c = &t->call[i];
         path[c->depth] = c->name;
         if (!c->own_bytes) continue;

@@ -22,14 +22,12 @@ struct text { char *at; size_t bytes; FILE *out; };
 
 static FILE *begin(struct text *t)
 {
-    t->out = open_memstream(&t->at, &t->bytes);
-    if (!t->out) mpr_alloc_end();
-    return t->out;
+    return t->out = mpr_text_open(&t->at, &t->bytes);
 }
 
 static char *end(struct text *t)
 {
-    if (fclose(t->out) != 0) mpr_alloc_end();
+    mpr_text_close(t->out);
     return t->at;
 }
 
@@ -63,7 +61,7 @@ static char *layer_text(const char *const *path, size_t depth)
         from = to ? strchr(path[i], '[') : NULL;
         if (from && i == depth - 1) return NULL;
     }
-    return from && from < to ? strndup(from, (size_t)(to + 2 - from)) : NULL;
+    return from && from < to ? mpr_text_part(from, (size_t)(to + 2 - from)) : NULL;
 }
 
 /* What is seen of a text that is too long for `width` columns, behind "…". */

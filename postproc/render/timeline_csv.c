@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "alloc.h"
 #include "csv.h"
 #include "timelines.h"
 
@@ -39,9 +40,9 @@ static void span_records(FILE *out, const struct mpr_timeline *t, const struct m
 
 static void heap_records(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h)
 {
-    uint64_t *vector = calloc(h->bands + 1, sizeof *vector);
+    uint64_t *vector = mpr_alloc(h->bands, sizeof *vector);
     size_t at = 0;
-    for (size_t i = 0; vector && i < h->spans; i++) {
+    for (size_t i = 0; i < h->spans; i++) {
         for (; at < h->span[i].end; at++) vector[h->change[at].band] = h->change[at].bytes;
         span_records(out, t, h, &h->span[i], vector);
     }

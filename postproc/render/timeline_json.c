@@ -3,6 +3,7 @@
  * Columns: entry i of every array belongs to span i. */
 #include <stdlib.h>
 
+#include "alloc.h"
 #include "json.h"
 #include "json_document.h"
 #include "peaks.h"
@@ -59,8 +60,7 @@ static void bands(struct mpr_json *j, const struct mpr_heap_line *h, uint64_t *s
 
 static void heap(struct mpr_json *j, const struct mpr_heap_line *h)
 {
-    uint64_t *scratch = calloc(h->spans + 1, sizeof *scratch);
-    if (!scratch) return;
+    uint64_t *scratch = mpr_alloc(h->spans, sizeof *scratch);
     mpr_json_open(j, NULL, '{');
     mpr_json_text(j, "heap", h->name);
     mpr_json_number(j, "peak_bytes", h->peak_bytes);

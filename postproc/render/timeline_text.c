@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "text.h"
 #include "timelines.h"
 #include "units.h"
@@ -35,9 +36,9 @@ static void raise(struct columns *c, size_t column, uint64_t total, const uint64
 /* A span's level lasts until the next one begins: columns in between show it. */
 static void draw(struct columns *c, const struct mpr_heap_line *h)
 {
-    uint64_t *vector = calloc(h->bands + 1, sizeof *vector);
+    uint64_t *vector = mpr_alloc(h->bands, sizeof *vector);
     size_t at = 0;
-    for (size_t i = 0; vector && i < h->spans; i++) {
+    for (size_t i = 0; i < h->spans; i++) {
         const struct mpr_span *span = &h->span[i];
         for (; at < span->end; at++) vector[h->change[at].band] = h->change[at].bytes;
         const size_t first = column_of(c, span->time);
@@ -48,15 +49,14 @@ static void draw(struct columns *c, const struct mpr_heap_line *h)
     free(vector);
 }
 
-static bool make_columns(struct columns *c, const struct mpr_timeline *t, const struct mpr_heap_line *h, size_t count)
+static void make_columns(struct columns *c, const struct mpr_timeline *t, const struct mpr_heap_line *h, size_t count)
 {
     const uint64_t end = t->options.to < t->summary.duration_ns ? t->options.to : t->summary.duration_ns;
     const uint64_t length = end > t->options.from ? end - t->options.from : 1;
     *c = (struct columns){ .count = count, .from = t->options.from, .width = length / count + 1, .bands = h->bands };
-    c->total = calloc(count, sizeof *c->total);
-    c->band = calloc(count * h->bands + 1, sizeof *c->band);
-    if (c->total && c->band) draw(c, h);
-    return c->total && c->band;
+    c->total = mpr_alloc(count, sizeof *c->total);
+    c->band = mpr_alloc(count * h->bands, sizeof *c->band);
+    draw(c, h);
 }
 
 static void free_columns(struct columns *c)
@@ -139,19 +139,18 @@ static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr
                        const struct mpr_style *style)
 {
     const size_t top = style->top ? style->top : BANDS;
-    struct columns c = { 0 };
-    size_t *order = calloc(h->bands + 1, sizeof *order);
-    if (order && make_columns(&c, t, h, SPARKS)) {
-        for (size_t i = 0; i < h->bands; i++) order[i] = i;
-        order_of = &c.band[c.peak_column * c.bands];
-        qsort(order, h->bands, sizeof *order, by_peak);
-        mpr_text_tone(out, style, MPR_FAINT);
-        fprintf(out, "\n  by %-*s%12s%9s  %s\n", MPR_TEXT_PATH - 3, mpr_group_word(t->choice.by), "at the peak", "share",
-                "its own course");
-        mpr_text_tone(out, style, MPR_PLAIN);
-        for (size_t i = 0; i < h->bands && i < top; i++) band_line(out, mpr_group_word(t->choice.by), &h->band[order[i]], &c, order[i]);
-        if (top < h->bands) fprintf(out, "  (%zu more)\n", h->bands - top);
-    }
+    struct columns c;
+    size_t *order = mpr_alloc(h->bands, sizeof *order);
+    make_columns(&c, t, h, SPARKS);
+    for (size_t i = 0; i < h->bands; i++) order[i] = i;
+    order_of = &c.band[c.peak_column * c.bands];
+    qsort(order, h->bands, sizeof *order, by_peak);
+    mpr_text_tone(out, style, MPR_FAINT);
+    fprintf(out, "\n  by %-*s%12s%9s  %s\n", MPR_TEXT_PATH - 3, mpr_group_word(t->choice.by), "at the peak", "share",
+            "its own course");
+    mpr_text_tone(out, style, MPR_PLAIN);
+    for (size_t i = 0; i < h->bands && i < top; i++) band_line(out, mpr_group_word(t->choice.by), &h->band[order[i]], &c, order[i]);
+    if (top < h->bands) fprintf(out, "  (%zu more)\n", h->bands - top);
     free_columns(&c);
     free(order);
 }
@@ -166,11 +165,10 @@ static void heap(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_
     mpr_text_tone(out, style, MPR_PLAIN);
     fprintf(out, "  peak %s at %s", mpr_units_size(&size, h->peak_bytes), mpr_units_time(&time, h->peak_time));
     fprintf(out, ", at the end %s\n", mpr_units_size(&size, h->end_bytes));
-    if (make_columns(&c, t, h, COLUMNS)) {
-        flag(out, &c, style);
-        chart(out, &c);
-        axis(out, &c);
-    }
+    make_columns(&c, t, h, COLUMNS);
+    flag(out, &c, style);
+    chart(out, &c);
+    axis(out, &c);
     free_columns(&c);
     if (t->choice.by != MPR_GROUP_HEAP) band_table(out, t, h, style);
 }
