@@ -1,5 +1,6 @@
 /* Preloaded into memprof-report: its own allocations fail from the NO_MEMORY_FROMth on, not those of libraries.  At the end NO_MEMORY_TELL,
  * a file, gets their number. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <stdbool.h>
@@ -71,6 +72,13 @@ __attribute__((visibility("default"))) char *strndup(const char *text, size_t by
     memcpy(copy, text, length);
     copy[length] = 0;
     return copy;
+}
+
+__attribute__((visibility("default"))) FILE *open_memstream(char **text, size_t *bytes)
+{
+    FILE *(*real)(char **, size_t *);
+    *(void **)&real = dlsym(RTLD_NEXT, "open_memstream");
+    return FAILS ? NULL : real(text, bytes);
 }
 
 __attribute__((visibility("default"))) char *strdup(const char *text) { return FAILS ? NULL : strcpy(__libc_malloc(strlen(text) + 1), text); }

@@ -37,7 +37,9 @@ static void memory_is_zeroed_and_there(void **state)
 {
     (void)state;
     static const char zeros[512];
-    memset(mpr_resize(NULL, 1, 512), 0xff, 512);
+    char *dirty = mpr_resize(NULL, 1, 512);
+    memset(dirty, 0xff, 512);
+    free(dirty);
     char *memory = mpr_alloc(64, 8), *nothing = mpr_alloc(0, 8);
     assert_memory_equal(memory, zeros, 512);
     assert_non_null(nothing);
@@ -49,11 +51,19 @@ static void memory_is_zeroed_and_there(void **state)
 static void texts_are_copied(void **state)
 {
     (void)state;
-    char *whole = mpr_text_copy("abcd"), *part = mpr_text_part("abcd", 2);
+    char *whole = mpr_text_copy("abcd"), *part = mpr_text_part("abcd", 2), *made = mpr_text_format("%s-%d", "a", 12), *written;
+    size_t bytes;
+    FILE *stream = mpr_text_open(&written, &bytes);
+    fputs("stream", stream);
+    mpr_text_close(stream);
     assert_string_equal(whole, "abcd");
     assert_string_equal(part, "ab");
+    assert_string_equal(made, "a-12");
+    assert_string_equal(written, "stream");
     free(whole);
     free(part);
+    free(made);
+    free(written);
 }
 
 static void too_much_memory_ends(void **state)

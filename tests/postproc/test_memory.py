@@ -59,8 +59,8 @@ def peaks_are_whole_or_none(folder):
 
 def all_reports_are_whole_or_none(folder):
     log = golden("h200-graphs-oom.zst", folder)
-    for arguments in (["peaks", "--by", "stack", "-fcsv"], ["oom", "-fjson"], ["graphs", "-fjson"], ["segments", "-fjson"],
-                      ["info", "-fjson"], ["verify", "-fjson"]):
+    for arguments in (["peaks", "--by", "stack", "-fcsv"], ["oom", "-fjson"], ["timeline"], ["timeline", "-fcsv"], ["timeline", "-fjson"], ["graphs", "-fjson"], ["segments", "-fjson"],
+                      ["stacks"], ["stacks", "--by", "python", "-fjson"], ["stacks", "--folded", "--top", "3"], ["info"], ["info", "-fjson"], ["verify", "-fjson"]):
         each_failure([*arguments, log], folder)
 
 
