@@ -49,6 +49,8 @@ enum {
 static const uint8_t widest[COLUMNS] = { [COL_OPS] = 1, [COL_THREADS] = 10, [COL_TIMES] = 15, [COL_BLOCKS] = 11, [COL_SIZES] = 10,
                                          [COL_REFS] = 11, [COL_VALUES] = 20, [COL_DATA] = 36 };
 
+_Static_assert(COLUMNS == 8, "each column is here: none would be too little room");
+
 static unsigned age_bits(uint32_t blocks)
 {
     unsigned bits = 10;

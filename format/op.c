@@ -9,6 +9,10 @@ static const struct { enum mpf_class class; const char *name, *text; } ops[256] 
 #undef MPF_OP
 };
 
+#define MPF_OP(code, name, class, text) _Static_assert((code) > 0 && (code) < 128, #name ": columns use the highest bit");
+#include "mpf/events.def"
+#undef MPF_OP
+
 enum mpf_class mpf_op_class(unsigned op) { return op < 256 ? ops[op].class : MPF_CLASS_NONE; }
 const char *mpf_op_name(unsigned op) { return op < 256 ? ops[op].name : NULL; }
 const char *mpf_op_text(unsigned op) { return op < 256 ? ops[op].text : NULL; }

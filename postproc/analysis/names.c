@@ -1,5 +1,6 @@
 #include "names.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +113,7 @@ const char *const *mpr_names_notes(const struct mpr_names *names, struct mpr_are
         { MPR_SYMBOLS_NOT_BUILT, "no names, for this memprof-report was built without libdw" },
     };
     enum { REASONS = sizeof reason / sizeof *reason };
+    static_assert(REASONS == MPR_SYMBOLS_NOT_ASKED - MPR_SYMBOLS_GOOD - 1, "each state without names is here");
     const char **note = mpr_arena_alloc(arena, REASONS * sizeof *note);
     *notes = 0;
     for (size_t i = 0; i < REASONS; i++) {

@@ -133,6 +133,7 @@ static void fill_fate(const struct mpr_log_status *s, struct mpr_summary *out)
 {
     static const enum mpr_fate fate[] = { [MPR_RUN_UNKNOWN] = MPR_FATE_UNKNOWN, [MPR_RUN_EXIT] = MPR_FATE_EXIT, [MPR_RUN_SIGNAL] = MPR_FATE_SIGNAL };
     static const enum mpr_fate_oom oom[] = { MPR_FATE_NO_OOM, [MPR_RUN_OOM_CGROUP] = MPR_FATE_OOM_CGROUP, [MPR_RUN_OOM_KERNEL] = MPR_FATE_OOM_KERNEL };
+    static_assert(sizeof fate / sizeof *fate == MPR_RUN_SIGNAL + 1 && sizeof oom / sizeof *oom == MPR_RUN_OOM_KERNEL + 1, "each end is here");
     out->hwm = s->hwm > s->run.rss ? s->hwm : s->run.rss;
     const bool ended = s->run.known || s->process.life == MPR_LIFE_ENDED;
     if (!s->has_header || !ended || (*s->end_reason && strcmp(s->end_reason, "recovered") != 0)) return;
