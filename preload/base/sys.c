@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
 
@@ -164,13 +165,40 @@ bool mp_wait(struct mp_patience *patience, uint32_t *word, uint32_t value, uint6
     return true;
 }
 
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 const char *mp_sys_program_name(void)
 {
     static char name[PATH_MAX];
     const long n = mp_sys6(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)name, sizeof name - 1, 0, 0);
     name[n > 0 ? n : 0] = 0;
-    const char *slash = strrchr(name, '/');
-    return slash ? slash + 1 : name;
+    return last_part(name);
+}
+
+/* A script is executed and its interpreter runs; a program that was executed by a descriptor (fexecve) was not named. */
+static bool names_program(const char *path)
+{
+    static const char by_descriptor[] = "/dev/fd/";
+    struct stat named, runs;
+    if (!path || !strncmp(path, by_descriptor, sizeof by_descriptor - 1)) return false;
+    if (mp_sys_stat("/proc/self/exe", &runs) != 0 || mp_sys_stat(path, &named) != 0) return false;
+    return named.st_dev == runs.st_dev && named.st_ino == runs.st_ino;
+}
+
+const char *mp_sys_executed_name(void)
+{
+    static char name[256];
+    if (*name) return name;
+    const char *path = (const char *)getauxval(AT_EXECFN);
+    const char *known = names_program(path) ? last_part(path) : mp_sys_program_name();
+    const size_t length = strlen(known);
+    if (length >= sizeof name) return known;
+    memcpy(name, known, length + 1);
+    return name;
 }
 
 enum { UNLOCKED, LOCKED, CONTENDED };

@@ -58,6 +58,7 @@ static inline long mp_sys_unlink(const char *path) { return mp_sys6(SYS_unlinkat
 static inline long mp_sys_mkdir(const char *path, int mode) { return mp_sys3(SYS_mkdirat, AT_FDCWD, (long)path, mode); }
 static inline long mp_sys_fstat(int fd, struct stat *out) { return mp_sys6(SYS_newfstatat, fd, (long)"", (long)out, AT_EMPTY_PATH, 0, 0); }
 static inline long mp_sys_lstat(const char *path, struct stat *out) { return mp_sys6(SYS_newfstatat, AT_FDCWD, (long)path, (long)out, AT_SYMLINK_NOFOLLOW, 0, 0); }
+static inline long mp_sys_stat(const char *path, struct stat *out) { return mp_sys6(SYS_newfstatat, AT_FDCWD, (long)path, (long)out, 0, 0, 0); }
 static inline int mp_sys_getpid(void) { return (int)mp_sys3(SYS_getpid, 0, 0, 0); }
 static inline int mp_sys_getppid(void) { return (int)mp_sys3(SYS_getppid, 0, 0, 0); }
 static inline int mp_sys_gettid(void) { return (int)mp_sys3(SYS_gettid, 0, 0, 0); }
@@ -143,6 +144,9 @@ long mp_sys_write_all(int fd, const void *buf, size_t bytes, size_t *done);
 
 /* File name of the program; "" where it is not known.  One thread at a time. */
 const char *mp_sys_program_name(void);
+/* The name that it was executed by: the same, or that of a link to it (python3).  As at the first call, which is to come before the
+ * program can change its folder.  One thread at a time. */
+const char *mp_sys_executed_name(void);
 
 /* A lock for short sections, with all signals blocked while it is held (give back what mp_lock returned). */
 struct mp_lock { uint32_t word; };

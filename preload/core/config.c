@@ -110,9 +110,10 @@ void mp_config_read(void)
     }
 }
 
-bool mp_config_wants(const char *program)
+bool mp_config_wants(const char *program, const char *executed)
 {
-    return !mp_config.program[0] || fnmatch(mp_config.program, program, 0) == 0;
+    const char *glob = mp_config.program;
+    return !*glob || fnmatch(glob, program, 0) == 0 || fnmatch(glob, executed, 0) == 0;
 }
 
 const char *mp_config_rank(void)
@@ -186,7 +187,7 @@ int mp_config_path(char *out, size_t cap)
         switch (p[1]) {
         case 'h': add_plain(&t, mp_config_host(), p[2]); break;
         case 'p': mp_text_u64(&t, (uint64_t)mp_process->pid); break;
-        case 'e': add_plain(&t, mp_sys_program_name(), p[2]); break;
+        case 'e': add_plain(&t, mp_sys_executed_name(), p[2]); break;
         case 'r': add_plain(&t, mp_config_rank(), p[2]); break;
         case 't': mp_text_u64(&t, mp_process->start.real / 1000000000u); break;
         case 'q': p = add_variable(&t, p + 2); continue;

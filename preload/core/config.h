@@ -32,8 +32,8 @@ static inline bool mp_config_samples_python(void)
 const char *mp_config_stacks_name(void);
 /* A wrong value costs one line on stderr, and the default is used. */
 void mp_config_read(void);
-/* Does this program's name match MEMPROF_PROGRAM? */
-bool mp_config_wants(const char *program);
+/* Does a program's file name match MEMPROF_PROGRAM, or the name that it was executed by? */
+bool mp_config_wants(const char *program, const char *executed);
 /* Expands the template into an absolute path.  0, or -errno; the path is then as much of it as there is. */
 int mp_config_path(char *out, size_t cap);
 /* The rank of a launcher's variables ("" when there is none), and their names, ended by NULL. */

@@ -126,8 +126,7 @@ void mp_process_forked(void)
 
 void mp_process_adopt(bool root) { root_pid = root ? mp_sys_getpid() : 0; }
 
-/* /proc is not there after a chroot. */
-/* events, high-water RSS, lost events, file and size, and the next command to type */
+/* events, high-water RSS if it is known, lost events, file and size, and the next command to type */
 static void summary(uint64_t hwm)
 {
     static char line[PATH_MAX * 2 + 256];
@@ -135,9 +134,10 @@ static void summary(uint64_t hwm)
     const bool gone = !mp_process->ended && mp_logfile_gone();
     mp_text_str(&t, "memprof: ");
     mp_text_u64(&t, gone ? 0 : mp_process->events);
-    mp_text_str(&t, " events, peak RSS ");
-    mp_text_size(&t, hwm);
-    mp_text_str(&t, ", ");
+    mp_text_str(&t, " events, ");
+    if (hwm) mp_text_str(&t, "peak RSS ");
+    if (hwm) mp_text_size(&t, hwm);
+    if (hwm) mp_text_str(&t, ", ");
     mp_text_u64(&t, mp_process->lost_total + (gone ? mp_process->events : 0));
     mp_text_str(&t, " lost, ");
     mp_text_size(&t, gone ? 0 : mp_logfile_bytes());

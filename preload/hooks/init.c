@@ -149,7 +149,7 @@ static void enter(void)
     if (!is_trusted() || !mp_symbol_before_libc()) return;       /* a copy that was loaded later stays inert */
     mp_say_init();
     mp_config_read();
-    if (!mp_config_wants(mp_sys_program_name())) return;
+    if (!mp_config_wants(mp_sys_program_name(), mp_sys_executed_name())) return;
     mp_real_allocator();        /* looked up here, where the loader's lock is free */
     mp_clock_init();
     mp_shm_init();

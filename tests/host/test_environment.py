@@ -117,6 +117,30 @@ def test_peak_of_a_program_that_left_proc_behind():
     mp.check(unit == "MiB" and float(size) > 10, result.err)
 
 
+def test_a_peak_that_nobody_tells_is_left_out():
+    line = mp.run([mp.victim("sandbox"), "5000", "line"]).err.decode()
+    mp.check(" events, " in line and " lost, " in line, f"no line at the end: {line!r}")
+    mp.check("peak RSS" not in line, line)
+
+
+def test_a_link_names_the_program():
+    """python3, redis-server: the file behind the link has another name."""
+    place = mp.fresh("programs")
+    link, script = os.path.join(place, "link"), os.path.join(place, "script")
+    os.symlink(mp.victim("table"), link)
+    with open(script, "w") as f:
+        f.write(f"#!{link}\n")
+    os.chmod(script, 0o755)
+    for command, name in ((link, "link"), (mp.victim("table"), "table"), (script, "table")):
+        logs = mp.fresh("logs")
+        mp.run([command, "nothing"], env={"MEMPROF_OUT": os.path.join(logs, "%e")}, status=None)
+        mp.equal(os.listdir(logs), [name], f"the log of {command}")
+    for glob, recorded in (("link", True), ("table", True), ("lin", False)):
+        log = os.path.join(mp.fresh("logs"), "log")
+        mp.run([link, "nothing"], env={"MEMPROF_OUT": log, "MEMPROF_PROGRAM": glob})
+        mp.equal(os.path.exists(log), recorded, f"recorded with MEMPROF_PROGRAM={glob}")
+
+
 def test_nsight_compute_finds_cudas_variable_as_the_user_left_it():
     """It refuses to profile a process that has it set."""
     child = "import os; print(os.environ.get('CUDA_INJECTION64_PATH'))"

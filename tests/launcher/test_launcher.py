@@ -189,11 +189,11 @@ def test_a_library_path_with_a_space_or_colon_is_refused():
 
 
 def test_options_become_variables():
-    options = ["--level=3", "--program=s*", "--min-rss=1M", f"--journal-dir={mp.folder}", "-q", "-o", "to 100%"]
+    options = ["--level=3", "--program=so*", "--min-rss=1M", f"--journal-dir={mp.folder}", "-q", "-o", "to 100%"]
     result = memprof("run", *options, "--", "sh", "-c", "env | grep ^MEMPROF_ | grep -v ^MEMPROF_LIB | sort")
     lines = [line for line in result.stdout.splitlines() if not line.startswith("MEMPROF_ROOT=")]
     mp.equal(lines, [f"MEMPROF_JOURNAL_DIR={mp.folder}", "MEMPROF_LEVEL=3", "MEMPROF_MIN_RSS=1M",
-                     f"MEMPROF_OUT={path('to 100%%')}/%e.%h.%p.zst", "MEMPROF_PROGRAM=s*", "MEMPROF_QUIET=1"], "variables")
+                     f"MEMPROF_OUT={path('to 100%%')}/%e.%h.%p.zst", "MEMPROF_PROGRAM=so*", "MEMPROF_QUIET=1"], "variables")
     mp.equal(result.stderr, "", "words of a quiet run")
     mp.equal(len(mp.Logs(path("to 100%")).paths()), 1, "logs")
 

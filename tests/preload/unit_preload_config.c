@@ -38,7 +38,7 @@ static void defaults_are_those_of_the_manual(void **state)
     assert_string_equal(mp_config.out, "memprof.%h.%p.zst");
     assert_int_equal(mp_config.level, -1);
     assert_int_equal(mp_config.min_rss, 16 << 20);
-    assert_true(mp_config_wants("anything"));
+    assert_true(mp_config_wants("anything", "anything"));
 }
 
 static void sizes_have_units(void **state)
@@ -107,8 +107,12 @@ static void program_is_a_glob(void **state)
     (void)state;
     setenv("MEMPROF_PROGRAM", "python3*", 1);
     mp_config_read();
-    assert_true(mp_config_wants("python3.11"));
-    assert_false(mp_config_wants("bash"));
+    assert_true(mp_config_wants("python3.11", "python3.11"));
+    assert_false(mp_config_wants("bash", "sh"));
+    setenv("MEMPROF_PROGRAM", "python3", 1);
+    mp_config_read();
+    assert_true(mp_config_wants("python3.11", "python3"));
+    assert_true(mp_config_wants("python3", "link"));
 }
 
 static void values_stay_in_their_folder(void **state)
