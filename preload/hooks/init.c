@@ -20,6 +20,7 @@
 #include "core/feature.h"
 #include "core/names.h"
 #include "core/process.h"
+#include "core/variables.h"
 #include "python/python.h"
 #include "real/real.h"
 #include "core/say.h"
@@ -80,7 +81,10 @@ static bool adopt_root(void)
     struct mp_text t = MP_TEXT(me);
     mp_text_u64(&t, (uint64_t)mp_sys_getpid());
     const char *root = secure_getenv("MEMPROF_ROOT");
-    if (!root) set_text(entry, sizeof entry, "MEMPROF_ROOT=", me);
+    if (!root) {
+        mp_variables_check(environ);        /* once in a tree */
+        set_text(entry, sizeof entry, "MEMPROF_ROOT=", me);
+    }
     return !root || !strcmp(root, me);
 }
 

@@ -100,6 +100,42 @@ def test_quiet():
         mp.equal(mp.run(NOTHING, env={"MEMPROF_QUIET": value}).err == b"", quiet, f"silence with MEMPROF_QUIET={value}")
 
 
+def misspelt(**env):
+    """What is said of a program's variables, and of its child's."""
+    err = mp.run([*CHILD, *NOTHING], env=env).err.decode()
+    return [line for line in err.splitlines() if "none of memprof's variables" in line]
+
+
+def test_a_misspelt_variable_is_told_once():
+    line, = misspelt(MEMPROF_STAKS="all")
+    mp.equal(line, "memprof: MEMPROF_STAKS is none of memprof's variables; is it meant to be MEMPROF_STACKS?", "line")
+    line, = misspelt(MEMPROF_SESSION="1", MEMPROF_STAKS="all", MEMPROF_TENANT="2")
+    mp.equal(line, "memprof: MEMPROF_STAKS is none of memprof's variables; is it meant to be MEMPROF_STACKS? (and 2 more)", "line")
+    line, = misspelt(MEMPROF_SESSION="1")
+    mp.equal(line, "memprof: MEMPROF_SESSION is none of memprof's variables: it changes nothing", "line")
+    mp.equal(misspelt(MEMPROF_STAKS="all", MEMPROF_QUIET="1"), [], "lines with MEMPROF_QUIET")
+    mp.equal(misspelt(MEMPROF_STACKS="all"), [], "lines of a variable that is known")
+
+
+def test_every_variable_is_in_the_list():
+    """What the code asks for and what the manual tells of is in variables.def, and the other way round."""
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+    def names(pattern, *paths):
+        found = set()
+        for name in paths:
+            with open(name) as f:
+                found |= set(re.findall(pattern, f.read()))
+        return found
+
+    sources = [os.path.join(d, f) for room in ("preload", "launcher") for d, _, files in os.walk(os.path.join(root, room))
+               for f in files if f.endswith((".c", ".h"))]
+    listed = {"MEMPROF_" + name for name in names(r"MP_VARIABLE\((\w+)\)\n", os.path.join(root, "preload/core/variables.def"))}
+    mp.check(len(listed) > 10, f"a list: {listed}")
+    mp.equal(names(r'"(MEMPROF_[A-Z_]*[A-Z])=?"', *sources), listed, "variables in the code")
+    mp.equal(names(r"MEMPROF_[A-Z_]*[A-Z]", os.path.join(root, "docs/man/memprof.1")), listed, "variables in the manual")
+
+
 def test_line_at_the_end():
     result = mp.run([mp.victim("work"), "3000"])
     log = result.logs.one()

@@ -10,6 +10,7 @@
 
 #include "core/config.h"
 #include "core/process.h"
+#include "core/variables.h"
 
 static struct mp_process process = { .pid = 4242, .start.real = UINT64_C(1700000000123456789) };
 
@@ -132,6 +133,22 @@ static void values_stay_in_their_folder(void **state)
     assert_string_equal(path("/l/%q{V}/x"), "/l/_/x");
 }
 
+static void a_misspelt_variable_has_a_nearest(void **state)
+{
+    (void)state;
+    static const struct { const char *name, *meant; } of[] = {
+        { "MEMPROF_STAKS=all", "MEMPROF_STACKS" }, { "MEMPROF_STAKCS=", "MEMPROF_STACKS" }, { "MEMPROF_QUITE=1", "MEMPROF_QUIET" },
+        { "MEMPROF_OUTPUT=x", "MEMPROF_OUT" }, { "MEMPROF_JOURNAL=/x", "MEMPROF_JOURNAL_DIR" }, { "MEMPROF_LVEL=9", "MEMPROF_LEVEL" },
+        { "MEMPROF_=1", NULL }, { "MEMPROF_LOG=1", NULL }, { "MEMPROF_SESSION=1", NULL },
+        { "MEMPROF_OUT_OF_ALL_THAT_MAY_BE_SET_HERE=1", NULL },
+    };
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        const char *nearest = mp_variables_nearest(of[i].name);
+        if (of[i].meant) assert_string_equal(nearest, of[i].meant);
+        else assert_null(nearest);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +160,7 @@ int main(void)
         cmocka_unit_test_setup(relative_path_becomes_absolute, clear),
         cmocka_unit_test_setup(program_is_a_glob, clear),
         cmocka_unit_test_setup(values_stay_in_their_folder, clear),
+        cmocka_unit_test_setup(a_misspelt_variable_has_a_nearest, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

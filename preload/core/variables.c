@@ -1,0 +1,109 @@
+#include "core/variables.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "core/say.h"
+
+static const char prefix[] = "MEMPROF_";
+#define PREFIX (sizeof prefix - 1)
+
+static const char *const known[] = {
+#define MP_VARIABLE(name) "MEMPROF_" #name,
+#include "core/variables.def"
+#undef MP_VARIABLE
+};
+enum { KNOWN = sizeof known / sizeof *known, LENGTH_MAX = 32, PART_MIN = 3 };
+
+static size_t length_of(const char *name) { return strcspn(name, "="); }
+
+static bool is_known(const char *name)
+{
+    for (size_t i = 0; i < KNOWN; i++)
+        if (length_of(name) == strlen(known[i]) && !strncmp(name, known[i], strlen(known[i]))) return true;
+    return false;
+}
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+/* How many letters to add, remove or change make one of the other (Levenshtein). */
+static size_t distance(const char *a, size_t as, const char *b, size_t bs)
+{
+    size_t row[LENGTH_MAX + 1];
+    for (size_t k = 0; k <= bs; k++) row[k] = k;
+    for (size_t i = 0; i < as; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t k = 0; k < bs; k++) {
+            const size_t above = row[k + 1], changed = diagonal + (a[i] != b[k]);
+            row[k + 1] = least(changed, least(above, row[k]) + 1);
+            diagonal = above;
+        }
+    }
+    return row[bs];
+}
+
+/* Fewer letters differ than stay, and two at most; or one is the beginning of the other (OUTPUT, JOURNAL). */
+static bool is_near(const char *a, size_t as, const char *b, size_t bs, size_t letters)
+{
+    const size_t both = least(as, bs);
+    return (letters <= 2 && 2 * letters < bs) || (both >= PART_MIN && !strncmp(a, b, both));
+}
+
+const char *mp_variables_nearest(const char *name)
+{
+    const size_t length = length_of(name);
+    const char *nearest = NULL;
+    size_t fewest = SIZE_MAX;
+    if (length <= PREFIX || length > LENGTH_MAX) return NULL;
+    for (size_t i = 0; i < KNOWN; i++) {
+        const char *a = name + PREFIX, *b = known[i] + PREFIX;
+        const size_t letters = distance(a, length - PREFIX, b, strlen(b));
+        if (letters >= fewest || !is_near(a, length - PREFIX, b, strlen(b), letters)) continue;
+        fewest = letters;
+        nearest = known[i];
+    }
+    return nearest;
+}
+
+/* A name may hold anything, and the line goes to a terminal. */
+static void add_name(struct mp_text *t, const char *name)
+{
+    const size_t length = length_of(name);
+    for (size_t i = 0; i < length && i < 2 * LENGTH_MAX; i++) mp_text_bytes(t, name[i] > ' ' && name[i] < 0x7f ? name + i : "?", 1);
+}
+
+/* Other tools may have variables that begin so: all of them are worth one line. */
+static void say(const char *name, const char *meant, size_t others)
+{
+    char line[256];
+    struct mp_text t = MP_TEXT(line);
+    mp_text_str(&t, "memprof: ");
+    add_name(&t, name);
+    mp_text_str(&t, meant ? " is none of memprof's variables; is it meant to be " : " is none of memprof's variables: it changes nothing");
+    if (meant) mp_text_str(&t, meant);
+    if (meant) mp_text_str(&t, "?");
+    if (others) mp_text_str(&t, " (and ");
+    if (others) mp_text_u64(&t, others);
+    if (others) mp_text_str(&t, " more)");
+    mp_text_str(&t, "\n");
+    mp_say_line(&t);
+}
+
+void mp_variables_check(char *const *environment)
+{
+    const char *told = NULL, *meant = NULL;
+    size_t count = 0;
+    for (; environment && *environment; environment++) {
+        const char *name = *environment;
+        if (strncmp(name, prefix, PREFIX) != 0 || is_known(name)) continue;
+        count++;
+        const char *nearest = meant ? NULL : mp_variables_nearest(name);
+        if (told && !nearest) continue;
+        told = name;
+        meant = nearest;
+    }
+    if (told) say(told, meant, count - 1);
+}
