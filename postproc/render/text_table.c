@@ -195,7 +195,7 @@ static void rest(struct line *l, size_t shown)
     const size_t sums = t->total ? 0 : summing(l);
     struct mpr_number count, n;
     char name[96];
-    if (shown == t->rows) return;
+    if (shown == t->rows || t->partial) return;
     mpr_units_count(&count, t->rows - shown);
     snprintf(name, sizeof name, "(%s more)", count.text);
     for (const struct mpr_column *c = next_column(l, t->column); c && sums == 1; c = next_column(l, c + 1)) {

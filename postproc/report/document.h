@@ -119,6 +119,7 @@ struct mpr_table {
     enum mpr_shape shape;
     bool (*estimated)(const void *row);
     const char *nowhere;        /* for people an empty path; NULL: "outside any range" */
+    bool partial;               /* some rows of more: what people do not see is not counted */
     const char *total;          /* for people a last row with the columns' sums */
     bool flush;                 /* in text rows are not indented */
 };

@@ -2,7 +2,6 @@
 #include "report_oom.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "mpf/sample.h"
 #include "report_device.h"
@@ -10,7 +9,8 @@
 #include "reports.h"
 #include "units.h"
 
-enum { FRAMES = 4, BLOCKS = 10 };   /* for people: of a Python stack, from the innermost; of the largest blocks */
+/* For people: of a Python stack, from the innermost; of the largest blocks. */
+enum { FRAMES = 4, BLOCKS = 10 };
 
 /* With all its digits: what --at takes. */
 static const char *exact_time(struct mpr_document *doc, uint64_t ns)
@@ -52,14 +52,18 @@ static void request(struct mpr_document *doc, const struct mpr_oom_story *s)
 
 static void supply(struct mpr_document *doc, const struct mpr_oom_story *s)
 {
-    if (s->free != MPF_UNKNOWN) mpr_doc_say(doc, "  had     free %s of %s", mpr_doc_size(doc, s->free), mpr_doc_size(doc, s->total));
-    else mpr_doc_say(doc, "  had     free not known");
-    if (!s->attempts) mpr_doc_say(doc, "; the driver was not asked: PyTorch's own limit (set_per_process_memory_fraction)");
-    mpr_doc_line(doc, s->capturing ? "; a graph's capture was under way" : "; no capture under way");
+    static const char own_limit[] = "PyTorch's own limit (set_per_process_memory_fraction)";
+    const char *tried = s->torch ? "PyTorch gave back its cache" : "gave back memory";
+    const bool known = s->free != MPF_UNKNOWN;
+    mpr_doc_say(doc, "  had     free %s", known ? mpr_doc_size(doc, s->free) : "not known");
+    if (known) mpr_doc_say(doc, " of %s", mpr_doc_size(doc, s->total));
+    if (!s->attempts) mpr_doc_say(doc, "; the driver was not asked: %s", own_limit);
+    mpr_doc_line(doc, "; %s under way", s->capturing ? "a graph's capture was" : "no capture");
     if (s->attempts > 1)
-        mpr_doc_line(doc, "  tried   %s (%s) and asked again", s->torch ? "PyTorch gave back its cache" : "gave back memory",
+        mpr_doc_line(doc, "  tried   %s (%s) and asked again", tried,
                      mpr_doc_size(doc, s->flushed));
-    if (s->hard && s->free != MPF_UNKNOWN && s->needed > s->free) mpr_doc_line(doc, "  SHORT BY %s", mpr_doc_size(doc, s->needed - s->free));
+    if (known && s->needed > s->free)
+        mpr_doc_line(doc, "  SHORT BY %s", mpr_doc_size(doc, s->needed - s->free));
 }
 
 static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log, const struct mpr_oom_story *s, size_t number, const char *order)
@@ -84,14 +88,17 @@ static const struct mpr_column fit_columns[] = {
     { .title = "", .type = MPR_TEXT, MPR_FIELD(fit, verdict) },
 };
 
+static const char *verdict(struct mpr_document *doc, const struct mpr_fit *f)
+{
+    if (f->fits) return mpr_arena_format(&doc->arena, "yes  %s", f->how);
+    return mpr_arena_format(&doc->arena, "no   %s short", mpr_doc_size(doc, f->missing));
+}
+
 static void fits(struct mpr_document *doc, const struct mpr_oom_story *s, unsigned only)
 {
     struct fit *row = mpr_arena_alloc(&doc->arena, s->fits * sizeof *row);
-    for (size_t i = 0; i < s->fits; i++) {
-        const struct mpr_fit *f = &s->fit[i];
-        row[i] = (struct fit){ *f, f->fits ? mpr_arena_format(&doc->arena, "yes  %s", f->how)
-                                           : mpr_arena_format(&doc->arena, "no   %s short", mpr_doc_size(doc, f->missing)) };
-    }
+    for (size_t i = 0; i < s->fits; i++)
+        row[i] = (struct fit){ s->fit[i], verdict(doc, &s->fit[i]) };
     mpr_doc_table(doc, &(struct mpr_table){ .key = "would_fit", .title = "would it have fit?", .only = only, MPR_COLUMNS(fit_columns),
                                             MPR_ROWS(row, s->fits), .all = MPR_EVERYWHERE });
 }
@@ -122,7 +129,7 @@ static void device(struct mpr_document *doc, const struct mpr_ooms_log *log, con
     mpr_doc_close(doc);
 }
 
-/* number: 0 for one that was got over, which people see in a line with others. */
+/* One that was got over people see in a line with others (soft_ones). */
 static void story(struct mpr_document *doc, const struct mpr_ooms_log *log, const struct mpr_oom_story *s, size_t number, const char *order)
 {
     const unsigned only = s->hard ? 0 : MPR_IN_JSON;
@@ -134,8 +141,9 @@ static void story(struct mpr_document *doc, const struct mpr_ooms_log *log, cons
     mpr_report_growth(doc, "since_good_peak", &s->growth);
     if (s->hard) growth(doc, s);
     mpr_doc_fact(doc, "good_instance", mpr_value_known_text(s->good, MPR_UNKNOWN));
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "largest", .title = "largest live blocks", .only = only, MPR_COLUMNS(block_columns),
-                                            MPR_ROWS(s->largest, s->blocks), .top = BLOCKS, .all = MPR_IN_JSON });
+    mpr_doc_table(doc, &(struct mpr_table){
+        .key = "largest", .title = "largest live blocks", .only = only, MPR_COLUMNS(block_columns),
+        MPR_ROWS(s->largest, s->blocks), .top = BLOCKS, .all = MPR_IN_JSON, .partial = true });
     mpr_doc_close(doc);
 }
 
@@ -158,26 +166,42 @@ static void stories(struct mpr_document *doc, const struct mpr_ooms_log *log, co
 {
     size_t number = 0;
     mpr_doc_list(doc, "ooms");
-    for (size_t i = 0; i < log->stories; i++) story(doc, log, &log->story[i], number += log->story[i].hard, order);
+    for (size_t i = 0; i < log->stories; i++) {
+        number += log->story[i].hard;
+        story(doc, log, &log->story[i], number, order);
+    }
     mpr_doc_close(doc);
 }
 
 /* Nothing is to be told of it beside others. */
 static bool healthy(const struct mpr_ooms_log *log) { return !log->stories && !log->host.told && !log->summary.incomplete; }
 
+/* Behind the heading of a failure: the place of its process among those that failed. */
+static const char *order_of(struct mpr_document *doc, const struct mpr_ooms *ooms, size_t index)
+{
+    if (ooms->logs == 1) return "";
+    return mpr_arena_format(&doc->arena, "  %zu. of %zu processes to fail", index + 1,
+                            ooms->failed);
+}
+
+static void nothing(struct mpr_document *doc)
+{
+    mpr_doc_gap(doc);
+    mpr_doc_line(doc, "no lack of memory was recorded");
+}
+
+/* told: to people, too. */
 static void one_log(struct mpr_document *doc, const struct mpr_ooms *ooms, size_t index, bool told)
 {
     const struct mpr_ooms_log *log = &ooms->log[index];
-    const char *order = "";
-    if (ooms->logs > 1) order = mpr_arena_format(&doc->arena, "  %zu. of %zu processes to fail", index + 1, ooms->failed);
     mpr_doc_open(doc, NULL);
     mpr_report_fields(doc, &log->summary);
     if (told) mpr_report_lines(doc, &log->summary);
     mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_name[log->choice.by]));
     if (*log->choice.source) mpr_doc_fact(doc, "ranges_from", mpr_value_text(log->choice.source));
     if (log->stories) mpr_report_choice(doc, &log->choice);
-    stories(doc, log, order);
-    if (told && !log->stories && !log->host.told) mpr_doc_gap(doc), mpr_doc_line(doc, "no lack of memory was recorded");
+    stories(doc, log, order_of(doc, ooms, index));
+    if (told && !log->stories && !log->host.told) nothing(doc);
     soft_ones(doc, log);
     mpr_report_oom_host(doc, log);
     mpr_doc_close(doc);

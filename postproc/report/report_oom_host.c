@@ -9,7 +9,8 @@
 #include "report_growth.h"
 #include "report_oom.h"
 
-#define RATE_NS UINT64_C(1000000000)        /* growth of a shorter time says nothing of a minute's */
+/* Growth of a shorter time says nothing of a minute's. */
+#define RATE_NS UINT64_C(1000000000)
 #define MINUTE_NS UINT64_C(60000000000)
 
 /* ---- samples */
@@ -116,8 +117,9 @@ static void refusals(struct mpr_document *doc, const struct mpr_host_story *s)
         const char *why = strerror((int)f->error);
         row[i] = (struct refusal){ *f, mpr_arena_format(&doc->arena, "%s %s, %s, %s", mpr_doc_time(doc, f->time), f->heap, why, f->thread) };
     }
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "failed", .title = "failed allocations", MPR_COLUMNS(refusal_columns),
-                                            MPR_ROWS(row, s->refusals), .all = MPR_IN_JSON });
+    mpr_doc_table(doc, &(struct mpr_table){
+        .key = "failed", .title = "failed allocations", MPR_COLUMNS(refusal_columns),
+        MPR_ROWS(row, s->refusals), .all = MPR_IN_JSON, .partial = true });
 }
 
 /* ---- all */
