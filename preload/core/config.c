@@ -1,5 +1,6 @@
 #include "core/config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -67,6 +68,10 @@ static unsigned choice(const char *name, const char *const words[], unsigned oth
 static const char *const torch_ranges_words[] = { [MP_TORCH_ON] = "on", [MP_TORCH_OFF] = "off", [MP_TORCH_OPS] = "ops", NULL };
 static const char *const stacks_words[] = { [MP_STACKS_OFF] = "off", [MP_STACKS_LARGE] = "large", [MP_STACKS_SAMPLE] = "sample",
                                             [MP_STACKS_ALL] = "all", NULL };
+
+#define IS_WHOLE(words, last) static_assert(sizeof words / sizeof *words == (last) + 2, "a word for each, and NULL")
+IS_WHOLE(torch_ranges_words, MP_TORCH_OPS);
+IS_WHOLE(stacks_words, MP_STACKS_ALL);
 
 const char *mp_config_stacks_name(void) { return stacks_words[mp_config.stacks]; }
 

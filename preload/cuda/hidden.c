@@ -29,7 +29,8 @@ void mp_hidden_return(const struct mp_call *call, enum mpf_gpu_call what, uint64
 {
     const CUdevice device = mp_hidden_device(call);
     if (device < 0) return;
-    const uint64_t v[MPF_RETURN_COUNT] = { what, call->result, a, b, c };
+    const uint64_t v[MPF_RETURN_COUNT] = { [MPF_RETURN_CALL] = what, [MPF_RETURN_RESULT] = call->result, [MPF_RETURN_A] = a,
+                                           [MPF_RETURN_B] = b, [MPF_RETURN_C] = c };
     mp_record_data(MPF_OP_GPU_RETURN, mpf_heap_gpu(MPF_HEAP_USED, (unsigned)device), mp_device_used(device), v, sizeof v);
 }
 

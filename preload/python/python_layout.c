@@ -1,9 +1,12 @@
 #include "python/python_layout.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
-/* Taken from the headers of each version with offsetof. */
+/* Taken from the headers of each version with offsetof; in the order of the members. */
+static_assert(offsetof(struct mp_python_layout, frame_owner) == 9 && offsetof(struct mp_python_layout, frame_locals) == 10 &&
+              offsetof(struct mp_python_layout, values_head) == 22, "a member more is a column more");
 // clang-format off
 static const struct mp_python_layout table[] = {
     { 0x309, MP_PYTHON_PAIRS,     24, false, 0, 32, 24, 104, 0,  360, 0,   40, 120, 112, 104, 16, 72, 48, 72, 24, 0 },
@@ -17,6 +20,7 @@ static const struct mp_python_layout table[] = {
 
 enum { COOKIE, VERSION, FREE_THREADED };
 struct groups { unsigned version; uint8_t thread, frame, code, object, tuple, bytes, text; };
+static_assert(offsetof(struct groups, text) == sizeof(unsigned) + 6, "a member more is a column more");
 static const struct groups groups[] = {
     { 0x30d, 19, 28, 34, 44, 50, 64, 67 },
     { 0x30e, 22, 31, 39, 50, 56, 74, 77 },
