@@ -54,7 +54,7 @@ static uint64_t schema_register(void *domain, const struct nvtx_schema *schema)
 {
     const uint64_t next = MP_NVTX_ASK(payload, PayloadSchemaRegister, domain, schema);
     if (!schema) return next;
-    const uint64_t id = schema_id(schema->fields & NVTX_SCHEMA_HAS_ID ? schema->id : 0, next);
+    const uint64_t id = schema_id((schema->fields & NVTX_SCHEMA_HAS_ID) ? schema->id : 0, next);
     describe(id, schema);
     return id;
 }
@@ -63,7 +63,7 @@ static uint64_t enum_register(void *domain, const struct nvtx_enum *values)
 {
     const uint64_t next = MP_NVTX_ASK(payload, PayloadEnumRegister, domain, values);
     if (!values) return next;
-    return schema_id(values->fields & NVTX_ENUM_HAS_ID ? values->id : 0, next);
+    return schema_id((values->fields & NVTX_ENUM_HAS_ID) ? values->id : 0, next);
 }
 
 static void mark(void *handle, nvtx_payload_t list, size_t count)

@@ -34,7 +34,7 @@ void *mp_raw_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 {
     va_list more;
     va_start(more, flags);
-    void *at = flags & MREMAP_FIXED ? va_arg(more, void *) : NULL;
+    void *at = (flags & MREMAP_FIXED) ? va_arg(more, void *) : NULL;
     va_end(more);
     return (void *)answer(mp_sys6(SYS_mremap, (long)old, (long)old_bytes, (long)bytes, flags, (long)at, 0));
 }

@@ -39,7 +39,7 @@ static bool make(struct mp_run *r, struct mp_frame f, struct mp_bounds b, uint32
         how = mp_unwind_step(&f, b, generation, &reads);
         if (how != MP_STEP_MADE) break;
         for (unsigned i = 0; i < reads.count; i++) r->read[n++] = reads.read[i];
-        r->calls |= (uint8_t)(1 << (n - 1));        /* the last word that a step reads */
+        r->calls |= (uint8_t)(1u << n >> 1);        /* the last word that a step reads */
         r->hash = mp_hash_word(r->hash, f.pc);
         r->frames++;
     } while (!a_run_begins(&f) && n + MP_READS_MAX <= MP_RUN_READS);
