@@ -262,10 +262,8 @@ static void fill_tracks(const struct mpr_annotations *h, struct mpr_timeline *ou
         const struct track *t = h->track[i];
         if (!t) continue;
         struct mpr_track_line *line = &out->track[i];
-        line->time = mpr_arena_alloc(&out->arena, t->points * sizeof *line->time);
-        line->value = mpr_arena_alloc(&out->arena, t->points * sizeof *line->value);
-        memcpy(line->time, t->time, t->points * sizeof *line->time);
-        memcpy(line->value, t->value, t->points * sizeof *line->value);
+        line->point = mpr_arena_alloc(&out->arena, t->points * sizeof *line->point);
+        for (size_t k = 0; k < t->points; k++) line->point[k] = (struct mpr_track_point){ t->time[k], t->value[k] };
         line->points = t->points;
         line->limit = t->limit;
     }

@@ -27,14 +27,18 @@ struct mpr_timeline_options {
     bool backward_of;           /* PyTorch's backward ranges stand below their forward operators' */
 };
 
-enum mpr_band_kind {
-    MPR_BAND_ONE,               /* exactly what its labels say */
-    MPR_BAND_SMALL,             /* of that range (or Python stack) and library, what has no band of its own */
-    MPR_BAND_OTHER,             /* everything that has none */
-};
-
+/* These two lists give the page's, too (viewer/columns.mjs).  ONE: exactly what its labels say.  SMALL: of that range (or
+ * Python stack) and library, what has no band of its own.  OTHER: everything that has none. */
+#define MPR_BAND_KINDS(X) X(ONE) X(SMALL) X(OTHER)
 /* What a page can stack by. */
-enum mpr_view { MPR_VIEW_AUTO, MPR_VIEW_RANGE, MPR_VIEW_PYTHON, MPR_VIEW_STACK, MPR_VIEW_THREAD, MPR_VIEW_SIZE, MPR_VIEW_LIBRARY, MPR_VIEWS };
+#define MPR_PAGE_VIEWS(X) X(AUTO) X(RANGE) X(PYTHON) X(STACK) X(THREAD) X(SIZE) X(LIBRARY)
+
+#define X(name) MPR_BAND_##name,
+enum mpr_band_kind { MPR_BAND_KINDS(X) };
+#undef X
+#define X(name) MPR_VIEW_##name,
+enum mpr_view { MPR_PAGE_VIEWS(X) MPR_VIEWS };
+#undef X
 
 struct mpr_band {
     enum mpr_band_kind kind;
@@ -87,7 +91,8 @@ struct mpr_instance { uint64_t from, to; uint32_t node, thread; };
 
 /* Figures of the kernel and the driver over time. */
 enum { MPR_TRACK_RSS, MPR_TRACK_CGROUP, MPR_TRACK_GPU, MPR_TRACKS = MPR_TRACK_GPU + 16 };
-struct mpr_track_line { uint64_t *time, *value; size_t points; uint64_t limit; /* 0: none */ };
+struct mpr_track_point { uint64_t time, value; };
+struct mpr_track_line { struct mpr_track_point *point; size_t points; uint64_t limit; /* 0: none */ };
 
 /* One block, from its allocation to its free. */
 struct mpr_lifetime {

@@ -3,6 +3,7 @@
  * A blob's columns stand one behind the other, each with one number for each element: gzip sees like beside like. */
 #include "html_data.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "alloc.h"
@@ -10,6 +11,7 @@
 #include "json.h"
 #include "json_document.h"
 #include "mpf/sample.h"
+#include "page.def"
 
 enum { HOLDERS = 400, SEGMENTS = 24 };      /* of a peak that the page lists; the rest is summed */
 
@@ -32,18 +34,36 @@ static void blob(FILE *out, struct mpr_blob *b, size_t log, const char *what, si
 
 /* ---- blobs */
 
+#define PLAIN(member, of)      mpr_blob_number(b, k->member)
+#define SUM(member, of)        mpr_blob_number(b, k->member - p->member)
+#define SIGNED_SUM(member, of) mpr_blob_delta(b, k->member, p->member)
+#define SINCE(member, of)      mpr_blob_number(b, k->member - k->of)
+#define UNDER(member, of)      mpr_blob_number(b, k->of - k->member)
+#define ABOUT(member, of)      mpr_blob_delta(b, k->member, k->of)
+#define COLUMN(name, coding, member, of)                \
+    p = &none;                                          \
+    for (size_t i = 0; i < rows; p = &row[i++]) {       \
+        k = &row[i];                                    \
+        coding(member, of);                             \
+    }
+/* Writes rows of a type, column by column. */
+#define COLUMNS(name, type, list)                                               \
+    static void name(struct mpr_blob *b, const struct type *row, size_t rows)   \
+    {                                                                           \
+        static const struct type none;                                          \
+        const struct type *k, *p;                                               \
+        list(COLUMN)                                                            \
+    }
+
+COLUMNS(span_columns, mpr_span, PAGE_SPANS)
+COLUMNS(block_columns, mpr_lifetime, PAGE_BLOCKS)
+COLUMNS(instance_columns, mpr_instance, PAGE_INSTANCES)
+COLUMNS(point_columns, mpr_track_point, PAGE_POINTS)
+
 static void heap_blob(FILE *out, const struct mpr_heap_line *h, size_t log, size_t index)
 {
     struct mpr_blob b = { 0 };
-    const struct mpr_span *span = h->span;
-    for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].start - (i ? span[i - 1].start : 0));
-    for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].time - span[i].start);
-    for (size_t i = 0; i < h->spans; i++) mpr_blob_delta(&b, span[i].max, i ? span[i - 1].max : 0);
-    for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].max - span[i].min);
-    for (size_t i = 0; i < h->spans; i++) mpr_blob_delta(&b, span[i].close, span[i].max);
-    for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].allocs);
-    for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].frees);
-    for (size_t i = 0; i < h->spans; i++) mpr_blob_number(&b, span[i].end - (i ? span[i - 1].end : 0));
+    span_columns(&b, h->span, h->spans);
     for (size_t i = 0; i < h->changes; i++) mpr_blob_number(&b, h->change[i].band);
     uint64_t *last = mpr_alloc(h->bands, sizeof *last);
     for (size_t i = 0; i < h->changes; i++) {
@@ -54,46 +74,31 @@ static void heap_blob(FILE *out, const struct mpr_heap_line *h, size_t log, size
     blob(out, &b, log, "heap", index);
 }
 
-/* The largest blocks; addresses in two halves, so that a page's numbers hold them. */
 static void lifetime_blob(FILE *out, const struct mpr_heap_line *h, size_t log, size_t index)
 {
     struct mpr_blob b = { 0 };
-    const struct mpr_lifetime *k = h->lifetime;
-    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].from - (i ? k[i - 1].from : 0));
-    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].to - k[i].from);
-    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].size);
-    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].addr >> 32);
-    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].addr & UINT32_MAX);
-    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].node);
-    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].thread);
-    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].library);
-    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].native);
-    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].python);
-    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].live_at_end);
-    for (size_t i = 0; i < h->lifetimes; i++) mpr_blob_number(&b, k[i].mapped);
+    block_columns(&b, h->lifetime, h->lifetimes);
     blob(out, &b, log, "blocks", index);
 }
 
 static void instance_blob(FILE *out, const struct mpr_timeline *t, size_t log)
 {
     struct mpr_blob b = { 0 };
-    const struct mpr_instance *k = t->instance;
-    for (size_t i = 0; i < t->instances; i++) mpr_blob_number(&b, k[i].from - (i ? k[i - 1].from : 0));
-    for (size_t i = 0; i < t->instances; i++) mpr_blob_number(&b, k[i].to - k[i].from);
-    for (size_t i = 0; i < t->instances; i++) mpr_blob_number(&b, k[i].node);
-    for (size_t i = 0; i < t->instances; i++) mpr_blob_number(&b, k[i].thread);
+    instance_columns(&b, t->instance, t->instances);
     blob(out, &b, log, "ranges", 0);
 }
 
 static void track_blob(FILE *out, const struct mpr_track_line *line, size_t log, size_t index)
 {
     struct mpr_blob b = { 0 };
-    for (size_t i = 0; i < line->points; i++) mpr_blob_number(&b, line->time[i] - (i ? line->time[i - 1] : 0));
-    for (size_t i = 0; i < line->points; i++) mpr_blob_delta(&b, line->value[i], i ? line->value[i - 1] : 0);
+    point_columns(&b, line->point, line->points);
     blob(out, &b, log, "track", index);
 }
 
 /* ---- JSON */
+
+#define VALUE(name, coding, member, of) k->member,
+#define COUNT(...) +1
 
 static void texts(struct mpr_json *j, const char *key, const char *const *text, size_t count)
 {
@@ -142,6 +147,7 @@ static void graph(struct mpr_json *j, const struct mpr_mark *m)
 static void marks(struct mpr_json *j, const struct mpr_timeline *t)
 {
     static const char *const kind[] = { "nvtx", "failed", "refused", "oom", "graph" };
+    static_assert(sizeof kind / sizeof *kind == MPR_MARK_GRAPH + 1, "each kind has its name");
     mpr_json_open(j, "marks", '[');
     for (size_t i = 0; i < t->marks; i++) {
         const struct mpr_mark *m = &t->mark[i];
@@ -182,11 +188,12 @@ static void tracks(struct mpr_json *j, const struct mpr_timeline *t, size_t log)
 
 static void bands(struct mpr_json *j, const struct mpr_heap_line *h)
 {
+    enum { NUMBERS = 0 PAGE_BANDS(COUNT) };
     mpr_json_open(j, "bands", '[');
     for (size_t i = 0; i < h->bands; i++) {
         const struct mpr_band *k = &h->band[i];
-        uint64_t band[7 + MPR_VIEWS] = { k->kind, k->node, k->thread, k->class, k->library, k->python, k->native };
-        for (int v = 0; v < MPR_VIEWS; v++) band[7 + v] = k->piece[v];
+        uint64_t band[NUMBERS + MPR_VIEWS] = { PAGE_BANDS(VALUE) };
+        for (int v = 0; v < MPR_VIEWS; v++) band[NUMBERS + v] = k->piece[v];
         mpr_json_numbers(j, NULL, band, sizeof band / sizeof *band);
     }
     mpr_json_close(j, ']');
@@ -198,7 +205,7 @@ static void holders(struct mpr_json *j, const struct mpr_heap_line *h)
     mpr_json_open(j, "holders", '[');
     for (size_t i = 0; i < h->holders; i++) {
         const struct mpr_holder *k = &h->holder[i];
-        const uint64_t row[] = { k->node, k->library, k->native, k->bytes, k->blocks, k->allocations };
+        const uint64_t row[] = { PAGE_HOLDERS(VALUE) };
         if (i < HOLDERS) mpr_json_numbers(j, NULL, row, sizeof row / sizeof *row);
         else rest += k->bytes;
     }
@@ -241,7 +248,7 @@ static void heap(struct mpr_json *j, const struct mpr_timeline *t, const struct 
     mpr_json_close(j, '}');
 }
 
-/* At each device's peak: the sums, and those that the page lists; of an address the high and the low half. */
+/* At each device's peak: the sums, and those that the page lists. */
 static void segments(struct mpr_json *j, const struct mpr_segments *s)
 {
     mpr_json_open(j, "segments", '[');
@@ -255,9 +262,9 @@ static void segments(struct mpr_json *j, const struct mpr_segments *s)
         mpr_json_number(j, "live_bytes", d->live);
         mpr_json_number(j, "outside_bytes", d->outside);
         mpr_json_open(j, "listed", '[');
-        for (size_t k = 0; k < d->segments && k < SEGMENTS; k++) {
-            const struct mpr_segment *t = &d->segment[k];
-            const uint64_t row[] = { t->addr >> 32, t->addr & UINT32_MAX, t->bytes, t->live, t->largest_hole, t->blocks };
+        for (size_t n = 0; n < d->segments && n < SEGMENTS; n++) {
+            const struct mpr_segment *k = &d->segment[n];
+            const uint64_t row[] = { PAGE_SEGMENTS(VALUE) };
             mpr_json_numbers(j, NULL, row, sizeof row / sizeof *row);
         }
         mpr_json_close(j, ']');

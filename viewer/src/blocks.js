@@ -1,9 +1,7 @@
 /**
  * The largest blocks of any time as rectangles: time by size. A block keeps its place while it lives: the lowest
  * that is free when it begins. *
- * @typedef {{ from: Float64Array, to: Float64Array, size: Float64Array, high: Float64Array, low: Float64Array, node:
- *   Float64Array, thread: Float64Array, library: Float64Array, native: Float64Array, python: Float64Array, live:
- *   Float64Array, mapped: Float64Array }} Blocks in order of `from`; the address is high * 2^32 + low; native and python
+ * @typedef {import('./columns.js').Blocks} Blocks in order of `from`; the address is high * 2^32 + low; native and python
  *   are numbers of stacks; mapped: memory with a handle, one segment with its neighbours
  */
 

@@ -1,38 +1,31 @@
 /**
  * The page's data: what render/html_data.c wrote. Times are ns since the process's start, sizes bytes. *
- * @typedef {{ start: Float64Array, time: Float64Array, max: Float64Array, min: Float64Array, close: Float64Array,
- *   allocs: Float64Array, frees: Float64Array, end: Float64Array }} Spans one entry a span; `end` is that of its
- *   changes
- * @typedef {{ kind: number, node: number, thread: number, size: number, library: number, python: number, native: number, pieces: number[] }} Band
- *   node: its range; python: the node of its Python stack, where there is no range; pieces: by view, whether there is
- *   more of its name in bands that do not say so: bit 0 of the whole path, above it of the path's first so many names
+ * @typedef {import('./columns.js').Spans} Spans one entry a span; `end` is that of its changes
+ * @typedef {import('./columns.js').BandNumbers & { pieces: number[] }} Band node: its range; python: the node of
+ *   its Python stack, where there is no range; pieces: by view, whether there is more of its name in bands that do not
+ *   say so: bit 0 of the whole path, above it of the path's first so many names
  * @typedef {{ name: string, peakBytes: number, peakTime: number, peakBlocks: number, endBytes: number, allocations:
  *   number, frees: number, failures: number, width: number, exact: [number, number][], bands: Band[], spans: Spans, changeBand: Float64Array,
  *   changeBytes: Float64Array, holders: Holder[], otherHolders: number, otherBytes: number, blocks:
  *   import('./blocks.js').Blocks }} Heap
  *   width: of a span; from exact's first to before its second every instant has a span of its own
- * @typedef {{ node: number, library: number, native: number, bytes: number, blocks: number, allocations: number }} Holder who
- *   held bytes at the heap's peak: a range or a Python stack, else a native stack or a library
+ * @typedef {import('./columns.js').Holder} Holder who held bytes at the heap's peak: a range or a Python stack, else a
+ *   native stack or a library
  * @typedef {{ kind: string, time: number, bytes: number, graph?: Graph, node: number, thread: number, heap:
  *   string, text: string, free: number | null }} Mark
  * @typedef {{ instantiated: boolean, nodes: number, bytes: number, segment_bytes: number, executable_bytes: number,
  *   launch_bytes: number }} Graph as the graphs report has it; bytes: of the others the sum
- * @typedef {{ device: number, time: number, count: number, bytes: number, live: number, outside: number, listed: number[][] }} SegmentsThen
- *   PyTorch's segments at a device's peak, as the segments report has them; listed: of each the address's high and
- *   low half, size, live bytes, largest hole, blocks
- * @typedef {{ from: Float64Array, to: Float64Array, node: Float64Array, thread: Float64Array }} Instances
- * @typedef {{ name: string, limit: number, time: Float64Array, value: Float64Array }} Track
+ * @typedef {{ device: number, time: number, count: number, bytes: number, live: number, outside: number, listed: import('./columns.js').SegmentNumbers[] }} SegmentsThen
+ *   PyTorch's segments at a device's peak, as the segments report has them; listed: the largest
+ * @typedef {import('./columns.js').Instances} Instances
+ * @typedef {import('./columns.js').Points & { name: string, limit: number }} Track
  * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best: string, source: string,
  *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
  *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, tracks: Track[], segments: SegmentsThen[], heaps: Heap[] }} Log
  *   stacks: frames, outermost first; 0 is the empty one; best: the grouping that names most, source: where its names are from
  */
+import { BANDS, BLOCKS, HOLDERS, INSTANCES, POINTS, SEGMENTS, SPANS } from './columns.js';
 import { Columns } from './leb.js';
-
-/** What a band is: exactly its labels; of a range, the small rest; everything that has no band. */
-export const ONE = 0,
-  SMALL = 1,
-  OTHER = 2;
 
 /** @param {string} id @param {Document} page */
 async function blob(id, page) {
@@ -45,15 +38,32 @@ async function blob(id, page) {
   return new Columns(new Uint8Array(await new Response(stream).arrayBuffer()));
 }
 
-/** @param {Columns} c @param {number} count @returns {Spans} */
-export function readSpans(c, count) {
-  const start = c.sums(count);
-  const time = c.plain(count).map((ns, i) => start[i] + ns);
-  const max = c.signedSums(count);
-  const min = c.plain(count).map((below, i) => max[i] - below);
-  const close = max.map((bytes) => bytes + c.signed());
-  return { start, time, max, min, close, allocs: c.plain(count), frees: c.plain(count), end: c.sums(count) };
+/**
+ * How a column is read, by how it was written; of: the column that it is told by.
+ * @type {Record<string, (c: Columns, count: number, of: Float64Array) => Float64Array>}
+ */
+const CODINGS = {
+  PLAIN: (c, count) => c.plain(count),
+  SUM: (c, count) => c.sums(count),
+  SIGNED_SUM: (c, count) => c.signedSums(count),
+  SINCE: (c, count, of) => c.plain(count).map((ns, i) => of[i] + ns),
+  UNDER: (c, count, of) => c.plain(count).map((below, i) => of[i] - below),
+  ABOUT: (c, count, of) => of.map((bytes) => bytes + c.signed()),
+};
+
+/** @param {Columns} c @param {string[][]} columns @param {number} count @returns {any} */
+function readColumns(c, columns, count) {
+  /** @type {Record<string, Float64Array>} */
+  const read = {};
+  for (const [name, coding, of] of columns) read[name] = CODINGS[coding](c, count, read[of]);
+  return read;
 }
+
+/** The numbers of a row by their names. @param {string[]} names @returns {(row: number[]) => any} */
+const named = (names) => (row) => Object.fromEntries(names.map((name, i) => [name, row[i]]));
+
+/** @param {Columns} c @param {number} count @returns {Spans} */
+export const readSpans = (c, count) => readColumns(c, SPANS, count);
 
 /** @param {Columns} c @param {number} bands @param {number} count */
 export function readChanges(c, bands, count) {
@@ -63,27 +73,8 @@ export function readChanges(c, bands, count) {
   return { changeBand, changeBytes };
 }
 
-/** @param {any} raw @param {Document} page @returns {Promise<import('./blocks.js').Blocks>} */
-async function readBlocks(raw, page) {
-  const c = await blob(raw.blocks_blob, page),
-    n = raw.blocks;
-  const from = c.sums(n),
-    to = c.plain(n).map((ns, i) => from[i] + ns);
-  return {
-    from,
-    to,
-    size: c.plain(n),
-    high: c.plain(n),
-    low: c.plain(n),
-    node: c.plain(n),
-    thread: c.plain(n),
-    library: c.plain(n),
-    native: c.plain(n),
-    python: c.plain(n),
-    live: c.plain(n),
-    mapped: c.plain(n),
-  };
-}
+/** Behind its numbers come its pieces, by view. @param {number[]} row @returns {Band} */
+const readBand = (row) => ({ ...named(BANDS)(row), pieces: row.slice(BANDS.length) });
 
 /** @param {any} raw @param {Document} page @returns {Promise<Heap>} */
 async function readHeap(raw, page) {
@@ -101,30 +92,14 @@ async function readHeap(raw, page) {
     failures: raw.failures,
     width: raw.width_ns,
     exact: raw.exact,
-    bands: raw.bands.map((/** @type {number[]} */ [kind, node, thread, size, library, python, native, ...pieces]) => ({
-      kind,
-      node,
-      thread,
-      size,
-      library,
-      python,
-      native,
-      pieces,
-    })),
+    bands: raw.bands.map(readBand),
     spans,
     changeBand,
     changeBytes,
-    holders: raw.holders.map((/** @type {number[]} */ [node, library, native, bytes, blocks, allocations]) => ({
-      node,
-      library,
-      native,
-      bytes,
-      blocks,
-      allocations,
-    })),
+    holders: raw.holders.map(named(HOLDERS)),
     otherHolders: raw.other_holders,
     otherBytes: raw.other_bytes,
-    blocks: await readBlocks(raw, page),
+    blocks: readColumns(await blob(raw.blocks_blob, page), BLOCKS, raw.blocks),
   };
 }
 
@@ -153,16 +128,11 @@ function labels(process, path) {
 /** @param {any} raw @param {Document} page @returns {Promise<Track>} */
 async function readTrack(raw, page) {
   const c = await blob(raw.blob, page);
-  return { name: raw.name, limit: raw.limit, time: c.sums(raw.points), value: c.signedSums(raw.points) };
+  return { name: raw.name, limit: raw.limit, ...readColumns(c, POINTS, raw.points) };
 }
 
 /** @param {any} raw @param {Document} page @returns {Promise<Instances>} */
-async function readInstances(raw, page) {
-  const c = await blob(raw.instances_blob, page);
-  const from = c.sums(raw.instances);
-  const to = c.plain(raw.instances).map((ns, i) => from[i] + ns);
-  return { from, to, node: c.plain(raw.instances), thread: c.plain(raw.instances) };
-}
+const readInstances = async (raw, page) => readColumns(await blob(raw.instances_blob, page), INSTANCES, raw.instances);
 
 /** @param {any} raw @param {number} index @param {Document} page @returns {Promise<Log>} */
 async function readLog(raw, index, page) {
@@ -201,7 +171,7 @@ async function readLog(raw, index, page) {
       bytes: s.bytes,
       live: s.live_bytes,
       outside: s.outside_bytes,
-      listed: s.listed,
+      listed: s.listed.map(named(SEGMENTS)),
     })),
     heaps,
   };

@@ -2,14 +2,14 @@
  * From bands to what is stacked: groups by their best name, range, Python or native call stack, thread, size class or library. *
  * @typedef {import('./data.js').Log} Log
  * @typedef {import('./data.js').Heap} Heap
- * @typedef {'auto' | 'range' | 'python' | 'stack' | 'thread' | 'size' | 'library'} By
+ * @typedef {import('./columns.js').By} By
  * @typedef {{ by: By, depth: number }} Grouping depth 0: whole paths
  * @typedef {{ name: string, rest: boolean, partial: boolean, atPeak: number, largest: number, bytes: Float64Array }} Group
  *   bytes of each span; partial: small pieces of it lie in bands that do not say so
  * @typedef {{ heap: Heap, log: Log, groups: Group[], all: string[], groupOfBand: Int32Array, unnamed: Float64Array }} Stack
  *   unnamed: bytes of each span in bands that do not say whose they are
  */
-import { ONE, OTHER, SMALL } from './data.js';
+import { ONE, OTHER, SMALL, VIEWS } from './columns.js';
 
 export const OUTSIDE = 'outside any range',
   UNKNOWN = '(library not known)',
@@ -49,10 +49,7 @@ export function bandName(log, band, grouping) {
   return grouping.by === 'thread' ? log.threads[band.thread] : log.sizes[band.size];
 }
 
-/** In the order of a band's pieces. @type {By[]} */
-const VIEWS = ['auto', 'range', 'python', 'stack', 'thread', 'size', 'library'];
-
-/** Whether there is more of the band's name elsewhere. @param {import('./data.js').Band} band @param {Grouping} grouping */
+/** Whether there is more of the band's name elsewhere; its pieces are in the order of the views. @param {import('./data.js').Band} band @param {Grouping} grouping */
 function isPartial(band, { by, depth }) {
   const piece = band.pieces?.[VIEWS.indexOf(by)] ?? 0;
   return (piece & 1) === 1 || (depth > 0 && piece >> 1 >= depth);

@@ -108,7 +108,7 @@ function keptThen(log, device, torch, at) {
  *  @param {import('./data.js').SegmentsThen} then @param {Then} kept @returns {Then} */
 function reported(then, kept) {
   const known = new Map(kept.segments.map((segment) => [segment.start, segment]));
-  const segments = then.listed.map(([high, low, bytes, used, hole, blocks]) => {
+  const segments = then.listed.map(({ high, low, bytes, live: used, largestHole: hole, blocks }) => {
     const from = high * 2 ** 32 + low,
       { pieces, inner } = known.get(from) ?? { pieces: 1, inner: [] };
     return { start: from, size: bytes, pieces, owned: true, inner, used, largestHole: hole, blocks };

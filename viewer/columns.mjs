@@ -1,0 +1,56 @@
+// The lists that html_data.c writes by, for the page. usage: node columns.mjs [--check] SOURCE_ROOT
+// Makes viewer/src/columns.js of postproc/render/page.def and the lists in timeline_result.h; --check: fails if it is not that.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const check = process.argv[2] === '--check';
+const root = process.argv[check ? 3 : 2];
+const output = join(root, 'viewer/src/columns.js');
+
+/** The entries of a list, each its words. @param {string} text @param {string} name @returns {string[][]} */
+function entries(text, name) {
+  const body = text.match(new RegExp(`#define ${name}\\(X\\)((?:.*\\\\\n)*.*)`));
+  if (!body) throw new Error(`no list ${name}`);
+  return [...body[1].matchAll(/X\(([^)]*)\)/g)].map(([, words]) => words.split(',').map((word) => word.trim()));
+}
+
+const def = readFileSync(join(root, 'postproc/render/page.def'), 'utf8');
+const result = readFileSync(join(root, 'postproc/analysis/timeline_result.h'), 'utf8');
+
+/** @param {string} list @param {string} type */
+function coded(list, type) {
+  const columns = entries(def, `PAGE_${list}`);
+  const lines = columns.map(([name, coding, , of]) => `  ['${name}', '${coding}'${of ? `, '${of}'` : ''}],\n`).join('');
+  const names = columns.map(([name]) => `'${name}'`).join(' | ');
+  return `/** @typedef {Record<${names}, Float64Array>} ${type} */\nexport const ${list} = [\n${lines}];\n`;
+}
+
+/** @param {string} list @param {string} type */
+function plain(list, type) {
+  const names = entries(def, `PAGE_${list}`).map(([name]) => `'${name}'`);
+  return `/** @typedef {Record<${names.join(' | ')}, number>} ${type} */\nexport const ${list} = [${names.join(', ')}];\n`;
+}
+
+const views = entries(result, 'MPR_PAGE_VIEWS').map(([name]) => `'${name.toLowerCase()}'`);
+const kinds = entries(result, 'MPR_BAND_KINDS').map(([name], i) => `${name} = ${i}`);
+const made = `// Made by viewer/columns.mjs, of postproc/render/page.def and postproc/analysis/timeline_result.h: change those.
+
+${coded('SPANS', 'Spans')}
+${coded('BLOCKS', 'Blocks')}
+${coded('INSTANCES', 'Instances')}
+${coded('POINTS', 'Points')}
+${plain('BANDS', 'BandNumbers')}
+${plain('HOLDERS', 'Holder')}
+${plain('SEGMENTS', 'SegmentNumbers')}
+/** @typedef {${views.join(' | ')}} By */
+/** @type {By[]} */
+export const VIEWS = [${views.join(', ')}];
+
+export const ${kinds.join(',\n  ')};
+`;
+
+if (!check) writeFileSync(output, made);
+else if (readFileSync(output, 'utf8') !== made) {
+  console.error('viewer/src/columns.js is not what the lists say: node viewer/columns.mjs .');
+  process.exit(1);
+}

@@ -1,0 +1,60 @@
+// Made by viewer/columns.mjs, of postproc/render/page.def and postproc/analysis/timeline_result.h: change those.
+
+/** @typedef {Record<'start' | 'time' | 'max' | 'min' | 'close' | 'allocs' | 'frees' | 'end', Float64Array>} Spans */
+export const SPANS = [
+  ['start', 'SUM'],
+  ['time', 'SINCE', 'start'],
+  ['max', 'SIGNED_SUM'],
+  ['min', 'UNDER', 'max'],
+  ['close', 'ABOUT', 'max'],
+  ['allocs', 'PLAIN'],
+  ['frees', 'PLAIN'],
+  ['end', 'SUM'],
+];
+
+/** @typedef {Record<'from' | 'to' | 'size' | 'high' | 'low' | 'node' | 'thread' | 'library' | 'native' | 'python' | 'live' | 'mapped', Float64Array>} Blocks */
+export const BLOCKS = [
+  ['from', 'SUM'],
+  ['to', 'SINCE', 'from'],
+  ['size', 'PLAIN'],
+  ['high', 'PLAIN'],
+  ['low', 'PLAIN'],
+  ['node', 'PLAIN'],
+  ['thread', 'PLAIN'],
+  ['library', 'PLAIN'],
+  ['native', 'PLAIN'],
+  ['python', 'PLAIN'],
+  ['live', 'PLAIN'],
+  ['mapped', 'PLAIN'],
+];
+
+/** @typedef {Record<'from' | 'to' | 'node' | 'thread', Float64Array>} Instances */
+export const INSTANCES = [
+  ['from', 'SUM'],
+  ['to', 'SINCE', 'from'],
+  ['node', 'PLAIN'],
+  ['thread', 'PLAIN'],
+];
+
+/** @typedef {Record<'time' | 'value', Float64Array>} Points */
+export const POINTS = [
+  ['time', 'SUM'],
+  ['value', 'SIGNED_SUM'],
+];
+
+/** @typedef {Record<'kind' | 'node' | 'thread' | 'size' | 'library' | 'python' | 'native', number>} BandNumbers */
+export const BANDS = ['kind', 'node', 'thread', 'size', 'library', 'python', 'native'];
+
+/** @typedef {Record<'node' | 'library' | 'native' | 'bytes' | 'blocks' | 'allocations', number>} Holder */
+export const HOLDERS = ['node', 'library', 'native', 'bytes', 'blocks', 'allocations'];
+
+/** @typedef {Record<'high' | 'low' | 'bytes' | 'live' | 'largestHole' | 'blocks', number>} SegmentNumbers */
+export const SEGMENTS = ['high', 'low', 'bytes', 'live', 'largestHole', 'blocks'];
+
+/** @typedef {'auto' | 'range' | 'python' | 'stack' | 'thread' | 'size' | 'library'} By */
+/** @type {By[]} */
+export const VIEWS = ['auto', 'range', 'python', 'stack', 'thread', 'size', 'library'];
+
+export const ONE = 0,
+  SMALL = 1,
+  OTHER = 2;
