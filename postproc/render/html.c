@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "html_data.h"
-#include "html_tables.h"
+#include "html_document.h"
 #include "page.h"
+#include "reports.h"
+#include "timeline_result.h"
 
 bool mpr_html_available(void) { return mpr_page_bytes != 0; }
 
@@ -18,13 +20,28 @@ static const char *until(FILE *out, const char *from, const char *place)
     return at == end ? end : at + strlen(place);
 }
 
+static void title(FILE *out, const struct mpr_timeline *timeline, size_t count)
+{
+    struct mpr_document doc = { 0 };
+    mpr_html_text(out, mpr_report_label(&doc, &timeline[0].summary));
+    if (count > 1) fprintf(out, " and %zu more", count - 1);
+    mpr_doc_free(&doc);
+}
+
+static void tables(FILE *out, const struct mpr_timeline *timeline, size_t count)
+{
+    struct mpr_document doc = { 0 };
+    for (size_t i = 0; i < count; i++) mpr_report_page(&doc, &timeline[i]);
+    mpr_html_document(out, &doc, &(struct mpr_style){ 0 });
+    mpr_doc_free(&doc);
+}
+
 void mpr_html_write(FILE *out, const struct mpr_timeline *timeline, size_t count)
 {
     const char *at = until(out, mpr_page, "<!--title-->");
-    mpr_html_label(out, &timeline[0]);
-    if (count > 1) fprintf(out, " and %zu more", count - 1);
+    title(out, timeline, count);
     at = until(out, at, "<!--tables-->");
-    mpr_html_tables(out, timeline, count);
+    tables(out, timeline, count);
     at = until(out, at, "<!--data-->");
     mpr_html_data(out, timeline, count);
     until(out, at, "<!--end-->");

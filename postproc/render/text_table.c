@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "cells.h"
 #include "text.h"
 #include "text_document.h"
-#include "units.h"
 #include "utf8.h"
 
 enum { INDENT = 2, BELOW = 4, GAP = 2 };     /* columns before a row, what stands below one, and text */
@@ -70,21 +70,6 @@ static void align(struct line *l, const struct mpr_column *c, const char *text, 
 
 /* ---- cells */
 
-static const char *number(struct mpr_number *n, const struct mpr_table *t, const struct mpr_value *v)
-{
-    switch (v->type) {
-    case MPR_BYTES: return mpr_units_size(n, v->number);
-    case MPR_SIGNED: return mpr_units_signed(n, v->amount);
-    case MPR_CHANGE: return mpr_units_change(n, v->amount);
-    case MPR_COUNT: return mpr_units_count(n, v->number);
-    case MPR_TIME: return mpr_units_instant(n, v->number, t->tick ? t->tick : 1000000);
-    case MPR_ADDRESS: snprintf(n->text, sizeof n->text, "%#" PRIx64, v->number); return n->text;
-    case MPR_SHARE: snprintf(n->text, sizeof n->text, "%.1f %%", v->percent); return n->text;
-    case MPR_FLAG: return v->number ? "yes" : "no";
-    default: return "";
-    }
-}
-
 /* "0:1" */
 static char *numbers(const struct mpr_value *v)
 {
@@ -110,7 +95,7 @@ static char *cell_text(const struct mpr_table *t, const struct mpr_value *v, int
     if (v->type == MPR_NUMBERS) return numbers(v);
     if (v->type == MPR_PATH && !v->count && t->nowhere) return mpr_text_harmless(t->nowhere);
     if (v->type == MPR_PATH) return mpr_text_cut_path(v->path, v->count, width);
-    return marked(number(&n, t, v), estimated);
+    return marked(mpr_cell_number(&n, t, v), estimated);
 }
 
 static void cell(struct line *l, const struct mpr_column *c, const struct mpr_value *v, bool first, bool estimated)
@@ -170,13 +155,6 @@ static void one_row(struct line *l, const void *row)
 
 /* ---- sums */
 
-static size_t summing(const struct line *l)
-{
-    size_t count = 0;
-    for (const struct mpr_column *c = next_column(l, l->table->column); c; c = next_column(l, c + 1)) count += c->sums;
-    return count;
-}
-
 /* Each sum below its column. */
 static void sum_row(struct line *l, const char *name, size_t from)
 {
@@ -188,23 +166,14 @@ static void sum_row(struct line *l, const char *name, size_t from)
     end_line(l);
 }
 
-/* "(3 more, 1.00 MiB)"; where several columns sum, their sums in their places. */
+/* What is left out; where several columns sum, their sums in their places. */
 static void rest(struct line *l, size_t shown)
 {
     const struct mpr_table *t = l->table;
-    const size_t sums = t->total ? 0 : summing(l);
-    struct mpr_number count, n;
-    char name[96];
-    if (shown == t->rows || t->partial) return;
-    mpr_units_count(&count, t->rows - shown);
-    snprintf(name, sizeof name, "(%s more)", count.text);
-    for (const struct mpr_column *c = next_column(l, t->column); c && sums == 1; c = next_column(l, c + 1)) {
-        if (!c->sums) continue;
-        const struct mpr_value sum = mpr_table_sum(t, c, shown, MPR_IN_TEXT);
-        snprintf(name, sizeof name, "(%s more, %s)", count.text, number(&n, t, &sum));
-    }
-    if (sums > 1) sum_row(l, name, shown);
-    else fprintf(l->out, "%*s%s\n", INDENT, "", name);
+    struct mpr_rest words;
+    mpr_cell_rest(&words, t, shown, MPR_IN_TEXT);
+    if (!t->total && mpr_cell_sums(t, MPR_IN_TEXT) > 1) sum_row(l, words.text, shown);
+    else fprintf(l->out, "%*s%s\n", INDENT, "", words.text);
 }
 
 void mpr_text_table(FILE *out, const struct mpr_table *t, const struct mpr_style *style)
@@ -214,6 +183,6 @@ void mpr_text_table(FILE *out, const struct mpr_table *t, const struct mpr_style
     if (!t->rows) return;
     if (t->title) heading(&l);
     for (size_t i = 0; i < shown; i++) one_row(&l, mpr_table_row(t, i, MPR_IN_TEXT));
-    rest(&l, shown);
+    if (shown < t->rows && !t->partial) rest(&l, shown);
     if (t->total) sum_row(&l, t->total, 0);
 }

@@ -176,6 +176,7 @@ void mpr_doc_close(struct mpr_document *doc)
 {
     struct mpr_item *item = add(doc, MPR_CLOSE);
     if (!doc->open) return;
+    item->key = doc->open->key;
     item->list = doc->open->list;
     doc->open = doc->open->around;
 }

@@ -147,7 +147,7 @@ enum mpr_item_kind { MPR_OPEN, MPR_CLOSE, MPR_FACT, MPR_LINE, MPR_TABLE };
 struct mpr_item {
     struct mpr_item *next;
     enum mpr_item_kind kind;
-    const char *key;                            /* OPEN, FACT */
+    const char *key;                            /* OPEN, CLOSE, FACT */
     bool list;                                  /* OPEN, CLOSE: of objects without keys */
     union {
         struct mpr_item *around;                /* OPEN: the one around it */

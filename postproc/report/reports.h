@@ -11,11 +11,14 @@ struct mpr_ooms;
 struct mpr_peaks;
 struct mpr_segments;
 struct mpr_summary;
+struct mpr_timeline;
 struct mpr_verify;
 
 void mpr_report_graphs(struct mpr_document *doc, const struct mpr_graphs *graphs);
 void mpr_report_info(struct mpr_document *doc, const struct mpr_info *info);
 void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms);
+/* Tables of the HTML page. */
+void mpr_report_page(struct mpr_document *doc, const struct mpr_timeline *timeline);
 void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks);
 void mpr_report_segments(struct mpr_document *doc, const struct mpr_segments *segments);
 void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *verify);
@@ -26,6 +29,8 @@ void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *verify
 void mpr_report_schema(struct mpr_document *doc, const char *schema);
 /* Whose log it is, in a line. */
 void mpr_report_title(struct mpr_document *doc, const struct mpr_summary *s);
+/* The same in a few words, of the document's memory. */
+const char *mpr_report_label(struct mpr_document *doc, const struct mpr_summary *s);
 /* The fields of the log; for people its title and what is missing; both. */
 void mpr_report_fields(struct mpr_document *doc, const struct mpr_summary *s);
 void mpr_report_lines(struct mpr_document *doc, const struct mpr_summary *s);

@@ -1,0 +1,47 @@
+#include "cells.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+const char *mpr_cell_number(struct mpr_number *n, const struct mpr_table *t, const struct mpr_value *v)
+{
+    switch (v->type) {
+    case MPR_BYTES: return mpr_units_size(n, v->number);
+    case MPR_SIGNED: return mpr_units_signed(n, v->amount);
+    case MPR_CHANGE: return mpr_units_change(n, v->amount);
+    case MPR_COUNT: return mpr_units_count(n, v->number);
+    case MPR_TIME: return mpr_units_instant(n, v->number, t->tick ? t->tick : 1000000);
+    case MPR_ADDRESS: snprintf(n->text, sizeof n->text, "%#" PRIx64, v->number); return n->text;
+    case MPR_SHARE: snprintf(n->text, sizeof n->text, "%.1f %%", v->percent); return n->text;
+    case MPR_FLAG: return v->number ? "yes" : "no";
+    case MPR_WORD: case MPR_TEXT: case MPR_PATH: case MPR_NUMBERS: break;
+    }
+    return "";
+}
+
+size_t mpr_cell_sums(const struct mpr_table *t, enum mpr_format format)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < t->columns; i++) count += t->column[i].sums && mpr_column_in(&t->column[i], format);
+    return count;
+}
+
+static const struct mpr_column *summing(const struct mpr_table *t, enum mpr_format format)
+{
+    const struct mpr_column *c = t->column;
+    while (!c->sums || !mpr_column_in(c, format)) c++;
+    return c;
+}
+
+const char *mpr_cell_rest(struct mpr_rest *rest, const struct mpr_table *t, size_t shown, enum mpr_format format)
+{
+    struct mpr_number count, n;
+    mpr_units_count(&count, t->rows - shown);
+    if (t->total || mpr_cell_sums(t, format) != 1) {
+        snprintf(rest->text, sizeof rest->text, "(%s more)", count.text);
+        return rest->text;
+    }
+    const struct mpr_value sum = mpr_table_sum(t, summing(t, format), shown, format);
+    snprintf(rest->text, sizeof rest->text, "(%s more, %s)", count.text, sum.state == MPR_KNOWN ? mpr_cell_number(&n, t, &sum) : "-");
+    return rest->text;
+}

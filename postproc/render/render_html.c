@@ -1,0 +1,133 @@
+/* A document as HTML: an object of a list is a section, a line of strong words its heading. */
+#include "html_document.h"
+
+#include <inttypes.h>
+
+#include "cells.h"
+#include "utf8.h"
+
+void mpr_html_text(FILE *out, const char *text)
+{
+    while (*text) {
+        const char *const start = text;
+        uint32_t code;
+        if (!mpr_utf8_next(&text, &code)) fputs("\xef\xbf\xbd", out);
+        else if (mpr_utf8_unsafe(code)) mpr_utf8_escape(out, code);
+        else if (code == '<') fputs("&lt;", out);
+        else if (code == '&') fputs("&amp;", out);
+        else if (code == '"') fputs("&quot;", out);
+        else fwrite(start, 1, (size_t)(text - start), out);
+    }
+}
+
+/* ---- lines */
+
+static bool is_heading(const struct mpr_run *run)
+{
+    for (; run; run = run->next)
+        if (run->tone != MPR_STRONG) return false;
+    return true;
+}
+
+static void line(FILE *out, const struct mpr_run *run)
+{
+    static const char *const element[] = { NULL, "strong", "strong", "small" };
+    const bool heading = is_heading(run);
+    if (!run) return;
+    fputs(heading ? "<h3>" : "<p>", out);
+    for (; run; run = run->next) {
+        const char *name = heading ? NULL : element[run->tone];
+        if (name) fprintf(out, "<%s>", name);
+        mpr_html_text(out, run->text);
+        if (name) fprintf(out, "</%s>", name);
+    }
+    fputs(heading ? "</h3>" : "</p>\n", out);
+}
+
+/* ---- tables */
+
+static void path(FILE *out, const struct mpr_table *t, const struct mpr_value *v)
+{
+    for (size_t i = 0; i < v->count; i++) {
+        if (i) fputs(" &gt; ", out);
+        mpr_html_text(out, v->path[i]);
+    }
+    if (!v->count) mpr_html_text(out, t->nowhere ? t->nowhere : "outside any range");
+}
+
+static void words(FILE *out, const struct mpr_table *t, const struct mpr_value *v, bool estimated)
+{
+    struct mpr_number n;
+    if (v->state == MPR_ABSENT) return;
+    if (v->state == MPR_UNKNOWN) fputc('-', out);
+    else if (v->type == MPR_TEXT || v->type == MPR_WORD) mpr_html_text(out, v->text);
+    else if (v->type == MPR_PATH) path(out, t, v);
+    else if (v->type == MPR_NUMBERS)
+        for (size_t i = 0; i < v->count; i++) fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
+    else fprintf(out, "%s%s", estimated ? "~" : "", mpr_cell_number(&n, t, v));
+}
+
+static void one_row(FILE *out, const struct mpr_table *t, const void *row)
+{
+    const bool estimated = t->estimated && t->estimated(row);
+    bool first = true;
+    fputs("<tr>", out);
+    for (size_t i = 0; i < t->columns; i++) {
+        const struct mpr_column *c = &t->column[i];
+        if (!mpr_column_in(c, MPR_IN_PAGE)) continue;
+        const struct mpr_value v = mpr_table_cell(t, c, row);
+        fputs(first ? "<th scope=\"row\">" : "<td>", out);
+        words(out, t, &v, estimated && c->estimate);
+        fputs(first ? "</th>" : "</td>", out);
+        first = false;
+    }
+    fputs("</tr>\n", out);
+}
+
+static void heading(FILE *out, const struct mpr_table *t)
+{
+    fputs("<table>", out);
+    if (t->title) {
+        fputs("<caption>", out);
+        mpr_html_text(out, t->title);
+        fputs("</caption>\n", out);
+    }
+    fputs("<thead><tr>", out);
+    for (size_t i = 0; i < t->columns; i++) {
+        if (!mpr_column_in(&t->column[i], MPR_IN_PAGE)) continue;
+        fputs("<th scope=\"col\">", out);
+        mpr_html_text(out, t->column[i].title);
+        fputs("</th>", out);
+    }
+    fputs("</tr></thead><tbody>\n", out);
+}
+
+static void table(FILE *out, const struct mpr_table *t, const struct mpr_style *style)
+{
+    const size_t shown = mpr_table_shown(t, style->top, MPR_IN_PAGE);
+    struct mpr_rest rest;
+    heading(out, t);
+    for (size_t i = 0; i < shown; i++) one_row(out, t, mpr_table_row(t, i, MPR_IN_PAGE));
+    fputs("</tbody></table>\n", out);
+    if (shown < t->rows && !t->partial) fprintf(out, "<p>%s</p>\n", mpr_cell_rest(&rest, t, shown, MPR_IN_PAGE));
+}
+
+void mpr_html_document(FILE *out, const struct mpr_document *doc, const struct mpr_style *style)
+{
+    for (const struct mpr_item *i = doc->first; i; i = i->next) {
+        const bool section = !i->key && !i->list;
+        switch (i->kind) {
+        case MPR_OPEN:
+            if (section) fputs("<section>", out);
+            break;
+        case MPR_CLOSE:
+            if (section) fputs("</section>\n", out);
+            break;
+        case MPR_LINE: line(out, i->run); break;
+        case MPR_TABLE:
+            if (mpr_table_in(i->table, MPR_IN_PAGE)) table(out, i->table, style);
+            break;
+        case MPR_FACT: break;
+        }
+    }
+}
