@@ -10,6 +10,7 @@
 #include "gpu_book.h"
 #include "labels.h"
 #include "mpf/sample.h"
+#include "units.h"
 
 /* ---- PyTorch's segments */
 
@@ -137,11 +138,16 @@ static uint32_t live_graphs(const struct mpr_gpu *g)
     return n;
 }
 
+static const char *hole_note(struct mpr_arena *arena, const struct mpr_device_state *s)
+{
+    struct mpr_number size;
+    return s->split_free ? mpr_arena_format(arena, "largest hole %s", mpr_units_size(&size, s->largest_hole)) : "";
+}
+
 static void add_torch(struct account *a, struct mpr_arena *arena, const struct mpr_device_state *s, const struct mpr_replay *r)
 {
     add(a, "torch_live", "torch live", mpr_amount(s->torch_live), "");
-    add(a, "torch_split_free", "torch split free, pending", mpr_amount(s->split_free),
-        s->split_free ? mpr_arena_format(arena, "largest hole %.2f GiB", (double)s->largest_hole / (1 << 30)) : "");
+    add(a, "torch_split_free", "torch split free, pending", mpr_amount(s->split_free), hole_note(arena, s));
     add(a, "torch_releasable", "torch releasable", mpr_amount(s->releasable), "");
     add(a, "torch_graph_pools", "torch graph pools, free", mpr_amount(s->pool_free),
         s->pool_free ? mpr_arena_format(arena, "graphs alive at the end: %" PRIu32, live_graphs(&r->gpu)) : "");
