@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "record.h"
-#include "recover.h"
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -121,40 +120,50 @@ static bool before(const struct timespec *a, const struct timespec *b)
 
 /* A log that cannot be folded stays readable beside its journal; a report tells why.  So does one whose process may still run: it went on after
  * the command, or is of another run that has the directory, too. */
-static void fold_journal(struct mpl_logs *logs, const char *name)
+static struct mpr_recovery fold_journal(struct mpl_logs *logs, const char *name)
 {
     char path[PATH_MAX + NAME_MAX + 2];
     struct mpr_recovery recovery;
     struct mpr_error error;
     snprintf(path, sizeof path, "%s/%s", logs->path, name);
-    if (mpr_recover_in(logs->dir, name, path, false, &recovery, &error) != 0) return;
+    if (mpr_recover_in(logs->dir, name, path, false, &recovery, &error) != 0) return recovery;
     logs->recovered += recovery.outcome == MPR_RECOVER_DONE;
     logs->lossy += recovery.lost > 0;
     logs->lost += recovery.lost;
+    return recovery;
 }
 
-static bool is_log(const struct mpl_logs *logs, const char *name, struct stat *st)
+static bool find_log(const struct mpl_logs *logs, const char *name, struct stat *st)
 {
-    return ends_with(name, ".zst") && fstatat(logs->dir, name, st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st->st_mode);
+    return fstatat(logs->dir, name, st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st->st_mode);
 }
 
 static void take(struct mpl_logs *logs, const char *name, bool fold)
 {
     struct stat st;
-    if (!is_log(logs, name, &st) || before(&st.st_mtim, &logs->since)) return;
-    logs->count++;
-    if (fold) fold_journal(logs, name);
-    if (!is_log(logs, name, &st) || (size_t)st.st_size < logs->bytes) return;
-    logs->bytes = (size_t)st.st_size;
-    snprintf(logs->biggest, sizeof logs->biggest, "%s", name);
+    if (!find_log(logs, name, &st) || before(&st.st_mtim, &logs->since)) return;
+    const struct mpr_recovery recovery = fold ? fold_journal(logs, name) : (struct mpr_recovery){ 0 };
+    if (recovery.runs) logs->running++;
+    if (recovery.runs || !find_log(logs, name, &st)) return;     /* its process has taken it away */
+    struct mpl_log *log = &logs->log[logs->count++];
+    *log = (struct mpl_log){ .bytes = (uint64_t)st.st_size, .ending = recovery.ending };
+    snprintf(log->name, sizeof log->name, "%s", name);
 }
 
+static int is_log(const struct dirent *entry) { return ends_with(entry->d_name, ".zst"); }
+
+/* All names first: folding puts new files in the places of old ones. */
 void mpl_logs_survey(struct mpl_logs *logs, bool fold)
 {
-    DIR *d = list(logs->dir);
-    const struct dirent *entry;
-    while (d && (entry = readdir(d))) take(logs, entry->d_name, fold);
-    if (d) closedir(d);
+    struct dirent **entry;
+    const int count = scandirat(logs->dir, ".", &entry, is_log, alphasort);
+    if (count < 0) return;
+    logs->log = calloc((size_t)count, sizeof *logs->log);
+    for (int i = 0; i < count; i++) {
+        if (logs->log) take(logs, entry[i]->d_name, fold);
+        free(entry[i]);
+    }
+    free(entry);
 }
 
 void mpl_logs_close(struct mpl_logs *logs)
@@ -162,4 +171,5 @@ void mpl_logs_close(struct mpl_logs *logs)
     if (logs->made) rmdir(logs->path);
     close(logs->dir);
     logs->dir = -1;
+    free(logs->log);
 }

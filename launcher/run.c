@@ -3,7 +3,6 @@
 #include <argp.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +15,8 @@
 #include "logs.h"
 #include "oom.h"
 #include "target.h"
+#include "tell.h"
 #include "tree.h"
-#include "utf8.h"
 
 struct options {
     const char *directory, *level, *program, *min_rss;
@@ -30,7 +29,7 @@ enum { OPT_LEVEL = 256, OPT_PROGRAM, OPT_MIN_RSS, OPT_JOURNAL_DIR, OPT_NO_RECOVE
 
 static const struct argp_option argp_options[] = {
     { "output", 'o', "DIR", 0, "Directory for the logs; made if it is not there (default: memprof.PROGRAM.PID)", 0 },
-    { "program", OPT_PROGRAM, "GLOB", 0, "Record only programs whose file name matches", 0 },
+    { "program", OPT_PROGRAM, "GLOB", 0, "Record only programs whose name matches: that of the file, or of a link to it", 0 },
     { "min-rss", OPT_MIN_RSS, "SIZE", 0, "Child processes that stayed smaller leave no log (default: 16M)", 0 },
     { "level", OPT_LEVEL, "N", 0, "Compression, -9 to 9 (default -1)", 0 },
     { "journal-dir", OPT_JOURNAL_DIR, "DIR", 0, "Where journals are kept while the processes run", 0 },
@@ -75,24 +74,6 @@ static const struct argp argp = {
            "cannot be recorded.",
 };
 
-__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
-{
-    char *text;
-    va_list args;
-    va_start(args, format);
-    const int length = vasprintf(&text, format, args);
-    va_end(args);
-    if (length < 0) return;
-    fputs("memprof: ", stderr);
-    for (char *line = text, *next; line; line = next) {
-        next = strchr(line, '\n');
-        if (next) *next++ = 0;
-        mpr_utf8_escaped(stderr, line);
-        fputc('\n', stderr);
-    }
-    free(text);
-}
-
 /* ---- before */
 
 static int open_logs(struct mpl_logs *logs, const struct options *o, const struct mpl_target *target)
@@ -100,51 +81,17 @@ static int open_logs(struct mpl_logs *logs, const struct options *o, const struc
     char usual[NAME_MAX + 64], reason[PATH_MAX + 256];
     snprintf(usual, sizeof usual, "memprof.%s.%ld", mpl_target_name(target->path), (long)getpid());
     if (mpl_logs_open(logs, o->directory ? o->directory : usual, !o->directory, reason, sizeof reason) == 0) return 0;
-    say("%s", reason);
+    mpl_say("%s", reason);
     return -1;
 }
 
-/* ---- after: a few lines */
-
-static void tell_oom(const struct mpl_tree *tree, long kills)
-{
-    char who[512];
-    if (kills <= 0) return;
-    mpl_tree_killed(tree, who, sizeof who);
-    say("OOM KILL: the kernel killed %ld process%s of its memory cgroup%s%s", kills, kills == 1 ? "" : "es", *who ? ": " : "", who);
-}
-
-static void tell_unseen(const struct mpl_tree *tree)
-{
-    char who[1024];
-    const size_t count = mpl_tree_unseen(tree, who, sizeof who);
-    if (count) say("%zu process%s of its tree ran without memprof: %s", count, count == 1 ? "" : "es", who);
-}
-
-static void tell_end(const char *command, int status)
-{
-    if (WIFSIGNALED(status))
-        say("%s was ended by SIG%s (%s)%s", command, sigabbrev_np(WTERMSIG(status)), sigdescr_np(WTERMSIG(status)),
-            WCOREDUMP(status) ? ", with a core file" : "");
-    else say("%s ended with exit status %d", command, WEXITSTATUS(status));
-}
-
-static void tell_logs(const struct mpl_logs *logs, const char *shown)
-{
-    if (!logs->count) {
-        say("no process left a log");
-        return;
-    }
-    char recovered[64] = "";
-    if (logs->recovered) snprintf(recovered, sizeof recovered, ", %u completed from a killed process's journal", logs->recovered);
-    say("%u log%s in %s%s; the largest is %s (%zu bytes)", logs->count, logs->count == 1 ? "" : "s", shown, recovered,
-        logs->biggest, logs->bytes);
-    if (logs->lossy)
-        say("INCOMPLETE: %llu events are missing in %u log%s; memprof-report verify says why and since when", logs->lost, logs->lossy, logs->lossy == 1 ? "" : "s");
-    say("next: memprof-report peaks %s", shown);
-}
-
 /* ---- between */
+
+/* Does the launcher tell of each process at the end, so that they need not? */
+static bool tells(const struct options *o, const char *template)
+{
+    return template && !o->no_recover && !getenv("MEMPROF_SUMMARY");
+}
 
 /* A tree of its own, even below another recorded process. */
 static int run_command(const struct options *o, const struct mpl_target *target, const char *preload,
@@ -158,6 +105,7 @@ static int run_command(const struct options *o, const struct mpl_target *target,
     if (o->program) *v++ = (struct mpl_variable){ "MEMPROF_PROGRAM", o->program };
     if (o->min_rss) *v++ = (struct mpl_variable){ "MEMPROF_MIN_RSS", o->min_rss };
     if (o->journal_dir) *v++ = (struct mpl_variable){ "MEMPROF_JOURNAL_DIR", o->journal_dir };
+    if (tells(o, template)) *v++ = (struct mpl_variable){ "MEMPROF_SUMMARY", "0" };
     if (o->quiet) *v++ = (struct mpl_variable){ "MEMPROF_QUIET", "1" };
     *v = (struct mpl_variable){ 0 };
     return mpl_child_run(&(struct mpl_command){ target->path, o->command, variables }, tree);
@@ -173,19 +121,19 @@ static int record(const struct options *o, const struct mpl_target *target, cons
     const int status = run_command(o, target, preload, template, &tree);
     free(template);
     if (status < 0) {
-        say("%s: cannot be started: %s", o->command[0], strerror(errno));
+        mpl_say("%s: cannot be started: %s", o->command[0], strerror(errno));
         mpl_tree_close(&tree, false);
         return status;
     }
     if (!o->quiet) {
-        tell_end(o->command[0], status);
-        tell_oom(&tree, kills >= 0 ? mpl_oom_kills() - kills : 0);
-        tell_unseen(&tree);
+        mpl_tell_end(o->command[0], status);
+        mpl_tell_oom(&tree, kills >= 0 ? mpl_oom_kills() - kills : 0);
+        mpl_tell_unseen(&tree);
     }
     if (logs) mpl_logs_survey(logs, !o->no_recover);
-    mpl_tree_close(&tree, logs && logs->count);
+    mpl_tree_close(&tree, logs && (logs->count || logs->running));
     if (!logs) return status;
-    if (!o->quiet) tell_logs(logs, o->directory ? o->directory : mpl_target_name(logs->path));
+    if (!o->quiet) mpl_tell_logs(logs, o->directory ? o->directory : mpl_target_name(logs->path));
     mpl_logs_close(logs);
     return status;
 }
@@ -197,7 +145,7 @@ static int prepare_and_record(const struct options *o, const struct mpl_target *
     /* the user's own template may lead anywhere: there is no directory to look at afterwards */
     const bool own = o->directory || !getenv("MEMPROF_OUT");
     if (mpl_library_find(library, reason, sizeof reason) != 0) {
-        say("%s", reason);
+        mpl_say("%s", reason);
         return -1;
     }
     if (own && open_logs(&logs, o, target) != 0) return -1;
@@ -219,7 +167,7 @@ int mpl_run(int argc, char **argv)
     argv[0] = (char *)"memprof run";      /* for its messages */
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o) != 0) return MPL_STATUS_FAILURE;
     const int refusal = mpl_target_find(&target, o.command[0]);
-    if (refusal) say("%s: %s", o.command[0], target.reason);
+    if (refusal) mpl_say("%s: %s", o.command[0], target.reason);
     int status = 0;
     const bool failed = refusal || prepare_and_record(&o, &target, &status) != 0;
     mpl_target_close(&target);

@@ -29,22 +29,26 @@ struct scan {
     uint64_t next_seq;          /* of the next frame */
     uint64_t kept_seq;          /* frames that the journal's marks speak of: without SLOTS */
     uint64_t good_end;          /* offset behind the last whole frame */
-    uint64_t lost;              /* as END says */
+    struct mpr_ending ending;
     bool ended, has_header, has_slots;
 };
 
-static uint64_t lost_events(const struct mpf_frame *end)
+static struct mpr_ending read_ending(const struct mpf_frame *end)
 {
+    struct mpr_ending out = { 0 };
     const char *at = (const char *)end->body, *key, *value;
-    while (mpf_pairs_next(&at, (const char *)end->body + end->body_bytes, &key, &value) == 1)
-        if (strcmp(key, "lost") == 0) return strtoull(value, NULL, 10);
-    return 0;
+    while (mpf_pairs_next(&at, (const char *)end->body + end->body_bytes, &key, &value) == 1) {
+        if (strcmp(key, "events") == 0) out.events = strtoull(value, NULL, 10);
+        if (strcmp(key, "lost") == 0) out.lost = strtoull(value, NULL, 10);
+        if (strcmp(key, "hwm") == 0) out.hwm = strtoull(value, NULL, 10);
+    }
+    return out;
 }
 
 static int note_frame(struct scan *scan, const struct mpr_frames *frames, const struct mpf_frame *frame)
 {
     scan->ended = frame->kind == MPF_FRAME_END;
-    if (scan->ended) scan->lost = lost_events(frame);
+    if (scan->ended) scan->ending = read_ending(frame);
     scan->next_seq = frames->next_seq;
     scan->good_end = frames->at;
     if (frame->kind == MPF_FRAME_SLOTS) scan->has_slots = true;
@@ -297,7 +301,8 @@ static int with_journal(struct subject *s, struct mpr_recovery *recovery, struct
 static int finish(struct subject *s, enum mpr_life life, struct mpr_recovery *recovery)
 {
     recovery->outcome = MPR_RECOVER_WHOLE;
-    recovery->lost = s->scan.lost;
+    recovery->lost = s->scan.ending.lost;
+    recovery->ending = s->scan.ending;
     if (s->journal.image && life == MPR_LIFE_ENDED) with_journal(s, recovery, &recovery->left);
     return 0;
 }
@@ -309,7 +314,8 @@ static int scanned(struct subject *s, bool dead, struct mpr_recovery *recovery, 
     if (s->journal.no_memory) return mpr_fail_memory(error, s->path);
     const struct mpr_verdict process = mpr_life_tell(header, &s->journal);
     if (s->scan.ended) return finish(s, process.life, recovery);
-    if (process.life == MPR_LIFE_RUNS)
+    recovery->runs = process.life == MPR_LIFE_RUNS;
+    if (recovery->runs)
         return mpr_fail(error, "%s: its process %llu still runs (%s); try again when it has ended", s->path, (unsigned long long)header->pid,
                         process.why);
     recovery->outcome = MPR_RECOVER_NOTHING;

@@ -18,9 +18,14 @@ enum mpr_recover_outcome {
     MPR_RECOVER_NOTHING,    /* no journal was found; nothing was changed */
 };
 
+/* What the end of a log tells of its process, if that wrote it. */
+struct mpr_ending { uint64_t events, lost, hwm; };      /* hwm: bytes, resident at most; 0: it does not tell */
+
 struct mpr_recovery {
     enum mpr_recover_outcome outcome;
     uint64_t events, lost;  /* recovered now; missing, as the log says */
+    struct mpr_ending ending;
+    bool runs;              /* refused, for the process still runs */
     struct mpr_error left;  /* why a journal that was read stays where it is; "" : it does not */
 };
 

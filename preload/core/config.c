@@ -101,6 +101,7 @@ static void text(const char *name, char *out, size_t cap, const char *otherwise)
 void mp_config_read(void)
 {
     mp_say_quiet(flag("MEMPROF_QUIET", false));
+    mp_config.summary = flag("MEMPROF_SUMMARY", true);
     mp_config.python = flag("MEMPROF_PYTHON", true);
     mp_config.torch_ranges = choice("MEMPROF_TORCH_RANGES", torch_ranges_words, MP_TORCH_ON);
     mp_config.stacks = choice("MEMPROF_STACKS", stacks_words, MP_STACKS_LARGE);

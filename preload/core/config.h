@@ -13,6 +13,7 @@ struct mp_config {
     char program[256];              /* glob of the names of programs to record; "" : all */
     uint64_t min_rss;               /* bytes */
     int level;                      /* of zstd */
+    bool summary;                   /* a line on stderr when a process ends */
     bool python;                    /* record Python call stacks */
     enum mp_stacks { MP_STACKS_OFF, MP_STACKS_LARGE, MP_STACKS_SAMPLE, MP_STACKS_ALL } stacks;      /* each has those before it */
     enum mp_torch_ranges { MP_TORCH_ON, MP_TORCH_OFF, MP_TORCH_OPS } torch_ranges;  /* MP_TORCH_OPS: every operator */

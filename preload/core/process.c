@@ -132,6 +132,7 @@ static void summary(uint64_t hwm)
     static char line[PATH_MAX * 2 + 256];
     struct mp_text t = MP_TEXT(line);
     const bool gone = !mp_process->ended && mp_logfile_gone();
+    if (!gone && !mp_config.summary) return;
     mp_text_str(&t, "memprof: ");
     mp_text_u64(&t, gone ? 0 : mp_process->events);
     mp_text_str(&t, " events, ");

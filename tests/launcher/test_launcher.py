@@ -2,6 +2,7 @@
 import fcntl
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -193,9 +194,35 @@ def test_options_become_variables():
     result = memprof("run", *options, "--", "sh", "-c", "env | grep ^MEMPROF_ | grep -v ^MEMPROF_LIB | sort")
     lines = [line for line in result.stdout.splitlines() if not line.startswith("MEMPROF_ROOT=")]
     mp.equal(lines, [f"MEMPROF_JOURNAL_DIR={mp.folder}", "MEMPROF_LEVEL=3", "MEMPROF_MIN_RSS=1M",
-                     f"MEMPROF_OUT={path('to 100%%')}/%e.%h.%p.zst", "MEMPROF_PROGRAM=so*", "MEMPROF_QUIET=1"], "variables")
+                     f"MEMPROF_OUT={path('to 100%%')}/%e.%h.%p.zst", "MEMPROF_PROGRAM=so*", "MEMPROF_QUIET=1",
+                     "MEMPROF_SUMMARY=0"], "variables")
     mp.equal(result.stderr, "", "words of a quiet run")
     mp.equal(len(mp.Logs(path("to 100%")).paths()), 1, "logs")
+
+
+def test_few_processes_have_a_line_each():
+    result = memprof("run", "-o", "logs", "--min-rss=0", "--", "sh", "-c", "cat </dev/null; true")
+    lines = result.stderr.splitlines()
+    told = [line for line in lines if re.fullmatch(r"memprof: logs/\S+\.zst: [0-9,]+ events, peak RSS [0-9.]+ MiB, 0 lost, [0-9.]+ (B|KiB)", line)]
+    mp.equal((len(told), len(lines)), (2, 5), f"lines about processes, and all, of {result.stderr}")
+
+
+def test_many_processes_are_one_line():
+    result = memprof("run", "-o", "logs", "--min-rss=0", "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8; do cat </dev/null; done")
+    lines = result.stderr.splitlines()
+    mp.equal(len(lines), 3, f"lines of {result.stderr}")
+    mp.check(re.fullmatch(r"memprof: 9 logs in logs; the largest is \S+ \([0-9.]+ KiB\); the highest peak RSS is [0-9.]+ MiB \(\S+\)", lines[1]), lines[1])
+    result = memprof("run", "-o", "more", "--min-rss=0", "--", "sh", "-c", "cat </dev/null", env={"MEMPROF_SUMMARY": "1"})
+    mp.check(" next: memprof-report peaks " in result.stderr.splitlines()[0], f"the users' own wish: {result.stderr}")
+
+
+def test_a_log_of_a_process_that_still_runs_is_not_counted():
+    """It stays small, and takes its log away when it ends."""
+    result = memprof("run", "-o", "logs", "--", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!; until ls logs/sleep.*; do :; done >/dev/null 2>&1")
+    try:
+        mp.check("memprof: 1 log in logs, 1 more of processes that still run; the largest is sh." in result.stderr, result.stderr)
+    finally:
+        os.kill(int(result.stdout), signal.SIGTERM)
 
 
 def test_the_journals_directory_may_be_relative():
@@ -258,7 +285,7 @@ def test_a_run_without_logs_leaves_no_directory():
 def test_journals_of_the_killed_are_folded():
     kill = "kill -9 $$"
     result = memprof("run", "-o", "folded", "--", "sh", "-c", kill)
-    mp.check("1 completed from a killed process's journal" in result.stderr, result.stderr)
+    mp.check(" 1 completed from the journal (killed, or left by exit_group)" in result.stderr, result.stderr)
     mp.equal(len(mp.Logs(path("folded")).journals()), 0, "journals")
     memprof("run", "-o", "left", "--no-recover", "--", "sh", "-c", kill)
     mp.equal(len(mp.Logs(path("left")).journals()), 1, "journals with --no-recover")
@@ -306,7 +333,7 @@ def test_logs_of_living_processes_of_other_namespaces_are_left_alone():
     try:
         journals = mp.Logs(path("logs")).journals()
         mp.check(any(".elsewhere.1." in j for j in journals), f"journals {journals}")
-        mp.check("completed from a killed" not in result.stderr, result.stderr)
+        mp.check("completed from" not in result.stderr, result.stderr)
     finally:
         os.kill(int(result.stdout), signal.SIGKILL)
 

@@ -1,0 +1,18 @@
+/* What the launcher says on stderr. */
+#ifndef MPL_TELL_H
+#define MPL_TELL_H
+
+#include "logs.h"
+#include "tree.h"
+
+/* Each line of the text behind "memprof: ". */
+void mpl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* How the command ended; how many processes the kernel killed for memory; which ran without memprof. */
+void mpl_tell_end(const char *command, int wait_status);
+void mpl_tell_oom(const struct mpl_tree *tree, long kills);
+void mpl_tell_unseen(const struct mpl_tree *tree);
+/* What there is now, and what to type next; shown: the directory as the user knows it. */
+void mpl_tell_logs(const struct mpl_logs *logs, const char *shown);
+
+#endif
