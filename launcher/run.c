@@ -1,6 +1,7 @@
 #include "run.h"
 
 #include <argp.h>
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -38,15 +39,40 @@ static const struct argp_option argp_options[] = {
     { 0 },
 };
 
+/* What the library would not understand is told of the option, here: it knows the variable alone. */
+static bool is_level(const char *text)
+{
+    text += *text == '-';
+    return *text >= '1' && *text <= '9' && !text[1];
+}
+
+static bool is_size(const char *text)
+{
+    static const char letters[] = "KMGT";
+    char *unit;
+    errno = 0;
+    const unsigned long long number = strtoull(text, &unit, 10);
+    if (errno || *text < '0' || *text > '9') return false;
+    if (!*unit) return true;
+    const char *letter = strchr(letters, toupper((unsigned char)*unit));
+    return letter && (!unit[1] || strcmp(unit + 1, "iB") == 0) && number <= ULLONG_MAX >> 10 * (letter - letters + 1);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
     case 'o': o->directory = arg; return 0;
     case 'q': o->quiet = true; return 0;
-    case OPT_LEVEL: o->level = arg; return 0;
+    case OPT_LEVEL:
+        if (!is_level(arg)) argp_error(state, "--level=%s: a number from 1 to 9, or from -1 to -9, is wanted", arg);
+        o->level = arg;
+        return 0;
     case OPT_PROGRAM: o->program = arg; return 0;
-    case OPT_MIN_RSS: o->min_rss = arg; return 0;
+    case OPT_MIN_RSS:
+        if (!is_size(arg)) argp_error(state, "--min-rss=%s: bytes are wanted, or KiB, MiB, GiB or TiB with K, M, G or T", arg);
+        o->min_rss = arg;
+        return 0;
     case OPT_JOURNAL_DIR:
         free(o->journal_dir);
         o->journal_dir = realpath(arg, NULL);

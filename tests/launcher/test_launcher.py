@@ -200,6 +200,18 @@ def test_options_become_variables():
     mp.equal(len(mp.Logs(path("to 100%")).paths()), 1, "logs")
 
 
+def test_wrong_values_of_options_are_told_of_the_option():
+    for option, value in (("level", "99"), ("level", "0"), ("level", "-"), ("min-rss", "12Q"), ("min-rss", ""), ("min-rss", "-1"),
+                          ("min-rss", "99999999999T")):
+        result = memprof("run", f"--{option}={value}", "--", "echo", "ran")
+        refused(result, USAGE, f"--{option}={value}: ")
+        mp.check("MEMPROF_" not in result.stderr, result.stderr)
+    for option in ("--level=-9", "--min-rss=0", "--min-rss=3g", "--min-rss=1MiB"):
+        result = memprof("run", option, "--", "echo", "ran")
+        mp.equal((result.returncode, result.stdout), (0, "ran\n"), option)
+        mp.check("not understood" not in result.stderr, result.stderr)
+
+
 def test_few_processes_have_a_line_each():
     result = memprof("run", "-o", "logs", "--min-rss=0", "--", "sh", "-c", "cat </dev/null; true")
     lines = result.stderr.splitlines()
