@@ -1,0 +1,61 @@
+# Completion of memprof and memprof-report for bash: what they know, they say themselves (--help).
+
+# Long options of "COMMAND... --help", with = where they take a value.
+_memprof_options() {
+    "$@" --help 2>/dev/null | sed -En 's/^ +(-., +)?(--[a-z-]+=?)[A-Z]*( .*)?$/\2/p'
+}
+
+# Names of the section "Commands:", or of the lines about usage.
+_memprof_commands() {
+    "$1" --help 2>/dev/null | sed -En '/^Commands:/,/^$/s/^  ([a-z]+) .*/\1/p; s/^(Usage|  or): +[^ ]+ \[OPTION\.\.\.\] ([a-z]+).*/\2/p'
+}
+
+_memprof_reply() {
+    mapfile -t COMPREPLY < <(compgen -W "$1" -- "$2")
+    if [[ ${COMPREPLY[0]-} == *= ]]; then compopt -o nospace 2>/dev/null; fi
+    return 0
+}
+
+# Where the first word is that is no option, from the word $1 on: the command, or what memprof run starts.
+_memprof_first() {
+    local i
+    for ((i = $1; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+            --) ((i++)); break ;;
+            -o | -m | =) ((i++)) ;;      # the next word is their value; bash parts --name=value
+            -*) ;;
+            *) break ;;
+        esac
+    done
+    echo "$((i < COMP_CWORD ? i : COMP_CWORD))"
+}
+
+# Is the word a value: --name=WORD, -o WORD?
+_memprof_is_value() { [[ ${COMP_WORDS[COMP_CWORD]} == = || ${COMP_WORDS[COMP_CWORD - 1]} == @(=|-o|-m) ]]; }
+
+# The program's own options and commands; false: the command is given, and stands at the word $at.
+_memprof_outer() {
+    at=$(_memprof_first 1)
+    if ((at < COMP_CWORD)); then return 1; fi
+    if [[ $2 == -* ]]; then _memprof_reply "$(_memprof_options "$1")" "$2"
+    else _memprof_reply "$(_memprof_commands "$1")" "$2"; fi
+}
+
+_memprof_report() {
+    local word=${COMP_WORDS[COMP_CWORD]} at
+    if _memprof_is_value || _memprof_outer "$1" "$word"; then return; fi
+    if [[ $word == -* ]]; then _memprof_reply "$(_memprof_options "$1" "${COMP_WORDS[at]}")" "$word"; fi     # else logs: files
+}
+
+_memprof() {
+    local word=${COMP_WORDS[COMP_CWORD]} at
+    if _memprof_is_value || _memprof_outer "$1" "$word" || [[ ${COMP_WORDS[at]} != run ]]; then return; fi
+    at=$(_memprof_first $((at + 1)))
+    if ((at < COMP_CWORD)); then
+        if declare -F _command_offset >/dev/null; then _command_offset "$at"; fi     # of bash-completion
+    elif [[ $word == -* ]]; then _memprof_reply "$(_memprof_options "$1" run)" "$word"
+    else mapfile -t COMPREPLY < <(compgen -c -- "$word"); fi
+}
+
+complete -o default -F _memprof memprof
+complete -o default -F _memprof_report memprof-report

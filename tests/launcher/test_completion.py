@@ -1,0 +1,63 @@
+"""Completion for bash: what it offers is what the programs take."""
+import os
+import re
+import shutil
+import subprocess
+
+import mp
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+FILE = os.path.join(ROOT, "completions", "memprof.bash")
+
+
+def offered(program, *words):
+    """What bash offers for the last of the words behind a program; it is found by its path."""
+    if not shutil.which("bash"):
+        raise mp.Skip("bash is not installed")
+    function = "_memprof" if program == "MEMPROF" else "_memprof_report"
+    code = f'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); {function} "$1" 2>&1; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    done = subprocess.run(["bash", "-c", code, "bash", FILE, os.environ[program], *words], text=True, stdout=subprocess.PIPE,
+                          cwd=mp.folder, timeout=mp.TIMEOUT, check=True)
+    return sorted(done.stdout.split())
+
+
+def taken(program, *command):
+    """The long options that --usage names: with = where a value belongs to them."""
+    usage = subprocess.run([os.environ[program], *command, "--usage"], text=True, stdout=subprocess.PIPE, timeout=mp.TIMEOUT, check=True)
+    return sorted(re.findall(r"\[(--[a-z-]+=?)", usage.stdout))
+
+
+def commands():
+    with open(os.path.join(ROOT, "postproc", "cmd", "main.c")) as f:
+        return sorted(re.findall(r'\{ "([a-z]+)", mpr_cmd_', f.read()))
+
+
+def test_commands_are_completed():
+    mp.check("peaks" in commands(), commands())
+    mp.equal(offered("MEMPROF_REPORT", ""), commands(), "commands of memprof-report")
+    mp.equal(offered("MEMPROF_REPORT", "-m", "100", "ti"), ["timeline"], "commands that begin with ti")
+    mp.equal(offered("MEMPROF", ""), ["help", "run"], "commands of memprof")
+
+
+def test_options_are_completed():
+    mp.equal(offered("MEMPROF_REPORT", "--"), taken("MEMPROF_REPORT"), "options of memprof-report")
+    for command in commands():
+        options = taken("MEMPROF_REPORT", command)
+        mp.check("--help" in options, f"options of {command}: {options}")
+        mp.equal(offered("MEMPROF_REPORT", command, "a.zst", "--"), options, f"options of {command}")
+    mp.equal(offered("MEMPROF", "--"), taken("MEMPROF"), "options of memprof")
+    mp.equal(offered("MEMPROF", "run", "--"), taken("MEMPROF", "run"), "options of memprof run")
+    mp.equal(offered("MEMPROF", "run", "-o", "logs", "--l"), ["--level="], "options that begin with --l")
+
+
+def test_what_is_no_option_is_left_to_the_shell():
+    """Values, logs and the arguments of the command that is recorded are files, or the command's own affair."""
+    for words in (("peaks", ""), ("peaks", "--output", "=", ""), ("peaks", "--output", "="), ("peaks", "-o", "-")):
+        mp.equal(offered("MEMPROF_REPORT", *words), [], f"offered for {words}")
+    for words in (("run", "--", "cat", "--"), ("run", "-q", "cat", "--l"), ("run", "--level", "=", ""), ("help", "")):
+        mp.equal(offered("MEMPROF", *words), [], f"offered for {words}")
+    mp.check("cat" in offered("MEMPROF", "run", "--", "ca"), "the command that is recorded")
+
+
+if __name__ == "__main__":
+    mp.main()
