@@ -53,15 +53,19 @@ static const struct mpr_column torch_columns[] = {
 
 #define OF_COMM(member) MPR_FIELD(mpr_comm_row, member)
 
+// clang-format off
 static const struct mpr_column comm_columns[] = {
     { .key = "id", .title = "communicator", .type = MPR_TEXT, OF_COMM(name), .width = MPR_WIDE },
     { .title = "bytes", .type = MPR_BYTES, OF_COMM(bytes) },
-    { .key = "ranks", .title = "ranks", .type = MPR_COUNT, OF_COMM(ranks), .unless = MPR_UNKNOWN_AT_MAX, .width = 8 },
-    { .key = "rank", .title = "rank", .type = MPR_COUNT, OF_COMM(rank), .unless = MPR_UNKNOWN_AT_MAX, .width = 8 },
+    { .key = "ranks", .title = "ranks", .type = MPR_COUNT, OF_COMM(ranks),
+      .unless = MPR_UNKNOWN_AT_MAX, .width = 8 },
+    { .key = "rank", .title = "rank", .type = MPR_COUNT, OF_COMM(rank),
+      .unless = MPR_UNKNOWN_AT_MAX, .width = 8 },
     { .key = "first_use", .title = "first use", .type = MPR_TEXT, OF_COMM(first_use) },
     { .key = "bytes", .type = MPR_BYTES, OF_COMM(bytes) },
     { .key = "blocks", .type = MPR_COUNT, OF_COMM(blocks) },
 };
+// clang-format on
 
 /* ---- all */
 

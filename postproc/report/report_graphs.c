@@ -20,6 +20,7 @@ static struct mpr_value burst_name(const void *row, const void *context)
     return k->b.number ? mpr_value_path(k->b.path, k->b.depth) : mpr_value_text("(built without a capture)");
 }
 
+// clang-format off
 static const struct mpr_column burst_columns[] = {
     { .key = "burst", .type = MPR_COUNT, OF_BURST(number) },
     { .key = "path", MPR_PATH_FIELD(burst, b.path, b.depth) },
@@ -27,16 +28,20 @@ static const struct mpr_column burst_columns[] = {
     { .key = "from_ns", .type = MPR_TIME, OF_BURST(from) },
     { .key = "to_ns", .type = MPR_TIME, OF_BURST(to) },
     { .key = "captures", .title = "count", .type = MPR_COUNT, OF_BURST(captures), .width = 5 },
-    { .key = "executables", .title = "execs", .type = MPR_COUNT, OF_BURST(executables), .width = 7 },
+    { .key = "executables", .title = "execs", .type = MPR_COUNT, OF_BURST(executables),
+      .width = 7 },
     { .key = "alive_at_end", .type = MPR_COUNT, OF_BURST(alive) },
     { .key = "nodes", .title = "nodes", .type = MPR_COUNT, OF_BURST(nodes) },
     { .key = "segment_bytes", .title = "segments", .type = MPR_BYTES, OF_BURST(segment_bytes) },
     { .key = "block_bytes", .type = MPR_BYTES, OF_BURST(block_bytes) },
-    { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED, OF_BURST(executable_bytes) },
-    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED, OF_BURST(launch_bytes) },
+    { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED,
+      OF_BURST(executable_bytes) },
+    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED,
+      OF_BURST(launch_bytes) },
     { .key = "bytes", .title = "all", .type = MPR_SIGNED, MPR_FIELD(burst, total) },
     { .title = "", .type = MPR_TEXT, MPR_FIELD(burst, note), .below = true },
 };
+// clang-format on
 
 static const char *burst_note(struct mpr_document *doc, const struct mpr_graph_burst *b)
 {
@@ -90,6 +95,7 @@ static struct mpr_value gone(const void *row, const void *context)
     return mpr_value_text(r->alive || !r->instantiated ? "" : "gone");
 }
 
+// clang-format off
 static const struct mpr_column graph_columns[] = {
     { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(mpr_summary, path), .only = MPR_IN_CSV },
     { .key = "time_ns", .type = MPR_TIME, OF_GRAPH(time) },
@@ -97,8 +103,10 @@ static const struct mpr_column graph_columns[] = {
     { .title = "at", .type = MPR_TIME, OF_GRAPH(time), .width = 12 },
     { .title = "nodes", .type = MPR_COUNT, .get = nodes },
     { .key = "thread", .type = MPR_TEXT, OF_GRAPH(thread) },
-    { .key = "burst", .type = MPR_COUNT, OF_GRAPH(burst), .unless = MPR_UNKNOWN_AT_0, .only = MPR_IN_JSON },
-    { .key = "capture", .type = MPR_COUNT, OF_GRAPH(capture), .unless = MPR_UNKNOWN_AT_0, .only = MPR_IN_JSON },
+    { .key = "burst", .type = MPR_COUNT, OF_GRAPH(burst), .unless = MPR_UNKNOWN_AT_0,
+      .only = MPR_IN_JSON },
+    { .key = "capture", .type = MPR_COUNT, OF_GRAPH(capture), .unless = MPR_UNKNOWN_AT_0,
+      .only = MPR_IN_JSON },
     { .key = "burst", .type = MPR_COUNT, OF_GRAPH(burst), .only = MPR_IN_CSV },
     { .key = "capture", .type = MPR_COUNT, OF_GRAPH(capture), .only = MPR_IN_CSV },
     { .key = "device", .type = MPR_COUNT, OF_GRAPH(device), .only = MPR_IN_CSV },
@@ -109,13 +117,16 @@ static const struct mpr_column graph_columns[] = {
     { .key = "instantiated", .type = MPR_FLAG, OF_GRAPH(instantiated), .only = MPR_IN_JSON },
     { .key = "device", .type = MPR_COUNT, OF_GRAPH(device), .only = MPR_IN_JSON },
     { .key = "nodes", .type = MPR_COUNT, OF_GRAPH(nodes), .only = MPR_IN_JSON },
-    { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED, OF_GRAPH(executable_bytes) },
-    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED, OF_GRAPH(launch_bytes) },
+    { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED,
+      OF_GRAPH(executable_bytes) },
+    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED,
+      OF_GRAPH(launch_bytes) },
     { .title = "all", .type = MPR_SIGNED, .get = total },
     { .key = "bytes", .type = MPR_SIGNED, .get = total, .only = MPR_IN_JSON },
     { .key = "alive_at_end", .type = MPR_FLAG, OF_GRAPH(alive) },
     { .title = "", .type = MPR_TEXT, .get = gone },
 };
+// clang-format on
 
 static int by_total(const void *left, const void *right, void *rows)
 {

@@ -34,14 +34,18 @@ static struct mpr_value change(const void *row, const void *context)
     return mpr_value_amount(MPR_CHANGE, mpr_minus(r->after, r->before));
 }
 
+// clang-format off
 static const struct mpr_column columns[] = {
     { .key = "part", .get = part },
     { .key = "path", .type = MPR_PATH, .get = path },
     { .title = "what", .type = MPR_PATH, .get = name },
     { .key = "before_bytes", .title = "before", .type = MPR_SIGNED, OF(before), .sums = true },
-    { .key = "after_bytes", .title = "after", .type = MPR_SIGNED, OF(after), .width = 10, .lead = " -> ", .sums = true },
-    { .title = "change", .type = MPR_CHANGE, .get = change, .width = 1, .lead = "  ", .sums = true },
+    { .key = "after_bytes", .title = "after", .type = MPR_SIGNED, OF(after), .width = 10,
+      .lead = " -> ", .sums = true },
+    { .title = "change", .type = MPR_CHANGE, .get = change, .width = 1, .lead = "  ",
+      .sums = true },
 };
+// clang-format on
 
 static const struct mpr_column whole_columns[] = {
     { .key = "time_ns", .type = MPR_TIME, MPR_FIELD(mpr_growth, time), .unless = MPR_ABSENT_AT_0 },

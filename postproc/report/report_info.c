@@ -17,12 +17,16 @@ static const struct mpr_column fields[] = {
     { .key = "paths", .type = MPR_COUNT, OF(paths) },
 };
 
+// clang-format off
 static const struct mpr_column count_columns[] = {
     { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(mpr_summary, path), .only = MPR_IN_CSV },
-    { .key = "event", .title = "event", .type = MPR_WORD, MPR_FIELD(mpr_info_count, name), .width = 16 },
-    { .key = "count", .title = "", .type = MPR_COUNT, MPR_FIELD(mpr_info_count, events), .width = 16 },
+    { .key = "event", .title = "event", .type = MPR_WORD, MPR_FIELD(mpr_info_count, name),
+      .width = 16 },
+    { .key = "count", .title = "", .type = MPR_COUNT, MPR_FIELD(mpr_info_count, events),
+      .width = 16 },
     { .title = "", .type = MPR_TEXT, MPR_FIELD(mpr_info_count, text) },
 };
+// clang-format on
 
 static struct mpr_value ended(const void *row, const void *context)
 {
@@ -31,19 +35,26 @@ static struct mpr_value ended(const void *row, const void *context)
     return mpr_value_text(t->ended ? "ended" : "");
 }
 
+// clang-format off
 static const struct mpr_column thread_columns[] = {
-    { .key = "number", .title = "number", .type = MPR_COUNT, MPR_FIELD(mpr_info_thread, number), .width = 8 },
+    { .key = "number", .title = "number", .type = MPR_COUNT, MPR_FIELD(mpr_info_thread, number),
+      .width = 8 },
     { .key = "name", .type = MPR_TEXT, MPR_FIELD(mpr_info_thread, name) },
-    { .key = "first_event_ns", .title = "from", .type = MPR_TIME, MPR_FIELD(mpr_info_thread, first_ns) },
+    { .key = "first_event_ns", .title = "from", .type = MPR_TIME, MPR_FIELD(mpr_info_thread,
+      first_ns) },
     { .title = "name", .type = MPR_TEXT, MPR_FIELD(mpr_info_thread, name), .width = 24 },
     { .key = "ended", .type = MPR_FLAG, MPR_FIELD(mpr_info_thread, ended) },
     { .title = "", .type = MPR_TEXT, .get = ended },
 };
+// clang-format on
 
+// clang-format off
 static const struct mpr_column header_columns[] = {
     { .key = "key", .title = "key", .type = MPR_TEXT, MPR_FIELD(mpr_info_pair, key) },
-    { .key = "value", .title = "", .type = MPR_TEXT, MPR_FIELD(mpr_info_pair, value), .lead = " = " },
+    { .key = "value", .title = "", .type = MPR_TEXT, MPR_FIELD(mpr_info_pair, value),
+      .lead = " = " },
 };
+// clang-format on
 
 /* ---- lines */
 

@@ -25,16 +25,20 @@ static struct mpr_value running(const void *row, const void *context)
     return s->life == MPR_NOT_TOLD ? mpr_value_unknown : mpr_value_flag(s->life == MPR_RUNS);
 }
 
+// clang-format off
 static const struct mpr_column state_columns[] = {
     { .key = "path", .type = MPR_TEXT, OF_SUMMARY(path) },
     { .key = "complete", .type = MPR_FLAG, OF_SUMMARY(complete) },
     { .key = "incomplete", .type = MPR_FLAG, OF_SUMMARY(incomplete) },
     { .key = "recovered_from_journal", .type = MPR_FLAG, OF_SUMMARY(journal) },
     { .key = "running", .get = running },
-    { .key = "running_reason", .type = MPR_TEXT, OF_SUMMARY(life_reason), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "running_reason", .type = MPR_TEXT, OF_SUMMARY(life_reason),
+      .unless = MPR_UNKNOWN_AT_0 },
     { .key = "end", .type = MPR_TEXT, OF_SUMMARY(end_reason), .unless = MPR_UNKNOWN_AT_0 },
-    { .key = "unseen_malloc", .type = MPR_TEXT, OF_SUMMARY(unseen_malloc), .unless = MPR_ABSENT_AT_0 },
+    { .key = "unseen_malloc", .type = MPR_TEXT, OF_SUMMARY(unseen_malloc),
+      .unless = MPR_ABSENT_AT_0 },
 };
+// clang-format on
 
 static const struct mpr_column unwritten_columns[] = {
     { .key = "errno", .type = MPR_COUNT, MPR_FIELD(mpr_unwritten_row, error) },
@@ -43,6 +47,7 @@ static const struct mpr_column unwritten_columns[] = {
     { .key = "events", .type = MPR_COUNT, MPR_FIELD(mpr_unwritten_row, events) },
 };
 
+// clang-format off
 static const struct mpr_column event_columns[] = {
     { .key = "torn_events", .type = MPR_COUNT, OF_SUMMARY(torn) },
     { .key = "order_repairs", .type = MPR_COUNT, OF_SUMMARY(order_repairs) },
@@ -51,13 +56,16 @@ static const struct mpr_column event_columns[] = {
     { .key = "inherited_frees", .type = MPR_COUNT, OF_SUMMARY(inherited_frees) },
     { .key = "damaged_places", .type = MPR_COUNT, OF_SUMMARY(damaged) },
     { .key = "missing_frames", .type = MPR_COUNT, OF_SUMMARY(missing_frames) },
-    { .key = "damage_offset", .type = MPR_COUNT, OF_SUMMARY(bad_offset), .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "cut_offset", .type = MPR_COUNT, OF_SUMMARY(cut_offset), .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "damage_offset", .type = MPR_COUNT, OF_SUMMARY(bad_offset),
+      .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "cut_offset", .type = MPR_COUNT, OF_SUMMARY(cut_offset),
+      .unless = MPR_UNKNOWN_AT_MAX },
     { .key = "good_until_ns", .type = MPR_TIME, OF_SUMMARY(good_ns) },
     { .key = "events", .type = MPR_COUNT, OF_SUMMARY(events) },
     { .key = "journal_events", .type = MPR_COUNT, OF_SUMMARY(journal_events) },
     { .key = "duration_ns", .type = MPR_TIME, OF_SUMMARY(duration_ns) },
 };
+// clang-format on
 
 static const struct mpr_column process_columns[] = {
     { .key = "host", .type = MPR_TEXT, OF_PROCESS(host), .unless = MPR_UNKNOWN_AT_0 },

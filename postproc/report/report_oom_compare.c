@@ -79,17 +79,21 @@ struct device { struct mpr_device_sum d; const char *const *name; size_t depth; 
 
 #define OF_SUM(member) MPR_FIELD(device, d.member)
 
+// clang-format off
 static const struct mpr_column device_columns[] = {
     { .title = "device", MPR_PATH_FIELD(device, name, depth) },
     { .key = "host", .type = MPR_TEXT, OF_SUM(host) },
     { .key = "uuid", .type = MPR_TEXT, OF_SUM(uuid) },
     { .key = "name", .type = MPR_TEXT, OF_SUM(name) },
-    { .key = "used_bytes", .title = "used", .type = MPR_BYTES, OF_SUM(used), .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "total_bytes", .title = "of", .type = MPR_BYTES, OF_SUM(total), .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "used_bytes", .title = "used", .type = MPR_BYTES, OF_SUM(used),
+      .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "total_bytes", .title = "of", .type = MPR_BYTES, OF_SUM(total),
+      .unless = MPR_UNKNOWN_AT_MAX },
     { .key = "tracked_bytes", .title = "live", .type = MPR_BYTES, OF_SUM(tracked) },
     { .key = "torch_bytes", .title = "torch live", .type = MPR_BYTES, OF_SUM(torch) },
     { .key = "processes", .title = "processes", .type = MPR_COUNT, OF_SUM(processes), .width = 12 },
 };
+// clang-format on
 
 static void devices(struct mpr_document *doc, const struct mpr_ooms *ooms, unsigned only)
 {

@@ -145,21 +145,30 @@ static void kernel_view(struct mpr_document *doc, const struct mpr_heap_peak *h,
 struct around { const char *log, *heap; uint64_t pid, peak_bytes, peak_time; bool incomplete; };
 
 #define OF_ROW(member) MPR_FIELD(mpr_row, member)
+// clang-format off
 #define ROW_COLUMNS(AT) \
     { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(around, log), .only = MPR_IN_CSV }, \
     { .key = "pid", .type = MPR_COUNT, MPR_CONTEXT(around, pid), .only = MPR_IN_CSV }, \
     { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(around, heap), .only = MPR_IN_CSV }, \
-    { .key = "peak_bytes", .type = MPR_BYTES, MPR_CONTEXT(around, peak_bytes), .only = MPR_IN_CSV }, \
-    { .key = "peak_time_ns", .type = MPR_TIME, MPR_CONTEXT(around, peak_time), .only = MPR_IN_CSV }, \
+    { .key = "peak_bytes", .type = MPR_BYTES, MPR_CONTEXT(around, peak_bytes), \
+      .only = MPR_IN_CSV }, \
+    { .key = "peak_time_ns", .type = MPR_TIME, MPR_CONTEXT(around, peak_time), \
+      .only = MPR_IN_CSV }, \
     { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_row, path, depth) }, \
-    { .key = "bytes_at_peak", .title = AT, .type = MPR_BYTES, OF_ROW(bytes), .sums = true, .estimate = true }, \
+    { .key = "bytes_at_peak", .title = AT, .type = MPR_BYTES, OF_ROW(bytes), \
+      .sums = true, .estimate = true }, \
     { .title = "share", .type = MPR_SHARE, OF_ROW(bytes) }, \
-    { .key = "blocks_at_peak", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true }, \
-    { .key = "own_peak_bytes", .title = "own peak", .type = MPR_BYTES, OF_ROW(own_peak), .estimate = true }, \
-    { .key = "allocations", .title = "allocs", .type = MPR_COUNT, OF_ROW(allocations), .estimate = true, .width = 11 }, \
+    { .key = "blocks_at_peak", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), \
+      .estimate = true }, \
+    { .key = "own_peak_bytes", .title = "own peak", .type = MPR_BYTES, OF_ROW(own_peak), \
+      .estimate = true }, \
+    { .key = "allocations", .title = "allocs", .type = MPR_COUNT, OF_ROW(allocations), \
+      .estimate = true, .width = 11 }, \
     { .key = "inherited_bytes_at_peak", .type = MPR_BYTES, OF_ROW(inherited) }, \
-    { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0, .only = MPR_IN_JSON }, \
+    { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0, \
+      .only = MPR_IN_JSON }, \
     { .key = "incomplete", .type = MPR_FLAG, MPR_CONTEXT(around, incomplete), .only = MPR_IN_CSV },
+// clang-format on
 
 static const struct mpr_column rows_at_peak[] = { ROW_COLUMNS("at the peak") };
 static const struct mpr_column rows_then[] = { ROW_COLUMNS("at that time") };
@@ -206,13 +215,16 @@ static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log, cons
 
 #define OF_DEVICE(member) MPR_FIELD(mpr_device, member)
 
+// clang-format off
 static const struct mpr_column device_fields[] = {
     { .key = "index", .type = MPR_COUNT, OF_DEVICE(index) },
     { .key = "name", .type = MPR_TEXT, OF_DEVICE(name) },
     { .key = "uuid", .type = MPR_TEXT, OF_DEVICE(uuid) },
-    { .key = "driver_allocations_missing", .type = MPR_TEXT, OF_DEVICE(off), .unless = MPR_ABSENT_AT_0 },
+    { .key = "driver_allocations_missing", .type = MPR_TEXT, OF_DEVICE(off),
+      .unless = MPR_ABSENT_AT_0 },
     { .key = "torch_reserved_peak_bytes", .type = MPR_BYTES, OF_DEVICE(torch_reserved_peak) },
 };
+// clang-format on
 
 static void devices(struct mpr_document *doc, const struct mpr_log_peaks *log, bool at_peak)
 {
@@ -271,12 +283,16 @@ static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks, con
 
 struct process { const char *pid, *program; uint64_t peak, rss; };
 
+// clang-format off
 static const struct mpr_column process_columns[] = {
     { .title = "process", .type = MPR_TEXT, MPR_FIELD(process, pid), .width = 40 },
-    { .title = "tracked peak", .type = MPR_BYTES, MPR_FIELD(process, peak), .width = 14, .sums = true },
-    { .title = "RSS peak", .type = MPR_BYTES, MPR_FIELD(process, rss), .width = 14, .unless = MPR_UNKNOWN_AT_MAX, .sums = true },
+    { .title = "tracked peak", .type = MPR_BYTES, MPR_FIELD(process, peak), .width = 14,
+      .sums = true },
+    { .title = "RSS peak", .type = MPR_BYTES, MPR_FIELD(process, rss), .width = 14,
+      .unless = MPR_UNKNOWN_AT_MAX, .sums = true },
     { .title = "program", .type = MPR_TEXT, MPR_FIELD(process, program) },
 };
+// clang-format on
 
 static int generations(const struct mpr_peaks *peaks, size_t log)
 {

@@ -27,6 +27,7 @@ static struct mpr_value id_of_pool(const void *row, const void *context)
     return pool_id(((const struct pool *)row)->p.pool);
 }
 
+// clang-format off
 static const struct mpr_column pool_columns[] = {
     { .title = "pool", .type = MPR_TEXT, MPR_FIELD(pool, name), .width = 16 },
     { .key = "graph", .type = MPR_FLAG, OF_POOL(graph) },
@@ -35,8 +36,10 @@ static const struct mpr_column pool_columns[] = {
     { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_POOL(bytes) },
     { .key = "live_bytes", .title = "live", .type = MPR_BYTES, OF_POOL(live) },
     { .key = "free_bytes", .title = "free", .type = MPR_BYTES, OF_POOL(free) },
-    { .key = "largest_hole_bytes", .title = "largest hole", .type = MPR_BYTES, OF_POOL(largest_hole), .width = 14 },
+    { .key = "largest_hole_bytes", .title = "largest hole", .type = MPR_BYTES,
+      OF_POOL(largest_hole), .width = 14 },
 };
+// clang-format on
 
 static const char *pool_name(struct mpr_document *doc, const struct mpr_segment_pool *p)
 {
@@ -88,6 +91,7 @@ static struct mpr_value oldest_age(const void *row, const void *context)
     return s->oldest ? mpr_value_number(MPR_TIME, mpr_less(a->time, s->oldest_time)) : mpr_value_absent;
 }
 
+// clang-format off
 static const struct mpr_column segment_columns[] = {
     { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(around, log), .only = MPR_IN_CSV },
     { .key = "device", .type = MPR_COUNT, MPR_CONTEXT(around, device), .only = MPR_IN_CSV },
@@ -95,7 +99,8 @@ static const struct mpr_column segment_columns[] = {
     { .key = "address", .title = "address", .type = MPR_ADDRESS, OF_SEGMENT(addr) },
     { .key = "state", .type = MPR_WORD, OF_SEGMENT(state), .words = states },
     { .key = "pool", .type = MPR_NUMBERS, .get = id_of_segment, .only = MPR_IN_JSON },
-    { .key = "capture", .type = MPR_COUNT, OF_SEGMENT(capture), .unless = MPR_UNKNOWN_AT_0, .only = MPR_IN_JSON },
+    { .key = "capture", .type = MPR_COUNT, OF_SEGMENT(capture), .unless = MPR_UNKNOWN_AT_0,
+      .only = MPR_IN_JSON },
     { .key = "capture", .type = MPR_COUNT, OF_SEGMENT(capture), .only = MPR_IN_CSV },
     { .key = "expandable", .type = MPR_FLAG, OF_SEGMENT(expandable) },
     { .key = "made_ns", .type = MPR_TIME, OF_SEGMENT(time) },
@@ -104,11 +109,13 @@ static const struct mpr_column segment_columns[] = {
     { .key = "free_bytes", .title = "free", .type = MPR_BYTES, OF_SEGMENT(free) },
     { .key = "largest_hole_bytes", .title = "hole", .type = MPR_BYTES, OF_SEGMENT(largest_hole) },
     { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_SEGMENT(blocks), .width = 8 },
-    { .key = "oldest_path", MPR_PATH_FIELD(mpr_segment, oldest, oldest_depth), .unless = MPR_ABSENT_AT_0 },
+    { .key = "oldest_path", MPR_PATH_FIELD(mpr_segment, oldest, oldest_depth),
+      .unless = MPR_ABSENT_AT_0 },
     { .key = "oldest_ns", .type = MPR_TIME, .get = oldest_time, .only = MPR_IN_JSON },
     { .title = "oldest block", .type = MPR_PATH, .get = oldest_name, .width = PATH },
     { .title = "age", .type = MPR_TIME, .get = oldest_age },
 };
+// clang-format on
 
 /* ---- pins */
 
