@@ -1,0 +1,354 @@
+#include "fold.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "places.h"
+
+enum { PLACES = 16, IN_A_NAME = 8, PIECES = 6, LONGEST = 4096 };     /* PIECES: of a set that is listed; LONGEST: bytes of a path */
+
+/* A line, its path with a mark for each number, and what stands at the marks. */
+struct item {
+    struct mpr_line line;
+    const char *skeleton;
+    size_t places;
+    uint64_t number[PLACES];
+    const char *text[PLACES];           /* the number, or the set that it became */
+};
+
+/* Lines of one skeleton, and which place folds. */
+struct fold { struct mpr_arena *arena; struct item *item; size_t items, at; bool other[PLACES]; bool same[PLACES]; };
+
+/* ---- sets */
+
+static size_t run_of(const uint64_t *number, size_t numbers)
+{
+    size_t run = 1;
+    while (run < numbers && number[run] == number[0] + run) run++;
+    return run;
+}
+
+/* "0..15" for three and more. */
+static size_t piece(FILE *out, const uint64_t *number, size_t numbers)
+{
+    const size_t run = run_of(number, numbers);
+    if (run < 3) return fprintf(out, "%" PRIu64, number[0]), (size_t)1;
+    fprintf(out, "%" PRIu64 "..%" PRIu64, number[0], number[run - 1]);
+    return run;
+}
+
+static size_t pieces_of(const uint64_t *number, size_t numbers, bool *runs)
+{
+    size_t pieces = 0;
+    *runs = false;
+    for (size_t i = 0; i < numbers; pieces++) {
+        const size_t run = run_of(number + i, numbers - i);
+        *runs |= run >= 3;
+        i += run < 3 ? 1 : run;
+    }
+    return pieces;
+}
+
+const char *mpr_fold_set(struct mpr_arena *arena, const uint64_t *number, size_t numbers)
+{
+    char *text = NULL;
+    size_t bytes;
+    bool runs;
+    const size_t pieces = pieces_of(number, numbers, &runs);
+    if (pieces > PIECES)
+        return mpr_arena_format(arena, "{%" PRIu64 "..%" PRIu64 ", %zu of them}", number[0], number[numbers - 1], numbers);
+    FILE *out = mpr_text_open(&text, &bytes);
+    for (size_t i = 0; i < numbers;) {
+        fputs(!i ? "{" : runs ? ", " : ",", out);
+        i += piece(out, number + i, numbers - i);
+    }
+    fputc('}', out);
+    mpr_text_close(out);
+    const char *copy = mpr_arena_text(arena, text);
+    free(text);
+    return copy;
+}
+
+/* ---- skeletons */
+
+static void skeleton_of_name(FILE *out, const char *name, struct item *i)
+{
+    struct mpr_place place[IN_A_NAME];
+    const size_t room = PLACES - i->places;
+    const size_t found = mpr_places_find(name, place, room < IN_A_NAME ? room : IN_A_NAME);
+    size_t at = 0;
+    for (size_t k = 0; k < found; k++) {
+        fwrite(name + at, 1, place[k].from - at, out);
+        fputc('\1', out);
+        i->number[i->places++] = place[k].number;
+        at = place[k].to;
+    }
+    fputs(name + at, out);
+    fputc('\2', out);
+}
+
+/* Names may be any bytes, and many paths may be of the same long ones. */
+static bool can_be_marked(const struct mpr_row *row)
+{
+    size_t bytes = 0;
+    for (size_t k = 0; k < row->depth; k++) {
+        bytes += strlen(row->path[k]);
+        if (bytes > LONGEST || strpbrk(row->path[k], "\1\2")) return false;
+    }
+    return true;
+}
+
+static void split(struct mpr_arena *arena, struct item *i)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = mpr_text_open(&text, &bytes);
+    const bool plain = can_be_marked(&i->line.row);
+    for (size_t k = 0; plain && k < i->line.row.depth; k++) skeleton_of_name(out, i->line.row.path[k], i);
+    fputs(i->line.caller, out);
+    mpr_text_close(out);
+    i->skeleton = i->places ? mpr_arena_text(arena, text) : "";
+    free(text);
+    for (size_t k = 0; k < i->places; k++) i->text[k] = mpr_arena_format(arena, "%" PRIu64, i->number[k]);
+}
+
+/* The path with what the places have become. */
+static void join(struct mpr_arena *arena, struct item *i)
+{
+    const char **path = mpr_arena_alloc(arena, i->line.row.depth * sizeof *path);
+    const char *from = i->skeleton;
+    for (size_t k = 0, place = 0; k < i->line.row.depth; k++) {
+        path[k] = "";
+        for (size_t length; *from != '\2'; from += length + (from[length] == '\1')) {
+            length = strcspn(from, "\1\2");
+            path[k] = mpr_arena_format(arena, "%s%.*s%s", path[k], (int)length, from, from[length] == '\1' ? i->text[place++] : "");
+        }
+        from++;
+    }
+    i->line.row.path = path;
+}
+
+/* ---- order */
+
+static int by_skeleton(const void *left, const void *right)
+{
+    const struct item *a = left, *b = right;
+    return a->places != b->places ? (a->places < b->places ? -1 : 1) : strcmp(a->skeleton, b->skeleton);
+}
+
+static int compare_others(const struct item *a, const struct item *b, const struct fold *f)
+{
+    for (size_t k = 0; k < a->places; k++) {
+        const int order = f->other[k] ? strcmp(a->text[k], b->text[k]) : 0;
+        if (order) return order;
+    }
+    return 0;
+}
+
+/* Lines that stand out are folded among themselves. */
+static int compare_kinds(const struct item *a, const struct item *b)
+{
+    const bool x = a->line.sibling_most != 0, y = b->line.sibling_most != 0;
+    return x != y ? (x ? 1 : -1) : 0;
+}
+
+static int by_others(const void *left, const void *right, void *fold)
+{
+    const struct item *a = left, *b = right;
+    const struct fold *f = fold;
+    int order = compare_others(a, b, f);
+    if (!order) order = compare_kinds(a, b);
+    if (!order) order = a->number[f->at] < b->number[f->at] ? -1 : a->number[f->at] > b->number[f->at];
+    return order;
+}
+
+/* ---- one place */
+
+static size_t bucket_at(const struct fold *f, size_t from)
+{
+    size_t to = from + 1;
+    while (to < f->items && !compare_others(&f->item[from], &f->item[to], f) && !compare_kinds(&f->item[from], &f->item[to])) to++;
+    return to;
+}
+
+static size_t lines_left(struct fold *f)
+{
+    size_t lines = 0;
+    qsort_r(f->item, f->items, sizeof *f->item, by_others, f);
+    for (size_t i = 0, to; i < f->items; i = to) {
+        to = bucket_at(f, i);
+        lines += to - i < MPR_FOLD_LEAST ? to - i : 1;
+    }
+    return lines;
+}
+
+static int by_amount(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static uint64_t median_of(const struct item *item, size_t items)
+{
+    uint64_t *bytes = mpr_alloc(items, sizeof *bytes);
+    for (size_t i = 0; i < items; i++) bytes[i] = item[i].line.row.bytes;
+    qsort(bytes, items, sizeof *bytes, by_amount);
+    const uint64_t median = bytes[(items - 1) / 2];
+    free(bytes);
+    return median;
+}
+
+/* One line of all of them, which are by number. */
+static struct item merged(struct fold *f, const struct item *item, size_t items)
+{
+    struct item sum = item[0];
+    uint64_t *number = mpr_alloc(items, sizeof *number);
+    for (size_t i = 0; i < items; i++) {
+        number[i] = item[i].number[f->at];
+        if (i) mpr_line_add(&sum.line, &item[i].line);
+    }
+    sum.text[f->at] = mpr_fold_set(f->arena, number, items);
+    for (size_t k = 0; k < sum.places; k++)
+        if (f->same[k]) sum.text[k] = "{same}";
+    free(number);
+    return sum;
+}
+
+/* Puts what becomes of them at `to`, which may be where they are; how many that is. */
+static size_t fold_alike(struct fold *f, const struct item *item, size_t items, struct item *to)
+{
+    if (items < MPR_FOLD_LEAST) {
+        memmove(to, item, items * sizeof *to);
+        return items;
+    }
+    *to = merged(f, item, items);
+    return 1;
+}
+
+static size_t stand_out(const struct item *item, size_t items, uint64_t most, bool larger, struct item *to)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < items; i++)
+        if ((item[i].line.row.bytes > most) == larger) to[count++] = item[i];
+    return count;
+}
+
+static void tell_apart(struct item *larger, size_t count, const struct item *rest, size_t others)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    for (size_t i = 0; i < others; i++) {
+        const uint64_t bytes = rest[i].line.row.bytes;
+        if (bytes < least) least = bytes;
+        if (bytes > most) most = bytes;
+    }
+    for (size_t i = 0; i < count; i++) {
+        larger[i].line.sibling_least = least;
+        larger[i].line.sibling_most = most;
+    }
+}
+
+static size_t fold_bucket(struct fold *f, const struct item *item, size_t items, struct item *to)
+{
+    if (item->line.sibling_most || items < MPR_FOLD_LEAST) return fold_alike(f, item, items, to);
+    const uint64_t median = median_of(item, items), most = median > UINT64_MAX / 2 ? UINT64_MAX : 2 * median;
+    struct item *part = mpr_alloc(items, sizeof *part);
+    const size_t usual = stand_out(item, items, most, false, part), large = stand_out(item, items, most, true, part + usual);
+    const bool few = items < MPR_FOLD_MANY && large;
+    if (!few) tell_apart(part + usual, large, part, usual);
+    size_t left = few ? usual : fold_alike(f, part, usual, to);
+    if (few) memcpy(to, part, usual * sizeof *to);
+    left += fold_alike(f, part + usual, large, to + left);
+    free(part);
+    return left;
+}
+
+static void fold_place(struct fold *f)
+{
+    size_t left = 0;
+    qsort_r(f->item, f->items, sizeof *f->item, by_others, f);
+    for (size_t i = 0, to; i < f->items; i = to) {
+        to = bucket_at(f, i);
+        left += fold_bucket(f, &f->item[i], to - i, &f->item[left]);
+    }
+    f->items = left;
+}
+
+/* ---- which place */
+
+static bool varies(const struct fold *f, size_t place)
+{
+    for (size_t i = 1; i < f->items; i++)
+        if (strcmp(f->item[i].text[place], f->item[0].text[place]) != 0) return true;
+    return false;
+}
+
+static bool equal_everywhere(const struct fold *f, size_t a, size_t b)
+{
+    for (size_t i = 0; i < f->items; i++)
+        if (strcmp(f->item[i].text[a], f->item[i].text[b]) != 0) return false;
+    return true;
+}
+
+/* Which places the others of `at` are, and which go with it. */
+static void choose(struct fold *f, size_t at, const bool *varying)
+{
+    f->at = at;
+    for (size_t k = 0; k < f->item->places; k++) {
+        f->same[k] = k != at && varying[k] && equal_everywhere(f, at, k);
+        f->other[k] = varying[k] && k != at && !f->same[k];
+    }
+}
+
+/* The place that leaves the fewest lines; the innermost of equals.  False: none leaves fewer than there are. */
+static bool fold_best(struct fold *f, const bool *folded)
+{
+    bool varying[PLACES] = { false };
+    size_t best = PLACES, fewest = f->items;
+    for (size_t k = 0; k < f->item->places; k++) varying[k] = varies(f, k);
+    for (size_t k = f->item->places; k-- > 0;) {
+        if (!varying[k] || folded[k]) continue;
+        choose(f, k, varying);
+        const size_t left = lines_left(f);
+        if (left > fewest || (left == fewest && !(best < PLACES && f->same[best]))) continue;
+        fewest = left;
+        best = k;
+    }
+    if (best == PLACES) return false;
+    choose(f, best, varying);
+    fold_place(f);
+    return true;
+}
+
+static size_t fold_group(struct mpr_arena *arena, struct item *item, size_t items)
+{
+    struct fold f = { .arena = arena, .item = item, .items = items };
+    bool folded[PLACES] = { false };
+    if (items < MPR_FOLD_LEAST || !item->places || !fold_best(&f, folded)) return items;
+    folded[f.at] = true;
+    for (size_t k = 0; k < PLACES; k++) folded[k] |= f.same[k];
+    if (f.items >= MPR_FOLD_LEAST) fold_best(&f, folded);
+    for (size_t i = 0; i < f.items; i++) join(arena, &f.item[i]);
+    return f.items;
+}
+
+size_t mpr_fold(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
+{
+    struct item *item = mpr_alloc(lines, sizeof *item);
+    size_t left = 0;
+    for (size_t i = 0; i < lines; i++) {
+        item[i].line = line[i];
+        split(arena, &item[i]);
+    }
+    qsort(item, lines, sizeof *item, by_skeleton);
+    for (size_t i = 0, to; i < lines; i = to) {
+        for (to = i + 1; to < lines && by_skeleton(&item[i], &item[to]) == 0;) to++;
+        const size_t group = fold_group(arena, &item[i], to - i);
+        for (size_t k = 0; k < group; k++) line[left++] = item[i + k].line;
+    }
+    free(item);
+    mpr_lines_sort(line, left);
+    return left;
+}

@@ -1,0 +1,63 @@
+#include "lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct mpr_line mpr_line_of(const struct mpr_row *row)
+{
+    return (struct mpr_line){ .row = *row, .caller = "", .rows = 1, .own_peaks = row->own_peak };
+}
+
+/* At the peak all rows' bytes were there at once, and the largest row's own peak is one of the line's, too. */
+void mpr_line_add(struct mpr_line *line, const struct mpr_line *other)
+{
+    struct mpr_row *to = &line->row;
+    const struct mpr_row *from = &other->row;
+    to->bytes += from->bytes;
+    to->blocks += from->blocks;
+    to->allocations += from->allocations;
+    to->inherited += from->inherited;
+    to->estimated |= from->estimated;
+    if (from->own_peak > to->own_peak) to->own_peak = from->own_peak;
+    if (to->bytes > to->own_peak) to->own_peak = to->bytes;
+    if (other->sibling_least < line->sibling_least) line->sibling_least = other->sibling_least;
+    if (other->sibling_most > line->sibling_most) line->sibling_most = other->sibling_most;
+    line->own_peaks += other->own_peaks;
+    line->rows += other->rows;
+}
+
+static int by_text(const void *left, const void *right)
+{
+    const struct mpr_line *a = left, *b = right;
+    for (size_t i = 0; i < a->row.depth && i < b->row.depth; i++) {
+        const int order = a->row.path[i] == b->row.path[i] ? 0 : strcmp(a->row.path[i], b->row.path[i]);
+        if (order) return order;
+    }
+    if (a->row.depth != b->row.depth) return a->row.depth < b->row.depth ? -1 : 1;
+    return strcmp(a->caller, b->caller);
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct mpr_line *a = left, *b = right;
+    if (a->row.bytes != b->row.bytes) return a->row.bytes > b->row.bytes ? -1 : 1;
+    if (a->row.own_peak != b->row.own_peak) return a->row.own_peak > b->row.own_peak ? -1 : 1;
+    return by_text(left, right);
+}
+
+void mpr_lines_sort(struct mpr_line *line, size_t lines)
+{
+    if (lines) qsort(line, lines, sizeof *line, by_bytes);
+}
+
+size_t mpr_lines_merge(struct mpr_line *line, size_t lines)
+{
+    size_t kept = 0;
+    if (lines) qsort(line, lines, sizeof *line, by_text);
+    for (size_t i = 0; i < lines; i++) {
+        if (kept && by_text(&line[kept - 1], &line[i]) == 0) mpr_line_add(&line[kept - 1], &line[i]);
+        else line[kept++] = line[i];
+    }
+    mpr_lines_sort(line, kept);
+    return kept;
+}

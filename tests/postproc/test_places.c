@@ -1,0 +1,106 @@
+/* Which numbers of a name count things that are alike. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "places.h"
+
+/* The name with # for each place. */
+static void becomes(const char *name, const char *expected)
+{
+    struct mpr_place place[8];
+    char text[200] = "";
+    size_t at = 0;
+    const size_t found = mpr_places_find(name, place, 8);
+    for (size_t i = 0; i < found; i++) {
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%.*s#", (int)(place[i].from - at), name + at);
+        assert_int_equal(place[i].number, strtoul(name + place[i].from, NULL, 10));
+        at = place[i].to;
+    }
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s", name + at);
+    assert_string_equal(text, expected);
+}
+
+static void stays(const char *name) { becomes(name, name); }
+
+static void indices_are_places(void **state)
+{
+    (void)state;
+    becomes("layers.3", "layers.#");
+    becomes("model.layers.12.mlp.up_proj", "model.layers.#.mlp.up_proj");
+    becomes("features.0.1", "features.#.#");
+    becomes("layer1.0.conv1", "layer1.#.conv1");
+    becomes("h[3]", "h[#]");
+    becomes("batch 131072", "batch #");
+    becomes("step 3 of 20", "step # of 20");
+    becomes("bs=8", "bs=#");
+    becomes("capture bs=8, seq=128", "capture bs=#, seq=#");
+    becomes("step:8", "step:#");
+    becomes("stage_3", "stage_#");
+    becomes("stage-3", "stage-#");
+    becomes("rank#3", "rank##");
+    becomes("7", "#");
+    becomes("capture 3, pool 0:1", "capture #, pool 0:1");
+}
+
+static void a_module_is_told_by_its_index(void **state)
+{
+    (void)state;
+    becomes("Linear.forward [layers.3.mlp] (linear.py:134)", "Linear.forward [layers.#.mlp] (linear.py:134)");
+    becomes("[0] main (gold.py:3)", "[#] main (gold.py:3)");
+    becomes("[0.1] f2 (x.py:3)", "[#.#] f2 (x.py:3)");
+}
+
+static void numbers_that_are_names_are_not(void **state)
+{
+    (void)state;
+    stays("torch:AddmmBackward0");
+    stays("file.py:88");
+    stays("conv2d");
+    stays("float16");
+    stays("pid 4242");
+    stays("version 3");
+    stays("python3.11");
+    stays("libfoo.so.1.2");
+    stays("libpython3.11.so.1.0");
+    stays("libjq.so.1.0.4+0x1bd87");
+    stays("0x7f001234");
+    stays("torch 2.13");
+    stays("numpy-1.26");
+    stays("at 12:30:45");
+    stays("2026-11-22");
+    stays("lr=0.001");
+    stays("pool 0:3");
+    stays("epoch 01");
+    stays("request 12345678901");
+    stays("read 3rd");
+}
+
+static void lines_and_functions_of_code_are_not(void **state)
+{
+    (void)state;
+    stays("f (file.py:88)");
+    stays("stage_3 (a.c:10)");
+    stays("<listcomp> (<string>:3)");
+    stays("jv_mem_alloc (libjq.so.1.0.4)");
+    stays("A::operator[] (a.cpp:3)");
+    stays("to_string[abi:cxx11] (a.cpp:3)");
+    stays("f<int[3]> (a.cpp:3)");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(indices_are_places),
+        cmocka_unit_test(a_module_is_told_by_its_index),
+        cmocka_unit_test(numbers_that_are_names_are_not),
+        cmocka_unit_test(lines_and_functions_of_code_are_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
