@@ -1,0 +1,331 @@
+#include "telling.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "index.h"
+
+enum kind { KIND_UNKNOWN, KIND_OWN, KIND_LIBRARY, KIND_PLUMBING, KIND_NAMELESS };
+
+struct pattern { enum kind kind; const char *text, *name; };
+
+static const struct pattern known[] = {
+#define PLUMBING(pattern) { KIND_PLUMBING, pattern, "" },
+#define LIBRARY(pattern, name) { KIND_LIBRARY, pattern, name },
+#include "plumbing.def"
+};
+
+/* A frame's text is looked at once: texts of one frame are one text, mostly. */
+struct frame { const char *text; const struct pattern *pattern; enum kind kind; };
+
+struct mpr_telling {
+    struct pattern *own;
+    size_t owns, own_cap;
+    struct frame *frame;
+    uint32_t frames, frame_cap;
+    struct mpr_index by_text;
+};
+
+struct mpr_telling *mpr_telling_new(void) { return mpr_alloc(1, sizeof(struct mpr_telling)); }
+
+void mpr_telling_free(struct mpr_telling *t)
+{
+    mpr_index_free(&t->by_text);
+    free(t->own);
+    free(t->frame);
+    free(t);
+}
+
+void mpr_telling_add(struct mpr_telling *t, const char *pattern)
+{
+    MPR_GROW(t->own, t->owns, t->own_cap);
+    t->own[t->owns++] = (struct pattern){ KIND_PLUMBING, pattern, "" };
+}
+
+/* ---- the text of a frame */
+
+/* " (file.c:12)" or " (libfoo.so)" at its end. */
+static const char *source_of(const char *frame)
+{
+    const size_t length = strlen(frame);
+    if (!length || frame[length - 1] != ')') return frame + length;
+    const char *open = strrchr(frame, '(');
+    return open && open > frame && open[-1] == ' ' ? open - 1 : frame + length;
+}
+
+/* " [layers.3]" of a torch.nn module, before the source; where the source begins where there is none. */
+static const char *module_of(const char *frame, const char *source)
+{
+    if (source == frame || source[-1] != ']' || !*source) return source;
+    const char *open = source - 1;
+    while (open > frame && *open != '[') open--;
+    return open > frame && open[-1] == ' ' && open + 2 < source ? open - 1 : source;
+}
+
+/* "libfoo.so+0x12": its object file is all that is known. */
+static bool is_nameless(const char *frame)
+{
+    const char *plus = strstr(frame, "+0x");
+    return (plus && !strchr(frame, ' ') && plus[3 + strspn(plus + 3, "0123456789abcdef")] == 0) || strncmp(frame, "0x", 2) == 0;
+}
+
+static bool is_python(const char *frame)
+{
+    const char *source = source_of(frame);
+    return strstr(source, ".py:") || strncmp(source, " (<", 3) == 0;
+}
+
+/* Not "operator<", "operator->" and the like. */
+static bool opens_template(const char *name, const char *at)
+{
+    return *at == '<' && at > name && (isalnum((unsigned char)at[-1]) || at[-1] == '_') && (at - name < 8 || strncmp(at - 8, "operator", 8) != 0);
+}
+
+/* Behind the '>' that belongs to the '<'; NULL: there is none. */
+static const char *template_end(const char *at, const char *end)
+{
+    int depth = 0;
+    for (; at < end; at++) {
+        if (*at == '<') depth++;
+        if (*at == '>' && at[-1] != '-' && --depth == 0) return at + 1;
+    }
+    return NULL;
+}
+
+/* `keep`: arguments of so many bytes stay. */
+static const char *without_arguments(struct mpr_arena *arena, const char *frame, const char *end, size_t keep, const char *instead)
+{
+    const char *text = "", *from = frame;
+    for (const char *at = frame; at < end; at++) {
+        const char *to = opens_template(frame, at) ? template_end(at, end) : NULL;
+        if (!to || (size_t)(to - at) <= keep + 2) continue;
+        text = mpr_arena_format(arena, "%s%.*s%s", text, (int)(at - from), from, instead);
+        from = at = to;
+        at--;
+    }
+    return mpr_arena_format(arena, "%s%.*s", text, (int)(end - from), from);
+}
+
+const char *mpr_telling_short(struct mpr_arena *arena, const char *frame)
+{
+    enum { KEEP = 12 };
+    const char *source = source_of(frame);
+    if (is_python(frame) || !strchr(frame, '<')) return frame;
+    return mpr_arena_format(arena, "%s%s", without_arguments(arena, frame, source, KEEP, "<..>"), source);
+}
+
+/* ---- what kind a frame is of */
+
+/* * is any text. */
+static bool matches(const char *pattern, const char *text)
+{
+    const char *star = NULL, *again = NULL;
+    while (*text) {
+        if (*pattern == '*') {
+            star = pattern++;
+            again = text;
+        } else if (*pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star) {
+            pattern = star + 1;
+            text = ++again;
+        } else return false;
+    }
+    while (*pattern == '*') pattern++;
+    return !*pattern;
+}
+
+struct looks { const char *function, *whole; };
+
+/* The texts that patterns are about. */
+static struct looks looks_of(struct mpr_arena *arena, const char *frame)
+{
+    if (is_nameless(frame)) {
+        const int length = (int)strcspn(frame, "+");
+        return (struct looks){ "?", mpr_arena_format(arena, "? (%.*s)", length, frame) };
+    }
+    const char *source = source_of(frame), *end = module_of(frame, source);
+    const char *function = is_python(frame) ? mpr_arena_format(arena, "%.*s", (int)(end - frame), frame) : without_arguments(arena, frame, end, 0, "");
+    return (struct looks){ function, mpr_arena_format(arena, "%s%s", function, source) };
+}
+
+static const struct pattern *find(const struct pattern *list, size_t count, struct looks looks)
+{
+    for (size_t i = 0; i < count; i++)
+        if (matches(list[i].text, strchr(list[i].text, '(') ? looks.whole : looks.function)) return &list[i];
+    return NULL;
+}
+
+static struct frame look(const struct mpr_telling *t, const char *text)
+{
+    struct mpr_arena scratch = { 0 };
+    const struct looks looks = looks_of(&scratch, text);
+    struct frame f = { text, find(t->own, t->owns, looks), KIND_OWN };
+    if (!f.pattern) f.pattern = find(known, sizeof known / sizeof *known, looks);
+    if (f.pattern) f.kind = f.pattern->kind;
+    else if (is_nameless(text)) f.kind = KIND_NAMELESS;
+    mpr_arena_free(&scratch);
+    return f;
+}
+
+static const struct frame *frame_of(struct mpr_telling *t, const char *text)
+{
+    const uint64_t key = (uintptr_t)text;
+    const uint32_t at = mpr_index_get(&t->by_text, key);
+    if (at) return &t->frame[at - 1];
+    const struct frame f = look(t, text);
+    MPR_GROW(t->frame, t->frames, t->frame_cap);
+    t->frame[t->frames++] = f;
+    mpr_index_set(&t->by_text, key, t->frames);
+    return &t->frame[t->frames - 1];
+}
+
+static enum kind kind_of(struct mpr_telling *t, const char *text) { return frame_of(t, text)->kind; }
+
+/* ---- a stack: frame `depth` - 1 is the innermost */
+
+struct stack { struct mpr_telling *t; const char *const *at; size_t depth; };
+
+static bool in_file(const char *frame, const char *nameless)
+{
+    const char *source = source_of(frame);
+    const size_t length = strcspn(nameless, "+");
+    return strncmp(source, " (", 2) == 0 && strncmp(source + 2, nameless, length) == 0 && strcmp(source + 2 + length, ")") == 0;
+}
+
+/* A call without a name is told by the one of its file that has one and called it. */
+static size_t with_name(const struct stack *s, size_t i)
+{
+    size_t up = i;
+    while (up > 0 && kind_of(s->t, s->at[up]) == KIND_NAMELESS) up--;
+    return kind_of(s->t, s->at[up]) == KIND_OWN && in_file(s->at[up], s->at[i]) ? up : i;
+}
+
+/* The innermost one of a kind; `depth`: there is none. */
+static size_t innermost(const struct stack *s, enum kind a, enum kind b)
+{
+    for (size_t i = s->depth; i-- > 0;) {
+        const enum kind kind = kind_of(s->t, s->at[i]);
+        if (kind == a || kind == b) return i;
+    }
+    return s->depth;
+}
+
+/* Where nothing is the program's own, what it asked a library for, else the innermost call. */
+static size_t telling(const struct stack *s)
+{
+    size_t i = innermost(s, KIND_OWN, KIND_NAMELESS);
+    if (i < s->depth) return kind_of(s->t, s->at[i]) == KIND_NAMELESS ? with_name(s, i) : i;
+    i = innermost(s, KIND_LIBRARY, KIND_LIBRARY);
+    return i < s->depth ? i : s->depth - 1;
+}
+
+static size_t function_length(const char *frame)
+{
+    const char *source = source_of(frame);
+    return (size_t)(module_of(frame, source) - frame);
+}
+
+static const char *function_name(struct mpr_arena *arena, const char *frame)
+{
+    return mpr_arena_format(arena, "%.*s", (int)function_length(frame), frame);
+}
+
+/* What is called by frame `from` of a library, outermost first; `depth`: nothing. */
+static size_t library_call(const struct stack *s, size_t from)
+{
+    size_t i = from + 1;
+    while (i < s->depth && kind_of(s->t, s->at[i]) != KIND_LIBRARY) i++;
+    return i;
+}
+
+/* The innermost frame of a module; `depth`: there is none. */
+static size_t module_frame(const struct stack *s)
+{
+    for (size_t i = s->depth; i-- > 0;) {
+        const char *source = source_of(s->at[i]);
+        if (is_python(s->at[i]) && module_of(s->at[i], source) < source) return i;
+    }
+    return s->depth;
+}
+
+/* What the telling frame called of a library, or what that library's innermost module did, whose path is told, too; "": nothing. */
+static const char *called(const struct stack *s, struct mpr_arena *arena, size_t from)
+{
+    const size_t module = module_frame(s);
+    size_t i = s->depth;
+    if (module < s->depth && module > from) {
+        i = library_call(s, module);
+        if (i == s->depth && kind_of(s->t, s->at[module]) == KIND_LIBRARY) i = module;
+    }
+    if (i == s->depth) i = library_call(s, from);
+    if (i == s->depth) return "";
+    const struct frame *f = frame_of(s->t, s->at[i]);
+    return *f->pattern->name ? f->pattern->name : function_name(arena, s->at[i]);
+}
+
+/* The same function, or a "f.<locals>.<listcomp>" of f. */
+static bool is_within(const char *frame, size_t length, const char *of, size_t bytes)
+{
+    if (strncmp(frame, of, bytes) != 0) return false;
+    return bytes == length || strncmp(frame + bytes, ".<locals>", 9) == 0;
+}
+
+/* The next function outwards; the body of a module of Python calls everything. */
+static const char *caller(const struct stack *s, struct mpr_arena *arena, size_t of)
+{
+    const size_t length = function_length(s->at[of]);
+    for (size_t i = of; i-- > 0;) {
+        const char *frame = s->at[i];
+        if (kind_of(s->t, frame) != KIND_OWN) continue;
+        if (is_within(s->at[of], length, frame, function_length(frame))) continue;
+        return strncmp(frame, "<module>", 8) == 0 ? "" : mpr_telling_short(arena, function_name(arena, frame));
+    }
+    return "";
+}
+
+/* "[layers.3] " of the innermost frame that has one. */
+static const char *module_text(const struct stack *s, struct mpr_arena *arena)
+{
+    const size_t i = module_frame(s);
+    if (i == s->depth) return "";
+    const char *source = source_of(s->at[i]), *module = module_of(s->at[i], source);
+    return mpr_arena_format(arena, "%.*s ", (int)(source - module - 1), module + 1);
+}
+
+static const char *telling_text(const struct stack *s, struct mpr_arena *arena, size_t at)
+{
+    const char *frame = s->at[at], *source = source_of(frame);
+    if (!is_python(frame)) return mpr_telling_short(arena, frame);
+    const char *module = module_text(s, arena);
+    if (!*module && module_of(frame, source) == source) return frame;
+    return mpr_arena_format(arena, "%s%.*s%s", module, (int)function_length(frame), frame, source);
+}
+
+/* ---- paths */
+
+static size_t first_call(const char *const *path, size_t depth)
+{
+    size_t i = 0;
+    while (i < depth && !is_python(path[i])) i++;
+    return i;
+}
+
+struct mpr_told mpr_telling_of(struct mpr_telling *t, struct mpr_arena *arena, const char *const *path, size_t depth, bool calls)
+{
+    const size_t ranges = calls ? 0 : first_call(path, depth);
+    const struct stack s = { t, path + ranges, depth - ranges };
+    struct mpr_told told = { path, depth, "" };
+    if (!s.depth) return told;
+    const char **short_path = mpr_arena_alloc(arena, (ranges + 2) * sizeof *short_path);
+    const size_t at = telling(&s);
+    const char *callee = called(&s, arena, at);
+    memcpy(short_path, path, ranges * sizeof *path);
+    short_path[ranges] = telling_text(&s, arena, at);
+    if (*callee) short_path[ranges + 1] = callee;
+    return (struct mpr_told){ short_path, ranges + 1 + (*callee != 0), ranges ? "" : caller(&s, arena, at) };
+}

@@ -1,0 +1,125 @@
+/* Rows become lines: whatever the rows, their sums stay, and no two lines look alike. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "naming.h"
+
+enum { ROWS = 500 };
+
+static uint64_t state = 88172645463325252u;
+
+static uint32_t some(uint32_t below)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)(state >> 33) % below;
+}
+
+static const char *name(struct mpr_arena *arena)
+{
+    static const char *const format[] = { "layer %u", "layers.%u.mlp", "bs=%u", "f (a.py:%u)", "malloc (libc.so.%u)", "<module> (a.py:%u)",
+                                          "Linear.forward [h.%u] (linear.py:134)", "_find_and_load (<frozen importlib._bootstrap>:%u)",
+                                          "libx.so+0x%u", "void g<std::vector<int>, %u>::h (x.cpp:1)", "\1%u", "" };
+    char text[100];
+    snprintf(text, sizeof text, format[some(sizeof format / sizeof *format)], some(6));     /* NOLINT: formats are those above */
+    return mpr_arena_text(arena, text);
+}
+
+static struct mpr_row row(struct mpr_arena *arena)
+{
+    struct mpr_row r = { .depth = some(5), .bytes = some(4) ? some(1000000) : 0, .blocks = some(10), .allocations = some(100), .inherited = some(2) };
+    const char **path = mpr_arena_alloc(arena, (r.depth + 1) * sizeof *path);
+    for (size_t i = 0; i < r.depth; i++) path[i] = name(arena);
+    r.path = path;
+    r.own_peak = r.bytes + some(1000);
+    return r;
+}
+
+static void add(struct mpr_row *sum, const struct mpr_row *r)
+{
+    sum->bytes += r->bytes;
+    sum->blocks += r->blocks;
+    sum->allocations += r->allocations;
+    sum->inherited += r->inherited;
+}
+
+static bool look_alike(const struct mpr_line *a, const struct mpr_line *b)
+{
+    if (a->row.depth != b->row.depth || strcmp(a->caller, b->caller) != 0) return false;
+    for (size_t i = 0; i < a->row.depth; i++)
+        if (strcmp(a->row.path[i], b->row.path[i]) != 0) return false;
+    return true;
+}
+
+static void check(struct mpr_arena *arena, const struct mpr_naming *naming, enum mpr_group by)
+{
+    struct mpr_row rows[ROWS], before = { 0 }, after = { 0 };
+    size_t lines, live, stand_for = 0;
+    uint64_t own_peaks = 0, sum_of_own_peaks = 0;
+    for (size_t i = 0; i < ROWS; i++) {
+        rows[i] = row(arena);
+        add(&before, &rows[i]);
+        own_peaks += rows[i].own_peak;
+    }
+    const struct mpr_line *line = mpr_naming_lines(arena, naming, by, rows, ROWS, &lines, &live);
+    for (size_t i = 0; i < lines; i++) {
+        add(&after, &line[i].row);
+        stand_for += line[i].rows;
+        sum_of_own_peaks += line[i].own_peaks;
+        assert_true(i >= live || line[i].row.bytes);
+        assert_true(line[i].row.own_peak >= line[i].row.bytes && line[i].row.own_peak <= line[i].own_peaks);
+        for (size_t k = 0; k < i && i < live; k++) assert_false(look_alike(&line[i], &line[k]));
+    }
+    assert_int_equal(stand_for, ROWS);
+    assert_int_equal(sum_of_own_peaks, own_peaks);
+    assert_int_equal(after.bytes, before.bytes);
+    assert_int_equal(after.blocks, before.blocks);
+    assert_int_equal(after.allocations, before.allocations);
+    assert_int_equal(after.inherited, before.inherited);
+}
+
+static void sums_stay_and_no_lines_look_alike(void **unused)
+{
+    (void)unused;
+    struct mpr_arena arena = { 0 };
+    struct mpr_telling *telling = mpr_telling_new();
+    for (int i = 0; i < 40; i++) {
+        const struct mpr_naming naming = { i & 1 ? telling : NULL, (i & 2) != 0 };
+        check(&arena, &naming, MPR_GROUP_AUTO);
+        check(&arena, &naming, MPR_GROUP_STACK);
+        check(&arena, &naming, MPR_GROUP_PYTHON);
+        check(&arena, &naming, MPR_GROUP_THREAD);
+    }
+    mpr_telling_free(telling);
+    mpr_arena_free(&arena);
+}
+
+static void of_nothing_all_rows_are_shown(void **unused)
+{
+    (void)unused;
+    static const char *const path[] = { "a", "b" };
+    const struct mpr_row rows[] = { { .path = path, .depth = 1, .own_peak = 5 }, { .path = path, .depth = 2, .own_peak = 6 } };
+    struct mpr_arena arena = { 0 };
+    size_t lines, live;
+    const struct mpr_line *line = mpr_naming_lines(&arena, &(struct mpr_naming){ NULL, false }, MPR_GROUP_RANGE, rows, 2, &lines, &live);
+    assert_int_equal(lines, 2);
+    assert_int_equal(live, 2);
+    assert_int_equal(line[0].row.own_peak, 6);
+    mpr_naming_lines(&arena, &(struct mpr_naming){ NULL, false }, MPR_GROUP_RANGE, NULL, 0, &lines, &live);
+    assert_int_equal(lines, 0);
+    mpr_arena_free(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(sums_stay_and_no_lines_look_alike), cmocka_unit_test(of_nothing_all_rows_are_shown) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
