@@ -1,6 +1,7 @@
 #include "utf8.h"
 
 #include <inttypes.h>
+#include <wchar.h>
 
 /* Bytes that follow a lead byte; -1: no lead byte. */
 static int following(unsigned char lead, uint32_t *bits)
@@ -36,11 +37,21 @@ bool mpr_utf8_next(const char **at, uint32_t *code)
     return true;
 }
 
-size_t mpr_utf8_length(const char *text)
+size_t mpr_utf8_width(uint32_t code)
 {
-    size_t length = 0;
-    for (; *text; text++) length += (*text & 0xc0) != 0x80;
-    return length;
+    const int width = code < 0x80 ? 1 : wcwidth((wchar_t)code);
+    return width < 0 ? 1 : (size_t)width;
+}
+
+size_t mpr_utf8_columns(const char *text)
+{
+    size_t columns = 0;
+    while (*text) {
+        uint32_t code;
+        mpr_utf8_next(&text, &code);
+        columns += mpr_utf8_width(code);
+    }
+    return columns;
 }
 
 /* Controls; marks that turn the direction of text; what takes no room and so makes two names look the same (Unicode's default

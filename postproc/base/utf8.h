@@ -9,8 +9,11 @@
 
 /* Next code point of *at, which is moved on.  False for a byte that is not part of valid UTF-8: *code is that byte. */
 bool mpr_utf8_next(const char **at, uint32_t *code);
-/* Code points of valid UTF-8: its columns, for text without wide characters. */
-size_t mpr_utf8_length(const char *text);
+/* Columns of a terminal that a character takes: 2 of a wide one, 0 of a mark on the one before.  By the C library, whose locale must be
+ * one of UTF-8: elsewhere no character is shown but ASCII's. */
+size_t mpr_utf8_width(uint32_t code);
+/* Of valid UTF-8. */
+size_t mpr_utf8_columns(const char *text);
 /* Must not be shown as it is: controls, marks that turn the direction of text, and what cannot be seen. */
 bool mpr_utf8_unsafe(uint32_t code);
 /* Such a character as \xNN or \u{NNNN}. */

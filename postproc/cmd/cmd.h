@@ -9,6 +9,7 @@
 
 #include "document.h"
 #include "error.h"
+#include "naming.h"
 #include "progress.h"
 #include "render.h"
 
@@ -25,11 +26,15 @@ int mpr_cmd_info(int argc, char **argv);
 int mpr_cmd_verify(int argc, char **argv);
 int mpr_cmd_recover(int argc, char **argv);
 
-/* Options of every report: --format, --color, --output, --top.  A child of a subcommand's argp; its input is this. */
+/* Options of every report: its format and where it goes, how much of it, and how paths are shown.  A child of a subcommand's argp; its input is this. */
+enum { MPR_WIDTH_AUTO = -1 };
 struct mpr_output {
     const struct mpr_renderer *renderer;
     struct mpr_style style;
     enum { MPR_COLOR_AUTO, MPR_COLOR_ALWAYS, MPR_COLOR_NEVER } color;
+    int width;                  /* of a line, as mpr_style has it; AUTO: that of who reads */
+    struct mpr_telling *telling;    /* as long as the process */
+    struct mpr_naming naming;
     bool for_tools;             /* this text is read by programs */
     const char *path;           /* NULL: standard output */
     FILE *file;

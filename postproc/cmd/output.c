@@ -1,4 +1,4 @@
-/* --format, --color, --output, --top. */
+/* Options of every report. */
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
@@ -13,13 +13,57 @@
 #include "cmd.h"
 #include "file.h"
 
+enum { KEY_WIDTH = 512, KEY_FRAMES, KEY_UNFOLD, KEY_PLUMBING };
+
 static const struct argp_option options[] = {
     { "format", 'f', "FORMAT", 0, "text (default), json or csv", 10 },
     { "output", 'o', "FILE", 0, "write there instead of standard output", 10 },
     { "color", 'c', "WHEN", 0, "auto (default), always or never", 10 },
     { "top", 't', "N", 0, "at most N lines of each table (text: 20; json and csv: all)", 10 },
+    { "width", KEY_WIDTH, "N|full", 0, "columns of a line: paths are cut to fit (default: COLUMNS, else the terminal's; full elsewhere)", 10 },
+    { "frames", KEY_FRAMES, "WHICH", 0, "telling (default): a call stack is shown by the innermost call in the program's own code and its caller; "
+      "all: whole, each apart", 10 },
+    { "unfold", KEY_UNFOLD, NULL, 0, "lines whose paths differ in a number stay apart (default: layers.{0..15})", 10 },
+    { "plumbing", KEY_PLUMBING, "FILE", 0, "calls that are nobody's own code, a pattern a line, such as my_alloc or * (glue.c:*", 10 },
     { 0 },
 };
+
+/* A number of columns; 0: none is given. */
+static int columns(const char *text)
+{
+    char *end;
+    const unsigned long width = text ? strtoul(text, &end, 10) : 0;
+    return width && !*end && *text != '-' && width < 100000 ? (int)width : 0;
+}
+
+static void set_width(struct mpr_output *output, const char *arg, struct argp_state *state)
+{
+    output->width = columns(arg);
+    if (!output->width && strcmp(arg, "full") != 0) argp_error(state, "--width=%s: a number of columns or full is wanted", arg);
+}
+
+/* Read once; what it holds lasts as long as the process. */
+static void add_plumbing(struct mpr_telling *telling, const char *path, struct argp_state *state)
+{
+    char *line = NULL;
+    size_t room = 0;
+    FILE *file = fopen(path, "re");
+    if (!file) argp_error(state, "--plumbing=%s: cannot read: %s", path, strerror(errno));
+    while (getline(&line, &room, file) >= 0) {
+        line[strcspn(line, "\n")] = 0;
+        if (*line && *line != '#') mpr_telling_add(telling, mpr_text_copy(line));
+    }
+    if (ferror(file)) argp_error(state, "--plumbing=%s: cannot read: %s", path, strerror(errno));
+    free(line);
+    fclose(file);
+}
+
+static void set_frames(struct mpr_output *output, const char *arg, struct argp_state *state)
+{
+    if (strcmp(arg, "all") == 0) output->naming.telling = NULL;
+    else if (strcmp(arg, "telling") == 0) output->naming.telling = output->telling;
+    else argp_error(state, "--frames=%s: telling or all is wanted", arg);
+}
 
 static void set_color(struct mpr_output *output, const char *arg, struct argp_state *state)
 {
@@ -50,21 +94,37 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'o': output->path = arg; return 0;
     case 'c': set_color(output, arg, state); return 0;
     case 't': set_top(output, arg, state); return 0;
+    case KEY_WIDTH: set_width(output, arg, state); return 0;
+    case KEY_FRAMES: set_frames(output, arg, state); return 0;
+    case KEY_UNFOLD: output->naming.unfold = true; return 0;
+    case KEY_PLUMBING: add_plumbing(output->telling, arg, state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
 const struct argp mpr_output_argp = { .options = options, .parser = parse };
 
-struct mpr_output mpr_output_default(void) { return (struct mpr_output){ .renderer = &mpr_render_text }; }
+struct mpr_output mpr_output_default(void)
+{
+    struct mpr_telling *telling = mpr_telling_new();
+    return (struct mpr_output){ .renderer = &mpr_render_text, .width = MPR_WIDTH_AUTO, .telling = telling, .naming = { .telling = telling } };
+}
 
-/* A wide terminal shows more of a path: what the widest table has behind it takes 64 columns. */
-static int path_columns(FILE *file)
+/* What the widest table of a report that is no document has behind a path takes 64 columns. */
+static int path_columns(int width)
 {
     enum { BEHIND = 64, LEAST = 40, MOST = 100 };
+    if (width < BEHIND + LEAST) return LEAST;
+    return width < BEHIND + MOST ? width - BEHIND : MOST;
+}
+
+/* What goes to a file or another program is whole, unless somebody says otherwise. */
+static int line_columns(FILE *file)
+{
     struct winsize size;
-    if (ioctl(fileno(file), TIOCGWINSZ, &size) != 0 || size.ws_col < BEHIND + LEAST) return LEAST;
-    return size.ws_col < BEHIND + MOST ? size.ws_col - BEHIND : MOST;
+    const int told = columns(getenv("COLUMNS"));
+    if (told) return told;
+    return isatty(fileno(file)) && ioctl(fileno(file), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 static const struct mpr_output *writing;       /* NULL: none */
@@ -78,7 +138,10 @@ int mpr_output_open(struct mpr_output *output)
     }
     const bool terminal = isatty(fileno(output->file)) && !getenv("NO_COLOR");
     writing = output;
-    output->style.path = path_columns(output->file);
+    if (output->width == MPR_WIDTH_AUTO) output->style.width = line_columns(output->file);
+    else output->style.width = output->width;
+    output->style.telling = output->naming.telling;
+    output->style.path = path_columns(output->style.width);
     output->style.color = output->color == MPR_COLOR_ALWAYS || (output->color == MPR_COLOR_AUTO && terminal);
     return 0;
 }
@@ -133,7 +196,7 @@ static void render_document(const struct mpr_renderer *renderer, FILE *out, cons
 
 int mpr_output_document(struct mpr_output *output, mpr_describe_result *describe, const void *result, bool incomplete)
 {
-    struct mpr_document doc = { 0 };
+    struct mpr_document doc = { .naming = &output->naming };
     describe(&doc, result);
     const int status = mpr_output_report(output, render_document, &doc, incomplete);
     mpr_doc_free(&doc);

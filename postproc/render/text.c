@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "cut.h"
 #include "reports.h"
 #include "text_document.h"
 #include "utf8.h"
@@ -40,7 +41,7 @@ char *mpr_text_harmless(const char *text)
 
 /* ---- paths */
 
-static char *path_text(const char *const *path, size_t depth)
+char *mpr_text_whole_path(const char *const *path, size_t depth)
 {
     struct text t;
     FILE *out = begin(&t);
@@ -52,59 +53,32 @@ static char *path_text(const char *const *path, size_t depth)
     return end(&t);
 }
 
-/* "[h.0.mlp] ": the innermost layer of a model in the path, where the last name does not say it itself; NULL: none. */
-static char *layer_text(const char *const *path, size_t depth)
+/* Of "Linear.forward [h.0.mlp] (linear.py:134)"; operator[] and [abi:cxx11] are parts of a name. */
+char *mpr_text_layer(const char *const *path, size_t depth)
 {
-    const char *from = NULL, *to = NULL;
-    for (size_t i = depth; i-- > 0 && !from; ) {
-        to = strstr(path[i], "] (");
-        from = to ? strchr(path[i], '[') : NULL;
-        if (from && i == depth - 1) return NULL;
+    for (size_t i = depth; i-- > 0;) {
+        const char *to = strstr(path[i], "] ("), *from = to;
+        while (from && from > path[i] && *from != '[') from--;
+        if (from && from > path[i] && from[-1] == ' ' && from + 1 < to) return mpr_text_part(from, (size_t)(to + 2 - from));
     }
-    return from && from < to ? mpr_text_part(from, (size_t)(to + 2 - from)) : NULL;
-}
-
-/* What is seen of a text that is too long for `width` columns, behind "…". */
-static const char *end_of(const char *text, size_t length, size_t width)
-{
-    for (size_t skip = length - width + 1; skip; skip--) {
-        uint32_t code;
-        mpr_utf8_next(&text, &code);
-    }
-    return text;
-}
-
-static void write_short(FILE *out, const char *text, size_t length, size_t width, const char *layer)
-{
-    const size_t front = layer ? mpr_utf8_length(layer) : 0;
-    if (front && front <= width / 2 && !strstr(end_of(text, length, width), layer)) {
-        mpr_text_escaped(out, layer);
-        width -= front;
-    }
-    fprintf(out, "…%s", end_of(text, length, width));
-}
-
-/* Takes `text`, which is too long. */
-static char *cut(char *text, size_t length, size_t width, char *layer)
-{
-    struct text shorter;
-    write_short(begin(&shorter), text, length, width, layer);
-    free(layer);
-    free(text);
-    return end(&shorter);
+    return mpr_text_copy("");
 }
 
 char *mpr_text_cut_path(const char *const *path, size_t depth, int width)
 {
-    char *text = path_text(path, depth);
-    const size_t length = mpr_utf8_length(text);
-    return length > (size_t)width ? cut(text, length, (size_t)width, layer_text(path, depth)) : text;
+    char *whole = mpr_text_whole_path(path, depth), *layer = mpr_text_layer(path, depth), *front = mpr_text_harmless(layer);
+    char **text = mpr_cut_paths(&(struct mpr_cut){ whole, front, "" }, 1, (size_t)width), *cut = text[0];
+    free(text);
+    free(front);
+    free(layer);
+    free(whole);
+    return cut;
 }
 
 void mpr_text_path(FILE *out, const char *const *path, size_t depth, int width)
 {
     char *text = mpr_text_cut_path(path, depth, width);
-    fprintf(out, "%s%*s", text, width - (int)mpr_utf8_length(text), "");
+    fprintf(out, "%s%*s", text, width - (int)mpr_utf8_columns(text), "");
     free(text);
 }
 

@@ -5,22 +5,29 @@
 
 #include "alloc.h"
 #include "cells.h"
+#include "cut.h"
+#include "index.h"
+#include "telling.h"
 #include "text.h"
 #include "text_document.h"
 #include "utf8.h"
 
 enum { INDENT = 2, BELOW = 4, GAP = 2 };     /* columns before a row, what stands below one, and text */
+enum { LEAST = 20, MOST = 100, PATHS = 4 };  /* columns of a path; how many of them a table has */
 
-/* A line that is being written: where it ends, and where its next column begins.  Blanks are written before what stands behind them, so
+/* What a column of paths shows, row by row: no two of one table look alike, so all are cut together. */
+struct cuts { const struct mpr_column *column; char **text; size_t rows; int width; };
+
+/* A line that is being written: where it ends, and where its next column begins; narrow: columns up to that `spare` are left out.  Blanks are written before what stands behind them, so
  * that no line ends in one; what is too wide for its column is followed by one blank, and the columns behind it stand where they should. */
-struct line { FILE *out; const struct mpr_table *table; const struct mpr_style *style; int end, column; };
+struct line { FILE *out; const struct mpr_table *table; const struct mpr_style *style; int end, column, narrow; struct cuts cuts[PATHS]; };
 
 static void put(struct line *l, int at, const char *text, int least)
 {
     const int gap = at - l->end > least || !l->end ? at - l->end : least;
     if (!*text) return;
     fprintf(l->out, "%*s%s", gap, "", text);
-    l->end += gap + (int)mpr_utf8_length(text);
+    l->end += gap + (int)mpr_utf8_columns(text);
 }
 
 static void end_line(struct line *l)
@@ -36,13 +43,22 @@ static bool is_left(const struct mpr_column *c)
     return c->type == MPR_PATH || c->type == MPR_TEXT || c->type == MPR_WORD || c->type == MPR_FLAG || c->type == MPR_NUMBERS;
 }
 
+static const struct cuts *cuts_of(const struct line *l, const struct mpr_column *c)
+{
+    const struct cuts *k = l->cuts;
+    while (k < l->cuts + PATHS && k->column != c) k++;
+    return k < l->cuts + PATHS ? k : NULL;
+}
+
 static int width_of(const struct line *l, const struct mpr_column *c)
 {
     static const int usual[] = { [MPR_BYTES] = 12, [MPR_SIGNED] = 12, [MPR_CHANGE] = 12, [MPR_COUNT] = 10, [MPR_TIME] = 14,
                                  [MPR_ADDRESS] = 14, [MPR_SHARE] = 9, [MPR_PATH] = MPR_WIDE, [MPR_NUMBERS] = 0 };
     const int width = c->width ? c->width : usual[c->type];
     const bool finer = c->type == MPR_TIME && l->table->tick && l->table->tick < 1000000;
-    if (width == MPR_WIDE) return l->style->path;
+    const struct cuts *cuts = cuts_of(l, c);
+    if (cuts) return cuts->width;
+    if (width == MPR_WIDE) return MPR_TEXT_PATH;
     return finer ? width + (int)strlen("000000") : width;
 }
 
@@ -50,20 +66,20 @@ static int width_of(const struct line *l, const struct mpr_column *c)
 static const struct mpr_column *next_column(const struct line *l, const struct mpr_column *from)
 {
     for (; from < l->table->column + l->table->columns; from++)
-        if (mpr_column_in(from, MPR_IN_TEXT)) return from;
+        if (mpr_column_in(from, MPR_IN_TEXT) && (!from->spare || from->spare > l->narrow)) return from;
     return NULL;
 }
 
 static int indent_of(const struct line *l) { return l->table->flush ? 0 : INDENT; }
 
-static int lead_width(const struct mpr_column *c) { return c->lead ? (int)mpr_utf8_length(c->lead) : is_left(c) ? GAP : 0; }
+static int lead_width(const struct mpr_column *c) { return c->lead ? (int)mpr_utf8_columns(c->lead) : is_left(c) ? GAP : 0; }
 
 /* The text in the next column. */
 static void align(struct line *l, const struct mpr_column *c, const char *text, bool first)
 {
     const int width = width_of(l, c);
     if (!first) l->column += lead_width(c);
-    put(l, is_left(c) ? l->column : l->column + width - (int)mpr_utf8_length(text), text,
+    put(l, is_left(c) ? l->column : l->column + width - (int)mpr_utf8_columns(text), text,
         c->lead ? 0 : is_left(c) ? GAP : 1);
     l->column += width;
 }
@@ -79,31 +95,37 @@ static char *numbers(const struct mpr_value *v)
     return text;
 }
 
-static char *marked(const char *number, bool estimated)
+static char *marked(const char *number, const char *bound, bool estimated)
 {
     struct mpr_number n;
-    snprintf(n.text, sizeof n.text, "%s%.38s", estimated ? "~" : "", number);
+    snprintf(n.text, sizeof n.text, "%s%s%.36s", bound, estimated ? "~" : "", number);
     return mpr_text_copy(n.text);
 }
 
-/* Harmless, and of a path what fits; the caller frees it. */
-static char *cell_text(const struct mpr_table *t, const struct mpr_value *v, int width, bool estimated)
+/* Harmless; the caller frees it. */
+static char *cell_text(const struct mpr_table *t, const struct mpr_value *v, bool estimated)
 {
     struct mpr_number n;
     if (v->state != MPR_KNOWN) return mpr_text_copy(v->state == MPR_UNKNOWN ? "-" : "");
     if (v->type == MPR_TEXT || v->type == MPR_WORD) return mpr_text_harmless(v->text);
     if (v->type == MPR_NUMBERS) return numbers(v);
     if (v->type == MPR_PATH && !v->count && t->nowhere) return mpr_text_harmless(t->nowhere);
-    if (v->type == MPR_PATH) return mpr_text_cut_path(v->path, v->count, width);
-    return marked(mpr_cell_number(&n, t, v), estimated);
+    if (v->type == MPR_PATH) return mpr_text_whole_path(v->path, v->count);
+    return marked(mpr_cell_number(&n, t, v), v->at_least ? "≥" : "", estimated);
 }
 
 static void cell(struct line *l, const struct mpr_column *c, const struct mpr_value *v, bool first, bool estimated)
 {
-    char *text = cell_text(l->table, v, width_of(l, c), estimated && c->estimate);
+    char *text = cell_text(l->table, v, estimated && c->estimate);
     if (!first && c->lead) put(l, l->column, c->lead, 0);
     align(l, c, text, first);
     free(text);
+}
+
+static void path_cell(struct line *l, const struct cuts *cuts, size_t row, bool first)
+{
+    if (!first && cuts->column->lead) put(l, l->column, cuts->column->lead, 0);
+    align(l, cuts->column, cuts->text[row], first);
 }
 
 /* ---- lines */
@@ -138,16 +160,19 @@ static void below(struct line *l, const void *row)
     }
 }
 
-static void one_row(struct line *l, const void *row)
+static void one_row(struct line *l, size_t index)
 {
     const struct mpr_table *t = l->table;
+    const void *row = mpr_table_row(t, index, MPR_IN_TEXT);
     const struct mpr_column *const first = next_column(l, t->column);
     const bool estimated = t->estimated && t->estimated(row);
     l->column = indent_of(l);
     for (const struct mpr_column *c = first; c; c = next_column(l, c + 1)) {
         if (c->below) continue;
+        const struct cuts *cuts = cuts_of(l, c);
         const struct mpr_value v = mpr_table_cell(t, c, row);
-        cell(l, c, &v, c == first, estimated);
+        if (cuts) path_cell(l, cuts, index, c == first);
+        else cell(l, c, &v, c == first, estimated);
     }
     end_line(l);
     below(l, row);
@@ -176,13 +201,125 @@ static void rest(struct line *l, size_t shown)
     else fprintf(l->out, "%*s%s\n", INDENT, "", words.text);
 }
 
+/* ---- paths */
+
+/* What the columns take that are no paths. */
+static int other_columns(const struct line *l)
+{
+    int width = indent_of(l);
+    for (const struct mpr_column *c = next_column(l, l->table->column); c; c = next_column(l, c + 1))
+        if (!c->below) width += (c == l->table->column ? 0 : lead_width(c)) + (c->type == MPR_PATH ? 0 : width_of(l, c));
+    return width;
+}
+
+static size_t longest(const struct mpr_cut *path, size_t rows)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < rows; i++) {
+        const size_t width = mpr_utf8_columns(path[i].whole) + (*path[i].caller ? strlen(" <- ") + mpr_utf8_columns(path[i].caller) : 0);
+        if (width > most) most = width;
+    }
+    return most;
+}
+
+static int between(int least, int width, int most) { return width < least ? least : width > most ? most : width; }
+
+/* Whole paths make room for the longest of them, but for one that is longer than any line should be. */
+static int path_width(const struct line *l, const struct mpr_column *c, const struct mpr_cut *path, size_t rows, int paths)
+{
+    const int usual = c->width > 0 ? c->width : MPR_TEXT_PATH, length = (int)longest(path, rows);
+    if (!l->style->width) return between(usual, length, MOST);
+    return between(LEAST, (l->style->width - other_columns(l)) / paths, MOST);
+}
+
+static struct mpr_cut cut_of(const struct mpr_table *t, const struct mpr_value *v)
+{
+    char *layer = v->type == MPR_PATH && v->state == MPR_KNOWN ? mpr_text_layer(v->path, v->count) : mpr_text_copy("");
+    const struct mpr_cut cut = { cell_text(t, v, false), mpr_text_harmless(layer), mpr_text_harmless(v->caller ? v->caller : "") };
+    free(layer);
+    return cut;
+}
+
+/* A stack as it tells itself; the table's rows are its own, so what would look like another row's stays whole. */
+static struct mpr_value told(const struct line *l, struct mpr_arena *arena, struct mpr_value v)
+{
+    if (!l->style->telling || v.told || v.type != MPR_PATH || v.state != MPR_KNOWN) return v;
+    const struct mpr_told t = mpr_telling_of(l->style->telling, arena, v.path, v.count, false);
+    v.path = t.path;
+    v.count = t.depth;
+    return v;
+}
+
+/* And notes that it is. */
+static bool is_shown_before(struct mpr_index *seen, const char *text)
+{
+    const uint64_t key = mpr_hash_text(text);
+    if (mpr_index_get(seen, key)) return true;
+    mpr_index_set(seen, key, 1);
+    return false;
+}
+
+static void free_cut(struct mpr_cut *path)
+{
+    free((char *)path->whole);
+    free((char *)path->front);
+    free((char *)path->caller);
+}
+
+static void cut_column(struct line *l, const struct mpr_column *c, size_t rows, int paths, struct cuts *cuts)
+{
+    struct mpr_cut *path = mpr_alloc(rows, sizeof *path);
+    struct mpr_arena arena = { 0 };
+    struct mpr_index seen = { 0 };
+    for (size_t i = 0; i < rows; i++) {
+        const struct mpr_value v = mpr_table_cell(l->table, c, mpr_table_row(l->table, i, MPR_IN_TEXT)), short_one = told(l, &arena, v);
+        path[i] = cut_of(l->table, &short_one);
+        if (!is_shown_before(&seen, path[i].whole) || short_one.path == v.path) continue;
+        free_cut(&path[i]);
+        path[i] = cut_of(l->table, &v);
+    }
+    const int width = path_width(l, c, path, rows, paths);
+    *cuts = (struct cuts){ c, mpr_cut_paths(path, rows, l->style->width ? (size_t)width : MPR_CUT_FULL), rows, width };
+    for (size_t i = 0; i < rows; i++) free_cut(&path[i]);
+    free(path);
+    mpr_index_free(&seen);
+    mpr_arena_free(&arena);
+}
+
+/* Leaves out what paths need the room of. */
+static void make_room(struct line *l, int paths)
+{
+    enum { SPARE = 2 };
+    while (paths && l->narrow < SPARE && (l->style->width - other_columns(l)) / paths < MPR_TEXT_PATH) l->narrow++;
+}
+
+static void cut_paths(struct line *l, size_t rows)
+{
+    const struct mpr_column *column[PATHS];
+    int paths = 0;
+    for (const struct mpr_column *c = next_column(l, l->table->column); c && paths < PATHS; c = next_column(l, c + 1))
+        if (c->type == MPR_PATH && !c->below) column[paths++] = c;
+    if (l->style->width) make_room(l, paths);
+    for (int i = 0; i < paths; i++) cut_column(l, column[i], rows, paths, &l->cuts[i]);
+}
+
+static void free_cuts(struct line *l)
+{
+    for (struct cuts *k = l->cuts; k < l->cuts + PATHS && k->column; k++) {
+        for (size_t i = 0; i < k->rows; i++) free(k->text[i]);
+        free(k->text);
+    }
+}
+
 void mpr_text_table(FILE *out, const struct mpr_table *t, const struct mpr_style *style)
 {
     struct line l = { .out = out, .table = t, .style = style };
     const size_t shown = mpr_table_shown(t, style->top, MPR_IN_TEXT);
     if (!t->rows) return;
+    cut_paths(&l, shown);
     if (t->title) heading(&l);
-    for (size_t i = 0; i < shown; i++) one_row(&l, mpr_table_row(t, i, MPR_IN_TEXT));
+    for (size_t i = 0; i < shown; i++) one_row(&l, i);
     if (shown < t->rows && !t->partial) rest(&l, shown);
     if (t->total) sum_row(&l, t->total, 0);
+    free_cuts(&l);
 }

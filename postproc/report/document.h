@@ -39,6 +39,9 @@ struct mpr_value {
         const uint64_t *numbers;
     };
     size_t count;                               /* of a list */
+    bool told;                                  /* PATH: it is for people as it is */
+    const char *caller;                         /* PATH: for people, who called its last name; NULL: nobody to tell of */
+    bool at_least;                              /* a number: for people, it may be more */
 };
 
 struct mpr_value mpr_value_number(enum mpr_type type, uint64_t number);
@@ -80,6 +83,7 @@ struct mpr_column {
     bool estimate;              /* bears "~" where the table says that the row is estimated */
     bool below;                 /* in text on a line of its own below the row */
     int width;                  /* in text; 0: that of the type */
+    int spare;                  /* in text not shown where paths have too little room; 1 goes first.  0: always shown */
     const char *lead;           /* in text before it; NULL: two spaces before what stands left in its column */
 };
 
@@ -138,6 +142,8 @@ struct mpr_value mpr_table_sum(const struct mpr_table *table, const struct mpr_c
 
 /* ---- documents */
 
+struct mpr_naming;
+
 enum mpr_tone { MPR_PLAIN, MPR_STRONG, MPR_WARN, MPR_FAINT };
 
 struct mpr_run { struct mpr_run *next; enum mpr_tone tone; const char *text; };
@@ -159,6 +165,7 @@ struct mpr_item {
 
 struct mpr_document {
     struct mpr_arena arena;
+    const struct mpr_naming *naming;            /* how people see paths; of whoever made the document */
     struct mpr_item *first, *last, *open;
     struct mpr_run *run;                        /* the newest of the line that is being written */
     const struct mpr_column *csv;               /* of the tables that are in CSV; NULL: there is none */

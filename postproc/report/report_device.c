@@ -4,6 +4,7 @@
 
 #include "mpf/sample.h"
 #include "peaks.h"
+#include "report_rows.h"
 #include "reports.h"
 
 /* ---- the account */
@@ -34,19 +35,11 @@ static void account(struct mpr_document *doc, const struct mpr_device_state *s)
 
 #define OF_ROW(member) MPR_FIELD(mpr_row, member)
 
-static struct mpr_value inherited(const void *row, const void *context)
-{
-    (void)context;
-    return mpr_value_text(((const struct mpr_row *)row)->inherited ? "inherited" : "");
-}
-
 static const struct mpr_column torch_columns[] = {
-    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_row, path, depth) },
-    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .sums = true },
-    { .title = "share", .type = MPR_SHARE, OF_ROW(bytes) },
-    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks) },
+    { .key = "path", MPR_PATH_FIELD(mpr_row, path, depth) },
+    { .key = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .sums = true },
+    { .key = "blocks", .type = MPR_COUNT, OF_ROW(blocks) },
     { .key = "inherited_bytes", .type = MPR_BYTES, OF_ROW(inherited) },
-    { .title = "", .type = MPR_TEXT, .get = inherited },
 };
 
 /* ---- NCCL */
@@ -95,7 +88,8 @@ static void heading(struct mpr_document *doc, const struct mpr_device *d, const 
     if (*d->off) mpr_doc_line(doc, "  driver allocations are not recorded: %s", d->off);
 }
 
-void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d, const struct mpr_device_state *s, const char *at, const char *by)
+void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d, const struct mpr_device_state *s, const char *at,
+                       enum mpr_group by)
 {
     const unsigned only = at ? 0 : MPR_IN_JSON;
     mpr_doc_facts(doc, before_parts, s);
@@ -104,9 +98,11 @@ void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d, con
     mpr_doc_table(doc, &(struct mpr_table){ .key = "parts", .only = MPR_IN_JSON, MPR_COLUMNS(part_columns), MPR_ROWS(s->part, s->parts),
                                             .all = MPR_IN_JSON });
     mpr_doc_facts(doc, behind_parts, s);
-    mpr_doc_table(doc, &(struct mpr_table){
-        .key = "torch_live", .title = mpr_arena_format(&doc->arena, "torch live by %s", by), .only = only, MPR_COLUMNS(torch_columns),
-        MPR_ROWS(s->row, s->rows), .whole = s->torch_live, .omitted = "torch_live_omitted_bytes", .nowhere = mpr_report_nowhere(by) });
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "torch_live", .only = MPR_IN_JSON, MPR_COLUMNS(torch_columns), MPR_ROWS(s->row, s->rows),
+                                            .omitted = "torch_live_omitted_bytes" });
+    if (at)
+        mpr_report_rows(doc, &(struct mpr_rows){ .row = s->row, .rows = s->rows, .by = by, .of = "torch live", .bytes = "bytes",
+                                                 .whole = s->torch_live, .inherited = true });
     mpr_doc_table(doc, &(struct mpr_table){ .key = "communicators", .title = "NCCL by communicator", .only = only, MPR_COLUMNS(comm_columns),
                                             MPR_ROWS(s->comm, s->comms), .all = MPR_EVERYWHERE });
 }

@@ -4,9 +4,10 @@
 
 #include "device.h"
 #include "document.h"
+#include "group.h"
 
 /* at: what the instant is, in a heading for people ("peak", "then"); NULL: not for people.  by: what the rows are by. */
 void mpr_report_device(struct mpr_document *doc, const struct mpr_device *device, const struct mpr_device_state *state, const char *at,
-                       const char *by);
+                       enum mpr_group by);
 
 #endif

@@ -125,7 +125,7 @@ static void device(struct mpr_document *doc, const struct mpr_ooms_log *log, con
     if (!s->state.valid) return;
     mpr_doc_open(doc, "device");
     mpr_doc_fact(doc, "index", mpr_value_number(MPR_COUNT, s->index));
-    mpr_report_device(doc, &log->device[s->index], &s->state, s->hard ? "then" : NULL, mpr_group_word(log->choice.by));
+    mpr_report_device(doc, &log->device[s->index], &s->state, s->hard ? "then" : NULL, log->choice.by);
     mpr_doc_close(doc);
 }
 

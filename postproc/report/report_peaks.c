@@ -5,6 +5,7 @@
 #include "peaks.h"
 #include "readings.h"
 #include "report_device.h"
+#include "report_rows.h"
 #include "reports.h"
 #include "units.h"
 
@@ -145,55 +146,36 @@ static void kernel_view(struct mpr_document *doc, const struct mpr_heap_peak *h,
 struct around { const char *log, *heap; uint64_t pid, peak_bytes, peak_time; bool incomplete; };
 
 #define OF_ROW(member) MPR_FIELD(mpr_row, member)
+
 // clang-format off
-#define ROW_COLUMNS(AT) \
-    { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(around, log), .only = MPR_IN_CSV }, \
-    { .key = "pid", .type = MPR_COUNT, MPR_CONTEXT(around, pid), .only = MPR_IN_CSV }, \
-    { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(around, heap), .only = MPR_IN_CSV }, \
-    { .key = "peak_bytes", .type = MPR_BYTES, MPR_CONTEXT(around, peak_bytes), \
-      .only = MPR_IN_CSV }, \
-    { .key = "peak_time_ns", .type = MPR_TIME, MPR_CONTEXT(around, peak_time), \
-      .only = MPR_IN_CSV }, \
-    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_row, path, depth) }, \
-    { .key = "bytes_at_peak", .title = AT, .type = MPR_BYTES, OF_ROW(bytes), \
-      .sums = true, .estimate = true }, \
-    { .title = "share", .type = MPR_SHARE, OF_ROW(bytes) }, \
-    { .key = "blocks_at_peak", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), \
-      .estimate = true }, \
-    { .key = "own_peak_bytes", .title = "own peak", .type = MPR_BYTES, OF_ROW(own_peak), \
-      .estimate = true }, \
-    { .key = "allocations", .title = "allocs", .type = MPR_COUNT, OF_ROW(allocations), \
-      .estimate = true, .width = 11 }, \
-    { .key = "inherited_bytes_at_peak", .type = MPR_BYTES, OF_ROW(inherited) }, \
-    { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0, \
-      .only = MPR_IN_JSON }, \
+static const struct mpr_column row_columns[] = {
+    { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(around, log), .only = MPR_IN_CSV },
+    { .key = "pid", .type = MPR_COUNT, MPR_CONTEXT(around, pid), .only = MPR_IN_CSV },
+    { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(around, heap), .only = MPR_IN_CSV },
+    { .key = "peak_bytes", .type = MPR_BYTES, MPR_CONTEXT(around, peak_bytes),
+      .only = MPR_IN_CSV },
+    { .key = "peak_time_ns", .type = MPR_TIME, MPR_CONTEXT(around, peak_time),
+      .only = MPR_IN_CSV },
+    { .key = "path", MPR_PATH_FIELD(mpr_row, path, depth) },
+    { .key = "bytes_at_peak", .type = MPR_BYTES, OF_ROW(bytes), .sums = true },
+    { .key = "blocks_at_peak", .type = MPR_COUNT, OF_ROW(blocks) },
+    { .key = "own_peak_bytes", .type = MPR_BYTES, OF_ROW(own_peak) },
+    { .key = "allocations", .type = MPR_COUNT, OF_ROW(allocations) },
+    { .key = "inherited_bytes_at_peak", .type = MPR_BYTES, OF_ROW(inherited) },
+    { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0,
+      .only = MPR_IN_JSON },
     { .key = "incomplete", .type = MPR_FLAG, MPR_CONTEXT(around, incomplete), .only = MPR_IN_CSV },
+};
 // clang-format on
-
-static const struct mpr_column rows_at_peak[] = { ROW_COLUMNS("at the peak") };
-static const struct mpr_column rows_then[] = { ROW_COLUMNS("at that time") };
-
-static bool estimated(const void *row) { return ((const struct mpr_row *)row)->estimated; }
-
-/* Those at the end that hold nothing, where others do. */
-static size_t idle_rows(const struct mpr_heap_peak *h)
-{
-    size_t idle = 0;
-    while (h->peak_bytes && idle < h->rows && !h->row[h->rows - 1 - idle].bytes) idle++;
-    return idle;
-}
 
 static void row_table(struct mpr_document *doc, const struct mpr_log_peaks *log, const struct mpr_heap_peak *h, bool at_peak)
 {
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
-    const char *by = mpr_group_word(log->choice.by);
     *around = (struct around){ log->summary.path, h->name, log->summary.process.pid, h->peak_bytes, h->peak_time, log->summary.incomplete };
-    struct mpr_table table = {
-        .key = "ranges", .title = mpr_arena_format(&doc->arena, "%s by %s", h->name, by), MPR_COLUMNS(rows_at_peak),
-        MPR_ROWS(h->row, h->rows), .context = around, .whole = h->peak_bytes, .idle = idle_rows(h), .estimated = estimated,
-        .nowhere = mpr_report_nowhere(by), .only = MPR_EVERYWHERE };
-    if (!at_peak) table.column = rows_then;
-    mpr_doc_table(doc, &table);
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "ranges", .only = MPR_IN_JSON | MPR_IN_CSV, MPR_COLUMNS(row_columns), MPR_ROWS(h->row, h->rows),
+                                            .context = around });
+    mpr_report_rows(doc, &(struct mpr_rows){ .row = h->row, .rows = h->rows, .by = log->choice.by, .of = h->name,
+                                             .bytes = at_peak ? "at the peak" : "at that time", .whole = h->peak_bytes, .ever = true });
     if (h->rows && h->samples) mpr_doc_line(doc, "  ~ estimated from %s samples", mpr_doc_count(doc, h->samples));
 }
 
@@ -236,7 +218,7 @@ static void devices(struct mpr_document *doc, const struct mpr_log_peaks *log, b
         mpr_doc_open(doc, NULL);
         mpr_doc_facts(doc, device_fields, d);
         if (d->peak.valid)
-            mpr_report_device(doc, d, &d->peak, !told ? NULL : at_peak ? "peak" : "then", mpr_group_word(log->choice.by));
+            mpr_report_device(doc, d, &d->peak, !told ? NULL : at_peak ? "peak" : "then", log->choice.by);
         mpr_doc_close(doc);
     }
     mpr_doc_close(doc);
@@ -355,5 +337,5 @@ void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks)
     mpr_doc_fact(doc, "sum_of_peaks_bytes", mpr_value_number(MPR_BYTES, peaks->sum_of_peaks));
     mpr_doc_fact(doc, "sum_of_rss_high_water_bytes", mpr_value_number(MPR_BYTES, peaks->sum_of_rss));
     if (peaks->logs > 1) processes(doc, peaks);
-    mpr_doc_csv(doc, rows_at_peak);
+    mpr_doc_csv(doc, row_columns);
 }

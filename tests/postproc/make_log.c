@@ -173,6 +173,26 @@ static void named(const char *path, const char *text)
     testlog_close(log, "exit");
 }
 
+/* Each "KIB range > range" is a block of so many KiB in these ranges. */
+static void ranges(const char *path, char *const *block, int blocks)
+{
+    struct testlog *log = testlog_open(path, NULL);
+    uint32_t number = 10;
+    for (int i = 0; i < blocks; i++) {
+        char *rest = strchr(block[i], ' ') + 1, *end;
+        int depth = 0;
+        for (; rest; rest = end ? end + strlen(" > ") : NULL, depth++) {
+            end = strstr(rest, " > ");
+            if (end) *end = 0;
+            name(log, MPF_OP_NAME, number, rest);
+            testlog_event(log, 1 * MS, 1, MPF_OP_PUSH, 0, number++, 0);
+        }
+        testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000000u * (uint64_t)(i + 1), strtoull(block[i], NULL, 10) << 10);
+        while (depth--) testlog_event(log, 1 * MS, 1, MPF_OP_POP, 0, 0, 0);
+    }
+    testlog_close(log, "exit");
+}
+
 /* A child of the process of `whole`. */
 static void child(const char *path)
 {
@@ -357,6 +377,7 @@ int main(int argc, char **argv)
         { "churn", churn }, { "mixed", mixed }, { "ticks", ticks }, { "spike", spike }, { "rank", rank }, { "worker", worker },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
+    if (argc > 3 && strcmp(argv[1], "ranges") == 0) return ranges(argv[2], argv + 3, argc - 3), 0;
     if (argc < 3) errx(2, "usage: make_log SCENARIO PATH [N]");
     for (size_t i = 0; argc == 4 && i < sizeof counted / sizeof *counted; i++) {
         if (strcmp(counted[i].name, argv[1]) == 0) return counted[i].make(argv[2], strtoull(argv[3], NULL, 10)), 0;

@@ -1,0 +1,92 @@
+#include "report_rows.h"
+
+#include <string.h>
+
+#include "naming.h"
+#include "reports.h"
+
+struct shown { struct mpr_line line; const char *note; };
+
+/* ---- columns */
+
+#define OF_ROW(member) MPR_FIELD(shown, line.row.member)
+
+static struct mpr_value path(const void *row, const void *context)
+{
+    const struct shown *s = row;
+    (void)context;
+    struct mpr_value v = mpr_value_path(s->line.row.path, s->line.row.depth);
+    v.told = true;
+    v.caller = s->line.caller;
+    return v;
+}
+
+/* Of several rows the largest one's own peak, or what all held at the peak: the line's own was no lower. */
+static struct mpr_value own_peak(const void *row, const void *context)
+{
+    const struct shown *s = row;
+    (void)context;
+    struct mpr_value v = mpr_value_number(MPR_BYTES, s->line.row.own_peak);
+    v.at_least = s->line.own_peaks > s->line.row.own_peak;
+    return v;
+}
+
+enum { PATH, BYTES, SHARE, BLOCKS, EVER, NOTE = EVER + 2, COLUMNS };
+
+// clang-format off
+static const struct mpr_column columns[COLUMNS] = {
+    [PATH] = { .title = "path", .type = MPR_PATH, .get = path },
+    [BYTES] = { .type = MPR_BYTES, OF_ROW(bytes), .sums = true, .estimate = true },
+    [SHARE] = { .title = "share", .type = MPR_SHARE, OF_ROW(bytes) },
+    [BLOCKS] = { .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true },
+    [EVER] = { .title = "own peak", .type = MPR_BYTES, .get = own_peak, .estimate = true,
+               .spare = 2 },
+    [EVER + 1] = { .title = "allocs", .type = MPR_COUNT, OF_ROW(allocations), .estimate = true,
+                   .width = 11, .spare = 1 },
+    [NOTE] = { .title = "", .type = MPR_TEXT, MPR_FIELD(shown, note) },
+};
+// clang-format on
+
+/* The columns of this table. */
+static const struct mpr_column *columns_of(struct mpr_document *doc, const struct mpr_rows *r)
+{
+    struct mpr_column *own = mpr_arena_alloc(&doc->arena, sizeof columns);
+    memcpy(own, columns, sizeof columns);
+    own[BYTES].title = r->bytes;
+    if (!r->ever) own[EVER].title = own[EVER + 1].title = NULL;
+    return own;
+}
+
+/* ---- rows */
+
+/* "siblings 256.00 MiB to 321.00 MiB": what it stands out from. */
+static const char *siblings(struct mpr_document *doc, const struct mpr_line *l)
+{
+    if (!l->sibling_most) return "";
+    const char *least = mpr_doc_size(doc, l->sibling_least), *most = mpr_doc_size(doc, l->sibling_most);
+    return strcmp(least, most) == 0 ? mpr_arena_format(&doc->arena, "(siblings %s)", most)
+                                    : mpr_arena_format(&doc->arena, "(siblings %s to %s)", least, most);
+}
+
+static const char *note(struct mpr_document *doc, const struct mpr_rows *r, const struct mpr_line *l)
+{
+    const char *apart = siblings(doc, l);
+    if (!r->inherited || !l->row.inherited) return apart;
+    return *apart ? mpr_arena_format(&doc->arena, "inherited  %s", apart) : "inherited";
+}
+
+static bool estimated(const void *row) { return ((const struct shown *)row)->line.row.estimated; }
+
+void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *r)
+{
+    size_t lines, live;
+    const char *by = mpr_group_word(r->by);
+    static const struct mpr_naming as_they_are = { .unfold = true };
+    const struct mpr_line *line = mpr_naming_lines(&doc->arena, doc->naming ? doc->naming : &as_they_are, r->by, r->row, r->rows,
+                                                   &lines, &live);
+    struct shown *shown = mpr_arena_alloc(&doc->arena, lines * sizeof *shown);
+    for (size_t i = 0; i < lines; i++) shown[i] = (struct shown){ line[i], note(doc, r, &line[i]) };
+    mpr_doc_table(doc, &(struct mpr_table){
+        .title = mpr_arena_format(&doc->arena, "%s by %s", r->of, by), .only = MPR_FOR_PEOPLE, .column = columns_of(doc, r), .columns = COLUMNS,
+        MPR_ROWS(shown, lines), .idle = r->whole ? lines - live : 0, .whole = r->whole, .estimated = estimated, .nowhere = mpr_report_nowhere(by) });
+}

@@ -1,0 +1,24 @@
+/* Rows by path for people: as lines.  Private to this layer. */
+#ifndef MPR_REPORT_ROWS_H
+#define MPR_REPORT_ROWS_H
+
+#include "document.h"
+#include "group.h"
+
+struct mpr_row;
+
+/* What the table is told besides its rows. */
+struct mpr_rows {
+    const struct mpr_row *row;
+    size_t rows;
+    enum mpr_group by;
+    const char *of;             /* "host/heap", in the heading */
+    const char *bytes;          /* heading of their bytes */
+    uint64_t whole;             /* what shares are of */
+    bool ever;                  /* with what the rows held and did at other times */
+    bool inherited;             /* says which bytes came by another thread's range */
+};
+
+void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *rows);
+
+#endif
