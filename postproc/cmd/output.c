@@ -20,7 +20,7 @@ static const struct argp_option options[] = {
     { "output", 'o', "FILE", 0, "write there instead of standard output", 10 },
     { "color", 'c', "WHEN", 0, "auto (default), always or never", 10 },
     { "top", 't', "N", 0, "at most N lines of each table (text: 20; json and csv: all)", 10 },
-    { "width", KEY_WIDTH, "N|full", 0, "columns of a line: paths are cut to fit (default: COLUMNS, else the terminal's; full elsewhere)", 10 },
+    { "width", KEY_WIDTH, "N", 0, "columns of a line, or full: paths are cut to fit (default: COLUMNS, else the terminal's; full elsewhere)", 10 },
     { "frames", KEY_FRAMES, "WHICH", 0, "telling (default): a call stack is shown by the innermost call in the program's own code and its caller; "
       "all: whole, each apart", 10 },
     { "unfold", KEY_UNFOLD, NULL, 0, "lines whose paths differ in a number stay apart (default: layers.{0..15})", 10 },
