@@ -2,11 +2,13 @@
 
 #include <stddef.h>
 
+// clang-format off
 const char *const mpr_group_name[] = {
 #define X(name, text, ...) [MPR_GROUP_##name] = text,
     MPR_GROUPS(X)
 #undef X
     [MPR_GROUP_AUTO] = "auto", NULL
 };
+// clang-format on
 
 const char *mpr_group_word(enum mpr_group group) { return mpr_group_name[group == MPR_GROUP_AUTO ? MPR_GROUP_RANGE : group]; }

@@ -4,6 +4,7 @@
 
 /* X(NAME, "name", "before it in --help", "behind it"), in the order in which messages have them.  LIBRARY, STACK and PYTHON
  * are known where the log has the block's call stack; COMM and GRAPH (the capture that memory was taken in) of device memory. */
+// clang-format off
 #define MPR_GROUPS(X)                                                              \
     X(RANGE,   "range",   ", ", "")                                                \
     X(STACK,   "stack",   ", ", "")                                                \
@@ -20,8 +21,9 @@ enum mpr_group {
     MPR_GROUPS(X)
 #undef X
     MPR_GROUP_AUTO,             /* the best that a process has */
-    MPR_GROUP_ALL,              /* range, thread, size class and site at once, so that a page can stack by any of them */
+    MPR_GROUP_ALL,              /* range, thread, size class and site at once: a page stacks by any of them */
 };
+// clang-format on
 
 extern const char *const mpr_group_name[];     /* "range", ..., "auto"; NULL ends it */
 /* The word for a heading: what AUTO has told apart are ranges, or stand for them. */

@@ -52,6 +52,7 @@ static inline unsigned mpf_heap_device(unsigned heap) { return heap >> 4; }
 /* X(code, NAME, "why events are missing").  Codes are on disk.
  *   STALLED: a disk that hangs, no encoder where the program forbids one.  TORN: it jumped out of a signal handler.
  *   WRITE: a full disk; UNWRITTEN says when and why.  MEMORY: RLIMIT_AS, RLIMIT_DATA.  NAMES: shown as one name. */
+// clang-format off
 #define MPF_LOSSES(X)                                                   \
     X(1, STALLED, "the encoder did not keep up")                        \
     X(2, TORN,    "a thread never finished writing them")               \
@@ -66,6 +67,7 @@ enum mpf_loss {
 #undef X
     MPF_LOSS_CODES,         /* each is below */
 };
+// clang-format on
 
 /* One decoded event.  time in ns since the process started (header's clock); thread is memprof's number for it,
  * 1 and up in order of first event. `data` points into the frame's body and lives as long as that. */
