@@ -1,7 +1,9 @@
-/* nvtxRangePushA and nvtxRangePop for scripts: load this library with ctypes, and no package is needed.
+/* nvtxRangePushA and nvtxRangePop for scripts: load this library with ctypes, and no package is
+ * needed.
  *
- * Does what NVTX's own header does in a native program: when it is loaded, it loads the tool that NVTX_INJECTION64_PATH
- * names (libmemprof.so sets it) and lets it fill in the functions.  Without a tool the calls do nothing. */
+ * Does what NVTX's own header does in a native program: when it is loaded, it loads the tool that
+ * NVTX_INJECTION64_PATH names (libmemprof.so sets it) and lets it fill in the functions.  Without a
+ * tool the calls do nothing. */
 #include <dlfcn.h>
 #include <stdlib.h>
 

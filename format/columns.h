@@ -1,4 +1,5 @@
-/* What the encoder and the decoder of an EVENTS body share: its order of bytes (FORMAT.md, "EVENTS"). */
+/* What the encoder and the decoder of an EVENTS body share: its order of bytes (FORMAT.md,
+ * "EVENTS"). */
 #ifndef MPF_COLUMNS_PRIVATE_H
 #define MPF_COLUMNS_PRIVATE_H
 
@@ -8,11 +9,29 @@
 #include "mpf/columns.h"
 #include "mpf/slot.h"
 
-/* The fixed part: two clocks, u32 events, u8 shift, u8 pairs, u16 0, then u32 bytes of each column. */
-enum { COL_OPS, COL_THREADS, COL_TIMES, COL_BLOCKS, COL_SIZES, COL_REFS, COL_VALUES, COL_DATA, COLUMNS };
-enum { BODY_HEAD = 2 * sizeof(struct mpf_clock) + 8 + 4 * COLUMNS, PAIRS_MAX = 255, PAIR_BYTES = 3 };
+/* The fixed part: two clocks, u32 events, u8 shift, u8 pairs, u16 0, then u32 bytes of each column.
+ */
+enum {
+    COL_OPS,
+    COL_THREADS,
+    COL_TIMES,
+    COL_BLOCKS,
+    COL_SIZES,
+    COL_REFS,
+    COL_VALUES,
+    COL_DATA,
+    COLUMNS
+};
+enum {
+    BODY_HEAD = 2 * sizeof(struct mpf_clock) + 8 + 4 * COLUMNS,
+    PAIRS_MAX = 255,
+    PAIR_BYTES = 3
+};
 
-static inline uint64_t zigzag(uint64_t delta) { return delta << 1 ^ (uint64_t)((int64_t)delta >> 63); }
+static inline uint64_t zigzag(uint64_t delta)
+{
+    return delta << 1 ^ (uint64_t)((int64_t)delta >> 63);
+}
 static inline uint64_t unzigzag(uint64_t v) { return v >> 1 ^ -(v & 1); }
 
 /* Blocks are 16-aligned nearly always: the low bits go to the top, where zeros cost nothing. */
@@ -21,10 +40,11 @@ static inline uint64_t rotate_up(uint64_t v) { return v << 4 | v >> 60; }
 
 /* ---- which address a new block will get
  *
- * The model is glibc's, which others resemble: a thread keeps the first blocks that it frees of each class of size (tcache)
- * and hands out the newest of them.  A block that has the address so foretold costs no bytes at all: its operation carries
- * PREDICTED.  Any other one is thought to follow the block made before it, as when a heap grows.  Only blocks made and
- * freed in the frame take part: a decoder does not know the size of others. */
+ * The model is glibc's, which others resemble: a thread keeps the first blocks that it frees of
+ * each class of size (tcache) and hands out the newest of them.  A block that has the address so
+ * foretold costs no bytes at all: its operation carries PREDICTED.  Any other one is thought to
+ * follow the block made before it, as when a heap grows.  Only blocks made and freed in the frame
+ * take part: a decoder does not know the size of others. */
 
 enum { PREDICTED = 0x80, OPERATION = 0x7f };
 

@@ -1,5 +1,5 @@
-/* Invariants: no byte outside the body is read; `block` holds the addresses of the BLOCK events decoded so far, and
- * every event takes its numbers only from the column of its class. */
+/* Invariants: no byte outside the body is read; `block` holds the addresses of the BLOCK events
+ * decoded so far, and every event takes its numbers only from the column of its class. */
 #include "columns.h"
 
 #include <stdbool.h>
@@ -7,24 +7,34 @@
 #include "mpf/columns.h"
 #include "mpf/frame.h"
 
-static uint32_t get_u32(const uint8_t *p) { uint32_t v; memcpy(&v, p, sizeof v); return v; }
+static uint32_t get_u32(const uint8_t *p)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
 
-/* Ns per tick on the line through two clocks, in units of 2^-SCALE: one division a frame instead of one a step. */
+/* Ns per tick on the line through two clocks, in units of 2^-SCALE: one division a frame instead of
+ * one a step. */
 enum { SCALE = 44 };
 static uint64_t scale_of(const struct mpf_clock *from, const struct mpf_clock *to)
 {
     const bool line = to->ticks > from->ticks && to->mono > from->mono;
-    const unsigned __int128 scale = line ? ((unsigned __int128)(to->mono - from->mono) << SCALE) / (to->ticks - from->ticks) : 0;
+    const unsigned __int128 scale =
+        line ? ((unsigned __int128)(to->mono - from->mono) << SCALE) / (to->ticks - from->ticks)
+             : 0;
     return scale && scale <= INT64_MAX ? (uint64_t)scale : UINT64_C(1) << SCALE;
 }
 
 static uint64_t ns_at(const struct mpf_clock *from, uint64_t scale, uint64_t origin, uint64_t ticks)
 {
-    const __int128 ns = (((__int128)(int64_t)(ticks - from->ticks) * (int64_t)scale) >> SCALE) + from->mono - origin;
+    const __int128 ns = (((__int128)(int64_t)(ticks - from->ticks) * (int64_t)scale) >> SCALE) +
+                        from->mono - origin;
     return ns < 0 ? 0 : (uint64_t)ns;
 }
 
-uint64_t mpf_clock_ns(const struct mpf_clock *from, const struct mpf_clock *to, uint64_t origin, uint64_t ticks)
+uint64_t mpf_clock_ns(const struct mpf_clock *from, const struct mpf_clock *to, uint64_t origin,
+                      uint64_t ticks)
 {
     return ns_at(from, scale_of(from, to), origin, ticks);
 }
@@ -33,25 +43,28 @@ long mpf_columns_events(const uint8_t *body, size_t bytes)
 {
     if (bytes < BODY_HEAD) return MPF_ERR_DAMAGED;
     const uint32_t n = get_u32(body + 2 * sizeof(struct mpf_clock));
-    return n <= bytes ? (long)n : MPF_ERR_DAMAGED;      /* each event takes a byte at least */
+    return n <= bytes ? (long)n : MPF_ERR_DAMAGED; /* each event takes a byte at least */
 }
 
 /* An operation that we know has the class that we know, so that an event of class DATA has data. */
 static bool classes_fit(const uint8_t *pair, uint32_t pairs)
 {
-    for (const uint8_t *const end = pair + PAIR_BYTES * (size_t)pairs; pair < end; pair += PAIR_BYTES) {
+    for (const uint8_t *const end = pair + PAIR_BYTES * (size_t)pairs; pair < end;
+         pair += PAIR_BYTES) {
         const enum mpf_class known = mpf_op_class(pair[0] & OPERATION);
         if (known != MPF_CLASS_NONE && known != (enum mpf_class)pair[2]) return false;
     }
     return true;
 }
 
-int mpf_columns_open(struct mpf_columns_reader *r, const uint8_t *body, size_t bytes, uint64_t origin, struct mpf_block *block, uint32_t block_cap)
+int mpf_columns_open(struct mpf_columns_reader *r, const uint8_t *body, size_t bytes,
+                     uint64_t origin, struct mpf_block *block, uint32_t block_cap)
 {
     const long events = mpf_columns_events(body, bytes);
     if (events < 0) return (int)events;
     if ((unsigned long)events > block_cap) return MPF_ERR_SPACE;
-    *r = (struct mpf_columns_reader){ .origin = origin, .events = (uint32_t)events, .block = block };
+    *r =
+        (struct mpf_columns_reader){ .origin = origin, .events = (uint32_t)events, .block = block };
     memcpy(&r->from, body, sizeof r->from);
     memcpy(&r->to, body + sizeof r->from, sizeof r->to);
     r->scale = scale_of(&r->from, &r->to);
@@ -65,7 +78,8 @@ int mpf_columns_open(struct mpf_columns_reader *r, const uint8_t *body, size_t b
     if (!classes_fit(p, r->pairs)) return MPF_ERR_DAMAGED;
     r->pair = p;
     p += PAIR_BYTES * (size_t)r->pairs;
-    struct mpf_column *const column[COLUMNS] = { &r->op, &r->threads, &r->times, &r->blocks_at, &r->sizes, &r->refs, &r->values, &r->data };
+    struct mpf_column *const column[COLUMNS] = { &r->op,    &r->threads, &r->times,  &r->blocks_at,
+                                                 &r->sizes, &r->refs,    &r->values, &r->data };
     for (int i = 0; i < COLUMNS; i++) {
         const uint32_t n = get_u32(lengths + 4 * i);
         if (n > (size_t)(end - p)) return MPF_ERR_DAMAGED;
@@ -98,7 +112,9 @@ static inline bool get(struct mpf_column *c, uint64_t *v)
 static bool next_thread(struct mpf_columns_reader *r)
 {
     uint64_t thread, run;
-    if (!get(&r->threads, &thread) || !get(&r->threads, &run) || !run || run > r->events || thread > UINT32_MAX) return false;
+    if (!get(&r->threads, &thread) || !get(&r->threads, &run) || !run || run > r->events ||
+        thread > UINT32_MAX)
+        return false;
     r->thread = (uint32_t)thread;
     r->thread_left = (uint32_t)run;
     return true;
@@ -136,7 +152,8 @@ static bool read_block(struct mpf_columns_reader *r, struct mpf_event *e, bool p
     if (!get(&r->sizes, &e->size)) return false;
     const unsigned class = size_class(e->size);
     struct mpf_predictor *p = &r->predictor;
-    const uint64_t guess = e->op == MPF_OP_MOVE_END ? p->moving : pop_freed(freed_of(p, r->thread, class));
+    const uint64_t guess =
+        e->op == MPF_OP_MOVE_END ? p->moving : pop_freed(freed_of(p, r->thread, class));
     if (predicted) e->addr = guess;
     else if (!read_place(r, &e->addr)) return false;
     else p->next = rotate_down(e->addr) + units(e->size);
@@ -171,7 +188,9 @@ static bool read_region(struct mpf_columns_reader *r, struct mpf_event *e)
 
 static bool read_data(struct mpf_columns_reader *r, struct mpf_event *e)
 {
-    if (!get(&r->data, &e->addr) || !get(&r->data, &e->size) || e->size > (size_t)(r->data.end - r->data.at)) return false;
+    if (!get(&r->data, &e->addr) || !get(&r->data, &e->size) ||
+        e->size > (size_t)(r->data.end - r->data.at))
+        return false;
     e->data = r->data.at;
     r->data.at += e->size;
     return true;
@@ -182,7 +201,9 @@ static inline bool read_event(struct mpf_columns_reader *r, struct mpf_event *e)
     const uint8_t code = *r->op.at++;
     if (code >= r->pairs) return false;
     const uint8_t *pair = r->pair + PAIR_BYTES * code;
-    *e = (struct mpf_event){ .time = r->time, .thread = r->thread, .op = pair[0] & OPERATION, .heap = pair[1] };
+    *e = (struct mpf_event){
+        .time = r->time, .thread = r->thread, .op = pair[0] & OPERATION, .heap = pair[1]
+    };
     const enum mpf_class class = pair[2];
     if (class == MPF_CLASS_BLOCK) return read_block(r, e, pair[0] & PREDICTED);
     if (class == MPF_CLASS_REF) return read_ref(r, e);

@@ -1,6 +1,7 @@
-/* Invariants: the age table holds, for each address of a block of this frame, the newest block with it; it has at least
- * twice as many entries as a frame has blocks, so a search always ends at an empty one.  An entry is one word, address
- * and number, so that the table stays in the cache; addresses that do not fit (not 16-aligned, beyond 2^48) have no age. */
+/* Invariants: the age table holds, for each address of a block of this frame, the newest block with
+ * it; it has at least twice as many entries as a frame has blocks, so a search always ends at an
+ * empty one.  An entry is one word, address and number, so that the table stays in the cache;
+ * addresses that do not fit (not 16-aligned, beyond 2^48) have no age. */
 #include "columns.h"
 
 #include <stdbool.h>
@@ -12,18 +13,18 @@
 /* Entries: addr >> 4 << BLOCK_BITS | number of the block, from 1; 0: empty. */
 struct ages {
     uint64_t *entry;
-    unsigned shift;                     /* 64 less the bits of their number */
+    unsigned shift; /* 64 less the bits of their number */
 };
 
 /* What changes with every event: a copy of it lives in registers while many are added. */
 struct hot {
     uint8_t *at[COLUMNS];
-    struct ages ages;                   /* grows into the spare one */
-    uint8_t *class;                     /* of each block */
+    struct ages ages; /* grows into the spare one */
+    uint8_t *class;   /* of each block */
     uint32_t events, blocks;
-    uint32_t thread, thread_since;      /* the run at hand, and the first event of it */
+    uint32_t thread, thread_since; /* the run at hand, and the first event of it */
     uint32_t step_since;
-    uint64_t step, step_begin, step_ticks;  /* 0 ticks long: there was none yet */
+    uint64_t step, step_begin, step_ticks; /* 0 ticks long: there was none yet */
     uint64_t prev_ref, prev_region;
 };
 
@@ -33,21 +34,24 @@ struct mpf_columns {
     unsigned tick_shift;
     uint32_t pairs;
     uint16_t pair[PAIRS_MAX];
-    uint8_t code[1 << 16];              /* op | heap << 8 -> number of the pair + 1 */
+    uint8_t code[1 << 16]; /* op | heap << 8 -> number of the pair + 1 */
     uint8_t *start[COLUMNS];
     uint64_t *spare_ages;
     struct mpf_predictor predictor;
 };
 
 enum {
-    BLOCK_BITS = 20, BLOCK_MASK = (1 << BLOCK_BITS) - 1,    /* blocks of one frame that can have an age */
+    BLOCK_BITS = 20,
+    BLOCK_MASK = (1 << BLOCK_BITS) - 1, /* blocks of one frame that can have an age */
     NEAR = 32,                          /* a distance that is shorter than most ages */
     SLACK = 8,
 };
 
 /* Most bytes that one event can add to each column. */
-static const uint8_t widest[COLUMNS] = { [COL_OPS] = 1, [COL_THREADS] = 10, [COL_TIMES] = 15, [COL_BLOCKS] = 11, [COL_SIZES] = 10,
-                                         [COL_REFS] = 11, [COL_VALUES] = 20, [COL_DATA] = 36 };
+static const uint8_t widest[COLUMNS] = {
+    [COL_OPS] = 1,    [COL_THREADS] = 10, [COL_TIMES] = 15,  [COL_BLOCKS] = 11,
+    [COL_SIZES] = 10, [COL_REFS] = 11,    [COL_VALUES] = 20, [COL_DATA] = 36
+};
 
 _Static_assert(COLUMNS == 8, "each column is here: none would be too little room");
 
@@ -69,11 +73,15 @@ static size_t aligned(size_t n) { return (n + 63) & ~(size_t)63; }
 
 size_t mpf_columns_memory(uint32_t max_events)
 {
-    return aligned(sizeof(struct mpf_columns)) + 2 * aligned(sizeof(uint64_t) << age_bits(max_events)) + aligned(max_events) +
+    return aligned(sizeof(struct mpf_columns)) +
+           2 * aligned(sizeof(uint64_t) << age_bits(max_events)) + aligned(max_events) +
            columns_bytes(max_events);
 }
 
-size_t mpf_columns_bound(uint32_t max_events) { return BODY_HEAD + PAIR_BYTES * PAIRS_MAX + columns_bytes(max_events); }
+size_t mpf_columns_bound(uint32_t max_events)
+{
+    return BODY_HEAD + PAIR_BYTES * PAIRS_MAX + columns_bytes(max_events);
+}
 
 struct mpf_columns *mpf_columns_init(void *memory, uint32_t max_events, unsigned tick_shift)
 {
@@ -98,7 +106,7 @@ struct mpf_columns *mpf_columns_init(void *memory, uint32_t max_events, unsigned
 
 void mpf_columns_begin(struct mpf_columns *c)
 {
-    const unsigned bits = age_bits(c->hot.blocks);      /* as many as the frame before needed */
+    const unsigned bits = age_bits(c->hot.blocks); /* as many as the frame before needed */
     c->hot = (struct hot){ .ages = { c->hot.ages.entry, 64 - bits }, .class = c->hot.class };
     memset(c->hot.ages.entry, 0, sizeof(uint64_t) << bits);
     forget_freed(&c->predictor);
@@ -125,8 +133,8 @@ size_t mpf_columns_touched(const struct mpf_columns *c)
     return n;
 }
 
-/* A LEB128 number of up to 56 bits without a branch on its length: the seven-bit groups are spread over a word, and
- * the word is stored whole (columns have SLACK bytes behind them). */
+/* A LEB128 number of up to 56 bits without a branch on its length: the seven-bit groups are spread
+ * over a word, and the word is stored whole (columns have SLACK bytes behind them). */
 static inline uint8_t *put_word(uint8_t *p, uint64_t v)
 {
     const unsigned bytes = (unsigned)(63 - __builtin_clzll(v | 1)) / 7 + 1;
@@ -138,7 +146,8 @@ static inline uint8_t *put_word(uint8_t *p, uint64_t v)
     return p + bytes;
 }
 
-/* Most numbers have one byte or two, and which is foretold well enough: fewer instructions than without branches. */
+/* Most numbers have one byte or two, and which is foretold well enough: fewer instructions than
+ * without branches. */
 static inline void put(struct hot *h, int column, uint64_t v)
 {
     uint8_t *p = h->at[column];
@@ -169,7 +178,7 @@ static inline uint64_t *find(struct ages a, uint64_t addr)
 static __attribute__((noinline)) struct ages grow_ages(struct mpf_columns *c, struct ages old)
 {
     const struct ages new = { c->spare_ages, old.shift - 1 };
-    memset(new.entry, 0, sizeof *new.entry * entries(new));
+    memset(new.entry, 0, sizeof *new.entry *entries(new));
     for (uint64_t i = 0; i < entries(old); i++)
         if (old.entry[i]) *find(new, old.entry[i] >> BLOCK_BITS << 4) = old.entry[i];
     c->spare_ages = old.entry;
@@ -183,9 +192,10 @@ static inline uint32_t block_at(const struct hot *h, uint64_t addr)
 }
 
 /* Numbers the block and returns the number of the one that had its address before, 0 if none. */
-static inline uint32_t number_block(struct mpf_columns *c, struct hot *h, uint64_t addr, unsigned class)
+static inline uint32_t number_block(struct mpf_columns *c, struct hot *h, uint64_t addr,
+                                    unsigned class)
 {
-    h->class[h->blocks++] = (uint8_t)class;
+    h->class[h->blocks++] = (uint8_t) class;
     if (!has_age(addr) || h->blocks > BLOCK_MASK) return 0;
     if (__builtin_expect(2 * h->blocks > entries(h->ages), 0)) h->ages = grow_ages(c, h->ages);
     uint64_t *entry = find(h->ages, addr);
@@ -205,7 +215,9 @@ static inline void put_place(struct hot *h, uint64_t distance, uint32_t age)
 }
 
 /* True when the address is the expected one: then its bytes are saved. */
-static inline __attribute__((always_inline)) bool add_block(struct mpf_columns *c, struct hot *h, uint64_t addr, uint64_t size, bool moved)
+static inline __attribute__((always_inline)) bool add_block(struct mpf_columns *c, struct hot *h,
+                                                            uint64_t addr, uint64_t size,
+                                                            bool moved)
 {
     const unsigned class = size_class(size);
     const uint32_t before = number_block(c, h, addr, class);
@@ -220,7 +232,8 @@ static inline __attribute__((always_inline)) bool add_block(struct mpf_columns *
 }
 
 /* 0 and an address, or the age: 1 for the newest block. */
-static inline __attribute__((always_inline)) void add_ref(struct mpf_columns *c, struct hot *h, uint64_t addr, bool moving)
+static inline __attribute__((always_inline)) void add_ref(struct mpf_columns *c, struct hot *h,
+                                                          uint64_t addr, bool moving)
 {
     if (moving) c->predictor.moving = addr;
     const uint32_t block = block_at(h, addr);
@@ -289,7 +302,8 @@ static const uint8_t class_of[256] = {
 #undef MPF_OP
 };
 
-static inline void begin_event(const struct mpf_columns *c, struct hot *h, uint64_t time, uint32_t thread)
+static inline void begin_event(const struct mpf_columns *c, struct hot *h, uint64_t time,
+                               uint32_t thread)
 {
     if (thread != h->thread) {
         end_thread_run(h);
@@ -300,16 +314,19 @@ static inline void begin_event(const struct mpf_columns *c, struct hot *h, uint6
 }
 
 /* What a BLOCK or REF event is made of. */
-static inline __attribute__((always_inline)) void add_plain(struct mpf_columns *c, struct hot *h, const struct mpf_slot *slot, bool block)
+static inline __attribute__((always_inline)) void add_plain(struct mpf_columns *c, struct hot *h,
+                                                            const struct mpf_slot *slot, bool block)
 {
     const unsigned op = mpf_slot_op(slot->head);
     uint16_t pair = (uint16_t)slot->head;
     if (!block) add_ref(c, h, slot->addr, op == MPF_OP_MOVE_BEGIN);
-    else if (add_block(c, h, slot->addr, mpf_slot_size(slot->head), op == MPF_OP_MOVE_END)) pair |= PREDICTED;
+    else if (add_block(c, h, slot->addr, mpf_slot_size(slot->head), op == MPF_OP_MOVE_END))
+        pair |= PREDICTED;
     add_op(c, h, pair);
 }
 
-static void add_other(struct mpf_columns *c, struct hot *h, const struct mpf_slot *slot, const uint8_t *data)
+static void add_other(struct mpf_columns *c, struct hot *h, const struct mpf_slot *slot,
+                      const uint8_t *data)
 {
     const unsigned op = mpf_slot_op(slot->head);
     const uint64_t size = mpf_slot_size(slot->head);
@@ -324,16 +341,20 @@ static void add_other(struct mpf_columns *c, struct hot *h, const struct mpf_slo
         put(h, COL_VALUES, size);
         break;
     case MPF_CLASS_DATA: add_data(h, slot->addr, data, size); break;
-    case MPF_CLASS_BLOCK: case MPF_CLASS_REF: case MPF_CLASS_NONE: break;
+    case MPF_CLASS_BLOCK:
+    case MPF_CLASS_REF:
+    case MPF_CLASS_NONE: break;
     }
     add_op(c, h, (uint16_t)slot->head);
 }
 
-void mpf_columns_add(struct mpf_columns *c, const struct mpf_slot *slot, uint32_t thread, const uint8_t *data)
+void mpf_columns_add(struct mpf_columns *c, const struct mpf_slot *slot, uint32_t thread,
+                     const uint8_t *data)
 {
     const enum mpf_class class = class_of[mpf_slot_op(slot->head)];
     begin_event(c, &c->hot, slot->time, thread);
-    if (class == MPF_CLASS_BLOCK || class == MPF_CLASS_REF) add_plain(c, &c->hot, slot, class == MPF_CLASS_BLOCK);
+    if (class == MPF_CLASS_BLOCK || class == MPF_CLASS_REF)
+        add_plain(c, &c->hot, slot, class == MPF_CLASS_BLOCK);
     else add_other(c, &c->hot, slot, data);
 }
 
@@ -343,7 +364,9 @@ static inline const struct mpf_slot *slot_at(const struct mpf_slots *s, uint32_t
 }
 
 /* By itself it has enough registers. */
-__attribute__((noinline)) uint32_t mpf_columns_add_plain(struct mpf_columns *c, const struct mpf_slots *s, uint32_t from, uint64_t *time)
+__attribute__((noinline)) uint32_t mpf_columns_add_plain(struct mpf_columns *c,
+                                                         const struct mpf_slots *s, uint32_t from,
+                                                         uint64_t *time)
 {
     struct hot h = c->hot;
     uint64_t now = *time;
@@ -365,7 +388,8 @@ __attribute__((noinline)) uint32_t mpf_columns_add_plain(struct mpf_columns *c, 
 
 static void put_u32(uint8_t *p, uint32_t v) { memcpy(p, &v, sizeof v); }
 
-/* An operation, a heap and the operation's class, so that a reader can pass over operations that it does not know. */
+/* An operation, a heap and the operation's class, so that a reader can pass over operations that it
+ * does not know. */
 static void put_pair(uint8_t *p, uint16_t pair)
 {
     p[0] = (uint8_t)pair;
@@ -373,7 +397,8 @@ static void put_pair(uint8_t *p, uint16_t pair)
     p[2] = class_of[p[0] & ~PREDICTED];
 }
 
-long mpf_columns_finish(struct mpf_columns *c, const struct mpf_clock *from, const struct mpf_clock *to, uint8_t *out, size_t cap)
+long mpf_columns_finish(struct mpf_columns *c, const struct mpf_clock *from,
+                        const struct mpf_clock *to, uint8_t *out, size_t cap)
 {
     end_thread_run(&c->hot);
     end_step_run(&c->hot);

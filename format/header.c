@@ -25,7 +25,8 @@ void mpf_pairs_add_u64(struct mpf_pairs *p, const char *key, uint64_t value)
 {
     char digits[21], *d = digits + sizeof digits;
     *--d = 0;
-    do *--d = (char)('0' + value % 10); while (value /= 10);
+    do *--d = (char)('0' + value % 10);
+    while (value /= 10);
     mpf_pairs_add(p, key, d);
 }
 
@@ -63,7 +64,10 @@ int mpf_hex_read(const char *text, uint8_t bytes[16])
     return digits == 32;
 }
 
-size_t mpf_pairs_bytes(const struct mpf_pairs *p) { return p->full ? 0 : (size_t)(p->at - p->start); }
+size_t mpf_pairs_bytes(const struct mpf_pairs *p)
+{
+    return p->full ? 0 : (size_t)(p->at - p->start);
+}
 
 static const char *string(const char **at, const char *end)
 {

@@ -3,13 +3,17 @@
 #include <stddef.h>
 #include <string.h>
 
-static const struct { enum mpf_class class; const char *name, *text; } ops[256] = {
+static const struct {
+    enum mpf_class class;
+    const char *name, *text;
+} ops[256] = {
 #define MPF_OP(code, name, class, text) [code] = { MPF_CLASS_##class, #name, text },
 #include "mpf/events.def"
 #undef MPF_OP
 };
 
-#define MPF_OP(code, name, class, text) _Static_assert((code) > 0 && (code) < 128, #name ": columns use the highest bit");
+#define MPF_OP(code, name, class, text)                                                            \
+    _Static_assert((code) > 0 && (code) < 128, #name ": columns use the highest bit");
 #include "mpf/events.def"
 #undef MPF_OP
 
@@ -25,10 +29,11 @@ const char *mpf_heap_name(unsigned heap)
         MPF_HEAPS(X)
 #undef X
 #define X(code, name, text, n) [code | n << 4] = "gpu" #n "/" text,
-        MPF_GPU_HEAPS(X, 0) MPF_GPU_HEAPS(X, 1) MPF_GPU_HEAPS(X, 2) MPF_GPU_HEAPS(X, 3)
-        MPF_GPU_HEAPS(X, 4) MPF_GPU_HEAPS(X, 5) MPF_GPU_HEAPS(X, 6) MPF_GPU_HEAPS(X, 7)
-        MPF_GPU_HEAPS(X, 8) MPF_GPU_HEAPS(X, 9) MPF_GPU_HEAPS(X, 10) MPF_GPU_HEAPS(X, 11)
-        MPF_GPU_HEAPS(X, 12) MPF_GPU_HEAPS(X, 13) MPF_GPU_HEAPS(X, 14) MPF_GPU_HEAPS(X, 15)
+            MPF_GPU_HEAPS(X, 0) MPF_GPU_HEAPS(X, 1) MPF_GPU_HEAPS(X, 2) MPF_GPU_HEAPS(X, 3)
+                MPF_GPU_HEAPS(X, 4) MPF_GPU_HEAPS(X, 5) MPF_GPU_HEAPS(X, 6) MPF_GPU_HEAPS(X, 7)
+                    MPF_GPU_HEAPS(X, 8) MPF_GPU_HEAPS(X, 9) MPF_GPU_HEAPS(X, 10)
+                        MPF_GPU_HEAPS(X, 11) MPF_GPU_HEAPS(X, 12) MPF_GPU_HEAPS(X, 13)
+                            MPF_GPU_HEAPS(X, 14) MPF_GPU_HEAPS(X, 15)
 #undef X
     };
     return heap < 256 ? names[heap] : NULL;

@@ -1,4 +1,5 @@
-/* Every signal that is handled is blocked and taken from a signalfd, so there is no handler and no race. */
+/* Every signal that is handled is blocked and taken from a signalfd, so there is no handler and no
+ * race. */
 #include "child.h"
 
 #include <errno.h>
@@ -15,7 +16,8 @@
 #include "target.h"
 #include "utf8.h"
 
-static const int forwarded[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT };
+static const int forwarded[] = { SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR1,
+                                 SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT };
 
 static sigset_t handled_signals(void)
 {
@@ -35,7 +37,8 @@ static void start(const struct mpl_command *c, const sigset_t *mask, const struc
     sigaction(SIGCHLD, chld, NULL);
     sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(c->path, c->argv);
-    const int error = errno, status = error == ENOENT ? MPL_STATUS_NOT_FOUND : MPL_STATUS_NOT_EXECUTABLE;
+    const int error = errno,
+              status = error == ENOENT ? MPL_STATUS_NOT_FOUND : MPL_STATUS_NOT_EXECUTABLE;
     fputs("memprof: ", stderr);
     mpr_utf8_escaped(stderr, c->path);
     fprintf(stderr, ": %s\n", strerror(error));
@@ -49,8 +52,9 @@ static pid_t parent_of(pid_t pid)
     return mpl_proc_stat(pid, &stat) ? stat.parent : 0;
 }
 
-/* The kernel's own (^C, a resized window) went to all, and so did what the command's processes send: they know their
- * group, not the launcher.  A sender without a number (0) is outside of this container. */
+/* The kernel's own (^C, a resized window) went to all, and so did what the command's processes
+ * send: they know their group, not the launcher.  A sender without a number (0) is outside of this
+ * container. */
 static bool for_launcher_alone(const struct signalfd_siginfo *signal, pid_t child)
 {
     if (signal->ssi_code > 0) return false;
@@ -65,8 +69,9 @@ static bool ended(pid_t child, int *status)
 {
     while (waitpid(child, status, WNOHANG | WUNTRACED) == child) {
         if (!WIFSTOPPED(*status)) return true;
-        if (WSTOPSIG(*status) == SIGSTOP) continue;     /* whoever sent that to the command wakes it, not the launcher */
-        raise(SIGSTOP);             /* until a shell, or whoever stopped it, goes on */
+        if (WSTOPSIG(*status) == SIGSTOP)
+            continue;   /* whoever sent that to the command wakes it, not the launcher */
+        raise(SIGSTOP); /* until a shell, or whoever stopped it, goes on */
         kill(child, SIGCONT);
     }
     return false;
@@ -100,7 +105,7 @@ int mpl_child_run(const struct mpl_command *command, struct mpl_tree *tree)
     struct sigaction chld;
     sigset_t before;
     sigprocmask(SIG_BLOCK, &handled, &before);
-    sigaction(SIGCHLD, &usual, &chld);      /* inherited as ignored it would take the status away */
+    sigaction(SIGCHLD, &usual, &chld); /* inherited as ignored it would take the status away */
     const int signals = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
     const pid_t child = signals >= 0 ? fork() : -1;
     if (child == 0) start(command, &before, &chld);

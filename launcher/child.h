@@ -7,20 +7,25 @@
 
 #include "tree.h"
 
-struct mpl_variable { const char *name, *value; };       /* value NULL: unset */
+/* value NULL: unset */
+struct mpl_variable {
+    const char *name, *value;
+};
 
 struct mpl_command {
     const char *path;
-    char **argv;                            /* ended by NULL */
-    const struct mpl_variable *variables;    /* of its environment, ended by name NULL */
+    char **argv;                          /* ended by NULL */
+    const struct mpl_variable *variables; /* of its environment, ended by name NULL */
 };
 
-/* Runs it in this process group until it ends.  waitpid's status, or -1 with errno when it cannot be started.
+/* Runs it in this process group until it ends.  waitpid's status, or -1 with errno when it cannot
+ * be started.
  *
- * Signals that another process sends are forwarded.  Those of the terminal go to the whole group and reach the command
- * by themselves; so do those that the command's own processes send to their group, which the launcher is in.  A sender
- * elsewhere who names the group reaches the command twice: that cannot be told from one who names the launcher.
- * When the terminal stops the command (^Z) the launcher stops too. */
+ * Signals that another process sends are forwarded.  Those of the terminal go to the whole group
+ * and reach the command by themselves; so do those that the command's own processes send to their
+ * group, which the launcher is in.  A sender elsewhere who names the group reaches the command
+ * twice: that cannot be told from one who names the launcher. When the terminal stops the command
+ * (^Z) the launcher stops too. */
 int mpl_child_run(const struct mpl_command *command, struct mpl_tree *tree);
 
 #endif

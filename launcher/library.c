@@ -5,10 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SEPARATORS " :"     /* the loader splits LD_PRELOAD at these, and knows no quoting */
+#define SEPARATORS " :" /* the loader splits LD_PRELOAD at these, and knows no quoting */
 
 /* From the folder of the executable: installed in a prefix, or in the build tree. */
-static const char *const places[] = { "../" MEMPROF_LIBDIR, "../lib", "../lib64", "../lib/x86_64-linux-gnu", "../preload" };
+static const char *const places[] = { "../" MEMPROF_LIBDIR, "../lib", "../lib64",
+                                      "../lib/x86_64-linux-gnu", "../preload" };
 
 static bool beside_executable(char path[PATH_MAX])
 {
@@ -24,7 +25,8 @@ static bool beside_executable(char path[PATH_MAX])
     return false;
 }
 
-/* Absolute, because the program may change its folder; links are kept, because a link is the way around a space. */
+/* Absolute, because the program may change its folder; links are kept, because a link is the way
+ * around a space. */
 static bool from_environment(char path[PATH_MAX], const char *value)
 {
     char folder[PATH_MAX] = "";
@@ -37,13 +39,17 @@ int mpl_library_find(char path[PATH_MAX], char *reason, size_t cap)
 {
     const char *set = getenv("MEMPROF_LIB");
     if (set && *set ? !from_environment(path, set) : !beside_executable(path)) {
-        snprintf(reason, cap, "%s%s", set && *set ? "MEMPROF_LIB is no file that can be read: "
-                 : "libmemprof.so is not beside this program; name it in MEMPROF_LIB", set && *set ? set : "");
+        snprintf(reason, cap, "%s%s",
+                 set && *set ? "MEMPROF_LIB is no file that can be read: "
+                             : "libmemprof.so is not beside this program; name it in MEMPROF_LIB",
+                 set && *set ? set : "");
         return -1;
     }
     if (!strpbrk(path, SEPARATORS)) return 0;
-    snprintf(reason, cap, "LD_PRELOAD cannot name a path with a space or a colon: %s\n"
-             "memprof: make a link without them and name it in MEMPROF_LIB", path);
+    snprintf(reason, cap,
+             "LD_PRELOAD cannot name a path with a space or a colon: %s\n"
+             "memprof: make a link without them and name it in MEMPROF_LIB",
+             path);
     return -1;
 }
 

@@ -34,7 +34,9 @@ static void find_foreign(int dir, char name[NAME_MAX + 1])
     *name = 0;
     while (d && !*name && (entry = readdir(d))) {
         const char *n = entry->d_name;
-        if (!strcmp(n, ".") || !strcmp(n, "..") || ends_with(n, ".zst") || ends_with(n, ".journal") || !strcmp(n, MPL_RECORD_NAME)) continue;
+        if (!strcmp(n, ".") || !strcmp(n, "..") || ends_with(n, ".zst") ||
+            ends_with(n, ".journal") || !strcmp(n, MPL_RECORD_NAME))
+            continue;
         snprintf(name, NAME_MAX + 1, "%s", n);
     }
     if (d) closedir(d);
@@ -56,7 +58,9 @@ static int make(const char *directory, bool usual, char name[PATH_MAX])
 static int find_path(struct mpl_logs *logs, const char *name)
 {
     struct stat there, here;
-    if (!realpath(name, logs->path) || stat(logs->path, &there) != 0 || fstat(logs->dir, &here) != 0) return -1;
+    if (!realpath(name, logs->path) || stat(logs->path, &there) != 0 ||
+        fstat(logs->dir, &here) != 0)
+        return -1;
     if (there.st_dev == here.st_dev && there.st_ino == here.st_ino) return 0;
     errno = ESTALE;
     return -1;
@@ -67,17 +71,21 @@ static const char *objection(int dir)
 {
     struct stat st;
     if (fstat(dir, &st) != 0) return strerror(errno);
-    if (st.st_uid != geteuid()) return "it belongs to another user; give a directory of your own, or a new one";
-    if (st.st_mode & S_IWOTH) return "every user may write there; give a directory of your own, or a new one";
+    if (st.st_uid != geteuid())
+        return "it belongs to another user; give a directory of your own, or a new one";
+    if (st.st_mode & S_IWOTH)
+        return "every user may write there; give a directory of your own, or a new one";
     return NULL;
 }
 
-static int take_directory(struct mpl_logs *logs, const char *directory, bool usual, char *reason, size_t cap)
+static int take_directory(struct mpl_logs *logs, const char *directory, bool usual, char *reason,
+                          size_t cap)
 {
     char name[PATH_MAX], foreign[NAME_MAX + 1];
     logs->made = make(directory, usual, name) == 0;
     const bool there = logs->made || (errno == EEXIST && !usual);
-    logs->dir = there ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (logs->made ? O_NOFOLLOW : 0)) : -1;
+    logs->dir =
+        there ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (logs->made ? O_NOFOLLOW : 0)) : -1;
     const char *why = logs->dir < 0 ? strerror(errno) : objection(logs->dir);
     if (!why && find_path(logs, name) != 0) why = strerror(errno);
     if (why) {
@@ -86,14 +94,16 @@ static int take_directory(struct mpl_logs *logs, const char *directory, bool usu
     }
     find_foreign(logs->dir, foreign);
     if (!*foreign) return 0;
-    snprintf(reason, cap, "%s holds other files (%s); give an empty or a new directory", name, foreign);
+    snprintf(reason, cap, "%s holds other files (%s); give an empty or a new directory", name,
+             foreign);
     return -1;
 }
 
-int mpl_logs_open(struct mpl_logs *logs, const char *directory, bool usual, char *reason, size_t cap)
+int mpl_logs_open(struct mpl_logs *logs, const char *directory, bool usual, char *reason,
+                  size_t cap)
 {
     memset(logs, 0, sizeof *logs);
-    clock_gettime(CLOCK_REALTIME_COARSE, &logs->since);     /* the clock of file times */
+    clock_gettime(CLOCK_REALTIME_COARSE, &logs->since); /* the clock of file times */
     if (take_directory(logs, directory, usual, reason, cap) == 0) return 0;
     if (logs->dir >= 0) close(logs->dir);
     logs->dir = -1;
@@ -106,7 +116,7 @@ char *mpl_logs_template(const struct mpl_logs *logs)
     char *out = malloc(2 * strlen(logs->path) + sizeof name), *p = out;
     if (!out) return NULL;
     for (const char *s = logs->path; *s; s++) {
-        if (*s == '%') *p++ = '%';      /* %% stands for % */
+        if (*s == '%') *p++ = '%'; /* %% stands for % */
         *p++ = *s;
     }
     memcpy(p, name, sizeof name);
@@ -118,8 +128,9 @@ static bool before(const struct timespec *a, const struct timespec *b)
     return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
 
-/* A log that cannot be folded stays readable beside its journal; a report tells why.  So does one whose process may still run: it went on after
- * the command, or is of another run that has the directory, too. */
+/* A log that cannot be folded stays readable beside its journal; a report tells why.  So does one
+ * whose process may still run: it went on after the command, or is of another run that has the
+ * directory, too. */
 static struct mpr_recovery fold_journal(struct mpl_logs *logs, const char *name)
 {
     char path[PATH_MAX + NAME_MAX + 2];
@@ -142,9 +153,10 @@ static void take(struct mpl_logs *logs, const char *name, bool fold)
 {
     struct stat st;
     if (!find_log(logs, name, &st) || before(&st.st_mtim, &logs->since)) return;
-    const struct mpr_recovery recovery = fold ? fold_journal(logs, name) : (struct mpr_recovery){ 0 };
+    const struct mpr_recovery recovery =
+        fold ? fold_journal(logs, name) : (struct mpr_recovery){ 0 };
     if (recovery.runs) logs->running++;
-    if (recovery.runs || !find_log(logs, name, &st)) return;     /* its process has taken it away */
+    if (recovery.runs || !find_log(logs, name, &st)) return; /* its process has taken it away */
     struct mpl_log *log = &logs->log[logs->count++];
     *log = (struct mpl_log){ .bytes = (uint64_t)st.st_size, .ending = recovery.ending };
     snprintf(log->name, sizeof log->name, "%s", name);

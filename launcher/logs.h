@@ -9,27 +9,35 @@
 
 #include "recover.h"
 
-struct mpl_log { char name[NAME_MAX + 1]; uint64_t bytes; struct mpr_ending ending; };
-
-struct mpl_logs {
-    char path[PATH_MAX];            /* absolute */
-    int dir;                        /* the directory: what is looked at and folded is in this one, whatever the path leads to by then */
-    bool made;                      /* by mpl_logs_open */
-    struct timespec since;          /* logs that were written last before belong to an earlier run */
-    struct mpl_log *log;            /* of processes that have ended, by name */
-    size_t count;
-    unsigned running;               /* more, of processes that still run: one that stays small takes its log away when it ends */
-    unsigned recovered, lossy;
-    unsigned long long lost;        /* events that are missing in the lossy ones */
+struct mpl_log {
+    char name[NAME_MAX + 1];
+    uint64_t bytes;
+    struct mpr_ending ending;
 };
 
-/* Makes the directory, or takes one that holds nothing but logs, is this user's, and in which no other user may make files; `usual`: the name
- * is none that the user gave, so a directory that is there is somebody else's, and NAME.2, NAME.3, ... are tried.  0; or -1 and one
- * line in reason. */
-int mpl_logs_open(struct mpl_logs *logs, const char *directory, bool usual, char *reason, size_t cap);
+struct mpl_logs {
+    char path[PATH_MAX]; /* absolute */
+    int dir; /* the directory: what is looked at and folded is in this one, whatever the path leads
+                to by then */
+    bool made;             /* by mpl_logs_open */
+    struct timespec since; /* logs that were written last before belong to an earlier run */
+    struct mpl_log *log;   /* of processes that have ended, by name */
+    size_t count;
+    unsigned running; /* more, of processes that still run: one that stays small takes its log away
+                         when it ends */
+    unsigned recovered, lossy;
+    unsigned long long lost; /* events that are missing in the lossy ones */
+};
+
+/* Makes the directory, or takes one that holds nothing but logs, is this user's, and in which no
+ * other user may make files; `usual`: the name is none that the user gave, so a directory that is
+ * there is somebody else's, and NAME.2, NAME.3, ... are tried.  0; or -1 and one line in reason. */
+int mpl_logs_open(struct mpl_logs *logs, const char *directory, bool usual, char *reason,
+                  size_t cap);
 /* The template of logs in the directory for MEMPROF_OUT: malloc'ed, or NULL without memory. */
 char *mpl_logs_template(const struct mpl_logs *logs);
-/* Finds the run's logs; fold: first folds the journals of dead processes into them, and reads what their ends tell. */
+/* Finds the run's logs; fold: first folds the journals of dead processes into them, and reads what
+ * their ends tell. */
 void mpl_logs_survey(struct mpl_logs *logs, bool fold);
 /* Releases all; removes the directory again if this run made it and no process left a log. */
 void mpl_logs_close(struct mpl_logs *logs);

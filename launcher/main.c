@@ -9,7 +9,8 @@
 #include "utf8.h"
 
 /* argp, in the C library, looks for it: it must not be hidden. */
-__attribute__((visibility("default"))) const char *argp_program_version = "memprof " MEMPROF_VERSION;
+__attribute__((visibility("default"))) const char *argp_program_version =
+    "memprof " MEMPROF_VERSION;
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -22,13 +23,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    .parser = parse, .args_doc = "run [OPTION...] -- COMMAND\nhelp",
-    .doc = "Records who holds the memory of a program, by NVTX range."
-           "\vExamples:\n"
-           "  memprof run -- python3 train.py\n"
-           "  memprof run --help\n"
-           "  memprof-report peaks memprof.python3.4242\n\n"
-           "Without this launcher: LD_PRELOAD=libmemprof.so COMMAND.  memprof(1) tells about its variables.",
+    .parser = parse,
+    .args_doc = "run [OPTION...] -- COMMAND\nhelp",
+    .doc =
+        "Records who holds the memory of a program, by NVTX range."
+        "\vExamples:\n"
+        "  memprof run -- python3 train.py\n"
+        "  memprof run --help\n"
+        "  memprof-report peaks memprof.python3.4242\n\n"
+        "Without this launcher: LD_PRELOAD=libmemprof.so COMMAND.  memprof(1) tells about its variables.",
 };
 
 int main(int argc, char **argv)

@@ -11,7 +11,9 @@
 static const void *part(const struct mpl_object *o, uint64_t offset, uint64_t count, size_t each)
 {
     uint64_t bytes;
-    if (__builtin_mul_overflow(count, each, &bytes) || offset > o->bytes || bytes > o->bytes - offset) return NULL;
+    if (__builtin_mul_overflow(count, each, &bytes) || offset > o->bytes ||
+        bytes > o->bytes - offset)
+        return NULL;
     return o->at + offset;
 }
 
@@ -29,7 +31,8 @@ static const Elf64_Ehdr *header(const struct mpl_object *o) { return (const Elf6
 static bool segment(const struct mpl_object *o, unsigned i, Elf64_Phdr *out)
 {
     const Elf64_Ehdr *e = header(o);
-    const uint8_t *all = e->e_phentsize == sizeof *out ? part(o, e->e_phoff, e->e_phnum, sizeof *out) : NULL;
+    const uint8_t *all =
+        e->e_phentsize == sizeof *out ? part(o, e->e_phoff, e->e_phnum, sizeof *out) : NULL;
     if (!all || i >= e->e_phnum) return false;
     memcpy(out, all + i * sizeof *out, sizeof *out);
     return true;
@@ -46,7 +49,8 @@ static bool find_segment(const struct mpl_object *o, uint32_t type, Elf64_Phdr *
 static enum mpl_object_kind kind_of(const struct mpl_object *o)
 {
     if (o->bytes < SELFMAG || memcmp(o->at, ELFMAG, SELFMAG) != 0) return MPL_OBJECT_OTHER;
-    if (o->bytes < sizeof(Elf64_Ehdr) || o->at[EI_CLASS] != ELFCLASS64 || header(o)->e_machine != EM_X86_64)
+    if (o->bytes < sizeof(Elf64_Ehdr) || o->at[EI_CLASS] != ELFCLASS64 ||
+        header(o)->e_machine != EM_X86_64)
         return MPL_OBJECT_FOREIGN;
     Elf64_Phdr interpreter;
     if (!segment(o, 0, &interpreter)) return MPL_OBJECT_OTHER;
@@ -98,7 +102,9 @@ bool mpl_object_needs(const struct mpl_object *o, const char *prefix)
     }
     for (uint64_t i = 0; all && i < count; i++) {
         memcpy(&d, all + i * sizeof d, sizeof d);
-        if (d.d_tag == DT_NEEDED && strncmp(text(o, strings, d.d_un.d_val), prefix, strlen(prefix)) == 0) return true;
+        if (d.d_tag == DT_NEEDED &&
+            strncmp(text(o, strings, d.d_un.d_val), prefix, strlen(prefix)) == 0)
+            return true;
     }
     return false;
 }

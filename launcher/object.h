@@ -7,15 +7,19 @@
 #include <stdint.h>
 
 enum mpl_object_kind {
-    MPL_OBJECT_UNREADABLE,       /* the file may be executed but not read: nothing is known */
-    MPL_OBJECT_OTHER,            /* no ELF file that a kernel would load */
-    MPL_OBJECT_FOREIGN,          /* ELF, but not 64-bit x86 */
-    MPL_OBJECT_STATIC,           /* no dynamic loader, so nothing can be preloaded */
+    MPL_OBJECT_UNREADABLE, /* the file may be executed but not read: nothing is known */
+    MPL_OBJECT_OTHER,      /* no ELF file that a kernel would load */
+    MPL_OBJECT_FOREIGN,    /* ELF, but not 64-bit x86 */
+    MPL_OBJECT_STATIC,     /* no dynamic loader, so nothing can be preloaded */
     MPL_OBJECT_DYNAMIC,
 };
 
 /* A file mapped for reading. */
-struct mpl_object { const uint8_t *at; size_t bytes; enum mpl_object_kind kind; };
+struct mpl_object {
+    const uint8_t *at;
+    size_t bytes;
+    enum mpl_object_kind kind;
+};
 
 void mpl_object_open(struct mpl_object *o, const char *path);
 void mpl_object_close(struct mpl_object *o);

@@ -39,7 +39,8 @@ static bool mount_point(bool v1, char root[PATH_MAX], char point[PATH_MAX])
         char type[64], options[1024];
         const char *rest = strstr(line, " - ");
         if (!rest || sscanf(rest, " - %63s %*s %1023s", type, options) != 2) continue;
-        const bool right = v1 ? !strcmp(type, "cgroup") && strstr(options, "memory") : !strcmp(type, "cgroup2");
+        const bool right =
+            v1 ? !strcmp(type, "cgroup") && strstr(options, "memory") : !strcmp(type, "cgroup2");
         found = right && sscanf(line, "%*s %*s %*s %4095s %4095s", root, point) == 2;
     }
     free(line);
@@ -47,7 +48,8 @@ static bool mount_point(bool v1, char root[PATH_MAX], char point[PATH_MAX])
     return found;
 }
 
-/* In a container the mounted cgroup may be the own one itself, under a path that only the host knows. */
+/* In a container the mounted cgroup may be the own one itself, under a path that only the host
+ * knows. */
 static FILE *open_in_group(bool v1, const char *file)
 {
     char group[PATH_MAX], root[PATH_MAX], point[PATH_MAX], path[3 * PATH_MAX];
@@ -77,7 +79,7 @@ long mpl_oom_kills(void)
 
 /* ---- the kernel's log */
 
-#define FIRST_NAMESPACE 0xEFFFFFFCu     /* the inode of the first one's file: PROC_PID_INIT_INO */
+#define FIRST_NAMESPACE 0xEFFFFFFCu /* the inode of the first one's file: PROC_PID_INIT_INO */
 
 static bool in_first_namespace(void)
 {
@@ -87,7 +89,8 @@ static bool in_first_namespace(void)
 
 int mpl_oom_log_open(void)
 {
-    const int log = in_first_namespace() ? open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+    const int log =
+        in_first_namespace() ? open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
     if (log >= 0) lseek(log, 0, SEEK_END);
     return log;
 }
@@ -98,7 +101,8 @@ bool mpl_oom_log_next(int log, pid_t *killed)
     static const char says[] = "Killed process ";
     char record[8192];
     ssize_t n;
-    while (log >= 0 && ((n = read(log, record, sizeof record - 1)) > 0 || (n < 0 && (errno == EPIPE || errno == EINTR)))) {
+    while (log >= 0 && ((n = read(log, record, sizeof record - 1)) > 0 ||
+                        (n < 0 && (errno == EPIPE || errno == EINTR)))) {
         record[n > 0 ? n : 0] = 0;
         const char *at = strstr(record, says);
         const long pid = at ? strtol(at + strlen(says), NULL, 10) : 0;

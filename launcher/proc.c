@@ -15,7 +15,15 @@ static FILE *open_of(pid_t pid, const char *file)
     return fopen(path, "re");
 }
 
-enum { STATE = 3, PPID = 4, STARTTIME = 22, RSS = 24, ARG_START = 48, EXIT_CODE = 52, FIELDS };    /* as proc(5) numbers them */
+enum {
+    STATE = 3,
+    PPID = 4,
+    STARTTIME = 22,
+    RSS = 24,
+    ARG_START = 48,
+    EXIT_CODE = 52,
+    FIELDS
+}; /* as proc(5) numbers them */
 
 /* "pid (name) S ppid ...": a name may hold anything. */
 bool mpl_proc_stat(pid_t pid, struct mpl_proc_stat *out)
@@ -47,7 +55,8 @@ bool mpl_proc_readable(pid_t pid)
     return stat(path, &st) == 0 && (geteuid() == 0 || st.st_uid == geteuid());
 }
 
-static void children_of_thread(pid_t pid, const char *thread, void (*each)(void *arg, pid_t child), void *arg)
+static void children_of_thread(pid_t pid, const char *thread, void (*each)(void *arg, pid_t child),
+                               void *arg)
 {
     char file[NAME_MAX + 32];
     long child;
@@ -102,7 +111,8 @@ int mpl_proc_environ(pid_t pid, const char *variable, const char *text)
     size_t cap = 0, length = strlen(variable);
     int found = f ? 0 : -1;
     while (f && !found && getdelim(&entry, &cap, 0, f) > 0)
-        found = strncmp(entry, variable, length) == 0 && entry[length] == '=' && strstr(entry + length, text);
+        found = strncmp(entry, variable, length) == 0 && entry[length] == '=' &&
+                strstr(entry + length, text);
     free(entry);
     if (f) fclose(f);
     return found;

@@ -10,10 +10,11 @@
 struct mpl_proc_stat {
     char state;
     pid_t parent;
-    uint64_t started;           /* clock ticks since boot */
-    uint64_t rss;               /* pages */
-    uint64_t arguments;         /* where they lie: each exec puts them elsewhere; 0 or 1 where that may not be read */
-    int exit_code;              /* of a zombie, as waitpid has it; 0 where it may not be read */
+    uint64_t started;   /* clock ticks since boot */
+    uint64_t rss;       /* pages */
+    uint64_t arguments; /* where they lie: each exec puts them elsewhere; 0 or 1 where that may not
+                           be read */
+    int exit_code;      /* of a zombie, as waitpid has it; 0 where it may not be read */
 };
 
 bool mpl_proc_stat(pid_t pid, struct mpl_proc_stat *out);

@@ -8,7 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct line { char text[1024]; size_t used; };
+struct line {
+    char text[1024];
+    size_t used;
+};
 
 __attribute__((format(printf, 2, 3))) static void add(struct line *l, const char *format, ...)
 {
@@ -16,7 +19,8 @@ __attribute__((format(printf, 2, 3))) static void add(struct line *l, const char
     va_start(args, format);
     const int n = vsnprintf(l->text + l->used, sizeof l->text - l->used, format, args);
     va_end(args);
-    l->used = n < 0 || (size_t)n >= sizeof l->text - l->used ? sizeof l->text - 1 : l->used + (size_t)n;
+    l->used =
+        n < 0 || (size_t)n >= sizeof l->text - l->used ? sizeof l->text - 1 : l->used + (size_t)n;
 }
 
 /* Spaces, control characters and % would end it, or stand for others. */
@@ -32,7 +36,8 @@ static void add_text(struct line *l, const char *key, const char *text)
 static void put(const struct mpl_record *r, struct line *l)
 {
     add(l, "\n");
-    if (r->fd >= 0 && write(r->fd, l->text, l->used) < 0) return;      /* a full disk: a report does without */
+    if (r->fd >= 0 && write(r->fd, l->text, l->used) < 0)
+        return; /* a full disk: a report does without */
 }
 
 static void put_beginning(const struct mpl_record *r)
@@ -53,7 +58,8 @@ void mpl_record_open(struct mpl_record *r, int directory)
 {
     struct stat st;
     const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-    *r = (struct mpl_record){ .directory = directory, .fd = openat(directory, MPL_RECORD_NAME, flags | O_EXCL, 0600) };
+    *r = (struct mpl_record){ .directory = directory,
+                              .fd = openat(directory, MPL_RECORD_NAME, flags | O_EXCL, 0600) };
     r->made = r->fd >= 0;
     if (!r->made) r->fd = openat(r->directory, MPL_RECORD_NAME, flags, 0600);
     if (r->fd >= 0 && (fstat(r->fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())) {
@@ -85,7 +91,9 @@ void mpl_record_end(const struct mpl_record *r, const struct mpl_watched *p)
 
 void mpl_record_unseen(const struct mpl_record *r, const struct mpl_watched *p)
 {
-    static const char *const why[] = { [MPL_UNSEEN_DROPPED] = "dropped", [MPL_UNSEEN_STATIC] = "static", [MPL_UNSEEN_FOREIGN] = "foreign",
+    static const char *const why[] = { [MPL_UNSEEN_DROPPED] = "dropped",
+                                       [MPL_UNSEEN_STATIC] = "static",
+                                       [MPL_UNSEEN_FOREIGN] = "foreign",
                                        [MPL_UNSEEN_RIGHTS] = "rights" };
     struct line l = { .used = 0 };
     add(&l, "unseen");

@@ -1,4 +1,5 @@
-/* memprof.run, the run's record beside its logs: what the launcher saw (format/FORMAT.md has the lines). */
+/* memprof.run, the run's record beside its logs: what the launcher saw (format/FORMAT.md has the
+ * lines). */
 #ifndef MPL_RECORD_H
 #define MPL_RECORD_H
 
@@ -8,7 +9,11 @@
 
 #define MPL_RECORD_NAME "memprof.run"
 
-struct mpl_record { int directory, fd; bool made; };     /* fd -1: there is none */
+/* fd -1: there is none */
+struct mpl_record {
+    int directory, fd;
+    bool made;
+};
 
 /* Adds to the file of an earlier run in the directory, which stays the caller's and open. */
 void mpl_record_open(struct mpl_record *r, int directory);

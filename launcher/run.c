@@ -21,7 +21,7 @@
 
 struct options {
     const char *directory, *level, *program, *min_rss;
-    char *journal_dir;              /* absolute, as the library wants it; malloc'ed */
+    char *journal_dir; /* absolute, as the library wants it; malloc'ed */
     bool quiet, no_recover;
     char **command;
 };
@@ -29,17 +29,23 @@ struct options {
 enum { OPT_LEVEL = 256, OPT_PROGRAM, OPT_MIN_RSS, OPT_JOURNAL_DIR, OPT_NO_RECOVER };
 
 static const struct argp_option argp_options[] = {
-    { "output", 'o', "DIR", 0, "Directory for the logs; made if it is not there (default: memprof.PROGRAM.PID)", 0 },
-    { "program", OPT_PROGRAM, "GLOB", 0, "Record only programs whose name matches: that of the file, or of a link to it", 0 },
-    { "min-rss", OPT_MIN_RSS, "SIZE", 0, "Child processes that stayed smaller leave no log (default: 16M)", 0 },
+    { "output", 'o', "DIR", 0,
+      "Directory for the logs; made if it is not there (default: memprof.PROGRAM.PID)", 0 },
+    { "program", OPT_PROGRAM, "GLOB", 0,
+      "Record only programs whose name matches: that of the file, or of a link to it", 0 },
+    { "min-rss", OPT_MIN_RSS, "SIZE", 0,
+      "Child processes that stayed smaller leave no log (default: 16M)", 0 },
     { "level", OPT_LEVEL, "N", 0, "Compression, -9 to 9 (default -1)", 0 },
-    { "journal-dir", OPT_JOURNAL_DIR, "DIR", 0, "Where journals are kept while the processes run", 0 },
-    { "no-recover", OPT_NO_RECOVER, NULL, 0, "Leave the journals of killed processes beside their logs", 0 },
+    { "journal-dir", OPT_JOURNAL_DIR, "DIR", 0, "Where journals are kept while the processes run",
+      0 },
+    { "no-recover", OPT_NO_RECOVER, NULL, 0,
+      "Leave the journals of killed processes beside their logs", 0 },
     { "quiet", 'q', NULL, 0, "Print nothing but errors", 0 },
     { 0 },
 };
 
-/* What the library would not understand is told of the option, here: it knows the variable alone. */
+/* What the library would not understand is told of the option, here: it knows the variable alone.
+ */
 static bool is_level(const char *text)
 {
     text += *text == '-';
@@ -55,7 +61,8 @@ static bool is_size(const char *text)
     if (errno || *text < '0' || *text > '9') return false;
     if (!*unit) return true;
     const char *letter = strchr(letters, toupper((unsigned char)*unit));
-    return letter && (!unit[1] || strcmp(unit + 1, "iB") == 0) && number <= ULLONG_MAX >> 10 * (letter - letters + 1);
+    return letter && (!unit[1] || strcmp(unit + 1, "iB") == 0) &&
+           number <= ULLONG_MAX >> 10 * (letter - letters + 1);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -65,12 +72,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'o': o->directory = arg; return 0;
     case 'q': o->quiet = true; return 0;
     case OPT_LEVEL:
-        if (!is_level(arg)) argp_error(state, "--level=%s: a number from 1 to 9, or from -1 to -9, is wanted", arg);
+        if (!is_level(arg))
+            argp_error(state, "--level=%s: a number from 1 to 9, or from -1 to -9, is wanted", arg);
         o->level = arg;
         return 0;
     case OPT_PROGRAM: o->program = arg; return 0;
     case OPT_MIN_RSS:
-        if (!is_size(arg)) argp_error(state, "--min-rss=%s: bytes are wanted, or KiB, MiB, GiB or TiB with K, M, G or T", arg);
+        if (!is_size(arg))
+            argp_error(state,
+                       "--min-rss=%s: bytes are wanted, or KiB, MiB, GiB or TiB with K, M, G or T",
+                       arg);
         o->min_rss = arg;
         return 0;
     case OPT_JOURNAL_DIR:
@@ -89,24 +100,30 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    .options = argp_options, .parser = parse, .args_doc = "-- COMMAND [ARGUMENT...]",
-    .doc = "Records the memory of a command and of all processes that it starts, one log each, in one directory."
-           "\vExamples:\n"
-           "  memprof run -- python3 train.py\n"
-           "  memprof run -o logs --program 'python*' -- ./job.sh\n"
-           "  memprof-report peaks logs\n\n"
-           "Exit status: that of the command, or 128 and the number of the signal that ended it; 127 when there is no "
-           "such command, 126 when it cannot be executed, 2 for wrong usage, 1 when memprof itself fails or the command "
-           "cannot be recorded.",
+    .options = argp_options,
+    .parser = parse,
+    .args_doc = "-- COMMAND [ARGUMENT...]",
+    .doc =
+        "Records the memory of a command and of all processes that it starts, one log each, in one directory."
+        "\vExamples:\n"
+        "  memprof run -- python3 train.py\n"
+        "  memprof run -o logs --program 'python*' -- ./job.sh\n"
+        "  memprof-report peaks logs\n\n"
+        "Exit status: that of the command, or 128 and the number of the signal that ended it; 127 when there is no "
+        "such command, 126 when it cannot be executed, 2 for wrong usage, 1 when memprof itself fails or the command "
+        "cannot be recorded.",
 };
 
 /* ---- before */
 
-static int open_logs(struct mpl_logs *logs, const struct options *o, const struct mpl_target *target)
+static int open_logs(struct mpl_logs *logs, const struct options *o,
+                     const struct mpl_target *target)
 {
     char usual[NAME_MAX + 64], reason[PATH_MAX + 256];
     snprintf(usual, sizeof usual, "memprof.%s.%ld", mpl_target_name(target->path), (long)getpid());
-    if (mpl_logs_open(logs, o->directory ? o->directory : usual, !o->directory, reason, sizeof reason) == 0) return 0;
+    if (mpl_logs_open(logs, o->directory ? o->directory : usual, !o->directory, reason,
+                      sizeof reason) == 0)
+        return 0;
     mpl_say("%s", reason);
     return -1;
 }
@@ -120,8 +137,8 @@ static bool tells(const struct options *o, const char *template)
 }
 
 /* A tree of its own, even below another recorded process. */
-static int run_command(const struct options *o, const struct mpl_target *target, const char *preload,
-                       const char *template, struct mpl_tree *tree)
+static int run_command(const struct options *o, const struct mpl_target *target,
+                       const char *preload, const char *template, struct mpl_tree *tree)
 {
     struct mpl_variable variables[16], *v = variables;
     *v++ = (struct mpl_variable){ "LD_PRELOAD", preload };
@@ -138,7 +155,8 @@ static int run_command(const struct options *o, const struct mpl_target *target,
 }
 
 /* Runs the command with everything prepared, and tells how it ended.  Its wait status, or -1. */
-static int record(const struct options *o, const struct mpl_target *target, const char *library, const char *preload, struct mpl_logs *logs)
+static int record(const struct options *o, const struct mpl_target *target, const char *library,
+                  const char *preload, struct mpl_logs *logs)
 {
     char *template = logs ? mpl_logs_template(logs) : NULL;
     const long kills = mpl_oom_kills();
@@ -183,14 +201,15 @@ static int prepare_and_record(const struct options *o, const struct mpl_target *
 
 static int exit_status(int wait_status)
 {
-    return WIFSIGNALED(wait_status) ? MPL_STATUS_SIGNAL + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+    return WIFSIGNALED(wait_status) ? MPL_STATUS_SIGNAL + WTERMSIG(wait_status)
+                                    : WEXITSTATUS(wait_status);
 }
 
 int mpl_run(int argc, char **argv)
 {
     struct options o = { 0 };
     struct mpl_target target;
-    argv[0] = (char *)"memprof run";      /* for its messages */
+    argv[0] = (char *)"memprof run"; /* for its messages */
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o) != 0) return MPL_STATUS_FAILURE;
     const int refusal = mpl_target_find(&target, o.command[0]);
     if (refusal) mpl_say("%s: %s", o.command[0], target.reason);

@@ -11,7 +11,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define INTERPRETERS_MAX 5      /* the kernel's own limit for a script that is run by a script */
+#define INTERPRETERS_MAX 5 /* the kernel's own limit for a script that is run by a script */
 
 const char *mpl_target_name(const char *path)
 {
@@ -19,7 +19,8 @@ const char *mpl_target_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-__attribute__((format(printf, 3, 4))) static int refuse(struct mpl_target *t, int status, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int refuse(struct mpl_target *t, int status,
+                                                        const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -44,7 +45,8 @@ static int search(char *out, const char *name)
     int error = ENOENT;
     for (const char *p = path ? path : "/bin:/usr/bin"; *name; p++) {
         const size_t length = strcspn(p, ":");
-        const int bytes = snprintf(out, PATH_MAX, "%.*s%s%s", (int)length, p, length ? "/" : "./", name);
+        const int bytes =
+            snprintf(out, PATH_MAX, "%.*s%s%s", (int)length, p, length ? "/" : "./", name);
         const int now = bytes < PATH_MAX ? executable(out) : ENAMETOOLONG;
         if (!now) return 0;
         if (now == EACCES) error = EACCES;
@@ -58,11 +60,12 @@ static int locate(struct mpl_target *t, const char *command)
 {
     int error = ENAMETOOLONG;
     if (!strchr(command, '/')) error = search(t->path, command);
-    else if (snprintf(t->path, sizeof t->path, "%s", command) < (int)sizeof t->path) error = executable(t->path);
+    else if (snprintf(t->path, sizeof t->path, "%s", command) < (int)sizeof t->path)
+        error = executable(t->path);
     if (!error) return 0;
     const bool missing = error == ENOENT || error == ENOTDIR;
-    return refuse(t, missing ? MPL_STATUS_NOT_FOUND : MPL_STATUS_NOT_EXECUTABLE, "%s", missing && !strchr(command, '/')
-                  ? "command not found" : strerror(error));
+    return refuse(t, missing ? MPL_STATUS_NOT_FOUND : MPL_STATUS_NOT_EXECUTABLE, "%s",
+                  missing && !strchr(command, '/') ? "command not found" : strerror(error));
 }
 
 /* The interpreter that the first line of a script names ("#!"), or false. */
@@ -79,7 +82,8 @@ static bool interpreter(const struct mpl_object *o, char *out)
     return n > 0;
 }
 
-/* Opens what the kernel will load.  A file that is neither ELF nor has "#!" is run by the shell, as execvp does it. */
+/* Opens what the kernel will load.  A file that is neither ELF nor has "#!" is run by the shell, as
+ * execvp does it. */
 static int open_program(struct mpl_target *t)
 {
     memcpy(t->program, t->path, sizeof t->program);
@@ -91,14 +95,15 @@ static int open_program(struct mpl_target *t)
         mpl_object_close(&t->object);
         const int error = executable(next);
         if (error)
-            return refuse(t, error == ENOENT ? MPL_STATUS_NOT_FOUND : MPL_STATUS_NOT_EXECUTABLE, "its interpreter %s: %s",
-                          next, strerror(error));
+            return refuse(t, error == ENOENT ? MPL_STATUS_NOT_FOUND : MPL_STATUS_NOT_EXECUTABLE,
+                          "its interpreter %s: %s", next, strerror(error));
         memcpy(t->program, next, sizeof t->program);
     }
     return refuse(t, MPL_STATUS_NOT_EXECUTABLE, "too many levels of interpreters");
 }
 
-/* Will the program run with more rights than its caller has?  Then the loader ignores what is preloaded. */
+/* Will the program run with more rights than its caller has?  Then the loader ignores what is
+ * preloaded. */
 const char *mpl_target_gains_rights(const char *path)
 {
     struct stat st;
@@ -118,10 +123,13 @@ int mpl_target_find(struct mpl_target *t, const char *command)
     if (status) return status;
     const char *name = mpl_target_name(t->program);
     const char *rights = mpl_target_gains_rights(t->program);
-    if (rights) return refuse(t, MPL_STATUS_FAILURE, "%s is %s: the loader ignores LD_PRELOAD for it", name, rights);
+    if (rights)
+        return refuse(t, MPL_STATUS_FAILURE, "%s is %s: the loader ignores LD_PRELOAD for it", name,
+                      rights);
     if (t->object.kind == MPL_OBJECT_STATIC)
-        return refuse(t, MPL_STATUS_FAILURE, "%s is statically linked: nothing can be preloaded into it; link it dynamically",
-                      name);
+        return refuse(
+            t, MPL_STATUS_FAILURE,
+            "%s is statically linked: nothing can be preloaded into it; link it dynamically", name);
     if (t->object.kind == MPL_OBJECT_FOREIGN)
         return refuse(t, MPL_STATUS_FAILURE, "%s is not a 64-bit x86 program", name);
     return 0;

@@ -12,17 +12,18 @@ enum {
     MPL_STATUS_USAGE = 2,
     MPL_STATUS_NOT_EXECUTABLE = 126,
     MPL_STATUS_NOT_FOUND = 127,
-    MPL_STATUS_SIGNAL = 128,         /* and the number of the signal that ended the command */
+    MPL_STATUS_SIGNAL = 128, /* and the number of the signal that ended the command */
 };
 
 struct mpl_target {
-    char path[PATH_MAX];            /* the command's file */
-    char program[PATH_MAX];         /* the ELF file: itself, or a script's interpreter */
-    struct mpl_object object;        /* of the program */
-    char reason[PATH_MAX + 256];    /* of a refusal: one line without the command's name */
+    char path[PATH_MAX];         /* the command's file */
+    char program[PATH_MAX];      /* the ELF file: itself, or a script's interpreter */
+    struct mpl_object object;    /* of the program */
+    char reason[PATH_MAX + 256]; /* of a refusal: one line without the command's name */
 };
 
-/* Looks the command up as execvp does.  0; or the status to exit with, and why in t->reason.  Close it either way. */
+/* Looks the command up as execvp does.  0; or the status to exit with, and why in t->reason.  Close
+ * it either way. */
 int mpl_target_find(struct mpl_target *t, const char *command);
 void mpl_target_close(struct mpl_target *t);
 

@@ -9,7 +9,7 @@
 #include "units.h"
 #include "utf8.h"
 
-enum { FEW = 4 };       /* logs, each of which is worth a line */
+enum { FEW = 4 }; /* logs, each of which is worth a line */
 
 void mpl_say(const char *format, ...)
 {
@@ -32,8 +32,8 @@ void mpl_say(const char *format, ...)
 void mpl_tell_end(const char *command, int status)
 {
     if (WIFSIGNALED(status))
-        mpl_say("%s was ended by SIG%s (%s)%s", command, sigabbrev_np(WTERMSIG(status)), sigdescr_np(WTERMSIG(status)),
-                WCOREDUMP(status) ? ", with a core file" : "");
+        mpl_say("%s was ended by SIG%s (%s)%s", command, sigabbrev_np(WTERMSIG(status)),
+                sigdescr_np(WTERMSIG(status)), WCOREDUMP(status) ? ", with a core file" : "");
     else mpl_say("%s ended with exit status %d", command, WEXITSTATUS(status));
 }
 
@@ -42,26 +42,32 @@ void mpl_tell_oom(const struct mpl_tree *tree, long kills)
     char who[512];
     if (kills <= 0) return;
     mpl_tree_killed(tree, who, sizeof who);
-    mpl_say("OOM KILL: the kernel killed %ld process%s of its memory cgroup%s%s", kills, kills == 1 ? "" : "es", *who ? ": " : "", who);
+    mpl_say("OOM KILL: the kernel killed %ld process%s of its memory cgroup%s%s", kills,
+            kills == 1 ? "" : "es", *who ? ": " : "", who);
 }
 
 void mpl_tell_unseen(const struct mpl_tree *tree)
 {
     char who[1024];
     const size_t count = mpl_tree_unseen(tree, who, sizeof who);
-    if (count) mpl_say("%zu process%s of its tree ran without memprof: %s", count, count == 1 ? "" : "es", who);
+    if (count)
+        mpl_say("%zu process%s of its tree ran without memprof: %s", count, count == 1 ? "" : "es",
+                who);
 }
 
 /* ---- logs */
 
-/* What its process would have said at its end without the launcher; nothing of one that had no time to. */
+/* What its process would have said at its end without the launcher; nothing of one that had no time
+ * to. */
 static void tell_log(const struct mpl_log *log, const char *shown)
 {
     struct mpr_number events, rss, lost, size;
     char peak[64] = "";
     if (!log->ending.events) return;
-    if (log->ending.hwm) snprintf(peak, sizeof peak, "peak RSS %s, ", mpr_units_size(&rss, log->ending.hwm));
-    mpl_say("%s/%s: %s events, %s%s lost, %s", shown, log->name, mpr_units_count(&events, log->ending.events), peak,
+    if (log->ending.hwm)
+        snprintf(peak, sizeof peak, "peak RSS %s, ", mpr_units_size(&rss, log->ending.hwm));
+    mpl_say("%s/%s: %s events, %s%s lost, %s", shown, log->name,
+            mpr_units_count(&events, log->ending.events), peak,
             mpr_units_count(&lost, log->ending.lost), mpr_units_size(&size, log->bytes));
 }
 
@@ -87,26 +93,34 @@ static void tell_all(const struct mpl_logs *logs, const char *shown)
     const struct mpl_log *big = largest(logs), *high = highest(logs);
     struct mpr_number size, rss;
     char running[64] = "", recovered[96] = "", peak[NAME_MAX + 64] = "";
-    if (logs->running) snprintf(running, sizeof running, ", %u more of processes that still run", logs->running);
+    if (logs->running)
+        snprintf(running, sizeof running, ", %u more of processes that still run", logs->running);
     if (logs->recovered)
-        snprintf(recovered, sizeof recovered, ", %u completed from the journal (killed, or left by exit_group)", logs->recovered);
+        snprintf(recovered, sizeof recovered,
+                 ", %u completed from the journal (killed, or left by exit_group)",
+                 logs->recovered);
     if (logs->count > FEW && high->ending.hwm)
-        snprintf(peak, sizeof peak, "; the highest peak RSS is %s (%s)", mpr_units_size(&rss, high->ending.hwm), high->name);
-    mpl_say("%zu log%s in %s%s%s; the largest is %s (%s)%s", logs->count, logs->count == 1 ? "" : "s", shown, running, recovered,
-            big->name, mpr_units_size(&size, big->bytes), peak);
+        snprintf(peak, sizeof peak, "; the highest peak RSS is %s (%s)",
+                 mpr_units_size(&rss, high->ending.hwm), high->name);
+    mpl_say("%zu log%s in %s%s%s; the largest is %s (%s)%s", logs->count,
+            logs->count == 1 ? "" : "s", shown, running, recovered, big->name,
+            mpr_units_size(&size, big->bytes), peak);
 }
 
 void mpl_tell_logs(const struct mpl_logs *logs, const char *shown)
 {
     if (!logs->count) {
-        if (logs->running) mpl_say("no process that has ended left a log; %u in %s of processes that still run", logs->running, shown);
+        if (logs->running)
+            mpl_say("no process that has ended left a log; %u in %s of processes that still run",
+                    logs->running, shown);
         else mpl_say("no process left a log");
         return;
     }
     for (size_t i = 0; i < logs->count && logs->count <= FEW; i++) tell_log(&logs->log[i], shown);
     tell_all(logs, shown);
     if (logs->lossy)
-        mpl_say("INCOMPLETE: %llu events are missing in %u log%s; memprof-report verify says why and since when", logs->lost, logs->lossy,
-                logs->lossy == 1 ? "" : "s");
+        mpl_say(
+            "INCOMPLETE: %llu events are missing in %u log%s; memprof-report verify says why and since when",
+            logs->lost, logs->lossy, logs->lossy == 1 ? "" : "s");
     mpl_say("next: memprof-report peaks %s", shown);
 }

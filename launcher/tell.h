@@ -8,7 +8,8 @@
 /* Each line of the text behind "memprof: ". */
 void mpl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* How the command ended; how many processes the kernel killed for memory; which ran without memprof. */
+/* How the command ended; how many processes the kernel killed for memory; which ran without
+ * memprof. */
 void mpl_tell_end(const char *command, int wait_status);
 void mpl_tell_oom(const struct mpl_tree *tree, long kills);
 void mpl_tell_unseen(const struct mpl_tree *tree);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NAMED 3         /* of many processes */
+#define NAMED 3 /* of many processes */
 
 void mpl_tree_open(struct mpl_tree *t, const char *library, int directory)
 {
@@ -51,19 +51,24 @@ void mpl_tree_close(struct mpl_tree *t, bool keep)
 
 /* ---- in words */
 
-struct list { char *text; size_t cap, used, count; };
+struct list {
+    char *text;
+    size_t cap, used, count;
+};
 
 static void add(struct list *l, const struct mpl_watched *p, const char *why)
 {
     if (l->count++ >= NAMED || l->used >= l->cap) return;
-    const int n = snprintf(l->text + l->used, l->cap - l->used, "%s%s (pid %ld%s%s)", l->used ? ", " : "", *p->name ? p->name : "a process",
-                           (long)p->pid, *why ? ", " : "", why);
+    const int n =
+        snprintf(l->text + l->used, l->cap - l->used, "%s%s (pid %ld%s%s)", l->used ? ", " : "",
+                 *p->name ? p->name : "a process", (long)p->pid, *why ? ", " : "", why);
     if (n > 0) l->used += (size_t)n;
 }
 
 static void finish(struct list *l)
 {
-    if (l->count > NAMED && l->used < l->cap) snprintf(l->text + l->used, l->cap - l->used, " and %zu more", l->count - NAMED);
+    if (l->count > NAMED && l->used < l->cap)
+        snprintf(l->text + l->used, l->cap - l->used, " and %zu more", l->count - NAMED);
 }
 
 void mpl_tree_killed(const struct mpl_tree *t, char *out, size_t cap)
@@ -77,12 +82,16 @@ void mpl_tree_killed(const struct mpl_tree *t, char *out, size_t cap)
 
 size_t mpl_tree_unseen(const struct mpl_tree *t, char *out, size_t cap)
 {
-    static const char *const why[] = { [MPL_UNSEEN_DROPPED] = "LD_PRELOAD was dropped", [MPL_UNSEEN_STATIC] = "statically linked",
-                                       [MPL_UNSEEN_FOREIGN] = "not a 64-bit x86 program", [MPL_UNSEEN_RIGHTS] = "it gains rights, so LD_PRELOAD is ignored" };
+    static const char *const why[] = { [MPL_UNSEEN_DROPPED] = "LD_PRELOAD was dropped",
+                                       [MPL_UNSEEN_STATIC] = "statically linked",
+                                       [MPL_UNSEEN_FOREIGN] = "not a 64-bit x86 program",
+                                       [MPL_UNSEEN_RIGHTS] =
+                                           "it gains rights, so LD_PRELOAD is ignored" };
     struct list list = { out, cap, 0, 0 };
     *out = 0;
     for (size_t i = 0; i < t->watch.count; i++)
-        if (mpl_watched_unseen(&t->watch.process[i])) add(&list, &t->watch.process[i], why[t->watch.process[i].unseen]);
+        if (mpl_watched_unseen(&t->watch.process[i]))
+            add(&list, &t->watch.process[i], why[t->watch.process[i].unseen]);
     finish(&list);
     return list.count;
 }

@@ -5,7 +5,10 @@
 #include "record.h"
 #include "watch.h"
 
-struct mpl_tree { struct mpl_watch watch; struct mpl_record record; };
+struct mpl_tree {
+    struct mpl_watch watch;
+    struct mpl_record record;
+};
 
 /* library: the file's name that is preloaded; directory: of the logs, or -1. */
 void mpl_tree_open(struct mpl_tree *t, const char *library, int directory);

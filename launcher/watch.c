@@ -17,9 +17,9 @@
 #include "proc.h"
 #include "target.h"
 
-#define NS_PER_S UINT64_C(1000000000)
-#define PERIOD_NS (NS_PER_S / 10)
-#define COST_FACTOR 100         /* looking takes at most 1 % of a processor */
+#define NS_PER_S    UINT64_C(1000000000)
+#define PERIOD_NS   (NS_PER_S / 10)
+#define COST_FACTOR 100 /* looking takes at most 1 % of a processor */
 
 static uint64_t now_ns(clockid_t clock)
 {
@@ -30,7 +30,9 @@ static uint64_t now_ns(clockid_t clock)
 
 void mpl_watch_open(struct mpl_watch *w, const char *library)
 {
-    *w = (struct mpl_watch){ .library = library, .kernel_log = mpl_oom_log_open(), .kills = mpl_oom_kills() };
+    *w = (struct mpl_watch){ .library = library,
+                             .kernel_log = mpl_oom_log_open(),
+                             .kills = mpl_oom_kills() };
 }
 
 void mpl_watch_close(struct mpl_watch *w)
@@ -74,8 +76,11 @@ void mpl_watch_add(struct mpl_watch *w, pid_t pid)
     if (find(w, pid) || (w->count == w->cap && !grow(w))) return;
     const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0) return;
-    if (!mpl_proc_stat(pid, &stat) || stat.state == 'Z') close(fd);     /* the dead stay there until somebody waits for them */
-    else w->process[w->count++] = (struct mpl_watched){ .pid = pid, .fd = fd, .began = began(stat.started) };
+    if (!mpl_proc_stat(pid, &stat) || stat.state == 'Z')
+        close(fd); /* the dead stay there until somebody waits for them */
+    else
+        w->process[w->count++] =
+            (struct mpl_watched){ .pid = pid, .fd = fd, .began = began(stat.started) };
 }
 
 static void add_child(void *watch, pid_t child) { mpl_watch_add(watch, child); }
@@ -88,14 +93,18 @@ static enum mpl_unseen why_unseen(const struct mpl_watch *w, pid_t pid)
     struct mpl_object object;
     snprintf(exe, sizeof exe, "/proc/%ld/exe", (long)pid);
     const int asked = mpl_proc_environ(pid, "LD_PRELOAD", w->library);
-    if (asked < 0) return MPL_UNSEEN_NO;         /* not to be known */
+    if (asked < 0) return MPL_UNSEEN_NO; /* not to be known */
     mpl_object_open(&object, exe);
     const enum mpl_object_kind kind = object.kind;
     mpl_object_close(&object);
     if (kind == MPL_OBJECT_STATIC) return MPL_UNSEEN_STATIC;
     if (kind == MPL_OBJECT_FOREIGN) return MPL_UNSEEN_FOREIGN;
     if (asked) return mpl_target_gains_rights(exe) ? MPL_UNSEEN_RIGHTS : MPL_UNSEEN_NO;
-    return mpl_proc_maps(pid, w->library) == 0 ? MPL_UNSEEN_DROPPED : MPL_UNSEEN_NO;   /* a program may write over its environment */
+    return mpl_proc_maps(pid, w->library) == 0 ? MPL_UNSEEN_DROPPED : MPL_UNSEEN_NO; /* a program
+                                                                                        may write
+                                                                                        over its
+                                                                                        environment
+                                                                                      */
 }
 
 /* A program that was found the same twice stays what it is until an exec. */
@@ -129,17 +138,24 @@ static void look(struct mpl_watch *w)
 
 /* ---- how it ended */
 
-/* struct pidfd_info of linux/pidfd.h, as Linux 6.15 has it; older kernels say nothing of a process that somebody has waited for. */
-struct info { uint64_t mask, cgroup; uint32_t pid, tgid, ppid, ids[8]; int32_t exit_code; };
-#define GET_INFO _IOWR(0xFF, 11, struct info)
+/* struct pidfd_info of linux/pidfd.h, as Linux 6.15 has it; older kernels say nothing of a process
+ * that somebody has waited for. */
+struct info {
+    uint64_t mask, cgroup;
+    uint32_t pid, tgid, ppid, ids[8];
+    int32_t exit_code;
+};
+#define GET_INFO  _IOWR(0xFF, 11, struct info)
 #define INFO_EXIT 8u
 
-/* Its wait status, or -1: a zombie shows it to its own user, and the pidfd of one that is gone to everybody. */
+/* Its wait status, or -1: a zombie shows it to its own user, and the pidfd of one that is gone to
+ * everybody. */
 static int wait_status(const struct mpl_watched *p)
 {
     struct mpl_proc_stat stat;
     struct info info = { .mask = INFO_EXIT };
-    if (mpl_proc_stat(p->pid, &stat) && stat.state == 'Z' && mpl_proc_readable(p->pid) && syscall(SYS_pidfd_send_signal, p->fd, 0, NULL, 0) == 0)
+    if (mpl_proc_stat(p->pid, &stat) && stat.state == 'Z' && mpl_proc_readable(p->pid) &&
+        syscall(SYS_pidfd_send_signal, p->fd, 0, NULL, 0) == 0)
         return stat.exit_code;
     return ioctl(p->fd, GET_INFO, &info) == 0 && info.mask & INFO_EXIT ? info.exit_code : -1;
 }
@@ -147,8 +163,12 @@ static int wait_status(const struct mpl_watched *p)
 static void judge(struct mpl_watch *w, struct mpl_watched *p, int status)
 {
     p->end = status < 0 ? MPL_END_UNKNOWN : WIFSIGNALED(status) ? MPL_END_SIGNAL : MPL_END_EXIT;
-    p->status = p->end == MPL_END_SIGNAL ? WTERMSIG(status) : p->end == MPL_END_EXIT ? WEXITSTATUS(status) : 0;
-    if (p->end != MPL_END_SIGNAL || p->status != SIGKILL || w->kills < 0 || mpl_oom_kills() <= w->kills) return;
+    p->status = p->end == MPL_END_SIGNAL ? WTERMSIG(status)
+                : p->end == MPL_END_EXIT ? WEXITSTATUS(status)
+                                         : 0;
+    if (p->end != MPL_END_SIGNAL || p->status != SIGKILL || w->kills < 0 ||
+        mpl_oom_kills() <= w->kills)
+        return;
     w->kills++;
     if (!p->oom) p->oom = MPL_OOM_CGROUP;
 }
@@ -168,13 +188,14 @@ static void read_kernel_log(struct mpl_watch *w)
     pid_t killed;
     while (mpl_oom_log_next(w->kernel_log, &killed)) {
         for (size_t i = 0; i < w->count; i++)
-            if (w->process[i].pid == killed && !w->process[i].told) w->process[i].oom = MPL_OOM_KERNEL;
+            if (w->process[i].pid == killed && !w->process[i].told)
+                w->process[i].oom = MPL_OOM_KERNEL;
     }
 }
 
 void mpl_watch_told(struct mpl_watch *w, pid_t pid, int status)
 {
-    for (size_t i = w->count; i-- > 0; ) {
+    for (size_t i = w->count; i-- > 0;) {
         struct mpl_watched *p = &w->process[i];
         if (p->pid != pid) continue;
         if (p->fd >= 0) end(w, p, status);
@@ -195,13 +216,15 @@ static int timeout_ms(const struct mpl_watch *w)
 /* Entry 0 is the signals'; poll passes over descriptor -1. */
 static void wait_for(struct mpl_watch *w, int signals, int ms)
 {
-    struct pollfd alone = { .fd = signals, .events = POLLIN }, *entry = malloc((w->count + 1) * sizeof *entry);
+    struct pollfd alone = { .fd = signals, .events = POLLIN },
+                  *entry = malloc((w->count + 1) * sizeof *entry);
     if (!entry) {
         poll(&alone, 1, ms);
         return;
     }
     entry[0] = alone;
-    for (size_t i = 0; i < w->count; i++) entry[1 + i] = (struct pollfd){ .fd = w->process[i].fd, .events = POLLIN };
+    for (size_t i = 0; i < w->count; i++)
+        entry[1 + i] = (struct pollfd){ .fd = w->process[i].fd, .events = POLLIN };
     const int ready = poll(entry, w->count + 1, ms);
     for (size_t i = 0; ready > 0 && i < w->count; i++)
         if (entry[1 + i].revents) end(w, &w->process[i], wait_status(&w->process[i]));

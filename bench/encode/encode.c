@@ -1,6 +1,8 @@
-/* What the encoder thread costs an event: chunks are filled with the churn of some threads, and mp_epoch_run is timed.
+/* What the encoder thread costs an event: chunks are filled with the churn of some threads, and
+ * mp_epoch_run is timed.
  *
- *   encode THREADS [ROUNDS] [RUN]    RUN: events of a thread between two of others (1: they alternate at random) */
+ *   encode THREADS [ROUNDS] [RUN]    RUN: events of a thread between two of others (1: they
+ * alternate at random) */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +20,17 @@
 
 enum { THREADS = 16, EVENTS = 1 << 20, LIVE = 2048, CHUNKS = 144 };
 
-struct trace { uint64_t addr[EVENTS], head[EVENTS]; };
+struct trace {
+    uint64_t addr[EVENTS], head[EVENTS];
+};
 static struct trace *trace[THREADS];
 static struct mp_thread *record[THREADS];
 
 static uint64_t random_of(uint64_t *s)
 {
-    *s ^= *s << 13; *s ^= *s >> 7; *s ^= *s << 17;
+    *s ^= *s << 13;
+    *s ^= *s >> 7;
+    *s ^= *s << 17;
     return *s;
 }
 
@@ -42,7 +48,7 @@ static void *churn(void *arg)
     struct trace *t = trace[id];
     uint64_t s = 42 + 7919 * id;
     static __thread void *live[LIVE];
-    for (uint32_t i = 0; i < EVENTS; ) {
+    for (uint32_t i = 0; i < EVENTS;) {
         const uint64_t x = random_of(&s), size = some_size(x), slot = (x >> 40) % LIVE;
         if (live[slot]) {
             t->addr[i] = (uintptr_t)live[slot];
@@ -73,11 +79,15 @@ static double cpu_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static int by_value(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
+static int by_value(const void *a, const void *b)
+{
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
 
 int main(int argc, char **argv)
 {
-    const uint32_t threads = argc > 1 ? (uint32_t)atoi(argv[1]) : 4, rounds = argc > 2 ? (uint32_t)atoi(argv[2]) : 40;
+    const uint32_t threads = argc > 1 ? (uint32_t)atoi(argv[1]) : 4,
+                   rounds = argc > 2 ? (uint32_t)atoi(argv[2]) : 40;
     const uint32_t run = argc > 3 ? (uint32_t)atoi(argv[3]) : 1;
     char log[] = "/tmp/encode.XXXXXX", path[64];
     if (!threads || threads > THREADS || !mkdtemp(log)) return 2;
@@ -105,7 +115,7 @@ int main(int argc, char **argv)
     double cost[1000];
     const uint32_t each = CHUNKS * MPF_CHUNK_SLOTS;
     for (uint32_t r = 0; r < rounds && r < 1000; r++) {
-        for (uint32_t n = 0; n < each; ) {
+        for (uint32_t n = 0; n < each;) {
             const uint32_t i = (uint32_t)(random_of(&s) >> 33) % threads;
             const uint32_t k = run == 1 ? 1 : 1 + (uint32_t)(random_of(&s) >> 33) % (2 * run - 1);
             for (uint32_t j = 0; j < k && n < each; j++, n++, at[i] = (at[i] + 1) % EVENTS) {
@@ -119,7 +129,8 @@ int main(int argc, char **argv)
         cost[r] = (cpu_ns() - before) / each;
     }
     qsort(cost, rounds, sizeof *cost, by_value);
-    printf("%u threads, runs of %u: %.1f ns an event [%.1f-%.1f], %.2f bytes\n", threads, run, cost[rounds / 2], cost[0], cost[rounds - 1],
+    printf("%u threads, runs of %u: %.1f ns an event [%.1f-%.1f], %.2f bytes\n", threads, run,
+           cost[rounds / 2], cost[0], cost[rounds - 1],
            (double)mp_logfile_bytes() / (double)mp_process->events);
     mp_self = record[0];
     mp_process_finish("exit");

@@ -1,6 +1,7 @@
-/* hook [THREADS [BATCHES]]: ns that a malloc or free takes in the program's own threads, all of them at work at once.  They
- * rest after each batch, so that who takes the events away keeps up: the least and the median batch of all threads.  A thread
- * more has come and gone before, as in most programs. */
+/* hook [THREADS [BATCHES]]: ns that a malloc or free takes in the program's own threads, all of
+ * them at work at once.  They rest after each batch, so that who takes the events away keeps up:
+ * the least and the median batch of all threads.  A thread more has come and gone before, as in
+ * most programs. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -14,7 +15,12 @@ static int threads = 1, batches = 300;
 static pthread_barrier_t together;
 static double *took;
 
-static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return (double)t.tv_sec * 1e9 + (double)t.tv_nsec; }
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
 
 static void batch(void *volatile *block)
 {
@@ -38,8 +44,15 @@ static void *work(void *arg)
     return NULL;
 }
 
-static void *come_and_go(void *arg) { free(malloc(16)); return arg; }
-static int compare(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
+static void *come_and_go(void *arg)
+{
+    free(malloc(16));
+    return arg;
+}
+static int compare(const void *a, const void *b)
+{
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
 
 int main(int argc, char **argv)
 {
@@ -51,7 +64,8 @@ int main(int argc, char **argv)
     pthread_create(&thread[0], NULL, come_and_go, NULL);
     pthread_join(thread[0], NULL);
     pthread_barrier_init(&together, NULL, (unsigned)threads);
-    for (int i = 0; i < threads; i++) pthread_create(&thread[i], NULL, work, took + (size_t)i * (size_t)batches);
+    for (int i = 0; i < threads; i++)
+        pthread_create(&thread[i], NULL, work, took + (size_t)i * (size_t)batches);
     for (int i = 0; i < threads; i++) pthread_join(thread[i], NULL);
     const size_t n = (size_t)threads * (size_t)batches;
     qsort(took, n, sizeof *took, compare);

@@ -1,5 +1,6 @@
-/* Bands are summed vectors: for each bucket, the bands whose cells changed get their new sum.  Cells of one key and call stack
- * are one unit.  A series of bands is one of cells whose groups are bands. */
+/* Bands are summed vectors: for each bucket, the bands whose cells changed get their new sum. Cells
+ * of one key and call stack are one unit.  A series of bands is one of cells whose groups are
+ * bands. */
 #include "timeline_parts.h"
 
 #include <stdlib.h>
@@ -12,7 +13,10 @@
 #include "pieces.h"
 #include "splice.h"
 
-struct unit { uint64_t bytes, largest; uint32_t cell, library, native, python, band; };
+struct unit {
+    uint64_t bytes, largest;
+    uint32_t cell, library, native, python, band;
+};
 
 struct folding {
     struct mpr_arena *arena;
@@ -20,14 +24,14 @@ struct folding {
     const struct mpr_replay *r; /* its */
     struct mpr_heap_line *out;
     size_t limit;
-    struct unit *unit, **rank;  /* of the heap; those that held anything */
+    struct unit *unit, **rank; /* of the heap; those that held anything */
     uint32_t units, ranks;
-    uint32_t *unit_of;          /* by cell */
-    struct mpr_index number;    /* of units by hash of (key, native, python): unit + 1 */
+    uint32_t *unit_of;       /* by cell */
+    struct mpr_index number; /* of units by hash of (key, native, python): unit + 1 */
     uint64_t *cell_bytes, *band_bytes;
-    size_t *touched;            /* by band: index of its change in the bucket being written, + 1 */
-    struct mpr_series series;   /* of bands */
-    struct mpr_excerpt_series *excerpt;   /* in order of `from` */
+    size_t *touched;          /* by band: index of its change in the bucket being written, + 1 */
+    struct mpr_series series; /* of bands */
+    struct mpr_excerpt_series *excerpt; /* in order of `from` */
     size_t excerpts;
 };
 
@@ -63,13 +67,17 @@ static uint32_t unit_of(struct folding *f, uint32_t index)
 {
     const struct mpr_cell *cell = &f->r->books.cell[index];
     const struct mpr_site site = mpr_sites_of(&f->r->sites, cell->site);
-    const struct unit wanted = { .cell = index, .library = mpr_sites_library(&f->r->sites, site.stack),
-                                 .native = site.stack, .python = site.python };
+    const struct unit wanted = { .cell = index,
+                                 .library = mpr_sites_library(&f->r->sites, site.stack),
+                                 .native = site.stack,
+                                 .python = site.python };
     const uint64_t hash = mpr_hash(cell->key) + ((uint64_t)wanted.python << 32 | wanted.native);
     uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&f->number, hash); (number = mpr_probe_next(&p)); ) {
+    for (struct mpr_probe p = mpr_index_probe(&f->number, hash); (number = mpr_probe_next(&p));) {
         const struct unit *u = &f->unit[number - 1];
-        if (f->r->books.cell[u->cell].key == cell->key && u->native == wanted.native && u->python == wanted.python) return number - 1;
+        if (f->r->books.cell[u->cell].key == cell->key && u->native == wanted.native &&
+            u->python == wanted.python)
+            return number - 1;
     }
     f->unit[f->units] = wanted;
     mpr_index_add(&f->number, hash, ++f->units);
@@ -134,11 +142,17 @@ static void rank_units(struct folding *f, const struct mpr_series *s)
     if (f->ranks) qsort(f->rank, f->ranks, sizeof *f->rank, by_largest);
 }
 
-static struct mpr_band band_of(const struct folding *f, enum mpr_band_kind kind, const struct unit *u)
+static struct mpr_band band_of(const struct folding *f, enum mpr_band_kind kind,
+                               const struct unit *u)
 {
     const struct mpr_cell *c = &f->r->books.cell[u->cell];
-    const struct mpr_all all = f->r->options.by == MPR_GROUP_ALL ? mpr_all_of(c->key) : (struct mpr_all){ 0 };
-    return (struct mpr_band){ .kind = kind, .node = all.node, .thread = all.thread, .class = all.class, .library = u->library };
+    const struct mpr_all all =
+        f->r->options.by == MPR_GROUP_ALL ? mpr_all_of(c->key) : (struct mpr_all){ 0 };
+    return (struct mpr_band){ .kind = kind,
+                              .node = all.node,
+                              .thread = all.thread,
+                              .class = all.class,
+                              .library = u->library };
 }
 
 static uint32_t add_band(struct folding *f, enum mpr_band_kind kind, const struct unit *u)
@@ -147,18 +161,23 @@ static uint32_t add_band(struct folding *f, enum mpr_band_kind kind, const struc
     *band = band_of(f, kind, u);
     if (kind == MPR_BAND_ONE) band->native = u->native;
     if (kind == MPR_BAND_ONE || !band->node) band->python = u->python;
-    if (kind != MPR_BAND_OTHER) band->path = mpr_label_path(f->arena, f->reader, &f->r->books.cell[u->cell], &band->depth);
+    if (kind != MPR_BAND_OTHER)
+        band->path = mpr_label_path(f->arena, f->reader, &f->r->books.cell[u->cell], &band->depth);
     return (uint32_t)f->out->bands++;
 }
 
-/* Many small units of a range (or Python stack) and library share one band; the last band is kept for what finds no room. */
+/* Many small units of a range (or Python stack) and library share one band; the last band is kept
+ * for what finds no room. */
 static uint32_t small_band(struct folding *f, const struct unit *u)
 {
     if (f->r->options.by != MPR_GROUP_ALL) return UINT32_MAX;
-    const uint32_t node = mpr_all_of(f->r->books.cell[u->cell].key).node, python = node ? 0 : u->python;
+    const uint32_t node = mpr_all_of(f->r->books.cell[u->cell].key).node,
+                   python = node ? 0 : u->python;
     for (uint32_t i = 0; i < f->out->bands; i++) {
         const struct mpr_band *band = &f->out->band[i];
-        if (band->kind == MPR_BAND_SMALL && band->node == node && band->library == u->library && band->python == python) return i;
+        if (band->kind == MPR_BAND_SMALL && band->node == node && band->library == u->library &&
+            band->python == python)
+            return i;
     }
     return f->out->bands < f->limit - 1 ? add_band(f, MPR_BAND_SMALL, u) : UINT32_MAX;
 }
@@ -194,12 +213,14 @@ static void tell_pieces(struct folding *f, enum mpr_group best)
 
 /* ---- the bands' vectors */
 
-static void change_band(struct folding *f, struct mpr_series *out, uint32_t cell, uint64_t bytes, size_t first)
+static void change_band(struct folding *f, struct mpr_series *out, uint32_t cell, uint64_t bytes,
+                        size_t first)
 {
     const uint32_t band = f->unit[f->unit_of[cell]].band;
     f->band_bytes[band] += bytes - f->cell_bytes[cell];
     f->cell_bytes[cell] = bytes;
-    if (f->band_bytes[band] > f->out->band[band].largest) f->out->band[band].largest = f->band_bytes[band];
+    if (f->band_bytes[band] > f->out->band[band].largest)
+        f->out->band[band].largest = f->band_bytes[band];
     if (f->touched[band] > first) return;
     f->touched[band] = out->changes + 1;
     mpr_series_change(out, band, 0);
@@ -222,7 +243,8 @@ static void fold(struct folding *f, const struct mpr_series *s, struct mpr_serie
         const size_t first = out->changes;
         for (; at < s->bucket[i].end; at++)
             change_band(f, out, s->change[at].group, s->change[at].bytes, first);
-        for (size_t k = first; k < out->changes; k++) out->change[k].bytes = f->band_bytes[out->change[k].group];
+        for (size_t k = first; k < out->changes; k++)
+            out->change[k].bytes = f->band_bytes[out->change[k].group];
         mpr_series_bucket(out, &s->bucket[i]);
     }
 }
@@ -240,21 +262,27 @@ static void fold_excerpts(struct folding *f)
 static void widen(struct folding *f, const struct mpr_timeline_options *o)
 {
     const uint64_t upto = o->to < f->r->now ? o->to : f->r->now;
-    while (f->series.changes > o->changes && f->series.buckets > 1) mpr_series_widen(&f->series, 1, upto, f->touched);
+    while (f->series.changes > o->changes && f->series.buckets > 1)
+        mpr_series_widen(&f->series, 1, upto, f->touched);
 }
 
-/* No more bands than there can be units, and one for the rest; of a page, whose small units share bands, as many as it may have. */
+/* No more bands than there can be units, and one for the rest; of a page, whose small units share
+ * bands, as many as it may have. */
 static size_t most_bands(const struct mpr_timeline_options *o, const struct mpr_replay *r)
 {
     const size_t all = (size_t)r->books.cells + 1;
     return o->by == MPR_GROUP_ALL || o->bands < all ? o->bands : all;
 }
 
-void mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_reader *reader, const struct mpr_levels *levels,
-                    uint8_t heap, struct mpr_heap_line *out)
+void mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_reader *reader,
+                    const struct mpr_levels *levels, uint8_t heap, struct mpr_heap_line *out)
 {
     const struct mpr_replay *r = &reader->replay;
-    struct folding f = { .arena = &timeline->arena, .reader = reader, .r = r, .out = out, .limit = most_bands(&timeline->options, r) };
+    struct folding f = { .arena = &timeline->arena,
+                         .reader = reader,
+                         .r = r,
+                         .out = out,
+                         .limit = most_bands(&timeline->options, r) };
     const struct mpr_series *s = &levels->level[heap].series;
     /* where every change has a bucket, there is nothing that excerpts could add */
     const bool whole = !r->books.excerpts || (!s->shift && s->changes <= timeline->options.changes);

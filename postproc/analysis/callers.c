@@ -6,7 +6,8 @@
 #include "alloc.h"
 #include "labels.h"
 
-void mpr_callers_init(struct mpr_callers *c, struct mpr_arena *arena, const struct mpr_reader *reader)
+void mpr_callers_init(struct mpr_callers *c, struct mpr_arena *arena,
+                      const struct mpr_reader *reader)
 {
     const struct mpr_replay *r = &reader->replay;
     *c = (struct mpr_callers){ .arena = arena, .reader = reader };
@@ -31,7 +32,8 @@ static uint32_t frame_number(struct mpr_callers *c, const char *text)
 {
     const uint64_t hash = mpr_hash_text(text);
     uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&c->frame_number, hash); (number = mpr_probe_next(&p)); )
+    for (struct mpr_probe p = mpr_index_probe(&c->frame_number, hash);
+         (number = mpr_probe_next(&p));)
         if (strcmp(c->frame[number - 1], text) == 0) return number - 1;
     MPR_GROW(c->frame, c->frames, c->frame_cap);
     c->frame[c->frames] = text;

@@ -13,15 +13,17 @@
 struct mpr_callers {
     struct mpr_arena *arena;
     const struct mpr_reader *reader;
-    uint32_t *of_native, *of_python;    /* a stack's number in the result, by node; 0: not asked for yet */
+    uint32_t *of_native, *of_python; /* a stack's number in the result, by node; 0: not asked for
+                                        yet */
     const char **frame;
     uint32_t frames, frame_cap;
-    struct mpr_index frame_number;      /* by hash of the text: number + 1 */
-    struct mpr_call_stack *stack;       /* 0 is the empty one */
+    struct mpr_index frame_number; /* by hash of the text: number + 1 */
+    struct mpr_call_stack *stack;  /* 0 is the empty one */
     uint32_t stacks, stack_cap;
 };
 
-void mpr_callers_init(struct mpr_callers *c, struct mpr_arena *arena, const struct mpr_reader *reader);
+void mpr_callers_init(struct mpr_callers *c, struct mpr_arena *arena,
+                      const struct mpr_reader *reader);
 void mpr_callers_free(struct mpr_callers *c);
 /* Numbers in the result of a native stack and of a Python stack, by their nodes; 0 for node 0. */
 uint32_t mpr_callers_native(struct mpr_callers *c, uint32_t node);

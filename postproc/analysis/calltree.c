@@ -14,28 +14,35 @@ void mpr_calltree_free(struct mpr_calltree *t) { mpr_arena_free(&t->arena); }
 
 /* ---- the tree while it grows */
 
-struct node { const char *name; uint64_t bytes, blocks, own_bytes, own_blocks; uint32_t parent, first, next; };
+struct node {
+    const char *name;
+    uint64_t bytes, blocks, own_bytes, own_blocks;
+    uint32_t parent, first, next;
+};
 
 struct growing {
-    struct node *node;          /* 0 is above all */
+    struct node *node; /* 0 is above all */
     uint32_t nodes, cap;
-    struct mpr_index number;    /* by hash of parent and name */
+    struct mpr_index number; /* by hash of parent and name */
 };
 
 static uint32_t child(struct growing *g, uint32_t parent, const char *name)
 {
     const uint64_t hash = mpr_hash_text(name) + parent;
     uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&g->number, hash); (number = mpr_probe_next(&p)); )
-        if (g->node[number].parent == parent && strcmp(g->node[number].name, name) == 0) return number;
+    for (struct mpr_probe p = mpr_index_probe(&g->number, hash); (number = mpr_probe_next(&p));)
+        if (g->node[number].parent == parent && strcmp(g->node[number].name, name) == 0)
+            return number;
     MPR_GROW(g->node, g->nodes, g->cap);
-    g->node[g->nodes] = (struct node){ .name = name, .parent = parent, .next = g->node[parent].first };
+    g->node[g->nodes] =
+        (struct node){ .name = name, .parent = parent, .next = g->node[parent].first };
     g->node[parent].first = g->nodes;
     mpr_index_add(&g->number, hash, g->nodes);
     return g->nodes++;
 }
 
-static void add_stack(struct growing *g, const char *const *path, size_t depth, bool bottom_up, uint64_t bytes, uint64_t blocks)
+static void add_stack(struct growing *g, const char *const *path, size_t depth, bool bottom_up,
+                      uint64_t bytes, uint64_t blocks)
 {
     uint32_t at = 0;
     for (size_t i = 0; i < depth; i++) {
@@ -53,7 +60,8 @@ static const struct growing *ordered;
 
 static int by_bytes(const void *left, const void *right)
 {
-    const struct node *a = &ordered->node[*(const uint32_t *)left], *b = &ordered->node[*(const uint32_t *)right];
+    const struct node *a = &ordered->node[*(const uint32_t *)left],
+                      *b = &ordered->node[*(const uint32_t *)right];
     if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
     return strcmp(a->name, b->name);
 }
@@ -83,8 +91,10 @@ static void put_in_order(struct mpr_calltree *t, const struct growing *g)
         const uint32_t index = stack[--top];
         const struct node *n = &g->node[index];
         const size_t at = place[index] = t->calls++, parent = n->parent ? place[n->parent] : at;
-        t->call[at] = (struct mpr_call){ n->name, parent, n->parent ? t->call[parent].depth + 1 : 0, n->bytes, n->blocks, n->own_bytes,
-                                         n->own_blocks };
+        t->call[at] =
+            (struct mpr_call){ n->name,      parent,    n->parent ? t->call[parent].depth + 1 : 0,
+                               n->bytes,     n->blocks, n->own_bytes,
+                               n->own_blocks };
         top = push_children(g, index, stack, top);
     }
     free(stack);
@@ -108,7 +118,8 @@ static int choose_heap(struct mpr_calltree *t, const struct mpr_replay *r)
         if (!r->books.heap[i].used || !has_stacks(r, (unsigned)i)) continue;
         const char *name = mpr_label_heap(&t->arena, (uint8_t)i);
         other[t->others++] = name;
-        const bool larger = found < 0 || r->books.heap[i].peak_bytes > r->books.heap[found].peak_bytes;
+        const bool larger =
+            found < 0 || r->books.heap[i].peak_bytes > r->books.heap[found].peak_bytes;
         if (t->options.heap ? strcmp(t->options.heap, name) == 0 : larger) found = i;
     }
     t->other = other;
@@ -134,7 +145,8 @@ static void fill(struct mpr_calltree *t, const struct mpr_reader *reader)
         size_t depth;
         uint64_t samples;
         if (cell->heap != heap) continue;
-        const struct mpr_more more = mpr_estimates_within(mpr_estimates_at_peak(&r->estimates, &r->books, i, &samples), excess);
+        const struct mpr_more more = mpr_estimates_within(
+            mpr_estimates_at_peak(&r->estimates, &r->books, i, &samples), excess);
         const uint64_t bytes = mpr_books_bytes_at_peak(&r->books, cell) + (uint64_t)more.bytes;
         const uint64_t blocks = mpr_books_blocks_at_peak(&r->books, cell) + (uint64_t)more.blocks;
         t->samples += samples;
@@ -151,12 +163,15 @@ static void fill(struct mpr_calltree *t, const struct mpr_reader *reader)
     mpr_index_free(&g.number);
 }
 
-int mpr_calltree_read(struct mpr_calltree *t, const char *path, const struct mpr_calltree_options *options,
+int mpr_calltree_read(struct mpr_calltree *t, const char *path,
+                      const struct mpr_calltree_options *options,
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_reader reader;
     *t = (struct mpr_calltree){ .options = *options };
-    if (mpr_reader_run(&reader, path, options->python ? MPR_GROUP_PYTHON : MPR_GROUP_STACK, options->at, progress, error) != 0) return -1;
+    if (mpr_reader_run(&reader, path, options->python ? MPR_GROUP_PYTHON : MPR_GROUP_STACK,
+                       options->at, progress, error) != 0)
+        return -1;
     mpr_reader_summary(&reader, path, &t->arena, &t->summary);
     fill(t, &reader);
     t->note = mpr_label_notes(&t->arena, &reader, &t->notes);

@@ -1,4 +1,5 @@
-/* Live bytes by call stack, as a tree: the result behind `memprof-report stacks`.  Lives until mpr_calltree_free. */
+/* Live bytes by call stack, as a tree: the result behind `memprof-report stacks`.  Lives until
+ * mpr_calltree_free. */
 #ifndef MPR_CALLTREE_H
 #define MPR_CALLTREE_H
 
@@ -14,40 +15,41 @@
 struct mpr_error;
 
 struct mpr_calltree_options {
-    bool python;                /* Python's stacks, not native ones */
-    bool bottom_up;             /* from who allocated towards main */
-    bool folded;                /* for tools that draw flame graphs */
-    const char *heap;           /* NULL: the one with the largest peak that has stacks */
+    bool python;      /* Python's stacks, not native ones */
+    bool bottom_up;   /* from who allocated towards main */
+    bool folded;      /* for tools that draw flame graphs */
+    const char *heap; /* NULL: the one with the largest peak that has stacks */
     struct mpr_instant at;
 };
 
 /* A call with all above it in the tree; in preorder, callees by bytes. */
 struct mpr_call {
     const char *name;
-    size_t parent;              /* itself: it has none */
+    size_t parent; /* itself: it has none */
     unsigned depth;
-    uint64_t bytes, blocks;     /* with what is below it */
-    uint64_t own_bytes, own_blocks;     /* of stacks that end here */
+    uint64_t bytes, blocks;         /* with what is below it */
+    uint64_t own_bytes, own_blocks; /* of stacks that end here */
 };
 
 struct mpr_calltree {
     struct mpr_calltree_options options;
     struct mpr_arena arena;
     struct mpr_summary summary;
-    const char *heap;           /* NULL: no heap has stacks */
-    uint64_t time, bytes, blocks;       /* of the heap then */
-    uint64_t unknown_bytes, unknown_blocks;     /* without a stack */
-    uint64_t samples;           /* figures are estimates from so many blocks; 0: they are exact */
+    const char *heap;                       /* NULL: no heap has stacks */
+    uint64_t time, bytes, blocks;           /* of the heap then */
+    uint64_t unknown_bytes, unknown_blocks; /* without a stack */
+    uint64_t samples; /* figures are estimates from so many blocks; 0: they are exact */
     struct mpr_call *call;
     size_t calls;
-    const char *const *other;   /* heaps that have stacks, too */
+    const char *const *other; /* heaps that have stacks, too */
     size_t others;
-    const char *const *note;    /* what names could not be found, and why */
+    const char *const *note; /* what names could not be found, and why */
     size_t notes;
 };
 
 /* 0, or -1 with *error filled (nothing to free then). */
-int mpr_calltree_read(struct mpr_calltree *t, const char *path, const struct mpr_calltree_options *options,
+int mpr_calltree_read(struct mpr_calltree *t, const char *path,
+                      const struct mpr_calltree_options *options,
                       const struct mpr_progress *progress, struct mpr_error *error);
 void mpr_calltree_free(struct mpr_calltree *t);
 

@@ -2,10 +2,13 @@
 
 #include <string.h>
 
-struct found { bool application, torch, python, stack; };
+struct found {
+    bool application, torch, python, stack;
+};
 
 /* Ranges of NCCL are a library's: they come without the user asking for them. */
-static void look_at_range(const struct mpr_ranges *ranges, const struct mpr_node *n, struct found *f)
+static void look_at_range(const struct mpr_ranges *ranges, const struct mpr_node *n,
+                          struct found *f)
 {
     const char *domain = mpr_ranges_domain(ranges, n->domain);
     if (n->name >= MPR_FRAME_NAME) return;
@@ -16,7 +19,8 @@ static void look_at_range(const struct mpr_ranges *ranges, const struct mpr_node
 static struct found look(const struct mpr_replay *r)
 {
     struct found f = { false, false, false, false };
-    for (uint32_t i = 1; i < r->ranges.nodes && !f.application; i++) look_at_range(&r->ranges, &r->ranges.node[i], &f);
+    for (uint32_t i = 1; i < r->ranges.nodes && !f.application; i++)
+        look_at_range(&r->ranges, &r->ranges.node[i], &f);
     for (uint32_t i = 0; i < r->sites.sites; i++) {
         f.python |= r->sites.site[i].python != 0;
         f.stack |= r->sites.site[i].stack != 0;
@@ -35,8 +39,11 @@ static bool has_stacks_of_blocks(const struct mpr_reader *reader)
 static const char *best(const struct found *f)
 {
     static const char *const source[][2][2] = {
-        { { "NVTX", "NVTX, else libraries" }, { "NVTX, else Python call stacks", "NVTX, else Python call stacks, else libraries" } },
-        { { "PyTorch", "PyTorch, else libraries" }, { "PyTorch, else Python call stacks", "PyTorch, else Python call stacks, else libraries" } },
+        { { "NVTX", "NVTX, else libraries" },
+          { "NVTX, else Python call stacks", "NVTX, else Python call stacks, else libraries" } },
+        { { "PyTorch", "PyTorch, else libraries" },
+          { "PyTorch, else Python call stacks",
+            "PyTorch, else Python call stacks, else libraries" } },
         { { "", "" }, { "Python call stacks", "Python call stacks, else libraries" } },
     };
     return source[f->application ? 0 : f->torch ? 1 : 2][f->python][f->stack];
@@ -45,8 +52,10 @@ static const char *best(const struct found *f)
 struct mpr_choice mpr_choose(const struct mpr_reader *reader)
 {
     const struct found f = look(&reader->replay);
-    if (f.application || f.torch || f.python) return (struct mpr_choice){ MPR_GROUP_AUTO, best(&f) };
-    if (f.stack && has_stacks_of_blocks(reader)) return (struct mpr_choice){ MPR_GROUP_STACK, "native call stacks" };
+    if (f.application || f.torch || f.python)
+        return (struct mpr_choice){ MPR_GROUP_AUTO, best(&f) };
+    if (f.stack && has_stacks_of_blocks(reader))
+        return (struct mpr_choice){ MPR_GROUP_STACK, "native call stacks" };
     if (f.stack) return (struct mpr_choice){ MPR_GROUP_LIBRARY, "libraries" };
     return (struct mpr_choice){ MPR_GROUP_RANGE, "none recorded" };
 }

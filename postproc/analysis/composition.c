@@ -26,24 +26,32 @@ static bool holds_torch(const struct mpr_picture *p, const struct mpr_gpu_block 
 }
 
 /* By its owner library; where no stack was had, by what lies in it. */
-bool mpr_composition_is_segment(const struct mpr_replay *r, const struct mpr_picture *p, const struct mpr_gpu_block *b)
+bool mpr_composition_is_segment(const struct mpr_replay *r, const struct mpr_picture *p,
+                                const struct mpr_gpu_block *b)
 {
     if (mpf_heap_code(b->heap) != MPF_HEAP_DEVICE || !b->addr) return false;
     return b->library ? mpr_gpu_is_torch(&r->sites, b->library) : holds_torch(p, b);
 }
 
-struct span { uint64_t live, largest_hole; };
+struct span {
+    uint64_t live, largest_hole;
+};
 
-/* Where the block ends, and at most where the next one begins: blocks that overlap, as no driver makes them, are not looked into twice. */
+/* Where the block ends, and at most where the next one begins: blocks that overlap, as no driver
+ * makes them, are not looked into twice. */
 static uint64_t end_of(const struct mpr_picture *p, const struct mpr_gpu_block *segment)
 {
     const struct mpr_gpu_block *next = segment + 1;
     const uint64_t end = segment->addr + segment->size;
-    return next < p->driver + p->drivers && next->addr > segment->addr && next->addr < end ? next->addr : end;
+    return next < p->driver + p->drivers && next->addr > segment->addr && next->addr < end
+               ? next->addr
+               : end;
 }
 
-/* What lives in a segment; *at is the last of PyTorch's blocks that begins at or before it, or the first one. */
-static struct span look_into(const struct mpr_picture *p, const struct mpr_gpu_block *segment, size_t *at)
+/* What lives in a segment; *at is the last of PyTorch's blocks that begins at or before it, or the
+ * first one. */
+static struct span look_into(const struct mpr_picture *p, const struct mpr_gpu_block *segment,
+                             size_t *at)
 {
     struct span s = { 0, 0 };
     const uint64_t end = end_of(p, segment);
@@ -62,7 +70,8 @@ static struct span look_into(const struct mpr_picture *p, const struct mpr_gpu_b
     return s;
 }
 
-static void sum_segments(struct mpr_device_state *out, const struct mpr_replay *r, const struct mpr_picture *p)
+static void sum_segments(struct mpr_device_state *out, const struct mpr_replay *r,
+                         const struct mpr_picture *p)
 {
     size_t at = 0;
     for (size_t i = 0; i < p->drivers; i++) {
@@ -89,8 +98,10 @@ static uint64_t owned(const struct mpr_replay *r, const struct mpr_picture *p, b
     uint64_t bytes = 0;
     for (size_t i = 0; i < p->drivers; i++) {
         const struct mpr_gpu_block *b = &p->driver[i];
-        if (mpf_heap_code(b->heap) != MPF_HEAP_DEVICE || mpr_composition_is_segment(r, p, b)) continue;
-        if (!strncmp(mpr_sites_library_name(&r->sites, b->library), "libnccl", 7) == nccl) bytes += b->size;
+        if (mpf_heap_code(b->heap) != MPF_HEAP_DEVICE || mpr_composition_is_segment(r, p, b))
+            continue;
+        if (!strncmp(mpr_sites_library_name(&r->sites, b->library), "libnccl", 7) == nccl)
+            bytes += b->size;
     }
     return bytes;
 }
@@ -101,16 +112,21 @@ static int by_comm_bytes(const void *left, const void *right)
     return a->bytes > b->bytes ? -1 : a->bytes < b->bytes;
 }
 
-static void fill_comms(struct mpr_device_state *out, struct mpr_arena *arena, const struct mpr_replay *r,
-                       const struct mpr_picture *p)
+static void fill_comms(struct mpr_device_state *out, struct mpr_arena *arena,
+                       const struct mpr_replay *r, const struct mpr_picture *p)
 {
     const struct mpr_comms *c = &r->gpu.comms;
     struct mpr_comm_row *row = mpr_arena_alloc(arena, ((size_t)c->count + 1) * sizeof *row);
     if (!c->count) return;
     for (uint32_t i = 0; i < c->count; i++)
-        row[i] = (struct mpr_comm_row){ .name = mpr_arena_format(arena, "%#" PRIx64, c->comm[i].id), .id = c->comm[i].id,
-                                        .ranks = c->comm[i].ranks, .rank = c->comm[i].rank,
-                                        .first_use = c->comm[i].first_use ? mpr_label_name(arena, r, c->comm[i].first_use, 0) : "" };
+        row[i] = (struct mpr_comm_row){ .name = mpr_arena_format(arena, "%#" PRIx64, c->comm[i].id),
+                                        .id = c->comm[i].id,
+                                        .ranks = c->comm[i].ranks,
+                                        .rank = c->comm[i].rank,
+                                        .first_use =
+                                            c->comm[i].first_use
+                                                ? mpr_label_name(arena, r, c->comm[i].first_use, 0)
+                                                : "" };
     for (size_t i = 0; i < p->drivers; i++) {
         if (!p->driver[i].comm) continue;
         row[p->driver[i].comm - 1].bytes += p->driver[i].size;
@@ -123,9 +139,14 @@ static void fill_comms(struct mpr_device_state *out, struct mpr_arena *arena, co
 
 /* ---- the account */
 
-struct account { struct mpr_device_part *part; size_t count; int64_t sum; };
+struct account {
+    struct mpr_device_part *part;
+    size_t count;
+    int64_t sum;
+};
 
-static void add(struct account *a, const char *key, const char *name, int64_t bytes, const char *note)
+static void add(struct account *a, const char *key, const char *name, int64_t bytes,
+                const char *note)
 {
     a->part[a->count++] = (struct mpr_device_part){ key, name, note, bytes };
     a->sum = mpr_plus(a->sum, bytes);
@@ -141,48 +162,68 @@ static uint32_t live_graphs(const struct mpr_gpu *g)
 static const char *hole_note(struct mpr_arena *arena, const struct mpr_device_state *s)
 {
     struct mpr_number size;
-    return s->split_free ? mpr_arena_format(arena, "largest hole %s", mpr_units_size(&size, s->largest_hole)) : "";
+    return s->split_free
+               ? mpr_arena_format(arena, "largest hole %s", mpr_units_size(&size, s->largest_hole))
+               : "";
 }
 
-static void add_torch(struct account *a, struct mpr_arena *arena, const struct mpr_device_state *s, const struct mpr_replay *r)
+static void add_torch(struct account *a, struct mpr_arena *arena, const struct mpr_device_state *s,
+                      const struct mpr_replay *r)
 {
     add(a, "torch_live", "torch live", mpr_amount(s->torch_live), "");
-    add(a, "torch_split_free", "torch split free, pending", mpr_amount(s->split_free), hole_note(arena, s));
+    add(a, "torch_split_free", "torch split free, pending", mpr_amount(s->split_free),
+        hole_note(arena, s));
     add(a, "torch_releasable", "torch releasable", mpr_amount(s->releasable), "");
     add(a, "torch_graph_pools", "torch graph pools, free", mpr_amount(s->pool_free),
-        s->pool_free ? mpr_arena_format(arena, "graphs alive at the end: %" PRIu32, live_graphs(&r->gpu)) : "");
+        s->pool_free
+            ? mpr_arena_format(arena, "graphs alive at the end: %" PRIu32, live_graphs(&r->gpu))
+            : "");
 }
 
 static void add_parts(struct account *a, const struct mpr_picture *p)
 {
-    static const struct { const char *key, *name; } part[MPR_PARTS] = {
-        [MPR_PART_GRAPHS] = { "graphs", "graph executables" }, [MPR_PART_CONTEXT] = { "context", "context, CUPTI" },
-        [MPR_PART_MODULES] = { "modules", "modules" }, [MPR_PART_STACK] = { "stack", "stack resize" },
-        [MPR_PART_STREAMS] = { "streams", "streams" }, [MPR_PART_POOLS] = { "pool_overhead", "pools, overhead" },
+    static const struct {
+        const char *key, *name;
+    } part[MPR_PARTS] = {
+        [MPR_PART_GRAPHS] = { "graphs", "graph executables" },
+        [MPR_PART_CONTEXT] = { "context", "context, CUPTI" },
+        [MPR_PART_MODULES] = { "modules", "modules" },
+        [MPR_PART_STACK] = { "stack", "stack resize" },
+        [MPR_PART_STREAMS] = { "streams", "streams" },
+        [MPR_PART_POOLS] = { "pool_overhead", "pools, overhead" },
     };
     for (int i = 0; i < MPR_PARTS; i++) add(a, part[i].key, part[i].name, p->part[i], "");
 }
 
-void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena, const struct mpr_reader *reader,
-                     const struct mpr_picture *p)
+void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena,
+                     const struct mpr_reader *reader, const struct mpr_picture *p)
 {
     const struct mpr_replay *r = &reader->replay;
     enum { MOST = 20 };
     struct account a = { .part = mpr_arena_alloc(arena, MOST * sizeof *a.part) };
-    *out = (struct mpr_device_state){ .valid = p->valid, .time = p->time, .used = p->used, .total = p->total, .tracked = p->tracked };
+    *out = (struct mpr_device_state){ .valid = p->valid,
+                                      .time = p->time,
+                                      .used = p->used,
+                                      .total = p->total,
+                                      .tracked = p->tracked };
     if (!out->valid) return;
     sum_segments(out, r, p);
     fill_comms(out, arena, r, p);
-    const bool of_driver = r->options.by == MPR_GROUP_LIBRARY || r->options.by == MPR_GROUP_COMM;     /* PyTorch's blocks have neither */
-    if (!of_driver) out->row = mpr_composition_rows(arena, reader, p->torch, p->torches, &out->rows);
+    const bool of_driver =
+        r->options.by == MPR_GROUP_LIBRARY || r->options.by == MPR_GROUP_COMM; /* PyTorch's blocks
+                                                                                  have neither */
+    if (!of_driver)
+        out->row = mpr_composition_rows(arena, reader, p->torch, p->torches, &out->rows);
     if (out->torch_segments || out->torch_live) add_torch(&a, arena, out, r);
-    add(&a, "nccl", "NCCL", mpr_amount(owned(r, p, true)), out->comms ? mpr_arena_format(arena, "%zu communicators", out->comms) : "");
+    add(&a, "nccl", "NCCL", mpr_amount(owned(r, p, true)),
+        out->comms ? mpr_arena_format(arena, "%zu communicators", out->comms) : "");
     add(&a, "other_libraries", "other driver allocations", mpr_amount(owned(r, p, false)), "");
     add(&a, "pools", "stream-ordered pools", mpr_amount(p->pools), "");
     add(&a, "graph_memory", "graph memory nodes", mpr_amount(p->graph_memory), "");
     if (p->used != MPF_UNKNOWN) {
         add_parts(&a, p);
-        if (p->others != MPF_UNKNOWN) add(&a, "other_processes", "other processes, driver", mpr_amount(p->others), "");
+        if (p->others != MPF_UNKNOWN)
+            add(&a, "other_processes", "other processes, driver", mpr_amount(p->others), "");
         add(&a, "unknown", "unknown", mpr_minus(mpr_amount(p->used), a.sum), "");
     }
     out->part = a.part;
@@ -204,14 +245,17 @@ static int by_bytes(const void *left, const void *right)
 }
 
 const struct mpr_row *mpr_composition_rows(struct mpr_arena *arena, const struct mpr_reader *reader,
-                                           const struct mpr_gpu_block *block, size_t blocks, size_t *rows)
+                                           const struct mpr_gpu_block *block, size_t blocks,
+                                           size_t *rows)
 {
     const struct mpr_replay *r = &reader->replay;
     struct mpr_cell *cell = mpr_alloc(blocks, sizeof *cell);
     struct mpr_row *row = mpr_arena_alloc(arena, blocks * sizeof *row);
     *rows = 0;
     for (size_t i = 0; i < blocks; i++)
-        cell[i] = (struct mpr_cell){ .key = mpr_gpu_key(r, &block[i]), .heap = block[i].heap, .bytes = block[i].size,
+        cell[i] = (struct mpr_cell){ .key = mpr_gpu_key(r, &block[i]),
+                                     .heap = block[i].heap,
+                                     .bytes = block[i].size,
                                      .inherited = block[i].inherited ? block[i].size : 0 };
     qsort(cell, blocks, sizeof *cell, by_key);
     for (size_t i = 0; i < blocks; i++) {

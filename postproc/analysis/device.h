@@ -1,4 +1,5 @@
-/* A GPU: what its bytes were at its peak, or at a failure.  Part of the results of peaks and oom. */
+/* A GPU: what its bytes were at its peak, or at a failure.  Part of the results of peaks and oom.
+ */
 #ifndef MPR_DEVICE_H
 #define MPR_DEVICE_H
 
@@ -10,29 +11,37 @@
 #include "row.h"
 
 /* One line of the account.  bytes may be negative where it is the rest of a sum. */
-struct mpr_device_part { const char *key, *name, *note; int64_t bytes; };
+struct mpr_device_part {
+    const char *key, *name, *note;
+    int64_t bytes;
+};
 
-struct mpr_comm_row { const char *name, *first_use; uint64_t id, ranks, rank, bytes, blocks; };   /* UINT64_MAX: not known */
+/* UINT64_MAX: not known */
+struct mpr_comm_row {
+    const char *name, *first_use;
+    uint64_t id, ranks, rank, bytes, blocks;
+};
 
 struct mpr_device_state {
     bool valid;
-    uint64_t time;                              /* ns */
-    uint64_t used, total, tracked;              /* bytes; MPF_UNKNOWN where nobody measured */
-    const struct mpr_device_part *part;         /* their sum is used */
+    uint64_t time;                      /* ns */
+    uint64_t used, total, tracked;      /* bytes; MPF_UNKNOWN where nobody measured */
+    const struct mpr_device_part *part; /* their sum is used */
     size_t parts;
-    uint64_t torch_live, torch_blocks, torch_segments, largest_hole;    /* segments: bytes that PyTorch's allocator holds */
+    uint64_t torch_live, torch_blocks, torch_segments, largest_hole; /* segments: bytes that
+                                                                        PyTorch's allocator holds */
     uint64_t split_free, releasable, pool_free;
-    const struct mpr_row *row;                  /* PyTorch's live blocks by what was asked for, largest first */
+    const struct mpr_row *row; /* PyTorch's live blocks by what was asked for, largest first */
     size_t rows;
-    const struct mpr_comm_row *comm;            /* NCCL's communicators, largest first */
+    const struct mpr_comm_row *comm; /* NCCL's communicators, largest first */
     size_t comms;
 };
 
 struct mpr_device {
     unsigned index;
-    const char *name, *uuid, *off;              /* off: why driver allocations are missing; "": they are not */
-    uint64_t torch_reserved_peak;               /* PyTorch's own total at its most; 0: it said nothing */
-    uint64_t context_blocks;                    /* blocks that went with their context */
+    const char *name, *uuid, *off; /* off: why driver allocations are missing; "": they are not */
+    uint64_t torch_reserved_peak;  /* PyTorch's own total at its most; 0: it said nothing */
+    uint64_t context_blocks;       /* blocks that went with their context */
     struct mpr_device_state peak;
 };
 

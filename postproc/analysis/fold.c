@@ -8,7 +8,12 @@
 #include "alloc.h"
 #include "places.h"
 
-enum { PLACES = 16, IN_A_NAME = 8, PIECES = 6, LONGEST = 4096 };     /* PIECES: of a set that is listed; LONGEST: bytes of a path */
+enum {
+    PLACES = 16,
+    IN_A_NAME = 8,
+    PIECES = 6,
+    LONGEST = 4096
+}; /* PIECES: of a set that is listed; LONGEST: bytes of a path */
 
 /* A line, its path with a mark for each number, and what stands at the marks. */
 struct item {
@@ -16,11 +21,17 @@ struct item {
     const char *skeleton;
     size_t places;
     uint64_t number[PLACES];
-    const char *text[PLACES];           /* the number, or the set that it became */
+    const char *text[PLACES]; /* the number, or the set that it became */
 };
 
 /* Lines of one skeleton, and which place folds. */
-struct fold { struct mpr_arena *arena; struct item *item; size_t items, at; bool other[PLACES]; bool same[PLACES]; };
+struct fold {
+    struct mpr_arena *arena;
+    struct item *item;
+    size_t items, at;
+    bool other[PLACES];
+    bool same[PLACES];
+};
 
 /* ---- sets */
 
@@ -59,7 +70,8 @@ const char *mpr_fold_set(struct mpr_arena *arena, const uint64_t *number, size_t
     bool runs;
     const size_t pieces = pieces_of(number, numbers, &runs);
     if (pieces > PIECES)
-        return mpr_arena_format(arena, "{%" PRIu64 "..%" PRIu64 ", %zu of them}", number[0], number[numbers - 1], numbers);
+        return mpr_arena_format(arena, "{%" PRIu64 "..%" PRIu64 ", %zu of them}", number[0],
+                                number[numbers - 1], numbers);
     FILE *out = mpr_text_open(&text, &bytes);
     for (size_t i = 0; i < numbers;) {
         fputs(!i ? "{" : runs ? ", " : ",", out);
@@ -107,12 +119,14 @@ static void split(struct mpr_arena *arena, struct item *i)
     size_t bytes;
     FILE *out = mpr_text_open(&text, &bytes);
     const bool plain = can_be_marked(&i->line.row);
-    for (size_t k = 0; plain && k < i->line.row.depth; k++) skeleton_of_name(out, i->line.row.path[k], i);
+    for (size_t k = 0; plain && k < i->line.row.depth; k++)
+        skeleton_of_name(out, i->line.row.path[k], i);
     fputs(i->line.caller, out);
     mpr_text_close(out);
     i->skeleton = i->places ? mpr_arena_text(arena, text) : "";
     free(text);
-    for (size_t k = 0; k < i->places; k++) i->text[k] = mpr_arena_format(arena, "%" PRIu64, i->number[k]);
+    for (size_t k = 0; k < i->places; k++)
+        i->text[k] = mpr_arena_format(arena, "%" PRIu64, i->number[k]);
 }
 
 /* The path with what the places have become. */
@@ -124,7 +138,8 @@ static void join(struct mpr_arena *arena, struct item *i)
         path[k] = "";
         for (size_t length; *from != '\2'; from += length + (from[length] == '\1')) {
             length = strcspn(from, "\1\2");
-            path[k] = mpr_arena_format(arena, "%s%.*s%s", path[k], (int)length, from, from[length] == '\1' ? i->text[place++] : "");
+            path[k] = mpr_arena_format(arena, "%s%.*s%s", path[k], (int)length, from,
+                                       from[length] == '\1' ? i->text[place++] : "");
         }
         from++;
     }
@@ -136,7 +151,8 @@ static void join(struct mpr_arena *arena, struct item *i)
 static int by_skeleton(const void *left, const void *right)
 {
     const struct item *a = left, *b = right;
-    return a->places != b->places ? (a->places < b->places ? -1 : 1) : strcmp(a->skeleton, b->skeleton);
+    return a->places != b->places ? (a->places < b->places ? -1 : 1)
+                                  : strcmp(a->skeleton, b->skeleton);
 }
 
 static int compare_others(const struct item *a, const struct item *b, const struct fold *f)
@@ -161,7 +177,8 @@ static int by_others(const void *left, const void *right, void *fold)
     const struct fold *f = fold;
     int order = compare_others(a, b, f);
     if (!order) order = compare_kinds(a, b);
-    if (!order) order = a->number[f->at] < b->number[f->at] ? -1 : a->number[f->at] > b->number[f->at];
+    if (!order)
+        order = a->number[f->at] < b->number[f->at] ? -1 : a->number[f->at] > b->number[f->at];
     return order;
 }
 
@@ -170,7 +187,9 @@ static int by_others(const void *left, const void *right, void *fold)
 static size_t bucket_at(const struct fold *f, size_t from)
 {
     size_t to = from + 1;
-    while (to < f->items && !compare_others(&f->item[from], &f->item[to], f) && !compare_kinds(&f->item[from], &f->item[to])) to++;
+    while (to < f->items && !compare_others(&f->item[from], &f->item[to], f) &&
+           !compare_kinds(&f->item[from], &f->item[to]))
+        to++;
     return to;
 }
 
@@ -228,7 +247,8 @@ static size_t fold_alike(struct fold *f, const struct item *item, size_t items, 
     return 1;
 }
 
-static size_t stand_out(const struct item *item, size_t items, uint64_t most, bool larger, struct item *to)
+static size_t stand_out(const struct item *item, size_t items, uint64_t most, bool larger,
+                        struct item *to)
 {
     size_t count = 0;
     for (size_t i = 0; i < items; i++)
@@ -253,9 +273,11 @@ static void tell_apart(struct item *larger, size_t count, const struct item *res
 static size_t fold_bucket(struct fold *f, const struct item *item, size_t items, struct item *to)
 {
     if (item->line.sibling_most || items < MPR_FOLD_LEAST) return fold_alike(f, item, items, to);
-    const uint64_t median = median_of(item, items), most = median > UINT64_MAX / 2 ? UINT64_MAX : 2 * median;
+    const uint64_t median = median_of(item, items),
+                   most = median > UINT64_MAX / 2 ? UINT64_MAX : 2 * median;
     struct item *part = mpr_alloc(items, sizeof *part);
-    const size_t usual = stand_out(item, items, most, false, part), large = stand_out(item, items, most, true, part + usual);
+    const size_t usual = stand_out(item, items, most, false, part),
+                 large = stand_out(item, items, most, true, part + usual);
     const bool few = items < MPR_FOLD_MANY && large;
     if (!few) tell_apart(part + usual, large, part, usual);
     size_t left = few ? usual : fold_alike(f, part, usual, to);
@@ -302,7 +324,8 @@ static void choose(struct fold *f, size_t at, const bool *varying)
     }
 }
 
-/* The place that leaves the fewest lines; the innermost of equals.  False: none leaves fewer than there are. */
+/* The place that leaves the fewest lines; the innermost of equals.  False: none leaves fewer than
+ * there are. */
 static bool fold_best(struct fold *f, const bool *folded)
 {
     bool varying[PLACES] = { false };

@@ -1,11 +1,13 @@
 /* Lines whose paths differ in one number only become one: "layers.{0..15}.mlp".
  *
- * Which numbers may vary, places.h says.  Where several do, those that are always the same number are one ("layer {0..15} > [layers.{same}.mlp]");
- * of the others the one folds that leaves the fewest lines, and then a second one where what the first became is the same everywhere: in
- * "step {0..3} > layer {0..15}" each of the 64 is there.  No other lines are merged.
+ * Which numbers may vary, places.h says.  Where several do, those that are always the same number
+ * are one ("layer {0..15} > [layers.{same}.mlp]"); of the others the one folds that leaves the
+ * fewest lines, and then a second one where what the first became is the same everywhere: in "step
+ * {0..3} > layer {0..15}" each of the 64 is there.  No other lines are merged.
  *
- * Fewer than MPR_FOLD_LEAST lines stay as they are: they say more than their sum.  So does a line that stands out, with over twice the bytes of
- * their median: of MPR_FOLD_MANY or more it is told apart, fewer stay as they are. */
+ * Fewer than MPR_FOLD_LEAST lines stay as they are: they say more than their sum.  So does a line
+ * that stands out, with over twice the bytes of their median: of MPR_FOLD_MANY or more it is told
+ * apart, fewer stay as they are. */
 #ifndef MPR_FOLD_H
 #define MPR_FOLD_H
 

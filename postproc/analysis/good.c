@@ -20,7 +20,7 @@ void mpr_good_free(struct mpr_good *g)
 /* Has a request failed for good since then? */
 static bool failed_since(const struct mpr_gpu *g, uint64_t time)
 {
-    for (uint32_t i = g->ooms; i-- > 0 && g->oom[i].time >= time; )
+    for (uint32_t i = g->ooms; i-- > 0 && g->oom[i].time >= time;)
         if (g->oom[i].hard) return true;
     return false;
 }
@@ -36,7 +36,8 @@ static void end_instance(struct mpr_good *g, const struct mpr_replay *r, uint32_
     n->instance = n->count;
 }
 
-static void on_range(struct mpr_good *g, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e)
+static void on_range(struct mpr_good *g, const struct mpr_replay *r, const struct mpr_thread *t,
+                     const struct mpf_event *e)
 {
     const bool application = !(e->addr >> 32);
     MPR_REACH(g->open, t->number, g->threads);
@@ -68,7 +69,8 @@ static bool alike(const struct mpr_ranges *r, uint32_t a, uint32_t b)
         const struct mpr_node *m = &r->node[a], *n = &r->node[b];
         if (m->depth != n->depth || m->domain != n->domain) return false;
         if (m->name == n->name) continue;
-        const char *s = mpr_texts_get(&r->names, m->name, &bytes), *t = mpr_texts_get(&r->names, n->name, &bytes);
+        const char *s = mpr_texts_get(&r->names, m->name, &bytes),
+                   *t = mpr_texts_get(&r->names, n->name, &bytes);
         if (!s || !t || !alike_texts(s, t)) return false;
     }
     return true;
@@ -83,7 +85,8 @@ static uint32_t finished(const struct mpr_good *g, const struct mpr_ranges *r, u
     return best;
 }
 
-static struct mpr_good_span span_before(const struct mpr_good *g, const struct mpr_replay *r, const struct mpr_oom *o)
+static struct mpr_good_span span_before(const struct mpr_good *g, const struct mpr_replay *r,
+                                        const struct mpr_oom *o)
 {
     uint32_t best = 0;
     for (uint32_t node = o->node; node && g->nodes; node = r->ranges.node[node].parent) {
@@ -100,11 +103,14 @@ static void on_failure(struct mpr_good *g, const struct mpr_replay *r)
     for (; g->spans < r->gpu.ooms; g->spans++) {
         const struct mpr_oom *oom = &r->gpu.oom[g->spans];
         MPR_GROW(g->span, g->spans, g->span_cap);
-        g->span[g->spans] = oom->picture.valid ? span_before(g, r, oom) : (struct mpr_good_span){ 0 };     /* nothing could be compared */
+        g->span[g->spans] = oom->picture.valid ? span_before(g, r, oom)
+                                               : (struct mpr_good_span){ 0 }; /* nothing could be
+                                                                                 compared */
     }
 }
 
-void mpr_good_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e)
+void mpr_good_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                  const struct mpf_event *e)
 {
     struct mpr_good *g = arg;
     if (e->op == MPF_OP_PUSH || e->op == MPF_OP_POP) on_range(g, r, t, e);

@@ -1,5 +1,5 @@
-/* A capture becomes a row; the first executable that was made of it joins that row, later ones have rows of their own
- * without the capture's bytes, so that sums count them once. */
+/* A capture becomes a row; the first executable that was made of it joins that row, later ones have
+ * rows of their own without the capture's bytes, so that sums count them once. */
 #include "graphs.h"
 
 #include <stdlib.h>
@@ -10,18 +10,20 @@
 
 int64_t mpr_graph_total(const struct mpr_graph_row *row)
 {
-    return mpr_plus(mpr_amount(row->segment_bytes), mpr_plus(row->executable_bytes, row->launch_bytes));
+    return mpr_plus(mpr_amount(row->segment_bytes),
+                    mpr_plus(row->executable_bytes, row->launch_bytes));
 }
 
 int64_t mpr_burst_total(const struct mpr_graph_burst *burst)
 {
-    return mpr_plus(mpr_amount(burst->segment_bytes), mpr_plus(burst->executable_bytes, burst->launch_bytes));
+    return mpr_plus(mpr_amount(burst->segment_bytes),
+                    mpr_plus(burst->executable_bytes, burst->launch_bytes));
 }
 
 /* ---- rows */
 
-static void set_place(struct mpr_graphs *g, const struct mpr_reader *reader, uint32_t node, uint32_t thread,
-                      struct mpr_graph_row *row)
+static void set_place(struct mpr_graphs *g, const struct mpr_reader *reader, uint32_t node,
+                      uint32_t thread, struct mpr_graph_row *row)
 {
     const struct mpr_replay *r = &reader->replay;
     const struct mpr_cell cell = { .key = node };
@@ -37,15 +39,21 @@ static void add_captures(struct mpr_graphs *g, const struct mpr_reader *reader)
     for (uint32_t i = 0; i < r->gpu.captures; i++) {
         const struct mpr_capture *c = &r->gpu.capture[i];
         struct mpr_graph_row *row = &g->row[g->rows++];
-        *row = (struct mpr_graph_row){ .time = c->time, .burst = c->burst, .capture = i + 1, .pool = { c->pool[0], c->pool[1] },
-                                       .segment_bytes = c->segment_bytes, .block_bytes = c->block_bytes,
-                                       .device = c->device, .captured = true };
+        *row = (struct mpr_graph_row){ .time = c->time,
+                                       .burst = c->burst,
+                                       .capture = i + 1,
+                                       .pool = { c->pool[0], c->pool[1] },
+                                       .segment_bytes = c->segment_bytes,
+                                       .block_bytes = c->block_bytes,
+                                       .device = c->device,
+                                       .captured = true };
         set_place(g, reader, c->node, c->thread, row);
     }
 }
 
 /* The row of the executable: its capture's while that has none. */
-static struct mpr_graph_row *row_of(struct mpr_graphs *g, const struct mpr_reader *reader, const struct mpr_graph *graph)
+static struct mpr_graph_row *row_of(struct mpr_graphs *g, const struct mpr_reader *reader,
+                                    const struct mpr_graph *graph)
 {
     struct mpr_graph_row *captured = graph->capture ? &g->row[graph->capture - 1] : NULL;
     if (captured && !captured->instantiated) return captured;
@@ -114,7 +122,7 @@ static struct mpr_graph_burst *burst_of(struct mpr_graphs *g, uint32_t *at, uint
 static int by_number(const void *left, const void *right)
 {
     const struct mpr_graph_burst *a = left, *b = right;
-    const uint64_t x = a->number - 1, y = b->number - 1;        /* 0, built by hand, comes last */
+    const uint64_t x = a->number - 1, y = b->number - 1; /* 0, built by hand, comes last */
     return x < y ? -1 : x > y;
 }
 
@@ -132,12 +140,13 @@ void mpr_graphs_fill(struct mpr_graphs *g, const struct mpr_reader *reader)
     qsort(g->burst, g->bursts, sizeof *g->burst, by_number);
 }
 
-int mpr_graphs_read(struct mpr_graphs *graphs, const char *path, const struct mpr_progress *progress,
-                    struct mpr_error *error)
+int mpr_graphs_read(struct mpr_graphs *graphs, const char *path,
+                    const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_reader reader;
     *graphs = (struct mpr_graphs){ 0 };
-    if (mpr_reader_run(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, progress, error) != 0) return -1;
+    if (mpr_reader_run(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, progress, error) != 0)
+        return -1;
     mpr_reader_summary(&reader, path, &graphs->arena, &graphs->summary);
     mpr_graphs_fill(graphs, &reader);
     mpr_reader_close(&reader);

@@ -1,6 +1,7 @@
 /* What CUDA graphs cost: the result behind `memprof-report graphs`.  Lives until mpr_graphs_free.
  *
- * A burst is captures that follow each other closely: a server that captures a graph for each batch size makes one. */
+ * A burst is captures that follow each other closely: a server that captures a graph for each batch
+ * size makes one. */
 #ifndef MPR_GRAPHS_H
 #define MPR_GRAPHS_H
 
@@ -14,28 +15,30 @@
 
 struct mpr_error;
 
-/* One capture, or one executable, or both when it was made of that capture.  Bytes of calls are measured, signed differences. */
+/* One capture, or one executable, or both when it was made of that capture.  Bytes of calls are
+ * measured, signed differences. */
 struct mpr_graph_row {
-    const char *const *path;    /* ranges, outermost first */
+    const char *const *path; /* ranges, outermost first */
     size_t depth;
     const char *thread;
-    uint32_t node, maker;       /* the same, as replay numbers them */
-    uint64_t time;              /* ns: the capture's end, or the instantiation where there was none */
-    uint64_t burst;             /* from 1; 0: built by hand */
-    uint64_t capture;           /* from 1; 0: built by hand */
-    uint64_t pool[2];           /* of PyTorch; zeros: not known */
-    uint64_t segment_bytes, block_bytes;    /* taken from the driver, and handed out by PyTorch, while it was captured */
+    uint32_t node, maker; /* the same, as replay numbers them */
+    uint64_t time;        /* ns: the capture's end, or the instantiation where there was none */
+    uint64_t burst;       /* from 1; 0: built by hand */
+    uint64_t capture;     /* from 1; 0: built by hand */
+    uint64_t pool[2];     /* of PyTorch; zeros: not known */
+    uint64_t segment_bytes, block_bytes; /* taken from the driver, and handed out by PyTorch, while
+                                            it was captured */
     uint64_t nodes;
     int64_t executable_bytes, launch_bytes; /* at its instantiation, and at its first launch */
     unsigned device;
-    bool captured;              /* this row stands for the capture: a second executable of one does not */
-    bool instantiated, alive;   /* alive: at the end of the log */
+    bool captured; /* this row stands for the capture: a second executable of one does not */
+    bool instantiated, alive; /* alive: at the end of the log */
 };
 
 struct mpr_graph_burst {
-    const char *const *path;    /* of its first capture */
+    const char *const *path; /* of its first capture */
     size_t depth;
-    uint64_t number, from, to;  /* ns */
+    uint64_t number, from, to; /* ns */
     uint64_t captures, executables, alive, nodes, segment_bytes, block_bytes;
     int64_t executable_bytes, launch_bytes;
 };
@@ -43,9 +46,9 @@ struct mpr_graph_burst {
 struct mpr_graphs {
     struct mpr_arena arena;
     struct mpr_summary summary;
-    struct mpr_graph_row *row;          /* by time */
+    struct mpr_graph_row *row; /* by time */
     size_t rows;
-    struct mpr_graph_burst *burst;      /* by time; those built by hand last */
+    struct mpr_graph_burst *burst; /* by time; those built by hand last */
     size_t bursts;
 };
 
@@ -58,8 +61,8 @@ struct mpr_reader;
 /* Of a log that was read, into the result's arena. */
 void mpr_graphs_fill(struct mpr_graphs *graphs, const struct mpr_reader *reader);
 /* 0, or -1 with *error filled (nothing to free then). */
-int mpr_graphs_read(struct mpr_graphs *graphs, const char *path, const struct mpr_progress *progress,
-                    struct mpr_error *error);
+int mpr_graphs_read(struct mpr_graphs *graphs, const char *path,
+                    const struct mpr_progress *progress, struct mpr_error *error);
 void mpr_graphs_free(struct mpr_graphs *graphs);
 
 #endif

@@ -10,12 +10,17 @@
 
 void mpr_growth_begin(struct mpr_growth_builder *b, struct mpr_arena *arena, size_t most)
 {
-    *b = (struct mpr_growth_builder){ .row = mpr_arena_alloc(arena, most * sizeof *b->row), .most = most };
+    *b = (struct mpr_growth_builder){ .row = mpr_arena_alloc(arena, most * sizeof *b->row),
+                                      .most = most };
 }
 
-void mpr_growth_add(struct mpr_growth_builder *b, const char *const *path, size_t depth, uint64_t before, uint64_t after)
+void mpr_growth_add(struct mpr_growth_builder *b, const char *const *path, size_t depth,
+                    uint64_t before, uint64_t after)
 {
-    if (b->rows < b->most) b->row[b->rows++] = (struct mpr_growth_row){ NULL, NULL, path, depth, mpr_amount(before), mpr_amount(after) };
+    if (b->rows < b->most)
+        b->row[b->rows++] = (struct mpr_growth_row){
+            NULL, NULL, path, depth, mpr_amount(before), mpr_amount(after)
+        };
 }
 
 int mpr_growth_by_path(const char *const *a, size_t depth_a, const char *const *b, size_t depth_b)
@@ -36,7 +41,8 @@ static int by_path(const void *left, const void *right)
 static int by_change(const void *left, const void *right)
 {
     const struct mpr_growth_row *a = left, *b = right;
-    const int64_t x = llabs(mpr_minus(a->after, a->before)), y = llabs(mpr_minus(b->after, b->before));
+    const int64_t x = llabs(mpr_minus(a->after, a->before)),
+                  y = llabs(mpr_minus(b->after, b->before));
     if (x != y) return x > y ? -1 : 1;
     return by_path(left, right);
 }
@@ -72,7 +78,8 @@ void mpr_growth_end(struct mpr_growth_builder *b, struct mpr_growth *out)
 
 /* ---- two pictures */
 
-const struct mpr_row *mpr_growth_blocks(struct mpr_arena *arena, const struct mpr_reader *reader, const struct mpr_picture *p, bool torch, size_t *rows)
+const struct mpr_row *mpr_growth_blocks(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                        const struct mpr_picture *p, bool torch, size_t *rows)
 {
     if (torch) return mpr_composition_rows(arena, reader, p->torch, p->torches, rows);
     struct mpr_gpu_block *block = mpr_alloc(p->drivers, sizeof *block);
@@ -87,7 +94,8 @@ const struct mpr_row *mpr_growth_blocks(struct mpr_arena *arena, const struct mp
 /* What the rows above break down is not said again. */
 static bool is_broken_down(const char *key, bool torch)
 {
-    return torch ? !strcmp(key, "torch_live") : !strcmp(key, "nccl") || !strcmp(key, "other_libraries");
+    return torch ? !strcmp(key, "torch_live")
+                 : !strcmp(key, "nccl") || !strcmp(key, "other_libraries");
 }
 
 static int64_t bytes_of(const struct mpr_device_state *s, const char *key)
@@ -97,7 +105,8 @@ static int64_t bytes_of(const struct mpr_device_state *s, const char *key)
     return 0;
 }
 
-static void add_parts(struct mpr_growth *out, const struct mpr_device_state *before, const struct mpr_device_state *after, bool torch)
+static void add_parts(struct mpr_growth *out, const struct mpr_device_state *before,
+                      const struct mpr_device_state *after, bool torch)
 {
     for (size_t i = 0; i < after->parts; i++) {
         const struct mpr_device_part *p = &after->part[i];
@@ -108,8 +117,9 @@ static void add_parts(struct mpr_growth *out, const struct mpr_device_state *bef
     qsort(out->row, out->rows, sizeof *out->row, by_change);
 }
 
-void mpr_growth_pictures(struct mpr_growth *out, struct mpr_arena *arena, const struct mpr_reader *reader,
-                         const struct mpr_picture *before, const struct mpr_picture *after)
+void mpr_growth_pictures(struct mpr_growth *out, struct mpr_arena *arena,
+                         const struct mpr_reader *reader, const struct mpr_picture *before,
+                         const struct mpr_picture *after)
 {
     struct mpr_device_state was, is;
     struct mpr_growth_builder b;
@@ -117,11 +127,14 @@ void mpr_growth_pictures(struct mpr_growth *out, struct mpr_arena *arena, const 
     const bool torch = before->torches || after->torches;
     mpr_composition(&was, arena, reader, before);
     mpr_composition(&is, arena, reader, after);
-    const struct mpr_row *then = mpr_growth_blocks(arena, reader, before, torch, &rows[0]), *now = mpr_growth_blocks(arena, reader, after, torch, &rows[1]);
+    const struct mpr_row *then = mpr_growth_blocks(arena, reader, before, torch, &rows[0]),
+                         *now = mpr_growth_blocks(arena, reader, after, torch, &rows[1]);
     if (!was.valid || !is.valid) return;
     mpr_growth_begin(&b, arena, rows[0] + rows[1] + is.parts + was.parts);
-    for (size_t i = 0; i < rows[0]; i++) mpr_growth_add(&b, then[i].path, then[i].depth, then[i].bytes, 0);
-    for (size_t i = 0; i < rows[1]; i++) mpr_growth_add(&b, now[i].path, now[i].depth, 0, now[i].bytes);
+    for (size_t i = 0; i < rows[0]; i++)
+        mpr_growth_add(&b, then[i].path, then[i].depth, then[i].bytes, 0);
+    for (size_t i = 0; i < rows[1]; i++)
+        mpr_growth_add(&b, now[i].path, now[i].depth, 0, now[i].bytes);
     mpr_growth_end(&b, out);
     const bool measured = was.used != MPF_UNKNOWN && is.used != MPF_UNKNOWN;
     out->before = measured ? was.used : was.tracked;

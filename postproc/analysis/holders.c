@@ -6,7 +6,12 @@
 #include "maker.h"
 
 /* Sums by place: a node's number, and behind all nodes a native stack's or a library's. */
-struct sums { const struct mpr_replay *r; struct mpr_holder *at; size_t places, held; bool by_native; };
+struct sums {
+    const struct mpr_replay *r;
+    struct mpr_holder *at;
+    size_t places, held;
+    bool by_native;
+};
 
 static struct mpr_holder *place(const struct sums *s, const struct mpr_cell *cell)
 {
@@ -15,7 +20,8 @@ static struct mpr_holder *place(const struct sums *s, const struct mpr_cell *cel
     const uint32_t range = mpr_all_of(cell->key).node, node = range ? range : site.python;
     const uint32_t native = node || !s->by_native ? 0 : site.stack;
     const uint32_t library = node || s->by_native ? 0 : mpr_sites_library(sites, site.stack);
-    struct mpr_holder *sum = &s->at[native | library ? s->r->ranges.nodes + (native | library) : node];
+    struct mpr_holder *sum =
+        &s->at[native | library ? s->r->ranges.nodes + (native | library) : node];
     sum->node = node;
     sum->library = library;
     sum->native = native;
@@ -47,11 +53,13 @@ static int by_bytes(const void *left, const void *right)
     return a->native < b->native ? -1 : a->native > b->native;
 }
 
-void mpr_holders_fill(struct mpr_timeline *t, struct mpr_tree *tree, struct mpr_callers *callers, uint8_t heap, struct mpr_heap_line *out)
+void mpr_holders_fill(struct mpr_timeline *t, struct mpr_tree *tree, struct mpr_callers *callers,
+                      uint8_t heap, struct mpr_heap_line *out)
 {
     const struct mpr_replay *r = &tree->reader->replay;
     struct sums s = { .r = r, .by_native = t->best.by == MPR_GROUP_STACK };
-    s.places = (size_t)r->ranges.nodes + (s.by_native ? r->sites.stacks.nodes : r->sites.libraries) + 1;
+    s.places =
+        (size_t)r->ranges.nodes + (s.by_native ? r->sites.stacks.nodes : r->sites.libraries) + 1;
     s.at = mpr_alloc(s.places, sizeof *s.at);
     sum_cells(&s, heap);
     out->holder = mpr_arena_alloc(&t->arena, s.held * sizeof *out->holder);

@@ -7,7 +7,8 @@
 #include "mpf/sample.h"
 #include "reading.h"
 
-#define LAST_NS UINT64_C(60000000000)       /* growth is that of the last minute, of shorter runs of their second half */
+/* Growth is that of the last minute, of shorter runs of their second half */
+#define LAST_NS UINT64_C(60000000000)
 
 /* ---- refusals */
 
@@ -15,18 +16,24 @@ static struct mpr_refusal *kind_of(struct mpr_refusals *refusals, const struct m
 {
     for (size_t i = 0; i < refusals->kinds; i++) {
         struct mpr_refusal *k = &refusals->kind[i];
-        if (k->node == new->node && k->thread == new->thread && k->error == new->error && k->heap == new->heap &&
-            k->at.stack == new->at.stack && k->at.python == new->at.python) return k;
+        if (k->node == new->node && k->thread == new->thread && k->error == new->error &&
+            k->heap == new->heap && k->at.stack == new->at.stack && k->at.python == new->at.python)
+            return k;
     }
     if (refusals->kinds == sizeof refusals->kind / sizeof *refusals->kind) return NULL;
     refusals->kind[refusals->kinds] = *new;
     return &refusals->kind[refusals->kinds++];
 }
 
-void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e)
+void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r,
+                      const struct mpr_thread *t, const struct mpf_event *e)
 {
     if (e->op != MPF_OP_FAIL || !mpf_heap_is_host(e->heap)) return;
-    const struct mpr_refusal new = { .node = t->node, .thread = t->number, .error = (uint32_t)e->addr, .at = t->at, .heap = e->heap };
+    const struct mpr_refusal new = { .node = t->node,
+                                     .thread = t->number,
+                                     .error = (uint32_t)e->addr,
+                                     .at = t->at,
+                                     .heap = e->heap };
     struct mpr_refusal *k = kind_of(refusals, &new);
     const uint64_t size = e->size | e->addr >> 32 << 40;
     if (!k) return;
@@ -35,22 +42,30 @@ void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r,
     if (size > k->largest) k->largest = size;
 }
 
-static void fill_refusals(struct mpr_host_story *s, struct mpr_arena *arena, const struct mpr_reader *reader, const struct mpr_refusals *refusals)
+static void fill_refusals(struct mpr_host_story *s, struct mpr_arena *arena,
+                          const struct mpr_reader *reader, const struct mpr_refusals *refusals)
 {
     const struct mpr_replay *r = &reader->replay;
     s->refusal = mpr_arena_alloc(arena, (refusals->kinds + 1) * sizeof *s->refusal);
     for (size_t i = 0; i < refusals->kinds; i++) {
         const struct mpr_refusal *k = &refusals->kind[i];
         struct mpr_host_refusal *out = &s->refusal[s->refusals++];
-        *out = (struct mpr_host_refusal){ .count = k->count, .largest = k->largest, .time = k->time, .error = k->error,
-                                          .heap = mpr_label_heap(arena, k->heap), .thread = mpr_label_thread(arena, r, k->thread) };
+        *out = (struct mpr_host_refusal){ .count = k->count,
+                                          .largest = k->largest,
+                                          .time = k->time,
+                                          .error = k->error,
+                                          .heap = mpr_label_heap(arena, k->heap),
+                                          .thread = mpr_label_thread(arena, r, k->thread) };
         out->path = mpr_label_best(arena, reader, k->node, k->at, &out->depth);
     }
 }
 
 /* ---- is there a story? */
 
-static uint64_t value(const struct mpr_reading *r, int i) { return r->valid ? r->value[i] : MPF_UNKNOWN; }
+static uint64_t value(const struct mpr_reading *r, int i)
+{
+    return r->valid ? r->value[i] : MPF_UNKNOWN;
+}
 
 /* Within a twentieth of the limit. */
 static bool is_full(const struct mpr_reading *cgroup)
@@ -59,12 +74,18 @@ static bool is_full(const struct mpr_reading *cgroup)
     return limit != MPF_UNKNOWN && usage != MPF_UNKNOWN && usage >= limit / 100 * 95;
 }
 
-static bool was_killed(const struct mpr_summary *s) { return s->fate == MPR_FATE_UNKNOWN || s->fate == MPR_FATE_SIGNAL; }
+static bool was_killed(const struct mpr_summary *s)
+{
+    return s->fate == MPR_FATE_UNKNOWN || s->fate == MPR_FATE_SIGNAL;
+}
 
-bool mpr_host_look(struct mpr_host_story *s, const struct mpr_summary *summary, const struct mpr_replay *r)
+bool mpr_host_look(struct mpr_host_story *s, const struct mpr_summary *summary,
+                   const struct mpr_replay *r)
 {
     const uint64_t end = summary->duration_ns;
-    *s = (struct mpr_host_story){ .end = end, .mark = end > 2 * LAST_NS ? end - LAST_NS : end / 2, .killed = was_killed(summary) };
+    *s = (struct mpr_host_story){ .end = end,
+                                  .mark = end > 2 * LAST_NS ? end - LAST_NS : end / 2,
+                                  .killed = was_killed(summary) };
     for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) s->failures += r->books.heap[i].failures;
     s->cgroup = mpr_reading_of(&r->samples.source[MPR_SOURCE_CGROUP].now);
     s->rss = mpr_reading_of(&r->samples.source[MPR_SOURCE_RSS].now);
@@ -75,7 +96,8 @@ bool mpr_host_look(struct mpr_host_story *s, const struct mpr_summary *summary, 
 
 /* ---- growth */
 
-static void fill_growth(struct mpr_growth *out, struct mpr_arena *arena, const struct mpr_reader *reader)
+static void fill_growth(struct mpr_growth *out, struct mpr_arena *arena,
+                        const struct mpr_reader *reader)
 {
     const struct mpr_replay *r = &reader->replay;
     struct mpr_growth_builder b;
@@ -99,10 +121,12 @@ static void fill_growth(struct mpr_growth *out, struct mpr_arena *arena, const s
 
 static struct mpr_reading rss_at_mark(const struct mpr_track *t)
 {
-    return mpr_reading_of(t->before[MPF_HEAP_HOST].valid ? &t->before[MPF_HEAP_HOST] : &t->after[MPF_HEAP_HOST]);
+    return mpr_reading_of(t->before[MPF_HEAP_HOST].valid ? &t->before[MPF_HEAP_HOST]
+                                                         : &t->after[MPF_HEAP_HOST]);
 }
 
-void mpr_host_fill(struct mpr_host_story *s, struct mpr_arena *arena, const struct mpr_reader *reader, const struct mpr_refusals *refusals)
+void mpr_host_fill(struct mpr_host_story *s, struct mpr_arena *arena,
+                   const struct mpr_reader *reader, const struct mpr_refusals *refusals)
 {
     const struct mpr_replay *r = &reader->replay;
     fill_refusals(s, arena, reader, refusals);

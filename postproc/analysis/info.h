@@ -12,21 +12,31 @@
 
 struct mpr_error;
 
-struct mpr_info_pair { const char *key, *value; };
-struct mpr_info_count { const char *name, *text; uint64_t events; };
-struct mpr_info_thread { uint32_t number; const char *name; uint64_t first_ns; bool ended; };
+struct mpr_info_pair {
+    const char *key, *value;
+};
+struct mpr_info_count {
+    const char *name, *text;
+    uint64_t events;
+};
+struct mpr_info_thread {
+    uint32_t number;
+    const char *name;
+    uint64_t first_ns;
+    bool ended;
+};
 
 struct mpr_info {
     struct mpr_arena arena;
     struct mpr_summary summary;
-    struct mpr_info_pair *header;       /* every pair of the log's header */
+    struct mpr_info_pair *header; /* every pair of the log's header */
     size_t headers;
-    struct mpr_info_count *count;       /* operations that occur, in the order of their codes */
+    struct mpr_info_count *count; /* operations that occur, in the order of their codes */
     size_t counts;
     struct mpr_info_thread *thread;
     size_t threads;
-    uint64_t names, domains, paths;     /* of ranges */
-    uint64_t own_memory;                /* memprof's own resident memory at most; MPF_UNKNOWN */
+    uint64_t names, domains, paths; /* of ranges */
+    uint64_t own_memory;            /* memprof's own resident memory at most; MPF_UNKNOWN */
 };
 
 /* 0, or -1 with *error filled (nothing to free then). */

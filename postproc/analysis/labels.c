@@ -12,7 +12,8 @@ const char *mpr_label_heap(struct mpr_arena *arena, uint8_t heap)
     return name && *name ? name : mpr_arena_format(arena, "heap %u", heap);
 }
 
-static const char *text_or_number(struct mpr_arena *arena, const struct mpr_texts *texts, const char *what, uint32_t id)
+static const char *text_or_number(struct mpr_arena *arena, const struct mpr_texts *texts,
+                                  const char *what, uint32_t id)
 {
     size_t bytes;
     const char *text = mpr_texts_get(texts, id, &bytes);
@@ -22,28 +23,33 @@ static const char *text_or_number(struct mpr_arena *arena, const struct mpr_text
 /* Numbers below 3 are never defined: what the capture library could not name. */
 static const char *name_label(struct mpr_arena *arena, const struct mpr_texts *names, uint32_t id)
 {
-    static const char *const reserved[] = { "(no name)", "(names beyond the limit)", "(name not known)" };
+    static const char *const reserved[] = { "(no name)", "(names beyond the limit)",
+                                            "(name not known)" };
     if (id < sizeof reserved / sizeof *reserved) return reserved[id];
     const char *text = text_or_number(arena, names, "name", id);
     return *text ? text : reserved[0];
 }
 
-const char *mpr_label_name(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t name, uint32_t domain)
+const char *mpr_label_name(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t name,
+                           uint32_t domain)
 {
     const char *label = name_label(arena, &r->ranges.names, name);
     if (!domain) return label;
-    return mpr_arena_format(arena, "%s:%s", text_or_number(arena, &r->ranges.domains, "domain", domain), label);
+    return mpr_arena_format(arena, "%s:%s",
+                            text_or_number(arena, &r->ranges.domains, "domain", domain), label);
 }
 
 const char *mpr_label_range(struct mpr_arena *arena, const struct mpr_reader *reader, uint32_t node)
 {
     const struct mpr_replay *r = &reader->replay;
     const char **known = mpr_names_range(reader->names, node);
-    if (!*known) *known = mpr_label_name(arena, r, r->ranges.node[node].name, r->ranges.node[node].domain);
+    if (!*known)
+        *known = mpr_label_name(arena, r, r->ranges.node[node].name, r->ranges.node[node].domain);
     return *known;
 }
 
-const char *const *mpr_label_node(struct mpr_arena *arena, const struct mpr_reader *reader, uint32_t node, size_t *depth)
+const char *const *mpr_label_node(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                  uint32_t node, size_t *depth)
 {
     const struct mpr_replay *r = &reader->replay;
     const size_t skipped = r->options.backward_of && mpr_backward_is(&r->ranges, node);
@@ -73,22 +79,26 @@ const char *mpr_label_size(struct mpr_arena *arena, uint32_t class)
 {
     if (class == 0) return "0 B";
     if (class == 1) return "1 B";
-    return mpr_arena_format(arena, "over %s to %s", power_label(arena, class - 2), power_label(arena, class - 1));
+    return mpr_arena_format(arena, "over %s to %s", power_label(arena, class - 2),
+                            power_label(arena, class - 1));
 }
 
-static const char *library_label(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell)
+static const char *library_label(struct mpr_arena *arena, const struct mpr_replay *r,
+                                 const struct mpr_cell *cell)
 {
     const char *name = mpr_sites_library_name(&r->sites, (uint32_t)cell->key);
     return *name ? mpr_arena_text(arena, name) : "(library not known)";
 }
 
-static const char *comm_label(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell)
+static const char *comm_label(struct mpr_arena *arena, const struct mpr_replay *r,
+                              const struct mpr_cell *cell)
 {
     if (!cell->key || cell->key > r->gpu.comms.count) return "(no communicator)";
     return mpr_arena_format(arena, "NCCL %#" PRIx64, r->gpu.comms.comm[cell->key - 1].id);
 }
 
-const char *const *mpr_label_stack(struct mpr_arena *arena, const struct mpr_reader *reader, uint32_t stack, size_t *depth)
+const char *const *mpr_label_stack(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                   uint32_t stack, size_t *depth)
 {
     const struct mpr_replay *r = &reader->replay;
     const struct mpr_stack_node *node = r->sites.stacks.node;
@@ -106,13 +116,16 @@ const char *const *mpr_label_stack(struct mpr_arena *arena, const struct mpr_rea
     return path;
 }
 
-const char *const *mpr_label_best(struct mpr_arena *arena, const struct mpr_reader *reader, uint32_t node, struct mpr_site at, size_t *depth)
+const char *const *mpr_label_best(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                  uint32_t node, struct mpr_site at, size_t *depth)
 {
-    if (node || at.python || !at.stack) return mpr_label_node(arena, reader, node ? node : at.python, depth);
+    if (node || at.python || !at.stack)
+        return mpr_label_node(arena, reader, node ? node : at.python, depth);
     return mpr_label_stack(arena, reader, at.stack, depth);
 }
 
-const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_reader *reader, size_t *notes)
+const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                   size_t *notes)
 {
     const struct mpr_replay *r = &reader->replay;
     const char *const *names = mpr_names_notes(reader->names, arena, &r->sites, notes);
@@ -126,7 +139,8 @@ const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_rea
 /* ---- graphs */
 
 /* "burst 2 > capture 14, pool 0:3": numbers as `graphs` has them. */
-static const char *const *graph_path(struct mpr_arena *arena, const struct mpr_replay *r, const struct mpr_cell *cell, size_t *depth)
+static const char *const *graph_path(struct mpr_arena *arena, const struct mpr_replay *r,
+                                     const struct mpr_cell *cell, size_t *depth)
 {
     *depth = cell->key && cell->key <= r->gpu.captures ? 2 : 1;
     const char **path = mpr_arena_alloc(arena, 2 * sizeof *path);
@@ -134,19 +148,24 @@ static const char *const *graph_path(struct mpr_arena *arena, const struct mpr_r
     if (*depth == 1) return path;
     const struct mpr_capture *c = &r->gpu.capture[cell->key - 1];
     path[0] = mpr_arena_format(arena, "burst %" PRIu32, c->burst);
-    path[1] = c->pool[0] || c->pool[1] ? mpr_arena_format(arena, "capture %" PRIu64 ", pool %" PRIu64 ":%" PRIu64, cell->key, c->pool[0], c->pool[1])
-                                       : mpr_arena_format(arena, "capture %" PRIu64, cell->key);
+    path[1] = c->pool[0] || c->pool[1]
+                  ? mpr_arena_format(arena, "capture %" PRIu64 ", pool %" PRIu64 ":%" PRIu64,
+                                     cell->key, c->pool[0], c->pool[1])
+                  : mpr_arena_format(arena, "capture %" PRIu64, cell->key);
     return path;
 }
 
-const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_reader *reader, const struct mpr_cell *cell,
-                                  size_t *depth)
+const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                  const struct mpr_cell *cell, size_t *depth)
 {
     const struct mpr_replay *r = &reader->replay;
     if (r->options.by == MPR_GROUP_GRAPH) return graph_path(arena, r, cell, depth);
-    if (r->options.by == MPR_GROUP_STACK) return mpr_label_stack(arena, reader, (uint32_t)cell->key, depth);
-    const bool library = r->options.by == MPR_GROUP_LIBRARY || (r->options.by == MPR_GROUP_AUTO && cell->key & MPR_KEY_LIBRARY);
-    if (r->options.by == MPR_GROUP_RANGE || r->options.by == MPR_GROUP_ALL || r->options.by == MPR_GROUP_PYTHON || (r->options.by == MPR_GROUP_AUTO && !library))
+    if (r->options.by == MPR_GROUP_STACK)
+        return mpr_label_stack(arena, reader, (uint32_t)cell->key, depth);
+    const bool library = r->options.by == MPR_GROUP_LIBRARY ||
+                         (r->options.by == MPR_GROUP_AUTO && cell->key & MPR_KEY_LIBRARY);
+    if (r->options.by == MPR_GROUP_RANGE || r->options.by == MPR_GROUP_ALL ||
+        r->options.by == MPR_GROUP_PYTHON || (r->options.by == MPR_GROUP_AUTO && !library))
         return mpr_label_node(arena, reader, (uint32_t)cell->key, depth);
     *depth = 1;
     const char **path = mpr_arena_alloc(arena, sizeof *path);

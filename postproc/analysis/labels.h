@@ -7,19 +7,25 @@
 
 const char *mpr_label_heap(struct mpr_arena *arena, uint8_t heap);
 /* The cell's path, outermost first: ranges, or one text for a thread, a size class or a heap. */
-const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_reader *reader, const struct mpr_cell *cell,
-                                  size_t *depth);
+const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                  const struct mpr_cell *cell, size_t *depth);
 /* The path of a node of the ranges, and of a native stack; outermost first. */
-const char *const *mpr_label_node(struct mpr_arena *arena, const struct mpr_reader *reader, uint32_t node, size_t *depth);
-const char *const *mpr_label_stack(struct mpr_arena *arena, const struct mpr_reader *reader, uint32_t stack, size_t *depth);
+const char *const *mpr_label_node(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                  uint32_t node, size_t *depth);
+const char *const *mpr_label_stack(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                   uint32_t stack, size_t *depth);
 /* The ranges; where there are none the Python stack, then the native one. */
-const char *const *mpr_label_best(struct mpr_arena *arena, const struct mpr_reader *reader, uint32_t node, struct mpr_site at, size_t *depth);
+const char *const *mpr_label_best(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                  uint32_t node, struct mpr_site at, size_t *depth);
 /* What could not be named, and why: a line for each reason. */
-const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_reader *reader, size_t *notes);
+const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                   size_t *notes);
 /* "domain:name", or the name alone in the default domain. */
-const char *mpr_label_name(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t name, uint32_t domain);
+const char *mpr_label_name(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t name,
+                           uint32_t domain);
 /* The innermost range of a node. */
-const char *mpr_label_range(struct mpr_arena *arena, const struct mpr_reader *reader, uint32_t node);
+const char *mpr_label_range(struct mpr_arena *arena, const struct mpr_reader *reader,
+                            uint32_t node);
 const char *mpr_label_size(struct mpr_arena *arena, uint32_t class);
 const char *mpr_label_thread(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t number);
 

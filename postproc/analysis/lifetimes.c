@@ -5,7 +5,10 @@
 #include "alloc.h"
 #include "maker.h"
 
-struct gathering { struct mpr_large_block *block; size_t count, cap; };
+struct gathering {
+    struct mpr_large_block *block;
+    size_t count, cap;
+};
 
 static void gather(void *arg, const struct mpr_large_block *block)
 {
@@ -30,17 +33,25 @@ static int by_from(const void *left, const void *right)
     return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-static void keep(struct mpr_tree *tree, struct mpr_callers *callers, const struct mpr_large_block *b, struct mpr_heap_line *out)
+static void keep(struct mpr_tree *tree, struct mpr_callers *callers,
+                 const struct mpr_large_block *b, struct mpr_heap_line *out)
 {
     const struct mpr_replay *r = &tree->reader->replay;
     const struct mpr_cell *cell = &r->books.cell[b->cell];
     const struct mpr_all all = mpr_all_of(cell->key);
     const struct mpr_site site = mpr_sites_of(&r->sites, cell->site);
-    out->lifetime[out->lifetimes++] = (struct mpr_lifetime){
-        .addr = b->addr, .size = b->size, .from = b->from, .to = b->to == UINT64_MAX ? r->now : b->to,
-        .live_at_end = b->to == UINT64_MAX, .mapped = b->mapped, .node = mpr_tree_number(tree, all.node), .thread = all.thread,
-        .library = mpr_sites_library(&r->sites, site.stack), .native = mpr_callers_native(callers, site.stack),
-        .python = mpr_callers_python(callers, site.python) };
+    out->lifetime[out->lifetimes++] =
+        (struct mpr_lifetime){ .addr = b->addr,
+                               .size = b->size,
+                               .from = b->from,
+                               .to = b->to == UINT64_MAX ? r->now : b->to,
+                               .live_at_end = b->to == UINT64_MAX,
+                               .mapped = b->mapped,
+                               .node = mpr_tree_number(tree, all.node),
+                               .thread = all.thread,
+                               .library = mpr_sites_library(&r->sites, site.stack),
+                               .native = mpr_callers_native(callers, site.stack),
+                               .python = mpr_callers_python(callers, site.python) };
 }
 
 void mpr_lifetimes_fill(struct mpr_timeline *t, struct mpr_tree *tree, struct mpr_callers *callers,

@@ -8,7 +8,8 @@ struct mpr_line mpr_line_of(const struct mpr_row *row)
     return (struct mpr_line){ .row = *row, .caller = "", .rows = 1, .own_peaks = row->own_peak };
 }
 
-/* At the peak all rows' bytes were there at once, and the largest row's own peak is one of the line's, too. */
+/* At the peak all rows' bytes were there at once, and the largest row's own peak is one of the
+ * line's, too. */
 void mpr_line_add(struct mpr_line *line, const struct mpr_line *other)
 {
     struct mpr_row *to = &line->row;
@@ -30,7 +31,8 @@ static int by_text(const void *left, const void *right)
 {
     const struct mpr_line *a = left, *b = right;
     for (size_t i = 0; i < a->row.depth && i < b->row.depth; i++) {
-        const int order = a->row.path[i] == b->row.path[i] ? 0 : strcmp(a->row.path[i], b->row.path[i]);
+        const int order =
+            a->row.path[i] == b->row.path[i] ? 0 : strcmp(a->row.path[i], b->row.path[i]);
         if (order) return order;
     }
     if (a->row.depth != b->row.depth) return a->row.depth < b->row.depth ? -1 : 1;
@@ -55,7 +57,8 @@ size_t mpr_lines_merge(struct mpr_line *line, size_t lines)
     size_t kept = 0;
     if (lines) qsort(line, lines, sizeof *line, by_text);
     for (size_t i = 0; i < lines; i++) {
-        if (kept && by_text(&line[kept - 1], &line[i]) == 0) mpr_line_add(&line[kept - 1], &line[i]);
+        if (kept && by_text(&line[kept - 1], &line[i]) == 0)
+            mpr_line_add(&line[kept - 1], &line[i]);
         else line[kept++] = line[i];
     }
     mpr_lines_sort(line, kept);

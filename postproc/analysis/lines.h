@@ -1,5 +1,5 @@
-/* Rows as people see them: each is a line of its own text, of any number of rows.  Bytes, blocks and allocations of all lines sum to those of
- * all rows. */
+/* Rows as people see them: each is a line of its own text, of any number of rows.  Bytes, blocks
+ * and allocations of all lines sum to those of all rows. */
 #ifndef MPR_LINES_H
 #define MPR_LINES_H
 
@@ -11,11 +11,13 @@
 #include "peaks.h"
 
 struct mpr_line {
-    struct mpr_row row;             /* its path is that of the line */
-    const char *caller;             /* who called the innermost name of the path; "": not told */
-    size_t rows;                    /* that it stands for */
-    uint64_t own_peaks;             /* sum of the rows': no less than the line's own.  row.own_peak is no more than that */
-    uint64_t sibling_least, sibling_most;   /* bytes of the lines that it was told apart from, for it stands out; 0 and 0: none */
+    struct mpr_row row; /* its path is that of the line */
+    const char *caller; /* who called the innermost name of the path; "": not told */
+    size_t rows;        /* that it stands for */
+    uint64_t own_peaks; /* sum of the rows': no less than the line's own.  row.own_peak is no more
+                           than that */
+    uint64_t sibling_least, sibling_most; /* bytes of the lines that it was told apart from, for it
+                                             stands out; 0 and 0: none */
 };
 
 /* The line of one row. */

@@ -9,11 +9,13 @@
 
 struct mpr_error;
 
-/* True for "peak", "NAME:12" (the 12th time that a range of this name or path, "outer > inner", was pushed) or "NAME:12.end". */
+/* True for "peak", "NAME:12" (the 12th time that a range of this name or path, "outer > inner", was
+ * pushed) or "NAME:12.end". */
 bool mpr_named_instant_parse(const char *text);
-/* Reads the log for such an instant: of a range's instance the state that its event left behind.  heap: whose peak; NULL: the largest
- * heap's.  0, or -1 with *error filled (none such). */
-int mpr_named_instant_find(const char *path, const char *text, const char *heap, const struct mpr_progress *progress,
-                    struct mpr_instant *at, struct mpr_error *error);
+/* Reads the log for such an instant: of a range's instance the state that its event left behind.
+ * heap: whose peak; NULL: the largest heap's.  0, or -1 with *error filled (none such). */
+int mpr_named_instant_find(const char *path, const char *text, const char *heap,
+                           const struct mpr_progress *progress, struct mpr_instant *at,
+                           struct mpr_error *error);
 
 #endif

@@ -8,13 +8,16 @@
 #include "alloc.h"
 #include "symbols.h"
 
-struct named { const char *const *name; size_t count; };
+struct named {
+    const char *const *name;
+    size_t count;
+};
 
 struct mpr_names {
     struct mpr_symbols *symbols;
-    struct named *named;        /* by node */
+    struct named *named; /* by node */
     uint32_t nodes;
-    const char **range;         /* by node of the ranges */
+    const char **range; /* by node of the ranges */
     uint32_t ranges;
 };
 
@@ -37,24 +40,29 @@ void mpr_names_free(struct mpr_names *names)
 /* ---- one call */
 
 /* "libfoo.so+0x1234": the return address in its object file. */
-static const char *address_name(struct mpr_arena *arena, const struct mpr_sites *s, const struct mpr_stack_node *n)
+static const char *address_name(struct mpr_arena *arena, const struct mpr_sites *s,
+                                const struct mpr_stack_node *n)
 {
     if (!n->module) return mpr_arena_format(arena, "%#" PRIx64, n->pc);
     const struct mpr_module *m = &s->module[n->module - 1];
-    return mpr_arena_format(arena, "%s+%#" PRIx64, mpr_sites_library_name(s, m->library), n->pc - m->from);
+    return mpr_arena_format(arena, "%s+%#" PRIx64, mpr_sites_library_name(s, m->library),
+                            n->pc - m->from);
 }
 
 /* "function (file.c:12)", or "function (libfoo.so)" where the place is not known. */
-static const char *symbol_name(struct mpr_arena *arena, const struct mpr_sites *s, const struct mpr_stack_node *n,
-                               const struct mpr_symbol *symbol)
+static const char *symbol_name(struct mpr_arena *arena, const struct mpr_sites *s,
+                               const struct mpr_stack_node *n, const struct mpr_symbol *symbol)
 {
     const char *slash = symbol->file ? strrchr(symbol->file, '/') : NULL;
     const char *library = mpr_sites_library_name(s, s->module[n->module - 1].library);
-    if (!symbol->file || !symbol->line) return mpr_arena_format(arena, "%s (%s)", symbol->function, library);
-    return mpr_arena_format(arena, "%s (%s:%u)", symbol->function, slash ? slash + 1 : symbol->file, symbol->line);
+    if (!symbol->file || !symbol->line)
+        return mpr_arena_format(arena, "%s (%s)", symbol->function, library);
+    return mpr_arena_format(arena, "%s (%s:%u)", symbol->function, slash ? slash + 1 : symbol->file,
+                            symbol->line);
 }
 
-static const struct mpr_symbol *look(struct mpr_names *names, const struct mpr_sites *s, const struct mpr_stack_node *n, size_t *count)
+static const struct mpr_symbol *look(struct mpr_names *names, const struct mpr_sites *s,
+                                     const struct mpr_stack_node *n, size_t *count)
 {
     *count = 0;
     if (!n->module) return NULL;
@@ -63,7 +71,8 @@ static const struct mpr_symbol *look(struct mpr_names *names, const struct mpr_s
     return mpr_symbols_look(names->symbols, n->module, &binary, n->pc, count);
 }
 
-static struct named name_node(struct mpr_names *names, struct mpr_arena *arena, const struct mpr_sites *s, uint32_t node)
+static struct named name_node(struct mpr_names *names, struct mpr_arena *arena,
+                              const struct mpr_sites *s, uint32_t node)
 {
     const struct mpr_stack_node *n = &s->stacks.node[node];
     size_t count;
@@ -74,7 +83,8 @@ static struct named name_node(struct mpr_names *names, struct mpr_arena *arena, 
     return (struct named){ name, count + !count };
 }
 
-const char *const *mpr_names_at(struct mpr_names *names, struct mpr_arena *arena, const struct mpr_sites *s, uint32_t node, size_t *count)
+const char *const *mpr_names_at(struct mpr_names *names, struct mpr_arena *arena,
+                                const struct mpr_sites *s, uint32_t node, size_t *count)
 {
     MPR_REACH(names->named, node, names->nodes);
     struct named *at = &names->named[node];
@@ -92,28 +102,37 @@ const char **mpr_names_range(struct mpr_names *names, uint32_t node)
 /* ---- what has no names */
 
 /* The libraries in that state, "" for none: some of them where they are many. */
-static const char *in_state(const struct mpr_names *names, struct mpr_arena *arena, const struct mpr_sites *s, enum mpr_symbols_state state)
+static const char *in_state(const struct mpr_names *names, struct mpr_arena *arena,
+                            const struct mpr_sites *s, enum mpr_symbols_state state)
 {
     enum { SOME = 8 };
     const char *list = "";
     size_t count = 0;
     for (uint32_t i = 0; i < s->modules; i++)
         if (mpr_symbols_state(names->symbols, i + 1) == state && count++ < SOME)
-            list = mpr_arena_format(arena, "%s%s%s", list, *list ? ", " : "", mpr_sites_library_name(s, s->module[i].library));
+            list = mpr_arena_format(arena, "%s%s%s", list, *list ? ", " : "",
+                                    mpr_sites_library_name(s, s->module[i].library));
     return count > SOME ? mpr_arena_format(arena, "%s and %zu more", list, count - SOME) : list;
 }
 
-const char *const *mpr_names_notes(const struct mpr_names *names, struct mpr_arena *arena, const struct mpr_sites *s, size_t *notes)
+const char *const *mpr_names_notes(const struct mpr_names *names, struct mpr_arena *arena,
+                                   const struct mpr_sites *s, size_t *notes)
 {
-    static const struct { enum mpr_symbols_state state; const char *why; } reason[] = {
+    static const struct {
+        enum mpr_symbols_state state;
+        const char *why;
+    } reason[] = {
         { MPR_SYMBOLS_MISSING, "no names, for the file is not here" },
-        { MPR_SYMBOLS_OTHER, "no names, for the file is another one than the program ran (its build id differs)" },
+        { MPR_SYMBOLS_OTHER,
+          "no names, for the file is another one than the program ran (its build id differs)" },
         { MPR_SYMBOLS_UNREADABLE, "no names, for the file cannot be read" },
-        { MPR_SYMBOLS_TOO_LARGE, "names without files and lines, for the debug information unpacks to more than 32 times its size" },
+        { MPR_SYMBOLS_TOO_LARGE,
+          "names without files and lines, for the debug information unpacks to more than 32 times its size" },
         { MPR_SYMBOLS_NOT_BUILT, "no names, for this memprof-report was built without libdw" },
     };
     enum { REASONS = sizeof reason / sizeof *reason };
-    static_assert(REASONS == MPR_SYMBOLS_NOT_ASKED - MPR_SYMBOLS_GOOD - 1, "each state without names is here");
+    static_assert(REASONS == MPR_SYMBOLS_NOT_ASKED - MPR_SYMBOLS_GOOD - 1,
+                  "each state without names is here");
     const char **note = mpr_arena_alloc(arena, REASONS * sizeof *note);
     *notes = 0;
     for (size_t i = 0; i < REASONS; i++) {

@@ -1,4 +1,5 @@
-/* Rows as the lines that people read: told by the telling frame, numbers folded, no two of one text. */
+/* Rows as the lines that people read: told by the telling frame, numbers folded, no two of one
+ * text. */
 #ifndef MPR_NAMING_H
 #define MPR_NAMING_H
 
@@ -10,12 +11,14 @@
 #include "telling.h"
 
 struct mpr_naming {
-    struct mpr_telling *telling;    /* NULL: paths are shown whole */
-    bool unfold;                    /* numbers do not fold */
+    struct mpr_telling *telling; /* NULL: paths are shown whole */
+    bool unfold;                 /* numbers do not fold */
 };
 
-/* The lines of rows by `by`, largest first; in the arena.  Rows that hold nothing, where others do, come last, as they are: *live lines are shown. */
-struct mpr_line *mpr_naming_lines(struct mpr_arena *arena, const struct mpr_naming *naming, enum mpr_group by, const struct mpr_row *row, size_t rows,
+/* The lines of rows by `by`, largest first; in the arena.  Rows that hold nothing, where others do,
+ * come last, as they are: *live lines are shown. */
+struct mpr_line *mpr_naming_lines(struct mpr_arena *arena, const struct mpr_naming *naming,
+                                  enum mpr_group by, const struct mpr_row *row, size_t rows,
                                   size_t *lines, size_t *live);
 
 #endif

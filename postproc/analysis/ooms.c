@@ -25,8 +25,8 @@ void mpr_ooms_free(struct mpr_ooms *ooms)
 
 /* ---- would it have fit? */
 
-/* PyTorch asks the driver for segments: 2 MiB for small blocks, 20 MiB for those below 10 MiB, multiples of 2 MiB above
- * (c10/cuda/CUDACachingAllocator.cpp). */
+/* PyTorch asks the driver for segments: 2 MiB for small blocks, 20 MiB for those below 10 MiB,
+ * multiples of 2 MiB above (c10/cuda/CUDACachingAllocator.cpp). */
 static uint64_t segment_for(uint64_t bytes)
 {
     const uint64_t mib = 1 << 20;
@@ -35,11 +35,13 @@ static uint64_t segment_for(uint64_t bytes)
     return (bytes + 2 * mib - 1) / (2 * mib) * (2 * mib);
 }
 
-static void add_fit(struct mpr_oom_story *s, const char *key, const char *what, const char *how, uint64_t bytes)
+static void add_fit(struct mpr_oom_story *s, const char *key, const char *what, const char *how,
+                    uint64_t bytes)
 {
     if (!bytes || s->fits == sizeof s->fit / sizeof *s->fit) return;
     const uint64_t have = s->free + bytes;
-    s->fit[s->fits++] = (struct mpr_fit){ key, what, how, bytes, mpr_less(s->needed, have), have >= s->needed };
+    s->fit[s->fits++] =
+        (struct mpr_fit){ key, what, how, bytes, mpr_less(s->needed, have), have >= s->needed };
 }
 
 static void fill_fits(struct mpr_oom_story *s)
@@ -47,12 +49,16 @@ static void fill_fits(struct mpr_oom_story *s)
     const struct mpr_device_state *d = &s->state;
     if (s->free == MPF_UNKNOWN || !d->valid) return;
     add_fit(s, "split_free", "split free usable", "expandable_segments:True", d->split_free);
-    add_fit(s, "graph_pools", "graph pools released", "fewer graphs, or one pool for all of them", d->pool_free);
+    add_fit(s, "graph_pools", "graph pools released", "fewer graphs, or one pool for all of them",
+            d->pool_free);
     add_fit(s, "cache", "cache emptied", "torch.cuda.empty_cache()", d->releasable);
     for (size_t i = 0; i < d->comms && i < 1; i++)
-        add_fit(s, "communicator", "largest communicator", "fewer channels or communicators", d->comm[i].bytes);
+        add_fit(s, "communicator", "largest communicator", "fewer channels or communicators",
+                d->comm[i].bytes);
     for (size_t i = 0; i < d->parts; i++)
-        if (!strcmp(d->part[i].key, "stack") && d->part[i].bytes > 0) add_fit(s, "stack", "stack resize undone", "a smaller cudaLimitStackSize", (uint64_t)d->part[i].bytes);
+        if (!strcmp(d->part[i].key, "stack") && d->part[i].bytes > 0)
+            add_fit(s, "stack", "stack resize undone", "a smaller cudaLimitStackSize",
+                    (uint64_t)d->part[i].bytes);
 }
 
 /* ---- one story */
@@ -63,7 +69,8 @@ static int by_size(const void *left, const void *right)
     return (*a)->size > (*b)->size ? -1 : (*a)->size < (*b)->size;
 }
 
-static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena, const struct mpr_reader *reader, const struct mpr_picture *p)
+static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena,
+                         const struct mpr_reader *reader, const struct mpr_picture *p)
 {
     const struct mpr_replay *r = &reader->replay;
     const struct mpr_gpu_block **block = mpr_alloc(p->torches + p->drivers, sizeof *block);
@@ -74,21 +81,36 @@ static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena, const
     qsort(block, n, sizeof *block, by_size);
     for (size_t i = 0; i < n && i < LARGEST; i++) {
         struct mpr_oom_block *b = &s->largest[s->blocks++];
-        *b = (struct mpr_oom_block){ .bytes = block[i]->size, .age = mpr_less(s->time, block[i]->time) };
-        b->path = mpr_label_best(arena, reader, block[i]->node, mpr_sites_of(&r->sites, block[i]->site), &b->depth);
+        *b = (struct mpr_oom_block){ .bytes = block[i]->size,
+                                     .age = mpr_less(s->time, block[i]->time) };
+        b->path = mpr_label_best(arena, reader, block[i]->node,
+                                 mpr_sites_of(&r->sites, block[i]->site), &b->depth);
     }
     free(block);
 }
 
-static void fill_story(struct mpr_oom_story *s, struct mpr_arena *arena, const struct mpr_reader *reader, const struct mpr_oom *o, uint64_t start)
+static void fill_story(struct mpr_oom_story *s, struct mpr_arena *arena,
+                       const struct mpr_reader *reader, const struct mpr_oom *o, uint64_t start)
 {
     const struct mpr_replay *r = &reader->replay;
     *s = (struct mpr_oom_story){
-        .time = o->time, .real_time = start ? start + o->time : 0, .heap = mpr_label_heap(arena, o->heap),
-        .thread = mpr_label_thread(arena, r, o->thread), .library = mpr_arena_text(arena, mpr_sites_library_name(&r->sites, o->library)),
-        .index = mpf_heap_device(o->heap), .bytes = o->bytes, .needed = o->torch ? segment_for(o->bytes) : o->bytes, .free = o->free,
-        .total = o->total, .flushed = o->flushed, .attempts = o->attempts, .hard = o->hard, .torch = o->torch, .capturing = o->capturing,
-        .inherited = o->inherited, .good = "",
+        .time = o->time,
+        .real_time = start ? start + o->time : 0,
+        .heap = mpr_label_heap(arena, o->heap),
+        .thread = mpr_label_thread(arena, r, o->thread),
+        .library = mpr_arena_text(arena, mpr_sites_library_name(&r->sites, o->library)),
+        .index = mpf_heap_device(o->heap),
+        .bytes = o->bytes,
+        .needed = o->torch ? segment_for(o->bytes) : o->bytes,
+        .free = o->free,
+        .total = o->total,
+        .flushed = o->flushed,
+        .attempts = o->attempts,
+        .hard = o->hard,
+        .torch = o->torch,
+        .capturing = o->capturing,
+        .inherited = o->inherited,
+        .good = "",
     };
     s->path = mpr_label_node(arena, reader, o->node, &s->depth);
     s->python = mpr_label_node(arena, reader, o->python, &s->python_depth);
@@ -99,7 +121,11 @@ static void fill_story(struct mpr_oom_story *s, struct mpr_arena *arena, const s
 
 /* ---- the last good peaks: a second reading takes pictures where the first one found them */
 
-struct spans { struct mpr_window window[WINDOWS]; uint32_t oom[WINDOWS]; size_t count; };
+struct spans {
+    struct mpr_window window[WINDOWS];
+    uint32_t oom[WINDOWS];
+    size_t count;
+};
 
 static void choose_spans(struct spans *spans, const struct mpr_good *good, const struct mpr_gpu *g)
 {
@@ -107,11 +133,14 @@ static void choose_spans(struct spans *spans, const struct mpr_good *good, const
         const struct mpr_good_span *s = &good->span[i];
         if (!g->oom[i].hard || !s->to || !g->oom[i].picture.valid) continue;
         spans->oom[spans->count] = i;
-        spans->window[spans->count++] = (struct mpr_window){ .device = mpf_heap_device(g->oom[i].heap), .from = s->from, .to = s->to };
+        spans->window[spans->count++] = (struct mpr_window){
+            .device = mpf_heap_device(g->oom[i].heap), .from = s->from, .to = s->to
+        };
     }
 }
 
-static const char *instance_name(struct mpr_arena *arena, const struct mpr_reader *reader, const struct mpr_good_span *s)
+static const char *instance_name(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                 const struct mpr_good_span *s)
 {
     size_t depth;
     const char *const *path = s->instance ? mpr_label_node(arena, reader, s->node, &depth) : NULL;
@@ -121,46 +150,61 @@ static const char *instance_name(struct mpr_arena *arena, const struct mpr_reade
     return mpr_arena_format(arena, "%s:%" PRIu64, name, s->instance);
 }
 
-static void fill_growth(struct mpr_ooms_log *log, struct mpr_arena *arena, const struct mpr_reader *reader, const struct spans *spans,
+static void fill_growth(struct mpr_ooms_log *log, struct mpr_arena *arena,
+                        const struct mpr_reader *reader, const struct spans *spans,
                         const struct mpr_good *good)
 {
     const struct mpr_replay *r = &reader->replay;
     for (size_t i = 0; i < spans->count; i++) {
         const uint32_t oom = spans->oom[i];
-        if (oom >= log->stories || !spans->window[i].peak.valid || !r->gpu.oom[oom].picture.valid) continue;
-        mpr_growth_pictures(&log->story[oom].growth, arena, reader, &spans->window[i].peak, &r->gpu.oom[oom].picture);
+        if (oom >= log->stories || !spans->window[i].peak.valid || !r->gpu.oom[oom].picture.valid)
+            continue;
+        mpr_growth_pictures(&log->story[oom].growth, arena, reader, &spans->window[i].peak,
+                            &r->gpu.oom[oom].picture);
         log->story[oom].good = instance_name(arena, reader, &good->span[oom]);
     }
 }
 
-static void fill_log(struct mpr_ooms *ooms, const struct mpr_reader *reader, struct mpr_ooms_log *log)
+static void fill_log(struct mpr_ooms *ooms, const struct mpr_reader *reader,
+                     struct mpr_ooms_log *log)
 {
     const struct mpr_replay *r = &reader->replay;
     log->story = mpr_arena_alloc(&ooms->arena, (r->gpu.ooms + 1) * sizeof *log->story);
     struct mpr_device *device = mpr_arena_alloc(&ooms->arena, MPF_GPUS * sizeof *device);
     for (unsigned i = 0; i < MPF_GPUS; i++)
-        device[i] = (struct mpr_device){ .index = i, .name = mpr_arena_text(&ooms->arena, r->gpu.device[i].name),
-                                         .uuid = mpr_arena_text(&ooms->arena, r->gpu.device[i].uuid), .off = "" };
+        device[i] =
+            (struct mpr_device){ .index = i,
+                                 .name = mpr_arena_text(&ooms->arena, r->gpu.device[i].name),
+                                 .uuid = mpr_arena_text(&ooms->arena, r->gpu.device[i].uuid),
+                                 .off = "" };
     log->device = device;
     for (uint32_t i = 0; i < r->gpu.ooms; i++) {
-        fill_story(&log->story[log->stories++], &ooms->arena, reader, &r->gpu.oom[i], log->summary.process.start_ns);
+        fill_story(&log->story[log->stories++], &ooms->arena, reader, &r->gpu.oom[i],
+                   log->summary.process.start_ns);
         if (r->gpu.oom[i].hard) log->hard++;
         else log->soft++;
     }
 }
 
 /* What the first reading finds out; backward_of: for it and the second one. */
-struct first { struct mpr_good good; struct mpr_refusals refusals; struct spans spans; bool backward_of; };
+struct first {
+    struct mpr_good good;
+    struct mpr_refusals refusals;
+    struct spans spans;
+    bool backward_of;
+};
 
-static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e)
+static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                const struct mpf_event *e)
 {
     struct first *first = arg;
     mpr_good_see(&first->good, r, t, e);
     mpr_refusals_see(&first->refusals, r, t, e);
 }
 
-static int read_first(const struct mpr_ooms *ooms, struct mpr_reader *reader, struct first *first, const char *path,
-                      const struct mpr_progress *progress, struct mpr_error *error)
+static int read_first(const struct mpr_ooms *ooms, struct mpr_reader *reader, struct first *first,
+                      const char *path, const struct mpr_progress *progress,
+                      struct mpr_error *error)
 {
     if (mpr_reader_open(reader, path, ooms->by, MPR_INSTANT_PEAK, error) != 0) return -1;
     reader->replay.options.backward_of = first->backward_of;
@@ -170,8 +214,9 @@ static int read_first(const struct mpr_ooms *ooms, struct mpr_reader *reader, st
     return 0;
 }
 
-static int read_again(struct mpr_reader *reader, struct first *first, enum mpr_group by, struct mpr_instant at, const char *path,
-                      const struct mpr_progress *progress, struct mpr_error *error)
+static int read_again(struct mpr_reader *reader, struct first *first, enum mpr_group by,
+                      struct mpr_instant at, const char *path, const struct mpr_progress *progress,
+                      struct mpr_error *error)
 {
     mpr_reader_close(reader);
     if (mpr_reader_open(reader, path, by, at, error) != 0) return -1;
@@ -181,8 +226,8 @@ static int read_again(struct mpr_reader *reader, struct first *first, enum mpr_g
     return mpr_reader_replay(reader, path, progress, error);
 }
 
-static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct first *first, const char *path,
-                    const struct mpr_progress *progress, struct mpr_error *error)
+static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct first *first,
+                    const char *path, const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_reader reader;
     *log = (struct mpr_ooms_log){ 0 };
@@ -196,7 +241,7 @@ static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct firs
         const struct mpr_instant at = told ? MPR_INSTANT_END_OF(log->host.mark) : MPR_INSTANT_PEAK;
         if (read_again(&reader, first, by, at, path, progress, error) != 0) return -1;
     }
-    reader.replay.options.by = by;          /* pictures hold blocks: rows by anything can be made of them */
+    reader.replay.options.by = by; /* pictures hold blocks: rows by anything can be made of them */
     fill_log(ooms, &reader, log);
     fill_growth(log, &ooms->arena, &reader, &first->spans, &first->good);
     if (told) mpr_host_fill(&log->host, &ooms->arena, &reader, &first->refusals);
@@ -204,7 +249,8 @@ static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct firs
     return 0;
 }
 
-int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progress *progress, struct mpr_error *error)
+int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progress *progress,
+                 struct mpr_error *error)
 {
     MPR_GROW(ooms->log, ooms->logs, ooms->cap);
     struct first first = { .backward_of = ooms->backward_of };

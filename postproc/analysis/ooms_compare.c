@@ -1,5 +1,5 @@
-/* Several processes: who failed first, what each of them and each device held at that instant, and what the first to fail had
- * more than the others. */
+/* Several processes: who failed first, what each of them and each device held at that instant, and
+ * what the first to fail had more than the others. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +35,9 @@ static uint64_t first_failure(const struct mpr_ooms_log *log)
 static uint64_t held(const struct mpr_then *t)
 {
     uint64_t sum = t->host;
-    for (size_t i = 0; i < t->devices; i++) sum += t->device[i].tracked > t->device[i].torch ? t->device[i].tracked : t->device[i].torch;
+    for (size_t i = 0; i < t->devices; i++)
+        sum +=
+            t->device[i].tracked > t->device[i].torch ? t->device[i].tracked : t->device[i].torch;
     return sum;
 }
 
@@ -43,7 +45,8 @@ static uint64_t held(const struct mpr_then *t)
 static int by_failure(const void *left, const void *right)
 {
     const struct mpr_ooms_log *a = left, *b = right;
-    const uint64_t x = first_failure(a), y = first_failure(b), m = held(&a->then), n = held(&b->then);
+    const uint64_t x = first_failure(a), y = first_failure(b), m = held(&a->then),
+                   n = held(&b->then);
     if (x != y) return x < y ? -1 : 1;
     if (m != n) return m > n ? -1 : 1;
     return strcmp(a->summary.path, b->summary.path);
@@ -51,16 +54,25 @@ static int by_failure(const void *left, const void *right)
 
 /* ---- what each process had then */
 
-struct entry { const char *const *path; size_t depth, log; uint64_t bytes; };
-struct entries { struct entry *at; size_t count, cap; };
+struct entry {
+    const char *const *path;
+    size_t depth, log;
+    uint64_t bytes;
+};
+struct entries {
+    struct entry *at;
+    size_t count, cap;
+};
 
-static void add(struct entries *e, const char *const *path, size_t depth, size_t log, uint64_t bytes)
+static void add(struct entries *e, const char *const *path, size_t depth, size_t log,
+                uint64_t bytes)
 {
     MPR_GROW(e->at, e->count, e->cap);
     e->at[e->count++] = (struct entry){ path, depth, log, bytes };
 }
 
-static void add_host(struct entries *e, struct mpr_arena *arena, const struct mpr_reader *reader, size_t log)
+static void add_host(struct entries *e, struct mpr_arena *arena, const struct mpr_reader *reader,
+                     size_t log)
 {
     const struct mpr_replay *r = &reader->replay;
     for (uint32_t i = 0; i < r->books.cells; i++) {
@@ -72,7 +84,8 @@ static void add_host(struct entries *e, struct mpr_arena *arena, const struct mp
     }
 }
 
-static void add_device(struct entries *e, struct mpr_arena *arena, const struct mpr_reader *reader, const struct mpr_picture *p, bool torch, size_t log)
+static void add_device(struct entries *e, struct mpr_arena *arena, const struct mpr_reader *reader,
+                       const struct mpr_picture *p, bool torch, size_t log)
 {
     size_t rows;
     const struct mpr_row *row = mpr_growth_blocks(arena, reader, p, torch, &rows);
@@ -87,8 +100,14 @@ static void fill_devices(struct mpr_then *out, struct mpr_arena *arena, const st
         const struct mpr_picture *p = &d->peak;
         const uint64_t torch = r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, i)].peak_bytes;
         if (!p->valid || (!d->seen && !p->tracked && !torch)) continue;
-        out->device[out->devices++] = (struct mpr_then_device){ .uuid = mpr_arena_text(arena, d->uuid), .name = mpr_arena_text(arena, d->name),
-            .index = i, .used = p->used, .total = p->total, .tracked = p->tracked, .torch = torch };
+        out->device[out->devices++] =
+            (struct mpr_then_device){ .uuid = mpr_arena_text(arena, d->uuid),
+                                      .name = mpr_arena_text(arena, d->name),
+                                      .index = i,
+                                      .used = p->used,
+                                      .total = p->total,
+                                      .tracked = p->tracked,
+                                      .torch = torch };
     }
 }
 
@@ -112,7 +131,8 @@ static bool uses_torch(const struct mpr_then *then)
     return false;
 }
 
-static void read_then(struct mpr_ooms *ooms, size_t index, struct entries *e, const struct mpr_progress *progress)
+static void read_then(struct mpr_ooms *ooms, size_t index, struct entries *e,
+                      const struct mpr_progress *progress)
 {
     struct mpr_then *out = &ooms->log[index].then;
     struct mpr_reader reader;
@@ -120,7 +140,9 @@ static void read_then(struct mpr_ooms *ooms, size_t index, struct entries *e, co
     if (!is_alive(&ooms->log[index], ooms->first_failure)) return;
     out->time = ooms->first_failure - ooms->log[index].summary.process.start_ns;
     const char *path = ooms->log[index].summary.path;
-    if (mpr_reader_open(&reader, path, ooms->log[0].choice.by, MPR_INSTANT_END_OF(out->time), &error) != 0) return;
+    if (mpr_reader_open(&reader, path, ooms->log[0].choice.by, MPR_INSTANT_END_OF(out->time),
+                        &error) != 0)
+        return;
     reader.replay.options.backward_of = ooms->backward_of;
     if (mpr_reader_replay(&reader, path, progress, &error) != 0) return;
     out->alive = true;
@@ -128,17 +150,22 @@ static void read_then(struct mpr_ooms *ooms, size_t index, struct entries *e, co
     fill_devices(out, &ooms->arena, &reader.replay);
     if (!ooms->device_failure) add_host(e, &ooms->arena, &reader, index);
     for (size_t i = 0; ooms->device_failure && i < out->devices; i++)
-        add_device(e, &ooms->arena, &reader, &reader.replay.gpu.device[out->device[i].index].peak, uses_torch(&ooms->log[0].then), index);
+        add_device(e, &ooms->arena, &reader, &reader.replay.gpu.device[out->device[i].index].peak,
+                   uses_torch(&ooms->log[0].then), index);
     mpr_reader_close(&reader);
 }
 
 /* ---- devices */
 
-static struct mpr_device_sum *sum_of(struct mpr_ooms *ooms, const char *host, const struct mpr_then_device *d)
+static struct mpr_device_sum *sum_of(struct mpr_ooms *ooms, const char *host,
+                                     const struct mpr_then_device *d)
 {
     for (size_t i = 0; i < ooms->sums; i++)
-        if (!strcmp(ooms->sum[i].uuid, d->uuid) && !strcmp(ooms->sum[i].host, host)) return &ooms->sum[i];
-    ooms->sum[ooms->sums] = (struct mpr_device_sum){ .host = host, .uuid = d->uuid, .name = d->name, .used = MPF_UNKNOWN, .total = d->total };
+        if (!strcmp(ooms->sum[i].uuid, d->uuid) && !strcmp(ooms->sum[i].host, host))
+            return &ooms->sum[i];
+    ooms->sum[ooms->sums] = (struct mpr_device_sum){
+        .host = host, .uuid = d->uuid, .name = d->name, .used = MPF_UNKNOWN, .total = d->total
+    };
     return &ooms->sum[ooms->sums++];
 }
 
@@ -152,7 +179,8 @@ static void sum_devices(struct mpr_ooms *ooms)
         for (size_t k = 0; k < ooms->log[i].then.devices; k++) {
             const struct mpr_then_device *d = &ooms->log[i].then.device[k];
             struct mpr_device_sum *s = sum_of(ooms, ooms->log[i].summary.process.host, d);
-            if (d->used != MPF_UNKNOWN && (s->used == MPF_UNKNOWN || d->used > s->used)) s->used = d->used;
+            if (d->used != MPF_UNKNOWN && (s->used == MPF_UNKNOWN || d->used > s->used))
+                s->used = d->used;
             s->tracked += d->tracked;
             s->torch += d->torch;
             s->processes += d->tracked || d->torch;
@@ -180,7 +208,8 @@ static uint64_t median(uint64_t *value, size_t count)
     return count % 2 ? value[count / 2] : value[count / 2 - 1] / 2 + value[count / 2] / 2;
 }
 
-/* Processes that have what failed: those without device memory are no peers of one that lacked it. */
+/* Processes that have what failed: those without device memory are no peers of one that lacked it.
+ */
 static bool is_peer(const struct mpr_ooms *ooms, size_t log)
 {
     const struct mpr_then *t = &ooms->log[log].then;
@@ -188,7 +217,8 @@ static bool is_peer(const struct mpr_ooms *ooms, size_t log)
 }
 
 /* One range: n entries, at most one a process and device.  value: by peer. */
-static void compare_range(struct mpr_ooms *ooms, struct mpr_growth_builder *b, const struct entry *e, size_t n, uint64_t *value)
+static void compare_range(struct mpr_ooms *ooms, struct mpr_growth_builder *b,
+                          const struct entry *e, size_t n, uint64_t *value)
 {
     uint64_t failed = 0;
     size_t peers = 0;
@@ -210,7 +240,7 @@ static void compare(struct mpr_ooms *ooms, struct entries *e)
     mpr_growth_begin(&b, &ooms->arena, e->count);
     qsort(e->at, e->count, sizeof *e->at, by_path);
     for (size_t i = 0, n; i < e->count; i += n) {
-        for (n = 1; i + n < e->count && by_path(&e->at[i], &e->at[i + n]) == 0; ) n++;
+        for (n = 1; i + n < e->count && by_path(&e->at[i], &e->at[i + n]) == 0;) n++;
         compare_range(ooms, &b, &e->at[i], n, value);
     }
     for (size_t i = 0; i < b.rows; i++) {
@@ -226,7 +256,8 @@ void mpr_ooms_finish(struct mpr_ooms *ooms, const struct mpr_progress *progress)
 {
     struct entries e = { 0 };
     if (ooms->logs) qsort(ooms->log, ooms->logs, sizeof *ooms->log, by_failure);
-    for (size_t i = 0; i < ooms->logs; i++) ooms->failed += first_failure(&ooms->log[i]) != UINT64_MAX;
+    for (size_t i = 0; i < ooms->logs; i++)
+        ooms->failed += first_failure(&ooms->log[i]) != UINT64_MAX;
     ooms->compared = ooms->logs > 1 && ooms->failed;
     if (!ooms->compared) return;
     ooms->first_failure = first_failure(&ooms->log[0]);
@@ -235,5 +266,6 @@ void mpr_ooms_finish(struct mpr_ooms *ooms, const struct mpr_progress *progress)
     sum_devices(ooms);
     compare(ooms, &e);
     free(e.at);
-    qsort(ooms->log, ooms->logs, sizeof *ooms->log, by_failure);        /* now that it is known what they held */
+    qsort(ooms->log, ooms->logs, sizeof *ooms->log, by_failure); /* now that it is known what they
+                                                                    held */
 }

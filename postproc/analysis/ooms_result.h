@@ -1,5 +1,6 @@
-/* The story of each lack of memory: what was asked, what was there, who held it, and what would have made it fit.  ooms.h makes
- * it, and growth.c and host.c fill their parts of it: this header is theirs and ooms.h's.  Lives until mpr_ooms_free. */
+/* The story of each lack of memory: what was asked, what was there, who held it, and what would
+ * have made it fit.  ooms.h makes it, and growth.c and host.c fill their parts of it: this header
+ * is theirs and ooms.h's.  Lives until mpr_ooms_free. */
 #ifndef MPR_OOMS_RESULT_H
 #define MPR_OOMS_RESULT_H
 
@@ -13,39 +14,55 @@
 #include "row.h"
 #include "summary.h"
 
-/* Would it have fit, had these bytes been free as well?  missing: bytes that are short even then. */
-struct mpr_fit { const char *key, *what, *how; uint64_t bytes, missing; bool fits; };
+/* Would it have fit, had these bytes been free as well?  missing: bytes that are short even then.
+ */
+struct mpr_fit {
+    const char *key, *what, *how;
+    uint64_t bytes, missing;
+    bool fits;
+};
 
 /* A live block, for the list of the largest. */
-struct mpr_oom_block { uint64_t bytes, age; const char *const *path; size_t depth; };
+struct mpr_oom_block {
+    uint64_t bytes, age;
+    const char *const *path;
+    size_t depth;
+};
 
-/* What grew, or shrank, between two instants: a range's bytes, or a named part of a device's account.  Largest change first. */
-struct mpr_growth_row { const char *key, *name; const char *const *path; size_t depth; int64_t before, after; };  /* key: of a part */
+/* What grew, or shrank, between two instants: a range's bytes, or a named part of a device's
+ * account.  Largest change first. */
+/* key: of a part */
+struct mpr_growth_row {
+    const char *key, *name;
+    const char *const *path;
+    size_t depth;
+    int64_t before, after;
+};
 struct mpr_growth {
     bool valid;
-    uint64_t time;                      /* of the first instant */
-    uint64_t before, after;             /* in all */
+    uint64_t time;          /* of the first instant */
+    uint64_t before, after; /* in all */
     struct mpr_growth_row *row;
     size_t rows;
 };
 
 struct mpr_oom_story {
-    uint64_t time, real_time;           /* ns since the process's start; CLOCK_REALTIME, 0: not known */
+    uint64_t time, real_time; /* ns since the process's start; CLOCK_REALTIME, 0: not known */
     const char *heap, *thread, *library;
-    const char *const *path, *const *python;    /* outermost first */
+    const char *const *path, *const *python; /* outermost first */
     size_t depth, python_depth;
-    unsigned index;                     /* of the device */
-    uint64_t bytes, needed;             /* asked for; what PyTorch would have to get for it from the driver */
-    uint64_t free, total, flushed;      /* MPF_UNKNOWN where the driver was not asked */
-    uint32_t attempts;                  /* refusals of the driver; 0: PyTorch's own limit */
+    unsigned index;         /* of the device */
+    uint64_t bytes, needed; /* asked for; what PyTorch would have to get for it from the driver */
+    uint64_t free, total, flushed; /* MPF_UNKNOWN where the driver was not asked */
+    uint32_t attempts;             /* refusals of the driver; 0: PyTorch's own limit */
     bool hard, torch, capturing, inherited;
     struct mpr_device_state state;
     struct mpr_fit fit[8];
     size_t fits;
     struct mpr_oom_block *largest;
     size_t blocks;
-    struct mpr_growth growth;           /* since the last good peak */
-    const char *good;                   /* the range's instance that it was in, "step:11"; "": in none */
+    struct mpr_growth growth; /* since the last good peak */
+    const char *good;         /* the range's instance that it was in, "step:11"; "": in none */
 };
 
 /* Allocations of host memory that failed in the same place in the same way. */
@@ -53,57 +70,67 @@ struct mpr_host_refusal {
     const char *heap, *thread;
     const char *const *path;
     size_t depth;
-    uint64_t count, largest, time;      /* time: of the newest, ns */
-    unsigned error;                     /* errno */
+    uint64_t count, largest, time; /* time: of the newest, ns */
+    unsigned error;                /* errno */
 };
 
 struct mpr_host_story {
-    bool told;                          /* there is something to tell: */
-    bool killed, full;                  /* the log has no end; the cgroup's charge is at its limit */
-    uint64_t failures;                  /* allocations that failed */
-    uint64_t mark, end;                 /* ns: what grew between them */
-    struct mpr_growth growth;           /* of live host memory, by range */
-    struct mpr_reading rss_then, rss, cgroup;           /* samples at the mark and the newest */
+    bool told;                /* there is something to tell: */
+    bool killed, full;        /* the log has no end; the cgroup's charge is at its limit */
+    uint64_t failures;        /* allocations that failed */
+    uint64_t mark, end;       /* ns: what grew between them */
+    struct mpr_growth growth; /* of live host memory, by range */
+    struct mpr_reading rss_then, rss, cgroup; /* samples at the mark and the newest */
     struct mpr_host_refusal *refusal;
     size_t refusals;
 };
 
 /* A process at the instant of the first failure of all. */
-struct mpr_then_device { const char *uuid, *name; unsigned index; uint64_t used, total, tracked, torch; };  /* used, total: MPF_UNKNOWN */
+/* used, total: MPF_UNKNOWN */
+struct mpr_then_device {
+    const char *uuid, *name;
+    unsigned index;
+    uint64_t used, total, tracked, torch;
+};
 struct mpr_then {
-    bool alive;                         /* it ran then, and its log could be read again */
-    uint64_t time;                      /* ns since its own start */
-    uint64_t host;                      /* live bytes of host memory */
-    struct mpr_reading rss;             /* the newest sample then */
+    bool alive;             /* it ran then, and its log could be read again */
+    uint64_t time;          /* ns since its own start */
+    uint64_t host;          /* live bytes of host memory */
+    struct mpr_reading rss; /* the newest sample then */
     struct mpr_then_device *device;
     size_t devices;
 };
 
 /* A device at that instant: what the processes hold of it. */
-struct mpr_device_sum { const char *host, *uuid, *name; uint64_t used, total, tracked, torch; size_t processes; };
+struct mpr_device_sum {
+    const char *host, *uuid, *name;
+    uint64_t used, total, tracked, torch;
+    size_t processes;
+};
 
 struct mpr_ooms_log {
     struct mpr_summary summary;
-    struct mpr_choice choice;           /* what the rows are by; source "": as was asked for */
-    struct mpr_oom_story *story;        /* in order of time */
+    struct mpr_choice choice;    /* what the rows are by; source "": as was asked for */
+    struct mpr_oom_story *story; /* in order of time */
     size_t stories, hard, soft;
-    const struct mpr_device *device;    /* for headings, by index */
+    const struct mpr_device *device; /* for headings, by index */
     struct mpr_host_story host;
     struct mpr_then then;
 };
 
 struct mpr_ooms {
     enum mpr_group by;
-    bool backward_of;                   /* PyTorch's backward ranges stand below their forward operators' */
+    bool backward_of; /* PyTorch's backward ranges stand below their forward operators' */
     struct mpr_arena arena;
-    struct mpr_ooms_log *log;           /* who failed first comes first */
+    struct mpr_ooms_log *log; /* who failed first comes first */
     size_t logs, cap;
-    bool compared;                      /* of several logs, one failed: log[0], at first_failure */
-    uint64_t first_failure;             /* CLOCK_REALTIME, ns */
-    bool device_failure;                /* it was lack of device memory */
+    bool compared;          /* of several logs, one failed: log[0], at first_failure */
+    uint64_t first_failure; /* CLOCK_REALTIME, ns */
+    bool device_failure;    /* it was lack of device memory */
     struct mpr_device_sum *sum;
-    size_t sums, failed;                /* failed: processes that did */
-    struct mpr_growth against;          /* the median of the other processes, and what the first to fail had, by range */
+    size_t sums, failed;       /* failed: processes that did */
+    struct mpr_growth against; /* the median of the other processes, and what the first to fail had,
+                                  by range */
     size_t others;
 };
 

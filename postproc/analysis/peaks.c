@@ -35,12 +35,15 @@ static int by_bytes(const void *left, const void *right)
     return a->depth < b->depth ? -1 : a->depth > b->depth;
 }
 
-static struct mpr_row row_of(struct mpr_peaks *peaks, const struct mpr_reader *reader, const struct mpr_cell *cell)
+static struct mpr_row row_of(struct mpr_peaks *peaks, const struct mpr_reader *reader,
+                             const struct mpr_cell *cell)
 {
     const struct mpr_replay *r = &reader->replay;
     struct mpr_row row = {
-        .bytes = mpr_books_bytes_at_peak(&r->books, cell), .blocks = mpr_books_blocks_at_peak(&r->books, cell),
-        .own_peak = cell->own_peak, .allocations = cell->allocations,
+        .bytes = mpr_books_bytes_at_peak(&r->books, cell),
+        .blocks = mpr_books_blocks_at_peak(&r->books, cell),
+        .own_peak = cell->own_peak,
+        .allocations = cell->allocations,
         .inherited = mpr_books_inherited_at_peak(&r->books, cell),
     };
     row.path = mpr_label_path(&peaks->arena, reader, cell, &row.depth);
@@ -48,7 +51,8 @@ static struct mpr_row row_of(struct mpr_peaks *peaks, const struct mpr_reader *r
 }
 
 /* Sampled blocks stand for others, which lie in the row of what has no stack. */
-static void estimate(const struct mpr_replay *r, uint8_t heap, const uint32_t *cell_of, struct mpr_heap_peak *out)
+static void estimate(const struct mpr_replay *r, uint8_t heap, const uint32_t *cell_of,
+                     struct mpr_heap_peak *out)
 {
     struct mpr_row *rest = NULL;
     struct mpr_more all = { 0, 0 };
@@ -58,7 +62,8 @@ static void estimate(const struct mpr_replay *r, uint8_t heap, const uint32_t *c
     for (size_t i = 0; i < out->rows; i++) {
         const uint32_t cell = cell_of[i];
         uint64_t samples;
-        const struct mpr_more more = mpr_estimates_within(mpr_estimates_at_peak(&r->estimates, &r->books, cell, &samples), excess);
+        const struct mpr_more more = mpr_estimates_within(
+            mpr_estimates_at_peak(&r->estimates, &r->books, cell, &samples), excess);
         if (!r->books.cell[cell].key) rest = &out->row[i];
         out->row[i].bytes += (uint64_t)more.bytes;
         out->row[i].blocks += (uint64_t)more.blocks;
@@ -67,7 +72,8 @@ static void estimate(const struct mpr_replay *r, uint8_t heap, const uint32_t *c
         out->row[i].estimated = true;
         const struct mpr_estimate *e = &r->estimates.cell[cell];
         if (e->own_peak > out->row[i].own_peak) out->row[i].own_peak = e->own_peak;
-        if (at_peak && out->row[i].own_peak > out->peak_bytes) out->row[i].own_peak = out->peak_bytes;
+        if (at_peak && out->row[i].own_peak > out->peak_bytes)
+            out->row[i].own_peak = out->peak_bytes;
         out->row[i].allocations += (uint64_t)(e->allocations * excess.allocations);
         all.bytes = mpr_plus(all.bytes, more.bytes);
         all.blocks += more.blocks;
@@ -76,17 +82,19 @@ static void estimate(const struct mpr_replay *r, uint8_t heap, const uint32_t *c
     if (!rest || !out->samples) return;
     rest->estimated = true;
     rest->bytes = mpr_less(rest->bytes, (uint64_t)all.bytes);
-    rest->own_peak = rest->bytes;       /* more is not known */
+    rest->own_peak = rest->bytes; /* more is not known */
     rest->blocks = mpr_less(rest->blocks, (uint64_t)all.blocks);
     rest->allocations = mpr_less(rest->allocations, (uint64_t)allocations);
 }
 
 static bool by_stacks(const struct mpr_replay *r)
 {
-    return r->options.by == MPR_GROUP_STACK || r->options.by == MPR_GROUP_PYTHON || r->options.by == MPR_GROUP_LIBRARY;
+    return r->options.by == MPR_GROUP_STACK || r->options.by == MPR_GROUP_PYTHON ||
+           r->options.by == MPR_GROUP_LIBRARY;
 }
 
-static void fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint8_t heap, struct mpr_heap_peak *out)
+static void fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint8_t heap,
+                      struct mpr_heap_peak *out)
 {
     const struct mpr_replay *r = &reader->replay;
     size_t count = 0;
@@ -104,7 +112,8 @@ static void fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
 
 /* ---- samples */
 
-static void fill_readings(const struct mpr_samples *samples, uint8_t heap, struct mpr_heap_peak *out)
+static void fill_readings(const struct mpr_samples *samples, uint8_t heap,
+                          struct mpr_heap_peak *out)
 {
     for (int i = 0; i < MPR_READ_SOURCES; i++) {
         out->before[i] = mpr_reading_of(&samples->source[i].before[heap]);
@@ -115,32 +124,45 @@ static void fill_readings(const struct mpr_samples *samples, uint8_t heap, struc
 
 static struct mpr_touched touched_by(const struct mpr_reading *rss)
 {
-    const uint64_t anonymous = rss->valid ? rss->value[MPF_RSS_ANON] : MPF_UNKNOWN, swap = rss->value[MPF_RSS_SWAP];
-    if (anonymous == MPF_UNKNOWN || swap == MPF_UNKNOWN) return (struct mpr_touched){ anonymous, rss->time };
+    const uint64_t anonymous = rss->valid ? rss->value[MPF_RSS_ANON] : MPF_UNKNOWN,
+                   swap = rss->value[MPF_RSS_SWAP];
+    if (anonymous == MPF_UNKNOWN || swap == MPF_UNKNOWN)
+        return (struct mpr_touched){ anonymous, rss->time };
     return (struct mpr_touched){ anonymous + swap, rss->time };
 }
 
-/* Mappings and large blocks are counted when they are made, and need no memory until they are touched. */
+/* Mappings and large blocks are counted when they are made, and need no memory until they are
+ * touched. */
 static void fill_touched(uint8_t heap, struct mpr_heap_peak *out)
 {
-    const struct mpr_touched before = touched_by(&out->before[MPR_READ_RSS]), after = touched_by(&out->after[MPR_READ_RSS]);
-    const bool later = before.bytes == MPF_UNKNOWN || (after.bytes != MPF_UNKNOWN && after.bytes > before.bytes);
+    const struct mpr_touched before = touched_by(&out->before[MPR_READ_RSS]),
+                             after = touched_by(&out->after[MPR_READ_RSS]);
+    const bool later =
+        before.bytes == MPF_UNKNOWN || (after.bytes != MPF_UNKNOWN && after.bytes > before.bytes);
     out->touched = later ? after : before;
     if (heap != MPF_HEAP_HOST && heap != MPF_HEAP_MMAP) out->touched.bytes = MPF_UNKNOWN;
 }
 
 /* ---- heaps and logs */
 
-static void fill_heap(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint8_t code, struct mpr_heap_peak *out)
+static void fill_heap(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint8_t code,
+                      struct mpr_heap_peak *out)
 {
     const struct mpr_replay *r = &reader->replay;
     const struct mpr_heap *heap = &r->books.heap[code];
     *out = (struct mpr_heap_peak){
         .name = mpr_label_heap(&peaks->arena, code),
-        .peak_bytes = heap->peak_bytes, .peak_time = heap->peak_time, .peak_blocks = heap->peak_blocks,
-        .end_bytes = heap->bytes, .end_blocks = heap->blocks,
-        .allocations = heap->allocations, .frees = heap->frees, .failures = heap->failures,
-        .failure_bytes = heap->largest.size, .failure_time = heap->largest.time, .failure_errno = heap->largest.error,
+        .peak_bytes = heap->peak_bytes,
+        .peak_time = heap->peak_time,
+        .peak_blocks = heap->peak_blocks,
+        .end_bytes = heap->bytes,
+        .end_blocks = heap->blocks,
+        .allocations = heap->allocations,
+        .frees = heap->frees,
+        .failures = heap->failures,
+        .failure_bytes = heap->largest.size,
+        .failure_time = heap->largest.time,
+        .failure_errno = heap->largest.error,
     };
     fill_rows(peaks, reader, code, out);
     fill_readings(&r->samples, code, out);
@@ -154,7 +176,8 @@ static int by_peak(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-static void fill_heaps(struct mpr_peaks *peaks, const struct mpr_reader *reader, struct mpr_log_peaks *out)
+static void fill_heaps(struct mpr_peaks *peaks, const struct mpr_reader *reader,
+                       struct mpr_log_peaks *out)
 {
     const struct mpr_replay *r = &reader->replay;
     size_t used = 0;
@@ -162,7 +185,8 @@ static void fill_heaps(struct mpr_peaks *peaks, const struct mpr_reader *reader,
     out->heap = mpr_arena_alloc(&peaks->arena, used * sizeof *out->heap);
     for (int i = 0; i < MPR_HEAPS; i++) {
         if (!r->books.heap[i].used) continue;
-        if (peaks->options.heap && strcmp(peaks->options.heap, mpr_label_heap(&peaks->arena, (uint8_t)i)) != 0)
+        if (peaks->options.heap &&
+            strcmp(peaks->options.heap, mpr_label_heap(&peaks->arena, (uint8_t)i)) != 0)
             continue;
         fill_heap(peaks, reader, (uint8_t)i, &out->heap[out->heaps++]);
     }
@@ -177,19 +201,24 @@ static bool is_used(const struct mpr_replay *r, unsigned device)
     return r->gpu.device[device].seen || r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].used;
 }
 
-static void fill_device(struct mpr_peaks *peaks, const struct mpr_reader *reader, unsigned index, struct mpr_device *out)
+static void fill_device(struct mpr_peaks *peaks, const struct mpr_reader *reader, unsigned index,
+                        struct mpr_device *out)
 {
     const struct mpr_replay *r = &reader->replay;
     const struct mpr_gpu_device *d = &r->gpu.device[index];
     *out = (struct mpr_device){
-        .index = index, .name = mpr_arena_text(&peaks->arena, d->name), .uuid = mpr_arena_text(&peaks->arena, d->uuid),
-        .off = mpr_arena_text(&peaks->arena, d->off), .torch_reserved_peak = d->torch_reserved_peak,
+        .index = index,
+        .name = mpr_arena_text(&peaks->arena, d->name),
+        .uuid = mpr_arena_text(&peaks->arena, d->uuid),
+        .off = mpr_arena_text(&peaks->arena, d->off),
+        .torch_reserved_peak = d->torch_reserved_peak,
         .context_blocks = r->gpu.context_blocks,
     };
     mpr_composition(&out->peak, &peaks->arena, reader, &d->peak);
 }
 
-static void fill_devices(struct mpr_peaks *peaks, const struct mpr_reader *reader, struct mpr_log_peaks *out)
+static void fill_devices(struct mpr_peaks *peaks, const struct mpr_reader *reader,
+                         struct mpr_log_peaks *out)
 {
     const struct mpr_replay *r = &reader->replay;
     out->device = mpr_arena_alloc(&peaks->arena, MPF_GPUS * sizeof *out->device);
@@ -205,12 +234,15 @@ static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, c
     fill_heaps(peaks, reader, out);
     fill_devices(peaks, reader, out);
     out->note = mpr_label_notes(&peaks->arena, reader, &out->notes);
-    for (int i = 0; i < MPR_READ_SOURCES; i++) out->largest[i] = mpr_reading_of(&reader->replay.samples.source[i].largest);
+    for (int i = 0; i < MPR_READ_SOURCES; i++)
+        out->largest[i] = mpr_reading_of(&reader->replay.samples.source[i].largest);
     out->rss_high = out->largest[MPR_READ_RSS].value[MPF_RSS_HWM];
-    if (out->summary.hwm && (out->rss_high == MPF_UNKNOWN || out->summary.hwm > out->rss_high)) out->rss_high = out->summary.hwm;
+    if (out->summary.hwm && (out->rss_high == MPF_UNKNOWN || out->summary.hwm > out->rss_high))
+        out->rss_high = out->summary.hwm;
 }
 
-static int replay_by(struct mpr_peaks *peaks, enum mpr_group by, bool (*enough)(const struct mpr_replay *), struct mpr_reader *reader,
+static int replay_by(struct mpr_peaks *peaks, enum mpr_group by,
+                     bool (*enough)(const struct mpr_replay *), struct mpr_reader *reader,
                      const char *path, const struct mpr_progress *progress, struct mpr_error *error)
 {
     if (mpr_reader_open(reader, path, by, peaks->options.at, error) != 0) return -1;
@@ -220,12 +252,14 @@ static int replay_by(struct mpr_peaks *peaks, enum mpr_group by, bool (*enough)(
     return mpr_reader_replay(reader, path, progress, error);
 }
 
-/* What AUTO stands for is known at the end.  As long as nothing but native stacks has shown up, it is those: a log of which
- * that stays true is read once. */
-static int replay_auto(struct mpr_peaks *peaks, struct mpr_choice *choice, struct mpr_reader *reader, const char *path,
+/* What AUTO stands for is known at the end.  As long as nothing but native stacks has shown up, it
+ * is those: a log of which that stays true is read once. */
+static int replay_auto(struct mpr_peaks *peaks, struct mpr_choice *choice,
+                       struct mpr_reader *reader, const char *path,
                        const struct mpr_progress *progress, struct mpr_error *error)
 {
-    int status = replay_by(peaks, MPR_GROUP_STACK, mpr_choose_better_names, reader, path, progress, error);
+    int status =
+        replay_by(peaks, MPR_GROUP_STACK, mpr_choose_better_names, reader, path, progress, error);
     if (status < 0) return -1;
     *choice = mpr_choose(reader);
     if (status == 0 && (choice->by == MPR_GROUP_STACK || choice->by == MPR_GROUP_RANGE)) return 0;
@@ -237,11 +271,13 @@ static int replay_auto(struct mpr_peaks *peaks, struct mpr_choice *choice, struc
     return replay_by(peaks, choice->by, NULL, reader, path, progress, error);
 }
 
-static int replay_log(struct mpr_peaks *peaks, struct mpr_choice *choice, struct mpr_reader *reader, const char *path,
-                      const struct mpr_progress *progress, struct mpr_error *error)
+static int replay_log(struct mpr_peaks *peaks, struct mpr_choice *choice, struct mpr_reader *reader,
+                      const char *path, const struct mpr_progress *progress,
+                      struct mpr_error *error)
 {
     *choice = (struct mpr_choice){ peaks->options.by, "" };
-    if (choice->by == MPR_GROUP_AUTO) return replay_auto(peaks, choice, reader, path, progress, error);
+    if (choice->by == MPR_GROUP_AUTO)
+        return replay_auto(peaks, choice, reader, path, progress, error);
     return replay_by(peaks, choice->by, NULL, reader, path, progress, error);
 }
 
@@ -273,13 +309,15 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The parent's log when the child's names it; otherwise the process that ran then on that host under the parent's id. */
+/* The parent's log when the child's names it; otherwise the process that ran then on that host
+ * under the parent's id. */
 static bool is_parent(const struct mpr_summary *parent, const struct mpr_summary *child)
 {
     const struct mpr_process_info *p = &parent->process, *c = &child->process;
     if (parent == child) return false;
     if (*c->parent_log) return strcmp(file_name(c->parent_log), file_name(parent->path)) == 0;
-    return c->ppid && c->ppid == p->pid && strcmp(c->host, p->host) == 0 && p->start_ns <= c->start_ns;
+    return c->ppid && c->ppid == p->pid && strcmp(c->host, p->host) == 0 &&
+           p->start_ns <= c->start_ns;
 }
 
 static long find_parent(const struct mpr_peaks *peaks, size_t child)

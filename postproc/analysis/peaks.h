@@ -1,6 +1,7 @@
 /* Who held the bytes at the peak: the result behind `memprof-report peaks`.
  *
- * Everything in it lives until mpr_peaks_free.  Bytes are requested bytes; times are ns since the process's start. */
+ * Everything in it lives until mpr_peaks_free.  Bytes are requested bytes; times are ns since the
+ * process's start. */
 #ifndef MPR_PEAKS_H
 #define MPR_PEAKS_H
 
@@ -20,51 +21,54 @@ struct mpr_error;
 
 struct mpr_peaks_options {
     enum mpr_group by;
-    bool no_inherit;            /* threads without ranges do not take those of another thread */
-    bool backward_of;           /* PyTorch's backward ranges stand below their forward operators' */
-    const char *heap;           /* only this one; NULL: all */
-    struct mpr_instant at;      /* what stands for the peak */
+    bool no_inherit;       /* threads without ranges do not take those of another thread */
+    bool backward_of;      /* PyTorch's backward ranges stand below their forward operators' */
+    const char *heap;      /* only this one; NULL: all */
+    struct mpr_instant at; /* what stands for the peak */
 };
 
-/* What the process had of anonymous memory, swapped out or not: no heap in such memory had touched more of itself then. */
-struct mpr_touched { uint64_t bytes, time; /* bytes MPF_UNKNOWN: not sampled, or another kind of heap */ };
+/* What the process had of anonymous memory, swapped out or not: no heap in such memory had touched
+ * more of itself then. */
+struct mpr_touched {
+    uint64_t bytes, time; /* bytes MPF_UNKNOWN: not sampled, or another kind of heap */
+};
 
 struct mpr_heap_peak {
     const char *name;
     uint64_t peak_bytes, peak_time, peak_blocks;
     uint64_t end_bytes, end_blocks;
     uint64_t allocations, frees, failures;
-    uint64_t failure_bytes, failure_time;       /* the largest one that failed */
+    uint64_t failure_bytes, failure_time; /* the largest one that failed */
     unsigned failure_errno;
-    struct mpr_row *row;                        /* by bytes, largest first; their sum is peak_bytes */
+    struct mpr_row *row; /* by bytes, largest first; their sum is peak_bytes */
     size_t rows;
-    uint64_t samples;                           /* the rows are estimated from so many sampled blocks; 0: none is */
-    struct mpr_touched touched;                 /* the larger one of the samples around the peak */
-    struct mpr_reading before[MPR_READ_SOURCES], after[MPR_READ_SOURCES];   /* around the peak */
-    struct mpr_reading then[MPR_READ_SOURCES];  /* what held at the peak */
+    uint64_t samples;           /* the rows are estimated from so many sampled blocks; 0: none is */
+    struct mpr_touched touched; /* the larger one of the samples around the peak */
+    struct mpr_reading before[MPR_READ_SOURCES], after[MPR_READ_SOURCES]; /* around the peak */
+    struct mpr_reading then[MPR_READ_SOURCES]; /* what held at the peak */
 };
 
 struct mpr_log_peaks {
     struct mpr_summary summary;
-    struct mpr_choice choice;                   /* what the rows are by; source "": as was asked for */
-    const char *const *note;                    /* call stacks: what names could not be found, and why */
+    struct mpr_choice choice; /* what the rows are by; source "": as was asked for */
+    const char *const *note;  /* call stacks: what names could not be found, and why */
     size_t notes;
-    struct mpr_heap_peak *heap;                 /* largest peak first */
+    struct mpr_heap_peak *heap; /* largest peak first */
     size_t heaps;
-    struct mpr_device *device;                  /* GPUs that the process used, by index */
+    struct mpr_device *device; /* GPUs that the process used, by index */
     size_t devices;
-    uint64_t peak_bytes;                        /* of the largest heap */
+    uint64_t peak_bytes; /* of the largest heap */
     struct mpr_reading largest[MPR_READ_SOURCES];
-    uint64_t rss_high;                          /* high-water RSS; MPF_UNKNOWN */
-    long parent;                                /* index of the parent process's log; -1: not among these */
+    uint64_t rss_high; /* high-water RSS; MPF_UNKNOWN */
+    long parent;       /* index of the parent process's log; -1: not among these */
 };
 
 struct mpr_peaks {
     struct mpr_peaks_options options;
     struct mpr_arena arena;
-    struct mpr_log_peaks *log;                  /* largest first */
+    struct mpr_log_peaks *log; /* largest first */
     size_t logs, cap;
-    uint64_t sum_of_peaks;                      /* own peaks at different times: an upper bound */
+    uint64_t sum_of_peaks; /* own peaks at different times: an upper bound */
     uint64_t sum_of_rss;
 };
 

@@ -1,14 +1,17 @@
-/* Names are compared as the page compares them, by their texts.  The set holds of each hidden path all its beginnings, for the
- * page cuts paths, and the path itself. */
+/* Names are compared as the page compares them, by their texts.  The set holds of each hidden path
+ * all its beginnings, for the page cuts paths, and the path itself. */
 #include "pieces.h"
 
 #include "labels.h"
 
 enum entry { SEEN, BEGINNING, WHOLE };
 
-void mpr_pieces_init(struct mpr_pieces *p, struct mpr_arena *arena, const struct mpr_reader *reader, enum mpr_group best)
+void mpr_pieces_init(struct mpr_pieces *p, struct mpr_arena *arena, const struct mpr_reader *reader,
+                     enum mpr_group best)
 {
-    *p = (struct mpr_pieces){ .arena = arena, .reader = reader, .by_stack = best == MPR_GROUP_STACK };
+    *p = (struct mpr_pieces){ .arena = arena,
+                              .reader = reader,
+                              .by_stack = best == MPR_GROUP_STACK };
 }
 
 void mpr_pieces_free(struct mpr_pieces *p) { mpr_index_free(&p->set); }
@@ -17,7 +20,10 @@ void mpr_pieces_free(struct mpr_pieces *p) { mpr_index_free(&p->set); }
 
 static uint64_t entry_of(enum entry what, uint64_t hash) { return mpr_hash(hash + (uint64_t)what); }
 
-static bool has(const struct mpr_pieces *p, enum entry what, uint64_t hash) { return mpr_index_get(&p->set, entry_of(what, hash)); }
+static bool has(const struct mpr_pieces *p, enum entry what, uint64_t hash)
+{
+    return mpr_index_get(&p->set, entry_of(what, hash));
+}
 
 /* False: it is there already. */
 static bool add(struct mpr_pieces *p, enum entry what, uint64_t hash)
@@ -54,9 +60,11 @@ static uint32_t number_of(const struct mpr_band *b, enum mpr_view view)
     }
 }
 
-static const char *const *path_of(struct mpr_pieces *p, const struct mpr_band *b, enum mpr_view view, size_t *depth)
+static const char *const *path_of(struct mpr_pieces *p, const struct mpr_band *b,
+                                  enum mpr_view view, size_t *depth)
 {
-    if (view == MPR_VIEW_RANGE || view == MPR_VIEW_PYTHON) return mpr_label_node(p->arena, p->reader, number_of(b, view), depth);
+    if (view == MPR_VIEW_RANGE || view == MPR_VIEW_PYTHON)
+        return mpr_label_node(p->arena, p->reader, number_of(b, view), depth);
     if (view == MPR_VIEW_STACK) return mpr_label_stack(p->arena, p->reader, b->native, depth);
     const char **name = mpr_arena_alloc(p->arena, sizeof *name);
     *depth = 1;
@@ -95,7 +103,8 @@ void mpr_pieces_tell(struct mpr_pieces *p, struct mpr_band *band)
     for (enum mpr_view v = 0; v < MPR_VIEWS; v++) {
         size_t depth, shared = 0;
         uint64_t hash = mpr_hash(v);
-        const char *const *path = path_of(p, band, v == MPR_VIEW_AUTO ? best_view(p, band) : v, &depth);
+        const char *const *path =
+            path_of(p, band, v == MPR_VIEW_AUTO ? best_view(p, band) : v, &depth);
         for (size_t i = 0; i < depth; i++)
             if (has(p, BEGINNING, hash = then(hash, path[i]))) shared = i + 1;
         band->piece[v] = (uint32_t)shared << 1 | has(p, WHOLE, hash);

@@ -1,16 +1,24 @@
-/* Numbers in a name that count things that are alike: the 3 of "layers.3", "h[3]", "batch 3", "bs=3", "step:3" and "stage_3".
+/* Numbers in a name that count things that are alike: the 3 of "layers.3", "h[3]", "batch 3",
+ * "bs=3", "step:3" and "stage_3".
  *
- * Only where the number stands tells that, so a number that does not stand in such a place is a part of the name: a line of a source
- * ("file.py:88"), an address, a version ("libfoo.so.1.2"), a process's number ("pid 17"), what an operator is called ("AddmmBackward0"). */
+ * Only where the number stands tells that, so a number that does not stand in such a place is a
+ * part of the name: a line of a source
+ * ("file.py:88"), an address, a version ("libfoo.so.1.2"), a process's number ("pid 17"), what an
+ * operator is called ("AddmmBackward0"). */
 #ifndef MPR_PLACES_H
 #define MPR_PLACES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct mpr_place { size_t from, to; uint64_t number; };     /* bytes of the name */
+/* Bytes of the name */
+struct mpr_place {
+    size_t from, to;
+    uint64_t number;
+};
 
-/* The places in a range's name or a frame's text, from the left; returns how many, at most `cap`. */
+/* The places in a range's name or a frame's text, from the left; returns how many, at most `cap`.
+ */
 size_t mpr_places_find(const char *name, struct mpr_place *place, size_t cap);
 
 #endif

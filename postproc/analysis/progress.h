@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 struct mpr_progress {
-    void (*tick)(void *arg, const char *path, uint64_t done,
-                 uint64_t total);   /* bytes of the file; NULL: not wanted */
+    void (*tick)(void *arg, const char *path, uint64_t done, uint64_t total); /* bytes of the file;
+                                                                                 NULL: not wanted */
     void *arg;
 };
 

@@ -8,8 +8,8 @@
 #include "amount.h"
 #include "names.h"
 
-static int replay_all(struct mpr_reader *reader, const char *path, const struct mpr_progress *progress,
-                      struct mpr_error *error)
+static int replay_all(struct mpr_reader *reader, const char *path,
+                      const struct mpr_progress *progress, struct mpr_error *error)
 {
     const struct mpf_event *events;
     const uint64_t total = mpr_log_status(reader->log)->bytes;
@@ -17,7 +17,8 @@ static int replay_all(struct mpr_reader *reader, const char *path, const struct 
     while ((count = mpr_log_next(reader->log, &events, error)) > 0) {
         mpr_replay_batch(&reader->replay, events, (size_t)count);
         if (reader->enough && reader->enough(&reader->replay)) return 1;
-        if (progress->tick) progress->tick(progress->arg, path, mpr_log_position(reader->log), total);
+        if (progress->tick)
+            progress->tick(progress->arg, path, mpr_log_position(reader->log), total);
     }
     mpr_replay_finish(&reader->replay);
     return (int)count;
@@ -41,13 +42,15 @@ static void read_sampling(const struct mpr_header *header, struct mpr_replay_opt
     options->sample_below = large ? strtoull(large, NULL, 10) : UINT64_MAX;
 }
 
-int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_group by, struct mpr_instant at, struct mpr_error *error)
+int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_group by,
+                    struct mpr_instant at, struct mpr_error *error)
 {
     reader->enough = NULL;
     if (mpr_log_open(&reader->log, path, error) != 0) return -1;
     const struct mpr_header *header = mpr_log_header(reader->log);
-    struct mpr_replay_options options = { .by = by, .at = at,
-                                          .has_parent = mpr_header_get(header, "parent.log") != NULL };
+    struct mpr_replay_options options = {
+        .by = by, .at = at, .has_parent = mpr_header_get(header, "parent.log") != NULL
+    };
     read_sampling(header, &options);
     mpr_alloc_for(path);
     mpr_replay_init(&reader->replay, &options);
@@ -55,16 +58,16 @@ int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_group 
     return 0;
 }
 
-int mpr_reader_replay(struct mpr_reader *reader, const char *path, const struct mpr_progress *progress,
-                      struct mpr_error *error)
+int mpr_reader_replay(struct mpr_reader *reader, const char *path,
+                      const struct mpr_progress *progress, struct mpr_error *error)
 {
     const int status = replay_all(reader, path, progress, error);
     if (status < 0) mpr_reader_close(reader);
     return status;
 }
 
-int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_group by, struct mpr_instant at,
-                   const struct mpr_progress *progress,
+int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_group by,
+                   struct mpr_instant at, const struct mpr_progress *progress,
                    struct mpr_error *error)
 {
     if (mpr_reader_open(reader, path, by, at, error) != 0) return -1;
@@ -81,11 +84,13 @@ void mpr_reader_close(struct mpr_reader *reader)
 
 /* ---- summary */
 
-static void fill_process(const struct mpr_header *h, struct mpr_arena *arena, struct mpr_process_info *out)
+static void fill_process(const struct mpr_header *h, struct mpr_arena *arena,
+                         struct mpr_process_info *out)
 {
     const char **argv = mpr_arena_alloc(arena, (h->pairs + 1) * sizeof *argv);
     for (size_t i = 0; i < h->pairs; i++) {
-        if (strcmp(h->pair[i].key, "argv") == 0) argv[out->argc++] = mpr_arena_text(arena, h->pair[i].value);
+        if (strcmp(h->pair[i].key, "argv") == 0)
+            argv[out->argc++] = mpr_arena_text(arena, h->pair[i].value);
     }
     out->argv = argv;
     out->host = mpr_arena_text(arena, mpr_header_get(h, "host"));
@@ -100,13 +105,17 @@ static void fill_process(const struct mpr_header *h, struct mpr_arena *arena, st
 static const char *unseen_malloc(const struct mpr_header *h, struct mpr_arena *arena)
 {
     const char *heap = mpr_header_get(h, "heap"), *name = mpr_header_get(h, "allocator");
-    return heap && !strcmp(heap, "unseen") ? mpr_arena_text(arena, name ? name : "another library") : "";
+    return heap && !strcmp(heap, "unseen") ? mpr_arena_text(arena, name ? name : "another library")
+                                           : "";
 }
 
-static void fill_state(const struct mpr_log_status *s, struct mpr_arena *arena, struct mpr_summary *out)
+static void fill_state(const struct mpr_log_status *s, struct mpr_arena *arena,
+                       struct mpr_summary *out)
 {
     out->end_reason = mpr_arena_text(arena, s->end_reason);
-    out->life = s->process.life == MPR_LIFE_RUNS ? MPR_RUNS : s->process.life == MPR_LIFE_UNKNOWN ? MPR_NOT_TOLD : MPR_ENDED;
+    out->life = s->process.life == MPR_LIFE_RUNS      ? MPR_RUNS
+                : s->process.life == MPR_LIFE_UNKNOWN ? MPR_NOT_TOLD
+                                                      : MPR_ENDED;
     out->life_reason = mpr_arena_text(arena, s->process.why);
     out->journal = s->has_journal;
     out->journal_only = s->journal_only;
@@ -131,12 +140,20 @@ static void fill_state(const struct mpr_log_status *s, struct mpr_arena *arena, 
 /* The wall of a log without an END is its process's death, whatever that was. */
 static void fill_fate(const struct mpr_log_status *s, struct mpr_summary *out)
 {
-    static const enum mpr_fate fate[] = { [MPR_RUN_UNKNOWN] = MPR_FATE_UNKNOWN, [MPR_RUN_EXIT] = MPR_FATE_EXIT, [MPR_RUN_SIGNAL] = MPR_FATE_SIGNAL };
-    static const enum mpr_fate_oom oom[] = { MPR_FATE_NO_OOM, [MPR_RUN_OOM_CGROUP] = MPR_FATE_OOM_CGROUP, [MPR_RUN_OOM_KERNEL] = MPR_FATE_OOM_KERNEL };
-    static_assert(sizeof fate / sizeof *fate == MPR_RUN_SIGNAL + 1 && sizeof oom / sizeof *oom == MPR_RUN_OOM_KERNEL + 1, "each end is here");
+    static const enum mpr_fate fate[] = { [MPR_RUN_UNKNOWN] = MPR_FATE_UNKNOWN,
+                                          [MPR_RUN_EXIT] = MPR_FATE_EXIT,
+                                          [MPR_RUN_SIGNAL] = MPR_FATE_SIGNAL };
+    static const enum mpr_fate_oom oom[] = {
+        MPR_FATE_NO_OOM, [MPR_RUN_OOM_CGROUP] = MPR_FATE_OOM_CGROUP,
+        [MPR_RUN_OOM_KERNEL] = MPR_FATE_OOM_KERNEL
+    };
+    static_assert(sizeof fate / sizeof *fate == MPR_RUN_SIGNAL + 1 &&
+                      sizeof oom / sizeof *oom == MPR_RUN_OOM_KERNEL + 1,
+                  "each end is here");
     out->hwm = s->hwm > s->run.rss ? s->hwm : s->run.rss;
     const bool ended = s->run.known || s->process.life == MPR_LIFE_ENDED;
-    if (!s->has_header || !ended || (*s->end_reason && strcmp(s->end_reason, "recovered") != 0)) return;
+    if (!s->has_header || !ended || (*s->end_reason && strcmp(s->end_reason, "recovered") != 0))
+        return;
     out->fate = fate[s->run.how];
     out->oom = oom[s->run.oom];
     out->fate_status = s->run.status;
@@ -148,13 +165,16 @@ static const char *loss_reason(unsigned reason)
     return text ? text : "unknown reason";
 }
 
-static_assert(MPF_LOSS_CODES <= sizeof ((struct mpr_replay *)0)->lost_by / sizeof (uint64_t), "each reason has its count");
-/* Losses that no LOST event could tell of any more (the log itself could not be written) have no reason. */
+static_assert(MPF_LOSS_CODES <= sizeof((struct mpr_replay *)0)->lost_by / sizeof(uint64_t),
+              "each reason has its count");
+/* Losses that no LOST event could tell of any more (the log itself could not be written) have no
+ * reason. */
 static void fill_losses(const struct mpr_replay *r, uint64_t in_all, struct mpr_summary *out)
 {
     const size_t reasons = sizeof out->loss / sizeof *out->loss;
     for (unsigned i = 0; i < sizeof r->lost_by / sizeof *r->lost_by && out->losses < reasons; i++) {
-        if (r->lost_by[i]) out->loss[out->losses++] = (struct mpr_loss_row){ loss_reason(i), r->lost_by[i] };
+        if (r->lost_by[i])
+            out->loss[out->losses++] = (struct mpr_loss_row){ loss_reason(i), r->lost_by[i] };
     }
     out->lost_events = r->lost > in_all ? r->lost : in_all;
 }
@@ -162,7 +182,9 @@ static void fill_losses(const struct mpr_replay *r, uint64_t in_all, struct mpr_
 static void add_unwritten(struct mpr_summary *out, const struct mpf_unwritten *u, uint64_t start)
 {
     if (!u->events || out->unwrittens == sizeof out->unwritten / sizeof *out->unwritten) return;
-    out->unwritten[out->unwrittens++] = (struct mpr_unwritten_row){ (unsigned)u->error, mpr_less(u->from, start), mpr_less(u->to, start), u->events };
+    out->unwritten[out->unwrittens++] =
+        (struct mpr_unwritten_row){ (unsigned)u->error, mpr_less(u->from, start),
+                                    mpr_less(u->to, start), u->events };
 }
 
 /* A process that is killed between two stores may have said the same twice. */
@@ -181,7 +203,8 @@ static void fill_unwritten(const struct mpr_reader *reader, struct mpr_summary *
     const uint64_t start = mpr_log_header(reader->log)->start.mono;
     for (uint32_t i = 0; i < r->unwrittens; i++) add_unwritten(out, &r->unwritten[i], start);
     if (!is_told(r, rest)) add_unwritten(out, rest, start);
-    if (out->unwrittens && out->unwritten[0].from_ns < out->good_ns) out->good_ns = out->unwritten[0].from_ns;
+    if (out->unwrittens && out->unwritten[0].from_ns < out->good_ns)
+        out->good_ns = out->unwritten[0].from_ns;
 }
 
 static void fill_repairs(const struct mpr_books *books, struct mpr_summary *out)
@@ -208,6 +231,13 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
     fill_unwritten(reader, out);
     fill_repairs(&reader->replay.books, out);
     out->incomplete = mpr_log_incomplete(status) || out->lost_events;
-    const bool events_missing = out->lost_events > reader->replay.lost_by[MPF_LOSS_NAMES];      /* of a name no byte is missing */
+    const bool events_missing =
+        out->lost_events > reader->replay.lost_by[MPF_LOSS_NAMES]; /* of a
+                                                                      name
+                                                                      no
+                                                                      byte
+                                                                      is
+                                                                      missing
+                                                                    */
     out->complete = status->ended && !mpr_log_incomplete(status) && !events_missing;
 }

@@ -5,11 +5,13 @@
 #include "amount.h"
 #include "samples.h"
 
-#define PERIOD_NS UINT64_C(100000000)      /* of sampling */
+#define PERIOD_NS UINT64_C(100000000) /* of sampling */
 
 static_assert(MPR_READING_VALUES == MPR_SAMPLE_VALUES, "a reading holds a sample");
-static_assert((int)MPR_READ_RSS == MPR_SOURCE_RSS && (int)MPR_READ_CGROUP == MPR_SOURCE_CGROUP && (int)MPR_READ_JEMALLOC == MPR_SOURCE_JEMALLOC
-              && (int)MPR_READ_SOURCES == MPR_SOURCES, "the analyses' sources are replay's");
+static_assert((int)MPR_READ_RSS == MPR_SOURCE_RSS && (int)MPR_READ_CGROUP == MPR_SOURCE_CGROUP &&
+                  (int)MPR_READ_JEMALLOC == MPR_SOURCE_JEMALLOC &&
+                  (int)MPR_READ_SOURCES == MPR_SOURCES,
+              "the analyses' sources are replay's");
 
 struct mpr_reading mpr_reading_of(const struct mpr_sample *sample)
 {
@@ -22,10 +24,13 @@ struct mpr_reading mpr_reading_of(const struct mpr_sample *sample)
 }
 
 /* The sample before the instant still held until a period before the one after it. */
-struct mpr_reading mpr_reading_at_peak(const struct mpr_track *track, uint8_t heap, uint64_t instant)
+struct mpr_reading mpr_reading_at_peak(const struct mpr_track *track, uint8_t heap,
+                                       uint64_t instant)
 {
     const struct mpr_sample *before = &track->before[heap], *after = &track->after[heap];
     if (!before->valid || !after->valid) return mpr_reading_of(before->valid ? before : after);
-    const uint64_t unchanged = mpr_less(after->time, PERIOD_NS), held = unchanged > before->time ? unchanged : before->time;
-    return mpr_reading_of(mpr_less(after->time, instant) < mpr_less(instant, held) ? after : before);
+    const uint64_t unchanged = mpr_less(after->time, PERIOD_NS),
+                   held = unchanged > before->time ? unchanged : before->time;
+    return mpr_reading_of(mpr_less(after->time, instant) < mpr_less(instant, held) ? after
+                                                                                   : before);
 }

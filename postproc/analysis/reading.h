@@ -9,16 +9,21 @@
 
 #define MPR_READING_VALUES 12
 
-/* A sample of the kernel's or jemalloc's figures, in the order of mpf/sample.h; MPF_UNKNOWN where it says nothing.  taken: when each
- * value was read, for some are read less often. */
-struct mpr_reading { bool valid; uint64_t time, value[MPR_READING_VALUES], taken[MPR_READING_VALUES]; };
+/* A sample of the kernel's or jemalloc's figures, in the order of mpf/sample.h; MPF_UNKNOWN where
+ * it says nothing.  taken: when each value was read, for some are read less often. */
+struct mpr_reading {
+    bool valid;
+    uint64_t time, value[MPR_READING_VALUES], taken[MPR_READING_VALUES];
+};
 enum mpr_reading_source { MPR_READ_RSS, MPR_READ_CGROUP, MPR_READ_JEMALLOC, MPR_READ_SOURCES };
 
 /* From replay's samples; for this layer. */
 struct mpr_sample;
 struct mpr_track;
 struct mpr_reading mpr_reading_of(const struct mpr_sample *sample);
-/* What held at the instant, the heap's peak: the nearest sample, where one that said nothing new was not kept. */
-struct mpr_reading mpr_reading_at_peak(const struct mpr_track *track, uint8_t heap, uint64_t instant);
+/* What held at the instant, the heap's peak: the nearest sample, where one that said nothing new
+ * was not kept. */
+struct mpr_reading mpr_reading_at_peak(const struct mpr_track *track, uint8_t heap,
+                                       uint64_t instant);
 
 #endif

@@ -1,4 +1,5 @@
-/* Driver blocks and PyTorch's blocks are sorted by address: one walk over both finds what lies where. */
+/* Driver blocks and PyTorch's blocks are sorted by address: one walk over both finds what lies
+ * where. */
 #include "segments.h"
 
 #include <stdlib.h>
@@ -19,14 +20,18 @@ struct walk {
     const struct mpr_replay *r; /* its */
     const struct mpr_picture *picture;
     struct mpr_segments_device *out;
-    size_t torch;               /* the first of PyTorch's blocks that does not end before the segment */
-    uint64_t end;               /* of the segment, and at most where the next block of the driver begins: each of PyTorch's lies in one */
-    struct held *held;          /* a block in a split segment */
+    size_t torch; /* the first of PyTorch's blocks that does not end before the segment */
+    uint64_t end; /* of the segment, and at most where the next block of the driver begins: each of
+                     PyTorch's lies in one */
+    struct held *held; /* a block in a split segment */
     size_t helds;
-    uint32_t *pool_of;          /* by pool of captures (gpu.h), for segments that a graph holds and for others: number */
+    uint32_t *pool_of; /* by pool of captures (gpu.h), for segments that a graph holds and for
+                          others: number */
 };
 
-struct held { uint64_t key, bytes, segment, free, time; };
+struct held {
+    uint64_t key, bytes, segment, free, time;
+};
 
 /* By range, or by Python stack where there was none. */
 static uint64_t key_of(const struct mpr_gpu_block *b) { return b->node ? b->node : b->python; }
@@ -44,15 +49,20 @@ static size_t pieces(const struct walk *w, size_t first)
 {
     const struct mpr_gpu_block *b = &w->picture->driver[first];
     size_t n = 1;
-    while (b->handle && first + n < w->picture->drivers && b[n].handle && b[n].addr == b[n - 1].addr + b[n - 1].size &&
-           b[n].capture == b->capture && mpr_composition_is_segment(w->r, w->picture, &b[n])) n++;
+    while (b->handle && first + n < w->picture->drivers && b[n].handle &&
+           b[n].addr == b[n - 1].addr + b[n - 1].size && b[n].capture == b->capture &&
+           mpr_composition_is_segment(w->r, w->picture, &b[n]))
+        n++;
     return n;
 }
 
 static struct mpr_segment describe(const struct walk *w, size_t first, size_t count)
 {
     const struct mpr_gpu_block *b = &w->picture->driver[first], *last = b + count - 1;
-    struct mpr_segment s = { .addr = b->addr, .bytes = last->addr + last->size - b->addr, .time = b->time, .capture = b->capture,
+    struct mpr_segment s = { .addr = b->addr,
+                             .bytes = last->addr + last->size - b->addr,
+                             .time = b->time,
+                             .capture = b->capture,
                              .expandable = b->handle };
     if (b->capture) memcpy(s.pool, w->r->gpu.capture[b->capture - 1].pool, sizeof s.pool);
     return s;
@@ -81,7 +91,9 @@ static void look_inside(struct walk *w, struct mpr_segment *s)
     }
     look_at_hole(s, cursor, end);
     s->free = mpr_less(s->bytes, s->live);
-    s->state = mpr_graph_holds(&w->r->gpu, s->capture, p->time) ? MPR_SEGMENT_GRAPH : s->blocks ? MPR_SEGMENT_SPLIT : MPR_SEGMENT_IDLE;
+    s->state = mpr_graph_holds(&w->r->gpu, s->capture, p->time) ? MPR_SEGMENT_GRAPH
+               : s->blocks                                      ? MPR_SEGMENT_SPLIT
+                                                                : MPR_SEGMENT_IDLE;
     if (!oldest) return;
     s->oldest = label(w, key_of(oldest), &s->oldest_depth);
     s->oldest_time = oldest->time;
@@ -109,7 +121,8 @@ static struct mpr_segment_pool *pool_of(struct walk *w, const struct mpr_segment
     const uint32_t shared = s->capture ? w->r->gpu.capture[s->capture - 1].shared : 0;
     uint32_t *number = &w->pool_of[2 * shared + graph];
     if (!*number) {
-        w->out->pool[w->out->pools++] = (struct mpr_segment_pool){ .pool = { s->pool[0], s->pool[1] }, .graph = graph };
+        w->out->pool[w->out->pools++] =
+            (struct mpr_segment_pool){ .pool = { s->pool[0], s->pool[1] }, .graph = graph };
         *number = (uint32_t)w->out->pools;
     }
     return &w->out->pool[*number - 1];
@@ -132,7 +145,8 @@ static void hold(struct walk *w, const struct mpr_segment *s)
     const struct mpr_picture *p = w->picture;
     if (s->state != MPR_SEGMENT_SPLIT || !s->free) return;
     for (size_t i = w->torch; i < p->torches && p->torch[i].addr < w->end; i++)
-        w->held[w->helds++] = (struct held){ key_of(&p->torch[i]), p->torch[i].size, s->addr, s->free, p->torch[i].time };
+        w->held[w->helds++] = (struct held){ key_of(&p->torch[i]), p->torch[i].size, s->addr,
+                                             s->free, p->torch[i].time };
 }
 
 static int by_key_and_segment(const void *left, const void *right)
@@ -205,7 +219,8 @@ static void walk_over(struct walk *w)
         struct mpr_segment *s = &d->segment[d->segments++];
         *s = describe(w, i, count);
         w->end = s->addr + s->bytes;
-        if (i + count < p->drivers && p->driver[i + count].addr < w->end) w->end = p->driver[i + count].addr;
+        if (i + count < p->drivers && p->driver[i + count].addr < w->end)
+            w->end = p->driver[i + count].addr;
         look_inside(w, s);
         sum_up(d, s);
         add_to_pool(w, s);
@@ -218,16 +233,20 @@ static void count_outside(struct walk *w)
 {
     uint64_t blocks = w->picture->torches, bytes = 0;
     for (size_t i = 0; i < w->picture->torches; i++) bytes += w->picture->torch[i].size;
-    for (size_t i = 0; i < w->out->segments; i++) blocks = mpr_less(blocks, w->out->segment[i].blocks);
+    for (size_t i = 0; i < w->out->segments; i++)
+        blocks = mpr_less(blocks, w->out->segment[i].blocks);
     w->out->outside = mpr_less(bytes, w->out->live);
     w->out->outside_blocks = blocks;
 }
 
-static void fill_device(struct mpr_segments *result, const struct mpr_reader *reader, unsigned index, const struct mpr_picture *p)
+static void fill_device(struct mpr_segments *result, const struct mpr_reader *reader,
+                        unsigned index, const struct mpr_picture *p)
 {
     const struct mpr_replay *r = &reader->replay;
     struct mpr_segments_device *d = &result->device[result->devices];
-    *d = (struct mpr_segments_device){ .index = index, .name = mpr_arena_text(&result->arena, r->gpu.device[index].name),
+    *d = (struct mpr_segments_device){ .index = index,
+                                       .name = mpr_arena_text(&result->arena,
+                                                              r->gpu.device[index].name),
                                        .time = p->time };
     struct walk w = { .result = result, .reader = reader, .r = r, .picture = p, .out = d };
     d->segment = mpr_arena_alloc(&result->arena, p->drivers * sizeof *d->segment);
@@ -261,20 +280,26 @@ void mpr_segments_fill(struct mpr_segments *result, const struct mpr_reader *rea
         if (r->gpu.device[i].peak.valid) fill_device(result, reader, i, &r->gpu.device[i].peak);
 }
 
-static int fill_oom(struct mpr_segments *result, const struct mpr_reader *reader, const char *path, struct mpr_error *error)
+static int fill_oom(struct mpr_segments *result, const struct mpr_reader *reader, const char *path,
+                    struct mpr_error *error)
 {
     const struct mpr_replay *r = &reader->replay;
     const struct mpr_oom *oom = newest_oom(&r->gpu);
-    if (!oom) return mpr_fail(error, "%s: no lack of device memory was recorded that the program did not get over", path);
+    if (!oom)
+        return mpr_fail(
+            error, "%s: no lack of device memory was recorded that the program did not get over",
+            path);
     result->device = mpr_arena_alloc(&result->arena, sizeof *result->device);
     fill_device(result, reader, mpf_heap_device(oom->heap), &oom->picture);
     return 0;
 }
 
-int mpr_segments_read(struct mpr_segments *segments, const char *path, const struct mpr_segments_options *options,
+int mpr_segments_read(struct mpr_segments *segments, const char *path,
+                      const struct mpr_segments_options *options,
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
-    const struct mpr_instant at = options->which == MPR_SEGMENTS_AT_TIME ? options->at : MPR_INSTANT_PEAK;
+    const struct mpr_instant at =
+        options->which == MPR_SEGMENTS_AT_TIME ? options->at : MPR_INSTANT_PEAK;
     struct mpr_reader reader;
     *segments = (struct mpr_segments){ .options = *options };
     if (mpr_reader_run(&reader, path, MPR_GROUP_RANGE, at, progress, error) != 0) return -1;

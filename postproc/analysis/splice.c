@@ -1,8 +1,9 @@
 /* Spans are written in order of time, each from a bucket of one of the series.
  *
- * Of a bucket that an excerpt covers in part, a piece is left on either side.  It keeps the bucket's vector where the
- * instant of that lies in it; otherwise it has the state that the excerpt begins or ends with, so that a maximum is shown
- * where it was and nowhere else.  Invariant: allocations and frees of the spans sum to the heap's. */
+ * Of a bucket that an excerpt covers in part, a piece is left on either side.  It keeps the
+ * bucket's vector where the instant of that lies in it; otherwise it has the state that the excerpt
+ * begins or ends with, so that a maximum is shown where it was and nowhere else.  Invariant:
+ * allocations and frees of the spans sum to the heap's. */
 #include "splice.h"
 
 #include <stdlib.h>
@@ -11,23 +12,28 @@
 #include "alloc.h"
 
 /* A series and its vector at one of its buckets. */
-struct cursor { const struct mpr_series *series; size_t buckets, changes; uint64_t *bytes; };
+struct cursor {
+    const struct mpr_series *series;
+    size_t buckets, changes;
+    uint64_t *bytes;
+};
 
 struct writer {
     const struct mpr_splice *in;
     struct mpr_heap_line *out;
     struct cursor main, excerpt;
-    uint64_t *bytes;            /* of the newest span */
-    uint64_t allocs, frees;     /* of all spans so far */
-    uint64_t main_allocs, main_frees;   /* of the buckets up to main's */
-    uint64_t covered;           /* written up to here */
-    size_t next;                /* excerpt */
+    uint64_t *bytes;                  /* of the newest span */
+    uint64_t allocs, frees;           /* of all spans so far */
+    uint64_t main_allocs, main_frees; /* of the buckets up to main's */
+    uint64_t covered;                 /* written up to here */
+    size_t next;                      /* excerpt */
 };
 
 static const struct mpr_bucket *step(struct cursor *c)
 {
     const struct mpr_bucket *bucket = &c->series->bucket[c->buckets++];
-    for (; c->changes < bucket->end; c->changes++) c->bytes[c->series->change[c->changes].group] = c->series->change[c->changes].bytes;
+    for (; c->changes < bucket->end; c->changes++)
+        c->bytes[c->series->change[c->changes].group] = c->series->change[c->changes].bytes;
     return bucket;
 }
 
@@ -38,7 +44,8 @@ static void rewind_to(struct cursor *c, const struct mpr_series *series, size_t 
 }
 
 /* A span with that vector; its counts are what is missing up to those. */
-static void write_span(struct writer *w, struct mpr_span span, const uint64_t *bytes, uint64_t allocs, uint64_t frees)
+static void write_span(struct writer *w, struct mpr_span span, const uint64_t *bytes,
+                       uint64_t allocs, uint64_t frees)
 {
     struct mpr_heap_line *out = w->out;
     for (uint32_t i = 0; i < w->in->bands; i++) {
@@ -56,7 +63,9 @@ static void write_span(struct writer *w, struct mpr_span span, const uint64_t *b
 
 static struct mpr_span span_of(const struct mpr_bucket *b, unsigned shift)
 {
-    return (struct mpr_span){ .start = b->key << shift, .time = b->time, .max = b->max, .min = b->min, .close = b->close };
+    return (struct mpr_span){
+        .start = b->key << shift, .time = b->time, .max = b->max, .min = b->min, .close = b->close
+    };
 }
 
 /* ---- excerpts */
@@ -91,8 +100,10 @@ static uint64_t sum(const uint64_t *bytes, size_t bands)
 
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* The part of a bucket from `from` to the next excerpt, or to its end; an excerpt is before or behind it. */
-static void write_piece(struct writer *w, const struct mpr_bucket *b, uint64_t from, const struct mpr_excerpt_series *behind)
+/* The part of a bucket from `from` to the next excerpt, or to its end; an excerpt is before or
+ * behind it. */
+static void write_piece(struct writer *w, const struct mpr_bucket *b, uint64_t from,
+                        const struct mpr_excerpt_series *behind)
 {
     struct mpr_span span = span_of(b, w->in->series->shift);
     const bool has_time = b->time >= from && (!behind || b->time < behind->from);
@@ -109,17 +120,23 @@ static void write_piece(struct writer *w, const struct mpr_bucket *b, uint64_t f
         span.min = least(span.min, span.max);
     }
     if (behind) span.close = behind->series.bucket[0].max;
-    write_span(w, span, bytes, behind ? behind->allocs : w->main_allocs, behind ? behind->frees : w->main_frees);
+    write_span(w, span, bytes, behind ? behind->allocs : w->main_allocs,
+               behind ? behind->frees : w->main_frees);
 }
 
-/* What is not covered yet of the bucket, which ends at `end`, with the excerpts that begin in it. */
+/* What is not covered yet of the bucket, which ends at `end`, with the excerpts that begin in it.
+ */
 static void write_bucket(struct writer *w, const struct mpr_bucket *b, uint64_t end)
 {
     const struct mpr_splice *in = w->in;
     const uint64_t start = b->key << in->series->shift;
     for (;;) {
-        while (w->next < in->excerpts && (!in->excerpt[w->next].series.buckets || in->excerpt[w->next].to <= w->covered)) w->next++;
-        const struct mpr_excerpt_series *excerpt = w->next < in->excerpts && in->excerpt[w->next].from < end ? &in->excerpt[w->next] : NULL;
+        while (w->next < in->excerpts &&
+               (!in->excerpt[w->next].series.buckets || in->excerpt[w->next].to <= w->covered))
+            w->next++;
+        const struct mpr_excerpt_series *excerpt =
+            w->next < in->excerpts && in->excerpt[w->next].from < end ? &in->excerpt[w->next]
+                                                                      : NULL;
         const uint64_t from = start > w->covered ? start : w->covered;
         if (from >= end) return;
         if (!excerpt || excerpt->from > from) write_piece(w, b, from, excerpt);
@@ -133,8 +150,10 @@ static void make_room(struct writer *w, struct mpr_arena *arena)
     const struct mpr_splice *in = w->in;
     size_t spans = in->series->buckets, changes = in->series->changes;
     for (size_t i = 0; i < in->excerpts; i++) {
-        spans += in->excerpt[i].series.buckets + 2;      /* with a piece on either side, each a vector that */
-        changes += in->excerpt[i].series.changes + 4 * in->bands;        /* may differ in all bands, as the next one may */
+        spans += in->excerpt[i].series.buckets + 2; /* with a piece on either side, each a vector
+                                                       that */
+        changes += in->excerpt[i].series.changes + 4 * in->bands; /* may differ in all bands, as the
+                                                                     next one may */
     }
     w->out->span = mpr_arena_alloc(arena, spans * sizeof *w->out->span);
     w->out->change = mpr_arena_alloc(arena, changes * sizeof *w->out->change);
@@ -144,7 +163,8 @@ static void make_room(struct writer *w, struct mpr_arena *arena)
     w->excerpt.bytes = mpr_alloc(in->bands, sizeof *w->excerpt.bytes);
 }
 
-void mpr_splice_fill(const struct mpr_splice *splice, struct mpr_arena *arena, struct mpr_heap_line *out)
+void mpr_splice_fill(const struct mpr_splice *splice, struct mpr_arena *arena,
+                     struct mpr_heap_line *out)
 {
     const struct mpr_series *s = splice->series;
     struct writer w = { .in = splice, .out = out };
@@ -155,7 +175,9 @@ void mpr_splice_fill(const struct mpr_splice *splice, struct mpr_arena *arena, s
         const struct mpr_bucket *b = step(&w.main);
         w.main_allocs += b->allocs;
         w.main_frees += b->frees;
-        write_bucket(&w, b, w.main.buckets < s->buckets ? s->bucket[w.main.buckets].key << s->shift : UINT64_MAX);
+        write_bucket(&w, b,
+                     w.main.buckets < s->buckets ? s->bucket[w.main.buckets].key << s->shift
+                                                 : UINT64_MAX);
     }
     free(w.bytes);
     free(w.main.bytes);

@@ -9,40 +9,61 @@
 #define MPR_NOWHERE UINT64_MAX
 
 struct mpr_process_info {
-    const char *host, *rank, *parent_log;       /* "" : not known */
+    const char *host, *rank, *parent_log; /* "" : not known */
     const char *const *argv;
     size_t argc;
-    uint64_t pid, ppid;                         /* 0: not known */
-    uint64_t start_ns;                          /* CLOCK_REALTIME; 0: not known */
+    uint64_t pid, ppid; /* 0: not known */
+    uint64_t start_ns;  /* CLOCK_REALTIME; 0: not known */
 };
 
-/* How a process ended whose log does not say it: nobody knows (SIGKILL and a bare exit_group look alike), or the run's record does. */
-enum mpr_fate { MPR_FATE_OWN, MPR_FATE_UNKNOWN, MPR_FATE_EXIT, MPR_FATE_SIGNAL };    /* OWN: the log says it, or the process may run */
-enum mpr_fate_oom { MPR_FATE_NO_OOM, MPR_FATE_OOM_CGROUP, MPR_FATE_OOM_KERNEL };      /* its cgroup counted a kill then; the kernel named it */
+/* How a process ended whose log does not say it: nobody knows (SIGKILL and a bare exit_group look
+ * alike), or the run's record does. */
+enum mpr_fate {
+    MPR_FATE_OWN,
+    MPR_FATE_UNKNOWN,
+    MPR_FATE_EXIT,
+    MPR_FATE_SIGNAL
+}; /* OWN: the log says it, or the process may run */
+enum mpr_fate_oom {
+    MPR_FATE_NO_OOM,
+    MPR_FATE_OOM_CGROUP,
+    MPR_FATE_OOM_KERNEL
+}; /* its cgroup counted a kill then; the kernel named it */
 
 /* Why events are missing: "the disk was full: 12". */
-struct mpr_loss_row { const char *reason; uint64_t events; };
+struct mpr_loss_row {
+    const char *reason;
+    uint64_t events;
+};
 
 /* When nothing could be written, and why (errno). */
-struct mpr_unwritten_row { unsigned error; uint64_t from_ns, to_ns, events; };
+struct mpr_unwritten_row {
+    unsigned error;
+    uint64_t from_ns, to_ns, events;
+};
 
 struct mpr_summary {
     const char *path;
     struct mpr_process_info process;
-    const char *unseen_malloc;                  /* file that serves malloc in front of memprof: no host/heap; "": none */
-    const char *end_reason;                     /* what the END frame says; "" : none */
+    const char *unseen_malloc; /* file that serves malloc in front of memprof: no host/heap; "":
+                                  none */
+    const char *end_reason;    /* what the END frame says; "" : none */
     enum mpr_fate fate;
     enum mpr_fate_oom oom;
-    int fate_status;                            /* that it exited with, or the signal */
-    uint64_t hwm;                               /* resident bytes at most, where samples say nothing; 0: not known */
-    bool complete;                              /* the log has its end, and nothing is damaged */
-    bool incomplete;                            /* events are missing (exit code 3) */
+    int fate_status; /* that it exited with, or the signal */
+    uint64_t hwm;    /* resident bytes at most, where samples say nothing; 0: not known */
+    bool complete;   /* the log has its end, and nothing is damaged */
+    bool incomplete; /* events are missing (exit code 3) */
     bool journal, journal_only, cut, has_header;
-    enum mpr_summary_life { MPR_ENDED, MPR_RUNS, MPR_NOT_TOLD } life;   /* of the process, where the log has no end */
-    const char *life_reason;                    /* a clause; "" where the log has its end */
-    uint64_t cut_offset, bad_offset;            /* bytes; MPR_NOWHERE: none */
+    enum mpr_summary_life {
+        MPR_ENDED,
+        MPR_RUNS,
+        MPR_NOT_TOLD
+    } life;                          /* of the process, where the log has no end */
+    const char *life_reason;         /* a clause; "" where the log has its end */
+    uint64_t cut_offset, bad_offset; /* bytes; MPR_NOWHERE: none */
     uint64_t damaged, missing_frames;
-    uint64_t good_ns;                           /* whole up to here */
+    uint64_t good_ns; /* whole up to here */
     uint64_t frames, bytes, events, journal_events, journal_bytes, torn, duration_ns;
     uint64_t lost_events, order_repairs, unmatched_frees, missed_frees, inherited_frees;
     struct mpr_loss_row loss[8];

@@ -10,16 +10,23 @@
 
 enum kind { KIND_UNKNOWN, KIND_OWN, KIND_LIBRARY, KIND_PLUMBING, KIND_NAMELESS };
 
-struct pattern { enum kind kind; const char *text, *name; };
+struct pattern {
+    enum kind kind;
+    const char *text, *name;
+};
 
 static const struct pattern known[] = {
-#define PLUMBING(pattern) { KIND_PLUMBING, pattern, "" },
+#define PLUMBING(pattern)      { KIND_PLUMBING, pattern, "" },
 #define LIBRARY(pattern, name) { KIND_LIBRARY, pattern, name },
 #include "plumbing.def"
 };
 
 /* A frame's text is looked at once: texts of one frame are one text, mostly. */
-struct frame { const char *text; const struct pattern *pattern; enum kind kind; };
+struct frame {
+    const char *text;
+    const struct pattern *pattern;
+    enum kind kind;
+};
 
 struct mpr_telling {
     struct pattern *own;
@@ -56,7 +63,8 @@ static const char *source_of(const char *frame)
     return open && open > frame && open[-1] == ' ' ? open - 1 : frame + length;
 }
 
-/* " [layers.3]" of a torch.nn module, before the source; where the source begins where there is none. */
+/* " [layers.3]" of a torch.nn module, before the source; where the source begins where there is
+ * none. */
 static const char *module_of(const char *frame, const char *source)
 {
     if (source == frame || source[-1] != ']' || !*source) return source;
@@ -69,7 +77,8 @@ static const char *module_of(const char *frame, const char *source)
 static bool is_nameless(const char *frame)
 {
     const char *plus = strstr(frame, "+0x");
-    return (plus && !strchr(frame, ' ') && plus[3 + strspn(plus + 3, "0123456789abcdef")] == 0) || strncmp(frame, "0x", 2) == 0;
+    return (plus && !strchr(frame, ' ') && plus[3 + strspn(plus + 3, "0123456789abcdef")] == 0) ||
+           strncmp(frame, "0x", 2) == 0;
 }
 
 static bool is_python(const char *frame)
@@ -81,7 +90,8 @@ static bool is_python(const char *frame)
 /* Not "operator<", "operator->" and the like. */
 static bool opens_template(const char *name, const char *at)
 {
-    return *at == '<' && at > name && (isalnum((unsigned char)at[-1]) || at[-1] == '_') && (at - name < 8 || strncmp(at - 8, "operator", 8) != 0);
+    return *at == '<' && at > name && (isalnum((unsigned char)at[-1]) || at[-1] == '_') &&
+           (at - name < 8 || strncmp(at - 8, "operator", 8) != 0);
 }
 
 /* Behind the '>' that belongs to the '<'; NULL: there is none. */
@@ -96,7 +106,8 @@ static const char *template_end(const char *at, const char *end)
 }
 
 /* `keep`: arguments of so many bytes stay. */
-static const char *without_arguments(struct mpr_arena *arena, const char *frame, const char *end, size_t keep, const char *instead)
+static const char *without_arguments(struct mpr_arena *arena, const char *frame, const char *end,
+                                     size_t keep, const char *instead)
 {
     const char *text = "", *from = frame;
     for (const char *at = frame; at < end; at++) {
@@ -114,7 +125,8 @@ const char *mpr_telling_short(struct mpr_arena *arena, const char *frame)
     enum { KEEP = 12 };
     const char *source = source_of(frame);
     if (is_python(frame) || !strchr(frame, '<')) return frame;
-    return mpr_arena_format(arena, "%s%s", without_arguments(arena, frame, source, KEEP, "<..>"), source);
+    return mpr_arena_format(arena, "%s%s", without_arguments(arena, frame, source, KEEP, "<..>"),
+                            source);
 }
 
 /* ---- what kind a frame is of */
@@ -139,7 +151,9 @@ static bool matches(const char *pattern, const char *text)
     return !*pattern;
 }
 
-struct looks { const char *function, *whole; };
+struct looks {
+    const char *function, *whole;
+};
 
 /* The texts that patterns are about. */
 static struct looks looks_of(struct mpr_arena *arena, const char *frame)
@@ -149,14 +163,17 @@ static struct looks looks_of(struct mpr_arena *arena, const char *frame)
         return (struct looks){ "?", mpr_arena_format(arena, "? (%.*s)", length, frame) };
     }
     const char *source = source_of(frame), *end = module_of(frame, source);
-    const char *function = is_python(frame) ? mpr_arena_format(arena, "%.*s", (int)(end - frame), frame) : without_arguments(arena, frame, end, 0, "");
+    const char *function = is_python(frame)
+                               ? mpr_arena_format(arena, "%.*s", (int)(end - frame), frame)
+                               : without_arguments(arena, frame, end, 0, "");
     return (struct looks){ function, mpr_arena_format(arena, "%s%s", function, source) };
 }
 
 static const struct pattern *find(const struct pattern *list, size_t count, struct looks looks)
 {
     for (size_t i = 0; i < count; i++)
-        if (matches(list[i].text, strchr(list[i].text, '(') ? looks.whole : looks.function)) return &list[i];
+        if (matches(list[i].text, strchr(list[i].text, '(') ? looks.whole : looks.function))
+            return &list[i];
     return NULL;
 }
 
@@ -184,17 +201,25 @@ static const struct frame *frame_of(struct mpr_telling *t, const char *text)
     return &t->frame[t->frames - 1];
 }
 
-static enum kind kind_of(struct mpr_telling *t, const char *text) { return frame_of(t, text)->kind; }
+static enum kind kind_of(struct mpr_telling *t, const char *text)
+{
+    return frame_of(t, text)->kind;
+}
 
 /* ---- a stack: frame `depth` - 1 is the innermost */
 
-struct stack { struct mpr_telling *t; const char *const *at; size_t depth; };
+struct stack {
+    struct mpr_telling *t;
+    const char *const *at;
+    size_t depth;
+};
 
 static bool in_file(const char *frame, const char *nameless)
 {
     const char *source = source_of(frame);
     const size_t length = strcspn(nameless, "+");
-    return strncmp(source, " (", 2) == 0 && strncmp(source + 2, nameless, length) == 0 && strcmp(source + 2 + length, ")") == 0;
+    return strncmp(source, " (", 2) == 0 && strncmp(source + 2, nameless, length) == 0 &&
+           strcmp(source + 2 + length, ")") == 0;
 }
 
 /* A call without a name is told by the one of its file that has one and called it. */
@@ -253,7 +278,8 @@ static size_t module_frame(const struct stack *s)
     return s->depth;
 }
 
-/* What the telling frame called of a library, or what that library's innermost module did, whose path is told, too; "": nothing. */
+/* What the telling frame called of a library, or what that library's innermost module did, whose
+ * path is told, too; "": nothing. */
 static const char *called(const struct stack *s, struct mpr_arena *arena, size_t from)
 {
     const size_t module = module_frame(s);
@@ -283,7 +309,9 @@ static const char *caller(const struct stack *s, struct mpr_arena *arena, size_t
         const char *frame = s->at[i];
         if (kind_of(s->t, frame) != KIND_OWN) continue;
         if (is_within(s->at[of], length, frame, function_length(frame))) continue;
-        return strncmp(frame, "<module>", 8) == 0 ? "" : mpr_telling_short(arena, function_name(arena, frame));
+        return strncmp(frame, "<module>", 8) == 0
+                   ? ""
+                   : mpr_telling_short(arena, function_name(arena, frame));
     }
     return "";
 }
@@ -315,7 +343,8 @@ static size_t first_call(const char *const *path, size_t depth)
     return i;
 }
 
-struct mpr_told mpr_telling_of(struct mpr_telling *t, struct mpr_arena *arena, const char *const *path, size_t depth, bool calls)
+struct mpr_told mpr_telling_of(struct mpr_telling *t, struct mpr_arena *arena,
+                               const char *const *path, size_t depth, bool calls)
 {
     const size_t ranges = calls ? 0 : first_call(path, depth);
     const struct stack s = { t, path + ranges, depth - ranges };
@@ -327,5 +356,6 @@ struct mpr_told mpr_telling_of(struct mpr_telling *t, struct mpr_arena *arena, c
     memcpy(short_path, path, ranges * sizeof *path);
     short_path[ranges] = telling_text(&s, arena, at);
     if (*callee) short_path[ranges + 1] = callee;
-    return (struct mpr_told){ short_path, ranges + 1 + (*callee != 0), ranges ? "" : caller(&s, arena, at) };
+    return (struct mpr_told){ short_path, ranges + 1 + (*callee != 0),
+                              ranges ? "" : caller(&s, arena, at) };
 }

@@ -1,7 +1,9 @@
-/* What a call stack tells in one line: the innermost call in the program's own code, what that called of a library, and who called it.
+/* What a call stack tells in one line: the innermost call in the program's own code, what that
+ * called of a library, and who called it.
  *
- * "Module.f > main (t.py:3) > Linear._wrapped_call_impl [0] (module.py:1779) > Linear.forward [0] (linear.py:134)" is told by "[0] main (t.py:3)" and
- * "Linear.forward".  What is nobody's own code is a list (plumbing.def), to which the user can add. */
+ * "Module.f > main (t.py:3) > Linear._wrapped_call_impl [0] (module.py:1779) > Linear.forward [0]
+ * (linear.py:134)" is told by "[0] main (t.py:3)" and "Linear.forward".  What is nobody's own code
+ * is a list (plumbing.def), to which the user can add. */
 #ifndef MPR_TELLING_H
 #define MPR_TELLING_H
 
@@ -18,10 +20,16 @@ void mpr_telling_free(struct mpr_telling *telling);
 void mpr_telling_add(struct mpr_telling *telling, const char *pattern);
 
 /* caller: "" where the stack has none that has a name, or ranges stand for it. */
-struct mpr_told { const char *const *path; size_t depth; const char *caller; };
+struct mpr_told {
+    const char *const *path;
+    size_t depth;
+    const char *caller;
+};
 
-/* calls: all names of the path are calls; else those that look like calls of Python are, and what stands before them are ranges, which are kept. */
-struct mpr_told mpr_telling_of(struct mpr_telling *telling, struct mpr_arena *arena, const char *const *path, size_t depth, bool calls);
+/* calls: all names of the path are calls; else those that look like calls of Python are, and what
+ * stands before them are ranges, which are kept. */
+struct mpr_told mpr_telling_of(struct mpr_telling *telling, struct mpr_arena *arena,
+                               const char *const *path, size_t depth, bool calls);
 
 /* "std::vector<..>::push_back (a.cpp:1)": arguments of templates that are long are left out. */
 const char *mpr_telling_short(struct mpr_arena *arena, const char *frame);

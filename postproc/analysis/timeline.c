@@ -18,29 +18,37 @@ static int by_peak(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-static void fill_heap(struct mpr_timeline *t, const struct mpr_reader *reader, const struct mpr_levels *levels, uint8_t code,
-                      struct mpr_heap_line *out)
+static void fill_heap(struct mpr_timeline *t, const struct mpr_reader *reader,
+                      const struct mpr_levels *levels, uint8_t code, struct mpr_heap_line *out)
 {
     const struct mpr_replay *r = &reader->replay;
     const struct mpr_heap *heap = &r->books.heap[code];
     *out = (struct mpr_heap_line){
         .name = mpr_label_heap(&t->arena, code),
-        .peak_bytes = heap->peak_bytes, .peak_time = heap->peak_time, .peak_blocks = heap->peak_blocks,
-        .end_bytes = heap->bytes, .end_blocks = heap->blocks,
-        .allocations = heap->allocations, .frees = heap->frees, .failures = heap->failures,
+        .peak_bytes = heap->peak_bytes,
+        .peak_time = heap->peak_time,
+        .peak_blocks = heap->peak_blocks,
+        .end_bytes = heap->bytes,
+        .end_blocks = heap->blocks,
+        .allocations = heap->allocations,
+        .frees = heap->frees,
+        .failures = heap->failures,
     };
     mpr_bands_fill(t, reader, levels, code, out);
 }
 
-static void fill_heaps(struct mpr_timeline *t, const struct mpr_reader *reader, const struct mpr_levels *levels)
+static void fill_heaps(struct mpr_timeline *t, const struct mpr_reader *reader,
+                       const struct mpr_levels *levels)
 {
     const struct mpr_replay *r = &reader->replay;
     size_t used = 0;
     for (int i = 0; i < MPR_HEAPS; i++) used += r->books.heap[i].used;
     t->heap = mpr_arena_alloc(&t->arena, used * sizeof *t->heap);
     for (int i = 0; i < MPR_HEAPS; i++) {
-        const bool wanted = !t->options.heap || strcmp(t->options.heap, mpr_label_heap(&t->arena, (uint8_t)i)) == 0;
-        if (r->books.heap[i].used && wanted) fill_heap(t, reader, levels, (uint8_t)i, &t->heap[t->heaps++]);
+        const bool wanted =
+            !t->options.heap || strcmp(t->options.heap, mpr_label_heap(&t->arena, (uint8_t)i)) == 0;
+        if (r->books.heap[i].used && wanted)
+            fill_heap(t, reader, levels, (uint8_t)i, &t->heap[t->heaps++]);
     }
     qsort(t->heap, t->heaps, sizeof *t->heap, by_peak);
 }
@@ -56,7 +64,12 @@ static void fill_sizes(struct mpr_timeline *t)
 }
 
 /* What looks on while the log is read; the page's NULL for other reports. */
-struct observers { struct mpr_levels *levels; struct mpr_excerpts *excerpts; struct mpr_annotations *annotations; struct mpr_large *large; };
+struct observers {
+    struct mpr_levels *levels;
+    struct mpr_excerpts *excerpts;
+    struct mpr_annotations *annotations;
+    struct mpr_large *large;
+};
 
 static void fill_libraries(struct mpr_timeline *t, const struct mpr_replay *r)
 {
@@ -67,7 +80,8 @@ static void fill_libraries(struct mpr_timeline *t, const struct mpr_replay *r)
             mpr_arena_text(&t->arena, mpr_sites_library_name(&r->sites, (uint32_t)t->libraries));
 }
 
-static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader, const struct observers *o)
+static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
+                      const struct observers *o)
 {
     const struct mpr_replay *r = &reader->replay;
     struct mpr_tree tree;
@@ -100,8 +114,7 @@ static void fill_threads(struct mpr_timeline *t, const struct mpr_replay *r)
 {
     t->threads = r->threads.count;
     t->thread_name = mpr_arena_alloc(&t->arena, t->threads * sizeof *t->thread_name);
-    for (uint32_t i = 0; i < t->threads; i++)
-        t->thread_name[i] = mpr_label_thread(&t->arena, r, i);
+    for (uint32_t i = 0; i < t->threads; i++) t->thread_name[i] = mpr_label_thread(&t->arena, r, i);
 }
 
 static void choose(struct mpr_timeline *t, const struct mpr_reader *reader)
@@ -110,8 +123,8 @@ static void choose(struct mpr_timeline *t, const struct mpr_reader *reader)
     if (t->choice.by == MPR_GROUP_AUTO) t->choice = t->best;
 }
 
-static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const struct observers *o, const char *path,
-                    const struct mpr_progress *progress, struct mpr_error *error)
+static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const struct observers *o,
+                    const char *path, const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_replay *r = &reader->replay;
     r->books.levels = o->levels;
@@ -131,9 +144,11 @@ static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const str
     return 0;
 }
 
-static struct observers make_observers(const struct mpr_timeline_options *options, const struct mpr_replay *r)
+static struct observers make_observers(const struct mpr_timeline_options *options,
+                                       const struct mpr_replay *r)
 {
-    const struct mpr_levels_options wanted = { options->from, options->to, options->buckets, LEVEL_CHANGES };
+    const struct mpr_levels_options wanted = { options->from, options->to, options->buckets,
+                                               LEVEL_CHANGES };
     struct observers o = { .levels = mpr_levels_new(&wanted, &r->now) };
     if (options->by != MPR_GROUP_ALL) return o;
     o.annotations = mpr_annotations_new();
@@ -151,7 +166,8 @@ static void free_observers(struct observers *o)
 }
 
 /* Reads the log by t->choice.by. */
-static int read_by(struct mpr_timeline *t, const char *path, const struct mpr_progress *progress, struct mpr_error *error)
+static int read_by(struct mpr_timeline *t, const char *path, const struct mpr_progress *progress,
+                   struct mpr_error *error)
 {
     struct mpr_reader reader;
     struct observers observers = make_observers(&t->options, &reader.replay);
@@ -163,7 +179,8 @@ static int read_by(struct mpr_timeline *t, const char *path, const struct mpr_pr
     return status;
 }
 
-int mpr_timeline_read(struct mpr_timeline *t, const char *path, const struct mpr_timeline_options *options,
+int mpr_timeline_read(struct mpr_timeline *t, const char *path,
+                      const struct mpr_timeline_options *options,
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
     *t = (struct mpr_timeline){ .options = *options, .choice = { options->by, "" } };

@@ -8,7 +8,8 @@
 struct mpr_error;
 
 /* 0, or -1 with *error filled (nothing to free then). */
-int mpr_timeline_read(struct mpr_timeline *timeline, const char *path, const struct mpr_timeline_options *options,
+int mpr_timeline_read(struct mpr_timeline *timeline, const char *path,
+                      const struct mpr_timeline_options *options,
                       const struct mpr_progress *progress, struct mpr_error *error);
 void mpr_timeline_free(struct mpr_timeline *timeline);
 

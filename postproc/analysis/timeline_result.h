@@ -1,8 +1,9 @@
-/* Who held how many bytes when.  timeline.h makes it, and bands.c, annotations.c and others fill their parts of it: this
- * header is theirs and timeline.h's.
+/* Who held how many bytes when.  timeline.h makes it, and bands.c, annotations.c and others fill
+ * their parts of it: this header is theirs and timeline.h's.
  *
- * Everything in it lives until mpr_timeline_free.  Bytes are requested bytes; times are ns since the process's start.
- * A heap's bands sum to its bytes at every instant that is stored, and one of these is the peak. */
+ * Everything in it lives until mpr_timeline_free.  Bytes are requested bytes; times are ns since
+ * the process's start. A heap's bands sum to its bytes at every instant that is stored, and one of
+ * these is the peak. */
 #ifndef MPR_TIMELINE_RESULT_H
 #define MPR_TIMELINE_RESULT_H
 
@@ -17,18 +18,20 @@
 
 struct mpr_timeline_options {
     enum mpr_group by;
-    const char *heap;           /* only this one; NULL: all */
-    uint64_t from, to;          /* ns */
-    size_t buckets;             /* of a heap at most */
-    size_t bands;               /* of a heap at most: the largest, and one for the rest */
-    size_t changes;             /* of a heap at most */
-    size_t lifetimes;           /* blocks of a heap at most, by MPR_GROUP_ALL */
-    size_t exact;               /* changes on either side of a peak, a failure, a graph, each kept; a power of two, or 0 */
-    bool backward_of;           /* PyTorch's backward ranges stand below their forward operators' */
+    const char *heap;  /* only this one; NULL: all */
+    uint64_t from, to; /* ns */
+    size_t buckets;    /* of a heap at most */
+    size_t bands;      /* of a heap at most: the largest, and one for the rest */
+    size_t changes;    /* of a heap at most */
+    size_t lifetimes;  /* blocks of a heap at most, by MPR_GROUP_ALL */
+    size_t exact;     /* changes on either side of a peak, a failure, a graph, each kept; a power of
+                         two, or 0 */
+    bool backward_of; /* PyTorch's backward ranges stand below their forward operators' */
 };
 
-/* These two lists give the page's, too (viewer/columns.mjs).  ONE: exactly what its labels say.  SMALL: of that range (or
- * Python stack) and library, what has no band of its own.  OTHER: everything that has none. */
+/* These two lists give the page's, too (viewer/columns.mjs).  ONE: exactly what its labels say.
+ * SMALL: of that range (or Python stack) and library, what has no band of its own.  OTHER:
+ * everything that has none. */
 #define MPR_BAND_KINDS(X) X(ONE) X(SMALL) X(OTHER)
 /* What a page can stack by. */
 #define MPR_PAGE_VIEWS(X) X(AUTO) X(RANGE) X(PYTHON) X(STACK) X(THREAD) X(SIZE) X(LIBRARY)
@@ -42,90 +45,122 @@ enum mpr_view { MPR_PAGE_VIEWS(X) MPR_VIEWS };
 
 struct mpr_band {
     enum mpr_band_kind kind;
-    const char *const *path;    /* outermost first; by thread, size, ...: that one label */
+    const char *const *path; /* outermost first; by thread, size, ...: that one label */
     size_t depth;
-    uint32_t node, thread, class, library;      /* by MPR_GROUP_ALL: numbers */
-    uint32_t native, python;    /* call stacks; of MPR_BAND_SMALL only Python's, where there is no range */
-    uint64_t largest;           /* bytes in any vector */
-    /* by MPR_GROUP_ALL: is there more of its name in bands that do not say so?  Bit 0: of the whole path; above it: of the path's
-     * first so many names. */
+    uint32_t node, thread, class, library; /* by MPR_GROUP_ALL: numbers */
+    uint32_t native, python; /* call stacks; of MPR_BAND_SMALL only Python's, where there is no
+                                range */
+    uint64_t largest;        /* bytes in any vector */
+    /* by MPR_GROUP_ALL: is there more of its name in bands that do not say so?  Bit 0: of the whole
+     * path; above it: of the path's first so many names. */
     uint32_t piece[MPR_VIEWS];
 };
 
-/* An interval of width_ns, or as long as nothing changes; in an excerpt one instant, beside it a piece of such an interval. */
+/* An interval of width_ns, or as long as nothing changes; in an excerpt one instant, beside it a
+ * piece of such an interval. */
 struct mpr_span {
     uint64_t start;
-    uint64_t time;              /* of the maximum */
+    uint64_t time; /* of the maximum */
     uint64_t max, min, close;
     uint64_t allocs, frees;
-    size_t end;                 /* of its part of `change`: what differs from the vector of the span before */
+    size_t end; /* of its part of `change`: what differs from the vector of the span before */
 };
 /* From here to before there every instant has its span. */
-struct mpr_exact { uint64_t from, to; /* UINT64_MAX: to the end */ };
-struct mpr_band_change { uint32_t band; uint64_t bytes; };
+struct mpr_exact {
+    uint64_t from, to; /* UINT64_MAX: to the end */
+};
+struct mpr_band_change {
+    uint32_t band;
+    uint64_t bytes;
+};
 
 /* A range path: its parent's number and its innermost name.  Number 0 is the empty path. */
-struct mpr_tree_node { uint32_t parent; const char *label; };
+struct mpr_tree_node {
+    uint32_t parent;
+    const char *label;
+};
 
 enum mpr_mark_kind {
     MPR_MARK_NVTX,
-    MPR_MARK_FAILED,            /* an allocation of the host failed */
-    MPR_MARK_REFUSED,           /* the driver had no memory; who asked may have tried again */
-    MPR_MARK_OOM,               /* PyTorch gave up */
-    MPR_MARK_GRAPH,             /* a CUDA graph was captured or instantiated */
+    MPR_MARK_FAILED,  /* an allocation of the host failed */
+    MPR_MARK_REFUSED, /* the driver had no memory; who asked may have tried again */
+    MPR_MARK_OOM,     /* PyTorch gave up */
+    MPR_MARK_GRAPH,   /* a CUDA graph was captured or instantiated */
 };
 
 struct mpr_mark {
     enum mpr_mark_kind kind;
     uint64_t time;
-    uint64_t bytes;             /* asked for */
-    uint64_t free_bytes;        /* of the device then; UINT64_MAX: not known */
-    struct { bool instantiated; uint64_t nodes, segment_bytes; int64_t executable_bytes, launch_bytes, bytes; } graph;   /* as `graphs` has it */
+    uint64_t bytes;      /* asked for */
+    uint64_t free_bytes; /* of the device then; UINT64_MAX: not known */
+    /* As `graphs` has it */
+    struct {
+        bool instantiated;
+        uint64_t nodes, segment_bytes;
+        int64_t executable_bytes, launch_bytes, bytes;
+    } graph;
     uint32_t node, thread;
-    const char *heap;           /* "" : none */
-    const char *text;           /* of MPR_MARK_NVTX */
+    const char *heap; /* "" : none */
+    const char *text; /* of MPR_MARK_NVTX */
 };
 
 /* One time that a range was open. */
-struct mpr_instance { uint64_t from, to; uint32_t node, thread; };
+struct mpr_instance {
+    uint64_t from, to;
+    uint32_t node, thread;
+};
 
 /* Figures of the kernel and the driver over time. */
 enum { MPR_TRACK_RSS, MPR_TRACK_CGROUP, MPR_TRACK_GPU, MPR_TRACKS = MPR_TRACK_GPU + 16 };
-struct mpr_track_point { uint64_t time, value; };
-struct mpr_track_line { struct mpr_track_point *point; size_t points; uint64_t limit; /* 0: none */ };
+struct mpr_track_point {
+    uint64_t time, value;
+};
+struct mpr_track_line {
+    struct mpr_track_point *point;
+    size_t points;
+    uint64_t limit; /* 0: none */
+};
 
 /* One block, from its allocation to its free. */
 struct mpr_lifetime {
     uint64_t addr, size, from, to;
     uint32_t node, thread, library;
-    uint32_t native, python;    /* call stacks; 0: not known */
+    uint32_t native, python; /* call stacks; 0: not known */
     bool live_at_end;
-    bool mapped;                /* memory with a handle: one segment with its neighbours */
+    bool mapped; /* memory with a handle: one segment with its neighbours */
 };
 
 /* Frames as indices into the result's, outermost first. */
-struct mpr_call_stack { const uint32_t *frame; size_t depth; };
+struct mpr_call_stack {
+    const uint32_t *frame;
+    size_t depth;
+};
 
-/* Who held a heap's peak: a range, else a Python stack; where node is 0 a native stack or a library, by what AUTO is in this
- * log, or nobody that is known. */
-struct mpr_holder { uint32_t node, library, native; uint64_t bytes, blocks, allocations; };
+/* Who held a heap's peak: a range, else a Python stack; where node is 0 a native stack or a
+ * library, by what AUTO is in this log, or nobody that is known. */
+struct mpr_holder {
+    uint32_t node, library, native;
+    uint64_t bytes, blocks, allocations;
+};
 
 struct mpr_heap_line {
     const char *name;
     uint64_t peak_bytes, peak_time, peak_blocks, end_bytes, end_blocks;
     uint64_t allocations, frees, failures;
-    uint64_t width_ns;          /* 1: every change has its own span */
-    struct mpr_band *band;      /* those of their own first, by largest */
+    uint64_t width_ns;     /* 1: every change has its own span */
+    struct mpr_band *band; /* those of their own first, by largest */
     size_t bands;
     struct mpr_span *span;
     size_t spans;
     struct mpr_band_change *change;
     size_t changes;
-    struct mpr_exact *exact;    /* in order; none where width_ns is 1 */
+    struct mpr_exact *exact; /* in order; none where width_ns is 1 */
     size_t exacts;
-    struct mpr_holder *holder;  /* by MPR_GROUP_ALL: all that held bytes at the peak, largest first */
+    struct mpr_holder *holder; /* by MPR_GROUP_ALL: all that held bytes at the peak, largest first
+                                */
     size_t holders;
-    struct mpr_lifetime *lifetime;      /* by MPR_GROUP_ALL: blocks that stand out at some time, most at the peak, in order of `from` */
+    struct mpr_lifetime *lifetime; /* by MPR_GROUP_ALL: blocks that stand out at some time, most at
+                                      the peak, in order of `from` */
     size_t lifetimes;
 };
 
@@ -141,23 +176,23 @@ struct mpr_timeline {
     /* by MPR_GROUP_ALL only: */
     struct mpr_tree_node *node;
     size_t nodes;
-    struct mpr_mark *mark;      /* in order of time */
+    struct mpr_mark *mark; /* in order of time */
     size_t marks;
-    struct mpr_instance *instance;      /* in order of `from` */
+    struct mpr_instance *instance; /* in order of `from` */
     size_t instances;
     uint64_t marks_left_out, instances_left_out;
     struct mpr_track_line track[MPR_TRACKS];
-    const char **size_name;     /* by class */
+    const char **size_name; /* by class */
     size_t sizes;
-    const char **thread_name;   /* by number */
+    const char **thread_name; /* by number */
     size_t threads;
-    const char **library_name;  /* by number; "" : not known */
+    const char **library_name; /* by number; "" : not known */
     size_t libraries;
     const struct mpr_call_stack *stack; /* by number; 0: the empty one */
     size_t stacks;
     const char *const *frame;
     size_t frames;
-    struct mpr_segments segments;       /* at each device's peak */
+    struct mpr_segments segments; /* at each device's peak */
 };
 
 #endif

@@ -29,7 +29,10 @@ static void *given(void *memory)
 
 void *mpr_alloc(size_t count, size_t size) { return given(calloc(count ? count : 1, size)); }
 
-void *mpr_resize(void *array, size_t count, size_t size) { return given(reallocarray(array, count ? count : 1, size)); }
+void *mpr_resize(void *array, size_t count, size_t size)
+{
+    return given(reallocarray(array, count ? count : 1, size));
+}
 
 char *mpr_text_copy(const char *text) { return given(strdup(text)); }
 char *mpr_text_part(const char *text, size_t bytes) { return given(strndup(text, bytes)); }

@@ -1,7 +1,8 @@
 /* Memory of a report: it is there, or the report ends.
  *
- * A report is a program of its own, to be run again with more memory, so who allocates here has no failure to handle and none to forget: what the
- * program gave to mpr_alloc_at_end says why, and ends it.  Not for input, which the launcher has in it, too: there a lack of memory is an error as
+ * A report is a program of its own, to be run again with more memory, so who allocates here has no
+ * failure to handle and none to forget: what the program gave to mpr_alloc_at_end says why, and
+ * ends it.  Not for input, which the launcher has in it, too: there a lack of memory is an error as
  * any other.  All is given back with free(). */
 #ifndef MPR_ALLOC_H
 #define MPR_ALLOC_H
@@ -22,8 +23,9 @@ char *mpr_text_format(const char *format, ...) __attribute__((format(printf, 1, 
 FILE *mpr_text_open(char **text, size_t *bytes);
 void mpr_text_close(FILE *stream);
 
-/* Room for one more element of an array of `count` with room for `cap`, of any unsigned type: room doubles.  Until it is there the array stays as
- * it was.  Arguments are evaluated more than once. */
+/* Room for one more element of an array of `count` with room for `cap`, of any unsigned type: room
+ * doubles.  Until it is there the array stays as it was.  Arguments are evaluated more than once.
+ */
 #define MPR_GROW(array, count, cap)                                                                \
     do {                                                                                           \
         if ((count) == (cap)) {                                                                    \
@@ -32,12 +34,14 @@ void mpr_text_close(FILE *stream);
             (cap) = (__typeof__(cap))cap_;                                                         \
         }                                                                                          \
     } while (0)
-/* Makes element `index` of an array of `count` be there, what is new zeroed: for what is kept beside another array.  As above. */
+/* Makes element `index` of an array of `count` be there, what is new zeroed: for what is kept
+ * beside another array.  As above. */
 #define MPR_REACH(array, index, count)                                                             \
     do {                                                                                           \
         if ((index) >= (count)) {                                                                  \
             size_t count_ = (count);                                                               \
-            (array) = mpr_reach((array), (index), &count_, (__typeof__(count))-1, sizeof *(array)); \
+            (array) =                                                                              \
+                mpr_reach((array), (index), &count_, (__typeof__(count))-1, sizeof *(array));      \
             (count) = (__typeof__(count))count_;                                                   \
         }                                                                                          \
     } while (0)
@@ -51,7 +55,8 @@ void mpr_alloc_at_end(void (*end)(void));
 /* There is no more memory: also for who got none of a library. */
 _Noreturn void mpr_alloc_end(void);
 
-/* The file whose reading takes the memory, for the message; NULL: none.  The text must last as long. */
+/* The file whose reading takes the memory, for the message; NULL: none.  The text must last as
+ * long. */
 void mpr_alloc_for(const char *path);
 const char *mpr_alloc_path(void);
 

@@ -8,7 +8,7 @@
 #include "alloc.h"
 
 #define BLOCK_BYTES ((size_t)64 << 10)
-#define ALIGN 16u
+#define ALIGN       16u
 
 struct mpr_arena_block {
     struct mpr_arena_block *older;

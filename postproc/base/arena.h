@@ -5,14 +5,19 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-struct mpr_arena { struct mpr_arena_block *newest; size_t left; };
+struct mpr_arena {
+    struct mpr_arena_block *newest;
+    size_t left;
+};
 
 /* Zeroed, aligned for any type. */
 void *mpr_arena_alloc(struct mpr_arena *arena, size_t bytes);
 /* A copy of the text; "" for NULL. */
 const char *mpr_arena_text(struct mpr_arena *arena, const char *text);
-const char *mpr_arena_format(struct mpr_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
-const char *mpr_arena_vformat(struct mpr_arena *arena, const char *format, va_list list) __attribute__((format(printf, 2, 0)));
+const char *mpr_arena_format(struct mpr_arena *arena, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+const char *mpr_arena_vformat(struct mpr_arena *arena, const char *format, va_list list)
+    __attribute__((format(printf, 2, 0)));
 void mpr_arena_free(struct mpr_arena *arena);
 
 #endif

@@ -11,4 +11,7 @@ const char *const mpr_group_name[] = {
 };
 // clang-format on
 
-const char *mpr_group_word(enum mpr_group group) { return mpr_group_name[group == MPR_GROUP_AUTO ? MPR_GROUP_RANGE : group]; }
+const char *mpr_group_word(enum mpr_group group)
+{
+    return mpr_group_name[group == MPR_GROUP_AUTO ? MPR_GROUP_RANGE : group];
+}

@@ -2,8 +2,9 @@
 #ifndef MPR_GROUP_H
 #define MPR_GROUP_H
 
-/* X(NAME, "name", "before it in --help", "behind it"), in the order in which messages have them.  LIBRARY, STACK and PYTHON
- * are known where the log has the block's call stack; COMM and GRAPH (the capture that memory was taken in) of device memory. */
+/* X(NAME, "name", "before it in --help", "behind it"), in the order in which messages have them.
+ * LIBRARY, STACK and PYTHON are known where the log has the block's call stack; COMM and GRAPH (the
+ * capture that memory was taken in) of device memory. */
 // clang-format off
 #define MPR_GROUPS(X)                                                              \
     X(RANGE,   "range",   ", ", "")                                                \
@@ -25,7 +26,7 @@ enum mpr_group {
 };
 // clang-format on
 
-extern const char *const mpr_group_name[];     /* "range", ..., "auto"; NULL ends it */
+extern const char *const mpr_group_name[]; /* "range", ..., "auto"; NULL ends it */
 /* The word for a heading: what AUTO has told apart are ranges, or stand for them. */
 const char *mpr_group_word(enum mpr_group group);
 

@@ -1,13 +1,16 @@
-/* Mixes a 64-bit key so that every bit of it reaches the low bits: both halves of a product (the "folded multiply" of wyhash).
+/* Mixes a 64-bit key so that every bit of it reaches the low bits: both halves of a product (the
+ * "folded multiply" of wyhash).
  *
- * The factor is drawn anew by each run: who writes a log cannot choose keys that share a place in a table.  So no output may depend on
- * the order of a table. */
+ * The factor is drawn anew by each run: who writes a log cannot choose keys that share a place in a
+ * table.  So no output may depend on the order of a table. */
 #ifndef MPR_HASH_H
 #define MPR_HASH_H
 
 #include <stdint.h>
 
-extern struct mpr_hash_secret { uint64_t add, factor; } mpr_hash_secret;
+extern struct mpr_hash_secret {
+    uint64_t add, factor;
+} mpr_hash_secret;
 
 /* The same in every run, for a sample that a report shows. */
 static inline uint64_t mpr_hash_plain(uint64_t key)
@@ -18,7 +21,8 @@ static inline uint64_t mpr_hash_plain(uint64_t key)
 
 static inline uint64_t mpr_hash(uint64_t key)
 {
-    const unsigned __int128 product = (unsigned __int128)(key ^ mpr_hash_secret.add) * mpr_hash_secret.factor;
+    const unsigned __int128 product =
+        (unsigned __int128)(key ^ mpr_hash_secret.add) * mpr_hash_secret.factor;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 

@@ -23,7 +23,8 @@ static struct mpr_index_entry *empty_for(const struct mpr_index *index, uint64_t
 static void make_room(struct mpr_index *index)
 {
     if (index->at && index->count <= index->mask / 2) return;
-    struct mpr_index grown = { .mask = index->at ? index->mask * 2 + 1 : FIRST - 1, .count = index->count };
+    struct mpr_index grown = { .mask = index->at ? index->mask * 2 + 1 : FIRST - 1,
+                               .count = index->count };
     grown.at = mpr_alloc(grown.mask + 1, sizeof *grown.at);
     for (size_t i = 0; index->at && i <= index->mask; i++)
         if (index->at[i].value) *empty_for(&grown, index->at[i].key) = index->at[i];

@@ -1,6 +1,7 @@
 /* Numbers by 64-bit key.  Open addressing, at most half full; all zero is an empty one.
  *
- * What has a longer key is found by a hash of it: several entries may have that, and who owns what the numbers mean tells them apart:
+ * What has a longer key is found by a hash of it: several entries may have that, and who owns what
+ * the numbers mean tells them apart:
  *
  *     for (struct mpr_probe p = mpr_index_probe(index, hash); (number = mpr_probe_next(&p)); )
  *         if (it is the one that is wanted) return number;
@@ -13,8 +14,15 @@
 
 #include "hash.h"
 
-struct mpr_index_entry { uint64_t key; uint32_t value; };       /* value 0: an empty place */
-struct mpr_index { struct mpr_index_entry *at; size_t mask, count; };
+/* value 0: an empty place */
+struct mpr_index_entry {
+    uint64_t key;
+    uint32_t value;
+};
+struct mpr_index {
+    struct mpr_index_entry *at;
+    size_t mask, count;
+};
 
 void mpr_index_free(struct mpr_index *index);
 /* value 0 takes the key out. */
@@ -36,7 +44,11 @@ static inline uint32_t mpr_index_get(const struct mpr_index *index, uint64_t key
     return index->at ? mpr_index_find(index, key)->value : 0;
 }
 
-struct mpr_probe { const struct mpr_index *index; uint64_t key; size_t at; };
+struct mpr_probe {
+    const struct mpr_index *index;
+    uint64_t key;
+    size_t at;
+};
 
 static inline struct mpr_probe mpr_index_probe(const struct mpr_index *index, uint64_t key)
 {

@@ -25,13 +25,20 @@ static const char *with_sign(struct mpr_number *n, const char *plus, int64_t byt
 {
     struct mpr_number size;
     const uint64_t amount = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes;
-    snprintf(n->text, sizeof n->text, "%s%.38s", bytes < 0 ? "-" : plus, mpr_units_size(&size, amount));
+    snprintf(n->text, sizeof n->text, "%s%.38s", bytes < 0 ? "-" : plus,
+             mpr_units_size(&size, amount));
     return n->text;
 }
 
-const char *mpr_units_signed(struct mpr_number *n, int64_t bytes) { return with_sign(n, "", bytes); }
+const char *mpr_units_signed(struct mpr_number *n, int64_t bytes)
+{
+    return with_sign(n, "", bytes);
+}
 
-const char *mpr_units_change(struct mpr_number *n, int64_t bytes) { return with_sign(n, bytes > 0 ? "+" : "", bytes); }
+const char *mpr_units_change(struct mpr_number *n, int64_t bytes)
+{
+    return with_sign(n, bytes > 0 ? "+" : "", bytes);
+}
 
 const char *mpr_units_count(struct mpr_number *n, uint64_t count)
 {
@@ -49,8 +56,8 @@ const char *mpr_units_count(struct mpr_number *n, uint64_t count)
 const char *mpr_units_time(struct mpr_number *n, uint64_t ns)
 {
     const uint64_t ms = ns / 1000000;
-    snprintf(n->text, sizeof n->text, "%02" PRIu64 ":%02u:%02u.%03u", ms / 3600000, (unsigned)(ms / 60000 % 60),
-             (unsigned)(ms / 1000 % 60), (unsigned)(ms % 1000));
+    snprintf(n->text, sizeof n->text, "%02" PRIu64 ":%02u:%02u.%03u", ms / 3600000,
+             (unsigned)(ms / 60000 % 60), (unsigned)(ms / 1000 % 60), (unsigned)(ms % 1000));
     return n->text;
 }
 
@@ -75,6 +82,7 @@ const char *mpr_units_length(struct mpr_number *n, uint64_t ns)
 
 const char *mpr_units_share(struct mpr_number *n, uint64_t part, uint64_t whole)
 {
-    snprintf(n->text, sizeof n->text, "%.1f %%", whole ? 100.0 * (double)part / (double)whole : 0.0);
+    snprintf(n->text, sizeof n->text, "%.1f %%",
+             whole ? 100.0 * (double)part / (double)whole : 0.0);
     return n->text;
 }

@@ -4,15 +4,20 @@
 
 #include <stdint.h>
 
-struct mpr_number { char text[40]; };
+struct mpr_number {
+    char text[40];
+};
 
-const char *mpr_units_size(struct mpr_number *n, uint64_t bytes);      /* "1.23 GiB" */
-const char *mpr_units_signed(struct mpr_number *n, int64_t bytes);     /* "-1.23 GiB" */
-const char *mpr_units_change(struct mpr_number *n, int64_t bytes);     /* "+1.23 GiB" */
-const char *mpr_units_count(struct mpr_number *n, uint64_t count);     /* "48,211,907" */
-const char *mpr_units_time(struct mpr_number *n, uint64_t ns);         /* "00:11:41.207" */
-const char *mpr_units_instant(struct mpr_number *n, uint64_t ns, uint64_t width);  /* the same, with the digits that `width` ns need */
-const char *mpr_units_length(struct mpr_number *n, uint64_t ns);       /* "250 us", without a fraction */
-const char *mpr_units_share(struct mpr_number *n, uint64_t part, uint64_t whole);  /* "68.7 %" */
+const char *mpr_units_size(struct mpr_number *n, uint64_t bytes);  /* "1.23 GiB" */
+const char *mpr_units_signed(struct mpr_number *n, int64_t bytes); /* "-1.23 GiB" */
+const char *mpr_units_change(struct mpr_number *n, int64_t bytes); /* "+1.23 GiB" */
+const char *mpr_units_count(struct mpr_number *n, uint64_t count); /* "48,211,907" */
+const char *mpr_units_time(struct mpr_number *n, uint64_t ns);     /* "00:11:41.207" */
+const char *mpr_units_instant(struct mpr_number *n, uint64_t ns, uint64_t width); /* the same, with
+                                                                                     the digits that
+                                                                                     `width` ns need
+                                                                                   */
+const char *mpr_units_length(struct mpr_number *n, uint64_t ns); /* "250 us", without a fraction */
+const char *mpr_units_share(struct mpr_number *n, uint64_t part, uint64_t whole); /* "68.7 %" */
 
 #endif

@@ -54,21 +54,28 @@ size_t mpr_utf8_columns(const char *text)
     return columns;
 }
 
-/* Controls; marks that turn the direction of text; what takes no room and so makes two names look the same (Unicode's default
- * ignorable characters). */
+/* Controls; marks that turn the direction of text; what takes no room and so makes two names look
+ * the same (Unicode's default ignorable characters). */
 bool mpr_utf8_unsafe(uint32_t code)
 {
-    static const struct { uint32_t from, to; } range[] = {
-        { 0, 0x1f }, { 0x7f, 0x9f }, { 0xad, 0xad }, { 0x34f, 0x34f }, { 0x61c, 0x61c }, { 0x115f, 0x1160 }, { 0x17b4, 0x17b5 },
-        { 0x180b, 0x180f }, { 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0x3164, 0x3164 }, { 0xfe00, 0xfe0f },
-        { 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 }, { 0xfff0, 0xfffb }, { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
+    static const struct {
+        uint32_t from, to;
+    } range[] = {
+        { 0, 0x1f },          { 0x7f, 0x9f },       { 0xad, 0xad },       { 0x34f, 0x34f },
+        { 0x61c, 0x61c },     { 0x115f, 0x1160 },   { 0x17b4, 0x17b5 },   { 0x180b, 0x180f },
+        { 0x200b, 0x200f },   { 0x2028, 0x202e },   { 0x2060, 0x206f },   { 0x3164, 0x3164 },
+        { 0xfe00, 0xfe0f },   { 0xfeff, 0xfeff },   { 0xffa0, 0xffa0 },   { 0xfff0, 0xfffb },
+        { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
     };
     for (size_t i = 0; i < sizeof range / sizeof *range && code >= range[i].from; i++)
         if (code <= range[i].to) return true;
     return false;
 }
 
-void mpr_utf8_escape(FILE *out, uint32_t code) { fprintf(out, code < 0x80 ? "\\x%02" PRIx32 : "\\u{%" PRIx32 "}", code); }
+void mpr_utf8_escape(FILE *out, uint32_t code)
+{
+    fprintf(out, code < 0x80 ? "\\x%02" PRIx32 : "\\u{%" PRIx32 "}", code);
+}
 
 void mpr_utf8_escaped(FILE *out, const char *text)
 {

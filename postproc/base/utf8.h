@@ -7,14 +7,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Next code point of *at, which is moved on.  False for a byte that is not part of valid UTF-8: *code is that byte. */
+/* Next code point of *at, which is moved on.  False for a byte that is not part of valid UTF-8:
+ * *code is that byte. */
 bool mpr_utf8_next(const char **at, uint32_t *code);
-/* Columns of a terminal that a character takes: 2 of a wide one, 0 of a mark on the one before.  By the C library, whose locale must be
- * one of UTF-8: elsewhere no character is shown but ASCII's. */
+/* Columns of a terminal that a character takes: 2 of a wide one, 0 of a mark on the one before.  By
+ * the C library, whose locale must be one of UTF-8: elsewhere no character is shown but ASCII's. */
 size_t mpr_utf8_width(uint32_t code);
 /* Of valid UTF-8. */
 size_t mpr_utf8_columns(const char *text);
-/* Must not be shown as it is: controls, marks that turn the direction of text, and what cannot be seen. */
+/* Must not be shown as it is: controls, marks that turn the direction of text, and what cannot be
+ * seen. */
 bool mpr_utf8_unsafe(uint32_t code);
 /* Such a character as \xNN or \u{NNNN}. */
 void mpr_utf8_escape(FILE *out, uint32_t code);

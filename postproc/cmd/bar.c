@@ -8,7 +8,10 @@
 
 enum { FIRST_MS = 1000, STEP_MS = 100, WIDTH = 40 };
 
-static struct { uint64_t next; bool shown; } bar;
+static struct {
+    uint64_t next;
+    bool shown;
+} bar;
 
 static uint64_t now_ms(void)
 {

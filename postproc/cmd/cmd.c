@@ -5,7 +5,6 @@
 
 #include "utf8.h"
 
-
 /* "memprof-report peaks" as the name in messages: argp takes it from argv[0]. */
 void mpr_cmd_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
@@ -17,7 +16,7 @@ void mpr_cmd_parse(const struct argp *argp, int argc, char **argv, void *input)
 
 void mpr_cmd_say(const char *format, ...)
 {
-    char text[2 * PATH_MAX];            /* no allocation: it may be the lack of memory that is said */
+    char text[2 * PATH_MAX]; /* no allocation: it may be the lack of memory that is said */
     va_list list;
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);

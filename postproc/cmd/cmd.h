@@ -13,7 +13,12 @@
 #include "progress.h"
 #include "render.h"
 
-enum mpr_exit { MPR_EXIT_FINE = 0, MPR_EXIT_FAILURE = 1, MPR_EXIT_USAGE = 2, MPR_EXIT_INCOMPLETE = 3 };
+enum mpr_exit {
+    MPR_EXIT_FINE = 0,
+    MPR_EXIT_FAILURE = 1,
+    MPR_EXIT_USAGE = 2,
+    MPR_EXIT_INCOMPLETE = 3
+};
 
 int mpr_cmd_peaks(int argc, char **argv);
 int mpr_cmd_oom(int argc, char **argv);
@@ -26,17 +31,18 @@ int mpr_cmd_info(int argc, char **argv);
 int mpr_cmd_verify(int argc, char **argv);
 int mpr_cmd_recover(int argc, char **argv);
 
-/* Options of every report: its format and where it goes, how much of it, and how paths are shown.  A child of a subcommand's argp; its input is this. */
+/* Options of every report: its format and where it goes, how much of it, and how paths are shown.
+ * A child of a subcommand's argp; its input is this. */
 enum { MPR_WIDTH_AUTO = -1 };
 struct mpr_output {
     const struct mpr_renderer *renderer;
     struct mpr_style style;
     enum { MPR_COLOR_AUTO, MPR_COLOR_ALWAYS, MPR_COLOR_NEVER } color;
-    int width;                  /* of a line, as mpr_style has it; AUTO: that of who reads */
-    struct mpr_telling *telling;    /* as long as the process */
+    int width;                   /* of a line, as mpr_style has it; AUTO: that of who reads */
+    struct mpr_telling *telling; /* as long as the process */
     struct mpr_naming naming;
-    bool for_tools;             /* this text is read by programs */
-    const char *path;           /* NULL: standard output */
+    bool for_tools;   /* this text is read by programs */
+    const char *path; /* NULL: standard output */
     FILE *file;
 };
 extern const struct argp mpr_output_argp;
@@ -47,12 +53,15 @@ int mpr_output_close(struct mpr_output *output);
 /* Removes the file that is being written, if one is. */
 void mpr_output_abandon(void);
 /* Opens, renders, closes.  The subcommand's exit status. */
-typedef void mpr_render_result(const struct mpr_renderer *renderer, FILE *out, const void *result, const struct mpr_style *style);
-int mpr_output_report(struct mpr_output *output, mpr_render_result *render, const void *result, bool incomplete);
+typedef void mpr_render_result(const struct mpr_renderer *renderer, FILE *out, const void *result,
+                               const struct mpr_style *style);
+int mpr_output_report(struct mpr_output *output, mpr_render_result *render, const void *result,
+                      bool incomplete);
 
 /* Describes a result, renders the document, closes; the same status. */
 typedef void mpr_describe_result(struct mpr_document *doc, const void *result);
-int mpr_output_document(struct mpr_output *output, mpr_describe_result *describe, const void *result, bool incomplete);
+int mpr_output_document(struct mpr_output *output, mpr_describe_result *describe,
+                        const void *result, bool incomplete);
 
 /* Runs argp for a subcommand; a usage error ends the process with MPR_EXIT_USAGE. */
 void mpr_cmd_parse(const struct argp *argp, int argc, char **argv, void *input);
@@ -60,14 +69,18 @@ void mpr_cmd_parse(const struct argp *argp, int argc, char **argv, void *input);
 void mpr_cmd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mpr_cmd_error(const struct mpr_error *error);
 
-/* Lets this process allocate so many MiB; 0: as many as it can.  Where that does not do, it ends with a message and MPR_EXIT_FAILURE
- * (alloc.h). */
-#define MPR_MEMORY_DEFAULT UINT64_MAX       /* half of what the machine, or the container, has */
+/* Lets this process allocate so many MiB; 0: as many as it can.  Where that does not do, it ends
+ * with a message and MPR_EXIT_FAILURE (alloc.h). */
+#define MPR_MEMORY_DEFAULT UINT64_MAX /* half of what the machine, or the container, has */
 void mpr_memory_limit(uint64_t mib);
 
-/* The logs of the arguments: files as they are, of a directory its *.zst files in order of name, for a journal the log beside
- * it.  A file is there once, under the first of its names. */
-struct mpr_paths { char **at; struct mpr_file *file; size_t count, cap; };
+/* The logs of the arguments: files as they are, of a directory its *.zst files in order of name,
+ * for a journal the log beside it.  A file is there once, under the first of its names. */
+struct mpr_paths {
+    char **at;
+    struct mpr_file *file;
+    size_t count, cap;
+};
 /* False when an argument gave none (said on stderr); the others are there. */
 bool mpr_paths_add(struct mpr_paths *paths, const char *argument);
 void mpr_paths_free(struct mpr_paths *paths);
@@ -80,7 +93,8 @@ void mpr_bar_clear(void);
 struct mpr_one {
     const char *doc;
     /* The result, or NULL with *error filled. */
-    void *(*read)(const char *path, const struct mpr_progress *progress, bool *incomplete, struct mpr_error *error);
+    void *(*read)(const char *path, const struct mpr_progress *progress, bool *incomplete,
+                  struct mpr_error *error);
     mpr_describe_result *describe;
     void (*free)(void *result);
 };

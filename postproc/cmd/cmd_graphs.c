@@ -4,14 +4,18 @@
 
 static struct mpr_graphs graphs;
 
-static void *read_log(const char *path, const struct mpr_progress *progress, bool *incomplete, struct mpr_error *error)
+static void *read_log(const char *path, const struct mpr_progress *progress, bool *incomplete,
+                      struct mpr_error *error)
 {
     if (mpr_graphs_read(&graphs, path, progress, error) != 0) return NULL;
     *incomplete = graphs.summary.incomplete;
     return &graphs;
 }
 
-static void describe(struct mpr_document *doc, const void *result) { mpr_report_graphs(doc, result); }
+static void describe(struct mpr_document *doc, const void *result)
+{
+    mpr_report_graphs(doc, result);
+}
 
 static void release(void *result) { mpr_graphs_free(result); }
 
@@ -22,7 +26,9 @@ int mpr_cmd_graphs(int argc, char **argv)
         "executables and first launches."
         "\vExamples:\n  memprof-report graphs memprof.n03.4242.zst\n  memprof-report graphs --format json LOG\n\n"
         "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
-        read_log, describe, release,
+        read_log,
+        describe,
+        release,
     };
     return mpr_one_run(&one, argc, argv);
 }

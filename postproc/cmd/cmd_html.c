@@ -6,10 +6,20 @@
 #include "timeline.h"
 
 /* What a page of one or two logs, and of many, holds of each heap. */
-static const struct mpr_timeline_options detailed = { .by = MPR_GROUP_ALL, .to = UINT64_MAX, .buckets = 8192, .bands = 256, .changes = 100000,
-                                                       .lifetimes = 2000, .exact = 512 };
-static const struct mpr_timeline_options small = { .by = MPR_GROUP_ALL, .to = UINT64_MAX, .buckets = 1024, .bands = 96, .changes = 12000,
-                                                    .lifetimes = 300, .exact = 128 };
+static const struct mpr_timeline_options detailed = { .by = MPR_GROUP_ALL,
+                                                      .to = UINT64_MAX,
+                                                      .buckets = 8192,
+                                                      .bands = 256,
+                                                      .changes = 100000,
+                                                      .lifetimes = 2000,
+                                                      .exact = 512 };
+static const struct mpr_timeline_options small = { .by = MPR_GROUP_ALL,
+                                                   .to = UINT64_MAX,
+                                                   .buckets = 1024,
+                                                   .bands = 96,
+                                                   .changes = 12000,
+                                                   .lifetimes = 300,
+                                                   .exact = 128 };
 enum { DETAILED_LOGS = 2 };
 
 static const struct argp_option options[] = {
@@ -17,7 +27,11 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-struct arguments { struct mpr_paths paths; const char *output; bool failed; };
+struct arguments {
+    struct mpr_paths paths;
+    const char *output;
+    bool failed;
+};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -31,17 +45,25 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    options, parse, "LOG|DIR...",
+    options,
+    parse,
+    "LOG|DIR...",
     "Writes one HTML file that shows runs over time and compares them; it needs no network."
     "\vExamples:\n"
     "  memprof-report html memprof.n03.4242.zst\n"
     "  memprof-report html base.zst fp8.zst -o compare.html\n"
     "  memprof-report html -o ranks.html logs/\n\n"
     "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
-    NULL, NULL, NULL,
+    NULL,
+    NULL,
+    NULL,
 };
 
-struct runs { struct mpr_timeline *at; size_t count; bool incomplete; };
+struct runs {
+    struct mpr_timeline *at;
+    size_t count;
+    bool incomplete;
+};
 
 static void read_logs(struct arguments *a, struct runs *runs)
 {
@@ -75,8 +97,10 @@ int mpr_cmd_html(int argc, char **argv)
     struct arguments a = { .output = "memprof.html" };
     mpr_cmd_parse(&argp, argc, argv, &a);
     if (!mpr_html_available()) {
-        fputs("memprof-report: built without the page: install Node 18 or later with npm (apt-get install nodejs npm), "
-              "then configure and build memprof again\n", stderr);
+        fputs(
+            "memprof-report: built without the page: install Node 18 or later with npm (apt-get install nodejs npm), "
+            "then configure and build memprof again\n",
+            stderr);
         return MPR_EXIT_FAILURE;
     }
     struct runs runs = { .at = mpr_alloc(a.paths.count, sizeof *runs.at) };

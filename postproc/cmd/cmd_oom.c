@@ -14,7 +14,12 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-struct arguments { struct mpr_output output; struct mpr_paths paths; enum mpr_group by; bool backward_of, failed; };
+struct arguments {
+    struct mpr_output output;
+    struct mpr_paths paths;
+    enum mpr_group by;
+    bool backward_of, failed;
+};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -26,7 +31,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, arg); return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
     case ARGP_KEY_END:
-        if (a->output.renderer == &mpr_render_csv) argp_error(state, "--format=csv: text or json is wanted");
+        if (a->output.renderer == &mpr_render_csv)
+            argp_error(state, "--format=csv: text or json is wanted");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -34,12 +40,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = { { &mpr_output_argp, 0, "Output:", 2 }, { 0 } };
 static const struct argp argp = {
-    .options = options, .parser = parse, .args_doc = "LOG|DIR...",
-    .doc = "Tells the story of each lack of memory: what was asked and where, what was free, who held the rest, what would have made it fit."
-    "\vExamples:\n"
-    "  memprof-report oom memprof.n03.4242.zst\n"
-    "  memprof-report oom --format json logs/\n\n"
-    "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+    .options = options,
+    .parser = parse,
+    .args_doc = "LOG|DIR...",
+    .doc =
+        "Tells the story of each lack of memory: what was asked and where, what was free, who held the rest, what would have made it fit."
+        "\vExamples:\n"
+        "  memprof-report oom memprof.n03.4242.zst\n"
+        "  memprof-report oom --format json logs/\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
     .children = children,
 };
 

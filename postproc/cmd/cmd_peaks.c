@@ -12,11 +12,12 @@ static const struct argp_option options[] = {
     { "by", 'b', "WHAT", 0, MPR_BY_HELP, 1 },
     { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
     { "at", KEY_AT, "TIME", 0,
-     "who held the memory at TIME after the start (12.5s, 300ms, 00:01:30.250; in one log also step:12, the beginning of "
-     "the 12th range named step, or step:12.end), not at the peak", 1 },
+      "who held the memory at TIME after the start (12.5s, 300ms, 00:01:30.250; in one log also step:12, the beginning of "
+      "the 12th range named step, or step:12.end), not at the peak",
+      1 },
     { "backward-of", KEY_BACKWARD_OF, NULL, 0, MPR_BACKWARD_OF_HELP, 1 },
     { "no-inherit", KEY_NO_INHERIT, NULL, 0,
-     "threads without ranges do not take those of another thread (host heaps never do)", 1 },
+      "threads without ranges do not take those of another thread (host heaps never do)", 1 },
     { 0 },
 };
 
@@ -34,7 +35,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
     case 'b': a->peaks.by = mpr_selection_by(arg, state); return 0;
-    case KEY_HEAP: a->peaks.heap = mpr_selection_heap(arg, "host/heap, host/mmap, host/shm, host/pinned or, of a GPU, gpu0/device, gpu0/torch, ...", state); return 0;
+    case KEY_HEAP:
+        a->peaks.heap = mpr_selection_heap(
+            arg,
+            "host/heap, host/mmap, host/shm, host/pinned or, of a GPU, gpu0/device, gpu0/torch, ...",
+            state);
+        return 0;
     case KEY_AT:
         mpr_selection_check_instant(arg, "at", state);
         a->at = arg;
@@ -45,7 +51,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
     case ARGP_KEY_END:
         if (a->paths.count > 1 && mpr_selection_is_named(a->at))
-            argp_error(state, "--at=%s: an instant of one log; there are %zu", a->at, a->paths.count);
+            argp_error(state, "--at=%s: an instant of one log; there are %zu", a->at,
+                       a->paths.count);
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -53,7 +60,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = { { &mpr_output_argp, 0, "Output:", 2 }, { 0 } };
 static const struct argp argp = {
-    options, parse, "LOG|DIR...",
+    options,
+    parse,
+    "LOG|DIR...",
     "Shows, for each process and heap, the peak and who held the bytes then."
     "\vExamples:\n"
     "  memprof-report peaks memprof.n03.4242.zst\n"
@@ -61,10 +70,15 @@ static const struct argp argp = {
     "  memprof-report peaks --at 00:01:30.250 LOG\n"
     "  memprof-report peaks --format json -o peaks.json logs/\n\n"
     "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
-    children, NULL, NULL,
+    children,
+    NULL,
+    NULL,
 };
 
-static void describe(struct mpr_document *doc, const void *result) { mpr_report_peaks(doc, result); }
+static void describe(struct mpr_document *doc, const void *result)
+{
+    mpr_report_peaks(doc, result);
+}
 
 static int report(struct arguments *a, const struct mpr_peaks *peaks)
 {
@@ -80,8 +94,10 @@ static void read_logs(struct arguments *a, struct mpr_peaks *peaks)
     struct mpr_error error;
     for (size_t i = 0; i < a->paths.count; i++) {
         const char *path = a->paths.at[i];
-        if (mpr_selection_instant(a->at, MPR_PEAK_TIME, path, a->peaks.heap, &progress, &peaks->options.at, &error) == 0
-            && mpr_peaks_add(peaks, path, &progress, &error) == 0) continue;
+        if (mpr_selection_instant(a->at, MPR_PEAK_TIME, path, a->peaks.heap, &progress,
+                                  &peaks->options.at, &error) == 0 &&
+            mpr_peaks_add(peaks, path, &progress, &error) == 0)
+            continue;
         mpr_cmd_error(&error);
         a->failed = true;
     }
@@ -90,7 +106,8 @@ static void read_logs(struct arguments *a, struct mpr_peaks *peaks)
 
 int mpr_cmd_peaks(int argc, char **argv)
 {
-    struct arguments a = { .output = mpr_output_default(), .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK } };
+    struct arguments a = { .output = mpr_output_default(),
+                           .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK } };
     struct mpr_peaks peaks;
     mpr_cmd_parse(&argp, argc, argv, &a);
     mpr_peaks_init(&peaks, &a.peaks);

@@ -2,12 +2,16 @@
 #include "recover.h"
 #include "utf8.h"
 
-struct arguments { struct mpr_paths paths; bool dead, failed; };
+struct arguments {
+    struct mpr_paths paths;
+    bool dead, failed;
+};
 
 enum { OPT_DEAD = 256 };
 
 static const struct argp_option options[] = {
-    { "dead", OPT_DEAD, NULL, 0, "The process has ended: for logs of which that cannot be told from here", 0 },
+    { "dead", OPT_DEAD, NULL, 0,
+      "The process has ended: for logs of which that cannot be told from here", 0 },
     { 0 },
 };
 
@@ -23,12 +27,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    .options = options, .parser = parse, .args_doc = "LOG|DIR...",
-    .doc = "Folds the journal of a dead process into its log, ends the log and removes the journal."
-           "\vReports read a journal beside its log anyway; this makes the log stand alone, for example before it is moved. "
-           "A process that may still run is left alone, and so are logs of other users.\n\n"
-           "Example:\n  memprof-report recover memprof.n03.4242.zst\n\n"
-           "Exit status: 0 fine, 1 failure, 2 wrong usage.",
+    .options = options,
+    .parser = parse,
+    .args_doc = "LOG|DIR...",
+    .doc =
+        "Folds the journal of a dead process into its log, ends the log and removes the journal."
+        "\vReports read a journal beside its log anyway; this makes the log stand alone, for example before it is moved. "
+        "A process that may still run is left alone, and so are logs of other users.\n\n"
+        "Example:\n  memprof-report recover memprof.n03.4242.zst\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage.",
 };
 
 static int recover(const char *path, bool dead)
@@ -43,7 +50,9 @@ static int recover(const char *path, bool dead)
     switch (recovery.outcome) {
     case MPR_RECOVER_WHOLE: puts(": complete already"); break;
     case MPR_RECOVER_NOTHING: puts(": no journal found; the log stays as it is"); break;
-    case MPR_RECOVER_DONE: printf(": %llu events recovered\n", (unsigned long long)recovery.events); break;
+    case MPR_RECOVER_DONE:
+        printf(": %llu events recovered\n", (unsigned long long)recovery.events);
+        break;
     }
     if (*recovery.left.text) fprintf(stderr, "memprof-report: %s\n", recovery.left.text);
     return 0;

@@ -8,13 +8,21 @@
 enum { KEY_AT = 256 };
 
 static const struct argp_option options[] = {
-    { "at", KEY_AT, "TIME", 0, "peak (default): each device's; oom: when memory ran out; or 12.5s, 00:01:30.250, step:12, step:12.end", 1 },
+    { "at", KEY_AT, "TIME", 0,
+      "peak (default): each device's; oom: when memory ran out; or 12.5s, 00:01:30.250, step:12, step:12.end",
+      1 },
     { 0 },
 };
 
-struct arguments { struct mpr_output output; const char *path, *at; };
+struct arguments {
+    struct mpr_output output;
+    const char *path, *at;
+};
 
-static bool is_instant(const char *at) { return !at || strcmp(at, "peak") == 0 || strcmp(at, "oom") == 0; }
+static bool is_instant(const char *at)
+{
+    return !at || strcmp(at, "peak") == 0 || strcmp(at, "oom") == 0;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -36,7 +44,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = { { &mpr_output_argp, 0, "Output:", 2 }, { 0 } };
 static const struct argp argp = {
-    options, parse, "LOG",
+    options,
+    parse,
+    "LOG",
     "Shows the segments of PyTorch's caching allocator at one instant: what is live in them, their holes by pool, and what pins the "
     "free bytes."
     "\vExamples:\n"
@@ -44,10 +54,13 @@ static const struct argp argp = {
     "  memprof-report segments --at oom LOG\n"
     "  memprof-report segments --at step:12.end --format json LOG\n\n"
     "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
-    children, NULL, NULL,
+    children,
+    NULL,
+    NULL,
 };
 
-static int read_log(const struct arguments *a, struct mpr_segments *segments, struct mpr_error *error)
+static int read_log(const struct arguments *a, struct mpr_segments *segments,
+                    struct mpr_error *error)
 {
     const struct mpr_progress progress = mpr_bar();
     struct mpr_segments_options chosen = { .which = MPR_SEGMENTS_AT_PEAK };
@@ -62,7 +75,10 @@ static int read_log(const struct arguments *a, struct mpr_segments *segments, st
     return status;
 }
 
-static void describe(struct mpr_document *doc, const void *result) { mpr_report_segments(doc, result); }
+static void describe(struct mpr_document *doc, const void *result)
+{
+    mpr_report_segments(doc, result);
+}
 
 int mpr_cmd_segments(int argc, char **argv)
 {
@@ -74,7 +90,8 @@ int mpr_cmd_segments(int argc, char **argv)
         mpr_cmd_error(&error);
         return MPR_EXIT_FAILURE;
     }
-    const int status = mpr_output_document(&a.output, describe, &segments, segments.summary.incomplete);
+    const int status =
+        mpr_output_document(&a.output, describe, &segments, segments.summary.incomplete);
     mpr_segments_free(&segments);
     return status;
 }

@@ -13,8 +13,9 @@ static const struct argp_option options[] = {
     { "by", 'b', "WHAT", 0, "bands by " MPR_BY_HELP, 1 },
     { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap or gpu0/torch", 1 },
     { "backward-of", KEY_BACKWARD_OF, NULL, 0, MPR_BACKWARD_OF_HELP, 1 },
-    { "from", KEY_FROM, "TIME", 0, 
-     "from then on: 12.5s, 300ms, 00:01:30.250, peak, or step:12, the beginning of the 12th range named step", 1 },
+    { "from", KEY_FROM, "TIME", 0,
+      "from then on: 12.5s, 300ms, 00:01:30.250, peak, or step:12, the beginning of the 12th range named step",
+      1 },
     { "to", KEY_TO, "TIME", 0, "up to then; step:12.end is that range's end", 1 },
     { "buckets", KEY_BUCKETS, "N", 0, "at most N spans of time for each heap (2048)", 1 },
     { 0 },
@@ -42,10 +43,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
     case 'b': a->timeline.by = mpr_selection_by(arg, state); return 0;
-    case KEY_HEAP: a->timeline.heap = mpr_selection_heap(arg, "a heap such as host/heap, host/mmap or gpu0/device", state); return 0;
+    case KEY_HEAP:
+        a->timeline.heap =
+            mpr_selection_heap(arg, "a heap such as host/heap, host/mmap or gpu0/device", state);
+        return 0;
     case KEY_BACKWARD_OF: a->timeline.backward_of = true; return 0;
-    case KEY_FROM: mpr_selection_check_instant(arg, "from", state); a->from = arg; return 0;
-    case KEY_TO: mpr_selection_check_instant(arg, "to", state); a->to = arg; return 0;
+    case KEY_FROM:
+        mpr_selection_check_instant(arg, "from", state);
+        a->from = arg;
+        return 0;
+    case KEY_TO:
+        mpr_selection_check_instant(arg, "to", state);
+        a->to = arg;
+        return 0;
     case KEY_BUCKETS: set_buckets(a, arg, state); return 0;
     case ARGP_KEY_ARG:
         if (a->path) argp_error(state, "one log is wanted");
@@ -58,22 +68,28 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = { { &mpr_output_argp, 0, "Output:", 2 }, { 0 } };
 static const struct argp argp = {
-    options, parse, "LOG",
+    options,
+    parse,
+    "LOG",
     "Shows each heap over time, in bands that sum to the exact bytes at the peak."
     "\vExamples:\n"
     "  memprof-report timeline memprof.n03.4242.zst\n"
     "  memprof-report timeline --heap host/heap --from step:12 --to step:12.end LOG\n"
     "  memprof-report timeline --by thread --format csv -o timeline.csv LOG\n\n"
     "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
-    children, NULL, NULL,
+    children,
+    NULL,
+    NULL,
 };
 
-static int find_bounds(struct arguments *a, const struct mpr_progress *progress, struct mpr_error *error)
+static int find_bounds(struct arguments *a, const struct mpr_progress *progress,
+                       struct mpr_error *error)
 {
     struct mpr_timeline_options *t = &a->timeline;
     struct mpr_instant from, to;
     if (mpr_selection_instant(a->from, 0, a->path, t->heap, progress, &from, error) != 0) return -1;
-    if (mpr_selection_instant(a->to, UINT64_MAX, a->path, t->heap, progress, &to, error) != 0) return -1;
+    if (mpr_selection_instant(a->to, UINT64_MAX, a->path, t->heap, progress, &to, error) != 0)
+        return -1;
     t->from = from.from;
     t->to = to.to;
     return 0;
@@ -99,14 +115,17 @@ static int read_log(struct arguments *a, struct mpr_timeline *timeline, struct m
     return status;
 }
 
-static void render(const struct mpr_renderer *renderer, FILE *out, const void *result, const struct mpr_style *style)
+static void render(const struct mpr_renderer *renderer, FILE *out, const void *result,
+                   const struct mpr_style *style)
 {
     renderer->timeline(out, result, style);
 }
 
 int mpr_cmd_timeline(int argc, char **argv)
 {
-    struct arguments a = { .output = mpr_output_default(), .timeline = { .by = MPR_GROUP_AUTO, .buckets = BUCKETS, .changes = SIZE_MAX } };
+    struct arguments a = { .output = mpr_output_default(),
+                           .timeline = {
+                               .by = MPR_GROUP_AUTO, .buckets = BUCKETS, .changes = SIZE_MAX } };
     struct mpr_timeline timeline;
     struct mpr_error error;
     mpr_cmd_parse(&argp, argc, argv, &a);

@@ -8,16 +8,28 @@
 #include "utf8.h"
 
 /* argp, in the C library, looks for it: it must not be hidden. */
-__attribute__((visibility("default"))) const char *argp_program_version = "memprof-report " MEMPROF_VERSION;
+__attribute__((visibility("default"))) const char *argp_program_version =
+    "memprof-report " MEMPROF_VERSION;
 
-static const struct { const char *name; int (*run)(int argc, char **argv); } commands[] = {
-    { "peaks", mpr_cmd_peaks }, { "oom", mpr_cmd_oom }, { "timeline", mpr_cmd_timeline }, { "html", mpr_cmd_html }, { "graphs", mpr_cmd_graphs }, { "segments", mpr_cmd_segments }, { "stacks", mpr_cmd_stacks }, { "info", mpr_cmd_info }, { "verify", mpr_cmd_verify }, { "recover", mpr_cmd_recover },
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    { "peaks", mpr_cmd_peaks },     { "oom", mpr_cmd_oom },       { "timeline", mpr_cmd_timeline },
+    { "html", mpr_cmd_html },       { "graphs", mpr_cmd_graphs }, { "segments", mpr_cmd_segments },
+    { "stacks", mpr_cmd_stacks },   { "info", mpr_cmd_info },     { "verify", mpr_cmd_verify },
+    { "recover", mpr_cmd_recover },
 };
 
-struct arguments { int command; uint64_t memory; };
+struct arguments {
+    int command;
+    uint64_t memory;
+};
 
 static const struct argp_option options[] = {
-    { "max-memory", 'm', "MIB", 0, "allocate at most so much; 0: no limit (default: half of the machine's memory, or of the container's)", 0 },
+    { "max-memory", 'm', "MIB", 0,
+      "allocate at most so much; 0: no limit (default: half of the machine's memory, or of the container's)",
+      0 },
     { 0 },
 };
 
@@ -26,7 +38,8 @@ static void set_memory(struct arguments *a, const char *arg, struct argp_state *
     char *end;
     errno = 0;
     a->memory = strtoull(arg, &end, 10);
-    if (errno || end == arg || *end || *arg == '-' || a->memory > UINT64_MAX >> 20) argp_error(state, "--max-memory=%s: a number of MiB is wanted", arg);
+    if (errno || end == arg || *end || *arg == '-' || a->memory > UINT64_MAX >> 20)
+        argp_error(state, "--max-memory=%s: a number of MiB is wanted", arg);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -44,27 +57,31 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    .options = options, .parser = parse, .args_doc = "COMMAND [OPTION...] LOG...",
-    .doc = "Reports on the logs that memprof wrote.\n\n"
-           "Commands:\n"
-           "  peaks     who held the memory at the peak, by range, call stack, library, thread, ...\n"
-           "  oom       the story of each lack of memory\n"
-           "  timeline  each heap over time\n"
-           "  html      a page of one or more runs, for a browser\n"
-           "  graphs    what CUDA graphs cost\n"
-           "  segments  PyTorch's segments: what is live in them, their holes, what pins them\n"
-           "  stacks    live bytes by call stack, as a tree or for a flame graph\n"
-           "  info      what a log holds\n"
-           "  verify    checks every frame of a log\n"
-           "  recover   folds the journal of a dead process into its log\n"
-           "\vExamples:\n"
-           "  memprof-report peaks memprof.n03.4242.zst\n"
-           "  memprof-report peaks --by thread --top 5 logs/\n"
-           "  memprof-report peaks --help\n\n"
-           "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete (the report is still printed).",
+    .options = options,
+    .parser = parse,
+    .args_doc = "COMMAND [OPTION...] LOG...",
+    .doc =
+        "Reports on the logs that memprof wrote.\n\n"
+        "Commands:\n"
+        "  peaks     who held the memory at the peak, by range, call stack, library, thread, ...\n"
+        "  oom       the story of each lack of memory\n"
+        "  timeline  each heap over time\n"
+        "  html      a page of one or more runs, for a browser\n"
+        "  graphs    what CUDA graphs cost\n"
+        "  segments  PyTorch's segments: what is live in them, their holes, what pins them\n"
+        "  stacks    live bytes by call stack, as a tree or for a flame graph\n"
+        "  info      what a log holds\n"
+        "  verify    checks every frame of a log\n"
+        "  recover   folds the journal of a dead process into its log\n"
+        "\vExamples:\n"
+        "  memprof-report peaks memprof.n03.4242.zst\n"
+        "  memprof-report peaks --by thread --top 5 logs/\n"
+        "  memprof-report peaks --help\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete (the report is still printed).",
 };
 
-/* argp repeats options that it does not know as they are; a name that a shell put there may be anything. */
+/* argp repeats options that it does not know as they are; a name that a shell put there may be
+ * anything. */
 static void check_options(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {

@@ -1,5 +1,5 @@
-/* A log of some kilobytes can tell of more live blocks than any machine has memory for: beyond the limit allocations fail, and the
- * report ends. */
+/* A log of some kilobytes can tell of more live blocks than any machine has memory for: beyond the
+ * limit allocations fail, and the report ends. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -17,7 +17,7 @@ static uint64_t number_in(const char *path)
     fclose(file);
     char *end;
     const uint64_t number = strtoull(text, &end, 10);
-    return read && end != text ? number : UINT64_MAX;       /* "max" */
+    return read && end != text ? number : UINT64_MAX; /* "max" */
 }
 
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -26,7 +26,8 @@ static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static uint64_t whole(void)
 {
     const uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    return least(machine, least(number_in("/sys/fs/cgroup/memory.max"), number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes")));
+    return least(machine, least(number_in("/sys/fs/cgroup/memory.max"),
+                                number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes")));
 }
 
 /* Leaves at once: what a report has in its buffers is half of one. */
@@ -36,7 +37,9 @@ static void end(void)
     if (mpr_alloc_path()) {
         mpr_fail_memory(&error, mpr_alloc_path());
         mpr_cmd_error(&error);
-    } else mpr_cmd_say("the report takes more memory than there is; allow more with memprof-report --max-memory=MIB");
+    } else
+        mpr_cmd_say(
+            "the report takes more memory than there is; allow more with memprof-report --max-memory=MIB");
     mpr_output_abandon();
     _exit(MPR_EXIT_FAILURE);
 }

@@ -1,6 +1,9 @@
 #include "cmd.h"
 
-struct arguments { struct mpr_output output; const char *path; };
+struct arguments {
+    struct mpr_output output;
+    const char *path;
+};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -19,7 +22,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 int mpr_one_run(const struct mpr_one *one, int argc, char **argv)
 {
     static const struct argp_child children[] = { { &mpr_output_argp, 0, "Output:", 1 }, { 0 } };
-    const struct argp argp = { .parser = parse, .args_doc = "LOG", .doc = one->doc, .children = children };
+    const struct argp argp = {
+        .parser = parse, .args_doc = "LOG", .doc = one->doc, .children = children
+    };
     struct arguments a = { mpr_output_default(), NULL };
     struct mpr_error error;
     bool incomplete;

@@ -20,11 +20,17 @@ static const struct argp_option options[] = {
     { "output", 'o', "FILE", 0, "write there instead of standard output", 10 },
     { "color", 'c', "WHEN", 0, "auto (default), always or never", 10 },
     { "top", 't', "N", 0, "at most N lines of each table (text: 20; json and csv: all)", 10 },
-    { "width", KEY_WIDTH, "N", 0, "columns of a line, or full: paths are cut to fit (default: COLUMNS, else the terminal's; full elsewhere)", 10 },
-    { "frames", KEY_FRAMES, "WHICH", 0, "telling (default): a call stack is shown by the innermost call in the program's own code and its caller; "
-      "all: whole, each apart", 10 },
-    { "unfold", KEY_UNFOLD, NULL, 0, "lines whose paths differ in a number stay apart (default: layers.{0..15})", 10 },
-    { "plumbing", KEY_PLUMBING, "FILE", 0, "calls that are nobody's own code, a pattern a line, such as my_alloc or * (glue.c:*", 10 },
+    { "width", KEY_WIDTH, "N", 0,
+      "columns of a line, or full: paths are cut to fit (default: COLUMNS, else the terminal's; full elsewhere)",
+      10 },
+    { "frames", KEY_FRAMES, "WHICH", 0,
+      "telling (default): a call stack is shown by the innermost call in the program's own code and its caller; "
+      "all: whole, each apart",
+      10 },
+    { "unfold", KEY_UNFOLD, NULL, 0,
+      "lines whose paths differ in a number stay apart (default: layers.{0..15})", 10 },
+    { "plumbing", KEY_PLUMBING, "FILE", 0,
+      "calls that are nobody's own code, a pattern a line, such as my_alloc or * (glue.c:*", 10 },
     { 0 },
 };
 
@@ -39,7 +45,8 @@ static int columns(const char *text)
 static void set_width(struct mpr_output *output, const char *arg, struct argp_state *state)
 {
     output->width = columns(arg);
-    if (!output->width && strcmp(arg, "full") != 0) argp_error(state, "--width=%s: a number of columns or full is wanted", arg);
+    if (!output->width && strcmp(arg, "full") != 0)
+        argp_error(state, "--width=%s: a number of columns or full is wanted", arg);
 }
 
 /* Read once; what it holds lasts as long as the process. */
@@ -107,7 +114,10 @@ const struct argp mpr_output_argp = { .options = options, .parser = parse };
 struct mpr_output mpr_output_default(void)
 {
     struct mpr_telling *telling = mpr_telling_new();
-    return (struct mpr_output){ .renderer = &mpr_render_text, .width = MPR_WIDTH_AUTO, .telling = telling, .naming = { .telling = telling } };
+    return (struct mpr_output){ .renderer = &mpr_render_text,
+                                .width = MPR_WIDTH_AUTO,
+                                .telling = telling,
+                                .naming = { .telling = telling } };
 }
 
 /* What the widest table of a report that is no document has behind a path takes 64 columns. */
@@ -127,7 +137,7 @@ static int line_columns(FILE *file)
     return isatty(fileno(file)) && ioctl(fileno(file), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-static const struct mpr_output *writing;       /* NULL: none */
+static const struct mpr_output *writing; /* NULL: none */
 
 int mpr_output_open(struct mpr_output *output)
 {
@@ -142,7 +152,8 @@ int mpr_output_open(struct mpr_output *output)
     else output->style.width = output->width;
     output->style.telling = output->naming.telling;
     output->style.path = path_columns(output->style.width);
-    output->style.color = output->color == MPR_COLOR_ALWAYS || (output->color == MPR_COLOR_AUTO && terminal);
+    output->style.color =
+        output->color == MPR_COLOR_ALWAYS || (output->color == MPR_COLOR_AUTO && terminal);
     return 0;
 }
 
@@ -151,7 +162,8 @@ int mpr_output_close(struct mpr_output *output)
     writing = NULL;
     const int failed = ferror(output->file) | fflush(output->file);
     if (!failed && (output->file == stdout || fclose(output->file) == 0)) return 0;
-    mpr_cmd_say("%s: cannot write: %s", output->path ? output->path : "standard output", strerror(errno));
+    mpr_cmd_say("%s: cannot write: %s", output->path ? output->path : "standard output",
+                strerror(errno));
     return -1;
 }
 
@@ -159,17 +171,22 @@ int mpr_output_close(struct mpr_output *output)
 void mpr_output_abandon(void)
 {
     struct stat st;
-    if (!writing || !writing->path || fstat(fileno(writing->file), &st) != 0 || !S_ISREG(st.st_mode)) return;
+    if (!writing || !writing->path || fstat(fileno(writing->file), &st) != 0 ||
+        !S_ISREG(st.st_mode))
+        return;
     if (mpr_file_is(AT_FDCWD, writing->path, &st)) unlink(writing->path);
 }
 
-/* Text for people is in the characters of their locale, whatever it is written to; data for tools is UTF-8. */
+/* Text for people is in the characters of their locale, whatever it is written to; data for tools
+ * is UTF-8. */
 static bool wants_ascii(const struct mpr_output *output)
 {
-    return output->renderer == &mpr_render_text && !output->for_tools && strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+    return output->renderer == &mpr_render_text && !output->for_tools &&
+           strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 }
 
-static void render_ascii(const struct mpr_output *output, mpr_render_result *render, const void *result)
+static void render_ascii(const struct mpr_output *output, mpr_render_result *render,
+                         const void *result)
 {
     char *text = NULL;
     size_t bytes;
@@ -180,7 +197,8 @@ static void render_ascii(const struct mpr_output *output, mpr_render_result *ren
     free(text);
 }
 
-int mpr_output_report(struct mpr_output *output, mpr_render_result *render, const void *result, bool incomplete)
+int mpr_output_report(struct mpr_output *output, mpr_render_result *render, const void *result,
+                      bool incomplete)
 {
     if (mpr_output_open(output) != 0) return MPR_EXIT_FAILURE;
     if (wants_ascii(output)) render_ascii(output, render, result);
@@ -189,12 +207,14 @@ int mpr_output_report(struct mpr_output *output, mpr_render_result *render, cons
     return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
 }
 
-static void render_document(const struct mpr_renderer *renderer, FILE *out, const void *doc, const struct mpr_style *style)
+static void render_document(const struct mpr_renderer *renderer, FILE *out, const void *doc,
+                            const struct mpr_style *style)
 {
     renderer->document(out, doc, style);
 }
 
-int mpr_output_document(struct mpr_output *output, mpr_describe_result *describe, const void *result, bool incomplete)
+int mpr_output_document(struct mpr_output *output, mpr_describe_result *describe,
+                        const void *result, bool incomplete)
 {
     struct mpr_document doc = { .naming = &output->naming };
     describe(&doc, result);

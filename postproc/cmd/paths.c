@@ -9,18 +9,25 @@
 #include "cmd.h"
 
 /* Which file a path leads to; what is not there has no id and is complained of when it is read. */
-struct mpr_file { bool known; dev_t dev; ino_t ino; };
+struct mpr_file {
+    bool known;
+    dev_t dev;
+    ino_t ino;
+};
 
 static struct mpr_file file_at(const char *path)
 {
     struct stat st;
-    return stat(path, &st) == 0 ? (struct mpr_file){ true, st.st_dev, st.st_ino } : (struct mpr_file){ 0 };
+    return stat(path, &st) == 0 ? (struct mpr_file){ true, st.st_dev, st.st_ino }
+                                : (struct mpr_file){ 0 };
 }
 
 static bool seen(const struct mpr_paths *paths, const struct mpr_file *file)
 {
     for (size_t i = 0; file->known && i < paths->count; i++)
-        if (paths->file[i].known && paths->file[i].dev == file->dev && paths->file[i].ino == file->ino) return true;
+        if (paths->file[i].known && paths->file[i].dev == file->dev &&
+            paths->file[i].ino == file->ino)
+            return true;
     return false;
 }
 

@@ -7,13 +7,16 @@
 #include "named_instant.h"
 
 /* "auto, range, ..., comm or graph" */
-struct names { char text[128]; };
+struct names {
+    char text[128];
+};
 static struct names all_names(void)
 {
     struct names all;
     int at = snprintf(all.text, sizeof all.text, "%s", mpr_group_name[MPR_GROUP_AUTO]);
     for (int i = 0; i < MPR_GROUP_AUTO; i++)
-        at += snprintf(all.text + at, sizeof all.text - (size_t)at, "%s%s", i == MPR_GROUP_AUTO - 1 ? " or " : ", ", mpr_group_name[i]);
+        at += snprintf(all.text + at, sizeof all.text - (size_t)at, "%s%s",
+                       i == MPR_GROUP_AUTO - 1 ? " or " : ", ", mpr_group_name[i]);
     return all;
 }
 
@@ -37,7 +40,10 @@ void mpr_selection_check_instant(const char *text, const char *option, struct ar
 {
     struct mpr_instant at;
     if (mpr_instant_parse(text, &at) || mpr_named_instant_parse(text)) return;
-    argp_error(state, "--%s=%s: a time such as 12.5s, 300ms, 00:01:30.250, peak, step:12 or step:12.end is wanted", option, text);
+    argp_error(
+        state,
+        "--%s=%s: a time such as 12.5s, 300ms, 00:01:30.250, peak, step:12 or step:12.end is wanted",
+        option, text);
 }
 
 bool mpr_selection_is_named(const char *text)
@@ -47,7 +53,8 @@ bool mpr_selection_is_named(const char *text)
 }
 
 int mpr_selection_instant(const char *text, uint64_t otherwise, const char *log, const char *heap,
-                          const struct mpr_progress *progress, struct mpr_instant *at, struct mpr_error *error)
+                          const struct mpr_progress *progress, struct mpr_instant *at,
+                          struct mpr_error *error)
 {
     *at = MPR_INSTANT_AT(otherwise);
     if (!text || mpr_instant_parse(text, at)) return 0;

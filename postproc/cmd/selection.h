@@ -13,11 +13,12 @@ struct mpr_error;
 
 /* Groups in --help: ", range, stack, ...". */
 #define MPR_BY_HELP_OF(name, text, before, behind) before text behind
-#define MPR_BY_HELP \
-    "auto (default: what tells most, of the program's ranges, PyTorch's, Python's call stacks, native ones, libraries)" \
-    MPR_GROUPS(MPR_BY_HELP_OF)
+#define MPR_BY_HELP                                                                                                                 \
+    "auto (default: what tells most, of the program's ranges, PyTorch's, Python's call stacks, native ones, libraries)" MPR_GROUPS( \
+        MPR_BY_HELP_OF)
 
-#define MPR_BACKWARD_OF_HELP "memory that PyTorch's backward pass takes stands under the forward operator whose backward it is"
+#define MPR_BACKWARD_OF_HELP                                                                       \
+    "memory that PyTorch's backward pass takes stands under the forward operator whose backward it is"
 
 /* A usage error unless the text names a group. */
 enum mpr_group mpr_selection_by(const char *arg, struct argp_state *state);
@@ -28,8 +29,10 @@ const char *mpr_selection_heap(const char *arg, const char *wanted, struct argp_
 void mpr_selection_check_instant(const char *text, const char *option, struct argp_state *state);
 /* True for an instant that each log has its own of.  NULL: false. */
 bool mpr_selection_is_named(const char *text);
-/* The instant in one log.  heap: whose peak; NULL: the largest heap's.  text NULL: `otherwise`.  0, or -1 with *error filled. */
+/* The instant in one log.  heap: whose peak; NULL: the largest heap's.  text NULL: `otherwise`.  0,
+ * or -1 with *error filled. */
 int mpr_selection_instant(const char *text, uint64_t otherwise, const char *log, const char *heap,
-                          const struct mpr_progress *progress, struct mpr_instant *at, struct mpr_error *error);
+                          const struct mpr_progress *progress, struct mpr_instant *at,
+                          struct mpr_error *error);
 
 #endif

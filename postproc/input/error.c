@@ -23,7 +23,10 @@ int mpr_fail_errno(struct mpr_error *error, const char *path, const char *what)
 int mpr_fail_memory(struct mpr_error *error, const char *path)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return mpr_fail(error, "%s: not enough memory to read it", path);
-    return mpr_fail(error, "%s: reading it takes more than %llu MiB of memory; allow more with memprof-report --max-memory=MIB", path,
-                    (unsigned long long)limit.rlim_cur >> 20);
+    if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return mpr_fail(error, "%s: not enough memory to read it", path);
+    return mpr_fail(
+        error,
+        "%s: reading it takes more than %llu MiB of memory; allow more with memprof-report --max-memory=MIB",
+        path, (unsigned long long)limit.rlim_cur >> 20);
 }

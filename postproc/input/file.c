@@ -14,7 +14,7 @@ static int open_again(int at, int directory, const char *name, int flags)
     snprintf(link, sizeof link, "/proc/self/fd/%d", at);
     const int fd = open(link, (flags & ~O_NOFOLLOW) | O_NONBLOCK | O_CLOEXEC);
     if (fd >= 0 || access("/proc/self/fd", X_OK) == 0) return fd;
-    return openat(directory, name, flags | O_NONBLOCK | O_CLOEXEC);     /* no /proc here */
+    return openat(directory, name, flags | O_NONBLOCK | O_CLOEXEC); /* no /proc here */
 }
 
 static int open_regular(int at, int directory, const char *name, int flags, struct stat *st)
@@ -54,10 +54,15 @@ static int may_change(int fd, const char *path, struct mpr_error *error)
     struct stat st;
     if (fstat(fd, &st) != 0) return mpr_fail_errno(error, path, "examine");
     if (st.st_uid != geteuid() && st.st_uid != 0)
-        return mpr_fail(error, "%s: its directory belongs to another user (%u), so nothing is changed there; run it as that user", path,
-                        (unsigned)st.st_uid);
+        return mpr_fail(
+            error,
+            "%s: its directory belongs to another user (%u), so nothing is changed there; run it as that user",
+            path, (unsigned)st.st_uid);
     if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
-        return mpr_fail(error, "%s: every user may change its directory, so nothing is changed there; take that right away (chmod o-w)", path);
+        return mpr_fail(
+            error,
+            "%s: every user may change its directory, so nothing is changed there; take that right away (chmod o-w)",
+            path);
     return 0;
 }
 
@@ -65,7 +70,9 @@ int mpr_file_directory(const char *path, const char **name, struct mpr_error *er
 {
     const char *slash = strrchr(path, '/');
     char directory[PATH_MAX] = ".";
-    if (slash) snprintf(directory, sizeof directory, "%.*s", (int)(slash == path ? 1 : slash - path), path);
+    if (slash)
+        snprintf(directory, sizeof directory, "%.*s", (int)(slash == path ? 1 : slash - path),
+                 path);
     *name = slash ? slash + 1 : path;
     const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return mpr_fail_errno(error, path, "open the directory of it");

@@ -1,4 +1,5 @@
-/* Files that somebody else may have put there, or may put there meanwhile: opened once, and never anything but a regular file. */
+/* Files that somebody else may have put there, or may put there meanwhile: opened once, and never
+ * anything but a regular file. */
 #ifndef MPR_FILE_H
 #define MPR_FILE_H
 
@@ -8,16 +9,21 @@
 #include "error.h"
 #include "mpf/slot.h"
 
-/* Opens the regular file `name` in a directory (a descriptor, or AT_FDCWD) and says in *st which one it is; nothing else is opened, so
- * that no FIFO is waited for and no device does anything.  flags: O_RDONLY or O_RDWR, and O_NOFOLLOW: not if it is a link itself.
- * The descriptor, or -1 with errno: ELOOP for a link, EINVAL for anything else that is no file. */
+/* Opens the regular file `name` in a directory (a descriptor, or AT_FDCWD) and says in *st which
+ * one it is; nothing else is opened, so that no FIFO is waited for and no device does anything.
+ * flags: O_RDONLY or O_RDWR, and O_NOFOLLOW: not if it is a link itself. The descriptor, or -1 with
+ * errno: ELOOP for a link, EINVAL for anything else that is no file. */
 int mpr_file_open(int directory, const char *name, int flags, struct stat *st);
 /* Does the name in the directory still lead to that file? */
 bool mpr_file_is(int directory, const char *name, const struct stat *st);
-static inline bool mpr_file_same(const struct stat *a, const struct stat *b) { return a->st_dev == b->st_dev && a->st_ino == b->st_ino; }
+static inline bool mpr_file_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
 
-/* The directory of a file at `path`, opened for changes in it: it belongs to this user or to root, and what other users may do there
- * they may do to their own files only.  The descriptor, and the file's name in *name; or -1 with *error filled. */
+/* The directory of a file at `path`, opened for changes in it: it belongs to this user or to root,
+ * and what other users may do there they may do to their own files only.  The descriptor, and the
+ * file's name in *name; or -1 with *error filled. */
 int mpr_file_directory(const char *path, const char **name, struct mpr_error *error);
 
 #endif

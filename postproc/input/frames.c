@@ -16,14 +16,17 @@ void mpr_frames_close(struct mpr_frames *f)
     *f = (struct mpr_frames){ 0 };
 }
 
-/* Work is bounded by the file, in bytes of payload: no frame of ours unpacks to 4,096 times its size.  A place that looks like a frame and
- * is none costs as much as 64 that are. */
-#define UNPACKED 4096u
-#define FAILURE 64u
-#define FREE_WORK (UINT64_C(1) << 30)
+/* Work is bounded by the file, in bytes of payload: no frame of ours unpacks to 4,096 times its
+ * size.  A place that looks like a frame and is none costs as much as 64 that are. */
+#define UNPACKED        4096u
+#define FAILURE         64u
+#define FREE_WORK       (UINT64_C(1) << 30)
 #define ZSTD_HEADER_MAX 18u
 
-static bool is_worn_out(const struct mpr_frames *f) { return f->work > FREE_WORK + UNPACKED * (uint64_t)f->size; }
+static bool is_worn_out(const struct mpr_frames *f)
+{
+    return f->work > FREE_WORK + UNPACKED * (uint64_t)f->size;
+}
 
 static int make_room(struct mpr_frames *f, size_t bytes)
 {
@@ -41,14 +44,16 @@ static long read_here(struct mpr_frames *f, struct mpf_frame *frame)
     const uint8_t *in = f->data + f->at;
     const size_t left = f->size - f->at;
     const long payload = mpf_frame_payload(in, left);
-    const size_t most = payload < 0 ? ZSTD_HEADER_MAX : mpf_frame_bound((size_t)payload - MPF_FRAME_HEAD);
+    const size_t most =
+        payload < 0 ? ZSTD_HEADER_MAX : mpf_frame_bound((size_t)payload - MPF_FRAME_HEAD);
     f->cost = most;
     const long length = mpf_frame_length(in, left < most ? left : most);
     if (length == MPF_ERR_TRUNCATED && left > most) return MPF_ERR_DAMAGED;
     if (length <= 0) return length < 0 ? length : MPF_ERR_DAMAGED;
     if (payload < 0) return payload;
     if (make_room(f, (size_t)payload) != 0) return MPF_ERR_SPACE;
-    const int error = mpf_frame_read(f->zstd, in, (size_t)length, f->payload, f->payload_cap, frame);
+    const int error =
+        mpf_frame_read(f->zstd, in, (size_t)length, f->payload, f->payload_cap, frame);
     return error ? error : length;
 }
 
@@ -99,7 +104,4 @@ int mpr_frames_next(struct mpr_frames *f, struct mpf_frame *frame)
     return 0;
 }
 
-void mpr_frames_reject(struct mpr_frames *f, uint64_t offset)
-{
-    note_bad(f, offset);
-}
+void mpr_frames_reject(struct mpr_frames *f, uint64_t offset) { note_bad(f, offset); }

@@ -1,7 +1,7 @@
 /* Walks the frames of a log, one at a time, and goes on after damage.
  *
- * Invariants: `at` never goes back; at most one frame is decoded at any time.  The rest of a log that would cost far more work
- * than its size explains is taken for damage. */
+ * Invariants: `at` never goes back; at most one frame is decoded at any time.  The rest of a log
+ * that would cost far more work than its size explains is taken for damage. */
 #ifndef MPR_FRAMES_H
 #define MPR_FRAMES_H
 
@@ -17,24 +17,26 @@ struct mpr_frames {
     const uint8_t *data;
     size_t size, at;
     ZSTD_DCtx *zstd;
-    uint8_t *payload;           /* of the current frame */
+    uint8_t *payload; /* of the current frame */
     size_t payload_cap;
-    uint64_t work, cost;        /* done so far; of the newest attempt */
-    uint64_t next_seq;          /* one more than the newest frame's; the number of frames that the log should hold */
+    uint64_t work, cost; /* done so far; of the newest attempt */
+    uint64_t next_seq; /* one more than the newest frame's; the number of frames that the log should
+                          hold */
 
-    uint64_t good;              /* frames read */
-    uint64_t damaged;           /* stretches of bytes that are no frames */
-    uint64_t missing;           /* frames that the numbers say should be there */
-    uint64_t bad_offset;        /* the first such place; MPR_NO_OFFSET: none */
-    bool cut;                   /* the log ends inside a frame */
-    uint64_t cut_offset;        /* where that frame begins */
-    uint8_t major, minor;       /* of the newest frame */
+    uint64_t good;        /* frames read */
+    uint64_t damaged;     /* stretches of bytes that are no frames */
+    uint64_t missing;     /* frames that the numbers say should be there */
+    uint64_t bad_offset;  /* the first such place; MPR_NO_OFFSET: none */
+    bool cut;             /* the log ends inside a frame */
+    uint64_t cut_offset;  /* where that frame begins */
+    uint8_t major, minor; /* of the newest frame */
 };
 
 /* `data` stays the caller's.  0 or MPF_ERR_SPACE. */
 int mpr_frames_open(struct mpr_frames *f, const uint8_t *data, size_t size);
 void mpr_frames_close(struct mpr_frames *f);
-/* Next whole frame; its body is valid until the next call.  1, 0 at the end, MPF_ERR_VERSION (at `at`), MPF_ERR_SPACE. */
+/* Next whole frame; its body is valid until the next call.  1, 0 at the end, MPF_ERR_VERSION (at
+ * `at`), MPF_ERR_SPACE. */
 int mpr_frames_next(struct mpr_frames *f, struct mpf_frame *frame);
 /* Tells that the frame just read makes no sense although its checksum is right. */
 void mpr_frames_reject(struct mpr_frames *f, uint64_t offset);

@@ -20,7 +20,9 @@ static void read_hex(const struct mpr_header *h, const char *key, uint8_t bytes[
 
 static void read_identity(struct mpr_header *h)
 {
-    h->identity = (struct mpf_identity){ .pidns = number(h, "pidns"), .timens = number(h, "timens"), .started = number(h, "started") };
+    h->identity = (struct mpf_identity){ .pidns = number(h, "pidns"),
+                                         .timens = number(h, "timens"),
+                                         .started = number(h, "started") };
     read_hex(h, "boot", h->identity.boot);
 }
 
@@ -47,10 +49,12 @@ int mpr_header_read(struct mpr_header *h, const uint8_t *body, size_t bytes)
     memcpy(h->text, body, bytes);
     const char *at = h->text;
     while (h->pairs < count && mpf_pairs_next(&at, h->text + bytes, &h->pair[h->pairs].key,
-                                              &h->pair[h->pairs].value) == 1) h->pairs++;
+                                              &h->pair[h->pairs].value) == 1)
+        h->pairs++;
     h->pid = number(h, "pid");
     h->ppid = number(h, "ppid");
-    h->start = (struct mpf_clock){ number(h, "start.ticks"), number(h, "start.mono"), number(h, "start.real") };
+    h->start = (struct mpf_clock){ number(h, "start.ticks"), number(h, "start.mono"),
+                                   number(h, "start.real") };
     read_hex(h, "id", h->id);
     read_identity(h);
     return 0;

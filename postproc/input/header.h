@@ -7,19 +7,22 @@
 
 #include "mpf/slot.h"
 
-struct mpr_pair { const char *key, *value; };
-
-struct mpr_header {
-    struct mpr_pair *pair;      /* all pairs, in the log's order */
-    size_t pairs;
-    char *text;                 /* holds the strings */
-    uint64_t pid, ppid;         /* 0: not known */
-    struct mpf_clock start;     /* origin of the log's times */
-    uint8_t id[16];             /* ties log and journal */
-    struct mpf_identity identity;       /* of the process; zeros: not known */
+struct mpr_pair {
+    const char *key, *value;
 };
 
-/* Copies the pairs of a frame's body.  0, MPF_ERR_DAMAGED or MPF_ERR_SPACE (no memory).  On failure *h is empty. */
+struct mpr_header {
+    struct mpr_pair *pair; /* all pairs, in the log's order */
+    size_t pairs;
+    char *text;                   /* holds the strings */
+    uint64_t pid, ppid;           /* 0: not known */
+    struct mpf_clock start;       /* origin of the log's times */
+    uint8_t id[16];               /* ties log and journal */
+    struct mpf_identity identity; /* of the process; zeros: not known */
+};
+
+/* Copies the pairs of a frame's body.  0, MPF_ERR_DAMAGED or MPF_ERR_SPACE (no memory).  On failure
+ * *h is empty. */
 int mpr_header_read(struct mpr_header *h, const uint8_t *body, size_t bytes);
 /* A header for a journal whose log is not there. */
 int mpr_header_from_journal(struct mpr_header *h, const struct mpf_journal *journal);

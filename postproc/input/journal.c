@@ -58,7 +58,8 @@ static bool read_image(struct mpr_journal *j)
 static bool load(struct mpr_journal *j, const char *path, int follow, const struct stat *log)
 {
     *j = (struct mpr_journal){ .fd = -1 };
-    if (snprintf(j->path, sizeof j->path, "%s", path) < (int)sizeof j->path) j->fd = mpr_file_open(AT_FDCWD, path, O_RDONLY | follow, &j->st);
+    if (snprintf(j->path, sizeof j->path, "%s", path) < (int)sizeof j->path)
+        j->fd = mpr_file_open(AT_FDCWD, path, O_RDONLY | follow, &j->st);
     if (j->fd >= 0 && (!log || j->st.st_uid == log->st_uid) && read_image(j)) return true;
     const bool no_memory = j->no_memory;
     mpr_journal_free(j);
@@ -68,7 +69,8 @@ static bool load(struct mpr_journal *j, const char *path, int follow, const stru
 
 bool mpr_journal_load(struct mpr_journal *j, const char *path) { return load(j, path, 0, NULL); }
 
-static bool load_matching(struct mpr_journal *j, const char *path, const struct stat *log, const struct mpr_header *header)
+static bool load_matching(struct mpr_journal *j, const char *path, const struct stat *log,
+                          const struct mpr_header *header)
 {
     static const uint8_t none[sizeof header->id];
     if (memcmp(header->id, none, sizeof none) == 0 || !load(j, path, O_NOFOLLOW, log)) return false;
@@ -84,7 +86,8 @@ static void beside(char *out, size_t cap, const char *log_path, const char *name
     snprintf(out, cap, "%.*s%s", slash ? (int)(slash + 1 - log_path) : 0, log_path, name);
 }
 
-bool mpr_journal_find(struct mpr_journal *j, const char *log_path, const struct stat *log, const struct mpr_header *header)
+bool mpr_journal_find(struct mpr_journal *j, const char *log_path, const struct stat *log,
+                      const struct mpr_header *header)
 {
     char path[PATH_MAX];
     const char *named = mpr_header_get(header, "journal");
@@ -94,7 +97,8 @@ bool mpr_journal_find(struct mpr_journal *j, const char *log_path, const struct 
     if (!named || j->no_memory) return false;
     const char *slash = strrchr(named, '/');
     beside(path, sizeof path, log_path, slash ? slash + 1 : named);
-    return load_matching(j, path, log, header) || (!j->no_memory && load_matching(j, named, log, header));
+    return load_matching(j, path, log, header) ||
+           (!j->no_memory && load_matching(j, named, log, header));
 }
 
 void mpr_journal_free(struct mpr_journal *j)

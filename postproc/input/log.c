@@ -1,4 +1,5 @@
-/* States: FRAMES (reader open: inside an EVENTS frame) -> JOURNAL -> DONE; PENDING interrupts FRAMES for a SLOTS frame.
+/* States: FRAMES (reader open: inside an EVENTS frame) -> JOURNAL -> DONE; PENDING interrupts
+ * FRAMES for a SLOTS frame.
  *
  *   FRAMES --SLOTS frame--> PENDING --end--> FRAMES --last frame--> JOURNAL --end--> DONE */
 #include "log.h"
@@ -16,9 +17,10 @@
 #include "mpf/header.h"
 #include "pending.h"
 
-#define FRAME_EVENTS_MAX (1u << 18)     /* a frame of more events is damage: a writer's have 49,152 */
-#define SNAPSHOTS 10                    /* attempts: a busy process writes some frames a second */
-#define DATA_BYTES (64u * 1024)         /* of one batch out of a journal */
+/* A frame of more events is damage: a writer's have 49,152 */
+#define FRAME_EVENTS_MAX (1u << 18)
+#define SNAPSHOTS        10           /* attempts: a busy process writes some frames a second */
+#define DATA_BYTES       (64u * 1024) /* of one batch out of a journal */
 
 enum state { STATE_FRAMES, STATE_PENDING, STATE_JOURNAL, STATE_DONE };
 
@@ -31,15 +33,15 @@ struct mpr_log {
     struct mpr_journal journal;
     struct mpr_pending pending;
     struct mpf_columns_reader reader;
-    bool reading;               /* `reader` is inside a frame */
-    bool asked;                 /* whether its process lives: status.process */
-    struct mpf_block *block;            /* the reader's scratch */
+    bool reading;            /* `reader` is inside a frame */
+    bool asked;              /* whether its process lives: status.process */
+    struct mpf_block *block; /* the reader's scratch */
     uint32_t block_cap;
-    uint64_t kept_seq;          /* frames of events that the log holds, for slots in a journal */
-    uint64_t until;             /* ns: what a running process stored later is not read; 0: all is */
+    uint64_t kept_seq; /* frames of events that the log holds, for slots in a journal */
+    uint64_t until;    /* ns: what a running process stored later is not read; 0: all is */
     uint64_t frame_offset;
     struct mpr_log_status status;
-    uint8_t *data;              /* DATA_BYTES */
+    uint8_t *data; /* DATA_BYTES */
     struct mpf_event batch[MPR_BATCH];
 };
 
@@ -76,8 +78,8 @@ static int open_events(struct mpr_log *log, const struct mpf_frame *frame)
         log->block_cap = (uint32_t)events;
     }
     const uint64_t origin = log->header.start.mono;
-    const int error = mpf_columns_open(&log->reader, frame->body, frame->body_bytes, origin, log->block,
-                                       log->block_cap);
+    const int error = mpf_columns_open(&log->reader, frame->body, frame->body_bytes, origin,
+                                       log->block, log->block_cap);
     log->reading = !error;
     return error;
 }
@@ -102,19 +104,24 @@ static void read_end(struct mpr_log *log, const struct mpf_frame *frame)
     const char *const end = at + frame->body_bytes;
     log->status.ended = true;
     while (mpf_pairs_next(&at, end, &key, &value) == 1) {
-        if (strcmp(key, "reason") == 0) snprintf(log->status.end_reason, sizeof log->status.end_reason, "%s", value);
+        if (strcmp(key, "reason") == 0)
+            snprintf(log->status.end_reason, sizeof log->status.end_reason, "%s", value);
         if (strcmp(key, "lost") == 0) log->status.lost = strtoull(value, NULL, 10);
         if (strcmp(key, "hwm") == 0) log->status.hwm = strtoull(value, NULL, 10);
-        if (strcmp(key, "unwritten.errno") == 0) log->status.unwritten.error = strtoull(value, NULL, 10);
-        if (strcmp(key, "unwritten.from") == 0) log->status.unwritten.from = strtoull(value, NULL, 10);
+        if (strcmp(key, "unwritten.errno") == 0)
+            log->status.unwritten.error = strtoull(value, NULL, 10);
+        if (strcmp(key, "unwritten.from") == 0)
+            log->status.unwritten.from = strtoull(value, NULL, 10);
         if (strcmp(key, "unwritten.to") == 0) log->status.unwritten.to = strtoull(value, NULL, 10);
-        if (strcmp(key, "unwritten.events") == 0) log->status.unwritten.events = strtoull(value, NULL, 10);
+        if (strcmp(key, "unwritten.events") == 0)
+            log->status.unwritten.events = strtoull(value, NULL, 10);
     }
 }
 
 static int open_slots(struct mpr_log *log, const struct mpf_frame *frame)
 {
-    const int error = mpr_pending_open(&log->pending, frame->body, frame->body_bytes, log->kept_seq);
+    const int error =
+        mpr_pending_open(&log->pending, frame->body, frame->body_bytes, log->kept_seq);
     if (error) return error;
     log->state = STATE_PENDING;
     lived_until(log, log->pending.head.beat);
@@ -144,7 +151,7 @@ static int open_frame(struct mpr_log *log, const struct mpf_frame *frame)
     case MPF_FRAME_SLOTS: return open_slots(log, frame);
     case MPF_FRAME_END: read_end(log, frame); return 0;
     case MPF_FRAME_EVENTS: break;
-    default: return 0;          /* a newer minor version's */
+    default: return 0; /* a newer minor version's */
     }
     const int error = open_events(log, frame);
     if (error) return error;
@@ -161,9 +168,10 @@ static int truncated(const struct mpr_log *log, struct mpr_error *error)
 static int fail_code(const struct mpr_log *log, int code, struct mpr_error *error)
 {
     if (code == MPF_ERR_VERSION) {
-        return mpr_fail(error,
-                        "%s: offset %zu: written by a newer memprof (this one reads format %d); use its memprof-report", log->path,
-                        log->frames.at, MPF_MAJOR);
+        return mpr_fail(
+            error,
+            "%s: offset %zu: written by a newer memprof (this one reads format %d); use its memprof-report",
+            log->path, log->frames.at, MPF_MAJOR);
     }
     return mpr_fail_memory(error, log->path);
 }
@@ -185,8 +193,8 @@ static int next_frame(struct mpr_log *log, struct mpr_error *error)
     return 1;
 }
 
-/* Each frame has a clock of its own, so one may begin a little before the last one ended: whoever takes differences of times may
- * rely on their order. */
+/* Each frame has a clock of its own, so one may begin a little before the last one ended: whoever
+ * takes differences of times may rely on their order. */
 static void keep_order(struct mpr_log *log, long count)
 {
     uint64_t newest = log->status.last_ns;
@@ -216,7 +224,8 @@ static long read_pending(struct mpr_log *log)
     size_t used = 0;
     while (count < MPR_BATCH && DATA_BYTES - used >= MPF_DATA_MAX) {
         struct mpf_event *event = &log->batch[count];
-        if (!mpr_pending_next(&log->pending, log->header.start.mono, event, log->data + used)) break;
+        if (!mpr_pending_next(&log->pending, log->header.start.mono, event, log->data + used))
+            break;
         if (log->until && event->time > log->until) {
             log->pending.next = log->pending.events;
             break;
@@ -249,13 +258,16 @@ static int join_journal(struct mpr_log *log, struct mpr_error *error)
 {
     log->state = STATE_DONE;
     if (log->status.ended) {
-        log->status.process = (struct mpr_verdict){ .life = MPR_LIFE_ENDED };   /* it goes on after an exec, in another log */
+        log->status.process = (struct mpr_verdict){ .life = MPR_LIFE_ENDED }; /* it goes on after an
+                                                                                 exec, in another
+                                                                                 log */
         return 0;
     }
     if (!log->asked) ask(log);
     if (log->journal.no_memory) return mpr_fail_memory(error, log->path);
     if (!log->journal.image) return 0;
-    const int status = mpr_pending_open(&log->pending, log->journal.image, log->journal.bytes, log->kept_seq);
+    const int status =
+        mpr_pending_open(&log->pending, log->journal.image, log->journal.bytes, log->kept_seq);
     if (status == MPF_ERR_SPACE) return fail_code(log, status, error);
     if (status) return 0;
     log->state = STATE_JOURNAL;
@@ -321,13 +333,16 @@ long mpr_log_next(struct mpr_log *log, const struct mpf_event **events, struct m
 
 /* ---- open and close */
 
-/* Its threads go on while the journal is copied: only up to when that began does the copy hold what all of them did.  Before its
- * first frame a journal does not say how long a tick is; it holds little then. */
+/* Its threads go on while the journal is copied: only up to when that began does the copy hold what
+ * all of them did.  Before its first frame a journal does not say how long a tick is; it holds
+ * little then. */
 static uint64_t until(const struct mpr_log *log, uint64_t began)
 {
     const struct mpf_journal *head = &log->journal.head;
     if (!log->journal.image || !mpr_life_same_clock(&log->header.identity)) return 0;
-    return head->last.ticks > head->start.ticks && began > log->header.start.mono ? began - log->header.start.mono : 0;
+    return head->last.ticks > head->start.ticks && began > log->header.start.mono
+               ? began - log->header.start.mono
+               : 0;
 }
 
 static int map_again(struct mpr_log *log, uint64_t bytes, struct mpr_error *error)
@@ -342,7 +357,8 @@ static int map_again(struct mpr_log *log, uint64_t bytes, struct mpr_error *erro
     return 0;
 }
 
-/* A running process moves events from its journal to its log: both are taken at one instant, between two frames. */
+/* A running process moves events from its journal to its log: both are taken at one instant,
+ * between two frames. */
 static int snapshot(struct mpr_log *log, struct mpr_error *error)
 {
     struct stat before, after;
@@ -358,23 +374,28 @@ static int snapshot(struct mpr_log *log, struct mpr_error *error)
     return map_again(log, (uint64_t)before.st_size, error);
 }
 
-/* A log that names a journal which is not there is whole, as a rule: of that one it is asked at its end, if it has none. */
+/* A log that names a journal which is not there is whole, as a rule: of that one it is asked at its
+ * end, if it has none. */
 static int take(struct mpr_log *log, struct mpr_error *error)
 {
-    if (mpr_journal_find(&log->journal, log->path, &log->map.st, &log->header) || !mpr_header_get(&log->header, "journal")) ask(log);
+    if (mpr_journal_find(&log->journal, log->path, &log->map.st, &log->header) ||
+        !mpr_header_get(&log->header, "journal"))
+        ask(log);
     const bool ended = log->asked && log->status.process.life == MPR_LIFE_ENDED;
     if ((ended ? map_again(log, UINT64_MAX, error) : snapshot(log, error)) != 0) return -1;
     return log->journal.no_memory ? mpr_fail_memory(error, log->path) : 0;
 }
 
-/* The first frame must be readable as a header, or something behind it as frames: else it is no log. */
+/* The first frame must be readable as a header, or something behind it as frames: else it is no
+ * log. */
 static int open_first(struct mpr_log *log, struct mpr_error *error)
 {
     const int got = next_frame(log, error);
     if (log->map.changed) return truncated(log, error);
     if (got < 0) return -1;
-    if (got == 0) return mpr_fail(error, "%s: no memprof log (%s); give a file that memprof wrote", log->path,
-                                  log->map.size ? "offset 0: no readable frame" : "it is empty");
+    if (got == 0)
+        return mpr_fail(error, "%s: no memprof log (%s); give a file that memprof wrote", log->path,
+                        log->map.size ? "offset 0: no readable frame" : "it is empty");
     return log->reading ? 0 : take(log, error);
 }
 
@@ -384,7 +405,8 @@ static int open_lone_journal(struct mpr_log *log, struct mpr_error *error)
     if (log->journal.no_memory) return mpr_fail_memory(error, log->path);
     if (!good)
         return mpr_fail(error, "%s: offset 0: damaged journal; nothing can be read", log->path);
-    if (mpr_header_from_journal(&log->header, &log->journal.head) != 0) return mpr_fail_memory(error, log->path);
+    if (mpr_header_from_journal(&log->header, &log->journal.head) != 0)
+        return mpr_fail_memory(error, log->path);
     log->status.journal_only = true;
     return join_journal(log, error);
 }
@@ -394,7 +416,8 @@ static int open_file(struct mpr_log *log, struct mpr_error *error)
     if (mpr_map_open(&log->map, log->path, error) != 0) return -1;
     log->status.bytes = log->map.size;
     if (is_journal(&log->map)) return open_lone_journal(log, error);
-    if (mpr_frames_open(&log->frames, log->map.data, log->map.size) != 0) return mpr_fail_memory(error, log->path);
+    if (mpr_frames_open(&log->frames, log->map.data, log->map.size) != 0)
+        return mpr_fail_memory(error, log->path);
     return open_first(log, error);
 }
 
@@ -406,7 +429,8 @@ int mpr_log_open(struct mpr_log **out, const char *path, struct mpr_error *error
     log->journal.fd = -1;
     log->path = strdup(path);
     log->data = malloc(DATA_BYTES);
-    const int result = log->path && log->data ? open_file(log, error) : mpr_fail_memory(error, path);
+    const int result =
+        log->path && log->data ? open_file(log, error) : mpr_fail_memory(error, path);
     if (result != 0) {
         mpr_log_close(log);
         return -1;

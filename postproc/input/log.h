@@ -14,35 +14,39 @@
 #include "mpf/event.h"
 #include "run.h"
 
-#define MPR_BATCH 1024          /* events in one batch at most */
+#define MPR_BATCH 1024 /* events in one batch at most */
 
 /* What is known of the log's state; final once mpr_log_next has returned 0. */
 struct mpr_log_status {
     bool ended;                 /* an END frame is its last frame */
-    struct mpr_verdict process; /* does its process live?  Where the log has ended it goes on, if at all, in another one */
+    struct mpr_verdict process; /* does its process live?  Where the log has ended it goes on, if at
+                                   all, in another one */
     bool cut;                   /* it ends inside a frame, at cut_offset */
     bool has_journal;           /* joined with its journal, or holds recovered slots */
     bool journal_only;          /* a journal whose log is not there: older events are missing */
     bool has_header;
-    uint64_t bytes;             /* of the file */
-    uint64_t frames;            /* read */
-    uint64_t damaged;           /* stretches of damage that were skipped */
-    uint64_t missing_frames;    /* that the frames' numbers say were there */
-    uint64_t bad_offset;        /* of the first damage or hole; UINT64_MAX: none */
+    uint64_t bytes;          /* of the file */
+    uint64_t frames;         /* read */
+    uint64_t damaged;        /* stretches of damage that were skipped */
+    uint64_t missing_frames; /* that the frames' numbers say were there */
+    uint64_t bad_offset;     /* of the first damage or hole; UINT64_MAX: none */
     uint64_t cut_offset;
-    uint64_t good_ns;           /* the log is whole up to this time */
-    uint64_t events;            /* delivered */
-    uint64_t journal_events;    /* of them out of the journal */
-    uint64_t lost;              /* what END or the journal says was lost in all; LOST events tell of most of it */
-    uint64_t torn;              /* events that were being written when the process died */
-    uint64_t journal_bytes;     /* of the image that was joined */
-    uint64_t last_ns;           /* time of the newest event */
-    uint64_t end_ns;            /* of the last sign of life: an event, a frame, a beat of the journal, what the run's record says */
-    struct mpf_unwritten unwritten;     /* of END or the journal's head: what no event tells of; events 0: nothing */
-    uint64_t hwm;               /* high-water resident bytes as END says; 0: not known */
-    struct mpr_run_end run;     /* how a process ended of which END says nothing */
-    uint8_t major, minor;       /* of the format */
-    char end_reason[64];        /* what END says; "" when it is not there */
+    uint64_t good_ns;        /* the log is whole up to this time */
+    uint64_t events;         /* delivered */
+    uint64_t journal_events; /* of them out of the journal */
+    uint64_t lost; /* what END or the journal says was lost in all; LOST events tell of most of it
+                    */
+    uint64_t torn; /* events that were being written when the process died */
+    uint64_t journal_bytes; /* of the image that was joined */
+    uint64_t last_ns;       /* time of the newest event */
+    uint64_t end_ns; /* of the last sign of life: an event, a frame, a beat of the journal, what the
+                        run's record says */
+    struct mpf_unwritten unwritten; /* of END or the journal's head: what no event tells of; events
+                                       0: nothing */
+    uint64_t hwm;                   /* high-water resident bytes as END says; 0: not known */
+    struct mpr_run_end run;         /* how a process ended of which END says nothing */
+    uint8_t major, minor;           /* of the format */
+    char end_reason[64];            /* what END says; "" when it is not there */
 };
 
 struct mpr_log;
@@ -50,15 +54,15 @@ struct mpr_log;
 /* Opens a log, or a journal whose log is gone.  0, or -1 with *error filled. */
 int mpr_log_open(struct mpr_log **log, const char *path, struct mpr_error *error);
 void mpr_log_close(struct mpr_log *log);
-/* Next events; *events is valid until the next call, and so is their data.  Their number, 0 at the end, -1 with *error
- * filled (a newer format, no memory). */
+/* Next events; *events is valid until the next call, and so is their data.  Their number, 0 at the
+ * end, -1 with *error filled (a newer format, no memory). */
 long mpr_log_next(struct mpr_log *log, const struct mpf_event **events, struct mpr_error *error);
 const struct mpr_header *mpr_log_header(const struct mpr_log *log);
 const struct mpr_log_status *mpr_log_status(const struct mpr_log *log);
 /* For progress: bytes read so far, of status->bytes. */
 uint64_t mpr_log_position(const struct mpr_log *log);
-/* True when events are missing: damage, a cut or a missing end that no journal makes good.  LOST events are counted by
- * who reads the events. */
+/* True when events are missing: damage, a cut or a missing end that no journal makes good.  LOST
+ * events are counted by who reads the events. */
 bool mpr_log_incomplete(const struct mpr_log_status *status);
 
 #endif

@@ -10,7 +10,8 @@
 
 static struct mpr_map *maps;
 
-/* Pages behind the end of a file that was truncated become zeros.  Any other fault is what it would have been. */
+/* Pages behind the end of a file that was truncated become zeros.  Any other fault is what it would
+ * have been. */
 static void on_sigbus(int number, siginfo_t *info, void *context)
 {
     const uint8_t *const at = info->si_addr;
@@ -20,7 +21,9 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
         if (at < map->data || at >= map->data + map->mapped) continue;
         const size_t offset = (size_t)(at - map->data) & ~(page - 1);
         map->changed = 1;
-        if (mmap((void *)(map->data + offset), map->mapped - offset, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED) return;
+        if (mmap((void *)(map->data + offset), map->mapped - offset, PROT_READ,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+            return;
     }
     signal(number, SIG_DFL);
 }
@@ -42,7 +45,8 @@ static void delist(struct mpr_map *map)
 
 #define DROP_STEP ((size_t)4 << 20)
 
-int mpr_map_file(struct mpr_map *map, int fd, const struct stat *st, const char *path, struct mpr_error *error)
+int mpr_map_file(struct mpr_map *map, int fd, const struct stat *st, const char *path,
+                 struct mpr_error *error)
 {
     *map = (struct mpr_map){ .st = *st };
     if (st->st_size == 0) return 0;
@@ -61,7 +65,8 @@ int mpr_map_open(struct mpr_map *map, const char *path, struct mpr_error *error)
     *map = (struct mpr_map){ 0 };
     const int fd = mpr_file_open(AT_FDCWD, path, O_RDONLY, &st);
     if (fd < 0 && errno == EINVAL)
-        return mpr_fail(error, "%s: not a regular file; give a memprof log or a directory of logs", path);
+        return mpr_fail(error, "%s: not a regular file; give a memprof log or a directory of logs",
+                        path);
     if (fd < 0) return mpr_fail_errno(error, path, "open");
     const int result = mpr_map_file(map, fd, &st, path, error);
     close(fd);

@@ -10,21 +10,25 @@
 #include "error.h"
 
 struct mpr_map {
-    const uint8_t *data;    /* NULL for an empty file */
-    size_t size;            /* as much as is to be read */
+    const uint8_t *data; /* NULL for an empty file */
+    size_t size;         /* as much as is to be read */
     size_t mapped;
-    size_t dropped;         /* pages before this offset were given back */
-    volatile sig_atomic_t changed;      /* the file was truncated meanwhile: what is gone reads as zeros */
-    struct mpr_map *next;   /* of all that are open */
-    struct stat st;         /* of the file */
+    size_t dropped;                /* pages before this offset were given back */
+    volatile sig_atomic_t changed; /* the file was truncated meanwhile: what is gone reads as zeros
+                                    */
+    struct mpr_map *next;          /* of all that are open */
+    struct stat st;                /* of the file */
 };
 
-/* 0, or -1 with *error filled.  Only regular files.  Takes SIGBUS for the whole process; *map stays where it is until closed. */
+/* 0, or -1 with *error filled.  Only regular files.  Takes SIGBUS for the whole process; *map stays
+ * where it is until closed. */
 int mpr_map_open(struct mpr_map *map, const char *path, struct mpr_error *error);
 /* The same of a regular file that is open, and stays so; its path is for messages. */
-int mpr_map_file(struct mpr_map *map, int fd, const struct stat *st, const char *path, struct mpr_error *error);
+int mpr_map_file(struct mpr_map *map, int fd, const struct stat *st, const char *path,
+                 struct mpr_error *error);
 void mpr_map_close(struct mpr_map *map);
-/* Tells that bytes before `offset` are not needed soon: a long log does not pile up in resident memory. */
+/* Tells that bytes before `offset` are not needed soon: a long log does not pile up in resident
+ * memory. */
 void mpr_map_drop(struct mpr_map *map, size_t offset);
 
 #endif

@@ -1,13 +1,21 @@
-/* Invariant: events stand in the array by thread, then chunk seq, then slot before the sort, and their times never go
- * back within a thread; `rank` and `slot` keep that order between equal times. */
+/* Invariant: events stand in the array by thread, then chunk seq, then slot before the sort, and
+ * their times never go back within a thread; `rank` and `slot` keep that order between equal times.
+ */
 #include "pending.h"
 
 #include <stdlib.h>
 
 #include "mpf/frame.h"
 
-struct mpr_pending_chunk { uint64_t seq; uint32_t thread, index; const uint8_t *at; };
-struct mpr_pending_event { uint64_t time; uint32_t rank, slot; };
+struct mpr_pending_chunk {
+    uint64_t seq;
+    uint32_t thread, index;
+    const uint8_t *at;
+};
+struct mpr_pending_event {
+    uint64_t time;
+    uint32_t rank, slot;
+};
 
 static int by_thread(const void *left, const void *right)
 {
@@ -31,10 +39,12 @@ static int list_chunks(struct mpr_pending *p, uint64_t frames, struct mpf_recove
     if (!p->chunk) return MPF_ERR_SPACE;
     for (uint32_t i = 0; i < p->head.chunks; i++) {
         uint32_t torn = 0;
-        const uint32_t count = mpf_journal_chunk(p->image, p->bytes, &p->head, i, frames, found, &torn);
+        const uint32_t count =
+            mpf_journal_chunk(p->image, p->bytes, &p->head, i, frames, found, &torn);
         p->torn += torn;
         if (!count) continue;
-        p->chunk[p->chunks++] = (struct mpr_pending_chunk){ found->seq, found->thread, i, found->chunk };
+        p->chunk[p->chunks++] =
+            (struct mpr_pending_chunk){ found->seq, found->thread, i, found->chunk };
         p->events += count;
     }
     qsort(p->chunk, p->chunks, sizeof *p->chunk, by_thread);
@@ -51,8 +61,8 @@ static int list_events(struct mpr_pending *p, uint64_t frames, struct mpf_recove
     for (uint32_t rank = 0; rank < p->chunks; rank++) {
         uint32_t torn;
         if (rank && p->chunk[rank].thread != p->chunk[rank - 1].thread) newest = 0;
-        const uint32_t count = mpf_journal_chunk(p->image, p->bytes, &p->head, p->chunk[rank].index, frames, found,
-                                                 &torn);
+        const uint32_t count = mpf_journal_chunk(p->image, p->bytes, &p->head, p->chunk[rank].index,
+                                                 frames, found, &torn);
         for (uint32_t i = 0; i < count && p->events < p->cap; i++) {
             if (found[i].time > newest) newest = found[i].time;
             p->event[p->events++] = (struct mpr_pending_event){ newest, rank, found[i].slot };
@@ -67,7 +77,8 @@ int mpr_pending_open(struct mpr_pending *p, const uint8_t *image, size_t bytes, 
     *p = (struct mpr_pending){ .image = image, .bytes = bytes };
     int error = mpf_journal_check(image, bytes, &p->head);
     if (error) return error;
-    if (p->head.chunks > bytes / MPF_CHUNK_BYTES) p->head.chunks = (uint32_t)(bytes / MPF_CHUNK_BYTES);
+    if (p->head.chunks > bytes / MPF_CHUNK_BYTES)
+        p->head.chunks = (uint32_t)(bytes / MPF_CHUNK_BYTES);
     struct mpf_recovered *found = malloc(MPF_CHUNK_SLOTS * sizeof *found);
     if (!found) return MPF_ERR_SPACE;
     error = list_chunks(p, frames, found);
@@ -90,13 +101,15 @@ int mpr_pending_next(struct mpr_pending *p, uint64_t origin, struct mpf_event *e
         const struct mpr_pending_event *e = &p->event[p->next++];
         const struct mpr_pending_chunk *c = &p->chunk[e->rank];
         const struct mpf_recovered from = { e->time, c->seq, c->thread, e->slot, c->at };
-        if (mpf_journal_event(&from, &p->head.start, &p->head.last, origin, event, data) == 0) return 1;
+        if (mpf_journal_event(&from, &p->head.start, &p->head.last, origin, event, data) == 0)
+            return 1;
         p->torn++;
     }
     return 0;
 }
 
-void mpr_pending_chunks(const struct mpr_pending *p, void (*each)(void *arg, const uint8_t *chunk), void *arg)
+void mpr_pending_chunks(const struct mpr_pending *p, void (*each)(void *arg, const uint8_t *chunk),
+                        void *arg)
 {
     for (size_t i = 0; i < p->chunks; i++) each(arg, p->chunk[i].at);
 }

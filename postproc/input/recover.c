@@ -1,5 +1,5 @@
-/* Order of writes: a new file with all whole frames, SLOTS and END, which the journal then names as its log's heir; fsync; rename;
- * remove the journal. */
+/* Order of writes: a new file with all whole frames, SLOTS and END, which the journal then names as
+ * its log's heir; fsync; rename; remove the journal. */
 #include "recover.h"
 
 #include <errno.h>
@@ -20,15 +20,15 @@
 #include "mpf/header.h"
 #include "pending.h"
 
-#define LEVEL 3         /* of zstd */
-#define END_BYTES 64u   /* of the END frame's body */
+#define LEVEL     3   /* of zstd */
+#define END_BYTES 64u /* of the END frame's body */
 
 /* What the scan of the log's frames found. */
 struct scan {
     struct mpr_header header;
-    uint64_t next_seq;          /* of the next frame */
-    uint64_t kept_seq;          /* frames that the journal's marks speak of: without SLOTS */
-    uint64_t good_end;          /* offset behind the last whole frame */
+    uint64_t next_seq; /* of the next frame */
+    uint64_t kept_seq; /* frames that the journal's marks speak of: without SLOTS */
+    uint64_t good_end; /* offset behind the last whole frame */
     struct mpr_ending ending;
     bool ended, has_header, has_slots;
 };
@@ -45,7 +45,8 @@ static struct mpr_ending read_ending(const struct mpf_frame *end)
     return out;
 }
 
-static int note_frame(struct scan *scan, const struct mpr_frames *frames, const struct mpf_frame *frame)
+static int note_frame(struct scan *scan, const struct mpr_frames *frames,
+                      const struct mpf_frame *frame)
 {
     scan->ended = frame->kind == MPF_FRAME_END;
     if (scan->ended) scan->ending = read_ending(frame);
@@ -59,27 +60,36 @@ static int note_frame(struct scan *scan, const struct mpr_frames *frames, const 
     return error == MPF_ERR_SPACE ? error : 0;
 }
 
-static int scan_log(struct scan *scan, struct mpr_map *map, const char *path, struct mpr_error *error)
+static int scan_log(struct scan *scan, struct mpr_map *map, const char *path,
+                    struct mpr_error *error)
 {
     struct mpr_frames frames;
     struct mpf_frame frame;
     int got = MPF_ERR_SPACE;
     if (mpr_frames_open(&frames, map->data, map->size) == 0) {
-        while ((got = mpr_frames_next(&frames, &frame)) == 1 && (got = note_frame(scan, &frames, &frame)) == 0) mpr_map_drop(map, frames.at);
+        while ((got = mpr_frames_next(&frames, &frame)) == 1 &&
+               (got = note_frame(scan, &frames, &frame)) == 0)
+            mpr_map_drop(map, frames.at);
         mpr_frames_close(&frames);
     }
     if (got == MPF_ERR_SPACE) return mpr_fail_memory(error, path);
     if (got < 0) return mpr_fail(error, "%s: cannot be read: %s", path, mpf_error_text(got));
     if (!scan->has_header)
-        return mpr_fail(error,
-                        "%s: offset 0: no readable header, so its journal cannot be told; nothing was changed", path);
+        return mpr_fail(
+            error,
+            "%s: offset 0: no readable header, so its journal cannot be told; nothing was changed",
+            path);
     return 0;
 }
 
 /* ---- the SLOTS frame */
 
-/* Payload of the frame: room for its head, then a journal of only the chunks that hold something. */
-struct image { uint8_t *payload; size_t used; };
+/* Payload of the frame: room for its head, then a journal of only the chunks that hold something.
+ */
+struct image {
+    uint8_t *payload;
+    size_t used;
+};
 
 static void add_chunk(void *arg, const uint8_t *chunk)
 {
@@ -96,16 +106,21 @@ static int make_image(struct image *image, const struct mpr_pending *pending)
     if (!image->payload) return -1;
     head.chunks = (uint32_t)pending->chunks;
     head.head_bytes = MPF_JOURNAL_HEAD;
-    head.flags = 0;             /* it is no file of its own */
+    head.flags = 0; /* it is no file of its own */
     head.self = head.log = head.heir = (struct mpf_file){ 0 };
     memcpy(image->payload + MPF_FRAME_HEAD, &head, sizeof head);
     mpr_pending_chunks(pending, add_chunk, image);
     return 0;
 }
 
-struct output { uint8_t *bytes; size_t used, cap; ZSTD_CCtx *zstd; };
+struct output {
+    uint8_t *bytes;
+    size_t used, cap;
+    ZSTD_CCtx *zstd;
+};
 
-static int add_frame(struct output *out, int kind, uint64_t seq, uint8_t *payload, size_t body_bytes)
+static int add_frame(struct output *out, int kind, uint64_t seq, uint8_t *payload,
+                     size_t body_bytes)
 {
     const struct mpf_frame frame = { MPF_MAJOR, MPF_MINOR, (uint8_t)kind, seq, NULL, body_bytes };
     const long length = mpf_frame_write(out->zstd, LEVEL, &frame, payload, out->bytes + out->used,
@@ -131,7 +146,8 @@ static int make_frames(struct output *out, const struct scan *scan, const struct
     out->bytes = malloc(out->cap);
     out->zstd = ZSTD_createCCtx();
     if (!out->bytes || !out->zstd) return -1;
-    if (!scan->has_slots && add_frame(out, MPF_FRAME_SLOTS, seq++, image->payload, image->used - MPF_FRAME_HEAD) != 0)
+    if (!scan->has_slots &&
+        add_frame(out, MPF_FRAME_SLOTS, seq++, image->payload, image->used - MPF_FRAME_HEAD) != 0)
         return -1;
     return add_end(out, seq);
 }
@@ -140,7 +156,7 @@ static int make_frames(struct output *out, const struct scan *scan, const struct
 
 /* The log that is worked on: opened once, read and replaced as that very file. */
 struct subject {
-    const char *path, *name;    /* the name in the directory `dir` */
+    const char *path, *name; /* the name in the directory `dir` */
     int dir, fd;
     struct mpr_map map;
     struct scan scan;
@@ -176,28 +192,40 @@ static int write_file(const struct subject *s, int fd, const struct output *out)
     return fchmod(fd, st->st_mode & 0777) != 0 || fsync(fd) != 0 ? -1 : 0;
 }
 
-/* The journal belongs to the new file, too: a recovery that is killed before it removes the journal leaves one that can be told. */
+/* The journal belongs to the new file, too: a recovery that is killed before it removes the journal
+ * leaves one that can be told. */
 static int name_heir(const struct subject *s, int journal, int fd)
 {
     struct stat st;
     if (fstat(fd, &st) != 0) return -1;
     const struct mpf_file heir = { st.st_dev, st.st_ino };
-    if (s->journal.head.head_bytes < sizeof s->journal.head) return 0;     /* an older one has no place for it */
-    return pwrite(journal, &heir, sizeof heir, offsetof(struct mpf_journal, heir)) == (ssize_t)sizeof heir ? 0 : -1;
+    if (s->journal.head.head_bytes < sizeof s->journal.head)
+        return 0; /* an older one has no place for it */
+    return pwrite(journal, &heir, sizeof heir, offsetof(struct mpf_journal, heir)) ==
+                   (ssize_t)sizeof heir
+               ? 0
+               : -1;
 }
 
 /* Readers of the old file keep it as it was. */
-static int replace_log(const struct subject *s, int journal, const struct output *out, struct mpr_error *error)
+static int replace_log(const struct subject *s, int journal, const struct output *out,
+                       struct mpr_error *error)
 {
     char name[NAME_MAX + 1];
-    if (snprintf(name, sizeof name, "%s.recover", s->name) >= (int)sizeof name) return mpr_fail(error, "%s: too long a name", s->path);
-    unlinkat(s->dir, name, 0);          /* what a recovery left that was killed: the journal is locked by this one */
+    if (snprintf(name, sizeof name, "%s.recover", s->name) >= (int)sizeof name)
+        return mpr_fail(error, "%s: too long a name", s->path);
+    unlinkat(s->dir, name, 0); /* what a recovery left that was killed: the journal is locked by
+                                  this one */
     const int fd = openat(s->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return mpr_fail_errno(error, s->path, "make a new file beside it");
     int result = -1;
-    if (write_file(s, fd, out) != 0 || name_heir(s, journal, fd) != 0) mpr_fail_errno(error, s->path, "write");
-    else if (s->map.changed || !mpr_file_is(s->dir, s->name, &s->map.st)) mpr_fail(error, "%s: it is not the file any more that was read; nothing was changed", s->path);
-    else if (renameat(s->dir, name, s->dir, s->name) != 0) mpr_fail_errno(error, s->path, "replace");
+    if (write_file(s, fd, out) != 0 || name_heir(s, journal, fd) != 0)
+        mpr_fail_errno(error, s->path, "write");
+    else if (s->map.changed || !mpr_file_is(s->dir, s->name, &s->map.st))
+        mpr_fail(error, "%s: it is not the file any more that was read; nothing was changed",
+                 s->path);
+    else if (renameat(s->dir, name, s->dir, s->name) != 0)
+        mpr_fail_errno(error, s->path, "replace");
     else result = 0;
     if (result != 0) unlinkat(s->dir, name, 0);
     else fsync(s->dir);
@@ -205,12 +233,14 @@ static int replace_log(const struct subject *s, int journal, const struct output
     return result;
 }
 
-static int fold(const struct subject *s, int journal, struct mpr_recovery *recovery, struct mpr_error *error)
+static int fold(const struct subject *s, int journal, struct mpr_recovery *recovery,
+                struct mpr_error *error)
 {
     struct mpr_pending pending;
     struct image image = { 0 };
     struct output out = { 0 };
-    const int status = mpr_pending_open(&pending, s->journal.image, s->journal.bytes, s->scan.kept_seq);
+    const int status =
+        mpr_pending_open(&pending, s->journal.image, s->journal.bytes, s->scan.kept_seq);
     if (status == MPF_ERR_SPACE) return mpr_fail_memory(error, s->journal.path);
     if (status != 0) return mpr_fail(error, "%s: %s", s->journal.path, mpf_error_text(status));
     recovery->events = pending.events;
@@ -218,7 +248,8 @@ static int fold(const struct subject *s, int journal, struct mpr_recovery *recov
     int result = -1;
     if (make_image(&image, &pending) != 0) mpr_fail_memory(error, s->path);
     else if (image.used - MPF_FRAME_HEAD > MPF_BODY_MAX)
-        mpr_fail(error, "%s: too large to fold into one frame; reports read it where it is", s->journal.path);
+        mpr_fail(error, "%s: too large to fold into one frame; reports read it where it is",
+                 s->journal.path);
     else if (make_frames(&out, &s->scan, &image) != 0) mpr_fail_memory(error, s->path);
     else result = replace_log(s, journal, &out, error);
     ZSTD_freeCCtx(out.zstd);
@@ -237,28 +268,38 @@ static int take_journal(const struct mpr_journal *j, struct mpr_error *error)
     struct stat st;
     const int fd = mpr_file_open(AT_FDCWD, j->path, O_RDWR | O_NOFOLLOW, &st);
     if (fd < 0) return mpr_fail_errno(error, j->path, "open for writing");
-    if (!mpr_file_same(&st, &j->st)) mpr_fail(error, "%s: another file has taken its place; nothing was changed", j->path);
-    else if (fcntl(fd, F_OFD_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES)) return fd;   /* or there are no locks here */
+    if (!mpr_file_same(&st, &j->st))
+        mpr_fail(error, "%s: another file has taken its place; nothing was changed", j->path);
+    else if (fcntl(fd, F_OFD_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES))
+        return fd; /* or there are no locks here */
     else {
         fcntl(fd, F_OFD_GETLK, &whole);
-        if (whole.l_pid > 0) mpr_fail(error, "%s: process %ld holds a lock on it; try again when that has ended", j->path, (long)whole.l_pid);
-        else mpr_fail(error, "%s: another memprof-report recover works on it, or else another process holds a lock on it (fuser tells); "
-                             "try again later", j->path);
+        if (whole.l_pid > 0)
+            mpr_fail(error, "%s: process %ld holds a lock on it; try again when that has ended",
+                     j->path, (long)whole.l_pid);
+        else
+            mpr_fail(
+                error,
+                "%s: another memprof-report recover works on it, or else another process holds a lock on it (fuser tells); "
+                "try again later",
+                j->path);
     }
     close(fd);
     return -1;
 }
 
-/* Is it this log's, and not that of the log which this one is a copy of?  A journal knows its log; a copy of a journal is the log's beside
- * which it lies, under its name. */
+/* Is it this log's, and not that of the log which this one is a copy of?  A journal knows its log;
+ * a copy of a journal is the log's beside which it lies, under its name. */
 static bool own_journal(const struct subject *s)
 {
     const struct mpf_journal *head = &s->journal.head;
     const struct stat *log = &s->map.st;
     if (mpr_life_same_file(&head->self, &head->process, &s->journal.st))
-        return mpr_life_same_file(&head->log, &head->process, log) || mpr_life_same_file(&head->heir, &head->process, log);
+        return mpr_life_same_file(&head->log, &head->process, log) ||
+               mpr_life_same_file(&head->heir, &head->process, log);
     const size_t stem = strlen(s->path);
-    return strncmp(s->journal.path, s->path, stem) == 0 && strcmp(s->journal.path + stem, ".journal") == 0;
+    return strncmp(s->journal.path, s->path, stem) == 0 &&
+           strcmp(s->journal.path + stem, ".journal") == 0;
 }
 
 /* Its contents are in the log. */
@@ -266,20 +307,23 @@ static void remove_journal(const struct subject *s, struct mpr_recovery *recover
 {
     const char *name;
     if (!own_journal(s)) {
-        mpr_fail(&recovery->left, "%s stays: it belongs to the log of which this one is a copy", s->journal.path);
+        mpr_fail(&recovery->left, "%s stays: it belongs to the log of which this one is a copy",
+                 s->journal.path);
         return;
     }
     const int dir = mpr_file_directory(s->journal.path, &name, &recovery->left);
     if (dir < 0) return;
-    if (mpr_file_is(dir, name, &s->journal.st) && unlinkat(dir, name, 0) != 0) mpr_fail_errno(&recovery->left, s->journal.path, "remove");
+    if (mpr_file_is(dir, name, &s->journal.st) && unlinkat(dir, name, 0) != 0)
+        mpr_fail_errno(&recovery->left, s->journal.path, "remove");
     close(dir);
 }
 
 /* ---- one log */
 
-enum { AGAIN = 1 };     /* another recovery was faster */
+enum { AGAIN = 1 }; /* another recovery was faster */
 
-static int locked(struct subject *s, int journal, struct mpr_recovery *recovery, struct mpr_error *error)
+static int locked(struct subject *s, int journal, struct mpr_recovery *recovery,
+                  struct mpr_error *error)
 {
     struct stat st;
     if (fstat(journal, &st) != 0 || !st.st_nlink) return AGAIN;
@@ -307,7 +351,8 @@ static int finish(struct subject *s, enum mpr_life life, struct mpr_recovery *re
     return 0;
 }
 
-static int scanned(struct subject *s, bool dead, struct mpr_recovery *recovery, struct mpr_error *error)
+static int scanned(struct subject *s, bool dead, struct mpr_recovery *recovery,
+                   struct mpr_error *error)
 {
     const struct mpr_header *header = &s->scan.header;
     const bool found = mpr_journal_find(&s->journal, s->path, &s->map.st, header);
@@ -316,13 +361,16 @@ static int scanned(struct subject *s, bool dead, struct mpr_recovery *recovery, 
     if (s->scan.ended) return finish(s, process.life, recovery);
     recovery->runs = process.life == MPR_LIFE_RUNS;
     if (recovery->runs)
-        return mpr_fail(error, "%s: its process %llu still runs (%s); try again when it has ended", s->path, (unsigned long long)header->pid,
-                        process.why);
+        return mpr_fail(error, "%s: its process %llu still runs (%s); try again when it has ended",
+                        s->path, (unsigned long long)header->pid, process.why);
     recovery->outcome = MPR_RECOVER_NOTHING;
     if (!found) return 0;
     if (process.life == MPR_LIFE_UNKNOWN && !dead)
-        return mpr_fail(error, "%s: it cannot be told from here whether its process %llu still runs (%s); run this where it ran, or with "
-                               "--dead if you know that it has ended", s->path, (unsigned long long)header->pid, process.why);
+        return mpr_fail(
+            error,
+            "%s: it cannot be told from here whether its process %llu still runs (%s); run this where it ran, or with "
+            "--dead if you know that it has ended",
+            s->path, (unsigned long long)header->pid, process.why);
     recovery->outcome = MPR_RECOVER_DONE;
     return with_journal(s, recovery, error);
 }
@@ -330,22 +378,30 @@ static int scanned(struct subject *s, bool dead, struct mpr_recovery *recovery, 
 static int may_write(const struct subject *s, const struct stat *st, struct mpr_error *error)
 {
     if (st->st_uid != geteuid())
-        return mpr_fail(error, "%s: it belongs to another user (%u), whose logs are read and never changed; run this as that user", s->path,
-                        (unsigned)st->st_uid);
-    if (st->st_nlink != 1) return mpr_fail(error, "%s: it has another name, too (a hard link); remove that first", s->path);
+        return mpr_fail(
+            error,
+            "%s: it belongs to another user (%u), whose logs are read and never changed; run this as that user",
+            s->path, (unsigned)st->st_uid);
+    if (st->st_nlink != 1)
+        return mpr_fail(error, "%s: it has another name, too (a hard link); remove that first",
+                        s->path);
     return 0;
 }
 
 static int open_log(struct subject *s, struct stat *st, struct mpr_error *error)
 {
     s->fd = mpr_file_open(s->dir, s->name, O_RDONLY | O_NOFOLLOW, st);
-    if (s->fd < 0 && errno == ELOOP) return mpr_fail(error, "%s: it is a link; give the log itself", s->path);
-    if (s->fd < 0 && errno == EINVAL) return mpr_fail(error, "%s: not a regular file; give a memprof log or a directory of logs", s->path);
+    if (s->fd < 0 && errno == ELOOP)
+        return mpr_fail(error, "%s: it is a link; give the log itself", s->path);
+    if (s->fd < 0 && errno == EINVAL)
+        return mpr_fail(error, "%s: not a regular file; give a memprof log or a directory of logs",
+                        s->path);
     if (s->fd < 0) return mpr_fail_errno(error, s->path, "open");
     return may_write(s, st, error);
 }
 
-static int in_directory(struct subject *s, bool dead, struct mpr_recovery *recovery, struct mpr_error *error)
+static int in_directory(struct subject *s, bool dead, struct mpr_recovery *recovery,
+                        struct mpr_error *error)
 {
     struct stat st;
     int result = -1;
@@ -359,15 +415,19 @@ static int in_directory(struct subject *s, bool dead, struct mpr_recovery *recov
     return result;
 }
 
-int mpr_recover_in(int directory, const char *name, const char *path, bool dead, struct mpr_recovery *recovery, struct mpr_error *error)
+int mpr_recover_in(int directory, const char *name, const char *path, bool dead,
+                   struct mpr_recovery *recovery, struct mpr_error *error)
 {
     int result = AGAIN;
     for (int i = 0; i < 3 && result == AGAIN; i++) {
-        struct subject s = { .path = path, .name = name, .dir = directory, .fd = -1, .journal.fd = -1 };
+        struct subject s = {
+            .path = path, .name = name, .dir = directory, .fd = -1, .journal.fd = -1
+        };
         *recovery = (struct mpr_recovery){ 0 };
         result = in_directory(&s, dead, recovery, error);
     }
-    return result == AGAIN ? mpr_fail(error, "%s: it changes while it is read; try again", path) : result;
+    return result == AGAIN ? mpr_fail(error, "%s: it changes while it is read; try again", path)
+                           : result;
 }
 
 int mpr_recover(const char *path, bool dead, struct mpr_recovery *recovery, struct mpr_error *error)

@@ -9,16 +9,18 @@
 
 #include "file.h"
 
-#define NAME "memprof.run"
-#define BYTES_MAX (64u << 20)                           /* what more there is is not read */
-#define STEP_NS UINT64_C(20000000)                      /* the kernel says in steps of 10 ms when a process began */
-#define CLOCKS_NS INT64_C(3600000000000)                /* so much may the wall clock be set; after another boot it is another time */
+#define NAME      "memprof.run"
+#define BYTES_MAX (64u << 20) /* what more there is is not read */
+/* The kernel says in steps of 10 ms when a process began */
+#define STEP_NS UINT64_C(20000000)
+/* So much may the wall clock be set; after another boot it is another time */
+#define CLOCKS_NS INT64_C(3600000000000)
 
 /* The value of "key=" in a line, up to the next space; NULL: none. */
 static const char *value(const char *line, const char *key)
 {
     const size_t length = strlen(key);
-    for (const char *at = line; (at = strchr(at, ' ')); ) {
+    for (const char *at = line; (at = strchr(at, ' '));) {
         if (strncmp(++at, key, length) == 0 && at[length] == '=') return at + length + 1;
     }
     return NULL;
@@ -39,18 +41,24 @@ static bool is(const char *text, const char *word)
 static bool is_of(const char *line, const struct mpr_header *h)
 {
     const uint64_t mono = number(line, "mono"), began = number(line, "began");
-    const int64_t drift = (int64_t)(number(line, "real") - mono) - (int64_t)(h->start.real - h->start.mono);
-    return h->pid && number(line, "pid") == h->pid && began <= h->start.mono + STEP_NS && h->start.mono <= mono
-        && drift > -CLOCKS_NS && drift < CLOCKS_NS;
+    const int64_t drift =
+        (int64_t)(number(line, "real") - mono) - (int64_t)(h->start.real - h->start.mono);
+    return h->pid && number(line, "pid") == h->pid && began <= h->start.mono + STEP_NS &&
+           h->start.mono <= mono && drift > -CLOCKS_NS && drift < CLOCKS_NS;
 }
 
 static struct mpr_run_end read_end(const char *line)
 {
     const char *oom = value(line, "oom");
-    struct mpr_run_end end = { .known = true, .mono = number(line, "mono"), .rss = number(line, "rss") };
-    end.oom = is(oom, "kernel") ? MPR_RUN_OOM_KERNEL : is(oom, "cgroup") ? MPR_RUN_OOM_CGROUP : MPR_RUN_NO_OOM;
+    struct mpr_run_end end = { .known = true,
+                               .mono = number(line, "mono"),
+                               .rss = number(line, "rss") };
+    end.oom = is(oom, "kernel")   ? MPR_RUN_OOM_KERNEL
+              : is(oom, "cgroup") ? MPR_RUN_OOM_CGROUP
+                                  : MPR_RUN_NO_OOM;
     if (value(line, "exit")) end.how = MPR_RUN_EXIT, end.status = (int)(number(line, "exit") & 255);
-    else if (value(line, "signal")) end.how = MPR_RUN_SIGNAL, end.status = (int)(number(line, "signal") & 127);
+    else if (value(line, "signal"))
+        end.how = MPR_RUN_SIGNAL, end.status = (int)(number(line, "signal") & 127);
     return end;
 }
 
@@ -59,8 +67,10 @@ static FILE *open_beside(const char *log_path)
     char path[PATH_MAX];
     struct stat st;
     const char *slash = strrchr(log_path, '/');
-    const int length = snprintf(path, sizeof path, "%.*s" NAME, slash ? (int)(slash + 1 - log_path) : 0, log_path);
-    const int fd = length < (int)sizeof path ? mpr_file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &st) : -1;
+    const int length =
+        snprintf(path, sizeof path, "%.*s" NAME, slash ? (int)(slash + 1 - log_path) : 0, log_path);
+    const int fd =
+        length < (int)sizeof path ? mpr_file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &st) : -1;
     FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
     if (!f && fd >= 0) close(fd);
     return f;
@@ -71,14 +81,15 @@ struct mpr_run_end mpr_run_find(const char *log_path, const struct mpr_header *h
     struct mpr_run_end found = { .known = false };
     const char *host = mpr_header_get(header, "host");
     char line[2048];
-    bool here = false;          /* the lines are of the log's host */
+    bool here = false; /* the lines are of the log's host */
     size_t bytes = 0;
     FILE *f = host ? open_beside(log_path) : NULL;
     while (f && bytes < BYTES_MAX && fgets(line, sizeof line, f)) {
         bytes += strlen(line);
         line[strcspn(line, "\n")] = 0;
         if (strncmp(line, "run ", 4) == 0) here = is(value(line, "host"), host);
-        else if (here && strncmp(line, "end ", 4) == 0 && is_of(line, header)) found = read_end(line);
+        else if (here && strncmp(line, "end ", 4) == 0 && is_of(line, header))
+            found = read_end(line);
     }
     if (f) fclose(f);
     return found;

@@ -1,5 +1,6 @@
-/* memprof.run, beside the logs: how processes ended, as the launcher saw it (FORMAT.md).  It is a claim like any other: an end is
- * taken only for a log of the same host and process number that began while that process lived. */
+/* memprof.run, beside the logs: how processes ended, as the launcher saw it (FORMAT.md).  It is a
+ * claim like any other: an end is taken only for a log of the same host and process number that
+ * began while that process lived. */
 #ifndef MPR_RUN_H
 #define MPR_RUN_H
 
@@ -12,11 +13,12 @@ enum mpr_run_how { MPR_RUN_UNKNOWN, MPR_RUN_EXIT, MPR_RUN_SIGNAL };
 enum mpr_run_oom { MPR_RUN_NO_OOM, MPR_RUN_OOM_CGROUP, MPR_RUN_OOM_KERNEL };
 
 struct mpr_run_end {
-    bool known;                 /* the record has it */
+    bool known; /* the record has it */
     enum mpr_run_how how;
-    enum mpr_run_oom oom;       /* its cgroup's count of kills rose then; the kernel's log names it */
-    int status;                 /* that it exited with, or the signal */
-    uint64_t mono, rss;         /* CLOCK_MONOTONIC ns; the most resident bytes that were seen, 0: not known */
+    enum mpr_run_oom oom; /* its cgroup's count of kills rose then; the kernel's log names it */
+    int status;           /* that it exited with, or the signal */
+    uint64_t mono, rss; /* CLOCK_MONOTONIC ns; the most resident bytes that were seen, 0: not known
+                         */
 };
 
 /* Looks in the folder of the log at `log_path`. */

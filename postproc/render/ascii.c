@@ -6,9 +6,14 @@
 #include "utf8.h"
 
 /* What charts are drawn with, what stands for a part of a long path, and for "at least". */
-static const struct { uint32_t code; char ascii; } drawn[] = {
-    { 0x2581, '_' }, { 0x2582, '.' }, { 0x2583, ':' }, { 0x2584, '-' }, { 0x2585, '=' }, { 0x2586, '+' }, { 0x2587, '*' }, { 0x2588, '#' },
-    { 0x2500, '-' }, { 0x2502, '|' }, { 0x2514, '+' }, { 0x2524, '+' }, { 0x2534, '+' }, { 0x25bc, 'v' }, { 0x2026, '<' }, { 0x2265, '>' },
+static const struct {
+    uint32_t code;
+    char ascii;
+} drawn[] = {
+    { 0x2581, '_' }, { 0x2582, '.' }, { 0x2583, ':' }, { 0x2584, '-' },
+    { 0x2585, '=' }, { 0x2586, '+' }, { 0x2587, '*' }, { 0x2588, '#' },
+    { 0x2500, '-' }, { 0x2502, '|' }, { 0x2514, '+' }, { 0x2524, '+' },
+    { 0x2534, '+' }, { 0x25bc, 'v' }, { 0x2026, '<' }, { 0x2265, '>' },
 };
 
 static char ascii_of(uint32_t code)

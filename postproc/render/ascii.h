@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-/* Writes UTF-8 text in ASCII: charts and ellipses keep their columns, other characters appear as \u{NNNN}. */
+/* Writes UTF-8 text in ASCII: charts and ellipses keep their columns, other characters appear as
+ * \u{NNNN}. */
 void mpr_ascii_write(FILE *out, const char *text);
 
 #endif

@@ -28,7 +28,8 @@ static uint8_t *gzip(const struct mpr_blob *blob, size_t *bytes)
 {
     enum { GZIP = 16 };
     z_stream z = { .next_in = blob->at, .avail_in = (uInt)blob->bytes };
-    if (deflateInit2(&z, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + GZIP, 9, Z_DEFAULT_STRATEGY) != Z_OK) mpr_alloc_end();
+    if (deflateInit2(&z, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + GZIP, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+        mpr_alloc_end();
     const uLong bound = deflateBound(&z, (uLong)blob->bytes);
     uint8_t *out = mpr_alloc(bound, 1);
     z.next_out = out;

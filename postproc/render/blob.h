@@ -1,4 +1,5 @@
-/* Columns of numbers for the page: LEB128, packed by gzip, written as base64 (the browser's own decoders read both). */
+/* Columns of numbers for the page: LEB128, packed by gzip, written as base64 (the browser's own
+ * decoders read both). */
 #ifndef MPR_BLOB_H
 #define MPR_BLOB_H
 
@@ -7,7 +8,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct mpr_blob { uint8_t *at; size_t bytes, cap; };
+struct mpr_blob {
+    uint8_t *at;
+    size_t bytes, cap;
+};
 
 void mpr_blob_number(struct mpr_blob *blob, uint64_t number);
 /* number - before, zigzag. */

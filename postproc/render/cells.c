@@ -3,7 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-const char *mpr_cell_number(struct mpr_number *n, const struct mpr_table *t, const struct mpr_value *v)
+const char *mpr_cell_number(struct mpr_number *n, const struct mpr_table *t,
+                            const struct mpr_value *v)
 {
     switch (v->type) {
     case MPR_BYTES: return mpr_units_size(n, v->number);
@@ -14,7 +15,10 @@ const char *mpr_cell_number(struct mpr_number *n, const struct mpr_table *t, con
     case MPR_ADDRESS: snprintf(n->text, sizeof n->text, "%#" PRIx64, v->number); return n->text;
     case MPR_SHARE: snprintf(n->text, sizeof n->text, "%.1f %%", v->percent); return n->text;
     case MPR_FLAG: return v->number ? "yes" : "no";
-    case MPR_WORD: case MPR_TEXT: case MPR_PATH: case MPR_NUMBERS: break;
+    case MPR_WORD:
+    case MPR_TEXT:
+    case MPR_PATH:
+    case MPR_NUMBERS: break;
     }
     return "";
 }
@@ -22,7 +26,8 @@ const char *mpr_cell_number(struct mpr_number *n, const struct mpr_table *t, con
 size_t mpr_cell_sums(const struct mpr_table *t, enum mpr_format format)
 {
     size_t count = 0;
-    for (size_t i = 0; i < t->columns; i++) count += t->column[i].sums && mpr_column_in(&t->column[i], format);
+    for (size_t i = 0; i < t->columns; i++)
+        count += t->column[i].sums && mpr_column_in(&t->column[i], format);
     return count;
 }
 
@@ -33,7 +38,8 @@ static const struct mpr_column *summing(const struct mpr_table *t, enum mpr_form
     return c;
 }
 
-const char *mpr_cell_rest(struct mpr_rest *rest, const struct mpr_table *t, size_t shown, enum mpr_format format)
+const char *mpr_cell_rest(struct mpr_rest *rest, const struct mpr_table *t, size_t shown,
+                          enum mpr_format format)
 {
     struct mpr_number count, n;
     mpr_units_count(&count, t->rows - shown);
@@ -42,6 +48,7 @@ const char *mpr_cell_rest(struct mpr_rest *rest, const struct mpr_table *t, size
         return rest->text;
     }
     const struct mpr_value sum = mpr_table_sum(t, summing(t, format), shown, format);
-    snprintf(rest->text, sizeof rest->text, "(%s more, %s)", count.text, sum.state == MPR_KNOWN ? mpr_cell_number(&n, t, &sum) : "-");
+    snprintf(rest->text, sizeof rest->text, "(%s more, %s)", count.text,
+             sum.state == MPR_KNOWN ? mpr_cell_number(&n, t, &sum) : "-");
     return rest->text;
 }

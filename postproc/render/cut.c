@@ -9,13 +9,17 @@
 #include "utf8.h"
 
 #define ELLIPSIS "…"
-#define ARROW " > "
+#define ARROW    " > "
 
-/* LEAST: columns of a beginning that says something; BEFORE: those that are shown before the first difference. */
+/* LEAST: columns of a beginning that says something; BEFORE: those that are shown before the first
+ * difference. */
 enum { ROUNDS = 4, LEAST = 4, BEFORE = 3 };
 
 /* A path that is being cut; brief: without the library that its last name is in. */
-struct cell { char *full, *brief, *text; size_t index; };
+struct cell {
+    char *full, *brief, *text;
+    size_t index;
+};
 
 /* ---- columns of a text */
 
@@ -50,12 +54,15 @@ static const char *end_of(const char *text, size_t columns)
     return text;
 }
 
-static char *format(const char *first, size_t bytes, const char *second, size_t more, const char *third)
+static char *format(const char *first, size_t bytes, const char *second, size_t more,
+                    const char *third)
 {
-    return mpr_text_format("%.*s%s%.*s%s%s", (int)bytes, first, bytes ? ELLIPSIS : "", (int)more, second, more ? ELLIPSIS : "", third);
+    return mpr_text_format("%.*s%s%.*s%s%s", (int)bytes, first, bytes ? ELLIPSIS : "", (int)more,
+                           second, more ? ELLIPSIS : "", third);
 }
 
-/* The most whole names at the end of a path that fit, with the arrow before them; NULL: not even the last one. */
+/* The most whole names at the end of a path that fit, with the arrow before them; NULL: not even
+ * the last one. */
 static const char *names_that_fit(const char *text, size_t width)
 {
     const char *at = text;
@@ -66,7 +73,8 @@ static const char *names_that_fit(const char *text, size_t width)
 char *mpr_cut_text(const char *text, size_t width)
 {
     if (mpr_utf8_columns(text) <= width) return mpr_text_copy(text);
-    const char *names = names_that_fit(text, width - 1), *end = names ? names : end_of(text, width - 1 - (width - 1) / 3);
+    const char *names = names_that_fit(text, width - 1),
+               *end = names ? names : end_of(text, width - 1 - (width - 1) / 3);
     const size_t head = width - 1 - mpr_utf8_columns(end);
     size_t bytes = head < LEAST ? 0 : byte_at(text, head);
     while (names && bytes && strchr(ARROW, text[bytes - 1])) bytes--;
@@ -82,7 +90,10 @@ static int by_text(const void *left, const void *right)
     return order ? order : strcmp(a->full, b->full);
 }
 
-static const char *source_of_cell(const struct cell *cell, int round) { return round < ROUNDS / 2 ? cell->brief : cell->full; }
+static const char *source_of_cell(const struct cell *cell, int round)
+{
+    return round < ROUNDS / 2 ? cell->brief : cell->full;
+}
 
 static size_t common(const struct cell *cell, size_t cells, int round)
 {
@@ -109,7 +120,8 @@ static char *window(const char *text, size_t at, size_t width)
         mpr_utf8_next(&from, &code);
     }
     if (from <= beginning) return format(text, byte_at(text, width - 1 - tail), "", 0, end);
-    if (from + byte_at(from, middle) >= end) return format(text, (size_t)(beginning - text), "", 0, end_of(text, width - 1 - head));
+    if (from + byte_at(from, middle) >= end)
+        return format(text, (size_t)(beginning - text), "", 0, end_of(text, width - 1 - head));
     return format(text, (size_t)(beginning - text), from, byte_at(from, middle), end);
 }
 
@@ -118,7 +130,8 @@ static char *numbered(const char *text, size_t number, size_t width)
 {
     char mark[32];
     snprintf(mark, sizeof mark, " #%zu", number);
-    char *cut = mpr_cut_text(text, width > strlen(mark) + LEAST ? width - strlen(mark) : LEAST), *whole = mpr_text_format("%s%s", cut, mark);
+    char *cut = mpr_cut_text(text, width > strlen(mark) + LEAST ? width - strlen(mark) : LEAST),
+         *whole = mpr_text_format("%s%s", cut, mark);
     free(cut);
     return whole;
 }
@@ -130,7 +143,9 @@ static void cut_elsewhere(struct cell *cell, size_t cells, size_t width, int rou
         const char *text = source_of_cell(&cell[i], round);
         free(cell[i].text);
         if (round == ROUNDS - 1) cell[i].text = numbered(text, cell[i].index + 1, width);
-        else cell[i].text = mpr_utf8_columns(text) <= width ? mpr_text_copy(text) : window(text, at, width);
+        else
+            cell[i].text =
+                mpr_utf8_columns(text) <= width ? mpr_text_copy(text) : window(text, at, width);
     }
 }
 
@@ -154,7 +169,8 @@ static bool part_alike(struct cell *cell, size_t cells, size_t width, int round)
 static char *without_library(const char *text)
 {
     const char *open = strrchr(text, '(');
-    const bool library = open && open > text + 1 && open[-1] == ' ' && text[strlen(text) - 1] == ')' && strstr(open, ".so") && !strchr(open, ':');
+    const bool library = open && open > text + 1 && open[-1] == ' ' &&
+                         text[strlen(text) - 1] == ')' && strstr(open, ".so") && !strchr(open, ':');
     return mpr_text_part(text, library ? (size_t)(open - 1 - text) : strlen(text));
 }
 
@@ -179,7 +195,8 @@ static char *called_by(const char *text, const char *caller)
 static struct cell cell_of(const struct mpr_cut *path, size_t index, size_t width)
 {
     char *brief = without_library(path->whole);
-    struct cell c = { called_by(path->whole, path->caller), called_by(brief, path->caller), NULL, index };
+    struct cell c = { called_by(path->whole, path->caller), called_by(brief, path->caller), NULL,
+                      index };
     if (width == MPR_CUT_FULL || mpr_utf8_columns(c.full) <= width) c.text = mpr_text_copy(c.full);
     else if (mpr_utf8_columns(path->whole) <= width) c.text = mpr_text_copy(path->whole);
     else c.text = cut_brief(brief, path->front, width);

@@ -1,6 +1,7 @@
 /* No document: what the page's scripts draw from, packed.
  *
- * A blob's columns stand one behind the other, each with one number for each element: gzip sees like beside like. */
+ * A blob's columns stand one behind the other, each with one number for each element: gzip sees
+ * like beside like. */
 #include "html_data.h"
 
 #include <assert.h>
@@ -13,10 +14,12 @@
 #include "mpf/sample.h"
 #include "page.def"
 
-enum { HOLDERS = 400, SEGMENTS = 24 };      /* of a peak that the page lists; the rest is summed */
+enum { HOLDERS = 400, SEGMENTS = 24 }; /* of a peak that the page lists; the rest is summed */
 
 /* "b3-heap1": log 3's second heap. */
-struct blob_name { char text[64]; };
+struct blob_name {
+    char text[64];
+};
 
 static const char *blob_name(struct blob_name *name, size_t log, const char *what, size_t index)
 {
@@ -27,7 +30,8 @@ static const char *blob_name(struct blob_name *name, size_t log, const char *wha
 static void blob(FILE *out, struct mpr_blob *b, size_t log, const char *what, size_t index)
 {
     struct blob_name name;
-    fprintf(out, "<script type=\"application/gzip\" id=\"%s\">", blob_name(&name, log, what, index));
+    fprintf(out, "<script type=\"application/gzip\" id=\"%s\">",
+            blob_name(&name, log, what, index));
     mpr_blob_write(b, out);
     fputs("</script>\n", out);
 }
@@ -40,19 +44,19 @@ static void blob(FILE *out, struct mpr_blob *b, size_t log, const char *what, si
 #define SINCE(member, of)      mpr_blob_number(b, k->member - k->of)
 #define UNDER(member, of)      mpr_blob_number(b, k->of - k->member)
 #define ABOUT(member, of)      mpr_blob_delta(b, k->member, k->of)
-#define COLUMN(name, coding, member, of)                \
-    p = &none;                                          \
-    for (size_t i = 0; i < rows; p = &row[i++]) {       \
-        k = &row[i];                                    \
-        coding(member, of);                             \
+#define COLUMN(name, coding, member, of)                                                           \
+    p = &none;                                                                                     \
+    for (size_t i = 0; i < rows; p = &row[i++]) {                                                  \
+        k = &row[i];                                                                               \
+        coding(member, of);                                                                        \
     }
 /* Writes rows of a type, column by column. */
-#define COLUMNS(name, type, list)                                               \
-    static void name(struct mpr_blob *b, const struct type *row, size_t rows)   \
-    {                                                                           \
-        static const struct type none;                                          \
-        const struct type *k, *p;                                               \
-        list(COLUMN)                                                            \
+#define COLUMNS(name, type, list)                                                                  \
+    static void name(struct mpr_blob *b, const struct type *row, size_t rows)                      \
+    {                                                                                              \
+        static const struct type none;                                                             \
+        const struct type *k, *p;                                                                  \
+        list(COLUMN)                                                                               \
     }
 
 COLUMNS(span_columns, mpr_span, PAGE_SPANS)
@@ -98,7 +102,7 @@ static void track_blob(FILE *out, const struct mpr_track_line *line, size_t log,
 /* ---- JSON */
 
 #define VALUE(name, coding, member, of) k->member,
-#define COUNT(...) +1
+#define COUNT(...)                      +1
 
 static void texts(struct mpr_json *j, const char *key, const char *const *text, size_t count)
 {
@@ -126,7 +130,8 @@ static void stacks(struct mpr_json *j, const struct mpr_timeline *t)
     mpr_json_open(j, "stacks", '[');
     for (size_t i = 0; i < t->stacks; i++) {
         mpr_json_open(j, NULL, '[');
-        for (size_t k = 0; k < t->stack[i].depth; k++) mpr_json_number(j, NULL, t->stack[i].frame[k]);
+        for (size_t k = 0; k < t->stack[i].depth; k++)
+            mpr_json_number(j, NULL, t->stack[i].frame[k]);
         mpr_json_close(j, ']');
     }
     mpr_json_close(j, ']');
@@ -177,7 +182,10 @@ static void tracks(struct mpr_json *j, const struct mpr_timeline *t, size_t log)
         if (!line->points) continue;
         snprintf(gpu, sizeof gpu, "gpu%zu/used", i - MPR_TRACK_GPU);
         mpr_json_open(j, NULL, '{');
-        mpr_json_text(j, "name", i == MPR_TRACK_RSS ? "RSS" : i == MPR_TRACK_CGROUP ? "cgroup" : gpu);
+        mpr_json_text(j, "name",
+                      i == MPR_TRACK_RSS      ? "RSS"
+                      : i == MPR_TRACK_CGROUP ? "cgroup"
+                                              : gpu);
         mpr_json_number(j, "limit", line->limit);
         mpr_json_number(j, "points", line->points);
         mpr_json_text(j, "blob", blob_name(&name, log, "track", i));
@@ -218,13 +226,16 @@ static void exact(struct mpr_json *j, const struct mpr_heap_line *h, uint64_t du
 {
     mpr_json_open(j, "exact", '[');
     for (size_t i = 0; i < h->exacts; i++) {
-        const uint64_t interval[] = { h->exact[i].from, h->exact[i].to == UINT64_MAX ? duration + 1 : h->exact[i].to };
+        const uint64_t interval[] = { h->exact[i].from, h->exact[i].to == UINT64_MAX
+                                                            ? duration + 1
+                                                            : h->exact[i].to };
         mpr_json_numbers(j, NULL, interval, 2);
     }
     mpr_json_close(j, ']');
 }
 
-static void heap(struct mpr_json *j, const struct mpr_timeline *t, const struct mpr_heap_line *h, size_t log, size_t index)
+static void heap(struct mpr_json *j, const struct mpr_timeline *t, const struct mpr_heap_line *h,
+                 size_t log, size_t index)
 {
     struct blob_name name;
     mpr_json_open(j, NULL, '{');

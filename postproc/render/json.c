@@ -7,7 +7,9 @@
 static void write_escape(FILE *out, uint32_t code)
 {
     if (code < 0x10000) fprintf(out, "\\u%04" PRIx32, code);
-    else fprintf(out, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+    else
+        fprintf(out, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd7c0 + (code >> 10),
+                0xdc00 + (code & 0x3ff));
 }
 
 /* A page shows its strings: there what must not be shown appears as in text. */

@@ -1,4 +1,5 @@
-/* A JSON writer: commas, indentation and escapes; what it writes is valid UTF-8 whatever it is given. */
+/* A JSON writer: commas, indentation and escapes; what it writes is valid UTF-8 whatever it is
+ * given. */
 #ifndef MPR_JSON_H
 #define MPR_JSON_H
 
@@ -8,7 +9,11 @@
 #include <stdio.h>
 
 /* in_html: no "<" in its texts, so that it can stand in a script element, and one line. */
-struct mpr_json { FILE *out; int depth; bool first, in_html; };
+struct mpr_json {
+    FILE *out;
+    int depth;
+    bool first, in_html;
+};
 
 /* key: NULL inside an array. */
 void mpr_json_open(struct mpr_json *j, const char *key, char bracket);

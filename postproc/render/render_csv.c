@@ -1,4 +1,5 @@
-/* A document's table as CSV (RFC 4180, one header line): exact numbers; a path's elements are joined by " > ". */
+/* A document's table as CSV (RFC 4180, one header line): exact numbers; a path's elements are
+ * joined by " > ". */
 #include <inttypes.h>
 
 #include "csv.h"
@@ -9,14 +10,20 @@ static void value(FILE *out, const struct mpr_value *v)
 {
     if (v->state != MPR_KNOWN) return;
     switch (v->type) {
-    case MPR_BYTES: case MPR_COUNT: case MPR_TIME: case MPR_ADDRESS: case MPR_FLAG: fprintf(out, "%" PRIu64, v->number); return;
-    case MPR_SIGNED: case MPR_CHANGE: fprintf(out, "%" PRId64, v->amount); return;
+    case MPR_BYTES:
+    case MPR_COUNT:
+    case MPR_TIME:
+    case MPR_ADDRESS:
+    case MPR_FLAG: fprintf(out, "%" PRIu64, v->number); return;
+    case MPR_SIGNED:
+    case MPR_CHANGE: fprintf(out, "%" PRId64, v->amount); return;
     case MPR_SHARE: fprintf(out, "%.6f", v->percent / 100); return;
     case MPR_WORD: fputs(v->text, out); return;
     case MPR_TEXT: mpr_csv_field(out, v->text); return;
     case MPR_PATH: mpr_csv_path(out, v->path, v->count); return;
     case MPR_NUMBERS:
-        for (size_t i = 0; i < v->count; i++) fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
+        for (size_t i = 0; i < v->count; i++)
+            fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
         return;
     }
 }
@@ -51,6 +58,7 @@ void mpr_csv_report(FILE *out, const struct mpr_document *doc, const struct mpr_
     for (const struct mpr_item *i = doc->first; i; i = i->next) {
         if (i->kind != MPR_TABLE || !mpr_table_in(i->table, MPR_IN_CSV)) continue;
         const size_t shown = mpr_table_shown(i->table, style->top, MPR_IN_CSV);
-        for (size_t k = 0; k < shown; k++) record(out, i->table, mpr_table_row(i->table, k, MPR_IN_CSV));
+        for (size_t k = 0; k < shown; k++)
+            record(out, i->table, mpr_table_row(i->table, k, MPR_IN_CSV));
     }
 }

@@ -63,7 +63,8 @@ static void words(FILE *out, const struct mpr_table *t, const struct mpr_value *
     else if (v->type == MPR_TEXT || v->type == MPR_WORD) mpr_html_text(out, v->text);
     else if (v->type == MPR_PATH) path(out, t, v);
     else if (v->type == MPR_NUMBERS)
-        for (size_t i = 0; i < v->count; i++) fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
+        for (size_t i = 0; i < v->count; i++)
+            fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
     else fprintf(out, "%s%s", estimated ? "~" : "", mpr_cell_number(&n, t, v));
 }
 
@@ -109,7 +110,8 @@ static void table(FILE *out, const struct mpr_table *t, const struct mpr_style *
     heading(out, t);
     for (size_t i = 0; i < shown; i++) one_row(out, t, mpr_table_row(t, i, MPR_IN_PAGE));
     fputs("</tbody></table>\n", out);
-    if (shown < t->rows && !t->partial) fprintf(out, "<p>%s</p>\n", mpr_cell_rest(&rest, t, shown, MPR_IN_PAGE));
+    if (shown < t->rows && !t->partial)
+        fprintf(out, "<p>%s</p>\n", mpr_cell_rest(&rest, t, shown, MPR_IN_PAGE));
 }
 
 void mpr_html_document(FILE *out, const struct mpr_document *doc, const struct mpr_style *style)

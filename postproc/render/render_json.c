@@ -1,4 +1,5 @@
-/* A document as JSON.  Keys are a contract: memprof-report(1) lists them, and a change of meaning changes the schema's number. */
+/* A document as JSON.  Keys are a contract: memprof-report(1) lists them, and a change of meaning
+ * changes the schema's number. */
 #include "document.h"
 #include "json_document.h"
 #include "render.h"
@@ -7,11 +8,16 @@
 static void known(struct mpr_json *j, const char *key, const struct mpr_value *v)
 {
     switch (v->type) {
-    case MPR_BYTES: case MPR_COUNT: case MPR_TIME: case MPR_ADDRESS: mpr_json_number(j, key, v->number); return;
-    case MPR_SIGNED: case MPR_CHANGE: mpr_json_signed(j, key, v->amount); return;
+    case MPR_BYTES:
+    case MPR_COUNT:
+    case MPR_TIME:
+    case MPR_ADDRESS: mpr_json_number(j, key, v->number); return;
+    case MPR_SIGNED:
+    case MPR_CHANGE: mpr_json_signed(j, key, v->amount); return;
     case MPR_SHARE: mpr_json_percent(j, key, v->percent); return;
     case MPR_FLAG: mpr_json_flag(j, key, v->number); return;
-    case MPR_WORD: case MPR_TEXT: mpr_json_text(j, key, v->text); return;
+    case MPR_WORD:
+    case MPR_TEXT: mpr_json_text(j, key, v->text); return;
     case MPR_PATH: mpr_json_path(j, key, v->path, v->count); return;
     case MPR_NUMBERS: mpr_json_numbers(j, key, v->numbers, v->count); return;
     }

@@ -21,6 +21,7 @@ void mpr_text_document(FILE *out, const struct mpr_document *doc, const struct m
 {
     for (const struct mpr_item *i = doc->first; i; i = i->next) {
         if (i->kind == MPR_LINE) line(out, i->run, style);
-        else if (i->kind == MPR_TABLE && mpr_table_in(i->table, MPR_IN_TEXT)) mpr_text_table(out, i->table, style);
+        else if (i->kind == MPR_TABLE && mpr_table_in(i->table, MPR_IN_TEXT))
+            mpr_text_table(out, i->table, style);
     }
 }

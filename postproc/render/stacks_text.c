@@ -1,6 +1,8 @@
-/* No document: a tree, drawn by the depth of its calls, and lines that programs read (--folded), have no columns.
+/* No document: a tree, drawn by the depth of its calls, and lines that programs read (--folded),
+ * have no columns.
  *
- * A call that only calls one other, with all its bytes, stands above it in the same column: deep stacks stay readable. */
+ * A call that only calls one other, with all its bytes, stands above it in the same column: deep
+ * stacks stay readable. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +28,12 @@ static int descending(const void *left, const void *right)
     return a > b ? -1 : a < b;
 }
 
-/* The bytes that the smallest of the `top` largest has, and how many of those that have as many are among them. */
-struct cut { uint64_t least; size_t ties; };
+/* The bytes that the smallest of the `top` largest has, and how many of those that have as many are
+ * among them. */
+struct cut {
+    uint64_t least;
+    size_t ties;
+};
 
 static struct cut cut_at(uint64_t *bytes, size_t count, size_t top)
 {
@@ -35,7 +41,7 @@ static struct cut cut_at(uint64_t *bytes, size_t count, size_t top)
     if (count <= top) return cut;
     qsort(bytes, count, sizeof *bytes, descending);
     cut = (struct cut){ bytes[top - 1], 0 };
-    for (size_t i = top; i-- > 0 && bytes[i] == cut.least; ) cut.ties++;
+    for (size_t i = top; i-- > 0 && bytes[i] == cut.least;) cut.ties++;
     return cut;
 }
 
@@ -156,7 +162,9 @@ static void folded(FILE *out, const struct mpr_calltree *t, size_t top)
         left_out++;
     }
     if (left_out) fprintf(out, "(%" PRIu64 " smaller stacks) %" PRIu64 "\n", left_out, rest);
-    if (t->unknown_bytes) fprintf(out, "(no %scall stack) %" PRIu64 "\n", t->options.python ? "Python " : "", t->unknown_bytes);
+    if (t->unknown_bytes)
+        fprintf(out, "(no %scall stack) %" PRIu64 "\n", t->options.python ? "Python " : "",
+                t->unknown_bytes);
     free(path);
 }
 
@@ -169,8 +177,9 @@ static void heading(FILE *out, const struct mpr_calltree *t, const struct mpr_st
     mpr_text_tone(out, style, MPR_STRONG);
     fputs(t->heap, out);
     mpr_text_tone(out, style, MPR_PLAIN);
-    fprintf(out, "  %s %s at %s, by %scall stack, %s\n", mpr_instant_is_peak(t->options.at) ? "peak" : "bytes",
-            mpr_units_size(&size, t->bytes), mpr_units_time(&time, t->time), t->options.python ? "Python " : "",
+    fprintf(out, "  %s %s at %s, by %scall stack, %s\n",
+            mpr_instant_is_peak(t->options.at) ? "peak" : "bytes", mpr_units_size(&size, t->bytes),
+            mpr_units_time(&time, t->time), t->options.python ? "Python " : "",
             t->options.bottom_up ? "from who allocated" : "from main");
     mpr_text_tone(out, style, MPR_FAINT);
     fprintf(out, "%13s%9s%12s\n", "bytes", "share", "blocks");
@@ -186,7 +195,8 @@ void mpr_stacks_text(FILE *out, const struct mpr_calltree *t, const struct mpr_s
     }
     mpr_text_log(out, &t->summary, NULL, style);
     if (!t->heap) {
-        fprintf(out, "\nno %scall stacks were recorded%s", t->options.python ? "Python " : "", t->options.heap ? " of " : "");
+        fprintf(out, "\nno %scall stacks were recorded%s", t->options.python ? "Python " : "",
+                t->options.heap ? " of " : "");
         mpr_text_escaped(out, t->options.heap ? t->options.heap : "");
         fputc('\n', out);
         return;

@@ -19,12 +19,13 @@ void mpr_text_tone(FILE *out, const struct mpr_style *style, enum mpr_tone tone)
 
 /* ---- texts that are put together; the caller frees them */
 
-struct text { char *at; size_t bytes; FILE *out; };
+struct text {
+    char *at;
+    size_t bytes;
+    FILE *out;
+};
 
-static FILE *begin(struct text *t)
-{
-    return t->out = mpr_text_open(&t->at, &t->bytes);
-}
+static FILE *begin(struct text *t) { return t->out = mpr_text_open(&t->at, &t->bytes); }
 
 static char *end(struct text *t)
 {
@@ -59,15 +60,18 @@ char *mpr_text_layer(const char *const *path, size_t depth)
     for (size_t i = depth; i-- > 0;) {
         const char *to = strstr(path[i], "] ("), *from = to;
         while (from && from > path[i] && *from != '[') from--;
-        if (from && from > path[i] && from[-1] == ' ' && from + 1 < to) return mpr_text_part(from, (size_t)(to + 2 - from));
+        if (from && from > path[i] && from[-1] == ' ' && from + 1 < to)
+            return mpr_text_part(from, (size_t)(to + 2 - from));
     }
     return mpr_text_copy("");
 }
 
 char *mpr_text_cut_path(const char *const *path, size_t depth, int width)
 {
-    char *whole = mpr_text_whole_path(path, depth), *layer = mpr_text_layer(path, depth), *front = mpr_text_harmless(layer);
-    char **text = mpr_cut_paths(&(struct mpr_cut){ whole, front, "" }, 1, (size_t)width), *cut = text[0];
+    char *whole = mpr_text_whole_path(path, depth), *layer = mpr_text_layer(path, depth),
+         *front = mpr_text_harmless(layer);
+    char **text = mpr_cut_paths(&(struct mpr_cut){ whole, front, "" }, 1, (size_t)width),
+         *cut = text[0];
     free(text);
     free(front);
     free(layer);
@@ -97,7 +101,8 @@ static void write_lines(FILE *out, struct mpr_document *doc, const struct mpr_st
     mpr_doc_free(doc);
 }
 
-void mpr_text_log(FILE *out, const struct mpr_summary *s, const struct mpr_choice *choice, const struct mpr_style *style)
+void mpr_text_log(FILE *out, const struct mpr_summary *s, const struct mpr_choice *choice,
+                  const struct mpr_style *style)
 {
     struct mpr_document doc = { 0 };
     mpr_report_lines(&doc, s);

@@ -7,13 +7,17 @@
 #include <stdio.h>
 
 #include "document.h"
-#include "row.h"
 #include "render.h"
+#include "row.h"
 #include "summary.h"
 
-enum { MPR_TEXT_TOP = MPR_TOP, MPR_TEXT_PATH = 40 };  /* rows of a table; columns of a path, at least */
+enum {
+    MPR_TEXT_TOP = MPR_TOP,
+    MPR_TEXT_PATH = 40
+}; /* rows of a table; columns of a path, at least */
 
-/* Writes text that came from the recorded program: what a terminal would act on, or nobody could see, appears as \xNN or \u{NNNN}. */
+/* Writes text that came from the recorded program: what a terminal would act on, or nobody could
+ * see, appears as \xNN or \u{NNNN}. */
 void mpr_text_escaped(FILE *out, const char *text);
 /* The same as a text that the caller frees. */
 char *mpr_text_harmless(const char *text);
@@ -23,12 +27,16 @@ char *mpr_text_whole_path(const char *const *path, size_t depth);
 char *mpr_text_cut_path(const char *const *path, size_t depth, int width);
 /* "[h.0.mlp] ": the innermost layer of a model in the path; "": none.  The caller frees it. */
 char *mpr_text_layer(const char *const *path, size_t depth);
-/* The path in `width` columns, padded; a longer one loses its middle, but for the layer of a model that it is about. */
+/* The path in `width` columns, padded; a longer one loses its middle, but for the layer of a model
+ * that it is about. */
 void mpr_text_path(FILE *out, const char *const *path, size_t depth, int width);
 /* The same of a row by `by` (a name of mpr_group_name), where an empty path may be no range. */
 void mpr_text_row_path(FILE *out, const char *by, const char *const *path, size_t depth, int width);
-/* The lines above every report: whose log it is, what is missing, and (NULL: nothing) what "auto" stands for. */
-void mpr_text_log(FILE *out, const struct mpr_summary *summary, const struct mpr_choice *choice, const struct mpr_style *style);
-void mpr_text_notes(FILE *out, const char *const *note, size_t notes, const struct mpr_style *style);
+/* The lines above every report: whose log it is, what is missing, and (NULL: nothing) what "auto"
+ * stands for. */
+void mpr_text_log(FILE *out, const struct mpr_summary *summary, const struct mpr_choice *choice,
+                  const struct mpr_style *style);
+void mpr_text_notes(FILE *out, const char *const *note, size_t notes,
+                    const struct mpr_style *style);
 
 #endif

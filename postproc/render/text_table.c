@@ -1,4 +1,5 @@
-/* A table for a terminal: columns of fixed width, text on their left side, numbers on their right. */
+/* A table for a terminal: columns of fixed width, text on their left side, numbers on their right.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +13,29 @@
 #include "text_document.h"
 #include "utf8.h"
 
-enum { INDENT = 2, BELOW = 4, GAP = 2 };     /* columns before a row, what stands below one, and text */
-enum { LEAST = 20, MOST = 100, PATHS = 4 };  /* columns of a path; how many of them a table has */
+enum { INDENT = 2, BELOW = 4, GAP = 2 }; /* columns before a row, what stands below one, and text */
+enum { LEAST = 20, MOST = 100, PATHS = 4 }; /* columns of a path; how many of them a table has */
 
-/* What a column of paths shows, row by row: no two of one table look alike, so all are cut together. */
-struct cuts { const struct mpr_column *column; char **text; size_t rows; int width; };
+/* What a column of paths shows, row by row: no two of one table look alike, so all are cut
+ * together. */
+struct cuts {
+    const struct mpr_column *column;
+    char **text;
+    size_t rows;
+    int width;
+};
 
-/* A line that is being written: where it ends, and where its next column begins; narrow: columns up to that `spare` are left out.  Blanks are written before what stands behind them, so
- * that no line ends in one; what is too wide for its column is followed by one blank, and the columns behind it stand where they should. */
-struct line { FILE *out; const struct mpr_table *table; const struct mpr_style *style; int end, column, narrow; struct cuts cuts[PATHS]; };
+/* A line that is being written: where it ends, and where its next column begins; narrow: columns up
+ * to that `spare` are left out.  Blanks are written before what stands behind them, so that no line
+ * ends in one; what is too wide for its column is followed by one blank, and the columns behind it
+ * stand where they should. */
+struct line {
+    FILE *out;
+    const struct mpr_table *table;
+    const struct mpr_style *style;
+    int end, column, narrow;
+    struct cuts cuts[PATHS];
+};
 
 static void put(struct line *l, int at, const char *text, int least)
 {
@@ -40,7 +55,8 @@ static void end_line(struct line *l)
 
 static bool is_left(const struct mpr_column *c)
 {
-    return c->type == MPR_PATH || c->type == MPR_TEXT || c->type == MPR_WORD || c->type == MPR_FLAG || c->type == MPR_NUMBERS;
+    return c->type == MPR_PATH || c->type == MPR_TEXT || c->type == MPR_WORD ||
+           c->type == MPR_FLAG || c->type == MPR_NUMBERS;
 }
 
 static const struct cuts *cuts_of(const struct line *l, const struct mpr_column *c)
@@ -52,8 +68,9 @@ static const struct cuts *cuts_of(const struct line *l, const struct mpr_column 
 
 static int width_of(const struct line *l, const struct mpr_column *c)
 {
-    static const int usual[] = { [MPR_BYTES] = 12, [MPR_SIGNED] = 12, [MPR_CHANGE] = 12, [MPR_COUNT] = 10, [MPR_TIME] = 14,
-                                 [MPR_ADDRESS] = 14, [MPR_SHARE] = 9, [MPR_PATH] = MPR_WIDE, [MPR_NUMBERS] = 0 };
+    static const int usual[] = { [MPR_BYTES] = 12, [MPR_SIGNED] = 12,     [MPR_CHANGE] = 12,
+                                 [MPR_COUNT] = 10, [MPR_TIME] = 14,       [MPR_ADDRESS] = 14,
+                                 [MPR_SHARE] = 9,  [MPR_PATH] = MPR_WIDE, [MPR_NUMBERS] = 0 };
     const int width = c->width ? c->width : usual[c->type];
     const bool finer = c->type == MPR_TIME && l->table->tick && l->table->tick < 1000000;
     const struct cuts *cuts = cuts_of(l, c);
@@ -66,13 +83,17 @@ static int width_of(const struct line *l, const struct mpr_column *c)
 static const struct mpr_column *next_column(const struct line *l, const struct mpr_column *from)
 {
     for (; from < l->table->column + l->table->columns; from++)
-        if (mpr_column_in(from, MPR_IN_TEXT) && (!from->spare || from->spare > l->narrow)) return from;
+        if (mpr_column_in(from, MPR_IN_TEXT) && (!from->spare || from->spare > l->narrow))
+            return from;
     return NULL;
 }
 
 static int indent_of(const struct line *l) { return l->table->flush ? 0 : INDENT; }
 
-static int lead_width(const struct mpr_column *c) { return c->lead ? (int)mpr_utf8_columns(c->lead) : is_left(c) ? GAP : 0; }
+static int lead_width(const struct mpr_column *c)
+{
+    return c->lead ? (int)mpr_utf8_columns(c->lead) : is_left(c) ? GAP : 0;
+}
 
 /* The text in the next column. */
 static void align(struct line *l, const struct mpr_column *c, const char *text, bool first)
@@ -80,7 +101,9 @@ static void align(struct line *l, const struct mpr_column *c, const char *text, 
     const int width = width_of(l, c);
     if (!first) l->column += lead_width(c);
     put(l, is_left(c) ? l->column : l->column + width - (int)mpr_utf8_columns(text), text,
-        c->lead ? 0 : is_left(c) ? GAP : 1);
+        c->lead      ? 0
+        : is_left(c) ? GAP
+                     : 1);
     l->column += width;
 }
 
@@ -91,7 +114,8 @@ static char *numbers(const struct mpr_value *v)
 {
     struct mpr_number n;
     char *text = mpr_alloc(v->count + 1, sizeof n.text), *end = text;
-    for (size_t i = 0; i < v->count; i++) end += sprintf(end, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
+    for (size_t i = 0; i < v->count; i++)
+        end += sprintf(end, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
     return text;
 }
 
@@ -114,7 +138,8 @@ static char *cell_text(const struct mpr_table *t, const struct mpr_value *v, boo
     return marked(mpr_cell_number(&n, t, v), v->at_least ? "≥" : "", estimated);
 }
 
-static void cell(struct line *l, const struct mpr_column *c, const struct mpr_value *v, bool first, bool estimated)
+static void cell(struct line *l, const struct mpr_column *c, const struct mpr_value *v, bool first,
+                 bool estimated)
 {
     char *text = cell_text(l->table, v, estimated && c->estimate);
     if (!first && c->lead) put(l, l->column, c->lead, 0);
@@ -151,7 +176,8 @@ static void heading(struct line *l)
 
 static void below(struct line *l, const void *row)
 {
-    for (const struct mpr_column *c = next_column(l, l->table->column); c; c = next_column(l, c + 1)) {
+    for (const struct mpr_column *c = next_column(l, l->table->column); c;
+         c = next_column(l, c + 1)) {
         if (!c->below) continue;
         const struct mpr_value v = mpr_table_cell(l->table, c, row);
         l->column = BELOW;
@@ -184,8 +210,10 @@ static void one_row(struct line *l, size_t index)
 static void sum_row(struct line *l, const char *name, size_t from)
 {
     label(l, name, indent_of(l));
-    for (const struct mpr_column *c = next_column(l, l->table->column); (c = next_column(l, c + 1));) {
-        const struct mpr_value sum = c->sums ? mpr_table_sum(l->table, c, from, MPR_IN_TEXT) : mpr_value_absent;
+    for (const struct mpr_column *c = next_column(l, l->table->column);
+         (c = next_column(l, c + 1));) {
+        const struct mpr_value sum =
+            c->sums ? mpr_table_sum(l->table, c, from, MPR_IN_TEXT) : mpr_value_absent;
         if (!c->below) cell(l, c, &sum, false, false);
     }
     end_line(l);
@@ -207,8 +235,11 @@ static void rest(struct line *l, size_t shown)
 static int other_columns(const struct line *l)
 {
     int width = indent_of(l);
-    for (const struct mpr_column *c = next_column(l, l->table->column); c; c = next_column(l, c + 1))
-        if (!c->below) width += (c == l->table->column ? 0 : lead_width(c)) + (c->type == MPR_PATH ? 0 : width_of(l, c));
+    for (const struct mpr_column *c = next_column(l, l->table->column); c;
+         c = next_column(l, c + 1))
+        if (!c->below)
+            width += (c == l->table->column ? 0 : lead_width(c)) +
+                     (c->type == MPR_PATH ? 0 : width_of(l, c));
     return width;
 }
 
@@ -216,16 +247,23 @@ static size_t longest(const struct mpr_cut *path, size_t rows)
 {
     size_t most = 0;
     for (size_t i = 0; i < rows; i++) {
-        const size_t width = mpr_utf8_columns(path[i].whole) + (*path[i].caller ? strlen(" <- ") + mpr_utf8_columns(path[i].caller) : 0);
+        const size_t width =
+            mpr_utf8_columns(path[i].whole) +
+            (*path[i].caller ? strlen(" <- ") + mpr_utf8_columns(path[i].caller) : 0);
         if (width > most) most = width;
     }
     return most;
 }
 
-static int between(int least, int width, int most) { return width < least ? least : width > most ? most : width; }
+static int between(int least, int width, int most)
+{
+    return width < least ? least : width > most ? most : width;
+}
 
-/* Whole paths make room for the longest of them, but for one that is longer than any line should be. */
-static int path_width(const struct line *l, const struct mpr_column *c, const struct mpr_cut *path, size_t rows, int paths)
+/* Whole paths make room for the longest of them, but for one that is longer than any line should
+ * be. */
+static int path_width(const struct line *l, const struct mpr_column *c, const struct mpr_cut *path,
+                      size_t rows, int paths)
 {
     const int usual = c->width > 0 ? c->width : MPR_TEXT_PATH, length = (int)longest(path, rows);
     if (!l->style->width) return between(usual, length, MOST);
@@ -234,13 +272,16 @@ static int path_width(const struct line *l, const struct mpr_column *c, const st
 
 static struct mpr_cut cut_of(const struct mpr_table *t, const struct mpr_value *v)
 {
-    char *layer = v->type == MPR_PATH && v->state == MPR_KNOWN ? mpr_text_layer(v->path, v->count) : mpr_text_copy("");
-    const struct mpr_cut cut = { cell_text(t, v, false), mpr_text_harmless(layer), mpr_text_harmless(v->caller ? v->caller : "") };
+    char *layer = v->type == MPR_PATH && v->state == MPR_KNOWN ? mpr_text_layer(v->path, v->count)
+                                                               : mpr_text_copy("");
+    const struct mpr_cut cut = { cell_text(t, v, false), mpr_text_harmless(layer),
+                                 mpr_text_harmless(v->caller ? v->caller : "") };
     free(layer);
     return cut;
 }
 
-/* A stack as it tells itself; the table's rows are its own, so what would look like another row's stays whole. */
+/* A stack as it tells itself; the table's rows are its own, so what would look like another row's
+ * stays whole. */
 static struct mpr_value told(const struct line *l, struct mpr_arena *arena, struct mpr_value v)
 {
     if (!l->style->telling || v.told || v.type != MPR_PATH || v.state != MPR_KNOWN) return v;
@@ -266,20 +307,25 @@ static void free_cut(struct mpr_cut *path)
     free((char *)path->caller);
 }
 
-static void cut_column(struct line *l, const struct mpr_column *c, size_t rows, int paths, struct cuts *cuts)
+static void cut_column(struct line *l, const struct mpr_column *c, size_t rows, int paths,
+                       struct cuts *cuts)
 {
     struct mpr_cut *path = mpr_alloc(rows, sizeof *path);
     struct mpr_arena arena = { 0 };
     struct mpr_index seen = { 0 };
     for (size_t i = 0; i < rows; i++) {
-        const struct mpr_value v = mpr_table_cell(l->table, c, mpr_table_row(l->table, i, MPR_IN_TEXT)), short_one = told(l, &arena, v);
+        const struct mpr_value v = mpr_table_cell(l->table, c,
+                                                  mpr_table_row(l->table, i, MPR_IN_TEXT)),
+                               short_one = told(l, &arena, v);
         path[i] = cut_of(l->table, &short_one);
         if (!is_shown_before(&seen, path[i].whole) || short_one.path == v.path) continue;
         free_cut(&path[i]);
         path[i] = cut_of(l->table, &v);
     }
     const int width = path_width(l, c, path, rows, paths);
-    *cuts = (struct cuts){ c, mpr_cut_paths(path, rows, l->style->width ? (size_t)width : MPR_CUT_FULL), rows, width };
+    *cuts =
+        (struct cuts){ c, mpr_cut_paths(path, rows, l->style->width ? (size_t)width : MPR_CUT_FULL),
+                       rows, width };
     for (size_t i = 0; i < rows; i++) free_cut(&path[i]);
     free(path);
     mpr_index_free(&seen);
@@ -290,14 +336,17 @@ static void cut_column(struct line *l, const struct mpr_column *c, size_t rows, 
 static void make_room(struct line *l, int paths)
 {
     enum { SPARE = 2 };
-    while (paths && l->narrow < SPARE && (l->style->width - other_columns(l)) / paths < MPR_TEXT_PATH) l->narrow++;
+    while (paths && l->narrow < SPARE &&
+           (l->style->width - other_columns(l)) / paths < MPR_TEXT_PATH)
+        l->narrow++;
 }
 
 static void cut_paths(struct line *l, size_t rows)
 {
     const struct mpr_column *column[PATHS];
     int paths = 0;
-    for (const struct mpr_column *c = next_column(l, l->table->column); c && paths < PATHS; c = next_column(l, c + 1))
+    for (const struct mpr_column *c = next_column(l, l->table->column); c && paths < PATHS;
+         c = next_column(l, c + 1))
         if (c->type == MPR_PATH && !c->below) column[paths++] = c;
     if (l->style->width) make_room(l, paths);
     for (int i = 0; i < paths; i++) cut_column(l, column[i], rows, paths, &l->cuts[i]);

@@ -18,8 +18,11 @@ static void span_fields(FILE *out, const struct mpr_timeline *t, const struct mp
                         const struct mpr_span *s)
 {
     mpr_csv_field(out, t->summary.path);
-    fprintf(out, ",%" PRIu64 ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
-            t->summary.process.pid, h->name, s->start, s->time, s->max, s->min, s->close, s->allocs, s->frees);
+    fprintf(out,
+            ",%" PRIu64 ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+            ",%" PRIu64 ",",
+            t->summary.process.pid, h->name, s->start, s->time, s->max, s->min, s->close, s->allocs,
+            s->frees);
 }
 
 static void span_records(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h,
@@ -52,7 +55,8 @@ static void heap_records(FILE *out, const struct mpr_timeline *t, const struct m
 void mpr_timeline_csv(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style)
 {
     (void)style;
-    fputs("log,pid,heap,start_ns,time_of_max_ns,max_bytes,min_bytes,close_bytes,allocations,frees,path,bytes_at_max\n",
-          out);
+    fputs(
+        "log,pid,heap,start_ns,time_of_max_ns,max_bytes,min_bytes,close_bytes,allocations,frees,path,bytes_at_max\n",
+        out);
     for (size_t i = 0; i < t->heaps; i++) heap_records(out, t, &t->heap[i]);
 }

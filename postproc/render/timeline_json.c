@@ -9,7 +9,8 @@
 #include "peaks.h"
 #include "timelines.h"
 
-static void column(struct mpr_json *j, const char *key, const struct mpr_heap_line *h, size_t offset, uint64_t *scratch)
+static void column(struct mpr_json *j, const char *key, const struct mpr_heap_line *h,
+                   size_t offset, uint64_t *scratch)
 {
     for (size_t i = 0; i < h->spans; i++)
         scratch[i] = *(const uint64_t *)(const void *)((const char *)&h->span[i] + offset);
@@ -18,19 +19,27 @@ static void column(struct mpr_json *j, const char *key, const struct mpr_heap_li
 
 static void spans(struct mpr_json *j, const struct mpr_heap_line *h, uint64_t *scratch)
 {
-    static const struct { const char *key; size_t offset; } field[] = {
-        { "start_ns", offsetof(struct mpr_span, start) },   { "time_of_max_ns", offsetof(struct mpr_span, time) },
-        { "max_bytes", offsetof(struct mpr_span, max) },    { "min_bytes", offsetof(struct mpr_span, min) },
+    static const struct {
+        const char *key;
+        size_t offset;
+    } field[] = {
+        { "start_ns", offsetof(struct mpr_span, start) },
+        { "time_of_max_ns", offsetof(struct mpr_span, time) },
+        { "max_bytes", offsetof(struct mpr_span, max) },
+        { "min_bytes", offsetof(struct mpr_span, min) },
         { "close_bytes", offsetof(struct mpr_span, close) },
-        { "allocations", offsetof(struct mpr_span, allocs) }, { "frees", offsetof(struct mpr_span, frees) },
+        { "allocations", offsetof(struct mpr_span, allocs) },
+        { "frees", offsetof(struct mpr_span, frees) },
     };
     mpr_json_open(j, "spans", '{');
-    for (size_t i = 0; i < sizeof field / sizeof *field; i++) column(j, field[i].key, h, field[i].offset, scratch);
+    for (size_t i = 0; i < sizeof field / sizeof *field; i++)
+        column(j, field[i].key, h, field[i].offset, scratch);
     mpr_json_close(j, '}');
 }
 
 /* The band's bytes at each span's maximum. */
-static void band_bytes(struct mpr_json *j, const struct mpr_heap_line *h, size_t band, uint64_t *scratch)
+static void band_bytes(struct mpr_json *j, const struct mpr_heap_line *h, size_t band,
+                       uint64_t *scratch)
 {
     uint64_t bytes = 0;
     size_t at = 0;

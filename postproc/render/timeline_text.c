@@ -1,6 +1,7 @@
 /* No document: charts.
  *
- * A chart in 96 columns: the heap's bytes over time, then each band at the peak with its own course. */
+ * A chart in 96 columns: the heap's bytes over time, then each band at the peak with its own
+ * course. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,14 @@ enum { COLUMNS = 72, ROWS = 10, SPARKS = 32, BANDS = 12, MARGIN = 12 };
 
 static const char *const eighth[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 
-/* A heap drawn in `count` columns from `from` on: the largest total in each, and the bands' bytes at it. */
-struct columns { size_t count; uint64_t from, width, peak; uint64_t *total, *band; size_t bands, peak_column; };
+/* A heap drawn in `count` columns from `from` on: the largest total in each, and the bands' bytes
+ * at it. */
+struct columns {
+    size_t count;
+    uint64_t from, width, peak;
+    uint64_t *total, *band;
+    size_t bands, peak_column;
+};
 
 static size_t column_of(const struct columns *c, uint64_t time)
 {
@@ -49,11 +56,15 @@ static void draw(struct columns *c, const struct mpr_heap_line *h)
     free(vector);
 }
 
-static void make_columns(struct columns *c, const struct mpr_timeline *t, const struct mpr_heap_line *h, size_t count)
+static void make_columns(struct columns *c, const struct mpr_timeline *t,
+                         const struct mpr_heap_line *h, size_t count)
 {
-    const uint64_t end = t->options.to < t->summary.duration_ns ? t->options.to : t->summary.duration_ns;
+    const uint64_t end =
+        t->options.to < t->summary.duration_ns ? t->options.to : t->summary.duration_ns;
     const uint64_t length = end > t->options.from ? end - t->options.from : 1;
-    *c = (struct columns){ .count = count, .from = t->options.from, .width = length / count + 1, .bands = h->bands };
+    *c = (struct columns){
+        .count = count, .from = t->options.from, .width = length / count + 1, .bands = h->bands
+    };
     c->total = mpr_alloc(count, sizeof *c->total);
     c->band = mpr_alloc(count * h->bands, sizeof *c->band);
     draw(c, h);
@@ -65,7 +76,8 @@ static void free_columns(struct columns *c)
     free(c->band);
 }
 
-/* Eighths of a cell that `value` fills of `whole`, when a cell is 1/rows of it and `row` lie below. */
+/* Eighths of a cell that `value` fills of `whole`, when a cell is 1/rows of it and `row` lie below.
+ */
 static unsigned filled(uint64_t value, uint64_t whole, unsigned row, unsigned rows)
 {
     const double eighths = whole ? (double)value / (double)whole * rows * 8 - row * 8.0 : 0;
@@ -92,10 +104,12 @@ static void chart(FILE *out, const struct columns *c)
     for (unsigned row = ROWS; row-- > 0;) {
         const bool label = row == ROWS - 1 || row == ROWS / 2 - 1;
         const uint64_t level = row == ROWS - 1 ? c->peak : c->peak / 2;
-        fprintf(out, "%*s %s", MARGIN, label ? mpr_units_size(&size, level) : "", label ? "┤" : "│");
+        fprintf(out, "%*s %s", MARGIN, label ? mpr_units_size(&size, level) : "",
+                label ? "┤" : "│");
         size_t last = c->count;
         while (last && !filled(c->total[last - 1], c->peak, row, ROWS)) last--;
-        for (size_t i = 0; i < last; i++) fputs(eighth[filled(c->total[i], c->peak, row, ROWS)], out);
+        for (size_t i = 0; i < last; i++)
+            fputs(eighth[filled(c->total[i], c->peak, row, ROWS)], out);
         fputc('\n', out);
     }
 }
@@ -104,12 +118,14 @@ static void axis(FILE *out, const struct columns *c)
 {
     struct mpr_number from, middle, to;
     fprintf(out, "%*s └", MARGIN, "0 B");
-    for (size_t i = 0; i < c->count; i++) fputs(i == c->count / 2 || i == c->count - 1 ? "┴" : "─", out);
+    for (size_t i = 0; i < c->count; i++)
+        fputs(i == c->count / 2 || i == c->count - 1 ? "┴" : "─", out);
     mpr_units_time(&from, c->from);
     mpr_units_time(&middle, c->from + c->width * c->count / 2);
     mpr_units_time(&to, c->from + c->width * (c->count - 1));
     const int half = COLUMNS / 2 - 6;
-    fprintf(out, "\n%*s%-*s%-*s%12s\n", MARGIN + 2, "", half, from.text, half, middle.text, to.text);
+    fprintf(out, "\n%*s%-*s%-*s%12s\n", MARGIN + 2, "", half, from.text, half, middle.text,
+            to.text);
 }
 
 /* ---- bands */
@@ -122,14 +138,16 @@ static int by_peak(const void *left, const void *right)
     return a < b ? -1 : 1;
 }
 
-static void band_line(FILE *out, const char *by, const struct mpr_band *band, const struct columns *c, size_t index)
+static void band_line(FILE *out, const char *by, const struct mpr_band *band,
+                      const struct columns *c, size_t index)
 {
     const uint64_t bytes = c->band[c->peak_column * c->bands + index];
     struct mpr_number size, share;
     fputs("  ", out);
     if (band->kind == MPR_BAND_OTHER) fprintf(out, "%-*s", MPR_TEXT_PATH, "everything else");
     else mpr_text_row_path(out, by, band->path, band->depth, MPR_TEXT_PATH);
-    fprintf(out, "%12s%9s  ", mpr_units_size(&size, bytes), mpr_units_share(&share, bytes, c->peak));
+    fprintf(out, "%12s%9s  ", mpr_units_size(&size, bytes),
+            mpr_units_share(&share, bytes, c->peak));
     for (size_t i = 0; i < c->count; i++)
         fputs(eighth[filled(c->band[i * c->bands + index], band->largest, 0, 1)], out);
     fputc('\n', out);
@@ -146,16 +164,18 @@ static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr
     order_of = &c.band[c.peak_column * c.bands];
     qsort(order, h->bands, sizeof *order, by_peak);
     mpr_text_tone(out, style, MPR_FAINT);
-    fprintf(out, "\n  by %-*s%12s%9s  %s\n", MPR_TEXT_PATH - 3, mpr_group_word(t->choice.by), "at the peak", "share",
-            "its own course");
+    fprintf(out, "\n  by %-*s%12s%9s  %s\n", MPR_TEXT_PATH - 3, mpr_group_word(t->choice.by),
+            "at the peak", "share", "its own course");
     mpr_text_tone(out, style, MPR_PLAIN);
-    for (size_t i = 0; i < h->bands && i < top; i++) band_line(out, mpr_group_word(t->choice.by), &h->band[order[i]], &c, order[i]);
+    for (size_t i = 0; i < h->bands && i < top; i++)
+        band_line(out, mpr_group_word(t->choice.by), &h->band[order[i]], &c, order[i]);
     if (top < h->bands) fprintf(out, "  (%zu more)\n", h->bands - top);
     free_columns(&c);
     free(order);
 }
 
-static void heap(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h, const struct mpr_style *style)
+static void heap(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h,
+                 const struct mpr_style *style)
 {
     struct columns c;
     struct mpr_number size, time;
@@ -163,7 +183,8 @@ static void heap(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_
     mpr_text_tone(out, style, MPR_STRONG);
     fputs(h->name, out);
     mpr_text_tone(out, style, MPR_PLAIN);
-    fprintf(out, "  peak %s at %s", mpr_units_size(&size, h->peak_bytes), mpr_units_time(&time, h->peak_time));
+    fprintf(out, "  peak %s at %s", mpr_units_size(&size, h->peak_bytes),
+            mpr_units_time(&time, h->peak_time));
     fprintf(out, ", at the end %s\n", mpr_units_size(&size, h->end_bytes));
     make_columns(&c, t, h, COLUMNS);
     flag(out, &c, style);
@@ -173,12 +194,18 @@ static void heap(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_
     if (t->choice.by != MPR_GROUP_HEAP) band_table(out, t, h, style);
 }
 
-static bool by_stacks(enum mpr_group by) { return by == MPR_GROUP_STACK || by == MPR_GROUP_PYTHON || by == MPR_GROUP_LIBRARY; }
+static bool by_stacks(enum mpr_group by)
+{
+    return by == MPR_GROUP_STACK || by == MPR_GROUP_PYTHON || by == MPR_GROUP_LIBRARY;
+}
 
 void mpr_timeline_text(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style)
 {
     mpr_text_log(out, &t->summary, &t->choice, style);
-    if (t->sampled && by_stacks(t->choice.by)) fputs("call stacks are sampled: bands hold the sampled blocks as they are, and are no estimates\n", out);
+    if (t->sampled && by_stacks(t->choice.by))
+        fputs(
+            "call stacks are sampled: bands hold the sampled blocks as they are, and are no estimates\n",
+            out);
     for (size_t i = 0; i < t->heaps; i++) heap(out, t, &t->heap[i], style);
     if (!t->heaps) fputs("\nno allocations were recorded\n", out);
 }

@@ -1,10 +1,14 @@
-/* A node and its operator meet by the node's number; the tables are by thread, as the numbers are. */
+/* A node and its operator meet by the node's number; the tables are by thread, as the numbers are.
+ */
 #include "backward.h"
 
 #include "alloc.h"
 #include "gpu_path.h"
 
-static struct mpr_forward_mark *mark_at(struct mpr_forward *f, uint64_t index) { return &f->mark[index % MPR_FORWARD_MARKS]; }
+static struct mpr_forward_mark *mark_at(struct mpr_forward *f, uint64_t index)
+{
+    return &f->mark[index % MPR_FORWARD_MARKS];
+}
 
 /* The mark of the number that comes next. */
 static struct mpr_forward_mark *newest(struct mpr_forward *f)
@@ -65,7 +69,8 @@ bool mpr_backward_is(const struct mpr_ranges *ranges, uint32_t node)
     return node && ranges->node[node].name == MPR_BACKWARD_NAME;
 }
 
-/* The same path below "backward of"; what a backward pass made again (a checkpoint's forward) is there already. */
+/* The same path below "backward of"; what a backward pass made again (a checkpoint's forward) is
+ * there already. */
 static uint32_t below(struct mpr_ranges *ranges, uint32_t node)
 {
     uint32_t name[MPR_PATH_MAX], domain[MPR_PATH_MAX], depth = 0;
@@ -82,14 +87,16 @@ static uint32_t below(struct mpr_ranges *ranges, uint32_t node)
 void mpr_backward_node(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_forward *f = t->depth && !t->beyond ? forward_of(&r->threads, e->size) : NULL;
-    const struct mpr_forward_mark *made = f ? find(f, e->addr) : NULL, *block = f ? find(f, e->addr + 1) : NULL;
+    const struct mpr_forward_mark *made = f ? find(f, e->addr) : NULL,
+                                  *block = f ? find(f, e->addr + 1) : NULL;
     const uint32_t python = block && block->number == e->addr + 1 ? block->python : 0;
     const uint32_t forward = made && made->node ? made->node : python;
     if (!forward) return;
     struct mpr_open_range *range = &t->stack[t->depth - 1];
-    range->forward = mpr_ranges_child(&r->ranges, below(&r->ranges, forward), range->name, range->domain);
+    range->forward =
+        mpr_ranges_child(&r->ranges, below(&r->ranges, forward), range->name, range->domain);
     if (python) range->python = below(&r->ranges, python);
-    if (t->forward) mpr_forward_range(r, t);        /* what it makes itself */
+    if (t->forward) mpr_forward_range(r, t); /* what it makes itself */
 }
 
 uint32_t mpr_backward_path(struct mpr_replay *r, const struct mpr_thread *t)
@@ -98,13 +105,14 @@ uint32_t mpr_backward_path(struct mpr_replay *r, const struct mpr_thread *t)
     while (i && !t->stack[i - 1].forward) i--;
     if (!i) return 0;
     uint32_t path = t->stack[i - 1].forward;
-    for (; i < t->depth; i++) path = mpr_ranges_child(&r->ranges, path, t->stack[i].name, t->stack[i].domain);
+    for (; i < t->depth; i++)
+        path = mpr_ranges_child(&r->ranges, path, t->stack[i].name, t->stack[i].domain);
     return path;
 }
 
 uint32_t mpr_backward_python(const struct mpr_replay *r, const struct mpr_thread *t)
 {
-    for (uint32_t i = r->options.backward_of ? t->depth : 0; i-- > 0; )
+    for (uint32_t i = r->options.backward_of ? t->depth : 0; i-- > 0;)
         if (t->stack[i].python) return t->stack[i].python;
     return 0;
 }

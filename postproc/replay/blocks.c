@@ -1,5 +1,6 @@
-/* A form of its own, not index.h's: every event of the host looks here, at an address that nothing foretells, so a block stands with its key in
- * one place, four to the cache line that is fetched ahead, and the table lies on huge pages. */
+/* A form of its own, not index.h's: every event of the host looks here, at an address that nothing
+ * foretells, so a block stands with its key in one place, four to the cache line that is fetched
+ * ahead, and the table lies on huge pages. */
 #include "blocks.h"
 
 #include <assert.h>
@@ -14,13 +15,17 @@ static_assert(sizeof(struct mpr_line) == 64, "a cache line");
 
 static size_t table_bytes(const struct mpr_blocks *b) { return (b->mask + 1) * sizeof *b->line; }
 
-/* Huge pages: blocks land anywhere in the table, so with small ones nearly each access misses the TLB. */
+/* Huge pages: blocks land anywhere in the table, so with small ones nearly each access misses the
+ * TLB. */
 static void make_table(struct mpr_blocks *b, size_t lines)
 {
-    void *at = mmap(NULL, lines * sizeof *b->line, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *at = mmap(NULL, lines * sizeof *b->line, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) mpr_alloc_end();
     madvise(at, lines * sizeof *b->line, MADV_HUGEPAGE);
-    *b = (struct mpr_blocks){ .line = at, .mask = lines - 1, .live = b->live, .limit = lines * MPR_LINE / 2 };
+    *b = (struct mpr_blocks){
+        .line = at, .mask = lines - 1, .live = b->live, .limit = lines * MPR_LINE / 2
+    };
 }
 
 void mpr_blocks_init(struct mpr_blocks *b)
@@ -68,7 +73,8 @@ MPR_COLD static void grow(struct mpr_blocks *b)
     struct mpr_blocks old = *b;
     make_table(b, (old.mask + 1) * 2);
     for (size_t i = 0; i <= old.mask; i++) {
-        for (const struct mpr_block *block = old.line[i].at; block < old.line[i].at + MPR_LINE; block++)
+        for (const struct mpr_block *block = old.line[i].at; block < old.line[i].at + MPR_LINE;
+             block++)
             if (block->key) *find(b, block->key) = *block;
     }
     mpr_blocks_free(&old);
@@ -92,17 +98,21 @@ static inline void close_gap(struct mpr_line *line, struct mpr_block *gap)
     last->key = 0;
 }
 
-/* The place in line `at` of a block that would be in line `gap` or before it, had there been room; NULL: none. */
+/* The place in line `at` of a block that would be in line `gap` or before it, had there been room;
+ * NULL: none. */
 static struct mpr_block *strayed(const struct mpr_blocks *b, size_t at, size_t gap)
 {
     for (unsigned i = 0; i < MPR_LINE; i++) {
         struct mpr_block *block = &b->line[at].at[i];
-        if (block->key && ((at - mpr_blocks_home(b, block->key)) & b->mask) >= ((at - gap) & b->mask)) return block;
+        if (block->key &&
+            ((at - mpr_blocks_home(b, block->key)) & b->mask) >= ((at - gap) & b->mask))
+            return block;
     }
     return NULL;
 }
 
-/* Empties a place of a full line.  What strayed moves back, so that probes may end at the first line that is not full. */
+/* Empties a place of a full line.  What strayed moves back, so that probes may end at the first
+ * line that is not full. */
 MPR_COLD static void take_of_full(struct mpr_blocks *b, struct mpr_block *gap)
 {
     size_t line = (size_t)(gap - b->line->at) / MPR_LINE;

@@ -22,7 +22,8 @@ uint32_t mpr_books_cell(struct mpr_books *books, uint64_t key, uint32_t site, ui
 {
     const uint64_t hash = mpr_hash(key) + ((uint64_t)site << 8 | heap);
     uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&books->number, hash); (number = mpr_probe_next(&p)); ) {
+    for (struct mpr_probe p = mpr_index_probe(&books->number, hash);
+         (number = mpr_probe_next(&p));) {
         const struct mpr_cell *cell = &books->cell[number - 1];
         if (cell->key == key && cell->site == site && cell->heap == heap) return number - 1;
     }

@@ -1,10 +1,11 @@
-/* The accounts: bytes and blocks of each heap and of each cell (a heap's share of one range, thread or size class).
+/* The accounts: bytes and blocks of each heap and of each cell (a heap's share of one range, thread
+ * or size class).
  *
- * "Bytes of every cell at the heap's peak" needs no copy at a new peak: a heap counts its peaks (epoch), and a cell
- * saves its values when it first changes after the epoch moved on.
+ * "Bytes of every cell at the heap's peak" needs no copy at a new peak: a heap counts its peaks
+ * (epoch), and a cell saves its values when it first changes after the epoch moved on.
  *
- * Invariants: the sum of a heap's cells is the heap's bytes, now and at the peak; a cell of another epoch than its
- * heap's has not changed since the peak. */
+ * Invariants: the sum of a heap's cells is the heap's bytes, now and at the peak; a cell of another
+ * epoch than its heap's has not changed since the peak. */
 #ifndef MPR_BOOKS_H
 #define MPR_BOOKS_H
 
@@ -20,34 +21,38 @@ struct mpr_excerpts;
 
 /* What each event touches comes first: a cache line. */
 struct mpr_cell {
-    uint64_t bytes, blocks;             /* now */
+    uint64_t bytes, blocks; /* now */
     uint64_t epoch;
     uint64_t saved_bytes, saved_blocks; /* at the peak, when epoch is the heap's */
     uint64_t own_peak;
     uint64_t allocations;
     uint8_t heap;
-    uint32_t site;                      /* by MPR_GROUP_ALL: number of sites.h, 0 where none is known; otherwise 0 */
-    uint64_t key;                       /* range node, thread, size class, ..., or all of them (mpr_all) */
-    uint64_t inherited, saved_inherited;    /* of bytes: by ranges of another thread than the one that made the block */
+    uint32_t site; /* by MPR_GROUP_ALL: number of sites.h, 0 where none is known; otherwise 0 */
+    uint64_t key;  /* range node, thread, size class, ..., or all of them (mpr_all) */
+    uint64_t inherited, saved_inherited; /* of bytes: by ranges of another thread than the one that
+                                            made the block */
 };
 
-#define MPR_CELLS_MAX (UINT32_C(1) << 23)       /* so many that a block can name (blocks.h) */
+#define MPR_CELLS_MAX (UINT32_C(1) << 23) /* so many that a block can name (blocks.h) */
 
-struct mpr_failure { uint64_t time, size; unsigned error; };
+struct mpr_failure {
+    uint64_t time, size;
+    unsigned error;
+};
 
 struct mpr_heap {
     uint64_t bytes, blocks;
-    uint64_t ceiling;                   /* above this is a new peak; UINT64_MAX once pinned */
+    uint64_t ceiling; /* above this is a new peak; UINT64_MAX once pinned */
     uint64_t peak_bytes, peak_blocks, peak_time;
-    uint64_t epoch;                     /* peaks so far, from 1 */
+    uint64_t epoch; /* peaks so far, from 1 */
     uint64_t allocations, frees, failures;
-    uint64_t unmatched;                 /* frees of blocks never seen */
-    uint64_t inherited;                 /* frees of the parent process's blocks */
-    uint64_t missed;                    /* blocks whose address was handed out again without a free */
-    uint64_t repairs;                   /* events put in order */
-    struct mpr_failure largest;         /* failed allocation */
+    uint64_t unmatched;         /* frees of blocks never seen */
+    uint64_t inherited;         /* frees of the parent process's blocks */
+    uint64_t missed;            /* blocks whose address was handed out again without a free */
+    uint64_t repairs;           /* events put in order */
+    struct mpr_failure largest; /* failed allocation */
     bool used;
-    bool noted;                         /* it has changed at the chosen instant's first time */
+    bool noted; /* it has changed at the chosen instant's first time */
 };
 
 #define MPR_HEAPS 256
@@ -56,19 +61,19 @@ struct mpr_heap {
 struct mpr_hint {
     uint64_t key;
     uint32_t cell;
-    uint8_t heap;                       /* 0: an empty place */
+    uint8_t heap; /* 0: an empty place */
 };
 enum { MPR_HINT_BITS = 10, MPR_HINTS = 1 << MPR_HINT_BITS };
 
 struct mpr_books {
-    struct mpr_heap heap[MPR_HEAPS];    /* by the event's heap byte */
+    struct mpr_heap heap[MPR_HEAPS]; /* by the event's heap byte */
     struct mpr_cell *cell;
     uint32_t cells, cell_cap;
-    struct mpr_index number;            /* by hash of (key, site, heap): cell index + 1 */
+    struct mpr_index number; /* by hash of (key, site, heap): cell index + 1 */
     struct mpr_hint hint[MPR_HINTS];
-    struct mpr_levels *levels;          /* observers; NULL: none */
+    struct mpr_levels *levels; /* observers; NULL: none */
     struct mpr_excerpts *excerpts;
-    const uint64_t *chosen;             /* replay's clock while the chosen instant lasts; NULL: it does not */
+    const uint64_t *chosen; /* replay's clock while the chosen instant lasts; NULL: it does not */
     uint64_t chosen_from;
 };
 
@@ -76,13 +81,14 @@ void mpr_books_init(struct mpr_books *books);
 void mpr_books_free(struct mpr_books *books);
 /* Index of the cell, made when new. */
 uint32_t mpr_books_cell(struct mpr_books *books, uint64_t key, uint32_t site, uint8_t heap);
-/* By the hash's high bits: the low ones do not know the size class, which is in a key's high bits. */
+/* By the hash's high bits: the low ones do not know the size class, which is in a key's high bits.
+ */
 static inline struct mpr_hint *mpr_books_hint(struct mpr_books *books, uint64_t key, uint8_t heap)
 {
     return &books->hint[mpr_hash(key) >> (64 - MPR_HINT_BITS) ^ heap];
 }
-/* From now on every heap's largest state since `from`, now, stands for its peak; after mpr_books_chosen that is for good.  now:
- * replay's clock, ns. */
+/* From now on every heap's largest state since `from`, now, stands for its peak; after
+ * mpr_books_chosen that is for good.  now: replay's clock, ns. */
 void mpr_books_choose(struct mpr_books *books, uint64_t from, const uint64_t *now);
 void mpr_books_chosen(struct mpr_books *books);
 /* A cell's values at its heap's peak. */
@@ -99,7 +105,8 @@ static inline void mpr_books_save(struct mpr_cell *cell, const struct mpr_heap *
     cell->epoch = heap->epoch;
 }
 
-static inline void mpr_books_grow(struct mpr_books *books, struct mpr_cell *cell, uint64_t size, uint64_t time)
+static inline void mpr_books_grow(struct mpr_books *books, struct mpr_cell *cell, uint64_t size,
+                                  uint64_t time)
 {
     struct mpr_heap *heap = &books->heap[cell->heap];
     mpr_books_save(cell, heap);
@@ -132,10 +139,14 @@ void mpr_books_note(const struct mpr_books *books, struct mpr_heap *heap);
 void mpr_books_add_seen(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t time);
 void mpr_books_remove_seen(struct mpr_books *books, uint32_t index, uint64_t size);
 
-static inline bool mpr_books_seen(const struct mpr_books *books) { return books->levels || books->excerpts || books->chosen; }
+static inline bool mpr_books_seen(const struct mpr_books *books)
+{
+    return books->levels || books->excerpts || books->chosen;
+}
 
 /* A block comes into a cell, or leaves it. */
-static inline void mpr_books_add(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t time)
+static inline void mpr_books_add(struct mpr_books *books, uint32_t index, uint64_t size,
+                                 uint64_t time)
 {
     if (mpr_books_seen(books)) mpr_books_add_seen(books, index, size, time);
     else mpr_books_grow(books, &books->cell[index], size, time);

@@ -1,5 +1,5 @@
-/* Several events share a time, so an instant has its turns before the first event that is in it, before the first that is
- * behind its first time, and before the first that is behind all of it. */
+/* Several events share a time, so an instant has its turns before the first event that is in it,
+ * before the first that is behind its first time, and before the first that is behind all of it. */
 #include "chosen.h"
 
 #include "gpu_peaks.h"

@@ -14,7 +14,8 @@ void mpr_comms_free(struct mpr_comms *c)
     mpr_index_free(&c->newest);
 }
 
-/* The payload's types that are used here: 4 bytes for int and unsigned, 8 for u64 (NVTX's numbers 5, 6 and 18). */
+/* The payload's types that are used here: 4 bytes for int and unsigned, 8 for u64 (NVTX's numbers
+ * 5, 6 and 18). */
 static void take_entry(struct mpr_schema *schema, const char *name, uint64_t offset)
 {
     if (!strcmp(name, "NCCL communicator ID")) schema->comm = (int)offset;
@@ -53,7 +54,8 @@ static uint32_t number_of(struct mpr_comms *c, uint64_t id, uint64_t time)
     const uint32_t known = mpr_index_get(&c->number, id);
     if (known) return known;
     MPR_GROW(c->comm, c->count, c->cap);
-    c->comm[c->count] = (struct mpr_comm){ .id = id, .ranks = UINT64_MAX, .rank = UINT64_MAX, .time = time };
+    c->comm[c->count] =
+        (struct mpr_comm){ .id = id, .ranks = UINT64_MAX, .rank = UINT64_MAX, .time = time };
     mpr_index_set(&c->number, id, ++c->count);
     return c->count;
 }

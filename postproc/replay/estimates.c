@@ -8,7 +8,10 @@
 
 void mpr_estimates_free(struct mpr_estimates *e) { free(e->cell); }
 
-static bool is_sample(const struct mpr_estimates *e, uint64_t size) { return size && size < e->below; }
+static bool is_sample(const struct mpr_estimates *e, uint64_t size)
+{
+    return size && size < e->below;
+}
 
 static struct mpr_more more_of(const struct mpr_estimates *e, uint64_t size)
 {
@@ -18,7 +21,8 @@ static struct mpr_more more_of(const struct mpr_estimates *e, uint64_t size)
 }
 
 /* The cell's estimate, with its state at the peak kept. */
-static struct mpr_estimate *before_change(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell)
+static struct mpr_estimate *before_change(struct mpr_estimates *e, const struct mpr_books *books,
+                                          uint32_t cell)
 {
     MPR_REACH(e->cell, cell, e->cells);
     struct mpr_estimate *c = &e->cell[cell];
@@ -30,7 +34,8 @@ static struct mpr_estimate *before_change(struct mpr_estimates *e, const struct 
     return c;
 }
 
-void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell, uint64_t size)
+void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
+                       uint64_t size)
 {
     struct mpr_estimate *c = before_change(e, books, cell);
     const struct mpr_more more = more_of(e, size);
@@ -43,7 +48,8 @@ void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_books *books, u
     if (bytes > c->own_peak) c->own_peak = bytes;
 }
 
-void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell, uint64_t size)
+void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
+                          uint64_t size)
 {
     struct mpr_estimate *c = before_change(e, books, cell);
     const struct mpr_more more = more_of(e, size);
@@ -52,7 +58,8 @@ void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_books *books
     c->live -= is_sample(e, size);
 }
 
-struct mpr_more mpr_estimates_at_peak(const struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell, uint64_t *samples)
+struct mpr_more mpr_estimates_at_peak(const struct mpr_estimates *e, const struct mpr_books *books,
+                                      uint32_t cell, uint64_t *samples)
 {
     *samples = 0;
     if (cell >= e->cells) return (struct mpr_more){ 0, 0 };
@@ -62,9 +69,13 @@ struct mpr_more mpr_estimates_at_peak(const struct mpr_estimates *e, const struc
     return saved ? c->saved : c->now;
 }
 
-static double factor(double known, double estimated) { return estimated > known ? known / estimated : 1; }
+static double factor(double known, double estimated)
+{
+    return estimated > known ? known / estimated : 1;
+}
 
-struct mpr_excess mpr_estimates_excess(const struct mpr_estimates *e, const struct mpr_books *books, uint8_t heap)
+struct mpr_excess mpr_estimates_excess(const struct mpr_estimates *e, const struct mpr_books *books,
+                                       uint8_t heap)
 {
     struct mpr_excess known = { 0, 0, 0 }, estimated = { 0, 0, 0 };
     uint64_t samples;
@@ -80,6 +91,7 @@ struct mpr_excess mpr_estimates_excess(const struct mpr_estimates *e, const stru
         known.blocks += (double)mpr_books_blocks_at_peak(books, cell);
         known.allocations += (double)cell->allocations;
     }
-    return (struct mpr_excess){ factor(known.bytes, estimated.bytes), factor(known.blocks, estimated.blocks),
+    return (struct mpr_excess){ factor(known.bytes, estimated.bytes),
+                                factor(known.blocks, estimated.blocks),
                                 factor(known.allocations, estimated.allocations) };
 }

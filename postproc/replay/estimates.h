@@ -1,7 +1,9 @@
-/* What sampled blocks stand for.  Where only a sample of the small blocks has a call stack, one of s bytes has it with
- * probability p = 1 - exp(-s / mean), and stands for 1 / p blocks of together s / p bytes: an estimate without bias.
+/* What sampled blocks stand for.  Where only a sample of the small blocks has a call stack, one of
+ * s bytes has it with probability p = 1 - exp(-s / mean), and stands for 1 / p blocks of together s
+ * / p bytes: an estimate without bias.
  *
- * Kept of each cell: how much more its blocks stand for than they are; at the heap's peak it is saved as the books do. */
+ * Kept of each cell: how much more its blocks stand for than they are; at the heap's peak it is
+ * saved as the books do. */
 #ifndef MPR_ESTIMATES_H
 #define MPR_ESTIMATES_H
 
@@ -9,35 +11,48 @@
 
 #include "books.h"
 
-struct mpr_more { int64_t bytes; double blocks; };
+struct mpr_more {
+    int64_t bytes;
+    double blocks;
+};
 
 struct mpr_estimate {
     struct mpr_more now, saved; /* saved: at the peak, when epoch is the heap's */
     uint64_t epoch;
-    uint64_t own_peak;          /* bytes with what they stand for, at their most */
+    uint64_t own_peak; /* bytes with what they stand for, at their most */
     double allocations;
-    uint64_t samples, live, saved_live;     /* sampled blocks: ever, now, at the peak */
+    uint64_t samples, live, saved_live; /* sampled blocks: ever, now, at the peak */
 };
 
 struct mpr_estimates {
-    double mean;                /* bytes between samples; 0: nothing is sampled */
-    uint64_t below;             /* larger blocks all have their stack */
-    struct mpr_estimate *cell;  /* by the index of the books' */
+    double mean;               /* bytes between samples; 0: nothing is sampled */
+    uint64_t below;            /* larger blocks all have their stack */
+    struct mpr_estimate *cell; /* by the index of the books' */
     uint32_t cells;
 };
 
 void mpr_estimates_free(struct mpr_estimates *e);
 /* A block that has its call stack comes into the cell, or goes; before the books know. */
-void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell, uint64_t size);
-void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell, uint64_t size);
-/* What the cell's blocks stand for beyond what they are, at its heap's peak; *samples: how many were sampled. */
-struct mpr_more mpr_estimates_at_peak(const struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell, uint64_t *samples);
-/* Whom all samples of a heap stand for has no stack: where chance made the estimates more than that, they are so much too large. */
-struct mpr_excess { double bytes, blocks, allocations; };       /* factors, at most 1 */
-struct mpr_excess mpr_estimates_excess(const struct mpr_estimates *e, const struct mpr_books *books, uint8_t heap);
+void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
+                       uint64_t size);
+void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
+                          uint64_t size);
+/* What the cell's blocks stand for beyond what they are, at its heap's peak; *samples: how many
+ * were sampled. */
+struct mpr_more mpr_estimates_at_peak(const struct mpr_estimates *e, const struct mpr_books *books,
+                                      uint32_t cell, uint64_t *samples);
+/* Whom all samples of a heap stand for has no stack: where chance made the estimates more than
+ * that, they are so much too large. */
+/* Factors, at most 1 */
+struct mpr_excess {
+    double bytes, blocks, allocations;
+};
+struct mpr_excess mpr_estimates_excess(const struct mpr_estimates *e, const struct mpr_books *books,
+                                       uint8_t heap);
 static inline struct mpr_more mpr_estimates_within(struct mpr_more more, struct mpr_excess excess)
 {
-    return (struct mpr_more){ (int64_t)((double)more.bytes * excess.bytes + 0.5), more.blocks * excess.blocks };
+    return (struct mpr_more){ (int64_t)((double)more.bytes * excess.bytes + 0.5),
+                              more.blocks * excess.blocks };
 }
 
 #endif

@@ -47,19 +47,24 @@ static uint64_t *copy_vector(const struct mpr_books *books, uint8_t heap)
 }
 
 /* The ring's changes, oldest first. */
-static struct mpr_excerpt_change *copy_ring(const struct mpr_excerpts_heap *h, size_t size, size_t count)
+static struct mpr_excerpt_change *copy_ring(const struct mpr_excerpts_heap *h, size_t size,
+                                            size_t count)
 {
     struct mpr_excerpt_change *change = mpr_alloc(count, sizeof *change);
     for (size_t i = 0; i < count; i++) change[i] = h->ring[(h->count - count + i) & (size - 1)];
     return change;
 }
 
-static void copy(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap, enum mpr_excerpt_kind kind, bool last)
+static void copy(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap,
+                 enum mpr_excerpt_kind kind, bool last)
 {
     struct mpr_excerpts_heap *h = &w->heap[heap];
     const bool peak = kind == MPR_EXCERPT_PEAK;
-    const size_t size = 2 * w->half, count = h->count < size ? h->count : size, before = h->count - count;
-    struct mpr_excerpt excerpt = { .changes = count, .cells = books->cells, .first = !before, .last = last };
+    const size_t size = 2 * w->half, count = h->count < size ? h->count : size,
+                 before = h->count - count;
+    struct mpr_excerpt excerpt = {
+        .changes = count, .cells = books->cells, .first = !before, .last = last
+    };
     excerpt.known = peak ? h->at[kind] - before : count;
     excerpt.change = copy_ring(h, size, count);
     if (!peak) excerpt.bytes = copy_vector(books, heap);
@@ -97,7 +102,8 @@ static void see_peak(struct mpr_excerpts_heap *h, uint64_t epoch)
     h->at[MPR_EXCERPT_PEAK] = h->count;
 }
 
-void mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap, uint64_t epoch)
+void mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap,
+                       uint64_t epoch)
 {
     struct mpr_excerpts_heap *h = &w->heap[heap];
     if (!h->ring) {
@@ -106,7 +112,8 @@ void mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_books *books, ui
     }
     see_peak(h, epoch);
     for (enum mpr_excerpt_kind k = 0; k < MPR_EXCERPT_KINDS; k++)
-        if (h->at[k] != MPR_EXCERPTS_NONE && h->count >= h->at[k] + w->half) copy(w, books, heap, k, false);
+        if (h->at[k] != MPR_EXCERPTS_NONE && h->count >= h->at[k] + w->half)
+            copy(w, books, heap, k, false);
     set_due(h, w->half);
 }
 
@@ -116,7 +123,8 @@ static bool same_side(unsigned a, unsigned b)
     return !mpf_heap_is_gpu(a) || mpf_heap_device(a) == mpf_heap_device(b);
 }
 
-void mpr_excerpts_mark(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap, enum mpr_excerpt_kind kind)
+void mpr_excerpts_mark(struct mpr_excerpts *w, const struct mpr_books *books, uint8_t heap,
+                       enum mpr_excerpt_kind kind)
 {
     for (unsigned i = 0; i < HEAPS; i++) {
         struct mpr_excerpts_heap *h = &w->heap[i];
@@ -141,7 +149,8 @@ void mpr_excerpts_finish(struct mpr_excerpts *w, const struct mpr_books *books)
 /* ---- from an excerpt to a series: its changes once more, in books of their own */
 
 /* The vector before the excerpt's first change. */
-static void rewind_cells(struct mpr_books *own, const struct mpr_excerpt *excerpt, const struct mpr_books *books, uint8_t heap)
+static void rewind_cells(struct mpr_books *own, const struct mpr_excerpt *excerpt,
+                         const struct mpr_books *books, uint8_t heap)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < own->cells; i++) {
@@ -163,10 +172,12 @@ static void rewind_cells(struct mpr_books *own, const struct mpr_excerpt *excerp
 static void tell_levels(const struct mpr_books *own, uint8_t heap)
 {
     for (uint32_t i = 0; i < own->cells; i++)
-        if (own->cell[i].heap == heap && own->cell[i].bytes) mpr_levels_note(own->levels, own, i, heap, own->heap[heap].bytes);
+        if (own->cell[i].heap == heap && own->cell[i].bytes)
+            mpr_levels_note(own->levels, own, i, heap, own->heap[heap].bytes);
 }
 
-static void repeat(struct mpr_books *own, const struct mpr_excerpt *excerpt, uint64_t *now, struct mpr_excerpt_series *out)
+static void repeat(struct mpr_books *own, const struct mpr_excerpt *excerpt, uint64_t *now,
+                   struct mpr_excerpt_series *out)
 {
     for (size_t i = 0; i < excerpt->changes; i++) {
         const struct mpr_excerpt_change *c = &excerpt->change[i];
@@ -185,16 +196,18 @@ static void set_limits(const struct mpr_excerpt *excerpt, struct mpr_excerpt_ser
     out->to = excerpt->last ? UINT64_MAX : excerpt->change[excerpt->changes - 1].time;
 }
 
-void mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_books *books, uint8_t heap,
-                        struct mpr_excerpt_series *out)
+void mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_books *books,
+                        uint8_t heap, struct mpr_excerpt_series *out)
 {
     uint64_t now = 0;
     set_limits(excerpt, out);
     if (out->from >= out->to) return;
-    const struct mpr_levels_options every = { .from = out->from, .to = out->to - 1, .buckets = SIZE_MAX, .changes = SIZE_MAX };
+    const struct mpr_levels_options every = {
+        .from = out->from, .to = out->to - 1, .buckets = SIZE_MAX, .changes = SIZE_MAX
+    };
     struct mpr_levels *levels = mpr_levels_new(&every, &now);
     struct mpr_books *own = mpr_alloc(1, sizeof *own);
-    mpr_levels_room(levels, books->cells);      /* and one more, where there are none */
+    mpr_levels_room(levels, books->cells); /* and one more, where there are none */
     *own = *books;
     own->levels = levels;
     own->excerpts = NULL;

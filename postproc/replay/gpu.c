@@ -16,7 +16,8 @@
 
 void mpr_gpu_init(struct mpr_gpu *g)
 {
-    for (int i = 0; i < MPF_GPUS; i++) g->device[i].used = g->device[i].others = g->device[i].total = MPF_UNKNOWN;
+    for (int i = 0; i < MPF_GPUS; i++)
+        g->device[i].used = g->device[i].others = g->device[i].total = MPF_UNKNOWN;
 }
 
 void mpr_gpu_free(struct mpr_gpu *g)
@@ -50,7 +51,7 @@ static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mp
     struct mpr_gpu_block b, old;
     if (!e->addr) return;
     if (torch && t->forward && t->at.python) mpr_forward_block(t);
-    if (mpr_gpu_blocks_take(table, e->addr, &old)) {       /* its free was not seen */
+    if (mpr_gpu_blocks_take(table, e->addr, &old)) { /* its free was not seen */
         mpr_gpu_gone(r, &old);
         mpr_gpu_books_remove(r, &old);
         r->books.heap[old.heap].missed++;
@@ -60,7 +61,8 @@ static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mp
     mpr_gpu_seen(r, &b, b.time);
     mpr_gpu_blocks_put(table, &b);
     mpr_gpu_guess(r, &b, 0);
-    if (!torch && mpf_heap_code(b.heap) == MPF_HEAP_DEVICE) mpr_gpu_explain(r, mpf_heap_device(b.heap), mpr_amount(b.size));
+    if (!torch && mpf_heap_code(b.heap) == MPF_HEAP_DEVICE)
+        mpr_gpu_explain(r, mpf_heap_device(b.heap), mpr_amount(b.size));
     mpr_graph_count(&r->gpu, &b, torch);
     mpr_oom_got_over(r, t, &b, torch);
     if (mpf_heap_is_gpu(e->heap)) mpr_gpu_note_peak(r, mpf_heap_device(e->heap), 0);
@@ -71,7 +73,8 @@ static void freed(struct mpr_replay *r, const struct mpr_gpu_block *b)
     r->books.heap[b->heap].frees++;
     mpr_gpu_gone(r, b);
     mpr_gpu_books_remove(r, b);
-    if (mpf_heap_code(b->heap) == MPF_HEAP_DEVICE) mpr_gpu_explain(r, mpf_heap_device(b->heap), -mpr_amount(b->size));
+    if (mpf_heap_code(b->heap) == MPF_HEAP_DEVICE)
+        mpr_gpu_explain(r, mpf_heap_device(b->heap), -mpr_amount(b->size));
 }
 
 static void on_torch_free(struct mpr_replay *r, const struct mpf_event *e)
@@ -89,7 +92,8 @@ static void on_torch_free(struct mpr_replay *r, const struct mpf_event *e)
 static void on_free_begin(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     t->gpu.freeing = true;
-    if (!mpr_gpu_blocks_take(&r->gpu.driver, e->addr, &t->gpu.freed)) t->gpu.freed = (struct mpr_gpu_block){ .heap = e->heap };
+    if (!mpr_gpu_blocks_take(&r->gpu.driver, e->addr, &t->gpu.freed))
+        t->gpu.freed = (struct mpr_gpu_block){ .heap = e->heap };
 }
 
 static void on_free_end(struct mpr_replay *r, struct mpr_thread *t)
@@ -108,7 +112,8 @@ static void on_free_failed(struct mpr_replay *r, struct mpr_thread *t)
 {
     struct mpr_gpu_block handed_out;
     if (t->gpu.freeing && t->gpu.freed.addr) {
-        mpr_gpu_blocks_take(&r->gpu.driver, t->gpu.freed.addr, &handed_out);    /* what nobody can have been given */
+        mpr_gpu_blocks_take(&r->gpu.driver, t->gpu.freed.addr, &handed_out); /* what nobody can have
+                                                                                been given */
         mpr_gpu_blocks_put(&r->gpu.driver, &t->gpu.freed);
     }
     t->gpu.freeing = false;
@@ -122,12 +127,15 @@ static int by_address(const void *left, const void *right)
     return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-/* Takes the context's blocks out of the table; *out gets them.  From the end on: what fills a gap comes from behind it. */
-static size_t take_of_context(struct mpr_gpu_blocks *table, uint64_t context, struct mpr_gpu_block *out)
+/* Takes the context's blocks out of the table; *out gets them.  From the end on: what fills a gap
+ * comes from behind it. */
+static size_t take_of_context(struct mpr_gpu_blocks *table, uint64_t context,
+                              struct mpr_gpu_block *out)
 {
     size_t count = 0;
-    for (size_t i = table->live; i-- > 0; )
-        if (table->at[i].context == context) mpr_gpu_blocks_take(table, table->at[i].addr, &out[count++]);
+    for (size_t i = table->live; i-- > 0;)
+        if (table->at[i].context == context)
+            mpr_gpu_blocks_take(table, table->at[i].addr, &out[count++]);
     return count;
 }
 
@@ -143,11 +151,13 @@ static bool is_inside(const struct mpr_gpu_block *segment, size_t count, uint64_
 }
 
 /* PyTorch's blocks inside go with their segments. */
-static size_t take_inside(struct mpr_gpu_blocks *torch, const struct mpr_gpu_block *segment, size_t segments, struct mpr_gpu_block *out)
+static size_t take_inside(struct mpr_gpu_blocks *torch, const struct mpr_gpu_block *segment,
+                          size_t segments, struct mpr_gpu_block *out)
 {
     size_t count = 0;
-    for (size_t i = torch->live; i-- > 0; )
-        if (is_inside(segment, segments, torch->at[i].addr)) mpr_gpu_blocks_take(torch, torch->at[i].addr, &out[count++]);
+    for (size_t i = torch->live; i-- > 0;)
+        if (is_inside(segment, segments, torch->at[i].addr))
+            mpr_gpu_blocks_take(torch, torch->at[i].addr, &out[count++]);
     return count;
 }
 
@@ -174,7 +184,8 @@ static void on_return(struct mpr_replay *r, struct mpr_thread *t, const struct m
 {
     const uint64_t context = mpr_gpu_word(e, MPF_RETURN_A);
     mpr_gpu_take_pictures(r);
-    if (mpr_gpu_word(e, MPF_RETURN_CALL) == MPF_CALL_CONTEXT_GONE && context) free_context(r, context);
+    if (mpr_gpu_word(e, MPF_RETURN_CALL) == MPF_CALL_CONTEXT_GONE && context)
+        free_context(r, context);
     mpr_hidden_return(r, t, e);
 }
 
@@ -215,9 +226,17 @@ static void apply_to_handle(struct mpr_replay *r, struct mpr_thread *t, const st
         break;
     case MPF_OP_HANDLE_IMPORT: mpr_handle_import(r, e); break;
     case MPF_OP_HANDLE_RETAIN: mpr_handle_retain(r, e->addr, mpr_gpu_word(e, 0)); break;
-    case MPF_OP_HANDLE_DROP: mpr_gpu_take_pictures(r); mpr_handle_drop(r, e->addr); break;
-    case MPF_OP_HANDLE_MAP: mpr_handle_map(r, e->addr, mpr_gpu_word(e, 0), mpr_gpu_word(e, 1)); break;
-    case MPF_OP_HANDLE_UNMAP: mpr_gpu_take_pictures(r); mpr_handle_unmap(r, e->addr, e->size); break;
+    case MPF_OP_HANDLE_DROP:
+        mpr_gpu_take_pictures(r);
+        mpr_handle_drop(r, e->addr);
+        break;
+    case MPF_OP_HANDLE_MAP:
+        mpr_handle_map(r, e->addr, mpr_gpu_word(e, 0), mpr_gpu_word(e, 1));
+        break;
+    case MPF_OP_HANDLE_UNMAP:
+        mpr_gpu_take_pictures(r);
+        mpr_handle_unmap(r, e->addr, e->size);
+        break;
     default: break;
     }
 }
@@ -237,22 +256,36 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
     case MPF_OP_GPU_FAIL: mpr_oom_driver(r, t, e); break;
     case MPF_OP_GPU_LEVEL: mpr_pool_level(r, t, e); break;
     case MPF_OP_SAMPLE_GPU: mpr_hidden_sample(r, e); break;
-    case MPF_OP_HANDLE_NEW: case MPF_OP_HANDLE_IMPORT: case MPF_OP_HANDLE_RETAIN: case MPF_OP_HANDLE_DROP: case MPF_OP_HANDLE_MAP:
+    case MPF_OP_HANDLE_NEW:
+    case MPF_OP_HANDLE_IMPORT:
+    case MPF_OP_HANDLE_RETAIN:
+    case MPF_OP_HANDLE_DROP:
+    case MPF_OP_HANDLE_MAP:
     case MPF_OP_HANDLE_UNMAP: apply_to_handle(r, t, e); break;
     case MPF_OP_TORCH_LEVEL: on_torch_level(r, e); break;
     case MPF_OP_TORCH_OOM: mpr_oom_torch(r, t, e); break;
-    case MPF_OP_TORCH_CAPTURE: case MPF_OP_CAPTURE_BEGIN: mpr_graph_capture(r, t, e); break;
-    case MPF_OP_TORCH_CAPTURE_END: case MPF_OP_CAPTURE_END: mpr_graph_capture_end(r, t, e); break;
+    case MPF_OP_TORCH_CAPTURE:
+    case MPF_OP_CAPTURE_BEGIN: mpr_graph_capture(r, t, e); break;
+    case MPF_OP_TORCH_CAPTURE_END:
+    case MPF_OP_CAPTURE_END: mpr_graph_capture_end(r, t, e); break;
     case MPF_OP_TORCH_GRAPH_RESET: mpr_graph_reset(&r->gpu, e->addr, e->time); break;
-    case MPF_OP_TORCH_NEXT: if (r->options.backward_of) mpr_forward_next(r, t, e); break;
-    case MPF_OP_TORCH_NODE: if (r->options.backward_of) mpr_backward_node(r, t, e); break;
+    case MPF_OP_TORCH_NEXT:
+        if (r->options.backward_of) mpr_forward_next(r, t, e);
+        break;
+    case MPF_OP_TORCH_NODE:
+        if (r->options.backward_of) mpr_backward_node(r, t, e);
+        break;
     case MPF_OP_SCHEMA: mpr_comms_schema(&r->gpu.comms, e); break;
-    case MPF_OP_MODULE: case MPF_OP_STACK: case MPF_OP_FRAME: case MPF_OP_PYTHON: mpr_sites_event(&r->sites, &r->ranges, e); break;
+    case MPF_OP_MODULE:
+    case MPF_OP_STACK:
+    case MPF_OP_FRAME:
+    case MPF_OP_PYTHON: mpr_sites_event(&r->sites, &r->ranges, e); break;
     default: break;
     }
 }
 
-/* From MODULE on are what recorded stacks are made of: they do not use up the place of the thread's next event. */
+/* From MODULE on are what recorded stacks are made of: they do not use up the place of the thread's
+ * next event. */
 static_assert(MPF_OP_CAPTURE_END < MPF_OP_MODULE, "what happens to memory comes first");
 void mpr_gpu_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {

@@ -1,4 +1,5 @@
-/* Events of device memory, and of what belongs to it: gpu.c takes them, and its parts, one a file, what is theirs. */
+/* Events of device memory, and of what belongs to it: gpu.c takes them, and its parts, one a file,
+ * what is theirs. */
 #ifndef MPR_GPU_H
 #define MPR_GPU_H
 
@@ -19,7 +20,8 @@ void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
 /* The block's communicator may be told later; object: its number where it has a handle, else 0. */
 void mpr_gpu_guess(struct mpr_replay *r, const struct mpr_gpu_block *b, uint32_t object);
 
-/* ---- gpu_graphs.c: captures, the graphs' executables, and who holds the memory pool that a capture allocated from. */
+/* ---- gpu_graphs.c: captures, the graphs' executables, and who holds the memory pool that a
+ * capture allocated from. */
 
 /* CAPTURE_BEGIN, TORCH_CAPTURE; CAPTURE_END, TORCH_CAPTURE_END. */
 void mpr_graph_capture(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
@@ -29,13 +31,14 @@ void mpr_graph_count(struct mpr_gpu *g, const struct mpr_gpu_block *b, bool torc
 /* PyTorch's graph object gives up its pool. */
 void mpr_graph_reset(struct mpr_gpu *g, uint64_t graph, uint64_t time);
 /* A GPU_RETURN, and the growth of used bytes that belongs to it. */
-void mpr_graph_call(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, int64_t growth);
-/* Does a graph hold the memory that was made in the capture, or is it the allocator's to reuse?  Pools are shared: the last
- * graph decides.  capture 0: no graph's. */
+void mpr_graph_call(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
+                    int64_t growth);
+/* Does a graph hold the memory that was made in the capture, or is it the allocator's to reuse?
+ * Pools are shared: the last graph decides.  capture 0: no graph's. */
 bool mpr_graph_holds(const struct mpr_gpu *g, uint32_t capture, uint64_t time);
 
-/* ---- gpu_handles.c: physical memory with handles (cuMemCreate): references and mappings are counted,
- * and the bytes leave the books with the last of them. */
+/* ---- gpu_handles.c: physical memory with handles (cuMemCreate): references and mappings are
+ * counted, and the bytes leave the books with the last of them. */
 
 bool mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 void mpr_handle_import(struct mpr_replay *r, const struct mpf_event *e);
@@ -45,16 +48,16 @@ void mpr_handle_drop(struct mpr_replay *r, uint64_t handle);
 void mpr_handle_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t bytes);
 void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes);
 
-/* ---- gpu_hidden.c: memory that no allocation names: how much more is used after a call than before,
- * less what was tracked meanwhile. */
+/* ---- gpu_hidden.c: memory that no allocation names: how much more is used after a call than
+ * before, less what was tracked meanwhile. */
 
 void mpr_hidden_enter(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 void mpr_hidden_return(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 /* NVML's measurement. */
 void mpr_hidden_sample(struct mpr_replay *r, const struct mpf_event *e);
 
-/* ---- gpu_ooms.c: lack of device memory: a refusal of the driver is hard until who asked gets what it
- * wanted; PyTorch gives back its cache and asks again, and says itself when it gives up. */
+/* ---- gpu_ooms.c: lack of device memory: a refusal of the driver is hard until who asked gets what
+ * it wanted; PyTorch gives back its cache and asks again, and says itself when it gives up. */
 
 /* GPU_FAIL */
 void mpr_oom_driver(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
@@ -63,7 +66,8 @@ void mpr_oom_torch(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
 /* The thread has freed a driver block: after a refusal that is PyTorch giving back its cache. */
 void mpr_oom_freed(struct mpr_replay *r, const struct mpr_thread *t, uint64_t bytes);
 /* The thread has made a block. */
-void mpr_oom_got_over(struct mpr_replay *r, struct mpr_thread *t, const struct mpr_gpu_block *b, bool torch);
+void mpr_oom_got_over(struct mpr_replay *r, struct mpr_thread *t, const struct mpr_gpu_block *b,
+                      bool torch);
 
 /* Does this library belong to PyTorch? */
 bool mpr_gpu_is_torch(const struct mpr_sites *s, uint32_t library);
@@ -71,8 +75,8 @@ bool mpr_gpu_is_torch(const struct mpr_sites *s, uint32_t library);
 /* ---- gpu_pools.c: stream-ordered pools and the memory of graphs: how much of a device each holds,
  * by who made it grow. */
 
-/* A GPU_LEVEL: what was added belongs to its thread's ranges and to the call stack of its newest block of a pool; what was
- * given back is the newest. */
+/* A GPU_LEVEL: what was added belongs to its thread's ranges and to the call stack of its newest
+ * block of a pool; what was given back is the newest. */
 void mpr_pool_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 void mpr_pools_free(struct mpr_gpu *g);
 

@@ -1,6 +1,8 @@
-/* Live blocks of device memory by address: what the books need, and what a report wants to say of each.
+/* Live blocks of device memory by address: what the books need, and what a report wants to say of
+ * each.
  *
- * In no order: the last one fills the place of one that goes.  Pointers are valid until the next change. */
+ * In no order: the last one fills the place of one that goes.  Pointers are valid until the next
+ * change. */
 #ifndef MPR_GPU_BLOCKS_H
 #define MPR_GPU_BLOCKS_H
 
@@ -12,24 +14,24 @@
 
 struct mpr_gpu_block {
     uint64_t addr;
-    uint64_t size, time;        /* bytes; ns when it was made */
-    uint64_t birth;             /* number of blocks made so far, from 1 */
-    uint64_t context;           /* the driver's, of the thread that made it; 0: not known */
+    uint64_t size, time; /* bytes; ns when it was made */
+    uint64_t birth;      /* number of blocks made so far, from 1 */
+    uint64_t context;    /* the driver's, of the thread that made it; 0: not known */
     uint32_t cell, thread, node;
-    uint32_t site, library, python;     /* numbers of sites.h; 0: not known */
-    uint32_t comm;              /* communicator, of comms.h; 0: none */
-    uint32_t capture;           /* number of the graph capture that it was made in; 0: none */
+    uint32_t site, library, python; /* numbers of sites.h; 0: not known */
+    uint32_t comm;                  /* communicator, of comms.h; 0: none */
+    uint32_t capture;               /* number of the graph capture that it was made in; 0: none */
     uint8_t heap;
-    bool inherited;             /* node is another thread's */
-    bool comm_guessed;          /* comm is the newest one at work, or none */
-    bool weighed;               /* of PyTorch: it may stand for others without a Python stack (estimates.h) */
-    bool handle;                /* memory with a handle: neighbours may belong together */
+    bool inherited;    /* node is another thread's */
+    bool comm_guessed; /* comm is the newest one at work, or none */
+    bool weighed; /* of PyTorch: it may stand for others without a Python stack (estimates.h) */
+    bool handle;  /* memory with a handle: neighbours may belong together */
 };
 
 struct mpr_gpu_blocks {
     struct mpr_gpu_block *at;
     uint32_t live, cap;
-    struct mpr_index number;    /* by address: place + 1 */
+    struct mpr_index number; /* by address: place + 1 */
 };
 
 void mpr_gpu_blocks_free(struct mpr_gpu_blocks *b);

@@ -48,18 +48,27 @@ void mpr_gpu_books_remove(struct mpr_replay *r, const struct mpr_gpu_block *b)
     if (b->inherited) r->books.cell[b->cell].inherited -= b->size;
 }
 
-struct mpr_gpu_block mpr_gpu_describe(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+struct mpr_gpu_block mpr_gpu_describe(struct mpr_replay *r, struct mpr_thread *t,
+                                      const struct mpf_event *e)
 {
-    struct mpr_gpu_block b = { .addr = e->addr, .size = e->size, .time = e->time, .birth = ++r->gpu.births, .context = t->gpu.context, .thread = t->number,
-                               .heap = e->heap, .capture = t->gpu.capture };
-    const struct mpr_site at = { t->at.stack, t->at.python ? t->at.python : mpr_backward_python(r, t) };
+    struct mpr_gpu_block b = { .addr = e->addr,
+                               .size = e->size,
+                               .time = e->time,
+                               .birth = ++r->gpu.births,
+                               .context = t->gpu.context,
+                               .thread = t->number,
+                               .heap = e->heap,
+                               .capture = t->gpu.capture };
+    const struct mpr_site at = { t->at.stack,
+                                 t->at.python ? t->at.python : mpr_backward_python(r, t) };
     b.node = mpr_backward_path(r, t);
     if (!b.node) b.node = mpr_gpu_path(r, t, &b.inherited);
     b.node = mpr_maker_path(r, b.node, t->at.python);
     b.site = mpr_sites_site(&r->sites, at);
     b.library = mpr_sites_library(&r->sites, at.stack);
     b.python = at.python;
-    b.weighed = r->options.by == MPR_GROUP_PYTHON && r->options.torch_sample_mean != 0 && t->at.python && mpr_gpu_of_torch(e);
+    b.weighed = r->options.by == MPR_GROUP_PYTHON && r->options.torch_sample_mean != 0 &&
+                t->at.python && mpr_gpu_of_torch(e);
     if (!strncmp(mpr_sites_library_name(&r->sites, b.library), "libnccl", 7)) {
         b.comm_guessed = !t->gpu.comm;
         b.comm = t->gpu.comm ? t->gpu.comm : r->gpu.comm;
@@ -67,7 +76,8 @@ struct mpr_gpu_block mpr_gpu_describe(struct mpr_replay *r, struct mpr_thread *t
     return b;
 }
 
-void mpr_gpu_book(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, struct mpr_gpu_block *out)
+void mpr_gpu_book(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
+                  struct mpr_gpu_block *out)
 {
     *out = mpr_gpu_describe(r, t, e);
     mpr_gpu_books_add(r, out);

@@ -20,14 +20,16 @@ static void claim_block(struct mpr_replay *r, struct mpr_gpu_block *b, uint32_t 
     if (r->options.by == MPR_GROUP_COMM) mpr_gpu_books_add(r, b);
 }
 
-/* A communicator's init says whose it is with its pop: what NCCL allocated meanwhile belongs to it. */
+/* A communicator's init says whose it is with its pop: what NCCL allocated meanwhile belongs to it.
+ */
 static void claim(struct mpr_replay *r, uint32_t comm, uint64_t since)
 {
     struct mpr_gpu *g = &r->gpu;
     g->comm = comm;
     for (; g->guesses && g->guess[g->guesses - 1].time >= since; g->guesses--) {
         const struct mpr_guess *guess = &g->guess[g->guesses - 1];
-        struct mpr_gpu_block *b = guess->object ? &g->object[guess->object - 1].block : mpr_gpu_blocks_find(&g->driver, guess->addr);
+        struct mpr_gpu_block *b = guess->object ? &g->object[guess->object - 1].block
+                                                : mpr_gpu_blocks_find(&g->driver, guess->addr);
         const bool live = b && (!guess->object || g->object[guess->object - 1].live);
         if (live && b->time == guess->time) claim_block(r, b, comm);
     }

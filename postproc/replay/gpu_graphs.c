@@ -39,20 +39,28 @@ static void share(struct mpr_gpu *g, struct mpr_capture *c)
     if (c->reset) give_up(&g->shared[c->shared - 1], c->reset);
 }
 
-#define BURST_NS UINT64_C(1000000000)       /* captures that follow each other closer than this belong together */
+/* Captures that follow each other closer than this belong together */
+#define BURST_NS UINT64_C(1000000000)
 
 void mpr_graph_capture(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_gpu *g = &r->gpu;
     const bool torch = e->op == MPF_OP_TORCH_CAPTURE;
     bool inherited;
-    if (torch) mpr_graph_reset(g, e->addr, e->time);        /* a graph captures once: this is another one in its place */
+    if (torch)
+        mpr_graph_reset(g, e->addr, e->time); /* a graph captures once: this is another one in its
+                                                 place */
     if (t->gpu.capture) return;
     MPR_GROW(g->capture, g->captures, g->capture_cap);
     const struct mpr_capture *last = g->captures ? &g->capture[g->captures - 1] : NULL;
-    const uint32_t burst = !last ? 1 : e->time - last->time < BURST_NS ? last->burst : last->burst + 1;
-    g->capture[g->captures++] = (struct mpr_capture){ .time = e->time, .graph = torch ? e->addr : 0, .thread = t->number,
-                                                      .node = mpr_gpu_path(r, t, &inherited), .burst = burst };
+    const uint32_t burst = !last                             ? 1
+                           : e->time - last->time < BURST_NS ? last->burst
+                                                             : last->burst + 1;
+    g->capture[g->captures++] = (struct mpr_capture){ .time = e->time,
+                                                      .graph = torch ? e->addr : 0,
+                                                      .thread = t->number,
+                                                      .node = mpr_gpu_path(r, t, &inherited),
+                                                      .burst = burst };
     if (torch && e->addr) mpr_index_set(&g->captured, e->addr, g->captures);
     t->gpu.capture = g->captures;
     t->gpu.torch_capture = torch;
@@ -63,7 +71,8 @@ void mpr_graph_capture_end(struct mpr_replay *r, struct mpr_thread *t, const str
     const bool torch = e->op == MPF_OP_TORCH_CAPTURE_END;
     if (!t->gpu.capture || (t->gpu.torch_capture && !torch)) return;
     struct mpr_capture *c = &r->gpu.capture[t->gpu.capture - 1];
-    if (torch) for (unsigned i = 0; i < 2; i++) c->pool[i] = mpr_gpu_word(e, i);
+    if (torch)
+        for (unsigned i = 0; i < 2; i++) c->pool[i] = mpr_gpu_word(e, i);
     if (torch) share(&r->gpu, c);
     c->time = e->time;
     t->gpu.last_capture = c->instantiated ? 0 : t->gpu.capture;
@@ -102,14 +111,21 @@ bool mpr_graph_holds(const struct mpr_gpu *g, uint32_t capture, uint64_t time)
 
 /* ---- executables */
 
-static void note_graph(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, int64_t growth)
+static void note_graph(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
+                       int64_t growth)
 {
     struct mpr_gpu *g = &r->gpu;
     bool inherited;
     MPR_GROW(g->graph, g->graphs, g->graph_cap);
     g->graph[g->graphs++] = (struct mpr_graph){
-        .time = e->time, .exec = mpr_gpu_word(e, MPF_RETURN_A), .nodes = mpr_gpu_word(e, MPF_RETURN_C), .instantiated = growth, .thread = t->number,
-        .node = mpr_gpu_path(r, t, &inherited), .capture = t->gpu.capture ? t->gpu.capture : t->gpu.last_capture, .device = (uint8_t)mpf_heap_device(e->heap),
+        .time = e->time,
+        .exec = mpr_gpu_word(e, MPF_RETURN_A),
+        .nodes = mpr_gpu_word(e, MPF_RETURN_C),
+        .instantiated = growth,
+        .thread = t->number,
+        .node = mpr_gpu_path(r, t, &inherited),
+        .capture = t->gpu.capture ? t->gpu.capture : t->gpu.last_capture,
+        .device = (uint8_t)mpf_heap_device(e->heap),
         .older = mpr_index_get(&g->executable, mpr_gpu_word(e, MPF_RETURN_A)),
     };
     mpr_index_set(&g->executable, mpr_gpu_word(e, MPF_RETURN_A), g->graphs);
@@ -130,11 +146,13 @@ static void destroy(struct mpr_gpu *g, struct mpr_graph *graph)
     mpr_index_set(&g->executable, graph->exec, graph->older);
 }
 
-void mpr_graph_call(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e, int64_t growth)
+void mpr_graph_call(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
+                    int64_t growth)
 {
     const uint64_t call = mpr_gpu_word(e, MPF_RETURN_CALL);
     struct mpr_graph *graph = graph_of(&r->gpu, mpr_gpu_word(e, MPF_RETURN_A));
     if (call == MPF_CALL_GRAPH) note_graph(r, t, e, growth);
-    else if (call == MPF_CALL_GRAPH_LAUNCH && graph) graph->launched = mpr_plus(graph->launched, growth);
+    else if (call == MPF_CALL_GRAPH_LAUNCH && graph)
+        graph->launched = mpr_plus(graph->launched, growth);
     else if (call == MPF_CALL_GRAPH_GONE && graph) destroy(&r->gpu, graph);
 }

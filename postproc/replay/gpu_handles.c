@@ -1,5 +1,5 @@
-/* Invariant: an object is found by its handle while it has references; then its memory lives by its mappings alone, and the
- * driver may give the handle to other memory. */
+/* Invariant: an object is found by its handle while it has references; then its memory lives by its
+ * mappings alone, and the driver may give the handle to other memory. */
 #include "gpu.h"
 
 #include "alloc.h"
@@ -13,7 +13,10 @@ static struct mpr_object *find(struct mpr_gpu *g, uint64_t handle)
     return number ? &g->object[number - 1] : NULL;
 }
 
-static uint32_t number_of(const struct mpr_gpu *g, const struct mpr_object *o) { return (uint32_t)(o - g->object) + 1; }
+static uint32_t number_of(const struct mpr_gpu *g, const struct mpr_object *o)
+{
+    return (uint32_t)(o - g->object) + 1;
+}
 
 /* From now on the handle means this object, or none. */
 static void name(struct mpr_replay *r, struct mpr_object *o, uint64_t handle)
@@ -40,7 +43,8 @@ static void release_if_unused(struct mpr_replay *r, struct mpr_object *o)
         r->books.heap[o->block.heap].frees++;
         mpr_gpu_gone(r, &o->block);
         mpr_gpu_books_remove(r, &o->block);
-        if (mpf_heap_is_gpu(o->block.heap)) mpr_gpu_explain(r, mpf_heap_device(o->block.heap), -mpr_amount(o->block.size));
+        if (mpf_heap_is_gpu(o->block.heap))
+            mpr_gpu_explain(r, mpf_heap_device(o->block.heap), -mpr_amount(o->block.size));
     }
     retire(&r->gpu, o);
 }
@@ -56,8 +60,8 @@ static struct mpr_object *new_object(struct mpr_gpu *g)
     return &g->object[g->objects++];
 }
 
-/* The handle is handed out again, so its last references are dropped, though who dropped them has not said so yet (a thread
- * reports after the driver has returned): what it will say is owed. */
+/* The handle is handed out again, so its last references are dropped, though who dropped them has
+ * not said so yet (a thread reports after the driver has returned): what it will say is owed. */
 static void settle(struct mpr_replay *r, uint64_t handle)
 {
     struct mpr_gpu *g = &r->gpu;
@@ -131,7 +135,8 @@ void mpr_handle_drop(struct mpr_replay *r, uint64_t handle)
     release_if_unused(r, o);
 }
 
-/* Memory with a handle is a block where it is mapped first, from when it was made on; mapped again later, from then on. */
+/* Memory with a handle is a block where it is mapped first, from when it was made on; mapped again
+ * later, from then on. */
 static void show(struct mpr_replay *r, struct mpr_object *o, uint64_t at)
 {
     const uint64_t from = o->shown ? r->now : o->block.time;
@@ -152,7 +157,8 @@ void mpr_handle_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t
     struct mpr_gpu *g = &r->gpu;
     struct mpr_object *o = find(g, handle);
     if (!o) return;
-    const struct mpr_interval map = { at, bytes > UINT64_MAX - at ? UINT64_MAX : at + bytes, (uint32_t)(o - g->object), false };
+    const struct mpr_interval map = { at, bytes > UINT64_MAX - at ? UINT64_MAX : at + bytes,
+                                      (uint32_t)(o - g->object), false };
     mpr_intervals_insert(&g->maps, mpr_intervals_after(&g->maps, at), &map);
     if (!o->mappings++) show(r, o, at);
 }
@@ -164,7 +170,9 @@ void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes)
     const uint64_t end = bytes > UINT64_MAX - at ? UINT64_MAX : at + bytes;
     const struct mpr_interval *map;
     size_t count = 0;
-    for (struct mpr_place place = first; (map = mpr_intervals_at(&g->maps, place)) && map->start < end; place = mpr_intervals_next(&g->maps, place)) {
+    for (struct mpr_place place = first;
+         (map = mpr_intervals_at(&g->maps, place)) && map->start < end;
+         place = mpr_intervals_next(&g->maps, place)) {
         struct mpr_object *o = &g->object[map->what];
         o->mappings--;
         if (o->block.addr == map->start) hide(r, o);

@@ -9,14 +9,16 @@
 static int part_of(struct mpr_gpu_device *d, uint64_t call)
 {
     switch (call) {
-    case MPF_CALL_CONTEXT: case MPF_CALL_CONTEXT_GONE: return MPR_PART_CONTEXT;
+    case MPF_CALL_CONTEXT:
+    case MPF_CALL_CONTEXT_GONE: return MPR_PART_CONTEXT;
     case MPF_CALL_LIMIT: d->limit_raised = true; return MPR_PART_STACK;
     case MPF_CALL_LAUNCH: {
         const bool limit = d->limit_raised;
         d->limit_raised = false;
         return limit ? MPR_PART_STACK : MPR_PART_MODULES;
     }
-    case MPF_CALL_MODULE: case MPF_CALL_MODULE_GONE: return MPR_PART_MODULES;
+    case MPF_CALL_MODULE:
+    case MPF_CALL_MODULE_GONE: return MPR_PART_MODULES;
     case MPF_CALL_STREAM: return MPR_PART_STREAMS;
     case MPF_CALL_POOL: return MPR_PART_POOLS;
     default: return MPR_PART_GRAPHS;
@@ -34,7 +36,8 @@ void mpr_hidden_enter(struct mpr_replay *r, struct mpr_thread *t, const struct m
     t->gpu.enter.serial = ++r->gpu.serial;
 }
 
-/* What is used beyond the tracked change since the entry, or since a call of another thread that returned meanwhile. */
+/* What is used beyond the tracked change since the entry, or since a call of another thread that
+ * returned meanwhile. */
 static int64_t hidden_growth(struct mpr_replay *r, struct mpr_thread *t, uint64_t used)
 {
     struct mpr_gpu_device *d = &r->gpu.device[t->gpu.enter.device];
@@ -48,8 +51,9 @@ static int64_t hidden_growth(struct mpr_replay *r, struct mpr_thread *t, uint64_
     return mpr_minus(mpr_change(before, used), mpr_change(tracked_before, now));
 }
 
-/* A measurement that only confirms the peak does not move it: memory that is dropped here may be mapped by another process
- * for a while (NCCL's peers), and is explained better while it is this one's. */
+/* A measurement that only confirms the peak does not move it: memory that is dropped here may be
+ * mapped by another process for a while (NCCL's peers), and is explained better while it is this
+ * one's. */
 static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
 {
     struct mpr_gpu_device *d = &r->gpu.device[device];
@@ -71,13 +75,15 @@ void mpr_hidden_return(struct mpr_replay *r, struct mpr_thread *t, const struct 
     int64_t *part = &r->gpu.device[device].part[part_of(&r->gpu.device[device], call)];
     *part = mpr_plus(*part, growth);
     if (e->addr != MPF_UNKNOWN) measured(r, device, e->addr);
-    if (mpr_gpu_word(e, MPF_RETURN_RESULT) == 0 || call != MPF_CALL_GRAPH) mpr_graph_call(r, t, e, growth);
+    if (mpr_gpu_word(e, MPF_RETURN_RESULT) == 0 || call != MPF_CALL_GRAPH)
+        mpr_graph_call(r, t, e, growth);
 }
 
 void mpr_hidden_sample(struct mpr_replay *r, const struct mpf_event *e)
 {
     const unsigned device = mpf_heap_device(e->heap);
-    const uint64_t used = mpr_gpu_word(e, MPF_GPU_USED), total = mpr_gpu_word(e, MPF_GPU_TOTAL), own = mpr_gpu_word(e, MPF_GPU_OWN);
+    const uint64_t used = mpr_gpu_word(e, MPF_GPU_USED), total = mpr_gpu_word(e, MPF_GPU_TOTAL),
+                   own = mpr_gpu_word(e, MPF_GPU_OWN);
     struct mpr_gpu_device *d = &r->gpu.device[device];
     mpr_gpu_take_pictures(r);
     if (total != MPF_UNKNOWN) d->total = total;

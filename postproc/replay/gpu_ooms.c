@@ -14,13 +14,19 @@ bool mpr_gpu_is_torch(const struct mpr_sites *s, uint32_t library)
     return !strncmp(name, "libc10", 6) || !strncmp(name, "libtorch", 8);
 }
 
-static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t,
+                               const struct mpf_event *e)
 {
     struct mpr_gpu *g = &r->gpu;
     MPR_GROW(g->oom, g->ooms, g->oom_cap);
     struct mpr_oom *o = &g->oom[g->ooms++];
-    *o = (struct mpr_oom){ .time = e->time, .bytes = e->addr, .free = MPF_UNKNOWN, .total = MPF_UNKNOWN, .thread = t->number,
-                           .heap = e->heap, .hard = true };
+    *o = (struct mpr_oom){ .time = e->time,
+                           .bytes = e->addr,
+                           .free = MPF_UNKNOWN,
+                           .total = MPF_UNKNOWN,
+                           .thread = t->number,
+                           .heap = e->heap,
+                           .hard = true };
     o->node = mpr_gpu_path(r, t, &o->inherited);
     o->library = mpr_sites_library(&r->sites, t->at.stack);
     o->python = t->at.python;
@@ -30,15 +36,17 @@ static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t, const
     return o;
 }
 
-enum { PICTURES = 16 };             /* failures that are kept with all that was live */
+enum { PICTURES = 16 }; /* failures that are kept with all that was live */
 
 static void picture_oom(struct mpr_replay *r, struct mpr_oom *o)
 {
     mpr_picture_free(&o->picture);
-    if (r->gpu.ooms <= PICTURES && mpf_heap_is_gpu(o->heap)) mpr_picture_take(&o->picture, r, mpf_heap_device(o->heap), o->time);
+    if (r->gpu.ooms <= PICTURES && mpf_heap_is_gpu(o->heap))
+        mpr_picture_take(&o->picture, r, mpf_heap_device(o->heap), o->time);
 }
 
-/* PyTorch asks again after it has given back its cache, and before it makes anything else: that is one failure. */
+/* PyTorch asks again after it has given back its cache, and before it makes anything else: that is
+ * one failure. */
 void mpr_oom_driver(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     enum { OUT_OF_MEMORY = 2 };
@@ -46,7 +54,9 @@ void mpr_oom_driver(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     if (mpr_gpu_word(e, MPF_FAIL_PROBE) == 1) return;
     heap->failures++;
     heap->used = true;
-    if (e->addr >= heap->largest.size) heap->largest = (struct mpr_failure){ e->time, e->addr, (unsigned)mpr_gpu_word(e, MPF_FAIL_RESULT) };
+    if (e->addr >= heap->largest.size)
+        heap->largest =
+            (struct mpr_failure){ e->time, e->addr, (unsigned)mpr_gpu_word(e, MPF_FAIL_RESULT) };
     if (mpr_gpu_word(e, MPF_FAIL_RESULT) != OUT_OF_MEMORY) return;
     struct mpr_oom *o = t->gpu.oom ? &r->gpu.oom[t->gpu.oom - 1] : NULL;
     if (!o || t->gpu.oom_past || o->bytes != e->addr || o->heap != e->heap) o = new_oom(r, t, e);
@@ -55,7 +65,8 @@ void mpr_oom_driver(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     o->free = mpr_gpu_word(e, MPF_FAIL_FREE);
     o->total = mpr_gpu_word(e, MPF_FAIL_TOTAL);
     o->capturing = mpr_gpu_word(e, MPF_FAIL_CAPTURING) == 1;
-    if (o->free != MPF_UNKNOWN && o->free > before && o->free - before > o->flushed) o->flushed = o->free - before;
+    if (o->free != MPF_UNKNOWN && o->free > before && o->free - before > o->flushed)
+        o->flushed = o->free - before;
     picture_oom(r, o);
 }
 
@@ -72,7 +83,8 @@ void mpr_oom_torch(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
 }
 
 /* A failure that PyTorch, or who asked, got over. */
-void mpr_oom_got_over(struct mpr_replay *r, struct mpr_thread *t, const struct mpr_gpu_block *b, bool torch)
+void mpr_oom_got_over(struct mpr_replay *r, struct mpr_thread *t, const struct mpr_gpu_block *b,
+                      bool torch)
 {
     if (!t->gpu.oom) return;
     struct mpr_oom *o = &r->gpu.oom[t->gpu.oom - 1];

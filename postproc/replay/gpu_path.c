@@ -1,10 +1,12 @@
 #include "gpu_path.h"
 
-static uint32_t build_path(struct mpr_replay *r, const struct mpr_thread *carrier, const struct mpr_thread *t)
+static uint32_t build_path(struct mpr_replay *r, const struct mpr_thread *carrier,
+                           const struct mpr_thread *t)
 {
     uint32_t node = 0;
     for (uint32_t i = 0; i < carrier->depth; i++)
-        if (!carrier->stack[i].domain) node = mpr_ranges_child(&r->ranges, node, carrier->stack[i].name, 0);
+        if (!carrier->stack[i].domain)
+            node = mpr_ranges_child(&r->ranges, node, carrier->stack[i].name, 0);
     for (uint32_t i = 0; i < t->depth; i++)
         node = mpr_ranges_child(&r->ranges, node, t->stack[i].name, t->stack[i].domain);
     return node;

@@ -1,4 +1,5 @@
-/* The ranges that a thread's device blocks belong to.  Not in gpu_book.h, for backward.c asks here and gpu_book.c asks backward.c. */
+/* The ranges that a thread's device blocks belong to.  Not in gpu_book.h, for backward.c asks here
+ * and gpu_book.c asks backward.c. */
 #ifndef MPR_GPU_PATH_H
 #define MPR_GPU_PATH_H
 

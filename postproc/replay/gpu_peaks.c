@@ -1,4 +1,5 @@
-/* Invariant: what is live at the best instant has only grown since, as long as its picture is stale. */
+/* Invariant: what is live at the best instant has only grown since, as long as its picture is
+ * stale. */
 #include "gpu_peaks.h"
 
 #include "amount.h"
@@ -12,18 +13,21 @@ uint64_t mpr_gpu_tracked(const struct mpr_replay *r, unsigned device)
 
 uint64_t mpr_gpu_used(const struct mpr_replay *r, unsigned device)
 {
-    const uint64_t tracked = mpr_gpu_tracked(r, device), used = mpr_gpu_device_used(&r->gpu.device[device], tracked);
+    const uint64_t tracked = mpr_gpu_tracked(r, device),
+                   used = mpr_gpu_device_used(&r->gpu.device[device], tracked);
     return used == MPF_UNKNOWN ? tracked : used;
 }
 
 #define IN_FLIGHT_NS UINT64_C(100000000)
 
-/* An allocation is recorded when the driver has returned, so a measurement by another thread may have it already, or a free
- * not any more: then it was a surprise of about that size, and is taken for what it is. */
+/* An allocation is recorded when the driver has returned, so a measurement by another thread may
+ * have it already, or a free not any more: then it was a surprise of about that size, and is taken
+ * for what it is. */
 void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change)
 {
     struct mpr_gpu_device *d = &r->gpu.device[device];
-    const int64_t most = change < 0 ? mpr_minus(0, d->surprise) : d->surprise, size = change < 0 ? mpr_minus(0, change) : change;
+    const int64_t most = change < 0 ? mpr_minus(0, d->surprise) : d->surprise,
+                  size = change < 0 ? mpr_minus(0, change) : change;
     if (size == 0 || most < size - size / 16 || r->now - d->surprise_time > IN_FLIGHT_NS) return;
     d->tracked_then += (uint64_t)change;
     d->surprise = mpr_minus(d->surprise, change);
@@ -31,19 +35,23 @@ void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change)
 
 /* ---- the best instant */
 
-static void raise_best_at(const struct mpr_replay *r, unsigned device, struct mpr_best *best, uint64_t slack, uint64_t time)
+static void raise_best_at(const struct mpr_replay *r, unsigned device, struct mpr_best *best,
+                          uint64_t slack, uint64_t time)
 {
-    const uint64_t used = mpr_gpu_used(r, device), torch = r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].bytes;
+    const uint64_t used = mpr_gpu_used(r, device),
+                   torch = r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].bytes;
     if (used < best->used + slack || (used == best->used && torch <= best->torch)) return;
     *best = (struct mpr_best){ used, torch, time, true };
 }
 
-static void raise_best(const struct mpr_replay *r, unsigned device, struct mpr_best *best, uint64_t slack)
+static void raise_best(const struct mpr_replay *r, unsigned device, struct mpr_best *best,
+                       uint64_t slack)
 {
     raise_best_at(r, device, best, slack, r->now);
 }
 
-static void take(const struct mpr_replay *r, unsigned device, struct mpr_best *best, struct mpr_picture *picture)
+static void take(const struct mpr_replay *r, unsigned device, struct mpr_best *best,
+                 struct mpr_picture *picture)
 {
     if (!best->stale) return;
     best->stale = false;
@@ -57,23 +65,29 @@ void mpr_gpu_gone(struct mpr_replay *r, const struct mpr_gpu_block *b)
     for (size_t i = 0; i < r->gpu.windows; i++) mpr_picture_gone(&r->gpu.window[i].peak, b);
 }
 
-static bool is_open(const struct mpr_replay *r, const struct mpr_window *w) { return r->now >= w->from && r->now <= w->to; }
+static bool is_open(const struct mpr_replay *r, const struct mpr_window *w)
+{
+    return r->now >= w->from && r->now <= w->to;
+}
 
 void mpr_gpu_note_peak(struct mpr_replay *r, unsigned device, uint64_t slack)
 {
     if (!r->pinned) raise_best(r, device, &r->gpu.device[device].best, slack);
     for (size_t i = 0; i < r->gpu.windows; i++) {
         struct mpr_window *w = &r->gpu.window[i];
-        if (w->device == device && is_open(r, w)) raise_best(r, device, &w->best, w->best.used ? slack : 0);
+        if (w->device == device && is_open(r, w))
+            raise_best(r, device, &w->best, w->best.used ? slack : 0);
     }
 }
 
 void mpr_gpu_take_pictures(struct mpr_replay *r)
 {
-    for (unsigned i = 0; i < MPF_GPUS && !r->pinned; i++) take(r, i, &r->gpu.device[i].best, &r->gpu.device[i].peak);
+    for (unsigned i = 0; i < MPF_GPUS && !r->pinned; i++)
+        take(r, i, &r->gpu.device[i].best, &r->gpu.device[i].peak);
     for (size_t i = 0; i < r->gpu.windows; i++) {
         struct mpr_window *w = &r->gpu.window[i];
-        if (is_open(r, w) && !w->best.time) raise_best(r, w->device, &w->best, 0);      /* what it began with */
+        if (is_open(r, w) && !w->best.time)
+            raise_best(r, w->device, &w->best, 0); /* what it began with */
         take(r, w->device, &w->best, &w->peak);
     }
 }
@@ -83,7 +97,7 @@ void mpr_gpu_close_windows(struct mpr_replay *r)
     for (size_t i = 0; i < r->gpu.windows; i++) {
         struct mpr_window *w = &r->gpu.window[i];
         if (r->now <= w->to) continue;
-        if (!w->best.time) {            /* nothing happened in it */
+        if (!w->best.time) { /* nothing happened in it */
             raise_best(r, w->device, &w->best, 0);
             w->best.time = w->to;
         }
@@ -109,8 +123,9 @@ void mpr_gpu_carry(struct mpr_replay *r, uint64_t time)
 void mpr_gpu_chosen(struct mpr_replay *r)
 {
     mpr_gpu_take_pictures(r);
-    for (unsigned i = 0; i < MPF_GPUS; i++)     /* those that held nothing, too */
-        if (!r->gpu.device[i].peak.valid) mpr_picture_take(&r->gpu.device[i].peak, r, i, r->options.at.from);
+    for (unsigned i = 0; i < MPF_GPUS; i++) /* those that held nothing, too */
+        if (!r->gpu.device[i].peak.valid)
+            mpr_picture_take(&r->gpu.device[i].peak, r, i, r->options.at.from);
 }
 
 /* ---- the end */

@@ -16,7 +16,8 @@ void mpr_gpu_take_pictures(struct mpr_replay *r);
 void mpr_gpu_gone(struct mpr_replay *r, const struct mpr_gpu_block *b);
 /* Tracked bytes changed: was it measured already? */
 void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change);
-/* The chosen instant begins: devices have no peaks yet.  What each holds counts as of `time`.  The instant ends. */
+/* The chosen instant begins: devices have no peaks yet.  What each holds counts as of `time`.  The
+ * instant ends. */
 void mpr_gpu_choose(struct mpr_replay *r);
 void mpr_gpu_carry(struct mpr_replay *r, uint64_t time);
 void mpr_gpu_chosen(struct mpr_replay *r);

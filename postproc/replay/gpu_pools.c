@@ -21,7 +21,8 @@ static struct mpr_pool *pool_of(struct mpr_gpu *g, const struct mpf_event *e)
 /* What the device's pools hold, by kind: pool 0 is the memory of graphs. */
 static void count(struct mpr_gpu *g, const struct mpr_pool *p, uint64_t change)
 {
-    *(p->id ? &g->pool_bytes[mpf_heap_device(p->heap)] : &g->graph_bytes[mpf_heap_device(p->heap)]) += change;
+    *(p->id ? &g->pool_bytes[mpf_heap_device(p->heap)]
+            : &g->graph_bytes[mpf_heap_device(p->heap)]) += change;
 }
 
 static void grow(struct mpr_replay *r, struct mpr_pool *p, uint32_t cell, uint64_t bytes)

@@ -7,7 +7,10 @@
 
 enum { LEAF = 256 };
 
-struct mpr_interval_leaf { size_t count; struct mpr_interval at[LEAF]; };
+struct mpr_interval_leaf {
+    size_t count;
+    struct mpr_interval at[LEAF];
+};
 
 void mpr_intervals_free(struct mpr_intervals *s)
 {
@@ -16,7 +19,10 @@ void mpr_intervals_free(struct mpr_intervals *s)
     *s = (struct mpr_intervals){ 0 };
 }
 
-static const struct mpr_interval *last_of(const struct mpr_interval_leaf *leaf) { return &leaf->at[leaf->count - 1]; }
+static const struct mpr_interval *last_of(const struct mpr_interval_leaf *leaf)
+{
+    return &leaf->at[leaf->count - 1];
+}
 
 struct mpr_place mpr_intervals_after(const struct mpr_intervals *s, uint64_t address)
 {
@@ -66,16 +72,20 @@ static void halve(struct mpr_intervals *s, struct mpr_place *place)
     upper->count = LEAF / 2;
     lower->count = LEAF - LEAF / 2;
     memcpy(upper->at, lower->at + lower->count, upper->count * sizeof *upper->at);
-    if (place->at > lower->count) *place = (struct mpr_place){ place->leaf + 1, place->at - lower->count };
+    if (place->at > lower->count)
+        *place = (struct mpr_place){ place->leaf + 1, place->at - lower->count };
 }
 
-void mpr_intervals_insert(struct mpr_intervals *s, struct mpr_place place, const struct mpr_interval *span)
+void mpr_intervals_insert(struct mpr_intervals *s, struct mpr_place place,
+                          const struct mpr_interval *span)
 {
     if (!s->leaves) add_leaf(s, 0);
-    if (place.leaf == s->leaves) place = (struct mpr_place){ s->leaves - 1, s->leaf[s->leaves - 1]->count };
+    if (place.leaf == s->leaves)
+        place = (struct mpr_place){ s->leaves - 1, s->leaf[s->leaves - 1]->count };
     if (s->leaf[place.leaf]->count == LEAF) halve(s, &place);
     struct mpr_interval_leaf *leaf = s->leaf[place.leaf];
-    memmove(leaf->at + place.at + 1, leaf->at + place.at, (leaf->count - place.at) * sizeof *leaf->at);
+    memmove(leaf->at + place.at + 1, leaf->at + place.at,
+            (leaf->count - place.at) * sizeof *leaf->at);
     leaf->at[place.at] = *span;
     leaf->count++;
 }
@@ -99,7 +109,8 @@ void mpr_intervals_remove(struct mpr_intervals *s, struct mpr_place place, size_
     for (; count && place.leaf < s->leaves; place = (struct mpr_place){ place.leaf + 1, 0 }) {
         struct mpr_interval_leaf *leaf = s->leaf[place.leaf];
         const size_t here = count < leaf->count - place.at ? count : leaf->count - place.at;
-        memmove(leaf->at + place.at, leaf->at + place.at + here, (leaf->count - place.at - here) * sizeof *leaf->at);
+        memmove(leaf->at + place.at, leaf->at + place.at + here,
+                (leaf->count - place.at - here) * sizeof *leaf->at);
         leaf->count -= here;
         count -= here;
         empty |= !leaf->count;

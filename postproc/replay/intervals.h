@@ -1,7 +1,8 @@
 /* Intervals of addresses in order, each with a number: what is mapped, loaded or reserved where.
  *
- * An array of leaves, each an array of some hundred intervals: a change moves the rest of a leaf, and of the array of leaves only
- * where one is full or empty.  No leaf is empty.  Places are valid until the next change. */
+ * An array of leaves, each an array of some hundred intervals: a change moves the rest of a leaf,
+ * and of the array of leaves only where one is full or empty.  No leaf is empty.  Places are valid
+ * until the next change. */
 #ifndef MPR_INTERVALS_H
 #define MPR_INTERVALS_H
 
@@ -15,8 +16,13 @@ struct mpr_interval {
     bool writable;
 };
 
-struct mpr_intervals { struct mpr_interval_leaf **leaf; size_t leaves, cap; };
-struct mpr_place { size_t leaf, at; };
+struct mpr_intervals {
+    struct mpr_interval_leaf **leaf;
+    size_t leaves, cap;
+};
+struct mpr_place {
+    size_t leaf, at;
+};
 
 void mpr_intervals_free(struct mpr_intervals *s);
 /* The first interval that ends after `address`. */
@@ -25,7 +31,8 @@ struct mpr_place mpr_intervals_after(const struct mpr_intervals *s, uint64_t add
 struct mpr_interval *mpr_intervals_at(const struct mpr_intervals *s, struct mpr_place place);
 struct mpr_place mpr_intervals_next(const struct mpr_intervals *s, struct mpr_place place);
 /* Puts it before what is at the place. */
-void mpr_intervals_insert(struct mpr_intervals *s, struct mpr_place place, const struct mpr_interval *span);
+void mpr_intervals_insert(struct mpr_intervals *s, struct mpr_place place,
+                          const struct mpr_interval *span);
 /* Takes out `count` intervals from the place on. */
 void mpr_intervals_remove(struct mpr_intervals *s, struct mpr_place place, size_t count);
 

@@ -12,7 +12,8 @@ enum { FREE_BIRTHS = 1 << 15, ONE_IN = 256 };
 /* With too many, fewer are looked at; and fewer still if so many more come. */
 enum { PATIENCE = 512 };
 
-/* Where one in so many is of at least twice `least`, that may rise without losing what stands out. */
+/* Where one in so many is of at least twice `least`, that may rise without losing what stands out.
+ */
 enum { ONE_LARGER_IN = 8 };
 
 struct mpr_large *mpr_large_new(const struct mpr_books *books)
@@ -68,7 +69,7 @@ static int by_size(const void *left, const void *right)
 /* Forgets the blocks that are no longer looked at. */
 static void forget(struct mpr_large_heap *h)
 {
-    for (size_t i = h->lives; i-- > 0; )
+    for (size_t i = h->lives; i-- > 0;)
         if (!mpr_large_looks(h, h->live[i].addr, h->live[i].size)) remove_at(h, i);
 }
 
@@ -140,7 +141,8 @@ void mpr_large_end(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t ti
     block.to = time;
     remove_at(h, number - 1);
     if (h->gones == MPR_LARGE_GONE) {
-        mpr_notable_keep(h->gone, h->gones, MPR_LARGE_GONE / 4, l->books->heap[heap].peak_time, time);
+        mpr_notable_keep(h->gone, h->gones, MPR_LARGE_GONE / 4, l->books->heap[heap].peak_time,
+                         time);
         h->gones = MPR_LARGE_GONE / 4;
     }
     h->gone[h->gones++] = block;

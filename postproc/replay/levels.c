@@ -36,7 +36,8 @@ void mpr_levels_room(struct mpr_levels *l, uint32_t cell)
     MPR_REACH(l->place, cell, places);
 }
 
-static void save(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books, uint32_t index)
+static void save(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books,
+                 uint32_t index)
 {
     struct mpr_levels_cell *cell = &l->cell[index];
     if (cell->epoch == v->epoch) return;
@@ -48,7 +49,8 @@ static void save(struct mpr_levels *l, struct mpr_levels_heap *v, const struct m
     v->listed[v->count++] = index;
 }
 
-/* Ends the open bucket with the vector at its maximum; cells that have changed since stay listed. */
+/* Ends the open bucket with the vector at its maximum; cells that have changed since stay listed.
+ */
 static void store(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books)
 {
     size_t left = 0;
@@ -68,18 +70,23 @@ static void store(struct mpr_levels *l, struct mpr_levels_heap *v, const struct 
 }
 
 /* A bucket in which nothing changes: its vector is what the books say now. */
-static void store_quiet(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books, uint64_t level,
-                        uint64_t time)
+static void store_quiet(struct mpr_levels *l, struct mpr_levels_heap *v,
+                        const struct mpr_books *books, uint64_t level, uint64_t time)
 {
-    v->open = (struct mpr_bucket){ .key = time >> v->series.shift, .time = time, .max = level, .min = level,
-                                   .close = level, .final = true };
+    v->open = (struct mpr_bucket){ .key = time >> v->series.shift,
+                                   .time = time,
+                                   .max = level,
+                                   .min = level,
+                                   .close = level,
+                                   .final = true };
     v->epoch++;
     store(l, v, books);
 }
 
-/* The open bucket ends; where nothing changes for longer than a bucket, the level that lasts must not look so high. */
-static void end(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books, uint64_t level,
-                uint64_t now)
+/* The open bucket ends; where nothing changes for longer than a bucket, the level that lasts must
+ * not look so high. */
+static void end(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books,
+                uint64_t level, uint64_t now)
 {
     const unsigned shift = v->series.shift;
     const uint64_t next = v->open.key + 1;
@@ -101,8 +108,8 @@ static void widen(struct mpr_series *s, uint64_t now, size_t *place)
     mpr_series_widen(s, s->shift ? 1 : FIRST_SHIFT, now, place);
 }
 
-static void roll(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books, uint64_t level,
-                 uint64_t now)
+static void roll(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books,
+                 uint64_t level, uint64_t now)
 {
     struct mpr_series *s = &v->series;
     /* what was before does not count where the first change is at options.from */
@@ -114,9 +121,13 @@ static void roll(struct mpr_levels *l, struct mpr_levels_heap *v, const struct m
     v->until = next < l->options.to ? next : l->options.to;
 }
 
-static uint64_t last_instant(const struct mpr_levels *l) { return l->options.to < *l->now ? l->options.to : *l->now; }
+static uint64_t last_instant(const struct mpr_levels *l)
+{
+    return l->options.to < *l->now ? l->options.to : *l->now;
+}
 
-static void close_level(struct mpr_levels *l, struct mpr_levels_heap *v, const struct mpr_books *books, uint64_t level)
+static void close_level(struct mpr_levels *l, struct mpr_levels_heap *v,
+                        const struct mpr_books *books, uint64_t level)
 {
     end(l, v, books, level, last_instant(l));
     v->open.key = MPR_LEVELS_NONE;
@@ -124,7 +135,8 @@ static void close_level(struct mpr_levels *l, struct mpr_levels_heap *v, const s
     v->closed = true;
 }
 
-void mpr_levels_note(struct mpr_levels *l, const struct mpr_books *books, uint32_t index, uint8_t heap, uint64_t level)
+void mpr_levels_note(struct mpr_levels *l, const struct mpr_books *books, uint32_t index,
+                     uint8_t heap, uint64_t level)
 {
     struct mpr_levels_heap *v = &l->level[heap];
     const uint64_t now = *l->now;
@@ -133,7 +145,8 @@ void mpr_levels_note(struct mpr_levels *l, const struct mpr_books *books, uint32
         close_level(l, v, books, level);
         return;
     }
-    if (now >= l->options.from && now >> v->series.shift != v->open.key) roll(l, v, books, level, now);
+    if (now >= l->options.from && now >> v->series.shift != v->open.key)
+        roll(l, v, books, level, now);
     if (now > v->last && level < v->open.min && v->open.allocs + v->open.frees) v->open.min = level;
     v->last = now;
     save(l, v, books, index);
@@ -146,6 +159,7 @@ void mpr_levels_finish(struct mpr_levels *l, const struct mpr_books *books)
         if (!books->heap[i].used) continue;
         if (!v->closed) close_level(l, v, books, books->heap[i].bytes);
         mpr_series_widen(&v->series, 0, last_instant(l), l->place);
-        while (v->series.buckets > 1 && v->series.buckets > l->options.buckets) widen(&v->series, last_instant(l), l->place);
+        while (v->series.buckets > 1 && v->series.buckets > l->options.buckets)
+            widen(&v->series, last_instant(l), l->place);
     }
 }

@@ -22,7 +22,8 @@ uint64_t mpr_maker_key(const struct mpr_replay *r, const struct mpr_maker *m)
     case MPR_GROUP_GRAPH: return m->graph;
     case MPR_GROUP_PYTHON: return mpr_sites_of(s, m->site).python;
     case MPR_GROUP_STACK: return mpr_sites_of(s, m->site).stack;
-    case MPR_GROUP_ALL: return mpr_all_key((struct mpr_all){ m->node, m->thread, mpr_size_class(m->size) });
+    case MPR_GROUP_ALL:
+        return mpr_all_key((struct mpr_all){ m->node, m->thread, mpr_size_class(m->size) });
     default: return 0;
     }
 }

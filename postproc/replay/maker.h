@@ -15,21 +15,29 @@ static inline uint32_t mpr_size_class(uint64_t size)
 }
 
 /* What a block's cell depends on; site, comm and graph: 0 where they are not known. */
-struct mpr_maker { uint64_t size; uint32_t node, thread, site, comm, graph; };
+struct mpr_maker {
+    uint64_t size;
+    uint32_t node, thread, site, comm, graph;
+};
 
-/* A cell's key by MPR_GROUP_ALL: who shares range, thread and size class; the cell's site stands beside it. */
-struct mpr_all { uint32_t node, thread, class; };
+/* A cell's key by MPR_GROUP_ALL: who shares range, thread and size class; the cell's site stands
+ * beside it. */
+struct mpr_all {
+    uint32_t node, thread, class;
+};
 static inline uint64_t mpr_all_key(struct mpr_all all)
 {
     return all.node | (uint64_t)all.thread << 32 | (uint64_t)all.class << 54;
 }
 static inline struct mpr_all mpr_all_of(uint64_t key)
 {
-    return (struct mpr_all){ (uint32_t)key, key >> 32 & (MPR_THREADS_MAX - 1), (uint32_t)(key >> 54) };
+    return (struct mpr_all){ (uint32_t)key, key >> 32 & (MPR_THREADS_MAX - 1),
+                             (uint32_t)(key >> 54) };
 }
 
-/* The path of a block that is made in a range, with that Python stack: with its frames where the range is a wrapper's
- * (wrappers.h), by AUTO and ALL, which give a block the best name that it has. */
+/* The path of a block that is made in a range, with that Python stack: with its frames where the
+ * range is a wrapper's (wrappers.h), by AUTO and ALL, which give a block the best name that it has.
+ */
 uint32_t mpr_maker_path(struct mpr_replay *r, uint32_t node, uint32_t python);
 /* The key of a block's cell. */
 uint64_t mpr_maker_key(const struct mpr_replay *r, const struct mpr_maker *m);

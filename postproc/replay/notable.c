@@ -10,14 +10,17 @@
 enum { OF_LIFE = 4, OF_PEAK = 32 };
 
 /* A block by what it is ranked by. */
-struct weight { double weight; uint32_t block; };
+struct weight {
+    double weight;
+    uint32_t block;
+};
 
 struct choosing {
     const struct mpr_large_block *block;
     struct weight *order;
-    uint32_t *rank;             /* by block */
+    uint32_t *rank; /* by block */
     size_t count;
-    uint64_t width, now;        /* of a cell; the run's end */
+    uint64_t width, now; /* of a cell; the run's end */
 };
 
 static int by_weight(const void *left, const void *right)
@@ -27,10 +30,14 @@ static int by_weight(const void *left, const void *right)
     return a->block < b->block ? -1 : a->block > b->block;
 }
 
-static uint64_t end_of(const struct choosing *c, const struct mpr_large_block *b) { return b->to < c->now ? b->to : c->now; }
+static uint64_t end_of(const struct choosing *c, const struct mpr_large_block *b)
+{
+    return b->to < c->now ? b->to : c->now;
+}
 
 /* Takes the next place in every cell of the block's life; the best of them. */
-static uint32_t take_rank(const struct choosing *c, uint32_t *taken, const struct mpr_large_block *b)
+static uint32_t take_rank(const struct choosing *c, uint32_t *taken,
+                          const struct mpr_large_block *b)
 {
     uint32_t best = UINT32_MAX;
     for (uint64_t cell = b->from / c->width; cell <= end_of(c, b) / c->width; cell++) {
@@ -48,7 +55,8 @@ static void improve(uint32_t *rank, uint32_t with)
 static void rank_by_size(struct choosing *c, uint64_t peak)
 {
     uint32_t taken[MPR_NOTABLE_CELLS] = { 0 }, at_peak = 0;
-    for (uint32_t i = 0; i < c->count; i++) c->order[i] = (struct weight){ (double)c->block[i].size, i };
+    for (uint32_t i = 0; i < c->count; i++)
+        c->order[i] = (struct weight){ (double)c->block[i].size, i };
     qsort(c->order, c->count, sizeof *c->order, by_weight);
     for (size_t i = 0; i < c->count; i++) {
         const struct mpr_large_block *b = &c->block[c->order[i].block];
@@ -65,7 +73,7 @@ static unsigned life_class(const struct choosing *c, const struct mpr_large_bloc
 {
     const double life = (double)b->size * (double)(end_of(c, b) - b->from) + 1;
     int power;
-    const double part = frexp(life, &power);    /* 0.5 to 1 */
+    const double part = frexp(life, &power); /* 0.5 to 1 */
     const int class = 4 * power + (int)(8 * (part - 0.5));
     return class < LIFE_CLASSES ? LIFE_CLASSES - 1 - (unsigned)class : 0;
 }
@@ -75,15 +83,19 @@ static void rank_by_life(struct choosing *c, uint32_t (*taken)[MPR_NOTABLE_CELLS
 {
     for (size_t i = 0; i < c->count; i++) {
         const struct mpr_large_block *b = &c->block[i];
-        for (uint64_t cell = b->from / c->width; cell <= end_of(c, b) / c->width; cell++) taken[life_class(c, b) + 1][cell]++;
+        for (uint64_t cell = b->from / c->width; cell <= end_of(c, b) / c->width; cell++)
+            taken[life_class(c, b) + 1][cell]++;
     }
     for (unsigned i = 1; i <= LIFE_CLASSES; i++)
-        for (unsigned cell = 0; cell < MPR_NOTABLE_CELLS; cell++) taken[i][cell] += taken[i - 1][cell];
+        for (unsigned cell = 0; cell < MPR_NOTABLE_CELLS; cell++)
+            taken[i][cell] += taken[i - 1][cell];
     for (size_t i = 0; i < c->count; i++)
-        improve(&c->rank[i], take_rank(c, taken[life_class(c, &c->block[i])], &c->block[i]) * OF_LIFE);
+        improve(&c->rank[i],
+                take_rank(c, taken[life_class(c, &c->block[i])], &c->block[i]) * OF_LIFE);
 }
 
-/* The first rank of which not all blocks find room, and how many of them do; of: room for count + 1 numbers. */
+/* The first rank of which not all blocks find room, and how many of them do; of: room for count + 1
+ * numbers. */
 static uint32_t last_rank(const struct choosing *c, size_t keep, uint32_t *of, size_t *room)
 {
     uint32_t rank = 0;
@@ -105,12 +117,17 @@ static void move_kept(const struct choosing *c, struct mpr_large_block *block, s
     }
 }
 
-void mpr_notable_keep(struct mpr_large_block *block, size_t count, size_t keep, uint64_t peak, uint64_t now)
+void mpr_notable_keep(struct mpr_large_block *block, size_t count, size_t keep, uint64_t peak,
+                      uint64_t now)
 {
     if (count <= keep) return;
-    struct choosing c = { .block = block, .order = mpr_alloc(count, sizeof *c.order), .rank = mpr_alloc(count, sizeof *c.rank),
-                          .count = count, .width = now / MPR_NOTABLE_CELLS + 1, .now = now };
-    uint32_t (*taken)[MPR_NOTABLE_CELLS] = mpr_alloc(LIFE_CLASSES + 1, sizeof *taken);
+    struct choosing c = { .block = block,
+                          .order = mpr_alloc(count, sizeof *c.order),
+                          .rank = mpr_alloc(count, sizeof *c.rank),
+                          .count = count,
+                          .width = now / MPR_NOTABLE_CELLS + 1,
+                          .now = now };
+    uint32_t(*taken)[MPR_NOTABLE_CELLS] = mpr_alloc(LIFE_CLASSES + 1, sizeof *taken);
     rank_by_size(&c, peak);
     rank_by_life(&c, taken);
     move_kept(&c, block, keep);

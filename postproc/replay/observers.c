@@ -9,7 +9,8 @@ static inline void before(struct mpr_books *books, uint32_t index, uint64_t size
     const struct mpr_heap *heap = &books->heap[code];
     if (books->levels && index >= books->levels->cells) mpr_levels_room(books->levels, index);
     if (books->levels) mpr_levels_before(books->levels, books, index, code, heap->bytes);
-    if (books->excerpts) mpr_excerpts_see(books->excerpts, books, code, heap->epoch, index, size, grown);
+    if (books->excerpts)
+        mpr_excerpts_see(books->excerpts, books, code, heap->epoch, index, size, grown);
 }
 
 static inline void after(struct mpr_books *books, uint32_t index, bool grown)
@@ -19,14 +20,16 @@ static inline void after(struct mpr_books *books, uint32_t index, bool grown)
     if (books->chosen) mpr_books_note(books, &books->heap[code]);
 }
 
-__attribute__((noinline)) void mpr_books_add_seen(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t time)
+__attribute__((noinline)) void mpr_books_add_seen(struct mpr_books *books, uint32_t index,
+                                                  uint64_t size, uint64_t time)
 {
     before(books, index, size, true);
     mpr_books_grow(books, &books->cell[index], size, time);
     after(books, index, true);
 }
 
-__attribute__((noinline)) void mpr_books_remove_seen(struct mpr_books *books, uint32_t index, uint64_t size)
+__attribute__((noinline)) void mpr_books_remove_seen(struct mpr_books *books, uint32_t index,
+                                                     uint64_t size)
 {
     before(books, index, size, false);
     mpr_books_shrink(books, &books->cell[index], size);

@@ -1,5 +1,6 @@
-/* A picture is begun at its instant and gathered at the end: from what is live still and was made before it, and from copies of what has
- * gone since.  So an event costs the same however often a peak is a new one. */
+/* A picture is begun at its instant and gathered at the end: from what is live still and was made
+ * before it, and from copies of what has gone since.  So an event costs the same however often a
+ * peak is a new one. */
 #include "picture.h"
 
 #include <stdlib.h>
@@ -17,19 +18,31 @@ static int by_address(const void *left, const void *right)
 
 static bool is_in(const struct mpr_picture *p, const struct mpr_gpu_block *b)
 {
-    return b->birth <= p->births && mpf_heap_is_gpu(b->heap) && mpf_heap_device(b->heap) == p->device;
+    return b->birth <= p->births && mpf_heap_is_gpu(b->heap) &&
+           mpf_heap_device(b->heap) == p->device;
 }
 
-static bool is_torch(const struct mpr_gpu_block *b) { return mpf_heap_code(b->heap) == MPF_HEAP_TORCH; }
+static bool is_torch(const struct mpr_gpu_block *b)
+{
+    return mpf_heap_code(b->heap) == MPF_HEAP_TORCH;
+}
 
-void mpr_picture_begin(struct mpr_picture *p, const struct mpr_replay *r, unsigned device, uint64_t time)
+void mpr_picture_begin(struct mpr_picture *p, const struct mpr_replay *r, unsigned device,
+                       uint64_t time)
 {
     const struct mpr_gpu *g = &r->gpu;
     const struct mpr_gpu_device *d = &g->device[device];
     struct mpr_gpu_block *const gone = p->gone;
     const size_t gone_cap = p->gone_cap;
-    *p = (struct mpr_picture){ .valid = true, .open = true, .device = device, .births = g->births, .time = time, .others = d->others, .total = d->total,
-                               .gone = gone, .gone_cap = gone_cap };
+    *p = (struct mpr_picture){ .valid = true,
+                               .open = true,
+                               .device = device,
+                               .births = g->births,
+                               .time = time,
+                               .others = d->others,
+                               .total = d->total,
+                               .gone = gone,
+                               .gone_cap = gone_cap };
     p->tracked = r->books.heap[mpf_heap_gpu(MPF_HEAP_DEVICE, device)].bytes;
     p->used = mpr_gpu_device_used(d, p->tracked);
     for (int i = 0; i < MPR_PARTS; i++) p->part[i] = d->part[i];
@@ -60,7 +73,8 @@ static void make_room(struct mpr_picture *p)
 {
     if (p->gones < p->gone_cap) return;
     if (p->gones) drop_repeated(p);
-    if (p->gones >= p->gone_cap / 2) p->gone = mpr_grow(p->gone, &p->gone_cap, SIZE_MAX, sizeof *p->gone);
+    if (p->gones >= p->gone_cap / 2)
+        p->gone = mpr_grow(p->gone, &p->gone_cap, SIZE_MAX, sizeof *p->gone);
 }
 
 void mpr_picture_gone(struct mpr_picture *p, const struct mpr_gpu_block *b)
@@ -104,7 +118,8 @@ static void put_objects(struct mpr_picture *p, const struct mpr_gpu *g)
     }
 }
 
-/* What the driver is freeing is out of the table, for its address may be handed out, and counts until the driver returns. */
+/* What the driver is freeing is out of the table, for its address may be handed out, and counts
+ * until the driver returns. */
 static void put_freeing(struct mpr_picture *p, const struct mpr_threads *threads)
 {
     for (uint32_t i = 0; i < threads->count; i++) {
@@ -118,7 +133,8 @@ void mpr_picture_end(struct mpr_picture *p, const struct mpr_replay *r)
     const struct mpr_gpu *g = &r->gpu;
     if (!p->open) return;
     p->open = false;
-    p->driver = mpr_alloc(g->driver.live + g->objects + r->threads.count + p->gones, sizeof *p->driver);
+    p->driver =
+        mpr_alloc(g->driver.live + g->objects + r->threads.count + p->gones, sizeof *p->driver);
     p->torch = mpr_alloc(g->torch.live + p->gones, sizeof *p->torch);
     if (p->gones) drop_repeated(p);
     for (size_t i = 0; i < p->gones; i++) put(p, &p->gone[i]);
@@ -132,7 +148,8 @@ void mpr_picture_end(struct mpr_picture *p, const struct mpr_replay *r)
     p->gone = NULL;
 }
 
-void mpr_picture_take(struct mpr_picture *p, const struct mpr_replay *r, unsigned device, uint64_t time)
+void mpr_picture_take(struct mpr_picture *p, const struct mpr_replay *r, unsigned device,
+                      uint64_t time)
 {
     mpr_picture_begin(p, r, device, time);
     mpr_picture_end(p, r);

@@ -4,12 +4,14 @@
 
 #include "replay_state.h"
 
-/* The device as it is now: at once; or begun now, told of each block that goes or loses its address, and ended after the last event.
- * The caller frees the picture. */
-void mpr_picture_begin(struct mpr_picture *p, const struct mpr_replay *r, unsigned device, uint64_t time);
+/* The device as it is now: at once; or begun now, told of each block that goes or loses its
+ * address, and ended after the last event. The caller frees the picture. */
+void mpr_picture_begin(struct mpr_picture *p, const struct mpr_replay *r, unsigned device,
+                       uint64_t time);
 void mpr_picture_gone(struct mpr_picture *p, const struct mpr_gpu_block *b);
 void mpr_picture_end(struct mpr_picture *p, const struct mpr_replay *r);
-void mpr_picture_take(struct mpr_picture *p, const struct mpr_replay *r, unsigned device, uint64_t time);
+void mpr_picture_take(struct mpr_picture *p, const struct mpr_replay *r, unsigned device,
+                      uint64_t time);
 void mpr_picture_free(struct mpr_picture *p);
 
 #endif

@@ -61,7 +61,7 @@ uint32_t mpr_ranges_child(struct mpr_ranges *r, uint32_t parent, uint32_t name, 
 {
     const uint64_t hash = mpr_hash((uint64_t)name << 32 | parent) + domain;
     uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&r->number, hash); (number = mpr_probe_next(&p)); ) {
+    for (struct mpr_probe p = mpr_index_probe(&r->number, hash); (number = mpr_probe_next(&p));) {
         const struct mpr_node *node = &r->node[number];
         if (node->parent == parent && node->name == name && node->domain == domain) return number;
     }

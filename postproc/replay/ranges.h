@@ -1,6 +1,7 @@
 /* Names, domains and the tree of range paths.
  *
- * A node is one path: its parent and the name and domain of its innermost range.  Node 0 is the empty path. */
+ * A node is one path: its parent and the name and domain of its innermost range.  Node 0 is the
+ * empty path. */
 #ifndef MPR_RANGES_H
 #define MPR_RANGES_H
 
@@ -11,33 +12,41 @@
 
 /* Texts by number, as the program gave them: any bytes. */
 struct mpr_texts {
-    struct mpr_text { const char *at; uint32_t bytes; } *text;
+    struct mpr_text {
+        const char *at;
+        uint32_t bytes;
+    } * text;
     uint32_t count, cap;
-    struct mpr_index number;    /* by id: place + 1 */
-    size_t bytes;               /* of all texts */
+    struct mpr_index number; /* by id: place + 1 */
+    size_t bytes;            /* of all texts */
 };
 
-struct mpr_node { uint32_t parent, name, domain, depth; };
+struct mpr_node {
+    uint32_t parent, name, domain, depth;
+};
 
 struct mpr_ranges {
     struct mpr_texts names, domains;
     struct mpr_node *node;
     uint32_t nodes, node_cap;
-    struct mpr_index number;    /* of nodes by hash of (parent, name, domain) */
+    struct mpr_index number; /* of nodes by hash of (parent, name, domain) */
 };
 
 void mpr_ranges_init(struct mpr_ranges *r);
 void mpr_ranges_free(struct mpr_ranges *r);
 
-/* Names that are no texts of the log: of Python frames, from here on; and of the ranges that stand below "backward of". */
-#define MPR_FRAME_NAME UINT32_C(0x80000000)
+/* Names that are no texts of the log: of Python frames, from here on; and of the ranges that stand
+ * below "backward of". */
+#define MPR_FRAME_NAME    UINT32_C(0x80000000)
 #define MPR_BACKWARD_NAME UINT32_MAX
 
-#define MPR_PATH_MAX 512u           /* names in one path; deeper ranges belong to the path of this depth */
+/* Names in one path; deeper ranges belong to the path of this depth */
+#define MPR_PATH_MAX 512u
 
 /* The child of a node, made when new; at the longest path's end the parent itself. */
 uint32_t mpr_ranges_child(struct mpr_ranges *r, uint32_t parent, uint32_t name, uint32_t domain);
-/* Defines a text (the first definition of a number counts).  Beyond MPR_TEXTS_BYTES texts are dropped: bounded memory. */
+/* Defines a text (the first definition of a number counts).  Beyond MPR_TEXTS_BYTES texts are
+ * dropped: bounded memory. */
 void mpr_texts_set(struct mpr_texts *texts, uint32_t id, const uint8_t *data, size_t bytes);
 /* NULL when the number was never defined. */
 const char *mpr_texts_get(const struct mpr_texts *texts, uint32_t id, size_t *bytes);

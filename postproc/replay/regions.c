@@ -6,8 +6,10 @@
 
 void mpr_regions_free(struct mpr_regions *r) { mpr_intervals_free(&r->spans); }
 
-static uint64_t range_end(uint64_t start,
-                          uint64_t size) { return size > UINT64_MAX - start ? UINT64_MAX : start + size; }
+static uint64_t range_end(uint64_t start, uint64_t size)
+{
+    return size > UINT64_MAX - start ? UINT64_MAX : start + size;
+}
 
 static struct mpr_interval *first_after(const struct mpr_regions *r, uint64_t address)
 {
@@ -47,7 +49,8 @@ static void split(struct mpr_regions *r, struct mpr_books *books, uint64_t addre
 }
 
 /* Splits at both ends and finds the intervals inside. */
-static struct mpr_place cut_out(struct mpr_regions *r, struct mpr_books *books, uint64_t start, uint64_t end)
+static struct mpr_place cut_out(struct mpr_regions *r, struct mpr_books *books, uint64_t start,
+                                uint64_t end)
 {
     split(r, books, start);
     split(r, books, end);
@@ -55,7 +58,8 @@ static struct mpr_place cut_out(struct mpr_regions *r, struct mpr_books *books, 
 }
 
 /* The interval at the place, as long as it begins before `end`. */
-static struct mpr_interval *inside(const struct mpr_regions *r, struct mpr_place place, uint64_t end)
+static struct mpr_interval *inside(const struct mpr_regions *r, struct mpr_place place,
+                                   uint64_t end)
 {
     struct mpr_interval *span = mpr_intervals_at(&r->spans, place);
     return span && span->start < end ? span : NULL;
@@ -67,20 +71,23 @@ uint64_t mpr_regions_extent(const struct mpr_regions *r, uint64_t start)
     return span && span->start == start ? span->end - start : 0;
 }
 
-size_t mpr_regions_unmap(struct mpr_regions *r, struct mpr_books *books, uint64_t start, uint64_t size)
+size_t mpr_regions_unmap(struct mpr_regions *r, struct mpr_books *books, uint64_t start,
+                         uint64_t size)
 {
     const uint64_t end = range_end(start, size);
     size_t count = 0;
     if (!size) return 0;
     const struct mpr_place first = cut_out(r, books, start, end);
     const struct mpr_interval *span;
-    for (struct mpr_place at = first; (span = inside(r, at, end)); at = mpr_intervals_next(&r->spans, at), count++) take_bytes(books, span);
+    for (struct mpr_place at = first; (span = inside(r, at, end));
+         at = mpr_intervals_next(&r->spans, at), count++)
+        take_bytes(books, span);
     mpr_intervals_remove(&r->spans, first, count);
     return count;
 }
 
-size_t mpr_regions_map(struct mpr_regions *r, struct mpr_books *books, uint64_t start, uint64_t size, uint32_t cell,
-                     bool writable, uint64_t time)
+size_t mpr_regions_map(struct mpr_regions *r, struct mpr_books *books, uint64_t start,
+                       uint64_t size, uint32_t cell, bool writable, uint64_t time)
 {
     const struct mpr_interval span = { start, range_end(start, size), cell, writable };
     if (!size) return 0;
@@ -90,13 +97,14 @@ size_t mpr_regions_map(struct mpr_regions *r, struct mpr_books *books, uint64_t 
     return 1;
 }
 
-size_t mpr_regions_protect(struct mpr_regions *r, struct mpr_books *books, uint64_t start, uint64_t size,
-                         uint32_t cell, bool writable, uint64_t time)
+size_t mpr_regions_protect(struct mpr_regions *r, struct mpr_books *books, uint64_t start,
+                           uint64_t size, uint32_t cell, bool writable, uint64_t time)
 {
     struct mpr_interval *span;
     const uint64_t end = range_end(start, size);
     size_t changed = 0;
-    for (struct mpr_place at = cut_out(r, books, start, end); (span = inside(r, at, end)); at = mpr_intervals_next(&r->spans, at)) {
+    for (struct mpr_place at = cut_out(r, books, start, end); (span = inside(r, at, end));
+         at = mpr_intervals_next(&r->spans, at)) {
         if (span->writable == writable) continue;
         take_bytes(books, span);
         span->writable = writable;
@@ -107,17 +115,20 @@ size_t mpr_regions_protect(struct mpr_regions *r, struct mpr_books *books, uint6
     return changed;
 }
 
-/* A copy of the intervals of [from[0], from[0] + from[1]), shifted to to[0] and clipped to to[1] bytes, with room for one more. */
-static struct mpr_interval *copy_moved(const struct mpr_regions *r, struct mpr_place first, const uint64_t from[2], const uint64_t to[2],
-                                   size_t *count)
+/* A copy of the intervals of [from[0], from[0] + from[1]), shifted to to[0] and clipped to to[1]
+ * bytes, with room for one more. */
+static struct mpr_interval *copy_moved(const struct mpr_regions *r, struct mpr_place first,
+                                       const uint64_t from[2], const uint64_t to[2], size_t *count)
 {
     const uint64_t end = range_end(from[0], from[1]), limit = range_end(to[0], to[1]);
     const struct mpr_interval *span;
     size_t most = 1;
-    for (struct mpr_place at = first; inside(r, at, end); at = mpr_intervals_next(&r->spans, at)) most++;
+    for (struct mpr_place at = first; inside(r, at, end); at = mpr_intervals_next(&r->spans, at))
+        most++;
     struct mpr_interval *copy = mpr_alloc(most, sizeof *copy);
     *count = 0;
-    for (struct mpr_place at = first; (span = inside(r, at, end)); at = mpr_intervals_next(&r->spans, at)) {
+    for (struct mpr_place at = first; (span = inside(r, at, end));
+         at = mpr_intervals_next(&r->spans, at)) {
         struct mpr_interval moved = *span;
         moved.start = moved.start - from[0] + to[0];
         moved.end = moved.end - from[0] + to[0];
@@ -127,7 +138,8 @@ static struct mpr_interval *copy_moved(const struct mpr_regions *r, struct mpr_p
     return copy;
 }
 
-static void put_moved(struct mpr_regions *r, struct mpr_books *books, const struct mpr_interval *moved, size_t count, uint64_t time)
+static void put_moved(struct mpr_regions *r, struct mpr_books *books,
+                      const struct mpr_interval *moved, size_t count, uint64_t time)
 {
     for (size_t i = 0; i < count; i++) {
         insert(r, &moved[i]);
@@ -135,15 +147,16 @@ static void put_moved(struct mpr_regions *r, struct mpr_books *books, const stru
     }
 }
 
-size_t mpr_regions_move(struct mpr_regions *r, struct mpr_books *books, const uint64_t from[2], const uint64_t to[2],
-                      uint32_t cell, uint64_t time)
+size_t mpr_regions_move(struct mpr_regions *r, struct mpr_books *books, const uint64_t from[2],
+                        const uint64_t to[2], uint32_t cell, uint64_t time)
 {
     const struct mpr_place first = cut_out(r, books, from[0], range_end(from[0], from[1]));
     size_t count;
     struct mpr_interval *moved = copy_moved(r, first, from, to, &count);
     if (count && to[1] > from[1]) {
         const bool writable = moved[count - 1].writable;
-        moved[count++] = (struct mpr_interval){ to[0] + from[1], range_end(to[0], to[1]), cell, writable };
+        moved[count++] =
+            (struct mpr_interval){ to[0] + from[1], range_end(to[0], to[1]), cell, writable };
     }
     mpr_regions_unmap(r, books, from[0], from[1]);
     mpr_regions_unmap(r, books, to[0], to[1]);
@@ -152,8 +165,8 @@ size_t mpr_regions_move(struct mpr_regions *r, struct mpr_books *books, const ui
     return count;
 }
 
-bool mpr_regions_known(const struct mpr_regions *r, const struct mpr_books *books, uint64_t start, uint64_t size,
-                       uint8_t *heap)
+bool mpr_regions_known(const struct mpr_regions *r, const struct mpr_books *books, uint64_t start,
+                       uint64_t size, uint8_t *heap)
 {
     const struct mpr_interval *span = first_after(r, start);
     if (!span || span->start >= range_end(start, size)) return false;

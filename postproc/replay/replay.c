@@ -1,7 +1,7 @@
 /* One small function an operation.
  *
- * A block that realloc works on (MOVE_BEGIN) leaves the live table and stays in the books until MOVE_END: its address
- * may be handed out meanwhile. */
+ * A block that realloc works on (MOVE_BEGIN) leaves the live table and stays in the books until
+ * MOVE_END: its address may be handed out meanwhile. */
 #include "replay.h"
 
 #include <assert.h>
@@ -20,7 +20,8 @@ void mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *opti
 {
     memset(r, 0, sizeof *r);
     r->options = *options;
-    r->estimates.mean = options->sample_mean > 0 ? options->sample_mean : options->torch_sample_mean;
+    r->estimates.mean =
+        options->sample_mean > 0 ? options->sample_mean : options->torch_sample_mean;
     r->estimates.below = options->sample_below;
     mpr_samples_init(&r->samples);
     mpr_chosen_init(r);
@@ -48,19 +49,24 @@ void mpr_replay_free(struct mpr_replay *r)
 static uint64_t cell_key(const struct mpr_replay *r, const struct mpr_thread *t, uint64_t size)
 {
     switch (r->options.by) {
-    case MPR_GROUP_RANGE: case MPR_GROUP_AUTO: return t->node;
+    case MPR_GROUP_RANGE:
+    case MPR_GROUP_AUTO: return t->node;
     case MPR_GROUP_THREAD: return t->number;
     case MPR_GROUP_SIZE: return mpr_size_class(size);
-    case MPR_GROUP_ALL: return mpr_all_key((struct mpr_all){ t->node, t->number, mpr_size_class(size) });
+    case MPR_GROUP_ALL:
+        return mpr_all_key((struct mpr_all){ t->node, t->number, mpr_size_class(size) });
     default: return 0;
     }
 }
 
 /* The cell of a block whose call stack is known. */
-MPR_COLD static uint32_t cell_at_site(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap, uint64_t size)
+MPR_COLD static uint32_t cell_at_site(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap,
+                                      uint64_t size)
 {
     const uint32_t node = mpr_maker_path(r, t->node, t->at.python);
-    const struct mpr_maker maker = { size, node, t->number, mpr_sites_site(&r->sites, t->at), 0, 0 };
+    const struct mpr_maker maker = {
+        size, node, t->number, mpr_sites_site(&r->sites, t->at), 0, 0
+    };
     t->at = (struct mpr_site){ 0, 0 };
     return mpr_maker_cell(r, &maker, heap);
 }
@@ -73,7 +79,8 @@ MPR_COLD static uint32_t look_up_cell(struct mpr_replay *r, uint64_t key, uint8_
     return cell;
 }
 
-static inline uint32_t cell_of(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap, uint64_t size)
+static inline uint32_t cell_of(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap,
+                               uint64_t size)
 {
     if (__builtin_expect(t->at.stack | t->at.python, 0)) return cell_at_site(r, t, heap, size);
     const uint64_t key = cell_key(r, t, size);
@@ -83,7 +90,8 @@ static inline uint32_t cell_of(struct mpr_replay *r, struct mpr_thread *t, uint8
 
 /* ---- blocks */
 
-static void wait_for_partner(struct mpr_replay *r, uint64_t key, uint32_t thread, enum mpr_waiting kind)
+static void wait_for_partner(struct mpr_replay *r, uint64_t key, uint32_t thread,
+                             enum mpr_waiting kind)
 {
     const struct mpr_repair repair = { key, r->now, thread, (uint8_t)kind };
     mpr_repairs_wait(&r->repairs, &repair);
@@ -121,7 +129,8 @@ static inline void count_in(struct mpr_replay *r, const struct mpr_block *block)
 {
     const uint32_t cell = mpr_block_cell(block);
     const uint64_t size = mpr_block_size(block);
-    if (__builtin_expect(mpr_block_weighed(block), 0)) mpr_estimates_add(&r->estimates, &r->books, cell, size);
+    if (__builtin_expect(mpr_block_weighed(block), 0))
+        mpr_estimates_add(&r->estimates, &r->books, cell, size);
     mpr_books_add(&r->books, cell, size, r->now);
 }
 
@@ -130,12 +139,15 @@ static inline void count_out(struct mpr_replay *r, const struct mpr_block *block
     const uint32_t cell = mpr_block_cell(block);
     const uint64_t size = mpr_block_size(block);
     if (r->large) gone(r, block->key, size);
-    if (__builtin_expect(mpr_block_weighed(block), 0)) mpr_estimates_remove(&r->estimates, &r->books, cell, size);
+    if (__builtin_expect(mpr_block_weighed(block), 0))
+        mpr_estimates_remove(&r->estimates, &r->books, cell, size);
     mpr_books_remove(&r->books, cell, size);
 }
 
-/* There is a block at this address, whose free has not been seen: it is gone, for the address was handed out. */
-MPR_COLD static void replace_block(struct mpr_replay *r, const struct mpr_block *block, uint32_t thread)
+/* There is a block at this address, whose free has not been seen: it is gone, for the address was
+ * handed out. */
+MPR_COLD static void replace_block(struct mpr_replay *r, const struct mpr_block *block,
+                                   uint32_t thread)
 {
     count_out(r, block);
     wait_for_partner(r, block->key, thread, MPR_WAIT_FREE);
@@ -150,7 +162,10 @@ static inline void put_block(struct mpr_replay *r, const struct mpr_block *made,
 }
 
 /* What a block can say of its size: no log of ours has more. */
-static uint64_t size_of(const struct mpf_event *e) { return e->size < MPF_SIZE_MAX ? e->size : MPF_SIZE_MAX; }
+static uint64_t size_of(const struct mpf_event *e)
+{
+    return e->size < MPF_SIZE_MAX ? e->size : MPF_SIZE_MAX;
+}
 
 /* Has its free been seen before it? */
 MPR_COLD static bool is_free_already(struct mpr_replay *r, const struct mpf_event *e, uint64_t key)
@@ -164,7 +179,8 @@ static inline void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const st
 {
     const bool weighed = (t->at.stack | t->at.python) && r->options.sample_mean != 0;
     const uint32_t cell = cell_of(r, t, e->heap, e->size);
-    const struct mpr_block block = mpr_block_of(mpr_block_key(e->addr, e->heap), size_of(e), cell, weighed);
+    const struct mpr_block block =
+        mpr_block_of(mpr_block_key(e->addr, e->heap), size_of(e), cell, weighed);
     r->books.heap[e->heap].allocations++;
     r->books.cell[cell].allocations++;
     if (r->repairs.count && is_free_already(r, e, block.key)) return;
@@ -173,8 +189,10 @@ static inline void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const st
     if (r->large) born(r, e, cell);
 }
 
-/* The block that a free or realloc of `key` means: true with it in *block, false when there is nothing to take. */
-static inline bool take_block(struct mpr_replay *r, uint64_t key, uint32_t thread, struct mpr_block *block)
+/* The block that a free or realloc of `key` means: true with it in *block, false when there is
+ * nothing to take. */
+static inline bool take_block(struct mpr_replay *r, uint64_t key, uint32_t thread,
+                              struct mpr_block *block)
 {
     if (r->repairs.count && mpr_repairs_match(&r->repairs, key, MPR_WAIT_FREE, 0)) {
         r->books.heap[key & 0xff].repairs++;
@@ -231,7 +249,8 @@ static void on_fail(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
 
 /* ---- regions */
 
-static void count_region(struct mpr_replay *r, uint8_t heap, uint32_t cell, size_t made, size_t gone)
+static void count_region(struct mpr_replay *r, uint8_t heap, uint32_t cell, size_t made,
+                         size_t gone)
 {
     if (made) {
         r->books.heap[heap].allocations++;
@@ -255,7 +274,8 @@ static void on_protect(struct mpr_replay *r, struct mpr_thread *t, const struct 
     const bool writable = e->op == MPF_OP_PROTECT_RW;
     if (!mpr_regions_known(&r->regions, &r->books, e->addr, e->size, &heap)) return;
     const uint32_t cell = cell_of(r, t, heap, e->size);
-    const size_t changed = mpr_regions_protect(&r->regions, &r->books, e->addr, e->size, cell, writable, e->time);
+    const size_t changed =
+        mpr_regions_protect(&r->regions, &r->books, e->addr, e->size, cell, writable, e->time);
     count_region(r, heap, cell, writable ? changed : 0, writable ? 0 : changed);
 }
 
@@ -264,7 +284,8 @@ static void on_map(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
     const bool writable = e->op == MPF_OP_MAP;
     const uint32_t cell = cell_of(r, t, e->heap, e->size);
     on_unmap(r, e);
-    const size_t made = mpr_regions_map(&r->regions, &r->books, e->addr, e->size, cell, writable, e->time);
+    const size_t made =
+        mpr_regions_map(&r->regions, &r->books, e->addr, e->size, cell, writable, e->time);
     count_region(r, e->heap, cell, made && writable, 0);
 }
 
@@ -308,7 +329,8 @@ static void on_thread(struct mpr_thread *t, const struct mpf_event *e)
 
 static void on_thread_end(struct mpr_replay *r, const struct mpf_event *e)
 {
-    if (e->addr < r->threads.count && r->threads.at[e->addr]) mpr_thread_end(r->threads.at[e->addr]);
+    if (e->addr < r->threads.count && r->threads.at[e->addr])
+        mpr_thread_end(r->threads.at[e->addr]);
 }
 
 static void on_lost(struct mpr_replay *r, const struct mpf_event *e)
@@ -320,7 +342,8 @@ static void on_lost(struct mpr_replay *r, const struct mpf_event *e)
 static void on_unwritten(struct mpr_replay *r, const struct mpf_event *e)
 {
     const size_t most = sizeof r->unwritten / sizeof *r->unwritten;
-    if (e->size >= sizeof *r->unwritten && r->unwrittens < most) memcpy(&r->unwritten[r->unwrittens++], e->data, sizeof *r->unwritten);
+    if (e->size >= sizeof *r->unwritten && r->unwrittens < most)
+        memcpy(&r->unwritten[r->unwrittens++], e->data, sizeof *r->unwritten);
 }
 
 /* Everything but blocks. */
@@ -335,19 +358,26 @@ static void apply_other(struct mpr_replay *r, struct mpr_thread *t, const struct
     case MPF_OP_PROTECT_NONE: on_protect(r, t, e); break;
     case MPF_OP_REMAP_FROM: on_remap_from(t, e); break;
     case MPF_OP_REMAP_TO: on_remap_to(r, t, e); break;
-    case MPF_OP_PUSH: mpr_thread_push(t, &r->ranges, r->count[e->op], (uint32_t)e->addr, (uint32_t)(e->addr >> 32)); break;
+    case MPF_OP_PUSH:
+        mpr_thread_push(t, &r->ranges, r->count[e->op], (uint32_t)e->addr,
+                        (uint32_t)(e->addr >> 32));
+        break;
     case MPF_OP_POP: mpr_thread_pop(t, &r->ranges, (uint32_t)(e->addr >> 32)); break;
     case MPF_OP_NAME: mpr_texts_set(&r->ranges.names, (uint32_t)e->addr, e->data, e->size); break;
-    case MPF_OP_DOMAIN: mpr_texts_set(&r->ranges.domains, (uint32_t)e->addr, e->data, e->size); break;
+    case MPF_OP_DOMAIN:
+        mpr_texts_set(&r->ranges.domains, (uint32_t)e->addr, e->data, e->size);
+        break;
     case MPF_OP_THREAD: on_thread(t, e); break;
     case MPF_OP_THREAD_NAME: name_thread(t, e); break;
     case MPF_OP_THREAD_END: on_thread_end(r, e); break;
     case MPF_OP_SAMPLE_RSS: mpr_samples_add(&r->samples, &r->books, MPR_SOURCE_RSS, e); break;
     case MPF_OP_SAMPLE_CGROUP: mpr_samples_add(&r->samples, &r->books, MPR_SOURCE_CGROUP, e); break;
-    case MPF_OP_SAMPLE_JEMALLOC: mpr_samples_add(&r->samples, &r->books, MPR_SOURCE_JEMALLOC, e); break;
+    case MPF_OP_SAMPLE_JEMALLOC:
+        mpr_samples_add(&r->samples, &r->books, MPR_SOURCE_JEMALLOC, e);
+        break;
     case MPF_OP_LOST: on_lost(r, e); break;
     case MPF_OP_UNWRITTEN: on_unwritten(r, e); break;
-    default: break;             /* a newer minor version's, or nothing that changes the books */
+    default: break; /* a newer minor version's, or nothing that changes the books */
     }
 }
 
@@ -359,7 +389,10 @@ static void apply_gpu(struct mpr_replay *r, struct mpr_thread *t, const struct m
 }
 
 /* AT and AT_PYTHON are about the thread's next event, whatever it is. */
-static inline bool is_place(const struct mpf_event *e) { return (e->op == MPF_OP_AT) | (e->op == MPF_OP_AT_PYTHON); }
+static inline bool is_place(const struct mpf_event *e)
+{
+    return (e->op == MPF_OP_AT) | (e->op == MPF_OP_AT_PYTHON);
+}
 
 static inline void on_place(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
@@ -368,10 +401,16 @@ static inline void on_place(struct mpr_replay *r, struct mpr_thread *t, const st
 }
 
 /* One test tells an event of the host: its operations and heaps have the lower codes. */
-static_assert(MPF_OP_UNWRITTEN < MPF_OP_GPU_DEVICE && MPF_HEAP_SHM < MPF_HEAP_PINNED, "the host's come first");
-static_assert(MPF_OP_POP == MPF_OP_PUSH + 1 && MPF_OP_RANGE_START == MPF_OP_PUSH + 2 && MPF_OP_RANGE_END == MPF_OP_PUSH + 3
-              && MPF_OP_MARK == MPF_OP_PUSH + 4 && MPF_OP_RANGE_DATA > MPF_OP_MARK, "mpr_gpu_range takes those of ranges by their order");
-static inline bool is_gpu(const struct mpf_event *e) { return (e->heap >= MPF_HEAP_PINNED) | (e->op >= MPF_OP_GPU_DEVICE); }
+static_assert(MPF_OP_UNWRITTEN < MPF_OP_GPU_DEVICE && MPF_HEAP_SHM < MPF_HEAP_PINNED,
+              "the host's come first");
+static_assert(MPF_OP_POP == MPF_OP_PUSH + 1 && MPF_OP_RANGE_START == MPF_OP_PUSH + 2 &&
+                  MPF_OP_RANGE_END == MPF_OP_PUSH + 3 && MPF_OP_MARK == MPF_OP_PUSH + 4 &&
+                  MPF_OP_RANGE_DATA > MPF_OP_MARK,
+              "mpr_gpu_range takes those of ranges by their order");
+static inline bool is_gpu(const struct mpf_event *e)
+{
+    return (e->heap >= MPF_HEAP_PINNED) | (e->op >= MPF_OP_GPU_DEVICE);
+}
 
 static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
 {

@@ -1,6 +1,7 @@
 /* Replay: from events in time order to who holds what, now and at each heap's peak.
  *
- * One pass; memory grows with live blocks, ranges and threads, never with events.  Not thread-safe. */
+ * One pass; memory grows with live blocks, ranges and threads, never with events.  Not thread-safe.
+ */
 #ifndef MPR_REPLAY_H
 #define MPR_REPLAY_H
 

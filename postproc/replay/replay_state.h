@@ -24,21 +24,23 @@
 #include "wrappers.h"
 
 struct mpr_replay_options {
-    enum mpr_group by;             /* what a cell is */
-    struct mpr_instant at;      /* what stands for the peaks */
-    bool has_parent;            /* a fork's child: unknown blocks that it frees are its parent's */
-    bool no_inherit;            /* threads without ranges do not take those of another thread */
-    bool backward_of;           /* PyTorch's backward ranges stand below their forward operators' */
-    double sample_mean;         /* bytes between samples of call stacks; 0: they are not sampled */
-    double torch_sample_mean;   /* the same of the Python stacks of PyTorch's blocks; a log that has both has one mean */
-    uint64_t sample_below;      /* smaller blocks are sampled */
+    enum mpr_group by;        /* what a cell is */
+    struct mpr_instant at;    /* what stands for the peaks */
+    bool has_parent;          /* a fork's child: unknown blocks that it frees are its parent's */
+    bool no_inherit;          /* threads without ranges do not take those of another thread */
+    bool backward_of;         /* PyTorch's backward ranges stand below their forward operators' */
+    double sample_mean;       /* bytes between samples of call stacks; 0: they are not sampled */
+    double torch_sample_mean; /* the same of the Python stacks of PyTorch's blocks; a log that has
+                                 both has one mean */
+    uint64_t sample_below;    /* smaller blocks are sampled */
 };
 
 struct mpr_replay;
 
 /* Sees events that are no allocations or frees, each after it has been applied. */
 struct mpr_watch {
-    void (*event)(void *arg, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e);
+    void (*event)(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                  const struct mpf_event *e);
     void *arg;
 };
 
@@ -51,20 +53,21 @@ struct mpr_replay {
     struct mpr_threads threads;
     struct mpr_repairs repairs;
     struct mpr_samples samples;
-    struct mpr_sites sites;     /* call stacks */
+    struct mpr_sites sites; /* call stacks */
     struct mpr_gpu gpu;
     struct mpr_estimates estimates;
     struct mpr_wrappers wrappers;
-    struct mpr_large *large;    /* observer; NULL: none */
-    struct mpr_watch watch;     /* event NULL: nobody */
-    uint64_t count[256];        /* events by operation */
-    uint64_t lost;              /* events, and by reason */
+    struct mpr_large *large; /* observer; NULL: none */
+    struct mpr_watch watch;  /* event NULL: nobody */
+    uint64_t count[256];     /* events by operation */
+    uint64_t lost;           /* events, and by reason */
     uint64_t lost_by[16];
-    struct mpf_unwritten unwritten[8];  /* times that frames could not be written: the first ones */
+    struct mpf_unwritten unwritten[8]; /* times that frames could not be written: the first ones */
     uint32_t unwrittens;
-    uint64_t now;               /* time of the newest event */
-    uint64_t turn;              /* ns: an event of then, or later, begins or ends the chosen instant; UINT64_MAX: none does */
-    bool chosen, pinned;        /* it has begun; it has passed */
+    uint64_t now;  /* time of the newest event */
+    uint64_t turn; /* ns: an event of then, or later, begins or ends the chosen instant; UINT64_MAX:
+                      none does */
+    bool chosen, pinned; /* it has begun; it has passed */
 };
 
 #endif

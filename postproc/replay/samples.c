@@ -12,7 +12,8 @@ static struct mpr_sample nothing_known(void)
 void mpr_samples_init(struct mpr_samples *samples)
 {
     memset(samples, 0, sizeof *samples);
-    for (int i = 0; i < MPR_SOURCES; i++) samples->source[i].now = samples->source[i].largest = nothing_known();
+    for (int i = 0; i < MPR_SOURCES; i++)
+        samples->source[i].now = samples->source[i].largest = nothing_known();
 }
 
 static struct mpr_sample decode(const struct mpr_sample *before, const struct mpf_event *event)
@@ -36,12 +37,14 @@ static void raise_largest(struct mpr_sample *largest, const struct mpr_sample *s
     for (int i = 0; i < MPR_SAMPLE_VALUES; i++) {
         const uint64_t value = sample->value[i];
         if (value == MPF_UNKNOWN) continue;
-        if (largest->value[i] == MPF_UNKNOWN || value > largest->value[i]) largest->value[i] = value;
+        if (largest->value[i] == MPF_UNKNOWN || value > largest->value[i])
+            largest->value[i] = value;
     }
 }
 
 /* Heaps whose peak came after the newest sample: that one was before it, `next` is after it. */
-static void settle(struct mpr_track *track, const struct mpr_books *books, const struct mpr_sample *next)
+static void settle(struct mpr_track *track, const struct mpr_books *books,
+                   const struct mpr_sample *next)
 {
     for (int heap = 1; heap < MPR_HEAPS; heap++) {
         const uint64_t epoch = books->heap[heap].epoch;
@@ -52,8 +55,8 @@ static void settle(struct mpr_track *track, const struct mpr_books *books, const
     }
 }
 
-void mpr_samples_add(struct mpr_samples *samples, const struct mpr_books *books, enum mpr_source source,
-                     const struct mpf_event *event)
+void mpr_samples_add(struct mpr_samples *samples, const struct mpr_books *books,
+                     enum mpr_source source, const struct mpf_event *event)
 {
     struct mpr_track *track = &samples->source[source];
     const struct mpr_sample sample = decode(&track->now, event);

@@ -25,7 +25,11 @@ void mpr_series_change(struct mpr_series *s, uint32_t group, uint64_t bytes)
 
 /* ---- widening, in place: what is written never overtakes what is read */
 
-struct widening { struct mpr_series *s; size_t *place; size_t buckets, changes, taken; };
+struct widening {
+    struct mpr_series *s;
+    size_t *place;
+    size_t buckets, changes, taken;
+};
 
 /* Takes changes up to `end`: of a group's, the last one counts. */
 static void take(struct widening *w, size_t end)
@@ -72,8 +76,9 @@ static void absorb(struct mpr_bucket *sum, const struct mpr_bucket *next)
 static struct mpr_bucket quiet_after(const struct mpr_bucket *last, uint64_t key, unsigned shift)
 {
     const uint64_t level = last->close;
-    return (struct mpr_bucket){ .key = key, .time = key << shift, .max = level, .min = level, .close = level,
-                                .final = true };
+    return (struct mpr_bucket){
+        .key = key, .time = key << shift, .max = level, .min = level, .close = level, .final = true
+    };
 }
 
 void mpr_series_widen(struct mpr_series *s, unsigned by, uint64_t upto, size_t *place)
@@ -94,7 +99,7 @@ void mpr_series_widen(struct mpr_series *s, unsigned by, uint64_t upto, size_t *
         const struct mpr_bucket quiet = quiet_after(&last, sum.key + 1, s->shift);
         emit(&w, &quiet, last.end);
     }
-    take(&w, s->changes);       /* what came behind the last maximum is the next bucket's */
+    take(&w, s->changes); /* what came behind the last maximum is the next bucket's */
     s->buckets = w.buckets;
     s->changes = w.changes;
 }

@@ -31,7 +31,10 @@ static void set_known(struct mpr_sites *s, enum mpr_known kind, uint64_t id, uin
     if (id) mpr_index_set(&s->known[kind], id, value);
 }
 
-static uint32_t get_known(const struct mpr_sites *s, enum mpr_known kind, uint64_t id) { return mpr_index_get(&s->known[kind], id); }
+static uint32_t get_known(const struct mpr_sites *s, enum mpr_known kind, uint64_t id)
+{
+    return mpr_index_get(&s->known[kind], id);
+}
 
 /* ---- object files */
 
@@ -47,7 +50,8 @@ static uint32_t library_number(struct mpr_sites *s, const char *path)
     const char *name = file_name(path);
     const uint64_t hash = mpr_hash_text(name);
     uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&s->library_number, hash); (number = mpr_probe_next(&p)); )
+    for (struct mpr_probe p = mpr_index_probe(&s->library_number, hash);
+         (number = mpr_probe_next(&p));)
         if (strcmp(s->library[number - 1], name) == 0) return number;
     MPR_GROW(s->library, s->libraries, s->library_cap);
     s->library[s->libraries] = mpr_text_copy(name);
@@ -62,15 +66,20 @@ static void load(struct mpr_sites *s, uint32_t index)
     const struct mpr_place place = mpr_intervals_after(&s->loaded, m->from);
     const struct mpr_interval *span;
     size_t gone = 0;
-    for (struct mpr_place at = place; (span = mpr_intervals_at(&s->loaded, at)) && span->start < m->to; at = mpr_intervals_next(&s->loaded, at)) gone++;
+    for (struct mpr_place at = place;
+         (span = mpr_intervals_at(&s->loaded, at)) && span->start < m->to;
+         at = mpr_intervals_next(&s->loaded, at))
+        gone++;
     mpr_intervals_remove(&s->loaded, place, gone);
-    mpr_intervals_insert(&s->loaded, mpr_intervals_after(&s->loaded, m->from), &(struct mpr_interval){ m->from, m->to, index + 1, false });
+    mpr_intervals_insert(&s->loaded, mpr_intervals_after(&s->loaded, m->from),
+                         &(struct mpr_interval){ m->from, m->to, index + 1, false });
 }
 
 /* The number of the module at an address. */
 static uint32_t module_at(const struct mpr_sites *s, uint64_t pc)
 {
-    const struct mpr_interval *span = mpr_intervals_at(&s->loaded, mpr_intervals_after(&s->loaded, pc));
+    const struct mpr_interval *span =
+        mpr_intervals_at(&s->loaded, mpr_intervals_after(&s->loaded, pc));
     return span && span->start <= pc ? span->what : 0;
 }
 
@@ -79,8 +88,10 @@ static bool is_loaded(const struct mpr_sites *s, const struct mpr_module *m)
 {
     const uint32_t number = module_at(s, m->from);
     const struct mpr_module *before = number ? &s->module[number - 1] : NULL;
-    return before && before->from == m->from && before->to == m->to && before->build_id_bytes == m->build_id_bytes &&
-           !memcmp(before->build_id, m->build_id, m->build_id_bytes) && !strcmp(before->path, m->path);
+    return before && before->from == m->from && before->to == m->to &&
+           before->build_id_bytes == m->build_id_bytes &&
+           !memcmp(before->build_id, m->build_id, m->build_id_bytes) &&
+           !strcmp(before->path, m->path);
 }
 
 static void add_module(struct mpr_sites *s, const struct mpf_event *e)
@@ -93,7 +104,8 @@ static void add_module(struct mpr_sites *s, const struct mpf_event *e)
     m.to = head[0];
     if (head[1] <= sizeof m.build_id) m.build_id_bytes = (uint32_t)head[1];
     memcpy(m.build_id, e->data + sizeof head, m.build_id_bytes);
-    m.path = mpr_text_part((const char *)e->data + sizeof head + head[1], e->size - sizeof head - head[1]);
+    m.path = mpr_text_part((const char *)e->data + sizeof head + head[1],
+                           e->size - sizeof head - head[1]);
     if (is_loaded(s, &m)) {
         free(m.path);
         return;
@@ -111,10 +123,12 @@ static bool is_one_of(const char *name, const char *const *prefix)
     return false;
 }
 
-/* They are nobody's reason to allocate: CUDA's own and ours; and what passes a request on: the languages' runtimes, allocators. */
+/* They are nobody's reason to allocate: CUDA's own and ours; and what passes a request on: the
+ * languages' runtimes, allocators. */
 static bool is_cuda(const char *name)
 {
-    static const char *const own[] = { "libcuda.so", "libcudart.so", "libcupti.so", "libmemprof", "libnvidia-", "ld-linux", NULL };
+    static const char *const own[] = { "libcuda.so", "libcudart.so", "libcupti.so", "libmemprof",
+                                       "libnvidia-", "ld-linux",     NULL };
     return is_one_of(name, own);
 }
 
@@ -122,13 +136,15 @@ static bool is_cupti(const char *name) { return !strncmp(name, "libcupti.so", 11
 
 static bool is_runtime(const char *name)
 {
-    static const char *const runtime[] = { "libc.so", "libstdc++.so", "libc++", "libjemalloc", "libtcmalloc", "libmimalloc", NULL };
+    static const char *const runtime[] = { "libc.so",     "libstdc++.so", "libc++", "libjemalloc",
+                                           "libtcmalloc", "libmimalloc",  NULL };
     return is_one_of(name, runtime);
 }
 
 static size_t words_of(const struct mpf_event *e, uint64_t *words)
 {
-    const size_t count = e->size / sizeof *words < FRAMES_MAX ? e->size / sizeof *words : FRAMES_MAX;
+    const size_t count =
+        e->size / sizeof *words < FRAMES_MAX ? e->size / sizeof *words : FRAMES_MAX;
     memcpy(words, e->data, count * sizeof *words);
     return count;
 }
@@ -137,7 +153,8 @@ static size_t words_of(const struct mpf_event *e, uint64_t *words)
 
 static uint32_t owner_of(const struct mpr_sites *s, uint32_t parent, uint32_t module)
 {
-    const uint32_t library = module ? s->module[module - 1].library : 0, callers = parent ? s->stacks.node[parent].owner : 0;
+    const uint32_t library = module ? s->module[module - 1].library : 0,
+                   callers = parent ? s->stacks.node[parent].owner : 0;
     if (!library || is_cuda(s->library[library - 1])) return callers;
     return callers && is_runtime(s->library[library - 1]) ? callers : library;
 }
@@ -148,7 +165,8 @@ static bool is_in(const struct mpr_sites *s, uint64_t pc, bool (*one)(const char
     return library && one(s->library[library - 1]);
 }
 
-/* How many of the innermost frames only say that a driver call was listened to: CUPTI's and those of CUDA below it. */
+/* How many of the innermost frames only say that a driver call was listened to: CUPTI's and those
+ * of CUDA below it. */
 static size_t listening(const struct mpr_sites *s, const uint64_t *pc, size_t count)
 {
     size_t n = 0;
@@ -161,16 +179,18 @@ static void add_stack(struct mpr_sites *s, const struct mpf_event *e)
     uint64_t pc[FRAMES_MAX];
     uint32_t node = 0;
     const size_t count = words_of(e, pc), first = listening(s, pc, count);
-    for (size_t i = count; i-- > first; ) {
+    for (size_t i = count; i-- > first;) {
         const uint32_t module = module_at(s, pc[i]);
-        node = mpr_stacks_child(&s->stacks, &(struct mpr_stack_node){ pc[i], node, module, owner_of(s, node, module) });
+        node = mpr_stacks_child(
+            &s->stacks, &(struct mpr_stack_node){ pc[i], node, module, owner_of(s, node, module) });
     }
     set_known(s, MPR_KNOWN_STACK, e->addr, node);
 }
 
 /* ---- Python */
 
-/* The number of a name, the same for all frames of that name: among the sites, whose own ids have 48 bits. */
+/* The number of a name, the same for all frames of that name: among the sites, whose own ids have
+ * 48 bits. */
 static uint32_t frame_number(struct mpr_sites *s, struct mpr_ranges *ranges, const char *text)
 {
     const size_t bytes = strlen(text);
@@ -191,7 +211,8 @@ static void add_frame(struct mpr_sites *s, struct mpr_ranges *ranges, const stru
     char text[4096 + 64];
     if (e->size < sizeof line + 2 || e->data[e->size - 1] != 0) return;
     memcpy(&line, e->data, sizeof line);
-    const char *function = (const char *)e->data + sizeof line, *end = (const char *)e->data + e->size;
+    const char *function = (const char *)e->data + sizeof line,
+               *end = (const char *)e->data + e->size;
     const char *file = function + strlen(function) + 1;
     if (file >= end) return;
     snprintf(text, sizeof text, "%s (%s:%" PRIu64 ")", function, file_name(file), line);
@@ -202,7 +223,8 @@ static void add_python(struct mpr_sites *s, struct mpr_ranges *ranges, const str
 {
     uint64_t frame[FRAMES_MAX];
     uint32_t node = 0;
-    for (size_t i = words_of(e, frame); i-- > 0; ) node = mpr_ranges_child(ranges, node, get_known(s, MPR_KNOWN_FRAME, frame[i]), 0);
+    for (size_t i = words_of(e, frame); i-- > 0;)
+        node = mpr_ranges_child(ranges, node, get_known(s, MPR_KNOWN_FRAME, frame[i]), 0);
     set_known(s, MPR_KNOWN_PYTHON, e->addr, node);
 }
 
@@ -236,8 +258,14 @@ void mpr_sites_event(struct mpr_sites *s, struct mpr_ranges *ranges, const struc
     }
 }
 
-uint32_t mpr_sites_stack(const struct mpr_sites *s, uint64_t id) { return get_known(s, MPR_KNOWN_STACK, id); }
-uint32_t mpr_sites_python(const struct mpr_sites *s, uint64_t id) { return get_known(s, MPR_KNOWN_PYTHON, id); }
+uint32_t mpr_sites_stack(const struct mpr_sites *s, uint64_t id)
+{
+    return get_known(s, MPR_KNOWN_STACK, id);
+}
+uint32_t mpr_sites_python(const struct mpr_sites *s, uint64_t id)
+{
+    return get_known(s, MPR_KNOWN_PYTHON, id);
+}
 
 uint32_t mpr_sites_library(const struct mpr_sites *s, uint32_t stack)
 {

@@ -1,16 +1,17 @@
 /* Where in the program: object files, native and Python call stacks.
  *
- * Modules, libraries and sites have small numbers, from 1; 0 is "not known".  A site is a pair of stacks, a native one (a
- * node of `stacks`) and a Python one (a node of the ranges): what a block was made by. */
+ * Modules, libraries and sites have small numbers, from 1; 0 is "not known".  A site is a pair of
+ * stacks, a native one (a node of `stacks`) and a Python one (a node of the ranges): what a block
+ * was made by. */
 #ifndef MPR_SITES_H
 #define MPR_SITES_H
 
 #include <stdint.h>
 
 #include "index.h"
+#include "intervals.h"
 #include "mpf/event.h"
 #include "ranges.h"
-#include "intervals.h"
 #include "stacks.h"
 
 struct mpr_module {
@@ -20,22 +21,31 @@ struct mpr_module {
     uint8_t build_id[64];
 };
 
-struct mpr_site { uint32_t stack, python; };
-enum mpr_known { MPR_KNOWN_STACK, MPR_KNOWN_FRAME, MPR_KNOWN_PYTHON, MPR_KNOWN_NAME, MPR_KNOWN };    /* frames and stacks of Python; names of frames */
+struct mpr_site {
+    uint32_t stack, python;
+};
+enum mpr_known {
+    MPR_KNOWN_STACK,
+    MPR_KNOWN_FRAME,
+    MPR_KNOWN_PYTHON,
+    MPR_KNOWN_NAME,
+    MPR_KNOWN
+}; /* frames and stacks of Python; names of frames */
 
 struct mpr_sites {
-    struct mpr_module *module;  /* by number - 1 */
+    struct mpr_module *module; /* by number - 1 */
     uint32_t modules, module_cap;
-    struct mpr_intervals loaded;    /* numbers of the newest ones at their addresses: they do not overlap */
-    char **library;             /* file names, by number - 1 */
+    struct mpr_intervals loaded; /* numbers of the newest ones at their addresses: they do not
+                                    overlap */
+    char **library;              /* file names, by number - 1 */
     uint32_t libraries, library_cap;
-    struct mpr_index library_number;    /* by hash of the name */
-    struct mpr_index known[MPR_KNOWN];  /* what an id of the log means */
-    uint32_t frames;            /* Python frames so far: names in `ranges` */
+    struct mpr_index library_number;   /* by hash of the name */
+    struct mpr_index known[MPR_KNOWN]; /* what an id of the log means */
+    uint32_t frames;                   /* Python frames so far: names in `ranges` */
     struct mpr_stacks stacks;
-    struct mpr_site *site;      /* by number - 1 */
+    struct mpr_site *site; /* by number - 1 */
     uint32_t sites, site_cap;
-    struct mpr_index site_number;       /* by the pair */
+    struct mpr_index site_number; /* by the pair */
 };
 
 void mpr_sites_free(struct mpr_sites *s);
@@ -49,8 +59,8 @@ uint32_t mpr_sites_python(const struct mpr_sites *s, uint64_t id);
 uint32_t mpr_sites_site(struct mpr_sites *s, struct mpr_site wanted);
 /* The stacks of a site; both 0 for site 0. */
 struct mpr_site mpr_sites_of(const struct mpr_sites *s, uint32_t site);
-/* The owner of a native stack: the first object file on it outside CUDA's own libraries and memprof; the C and C++ libraries
- * and allocators only where there is no other. */
+/* The owner of a native stack: the first object file on it outside CUDA's own libraries and
+ * memprof; the C and C++ libraries and allocators only where there is no other. */
 uint32_t mpr_sites_library(const struct mpr_sites *s, uint32_t stack);
 /* File name, "" for 0. */
 const char *mpr_sites_library_name(const struct mpr_sites *s, uint32_t library);

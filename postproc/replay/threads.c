@@ -48,7 +48,8 @@ struct mpr_thread *mpr_threads_carrier(struct mpr_threads *threads)
     return threads->newest;
 }
 
-void mpr_thread_push(struct mpr_thread *t, struct mpr_ranges *ranges, uint64_t push, uint32_t name, uint32_t domain)
+void mpr_thread_push(struct mpr_thread *t, struct mpr_ranges *ranges, uint64_t push, uint32_t name,
+                     uint32_t domain)
 {
     if (t->depth == MPR_STACK_MAX) {
         t->beyond++;
@@ -76,7 +77,8 @@ void mpr_thread_pop(struct mpr_thread *t, struct mpr_ranges *ranges, uint32_t do
     uint32_t node = at > 1 ? t->stack[at - 2].node : 0;
     for (uint32_t i = at - 1; i < t->depth; i++) {
         t->stack[i] = t->stack[i + 1];
-        t->stack[i].node = node = mpr_ranges_child(ranges, node, t->stack[i].name, t->stack[i].domain);
+        t->stack[i].node = node =
+            mpr_ranges_child(ranges, node, t->stack[i].name, t->stack[i].domain);
     }
     t->node = node;
 }

@@ -7,7 +7,8 @@
 
 /* ---- values */
 
-const struct mpr_value mpr_value_unknown = { .state = MPR_UNKNOWN }, mpr_value_absent = { .state = MPR_ABSENT };
+const struct mpr_value mpr_value_unknown = { .state = MPR_UNKNOWN },
+                       mpr_value_absent = { .state = MPR_ABSENT };
 
 struct mpr_value mpr_value_number(enum mpr_type type, uint64_t number)
 {
@@ -38,7 +39,8 @@ struct mpr_value mpr_value_flag(bool flag) { return mpr_value_number(MPR_FLAG, f
 
 struct mpr_value mpr_value_known_text(const char *text, enum mpr_state otherwise)
 {
-    return (struct mpr_value){ .type = MPR_TEXT, .state = *text ? MPR_KNOWN : otherwise, .text = text };
+    return (
+        struct mpr_value){ .type = MPR_TEXT, .state = *text ? MPR_KNOWN : otherwise, .text = text };
 }
 
 struct mpr_value mpr_value_known(enum mpr_type type, uint64_t number, uint64_t unknown)
@@ -96,7 +98,8 @@ static double percent_of(const struct mpr_column *c, const struct mpr_value *par
     return whole ? 100.0 * bytes / (double)whole : 0;
 }
 
-struct mpr_value mpr_table_cell(const struct mpr_table *t, const struct mpr_column *c, const void *row)
+struct mpr_value mpr_table_cell(const struct mpr_table *t, const struct mpr_column *c,
+                                const void *row)
 {
     if (c->get) return c->get(row, t->context);
     struct mpr_value v = held(c, c->of_context ? t->context : row);
@@ -116,7 +119,8 @@ bool mpr_table_in(const struct mpr_table *t, enum mpr_format format)
 
 const void *mpr_table_row(const struct mpr_table *t, size_t i, enum mpr_format format)
 {
-    return (const char *)t->row + (t->order && format & MPR_FOR_PEOPLE ? t->order[i] : i) * t->stride;
+    return (const char *)t->row +
+           (t->order && format & MPR_FOR_PEOPLE ? t->order[i] : i) * t->stride;
 }
 
 size_t mpr_table_shown(const struct mpr_table *t, size_t top, enum mpr_format format)
@@ -129,7 +133,8 @@ size_t mpr_table_shown(const struct mpr_table *t, size_t top, enum mpr_format fo
 
 static bool is_signed(enum mpr_type type) { return type == MPR_SIGNED || type == MPR_CHANGE; }
 
-struct mpr_value mpr_table_sum(const struct mpr_table *t, const struct mpr_column *c, size_t from, enum mpr_format format)
+struct mpr_value mpr_table_sum(const struct mpr_table *t, const struct mpr_column *c, size_t from,
+                               enum mpr_format format)
 {
     struct mpr_value sum = { .type = c->type, .state = MPR_UNKNOWN };
     for (size_t i = from; i < t->rows; i++) {
@@ -197,7 +202,9 @@ void mpr_doc_table(struct mpr_document *doc, const struct mpr_table *table)
 
 /* ---- lines */
 
-__attribute__((format(printf, 3, 0))) static void add_run(struct mpr_document *doc, enum mpr_tone tone, const char *format, va_list list)
+__attribute__((format(printf, 3, 0))) static void add_run(struct mpr_document *doc,
+                                                          enum mpr_tone tone, const char *format,
+                                                          va_list list)
 {
     struct mpr_run *run = mpr_arena_alloc(&doc->arena, sizeof *run);
     *run = (struct mpr_run){ NULL, tone, mpr_arena_vformat(&doc->arena, format, list) };

@@ -1,8 +1,9 @@
-/* What a report says, before any format: facts, lines for people, and tables with typed columns, in the order in which they are told.
+/* What a report says, before any format: facts, lines for people, and tables with typed columns, in
+ * the order in which they are told.
  *
- * A report is one file that describes its analysis' result; text, JSON, CSV and the page walk the description and know no report.
- * A table does not copy its rows: a column says where in a row its value stands (MPR_FIELD), or how it is computed.  So a document
- * lives no longer than the result.
+ * A report is one file that describes its analysis' result; text, JSON, CSV and the page walk the
+ * description and know no report. A table does not copy its rows: a column says where in a row its
+ * value stands (MPR_FIELD), or how it is computed.  So a document lives no longer than the result.
  *
  * Text of any origin is kept as it is: each renderer makes it harmless in its own way. */
 #ifndef MPR_DOCUMENT_H
@@ -17,31 +18,39 @@
 /* ---- values */
 
 enum mpr_type {
-    MPR_BYTES, MPR_SIGNED, MPR_CHANGE,          /* bytes: an amount, one that may be negative, one with its sign */
-    MPR_COUNT, MPR_TIME, MPR_ADDRESS,           /* a number of things, ns since the process's start, of memory */
-    MPR_SHARE,                                  /* of the table's `whole` */
-    MPR_FLAG, MPR_WORD, MPR_TEXT,               /* a word is one of ours: it needs no quotes */
-    MPR_PATH, MPR_NUMBERS                       /* lists: of texts, outermost first; of numbers */
+    MPR_BYTES,
+    MPR_SIGNED,
+    MPR_CHANGE, /* bytes: an amount, one that may be negative, one with its sign */
+    MPR_COUNT,
+    MPR_TIME,
+    MPR_ADDRESS, /* a number of things, ns since the process's start, of memory */
+    MPR_SHARE,   /* of the table's `whole` */
+    MPR_FLAG,
+    MPR_WORD,
+    MPR_TEXT, /* a word is one of ours: it needs no quotes */
+    MPR_PATH,
+    MPR_NUMBERS /* lists: of texts, outermost first; of numbers */
 };
 
-/* Unknown: null in JSON, "-" in text, empty in CSV.  Absent: empty everywhere, and JSON has no such field. */
+/* Unknown: null in JSON, "-" in text, empty in CSV.  Absent: empty everywhere, and JSON has no such
+ * field. */
 enum mpr_state { MPR_KNOWN, MPR_UNKNOWN, MPR_ABSENT };
 
 struct mpr_value {
     enum mpr_type type;
     enum mpr_state state;
     union {
-        uint64_t number;                        /* 0 or 1 of a flag */
-        int64_t amount;                         /* SIGNED, CHANGE */
-        double percent;                         /* SHARE */
+        uint64_t number; /* 0 or 1 of a flag */
+        int64_t amount;  /* SIGNED, CHANGE */
+        double percent;  /* SHARE */
         const char *text;
         const char *const *path;
         const uint64_t *numbers;
     };
-    size_t count;                               /* of a list */
-    bool told;                                  /* PATH: it is for people as it is */
-    const char *caller;                         /* PATH: for people, who called its last name; NULL: nobody to tell of */
-    bool at_least;                              /* a number: for people, it may be more */
+    size_t count;       /* of a list */
+    bool told;          /* PATH: it is for people as it is */
+    const char *caller; /* PATH: for people, who called its last name; NULL: nobody to tell of */
+    bool at_least;      /* a number: for people, it may be more */
 };
 
 struct mpr_value mpr_value_number(enum mpr_type type, uint64_t number);
@@ -57,75 +66,94 @@ extern const struct mpr_value mpr_value_unknown, mpr_value_absent;
 
 /* ---- columns */
 
-enum mpr_format { MPR_IN_TEXT = 1, MPR_IN_JSON = 2, MPR_IN_CSV = 4, MPR_IN_PAGE = 8, MPR_FOR_PEOPLE = MPR_IN_TEXT | MPR_IN_PAGE,
-                MPR_EVERYWHERE = MPR_FOR_PEOPLE | MPR_IN_JSON | MPR_IN_CSV };
-
-/* How C holds a value.  MPR_HELD finds it by the member's type; what has no place here does not compile. */
-enum mpr_held { MPR_AS_U64, MPR_AS_U32, MPR_AS_I64, MPR_AS_BOOL, MPR_AS_TEXT, MPR_AS_PATH };
-#define MPR_HELD(member) \
-    _Generic((member), uint64_t: MPR_AS_U64, uint32_t: MPR_AS_U32, int64_t: MPR_AS_I64, bool: MPR_AS_BOOL, const char *: MPR_AS_TEXT)
-
-/* What a value says of itself: zero (of a text: "", of a path: NULL) or the largest number may stand for none. */
-enum mpr_unless { MPR_ALWAYS, MPR_UNKNOWN_AT_0, MPR_UNKNOWN_AT_MAX, MPR_ABSENT_AT_0, MPR_ABSENT_AT_MAX };
-
-struct mpr_column {
-    const char *key;            /* in JSON and CSV; NULL: not there */
-    const char *title;          /* for people; NULL: not there.  In text the first column bears the table's title */
-    enum mpr_type type;
-    unsigned only;              /* in these formats alone; 0: in all that it has a name for */
-    size_t at, also;            /* of the row: MPR_FIELD, MPR_PATH_FIELD */
-    enum mpr_held held;
-    bool of_context;            /* not of the row: of the table's context */
-    struct mpr_value (*get)(const void *row, const void *context);      /* in place of a field */
-    const char *const *words;   /* of a WORD held as a number */
-    enum mpr_unless unless;
-    bool sums;                  /* rows that are left out are told by their sum */
-    bool estimate;              /* bears "~" where the table says that the row is estimated */
-    bool below;                 /* in text on a line of its own below the row */
-    int width;                  /* in text; 0: that of the type */
-    int spare;                  /* in text not shown where paths have too little room; 1 goes first.  0: always shown */
-    const char *lead;           /* in text before it; NULL: two spaces before what stands left in its column */
+enum mpr_format {
+    MPR_IN_TEXT = 1,
+    MPR_IN_JSON = 2,
+    MPR_IN_CSV = 4,
+    MPR_IN_PAGE = 8,
+    MPR_FOR_PEOPLE = MPR_IN_TEXT | MPR_IN_PAGE,
+    MPR_EVERYWHERE = MPR_FOR_PEOPLE | MPR_IN_JSON | MPR_IN_CSV
 };
 
-#define MPR_FIELD(row, member) .at = offsetof(struct row, member), .held = MPR_HELD(((struct row *)0)->member)
-#define MPR_CONTEXT(row, member) MPR_FIELD(row, member), .of_context = true
-#define MPR_PATH_FIELD(row, member, depth) \
-    .type = MPR_PATH, .at = offsetof(struct row, member), .also = offsetof(struct row, depth), .held = MPR_AS_PATH
+/* How C holds a value.  MPR_HELD finds it by the member's type; what has no place here does not
+ * compile. */
+enum mpr_held { MPR_AS_U64, MPR_AS_U32, MPR_AS_I64, MPR_AS_BOOL, MPR_AS_TEXT, MPR_AS_PATH };
+#define MPR_HELD(member)                                                                           \
+    _Generic((member), uint64_t: MPR_AS_U64, uint32_t: MPR_AS_U32, int64_t: MPR_AS_I64, bool: MPR_AS_BOOL, const char *: MPR_AS_TEXT)
 
-enum { MPR_WIDE = -1 };         /* as wide as a path: by the terminal */
+/* What a value says of itself: zero (of a text: "", of a path: NULL) or the largest number may
+ * stand for none. */
+enum mpr_unless {
+    MPR_ALWAYS,
+    MPR_UNKNOWN_AT_0,
+    MPR_UNKNOWN_AT_MAX,
+    MPR_ABSENT_AT_0,
+    MPR_ABSENT_AT_MAX
+};
+
+struct mpr_column {
+    const char *key;   /* in JSON and CSV; NULL: not there */
+    const char *title; /* for people; NULL: not there.  In text the first column bears the table's
+                          title */
+    enum mpr_type type;
+    unsigned only;   /* in these formats alone; 0: in all that it has a name for */
+    size_t at, also; /* of the row: MPR_FIELD, MPR_PATH_FIELD */
+    enum mpr_held held;
+    bool of_context; /* not of the row: of the table's context */
+    struct mpr_value (*get)(const void *row, const void *context); /* in place of a field */
+    const char *const *words;                                      /* of a WORD held as a number */
+    enum mpr_unless unless;
+    bool sums;     /* rows that are left out are told by their sum */
+    bool estimate; /* bears "~" where the table says that the row is estimated */
+    bool below;    /* in text on a line of its own below the row */
+    int width;     /* in text; 0: that of the type */
+    int spare; /* in text not shown where paths have too little room; 1 goes first.  0: always shown
+                */
+    const char *lead; /* in text before it; NULL: two spaces before what stands left in its column
+                       */
+};
+
+#define MPR_FIELD(row, member)                                                                     \
+    .at = offsetof(struct row, member), .held = MPR_HELD(((struct row *)0)->member)
+#define MPR_CONTEXT(row, member) MPR_FIELD(row, member), .of_context = true
+#define MPR_PATH_FIELD(row, member, depth)                                                         \
+    .type = MPR_PATH, .at = offsetof(struct row, member), .also = offsetof(struct row, depth),     \
+    .held = MPR_AS_PATH
+
+enum { MPR_WIDE = -1 }; /* as wide as a path: by the terminal */
 
 /* ---- tables */
 
 enum mpr_shape {
-    MPR_OBJECTS,                /* in JSON a list of objects, */
-    MPR_LISTS,                  /* or of lists, */
-    MPR_MEMBERS,                /* or one object: its keys are the first column */
-    MPR_FACTS                   /* one row: fields of the object that is open */
+    MPR_OBJECTS, /* in JSON a list of objects, */
+    MPR_LISTS,   /* or of lists, */
+    MPR_MEMBERS, /* or one object: its keys are the first column */
+    MPR_FACTS    /* one row: fields of the object that is open */
 };
 
 struct mpr_table {
-    const char *key;            /* in JSON; NULL: not there */
-    const char *title;          /* for people, the heading; NULL: rows without one */
-    unsigned only;              /* in these formats alone; 0: in text, JSON and the page */
+    const char *key;   /* in JSON; NULL: not there */
+    const char *title; /* for people, the heading; NULL: rows without one */
+    unsigned only;     /* in these formats alone; 0: in text, JSON and the page */
     const struct mpr_column *column;
     size_t columns;
     const void *row;
-    size_t rows, stride;        /* stride: bytes from row to row */
-    const size_t *order;        /* in which people see them; NULL: as they are */
-    const void *context;        /* for columns that are not of the row */
-    uint64_t whole;             /* what shares are of */
-    uint64_t tick;              /* ns that the last digit of a time stands for; 0: ms */
-    size_t top;                 /* rows that people see unless --top says otherwise; 0: MPR_TOP */
-    size_t idle;                /* rows at the end that people need not see */
-    unsigned all;               /* formats that show each row, whatever --top says */
-    const char *omitted;        /* in JSON the sum of rows that are left out; NULL: that and their number under "omitted_KEY"; "": neither.
-                                 * Not of a table that shows all */
+    size_t rows, stride; /* stride: bytes from row to row */
+    const size_t *order; /* in which people see them; NULL: as they are */
+    const void *context; /* for columns that are not of the row */
+    uint64_t whole;      /* what shares are of */
+    uint64_t tick;       /* ns that the last digit of a time stands for; 0: ms */
+    size_t top;          /* rows that people see unless --top says otherwise; 0: MPR_TOP */
+    size_t idle;         /* rows at the end that people need not see */
+    unsigned all;        /* formats that show each row, whatever --top says */
+    const char *omitted; /* in JSON the sum of rows that are left out; NULL: that and their number
+                          * under "omitted_KEY"; "": neither. Not of a table that shows all */
     enum mpr_shape shape;
     bool (*estimated)(const void *row);
-    const char *nowhere;        /* for people an empty path; NULL: "outside any range" */
-    bool partial;               /* some rows of more: what people do not see is not counted */
-    const char *total;          /* for people a last row with the columns' sums */
-    bool flush;                 /* in text rows are not indented */
+    const char *nowhere; /* for people an empty path; NULL: "outside any range" */
+    bool partial;        /* some rows of more: what people do not see is not counted */
+    const char *total;   /* for people a last row with the columns' sums */
+    bool flush;          /* in text rows are not indented */
 };
 
 enum { MPR_TOP = 20 };
@@ -136,9 +164,11 @@ bool mpr_table_in(const struct mpr_table *table, enum mpr_format format);
 const void *mpr_table_row(const struct mpr_table *table, size_t i, enum mpr_format format);
 /* How many rows the format shows.  top: of --top; 0: not given. */
 size_t mpr_table_shown(const struct mpr_table *table, size_t top, enum mpr_format format);
-struct mpr_value mpr_table_cell(const struct mpr_table *table, const struct mpr_column *column, const void *row);
+struct mpr_value mpr_table_cell(const struct mpr_table *table, const struct mpr_column *column,
+                                const void *row);
 /* Of a column, from that row on: unknown when all are. */
-struct mpr_value mpr_table_sum(const struct mpr_table *table, const struct mpr_column *column, size_t from, enum mpr_format format);
+struct mpr_value mpr_table_sum(const struct mpr_table *table, const struct mpr_column *column,
+                               size_t from, enum mpr_format format);
 
 /* ---- documents */
 
@@ -146,31 +176,35 @@ struct mpr_naming;
 
 enum mpr_tone { MPR_PLAIN, MPR_STRONG, MPR_WARN, MPR_FAINT };
 
-struct mpr_run { struct mpr_run *next; enum mpr_tone tone; const char *text; };
+struct mpr_run {
+    struct mpr_run *next;
+    enum mpr_tone tone;
+    const char *text;
+};
 
 enum mpr_item_kind { MPR_OPEN, MPR_CLOSE, MPR_FACT, MPR_LINE, MPR_TABLE };
 
 struct mpr_item {
     struct mpr_item *next;
     enum mpr_item_kind kind;
-    const char *key;                            /* OPEN, CLOSE, FACT */
-    bool list;                                  /* OPEN, CLOSE: of objects without keys */
+    const char *key; /* OPEN, CLOSE, FACT */
+    bool list;       /* OPEN, CLOSE: of objects without keys */
     union {
-        struct mpr_item *around;                /* OPEN: the one around it */
-        struct mpr_value value;                 /* FACT */
-        struct mpr_run *run;                    /* LINE; NULL: an empty one */
-        const struct mpr_table *table;          /* TABLE */
+        struct mpr_item *around;       /* OPEN: the one around it */
+        struct mpr_value value;        /* FACT */
+        struct mpr_run *run;           /* LINE; NULL: an empty one */
+        const struct mpr_table *table; /* TABLE */
     };
 };
 
 struct mpr_document {
     struct mpr_arena arena;
-    const struct mpr_naming *naming;            /* how people see paths; of whoever made the document */
+    const struct mpr_naming *naming; /* how people see paths; of whoever made the document */
     struct mpr_item *first, *last, *open;
-    struct mpr_run *run;                        /* the newest of the line that is being written */
-    const struct mpr_column *csv;               /* of the tables that are in CSV; NULL: there is none */
+    struct mpr_run *run;          /* the newest of the line that is being written */
+    const struct mpr_column *csv; /* of the tables that are in CSV; NULL: there is none */
     size_t csv_columns;
-    bool json_ends_blank;                       /* an empty line ends it: so does memprof.oom/1 since it is */
+    bool json_ends_blank; /* an empty line ends it: so does memprof.oom/1 since it is */
 };
 
 void mpr_doc_free(struct mpr_document *doc);
@@ -183,17 +217,23 @@ void mpr_doc_close(struct mpr_document *doc);
 /* A field of JSON. */
 void mpr_doc_fact(struct mpr_document *doc, const char *key, struct mpr_value value);
 void mpr_doc_table(struct mpr_document *doc, const struct mpr_table *table);
-#define MPR_COLUMNS(list) .column = (list), .columns = sizeof(list) / sizeof *(list)
+#define MPR_COLUMNS(list)     .column = (list), .columns = sizeof(list) / sizeof *(list)
 #define MPR_ROWS(list, count) .row = (list), .rows = (count), .stride = sizeof *(list)
 /* The fields of one row, told by columns. */
-#define mpr_doc_facts(doc, list, of) \
-    mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_IN_JSON, .shape = MPR_FACTS, MPR_COLUMNS(list), MPR_ROWS(of, 1) })
-#define mpr_doc_csv(doc, list) ((doc)->csv = (list), (void)((doc)->csv_columns = sizeof(list) / sizeof *(list)))
+#define mpr_doc_facts(doc, list, of)                                                               \
+    mpr_doc_table(                                                                                 \
+        doc, &(struct mpr_table){                                                                  \
+                 .only = MPR_IN_JSON, .shape = MPR_FACTS, MPR_COLUMNS(list), MPR_ROWS(of, 1) })
+#define mpr_doc_csv(doc, list)                                                                     \
+    ((doc)->csv = (list), (void)((doc)->csv_columns = sizeof(list) / sizeof *(list)))
 
 /* For people: a line, or parts of one up to mpr_doc_end. */
-void mpr_doc_line(struct mpr_document *doc, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void mpr_doc_add(struct mpr_document *doc, enum mpr_tone tone, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void mpr_doc_say(struct mpr_document *doc, const char *format, ...) __attribute__((format(printf, 2, 3)));      /* plain */
+void mpr_doc_line(struct mpr_document *doc, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void mpr_doc_add(struct mpr_document *doc, enum mpr_tone tone, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void mpr_doc_say(struct mpr_document *doc, const char *format, ...)
+    __attribute__((format(printf, 2, 3))); /* plain */
 void mpr_doc_end(struct mpr_document *doc);
 void mpr_doc_gap(struct mpr_document *doc);
 

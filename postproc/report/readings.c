@@ -2,14 +2,22 @@
 
 /* ---- fields */
 
-#define VALUE(name, which) { .key = name, .type = MPR_BYTES, MPR_FIELD(mpr_reading, value[which]), .unless = MPR_UNKNOWN_AT_MAX }
-#define TIME { .key = "time_ns", .type = MPR_TIME, MPR_FIELD(mpr_reading, time) }
+#define VALUE(name, which)                                                                         \
+    {                                                                                              \
+        .key = name, .type = MPR_BYTES, MPR_FIELD(mpr_reading, value[which]),                      \
+        .unless = MPR_UNKNOWN_AT_MAX                                                               \
+    }
+#define TIME                                                                                       \
+    {                                                                                              \
+        .key = "time_ns", .type = MPR_TIME, MPR_FIELD(mpr_reading, time)                           \
+    }
 
 static struct mpr_value rollup_time(const void *row, const void *context)
 {
     const struct mpr_reading *r = row;
     (void)context;
-    return r->value[MPF_RSS_PSS] == MPF_UNKNOWN ? mpr_value_absent : mpr_value_number(MPR_TIME, r->taken[MPF_RSS_PSS]);
+    return r->value[MPF_RSS_PSS] == MPF_UNKNOWN ? mpr_value_absent
+                                                : mpr_value_number(MPR_TIME, r->taken[MPF_RSS_PSS]);
 }
 
 static const struct mpr_column of_rss[] = {
@@ -46,7 +54,8 @@ static const struct mpr_column of_jemalloc[] = {
     VALUE("retained_bytes", MPF_JEMALLOC_RETAINED),
 };
 
-void mpr_report_reading(struct mpr_document *doc, const char *key, enum mpr_reading_source source, const struct mpr_reading *r)
+void mpr_report_reading(struct mpr_document *doc, const char *key, enum mpr_reading_source source,
+                        const struct mpr_reading *r)
 {
     if (!r->valid) return;
     mpr_doc_open(doc, key);
@@ -56,7 +65,8 @@ void mpr_report_reading(struct mpr_document *doc, const char *key, enum mpr_read
     mpr_doc_close(doc);
 }
 
-void mpr_report_readings(struct mpr_document *doc, const char *key, const struct mpr_reading list[MPR_READ_SOURCES])
+void mpr_report_readings(struct mpr_document *doc, const char *key,
+                         const struct mpr_reading list[MPR_READ_SOURCES])
 {
     mpr_doc_open(doc, key);
     mpr_report_reading(doc, "rss", MPR_READ_RSS, &list[MPR_READ_RSS]);
@@ -76,12 +86,14 @@ static uint64_t add_known(uint64_t sum, uint64_t value)
 uint64_t mpr_reading_resident(const struct mpr_reading *rss)
 {
     uint64_t sum = MPF_UNKNOWN;
-    for (int i = MPF_RSS_ANON; rss->valid && i <= MPF_RSS_SHMEM; i++) sum = add_known(sum, rss->value[i]);
+    for (int i = MPF_RSS_ANON; rss->valid && i <= MPF_RSS_SHMEM; i++)
+        sum = add_known(sum, rss->value[i]);
     return sum;
 }
 
 void mpr_report_rollup_time(struct mpr_document *doc, const struct mpr_reading *rss)
 {
     const uint64_t taken = rss->taken[MPF_RSS_PSS];
-    if (rss->value[MPF_RSS_PSS] != MPF_UNKNOWN && taken != rss->time) mpr_doc_say(doc, " (at %s)", mpr_doc_time(doc, taken));
+    if (rss->value[MPF_RSS_PSS] != MPF_UNKNOWN && taken != rss->time)
+        mpr_doc_say(doc, " (at %s)", mpr_doc_time(doc, taken));
 }

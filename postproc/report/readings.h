@@ -6,13 +6,16 @@
 #include "peaks.h"
 
 /* An object of the source's values; absent when there was no sample. */
-void mpr_report_reading(struct mpr_document *doc, const char *key, enum mpr_reading_source source, const struct mpr_reading *r);
+void mpr_report_reading(struct mpr_document *doc, const char *key, enum mpr_reading_source source,
+                        const struct mpr_reading *r);
 /* An object of the sources'. */
-void mpr_report_readings(struct mpr_document *doc, const char *key, const struct mpr_reading list[MPR_READ_SOURCES]);
+void mpr_report_readings(struct mpr_document *doc, const char *key,
+                         const struct mpr_reading list[MPR_READ_SOURCES]);
 
 /* RSS: what of its parts is known; MPF_UNKNOWN: nothing. */
 uint64_t mpr_reading_resident(const struct mpr_reading *rss);
-/* Behind Private_Dirty and Pss: when they were read, where that was before the rest of the sample. */
+/* Behind Private_Dirty and Pss: when they were read, where that was before the rest of the sample.
+ */
 void mpr_report_rollup_time(struct mpr_document *doc, const struct mpr_reading *rss);
 
 #endif

@@ -26,9 +26,12 @@ static void account(struct mpr_document *doc, const struct mpr_device_state *s)
     size_t count = 0;
     for (size_t i = 0; i < s->parts; i++)
         if (s->part[i].bytes) shown[count++] = s->part[i];
-    mpr_doc_table(doc, &(struct mpr_table){
-        .only = MPR_FOR_PEOPLE, MPR_COLUMNS(part_columns), MPR_ROWS(shown, count), .all = MPR_FOR_PEOPLE,
-        .whole = s->used != MPF_UNKNOWN ? s->used : s->tracked });
+    mpr_doc_table(doc,
+                  &(struct mpr_table){ .only = MPR_FOR_PEOPLE,
+                                       MPR_COLUMNS(part_columns),
+                                       MPR_ROWS(shown, count),
+                                       .all = MPR_FOR_PEOPLE,
+                                       .whole = s->used != MPF_UNKNOWN ? s->used : s->tracked });
 }
 
 /* ---- PyTorch's blocks */
@@ -76,7 +79,8 @@ static const struct mpr_column behind_parts[] = {
     { .key = "largest_hole_bytes", .type = MPR_BYTES, OF_STATE(largest_hole) },
 };
 
-static void heading(struct mpr_document *doc, const struct mpr_device *d, const struct mpr_device_state *s, const char *at)
+static void heading(struct mpr_document *doc, const struct mpr_device *d,
+                    const struct mpr_device_state *s, const char *at)
 {
     const bool measured = s->used != MPF_UNKNOWN;
     mpr_doc_gap(doc);
@@ -84,25 +88,41 @@ static void heading(struct mpr_document *doc, const struct mpr_device *d, const 
     mpr_doc_say(doc, " %s %.12s  %s ", d->name, d->uuid, at);
     mpr_doc_add(doc, MPR_STRONG, "%s", mpr_doc_size(doc, measured ? s->used : s->tracked));
     if (s->total != MPF_UNKNOWN) mpr_doc_say(doc, " of %s", mpr_doc_size(doc, s->total));
-    mpr_doc_line(doc, " %s at %s", measured ? "used" : "tracked (nobody measured what is used)", mpr_doc_time(doc, s->time));
+    mpr_doc_line(doc, " %s at %s", measured ? "used" : "tracked (nobody measured what is used)",
+                 mpr_doc_time(doc, s->time));
     if (*d->off) mpr_doc_line(doc, "  driver allocations are not recorded: %s", d->off);
 }
 
-void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d, const struct mpr_device_state *s, const char *at,
-                       enum mpr_group by)
+void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,
+                       const struct mpr_device_state *s, const char *at, enum mpr_group by)
 {
     const unsigned only = at ? 0 : MPR_IN_JSON;
     mpr_doc_facts(doc, before_parts, s);
     if (at) heading(doc, d, s, at);
     if (at) account(doc, s);
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "parts", .only = MPR_IN_JSON, MPR_COLUMNS(part_columns), MPR_ROWS(s->part, s->parts),
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "parts",
+                                            .only = MPR_IN_JSON,
+                                            MPR_COLUMNS(part_columns),
+                                            MPR_ROWS(s->part, s->parts),
                                             .all = MPR_IN_JSON });
     mpr_doc_facts(doc, behind_parts, s);
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "torch_live", .only = MPR_IN_JSON, MPR_COLUMNS(torch_columns), MPR_ROWS(s->row, s->rows),
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "torch_live",
+                                            .only = MPR_IN_JSON,
+                                            MPR_COLUMNS(torch_columns),
+                                            MPR_ROWS(s->row, s->rows),
                                             .omitted = "torch_live_omitted_bytes" });
     if (at)
-        mpr_report_rows(doc, &(struct mpr_rows){ .row = s->row, .rows = s->rows, .by = by, .of = "torch live", .bytes = "bytes",
-                                                 .whole = s->torch_live, .inherited = true });
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "communicators", .title = "NCCL by communicator", .only = only, MPR_COLUMNS(comm_columns),
-                                            MPR_ROWS(s->comm, s->comms), .all = MPR_EVERYWHERE });
+        mpr_report_rows(doc, &(struct mpr_rows){ .row = s->row,
+                                                 .rows = s->rows,
+                                                 .by = by,
+                                                 .of = "torch live",
+                                                 .bytes = "bytes",
+                                                 .whole = s->torch_live,
+                                                 .inherited = true });
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "communicators",
+                                            .title = "NCCL by communicator",
+                                            .only = only,
+                                            MPR_COLUMNS(comm_columns),
+                                            MPR_ROWS(s->comm, s->comms),
+                                            .all = MPR_EVERYWHERE });
 }

@@ -5,11 +5,15 @@
 #include "graphs.h"
 #include "reports.h"
 
-enum { PATH = 28 };     /* columns of text */
+enum { PATH = 28 }; /* columns of text */
 
 /* ---- bursts */
 
-struct burst { struct mpr_graph_burst b; int64_t total; const char *note; };
+struct burst {
+    struct mpr_graph_burst b;
+    int64_t total;
+    const char *note;
+};
 
 #define OF_BURST(member) MPR_FIELD(burst, b.member)
 
@@ -17,7 +21,8 @@ static struct mpr_value burst_name(const void *row, const void *context)
 {
     const struct burst *k = row;
     (void)context;
-    return k->b.number ? mpr_value_path(k->b.path, k->b.depth) : mpr_value_text("(built without a capture)");
+    return k->b.number ? mpr_value_path(k->b.path, k->b.depth)
+                       : mpr_value_text("(built without a capture)");
 }
 
 // clang-format off
@@ -48,8 +53,11 @@ static const char *burst_note(struct mpr_document *doc, const struct mpr_graph_b
     const char *from = mpr_doc_time(doc, b->from), *to = mpr_doc_time(doc, b->to);
     const char *blocks = "";
     if (b->block_bytes)
-        blocks = mpr_arena_format(&doc->arena, ", %s handed out by PyTorch while they were captured", mpr_doc_size(doc, b->block_bytes));
-    return mpr_arena_format(&doc->arena, "%s to %s, %" PRIu64 " alive at the end%s", from, to, b->alive, blocks);
+        blocks =
+            mpr_arena_format(&doc->arena, ", %s handed out by PyTorch while they were captured",
+                             mpr_doc_size(doc, b->block_bytes));
+    return mpr_arena_format(&doc->arena, "%s to %s, %" PRIu64 " alive at the end%s", from, to,
+                            b->alive, blocks);
 }
 
 static void bursts(struct mpr_document *doc, const struct mpr_graphs *graphs)
@@ -59,9 +67,11 @@ static void bursts(struct mpr_document *doc, const struct mpr_graphs *graphs)
         const struct mpr_graph_burst *b = &graphs->burst[i];
         row[i] = (struct burst){ *b, mpr_burst_total(b), burst_note(doc, b) };
     }
-    mpr_doc_table(doc, &(struct mpr_table){
-        .key = "bursts", .title = "bursts of captures", MPR_COLUMNS(burst_columns), MPR_ROWS(row, graphs->bursts),
-        .all = MPR_IN_JSON | MPR_IN_TEXT });
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "bursts",
+                                            .title = "bursts of captures",
+                                            MPR_COLUMNS(burst_columns),
+                                            MPR_ROWS(row, graphs->bursts),
+                                            .all = MPR_IN_JSON | MPR_IN_TEXT });
 }
 
 /* ---- graphs */
@@ -150,9 +160,13 @@ void mpr_report_graphs(struct mpr_document *doc, const struct mpr_graphs *graphs
     mpr_report_schema(doc, "memprof.graphs/1");
     mpr_report_log(doc, &graphs->summary);
     bursts(doc, graphs);
-    mpr_doc_table(doc, &(struct mpr_table){
-        .key = "graphs", .title = "graphs, largest first", MPR_COLUMNS(graph_columns), MPR_ROWS(graphs->row, graphs->rows),
-        .order = largest_first(doc, graphs), .context = &graphs->summary, .only = MPR_EVERYWHERE });
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "graphs",
+                                            .title = "graphs, largest first",
+                                            MPR_COLUMNS(graph_columns),
+                                            MPR_ROWS(graphs->row, graphs->rows),
+                                            .order = largest_first(doc, graphs),
+                                            .context = &graphs->summary,
+                                            .only = MPR_EVERYWHERE });
     mpr_doc_csv(doc, graph_columns);
     if (graphs->rows) return;
     mpr_doc_gap(doc);

@@ -61,14 +61,25 @@ void mpr_report_growth(struct mpr_document *doc, const char *key, const struct m
     }
     mpr_doc_open(doc, key);
     mpr_doc_facts(doc, whole_columns, g);
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "changes", .only = MPR_IN_JSON, MPR_COLUMNS(columns), MPR_ROWS(g->row, g->rows), .omitted = "" });
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "changes",
+                                            .only = MPR_IN_JSON,
+                                            MPR_COLUMNS(columns),
+                                            MPR_ROWS(g->row, g->rows),
+                                            .omitted = "" });
     mpr_doc_close(doc);
 }
 
 void mpr_report_growth_rows(struct mpr_document *doc, const char *whole, const struct mpr_growth *g)
 {
     struct mpr_growth_row *all = mpr_arena_alloc(&doc->arena, sizeof *all);
-    *all = (struct mpr_growth_row){ .key = whole, .name = whole, .before = mpr_amount(g->before), .after = mpr_amount(g->after) };
-    if (whole) mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_FOR_PEOPLE, MPR_COLUMNS(columns), MPR_ROWS(all, 1) });
-    mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_FOR_PEOPLE, MPR_COLUMNS(columns), MPR_ROWS(g->row, g->rows), .top = ROWS });
+    *all = (struct mpr_growth_row){
+        .key = whole, .name = whole, .before = mpr_amount(g->before), .after = mpr_amount(g->after)
+    };
+    if (whole)
+        mpr_doc_table(doc, &(struct mpr_table){
+                               .only = MPR_FOR_PEOPLE, MPR_COLUMNS(columns), MPR_ROWS(all, 1) });
+    mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_FOR_PEOPLE,
+                                            MPR_COLUMNS(columns),
+                                            MPR_ROWS(g->row, g->rows),
+                                            .top = ROWS });
 }

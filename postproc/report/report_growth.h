@@ -5,9 +5,11 @@
 #include "document.h"
 #include "ooms.h"
 
-/* An object, null when it is not valid; time_ns (of the first instant) where it is two instants of one process. */
+/* An object, null when it is not valid; time_ns (of the first instant) where it is two instants of
+ * one process. */
 void mpr_report_growth(struct mpr_document *doc, const char *key, const struct mpr_growth *growth);
 /* For people: in all under that name (NULL: not told), then what changed most. */
-void mpr_report_growth_rows(struct mpr_document *doc, const char *whole, const struct mpr_growth *growth);
+void mpr_report_growth_rows(struct mpr_document *doc, const char *whole,
+                            const struct mpr_growth *growth);
 
 #endif

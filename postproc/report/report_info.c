@@ -60,7 +60,8 @@ static const struct mpr_column header_columns[] = {
 
 static void frames(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    mpr_doc_say(doc, "log      %s in %s frames, format %u.%u", mpr_doc_size(doc, s->bytes), mpr_doc_count(doc, s->frames), s->major, s->minor);
+    mpr_doc_say(doc, "log      %s in %s frames, format %u.%u", mpr_doc_size(doc, s->bytes),
+                mpr_doc_count(doc, s->frames), s->major, s->minor);
     if (s->events) mpr_doc_say(doc, ", %.2f bytes an event", (double)s->bytes / (double)s->events);
     mpr_doc_end(doc);
 }
@@ -70,10 +71,13 @@ static void sizes(struct mpr_document *doc, const struct mpr_info *info)
     const struct mpr_summary *s = &info->summary;
     mpr_doc_gap(doc);
     frames(doc, s);
-    mpr_doc_line(doc, "journal  %s joined, %s events", mpr_doc_size(doc, s->journal_bytes), mpr_doc_count(doc, s->journal_events));
+    mpr_doc_line(doc, "journal  %s joined, %s events", mpr_doc_size(doc, s->journal_bytes),
+                 mpr_doc_count(doc, s->journal_events));
     if (info->own_memory != MPF_UNKNOWN)
-        mpr_doc_line(doc, "memprof  %s of resident memory at most, journal included", mpr_doc_size(doc, info->own_memory));
-    mpr_doc_line(doc, "ranges   %" PRIu64 " names, %" PRIu64 " domains, %" PRIu64 " paths", info->names, info->domains, info->paths);
+        mpr_doc_line(doc, "memprof  %s of resident memory at most, journal included",
+                     mpr_doc_size(doc, info->own_memory));
+    mpr_doc_line(doc, "ranges   %" PRIu64 " names, %" PRIu64 " domains, %" PRIu64 " paths",
+                 info->names, info->domains, info->paths);
     mpr_doc_line(doc, "order    %" PRIu64 " repairs", s->order_repairs);
 }
 
@@ -84,14 +88,25 @@ void mpr_report_info(struct mpr_document *doc, const struct mpr_info *info)
     mpr_report_losses(doc, &info->summary);
     mpr_doc_facts(doc, fields, info);
     sizes(doc, info);
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "counts",
+                                            .title = "events",
+                                            .shape = MPR_MEMBERS,
+                                            MPR_COLUMNS(count_columns),
+                                            MPR_ROWS(info->count, info->counts),
+                                            .context = &info->summary,
+                                            .only = MPR_EVERYWHERE,
+                                            .all = MPR_EVERYWHERE });
     mpr_doc_table(doc, &(struct mpr_table){
-        .key = "counts", .title = "events", .shape = MPR_MEMBERS, MPR_COLUMNS(count_columns), MPR_ROWS(info->count, info->counts),
-        .context = &info->summary, .only = MPR_EVERYWHERE, .all = MPR_EVERYWHERE });
-    mpr_doc_table(doc, &(struct mpr_table){
-        .key = "threads", .title = mpr_arena_format(&doc->arena, "threads: %zu", info->threads), MPR_COLUMNS(thread_columns),
-        MPR_ROWS(info->thread, info->threads), .all = MPR_IN_JSON });
-    mpr_doc_table(doc, &(struct mpr_table){
-        .key = "header", .title = "header", .shape = MPR_LISTS, MPR_COLUMNS(header_columns), MPR_ROWS(info->header, info->headers),
-        .all = MPR_EVERYWHERE });
+                           .key = "threads",
+                           .title = mpr_arena_format(&doc->arena, "threads: %zu", info->threads),
+                           MPR_COLUMNS(thread_columns),
+                           MPR_ROWS(info->thread, info->threads),
+                           .all = MPR_IN_JSON });
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "header",
+                                            .title = "header",
+                                            .shape = MPR_LISTS,
+                                            MPR_COLUMNS(header_columns),
+                                            MPR_ROWS(info->header, info->headers),
+                                            .all = MPR_EVERYWHERE });
     mpr_doc_csv(doc, count_columns);
 }

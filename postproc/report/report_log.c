@@ -9,9 +9,12 @@
 #include "row.h"
 #include "summary.h"
 
-enum { ARGUMENTS = 8 };         /* of the command line, in a title */
+enum { ARGUMENTS = 8 }; /* of the command line, in a title */
 
-void mpr_report_schema(struct mpr_document *doc, const char *schema) { mpr_doc_fact(doc, "schema", mpr_value_text(schema)); }
+void mpr_report_schema(struct mpr_document *doc, const char *schema)
+{
+    mpr_doc_fact(doc, "schema", mpr_value_text(schema));
+}
 
 /* ---- fields */
 
@@ -83,7 +86,9 @@ static const struct mpr_column loss_columns[] = {
 /* Only where the run's record has it. */
 static void death(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    static const char *const oom[] = { "", [MPR_FATE_OOM_CGROUP] = "cgroup", [MPR_FATE_OOM_KERNEL] = "kernel" };
+    static const char *const oom[] = {
+        "", [MPR_FATE_OOM_CGROUP] = "cgroup", [MPR_FATE_OOM_KERNEL] = "kernel"
+    };
     const char *how = s->fate == MPR_FATE_EXIT ? "exit_status" : "signal";
     if (s->fate != MPR_FATE_EXIT && s->fate != MPR_FATE_SIGNAL) return;
     mpr_doc_open(doc, "death");
@@ -100,7 +105,8 @@ static struct mpr_value start_time(struct mpr_document *doc, uint64_t ns)
     const time_t seconds = (time_t)(ns / 1000000000);
     if (!ns || !gmtime_r(&seconds, &tm)) return mpr_value_unknown;
     strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
-    return mpr_value_text(mpr_arena_format(&doc->arena, "%s.%03uZ", day, (unsigned)(ns / 1000000 % 1000)));
+    return mpr_value_text(
+        mpr_arena_format(&doc->arena, "%s.%03uZ", day, (unsigned)(ns / 1000000 % 1000)));
 }
 
 static void process(struct mpr_document *doc, const struct mpr_process_info *p)
@@ -118,16 +124,22 @@ void mpr_report_fields(struct mpr_document *doc, const struct mpr_summary *s)
     death(doc, s);
     mpr_doc_fact(doc, "lost_events", mpr_value_number(MPR_COUNT, s->lost_events));
     if (s->unwrittens)
-        mpr_doc_table(doc, &(struct mpr_table){ .key = "unwritten", .only = MPR_IN_JSON, .all = MPR_IN_JSON,
-                                                MPR_COLUMNS(unwritten_columns), MPR_ROWS(s->unwritten, s->unwrittens) });
+        mpr_doc_table(doc, &(struct mpr_table){ .key = "unwritten",
+                                                .only = MPR_IN_JSON,
+                                                .all = MPR_IN_JSON,
+                                                MPR_COLUMNS(unwritten_columns),
+                                                MPR_ROWS(s->unwritten, s->unwrittens) });
     mpr_doc_facts(doc, event_columns, s);
     process(doc, &s->process);
 }
 
 void mpr_report_losses(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "losses", .only = MPR_IN_JSON, .all = MPR_IN_JSON,
-                                            MPR_COLUMNS(loss_columns), MPR_ROWS(s->loss, s->losses) });
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "losses",
+                                            .only = MPR_IN_JSON,
+                                            .all = MPR_IN_JSON,
+                                            MPR_COLUMNS(loss_columns),
+                                            MPR_ROWS(s->loss, s->losses) });
 }
 
 /* ---- lines */
@@ -135,7 +147,8 @@ void mpr_report_losses(struct mpr_document *doc, const struct mpr_summary *s)
 void mpr_report_title(struct mpr_document *doc, const struct mpr_summary *s)
 {
     const struct mpr_process_info *p = &s->process;
-    for (size_t i = 0; i < p->argc && i < ARGUMENTS; i++) mpr_doc_add(doc, MPR_STRONG, "%s%s", i ? " " : "", p->argv[i]);
+    for (size_t i = 0; i < p->argc && i < ARGUMENTS; i++)
+        mpr_doc_add(doc, MPR_STRONG, "%s%s", i ? " " : "", p->argv[i]);
     if (p->argc > ARGUMENTS) mpr_doc_add(doc, MPR_STRONG, " ...");
     if (!p->argc) mpr_doc_add(doc, MPR_STRONG, "unknown program");
     if (*p->rank) mpr_doc_say(doc, "  rank %s", p->rank);
@@ -155,61 +168,85 @@ static void ending(struct mpr_document *doc, const struct mpr_summary *s)
     else if (s->incomplete) mpr_doc_say(doc, "INCOMPLETE");
     else if (s->life == MPR_NOT_TOLD) mpr_doc_say(doc, "joined with its journal");
     else mpr_doc_say(doc, "recovered from its journal, nothing is missing");
-    if (s->fate != MPR_FATE_OWN) mpr_doc_say(doc, "; the process ended: %s", mpr_fate_words(&fate, s));
-    if (*s->end_reason && strcmp(s->end_reason, "recovered") != 0) mpr_doc_say(doc, ", ended by %s", s->end_reason);
+    if (s->fate != MPR_FATE_OWN)
+        mpr_doc_say(doc, "; the process ended: %s", mpr_fate_words(&fate, s));
+    if (*s->end_reason && strcmp(s->end_reason, "recovered") != 0)
+        mpr_doc_say(doc, ", ended by %s", s->end_reason);
     if (s->life == MPR_NOT_TOLD && s->fate == MPR_FATE_OWN)
-        mpr_doc_say(doc, "; whether its process still runs cannot be told from here (%s)", s->life_reason);
+        mpr_doc_say(doc, "; whether its process still runs cannot be told from here (%s)",
+                    s->life_reason);
 }
 
 static void state(struct mpr_document *doc, const struct mpr_summary *s)
 {
     mpr_doc_say(doc, "log: ");
     ending(doc, s);
-    mpr_doc_line(doc, "; %s events, %s lost; %s long", mpr_doc_count(doc, s->events), mpr_doc_count(doc, s->lost_events),
-                 mpr_doc_time(doc, s->duration_ns));
+    mpr_doc_line(doc, "; %s events, %s lost; %s long", mpr_doc_count(doc, s->events),
+                 mpr_doc_count(doc, s->lost_events), mpr_doc_time(doc, s->duration_ns));
 }
 
 #define WARNING(doc, ...) (mpr_doc_add(doc, MPR_WARN, "warning: " __VA_ARGS__), mpr_doc_end(doc))
 
-static const char *plural(uint64_t count, const char *one, const char *many) { return count == 1 ? one : many; }
+static const char *plural(uint64_t count, const char *one, const char *many)
+{
+    return count == 1 ? one : many;
+}
 
 static void warn_damage(struct mpr_document *doc, const struct mpr_summary *s)
 {
     const char *good = mpr_doc_time(doc, s->good_ns);
     if (s->damaged)
-        WARNING(doc, "damaged in %" PRIu64 " place%s, first at offset %" PRIu64 "; whole up to %s, later figures may be wrong", s->damaged,
-                plural(s->damaged, "", "s"), s->bad_offset, good);
+        WARNING(doc,
+                "damaged in %" PRIu64 " place%s, first at offset %" PRIu64
+                "; whole up to %s, later figures may be wrong",
+                s->damaged, plural(s->damaged, "", "s"), s->bad_offset, good);
     else if (s->missing_frames)
-        WARNING(doc, "%" PRIu64 " frame%s missing before offset %" PRIu64 "; whole up to %s", s->missing_frames,
-                plural(s->missing_frames, " is", "s are"), s->bad_offset, good);
+        WARNING(doc, "%" PRIu64 " frame%s missing before offset %" PRIu64 "; whole up to %s",
+                s->missing_frames, plural(s->missing_frames, " is", "s are"), s->bad_offset, good);
     if (s->cut && s->journal)
-        WARNING(doc, "its last frame, at offset %" PRIu64 ", is cut; the journal holds what was in it", s->cut_offset);
+        WARNING(doc,
+                "its last frame, at offset %" PRIu64 ", is cut; the journal holds what was in it",
+                s->cut_offset);
     else if (s->cut)
-        WARNING(doc, "cut at offset %" PRIu64 "; what came after %s is not there", s->cut_offset, good);
+        WARNING(doc, "cut at offset %" PRIu64 "; what came after %s is not there", s->cut_offset,
+                good);
 }
 
 static void warn_missing(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    if (!s->has_header && !s->journal_only) WARNING(doc, "the header is damaged: process and start time are not known");
-    if (s->journal_only) WARNING(doc, "only what had not reached the log is here; give the log, if it exists");
+    if (!s->has_header && !s->journal_only)
+        WARNING(doc, "the header is damaged: process and start time are not known");
+    if (s->journal_only)
+        WARNING(doc, "only what had not reached the log is here; give the log, if it exists");
     else if (!*s->end_reason && !s->journal && !s->cut)
-        WARNING(doc, "no end and no journal: the last moments before the process's death are missing");
-    for (size_t i = 0; i < s->losses; i++) WARNING(doc, "%" PRIu64 " events lost: %s", s->loss[i].events, s->loss[i].reason);
+        WARNING(doc,
+                "no end and no journal: the last moments before the process's death are missing");
+    for (size_t i = 0; i < s->losses; i++)
+        WARNING(doc, "%" PRIu64 " events lost: %s", s->loss[i].events, s->loss[i].reason);
     for (size_t i = 0; i < s->unwrittens; i++) {
         const struct mpr_unwritten_row *u = &s->unwritten[i];
-        WARNING(doc, "from %s to %s nothing could be written (%s): %" PRIu64 " events", mpr_doc_time(doc, u->from_ns),
-                mpr_doc_time(doc, u->to_ns), strerror((int)u->error), u->events);
+        WARNING(doc, "from %s to %s nothing could be written (%s): %" PRIu64 " events",
+                mpr_doc_time(doc, u->from_ns), mpr_doc_time(doc, u->to_ns), strerror((int)u->error),
+                u->events);
     }
-    if (s->torn) WARNING(doc, "%" PRIu64 " event%s being written when the process died", s->torn, plural(s->torn, " was", "s were"));
+    if (s->torn)
+        WARNING(doc, "%" PRIu64 " event%s being written when the process died", s->torn,
+                plural(s->torn, " was", "s were"));
 }
 
 static void oddities(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    if (*s->unseen_malloc) mpr_doc_line(doc, "host/heap is not recorded: the malloc of %s serves the program", s->unseen_malloc);
-    if (s->inherited_frees) mpr_doc_line(doc, "%" PRIu64 " frees of blocks inherited from the parent process", s->inherited_frees);
+    if (*s->unseen_malloc)
+        mpr_doc_line(doc, "host/heap is not recorded: the malloc of %s serves the program",
+                     s->unseen_malloc);
+    if (s->inherited_frees)
+        mpr_doc_line(doc, "%" PRIu64 " frees of blocks inherited from the parent process",
+                     s->inherited_frees);
     if (s->unmatched_frees || s->missed_frees)
-        mpr_doc_line(doc, "%" PRIu64 " frees of blocks never seen, %" PRIu64 " blocks whose free was never seen", s->unmatched_frees,
-                     s->missed_frees);
+        mpr_doc_line(doc,
+                     "%" PRIu64 " frees of blocks never seen, %" PRIu64
+                     " blocks whose free was never seen",
+                     s->unmatched_frees, s->missed_frees);
 }
 
 void mpr_report_lines(struct mpr_document *doc, const struct mpr_summary *s)

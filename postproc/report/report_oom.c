@@ -46,8 +46,10 @@ static void request(struct mpr_document *doc, const struct mpr_oom_story *s)
     if (s->needed > s->bytes) mpr_doc_say(doc, ", a segment of %s", mpr_doc_size(doc, s->needed));
     if (*s->library) mpr_doc_say(doc, " by %s", s->library);
     mpr_doc_end(doc);
-    mpr_doc_line(doc, "  where   %s%s, thread %s", mpr_doc_path(doc, s->path, s->depth), s->inherited ? " (inherited)" : "", s->thread);
-    for (size_t i = s->python_depth; i-- > 0 && s->python_depth - i <= FRAMES;) mpr_doc_line(doc, "          %s", s->python[i]);
+    mpr_doc_line(doc, "  where   %s%s, thread %s", mpr_doc_path(doc, s->path, s->depth),
+                 s->inherited ? " (inherited)" : "", s->thread);
+    for (size_t i = s->python_depth; i-- > 0 && s->python_depth - i <= FRAMES;)
+        mpr_doc_line(doc, "          %s", s->python[i]);
 }
 
 static void supply(struct mpr_document *doc, const struct mpr_oom_story *s)
@@ -66,7 +68,8 @@ static void supply(struct mpr_document *doc, const struct mpr_oom_story *s)
         mpr_doc_line(doc, "  SHORT BY %s", mpr_doc_size(doc, s->needed - s->free));
 }
 
-static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log, const struct mpr_oom_story *s, size_t number, const char *order)
+static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log,
+                    const struct mpr_oom_story *s, size_t number, const char *order)
 {
     mpr_doc_gap(doc);
     mpr_doc_add(doc, MPR_WARN, "HARD OOM %zu/%zu", number, log->hard);
@@ -77,7 +80,10 @@ static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log, co
 
 /* ---- what would have made it fit */
 
-struct fit { struct mpr_fit f; const char *verdict; };
+struct fit {
+    struct mpr_fit f;
+    const char *verdict;
+};
 
 static const struct mpr_column fit_columns[] = {
     { .key = "with", .type = MPR_TEXT, MPR_FIELD(fit, f.key) },
@@ -99,8 +105,12 @@ static void fits(struct mpr_document *doc, const struct mpr_oom_story *s, unsign
     struct fit *row = mpr_arena_alloc(&doc->arena, s->fits * sizeof *row);
     for (size_t i = 0; i < s->fits; i++)
         row[i] = (struct fit){ s->fit[i], verdict(doc, &s->fit[i]) };
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "would_fit", .title = "would it have fit?", .only = only, MPR_COLUMNS(fit_columns),
-                                            MPR_ROWS(row, s->fits), .all = MPR_EVERYWHERE });
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "would_fit",
+                                            .title = "would it have fit?",
+                                            .only = only,
+                                            MPR_COLUMNS(fit_columns),
+                                            MPR_ROWS(row, s->fits),
+                                            .all = MPR_EVERYWHERE });
 }
 
 /* ---- what held it */
@@ -116,21 +126,25 @@ static void growth(struct mpr_document *doc, const struct mpr_oom_story *s)
 {
     if (!s->growth.valid) return;
     mpr_doc_gap(doc);
-    mpr_doc_line(doc, "since the last good peak (%s%s%s)", s->good, *s->good ? ", " : "", mpr_doc_time(doc, s->growth.time));
+    mpr_doc_line(doc, "since the last good peak (%s%s%s)", s->good, *s->good ? ", " : "",
+                 mpr_doc_time(doc, s->growth.time));
     mpr_report_growth_rows(doc, s->state.used != MPF_UNKNOWN ? "used" : "tracked", &s->growth);
 }
 
-static void device(struct mpr_document *doc, const struct mpr_ooms_log *log, const struct mpr_oom_story *s)
+static void device(struct mpr_document *doc, const struct mpr_ooms_log *log,
+                   const struct mpr_oom_story *s)
 {
     if (!s->state.valid) return;
     mpr_doc_open(doc, "device");
     mpr_doc_fact(doc, "index", mpr_value_number(MPR_COUNT, s->index));
-    mpr_report_device(doc, &log->device[s->index], &s->state, s->hard ? "then" : NULL, log->choice.by);
+    mpr_report_device(doc, &log->device[s->index], &s->state, s->hard ? "then" : NULL,
+                      log->choice.by);
     mpr_doc_close(doc);
 }
 
 /* One that was got over people see in a line with others (soft_ones). */
-static void story(struct mpr_document *doc, const struct mpr_ooms_log *log, const struct mpr_oom_story *s, size_t number, const char *order)
+static void story(struct mpr_document *doc, const struct mpr_ooms_log *log,
+                  const struct mpr_oom_story *s, size_t number, const char *order)
 {
     const unsigned only = s->hard ? 0 : MPR_IN_JSON;
     mpr_doc_open(doc, NULL);
@@ -141,9 +155,14 @@ static void story(struct mpr_document *doc, const struct mpr_ooms_log *log, cons
     mpr_report_growth(doc, "since_good_peak", &s->growth);
     if (s->hard) growth(doc, s);
     mpr_doc_fact(doc, "good_instance", mpr_value_known_text(s->good, MPR_UNKNOWN));
-    mpr_doc_table(doc, &(struct mpr_table){
-        .key = "largest", .title = "largest live blocks", .only = only, MPR_COLUMNS(block_columns),
-        MPR_ROWS(s->largest, s->blocks), .top = BLOCKS, .all = MPR_IN_JSON, .partial = true });
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "largest",
+                                            .title = "largest live blocks",
+                                            .only = only,
+                                            MPR_COLUMNS(block_columns),
+                                            MPR_ROWS(s->largest, s->blocks),
+                                            .top = BLOCKS,
+                                            .all = MPR_IN_JSON,
+                                            .partial = true });
     mpr_doc_close(doc);
 }
 
@@ -156,7 +175,8 @@ static void soft_ones(struct mpr_document *doc, const struct mpr_ooms_log *log)
     for (size_t i = 0; i < log->stories; i++)
         if (!log->story[i].hard) flushed += log->story[i].flushed;
     mpr_doc_gap(doc);
-    mpr_doc_say(doc, "history  soft OOMs (got over): %zu, given back %s, at", log->soft, mpr_doc_size(doc, flushed));
+    mpr_doc_say(doc, "history  soft OOMs (got over): %zu, given back %s, at", log->soft,
+                mpr_doc_size(doc, flushed));
     for (size_t i = 0; i < log->stories; i++)
         if (!log->story[i].hard) mpr_doc_say(doc, " %s", exact_time(doc, log->story[i].time));
     mpr_doc_end(doc);
@@ -174,7 +194,10 @@ static void stories(struct mpr_document *doc, const struct mpr_ooms_log *log, co
 }
 
 /* Nothing is to be told of it beside others. */
-static bool healthy(const struct mpr_ooms_log *log) { return !log->stories && !log->host.told && !log->summary.incomplete; }
+static bool healthy(const struct mpr_ooms_log *log)
+{
+    return !log->stories && !log->host.told && !log->summary.incomplete;
+}
 
 /* Behind the heading of a failure: the place of its process among those that failed. */
 static const char *order_of(struct mpr_document *doc, const struct mpr_ooms *ooms, size_t index)
@@ -213,7 +236,8 @@ static void healthy_ones(struct mpr_document *doc, const struct mpr_ooms *ooms)
     for (size_t i = 0; i < ooms->logs; i++) count += healthy(&ooms->log[i]);
     if (!count || ooms->logs == 1) return;
     if (count < ooms->logs) mpr_doc_gap(doc);
-    mpr_doc_line(doc, "no lack of memory was recorded in %zu %s", count, count == 1 ? "process" : "processes");
+    mpr_doc_line(doc, "no lack of memory was recorded in %zu %s", count,
+                 count == 1 ? "process" : "processes");
     for (size_t i = 0; i < ooms->logs; i++)
         if (healthy(&ooms->log[i])) mpr_report_title(doc, &ooms->log[i].summary);
 }

@@ -11,9 +11,17 @@
 
 /* ---- processes */
 
-struct process { const char *const *name; size_t depth; uint64_t rss, private, host, device, torch; };
+struct process {
+    const char *const *name;
+    size_t depth;
+    uint64_t rss, private, host, device, torch;
+};
 
-#define BYTES(name, member) { .title = name, .type = MPR_BYTES, MPR_FIELD(process, member), .unless = MPR_UNKNOWN_AT_MAX, .sums = true }
+#define BYTES(name, member)                                                                        \
+    {                                                                                              \
+        .title = name, .type = MPR_BYTES, MPR_FIELD(process, member),                              \
+        .unless = MPR_UNKNOWN_AT_MAX, .sums = true                                                 \
+    }
 
 static const struct mpr_column process_columns[] = {
     { .title = "process", MPR_PATH_FIELD(process, name, depth) },
@@ -32,11 +40,14 @@ static struct process process_of(struct mpr_document *doc, const struct mpr_ooms
     name[0] = p->argc ? p->argv[0] : "unknown program";
     name[1] = *p->rank ? mpr_arena_format(&doc->arena, "rank %.20s, pid %" PRIu64, p->rank, p->pid)
                        : mpr_arena_format(&doc->arena, "pid %" PRIu64, p->pid);
-    struct process row = { .name = name, .depth = 2, .rss = mpr_reading_resident(&t->rss), .host = t->host };
+    struct process row = {
+        .name = name, .depth = 2, .rss = mpr_reading_resident(&t->rss), .host = t->host
+    };
     row.private = t->rss.valid ? t->rss.value[MPF_RSS_PRIVATE_DIRTY] : MPF_UNKNOWN;
     if (row.rss == MPF_UNKNOWN && log->summary.hwm) row.rss = log->summary.hwm;
     if (!t->devices) row.device = row.torch = MPF_UNKNOWN;
-    for (size_t k = 0; k < t->devices; k++) row.device += t->device[k].tracked, row.torch += t->device[k].torch;
+    for (size_t k = 0; k < t->devices; k++)
+        row.device += t->device[k].tracked, row.torch += t->device[k].torch;
     return row;
 }
 
@@ -46,7 +57,10 @@ static void processes(struct mpr_document *doc, const struct mpr_ooms *ooms)
     size_t rows = 0;
     for (size_t i = 0; i < ooms->logs; i++)
         if (ooms->log[i].then.alive) row[rows++] = process_of(doc, &ooms->log[i]);
-    mpr_doc_table(doc, &(struct mpr_table){ .title = "processes then", .only = MPR_FOR_PEOPLE, MPR_COLUMNS(process_columns), MPR_ROWS(row, rows),
+    mpr_doc_table(doc, &(struct mpr_table){ .title = "processes then",
+                                            .only = MPR_FOR_PEOPLE,
+                                            MPR_COLUMNS(process_columns),
+                                            MPR_ROWS(row, rows),
                                             .total = "sum (RSS counts shared pages repeatedly)" });
 }
 
@@ -68,14 +82,21 @@ static void process_fields(struct mpr_document *doc, const struct mpr_ooms_log *
     mpr_doc_fact(doc, "time_ns", mpr_value_number(MPR_TIME, t->time));
     mpr_report_reading(doc, "rss", MPR_READ_RSS, &t->rss);
     mpr_doc_fact(doc, "host_bytes", mpr_value_number(MPR_BYTES, t->host));
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "devices", .only = MPR_IN_JSON, MPR_COLUMNS(process_devices), MPR_ROWS(t->device, t->devices),
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "devices",
+                                            .only = MPR_IN_JSON,
+                                            MPR_COLUMNS(process_devices),
+                                            MPR_ROWS(t->device, t->devices),
                                             .all = MPR_IN_JSON });
     mpr_doc_close(doc);
 }
 
 /* ---- devices */
 
-struct device { struct mpr_device_sum d; const char *const *name; size_t depth; };
+struct device {
+    struct mpr_device_sum d;
+    const char *const *name;
+    size_t depth;
+};
 
 #define OF_SUM(member) MPR_FIELD(device, d.member)
 
@@ -106,13 +127,20 @@ static void devices(struct mpr_document *doc, const struct mpr_ooms *ooms, unsig
         name[2] = mpr_arena_format(&doc->arena, "%.12s", d->uuid);
         row[i] = (struct device){ *d, name, 3 };
     }
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "devices", .title = "devices then, over all processes", .only = only,
-                                            MPR_COLUMNS(device_columns), MPR_ROWS(row, ooms->sums), .all = MPR_EVERYWHERE });
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "devices",
+                                            .title = "devices then, over all processes",
+                                            .only = only,
+                                            MPR_COLUMNS(device_columns),
+                                            MPR_ROWS(row, ooms->sums),
+                                            .all = MPR_EVERYWHERE });
 }
 
 /* ---- deaths */
 
-static uint64_t death_of(const struct mpr_ooms_log *log) { return log->summary.process.start_ns + log->summary.duration_ns; }
+static uint64_t death_of(const struct mpr_ooms_log *log)
+{
+    return log->summary.process.start_ns + log->summary.duration_ns;
+}
 
 static int by_death(const void *left, const void *right)
 {
@@ -121,11 +149,13 @@ static int by_death(const void *left, const void *right)
     return x < y ? -1 : x > y;
 }
 
-static void death(struct mpr_document *doc, const struct mpr_ooms_log *log, const struct mpr_ooms_log *first)
+static void death(struct mpr_document *doc, const struct mpr_ooms_log *log,
+                  const struct mpr_ooms_log *first)
 {
     const struct mpr_summary *s = &log->summary;
     struct mpr_fate_text fate;
-    mpr_doc_say(doc, "%s pid %" PRIu64 " %s", log == first ? "ends:" : ";", s->process.pid, mpr_fate_words(&fate, s));
+    mpr_doc_say(doc, "%s pid %" PRIu64 " %s", log == first ? "ends:" : ";", s->process.pid,
+                mpr_fate_words(&fate, s));
     if (log == first) mpr_doc_say(doc, " at %s", mpr_doc_time(doc, s->duration_ns));
     else mpr_doc_say(doc, " %.3f s later", (double)mpr_less(death_of(log), death_of(first)) / 1e9);
 }
@@ -136,7 +166,9 @@ static void deaths(struct mpr_document *doc, const struct mpr_ooms *ooms)
     const struct mpr_ooms_log **dead = mpr_arena_alloc(&doc->arena, ooms->logs * sizeof *dead);
     size_t count = 0;
     for (size_t i = 0; i < ooms->logs; i++)
-        if (ooms->log[i].summary.fate == MPR_FATE_SIGNAL || ooms->log[i].summary.fate == MPR_FATE_EXIT) dead[count++] = &ooms->log[i];
+        if (ooms->log[i].summary.fate == MPR_FATE_SIGNAL ||
+            ooms->log[i].summary.fate == MPR_FATE_EXIT)
+            dead[count++] = &ooms->log[i];
     if (!count) return;
     qsort(dead, count, sizeof *dead, by_death);
     for (size_t i = 0; i < count && i < MPR_TOP; i++) death(doc, dead[i], dead[0]);
@@ -154,17 +186,21 @@ static void heading(struct mpr_document *doc, const struct mpr_ooms *ooms)
     const char *how = mpr_fate_words(&fate, &first->summary);
     if (first->summary.fate == MPR_FATE_UNKNOWN && first->host.full) how = "killed";
     if (ooms->device_failure) how = "device memory";
-    mpr_doc_add(doc, MPR_STRONG, "%zu of %zu processes failed, the first", ooms->failed, ooms->logs);
+    mpr_doc_add(doc, MPR_STRONG, "%zu of %zu processes failed, the first", ooms->failed,
+                ooms->logs);
     if (*p->rank) mpr_doc_say(doc, " rank %s", p->rank);
-    mpr_doc_line(doc, " pid %" PRIu64 " at %s: %s", p->pid, mpr_doc_time(doc, mpr_less(ooms->first_failure, p->start_ns)), how);
+    mpr_doc_line(doc, " pid %" PRIu64 " at %s: %s", p->pid,
+                 mpr_doc_time(doc, mpr_less(ooms->first_failure, p->start_ns)), how);
 }
 
 static void against(struct mpr_document *doc, const struct mpr_ooms *ooms)
 {
     if (!ooms->against.valid) return;
     mpr_doc_gap(doc);
-    mpr_doc_line(doc, "the first to fail against the median of the other %zu, by range", ooms->others);
-    mpr_report_growth_rows(doc, ooms->device_failure ? "live device memory" : "live host memory", &ooms->against);
+    mpr_doc_line(doc, "the first to fail against the median of the other %zu, by range",
+                 ooms->others);
+    mpr_report_growth_rows(doc, ooms->device_failure ? "live device memory" : "live host memory",
+                           &ooms->against);
 }
 
 void mpr_report_oom_comparison(struct mpr_document *doc, const struct mpr_ooms *ooms)

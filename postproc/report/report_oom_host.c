@@ -10,12 +10,15 @@
 #include "report_oom.h"
 
 /* Growth of a shorter time says nothing of a minute's. */
-#define RATE_NS UINT64_C(1000000000)
+#define RATE_NS   UINT64_C(1000000000)
 #define MINUTE_NS UINT64_C(60000000000)
 
 /* ---- samples */
 
-static uint64_t value(const struct mpr_reading *r, int i) { return r->valid ? r->value[i] : MPF_UNKNOWN; }
+static uint64_t value(const struct mpr_reading *r, int i)
+{
+    return r->valid ? r->value[i] : MPF_UNKNOWN;
+}
 
 static void known(struct mpr_document *doc, const char *what, uint64_t bytes)
 {
@@ -25,9 +28,11 @@ static void known(struct mpr_document *doc, const char *what, uint64_t bytes)
 static void cgroup(struct mpr_document *doc, const struct mpr_host_story *s)
 {
     const uint64_t kills = value(&s->cgroup, MPF_CGROUP_OOM_KILLS);
-    const uint64_t usage = value(&s->cgroup, MPF_CGROUP_USAGE), limit = value(&s->cgroup, MPF_CGROUP_LIMIT);
+    const uint64_t usage = value(&s->cgroup, MPF_CGROUP_USAGE),
+                   limit = value(&s->cgroup, MPF_CGROUP_LIMIT);
     if (usage == MPF_UNKNOWN || limit == MPF_UNKNOWN) return;
-    mpr_doc_say(doc, "  cgroup  %s of its limit %s", mpr_doc_size(doc, usage), mpr_doc_size(doc, limit));
+    mpr_doc_say(doc, "  cgroup  %s of its limit %s", mpr_doc_size(doc, usage),
+                mpr_doc_size(doc, limit));
     if (s->full) mpr_doc_say(doc, ": the kernel kills in it");
     if (kills && kills != MPF_UNKNOWN) mpr_doc_say(doc, "; kills so far: %" PRIu64, kills);
     mpr_doc_end(doc);
@@ -48,11 +53,15 @@ static void rss(struct mpr_document *doc, const struct mpr_host_story *s)
 }
 
 /* As of the newest sample: one that has been lifted since is none. */
-static uint64_t limit(const struct mpr_reading *rss, int i) { return rss->taken[i] == rss->time ? value(rss, i) : MPF_UNKNOWN; }
+static uint64_t limit(const struct mpr_reading *rss, int i)
+{
+    return rss->taken[i] == rss->time ? value(rss, i) : MPF_UNKNOWN;
+}
 
 static void limits(struct mpr_document *doc, const struct mpr_host_story *s)
 {
-    const uint64_t addresses = limit(&s->rss, MPF_RSS_LIMIT_AS), data = limit(&s->rss, MPF_RSS_LIMIT_DATA);
+    const uint64_t addresses = limit(&s->rss, MPF_RSS_LIMIT_AS),
+                   data = limit(&s->rss, MPF_RSS_LIMIT_DATA);
     if (addresses == MPF_UNKNOWN && data == MPF_UNKNOWN) return;
     mpr_doc_say(doc, "  limits");
     known(doc, "RLIMIT_AS", addresses);
@@ -69,20 +78,24 @@ static uint64_t per_minute(uint64_t change, uint64_t ns)
     return minute < UINT64_MAX ? (uint64_t)minute : UINT64_MAX;
 }
 
-static void rate(struct mpr_document *doc, const char *what, uint64_t before, uint64_t after, uint64_t ns)
+static void rate(struct mpr_document *doc, const char *what, uint64_t before, uint64_t after,
+                 uint64_t ns)
 {
     const char *sign = after < before ? "-" : "+";
     const uint64_t change = after < before ? before - after : after - before;
     if (!ns) return;
-    mpr_doc_say(doc, "  growth  %s %s%s in the last %s", what, sign, mpr_doc_size(doc, change), mpr_doc_time(doc, ns));
-    if (ns >= RATE_NS) mpr_doc_say(doc, ": %s%s a minute", sign, mpr_doc_size(doc, per_minute(change, ns)));
+    mpr_doc_say(doc, "  growth  %s %s%s in the last %s", what, sign, mpr_doc_size(doc, change),
+                mpr_doc_time(doc, ns));
+    if (ns >= RATE_NS)
+        mpr_doc_say(doc, ": %s%s a minute", sign, mpr_doc_size(doc, per_minute(change, ns)));
     mpr_doc_end(doc);
 }
 
 static void growth(struct mpr_document *doc, const struct mpr_host_story *s)
 {
     if (s->rss.valid && s->rss_then.valid)
-        rate(doc, "RSS", mpr_reading_resident(&s->rss_then), mpr_reading_resident(&s->rss), mpr_less(s->rss.time, s->rss_then.time));
+        rate(doc, "RSS", mpr_reading_resident(&s->rss_then), mpr_reading_resident(&s->rss),
+             mpr_less(s->rss.time, s->rss_then.time));
     if (!s->growth.valid) return;
     rate(doc, "live", s->growth.before, s->growth.after, mpr_less(s->end, s->mark));
     if (!s->growth.rows) return;
@@ -93,7 +106,10 @@ static void growth(struct mpr_document *doc, const struct mpr_host_story *s)
 
 /* ---- refusals */
 
-struct refusal { struct mpr_host_refusal f; const char *newest; };
+struct refusal {
+    struct mpr_host_refusal f;
+    const char *newest;
+};
 
 #define OF_REFUSAL(member) MPR_FIELD(refusal, f.member)
 
@@ -115,11 +131,16 @@ static void refusals(struct mpr_document *doc, const struct mpr_host_story *s)
     for (size_t i = 0; i < s->refusals; i++) {
         const struct mpr_host_refusal *f = &s->refusal[i];
         const char *why = strerror((int)f->error);
-        row[i] = (struct refusal){ *f, mpr_arena_format(&doc->arena, "%s %s, %s, %s", mpr_doc_time(doc, f->time), f->heap, why, f->thread) };
+        row[i] = (struct refusal){ *f, mpr_arena_format(&doc->arena, "%s %s, %s, %s",
+                                                        mpr_doc_time(doc, f->time), f->heap, why,
+                                                        f->thread) };
     }
-    mpr_doc_table(doc, &(struct mpr_table){
-        .key = "failed", .title = "failed allocations", MPR_COLUMNS(refusal_columns),
-        MPR_ROWS(row, s->refusals), .all = MPR_IN_JSON, .partial = true });
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "failed",
+                                            .title = "failed allocations",
+                                            MPR_COLUMNS(refusal_columns),
+                                            MPR_ROWS(row, s->refusals),
+                                            .all = MPR_IN_JSON,
+                                            .partial = true });
 }
 
 /* ---- all */
@@ -130,11 +151,15 @@ static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log)
     const bool by_signal = log->summary.fate == MPR_FATE_SIGNAL || s->full;
     struct mpr_fate_text fate;
     mpr_doc_gap(doc);
-    if (s->killed) mpr_doc_add(doc, MPR_WARN, "%s  host  %s", by_signal ? "KILLED" : "ENDED", mpr_doc_time(doc, s->end));
+    if (s->killed)
+        mpr_doc_add(doc, MPR_WARN, "%s  host  %s", by_signal ? "KILLED" : "ENDED",
+                    mpr_doc_time(doc, s->end));
     else if (s->failures)
-        mpr_doc_add(doc, MPR_WARN, "REFUSED  host  %s allocation%s failed", mpr_doc_count(doc, s->failures), s->failures == 1 ? "" : "s");
+        mpr_doc_add(doc, MPR_WARN, "REFUSED  host  %s allocation%s failed",
+                    mpr_doc_count(doc, s->failures), s->failures == 1 ? "" : "s");
     else mpr_doc_add(doc, MPR_WARN, "AT THE LIMIT  host");
-    if (s->killed && !(s->full && log->summary.fate == MPR_FATE_UNKNOWN)) mpr_doc_say(doc, "  %s", mpr_fate_words(&fate, &log->summary));
+    if (s->killed && !(s->full && log->summary.fate == MPR_FATE_UNKNOWN))
+        mpr_doc_say(doc, "  %s", mpr_fate_words(&fate, &log->summary));
     mpr_doc_end(doc);
 }
 

@@ -1,4 +1,5 @@
-/* Who held the bytes at the peak: each process's devices and heaps, then the processes as a tree. */
+/* Who held the bytes at the peak: each process's devices and heaps, then the processes as a tree.
+ */
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,7 +11,10 @@
 #include "units.h"
 
 /* How finely the times of an instant are told. */
-static uint64_t width_of(struct mpr_instant at) { return mpr_instant_is_peak(at) ? 1000000 : at.to - at.from + 1; }
+static uint64_t width_of(struct mpr_instant at)
+{
+    return mpr_instant_is_peak(at) ? 1000000 : at.to - at.from + 1;
+}
 
 /* ---- heaps */
 
@@ -54,29 +58,41 @@ static const struct mpr_column touched_fields[] = {
 static void reserved(struct mpr_document *doc, const struct mpr_heap_peak *h)
 {
     if (h->touched.bytes < h->peak_bytes)
-        mpr_doc_line(doc, "%s: of %s at most %s was in memory or swap at %s; the rest was only reserved", h->name,
-                     mpr_doc_size(doc, h->peak_bytes), mpr_doc_size(doc, h->touched.bytes), mpr_doc_time(doc, h->touched.time));
+        mpr_doc_line(doc,
+                     "%s: of %s at most %s was in memory or swap at %s; the rest was only reserved",
+                     h->name, mpr_doc_size(doc, h->peak_bytes), mpr_doc_size(doc, h->touched.bytes),
+                     mpr_doc_time(doc, h->touched.time));
 }
 
 /* The driver has numbers of its own: 2 is out of memory. */
 static const char *failure_text(const struct mpr_heap_peak *h)
 {
-    if (strncmp(h->name, "gpu", 3) != 0 && strcmp(h->name, "host/pinned") != 0) return strerror((int)h->failure_errno);
-    return h->failure_errno == 2 ? "CUDA: out of memory" : "CUDA: an error that is not lack of memory";
+    if (strncmp(h->name, "gpu", 3) != 0 && strcmp(h->name, "host/pinned") != 0)
+        return strerror((int)h->failure_errno);
+    return h->failure_errno == 2 ? "CUDA: out of memory"
+                                 : "CUDA: an error that is not lack of memory";
 }
 
 static void failed(struct mpr_document *doc, const struct mpr_heap_peak *h)
 {
     if (!h->failures) return;
-    mpr_doc_add(doc, MPR_WARN, "%s: %s failed allocation%s, the largest %s at %s (%s)", h->name, mpr_doc_count(doc, h->failures),
-                h->failures == 1 ? "" : "s", mpr_doc_size(doc, h->failure_bytes), mpr_doc_time(doc, h->failure_time), failure_text(h));
+    mpr_doc_add(doc, MPR_WARN, "%s: %s failed allocation%s, the largest %s at %s (%s)", h->name,
+                mpr_doc_count(doc, h->failures), h->failures == 1 ? "" : "s",
+                mpr_doc_size(doc, h->failure_bytes), mpr_doc_time(doc, h->failure_time),
+                failure_text(h));
     mpr_doc_end(doc);
 }
 
-static void heap_table(struct mpr_document *doc, const struct mpr_log_peaks *log, struct mpr_instant at)
+static void heap_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
+                       struct mpr_instant at)
 {
-    mpr_doc_table(doc, &(struct mpr_table){ .title = "heap", .only = MPR_FOR_PEOPLE, MPR_COLUMNS(heap_columns), MPR_ROWS(log->heap, log->heaps),
-                                            .all = MPR_FOR_PEOPLE, .tick = width_of(at), .flush = true });
+    mpr_doc_table(doc, &(struct mpr_table){ .title = "heap",
+                                            .only = MPR_FOR_PEOPLE,
+                                            MPR_COLUMNS(heap_columns),
+                                            MPR_ROWS(log->heap, log->heaps),
+                                            .all = MPR_FOR_PEOPLE,
+                                            .tick = width_of(at),
+                                            .flush = true });
     for (size_t i = 0; i < log->heaps; i++) reserved(doc, &log->heap[i]);
     for (size_t i = 0; i < log->heaps; i++) failed(doc, &log->heap[i]);
     if (log->heaps) return;
@@ -93,7 +109,8 @@ static void part(struct mpr_document *doc, const char *label, uint64_t value)
 
 static void rss_lines(struct mpr_document *doc, const struct mpr_reading *r)
 {
-    mpr_doc_say(doc, "  RSS     %12s at %s ", mpr_doc_size(doc, mpr_reading_resident(r)), mpr_doc_time(doc, r->time));
+    mpr_doc_say(doc, "  RSS     %12s at %s ", mpr_doc_size(doc, mpr_reading_resident(r)),
+                mpr_doc_time(doc, r->time));
     part(doc, "anonymous", r->value[MPF_RSS_ANON]);
     part(doc, "file", r->value[MPF_RSS_FILE]);
     part(doc, "shared", r->value[MPF_RSS_SHMEM]);
@@ -111,7 +128,8 @@ static void rss_lines(struct mpr_document *doc, const struct mpr_reading *r)
 static void cgroup_line(struct mpr_document *doc, const struct mpr_reading *r)
 {
     const uint64_t kills = r->value[MPF_CGROUP_OOM_KILLS];
-    mpr_doc_say(doc, "  cgroup  %12s at %s ", mpr_doc_size(doc, r->value[MPF_CGROUP_USAGE]), mpr_doc_time(doc, r->time));
+    mpr_doc_say(doc, "  cgroup  %12s at %s ", mpr_doc_size(doc, r->value[MPF_CGROUP_USAGE]),
+                mpr_doc_time(doc, r->time));
     part(doc, "limit", r->value[MPF_CGROUP_LIMIT]);
     part(doc, "peak", r->value[MPF_CGROUP_PEAK]);
     if (kills != MPF_UNKNOWN && kills) mpr_doc_say(doc, "  OOM kills %" PRIu64, kills);
@@ -120,7 +138,8 @@ static void cgroup_line(struct mpr_document *doc, const struct mpr_reading *r)
 
 static void jemalloc_line(struct mpr_document *doc, const struct mpr_reading *r)
 {
-    mpr_doc_say(doc, "  jemalloc%12s allocated ", mpr_doc_size(doc, r->value[MPF_JEMALLOC_ALLOCATED]));
+    mpr_doc_say(doc, "  jemalloc%12s allocated ",
+                mpr_doc_size(doc, r->value[MPF_JEMALLOC_ALLOCATED]));
     part(doc, "active", r->value[MPF_JEMALLOC_ACTIVE]);
     part(doc, "resident", r->value[MPF_JEMALLOC_RESIDENT]);
     part(doc, "retained", r->value[MPF_JEMALLOC_RETAINED]);
@@ -133,7 +152,10 @@ static void kernel_view(struct mpr_document *doc, const struct mpr_heap_peak *h,
     const struct mpr_reading *jemalloc = &h->then[MPR_READ_JEMALLOC];
     if (!rss->valid && !cgroup->valid && !jemalloc->valid) return;
     mpr_doc_gap(doc);
-    mpr_doc_add(doc, MPR_FAINT, at_peak ? "what the kernel charged at the peak of %s" : "what the kernel charged then", h->name);
+    mpr_doc_add(doc, MPR_FAINT,
+                at_peak ? "what the kernel charged at the peak of %s"
+                        : "what the kernel charged then",
+                h->name);
     mpr_doc_end(doc);
     if (rss->valid) rss_lines(doc, rss);
     if (cgroup->valid) cgroup_line(doc, cgroup);
@@ -143,7 +165,11 @@ static void kernel_view(struct mpr_document *doc, const struct mpr_heap_peak *h,
 /* ---- rows */
 
 /* What the records of CSV have besides the row. */
-struct around { const char *log, *heap; uint64_t pid, peak_bytes, peak_time; bool incomplete; };
+struct around {
+    const char *log, *heap;
+    uint64_t pid, peak_bytes, peak_time;
+    bool incomplete;
+};
 
 #define OF_ROW(member) MPR_FIELD(mpr_row, member)
 
@@ -168,18 +194,30 @@ static const struct mpr_column row_columns[] = {
 };
 // clang-format on
 
-static void row_table(struct mpr_document *doc, const struct mpr_log_peaks *log, const struct mpr_heap_peak *h, bool at_peak)
+static void row_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
+                      const struct mpr_heap_peak *h, bool at_peak)
 {
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
-    *around = (struct around){ log->summary.path, h->name, log->summary.process.pid, h->peak_bytes, h->peak_time, log->summary.incomplete };
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "ranges", .only = MPR_IN_JSON | MPR_IN_CSV, MPR_COLUMNS(row_columns), MPR_ROWS(h->row, h->rows),
+    *around = (struct around){ log->summary.path, h->name,      log->summary.process.pid,
+                               h->peak_bytes,     h->peak_time, log->summary.incomplete };
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "ranges",
+                                            .only = MPR_IN_JSON | MPR_IN_CSV,
+                                            MPR_COLUMNS(row_columns),
+                                            MPR_ROWS(h->row, h->rows),
                                             .context = around });
-    mpr_report_rows(doc, &(struct mpr_rows){ .row = h->row, .rows = h->rows, .by = log->choice.by, .of = h->name,
-                                             .bytes = at_peak ? "at the peak" : "at that time", .whole = h->peak_bytes, .ever = true });
-    if (h->rows && h->samples) mpr_doc_line(doc, "  ~ estimated from %s samples", mpr_doc_count(doc, h->samples));
+    mpr_report_rows(doc, &(struct mpr_rows){ .row = h->row,
+                                             .rows = h->rows,
+                                             .by = log->choice.by,
+                                             .of = h->name,
+                                             .bytes = at_peak ? "at the peak" : "at that time",
+                                             .whole = h->peak_bytes,
+                                             .ever = true });
+    if (h->rows && h->samples)
+        mpr_doc_line(doc, "  ~ estimated from %s samples", mpr_doc_count(doc, h->samples));
 }
 
-static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log, const struct mpr_heap_peak *h, bool at_peak)
+static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log,
+                 const struct mpr_heap_peak *h, bool at_peak)
 {
     mpr_doc_open(doc, NULL);
     mpr_doc_facts(doc, heap_fields, h);
@@ -187,7 +225,8 @@ static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log, cons
     if (h->touched.bytes != MPF_UNKNOWN) mpr_doc_facts(doc, touched_fields, h);
     mpr_report_readings(doc, "before_peak", h->before);
     mpr_report_readings(doc, "after_peak", h->after);
-    if (h->samples) mpr_doc_fact(doc, "estimated_from_samples", mpr_value_number(MPR_COUNT, h->samples));
+    if (h->samples)
+        mpr_doc_fact(doc, "estimated_from_samples", mpr_value_number(MPR_COUNT, h->samples));
     row_table(doc, log, h, at_peak);
     if (h == log->heap) kernel_view(doc, h, at_peak);
     mpr_doc_close(doc);
@@ -218,7 +257,11 @@ static void devices(struct mpr_document *doc, const struct mpr_log_peaks *log, b
         mpr_doc_open(doc, NULL);
         mpr_doc_facts(doc, device_fields, d);
         if (d->peak.valid)
-            mpr_report_device(doc, d, &d->peak, !told ? NULL : at_peak ? "peak" : "then", log->choice.by);
+            mpr_report_device(doc, d, &d->peak,
+                              !told     ? NULL
+                              : at_peak ? "peak"
+                                        : "then",
+                              log->choice.by);
         mpr_doc_close(doc);
     }
     mpr_doc_close(doc);
@@ -232,7 +275,9 @@ static void chosen(struct mpr_document *doc, struct mpr_instant at)
     mpr_units_instant(&time, at.from, width);
     mpr_units_length(&length, width);
     if (width == 1) mpr_doc_line(doc, "the state at %s stands for the peak", time.text);
-    else mpr_doc_line(doc, "each heap's largest state within %s from %s on stands for its peak", length.text, time.text);
+    else
+        mpr_doc_line(doc, "each heap's largest state within %s from %s on stands for its peak",
+                     length.text, time.text);
 }
 
 static void choice(struct mpr_document *doc, const struct mpr_choice *c)
@@ -243,13 +288,16 @@ static void choice(struct mpr_document *doc, const struct mpr_choice *c)
     mpr_report_choice(doc, c);
 }
 
-static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks, const struct mpr_log_peaks *log)
+static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
+                    const struct mpr_log_peaks *log)
 {
     const bool at_peak = mpr_instant_is_peak(peaks->options.at);
     mpr_doc_open(doc, NULL);
     mpr_report_log(doc, &log->summary);
     choice(doc, &log->choice);
-    mpr_doc_fact(doc, "parent", log->parent < 0 ? mpr_value_unknown : mpr_value_number(MPR_COUNT, (uint64_t)log->parent));
+    mpr_doc_fact(doc, "parent",
+                 log->parent < 0 ? mpr_value_unknown
+                                 : mpr_value_number(MPR_COUNT, (uint64_t)log->parent));
     mpr_report_readings(doc, "largest", log->largest);
     if (!at_peak) chosen(doc, peaks->options.at);
     devices(doc, log, at_peak);
@@ -263,7 +311,10 @@ static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks, con
 
 /* ---- processes */
 
-struct process { const char *pid, *program; uint64_t peak, rss; };
+struct process {
+    const char *pid, *program;
+    uint64_t peak, rss;
+};
 
 // clang-format off
 static const struct mpr_column process_columns[] = {
@@ -279,16 +330,20 @@ static const struct mpr_column process_columns[] = {
 static int generations(const struct mpr_peaks *peaks, size_t log)
 {
     int count = 0;
-    for (long up = peaks->log[log].parent; up >= 0 && count < 20; up = peaks->log[up].parent) count++;
+    for (long up = peaks->log[log].parent; up >= 0 && count < 20; up = peaks->log[up].parent)
+        count++;
     return count;
 }
 
-static struct process *family(struct mpr_document *doc, const struct mpr_peaks *peaks, size_t index, struct process *next)
+static struct process *family(struct mpr_document *doc, const struct mpr_peaks *peaks, size_t index,
+                              struct process *next)
 {
     const struct mpr_log_peaks *log = &peaks->log[index];
     const struct mpr_summary *s = &log->summary;
-    *next = (struct process){ .rss = log->rss_high, .program = s->process.argc ? s->process.argv[0] : s->path };
-    next->pid = mpr_arena_format(&doc->arena, "%*s%" PRIu64, generations(peaks, index) * 2, "", s->process.pid);
+    *next = (struct process){ .rss = log->rss_high,
+                              .program = s->process.argc ? s->process.argv[0] : s->path };
+    next->pid = mpr_arena_format(&doc->arena, "%*s%" PRIu64, generations(peaks, index) * 2, "",
+                                 s->process.pid);
     for (size_t i = 0; i < log->heaps; i++) next->peak += log->heap[i].peak_bytes;
     next++;
     for (size_t i = 0; i < peaks->logs; i++)
@@ -301,9 +356,12 @@ static void processes(struct mpr_document *doc, const struct mpr_peaks *peaks)
     struct process *row = mpr_arena_alloc(&doc->arena, peaks->logs * sizeof *row), *end = row;
     for (size_t i = 0; i < peaks->logs; i++)
         if (peaks->log[i].parent < 0) end = family(doc, peaks, i, end);
-    mpr_doc_table(doc, &(struct mpr_table){
-        .title = "processes", .only = MPR_FOR_PEOPLE, MPR_COLUMNS(process_columns), MPR_ROWS(row, (size_t)(end - row)),
-        .all = MPR_FOR_PEOPLE, .total = "sum (their peaks may be at other times)" });
+    mpr_doc_table(doc, &(struct mpr_table){ .title = "processes",
+                                            .only = MPR_FOR_PEOPLE,
+                                            MPR_COLUMNS(process_columns),
+                                            MPR_ROWS(row, (size_t)(end - row)),
+                                            .all = MPR_FOR_PEOPLE,
+                                            .total = "sum (their peaks may be at other times)" });
 }
 
 /* ---- all */
@@ -321,7 +379,9 @@ static void options(struct mpr_document *doc, const struct mpr_peaks *peaks)
     const struct mpr_instant at = peaks->options.at;
     mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_name[by_of(peaks)]));
     mpr_doc_fact(doc, "at_ns", mpr_value_known(MPR_TIME, at.from, MPR_PEAK_TIME));
-    if (!mpr_instant_is_peak(at)) mpr_doc_fact(doc, "at_width_ns", mpr_value_number(MPR_TIME, at.settled ? 0 : at.to - at.from + 1));
+    if (!mpr_instant_is_peak(at))
+        mpr_doc_fact(doc, "at_width_ns",
+                     mpr_value_number(MPR_TIME, at.settled ? 0 : at.to - at.from + 1));
 }
 
 void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks)
@@ -335,7 +395,8 @@ void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks)
     }
     mpr_doc_close(doc);
     mpr_doc_fact(doc, "sum_of_peaks_bytes", mpr_value_number(MPR_BYTES, peaks->sum_of_peaks));
-    mpr_doc_fact(doc, "sum_of_rss_high_water_bytes", mpr_value_number(MPR_BYTES, peaks->sum_of_rss));
+    mpr_doc_fact(doc, "sum_of_rss_high_water_bytes",
+                 mpr_value_number(MPR_BYTES, peaks->sum_of_rss));
     if (peaks->logs > 1) processes(doc, peaks);
     mpr_doc_csv(doc, row_columns);
 }

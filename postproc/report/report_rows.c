@@ -5,7 +5,10 @@
 #include "naming.h"
 #include "reports.h"
 
-struct shown { struct mpr_line line; const char *note; };
+struct shown {
+    struct mpr_line line;
+    const char *note;
+};
 
 /* ---- columns */
 
@@ -21,7 +24,8 @@ static struct mpr_value path(const void *row, const void *context)
     return v;
 }
 
-/* Of several rows the largest one's own peak, or what all held at the peak: the line's own was no lower. */
+/* Of several rows the largest one's own peak, or what all held at the peak: the line's own was no
+ * lower. */
 static struct mpr_value own_peak(const void *row, const void *context)
 {
     const struct shown *s = row;
@@ -63,12 +67,15 @@ static const struct mpr_column *columns_of(struct mpr_document *doc, const struc
 static const char *siblings(struct mpr_document *doc, const struct mpr_line *l)
 {
     if (!l->sibling_most) return "";
-    const char *least = mpr_doc_size(doc, l->sibling_least), *most = mpr_doc_size(doc, l->sibling_most);
-    return strcmp(least, most) == 0 ? mpr_arena_format(&doc->arena, "(siblings %s)", most)
-                                    : mpr_arena_format(&doc->arena, "(siblings %s to %s)", least, most);
+    const char *least = mpr_doc_size(doc, l->sibling_least),
+               *most = mpr_doc_size(doc, l->sibling_most);
+    return strcmp(least, most) == 0
+               ? mpr_arena_format(&doc->arena, "(siblings %s)", most)
+               : mpr_arena_format(&doc->arena, "(siblings %s to %s)", least, most);
 }
 
-static const char *note(struct mpr_document *doc, const struct mpr_rows *r, const struct mpr_line *l)
+static const char *note(struct mpr_document *doc, const struct mpr_rows *r,
+                        const struct mpr_line *l)
 {
     const char *apart = siblings(doc, l);
     if (!r->inherited || !l->row.inherited) return apart;
@@ -82,11 +89,19 @@ void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *r)
     size_t lines, live;
     const char *by = mpr_group_word(r->by);
     static const struct mpr_naming as_they_are = { .unfold = true };
-    const struct mpr_line *line = mpr_naming_lines(&doc->arena, doc->naming ? doc->naming : &as_they_are, r->by, r->row, r->rows,
-                                                   &lines, &live);
+    const struct mpr_line *line =
+        mpr_naming_lines(&doc->arena, doc->naming ? doc->naming : &as_they_are, r->by, r->row,
+                         r->rows, &lines, &live);
     struct shown *shown = mpr_arena_alloc(&doc->arena, lines * sizeof *shown);
     for (size_t i = 0; i < lines; i++) shown[i] = (struct shown){ line[i], note(doc, r, &line[i]) };
-    mpr_doc_table(doc, &(struct mpr_table){
-        .title = mpr_arena_format(&doc->arena, "%s by %s", r->of, by), .only = MPR_FOR_PEOPLE, .column = columns_of(doc, r), .columns = COLUMNS,
-        MPR_ROWS(shown, lines), .idle = r->whole ? lines - live : 0, .whole = r->whole, .estimated = estimated, .nowhere = mpr_report_nowhere(by) });
+    mpr_doc_table(
+        doc, &(struct mpr_table){ .title = mpr_arena_format(&doc->arena, "%s by %s", r->of, by),
+                                  .only = MPR_FOR_PEOPLE,
+                                  .column = columns_of(doc, r),
+                                  .columns = COLUMNS,
+                                  MPR_ROWS(shown, lines),
+                                  .idle = r->whole ? lines - live : 0,
+                                  .whole = r->whole,
+                                  .estimated = estimated,
+                                  .nowhere = mpr_report_nowhere(by) });
 }

@@ -12,11 +12,11 @@ struct mpr_rows {
     const struct mpr_row *row;
     size_t rows;
     enum mpr_group by;
-    const char *of;             /* "host/heap", in the heading */
-    const char *bytes;          /* heading of their bytes */
-    uint64_t whole;             /* what shares are of */
-    bool ever;                  /* with what the rows held and did at other times */
-    bool inherited;             /* says which bytes came by another thread's range */
+    const char *of;    /* "host/heap", in the heading */
+    const char *bytes; /* heading of their bytes */
+    uint64_t whole;    /* what shares are of */
+    bool ever;         /* with what the rows held and did at other times */
+    bool inherited;    /* says which bytes came by another thread's range */
 };
 
 void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *rows);

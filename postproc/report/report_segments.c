@@ -1,14 +1,19 @@
-/* PyTorch's segments by device: sums, pools, the segments with most free bytes, and what pins them. */
+/* PyTorch's segments by device: sums, pools, the segments with most free bytes, and what pins them.
+ */
 #include <inttypes.h>
 
 #include "amount.h"
 #include "reports.h"
 #include "segments.h"
 
-enum { PATH = 22, PIN = 38 };   /* columns of text */
+enum { PATH = 22, PIN = 38 }; /* columns of text */
 
 /* What columns need beside the row. */
-struct around { const char *log; unsigned device; uint64_t time; };
+struct around {
+    const char *log;
+    unsigned device;
+    uint64_t time;
+};
 
 static struct mpr_value pool_id(const uint64_t pool[2])
 {
@@ -17,7 +22,10 @@ static struct mpr_value pool_id(const uint64_t pool[2])
 
 /* ---- pools */
 
-struct pool { struct mpr_segment_pool p; const char *name; };
+struct pool {
+    struct mpr_segment_pool p;
+    const char *name;
+};
 
 #define OF_POOL(member) MPR_FIELD(pool, p.member)
 
@@ -52,8 +60,12 @@ static const char *pool_name(struct mpr_document *doc, const struct mpr_segment_
 static void pools(struct mpr_document *doc, const struct mpr_segments_device *d)
 {
     struct pool *row = mpr_arena_alloc(&doc->arena, d->pools * sizeof *row);
-    for (size_t i = 0; i < d->pools; i++) row[i] = (struct pool){ d->pool[i], pool_name(doc, &d->pool[i]) };
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "pools", .title = "pool", MPR_COLUMNS(pool_columns), MPR_ROWS(row, d->pools),
+    for (size_t i = 0; i < d->pools; i++)
+        row[i] = (struct pool){ d->pool[i], pool_name(doc, &d->pool[i]) };
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "pools",
+                                            .title = "pool",
+                                            MPR_COLUMNS(pool_columns),
+                                            MPR_ROWS(row, d->pools),
                                             .all = MPR_IN_JSON });
 }
 
@@ -88,7 +100,8 @@ static struct mpr_value oldest_age(const void *row, const void *context)
 {
     const struct mpr_segment *s = row;
     const struct around *a = context;
-    return s->oldest ? mpr_value_number(MPR_TIME, mpr_less(a->time, s->oldest_time)) : mpr_value_absent;
+    return s->oldest ? mpr_value_number(MPR_TIME, mpr_less(a->time, s->oldest_time))
+                     : mpr_value_absent;
 }
 
 // clang-format off
@@ -124,7 +137,8 @@ static const struct mpr_column segment_columns[] = {
 static struct mpr_value pin_age(const void *row, const void *context)
 {
     const struct around *a = context;
-    return mpr_value_number(MPR_TIME, mpr_less(a->time, ((const struct mpr_segment_pin *)row)->oldest_time));
+    return mpr_value_number(MPR_TIME,
+                            mpr_less(a->time, ((const struct mpr_segment_pin *)row)->oldest_time));
 }
 
 static const struct mpr_column pin_columns[] = {
@@ -160,31 +174,42 @@ static void sums(struct mpr_document *doc, const struct mpr_segments_device *d, 
     mpr_doc_gap(doc);
     mpr_doc_add(doc, MPR_STRONG, "gpu%u", d->index);
     mpr_doc_line(doc, " %s  %s, %s", d->name, instant, mpr_doc_time(doc, d->time));
-    mpr_doc_line(doc, "PyTorch holds %s in %zu segment%s: live %s, free %s", mpr_doc_size(doc, d->bytes), d->segments,
-                 d->segments == 1 ? "" : "s", mpr_doc_size(doc, d->live), mpr_doc_size(doc, mpr_less(d->bytes, d->live)));
-    mpr_doc_line(doc, "  split free  %12s  in segments that hold live blocks; largest hole %s", mpr_doc_size(doc, d->split_free),
-                 mpr_doc_size(doc, d->largest_hole));
-    mpr_doc_line(doc, "  releasable  %12s  in segments that hold nothing", mpr_doc_size(doc, d->idle));
+    mpr_doc_line(doc, "PyTorch holds %s in %zu segment%s: live %s, free %s",
+                 mpr_doc_size(doc, d->bytes), d->segments, d->segments == 1 ? "" : "s",
+                 mpr_doc_size(doc, d->live), mpr_doc_size(doc, mpr_less(d->bytes, d->live)));
+    mpr_doc_line(doc, "  split free  %12s  in segments that hold live blocks; largest hole %s",
+                 mpr_doc_size(doc, d->split_free), mpr_doc_size(doc, d->largest_hole));
+    mpr_doc_line(doc, "  releasable  %12s  in segments that hold nothing",
+                 mpr_doc_size(doc, d->idle));
     mpr_doc_line(doc, "  graph pools %12s  free, held by graphs", mpr_doc_size(doc, d->graph_free));
     if (d->outside_blocks)
-        mpr_doc_line(doc, "  outside     %12s  live, in no segment that was seen: %" PRIu64 " blocks", mpr_doc_size(doc, d->outside),
-                     d->outside_blocks);
+        mpr_doc_line(doc,
+                     "  outside     %12s  live, in no segment that was seen: %" PRIu64 " blocks",
+                     mpr_doc_size(doc, d->outside), d->outside_blocks);
 }
 
-static void device(struct mpr_document *doc, const struct mpr_segments *segments, const struct mpr_segments_device *d)
+static void device(struct mpr_document *doc, const struct mpr_segments *segments,
+                   const struct mpr_segments_device *d)
 {
-    static const char *const instant[] = { "at its peak", "when memory ran out", "at the chosen time" };
+    static const char *const instant[] = { "at its peak", "when memory ran out",
+                                           "at the chosen time" };
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
     *around = (struct around){ segments->summary.path, d->index, d->time };
     mpr_doc_open(doc, NULL);
     mpr_doc_facts(doc, device_columns, d);
     sums(doc, d, instant[segments->options.which]);
     pools(doc, d);
-    mpr_doc_table(doc, &(struct mpr_table){
-        .key = "segments", .title = "most free", MPR_COLUMNS(segment_columns), MPR_ROWS(d->segment, d->segments), .context = around,
-        .only = MPR_EVERYWHERE });
-    mpr_doc_table(doc, &(struct mpr_table){
-        .key = "pins", .title = "what pins the split free memory", MPR_COLUMNS(pin_columns), MPR_ROWS(d->pin, d->pins), .context = around });
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "segments",
+                                            .title = "most free",
+                                            MPR_COLUMNS(segment_columns),
+                                            MPR_ROWS(d->segment, d->segments),
+                                            .context = around,
+                                            .only = MPR_EVERYWHERE });
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "pins",
+                                            .title = "what pins the split free memory",
+                                            MPR_COLUMNS(pin_columns),
+                                            MPR_ROWS(d->pin, d->pins),
+                                            .context = around });
     mpr_doc_close(doc);
 }
 

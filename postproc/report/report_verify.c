@@ -29,11 +29,14 @@ void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *v)
 {
     const struct mpr_summary *s = &v->summary;
     mpr_report_schema(doc, "memprof.verify/1");
-    mpr_doc_line(doc, "%s: %s, %s frames, whole up to offset %" PRIu64 " of %" PRIu64 " and time %s", s->path,
-                 s->incomplete ? "INCOMPLETE" : "good", mpr_doc_count(doc, s->frames), v->good_bytes, s->bytes, mpr_doc_time(doc, s->good_ns));
+    mpr_doc_line(doc,
+                 "%s: %s, %s frames, whole up to offset %" PRIu64 " of %" PRIu64 " and time %s",
+                 s->path, s->incomplete ? "INCOMPLETE" : "good", mpr_doc_count(doc, s->frames),
+                 v->good_bytes, s->bytes, mpr_doc_time(doc, s->good_ns));
     mpr_report_log(doc, s);
     mpr_report_losses(doc, s);
     mpr_doc_facts(doc, fields, v);
-    mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_IN_CSV, MPR_COLUMNS(record), MPR_ROWS(v, 1) });
+    mpr_doc_table(doc,
+                  &(struct mpr_table){ .only = MPR_IN_CSV, MPR_COLUMNS(record), MPR_ROWS(v, 1) });
     mpr_doc_csv(doc, record);
 }

@@ -1,4 +1,5 @@
-/* One function a report: it describes the analysis' result as a document.  The result must outlive the document. */
+/* One function a report: it describes the analysis' result as a document.  The result must outlive
+ * the document. */
 #ifndef MPR_REPORTS_H
 #define MPR_REPORTS_H
 

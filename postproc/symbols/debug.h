@@ -9,7 +9,8 @@ struct mpr_debug;
 /* NULL with *state telling why. */
 struct mpr_debug *mpr_debug_open(const struct mpr_binary *object, enum mpr_symbols_state *state);
 void mpr_debug_close(struct mpr_debug *d);
-/* Calls each with the functions at pc, innermost first; names as they are in the file, valid during the call. */
+/* Calls each with the functions at pc, innermost first; names as they are in the file, valid during
+ * the call. */
 typedef void mpr_debug_each(void *arg, const char *function, const char *file, unsigned line);
 void mpr_debug_look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg);
 

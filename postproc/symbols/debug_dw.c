@@ -1,10 +1,12 @@
-/* By libdw.  Where the object file is not the one that ran, its debug file is looked for by build id alone.
+/* By libdw.  Where the object file is not the one that ran, its debug file is looked for by build
+ * id alone.
  *
- * Of a unit that is asked for, the functions are indexed once; the calls inlined into one are found by walking down. */
+ * Of a unit that is asked for, the functions are indexed once; the calls inlined into one are found
+ * by walking down. */
+#include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
-#include <dwarf.h>
 #include <gelf.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,22 +18,33 @@
 #include "debug.h"
 #include "object.h"
 
-struct span { Dwarf_Addr low, high; Dwarf_Off die; };
+struct span {
+    Dwarf_Addr low, high;
+    Dwarf_Off die;
+};
 
-struct unit { Dwarf_Off die; struct span *span; size_t spans, cap; };
+struct unit {
+    Dwarf_Off die;
+    struct span *span;
+    size_t spans, cap;
+};
 
-struct entry { uint64_t low, high; const char *name; bool local; };
+struct entry {
+    uint64_t low, high;
+    const char *name;
+    bool local;
+};
 
 struct mpr_debug {
     Dwfl *dwfl;
     Dwfl_Module *module;
-    struct unit *unit;          /* by die */
+    struct unit *unit; /* by die */
     size_t units, cap;
-    struct entry *table;        /* functions, by address */
+    struct entry *table; /* functions, by address */
     size_t entries;
     bool table_read;
-    struct mpr_binary binary;   /* while it is opened */
-    int asked;                  /* for debug files: the second time for what several share */
+    struct mpr_binary binary; /* while it is opened */
+    int asked;                /* for debug files: the second time for what several share */
     bool has_shared, has_dwarf, too_large;
 };
 
@@ -41,7 +54,8 @@ struct mpr_debug {
 static void debug_path(const struct mpr_binary *o, char *path, size_t cap)
 {
     size_t at = (size_t)snprintf(path, cap, "/usr/lib/debug/.build-id/%02x/", o->build_id[0]);
-    for (size_t i = 1; i < o->build_id_bytes; i++) at += (size_t)snprintf(path + at, cap - at, "%02x", o->build_id[i]);
+    for (size_t i = 1; i < o->build_id_bytes; i++)
+        at += (size_t)snprintf(path + at, cap - at, "%02x", o->build_id[i]);
     snprintf(path + at, cap - at, ".debug");
 }
 
@@ -62,7 +76,8 @@ static uint64_t bias_of(int fd, uint64_t from)
 }
 
 /* Beside the object, where its .gnu_debuglink says. */
-static int open_beside(const char *object, const char *link, const char *folder, const struct mpr_binary *o, char **path)
+static int open_beside(const char *object, const char *link, const char *folder,
+                       const struct mpr_binary *o, char **path)
 {
     const char *slash = object ? strrchr(object, '/') : NULL;
     if (!slash || !link || strchr(link, '/')) return -1;
@@ -75,16 +90,19 @@ static int open_beside(const char *object, const char *link, const char *folder,
     return -1;
 }
 
-/* The folders of the system's debug files, and debuginfod, are libdwfl's; other folders may be anybody's. */
-static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, const char *file, const char *link, GElf_Word crc,
-                          char **path)
+/* The folders of the system's debug files, and debuginfod, are libdwfl's; other folders may be
+ * anybody's. */
+static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+                          const char *file, const char *link, GElf_Word crc, char **path)
 {
     struct mpr_debug *d = *data;
     const bool shared = d->asked++ > 0;
     int fd = -1;
     if (!shared) fd = open_beside(file, link, "", &d->binary, path);
     if (!shared && fd < 0) fd = open_beside(file, link, ".debug/", &d->binary, path);
-    if (fd < 0) fd = dwfl_standard_find_debuginfo(module, data, name, base, file, shared ? NULL : link, crc, path);
+    if (fd < 0)
+        fd = dwfl_standard_find_debuginfo(module, data, name, base, file, shared ? NULL : link, crc,
+                                          path);
     if (shared) d->has_shared = fd >= 0;
     if (fd < 0 || mpr_object_unpacks_well(fd)) return fd;
     d->too_large = true;
@@ -94,7 +112,9 @@ static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dw
 
 static char system_folder[] = "/usr/lib/debug", *debug_folders = system_folder;
 static const Dwfl_Callbacks callbacks = {
-    .find_elf = dwfl_build_id_find_elf, .find_debuginfo = find_debuginfo, .debuginfo_path = &debug_folders,
+    .find_elf = dwfl_build_id_find_elf,
+    .find_debuginfo = find_debuginfo,
+    .debuginfo_path = &debug_folders,
 };
 
 /* What is shared and not found would be looked for by its path, as the file says it. */
@@ -123,7 +143,7 @@ static struct mpr_debug *load(const char *path, int fd, const struct mpr_binary 
     d->too_large = !mpr_object_unpacks_well(fd);
     d->dwfl = dwfl_begin(&callbacks);
     if (d->dwfl) d->module = dwfl_report_elf(d->dwfl, path, path, fd, bias_of(fd, o->from), false);
-    if (d->module && dwfl_report_end(d->dwfl, NULL, NULL) == 0) {       /* fd is libdwfl's now */
+    if (d->module && dwfl_report_end(d->dwfl, NULL, NULL) == 0) { /* fd is libdwfl's now */
         begin(d);
         return d;
     }
@@ -186,7 +206,9 @@ static void add_function(struct unit *u, Dwarf_Die *die)
 {
     Dwarf_Addr base;
     struct span span = { .die = dwarf_dieoffset(die) };
-    for (ptrdiff_t at = 0; u->spans < SPANS_MOST && (at = dwarf_ranges(die, at, &base, &span.low, &span.high)) > 0; ) add_span(u, &span);
+    for (ptrdiff_t at = 0;
+         u->spans < SPANS_MOST && (at = dwarf_ranges(die, at, &base, &span.low, &span.high)) > 0;)
+        add_span(u, &span);
 }
 
 /* Functions lie in the unit itself, in namespaces, classes and other functions. */
@@ -197,7 +219,10 @@ static void collect(struct unit *u, Dwarf_Die *parent, int depth)
     do {
         switch (dwarf_tag(&die)) {
         case DW_TAG_subprogram: add_function(u, &die); break;
-        case DW_TAG_namespace: case DW_TAG_module: case DW_TAG_class_type: case DW_TAG_structure_type: collect(u, &die, depth + 1); break;
+        case DW_TAG_namespace:
+        case DW_TAG_module:
+        case DW_TAG_class_type:
+        case DW_TAG_structure_type: collect(u, &die, depth + 1); break;
         default: break;
         }
     } while (next_of(&die) && u->spans < SPANS_MOST);
@@ -255,7 +280,9 @@ static bool child_at(Dwarf_Die *parent, Dwarf_Addr pc, Dwarf_Die *out)
     if (dwarf_child(parent, out) != 0) return false;
     do {
         const int tag = dwarf_tag(out);
-        if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) && dwarf_haspc(out, pc) > 0) return true;
+        if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) &&
+            dwarf_haspc(out, pc) > 0)
+            return true;
     } while (next_of(out));
     return false;
 }
@@ -273,12 +300,15 @@ static int walk_down(Dwarf_Die function, Dwarf_Addr pc, Dwarf_Die call[DEEPEST])
     return count;
 }
 
-/* A mangled name says more than the source's; other names of the linker say less ("__GI_abort" for abort). */
+/* A mangled name says more than the source's; other names of the linker say less ("__GI_abort" for
+ * abort). */
 static const char *name_of(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
-    const char *linked = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
-    if (!linked) linked = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute));
+    const char *linked =
+        dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
+    if (!linked)
+        linked = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute));
     const bool mangled = linked && (strncmp(linked, "_Z", 2) == 0 || strncmp(linked, "_R", 2) == 0);
     const char *name = mangled ? linked : dwarf_diename(die);
     return name ? name : linked ? linked : "(no name)";
@@ -319,7 +349,7 @@ static bool look_in_dwarf(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each
     unsigned line;
     if (!cu || !function_at(d, cu, pc - bias, &function)) return false;
     const char *file = line_place(d, pc, &line);
-    for (int i = walk_down(function, pc - bias, call); i-- > 0; ) {
+    for (int i = walk_down(function, pc - bias, call); i-- > 0;) {
         each(arg, name_of(&call[i]), file, line);
         if (i) file = call_place(cu, &call[i], &line);
     }
@@ -344,10 +374,14 @@ static void read_table(struct mpr_debug *d)
     for (int i = 1; i < count; i++) {
         GElf_Sym symbol;
         GElf_Addr address;
-        const char *name = dwfl_module_getsym_info(d->module, i, &symbol, &address, NULL, NULL, NULL);
+        const char *name =
+            dwfl_module_getsym_info(d->module, i, &symbol, &address, NULL, NULL, NULL);
         const int type = GELF_ST_TYPE(symbol.st_info);
-        if (!name || !*name || symbol.st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC)) continue;
-        d->table[d->entries++] = (struct entry){ address, address + symbol.st_size, name, GELF_ST_BIND(symbol.st_info) == STB_LOCAL };
+        if (!name || !*name || symbol.st_shndx == SHN_UNDEF ||
+            (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC))
+            continue;
+        d->table[d->entries++] = (struct entry){ address, address + symbol.st_size, name,
+                                                 GELF_ST_BIND(symbol.st_info) == STB_LOCAL };
     }
     if (d->entries) qsort(d->table, d->entries, sizeof *d->table, by_address);
 }

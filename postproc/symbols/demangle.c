@@ -1,5 +1,6 @@
-/* The C++ runtime's own demangler, found when the report runs: a program in C++ was recorded on a machine that has one.
- * Rust's older scheme is C++'s with a hash at the end and escapes; its newer one (_R...) is demangle_rust.c's. */
+/* The C++ runtime's own demangler, found when the report runs: a program in C++ was recorded on a
+ * machine that has one. Rust's older scheme is C++'s with a hash at the end and escapes; its newer
+ * one (_R...) is demangle_rust.c's. */
 #include "demangle.h"
 
 #include <ctype.h>
@@ -29,17 +30,22 @@ static bool cut_hash(char *name)
 {
     const size_t length = strlen(name);
     char *hash = length > 19 ? name + length - 19 : NULL;
-    if (!hash || strncmp(hash, "::h", 3) != 0 || strspn(hash + 3, "0123456789abcdef") != 16) return false;
+    if (!hash || strncmp(hash, "::h", 3) != 0 || strspn(hash + 3, "0123456789abcdef") != 16)
+        return false;
     *hash = 0;
     return true;
 }
 
 static char *unescape_one(char *to, const char **from)
 {
-    static const struct { const char *escape; char is; } known[] = {
-        { "$LT$", '<' }, { "$GT$", '>' }, { "$RF$", '&' }, { "$BP$", '*' }, { "$LP$", '(' }, { "$RP$", ')' }, { "$C$", ',' },
-        { "$SP$", '@' }, { "$u20$", ' ' }, { "$u27$", '\'' }, { "$u5b$", '[' }, { "$u5d$", ']' }, { "$u7b$", '{' },
-        { "$u7d$", '}' }, { "$u3b$", ';' }, { "$u2b$", '+' }, { "$u22$", '"' }, { "$u7e$", '~' },
+    static const struct {
+        const char *escape;
+        char is;
+    } known[] = {
+        { "$LT$", '<' },  { "$GT$", '>' },  { "$RF$", '&' },  { "$BP$", '*' },  { "$LP$", '(' },
+        { "$RP$", ')' },  { "$C$", ',' },   { "$SP$", '@' },  { "$u20$", ' ' }, { "$u27$", '\'' },
+        { "$u5b$", '[' }, { "$u5d$", ']' }, { "$u7b$", '{' }, { "$u7d$", '}' }, { "$u3b$", ';' },
+        { "$u2b$", '+' }, { "$u22$", '"' }, { "$u7e$", '~' },
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const size_t length = strlen(known[i].escape);
@@ -75,7 +81,8 @@ static void unescape(char *name)
 
 /* ---- C++ */
 
-/* "f(int) const" becomes "f": the bracket that matches the last one, where something that can be a name is before it. */
+/* "f(int) const" becomes "f": the bracket that matches the last one, where something that can be a
+ * name is before it. */
 static void cut_parameters(char *name)
 {
     char *close = strrchr(name, ')');

@@ -1,4 +1,5 @@
-/* Names of C++ and Rust as their authors wrote them, without the list of parameters.  Private to this folder. */
+/* Names of C++ and Rust as their authors wrote them, without the list of parameters.  Private to
+ * this folder. */
 #ifndef MPR_DEMANGLE_H
 #define MPR_DEMANGLE_H
 

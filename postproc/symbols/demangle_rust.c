@@ -1,11 +1,13 @@
-/* Rust's mangling of 2018 (RFC 2603, "v0").  A symbol is read from left to right and printed at once; a back reference reads
- * an earlier place again.
+/* Rust's mangling of 2018 (RFC 2603, "v0").  A symbol is read from left to right and printed at
+ * once; a back reference reads an earlier place again.
  *
- * Not a library's, for a log's names may be anybody's.  Of those that distributions package for C there is one, libiberty's
- * rust_demangle (Debian 12's was tried).  It prints real names as this file does, but bounds depth only: forty back references,
- * 300 letters, ask for 2^40 letters of text and all memory, and a binder in an impl's path, 30 letters, is counted through for
- * years (tests/postproc/test_demangle.c has both).  Its callback can stop the first by longjmp, the second never calls it.
- * rustc-demangle is bounded, but is Rust's, or C that would have to be copied here. */
+ * Not a library's, for a log's names may be anybody's.  Of those that distributions package for C
+ * there is one, libiberty's rust_demangle (Debian 12's was tried).  It prints real names as this
+ * file does, but bounds depth only: forty back references, 300 letters, ask for 2^40 letters of
+ * text and all memory, and a binder in an impl's path, 30 letters, is counted through for years
+ * (tests/postproc/test_demangle.c has both).  Its callback can stop the first by longjmp, the
+ * second never calls it. rustc-demangle is bounded, but is Rust's, or C that would have to be
+ * copied here. */
 #include "demangle.h"
 
 #include <stdlib.h>
@@ -19,18 +21,19 @@ static void type(struct state *s);
 static void constant(struct state *s);
 static bool open_path(struct state *s);
 
-/* Reads what is at an earlier place, once the "B" is eaten; what is not printed need not be read again. */
-#define BACK(s, read)                                                                                                 \
-    do {                                                                                                              \
-        const char *here_ = s->at - 1;                                                                                \
-        const uint64_t to_ = number_62(s);                                                                            \
-        const char *after_ = s->at;                                                                                   \
-        if (s->failed || to_ >= (uint64_t)(here_ - s->start)) fail(s);                                                \
-        else if (!s->quiet) {                                                                                         \
-            s->at = s->start + to_;                                                                                   \
-            read;                                                                                                     \
-            s->at = after_;                                                                                           \
-        }                                                                                                             \
+/* Reads what is at an earlier place, once the "B" is eaten; what is not printed need not be read
+ * again. */
+#define BACK(s, read)                                                                              \
+    do {                                                                                           \
+        const char *here_ = s->at - 1;                                                             \
+        const uint64_t to_ = number_62(s);                                                         \
+        const char *after_ = s->at;                                                                \
+        if (s->failed || to_ >= (uint64_t)(here_ - s->start)) fail(s);                             \
+        else if (!s->quiet) {                                                                      \
+            s->at = s->start + to_;                                                                \
+            read;                                                                                  \
+            s->at = after_;                                                                        \
+        }                                                                                          \
     } while (0)
 
 static void generic_argument(struct state *s)
@@ -99,12 +102,26 @@ static void path(struct state *s, bool is_value)
 {
     if (enter(s)) {
         switch (next(s)) {
-        case 'C': disambiguator(s); put_identifier(s, identifier(s)); break;
-        case 'M': skip_impl(s); put_self(s, false); break;
-        case 'X': skip_impl(s); put_self(s, true); break;
+        case 'C':
+            disambiguator(s);
+            put_identifier(s, identifier(s));
+            break;
+        case 'M':
+            skip_impl(s);
+            put_self(s, false);
+            break;
+        case 'X':
+            skip_impl(s);
+            put_self(s, true);
+            break;
         case 'Y': put_self(s, true); break;
         case 'N': nested(s, is_value); break;
-        case 'I': path(s, is_value); put(s, is_value ? "::<" : "<"); list(s, generic_argument); put(s, ">"); break;
+        case 'I':
+            path(s, is_value);
+            put(s, is_value ? "::<" : "<");
+            list(s, generic_argument);
+            put(s, ">");
+            break;
         case 'B': BACK(s, path(s, is_value)); break;
         default: fail(s);
         }
@@ -162,9 +179,11 @@ static void dyn(struct state *s)
 /* A "-" in its name is "_" here. */
 static void abi(struct state *s)
 {
-    const struct identifier name = eat(s, 'C') ? (struct identifier){ "C", 1, false } : identifier(s);
+    const struct identifier name =
+        eat(s, 'C') ? (struct identifier){ "C", 1, false } : identifier(s);
     put(s, "extern \"");
-    for (size_t i = 0; !s->failed && i < name.bytes; i++) put_bytes(s, name.text[i] == '_' ? "-" : &name.text[i], 1);
+    for (size_t i = 0; !s->failed && i < name.bytes; i++)
+        put_bytes(s, name.text[i] == '_' ? "-" : &name.text[i], 1);
     put(s, "\" ");
 }
 
@@ -198,13 +217,32 @@ static void reference(struct state *s, const char *mutability)
 static void compound(struct state *s, char tag)
 {
     switch (tag) {
-    case 'A': put(s, "["); type(s); put(s, "; "); constant(s); put(s, "]"); break;
-    case 'S': put(s, "["); type(s); put(s, "]"); break;
-    case 'T': put(s, "("); put(s, list(s, type) == 1 ? ",)" : ")"); break;
+    case 'A':
+        put(s, "[");
+        type(s);
+        put(s, "; ");
+        constant(s);
+        put(s, "]");
+        break;
+    case 'S':
+        put(s, "[");
+        type(s);
+        put(s, "]");
+        break;
+    case 'T':
+        put(s, "(");
+        put(s, list(s, type) == 1 ? ",)" : ")");
+        break;
     case 'R': reference(s, ""); break;
     case 'Q': reference(s, "mut "); break;
-    case 'P': put(s, "*const "); type(s); break;
-    case 'O': put(s, "*mut "); type(s); break;
+    case 'P':
+        put(s, "*const ");
+        type(s);
+        break;
+    case 'O':
+        put(s, "*mut ");
+        type(s);
+        break;
     case 'F': function(s); break;
     case 'D': dyn(s); break;
     case 'B': BACK(s, type(s)); break;
@@ -215,10 +253,12 @@ static void compound(struct state *s, char tag)
 static void type(struct state *s)
 {
     static const char *const basic[] = {
-        ['a' - 'a'] = "i8", ['b' - 'a'] = "bool", ['c' - 'a'] = "char", ['d' - 'a'] = "f64", ['e' - 'a'] = "str", ['f' - 'a'] = "f32",
-        ['h' - 'a'] = "u8", ['i' - 'a'] = "isize", ['j' - 'a'] = "usize", ['l' - 'a'] = "i32", ['m' - 'a'] = "u32", ['n' - 'a'] = "i128",
-        ['o' - 'a'] = "u128", ['p' - 'a'] = "_", ['s' - 'a'] = "i16", ['t' - 'a'] = "u16", ['u' - 'a'] = "()", ['v' - 'a'] = "...",
-        ['x' - 'a'] = "i64", ['y' - 'a'] = "u64", ['z' - 'a'] = "!",
+        ['a' - 'a'] = "i8",    ['b' - 'a'] = "bool", ['c' - 'a'] = "char", ['d' - 'a'] = "f64",
+        ['e' - 'a'] = "str",   ['f' - 'a'] = "f32",  ['h' - 'a'] = "u8",   ['i' - 'a'] = "isize",
+        ['j' - 'a'] = "usize", ['l' - 'a'] = "i32",  ['m' - 'a'] = "u32",  ['n' - 'a'] = "i128",
+        ['o' - 'a'] = "u128",  ['p' - 'a'] = "_",    ['s' - 'a'] = "i16",  ['t' - 'a'] = "u16",
+        ['u' - 'a'] = "()",    ['v' - 'a'] = "...",  ['x' - 'a'] = "i64",  ['y' - 'a'] = "u64",
+        ['z' - 'a'] = "!",
     };
     if (enter(s)) {
         const char tag = next(s);
@@ -235,7 +275,7 @@ static void type(struct state *s)
 static size_t hexadecimal(struct state *s, uint64_t *n)
 {
     const char *from = s->at;
-    for (*n = 0; !s->failed && !eat(s, '_'); ) {
+    for (*n = 0; !s->failed && !eat(s, '_');) {
         const int digit = digit_of_62(next(s));
         if (digit < 0 || digit > 15) fail(s);
         *n = *n << 4 | (unsigned)digit;
@@ -289,7 +329,8 @@ static void constant(struct state *s)
     leave(s);
 }
 
-/* Behind the path may be the crate that made an instance of it, and what the compiler's vendor adds. */
+/* Behind the path may be the crate that made an instance of it, and what the compiler's vendor
+ * adds. */
 char *mpr_demangle_rust(const char *name)
 {
     struct state *s = mpr_alloc(1, sizeof *s);

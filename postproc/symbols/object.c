@@ -1,5 +1,5 @@
-/* Paths come out of a log, so anything may lie there: a pipe would be waited for, a device acted upon, and a section that unpacks to a
- * thousand times its size would take all memory. */
+/* Paths come out of a log, so anything may lie there: a pipe would be waited for, a device acted
+ * upon, and a section that unpacks to a thousand times its size would take all memory. */
 #include "object.h"
 
 #include <elfutils/libdwelf.h>
@@ -40,8 +40,10 @@ static uint64_t unpacked(Elf *elf)
     uint64_t sum = 0;
     GElf_Chdr head;
     GElf_Shdr section;
-    for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s)); ) {
-        if (!gelf_getshdr(s, &section) || !(section.sh_flags & SHF_COMPRESSED) || !gelf_getchdr(s, &head)) continue;
+    for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s));) {
+        if (!gelf_getshdr(s, &section) || !(section.sh_flags & SHF_COMPRESSED) ||
+            !gelf_getchdr(s, &head))
+            continue;
         sum = head.ch_size > UINT64_MAX - sum ? UINT64_MAX : sum + head.ch_size;
     }
     return sum;
@@ -51,7 +53,8 @@ bool mpr_object_unpacks_well(int fd)
 {
     struct stat st;
     Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-    const bool good = elf && fstat(fd, &st) == 0 && unpacked(elf) / MPR_UNPACKED_MOST <= (uint64_t)st.st_size;
+    const bool good =
+        elf && fstat(fd, &st) == 0 && unpacked(elf) / MPR_UNPACKED_MOST <= (uint64_t)st.st_size;
     elf_end(elf);
     return good;
 }

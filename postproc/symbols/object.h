@@ -11,7 +11,8 @@
 
 /* A descriptor of a regular file; -1: there is none.  Never waits. */
 int mpr_object_open(const char *path);
-/* 1 when the file has that build id (bytes 0: when it has none), 0 when it has another one, -1 when it is no object file. */
+/* 1 when the file has that build id (bytes 0: when it has none), 0 when it has another one, -1 when
+ * it is no object file. */
 int mpr_object_is(int fd, const uint8_t *build_id, size_t bytes);
 /* Do its compressed sections unpack to at most MPR_UNPACKED_MOST times the file's size? */
 bool mpr_object_unpacks_well(int fd);

@@ -5,7 +5,16 @@
 #include <string.h>
 
 /* The RFC's names and numbers. */
-enum { BASE = 36, TMIN = 1, TMAX = 26, SKEW = 38, DAMP = 700, INITIAL_BIAS = 72, INITIAL_N = 128, LETTERS = 256 };
+enum {
+    BASE = 36,
+    TMIN = 1,
+    TMAX = 26,
+    SKEW = 38,
+    DAMP = 700,
+    INITIAL_BIAS = 72,
+    INITIAL_N = 128,
+    LETTERS = 256
+};
 
 static uint32_t adapt(uint32_t delta, uint32_t letters, bool first)
 {
@@ -22,7 +31,8 @@ static int digit(char c)
     return c >= '0' && c <= '9' ? c - '0' + 26 : -1;
 }
 
-/* How far the next letter is from the last one, by places and values: at most a million of each.  -1: no number. */
+/* How far the next letter is from the last one, by places and values: at most a million of each.
+ * -1: no number. */
 static int64_t distance(const char **at, const char *end, uint32_t bias)
 {
     uint64_t sum = 0, weight = 1;
@@ -79,7 +89,7 @@ size_t mpr_punycode(const char *text, size_t bytes, char *out, size_t cap)
         const uint64_t to = place + (uint64_t)d;
         n += (uint32_t)(to / (count + 1));
         place = (uint32_t)(to % (count + 1));
-        if (n > 0x10ffff) return 0;     /* d is below 2^31: no overflow */
+        if (n > 0x10ffff) return 0; /* d is below 2^31: no overflow */
         memmove(&letter[place + 1], &letter[place], (count - place) * sizeof *letter);
         letter[place++] = n;
         count++;

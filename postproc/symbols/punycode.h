@@ -1,4 +1,5 @@
-/* Punycode (RFC 3492), as Rust's symbols have it: "_" before the last part in place of "-".  Private to this folder. */
+/* Punycode (RFC 3492), as Rust's symbols have it: "_" before the last part in place of "-". Private
+ * to this folder. */
 #ifndef MPR_PUNYCODE_H
 #define MPR_PUNYCODE_H
 

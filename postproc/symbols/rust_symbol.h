@@ -1,5 +1,6 @@
-/* Letters, numbers and identifiers of a Rust symbol, and the text that comes of them.  What the symbol cannot be is kept in
- * `failed`: from then on everything reads and prints nothing.  Private to demangle_rust.c. */
+/* Letters, numbers and identifiers of a Rust symbol, and the text that comes of them.  What the
+ * symbol cannot be is kept in `failed`: from then on everything reads and prints nothing.  Private
+ * to demangle_rust.c. */
 #ifndef MPR_RUST_SYMBOL_H
 #define MPR_RUST_SYMBOL_H
 
@@ -13,10 +14,10 @@
 enum { TEXT_BYTES = 4096, DEPTH = 128, LIFETIMES = 1024 };
 
 struct state {
-    const char *start, *at;             /* behind "_R", where back references count from */
-    unsigned depth;                     /* of paths, types and constants in each other */
-    unsigned quiet;                     /* not 0: read and print nothing */
-    uint64_t lifetimes;                 /* that enclosing binders declare */
+    const char *start, *at; /* behind "_R", where back references count from */
+    unsigned depth;         /* of paths, types and constants in each other */
+    unsigned quiet;         /* not 0: read and print nothing */
+    uint64_t lifetimes;     /* that enclosing binders declare */
     bool failed;
     size_t used;
     char text[TEXT_BYTES];
@@ -91,7 +92,10 @@ static inline uint64_t number_62(struct state *s)
     return n + 1;
 }
 
-static inline uint64_t optional_62(struct state *s, char tag) { return eat(s, tag) ? number_62(s) + 1 : 0; }
+static inline uint64_t optional_62(struct state *s, char tag)
+{
+    return eat(s, tag) ? number_62(s) + 1 : 0;
+}
 
 static inline uint64_t disambiguator(struct state *s) { return optional_62(s, 's'); }
 
@@ -109,7 +113,11 @@ static inline size_t decimal(struct state *s)
     return n;
 }
 
-struct identifier { const char *text; size_t bytes; bool is_punycode; };
+struct identifier {
+    const char *text;
+    size_t bytes;
+    bool is_punycode;
+};
 
 static inline struct identifier identifier(struct state *s)
 {

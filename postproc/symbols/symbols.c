@@ -9,20 +9,23 @@
 #include "demangle.h"
 #include "index.h"
 
-enum { MOST = 64 };           /* inlined calls at an address */
+enum { MOST = 64 }; /* inlined calls at an address */
 
 /* What an address was found to be. */
-struct entry { struct mpr_symbol *symbol; uint32_t count, cap; };
+struct entry {
+    struct mpr_symbol *symbol;
+    uint32_t count, cap;
+};
 
 struct object {
     bool asked;
     struct mpr_debug *debug;
     enum mpr_symbols_state state;
-    struct mpr_index of_pc;     /* entry + 1 */
+    struct mpr_index of_pc; /* entry + 1 */
 };
 
 struct mpr_symbols {
-    struct object *object;      /* by number */
+    struct object *object; /* by number */
     uint32_t objects;
     struct entry *entry;
     uint32_t entries, cap;
@@ -54,7 +57,8 @@ void mpr_symbols_free(struct mpr_symbols *s)
 
 /* ---- objects */
 
-static struct object *object_of(struct mpr_symbols *s, uint32_t number, const struct mpr_binary *described)
+static struct object *object_of(struct mpr_symbols *s, uint32_t number,
+                                const struct mpr_binary *described)
 {
     MPR_REACH(s->object, number, s->objects);
     struct object *o = &s->object[number];
@@ -67,7 +71,8 @@ static struct object *object_of(struct mpr_symbols *s, uint32_t number, const st
 
 enum mpr_symbols_state mpr_symbols_state(const struct mpr_symbols *s, uint32_t number)
 {
-    return number < s->objects && s->object[number].asked ? s->object[number].state : MPR_SYMBOLS_NOT_ASKED;
+    return number < s->objects && s->object[number].asked ? s->object[number].state
+                                                          : MPR_SYMBOLS_NOT_ASKED;
 }
 
 /* ---- addresses */
@@ -77,10 +82,12 @@ static void add(void *arg, const char *function, const char *file, unsigned line
     struct entry *e = arg;
     if (e->count == MOST) return;
     MPR_GROW(e->symbol, e->count, e->cap);
-    e->symbol[e->count++] = (struct mpr_symbol){ mpr_demangle(function), file ? mpr_text_copy(file) : NULL, line };
+    e->symbol[e->count++] =
+        (struct mpr_symbol){ mpr_demangle(function), file ? mpr_text_copy(file) : NULL, line };
 }
 
-const struct mpr_symbol *mpr_symbols_look(struct mpr_symbols *s, uint32_t number, const struct mpr_binary *described, uint64_t pc,
+const struct mpr_symbol *mpr_symbols_look(struct mpr_symbols *s, uint32_t number,
+                                          const struct mpr_binary *described, uint64_t pc,
                                           size_t *count)
 {
     *count = 0;
@@ -91,7 +98,7 @@ const struct mpr_symbol *mpr_symbols_look(struct mpr_symbols *s, uint32_t number
         MPR_GROW(s->entry, s->entries, s->cap);
         struct entry *made = &s->entry[s->entries++];
         *made = (struct entry){ 0 };
-        mpr_debug_look(o->debug, pc - 1, add, made);        /* the call, not what follows it */
+        mpr_debug_look(o->debug, pc - 1, add, made); /* the call, not what follows it */
         mpr_index_set(&o->of_pc, pc, at = s->entries);
     }
     *count = s->entry[at - 1].count;

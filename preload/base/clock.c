@@ -9,14 +9,17 @@ uint8_t mp_clock_no_tsc;
 uint64_t mp_clock_slow(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);     /* the vDSO: no system call, no errno on success */
+    clock_gettime(CLOCK_MONOTONIC, &t); /* the vDSO: no system call, no errno on success */
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 uint64_t mp_clock_turn;
 
 /* The turn after this one. */
-static uint64_t following(uint64_t turn, uint32_t owner) { return (uint64_t)owner << 32 | (uint32_t)(turn + 1); }
+static uint64_t following(uint64_t turn, uint32_t owner)
+{
+    return (uint64_t)owner << 32 | (uint32_t)(turn + 1);
+}
 
 uint64_t mp_clock_take_turn(uint32_t number)
 {
@@ -24,17 +27,24 @@ uint64_t mp_clock_take_turn(uint32_t number)
     do {
         if (mp_turn_owner(turn) == number || mp_turn_owner(turn) == MP_EVERYBODY) return turn;
         mine = following(turn, (turn & MP_TURNS) == MP_TURNS ? MP_EVERYBODY : number);
-    } while (!__atomic_compare_exchange_n(&mp_clock_turn, &turn, mine, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+    } while (!__atomic_compare_exchange_n(&mp_clock_turn, &turn, mine, false, __ATOMIC_SEQ_CST,
+                                          __ATOMIC_RELAXED));
     return mine;
 }
 
-void mp_clock_start(void) { __atomic_store_n(&mp_clock_turn, (uint64_t)MP_EVERYBODY << 32, __ATOMIC_RELEASE); }
+void mp_clock_start(void)
+{
+    __atomic_store_n(&mp_clock_turn, (uint64_t)MP_EVERYBODY << 32, __ATOMIC_RELEASE);
+}
 
 void mp_clock_next_turns(void)
 {
     uint64_t turn = __atomic_load_n(&mp_clock_turn, __ATOMIC_RELAXED), next;
-    do next = following(turn | MP_TURNS, mp_turn_owner(turn) == MP_EVERYBODY ? MP_NOBODY : mp_turn_owner(turn));
-    while (!__atomic_compare_exchange_n(&mp_clock_turn, &turn, next, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+    do
+        next = following(turn | MP_TURNS,
+                         mp_turn_owner(turn) == MP_EVERYBODY ? MP_NOBODY : mp_turn_owner(turn));
+    while (!__atomic_compare_exchange_n(&mp_clock_turn, &turn, next, false, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_RELAXED));
 }
 
 void mp_clock_read(struct mpf_clock *out)
@@ -50,8 +60,8 @@ void mp_clock_read(struct mpf_clock *out)
     }
 }
 
-/* Largest shift whose step is at most 1 us, from the ticks that pass in 20 us.  A filter of the program's (seccomp) may refuse
- * the clock, and then it stands still. */
+/* Largest shift whose step is at most 1 us, from the ticks that pass in 20 us.  A filter of the
+ * program's (seccomp) may refuse the clock, and then it stands still. */
 static unsigned measure_shift(void)
 {
     enum { LOOKS = 1000, OF_3_GHZ = 11, OF_NS = 9 };
@@ -71,11 +81,13 @@ static unsigned shift;
 
 unsigned mp_clock_shift(void) { return shift; }
 
-/* The kernel uses the TSC as its own clock only where it is constant and synchronised over all processors. */
+/* The kernel uses the TSC as its own clock only where it is constant and synchronised over all
+ * processors. */
 void mp_clock_init(void)
 {
     char source[16];
-    const long n = mp_sys_slurp("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
+    const long n = mp_sys_slurp("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                                source, sizeof source);
     mp_clock_no_tsc = !(n >= 3 && memcmp(source, "tsc", 3) == 0);
     shift = measure_shift();
 }

@@ -1,4 +1,5 @@
-/* The event clock: the time stamp counter where the kernel itself trusts it, CLOCK_MONOTONIC in ns otherwise. */
+/* The event clock: the time stamp counter where the kernel itself trusts it, CLOCK_MONOTONIC in ns
+ * otherwise. */
 #ifndef MP_CLOCK_H
 #define MP_CLOCK_H
 
@@ -20,20 +21,24 @@ static inline uint64_t mp_clock_ticks(void)
     return __builtin_ia32_rdtsc();
 }
 
-/* Reading the clock is most of what recording costs, and only the order between threads needs it.  So threads take turns: this
- * word says whose turn it is (its number, above bit 32) and which turn.  Who records and does not have it takes it, and reads
- * the clock.  As long as the word stays the same no other thread has recorded, and events of small blocks take the time of
- * the last reading, some forty events old at most; the encoder begins a new turn every 100 ms, so it is not older than that either.
+/* Reading the clock is most of what recording costs, and only the order between threads needs it.
+ * So threads take turns: this word says whose turn it is (its number, above bit 32) and which turn.
+ * Who records and does not have it takes it, and reads the clock.  As long as the word stays the
+ * same no other thread has recorded, and events of small blocks take the time of the last reading,
+ * some forty events old at most; the encoder begins a new turn every 100 ms, so it is not older
+ * than that either.
  *
- * What an event of one thread can have learnt from another one (an address that it freed) came behind the word with which
- * that one took its turn, so it gets a later time.  What it cannot have learnt may stand before or behind it.
+ * What an event of one thread can have learnt from another one (an address that it freed) came
+ * behind the word with which that one took its turn, so it gets a later time.  What it cannot have
+ * learnt may stand before or behind it.
  *
- * Taking turns costs more than the clock where threads record side by side: after MP_TURNS of them within 100 ms everybody
- * reads the clock for each event until the next 100 ms begin.  So it is, too, while there is no encoder. */
+ * Taking turns costs more than the clock where threads record side by side: after MP_TURNS of them
+ * within 100 ms everybody reads the clock for each event until the next 100 ms begin.  So it is,
+ * too, while there is no encoder. */
 extern uint64_t mp_clock_turn __attribute__((visibility("hidden")));
-enum { MP_TURNS = 511 };        /* one less than a power of two: it masks the turns' numbers */
+enum { MP_TURNS = 511 }; /* one less than a power of two: it masks the turns' numbers */
 #define MP_EVERYBODY 0u
-#define MP_NOBODY UINT32_MAX
+#define MP_NOBODY    UINT32_MAX
 static inline uint32_t mp_turn_owner(uint64_t turn) { return (uint32_t)(turn >> 32); }
 
 /* The turn of thread `number`, or everybody's. */

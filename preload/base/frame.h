@@ -4,9 +4,14 @@
 
 #include <stdint.h>
 
-/* A function's registers while it calls another.  Where its rbp is, and not what: most functions leave it to others, who have
- * anything in it, and the next one that needs it has saved it elsewhere. */
-struct mp_frame { uintptr_t pc, rsp; const uintptr_t *rbp_at; };    /* NULL: not known */
+/* A function's registers while it calls another.  Where its rbp is, and not what: most functions
+ * leave it to others, who have anything in it, and the next one that needs it has saved it
+ * elsewhere. */
+/* NULL: not known */
+struct mp_frame {
+    uintptr_t pc, rsp;
+    const uintptr_t *rbp_at;
+};
 
 /* The caller of the function that this stands in, which has a frame pointer by it. */
 static inline __attribute__((always_inline)) struct mp_frame mp_frame_of_caller(void)

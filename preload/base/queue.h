@@ -1,18 +1,25 @@
-/* A bounded queue of numbers, first in first out, for any number of threads: who gives and who takes share no lock.
+/* A bounded queue of numbers, first in first out, for any number of threads: who gives and who
+ * takes share no lock.
  *
- * First in, first out matters for chunks: the one that rests longest has left the encoder's cache, and the program's
- * stores need not take its lines away from there.
- * All zeros is an empty queue, so it may lie in memory that is wiped on fork.  It must never be given more numbers than
- * it has cells.  Signals are blocked by the callers: a handler cannot find its own thread halfway. */
+ * First in, first out matters for chunks: the one that rests longest has left the encoder's cache,
+ * and the program's stores need not take its lines away from there. All zeros is an empty queue, so
+ * it may lie in memory that is wiped on fork.  It must never be given more numbers than it has
+ * cells.  Signals are blocked by the callers: a handler cannot find its own thread halfway. */
 #ifndef MP_QUEUE_H
 #define MP_QUEUE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct mp_cell { uint32_t turn, value; };   /* turn: 2 * lap when it can be filled, 2 * lap + 1 when it is full */
+/* turn: 2 * lap when it can be filled, 2 * lap + 1 when it is full */
+struct mp_cell {
+    uint32_t turn, value;
+};
 
-struct mp_queue { _Alignas(64) uint32_t given; _Alignas(64) uint32_t taken; };
+struct mp_queue {
+    _Alignas(64) uint32_t given;
+    _Alignas(64) uint32_t taken;
+};
 
 /* cells: a power of two of them, the same at every call. */
 void mp_queue_give(struct mp_queue *q, struct mp_cell *cell, uint32_t cells, uint32_t value);

@@ -1,8 +1,8 @@
-/* Sets of ids that are in the log already: open addressing, without a lock.  Empty in a forked child, which has
- * a log of its own.
+/* Sets of ids that are in the log already: open addressing, without a lock.  Empty in a forked
+ * child, which has a log of its own.
  *
- * A set that is full forgets: an id that finds no place near its own takes another one's, which is recorded again when it
- * is met again. */
+ * A set that is full forgets: an id that finds no place near its own takes another one's, which is
+ * recorded again when it is met again. */
 #ifndef MP_SEEN_H
 #define MP_SEEN_H
 
@@ -10,8 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A hash of words in a row, or of rows in a row: each word is mixed for itself and weighs by its place. */
-struct mp_hash { uint64_t sum, weight; };
+/* A hash of words in a row, or of rows in a row: each word is mixed for itself and weighs by its
+ * place. */
+struct mp_hash {
+    uint64_t sum, weight;
+};
 static inline struct mp_hash mp_hash_of_none(void) { return (struct mp_hash){ 0, 1 }; }
 static inline struct mp_hash mp_hash_join(struct mp_hash a, struct mp_hash b)
 {
@@ -20,7 +23,8 @@ static inline struct mp_hash mp_hash_join(struct mp_hash a, struct mp_hash b)
 static inline struct mp_hash mp_hash_word(struct mp_hash h, uint64_t word)
 {
     word = (word ^ UINT64_C(0xd1342543de82ef95)) * UINT64_C(0x9e3779b97f4a7c15);
-    return mp_hash_join(h, (struct mp_hash){ (word ^ word >> 32) * UINT64_C(0xaf251af3b0f025b5), UINT64_C(0xc2b2ae3d27d4eb4f) });
+    return mp_hash_join(h, (struct mp_hash){ (word ^ word >> 32) * UINT64_C(0xaf251af3b0f025b5),
+                                             UINT64_C(0xc2b2ae3d27d4eb4f) });
 }
 
 /* An id for what was hashed: 48 bits, never 0.  10^4 arrays share one with a chance of 10^-7. */
@@ -35,11 +39,17 @@ static inline struct mp_hash mp_hash_of(const uint64_t *word, size_t count)
     for (size_t i = 0; i < count; i++) h = mp_hash_word(h, word[i]);
     return h;
 }
-static inline uint64_t mp_seen_id(const uint64_t *word, size_t count) { return mp_hash_id(mp_hash_of(word, count)); }
+static inline uint64_t mp_seen_id(const uint64_t *word, size_t count)
+{
+    return mp_hash_id(mp_hash_of(word, count));
+}
 
-/* An id as the sets of what is in the log have it, with mp_loss_now() of before it was recorded: when a frame was lost
- * meanwhile, nobody looks for that. */
-static inline uint64_t mp_seen_in(uint64_t id, uint32_t generation) { return id | (uint64_t)generation << 48; }
+/* An id as the sets of what is in the log have it, with mp_loss_now() of before it was recorded:
+ * when a frame was lost meanwhile, nobody looks for that. */
+static inline uint64_t mp_seen_in(uint64_t id, uint32_t generation)
+{
+    return id | (uint64_t)generation << 48;
+}
 
 /* A new set; NULL without memory. */
 uint64_t *mp_seen_map(size_t slots);
@@ -70,7 +80,10 @@ static inline void mp_seen_add(uint64_t *set, size_t slots, uint64_t id)
     for (;;) {
         uint64_t *at = mp_seen_place(set, slots, id), none = 0;
         if (!at) __atomic_store_n(&set[id % slots], id, __ATOMIC_RELEASE);
-        if (!at || __atomic_compare_exchange_n(at, &none, id, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) || none == id) return;
+        if (!at ||
+            __atomic_compare_exchange_n(at, &none, id, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) ||
+            none == id)
+            return;
     }
 }
 

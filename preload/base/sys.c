@@ -1,13 +1,13 @@
 #include "base/sys.h"
 
-#include <poll.h>
 #include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
 
-enum { INTERRUPTED_MAX = 1000 };    /* in a row with other results: nothing is tried for ever */
+enum { INTERRUPTED_MAX = 1000 }; /* in a row with other results: nothing is tried for ever */
 
 void *mp_sys_map_wiped(size_t bytes)
 {
@@ -24,7 +24,8 @@ void mp_sys_wipe(void *memory, size_t bytes)
 static bool is_limited(int resource)
 {
     struct rlimit limit;
-    return mp_sys6(SYS_prlimit64, 0, resource, 0, (long)&limit, 0, 0) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return mp_sys6(SYS_prlimit64, 0, resource, 0, (long)&limit, 0, 0) == 0 &&
+           limit.rlim_cur != RLIM_INFINITY;
 }
 
 bool mp_sys_limited(void) { return is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA); }
@@ -41,7 +42,7 @@ bool mp_sys_writable(int fd, int ms)
 long mp_sys_write_all(int fd, const void *buf, size_t bytes, size_t *done)
 {
     unsigned interrupted = 0;
-    for (*done = 0; *done < bytes; ) {
+    for (*done = 0; *done < bytes;) {
         const long n = mp_sys_write(fd, (const char *)buf + *done, bytes - *done);
         if (n == -EINTR && ++interrupted < INTERRUPTED_MAX) continue;
         if (n < 0) return n;
@@ -81,7 +82,8 @@ long mp_sys_slurp(const char *path, char *buf, size_t cap)
     size_t n = 0;
     long r;
     unsigned interrupted = 0;
-    while (n < cap - 1 && ((r = mp_sys_read(fd, buf + n, cap - 1 - n)) > 0 || (r == -EINTR && ++interrupted < INTERRUPTED_MAX)))
+    while (n < cap - 1 && ((r = mp_sys_read(fd, buf + n, cap - 1 - n)) > 0 ||
+                           (r == -EINTR && ++interrupted < INTERRUPTED_MAX)))
         if (r > 0) n += (size_t)r;
     mp_sys_close(fd);
     buf[n] = 0;
@@ -138,7 +140,8 @@ static uint64_t hwm_of_rusage(void)
 uint64_t mp_sys_hwm(void)
 {
     char status[4096];
-    if (mp_sys_slurp("/proc/thread-self/status", status, sizeof status) <= 0) return hwm_of_rusage();
+    if (mp_sys_slurp("/proc/thread-self/status", status, sizeof status) <= 0)
+        return hwm_of_rusage();
     const uint64_t bytes = mp_sys_kib(status, "VmHWM:");
     return bytes == UINT64_MAX ? hwm_of_rusage() : bytes;
 }
@@ -174,12 +177,14 @@ static const char *last_part(const char *path)
 const char *mp_sys_program_name(void)
 {
     static char name[PATH_MAX];
-    const long n = mp_sys6(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)name, sizeof name - 1, 0, 0);
+    const long n = mp_sys6(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)name,
+                           sizeof name - 1, 0, 0);
     name[n > 0 ? n : 0] = 0;
     return last_part(name);
 }
 
-/* A script is executed and its interpreter runs; a program that was executed by a descriptor (fexecve) was not named. */
+/* A script is executed and its interpreter runs; a program that was executed by a descriptor
+ * (fexecve) was not named. */
 static bool names_program(const char *path)
 {
     static const char by_descriptor[] = "/dev/fd/";
@@ -207,7 +212,9 @@ static bool take_lock(struct mp_lock *lock, uint64_t ns)
 {
     const uint64_t look = 100000000u;
     uint32_t free = UNLOCKED;
-    if (__atomic_compare_exchange_n(&lock->word, &free, LOCKED, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return true;
+    if (__atomic_compare_exchange_n(&lock->word, &free, LOCKED, false, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_RELAXED))
+        return true;
     struct mp_patience patience = mp_patience(ns);
     while (__atomic_exchange_n(&lock->word, CONTENDED, __ATOMIC_ACQUIRE) != UNLOCKED)
         if (!mp_wait(&patience, &lock->word, CONTENDED, look)) return false;
@@ -231,6 +238,7 @@ uint64_t mp_lock(struct mp_lock *lock)
 
 void mp_unlock(struct mp_lock *lock, uint64_t before)
 {
-    if (__atomic_exchange_n(&lock->word, UNLOCKED, __ATOMIC_RELEASE) == CONTENDED) mp_sys_futex_wake(&lock->word);
+    if (__atomic_exchange_n(&lock->word, UNLOCKED, __ATOMIC_RELEASE) == CONTENDED)
+        mp_sys_futex_wake(&lock->word);
     mp_sys_restore_signals(before);
 }

@@ -1,7 +1,8 @@
-/* The kernel without the C library: raw system calls that touch neither errno nor any hooked function.
+/* The kernel without the C library: raw system calls that touch neither errno nor any hooked
+ * function.
  *
- * Every call returns its result, or -E... on failure.  Safe in signal handlers, in vfork children and before the C
- * library is ready. */
+ * Every call returns its result, or -E... on failure.  Safe in signal handlers, in vfork children
+ * and before the C library is ready. */
 #ifndef MP_SYS_H
 #define MP_SYS_H
 
@@ -26,7 +27,9 @@ static inline long mp_sys6(long n, long a, long b, long c, long d, long e, long 
     register long r8 __asm__("r8") = e;
     register long r9 __asm__("r9") = f;
     long result;
-    __asm__ volatile("syscall" : "=a"(result) : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
                      : "rcx", "r11", "memory");
     return result;
 }
@@ -40,46 +43,87 @@ static inline void *mp_sys_mmap(void *at, size_t bytes, int prot, int flags, int
 /* Zeroed memory whose pages come as they are touched; NULL: none. */
 static inline void *mp_sys_map(size_t bytes)
 {
-    return mp_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    return mp_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 }
-static inline long mp_sys_munmap(void *at, size_t bytes) { return mp_sys3(SYS_munmap, (long)at, (long)bytes, 0); }
-static inline long mp_sys_madvise(void *at, size_t bytes, int advice) { return mp_sys3(SYS_madvise, (long)at, (long)bytes, advice); }
-/* Whatever lies at the path by now (a FIFO, a terminal), opening it neither waits nor changes anything. */
+static inline long mp_sys_munmap(void *at, size_t bytes)
+{
+    return mp_sys3(SYS_munmap, (long)at, (long)bytes, 0);
+}
+static inline long mp_sys_madvise(void *at, size_t bytes, int advice)
+{
+    return mp_sys3(SYS_madvise, (long)at, (long)bytes, advice);
+}
+/* Whatever lies at the path by now (a FIFO, a terminal), opening it neither waits nor changes
+ * anything. */
 static inline int mp_sys_open(const char *path, int flags, int mode)
 {
-    return (int)mp_sys6(SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode, 0, 0);
+    return (int)mp_sys6(SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+                        mode, 0, 0);
 }
 static inline long mp_sys_close(int fd) { return mp_sys3(SYS_close, fd, 0, 0); }
-static inline long mp_sys_read(int fd, void *buf, size_t bytes) { return mp_sys3(SYS_read, fd, (long)buf, (long)bytes); }
-static inline long mp_sys_write(int fd, const void *buf, size_t bytes) { return mp_sys3(SYS_write, fd, (long)buf, (long)bytes); }
-static inline long mp_sys_ftruncate(int fd, off_t bytes) { return mp_sys3(SYS_ftruncate, fd, bytes, 0); }
-static inline long mp_sys_fallocate(int fd, off_t from, off_t bytes) { return mp_sys6(SYS_fallocate, fd, 0, from, bytes, 0, 0); }
-static inline long mp_sys_unlink(const char *path) { return mp_sys6(SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0); }
-static inline long mp_sys_mkdir(const char *path, int mode) { return mp_sys3(SYS_mkdirat, AT_FDCWD, (long)path, mode); }
-static inline long mp_sys_fstat(int fd, struct stat *out) { return mp_sys6(SYS_newfstatat, fd, (long)"", (long)out, AT_EMPTY_PATH, 0, 0); }
-static inline long mp_sys_lstat(const char *path, struct stat *out) { return mp_sys6(SYS_newfstatat, AT_FDCWD, (long)path, (long)out, AT_SYMLINK_NOFOLLOW, 0, 0); }
-static inline long mp_sys_stat(const char *path, struct stat *out) { return mp_sys6(SYS_newfstatat, AT_FDCWD, (long)path, (long)out, 0, 0, 0); }
+static inline long mp_sys_read(int fd, void *buf, size_t bytes)
+{
+    return mp_sys3(SYS_read, fd, (long)buf, (long)bytes);
+}
+static inline long mp_sys_write(int fd, const void *buf, size_t bytes)
+{
+    return mp_sys3(SYS_write, fd, (long)buf, (long)bytes);
+}
+static inline long mp_sys_ftruncate(int fd, off_t bytes)
+{
+    return mp_sys3(SYS_ftruncate, fd, bytes, 0);
+}
+static inline long mp_sys_fallocate(int fd, off_t from, off_t bytes)
+{
+    return mp_sys6(SYS_fallocate, fd, 0, from, bytes, 0, 0);
+}
+static inline long mp_sys_unlink(const char *path)
+{
+    return mp_sys6(SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0);
+}
+static inline long mp_sys_mkdir(const char *path, int mode)
+{
+    return mp_sys3(SYS_mkdirat, AT_FDCWD, (long)path, mode);
+}
+static inline long mp_sys_fstat(int fd, struct stat *out)
+{
+    return mp_sys6(SYS_newfstatat, fd, (long)"", (long)out, AT_EMPTY_PATH, 0, 0);
+}
+static inline long mp_sys_lstat(const char *path, struct stat *out)
+{
+    return mp_sys6(SYS_newfstatat, AT_FDCWD, (long)path, (long)out, AT_SYMLINK_NOFOLLOW, 0, 0);
+}
+static inline long mp_sys_stat(const char *path, struct stat *out)
+{
+    return mp_sys6(SYS_newfstatat, AT_FDCWD, (long)path, (long)out, 0, 0, 0);
+}
 static inline int mp_sys_getpid(void) { return (int)mp_sys3(SYS_getpid, 0, 0, 0); }
 static inline int mp_sys_getppid(void) { return (int)mp_sys3(SYS_getppid, 0, 0, 0); }
 static inline int mp_sys_gettid(void) { return (int)mp_sys3(SYS_gettid, 0, 0, 0); }
-/* What a thread of memprof's does first: all signals are blocked since before it was made, but setuid(3) and its relatives send
- * one of the C library's own to every thread and wait for each.  (The C library unblocks it itself in the process's first.) */
+/* What a thread of memprof's does first: all signals are blocked since before it was made, but
+ * setuid(3) and its relatives send one of the C library's own to every thread and wait for each.
+ * (The C library unblocks it itself in the process's first.) */
 static inline void mp_sys_begin_thread(const char *name)
 {
     const uint64_t setxid = UINT64_C(1) << 32;
     mp_sys3(SYS_prctl, PR_SET_NAME, (long)name, 0);
     mp_sys6(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&setxid, 0, sizeof setxid, 0, 0);
 }
-/* Zeroed memory that reads as zeros in a forked child, too; NULL: none.  Where the kernel refuses that (before Linux 4.14, a filter),
- * the child has to wipe it. */
+/* Zeroed memory that reads as zeros in a forked child, too; NULL: none.  Where the kernel refuses
+ * that (before Linux 4.14, a filter), the child has to wipe it. */
 void *mp_sys_map_wiped(size_t bytes);
 /* Private memory reads as zeros from now on. */
 void mp_sys_wipe(void *memory, size_t bytes);
 /* false only when the kernel says that there is no such thread in the process. */
-static inline bool mp_sys_thread_lives(int pid, int tid) { return mp_sys3(SYS_tgkill, pid, tid, 0) != -ESRCH; }
+static inline bool mp_sys_thread_lives(int pid, int tid)
+{
+    return mp_sys3(SYS_tgkill, pid, tid, 0) != -ESRCH;
+}
 
 static inline void mp_sys_yield(void) { mp_sys3(SYS_sched_yield, 0, 0, 0); }
-/* Sleeps while *word is `value`, at most ns; ends early without reason too.  False: that is refused (seccomp); it only yields. */
+/* Sleeps while *word is `value`, at most ns; ends early without reason too.  False: that is refused
+ * (seccomp); it only yields. */
 static inline bool mp_sys_futex_wait(uint32_t *word, uint32_t value, uint64_t ns)
 {
     const struct timespec t = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
@@ -88,8 +132,14 @@ static inline bool mp_sys_futex_wait(uint32_t *word, uint32_t value, uint64_t ns
     mp_sys_yield();
     return false;
 }
-static inline void mp_sys_futex_wake_some(uint32_t *word, uint32_t threads) { mp_sys6(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, threads, 0, 0, 0); }
-static inline void mp_sys_futex_wake(uint32_t *word) { mp_sys6(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, INT32_MAX, 0, 0, 0); }
+static inline void mp_sys_futex_wake_some(uint32_t *word, uint32_t threads)
+{
+    mp_sys6(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, threads, 0, 0, 0);
+}
+static inline void mp_sys_futex_wake(uint32_t *word)
+{
+    mp_sys6(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, INT32_MAX, 0, 0, 0);
+}
 
 /* Blocks every signal for the calling thread; gives back what was blocked before. */
 static inline uint64_t mp_sys_block_signals(void)
@@ -111,15 +161,18 @@ static inline uint64_t mp_sys_clock(clockid_t which)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* For how long something is waited for.  Every wait of memprof's in a thread of the program has an end, and so it has where a
- * filter of the program's refuses the clock: then looks are counted. */
-struct mp_patience { uint64_t end, left; };
+/* For how long something is waited for.  Every wait of memprof's in a thread of the program has an
+ * end, and so it has where a filter of the program's refuses the clock: then looks are counted. */
+struct mp_patience {
+    uint64_t end, left;
+};
 struct mp_patience mp_patience(uint64_t ns);
 /* Sleeps a little while *word is `value`, at most `look` ns; false, at once: the time is over. */
 bool mp_wait(struct mp_patience *patience, uint32_t *word, uint32_t value, uint64_t look);
 
 struct mpf_file mp_sys_file(int fd);
-/* Opens the file at the path if it is still that one (another may lie there by now); -E... otherwise. */
+/* Opens the file at the path if it is still that one (another may lie there by now); -E...
+ * otherwise. */
 int mp_sys_reopen(const char *path, int flags, struct mpf_file file);
 /* Copies memory of this process, whose id is `pid`; false where it is not there. */
 bool mp_sys_peek(int pid, uintptr_t at, void *out, size_t bytes);
@@ -127,15 +180,18 @@ bool mp_sys_peek(int pid, uintptr_t at, void *out, size_t bytes);
 long mp_sys_slurp(const char *path, char *buf, size_t cap);
 /* Bytes of a line "Key:   123 kB" of such a file; UINT64_MAX where there is none. */
 uint64_t mp_sys_kib(const char *text, const char *key);
-/* The n-th field, of those behind the name, of a text like /proc/PID/stat; 0 where there is none. */
+/* The n-th field, of those behind the name, of a text like /proc/PID/stat; 0 where there is none.
+ */
 uint64_t mp_sys_stat_field(const char *text, int n);
 /* High-water mark of the process's resident memory, bytes. */
 uint64_t mp_sys_hwm(void);
-/* Threads of the process, and the state of its main thread ('R', 'S', ... 'Z': it has ended).  0 where /proc is missing. */
+/* Threads of the process, and the state of its main thread ('R', 'S', ... 'Z': it has ended).  0
+ * where /proc is missing. */
 long mp_sys_threads(char *main_state);
 /* Processors that the calling thread may run on; 1 where that cannot be said. */
 unsigned mp_sys_processors(void);
-/* Can bytes be written to it without waiting for anybody, or after at most ms, and without SIGPIPE? */
+/* Can bytes be written to it without waiting for anybody, or after at most ms, and without SIGPIPE?
+ */
 bool mp_sys_writable(int fd, int ms);
 /* Is the memory that the program may map limited? */
 bool mp_sys_limited(void);
@@ -144,12 +200,15 @@ long mp_sys_write_all(int fd, const void *buf, size_t bytes, size_t *done);
 
 /* File name of the program; "" where it is not known.  One thread at a time. */
 const char *mp_sys_program_name(void);
-/* The name that it was executed by: the same, or that of a link to it (python3).  As at the first call, which is to come before the
- * program can change its folder.  One thread at a time. */
+/* The name that it was executed by: the same, or that of a link to it (python3).  As at the first
+ * call, which is to come before the program can change its folder.  One thread at a time. */
 const char *mp_sys_executed_name(void);
 
-/* A lock for short sections, with all signals blocked while it is held (give back what mp_lock returned). */
-struct mp_lock { uint32_t word; };
+/* A lock for short sections, with all signals blocked while it is held (give back what mp_lock
+ * returned). */
+struct mp_lock {
+    uint32_t word;
+};
 uint64_t mp_lock(struct mp_lock *lock);
 /* The same where the holder may hang (on a disk); false: it is not to be had within ns. */
 bool mp_lock_within(struct mp_lock *lock, uint64_t ns, uint64_t *before);

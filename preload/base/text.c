@@ -20,7 +20,8 @@ void mp_text_u64(struct mp_text *t, uint64_t value)
 {
     char digits[20];
     size_t n = sizeof digits;
-    do digits[--n] = (char)('0' + value % 10); while (value /= 10);
+    do digits[--n] = (char)('0' + value % 10);
+    while (value /= 10);
     mp_text_bytes(t, digits + n, sizeof digits - n);
 }
 

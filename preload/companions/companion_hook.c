@@ -7,7 +7,9 @@
 
 /* The code whose calls are not the program's: the allocator, libmemprof.so, this library. */
 enum { SILENT = 3 };
-struct extent { uintptr_t from, to; };
+struct extent {
+    uintptr_t from, to;
+};
 static struct extent silent[SILENT];
 static bool known;
 
@@ -51,7 +53,8 @@ static int keep_extent(struct dl_phdr_info *info, size_t size, void *arg)
 /* Every thread finds the same, so two at once do no harm. */
 static void find_silent(const void *real)
 {
-    uintptr_t address[SILENT] = { (uintptr_t)real, (uintptr_t)memprof_record_alloc, (uintptr_t)find_silent };
+    uintptr_t address[SILENT] = { (uintptr_t)real, (uintptr_t)memprof_record_alloc,
+                                  (uintptr_t)find_silent };
     const int before = errno;
     dl_iterate_phdr(keep_extent, address);
     errno = before;

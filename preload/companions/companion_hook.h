@@ -1,11 +1,13 @@
 /* What the companion libraries are made of: one line of a list is one hook.
  *
- * Each line is X(result name, parameters, arguments, ...): the hook makes the real call with the arguments and records
- * what it did, unless the call comes from the allocator itself or from memprof.  Such a call is part of an outer one
- * that is recorded where it entered: allocators reach their own exported functions by name (mimalloc's memalign calls
- * mi_memalign, jemalloc's operator delete calls sdallocx).  There is no state to undo, so functions that throw may be
- * hooked.  A hook never jumps to the real function (no tail call): what that calls must find the hook's address, not
- * the program's, on the stack.  Frees are recorded before the real call, allocations after it. */
+ * Each line is X(result name, parameters, arguments, ...): the hook makes the real call with the
+ * arguments and records what it did, unless the call comes from the allocator itself or from
+ * memprof.  Such a call is part of an outer one that is recorded where it entered: allocators reach
+ * their own exported functions by name (mimalloc's memalign calls mi_memalign, jemalloc's operator
+ * delete calls sdallocx).  There is no state to undo, so functions that throw may be hooked.  A
+ * hook never jumps to the real function (no tail call): what that calls must find the hook's
+ * address, not the program's, on the stack.  Frees are recorded before the real call, allocations
+ * after it. */
 #ifndef MP_COMPANION_HOOK_H
 #define MP_COMPANION_HOOK_H
 
@@ -16,7 +18,8 @@
 
 #include "companions/companion.h"
 
-/* Without libmemprof.so in the process there is nobody to tell: the program runs as if this library were not there. */
+/* Without libmemprof.so in the process there is nobody to tell: the program runs as if this library
+ * were not there. */
 #pragma weak memprof_record_alloc
 #pragma weak memprof_record_free
 #pragma weak memprof_record_move_begin
@@ -25,8 +28,8 @@
 
 /* The next definition of a name; *slot keeps it.  Any thread. */
 void *mp_companion_next(void **slot, const char *name);
-/* Shall a call from the code at this address be recorded?  Not when that belongs to the allocator (which holds `real`),
- * to memprof or to this library. */
+/* Shall a call from the code at this address be recorded?  Not when that belongs to the allocator
+ * (which holds `real`), to memprof or to this library. */
 bool mp_companion_records(const void *code, const void *real);
 
 static inline size_t mp_companion_product(size_t n, size_t each)
@@ -47,50 +50,52 @@ static inline void mp_companion_moved(void *q, size_t bytes)
     else memprof_record_fail(bytes);
 }
 
-/* Opens the hook of a function; `real` is the next definition of its name, `recorded` whether the call counts. */
-#define MP_COMPANION_OPEN(result, name, parameters)                                                                  \
-    __attribute__((visibility("default"))) result name parameters;                                                   \
-    result name parameters                                                                                           \
-    {                                                                                                                \
-        static void *next;                                                                                           \
-        result (*real) parameters = (result (*) parameters)mp_companion_next(&next, #name);                          \
+/* Opens the hook of a function; `real` is the next definition of its name, `recorded` whether the
+ * call counts. */
+#define MP_COMPANION_OPEN(result, name, parameters)                                                \
+    __attribute__((visibility("default"))) result name parameters;                                 \
+    result name parameters                                                                         \
+    {                                                                                              \
+        static void *next;                                                                         \
+        result(*real) parameters = (result(*) parameters)mp_companion_next(&next, #name);          \
         const bool recorded = mp_companion_records(__builtin_return_address(0), (const void *)real);
 
 /* A new block of `bytes` bytes. */
-#define MP_COMPANION_ALLOC(name, parameters, arguments, bytes)                                                       \
-    MP_COMPANION_OPEN(void *, name, parameters)                                                                      \
-        void *const q = real arguments;                                                                              \
-        if (recorded) mp_companion_allocated(q, bytes);                                                              \
-        return q;                                                                                                    \
+#define MP_COMPANION_ALLOC(name, parameters, arguments, bytes)                                     \
+    MP_COMPANION_OPEN(void *, name, parameters)                                                    \
+    void *const q = real arguments;                                                                \
+    if (recorded) mp_companion_allocated(q, bytes);                                                \
+    return q;                                                                                      \
     }
 
 /* A new block by the convention of posix_memalign. */
-#define MP_COMPANION_ALLOC_AT(name, parameters, arguments, out, bytes)                                               \
-    MP_COMPANION_OPEN(int, name, parameters)                                                                         \
-        const int error = real arguments;                                                                            \
-        if (!recorded) return error;                                                                                 \
-        const int before = errno;                                                                                    \
-        errno = error;                                                                                               \
-        mp_companion_allocated(error ? NULL : *out, bytes);                                                          \
-        errno = before;                                                                                              \
-        return error;                                                                                                \
+#define MP_COMPANION_ALLOC_AT(name, parameters, arguments, out, bytes)                             \
+    MP_COMPANION_OPEN(int, name, parameters)                                                       \
+    const int error = real arguments;                                                              \
+    if (!recorded) return error;                                                                   \
+    const int before = errno;                                                                      \
+    errno = error;                                                                                 \
+    mp_companion_allocated(error ? NULL : *out, bytes);                                            \
+    errno = before;                                                                                \
+    return error;                                                                                  \
     }
 
 /* The block `p` goes. */
-#define MP_COMPANION_FREE(name, parameters, arguments)                                                               \
-    MP_COMPANION_OPEN(void, name, parameters)                                                                        \
-        if (recorded && p) memprof_record_free(p);                                                                   \
-        real arguments;                                                                                              \
+#define MP_COMPANION_FREE(name, parameters, arguments)                                             \
+    MP_COMPANION_OPEN(void, name, parameters)                                                      \
+    if (recorded && p) memprof_record_free(p);                                                     \
+    real arguments;                                                                                \
     }
 
-/* The block `p` becomes one of `bytes` bytes, at the same place or another.  A failure leaves it as it was. */
-#define MP_COMPANION_MOVE(name, parameters, arguments, bytes)                                                        \
-    MP_COMPANION_OPEN(void *, name, parameters)                                                                      \
-        if (recorded && p) memprof_record_move_begin(p);                                                             \
-        void *const q = real arguments;                                                                              \
-        if (recorded && p) mp_companion_moved(q, bytes);                                                             \
-        else if (recorded) mp_companion_allocated(q, bytes);                                                         \
-        return q;                                                                                                    \
+/* The block `p` becomes one of `bytes` bytes, at the same place or another.  A failure leaves it as
+ * it was. */
+#define MP_COMPANION_MOVE(name, parameters, arguments, bytes)                                      \
+    MP_COMPANION_OPEN(void *, name, parameters)                                                    \
+    if (recorded && p) memprof_record_move_begin(p);                                               \
+    void *const q = real arguments;                                                                \
+    if (recorded && p) mp_companion_moved(q, bytes);                                               \
+    else if (recorded) mp_companion_allocated(q, bytes);                                           \
+    return q;                                                                                      \
     }
 
 #endif

@@ -1,6 +1,7 @@
 /* libmemprof-jemalloc.so: jemalloc's own API.
  *
- * Preload it only where jemalloc is: programs test for mallocx by a weak symbol to find out whether it is there. */
+ * Preload it only where jemalloc is: programs test for mallocx by a weak symbol to find out whether
+ * it is there. */
 #include "companions/companion_hook.h"
 
 MP_COMPANION_ALLOC(mallocx, (size_t bytes, int flags), (bytes, flags), bytes)
@@ -8,12 +9,12 @@ MP_COMPANION_MOVE(rallocx, (void *p, size_t bytes, int flags), (p, bytes, flags)
 MP_COMPANION_FREE(dallocx, (void *p, int flags), (p, flags))
 MP_COMPANION_FREE(sdallocx, (void *p, size_t bytes, int flags), (p, bytes, flags))
 
-/* In place.  The result is the usable size; below `bytes` the block stayed as it was. What `extra` gave
- * was asked for. */
+/* In place.  The result is the usable size; below `bytes` the block stayed as it was. What `extra`
+ * gave was asked for. */
 MP_COMPANION_OPEN(size_t, xallocx, (void *p, size_t bytes, size_t extra, int flags))
-    const size_t usable = real(p, bytes, extra, flags);
-    if (!recorded || usable < bytes) return usable;
-    memprof_record_move_begin(p);
-    memprof_record_move_end(p, usable < bytes + extra ? usable : bytes + extra);
-    return usable;
+const size_t usable = real(p, bytes, extra, flags);
+if (!recorded || usable < bytes) return usable;
+memprof_record_move_begin(p);
+memprof_record_move_end(p, usable < bytes + extra ? usable : bytes + extra);
+return usable;
 }

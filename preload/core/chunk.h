@@ -1,7 +1,8 @@
 /* Chunks of the journal and what is known of each: data alone.  pool.h has what is done with them.
  *
- * All lie in a row, so that a place is found by its number; but addresses are taken only with the memory, for those that are
- * reserved count against the program's limits: the row begins in the middle of nowhere, where nobody else maps anything. */
+ * All lie in a row, so that a place is found by its number; but addresses are taken only with the
+ * memory, for those that are reserved count against the program's limits: the row begins in the
+ * middle of nowhere, where nobody else maps anything. */
 #ifndef MP_CHUNK_H
 #define MP_CHUNK_H
 
@@ -12,36 +13,41 @@
 #include "base/sys.h"
 #include "mpf/slot.h"
 
-#define MP_POOL_PLACES 16384u           /* at most: 512 MiB, mapped as threads come and touched one by one */
-#define MP_POOL_FILE 1536u              /* of them in the journal file at most: 48 MiB */
-#define MP_POOL_STEP 16u                /* places mapped at a time */
-#define MP_POOL_RESERVE 160u            /* chunks beside one for each thread: 5 MiB in flight between hooks and encoder */
-#define MP_POOL_LIMITED 64u             /* the same where the program's memory is limited (RLIMIT_AS, RLIMIT_DATA) */
+/* At most: 512 MiB, mapped as threads come and touched one by one */
+#define MP_POOL_PLACES 16384u
+#define MP_POOL_FILE   1536u /* of them in the journal file at most: 48 MiB */
+#define MP_POOL_STEP   16u   /* places mapped at a time */
+/* Chunks beside one for each thread: 5 MiB in flight between hooks and encoder */
+#define MP_POOL_RESERVE 160u
+/* The same where the program's memory is limited (RLIMIT_AS, RLIMIT_DATA) */
+#define MP_POOL_LIMITED 64u
 
 struct mp_chunk_meta {
-    uint32_t next;          /* chunk after this one in the thread's list: index + 1 */
-    uint32_t used;          /* slots in use, once `next` is set: the rest of the chunk is empty */
-    uint32_t ready;         /* the encoder's: slots known to be committed */
-    uint32_t drained;       /* the encoder's: slots in the log */
-    uint32_t pending;       /* the encoder's: slots in the log once the frame at hand is written */
-    uint8_t tag;            /* of its last use */
-    uint8_t retired;        /* a slot of it may still be written by a thread that was given up: never used again */
+    uint32_t next;    /* chunk after this one in the thread's list: index + 1 */
+    uint32_t used;    /* slots in use, once `next` is set: the rest of the chunk is empty */
+    uint32_t ready;   /* the encoder's: slots known to be committed */
+    uint32_t drained; /* the encoder's: slots in the log */
+    uint32_t pending; /* the encoder's: slots in the log once the frame at hand is written */
+    uint8_t tag;      /* of its last use */
+    uint8_t retired;  /* a slot of it may still be written by a thread that was given up: never used
+                         again */
 };
 
 struct mp_pool {
-    uint8_t *base;                      /* struct mpf_journal, then the chunks */
+    uint8_t *base; /* struct mpf_journal, then the chunks */
     struct mp_queue free;
     struct mp_cell free_cell[MP_POOL_PLACES];
-    uint32_t chunks;                    /* places ever in use */
-    uint32_t mapped;                    /* places that memory is mapped for */
-    uint32_t alive;                     /* threads of the process when they were last counted */
-    uint32_t why;                       /* enum mpf_loss: why there was no place the last time */
+    uint32_t chunks; /* places ever in use */
+    uint32_t mapped; /* places that memory is mapped for */
+    uint32_t alive;  /* threads of the process when they were last counted */
+    uint32_t why;    /* enum mpf_loss: why there was no place the last time */
     uint32_t in_use;
-    uint32_t on_the_way;                /* full ones that are in a frame which is not written yet */
-    uint32_t frames;                    /* written, or lost */
-    uint32_t released;                  /* futex: bumped when chunks come back */
-    uint32_t wanted;                    /* 1 + the value of `released` at which a thread began to wait for one; 0: none ever did */
-    uint32_t stalled;                   /* 1 + the value of `frames` at which a thread gave up waiting */
+    uint32_t on_the_way; /* full ones that are in a frame which is not written yet */
+    uint32_t frames;     /* written, or lost */
+    uint32_t released;   /* futex: bumped when chunks come back */
+    uint32_t wanted; /* 1 + the value of `released` at which a thread began to wait for one; 0: none
+                        ever did */
+    uint32_t stalled; /* 1 + the value of `frames` at which a thread gave up waiting */
     uint64_t seq;
     struct mp_lock grow;
     struct mp_chunk_meta meta[MP_POOL_PLACES];

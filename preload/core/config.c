@@ -14,7 +14,8 @@
 
 struct mp_config mp_config;
 
-const char *const mp_config_rank_names[] = { "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", NULL };
+const char *const mp_config_rank_names[] = { "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
+                                             "SLURM_PROCID", NULL };
 
 static void wrong(const char *name, const char *value)
 {
@@ -42,7 +43,8 @@ static uint64_t size(const char *name, uint64_t otherwise)
     if (!v || !*v) return otherwise;
     uint64_t n = 0;
     const char *p = v;
-    for (; *p >= '0' && *p <= '9' && n < UINT64_MAX / 10 - 9; p++) n = n * 10 + (uint64_t)(*p - '0');
+    for (; *p >= '0' && *p <= '9' && n < UINT64_MAX / 10 - 9; p++)
+        n = n * 10 + (uint64_t)(*p - '0');
     static const char units[] = "KMGT";
     const char *unit = p != v && *p ? strchr(units, *p & ~0x20) : NULL;
     const int shift = unit && *unit ? 10 * (int)(unit - units + 1) : 0;
@@ -65,11 +67,17 @@ static unsigned choice(const char *name, const char *const words[], unsigned oth
     return otherwise;
 }
 
-static const char *const torch_ranges_words[] = { [MP_TORCH_ON] = "on", [MP_TORCH_OFF] = "off", [MP_TORCH_OPS] = "ops", NULL };
-static const char *const stacks_words[] = { [MP_STACKS_OFF] = "off", [MP_STACKS_LARGE] = "large", [MP_STACKS_SAMPLE] = "sample",
-                                            [MP_STACKS_ALL] = "all", NULL };
+static const char *const torch_ranges_words[] = {
+    [MP_TORCH_ON] = "on", [MP_TORCH_OFF] = "off", [MP_TORCH_OPS] = "ops", NULL
+};
+static const char *const stacks_words[] = { [MP_STACKS_OFF] = "off",
+                                            [MP_STACKS_LARGE] = "large",
+                                            [MP_STACKS_SAMPLE] = "sample",
+                                            [MP_STACKS_ALL] = "all",
+                                            NULL };
 
-#define IS_WHOLE(words, last) static_assert(sizeof words / sizeof *words == (last) + 2, "a word for each, and NULL")
+#define IS_WHOLE(words, last)                                                                      \
+    static_assert(sizeof words / sizeof *words == (last) + 2, "a word for each, and NULL")
 IS_WHOLE(torch_ranges_words, MP_TORCH_OPS);
 IS_WHOLE(stacks_words, MP_STACKS_ALL);
 
@@ -146,13 +154,14 @@ static bool only_dots(const struct mp_text *t)
     return !n || t->buf[n - 1] == '/';
 }
 
-/* A value from outside must not lead to another folder: neither by a slash, nor as "..", nor by being nothing where a folder's
- * name is to be.  `next` is what follows it. */
+/* A value from outside must not lead to another folder: neither by a slash, nor as "..", nor by
+ * being nothing where a folder's name is to be.  `next` is what follows it. */
 static void add_plain(struct mp_text *t, const char *value, char next)
 {
     const bool begins = !t->bytes || t->buf[t->bytes - 1] == '/';
     if (!*value && begins && (!next || next == '/')) value = "_";
-    for (; *value; value++) mp_text_bytes(t, *value == '/' || (*value == '.' && only_dots(t)) ? "_" : value, 1);
+    for (; *value; value++)
+        mp_text_bytes(t, *value == '/' || (*value == '.' && only_dots(t)) ? "_" : value, 1);
 }
 
 /* %q{VAR}: returns what follows it. */
@@ -171,7 +180,8 @@ static const char *add_variable(struct mp_text *t, const char *p)
     return end + 1;
 }
 
-/* The current folder in front of a relative path; it may be gone, or out of reach of the root.  (getcwd allocates where it is.) */
+/* The current folder in front of a relative path; it may be gone, or out of reach of the root.
+ * (getcwd allocates where it is.) */
 static int add_folder(struct mp_text *t)
 {
     const long n = mp_sys3(SYS_getcwd, (long)t->buf, (long)t->cap, 0);
@@ -185,7 +195,7 @@ int mp_config_path(char *out, size_t cap)
 {
     struct mp_text t = { out, cap, 0, false };
     const int error = mp_config.out[0] != '/' ? add_folder(&t) : 0;
-    for (const char *p = mp_config.out; *p; ) {
+    for (const char *p = mp_config.out; *p;) {
         if (*p != '%' || !p[1]) {
             mp_text_bytes(&t, p++, 1);
             continue;

@@ -8,25 +8,36 @@
 #include <stdint.h>
 
 struct mp_config {
-    char out[PATH_MAX];             /* template of the log's path */
-    char journal_dir[PATH_MAX];     /* "" : not set */
-    char program[256];              /* glob of the names of programs to record; "" : all */
-    uint64_t min_rss;               /* bytes */
-    int level;                      /* of zstd */
-    bool summary;                   /* a line on stderr when a process ends */
-    bool python;                    /* record Python call stacks */
-    enum mp_stacks { MP_STACKS_OFF, MP_STACKS_LARGE, MP_STACKS_SAMPLE, MP_STACKS_ALL } stacks;      /* each has those before it */
-    enum mp_torch_ranges { MP_TORCH_ON, MP_TORCH_OFF, MP_TORCH_OPS } torch_ranges;  /* MP_TORCH_OPS: every operator */
+    char out[PATH_MAX];         /* template of the log's path */
+    char journal_dir[PATH_MAX]; /* "" : not set */
+    char program[256];          /* glob of the names of programs to record; "" : all */
+    uint64_t min_rss;           /* bytes */
+    int level;                  /* of zstd */
+    bool summary;               /* a line on stderr when a process ends */
+    bool python;                /* record Python call stacks */
+    enum mp_stacks {
+        MP_STACKS_OFF,
+        MP_STACKS_LARGE,
+        MP_STACKS_SAMPLE,
+        MP_STACKS_ALL
+    } stacks; /* each has those before it */
+    enum mp_torch_ranges {
+        MP_TORCH_ON,
+        MP_TORCH_OFF,
+        MP_TORCH_OPS
+    } torch_ranges; /* MP_TORCH_OPS: every operator */
 };
 extern struct mp_config mp_config;
 
-/* Mean of the bytes from one sample of stacks to the next: as dense as gives 1 % of a gigabyte its name. */
+/* Mean of the bytes from one sample of stacks to the next: as dense as gives 1 % of a gigabyte its
+ * name. */
 #define MP_STACKS_MEAN (512u << 10)
 
 /* Do PyTorch's small blocks have Python stacks by sampling? */
 static inline bool mp_config_samples_python(void)
 {
-    return mp_config.python && (mp_config.stacks == MP_STACKS_LARGE || mp_config.stacks == MP_STACKS_SAMPLE);
+    return mp_config.python &&
+           (mp_config.stacks == MP_STACKS_LARGE || mp_config.stacks == MP_STACKS_SAMPLE);
 }
 
 /* "off", "large", "sample", "all" */
@@ -35,7 +46,8 @@ const char *mp_config_stacks_name(void);
 void mp_config_read(void);
 /* Does a program's file name match MEMPROF_PROGRAM, or the name that it was executed by? */
 bool mp_config_wants(const char *program, const char *executed);
-/* Expands the template into an absolute path.  0, or -errno; the path is then as much of it as there is. */
+/* Expands the template into an absolute path.  0, or -errno; the path is then as much of it as
+ * there is. */
 int mp_config_path(char *out, size_t cap);
 /* The rank of a launcher's variables ("" when there is none), and their names, ended by NULL. */
 const char *mp_config_rank(void);

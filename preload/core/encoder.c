@@ -21,8 +21,9 @@
 #define SYS_close_range 436
 #endif
 
-/* A descriptor table of its own, empty: programs close descriptors that they do not know, and must not see ours, nor may
- * a copy of theirs keep a pipe open that they close.  Where that is refused the log is opened anew for every write. */
+/* A descriptor table of its own, empty: programs close descriptors that they do not know, and must
+ * not see ours, nor may a copy of theirs keep a pipe open that they close.  Where that is refused
+ * the log is opened anew for every write. */
 static void private_descriptors(void)
 {
     if (mp_sys3(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) == 0) mp_logfile_keep_open();
@@ -35,7 +36,8 @@ static void become_own(void)
     private_descriptors();
 }
 
-/* The request is taken before the epoch: what its caller recorded before asking is then in the log. */
+/* The request is taken before the epoch: what its caller recorded before asking is then in the log.
+ */
 static void answer(void)
 {
     const uint32_t asked = __atomic_load_n(&mp_process->asked, __ATOMIC_ACQUIRE);
@@ -45,17 +47,26 @@ static void answer(void)
     mp_sys_futex_wake(&mp_process->answered);
 }
 
-static bool helped(void) { return __atomic_load_n(&mp_process->helper, __ATOMIC_ACQUIRE) == MP_ENCODER_RUNS; }
-static bool kept(void) { return __atomic_load_n(&mp_process->keeper, __ATOMIC_ACQUIRE) == MP_ENCODER_RUNS; }
+static bool helped(void)
+{
+    return __atomic_load_n(&mp_process->helper, __ATOMIC_ACQUIRE) == MP_ENCODER_RUNS;
+}
+static bool kept(void)
+{
+    return __atomic_load_n(&mp_process->keeper, __ATOMIC_ACQUIRE) == MP_ENCODER_RUNS;
+}
 
-/* The main thread has called pthread_exit and every other thread is gone: the C library would end the process now, but for
- * this thread. */
+/* The main thread has called pthread_exit and every other thread is gone: the C library would end
+ * the process now, but for this thread. */
 static bool last_thread(void)
 {
     char main_state;
     const long threads = mp_sys_threads(&main_state);
-    if (threads <= 0) return __atomic_load_n(&mp_process->main_left, __ATOMIC_ACQUIRE);     /* not to be known: it had better be no thread */
-    return main_state == 'Z' && threads <= 2 + helped() + kept();     /* the dead main thread and ours */
+    if (threads <= 0)
+        return __atomic_load_n(&mp_process->main_left, __ATOMIC_ACQUIRE); /* not to be known: it had
+                                                                             better be no thread */
+    return main_state == 'Z' && threads <= 2 + helped() + kept(); /* the dead main thread and ours
+                                                                   */
 }
 
 static void leave(void)
@@ -65,15 +76,17 @@ static void leave(void)
     mp_encoder_wake();
 }
 
-/* As many events as a frame is for: two encoders take no less, or each would make small ones.  But nobody waits for a
- * chunk until there are so many: where the pool is small, or many threads have theirs, there never are. */
+/* As many events as a frame is for: two encoders take no less, or each would make small ones.  But
+ * nobody waits for a chunk until there are so many: where the pool is small, or many threads have
+ * theirs, there never are. */
 static bool a_frame_waits(void)
 {
     return mp_pool_backlog(mp_thread_records()) >= MP_POOL_RESERVE / 4 || mp_pool_wanted();
 }
 
-/* Returning from here as the last thread makes the C library call exit, and that finishes the log.  Where it may not sleep
- * (a filter of the program's for all threads) it leaves, and threads encode themselves. */
+/* Returning from here as the last thread makes the C library call exit, and that finishes the log.
+ * Where it may not sleep (a filter of the program's for all threads) it leaves, and threads encode
+ * themselves. */
 static void *encoder(void *arg)
 {
     (void)arg;
@@ -85,7 +98,7 @@ static void *encoder(void *arg)
     while (__atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE) == MP_ENCODER_RUNS) {
         const uint32_t woken = __atomic_load_n(&mp_process->wake, __ATOMIC_ACQUIRE);
         const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
-        const bool due = !now || now >= next;       /* 0: a filter of the program's refuses the clock */
+        const bool due = !now || now >= next; /* 0: a filter of the program's refuses the clock */
         if (due) {
             next = now + PERIOD_NS;
             mp_clock_next_turns();
@@ -95,13 +108,16 @@ static void *encoder(void *arg)
         more = (due || more || !helped() || a_frame_waits()) && mp_epoch_run(0);
         answer();
         const uint64_t after = mp_sys_clock(CLOCK_MONOTONIC);
-        if (!more && after < next && !mp_sys_futex_wait(&mp_process->wake, woken, after ? next - after : PERIOD_NS)) leave();
+        if (!more && after < next &&
+            !mp_sys_futex_wait(&mp_process->wake, woken, after ? next - after : PERIOD_NS))
+            leave();
     }
     return NULL;
 }
 
-/* The second encoder: it works while the first one alone does not keep up, and sleeps else.  Where the log opens no more (the
- * program has given up its rights, or descriptors) the first one still has it open, and frames of the second would be lost. */
+/* The second encoder: it works while the first one alone does not keep up, and sleeps else.  Where
+ * the log opens no more (the program has given up its rights, or descriptors) the first one still
+ * has it open, and frames of the second would be lost. */
 static void *helper(void *arg)
 {
     (void)arg;
@@ -121,16 +137,19 @@ static void *helper(void *arg)
     return NULL;
 }
 
-/* Has the descriptors of the main thread that made it.  The encoders are gone for the C library, too, when the kernel has
- * none of them any more. */
+/* Has the descriptors of the main thread that made it.  The encoders are gone for the C library,
+ * too, when the kernel has none of them any more. */
 static void *keeper(void *signals)
 {
     char main_state;
     mp_sys_begin_thread("memprof");
     __atomic_store_n(&mp_process->keeper, MP_ENCODER_RUNS, __ATOMIC_RELEASE);
-    for (uint32_t state; (state = __atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE)) == MP_ENCODER_STARTING || state == MP_ENCODER_RUNS; )
+    for (uint32_t state;
+         (state = __atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE)) == MP_ENCODER_STARTING ||
+         state == MP_ENCODER_RUNS;)
         mp_sys_futex_wait(&mp_process->encoder, state, 1000000000u);
-    while (mp_sys_threads(&main_state) > 2) mp_sys_futex_wait(&mp_process->keeper, MP_ENCODER_RUNS, 1000000u);
+    while (mp_sys_threads(&main_state) > 2)
+        mp_sys_futex_wait(&mp_process->keeper, MP_ENCODER_RUNS, 1000000u);
     mp_sys_restore_signals((uint64_t)(uintptr_t)signals);
     return NULL;
 }
@@ -138,14 +157,17 @@ static void *keeper(void *signals)
 /* A chunk has been filled, or many are in use. */
 static bool worth_it(const struct mp_process *p)
 {
-    return __atomic_load_n(&p->pool.seq, __ATOMIC_RELAXED) > __atomic_load_n(&p->thread_number, __ATOMIC_RELAXED) ||
+    return __atomic_load_n(&p->pool.seq, __ATOMIC_RELAXED) >
+               __atomic_load_n(&p->thread_number, __ATOMIC_RELAXED) ||
            __atomic_load_n(&p->pool.in_use, __ATOMIC_RELAXED) >= MP_POOL_RESERVE / 4;
 }
 
-/* Once for each state.  A handler must not come between: it could wait for a thread that is not there yet.
+/* Once for each state.  A handler must not come between: it could wait for a thread that is not
+ * there yet.
  *
- * What making a thread allocates is not the program's.  The calling thread is marked as ours meanwhile rather than guarded: for
- * the guard it would need a record, and it may have none (a main thread that leaves, a failed registration). */
+ * What making a thread allocates is not the program's.  The calling thread is marked as ours
+ * meanwhile rather than guarded: for the guard it would need a record, and it may have none (a main
+ * thread that leaves, a failed registration). */
 static void start(uint32_t *state, void *(*run)(void *), size_t stack)
 {
     if (mp_sys_getpid() != mp_process->pid) return;
@@ -154,8 +176,10 @@ static void start(uint32_t *state, void *(*run)(void *), size_t stack)
     struct mp_thread *const me = mp_self;
     mp_thread_own();
     uint32_t none = MP_ENCODER_NONE;
-    const bool mine = __atomic_compare_exchange_n(state, &none, MP_ENCODER_STARTING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-    if (mine && !mp_own_thread(run, (void *)(uintptr_t)signals, stack)) __atomic_store_n(state, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
+    const bool mine = __atomic_compare_exchange_n(state, &none, MP_ENCODER_STARTING, false,
+                                                  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    if (mine && !mp_own_thread(run, (void *)(uintptr_t)signals, stack))
+        __atomic_store_n(state, MP_ENCODER_FAILED, __ATOMIC_RELEASE);
     mp_self = me;
     mp_sys_restore_signals(signals);
     errno = saved;
@@ -164,7 +188,8 @@ static void start(uint32_t *state, void *(*run)(void *), size_t stack)
 static bool helper_due(const struct mp_process *p, uint32_t state)
 {
     return state == MP_ENCODER_RUNS && __atomic_load_n(&p->pool.wanted, __ATOMIC_RELAXED) &&
-           __atomic_load_n(&p->helper, __ATOMIC_RELAXED) == MP_ENCODER_NONE && mp_sys_processors() > 1 && !mp_sys_limited();
+           __atomic_load_n(&p->helper, __ATOMIC_RELAXED) == MP_ENCODER_NONE &&
+           mp_sys_processors() > 1 && !mp_sys_limited();
 }
 
 bool mp_encoder_due(bool now)
@@ -183,15 +208,18 @@ void mp_encoder_start(void)
     else if (helper_due(p, state)) start(&p->helper, helper, OWN_STACK);
 }
 
-/* Where no encoder runs, none will: threads encode themselves then, and the last of them calls exit as it would have.  On
- * the keeper's stack the program's own handlers of exit run. */
+/* Where no encoder runs, none will: threads encode themselves then, and the last of them calls exit
+ * as it would have.  On the keeper's stack the program's own handlers of exit run. */
 void mp_encoder_outlive_main(void)
 {
     struct mp_process *p = mp_process;
-    if (!p || __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != MP_ON || mp_sys_gettid() != p->pid) return;
+    if (!p || __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != MP_ON || mp_sys_gettid() != p->pid)
+        return;
     __atomic_store_n(&p->main_left, 1, __ATOMIC_RELEASE);
     uint32_t none = MP_ENCODER_NONE;
-    if (__atomic_compare_exchange_n(&p->encoder, &none, MP_ENCODER_FAILED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return;
+    if (__atomic_compare_exchange_n(&p->encoder, &none, MP_ENCODER_FAILED, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE))
+        return;
     if (none == MP_ENCODER_STARTING || none == MP_ENCODER_RUNS) start(&p->keeper, keeper, 0);
 }
 
@@ -219,10 +247,13 @@ bool mp_encoder_relieve(uint32_t seen, struct mp_patience *patience)
 void mp_encoder_stand_in(void)
 {
     static uint64_t next;
-    const uint64_t period = (uint64_t)PERIOD_NS / 1000 << mp_process->tick_shift, now = mp_clock_ticks();
+    const uint64_t period = (uint64_t)PERIOD_NS / 1000 << mp_process->tick_shift,
+                   now = mp_clock_ticks();
     uint64_t due = __atomic_load_n(&next, __ATOMIC_RELAXED);
     if (now < due || mp_sys_getpid() != mp_process->pid) return;
-    if (__atomic_compare_exchange_n(&next, &due, now + 2 * period, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) mp_epoch_run(0);
+    if (__atomic_compare_exchange_n(&next, &due, now + 2 * period, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED))
+        mp_epoch_run(0);
 }
 
 /* Is it one of the process's threads?  Waits while it is not certain, at most a second. */
@@ -230,7 +261,8 @@ static bool lives(uint32_t *state)
 {
     struct mp_patience patience = mp_patience(1000000000u);
     uint32_t s;
-    while ((s = __atomic_load_n(state, __ATOMIC_ACQUIRE)) == MP_ENCODER_STARTING && mp_wait(&patience, state, s, 1000000u)) {}
+    while ((s = __atomic_load_n(state, __ATOMIC_ACQUIRE)) == MP_ENCODER_STARTING &&
+           mp_wait(&patience, state, s, 1000000u)) {}
     return s == MP_ENCODER_RUNS;
 }
 
@@ -249,11 +281,12 @@ static bool ask(void)
     struct mp_patience patience = mp_patience((uint64_t)10 * 1000000000u);
     const uint32_t mine = __atomic_add_fetch(&p->asked, 1, __ATOMIC_ACQ_REL);
     mp_encoder_wake();
-    for (bool lives = true;; ) {
+    for (bool lives = true;;) {
         const uint32_t done = __atomic_load_n(&p->answered, __ATOMIC_ACQUIRE);
         if ((int32_t)(done - mine) >= 0) return true;
         if (!lives || !mp_wait(&patience, &p->answered, done, 100000000u)) return false;
-        lives = runs() && mp_sys_thread_lives(p->pid, __atomic_load_n(&p->encoder_tid, __ATOMIC_RELAXED));
+        lives = runs() &&
+                mp_sys_thread_lives(p->pid, __atomic_load_n(&p->encoder_tid, __ATOMIC_RELAXED));
     }
 }
 

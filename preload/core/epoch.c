@@ -1,9 +1,10 @@
-/* Several threads (writers) work on frames at once: one at a time takes slots for its frame, under epoch_lock; then each
- * encodes its own; then they write in the order in which they took.
+/* Several threads (writers) work on frames at once: one at a time takes slots for its frame, under
+ * epoch_lock; then each encodes its own; then they write in the order in which they took.
  *
  * Invariants:
- *  - frames are in time order: frame n holds the events with W(n-1) < time <= W(n); an event seen later than its
- *    watermark (a clock that reads early by more than MARGIN_NS) gets the watermark's time;
+ *  - frames are in time order: frame n holds the events with W(n-1) < time <= W(n); an event seen
+ * later than its watermark (a clock that reads early by more than MARGIN_NS) gets the watermark's
+ * time;
  *  - a thread's events keep the order of its slots. */
 #include "core/epoch.h"
 
@@ -18,21 +19,22 @@
 #include "core/survey.h"
 #include "core/writer.h"
 
-#define MARGIN_NS 20000u
-#define RUN_PATIENCE_NS UINT64_C(1000000000)    /* for a thread that may hang in a write */
+#define MARGIN_NS        20000u
+#define RUN_PATIENCE_NS  UINT64_C(1000000000) /* for a thread that may hang in a write */
 #define HOLD_PATIENCE_NS UINT64_C(10000000000)
-#define LOOK_NS 50000000u       /* between two looks for threads that are gone */
+#define LOOK_NS          50000000u /* between two looks for threads that are gone */
 
 struct mp_epoch {
     struct mp_merge *merge;
-    struct mpf_clock last;      /* of the previous frame */
-    uint64_t upto;              /* this epoch's watermark */
-    uint64_t seq;               /* of the next frame */
-    uint32_t ticket;            /* of the next frame */
-    uint32_t turn;              /* futex: of the frame that is to be written next */
-    uint32_t frame_events;      /* most events of a frame */
-    uint32_t dead;              /* threads that were seen dead and are not given back, at most; read without the lock */
-    uint64_t next_look;         /* for such; ns */
+    struct mpf_clock last; /* of the previous frame */
+    uint64_t upto;         /* this epoch's watermark */
+    uint64_t seq;          /* of the next frame */
+    uint32_t ticket;       /* of the next frame */
+    uint32_t turn;         /* futex: of the frame that is to be written next */
+    uint32_t frame_events; /* most events of a frame */
+    uint32_t dead; /* threads that were seen dead and are not given back, at most; read without the
+                      lock */
+    uint64_t next_look; /* for such; ns */
     uint32_t notes;
     struct mp_note note[MP_NOTES];
     struct mp_writer *writer[MP_WRITERS];
@@ -70,7 +72,8 @@ uint64_t mp_epoch_resident(void)
 {
     const struct mp_epoch *e = mp_process->epoch;
     uint64_t bytes = 0;
-    for (unsigned i = 0; e && i < MP_WRITERS; i++) bytes += e->writer[i] ? __atomic_load_n(&e->writer[i]->touched, __ATOMIC_RELAXED) : 0;
+    for (unsigned i = 0; e && i < MP_WRITERS; i++)
+        bytes += e->writer[i] ? __atomic_load_n(&e->writer[i]->touched, __ATOMIC_RELAXED) : 0;
     return bytes;
 }
 
@@ -79,7 +82,8 @@ void mp_epoch_note(unsigned op, uint64_t addr, const void *data, uint64_t size)
     struct mp_epoch *e = mp_process->epoch;
     if (e->notes == MP_NOTES || (data && size > MP_NOTE_BYTES)) return;
     struct mp_note *n = &e->note[e->notes++];
-    *n = (struct mp_note){ .op = (uint8_t)op, .addr = addr, .size = size, .has_data = data != NULL };
+    *n =
+        (struct mp_note){ .op = (uint8_t)op, .addr = addr, .size = size, .has_data = data != NULL };
     if (data) memcpy(n->data, data, size);
 }
 
@@ -90,13 +94,18 @@ static void note_losses(void)
         if (n) mp_epoch_note(MPF_OP_LOST, n, NULL, reason);
     }
     const struct mpf_unwritten unwritten = mp_process->unwritten;
-    if (unwritten.events) mp_epoch_note(MPF_OP_UNWRITTEN, unwritten.error, &unwritten, sizeof unwritten);
+    if (unwritten.events)
+        mp_epoch_note(MPF_OP_UNWRITTEN, unwritten.error, &unwritten, sizeof unwritten);
     mp_process->unwritten = (struct mpf_unwritten){ 0 };
 }
 
-static bool seen_dead(const struct mp_thread *t) { return __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE) == -1; }
+static bool seen_dead(const struct mp_thread *t)
+{
+    return __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE) == -1;
+}
 
-/* Gives back the records of threads that were seen dead before the survey, as many as one frame can tell of. */
+/* Gives back the records of threads that were seen dead before the survey, as many as one frame can
+ * tell of. */
 static void reclaim_dead(struct mp_writer *w)
 {
     const uint32_t threads = mp_threads_ever();
@@ -120,7 +129,8 @@ static void find_dead(struct mp_epoch *e, uint32_t threads, bool now)
     uint32_t dead = 0;
     for (uint32_t i = 0; i < threads; i++) {
         const int32_t tid = __atomic_load_n(&mp_threads[i].tid, __ATOMIC_ACQUIRE);
-        if (tid > 0 && !mp_sys_thread_lives(mp_process->pid, tid)) __atomic_store_n(&mp_threads[i].tid, -1, __ATOMIC_RELEASE);
+        if (tid > 0 && !mp_sys_thread_lives(mp_process->pid, tid))
+            __atomic_store_n(&mp_threads[i].tid, -1, __ATOMIC_RELEASE);
         dead += seen_dead(&mp_threads[i]);
     }
     __atomic_store_n(&e->dead, dead, __ATOMIC_RELAXED);
@@ -135,7 +145,8 @@ static void open_epoch(struct mp_epoch *e, bool all)
     mp_sample_take(all);
     note_losses();
     mp_merge_begin(e->merge);
-    for (uint32_t i = 0; i < threads; i++) mp_merge_add(e->merge, &mp_threads[i], e->upto, mp_process->watermark);
+    for (uint32_t i = 0; i < threads; i++)
+        mp_merge_add(e->merge, &mp_threads[i], e->upto, mp_process->watermark);
     mp_merge_start(e->merge);
 }
 
@@ -160,11 +171,17 @@ static void stamp(struct mp_epoch *e, struct mp_writer *w)
     w->to = e->last;
 }
 
-enum take { NEWS, ALL, REST, ENDS };    /* what is older than a margin; everything; what was left of that; threads' ends */
+enum take {
+    NEWS,
+    ALL,
+    REST,
+    ENDS
+}; /* what is older than a margin; everything; what was left of that; threads' ends */
 
 static bool may_take(enum take what)
 {
-    return what == ALL || what == REST || (__atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) == MP_ON && !mp_process->ended);
+    return what == ALL || what == REST ||
+           (__atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) == MP_ON && !mp_process->ended);
 }
 
 /* Something for a frame; false: there is nothing, or the log is complete. */
@@ -216,7 +233,8 @@ struct mp_held mp_epoch_hold(void)
 {
     struct mp_held held = { .all = false };
     for (unsigned i = 0; i < MP_WRITERS; i++) {
-        if (mp_lock_within(&mp_process->writer_lock[i], HOLD_PATIENCE_NS, &held.signals[i])) continue;
+        if (mp_lock_within(&mp_process->writer_lock[i], HOLD_PATIENCE_NS, &held.signals[i]))
+            continue;
         release(&held, i);
         return held;
     }
@@ -231,7 +249,7 @@ bool mp_epoch_end(const char *reason)
     const struct mp_held held = mp_epoch_hold();
     if (!held.all) return false;
     struct mp_writer *w = writer_of(0);
-    for (enum take what = ALL; w && one_frame(mp_process->epoch, w, what) && w->more; ) what = REST;
+    for (enum take what = ALL; w && one_frame(mp_process->epoch, w, what) && w->more;) what = REST;
     if (w) tell_ends(mp_process->epoch, w);
     mp_process->ended = w && mp_logfile_end(reason);
     mp_epoch_release(held);

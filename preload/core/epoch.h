@@ -1,8 +1,9 @@
 /* One epoch: what the threads have stored up to a watermark becomes frames of the log.
  *
- * Called by the encoder threads, each as a writer of its own, or as the first one by the program's thread where there is
- * none (at exit, before exec, or when the pool is empty and no thread may be started).  Not in signal handlers that
- * interrupted it: it holds the writer's lock with signals blocked. */
+ * Called by the encoder threads, each as a writer of its own, or as the first one by the program's
+ * thread where there is none (at exit, before exec, or when the pool is empty and no thread may be
+ * started).  Not in signal handlers that interrupted it: it holds the writer's lock with signals
+ * blocked. */
 #ifndef MP_EPOCH_H
 #define MP_EPOCH_H
 
@@ -14,17 +15,22 @@
 /* The same where memory is short or limited (RLIMIT_AS, RLIMIT_DATA). */
 #define MP_FRAME_EVENTS_SMALL 2048u
 
-/* One frame of what is older than a small margin; true: there is more.  Nothing once END is written: it has to stay the
- * last frame. */
+/* One frame of what is older than a small margin; true: there is more.  Nothing once END is
+ * written: it has to stay the last frame. */
 bool mp_epoch_run(unsigned writer);
-/* Everything that is committed now, and then the END frame.  False: another thread hangs in a write. */
+/* Everything that is committed now, and then the END frame.  False: another thread hangs in a
+ * write. */
 bool mp_epoch_end(const char *reason);
-/* Between these two no frame is on its way; signals are blocked.  What the first returns is given back to the second, unless
- * it is not `all`: another thread hangs in a write. */
-struct mp_held { uint64_t signals[2]; bool all; };
+/* Between these two no frame is on its way; signals are blocked.  What the first returns is given
+ * back to the second, unless it is not `all`: another thread hangs in a write. */
+struct mp_held {
+    uint64_t signals[2];
+    bool all;
+};
 struct mp_held mp_epoch_hold(void);
 void mp_epoch_release(struct mp_held held);
-/* Adds an event of memprof's own (sample, loss) to the epoch at hand: at most 128 bytes of data.  Under epoch_lock. */
+/* Adds an event of memprof's own (sample, loss) to the epoch at hand: at most 128 bytes of data.
+ * Under epoch_lock. */
 void mp_epoch_note(unsigned op, uint64_t addr, const void *data, uint64_t size);
 /* Bytes of the epoch's own memory that are resident, at most. */
 uint64_t mp_epoch_resident(void);

@@ -1,5 +1,6 @@
-/* What the core asks of the features above it.  The library has one table, which the linker fills (init.c): it holds before any
- * constructor, and a program without a table of its own has none of the features.  A member may be NULL. */
+/* What the core asks of the features above it.  The library has one table, which the linker fills
+ * (init.c): it holds before any constructor, and a program without a table of its own has none of
+ * the features.  A member may be NULL. */
 #ifndef MP_FEATURE_H
 #define MP_FEATURE_H
 
@@ -8,16 +9,18 @@
 #include "base/frame.h"
 
 struct mp_features {
-    /* Starts the recording of the program, once; until the C library has an environment this does nothing.  Takes memory and the
-     * loader's lock: behind an allocation only. */
+    /* Starts the recording of the program, once; until the C library has an environment this does
+     * nothing.  Takes memory and the loader's lock: behind an allocation only. */
     void (*enter)(void);
-    /* The ids of the native and of the Python call stack that an event of this kind is to have, and which are in the log then;
-     * 0: none.  Any context of the program; `from` is one of the thread's frames. */
+    /* The ids of the native and of the Python call stack that an event of this kind is to have, and
+     * which are in the log then; 0: none.  Any context of the program; `from` is one of the
+     * thread's frames. */
     uint64_t (*stack)(unsigned op, unsigned heap, uint64_t size, const struct mp_frame *from);
     uint64_t (*python)(unsigned op, unsigned heap, uint64_t size);
     /* Before the thread's push or pop of a range.  Any context. */
     void (*before_range)(void);
-    /* In a forked child before it has a log of its own: what each feature remembers to be in the parent's log.  Ended by NULL. */
+    /* In a forked child before it has a log of its own: what each feature remembers to be in the
+     * parent's log.  Ended by NULL. */
     void (*const *forked)(void);
 };
 extern const struct mp_features mp_features;

@@ -6,7 +6,8 @@
 static void read_boot(uint8_t boot[16])
 {
     char text[64];
-    if (mp_sys_slurp("/proc/sys/kernel/random/boot_id", text, sizeof text) > 0) mpf_hex_read(text, boot);
+    if (mp_sys_slurp("/proc/sys/kernel/random/boot_id", text, sizeof text) > 0)
+        mpf_hex_read(text, boot);
 }
 
 static uint64_t inode_of(const char *path)
@@ -23,6 +24,8 @@ static uint64_t start_time(void)
 
 void mp_identity_read(struct mpf_identity *out)
 {
-    *out = (struct mpf_identity){ .pidns = inode_of("/proc/self/ns/pid"), .timens = inode_of("/proc/self/ns/time"), .started = start_time() };
+    *out = (struct mpf_identity){ .pidns = inode_of("/proc/self/ns/pid"),
+                                  .timens = inode_of("/proc/self/ns/time"),
+                                  .started = start_time() };
     read_boot(out->boot);
 }

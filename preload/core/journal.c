@@ -24,9 +24,15 @@
 static char path[PATH_MAX];
 static struct mpf_file file;
 
-static size_t place_bytes(uint32_t places) { return MPF_JOURNAL_HEAD + (size_t)places * MPF_CHUNK_BYTES; }
+static size_t place_bytes(uint32_t places)
+{
+    return MPF_JOURNAL_HEAD + (size_t)places * MPF_CHUNK_BYTES;
+}
 
-static struct mpf_journal *head_of(const struct mp_pool *pool) { return (struct mpf_journal *)pool->base; }
+static struct mpf_journal *head_of(const struct mp_pool *pool)
+{
+    return (struct mpf_journal *)pool->base;
+}
 
 const char *mp_journal_path(void) { return path; }
 
@@ -35,7 +41,10 @@ static bool sound(int fd)
     struct statfs fs;
     if (mp_sys3(SYS_fstatfs, fd, (long)&fs, 0) < 0) return false;
     switch ((unsigned long)fs.f_type) {
-    case EXT4_SUPER_MAGIC: case XFS_SUPER_MAGIC: case TMPFS_MAGIC: case OVERLAYFS_SUPER_MAGIC: break;
+    case EXT4_SUPER_MAGIC:
+    case XFS_SUPER_MAGIC:
+    case TMPFS_MAGIC:
+    case OVERLAYFS_SUPER_MAGIC: break;
     default: return false;
     }
     return (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize / 8 > place_bytes(MP_POOL_STEP);
@@ -45,7 +54,9 @@ static bool sound(int fd)
 static bool allocate(int fd, uint32_t places)
 {
     struct rlimit limit;
-    if (mp_sys6(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) == 0 && limit.rlim_cur < place_bytes(places)) return false;
+    if (mp_sys6(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) == 0 &&
+        limit.rlim_cur < place_bytes(places))
+        return false;
     return sound(fd) && mp_sys_fallocate(fd, 0, (off_t)place_bytes(places)) == 0;
 }
 
@@ -70,7 +81,10 @@ static int create_in(const char *dir, size_t dir_bytes, const char *log_path)
 static int create(const char *log_path)
 {
     const char *slash = strrchr(log_path, '/');
-    const struct { const char *dir; size_t bytes; } candidates[] = {
+    const struct {
+        const char *dir;
+        size_t bytes;
+    } candidates[] = {
         { mp_config.journal_dir, strlen(mp_config.journal_dir) },
         { log_path, slash ? (size_t)(slash - log_path) : 0 },
         { "/dev/shm", 8 },
@@ -85,12 +99,14 @@ static int create(const char *log_path)
     return -1;
 }
 
-/* Maps bytes [from, upto) from the file, or from nowhere when fd is -1.  `where`: MAP_FIXED over what is ours, or
- * MAP_FIXED_NOREPLACE, which kernels before 4.17 take for a wish. */
+/* Maps bytes [from, upto) from the file, or from nowhere when fd is -1.  `where`: MAP_FIXED over
+ * what is ours, or MAP_FIXED_NOREPLACE, which kernels before 4.17 take for a wish. */
 static bool map_bytes(const struct mp_pool *pool, int fd, size_t from, size_t upto, int where)
 {
     const int flags = where | (fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
-    const long at = (long)(pool->base + from), r = mp_sys6(SYS_mmap, at, (long)(upto - from), PROT_READ | PROT_WRITE, flags, fd, (long)from);
+    const long at = (long)(pool->base + from),
+               r = mp_sys6(SYS_mmap, at, (long)(upto - from), PROT_READ | PROT_WRITE, flags, fd,
+                           (long)from);
     if (r == at) return true;
     if (r >= 0 || r < -4095) mp_sys_munmap((void *)r, upto - from);
     return false;
@@ -119,23 +135,27 @@ static bool locked(int fd)
     return mp_sys3(SYS_fcntl, fd, F_OFD_GETLK, (long)&first) == 0 && first.l_type != F_UNLCK;
 }
 
-/* The lock lives with the open file that fd is of.  Once fd is closed that is the head's mapping alone, which a forked child does not
- * get; so the chunks, which it does get, are mapped from another one, `other`.  Whether that holds here is seen by looking: a mapping
- * on overlayfs, for one, keeps only the file below. */
+/* The lock lives with the open file that fd is of.  Once fd is closed that is the head's mapping
+ * alone, which a forked child does not get; so the chunks, which it does get, are mapped from
+ * another one, `other`.  Whether that holds here is seen by looking: a mapping on overlayfs, for
+ * one, keeps only the file below. */
 static bool hold(struct mpf_journal *head, int fd, int other)
 {
-    const bool held = other >= 0 && lock(fd) && mp_sys_madvise(head, MPF_JOURNAL_HEAD, MADV_DONTFORK) == 0;
+    const bool held =
+        other >= 0 && lock(fd) && mp_sys_madvise(head, MPF_JOURNAL_HEAD, MADV_DONTFORK) == 0;
     mp_sys_close(fd);
     return held && locked(other);
 }
 
-/* Maps the head and the first places from the file `file`, whose descriptor is closed, or from nowhere when fd is -1. */
+/* Maps the head and the first places from the file `file`, whose descriptor is closed, or from
+ * nowhere when fd is -1. */
 static bool attach(struct mp_pool *pool, int fd, uint32_t places)
 {
     struct mpf_journal *head = head_of(pool);
     const int other = fd >= 0 ? reopen() : -1;
     pool->mapped = 0;
-    const bool ok = map_bytes(pool, fd, 0, MPF_JOURNAL_HEAD, MAP_FIXED) && map(pool, other >= 0 ? other : fd, places, MAP_FIXED) &&
+    const bool ok = map_bytes(pool, fd, 0, MPF_JOURNAL_HEAD, MAP_FIXED) &&
+                    map(pool, other >= 0 ? other : fd, places, MAP_FIXED) &&
                     mp_sys_madvise(head, MPF_JOURNAL_HEAD, MADV_POPULATE_WRITE) != -EFAULT;
     const bool held = fd >= 0 && hold(head, fd, other);
     if (other >= 0) mp_sys_close(other);
@@ -145,23 +165,27 @@ static bool attach(struct mp_pool *pool, int fd, uint32_t places)
     return true;
 }
 
-/* Chunks are aligned to their size (record.h says why); the head takes less than that before them. */
+/* Chunks are aligned to their size (record.h says why); the head takes less than that before them.
+ */
 static uint8_t *aligned_base(uintptr_t at)
 {
-    const uintptr_t chunks = (at + MPF_JOURNAL_HEAD + MPF_CHUNK_BYTES - 1) & ~(uintptr_t)(MPF_CHUNK_BYTES - 1);
+    const uintptr_t chunks =
+        (at + MPF_JOURNAL_HEAD + MPF_CHUNK_BYTES - 1) & ~(uintptr_t)(MPF_CHUNK_BYTES - 1);
     return (uint8_t *)(chunks - MPF_JOURNAL_HEAD);
 }
 
-/* Takes the addresses of the first places where there is room behind them: up to 16 TiB below what the kernel gives out next, and
- * so in the middle between that and the heap; nearer where that is taken (a sanitizer's shadow lies there).  A parent's pool, which a
- * forked child has too, is elsewhere. */
+/* Takes the addresses of the first places where there is room behind them: up to 16 TiB below what
+ * the kernel gives out next, and so in the middle between that and the heap; nearer where that is
+ * taken (a sanitizer's shadow lies there).  A parent's pool, which a forked child has too, is
+ * elsewhere. */
 static bool choose_base(struct mp_pool *pool)
 {
     enum { TRIES = 8, SLOTS = 1024 };
     const uint64_t slot = UINT64_C(16) << 30, mix = UINT64_C(0x9e3779b97f4a7c15);
     const size_t first = place_bytes(MP_POOL_STEP), all = first + MPF_CHUNK_BYTES;
     uint64_t random = (mp_clock_ticks() ^ (uint64_t)mp_process->pid << 32) * mix;
-    uint8_t *next = mp_sys_mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    uint8_t *next =
+        mp_sys_mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
     if (!next) return false;
     for (int i = 0; i < TRIES; i++, random = (random ^ random >> 29) * mix) {
         pool->base = aligned_base((uintptr_t)next - (1 + (random >> 32) % (SLOTS >> i)) * slot);
@@ -182,10 +206,20 @@ bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mp
     if (!attach(pool, fd, MP_POOL_STEP)) return false;
     struct mpf_journal *head = head_of(pool);
     *head = (struct mpf_journal){
-        .flags = head->flags, .self = head->self, .process = mp_process->identity, .beat = start->mono,
-        .magic = MPF_JOURNAL_MAGIC, .major = MPF_MAJOR, .minor = MPF_MINOR, .head_bytes = MPF_JOURNAL_HEAD,
-        .chunk_bytes = MPF_CHUNK_BYTES, .slot_bytes = sizeof(struct mpf_slot), .pid = (uint64_t)mp_process->pid,
-        .start = *start, .last = *start, .chunks = MP_POOL_STEP,
+        .flags = head->flags,
+        .self = head->self,
+        .process = mp_process->identity,
+        .beat = start->mono,
+        .magic = MPF_JOURNAL_MAGIC,
+        .major = MPF_MAJOR,
+        .minor = MPF_MINOR,
+        .head_bytes = MPF_JOURNAL_HEAD,
+        .chunk_bytes = MPF_CHUNK_BYTES,
+        .slot_bytes = sizeof(struct mpf_slot),
+        .pid = (uint64_t)mp_process->pid,
+        .start = *start,
+        .last = *start,
+        .chunks = MP_POOL_STEP,
     };
     memcpy(head->id, id, sizeof head->id);
     return true;
@@ -215,8 +249,9 @@ bool mp_journal_extend(void)
     return ok;
 }
 
-/* Where there is no MADV_POPULATE_WRITE (old kernels, a filter of the program's) the pages come at the first store, from blocks
- * that are allocated.  Anonymous ones always do: threads that record little need few. */
+/* Where there is no MADV_POPULATE_WRITE (old kernels, a filter of the program's) the pages come at
+ * the first store, from blocks that are allocated.  Anonymous ones always do: threads that record
+ * little need few. */
 bool mp_journal_touch(uint32_t place)
 {
     if (place >= head_of(&mp_process->pool)->chunks) return true;
@@ -256,4 +291,7 @@ bool mp_journal_restore(void)
     return false;
 }
 
-uint64_t mp_journal_resident(void) { return place_bytes(__atomic_load_n(&mp_process->pool.chunks, __ATOMIC_RELAXED)); }
+uint64_t mp_journal_resident(void)
+{
+    return place_bytes(__atomic_load_n(&mp_process->pool.chunks, __ATOMIC_RELAXED));
+}

@@ -1,9 +1,11 @@
 /* The journal file: made, mapped, grown, removed.
  *
- * A journal is sound where the kernel keeps MAP_SHARED pages of a killed process and a full disk is an error at
- * allocation rather than a SIGBUS at a store: ext4, xfs, tmpfs and overlays of them.  Elsewhere chunks are anonymous memory.
+ * A journal is sound where the kernel keeps MAP_SHARED pages of a killed process and a full disk is
+ * an error at allocation rather than a SIGBUS at a store: ext4, xfs, tmpfs and overlays of them.
+ * Elsewhere chunks are anonymous memory.
  *
- * Its first byte is locked as long as the memory of the process is there, whatever ends that, and whoever asks from wherever. */
+ * Its first byte is locked as long as the memory of the process is there, whatever ends that, and
+ * whoever asks from wherever. */
 #ifndef MP_JOURNAL_FILE_H
 #define MP_JOURNAL_FILE_H
 
@@ -26,7 +28,8 @@ bool mp_journal_touch(uint32_t place);
 const char *mp_journal_path(void);
 /* The memory stays as it is. */
 void mp_journal_remove(void);
-/* After that, the file anew, with what the memory holds; false: there is none from now on.  Nobody may store meanwhile. */
+/* After that, the file anew, with what the memory holds; false: there is none from now on.  Nobody
+ * may store meanwhile. */
 bool mp_journal_restore(void);
 /* Bytes of the journal (or of its anonymous stand-in) that are resident. */
 uint64_t mp_journal_resident(void);

@@ -19,13 +19,15 @@ static void add_arguments(struct mpf_pairs *p)
 {
     static char line[32 << 10];
     const long n = mp_sys_slurp("/proc/self/cmdline", line, sizeof line);
-    for (long at = 0; at < n; at += (long)strlen(line + at) + 1) mpf_pairs_add(p, "argv", line + at);
+    for (long at = 0; at < n; at += (long)strlen(line + at) + 1)
+        mpf_pairs_add(p, "argv", line + at);
 }
 
 static void add_link(struct mpf_pairs *p, const char *key, const char *link)
 {
     static char target[PATH_MAX];
-    const long n = mp_sys6(SYS_readlinkat, AT_FDCWD, (long)link, (long)target, sizeof target - 1, 0, 0);
+    const long n =
+        mp_sys6(SYS_readlinkat, AT_FDCWD, (long)link, (long)target, sizeof target - 1, 0, 0);
     target[n > 0 ? n : 0] = 0;
     mpf_pairs_add(p, key, target);
 }

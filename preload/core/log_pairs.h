@@ -1,4 +1,5 @@
-/* What the log's HEADER and END frames say of the process (format/FORMAT.md has the keys).  One thread at a time. */
+/* What the log's HEADER and END frames say of the process (format/FORMAT.md has the keys).  One
+ * thread at a time. */
 #ifndef MP_LOG_PAIRS_H
 #define MP_LOG_PAIRS_H
 
@@ -8,7 +9,10 @@
 #include "mpf/header.h"
 
 /* Of a forked child: its parent's log; an empty path: it has none. */
-struct mp_log_parent { char path[PATH_MAX]; int pid; };
+struct mp_log_parent {
+    char path[PATH_MAX];
+    int pid;
+};
 
 void mp_pairs_header(struct mpf_pairs *p, const uint8_t id[16], const struct mp_log_parent *parent);
 void mp_pairs_end(struct mpf_pairs *p, const char *reason);

@@ -19,26 +19,29 @@
 static char path[PATH_MAX];
 static struct mp_log_parent parent;
 static struct mpf_file file;
-static uint32_t made;       /* how often the file was made: again after an exec that failed */
+static uint32_t made; /* how often the file was made: again after an exec that failed */
 
-/* 1 + the descriptor that the calling thread keeps open in its own table, and of which file.  The number means another file
- * in any other thread, and the program's threads write frames, too. */
-static __thread struct { int descriptor; uint32_t made; } kept __attribute__((tls_model("initial-exec")));
+/* 1 + the descriptor that the calling thread keeps open in its own table, and of which file.  The
+ * number means another file in any other thread, and the program's threads write frames, too. */
+static __thread struct {
+    int descriptor;
+    uint32_t made;
+} kept __attribute__((tls_model("initial-exec")));
 
 struct writer {
     ZSTD_CCtx *ctx;
     uint8_t *body, *out;
     size_t body_cap, out_cap;
-    uint64_t seq;           /* of the frame at hand */
+    uint64_t seq; /* of the frame at hand */
     size_t body_bytes;
-    long bytes;             /* of the frame, in `out`; 0: it could not be made */
+    long bytes; /* of the frame, in `out`; 0: it could not be made */
 };
 
 /* Of one process: a forked child starts it anew. */
 static struct {
     uint64_t frames, bytes;
     uint64_t bytes_before_end, frames_with_end;
-    void *away;             /* the bytes of the removed file */
+    void *away; /* the bytes of the removed file */
     struct writer writer[MP_WRITERS];
 } log_;
 
@@ -113,7 +116,7 @@ static void know(int fd)
 
 bool mp_logfile_create(uint8_t id[16])
 {
-    static char base[PATH_MAX];     /* one thread at a time; the stack may be small */
+    static char base[PATH_MAX]; /* one thread at a time; the stack may be small */
     int fd = mp_config_path(base, sizeof base);
     if (fd == 0) {
         make_folders(base);
@@ -125,7 +128,8 @@ bool mp_logfile_create(uint8_t id[16])
         return false;
     }
     mp_sys_close(fd);
-    const uint64_t mix[2] = { mp_process->start.real ^ mp_process->start.ticks << 20, (uint64_t)mp_process->pid << 32 | (uint32_t)mp_process->start.mono };
+    const uint64_t mix[2] = { mp_process->start.real ^ mp_process->start.ticks << 20,
+                              (uint64_t)mp_process->pid << 32 | (uint32_t)mp_process->start.mono };
     if (mp_sys3(SYS_getrandom, (long)id, 16, 1) != 16) memcpy(id, mix, 16);
     return true;
 }
@@ -141,7 +145,8 @@ static bool removed(int fd)
 
 static int open_again(void)
 {
-    if (kept.descriptor && kept.made == made) return removed(kept.descriptor - 1) ? -ENOENT : kept.descriptor - 1;
+    if (kept.descriptor && kept.made == made)
+        return removed(kept.descriptor - 1) ? -ENOENT : kept.descriptor - 1;
     return mp_sys_reopen(path, O_WRONLY | O_APPEND, file);
 }
 
@@ -167,11 +172,12 @@ void mp_logfile_keep_open(void)
 static bool within_limit(size_t n)
 {
     struct rlimit limit;
-    return mp_sys6(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) < 0 || log_.bytes + n <= limit.rlim_cur;
+    return mp_sys6(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) < 0 ||
+           log_.bytes + n <= limit.rlim_cur;
 }
 
-/* A frame is there whole or not at all: what a full disk left of it is cut off.  Where that is refused (seccomp, a file that
- * may only grow) it stays, and a reader goes on behind it. */
+/* A frame is there whole or not at all: what a full disk left of it is cut off.  Where that is
+ * refused (seccomp, a file that may only grow) it stays, and a reader goes on behind it. */
 static int append(const struct writer *w)
 {
     const size_t n = (size_t)w->bytes;
@@ -197,7 +203,8 @@ bool mp_logfile_prepare(unsigned writer, size_t body)
         const size_t out = mpf_frame_bound(body);
         uint8_t *memory = mp_sys_map(MPF_FRAME_HEAD + body + out);
         if (!memory) return false;
-        if (w->body) mp_sys_munmap(w->body - MPF_FRAME_HEAD, MPF_FRAME_HEAD + w->body_cap + w->out_cap);
+        if (w->body)
+            mp_sys_munmap(w->body - MPF_FRAME_HEAD, MPF_FRAME_HEAD + w->body_cap + w->out_cap);
         w->body = memory + MPF_FRAME_HEAD;
         w->body_cap = body;
         w->out = w->body + body;
@@ -208,14 +215,17 @@ bool mp_logfile_prepare(unsigned writer, size_t body)
 
 static bool compress(struct writer *w, int kind, uint64_t seq)
 {
-    const struct mpf_frame frame = { MPF_MAJOR, MPF_MINOR, (uint8_t)kind, seq, w->body, w->body_bytes };
-    const long n = mpf_frame_write(w->ctx, mp_config.level, &frame, w->body - MPF_FRAME_HEAD, w->out, w->out_cap);
+    const struct mpf_frame frame = { MPF_MAJOR, MPF_MINOR, (uint8_t)kind,
+                                     seq,       w->body,   w->body_bytes };
+    const long n = mpf_frame_write(w->ctx, mp_config.level, &frame, w->body - MPF_FRAME_HEAD,
+                                   w->out, w->out_cap);
     w->seq = seq;
     w->bytes = n > 0 ? n : 0;
     return n > 0;
 }
 
-bool mp_logfile_events(unsigned writer, uint64_t seq, struct mpf_columns *columns, const struct mpf_clock *from, const struct mpf_clock *to)
+bool mp_logfile_events(unsigned writer, uint64_t seq, struct mpf_columns *columns,
+                       const struct mpf_clock *from, const struct mpf_clock *to)
 {
     struct writer *w = &log_.writer[writer];
     const long n = mpf_columns_finish(columns, from, to, w->body, w->body_cap);
@@ -291,7 +301,9 @@ void mp_logfile_put_away(void)
 
 bool mp_logfile_bring_back(void)
 {
-    const int fd = log_.away && within_limit(0) ? mp_sys_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600) : -1;
+    const int fd = log_.away && within_limit(0)
+                       ? mp_sys_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600)
+                       : -1;
     if (fd < 0) return false;
     size_t done;
     const bool ok = mp_sys_write_all(fd, log_.away, log_.bytes, &done) == 0;

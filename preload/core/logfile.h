@@ -1,8 +1,9 @@
 /* The log's file: created with its header, grown frame by frame, ended.
  *
- * Files are opened by path for each use and checked to be the same file still; only the encoder's private descriptor
- * table keeps one open.  Frames are made by up to MP_WRITERS threads at once, each with buffers of its own (`writer`), and
- * written in turn; all else under epoch_lock while no frame is being made, or before there is a second thread. */
+ * Files are opened by path for each use and checked to be the same file still; only the encoder's
+ * private descriptor table keeps one open.  Frames are made by up to MP_WRITERS threads at once,
+ * each with buffers of its own (`writer`), and written in turn; all else under epoch_lock while no
+ * frame is being made, or before there is a second thread. */
 #ifndef MP_LOGFILE_H
 #define MP_LOGFILE_H
 
@@ -13,8 +14,8 @@
 #include "mpf/columns.h"
 #include "mpf/slot.h"
 
-/* Makes the file (mode 0600, never an existing one: suffix .2, .3, ...) and its missing folders.  False with a line on
- * stderr when it cannot be made. */
+/* Makes the file (mode 0600, never an existing one: suffix .2, .3, ...) and its missing folders.
+ * False with a line on stderr when it cannot be made. */
 bool mp_logfile_create(uint8_t id[16]);
 /* Writes the HEADER frame, once the journal is there. */
 bool mp_logfile_header(const uint8_t id[16]);
@@ -23,7 +24,8 @@ bool mp_logfile_prepare(unsigned writer, size_t body_bytes);
 /* The number of the next frame. */
 uint64_t mp_logfile_next(void);
 /* Makes the EVENTS frame that is thought to become number seq. */
-bool mp_logfile_events(unsigned writer, uint64_t seq, struct mpf_columns *columns, const struct mpf_clock *from, const struct mpf_clock *to);
+bool mp_logfile_events(unsigned writer, uint64_t seq, struct mpf_columns *columns,
+                       const struct mpf_clock *from, const struct mpf_clock *to);
 /* Writes it; 0, or -E... when it could not be written: then the file is as before. */
 int mp_logfile_write(unsigned writer);
 /* Bytes of it; 0: it could not be made. */

@@ -8,7 +8,8 @@ static_assert(MPF_LOSS_CODES <= MP_LOSSES, "each reason has its count");
 
 uint32_t mp_loss_generation;
 
-/* While no frame can be written, what is recorded once is not recorded for each of them: it is when one is written again. */
+/* While no frame can be written, what is recorded once is not recorded for each of them: it is when
+ * one is written again. */
 void mp_loss_frame(bool lost)
 {
     if (mp_process->losing == lost) return;
@@ -16,7 +17,10 @@ void mp_loss_frame(bool lost)
     __atomic_fetch_add(&mp_loss_generation, 1, __ATOMIC_RELEASE);
 }
 
-void mp_loss_again(unsigned reason, uint64_t events) { __atomic_fetch_add(&mp_process->lost[reason], events, __ATOMIC_RELAXED); }
+void mp_loss_again(unsigned reason, uint64_t events)
+{
+    __atomic_fetch_add(&mp_process->lost[reason], events, __ATOMIC_RELAXED);
+}
 
 void mp_loss(unsigned reason, uint64_t events)
 {

@@ -1,9 +1,11 @@
-/* A loser tree: each inner node keeps the loser of the match between the winners below it, so that after the winner's next
- * event only the matches on its path are played again.  Where threads take turns at random no branch of that could be
- * foretold, so the matches are played without any; where one thread has many events in a row, they are taken together.
+/* A loser tree: each inner node keeps the loser of the match between the winners below it, so that
+ * after the winner's next event only the matches on its path are played again.  Where threads take
+ * turns at random no branch of that could be foretold, so the matches are played without any; where
+ * one thread has many events in a row, they are taken together.
  *
- * An event's time is never before that of the one in front of it in its thread, nor before the watermark: what lies in
- * the slot is raised to that.  Times of the merged events are the largest that was seen so far, so nobody has to keep them. */
+ * An event's time is never before that of the one in front of it in its thread, nor before the
+ * watermark: what lies in the slot is raised to that.  Times of the merged events are the largest
+ * that was seen so far, so nobody has to keep them. */
 #include "core/merge.h"
 
 #include <string.h>
@@ -11,25 +13,30 @@
 #include "core/state.h"
 #include "mpf/event.h"
 
-#define LONG_ROW 8u                     /* events of one thread in a row, from which on it is asked how far it leads */
-#define DATA_ROOM (MPF_DATA_MAX / MPF_CONT_BYTES * 2)   /* slots: one event's data, and memprof's own events' */
+/* Events of one thread in a row, from which on it is asked how far it leads */
+#define LONG_ROW 8u
+/* slots: one event's data, and memprof's own events' */
+#define DATA_ROOM (MPF_DATA_MAX / MPF_CONT_BYTES * 2)
 
 struct stream {
-    uint64_t time;                      /* of the next event */
-    const struct mpf_slot *next, *end;  /* its slot; the end of what is ready in its chunk */
-    uint32_t chunk;                     /* index */
+    uint64_t time;                     /* of the next event */
+    const struct mpf_slot *next, *end; /* its slot; the end of what is ready in its chunk */
+    uint32_t chunk;                    /* index */
     uint32_t tag;
 };
 
-struct match { uint64_t time; uint64_t stream; };
+struct match {
+    uint64_t time;
+    uint64_t stream;
+};
 
 struct mp_merge {
-    uint32_t streams, leaves;           /* leaves: a power of two; those behind the streams have no event */
+    uint32_t streams, leaves; /* leaves: a power of two; those behind the streams have no event */
     uint32_t winner;
     uint32_t kinds;
-    uint16_t kind[MP_KINDS_MAX];        /* of the frame at hand */
+    uint16_t kind[MP_KINDS_MAX]; /* of the frame at hand */
     uint8_t known[1 << 16];
-    uint32_t taken;                     /* entries of `chunk`: what was passed since the last frame */
+    uint32_t taken; /* entries of `chunk`: what was passed since the last frame */
     struct mp_taken chunk[MP_TAKEN_MAX];
     struct match loser[MP_THREADS_MAX];
     struct stream stream[MP_THREADS_MAX];
@@ -67,11 +74,11 @@ static void note_taken(struct mp_merge *m, const struct stream *s)
     meta->pending = slots;
 }
 
-/* Moves to an event, over data that belongs to the one before and slots that were given up; MP_NO_EVENT at the end of
- * what is ready.  Returns how many slots were passed. */
+/* Moves to an event, over data that belongs to the one before and slots that were given up;
+ * MP_NO_EVENT at the end of what is ready.  Returns how many slots were passed. */
 static __attribute__((noinline)) uint32_t settle(struct mp_merge *m, struct stream *s)
 {
-    for (uint32_t passed = 0;; ) {
+    for (uint32_t passed = 0;;) {
         for (; s->next < s->end && !is_event(s); s->next++) passed++;
         if (s->next < s->end) {
             if (s->next->time > s->time) s->time = s->next->time;
@@ -116,7 +123,7 @@ static uint32_t play(struct mp_merge *m, uint32_t node)
 
 void mp_merge_start(struct mp_merge *m)
 {
-    for (m->leaves = 1; m->leaves < m->streams; ) m->leaves *= 2;
+    for (m->leaves = 1; m->leaves < m->streams;) m->leaves *= 2;
     for (uint32_t i = m->streams; i < m->leaves; i++) m->stream[i].time = MP_NO_EVENT;
     m->winner = m->streams ? play(m, 1) : 0;
 }
@@ -161,13 +168,18 @@ static void forget_kinds(struct mp_merge *m)
     while (m->kinds) m->known[m->kind[--m->kinds]] = 0;
 }
 
-static inline uint32_t place_of(const struct mpf_slot *s) { return (uint32_t)(((uintptr_t)s - (uintptr_t)mp_process->pool.base) >> 3); }
+static inline uint32_t place_of(const struct mpf_slot *s)
+{
+    return (uint32_t)(((uintptr_t)s - (uintptr_t)mp_process->pool.base) >> 3);
+}
 
 /* Takes the stream's event; false when the frame is full. */
 static inline bool take(struct mp_merge *m, struct stream *s, struct mp_selection *out)
 {
     const uint16_t kind = (uint16_t)s->next->head;
-    if (out->events == out->most_events || (__builtin_expect(!m->known[kind], 0) && !new_kind(m, kind))) return false;
+    if (out->events == out->most_events ||
+        (__builtin_expect(!m->known[kind], 0) && !new_kind(m, kind)))
+        return false;
     out->newest = s->time;
     out->place[out->events++] = place_of(s->next);
     s->next++;
@@ -182,13 +194,18 @@ static inline bool take(struct mp_merge *m, struct stream *s, struct mp_selectio
 /* Most events: small blocks of the host, four kinds of them. */
 enum { USUAL = MPF_OP_ALLOC | MPF_HEAP_HOST << 8, USUALS = MPF_OPS_OF_BLOCKS };
 
-static inline bool is_usual(const struct mpf_slot *s, uint32_t first) { return ((uint32_t)s->head & 0xffffff) - first < USUALS; }
+static inline bool is_usual(const struct mpf_slot *s, uint32_t first)
+{
+    return ((uint32_t)s->head & 0xffffff) - first < USUALS;
+}
 
-/* Takes the stream's events up to a time, but for the last, as long as they are usual: of known kinds, with no data behind them. */
+/* Takes the stream's events up to a time, but for the last, as long as they are usual: of known
+ * kinds, with no data behind them. */
 static inline void take_usual(struct stream *s, uint64_t limit, struct mp_selection *out)
 {
     const uint32_t room = out->most_events - out->events;
-    const struct mpf_slot *at = s->next, *const end = s->end - at < (ptrdiff_t)room ? s->end : at + room;
+    const struct mpf_slot *at = s->next, *const end =
+                                             s->end - at < (ptrdiff_t)room ? s->end : at + room;
     const uint32_t first = USUAL | s->tag << 16;
     uint32_t *to = out->place + out->events, place = place_of(at);
     uint64_t time = s->time;
@@ -217,7 +234,8 @@ static void hand_over(struct mp_merge *m, struct mp_selection *out)
 }
 
 /* Takes the winner's events as long as it wins; false when the frame is full. */
-static inline bool take_row(struct mp_merge *m, struct stream *s, uint64_t limit, struct mp_selection *out)
+static inline bool take_row(struct mp_merge *m, struct stream *s, uint64_t limit,
+                            struct mp_selection *out)
 {
     do {
         if (limit) take_usual(s, limit, out);
@@ -232,7 +250,7 @@ void mp_merge_take(struct mp_merge *m, uint64_t upto, struct mp_selection *out)
     out->events = out->data_slots = 0;
     for (uint16_t kind = USUAL; kind < USUAL + USUALS; kind++)
         if (!m->known[kind]) new_kind(m, kind);
-    for (bool room = m->streams > 0; room && m->stream[winner].time <= upto; ) {
+    for (bool room = m->streams > 0; room && m->stream[winner].time <= upto;) {
         const uint64_t limit = row < LONG_ROW ? 0 : lead(m, winner, upto);
         room = take_row(m, &m->stream[winner], limit, out);
         const uint32_t next = replay(m, winner);

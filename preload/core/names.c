@@ -1,9 +1,10 @@
 /* The intern table: open addressing, insert-only.
  *
- * Invariants: an entry never changes once `count` covers it, and `slot` names it last, so that lookups need no lock.
- * `recorded` is set after the NAME or DOMAIN event is in the thread's chunk, so no event names a number before it is
- * defined; it counts until a frame is lost.  The lock and `recorded` are wiped on fork, the rest is inherited: a fork in the middle of an insertion
- * leaves at worst an entry that no slot names. */
+ * Invariants: an entry never changes once `count` covers it, and `slot` names it last, so that
+ * lookups need no lock. `recorded` is set after the NAME or DOMAIN event is in the thread's chunk,
+ * so no event names a number before it is defined; it counts until a frame is lost.  The lock and
+ * `recorded` are wiped on fork, the rest is inherited: a fork in the middle of an insertion leaves
+ * at worst an entry that no slot names. */
 #include "core/names.h"
 
 #include <assert.h>
@@ -14,27 +15,27 @@
 #include "core/record.h"
 
 #define SLOTS (2 * MP_NAMES_MAX)
-#define PAGE 4096
+#define PAGE  4096
 
 struct entry {
     uint64_t hash;
     uint32_t text;
     uint16_t bytes;
-    uint8_t op;             /* MPF_OP_NAME or MPF_OP_DOMAIN */
-    uint16_t ordinal;       /* of a domain */
+    uint8_t op;       /* MPF_OP_NAME or MPF_OP_DOMAIN */
+    uint16_t ordinal; /* of a domain */
 };
 
 struct wiped {
     struct mp_lock lock;
-    uint32_t recorded[MP_NAMES_MAX];    /* 1 + mp_loss_now() before it; 0: not yet */
+    uint32_t recorded[MP_NAMES_MAX]; /* 1 + mp_loss_now() before it; 0: not yet */
 };
 
 struct table {
     struct wiped wiped __attribute__((aligned(PAGE)));
-    uint32_t count __attribute__((aligned(PAGE)));      /* entries, the first MP_NAME_FIRST unused */
+    uint32_t count __attribute__((aligned(PAGE))); /* entries, the first MP_NAME_FIRST unused */
     uint32_t text_bytes;
     uint16_t domains;
-    uint32_t slot[SLOTS];                               /* 0 or an id */
+    uint32_t slot[SLOTS]; /* 0 or an id */
     struct entry entry[MP_NAMES_MAX];
     char text[MP_NAMES_BYTES];
 };
@@ -61,7 +62,9 @@ static struct table *table(void)
     mp_sys_madvise(&t->wiped, offsetof(struct table, count), MADV_WIPEONFORK);
     t->count = MP_NAME_FIRST;
     struct table *first = NULL;
-    if (__atomic_compare_exchange_n(&the_table, &first, t, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return t;
+    if (__atomic_compare_exchange_n(&the_table, &first, t, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE))
+        return t;
     mp_sys_munmap(t, sizeof *t);
     return first;
 }
@@ -127,7 +130,9 @@ static uint32_t insert(struct table *t, const struct key *k)
     const uint32_t id = t->count;
     const uint32_t text = t->text_bytes;
     const uint16_t ordinal = k->op == MPF_OP_DOMAIN ? ++t->domains : 0;
-    t->entry[id] = (struct entry){ .hash = k->hash, .text = text, .bytes = k->bytes, .op = k->op, .ordinal = ordinal };
+    t->entry[id] = (struct entry){
+        .hash = k->hash, .text = text, .bytes = k->bytes, .op = k->op, .ordinal = ordinal
+    };
     memcpy(t->text + text, k->text, k->bytes);
     __atomic_store_n(&t->text_bytes, text + k->bytes, __ATOMIC_RELAXED);
     __atomic_store_n(&t->count, id + 1, __ATOMIC_RELEASE);
@@ -152,7 +157,9 @@ static uint32_t lost_name(void)
 
 static uint32_t intern(struct table *t, const struct key *k)
 {
-    if (!mp_record_here()) return MP_NAME_BUSY;     /* a forked child's log begins by it, and its names: not under our lock */
+    if (!mp_record_here())
+        return MP_NAME_BUSY; /* a forked child's log begins by it, and its names: not under our lock
+                              */
     const uint64_t signals = mp_lock(&t->wiped.lock);
     uint32_t *slot = find(t, k);
     uint32_t id = *slot;
@@ -189,7 +196,8 @@ static uint32_t check(uint64_t id, uint8_t op)
 {
     struct table *t = __atomic_load_n(&the_table, __ATOMIC_ACQUIRE);
     if (id == MP_NAME_OTHER) return MP_NAME_OTHER;
-    if (!t || id < MP_NAME_FIRST || id >= __atomic_load_n(&t->count, __ATOMIC_ACQUIRE)) return MP_NAME_NONE;
+    if (!t || id < MP_NAME_FIRST || id >= __atomic_load_n(&t->count, __ATOMIC_ACQUIRE))
+        return MP_NAME_NONE;
     if (t->entry[id].op != op) return MP_NAME_NONE;
     if (!is_recorded(t, (uint32_t)id) && mp_record_here()) {
         const uint64_t signals = mp_lock(&t->wiped.lock);
@@ -201,7 +209,10 @@ static uint32_t check(uint64_t id, uint8_t op)
 
 uint32_t mp_name_check(uint64_t id) { return check(id, MPF_OP_NAME); }
 uint32_t mp_domain_check(uint64_t id) { return check(id, MPF_OP_DOMAIN); }
-unsigned mp_domain_ordinal(uint32_t id) { return id < MP_NAME_FIRST ? 0 : the_table->entry[id].ordinal; }
+unsigned mp_domain_ordinal(uint32_t id)
+{
+    return id < MP_NAME_FIRST ? 0 : the_table->entry[id].ordinal;
+}
 
 void mp_names_reset(void)
 {

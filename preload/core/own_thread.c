@@ -8,11 +8,13 @@
 #define SYS_rseq 334
 #endif
 
-/* A new thread of the C library ends the process where a filter that the program set on itself (seccomp) refuses it the rseq
- * call, which the first thread had made before.  What a filter refuses besides is an error, and no harm. */
+/* A new thread of the C library ends the process where a filter that the program set on itself
+ * (seccomp) refuses it the rseq call, which the first thread had made before.  What a filter
+ * refuses besides is an error, and no harm. */
 static long at_start;
 
-static long try_rseq(void) { return mp_sys6(SYS_rseq, 0, 0, -1, 0, 0, 0); }     /* wrong flags: it does nothing */
+/* Wrong flags: it does nothing */
+static long try_rseq(void) { return mp_sys6(SYS_rseq, 0, 0, -1, 0, 0, 0); }
 
 void mp_own_thread_init(void) { at_start = try_rseq(); }
 

@@ -7,8 +7,9 @@
 
 /* When the recording starts. */
 void mp_own_thread_init(void);
-/* Starts a detached thread with a stack of so many bytes (0: what the program's have), which does not know the program's signals
- * (sys.h: mp_sys_begin_thread): those of the calling thread are blocked.  False: there may be none. */
+/* Starts a detached thread with a stack of so many bytes (0: what the program's have), which does
+ * not know the program's signals (sys.h: mp_sys_begin_thread): those of the calling thread are
+ * blocked.  False: there may be none. */
 bool mp_own_thread(void *(*run)(void *), void *arg, size_t stack);
 
 #endif

@@ -4,8 +4,9 @@
 #include "core/state.h"
 #include "mpf/event.h"
 
-/* Chunks of threads that are gone come back by themselves, soon: there is no need of new ones for those that follow.  Threads
- * are counted again only where so many chunks as the last count allows are there. */
+/* Chunks of threads that are gone come back by themselves, soon: there is no need of new ones for
+ * those that follow.  Threads are counted again only where so many chunks as the last count allows
+ * are there. */
 static bool held_by_dead(struct mp_pool *pool)
 {
     char main_state;
@@ -15,14 +16,16 @@ static bool held_by_dead(struct mp_pool *pool)
     return pool->chunks >= MP_POOL_RESERVE + pool->alive;
 }
 
-/* Why there may be no place more; 0: there may.  So many chunks may be out at once that the encoder has work in frames of a good
- * size, and no more. */
+/* Why there may be no place more; 0: there may.  So many chunks may be out at once that the encoder
+ * has work in frames of a good size, and no more. */
 static unsigned forbidden(struct mp_pool *pool)
 {
     const uint32_t threads = __atomic_load_n(&mp_process->threads, __ATOMIC_RELAXED);
     if (pool->chunks >= MP_POOL_PLACES) return MPF_LOSS_THREADS;
     if (pool->chunks < MP_POOL_LIMITED) return 0;
-    if (pool->chunks == pool->mapped && pool->chunks >= MP_POOL_LIMITED + threads && mp_sys_limited()) return MPF_LOSS_MEMORY;
+    if (pool->chunks == pool->mapped && pool->chunks >= MP_POOL_LIMITED + threads &&
+        mp_sys_limited())
+        return MPF_LOSS_MEMORY;
     if (pool->chunks < MP_POOL_RESERVE) return 0;
     return pool->chunks < MP_POOL_RESERVE + threads && !held_by_dead(pool) ? 0 : MPF_LOSS_STALLED;
 }
@@ -32,7 +35,9 @@ static bool grow(struct mp_pool *pool, uint32_t *index)
 {
     const uint64_t signals = mp_lock(&pool->grow);
     unsigned why = forbidden(pool);
-    if (!why && !((pool->chunks < pool->mapped || mp_journal_extend()) && mp_journal_touch(pool->chunks))) why = MPF_LOSS_MEMORY;
+    if (!why &&
+        !((pool->chunks < pool->mapped || mp_journal_extend()) && mp_journal_touch(pool->chunks)))
+        why = MPF_LOSS_MEMORY;
     if (why) __atomic_store_n(&pool->why, why, __ATOMIC_RELAXED);
     else {
         *index = pool->chunks;
@@ -52,7 +57,8 @@ struct mpf_chunk *mp_pool_take(uint32_t number)
 {
     struct mp_pool *pool = &mp_process->pool;
     uint32_t index;
-    if (!mp_queue_take(&pool->free, pool->free_cell, MP_POOL_PLACES, &index) && !grow(pool, &index)) return NULL;
+    if (!mp_queue_take(&pool->free, pool->free_cell, MP_POOL_PLACES, &index) && !grow(pool, &index))
+        return NULL;
     __atomic_fetch_add(&pool->in_use, 1, __ATOMIC_RELAXED);
     struct mp_chunk_meta *meta = &pool->meta[index];
     const uint8_t tag = meta->tag == 255 ? 1 : meta->tag + 1;
@@ -72,22 +78,31 @@ void mp_pool_give(uint32_t index)
     struct mp_pool *pool = &mp_process->pool;
     __atomic_store_n(&mp_pool_chunk(pool, index)->state, MPF_CHUNK_FREE, __ATOMIC_RELEASE);
     __atomic_fetch_sub(&pool->in_use, 1, __ATOMIC_RELAXED);
-    if (!pool->meta[index].retired) mp_queue_give(&pool->free, pool->free_cell, MP_POOL_PLACES, index);
+    if (!pool->meta[index].retired)
+        mp_queue_give(&pool->free, pool->free_cell, MP_POOL_PLACES, index);
 }
 
-void mp_pool_want(uint32_t seen) { __atomic_store_n(&mp_process->pool.wanted, seen + 1, __ATOMIC_RELEASE); }
+void mp_pool_want(uint32_t seen)
+{
+    __atomic_store_n(&mp_process->pool.wanted, seen + 1, __ATOMIC_RELEASE);
+}
 
 bool mp_pool_wanted(void)
 {
     const struct mp_pool *pool = &mp_process->pool;
-    return __atomic_load_n(&pool->wanted, __ATOMIC_ACQUIRE) == __atomic_load_n(&pool->released, __ATOMIC_ACQUIRE) + 1;
+    return __atomic_load_n(&pool->wanted, __ATOMIC_ACQUIRE) ==
+           __atomic_load_n(&pool->released, __ATOMIC_ACQUIRE) + 1;
 }
 
-bool mp_pool_wait(uint32_t seen, struct mp_patience *patience) { return mp_wait(patience, &mp_process->pool.released, seen, 100000000u); }
+bool mp_pool_wait(uint32_t seen, struct mp_patience *patience)
+{
+    return mp_wait(patience, &mp_process->pool.released, seen, 100000000u);
+}
 
 uint32_t mp_pool_backlog(uint32_t records)
 {
     const struct mp_pool *pool = &mp_process->pool;
-    const uint32_t done = records + __atomic_load_n(&pool->on_the_way, __ATOMIC_RELAXED), in_use = __atomic_load_n(&pool->in_use, __ATOMIC_RELAXED);
+    const uint32_t done = records + __atomic_load_n(&pool->on_the_way, __ATOMIC_RELAXED),
+                   in_use = __atomic_load_n(&pool->in_use, __ATOMIC_RELAXED);
     return in_use > done ? in_use - done : 0;
 }

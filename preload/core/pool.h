@@ -1,8 +1,9 @@
 /* Chunks of the journal, and who has them.
  *
- * Free chunks wait in a queue; a thread's chunks are a list from its oldest that is not in the log yet to the one
- * that it fills.  Taking and giving back work in any context.  Places are pages of the journal file as long as that can
- * grow, then anonymous memory (more threads than it may hold, a full disk): what lies there does not survive SIGKILL. */
+ * Free chunks wait in a queue; a thread's chunks are a list from its oldest that is not in the log
+ * yet to the one that it fills.  Taking and giving back work in any context.  Places are pages of
+ * the journal file as long as that can grow, then anonymous memory (more threads than it may hold,
+ * a full disk): what lies there does not survive SIGKILL. */
 #ifndef MP_POOL_H
 #define MP_POOL_H
 
@@ -16,7 +17,8 @@ struct mpf_chunk *mp_pool_take(uint32_t number);
 /* Why there is none: enum mpf_loss. */
 unsigned mp_pool_why(void);
 void mp_pool_give(uint32_t index);
-/* Somebody is about to wait until chunks come back; `seen` is pool.released from before the failed take. */
+/* Somebody is about to wait until chunks come back; `seen` is pool.released from before the failed
+ * take. */
 void mp_pool_want(uint32_t seen);
 /* Does somebody wait, and nothing came back since? */
 bool mp_pool_wanted(void);

@@ -19,16 +19,17 @@
 struct mp_process *mp_process;
 
 /* Of the program, not of one process: a forked child keeps these. */
-static bool active;             /* and was, from the start */
-static bool recording;          /* this program is recorded at all */
-static int root_pid;            /* the process that the constructor ran in as the user's own; 0: a child's */
+static bool active;    /* and was, from the start */
+static bool recording; /* this program is recorded at all */
+static int root_pid;   /* the process that the constructor ran in as the user's own; 0: a child's */
 
 static size_t state_bytes(void) { return (sizeof(struct mp_process) + 63) / 64 * 64; }
 
 static bool map_state(void)
 {
     const size_t bytes = state_bytes() + (size_t)MP_THREADS_MAX * sizeof(struct mp_thread);
-    uint8_t *memory = mp_sys_map_wiped(bytes);          /* refused the wiping: mp_process_forked does it, for fork(3) only */
+    uint8_t *memory = mp_sys_map_wiped(bytes); /* refused the wiping: mp_process_forked does it, for
+                                                  fork(3) only */
     if (!memory) return false;
     mp_threads = (struct mp_thread *)(memory + state_bytes());
     mp_process = (struct mp_process *)memory;
@@ -46,7 +47,10 @@ static bool open_files(void)
         return false;
     }
     mp_journal_tie(mp_logfile_file());
-    if (!mp_journal_path()[0]) mp_say("no folder for a journal: what is recorded less than 100 ms before a SIGKILL will be lost", NULL, NULL, NULL);
+    if (!mp_journal_path()[0])
+        mp_say(
+            "no folder for a journal: what is recorded less than 100 ms before a SIGKILL will be lost",
+            NULL, NULL, NULL);
     return true;
 }
 
@@ -62,7 +66,8 @@ static void start(void)
     p->tick_shift = mp_clock_shift();
     p->watermark = p->start.ticks;
     mp_clock_start();
-    const bool ok = p->pid > 0 && open_files();        /* a process that may not know its id is not told from its children */
+    const bool ok = p->pid > 0 && open_files(); /* a process that may not know its id is not told
+                                                   from its children */
     __atomic_store_n(&p->state, ok ? MP_ON : MP_OFF, __ATOMIC_RELEASE);
     mp_sys_restore_signals(signals);
 }
@@ -95,7 +100,8 @@ static uint32_t await_start(struct mp_process *p)
 {
     struct mp_patience patience = mp_patience(p->start_overdue ? 0 : 1000000000u);
     uint32_t state;
-    while ((state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE)) == MP_STARTING && p->starter != mp_sys_gettid()) {
+    while ((state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE)) == MP_STARTING &&
+           p->starter != mp_sys_gettid()) {
         if (mp_wait(&patience, &p->state, MP_STARTING, 1000000u)) continue;
         p->start_overdue = true;
         mp_loss(MPF_LOSS_STALLED, 1);
@@ -109,7 +115,8 @@ bool mp_process_ready(void)
     struct mp_process *p = mp_process;
     if (!recording || !p) return false;
     uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
-    if (state == MP_NEW && __atomic_compare_exchange_n(&p->state, &state, MP_STARTING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    if (state == MP_NEW && __atomic_compare_exchange_n(&p->state, &state, MP_STARTING, false,
+                                                       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         start_child();
     if (__builtin_expect(state == MP_ON, 1)) return true;
     return await_start(p) == MP_ON;
@@ -126,7 +133,8 @@ void mp_process_forked(void)
 
 void mp_process_adopt(bool root) { root_pid = root ? mp_sys_getpid() : 0; }
 
-/* events, high-water RSS if it is known, lost events, file and size, and the next command to type */
+/* events, high-water RSS if it is known, lost events, file and size, and the next command to type
+ */
 static void summary(uint64_t hwm)
 {
     static char line[PATH_MAX * 2 + 256];
@@ -142,13 +150,17 @@ static void summary(uint64_t hwm)
     mp_text_u64(&t, mp_process->lost_total + (gone ? mp_process->events : 0));
     mp_text_str(&t, " lost, ");
     mp_text_size(&t, gone ? 0 : mp_logfile_bytes());
-    mp_text_str(&t, gone ? "; removed or moved while the program ran: " : "; next: memprof-report peaks ");
+    mp_text_str(&t, gone ? "; removed or moved while the program ran: "
+                         : "; next: memprof-report peaks ");
     mp_text_str(&t, mp_logfile_path());
     mp_text_str(&t, "\n");
     mp_say_line(&t);
 }
 
-static bool owner(void) { return mp_process && mp_process->state == MP_ON && mp_process->pid == mp_sys_getpid(); }
+static bool owner(void)
+{
+    return mp_process && mp_process->state == MP_ON && mp_process->pid == mp_sys_getpid();
+}
 
 /* Small child processes leave no log: a shell script has thousands of them. */
 static bool wanted(uint64_t hwm) { return mp_process->root || hwm >= mp_config.min_rss; }
@@ -194,7 +206,9 @@ void mp_process_suspend(void)
 static void journal_again(void)
 {
     if (!mp_journal_path()[0] || (mp_encoder_alone() && mp_journal_restore())) return;
-    mp_say("no journal after an exec that failed: what is recorded less than 100 ms before a SIGKILL will be lost", NULL, NULL, NULL);
+    mp_say(
+        "no journal after an exec that failed: what is recorded less than 100 ms before a SIGKILL will be lost",
+        NULL, NULL, NULL);
 }
 
 /* No frame is on its way.  The journal first: without it a log that has no END is not whole. */
@@ -204,7 +218,8 @@ static void files_again(void)
     if (mp_process->away == MP_AWAY_JOURNAL) mp_logfile_go_on();
     else if (mp_logfile_bring_back()) mp_journal_tie(mp_logfile_file());
     else {
-        mp_say("cannot write ", mp_logfile_path(), " after an exec that failed; nothing is recorded", NULL);
+        mp_say("cannot write ", mp_logfile_path(),
+               " after an exec that failed; nothing is recorded", NULL);
         __atomic_store_n(&mp_process->state, MP_CLOSED, __ATOMIC_RELEASE);
         mp_journal_remove();
     }

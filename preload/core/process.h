@@ -4,16 +4,20 @@
 
 #include "core/state.h"
 
-/* Makes the mapping and starts the recording of the program's first process.  False: nothing is recorded. */
+/* Makes the mapping and starts the recording of the program's first process.  False: nothing is
+ * recorded. */
 bool mp_process_init(void);
-/* Is this copy of the library the one that records?  Not one that was dlopen'ed later (children inherit NVTX_INJECTION64_PATH
- * where LD_PRELOAD was dropped): that has to stay inert. */
+/* Is this copy of the library the one that records?  Not one that was dlopen'ed later (children
+ * inherit NVTX_INJECTION64_PATH where LD_PRELOAD was dropped): that has to stay inert. */
 bool mp_process_active(void);
-/* True when events are recorded; starts the recording of a forked child.  Any context; keeps errno. */
+/* True when events are recorded; starts the recording of a forked child.  Any context; keeps errno.
+ */
 bool mp_process_ready(void);
-/* Ends the recording: everything to the log, END, journal removed.  Does nothing in a vfork child. */
+/* Ends the recording: everything to the log, END, journal removed.  Does nothing in a vfork child.
+ */
 void mp_process_finish(const char *reason);
-/* Before exec: the log is whole and nothing else is left, but recording goes on if the exec fails (mp_process_resume). */
+/* Before exec: the log is whole and nothing else is left, but recording goes on if the exec fails
+ * (mp_process_resume). */
 void mp_process_suspend(void);
 void mp_process_resume(void);
 /* The C library's fork handler in the child. */

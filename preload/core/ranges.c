@@ -1,13 +1,15 @@
-/* Invariant: a thread's depth in a domain is the number of its PUSH events without their POP.  A forked child keeps the
- * depths of the thread that forked: its pops of ranges that its parent opened have no PUSH in its own log. */
+/* Invariant: a thread's depth in a domain is the number of its PUSH events without their POP.  A
+ * forked child keeps the depths of the thread that forked: its pops of ranges that its parent
+ * opened have no PUSH in its own log. */
 #include "core/ranges.h"
 
 #include "core/feature.h"
 #include "core/names.h"
 #include "core/record.h"
 
-/* Depth of the thread's stack in the default domain [0] and in the first domains made, by ordinal.  A library that is
- * preloaded has room for 64 bytes; a table for all domains would not fit where libraries are dlopen'ed. */
+/* Depth of the thread's stack in the default domain [0] and in the first domains made, by ordinal.
+ * A library that is preloaded has room for 64 bytes; a table for all domains would not fit where
+ * libraries are dlopen'ed. */
 #define TRACKED 32
 static __thread uint16_t depth[TRACKED] __attribute__((tls_model("initial-exec")));
 
@@ -55,9 +57,13 @@ void mp_range_start(uint32_t domain, uint32_t name, uint64_t id)
 }
 
 void mp_range_end(uint64_t id) { mp_record(MPF_OP_RANGE_END, MPF_HEAP_NONE, 0, id & MPF_SIZE_MAX); }
-void mp_range_mark(uint32_t domain, uint32_t name) { mp_record(MPF_OP_MARK, MPF_HEAP_NONE, place(domain, name), 0); }
+void mp_range_mark(uint32_t domain, uint32_t name)
+{
+    mp_record(MPF_OP_MARK, MPF_HEAP_NONE, place(domain, name), 0);
+}
 
 void mp_range_data(uint64_t schema, const void *data, size_t bytes)
 {
-    mp_record_data(MPF_OP_RANGE_DATA, MPF_HEAP_NONE, schema, data, bytes < MPF_DATA_MAX ? bytes : MPF_DATA_MAX);
+    mp_record_data(MPF_OP_RANGE_DATA, MPF_HEAP_NONE, schema, data,
+                   bytes < MPF_DATA_MAX ? bytes : MPF_DATA_MAX);
 }

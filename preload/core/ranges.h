@@ -1,18 +1,18 @@
 /* Ranges and marks: what an instrumentation interface (NVTX) reports, as events.
  *
- * Any thread, any context; no lock, errno kept.  `domain` is 0 for the default domain, or a number from mp_domain_id
- * or mp_domain_check; `name` one from mp_name_id or mp_name_check. */
+ * Any thread, any context; no lock, errno kept.  `domain` is 0 for the default domain, or a number
+ * from mp_domain_id or mp_domain_check; `name` one from mp_name_id or mp_name_check. */
 #ifndef MP_RANGES_H
 #define MP_RANGES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define MP_RANGE_UNTRACKED (-2)     /* the range is recorded, but its level is not kept */
-#define MP_RANGE_ERROR (-1)
+#define MP_RANGE_UNTRACKED (-2) /* the range is recorded, but its level is not kept */
+#define MP_RANGE_ERROR     (-1)
 
-/* Levels of the range, 0 for the outermost one of the thread in its domain; or MP_RANGE_UNTRACKED for a domain made
- * after the first 31.  A pop of nothing is MP_RANGE_ERROR and is not recorded. */
+/* Levels of the range, 0 for the outermost one of the thread in its domain; or MP_RANGE_UNTRACKED
+ * for a domain made after the first 31.  A pop of nothing is MP_RANGE_ERROR and is not recorded. */
 int mp_range_push(uint32_t domain, uint32_t name);
 int mp_range_pop(uint32_t domain);
 

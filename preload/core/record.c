@@ -1,7 +1,8 @@
 /* The slow path of recording: a thread's first event, a full chunk, a large block, a forked child.
  *
- * Invariants: signals are blocked while a thread's chunk is replaced, so a handler sees either the old chunk or the new
- * one; a slot's time is taken after its place is reserved, so the encoder's watermark never passes an event to come. */
+ * Invariants: signals are blocked while a thread's chunk is replaced, so a handler sees either the
+ * old chunk or the new one; a slot's time is taken after its place is reserved, so the encoder's
+ * watermark never passes an event to come. */
 #include "core/record.h"
 
 #include <errno.h>
@@ -16,8 +17,8 @@
 #include "core/threads.h"
 #include "real/real.h"
 
-/* Reserves n slots in a row: their cursor, or 0 when the chunk has no room for them.  Signals are blocked: no handler
- * comes between. */
+/* Reserves n slots in a row: their cursor, or 0 when the chunk has no room for them.  Signals are
+ * blocked: no handler comes between. */
 static uint64_t reserve(struct mp_thread *t, uint32_t n)
 {
     const uint64_t at = t->cur, last = at + (n - 1) * sizeof(struct mpf_slot);
@@ -27,8 +28,8 @@ static uint64_t reserve(struct mp_thread *t, uint32_t n)
     return at;
 }
 
-/* In the thread's own turn, which has not ended meanwhile.  The turn is stored last: a signal handler that comes before it
- * finds a newer time than it looks for, or none. */
+/* In the thread's own turn, which has not ended meanwhile.  The turn is stored last: a signal
+ * handler that comes before it finds a newer time than it looks for, or none. */
 static uint64_t read_clock(struct mp_thread *t)
 {
     uint64_t turn, time;
@@ -49,21 +50,25 @@ uint64_t mp_record_timed(struct mp_thread *t, uint64_t at, uint64_t addr, uint64
     return addr;
 }
 
-/* Data follows its event in the next slots; it is stored first, so that a committed event is a whole one. */
-static void put(uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t size, const uint8_t *data)
+/* Data follows its event in the next slots; it is stored first, so that a committed event is a
+ * whole one. */
+static void put(uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t size,
+                const uint8_t *data)
 {
     struct mpf_slot *s = mp_cursor_slot(at);
     for (uint32_t i = 0; data && i < mpf_data_slots(size); i++) {
         const size_t rest = size - i * MPF_CONT_BYTES;
         uint64_t word[2] = { 0, 0 };
         memcpy(word, data + i * MPF_CONT_BYTES, rest < MPF_CONT_BYTES ? rest : MPF_CONT_BYTES);
-        mp_slot_commit(s + 1 + i, word[0], word[1], mpf_slot_head(MPF_OP_CONT, 0, 0, 0) | mp_cursor_tag(at));
+        mp_slot_commit(s + 1 + i, word[0], word[1],
+                       mpf_slot_head(MPF_OP_CONT, 0, 0, 0) | mp_cursor_tag(at));
     }
     mp_record_timed(mp_self, at, addr, mpf_slot_head(op, heap, 0, size) | mp_cursor_tag(at));
 }
 
-/* Nothing can be recorded: every event of the thread comes here, and puts its cursor back to a place that is no slot.  The
- * record may be an inherited one that was wiped: its cursor moves with each try all the same. */
+/* Nothing can be recorded: every event of the thread comes here, and puts its cursor back to a
+ * place that is no slot.  The record may be an inherited one that was wiped: its cursor moves with
+ * each try all the same. */
 static void park(void)
 {
     if (mp_self) __atomic_store_n(&mp_self->cur, 0, __ATOMIC_RELEASE);
@@ -84,7 +89,10 @@ static uint64_t reserve_slow(uint32_t n)
     return at;
 }
 
-struct place { uint64_t stack, python; };       /* ids, 0: none */
+/* Ids, 0: none */
+struct place {
+    uint64_t stack, python;
+};
 
 static void put_place(unsigned op, uint64_t id)
 {
@@ -92,8 +100,10 @@ static void put_place(unsigned op, uint64_t id)
     if (at) put(at, op, MPF_HEAP_NONE, id, 0, NULL);
 }
 
-/* The event is behind the ATs that say its place: signals are blocked, so no other event comes between. */
-static void record(struct place place, unsigned op, unsigned heap, uint64_t addr, uint64_t size, const uint8_t *data)
+/* The event is behind the ATs that say its place: signals are blocked, so no other event comes
+ * between. */
+static void record(struct place place, unsigned op, unsigned heap, uint64_t addr, uint64_t size,
+                   const uint8_t *data)
 {
     const uint64_t signals = mp_sys_block_signals();
     struct mp_thread *t = mp_self;
@@ -105,19 +115,21 @@ static void record(struct place place, unsigned op, unsigned heap, uint64_t addr
     mp_sys_restore_signals(signals);
 }
 
-/* A small block's event that came here only because it can have a stack.  With one, both slots are reserved in one
- * instruction; where a handler came between and the AT has the chunk's last slot, it stands for the thread's next event
- * all the same: *stack is 0 then. */
+/* A small block's event that came here only because it can have a stack.  With one, both slots are
+ * reserved in one instruction; where a handler came between and the AT has the chunk's last slot,
+ * it stands for the thread's next event all the same: *stack is 0 then. */
 static bool record_small(uint64_t *stack, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
     struct mp_thread *t = mp_self;
     if (!t || t->guard != MP_STACKS_WANTED || size >= MP_LARGE) return false;
     const uint64_t slots = *stack ? 2 : 1;
-    if (slots > 1 && !mp_cursor_valid(t->cur + slots * sizeof(struct mpf_slot))) return false;    /* wide steps stay away from the chunk's end */
+    if (slots > 1 && !mp_cursor_valid(t->cur + slots * sizeof(struct mpf_slot)))
+        return false; /* wide steps stay away from the chunk's end */
     uint64_t at = mp_record_reserve(t, slots);
     if (!mp_cursor_valid(at)) return false;
     if (*stack) {
-        mp_slot_commit(mp_cursor_slot(at), t->time, *stack, mpf_slot_head(MPF_OP_AT, MPF_HEAP_NONE, 0, 0) | mp_cursor_tag(at));
+        mp_slot_commit(mp_cursor_slot(at), t->time, *stack,
+                       mpf_slot_head(MPF_OP_AT, MPF_HEAP_NONE, 0, 0) | mp_cursor_tag(at));
         *stack = 0;
         at += sizeof(struct mpf_slot);
         if (!mp_cursor_valid(at)) return false;
@@ -126,8 +138,8 @@ static bool record_small(uint64_t *stack, unsigned op, unsigned heap, uint64_t a
     return true;
 }
 
-/* Only behind an allocation is it certain that the thread holds no lock of the C library's allocator; but a program whose frees
- * always fill the chunks comes here with nothing else. */
+/* Only behind an allocation is it certain that the thread holds no lock of the C library's
+ * allocator; but a program whose frees always fill the chunks comes here with nothing else. */
 static void want_encoder(unsigned op, unsigned heap, uint64_t size)
 {
     if (!mp_real_has_heap) {
@@ -161,7 +173,8 @@ uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size
         return addr;
     }
     const struct mp_frame from = mp_frame_of_caller();
-    struct place place = { .stack = mp_features.stack ? mp_features.stack(op, heap, size, &from) : 0 };
+    struct place place = { .stack =
+                               mp_features.stack ? mp_features.stack(op, heap, size, &from) : 0 };
     if (record_small(&place.stack, op, heap, addr, size)) return addr;
     if (mp_features.python) place.python = mp_features.python(op, heap, size);
     record(place, op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);

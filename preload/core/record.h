@@ -1,7 +1,7 @@
 /* Recording an event: the hot path.
  *
- * Any thread, any context (signal handlers included), any time after the first hook call.  Takes no lock, changes no
- * errno.  In a process that is not recorded these do nothing. */
+ * Any thread, any context (signal handlers included), any time after the first hook call.  Takes no
+ * lock, changes no errno.  In a process that is not recorded these do nothing. */
 #ifndef MP_RECORD_H
 #define MP_RECORD_H
 
@@ -13,9 +13,11 @@
 #include "core/thread.h"
 #include "mpf/event.h"
 
-/* These give back addr, and so does mp_record: what a hook needs behind the event need not be kept while one of them is at
- * work, and the hook saves no registers for them.  The first is all allocations' way where each has a stack: not cold. */
-uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size) __attribute__((noinline));
+/* These give back addr, and so does mp_record: what a hook needs behind the event need not be kept
+ * while one of them is at work, and the hook saves no registers for them.  The first is all
+ * allocations' way where each has a stack: not cold. */
+uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+    __attribute__((noinline));
 uint64_t mp_record_timed(struct mp_thread *t, uint64_t at, uint64_t addr, uint64_t head);
 
 static inline void mp_slot_commit(struct mpf_slot *s, uint64_t time, uint64_t addr, uint64_t head)
@@ -25,25 +27,31 @@ static inline void mp_slot_commit(struct mpf_slot *s, uint64_t time, uint64_t ad
     __atomic_store_n(&s->head, head, __ATOMIC_RELEASE);
 }
 
-/* Times of small blocks may be this thread's last reading; one slot of every MP_TIMED_EVERY bytes has a new one. */
-#define MP_TIMED ((size_t)4096)
+/* Times of small blocks may be this thread's last reading; one slot of every MP_TIMED_EVERY bytes
+ * has a new one. */
+#define MP_TIMED       ((size_t)4096)
 #define MP_TIMED_EVERY 1024u
-static inline __attribute__((always_inline)) bool mp_record_needs_no_clock(const struct mp_thread *t, uint64_t at, unsigned op, unsigned heap, uint64_t size)
+static inline __attribute__((always_inline)) bool mp_record_needs_no_clock(
+    const struct mp_thread *t, uint64_t at, unsigned op, unsigned heap, uint64_t size)
 {
     if (heap != MPF_HEAP_HOST || !mpf_op_is_of_block(op)) return false;
     const uint64_t its = (uint64_t)t->number << 32 | t->turn;
-    return __atomic_load_n(&mp_clock_turn, __ATOMIC_RELAXED) == its && size < MP_TIMED && at % MP_TIMED_EVERY >= sizeof(struct mpf_slot);
+    return __atomic_load_n(&mp_clock_turn, __ATOMIC_RELAXED) == its && size < MP_TIMED &&
+           at % MP_TIMED_EVERY >= sizeof(struct mpf_slot);
 }
 
 /* A slot of the thread's chunk; not valid: the chunk has no room. */
-static inline __attribute__((always_inline)) uint64_t mp_record_reserve(struct mp_thread *t, uint64_t slots)
+static inline __attribute__((always_inline)) uint64_t mp_record_reserve(struct mp_thread *t,
+                                                                        uint64_t slots)
 {
     uint64_t at = slots * sizeof(struct mpf_slot);
     __asm__ volatile("xaddq %0, %1" : "+r"(at), "+m"(t->cur) : : "cc");
     return at;
 }
 
-static inline __attribute__((always_inline)) uint64_t mp_record_at(struct mp_thread *t, uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+static inline __attribute__((always_inline)) uint64_t mp_record_at(struct mp_thread *t, uint64_t at,
+                                                                   unsigned op, unsigned heap,
+                                                                   uint64_t addr, uint64_t size)
 {
     const uint64_t head = op | heap << 8 | mp_cursor_tag(at) | size << 24;
     if (!mp_record_needs_no_clock(t, at, op, heap, size)) return mp_record_timed(t, at, addr, head);
@@ -54,20 +62,25 @@ static inline __attribute__((always_inline)) uint64_t mp_record_at(struct mp_thr
 /* The guards for which such an event leaves the fast path: the end of a block has no stack. */
 static inline uint32_t mp_guards_of(unsigned op)
 {
-    return op == MPF_OP_FREE || op == MPF_OP_MOVE_BEGIN ? ~(uint32_t)MP_STACKS_WANTED : ~(uint32_t)0;
+    return op == MPF_OP_FREE || op == MPF_OP_MOVE_BEGIN ? ~(uint32_t)MP_STACKS_WANTED
+                                                        : ~(uint32_t)0;
 }
 
-static inline __attribute__((always_inline)) uint64_t mp_record(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+static inline __attribute__((always_inline)) uint64_t mp_record(unsigned op, unsigned heap,
+                                                                uint64_t addr, uint64_t size)
 {
     struct mp_thread *t = mp_self;
-    const bool plain = __builtin_expect(t != NULL, 1) && __builtin_expect(!(t->guard & mp_guards_of(op)), 1) && __builtin_expect(size < MP_LARGE, 1);
+    const bool plain = __builtin_expect(t != NULL, 1) &&
+                       __builtin_expect(!(t->guard & mp_guards_of(op)), 1) &&
+                       __builtin_expect(size < MP_LARGE, 1);
     if (!plain) return mp_record_slow(op, heap, addr, size);
     const uint64_t at = mp_record_reserve(t, 1);
     if (__builtin_expect(!mp_cursor_valid(at), 0)) return mp_record_slow(op, heap, addr, size);
     return mp_record_at(t, at, op, heap, addr, size);
 }
 
-/* A failed call for `bytes`, with the reason: sizes beyond what a slot's head holds go partly above the reason. */
+/* A failed call for `bytes`, with the reason: sizes beyond what a slot's head holds go partly above
+ * the reason. */
 static inline void mp_record_fail(unsigned heap, int error, uint64_t bytes)
 {
     mp_record_slow(MPF_OP_FAIL, heap, (uint32_t)error | bytes >> 40 << 32, bytes & MPF_SIZE_MAX);
@@ -76,13 +89,17 @@ static inline void mp_record_fail(unsigned heap, int error, uint64_t bytes)
 /* A DATA event: at most MPF_DATA_MAX bytes, longer data is cut there. */
 void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes);
 
-/* Between these two the thread records nothing: memprof's own calls.  Signals are blocked, or a handler's events would be
- * lost.  What the first returns is given back to the second. */
-struct mp_guarded { uint64_t signals; uint32_t guard; };
+/* Between these two the thread records nothing: memprof's own calls.  Signals are blocked, or a
+ * handler's events would be lost.  What the first returns is given back to the second. */
+struct mp_guarded {
+    uint64_t signals;
+    uint32_t guard;
+};
 struct mp_guarded mp_guard_enter(void);
 void mp_guard_leave(struct mp_guarded before);
 
-/* False between those two.  A thread that asks has its record from then on, and a forked child its log. */
+/* False between those two.  A thread that asks has its record from then on, and a forked child its
+ * log. */
 bool mp_record_here(void);
 
 #endif

@@ -36,7 +36,8 @@ uint32_t mp_threads_ever(void)
 uint32_t mp_thread_records(void)
 {
     const struct mp_queue *q = &mp_process->threads_free;
-    const uint32_t taken = __atomic_load_n(&q->taken, __ATOMIC_RELAXED), unused = __atomic_load_n(&q->given, __ATOMIC_RELAXED) - taken;
+    const uint32_t taken = __atomic_load_n(&q->taken, __ATOMIC_RELAXED),
+                   unused = __atomic_load_n(&q->given, __ATOMIC_RELAXED) - taken;
     const uint32_t ever = mp_threads_ever();
     return ever > unused ? ever - unused : 0;
 }
@@ -44,7 +45,8 @@ uint32_t mp_thread_records(void)
 void mp_records_give(struct mp_thread *t)
 {
     *t = (struct mp_thread){ 0 };
-    mp_queue_give(&mp_process->threads_free, mp_process->threads_free_cell, MP_THREADS_MAX, (uint32_t)(t - mp_threads));
+    mp_queue_give(&mp_process->threads_free, mp_process->threads_free_cell, MP_THREADS_MAX,
+                  (uint32_t)(t - mp_threads));
 }
 
 /* Slots of the chunk that the thread has reserved. */
@@ -55,7 +57,8 @@ uint32_t mp_records_used_slots(const struct mp_thread *t, const struct mpf_chunk
     return n < MPF_CHUNK_SLOTS ? (uint32_t)n : MPF_CHUNK_SLOTS;
 }
 
-/* Slots from the cursor to the end stay unused: none of them may look committed to who reads the journal. */
+/* Slots from the cursor to the end stay unused: none of them may look committed to who reads the
+ * journal. */
 void mp_records_close_chunk(struct mp_thread *t, struct mpf_chunk *c)
 {
     const uint32_t used = mp_records_used_slots(t, c);

@@ -20,7 +20,8 @@ void mp_thread_own(void);
 bool mp_thread_is_own(void);
 /* Records ever in use: those behind them are empty. */
 uint32_t mp_threads_ever(void);
-/* Records in use, about: of threads that live, and of those that are gone and not taken back yet. */
+/* Records in use, about: of threads that live, and of those that are gone and not taken back yet.
+ */
 uint32_t mp_thread_records(void);
 /* Takes back the record of a thread that is gone and has nothing left to drain.  The encoder's. */
 void mp_thread_reclaim(struct mp_thread *t);

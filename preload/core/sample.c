@@ -13,22 +13,24 @@
 #include "real/real.h"
 
 #define PERIOD_NS 90000000u
-#define UNCHANGED_NS ((uint64_t)10 * 1000000000u)   /* a sample at least this often, whatever it says */
-#define COST_FACTOR 500                             /* reading smaps_rollup takes at most 0.2 % of the time */
+/* A sample at least this often, whatever it says */
+#define UNCHANGED_NS ((uint64_t)10 * 1000000000u)
+/* Reading smaps_rollup takes at most 0.2 % of the time */
+#define COST_FACTOR 500
 
 static uint64_t number(const char *text)
 {
-    if (*text < '0' || *text > '9') return MPF_UNKNOWN;     /* "max" */
+    if (*text < '0' || *text > '9') return MPF_UNKNOWN; /* "max" */
     uint64_t n = 0;
     for (; *text >= '0' && *text <= '9'; text++) n = n * 10 + (uint64_t)(*text - '0');
     return n;
 }
 
 struct sampler {
-    uint64_t next, next_rollup, full;       /* CLOCK_MONOTONIC ns: when due */
+    uint64_t next, next_rollup, full; /* CLOCK_MONOTONIC ns: when due */
     uint64_t dirty, pss;
     uint64_t rss[MPF_RSS_COUNT], cgroup[MPF_CGROUP_COUNT];
-    int cgroup_version;                     /* 0: not looked for yet, -1: none */
+    int cgroup_version; /* 0: not looked for yet, -1: none */
     char cgroup_path[512];
 };
 /* Forked children go on with the parent's cgroup; whatever is due then is sampled. */
@@ -49,7 +51,8 @@ static void read_rollup(uint64_t now)
     s.next_rollup = now + (cost * COST_FACTOR > PERIOD_NS ? cost * COST_FACTOR : PERIOD_NS);
 }
 
-/* Worth a sample: a change of a page and more in anything but the time.  What was not read this time is as before. */
+/* Worth a sample: a change of a page and more in anything but the time.  What was not read this
+ * time is as before. */
 static bool changed(const uint64_t *now, uint64_t *before, unsigned count)
 {
     bool news = false;
@@ -86,13 +89,15 @@ static void sample_rss(uint64_t now, bool always)
         [MPF_RSS_LIMIT_AS] = limit_of(RLIMIT_AS),
         [MPF_RSS_LIMIT_DATA] = limit_of(RLIMIT_DATA),
     };
-    if (changed(v, s.rss, MPF_RSS_COUNT) || always) mp_epoch_note(MPF_OP_SAMPLE_RSS, 0, v, sizeof v);
+    if (changed(v, s.rss, MPF_RSS_COUNT) || always)
+        mp_epoch_note(MPF_OP_SAMPLE_RSS, 0, v, sizeof v);
 }
 
 /* ---- cgroup */
 
-/* The path behind "0::" (version 2) or ":memory:" (version 1) in /proc/self/cgroup, made a folder that is there: in a
- * container the path is the host's, and the folder is the root of what is mounted. */
+/* The path behind "0::" (version 2) or ":memory:" (version 1) in /proc/self/cgroup, made a folder
+ * that is there: in a container the path is the host's, and the folder is the root of what is
+ * mounted. */
 static bool cgroup_folder(const char *text, const char *key, const char *mount, const char *probe)
 {
     const char *p = strstr(text, key);
@@ -119,7 +124,8 @@ static void find_cgroup(void)
     static char text[4096];
     s.cgroup_version = -1;
     if (mp_sys_slurp("/proc/self/cgroup", text, sizeof text) <= 0) return;
-    if (cgroup_folder(text, ":memory:", "/sys/fs/cgroup/memory", "/memory.usage_in_bytes")) s.cgroup_version = 1;
+    if (cgroup_folder(text, ":memory:", "/sys/fs/cgroup/memory", "/memory.usage_in_bytes"))
+        s.cgroup_version = 1;
     else if (cgroup_folder(text, "0::", "/sys/fs/cgroup", "/memory.current")) s.cgroup_version = 2;
 }
 
@@ -144,11 +150,14 @@ static void sample_cgroup(bool always)
     const bool two = s.cgroup_version == 2;
     const uint64_t v[MPF_CGROUP_COUNT] = {
         [MPF_CGROUP_USAGE] = cgroup_value(two ? "/memory.current" : "/memory.usage_in_bytes", NULL),
-        [MPF_CGROUP_LIMIT] = real_limit(cgroup_value(two ? "/memory.max" : "/memory.limit_in_bytes", NULL)),
+        [MPF_CGROUP_LIMIT] =
+            real_limit(cgroup_value(two ? "/memory.max" : "/memory.limit_in_bytes", NULL)),
         [MPF_CGROUP_PEAK] = cgroup_value(two ? "/memory.peak" : "/memory.max_usage_in_bytes", NULL),
-        [MPF_CGROUP_OOM_KILLS] = cgroup_value(two ? "/memory.events" : "/memory.oom_control", "oom_kill "),
+        [MPF_CGROUP_OOM_KILLS] =
+            cgroup_value(two ? "/memory.events" : "/memory.oom_control", "oom_kill "),
     };
-    if (changed(v, s.cgroup, MPF_CGROUP_COUNT) || always) mp_epoch_note(MPF_OP_SAMPLE_CGROUP, 0, v, sizeof v);
+    if (changed(v, s.cgroup, MPF_CGROUP_COUNT) || always)
+        mp_epoch_note(MPF_OP_SAMPLE_CGROUP, 0, v, sizeof v);
 }
 
 /* ---- jemalloc */
@@ -163,13 +172,13 @@ static void sample_jemalloc(void)
 {
     static const char *const name[MPF_JEMALLOC_COUNT] = {
         [MPF_JEMALLOC_ALLOCATED] = "stats.allocated", [MPF_JEMALLOC_ACTIVE] = "stats.active",
-        [MPF_JEMALLOC_METADATA] = "stats.metadata", [MPF_JEMALLOC_RESIDENT] = "stats.resident",
-        [MPF_JEMALLOC_MAPPED] = "stats.mapped", [MPF_JEMALLOC_RETAINED] = "stats.retained",
+        [MPF_JEMALLOC_METADATA] = "stats.metadata",   [MPF_JEMALLOC_RESIDENT] = "stats.resident",
+        [MPF_JEMALLOC_MAPPED] = "stats.mapped",       [MPF_JEMALLOC_RETAINED] = "stats.retained",
     };
     if (!mp_real_mallctl) return;
     uint64_t epoch = 1, v[MPF_JEMALLOC_COUNT];
     size_t bytes = sizeof epoch;
-    mp_real_mallctl("epoch", &epoch, &bytes, &epoch, bytes);    /* brings the statistics up to date */
+    mp_real_mallctl("epoch", &epoch, &bytes, &epoch, bytes); /* brings the statistics up to date */
     for (int i = 0; i < MPF_JEMALLOC_COUNT; i++) v[i] = jemalloc_value(name[i]);
     mp_epoch_note(MPF_OP_SAMPLE_JEMALLOC, 0, v, sizeof v);
 }

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Takes what is due (every 100 ms; smaps_rollup as often as its cost allows; only what has changed) and notes it in
- * the epoch at hand; everything when `now`.  Under epoch_lock. */
+/* Takes what is due (every 100 ms; smaps_rollup as often as its cost allows; only what has changed)
+ * and notes it in the epoch at hand; everything when `now`.  Under epoch_lock. */
 void mp_sample_take(bool now);
 
 #endif

@@ -12,7 +12,8 @@ void mp_say_quiet(bool quiet) { is_quiet = quiet; }
 static bool stderr_is_same(void)
 {
     struct stat now;
-    return stderr_known && mp_sys_fstat(2, &now) == 0 && now.st_dev == stderr_was.st_dev && now.st_ino == stderr_was.st_ino;
+    return stderr_known && mp_sys_fstat(2, &now) == 0 && now.st_dev == stderr_was.st_dev &&
+           now.st_ino == stderr_was.st_ino;
 }
 
 void mp_say_line(const struct mp_text *t)

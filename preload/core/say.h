@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 
-/* One line "memprof: ..." to stderr, if that is still the file that it was at the start, somebody takes it and MEMPROF_QUIET is
- * not set. */
+/* One line "memprof: ..." to stderr, if that is still the file that it was at the start, somebody
+ * takes it and MEMPROF_QUIET is not set. */
 void mp_say(const char *a, const char *b, const char *c, const char *d);
 void mp_say_line(const struct mp_text *t);
 /* Remembers what stderr is. */

@@ -1,8 +1,8 @@
 /* The state of the recorded process: data alone, which the parts of the core share.
  *
- * All that belongs to one process and not to its program lies in one MADV_WIPEONFORK mapping: in a forked child it
- * reads as zeros (MP_NEW), and the child's first event starts over with a log of its own.  A vfork child shares it:
- * `pid` tells who owns it. */
+ * All that belongs to one process and not to its program lies in one MADV_WIPEONFORK mapping: in a
+ * forked child it reads as zeros (MP_NEW), and the child's first event starts over with a log of
+ * its own.  A vfork child shares it: `pid` tells who owns it. */
 #ifndef MP_STATE_H
 #define MP_STATE_H
 
@@ -14,62 +14,81 @@
 #include "core/thread.h"
 #include "mpf/slot.h"
 
-#define MP_WRITERS 2u                   /* frames are made by so many threads at once */
+#define MP_WRITERS 2u /* frames are made by so many threads at once */
 
 enum mp_state { MP_NEW, MP_STARTING, MP_ON, MP_OFF, MP_CLOSED };
-enum mp_encoder_state { MP_ENCODER_NONE, MP_ENCODER_STARTING, MP_ENCODER_RUNS, MP_ENCODER_FAILED, MP_ENCODER_GONE };
+enum mp_encoder_state {
+    MP_ENCODER_NONE,
+    MP_ENCODER_STARTING,
+    MP_ENCODER_RUNS,
+    MP_ENCODER_FAILED,
+    MP_ENCODER_GONE
+};
 
-enum mp_away { MP_AWAY_NONE, MP_AWAY_JOURNAL, MP_AWAY_ALL };     /* files that are removed for an exec: it would leave them behind */
+enum mp_away {
+    MP_AWAY_NONE,
+    MP_AWAY_JOURNAL,
+    MP_AWAY_ALL
+}; /* files that are removed for an exec: it would leave them behind */
 
-#define MP_THREADS_MAX MP_POOL_PLACES   /* threads alive at once: each has a chunk */
-#define MP_LOSSES 8
+#define MP_THREADS_MAX MP_POOL_PLACES /* threads alive at once: each has a chunk */
+#define MP_LOSSES      8
 
 struct mp_process {
-    uint32_t state;                     /* enum mp_state */
+    uint32_t state; /* enum mp_state */
     int32_t pid;
-    bool root;                          /* the user started this process (or what it became by exec) */
-    int32_t starter;                    /* thread that is in mp_process_start */
-    bool start_overdue;                 /* it hangs there: nobody waits for it any more */
-    uint32_t may_thread;                /* the C library knows this process (no raw clone): threads may be started */
+    bool root;           /* the user started this process (or what it became by exec) */
+    int32_t starter;     /* thread that is in mp_process_start */
+    bool start_overdue;  /* it hangs there: nobody waits for it any more */
+    uint32_t may_thread; /* the C library knows this process (no raw clone): threads may be started
+                          */
     struct mpf_clock start;
     struct mpf_identity identity;
 
-    uint32_t thread_number;             /* numbers given out */
-    uint32_t threads;                   /* records ever in use */
-    struct mp_queue threads_free;       /* records to use again */
+    uint32_t thread_number;       /* numbers given out */
+    uint32_t threads;             /* records ever in use */
+    struct mp_queue threads_free; /* records to use again */
     struct mp_cell threads_free_cell[MP_THREADS_MAX];
 
     struct mp_pool pool;
 
-    uint32_t encoder;                   /* enum mp_encoder_state */
-    uint32_t helper;                    /* the same of the second encoder */
+    uint32_t encoder; /* enum mp_encoder_state */
+    uint32_t helper;  /* the same of the second encoder */
     int32_t encoder_tid;
-    uint32_t main_left;                 /* the main thread has called pthread_exit */
-    uint32_t keeper;                    /* the same of the thread that leaves last, once the main thread has left */
-    uint32_t wake;                      /* futex: bumped to wake the encoder */
-    uint32_t asked, answered;           /* futex: numbers of the last END asked for and written */
-    const char *reason;                 /* of that END */
-    uint32_t ended;                     /* no frame is to be written behind what is in the log, its END as a rule; under both writers' locks */
-    uint32_t away;                      /* enum mp_away */
+    uint32_t main_left; /* the main thread has called pthread_exit */
+    uint32_t keeper;    /* the same of the thread that leaves last, once the main thread has left */
+    uint32_t wake;      /* futex: bumped to wake the encoder */
+    uint32_t asked, answered; /* futex: numbers of the last END asked for and written */
+    const char *reason;       /* of that END */
+    uint32_t ended; /* no frame is to be written behind what is in the log, its END as a rule; under
+                       both writers' locks */
+    uint32_t away;  /* enum mp_away */
     uint32_t finishing;
-    struct mp_lock writer_lock[MP_WRITERS];     /* held from the taking of slots for a frame until it is written */
-    struct mp_lock epoch_lock;          /* which slots are taken; within a writer's lock */
-    struct mp_epoch *epoch;             /* the encoder's memory */
+    struct mp_lock writer_lock[MP_WRITERS]; /* held from the taking of slots for a frame until it is
+                                               written */
+    struct mp_lock epoch_lock;              /* which slots are taken; within a writer's lock */
+    struct mp_epoch *epoch;                 /* the encoder's memory */
     unsigned tick_shift;
-    uint64_t watermark;                 /* ticks: all up to here is in the log or on its way there */
+    uint64_t watermark; /* ticks: all up to here is in the log or on its way there */
 
-    uint64_t events;                    /* in the log */
-    uint64_t lost[MP_LOSSES];           /* by enum mpf_loss, not in the log yet */
+    uint64_t events;          /* in the log */
+    uint64_t lost[MP_LOSSES]; /* by enum mpf_loss, not in the log yet */
     uint64_t lost_total;
-    struct mpf_unwritten unwritten;     /* not in the log yet; under epoch_lock */
-    bool losing;                        /* the last frame could not be written; the writers', in turn */
+    struct mpf_unwritten unwritten; /* not in the log yet; under epoch_lock */
+    bool losing;                    /* the last frame could not be written; the writers', in turn */
 };
 
-extern struct mp_process *mp_process;       /* NULL until the first event of the program */
-extern struct mp_thread *mp_threads;        /* MP_THREADS_MAX records, in the same mapping */
+extern struct mp_process *mp_process; /* NULL until the first event of the program */
+extern struct mp_thread *mp_threads;  /* MP_THREADS_MAX records, in the same mapping */
 
 /* A chunk of the pool and what is known of it, by its index. */
-static inline struct mpf_chunk *mp_chunk_at(uint32_t index) { return mp_pool_chunk(&mp_process->pool, index); }
-static inline struct mp_chunk_meta *mp_meta_at(uint32_t index) { return &mp_process->pool.meta[index]; }
+static inline struct mpf_chunk *mp_chunk_at(uint32_t index)
+{
+    return mp_pool_chunk(&mp_process->pool, index);
+}
+static inline struct mp_chunk_meta *mp_meta_at(uint32_t index)
+{
+    return &mp_process->pool.meta[index];
+}
 
 #endif

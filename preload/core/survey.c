@@ -1,33 +1,42 @@
-/* An event is in flight when its slot is reserved and not committed: its thread was descheduled or interrupted between.
- * The watermark stays behind it.  After PATIENCE_NS it is given up (the thread jumped out of a signal handler), and at the
- * log's end at once where the thread has stored an event behind it. */
+/* An event is in flight when its slot is reserved and not committed: its thread was descheduled or
+ * interrupted between. The watermark stays behind it.  After PATIENCE_NS it is given up (the thread
+ * jumped out of a signal handler), and at the log's end at once where the thread has stored an
+ * event behind it. */
 #include "core/survey.h"
 
 #include "core/loss.h"
 #include "core/state.h"
 
 #define PATIENCE_NS 500000000u
-#define AHEAD 48        /* slots: another processor wrote them */
+#define AHEAD       48 /* slots: another processor wrote them */
 
-/* Slots of the chunk that are reserved: those below the thread's cursor while it fills this chunk. */
+/* Slots of the chunk that are reserved: those below the thread's cursor while it fills this chunk.
+ */
 static uint32_t reserved(const struct mp_thread *t, uint32_t chunk, bool filling)
 {
     if (!filling) return mp_meta_at(chunk)->used;
     const uintptr_t first = (uintptr_t)mp_chunk_at(chunk)->slot;
     const uintptr_t cur = (uintptr_t)mp_cursor_slot(__atomic_load_n(&t->cur, __ATOMIC_ACQUIRE));
     const uintptr_t n = (cur - first) / sizeof(struct mpf_slot);
-    if (cur < first || n > MPF_CHUNK_SLOTS + 2) return 0;       /* it is just taking the next chunk */
+    if (cur < first || n > MPF_CHUNK_SLOTS + 2) return 0; /* it is just taking the next chunk */
     return n < MPF_CHUNK_SLOTS ? (uint32_t)n : MPF_CHUNK_SLOTS;
 }
 
-static bool has_tag(const struct mpf_slot *s, unsigned tag) { return mpf_slot_tag(__atomic_load_n(&s->head, __ATOMIC_ACQUIRE)) == tag; }
-static bool committed(const struct mpf_chunk *c, uint32_t slot) { return has_tag(&c->slot[slot], c->tag); }
+static bool has_tag(const struct mpf_slot *s, unsigned tag)
+{
+    return mpf_slot_tag(__atomic_load_n(&s->head, __ATOMIC_ACQUIRE)) == tag;
+}
+static bool committed(const struct mpf_chunk *c, uint32_t slot)
+{
+    return has_tag(&c->slot[slot], c->tag);
+}
 
 /* The first slot from one on that is not committed; `end`: all are. */
 static uint32_t committed_from(const struct mpf_chunk *c, uint32_t slot, uint32_t end)
 {
     const struct mpf_slot *s = c->slot + slot, *const last = c->slot + end;
-    for (const unsigned tag = c->tag; s < last && has_tag(s, tag); s++) __builtin_prefetch(s + AHEAD);
+    for (const unsigned tag = c->tag; s < last && has_tag(s, tag); s++)
+        __builtin_prefetch(s + AHEAD);
     return (uint32_t)(s - c->slot);
 }
 
@@ -52,20 +61,24 @@ static bool wait_for(struct mp_thread *t, uint32_t chunk, uint64_t *upto)
     }
     const struct mpf_slot *before = meta->ready ? &mp_chunk_at(chunk)->slot[meta->ready - 1] : NULL;
     uint64_t bound = mp_process->watermark;
-    if (before && mpf_slot_op(before->head) != MPF_OP_CONT && before->time > bound) bound = before->time;
+    if (before && mpf_slot_op(before->head) != MPF_OP_CONT && before->time > bound)
+        bound = before->time;
     if (bound < *upto) *upto = bound;
     return true;
 }
 
-/* The next event from a slot on; `end`: there is none.  Data is stored before its event and makes none. */
+/* The next event from a slot on; `end`: there is none.  Data is stored before its event and makes
+ * none. */
 static uint32_t next_event(const struct mpf_chunk *c, uint32_t slot, uint32_t end)
 {
-    while (slot < end && (!committed(c, slot) || mpf_slot_op(c->slot[slot].head) == MPF_OP_CONT)) slot++;
+    while (slot < end && (!committed(c, slot) || mpf_slot_op(c->slot[slot].head) == MPF_OP_CONT))
+        slot++;
     return slot;
 }
 
-/* A slot is in flight at the log's end: leave it out with all behind it, which is no event; or give it up.  A thread that
- * runs may have stored it before the event behind it was seen, so it is looked at once more. */
+/* A slot is in flight at the log's end: leave it out with all behind it, which is no event; or give
+ * it up.  A thread that runs may have stored it before the event behind it was seen, so it is
+ * looked at once more. */
 static bool leave_out(struct mp_thread *t, uint32_t chunk, uint32_t end, bool last)
 {
     struct mp_chunk_meta *meta = mp_meta_at(chunk);
@@ -77,7 +90,7 @@ static bool leave_out(struct mp_thread *t, uint32_t chunk, uint32_t end, bool la
 
 uint64_t mp_survey(struct mp_thread *t, uint64_t upto, bool all)
 {
-    for (uint32_t link = __atomic_load_n(&t->first, __ATOMIC_ACQUIRE); link; ) {
+    for (uint32_t link = __atomic_load_n(&t->first, __ATOMIC_ACQUIRE); link;) {
         struct mp_chunk_meta *meta = mp_meta_at(link - 1);
         const struct mpf_chunk *c = mp_chunk_at(link - 1);
         const uint32_t next = __atomic_load_n(&meta->next, __ATOMIC_ACQUIRE);
@@ -88,7 +101,8 @@ uint64_t mp_survey(struct mp_thread *t, uint64_t upto, bool all)
                 t->blocked_since = 0;
                 break;
             }
-            if (all ? leave_out(t, link - 1, end, !next) : wait_for(t, link - 1, &upto)) return upto;
+            if (all ? leave_out(t, link - 1, end, !next) : wait_for(t, link - 1, &upto))
+                return upto;
         }
         link = next;
     }
@@ -97,5 +111,6 @@ uint64_t mp_survey(struct mp_thread *t, uint64_t upto, bool all)
 
 bool mp_survey_drained(const struct mp_thread *t)
 {
-    return t->first && t->first == t->last && mp_meta_at(t->first - 1)->drained == reserved(t, t->first - 1, true);
+    return t->first && t->first == t->last &&
+           mp_meta_at(t->first - 1)->drained == reserved(t, t->first - 1, true);
 }

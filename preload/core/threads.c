@@ -1,5 +1,5 @@
-#include "core/records.h"
 #include "core/threads.h"
+#include "core/records.h"
 
 #include <string.h>
 #include <sys/prctl.h>
@@ -18,8 +18,9 @@ static void stay_at_end(struct mp_thread *t, const struct mpf_chunk *c)
     if (c) t->cur = mp_cursor(c, mp_records_used_slots(t, c));
 }
 
-/* A chunk, if need be after waiting for the encoder: as long as it writes a frame each second, whose chunks may be of thousands of
- * threads and not at their end yet.  Then the program goes on without, and waits no more until the next frame is written. */
+/* A chunk, if need be after waiting for the encoder: as long as it writes a frame each second,
+ * whose chunks may be of thousands of threads and not at their end yet.  Then the program goes on
+ * without, and waits no more until the next frame is written. */
 static struct mpf_chunk *take_chunk(uint32_t number)
 {
     struct mp_pool *pool = &mp_process->pool;
@@ -29,7 +30,8 @@ static struct mpf_chunk *take_chunk(uint32_t number)
         frames = __atomic_load_n(&pool->frames, __ATOMIC_ACQUIRE);
         struct mpf_chunk *c = mp_pool_take(number);
         const bool gone_on = __atomic_load_n(&pool->stalled, __ATOMIC_RELAXED) == frames + 1;
-        if (c || gone_on || __atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) != MP_ON) return c;
+        if (c || gone_on || __atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) != MP_ON)
+            return c;
         if (!patience.end || frames != before) patience = mp_patience(1000000000u);
         if (!mp_encoder_relieve(seen, &patience)) {
             __atomic_store_n(&pool->stalled, frames + 1, __ATOMIC_RELAXED);
@@ -54,7 +56,8 @@ bool mp_thread_chunk(struct mp_thread *t)
     t->last = index + 1;
     __atomic_store_n(&t->cur, mp_cursor(c, 0), __ATOMIC_RELEASE);
     if (!old) __atomic_store_n(&t->first, index + 1, __ATOMIC_RELEASE);
-    if (__atomic_load_n(&mp_process->pool.in_use, __ATOMIC_RELAXED) >= MP_POOL_RESERVE / 4) mp_encoder_wake();
+    if (__atomic_load_n(&mp_process->pool.in_use, __ATOMIC_RELAXED) >= MP_POOL_RESERVE / 4)
+        mp_encoder_wake();
     return true;
 }
 
@@ -64,10 +67,12 @@ void mp_thread_tell(struct mp_thread *t)
     t->in_log = mp_loss_now();
     t->gpu_context = 0;
     mp_sys3(SYS_prctl, PR_GET_NAME, (long)name, 0);
-    mp_record_data(MPF_OP_THREAD, MPF_HEAP_NONE, (uint64_t)t->tid, name, strnlen(name, sizeof name));
+    mp_record_data(MPF_OP_THREAD, MPF_HEAP_NONE, (uint64_t)t->tid, name,
+                   strnlen(name, sizeof name));
 }
 
-/* What a forked child's thread has inherited may become another thread's record: it is not its own any more. */
+/* What a forked child's thread has inherited may become another thread's record: it is not its own
+ * any more. */
 struct mp_thread *mp_thread_register(void)
 {
     mp_self = NULL;
@@ -76,15 +81,18 @@ struct mp_thread *mp_thread_register(void)
         mp_loss(MPF_LOSS_THREADS, 1);
         return NULL;
     }
-    t->number = __atomic_add_fetch(&mp_process->thread_number, 1, __ATOMIC_RELAXED);   /* all else is 0 */
-    t->guard = (mp_config.stacks >= MP_STACKS_SAMPLE ? MP_STACKS_WANTED : 0) | (mp_real_has_heap ? 0 : MP_HEAP_UNSEEN);
+    t->number = __atomic_add_fetch(&mp_process->thread_number, 1, __ATOMIC_RELAXED); /* all else is
+                                                                                        0 */
+    t->guard = (mp_config.stacks >= MP_STACKS_SAMPLE ? MP_STACKS_WANTED : 0) |
+               (mp_real_has_heap ? 0 : MP_HEAP_UNSEEN);
     if (!mp_thread_chunk(t)) {
         mp_loss(mp_pool_why(), 1);
         mp_records_give(t);
         return NULL;
     }
     const int tid = mp_sys_gettid();
-    __atomic_store_n(&t->tid, tid > 0 ? tid : 0, __ATOMIC_RELEASE);     /* refused: nobody can tell whether it is gone */
+    __atomic_store_n(&t->tid, tid > 0 ? tid : 0, __ATOMIC_RELEASE); /* refused: nobody can tell
+                                                                       whether it is gone */
     mp_self = t;
     mp_thread_tell(t);
     return t;

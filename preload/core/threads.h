@@ -7,12 +7,13 @@
 
 #include "core/thread.h"
 
-/* Gives the calling thread a record and its first chunk, and records THREAD.  NULL: none can be had (counted as lost).
- * Signals are blocked by the caller. */
+/* Gives the calling thread a record and its first chunk, and records THREAD.  NULL: none can be had
+ * (counted as lost). Signals are blocked by the caller. */
 struct mp_thread *mp_thread_register(void);
 /* Records who the calling thread is (THREAD). */
 void mp_thread_tell(struct mp_thread *t);
-/* Gives the thread a new chunk in place of the full one.  False: none can be had in time.  Signals blocked. */
+/* Gives the thread a new chunk in place of the full one.  False: none can be had in time.  Signals
+ * blocked. */
 bool mp_thread_chunk(struct mp_thread *t);
 
 #endif

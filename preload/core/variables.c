@@ -22,7 +22,8 @@ static size_t length_of(const char *name) { return strcspn(name, "="); }
 static bool is_known(const char *name)
 {
     for (size_t i = 0; i < KNOWN; i++)
-        if (length_of(name) == strlen(known[i]) && !strncmp(name, known[i], strlen(known[i]))) return true;
+        if (length_of(name) == strlen(known[i]) && !strncmp(name, known[i], strlen(known[i])))
+            return true;
     return false;
 }
 
@@ -45,7 +46,8 @@ static size_t distance(const char *a, size_t as, const char *b, size_t bs)
     return row[bs];
 }
 
-/* Fewer letters differ than stay, and two at most; or one is the beginning of the other (OUTPUT, JOURNAL). */
+/* Fewer letters differ than stay, and two at most; or one is the beginning of the other (OUTPUT,
+ * JOURNAL). */
 static bool is_near(const char *a, size_t as, const char *b, size_t bs, size_t letters)
 {
     const size_t both = least(as, bs);
@@ -72,7 +74,8 @@ const char *mp_variables_nearest(const char *name)
 static void add_name(struct mp_text *t, const char *name)
 {
     const size_t length = length_of(name);
-    for (size_t i = 0; i < length && i < 2 * LENGTH_MAX; i++) mp_text_bytes(t, name[i] > ' ' && name[i] < 0x7f ? name + i : "?", 1);
+    for (size_t i = 0; i < length && i < 2 * LENGTH_MAX; i++)
+        mp_text_bytes(t, name[i] > ' ' && name[i] < 0x7f ? name + i : "?", 1);
 }
 
 /* Other tools may have variables that begin so: all of them are worth one line. */
@@ -82,7 +85,8 @@ static void say(const char *name, const char *meant, size_t others)
     struct mp_text t = MP_TEXT(line);
     mp_text_str(&t, "memprof: ");
     add_name(&t, name);
-    mp_text_str(&t, meant ? " is none of memprof's variables; is it meant to be " : " is none of memprof's variables: it changes nothing");
+    mp_text_str(&t, meant ? " is none of memprof's variables; is it meant to be "
+                          : " is none of memprof's variables: it changes nothing");
     if (meant) mp_text_str(&t, meant);
     if (meant) mp_text_str(&t, "?");
     if (others) mp_text_str(&t, " (and ");

@@ -1,5 +1,6 @@
-/* Invariant: a slot is given back only after the frame that holds it was written, and the chunk's header says beforehand
- * which frame that is: whatever instant the process is killed at, the event is in the log or in the journal, never in both. */
+/* Invariant: a slot is given back only after the frame that holds it was written, and the chunk's
+ * header says beforehand which frame that is: whatever instant the process is killed at, the event
+ * is in the log or in the journal, never in both. */
 #include "core/writer.h"
 
 #include <string.h>
@@ -14,7 +15,11 @@
 
 static size_t aligned(size_t n) { return (n + 63) / 64 * 64; }
 
-static size_t bytes_for(uint32_t events) { return aligned(sizeof(struct mp_writer)) + aligned(sizeof(uint32_t) * events) + mpf_columns_memory(events); }
+static size_t bytes_for(uint32_t events)
+{
+    return aligned(sizeof(struct mp_writer)) + aligned(sizeof(uint32_t) * events) +
+           mpf_columns_memory(events);
+}
 
 struct mp_writer *mp_writer_map(unsigned number, uint32_t events)
 {
@@ -28,7 +33,8 @@ struct mp_writer *mp_writer_map(unsigned number, uint32_t events)
     w->number = number;
     w->slots.place = (uint32_t *)(memory + aligned(sizeof *w));
     w->slots.most_events = events - MP_NOTES;
-    w->columns = mpf_columns_init(memory + aligned(sizeof *w) + aligned(sizeof(uint32_t) * events), events, mp_process->tick_shift);
+    w->columns = mpf_columns_init(memory + aligned(sizeof *w) + aligned(sizeof(uint32_t) * events),
+                                  events, mp_process->tick_shift);
     return w;
 }
 
@@ -45,7 +51,8 @@ void mp_writer_take(struct mp_writer *w, struct mp_merge *merge, uint64_t upto)
 {
     mp_merge_take(merge, upto, &w->slots);
     w->more = mp_merge_more(merge);
-    for (uint32_t i = 0; i < w->slots.chunks; i++) w->chunks += w->slots.chunk[i].slots == MPF_CHUNK_SLOTS;
+    for (uint32_t i = 0; i < w->slots.chunks; i++)
+        w->chunks += w->slots.chunk[i].slots == MPF_CHUNK_SLOTS;
     __atomic_fetch_add(&mp_process->pool.on_the_way, w->chunks, __ATOMIC_RELAXED);
 }
 
@@ -60,11 +67,13 @@ static const uint8_t *data_of(struct mp_writer *w, const struct mpf_slot *s, uin
     return w->data;
 }
 
-/* A slot that no code of ours wrote (the program writes where it should not) must not spoil its frame. */
+/* A slot that no code of ours wrote (the program writes where it should not) must not spoil its
+ * frame. */
 static bool makes_sense(uint64_t head)
 {
     const enum mpf_class class = mpf_op_class(mpf_slot_op(head));
-    return class != MPF_CLASS_NONE && (class != MPF_CLASS_DATA || mpf_slot_size(head) <= MPF_DATA_MAX);
+    return class != MPF_CLASS_NONE &&
+           (class != MPF_CLASS_DATA || mpf_slot_size(head) <= MPF_DATA_MAX);
 }
 
 static void add(struct mp_writer *w, const struct mpf_slot *s, uint64_t time)
@@ -75,14 +84,16 @@ static void add(struct mp_writer *w, const struct mpf_slot *s, uint64_t time)
     }
     const struct mpf_slot event = { time, s->addr, s->head };
     const bool has_data = mpf_op_class(mpf_slot_op(s->head)) == MPF_CLASS_DATA;
-    mpf_columns_add(w->columns, &event, mpf_slot_chunk(s)->thread, has_data ? data_of(w, s, mpf_slot_size(s->head)) : NULL);
+    mpf_columns_add(w->columns, &event, mpf_slot_chunk(s)->thread,
+                    has_data ? data_of(w, s, mpf_slot_size(s->head)) : NULL);
 }
 
 static uint64_t add_slots(struct mp_writer *w)
 {
     const struct mpf_slots slots = { mp_process->pool.base, w->slots.place, w->slots.events };
     uint64_t time = w->after;
-    for (uint32_t i = 0; (i = mpf_columns_add_plain(w->columns, &slots, i, &time)) < slots.count; i++)
+    for (uint32_t i = 0; (i = mpf_columns_add_plain(w->columns, &slots, i, &time)) < slots.count;
+         i++)
         add(w, (const struct mpf_slot *)(slots.base + ((uint64_t)slots.place[i] << 3)), time);
     return time;
 }
@@ -91,11 +102,13 @@ static void add_notes(struct mp_writer *w, uint64_t time)
 {
     for (uint32_t i = 0; i < w->notes; i++) {
         const struct mp_note *n = &w->note[i];
-        const struct mpf_slot s = { time, n->addr, mpf_slot_head(n->op, MPF_HEAP_NONE, 0, n->size) };
+        const struct mpf_slot s = { time, n->addr,
+                                    mpf_slot_head(n->op, MPF_HEAP_NONE, 0, n->size) };
         mpf_columns_add(w->columns, &s, 0, n->has_data ? n->data : NULL);
     }
     for (uint32_t i = 0; i < w->ends; i++) {
-        const struct mpf_slot end = { time, w->end[i], mpf_slot_head(MPF_OP_THREAD_END, MPF_HEAP_NONE, 0, 0) };
+        const struct mpf_slot end = { time, w->end[i],
+                                      mpf_slot_head(MPF_OP_THREAD_END, MPF_HEAP_NONE, 0, 0) };
         mpf_columns_add(w->columns, &end, 0, NULL);
     }
 }
@@ -104,14 +117,16 @@ void mp_writer_encode(struct mp_writer *w)
 {
     mpf_columns_begin(w->columns);
     add_notes(w, add_slots(w));
-    const uint64_t touched = sizeof *w + sizeof *w->slots.place * w->slots.most_events + mpf_columns_touched(w->columns);
+    const uint64_t touched =
+        sizeof *w + sizeof *w->slots.place * w->slots.most_events + mpf_columns_touched(w->columns);
     if (touched > w->touched) __atomic_store_n(&w->touched, touched, __ATOMIC_RELAXED);
     mp_logfile_events(w->number, w->seq, w->columns, &w->from, &w->to);
 }
 
 /* ---- write */
 
-/* Says in the chunk's header which frame will hold what, in an order in which a kill in between does no harm. */
+/* Says in the chunk's header which frame will hold what, in an order in which a kill in between
+ * does no harm. */
 static void announce(const struct mp_taken *taken, uint64_t frame)
 {
     struct mpf_chunk *c = mp_chunk_at(taken->chunk);
@@ -120,7 +135,8 @@ static void announce(const struct mp_taken *taken, uint64_t frame)
     __atomic_store_n(&c->drained_next, taken->slots, __ATOMIC_RELEASE);
 }
 
-/* The slots are in the log (or lost with it): chunks that are done go back to the pool.  How many. */
+/* The slots are in the log (or lost with it): chunks that are done go back to the pool.  How many.
+ */
 static uint32_t retire(struct mp_thread *t)
 {
     uint32_t given = 0;
@@ -135,8 +151,9 @@ static uint32_t retire(struct mp_thread *t)
     return given;
 }
 
-/* Who waits for chunks is told only if there are some: frames of nothing but samples must not keep it waiting.  As many are woken
- * as can have one: thousands that wake for nothing would take the encoder's time. */
+/* Who waits for chunks is told only if there are some: frames of nothing but samples must not keep
+ * it waiting.  As many are woken as can have one: thousands that wake for nothing would take the
+ * encoder's time. */
 static void retire_all(uint32_t given)
 {
     const uint32_t threads = mp_threads_ever();
@@ -148,7 +165,8 @@ static void retire_all(uint32_t given)
 
 static void wait_for_turn(const struct mp_writer *w, uint32_t *turn)
 {
-    for (uint32_t now; (now = __atomic_load_n(turn, __ATOMIC_ACQUIRE)) != w->ticket; ) mp_sys_futex_wait(turn, now, 1000000000u);
+    for (uint32_t now; (now = __atomic_load_n(turn, __ATOMIC_ACQUIRE)) != w->ticket;)
+        mp_sys_futex_wait(turn, now, 1000000000u);
 }
 
 /* The frame is lost, but not what it says of losses. */
@@ -172,7 +190,8 @@ static void note_unwritten(const struct mp_writer *w)
         memcpy(&span, w->note[i].data, sizeof span);
         mp_loss_unwritten(&span);
     }
-    span = (struct mpf_unwritten){ (uint64_t)-w->error, w->from.mono, w->to.mono, w->lost, mp_logfile_frame_bytes(w->number) };
+    span = (struct mpf_unwritten){ (uint64_t)-w->error, w->from.mono, w->to.mono, w->lost,
+                                   mp_logfile_frame_bytes(w->number) };
     mp_loss_unwritten(&span);
 }
 
@@ -192,7 +211,8 @@ static void give_back(struct mp_writer *w)
     head->last = w->to;
     head->lost = mp_process->lost_total;
     head->unwritten = mp_process->unwritten;
-    for (uint32_t i = 0; i < w->slots.chunks; i++) mp_meta_at(w->slots.chunk[i].chunk)->drained = w->slots.chunk[i].slots;
+    for (uint32_t i = 0; i < w->slots.chunks; i++)
+        mp_meta_at(w->slots.chunk[i].chunk)->drained = w->slots.chunk[i].slots;
     __atomic_fetch_add(&mp_process->pool.frames, 1, __ATOMIC_RELEASE);
     retire_all(w->ends);
     __atomic_fetch_sub(&mp_process->pool.on_the_way, w->chunks, __ATOMIC_RELAXED);

@@ -1,7 +1,7 @@
 /* What one writer of frames is at: from taking slots to giving them back.
  *
- * Each writer has one of these; it makes its frame by itself and waits for its turn to write it.  With the writer's lock
- * held; what says so under epoch_lock too. */
+ * Each writer has one of these; it makes its frame by itself and waits for its turn to write it.
+ * With the writer's lock held; what says so under epoch_lock too. */
 #ifndef MP_WRITER_H
 #define MP_WRITER_H
 
@@ -12,27 +12,30 @@
 #include "core/merge.h"
 #include "mpf/columns.h"
 
-#define MP_NOTES 16u            /* memprof's own events in a frame */
+#define MP_NOTES      16u /* memprof's own events in a frame */
 #define MP_NOTE_BYTES 128u
-#define MP_ENDS 2000u           /* threads' ends in a frame */
+#define MP_ENDS       2000u /* threads' ends in a frame */
 
-struct mp_note { uint64_t addr, size; uint8_t op, has_data, data[MP_NOTE_BYTES]; };
+struct mp_note {
+    uint64_t addr, size;
+    uint8_t op, has_data, data[MP_NOTE_BYTES];
+};
 
 struct mp_writer {
     struct mpf_columns *columns;
     unsigned number;
-    uint32_t ticket;            /* frames are written in this order */
-    uint64_t seq;               /* the frame's number, if all before it can be written */
-    uint64_t after;             /* no event of it is older */
+    uint32_t ticket; /* frames are written in this order */
+    uint64_t seq;    /* the frame's number, if all before it can be written */
+    uint64_t after;  /* no event of it is older */
     struct mpf_clock from, to;
-    int error;                  /* 0, or -E...: it could not be written, */
-    uint32_t lost;              /* and so many events are lost with it */
-    bool more;                  /* events were left when it was full */
-    uint32_t chunks;            /* taken to their end */
-    uint64_t touched;           /* bytes of memory that the largest frame so far took */
+    int error;        /* 0, or -E...: it could not be written, */
+    uint32_t lost;    /* and so many events are lost with it */
+    bool more;        /* events were left when it was full */
+    uint32_t chunks;  /* taken to their end */
+    uint64_t touched; /* bytes of memory that the largest frame so far took */
     uint32_t notes, ends;
     struct mp_note note[MP_NOTES];
-    uint32_t end[MP_ENDS];      /* numbers of threads */
+    uint32_t end[MP_ENDS]; /* numbers of threads */
     uint8_t data[MPF_DATA_MAX + MPF_CONT_BYTES];
     struct mp_selection slots;
 };
@@ -45,7 +48,8 @@ void mp_writer_begin(struct mp_writer *w, uint64_t after);
 void mp_writer_take(struct mp_writer *w, struct mp_merge *merge, uint64_t upto);
 /* Makes the frame of what was taken. */
 void mp_writer_encode(struct mp_writer *w);
-/* Writes the frame when *turn (futex) is at its ticket, gives its slots back, and passes the turn on. */
+/* Writes the frame when *turn (futex) is at its ticket, gives its slots back, and passes the turn
+ * on. */
 void mp_writer_write(struct mp_writer *w, uint32_t *turn);
 
 #endif

@@ -1,12 +1,12 @@
 #include "cuda/block.h"
 
+#include "core/encoder.h"
+#include "core/record.h"
 #include "cuda/capture.h"
 #include "cuda/device.h"
-#include "core/encoder.h"
 #include "mpf/gpu.h"
 #include "mpf/sample.h"
 #include "python/python.h"
-#include "core/record.h"
 #include "stacks/stack.h"
 
 void mp_block_stack(void)
@@ -20,8 +20,10 @@ void mp_block_stack(void)
 void mp_block_refused(const struct mp_call *call, unsigned heap, size_t bytes, bool probe)
 {
     /* A thread's first call has no context yet: CUDA's runtime makes one then and calls again. */
-    const bool early = call->result == CUDA_ERROR_INVALID_CONTEXT || call->result == CUDA_ERROR_NOT_INITIALIZED;
-    uint64_t v[MPF_FAIL_COUNT] = { [MPF_FAIL_RESULT] = call->result, [MPF_FAIL_CAPTURING] = mp_capture_under_way(),
+    const bool early =
+        call->result == CUDA_ERROR_INVALID_CONTEXT || call->result == CUDA_ERROR_NOT_INITIALIZED;
+    uint64_t v[MPF_FAIL_COUNT] = { [MPF_FAIL_RESULT] = call->result,
+                                   [MPF_FAIL_CAPTURING] = mp_capture_under_way(),
                                    [MPF_FAIL_PROBE] = probe || early };
     mp_device_info(&v[MPF_FAIL_FREE], &v[MPF_FAIL_TOTAL]);
     mp_block_stack();
@@ -49,7 +51,8 @@ void mp_block_made(const struct mp_call *call, enum mpf_heap heap, const void *a
     mp_record(MPF_OP_ALLOC, here, *(const uint64_t *)at, bytes);
 }
 
-/* The block counts until the driver has freed it; its address may be handed out again before this thread says so. */
+/* The block counts until the driver has freed it; its address may be handed out again before this
+ * thread says so. */
 void mp_block_freed(const struct mp_call *call, enum mpf_heap heap, uint64_t at)
 {
     if (!at) return;

@@ -7,12 +7,13 @@
 #include "cuda/call.h"
 #include "mpf/event.h"
 
-/* A call returned that makes a block of `bytes` at *at: records it with the call stack, or its failure.  heap is an
- * enum mpf_heap; a GPU's is that of the thread's current device. */
+/* A call returned that makes a block of `bytes` at *at: records it with the call stack, or its
+ * failure.  heap is an enum mpf_heap; a GPU's is that of the thread's current device. */
 void mp_block_made(const struct mp_call *call, enum mpf_heap heap, const void *at, size_t bytes);
 /* At the entry and at the return of a call that frees the block at `at` (0: nothing). */
 void mp_block_freed(const struct mp_call *call, enum mpf_heap heap, uint64_t at);
-/* The driver refused `bytes` of memory.  probe: because it has no such kind of memory, not for lack of it. */
+/* The driver refused `bytes` of memory.  probe: because it has no such kind of memory, not for lack
+ * of it. */
 void mp_block_refused(const struct mp_call *call, unsigned heap, size_t bytes, bool probe);
 /* The event that the thread records next happens here. */
 void mp_block_stack(void);

@@ -1,7 +1,9 @@
-/* One driver call, as its handler sees it: once when the driver is entered and once when it returns.
+/* One driver call, as its handler sees it: once when the driver is entered and once when it
+ * returns.
  *
- * Handlers run on the program's thread, in a CUPTI callback.  They may call the driver's queries (driver.h) under
- * mp_guard_enter, take no lock that the program can hold, and keep errno (the dispatcher does). */
+ * Handlers run on the program's thread, in a CUPTI callback.  They may call the driver's queries
+ * (driver.h) under mp_guard_enter, take no lock that the program can hold, and keep errno (the
+ * dispatcher does). */
 #ifndef MP_CALL_H
 #define MP_CALL_H
 
@@ -10,11 +12,12 @@
 #include <stdint.h>
 
 struct mp_call {
-    const void *params;         /* the call's struct of generated_cuda_meta.h; outputs are valid after success */
-    uint64_t *keep;             /* a word that lasts from the entry to the return */
-    CUcontext context;          /* current one; NULL: none */
-    uint32_t context_uid;       /* never used again; 0: none */
-    CUresult result;            /* at the return */
+    const void *params;   /* the call's struct of generated_cuda_meta.h; outputs are valid after
+                             success */
+    uint64_t *keep;       /* a word that lasts from the entry to the return */
+    CUcontext context;    /* current one; NULL: none */
+    uint32_t context_uid; /* never used again; 0: none */
+    CUresult result;      /* at the return */
     bool enter;
 };
 

@@ -2,21 +2,23 @@
 
 #include <cupti.h>
 
+#include "core/record.h"
 #include "cuda/call.h"
 #include "cuda/driver.h"
 #include "mpf/event.h"
-#include "core/record.h"
 
 static int32_t under_way;
 
 bool mp_capture_under_way(void) { return __atomic_load_n(&under_way, __ATOMIC_RELAXED) > 0; }
 
-/* The legacy stream (0) cannot capture, and asking for its state while another one captures is an error. */
+/* The legacy stream (0) cannot capture, and asking for its state while another one captures is an
+ * error. */
 bool mp_capture_on(CUstream stream)
 {
     CUstreamCaptureStatus status;
     if (!mp_capture_under_way() || !stream) return false;
-    return MP_DRIVER_ASK(cuStreamIsCapturing, stream, &status) && status != CU_STREAM_CAPTURE_STATUS_NONE;
+    return MP_DRIVER_ASK(cuStreamIsCapturing, stream, &status) &&
+           status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 /* All forms of the call begin with the stream. */
@@ -32,7 +34,8 @@ void mp_on_capture_begin(const struct mp_call *call)
 void mp_on_capture_end(const struct mp_call *call)
 {
     const cuStreamEndCapture_params *p = call->params;
-    const bool ended = call->result == CUDA_SUCCESS || call->result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
+    const bool ended = call->result == CUDA_SUCCESS ||
+                       call->result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
                        call->result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
     if (call->enter || !ended) return;
     __atomic_fetch_sub(&under_way, 1, __ATOMIC_RELAXED);

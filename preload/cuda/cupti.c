@@ -1,7 +1,7 @@
 /* The driver calls InitializeInjection in cuInit, because CUDA_INJECTION64_PATH names this library.
  *
- * CUPTI allows one subscriber: where another tool is it, everything that needs no CUPTI goes on, and the log says why
- * gpuN/device is missing. */
+ * CUPTI allows one subscriber: where another tool is it, everything that needs no CUPTI goes on,
+ * and the log says why gpuN/device is missing. */
 #include "cuda/cupti.h"
 
 #include <cupti.h>
@@ -10,18 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/loader.h"
+#include "base/text.h"
+#include "core/process.h"
+#include "core/record.h"
+#include "core/say.h"
 #include "cuda/call.h"
 #include "cuda/device.h"
 #include "cuda/driver.h"
 #include "cuda/find_cupti.h"
-#include "base/loader.h"
-#include "core/process.h"
+#include "cuda/sampler.h"
 #include "python/python.h"
 #include "real/real.h"
-#include "core/record.h"
-#include "cuda/sampler.h"
-#include "core/say.h"
-#include "base/text.h"
 #include "torch/torch_ranges.h"
 
 static CUpti_SubscriberHandle subscriber;
@@ -42,17 +42,23 @@ static void (*const handler[CUPTI_DRIVER_TRACE_CBID_SIZE])(const struct mp_call 
 #undef MP_CALL
 };
 
-static void CUPTIAPI callback(void *arg, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
+static void CUPTIAPI callback(void *arg, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                              const void *data)
 {
     (void)arg;
     const CUpti_CallbackData *d = data;
-    if (domain != CUPTI_CB_DOMAIN_DRIVER_API || id >= CUPTI_DRIVER_TRACE_CBID_SIZE || !handler[id]) return;
-    if (mp_self && mp_self->guard & MP_INSIDE) return;      /* memprof's own call */
+    if (domain != CUPTI_CB_DOMAIN_DRIVER_API || id >= CUPTI_DRIVER_TRACE_CBID_SIZE || !handler[id])
+        return;
+    if (mp_self && mp_self->guard & MP_INSIDE) return; /* memprof's own call */
     const int saved = errno;
     const struct mp_call call = {
-        .params = d->functionParams, .keep = d->correlationData, .context = d->context, .context_uid = d->contextUid,
+        .params = d->functionParams,
+        .keep = d->correlationData,
+        .context = d->context,
+        .context_uid = d->contextUid,
         .enter = d->callbackSite == CUPTI_API_ENTER,
-        .result = d->callbackSite == CUPTI_API_ENTER ? CUDA_SUCCESS : *(const CUresult *)d->functionReturnValue,
+        .result = d->callbackSite == CUPTI_API_ENTER ? CUDA_SUCCESS
+                                                     : *(const CUresult *)d->functionReturnValue,
     };
     handler[id](&call);
     errno = saved;
@@ -60,7 +66,10 @@ static void CUPTIAPI callback(void *arg, CUpti_CallbackDomain domain, CUpti_Call
 
 /* ---- what is listened to */
 
-struct listened { const char *name; uint16_t id; };
+struct listened {
+    const char *name;
+    uint16_t id;
+};
 static const struct listened calls[] = {
 #define MP_CALL(name, handler) { #name, CUPTI_DRIVER_TRACE_CBID_##name },
 #include "cuda/calls.def"
@@ -126,8 +135,10 @@ static bool subscribe(void)
         listen_to_calls();
         return true;
     }
-    const bool taken = result == CUPTI_ERROR_MAX_LIMIT_REACHED || result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
-    if (taken) why = "another tool (nsys, ncu, a profiler) has taken CUPTI, which serves one at a time";
+    const bool taken = result == CUPTI_ERROR_MAX_LIMIT_REACHED ||
+                       result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+    if (taken)
+        why = "another tool (nsys, ncu, a profiler) has taken CUPTI, which serves one at a time";
     else if (cupti.result_text(result, &why) != CUPTI_SUCCESS) why = "CUPTI refuses";
     give_up(why);
     return false;

@@ -6,8 +6,8 @@
 
 /* Listens to kernel launches, or no more.  Any callback. */
 void mp_cupti_listen_to_launches(bool listen);
-/* In a forked child of a process that uses CUDA, which cannot use it itself: what a refused call records goes to another log, and
- * the sampler's thread is not there. */
+/* In a forked child of a process that uses CUDA, which cannot use it itself: what a refused call
+ * records goes to another log, and the sampler's thread is not there. */
 void mp_cupti_reset(void);
 
 #endif

@@ -2,29 +2,31 @@
 
 #include <string.h>
 
-#include "cuda/driver.h"
+#include "base/sys.h"
+#include "base/text.h"
 #include "core/loss.h"
+#include "core/record.h"
+#include "cuda/driver.h"
+#include "cuda/nvml.h"
+#include "cuda/sampler.h"
 #include "mpf/gpu.h"
 #include "mpf/header.h"
 #include "mpf/sample.h"
-#include "cuda/nvml.h"
-#include "core/record.h"
-#include "cuda/sampler.h"
-#include "base/sys.h"
-#include "base/text.h"
 
 enum { NOTES = 32, TEXT_BYTES = 2048 };
 
 #define IN_ANOTHER_LOG UINT32_MAX
 
 static struct device {
-    uint32_t in_log;            /* 1 + mp_loss_now() before it was recorded, or IN_ANOTHER_LOG; 0: not yet */
-    uint32_t bytes;             /* of its description; 0: it is not there yet */
+    uint32_t in_log; /* 1 + mp_loss_now() before it was recorded, or IN_ANOTHER_LOG; 0: not yet */
+    uint32_t bytes;  /* of its description; 0: it is not there yet */
     char text[TEXT_BYTES];
-    void *nvml;                 /* NULL: NVML does not know it */
+    void *nvml; /* NULL: NVML does not know it */
 } device[MPF_GPUS];
 
-static struct { const char *key, *value; } note[NOTES];
+static struct {
+    const char *key, *value;
+} note[NOTES];
 static unsigned notes;
 
 void mp_device_note(const char *key, const char *value)
@@ -78,7 +80,8 @@ static void add_identity(struct mpf_pairs *p, CUdevice d)
     if (MP_DRIVER_ASK(cuDeviceGetName, name, sizeof name, d)) mpf_pairs_add(p, "name", name);
     if (MP_DRIVER_ASK(cuDeviceTotalMem_v2, &total, d)) mpf_pairs_add_u64(p, "total", total);
     if (MP_DRIVER_ASK(cuDeviceGetPCIBusId, pci, sizeof pci, d)) mpf_pairs_add(p, "pci", pci);
-    if (MP_DRIVER_ASK(cuDriverGetVersion, &version)) mpf_pairs_add_u64(p, "driver", (uint64_t)version);
+    if (MP_DRIVER_ASK(cuDriverGetVersion, &version))
+        mpf_pairs_add_u64(p, "driver", (uint64_t)version);
     mpf_pairs_add(p, "used", device[d].nvml ? "nvml" : "cuda");
 }
 
@@ -97,7 +100,9 @@ void mp_device_seen(CUdevice d)
     if (d < 0 || d >= MPF_GPUS) return;
     const uint32_t now = mp_loss_now() + 1;
     uint32_t before = __atomic_load_n(&device[d].in_log, __ATOMIC_ACQUIRE);
-    if (before == now || !__atomic_compare_exchange_n(&device[d].in_log, &before, now, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
+    if (before == now || !__atomic_compare_exchange_n(&device[d].in_log, &before, now, false,
+                                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return;
     if (!before) describe(d);
     const uint32_t bytes = __atomic_load_n(&device[d].bytes, __ATOMIC_ACQUIRE);
     if (bytes) mp_record_data(MPF_OP_GPU_DEVICE, MPF_HEAP_NONE, (uint64_t)d, device[d].text, bytes);
@@ -109,14 +114,17 @@ void mp_device_reset(void)
     for (int d = 0; d < MPF_GPUS; d++) device[d].in_log = device[d].bytes ? IN_ANOTHER_LOG : 0;
 }
 
-/* Not MP_DRIVER_ASK: what the driver makes for this thread at its first call, it frees at the end as the program's. */
+/* Not MP_DRIVER_ASK: what the driver makes for this thread at its first call, it frees at the end
+ * as the program's. */
 void mp_device_seek(void)
 {
     unsigned flags;
     int active;
     for (CUdevice d = 0; d < MPF_GPUS; d++) {
         if (__atomic_load_n(&device[d].in_log, __ATOMIC_ACQUIRE)) continue;
-        if (!mp_driver.cuDevicePrimaryCtxGetState || mp_driver.cuDevicePrimaryCtxGetState(d, &flags, &active) != CUDA_SUCCESS) return;
+        if (!mp_driver.cuDevicePrimaryCtxGetState ||
+            mp_driver.cuDevicePrimaryCtxGetState(d, &flags, &active) != CUDA_SUCCESS)
+            return;
         if (active) mp_device_seen(d);
     }
 }
@@ -133,7 +141,8 @@ CUdevice mp_device_current(void)
 
 static bool told(const struct mp_call *call)
 {
-    return mp_self && mp_self->gpu_context == call->context_uid + 1 && mp_self->in_log == mp_loss_now();
+    return mp_self && mp_self->gpu_context == call->context_uid + 1 &&
+           mp_self->in_log == mp_loss_now();
 }
 
 /* The event goes the way on which the thread is told again after a lost frame. */

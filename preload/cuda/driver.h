@@ -1,23 +1,24 @@
-/* The driver's queries, looked up in the libcuda that the process has loaded.  Each may be NULL: an older driver. */
+/* The driver's queries, looked up in the libcuda that the process has loaded.  Each may be NULL: an
+ * older driver. */
 #ifndef MP_DRIVER_H
 #define MP_DRIVER_H
 
 #include <cuda.h>
 #include <stdbool.h>
 
-#define MP_DRIVER_CALLS(X)                                                                                       \
-    X(cuMemGetInfo_v2, size_t *, size_t *)                                                                       \
-    X(cuCtxGetDevice, CUdevice *)                                                                                \
-    X(cuDriverGetVersion, int *)                                                                                 \
-    X(cuDeviceGetName, char *, int, CUdevice)                                                                    \
-    X(cuDeviceGetUuid_v2, CUuuid *, CUdevice)                                                                    \
-    X(cuDeviceGetPCIBusId, char *, int, CUdevice)                                                                \
-    X(cuDeviceTotalMem_v2, size_t *, CUdevice)                                                                   \
-    X(cuDevicePrimaryCtxGetState, CUdevice, unsigned *, int *)                                                   \
-    X(cuDeviceGetGraphMemAttribute, CUdevice, CUgraphMem_attribute, void *)                                      \
-    X(cuMemPoolGetAttribute, CUmemoryPool, CUmemPool_attribute, void *)                                          \
-    X(cuPointerGetAttributes, unsigned, CUpointer_attribute *, void **, CUdeviceptr)                             \
-    X(cuStreamIsCapturing, CUstream, CUstreamCaptureStatus *)                                                    \
+#define MP_DRIVER_CALLS(X)                                                                         \
+    X(cuMemGetInfo_v2, size_t *, size_t *)                                                         \
+    X(cuCtxGetDevice, CUdevice *)                                                                  \
+    X(cuDriverGetVersion, int *)                                                                   \
+    X(cuDeviceGetName, char *, int, CUdevice)                                                      \
+    X(cuDeviceGetUuid_v2, CUuuid *, CUdevice)                                                      \
+    X(cuDeviceGetPCIBusId, char *, int, CUdevice)                                                  \
+    X(cuDeviceTotalMem_v2, size_t *, CUdevice)                                                     \
+    X(cuDevicePrimaryCtxGetState, CUdevice, unsigned *, int *)                                     \
+    X(cuDeviceGetGraphMemAttribute, CUdevice, CUgraphMem_attribute, void *)                        \
+    X(cuMemPoolGetAttribute, CUmemoryPool, CUmemPool_attribute, void *)                            \
+    X(cuPointerGetAttributes, unsigned, CUpointer_attribute *, void **, CUdeviceptr)               \
+    X(cuStreamIsCapturing, CUstream, CUstreamCaptureStatus *)                                      \
     X(cuGraphGetNodes, CUgraph, CUgraphNode *, size_t *)
 
 struct mp_driver {
@@ -30,14 +31,14 @@ extern struct mp_driver mp_driver;
 /* False: libcuda.so.1 is not loaded.  Called once, while no callback runs. */
 bool mp_driver_init(void);
 
-/* Asks the driver with the thread's recording off: what the driver allocates for the answer is not the program's.
- * False where the driver has no such query, or refuses. */
-#define MP_DRIVER_ASK(name, ...)                                                             \
-    ({                                                                                       \
-        const struct mp_guarded guard_ = mp_guard_enter();                                   \
-        const bool ok_ = mp_driver.name && mp_driver.name(__VA_ARGS__) == CUDA_SUCCESS;      \
-        mp_guard_leave(guard_);                                                              \
-        ok_;                                                                                 \
+/* Asks the driver with the thread's recording off: what the driver allocates for the answer is not
+ * the program's. False where the driver has no such query, or refuses. */
+#define MP_DRIVER_ASK(name, ...)                                                                   \
+    ({                                                                                             \
+        const struct mp_guarded guard_ = mp_guard_enter();                                         \
+        const bool ok_ = mp_driver.name && mp_driver.name(__VA_ARGS__) == CUDA_SUCCESS;            \
+        mp_guard_leave(guard_);                                                                    \
+        ok_;                                                                                       \
     })
 
 #endif

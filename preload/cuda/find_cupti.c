@@ -1,14 +1,15 @@
 #include "cuda/find_cupti.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <limits.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 
-static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.2" };
+static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
+                                     "libcupti.so.11.2" };
 enum { NAMES = sizeof names / sizeof *names };
 
 static void *open_in(const char *folder, const char *below)
@@ -25,7 +26,10 @@ static void *open_in(const char *folder, const char *below)
     return NULL;
 }
 
-struct folders { char at[4][PATH_MAX]; unsigned count; };
+struct folders {
+    char at[4][PATH_MAX];
+    unsigned count;
+};
 
 /* The loader's lock is held here: folders are only noted. */
 static int note_folder(struct dl_phdr_info *info, size_t size, void *arg)
@@ -33,7 +37,9 @@ static int note_folder(struct dl_phdr_info *info, size_t size, void *arg)
     (void)size;
     struct folders *f = arg;
     const char *slash = strrchr(info->dlpi_name, '/');
-    if (!slash || (strncmp(slash, "/libcudart.so", 13) != 0 && strncmp(slash, "/libtorch.so", 12) != 0)) return 0;
+    if (!slash ||
+        (strncmp(slash, "/libcudart.so", 13) != 0 && strncmp(slash, "/libtorch.so", 12) != 0))
+        return 0;
     const size_t length = (size_t)(slash - info->dlpi_name);
     if (length >= PATH_MAX || f->count == sizeof f->at / sizeof *f->at) return 0;
     memcpy(f->at[f->count], info->dlpi_name, length);
@@ -41,16 +47,19 @@ static int note_folder(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-/* Beside libcudart (CUDA 13's wheels and toolkits), in the neighbour package (CUDA 12's wheels, and beside libtorch). */
+/* Beside libcudart (CUDA 13's wheels and toolkits), in the neighbour package (CUDA 12's wheels, and
+ * beside libtorch). */
 static void *beside_cuda(void)
 {
-    static const char *const below[] = { "/", "/../../cuda_cupti/lib/", "/../../nvidia/cu13/lib/", "/../../nvidia/cuda_cupti/lib/",
+    static const char *const below[] = { "/", "/../../cuda_cupti/lib/", "/../../nvidia/cu13/lib/",
+                                         "/../../nvidia/cuda_cupti/lib/",
                                          "/../extras/CUPTI/lib64/" };
     static struct folders f;
     void *library = NULL;
     dl_iterate_phdr(note_folder, &f);
     for (unsigned n = 0; n < f.count; n++)
-        for (size_t i = 0; i < sizeof below / sizeof *below && !library; i++) library = open_in(f.at[n], below[i]);
+        for (size_t i = 0; i < sizeof below / sizeof *below && !library; i++)
+            library = open_in(f.at[n], below[i]);
     return library;
 }
 
@@ -65,9 +74,13 @@ static void *loaded_already(void)
 
 static void *in_known_places(void)
 {
-    static const struct { const char *variable, *below; } place[] = {
-        { "CONDA_PREFIX", "/lib/" }, { "CUDA_HOME", "/lib64/" }, { "CUDA_HOME", "/extras/CUPTI/lib64/" },
-        { "CUDA_PATH", "/lib64/" }, { "CUDA_PATH", "/extras/CUPTI/lib64/" } };
+    static const struct {
+        const char *variable, *below;
+    } place[] = { { "CONDA_PREFIX", "/lib/" },
+                  { "CUDA_HOME", "/lib64/" },
+                  { "CUDA_HOME", "/extras/CUPTI/lib64/" },
+                  { "CUDA_PATH", "/lib64/" },
+                  { "CUDA_PATH", "/extras/CUPTI/lib64/" } };
     void *library = NULL;
     for (size_t i = 0; i < sizeof place / sizeof *place && !library; i++) {
         const char *folder = secure_getenv(place[i].variable);

@@ -1,21 +1,28 @@
-/* CUDA graphs: each instantiation is an event, and so is the first upload, update and launch of each executable, where its
- * memory comes.  What a device keeps for memory nodes is a level of its own (GPU_LEVEL of pool 0). */
+/* CUDA graphs: each instantiation is an event, and so is the first upload, update and launch of
+ * each executable, where its memory comes.  What a device keeps for memory nodes is a level of its
+ * own (GPU_LEVEL of pool 0). */
 #include <cupti.h>
 
+#include "core/record.h"
 #include "cuda/device.h"
 #include "cuda/driver.h"
 #include "cuda/hidden.h"
-#include "core/record.h"
 
 enum { EXECS = 1 << 13 };
 enum { FIRST_LAUNCH = 1, FIRST_UPLOAD = 2, FIRST_UPDATE = 4, FIRST_ALL = 7 };
 #define GONE ((CUgraphExec)1)
 
-/* Executables and what has not happened to them yet: open addressing, entries of destroyed ones are used again.  When it
- * is full, later executables are instantiations only. */
-static struct exec { CUgraphExec handle; uint32_t first; } exec_table[EXECS];
+/* Executables and what has not happened to them yet: open addressing, entries of destroyed ones are
+ * used again.  When it is full, later executables are instantiations only. */
+static struct exec {
+    CUgraphExec handle;
+    uint32_t first;
+} exec_table[EXECS];
 
-static unsigned home(CUgraphExec handle) { return (unsigned)((uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15) >> 51); }
+static unsigned home(CUgraphExec handle)
+{
+    return (unsigned)((uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15) >> 51);
+}
 
 static struct exec *find(CUgraphExec handle)
 {
@@ -34,7 +41,9 @@ static void add(CUgraphExec handle)
         struct exec *e = &exec_table[(home(handle) + i) % EXECS];
         CUgraphExec there = __atomic_load_n(&e->handle, __ATOMIC_ACQUIRE);
         if (there && there != GONE) continue;
-        if (!__atomic_compare_exchange_n(&e->handle, &there, handle, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) continue;
+        if (!__atomic_compare_exchange_n(&e->handle, &there, handle, false, __ATOMIC_ACQ_REL,
+                                         __ATOMIC_ACQUIRE))
+            continue;
         __atomic_store_n(&e->first, FIRST_ALL, __ATOMIC_RELEASE);
         return;
     }
@@ -52,7 +61,9 @@ static void ask_level(CUdevice device)
 {
     static uint64_t level[MPF_GPUS];
     cuuint64_t bytes;
-    if (device < 0 || !MP_DRIVER_ASK(cuDeviceGetGraphMemAttribute, device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &bytes)) return;
+    if (device < 0 || !MP_DRIVER_ASK(cuDeviceGetGraphMemAttribute, device,
+                                     CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &bytes))
+        return;
     if (__atomic_exchange_n(&level[device], bytes, __ATOMIC_ACQ_REL) == bytes) return;
     mp_record(MPF_OP_GPU_LEVEL, mpf_heap_gpu(MPF_HEAP_DEVICE, (unsigned)device), 0, bytes);
 }
@@ -70,11 +81,13 @@ void mp_on_graph_instantiate(const struct mp_call *call)
     if (ok) add(*p->phGraphExec);
     if (!MP_DRIVER_ASK(cuGraphGetNodes, p->hGraph, NULL, &nodes)) nodes = 0;
     mp_device_context(call);
-    mp_hidden_return(call, MPF_CALL_GRAPH, ok ? (uintptr_t)*p->phGraphExec : 0, (uintptr_t)p->hGraph, nodes);
+    mp_hidden_return(call, MPF_CALL_GRAPH, ok ? (uintptr_t)*p->phGraphExec : 0,
+                     (uintptr_t)p->hGraph, nodes);
 }
 
 /* A call on an executable that is measured the first time only. */
-static void measure_first(const struct mp_call *call, CUgraphExec handle, uint32_t first, enum mpf_gpu_call what)
+static void measure_first(const struct mp_call *call, CUgraphExec handle, uint32_t first,
+                          enum mpf_gpu_call what)
 {
     if (call->enter) {
         *call->keep = 0;

@@ -3,15 +3,19 @@
  * References and mappings are counted in replay: here is only what the calls did. */
 #include <cupti.h>
 
+#include "core/record.h"
 #include "cuda/block.h"
 #include "cuda/device.h"
-#include "core/record.h"
 
-static bool done(const struct mp_call *call) { return !call->enter && call->result == CUDA_SUCCESS; }
+static bool done(const struct mp_call *call)
+{
+    return !call->enter && call->result == CUDA_SUCCESS;
+}
 
 static unsigned heap_at(const CUmemLocation *at)
 {
-    if (at->type != CU_MEM_LOCATION_TYPE_DEVICE || at->id < 0 || at->id >= MPF_GPUS) return MPF_HEAP_PINNED;
+    if (at->type != CU_MEM_LOCATION_TYPE_DEVICE || at->id < 0 || at->id >= MPF_GPUS)
+        return MPF_HEAP_PINNED;
     mp_device_seen(at->id);
     return mpf_heap_gpu(MPF_HEAP_DEVICE, (unsigned)at->id);
 }
@@ -19,7 +23,8 @@ static unsigned heap_at(const CUmemLocation *at)
 /* Asking whether the system has fabric handles is no lack of memory. */
 static bool probes(const struct mp_call *call, const CUmemAllocationProp *prop)
 {
-    return prop->requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC && call->result != CUDA_ERROR_OUT_OF_MEMORY;
+    return prop->requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC &&
+           call->result != CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 void mp_on_handle_create(const struct mp_call *call)

@@ -2,13 +2,13 @@
 
 #include <cupti.h>
 
+#include "base/seen.h"
+#include "core/record.h"
+#include "cuda/cupti.h"
 #include "cuda/device.h"
 #include "cuda/driver.h"
-#include "cuda/cupti.h"
 #include "mpf/event.h"
 #include "mpf/sample.h"
-#include "core/record.h"
-#include "base/seen.h"
 
 /* keep is the device + 1 from the entry to the return, 0 when nothing was measured. */
 CUdevice mp_hidden_device(const struct mp_call *call) { return (CUdevice)*call->keep - 1; }
@@ -20,23 +20,32 @@ void mp_hidden_enter_on(const struct mp_call *call, enum mpf_gpu_call what, CUde
     mp_device_seen(device);
     *call->keep = (uint64_t)device + 1;
     const uint64_t used = mp_device_used(device);
-    mp_record(MPF_OP_GPU_ENTER, mpf_heap_gpu(MPF_HEAP_USED, (unsigned)device), what, used < MPF_SIZE_MAX ? used : MPF_SIZE_MAX);
+    mp_record(MPF_OP_GPU_ENTER, mpf_heap_gpu(MPF_HEAP_USED, (unsigned)device), what,
+              used < MPF_SIZE_MAX ? used : MPF_SIZE_MAX);
 }
 
-void mp_hidden_enter(const struct mp_call *call, enum mpf_gpu_call what) { mp_hidden_enter_on(call, what, mp_device_current()); }
+void mp_hidden_enter(const struct mp_call *call, enum mpf_gpu_call what)
+{
+    mp_hidden_enter_on(call, what, mp_device_current());
+}
 
-void mp_hidden_return(const struct mp_call *call, enum mpf_gpu_call what, uint64_t a, uint64_t b, uint64_t c)
+void mp_hidden_return(const struct mp_call *call, enum mpf_gpu_call what, uint64_t a, uint64_t b,
+                      uint64_t c)
 {
     const CUdevice device = mp_hidden_device(call);
     if (device < 0) return;
-    const uint64_t v[MPF_RETURN_COUNT] = { [MPF_RETURN_CALL] = what, [MPF_RETURN_RESULT] = call->result, [MPF_RETURN_A] = a,
-                                           [MPF_RETURN_B] = b, [MPF_RETURN_C] = c };
-    mp_record_data(MPF_OP_GPU_RETURN, mpf_heap_gpu(MPF_HEAP_USED, (unsigned)device), mp_device_used(device), v, sizeof v);
+    const uint64_t v[MPF_RETURN_COUNT] = { [MPF_RETURN_CALL] = what,
+                                           [MPF_RETURN_RESULT] = call->result,
+                                           [MPF_RETURN_A] = a,
+                                           [MPF_RETURN_B] = b,
+                                           [MPF_RETURN_C] = c };
+    mp_record_data(MPF_OP_GPU_RETURN, mpf_heap_gpu(MPF_HEAP_USED, (unsigned)device),
+                   mp_device_used(device), v, sizeof v);
 }
 
 /* ---- contexts */
 
-static CUcontext primary[MPF_GPUS];     /* the newest one that was retained */
+static CUcontext primary[MPF_GPUS]; /* the newest one that was retained */
 
 static void context_made(const struct mp_call *call, CUcontext *context, CUdevice device)
 {
@@ -44,7 +53,8 @@ static void context_made(const struct mp_call *call, CUcontext *context, CUdevic
         mp_hidden_enter_on(call, MPF_CALL_CONTEXT, device);
         return;
     }
-    mp_hidden_return(call, MPF_CALL_CONTEXT, call->result == CUDA_SUCCESS ? (uintptr_t)*context : 0, 0, 0);
+    mp_hidden_return(call, MPF_CALL_CONTEXT, call->result == CUDA_SUCCESS ? (uintptr_t)*context : 0,
+                     0, 0);
     mp_hidden_watch_launch();
 }
 
@@ -80,15 +90,19 @@ void mp_on_primary_retain(const struct mp_call *call)
         __atomic_store_n(&primary[p->dev], *p->pctx, __ATOMIC_RELEASE);
 }
 
-/* The device of a context is known while it is current; the thread that destroys one has it current nearly always. */
+/* The device of a context is known while it is current; the thread that destroys one has it current
+ * nearly always. */
 void mp_on_context_destroy(const struct mp_call *call)
 {
     const cuCtxDestroy_v2_params *p = call->params;
     if (call->enter) mp_hidden_enter(call, MPF_CALL_CONTEXT_GONE);
-    else mp_hidden_return(call, MPF_CALL_CONTEXT_GONE, call->result == CUDA_SUCCESS ? (uintptr_t)p->ctx : 0, 0, 0);
+    else
+        mp_hidden_return(call, MPF_CALL_CONTEXT_GONE,
+                         call->result == CUDA_SUCCESS ? (uintptr_t)p->ctx : 0, 0, 0);
 }
 
-/* cuDevicePrimaryCtxRelease and cuDevicePrimaryCtxReset: the context is gone when it is not active any more. */
+/* cuDevicePrimaryCtxRelease and cuDevicePrimaryCtxReset: the context is gone when it is not active
+ * any more. */
 void mp_on_primary_release(const struct mp_call *call)
 {
     const cuDevicePrimaryCtxRelease_v2_params *p = call->params;
@@ -98,7 +112,9 @@ void mp_on_primary_release(const struct mp_call *call)
     }
     unsigned flags;
     int active = 1;
-    if (mp_hidden_device(call) < 0 || !MP_DRIVER_ASK(cuDevicePrimaryCtxGetState, p->dev, &flags, &active)) return;
+    if (mp_hidden_device(call) < 0 ||
+        !MP_DRIVER_ASK(cuDevicePrimaryCtxGetState, p->dev, &flags, &active))
+        return;
     const CUcontext context = __atomic_load_n(&primary[p->dev], __ATOMIC_ACQUIRE);
     mp_hidden_return(call, MPF_CALL_CONTEXT_GONE, active ? 0 : (uintptr_t)context, 0, 0);
 }
@@ -138,7 +154,8 @@ void mp_on_stream_create(const struct mp_call *call)
     else mp_hidden_return(call, MPF_CALL_STREAM, 0, 0, 0);
 }
 
-/* With lazy loading a kernel comes to the device when it is first asked about (NCCL asks about each of its own). */
+/* With lazy loading a kernel comes to the device when it is first asked about (NCCL asks about each
+ * of its own). */
 static void first_use(const struct mp_call *call, const void *kernel)
 {
     enum { KERNELS = 1 << 14 };
@@ -153,11 +170,11 @@ static void first_use(const struct mp_call *call, const void *kernel)
     mp_hidden_enter(call, MPF_CALL_MODULE);
 }
 
-#define FIRST_USE(handler, call_name, field)                        \
-    void mp_on_##handler(const struct mp_call *call)                \
-    {                                                               \
-        const call_name##_params *p = call->params;                 \
-        first_use(call, p->field);                                  \
+#define FIRST_USE(handler, call_name, field)                                                       \
+    void mp_on_##handler(const struct mp_call *call)                                               \
+    {                                                                                              \
+        const call_name##_params *p = call->params;                                                \
+        first_use(call, p->field);                                                                 \
     }
 FIRST_USE(kernel_function, cuKernelGetFunction, kernel)
 FIRST_USE(kernel_attribute, cuKernelGetAttribute, kernel)
@@ -167,7 +184,7 @@ FIRST_USE(function_attribute, cuFuncGetAttribute, hfunc)
 FIRST_USE(function_set_attribute, cuFuncSetAttribute, hfunc)
 FIRST_USE(function_get, cuModuleGetFunction, name)
 
-static uint32_t watched;        /* launches are listened to until the next one */
+static uint32_t watched; /* launches are listened to until the next one */
 
 void mp_hidden_watch_launch(void)
 {
@@ -185,7 +202,8 @@ void mp_on_kernel_launch(const struct mp_call *call)
 {
     if (call->enter) {
         *call->keep = 0;
-        if (__atomic_exchange_n(&watched, 0, __ATOMIC_ACQ_REL)) mp_hidden_enter(call, MPF_CALL_LAUNCH);
+        if (__atomic_exchange_n(&watched, 0, __ATOMIC_ACQ_REL))
+            mp_hidden_enter(call, MPF_CALL_LAUNCH);
     } else if (*call->keep) {
         mp_hidden_return(call, MPF_CALL_LAUNCH, 0, 0, 0);
         stop_listening();

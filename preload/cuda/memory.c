@@ -15,7 +15,8 @@ void mp_on_mem_alloc_pitch(const struct mp_call *call)
 {
     const cuMemAllocPitch_v2_params *p = call->params;
     const bool known = !call->enter && call->result == CUDA_SUCCESS;
-    mp_block_made(call, MPF_HEAP_DEVICE, p->dptr, (known ? *p->pPitch : p->WidthInBytes) * p->Height);
+    mp_block_made(call, MPF_HEAP_DEVICE, p->dptr,
+                  (known ? *p->pPitch : p->WidthInBytes) * p->Height);
 }
 
 void mp_on_mem_alloc_managed(const struct mp_call *call)
@@ -35,8 +36,12 @@ void mp_on_mem_free(const struct mp_call *call)
 static size_t channel_bytes(CUarray_format format)
 {
     switch (format) {
-    case CU_AD_FORMAT_UNSIGNED_INT16: case CU_AD_FORMAT_SIGNED_INT16: case CU_AD_FORMAT_HALF: return 2;
-    case CU_AD_FORMAT_UNSIGNED_INT32: case CU_AD_FORMAT_SIGNED_INT32: case CU_AD_FORMAT_FLOAT: return 4;
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+    case CU_AD_FORMAT_SIGNED_INT16:
+    case CU_AD_FORMAT_HALF: return 2;
+    case CU_AD_FORMAT_UNSIGNED_INT32:
+    case CU_AD_FORMAT_SIGNED_INT32:
+    case CU_AD_FORMAT_FLOAT: return 4;
     default: return 1;
     }
 }
@@ -45,8 +50,9 @@ static size_t at_least_one(size_t n) { return n ? n : 1; }
 
 static size_t array_bytes(const CUDA_ARRAY3D_DESCRIPTOR *d, unsigned level)
 {
-    return at_least_one(d->Width >> level) * at_least_one(d->Height >> level) * at_least_one(d->Depth >> level) *
-           at_least_one(d->NumChannels) * channel_bytes(d->Format);
+    return at_least_one(d->Width >> level) * at_least_one(d->Height >> level) *
+           at_least_one(d->Depth >> level) * at_least_one(d->NumChannels) *
+           channel_bytes(d->Format);
 }
 
 /* Sparse and deferred arrays get their memory later, by cuMemCreate. */
@@ -60,8 +66,9 @@ void mp_on_array_create(const struct mp_call *call)
     const cuArrayCreate_v2_params *p = call->params;
     if (!p->pAllocateArray) return;
     const CUDA_ARRAY_DESCRIPTOR *d = p->pAllocateArray;
-    const CUDA_ARRAY3D_DESCRIPTOR whole = { .Width = d->Width, .Height = d->Height, .Format = d->Format,
-                                            .NumChannels = d->NumChannels };
+    const CUDA_ARRAY3D_DESCRIPTOR whole = {
+        .Width = d->Width, .Height = d->Height, .Format = d->Format, .NumChannels = d->NumChannels
+    };
     mp_block_made(call, MPF_HEAP_DEVICE, p->pHandle, array_bytes(&whole, 0));
 }
 
@@ -84,7 +91,8 @@ void mp_on_mipmap_create(const struct mp_call *call)
     const CUDA_ARRAY3D_DESCRIPTOR *d = p->pMipmappedArrayDesc;
     if (!d || !has_memory(d)) return;
     size_t bytes = 0;
-    for (unsigned level = 0; level < p->numMipmapLevels && level < 64; level++) bytes += array_bytes(d, level);
+    for (unsigned level = 0; level < p->numMipmapLevels && level < 64; level++)
+        bytes += array_bytes(d, level);
     mp_block_made(call, MPF_HEAP_DEVICE, p->pHandle, bytes);
 }
 

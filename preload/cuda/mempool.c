@@ -1,8 +1,11 @@
-/* Stream-ordered pools: their blocks (gpuN/pool), and how much of the device they hold (GPU_LEVEL of gpuN/device).
+/* Stream-ordered pools: their blocks (gpuN/pool), and how much of the device they hold (GPU_LEVEL
+ * of gpuN/device).
  *
- * A pool grows when a block does not fit and shrinks when a stream is synchronized, so its level is asked for at both. */
+ * A pool grows when a block does not fit and shrinks when a stream is synchronized, so its level is
+ * asked for at both. */
 #include <cupti.h>
 
+#include "core/record.h"
 #include "cuda/block.h"
 #include "cuda/capture.h"
 #include "cuda/device.h"
@@ -10,13 +13,17 @@
 #include "cuda/hidden.h"
 #include "mpf/gpu.h"
 #include "mpf/sample.h"
-#include "core/record.h"
 
 enum { POOLS = 64 };
 
-/* Pools that blocks were seen of; they stay here until they are destroyed.  Entries are claimed by their handle. */
-static struct pool { CUmemoryPool handle; uint64_t level; int device; } pool[POOLS];
-static uint32_t pools;          /* entries ever in use */
+/* Pools that blocks were seen of; they stay here until they are destroyed.  Entries are claimed by
+ * their handle. */
+static struct pool {
+    CUmemoryPool handle;
+    uint64_t level;
+    int device;
+} pool[POOLS];
+static uint32_t pools; /* entries ever in use */
 
 static struct pool *find_pool(CUmemoryPool handle)
 {
@@ -30,12 +37,16 @@ static struct pool *new_pool(CUmemoryPool handle, int device)
 {
     for (uint32_t i = 0; i < POOLS; i++) {
         CUmemoryPool none = NULL;
-        if (!__atomic_compare_exchange_n(&pool[i].handle, &none, handle, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) continue;
+        if (!__atomic_compare_exchange_n(&pool[i].handle, &none, handle, false, __ATOMIC_ACQ_REL,
+                                         __ATOMIC_ACQUIRE))
+            continue;
         pool[i].device = device;
         pool[i].level = 0;
         uint32_t n = __atomic_load_n(&pools, __ATOMIC_RELAXED);
-        while (n <= i && !__atomic_compare_exchange_n(&pools, &n, i + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {}
-        mp_record(MPF_OP_GPU_POOL, mpf_heap_gpu(MPF_HEAP_DEVICE, (unsigned)device), (uintptr_t)handle, 1);
+        while (n <= i && !__atomic_compare_exchange_n(&pools, &n, i + 1, false, __ATOMIC_ACQ_REL,
+                                                      __ATOMIC_RELAXED)) {}
+        mp_record(MPF_OP_GPU_POOL, mpf_heap_gpu(MPF_HEAP_DEVICE, (unsigned)device),
+                  (uintptr_t)handle, 1);
         return &pool[i];
     }
     return NULL;
@@ -44,13 +55,16 @@ static struct pool *new_pool(CUmemoryPool handle, int device)
 static void set_level(struct pool *p, uint64_t bytes)
 {
     if (__atomic_exchange_n(&p->level, bytes, __ATOMIC_ACQ_REL) == bytes) return;
-    mp_record(MPF_OP_GPU_LEVEL, mpf_heap_gpu(MPF_HEAP_DEVICE, (unsigned)p->device), (uintptr_t)p->handle, bytes);
+    mp_record(MPF_OP_GPU_LEVEL, mpf_heap_gpu(MPF_HEAP_DEVICE, (unsigned)p->device),
+              (uintptr_t)p->handle, bytes);
 }
 
 static void ask_level(struct pool *p)
 {
     cuuint64_t bytes;
-    if (MP_DRIVER_ASK(cuMemPoolGetAttribute, p->handle, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &bytes)) set_level(p, bytes);
+    if (MP_DRIVER_ASK(cuMemPoolGetAttribute, p->handle, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
+                      &bytes))
+        set_level(p, bytes);
 }
 
 static void ask_levels(void)
@@ -60,27 +74,32 @@ static void ask_levels(void)
         if (__atomic_load_n(&pool[i].handle, __ATOMIC_ACQUIRE)) ask_level(&pool[i]);
 }
 
-/* Whose the block is, the driver knows: a stream may be of another device than the thread's, and the pool the default one. */
+/* Whose the block is, the driver knows: a stream may be of another device than the thread's, and
+ * the pool the default one. */
 static struct pool *pool_of(CUdeviceptr at)
 {
     CUmemoryPool handle = NULL;
     int device = -1;
-    CUpointer_attribute asked[] = { CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL };
+    CUpointer_attribute asked[] = { CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
+                                    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL };
     void *answers[] = { &handle, &device };
-    if (!MP_DRIVER_ASK(cuPointerGetAttributes, 2, asked, answers, at) || !handle || device < 0 || device >= MPF_GPUS) return NULL;
+    if (!MP_DRIVER_ASK(cuPointerGetAttributes, 2, asked, answers, at) || !handle || device < 0 ||
+        device >= MPF_GPUS)
+        return NULL;
     mp_device_seen(device);
     struct pool *p = find_pool(handle);
     return p ? p : new_pool(handle, device);
 }
 
-#define STACK_BYTES ((size_t)1 << 20)   /* a smaller block costs less than its call stack would */
+#define STACK_BYTES ((size_t)1 << 20) /* a smaller block costs less than its call stack would */
 
 static void made(const struct mp_call *call, const CUdeviceptr *at, size_t bytes, CUstream stream)
 {
     if (call->enter || (call->result == CUDA_SUCCESS && mp_capture_on(stream))) return;
     if (call->result != CUDA_SUCCESS) {
         const CUdevice device = mp_device_current();
-        mp_block_refused(call, mpf_heap_gpu(MPF_HEAP_POOL, device < 0 ? 0 : (unsigned)device), bytes, false);
+        mp_block_refused(call, mpf_heap_gpu(MPF_HEAP_POOL, device < 0 ? 0 : (unsigned)device),
+                         bytes, false);
         return;
     }
     struct pool *p = pool_of(*at);
@@ -90,8 +109,9 @@ static void made(const struct mp_call *call, const CUdeviceptr *at, size_t bytes
     if (p) ask_level(p);
 }
 
-/* The variants for the per-thread default stream have the same fields; their stream 0 is a stream that can capture, but
- * only cuStreamBeginCapture_ptsz starts that, with a handle that is not 0 (CU_STREAM_PER_THREAD). */
+/* The variants for the per-thread default stream have the same fields; their stream 0 is a stream
+ * that can capture, but only cuStreamBeginCapture_ptsz starts that, with a handle that is not 0
+ * (CU_STREAM_PER_THREAD). */
 void mp_on_pool_alloc(const struct mp_call *call)
 {
     const cuMemAllocAsync_params *p = call->params;
@@ -123,7 +143,9 @@ void mp_on_pool_create(const struct mp_call *call)
 {
     const cuMemPoolCreate_params *p = call->params;
     if (call->enter) mp_hidden_enter(call, MPF_CALL_POOL);
-    else mp_hidden_return(call, MPF_CALL_POOL, call->result == CUDA_SUCCESS ? (uintptr_t)*p->pool : 0, 0, 0);
+    else
+        mp_hidden_return(call, MPF_CALL_POOL,
+                         call->result == CUDA_SUCCESS ? (uintptr_t)*p->pool : 0, 0, 0);
 }
 
 void mp_on_pool_trim(const struct mp_call *call)
@@ -140,7 +162,8 @@ void mp_on_pool_destroy(const struct mp_call *call)
     const cuMemPoolDestroy_params *p = call->params;
     struct pool *known = find_pool(p->pool);
     if (call->enter || call->result != CUDA_SUCCESS || !known) return;
-    mp_record(MPF_OP_GPU_POOL, mpf_heap_gpu(MPF_HEAP_DEVICE, (unsigned)known->device), (uintptr_t)p->pool, 0);
+    mp_record(MPF_OP_GPU_POOL, mpf_heap_gpu(MPF_HEAP_DEVICE, (unsigned)known->device),
+              (uintptr_t)p->pool, 0);
     set_level(known, 0);
     __atomic_store_n(&known->handle, NULL, __ATOMIC_RELEASE);
 }

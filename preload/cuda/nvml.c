@@ -6,8 +6,15 @@
 
 /* NVML's ABI, declared by us: no toolkit is needed for it. */
 enum { NVML_OK = 0 };
-struct memory_v2 { unsigned version; unsigned long long total, reserved, free, used; };
-struct process { unsigned pid; unsigned long long bytes; unsigned gpu_instance, compute_instance; };
+struct memory_v2 {
+    unsigned version;
+    unsigned long long total, reserved, free, used;
+};
+struct process {
+    unsigned pid;
+    unsigned long long bytes;
+    unsigned gpu_instance, compute_instance;
+};
 #define MEMORY_V2 (sizeof(struct memory_v2) | 2u << 24)
 enum { PROCESSES = 64 };
 
@@ -25,7 +32,8 @@ bool mp_nvml_init(void)
     nvml.init = (__typeof__(nvml.init))dlsym(library, "nvmlInit_v2");
     nvml.by_uuid = (__typeof__(nvml.by_uuid))dlsym(library, "nvmlDeviceGetHandleByUUID");
     nvml.memory = (__typeof__(nvml.memory))dlsym(library, "nvmlDeviceGetMemoryInfo_v2");
-    nvml.processes = (__typeof__(nvml.processes))dlsym(library, "nvmlDeviceGetComputeRunningProcesses_v3");
+    nvml.processes =
+        (__typeof__(nvml.processes))dlsym(library, "nvmlDeviceGetComputeRunningProcesses_v3");
     return nvml.init && nvml.by_uuid && nvml.memory && nvml.init() == NVML_OK;
 }
 

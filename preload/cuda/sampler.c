@@ -3,21 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/device.h"
-#include "mpf/gpu.h"
-#include "mpf/sample.h"
-#include "cuda/nvml.h"
+#include "base/sys.h"
 #include "core/own_thread.h"
 #include "core/process.h"
 #include "core/record.h"
-#include "base/sys.h"
+#include "cuda/device.h"
+#include "cuda/nvml.h"
+#include "mpf/gpu.h"
+#include "mpf/sample.h"
 
 #define PERIOD_NS 10000000u
-#define UNCHANGED_NS ((uint64_t)10 * 1000000000u)   /* a sample at least this often, whatever it says */
+/* A sample at least this often, whatever it says */
+#define UNCHANGED_NS ((uint64_t)10 * 1000000000u)
 
 static struct {
-    uint32_t ready, stopped, inside;    /* NVML may be called; never again; callers in it now (futex) */
-    uint32_t seek;                      /* for devices in use */
+    uint32_t ready, stopped, inside; /* NVML may be called; never again; callers in it now (futex)
+                                      */
+    uint32_t seek;                   /* for devices in use */
     void *device[MPF_GPUS];
     uint64_t last[MPF_GPUS][MPF_GPU_COUNT], due[MPF_GPUS];
 } s;
@@ -42,7 +44,8 @@ static void stop(void)
     __atomic_store_n(&s.stopped, 1, __ATOMIC_SEQ_CST);
     struct mp_patience patience = mp_patience(1000000000u);
     uint32_t inside;
-    while ((inside = __atomic_load_n(&s.inside, __ATOMIC_SEQ_CST)) && mp_wait(&patience, &s.inside, inside, 10000000u)) {}
+    while ((inside = __atomic_load_n(&s.inside, __ATOMIC_SEQ_CST)) &&
+           mp_wait(&patience, &s.inside, inside, 10000000u)) {}
 }
 
 /* Who was in NVML at the fork is not there to leave it, and is not waited for. */
@@ -50,9 +53,13 @@ void mp_sampler_reset(void) { memset(&s, 0, sizeof s); }
 
 void mp_sampler_seek(void) { __atomic_store_n(&s.seek, 1, __ATOMIC_RELEASE); }
 
-void mp_sampler_watch(int device, void *nvml) { __atomic_store_n(&s.device[device], nvml, __ATOMIC_RELEASE); }
+void mp_sampler_watch(int device, void *nvml)
+{
+    __atomic_store_n(&s.device[device], nvml, __ATOMIC_RELEASE);
+}
 
-/* What this process holds is asked for only when the whole has changed: it costs seven times as much. */
+/* What this process holds is asked for only when the whole has changed: it costs seven times as
+ * much. */
 static bool read_device(int d, void *device, uint64_t *v)
 {
     struct mp_nvml_memory memory;
@@ -60,7 +67,8 @@ static bool read_device(int d, void *device, uint64_t *v)
     if (!mp_sampler_enter()) return false;
     const bool known = mp_nvml_memory(device, &memory);
     const bool changed = known && memory.used != s.last[d][MPF_GPU_USED];
-    v[MPF_GPU_OWN] = changed ? mp_nvml_own(device, &own) ? own : MPF_UNKNOWN : s.last[d][MPF_GPU_OWN];
+    v[MPF_GPU_OWN] =
+        changed ? mp_nvml_own(device, &own) ? own : MPF_UNKNOWN : s.last[d][MPF_GPU_OWN];
     mp_sampler_leave();
     if (!known) return false;
     v[MPF_GPU_USED] = memory.used;
@@ -78,7 +86,8 @@ static void sample(int d, uint64_t now)
     memcpy(s.last[d], v, sizeof v);
     s.due[d] = now + UNCHANGED_NS;
     mp_device_seen(d);
-    mp_record_data(MPF_OP_SAMPLE_GPU, mpf_heap_gpu(MPF_HEAP_USED, (unsigned)d), (uint64_t)d, v, sizeof v);
+    mp_record_data(MPF_OP_SAMPLE_GPU, mpf_heap_gpu(MPF_HEAP_USED, (unsigned)d), (uint64_t)d, v,
+                   sizeof v);
 }
 
 static void seek(void)
@@ -106,7 +115,7 @@ void mp_sampler_start(void)
 {
     if (!mp_nvml_init()) return;
     __atomic_store_n(&s.ready, 1, __ATOMIC_RELEASE);
-    atexit(stop);               /* before the destructors of libraries */
+    atexit(stop); /* before the destructors of libraries */
     const uint64_t signals = mp_sys_block_signals();
     mp_own_thread(run, NULL, 256 << 10);
     mp_sys_restore_signals(signals);

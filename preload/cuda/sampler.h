@@ -1,12 +1,14 @@
 /* The sampler thread: what NVML says of each device, every 10 ms, recorded when it changed.
  *
- * Also the gate before NVML: once the process is about to end, nobody may be in it, since its destructors run. */
+ * Also the gate before NVML: once the process is about to end, nobody may be in it, since its
+ * destructors run. */
 #ifndef MP_SAMPLER_H
 #define MP_SAMPLER_H
 
 #include <stdbool.h>
 
-/* Loads NVML and starts the thread.  Called once, in InitializeInjection.  Where NVML is missing it does nothing. */
+/* Loads NVML and starts the thread.  Called once, in InitializeInjection.  Where NVML is missing it
+ * does nothing. */
 void mp_sampler_start(void);
 /* In a forked child: there is no thread, and NVML is the parent's. */
 void mp_sampler_reset(void);

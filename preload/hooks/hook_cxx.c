@@ -1,16 +1,17 @@
 /* C++ operator new and delete, by their mangled names.
  *
- * The outermost call is one event, however the real operator is made: what a hook of malloc's family recorded inside is
- * not recorded again (hook_malloc.h).  A new that throws passes through here without a record; the malloc that failed
- * inside it has recorded the failure.
+ * The outermost call is one event, however the real operator is made: what a hook of malloc's
+ * family recorded inside is not recorded again (hook_malloc.h).  A new that throws passes through
+ * here without a record; the malloc that failed inside it has recorded the failure.
  *
- * The real operators may be in a libstdc++ that was dlopen'ed RTLD_LOCAL, which RTLD_NEXT does not see. */
+ * The real operators may be in a libstdc++ that was dlopen'ed RTLD_LOCAL, which RTLD_NEXT does not
+ * see. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "hooks/hook_malloc.h"
 #include "base/loader.h"
+#include "hooks/hook_malloc.h"
 #include "real/real.h"
 #include "real/symbol.h"
 
@@ -54,8 +55,9 @@ static any_fn find(const char *name)
     return f;
 }
 
-/* Every thread finds the same, so two at once do no harm.  What the loader allocates and frees meanwhile is recorded, for it
- * frees blocks of the program's own calls too (the error that the last one left for dlerror). */
+/* Every thread finds the same, so two at once do no harm.  What the loader allocates and frees
+ * meanwhile is recorded, for it frees blocks of the program's own calls too (the error that the
+ * last one left for dlerror). */
 static any_fn get(enum cxx_fn which)
 {
     any_fn f = __atomic_load_n(&real[which], __ATOMIC_ACQUIRE);
@@ -74,44 +76,47 @@ static void *made(void *p, size_t bytes)
     return p;
 }
 
-/* NEW(name, parameters, arguments, stand-in, aligned): a program that calls an operator has one, but a C program that
- * loads a C++ library by hand may reach these before any C++ library is there: then malloc serves. */
-#define NEW(name, parameters, arguments, otherwise, aligned)                                                          \
-    HOOK void *name parameters;                                                                                      \
-    HOOK void *name parameters                                                                                       \
-    {                                                                                                                \
-        void *(*f) parameters = (void *(*) parameters)get(CXX##name);                                                \
-        if (!f) return otherwise;                                                                                    \
-        mp_operator.recorded = false;                                                                                \
-        mp_operator.aligned_bytes = aligned ? bytes : 0;                                                             \
-        return made(f arguments, bytes);                                                                             \
+/* NEW(name, parameters, arguments, stand-in, aligned): a program that calls an operator has one,
+ * but a C program that loads a C++ library by hand may reach these before any C++ library is there:
+ * then malloc serves. */
+#define NEW(name, parameters, arguments, otherwise, aligned)                                       \
+    HOOK void *name parameters;                                                                    \
+    HOOK void *name parameters                                                                     \
+    {                                                                                              \
+        void *(*f)parameters = (void *(*)parameters)get(CXX##name);                                \
+        if (!f) return otherwise;                                                                  \
+        mp_operator.recorded = false;                                                              \
+        mp_operator.aligned_bytes = aligned ? bytes : 0;                                           \
+        return made(f arguments, bytes);                                                           \
     }
-#define DELETE(name, parameters, arguments)                                                                          \
-    HOOK void name parameters;                                                                                       \
-    HOOK void name parameters                                                                                        \
-    {                                                                                                                \
-        void (*f) parameters = (void (*) parameters)get(CXX##name);                                                  \
-        if (!f) {                                                                                                    \
-            free(p);                                                                                                 \
-            return;                                                                                                  \
-        }                                                                                                            \
-        void *const outer = mp_begin_free(p);                                                                        \
-        f arguments;                                                                                                 \
-        mp_operator.deleting = outer;                                                                                \
+#define DELETE(name, parameters, arguments)                                                        \
+    HOOK void name parameters;                                                                     \
+    HOOK void name parameters                                                                      \
+    {                                                                                              \
+        void(*f) parameters = (void(*) parameters)get(CXX##name);                                  \
+        if (!f) {                                                                                  \
+            free(p);                                                                               \
+            return;                                                                                \
+        }                                                                                          \
+        void *const outer = mp_begin_free(p);                                                      \
+        f arguments;                                                                               \
+        mp_operator.deleting = outer;                                                              \
     }
 
 NEW(_Znwm, (size_t bytes), (bytes), malloc(bytes), false)
 NEW(_Znam, (size_t bytes), (bytes), malloc(bytes), false)
-NEW(_ZnwmRKSt9nothrow_t, (size_t bytes, const void *nothrow), (bytes, nothrow), malloc(bytes), false)
-NEW(_ZnamRKSt9nothrow_t, (size_t bytes, const void *nothrow), (bytes, nothrow), malloc(bytes), false)
-NEW(_ZnwmSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment), aligned_alloc(alignment, bytes),
-    true)
-NEW(_ZnamSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment), aligned_alloc(alignment, bytes),
-    true)
-NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t bytes, size_t alignment, const void *nothrow), (bytes, alignment, nothrow), aligned_alloc(alignment, bytes),
-    true)
-NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t bytes, size_t alignment, const void *nothrow), (bytes, alignment, nothrow), aligned_alloc(alignment, bytes),
-    true)
+NEW(_ZnwmRKSt9nothrow_t, (size_t bytes, const void *nothrow), (bytes, nothrow), malloc(bytes),
+    false)
+NEW(_ZnamRKSt9nothrow_t, (size_t bytes, const void *nothrow), (bytes, nothrow), malloc(bytes),
+    false)
+NEW(_ZnwmSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment),
+    aligned_alloc(alignment, bytes), true)
+NEW(_ZnamSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment),
+    aligned_alloc(alignment, bytes), true)
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t bytes, size_t alignment, const void *nothrow),
+    (bytes, alignment, nothrow), aligned_alloc(alignment, bytes), true)
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t bytes, size_t alignment, const void *nothrow),
+    (bytes, alignment, nothrow), aligned_alloc(alignment, bytes), true)
 
 DELETE(_ZdlPv, (void *p), (p))
 DELETE(_ZdaPv, (void *p), (p))
@@ -123,5 +128,7 @@ DELETE(_ZdlPvSt11align_val_t, (void *p, size_t alignment), (p, alignment))
 DELETE(_ZdaPvSt11align_val_t, (void *p, size_t alignment), (p, alignment))
 DELETE(_ZdlPvmSt11align_val_t, (void *p, size_t bytes, size_t alignment), (p, bytes, alignment))
 DELETE(_ZdaPvmSt11align_val_t, (void *p, size_t bytes, size_t alignment), (p, bytes, alignment))
-DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t alignment, const void *nothrow), (p, alignment, nothrow))
-DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t alignment, const void *nothrow), (p, alignment, nothrow))
+DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t alignment, const void *nothrow),
+       (p, alignment, nothrow))
+DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t alignment, const void *nothrow),
+       (p, alignment, nothrow))

@@ -1,12 +1,12 @@
-/* malloc and its relatives.  Each hook: the real call, the record, the result.  A free is recorded before the real
- * free, an allocation after the real allocation: so no other thread's allocation of the same address comes between.
- * realloc is recorded on both sides, because it is both. */
+/* malloc and its relatives.  Each hook: the real call, the record, the result.  A free is recorded
+ * before the real free, an allocation after the real allocation: so no other thread's allocation of
+ * the same address comes between. realloc is recorded on both sides, because it is both. */
 #include <errno.h>
 #include <string.h>
 
+#include "core/record.h"
 #include "hooks/hook_malloc.h"
 #include "real/real.h"
-#include "core/record.h"
 
 #define HOOK __attribute__((visibility("default")))
 
@@ -21,7 +21,9 @@ static MP_COLD void *failed(size_t bytes)
 static void *allocated(void *p, size_t bytes)
 {
     mp_operator.recorded = true;
-    return __builtin_expect(p != NULL, 1) ? (void *)mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes) : failed(bytes);
+    return __builtin_expect(p != NULL, 1)
+               ? (void *)mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes)
+               : failed(bytes);
 }
 
 void mp_allocated(void *p, size_t bytes) { allocated(p, bytes); }
@@ -44,7 +46,8 @@ HOOK void free(void *p)
 {
     if (!p) return;
     mp_real_ready();
-    if (__builtin_expect(p != mp_operator.deleting, 1)) p = (void *)mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    if (__builtin_expect(p != mp_operator.deleting, 1))
+        p = (void *)mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
     mp_real.free(p);
 }
 
@@ -82,7 +85,8 @@ HOOK void *aligned_alloc(size_t alignment, size_t bytes)
     mp_real_ready();
     const size_t asked = mp_operator.aligned_bytes;
     mp_operator.aligned_bytes = 0;
-    return allocated(mp_real.aligned_alloc(alignment, bytes), asked && asked <= bytes && bytes - asked < alignment ? asked : bytes);
+    return allocated(mp_real.aligned_alloc(alignment, bytes),
+                     asked && asked <= bytes && bytes - asked < alignment ? asked : bytes);
 }
 
 HOOK int posix_memalign(void **out, size_t alignment, size_t bytes)

@@ -1,7 +1,8 @@
-/* Between the hooks of operator new and delete and those of malloc and free: an operator may be made with malloc and free
- * (libstdc++), with the allocator's own functions (tcmalloc), or with a mixture (jemalloc's aligned new calls
- * aligned_alloc by name).  These words make one event of a call and what it calls.  They hold nothing that a new that
- * throws, or a signal handler, could leave wrong. */
+/* Between the hooks of operator new and delete and those of malloc and free: an operator may be
+ * made with malloc and free (libstdc++), with the allocator's own functions (tcmalloc), or with a
+ * mixture (jemalloc's aligned new calls aligned_alloc by name).  These words make one event of a
+ * call and what it calls.  They hold nothing that a new that throws, or a signal handler, could
+ * leave wrong. */
 #ifndef MP_HOOK_MALLOC_H
 #define MP_HOOK_MALLOC_H
 
@@ -9,13 +10,16 @@
 #include <stddef.h>
 
 struct mp_operator {
-    void *deleting;         /* the operator delete, or sized free, at work has recorded this block's free */
-    size_t aligned_bytes;   /* an aligned operator new is at work for so many bytes: a C++ library rounds them up */
-    bool recorded;          /* a hook of malloc's family has recorded since this was cleared */
+    void *deleting; /* the operator delete, or sized free, at work has recorded this block's free */
+    size_t aligned_bytes; /* an aligned operator new is at work for so many bytes: a C++ library
+                             rounds them up */
+    bool recorded;        /* a hook of malloc's family has recorded since this was cleared */
 };
-extern __thread struct mp_operator mp_operator __attribute__((visibility("hidden"), tls_model("initial-exec")));
+extern __thread struct mp_operator mp_operator
+    __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-/* Records the free, unless an outer call has; gives back what `deleting` is to be again afterwards. */
+/* Records the free, unless an outer call has; gives back what `deleting` is to be again afterwards.
+ */
 void *mp_begin_free(void *p);
 /* Records what a call for `bytes` gave: a block, or NULL with errno set. */
 void mp_allocated(void *p, size_t bytes);

@@ -1,17 +1,17 @@
 /* Mappings: the program's own writable anonymous memory (host/mmap) and shared memory (host/shm).
  *
- * The hooks say what the calls did to address ranges; what was mapped there before, replay knows.  An allocator's
- * mappings are left out by the calling object: its blocks are counted where they are handed out.  libc's own mappings
- * (thread stacks, malloc's arenas) do not come through here. */
+ * The hooks say what the calls did to address ranges; what was mapped there before, replay knows.
+ * An allocator's mappings are left out by the calling object: its blocks are counted where they are
+ * handed out.  libc's own mappings (thread stacks, malloc's arenas) do not come through here. */
 #include <errno.h>
 #include <stdarg.h>
 
-#include "real/real.h"
+#include "base/sys.h"
 #include "core/record.h"
 #include "hooks/shm.h"
-#include "base/sys.h"
+#include "real/real.h"
 
-#define HOOK __attribute__((visibility("default")))
+#define HOOK   __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)
 
 /* Sizes of a terabyte and more do not fit one event. */
@@ -41,8 +41,7 @@ static void mapped(const void *caller, void *p, size_t bytes, int prot, int flag
         if (heap != MPF_HEAP_NONE) mp_record_fail(heap, errno, bytes);
     } else if (heap != MPF_HEAP_NONE)
         region(prot & PROT_WRITE ? MPF_OP_MAP : MPF_OP_RESERVE, heap, (uintptr_t)p, pages(bytes));
-    else if (flags & MAP_FIXED)
-        region(MPF_OP_UNMAP, MPF_HEAP_NONE, (uintptr_t)p, pages(bytes));
+    else if (flags & MAP_FIXED) region(MPF_OP_UNMAP, MPF_HEAP_NONE, (uintptr_t)p, pages(bytes));
 }
 
 HOOK void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
@@ -65,7 +64,8 @@ HOOK void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off64_t o
 HOOK int munmap(void *at, size_t bytes)
 {
     mp_real_ready();
-    if (bytes && ((uintptr_t)at & 4095) == 0 && !mp_real_in_allocator(CALLER)) region(MPF_OP_UNMAP, MPF_HEAP_NONE, (uintptr_t)at, pages(bytes));
+    if (bytes && ((uintptr_t)at & 4095) == 0 && !mp_real_in_allocator(CALLER))
+        region(MPF_OP_UNMAP, MPF_HEAP_NONE, (uintptr_t)at, pages(bytes));
     return mp_real.munmap(at, bytes);
 }
 
@@ -79,7 +79,8 @@ HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
     const bool record = !mp_real_in_allocator(CALLER);
     if (record) mp_record(MPF_OP_REMAP_FROM, MPF_HEAP_NONE, (uintptr_t)old, pages(old_bytes));
     void *p = mp_real.mremap(old, old_bytes, bytes, flags, at);
-    if (record && p != MAP_FAILED) mp_record(MPF_OP_REMAP_TO, MPF_HEAP_NONE, (uintptr_t)p, pages(bytes));
+    if (record && p != MAP_FAILED)
+        mp_record(MPF_OP_REMAP_TO, MPF_HEAP_NONE, (uintptr_t)p, pages(bytes));
     else if (record) mp_record_fail(MPF_HEAP_MMAP, errno, bytes);
     return p;
 }
@@ -89,7 +90,8 @@ HOOK int mprotect(void *at, size_t bytes, int prot)
     mp_real_ready();
     const int result = mp_real.mprotect(at, bytes, prot);
     if (result == 0 && bytes && !mp_real_in_allocator(CALLER))
-        region(prot & PROT_WRITE ? MPF_OP_PROTECT_RW : MPF_OP_PROTECT_NONE, MPF_HEAP_NONE, (uintptr_t)at, pages(bytes));
+        region(prot & PROT_WRITE ? MPF_OP_PROTECT_RW : MPF_OP_PROTECT_NONE, MPF_HEAP_NONE,
+               (uintptr_t)at, pages(bytes));
     return result;
 }
 
@@ -100,7 +102,8 @@ HOOK void *shmat(int id, const void *at, int flags)
     mp_real_ready();
     void *p = mp_real.shmat(id, at, flags);
     struct shmid_ds info;
-    if (p != (void *)-1 && !(flags & SHM_RDONLY) && mp_sys3(SYS_shmctl, id, IPC_STAT, (long)&info) >= 0)
+    if (p != (void *)-1 && !(flags & SHM_RDONLY) &&
+        mp_sys3(SYS_shmctl, id, IPC_STAT, (long)&info) >= 0)
         region(MPF_OP_MAP, MPF_HEAP_SHM, (uintptr_t)p, pages(info.shm_segsz));
     return p;
 }

@@ -1,7 +1,7 @@
 /* The ends of a process, the names of its threads, and the ends of its libraries.
  *
- * exec and _exit do nothing of ours in a vfork child: it has its parent's memory.  vfork itself is never wrapped: its
- * child would return through our frame. */
+ * exec and _exit do nothing of ours in a vfork child: it has its parent's memory.  vfork itself is
+ * never wrapped: its child would return through our frame. */
 #include <alloca.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -9,10 +9,10 @@
 #include <sys/syscall.h>
 
 #include "core/encoder.h"
-#include "stacks/module.h"
 #include "core/process.h"
-#include "real/real.h"
 #include "core/record.h"
+#include "real/real.h"
+#include "stacks/module.h"
 
 #define HOOK __attribute__((visibility("default")))
 
@@ -27,31 +27,38 @@ static int failed(int result)
     return result;
 }
 
-#define EXEC(call)                                                                                                    \
-    mp_real_ready();                                                                                                  \
-    mp_process_suspend();                                                                                             \
+#define EXEC(call)                                                                                 \
+    mp_real_ready();                                                                               \
+    mp_process_suspend();                                                                          \
     return failed(mp_real.call)
 
-HOOK int execve(const char *path, char *const argv[], char *const envp[]) { EXEC(execve(path, argv, envp)); }
+HOOK int execve(const char *path, char *const argv[], char *const envp[])
+{
+    EXEC(execve(path, argv, envp));
+}
 HOOK int execv(const char *path, char *const argv[]) { EXEC(execv(path, argv)); }
 HOOK int execvp(const char *file, char *const argv[]) { EXEC(execvp(file, argv)); }
-HOOK int execvpe(const char *file, char *const argv[], char *const envp[]) { EXEC(execvpe(file, argv, envp)); }
+HOOK int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+    EXEC(execvpe(file, argv, envp));
+}
 HOOK int fexecve(int fd, char *const argv[], char *const envp[]) { EXEC(fexecve(fd, argv, envp)); }
 HOOK int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags)
 {
     EXEC(execveat(dir, path, argv, envp, flags));
 }
 
-/* The list forms become the array forms: `first` and what follows it in `list`, ended by NULL, on the caller's stack. */
-#define ARRAY_OF(first)                                                                                               \
-    va_list list;                                                                                                     \
-    size_t n = 1;                                                                                                     \
-    va_start(list, first);                                                                                            \
-    while (va_arg(list, char *)) n++;                                                                                 \
-    va_end(list);                                                                                                     \
-    char **argv = alloca((n + 1) * sizeof *argv);                                                                     \
-    argv[0] = (char *)(uintptr_t)first;                                                                               \
-    va_start(list, first);                                                                                            \
+/* The list forms become the array forms: `first` and what follows it in `list`, ended by NULL, on
+ * the caller's stack. */
+#define ARRAY_OF(first)                                                                            \
+    va_list list;                                                                                  \
+    size_t n = 1;                                                                                  \
+    va_start(list, first);                                                                         \
+    while (va_arg(list, char *)) n++;                                                              \
+    va_end(list);                                                                                  \
+    char **argv = alloca((n + 1) * sizeof *argv);                                                  \
+    argv[0] = (char *)(uintptr_t)first;                                                            \
+    va_start(list, first);                                                                         \
     for (size_t i = 1; i <= n; i++) argv[i] = va_arg(list, char *)
 
 HOOK int execl(const char *path, const char *first, ...)
@@ -81,7 +88,7 @@ HOOK void _exit(int status)
     mp_process_finish("_exit");
     for (;;) {
         mp_sys3(SYS_exit_group, status, 0, 0);
-        mp_sys3(SYS_exit, status, 0, 0);    /* as the C library does where a filter refuses the call */
+        mp_sys3(SYS_exit, status, 0, 0); /* as the C library does where a filter refuses the call */
         __asm__ volatile("hlt");
     }
 }
@@ -103,7 +110,8 @@ HOOK int pthread_setname_np(pthread_t thread, const char *name)
     mp_real_ready();
     const int error = mp_real.pthread_setname_np(thread, name);
     if (!error && pthread_equal(thread, pthread_self()))
-        mp_record_data(MPF_OP_THREAD_NAME, MPF_HEAP_NONE, (uint64_t)mp_sys_gettid(), name, strlen(name));
+        mp_record_data(MPF_OP_THREAD_NAME, MPF_HEAP_NONE, (uint64_t)mp_sys_gettid(), name,
+                       strlen(name));
     return error;
 }
 
@@ -117,7 +125,8 @@ HOOK int prctl(int option, ...)
     mp_real_ready();
     const int result = mp_real.prctl(option, a[0], a[1], a[2], a[3]);
     if (option == PR_SET_NAME && result == 0)
-        mp_record_data(MPF_OP_THREAD_NAME, MPF_HEAP_NONE, (uint64_t)mp_sys_gettid(), (const char *)a[0], strnlen((const char *)a[0], 15));
+        mp_record_data(MPF_OP_THREAD_NAME, MPF_HEAP_NONE, (uint64_t)mp_sys_gettid(),
+                       (const char *)a[0], strnlen((const char *)a[0], 15));
     return result;
 }
 

@@ -1,29 +1,36 @@
-/* PyTorch: blocks of its caching allocator (gpuN/torch), its out-of-memory reports, and its graph captures.
+/* PyTorch: blocks of its caching allocator (gpuN/torch), its out-of-memory reports, and its graph
+ * captures.
  *
- * libc10_cuda calls the c10 functions on every block, whether a profiler listens or not; they stand in for libc10's because
- * this library comes first in the order of lookup, and forward to them.  PyTorch is loaded RTLD_LOCAL, so its own are found
- * in its files, not behind ours.  The allocator's lock is held during the reports: no CUDA and no Python here. */
+ * libc10_cuda calls the c10 functions on every block, whether a profiler listens or not; they stand
+ * in for libc10's because this library comes first in the order of lookup, and forward to them.
+ * PyTorch is loaded RTLD_LOCAL, so its own are found in its files, not behind ours.  The
+ * allocator's lock is held during the reports: no CUDA and no Python here. */
 #include <errno.h>
 #include <stddef.h>
 
+#include "base/loader.h"
 #include "core/config.h"
 #include "core/encoder.h"
-#include "base/loader.h"
-#include "mpf/gpu.h"
 #include "core/process.h"
-#include "python/python.h"
 #include "core/record.h"
+#include "mpf/gpu.h"
+#include "python/python.h"
 #include "stacks/stack.h"
 #include "torch/torch_library.h"
 #include "torch/torch_numbers.h"
 #include "torch/torch_ranges.h"
 
 /* What a hook stands in for: looked for at its first call, by whoever may call it at once. */
-struct real { const char *file, *name; void *function; bool known; };
+struct real {
+    const char *file, *name;
+    void *function;
+    bool known;
+};
 
 static void *real_function(struct real *real)
 {
-    if (__atomic_load_n(&real->known, __ATOMIC_ACQUIRE)) return __atomic_load_n(&real->function, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&real->known, __ATOMIC_ACQUIRE))
+        return __atomic_load_n(&real->function, __ATOMIC_RELAXED);
     const int saved = errno;
     void *library = mp_torch_library(real->file);
     void *function = library ? dlsym(library, real->name) : NULL;
@@ -34,27 +41,36 @@ static void *real_function(struct real *real)
     return function;
 }
 
-/* ---- c10::Device, in one register: one byte of type, and one or, in some versions, two aligned ones of index.  The first
- * is right for every index of a process; replay trusts the segment that a block lies in more. */
+/* ---- c10::Device, in one register: one byte of type, and one or, in some versions, two aligned
+ * ones of index.  The first is right for every index of a process; replay trusts the segment that a
+ * block lies in more. */
 
 static bool on_cuda(uint64_t device) { return (device & 0xff) == 1; }
-static unsigned torch_heap(uint64_t device) { return mpf_heap_gpu(MPF_HEAP_TORCH, device >> 8 & (MPF_GPUS - 1)); }
+static unsigned torch_heap(uint64_t device)
+{
+    return mpf_heap_gpu(MPF_HEAP_TORCH, device >> 8 & (MPF_GPUS - 1));
+}
 
 static void level(uint64_t device, uint64_t allocated, uint64_t reserved)
 {
     static uint64_t last[MPF_GPUS];
     uint64_t *at = &last[device >> 8 & (MPF_GPUS - 1)];
-    if (__atomic_load_n(at, __ATOMIC_RELAXED) == reserved || __atomic_exchange_n(at, reserved, __ATOMIC_RELAXED) == reserved) return;
-    mp_record(MPF_OP_TORCH_LEVEL, torch_heap(device), reserved, allocated < MPF_SIZE_MAX ? allocated : MPF_SIZE_MAX);
+    if (__atomic_load_n(at, __ATOMIC_RELAXED) == reserved ||
+        __atomic_exchange_n(at, reserved, __ATOMIC_RELAXED) == reserved)
+        return;
+    mp_record(MPF_OP_TORCH_LEVEL, torch_heap(device), reserved,
+              allocated < MPF_SIZE_MAX ? allocated : MPF_SIZE_MAX);
 }
 
 static bool has_stack(uint64_t bytes)
 {
-    return bytes >= MP_LARGE || mp_config.stacks == MP_STACKS_ALL || (mp_config_samples_python() && mp_stack_sampled(bytes));
+    return bytes >= MP_LARGE || mp_config.stacks == MP_STACKS_ALL ||
+           (mp_config_samples_python() && mp_stack_sampled(bytes));
 }
 
 /* A free has a negative size. */
-static void on_memory(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved, uint64_t device)
+static void on_memory(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved,
+                      uint64_t device)
 {
     if (!mp_process_active() || !on_cuda(device)) return;
     mp_torch_ranges_start();
@@ -78,26 +94,27 @@ static void on_out_of_memory(uint64_t bytes, uint64_t allocated, uint64_t reserv
 }
 
 #define HOOK __attribute__((visibility("default")))
-typedef void memory_report(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved, uint64_t device);
+typedef void memory_report(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved,
+                           uint64_t device);
 typedef void oom_report(uint64_t bytes, uint64_t allocated, uint64_t reserved, uint64_t device);
 
-#define MEMORY(name)                                                                                           \
-    HOOK memory_report name;                                                                                   \
-    void name(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved, uint64_t device)              \
-    {                                                                                                          \
-        static struct real real = { "libc10.so", #name, NULL, false };                                                \
-        on_memory(block, bytes, allocated, reserved, device);                                                  \
-        memory_report *next = (memory_report *)real_function(&real);                                           \
-        if (next) next(block, bytes, allocated, reserved, device);                                             \
+#define MEMORY(name)                                                                               \
+    HOOK memory_report name;                                                                       \
+    void name(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved, uint64_t device)  \
+    {                                                                                              \
+        static struct real real = { "libc10.so", #name, NULL, false };                             \
+        on_memory(block, bytes, allocated, reserved, device);                                      \
+        memory_report *next = (memory_report *)real_function(&real);                               \
+        if (next) next(block, bytes, allocated, reserved, device);                                 \
     }
-#define OUT_OF_MEMORY(name)                                                                                    \
-    HOOK oom_report name;                                                                                      \
-    void name(uint64_t bytes, uint64_t allocated, uint64_t reserved, uint64_t device)                          \
-    {                                                                                                          \
-        static struct real real = { "libc10.so", #name, NULL, false };                                                \
-        on_out_of_memory(bytes, allocated, reserved, device);                                                  \
-        oom_report *next = (oom_report *)real_function(&real);                                                 \
-        if (next) next(bytes, allocated, reserved, device);                                                    \
+#define OUT_OF_MEMORY(name)                                                                        \
+    HOOK oom_report name;                                                                          \
+    void name(uint64_t bytes, uint64_t allocated, uint64_t reserved, uint64_t device)              \
+    {                                                                                              \
+        static struct real real = { "libc10.so", #name, NULL, false };                             \
+        on_out_of_memory(bytes, allocated, reserved, device);                                      \
+        oom_report *next = (oom_report *)real_function(&real);                                     \
+        if (next) next(bytes, allocated, reserved, device);                                        \
     }
 
 MEMORY(_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE)
@@ -106,7 +123,8 @@ OUT_OF_MEMORY(_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE)
 OUT_OF_MEMORY(_ZN3c1027reportOutOfMemoryToProfilerEmmmNS_6DeviceE)
 OUT_OF_MEMORY(_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE)
 
-/* PyTorch asks it before each block of host memory: where there is no CUDA, nothing else tells that PyTorch works. */
+/* PyTorch asks it before each block of host memory: where there is no CUDA, nothing else tells that
+ * PyTorch works. */
 HOOK bool _ZN3c1022memoryProfilingEnabledEv(void);
 bool _ZN3c1022memoryProfilingEnabledEv(void)
 {
@@ -116,9 +134,13 @@ bool _ZN3c1022memoryProfilingEnabledEv(void)
     return next && next();
 }
 
-/* ---- at::cuda::CUDAGraph: members, so the object comes first.  They may throw: nothing here needs to be undone. */
+/* ---- at::cuda::CUDAGraph: members, so the object comes first.  They may throw: nothing here needs
+ * to be undone. */
 
-struct pool_id { uint64_t a, b; };          /* std::pair of two unsigned long long: passed and returned in two registers */
+/* std::pair of two unsigned long long: passed and returned in two registers */
+struct pool_id {
+    uint64_t a, b;
+};
 
 typedef void begin_capture(void *graph, struct pool_id pool, int mode);
 typedef void end_capture(void *graph);
@@ -130,10 +152,16 @@ HOOK end_capture _ZN2at4cuda9CUDAGraph15capture_end_preEv;
 HOOK end_capture _ZN2at4cuda9CUDAGraph5resetEv;
 
 /* A pool of 0, 0 is one of the graph's own. */
-void _ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode(void *graph, struct pool_id pool, int mode)
+void _ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode(void *graph,
+                                                                             struct pool_id pool,
+                                                                             int mode)
 {
-    static struct real real = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode", NULL, false };
-    if (mp_process_active()) mp_record_data(MPF_OP_TORCH_CAPTURE, MPF_HEAP_NONE, (uintptr_t)graph, &pool, sizeof pool);
+    static struct real real = {
+        "libtorch_cuda.so",
+        "_ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode", NULL, false
+    };
+    if (mp_process_active())
+        mp_record_data(MPF_OP_TORCH_CAPTURE, MPF_HEAP_NONE, (uintptr_t)graph, &pool, sizeof pool);
     begin_capture *next = (begin_capture *)real_function(&real);
     if (next) next(graph, pool, mode);
 }
@@ -148,12 +176,14 @@ static void on_capture_end(void *graph)
     mp_record_data(MPF_OP_TORCH_CAPTURE_END, MPF_HEAP_NONE, (uintptr_t)graph, &pool, sizeof pool);
 }
 
-static struct real end_pre = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph15capture_end_preEv", NULL, false };
+static struct real end_pre = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph15capture_end_preEv", NULL,
+                               false };
 
 /* From PyTorch 2.14 on this calls the next one, and Python calls that one alone. */
 void _ZN2at4cuda9CUDAGraph11capture_endEv(void *graph)
 {
-    static struct real real = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph11capture_endEv", NULL, false };
+    static struct real real = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph11capture_endEv", NULL,
+                                false };
     end_capture *next = (end_capture *)real_function(&real);
     if (next) next(graph);
     if (!real_function(&end_pre)) on_capture_end(graph);
@@ -171,5 +201,6 @@ void _ZN2at4cuda9CUDAGraph5resetEv(void *graph)
     static struct real real = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph5resetEv", NULL, false };
     end_capture *next = (end_capture *)real_function(&real);
     if (next) next(graph);
-    if (mp_process_active()) mp_record(MPF_OP_TORCH_GRAPH_RESET, MPF_HEAP_NONE, (uintptr_t)graph, 0);
+    if (mp_process_active())
+        mp_record(MPF_OP_TORCH_GRAPH_RESET, MPF_HEAP_NONE, (uintptr_t)graph, 0);
 }

@@ -1,12 +1,14 @@
 /* Getting in and out of the program: the start, and what ends a process in an orderly way.
  *
- * Recording starts in the constructor or behind the first allocation, whichever comes first: constructors of other libraries
- * may run before ours.  (-z initfirst would put ours first, but before the C library has an environment.)  Starting asks the
- * C library and the loader for things, which take their locks and memory: no other hook may do it, for an allocator may have
- * called that one under its own lock.  Behind an allocation there is no such lock, as long as it is these hooks that serve the
- * program; where they do not (mp_real_has_heap), the constructor alone starts.
+ * Recording starts in the constructor or behind the first allocation, whichever comes first:
+ * constructors of other libraries may run before ours.  (-z initfirst would put ours first, but
+ * before the C library has an environment.)  Starting asks the C library and the loader for things,
+ * which take their locks and memory: no other hook may do it, for an allocator may have called that
+ * one under its own lock.  Behind an allocation there is no such lock, as long as it is these hooks
+ * that serve the program; where they do not (mp_real_has_heap), the constructor alone starts.
  *
- * What is registered with on_exit here runs last, after the destructors of all libraries; their events are still recorded. */
+ * What is registered with on_exit here runs last, after the destructors of all libraries; their
+ * events are still recorded. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -16,20 +18,20 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "core/config.h"
 #include "core/feature.h"
 #include "core/names.h"
 #include "core/process.h"
+#include "core/say.h"
 #include "core/variables.h"
+#include "hooks/shm.h"
+#include "nvtx/schemas.h"
 #include "python/python.h"
 #include "real/real.h"
-#include "core/say.h"
-#include "nvtx/schemas.h"
-#include "hooks/shm.h"
+#include "real/symbol.h"
 #include "stacks/module.h"
 #include "stacks/stack.h"
-#include "real/symbol.h"
-#include "base/text.h"
 #include "torch/torch_numbers.h"
 #ifdef MEMPROF_CUDA
 #include "cuda/cupti.h"
@@ -38,11 +40,14 @@
 /* The program's own, or that of a library in front of this one, takes the program's calls away. */
 static void say_no_heap(void)
 {
-    mp_say(mp_real_allocator(), " serves malloc in front of libmemprof.so: its blocks are not recorded, all else is", NULL, NULL);
+    mp_say(mp_real_allocator(),
+           " serves malloc in front of libmemprof.so: its blocks are not recorded, all else is",
+           NULL, NULL);
 }
 
-/* Sets a variable without the program's heap: glibc's setenv would leave blocks there that the program never made.  glibc
- * takes an environment that is not its own array as it is, and copies it before it changes it. */
+/* Sets a variable without the program's heap: glibc's setenv would leave blocks there that the
+ * program never made.  glibc takes an environment that is not its own array as it is, and copies it
+ * before it changes it. */
 static void set_variable(char *entry)
 {
     static char **array;
@@ -55,7 +60,7 @@ static void set_variable(char *entry)
         const size_t more = 2 * n + 512;
         char **const larger = mp_sys_map(more * sizeof *larger);
         if (!larger) return;
-        array = larger;         /* the program may have kept the one before */
+        array = larger; /* the program may have kept the one before */
         places = more;
     }
     memmove(array, environ, n * sizeof *array);
@@ -73,7 +78,8 @@ static void set_text(char *buf, size_t cap, const char *name, const char *value)
     if (!t.full) set_variable(buf);
 }
 
-/* The first recorded process of a tree is the user's; it stays that through exec, which keeps the pid. */
+/* The first recorded process of a tree is the user's; it stays that through exec, which keeps the
+ * pid. */
 static bool adopt_root(void)
 {
     static char entry[64];
@@ -82,7 +88,7 @@ static bool adopt_root(void)
     mp_text_u64(&t, (uint64_t)mp_sys_getpid());
     const char *root = secure_getenv("MEMPROF_ROOT");
     if (!root) {
-        mp_variables_check(environ);        /* once in a tree */
+        mp_variables_check(environ); /* once in a tree */
         set_text(entry, sizeof entry, "MEMPROF_ROOT=", me);
     }
     return !root || !strcmp(root, me);
@@ -95,7 +101,8 @@ static const char *own_path(void)
     return dladdr((void *)own_path, &self) ? self.dli_fname : NULL;
 }
 
-/* "NAME=" gets the path of this library; another one that the user had set there is called by ours. */
+/* "NAME=" gets the path of this library; another one that the user had set there is called by ours.
+ */
 static void inject(const char *name, char *own, const char *chain_name, char *chain, size_t cap)
 {
     const char *self = own_path();
@@ -115,12 +122,16 @@ static void enter_nvtx(void)
 }
 
 #ifdef MEMPROF_CUDA
-/* Nsight Compute refuses to profile while the variable is set: what this library set in a process before goes away. */
+/* Nsight Compute refuses to profile while the variable is set: what this library set in a process
+ * before goes away. */
 static void leave_cuda(void)
 {
     static char own[PATH_MAX + 32];
-    const char *self = own_path(), *set = secure_getenv("CUDA_INJECTION64_PATH"), *chain = secure_getenv("MEMPROF_CUDA_CHAIN");
-    mp_say("Nsight Compute profiles this process and wants to be alone: CUDA allocations are not recorded", NULL, NULL, NULL);
+    const char *self = own_path(), *set = secure_getenv("CUDA_INJECTION64_PATH"),
+               *chain = secure_getenv("MEMPROF_CUDA_CHAIN");
+    mp_say(
+        "Nsight Compute profiles this process and wants to be alone: CUDA allocations are not recorded",
+        NULL, NULL, NULL);
     if (!set || !self || strcmp(set, self) != 0) return;
     if (chain) set_text(own, sizeof own, "CUDA_INJECTION64_PATH=", chain);
     else unsetenv("CUDA_INJECTION64_PATH");
@@ -130,7 +141,8 @@ static void leave_cuda(void)
 static void enter_cuda(void)
 {
     static char chain[PATH_MAX + 32], own[PATH_MAX + 32];
-    if (secure_getenv("NV_COMPUTE_PROFILER_PERFWORKS_DIR")) leave_cuda();      /* Nsight Compute sets it */
+    if (secure_getenv("NV_COMPUTE_PROFILER_PERFWORKS_DIR"))
+        leave_cuda(); /* Nsight Compute sets it */
     else inject("CUDA_INJECTION64_PATH=", own, "MEMPROF_CUDA_CHAIN=", chain, sizeof own);
 }
 #endif
@@ -144,17 +156,19 @@ static void at_exit(int status, void *arg)
 
 static void at_quick(void) { mp_process_finish("quick_exit"); }
 
-/* Who starts a program that has more rights than he (setuid, file capabilities) must not make it write files, wherever. */
+/* Who starts a program that has more rights than he (setuid, file capabilities) must not make it
+ * write files, wherever. */
 static bool is_trusted(void) { return !getauxval(AT_SECURE); }
 
 static void enter(void)
 {
     mp_real_ready();
-    if (!is_trusted() || !mp_symbol_before_libc()) return;       /* a copy that was loaded later stays inert */
+    if (!is_trusted() || !mp_symbol_before_libc())
+        return; /* a copy that was loaded later stays inert */
     mp_say_init();
     mp_config_read();
     if (!mp_config_wants(mp_sys_program_name(), mp_sys_executed_name())) return;
-    mp_real_allocator();        /* looked up here, where the loader's lock is free */
+    mp_real_allocator(); /* looked up here, where the loader's lock is free */
     mp_clock_init();
     mp_shm_init();
     if (mp_config.stacks != MP_STACKS_OFF && !mp_stack_init()) mp_config.stacks = MP_STACKS_OFF;
@@ -185,10 +199,13 @@ __attribute__((constructor)) static void construct(void) { enter_once(); }
 
 /* ---- the table of features */
 
-static uint64_t python_of(unsigned op, unsigned heap, uint64_t size) { return mp_stack_large(op, heap, size) ? mp_python_here() : 0; }
+static uint64_t python_of(unsigned op, unsigned heap, uint64_t size)
+{
+    return mp_stack_large(op, heap, size) ? mp_python_here() : 0;
+}
 
-/* What a forked child inherits and must not: what each feature knows to be in its parent's log, and CUDA's sampler.  Most of it is in
- * memory that the kernel wipes, but not every kernel does. */
+/* What a forked child inherits and must not: what each feature knows to be in its parent's log, and
+ * CUDA's sampler.  Most of it is in memory that the kernel wipes, but not every kernel does. */
 static void (*const forked[])(void) = {
     mp_names_reset, mp_schemas_reset, mp_module_reset, mp_stack_reset, mp_python_reset,
 #ifdef MEMPROF_CUDA
@@ -198,5 +215,9 @@ static void (*const forked[])(void) = {
 };
 
 const struct mp_features mp_features = {
-    .enter = enter_once, .stack = mp_stack_of, .python = python_of, .before_range = mp_torch_next_again, .forked = forked,
+    .enter = enter_once,
+    .stack = mp_stack_of,
+    .python = python_of,
+    .before_range = mp_torch_next_again,
+    .forked = forked,
 };

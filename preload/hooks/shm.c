@@ -10,9 +10,10 @@
 #define MFD_HUGETLB 4u
 #endif
 
-static dev_t memfds, huge_memfds;       /* their devices */
+static dev_t memfds, huge_memfds; /* their devices */
 
-/* Mounted devices that were looked up: number << 2 | shared memory << 1 | 1.  One whose place another has taken is looked up again. */
+/* Mounted devices that were looked up: number << 2 | shared memory << 1 | 1.  One whose place
+ * another has taken is looked up again. */
 enum { DEVICES = 64 };
 static uint64_t device[DEVICES];
 
@@ -49,12 +50,14 @@ static bool is_mounted_shared(const char *number)
     const int fd = mp_sys_open("/proc/self/mountinfo", O_RDONLY, 0);
     size_t have = 0;
     bool found = false, rest = false;
-    for (long n; fd >= 0 && !found && (n = mp_sys_read(fd, buffer + have, sizeof buffer - 1 - have)) > 0; ) {
+    for (long n;
+         fd >= 0 && !found && (n = mp_sys_read(fd, buffer + have, sizeof buffer - 1 - have)) > 0;) {
         have += (size_t)n;
         buffer[have] = 0;
         const bool full = have == sizeof buffer - 1;
         char *line = buffer;
-        for (char *end; (end = strchr(line, '\n')) || (line == buffer && full); line = end ? end + 1 : buffer + have) {
+        for (char *end; (end = strchr(line, '\n')) || (line == buffer && full);
+             line = end ? end + 1 : buffer + have) {
             if (end) *end = 0;
             found = found || (!rest && mounts_shared(line, number));
             rest = !end;
@@ -81,7 +84,8 @@ bool mp_shm_has(int fd)
     struct stat st;
     if (mp_sys_fstat(fd, &st) != 0 || major(st.st_dev) != 0) return false;
     if (st.st_dev == memfds || st.st_dev == huge_memfds) return true;
-    uint64_t *const place = &device[minor(st.st_dev) % DEVICES], known = __atomic_load_n(place, __ATOMIC_RELAXED);
+    uint64_t *const place = &device[minor(st.st_dev) % DEVICES],
+                    known = __atomic_load_n(place, __ATOMIC_RELAXED);
     if (known >> 2 == st.st_dev && known & 1) return known & 2;
     const bool shared = look_up(st.st_dev);
     __atomic_store_n(place, (uint64_t)st.st_dev << 2 | (uint64_t)shared << 1 | 1, __ATOMIC_RELAXED);

@@ -1,19 +1,20 @@
 /* NVTX: memprof as the injection library of every DSO that carries NVTX.
  *
- * Callbacks run on the program's threads, in any context: they keep errno, take no lock for names that are known, and
- * return what NVTX promises (levels, ids, handles).  A table that lacks an entry is an older NVTX's. */
+ * Callbacks run on the program's threads, in any context: they keep errno, take no lock for names
+ * that are known, and return what NVTX promises (levels, ids, handles).  A table that lacks an
+ * entry is an older NVTX's. */
 #include <errno.h>
 #include <string.h>
 
-#include "mpf/event.h"
 #include "core/names.h"
+#include "core/process.h"
+#include "core/ranges.h"
+#include "core/record.h"
+#include "mpf/event.h"
 #include "nvtx/nvtx_abi.h"
 #include "nvtx/nvtx_chain.h"
 #include "nvtx/nvtx_payload.h"
 #include "nvtx/nvtx_text.h"
-#include "core/process.h"
-#include "core/ranges.h"
-#include "core/record.h"
 
 static void mark(uint32_t domain, uint32_t name, nvtx_event_t e)
 {
@@ -150,7 +151,8 @@ static void domain_range_end(void *handle, uint64_t id)
 static int domain_range_push_ex(void *handle, nvtx_event_t e)
 {
     uint32_t domain;
-    const int level = mp_nvtx_domain(handle, &domain) ? push(domain, mp_nvtx_name_event(e), e) : MP_RANGE_ERROR;
+    const int level =
+        mp_nvtx_domain(handle, &domain) ? push(domain, mp_nvtx_name_event(e), e) : MP_RANGE_ERROR;
     MP_NVTX_NEXT(core2, DomainRangePushEx, handle, e);
     return level;
 }
@@ -192,28 +194,49 @@ static void *domain_create_w(const wchar_t *text)
     return mp_nvtx_handle(id, MP_NVTX_ASK(core2, DomainCreateW, text));
 }
 
-/* ---- installation.  A NULL entry of ours is left to the chained library, or becomes NVTX's no-op: categories and
- * resources say nothing about memory; a destroyed domain keeps its number, so that a new one of its name goes on. */
+/* ---- installation.  A NULL entry of ours is left to the chained library, or becomes NVTX's no-op:
+ * categories and resources say nothing about memory; a destroyed domain keeps its number, so that a
+ * new one of its name goes on. */
 
 enum { CORE_ENTRIES = sizeof(struct nvtx_core) / sizeof(nvtx_function) };
 enum { CORE2_ENTRIES = sizeof(struct nvtx_core2) / sizeof(nvtx_function) };
 
-union core { struct nvtx_core as; nvtx_function entry[CORE_ENTRIES]; };
-union core2 { struct nvtx_core2 as; nvtx_function entry[CORE2_ENTRIES]; };
+union core {
+    struct nvtx_core as;
+    nvtx_function entry[CORE_ENTRIES];
+};
+union core2 {
+    struct nvtx_core2 as;
+    nvtx_function entry[CORE2_ENTRIES];
+};
 
 static const union core our_core = { .as = {
-    .MarkEx = mark_ex, .MarkA = mark_a, .MarkW = mark_w,
-    .RangeStartEx = range_start_ex, .RangeStartA = range_start_a, .RangeStartW = range_start_w, .RangeEnd = range_end,
-    .RangePushEx = range_push_ex, .RangePushA = range_push_a, .RangePushW = range_push_w, .RangePop = range_pop,
-    .NameOsThreadA = name_os_thread_a, .NameOsThreadW = name_os_thread_w,
-} };
+                                         .MarkEx = mark_ex,
+                                         .MarkA = mark_a,
+                                         .MarkW = mark_w,
+                                         .RangeStartEx = range_start_ex,
+                                         .RangeStartA = range_start_a,
+                                         .RangeStartW = range_start_w,
+                                         .RangeEnd = range_end,
+                                         .RangePushEx = range_push_ex,
+                                         .RangePushA = range_push_a,
+                                         .RangePushW = range_push_w,
+                                         .RangePop = range_pop,
+                                         .NameOsThreadA = name_os_thread_a,
+                                         .NameOsThreadW = name_os_thread_w,
+                                     } };
 
 static const union core2 our_core2 = { .as = {
-    .DomainMarkEx = domain_mark_ex, .DomainRangeStartEx = domain_range_start_ex, .DomainRangeEnd = domain_range_end,
-    .DomainRangePushEx = domain_range_push_ex, .DomainRangePop = domain_range_pop,
-    .DomainRegisterStringA = domain_register_string_a, .DomainRegisterStringW = domain_register_string_w,
-    .DomainCreateA = domain_create_a, .DomainCreateW = domain_create_w,
-} };
+                                           .DomainMarkEx = domain_mark_ex,
+                                           .DomainRangeStartEx = domain_range_start_ex,
+                                           .DomainRangeEnd = domain_range_end,
+                                           .DomainRangePushEx = domain_range_push_ex,
+                                           .DomainRangePop = domain_range_pop,
+                                           .DomainRegisterStringA = domain_register_string_a,
+                                           .DomainRegisterStringW = domain_register_string_w,
+                                           .DomainCreateA = domain_create_a,
+                                           .DomainCreateW = domain_create_w,
+                                       } };
 
 /* One module's table of a DSO, and what it pointed to before anybody set it. */
 struct module {
@@ -227,7 +250,8 @@ static struct module module_of(nvtx_get_table get, int number)
 {
     struct module m = { 0 };
     const struct nvtx_callbacks *callbacks = get(NVTX_TABLE_CALLBACKS);
-    if (!callbacks || callbacks->bytes < sizeof *callbacks || !callbacks->module_table(number, &m.table, &m.entries) || !m.table)
+    if (!callbacks || callbacks->bytes < sizeof *callbacks ||
+        !callbacks->module_table(number, &m.table, &m.entries) || !m.table)
         return (struct module){ 0 };
     if (m.entries > CORE_ENTRIES) m.entries = CORE_ENTRIES;
     for (unsigned i = 1; i < m.entries; i++)
@@ -235,12 +259,14 @@ static struct module module_of(nvtx_get_table get, int number)
     return m;
 }
 
-/* Takes over the entries that we have a function for; what another library has put there goes to next. */
+/* Takes over the entries that we have a function for; what another library has put there goes to
+ * next. */
 static void install(const struct module *m, const nvtx_function *ours, void *next)
 {
     for (unsigned i = 1; i < m->entries; i++) {
         if (!ours[i] || !m->table[i]) continue;
-        if (*m->table[i] != m->fresh[i]) memcpy((nvtx_function *)next + i, m->table[i], sizeof(nvtx_function));
+        if (*m->table[i] != m->fresh[i])
+            memcpy((nvtx_function *)next + i, m->table[i], sizeof(nvtx_function));
         *m->table[i] = ours[i];
     }
 }

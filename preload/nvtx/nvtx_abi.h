@@ -1,11 +1,13 @@
 /* NVTX's injection interface, as much of it as memprof speaks.
  *
- * A program's copy of NVTX (every DSO has its own) dlopens the library that NVTX_INJECTION64_PATH names and calls its
- * InitializeInjectionNvtx2 with a function that hands out export tables.  The table of callbacks leads to one table of
- * functions for each module: entry [id] points to the pointer that NVTX calls through.  What the injection library
- * does not set becomes a no-op; a result of 0 makes all of them no-ops.  NVTX 2 calls InitializeInjectionNvtx, alike.
+ * A program's copy of NVTX (every DSO has its own) dlopens the library that NVTX_INJECTION64_PATH
+ * names and calls its InitializeInjectionNvtx2 with a function that hands out export tables.  The
+ * table of callbacks leads to one table of functions for each module: entry [id] points to the
+ * pointer that NVTX calls through.  What the injection library does not set becomes a no-op; a
+ * result of 0 makes all of them no-ops.  NVTX 2 calls InitializeInjectionNvtx, alike.
  *
- * Extensions come by InitializeInjectionNvtxExtension, once for each extension and DSO: there a slot holds the function. */
+ * Extensions come by InitializeInjectionNvtxExtension, once for each extension and DSO: there a
+ * slot holds the function. */
 #ifndef MP_NVTX_ABI_H
 #define MP_NVTX_ABI_H
 
@@ -36,17 +38,25 @@ struct nvtx_event {
     int32_t color_type;
     uint32_t color;
     int32_t payload_type;
-    int32_t payloads;           /* number of struct nvtx_payload, with NVTX_PAYLOADS */
-    union { uint64_t u64; double f64; const struct nvtx_payload *list; } payload;
+    int32_t payloads; /* number of struct nvtx_payload, with NVTX_PAYLOADS */
+    union {
+        uint64_t u64;
+        double f64;
+        const struct nvtx_payload *list;
+    } payload;
     int32_t message_type;
-    union { const char *ascii; const wchar_t *unicode; void *registered; } message;
+    union {
+        const char *ascii;
+        const wchar_t *unicode;
+        void *registered;
+    } message;
 };
 static_assert(sizeof(struct nvtx_event) == 48, "ABI");
 
-#define NVTX_PAYLOADS ((int32_t)0xdfbd0009)     /* payload_type: an array of struct nvtx_payload */
+#define NVTX_PAYLOADS ((int32_t)0xdfbd0009) /* payload_type: an array of struct nvtx_payload */
 struct nvtx_payload {
     uint64_t schema;
-    size_t bytes;               /* SIZE_MAX: not told */
+    size_t bytes; /* SIZE_MAX: not told */
     const void *data;
 };
 
@@ -54,52 +64,52 @@ typedef const struct nvtx_event *nvtx_event_t;
 typedef const struct nvtx_payload *nvtx_payload_t;
 
 /* X(id, name, result, parameters) */
-#define NVTX_CORE(X)                                            \
-    X( 1, MarkEx,        void,     (nvtx_event_t event))        \
-    X( 2, MarkA,         void,     (const char *text))          \
-    X( 3, MarkW,         void,     (const wchar_t *text))       \
-    X( 4, RangeStartEx,  uint64_t, (nvtx_event_t event))        \
-    X( 5, RangeStartA,   uint64_t, (const char *text))          \
-    X( 6, RangeStartW,   uint64_t, (const wchar_t *text))       \
-    X( 7, RangeEnd,      void,     (uint64_t id))               \
-    X( 8, RangePushEx,   int,      (nvtx_event_t event))        \
-    X( 9, RangePushA,    int,      (const char *text))          \
-    X(10, RangePushW,    int,      (const wchar_t *text))       \
-    X(11, RangePop,      int,      (void))                      \
-    X(12, NameCategoryA, void,     (uint32_t category, const char *text))       \
-    X(13, NameCategoryW, void,     (uint32_t category, const wchar_t *text))    \
-    X(14, NameOsThreadA, void,     (uint32_t tid, const char *text))            \
-    X(15, NameOsThreadW, void,     (uint32_t tid, const wchar_t *text))
+#define NVTX_CORE(X)                                                                               \
+    X(1, MarkEx, void, (nvtx_event_t event))                                                       \
+    X(2, MarkA, void, (const char *text))                                                          \
+    X(3, MarkW, void, (const wchar_t *text))                                                       \
+    X(4, RangeStartEx, uint64_t, (nvtx_event_t event))                                             \
+    X(5, RangeStartA, uint64_t, (const char *text))                                                \
+    X(6, RangeStartW, uint64_t, (const wchar_t *text))                                             \
+    X(7, RangeEnd, void, (uint64_t id))                                                            \
+    X(8, RangePushEx, int, (nvtx_event_t event))                                                   \
+    X(9, RangePushA, int, (const char *text))                                                      \
+    X(10, RangePushW, int, (const wchar_t *text))                                                  \
+    X(11, RangePop, int, (void))                                                                   \
+    X(12, NameCategoryA, void, (uint32_t category, const char *text))                              \
+    X(13, NameCategoryW, void, (uint32_t category, const wchar_t *text))                           \
+    X(14, NameOsThreadA, void, (uint32_t tid, const char *text))                                   \
+    X(15, NameOsThreadW, void, (uint32_t tid, const wchar_t *text))
 
-#define NVTX_CORE2(X)                                                               \
-    X( 1, DomainMarkEx,          void,     (void *domain, nvtx_event_t event))      \
-    X( 2, DomainRangeStartEx,    uint64_t, (void *domain, nvtx_event_t event))      \
-    X( 3, DomainRangeEnd,        void,     (void *domain, uint64_t id))             \
-    X( 4, DomainRangePushEx,     int,      (void *domain, nvtx_event_t event))      \
-    X( 5, DomainRangePop,        int,      (void *domain))                          \
-    X( 6, DomainResourceCreate,  void *,   (void *domain, void *attributes))        \
-    X( 7, DomainResourceDestroy, void,     (void *resource))                        \
-    X( 8, DomainNameCategoryA,   void,     (void *domain, uint32_t category, const char *text))     \
-    X( 9, DomainNameCategoryW,   void,     (void *domain, uint32_t category, const wchar_t *text))  \
-    X(10, DomainRegisterStringA, void *,   (void *domain, const char *text))        \
-    X(11, DomainRegisterStringW, void *,   (void *domain, const wchar_t *text))     \
-    X(12, DomainCreateA,         void *,   (const char *text))                      \
-    X(13, DomainCreateW,         void *,   (const wchar_t *text))                   \
-    X(14, DomainDestroy,         void,     (void *domain))                          \
-    X(15, Initialize,            void,     (const void *reserved))
+#define NVTX_CORE2(X)                                                                              \
+    X(1, DomainMarkEx, void, (void *domain, nvtx_event_t event))                                   \
+    X(2, DomainRangeStartEx, uint64_t, (void *domain, nvtx_event_t event))                         \
+    X(3, DomainRangeEnd, void, (void *domain, uint64_t id))                                        \
+    X(4, DomainRangePushEx, int, (void *domain, nvtx_event_t event))                               \
+    X(5, DomainRangePop, int, (void *domain))                                                      \
+    X(6, DomainResourceCreate, void *, (void *domain, void *attributes))                           \
+    X(7, DomainResourceDestroy, void, (void *resource))                                            \
+    X(8, DomainNameCategoryA, void, (void *domain, uint32_t category, const char *text))           \
+    X(9, DomainNameCategoryW, void, (void *domain, uint32_t category, const wchar_t *text))        \
+    X(10, DomainRegisterStringA, void *, (void *domain, const char *text))                         \
+    X(11, DomainRegisterStringW, void *, (void *domain, const wchar_t *text))                      \
+    X(12, DomainCreateA, void *, (const char *text))                                               \
+    X(13, DomainCreateW, void *, (const wchar_t *text))                                            \
+    X(14, DomainDestroy, void, (void *domain))                                                     \
+    X(15, Initialize, void, (const void *reserved))
 
 /* the payload extension, without its clocks and batches; slots start at 0 */
-#define NVTX_PAYLOAD_EXTENSION(X)                                                                   \
-    X(0, PayloadSchemaRegister, uint64_t, (void *domain, const struct nvtx_schema *schema))         \
-    X(1, PayloadEnumRegister,   uint64_t, (void *domain, const struct nvtx_enum *values))           \
-    X(2, MarkPayload,           void,     (void *domain, nvtx_payload_t list, size_t count))        \
-    X(3, RangePushPayload,      int,      (void *domain, nvtx_payload_t list, size_t count))        \
-    X(4, RangePopPayload,       int,      (void *domain, nvtx_payload_t list, size_t count))        \
-    X(5, RangeStartPayload,     uint64_t, (void *domain, nvtx_payload_t list, size_t count))        \
-    X(6, RangeEndPayload,       void,     (void *domain, uint64_t id, nvtx_payload_t list, size_t count))   \
-    X(7, DomainIsEnabled,       uint8_t,  (void *domain))
+#define NVTX_PAYLOAD_EXTENSION(X)                                                                  \
+    X(0, PayloadSchemaRegister, uint64_t, (void *domain, const struct nvtx_schema *schema))        \
+    X(1, PayloadEnumRegister, uint64_t, (void *domain, const struct nvtx_enum *values))            \
+    X(2, MarkPayload, void, (void *domain, nvtx_payload_t list, size_t count))                     \
+    X(3, RangePushPayload, int, (void *domain, nvtx_payload_t list, size_t count))                 \
+    X(4, RangePopPayload, int, (void *domain, nvtx_payload_t list, size_t count))                  \
+    X(5, RangeStartPayload, uint64_t, (void *domain, nvtx_payload_t list, size_t count))           \
+    X(6, RangeEndPayload, void, (void *domain, uint64_t id, nvtx_payload_t list, size_t count))    \
+    X(7, DomainIsEnabled, uint8_t, (void *domain))
 
-#define NVTX_SCHEMA_HAS_ID (1u << 8)        /* in nvtx_schema.fields */
+#define NVTX_SCHEMA_HAS_ID (1u << 8) /* in nvtx_schema.fields */
 struct nvtx_schema_entry {
     uint64_t flags, type;
     const char *name, *description;
@@ -114,7 +124,7 @@ struct nvtx_schema {
     size_t entry_count, static_bytes, align;
     uint64_t id;
 };
-#define NVTX_ENUM_HAS_ID (1u << 5)          /* in nvtx_enum.fields */
+#define NVTX_ENUM_HAS_ID (1u << 5) /* in nvtx_enum.fields */
 struct nvtx_enum {
     uint64_t fields;
     const char *name;
@@ -122,31 +132,42 @@ struct nvtx_enum {
     size_t entry_count, enum_bytes;
     uint64_t id;
 };
-#define NVTX_SCHEMA_DYNAMIC (UINT64_C(1) << 32)     /* ids from here on are the tool's to give */
+#define NVTX_SCHEMA_DYNAMIC (UINT64_C(1) << 32) /* ids from here on are the tool's to give */
 
-#define X(id, name, result, parameters) result (*name) parameters;
-struct nvtx_core { nvtx_function unused; NVTX_CORE(X) };
-struct nvtx_core2 { nvtx_function unused; NVTX_CORE2(X) };
-struct nvtx_payload_extension { NVTX_PAYLOAD_EXTENSION(X) };
+#define X(id, name, result, parameters) result(*name) parameters;
+struct nvtx_core {
+    nvtx_function unused;
+    NVTX_CORE(X)
+};
+struct nvtx_core2 {
+    nvtx_function unused;
+    NVTX_CORE2(X)
+};
+struct nvtx_payload_extension {
+    NVTX_PAYLOAD_EXTENSION(X)
+};
 #undef X
 
-#define X(id, name, result, parameters) \
-    static_assert(offsetof(struct nvtx_core, name) == (id) * sizeof(nvtx_function), "in order of id");
+#define X(id, name, result, parameters)                                                            \
+    static_assert(offsetof(struct nvtx_core, name) == (id) * sizeof(nvtx_function),                \
+                  "in order of id");
 NVTX_CORE(X)
 #undef X
-#define X(id, name, result, parameters) \
-    static_assert(offsetof(struct nvtx_core2, name) == (id) * sizeof(nvtx_function), "in order of id");
+#define X(id, name, result, parameters)                                                            \
+    static_assert(offsetof(struct nvtx_core2, name) == (id) * sizeof(nvtx_function),               \
+                  "in order of id");
 NVTX_CORE2(X)
 #undef X
-#define X(id, name, result, parameters) \
-    static_assert(offsetof(struct nvtx_payload_extension, name) == (id) * sizeof(nvtx_function), "in order of id");
+#define X(id, name, result, parameters)                                                            \
+    static_assert(offsetof(struct nvtx_payload_extension, name) == (id) * sizeof(nvtx_function),   \
+                  "in order of id");
 NVTX_PAYLOAD_EXTENSION(X)
 #undef X
 
-#define NVTX_EXTENSION_PAYLOAD 2        /* nvtx_extension.module */
+#define NVTX_EXTENSION_PAYLOAD 2 /* nvtx_extension.module */
 struct nvtx_segment {
     size_t id, slots;
-    intptr_t *slot;             /* 0: not set by a tool */
+    intptr_t *slot; /* 0: not set by a tool */
 };
 struct nvtx_extension {
     uint16_t version, bytes, module, compatible;

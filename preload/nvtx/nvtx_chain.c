@@ -1,5 +1,5 @@
-/* Handles of a chained library: an insert-only map from its pointers to our numbers, both strings and domains.
- * Lock-free: a key is claimed by compare-and-swap, its number follows. */
+/* Handles of a chained library: an insert-only map from its pointers to our numbers, both strings
+ * and domains. Lock-free: a key is claimed by compare-and-swap, its number follows. */
 #include "nvtx/nvtx_chain.h"
 
 #include <pthread.h>
@@ -10,11 +10,14 @@
 #include "core/names.h"
 
 #define HANDLES (2 * MP_NAMES_MAX)
-#define PROBES 64           /* a fuller neighbourhood forgets the handle: its ranges have no name */
+#define PROBES  64 /* a fuller neighbourhood forgets the handle: its ranges have no name */
 
 struct mp_nvtx_next mp_nvtx_next;
 static bool chained;
-static struct { uintptr_t handle; uint32_t id; } map[HANDLES];
+static struct {
+    uintptr_t handle;
+    uint32_t id;
+} map[HANDLES];
 
 void *mp_nvtx_chain_symbol(const char *name)
 {
@@ -45,7 +48,8 @@ static void remember(uintptr_t handle, uint32_t id)
     for (unsigned i = 0; i < PROBES; i++) {
         const size_t at = place(handle, i);
         uintptr_t held = 0;
-        __atomic_compare_exchange_n(&map[at].handle, &held, handle, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+        __atomic_compare_exchange_n(&map[at].handle, &held, handle, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE);
         if (held && held != handle) continue;
         __atomic_store_n(&map[at].id, id, __ATOMIC_RELEASE);
         return;

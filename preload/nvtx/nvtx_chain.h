@@ -1,8 +1,9 @@
-/* The user's own injection library behind ours: NVTX_INJECTION64_PATH as it was before memprof took its place.
+/* The user's own injection library behind ours: NVTX_INJECTION64_PATH as it was before memprof took
+ * its place.
  *
- * It sets the program's tables first, and what memprof does not replace there stays its own.  What memprof replaces is
- * kept in `mp_nvtx_next`, and the callbacks pass their arguments on as they are: the program holds the library's
- * handles, and memprof finds its own numbers by them. */
+ * It sets the program's tables first, and what memprof does not replace there stays its own.  What
+ * memprof replaces is kept in `mp_nvtx_next`, and the callbacks pass their arguments on as they
+ * are: the program holds the library's handles, and memprof finds its own numbers by them. */
 #ifndef MP_NVTX_CHAIN_H
 #define MP_NVTX_CHAIN_H
 
@@ -17,18 +18,24 @@ struct mp_nvtx_next {
 extern struct mp_nvtx_next mp_nvtx_next __attribute__((visibility("hidden")));
 
 /* Calls the next function, if there is one. */
-#define MP_NVTX_NEXT(module, name, ...) \
-    do { if (mp_nvtx_next.module.name) mp_nvtx_next.module.name(__VA_ARGS__); } while (0)
+#define MP_NVTX_NEXT(module, name, ...)                                                            \
+    do {                                                                                           \
+        if (mp_nvtx_next.module.name) mp_nvtx_next.module.name(__VA_ARGS__);                       \
+    } while (0)
 
 /* The next function's result, or 0. */
-#define MP_NVTX_ASK(module, name, ...) (mp_nvtx_next.module.name ? mp_nvtx_next.module.name(__VA_ARGS__) : 0)
+#define MP_NVTX_ASK(module, name, ...)                                                             \
+    (mp_nvtx_next.module.name ? mp_nvtx_next.module.name(__VA_ARGS__) : 0)
 
-/* The entry point `name` of the user's library (MEMPROF_NVTX_CHAIN), or NULL.  Loads it once.  Changes errno. */
+/* The entry point `name` of the user's library (MEMPROF_NVTX_CHAIN), or NULL.  Loads it once.
+ * Changes errno. */
 void *mp_nvtx_chain_symbol(const char *name);
 
-/* Gives the program a handle for the number `id`: the library's, when it made one, or the number itself. */
+/* Gives the program a handle for the number `id`: the library's, when it made one, or the number
+ * itself. */
 void *mp_nvtx_handle(uint32_t id, void *next);
-/* The number behind a handle that the program holds; 0 for an unknown one.  Not checked yet when nothing is chained. */
+/* The number behind a handle that the program holds; 0 for an unknown one.  Not checked yet when
+ * nothing is chained. */
 uint64_t mp_nvtx_number(const void *handle);
 
 #endif

@@ -1,23 +1,24 @@
-/* NVTX's payload extension.  NCCL pushes through the core and pops here: without it every later path would be wrong.
- * Payloads are kept as they come, with the number of their schema. */
+/* NVTX's payload extension.  NCCL pushes through the core and pops here: without it every later
+ * path would be wrong. Payloads are kept as they come, with the number of their schema. */
 #include "nvtx/nvtx_payload.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "mpf/slot.h"
 #include "core/names.h"
-#include "nvtx/nvtx_chain.h"
-#include "nvtx/nvtx_text.h"
 #include "core/process.h"
 #include "core/ranges.h"
+#include "mpf/slot.h"
+#include "nvtx/nvtx_chain.h"
+#include "nvtx/nvtx_text.h"
 #include "nvtx/schemas.h"
 
 void mp_nvtx_payloads(nvtx_payload_t list, size_t count)
 {
     if (list && count) mp_schemas_tell();
     for (size_t i = 0; list && i < count; i++)
-        if (list[i].data && list[i].bytes != SIZE_MAX) mp_range_data(list[i].schema, list[i].data, list[i].bytes);
+        if (list[i].data && list[i].bytes != SIZE_MAX)
+            mp_range_data(list[i].schema, list[i].data, list[i].bytes);
 }
 
 static uint64_t new_schema(void)
@@ -32,7 +33,8 @@ static uint64_t schema_id(uint64_t own, uint64_t next)
     return own ? own : next ? next : new_schema();
 }
 
-/* The names, types and places of the entries, so that a report can tell a communicator's ranks from its hash. */
+/* The names, types and places of the entries, so that a report can tell a communicator's ranks from
+ * its hash. */
 static void describe(uint64_t id, const struct nvtx_schema *schema)
 {
     uint8_t data[MPF_DATA_MAX];
@@ -125,13 +127,21 @@ static uint8_t is_enabled(void *handle)
 }
 
 enum { SLOTS = sizeof(struct nvtx_payload_extension) / sizeof(nvtx_function) };
-union slots { struct nvtx_payload_extension as; intptr_t slot[SLOTS]; };
+union slots {
+    struct nvtx_payload_extension as;
+    intptr_t slot[SLOTS];
+};
 
 static const union slots ours = { .as = {
-    .PayloadSchemaRegister = schema_register, .PayloadEnumRegister = enum_register, .MarkPayload = mark,
-    .RangePushPayload = push, .RangePopPayload = pop, .RangeStartPayload = start, .RangeEndPayload = end,
-    .DomainIsEnabled = is_enabled,
-} };
+                                      .PayloadSchemaRegister = schema_register,
+                                      .PayloadEnumRegister = enum_register,
+                                      .MarkPayload = mark,
+                                      .RangePushPayload = push,
+                                      .RangePopPayload = pop,
+                                      .RangeStartPayload = start,
+                                      .RangeEndPayload = end,
+                                      .DomainIsEnabled = is_enabled,
+                                  } };
 
 /* Takes over the slots; what a chained library has put there goes to next. */
 static void install(const struct nvtx_segment *segment)
@@ -144,14 +154,16 @@ static void install(const struct nvtx_segment *segment)
     mp_nvtx_next.payload = next.as;
 }
 
-__attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(struct nvtx_extension *extension);
+__attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
+    struct nvtx_extension *extension);
 
 /* 1 when somebody serves the extension; 0 makes its functions no-ops. */
 int InitializeInjectionNvtxExtension(struct nvtx_extension *extension)
 {
     if (!mp_process_active() || !extension || extension->bytes < sizeof *extension) return 0;
     const int saved = errno;
-    const nvtx_extension_init next = (nvtx_extension_init)mp_nvtx_chain_symbol("InitializeInjectionNvtxExtension");
+    const nvtx_extension_init next =
+        (nvtx_extension_init)mp_nvtx_chain_symbol("InitializeInjectionNvtxExtension");
     const int served = next && next(extension);
     const int payload = extension->module == NVTX_EXTENSION_PAYLOAD && extension->segments > 0;
     if (payload) install(extension->segment);

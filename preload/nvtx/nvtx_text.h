@@ -9,8 +9,8 @@
 
 #include "nvtx/nvtx_abi.h"
 
-/* Writes the wide text as UTF-8, at most cap bytes and no half character; what is no character becomes U+FFFD.
- * Returns the bytes written. */
+/* Writes the wide text as UTF-8, at most cap bytes and no half character; what is no character
+ * becomes U+FFFD. Returns the bytes written. */
 size_t mp_nvtx_utf8(const wchar_t *wide, char *out, size_t cap);
 
 /* Name ids; MP_NAME_NONE for no text. */

@@ -1,24 +1,24 @@
-/* Kept in the order in which they came, without a lock: two threads may tell them twice.  Those behind the last place are
- * recorded once. */
+/* Kept in the order in which they came, without a lock: two threads may tell them twice.  Those
+ * behind the last place are recorded once. */
 #include "nvtx/schemas.h"
 
 #include <string.h>
 
+#include "base/sys.h"
 #include "core/loss.h"
 #include "core/record.h"
-#include "base/sys.h"
 
 enum { SCHEMAS = 256 };
 
 struct schema {
     uint64_t id;
-    uint32_t bytes;         /* 0: not there yet */
+    uint32_t bytes; /* 0: not there yet */
     uint8_t data[MPF_DATA_MAX];
 };
 
 static struct schema *list;
-static uint32_t count;      /* places given out; more than there are when all are taken */
-static uint32_t in_log;     /* 1 + mp_loss_now() before all of them were recorded; 0: not yet */
+static uint32_t count;  /* places given out; more than there are when all are taken */
+static uint32_t in_log; /* 1 + mp_loss_now() before all of them were recorded; 0: not yet */
 
 void mp_schemas_reset(void) { in_log = 0; }
 
@@ -27,7 +27,9 @@ static struct schema *schemas(void)
     struct schema *s = __atomic_load_n(&list, __ATOMIC_ACQUIRE), *none = NULL;
     if (s) return s;
     s = mp_sys_map(SCHEMAS * sizeof *s);
-    if (!s || __atomic_compare_exchange_n(&list, &none, s, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return s;
+    if (!s ||
+        __atomic_compare_exchange_n(&list, &none, s, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return s;
     mp_sys_munmap(s, SCHEMAS * sizeof *s);
     return none;
 }

@@ -1,5 +1,6 @@
-/* Each frame (a place in a code object, and the module whose method runs there) and each stack is recorded once, under a hash
- * of what it is made of.  A module is known by its address, its class, and the modules around it. */
+/* Each frame (a place in a code object, and the module whose method runs there) and each stack is
+ * recorded once, under a hash of what it is made of.  A module is known by its address, its class,
+ * and the modules around it. */
 #include "python/python.h"
 
 #include <errno.h>
@@ -8,49 +9,66 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/config.h"
 #include "base/loader.h"
-#include "core/loss.h"
-#include "mpf/event.h"
-#include "core/process.h"
-#include "python/python_frames.h"
-#include "python/python_modules.h"
-#include "core/record.h"
-#include "core/say.h"
 #include "base/seen.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "core/config.h"
+#include "core/loss.h"
+#include "core/process.h"
+#include "core/record.h"
+#include "core/say.h"
+#include "mpf/event.h"
+#include "python/python_frames.h"
+#include "python/python_modules.h"
 
-enum { DEPTH = 64, FRAMES = 1 << 17, STACKS = 1 << 17, NAME_BYTES = 1024, CLASS_BYTES = 128, PATH_BYTES = 256 };
+enum {
+    DEPTH = 64,
+    FRAMES = 1 << 17,
+    STACKS = 1 << 17,
+    NAME_BYTES = 1024,
+    CLASS_BYTES = 128,
+    PATH_BYTES = 256
+};
 
 /* Modules are many times more than code: when the sets fill up they are no longer told apart. */
 enum { WITH_MODULES = FRAMES / 4 * 3 };
 
 /* What is in the log: wiped in a forked child, whose log is another. */
-static struct { uint64_t frames[FRAMES], stacks[STACKS]; uint32_t recorded, generation; } *in_log;
+static struct {
+    uint64_t frames[FRAMES], stacks[STACKS];
+    uint32_t recorded, generation;
+} * in_log;
 static struct mp_python python;
-static const void *(*thread_state)(void);       /* NULL: no Python that we know */
+static const void *(*thread_state)(void); /* NULL: no Python that we know */
 
-static const void *part(const struct mp_python_place *f, size_t offset) { return mp_python_pointer(f->code, offset); }
+static const void *part(const struct mp_python_place *f, size_t offset)
+{
+    return mp_python_pointer(f->code, offset);
+}
 
 /* `around` stands for the modules of the frames around, and then for the frame's own, too. */
 static uint64_t frame_id(const struct mp_python_place *f, uint64_t *around)
 {
-    uint64_t words[] = { (uintptr_t)f->code, f->instruction, (uintptr_t)part(f, python.layout.code_name),
+    uint64_t words[] = { (uintptr_t)f->code, f->instruction,
+                         (uintptr_t)part(f, python.layout.code_name),
                          (uintptr_t)part(f, python.layout.code_lines), 0 };
     if (f->module) {
-        const uint64_t modules[] = { *around, (uintptr_t)f->module, (uintptr_t)mp_python_pointer(f->module, MP_PYTHON_TYPE) };
+        const uint64_t modules[] = { *around, (uintptr_t)f->module,
+                                     (uintptr_t)mp_python_pointer(f->module, MP_PYTHON_TYPE) };
         words[4] = *around = mp_seen_id(modules, sizeof modules / sizeof *modules);
     }
     return mp_seen_id(words, sizeof words / sizeof *words);
 }
 
-/* The function's qualified name, or for a module's method "Class.method [path.to.module]".  Bytes with the zero. */
+/* The function's qualified name, or for a module's method "Class.method [path.to.module]".  Bytes
+ * with the zero. */
 static size_t put_name(const struct mp_python_place *f, unsigned at, unsigned places, uint8_t *out)
 {
     char class[CLASS_BYTES], path[PATH_BYTES];
     size_t n = mp_python_text(&python, part(&f[at], python.layout.code_name), out, NAME_BYTES);
-    const size_t class_bytes = f[at].module ? mp_python_class(&python, &f[at], class, sizeof class) : 0;
+    const size_t class_bytes =
+        f[at].module ? mp_python_class(&python, &f[at], class, sizeof class) : 0;
     if (!class_bytes || n + class_bytes + PATH_BYTES + 4 > NAME_BYTES) return n + 1;
     const char *dot = strrchr((char *)out, '.'), *method = dot ? dot + 1 : (char *)out;
     const size_t method_bytes = strlen(method);
@@ -70,7 +88,8 @@ static size_t put_name(const struct mp_python_place *f, unsigned at, unsigned pl
     return n + 1;
 }
 
-static void record_frame(uint64_t id, uint32_t log, const struct mp_python_place *f, unsigned at, unsigned places)
+static void record_frame(uint64_t id, uint32_t log, const struct mp_python_place *f, unsigned at,
+                         unsigned places)
 {
     uint8_t data[sizeof(uint64_t) + 2 * NAME_BYTES];
     const uint64_t line = mp_python_line(&python, &f[at]);
@@ -83,10 +102,12 @@ static void record_frame(uint64_t id, uint32_t log, const struct mp_python_place
     __atomic_fetch_add(&in_log->recorded, 1, __ATOMIC_RELAXED);
 }
 
-static void record_stack(uint64_t id, uint32_t log, const uint64_t *frame, const struct mp_python_place *f, unsigned n)
+static void record_stack(uint64_t id, uint32_t log, const uint64_t *frame,
+                         const struct mp_python_place *f, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
-        if (!mp_seen(in_log->frames, FRAMES, mp_seen_in(frame[i], log))) record_frame(frame[i], log, f, i, n);
+        if (!mp_seen(in_log->frames, FRAMES, mp_seen_in(frame[i], log)))
+            record_frame(frame[i], log, f, i, n);
     mp_record_data(MPF_OP_PYTHON, MPF_HEAP_NONE, id, frame, n * sizeof *frame);
     mp_seen_add(in_log->stacks, STACKS, mp_seen_in(id, log));
     __atomic_fetch_add(&in_log->recorded, 1, __ATOMIC_RELAXED);
@@ -96,7 +117,9 @@ static void record_stack(uint64_t id, uint32_t log, const uint64_t *frame, const
 static void forget(uint32_t log)
 {
     uint32_t before = __atomic_load_n(&in_log->generation, __ATOMIC_RELAXED);
-    if (before == log || !__atomic_compare_exchange_n(&in_log->generation, &before, log, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
+    if (before == log || !__atomic_compare_exchange_n(&in_log->generation, &before, log, false,
+                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        return;
     mp_seen_clear(in_log->frames, FRAMES);
     mp_seen_clear(in_log->stacks, STACKS);
     __atomic_store_n(&in_log->recorded, 0, __ATOMIC_RELAXED);
@@ -118,12 +141,13 @@ uint64_t mp_python_here(void)
     const uint32_t log = mp_loss_now();
     forget(log);
     const bool modules = __atomic_load_n(&in_log->recorded, __ATOMIC_RELAXED) < WITH_MODULES;
-    for (unsigned i = n; i-- > 0; ) {
+    for (unsigned i = n; i-- > 0;) {
         if (!modules) f[i].module = NULL;
         id[i] = frame_id(&f[i], &around);
     }
     const uint64_t stack = mp_seen_id(id, n);
-    if (!mp_seen(in_log->stacks, STACKS, mp_seen_in(stack, log))) record_stack(stack, log, id, f, n);
+    if (!mp_seen(in_log->stacks, STACKS, mp_seen_in(stack, log)))
+        record_stack(stack, log, id, f, n);
     return stack;
 }
 
@@ -135,7 +159,8 @@ void mp_python_at(void)
 
 /* ---- the interpreter */
 
-/* An interpreter that is there from the start is found by these: dlsym allocates where it finds nothing. */
+/* An interpreter that is there from the start is found by these: dlsym allocates where it finds
+ * nothing. */
 extern const void *PyGILState_GetThisThreadState(void) __attribute__((weak));
 extern const char _Py_NegativeRefcount[] __attribute__((weak));
 
@@ -149,16 +174,21 @@ static const void *find(const char *name, const void *at_start)
 
 static bool look_up(const char *(*version)(void))
 {
-    const struct { const char *name; const void **type; } types[] = {
-        { "PyCode_Type", &python.code }, { "PyUnicode_Type", &python.text }, { "PyBytes_Type", &python.bytes },
-        { "PyTuple_Type", &python.tuple }, { "PyDict_Type", &python.dict }, { "PyODict_Type", &python.ordered_dict },
+    const struct {
+        const char *name;
+        const void **type;
+    } types[] = {
+        { "PyCode_Type", &python.code },   { "PyUnicode_Type", &python.text },
+        { "PyBytes_Type", &python.bytes }, { "PyTuple_Type", &python.tuple },
+        { "PyDict_Type", &python.dict },   { "PyODict_Type", &python.ordered_dict },
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (!(*types[i].type = dlsym(RTLD_DEFAULT, types[i].name))) return false;
     const bool debug_build = find("_Py_NegativeRefcount", _Py_NegativeRefcount);
     unsigned part[2];
     if (!version || debug_build || !mp_text_version(version(), part)) return false;
-    return mp_python_layout(part[0] << 8 | part[1], dlsym(RTLD_DEFAULT, "_PyRuntime"), &python.layout);
+    return mp_python_layout(part[0] << 8 | part[1], dlsym(RTLD_DEFAULT, "_PyRuntime"),
+                            &python.layout);
 }
 
 static void look(void)
@@ -166,16 +196,21 @@ static void look(void)
     enum { LOOKS = 3 };
     static uint32_t looks;
     if (__atomic_load_n(&looks, __ATOMIC_RELAXED) >= LOOKS) return;
-    const void *(*state)(void) = (__typeof__(state))find("PyGILState_GetThisThreadState", (const void *)PyGILState_GetThisThreadState);
+    const void *(*state)(void) = (__typeof__(state))find(
+        "PyGILState_GetThisThreadState", (const void *)PyGILState_GetThisThreadState);
     if (__atomic_fetch_add(&looks, state ? LOOKS : 1, __ATOMIC_ACQ_REL) >= LOOKS || !state) return;
     if (!(in_log = mp_sys_map_wiped(sizeof *in_log))) return;
     const bool known = look_up((const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion"));
     mp_loader_forget_error();
     if (known) __atomic_store_n(&thread_state, state, __ATOMIC_RELEASE);
-    else mp_say("Python frames are not recorded: this memprof knows those of CPython 3.9 to 3.14 (MEMPROF_PYTHON=off)", NULL, NULL, NULL);
+    else
+        mp_say(
+            "Python frames are not recorded: this memprof knows those of CPython 3.9 to 3.14 (MEMPROF_PYTHON=off)",
+            NULL, NULL, NULL);
 }
 
-/* An interpreter that is not there when the process starts is looked for again where CUDA and PyTorch do. */
+/* An interpreter that is not there when the process starts is looked for again where CUDA and
+ * PyTorch do. */
 void mp_python_start(void)
 {
     const int saved = errno;

@@ -2,11 +2,14 @@
 
 #include "python/python_modules.h"
 
-/* Frames of the interpreter itself lie between those of Python, at most one for each call from C. */
+/* Frames of the interpreter itself lie between those of Python, at most one for each call from C.
+ */
 enum { STEPS_PER_FRAME = 4 };
-/* Frames whose owner is at least this are the interpreter's own (FRAME_OWNED_BY_CSTACK, from 3.14 on also _INTERPRETER). */
+/* Frames whose owner is at least this are the interpreter's own (FRAME_OWNED_BY_CSTACK, from 3.14
+ * on also _INTERPRETER). */
 enum { OWNER_PYTHON = 3 };
-/* From 3.14 on the lowest bits of a reference in a frame say how it is counted; all of them: it is a number. */
+/* From 3.14 on the lowest bits of a reference in a frame say how it is counted; all of them: it is
+ * a number. */
 enum { REFERENCE_BITS = 3 };
 
 static const void *innermost(const struct mp_python_layout *l, const void *state)
@@ -22,7 +25,8 @@ static bool of_python(const struct mp_python_layout *l, const void *frame)
 
 static const void *referenced(const void *frame, size_t offset)
 {
-    const uintptr_t reference = (uintptr_t)mp_python_pointer(frame, offset), bits = reference & REFERENCE_BITS;
+    const uintptr_t reference = (uintptr_t)mp_python_pointer(frame, offset),
+                    bits = reference & REFERENCE_BITS;
     return bits != REFERENCE_BITS ? (const void *)(reference - bits) : NULL;
 }
 
@@ -37,34 +41,43 @@ static bool is_method(const struct mp_python *py, const void *code)
     const void *names = mp_python_pointer(code, py->layout.code_locals);
     uint8_t name[sizeof "self" + 4];
     if (!mp_python_is(names, py->tuple) || !mp_python_size(names)) return false;
-    return mp_python_text(py, mp_python_pointer(names, py->layout.items), name, sizeof name) && memcmp(name, "self", sizeof "self") == 0;
+    return mp_python_text(py, mp_python_pointer(names, py->layout.items), name, sizeof name) &&
+           memcmp(name, "self", sizeof "self") == 0;
 }
 
 static const void *module_of(const struct mp_python *py, const void *frame, const void *code)
 {
     if (mp_python_int(code, py->layout.code_arguments) < 1) return NULL;
     const void *self = referenced(frame, py->layout.frame_locals);
-    if (!self || !mp_python_module_type(py, mp_python_pointer(self, MP_PYTHON_TYPE)) || !is_method(py, code)) return NULL;
+    if (!self || !mp_python_module_type(py, mp_python_pointer(self, MP_PYTHON_TYPE)) ||
+        !is_method(py, code))
+        return NULL;
     return self;
 }
 
-static uint64_t instruction_of(const struct mp_python_layout *l, const void *frame, const void *code)
+static uint64_t instruction_of(const struct mp_python_layout *l, const void *frame,
+                               const void *code)
 {
     const int32_t last = mp_python_int(frame, l->frame_instr);
     if (l->lines == MP_PYTHON_PAIRS) return last > 0 ? (uint64_t)last / 2 : 0;
     if (l->lines == MP_PYTHON_RANGES) return last > 0 ? (uint64_t)last : 0;
-    const uintptr_t at = (uintptr_t)mp_python_pointer(frame, l->frame_instr), start = (uintptr_t)code + l->code_start;
+    const uintptr_t at = (uintptr_t)mp_python_pointer(frame, l->frame_instr),
+                    start = (uintptr_t)code + l->code_start;
     return at >= start ? (at - start) / 2 : 0;
 }
 
-unsigned mp_python_walk(const struct mp_python *py, const void *state, struct mp_python_place *out, unsigned max)
+unsigned mp_python_walk(const struct mp_python *py, const void *state, struct mp_python_place *out,
+                        unsigned max)
 {
     const struct mp_python_layout *l = &py->layout;
     const void *f = state ? innermost(l, state) : NULL;
     unsigned n = 0;
-    for (unsigned steps = STEPS_PER_FRAME * max; f && n < max && steps; steps--, f = mp_python_pointer(f, l->frame_previous)) {
+    for (unsigned steps = STEPS_PER_FRAME * max; f && n < max && steps;
+         steps--, f = mp_python_pointer(f, l->frame_previous)) {
         const void *code = of_python(l, f) ? code_of(py, f) : NULL;
-        if (code) out[n++] = (struct mp_python_place){ code, instruction_of(l, f, code), module_of(py, f, code) };
+        if (code)
+            out[n++] = (struct mp_python_place){ code, instruction_of(l, f, code),
+                                                 module_of(py, f, code) };
     }
     return n;
 }
@@ -90,8 +103,10 @@ size_t mp_python_text(const struct mp_python *py, const void *string, uint8_t *o
         const uint32_t state = (uint32_t)mp_python_int(string, MP_PYTHON_TEXT_STATE);
         const unsigned kind = state >> 2 & 7;
         const bool compact = state >> 5 & 1, ascii = state >> 6 & 1;
-        const uint8_t *data = (const uint8_t *)string + (ascii ? py->layout.ascii : py->layout.compact);
-        const size_t length = compact && (kind == 1 || kind == 2 || kind == 4) ? mp_python_size(string) : 0;
+        const uint8_t *data =
+            (const uint8_t *)string + (ascii ? py->layout.ascii : py->layout.compact);
+        const size_t length =
+            compact && (kind == 1 || kind == 2 || kind == 4) ? mp_python_size(string) : 0;
         for (size_t i = 0; i < length && n + 4 < cap; i++) {
             uint32_t c = 0;
             memcpy(&c, data + i * kind, kind);

@@ -1,7 +1,8 @@
 /* The Python frames of a thread, and what they say.
  *
- * For the thread itself, while it is in C: its frames do not change then, and keep alive what is read here, code objects and
- * the strings and tables in them.  Types are checked before anything is taken for what it should be. */
+ * For the thread itself, while it is in C: its frames do not change then, and keep alive what is
+ * read here, code objects and the strings and tables in them.  Types are checked before anything is
+ * taken for what it should be. */
 #ifndef MP_PYTHON_FRAMES_H
 #define MP_PYTHON_FRAMES_H
 
@@ -17,17 +18,24 @@ struct mp_python {
     const void *code, *text, *bytes, *tuple, *dict, *ordered_dict;
 };
 
-/* A place in a code object; the instruction is counted in code units of two bytes.  module: the torch.nn.Module that the
- * frame has as its argument `self`, or NULL. */
-struct mp_python_place { const void *code; uint64_t instruction; const void *module; };
+/* A place in a code object; the instruction is counted in code units of two bytes.  module: the
+ * torch.nn.Module that the frame has as its argument `self`, or NULL. */
+struct mp_python_place {
+    const void *code;
+    uint64_t instruction;
+    const void *module;
+};
 
-/* The places of the thread with this PyThreadState (NULL: none) from the innermost on, at most `max` of them. */
-unsigned mp_python_walk(const struct mp_python *py, const void *state, struct mp_python_place *out, unsigned max);
+/* The places of the thread with this PyThreadState (NULL: none) from the innermost on, at most
+ * `max` of them. */
+unsigned mp_python_walk(const struct mp_python *py, const void *state, struct mp_python_place *out,
+                        unsigned max);
 
 /* The line of a place; 0: it has none. */
 uint64_t mp_python_line(const struct mp_python *py, const struct mp_python_place *place);
 
-/* Writes a string as UTF-8 and a zero byte behind it; what does not fit into `cap` bytes is cut.  Bytes without the zero. */
+/* Writes a string as UTF-8 and a zero byte behind it; what does not fit into `cap` bytes is cut.
+ * Bytes without the zero. */
 size_t mp_python_text(const struct mp_python *py, const void *string, uint8_t *out, size_t cap);
 
 static inline const void *mp_python_pointer(const void *object, size_t offset)
@@ -44,7 +52,10 @@ static inline int32_t mp_python_int(const void *object, size_t offset)
     return n;
 }
 
-static inline size_t mp_python_size(const void *object) { return (size_t)mp_python_pointer(object, MP_PYTHON_SIZE); }
+static inline size_t mp_python_size(const void *object)
+{
+    return (size_t)mp_python_pointer(object, MP_PYTHON_SIZE);
+}
 static inline bool mp_python_is(const void *object, const void *type)
 {
     return object && mp_python_pointer(object, MP_PYTHON_TYPE) == type;

@@ -1,4 +1,5 @@
-/* Where the parts of CPython's objects are.  Builds without the interpreter's lock and debug builds are others: not known. */
+/* Where the parts of CPython's objects are.  Builds without the interpreter's lock and debug builds
+ * are others: not known. */
 #ifndef MP_PYTHON_LAYOUT_H
 #define MP_PYTHON_LAYOUT_H
 
@@ -10,27 +11,27 @@ enum mp_python_lines { MP_PYTHON_PAIRS, MP_PYTHON_RANGES, MP_PYTHON_LOCATIONS };
 
 /* Offsets in bytes. */
 struct mp_python_layout {
-    uint16_t version;                   /* major << 8 | minor */
-    uint8_t lines;                      /* enum mp_python_lines */
-    uint8_t state_frame;                /* PyThreadState: its frame, or the cframe that has it */
+    uint16_t version;    /* major << 8 | minor */
+    uint8_t lines;       /* enum mp_python_lines */
+    uint8_t state_frame; /* PyThreadState: its frame, or the cframe that has it */
     bool cframe;
     uint8_t cframe_frame;
     uint8_t frame_code, frame_previous;
-    uint8_t frame_instr;                /* before 3.11 an int, an index; then a pointer */
-    uint8_t frame_owner;                /* 0: all frames are Python's */
+    uint8_t frame_instr; /* before 3.11 an int, an index; then a pointer */
+    uint8_t frame_owner; /* 0: all frames are Python's */
     uint16_t frame_locals;
     uint8_t code_start, code_first_line, code_lines, code_name, code_file;
-    uint8_t code_arguments, code_locals;        /* number of arguments; a tuple of the locals' names */
-    uint8_t ascii, compact;             /* sizes of the heads of strings */
-    uint8_t items;                      /* of a tuple */
-    uint8_t values_head;                /* what comes before the values of a dict that shares its keys */
+    uint8_t code_arguments, code_locals; /* number of arguments; a tuple of the locals' names */
+    uint8_t ascii, compact;              /* sizes of the heads of strings */
+    uint8_t items;                       /* of a tuple */
+    uint8_t values_head; /* what comes before the values of a dict that shares its keys */
 };
 
 /* The same in all of them. */
 enum { MP_PYTHON_TYPE = 8, MP_PYTHON_SIZE = 16, MP_PYTHON_BYTES = 32, MP_PYTHON_TEXT_STATE = 32 };
 
-/* The layout of a version (major << 8 | minor); false: not known.  From 3.13 on `runtime`, the interpreter's _PyRuntime,
- * begins with a description, which must be there and make sense. */
+/* The layout of a version (major << 8 | minor); false: not known.  From 3.13 on `runtime`, the
+ * interpreter's _PyRuntime, begins with a description, which must be there and make sense. */
 bool mp_python_layout(unsigned version, const uint64_t *runtime, struct mp_python_layout *out);
 
 #endif

@@ -1,9 +1,12 @@
 /* Tables of lines.  They are trusted to be bytes objects, and nothing more. */
 #include "python/python_frames.h"
 
-struct table { const uint8_t *at, *end; };
+struct table {
+    const uint8_t *at, *end;
+};
 
-/* ---- up to 3.9: pairs of bytes of code and lines, signed, that come before the line they lead to */
+/* ---- up to 3.9: pairs of bytes of code and lines, signed, that come before the line they lead to
+ */
 
 static int64_t line_in_pairs(struct table t, int64_t line, uint64_t instruction)
 {
@@ -15,7 +18,8 @@ static int64_t line_in_pairs(struct table t, int64_t line, uint64_t instruction)
     return line;
 }
 
-/* ---- 3.10: pairs of bytes of code and the lines that they are further than the ones before; -128: no line */
+/* ---- 3.10: pairs of bytes of code and the lines that they are further than the ones before; -128:
+ * no line */
 
 static int64_t line_in_ranges(struct table t, int64_t line, uint64_t instruction)
 {
@@ -29,7 +33,8 @@ static int64_t line_in_ranges(struct table t, int64_t line, uint64_t instruction
     return 0;
 }
 
-/* ---- from 3.11 on: entries of a head byte, code << 3 | units - 1, and numbers of six bits a byte */
+/* ---- from 3.11 on: entries of a head byte, code << 3 | units - 1, and numbers of six bits a byte
+ */
 
 static uint32_t varint(struct table t)
 {
@@ -55,12 +60,12 @@ static int32_t line_delta(unsigned code, struct table t)
 
 static int64_t line_in_locations(struct table t, int64_t line, uint64_t instruction)
 {
-    for (uint64_t at = 0; t.at < t.end; ) {
+    for (uint64_t at = 0; t.at < t.end;) {
         const uint8_t head = *t.at++;
         line += line_delta(head >> 3 & 15, t);
         at += (head & 7u) + 1;
         if (at > instruction) return line;
-        while (t.at < t.end && !(*t.at & 0x80)) t.at++;        /* only a head has bit 7 */
+        while (t.at < t.end && !(*t.at & 0x80)) t.at++; /* only a head has bit 7 */
     }
     return 0;
 }
@@ -72,8 +77,9 @@ uint64_t mp_python_line(const struct mp_python *py, const struct mp_python_place
     const uint8_t *at = (const uint8_t *)bytes + MP_PYTHON_BYTES;
     const struct table t = { at, at + mp_python_size(bytes) };
     const int32_t first = mp_python_int(place->code, py->layout.code_first_line);
-    const int64_t line = py->layout.lines == MP_PYTHON_PAIRS ? line_in_pairs(t, first, place->instruction) :
-                         py->layout.lines == MP_PYTHON_RANGES ? line_in_ranges(t, first, place->instruction) :
-                         line_in_locations(t, first, place->instruction);
+    const int64_t line =
+        py->layout.lines == MP_PYTHON_PAIRS    ? line_in_pairs(t, first, place->instruction)
+        : py->layout.lines == MP_PYTHON_RANGES ? line_in_ranges(t, first, place->instruction)
+                                               : line_in_locations(t, first, place->instruction);
     return line > 0 ? (uint64_t)line : 0;
 }

@@ -1,18 +1,32 @@
-/* Invariant: a uintptr_t is an object that may be gone; it is only read by peek, and a reader's peeks are counted. */
+/* Invariant: a uintptr_t is an object that may be gone; it is only read by peek, and a reader's
+ * peeks are counted. */
 #include "python/python_modules.h"
 
 #include "base/seen.h"
 #include "base/sys.h"
 
 enum { TYPES = 4096, READS = 1024, LEVELS = 3, BASES = 64, ITEMS = 8, NAME = 64 };
-/* PyTypeObject, the same in all versions, and the flag of a type whose objects have the pointer to their __dict__ in front of
- * them, at MANAGED_DICT. */
-enum { TYPE_NAME = 24, TYPE_FLAGS = 168, TYPE_DICT = 264, TYPE_DICT_OFFSET = 288, TYPE_BASES = 344 };
+/* PyTypeObject, the same in all versions, and the flag of a type whose objects have the pointer to
+ * their __dict__ in front of them, at MANAGED_DICT. */
+enum {
+    TYPE_NAME = 24,
+    TYPE_FLAGS = 168,
+    TYPE_DICT = 264,
+    TYPE_DICT_OFFSET = 288,
+    TYPE_BASES = 344
+};
 enum { MANAGED_DICT_FLAG = 1 << 4, MANAGED_DICT = -24 };
 
-struct reader { const struct mp_python *py; int pid; unsigned left; };
+struct reader {
+    const struct mp_python *py;
+    int pid;
+    unsigned left;
+};
 
-static struct reader reader(const struct mp_python *py) { return (struct reader){ py, mp_sys_getpid(), READS }; }
+static struct reader reader(const struct mp_python *py)
+{
+    return (struct reader){ py, mp_sys_getpid(), READS };
+}
 
 static bool peek(struct reader *r, uintptr_t at, void *out, size_t bytes)
 {
@@ -36,7 +50,9 @@ static size_t c_string(struct reader *r, uintptr_t at, char *out, size_t cap)
     const size_t rest = 4096 - at % 4096, first = rest < cap - 1 ? rest : cap - 1;
     memset(out, 0, cap);
     if (!at || !peek(r, at, out, first)) return 0;
-    if (!memchr(out, 0, first) && first < cap - 1 && !peek(r, at + first, out + first, cap - 1 - first)) return 0;
+    if (!memchr(out, 0, first) && first < cap - 1 &&
+        !peek(r, at + first, out + first, cap - 1 - first))
+        return 0;
     return strlen(out);
 }
 
@@ -44,7 +60,9 @@ static size_t c_string(struct reader *r, uintptr_t at, char *out, size_t cap)
 static size_t text(struct reader *r, uintptr_t string, char *out, size_t cap)
 {
     uintptr_t head[MP_PYTHON_TEXT_STATE / sizeof(uintptr_t) + 1];
-    if (!string || !peek(r, string, head, sizeof head) || head[MP_PYTHON_TYPE / 8] != (uintptr_t)r->py->text) return 0;
+    if (!string || !peek(r, string, head, sizeof head) ||
+        head[MP_PYTHON_TYPE / 8] != (uintptr_t)r->py->text)
+        return 0;
     const uintptr_t state = head[MP_PYTHON_TEXT_STATE / 8], length = head[MP_PYTHON_SIZE / 8];
     const size_t n = length < cap ? length : cap - 1;
     if ((state >> 5 & 3) != 3 || !peek(r, string + r->py->layout.ascii, out, n)) return 0;
@@ -58,11 +76,12 @@ static bool is_text(struct reader *r, uintptr_t string, const char *expected)
     return text(r, string, got, sizeof got) && strcmp(got, expected) == 0;
 }
 
-/* ---- dicts: a table of entries in the order of insertion, whose values may lie apart, shared keys of a class's objects */
+/* ---- dicts: a table of entries in the order of insertion, whose values may lie apart, shared keys
+ * of a class's objects */
 
 struct items {
     uintptr_t entries, values;
-    size_t next, count, words;          /* words of an entry: (hash,) key, value */
+    size_t next, count, words; /* words of an entry: (hash,) key, value */
     uintptr_t entry[ITEMS * 3], value[ITEMS];
 };
 
@@ -71,11 +90,13 @@ static bool open_dict(struct reader *r, uintptr_t dict, struct items *it)
     enum { TYPE = 1, KEYS = 4, VALUES = 5 };
     uintptr_t d[6], k[5];
     if (!dict || dict % 8 || !peek(r, dict, d, sizeof d)) return false;
-    if (d[TYPE] != (uintptr_t)r->py->dict && d[TYPE] != (uintptr_t)r->py->ordered_dict) return false;
+    if (d[TYPE] != (uintptr_t)r->py->dict && d[TYPE] != (uintptr_t)r->py->ordered_dict)
+        return false;
     if (!peek(r, d[KEYS], k, sizeof k)) return false;
     it->next = 0;
     it->values = d[VALUES] ? d[VALUES] + r->py->layout.values_head : 0;
-    if (r->py->layout.lines == MP_PYTHON_LOCATIONS) {           /* from 3.11 on: sizes as powers of two, a kind */
+    if (r->py->layout.lines == MP_PYTHON_LOCATIONS) { /* from 3.11 on: sizes as powers of two, a
+                                                         kind */
         it->words = k[1] >> 16 & 0xff ? 2 : 3;
         it->count = k[3];
         it->entries = d[KEYS] + 32 + ((uintptr_t)1 << (k[1] >> 8 & 31));
@@ -93,7 +114,9 @@ static bool next_item(struct reader *r, struct items *it, uintptr_t *key, uintpt
     const size_t i = it->next % ITEMS, rest = it->count - it->next, n = rest < ITEMS ? rest : ITEMS;
     const size_t entry = it->words * sizeof(uintptr_t);
     if (i == 0 && !peek(r, it->entries + it->next * entry, it->entry, n * entry)) return false;
-    if (i == 0 && it->values && !peek(r, it->values + it->next * sizeof(uintptr_t), it->value, n * sizeof(uintptr_t))) return false;
+    if (i == 0 && it->values &&
+        !peek(r, it->values + it->next * sizeof(uintptr_t), it->value, n * sizeof(uintptr_t)))
+        return false;
     const uintptr_t *e = it->entry + (i + 1) * it->words;
     *key = e[-2];
     *value = it->values ? it->value[i] : e[-1];
@@ -101,7 +124,8 @@ static bool next_item(struct reader *r, struct items *it, uintptr_t *key, uintpt
     return true;
 }
 
-/* The value of a key; 0: none.  Names are interned: where one was seen, its address is looked for first. */
+/* The value of a key; 0: none.  Names are interned: where one was seen, its address is looked for
+ * first. */
 static uintptr_t find(struct reader *r, uintptr_t dict, const char *name, uintptr_t *known)
 {
     struct items it;
@@ -123,8 +147,10 @@ static bool is_module_class(struct reader *r, uintptr_t type)
 {
     static uintptr_t known;
     char name[sizeof "Module" + 1];
-    return c_string(r, word(r, type, TYPE_NAME), name, sizeof name) && strcmp(name, "Module") == 0 &&
-           is_text(r, find(r, word(r, type, TYPE_DICT), "__module__", &known), "torch.nn.modules.module");
+    return c_string(r, word(r, type, TYPE_NAME), name, sizeof name) &&
+           strcmp(name, "Module") == 0 &&
+           is_text(r, find(r, word(r, type, TYPE_DICT), "__module__", &known),
+                   "torch.nn.modules.module");
 }
 
 static bool derives(struct reader *r, uintptr_t type)
@@ -133,7 +159,8 @@ static bool derives(struct reader *r, uintptr_t type)
     if (word(r, bases, MP_PYTHON_TYPE) != (uintptr_t)r->py->tuple) return false;
     const size_t count = word(r, bases, MP_PYTHON_SIZE);
     for (size_t i = 0; i < count && i < BASES; i++)
-        if (is_module_class(r, word(r, bases, r->py->layout.items + (long)(i * sizeof(uintptr_t))))) return true;
+        if (is_module_class(r, word(r, bases, r->py->layout.items + (long)(i * sizeof(uintptr_t)))))
+            return true;
     return false;
 }
 
@@ -149,16 +176,21 @@ bool mp_python_module_type(const struct mp_python *py, const void *type)
     return mp_seen(modules, TYPES, id);
 }
 
-size_t mp_python_class(const struct mp_python *py, const struct mp_python_place *place, char *out, size_t cap)
+size_t mp_python_class(const struct mp_python *py, const struct mp_python_place *place, char *out,
+                       size_t cap)
 {
     struct reader r = reader(py);
-    return c_string(&r, word(&r, (uintptr_t)mp_python_pointer(place->module, MP_PYTHON_TYPE), TYPE_NAME), out, cap);
+    return c_string(
+        &r, word(&r, (uintptr_t)mp_python_pointer(place->module, MP_PYTHON_TYPE), TYPE_NAME), out,
+        cap);
 }
 
 /* ---- paths */
 
 /* A text that grows at its front. */
-struct path { char *at, *start; };
+struct path {
+    char *at, *start;
+};
 
 static void put_before(struct path *p, const char *name)
 {
@@ -180,8 +212,10 @@ static uintptr_t modules_of(struct reader *r, uintptr_t module)
     return find(r, word(r, module, managed ? MANAGED_DICT : (long)offset), "_modules", &known);
 }
 
-/* Whether `module` lies so many levels below `parent`; if so its path from there is put before `p`. */
-static bool below(struct reader *r, uintptr_t parent, uintptr_t module, unsigned levels, struct path *p)
+/* Whether `module` lies so many levels below `parent`; if so its path from there is put before `p`.
+ */
+static bool below(struct reader *r, uintptr_t parent, uintptr_t module, unsigned levels,
+                  struct path *p)
 {
     struct items it;
     uintptr_t key, value;
@@ -203,7 +237,8 @@ static bool step(const struct mp_python *py, const void *parent, const void *mod
     return false;
 }
 
-size_t mp_python_path(const struct mp_python *py, const struct mp_python_place *place, unsigned at, unsigned places, char *out, size_t cap)
+size_t mp_python_path(const struct mp_python *py, const struct mp_python_place *place, unsigned at,
+                      unsigned places, char *out, size_t cap)
 {
     struct path p = { out + cap - 1, out };
     const void *module = place[at].module;

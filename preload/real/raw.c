@@ -36,11 +36,18 @@ void *mp_raw_mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
     va_start(more, flags);
     void *at = (flags & MREMAP_FIXED) ? va_arg(more, void *) : NULL;
     va_end(more);
-    return (void *)answer(mp_sys6(SYS_mremap, (long)old, (long)old_bytes, (long)bytes, flags, (long)at, 0));
+    return (void *)answer(
+        mp_sys6(SYS_mremap, (long)old, (long)old_bytes, (long)bytes, flags, (long)at, 0));
 }
 
-int mp_raw_mprotect(void *at, size_t bytes, int prot) { return (int)answer(mp_sys3(SYS_mprotect, (long)at, (long)bytes, prot)); }
-void *mp_raw_shmat(int id, const void *at, int flags) { return (void *)answer(mp_sys3(SYS_shmat, id, (long)at, flags)); }
+int mp_raw_mprotect(void *at, size_t bytes, int prot)
+{
+    return (int)answer(mp_sys3(SYS_mprotect, (long)at, (long)bytes, prot));
+}
+void *mp_raw_shmat(int id, const void *at, int flags)
+{
+    return (void *)answer(mp_sys3(SYS_shmat, id, (long)at, flags));
+}
 int mp_raw_shmdt(const void *at) { return (int)answer(mp_sys3(SYS_shmdt, (long)at, 0, 0)); }
 
 int mp_raw_prctl(int option, ...)
@@ -53,8 +60,14 @@ int mp_raw_prctl(int option, ...)
     return (int)answer(mp_sys6(SYS_prctl, option, a[0], a[1], a[2], a[3], 0));
 }
 
-int mp_raw_execve(const char *path, char *const argv[], char *const envp[]) { return mp_raw_execveat(AT_FDCWD, path, argv, envp, 0); }
-int mp_raw_execv(const char *path, char *const argv[]) { return mp_raw_execve(path, argv, environ); }
+int mp_raw_execve(const char *path, char *const argv[], char *const envp[])
+{
+    return mp_raw_execveat(AT_FDCWD, path, argv, envp, 0);
+}
+int mp_raw_execv(const char *path, char *const argv[])
+{
+    return mp_raw_execve(path, argv, environ);
+}
 
 /* These search the PATH. */
 int mp_raw_execvp(const char *file, char *const argv[])
@@ -69,7 +82,10 @@ int mp_raw_execvpe(const char *file, char *const argv[], char *const envp[])
     return mp_raw_execvp(file, argv);
 }
 
-int mp_raw_fexecve(int fd, char *const argv[], char *const envp[]) { return mp_raw_execveat(fd, "", argv, envp, AT_EMPTY_PATH); }
+int mp_raw_fexecve(int fd, char *const argv[], char *const envp[])
+{
+    return mp_raw_execveat(fd, "", argv, envp, AT_EMPTY_PATH);
+}
 
 int mp_raw_execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags)
 {

@@ -1,5 +1,5 @@
-/* Stand-ins for hooked functions that the program's files lack: the system call itself, as the C library wraps it, or the
- * refusal of a kernel that lacks it (ENOSYS). */
+/* Stand-ins for hooked functions that the program's files lack: the system call itself, as the C
+ * library wraps it, or the refusal of a kernel that lacks it (ENOSYS). */
 #ifndef MP_RAW_H
 #define MP_RAW_H
 

@@ -3,28 +3,50 @@
 #include <link.h>
 #include <string.h>
 
+#include "base/sys.h"
 #include "real/raw.h"
 #include "real/symbol.h"
-#include "base/sys.h"
 
 /* What stands here is called where the program's files have no such name. */
 struct mp_real mp_real = {
-    .malloc = __libc_malloc, .calloc = __libc_calloc, .realloc = __libc_realloc, .free = __libc_free, .memalign = __libc_memalign,
-    .aligned_alloc = __libc_memalign, .posix_memalign = mp_raw_posix_memalign, .valloc = __libc_valloc, .pvalloc = __libc_pvalloc,
-    .mmap = mp_raw_mmap, .mmap64 = mp_raw_mmap, .munmap = mp_raw_munmap, .mremap = mp_raw_mremap, .mprotect = mp_raw_mprotect,
-    .shmat = mp_raw_shmat, .shmdt = mp_raw_shmdt,
-    .execve = mp_raw_execve, .execv = mp_raw_execv, .execvp = mp_raw_execvp, .execvpe = mp_raw_execvpe, .fexecve = mp_raw_fexecve,
-    .execveat = mp_raw_execveat, .pthread_exit = mp_raw_pthread_exit, .pthread_setname_np = mp_raw_pthread_setname_np,
-    .prctl = mp_raw_prctl, .dlclose = mp_raw_dlclose,
+    .malloc = __libc_malloc,
+    .calloc = __libc_calloc,
+    .realloc = __libc_realloc,
+    .free = __libc_free,
+    .memalign = __libc_memalign,
+    .aligned_alloc = __libc_memalign,
+    .posix_memalign = mp_raw_posix_memalign,
+    .valloc = __libc_valloc,
+    .pvalloc = __libc_pvalloc,
+    .mmap = mp_raw_mmap,
+    .mmap64 = mp_raw_mmap,
+    .munmap = mp_raw_munmap,
+    .mremap = mp_raw_mremap,
+    .mprotect = mp_raw_mprotect,
+    .shmat = mp_raw_shmat,
+    .shmdt = mp_raw_shmdt,
+    .execve = mp_raw_execve,
+    .execv = mp_raw_execv,
+    .execvp = mp_raw_execvp,
+    .execvpe = mp_raw_execvpe,
+    .fexecve = mp_raw_fexecve,
+    .execveat = mp_raw_execveat,
+    .pthread_exit = mp_raw_pthread_exit,
+    .pthread_setname_np = mp_raw_pthread_setname_np,
+    .prctl = mp_raw_prctl,
+    .dlclose = mp_raw_dlclose,
 };
 int (*mp_real_mallctl)(const char *, void *, size_t *, void *, size_t);
 bool mp_real_known, mp_real_has_heap;
 
-/* Every thread finds the same, and so does a signal handler in the middle of it: there is nothing to wait for. */
+/* Every thread finds the same, and so does a signal handler in the middle of it: there is nothing
+ * to wait for. */
 void mp_real_resolve(void)
 {
     void *found;
-#define MP_HOOK(name) if ((found = mp_symbol_next(#name))) __atomic_store_n(&mp_real.name, (__typeof__(mp_real.name))found, __ATOMIC_RELAXED);
+#define MP_HOOK(name)                                                                              \
+    if ((found = mp_symbol_next(#name)))                                                           \
+        __atomic_store_n(&mp_real.name, (__typeof__(mp_real.name))found, __ATOMIC_RELAXED);
 #define MP_HOOK_CXX(name)
 #define MP_HOOK_TORCH(name)
 #include "real/hooks.def"
@@ -32,7 +54,8 @@ void mp_real_resolve(void)
 #undef MP_HOOK_CXX
 #undef MP_HOOK_TORCH
     mp_real_has_heap = mp_symbol_before_libc() && !mp_symbol_before("malloc");
-    mp_real_mallctl = mp_real_has_heap ? (__typeof__(mp_real_mallctl))mp_symbol_next("mallctl") : NULL;
+    mp_real_mallctl =
+        mp_real_has_heap ? (__typeof__(mp_real_mallctl))mp_symbol_next("mallctl") : NULL;
     __atomic_store_n(&mp_real_known, true, __ATOMIC_RELEASE);
 }
 
@@ -46,10 +69,19 @@ bool mp_real_object_of(const void *function, const char **name, const void **bas
     return true;
 }
 
-struct extent { uintptr_t from, to; };
-struct search { const void *base; struct extent found; };
+struct extent {
+    uintptr_t from, to;
+};
+struct search {
+    const void *base;
+    struct extent found;
+};
 
-static struct { const char *name; struct extent extent; bool searched; } allocator;
+static struct {
+    const char *name;
+    struct extent extent;
+    bool searched;
+} allocator;
 static struct extent excluded;
 
 static int find_extent(struct dl_phdr_info *info, size_t size, void *arg)
@@ -77,7 +109,10 @@ static struct extent extent_of(const void *base)
     return s.found;
 }
 
-static bool within(const void *code, const struct extent *e) { return (uintptr_t)code >= e->from && (uintptr_t)code < e->to; }
+static bool within(const void *code, const struct extent *e)
+{
+    return (uintptr_t)code >= e->from && (uintptr_t)code < e->to;
+}
 
 /* The program itself has no name in the loader's list. */
 static const char *name_in_front(void)
@@ -92,7 +127,8 @@ const char *mp_real_allocator(void)
     const void *base;
     allocator.name = "";
     if (!mp_real_has_heap) allocator.name = name_in_front();
-    else if (mp_real_object_of((const void *)mp_real.malloc, &allocator.name, &base) && strncmp(allocator.name, "libc.so", 7) != 0)
+    else if (mp_real_object_of((const void *)mp_real.malloc, &allocator.name, &base) &&
+             strncmp(allocator.name, "libc.so", 7) != 0)
         allocator.extent = extent_of(base);
     allocator.searched = true;
     return allocator.name;

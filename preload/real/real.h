@@ -1,7 +1,8 @@
 /* The functions that the hooks stand in front of: the next definition of each name in the program.
  *
- * Found together at the first hook call, in whatever thread and under whatever lock that is: symbol.h allocates nothing and
- * takes no lock.  What the program lacks has a stand-in (raw.h), so that there is always something to call. */
+ * Found together at the first hook call, in whatever thread and under whatever lock that is:
+ * symbol.h allocates nothing and takes no lock.  What the program lacks has a stand-in (raw.h), so
+ * that there is always something to call. */
 #ifndef MP_REAL_H
 #define MP_REAL_H
 
@@ -36,7 +37,7 @@ struct mp_real {
 #undef MP_HOOK_TORCH
 };
 extern struct mp_real mp_real;
-extern bool mp_real_known;          /* all that exist are found */
+extern bool mp_real_known; /* all that exist are found */
 
 void mp_real_resolve(void) MP_COLD;
 /* To be called before mp_real is used.  Any context. */
@@ -45,22 +46,26 @@ static inline void mp_real_ready(void)
     if (__builtin_expect(!__atomic_load_n(&mp_real_known, __ATOMIC_ACQUIRE), 0)) mp_real_resolve();
 }
 
-/* Is it these hooks that the program's calls of malloc come to?  Not if an object before this one defines a malloc of its own:
- * the program, or what is preloaded in front.  Then blocks are not seen, and any hook may be called under that one's lock. */
+/* Is it these hooks that the program's calls of malloc come to?  Not if an object before this one
+ * defines a malloc of its own: the program, or what is preloaded in front.  Then blocks are not
+ * seen, and any hook may be called under that one's lock. */
 extern bool mp_real_has_heap;
 
-/* jemalloc's control, when jemalloc serves malloc; else NULL.  It takes jemalloc's locks: for memprof's own thread only. */
-extern int (*mp_real_mallctl)(const char *name, void *old, size_t *old_bytes, void *new, size_t new_bytes);
+/* jemalloc's control, when jemalloc serves malloc; else NULL.  It takes jemalloc's locks: for
+ * memprof's own thread only. */
+extern int (*mp_real_mallctl)(const char *name, void *old, size_t *old_bytes, void *new,
+                              size_t new_bytes);
 
-/* File name of the object that serves malloc ("libc.so.6", "libjemalloc.so.2", the program's).  It is looked up in the first
- * call, where the loader's lock may be taken. */
+/* File name of the object that serves malloc ("libc.so.6", "libjemalloc.so.2", the program's).  It
+ * is looked up in the first call, where the loader's lock may be taken. */
 const char *mp_real_allocator(void);
-/* Is this code address in that object, behind the hooks, and is that not the C library?  Then a mapping it makes is the
- * allocator's.  Any context; nothing is before the object was looked up. */
+/* Is this code address in that object, behind the hooks, and is that not the C library?  Then a
+ * mapping it makes is the allocator's.  Any context; nothing is before the object was looked up. */
 bool mp_real_in_allocator(const void *code);
 /* From now on mappings made by this code's object file are left out too: the CUDA driver's. */
 void mp_real_exclude(const void *code);
-/* The object (file name) and its first address that holds a function; from a constructor or at first use only. */
+/* The object (file name) and its first address that holds a function; from a constructor or at
+ * first use only. */
 bool mp_real_object_of(const void *function, const char **name, const void **base);
 
 #endif

@@ -1,11 +1,14 @@
-/* The loader's list of objects begins with those that the program started with, in the order of look-up: the program, what is
- * preloaded, what these need.  They stay, and so does that part of the list; what dlopen adds behind it may go at any time.
- * Nothing marks the border.  The C library, which this object needs itself, lies before it, and so does every object behind
- * the C library that one before it needs by name: dlopen'ed ones follow the object that needs them, and the first of these
- * is needed by none.  The border is looked for once, in whichever call comes first: as a rule before any dlopen.
+/* The loader's list of objects begins with those that the program started with, in the order of
+ * look-up: the program, what is preloaded, what these need.  They stay, and so does that part of
+ * the list; what dlopen adds behind it may go at any time. Nothing marks the border.  The C
+ * library, which this object needs itself, lies before it, and so does every object behind the C
+ * library that one before it needs by name: dlopen'ed ones follow the object that needs them, and
+ * the first of these is needed by none.  The border is looked for once, in whichever call comes
+ * first: as a rule before any dlopen.
  *
- * The loader has made the addresses of the tables absolute (where it may write them).  What a table leads to lies in the
- * object; names are read within its string table, and chains end after a number of steps that no object has. */
+ * The loader has made the addresses of the tables absolute (where it may write them).  What a table
+ * leads to lies in the object; names are read within its string table, and chains end after a
+ * number of steps that no object has. */
 #include "real/symbol.h"
 
 #include <stddef.h>
@@ -20,20 +23,22 @@ extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 /* ---- one object's tables */
 
 struct tables {
-    const ElfW(Sym) *symbol;
+    const ElfW(Sym) * symbol;
     const char *text;
     size_t text_bytes;
     const uint32_t *gnu_hash, *hash;
-    const ElfW(Half) *version;
+    const ElfW(Half) * version;
 };
 
-static const void *address(const struct link_map *l, ElfW(Addr) value) { return (const void *)(value < l->l_addr ? value + l->l_addr : value); }
+static const void *address(const struct link_map *l, ElfW(Addr) value)
+{
+    return (const void *)(value < l->l_addr ? value + l->l_addr : value);
+}
 
 static struct tables tables_of(const struct link_map *l)
 {
     struct tables t = { 0 };
-    for (const ElfW(Dyn) *d = l->l_ld; d->d_tag != DT_NULL; d++)
-        switch (d->d_tag) {
+    for (const ElfW(Dyn) *d = l->l_ld; d->d_tag != DT_NULL; d++) switch (d->d_tag) {
         case DT_SYMTAB: t.symbol = address(l, d->d_un.d_ptr); break;
         case DT_STRTAB: t.text = address(l, d->d_un.d_ptr); break;
         case DT_STRSZ: t.text_bytes = d->d_un.d_val; break;
@@ -46,7 +51,8 @@ static struct tables tables_of(const struct link_map *l)
 
 static bool is_text(const struct tables *t, size_t at, const char *text, size_t length)
 {
-    return t->text && at < t->text_bytes && length < t->text_bytes - at && memcmp(t->text + at, text, length + 1) == 0;
+    return t->text && at < t->text_bytes && length < t->text_bytes - at &&
+           memcmp(t->text + at, text, length + 1) == 0;
 }
 
 /* Versions 0 and 1 are "local" and "none"; of the others the default one is not hidden. */
@@ -60,9 +66,12 @@ static bool defines(const struct tables *t, uint32_t i, const char *name, size_t
 {
     const ElfW(Sym) *s = &t->symbol[i];
     const unsigned type = ELF64_ST_TYPE(s->st_info), visibility = ELF64_ST_VISIBILITY(s->st_other);
-    if (s->st_shndx == SHN_UNDEF || !s->st_value || ELF64_ST_BIND(s->st_info) == STB_LOCAL) return false;
-    if (type != STT_NOTYPE && type != STT_OBJECT && type != STT_FUNC && type != STT_GNU_IFUNC) return false;
-    return visibility != STV_HIDDEN && visibility != STV_INTERNAL && is_text(t, s->st_name, name, length) && is_default(t, i);
+    if (s->st_shndx == SHN_UNDEF || !s->st_value || ELF64_ST_BIND(s->st_info) == STB_LOCAL)
+        return false;
+    if (type != STT_NOTYPE && type != STT_OBJECT && type != STT_FUNC && type != STT_GNU_IFUNC)
+        return false;
+    return visibility != STV_HIDDEN && visibility != STV_INTERNAL &&
+           is_text(t, s->st_name, name, length) && is_default(t, i);
 }
 
 static uint32_t gnu_hash(const char *name)
@@ -72,13 +81,17 @@ static uint32_t gnu_hash(const char *name)
     return h;
 }
 
-/* Buckets lead to the first symbol of a chain; a chain has the hashes of its symbols, the last one odd. */
-static const ElfW(Sym) *find_by_gnu_hash(const struct tables *t, const char *name, size_t length)
+/* Buckets lead to the first symbol of a chain; a chain has the hashes of its symbols, the last one
+ * odd. */
+static const ElfW(Sym) * find_by_gnu_hash(const struct tables *t, const char *name, size_t length)
 {
-    const struct { uint32_t buckets, first, words, shift; } *head = (const void *)t->gnu_hash;
+    const struct {
+        uint32_t buckets, first, words, shift;
+    } *head = (const void *)t->gnu_hash;
     const uint32_t hash = gnu_hash(name);
     const ElfW(Addr) *const bloom = (const void *)(head + 1);
-    const uint32_t *const bucket = (const void *)(bloom + head->words), *const chain = bucket + head->buckets;
+    const uint32_t *const bucket = (const void *)(bloom + head->words), *const chain =
+                                                                            bucket + head->buckets;
     enum { BITS = 8 * sizeof *bloom };
     if (!head->buckets || !head->words) return NULL;
     const ElfW(Addr) word = bloom[hash / BITS % head->words];
@@ -103,9 +116,11 @@ static uint32_t old_hash(const char *name)
     return h;
 }
 
-static const ElfW(Sym) *find_by_hash(const struct tables *t, const char *name, size_t length)
+static const ElfW(Sym) * find_by_hash(const struct tables *t, const char *name, size_t length)
 {
-    const struct { uint32_t buckets, symbols; } *head = (const void *)t->hash;
+    const struct {
+        uint32_t buckets, symbols;
+    } *head = (const void *)t->hash;
     const uint32_t *const bucket = (const void *)(head + 1), *const next = bucket + head->buckets;
     if (!head->buckets) return NULL;
     uint32_t i = bucket[old_hash(name) % head->buckets];
@@ -114,7 +129,7 @@ static const ElfW(Sym) *find_by_hash(const struct tables *t, const char *name, s
     return NULL;
 }
 
-static const ElfW(Sym) *find(const struct link_map *l, const char *name)
+static const ElfW(Sym) * find(const struct link_map *l, const char *name)
 {
     const struct tables t = tables_of(l);
     if (!t.symbol) return NULL;
@@ -122,8 +137,9 @@ static const ElfW(Sym) *find(const struct link_map *l, const char *name)
     return t.hash ? find_by_hash(&t, name, strlen(name)) : NULL;
 }
 
-/* The resolver of an indirect function looks at the processor.  All objects are relocated before a hook is called. */
-static void *value_of(const struct link_map *l, const ElfW(Sym) *s)
+/* The resolver of an indirect function looks at the processor.  All objects are relocated before a
+ * hook is called. */
+static void *value_of(const struct link_map *l, const ElfW(Sym) * s)
 {
     void *at = (void *)((s->st_shndx == SHN_ABS ? 0 : l->l_addr) + s->st_value);
     return ELF64_ST_TYPE(s->st_info) == STT_GNU_IFUNC ? ((void *(*)(void))at)() : at;
@@ -134,7 +150,7 @@ static void *value_of(const struct link_map *l, const ElfW(Sym) *s)
 static const struct link_map *first(void) { return _r_debug.r_map; }
 
 /* A string of a dynamic section's; "": it has none. */
-static const char *text_of(const struct link_map *l, const ElfW(Dyn) *d)
+static const char *text_of(const struct link_map *l, const ElfW(Dyn) * d)
 {
     const struct tables t = tables_of(l);
     return t.text && d->d_un.d_val < t.text_bytes ? t.text + d->d_un.d_val : "";
@@ -167,7 +183,7 @@ static bool is_needed_before(const struct link_map *l)
 }
 
 static struct {
-    const struct link_map *own;     /* this object; NULL: it came later, or into another namespace */
+    const struct link_map *own; /* this object; NULL: it came later, or into another namespace */
     const struct link_map *last;
     bool before_libc, known;
 } start;
@@ -178,7 +194,8 @@ static void know_start(void)
     if (__atomic_load_n(&start.known, __ATOMIC_ACQUIRE)) return;
     const struct link_map *l = first(), *own = NULL, *last = l;
     bool libc = false, before = false;
-    for (unsigned i = 0; l && i < OBJECTS_MAX && (!libc || is_needed_before(l)); i++, last = l, l = l->l_next) {
+    for (unsigned i = 0; l && i < OBJECTS_MAX && (!libc || is_needed_before(l));
+         i++, last = l, l = l->l_next) {
         if (l->l_ld == _DYNAMIC) own = l;
         if (libc || !find(l, "gnu_get_libc_version")) continue;
         libc = true;

@@ -13,7 +13,8 @@ static size_t build_id_in(const uint8_t *notes, size_t bytes, uint8_t *out)
         memcpy(&n, notes + at, sizeof n);
         const size_t name = at + sizeof n, data = name + ((n.n_namesz + 3u) & ~3u);
         if (data > bytes || n.n_descsz > bytes - data) return 0;
-        if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && !memcmp(notes + name, "GNU", 4) && n.n_descsz <= MP_BUILD_ID_BYTES) {
+        if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && !memcmp(notes + name, "GNU", 4) &&
+            n.n_descsz <= MP_BUILD_ID_BYTES) {
             memcpy(out, notes + data, n.n_descsz);
             return n.n_descsz;
         }
@@ -36,7 +37,9 @@ size_t mp_build_id(uint64_t base, uint8_t out[MP_BUILD_ID_BYTES])
             bias = base - (p.p_vaddr & ~UINT64_C(4095));
             first = 0;
         }
-        if (p.p_type != PT_NOTE || p.p_memsz > sizeof notes || !mp_sys_peek(pid, bias + p.p_vaddr, notes, p.p_memsz)) continue;
+        if (p.p_type != PT_NOTE || p.p_memsz > sizeof notes ||
+            !mp_sys_peek(pid, bias + p.p_vaddr, notes, p.p_memsz))
+            continue;
         const size_t n = build_id_in(notes, p.p_memsz, out);
         if (n) return n;
     }

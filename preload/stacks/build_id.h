@@ -1,4 +1,5 @@
-/* The build id of an object file that is mapped, read by the kernel's copy: the file may be unmapped meanwhile. */
+/* The build id of an object file that is mapped, read by the kernel's copy: the file may be
+ * unmapped meanwhile. */
 #ifndef MP_BUILD_ID_H
 #define MP_BUILD_ID_H
 

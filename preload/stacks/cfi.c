@@ -13,7 +13,10 @@ bool mp_cfi_init(void)
     return find_object != NULL;
 }
 
-bool mp_cfi_object(uintptr_t pc, struct dl_find_object *out) { return find_object && find_object((void *)pc, out) == 0; }
+bool mp_cfi_object(uintptr_t pc, struct dl_find_object *out)
+{
+    return find_object && find_object((void *)pc, out) == 0;
+}
 
 /* ---- the segment of an object file that its tables lie in */
 
@@ -23,18 +26,27 @@ enum { PAGE = 4096 };
 static const Elf64_Phdr *headers_of(const struct dl_find_object *object, unsigned *count)
 {
     const Elf64_Ehdr *e = object->dlfo_map_start;
-    const size_t bytes = (size_t)((const char *)object->dlfo_map_end - (const char *)object->dlfo_map_start);
-    if (bytes < PAGE || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 || e->e_phentsize != sizeof(Elf64_Phdr)) return NULL;
-    if (e->e_phoff > PAGE || e->e_phoff % 8 || e->e_phnum > (PAGE - e->e_phoff) / sizeof(Elf64_Phdr)) return NULL;
+    const size_t bytes =
+        (size_t)((const char *)object->dlfo_map_end - (const char *)object->dlfo_map_start);
+    if (bytes < PAGE || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 ||
+        e->e_phentsize != sizeof(Elf64_Phdr))
+        return NULL;
+    if (e->e_phoff > PAGE || e->e_phoff % 8 ||
+        e->e_phnum > (PAGE - e->e_phoff) / sizeof(Elf64_Phdr))
+        return NULL;
     *count = e->e_phnum;
     return (const Elf64_Phdr *)((const char *)e + e->e_phoff);
 }
 
 /* What of a segment lies at these addresses of the object. */
-static bool holds(const struct dl_find_object *object, uintptr_t bias, const Elf64_Phdr *p, uintptr_t address, struct mp_cfi_tables *out)
+static bool holds(const struct dl_find_object *object, uintptr_t bias, const Elf64_Phdr *p,
+                  uintptr_t address, struct mp_cfi_tables *out)
 {
-    const uintptr_t from = bias + p->p_vaddr, low = (uintptr_t)object->dlfo_map_start, high = (uintptr_t)object->dlfo_map_end;
-    if (p->p_type != PT_LOAD || !(p->p_flags & PF_R) || from < low || from >= high || p->p_filesz > high - from) return false;
+    const uintptr_t from = bias + p->p_vaddr, low = (uintptr_t)object->dlfo_map_start,
+                    high = (uintptr_t)object->dlfo_map_end;
+    if (p->p_type != PT_LOAD || !(p->p_flags & PF_R) || from < low || from >= high ||
+        p->p_filesz > high - from)
+        return false;
     out->from = (const uint8_t *)from;
     out->to = out->from + p->p_filesz;
     return address - from < p->p_filesz;
@@ -56,7 +68,9 @@ bool mp_cfi_tables(uintptr_t pc, struct mp_cfi_tables *out)
 
 /* ---- bytes: a reader that has come to its end reads zeros */
 
-struct reader { const uint8_t *at, *end; };
+struct reader {
+    const uint8_t *at, *end;
+};
 
 static uint64_t fixed(struct reader *r, unsigned bytes)
 {
@@ -86,7 +100,10 @@ static uint64_t leb(struct reader *r, bool is_signed)
 static uint64_t uleb(struct reader *r) { return leb(r, false); }
 static int64_t sleb(struct reader *r) { return (int64_t)leb(r, true); }
 
-static void skip(struct reader *r, uint64_t bytes) { r->at += bytes < (size_t)(r->end - r->at) ? bytes : (size_t)(r->end - r->at); }
+static void skip(struct reader *r, uint64_t bytes)
+{
+    r->at += bytes < (size_t)(r->end - r->at) ? bytes : (size_t)(r->end - r->at);
+}
 
 /* Bytes of the tables from an address on; 0: it is not in them. */
 static size_t room_at(const struct mp_cfi_tables *t, uintptr_t at)
@@ -95,8 +112,8 @@ static size_t room_at(const struct mp_cfi_tables *t, uintptr_t at)
     return at - from < bytes ? bytes - (at - from) : 0;
 }
 
-/* A record of .eh_frame begins with its length.  One that is not in the tables as a whole is empty, as is one of 64 bits of length:
- * nobody makes it. */
+/* A record of .eh_frame begins with its length.  One that is not in the tables as a whole is empty,
+ * as is one of 64 bits of length: nobody makes it. */
 static struct reader record_at(const struct mp_cfi_tables *t, uintptr_t at)
 {
     const size_t room = room_at(t, at);
@@ -110,10 +127,17 @@ static struct reader record_at(const struct mp_cfi_tables *t, uintptr_t at)
 
 /* ---- from an address to its record */
 
-enum { PC_RELATIVE_4 = 0x1b, DATA_RELATIVE_4 = 0x3b, UNSIGNED_4 = 0x03 };   /* DW_EH_PE_... */
+enum { PC_RELATIVE_4 = 0x1b, DATA_RELATIVE_4 = 0x3b, UNSIGNED_4 = 0x03 }; /* DW_EH_PE_... */
 
-struct header { uint8_t version, frame_encoding, count_encoding, table_encoding; int32_t frame; uint32_t count; };
-struct row { int32_t pc, record; };         /* from the header's address */
+struct header {
+    uint8_t version, frame_encoding, count_encoding, table_encoding;
+    int32_t frame;
+    uint32_t count;
+};
+/* From the header's address */
+struct row {
+    int32_t pc, record;
+};
 
 /* The record of the function that begins last before pc; 0: none. */
 static uintptr_t find_record(const struct mp_cfi_tables *t, uintptr_t pc)
@@ -122,7 +146,9 @@ static uintptr_t find_record(const struct mp_cfi_tables *t, uintptr_t pc)
     const size_t room = room_at(t, (uintptr_t)t->header);
     if (room < sizeof h) return 0;
     memcpy(&h, t->header, sizeof h);
-    if (h.version != 1 || h.frame_encoding != PC_RELATIVE_4 || h.count_encoding != UNSIGNED_4 || h.table_encoding != DATA_RELATIVE_4) return 0;
+    if (h.version != 1 || h.frame_encoding != PC_RELATIVE_4 || h.count_encoding != UNSIGNED_4 ||
+        h.table_encoding != DATA_RELATIVE_4)
+        return 0;
     if (h.count > (room - sizeof h) / sizeof(struct row)) return 0;
     const uint8_t *table = t->header + sizeof h;
     const int64_t want = (int64_t)(pc - (uintptr_t)t->header);
@@ -140,16 +166,25 @@ static uintptr_t find_record(const struct mp_cfi_tables *t, uintptr_t pc)
 }
 
 /* What the functions of a CIE have in common. */
-struct common { struct reader program; uint64_t code_factor; int64_t data_factor; bool augmented, signal, known; };
+struct common {
+    struct reader program;
+    uint64_t code_factor;
+    int64_t data_factor;
+    bool augmented, signal, known;
+};
 
 /* Personality and language data are for exceptions: passed over. */
 static bool read_augmentation(struct reader *r, const char *text, struct common *c)
 {
     for (; *text; text++) {
         switch (*text) {
-        case 'R': if (fixed(r, 1) != PC_RELATIVE_4) return false; break;
+        case 'R':
+            if (fixed(r, 1) != PC_RELATIVE_4) return false;
+            break;
         case 'L': fixed(r, 1); break;
-        case 'P': skip(r, (fixed(r, 1) & 7) == 3 ? 4 : 8); break;       /* sdata4 (0x0b) and udata4 (0x03), else 8 bytes */
+        case 'P':
+            skip(r, (fixed(r, 1) & 7) == 3 ? 4 : 8);
+            break; /* sdata4 (0x0b) and udata4 (0x03), else 8 bytes */
         case 'S': c->signal = true; break;
         default: return false;
         }
@@ -165,7 +200,7 @@ static struct common read_common(const struct mp_cfi_tables *t, uintptr_t at)
     const uint64_t version = fixed(&r, 1);
     const char *text = (const char *)r.at;
     const size_t length = strnlen(text, (size_t)(r.end - r.at));
-    if (length == (size_t)(r.end - r.at)) return c;     /* it does not end */
+    if (length == (size_t)(r.end - r.at)) return c; /* it does not end */
     skip(&r, length + 1);
     c.code_factor = uleb(&r);
     c.data_factor = sleb(&r);
@@ -189,11 +224,17 @@ static struct common read_common(const struct mp_cfi_tables *t, uintptr_t at)
 
 enum { REG_RBP = 6, REG_RSP = 7, REG_RETURN = 16, REMEMBERED = 8 };
 
-struct state { struct mp_frame_rule rule; bool no_caller; };
+struct state {
+    struct mp_frame_rule rule;
+    bool no_caller;
+};
 
-static int64_t factored(int64_t n, const struct common *c) { return (int64_t)((uint64_t)n * (uint64_t)c->data_factor); }
+static int64_t factored(int64_t n, const struct common *c)
+{
+    return (int64_t)((uint64_t)n * (uint64_t)c->data_factor);
+}
 
-enum { OP_BREG_RBP = 0x76, OP_DEREF = 0x06 };       /* DW_OP_breg6, DW_OP_deref */
+enum { OP_BREG_RBP = 0x76, OP_DEREF = 0x06 }; /* DW_OP_breg6, DW_OP_deref */
 
 /* An expression "what is stored at rbp + n", with or without the last step; false: another one. */
 static bool read_at_rbp(struct reader *r, bool deref, int32_t *offset)
@@ -234,35 +275,70 @@ static void set_same(struct state *s, const struct state *first, uint64_t reg)
 
 /* DW_CFA_...: the two high bits of a byte, or all of it. */
 enum { ADVANCE = 1, OFFSET = 2, RESTORE = 3 };
-enum { SET_LOC = 1, ADVANCE_1, ADVANCE_2, ADVANCE_4, OFFSET_EXTENDED, RESTORE_EXTENDED, UNDEFINED, SAME_VALUE, REGISTER, REMEMBER,
-       RESTORE_STATE, DEF_CFA, DEF_CFA_REGISTER, DEF_CFA_OFFSET, DEF_CFA_EXPRESSION, EXPRESSION, OFFSET_EXTENDED_SF, DEF_CFA_SF,
-       DEF_CFA_OFFSET_SF, VAL_OFFSET, VAL_OFFSET_SF, VAL_EXPRESSION, ARGS_SIZE = 0x2e };
+enum {
+    SET_LOC = 1,
+    ADVANCE_1,
+    ADVANCE_2,
+    ADVANCE_4,
+    OFFSET_EXTENDED,
+    RESTORE_EXTENDED,
+    UNDEFINED,
+    SAME_VALUE,
+    REGISTER,
+    REMEMBER,
+    RESTORE_STATE,
+    DEF_CFA,
+    DEF_CFA_REGISTER,
+    DEF_CFA_OFFSET,
+    DEF_CFA_EXPRESSION,
+    EXPRESSION,
+    OFFSET_EXTENDED_SF,
+    DEF_CFA_SF,
+    DEF_CFA_OFFSET_SF,
+    VAL_OFFSET,
+    VAL_OFFSET_SF,
+    VAL_EXPRESSION,
+    ARGS_SIZE = 0x2e
+};
 
 /* Instructions that say where the frame is; false: not one of them. */
 static bool step_frame(struct reader *r, unsigned op, const struct common *c, struct state *s)
 {
     uint64_t reg;
     switch (op) {
-    case DEF_CFA: reg = uleb(r); set_frame(s, reg, (int64_t)uleb(r)); return true;
-    case DEF_CFA_SF: reg = uleb(r); set_frame(s, reg, factored(sleb(r), c)); return true;
+    case DEF_CFA:
+        reg = uleb(r);
+        set_frame(s, reg, (int64_t)uleb(r));
+        return true;
+    case DEF_CFA_SF:
+        reg = uleb(r);
+        set_frame(s, reg, factored(sleb(r), c));
+        return true;
     case DEF_CFA_REGISTER: set_frame_register(s, uleb(r)); return true;
     case DEF_CFA_OFFSET: s->rule.frame = (int32_t)uleb(r); return true;
     case DEF_CFA_OFFSET_SF: s->rule.frame = (int32_t)(factored(sleb(r), c)); return true;
-    case DEF_CFA_EXPRESSION: s->rule.kind = read_at_rbp(r, true, &s->rule.frame) ? MP_FRAME_AT_RBP : MP_FRAME_NONE; return true;
+    case DEF_CFA_EXPRESSION:
+        s->rule.kind = read_at_rbp(r, true, &s->rule.frame) ? MP_FRAME_AT_RBP : MP_FRAME_NONE;
+        return true;
     default: return false;
     }
 }
 
 /* Instructions that say where registers are; false: not one of them. */
-static bool step_register(struct reader *r, unsigned op, const struct common *c, struct state *s, const struct state *first)
+static bool step_register(struct reader *r, unsigned op, const struct common *c, struct state *s,
+                          const struct state *first)
 {
     const uint64_t reg = uleb(r);
     switch (op) {
     case OFFSET_EXTENDED: set_saved(s, reg, factored((int64_t)uleb(r), c)); return true;
     case OFFSET_EXTENDED_SF: set_saved(s, reg, factored(sleb(r), c)); return true;
     case RESTORE_EXTENDED: set_same(s, first, reg); return true;
-    case UNDEFINED: if (reg == REG_RETURN) s->no_caller = true; return true;
-    case SAME_VALUE: if (reg == REG_RBP) s->rule.rbp_kind = MP_RBP_SAME; return true;
+    case UNDEFINED:
+        if (reg == REG_RETURN) s->no_caller = true;
+        return true;
+    case SAME_VALUE:
+        if (reg == REG_RBP) s->rule.rbp_kind = MP_RBP_SAME;
+        return true;
     case EXPRESSION: {
         int32_t offset;
         const bool simple = read_at_rbp(r, false, &offset);
@@ -272,7 +348,8 @@ static bool step_register(struct reader *r, unsigned op, const struct common *c,
         s->rule.rbp = offset;
         return true;
     }
-    case REGISTER: case VAL_OFFSET: uleb(r); break;
+    case REGISTER:
+    case VAL_OFFSET: uleb(r); break;
     case VAL_OFFSET_SF: sleb(r); break;
     case VAL_EXPRESSION: skip(r, uleb(r)); break;
     default: return false;
@@ -281,7 +358,8 @@ static bool step_register(struct reader *r, unsigned op, const struct common *c,
     return true;
 }
 
-/* Runs the program up to the bytes of code `upto` from its function's start; false: an instruction that is not known. */
+/* Runs the program up to the bytes of code `upto` from its function's start; false: an instruction
+ * that is not known. */
 static bool run(struct reader r, const struct common *c, struct state *s, uint64_t upto)
 {
     const struct state first = *s;
@@ -297,12 +375,14 @@ static bool run(struct reader r, const struct common *c, struct state *s, uint64
         case RESTORE: set_same(s, &first, low); continue;
         default:
             if (byte == 0) continue;
-            if (byte >= ADVANCE_1 && byte <= ADVANCE_4) advance = fixed(&r, 1u << (byte - ADVANCE_1));
+            if (byte >= ADVANCE_1 && byte <= ADVANCE_4)
+                advance = fixed(&r, 1u << (byte - ADVANCE_1));
             else if (byte == REMEMBER && depth < REMEMBERED) remembered[depth++] = *s;
             else if (byte == RESTORE_STATE && depth) *s = remembered[--depth];
             else if (byte == ARGS_SIZE) uleb(&r);
             else if (byte == SET_LOC || byte == REMEMBER || byte == RESTORE_STATE) return false;
-            else if (!step_frame(&r, byte, c, s) && !step_register(&r, byte, c, s, &first)) return false;
+            else if (!step_frame(&r, byte, c, s) && !step_register(&r, byte, c, s, &first))
+                return false;
         }
         at += advance * c->code_factor;
         if (at > upto) return true;

@@ -3,15 +3,16 @@
 #include <link.h>
 #include <string.h>
 
+#include "base/sys.h"
+#include "core/loss.h"
+#include "core/record.h"
+#include "mpf/event.h"
 #include "stacks/build_id.h"
 #include "stacks/cfi.h"
-#include "core/loss.h"
-#include "mpf/event.h"
-#include "core/record.h"
-#include "base/sys.h"
 
 enum { MODULES = 4096, PATH_BYTES = 1024 };
-#define RESCAN_NS 100000000u        /* code without a file (a JIT's) must not cost a scan each time */
+/* Code without a file (a JIT's) must not cost a scan each time */
+#define RESCAN_NS 100000000u
 
 uint32_t mp_module_generation;
 
@@ -19,11 +20,14 @@ uint32_t mp_module_generation;
 static struct known {
     struct mp_lock lock;
     uint64_t next_scan;
-    uint32_t in_log;                /* mp_loss_now() before all of them were recorded */
-    bool again;                     /* they are recorded anew just now; under the lock */
-    uint32_t count;                 /* grows under the lock; read without it */
-    struct { uint64_t from, to, object; } module[MODULES];      /* to 0: gone */
-} *known;
+    uint32_t in_log; /* mp_loss_now() before all of them were recorded */
+    bool again;      /* they are recorded anew just now; under the lock */
+    uint32_t count;  /* grows under the lock; read without it */
+    /* to 0: gone */
+    struct {
+        uint64_t from, to, object;
+    } module[MODULES];
+} * known;
 
 bool mp_module_init(void)
 {
@@ -41,7 +45,9 @@ static uint32_t find(uint64_t pc)
 {
     const uint32_t n = known ? __atomic_load_n(&known->count, __ATOMIC_ACQUIRE) : 0;
     for (uint32_t i = 0; i < n; i++)
-        if (pc >= known->module[i].from && pc < __atomic_load_n(&known->module[i].to, __ATOMIC_RELAXED)) return i + 1;
+        if (pc >= known->module[i].from &&
+            pc < __atomic_load_n(&known->module[i].to, __ATOMIC_RELAXED))
+            return i + 1;
     return 0;
 }
 
@@ -58,7 +64,8 @@ static uint64_t object_at(uint64_t at)
     const int pid = mp_sys_getpid();
     if (!mp_cfi_object(at, &o)) return NOTHING;
     if (!mp_sys_peek(pid, (uintptr_t)o.dlfo_link_map, &l, sizeof l)) return NOT_KNOWN;
-    uint64_t h = (uintptr_t)o.dlfo_map_start ^ (uintptr_t)o.dlfo_map_end << 16 ^ (uintptr_t)o.dlfo_eh_frame << 32;
+    uint64_t h = (uintptr_t)o.dlfo_map_start ^ (uintptr_t)o.dlfo_map_end << 16 ^
+                 (uintptr_t)o.dlfo_eh_frame << 32;
     for (uint64_t p = (uintptr_t)l.l_name; mp_sys_peek(pid, p, name, sizeof name); p += sizeof name)
         for (size_t i = 0; i < sizeof name; i++) {
             if (!name[i]) return h | 2;
@@ -67,13 +74,22 @@ static uint64_t object_at(uint64_t at)
     return NOT_KNOWN;
 }
 
-static bool is_other(uint64_t before, uint64_t now) { return before != NOT_KNOWN && now != NOT_KNOWN && before != now; }
+static bool is_other(uint64_t before, uint64_t now)
+{
+    return before != NOT_KNOWN && now != NOT_KNOWN && before != now;
+}
 
-static bool is_gone(uint32_t i) { return is_other(known->module[i].object, object_at(known->module[i].from)); }
+static bool is_gone(uint32_t i)
+{
+    return is_other(known->module[i].object, object_at(known->module[i].from));
+}
 
 /* ---- /proc/self/maps */
 
-struct mapping { uint64_t from, to; char path[PATH_BYTES]; };
+struct mapping {
+    uint64_t from, to;
+    char path[PATH_BYTES];
+};
 
 static void add(const struct mapping *m)
 {
@@ -104,7 +120,8 @@ static uint64_t hex(const char **p)
     }
 }
 
-/* "from-to rwxp offset dev inode   path": parts of one file in a row are one module, which begins at offset 0. */
+/* "from-to rwxp offset dev inode   path": parts of one file in a row are one module, which begins
+ * at offset 0. */
 static void take_line(void *arg, const char *line)
 {
     struct mapping *m = arg;
@@ -116,7 +133,7 @@ static void take_line(void *arg, const char *line)
         m->to = to;
         return;
     }
-    if (!path && m->path[0] && from == m->to) return;       /* its zero-filled data */
+    if (!path && m->path[0] && from == m->to) return; /* its zero-filled data */
     add(m);
     m->path[0] = 0;
     if (!path || strlen(path) >= sizeof m->path || strncmp(path, "/dev/", 5) == 0) return;
@@ -131,7 +148,7 @@ static void each_line(void (*take)(void *arg, const char *line), void *arg)
     const int fd = mp_sys_open("/proc/self/maps", O_RDONLY, 0);
     if (fd < 0) return;
     size_t have = 0;
-    for (long n; (n = mp_sys_read(fd, buffer + have, sizeof buffer - 1 - have)) > 0; ) {
+    for (long n; (n = mp_sys_read(fd, buffer + have, sizeof buffer - 1 - have)) > 0;) {
         have += (size_t)n;
         buffer[have] = 0;
         char *line = buffer;
@@ -185,7 +202,7 @@ void mp_module_seen(const uint64_t *pc, unsigned count)
 {
     if (!known) return;
     if (__atomic_load_n(&known->in_log, __ATOMIC_ACQUIRE) != mp_loss_now()) record_again();
-    uint32_t checked[16] = { 0 };       /* a stack comes through the same few files again and again */
+    uint32_t checked[16] = { 0 }; /* a stack comes through the same few files again and again */
     for (unsigned i = 0; i < count; i++) {
         const uint32_t at = find(pc[i]);
         uint32_t *const before = &checked[at % 16];
@@ -194,7 +211,9 @@ void mp_module_seen(const uint64_t *pc, unsigned count)
             continue;
         }
         const uint64_t signals = mp_lock(&known->lock);
-        if (drop_gone() || (!is_known(pc[i]) && (object_at(pc[i]) != NOTHING || mp_sys_clock(CLOCK_MONOTONIC) >= known->next_scan))) {
+        if (drop_gone() ||
+            (!is_known(pc[i]) &&
+             (object_at(pc[i]) != NOTHING || mp_sys_clock(CLOCK_MONOTONIC) >= known->next_scan))) {
             scan();
             known->next_scan = mp_sys_clock(CLOCK_MONOTONIC) + RESCAN_NS;
         }
@@ -206,11 +225,13 @@ void mp_module_seen(const uint64_t *pc, unsigned count)
 struct mp_module_place mp_module_opened(const void *handle)
 {
     struct link_map l;
-    if (!known || !mp_sys_peek(mp_sys_getpid(), (uintptr_t)handle, &l, sizeof l)) return (struct mp_module_place){ 0, NOT_KNOWN };
+    if (!known || !mp_sys_peek(mp_sys_getpid(), (uintptr_t)handle, &l, sizeof l))
+        return (struct mp_module_place){ 0, NOT_KNOWN };
     return (struct mp_module_place){ (uintptr_t)l.l_ld, object_at((uintptr_t)l.l_ld) };
 }
 
-/* What a forked child has of its parent's is not among what it knows: the generation changes in any case. */
+/* What a forked child has of its parent's is not among what it knows: the generation changes in any
+ * case. */
 void mp_module_closed(struct mp_module_place before)
 {
     if (!known || !is_other(before.object, object_at(before.at))) return;
@@ -219,7 +240,11 @@ void mp_module_closed(struct mp_module_place before)
     mp_unlock(&known->lock, signals);
 }
 
-struct named { const char *part; char *path; size_t cap; };
+struct named {
+    const char *part;
+    char *path;
+    size_t cap;
+};
 
 static void named_line(void *arg, const char *line)
 {
@@ -240,7 +265,9 @@ bool mp_module_file(const char *part, char *path, size_t cap)
     return *path;
 }
 
-struct search { uint64_t at, from, to; };
+struct search {
+    uint64_t at, from, to;
+};
 
 static void search_line(void *arg, const char *line)
 {

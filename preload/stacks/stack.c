@@ -1,25 +1,26 @@
-/* An id is in `seen` only after its STACK event is in the thread's chunk, and its modules before that, so that no event
- * names a stack or an address that the log does not explain. */
+/* An id is in `seen` only after its STACK event is in the thread's chunk, and its modules before
+ * that, so that no event names a stack or an address that the log does not explain. */
 #include "stacks/stack.h"
 
 #include <stddef.h>
 
-#include "core/config.h"
-#include "core/loss.h"
-#include "stacks/module.h"
-#include "mpf/event.h"
-#include "core/process.h"
-#include "core/record.h"
 #include "base/seen.h"
 #include "base/sys.h"
+#include "core/config.h"
+#include "core/loss.h"
+#include "core/process.h"
+#include "core/record.h"
+#include "mpf/event.h"
+#include "stacks/module.h"
 #include "stacks/unwinder.h"
 #include "stacks/walk.h"
 
 enum { DEPTH = 64, WALKERS = 1024 };
 _Static_assert((int)MP_UNWIND_MAX > (int)DEPTH, "room for frames of memprof's own");
 
-static uint64_t *seen;          /* NULL: no stacks */
-static size_t places;           /* in it; a program in an interpreter has several 100,000 stacks, which touch 8 MiB */
+static uint64_t *seen; /* NULL: no stacks */
+static size_t places;  /* in it; a program in an interpreter has several 100,000 stacks, which touch
+                          8 MiB */
 
 /* Of threads that take stacks all the time, by their records; the records above have none. */
 static struct mp_walker *walkers;
@@ -43,14 +44,19 @@ void mp_stack_reset(void)
 extern const char own_start __asm__("__ehdr_start") __attribute__((visibility("hidden")));
 extern const char own_end __asm__("_end") __attribute__((visibility("hidden")));
 
-static bool is_own(uint64_t pc) { return pc - (uintptr_t)&own_start < (uintptr_t)&own_end - (uintptr_t)&own_start; }
+static bool is_own(uint64_t pc)
+{
+    return pc - (uintptr_t)&own_start < (uintptr_t)&own_end - (uintptr_t)&own_start;
+}
 
 /* The calling thread's, for it alone; NULL: none. */
 static struct mp_walker *borrow(void)
 {
     const struct mp_thread *t = mp_self;
-    struct mp_walker *w = walkers && t && t->number && t - mp_threads < WALKERS ? &walkers[t - mp_threads] : NULL;
-    if (!w || w->user == t->number) return NULL;        /* another number: a thread that ended in the middle of it */
+    struct mp_walker *w =
+        walkers && t && t->number && t - mp_threads < WALKERS ? &walkers[t - mp_threads] : NULL;
+    if (!w || w->user == t->number)
+        return NULL; /* another number: a thread that ended in the middle of it */
     w->user = t->number;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     return w;
@@ -63,7 +69,10 @@ static void give_back(struct mp_walker *w)
 }
 
 /* Of what was compiled meanwhile the same return addresses are another stack. */
-static uint64_t id_of(struct mp_hash stack, uint32_t generation) { return mp_hash_id(mp_hash_word(stack, generation)); }
+static uint64_t id_of(struct mp_hash stack, uint32_t generation)
+{
+    return mp_hash_id(mp_hash_word(stack, generation));
+}
 
 /* The stack's id, if it is in the log; 0: that has to be found out. */
 static uint64_t known(const struct mp_frame *from, uint32_t generation, uint32_t log)
@@ -92,12 +101,14 @@ static void forget(uint32_t generation, uint32_t log)
     static uint64_t of;
     const uint64_t now = (uint64_t)log << 32 | generation;
     uint64_t before = __atomic_load_n(&of, __ATOMIC_RELAXED);
-    if (before != now && __atomic_compare_exchange_n(&of, &before, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    if (before != now &&
+        __atomic_compare_exchange_n(&of, &before, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         mp_seen_clear(seen, places);
 }
 
-/* Of two threads with the same new stack both record it, to the same effect.  What is unwound by the rules of code that is
- * gone is unwound again: files that go time and again meanwhile leave it as it is. */
+/* Of two threads with the same new stack both record it, to the same effect.  What is unwound by
+ * the rules of code that is gone is unwound again: files that go time and again meanwhile leave it
+ * as it is. */
 uint64_t mp_stack_here(const struct mp_frame *from)
 {
     uint64_t pc[MP_UNWIND_MAX], id = 0;
@@ -126,24 +137,30 @@ uint64_t mp_stack_here(const struct mp_frame *from)
 /* ---- which events have one */
 
 static __thread struct {
-    int32_t bytes_left;         /* until the next sample; 0: not drawn yet */
+    int32_t bytes_left; /* until the next sample; 0: not drawn yet */
     uint32_t random;
 } here __attribute__((tls_model("initial-exec")));
 
 /* The natural logarithm of a number in (0, 1], to 10^-5: the C library's is in another library. */
 static double logarithm(double x)
 {
-    union { double d; uint64_t u; } v = { x };
+    union {
+        double d;
+        uint64_t u;
+    } v = { x };
     const int exponent = (int)(v.u >> 52) - 1022;
-    v.u = (v.u & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1022) << 52;         /* 0.5 to 1 */
-    const double t = (v.d - 0.70710678) / (v.d + 0.70710678), t2 = t * t;   /* ln(v) = ln(sqrt(1/2)) + 2 artanh(t) */
+    v.u = (v.u & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1022) << 52;       /* 0.5 to 1 */
+    const double t = (v.d - 0.70710678) / (v.d + 0.70710678), t2 = t * t; /* ln(v) = ln(sqrt(1/2)) +
+                                                                             2 artanh(t) */
     return exponent * 0.69314718 - 0.34657359 + 2 * t * (1 + t2 * (1.0 / 3 + t2 / 5));
 }
 
-/* Bytes to the next sample: exponentially distributed, so that each byte has the same chance whatever came before. */
+/* Bytes to the next sample: exponentially distributed, so that each byte has the same chance
+ * whatever came before. */
 static int32_t draw(void)
 {
-    uint32_t r = here.random ? here.random : (uint32_t)(mp_clock_ticks() ^ (uintptr_t)&here >> 4) | 1;
+    uint32_t r =
+        here.random ? here.random : (uint32_t)(mp_clock_ticks() ^ (uintptr_t)&here >> 4) | 1;
     r ^= r << 13;
     r ^= r >> 17;
     r ^= r << 5;
@@ -162,23 +179,28 @@ bool mp_stack_sampled(uint64_t bytes)
 
 static bool is_new(unsigned op)
 {
-    return op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END || op == MPF_OP_MAP || op == MPF_OP_PROTECT_RW || op == MPF_OP_REMAP_TO;
+    return op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END || op == MPF_OP_MAP ||
+           op == MPF_OP_PROTECT_RW || op == MPF_OP_REMAP_TO;
 }
 
-static bool is_host(unsigned heap) { return heap == MPF_HEAP_HOST || heap == MPF_HEAP_MMAP || heap == MPF_HEAP_SHM; }
+static bool is_host(unsigned heap)
+{
+    return heap == MPF_HEAP_HOST || heap == MPF_HEAP_MMAP || heap == MPF_HEAP_SHM;
+}
 
 bool mp_stack_large(unsigned op, unsigned heap, uint64_t size)
 {
     return is_host(heap) && (op == MPF_OP_FAIL || (is_new(op) && size >= MP_LARGE));
 }
 
-/* The events of the driver's blocks have theirs already; PyTorch's blocks have Python's, and those of C++ on top of them
- * would cost a launch-bound step some percent. */
+/* The events of the driver's blocks have theirs already; PyTorch's blocks have Python's, and those
+ * of C++ on top of them would cost a launch-bound step some percent. */
 static bool has_stack(unsigned op, unsigned heap, uint64_t size)
 {
     if (mp_stack_large(op, heap, size)) return true;
     if (mp_config.stacks < MP_STACKS_SAMPLE || !is_new(op) || !size) return false;
-    if (mp_config.stacks == MP_STACKS_ALL) return is_host(heap) || mpf_heap_code(heap) == MPF_HEAP_TORCH;
+    if (mp_config.stacks == MP_STACKS_ALL)
+        return is_host(heap) || mpf_heap_code(heap) == MPF_HEAP_TORCH;
     return is_host(heap) && mp_stack_sampled(size);
 }
 

@@ -5,9 +5,9 @@ static inline bool same_frame(const struct mp_frame *a, const struct mp_frame *b
     return a->pc == b->pc && a->rsp == b->rsp && a->rbp_at == b->rbp_at;
 }
 
-/* Always as many words: that has no branch whose way differs from run to run.  One after another: where a word lies was found
- * by those before it, so behind one that differs none is read that the unwinder would not read.  NULL: a child that was forked in a
- * handler, in the middle of this. */
+/* Always as many words: that has no branch whose way differs from run to run.  One after another:
+ * where a word lies was found by those before it, so behind one that differs none is read that the
+ * unwinder would not read.  NULL: a child that was forked in a handler, in the middle of this. */
 static inline bool reads_the_same(const struct mp_run *r)
 {
     for (unsigned i = 0; i < MP_RUN_READS; i++) {
@@ -18,7 +18,10 @@ static inline bool reads_the_same(const struct mp_run *r)
 }
 
 /* Every eighth place. */
-static bool a_run_begins(const struct mp_frame *f) { return f->rsp * UINT64_C(0x9e3779b97f4a7c15) >> 61 == 0; }
+static bool a_run_begins(const struct mp_frame *f)
+{
+    return f->rsp * UINT64_C(0x9e3779b97f4a7c15) >> 61 == 0;
+}
 
 /* What reads nothing reads itself. */
 static void fill_reads(struct mp_run *r, unsigned n)
@@ -39,7 +42,7 @@ static bool make(struct mp_run *r, struct mp_frame f, struct mp_bounds b, uint32
         how = mp_unwind_step(&f, b, generation, &reads);
         if (how != MP_STEP_MADE) break;
         for (unsigned i = 0; i < reads.count; i++) r->read[n++] = reads.read[i];
-        r->calls |= (uint8_t)(1u << n >> 1);        /* the last word that a step reads */
+        r->calls |= (uint8_t)(1u << n >> 1); /* the last word that a step reads */
         r->hash = mp_hash_word(r->hash, f.pc);
         r->frames++;
     } while (!a_run_begins(&f) && n + MP_READS_MAX <= MP_RUN_READS);
@@ -56,10 +59,13 @@ static inline bool fits(const struct mp_run *r, const struct mp_frame *f, uint32
     return r->generation == generation + 1 && same_frame(&r->from, f) && reads_the_same(r);
 }
 
-/* At one of two places, for two ways on from a frame may be taken by turns; what is at neither is made at one, then at the other. */
-static const struct mp_run *run_from(struct mp_walker *w, const struct mp_frame *f, struct mp_bounds b, uint32_t generation)
+/* At one of two places, for two ways on from a frame may be taken by turns; what is at neither is
+ * made at one, then at the other. */
+static const struct mp_run *run_from(struct mp_walker *w, const struct mp_frame *f,
+                                     struct mp_bounds b, uint32_t generation)
 {
-    struct mp_run *pair = w->run[(f->rsp ^ f->pc << 20) * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (MP_RUN_PAIRS - 1)];
+    struct mp_run *pair =
+        w->run[(f->rsp ^ f->pc << 20) * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (MP_RUN_PAIRS - 1)];
     if (__builtin_expect(fits(&pair[0], f, generation), 1)) return &pair[0];
     if (fits(&pair[1], f, generation)) return &pair[1];
     struct mp_run *r = &pair[w->next_made ^= 1];
@@ -70,7 +76,8 @@ static const struct mp_run *run_from(struct mp_walker *w, const struct mp_frame 
 static void come_to(struct mp_walker *w, struct mp_bounds b)
 {
     if (w->stack.low == b.low && w->stack.bytes == b.bytes) return;
-    for (unsigned i = 0; w->stack.bytes && i < MP_RUN_PAIRS; i++) w->run[i][0].generation = w->run[i][1].generation = 0;
+    for (unsigned i = 0; w->stack.bytes && i < MP_RUN_PAIRS; i++)
+        w->run[i][0].generation = w->run[i][1].generation = 0;
     w->stack = b;
 }
 
@@ -85,7 +92,8 @@ static struct mp_hash join_frames(struct mp_hash h, const struct mp_run *r, unsi
     return h;
 }
 
-bool mp_walk(struct mp_walker *w, const struct mp_frame *from, uint32_t generation, struct mp_hash *out)
+bool mp_walk(struct mp_walker *w, const struct mp_frame *from, uint32_t generation,
+             struct mp_hash *out)
 {
     struct mp_bounds b;
     if (!mp_unwind_bounds(from->rsp, &b)) return false;
@@ -93,7 +101,7 @@ bool mp_walk(struct mp_walker *w, const struct mp_frame *from, uint32_t generati
     struct mp_frame f = *from;
     struct mp_hash hash = mp_hash_word(mp_hash_of_none(), f.pc);
     unsigned room = MP_UNWIND_MAX - 1;
-    for (bool more = true; more && room; ) {
+    for (bool more = true; more && room;) {
         const struct mp_run *r = run_from(w, &f, b, generation);
         if (!r) return false;
         const bool whole = r->frames <= room;

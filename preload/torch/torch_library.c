@@ -4,11 +4,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "stacks/module.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "stacks/module.h"
 
-enum { PATH_BYTES = 1024 };     /* on stacks that may be small */
+enum { PATH_BYTES = 1024 }; /* on stacks that may be small */
 
 static void *loaded(const char *name)
 {
@@ -49,13 +49,15 @@ static unsigned version_beside(const char *path, const char *file)
     return !t.full && mp_sys_slurp(at, text, sizeof text) > 0 ? version_in(text) : 0;
 }
 
-/* A wheel has its libraries in the Python package; others have them elsewhere, and LibTorch has no Python. */
+/* A wheel has its libraries in the Python package; others have them elsewhere, and LibTorch has no
+ * Python. */
 unsigned mp_torch_version(const void *function)
 {
     Dl_info info;
     char package[PATH_BYTES];
     if (!dladdr(function, &info)) return 0;
     unsigned version = version_beside(info.dli_fname, "/../version.py");
-    if (!version && mp_module_file("/torch/_C.", package, sizeof package)) version = version_beside(package, "/version.py");
+    if (!version && mp_module_file("/torch/_C.", package, sizeof package))
+        version = version_beside(package, "/version.py");
     return version ? version : version_beside(info.dli_fname, "/../build-version");
 }

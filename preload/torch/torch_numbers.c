@@ -1,4 +1,5 @@
-/* An at::RecordFunction's accessors are inline, so it is read here.  From PyTorch 2.0 on it has 160 bytes of callbacks, then
+/* An at::RecordFunction's accessors are inline, so it is read here.  From PyTorch 2.0 on it has 160
+ * bytes of callbacks, then
  *
  *     std::variant<std::string, ...> name     the string's text is what name() returns
  *     int64_t number                          of the node; -1: a node that no operator made
@@ -7,29 +8,41 @@
  *     std::vector outputs
  *     uint64_t thread                         that made the node, as PyTorch numbers threads
  *
- * Each object is checked: its name is where it should be, with a string of the C++ library's new kind (32 bytes with its
- * length) or of its old one (a pointer; PyTorch's own builds before 2.6); behind the inputs is an empty map, which points
- * into itself, or an empty vector, which is zeros. */
+ * Each object is checked: its name is where it should be, with a string of the C++ library's new
+ * kind (32 bytes with its length) or of its old one (a pointer; PyTorch's own builds before 2.6);
+ * behind the inputs is an empty map, which points into itself, or an empty vector, which is zeros.
+ */
 #include "torch/torch_numbers.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "mpf/event.h"
-#include "core/say.h"
 #include "base/sys.h"
+#include "core/say.h"
+#include "mpf/event.h"
 
-enum { NAME = 160, NEW_STRING = 32, OLD_STRING = 8, INPUTS = 16, MAP = 56, MAP_OWN_BUCKET = 48, VECTOR = 24 };
+enum {
+    NAME = 160,
+    NEW_STRING = 32,
+    OLD_STRING = 8,
+    INPUTS = 16,
+    MAP = 56,
+    MAP_OWN_BUCKET = 48,
+    VECTOR = 24
+};
 
 static uint64_t (*next_number)(void), (*thread_number)(void);
-static bool strange;            /* an object that is not as we know it has been seen */
+static bool strange; /* an object that is not as we know it has been seen */
 
 void mp_torch_numbers_start(void *library)
 {
-    thread_number = (__typeof__(thread_number))dlsym(library, "_ZN2at14RecordFunction15currentThreadIdEv");
+    thread_number =
+        (__typeof__(thread_number))dlsym(library, "_ZN2at14RecordFunction15currentThreadIdEv");
     if (!thread_number) return;
-    __atomic_store_n(&next_number, (__typeof__(next_number))dlsym(library, "_ZN2at15sequence_number4peekEv"), __ATOMIC_RELEASE);
+    __atomic_store_n(&next_number,
+                     (__typeof__(next_number))dlsym(library, "_ZN2at15sequence_number4peekEv"),
+                     __ATOMIC_RELEASE);
 }
 
 /* Of 0, the log knows nothing: the record keeps one more than the number. */
@@ -52,11 +65,13 @@ static uint64_t word(const void *object, size_t at)
 
 static uint8_t byte(const void *object, size_t at) { return ((const uint8_t *)object)[at]; }
 
-/* The variant ends with the number of its kind, 0 for the string, and is aligned.  0: not as we know it. */
+/* The variant ends with the number of its kind, 0 for the string, and is aligned.  0: not as we
+ * know it. */
 static size_t number_at(const void *f, const char *name)
 {
     if (word(f, NAME) != (uintptr_t)name) return 0;
-    if (word(f, NAME + 8) == strlen(name)) return byte(f, NAME + NEW_STRING) ? 0 : NAME + NEW_STRING + 8;
+    if (word(f, NAME + 8) == strlen(name))
+        return byte(f, NAME + NEW_STRING) ? 0 : NAME + NEW_STRING + 8;
     return byte(f, NAME + OLD_STRING) ? 0 : NAME + OLD_STRING + 8;
 }
 
@@ -70,7 +85,9 @@ static size_t thread_at(const void *f, size_t number)
 static void give_up(void)
 {
     if (__atomic_exchange_n(&strange, true, __ATOMIC_RELAXED)) return;
-    mp_say("this PyTorch's nodes of autograd are not known: --backward-of will not find their forward operators", NULL, NULL, NULL);
+    mp_say(
+        "this PyTorch's nodes of autograd are not known: --backward-of will not find their forward operators",
+        NULL, NULL, NULL);
 }
 
 void mp_torch_next_again(void)
@@ -80,9 +97,13 @@ void mp_torch_next_again(void)
 
 void mp_torch_node(const void *f, const char *name)
 {
-    if (!__atomic_load_n(&next_number, __ATOMIC_ACQUIRE) || __atomic_load_n(&strange, __ATOMIC_RELAXED)) return;
+    if (!__atomic_load_n(&next_number, __ATOMIC_ACQUIRE) ||
+        __atomic_load_n(&strange, __ATOMIC_RELAXED))
+        return;
     const size_t at = number_at(f, name), thread_place = at ? thread_at(f, at) : 0;
-    const uint64_t number = thread_place ? word(f, at) : 0, thread = thread_place ? word(f, thread_place) : 0;
+    const uint64_t number = thread_place ? word(f, at) : 0,
+                   thread = thread_place ? word(f, thread_place) : 0;
     if (!thread_place || thread > UINT32_MAX) give_up();
-    else if (number != UINT64_MAX && thread) mp_record(MPF_OP_TORCH_NODE, MPF_HEAP_NONE, number, thread);
+    else if (number != UINT64_MAX && thread)
+        mp_record(MPF_OP_TORCH_NODE, MPF_HEAP_NONE, number, thread);
 }

@@ -6,16 +6,17 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/config.h"
 #include "base/loader.h"
+#include "core/config.h"
 #include "core/names.h"
 #include "core/ranges.h"
 #include "core/say.h"
 #include "torch/torch_library.h"
 #include "torch/torch_numbers.h"
 
-/* at::RecordFunctionCallback, which is passed by value; the same from PyTorch 2.0 on (ATen/record_function.h).  An observer
- * that keeps nothing stores NULL where its result, a std::unique_ptr, goes. */
+/* at::RecordFunctionCallback, which is passed by value; the same from PyTorch 2.0 on
+ * (ATen/record_function.h).  An observer that keeps nothing stores NULL where its result, a
+ * std::unique_ptr, goes. */
 enum { SCOPE_FUNCTION = 0, SCOPE_BACKWARD = 1, SCOPE_USER = 7, SCOPES = 10 };
 struct record_function;
 struct observer {
@@ -25,10 +26,10 @@ struct observer {
     bool scope[SCOPES];
     bool inputs, outputs, ids;
 };
-enum { OLDEST = 200, NEWEST = 214 };    /* major * 100 + minor */
+enum { OLDEST = 200, NEWEST = 214 }; /* major * 100 + minor */
 
 #define ADD_CALLBACK "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE"
-#define NAME_OF "_ZNK2at14RecordFunction4nameEv"
+#define NAME_OF      "_ZNK2at14RecordFunction4nameEv"
 
 static const char *(*name_of)(const struct record_function *);
 static uint32_t domain;
@@ -84,16 +85,21 @@ static void add(uint64_t (*add_callback)(struct observer))
 
 static void look_up(void *library)
 {
-    uint64_t (*add_callback)(struct observer) = (uint64_t (*)(struct observer))dlsym(library, ADD_CALLBACK);
+    uint64_t (*add_callback)(struct observer) =
+        (uint64_t(*)(struct observer))dlsym(library, ADD_CALLBACK);
     name_of = (__typeof__(name_of))dlsym(library, NAME_OF);
     const unsigned version = add_callback ? mp_torch_version((const void *)add_callback) : 0;
     if (name_of && version >= OLDEST && version <= NEWEST) {
         mp_torch_numbers_start(library);
         add(add_callback);
-    } else mp_say("PyTorch's own ranges are not recorded: this memprof knows them from PyTorch 2.0 to 2.14 (MEMPROF_TORCH_RANGES=off)", NULL, NULL, NULL);
+    } else
+        mp_say(
+            "PyTorch's own ranges are not recorded: this memprof knows them from PyTorch 2.0 to 2.14 (MEMPROF_TORCH_RANGES=off)",
+            NULL, NULL, NULL);
 }
 
-/* While PyTorch is not found, looking for it costs more than the calls that bring us here: less and less often. */
+/* While PyTorch is not found, looking for it costs more than the calls that bring us here: less and
+ * less often. */
 static bool is_time(void)
 {
     static uint32_t calls;
@@ -104,7 +110,9 @@ static bool is_time(void)
 void mp_torch_ranges_start(void)
 {
     static uint32_t started;
-    if (__atomic_load_n(&started, __ATOMIC_RELAXED) || mp_config.torch_ranges == MP_TORCH_OFF || !is_time()) return;
+    if (__atomic_load_n(&started, __ATOMIC_RELAXED) || mp_config.torch_ranges == MP_TORCH_OFF ||
+        !is_time())
+        return;
     const int saved = errno;
     void *library = mp_torch_library("libtorch_cpu.so");
     if (library && !__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL)) look_up(library);

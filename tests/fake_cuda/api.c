@@ -1,29 +1,31 @@
-/* The exported calls: each is api.def's line between a tool's callbacks.  Its parameters for the tool are the real
- * header's struct. */
+/* The exported calls: each is api.def's line between a tool's callbacks.  Its parameters for the
+ * tool are the real header's struct. */
 #include "fake.h"
 
 #include <cupti_driver_cbid.h>
 #include <generated_cuda_meta.h>
 
-#define VALUES(...) { __VA_ARGS__ }
-#define SERVE(fn, parameters, work)                                                                    \
-    struct fake_call call = { .cbid = CUPTI_DRIVER_TRACE_CBID_##fn, .name = #fn, .params = parameters };  \
-    const CUresult refused = fake_enter(&call);                                                          \
+#define VALUES(...)                                                                                \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#define SERVE(fn, parameters, work)                                                                \
+    struct fake_call call = { .cbid = CUPTI_DRIVER_TRACE_CBID_##fn,                                \
+                              .name = #fn,                                                         \
+                              .params = parameters };                                              \
+    const CUresult refused = fake_enter(&call);                                                    \
     return fake_leave(&call, refused ? refused : (CUresult)(work));
 
-#define API(fn, parameters, arguments, work)                \
-    FAKE_EXPORT CUresult CUDAAPI fn parameters               \
-    {                                                        \
-        const fn##_params filled = VALUES arguments;         \
-        SERVE(fn, &filled, work)                             \
+#define API(fn, parameters, arguments, work)                                                       \
+    FAKE_EXPORT CUresult CUDAAPI fn parameters                                                     \
+    {                                                                                              \
+        const fn##_params filled = VALUES arguments;                                               \
+        SERVE(fn, &filled, work)                                                                   \
     }
-#define API_NONE(fn, work)                    \
-    FAKE_EXPORT CUresult CUDAAPI fn(void)      \
-    {                                          \
-        SERVE(fn, NULL, work)                  \
-    }
-#define STREAM_API(fn, parameters, arguments, work)   \
-    API(fn, parameters, arguments, work)              \
+#define API_NONE(fn, work)                                                                         \
+    FAKE_EXPORT CUresult CUDAAPI fn(void) { SERVE(fn, NULL, work) }
+#define STREAM_API(fn, parameters, arguments, work)                                                \
+    API(fn, parameters, arguments, work)                                                           \
     API(fn##_ptsz, parameters, arguments, work)
 
 #include "api.def"
@@ -31,11 +33,14 @@
 #undef API
 #undef API_NONE
 #undef STREAM_API
-#define API(fn, parameters, arguments, work) API_NONE(fn, work)
-#define API_NONE(fn, work) { CUPTI_DRIVER_TRACE_CBID_##fn, #fn },
+#define API(fn, parameters, arguments, work)        API_NONE(fn, work)
+#define API_NONE(fn, work)                          { CUPTI_DRIVER_TRACE_CBID_##fn, #fn },
 #define STREAM_API(fn, parameters, arguments, work) API_NONE(fn, work) API_NONE(fn##_ptsz, work)
 
-static const struct { unsigned cbid; const char *name; } calls[] = {
+static const struct {
+    unsigned cbid;
+    const char *name;
+} calls[] = {
 #include "api.def"
 };
 
@@ -47,11 +52,23 @@ FAKE_EXPORT const char *fake_cuda_call_name(unsigned cbid)
     return NULL;
 }
 
-static const struct { CUresult result; const char *name; } names[] = {
-#define NAME(result) { result, #result }
-    NAME(CUDA_SUCCESS), NAME(CUDA_ERROR_INVALID_VALUE), NAME(CUDA_ERROR_OUT_OF_MEMORY),
-    NAME(CUDA_ERROR_NOT_INITIALIZED), NAME(CUDA_ERROR_INVALID_DEVICE), NAME(CUDA_ERROR_INVALID_CONTEXT),
-    NAME(CUDA_ERROR_NOT_PERMITTED), NAME(CUDA_ERROR_NOT_SUPPORTED), NAME(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED),
+static const struct {
+    CUresult result;
+    const char *name;
+} names[] = {
+#define NAME(result)                                                                               \
+    {                                                                                              \
+        result, #result                                                                            \
+    }
+    NAME(CUDA_SUCCESS),
+    NAME(CUDA_ERROR_INVALID_VALUE),
+    NAME(CUDA_ERROR_OUT_OF_MEMORY),
+    NAME(CUDA_ERROR_NOT_INITIALIZED),
+    NAME(CUDA_ERROR_INVALID_DEVICE),
+    NAME(CUDA_ERROR_INVALID_CONTEXT),
+    NAME(CUDA_ERROR_NOT_PERMITTED),
+    NAME(CUDA_ERROR_NOT_SUPPORTED),
+    NAME(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED),
     NAME(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED),
 #undef NAME
 };

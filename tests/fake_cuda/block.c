@@ -34,10 +34,7 @@ CUresult fake_block_add(struct fake_block block)
     return CUDA_SUCCESS;
 }
 
-void fake_block_remove(struct fake_block *block)
-{
-    *block = blocks[--count];
-}
+void fake_block_remove(struct fake_block *block) { *block = blocks[--count]; }
 
 void fake_block_free(struct fake_block *block)
 {

@@ -1,7 +1,7 @@
 /* How each call is served: the tool hears of it outside the lock, the model changes inside it.
  *
- * The lock is recursive because resource callbacks come in the middle of a call, and the tool asks the driver from
- * there. */
+ * The lock is recursive because resource callbacks come in the middle of a call, and the tool asks
+ * the driver from there. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,25 +18,13 @@ static _Atomic(const struct fake_tracer *) tracer;
 static _Atomic uint32_t correlations, ids;
 static bool ready, forked;
 
-FAKE_EXPORT void fake_cuda_set_tracer(const struct fake_tracer *to)
-{
-    atomic_store(&tracer, to);
-}
+FAKE_EXPORT void fake_cuda_set_tracer(const struct fake_tracer *to) { atomic_store(&tracer, to); }
 
-uint32_t fake_next_id(void)
-{
-    return atomic_fetch_add(&ids, 1) + 1;
-}
+uint32_t fake_next_id(void) { return atomic_fetch_add(&ids, 1) + 1; }
 
-void fake_lock(void)
-{
-    pthread_mutex_lock(&lock);
-}
+void fake_lock(void) { pthread_mutex_lock(&lock); }
 
-void fake_unlock(void)
-{
-    pthread_mutex_unlock(&lock);
-}
+void fake_unlock(void) { pthread_mutex_unlock(&lock); }
 
 static void after_fork(void)
 {
@@ -47,8 +35,10 @@ static void after_fork(void)
 static CUresult availability(unsigned cbid)
 {
     if (forked) return CUDA_ERROR_NOT_INITIALIZED;
-    return ready || cbid == CUPTI_DRIVER_TRACE_CBID_cuInit || cbid == CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion
-        ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+    return ready || cbid == CUPTI_DRIVER_TRACE_CBID_cuInit ||
+                   cbid == CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 static bool tell(struct fake_call *call, CUresult *result)
@@ -59,8 +49,8 @@ static bool tell(struct fake_call *call, CUresult *result)
     const CUcontext context = fake_current();
     const uint32_t uid = context ? context->uid : 0;
     fake_unlock();
-    const struct fake_event event = { call->cbid, call->name, call->params, result, context, uid, call->correlation,
-                                      &call->data };
+    const struct fake_event event = { call->cbid, call->name, call->params,      result,
+                                      context,    uid,        call->correlation, &call->data };
     return to->api(&event);
 }
 

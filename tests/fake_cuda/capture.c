@@ -3,13 +3,15 @@
 
 static CUstream capturing;
 static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-static _Thread_local unsigned thread_captures;      /* begun by this thread, and not relaxed */
+static _Thread_local unsigned thread_captures; /* begun by this thread, and not relaxed */
 
 static bool forbids(const struct CUstream_st *stream)
 {
     const CUstreamCaptureMode mode = stream->mode;
-    if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED || mode == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
-    return thread_captures || (thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL && mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
+    if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED || mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+        return false;
+    return thread_captures ||
+           (thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL && mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
 CUresult fake_capture_unsafe(void)
@@ -61,11 +63,13 @@ CUresult fake_capture_end(CUstream stream, CUgraph *out)
 CUresult fake_capture_status(CUstream stream, CUstreamCaptureStatus *out)
 {
     *out = !stream || !stream->capture ? CU_STREAM_CAPTURE_STATUS_NONE
-         : stream->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+           : stream->invalid           ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                                       : CU_STREAM_CAPTURE_STATUS_ACTIVE;
     return CUDA_SUCCESS;
 }
 
-CUresult fake_capture_info(CUstream stream, CUstreamCaptureStatus *out, cuuint64_t *id, CUgraph *graph)
+CUresult fake_capture_info(CUstream stream, CUstreamCaptureStatus *out, cuuint64_t *id,
+                           CUgraph *graph)
 {
     const CUgraph captured = stream ? stream->capture : NULL;
     if (id && captured) *id = captured->id;
@@ -83,6 +87,7 @@ CUresult fake_capture_exchange_mode(CUstreamCaptureMode *mode)
 
 CUresult fake_launch(CUstream stream)
 {
-    if (stream && stream->capture) return fake_graph_add(NULL, stream->capture, CU_GRAPH_NODE_TYPE_KERNEL);
+    if (stream && stream->capture)
+        return fake_graph_add(NULL, stream->capture, CU_GRAPH_NODE_TYPE_KERNEL);
     return fake_run_kernel();
 }

@@ -1,5 +1,5 @@
-/* Contexts.  The costs are those of an H200 in kind, smaller in size; the stack's is exact: a launch makes the stack of
- * every thread that the GPU can hold resident. */
+/* Contexts.  The costs are those of an H200 in kind, smaller in size; the stack's is exact: a
+ * launch makes the stack of every thread that the GPU can hold resident. */
 #include <stdlib.h>
 
 #include "fake.h"
@@ -7,12 +7,15 @@
 enum { RESOURCE_CREATED = 1, RESOURCE_DESTROY_STARTING = 2, STACKED = 16 };
 
 #define CONTEXT_BYTES (256ull << 20)
-#define GREEN_BYTES (32ull << 20)
+#define GREEN_BYTES   (32ull << 20)
 #define DEFAULT_STACK 1024
-#define GPU_THREADS (132 * 2048)
+#define GPU_THREADS   (132 * 2048)
 
 static CUcontext living;
-static _Thread_local struct { unsigned depth; CUcontext contexts[STACKED]; } stack;
+static _Thread_local struct {
+    unsigned depth;
+    CUcontext contexts[STACKED];
+} stack;
 
 bool fake_context_alive(CUcontext context)
 {
@@ -33,10 +36,7 @@ struct fake_device *fake_current_device(void)
     return c ? fake_device(c->device) : NULL;
 }
 
-FAKE_EXPORT uint32_t fake_cuda_context_uid(CUcontext context)
-{
-    return context ? context->uid : 0;
-}
+FAKE_EXPORT uint32_t fake_cuda_context_uid(CUcontext context) { return context ? context->uid : 0; }
 
 bool fake_context_take(CUcontext context, uint64_t bytes)
 {
@@ -58,7 +58,8 @@ static CUresult make(CUcontext *out, CUdevice device, uint64_t bytes)
     if (!fake_take(d, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
     const CUcontext c = calloc(1, sizeof *c);
     if (!c) abort();
-    *c = (struct CUctx_st){ .next = living, .uid = fake_next_id(), .device = device, .base = bytes };
+    *c =
+        (struct CUctx_st){ .next = living, .uid = fake_next_id(), .device = device, .base = bytes };
     c->stack_limit = DEFAULT_STACK;
     living = c;
     *out = c;
@@ -217,7 +218,9 @@ CUresult fake_run_kernel(void)
 
 /* ---- green contexts: a context of their own, and a token for the description ---- */
 
-struct CUgreenCtx_st { struct CUctx_st *context; };
+struct CUgreenCtx_st {
+    struct CUctx_st *context;
+};
 
 CUresult fake_green_resource(CUdevice device, CUdevResource *resource, CUdevResourceType type)
 {

@@ -1,7 +1,7 @@
 /* The stand-in libcupti: one subscriber, callbacks of the driver and resource domains.
  *
- * The subscriber is set before the tracer is, and stays in place after it is taken away: a call that is being told
- * finds it. */
+ * The subscriber is set before the tracer is, and stays in place after it is taken away: a call
+ * that is being told finds it. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,8 @@ static const struct fake_tracer tracer = { api, resource };
 
 /* ---- subscription ---- */
 
-EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc callback, void *userdata)
+EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc callback,
+                                           void *userdata)
 {
     if (!out || !callback) return CUPTI_ERROR_INVALID_PARAMETER;
     if (getenv("FAKE_CUPTI_BUSY") || atomic_exchange(&subscriber.subscribed, true))
@@ -66,10 +67,13 @@ EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_Ca
 
 EXPORT CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle handle)
 {
-    if (handle != &subscriber || !atomic_load(&subscriber.subscribed)) return CUPTI_ERROR_INVALID_PARAMETER;
+    if (handle != &subscriber || !atomic_load(&subscriber.subscribed))
+        return CUPTI_ERROR_INVALID_PARAMETER;
     fake_cuda_set_tracer(NULL);
-    for (unsigned i = 0; i < CUPTI_DRIVER_TRACE_CBID_SIZE; i++) atomic_store(&subscriber.driver[i], false);
-    for (unsigned i = 0; i < CUPTI_CBID_RESOURCE_SIZE; i++) atomic_store(&subscriber.resource[i], false);
+    for (unsigned i = 0; i < CUPTI_DRIVER_TRACE_CBID_SIZE; i++)
+        atomic_store(&subscriber.driver[i], false);
+    for (unsigned i = 0; i < CUPTI_CBID_RESOURCE_SIZE; i++)
+        atomic_store(&subscriber.resource[i], false);
     atomic_store(&subscriber.subscribed, false);
     return CUPTI_SUCCESS;
 }
@@ -90,7 +94,8 @@ static bool refused(CUpti_CallbackId cbid)
 /* NULL: there is no such callback. */
 static atomic_bool *switch_of(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
-    if (domain == CUPTI_CB_DOMAIN_DRIVER_API && cbid && cbid < CUPTI_DRIVER_TRACE_CBID_SIZE && !refused(cbid))
+    if (domain == CUPTI_CB_DOMAIN_DRIVER_API && cbid && cbid < CUPTI_DRIVER_TRACE_CBID_SIZE &&
+        !refused(cbid))
         return &subscriber.driver[cbid];
     if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid && cbid < CUPTI_CBID_RESOURCE_SIZE)
         return &subscriber.resource[cbid];
@@ -107,7 +112,8 @@ EXPORT CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_Subscribe
 }
 
 EXPORT CUptiResult CUPTIAPI cuptiGetCallbackState(uint32_t *enable, CUpti_SubscriberHandle handle,
-                                                  CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+                                                  CUpti_CallbackDomain domain,
+                                                  CUpti_CallbackId cbid)
 {
     const atomic_bool *at = switch_of(domain, cbid);
     if (handle != &subscriber || !at) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -132,7 +138,8 @@ EXPORT CUptiResult CUPTIAPI cuptiGetVersion(uint32_t *version)
     return CUPTI_SUCCESS;
 }
 
-EXPORT CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid, const char **name)
+EXPORT CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid,
+                                                 const char **name)
 {
     *name = domain == CUPTI_CB_DOMAIN_DRIVER_API ? fake_cuda_call_name(cbid) : NULL;
     return *name ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
@@ -140,11 +147,12 @@ EXPORT CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain domain, ui
 
 EXPORT CUptiResult CUPTIAPI cuptiGetResultString(CUptiResult result, const char **text)
 {
-#define NAME(result) case result: *text = #result; return CUPTI_SUCCESS
+#define NAME(result)                                                                               \
+    case result: *text = #result; return CUPTI_SUCCESS
     switch (result) {
-    NAME(CUPTI_SUCCESS);
-    NAME(CUPTI_ERROR_INVALID_PARAMETER);
-    NAME(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+        NAME(CUPTI_SUCCESS);
+        NAME(CUPTI_ERROR_INVALID_PARAMETER);
+        NAME(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
     default: *text = "CUPTI_ERROR_UNKNOWN"; return CUPTI_SUCCESS;
     }
 #undef NAME

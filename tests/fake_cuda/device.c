@@ -60,10 +60,7 @@ static uint64_t used_with(const struct fake_device *d, uint64_t whole, uint64_t 
     return d->others + whole + fake_round_up(packed, FAKE_GRANULE);
 }
 
-uint64_t fake_used(const struct fake_device *d)
-{
-    return used_with(d, d->whole, d->packed);
-}
+uint64_t fake_used(const struct fake_device *d) { return used_with(d, d->whole, d->packed); }
 
 bool fake_take(struct fake_device *d, uint64_t bytes)
 {
@@ -86,7 +83,10 @@ void fake_give(struct fake_device *d, uint64_t bytes)
 /* ---- addresses: a stack of free ones.  They lie where no mapping of the host lies. ---- */
 
 enum { FREE_ADDRESSES = 1 << 16, ADDRESS_UNIT = 512 };
-static struct { CUdeviceptr address; uint64_t bytes; } given_back[FREE_ADDRESSES];
+static struct {
+    CUdeviceptr address;
+    uint64_t bytes;
+} given_back[FREE_ADDRESSES];
 static unsigned free_count;
 static CUdeviceptr next_address = 0x200000000000;
 
@@ -133,12 +133,16 @@ FAKE_EXPORT bool fake_cuda_usage(unsigned n, struct fake_usage *out)
     const struct fake_device *d = fake_device((CUdevice)n);
     if (!d) return false;
     fake_lock();
-    *out = (struct fake_usage){ .total = d->total, .used = fake_used(d), .own = fake_used(d) - d->others };
+    *out = (struct fake_usage){ .total = d->total,
+                                .used = fake_used(d),
+                                .own = fake_used(d) - d->others };
     fake_unlock();
     unsigned char u[16];
     make_uuid(d->number, u);
-    snprintf(out->uuid, sizeof out->uuid, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-             u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+    snprintf(out->uuid, sizeof out->uuid,
+             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
+             u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
+             u[15]);
     make_pci(d->number, out->pci);
     return true;
 }

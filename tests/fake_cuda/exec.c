@@ -1,5 +1,6 @@
-/* Instantiated graphs.  A launch takes the memory of its nodes out of what the device reserves for graphs; graphs that
- * run one after the other share it, and it stays reserved until cuDeviceGraphMemTrim gives back what no block needs. */
+/* Instantiated graphs.  A launch takes the memory of its nodes out of what the device reserves for
+ * graphs; graphs that run one after the other share it, and it stays reserved until
+ * cuDeviceGraphMemTrim gives back what no block needs. */
 #include <stdlib.h>
 
 #include "fake.h"
@@ -13,10 +14,7 @@ static void tell(unsigned cbid, CUgraphExec exec, CUgraph graph)
     fake_resource(cbid, fake_current(), NULL, &descriptor);
 }
 
-FAKE_EXPORT uint32_t fake_cuda_exec_id(CUgraphExec exec)
-{
-    return exec ? exec->id : 0;
-}
+FAKE_EXPORT uint32_t fake_cuda_exec_id(CUgraphExec exec) { return exec ? exec->id : 0; }
 
 static uint64_t cost_of(CUgraph graph)
 {
@@ -31,7 +29,8 @@ CUresult fake_exec_create(CUgraphExec *out, CUgraph graph, unsigned long long fl
     if (!fake_context_take(context, cost_of(graph))) return CUDA_ERROR_OUT_OF_MEMORY;
     const CUgraphExec exec = calloc(1, sizeof *exec);
     if (!exec) abort();
-    *exec = (struct CUgraphExec_st){ .id = fake_next_id(), .context = context, .cost = cost_of(graph) };
+    *exec =
+        (struct CUgraphExec_st){ .id = fake_next_id(), .context = context, .cost = cost_of(graph) };
     exec->auto_free = flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     fake_graph_clone(&exec->graph, graph);
     *out = exec;
@@ -44,7 +43,8 @@ CUresult fake_exec_update(CUgraphExec exec, CUgraph graph)
 {
     if (exec->graph->count != graph->count) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     for (size_t i = 0; i < graph->count; i++) {
-        if (exec->graph->nodes[i]->type != graph->nodes[i]->type) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+        if (exec->graph->nodes[i]->type != graph->nodes[i]->type)
+            return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     }
     return CUDA_SUCCESS;
 }
@@ -60,15 +60,13 @@ CUresult fake_exec_destroy(CUgraphExec exec)
 
 /* ---- memory of the nodes ---- */
 
-static uint64_t max(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
+static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static uint64_t size_at(CUgraph graph, CUdeviceptr address)
 {
     for (size_t i = 0; i < graph->count; i++) {
-        if (graph->nodes[i]->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && graph->nodes[i]->address == address)
+        if (graph->nodes[i]->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC &&
+            graph->nodes[i]->address == address)
             return graph->nodes[i]->size;
     }
     return 0;
@@ -99,7 +97,8 @@ static void run_node(CUgraphExec exec, const struct CUgraphNode_st *node)
 {
     struct fake_graph_memory *memory = &fake_device(exec->context->device)->graphs;
     if (node->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) {
-        fake_block_add((struct fake_block){ node->address, node->size, FAKE_GRAPH, exec->context, .exec = exec->id });
+        fake_block_add((struct fake_block){ node->address, node->size, FAKE_GRAPH, exec->context,
+                                            .exec = exec->id });
         memory->used += node->size;
         memory->used_high = max(memory->used_high, memory->used);
     } else if (node->type == CU_GRAPH_NODE_TYPE_MEM_FREE && fake_block_find(node->address)) {
@@ -109,7 +108,8 @@ static void run_node(CUgraphExec exec, const struct CUgraphNode_st *node)
 
 CUresult fake_exec_launch(CUgraphExec exec, CUstream stream)
 {
-    if (stream && stream->capture) return fake_graph_add(NULL, stream->capture, CU_GRAPH_NODE_TYPE_GRAPH);
+    if (stream && stream->capture)
+        return fake_graph_add(NULL, stream->capture, CU_GRAPH_NODE_TYPE_GRAPH);
     struct fake_block *left;
     while ((left = fake_block_of_exec(exec->id))) {
         if (!exec->auto_free) return CUDA_ERROR_INVALID_VALUE;
@@ -160,7 +160,8 @@ CUresult fake_graph_memory_get(CUdevice device, CUgraphMem_attribute attribute, 
 CUresult fake_graph_memory_reset(CUdevice device, CUgraphMem_attribute attribute, const void *value)
 {
     struct fake_device *d = fake_device(device);
-    const bool high = attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH || attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
+    const bool high = attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH ||
+                      attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
     if (!d || !high || *(const cuuint64_t *)value) return CUDA_ERROR_INVALID_VALUE;
     *attribute_of(&d->graphs, attribute) = 0;
     return CUDA_SUCCESS;

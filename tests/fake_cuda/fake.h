@@ -1,19 +1,20 @@
-/* The stand-in driver's inside: one small model of a machine with GPUs, no more than what a memory profiler can see of
- * it.
+/* The stand-in driver's inside: one small model of a machine with GPUs, no more than what a memory
+ * profiler can see of it.
  *
- * One recursive lock (call.c) guards all of it; everything here is called under it.  CUDA's opaque handles are pointers
- * to the structs below.  A handle that was destroyed is as invalid as a dangling pointer, but for contexts, addresses
- * and memory handles.  Sizes are bytes.  Functions that return CUresult do what the driver call of that name does. */
+ * One recursive lock (call.c) guards all of it; everything here is called under it.  CUDA's opaque
+ * handles are pointers to the structs below.  A handle that was destroyed is as invalid as a
+ * dangling pointer, but for contexts, addresses and memory handles.  Sizes are bytes.  Functions
+ * that return CUresult do what the driver call of that name does. */
 #ifndef FAKE_H
 #define FAKE_H
 
-#define __CUDA_API_VERSION_INTERNAL     /* cuda.h then declares the older variants of a call too */
+#define __CUDA_API_VERSION_INTERNAL /* cuda.h then declares the older variants of a call too */
 #include <stddef.h>
 
 #include "fake_cuda.h"
 
 #define FAKE_GRANULE (2ull << 20)
-#define FAKE_EXPORT __attribute__((visibility("default")))
+#define FAKE_EXPORT  __attribute__((visibility("default")))
 
 static inline uint64_t fake_round_up(uint64_t bytes, uint64_t unit)
 {
@@ -27,7 +28,7 @@ struct fake_call {
     const char *name;
     const void *params;
     uint32_t correlation;
-    uint64_t data;              /* the tool's, from enter to exit */
+    uint64_t data; /* the tool's, from enter to exit */
     bool told;
 };
 void fake_lock(void);
@@ -42,18 +43,20 @@ uint32_t fake_next_id(void);
 
 /* ---- device.c: devices, their physical memory, addresses ---- */
 
-struct fake_graph_memory { uint64_t reserved, reserved_high, used, used_high; };
+struct fake_graph_memory {
+    uint64_t reserved, reserved_high, used, used_high;
+};
 
 struct fake_device {
-    unsigned number;            /* of the machine; its index is the process's */
+    unsigned number; /* of the machine; its index is the process's */
     uint64_t total, others;
-    uint64_t whole;             /* in granules of their own */
-    uint64_t packed;            /* small pieces, which share granules */
+    uint64_t whole;  /* in granules of their own */
+    uint64_t packed; /* small pieces, which share granules */
     CUcontext primary;
     CUmemoryPool default_pool, pool;
     struct fake_graph_memory graphs;
 };
-struct fake_device *fake_device(CUdevice device);   /* NULL: no such device */
+struct fake_device *fake_device(CUdevice device); /* NULL: no such device */
 unsigned fake_device_count(void);
 uint64_t fake_used(const struct fake_device *device);
 /* Physical memory: false where the device has not enough left. */
@@ -73,18 +76,18 @@ CUresult fake_device_attribute(int *value, CUdevice_attribute attribute, CUdevic
 /* ---- context.c ---- */
 
 struct CUctx_st {
-    CUcontext next;             /* in the list of living contexts */
+    CUcontext next; /* in the list of living contexts */
     uint32_t uid;
     CUdevice device;
-    unsigned references;        /* of a primary context */
-    unsigned streams;           /* ever made */
-    size_t stack_limit;         /* per GPU thread, as set */
-    uint64_t stack;             /* bytes that the launches so far made resident */
-    uint64_t base;              /* bytes of the context itself */
-    uint64_t code;              /* bytes of its modules and streams: whole granules */
+    unsigned references; /* of a primary context */
+    unsigned streams;    /* ever made */
+    size_t stack_limit;  /* per GPU thread, as set */
+    uint64_t stack;      /* bytes that the launches so far made resident */
+    uint64_t base;       /* bytes of the context itself */
+    uint64_t code;       /* bytes of its modules and streams: whole granules */
 };
-CUcontext fake_current(void);                       /* the calling thread's; NULL */
-struct fake_device *fake_current_device(void);      /* NULL without a context */
+CUcontext fake_current(void);                  /* the calling thread's; NULL */
+struct fake_device *fake_current_device(void); /* NULL without a context */
 bool fake_context_alive(CUcontext context);
 /* A module or stream of this context takes bytes, which go back with the context. */
 bool fake_context_take(CUcontext context, uint64_t bytes);
@@ -115,18 +118,26 @@ CUresult fake_green_stream(CUstream *out, CUgreenCtx green);
 
 /* ---- block.c: all memory that has an address of its own, in one table ---- */
 
-enum fake_kind { FAKE_DEVICE, FAKE_MANAGED, FAKE_PINNED, FAKE_REGISTERED, FAKE_ARRAY, FAKE_POOLED, FAKE_GRAPH };
+enum fake_kind {
+    FAKE_DEVICE,
+    FAKE_MANAGED,
+    FAKE_PINNED,
+    FAKE_REGISTERED,
+    FAKE_ARRAY,
+    FAKE_POOLED,
+    FAKE_GRAPH
+};
 
 struct fake_block {
     CUdeviceptr address;
     uint64_t size;
     enum fake_kind kind;
-    CUcontext context;          /* under which it was made; NULL: of no context */
-    CUmemoryPool pool;          /* of FAKE_POOLED */
-    uint32_t exec;              /* of FAKE_GRAPH: the id of the exec whose launch allocated it */
+    CUcontext context; /* under which it was made; NULL: of no context */
+    CUmemoryPool pool; /* of FAKE_POOLED */
+    uint32_t exec;     /* of FAKE_GRAPH: the id of the exec whose launch allocated it */
 };
 /* Valid until the table changes; NULL. */
-struct fake_block *fake_block_find(CUdeviceptr address);        /* that starts there */
+struct fake_block *fake_block_find(CUdeviceptr address); /* that starts there */
 struct fake_block *fake_block_around(CUdeviceptr address);
 CUresult fake_block_add(struct fake_block block);
 void fake_block_remove(struct fake_block *block);
@@ -150,7 +161,8 @@ CUresult fake_array_create(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape, u
 CUresult fake_flat_array_create(CUarray *out, const CUDA_ARRAY_DESCRIPTOR *shape);
 CUresult fake_array_destroy(CUarray array);
 CUresult fake_pointer_attribute(void *value, CUpointer_attribute attribute, CUdeviceptr address);
-CUresult fake_pointer_attributes(unsigned count, CUpointer_attribute *attributes, void **values, CUdeviceptr address);
+CUresult fake_pointer_attributes(unsigned count, CUpointer_attribute *attributes, void **values,
+                                 CUdeviceptr address);
 CUresult fake_address_range(CUdeviceptr *base, size_t *size, CUdeviceptr address);
 
 /* ---- pool.c: stream-ordered pools.  Streams do not run: a free is done when it is called. ---- */
@@ -159,8 +171,8 @@ struct CUmemPoolHandle_st {
     CUmemoryPool next;
     CUdevice device;
     uint64_t used, used_high, reserved, reserved_high;
-    uint64_t threshold;         /* reserved bytes that a synchronisation leaves */
-    bool host;                  /* of host memory: takes none of the device's */
+    uint64_t threshold; /* reserved bytes that a synchronisation leaves */
+    bool host;          /* of host memory: takes none of the device's */
 };
 CUresult fake_pool_create(CUmemoryPool *out, const CUmemPoolProps *props);
 CUresult fake_pool_destroy(CUmemoryPool pool);
@@ -179,20 +191,26 @@ CUresult fake_synchronize(void);
 
 /* ---- vmm.c: physical memory with handles ---- */
 
-CUresult fake_vmm_create(CUmemGenericAllocationHandle *out, size_t size, const CUmemAllocationProp *prop);
+CUresult fake_vmm_create(CUmemGenericAllocationHandle *out, size_t size,
+                         const CUmemAllocationProp *prop);
 CUresult fake_vmm_release(CUmemGenericAllocationHandle handle);
 CUresult fake_vmm_retain(CUmemGenericAllocationHandle *out, CUdeviceptr address);
-CUresult fake_vmm_export(void *out, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type);
-CUresult fake_vmm_import(CUmemGenericAllocationHandle *out, void *os_handle, CUmemAllocationHandleType type);
+CUresult fake_vmm_export(void *out, CUmemGenericAllocationHandle handle,
+                         CUmemAllocationHandleType type);
+CUresult fake_vmm_import(CUmemGenericAllocationHandle *out, void *os_handle,
+                         CUmemAllocationHandleType type);
 CUresult fake_vmm_properties(CUmemAllocationProp *prop, CUmemGenericAllocationHandle handle);
 CUresult fake_vmm_granularity(size_t *out, const CUmemAllocationProp *prop);
-CUresult fake_vmm_map(CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocationHandle handle);
+CUresult fake_vmm_map(CUdeviceptr address, size_t size, size_t offset,
+                      CUmemGenericAllocationHandle handle);
 CUresult fake_vmm_unmap(CUdeviceptr address, size_t size);
 CUresult fake_vmm_access(CUdeviceptr address, size_t size);
 CUresult fake_vmm_reserve(CUdeviceptr *out, size_t size);
 CUresult fake_vmm_unreserve(CUdeviceptr address, size_t size);
-CUresult fake_multicast_create(CUmemGenericAllocationHandle *out, const CUmulticastObjectProp *prop);
-CUresult fake_multicast_bind(CUmemGenericAllocationHandle cast, CUmemGenericAllocationHandle handle);
+CUresult fake_multicast_create(CUmemGenericAllocationHandle *out,
+                               const CUmulticastObjectProp *prop);
+CUresult fake_multicast_bind(CUmemGenericAllocationHandle cast,
+                             CUmemGenericAllocationHandle handle);
 CUresult fake_multicast_bind_address(CUmemGenericAllocationHandle cast, CUdeviceptr address);
 CUresult fake_multicast_unbind(CUmemGenericAllocationHandle cast);
 
@@ -200,10 +218,10 @@ CUresult fake_multicast_unbind(CUmemGenericAllocationHandle cast);
 
 struct CUstream_st {
     CUcontext context;
-    CUstreamCaptureMode mode;   /* of the capture that is under way */
-    CUgraph capture;            /* NULL: none */
-    bool to_graph;              /* the graph was the caller's before */
-    bool invalid;               /* the capture is broken */
+    CUstreamCaptureMode mode; /* of the capture that is under way */
+    CUgraph capture;          /* NULL: none */
+    bool to_graph;            /* the graph was the caller's before */
+    bool invalid;             /* the capture is broken */
     CUstream next_capture;
 };
 CUresult fake_module_load(CUmodule *out, const void *image);
@@ -225,15 +243,16 @@ CUresult fake_capture_unsafe(void);
 CUresult fake_capture_begin(CUstream stream, CUgraph graph, CUstreamCaptureMode mode);
 CUresult fake_capture_end(CUstream stream, CUgraph *out);
 CUresult fake_capture_status(CUstream stream, CUstreamCaptureStatus *out);
-CUresult fake_capture_info(CUstream stream, CUstreamCaptureStatus *out, cuuint64_t *id, CUgraph *graph);
+CUresult fake_capture_info(CUstream stream, CUstreamCaptureStatus *out, cuuint64_t *id,
+                           CUgraph *graph);
 CUresult fake_capture_exchange_mode(CUstreamCaptureMode *mode);
 /* A kernel is launched into a stream: it runs, or becomes a node. */
 CUresult fake_launch(CUstream stream);
 
 /* ---- graph.c: graphs and their nodes ---- */
 
-/* The same as CUPTI's CUpti_GraphData; its header does not go together with the older variants that cuda.h declares
- * here. */
+/* The same as CUPTI's CUpti_GraphData; its header does not go together with the older variants that
+ * cuda.h declares here. */
 struct fake_graph_data {
     CUgraph graph, original_graph;
     CUgraphNode node, original_node;
@@ -243,8 +262,8 @@ struct fake_graph_data {
 };
 struct CUgraphNode_st {
     CUgraphNodeType type;
-    CUdeviceptr address;        /* of memory nodes */
-    uint64_t size;              /* of a MEM_ALLOC node */
+    CUdeviceptr address; /* of memory nodes */
+    uint64_t size;       /* of a MEM_ALLOC node */
 };
 struct CUgraph_st {
     uint32_t id;
@@ -264,9 +283,9 @@ CUresult fake_graph_add_free(CUgraphNode *out, CUgraph graph, CUdeviceptr addres
 struct CUgraphExec_st {
     uint32_t id;
     CUcontext context;
-    CUgraph graph;              /* its own copy */
-    uint64_t cost;              /* bytes of the executable itself */
-    bool auto_free;             /* a launch frees what the last one left allocated */
+    CUgraph graph;  /* its own copy */
+    uint64_t cost;  /* bytes of the executable itself */
+    bool auto_free; /* a launch frees what the last one left allocated */
 };
 CUresult fake_exec_create(CUgraphExec *out, CUgraph graph, unsigned long long flags);
 CUresult fake_exec_update(CUgraphExec exec, CUgraph graph);
@@ -274,7 +293,8 @@ CUresult fake_exec_launch(CUgraphExec exec, CUstream stream);
 CUresult fake_exec_destroy(CUgraphExec exec);
 CUresult fake_graph_memory_trim(CUdevice device);
 CUresult fake_graph_memory_get(CUdevice device, CUgraphMem_attribute attribute, void *value);
-CUresult fake_graph_memory_reset(CUdevice device, CUgraphMem_attribute attribute, const void *value);
+CUresult fake_graph_memory_reset(CUdevice device, CUgraphMem_attribute attribute,
+                                 const void *value);
 /* A block that a graph left allocated is freed. */
 void fake_graph_memory_free(const struct fake_block *block);
 

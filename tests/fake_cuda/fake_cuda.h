@@ -1,11 +1,12 @@
-/* What the stand-ins tell each other: libcupti and libnvidia-ml ask the stand-in libcuda by these exported functions.
+/* What the stand-ins tell each other: libcupti and libnvidia-ml ask the stand-in libcuda by these
+ * exported functions.
  *
  * A test steers the stand-ins by the environment:
- *   FAKE_CUDA_DEVICES   devices, default 2, at most FAKE_DEVICES; CUDA_VISIBLE_DEVICES picks and orders them by number
- *   FAKE_CUDA_TOTAL     bytes of a device, default 16 GiB
- *   FAKE_CUDA_OTHERS    bytes of each device that other processes hold, default 0
- *   FAKE_CUPTI_BUSY     set: another tool has subscribed to CUPTI
- *   FAKE_CUPTI_REFUSE   driver callbacks that CUPTI does not know: names or ids, with commas between */
+ *   FAKE_CUDA_DEVICES   devices, default 2, at most FAKE_DEVICES; CUDA_VISIBLE_DEVICES picks and
+ * orders them by number FAKE_CUDA_TOTAL     bytes of a device, default 16 GiB FAKE_CUDA_OTHERS
+ * bytes of each device that other processes hold, default 0 FAKE_CUPTI_BUSY     set: another tool
+ * has subscribed to CUPTI FAKE_CUPTI_REFUSE   driver callbacks that CUPTI does not know: names or
+ * ids, with commas between */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
 
@@ -16,22 +17,23 @@
 
 enum {
     FAKE_DEVICES = 8,
-    FAKE_UUID_TEXT = 41,        /* "GPU-" and 36 characters, with the closing 0 */
+    FAKE_UUID_TEXT = 41, /* "GPU-" and 36 characters, with the closing 0 */
     FAKE_PCI_TEXT = 13
 };
 
-/* Bytes that a driver keeps of a device for itself: cuMemGetInfo's total lacks them, NVML's counts them. */
+/* Bytes that a driver keeps of a device for itself: cuMemGetInfo's total lacks them, NVML's counts
+ * them. */
 #define FAKE_DRIVER_RESERVED (64ull << 20)
 
 /* A driver call that starts or ends. */
 struct fake_event {
     unsigned cbid;
     const char *name;
-    const void *params;         /* the call's struct of generated_cuda_meta.h; NULL where it has none */
-    CUresult *result;           /* NULL at the start */
-    CUcontext context;          /* the thread's, now */
+    const void *params; /* the call's struct of generated_cuda_meta.h; NULL where it has none */
+    CUresult *result;   /* NULL at the start */
+    CUcontext context;  /* the thread's, now */
     uint32_t context_uid, correlation;
-    uint64_t *data;             /* the tool's, from start to end */
+    uint64_t *data; /* the tool's, from start to end */
 };
 /* Both are called on the thread that calls the driver. */
 struct fake_tracer {
@@ -45,7 +47,7 @@ void fake_cuda_set_tracer(const struct fake_tracer *tracer);
 
 struct fake_usage {
     char uuid[FAKE_UUID_TEXT], pci[FAKE_PCI_TEXT];
-    uint64_t total, used, own;      /* bytes; used includes own and what others hold */
+    uint64_t total, used, own; /* bytes; used includes own and what others hold */
 };
 /* The n-th device; false past the last.  Works before cuInit, as NVML does. */
 bool fake_cuda_usage(unsigned n, struct fake_usage *out);

@@ -14,10 +14,7 @@ static CUgraph new_graph(void)
     return graph;
 }
 
-FAKE_EXPORT uint32_t fake_cuda_graph_id(CUgraph graph)
-{
-    return graph ? graph->id : 0;
-}
+FAKE_EXPORT uint32_t fake_cuda_graph_id(CUgraph graph) { return graph ? graph->id : 0; }
 
 CUresult fake_graph_create(CUgraph *out)
 {
@@ -84,7 +81,8 @@ CUresult fake_graph_add_alloc(CUgraphNode *out, CUgraph graph, CUdeviceptr *addr
 {
     if (!bytes) return CUDA_ERROR_INVALID_VALUE;
     *address = fake_address_take(bytes);
-    return add(out, graph, (struct CUgraphNode_st){ CU_GRAPH_NODE_TYPE_MEM_ALLOC, *address, bytes });
+    return add(out, graph,
+               (struct CUgraphNode_st){ CU_GRAPH_NODE_TYPE_MEM_ALLOC, *address, bytes });
 }
 
 CUresult fake_graph_add_free(CUgraphNode *out, CUgraph graph, CUdeviceptr address)

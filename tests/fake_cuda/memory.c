@@ -1,4 +1,5 @@
-/* Allocations that are blocks of their own: device, managed, pinned and registered memory, arrays. */
+/* Allocations that are blocks of their own: device, managed, pinned and registered memory, arrays.
+ */
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -52,7 +53,8 @@ CUresult fake_mem_free(CUdeviceptr address)
     if (!fake_current()) return CUDA_ERROR_INVALID_CONTEXT;
     if (!address) return CUDA_SUCCESS;
     struct fake_block *block = fake_block_find(address);
-    if (!block || block->kind == FAKE_PINNED || block->kind == FAKE_REGISTERED || block->kind == FAKE_ARRAY)
+    if (!block || block->kind == FAKE_PINNED || block->kind == FAKE_REGISTERED ||
+        block->kind == FAKE_ARRAY)
         return CUDA_ERROR_INVALID_VALUE;
     fake_block_free(block);
     return CUDA_SUCCESS;
@@ -63,7 +65,8 @@ CUresult fake_host_register(void *address, size_t bytes)
     if (!fake_current()) return CUDA_ERROR_INVALID_CONTEXT;
     if (!address || !bytes) return CUDA_ERROR_INVALID_VALUE;
     if (fake_block_around((CUdeviceptr)address)) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-    return fake_block_add((struct fake_block){ (CUdeviceptr)address, bytes, FAKE_REGISTERED, fake_current() });
+    return fake_block_add(
+        (struct fake_block){ (CUdeviceptr)address, bytes, FAKE_REGISTERED, fake_current() });
 }
 
 CUresult fake_host_free(void *address, enum fake_kind kind)
@@ -73,12 +76,15 @@ CUresult fake_host_free(void *address, enum fake_kind kind)
         fake_block_free(block);
         return CUDA_SUCCESS;
     }
-    return kind == FAKE_REGISTERED ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_ERROR_INVALID_VALUE;
+    return kind == FAKE_REGISTERED ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
+                                   : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- arrays: the handle is a piece of host memory that knows the block ---- */
 
-struct CUarray_st { CUdeviceptr address; };
+struct CUarray_st {
+    CUdeviceptr address;
+};
 
 static uint64_t element_bytes(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
@@ -104,7 +110,8 @@ static uint64_t array_bytes(const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned level
 {
     uint64_t bytes = 0;
     for (unsigned i = 0; i < levels; i++)
-        bytes += side(shape->Width, i) * side(shape->Height, i) * side(shape->Depth, i) * element_bytes(shape);
+        bytes += side(shape->Width, i) * side(shape->Height, i) * side(shape->Depth, i) *
+                 element_bytes(shape);
     return bytes;
 }
 
@@ -122,7 +129,8 @@ CUresult fake_array_create(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape, u
 
 CUresult fake_flat_array_create(CUarray *out, const CUDA_ARRAY_DESCRIPTOR *shape)
 {
-    const CUDA_ARRAY3D_DESCRIPTOR whole = { shape->Width, shape->Height, 0, shape->Format, shape->NumChannels, 0 };
+    const CUDA_ARRAY3D_DESCRIPTOR whole = { shape->Width,  shape->Height,      0,
+                                            shape->Format, shape->NumChannels, 0 };
     return fake_array_create(out, &whole, 1);
 }
 
@@ -149,7 +157,9 @@ CUresult fake_pointer_attribute(void *value, CUpointer_attribute attribute, CUde
     const bool host = b->kind == FAKE_PINNED || b->kind == FAKE_REGISTERED;
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT: *(CUcontext *)value = b->context; break;
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: *(unsigned *)value = host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE; break;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        *(unsigned *)value = host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+        break;
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(CUdeviceptr *)value = address; break;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)value = b->kind == FAKE_MANAGED; break;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)value = device_of(b); break;
@@ -161,8 +171,10 @@ CUresult fake_pointer_attribute(void *value, CUpointer_attribute attribute, CUde
     return CUDA_SUCCESS;
 }
 
-/* As documented: an address that the driver does not know, or an attribute that it has not, gives zeros, no error. */
-CUresult fake_pointer_attributes(unsigned count, CUpointer_attribute *attributes, void **values, CUdeviceptr address)
+/* As documented: an address that the driver does not know, or an attribute that it has not, gives
+ * zeros, no error. */
+CUresult fake_pointer_attributes(unsigned count, CUpointer_attribute *attributes, void **values,
+                                 CUdeviceptr address)
 {
     for (unsigned i = 0; i < count; i++) {
         if (fake_pointer_attribute(values[i], attributes[i], address) == CUDA_SUCCESS) continue;

@@ -7,19 +7,18 @@
 
 #include "fake_cuda.h"
 
-static pid_t initialized;      /* the process that called nvmlInit */
+static pid_t initialized; /* the process that called nvmlInit */
 
 /* Handles are 1 and up: NULL is none. */
-static void *handle_of(unsigned n)
-{
-    return (void *)(uintptr_t)(n + 1);
-}
+static void *handle_of(unsigned n) { return (void *)(uintptr_t)(n + 1); }
 
 static enum nvml_return usage_of(void *device, struct fake_usage *out)
 {
     if (!initialized) return NVML_ERROR_UNINITIALIZED;
     if (initialized != getpid()) fprintf(stderr, "NVML is asked in a forked child\n");
-    return device && fake_cuda_usage((unsigned)(uintptr_t)device - 1, out) ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
+    return device && fake_cuda_usage((unsigned)(uintptr_t)device - 1, out)
+               ? NVML_SUCCESS
+               : NVML_ERROR_INVALID_ARGUMENT;
 }
 
 enum nvml_return nvmlInit_v2(void)
@@ -82,7 +81,8 @@ enum nvml_return nvmlDeviceGetMemoryInfo_v2(void *device, struct nvml_memory_v2 
 }
 
 /* This process alone: of the others' bytes nobody knows whose they are. */
-enum nvml_return nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, struct nvml_process *out)
+enum nvml_return nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
+                                                         struct nvml_process *out)
 {
     struct fake_usage usage;
     const enum nvml_return result = usage_of(device, &usage);

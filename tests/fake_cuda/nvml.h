@@ -1,4 +1,5 @@
-/* The part of NVML's interface that the stand-in has.  No toolkit ships nvml.h, so it is declared here. */
+/* The part of NVML's interface that the stand-in has.  No toolkit ships nvml.h, so it is declared
+ * here. */
 #ifndef FAKE_NVML_H
 #define FAKE_NVML_H
 
@@ -7,12 +8,25 @@
 #define NVML_EXPORT __attribute__((visibility("default")))
 
 enum nvml_return {
-    NVML_SUCCESS = 0, NVML_ERROR_UNINITIALIZED = 1, NVML_ERROR_INVALID_ARGUMENT = 2, NVML_ERROR_NOT_FOUND = 6,
-    NVML_ERROR_INSUFFICIENT_SIZE = 7, NVML_ERROR_VERSION_MISMATCH = 25
+    NVML_SUCCESS = 0,
+    NVML_ERROR_UNINITIALIZED = 1,
+    NVML_ERROR_INVALID_ARGUMENT = 2,
+    NVML_ERROR_NOT_FOUND = 6,
+    NVML_ERROR_INSUFFICIENT_SIZE = 7,
+    NVML_ERROR_VERSION_MISMATCH = 25
 };
-struct nvml_memory { unsigned long long total, free, used; };
-struct nvml_memory_v2 { unsigned version; unsigned long long total, reserved, free, used; };
-struct nvml_process { unsigned pid; unsigned long long bytes; unsigned gpu_instance, compute_instance; };
+struct nvml_memory {
+    unsigned long long total, free, used;
+};
+struct nvml_memory_v2 {
+    unsigned version;
+    unsigned long long total, reserved, free, used;
+};
+struct nvml_process {
+    unsigned pid;
+    unsigned long long bytes;
+    unsigned gpu_instance, compute_instance;
+};
 #define NVML_MEMORY_V2 (sizeof(struct nvml_memory_v2) | 2u << 24)
 
 NVML_EXPORT enum nvml_return nvmlInit_v2(void);

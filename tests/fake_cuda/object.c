@@ -1,15 +1,25 @@
-/* Modules, libraries, streams and events: what they cost, and the resource callbacks around them. */
+/* Modules, libraries, streams and events: what they cost, and the resource callbacks around them.
+ */
 #include <stdlib.h>
 
 #include "fake.h"
 enum {
-    RESOURCE_STREAM_CREATED = 3, RESOURCE_STREAM_DESTROY_STARTING,
-    RESOURCE_MODULE_LOADED = 6, RESOURCE_MODULE_UNLOAD_STARTING, RESOURCE_MODULE_PROFILED
+    RESOURCE_STREAM_CREATED = 3,
+    RESOURCE_STREAM_DESTROY_STARTING,
+    RESOURCE_MODULE_LOADED = 6,
+    RESOURCE_MODULE_UNLOAD_STARTING,
+    RESOURCE_MODULE_PROFILED
 };
 
-struct CUmod_st { CUcontext context; };
-struct CUlib_st { CUmodule module; };
-struct CUevent_st { uint32_t id; };
+struct CUmod_st {
+    CUcontext context;
+};
+struct CUlib_st {
+    CUmodule module;
+};
+struct CUevent_st {
+    uint32_t id;
+};
 
 static void *fake_new(size_t size)
 {
@@ -21,7 +31,11 @@ static void *fake_new(size_t size)
 /* As CUPTI's CUpti_ModuleResourceData. */
 static void tell_module(unsigned cbid, CUmodule module)
 {
-    struct { uint32_t id; size_t size; const char *cubin; } descriptor = { 0 };
+    struct {
+        uint32_t id;
+        size_t size;
+        const char *cubin;
+    } descriptor = { 0 };
     fake_resource(cbid, module->context, NULL, &descriptor);
 }
 
@@ -86,7 +100,8 @@ CUresult fake_kernel_function(CUfunction *out, CUkernel kernel)
 CUresult fake_stream_create(CUstream *out, CUcontext context)
 {
     if (!fake_context_alive(context)) return CUDA_ERROR_INVALID_CONTEXT;
-    if (!context->streams && !fake_context_take(context, FAKE_GRANULE)) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!context->streams && !fake_context_take(context, FAKE_GRANULE))
+        return CUDA_ERROR_OUT_OF_MEMORY;
     context->streams++;
     *out = fake_new(sizeof **out);
     (*out)->context = context;

@@ -1,6 +1,6 @@
-/* Stream-ordered pools.  A pool grows by whole steps and shrinks when it is trimmed or somebody waits for the device;
- * which parts of it are in use makes no difference here: reserved bytes that are not used can always be given back in
- * whole steps. */
+/* Stream-ordered pools.  A pool grows by whole steps and shrinks when it is trimmed or somebody
+ * waits for the device; which parts of it are in use makes no difference here: reserved bytes that
+ * are not used can always be given back in whole steps. */
 #include <stdlib.h>
 
 #include "fake.h"
@@ -9,15 +9,9 @@
 
 static CUmemoryPool pools;
 
-static struct fake_device *device_of(CUmemoryPool pool)
-{
-    return fake_device(pool->device);
-}
+static struct fake_device *device_of(CUmemoryPool pool) { return fake_device(pool->device); }
 
-static uint64_t max(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
+static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static void shrink(CUmemoryPool pool, uint64_t keep)
 {
@@ -140,10 +134,7 @@ CUresult fake_pool_free(CUdeviceptr address, CUstream stream)
     return fake_mem_free(address);
 }
 
-void fake_pool_give_back(CUmemoryPool pool, uint64_t bytes)
-{
-    pool->used -= bytes;
-}
+void fake_pool_give_back(CUmemoryPool pool, uint64_t bytes) { pool->used -= bytes; }
 
 CUresult fake_synchronize(void)
 {

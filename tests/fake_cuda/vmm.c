@@ -1,6 +1,6 @@
-/* Physical memory with handles.  A physical object lives while a handle counts a reference or a mapping shows it; a
- * handle is forgotten when its count is 0, and its number is used again.  Importing makes another handle of the same
- * object. */
+/* Physical memory with handles.  A physical object lives while a handle counts a reference or a
+ * mapping shows it; a handle is forgotten when its count is 0, and its number is used again.
+ * Importing makes another handle of the same object. */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -9,18 +9,28 @@
 #include "fake.h"
 
 struct physical {
-    struct fake_device *device;     /* NULL: the host's memory, or no memory at all */
+    struct fake_device *device; /* NULL: the host's memory, or no memory at all */
     CUmemAllocationProp prop;
     uint64_t size;
-    unsigned uses;                  /* handles, mappings and multicast objects that hold it */
-    ino_t exported;                 /* inode of the descriptor that stands for it; 0 */
-    struct physical *bound;         /* a multicast object's memory */
+    unsigned uses;          /* handles, mappings and multicast objects that hold it */
+    ino_t exported;         /* inode of the descriptor that stands for it; 0 */
+    struct physical *bound; /* a multicast object's memory */
 };
 
 enum { HANDLES = 1 << 16, MAPPINGS = 1 << 16, RESERVATIONS = 1024, FIRST_HANDLE = 0x1000 };
-static struct { struct physical *object; unsigned references; } handles[HANDLES];
-static struct { CUdeviceptr address; uint64_t size; struct physical *object; } mappings[MAPPINGS];
-static struct { CUdeviceptr address; uint64_t size; } reservations[RESERVATIONS];
+static struct {
+    struct physical *object;
+    unsigned references;
+} handles[HANDLES];
+static struct {
+    CUdeviceptr address;
+    uint64_t size;
+    struct physical *object;
+} mappings[MAPPINGS];
+static struct {
+    CUdeviceptr address;
+    uint64_t size;
+} reservations[RESERVATIONS];
 static unsigned mapping_count, reservation_count;
 
 /* ---- objects and handles ---- */
@@ -59,7 +69,8 @@ static struct physical *new_object(uint64_t size)
     return object;
 }
 
-CUresult fake_vmm_create(CUmemGenericAllocationHandle *out, size_t size, const CUmemAllocationProp *prop)
+CUresult fake_vmm_create(CUmemGenericAllocationHandle *out, size_t size,
+                         const CUmemAllocationProp *prop)
 {
     if (prop->requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC) return CUDA_ERROR_NOT_PERMITTED;
     if (!size || size % FAKE_GRANULE) return CUDA_ERROR_INVALID_VALUE;
@@ -106,12 +117,14 @@ CUresult fake_vmm_retain(CUmemGenericAllocationHandle *out, CUdeviceptr address)
     return object ? retain(out, object) : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* A descriptor of an empty file stands for the object: its inode survives dup and the passing to and fro of
- * descriptors. */
-CUresult fake_vmm_export(void *out, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type)
+/* A descriptor of an empty file stands for the object: its inode survives dup and the passing to
+ * and fro of descriptors. */
+CUresult fake_vmm_export(void *out, CUmemGenericAllocationHandle handle,
+                         CUmemAllocationHandleType type)
 {
     struct physical *object = object_of(handle);
-    if (!object || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || !(object->prop.requestedHandleTypes & type))
+    if (!object || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
+        !(object->prop.requestedHandleTypes & type))
         return CUDA_ERROR_INVALID_VALUE;
     const int fd = memfd_create("fake-cuda", MFD_CLOEXEC);
     struct stat status;
@@ -121,10 +134,12 @@ CUresult fake_vmm_export(void *out, CUmemGenericAllocationHandle handle, CUmemAl
     return CUDA_SUCCESS;
 }
 
-CUresult fake_vmm_import(CUmemGenericAllocationHandle *out, void *os_handle, CUmemAllocationHandleType type)
+CUresult fake_vmm_import(CUmemGenericAllocationHandle *out, void *os_handle,
+                         CUmemAllocationHandleType type)
 {
     struct stat status;
-    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || fstat((int)(intptr_t)os_handle, &status))
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
+        fstat((int)(intptr_t)os_handle, &status))
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < HANDLES; i++) {
         if (handles[i].references && handles[i].object->exported == status.st_ino)
@@ -172,11 +187,13 @@ static uint64_t mapped(CUdeviceptr address, uint64_t size)
     return sum;
 }
 
-CUresult fake_vmm_map(CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocationHandle handle)
+CUresult fake_vmm_map(CUdeviceptr address, size_t size, size_t offset,
+                      CUmemGenericAllocationHandle handle)
 {
     struct physical *object = object_of(handle);
     if (!object || offset || size != object->size) return CUDA_ERROR_INVALID_VALUE;
-    if (!within_reservation(address, size) || mapped(address, size)) return CUDA_ERROR_INVALID_VALUE;
+    if (!within_reservation(address, size) || mapped(address, size))
+        return CUDA_ERROR_INVALID_VALUE;
     if (mapping_count == MAPPINGS) return CUDA_ERROR_OUT_OF_MEMORY;
     mappings[mapping_count].address = address;
     mappings[mapping_count].size = size;
@@ -222,7 +239,8 @@ CUresult fake_vmm_unreserve(CUdeviceptr address, size_t size)
     return CUDA_SUCCESS;
 }
 
-/* ---- multicast objects: mapped like memory, with none of their own; they hold what is bound to them ---- */
+/* ---- multicast objects: mapped like memory, with none of their own; they hold what is bound to
+ * them ---- */
 
 CUresult fake_multicast_create(CUmemGenericAllocationHandle *out, const CUmulticastObjectProp *prop)
 {

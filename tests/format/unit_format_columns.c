@@ -15,17 +15,22 @@
 
 enum { MOST = 20000, SHIFT = 11 };
 
-static struct { struct mpf_slot slot; uint32_t thread; } event[MOST];
+static struct {
+    struct mpf_slot slot;
+    uint32_t thread;
+} event[MOST];
 static uint32_t events;
 static struct mpf_columns *columns;
 static uint8_t *body, pattern[256 + MPF_DATA_MAX];
 
-static const struct mpf_clock from = { 1000000, 5000, 0 }, to = { 1000000 + 2500000000u, 1000005000, 0 };
+static const struct mpf_clock from = { 1000000, 5000, 0 },
+                              to = { 1000000 + 2500000000u, 1000005000, 0 };
 
 /* Data of event i: as long as any event's, and not that of its neighbours. */
 static const uint8_t *data_of(uint32_t i) { return pattern + i % 256; }
 
-static void add(unsigned op, unsigned heap, uint64_t time, uint64_t addr, uint64_t size, uint32_t thread)
+static void add(unsigned op, unsigned heap, uint64_t time, uint64_t addr, uint64_t size,
+                uint32_t thread)
 {
     event[events].slot = (struct mpf_slot){ time, addr, mpf_slot_head(op, heap, 0, size) };
     event[events].thread = thread;
@@ -48,7 +53,8 @@ static void check_event(const struct mpf_event *e, uint32_t i)
 static long there_and_back(void)
 {
     mpf_columns_begin(columns);
-    for (uint32_t i = 0; i < events; i++) mpf_columns_add(columns, &event[i].slot, event[i].thread, data_of(i));
+    for (uint32_t i = 0; i < events; i++)
+        mpf_columns_add(columns, &event[i].slot, event[i].thread, data_of(i));
     assert_int_equal(mpf_columns_count(columns), events);
     const long bytes = mpf_columns_finish(columns, &from, &to, body, mpf_columns_bound(MOST));
     assert_true(bytes > 0);
@@ -57,7 +63,7 @@ static long there_and_back(void)
     struct mpf_event batch[7];
     assert_int_equal(mpf_columns_open(&r, body, (size_t)bytes, 0, block, MOST), MPF_OK);
     uint32_t done = 0;
-    for (long n; (n = mpf_columns_next(&r, batch, 7)) != 0; ) {
+    for (long n; (n = mpf_columns_next(&r, batch, 7)) != 0;) {
         assert_true(n > 0);
         for (long i = 0; i < n; i++) check_event(&batch[i], done++);
     }
@@ -96,8 +102,22 @@ static void one_event_is_a_frame(void **state)
     there_and_back();
 }
 
-static const uint64_t numbers[] = { 0, 1, 8, 15, 16, 127, 128, 4096, UINT32_MAX, UINT64_C(0x7fffffffffff), UINT64_C(1) << 48,
-                                    (UINT64_C(1) << 56) - 1, UINT64_C(1) << 56, UINT64_C(1) << 63, UINT64_MAX - 15, UINT64_MAX };
+static const uint64_t numbers[] = { 0,
+                                    1,
+                                    8,
+                                    15,
+                                    16,
+                                    127,
+                                    128,
+                                    4096,
+                                    UINT32_MAX,
+                                    UINT64_C(0x7fffffffffff),
+                                    UINT64_C(1) << 48,
+                                    (UINT64_C(1) << 56) - 1,
+                                    UINT64_C(1) << 56,
+                                    UINT64_C(1) << 63,
+                                    UINT64_MAX - 15,
+                                    UINT64_MAX };
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
 static void extreme_numbers_in_every_operation(void **state)
@@ -112,8 +132,11 @@ static void extreme_numbers_in_every_operation(void **state)
         events = 0;
         for (int a = 0; a < NUMBERS; a++) {
             const int s = (a * 7 + (int)o) % NUMBERS;
-            const uint64_t size = mpf_op_class(ops[o]) == MPF_CLASS_DATA ? numbers[s] % (MPF_DATA_MAX + 1) : numbers[s] & MPF_SIZE_MAX;
-            add(ops[o], (unsigned)a % 4 * 85, from.ticks + (uint64_t)events * 5000, numbers[a], size, (uint32_t)numbers[(a + 3) % NUMBERS]);
+            const uint64_t size = mpf_op_class(ops[o]) == MPF_CLASS_DATA
+                                      ? numbers[s] % (MPF_DATA_MAX + 1)
+                                      : numbers[s] & MPF_SIZE_MAX;
+            add(ops[o], (unsigned)a % 4 * 85, from.ticks + (uint64_t)events * 5000, numbers[a],
+                size, (uint32_t)numbers[(a + 3) % NUMBERS]);
         }
         there_and_back();
     }
@@ -123,7 +146,8 @@ static void extreme_numbers_in_every_operation(void **state)
 static void unknown_operations_are_passed_over_by_their_class(void **state)
 {
     (void)state;
-    static const unsigned known[] = { MPF_OP_ALLOC, MPF_OP_FREE, MPF_OP_MAP, MPF_OP_PUSH, MPF_OP_NAME };
+    static const unsigned known[] = { MPF_OP_ALLOC, MPF_OP_FREE, MPF_OP_MAP, MPF_OP_PUSH,
+                                      MPF_OP_NAME };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         events = 0;
         add(known[i], 1, from.ticks, 0x1000, 16, 1);
@@ -150,7 +174,7 @@ static void unknown_classes_are_damage(void **state)
     struct mpf_event e;
     body[BODY_HEAD] = 120;
     for (unsigned class = 0; class < 256; class += class == 0 ? MPF_CLASS_DATA + 1 : 1) {
-        body[BODY_HEAD + 2] = (uint8_t)class;
+        body[BODY_HEAD + 2] = (uint8_t) class;
         assert_int_equal(mpf_columns_open(&r, body, (size_t)bytes, 0, NULL, 1), MPF_OK);
         assert_int_equal(mpf_columns_next(&r, &e, 1), MPF_ERR_DAMAGED);
     }
@@ -163,9 +187,10 @@ static void a_known_operation_of_another_class_is_damage(void **state)
     add(MPF_OP_NAME, 0, from.ticks, 3, 5, 1);
     const long bytes = there_and_back();
     struct mpf_columns_reader r;
-    for (unsigned class = 0; class < 256; class++) {
-        body[BODY_HEAD + 2] = (uint8_t)class;
-        assert_int_equal(mpf_columns_open(&r, body, (size_t)bytes, 0, NULL, 1), class == MPF_CLASS_DATA ? MPF_OK : MPF_ERR_DAMAGED);
+    for (unsigned class = 0; class < 256; class ++) {
+        body[BODY_HEAD + 2] = (uint8_t) class;
+        assert_int_equal(mpf_columns_open(&r, body, (size_t)bytes, 0, NULL, 1),
+                         class == MPF_CLASS_DATA ? MPF_OK : MPF_ERR_DAMAGED);
     }
 }
 
@@ -182,7 +207,8 @@ static void a_frame_has_room_for_a_limited_number_of_kinds(void **state)
     assert_int_equal(mpf_columns_room(columns), 2);
 }
 
-/* Allocation patterns that use ages, growth of the age table, stacks of freed addresses, and reallocs in and out of place. */
+/* Allocation patterns that use ages, growth of the age table, stacks of freed addresses, and
+ * reallocs in and out of place. */
 static void random_program(uint64_t seed, uint32_t count)
 {
     enum { LIVE = 3000 };
@@ -240,7 +266,8 @@ static void growing_heap_takes_a_byte_for_an_address(void **state)
 static void a_place_that_comes_back_takes_no_more_than_its_age(void **state)
 {
     (void)state;
-    for (uint64_t i = 0; i < 9000; i++) add(MPF_OP_ALLOC, 1, from.ticks, 0x7f0000000000 + i % 9 * i % 9 * 0x123450, 24, 1);
+    for (uint64_t i = 0; i < 9000; i++)
+        add(MPF_OP_ALLOC, 1, from.ticks, 0x7f0000000000 + i % 9 * i % 9 * 0x123450, 24, 1);
     assert_true(there_and_back() < 9000 + 9000 + 9000 + 300);
 }
 
@@ -250,22 +277,25 @@ static void golden_bytes(void **state)
     (void)state;
     add(MPF_OP_ALLOC, 1, (uint64_t)3 << SHIFT, 0x1000, 24, 1);
     add(MPF_OP_FREE, 1, (uint64_t)3 << SHIFT, 0x1000, 0, 1);
-    add(MPF_OP_ALLOC, 1, (uint64_t)5 << SHIFT, 0x1000, 24, 1);      /* what the thread freed */
+    add(MPF_OP_ALLOC, 1, (uint64_t)5 << SHIFT, 0x1000, 24, 1); /* what the thread freed */
     add(MPF_OP_ALLOC, 1, (uint64_t)5 << SHIFT, 0x2000, 24, 1);
     add(MPF_OP_FREE, 1, (uint64_t)5 << SHIFT, 0x1000, 0, 2);
-    add(MPF_OP_ALLOC, 1, (uint64_t)5 << SHIFT, 0x1000, 24, 1);      /* what another one freed */
+    add(MPF_OP_ALLOC, 1, (uint64_t)5 << SHIFT, 0x1000, 24, 1); /* what another one freed */
     const long n = there_and_back();
     static const uint8_t rest[] = {
-        6, 0, 0, 0, 11, 3, 0, 0,                                    /* events, shift, pairs */
-        6, 0, 0, 0, 6, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 4, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        1, 1, 1, 2, 1, 2, 0x81, 1, 1,                               /* ALLOC, FREE, predicted ALLOC of heap 1, with their classes */
-        0, 1, 2, 0, 1, 0,                                           /* ops */
-        1, 4, 2, 1, 1, 1,                                           /* thread 1 four times, 2 once, 1 once */
-        3, 2, 2, 4,                                                 /* step 3 twice, 2 steps later four times */
-        0x81, 8,                                                    /* distance zigzag(0x100) */
-        0xf9, 7,                                                    /* distance zigzag(0x200 - 0x102) */
-        4,                                                          /* where the block before the last was */
-        24, 24, 24, 24, 1, 2,                                       /* sizes; ages */
+        6,    0,  0,  0,  11, 3, 0, 0, /* events, shift, pairs */
+        6,    0,  0,  0,  6,  0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 4, 0,    0, 0, 2,
+        0,    0,  0,  0,  0,  0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 1, 2, 0x81, 1, 1, /* ALLOC, FREE,
+                                                                                 predicted ALLOC of
+                                                                                 heap 1, with their
+                                                                                 classes */
+        0,    1,  2,  0,  1,  0,                                              /* ops */
+        1,    4,  2,  1,  1,  1, /* thread 1 four times, 2 once, 1 once */
+        3,    2,  2,  4,         /* step 3 twice, 2 steps later four times */
+        0x81, 8,                 /* distance zigzag(0x100) */
+        0xf9, 7,                 /* distance zigzag(0x200 - 0x102) */
+        4,                       /* where the block before the last was */
+        24,   24, 24, 24, 1,  2, /* sizes; ages */
     };
     assert_int_equal(n, 2 * sizeof(struct mpf_clock) + sizeof rest);
     assert_memory_equal(body + 2 * sizeof(struct mpf_clock), rest, sizeof rest);
@@ -277,14 +307,16 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_empty_frame_is_a_frame, make, drop),
         cmocka_unit_test_setup_teardown(one_event_is_a_frame, make, drop),
         cmocka_unit_test_setup_teardown(extreme_numbers_in_every_operation, make, drop),
-        cmocka_unit_test_setup_teardown(unknown_operations_are_passed_over_by_their_class, make, drop),
+        cmocka_unit_test_setup_teardown(unknown_operations_are_passed_over_by_their_class, make,
+                                        drop),
         cmocka_unit_test_setup_teardown(unknown_classes_are_damage, make, drop),
         cmocka_unit_test_setup_teardown(a_known_operation_of_another_class_is_damage, make, drop),
         cmocka_unit_test_setup_teardown(a_frame_has_room_for_a_limited_number_of_kinds, make, drop),
         cmocka_unit_test_setup_teardown(random_programs_frame_after_frame, make, drop),
         cmocka_unit_test_setup_teardown(last_in_first_out_takes_no_bytes_for_addresses, make, drop),
         cmocka_unit_test_setup_teardown(growing_heap_takes_a_byte_for_an_address, make, drop),
-        cmocka_unit_test_setup_teardown(a_place_that_comes_back_takes_no_more_than_its_age, make, drop),
+        cmocka_unit_test_setup_teardown(a_place_that_comes_back_takes_no_more_than_its_age, make,
+                                        drop),
         cmocka_unit_test_setup_teardown(golden_bytes, make, drop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

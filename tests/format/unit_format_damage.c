@@ -1,5 +1,5 @@
-/* The decoders get bytes that no encoder made: they end, with an error or with bounded nonsense, and stay in their
- * buffers (the asan preset watches that). */
+/* The decoders get bytes that no encoder made: they end, with an error or with bounded nonsense,
+ * and stay in their buffers (the asan preset watches that). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,11 +22,13 @@ static size_t valid_body(uint8_t *out, size_t cap)
     void *memory = calloc(1, mpf_columns_memory(EVENTS));
     struct mpf_columns *c = mpf_columns_init(memory, EVENTS, 10);
     uint64_t seed = 42;
-    static const unsigned ops[] = { MPF_OP_ALLOC, MPF_OP_FREE, MPF_OP_MOVE_BEGIN, MPF_OP_MOVE_END, MPF_OP_MAP, MPF_OP_PUSH, MPF_OP_NAME };
+    static const unsigned ops[] = { MPF_OP_ALLOC, MPF_OP_FREE, MPF_OP_MOVE_BEGIN, MPF_OP_MOVE_END,
+                                    MPF_OP_MAP,   MPF_OP_PUSH, MPF_OP_NAME };
     mpf_columns_begin(c);
     for (int i = 0; i < EVENTS; i++) {
         const unsigned op = ops[below(&seed, sizeof ops / sizeof *ops)];
-        const struct mpf_slot s = { (uint64_t)i * 700, below(&seed, 50) << 4, mpf_slot_head(op, 1, 0, below(&seed, 16)) };
+        const struct mpf_slot s = { (uint64_t)i * 700, below(&seed, 50) << 4,
+                                    mpf_slot_head(op, 1, 0, below(&seed, 16)) };
         mpf_columns_add(c, &s, (uint32_t)below(&seed, 3), (const uint8_t *)"0123456789abcdef");
     }
     const long n = mpf_columns_finish(c, &clock, &clock, out, cap);
@@ -58,7 +60,8 @@ static uint64_t decode(const uint8_t *body, size_t bytes)
         for (long got; (got = mpf_columns_next(&r, e, 32)) > 0; n += (uint64_t)got)
             for (long i = 0; i < got; i++) {
                 if (mpf_op_class(e[i].op) == MPF_CLASS_DATA) assert_non_null(e[i].data);
-                if (e[i].data) assert_true(e[i].data >= body && e[i].data + e[i].size <= body + bytes);
+                if (e[i].data)
+                    assert_true(e[i].data >= body && e[i].data + e[i].size <= body + bytes);
             }
     }
     free(block);
@@ -81,7 +84,7 @@ static void mutated_columns(void **state)
         whole += events == EVENTS;
         free(bytes);
     }
-    assert_true(whole > 0 && whole < ROUNDS);       /* some mutations do no harm, some are found */
+    assert_true(whole > 0 && whole < ROUNDS); /* some mutations do no harm, some are found */
 }
 
 static void a_reader_that_is_asked_again_stays_in_its_column(void **state)
@@ -93,7 +96,7 @@ static void a_reader_that_is_asked_again_stays_in_its_column(void **state)
     const size_t n = valid_body(body, sizeof body);
     assert_int_equal(mpf_columns_open(&r, body, n, 0, block, EVENTS), MPF_OK);
     const uint8_t *end = r.op.end;
-    memset(body + (r.op.at - body), 255, EVENTS);       /* no such pair */
+    memset(body + (r.op.at - body), 255, EVENTS); /* no such pair */
     struct mpf_event e;
     for (int i = 0; i < EVENTS; i++) assert_int_equal(mpf_columns_next(&r, &e, 1), MPF_ERR_DAMAGED);
     assert_int_equal(mpf_columns_next(&r, &e, 1), 0);
@@ -105,12 +108,19 @@ enum { HEAD = sizeof(struct mpf_journal), BYTES = HEAD + MPF_CHUNK_BYTES };
 /* A journal of one chunk whose every slot is committed. */
 static void valid_journal(uint8_t *image, uint64_t *seed)
 {
-    static const unsigned ops[] = { MPF_OP_ALLOC, MPF_OP_FREE, MPF_OP_NAME, MPF_OP_CONT, MPF_OP_CONT };
-    const struct mpf_journal head = { .magic = MPF_JOURNAL_MAGIC, .major = MPF_MAJOR, .head_bytes = HEAD, .chunk_bytes = MPF_CHUNK_BYTES,
-                                      .slot_bytes = sizeof(struct mpf_slot), .chunks = 1 };
+    static const unsigned ops[] = { MPF_OP_ALLOC, MPF_OP_FREE, MPF_OP_NAME, MPF_OP_CONT,
+                                    MPF_OP_CONT };
+    const struct mpf_journal head = { .magic = MPF_JOURNAL_MAGIC,
+                                      .major = MPF_MAJOR,
+                                      .head_bytes = HEAD,
+                                      .chunk_bytes = MPF_CHUNK_BYTES,
+                                      .slot_bytes = sizeof(struct mpf_slot),
+                                      .chunks = 1 };
     struct mpf_chunk chunk = { .state = MPF_CHUNK_USED, .tag = 1 };
     for (uint32_t i = 0; i < MPF_CHUNK_SLOTS; i++)
-        chunk.slot[i] = (struct mpf_slot){ i, i, mpf_slot_head(ops[below(seed, sizeof ops / sizeof *ops)], 1, 1, below(seed, 40)) };
+        chunk.slot[i] = (struct mpf_slot){
+            i, i, mpf_slot_head(ops[below(seed, sizeof ops / sizeof *ops)], 1, 1, below(seed, 40))
+        };
     memcpy(image, &head, sizeof head);
     memcpy(image + HEAD, &chunk, sizeof chunk);
 }
@@ -131,12 +141,14 @@ static void mutated_journals(void **state)
         }
         for (uint32_t index = 0; index < 3; index++) {
             uint32_t torn;
-            const uint32_t n = mpf_journal_chunk(image, BYTES, &head, index, below(&seed, 3), found, &torn);
+            const uint32_t n =
+                mpf_journal_chunk(image, BYTES, &head, index, below(&seed, 3), found, &torn);
             assert_true(n <= MPF_CHUNK_SLOTS);
             for (uint32_t i = 0; i < n; i++) {
                 uint8_t data[MPF_DATA_MAX];
                 struct mpf_event e;
-                events += mpf_journal_event(&found[i], &head.start, &head.last, 0, &e, data) == MPF_OK;
+                events +=
+                    mpf_journal_event(&found[i], &head.start, &head.last, 0, &e, data) == MPF_OK;
             }
         }
     }

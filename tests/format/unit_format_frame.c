@@ -35,7 +35,9 @@ static int drop(void **state)
 
 static size_t write_frame(uint8_t major)
 {
-    const struct mpf_frame f = { .major = major, .minor = MPF_MINOR, .kind = MPF_FRAME_EVENTS, .seq = 77, .body_bytes = BODY };
+    const struct mpf_frame f = {
+        .major = major, .minor = MPF_MINOR, .kind = MPF_FRAME_EVENTS, .seq = 77, .body_bytes = BODY
+    };
     const long n = mpf_frame_write(cctx, 1, &f, payload, out, CAP);
     assert_true(n > 0);
     return (size_t)n;
@@ -66,7 +68,8 @@ static void a_cut_frame_is_truncated_at_every_byte(void **state)
     }
 }
 
-/* A flip in a bit that zstd does not look at leaves the payload as it was; every other one is an error. */
+/* A flip in a bit that zstd does not look at leaves the payload as it was; every other one is an
+ * error. */
 static void no_flipped_bit_gives_a_wrong_body(void **state)
 {
     (void)state;
@@ -89,7 +92,9 @@ static void a_frame_without_a_checksum_is_damage(void **state)
     (void)state;
     struct mpf_frame f;
     write_frame(MPF_MAJOR);
-    const size_t n = ZSTD_compressCCtx(cctx, out, CAP, payload, sizeof payload, 1);     /* the same payload, head and all */
+    const size_t n = ZSTD_compressCCtx(cctx, out, CAP, payload, sizeof payload, 1); /* the same
+                                                                                       payload, head
+                                                                                       and all */
     assert_int_equal(mpf_frame_read(dctx, out, n, back, CAP, &f), MPF_ERR_DAMAGED);
 }
 
@@ -106,8 +111,11 @@ static void a_buffer_that_is_too_small_is_told(void **state)
     (void)state;
     struct mpf_frame f;
     const size_t n = write_frame(MPF_MAJOR);
-    assert_int_equal(mpf_frame_read(dctx, out, n, back, MPF_FRAME_HEAD + BODY - 1, &f), MPF_ERR_SPACE);
-    const struct mpf_frame again = { .major = MPF_MAJOR, .kind = MPF_FRAME_EVENTS, .body_bytes = BODY };
+    assert_int_equal(mpf_frame_read(dctx, out, n, back, MPF_FRAME_HEAD + BODY - 1, &f),
+                     MPF_ERR_SPACE);
+    const struct mpf_frame again = { .major = MPF_MAJOR,
+                                     .kind = MPF_FRAME_EVENTS,
+                                     .body_bytes = BODY };
     assert_int_equal(mpf_frame_write(cctx, 1, &again, payload, out, 20), MPF_ERR_SPACE);
 }
 

@@ -1,4 +1,5 @@
-/* The bytes of FORMAT.md, by hand.  Logs that exist have them: a test here that fails says that the version must change. */
+/* The bytes of FORMAT.md, by hand.  Logs that exist have them: a test here that fails says that the
+ * version must change. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +40,8 @@ static void refs_regions_values_and_data(void **state)
     const size_t count = sizeof event / sizeof *event;
     const struct mpf_clock from = { 0x0102, 0x0304, 0x0506 }, to = { 0x0708, 0x090a, 0x0b0c };
     mpf_columns_begin(c);
-    for (size_t i = 0; i < count; i++) mpf_columns_add(c, &event[i].slot, event[i].thread, (const uint8_t *)"main");
+    for (size_t i = 0; i < count; i++)
+        mpf_columns_add(c, &event[i].slot, event[i].thread, (const uint8_t *)"main");
     // clang-format off
     static const uint8_t golden[] = {
         2, 1, 0, 0, 0, 0, 0, 0, 4, 3, 0, 0, 0, 0, 0, 0, 6, 5, 0, 0, 0, 0, 0, 0,
@@ -70,7 +72,9 @@ static void the_head_of_a_frame(void **state)
     uint8_t payload[MPF_FRAME_HEAD + 3], packed[256], back[sizeof payload];
     memset(payload, 0xff, sizeof payload);
     ZSTD_CCtx *ctx = ZSTD_createCCtx();
-    const struct mpf_frame frame = { .major = 1, .minor = 0, .kind = MPF_FRAME_END, .seq = 0x0102030405060708, .body_bytes = 3 };
+    const struct mpf_frame frame = {
+        .major = 1, .minor = 0, .kind = MPF_FRAME_END, .seq = 0x0102030405060708, .body_bytes = 3
+    };
     const long n = mpf_frame_write(ctx, 1, &frame, payload, packed, sizeof packed);
     ZSTD_freeCCtx(ctx);
     assert_true(n > 0);
@@ -80,7 +84,7 @@ static void the_head_of_a_frame(void **state)
     // clang-format on
     assert_int_equal(ZSTD_decompress(back, sizeof back, packed, (size_t)n), sizeof golden);
     assert_memory_equal(back, golden, sizeof golden);
-    assert_int_equal(packed[4] >> 2 & 1, 1);        /* Frame_Header_Descriptor: Content_Checksum_flag */
+    assert_int_equal(packed[4] >> 2 & 1, 1); /* Frame_Header_Descriptor: Content_Checksum_flag */
 }
 
 static void pairs_of_strings(void **state)
@@ -91,7 +95,8 @@ static void pairs_of_strings(void **state)
     mpf_pairs_init(&p, bytes, sizeof bytes);
     mpf_pairs_add(&p, "rank", "");
     mpf_pairs_add_u64(&p, "pid", UINT64_MAX);
-    static const char golden[] = "rank\0\0pid\0" "18446744073709551615";
+    static const char golden[] = "rank\0\0pid\0"
+                                 "18446744073709551615";
     assert_int_equal(mpf_pairs_bytes(&p), sizeof golden);
     assert_memory_equal(bytes, golden, sizeof golden);
 }
@@ -113,9 +118,16 @@ static void places_in_a_journal(void **state)
                                offsetof(struct mpf_journal, log.dev), offsetof(struct mpf_journal, log.ino),
                                offsetof(struct mpf_journal, heir.dev), offsetof(struct mpf_journal, heir.ino) };
     // clang-format on
-    const size_t chunk[] = { offsetof(struct mpf_chunk, seq), offsetof(struct mpf_chunk, thread), offsetof(struct mpf_chunk, state),
-                             offsetof(struct mpf_chunk, tag), offsetof(struct mpf_chunk, drained), offsetof(struct mpf_chunk, drained_next),
-                             offsetof(struct mpf_chunk, frame), offsetof(struct mpf_chunk, slot), MPF_CHUNK_SLOTS, MPF_CHUNK_BYTES };
+    const size_t chunk[] = { offsetof(struct mpf_chunk, seq),
+                             offsetof(struct mpf_chunk, thread),
+                             offsetof(struct mpf_chunk, state),
+                             offsetof(struct mpf_chunk, tag),
+                             offsetof(struct mpf_chunk, drained),
+                             offsetof(struct mpf_chunk, drained_next),
+                             offsetof(struct mpf_chunk, frame),
+                             offsetof(struct mpf_chunk, slot),
+                             MPF_CHUNK_SLOTS,
+                             MPF_CHUNK_BYTES };
     // clang-format off
     assert_memory_equal(journal, ((const size_t[]){ 0, 8, 12, 24, 40, 48, 72, 96, 104, 112, 120, 128, 136, 144, 152,
                                                        160, 168, 176, 192, 200, 208, 216, 224, 232, 240, 248, 256 }), sizeof journal);
@@ -126,7 +138,8 @@ static void places_in_a_journal(void **state)
 static void a_slot(void **state)
 {
     (void)state;
-    const struct mpf_slot s = { 0x0807060504030201, 0x100f0e0d0c0b0a09, mpf_slot_head(MPF_OP_FREE, 3, 0x15, MPF_SIZE_MAX) };
+    const struct mpf_slot s = { 0x0807060504030201, 0x100f0e0d0c0b0a09,
+                                mpf_slot_head(MPF_OP_FREE, 3, 0x15, MPF_SIZE_MAX) };
     // clang-format off
     static const uint8_t golden[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 2, 3, 0x15, 0xff, 0xff, 0xff, 0xff, 0xff };
     // clang-format on
@@ -165,7 +178,8 @@ static void codes_of_operations_and_their_classes(void **state)
         assert_int_equal(mpf_op_class(golden[i].code), golden[i].class);
     }
     static const char *const heaps[] = { "", "host/heap", "host/mmap", "host/shm", "host/pinned" };
-    for (unsigned i = 0; i < sizeof heaps / sizeof *heaps; i++) assert_string_equal(mpf_heap_name(i), heaps[i]);
+    for (unsigned i = 0; i < sizeof heaps / sizeof *heaps; i++)
+        assert_string_equal(mpf_heap_name(i), heaps[i]);
     assert_string_equal(mpf_heap_name(mpf_heap_gpu(MPF_HEAP_DEVICE, 0)), "gpu0/device");
     assert_string_equal(mpf_heap_name(mpf_heap_gpu(MPF_HEAP_TORCH, 15)), "gpu15/torch");
     assert_null(mpf_heap_name(13));
@@ -178,14 +192,24 @@ static void codes_of_operations_and_their_classes(void **state)
 static void places_of_samples_and_codes_of_losses(void **state)
 {
     (void)state;
-    const unsigned rss[] = { MPF_RSS_ANON, MPF_RSS_FILE, MPF_RSS_SHMEM, MPF_RSS_HWM, MPF_RSS_SWAP, MPF_RSS_PRIVATE_DIRTY, MPF_RSS_PSS, MPF_RSS_MEMPROF };
-    const unsigned cgroup[] = { MPF_CGROUP_USAGE, MPF_CGROUP_LIMIT, MPF_CGROUP_PEAK, MPF_CGROUP_OOM_KILLS };
-    const unsigned jemalloc[] = { MPF_JEMALLOC_ALLOCATED, MPF_JEMALLOC_ACTIVE, MPF_JEMALLOC_METADATA, MPF_JEMALLOC_RESIDENT, MPF_JEMALLOC_MAPPED, MPF_JEMALLOC_RETAINED };
-    const unsigned loss[] = { 0, MPF_LOSS_STALLED, MPF_LOSS_TORN, MPF_LOSS_WRITE, MPF_LOSS_MEMORY, MPF_LOSS_NAMES,
+    const unsigned rss[] = { MPF_RSS_ANON, MPF_RSS_FILE,          MPF_RSS_SHMEM, MPF_RSS_HWM,
+                             MPF_RSS_SWAP, MPF_RSS_PRIVATE_DIRTY, MPF_RSS_PSS,   MPF_RSS_MEMPROF };
+    const unsigned cgroup[] = { MPF_CGROUP_USAGE, MPF_CGROUP_LIMIT, MPF_CGROUP_PEAK,
+                                MPF_CGROUP_OOM_KILLS };
+    const unsigned jemalloc[] = { MPF_JEMALLOC_ALLOCATED, MPF_JEMALLOC_ACTIVE,
+                                  MPF_JEMALLOC_METADATA,  MPF_JEMALLOC_RESIDENT,
+                                  MPF_JEMALLOC_MAPPED,    MPF_JEMALLOC_RETAINED };
+    const unsigned loss[] = { 0,
+                              MPF_LOSS_STALLED,
+                              MPF_LOSS_TORN,
+                              MPF_LOSS_WRITE,
+                              MPF_LOSS_MEMORY,
+                              MPF_LOSS_NAMES,
                               MPF_LOSS_THREADS };
     for (unsigned i = 0; i < sizeof rss / sizeof *rss; i++) assert_int_equal(rss[i], i);
     for (unsigned i = 0; i < sizeof cgroup / sizeof *cgroup; i++) assert_int_equal(cgroup[i], i);
-    for (unsigned i = 0; i < sizeof jemalloc / sizeof *jemalloc; i++) assert_int_equal(jemalloc[i], i);
+    for (unsigned i = 0; i < sizeof jemalloc / sizeof *jemalloc; i++)
+        assert_int_equal(jemalloc[i], i);
     for (unsigned i = 0; i < sizeof loss / sizeof *loss; i++) assert_int_equal(loss[i], i);
     assert_int_equal(MPF_LOSS_CODES, sizeof loss / sizeof *loss);
     for (unsigned i = 1; i < MPF_LOSS_CODES; i++) assert_non_null(mpf_loss_text(i));

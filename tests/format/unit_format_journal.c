@@ -22,8 +22,12 @@ static int make(void **state)
 {
     (void)state;
     memset(image, 0, sizeof image);
-    *head = (struct mpf_journal){ .magic = MPF_JOURNAL_MAGIC, .major = MPF_MAJOR, .head_bytes = HEAD, .chunk_bytes = MPF_CHUNK_BYTES,
-                                  .slot_bytes = sizeof(struct mpf_slot), .chunks = 1 };
+    *head = (struct mpf_journal){ .magic = MPF_JOURNAL_MAGIC,
+                                  .major = MPF_MAJOR,
+                                  .head_bytes = HEAD,
+                                  .chunk_bytes = MPF_CHUNK_BYTES,
+                                  .slot_bytes = sizeof(struct mpf_slot),
+                                  .chunks = 1 };
     chunk->state = MPF_CHUNK_USED;
     chunk->tag = TAG;
     chunk->thread = 5;
@@ -31,7 +35,8 @@ static int make(void **state)
     return 0;
 }
 
-static void put(uint32_t slot, unsigned op, uint64_t time, uint64_t addr, uint64_t size, unsigned tag)
+static void put(uint32_t slot, unsigned op, uint64_t time, uint64_t addr, uint64_t size,
+                unsigned tag)
 {
     chunk->slot[slot] = (struct mpf_slot){ time, addr, mpf_slot_head(op, 1, tag, size) };
 }
@@ -54,7 +59,9 @@ static void committed_slots_are_listed_in_order(void **state)
         struct mpf_event e;
         assert_int_equal(found[i].slot, i);
         assert_int_equal(found[i].thread, 5);
-        assert_int_equal(mpf_journal_event(&found[i], &(struct mpf_clock){ 0 }, &(struct mpf_clock){ 0 }, 0, &e, NULL), MPF_OK);
+        assert_int_equal(mpf_journal_event(&found[i], &(struct mpf_clock){ 0 },
+                                           &(struct mpf_clock){ 0 }, 0, &e, NULL),
+                         MPF_OK);
         assert_int_equal(e.addr, i << 4);
         assert_int_equal(e.size, i);
         assert_int_equal(e.time, 100 + i);
@@ -69,7 +76,7 @@ static void what_the_log_holds_is_not_listed_again(void **state)
     chunk->drained = 3;
     chunk->drained_next = 8;
     chunk->frame = 6;
-    assert_int_equal(read_chunk(6, &torn), 7);      /* frames 0 to 5: not 6 */
+    assert_int_equal(read_chunk(6, &torn), 7); /* frames 0 to 5: not 6 */
     assert_int_equal(found[0].slot, 3);
     assert_int_equal(read_chunk(7, &torn), 2);
     assert_int_equal(found[0].slot, 8);
@@ -118,7 +125,9 @@ static void data_is_put_together_from_its_slots(void **state)
     put(4, MPF_OP_FREE, 9, 16, 0, TAG);
     assert_int_equal(read_chunk(0, &torn), 2);
     struct mpf_event e;
-    assert_int_equal(mpf_journal_event(&found[0], &(struct mpf_clock){ 0 }, &(struct mpf_clock){ 0 }, 0, &e, data), MPF_OK);
+    assert_int_equal(mpf_journal_event(&found[0], &(struct mpf_clock){ 0 },
+                                       &(struct mpf_clock){ 0 }, 0, &e, data),
+                     MPF_OK);
     assert_int_equal(e.addr, 33);
     assert_memory_equal(e.data, "bbbbbbbbbbbbbbbbccccccccccccccccdddddddd", 40);
     assert_int_equal(found[1].slot, 4);
@@ -128,14 +137,15 @@ static void data_without_its_event_is_torn(void **state)
 {
     (void)state;
     uint32_t torn;
-    put(1, MPF_OP_CONT, 0, 0, 0, TAG);      /* slot 0 was reserved for the event and not stored */
+    put(1, MPF_OP_CONT, 0, 0, 0, TAG); /* slot 0 was reserved for the event and not stored */
     put(2, MPF_OP_FREE, 9, 16, 0, TAG);
     assert_int_equal(read_chunk(0, &torn), 1);
     assert_int_equal(found[0].slot, 2);
     assert_int_equal(torn, 1);
 }
 
-/* Stores a NAME event of `bytes` bytes at the slot and the first `stored` of the slots for its data. */
+/* Stores a NAME event of `bytes` bytes at the slot and the first `stored` of the slots for its
+ * data. */
 static void put_name(uint32_t slot, uint64_t bytes, uint32_t stored)
 {
     put(slot, MPF_OP_NAME, 1, 33, bytes, TAG);
@@ -146,7 +156,7 @@ static void an_event_without_all_its_data_is_torn(void **state)
 {
     (void)state;
     uint32_t torn;
-    put_name(0, 40, 2);                     /* of 3 */
+    put_name(0, 40, 2); /* of 3 */
     put(3, MPF_OP_FREE, 9, 16, 0, TAG);
     assert_int_equal(read_chunk(0, &torn), 1);
     assert_int_equal(found[0].slot, 3);
@@ -176,7 +186,9 @@ static void an_unknown_operation_is_damage(void **state)
     struct mpf_event e;
     put(0, 200, 1, 16, 0, TAG);
     assert_int_equal(read_chunk(0, &torn), 1);
-    assert_int_equal(mpf_journal_event(&found[0], &(struct mpf_clock){ 0 }, &(struct mpf_clock){ 0 }, 0, &e, NULL), MPF_ERR_DAMAGED);
+    assert_int_equal(mpf_journal_event(&found[0], &(struct mpf_clock){ 0 },
+                                       &(struct mpf_clock){ 0 }, 0, &e, NULL),
+                     MPF_ERR_DAMAGED);
 }
 
 /* Each cut in a buffer of its own size, so that the asan preset sees a read behind it. */
@@ -191,7 +203,8 @@ static void a_cut_image_holds_no_part_of_a_chunk(void **state)
         memcpy(bytes, image, cut);
         const int error = mpf_journal_check(bytes, cut, &h);
         assert_int_equal(error, cut < HEAD ? MPF_ERR_TRUNCATED : MPF_OK);
-        if (error == MPF_OK) assert_int_equal(mpf_journal_chunk(bytes, cut, &h, 0, 0, found, &torn), 0);
+        if (error == MPF_OK)
+            assert_int_equal(mpf_journal_chunk(bytes, cut, &h, 0, 0, found, &torn), 0);
         free(bytes);
     }
     assert_int_equal(read_chunk(0, &torn), 1);

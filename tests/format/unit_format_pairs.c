@@ -20,7 +20,9 @@ static void pairs_come_back_in_order(void **state)
     mpf_pairs_add(&p, "argv", "");
     mpf_pairs_add_u64(&p, "pid", UINT64_MAX);
     const char *at = buf, *end = buf + mpf_pairs_bytes(&p), *key, *value;
-    static const char *const expected[][2] = { { "argv", "a b" }, { "argv", "" }, { "pid", "18446744073709551615" } };
+    static const char *const expected[][2] = { { "argv", "a b" },
+                                               { "argv", "" },
+                                               { "pid", "18446744073709551615" } };
     for (int i = 0; i < 3; i++) {
         assert_int_equal(mpf_pairs_next(&at, end, &key, &value), 1);
         assert_string_equal(key, expected[i][0]);

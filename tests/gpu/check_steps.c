@@ -1,5 +1,6 @@
-/* check_steps LOG: replays a log and compares the books at each mark "step:NAME dev=.. managed=.. pinned=.. pool=.." with
- * what the program said must be live.  Prints each difference; exits with their number. */
+/* check_steps LOG: replays a log and compares the books at each mark "step:NAME dev=.. managed=..
+ * pinned=.. pool=.." with what the program said must be live.  Prints each difference; exits with
+ * their number. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,8 @@
 
 static unsigned marks, wrong;
 
-static void compare(const struct mpr_replay *r, const char *step, const char *text, const char *key, unsigned heap)
+static void compare(const struct mpr_replay *r, const char *step, const char *text, const char *key,
+                    unsigned heap)
 {
     const char *at = strstr(text, key);
     if (!at) return;
@@ -20,13 +22,15 @@ static void compare(const struct mpr_replay *r, const char *step, const char *te
     wrong++;
 }
 
-static void on_event(void *arg, const struct mpr_replay *r, const struct mpr_thread *t, const struct mpf_event *e)
+static void on_event(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                     const struct mpf_event *e)
 {
     (void)arg;
     (void)t;
     size_t bytes;
     char step[64];
-    const char *text = e->op == MPF_OP_MARK ? mpr_texts_get(&r->ranges.names, (uint32_t)e->addr, &bytes) : NULL;
+    const char *text =
+        e->op == MPF_OP_MARK ? mpr_texts_get(&r->ranges.names, (uint32_t)e->addr, &bytes) : NULL;
     if (!text || sscanf(text, "step:%63s", step) != 1) return;
     marks++;
     compare(r, step, text, " dev=", mpf_heap_gpu(MPF_HEAP_DEVICE, 0));
@@ -45,7 +49,8 @@ int main(int argc, char **argv)
     mpr_replay_init(&replay, &options);
     replay.watch.event = on_event;
     const struct mpf_event *events;
-    for (long n; (n = mpr_log_next(log, &events, &error)) > 0; ) mpr_replay_batch(&replay, events, (size_t)n);
+    for (long n; (n = mpr_log_next(log, &events, &error)) > 0;)
+        mpr_replay_batch(&replay, events, (size_t)n);
     mpr_replay_finish(&replay);
     mpr_replay_free(&replay);
     mpr_log_close(log);

@@ -1,4 +1,5 @@
-/* A child of a process that uses CUDA cannot use it itself, but it allocates on the host and ends as any other. */
+/* A child of a process that uses CUDA cannot use it itself, but it allocates on the host and ends
+ * as any other. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

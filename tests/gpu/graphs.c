@@ -1,4 +1,5 @@
-/* CUDA graphs with memory nodes: no memory when captured or instantiated, all of it at the first launch. */
+/* CUDA graphs with memory nodes: no memory when captured or instantiated, all of it at the first
+ * launch. */
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -11,7 +12,8 @@ static CUstream stream;
 
 static void launch_kernels(unsigned n)
 {
-    for (unsigned i = 0; i < n; i++) OK(cuLaunchKernel(steps_kernel(), 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL));
+    for (unsigned i = 0; i < n; i++)
+        OK(cuLaunchKernel(steps_kernel(), 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL));
 }
 
 /* left: the graph does not free its buffer. */
@@ -37,7 +39,8 @@ static CUgraphExec instantiate(CUgraph graph, bool with_params)
 {
     CUgraphExec exec;
     CUDA_GRAPH_INSTANTIATE_PARAMS params = { .flags = 0 };
-    OK(with_params ? cuGraphInstantiateWithParams(&exec, graph, &params) : cuGraphInstantiate(&exec, graph, 0));
+    OK(with_params ? cuGraphInstantiateWithParams(&exec, graph, &params)
+                   : cuGraphInstantiate(&exec, graph, 0));
     return exec;
 }
 

@@ -1,4 +1,5 @@
-/* The frame that tells of the device and of the thread's context is lost, and what comes after it is written. */
+/* The frame that tells of the device and of the thread's context is lost, and what comes after it
+ * is written. */
 #include <sys/resource.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* NVLink multicast objects: they hold the memory that is bound to them, and have none of their own.  For the stand-in
- * driver only: few machines have them. */
+/* NVLink multicast objects: they hold the memory that is bound to them, and have none of their own.
+ * For the stand-in driver only: few machines have them. */
 #include "steps.h"
 
 #define PIECE (2 * MIB)
@@ -8,7 +8,8 @@ int main(void)
 {
     steps_start();
     const CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                       .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 } };
+                                       .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
+                                                     .id = 0 } };
     CUmemGenericAllocationHandle cast, memory;
     CUdeviceptr at;
     OK(cuMulticastCreate(&cast, &(CUmulticastObjectProp){ .numDevices = 1, .size = PIECE }));

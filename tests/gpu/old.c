@@ -1,5 +1,5 @@
 /* The older variants of calls, which programs built with older headers use. */
-#define __CUDA_API_VERSION_INTERNAL     /* cuda.h declares them then, and renames none */
+#define __CUDA_API_VERSION_INTERNAL /* cuda.h declares them then, and renames none */
 #include <stdlib.h>
 
 #include "steps.h"
@@ -9,8 +9,9 @@ static void contexts(void)
     CUcontext primary, context;
     OK(cuCtxGetCurrent(&primary));
     for (unsigned version = 1; version <= 3; version++) {
-        OK(version == 1 ? cuCtxCreate(&context, 0, 0) : version == 2 ? cuCtxCreate_v2(&context, 0, 0)
-                                                                     : cuCtxCreate_v3(&context, NULL, 0, 0, 0));
+        OK(version == 1   ? cuCtxCreate(&context, 0, 0)
+           : version == 2 ? cuCtxCreate_v2(&context, 0, 0)
+                          : cuCtxCreate_v3(&context, NULL, 0, 0, 0));
         steps_alloc(4 * MIB);
         step("context");
         OK(version == 1 ? cuCtxDestroy(context) : cuCtxDestroy_v2(context));

@@ -1,5 +1,6 @@
-/* Fills device 0.  The first refusal is a soft one: something is freed, and the same request succeeds.  The second is
- * hard: the program ends with 3 at once, with everything still allocated. */
+/* Fills device 0.  The first refusal is a soft one: something is freed, and the same request
+ * succeeds.  The second is hard: the program ends with 3 at once, with everything still allocated.
+ */
 #include "steps.h"
 
 enum { PARTS = 16, BLOCKS = 2 * PARTS };

@@ -11,7 +11,8 @@ enum { POOLS = 8 };
 struct books books;
 static CUmemoryPool pools[POOLS];
 
-const char steps_ptx[] = ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry nothing() { ret; }\n";
+const char steps_ptx[] =
+    ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry nothing() { ret; }\n";
 
 void steps_expect(CUresult result, CUresult expected, const char *call, const char *file, int line)
 {
@@ -42,15 +43,9 @@ static void exchange_pool(CUmemoryPool from, CUmemoryPool to)
     pools[i] = to;
 }
 
-void steps_pool(CUmemoryPool pool)
-{
-    exchange_pool(NULL, pool);
-}
+void steps_pool(CUmemoryPool pool) { exchange_pool(NULL, pool); }
 
-void steps_forget_pool(CUmemoryPool pool)
-{
-    exchange_pool(pool, NULL);
-}
+void steps_forget_pool(CUmemoryPool pool) { exchange_pool(pool, NULL); }
 
 /* What the driver reserves for its pools and graphs. */
 static uint64_t reserved_bytes(void)
@@ -68,8 +63,10 @@ static uint64_t reserved_bytes(void)
 void step(const char *name)
 {
     char text[256];
-    snprintf(text, sizeof text, "step:%s dev=%" PRIu64 " managed=%" PRIu64 " pinned=%" PRIu64 " pool=%" PRIu64, name,
-             books.device + reserved_bytes(), (uint64_t)books.managed, (uint64_t)books.pinned, (uint64_t)books.pool);
+    snprintf(text, sizeof text,
+             "step:%s dev=%" PRIu64 " managed=%" PRIu64 " pinned=%" PRIu64 " pool=%" PRIu64, name,
+             books.device + reserved_bytes(), (uint64_t)books.managed, (uint64_t)books.pinned,
+             (uint64_t)books.pool);
     nvtxMarkA(text);
 }
 

@@ -1,8 +1,9 @@
 /* The program's own books of device memory, told to the log by NVTX marks.
  *
- * A mark's text is "step:NAME dev=BYTES managed=BYTES pinned=BYTES pool=BYTES": what must be live right then in
- * gpu0/device, gpu0/managed, host/pinned and gpu0/pool.  dev is requested bytes of driver allocations, physical bytes
- * of memory handles, and what the driver says its pools and its graphs have reserved.  The books are device 0's. */
+ * A mark's text is "step:NAME dev=BYTES managed=BYTES pinned=BYTES pool=BYTES": what must be live
+ * right then in gpu0/device, gpu0/managed, host/pinned and gpu0/pool.  dev is requested bytes of
+ * driver allocations, physical bytes of memory handles, and what the driver says its pools and its
+ * graphs have reserved.  The books are device 0's. */
 #ifndef STEPS_H
 #define STEPS_H
 
@@ -14,7 +15,9 @@
 
 #define MIB ((size_t)1 << 20)
 
-struct books { _Atomic uint64_t device, managed, pinned, pool; };
+struct books {
+    _Atomic uint64_t device, managed, pinned, pool;
+};
 extern struct books books;
 
 /* cuInit, and device 0's primary context made current; its default pool keeps what it reserved. */
@@ -27,12 +30,14 @@ void step(const char *name);
 CUfunction steps_kernel(void);
 extern const char steps_ptx[];
 
-/* Ends the program, with the place and the error's name on stderr, unless the call's result is `expected`. */
+/* Ends the program, with the place and the error's name on stderr, unless the call's result is
+ * `expected`. */
 void steps_expect(CUresult result, CUresult expected, const char *call, const char *file, int line);
-#define OK(call) steps_expect(call, CUDA_SUCCESS, #call, __FILE__, __LINE__)
+#define OK(call)             steps_expect(call, CUDA_SUCCESS, #call, __FILE__, __LINE__)
 #define REFUSED(call, error) steps_expect(call, error, #call, __FILE__, __LINE__)
-#define CHECK(condition) \
-    steps_expect((condition) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN, CUDA_SUCCESS, #condition, __FILE__, __LINE__)
+#define CHECK(condition)                                                                           \
+    steps_expect((condition) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN, CUDA_SUCCESS, #condition,        \
+                 __FILE__, __LINE__)
 
 /* Device memory of the current context, in the books. */
 CUdeviceptr steps_alloc(size_t bytes);

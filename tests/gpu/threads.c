@@ -1,4 +1,5 @@
-/* Threads that free each other's blocks: the driver hands the same addresses out again, to any of them. */
+/* Threads that free each other's blocks: the driver hands the same addresses out again, to any of
+ * them. */
 #include <pthread.h>
 #include <stdio.h>
 
@@ -33,7 +34,8 @@ int main(void)
     step("start");
     for (unsigned round = 0; round < ROUNDS; round++) {
         pthread_t threads[THREADS];
-        for (uintptr_t i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, run, (void *)i) == 0);
+        for (uintptr_t i = 0; i < THREADS; i++)
+            CHECK(pthread_create(&threads[i], NULL, run, (void *)i) == 0);
         for (unsigned i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
         char name[32];
         snprintf(name, sizeof name, "round-%u", round);

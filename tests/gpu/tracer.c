@@ -1,11 +1,13 @@
-/* A tool that listens to everything and judges only the form: it proves the stand-ins, and knows nothing of memprof.
+/* A tool that listens to everything and judges only the form: it proves the stand-ins, and knows
+ * nothing of memprof.
  *
  * Writes lines to the file TRACE_OUT:
- *   enter|exit THREAD CORRELATION NAME RESULT CONTEXT-UID       a driver call; RESULT is -1 at the start
- *   resource CBID                                               a callback of the resource domain
- *   mark USED TEXT                                              an NVTX mark, and the device's used bytes then
- *   bad WHAT                                                    a rule of CUPTI's that was broken
- *   subscribe RESULT, refused NAME                              what CUPTI did not want */
+ *   enter|exit THREAD CORRELATION NAME RESULT CONTEXT-UID       a driver call; RESULT is -1 at the
+ * start resource CBID                                               a callback of the resource
+ * domain mark USED TEXT                                              an NVTX mark, and the device's
+ * used bytes then bad WHAT                                                    a rule of CUPTI's
+ * that was broken subscribe RESULT, refused NAME                              what CUPTI did not
+ * want */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,7 +26,8 @@ EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
 static FILE *out;
 
 static CUptiResult (*subscribe)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *);
-static CUptiResult (*enable)(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId);
+static CUptiResult (*enable)(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain,
+                             CUpti_CallbackId);
 static CUptiResult (*name_of)(CUpti_CallbackDomain, uint32_t, const char **);
 static CUresult (*memory_info)(size_t *, size_t *);
 
@@ -33,7 +36,7 @@ static void open_out(void)
     const char *path = getenv("TRACE_OUT");
     if (!out && path) out = fopen(path, "ae");
     if (!out) exit(125);
-    setvbuf(out, NULL, _IOLBF, BUFSIZ);     /* a forked child has nothing to write again */
+    setvbuf(out, NULL, _IOLBF, BUFSIZ); /* a forked child has nothing to write again */
 }
 
 /* ---- callbacks ---- */
@@ -50,7 +53,8 @@ static void check_alloc(const CUpti_CallbackData *data)
 static void check_word(const CUpti_CallbackData *data)
 {
     const uint64_t expected = data->callbackSite == CUPTI_API_ENTER ? 0 : data->correlationId;
-    if (*data->correlationData != expected) fprintf(out, "bad correlationData of %s\n", data->functionName);
+    if (*data->correlationData != expected)
+        fprintf(out, "bad correlationData of %s\n", data->functionName);
     *data->correlationData = data->correlationId;
 }
 
@@ -58,17 +62,20 @@ static void on_call(CUpti_CallbackId cbid, const CUpti_CallbackData *data)
 {
     const bool enter = data->callbackSite == CUPTI_API_ENTER;
     const char *name = NULL;
-    if (name_of(CUPTI_CB_DOMAIN_DRIVER_API, cbid, &name) != CUPTI_SUCCESS || strcmp(name, data->functionName) != 0)
+    if (name_of(CUPTI_CB_DOMAIN_DRIVER_API, cbid, &name) != CUPTI_SUCCESS ||
+        strcmp(name, data->functionName) != 0)
         fprintf(out, "bad name of %u: %s\n", cbid, data->functionName);
     if (!data->functionParams && cbid != CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize)
         fprintf(out, "bad %s has no parameters\n", name);
     check_word(data);
     if (cbid == CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2) check_alloc(data);
-    fprintf(out, "%s %d %u %s %d %u\n", enter ? "enter" : "exit", gettid(), data->correlationId, data->functionName,
-            enter ? -1 : (int)*(const CUresult *)data->functionReturnValue, data->contextUid);
+    fprintf(out, "%s %d %u %s %d %u\n", enter ? "enter" : "exit", gettid(), data->correlationId,
+            data->functionName, enter ? -1 : (int)*(const CUresult *)data->functionReturnValue,
+            data->contextUid);
 }
 
-static void on_callback(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
+static void on_callback(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+                        const void *data)
 {
     (void)userdata;
     if (domain == CUPTI_CB_DOMAIN_DRIVER_API) on_call(cbid, data);
@@ -92,7 +99,8 @@ int InitializeInjection(void)
     for (unsigned i = 1; result == CUPTI_SUCCESS && i < CUPTI_DRIVER_TRACE_CBID_SIZE; i++) {
         const char *name;
         if (name_of(CUPTI_CB_DOMAIN_DRIVER_API, i, &name) != CUPTI_SUCCESS) continue;
-        if (enable(1, handle, CUPTI_CB_DOMAIN_DRIVER_API, i) != CUPTI_SUCCESS) fprintf(out, "refused %s\n", name);
+        if (enable(1, handle, CUPTI_CB_DOMAIN_DRIVER_API, i) != CUPTI_SUCCESS)
+            fprintf(out, "refused %s\n", name);
     }
     for (unsigned i = 1; result == CUPTI_SUCCESS && i < CUPTI_CBID_RESOURCE_SIZE; i++)
         enable(1, handle, CUPTI_CB_DOMAIN_RESOURCE, i);
@@ -112,7 +120,8 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
     const NvtxExportTableCallbacks *callbacks = get_table(NVTX_ETID_CALLBACKS);
     NvtxFunctionTable table;
     unsigned size;
-    if (!callbacks || !callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &size)) return 0;
+    if (!callbacks || !callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &size))
+        return 0;
     *table[NVTX_CBID_CORE_MarkA] = (NvtxFunctionPointer)on_mark;
     return 1;
 }

@@ -37,8 +37,10 @@ static void *device_by_uuid(CUdevice device)
     OK(cuDeviceGetUuid(&uuid, device));
     const unsigned char *u = (const unsigned char *)uuid.bytes;
     char text[64];
-    snprintf(text, sizeof text, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
-             u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+    snprintf(text, sizeof text,
+             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
+             u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
+             u[15]);
     void *handle;
     CHECK(nvml.by_uuid(text, &handle) == NVML_SUCCESS);
     return handle;
@@ -68,7 +70,8 @@ static struct nvml_memory_v2 memory_of(void *handle)
 {
     struct nvml_memory_v2 now = { .version = NVML_MEMORY_V2 };
     struct nvml_memory old;
-    CHECK(nvml.memory_v2(handle, &now) == NVML_SUCCESS && nvml.memory(handle, &old) == NVML_SUCCESS);
+    CHECK(nvml.memory_v2(handle, &now) == NVML_SUCCESS &&
+          nvml.memory(handle, &old) == NVML_SUCCESS);
     CHECK(now.total == now.used + now.free + now.reserved);
     CHECK(old.total == now.total && old.used == now.used + now.reserved);
     return now;

@@ -22,7 +22,8 @@ static CUmemGenericAllocationHandle create(size_t bytes)
 static void map(CUdeviceptr address, size_t bytes, CUmemGenericAllocationHandle handle)
 {
     OK(cuMemMap(address, bytes, 0, handle, 0));
-    OK(cuMemSetAccess(address, bytes, &(CUmemAccessDesc){ prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE }, 1));
+    OK(cuMemSetAccess(address, bytes,
+                      &(CUmemAccessDesc){ prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE }, 1));
 }
 
 static void gone(size_t bytes, const char *name)
@@ -56,8 +57,9 @@ static void retained(CUdeviceptr at)
     gone(PIECE, "released-last");
 }
 
-/* An import is a reference to memory that another process made, here to this one's own.  That the two are the same memory no call
- * says, so the handle that was made has to go last for the log to be right. */
+/* An import is a reference to memory that another process made, here to this one's own.  That the
+ * two are the same memory no call says, so the handle that was made has to go last for the log to
+ * be right. */
 static void imported(CUdeviceptr at)
 {
     const CUmemGenericAllocationHandle handle = create(3 * PIECE);
@@ -65,7 +67,8 @@ static void imported(CUdeviceptr at)
     int fd;
     OK(cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     step("exported");
-    OK(cuMemImportFromShareableHandle(&twin, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    OK(cuMemImportFromShareableHandle(&twin, (void *)(intptr_t)fd,
+                                      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
     close(fd);
     step("imported");
     map(at, 3 * PIECE, twin);
@@ -90,7 +93,8 @@ static void fabric_probe(void)
 
 enum { PIECES = 64 };
 
-/* As PyTorch's expandable segments: pieces are mapped one after the other, and unmapped from the middle. */
+/* As PyTorch's expandable segments: pieces are mapped one after the other, and unmapped from the
+ * middle. */
 static void expandable(void)
 {
     CUdeviceptr base;

@@ -101,7 +101,8 @@ static void arrays(void)
 static CUdeviceptr pooled(size_t bytes, CUmemoryPool pool, CUstream stream)
 {
     CUdeviceptr address;
-    OK(pool ? cuMemAllocFromPoolAsync(&address, bytes, pool, stream) : cuMemAllocAsync(&address, bytes, stream));
+    OK(pool ? cuMemAllocFromPoolAsync(&address, bytes, pool, stream)
+            : cuMemAllocAsync(&address, bytes, stream));
     books.pool += bytes;
     return address;
 }
@@ -157,7 +158,8 @@ static void own_pool(CUstream stream)
 static void handles(void)
 {
     const CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                       .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 } };
+                                       .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
+                                                     .id = 0 } };
     const CUmemAccessDesc access = { prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
     CUmemGenericAllocationHandle handle;
     CUdeviceptr address;

@@ -1,5 +1,6 @@
-/* The tests' own reading of a log: `books LOG` prints as JSON its header, its counts and the live set at its end, sorted
- * by address.  Naive on purpose: one table, no journal, no repairs; for logs that ended in an orderly way. */
+/* The tests' own reading of a log: `books LOG` prints as JSON its header, its counts and the live
+ * set at its end, sorted by address.  Naive on purpose: one table, no journal, no repairs; for logs
+ * that ended in an orderly way. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -20,8 +21,12 @@
 
 enum { SLOTS = 1 << 21 };
 #define FREED UINT64_MAX
-static struct block { uint64_t addr, size; } table[SLOTS];      /* addr 0: never used; size FREED: not live */
-static uint64_t allocations, frees, failures, unmatched, live_bytes, peak_bytes, events, moving[1 << 16];
+/* addr 0: never used; size FREED: not live */
+static struct block {
+    uint64_t addr, size;
+} table[SLOTS];
+static uint64_t allocations, frees, failures, unmatched, live_bytes, peak_bytes, events,
+    moving[1 << 16];
 
 static struct block *find(uint64_t addr)
 {
@@ -116,7 +121,8 @@ static bool frames(const uint8_t *at, const uint8_t *end)
     while (at < end) {
         struct mpf_frame f;
         const long length = mpf_frame_length(at, (size_t)(end - at));
-        if (length < 0 || mpf_frame_read(ctx, at, (size_t)length, payload, sizeof payload, &f) < 0) return false;
+        if (length < 0 || mpf_frame_read(ctx, at, (size_t)length, payload, sizeof payload, &f) < 0)
+            return false;
         if (f.kind == MPF_FRAME_HEADER) start = header(&f);
         if (f.kind == MPF_FRAME_EVENTS && !body(&f, start)) return false;
         at += length;
@@ -133,8 +139,9 @@ static int by_address(const void *a, const void *b)
 
 static void print(void)
 {
-    printf(", \"events\": %" PRIu64 ", \"allocations\": %" PRIu64 ", \"frees\": %" PRIu64 ", \"failures\": %" PRIu64
-           ", \"unmatched\": %" PRIu64 ", \"peak_bytes\": %" PRIu64 ", \"live_bytes\": %" PRIu64 ", \"live\": [",
+    printf(", \"events\": %" PRIu64 ", \"allocations\": %" PRIu64 ", \"frees\": %" PRIu64
+           ", \"failures\": %" PRIu64 ", \"unmatched\": %" PRIu64 ", \"peak_bytes\": %" PRIu64
+           ", \"live_bytes\": %" PRIu64 ", \"live\": [",
            events, allocations, frees, failures, unmatched, peak_bytes, live_bytes);
     qsort(table, SLOTS, sizeof *table, by_address);
     bool first = true;

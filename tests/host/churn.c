@@ -1,11 +1,8 @@
-/* `churn BOOKS HOW WORKERS`: allocates and frees until it is killed, and keeps books that are exact at any instant in a
- * shared mapping of the file BOOKS.  HOW:
- *   threads    WORKERS threads
- *   processes  WORKERS forked processes
- *   short      WORKERS threads at a time, each of them for 100 steps
- *   forking    one worker, which forks a short-lived child now and then
- *   segv       one worker, which reads address 0 after 100,000 steps
- *   grow       one worker, which frees nothing and touches all it gets
+/* `churn BOOKS HOW WORKERS`: allocates and frees until it is killed, and keeps books that are exact
+ * at any instant in a shared mapping of the file BOOKS.  HOW: threads    WORKERS threads processes
+ * WORKERS forked processes short      WORKERS threads at a time, each of them for 100 steps forking
+ * one worker, which forks a short-lived child now and then segv       one worker, which reads
+ * address 0 after 100,000 steps grow       one worker, which frees nothing and touches all it gets
  * Worker i allocates in the ranges "worker i even" and "worker i odd" and nowhere else. */
 #include <fcntl.h>
 #include <pthread.h>
@@ -24,21 +21,28 @@
 
 enum { WORKERS = 8, LIVE = 256, RANGES = 2 };
 
-/* Before a step the state after it is written; word then says in one store that the step is under way, and in one more
- * that it is done: bit 0 is the index of the state that holds, bit 1 says that the other one may hold already. */
-struct state { uint64_t allocations[RANGES], blocks[RANGES], bytes[RANGES]; };
-struct books { uint64_t pid, word; struct state state[2]; };
+/* Before a step the state after it is written; word then says in one store that the step is under
+ * way, and in one more that it is done: bit 0 is the index of the state that holds, bit 1 says that
+ * the other one may hold already. */
+struct state {
+    uint64_t allocations[RANGES], blocks[RANGES], bytes[RANGES];
+};
+struct books {
+    uint64_t pid, word;
+    struct state state[2];
+};
 
 static volatile struct books *books;
-static struct { void *p; size_t size; int range; } live[WORKERS][LIVE];
+static struct {
+    void *p;
+    size_t size;
+    int range;
+} live[WORKERS][LIVE];
 static uint64_t seed[WORKERS];
 static const char *how;
 static bool grow;
 
-static struct state state_now(int w)
-{
-    return books[w].state[books[w].word & 1];
-}
+static struct state state_now(int w) { return books[w].state[books[w].word & 1]; }
 
 static void under_way(int w, struct state after)
 {
@@ -138,7 +142,7 @@ int main(int argc, char **argv)
     if (fd < 0 || ftruncate(fd, WORKERS * sizeof *books) != 0) return 2;
     books = mmap(NULL, WORKERS * sizeof *books, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);       /* a test that was ended leaves nobody behind */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that was ended leaves nobody behind */
     how = argv[2];
     grow = !strcmp(how, "grow");
     ranges_init();

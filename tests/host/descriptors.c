@@ -1,11 +1,10 @@
-/* `descriptors HOW [FILE]`: a program that does with its descriptors what it likes, while memprof's encoder runs, and makes
- * 100,000 blocks of 100 bytes in the range "work".
- *   list           prints the descriptors that it has
- *   closefrom      closes all from 3, then writes FILE
- *   close0         closes 0, so that FILE gets it
- *   daemonise      closes all in a child of its own session and writes FILE there
- *   eof            closes stdout, then waits for its stdin to end
- *   forbid         once the encoder has its own, allows itself no more descriptors, and makes as many blocks again on four threads */
+/* `descriptors HOW [FILE]`: a program that does with its descriptors what it likes, while memprof's
+ * encoder runs, and makes 100,000 blocks of 100 bytes in the range "work". list           prints
+ * the descriptors that it has closefrom      closes all from 3, then writes FILE close0 closes 0,
+ * so that FILE gets it daemonise      closes all in a child of its own session and writes FILE
+ * there eof            closes stdout, then waits for its stdin to end forbid         once the
+ * encoder has its own, allows itself no more descriptors, and makes as many blocks again on four
+ * threads */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -105,7 +104,7 @@ int main(int argc, char **argv)
     char end;
     const char *how = argv[1], *path = argc > 2 ? argv[2] : "";
     ranges_init();
-    free(malloc((size_t)4 << 20));      /* memprof's encoder starts at the first large block */
+    free(malloc((size_t)4 << 20)); /* memprof's encoder starts at the first large block */
     if (!strcmp(how, "daemonise")) return daemonise(path);
     if (!strcmp(how, "list") || !strcmp(how, "eof")) work();
     if (!strcmp(how, "list")) list();

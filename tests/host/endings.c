@@ -1,5 +1,5 @@
-/* `endings HOW [BLOCKS]`: keeps BLOCKS (1,000) blocks of 100 bytes in the range "work", then ends HOW it was told.
- * child_HOW: a forked child does both. */
+/* `endings HOW [BLOCKS]`: keeps BLOCKS (1,000) blocks of 100 bytes in the range "work", then ends
+ * HOW it was told. child_HOW: a forked child does both. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -25,7 +25,7 @@ static void work(long blocks)
 
 static void *rest(void *arg)
 {
-    pthread_join(*(pthread_t *)arg, NULL);      /* main is gone when this thread works */
+    pthread_join(*(pthread_t *)arg, NULL); /* main is gone when this thread works */
     work(500);
     return NULL;
 }

@@ -1,5 +1,6 @@
-/* Calls every hooked function often enough to come by memprof's slow paths and prints, for each, how often it changed errno
- * and to what: a program cannot tell the difference between a bare run and one under memprof. */
+/* Calls every hooked function often enough to come by memprof's slow paths and prints, for each,
+ * how often it changed errno and to what: a program cannot tell the difference between a bare run
+ * and one under memprof. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -36,10 +37,10 @@ static void tell(const char *name)
 }
 
 #define CALL(statement) (errno = UNTOUCHED, (void)(statement), note())
-#define OFTEN_DO(name, statements)                      \
-    do {                                                \
-        for (int i = 0; i < OFTEN; i++) { statements; } \
-        tell(name);                                     \
+#define OFTEN_DO(name, statements)                                                                 \
+    do {                                                                                           \
+        for (int i = 0; i < OFTEN; i++) { statements; }                                            \
+        tell(name);                                                                                \
     } while (0)
 
 static void heap(void)
@@ -85,7 +86,8 @@ static void mappings(void)
     const int rw = PROT_READ | PROT_WRITE, anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
     const int zero = open("/dev/zero", O_RDWR), id = shmget(IPC_PRIVATE, 8192, IPC_CREAT | 0600);
     OFTEN_DO("mmap", CALL(p = mmap(NULL, 8192, rw, anonymous, -1, 0)); munmap(p, 8192));
-    OFTEN_DO("mmap shared", CALL(p = mmap(NULL, 8192, rw, MAP_SHARED | MAP_ANONYMOUS, -1, 0)); munmap(p, 8192));
+    OFTEN_DO("mmap shared", CALL(p = mmap(NULL, 8192, rw, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+             munmap(p, 8192));
     OFTEN_DO("mmap a file", CALL(p = mmap(NULL, 8192, rw, MAP_SHARED, zero, 0)); munmap(p, 8192));
     OFTEN_DO("mmap no file", CALL(mmap(NULL, 8192, rw, MAP_SHARED, -1, 0)));
     OFTEN_DO("munmap", p = mmap(NULL, 8192, rw, anonymous, -1, 0); CALL(munmap(p, 8192)));
@@ -93,7 +95,8 @@ static void mappings(void)
     p = mmap(NULL, 8192, rw, anonymous, -1, 0);
     OFTEN_DO("mprotect", CALL(mprotect(p, 4096, i % 2 ? rw : PROT_READ)));
     OFTEN_DO("mprotect wrong", CALL(mprotect((void *)1, 4096, rw)));
-    OFTEN_DO("mremap", CALL(p = mremap(p, i % 2 ? 4096 : 8192, i % 2 ? 8192 : 4096, MREMAP_MAYMOVE)));
+    OFTEN_DO("mremap",
+             CALL(p = mremap(p, i % 2 ? 4096 : 8192, i % 2 ? 8192 : 4096, MREMAP_MAYMOVE)));
     OFTEN_DO("mremap wrong", CALL(mremap((void *)1, 8192, 4096, 0)));
     munmap(p, 8192);
     if (id >= 0) {
@@ -109,11 +112,13 @@ static void processes(void)
 {
     char *const argv[] = { "none", NULL };
     OFTEN_DO("pthread_setname_np", CALL(pthread_setname_np(pthread_self(), "name")));
-    OFTEN_DO("pthread_setname_np long", CALL(pthread_setname_np(pthread_self(), "a name that is too long")));
+    OFTEN_DO("pthread_setname_np long",
+             CALL(pthread_setname_np(pthread_self(), "a name that is too long")));
     OFTEN_DO("prctl", CALL(prctl(PR_SET_NAME, "other")));
     OFTEN_DO("prctl wrong", CALL(prctl(-1, 0, 0, 0, 0)));
     void *library;
-    OFTEN_DO("dlclose", library = dlopen("libutil.so.1", RTLD_NOW); if (library) CALL(dlclose(library)));
+    OFTEN_DO("dlclose", library = dlopen("libutil.so.1", RTLD_NOW);
+             if (library) CALL(dlclose(library)));
     for (int i = 0; i < 10; i++) CALL(execv("/nonexistent", argv));
     tell("execv");
     for (int i = 0; i < 10; i++) CALL(execve("/nonexistent", argv, environ));

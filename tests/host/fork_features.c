@@ -1,4 +1,5 @@
-/* For a Python script that forks with memprof's features at work: NVTX's ranges, domains, payloads, and blocks of C. */
+/* For a Python script that forks with memprof's features at work: NVTX's ranges, domains, payloads,
+ * and blocks of C. */
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -26,11 +27,15 @@ void features_start(void)
 {
     ranges_init();
     void *library = dlopen(getenv("NVTX_INJECTION64_PATH"), RTLD_LAZY);
-    emitter_inject_extension((nvtx_extension_init)dlsym(library, "InitializeInjectionNvtxExtension"), NVTX_EXTENSION_PAYLOAD);
+    emitter_inject_extension(
+        (nvtx_extension_init)dlsym(library, "InitializeInjectionNvtxExtension"),
+        NVTX_EXTENSION_PAYLOAD);
     domain = emit_core2.DomainCreateA("library");
     in_domain = emit_core2.DomainRegisterStringA(domain, "step");
     const struct nvtx_schema_entry entry = { .type = 5, .name = "rank" };
-    const struct nvtx_schema schema = { .fields = NVTX_SCHEMA_HAS_ID, .id = 80, .entries = &entry, .entry_count = 1 };
+    const struct nvtx_schema schema = {
+        .fields = NVTX_SCHEMA_HAS_ID, .id = 80, .entries = &entry, .entry_count = 1
+    };
     emit_payload.PayloadSchemaRegister(domain, &schema);
 }
 
@@ -47,7 +52,10 @@ void features_keep(void)
 /* By handles that the parent made. */
 void features_keep_in_domain(void)
 {
-    const struct nvtx_event e = { .version = 3, .bytes = sizeof e, .message_type = NVTX_MESSAGE_REGISTERED, .message.registered = in_domain };
+    const struct nvtx_event e = { .version = 3,
+                                  .bytes = sizeof e,
+                                  .message_type = NVTX_MESSAGE_REGISTERED,
+                                  .message.registered = in_domain };
     emit_core2.DomainRangePushEx(domain, &e);
     keep();
     emit_core2.DomainRangePop(domain);

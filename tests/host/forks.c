@@ -1,7 +1,6 @@
-/* `forks HOW CHILDREN`: a process whose 4 threads allocate all the time makes children, one after the other, and waits
- * for each.  Every child keeps 100 blocks of 1,000 bytes and frees 10 that it inherited.  HOW:
- *   fork, _fork, clone   end with _exit
- *   exit                 fork, end with exit
+/* `forks HOW CHILDREN`: a process whose 4 threads allocate all the time makes children, one after
+ * the other, and waits for each.  Every child keeps 100 blocks of 1,000 bytes and frees 10 that it
+ * inherited.  HOW: fork, _fork, clone   end with _exit exit                 fork, end with exit
  *   abort                fork, end with a signal
  *   exec                 fork, then exec of `forks child`
  *   nested               fork, and again in the child
@@ -69,18 +68,20 @@ static pid_t make(const char *how)
 {
     static char *const argv[] = { "forks", "child", NULL };
     pid_t pid;
-    if (!strcmp(how, "spawn")) return posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ) == 0 ? pid : -1;
+    if (!strcmp(how, "spawn"))
+        return posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ) == 0 ? pid : -1;
     if (!strcmp(how, "vfork")) {
         pid = vfork();
         if (pid == 0) {
-            free(malloc(64));       /* in the parent's memory: the parent's event */
+            free(malloc(64)); /* in the parent's memory: the parent's event */
             execv("/proc/self/exe", argv);
             _exit(1);
         }
         return pid;
     }
     if (!strcmp(how, "_fork")) pid = _Fork();
-    else if (!strcmp(how, "clone")) pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+    else if (!strcmp(how, "clone"))
+        pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
     else pid = fork();
     if (pid == 0) child(how);
     return pid;
@@ -89,7 +90,8 @@ static pid_t make(const char *how)
 static int all(const char *how, int children)
 {
     pthread_t thread[THREADS];
-    /* After _Fork and clone a child may use malloc only if no other thread was in it: POSIX gives no more. */
+    /* After _Fork and clone a child may use malloc only if no other thread was in it: POSIX gives
+     * no more. */
     const int threads = strcmp(how, "_fork") && strcmp(how, "clone") ? THREADS : 0;
     for (int i = 0; i < threads; i++) pthread_create(&thread[i], NULL, churn, NULL);
     for (int i = 0; i < children; i++) {

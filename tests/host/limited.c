@@ -1,5 +1,5 @@
-/* `limited as|data MIB`: allows itself so much more memory than it has (RLIMIT_AS, RLIMIT_DATA), takes blocks of 1 MiB until it
- * gets none, and says how many it got. */
+/* `limited as|data MIB`: allows itself so much more memory than it has (RLIMIT_AS, RLIMIT_DATA),
+ * takes blocks of 1 MiB until it gets none, and says how many it got. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +20,12 @@ int main(int argc, char **argv)
 {
     if (argc != 3) return 2;
     const int as = !strcmp(argv[1], "as");
-    const unsigned long bytes = (kib(as ? "VmSize:" : "VmData:") << 10) + (strtoul(argv[2], NULL, 10) << 20);
+    const unsigned long bytes =
+        (kib(as ? "VmSize:" : "VmData:") << 10) + (strtoul(argv[2], NULL, 10) << 20);
     const struct rlimit limit = { bytes, bytes };
     if (setrlimit(as ? RLIMIT_AS : RLIMIT_DATA, &limit) != 0) return 1;
     unsigned blocks = 0;
-    for (void *volatile p; (p = malloc((size_t)1 << 20)); ) blocks++;
+    for (void *volatile p; (p = malloc((size_t)1 << 20));) blocks++;
     printf("%u\n", blocks);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* `loader HOW LIBRARY`: a C program that dlopens.
- *   late      LIBRARY, and then allocates 1,000 blocks; prints the variables that the library may have set
- *   tls       a library with initial-exec thread-local storage; prints what it computes
+ *   late      LIBRARY, and then allocates 1,000 blocks; prints the variables that the library may
+ * have set tls       a library with initial-exec thread-local storage; prints what it computes
  *   plugin    a C++ library, RTLD_LOCAL, and calls its plugin_work in the range "plugin" */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -20,7 +20,8 @@ int main(int argc, char **argv)
         printf("%s\n", dlerror());
         return 1;
     }
-    if (!strcmp(argv[1], "tls")) printf("%d\n", ((int (*)(int))dlsym(library, "static_tls_sum"))(42));
+    if (!strcmp(argv[1], "tls"))
+        printf("%d\n", ((int (*)(int))dlsym(library, "static_tls_sum"))(42));
     if (!strcmp(argv[1], "plugin")) {
         ((void (*)(void))dlsym(library, "plugin_start"))();
         range_push("plugin");

@@ -1,4 +1,5 @@
-/* `many BLOCKS`: two threads allocate and free so many blocks in all, each freed before the next one is made. */
+/* `many BLOCKS`: two threads allocate and free so many blocks in all, each freed before the next
+ * one is made. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>

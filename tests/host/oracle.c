@@ -1,13 +1,16 @@
-/* Exact books of the calls that reach the real allocator, kept by a library preloaded below libmemprof.so; nothing in
- * common with memprof.  Written as JSON to $ORACLE_OUT.
+/* Exact books of the calls that reach the real allocator, kept by a library preloaded below
+ * libmemprof.so; nothing in common with memprof.  Written as JSON to $ORACLE_OUT.
  *
  * What is on the books is what memprof has to record:
- *  - from when the C library has an environment, before which memprof cannot know where its log goes;
- *  - until memprof's END: on_exit's handlers run in reverse, and ours is registered inside memprof's call of on_exit,
- *    immediately before memprof's, so it runs immediately after it;
- *  - but not the blocks of memprof's encoder thread and of its creation, found by who calls pthread_create.
+ *  - from when the C library has an environment, before which memprof cannot know where its log
+ * goes;
+ *  - until memprof's END: on_exit's handlers run in reverse, and ours is registered inside
+ * memprof's call of on_exit, immediately before memprof's, so it runs immediately after it;
+ *  - but not the blocks of memprof's encoder thread and of its creation, found by who calls
+ * pthread_create.
  *
- * One lock, so the order of the books is the order of the calls.  The table is mapped, never allocated. */
+ * One lock, so the order of the books is the order of the calls.  The table is mapped, never
+ * allocated. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +27,10 @@
 
 enum { SLOTS = 1 << 21 };
 #define FREED UINT64_MAX
-static struct block { uint64_t addr, size; } *table;        /* addr 0: never used; size FREED: not live */
+/* addr 0: never used; size FREED: not live */
+static struct block {
+    uint64_t addr, size;
+} * table;
 static uint64_t allocations, frees, failures, live_bytes, peak_bytes, live_blocks, peak_blocks;
 static bool begun, closed;
 static int word;
@@ -71,8 +77,10 @@ static bool drop(void *p)
 
 static void write_books(int fd)
 {
-    dprintf(fd, "{\"allocations\": %" PRIu64 ", \"frees\": %" PRIu64 ", \"failures\": %" PRIu64 ", \"peak_bytes\": %" PRIu64
-            ", \"peak_blocks\": %" PRIu64 ", \"live_bytes\": %" PRIu64 ", \"live\": [",
+    dprintf(fd,
+            "{\"allocations\": %" PRIu64 ", \"frees\": %" PRIu64 ", \"failures\": %" PRIu64
+            ", \"peak_bytes\": %" PRIu64 ", \"peak_blocks\": %" PRIu64 ", \"live_bytes\": %" PRIu64
+            ", \"live\": [",
             allocations, frees, failures, peak_bytes, peak_blocks, live_bytes);
     const char *comma = "";
     for (size_t i = 0; i < SLOTS; i++) {
@@ -102,19 +110,20 @@ static bool begin(void)
 {
     if (begun) return !closed && !memprofs;
     if (!environ) return false;
-    table = mmap(NULL, SLOTS * sizeof *table, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    table = mmap(NULL, SLOTS * sizeof *table, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (table == MAP_FAILED) return false;
     return begun = true;
 }
 
-/* NEXT(f) defines next_f(), the next library's f.  memprof has looked all of them up already, and serves what dlsym
- * allocates for it from its own arena. */
-#define NEXT(name)                                                              \
-    static __typeof__(name) *next_##name(void)                                  \
-    {                                                                           \
-        static __typeof__(name) *f;                                             \
-        if (!f) f = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);                \
-        return f;                                                               \
+/* NEXT(f) defines next_f(), the next library's f.  memprof has looked all of them up already, and
+ * serves what dlsym allocates for it from its own arena. */
+#define NEXT(name)                                                                                 \
+    static __typeof__(name) *next_##name(void)                                                     \
+    {                                                                                              \
+        static __typeof__(name) *f;                                                                \
+        if (!f) f = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);                                   \
+        return f;                                                                                  \
     }
 NEXT(malloc)
 NEXT(calloc)
@@ -169,8 +178,8 @@ void free(void *p)
     next_free()(p);
 }
 
-/* The block is dropped and made at once, afterwards; until then nobody else can have its address but by the real call,
- * which is made under the lock. */
+/* The block is dropped and made at once, afterwards; until then nobody else can have its address
+ * but by the real call, which is made under the lock. */
 void *realloc(void *p, size_t n)
 {
     if (!p) return made(next_realloc()(p, n), n);
@@ -201,7 +210,10 @@ int on_exit(void (*handler)(int, void *), void *arg)
     return next_on_exit()(handler, arg);
 }
 
-struct start { void *(*run)(void *); void *arg; };
+struct start {
+    void *(*run)(void *);
+    void *arg;
+};
 
 static void *run_memprofs(void *arg)
 {
@@ -213,7 +225,8 @@ static void *run_memprofs(void *arg)
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
 {
     static struct start start;
-    if (!in_memprof(__builtin_return_address(0))) return next_pthread_create()(thread, attr, run, arg);
+    if (!in_memprof(__builtin_return_address(0)))
+        return next_pthread_create()(thread, attr, run, arg);
     start = (struct start){ run, arg };
     memprofs = true;
     const int error = next_pthread_create()(thread, attr, run_memprofs, &start);

@@ -1,7 +1,8 @@
-/* `own_lock HOOK`: a program with a malloc of its own, whose lock is not recursive.  Before any constructor its first malloc
- * calls the function HOOK, with the lock held where the C library's own HOOK takes no memory; main does the same again, and
- * all that a program does without a thought.  Who comes into malloc while the lock is held ends the process at once.
- * Prints what it has done.  Without an argument: the names of the functions. */
+/* `own_lock HOOK`: a program with a malloc of its own, whose lock is not recursive.  Before any
+ * constructor its first malloc calls the function HOOK, with the lock held where the C library's
+ * own HOOK takes no memory; main does the same again, and all that a program does without a
+ * thought.  Who comes into malloc while the lock is held ends the process at once. Prints what it
+ * has done.  Without an argument: the names of the functions. */
 #include <alloca.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,7 +21,7 @@
 #include <unistd.h>
 
 #ifndef PR_SET_VMA
-#define PR_SET_VMA 0x53564d41
+#define PR_SET_VMA           0x53564d41
 #define PR_SET_VMA_ANON_NAME 0
 #endif
 
@@ -33,7 +34,7 @@ enum { PAGE = 4096, ARENA = 16 << 20, RECURSION = 99, NOT_DONE = 98 };
 static char arena[ARENA] __attribute__((aligned(PAGE)));
 static size_t used;
 static uint32_t lock;
-static void (*hook)(void);      /* what malloc calls under its lock */
+static void (*hook)(void); /* what malloc calls under its lock */
 static void *volatile sink;
 
 static void take(void)
@@ -65,7 +66,8 @@ void free(void *p)
     __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 }
 
-void *calloc(size_t n, size_t each) { return malloc(n * each); }        /* the arena's bytes are used once */
+/* The arena's bytes are used once */
+void *calloc(size_t n, size_t each) { return malloc(n * each); }
 
 void *realloc(void *p, size_t bytes)
 {
@@ -83,22 +85,35 @@ static void expect(bool so)
 
 static void *map(size_t bytes)
 {
-    void *p = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *p = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     expect(p != MAP_FAILED);
     return p;
 }
 
-static void call_mmap(void) { expect(mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED); }
-static void call_mmap64(void) { expect(mmap64(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED); }
+static void call_mmap(void)
+{
+    expect(mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
+           MAP_FAILED);
+}
+static void call_mmap64(void)
+{
+    expect(mmap64(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
+           MAP_FAILED);
+}
 static void call_munmap(void) { expect(munmap(map(PAGE), PAGE) == 0); }
-static void call_mremap(void) { expect(mremap(map(PAGE), PAGE, 2 * PAGE, MREMAP_MAYMOVE) != MAP_FAILED); }
+static void call_mremap(void)
+{
+    expect(mremap(map(PAGE), PAGE, 2 * PAGE, MREMAP_MAYMOVE) != MAP_FAILED);
+}
 static void call_mprotect(void) { expect(mprotect(map(PAGE), PAGE, PROT_READ) == 0); }
 /* as Chromium's allocator names what it has mapped; a kernel may lack it */
 static void call_prctl(void) { prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, map(PAGE), PAGE, "own"); }
 static void call_shmat(void)
 {
     const int id = (int)syscall(SYS_shmget, IPC_PRIVATE, PAGE, 0600);
-    expect(id >= 0 && shmat(id, NULL, 0) != (void *)-1 && syscall(SYS_shmctl, id, IPC_RMID, NULL) == 0);
+    expect(id >= 0 && shmat(id, NULL, 0) != (void *)-1 &&
+           syscall(SYS_shmctl, id, IPC_RMID, NULL) == 0);
 }
 static void call_shmdt(void)
 {
@@ -106,7 +121,10 @@ static void call_shmdt(void)
     void *p = (void *)syscall(SYS_shmat, id, NULL, 0);
     expect(id >= 0 && shmdt(p) == 0 && syscall(SYS_shmctl, id, IPC_RMID, NULL) == 0);
 }
-static void call_pthread_setname_np(void) { expect(pthread_setname_np(pthread_self(), "own") == 0); }
+static void call_pthread_setname_np(void)
+{
+    expect(pthread_setname_np(pthread_self(), "own") == 0);
+}
 static void call_memalign(void) { expect((sink = memalign(64, 64)) != NULL); }
 static void call_aligned_alloc(void) { expect((sink = aligned_alloc(64, 64)) != NULL); }
 static void call_posix_memalign(void)
@@ -137,24 +155,43 @@ static void call__Exit(void) { _Exit(0); }
 
 /* These take memory by themselves, the last two in a process that is up. */
 static void call_reallocarray(void) { expect((sink = reallocarray(NULL, 4, 16)) != NULL); }
-static void call_cfree(void) { if (cfree) cfree(NULL); }
-static void call_free_sized(void) { if (free_sized) free_sized(malloc(16), 16); }
-static void call_free_aligned_sized(void) { if (free_aligned_sized) free_aligned_sized(malloc(64), 64, 64); }
+static void call_cfree(void)
+{
+    if (cfree) cfree(NULL);
+}
+static void call_free_sized(void)
+{
+    if (free_sized) free_sized(malloc(16), 16);
+}
+static void call_free_aligned_sized(void)
+{
+    if (free_aligned_sized) free_aligned_sized(malloc(64), 64, 64);
+}
 static void call_pthread_exit(void) { pthread_exit(NULL); }
 static void call_thrd_exit(void) { thrd_exit(0); }
 static void call_dlclose(void) { expect(dlclose(dlopen(NULL, RTLD_NOW)) == 0); }
 
 enum how { UNDER_LOCK, ALONE, IN_MAIN };
-static const struct { const char *name; void (*call)(void); enum how how; } functions[] = {
-#define ROW(name, how) { #name, call_##name, how }
-    ROW(mmap, UNDER_LOCK), ROW(mmap64, UNDER_LOCK), ROW(munmap, UNDER_LOCK), ROW(mremap, UNDER_LOCK), ROW(mprotect, UNDER_LOCK),
-    ROW(prctl, UNDER_LOCK), ROW(shmat, UNDER_LOCK), ROW(shmdt, UNDER_LOCK), ROW(pthread_setname_np, UNDER_LOCK),
-    ROW(memalign, UNDER_LOCK), ROW(aligned_alloc, UNDER_LOCK), ROW(posix_memalign, UNDER_LOCK), ROW(valloc, UNDER_LOCK), ROW(pvalloc, UNDER_LOCK),
-    ROW(execve, UNDER_LOCK), ROW(execv, UNDER_LOCK), ROW(execvp, UNDER_LOCK), ROW(execvpe, UNDER_LOCK), ROW(execl, UNDER_LOCK),
-    ROW(execlp, UNDER_LOCK), ROW(execle, UNDER_LOCK), ROW(fexecve, UNDER_LOCK), ROW(execveat, UNDER_LOCK),
-    ROW(_exit, UNDER_LOCK), ROW(_Exit, UNDER_LOCK),
-    ROW(reallocarray, ALONE), ROW(cfree, ALONE), ROW(free_sized, ALONE), ROW(free_aligned_sized, ALONE),
-    ROW(dlclose, ALONE), ROW(pthread_exit, IN_MAIN), ROW(thrd_exit, IN_MAIN),
+static const struct {
+    const char *name;
+    void (*call)(void);
+    enum how how;
+} functions[] = {
+#define ROW(name, how)                                                                             \
+    {                                                                                              \
+#name, call_##name, how                                                                    \
+    }
+    ROW(mmap, UNDER_LOCK),      ROW(mmap64, UNDER_LOCK),        ROW(munmap, UNDER_LOCK),
+    ROW(mremap, UNDER_LOCK),    ROW(mprotect, UNDER_LOCK),      ROW(prctl, UNDER_LOCK),
+    ROW(shmat, UNDER_LOCK),     ROW(shmdt, UNDER_LOCK),         ROW(pthread_setname_np, UNDER_LOCK),
+    ROW(memalign, UNDER_LOCK),  ROW(aligned_alloc, UNDER_LOCK), ROW(posix_memalign, UNDER_LOCK),
+    ROW(valloc, UNDER_LOCK),    ROW(pvalloc, UNDER_LOCK),       ROW(execve, UNDER_LOCK),
+    ROW(execv, UNDER_LOCK),     ROW(execvp, UNDER_LOCK),        ROW(execvpe, UNDER_LOCK),
+    ROW(execl, UNDER_LOCK),     ROW(execlp, UNDER_LOCK),        ROW(execle, UNDER_LOCK),
+    ROW(fexecve, UNDER_LOCK),   ROW(execveat, UNDER_LOCK),      ROW(_exit, UNDER_LOCK),
+    ROW(_Exit, UNDER_LOCK),     ROW(reallocarray, ALONE),       ROW(cfree, ALONE),
+    ROW(free_sized, ALONE),     ROW(free_aligned_sized, ALONE), ROW(dlclose, ALONE),
+    ROW(pthread_exit, IN_MAIN), ROW(thrd_exit, IN_MAIN),
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
@@ -182,7 +219,8 @@ static void first_of_all(int argc, char **argv, char **envp)
     const int which = argc == 2 ? find(argv[1]) : -1;
     if (which >= 0 && functions[which].how != IN_MAIN) do_it(which);
 }
-__attribute__((section(".preinit_array"), used)) static void (*const preinit)(int, char **, char **) = first_of_all;
+__attribute__((section(".preinit_array"),
+               used)) static void (*const preinit)(int, char **, char **) = first_of_all;
 
 static void *thread(void *arg)
 {

@@ -1,5 +1,5 @@
-/* The loader keeps the blocks of a failed call's error until the next call.  memprof looks for an operator at the operator's
- * first use: that must not be such a call. */
+/* The loader keeps the blocks of a failed call's error until the next call.  memprof looks for an
+ * operator at the operator's first use: that must not be such a call. */
 #include <cstdlib>
 #include <dlfcn.h>
 #include <new>
@@ -8,7 +8,8 @@ int main()
 {
     void *kept[64];
     dlsym(RTLD_DEFAULT, "no such function");
-    operator delete[](operator new[](100, std::align_val_t(64), std::nothrow), std::align_val_t(64), std::nothrow);
+    operator delete[](operator new[](100, std::align_val_t(64), std::nothrow), std::align_val_t(64),
+                      std::nothrow);
     for (size_t i = 0; i < 64; i++) kept[i] = malloc(16 + 4 * i);
     for (void *p : kept) free(p);
     return dlerror() == nullptr;

@@ -1,6 +1,7 @@
 /* NVTX ranges for the victims, without NVIDIA's headers.
  *
- * Nothing happens where no injection library is named (a bare run).  Any thread, any context after ranges_init. */
+ * Nothing happens where no injection library is named (a bare run).  Any thread, any context after
+ * ranges_init. */
 #ifndef RANGES_H
 #define RANGES_H
 

@@ -1,7 +1,8 @@
-/* `refused WHEN ERRNO [CALL...]`: a program that installs a filter which refuses these system calls with that errno.  WHEN is
- * `after` (it has worked before), `before` (it installs the filter and executes itself) or `only` (as after, but all other calls
- * are refused).  It then works again: takes and frees memory, makes a thread, forks, and says what came of each.  `refused list`:
- * the calls that memprof makes. */
+/* `refused WHEN ERRNO [CALL...]`: a program that installs a filter which refuses these system calls
+ * with that errno.  WHEN is `after` (it has worked before), `before` (it installs the filter and
+ * executes itself) or `only` (as after, but all other calls are refused).  It then works again:
+ * takes and frees memory, makes a thread, forks, and says what came of each.  `refused list`: the
+ * calls that memprof makes. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -29,12 +30,15 @@
 // clang-format on
 #define OTHERS(X) X(brk) X(exit) X(exit_group) X(wait4)
 
-static const struct { const char *name; unsigned number; } call[] = {
+static const struct {
+    const char *name;
+    unsigned number;
+} call[] = {
 #define X(name) { #name, SYS_##name },
     CALLS(X) OTHERS(X)
 #undef X
 };
-#define X(name) + 1
+#define X(name) +1
 enum { COUNT = sizeof call / sizeof *call, OURS = 0 CALLS(X) };
 #undef X
 
@@ -55,7 +59,9 @@ static void install(char **name, unsigned then, unsigned otherwise)
     }
     f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, otherwise);
     const struct sock_fprog program = { (unsigned short)n, f };
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) exit(71);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        exit(71);
 }
 
 static unsigned take_and_free(unsigned blocks)
@@ -96,12 +102,14 @@ static int work(bool threads)
     if (child == 0) _exit(take_and_free(3000) == 3000 ? 3 : 4);
     int status = -1;
     const bool waited = child > 0 && waitpid(child, &status, 0) == child;
-    const int n = snprintf(text, sizeof text, "%u blocks, large %d, thread %d: %u, fork %d, %d: %d\n", in_all, large, error, in_other, child > 0,
-                           waited, status);
+    const int n =
+        snprintf(text, sizeof text, "%u blocks, large %d, thread %d: %u, fork %d, %d: %d\n", in_all,
+                 large, error, in_other, child > 0, waited, status);
     return write(STDOUT_FILENO, text, (size_t)n) == n ? 5 : 6;
 }
 
-/* The C library ends the process where a thread waits for another one without futexes, or begins without rseq. */
+/* The C library ends the process where a thread waits for another one without futexes, or begins
+ * without rseq. */
 static bool may_thread(char **name)
 {
     for (; *name; name++)

@@ -1,9 +1,8 @@
-/* `reload HOW ONE OTHER`: uses the library ONE, closes it, and uses OTHER, which comes to the same addresses.  Prints the
- * distance between the two.
- *   turns     three times in turn, a block of 1000 bytes from each
- *   child     the same, OTHER in a forked child that has got nothing from ONE
- *   threads   a thousand times in turn, while two threads allocate
- *   handler   in a signal handler that interrupts mappings, until it came 300 times */
+/* `reload HOW ONE OTHER`: uses the library ONE, closes it, and uses OTHER, which comes to the same
+ * addresses.  Prints the distance between the two. turns     three times in turn, a block of 1000
+ * bytes from each child     the same, OTHER in a forked child that has got nothing from ONE threads
+ * a thousand times in turn, while two threads allocate handler   in a signal handler that
+ * interrupts mappings, until it came 300 times */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -96,7 +95,8 @@ static void in_handler(void)
     signal(SIGPROF, on_timer);
     if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) exit(77);
     timer_settime(timer, 0, &often, NULL);
-    while (handled < HANDLED) munmap(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
+    while (handled < HANDLED)
+        munmap(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
     timer_settime(timer, 0, &never, NULL);
     signal(SIGPROF, SIG_IGN);
 }

@@ -1,5 +1,5 @@
-/* A library that another one replaces at the same addresses.  It is built as alpha, gamma and delta: the name of a function
- * differs, and the size of its frame (FRAME). */
+/* A library that another one replaces at the same addresses.  It is built as alpha, gamma and
+ * delta: the name of a function differs, and the size of its frame (FRAME). */
 #include <stdlib.h>
 
 void go(size_t bytes);

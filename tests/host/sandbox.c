@@ -1,5 +1,6 @@
-/* `sandbox BLOCKS [line]`: takes and frees so many blocks, then allows itself only what malloc and the end need, and with `line`
- * what a last line on stderr needs (all else is refused with EPERM), and takes and frees 100,000 more. */
+/* `sandbox BLOCKS [line]`: takes and frees so many blocks, then allows itself only what malloc and
+ * the end need, and with `line` what a last line on stderr needs (all else is refused with EPERM),
+ * and takes and frees 100,000 more. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -9,18 +10,28 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ALLOW(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define ALLOW(number)                                                                              \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
 static int shut_in(bool line)
 {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
-        ALLOW(SYS_write), ALLOW(SYS_exit_group), ALLOW(SYS_brk), ALLOW(SYS_mmap), ALLOW(SYS_munmap), ALLOW(SYS_futex),
-        ALLOW(SYS_rt_sigprocmask), ALLOW(line ? SYS_getpid : SYS_write),
-        ALLOW(line ? SYS_newfstatat : SYS_write), ALLOW(line ? SYS_poll : SYS_write), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        ALLOW(SYS_write),
+        ALLOW(SYS_exit_group),
+        ALLOW(SYS_brk),
+        ALLOW(SYS_mmap),
+        ALLOW(SYS_munmap),
+        ALLOW(SYS_futex),
+        ALLOW(SYS_rt_sigprocmask),
+        ALLOW(line ? SYS_getpid : SYS_write),
+        ALLOW(line ? SYS_newfstatat : SYS_write),
+        ALLOW(line ? SYS_poll : SYS_write),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
     };
     struct sock_fprog program = { sizeof filter / sizeof *filter, filter };
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
 static void take_and_free(int blocks)

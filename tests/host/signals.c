@@ -1,9 +1,10 @@
-/* `signals storm BLOCKS`: allocates and frees BLOCKS blocks while a timer's handler, as often as it can, maps and unmaps
- *   two pages and opens a range.  Prints how often the handler ran.
- * `signals aim`: makes the encoder run, sends itself 1,000 signals and prints how many came to a thread of the program.
- * `signals eintr`: makes the encoder run, then reads from a pipe that another thread fills late; prints what read said.
- * `signals setxid [first-thread]`: makes the encoder run, if need be after a thread of its own, then changes the user id of all
- *   threads, which the C library does by a signal to each of them. */
+/* `signals storm BLOCKS`: allocates and frees BLOCKS blocks while a timer's handler, as often as it
+ * can, maps and unmaps two pages and opens a range.  Prints how often the handler ran. `signals
+ * aim`: makes the encoder run, sends itself 1,000 signals and prints how many came to a thread of
+ * the program. `signals eintr`: makes the encoder run, then reads from a pipe that another thread
+ * fills late; prints what read said. `signals setxid [first-thread]`: makes the encoder run, if
+ * need be after a thread of its own, then changes the user id of all threads, which the C library
+ * does by a signal to each of them. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -108,8 +109,9 @@ int main(int argc, char **argv)
 {
     ranges_init();
     if (!strcmp(argv[1], "setxid") && argc > 2) first_thread();
-    if (!strcmp(argv[1], "storm")) storm(argc > 2 ? atol(argv[2]) : 1000);      /* memprof's encoder starts in it */
-    free(malloc(4 * MIB));      /* it starts at the first large block */
+    if (!strcmp(argv[1], "storm"))
+        storm(argc > 2 ? atol(argv[2]) : 1000); /* memprof's encoder starts in it */
+    free(malloc(4 * MIB));                      /* it starts at the first large block */
     if (!strcmp(argv[1], "aim")) aim();
     if (!strcmp(argv[1], "eintr")) eintr();
     if (!strcmp(argv[1], "setxid")) printf("%d\n", setuid(getuid()));

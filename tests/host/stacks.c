@@ -85,7 +85,7 @@ static void in_thread(void)
 
 static void in_child(void)
 {
-    grow_buffer(2 * MIB);           /* the parent has recorded this stack before */
+    grow_buffer(2 * MIB); /* the parent has recorded this stack before */
     const pid_t child = fork();
     if (child == 0) {
         grow_buffer(4 * MIB);

@@ -1,5 +1,5 @@
-/* A program in a sandbox that kills who asks for more than the program needs: it maps 1 MiB of a memfd, and then of a file of
- * /dev/shm that it opened before.  Prints "done". */
+/* A program in a sandbox that kills who asks for more than the program needs: it maps 1 MiB of a
+ * memfd, and then of a file of /dev/shm that it opened before.  Prints "done". */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -12,20 +12,32 @@
 #include <unistd.h>
 
 enum { MIB = 1 << 20 };
-#define KILL(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
-#define REFUSE(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+#define KILL(number)                                                                               \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),                                             \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+#define REFUSE(number)                                                                             \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),                                             \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
 
 /* As Chromium's renderers have it: files are refused, what looks around is deadly. */
 static int shut_in(void)
 {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
-        KILL(SYS_fstatfs), KILL(SYS_statfs), KILL(SYS_ptrace), KILL(SYS_unshare), KILL(SYS_setns), KILL(SYS_getcwd),
-        REFUSE(SYS_openat), REFUSE(SYS_open), REFUSE(SYS_readlinkat),
+        KILL(SYS_fstatfs),
+        KILL(SYS_statfs),
+        KILL(SYS_ptrace),
+        KILL(SYS_unshare),
+        KILL(SYS_setns),
+        KILL(SYS_getcwd),
+        REFUSE(SYS_openat),
+        REFUSE(SYS_open),
+        REFUSE(SYS_readlinkat),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = { sizeof filter / sizeof *filter, filter };
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
 static void map(int fd)
@@ -39,7 +51,9 @@ int main(void)
     char name[64];
     snprintf(name, sizeof name, "/memprof-strict.%d", (int)getpid());
     const int memory = memfd_create("strict", 0), file = shm_open(name, O_RDWR | O_CREAT, 0600);
-    if (memory < 0 || file < 0 || shm_unlink(name) || ftruncate(memory, MIB) || ftruncate(file, MIB)) return 2;
+    if (memory < 0 || file < 0 || shm_unlink(name) || ftruncate(memory, MIB) ||
+        ftruncate(file, MIB))
+        return 2;
     map(file);
     if (shut_in()) return 2;
     map(memory);

@@ -1,6 +1,8 @@
-/* One row per function that gets or gives back host memory: `table ROW` runs one, `table --list` names them.
+/* One row per function that gets or gives back host memory: `table ROW` runs one, `table --list`
+ * names them.
  *
- * Rows whose byte counts are the C library's affair print what they ended up with; the others are in test_table.py. */
+ * Rows whose byte counts are the C library's affair print what they ended up with; the others are
+ * in test_table.py. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -234,7 +236,10 @@ static void row_shmdt(void)
     X(mmap_shared) X(shm_open) X(memfd) X(mremap_shared) X(shmat) X(shmdt)
 
 // clang-format on
-static const struct { const char *name; void (*run)(void); } rows[] = {
+static const struct {
+    const char *name;
+    void (*run)(void);
+} rows[] = {
 #define X(name) { #name, row_##name },
     ROWS(X)
 #undef X

@@ -1,4 +1,5 @@
-// One row per form of C++'s operator new and delete: `table_cxx ROW` runs one.  Each keeps what test_cxx.py says.
+// One row per form of C++'s operator new and delete: `table_cxx ROW` runs one.  Each keeps what
+// test_cxx.py says.
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -7,8 +8,10 @@
 #include <vector>
 
 static void *volatile kept;
-static constexpr std::align_val_t align{128};
-struct alignas(128) Wide { char bytes[256]; };
+static constexpr std::align_val_t align{ 128 };
+struct alignas(128) Wide {
+    char bytes[256];
+};
 
 // clang-format off
 static void row_nothing() {}
@@ -58,14 +61,18 @@ static void row_containers()
 }
 
 // clang-format on
-static const struct { const char *name; void (*run)(); } rows[] = {
+static const struct {
+    const char *name;
+    void (*run)();
+} rows[] = {
 #define X(name) { #name, row_##name },
-    X(nothing) X(new) X(new_array) X(new_nothrow) X(new_array_nothrow) X(new_aligned) X(new_array_aligned)
-    X(new_aligned_nothrow) X(new_array_aligned_nothrow) X(new_object)
-    X(delete) X(delete_array) X(delete_sized) X(delete_array_sized) X(delete_nothrow) X(delete_array_nothrow)
-    X(delete_aligned) X(delete_array_aligned) X(delete_sized_aligned) X(delete_array_sized_aligned)
-    X(delete_aligned_nothrow) X(delete_array_aligned_nothrow) X(delete_null)
-    X(new_throws) X(new_nothrow_fails) X(containers)
+    X(nothing) X(new) X(new_array) X(new_nothrow) X(new_array_nothrow) X(new_aligned)
+        X(new_array_aligned) X(new_aligned_nothrow) X(new_array_aligned_nothrow) X(new_object)
+            X(delete) X(delete_array) X(delete_sized) X(delete_array_sized) X(delete_nothrow)
+                X(delete_array_nothrow) X(delete_aligned) X(delete_array_aligned)
+                    X(delete_sized_aligned) X(delete_array_sized_aligned) X(delete_aligned_nothrow)
+                        X(delete_array_aligned_nothrow) X(delete_null) X(new_throws)
+                            X(new_nothrow_fails) X(containers)
 #undef X
 };
 

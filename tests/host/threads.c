@@ -1,6 +1,6 @@
 /* `threads WHAT N`:
- *   short N    N threads, two at a time, each making 10 blocks of 100 bytes in the range "thread" and freeing them
- *   live N     N threads that each keep a block of 1,000 bytes until all have one
+ *   short N    N threads, two at a time, each making 10 blocks of 100 bytes in the range "thread"
+ * and freeing them live N     N threads that each keep a block of 1,000 bytes until all have one
  *   keys       a thread whose key destructors allocate in every one of their four rounds
  *   turns N    no thread: N blocks that stay, and then 20,000 that are taken and freed in turns
  * `short` and `turns` then wait for their stdin to end, so that one can look at them. */
@@ -50,7 +50,8 @@ static void destroy(void *round)
     range_push("destructor");
     void *p = malloc(100);
     range_pop();
-    if ((intptr_t)round < PTHREAD_DESTRUCTOR_ITERATIONS) pthread_setspecific(key, (void *)((intptr_t)round + 1));
+    if ((intptr_t)round < PTHREAD_DESTRUCTOR_ITERATIONS)
+        pthread_setspecific(key, (void *)((intptr_t)round + 1));
     if ((intptr_t)round % 2) free(p);
 }
 

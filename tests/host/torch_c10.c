@@ -1,9 +1,12 @@
-/* A stand-in for libc10.so: what memprof stands in front of, and how often it was called all the same. */
+/* A stand-in for libc10.so: what memprof stands in front of, and how often it was called all the
+ * same. */
 #include <stdbool.h>
 #include <stdint.h>
 
 bool _ZN3c1022memoryProfilingEnabledEv(void);
-void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved, uint64_t device);
+void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *block, int64_t bytes,
+                                                           uint64_t allocated, uint64_t reserved,
+                                                           uint64_t device);
 unsigned asked(void);
 unsigned reported(void);
 
@@ -11,7 +14,9 @@ static unsigned questions, reports;
 
 bool _ZN3c1022memoryProfilingEnabledEv(void) { return ++questions; }
 
-void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *block, int64_t bytes, uint64_t allocated, uint64_t reserved, uint64_t device)
+void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *block, int64_t bytes,
+                                                           uint64_t allocated, uint64_t reserved,
+                                                           uint64_t device)
 {
     reports += block && bytes && allocated && reserved && device;
 }

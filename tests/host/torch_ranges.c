@@ -1,4 +1,5 @@
-/* A stand-in for what memprof needs of libtorch_cpu.so: it keeps observers and shows them ranges, as RecordFunction does. */
+/* A stand-in for what memprof needs of libtorch_cpu.so: it keeps observers and shows them ranges,
+ * as RecordFunction does. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,8 +17,12 @@ struct observer {
 static struct observer kept[4];
 static unsigned observers;
 
-/* An at::RecordFunction; its bytes that are not set are anything.  The place of the name is the test's to find. */
-struct function { uint8_t byte[344]; const char *name; };
+/* An at::RecordFunction; its bytes that are not set are anything.  The place of the name is the
+ * test's to find. */
+struct function {
+    uint8_t byte[344];
+    const char *name;
+};
 static _Thread_local struct function running[16];
 static _Thread_local unsigned depth;
 static _Thread_local uint64_t next;
@@ -38,7 +43,10 @@ uint64_t _ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE(struct observer 
     return observers;
 }
 
-const char *_ZNK2at14RecordFunction4nameEv(const void *function) { return ((const struct function *)function)->name; }
+const char *_ZNK2at14RecordFunction4nameEv(const void *function)
+{
+    return ((const struct function *)function)->name;
+}
 
 uint64_t _ZN2at14RecordFunction15currentThreadIdEv(void)
 {
@@ -66,8 +74,10 @@ static uint8_t *put(uint8_t *at, uint64_t value)
     return at + sizeof value;
 }
 
-/* Layouts are words: "new" or "old" for the kind of std::string, "map" where named inputs are; "strange": the name is elsewhere. */
-static void fill(struct function *f, const char *name, int64_t number, uint64_t thread, const char *layout)
+/* Layouts are words: "new" or "old" for the kind of std::string, "map" where named inputs are;
+ * "strange": the name is elsewhere. */
+static void fill(struct function *f, const char *name, int64_t number, uint64_t thread,
+                 const char *layout)
 {
     uint8_t *at = f->byte + 160;
     const bool old = strstr(layout, "old");
@@ -75,8 +85,8 @@ static void fill(struct function *f, const char *name, int64_t number, uint64_t 
     f->name = name;
     put(put(at, strstr(layout, "strange") ? 0 : (uintptr_t)name), strlen(name));
     at += old ? 8 : 32;
-    *at = 0;                                                        /* the variant holds its string */
-    at = put(put(put(at + 8, (uint64_t)number), 0xa5a5), 1);        /* one input */
+    *at = 0;                                                 /* the variant holds its string */
+    at = put(put(put(at + 8, (uint64_t)number), 0xa5a5), 1); /* one input */
     if (strstr(layout, "map")) {
         put(put(at, (uintptr_t)at + 48), 1);
         at += 56;

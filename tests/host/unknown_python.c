@@ -1,10 +1,12 @@
-/* An interpreter that nobody knows: it has CPython's functions, and frames that would crash who reads them.  What it has not is
- * no error of the program's. */
+/* An interpreter that nobody knows: it has CPython's functions, and frames that would crash who
+ * reads them.  What it has not is no error of the program's. */
 #include <dlfcn.h>
 #include <stddef.h>
 
-void memory_report(void *block, long bytes, unsigned long allocated, unsigned long reserved, unsigned long device)
-    __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE") __attribute__((weak));
+void memory_report(
+    void *block, long bytes, unsigned long allocated, unsigned long reserved,
+    unsigned long device) __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE")
+    __attribute__((weak));
 
 char PyCode_Type, PyUnicode_Type, PyBytes_Type, PyTuple_Type, PyDict_Type, PyODict_Type;
 void *PyGILState_GetThisThreadState(void);
@@ -17,6 +19,7 @@ int main(void)
 {
     enum { BYTES = 2 << 20, CUDA = 1 };
     if (dlerror()) return 1;
-    for (size_t i = 0; i < 2 && memory_report; i++) memory_report((char *)NULL + 0x7f0000000000 + i * BYTES, BYTES, BYTES, BYTES, CUDA);
+    for (size_t i = 0; i < 2 && memory_report; i++)
+        memory_report((char *)NULL + 0x7f0000000000 + i * BYTES, BYTES, BYTES, BYTES, CUDA);
     return 0;
 }

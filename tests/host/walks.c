@@ -1,9 +1,8 @@
-/* `walks HOW`: blocks where a stack is hard to follow.  Built once as usual, and once without frame pointers and without call
- * frame information.  HOW:
- *   deep      one from each of 100,000 calls, one in the other
- *   narrow    in a thread with the least stack that there is: small and large ones, a realloc, a mapping
- *   jumps     after each of 20,000 longjmps out of one to 16 calls
- *   forks     in 50 children of a thread, beside threads that allocate; a child keeps 100 blocks of 1,000 bytes */
+/* `walks HOW`: blocks where a stack is hard to follow.  Built once as usual, and once without frame
+ * pointers and without call frame information.  HOW: deep      one from each of 100,000 calls, one
+ * in the other narrow    in a thread with the least stack that there is: small and large ones, a
+ * realloc, a mapping jumps     after each of 20,000 longjmps out of one to 16 calls forks     in 50
+ * children of a thread, beside threads that allocate; a child keeps 100 blocks of 1,000 bytes */
 #include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -16,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FRAME __attribute__((noinline, noclone)) static
-#define NOT_THE_LAST __asm__ volatile("" : : : "memory")        /* so that no call is a jump */
+#define FRAME        __attribute__((noinline, noclone)) static
+#define NOT_THE_LAST __asm__ volatile("" : : : "memory") /* so that no call is a jump */
 enum { CALLS = 100000, JUMPS = 20000, CHILDREN = 50, BLOCKS = 100, BYTES = 1000, THREADS = 3 };
 static void *volatile kept[CALLS];
 static jmp_buf back;
@@ -53,7 +52,9 @@ static void narrow(void)
     pthread_t thread;
     pthread_attr_t attr;
     pthread_attr_init(&attr);
-    if (pthread_attr_setstacksize(&attr, 16 << 10) != 0 || pthread_create(&thread, &attr, in_narrow_thread, NULL) != 0) exit(77);
+    if (pthread_attr_setstacksize(&attr, 16 << 10) != 0 ||
+        pthread_create(&thread, &attr, in_narrow_thread, NULL) != 0)
+        exit(77);
     pthread_join(thread, NULL);
 }
 

@@ -1,5 +1,6 @@
-/* Honest work with a result to compare: `work BLOCKS` keeps and frees blocks of all sizes in three ranges and prints a
- * checksum of what is in them.  Built without PIE: malloc's address is in its own PLT. */
+/* Honest work with a result to compare: `work BLOCKS` keeps and frees blocks of all sizes in three
+ * ranges and prints a checksum of what is in them.  Built without PIE: malloc's address is in its
+ * own PLT. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

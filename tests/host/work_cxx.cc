@@ -1,5 +1,5 @@
-// A C++ program whose bytes do not depend on the allocator under it: it loads, indexes and drops, each in a range, and
-// ends with a part of it still live.
+// A C++ program whose bytes do not depend on the allocator under it: it loads, indexes and drops,
+// each in a range, and ends with a part of it still live.
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -9,7 +9,10 @@
 
 #include "ranges.h"
 
-struct alignas(64) Row { char key[64]; std::unique_ptr<char[]> text; };
+struct alignas(64) Row {
+    char key[64];
+    std::unique_ptr<char[]> text;
+};
 using Table = std::vector<std::unique_ptr<Row>>;
 
 static Table load(unsigned rows)
@@ -27,7 +30,9 @@ static std::multimap<std::string, Row *> index(const Table &table)
 {
     std::multimap<std::string, Row *> by_name;
     for (const auto &row : table)
-        by_name.emplace("a key that is too long to be kept in place " + std::to_string(by_name.size() % 97), row.get());
+        by_name.emplace("a key that is too long to be kept in place " +
+                            std::to_string(by_name.size() % 97),
+                        row.get());
     return by_name;
 }
 

@@ -1,4 +1,5 @@
-/* The books of a program that calls an allocator's own API: what a profiler must find in the range "api". */
+/* The books of a program that calls an allocator's own API: what a profiler must find in the range
+ * "api". */
 #ifndef API_H
 #define API_H
 
@@ -9,7 +10,10 @@
 
 #include "ranges.h"
 
-static struct { unsigned allocations, blocks; size_t bytes; } books;
+static struct {
+    unsigned allocations, blocks;
+    size_t bytes;
+} books;
 
 /* p is a new block. */
 static inline void *made(void *p, size_t bytes)

@@ -8,20 +8,28 @@
 struct heap;
 struct heap *mi_heap_new(void);
 void mi_heap_delete(struct heap *heap), mi_heap_destroy(struct heap *heap);
-void *mi_malloc(size_t bytes), *mi_zalloc(size_t bytes), *mi_malloc_small(size_t bytes), *mi_zalloc_small(size_t bytes);
+void *mi_malloc(size_t bytes), *mi_zalloc(size_t bytes), *mi_malloc_small(size_t bytes),
+    *mi_zalloc_small(size_t bytes);
 void *mi_calloc(size_t n, size_t each), *mi_mallocn(size_t n, size_t each);
-void *mi_malloc_aligned(size_t bytes, size_t alignment), *mi_malloc_aligned_at(size_t bytes, size_t alignment, size_t offset);
+void *mi_malloc_aligned(size_t bytes, size_t alignment),
+    *mi_malloc_aligned_at(size_t bytes, size_t alignment, size_t offset);
 void *mi_calloc_aligned(size_t n, size_t each, size_t alignment);
-void *mi_memalign(size_t alignment, size_t bytes), *mi_valloc(size_t bytes), *mi_new(size_t bytes), *mi_new_n(size_t n, size_t each);
+void *mi_memalign(size_t alignment, size_t bytes), *mi_valloc(size_t bytes), *mi_new(size_t bytes),
+    *mi_new_n(size_t n, size_t each);
 int mi_posix_memalign(void **out, size_t alignment, size_t bytes);
-char *mi_strdup(const char *text), *mi_strndup(const char *text, size_t most), *mi_realpath(const char *path, char *buffer);
-void *mi_realloc(void *p, size_t bytes), *mi_reallocn(void *p, size_t n, size_t each), *mi_reallocf(void *p, size_t bytes);
-void *mi_rezalloc(void *p, size_t bytes), *mi_realloc_aligned(void *p, size_t bytes, size_t alignment), *mi_expand(void *p, size_t bytes);
+char *mi_strdup(const char *text), *mi_strndup(const char *text, size_t most),
+    *mi_realpath(const char *path, char *buffer);
+void *mi_realloc(void *p, size_t bytes), *mi_reallocn(void *p, size_t n, size_t each),
+    *mi_reallocf(void *p, size_t bytes);
+void *mi_rezalloc(void *p, size_t bytes),
+    *mi_realloc_aligned(void *p, size_t bytes, size_t alignment), *mi_expand(void *p, size_t bytes);
 int mi_reallocarr(void *at, size_t n, size_t each);
-void *mi_heap_malloc(struct heap *heap, size_t bytes), *mi_heap_calloc(struct heap *heap, size_t n, size_t each);
+void *mi_heap_malloc(struct heap *heap, size_t bytes),
+    *mi_heap_calloc(struct heap *heap, size_t n, size_t each);
 void *mi_heap_realloc(struct heap *heap, void *p, size_t bytes);
 char *mi_heap_strdup(struct heap *heap, const char *text);
-void mi_free(void *p), mi_cfree(void *p), mi_free_size(void *p, size_t bytes), mi_free_aligned(void *p, size_t alignment);
+void mi_free(void *p), mi_cfree(void *p), mi_free_size(void *p, size_t bytes),
+    mi_free_aligned(void *p, size_t alignment);
 void mi_free_size_aligned(void *p, size_t bytes, size_t alignment);
 /* these reach mi_ functions by name inside the allocator */
 void *_ZnwmRKSt9nothrow_t(size_t bytes, const void *tag);
@@ -49,8 +57,8 @@ static void allocate(void)
     made(mi_strndup("ten bytes", 3), 4);
     p = mi_realpath("/", NULL);
     made(p, strlen(p) + 1);
-    books.allocations++;        /* the C library's realpath, of which mimalloc's makes a copy */
-    if (mi_strdup(NULL) || mi_expand(p, 1 << 20)) abort();      /* neither is a failed allocation */
+    books.allocations++; /* the C library's realpath, of which mimalloc's makes a copy */
+    if (mi_strdup(NULL) || mi_expand(p, 1 << 20)) abort(); /* neither is a failed allocation */
 }
 
 static void reallocate(void)
@@ -90,11 +98,12 @@ static void release(void)
 
 static void use_heaps(void)
 {
-    struct heap *kept = mi_heap_new(), *destroyed = mi_heap_new();     /* the allocator's own blocks, no program's */
+    struct heap *kept = mi_heap_new(), *destroyed = mi_heap_new(); /* the allocator's own blocks, no
+                                                                      program's */
     made(mi_heap_malloc(kept, 2000), 2000);
     made(mi_heap_calloc(kept, 10, 201), 2010);
     moved(mi_heap_realloc(kept, made(mi_heap_strdup(kept, "four"), 5), 600), 5, 600);
-    mi_heap_delete(kept);       /* its blocks live on */
+    mi_heap_delete(kept); /* its blocks live on */
     for (int i = 0; i < 100; i++) made(mi_heap_malloc(destroyed, 300), 300);
     for (int i = 0; i < 100; i++) gone(300);
     mi_heap_destroy(destroyed);

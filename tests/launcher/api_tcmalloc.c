@@ -1,12 +1,16 @@
 #include "api.h"
 
-void *tc_malloc(size_t bytes), *tc_malloc_skip_new_handler(size_t bytes), *tc_calloc(size_t n, size_t each);
-void *tc_realloc(void *p, size_t bytes), *tc_memalign(size_t alignment, size_t bytes), *tc_valloc(size_t bytes), *tc_pvalloc(size_t bytes);
+void *tc_malloc(size_t bytes), *tc_malloc_skip_new_handler(size_t bytes),
+    *tc_calloc(size_t n, size_t each);
+void *tc_realloc(void *p, size_t bytes), *tc_memalign(size_t alignment, size_t bytes),
+    *tc_valloc(size_t bytes), *tc_pvalloc(size_t bytes);
 int tc_posix_memalign(void **out, size_t alignment, size_t bytes);
-void *tc_new(size_t bytes), *tc_newarray(size_t bytes), *tc_new_nothrow(size_t bytes, const void *tag);
+void *tc_new(size_t bytes), *tc_newarray(size_t bytes),
+    *tc_new_nothrow(size_t bytes, const void *tag);
 void *tc_new_aligned(size_t bytes, size_t alignment);
 void tc_free(void *p), tc_cfree(void *p), tc_free_sized(void *p, size_t bytes);
-void tc_delete(void *p), tc_deletearray(void *p), tc_delete_sized(void *p, size_t bytes), tc_delete_aligned(void *p, size_t alignment);
+void tc_delete(void *p), tc_deletearray(void *p), tc_delete_sized(void *p, size_t bytes),
+    tc_delete_aligned(void *p, size_t alignment);
 
 void use(void)
 {

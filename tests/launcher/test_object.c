@@ -12,7 +12,7 @@
 
 #include "object.h"
 
-#define HEADERS 4096u       /* where the ELF header and the segments' headers are */
+#define HEADERS 4096u /* where the ELF header and the segments' headers are */
 
 static uint8_t *original;
 static size_t bytes;
@@ -87,7 +87,8 @@ static void other_files_are_told_apart(void **state)
     assert_int_equal(pwrite(copy_fd, original, bytes, 0), bytes);
 }
 
-/* A reader that believed a length would read past the mapping: the last page of a cut file ends where the file does. */
+/* A reader that believed a length would read past the mapping: the last page of a cut file ends
+ * where the file does. */
 static void a_flipped_byte_anywhere_in_the_headers_does_no_harm(void **state)
 {
     (void)state;
@@ -106,7 +107,7 @@ static void a_file_cut_anywhere_does_no_harm(void **state)
         assert_int_equal(ftruncate(copy_fd, (off_t)length), 0);
         ask();
     }
-    for (size_t length = HEADERS; length-- > 0; ) {
+    for (size_t length = HEADERS; length-- > 0;) {
         assert_int_equal(ftruncate(copy_fd, (off_t)length), 0);
         ask();
     }

@@ -4,26 +4,33 @@
 
 #include "nvtx/nvtx_abi.h"
 
-#define SAME_FIELD(ours, a, theirs, b) \
-    static_assert(offsetof(ours, a) == offsetof(theirs, b) && sizeof(((ours *)0)->a) == sizeof(((theirs *)0)->b), #a)
+#define SAME_FIELD(ours, a, theirs, b)                                                             \
+    static_assert(offsetof(ours, a) == offsetof(theirs, b) &&                                      \
+                      sizeof(((ours *)0)->a) == sizeof(((theirs *)0)->b),                          \
+                  #a)
 
 #define X(number, name, result, parameters) static_assert(NVTX_CBID_CORE_##name == (number), #name);
 NVTX_CORE(X)
 #undef X
-#define X(number, name, result, parameters) static_assert(NVTX_CBID_CORE2_##name == (number), #name);
+#define X(number, name, result, parameters)                                                        \
+    static_assert(NVTX_CBID_CORE2_##name == (number), #name);
 NVTX_CORE2(X)
 #undef X
-#define X(number, name, result, parameters) static_assert(NVTX3EXT_CBID_nvtx##name == (number), #name);
+#define X(number, name, result, parameters)                                                        \
+    static_assert(NVTX3EXT_CBID_nvtx##name == (number), #name);
 NVTX_PAYLOAD_EXTENSION(X)
 #undef X
 
-static_assert(NVTX_MODULE_CORE == NVTX_CB_MODULE_CORE && NVTX_MODULE_CORE2 == NVTX_CB_MODULE_CORE2, "modules");
+static_assert(NVTX_MODULE_CORE == NVTX_CB_MODULE_CORE && NVTX_MODULE_CORE2 == NVTX_CB_MODULE_CORE2,
+              "modules");
 static_assert(NVTX_TABLE_CALLBACKS == NVTX_ETID_CALLBACKS, "export table");
 static_assert(sizeof(struct nvtx_callbacks) == sizeof(NvtxExportTableCallbacks), "callbacks");
 SAME_FIELD(struct nvtx_callbacks, module_table, NvtxExportTableCallbacks, GetModuleFunctionTable);
 
-static_assert((int)NVTX_MESSAGE_ASCII == (int)NVTX_MESSAGE_TYPE_ASCII && (int)NVTX_MESSAGE_UNICODE == (int)NVTX_MESSAGE_TYPE_UNICODE &&
-              (int)NVTX_MESSAGE_REGISTERED == (int)NVTX_MESSAGE_TYPE_REGISTERED, "messages");
+static_assert((int)NVTX_MESSAGE_ASCII == (int)NVTX_MESSAGE_TYPE_ASCII &&
+                  (int)NVTX_MESSAGE_UNICODE == (int)NVTX_MESSAGE_TYPE_UNICODE &&
+                  (int)NVTX_MESSAGE_REGISTERED == (int)NVTX_MESSAGE_TYPE_REGISTERED,
+              "messages");
 static_assert(sizeof(struct nvtx_event) == sizeof(nvtxEventAttributes_t), "event");
 SAME_FIELD(struct nvtx_event, bytes, nvtxEventAttributes_t, size);
 SAME_FIELD(struct nvtx_event, payload_type, nvtxEventAttributes_t, payloadType);

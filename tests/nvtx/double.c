@@ -3,10 +3,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/sys.h"
 #include "core/loss.h"
 #include "core/process.h"
 #include "core/record.h"
-#include "base/sys.h"
 
 static struct double_event *events;
 static size_t used;
@@ -14,12 +14,14 @@ uint64_t double_lost;
 int double_active = 1;
 __thread uint32_t double_guard;
 uint64_t mp_clock_turn;
-__thread struct mp_thread *mp_self;     /* NULL: every event takes the slow path, which is below */
+__thread struct mp_thread *mp_self; /* NULL: every event takes the slow path, which is below */
 
 void double_reset(void)
 {
     const size_t bytes = sizeof *events * DOUBLE_EVENTS;
-    if (!events) events = mp_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    if (!events)
+        events = mp_sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
     used = 0;
     double_lost = 0;
     double_guard = 0;
@@ -60,7 +62,10 @@ bool mp_record_here(void) { return !double_guard; }
 bool mp_process_active(void) { return double_active; }
 uint32_t mp_loss_generation;
 
-void mp_loss(unsigned reason, uint64_t n) { if (reason == MPF_LOSS_NAMES) __atomic_fetch_add(&double_lost, n, __ATOMIC_RELAXED); }
+void mp_loss(unsigned reason, uint64_t n)
+{
+    if (reason == MPF_LOSS_NAMES) __atomic_fetch_add(&double_lost, n, __ATOMIC_RELAXED);
+}
 
 size_t double_total(void) { return used; }
 const struct double_event *double_at(size_t index) { return &events[index]; }
@@ -82,6 +87,7 @@ const struct double_event *double_last(unsigned op)
 uint32_t double_id(unsigned op, const char *text)
 {
     for (size_t i = 0; i < used; i++)
-        if (events[i].op == op && strcmp(events[i].data, text) == 0) return (uint32_t)events[i].addr;
+        if (events[i].op == op && strcmp(events[i].data, text) == 0)
+            return (uint32_t)events[i].addr;
     return 0;
 }

@@ -1,4 +1,5 @@
-/* Stands for memprof's recorder: events go to an array, in the order in which they were recorded. */
+/* Stands for memprof's recorder: events go to an array, in the order in which they were recorded.
+ */
 #ifndef NVTX_TEST_DOUBLE_H
 #define NVTX_TEST_DOUBLE_H
 
@@ -11,7 +12,7 @@ struct double_event {
     unsigned op;
     int tid;
     uint64_t addr, size;
-    char data[DOUBLE_TEXT];         /* the first bytes, ended with 0 */
+    char data[DOUBLE_TEXT]; /* the first bytes, ended with 0 */
 };
 
 void double_reset(void);
@@ -23,8 +24,8 @@ size_t double_total(void);
 /* Number that a name or domain was recorded under; 0 when it was not. */
 uint32_t double_id(unsigned op, const char *text);
 
-extern uint64_t double_lost;        /* by mp_loss(MPF_LOSS_NAMES) */
-extern int double_active;           /* mp_active's answer */
+extern uint64_t double_lost;           /* by mp_loss(MPF_LOSS_NAMES) */
+extern int double_active;              /* mp_active's answer */
 extern __thread uint32_t double_guard; /* not 0: nothing is recorded */
 
 #endif

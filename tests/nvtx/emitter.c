@@ -44,7 +44,9 @@ int emitter_inject_extension(nvtx_extension_init init, unsigned module)
 {
     intptr_t slot[SLOTS] = { 0 };
     struct nvtx_segment segment = { 0, SLOTS, slot };
-    struct nvtx_extension extension = { 3, sizeof extension, (uint16_t)module, 0x0104, 1, &segment, NULL, NULL };
+    struct nvtx_extension extension = {
+        3, sizeof extension, (uint16_t)module, 0x0104, 1, &segment, NULL, NULL
+    };
     const int served = init(&extension);
     memcpy(&emit_payload, slot, sizeof emit_payload);
     return served;

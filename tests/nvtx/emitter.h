@@ -1,5 +1,5 @@
-/* A program's side of NVTX, in our own words: what an instrumented DSO does to find its injection library.  Serves where
- * NVIDIA's headers are absent. */
+/* A program's side of NVTX, in our own words: what an instrumented DSO does to find its injection
+ * library.  Serves where NVIDIA's headers are absent. */
 #ifndef NVTX_TEST_EMITTER_H
 #define NVTX_TEST_EMITTER_H
 
@@ -12,7 +12,8 @@ extern struct nvtx_payload_extension emit_payload;
 /* Puts no-ops back, then lets the library fill the tables.  Returns what the library answers. */
 int emitter_inject(nvtx_init init);
 int emitter_inject_extension(nvtx_extension_init init, unsigned module);
-/* Entries that NVTX shows to the library from now on: the usual 16, or fewer for an old NVTX; 0: no such module. */
+/* Entries that NVTX shows to the library from now on: the usual 16, or fewer for an old NVTX; 0: no
+ * such module. */
 void emitter_entries(unsigned core, unsigned core2);
 
 #endif

@@ -1,4 +1,5 @@
-/* The user's own injection library goes on working, and memprof records beside it.  argv[1]: that library. */
+/* The user's own injection library goes on working, and memprof records beside it.  argv[1]: that
+ * library. */
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,10 +7,10 @@
 
 #include <cmocka.h>
 
+#include "core/names.h"
 #include "double.h"
 #include "emitter.h"
 #include "mpf/event.h"
-#include "core/names.h"
 #include "tool.h"
 
 int InitializeInjectionNvtx2(nvtx_get_table get);
@@ -23,7 +24,8 @@ static int inject(void **state)
     double_reset();
     mp_names_reset();
     const int core = emitter_inject(InitializeInjectionNvtx2);
-    const int extension = emitter_inject_extension(InitializeInjectionNvtxExtension, NVTX_EXTENSION_PAYLOAD);
+    const int extension =
+        emitter_inject_extension(InitializeInjectionNvtxExtension, NVTX_EXTENSION_PAYLOAD);
     void *tool = dlopen(getenv("MEMPROF_NVTX_CHAIN"), RTLD_LAZY | RTLD_NOLOAD);
     seen = tool ? dlsym(tool, "tool_seen") : NULL;
     if (seen) *seen = (struct tool_seen){ 0 };
@@ -43,14 +45,18 @@ static void the_program_holds_the_tools_handles(void **state)
 {
     (void)state;
     void *domain = emit_core2.DomainCreateA("lib");
-    const struct nvtx_event e = { .version = 3, .bytes = sizeof e, .message_type = NVTX_MESSAGE_REGISTERED,
-                                  .message.registered = emit_core2.DomainRegisterStringA(domain, "registered") };
+    const struct nvtx_event e = { .version = 3,
+                                  .bytes = sizeof e,
+                                  .message_type = NVTX_MESSAGE_REGISTERED,
+                                  .message.registered =
+                                      emit_core2.DomainRegisterStringA(domain, "registered") };
     assert_true(seen->domain_known);
     assert_int_equal(emit_core2.DomainRangePushEx(domain, &e), 0);
     assert_true(seen->domain_known);
     assert_true(seen->string_known);
     assert_int_equal(double_last(MPF_OP_PUSH)->addr >> 32, double_id(MPF_OP_DOMAIN, "lib"));
-    assert_int_equal(double_last(MPF_OP_PUSH)->addr & UINT32_MAX, double_id(MPF_OP_NAME, "registered"));
+    assert_int_equal(double_last(MPF_OP_PUSH)->addr & UINT32_MAX,
+                     double_id(MPF_OP_NAME, "registered"));
     assert_int_equal(emit_payload.RangePopPayload(domain, NULL, 0), 0);
     assert_int_equal(seen->pops, 1);
     assert_int_equal(double_last(MPF_OP_POP)->addr >> 32, double_id(MPF_OP_DOMAIN, "lib"));

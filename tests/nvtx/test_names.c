@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
+#include "core/names.h"
 #include "double.h"
 #include "mpf/event.h"
-#include "core/names.h"
 
 static uint32_t id(const char *text) { return mp_name_id(text, strlen(text)); }
 

@@ -7,13 +7,13 @@
 
 #include <cmocka.h>
 
-#include "double.h"
 #include "core/loss.h"
+#include "core/names.h"
+#include "core/ranges.h"
+#include "double.h"
 #include "emitter.h"
 #include "mpf/event.h"
 #include "mpf/slot.h"
-#include "core/names.h"
-#include "core/ranges.h"
 
 int InitializeInjectionNvtx2(nvtx_get_table get);
 int InitializeInjectionNvtx(nvtx_get_table get);
@@ -21,8 +21,10 @@ int InitializeInjectionNvtxExtension(struct nvtx_extension *extension);
 
 static struct nvtx_event text_event(const char *text)
 {
-    return (struct nvtx_event){ .version = 3, .bytes = sizeof(struct nvtx_event),
-                                .message_type = NVTX_MESSAGE_ASCII, .message.ascii = text };
+    return (struct nvtx_event){ .version = 3,
+                                .bytes = sizeof(struct nvtx_event),
+                                .message_type = NVTX_MESSAGE_ASCII,
+                                .message.ascii = text };
 }
 
 static int inject(void **state)
@@ -111,7 +113,8 @@ static void unknown_handles_are_refused(void **state)
 {
     (void)state;
     const struct nvtx_event e = text_event("x");
-    void *bad[] = { (void *)UINTPTR_MAX, (void *)(uintptr_t)MP_NAME_BUSY, emit_core2.DomainRegisterStringA(NULL, "a string") };
+    void *bad[] = { (void *)UINTPTR_MAX, (void *)(uintptr_t)MP_NAME_BUSY,
+                    emit_core2.DomainRegisterStringA(NULL, "a string") };
     double_reset();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_true(emit_core2.DomainRangePushEx(bad[i], &e) < 0);
@@ -127,7 +130,8 @@ static void many_domains_are_recorded_without_levels(void **state)
     (void)state;
     const struct nvtx_event e = text_event("x");
     void *last = NULL;
-    for (char name[] = "domain 0"; name[7] < '0' + 40; name[7]++) last = emit_core2.DomainCreateA(name);
+    for (char name[] = "domain 0"; name[7] < '0' + 40; name[7]++)
+        last = emit_core2.DomainCreateA(name);
     assert_int_equal(emit_core2.DomainRangePushEx(last, &e), MP_RANGE_UNTRACKED);
     assert_int_equal(emit_core2.DomainRangePop(last), MP_RANGE_UNTRACKED);
     assert_int_equal(double_count(MPF_OP_PUSH), 1);
@@ -160,7 +164,8 @@ static void wide_text_that_is_no_text_is_replaced(void **state)
     (void)state;
     const wchar_t bad[] = { 'a', 0xd800, 0x110000, -1, 'b', 0 };
     emit_core.MarkW(bad);
-    assert_string_equal(double_last(MPF_OP_NAME)->data, "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" "b");
+    assert_string_equal(double_last(MPF_OP_NAME)->data, "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
+                                                        "b");
 }
 
 static void a_missing_message_is_a_range_without_a_name(void **state)
@@ -216,7 +221,9 @@ static void payloads_follow_their_event(void **state)
 {
     (void)state;
     const uint64_t bytes[2] = { 7, 8 };
-    const struct nvtx_payload list[3] = { { 1 << 24, sizeof bytes, bytes }, { 5, SIZE_MAX, bytes }, { 6, 8, NULL } };
+    const struct nvtx_payload list[3] = { { 1 << 24, sizeof bytes, bytes },
+                                          { 5, SIZE_MAX, bytes },
+                                          { 6, 8, NULL } };
     emit_payload.RangePushPayload(NULL, list, 3);
     assert_int_equal(double_at(0)->op, MPF_OP_PUSH);
     assert_int_equal(double_at(1)->op, MPF_OP_RANGE_DATA);
@@ -254,13 +261,20 @@ static void a_payload_is_bounded(void **state)
 static void schemas_are_described(void **state)
 {
     (void)state;
-    const struct nvtx_schema_entry entry[] = { { .type = 18, .name = "comm", .offset = 0 }, { .type = 5, .name = NULL, .offset = 8 } };
-    const struct nvtx_schema schema = { .fields = NVTX_SCHEMA_HAS_ID, .id = 78, .entries = entry, .entry_count = 2 };
+    const struct nvtx_schema_entry entry[] = { { .type = 18, .name = "comm", .offset = 0 },
+                                               { .type = 5, .name = NULL, .offset = 8 } };
+    const struct nvtx_schema schema = {
+        .fields = NVTX_SCHEMA_HAS_ID, .id = 78, .entries = entry, .entry_count = 2
+    };
     emit_payload.PayloadSchemaRegister(NULL, &schema);
     const struct double_event *e = double_last(MPF_OP_SCHEMA);
     assert_non_null(e);
     assert_int_equal(e->addr, 78);
-    static const char data[] = "\x12\0\0\0\0\0\0\0" "\0\0\0\0\0\0\0\0" "comm\0" "\5\0\0\0\0\0\0\0" "\x08\0\0\0\0\0\0";
+    static const char data[] = "\x12\0\0\0\0\0\0\0"
+                               "\0\0\0\0\0\0\0\0"
+                               "comm\0"
+                               "\5\0\0\0\0\0\0\0"
+                               "\x08\0\0\0\0\0\0";
     assert_int_equal(e->size, sizeof data + 1);
     assert_memory_equal(e->data, data, sizeof data);
 }
@@ -270,8 +284,12 @@ static void schemas_are_told_again_after_a_lost_frame(void **state)
 {
     (void)state;
     const struct nvtx_schema_entry entry = { .type = 18, .name = "comm" };
-    const struct nvtx_schema one = { .fields = NVTX_SCHEMA_HAS_ID, .id = 80, .entries = &entry, .entry_count = 1 };
-    const struct nvtx_schema two = { .fields = NVTX_SCHEMA_HAS_ID, .id = 81, .entries = &entry, .entry_count = 1 };
+    const struct nvtx_schema one = {
+        .fields = NVTX_SCHEMA_HAS_ID, .id = 80, .entries = &entry, .entry_count = 1
+    };
+    const struct nvtx_schema two = {
+        .fields = NVTX_SCHEMA_HAS_ID, .id = 81, .entries = &entry, .entry_count = 1
+    };
     const struct nvtx_payload payload = { 80, 4, "data" };
     emit_payload.PayloadSchemaRegister(NULL, &one);
     emit_payload.PayloadSchemaRegister(NULL, &two);
@@ -291,7 +309,8 @@ static void schemas_are_told_again_after_a_lost_frame(void **state)
 static void schemas_get_numbers(void **state)
 {
     (void)state;
-    const struct nvtx_schema own = { .fields = NVTX_SCHEMA_HAS_ID, .id = 77 }, unnamed = { .id = 77 };
+    const struct nvtx_schema own = { .fields = NVTX_SCHEMA_HAS_ID, .id = 77 },
+                             unnamed = { .id = 77 };
     const struct nvtx_enum values = { .fields = NVTX_ENUM_HAS_ID, .id = 78 };
     assert_int_equal(emit_payload.PayloadSchemaRegister(NULL, &own), 77);
     assert_int_equal(emit_payload.PayloadEnumRegister(NULL, &values), 78);
@@ -319,7 +338,8 @@ static void a_copy_that_does_not_record_stays_out(void **state)
     (void)state;
     double_active = 0;
     assert_int_equal(emitter_inject(InitializeInjectionNvtx2), 0);
-    assert_int_equal(emitter_inject_extension(InitializeInjectionNvtxExtension, NVTX_EXTENSION_PAYLOAD), 0);
+    assert_int_equal(
+        emitter_inject_extension(InitializeInjectionNvtxExtension, NVTX_EXTENSION_PAYLOAD), 0);
     assert_null(emit_core.RangePushA);
     assert_null(emit_payload.RangePopPayload);
 }

@@ -1,4 +1,5 @@
-/* Another injection library, as the user may have set one: counts its calls and hands out handles of its own. */
+/* Another injection library, as the user may have set one: counts its calls and hands out handles
+ * of its own. */
 #include <string.h>
 
 #include "nvtx/nvtx_abi.h"
@@ -6,7 +7,8 @@
 
 __attribute__((visibility("default"))) struct tool_seen tool_seen;
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(nvtx_get_table get);
-__attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(struct nvtx_extension *extension);
+__attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
+    struct nvtx_extension *extension);
 
 static char domain, string;
 
@@ -56,7 +58,10 @@ static int range_pop_payload(void *in, nvtx_payload_t list, size_t count)
     return 0;
 }
 
-static void set(nvtx_function **table, unsigned id, nvtx_function function) { *table[id] = function; }
+static void set(nvtx_function **table, unsigned id, nvtx_function function)
+{
+    *table[id] = function;
+}
 
 int InitializeInjectionNvtx2(nvtx_get_table get)
 {

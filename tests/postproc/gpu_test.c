@@ -11,21 +11,34 @@ void begin_with(struct mpr_replay_options options)
     mpr_replay_init(&replay, &options);
 }
 
-void begin(void) { begin_with((struct mpr_replay_options){ .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_PEAK }); }
+void begin(void)
+{
+    begin_with((struct mpr_replay_options){ .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_PEAK });
+}
 
 static void feed(const struct mpf_event *e) { mpr_replay_batch(&replay, e, 1); }
 
 void event(uint32_t thread, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
     now += 1000000;
-    feed(&(struct mpf_event){ .time = now, .addr = addr, .size = size, .thread = thread, .op = (uint8_t)op,
+    feed(&(struct mpf_event){ .time = now,
+                              .addr = addr,
+                              .size = size,
+                              .thread = thread,
+                              .op = (uint8_t)op,
                               .heap = (uint8_t)heap });
 }
 
-void data(uint32_t thread, unsigned op, unsigned heap, uint64_t addr, const void *bytes, size_t count)
+void data(uint32_t thread, unsigned op, unsigned heap, uint64_t addr, const void *bytes,
+          size_t count)
 {
     now += 1000000;
-    feed(&(struct mpf_event){ .time = now, .addr = addr, .size = count, .data = bytes, .thread = thread, .op = (uint8_t)op,
+    feed(&(struct mpf_event){ .time = now,
+                              .addr = addr,
+                              .size = count,
+                              .data = bytes,
+                              .thread = thread,
+                              .op = (uint8_t)op,
                               .heap = (uint8_t)heap });
 }
 
@@ -33,7 +46,8 @@ static uint64_t sum_at_peak(unsigned code)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < replay.books.cells; i++) {
-        if (replay.books.cell[i].heap == code) sum += mpr_books_bytes_at_peak(&replay.books, &replay.books.cell[i]);
+        if (replay.books.cell[i].heap == code)
+            sum += mpr_books_bytes_at_peak(&replay.books, &replay.books.cell[i]);
     }
     return sum;
 }
@@ -50,7 +64,10 @@ void over(void)
     mpr_replay_free(&replay);
 }
 
-void alloc(unsigned code, uint64_t addr, uint64_t size) { event(1, MPF_OP_ALLOC, code, addr, size); }
+void alloc(unsigned code, uint64_t addr, uint64_t size)
+{
+    event(1, MPF_OP_ALLOC, code, addr, size);
+}
 
 void driver_free(uint32_t thread, uint64_t addr)
 {
@@ -58,16 +75,25 @@ void driver_free(uint32_t thread, uint64_t addr)
     event(thread, MPF_OP_MOVE_END, D, 0, 0);
 }
 
-void enter(uint32_t thread, unsigned call, uint64_t used) { event(thread, MPF_OP_GPU_ENTER, U, call, used); }
+void enter(uint32_t thread, unsigned call, uint64_t used)
+{
+    event(thread, MPF_OP_GPU_ENTER, U, call, used);
+}
 
 void leave(uint32_t thread, unsigned call, uint64_t used, uint64_t a)
 {
     WORDS(thread, MPF_OP_GPU_RETURN, U, used, call, 0, a, 0, 7);
 }
 
-void sample(uint64_t used, uint64_t own) { WORDS(9, MPF_OP_SAMPLE_GPU, U, 0, used, 80000 * MIB, own, 0); }
+void sample(uint64_t used, uint64_t own)
+{
+    WORDS(9, MPF_OP_SAMPLE_GPU, U, 0, used, 80000 * MIB, own, 0);
+}
 
-void push(uint32_t thread, uint32_t domain, uint32_t name) { event(thread, MPF_OP_PUSH, 0, NAME(domain, name), 0); }
+void push(uint32_t thread, uint32_t domain, uint32_t name)
+{
+    event(thread, MPF_OP_PUSH, 0, NAME(domain, name), 0);
+}
 void pop(uint32_t thread, uint32_t domain) { event(thread, MPF_OP_POP, 0, NAME(domain, 0), 0); }
 
 void module(uint64_t from, uint64_t to, const char *path)
@@ -96,6 +122,7 @@ uint64_t path_of(uint64_t node)
 {
     uint64_t path = 0;
     unsigned shift = 0;
-    for (; node; node = replay.ranges.node[node].parent, shift += 4) path |= (uint64_t)replay.ranges.node[node].name << shift;
+    for (; node; node = replay.ranges.node[node].parent, shift += 4)
+        path |= (uint64_t)replay.ranges.node[node].name << shift;
     return path;
 }

@@ -10,12 +10,12 @@
 #include "mpf/slot.h"
 #include "testlog.h"
 
-#define MIB (UINT64_C(1) << 20)
-#define MS UINT64_C(1000000)
+#define MIB    (UINT64_C(1) << 20)
+#define MS     UINT64_C(1000000)
 #define DEVICE mpf_heap_gpu(MPF_HEAP_DEVICE, 0)
-#define TORCH mpf_heap_gpu(MPF_HEAP_TORCH, 0)
-#define USED mpf_heap_gpu(MPF_HEAP_USED, 0)
-#define BASE UINT64_C(0x7f0000000000)
+#define TORCH  mpf_heap_gpu(MPF_HEAP_TORCH, 0)
+#define USED   mpf_heap_gpu(MPF_HEAP_USED, 0)
+#define BASE   UINT64_C(0x7f0000000000)
 
 enum { STEP = 10, LOSS, CAPTURE, ROPE };
 enum { BY_TORCH = 0x51, BY_NCCL, BY_PROGRAM };
@@ -33,10 +33,10 @@ static void data(unsigned op, unsigned heap, uint64_t addr, const void *bytes, u
     testlog_heap_data(target, now += MS, 1, op, heap, addr, bytes, count);
 }
 
-#define WORDS(op, heap, addr, ...)                          \
-    do {                                                    \
-        const uint64_t words[] = { __VA_ARGS__ };           \
-        data(op, heap, addr, words, sizeof words);          \
+#define WORDS(op, heap, addr, ...)                                                                 \
+    do {                                                                                           \
+        const uint64_t words[] = { __VA_ARGS__ };                                                  \
+        data(op, heap, addr, words, sizeof words);                                                 \
     } while (0)
 
 static void name(uint32_t id, const char *text) { data(MPF_OP_NAME, 0, id, text, strlen(text)); }
@@ -88,7 +88,10 @@ static void begin_process(const char *path, const char *const *pairs, const char
     WORDS(MPF_OP_PYTHON, 0, 0x91, 0xf1);
 }
 
-static void begin(const char *path) { begin_process(path, NULL, "GPU-5c1e0000-0000-0000-0000-000000000000"); }
+static void begin(const char *path)
+{
+    begin_process(path, NULL, "GPU-5c1e0000-0000-0000-0000-000000000000");
+}
 
 static void driver_alloc(uint64_t by, uint64_t addr, uint64_t bytes)
 {
@@ -111,7 +114,8 @@ static void call(unsigned what, uint64_t before, uint64_t after, uint64_t handle
     WORDS(MPF_OP_GPU_RETURN, USED, after * MIB, what, 0, handle, 0, 1000 + handle);
 }
 
-/* One of PyTorch's captures: a segment and a block in its pool, an executable (made afterwards, as with keep_graph). */
+/* One of PyTorch's captures: a segment and a block in its pool, an executable (made afterwards, as
+ * with keep_graph). */
 static void torch_capture(uint64_t number, uint64_t addr, uint64_t bytes, uint64_t used)
 {
     WORDS(MPF_OP_TORCH_CAPTURE, 0, 0x6000 + number, 0, 0);
@@ -142,7 +146,8 @@ static void graphs(const char *path)
     testlog_close(target, "exit");
 }
 
-/* Segments in all states, one that a small old block pins, an expandable one, and a request that finds no room. */
+/* Segments in all states, one that a small old block pins, an expandable one, and a request that
+ * finds no room. */
 static void segments(const char *path)
 {
     begin(path);
@@ -155,8 +160,8 @@ static void segments(const char *path)
     push(STEP);
     torch_alloc(BASE + 5 * MIB, 10 * MIB);
     torch_capture(1, BASE + 64 * MIB, 40 * MIB, 500);
-    driver_alloc(BY_TORCH, BASE + 128 * MIB, 30 * MIB);         /* idle at the failure */
-    for (uint64_t i = 0; i < 2; i++) {                          /* expandable: two pieces in a row */
+    driver_alloc(BY_TORCH, BASE + 128 * MIB, 30 * MIB); /* idle at the failure */
+    for (uint64_t i = 0; i < 2; i++) {                  /* expandable: two pieces in a row */
         event(MPF_OP_AT, 0, BY_TORCH, 0);
         event(MPF_OP_HANDLE_NEW, DEVICE, 0x70 + i, 20 * MIB);
         WORDS(MPF_OP_HANDLE_MAP, 0, 0x70 + i, BASE + 1024 * MIB + i * 20 * MIB, 20 * MIB, 0);
@@ -205,7 +210,9 @@ static void growing(const char *path)
         torch_alloc(BASE + 32 * MIB, step * 16 * MIB);
         driver_alloc(BY_NCCL, BASE + (512 + step * 16) * MIB, 2 * MIB);
         if (step == 3) WORDS(MPF_OP_GPU_FAIL, DEVICE, 200 * MIB, 2, 100 * MIB, 1024 * MIB, 0, 0);
-        if (step == 3) WORDS(MPF_OP_TORCH_OOM, TORCH, 199 * MIB, 50 * MIB, 100 * MIB, MPF_UNKNOWN, MPF_UNKNOWN);
+        if (step == 3)
+            WORDS(MPF_OP_TORCH_OOM, TORCH, 199 * MIB, 50 * MIB, 100 * MIB, MPF_UNKNOWN,
+                  MPF_UNKNOWN);
         torch_free(BASE + 32 * MIB);
         pop();
         torch_free(BASE + 8 * MIB);
@@ -214,7 +221,8 @@ static void growing(const char *path)
     testlog_close(target, "exit");
 }
 
-/* Requests of a program without PyTorch, each under a name of its own; the second and the fourth do not fit. */
+/* Requests of a program without PyTorch, each under a name of its own; the second and the fourth do
+ * not fit. */
 static void serving(const char *path)
 {
     begin(path);
@@ -248,13 +256,17 @@ static void node(uint32_t text, uint64_t number, uint64_t addr, uint64_t bytes)
     on(2, MPF_OP_POP, 0, UINT64_C(7) << 32, 0);
 }
 
-/* A forward of an operator under each of two ranges and one without, and the backward of all; then a request that finds no room. */
+/* A forward of an operator under each of two ranges and one without, and the backward of all; then
+ * a request that finds no room. */
 static void backward(const char *path)
 {
     enum { MUL = 20, ADD, SINK, BACKWARD, FORWARD, EMBED, HEAD };
     begin(path);
     data(MPF_OP_DOMAIN, 0, 7, "torch", 5);
-    static const char *const text[] = { "MulBackward0", "AddBackward0", "torch::autograd::AccumulateGrad", "backward", "forward", "embedding", "head" };
+    static const char *const text[] = {
+        "MulBackward0", "AddBackward0", "torch::autograd::AccumulateGrad", "backward", "forward",
+        "embedding",    "head"
+    };
     for (uint32_t i = 0; i < sizeof text / sizeof *text; i++) name(MUL + i, text[i]);
     testlog_data(target, now += MS, 2, MPF_OP_THREAD, 4243, "pt_autograd_0", 13);
     driver_alloc(BY_TORCH, BASE, 100 * MIB);
@@ -275,9 +287,12 @@ static void backward(const char *path)
     node(SINK, 99, BASE + 83 * MIB, MIB);
     on(2, MPF_OP_PUSH, 0, UINT64_C(7) << 32 | ADD, 0);
     on(2, MPF_OP_TORCH_NODE, 0, 0, 1);
-    const uint64_t refused[] = { 2, 100 * MIB, 1024 * MIB, 0, 0 }, gave_up[] = { 31 * MIB, 100 * MIB, MPF_UNKNOWN, MPF_UNKNOWN };
-    testlog_heap_data(target, now += MS, 2, MPF_OP_GPU_FAIL, DEVICE, 200 * MIB, refused, sizeof refused);
-    testlog_heap_data(target, now += MS, 2, MPF_OP_TORCH_OOM, TORCH, 199 * MIB, gave_up, sizeof gave_up);
+    const uint64_t refused[] = { 2, 100 * MIB, 1024 * MIB, 0, 0 },
+                   gave_up[] = { 31 * MIB, 100 * MIB, MPF_UNKNOWN, MPF_UNKNOWN };
+    testlog_heap_data(target, now += MS, 2, MPF_OP_GPU_FAIL, DEVICE, 200 * MIB, refused,
+                      sizeof refused);
+    testlog_heap_data(target, now += MS, 2, MPF_OP_TORCH_OOM, TORCH, 199 * MIB, gave_up,
+                      sizeof gave_up);
     testlog_close(target, "exit");
 }
 
@@ -287,8 +302,11 @@ static void rank(const char *path, unsigned number)
     char pid[16], text[16], uuid[64];
     snprintf(pid, sizeof pid, "%u", 5000 + number);
     snprintf(text, sizeof text, "%u", number);
-    snprintf(uuid, sizeof uuid, "GPU-0000000%u-0000-0000-0000-000000000000", number > 2 ? 2 : number);
-    const char *const pairs[] = { "pid", pid, "rank", text, "argv", "train.py", "host", "n03", NULL };
+    snprintf(uuid, sizeof uuid, "GPU-0000000%u-0000-0000-0000-000000000000",
+             number > 2 ? 2 : number);
+    const char *const pairs[] = {
+        "pid", pid, "rank", text, "argv", "train.py", "host", "n03", NULL
+    };
     begin_process(path, pairs, uuid);
     driver_alloc(BY_TORCH, BASE, 100 * MIB);
     push(STEP);
@@ -297,7 +315,7 @@ static void rank(const char *path, unsigned number)
     torch_alloc(BASE + 32 * MIB, number == 1 ? 48 * MIB : 16 * MIB);
     if (number == 1) WORDS(MPF_OP_GPU_FAIL, DEVICE, 200 * MIB, 2, 100 * MIB, 1024 * MIB, 0, 0);
     now += 10 * MS;
-    torch_alloc(BASE + 90 * MIB, MIB);      /* after the failure of rank 1 */
+    torch_alloc(BASE + 90 * MIB, MIB); /* after the failure of rank 1 */
     pop();
     pop();
     testlog_close(target, "exit");
@@ -305,11 +323,15 @@ static void rank(const char *path, unsigned number)
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; void (*make)(const char *path); } scenarios[] = {
-        { "graphs", graphs }, { "segments", segments }, { "growing", growing }, { "reset", reset },
-        { "serving", serving }, { "backward", backward },
+    static const struct {
+        const char *name;
+        void (*make)(const char *path);
+    } scenarios[] = {
+        { "graphs", graphs }, { "segments", segments }, { "growing", growing },
+        { "reset", reset },   { "serving", serving },   { "backward", backward },
     };
-    if (argc == 4 && strcmp(argv[1], "rank") == 0) return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;
+    if (argc == 4 && strcmp(argv[1], "rank") == 0)
+        return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;
     if (argc != 3) errx(2, "usage: make_gpu_log SCENARIO PATH [N]");
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
         if (strcmp(argv[1], scenarios[i].name) == 0) return scenarios[i].make(argv[2]), 0;

@@ -1,4 +1,5 @@
-/* make_hostile_log KIND N PATH: logs that no program would write, each of n events that once cost more than n.
+/* make_hostile_log KIND N PATH: logs that no program would write, each of n events that once cost
+ * more than n.
  *
  * make_hostile_log --list: the kinds. */
 #include <err.h>
@@ -12,10 +13,10 @@
 #include "testlog.h"
 
 #define DEVICE mpf_heap_gpu(MPF_HEAP_DEVICE, 0)
-#define TORCH mpf_heap_gpu(MPF_HEAP_TORCH, 0)
-#define USED mpf_heap_gpu(MPF_HEAP_USED, 0)
-#define MIB (UINT64_C(1) << 20)
-#define BASE UINT64_C(0x10000000)
+#define TORCH  mpf_heap_gpu(MPF_HEAP_TORCH, 0)
+#define USED   mpf_heap_gpu(MPF_HEAP_USED, 0)
+#define MIB    (UINT64_C(1) << 20)
+#define BASE   UINT64_C(0x10000000)
 
 static struct testlog *out;
 static uint64_t now;
@@ -25,21 +26,27 @@ static void on_thread(uint32_t thread, unsigned op, unsigned heap, uint64_t addr
     testlog_event(out, now++, thread, op, heap, addr, size);
 }
 
-static void event(unsigned op, unsigned heap, uint64_t addr, uint64_t size) { on_thread(1, op, heap, addr, size); }
+static void event(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    on_thread(1, op, heap, addr, size);
+}
 
 static void data(unsigned op, unsigned heap, uint64_t addr, const void *bytes, size_t count)
 {
     testlog_heap_data(out, now++, 1, op, heap, addr, bytes, count);
 }
 
-#define WORDS(op, heap, addr, ...)                          \
-    do {                                                    \
-        const uint64_t words[] = { __VA_ARGS__ };           \
-        data(op, heap, addr, words, sizeof words);          \
+#define WORDS(op, heap, addr, ...)                                                                 \
+    do {                                                                                           \
+        const uint64_t words[] = { __VA_ARGS__ };                                                  \
+        data(op, heap, addr, words, sizeof words);                                                 \
     } while (0)
 
 static void name(uint32_t id, const char *text) { data(MPF_OP_NAME, 0, id, text, strlen(text)); }
-static void domain(uint32_t id, const char *text) { data(MPF_OP_DOMAIN, 0, id, text, strlen(text)); }
+static void domain(uint32_t id, const char *text)
+{
+    data(MPF_OP_DOMAIN, 0, id, text, strlen(text));
+}
 
 static void module(uint64_t from, uint64_t to, const char *path)
 {
@@ -76,10 +83,12 @@ static void maps_remapped(uint64_t n)
 static void maps_protected(uint64_t n)
 {
     event(MPF_OP_MAP, MPF_HEAP_MMAP, BASE, n * 8192);
-    for (uint64_t i = n; i > 0; i--) event(MPF_OP_PROTECT_NONE, MPF_HEAP_MMAP, BASE + i * 8192 - 4096, 4096);
+    for (uint64_t i = n; i > 0; i--)
+        event(MPF_OP_PROTECT_NONE, MPF_HEAP_MMAP, BASE + i * 8192 - 4096, 4096);
 }
 
-/* Addresses whose products with the golden ratio have equal halves: one place of a table without a secret. */
+/* Addresses whose products with the golden ratio have equal halves: one place of a table without a
+ * secret. */
 static void colliding(uint64_t n)
 {
     const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
@@ -98,7 +107,8 @@ static void colliding_device(uint64_t n)
     const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
     uint64_t inverse = golden;
     for (int i = 0; i < 6; i++) inverse *= 2 - golden * inverse;
-    for (uint64_t half = 1; half <= n; half++) event(MPF_OP_ALLOC, TORCH, (half << 32 | half) * inverse, 64);
+    for (uint64_t half = 1; half <= n; half++)
+        event(MPF_OP_ALLOC, TORCH, (half << 32 | half) * inverse, 64);
 }
 
 static void live_blocks(uint64_t n)
@@ -139,7 +149,9 @@ static void carriers(uint64_t n)
 
 static void thread_numbers(uint64_t n)
 {
-    for (uint64_t i = 0; i < n; i++) on_thread((1u << 22) - 1 - (uint32_t)(i & 1), MPF_OP_ALLOC, TORCH, BASE + (i & 1) * MIB, 64);
+    for (uint64_t i = 0; i < n; i++)
+        on_thread((1u << 22) - 1 - (uint32_t)(i & 1), MPF_OP_ALLOC, TORCH, BASE + (i & 1) * MIB,
+                  64);
 }
 
 /* Deep paths that differ at their ends. */
@@ -323,7 +335,8 @@ static void overflows(uint64_t n)
     module(0x1000, 0x2000, "/lib/libc10_cuda.so");
     WORDS(MPF_OP_STACK, 0, 1, 0x1100);
     for (uint64_t i = 0; i < n; i++) {
-        const uint64_t a = value[i % VALUES], b = value[i / VALUES % VALUES], c = value[i / VALUES / VALUES % VALUES];
+        const uint64_t a = value[i % VALUES], b = value[i / VALUES % VALUES],
+                       c = value[i / VALUES / VALUES % VALUES];
         WORDS(MPF_OP_SAMPLE_GPU, USED, 0, a, b, c, 0);
         event(MPF_OP_GPU_ENTER, USED, MPF_CALL_CONTEXT + i % 14, b);
         event(MPF_OP_AT, 0, 1, 0);
@@ -348,9 +361,32 @@ static void overflows(uint64_t n)
 static void nasty_names(uint64_t n)
 {
     static const char *const text[] = {
-        "\033]0;owned\a\033[31m", "=HYPERLINK(\"http://x\")", "+1+1", "-1+1", "@SUM(1)", "\t=1", "\r=1", " =1", "a\nb", "a\342\200\256b",
-        "a\330\234b", "a\342\200\213b", "a\357\273\277b", "a\363\240\200\201b", "a\363\240\201\277b", "a\342\201\240b", "a\302\255b", "a\342\200\217b",
-        "a\342\201\246b", "a\357\277\271b", "a\341\240\216b", "a\357\270\217b", "a\303\050b", "<script>alert(1)</script>", "\302\233" "31m",
+        "\033]0;owned\a\033[31m",
+        "=HYPERLINK(\"http://x\")",
+        "+1+1",
+        "-1+1",
+        "@SUM(1)",
+        "\t=1",
+        "\r=1",
+        " =1",
+        "a\nb",
+        "a\342\200\256b",
+        "a\330\234b",
+        "a\342\200\213b",
+        "a\357\273\277b",
+        "a\363\240\200\201b",
+        "a\363\240\201\277b",
+        "a\342\201\240b",
+        "a\302\255b",
+        "a\342\200\217b",
+        "a\342\201\246b",
+        "a\357\277\271b",
+        "a\341\240\216b",
+        "a\357\270\217b",
+        "a\303\050b",
+        "<script>alert(1)</script>",
+        "\302\233"
+        "31m",
     };
     enum { TEXTS = sizeof text / sizeof *text };
     for (uint32_t i = 0; i < TEXTS * n; i++) {
@@ -365,22 +401,36 @@ static void nasty_names(uint64_t n)
         on_thread(2 + i, MPF_OP_ALLOC, MPF_HEAP_HOST, BASE + i * 4096, 4096 + i);
         on_thread(2 + i, MPF_OP_ALLOC, TORCH, BASE + i * 4096, 4096 + i);
         on_thread(2 + i, MPF_OP_FAIL, MPF_HEAP_HOST, 12, 4096);
-        testlog_heap_data(out, now++, 2 + i, MPF_OP_TORCH_OOM, TORCH, 4096, (uint64_t[]){ 1, 2, 3, 4 }, 32);
+        testlog_heap_data(out, now++, 2 + i, MPF_OP_TORCH_OOM, TORCH, 4096,
+                          (uint64_t[]){ 1, 2, 3, 4 }, 32);
     }
 }
 
-static const struct { const char *name; void (*make)(uint64_t n); } kind[] = {
-#define KIND(name) { #name, name }
-    KIND(maps_down), KIND(maps_remapped), KIND(maps_protected), KIND(colliding), KIND(colliding_device), KIND(live_blocks), KIND(domains),
-    KIND(pops_of_nothing), KIND(threads_pushing), KIND(carriers), KIND(thread_numbers), KIND(deep_paths), KIND(names), KIND(modules),
-    KIND(modules_on_stacks), KIND(stacks), KIND(sawtooth), KIND(contexts), KIND(handles), KIND(handles_owed), KIND(pools), KIND(executables),
-    KIND(captures), KIND(communicators), KIND(refusals), KIND(autograd), KIND(failures), KIND(overflows), KIND(nasty_names),
+static const struct {
+    const char *name;
+    void (*make)(uint64_t n);
+} kind[] = {
+#define KIND(name)                                                                                 \
+    {                                                                                              \
+#name, name                                                                                \
+    }
+    KIND(maps_down),   KIND(maps_remapped),    KIND(maps_protected),
+    KIND(colliding),   KIND(colliding_device), KIND(live_blocks),
+    KIND(domains),     KIND(pops_of_nothing),  KIND(threads_pushing),
+    KIND(carriers),    KIND(thread_numbers),   KIND(deep_paths),
+    KIND(names),       KIND(modules),          KIND(modules_on_stacks),
+    KIND(stacks),      KIND(sawtooth),         KIND(contexts),
+    KIND(handles),     KIND(handles_owed),     KIND(pools),
+    KIND(executables), KIND(captures),         KIND(communicators),
+    KIND(refusals),    KIND(autograd),         KIND(failures),
+    KIND(overflows),   KIND(nasty_names),
 };
 enum { KINDS = sizeof kind / sizeof *kind };
 
 int main(int argc, char **argv)
 {
-    for (size_t i = 0; i < KINDS && argc == 2 && !strcmp(argv[1], "--list"); i++) puts(kind[i].name);
+    for (size_t i = 0; i < KINDS && argc == 2 && !strcmp(argv[1], "--list"); i++)
+        puts(kind[i].name);
     for (size_t i = 0; i < KINDS && argc == 4; i++) {
         if (strcmp(kind[i].name, argv[1]) != 0) continue;
         out = testlog_open(argv[3], NULL);

@@ -1,4 +1,5 @@
-/* make_log SCENARIO PATH [N]: the logs of the command line tests, and a large one to measure with. */
+/* make_log SCENARIO PATH [N]: the logs of the command line tests, and a large one to measure with.
+ */
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "testlog.h"
 
 #define MIB (UINT64_C(1) << 20)
-#define MS UINT64_C(1000000)
+#define MS  UINT64_C(1000000)
 
 static void name(struct testlog *log, unsigned op, uint32_t id, const char *text)
 {
@@ -18,8 +19,10 @@ static void name(struct testlog *log, unsigned op, uint32_t id, const char *text
 
 static void sample(struct testlog *log, uint64_t ns, uint64_t anonymous)
 {
-    const uint64_t rss[] = { anonymous, 3 * MIB, 0, anonymous + 4 * MIB, 0, MPF_UNKNOWN, MPF_UNKNOWN, MIB };       /* as of 1.1 */
-    const uint64_t cgroup[MPF_CGROUP_COUNT] = { anonymous + 2 * MIB, 64 * MIB, anonymous + 2 * MIB, 0 };
+    const uint64_t rss[] = { anonymous, 3 * MIB,     0,           anonymous + 4 * MIB,
+                             0,         MPF_UNKNOWN, MPF_UNKNOWN, MIB }; /* as of 1.1 */
+    const uint64_t cgroup[MPF_CGROUP_COUNT] = { anonymous + 2 * MIB, 64 * MIB, anonymous + 2 * MIB,
+                                                0 };
     testlog_data(log, ns, 1, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
     testlog_data(log, ns, 1, MPF_OP_SAMPLE_CGROUP, 0, cgroup, sizeof cgroup);
 }
@@ -57,7 +60,8 @@ static void whole(const char *path)
     testlog_close(log, "exit");
 }
 
-/* Resident memory grows behind the peak of what the program has, and its parts are read less often than the whole. */
+/* Resident memory grows behind the peak of what the program has, and its parts are read less often
+ * than the whole. */
 static void samples(const char *path)
 {
     static const uint64_t anonymous[] = { 12, 40, 300 };
@@ -65,7 +69,9 @@ static void samples(const char *path)
     testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, 30 * MIB);
     for (uint64_t i = 0; i < 3; i++) {
         const uint64_t part = i ? MPF_UNKNOWN : 15 * MIB;
-        const uint64_t rss[] = { anonymous[i] * MIB, 3 * MIB, 0, anonymous[i] * MIB + 3 * MIB, 0, part, part, MIB };
+        const uint64_t rss[] = {
+            anonymous[i] * MIB, 3 * MIB, 0, anonymous[i] * MIB + 3 * MIB, 0, part, part, MIB
+        };
         testlog_data(log, 100 * MS + i * i * 1000 * MS, 1, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
     }
     testlog_event(log, 4200 * MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, 0x1000, 0);
@@ -120,7 +126,8 @@ static void lossy(const char *path)
 /* The disk was full from 40 ms to 55 ms. */
 static void full(const char *path)
 {
-    const struct mpf_unwritten spell = { 28, TESTLOG_START + 40 * MS, TESTLOG_START + 55 * MS, 1293499, 900000 };
+    const struct mpf_unwritten spell = { 28, TESTLOG_START + 40 * MS, TESTLOG_START + 55 * MS,
+                                         1293499, 900000 };
     struct testlog *log = testlog_open(path, NULL);
     story(log);
     testlog_event(log, 60 * MS, 0, MPF_OP_LOST, 0, spell.events, MPF_LOSS_WRITE);
@@ -131,7 +138,9 @@ static void full(const char *path)
 /* Refused by a limit of its address space. */
 static void limited(const char *path)
 {
-    const uint64_t rss[MPF_RSS_COUNT] = { 20 * MIB, 3 * MIB, 0, 23 * MIB, 0, MPF_UNKNOWN, MPF_UNKNOWN, MIB, 210 * MIB, 256 * MIB, MPF_UNKNOWN };
+    const uint64_t rss[MPF_RSS_COUNT] = { 20 * MIB,  3 * MIB,     0,           23 * MIB,
+                                          0,         MPF_UNKNOWN, MPF_UNKNOWN, MIB,
+                                          210 * MIB, 256 * MIB,   MPF_UNKNOWN };
     struct testlog *log = testlog_open(path, NULL);
     testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, 18 * MIB);
     testlog_event(log, 2 * MS, 1, MPF_OP_FAIL, MPF_HEAP_HOST, 12, 64 * MIB);
@@ -153,7 +162,8 @@ static void nasty(const char *path)
 {
     struct testlog *log = testlog_open(path, NULL);
     static const char *const names[] = { "bell\a \033[31mred", "</script>\"quoted\" \\",
-                                        "caf\xc3\xa9 \xff\xfe bytes", "right\xe2\x80\xaeleft", "" };
+                                         "caf\xc3\xa9 \xff\xfe bytes", "right\xe2\x80\xaeleft",
+                                         "" };
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
         name(log, MPF_OP_NAME, 10 + i, names[i]);
         testlog_event(log, 1 * MS, 1, MPF_OP_PUSH, 0, 10 + i, 0);
@@ -187,7 +197,8 @@ static void ranges(const char *path, char *const *block, int blocks)
             name(log, MPF_OP_NAME, number, rest);
             testlog_event(log, 1 * MS, 1, MPF_OP_PUSH, 0, number++, 0);
         }
-        testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000000u * (uint64_t)(i + 1), strtoull(block[i], NULL, 10) << 10);
+        testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000000u * (uint64_t)(i + 1),
+                      strtoull(block[i], NULL, 10) << 10);
         while (depth--) testlog_event(log, 1 * MS, 1, MPF_OP_POP, 0, 0, 0);
     }
     testlog_close(log, "exit");
@@ -196,8 +207,9 @@ static void ranges(const char *path, char *const *block, int blocks)
 /* A child of the process of `whole`. */
 static void child(const char *path)
 {
-    static const char *const pairs[] = { "pid", "4300", "ppid", "4242", "parent.log", "/elsewhere/whole.zst", "argv",
-                                        "./child", NULL };
+    static const char *const pairs[] = { "pid",  "4300",       "ppid",
+                                         "4242", "parent.log", "/elsewhere/whole.zst",
+                                         "argv", "./child",    NULL };
     struct testlog *log = testlog_open(path, pairs);
     testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, 5000);
     testlog_event(log, 2 * MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, 0x777000, 0);
@@ -215,15 +227,17 @@ static void churn(const char *path, uint64_t events)
         seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
         const uint64_t block = (seed >> 33) % LIVE, addr = 0x550000000000 + block * 64;
         if (live[block]) testlog_event(log, i * 20, 1, MPF_OP_FREE, MPF_HEAP_HOST, addr, 0);
-        else testlog_event(log, i * 20, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, addr, 16 + (seed >> 20 & 63));
+        else
+            testlog_event(log, i * 20, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, addr,
+                          16 + (seed >> 20 & 63));
         live[block] ^= 1;
     }
     free(live);
     testlog_close(log, "exit");
 }
 
-/* N events of four threads in forty nested ranges that come again and again; sizes of all classes, and a heap that swells
- * and shrinks.  An allocation fails after a quarter. */
+/* N events of four threads in forty nested ranges that come again and again; sizes of all classes,
+ * and a heap that swells and shrinks.  An allocation fails after a quarter. */
 static void mixed(const char *path, uint64_t events)
 {
     enum { LIVE = 50000, RANGES = 40, THREADS = 4 };
@@ -237,24 +251,30 @@ static void mixed(const char *path, uint64_t events)
     }
     for (uint64_t i = 0; i < events; i++) {
         seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        const uint64_t at = i * 200, swing = i / (events / 40 + 1) % 2 ? LIVE : LIVE / 3, block = (seed >> 33) % swing;
+        const uint64_t at = i * 200, swing = i / (events / 40 + 1) % 2 ? LIVE : LIVE / 3,
+                       block = (seed >> 33) % swing;
         const uint32_t thread = 1 + (uint32_t)(i / 1000 % THREADS);
         const uint64_t addr = 0x550000000000 + block * 0x100000;
         if (i % 1000 == 0) {
             testlog_event(log, at, thread, MPF_OP_PUSH, 0, 10 + i / 1000 % 8, 0);
             testlog_event(log, at, thread, MPF_OP_PUSH, 0, 18 + i / 1000 % 32, 0);
         }
-        if (i == events / 4) testlog_event(log, at, thread, MPF_OP_FAIL, MPF_HEAP_HOST, 12, 1 << 30);
+        if (i == events / 4)
+            testlog_event(log, at, thread, MPF_OP_FAIL, MPF_HEAP_HOST, 12, 1 << 30);
         if (live[block]) testlog_event(log, at, thread, MPF_OP_FREE, MPF_HEAP_HOST, addr, 0);
-        else testlog_event(log, at, thread, MPF_OP_ALLOC, MPF_HEAP_HOST, addr, UINT64_C(1) << (seed >> 20) % 17 | (seed >> 50 & 15));
+        else
+            testlog_event(log, at, thread, MPF_OP_ALLOC, MPF_HEAP_HOST, addr,
+                          UINT64_C(1) << (seed >> 20) % 17 | (seed >> 50 & 15));
         live[block] ^= 1;
-        for (int pops = i % 1000 == 999 ? 2 : 0; pops; pops--) testlog_event(log, at, thread, MPF_OP_POP, 0, 0, 0);
+        for (int pops = i % 1000 == 999 ? 2 : 0; pops; pops--)
+            testlog_event(log, at, thread, MPF_OP_POP, 0, 0, 0);
     }
     free(live);
     testlog_close(log, "exit");
 }
 
-/* N changes on a clock of coarse steps, as a real one is: several share a time, blocks go and come in it, mappings fall apart. */
+/* N changes on a clock of coarse steps, as a real one is: several share a time, blocks go and come
+ * in it, mappings fall apart. */
 static void ticks(const char *path, uint64_t events)
 {
     enum { LIVE = 500, STEP = 1024, PAGE = 4096 };
@@ -268,8 +288,10 @@ static void ticks(const char *path, uint64_t events)
     }
     for (uint64_t i = 0; i < events; i++) {
         seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        const uint64_t at = i / 4 * STEP, block = (seed >> 33) % LIVE, addr = 0x550000000000 + block * 0x100000;
-        const uint64_t map = 0x7f0000000000 + block % 16 * 16 * PAGE, size = UINT64_C(16) << (seed >> 20) % 14;
+        const uint64_t at = i / 4 * STEP, block = (seed >> 33) % LIVE,
+                       addr = 0x550000000000 + block * 0x100000;
+        const uint64_t map = 0x7f0000000000 + block % 16 * 16 * PAGE, size = UINT64_C(16)
+                                                                             << (seed >> 20) % 14;
         if (i % 100 == 0) testlog_event(log, at, 1, MPF_OP_PUSH, 0, 10 + i / 100 % 8, 0);
         if (!live[block]) testlog_event(log, at, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, addr, size);
         else if (seed >> 62) testlog_event(log, at, 1, MPF_OP_FREE, MPF_HEAP_HOST, addr, 0);
@@ -279,7 +301,8 @@ static void ticks(const char *path, uint64_t events)
         }
         live[block] = !live[block] || !(seed >> 62);
         if (seed >> 59 == 1) testlog_event(log, at, 1, MPF_OP_MAP, MPF_HEAP_MMAP, map, 16 * PAGE);
-        if (seed >> 59 == 2) testlog_event(log, at, 1, MPF_OP_UNMAP, MPF_HEAP_MMAP, map + 4 * PAGE, 4 * PAGE);
+        if (seed >> 59 == 2)
+            testlog_event(log, at, 1, MPF_OP_UNMAP, MPF_HEAP_MMAP, map + 4 * PAGE, 4 * PAGE);
         if (seed >> 59 == 3) testlog_event(log, at, 1, MPF_OP_UNMAP, MPF_HEAP_MMAP, map, 40 * PAGE);
         if (i % 100 == 99) testlog_event(log, at, 1, MPF_OP_POP, 0, 0, 0);
     }
@@ -295,16 +318,19 @@ static void spike(const char *path, uint64_t events)
         const uint64_t at = i * 1000, addr = 0x550000000000 + i / 2 % 1000 * 4096;
         if (i == events / 2) {
             testlog_event(log, at, 1, MPF_OP_PUSH, 0, 10, 0);
-            testlog_event(log, at, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x7f0000000000, UINT64_C(1) << 30);
+            testlog_event(log, at, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x7f0000000000,
+                          UINT64_C(1) << 30);
             testlog_event(log, at + 1, 1, MPF_OP_FREE, MPF_HEAP_HOST, 0x7f0000000000, 0);
             testlog_event(log, at + 1, 1, MPF_OP_POP, 0, 0, 0);
         }
-        testlog_event(log, at + 2, 1, i % 2 ? MPF_OP_FREE : MPF_OP_ALLOC, MPF_HEAP_HOST, addr, i % 2 ? 0 : 100 + i % 977);
+        testlog_event(log, at + 2, 1, i % 2 ? MPF_OP_FREE : MPF_OP_ALLOC, MPF_HEAP_HOST, addr,
+                      i % 2 ? 0 : 100 + i % 977);
     }
     testlog_close(log, "exit");
 }
 
-/* A rank of a training run: N steps of forward and backward in nested ranges; rank 5 holds more and meets two failures. */
+/* A rank of a training run: N steps of forward and backward in nested ranges; rank 5 holds more and
+ * meets two failures. */
 static void rank(const char *path, uint64_t number)
 {
     enum { STEPS = 30, LAYERS = 12 };
@@ -325,29 +351,34 @@ static void rank(const char *path, uint64_t number)
         testlog_event(log, now += MS, 1, MPF_OP_PUSH, 0, 10, 0);
         testlog_event(log, now += MS, 1, MPF_OP_PUSH, 0, 11, 0);
         for (uint64_t i = 1; i <= LAYERS; i++)
-            testlog_event(log, now += MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, i << 32, more * MIB + i * 4096);
+            testlog_event(log, now += MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, i << 32,
+                          more * MIB + i * 4096);
         testlog_event(log, now += MS, 1, MPF_OP_POP, 0, 0, 0);
         testlog_event(log, now += MS, 1, MPF_OP_PUSH, 0, 12, 0);
         for (uint64_t i = LAYERS; i >= 1; i--) {
             testlog_event(log, now += MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, (100 + i) << 32, MIB / 2);
             testlog_event(log, now += MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, i << 32, 0);
         }
-        for (uint64_t i = LAYERS; i >= 1; i--) testlog_event(log, now += MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, (100 + i) << 32, 0);
+        for (uint64_t i = LAYERS; i >= 1; i--)
+            testlog_event(log, now += MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, (100 + i) << 32, 0);
         testlog_event(log, now += MS, 1, MPF_OP_POP, 0, 0, 0);
         if (step % 10 == 9) testlog_event(log, now += MS, 1, MPF_OP_MARK, 0, 13, 0);
-        if (number == 5 && step > 27) testlog_event(log, now += MS, 1, MPF_OP_FAIL, MPF_HEAP_HOST, 12, 512 * MIB);
+        if (number == 5 && step > 27)
+            testlog_event(log, now += MS, 1, MPF_OP_FAIL, MPF_HEAP_HOST, 12, 512 * MIB);
         testlog_event(log, now += MS, 1, MPF_OP_POP, 0, 0, 0);
     }
     testlog_close(log, "exit");
 }
 
-/* A loader (0) and its workers: each step of a second keeps some more; the second worker is refused memory, and killed after 150 s. */
+/* A loader (0) and its workers: each step of a second keeps some more; the second worker is refused
+ * memory, and killed after 150 s. */
 static void worker(const char *path, uint64_t number)
 {
     char pid[16], ppid[16];
     snprintf(pid, sizeof pid, "%u", (unsigned)(6000 + number));
     snprintf(ppid, sizeof ppid, "%u", number ? 6000u : 1u);
-    const char *const pairs[] = { "pid", pid, "ppid", ppid, "argv", number ? "worker" : "train.py", NULL };
+    const char *const pairs[] = { "pid", pid, "ppid", ppid, "argv", number ? "worker" : "train.py",
+                                  NULL };
     struct testlog *log = testlog_open(path, pairs);
     const uint64_t seconds = number == 2 ? 150 : 200, grain = (number + 1) * MIB / 8;
     name(log, MPF_OP_NAME, 10, "load");
@@ -358,8 +389,10 @@ static void worker(const char *path, uint64_t number)
         testlog_event(log, i * 1000 * MS, 1, MPF_OP_PUSH, 0, 10, 0);
         testlog_event(log, i * 1000 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, i << 32, grain);
         testlog_event(log, i * 1000 * MS, 1, MPF_OP_PUSH, 0, 11, 0);
-        testlog_event(log, i * 1000 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, i << 32 | 0x1000, i < 100 ? 0 : grain / 2);
-        if (number == 2 && i > 147) testlog_event(log, i * 1000 * MS, 1, MPF_OP_FAIL, MPF_HEAP_HOST, 12, i * MIB);
+        testlog_event(log, i * 1000 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, i << 32 | 0x1000,
+                      i < 100 ? 0 : grain / 2);
+        if (number == 2 && i > 147)
+            testlog_event(log, i * 1000 * MS, 1, MPF_OP_FAIL, MPF_HEAP_HOST, 12, i * MIB);
         testlog_event(log, i * 1000 * MS, 1, MPF_OP_POP, 0, 0, 0);
         testlog_event(log, i * 1000 * MS, 1, MPF_OP_POP, 0, 0, 0);
         if (i % 10 == 0) sample(log, i * 1000 * MS + MS, 4 * MIB + i * grain);
@@ -369,18 +402,28 @@ static void worker(const char *path, uint64_t number)
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; void (*make)(const char *path); } scenarios[] = {
-        { "whole", whole }, { "unended", unended }, { "reserved", reserved }, { "samples", samples }, { "full", full }, { "limited", limited }, { "killed", killed }, { "lossy", lossy }, { "hole", hole },
-            { "nasty", nasty }, { "child", child },
+    static const struct {
+        const char *name;
+        void (*make)(const char *path);
+    } scenarios[] = {
+        { "whole", whole },     { "unended", unended }, { "reserved", reserved },
+        { "samples", samples }, { "full", full },       { "limited", limited },
+        { "killed", killed },   { "lossy", lossy },     { "hole", hole },
+        { "nasty", nasty },     { "child", child },
     };
-    static const struct { const char *name; void (*make)(const char *path, uint64_t n); } counted[] = {
-        { "churn", churn }, { "mixed", mixed }, { "ticks", ticks }, { "spike", spike }, { "rank", rank }, { "worker", worker },
+    static const struct {
+        const char *name;
+        void (*make)(const char *path, uint64_t n);
+    } counted[] = {
+        { "churn", churn }, { "mixed", mixed }, { "ticks", ticks },
+        { "spike", spike }, { "rank", rank },   { "worker", worker },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc > 3 && strcmp(argv[1], "ranges") == 0) return ranges(argv[2], argv + 3, argc - 3), 0;
     if (argc < 3) errx(2, "usage: make_log SCENARIO PATH [N]");
     for (size_t i = 0; argc == 4 && i < sizeof counted / sizeof *counted; i++) {
-        if (strcmp(counted[i].name, argv[1]) == 0) return counted[i].make(argv[2], strtoull(argv[3], NULL, 10)), 0;
+        if (strcmp(counted[i].name, argv[1]) == 0)
+            return counted[i].make(argv[2], strtoull(argv[3], NULL, 10)), 0;
     }
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
         if (strcmp(argv[1], scenarios[i].name) == 0) return scenarios[i].make(argv[2]), 0;

@@ -1,10 +1,10 @@
-/* make_own_log PATH [other]: a log of this very program, with its own call stacks.  It is built with -g, and load() is inlined.
- * other: as if it had been another build. */
+/* make_own_log PATH [other]: a log of this very program, with its own call stacks.  It is built
+ * with -g, and load() is inlined. other: as if it had been another build. */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <err.h>
-#include <link.h>
 #include <limits.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "testlog.h"
 
 #define MIB (UINT64_C(1) << 20)
-#define MS UINT64_C(1000000)
+#define MS  UINT64_C(1000000)
 
 static struct testlog *target;
 static uint64_t now, stacks, end_of_main;
@@ -27,7 +27,10 @@ static void data(unsigned op, uint64_t addr, const void *bytes, uint64_t count)
 
 /* ---- the object file */
 
-struct own { uint64_t from, to, id_bytes; uint8_t id[64]; };
+struct own {
+    uint64_t from, to, id_bytes;
+    uint8_t id[64];
+};
 
 static void find_build_id(const char *at, const char *end, struct own *own)
 {
@@ -48,9 +51,10 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *arg)
         const uint64_t at = info->dlpi_addr + p->p_vaddr;
         if (p->p_type == PT_LOAD && p->p_offset == 0) own->from = at;
         if (p->p_type == PT_LOAD) own->to = at + p->p_memsz;
-        if (p->p_type == PT_NOTE) find_build_id((const char *)at, (const char *)at + p->p_memsz, own);
+        if (p->p_type == PT_NOTE)
+            find_build_id((const char *)at, (const char *)at + p->p_memsz, own);
     }
-    return 1;                                   /* the first is the program */
+    return 1; /* the first is the program */
 }
 
 static void write_module(bool other)
@@ -98,7 +102,7 @@ static __attribute__((noinline, noclone)) void images(void)
 static __attribute__((noinline, noclone)) void tables(void)
 {
     allocate(2 * MIB, (uint64_t)(uintptr_t)__builtin_return_address(0));
-    __asm__ volatile("");                       /* no tail call */
+    __asm__ volatile(""); /* no tail call */
 }
 
 static __attribute__((noinline, noclone)) void work(void)

@@ -7,30 +7,33 @@
 #include "mpf/slot.h"
 #include "testlog.h"
 
-#define KIB (UINT64_C(1) << 10)
-#define MIB (UINT64_C(1) << 20)
-#define MS UINT64_C(1000000)
-#define PROG UINT64_C(0x400000)
-#define LIBC UINT64_C(0x7f0000000000)
+#define KIB    (UINT64_C(1) << 10)
+#define MIB    (UINT64_C(1) << 20)
+#define MS     UINT64_C(1000000)
+#define PROG   UINT64_C(0x400000)
+#define LIBC   UINT64_C(0x7f0000000000)
 #define LIBIMG UINT64_C(0x7f0000100000)
 
-enum { LOAD = 0x51, DECODE, RESIZE, START };        /* ids of stacks */
-enum { IN_LOAD = 0x91, IN_TRAIN };                  /* of Python's */
+enum { LOAD = 0x51, DECODE, RESIZE, START }; /* ids of stacks */
+enum { IN_LOAD = 0x91, IN_TRAIN };           /* of Python's */
 
 static struct testlog *target;
 static uint64_t now;
 
-static void event(unsigned op, unsigned heap, uint64_t addr, uint64_t size) { testlog_event(target, now += MS, 1, op, heap, addr, size); }
+static void event(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    testlog_event(target, now += MS, 1, op, heap, addr, size);
+}
 
 static void data(unsigned op, uint64_t addr, const void *bytes, uint64_t count)
 {
     testlog_data(target, now += MS, 1, op, addr, bytes, count);
 }
 
-#define STACK(id, ...)                                              \
-    do {                                                            \
-        const uint64_t words[] = { __VA_ARGS__ };                   \
-        data(MPF_OP_STACK, id, words, sizeof words);                \
+#define STACK(id, ...)                                                                             \
+    do {                                                                                           \
+        const uint64_t words[] = { __VA_ARGS__ };                                                  \
+        data(MPF_OP_STACK, id, words, sizeof words);                                               \
     } while (0)
 
 static void module(uint64_t from, const char *path)
@@ -76,13 +79,15 @@ static void at(uint64_t stack, unsigned op, unsigned heap, uint64_t addr, uint64
 /* Every block of a mebibyte has its stack; the peak is before the free. */
 static void native(const char *path)
 {
-    static const char *const pairs[] = { "pid", "4242", "argv", "./prog", "stacks", "large", "stacks.large", "1048576", NULL };
+    static const char *const pairs[] = { "pid",   "4242",         "argv",    "./prog", "stacks",
+                                         "large", "stacks.large", "1048576", NULL };
     begin(path, pairs);
     at(START, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000000, MIB);
     at(LOAD, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x2000000, 6 * MIB);
     at(DECODE, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x3000000, 9 * MIB);
     at(DECODE, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x4000000, 3 * MIB);
-    for (uint64_t i = 0; i < 8; i++) at(0, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x5000000 + i * MIB, 128 * KIB);
+    for (uint64_t i = 0; i < 8; i++)
+        at(0, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x5000000 + i * MIB, 128 * KIB);
     at(RESIZE, MPF_OP_MAP, MPF_HEAP_MMAP, 0x7e0000000000, 4 * MIB);
     at(RESIZE, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x6000000, 2 * MIB);
     at(0, MPF_OP_FREE, MPF_HEAP_HOST, 0x3000000, 0);
@@ -106,7 +111,9 @@ static void nasty(const char *path)
 /* The same as native, and the Python code that called; no ranges. */
 static void python_with(const char *path, const char *method)
 {
-    static const char *const pairs[] = { "pid", "4242", "argv", "python3", "stacks", "large", NULL };
+    static const char *const pairs[] = {
+        "pid", "4242", "argv", "python3", "stacks", "large", NULL
+    };
     const uint64_t load[] = { 0xf1, 0xf0 }, train[] = { 0xf2, 0xf0 };
     begin(path, pairs);
     frame(0xf0, 90, "<module>", "/app/main.py");
@@ -132,40 +139,56 @@ static double uniform(void)
     return (double)(seed >> 11) / (double)(UINT64_C(1) << 53);
 }
 
-/* 20,000 blocks of 4 KiB by one stack, 5,000 of 12 KiB by another; one in 16 and one in 6 has its stack: with 64 KiB
- * between samples, 1 - exp(-4 / 64) and 1 - exp(-12 / 64).  A large block, which always has. */
+/* 20,000 blocks of 4 KiB by one stack, 5,000 of 12 KiB by another; one in 16 and one in 6 has its
+ * stack: with 64 KiB between samples, 1 - exp(-4 / 64) and 1 - exp(-12 / 64).  A large block, which
+ * always has. */
 static void sampled(const char *path)
 {
-    static const char *const pairs[] = { "pid", "4242", "argv", "./prog", "stacks", "sample", "stacks.large", "1048576", "stacks.mean", "65536", NULL };
+    static const char *const pairs[] = { "pid",          "4242",    "argv",
+                                         "./prog",       "stacks",  "sample",
+                                         "stacks.large", "1048576", "stacks.mean",
+                                         "65536",        NULL };
     begin(path, pairs);
     now += 1000 * MS;
     for (uint64_t i = 0; i < 25000; i++) {
         const bool often = i % 5 != 0;
-        const uint64_t stack = uniform() < (often ? 0.0605869 : 0.170971) ? often ? LOAD : DECODE : 0;
+        const uint64_t stack =
+            uniform() < (often ? 0.0605869 : 0.170971) ? often ? LOAD : DECODE : 0;
         if (stack) testlog_event(target, now += 1000, 1, MPF_OP_AT, 0, stack, 0);
-        testlog_event(target, now += 1000, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000000 + i * 0x4000, (often ? 4 : 12) * KIB);
+        testlog_event(target, now += 1000, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000000 + i * 0x4000,
+                      (often ? 4 : 12) * KIB);
     }
     at(RESIZE, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x6000000, 16 * MIB);
-    for (uint64_t i = 0; i < 25000; i += 2) event(MPF_OP_FREE, MPF_HEAP_HOST, 0x10000000 + i * 0x4000, 0);
+    for (uint64_t i = 0; i < 25000; i += 2)
+        event(MPF_OP_FREE, MPF_HEAP_HOST, 0x10000000 + i * 0x4000, 0);
     testlog_close(target, "exit");
 }
 
-/* Chance may sample nearly all of the small blocks: what they stand for is not more than there is. */
+/* Chance may sample nearly all of the small blocks: what they stand for is not more than there is.
+ */
 static void lucky(const char *path)
 {
-    static const char *const pairs[] = { "pid", "4242", "argv", "./prog", "stacks", "sample", "stacks.large", "1048576", "stacks.mean", "65536", NULL };
+    static const char *const pairs[] = { "pid",          "4242",    "argv",
+                                         "./prog",       "stacks",  "sample",
+                                         "stacks.large", "1048576", "stacks.mean",
+                                         "65536",        NULL };
     begin(path, pairs);
     for (uint64_t i = 0; i < 10; i++) {
         if (i) testlog_event(target, now += 1000, 1, MPF_OP_AT, 0, i < 7 ? LOAD : DECODE, 0);
-        testlog_event(target, now += 1000, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000000 + i * 0x4000, 4 * KIB);
+        testlog_event(target, now += 1000, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000000 + i * 0x4000,
+                      4 * KIB);
     }
     testlog_close(target, "exit");
 }
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; void (*make)(const char *path); } scenarios[] = {
-        { "native", native }, { "nasty", nasty }, { "python", python }, { "foreign", foreign }, { "sampled", sampled }, { "lucky", lucky },
+    static const struct {
+        const char *name;
+        void (*make)(const char *path);
+    } scenarios[] = {
+        { "native", native },   { "nasty", nasty },     { "python", python },
+        { "foreign", foreign }, { "sampled", sampled }, { "lucky", lucky },
     };
     if (argc != 3) errx(2, "usage: make_stack_log SCENARIO PATH");
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {

@@ -1,5 +1,5 @@
-/* Preloaded into memprof-report: its own allocations fail from the NO_MEMORY_FROMth on, not those of libraries.  At the end NO_MEMORY_TELL,
- * a file, gets their number. */
+/* Preloaded into memprof-report: its own allocations fail from the NO_MEMORY_FROMth on, not those
+ * of libraries.  At the end NO_MEMORY_TELL, a file, gets their number. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -13,7 +13,7 @@ void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t bytes);
 
-static uintptr_t from, to;              /* of the program's code; to 0: not known yet */
+static uintptr_t from, to; /* of the program's code; to 0: not known yet */
 static unsigned long calls, first = -1UL;
 
 static int find_program(struct dl_phdr_info *info, size_t bytes, void *arg)
@@ -22,10 +22,11 @@ static int find_program(struct dl_phdr_info *info, size_t bytes, void *arg)
     (void)arg;
     from = to = info->dlpi_addr;
     for (int i = 0; i < info->dlpi_phnum; i++) {
-        const uintptr_t end = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+        const uintptr_t end =
+            info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
         if (info->dlpi_phdr[i].p_type == PT_LOAD && end > to) to = end;
     }
-    return 1;                           /* the program comes first */
+    return 1; /* the program comes first */
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -53,9 +54,18 @@ static bool fails(const void *caller)
 
 #define FAILS fails(__builtin_return_address(0))
 
-__attribute__((visibility("default"))) void *malloc(size_t bytes) { return FAILS ? NULL : __libc_malloc(bytes); }
-__attribute__((visibility("default"))) void *calloc(size_t count, size_t size) { return FAILS ? NULL : __libc_calloc(count, size); }
-__attribute__((visibility("default"))) void *realloc(void *memory, size_t bytes) { return FAILS ? NULL : __libc_realloc(memory, bytes); }
+__attribute__((visibility("default"))) void *malloc(size_t bytes)
+{
+    return FAILS ? NULL : __libc_malloc(bytes);
+}
+__attribute__((visibility("default"))) void *calloc(size_t count, size_t size)
+{
+    return FAILS ? NULL : __libc_calloc(count, size);
+}
+__attribute__((visibility("default"))) void *realloc(void *memory, size_t bytes)
+{
+    return FAILS ? NULL : __libc_realloc(memory, bytes);
+}
 
 __attribute__((visibility("default"))) void *reallocarray(void *memory, size_t count, size_t size)
 {
@@ -81,4 +91,7 @@ __attribute__((visibility("default"))) FILE *open_memstream(char **text, size_t 
     return FAILS ? NULL : real(text, bytes);
 }
 
-__attribute__((visibility("default"))) char *strdup(const char *text) { return FAILS ? NULL : strcpy(__libc_malloc(strlen(text) + 1), text); }
+__attribute__((visibility("default"))) char *strdup(const char *text)
+{
+    return FAILS ? NULL : strcpy(__libc_malloc(strlen(text) + 1), text);
+}

@@ -51,7 +51,8 @@ static void memory_is_zeroed_and_there(void **state)
 static void texts_are_copied(void **state)
 {
     (void)state;
-    char *whole = mpr_text_copy("abcd"), *part = mpr_text_part("abcd", 2), *made = mpr_text_format("%s-%d", "a", 12), *written;
+    char *whole = mpr_text_copy("abcd"), *part = mpr_text_part("abcd", 2),
+         *made = mpr_text_format("%s-%d", "a", 12), *written;
     size_t bytes;
     FILE *stream = mpr_text_open(&written, &bytes);
     fputs("stream", stream);
@@ -70,7 +71,7 @@ static void too_much_memory_ends(void **state)
 {
     (void)state;
     assert_true(ENDS(mpr_alloc(SIZE_MAX / 4, 2)));
-    assert_true(ENDS(mpr_alloc(SIZE_MAX / 4 + 2, 4)));      /* 4 bytes, were it not checked */
+    assert_true(ENDS(mpr_alloc(SIZE_MAX / 4 + 2, 4))); /* 4 bytes, were it not checked */
     assert_true(ENDS(mpr_resize(NULL, SIZE_MAX / 4 + 2, 4)));
 }
 
@@ -98,7 +99,7 @@ static void an_array_grows_by_doubling(void **state)
         array[count] = count;
     }
     for (uint32_t i = 0; i < 100000; i++) assert_int_equal(array[i], i);
-    assert_in_range(times, 10, 17);     /* amortised */
+    assert_in_range(times, 10, 17); /* amortised */
     assert_true(cap >= 100000 && cap < 200000);
     free(array);
 }
@@ -121,11 +122,11 @@ static void an_array_has_no_more_than_its_number_can_say(void **state)
 static void an_array_stays_whole_when_it_cannot_grow(void **state)
 {
     (void)state;
-    static char (*array)[1 << 20];
+    static char(*array)[1 << 20];
     static size_t count = 1, cap;
     array = mpr_resize(NULL, 1, sizeof *array);
     array[0][0] = 'x';
-    count = cap = SIZE_MAX / sizeof *array / 2 + 1;         /* twice as many have no size */
+    count = cap = SIZE_MAX / sizeof *array / 2 + 1; /* twice as many have no size */
     assert_true(ENDS(MPR_GROW(array, count, cap)));
     assert_int_equal(cap, count);
     assert_int_equal(array[0][0], 'x');
@@ -143,7 +144,8 @@ static void an_array_beside_another_reaches_as_far(void **state)
         assert_int_equal(array[index[i]], 0);
         array[index[i]] = index[i];
     }
-    for (uint32_t i = 0, n = 0; i < count; i++) assert_true(array[i] == 0 || (array[i] == i && ++n <= 5));
+    for (uint32_t i = 0, n = 0; i < count; i++)
+        assert_true(array[i] == 0 || (array[i] == i && ++n <= 5));
     assert_int_equal(array[3] + array[2] + array[1000] + array[15] + array[1001], 2021);
     free(array);
     static uint16_t *shorts;
@@ -167,7 +169,8 @@ static void numbers_are_found_by_key(void **state)
     mpr_index_set(&index, 7, 0);
     assert_null(index.at);
     for (uint32_t i = 0; i < 10000; i++) mpr_index_set(&index, (uint64_t)i << 40, i + 1);
-    for (uint32_t i = 0; i < 10000; i++) assert_int_equal(mpr_index_get(&index, (uint64_t)i << 40), i + 1);
+    for (uint32_t i = 0; i < 10000; i++)
+        assert_int_equal(mpr_index_get(&index, (uint64_t)i << 40), i + 1);
     assert_int_equal(mpr_index_get(&index, 1), 0);
     mpr_index_set(&index, 0, 77);
     assert_int_equal(mpr_index_get(&index, 0), 77);
@@ -185,7 +188,8 @@ static int plain_hash(void **state)
     return 0;
 }
 
-/* Against an array, at random: runs of entries that lie elsewhere than at home, also around the table's end. */
+/* Against an array, at random: runs of entries that lie elsewhere than at home, also around the
+ * table's end. */
 static void keys_that_collide_are_told_apart(void **state)
 {
     (void)state;
@@ -196,10 +200,11 @@ static void keys_that_collide_are_told_apart(void **state)
         random = random * 1664525u + 1013904223u;
         const uint32_t n = random >> 16 & 31, set = random >> 8 & 1 ? random >> 24 : 0;
         if (n >= KEYS) continue;
-        const uint64_t key = n % 5 * 64 + 60 + n / 5;       /* of 64 places */
+        const uint64_t key = n % 5 * 64 + 60 + n / 5; /* of 64 places */
         live = live + (set != 0) - (value[n] != 0);
         mpr_index_set(&index, key, value[n] = set);
-        for (uint32_t i = 0; i < KEYS; i++) assert_int_equal(mpr_index_get(&index, i % 5 * 64 + 60 + i / 5), value[i]);
+        for (uint32_t i = 0; i < KEYS; i++)
+            assert_int_equal(mpr_index_get(&index, i % 5 * 64 + 60 + i / 5), value[i]);
         assert_int_equal(index.count, live);
     }
     assert_int_equal(index.mask, 63);
@@ -214,7 +219,9 @@ static void entries_of_one_key_come_one_by_one(void **state)
     assert_int_equal(mpr_probe_next(&none), 0);
     for (uint32_t i = 1; i <= 300; i++) mpr_index_add(&index, 5 + 64 * (i % 3), i);
     uint32_t found = 0, number;
-    for (struct mpr_probe p = mpr_index_probe(&index, 5 + 64); (number = mpr_probe_next(&p)); found++) assert_int_equal(number % 3, 1);
+    for (struct mpr_probe p = mpr_index_probe(&index, 5 + 64); (number = mpr_probe_next(&p));
+         found++)
+        assert_int_equal(number % 3, 1);
     assert_int_equal(found, 100);
     struct mpr_probe other = mpr_index_probe(&index, 5 + 64 * 3);
     assert_int_equal(mpr_probe_next(&other), 0);

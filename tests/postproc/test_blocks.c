@@ -1,4 +1,5 @@
-/* The live table against an array that is indexed by the key: at random, where lines are full and blocks lie elsewhere. */
+/* The live table against an array that is indexed by the key: at random, where lines are full and
+ * blocks lie elsewhere. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +34,8 @@ static void toggle(struct mpr_blocks *b, uint32_t *live, uint32_t n, uint32_t si
     }
 }
 
-/* Half of the keys are live in the mean: the first table just does not grow, and is as full as it may be. */
+/* Half of the keys are live in the mean: the first table just does not grow, and is as full as it
+ * may be. */
 static void at_random(void **state)
 {
     (void)state;

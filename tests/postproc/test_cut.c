@@ -32,9 +32,9 @@ static void columns_of_a_terminal(void **state)
 {
     (void)state;
     assert_int_equal(mpr_utf8_columns("layer"), 5);
-    assert_int_equal(mpr_utf8_columns("\u5c64"), 2);            /* CJK */
-    assert_int_equal(mpr_utf8_columns("\uac00\uff21"), 4);      /* Hangul, a wide A */
-    assert_int_equal(mpr_utf8_columns("e\u0301"), 1);           /* e and an acute accent */
+    assert_int_equal(mpr_utf8_columns("\u5c64"), 2);       /* CJK */
+    assert_int_equal(mpr_utf8_columns("\uac00\uff21"), 4); /* Hangul, a wide A */
+    assert_int_equal(mpr_utf8_columns("e\u0301"), 1);      /* e and an acute accent */
     assert_int_equal(mpr_utf8_columns("\u00e9…"), 2);
 }
 
@@ -46,12 +46,16 @@ static void the_middle_is_cut(void **state)
     cuts("step > forward > layer > torch:MulBackward0", 36, "step… > layer > torch:MulBackward0");
     cuts("step > forward > torch:AddmmBackward0", 24, "… > torch:AddmmBackward0");
     cuts("step > forward > torch:AddmmBackward0", 20, "step >…ddmmBackward0");
-    cuts("\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64", 16, "\u5c64\u5c64…\u5c64\u5c64\u5c64\u5c64\u5c64");     /* no half of one */
-    cuts("aaaaaaaaaaaaaaaae\u0301\u0301bbbbbbb", 13, "aaaa…e\u0301\u0301bbbbbbb");      /* marks stay with their letter */
+    cuts("\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64", 16,
+         "\u5c64\u5c64…\u5c64\u5c64\u5c64\u5c64\u5c64"); /* no half of one */
+    cuts("aaaaaaaaaaaaaaaae\u0301\u0301bbbbbbb", 13, "aaaa…e\u0301\u0301bbbbbbb"); /* marks stay
+                                                                                      with their
+                                                                                      letter */
 }
 
 /* Cuts all, and sees that they fit and that no two are alike. */
-static void check(const struct mpr_cut *path, size_t paths, size_t width, const char *const *expected)
+static void check(const struct mpr_cut *path, size_t paths, size_t width,
+                  const char *const *expected)
 {
     char **text = mpr_cut_paths(path, paths, width);
     for (size_t i = 0; i < paths; i++) {
@@ -67,20 +71,27 @@ static void lines_that_would_look_alike_are_cut_elsewhere(void **state)
 {
     (void)state;
     static const struct mpr_cut path[] = {
-        { "main > a_long_name_of_a_function_that_reads > jq_next > jv_mem_alloc (libjq.so.1.0.4)", "", "" },
-        { "main > a_long_name_of_a_function_that_reads > jv_sort > jv_mem_alloc (libjq.so.1.0.4)", "", "" },
-        { "main > a_long_name_of_a_function_that_writes > jv_sort > jv_mem_alloc (libjq.so.1.0.4)", "", "" },
+        { "main > a_long_name_of_a_function_that_reads > jq_next > jv_mem_alloc (libjq.so.1.0.4)",
+          "", "" },
+        { "main > a_long_name_of_a_function_that_reads > jv_sort > jv_mem_alloc (libjq.so.1.0.4)",
+          "", "" },
+        { "main > a_long_name_of_a_function_that_writes > jv_sort > jv_mem_alloc (libjq.so.1.0.4)",
+          "", "" },
         { "short", "", "" },
     };
     check(path, 4, 40, NULL);
     check(path, 4, 24, NULL);
-    check(path, 4, 0, (const char *const[]){ path[0].whole, path[1].whole, path[2].whole, "short" });
+    check(path, 4, 0,
+          (const char *const[]){ path[0].whole, path[1].whole, path[2].whole, "short" });
 }
 
 static void a_layer_stays_in_front(void **state)
 {
     (void)state;
-    static const struct mpr_cut path[] = { { "main (t.py:1) > Linear._apply [0] (module.py:965) > cuda.<lambda> (module.py:1097)", "[0] ", "" } };
+    static const struct mpr_cut path[] = {
+        { "main (t.py:1) > Linear._apply [0] (module.py:965) > cuda.<lambda> (module.py:1097)",
+          "[0] ", "" }
+    };
     char **text = mpr_cut_paths(path, 1, 40);
     assert_string_equal(text[0], "[0] … > cuda.<lambda> (module.py:1097)");
     free(text[0]);
@@ -90,10 +101,13 @@ static void a_layer_stays_in_front(void **state)
 static void callers_go_first_but_where_they_tell(void **state)
 {
     (void)state;
-    static const struct mpr_cut roomy[] = { { "build_index (srv.cpp:19)", "", "main" }, { "load (srv.cpp:7)", "", "" } };
-    check(roomy, 2, 40, (const char *const[]){ "build_index (srv.cpp:19) <- main", "load (srv.cpp:7)" });
+    static const struct mpr_cut roomy[] = { { "build_index (srv.cpp:19)", "", "main" },
+                                            { "load (srv.cpp:7)", "", "" } };
+    check(roomy, 2, 40,
+          (const char *const[]){ "build_index (srv.cpp:19) <- main", "load (srv.cpp:7)" });
     check(roomy, 2, 28, (const char *const[]){ "build_index (srv.cpp:19)", "load (srv.cpp:7)" });
-    static const struct mpr_cut alike[] = { { "build_index (srv.cpp:19)", "", "main" }, { "build_index (srv.cpp:19)", "", "reload" } };
+    static const struct mpr_cut alike[] = { { "build_index (srv.cpp:19)", "", "main" },
+                                            { "build_index (srv.cpp:19)", "", "reload" } };
     check(alike, 2, 28, NULL);
 }
 
@@ -122,9 +136,13 @@ static void nothing_to_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_of_a_terminal), cmocka_unit_test(the_middle_is_cut),
-        cmocka_unit_test(lines_that_would_look_alike_are_cut_elsewhere), cmocka_unit_test(a_layer_stays_in_front),
-        cmocka_unit_test(callers_go_first_but_where_they_tell), cmocka_unit_test(any_number_of_them), cmocka_unit_test(nothing_to_cut),
+        cmocka_unit_test(columns_of_a_terminal),
+        cmocka_unit_test(the_middle_is_cut),
+        cmocka_unit_test(lines_that_would_look_alike_are_cut_elsewhere),
+        cmocka_unit_test(a_layer_stays_in_front),
+        cmocka_unit_test(callers_go_first_but_where_they_tell),
+        cmocka_unit_test(any_number_of_them),
+        cmocka_unit_test(nothing_to_cut),
     };
     return cmocka_run_group_tests(tests, in_utf8, NULL);
 }

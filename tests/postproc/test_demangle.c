@@ -23,7 +23,8 @@ static void names_of_cxx_lose_their_parameters(void **state)
 {
     (void)state;
     becomes("_Z3fooi", "foo");
-    becomes("_ZN3c104cuda20CUDACachingAllocator9raw_allocEm", "c10::cuda::CUDACachingAllocator::raw_alloc");
+    becomes("_ZN3c104cuda20CUDACachingAllocator9raw_allocEm",
+            "c10::cuda::CUDACachingAllocator::raw_alloc");
     becomes("_ZNKSt6vectorIiSaIiEE4sizeEv", "std::vector<int, std::allocator<int> >::size");
     becomes("_ZN12_GLOBAL__N_13runEv", "(anonymous namespace)::run");
     becomes("_ZN1AclEi", "A::operator()");
@@ -36,8 +37,9 @@ static void names_of_rust_lose_their_hash_and_escapes(void **state)
 {
     (void)state;
     becomes("_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write");
-    becomes("_ZN63_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..clone..Clone$GT$5clone17h0123456789abcdefE",
-            "<alloc::vec::Vec<T> as core::clone::Clone>::clone");
+    becomes(
+        "_ZN63_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..clone..Clone$GT$5clone17h0123456789abcdefE",
+        "<alloc::vec::Vec<T> as core::clone::Clone>::clone");
 }
 
 /* RFC 2603's examples, and one of each kind of its grammar. */
@@ -46,23 +48,30 @@ static void names_of_rust_in_its_own_scheme(void **state)
     (void)state;
     becomes("_RNvC6_123foo3bar", "123foo::bar");
     becomes("_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar");
-    becomes("_RNvNtNtCs1234_7mycrateu8gdel_5qa6escher4bach", "mycrate::g\xc3\xb6" "del::escher::bach");
+    becomes("_RNvNtNtCs1234_7mycrateu8gdel_5qa6escher4bach", "mycrate::g\xc3\xb6"
+                                                             "del::escher::bach");
     becomes("_RNCNvC7mycrate3foo0", "mycrate::foo::{closure#0}");
     becomes("_RNCNvC7mycrate3foos_0.llvm.123", "mycrate::foo::{closure#1}");
     becomes("_RNSNvC7mycrate3foo6vtable", "mycrate::foo::{shim:vtable#0}");
     becomes("_RINvNtC3std3mem8align_ofdE", "std::mem::align_of::<f64>");
-    becomes("_RINvNtC3std3mem8align_ofINtNtC3std3vec3VechEEC7mycrate", "std::mem::align_of::<std::vec::Vec<u8>>");
+    becomes("_RINvNtC3std3mem8align_ofINtNtC3std3vec3VechEEC7mycrate",
+            "std::mem::align_of::<std::vec::Vec<u8>>");
     becomes("_RNvMCs1_7mycrateNtB2_3Foo3bar", "<mycrate::Foo>::bar");
-    becomes("_RNvXCs1_7mycrateNtB2_3FooNtNtC3std5clone5Clone5clone", "<mycrate::Foo as std::clone::Clone>::clone");
+    becomes("_RNvXCs1_7mycrateNtB2_3FooNtNtC3std5clone5Clone5clone",
+            "<mycrate::Foo as std::clone::Clone>::clone");
     becomes("_RNvYNtC7mycrate3FooNtB4_5Trait3run", "<mycrate::Foo as mycrate::Trait>::run");
-    becomes("_RINvC7mycrate3fooTlmERShQhPeOzE", "mycrate::foo::<(i32, u32), &[u8], &mut u8, *const str, *mut !>");
+    becomes("_RINvC7mycrate3fooTlmERShQhPeOzE",
+            "mycrate::foo::<(i32, u32), &[u8], &mut u8, *const str, *mut !>");
     becomes("_RINvC7mycrate3fooThEuAtj10_E", "mycrate::foo::<(u8,), (), [u16; 16]>");
     becomes("_RINvC7mycrate3fooFUKCmEyE", "mycrate::foo::<unsafe extern \"C\" fn(u32) -> u64>");
     becomes("_RINvC7mycrate3fooFG_RL0_hEuE", "mycrate::foo::<for<'a> fn(&'a u8)>");
-    becomes("_RINvC7mycrate3fooDG_INtC3std2FnTRL0_hEEp6OutputuEL_E", "mycrate::foo::<dyn for<'a> std::Fn<(&'a u8,), Output = ()>>");
-    becomes("_RINvC7mycrate3fooKj1f_Kin5_Kb1_Kc61_KpL_E", "mycrate::foo::<31, -5, true, 'a', _, '_>");
-    becomes("_RNCINkXs25_NgCsbmNqQUJIY6D_4core5sliceINyB9_4IterhENuNgNoBb_4iter8iterator8Iterator9rpositionNCNgNpB9_6memchr7memrchrs_0E0Bb_",
-            "<core::slice::Iter<u8> as core::iter::iterator::Iterator>::rposition::<core::slice::memchr::memrchr::{closure#1}>::{closure#0}");
+    becomes("_RINvC7mycrate3fooDG_INtC3std2FnTRL0_hEEp6OutputuEL_E",
+            "mycrate::foo::<dyn for<'a> std::Fn<(&'a u8,), Output = ()>>");
+    becomes("_RINvC7mycrate3fooKj1f_Kin5_Kb1_Kc61_KpL_E",
+            "mycrate::foo::<31, -5, true, 'a', _, '_>");
+    becomes(
+        "_RNCINkXs25_NgCsbmNqQUJIY6D_4core5sliceINyB9_4IterhENuNgNoBb_4iter8iterator8Iterator9rpositionNCNgNpB9_6memchr7memrchrs_0E0Bb_",
+        "<core::slice::Iter<u8> as core::iter::iterator::Iterator>::rposition::<core::slice::memchr::memrchr::{closure#1}>::{closure#0}");
 }
 
 static void stays(const char *name) { becomes(name, name); }
@@ -71,16 +80,16 @@ static void what_rust_cannot_have_made_stays(void **state)
 {
     (void)state;
     stays("_R");
-    stays("_R1C3abc");                          /* a scheme to come */
-    stays("_RC9abc");                           /* longer than there is */
+    stays("_R1C3abc"); /* a scheme to come */
+    stays("_RC9abc");  /* longer than there is */
     stays("_RC99999999999999999999abc");
     stays("_RNvC3abc3def!");
-    stays("_RNvB_3abc");                        /* a reference to itself, */
-    stays("_RNvB99_3abc");                      /* and to what is behind it */
+    stays("_RNvB_3abc");   /* a reference to itself, */
+    stays("_RNvB99_3abc"); /* and to what is behind it */
     stays("_RINvC3abc3defKc110000000_E");
     stays("_RNvC3abcu9_99999999z");
-    stays("_RC1aIC1bFGzzzzzzzzzz_EuE");         /* 62^10 lifetimes, where nothing is printed, */
-    stays("_RNvMIC1bFGzzzzzzzzzz_EuEC1a1c");    /* and in an impl's path */
+    stays("_RC1aIC1bFGzzzzzzzzzz_EuE");      /* 62^10 lifetimes, where nothing is printed, */
+    stays("_RNvMIC1bFGzzzzzzzzzz_EuEC1a1c"); /* and in an impl's path */
     static char deep[1 << 20] = "_R";
     memset(deep + 2, 'M', sizeof deep - 3);
     stays(deep);
@@ -90,7 +99,8 @@ static void what_rust_cannot_have_made_stays(void **state)
     for (size_t last = 14 - 2, i = 0; i < 40; i++) {
         char pair[32], number[4] = "";
         const size_t to = last - 1, at = strlen(wide);
-        snprintf(number, sizeof number, to >= 62 ? "%2$c%1$c" : "%1$c", digits[to % 62], digits[to / 62]);
+        snprintf(number, sizeof number, to >= 62 ? "%2$c%1$c" : "%1$c", digits[to % 62],
+                 digits[to / 62]);
         snprintf(pair, sizeof pair, "TB%s_B%s_E", number, number);
         strcat(wide, pair);
         last = at - 2;
@@ -99,12 +109,14 @@ static void what_rust_cannot_have_made_stays(void **state)
     stays(wide);
 }
 
-/* Letters of the grammar in any order, and valid names with a letter changed: nothing but a result or the name itself. */
+/* Letters of the grammar in any order, and valid names with a letter changed: nothing but a result
+ * or the name itself. */
 static void any_letters(void **state)
 {
     (void)state;
     static const char letters[] = "CMXYNIBsuvtLKpGETADRQPOFSUabchjlz0123456789__._";
-    static const char valid[] = "_RNCINkXs25_NgCsbmNqQUJIY6D_4core5sliceINyB9_4IterhENuNgNoBb_4iter8iterator8Iterator9rpositionDG_INtC3std2FnTRL0_hEEp6OutputuEL_E0";
+    static const char valid[] =
+        "_RNCINkXs25_NgCsbmNqQUJIY6D_4core5sliceINyB9_4IterhENuNgNoBb_4iter8iterator8Iterator9rpositionDG_INtC3std2FnTRL0_hEEp6OutputuEL_E0";
     uint64_t seed = 1;
     for (int i = 0; i < 200000; i++) {
         char name[sizeof valid] = "_R";

@@ -63,9 +63,21 @@ static const char *const words[] = { "split", "idle" };
 static const struct mpr_column every_type[] = {
     { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(row, name), .only = MPR_IN_CSV },
     { .key = "path", .title = "path", MPR_PATH_FIELD(row, path, depth), .width = 18 },
-    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF(bytes), .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "share", .title = "share", .type = MPR_SHARE, OF(bytes), .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF(blocks), .unless = MPR_ABSENT_AT_0 },
+    { .key = "bytes",
+      .title = "bytes",
+      .type = MPR_BYTES,
+      OF(bytes),
+      .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "share",
+      .title = "share",
+      .type = MPR_SHARE,
+      OF(bytes),
+      .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "blocks",
+      .title = "blocks",
+      .type = MPR_COUNT,
+      OF(blocks),
+      .unless = MPR_ABSENT_AT_0 },
     { .key = "time_ns", .title = "at", .type = MPR_TIME, OF(time) },
     { .key = "address", .title = "address", .type = MPR_ADDRESS, OF(address), .width = 10 },
     { .key = "growth_bytes", .title = "growth", .type = MPR_CHANGE, OF(growth) },
@@ -83,8 +95,13 @@ static const struct row rows_of_every_type[] = {
 static struct mpr_document document_of_every_type(void)
 {
     struct mpr_document doc = { 0 };
-    mpr_doc_table(&doc, &(struct mpr_table){ .key = "rows", .title = "all", .only = MPR_EVERYWHERE, MPR_COLUMNS(every_type),
-                                             MPR_ROWS(rows_of_every_type, 2), .context = &rows_of_every_type[0], .whole = 4 << 20 });
+    mpr_doc_table(&doc, &(struct mpr_table){ .key = "rows",
+                                             .title = "all",
+                                             .only = MPR_EVERYWHERE,
+                                             MPR_COLUMNS(every_type),
+                                             MPR_ROWS(rows_of_every_type, 2),
+                                             .context = &rows_of_every_type[0],
+                                             .whole = 4 << 20 });
     mpr_doc_csv(&doc, every_type);
     return doc;
 }
@@ -93,11 +110,12 @@ static void text_has_each_type(void **state)
 {
     (void)state;
     struct mpr_document doc = document_of_every_type();
-    expect(mpr_text_document, &doc, 1,
-           "\n"
-           "all                        bytes    share    blocks            at   address      growth  live  pool  name\n"
-           "  step > loss           3.00 MiB   75.0 %         1  00:00:01.500    0x7f00   +2.00 KiB  yes   7:1   a\n"
-           "  (1 more)\n");
+    expect(
+        mpr_text_document, &doc, 1,
+        "\n"
+        "all                        bytes    share    blocks            at   address      growth  live  pool  name\n"
+        "  step > loss           3.00 MiB   75.0 %         1  00:00:01.500    0x7f00   +2.00 KiB  yes   7:1   a\n"
+        "  (1 more)\n");
     mpr_doc_free(&doc);
 }
 
@@ -105,9 +123,11 @@ static void text_has_unknown_values_as_a_dash_and_absent_ones_as_nothing(void **
 {
     (void)state;
     struct mpr_document doc = { 0 };
-    mpr_doc_table(&doc, &(struct mpr_table){ MPR_COLUMNS(every_type), MPR_ROWS(&rows_of_every_type[1], 1) });
-    expect(mpr_text_document, &doc, 0,
-           "  outside any range            -        -            00:00:00.000         0   -2.00 KiB  no    -     -\n");
+    mpr_doc_table(
+        &doc, &(struct mpr_table){ MPR_COLUMNS(every_type), MPR_ROWS(&rows_of_every_type[1], 1) });
+    expect(
+        mpr_text_document, &doc, 0,
+        "  outside any range            -        -            00:00:00.000         0   -2.00 KiB  no    -     -\n");
     mpr_doc_free(&doc);
 }
 
@@ -115,15 +135,16 @@ static void json_has_each_type(void **state)
 {
     (void)state;
     struct mpr_document doc = document_of_every_type();
-    expect(mpr_json_report, &doc, 0,
-           "{\n  \"rows\": [\n"
-           "    {\n      \"path\": [\n        \"step\",\n        \"loss\"\n      ],\n      \"bytes\": 3145728,\n      \"share\": 0.750000,\n"
-           "      \"blocks\": 1,\n      \"time_ns\": 1500000000,\n      \"address\": 32512,\n      \"growth_bytes\": 2048,\n      \"live\": true,\n"
-           "      \"pool\": [7,1],\n      \"state\": \"idle\",\n      \"name\": \"a\"\n    },\n"
-           "    {\n      \"path\": [],\n      \"bytes\": null,\n      \"share\": null,\n"
-           "      \"time_ns\": 0,\n      \"address\": 0,\n      \"growth_bytes\": -2048,\n      \"live\": false,\n"
-           "      \"pool\": null,\n      \"state\": \"split\",\n      \"name\": null\n    }\n"
-           "  ],\n  \"omitted_rows\": 0\n}\n");
+    expect(
+        mpr_json_report, &doc, 0,
+        "{\n  \"rows\": [\n"
+        "    {\n      \"path\": [\n        \"step\",\n        \"loss\"\n      ],\n      \"bytes\": 3145728,\n      \"share\": 0.750000,\n"
+        "      \"blocks\": 1,\n      \"time_ns\": 1500000000,\n      \"address\": 32512,\n      \"growth_bytes\": 2048,\n      \"live\": true,\n"
+        "      \"pool\": [7,1],\n      \"state\": \"idle\",\n      \"name\": \"a\"\n    },\n"
+        "    {\n      \"path\": [],\n      \"bytes\": null,\n      \"share\": null,\n"
+        "      \"time_ns\": 0,\n      \"address\": 0,\n      \"growth_bytes\": -2048,\n      \"live\": false,\n"
+        "      \"pool\": null,\n      \"state\": \"split\",\n      \"name\": null\n    }\n"
+        "  ],\n  \"omitted_rows\": 0\n}\n");
     mpr_doc_free(&doc);
 }
 
@@ -141,13 +162,14 @@ static void a_page_has_each_type(void **state)
 {
     (void)state;
     struct mpr_document doc = document_of_every_type();
-    expect(mpr_html_document, &doc, 1,
-           "<table><caption>all</caption>\n<thead><tr><th scope=\"col\">path</th><th scope=\"col\">bytes</th><th scope=\"col\">share</th>"
-           "<th scope=\"col\">blocks</th><th scope=\"col\">at</th><th scope=\"col\">address</th><th scope=\"col\">growth</th>"
-           "<th scope=\"col\">live</th><th scope=\"col\">pool</th><th scope=\"col\">name</th></tr></thead><tbody>\n"
-           "<tr><th scope=\"row\">step &gt; loss</th><td>3.00 MiB</td><td>75.0 %</td><td>1</td><td>00:00:01.500</td><td>0x7f00</td>"
-           "<td>+2.00 KiB</td><td>yes</td><td>7:1</td><td>a</td></tr>\n"
-           "</tbody></table>\n<p>(1 more)</p>\n");
+    expect(
+        mpr_html_document, &doc, 1,
+        "<table><caption>all</caption>\n<thead><tr><th scope=\"col\">path</th><th scope=\"col\">bytes</th><th scope=\"col\">share</th>"
+        "<th scope=\"col\">blocks</th><th scope=\"col\">at</th><th scope=\"col\">address</th><th scope=\"col\">growth</th>"
+        "<th scope=\"col\">live</th><th scope=\"col\">pool</th><th scope=\"col\">name</th></tr></thead><tbody>\n"
+        "<tr><th scope=\"row\">step &gt; loss</th><td>3.00 MiB</td><td>75.0 %</td><td>1</td><td>00:00:01.500</td><td>0x7f00</td>"
+        "<td>+2.00 KiB</td><td>yes</td><td>7:1</td><td>a</td></tr>\n"
+        "</tbody></table>\n<p>(1 more)</p>\n");
     mpr_doc_free(&doc);
 }
 
@@ -157,13 +179,23 @@ enum { MANY = 30 };
 
 static const struct mpr_column summed[] = {
     { .key = "path", .title = "path", MPR_PATH_FIELD(row, path, depth) },
-    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF(bytes), .sums = true, .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "bytes",
+      .title = "bytes",
+      .type = MPR_BYTES,
+      OF(bytes),
+      .sums = true,
+      .unless = MPR_UNKNOWN_AT_MAX },
     { .title = "growth", .type = MPR_CHANGE, OF(growth) },
 };
 
 static const struct mpr_column summed_twice[] = {
     { .key = "path", .title = "path", MPR_PATH_FIELD(row, path, depth) },
-    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF(bytes), .sums = true, .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "bytes",
+      .title = "bytes",
+      .type = MPR_BYTES,
+      OF(bytes),
+      .sums = true,
+      .unless = MPR_UNKNOWN_AT_MAX },
     { .key = "growth", .title = "growth", .type = MPR_CHANGE, OF(growth), .sums = true },
 };
 
@@ -172,7 +204,9 @@ static const struct row *many(void)
 {
     static struct row row[MANY];
     for (size_t i = 0; i < MANY; i++)
-        row[i] = (struct row){ .path = step, .depth = 2, .bytes = (MANY - i) << 10, .growth = i % 2 ? 1024 : -2048 };
+        row[i] = (struct row){
+            .path = step, .depth = 2, .bytes = (MANY - i) << 10, .growth = i % 2 ? 1024 : -2048
+        };
     return row;
 }
 
@@ -184,7 +218,8 @@ static size_t lines(const char *text)
 }
 
 /* How the text ends, how many lines it has, and what of it is looked for. */
-static void ends(writes *write, const struct mpr_table *table, size_t top, size_t wanted_lines, const char *wanted)
+static void ends(writes *write, const struct mpr_table *table, size_t top, size_t wanted_lines,
+                 const char *wanted)
 {
     struct mpr_document doc = { .csv = table->column, .csv_columns = table->columns };
     mpr_doc_table(&doc, table);
@@ -199,7 +234,9 @@ static void ends(writes *write, const struct mpr_table *table, size_t top, size_
 static void people_see_twenty_rows_and_the_sum_of_the_rest(void **state)
 {
     (void)state;
-    const struct mpr_table t = { .key = "rows", .title = "rows", MPR_COLUMNS(summed), MPR_ROWS(many(), MANY) };
+    const struct mpr_table t = {
+        .key = "rows", .title = "rows", MPR_COLUMNS(summed), MPR_ROWS(many(), MANY)
+    };
     ends(mpr_text_document, &t, 0, 2 + 20 + 1, "\n  (10 more, 55.00 KiB)\n");
     ends(mpr_text_document, &t, 29, 2 + 29 + 1, "\n  (1 more, 1.00 KiB)\n");
     ends(mpr_text_document, &t, 30, 2 + 30, "    1.00 KiB   +1.00 KiB\n");
@@ -214,7 +251,9 @@ static void a_table_says_itself_how_many_rows_people_see(void **state)
     ends(mpr_text_document, &t, 4, 2 + 4 + 1, "\n  (26 more, 351.00 KiB)\n");
     t.all = MPR_IN_TEXT;
     ends(mpr_text_document, &t, 4, 2 + 30, " +1.00 KiB\n");
-    t = (struct mpr_table){ .title = "rows", MPR_COLUMNS(summed), MPR_ROWS(many(), MANY), .idle = 25 };
+    t = (struct mpr_table){
+        .title = "rows", MPR_COLUMNS(summed), MPR_ROWS(many(), MANY), .idle = 25
+    };
     ends(mpr_text_document, &t, 0, 2 + 5 + 1, "\n  (25 more, 325.00 KiB)\n");
 }
 
@@ -223,8 +262,10 @@ static void json_says_what_top_left_out(void **state)
     (void)state;
     struct mpr_table t = { .key = "rows", MPR_COLUMNS(summed), MPR_ROWS(many(), MANY) };
     const size_t row = 7;
-    ends(mpr_json_report, &t, 0, 2 + 30 * row + 4, "  ],\n  \"omitted_rows\": 0,\n  \"omitted_bytes\": 0\n}\n");
-    ends(mpr_json_report, &t, 2, 2 + 2 * row + 4, "  ],\n  \"omitted_rows\": 28,\n  \"omitted_bytes\": 415744\n}\n");
+    ends(mpr_json_report, &t, 0, 2 + 30 * row + 4,
+         "  ],\n  \"omitted_rows\": 0,\n  \"omitted_bytes\": 0\n}\n");
+    ends(mpr_json_report, &t, 2, 2 + 2 * row + 4,
+         "  ],\n  \"omitted_rows\": 28,\n  \"omitted_bytes\": 415744\n}\n");
     t.omitted = "rows_omitted_bytes";
     ends(mpr_json_report, &t, 2, 2 + 2 * row + 3, "  ],\n  \"rows_omitted_bytes\": 415744\n}\n");
     t.omitted = "";
@@ -237,7 +278,9 @@ static void json_says_what_top_left_out(void **state)
 static void csv_has_all_records_or_the_top_ones(void **state)
 {
     (void)state;
-    const struct mpr_table t = { .only = MPR_IN_CSV, MPR_COLUMNS(summed), MPR_ROWS(many(), MANY), .idle = 25 };
+    const struct mpr_table t = {
+        .only = MPR_IN_CSV, MPR_COLUMNS(summed), MPR_ROWS(many(), MANY), .idle = 25
+    };
     ends(mpr_csv_report, &t, 0, 1 + 30, "\"step > loss\",1024\n");
     ends(mpr_csv_report, &t, 2, 1 + 2, "\"step > loss\",30720\n\"step > loss\",29696\n");
 }
@@ -245,7 +288,9 @@ static void csv_has_all_records_or_the_top_ones(void **state)
 static void nobody_knows_how_many_rows_a_part_leaves_out(void **state)
 {
     (void)state;
-    const struct mpr_table t = { .title = "rows", MPR_COLUMNS(summed), MPR_ROWS(many(), MANY), .partial = true };
+    const struct mpr_table t = {
+        .title = "rows", MPR_COLUMNS(summed), MPR_ROWS(many(), MANY), .partial = true
+    };
     ends(mpr_text_document, &t, 2, 2 + 2, "  29.00 KiB   +1.00 KiB\n");
     ends(mpr_html_document, &t, 2, 2 + 2 + 1, "</tr>\n</tbody></table>\n");
 }
@@ -253,18 +298,24 @@ static void nobody_knows_how_many_rows_a_part_leaves_out(void **state)
 static void several_sums_stand_in_their_columns(void **state)
 {
     (void)state;
-    const struct mpr_table t = { .title = "rows", MPR_COLUMNS(summed_twice), MPR_ROWS(many(), MANY), .top = 28 };
-    ends(mpr_text_document, &t, 0, 2 + 28 + 1, "\n  (2 more)                                    3.00 KiB   -1.00 KiB\n");
+    const struct mpr_table t = {
+        .title = "rows", MPR_COLUMNS(summed_twice), MPR_ROWS(many(), MANY), .top = 28
+    };
+    ends(mpr_text_document, &t, 0, 2 + 28 + 1,
+         "\n  (2 more)                                    3.00 KiB   -1.00 KiB\n");
 }
 
 static void a_total_is_of_all_rows_and_leaves_unknown_ones_out(void **state)
 {
     (void)state;
-    static const struct row row[] = { { .path = step, .depth = 1, .bytes = 1024 }, { .path = step, .depth = 1, .bytes = UINT64_MAX },
+    static const struct row row[] = { { .path = step, .depth = 1, .bytes = 1024 },
+                                      { .path = step, .depth = 1, .bytes = UINT64_MAX },
                                       { .path = step, .depth = 1, .bytes = 2048 } };
     struct mpr_document doc = { 0 };
-    mpr_doc_table(&doc, &(struct mpr_table){ MPR_COLUMNS(summed), MPR_ROWS(row, 3), .total = "sum", .top = 2 });
-    mpr_doc_table(&doc, &(struct mpr_table){ MPR_COLUMNS(summed), MPR_ROWS(&row[1], 1), .total = "sum" });
+    mpr_doc_table(&doc, &(struct mpr_table){ MPR_COLUMNS(summed), MPR_ROWS(row, 3), .total = "sum",
+                                             .top = 2 });
+    mpr_doc_table(&doc,
+                  &(struct mpr_table){ MPR_COLUMNS(summed), MPR_ROWS(&row[1], 1), .total = "sum" });
     expect(mpr_text_document, &doc, 0,
            "  step                                        1.00 KiB         0 B\n"
            "  step                                               -         0 B\n"
@@ -291,14 +342,18 @@ static struct mpr_document hostile(void)
     struct mpr_document doc = { 0 };
     mpr_doc_fact(&doc, "fact", mpr_value_text(nasty));
     mpr_doc_line(&doc, "a line of %s", nasty);
-    mpr_doc_table(&doc, &(struct mpr_table){ .key = "rows", .only = MPR_EVERYWHERE, MPR_COLUMNS(names), MPR_ROWS(row, 1), .all = MPR_IN_JSON });
+    mpr_doc_table(&doc, &(struct mpr_table){ .key = "rows",
+                                             .only = MPR_EVERYWHERE,
+                                             MPR_COLUMNS(names),
+                                             MPR_ROWS(row, 1),
+                                             .all = MPR_IN_JSON });
     mpr_doc_csv(&doc, names);
     return doc;
 }
 
-#define SEEN "=\\x1b[31m\\x0a\",<b>&\\xff\\u{202e}|"
+#define SEEN    "=\\x1b[31m\\x0a\",<b>&\\xff\\u{202e}|"
 #define IN_JSON "=\\u001b[31m\\u000a\\\",<b>&\\ufffd\\u202e|"
-#define IN_CSV "'=\\x1b[31m\\x0a\"\",<b>&\xef\xbf\xbd\\u{202e}|"
+#define IN_CSV  "'=\\x1b[31m\\x0a\"\",<b>&\xef\xbf\xbd\\u{202e}|"
 #define IN_HTML "=\\x1b[31m\\x0a&quot;,&lt;b>&amp;\xef\xbf\xbd\\u{202e}|"
 
 static void names_are_harmless_in_each_format(void **state)
@@ -307,12 +362,16 @@ static void names_are_harmless_in_each_format(void **state)
     struct mpr_document doc = hostile();
     expect(mpr_text_document, &doc, 0, "a line of " SEEN "\n  " SEEN "  " SEEN " > b\n");
     expect(mpr_json_report, &doc, 0,
-           "{\n  \"fact\": \"" IN_JSON "\",\n  \"rows\": [\n    {\n      \"name\": \"" IN_JSON "\",\n      \"path\": [\n        \"" IN_JSON
+           "{\n  \"fact\": \"" IN_JSON "\",\n  \"rows\": [\n    {\n      \"name\": \"" IN_JSON
+           "\",\n      \"path\": [\n        \"" IN_JSON
            "\",\n        \"b\"\n      ]\n    }\n  ]\n}\n");
     expect(mpr_csv_report, &doc, 0, "name,path\n\"" IN_CSV "\",\"" IN_CSV " > b\"\n");
-    expect(mpr_html_document, &doc, 0,
-           "<p>a line of " IN_HTML "</p>\n<table><thead><tr><th scope=\"col\">name</th><th scope=\"col\">path</th></tr></thead><tbody>\n"
-           "<tr><th scope=\"row\">" IN_HTML "</th><td>" IN_HTML " &gt; b</td></tr>\n</tbody></table>\n");
+    expect(
+        mpr_html_document, &doc, 0,
+        "<p>a line of " IN_HTML
+        "</p>\n<table><thead><tr><th scope=\"col\">name</th><th scope=\"col\">path</th></tr></thead><tbody>\n"
+        "<tr><th scope=\"row\">" IN_HTML "</th><td>" IN_HTML
+        " &gt; b</td></tr>\n</tbody></table>\n");
     mpr_doc_free(&doc);
 }
 
@@ -328,9 +387,13 @@ static const struct mpr_column narrow[] = {
 static void what_is_too_wide_moves_no_other_column(void **state)
 {
     (void)state;
-    static const struct row row[] = { { .name = "a", .bytes = 1 }, { .name = "a long name", .bytes = 1 }, { .name = "a name far too long", .bytes = 1 } };
+    static const struct row row[] = { { .name = "a", .bytes = 1 },
+                                      { .name = "a long name", .bytes = 1 },
+                                      { .name = "a name far too long", .bytes = 1 } };
     struct mpr_document doc = { 0 };
-    mpr_doc_table(&doc, &(struct mpr_table){ .title = "names", MPR_COLUMNS(narrow), MPR_ROWS(row, 3), .flush = true });
+    mpr_doc_table(&doc,
+                  &(struct mpr_table){
+                      .title = "names", MPR_COLUMNS(narrow), MPR_ROWS(row, 3), .flush = true });
     expect(mpr_text_document, &doc, 0,
            "\n"
            "names      bytes\n"
@@ -352,16 +415,22 @@ static const struct mpr_column estimates[] = {
 static void estimates_are_marked_times_are_as_fine_as_wanted_and_places_have_names(void **state)
 {
     (void)state;
-    static const struct row row[] = { { .path = step, .depth = 1, .bytes = 1, .blocks = 1234, .time = 1, .live = true }, { .bytes = 1 } };
+    static const struct row row[] = {
+        { .path = step, .depth = 1, .bytes = 1, .blocks = 1234, .time = 1, .live = true },
+        { .bytes = 1 }
+    };
     struct mpr_document doc = { 0 };
-    mpr_doc_table(&doc, &(struct mpr_table){ MPR_COLUMNS(estimates), MPR_ROWS(row, 2), .estimated = is_live, .tick = 1, .nowhere = "(nowhere)" });
+    mpr_doc_table(&doc,
+                  &(struct mpr_table){ MPR_COLUMNS(estimates), MPR_ROWS(row, 2),
+                                       .estimated = is_live, .tick = 1, .nowhere = "(nowhere)" });
     expect(mpr_text_document, &doc, 0,
            "  step                    ~1 B     1,234  00:00:00.000000001\n"
            "  (nowhere)                1 B         0  00:00:00.000000000\n");
-    expect(mpr_html_document, &doc, 0,
-           "<table><thead><tr><th scope=\"col\">path</th><th scope=\"col\">bytes</th><th scope=\"col\">blocks</th><th scope=\"col\">at</th></tr>"
-           "</thead><tbody>\n<tr><th scope=\"row\">step</th><td>~1 B</td><td>1,234</td><td>00:00:00.000000001</td></tr>\n"
-           "<tr><th scope=\"row\">(nowhere)</th><td>1 B</td><td>0</td><td>00:00:00.000000000</td></tr>\n</tbody></table>\n");
+    expect(
+        mpr_html_document, &doc, 0,
+        "<table><thead><tr><th scope=\"col\">path</th><th scope=\"col\">bytes</th><th scope=\"col\">blocks</th><th scope=\"col\">at</th></tr>"
+        "</thead><tbody>\n<tr><th scope=\"row\">step</th><td>~1 B</td><td>1,234</td><td>00:00:00.000000001</td></tr>\n"
+        "<tr><th scope=\"row\">(nowhere)</th><td>1 B</td><td>0</td><td>00:00:00.000000000</td></tr>\n</tbody></table>\n");
     mpr_doc_free(&doc);
 }
 
@@ -369,10 +438,14 @@ static void people_see_rows_in_an_order_of_their_own(void **state)
 {
     (void)state;
     static const struct row row[] = { { .name = "a" }, { .name = "b" } };
-    static const struct mpr_column name[] = { { .key = "name", .title = "name", .type = MPR_WORD, OF(name) } };
+    static const struct mpr_column name[] = {
+        { .key = "name", .title = "name", .type = MPR_WORD, OF(name) }
+    };
     static const size_t order[] = { 1, 0 };
     struct mpr_document doc = { 0 };
-    mpr_doc_table(&doc, &(struct mpr_table){ .only = MPR_EVERYWHERE, MPR_COLUMNS(name), MPR_ROWS(row, 2), .order = order });
+    mpr_doc_table(
+        &doc, &(struct mpr_table){
+                  .only = MPR_EVERYWHERE, MPR_COLUMNS(name), MPR_ROWS(row, 2), .order = order });
     mpr_doc_csv(&doc, name);
     expect(mpr_text_document, &doc, 0, "  b\n  a\n");
     expect(mpr_csv_report, &doc, 0, "name\na\nb\n");
@@ -393,7 +466,8 @@ static void lines_have_tones_where_there_is_color(void **state)
     assert_string_equal(text, "\033[1mab\033[0mc 1\n\n\033[33;1md\033[0m\n");
     free(text);
     expect(mpr_text_document, &doc, 0, "abc 1\n\nd\n");
-    expect(mpr_html_document, &doc, 0, "<p><strong>a</strong><strong>b</strong>c 1</p>\n<p><strong>d</strong></p>\n");
+    expect(mpr_html_document, &doc, 0,
+           "<p><strong>a</strong><strong>b</strong>c 1</p>\n<p><strong>d</strong></p>\n");
     expect(mpr_json_report, &doc, 0, "{}\n");
     mpr_doc_free(&doc);
 }
@@ -404,8 +478,10 @@ static void json_has_objects_lists_pairs_and_members(void **state)
 {
     (void)state;
     static const struct row row[] = { { .name = "a", .bytes = 1 }, { .name = "b", .bytes = 2 } };
-    static const struct mpr_column pair[] = { { .key = "name", .title = "n", .type = MPR_TEXT, OF(name) },
-                                              { .key = "bytes", .title = "b", .type = MPR_BYTES, OF(bytes) } };
+    static const struct mpr_column pair[] = {
+        { .key = "name", .title = "n", .type = MPR_TEXT, OF(name) },
+        { .key = "bytes", .title = "b", .type = MPR_BYTES, OF(bytes) }
+    };
     struct mpr_document doc = { 0 };
     mpr_doc_list(&doc, "logs");
     mpr_doc_open(&doc, NULL);
@@ -413,11 +489,20 @@ static void json_has_objects_lists_pairs_and_members(void **state)
     mpr_doc_fact(&doc, "absent", mpr_value_absent);
     mpr_doc_close(&doc);
     mpr_doc_close(&doc);
-    mpr_doc_table(&doc, &(struct mpr_table){ .key = "pairs", .shape = MPR_LISTS, MPR_COLUMNS(pair), MPR_ROWS(row, 1), .all = MPR_IN_JSON });
-    mpr_doc_table(&doc, &(struct mpr_table){ .key = "members", .shape = MPR_MEMBERS, MPR_COLUMNS(pair), MPR_ROWS(row, 2), .all = MPR_IN_JSON });
-    expect(mpr_json_report, &doc, 0,
-           "{\n  \"logs\": [\n    {\n      \"name\": \"a\",\n      \"bytes\": 1\n    }\n  ],\n"
-           "  \"pairs\": [\n    [\n      \"a\",\n      1\n    ]\n  ],\n  \"members\": {\n    \"a\": 1,\n    \"b\": 2\n  }\n}\n");
+    mpr_doc_table(&doc, &(struct mpr_table){ .key = "pairs",
+                                             .shape = MPR_LISTS,
+                                             MPR_COLUMNS(pair),
+                                             MPR_ROWS(row, 1),
+                                             .all = MPR_IN_JSON });
+    mpr_doc_table(&doc, &(struct mpr_table){ .key = "members",
+                                             .shape = MPR_MEMBERS,
+                                             MPR_COLUMNS(pair),
+                                             MPR_ROWS(row, 2),
+                                             .all = MPR_IN_JSON });
+    expect(
+        mpr_json_report, &doc, 0,
+        "{\n  \"logs\": [\n    {\n      \"name\": \"a\",\n      \"bytes\": 1\n    }\n  ],\n"
+        "  \"pairs\": [\n    [\n      \"a\",\n      1\n    ]\n  ],\n  \"members\": {\n    \"a\": 1,\n    \"b\": 2\n  }\n}\n");
     mpr_doc_free(&doc);
 }
 
@@ -425,11 +510,16 @@ static void an_empty_table_is_an_empty_list_a_header_and_nothing_for_readers_of_
 {
     (void)state;
     struct mpr_document doc = { 0 };
-    mpr_doc_table(&doc, &(struct mpr_table){ .key = "rows", .title = "rows", .only = MPR_EVERYWHERE, MPR_COLUMNS(summed),
-                                             MPR_ROWS((const struct row *)NULL, 0), .total = "sum" });
+    mpr_doc_table(&doc, &(struct mpr_table){ .key = "rows",
+                                             .title = "rows",
+                                             .only = MPR_EVERYWHERE,
+                                             MPR_COLUMNS(summed),
+                                             MPR_ROWS((const struct row *)NULL, 0),
+                                             .total = "sum" });
     mpr_doc_csv(&doc, summed);
     expect(mpr_text_document, &doc, 0, "");
-    expect(mpr_json_report, &doc, 0, "{\n  \"rows\": [],\n  \"omitted_rows\": 0,\n  \"omitted_bytes\": 0\n}\n");
+    expect(mpr_json_report, &doc, 0,
+           "{\n  \"rows\": [],\n  \"omitted_rows\": 0,\n  \"omitted_bytes\": 0\n}\n");
     expect(mpr_csv_report, &doc, 0, "path,bytes\n");
     mpr_doc_free(&doc);
 }

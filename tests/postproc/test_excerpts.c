@@ -17,7 +17,9 @@
 enum { THREADS = 5, EVENTS = 6000, HALF = 64 };
 
 /* The heap's state from `time` on. */
-struct state { uint64_t time, total, of[THREADS + 1]; };
+struct state {
+    uint64_t time, total, of[THREADS + 1];
+};
 
 static struct mpr_replay replay;
 static struct mpr_excerpts *excerpts;
@@ -33,11 +35,14 @@ static uint64_t dice(uint64_t sides)
 
 static void event(uint32_t thread, unsigned op, uint64_t addr, uint64_t size)
 {
-    const struct mpf_event e = { .time = now, .addr = addr, .size = size, .thread = thread, .op = (uint8_t)op, .heap = H };
+    const struct mpf_event e = {
+        .time = now, .addr = addr, .size = size, .thread = thread, .op = (uint8_t)op, .heap = H
+    };
     mpr_replay_batch(&replay, &e, 1);
     struct state *s = &state[states++];
     *s = (struct state){ now, replay.books.heap[H].bytes, { 0 } };
-    for (uint32_t i = 0; i < replay.books.cells; i++) s->of[replay.books.cell[i].key] = replay.books.cell[i].bytes;
+    for (uint32_t i = 0; i < replay.books.cells; i++)
+        s->of[replay.books.cell[i].key] = replay.books.cell[i].bytes;
 }
 
 static int begin(void **unused)
@@ -70,7 +75,8 @@ static void churn(size_t events)
     for (size_t i = 0; i < events; i++) {
         const uint64_t block = dice(BLOCKS), addr = (block + 1) << 16;
         now += dice(3) ? dice(100000) : 0;
-        event(1 + (uint32_t)dice(THREADS), live[block] ? MPF_OP_FREE : MPF_OP_ALLOC, addr, live[block] ? 0 : 1 + dice(100000));
+        event(1 + (uint32_t)dice(THREADS), live[block] ? MPF_OP_FREE : MPF_OP_ALLOC, addr,
+              live[block] ? 0 : 1 + dice(100000));
         live[block] ^= 1;
     }
 }
@@ -103,11 +109,13 @@ static size_t instants(uint64_t from, uint64_t to)
 {
     size_t count = 0;
     for (size_t i = 0; i < states; i++)
-        count += state[i].time >= from && state[i].time < to && (!i || state[i].time != state[i - 1].time);
+        count += state[i].time >= from && state[i].time < to &&
+                 (!i || state[i].time != state[i - 1].time);
     return count;
 }
 
-/* Every instant from the first to the last has a bucket with the exact vector; the rest are states that last. */
+/* Every instant from the first to the last has a bucket with the exact vector; the rest are states
+ * that last. */
 static void check(const struct mpr_excerpt_series *e)
 {
     uint64_t of[THREADS + 1] = { 0 }, allocs = e->allocs, frees = e->frees;
@@ -115,7 +123,8 @@ static void check(const struct mpr_excerpt_series *e)
     assert_int_equal(e->series.shift, 0);
     for (size_t i = 0; i < e->series.buckets; i++) {
         const struct mpr_bucket *b = &e->series.bucket[i];
-        for (; at < b->end; at++) of[replay.books.cell[e->series.change[at].group].key] = e->series.change[at].bytes;
+        for (; at < b->end; at++)
+            of[replay.books.cell[e->series.change[at].group].key] = e->series.change[at].bytes;
         const struct state *top = b->allocs + b->frees ? largest_at(b->time) : state_at(b->time);
         found += b->allocs + b->frees > 0;
         assert_true(b->time >= e->from && b->time < e->to);
@@ -174,7 +183,8 @@ static void of_many_failures_the_newest_are_kept(void **unused)
     for (int i = 0; i < 2 * MPR_EXCERPTS_KEPT; i++) {
         churn(4 * HALF);
         last = now;
-        mpr_excerpts_mark(excerpts, &replay.books, (uint8_t)mpf_heap_gpu(MPF_HEAP_TORCH, 0), MPR_EXCERPT_FAILURE); /* not of this side */
+        mpr_excerpts_mark(excerpts, &replay.books, (uint8_t)mpf_heap_gpu(MPF_HEAP_TORCH, 0),
+                          MPR_EXCERPT_FAILURE); /* not of this side */
         mpr_excerpts_mark(excerpts, &replay.books, MPF_HEAP_MMAP, MPR_EXCERPT_FAILURE);
     }
     mpr_excerpts_finish(excerpts, &replay.books);

@@ -13,7 +13,11 @@
 
 enum { MOST = 400, MIB = 1 << 20 };
 
-struct fixture { struct mpr_arena arena; struct mpr_line line[MOST]; size_t lines, live; };
+struct fixture {
+    struct mpr_arena arena;
+    struct mpr_line line[MOST];
+    size_t lines, live;
+};
 
 static int begin(void **state)
 {
@@ -34,7 +38,9 @@ static void add(struct fixture *f, const char *path, uint64_t bytes)
 {
     char *text = (char *)mpr_arena_text(&f->arena, path), *rest = text, *name;
     const char **names = mpr_arena_alloc(&f->arena, 8 * sizeof *names);
-    struct mpr_row row = { .path = names, .bytes = bytes, .blocks = 1, .own_peak = bytes + 1, .allocations = 2 };
+    struct mpr_row row = {
+        .path = names, .bytes = bytes, .blocks = 1, .own_peak = bytes + 1, .allocations = 2
+    };
     while ((name = strsep(&rest, ">"))) {
         names[row.depth++] = name;
         if (!rest) break;
@@ -55,7 +61,8 @@ static void fold(struct fixture *f)
 {
     struct mpr_row before = { 0 }, after = { 0 };
     size_t rows = 0;
-    for (size_t i = 0; i < f->lines; i++) before.bytes += f->line[i].row.bytes, before.allocations += f->line[i].row.allocations;
+    for (size_t i = 0; i < f->lines; i++)
+        before.bytes += f->line[i].row.bytes, before.allocations += f->line[i].row.allocations;
     f->live = mpr_fold(&f->arena, f->line, f->lines);
     for (size_t i = 0; i < f->live; i++) {
         after.bytes += f->line[i].row.bytes;
@@ -72,10 +79,12 @@ static const struct mpr_line *line_of(const struct fixture *f, const char *path)
     for (size_t i = 0; i < f->live; i++) {
         char text[300] = "";
         for (size_t k = 0; k < f->line[i].row.depth; k++)
-            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", k ? " > " : "", f->line[i].row.path[k]);
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", k ? " > " : "",
+                     f->line[i].row.path[k]);
         if (strcmp(text, path) == 0) return &f->line[i];
     }
-    for (size_t i = 0; i < f->live; i++) print_message("there is: %s\n", f->line[i].row.path[f->line[i].row.depth - 1]);
+    for (size_t i = 0; i < f->live; i++)
+        print_message("there is: %s\n", f->line[i].row.path[f->line[i].row.depth - 1]);
     fail_msg("no line %s", path);
     return NULL;
 }
@@ -83,7 +92,8 @@ static const struct mpr_line *line_of(const struct fixture *f, const char *path)
 static void sets(void **state)
 {
     struct fixture *f = *state;
-    static const uint64_t all[] = { 0, 1, 2, 3 }, some[] = { 0, 2, 5 }, most[] = { 0, 1, 2, 3, 4, 31 }, pair[] = { 3, 4, 7 };
+    static const uint64_t all[] = { 0, 1, 2, 3 }, some[] = { 0, 2, 5 },
+                          most[] = { 0, 1, 2, 3, 4, 31 }, pair[] = { 3, 4, 7 };
     static const uint64_t many[] = { 1, 2, 4, 8, 16, 32, 64, 128 };
     assert_string_equal(mpr_fold_set(&f->arena, all, 4), "{0..3}");
     assert_string_equal(mpr_fold_set(&f->arena, some, 3), "{0,2,5}");
@@ -103,8 +113,8 @@ static void one_place_folds(void **state)
     assert_int_equal(line->row.bytes, 352 * MIB);
     assert_int_equal(line->row.blocks, 16);
     assert_int_equal(line->rows, 16);
-    assert_int_equal(line->row.own_peak, 352 * MIB);     /* no less than what was there at once, */
-    assert_int_equal(line->own_peaks, 352 * MIB + 16);   /* no more than the sum */
+    assert_int_equal(line->row.own_peak, 352 * MIB);   /* no less than what was there at once, */
+    assert_int_equal(line->own_peaks, 352 * MIB + 16); /* no more than the sum */
     assert_int_equal(line->sibling_most, 0);
 }
 
@@ -257,11 +267,20 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(sets), TEST(one_place_folds), TEST(two_lines_say_more_than_their_sum), TEST(what_stands_out_is_told_apart),
-        TEST(of_few_all_stay_where_one_stands_out), TEST(many_that_stand_out_are_one_line), TEST(a_number_that_repeats_is_one_place),
-        TEST(two_places_fold_where_each_pair_is_there), TEST(pairs_that_are_missing_are_not_made_up),
-        TEST(the_place_that_leaves_fewest_lines_folds), TEST(three_places_leave_one_as_it_is), TEST(other_paths_are_not_merged),
-        TEST(names_of_any_bytes), TEST(largest_first),
+        TEST(sets),
+        TEST(one_place_folds),
+        TEST(two_lines_say_more_than_their_sum),
+        TEST(what_stands_out_is_told_apart),
+        TEST(of_few_all_stay_where_one_stands_out),
+        TEST(many_that_stand_out_are_one_line),
+        TEST(a_number_that_repeats_is_one_place),
+        TEST(two_places_fold_where_each_pair_is_there),
+        TEST(pairs_that_are_missing_are_not_made_up),
+        TEST(the_place_that_leaves_fewest_lines_folds),
+        TEST(three_places_leave_one_as_it_is),
+        TEST(other_paths_are_not_merged),
+        TEST(names_of_any_bytes),
+        TEST(largest_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,19 @@
 #include "gpu_test.h"
 
 enum { TORCH = 7, STEP = 1, FORWARD, LAYER, OTHER, NODE = 9, STACK = 0x91, STACK_2 };
-enum { MAIN = 1, AUTOGRAD };                    /* memprof's numbers of the threads; PyTorch's are 10 more */
+enum { MAIN = 1, AUTOGRAD }; /* memprof's numbers of the threads; PyTorch's are 10 more */
 
 static void begin_backward(enum mpr_group by)
 {
-    begin_with((struct mpr_replay_options){ .by = by, .at = MPR_INSTANT_PEAK, .backward_of = true });
+    begin_with(
+        (struct mpr_replay_options){ .by = by, .at = MPR_INSTANT_PEAK, .backward_of = true });
     data(MAIN, MPF_OP_DOMAIN, 0, TORCH, "torch", 5);
 }
 
-static void next(uint32_t thread, uint64_t number) { event(thread, MPF_OP_TORCH_NEXT, 0, number, thread + 10); }
+static void next(uint32_t thread, uint64_t number)
+{
+    event(thread, MPF_OP_TORCH_NEXT, 0, number, thread + 10);
+}
 
 /* A node runs on the thread and allocates the block; its range stays open. */
 static void run(uint32_t thread, uint64_t number, uint32_t maker, uint64_t block)
@@ -33,13 +37,22 @@ static uint64_t digits(uint64_t node)
     uint64_t path = 0;
     for (unsigned shift = 0; node; node = replay.ranges.node[node].parent, shift += 4) {
         const uint32_t name = replay.ranges.node[node].name;
-        path |= (uint64_t)(name == MPR_BACKWARD_NAME ? 0xb : name >= MPR_FRAME_NAME ? 0xf : name) << shift;
+        path |= (uint64_t)(name == MPR_BACKWARD_NAME ? 0xb
+                           : name >= MPR_FRAME_NAME  ? 0xf
+                                                     : name)
+                << shift;
     }
     return path;
 }
 
-static uint64_t path_of_block(uint64_t addr) { return digits(mpr_gpu_blocks_find(&gpu()->torch, addr)->node); }
-static uint64_t python_of_block(uint64_t addr) { return digits(mpr_gpu_blocks_find(&gpu()->torch, addr)->python); }
+static uint64_t path_of_block(uint64_t addr)
+{
+    return digits(mpr_gpu_blocks_find(&gpu()->torch, addr)->node);
+}
+static uint64_t python_of_block(uint64_t addr)
+{
+    return digits(mpr_gpu_blocks_find(&gpu()->torch, addr)->python);
+}
 
 static void frame(uint64_t id, const char *function)
 {
@@ -69,16 +82,17 @@ static void a_node_is_of_the_ranges_that_were_open_when_it_was_made(void **state
     begin_backward(MPR_GROUP_RANGE);
     next(MAIN, 0);
     push(MAIN, 0, STEP);
-    push(MAIN, 0, FORWARD);         /* makes 0 and 1 */
+    push(MAIN, 0, FORWARD); /* makes 0 and 1 */
     next(MAIN, 2);
-    push(MAIN, 0, LAYER);           /* 2 */
+    push(MAIN, 0, LAYER); /* 2 */
     next(MAIN, 3);
     pop(MAIN, 0);
-    push(MAIN, 0, OTHER);           /* none */
-    pop(MAIN, 0);                   /* forward again makes 3 */
+    push(MAIN, 0, OTHER); /* none */
+    pop(MAIN, 0);         /* forward again makes 3 */
     next(MAIN, 4);
-    pop(MAIN, 0);                   /* step makes 4 */
-    for (uint64_t number = 0; number < 5; number++) run_and_end(AUTOGRAD, number, MAIN, A + number * MIB);
+    pop(MAIN, 0); /* step makes 4 */
+    for (uint64_t number = 0; number < 5; number++)
+        run_and_end(AUTOGRAD, number, MAIN, A + number * MIB);
     assert_int_equal(path_of_block(A), 0xb129);
     assert_int_equal(path_of_block(A + 1 * MIB), 0xb129);
     assert_int_equal(path_of_block(A + 2 * MIB), 0xb1239);
@@ -115,7 +129,7 @@ static void what_is_not_known_stays_where_it_was(void **state)
     assert_int_equal(path_of_block(A), 0x19);
     assert_int_equal(path_of_block(B), 0x19);
     assert_int_equal(path_of_block(B + MIB), 0x19);
-    event(AUTOGRAD, MPF_OP_TORCH_NODE, 0, 5, MAIN + 10);        /* no range is open */
+    event(AUTOGRAD, MPF_OP_TORCH_NODE, 0, 5, MAIN + 10); /* no range is open */
     event(AUTOGRAD, MPF_OP_ALLOC, T, B + 2 * MIB, MIB);
     assert_int_equal(path_of_block(B + 2 * MIB), 0x1);
     over();
@@ -139,7 +153,8 @@ static void each_thread_has_numbers_of_its_own(void **state)
     over();
 }
 
-/* A checkpoint's backward runs its forward once more, and the backward of that, on its own thread. */
+/* A checkpoint's backward runs its forward once more, and the backward of that, on its own thread.
+ */
 static void a_forward_inside_a_backward_is_of_the_first_forward(void **state)
 {
     (void)state;
@@ -150,8 +165,8 @@ static void a_forward_inside_a_backward_is_of_the_first_forward(void **state)
     pop(MAIN, 0);
     next(AUTOGRAD, 0);
     run(AUTOGRAD, 0, MAIN, A);
-    next(AUTOGRAD, 1);                                          /* 0 of this thread */
-    push(AUTOGRAD, 0, OTHER);                                   /* by the user's function: 1 */
+    next(AUTOGRAD, 1);        /* 0 of this thread */
+    push(AUTOGRAD, 0, OTHER); /* by the user's function: 1 */
     event(AUTOGRAD, MPF_OP_ALLOC, T, A + MIB, MIB);
     next(AUTOGRAD, 2);
     pop(AUTOGRAD, 0);
@@ -175,16 +190,17 @@ static void an_operator_has_the_python_stack_of_its_result(void **state)
     (void)state;
     begin_backward(MPR_GROUP_PYTHON);
     python_stacks();
-    next(MAIN, 1);                                              /* 0 */
+    next(MAIN, 1); /* 0 */
     block_at(STACK, A);
-    block_at(STACK_2, A + MIB);                                 /* no node's result */
-    next(MAIN, 3);                                              /* 1, without a block of its own, and 2 */
+    block_at(STACK_2, A + MIB); /* no node's result */
+    next(MAIN, 3);              /* 1, without a block of its own, and 2 */
     block_at(STACK_2, A + 2 * MIB);
-    for (uint64_t number = 0; number < 3; number++) run_and_end(AUTOGRAD, number, MAIN, B + number * MIB);
+    for (uint64_t number = 0; number < 3; number++)
+        run_and_end(AUTOGRAD, number, MAIN, B + number * MIB);
     assert_int_equal(python_of_block(B), 0xbf);
     assert_int_equal(python_of_block(B + MIB), 0);
     assert_int_equal(python_of_block(B + 2 * MIB), 0xbff);
-    assert_int_equal(path_of_block(B + 2 * MIB), 0xbff9);       /* where there were no ranges */
+    assert_int_equal(path_of_block(B + 2 * MIB), 0xbff9); /* where there were no ranges */
     over();
 }
 

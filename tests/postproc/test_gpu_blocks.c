@@ -134,7 +134,7 @@ static void a_context_that_is_still_active_keeps_its_blocks(void **state)
 {
     (void)state;
     begin();
-    event(2, MPF_OP_ALLOC, D, B, 2 * MIB);      /* by a thread whose context is not known */
+    event(2, MPF_OP_ALLOC, D, B, 2 * MIB); /* by a thread whose context is not known */
     event(1, MPF_OP_GPU_CONTEXT, 0, 0xc1, 0);
     alloc(D, A, MIB);
     WORDS(1, MPF_OP_GPU_RETURN, U, MPF_UNKNOWN, MPF_CALL_CONTEXT_GONE, 0, 0, 0, 0);
@@ -207,7 +207,10 @@ static void imported_memory_is_no_bytes_of_this_process(void **state)
     over();
 }
 
-struct shown { size_t count; struct mpr_large_block block[4]; };
+struct shown {
+    size_t count;
+    struct mpr_large_block block[4];
+};
 
 static void show(void *arg, const struct mpr_large_block *block)
 {
@@ -225,9 +228,9 @@ static void memory_with_a_handle_is_a_block_where_it_is_mapped(void **state)
     event(1, MPF_OP_HANDLE_NEW, D, 0x11, 2 * MIB);
     const uint64_t made = now;
     event(1, MPF_OP_HANDLE_IMPORT, 0, 0x33, 0);
-    map(0x33, B, 64 * MIB);                     /* another process's bytes */
+    map(0x33, B, 64 * MIB); /* another process's bytes */
     map(0x11, A, 2 * MIB);
-    map(0x11, B + 64 * MIB, 2 * MIB);           /* once more: the same bytes */
+    map(0x11, B + 64 * MIB, 2 * MIB); /* once more: the same bytes */
     mpr_large_each(large, D, show, &live);
     assert_int_equal(live.count, 1);
     assert_int_equal(live.block[0].addr, A);
@@ -240,7 +243,8 @@ static void memory_with_a_handle_is_a_block_where_it_is_mapped(void **state)
     map(0x11, A + 8 * MIB, 2 * MIB);
     mpr_large_each(large, D, show, &all);
     assert_int_equal(all.count, 2);
-    const struct mpr_large_block *again = &all.block[all.block[0].to == UINT64_MAX ? 0 : 1], *before = &all.block[again == all.block];
+    const struct mpr_large_block *again = &all.block[all.block[0].to == UINT64_MAX ? 0 : 1],
+                                 *before = &all.block[again == all.block];
     assert_int_equal(before->to, unmapped);
     assert_int_equal(again->addr, A + 8 * MIB);
     assert_int_equal(again->from, now);

@@ -51,7 +51,8 @@ static void overlapping_calls_book_growth_once(void **state)
     enter(2, MPF_CALL_MODULE, 100 * MIB);
     leave(2, MPF_CALL_MODULE, 300 * MIB, 0);
     leave(1, MPF_CALL_CONTEXT, 350 * MIB, 0xc1);
-    assert_int_equal(device()->part[MPR_PART_CONTEXT] + device()->part[MPR_PART_MODULES], 250 * MIB);
+    assert_int_equal(device()->part[MPR_PART_CONTEXT] + device()->part[MPR_PART_MODULES],
+                     250 * MIB);
     over();
 }
 
@@ -102,7 +103,8 @@ static void used_bytes_are_the_newest_sample_and_what_changed_since(void **state
     mpr_replay_free(&replay);
 }
 
-/* A measurement by another thread is often between the driver's growth and the event that tells of it. */
+/* A measurement by another thread is often between the driver's growth and the event that tells of
+ * it. */
 static void growth_that_was_measured_before_its_event_counts_once(void **state)
 {
     (void)state;
@@ -144,7 +146,8 @@ static void the_peaks_picture_holds_the_block_that_is_freed_next(void **state)
     driver_free(1, B);
     end();
     assert_int_equal(device()->peak.drivers, 2);
-    assert_int_equal(device()->peak.driver[0].size + device()->peak.driver[1].size, device()->peak.tracked);
+    assert_int_equal(device()->peak.driver[0].size + device()->peak.driver[1].size,
+                     device()->peak.tracked);
     mpr_replay_free(&replay);
 }
 
@@ -216,7 +219,7 @@ static void a_chosen_instant_stands_for_the_peak(void **state)
 {
     (void)state;
     begin_with((struct mpr_replay_options){ .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_AT(2500000) });
-    alloc(D, A, 10 * MIB);      /* at 2 ms */
+    alloc(D, A, 10 * MIB); /* at 2 ms */
     alloc(D, B, 30 * MIB);
     end();
     assert_int_equal(device()->peak.tracked, 10 * MIB);
@@ -251,10 +254,10 @@ static void a_window_has_a_peak_of_its_own(void **state)
 {
     (void)state;
     begin_window(2, 3);
-    alloc(D, A, 10 * MIB);              /* 1 ms */
-    alloc(D, A + 64 * MIB, 20 * MIB);   /* 2 ms */
-    alloc(D, A + 128 * MIB, 5 * MIB);   /* 3 ms */
-    alloc(D, B, 100 * MIB);             /* after it */
+    alloc(D, A, 10 * MIB);            /* 1 ms */
+    alloc(D, A + 64 * MIB, 20 * MIB); /* 2 ms */
+    alloc(D, A + 128 * MIB, 5 * MIB); /* 3 ms */
+    alloc(D, B, 100 * MIB);           /* after it */
     over_window(35 * MIB, 3);
 }
 
@@ -263,7 +266,7 @@ static void what_a_window_begins_with_may_be_its_peak(void **state)
     (void)state;
     begin_window(3, 6);
     alloc(D, A, 10 * MIB);
-    driver_free(1, A);                  /* 2 and 3 ms */
+    driver_free(1, A); /* 2 and 3 ms */
     alloc(D, A, 4 * MIB);
     over_window(10 * MIB, 1);
 }

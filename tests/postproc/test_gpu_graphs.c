@@ -13,7 +13,7 @@ static void a_capture_counts_what_is_made_in_its_window(void **state)
     event(1, MPF_OP_CAPTURE_BEGIN, 0, 0x5, 0);
     alloc(D, B, 40 * MIB);
     alloc(T, B, 3 * MIB);
-    event(2, MPF_OP_ALLOC, T, A, MIB);  /* another thread's */
+    event(2, MPF_OP_ALLOC, T, A, MIB); /* another thread's */
     event(1, MPF_OP_CAPTURE_END, 0, 0x5, 0);
     WORDS(1, MPF_OP_TORCH_CAPTURE_END, 0, 0x61, 0, 9);
     alloc(T, A + 8 * MIB, MIB);
@@ -95,7 +95,7 @@ static void a_handle_of_a_destroyed_executable_may_be_used_again(void **state)
     leave(1, MPF_CALL_GRAPH, 104 * MIB, 0xe1);
     enter(1, MPF_CALL_GRAPH_GONE, 104 * MIB);
     leave(1, MPF_CALL_GRAPH_GONE, 100 * MIB, 0xe1);
-    enter(1, MPF_CALL_GRAPH_LAUNCH, 100 * MIB);         /* of one whose instantiation was not seen */
+    enter(1, MPF_CALL_GRAPH_LAUNCH, 100 * MIB); /* of one whose instantiation was not seen */
     leave(1, MPF_CALL_GRAPH_LAUNCH, 103 * MIB, 0xe1);
     enter(1, MPF_CALL_GRAPH_GONE, 103 * MIB);
     leave(1, MPF_CALL_GRAPH_GONE, 100 * MIB, 0xe1);
@@ -129,7 +129,7 @@ static void a_pool_is_held_until_its_last_graph_is_reset(void **state)
     assert_true(mpr_graph_holds(gpu(), 2, now));
     const uint64_t before = now;
     event(1, MPF_OP_TORCH_GRAPH_RESET, 0, 0x62, 0);
-    assert_true(mpr_graph_holds(gpu(), 1, before));     /* as it was then */
+    assert_true(mpr_graph_holds(gpu(), 1, before)); /* as it was then */
     assert_false(mpr_graph_holds(gpu(), 1, now));
     assert_false(mpr_graph_holds(gpu(), 2, now));
     assert_true(mpr_graph_holds(gpu(), 3, now));

@@ -54,7 +54,9 @@ static void a_call_stack_is_of_its_own_thread(void **state)
 static uint32_t depth_of(uint64_t addr)
 {
     uint32_t depth = 0;
-    for (uint32_t node = mpr_sites_of(&replay.sites, mpr_gpu_blocks_find(&gpu()->driver, addr)->site).stack; node; depth++)
+    for (uint32_t node =
+             mpr_sites_of(&replay.sites, mpr_gpu_blocks_find(&gpu()->driver, addr)->site).stack;
+         node; depth++)
         node = replay.sites.stacks.node[node].parent;
     return depth;
 }
@@ -127,8 +129,10 @@ static void python_stacks_are_paths_of_the_next_event_only(void **state)
     over();
 }
 
-/* A block of the stack layer < forward < main, in PyTorch's range of that name and, with `inner`, one more. */
-static const struct mpr_node *node_in_wrapper(enum mpr_group by, const char *domain, const char *name, bool inner)
+/* A block of the stack layer < forward < main, in PyTorch's range of that name and, with `inner`,
+ * one more. */
+static const struct mpr_node *node_in_wrapper(enum mpr_group by, const char *domain,
+                                              const char *name, bool inner)
 {
     enum { DOMAIN = 7, WRAPPER = 1, INNER };
     begin_with((struct mpr_replay_options){ .by = by, .at = MPR_INSTANT_PEAK });
@@ -147,7 +151,8 @@ static const struct mpr_node *node_in_wrapper(enum mpr_group by, const char *dom
     }
     event(1, MPF_OP_AT_PYTHON, 0, 0x91, 0);
     event(1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x5000, MIB);
-    assert_int_equal(mpr_gpu_blocks_find(&gpu()->torch, A)->node, mpr_gpu_blocks_find(&gpu()->torch, A + MIB)->node);
+    assert_int_equal(mpr_gpu_blocks_find(&gpu()->torch, A)->node,
+                     mpr_gpu_blocks_find(&gpu()->torch, A + MIB)->node);
     end();
     return &replay.ranges.node[mpr_gpu_blocks_find(&gpu()->torch, A)->node];
 }
@@ -156,7 +161,9 @@ static uint64_t host_bytes_of(const struct mpr_node *node)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < replay.books.cells; i++)
-        if (replay.books.cell[i].heap == MPF_HEAP_HOST && replay.books.cell[i].key == (uint64_t)(node - replay.ranges.node)) bytes += replay.books.cell[i].bytes;
+        if (replay.books.cell[i].heap == MPF_HEAP_HOST &&
+            replay.books.cell[i].key == (uint64_t)(node - replay.ranges.node))
+            bytes += replay.books.cell[i].bytes;
     return bytes;
 }
 
@@ -174,15 +181,23 @@ static void a_wrappers_range_goes_on_with_the_frames_inside_it(void **state)
 static void other_ranges_do_not(void **state)
 {
     (void)state;
-    static const struct { enum mpr_group by; const char *domain, *name; bool inner; const char *innermost; } other[] = {
+    static const struct {
+        enum mpr_group by;
+        const char *domain, *name;
+        bool inner;
+        const char *innermost;
+    } other[] = {
         { MPR_GROUP_RANGE, "torch", "Wrapper.forward", false, "Wrapper.forward" },
         { MPR_GROUP_AUTO, "mine", "Wrapper.forward", false, "Wrapper.forward" },
         { MPR_GROUP_AUTO, "torch", "Wrapper.forw", false, "Wrapper.forw" },
         { MPR_GROUP_AUTO, "torch", "Wrapper.forward", true, "inner" },
-        { MPR_GROUP_AUTO, "torch", "Linear.forward", false, "Linear.forward" },    /* it is the innermost frame */
+        { MPR_GROUP_AUTO, "torch", "Linear.forward", false, "Linear.forward" }, /* it is the
+                                                                                   innermost frame
+                                                                                 */
     };
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
-        const struct mpr_node *n = node_in_wrapper(other[i].by, other[i].domain, other[i].name, other[i].inner);
+        const struct mpr_node *n =
+            node_in_wrapper(other[i].by, other[i].domain, other[i].name, other[i].inner);
         assert_string_equal(name_of(n->name), other[i].innermost);
         assert_int_equal(n->depth, other[i].inner ? 2 : 1);
         over();
@@ -204,7 +219,8 @@ static void a_wrapper_goes_on_to_the_end_of_a_path(void **state)
     push(1, TORCH, WRAPPER);
     event(1, MPF_OP_AT_PYTHON, 0, 0x91, 0);
     alloc(T, A, MIB);
-    assert_int_equal(replay.ranges.node[mpr_gpu_blocks_find(&gpu()->torch, A)->node].depth, MPR_PATH_MAX);
+    assert_int_equal(replay.ranges.node[mpr_gpu_blocks_find(&gpu()->torch, A)->node].depth,
+                     MPR_PATH_MAX);
     over();
 }
 
@@ -214,19 +230,23 @@ static void sampled_blocks_of_pytorch_stand_for_others(void **state)
     enum { SMALL = 64 << 10, STANDS_FOR = 557738 };
     uint64_t samples, more = 0;
     (void)state;
-    begin_with((struct mpr_replay_options){ .by = MPR_GROUP_PYTHON, .at = MPR_INSTANT_PEAK, .torch_sample_mean = 512 << 10, .sample_below = MIB });
+    begin_with((struct mpr_replay_options){ .by = MPR_GROUP_PYTHON,
+                                            .at = MPR_INSTANT_PEAK,
+                                            .torch_sample_mean = 512 << 10,
+                                            .sample_below = MIB });
     frame(0xf1, 41, "loss", "/app/cross_entropy.py");
     WORDS(1, MPF_OP_PYTHON, 0, 0x91, 0xf1);
-    for (uint64_t i = 0; i < 3; i++) {                  /* the third is one that all have their stack of */
+    for (uint64_t i = 0; i < 3; i++) { /* the third is one that all have their stack of */
         event(1, MPF_OP_AT_PYTHON, 0, 0x91, 0);
         alloc(T, A + i * MIB, i < 2 ? SMALL : MIB);
     }
     alloc(T, B, SMALL);
     event(1, MPF_OP_AT_PYTHON, 0, 0x91, 0);
-    alloc(D, A, SMALL);                                 /* the driver's all have theirs */
+    alloc(D, A, SMALL); /* the driver's all have theirs */
     event(1, MPF_OP_FREE, T, A, 0);
     for (uint32_t i = 0; i < replay.books.cells; i++)
-        more += (uint64_t)mpr_estimates_at_peak(&replay.estimates, &replay.books, i, &samples).bytes;
+        more +=
+            (uint64_t)mpr_estimates_at_peak(&replay.estimates, &replay.books, i, &samples).bytes;
     assert_int_equal(more, 2 * (STANDS_FOR - SMALL));
     const uint32_t cell = mpr_gpu_blocks_find(&gpu()->torch, A + MIB)->cell;
     assert_int_equal(replay.estimates.cell[cell].now.bytes, STANDS_FOR - SMALL);
@@ -263,7 +283,10 @@ static void nccl(void)
 
 static void init_payload(uint64_t id, uint32_t ranks, uint32_t rank)
 {
-    const struct { uint64_t id; uint32_t ranks, rank; } payload = { id, ranks, rank };
+    const struct {
+        uint64_t id;
+        uint32_t ranks, rank;
+    } payload = { id, ranks, rank };
     data(1, MPF_OP_RANGE_DATA, 0, 100, &payload, sizeof payload);
 }
 
@@ -281,12 +304,12 @@ static void nccls_memory_belongs_to_the_communicator_at_work(void **state)
     push(1, NCCL, INIT);
     init_payload(0x9f3c, 8, 5);
     nccl_alloc(1, A);
-    nccl_alloc(2, A + MIB);     /* a helper without ranges */
+    nccl_alloc(2, A + MIB); /* a helper without ranges */
     pop(1, NCCL);
     push(1, NCCL, REDUCE);
     WORDS(1, MPF_OP_RANGE_DATA, 0, 101, 0x9f3c, 1024);
     pop(1, NCCL);
-    alloc(D, B, MIB);           /* not NCCL's */
+    alloc(D, B, MIB); /* not NCCL's */
     assert_int_equal(gpu()->comms.count, 1);
     const struct mpr_comm *comm = gpu()->comms.comm;
     assert_int_equal(comm->id, 0x9f3c);
@@ -334,7 +357,7 @@ static void what_an_init_allocated_belongs_to_the_communicator_of_its_pop(void *
     push(1, NCCL, INIT);
     push(1, NCCL, REDUCE);
     pop(1, NCCL);
-    nccl_alloc(2, B);           /* a helper without ranges */
+    nccl_alloc(2, B); /* a helper without ranges */
     event(2, MPF_OP_AT, 0, 0x52, 0);
     event(2, MPF_OP_HANDLE_NEW, D, 0x70, MIB);
     assert_int_equal(comm_of(B), 1);
@@ -347,7 +370,8 @@ static void what_an_init_allocated_belongs_to_the_communicator_of_its_pop(void *
     assert_int_equal(gpu()->comms.comm[1].rank, 1);
     assert_int_equal(gpu()->comms.comm[1].first_use, 0);
     uint64_t second = 0;
-    for (uint32_t i = 0; i < replay.books.cells; i++) second += replay.books.cell[i].key == 2 ? replay.books.cell[i].bytes : 0;
+    for (uint32_t i = 0; i < replay.books.cells; i++)
+        second += replay.books.cell[i].key == 2 ? replay.books.cell[i].bytes : 0;
     assert_int_equal(second, 2 * MIB);
     assert_int_equal(heap(D)->bytes, 3 * MIB);
     over();

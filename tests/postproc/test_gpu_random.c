@@ -5,7 +5,10 @@
 
 enum { PLACES = 40, STEPS = 4000, MODEL_HEAPS = 5 };
 
-struct model_block { uint64_t bytes; unsigned heap; };
+struct model_block {
+    uint64_t bytes;
+    unsigned heap;
+};
 static struct model_block model[PLACES], model_torch[PLACES];
 static uint64_t model_largest[256], best_device, best_torch;
 
@@ -19,7 +22,8 @@ static uint64_t model_sum(unsigned code)
     return sum;
 }
 
-static const unsigned model_heaps[MODEL_HEAPS] = { MPF_HEAP_DEVICE, MPF_HEAP_POOL, MPF_HEAP_MANAGED, MPF_HEAP_PINNED, MPF_HEAP_TORCH };
+static const unsigned model_heaps[MODEL_HEAPS] = { MPF_HEAP_DEVICE, MPF_HEAP_POOL, MPF_HEAP_MANAGED,
+                                                   MPF_HEAP_PINNED, MPF_HEAP_TORCH };
 
 static void check(void)
 {
@@ -62,7 +66,8 @@ static void change_torch(int i, uint64_t size)
     const uint64_t addr = A + (uint64_t)i * 64 * MIB;
     if (model_torch[i].bytes) event(1, MPF_OP_FREE, T, addr, 0);
     else event(1, MPF_OP_ALLOC, T, addr, size);
-    model_torch[i] = model_torch[i].bytes ? (struct model_block){ 0 } : (struct model_block){ size, MPF_HEAP_TORCH };
+    model_torch[i] = model_torch[i].bytes ? (struct model_block){ 0 }
+                                          : (struct model_block){ size, MPF_HEAP_TORCH };
 }
 
 static uint64_t picture_sum(const struct mpr_gpu_block *b, size_t count, unsigned code)

@@ -130,17 +130,20 @@ static void a_path_has_an_end_whoever_puts_it_together(void **state)
     data(1, MPF_OP_DOMAIN, 0, TORCH, "torch", 5);
     for (uint32_t i = 0; i < DEEP; i++) push(1, 0, 3 + i);
     for (uint32_t i = 0; i < DEEP; i++) push(2, TORCH, 3 + i);
-    event(2, MPF_OP_ALLOC, T, A, MIB);                  /* inherits, and has its own below */
+    event(2, MPF_OP_ALLOC, T, A, MIB); /* inherits, and has its own below */
     event(1, MPF_OP_ALLOC, T, B, MIB);
-    assert_int_equal(replay.ranges.node[mpr_gpu_blocks_find(&gpu()->torch, A)->node].depth, MPR_PATH_MAX);
-    assert_int_equal(replay.ranges.node[mpr_gpu_blocks_find(&gpu()->torch, B)->node].depth, MPR_PATH_MAX);
+    assert_int_equal(replay.ranges.node[mpr_gpu_blocks_find(&gpu()->torch, A)->node].depth,
+                     MPR_PATH_MAX);
+    assert_int_equal(replay.ranges.node[mpr_gpu_blocks_find(&gpu()->torch, B)->node].depth,
+                     MPR_PATH_MAX);
     over();
 }
 
 static void inheritance_can_be_switched_off(void **state)
 {
     (void)state;
-    begin_with((struct mpr_replay_options){ .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_PEAK, .no_inherit = true });
+    begin_with((struct mpr_replay_options){
+        .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_PEAK, .no_inherit = true });
     push(1, 0, 3);
     event(2, MPF_OP_ALLOC, T, A, MIB);
     assert_int_equal(bytes_of_path(T, 0), MIB);

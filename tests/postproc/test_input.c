@@ -44,7 +44,12 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
-struct seen { struct mpr_log_status status; uint64_t events, sum; bool incomplete, in_order; struct mpf_event last; };
+struct seen {
+    struct mpr_log_status status;
+    uint64_t events, sum;
+    bool incomplete, in_order;
+    struct mpf_event last;
+};
 
 /* 0 or -1 as mpr_log_open and mpr_log_next say. */
 static int read_log(const char *path, struct seen *seen)
@@ -108,7 +113,8 @@ static void journal_is_joined_in_order_of_time(void **state)
     const uint64_t frames = testlog_frames(log);
     testlog_close(log, NULL);
     struct testjournal *j = testjournal_open(journal_path);
-    /* a later chunk stands first; its first event is in the log already; times of a thread may step back */
+    /* a later chunk stands first; its first event is in the log already; times of a thread may step
+     * back */
     testjournal_chunk(j, 1, 9, 0, frames - 1, 1);
     testjournal_event(j, 900, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1240, 9);
     testjournal_event(j, 5000, MPF_OP_ALLOC, MPF_HEAP_HOST, 0xa000, 5);
@@ -140,7 +146,8 @@ static void make_killed(void)
     struct testjournal *j = testjournal_open(journal_path);
     testjournal_chunk(j, 1, 1, 0, frames - 1, 1);
     testjournal_event(j, 900, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1240, 9);
-    for (uint64_t i = 0; i < 50; i++) testjournal_event(j, 5000 + i, MPF_OP_ALLOC, MPF_HEAP_HOST, 0xa000 + i * 32, 5);
+    for (uint64_t i = 0; i < 50; i++)
+        testjournal_event(j, 5000 + i, MPF_OP_ALLOC, MPF_HEAP_HOST, 0xa000 + i * 32, 5);
     testjournal_beat(j, 5000000000);
     testjournal_close(j);
 }
@@ -158,7 +165,7 @@ static void recovered_log_says_the_same(void **state)
     assert_int_equal(recovery.events, 50);
     assert_int_not_equal(access(journal_path, F_OK), 0);
     assert_int_equal(read_log(log_path, &after), 0);
-    assert_int_equal(before.status.end_ns, 5000000000);        /* it slept, and was killed */
+    assert_int_equal(before.status.end_ns, 5000000000); /* it slept, and was killed */
     assert_int_equal(after.status.end_ns, before.status.end_ns);
     assert_int_equal(after.events, before.events);
     assert_int_equal(after.sum, before.sum);
@@ -418,25 +425,39 @@ static void write_run(const char *text)
     spill(path, (const uint8_t *)text, strlen(text));
 }
 
-/* A log that began at 1 s of the clock, and what the record says of its number, in this boot and others. */
+/* A log that began at 1 s of the clock, and what the record says of its number, in this boot and
+ * others. */
 static void the_runs_record_is_taken_for_the_process_that_it_means(void **state)
 {
     (void)state;
-    static const struct { const char *host, *end; int how; uint64_t ns; } rows[] = {
-        { TESTLOG_HOST, "pid=4242 began=990000000 mono=3500000000 real=1700000002500000000 signal=9 oom=kernel", MPR_RUN_SIGNAL, 2500000000 },
-        { TESTLOG_HOST, "pid=4242 began=1010000000 mono=3500000000 real=1700000002500000000 exit=7", MPR_RUN_EXIT, 2500000000 },
-        { TESTLOG_HOST, "pid=4242 began=2000000000 mono=3500000000 real=1700000002500000000 exit=7", -1, 19900 },
-        { TESTLOG_HOST, "pid=4242 began=500000000 mono=900000000 real=1699999999900000000 exit=7", -1, 19900 },
-        { TESTLOG_HOST, "pid=4242 began=500000000 mono=3500000000 real=1700090000000000000 exit=7", -1, 19900 },
-        { TESTLOG_HOST, "pid=4243 began=500000000 mono=3500000000 real=1700000002500000000 exit=7", -1, 19900 },
-        { "elsewhere", "pid=4242 began=500000000 mono=3500000000 real=1700000002500000000 exit=7", -1, 19900 },
+    static const struct {
+        const char *host, *end;
+        int how;
+        uint64_t ns;
+    } rows[] = {
+        { TESTLOG_HOST,
+          "pid=4242 began=990000000 mono=3500000000 real=1700000002500000000 signal=9 oom=kernel",
+          MPR_RUN_SIGNAL, 2500000000 },
+        { TESTLOG_HOST, "pid=4242 began=1010000000 mono=3500000000 real=1700000002500000000 exit=7",
+          MPR_RUN_EXIT, 2500000000 },
+        { TESTLOG_HOST, "pid=4242 began=2000000000 mono=3500000000 real=1700000002500000000 exit=7",
+          -1, 19900 },
+        { TESTLOG_HOST, "pid=4242 began=500000000 mono=900000000 real=1699999999900000000 exit=7",
+          -1, 19900 },
+        { TESTLOG_HOST, "pid=4242 began=500000000 mono=3500000000 real=1700090000000000000 exit=7",
+          -1, 19900 },
+        { TESTLOG_HOST, "pid=4243 began=500000000 mono=3500000000 real=1700000002500000000 exit=7",
+          -1, 19900 },
+        { "elsewhere", "pid=4242 began=500000000 mono=3500000000 real=1700000002500000000 exit=7",
+          -1, 19900 },
         { TESTLOG_HOST, "pid= began mono=\xff =9 signal", -1, 19900 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct seen seen;
         char text[512];
         make_log(NULL);
-        snprintf(text, sizeof text, "run version=1 host=%s boot=\nend %s name=x\n", rows[i].host, rows[i].end);
+        snprintf(text, sizeof text, "run version=1 host=%s boot=\nend %s name=x\n", rows[i].host,
+                 rows[i].end);
         write_run(text);
         assert_int_equal(read_log(log_path, &seen), 0);
         assert_int_equal(seen.status.run.known, rows[i].how >= 0);
@@ -505,9 +526,11 @@ int main(void)
         cmocka_unit_test_teardown(any_flipped_byte_is_noticed, remove_files),
         cmocka_unit_test_teardown(journal_of_noise_never_crashes, remove_files),
         cmocka_unit_test_teardown(bytes_between_frames_are_damage, remove_files),
-        cmocka_unit_test_teardown(the_runs_record_is_taken_for_the_process_that_it_means, remove_files),
+        cmocka_unit_test_teardown(the_runs_record_is_taken_for_the_process_that_it_means,
+                                  remove_files),
         cmocka_unit_test_teardown(missing_frame_is_noticed, remove_files),
-        cmocka_unit_test_teardown(a_frame_that_begins_before_the_last_one_ended_keeps_the_order, remove_files),
+        cmocka_unit_test_teardown(a_frame_that_begins_before_the_last_one_ended_keeps_the_order,
+                                  remove_files),
         cmocka_unit_test_teardown(no_log_is_an_error, remove_files),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -1,4 +1,5 @@
-/* The largest blocks at the peak and at any other time, while blocks come and go in numbers that no list could hold. */
+/* The largest blocks at the peak and at any other time, while blocks come and go in numbers that no
+ * list could hold. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,8 +20,12 @@ static uint64_t now;
 
 static void event(unsigned op, uint64_t addr, uint64_t size)
 {
-    const struct mpf_event e = { .time = now += 1000000, .addr = addr, .size = size, .thread = 1,
-                                 .op = (uint8_t)op, .heap = H };
+    const struct mpf_event e = { .time = now += 1000000,
+                                 .addr = addr,
+                                 .size = size,
+                                 .thread = 1,
+                                 .op = (uint8_t)op,
+                                 .heap = H };
     mpr_replay_batch(&replay, &e, 1);
 }
 
@@ -44,7 +49,11 @@ static int end(void **state)
     return 0;
 }
 
-struct search { uint64_t addr; size_t found, all; struct mpr_large_block block; };
+struct search {
+    uint64_t addr;
+    size_t found, all;
+    struct mpr_large_block block;
+};
 
 static void look(void *arg, const struct mpr_large_block *block)
 {
@@ -101,7 +110,8 @@ static void blocks_of_the_peak_survive_any_number_of_later_ones(void **state)
     assert_true(find(0).all <= MPR_LARGE_LIVE + MPR_LARGE_GONE);
 }
 
-/* Phases of ever smaller blocks: the largest of each are kept, though any number of smaller ones came in between. */
+/* Phases of ever smaller blocks: the largest of each are kept, though any number of smaller ones
+ * came in between. */
 static void the_largest_of_any_time_are_kept(void **state)
 {
     (void)state;
@@ -134,7 +144,8 @@ static void after_many_large_blocks_smaller_ones_are_looked_at_again(void **stat
     for (uint64_t i = 0; i < 10; i++) assert_int_equal(find(i * 0x1000 + 0x1000).block.size, 5000);
 }
 
-/* Of blocks of one size a sample is kept, all the time and at little cost; of the rare larger ones each. */
+/* Of blocks of one size a sample is kept, all the time and at little cost; of the rare larger ones
+ * each. */
 static void of_one_size_a_sample_is_looked_at_and_of_larger_ones_each(void **state)
 {
     (void)state;
@@ -156,7 +167,8 @@ static void among_many_live_blocks_the_largest_are_kept(void **state)
 {
     (void)state;
     enum { BLOCKS = 50000 };
-    for (uint64_t i = 0; i < BLOCKS; i++) event(MPF_OP_ALLOC, (i + 1) << 12, 16 + i * 7919 % BLOCKS);
+    for (uint64_t i = 0; i < BLOCKS; i++)
+        event(MPF_OP_ALLOC, (i + 1) << 12, 16 + i * 7919 % BLOCKS);
     assert_true(find(0).all <= MPR_LARGE_LIVE);
     assert_true(find(0).all > MPR_LARGE_LIVE / 4);
     for (uint64_t i = 0; i < BLOCKS; i++) {
@@ -170,10 +182,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_block_is_kept_from_birth_to_end, begin, end),
         cmocka_unit_test_setup_teardown(realloc_ends_a_block_and_begins_another, begin, end),
-        cmocka_unit_test_setup_teardown(blocks_of_the_peak_survive_any_number_of_later_ones, begin, end),
+        cmocka_unit_test_setup_teardown(blocks_of_the_peak_survive_any_number_of_later_ones, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(the_largest_of_any_time_are_kept, begin, end),
-        cmocka_unit_test_setup_teardown(after_many_large_blocks_smaller_ones_are_looked_at_again, begin, end),
-        cmocka_unit_test_setup_teardown(of_one_size_a_sample_is_looked_at_and_of_larger_ones_each, begin, end),
+        cmocka_unit_test_setup_teardown(after_many_large_blocks_smaller_ones_are_looked_at_again,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(of_one_size_a_sample_is_looked_at_and_of_larger_ones_each,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(among_many_live_blocks_the_largest_are_kept, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

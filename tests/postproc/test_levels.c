@@ -16,7 +16,9 @@
 enum { THREADS = 5, EVENTS = 6000 };
 
 /* The heap's state from `time` on. */
-struct state { uint64_t time, total, of[THREADS + 1]; };
+struct state {
+    uint64_t time, total, of[THREADS + 1];
+};
 
 static struct mpr_replay replay;
 static struct mpr_levels *levels;
@@ -40,8 +42,9 @@ static void keep(uint64_t time)
 
 static void apply(uint64_t time, uint32_t thread, unsigned op, uint64_t addr, uint64_t size)
 {
-    const struct mpf_event e = { .time = time, .addr = addr, .size = size, .thread = thread,
-                                 .op = (uint8_t)op, .heap = H };
+    const struct mpf_event e = {
+        .time = time, .addr = addr, .size = size, .thread = thread, .op = (uint8_t)op, .heap = H
+    };
     mpr_replay_batch(&replay, &e, 1);
 }
 
@@ -62,10 +65,7 @@ static void begin(const struct mpr_levels_options *options)
     states = 0;
 }
 
-static void end(void)
-{
-    mpr_levels_finish(levels, &replay.books);
-}
+static void end(void) { mpr_levels_finish(levels, &replay.books); }
 
 static void release(void)
 {
@@ -108,7 +108,9 @@ static const struct state *largest(uint64_t from, uint64_t to)
 {
     const struct state *found = NULL;
     for (size_t i = 0; i < states; i++) {
-        if (state[i].time >= from && state[i].time < to && (!found || state[i].total > found->total)) found = &state[i];
+        if (state[i].time >= from && state[i].time < to &&
+            (!found || state[i].total > found->total))
+            found = &state[i];
     }
     return found;
 }
@@ -147,7 +149,8 @@ static void every_vector_is_the_one_at_the_maximum(void **unused)
 {
     (void)unused;
     for (uint64_t round = 1; round <= 10; round++) {
-        begin(&(struct mpr_levels_options){ .to = UINT64_MAX, .buckets = 50 * round, .changes = 100000 });
+        begin(&(struct mpr_levels_options){
+            .to = UINT64_MAX, .buckets = 50 * round, .changes = 100000 });
         random_trace(round);
         end();
         assert_true(series()->buckets <= 50 * round);
@@ -162,11 +165,13 @@ static void few_buckets_are_as_exact_as_many(void **unused)
 {
     (void)unused;
     for (uint64_t buckets = 2; buckets <= 40; buckets++) {
-        begin(&(struct mpr_levels_options){ .to = UINT64_MAX, .buckets = buckets, .changes = 100000 });
+        begin(&(struct mpr_levels_options){
+            .to = UINT64_MAX, .buckets = buckets, .changes = 100000 });
         random_trace(100 + buckets);
         end();
         assert_in_range(series()->buckets, 1, buckets);
-        for (size_t i = 1; i < series()->buckets; i++) assert_true(series()->bucket[i - 1].key < series()->bucket[i].key);
+        for (size_t i = 1; i < series()->buckets; i++)
+            assert_true(series()->bucket[i - 1].key < series()->bucket[i].key);
         each_bucket(is_exact);
         release();
     }
@@ -242,7 +247,8 @@ static void realloc_is_no_minimum(void **unused)
 static void only_the_window_is_looked_at(void **unused)
 {
     (void)unused;
-    begin(&(struct mpr_levels_options){ .from = 1000, .to = 2000, .buckets = 100, .changes = 1000 });
+    begin(
+        &(struct mpr_levels_options){ .from = 1000, .to = 2000, .buckets = 100, .changes = 1000 });
     event(500, 1, MPF_OP_ALLOC, 0x1000, 100);
     event(1500, 2, MPF_OP_ALLOC, 0x2000, 10);
     event(1900, 1, MPF_OP_FREE, 0x1000, 0);

@@ -25,17 +25,33 @@ static uint32_t some(uint32_t below)
 
 static const char *name(struct mpr_arena *arena)
 {
-    static const char *const format[] = { "layer %u", "layers.%u.mlp", "bs=%u", "f (a.py:%u)", "malloc (libc.so.%u)", "<module> (a.py:%u)",
-                                          "Linear.forward [h.%u] (linear.py:134)", "_find_and_load (<frozen importlib._bootstrap>:%u)",
-                                          "libx.so+0x%u", "void g<std::vector<int>, %u>::h (x.cpp:1)", "\1%u", "" };
+    static const char *const format[] = { "layer %u",
+                                          "layers.%u.mlp",
+                                          "bs=%u",
+                                          "f (a.py:%u)",
+                                          "malloc (libc.so.%u)",
+                                          "<module> (a.py:%u)",
+                                          "Linear.forward [h.%u] (linear.py:134)",
+                                          "_find_and_load (<frozen importlib._bootstrap>:%u)",
+                                          "libx.so+0x%u",
+                                          "void g<std::vector<int>, %u>::h (x.cpp:1)",
+                                          "\1%u",
+                                          "" };
     char text[100];
-    snprintf(text, sizeof text, format[some(sizeof format / sizeof *format)], some(6));     /* NOLINT: formats are those above */
+    snprintf(text, sizeof text, format[some(sizeof format / sizeof *format)], some(6)); /* NOLINT:
+                                                                                           formats
+                                                                                           are those
+                                                                                           above */
     return mpr_arena_text(arena, text);
 }
 
 static struct mpr_row row(struct mpr_arena *arena)
 {
-    struct mpr_row r = { .depth = some(5), .bytes = some(4) ? some(1000000) : 0, .blocks = some(10), .allocations = some(100), .inherited = some(2) };
+    struct mpr_row r = { .depth = some(5),
+                         .bytes = some(4) ? some(1000000) : 0,
+                         .blocks = some(10),
+                         .allocations = some(100),
+                         .inherited = some(2) };
     const char **path = mpr_arena_alloc(arena, (r.depth + 1) * sizeof *path);
     for (size_t i = 0; i < r.depth; i++) path[i] = name(arena);
     r.path = path;
@@ -75,7 +91,8 @@ static void check(struct mpr_arena *arena, const struct mpr_naming *naming, enum
         stand_for += line[i].rows;
         sum_of_own_peaks += line[i].own_peaks;
         assert_true(i >= live || line[i].row.bytes);
-        assert_true(line[i].row.own_peak >= line[i].row.bytes && line[i].row.own_peak <= line[i].own_peaks);
+        assert_true(line[i].row.own_peak >= line[i].row.bytes &&
+                    line[i].row.own_peak <= line[i].own_peaks);
         for (size_t k = 0; k < i && i < live; k++) assert_false(look_alike(&line[i], &line[k]));
     }
     assert_int_equal(stand_for, ROWS);
@@ -106,20 +123,24 @@ static void of_nothing_all_rows_are_shown(void **unused)
 {
     (void)unused;
     static const char *const path[] = { "a", "b" };
-    const struct mpr_row rows[] = { { .path = path, .depth = 1, .own_peak = 5 }, { .path = path, .depth = 2, .own_peak = 6 } };
+    const struct mpr_row rows[] = { { .path = path, .depth = 1, .own_peak = 5 },
+                                    { .path = path, .depth = 2, .own_peak = 6 } };
     struct mpr_arena arena = { 0 };
     size_t lines, live;
-    const struct mpr_line *line = mpr_naming_lines(&arena, &(struct mpr_naming){ NULL, false }, MPR_GROUP_RANGE, rows, 2, &lines, &live);
+    const struct mpr_line *line = mpr_naming_lines(&arena, &(struct mpr_naming){ NULL, false },
+                                                   MPR_GROUP_RANGE, rows, 2, &lines, &live);
     assert_int_equal(lines, 2);
     assert_int_equal(live, 2);
     assert_int_equal(line[0].row.own_peak, 6);
-    mpr_naming_lines(&arena, &(struct mpr_naming){ NULL, false }, MPR_GROUP_RANGE, NULL, 0, &lines, &live);
+    mpr_naming_lines(&arena, &(struct mpr_naming){ NULL, false }, MPR_GROUP_RANGE, NULL, 0, &lines,
+                     &live);
     assert_int_equal(lines, 0);
     mpr_arena_free(&arena);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(sums_stay_and_no_lines_look_alike), cmocka_unit_test(of_nothing_all_rows_are_shown) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(sums_stay_and_no_lines_look_alike),
+                                        cmocka_unit_test(of_nothing_all_rows_are_shown) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,8 @@ static void becomes(const char *name, const char *expected)
     size_t at = 0;
     const size_t found = mpr_places_find(name, place, 8);
     for (size_t i = 0; i < found; i++) {
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%.*s#", (int)(place[i].from - at), name + at);
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%.*s#",
+                 (int)(place[i].from - at), name + at);
         assert_int_equal(place[i].number, strtoul(name + place[i].from, NULL, 10));
         at = place[i].to;
     }
@@ -52,7 +53,8 @@ static void indices_are_places(void **state)
 static void a_module_is_told_by_its_index(void **state)
 {
     (void)state;
-    becomes("Linear.forward [layers.3.mlp] (linear.py:134)", "Linear.forward [layers.#.mlp] (linear.py:134)");
+    becomes("Linear.forward [layers.3.mlp] (linear.py:134)",
+            "Linear.forward [layers.#.mlp] (linear.py:134)");
     becomes("[0] main (gold.py:3)", "[#] main (gold.py:3)");
     becomes("[0.1] f2 (x.py:3)", "[#.#] f2 (x.py:3)");
 }

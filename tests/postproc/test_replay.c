@@ -1,4 +1,5 @@
-/* Replay: rules one by one, then random traces against a naive model that keeps everything and sums it up anew. */
+/* Replay: rules one by one, then random traces against a naive model that keeps everything and sums
+ * it up anew. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,12 +22,20 @@ static void begin_with(struct mpr_replay_options options)
     mpr_replay_init(&replay, &options);
 }
 
-static void begin(void) { begin_with((struct mpr_replay_options){ .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_PEAK }); }
-
-static void event_at(uint64_t time, uint32_t thread, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+static void begin(void)
 {
-    const struct mpf_event e = { .time = time, .addr = addr, .size = size, .thread = thread, .op = (uint8_t)op,
-                                .heap = (uint8_t)heap };
+    begin_with((struct mpr_replay_options){ .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_PEAK });
+}
+
+static void event_at(uint64_t time, uint32_t thread, unsigned op, unsigned heap, uint64_t addr,
+                     uint64_t size)
+{
+    const struct mpf_event e = { .time = time,
+                                 .addr = addr,
+                                 .size = size,
+                                 .thread = thread,
+                                 .op = (uint8_t)op,
+                                 .heap = (uint8_t)heap };
     mpr_replay_batch(&replay, &e, 1);
 }
 
@@ -43,7 +52,8 @@ static uint64_t sum_at_peak(unsigned code)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < replay.books.cells; i++) {
-        if (replay.books.cell[i].heap == code) sum += mpr_books_bytes_at_peak(&replay.books, &replay.books.cell[i]);
+        if (replay.books.cell[i].heap == code)
+            sum += mpr_books_bytes_at_peak(&replay.books, &replay.books.cell[i]);
     }
     return sum;
 }
@@ -51,7 +61,8 @@ static uint64_t sum_at_peak(unsigned code)
 static void end(void)
 {
     mpr_replay_finish(&replay);
-    for (int i = 0; i < MPR_HEAPS; i++) assert_int_equal(sum_at_peak((unsigned)i), heap((unsigned)i)->peak_bytes);
+    for (int i = 0; i < MPR_HEAPS; i++)
+        assert_int_equal(sum_at_peak((unsigned)i), heap((unsigned)i)->peak_bytes);
 }
 
 #define H MPF_HEAP_HOST
@@ -276,10 +287,14 @@ static void samples_around_the_peak(void **state)
     begin();
     for (uint64_t i = 1; i <= 3; i++) {
         const uint64_t rss[MPF_RSS_COUNT] = { i * 100 };
-        const struct mpf_event e = { .time = i * 1000, .op = MPF_OP_SAMPLE_RSS, .thread = 1, .size = sizeof rss,
-                                    .data = (const uint8_t *)rss };
+        const struct mpf_event e = { .time = i * 1000,
+                                     .op = MPF_OP_SAMPLE_RSS,
+                                     .thread = 1,
+                                     .size = sizeof rss,
+                                     .data = (const uint8_t *)rss };
         mpr_replay_batch(&replay, &e, 1);
-        event_at(i * 1000 + 500, 1, i < 3 ? MPF_OP_ALLOC : MPF_OP_FREE, H, i < 3 ? i * 0x1000 : 0x1000, 10);
+        event_at(i * 1000 + 500, 1, i < 3 ? MPF_OP_ALLOC : MPF_OP_FREE, H,
+                 i < 3 ? i * 0x1000 : 0x1000, 10);
     }
     end();
     const struct mpr_track *rss = &replay.samples.source[MPR_SOURCE_RSS];
@@ -293,10 +308,11 @@ static void samples_around_the_peak(void **state)
 
 enum { ADDRESSES = 64, THREADS = 4, NAMES = 3, PAGES = 48, PATHS = 1 + NAMES };
 
-/* Live blocks, pages and open ranges as plain arrays; a path is the name of the one range that a thread has open. */
+/* Live blocks, pages and open ranges as plain arrays; a path is the name of the one range that a
+ * thread has open. */
 struct model {
     uint64_t size[ADDRESSES], peak, best[PATHS];
-    int owner[ADDRESSES], page_owner[PAGES];    /* 0: free; path + 1; pages also -1: reserved */
+    int owner[ADDRESSES], page_owner[PAGES]; /* 0: free; path + 1; pages also -1: reserved */
     int path[THREADS];
     uint64_t page_peak, page_best[PATHS];
 };
@@ -311,10 +327,13 @@ static unsigned pick(unsigned n)
 static void model_check_peak(struct model *m)
 {
     uint64_t sum[PATHS] = { 0 }, pages[PATHS] = { 0 }, total = 0, page_total = 0;
-    for (int i = 0; i < ADDRESSES; i++) if (m->owner[i]) sum[m->owner[i] - 1] += m->size[i], total += m->size[i];
-    for (int i = 0; i < PAGES; i++) if (m->page_owner[i] > 0) pages[m->page_owner[i] - 1] += 4096, page_total += 4096;
+    for (int i = 0; i < ADDRESSES; i++)
+        if (m->owner[i]) sum[m->owner[i] - 1] += m->size[i], total += m->size[i];
+    for (int i = 0; i < PAGES; i++)
+        if (m->page_owner[i] > 0) pages[m->page_owner[i] - 1] += 4096, page_total += 4096;
     if (total > m->peak) m->peak = total, memcpy(m->best, sum, sizeof sum);
-    if (page_total > m->page_peak) m->page_peak = page_total, memcpy(m->page_best, pages, sizeof pages);
+    if (page_total > m->page_peak)
+        m->page_peak = page_total, memcpy(m->page_best, pages, sizeof pages);
     assert_int_equal(heap(H)->bytes, total);
     assert_int_equal(heap(M)->bytes, page_total);
 }
@@ -345,7 +364,8 @@ static void random_block(struct model *m, unsigned thread)
 
 static void random_pages(struct model *m, unsigned thread)
 {
-    static const uint8_t ops[] = { MPF_OP_MAP, MPF_OP_RESERVE, MPF_OP_UNMAP, MPF_OP_PROTECT_RW, MPF_OP_PROTECT_NONE };
+    static const uint8_t ops[] = { MPF_OP_MAP, MPF_OP_RESERVE, MPF_OP_UNMAP, MPF_OP_PROTECT_RW,
+                                   MPF_OP_PROTECT_NONE };
     const uint8_t op = ops[pick(sizeof ops)];
     const unsigned first = pick(PAGES), count = 1 + pick(PAGES - first);
     event(thread, op, M, 0x100000 + first * 4096, count * 4096);
@@ -362,13 +382,14 @@ static void random_pages(struct model *m, unsigned thread)
 static void random_remap(struct model *m, unsigned thread)
 {
     const unsigned from = pick(PAGES / 2), count = 1 + pick(6), to = PAGES / 2 + pick(PAGES / 4),
-        grown = count + pick(4);
+                   grown = count + pick(4);
     for (unsigned i = from; i < from + count; i++)
         if (m->page_owner[i] <= 0 || m->page_owner[i] != m->page_owner[from]) return;
     if (from + count > PAGES / 2 || to + grown > PAGES) return;
     event(thread, MPF_OP_REMAP_FROM, M, 0x100000 + from * 4096, count * 4096);
     event(thread, MPF_OP_REMAP_TO, M, 0x100000 + to * 4096, grown * 4096);
-    for (unsigned i = 0; i < grown; i++) m->page_owner[to + i] = i < count ? m->page_owner[from] : m->path[thread] + 1;
+    for (unsigned i = 0; i < grown; i++)
+        m->page_owner[to + i] = i < count ? m->page_owner[from] : m->path[thread] + 1;
     for (unsigned i = from; i < from + count; i++) m->page_owner[i] = 0;
 }
 

@@ -22,12 +22,20 @@ static void begin(enum mpr_group by)
 
 static void feed(unsigned op, unsigned heap, uint64_t addr, uint64_t size, const void *data)
 {
-    const struct mpf_event e = { .time = now += 1000000, .addr = addr, .size = size, .data = data, .thread = 1, .op = (uint8_t)op,
+    const struct mpf_event e = { .time = now += 1000000,
+                                 .addr = addr,
+                                 .size = size,
+                                 .data = data,
+                                 .thread = 1,
+                                 .op = (uint8_t)op,
                                  .heap = (uint8_t)heap };
     mpr_replay_batch(&replay, &e, 1);
 }
 
-static void event(unsigned op, unsigned heap, uint64_t addr, uint64_t size) { feed(op, heap, addr, size, NULL); }
+static void event(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    feed(op, heap, addr, size, NULL);
+}
 
 static void module(uint64_t from, uint64_t to, const char *path)
 {
@@ -39,10 +47,10 @@ static void module(uint64_t from, uint64_t to, const char *path)
     feed(MPF_OP_MODULE, 0, from, sizeof head + 2 + strlen(path), bytes);
 }
 
-#define STACK(id, ...)                                                  \
-    do {                                                                \
-        const uint64_t words[] = { __VA_ARGS__ };                       \
-        feed(MPF_OP_STACK, 0, id, sizeof words, words);                 \
+#define STACK(id, ...)                                                                             \
+    do {                                                                                           \
+        const uint64_t words[] = { __VA_ARGS__ };                                                  \
+        feed(MPF_OP_STACK, 0, id, sizeof words, words);                                            \
     } while (0)
 
 static void python(uint64_t id, const char *function)
@@ -64,7 +72,8 @@ static const struct mpr_sites *sites(void) { return &replay.sites; }
 static uint64_t bytes_of(uint64_t key, uint8_t heap)
 {
     for (uint32_t i = 0; i < replay.books.cells; i++)
-        if (replay.books.cell[i].key == key && replay.books.cell[i].heap == heap) return replay.books.cell[i].bytes;
+        if (replay.books.cell[i].key == key && replay.books.cell[i].heap == heap)
+            return replay.books.cell[i].bytes;
     return 0;
 }
 
@@ -74,7 +83,8 @@ static uint64_t bytes_at_site(struct mpr_site wanted, uint8_t heap)
     for (uint32_t i = 0; i < replay.books.cells; i++) {
         const struct mpr_cell *cell = &replay.books.cell[i];
         const struct mpr_site site = mpr_sites_of(sites(), cell->site);
-        if (cell->heap == heap && site.stack == wanted.stack && site.python == wanted.python) bytes += cell->bytes;
+        if (cell->heap == heap && site.stack == wanted.stack && site.python == wanted.python)
+            bytes += cell->bytes;
     }
     return bytes;
 }
@@ -96,7 +106,8 @@ static void stacks_share_their_outer_frames(void **state)
     STACK(0x51, 0x1100, 0x3100);
     STACK(0x52, 0x1200, 0x3100);
     STACK(0x53, 0x3100);
-    const uint32_t one = mpr_sites_stack(sites(), 0x51), two = mpr_sites_stack(sites(), 0x52), outer = mpr_sites_stack(sites(), 0x53);
+    const uint32_t one = mpr_sites_stack(sites(), 0x51), two = mpr_sites_stack(sites(), 0x52),
+                   outer = mpr_sites_stack(sites(), 0x53);
     assert_int_not_equal(one, two);
     assert_int_equal(sites()->stacks.node[one].parent, outer);
     assert_int_equal(sites()->stacks.node[two].parent, outer);
@@ -114,9 +125,13 @@ static void the_owner_is_the_innermost_library_outside_cuda(void **state)
     STACK(0x51, 0x5100, 0x1100, 0x3100);
     STACK(0x52, 0x5100);
     STACK(0x53, 0x9999, 0x3100);
-    assert_string_equal(mpr_sites_library_name(sites(), mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x51))), "libone.so");
+    assert_string_equal(
+        mpr_sites_library_name(sites(), mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x51))),
+        "libone.so");
     assert_int_equal(mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x52)), 0);
-    assert_string_equal(mpr_sites_library_name(sites(), mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x53))), "libtwo.so");
+    assert_string_equal(
+        mpr_sites_library_name(sites(), mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x53))),
+        "libtwo.so");
     mpr_replay_free(&replay);
 }
 
@@ -130,13 +145,20 @@ static void a_runtime_owns_only_what_nobody_else_does(void **state)
     STACK(0x51, 0x7100, 0x3100, 0x1100);
     STACK(0x52, 0x7100);
     STACK(0x53, 0x7100, 0x5100);
-    assert_string_equal(mpr_sites_library_name(sites(), mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x51))), "libtwo.so");
-    assert_string_equal(mpr_sites_library_name(sites(), mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x52))), "libstdc++.so.6.0.30");
-    assert_string_equal(mpr_sites_library_name(sites(), mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x53))), "libstdc++.so.6.0.30");
+    assert_string_equal(
+        mpr_sites_library_name(sites(), mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x51))),
+        "libtwo.so");
+    assert_string_equal(
+        mpr_sites_library_name(sites(), mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x52))),
+        "libstdc++.so.6.0.30");
+    assert_string_equal(
+        mpr_sites_library_name(sites(), mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x53))),
+        "libstdc++.so.6.0.30");
     mpr_replay_free(&replay);
 }
 
-/* What was loaded later at the same place counts from then on; stacks of before keep their object. */
+/* What was loaded later at the same place counts from then on; stacks of before keep their object.
+ */
 static void a_module_replaces_what_was_there(void **state)
 {
     (void)state;
@@ -148,12 +170,14 @@ static void a_module_replaces_what_was_there(void **state)
     STACK(0x53, 0x1100);
     STACK(0x54, 0x5100);
     const struct mpr_stack_node *node = sites()->stacks.node;
-    const uint32_t before = node[mpr_sites_stack(sites(), 0x51)].module, after = node[mpr_sites_stack(sites(), 0x52)].module;
+    const uint32_t before = node[mpr_sites_stack(sites(), 0x51)].module,
+                   after = node[mpr_sites_stack(sites(), 0x52)].module;
     assert_string_equal(sites()->module[before - 1].path, "/lib/libtwo.so");
     assert_string_equal(sites()->module[after - 1].path, "/lib/libthree.so");
     assert_memory_equal(sites()->module[after - 1].build_id, "\xab\xcd", 2);
     assert_int_equal(node[mpr_sites_stack(sites(), 0x53)].module, 0);
-    assert_string_equal(sites()->module[node[mpr_sites_stack(sites(), 0x54)].module - 1].path, "/lib/libcuda.so.1");
+    assert_string_equal(sites()->module[node[mpr_sites_stack(sites(), 0x54)].module - 1].path,
+                        "/lib/libcuda.so.1");
     mpr_replay_free(&replay);
 }
 
@@ -200,7 +224,8 @@ static void blocks_of_the_host_count_by_library_and_python(void **state)
         event(MPF_OP_AT_PYTHON, 0, 0x91, 0);
         event(MPF_OP_AT, 0, 0x51, 0);
         event(MPF_OP_ALLOC, H, 0xa000, 10);
-        const uint64_t key = by ? mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x51)) : mpr_sites_python(sites(), 0x91);
+        const uint64_t key = by ? mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x51))
+                                : mpr_sites_python(sites(), 0x91);
         assert_int_not_equal(key, 0);
         assert_int_equal(bytes_of(key, H), 10);
         mpr_replay_free(&replay);
@@ -248,7 +273,8 @@ static void definitions_told_again_change_nothing(void **state)
         event(MPF_OP_AT, 0, 0x51, 0);
         feed(MPF_OP_THREAD, 0, 42, 4, "main");
         event(MPF_OP_ALLOC, H, times << 12, 10);
-        assert_int_equal(bytes_at_site((struct mpr_site){ mpr_sites_stack(sites(), 0x51), 0 }, H), 10 * times);
+        assert_int_equal(bytes_at_site((struct mpr_site){ mpr_sites_stack(sites(), 0x51), 0 }, H),
+                         10 * times);
     }
     assert_int_equal(sites()->modules, 3);
     assert_int_equal(replay.threads.at[1]->first_ns, 6000000);
@@ -269,7 +295,8 @@ static void thousands_of_sites(void **state)
     }
     assert_int_equal(sites()->sites, MANY);
     for (uint64_t i = 0; i < MANY; i += 777)
-        assert_int_equal(bytes_at_site((struct mpr_site){ mpr_sites_stack(sites(), 0x100000 + i), 0 }, H), i);
+        assert_int_equal(
+            bytes_at_site((struct mpr_site){ mpr_sites_stack(sites(), 0x100000 + i), 0 }, H), i);
     mpr_replay_free(&replay);
 }
 
@@ -277,7 +304,9 @@ static void thousands_of_sites(void **state)
 
 static void begin_sampled(void)
 {
-    const struct mpr_replay_options options = { .by = MPR_GROUP_STACK, .at = MPR_INSTANT_PEAK, .sample_mean = 65536, .sample_below = 1 << 20 };
+    const struct mpr_replay_options options = {
+        .by = MPR_GROUP_STACK, .at = MPR_INSTANT_PEAK, .sample_mean = 65536, .sample_below = 1 << 20
+    };
     now = 0;
     mpr_replay_init(&replay, &options);
     modules();
@@ -305,7 +334,8 @@ static void sampled_blocks_stand_for_others(void **state)
     event(MPF_OP_FREE, H, 1 << 16, 0);
     event(MPF_OP_FREE, H, 0xa0000, 0);
     const uint32_t cell = cell_of(mpr_sites_stack(sites(), 0x51));
-    const struct mpr_more more = mpr_estimates_at_peak(&replay.estimates, &replay.books, cell, &samples);
+    const struct mpr_more more =
+        mpr_estimates_at_peak(&replay.estimates, &replay.books, cell, &samples);
     assert_int_equal(samples, 2);
     assert_int_equal(more.bytes, 2 * (67605 - 4096));
     assert_true(more.blocks > 2 * 15.504 && more.blocks < 2 * 15.506);
@@ -324,9 +354,9 @@ static void modules_that_make_no_sense_are_passed_over(void **state)
     (void)state;
     const uint64_t words[] = { 0x2000, 1000, 0 };
     begin(MPR_GROUP_STACK);
-    feed(MPF_OP_MODULE, 0, 0x1000, sizeof words, words);        /* a build id beyond its end */
+    feed(MPF_OP_MODULE, 0, 0x1000, sizeof words, words); /* a build id beyond its end */
     feed(MPF_OP_MODULE, 0, 0x1000, 8, words);
-    feed(MPF_OP_MODULE, 0, 0x3000, 16, (const uint64_t[]){ 0x2000, 0 });        /* ends before it begins */
+    feed(MPF_OP_MODULE, 0, 0x3000, 16, (const uint64_t[]){ 0x2000, 0 }); /* ends before it begins */
     feed(MPF_OP_STACK, 0, 0x51, 0, words);
     assert_int_equal(sites()->modules, 0);
     assert_int_equal(mpr_sites_stack(sites(), 0x51), 0);
@@ -342,10 +372,11 @@ static void an_id_names_only_what_it_was_defined_as(void **state)
     STACK(0x51, 0x1100);
     python(0x91, "load");
     assert_int_equal(mpr_sites_python(sites(), 0x51), 0);
-    assert_int_equal(mpr_sites_python(sites(), 0x91 + 1000), 0);        /* its frame */
+    assert_int_equal(mpr_sites_python(sites(), 0x91 + 1000), 0); /* its frame */
     assert_int_equal(mpr_sites_stack(sites(), 0x91), 0);
     STACK(0, 0x1200);
-    for (uint64_t id = 0x10000; id < 0x11000; id++) assert_int_equal(mpr_sites_stack(sites(), id), 0);
+    for (uint64_t id = 0x10000; id < 0x11000; id++)
+        assert_int_equal(mpr_sites_stack(sites(), id), 0);
     mpr_replay_free(&replay);
 }
 

@@ -1,13 +1,13 @@
 /* Names of return addresses, of this program's own: it is built with -g, and inlined() is. */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <setjmp.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +23,11 @@
 static struct mpr_binary own;
 static uint8_t build_id[64];
 
-static void find_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) *p, struct mpr_binary *out, uint8_t id[64])
+static void find_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) * p,
+                          struct mpr_binary *out, uint8_t id[64])
 {
-    for (const char *at = (const char *)(info->dlpi_addr + p->p_vaddr), *end = at + p->p_memsz; at < end; ) {
+    for (const char *at = (const char *)(info->dlpi_addr + p->p_vaddr), *end = at + p->p_memsz;
+         at < end;) {
         const ElfW(Nhdr) *n = (const void *)at;
         const char *data = at + sizeof *n + ((n->n_namesz + 3u) & ~3u);
         if (n->n_type == NT_GNU_BUILD_ID) memcpy(id, data, out->build_id_bytes = n->n_descsz);
@@ -49,7 +51,7 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *arg)
     (void)size;
     (void)arg;
     own = describe(info, "/proc/self/exe", build_id);
-    return 1;                                   /* the first is the program */
+    return 1; /* the first is the program */
 }
 
 static int begin(void **state)
@@ -65,7 +67,8 @@ static int end(void **state)
     return 0;
 }
 
-static const struct mpr_symbol *look(void **state, uint32_t number, const struct mpr_binary *binary, const void *pc, size_t *count)
+static const struct mpr_symbol *look(void **state, uint32_t number, const struct mpr_binary *binary,
+                                     const void *pc, size_t *count)
 {
     return mpr_symbols_look(*state, number, binary, (uint64_t)(uintptr_t)pc, count);
 }
@@ -110,7 +113,8 @@ static void an_inlined_call_is_a_frame_of_its_own(void **state)
     assert_int_equal(count, 2);
 }
 
-/* The instruction before the return address counts: what follows a call that never returns is another function. */
+/* The instruction before the return address counts: what follows a call that never returns is
+ * another function. */
 static void the_call_is_before_the_return_address(void **state)
 {
     size_t count;
@@ -136,7 +140,8 @@ static void a_file_with_another_build_id_gives_no_names(void **state)
 static void what_is_not_there_is_missing(void **state)
 {
     size_t count;
-    const struct mpr_binary gone = { .path = "/nowhere/libgone.so", .from = own.from }, strange = { .path = "/proc/self/maps", .from = own.from };
+    const struct mpr_binary gone = { .path = "/nowhere/libgone.so", .from = own.from },
+                            strange = { .path = "/proc/self/maps", .from = own.from };
     look(state, 3, &gone, here, &count);
     assert_int_equal(count, 0);
     assert_int_equal(mpr_symbols_state(*state, 3), MPR_SYMBOLS_MISSING);
@@ -154,13 +159,17 @@ static int look_into_the_c_library(struct dl_phdr_info *info, size_t size, void 
     (void)size;
     if (!strstr(info->dlpi_name, "libc.so")) return 0;
     const struct mpr_binary libc = describe(info, info->dlpi_name, id);
-    const struct mpr_symbol *symbol = look(state, 6, &libc, (const char *)(uintptr_t)a64l + 1, &count);
+    const struct mpr_symbol *symbol =
+        look(state, 6, &libc, (const char *)(uintptr_t)a64l + 1, &count);
     assert_true(count >= 1);
     assert_string_equal(symbol[count - 1].function, "a64l");
     return 1;
 }
 
-static void the_c_librarys_functions_have_names(void **state) { assert_int_equal(dl_iterate_phdr(look_into_the_c_library, state), 1); }
+static void the_c_librarys_functions_have_names(void **state)
+{
+    assert_int_equal(dl_iterate_phdr(look_into_the_c_library, state), 1);
+}
 
 static void a_file_with_a_build_id_that_the_log_does_not_have_gives_no_names(void **state)
 {
@@ -180,7 +189,9 @@ static void a_pipe_is_not_opened(void **state)
     char pipe[sizeof path + 8];
     snprintf(pipe, sizeof pipe, "%s/pipe", path);
     assert_int_equal(mkfifo(pipe, 0600), 0);
-    const struct mpr_binary object = { .path = pipe, .build_id = build_id, .build_id_bytes = 20, .from = own.from };
+    const struct mpr_binary object = {
+        .path = pipe, .build_id = build_id, .build_id_bytes = 20, .from = own.from
+    };
     look(state, 8, &object, here, &count);
     assert_int_equal(count, 0);
     assert_int_equal(mpr_symbols_state(*state, 8), MPR_SYMBOLS_MISSING);
@@ -191,13 +202,28 @@ static void a_pipe_is_not_opened(void **state)
 /* An object file with one compressed section, which says what it unpacks to. */
 static int object_that_unpacks_to(uint64_t bytes)
 {
-    struct { Elf64_Ehdr head; Elf64_Shdr section[2]; Elf64_Chdr compressed; char data[1000]; } file = {
-        .head = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT }, .e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
-                  .e_ehsize = sizeof(Elf64_Ehdr), .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = 2, .e_shoff = sizeof(Elf64_Ehdr) },
+    struct {
+        Elf64_Ehdr head;
+        Elf64_Shdr section[2];
+        Elf64_Chdr compressed;
+        char data[1000];
+    } file = {
+        .head = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+                  .e_type = ET_DYN,
+                  .e_machine = EM_X86_64,
+                  .e_version = EV_CURRENT,
+                  .e_ehsize = sizeof(Elf64_Ehdr),
+                  .e_shentsize = sizeof(Elf64_Shdr),
+                  .e_shnum = 2,
+                  .e_shoff = sizeof(Elf64_Ehdr) },
         .compressed = { .ch_type = ELFCOMPRESS_ZLIB, .ch_size = bytes, .ch_addralign = 1 },
     };
-    file.section[1] = (Elf64_Shdr){ .sh_type = SHT_PROGBITS, .sh_flags = SHF_COMPRESSED, .sh_addralign = 1,
-                                    .sh_offset = (uint64_t)((char *)&file.compressed - (char *)&file), .sh_size = sizeof file.compressed + sizeof file.data };
+    file.section[1] =
+        (Elf64_Shdr){ .sh_type = SHT_PROGBITS,
+                      .sh_flags = SHF_COMPRESSED,
+                      .sh_addralign = 1,
+                      .sh_offset = (uint64_t)((char *)&file.compressed - (char *)&file),
+                      .sh_size = sizeof file.compressed + sizeof file.data };
     const int fd = memfd_create("object", 0);
     assert_int_equal(write(fd, &file, sizeof file), sizeof file);
     return fd;

@@ -11,7 +11,10 @@
 
 #include "telling.h"
 
-struct fixture { struct mpr_arena arena; struct mpr_telling *telling; };
+struct fixture {
+    struct mpr_arena arena;
+    struct mpr_telling *telling;
+};
 
 static int begin(void **state)
 {
@@ -31,63 +34,100 @@ static int end(void **state)
     return 0;
 }
 
-#define PATH(...) (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *)
+#define PATH(...)                                                                                  \
+    (const char *const[]){ __VA_ARGS__ },                                                          \
+        sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *)
 
 /* "path > path <- caller" */
-static void tells(struct fixture *f, const char *const *path, size_t depth, bool calls, const char *expected)
+static void tells(struct fixture *f, const char *const *path, size_t depth, bool calls,
+                  const char *expected)
 {
     char text[300] = "";
     const struct mpr_told told = mpr_telling_of(f->telling, &f->arena, path, depth, calls);
-    for (size_t i = 0; i < told.depth; i++) snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? " > " : "", told.path[i]);
-    if (*told.caller) snprintf(text + strlen(text), sizeof text - strlen(text), " <- %s", told.caller);
+    for (size_t i = 0; i < told.depth; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? " > " : "",
+                 told.path[i]);
+    if (*told.caller)
+        snprintf(text + strlen(text), sizeof text - strlen(text), " <- %s", told.caller);
     assert_string_equal(text, expected);
 }
 
 static void native(void **state)
 {
     struct fixture *f = *state;
-    tells(f, PATH("main (srv.cpp:60)", "build_index (srv.cpp:19)", "std::vector<Row, std::allocator<Row> >::push_back (stl_vector.h:1289)",
-                  "void std::vector<Row, std::allocator<Row> >::_M_realloc_insert<Row const&> (vector.tcc:459)",
-                  "__gnu_cxx::new_allocator<Row>::allocate (new_allocator.h:137)", "operator new (libstdc++.so.6)"), true,
-          "build_index (srv.cpp:19) <- main");
+    tells(
+        f,
+        PATH(
+            "main (srv.cpp:60)", "build_index (srv.cpp:19)",
+            "std::vector<Row, std::allocator<Row> >::push_back (stl_vector.h:1289)",
+            "void std::vector<Row, std::allocator<Row> >::_M_realloc_insert<Row const&> (vector.tcc:459)",
+            "__gnu_cxx::new_allocator<Row>::allocate (new_allocator.h:137)",
+            "operator new (libstdc++.so.6)"),
+        true, "build_index (srv.cpp:19) <- main");
     tells(f, PATH("main (a.c:1)", "xmalloc (util.c:3)"), true, "main (a.c:1)");
-    tells(f, PATH("_start (prog)", "__libc_start_main_impl (libc-start.c:360)", "malloc (libc.so.6)"), true, "malloc (libc.so.6)");
+    tells(f,
+          PATH("_start (prog)", "__libc_start_main_impl (libc-start.c:360)", "malloc (libc.so.6)"),
+          true, "malloc (libc.so.6)");
     tells(f, PATH("parse (p.c:9)", "parse (p.c:9)", "parse (p.c:7)"), true, "parse (p.c:7)");
-    tells(f, PATH("void fill<std::vector<int, std::allocator<int> > > (a.cpp:3)", "operator new (libstdc++.so.6)"), true, "void fill<..> (a.cpp:3)");
+    tells(f,
+          PATH("void fill<std::vector<int, std::allocator<int> > > (a.cpp:3)",
+               "operator new (libstdc++.so.6)"),
+          true, "void fill<..> (a.cpp:3)");
 }
 
 static void calls_without_names(void **state)
 {
     struct fixture *f = *state;
-    tells(f, PATH("jq+0x32dc", "jq+0x4078", "jq_next (libjq.so.1)", "jv_object_set (libjq.so.1)", "libjq.so.1+0x1e816", "libjq.so.1+0x1bd87",
-                  "jv_mem_alloc (libjq.so.1)"), true, "jv_object_set (libjq.so.1) <- jq_next");
+    tells(f,
+          PATH("jq+0x32dc", "jq+0x4078", "jq_next (libjq.so.1)", "jv_object_set (libjq.so.1)",
+               "libjq.so.1+0x1e816", "libjq.so.1+0x1bd87", "jv_mem_alloc (libjq.so.1)"),
+          true, "jv_object_set (libjq.so.1) <- jq_next");
     tells(f, PATH("libc.so.6+0x2700", "prog+0x1000", "prog+0x1100"), true, "prog+0x1100");
-    tells(f, PATH("qsort_with (libsort.so)", "prog+0x1100", "libc.so.6+0x2600"), true, "prog+0x1100 <- qsort_with");
+    tells(f, PATH("qsort_with (libsort.so)", "prog+0x1100", "libc.so.6+0x2600"), true,
+          "prog+0x1100 <- qsort_with");
     tells(f, PATH("libc.so.6+0x2600"), true, "libc.so.6+0x2600");
 }
 
 static void python(void **state)
 {
     struct fixture *f = *state;
-    tells(f, PATH("Thread._bootstrap (threading.py:1002)", "Thread._bootstrap_inner (threading.py:1045)", "Thread.run (threading.py:982)",
-                  "work (t.py:7)", "Keep.__init__ (t.py:5)", "load (t.py:3)", "load.<locals>.<listcomp> (t.py:3)", "loads (__init__.py:346)", "JSONDecoder.decode (decoder.py:337)",
-                  "JSONDecoder.raw_decode (decoder.py:353)"), true, "load.<locals>.<listcomp> (t.py:3) > loads <- Keep.__init__");
-    tells(f, PATH("<module> (a.py:2)", "_find_and_load (<frozen importlib._bootstrap>:1176)",
-                  "SourceLoader.get_code (<frozen importlib._bootstrap_external>:1073)"), true, "<module> (a.py:2) > import");
-    tells(f, PATH("_find_and_load (<frozen importlib._bootstrap>:1176)", "<module> (<frozen os>:29)"), true, "<module> (<frozen os>:29)");
+    tells(f,
+          PATH("Thread._bootstrap (threading.py:1002)",
+               "Thread._bootstrap_inner (threading.py:1045)", "Thread.run (threading.py:982)",
+               "work (t.py:7)", "Keep.__init__ (t.py:5)", "load (t.py:3)",
+               "load.<locals>.<listcomp> (t.py:3)", "loads (__init__.py:346)",
+               "JSONDecoder.decode (decoder.py:337)", "JSONDecoder.raw_decode (decoder.py:353)"),
+          true, "load.<locals>.<listcomp> (t.py:3) > loads <- Keep.__init__");
+    tells(f,
+          PATH("<module> (a.py:2)", "_find_and_load (<frozen importlib._bootstrap>:1176)",
+               "SourceLoader.get_code (<frozen importlib._bootstrap_external>:1073)"),
+          true, "<module> (a.py:2) > import");
+    tells(f,
+          PATH("_find_and_load (<frozen importlib._bootstrap>:1176)", "<module> (<frozen os>:29)"),
+          true, "<module> (<frozen os>:29)");
     tells(f, PATH("<module> (<string>:4)"), true, "<module> (<string>:4)");
 }
 
 static void modules_of_torch(void **state)
 {
     struct fixture *f = *state;
-    tells(f, PATH("<module> (gold.py:18)", "main (gold.py:3)", "Sequential.cuda (module.py:1097)", "Sequential._apply (module.py:934)",
-                  "Linear._apply [0] (module.py:965)", "Module.cuda.<locals>.<lambda> (module.py:1097)"), true, "[0] main (gold.py:3) > Sequential.cuda");
-    tells(f, PATH("main (gold.py:6)", "Block._wrapped_call_impl [layers.3] (module.py:1779)", "Module._call_impl (module.py:1790)",
-                  "Block.forward [layers.3] (model.py:40)", "Linear._wrapped_call_impl [layers.3.mlp] (module.py:1779)", "Module._call_impl (module.py:1790)",
-                  "Linear.forward [layers.3.mlp] (linear.py:134)"), true, "[layers.3.mlp] Block.forward (model.py:40) > Linear.forward <- main");
-    tells(f, PATH("<module> (train.py:7)", "TransformerEncoderLayer.forward [0] (transformer.py:900)", "TransformerEncoderLayer._ff_block [0] (transformer.py:950)",
-                  "relu (functional.py:1723)"), true, "[0] <module> (train.py:7) > relu");
+    tells(f,
+          PATH("<module> (gold.py:18)", "main (gold.py:3)", "Sequential.cuda (module.py:1097)",
+               "Sequential._apply (module.py:934)", "Linear._apply [0] (module.py:965)",
+               "Module.cuda.<locals>.<lambda> (module.py:1097)"),
+          true, "[0] main (gold.py:3) > Sequential.cuda");
+    tells(f,
+          PATH("main (gold.py:6)", "Block._wrapped_call_impl [layers.3] (module.py:1779)",
+               "Module._call_impl (module.py:1790)", "Block.forward [layers.3] (model.py:40)",
+               "Linear._wrapped_call_impl [layers.3.mlp] (module.py:1779)",
+               "Module._call_impl (module.py:1790)",
+               "Linear.forward [layers.3.mlp] (linear.py:134)"),
+          true, "[layers.3.mlp] Block.forward (model.py:40) > Linear.forward <- main");
+    tells(f,
+          PATH("<module> (train.py:7)", "TransformerEncoderLayer.forward [0] (transformer.py:900)",
+               "TransformerEncoderLayer._ff_block [0] (transformer.py:950)",
+               "relu (functional.py:1723)"),
+          true, "[0] <module> (train.py:7) > relu");
 }
 
 static void ranges_stay(void **state)
@@ -95,8 +135,12 @@ static void ranges_stay(void **state)
     struct fixture *f = *state;
     tells(f, PATH("step", "forward"), false, "step > forward");
     tells(f, PATH("libnccl.so.2"), false, "libnccl.so.2");
-    tells(f, PATH("step", "torch:DistributedDataParallel.forward", "Net.forward (train.py:30)", "Linear.forward [fc] (linear.py:134)"), false,
-          "step > torch:DistributedDataParallel.forward > [fc] Net.forward (train.py:30) > Linear.forward");
+    tells(
+        f,
+        PATH("step", "torch:DistributedDataParallel.forward", "Net.forward (train.py:30)",
+             "Linear.forward [fc] (linear.py:134)"),
+        false,
+        "step > torch:DistributedDataParallel.forward > [fc] Net.forward (train.py:30) > Linear.forward");
     const struct mpr_told none = mpr_telling_of(f->telling, &f->arena, NULL, 0, false);
     assert_int_equal(none.depth, 0);
 }
@@ -104,7 +148,8 @@ static void ranges_stay(void **state)
 static void brackets_that_are_no_modules(void **state)
 {
     struct fixture *f = *state;
-    tells(f, PATH("Table::operator[] (t.cpp:3)", "std::vector<int>::operator[] (v.h:1)"), true, "Table::operator[] (t.cpp:3)");
+    tells(f, PATH("Table::operator[] (t.cpp:3)", "std::vector<int>::operator[] (v.h:1)"), true,
+          "Table::operator[] (t.cpp:3)");
     tells(f, PATH("name[abi:cxx11] (t.cpp:3)"), true, "name[abi:cxx11] (t.cpp:3)");
 }
 
@@ -113,24 +158,36 @@ static void the_user_adds_to_the_list(void **state)
     struct fixture *f = *state;
     mpr_telling_add(f->telling, "pool_take");
     mpr_telling_add(f->telling, "* (glue.c:*");
-    tells(f, PATH("main (a.c:1)", "serve (a.c:9)", "any (glue.c:3)", "pool_take (pool.c:3)"), true, "serve (a.c:9) <- main");
+    tells(f, PATH("main (a.c:1)", "serve (a.c:9)", "any (glue.c:3)", "pool_take (pool.c:3)"), true,
+          "serve (a.c:9) <- main");
 }
 
 static void templates_are_shortened(void **state)
 {
     struct fixture *f = *state;
-    assert_string_equal(mpr_telling_short(&f->arena, "std::vector<int>::at (a.h:1)"), "std::vector<int>::at (a.h:1)");
-    assert_string_equal(mpr_telling_short(&f->arena, "std::map<std::string, std::vector<int> >::at (a.h:1)"), "std::map<..>::at (a.h:1)");
-    assert_string_equal(mpr_telling_short(&f->arena, "A::operator< (a.h:1)"), "A::operator< (a.h:1)");
-    assert_string_equal(mpr_telling_short(&f->arena, "load.<locals>.<listcomp> (a.py:1)"), "load.<locals>.<listcomp> (a.py:1)");
+    assert_string_equal(mpr_telling_short(&f->arena, "std::vector<int>::at (a.h:1)"),
+                        "std::vector<int>::at (a.h:1)");
+    assert_string_equal(
+        mpr_telling_short(&f->arena, "std::map<std::string, std::vector<int> >::at (a.h:1)"),
+        "std::map<..>::at (a.h:1)");
+    assert_string_equal(mpr_telling_short(&f->arena, "A::operator< (a.h:1)"),
+                        "A::operator< (a.h:1)");
+    assert_string_equal(mpr_telling_short(&f->arena, "load.<locals>.<listcomp> (a.py:1)"),
+                        "load.<locals>.<listcomp> (a.py:1)");
 }
 
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(native), TEST(calls_without_names), TEST(python), TEST(modules_of_torch), TEST(ranges_stay), TEST(brackets_that_are_no_modules),
-        TEST(the_user_adds_to_the_list), TEST(templates_are_shortened),
+        TEST(native),
+        TEST(calls_without_names),
+        TEST(python),
+        TEST(modules_of_torch),
+        TEST(ranges_stay),
+        TEST(brackets_that_are_no_modules),
+        TEST(the_user_adds_to_the_list),
+        TEST(templates_are_shortened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 
 #define FRAME_EVENTS 50000u
 #define HEADER_BYTES 65536u
-#define ID "000102030405060708090a0b0c0d0e0f"
+#define ID           "000102030405060708090a0b0c0d0e0f"
 
 struct testlog {
     FILE *file;
@@ -51,9 +51,11 @@ static void make_room(struct testlog *log, size_t body_bytes)
 
 static void write_frame(struct testlog *log, int kind, size_t body_bytes)
 {
-    const struct mpf_frame frame = { MPF_MAJOR, MPF_MINOR, (uint8_t)kind, log->seq++, NULL, body_bytes };
+    const struct mpf_frame frame = { MPF_MAJOR,  MPF_MINOR, (uint8_t)kind,
+                                     log->seq++, NULL,      body_bytes };
     const long n = mpf_frame_write(log->zstd, 3, &frame, log->payload, log->out, log->out_cap);
-    if (n <= 0 || fwrite(log->out, 1, (size_t)n, log->file) != (size_t)n) errx(1, "cannot write a frame");
+    if (n <= 0 || fwrite(log->out, 1, (size_t)n, log->file) != (size_t)n)
+        errx(1, "cannot write a frame");
 }
 
 static void add_command(struct mpf_pairs *p)
@@ -94,31 +96,32 @@ struct testlog *testlog_open(const char *path, const char *const *pairs)
     return log;
 }
 
-static void add(struct testlog *log, uint64_t ns, uint32_t thread, uint64_t head, uint64_t addr, const void *data,
-                uint64_t bytes)
+static void add(struct testlog *log, uint64_t ns, uint32_t thread, uint64_t head, uint64_t addr,
+                const void *data, uint64_t bytes)
 {
     const struct mpf_slot slot = { clock_at(ns).ticks, addr, head };
-    if (mpf_columns_count(log->columns) == FRAME_EVENTS || log->data_bytes + bytes > FRAME_EVENTS * MPF_CONT_BYTES)
+    if (mpf_columns_count(log->columns) == FRAME_EVENTS ||
+        log->data_bytes + bytes > FRAME_EVENTS * MPF_CONT_BYTES)
         testlog_flush(log);
     mpf_columns_add(log->columns, &slot, thread, data);
     log->data_bytes += bytes;
     log->to = clock_at(ns);
 }
 
-void testlog_event(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op, unsigned heap, uint64_t addr,
-                   uint64_t size)
+void testlog_event(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op, unsigned heap,
+                   uint64_t addr, uint64_t size)
 {
     add(log, ns, thread, mpf_slot_head(op, heap, 1, size), addr, NULL, 0);
 }
 
-void testlog_data(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op, uint64_t addr, const void *data,
-                  uint64_t bytes)
+void testlog_data(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op, uint64_t addr,
+                  const void *data, uint64_t bytes)
 {
     testlog_heap_data(log, ns, thread, op, 0, addr, data, bytes);
 }
 
-void testlog_heap_data(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op, unsigned heap, uint64_t addr,
-                       const void *data, uint64_t bytes)
+void testlog_heap_data(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op,
+                       unsigned heap, uint64_t addr, const void *data, uint64_t bytes)
 {
     add(log, ns, thread, mpf_slot_head(op, heap, 1, bytes), addr, data, bytes);
 }
@@ -127,7 +130,8 @@ void testlog_flush(struct testlog *log)
 {
     if (!mpf_columns_count(log->columns)) return;
     make_room(log, mpf_columns_bound(FRAME_EVENTS));
-    const long n = mpf_columns_finish(log->columns, &log->from, &log->to, log->payload + MPF_FRAME_HEAD, log->body_cap);
+    const long n = mpf_columns_finish(log->columns, &log->from, &log->to,
+                                      log->payload + MPF_FRAME_HEAD, log->body_cap);
     if (n <= 0) errx(1, "cannot encode a frame");
     write_frame(log, MPF_FRAME_EVENTS, (size_t)n);
     mpf_columns_begin(log->columns);
@@ -162,18 +166,30 @@ void testlog_close(struct testlog *log, const char *reason)
 
 /* ---- journal */
 
-struct testjournal { FILE *file; char log_path[PATH_MAX]; struct mpf_journal head; struct mpf_chunk *chunk; uint32_t used; uint64_t newest; };
+struct testjournal {
+    FILE *file;
+    char log_path[PATH_MAX];
+    struct mpf_journal head;
+    struct mpf_chunk *chunk;
+    uint32_t used;
+    uint64_t newest;
+};
 
 struct testjournal *testjournal_open(const char *path)
 {
     struct testjournal *j = allocate(sizeof *j);
     j->file = fopen(path, "w");
     if (!j->file) err(1, "%s", path);
-    snprintf(j->log_path, sizeof j->log_path, "%.*s", (int)(strlen(path) - strlen(".journal")), path);
-    j->head = (struct mpf_journal){ .magic = MPF_JOURNAL_MAGIC, .major = MPF_MAJOR, .minor = MPF_MINOR,
-                                   .head_bytes = MPF_JOURNAL_HEAD,
-                                    .chunk_bytes = MPF_CHUNK_BYTES, .slot_bytes = sizeof(struct mpf_slot),
-                                        .pid = 4242, .start = clock_at(0) };
+    snprintf(j->log_path, sizeof j->log_path, "%.*s", (int)(strlen(path) - strlen(".journal")),
+             path);
+    j->head = (struct mpf_journal){ .magic = MPF_JOURNAL_MAGIC,
+                                    .major = MPF_MAJOR,
+                                    .minor = MPF_MINOR,
+                                    .head_bytes = MPF_JOURNAL_HEAD,
+                                    .chunk_bytes = MPF_CHUNK_BYTES,
+                                    .slot_bytes = sizeof(struct mpf_slot),
+                                    .pid = 4242,
+                                    .start = clock_at(0) };
     for (unsigned i = 0; i < sizeof j->head.id; i++) j->head.id[i] = (uint8_t)i;
     return j;
 }
@@ -184,27 +200,34 @@ static void write_chunk(struct testjournal *j)
     const uint32_t index = j->head.chunks++;
     uint8_t *bytes = allocate(MPF_CHUNK_BYTES);
     memcpy(bytes, j->chunk, sizeof *j->chunk);
-    if (fseek(j->file, MPF_JOURNAL_HEAD + (long)index * MPF_CHUNK_BYTES, SEEK_SET) != 0) err(1, "journal");
+    if (fseek(j->file, MPF_JOURNAL_HEAD + (long)index * MPF_CHUNK_BYTES, SEEK_SET) != 0)
+        err(1, "journal");
     if (fwrite(bytes, 1, MPF_CHUNK_BYTES, j->file) != MPF_CHUNK_BYTES) err(1, "journal");
     free(bytes);
     free(j->chunk);
     j->chunk = NULL;
 }
 
-void testjournal_chunk(struct testjournal *j, uint32_t thread, uint64_t seq, uint32_t drained, uint64_t frame,
-                       uint32_t drained_next)
+void testjournal_chunk(struct testjournal *j, uint32_t thread, uint64_t seq, uint32_t drained,
+                       uint64_t frame, uint32_t drained_next)
 {
     write_chunk(j);
     j->chunk = allocate(sizeof *j->chunk);
-    *j->chunk = (struct mpf_chunk){ .seq = seq, .thread = thread, .state = MPF_CHUNK_USED, .tag = 7, .drained = drained,
-                                    .drained_next = drained_next, .frame = frame };
+    *j->chunk = (struct mpf_chunk){ .seq = seq,
+                                    .thread = thread,
+                                    .state = MPF_CHUNK_USED,
+                                    .tag = 7,
+                                    .drained = drained,
+                                    .drained_next = drained_next,
+                                    .frame = frame };
     j->used = 0;
 }
 
-void testjournal_event(struct testjournal *j, uint64_t ns, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+void testjournal_event(struct testjournal *j, uint64_t ns, unsigned op, unsigned heap,
+                       uint64_t addr, uint64_t size)
 {
-    j->chunk->slot[j->used++] = (struct mpf_slot){ clock_at(ns).ticks, addr, mpf_slot_head(op, heap, j->chunk->tag,
-        size) };
+    j->chunk->slot[j->used++] =
+        (struct mpf_slot){ clock_at(ns).ticks, addr, mpf_slot_head(op, heap, j->chunk->tag, size) };
     if (ns > j->newest) j->newest = ns;
 }
 
@@ -228,7 +251,8 @@ void testjournal_close(struct testjournal *j)
     write_chunk(j);
     j->head.last = clock_at(j->newest);
     tie(j);
-    if (fseek(j->file, 0, SEEK_SET) != 0 || fwrite(&j->head, sizeof j->head, 1, j->file) != 1) err(1, "journal");
+    if (fseek(j->file, 0, SEEK_SET) != 0 || fwrite(&j->head, sizeof j->head, 1, j->file) != 1)
+        err(1, "journal");
     if (fclose(j->file) != 0) err(1, "journal");
     free(j);
 }

@@ -1,6 +1,8 @@
-/* thin_log LOG OUT: a recorded log without the events of host/heap and host/mmap, small enough to be kept with the tests.
+/* thin_log LOG OUT: a recorded log without the events of host/heap and host/mmap, small enough to
+ * be kept with the tests.
  *
- * What is left is as it was: device memory, ranges, call stacks, samples, times.  Blocks of the host have their own tests. */
+ * What is left is as it was: device memory, ranges, call stacks, samples, times.  Blocks of the
+ * host have their own tests. */
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,10 @@
 enum { THREADS = 1 << 16 };
 
 /* What says where the thread's next event happens waits for that event. */
-struct waiting { struct mpf_event at[2]; unsigned count; };
+struct waiting {
+    struct mpf_event at[2];
+    unsigned count;
+};
 static struct waiting *waiting;
 
 static bool is_host(const struct mpf_event *e)
@@ -20,11 +25,15 @@ static bool is_host(const struct mpf_event *e)
     return (e->heap == MPF_HEAP_HOST || e->heap == MPF_HEAP_MMAP) && !e->data;
 }
 
-static bool is_place(const struct mpf_event *e) { return e->op == MPF_OP_AT || e->op == MPF_OP_AT_PYTHON; }
+static bool is_place(const struct mpf_event *e)
+{
+    return e->op == MPF_OP_AT || e->op == MPF_OP_AT_PYTHON;
+}
 
 static void put(struct testlog *out, const struct mpf_event *e)
 {
-    if (e->data) testlog_heap_data(out, e->time, e->thread, e->op, e->heap, e->addr, e->data, e->size);
+    if (e->data)
+        testlog_heap_data(out, e->time, e->thread, e->op, e->heap, e->addr, e->data, e->size);
     else testlog_event(out, e->time, e->thread, e->op, e->heap, e->addr, e->size);
 }
 
@@ -48,7 +57,9 @@ static void copy(struct testlog *out, const struct mpf_event *e)
 
 int main(int argc, char **argv)
 {
-    static const char *const kept[] = { "host", "pid", "ppid", "rank", "argv", "stacks", "stacks.large", "stacks.mean", "stacks.torch" };
+    static const char *const kept[] = { "host",         "pid",         "ppid",
+                                        "rank",         "argv",        "stacks",
+                                        "stacks.large", "stacks.mean", "stacks.torch" };
     const char *pairs[2 * sizeof kept / sizeof *kept + 1];
     struct mpr_log *log;
     struct mpr_error error;

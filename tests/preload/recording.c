@@ -39,7 +39,8 @@ static void take_events(struct books *b, const struct mpf_frame *f)
     struct mpf_block *scratch = malloc(((size_t)(uint32_t)n + 1) * sizeof *scratch);
     struct mpf_event event;
     struct mpf_columns_reader *r = malloc(sizeof *r);
-    assert_int_equal(mpf_columns_open(r, f->body, f->body_bytes, 0, scratch, (uint32_t)n + 1), MPF_OK);
+    assert_int_equal(mpf_columns_open(r, f->body, f->body_bytes, 0, scratch, (uint32_t)n + 1),
+                     MPF_OK);
     long got;
     uint64_t step = 0;
     while ((got = mpf_columns_next(r, &event, 1)) == 1) {
@@ -56,9 +57,16 @@ static void take_events(struct books *b, const struct mpf_frame *f)
 static void take_end(struct books *b, const struct mpf_frame *f)
 {
     const char *at = (const char *)f->body, *const end = at + f->body_bytes, *key, *value;
-    const struct { const char *key; uint64_t *value; } number[] = {
-        { "lost", &b->lost_total }, { "unwritten.errno", &b->unwritten.error }, { "unwritten.from", &b->unwritten.from },
-        { "unwritten.to", &b->unwritten.to }, { "unwritten.events", &b->unwritten.events }, { "unwritten.bytes", &b->unwritten.bytes },
+    const struct {
+        const char *key;
+        uint64_t *value;
+    } number[] = {
+        { "lost", &b->lost_total },
+        { "unwritten.errno", &b->unwritten.error },
+        { "unwritten.from", &b->unwritten.from },
+        { "unwritten.to", &b->unwritten.to },
+        { "unwritten.events", &b->unwritten.events },
+        { "unwritten.bytes", &b->unwritten.bytes },
     };
     while (mpf_pairs_next(&at, end, &key, &value) == 1)
         for (size_t i = 0; i < sizeof number / sizeof *number; i++)
@@ -75,11 +83,12 @@ static struct books read_log(const char *path)
     fclose(file);
     ZSTD_DCtx *ctx = ZSTD_createDCtx();
     uint64_t seq = 0;
-    for (size_t at = 0; at < bytes; ) {
+    for (size_t at = 0; at < bytes;) {
         const long n = mpf_frame_length(in + at, bytes - at);
         struct mpf_frame f;
         assert_true(n > 0);
-        assert_int_equal(mpf_frame_read(ctx, in + at, (size_t)n, payload, sizeof payload, &f), MPF_OK);
+        assert_int_equal(mpf_frame_read(ctx, in + at, (size_t)n, payload, sizeof payload, &f),
+                         MPF_OK);
         assert_int_equal(f.seq, seq++);
         b.ended = f.kind == MPF_FRAME_END;
         if (f.kind == MPF_FRAME_EVENTS) take_events(&b, &f);
@@ -126,7 +135,7 @@ struct books recorded_with_losses(void (*f)(void))
     snprintf(file, sizeof file, "%s/log.zst", path);
     const struct books b = read_log(file);
     assert_int_equal(unlink(file), 0);
-    assert_int_equal(rmdir(path), 0);       /* so the journal is gone too */
+    assert_int_equal(rmdir(path), 0); /* so the journal is gone too */
     assert_true(b.ended);
     assert_true(b.in_order);
     assert_true(b.in_thread_order);

@@ -1,4 +1,5 @@
-/* A recording and what its log holds: a process of its own for each, since a process records once. */
+/* A recording and what its log holds: a process of its own for each, since a process records once.
+ */
 #ifndef RECORDING_H
 #define RECORDING_H
 
@@ -7,7 +8,7 @@
 
 #include "core/process.h"
 
-enum { THREADS = 4 };               /* whose order is looked at */
+enum { THREADS = 4 }; /* whose order is looked at */
 
 struct books {
     uint64_t op[256];
@@ -16,7 +17,8 @@ struct books {
     uint64_t lost_total;            /* by END */
     struct mpf_unwritten unwritten; /* of the last UNWRITTEN event, or of END */
     uint64_t last_time;
-    uint64_t step[THREADS];         /* next number expected of each thread: its blocks carry 1, 2, 3, ... as size */
+    uint64_t step[THREADS]; /* next number expected of each thread: its blocks carry 1, 2, 3, ... as
+                               size */
     bool in_order, in_thread_order, ended;
 };
 

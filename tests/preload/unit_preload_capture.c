@@ -1,4 +1,5 @@
-/* The core from mp_record to the log: threads record, the encoder runs, and what the log holds is counted. */
+/* The core from mp_record to the log: threads record, the encoder runs, and what the log holds is
+ * counted. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -18,8 +19,8 @@
 #include "core/pool.h"
 #include "core/process.h"
 #include "core/record.h"
-#include "recording.h"
 #include "core/records.h"
+#include "recording.h"
 
 enum { EACH = 100000 };
 
@@ -38,7 +39,8 @@ static void *record_numbers(void *arg)
 static void many_threads(void)
 {
     pthread_t thread[THREADS];
-    for (uintptr_t i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, record_numbers, (void *)i);
+    for (uintptr_t i = 0; i < THREADS; i++)
+        pthread_create(&thread[i], NULL, record_numbers, (void *)i);
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
 }
 
@@ -54,7 +56,8 @@ static void frees_fill_the_chunks(void)
     const uint64_t block = (uint64_t)THREADS << 40;
     mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, block, 1);
     for (unsigned i = 0; i < 3 * MPF_CHUNK_SLOTS; i++)
-        mp_record(mp_cursor_valid(mp_self->cur) ? MPF_OP_ALLOC : MPF_OP_FREE, MPF_HEAP_HOST, block, 0);
+        mp_record(mp_cursor_valid(mp_self->cur) ? MPF_OP_ALLOC : MPF_OP_FREE, MPF_HEAP_HOST, block,
+                  0);
     if (__atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE) == MP_ENCODER_NONE) _exit(89);
     if (mp_self->guard) _exit(88);
 }
@@ -88,7 +91,8 @@ static void guarded(void)
     mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, 16, 1);
 }
 
-/* What memprof's own calls may reach: the guard, and whoever asks whether something can be recorded. */
+/* What memprof's own calls may reach: the guard, and whoever asks whether something can be
+ * recorded. */
 static void own_calls(void)
 {
     mp_thread_own();
@@ -102,14 +106,19 @@ static void own_calls(void)
 static void a_thread_without_a_record_starts_the_encoder(void)
 {
     mp_encoder_start();
-    if (mp_self || __atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE) == MP_ENCODER_NONE) _exit(84);
+    if (mp_self || __atomic_load_n(&mp_process->encoder, __ATOMIC_ACQUIRE) == MP_ENCODER_NONE)
+        _exit(84);
 }
 
 /* One of two encoders, for as long as the threads record. */
-struct writer { unsigned number; uint32_t wrote; };
+struct writer {
+    unsigned number;
+    uint32_t wrote;
+};
 static uint32_t recording_ended;
 
-/* The bytes of its last frame tell that it has made another one; before its first they are 0, or the header's. */
+/* The bytes of its last frame tell that it has made another one; before its first they are 0, or
+ * the header's. */
 static void *encode(void *arg)
 {
     struct writer *w = arg;
@@ -117,7 +126,8 @@ static void *encode(void *arg)
     mp_thread_own();
     while (!__atomic_load_n(&recording_ended, __ATOMIC_ACQUIRE)) {
         mp_epoch_run(w->number);
-        if (mp_logfile_frame_bytes(w->number) != before) __atomic_store_n(&w->wrote, 1, __ATOMIC_RELEASE);
+        if (mp_logfile_frame_bytes(w->number) != before)
+            __atomic_store_n(&w->wrote, 1, __ATOMIC_RELEASE);
     }
     return NULL;
 }
@@ -131,7 +141,8 @@ static void record_until_it_wrote(const struct writer *w)
     }
 }
 
-/* Without the encoder thread, whose place the two take.  That each of them writes is awaited: who never does is a hang. */
+/* Without the encoder thread, whose place the two take.  That each of them writes is awaited: who
+ * never does is a hang. */
 static void two_encoders(void)
 {
     pthread_t thread[MP_WRITERS];

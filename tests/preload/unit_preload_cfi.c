@@ -1,4 +1,5 @@
-/* Call frame information that is damaged: whatever stands there, nothing outside the segment that it lies in is read. */
+/* Call frame information that is damaged: whatever stands there, nothing outside the segment that
+ * it lies in is read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,11 +14,13 @@
 
 enum { PAGE = 4096, HEADER = 12, ROWS = 40, RECORD = 160 };
 
-/* A copy of this program's tables that ends where nothing can be read, and begins less than a page behind such a place. */
+/* A copy of this program's tables that ends where nothing can be read, and begins less than a page
+ * behind such a place. */
 static struct mp_cfi_tables ours, copy;
 
 /* The tables lie among others, and AddressSanitizer's gaps between them are no harm. */
-__attribute__((no_sanitize("address"))) static void copy_bytes(uint8_t *to, const uint8_t *from, size_t bytes)
+__attribute__((no_sanitize("address"))) static void copy_bytes(uint8_t *to, const uint8_t *from,
+                                                               size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++) ((volatile uint8_t *)to)[i] = from[i];
 }
@@ -34,7 +37,10 @@ static void make_copy(void)
 }
 
 /* Addresses in code are relative to the tables. */
-static struct mp_frame_rule rule_of(uintptr_t pc) { return mp_cfi_rule_in(&copy, (uintptr_t)copy.header + (pc - (uintptr_t)ours.header)); }
+static struct mp_frame_rule rule_of(uintptr_t pc)
+{
+    return mp_cfi_rule_in(&copy, (uintptr_t)copy.header + (pc - (uintptr_t)ours.header));
+}
 
 static int first(const void *a, const void *b) { return *(const uint8_t *)a - *(const uint8_t *)b; }
 static void second(void) { qsort((uint8_t[]){ 2, 1 }, 2, 1, first); }
@@ -59,8 +65,10 @@ static void change_every_byte(uint8_t *from, const uint8_t *to)
 {
     for (uint8_t *at = from; at < to; at++) {
         for (unsigned value = 0; value < 256; value++) change(at, 1, value);
-        static const uint32_t word[] = { 0, 1, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff, 0x00ffffff };
-        for (size_t i = 0; at + sizeof *word <= to && i < sizeof word / sizeof *word; i++) change(at, sizeof *word, word[i]);
+        static const uint32_t word[] = { 0,          1,          0x7fffffff, 0x80000000,
+                                         0xfffffffe, 0xffffffff, 0x00ffffff };
+        for (size_t i = 0; at + sizeof *word <= to && i < sizeof word / sizeof *word; i++)
+            change(at, sizeof *word, word[i]);
     }
 }
 
@@ -96,7 +104,8 @@ static void every_byte_of_the_header_and_its_table(void **state)
     change_every_byte(header, header + HEADER + ROWS * 8);
 }
 
-/* Records of this file's functions: the rows that lead to them are found by their addresses, which are relative to the header. */
+/* Records of this file's functions: the rows that lead to them are found by their addresses, which
+ * are relative to the header. */
 static void every_byte_of_some_records(void **state)
 {
     (void)state;
@@ -142,8 +151,10 @@ static void tables_that_end_early(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_copy_of_the_tables_has_the_same_rules), cmocka_unit_test(every_byte_of_the_header_and_its_table),
-        cmocka_unit_test(every_byte_of_some_records),              cmocka_unit_test(every_byte_of_the_common_record),
+        cmocka_unit_test(a_copy_of_the_tables_has_the_same_rules),
+        cmocka_unit_test(every_byte_of_the_header_and_its_table),
+        cmocka_unit_test(every_byte_of_some_records),
+        cmocka_unit_test(every_byte_of_the_common_record),
         cmocka_unit_test(tables_that_end_early),
     };
     return cmocka_run_group_tests(tests, setup, NULL);

@@ -12,8 +12,8 @@
 #include "core/config.h"
 #include "core/process.h"
 #include "core/record.h"
-#include "recording.h"
 #include "core/threads.h"
+#include "recording.h"
 
 static void record_one(void) { mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, 16, 1); }
 
@@ -31,7 +31,8 @@ static void refuse_chunks(struct mp_pool *pool)
     pool->stalled = pool->frames + 1;
 }
 
-/* The forking thread has the first record, and so has the first thread of the child that registers. */
+/* The forking thread has the first record, and so has the first thread of the child that registers.
+ */
 static void child(void)
 {
     if (!mp_process_ready()) _exit(91);
@@ -48,7 +49,7 @@ static void child(void)
     if (!others || mp_self == others) _exit(92);
     record_one();
     if (!mp_self || mp_self == others) _exit(93);
-    mp_config.min_rss = UINT64_MAX;         /* leaves no log */
+    mp_config.min_rss = UINT64_MAX; /* leaves no log */
     mp_process_finish("exit");
     _exit(0);
 }
@@ -59,7 +60,8 @@ static void fork_a_child(void)
     const pid_t pid = fork();
     if (pid == 0) child();
     int status;
-    if (waitpid(pid, &status, 0) != pid || status) _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 94);
+    if (waitpid(pid, &status, 0) != pid || status)
+        _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 94);
 }
 
 static void a_failed_registration_shares_no_record(void **state)

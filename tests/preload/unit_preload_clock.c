@@ -1,4 +1,5 @@
-/* When an event reads the clock, and that threads which learn from each other have their events in that order. */
+/* When an event reads the clock, and that threads which learn from each other have their events in
+ * that order. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
@@ -37,7 +38,7 @@ static void start(void)
 static void alone(void)
 {
     start();
-    if (readings(64, MPF_OP_FREE, 0) != 64) _exit(91);              /* no encoder yet */
+    if (readings(64, MPF_OP_FREE, 0) != 64) _exit(91); /* no encoder yet */
     mp_clock_next_turns();
     if (readings(64, MPF_OP_ALLOC, 24) > 3 || readings(64, MPF_OP_FREE, 0) > 3) _exit(90);
     if (readings(640, MPF_OP_ALLOC, 24) < 14) _exit(92);
@@ -54,7 +55,11 @@ static void alone(void)
 enum { ROUNDS = 200, EACH_ROUND = 12 };
 _Static_assert(2 * ROUNDS < MP_TURNS, "both have room for their turns");
 
-static struct { sem_t go[2]; uint64_t last; unsigned rounds, read[2]; } pair;
+static struct {
+    sem_t go[2];
+    uint64_t last;
+    unsigned rounds, read[2];
+} pair;
 
 static void *take_turns(void *arg)
 {
@@ -64,7 +69,7 @@ static void *take_turns(void *arg)
         if (i == 0) mp_record(MPF_OP_PUSH, MPF_HEAP_NONE, 0, 0);
         for (unsigned k = 0; k < EACH_ROUND; k++) {
             pair.read[me] += readings(1, MPF_OP_FREE, 0);
-            if (mp_self->time < pair.last) _exit(87);               /* earlier than what it has learnt */
+            if (mp_self->time < pair.last) _exit(87); /* earlier than what it has learnt */
             pair.last = mp_self->time;
         }
         sem_post(&pair.go[!me]);
@@ -97,7 +102,8 @@ static void too_many_turns(void)
     start();
     mp_clock_next_turns();
     hand_over(MP_TURNS);
-    if (mp_turn_owner(mp_clock_turn) != MP_EVERYBODY || readings(64, MPF_OP_FREE, 0) != 64) _exit(85);
+    if (mp_turn_owner(mp_clock_turn) != MP_EVERYBODY || readings(64, MPF_OP_FREE, 0) != 64)
+        _exit(85);
     mp_clock_next_turns();
     if (readings(64, MPF_OP_FREE, 0) > 3) _exit(84);
 }

@@ -17,7 +17,8 @@ static struct mp_process process = { .pid = 4242, .start.real = UINT64_C(1700000
 static int clear(void **state)
 {
     (void)state;
-    static const char *const names[] = { "MEMPROF_OUT", "MEMPROF_JOURNAL_DIR", "MEMPROF_LEVEL", "MEMPROF_PROGRAM", "MEMPROF_MIN_RSS", "RANK" };
+    static const char *const names[] = { "MEMPROF_OUT",     "MEMPROF_JOURNAL_DIR", "MEMPROF_LEVEL",
+                                         "MEMPROF_PROGRAM", "MEMPROF_MIN_RSS",     "RANK" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
     setenv("MEMPROF_QUIET", "1", 1);
     mp_process = &process;
@@ -45,7 +46,15 @@ static void defaults_are_those_of_the_manual(void **state)
 static void sizes_have_units(void **state)
 {
     (void)state;
-    static const struct { const char *text; uint64_t bytes; } good[] = { { "0", 0 }, { "123", 123 }, { "4K", 4096 }, { "2M", 2 << 20 }, { "3g", (uint64_t)3 << 30 }, { "1MiB", 1 << 20 } };
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } good[] = { { "0", 0 },
+                 { "123", 123 },
+                 { "4K", 4096 },
+                 { "2M", 2 << 20 },
+                 { "3g", (uint64_t)3 << 30 },
+                 { "1MiB", 1 << 20 } };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         setenv("MEMPROF_MIN_RSS", good[i].text, 1);
         mp_config_read();
@@ -56,7 +65,8 @@ static void sizes_have_units(void **state)
 static void a_wrong_value_leaves_the_default(void **state)
 {
     (void)state;
-    static const char *const bad[] = { "x", "-1", "12Q", "M", "99999999999999999999999", "99999999999T" };
+    static const char *const bad[] = { "x",           "-1", "12Q", "M", "99999999999999999999999",
+                                       "99999999999T" };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         setenv("MEMPROF_MIN_RSS", bad[i], 1);
         mp_config_read();
@@ -76,7 +86,10 @@ static void a_wrong_value_leaves_the_default(void **state)
 static void levels_are_those_of_zstd(void **state)
 {
     (void)state;
-    static const struct { const char *text; int level; } level[] = { { "1", 1 }, { "9", 9 }, { "-1", -1 }, { "-9", -9 } };
+    static const struct {
+        const char *text;
+        int level;
+    } level[] = { { "1", 1 }, { "9", 9 }, { "-1", -1 }, { "-9", -9 } };
     for (size_t i = 0; i < sizeof level / sizeof *level; i++) {
         setenv("MEMPROF_LEVEL", level[i].text, 1);
         mp_config_read();
@@ -119,10 +132,14 @@ static void program_is_a_glob(void **state)
 static void values_stay_in_their_folder(void **state)
 {
     (void)state;
-    static const struct { const char *value, *template, *path; } of[] = {
-        { "..", "/l/%q{V}/x", "/l/_./x" }, { ".", "/l/%q{V}/x", "/l/_/x" },       { "", "/l/%q{V}/x", "/l/_/x" },
-        { ".", "/l/.%q{V}/x", "/l/._/x" }, { "..", "/l/%q{V}%q{V}", "/l/_..." },  { "../../etc", "/l/%q{V}", "/l/_._.._etc" },
-        { "a..b", "/l/%q{V}/x", "/l/a..b/x" }, { "", "/l/a%q{V}.zst", "/l/a.zst" }, { "..", "/l/%r/x", "/l/_./x" },
+    static const struct {
+        const char *value, *template, *path;
+    } of[] = {
+        { "..", "/l/%q{V}/x", "/l/_./x" },     { ".", "/l/%q{V}/x", "/l/_/x" },
+        { "", "/l/%q{V}/x", "/l/_/x" },        { ".", "/l/.%q{V}/x", "/l/._/x" },
+        { "..", "/l/%q{V}%q{V}", "/l/_..." },  { "../../etc", "/l/%q{V}", "/l/_._.._etc" },
+        { "a..b", "/l/%q{V}/x", "/l/a..b/x" }, { "", "/l/a%q{V}.zst", "/l/a.zst" },
+        { "..", "/l/%r/x", "/l/_./x" },
     };
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         setenv("V", of[i].value, 1);
@@ -136,10 +153,18 @@ static void values_stay_in_their_folder(void **state)
 static void a_misspelt_variable_has_a_nearest(void **state)
 {
     (void)state;
-    static const struct { const char *name, *meant; } of[] = {
-        { "MEMPROF_STAKS=all", "MEMPROF_STACKS" }, { "MEMPROF_STAKCS=", "MEMPROF_STACKS" }, { "MEMPROF_QUITE=1", "MEMPROF_QUIET" },
-        { "MEMPROF_OUTPUT=x", "MEMPROF_OUT" }, { "MEMPROF_JOURNAL=/x", "MEMPROF_JOURNAL_DIR" }, { "MEMPROF_LVEL=9", "MEMPROF_LEVEL" },
-        { "MEMPROF_=1", NULL }, { "MEMPROF_LOG=1", NULL }, { "MEMPROF_SESSION=1", NULL },
+    static const struct {
+        const char *name, *meant;
+    } of[] = {
+        { "MEMPROF_STAKS=all", "MEMPROF_STACKS" },
+        { "MEMPROF_STAKCS=", "MEMPROF_STACKS" },
+        { "MEMPROF_QUITE=1", "MEMPROF_QUIET" },
+        { "MEMPROF_OUTPUT=x", "MEMPROF_OUT" },
+        { "MEMPROF_JOURNAL=/x", "MEMPROF_JOURNAL_DIR" },
+        { "MEMPROF_LVEL=9", "MEMPROF_LEVEL" },
+        { "MEMPROF_=1", NULL },
+        { "MEMPROF_LOG=1", NULL },
+        { "MEMPROF_SESSION=1", NULL },
         { "MEMPROF_OUT_OF_ALL_THAT_MAY_BE_SET_HERE=1", NULL },
     };
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {

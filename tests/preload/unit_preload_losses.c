@@ -25,9 +25,9 @@
 #include "core/process.h"
 #include "core/ranges.h"
 #include "core/record.h"
+#include "core/records.h"
 #include "recording.h"
 #include "stacks/stack.h"
-#include "core/records.h"
 
 enum { FEW = 300, STALLED = 7 };
 
@@ -36,7 +36,8 @@ enum { KEPT = 0, LOST = THREADS };
 
 static void record_blocks(uint64_t whose, uint64_t from, uint64_t count)
 {
-    for (uint64_t i = from; i < from + count; i++) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, whose << 40 | i << 4, i);
+    for (uint64_t i = from; i < from + count; i++)
+        mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, whose << 40 | i << 4, i);
 }
 
 /* ---- a frame that cannot be written */
@@ -75,7 +76,7 @@ static void full_pipe(int end[2])
 struct writer {
     pthread_t thread;
     unsigned number;
-    int instead;                /* of the log: what its frame is written to; -1: nothing else */
+    int instead; /* of the log: what its frame is written to; -1: nothing else */
 };
 
 static void *write_a_frame(void *arg)
@@ -101,14 +102,16 @@ static void begin_frame(struct writer *w)
     while (watermark() == before) mp_sys_yield();
 }
 
-/* The first writer hangs in its write until the second has a frame under way; then its write fails. */
+/* The first writer hangs in its write until the second has a frame under way; then its write fails.
+ */
 static void first_of_two_writers_fails(void)
 {
     int end[2];
     mp_process->may_thread = 0;
     signal(SIGPIPE, SIG_IGN);
     full_pipe(end);
-    struct writer first = { .number = 0, .instead = end[1] }, second = { .number = 1, .instead = -1 };
+    struct writer first = { .number = 0, .instead = end[1] },
+                  second = { .number = 1, .instead = -1 };
     mp_loss(MPF_LOSS_STALLED, STALLED);
     record_blocks(LOST, 1, FEW);
     begin_frame(&first);
@@ -175,7 +178,8 @@ static void full_at_the_end(void)
 {
     enum { END_BYTES = 500, MANY = 3000 };
     mp_process->may_thread = 0;
-    for (uint64_t i = 1; i <= MANY; i++) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uint64_t)LOST << 40 | i * i * i << 4, i);
+    for (uint64_t i = 1; i <= MANY; i++)
+        mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uint64_t)LOST << 40 | i * i * i << 4, i);
     limit_files(mp_logfile_bytes() + END_BYTES);
 }
 
@@ -212,7 +216,7 @@ static void names_and_stacks_lost_once(void)
     use_a_name_and_a_stack();
     begin_frame(&fails);
     pthread_join(fails.thread, NULL);
-    for (volatile int i = 0; i < 3; i++) use_a_name_and_a_stack();      /* from one place */
+    for (volatile int i = 0; i < 3; i++) use_a_name_and_a_stack(); /* from one place */
 }
 
 static void what_is_recorded_once_is_recorded_again_after_a_lost_frame(void **state)
@@ -233,7 +237,8 @@ enum { TORN = 10 };
 
 static void refuse(const int *call, unsigned count)
 {
-    struct sock_filter f[16] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)) };
+    struct sock_filter f[16] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                          offsetof(struct seccomp_data, nr)) };
     unsigned n = 1;
     for (unsigned i = 0; i < count; i++) {
         f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call[i], 0, 1);
@@ -241,7 +246,9 @@ static void refuse(const int *call, unsigned count)
     }
     f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     const struct sock_fprog program = { (unsigned short)n, f };
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(95);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        _exit(95);
 }
 
 /* Takes the torn bytes out of the log, which is whole without them. */
@@ -250,7 +257,9 @@ static void take_out(off_t from)
     static uint8_t rest[1 << 20];
     const int log = open(mp_logfile_path(), O_RDWR);
     const ssize_t n = pread(log, rest, sizeof rest, from + TORN);
-    if (n <= 0 || pwrite(log, rest, (size_t)n, from) != n || ftruncate(log, from + n) != -1 || truncate(mp_logfile_path(), from + n) != 0) _exit(93);
+    if (n <= 0 || pwrite(log, rest, (size_t)n, from) != n || ftruncate(log, from + n) != -1 ||
+        truncate(mp_logfile_path(), from + n) != 0)
+        _exit(93);
     close(log);
 }
 
@@ -270,7 +279,8 @@ static void frame_that_stays_torn(void)
     limit_files(RLIM_INFINITY);
     record_blocks(KEPT, 1, FEW);
     mp_process_finish("exit");
-    if (stat(mp_logfile_path(), &now) != 0 || (uint64_t)now.st_size != mp_logfile_bytes()) _exit(92);
+    if (stat(mp_logfile_path(), &now) != 0 || (uint64_t)now.st_size != mp_logfile_bytes())
+        _exit(92);
     take_out((off_t)before);
 }
 

@@ -1,4 +1,5 @@
-/* The Python stack reader on interpreters that are not there: layouts, and objects made of the bytes of a test.
+/* The Python stack reader on interpreters that are not there: layouts, and objects made of the
+ * bytes of a test.
  *
  * Every object ends where a page begins that cannot be read, so a byte too many is a crash. */
 #include <setjmp.h>
@@ -56,7 +57,10 @@ static const uint64_t told_314[] = {
     200, 24, 40, 32, 48, 32, 40, 24, 16, 32, 16, 24, 40, 16, 32, 64, 32, 16, 40,   /* set, dict, ... */
 };
 // clang-format on
-enum { WORDS_313 = sizeof told_313 / sizeof *told_313, WORDS_314 = sizeof told_314 / sizeof *told_314 };
+enum {
+    WORDS_313 = sizeof told_313 / sizeof *told_313,
+    WORDS_314 = sizeof told_314 / sizeof *told_314
+};
 
 static const unsigned versions[] = { 0x309, 0x30a, 0x30b, 0x30c, 0x30d, 0x30e };
 enum { VERSIONS = sizeof versions / sizeof *versions };
@@ -107,7 +111,8 @@ static void a_layout_that_makes_no_sense_is_refused(void **state)
     struct mp_python_layout l;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         uint64_t words[WORDS_314];
-        memcpy(words, told_by(bad[i].version), bad[i].version == 0x30e ? sizeof told_314 : sizeof told_313);
+        memcpy(words, told_by(bad[i].version),
+               bad[i].version == 0x30e ? sizeof told_314 : sizeof told_313);
         words[bad[i].word] = bad[i].value;
         assert_false(mp_python_layout(bad[i].version, words, &l));
     }
@@ -124,11 +129,14 @@ static char type_code, type_text, type_bytes, type_tuple, type_dict, type_odict;
 
 static struct mp_python python_of(unsigned version)
 {
-    return (struct mp_python){ layout_of(version), &type_code, &type_text, &type_bytes, &type_tuple, &type_dict, &type_odict };
+    return (struct mp_python){ layout_of(version), &type_code, &type_text, &type_bytes,
+                               &type_tuple,        &type_dict, &type_odict };
 }
 
 /* Memory that ends with a page that cannot be read: objects of any size end there. */
-struct fence { uint8_t *end; };
+struct fence {
+    uint8_t *end;
+};
 
 static struct fence fence(void)
 {
@@ -140,9 +148,18 @@ static struct fence fence(void)
 
 static void drop(struct fence f) { munmap(f.end - PAGE, 2 * PAGE); }
 
-static void put(void *object, size_t offset, const void *value) { memcpy((char *)object + offset, &value, sizeof value); }
-static void put_word(void *object, size_t offset, uint64_t value) { memcpy((char *)object + offset, &value, sizeof value); }
-static void put_int(void *object, size_t offset, uint32_t value) { memcpy((char *)object + offset, &value, sizeof value); }
+static void put(void *object, size_t offset, const void *value)
+{
+    memcpy((char *)object + offset, &value, sizeof value);
+}
+static void put_word(void *object, size_t offset, uint64_t value)
+{
+    memcpy((char *)object + offset, &value, sizeof value);
+}
+static void put_int(void *object, size_t offset, uint32_t value)
+{
+    memcpy((char *)object + offset, &value, sizeof value);
+}
 
 static uint8_t *object(struct fence f, size_t bytes, const void *type)
 {
@@ -154,7 +171,8 @@ static uint8_t *object(struct fence f, size_t bytes, const void *type)
 
 static uint8_t *random_text(struct fence f, const struct mp_python *py)
 {
-    const unsigned kind = 1u << below(3), ascii = kind == 1 && below(2), head = ascii ? py->layout.ascii : py->layout.compact;
+    const unsigned kind = 1u << below(3), ascii = kind == 1 && below(2),
+                   head = ascii ? py->layout.ascii : py->layout.compact;
     const size_t length = below(40), bytes = head + length * kind;
     uint8_t *at = object(f, bytes, &type_text);
     put_word(at, MP_PYTHON_SIZE, length);
@@ -179,7 +197,8 @@ static void strings_of_any_bytes_stay_in_their_bounds(void **state)
     for (unsigned i = 0; i < ROUNDS; i++) {
         const struct mp_python py = python_of(versions[i % VERSIONS]);
         const size_t cap = 1 + below(64);
-        static const uint32_t broken[] = { 0 << 2 | 1 << 5, 3 << 2 | 1 << 5, 7 << 2 | 1 << 5, 1 << 2 };      /* of no kind, or not compact */
+        static const uint32_t broken[] = { 0 << 2 | 1 << 5, 3 << 2 | 1 << 5, 7 << 2 | 1 << 5,
+                                           1 << 2 }; /* of no kind, or not compact */
         uint8_t *text = random_text(in, &py);
         const bool bad_state = below(8) == 0, bad_type = below(8) == 0;
         if (bad_state) put_int(text, MP_PYTHON_TEXT_STATE, broken[below(4)]);
@@ -201,7 +220,8 @@ static void a_string_is_utf8_behind_its_head(void **state)
         uint8_t out[32], *text = object(in, py.layout.compact + 4 * sizeof(uint32_t), &type_text);
         put_word(text, MP_PYTHON_SIZE, 4);
         put_int(text, MP_PYTHON_TEXT_STATE, 4 << 2 | 1 << 5);
-        memcpy(text + py.layout.compact, (const uint32_t[]){ 'a', 0xef, 0x20ac, 0x1f40d }, 4 * sizeof(uint32_t));
+        memcpy(text + py.layout.compact, (const uint32_t[]){ 'a', 0xef, 0x20ac, 0x1f40d },
+               4 * sizeof(uint32_t));
         assert_int_equal(mp_python_text(&py, text, out, sizeof out), 10);
         assert_string_equal((char *)out, "a\xc3\xaf\xe2\x82\xac\xf0\x9f\x90\x8d");
         assert_int_equal(mp_python_text(&py, NULL, out, sizeof out), 0);
@@ -217,12 +237,14 @@ static void tables_of_any_bytes_stay_in_their_bounds(void **state)
     for (unsigned i = 0; i < ROUNDS; i++) {
         const struct mp_python py = python_of(versions[i % VERSIONS]);
         uint8_t *c = object(code, 256, &type_code);
-        put_int(c, py.layout.code_first_line, below(2) ? (uint32_t)below(1000) : (uint32_t)below(UINT32_MAX) * 2);
+        put_int(c, py.layout.code_first_line,
+                below(2) ? (uint32_t)below(1000) : (uint32_t)below(UINT32_MAX) * 2);
         uint8_t *t = random_bytes(table);
         const bool bad_type = below(8) == 0;
         if (bad_type) put(t, MP_PYTHON_TYPE, &type_text);
         put(c, py.layout.code_lines, t);
-        const struct mp_python_place place = { c, below(4) ? below(200) : UINT64_MAX >> below(64), NULL };
+        const struct mp_python_place place = { c, below(4) ? below(200) : UINT64_MAX >> below(64),
+                                               NULL };
         const uint64_t line = mp_python_line(&py, &place);
         assert_false(line && bad_type);
         lines += line > 0;
@@ -236,7 +258,9 @@ static void tables_of_any_bytes_stay_in_their_bounds(void **state)
 
 enum { FRAMES = 12, FRAME_BYTES = 512 };
 
-struct chain { struct fence frame[FRAMES], code, other, names, state; };
+struct chain {
+    struct fence frame[FRAMES], code, other, names, state;
+};
 
 static struct chain chain(void)
 {
@@ -254,15 +278,18 @@ static void drop_chain(const struct chain *c)
     drop(c->state);
 }
 
-/* A frame of random bytes but for the pointers, which lead to objects, if not to those that should be there. */
-static void random_frame(const struct chain *c, const struct mp_python *py, uint8_t *frame, const uint8_t *code, const uint8_t *other)
+/* A frame of random bytes but for the pointers, which lead to objects, if not to those that should
+ * be there. */
+static void random_frame(const struct chain *c, const struct mp_python *py, uint8_t *frame,
+                         const uint8_t *code, const uint8_t *other)
 {
     const struct mp_python_layout *l = &py->layout;
     const void *objects[] = { NULL, other, code, code, code, code };
     fill(frame, FRAME_BYTES);
     put(frame, l->frame_previous, below(FRAMES) ? c->frame[below(FRAMES)].end - FRAME_BYTES : NULL);
     put_word(frame, l->frame_code, (uintptr_t)objects[below(6)] + below(4) % 3);
-    put_word(frame, l->frame_locals, below(4) == 0 ? below(1000) << 2 | 3 : (uintptr_t)objects[below(6)] + below(4) % 3);
+    put_word(frame, l->frame_locals,
+             below(4) == 0 ? below(1000) << 2 | 3 : (uintptr_t)objects[below(6)] + below(4) % 3);
     if (l->frame_owner) frame[l->frame_owner] = (uint8_t)below(6);
 }
 
@@ -274,10 +301,12 @@ static void frames_in_any_order_come_to_an_end(void **state)
     unsigned longest = 0;
     for (unsigned i = 0; i < ROUNDS; i++) {
         const struct mp_python py = python_of(versions[i % VERSIONS]);
-        uint8_t *code = object(c.code, 256, &type_code), *other = object(c.other, 64, &type_text), *names = object(c.names, py.layout.items + sizeof(void *), &type_tuple);
+        uint8_t *code = object(c.code, 256, &type_code), *other = object(c.other, 64, &type_text),
+                *names = object(c.names, py.layout.items + sizeof(void *), &type_tuple);
         put_int(code, py.layout.code_arguments, (uint32_t)below(2));
         put(code, py.layout.code_locals, below(2) ? names : other);
-        for (int f = 0; f < FRAMES; f++) random_frame(&c, &py, c.frame[f].end - FRAME_BYTES, code, other);
+        for (int f = 0; f < FRAMES; f++)
+            random_frame(&c, &py, c.frame[f].end - FRAME_BYTES, code, other);
         uint8_t *thread = object(c.state, 256, NULL), *first = c.frame[0].end - FRAME_BYTES;
         put(thread, py.layout.state_frame, py.layout.cframe ? thread : first);
         if (py.layout.cframe) put(thread, py.layout.cframe_frame, first);
@@ -287,17 +316,34 @@ static void frames_in_any_order_come_to_an_end(void **state)
         for (unsigned p = 0; p < n; p++) assert_ptr_equal(place[p].code, code);
     }
     assert_int_equal(longest, 64);
-    assert_int_equal(mp_python_walk(&(struct mp_python){ .layout = layout_of(0x30c) }, NULL, place, 64), 0);
+    assert_int_equal(
+        mp_python_walk(&(struct mp_python){ .layout = layout_of(0x30c) }, NULL, place, 64), 0);
     drop_chain(&c);
 }
 
-/* ---- modules: a tree of objects of CPython 3.12 in one block of words, which is then broken in all ways */
+/* ---- modules: a tree of objects of CPython 3.12 in one block of words, which is then broken in
+ * all ways */
 
-enum { HEAP_WORDS = 512, NET = 8, LIST = 48, LEAF = 88, CLASS = 128, BASE = 192, BASES = 256, NET_DICT = 264, LIST_DICT = 304,
-       NET_MODULES = 344, LIST_MODULES = 384, CLASS_DICT = 424, TEXTS = 464 };
+enum {
+    HEAP_WORDS = 512,
+    NET = 8,
+    LIST = 48,
+    LEAF = 88,
+    CLASS = 128,
+    BASE = 192,
+    BASES = 256,
+    NET_DICT = 264,
+    LIST_DICT = 304,
+    NET_MODULES = 344,
+    LIST_MODULES = 384,
+    CLASS_DICT = 424,
+    TEXTS = 464
+};
 enum { TEXT_WORDS = 9 };
 
-struct heap { uint64_t word[HEAP_WORDS]; };
+struct heap {
+    uint64_t word[HEAP_WORDS];
+};
 
 static uint64_t at(const struct heap *h, unsigned word) { return (uintptr_t)&h->word[word]; }
 
@@ -341,10 +387,10 @@ static void make_modules(struct heap *h)
     put_dict(h, NET_MODULES, at(h, TEXTS + TEXT_WORDS), at(h, LIST));
     put_dict(h, LIST_MODULES, at(h, TEXTS + 2 * TEXT_WORDS), at(h, LEAF));
     put_dict(h, CLASS_DICT, at(h, TEXTS + 3 * TEXT_WORDS), at(h, 500));
-    h->word[CLASS + 3] = (uintptr_t)"Block";
+    h->word[CLASS + 3] = (uintptr_t) "Block";
     h->word[CLASS + 168 / 8] = 1 << 4;
     h->word[CLASS + 344 / 8] = at(h, BASES);
-    h->word[BASE + 3] = (uintptr_t)"Module";
+    h->word[BASE + 3] = (uintptr_t) "Module";
     h->word[BASE + 264 / 8] = at(h, CLASS_DICT);
     h->word[BASES + 1] = (uintptr_t)&type_tuple;
     h->word[BASES + 2] = 2;
@@ -379,7 +425,8 @@ static void a_module_has_a_class_and_a_path(void **state)
     assert_string_equal(small, "2");
 }
 
-/* Nothing that a module refers to is trusted: not to be there, nor to be of its type, nor to end. */
+/* Nothing that a module refers to is trusted: not to be there, nor to be of its type, nor to end.
+ */
 static void broken_modules_do_no_harm(void **state)
 {
     (void)state;
@@ -392,8 +439,12 @@ static void broken_modules_do_no_harm(void **state)
     places_of(&h, place);
     for (unsigned i = 0; i < ROUNDS; i++) {
         const struct heap whole = h;
-        for (unsigned n = 1 + (unsigned)below(4); n--; ) {
-            const uint64_t values[] = { 0, below(64), UINT64_MAX >> below(64), at(&h, (unsigned)below(HEAP_WORDS)), (uintptr_t)gone.end - below(80),
+        for (unsigned n = 1 + (unsigned)below(4); n--;) {
+            const uint64_t values[] = { 0,
+                                        below(64),
+                                        UINT64_MAX >> below(64),
+                                        at(&h, (unsigned)below(HEAP_WORDS)),
+                                        (uintptr_t)gone.end - below(80),
                                         h.word[below(HEAP_WORDS)] };
             h.word[below(HEAP_WORDS)] = values[below(6)];
         }
@@ -407,12 +458,16 @@ static void broken_modules_do_no_harm(void **state)
     drop(gone);
 }
 
-/* A thousand modules that are all the first one: the search ends before it has seen them at each level. */
+/* A thousand modules that are all the first one: the search ends before it has seen them at each
+ * level. */
 static void modules_without_end_come_to_an_end(void **state)
 {
     (void)state;
     enum { CHILDREN = 1000 };
-    static struct { struct heap h; uint64_t dict[16 + 2 * CHILDREN]; } s;
+    static struct {
+        struct heap h;
+        uint64_t dict[16 + 2 * CHILDREN];
+    } s;
     const struct mp_python py = python_of(0x30c);
     struct mp_python_place place[3];
     char text[16];

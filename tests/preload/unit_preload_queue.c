@@ -34,7 +34,11 @@ static void first_in_is_first_out_over_many_laps(void **state)
     }
 }
 
-static struct { struct mp_queue q; struct mp_cell cell[CELLS]; uint32_t holder[CELLS]; } shared;
+static struct {
+    struct mp_queue q;
+    struct mp_cell cell[CELLS];
+    uint32_t holder[CELLS];
+} shared;
 
 /* Takes a number, owns it alone for a moment, gives it back. */
 static void *borrow(void *arg)

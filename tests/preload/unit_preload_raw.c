@@ -18,12 +18,19 @@ static void hooks_always_have_something_to_call(void **state)
 {
     (void)state;
     const void *const called[] = {
-        (void *)mp_real.malloc, (void *)mp_real.calloc, (void *)mp_real.realloc, (void *)mp_real.free, (void *)mp_real.memalign,
-        (void *)mp_real.aligned_alloc, (void *)mp_real.posix_memalign, (void *)mp_real.valloc, (void *)mp_real.pvalloc,
-        (void *)mp_real.mmap, (void *)mp_real.mmap64, (void *)mp_real.munmap, (void *)mp_real.mremap, (void *)mp_real.mprotect,
-        (void *)mp_real.shmat, (void *)mp_real.shmdt, (void *)mp_real.execve, (void *)mp_real.execv, (void *)mp_real.execvp,
-        (void *)mp_real.execvpe, (void *)mp_real.fexecve, (void *)mp_real.execveat, (void *)mp_real.pthread_exit,
-        (void *)mp_real.pthread_setname_np, (void *)mp_real.prctl, (void *)mp_real.dlclose,
+        (void *)mp_real.malloc,         (void *)mp_real.calloc,
+        (void *)mp_real.realloc,        (void *)mp_real.free,
+        (void *)mp_real.memalign,       (void *)mp_real.aligned_alloc,
+        (void *)mp_real.posix_memalign, (void *)mp_real.valloc,
+        (void *)mp_real.pvalloc,        (void *)mp_real.mmap,
+        (void *)mp_real.mmap64,         (void *)mp_real.munmap,
+        (void *)mp_real.mremap,         (void *)mp_real.mprotect,
+        (void *)mp_real.shmat,          (void *)mp_real.shmdt,
+        (void *)mp_real.execve,         (void *)mp_real.execv,
+        (void *)mp_real.execvp,         (void *)mp_real.execvpe,
+        (void *)mp_real.fexecve,        (void *)mp_real.execveat,
+        (void *)mp_real.pthread_exit,   (void *)mp_real.pthread_setname_np,
+        (void *)mp_real.prctl,          (void *)mp_real.dlclose,
     };
     assert_false(mp_real_known);
     for (size_t i = 0; i < sizeof called / sizeof *called; i++) assert_non_null(called[i]);
@@ -40,7 +47,8 @@ static void mappings_are_the_kernels(void **state)
     p = mp_raw_mremap(p, PAGE, 2 * PAGE, MREMAP_MAYMOVE);
     assert_string_equal(p, "kept");
     assert_int_equal(mp_raw_munmap(p, 2 * PAGE), 0);
-    assert_ptr_equal(mp_raw_mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), MAP_FAILED);
+    assert_ptr_equal(mp_raw_mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+                     MAP_FAILED);
     assert_int_equal(errno, EINVAL);
 }
 

@@ -42,9 +42,11 @@ static void a_hash_of_parts_is_that_of_the_whole(void **state)
 {
     (void)state;
     uint64_t word[9];
-    for (unsigned i = 0; i < 9; i++) word[i] = i * 0x1000 % 0x3000;     /* 0 among them, and some twice */
+    for (unsigned i = 0; i < 9; i++)
+        word[i] = i * 0x1000 % 0x3000; /* 0 among them, and some twice */
     for (size_t cut = 0; cut <= 9; cut++) {
-        const struct mp_hash parts = mp_hash_join(mp_hash_of(word, cut), mp_hash_of(word + cut, 9 - cut));
+        const struct mp_hash parts =
+            mp_hash_join(mp_hash_of(word, cut), mp_hash_of(word + cut, 9 - cut));
         assert_int_equal(mp_hash_id(parts), mp_seen_id(word, 9));
         if (cut < 9) assert_int_not_equal(mp_seen_id(word, cut), mp_seen_id(word, 9));
     }

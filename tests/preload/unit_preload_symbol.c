@@ -1,5 +1,5 @@
-/* Look-ups in the objects' own tables against the loader's: every name that the libraries of this program define, the hooks'
- * names, and names that are not there. */
+/* Look-ups in the objects' own tables against the loader's: every name that the libraries of this
+ * program define, the hooks' names, and names that are not there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,8 +24,8 @@ static void same(const char *name)
 static void hooks_are_found_as_the_loader_finds_them(void **state)
 {
     (void)state;
-#define MP_HOOK(name) same(#name);
-#define MP_HOOK_CXX(name) same(#name);
+#define MP_HOOK(name)       same(#name);
+#define MP_HOOK_CXX(name)   same(#name);
 #define MP_HOOK_TORCH(name) same(#name);
 #include "real/hooks.def"
 #undef MP_HOOK
@@ -37,7 +37,9 @@ static void hooks_are_found_as_the_loader_finds_them(void **state)
 static void names_that_nobody_has_are_not_found(void **state)
 {
     (void)state;
-    static const char *const names[] = { "", "no such function", "mallo", "mallocc", "mp_symbol_next", "main", "_DYNAMIC" };
+    static const char *const names[] = { "",        "no such function", "mallo",
+                                         "mallocc", "mp_symbol_next",   "main",
+                                         "_DYNAMIC" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         same(names[i]);
         assert_null(mp_symbol_next(names[i]));
@@ -48,7 +50,8 @@ static void names_that_nobody_has_are_not_found(void **state)
 static void old_versions_are_passed_over(void **state)
 {
     (void)state;
-    assert_ptr_not_equal(dlvsym(RTLD_NEXT, "nftw", "GLIBC_2.2.5"), dlvsym(RTLD_NEXT, "nftw", "GLIBC_2.3.3"));
+    assert_ptr_not_equal(dlvsym(RTLD_NEXT, "nftw", "GLIBC_2.2.5"),
+                         dlvsym(RTLD_NEXT, "nftw", "GLIBC_2.3.3"));
     assert_ptr_equal(mp_symbol_next("nftw"), dlvsym(RTLD_NEXT, "nftw", "GLIBC_2.3.3"));
     assert_ptr_equal(mp_symbol_next("quick_exit"), dlvsym(RTLD_NEXT, "quick_exit", "GLIBC_2.24"));
     assert_non_null(dlvsym(RTLD_NEXT, "svc_run", "GLIBC_2.2.5"));
@@ -56,7 +59,7 @@ static void old_versions_are_passed_over(void **state)
 }
 
 /* The number of a library's dynamic symbols, which only the older table says. */
-static uint32_t symbols_of(const struct link_map *l, const ElfW(Sym) **symbol, const char **text)
+static uint32_t symbols_of(const struct link_map *l, const ElfW(Sym) * *symbol, const char **text)
 {
     const uint32_t *gnu = NULL;
     for (const ElfW(Dyn) *d = l->l_ld; d->d_tag != DT_NULL; d++) {
@@ -77,23 +80,26 @@ static void all_names_of_a_library(const char *soname)
 {
     struct link_map *l;
     void *handle = dlopen(soname, RTLD_NOW | RTLD_NOLOAD);
-    if (!handle) return;            /* no C++ here */
+    if (!handle) return; /* no C++ here */
     const ElfW(Sym) *symbol = NULL;
     const char *text = NULL;
     assert_int_equal(dlinfo(handle, RTLD_DI_LINKMAP, &l), 0);
     const uint32_t n = symbols_of(l, &symbol, &text);
     assert_true(n > 10);
     for (uint32_t i = 1; i < n; i++)
-        if (symbol[i].st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol[i].st_info) != STT_TLS) same(text + symbol[i].st_name);
+        if (symbol[i].st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol[i].st_info) != STT_TLS)
+            same(text + symbol[i].st_name);
     dlclose(handle);
 }
 
 static void every_name_of_the_libraries(void **state)
 {
     (void)state;
-    static const char *const libraries[] = { "libc.so.6", "libm.so.6", "libstdc++.so.6", "ld-linux-x86-64.so.2" };
+    static const char *const libraries[] = { "libc.so.6", "libm.so.6", "libstdc++.so.6",
+                                             "ld-linux-x86-64.so.2" };
     compared = 0;
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) all_names_of_a_library(libraries[i]);
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        all_names_of_a_library(libraries[i]);
     assert_true(compared > 3000);
 }
 

@@ -60,7 +60,8 @@ static void versions_are_two_numbers(void **state)
     assert_int_equal(version("3.12.1 (main, Jan 1 2024)"), 3012);
     assert_int_equal(version("2.11.0+cu130"), 2011);
     assert_int_equal(version("10.99rc1"), 10099);
-    static const char *const none[] = { "", "3", "3.", "three.two", "v3.12", "3-12", ".12", "2.100", "4294967299.1" };
+    static const char *const none[] = { "",     "3",   "3.",    "three.two",   "v3.12",
+                                        "3-12", ".12", "2.100", "4294967299.1" };
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) assert_int_equal(version(none[i]), 0);
 }
 

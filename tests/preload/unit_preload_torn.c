@@ -1,4 +1,5 @@
-/* Slots that are not committed: a thread was interrupted between reserving and storing, or jumped away. */
+/* Slots that are not committed: a thread was interrupted between reserving and storing, or jumped
+ * away. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,10 +20,12 @@ enum { FEW = 300, MANY = 4000, VERY_MANY = 20000 };
 /* Of thread 0, whose order is looked at. */
 static void record_blocks(uint64_t from, uint64_t count)
 {
-    for (uint64_t i = from; i < from + count; i++) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, i << 4, i);
+    for (uint64_t i = from; i < from + count; i++)
+        mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, i << 4, i);
 }
 
-/* Reserves slots and stores nothing, as a thread does that jumps out of a signal handler; the first one. */
+/* Reserves slots and stores nothing, as a thread does that jumps out of a signal handler; the first
+ * one. */
 static struct mpf_slot *jump_away(uint32_t slots)
 {
     struct mpf_slot *first = mp_cursor_slot(mp_self->cur);
@@ -34,7 +37,8 @@ static void commit(struct mpf_slot *s, unsigned op, uint64_t addr, uint64_t size
 {
     s->time = mp_clock_ticks();
     s->addr = addr;
-    __atomic_store_n(&s->head, mpf_slot_head(op, MPF_HEAP_HOST, mpf_slot_chunk(s)->tag, size), __ATOMIC_RELEASE);
+    __atomic_store_n(&s->head, mpf_slot_head(op, MPF_HEAP_HOST, mpf_slot_chunk(s)->tag, size),
+                     __ATOMIC_RELEASE);
 }
 
 static void torn_within_a_chunk(void)
@@ -52,7 +56,8 @@ static void torn_at_a_chunks_end(void)
 {
     mp_process->may_thread = 0;
     record_blocks(1, 1);
-    const struct mpf_slot *next = mp_cursor_slot(mp_self->cur), *end = mpf_slot_chunk(next)->slot + MPF_CHUNK_SLOTS;
+    const struct mpf_slot *next = mp_cursor_slot(mp_self->cur),
+                          *end = mpf_slot_chunk(next)->slot + MPF_CHUNK_SLOTS;
     const uint64_t before = (uint64_t)(end - next);
     record_blocks(2, before - 1);
     jump_away(1);
@@ -92,7 +97,8 @@ static void *record_many(void *arg)
     static const char data[40];
     for (uint64_t i = 1; i <= VERY_MANY; i++) {
         mp_record_data(MPF_OP_THREAD_NAME, MPF_HEAP_NONE, 0, data, sizeof data);
-        for (unsigned k = 0; k < 4; k++) record_pair((uintptr_t)arg << 40 | i << 4, 4 * (i - 1) + k + 1);
+        for (unsigned k = 0; k < 4; k++)
+            record_pair((uintptr_t)arg << 40 | i << 4, 4 * (i - 1) + k + 1);
     }
     __atomic_fetch_sub(&recording_threads, 1, __ATOMIC_RELEASE);
     return NULL;
@@ -110,7 +116,8 @@ static void look_while_threads_record(void)
 {
     pthread_t thread[THREADS];
     mp_process->may_thread = 0;
-    for (uintptr_t i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, record_many, (void *)i);
+    for (uintptr_t i = 0; i < THREADS; i++)
+        pthread_create(&thread[i], NULL, record_many, (void *)i);
     while (__atomic_load_n(&recording_threads, __ATOMIC_ACQUIRE)) look();
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
 }

@@ -19,7 +19,10 @@
 #include "stacks/walk.h"
 
 enum { MAX = MP_UNWIND_MAX };
-struct frames { uint64_t pc[MAX]; unsigned count; };
+struct frames {
+    uint64_t pc[MAX];
+    unsigned count;
+};
 
 static _Unwind_Reason_Code add(struct _Unwind_Context *context, void *arg)
 {
@@ -30,7 +33,8 @@ static _Unwind_Reason_Code add(struct _Unwind_Context *context, void *arg)
     return _URC_NO_REASON;
 }
 
-/* Also by what is kept of walks before, where it can be had in that way: from all the places of this file by the same one. */
+/* Also by what is kept of walks before, where it can be had in that way: from all the places of
+ * this file by the same one. */
 static struct mp_walker walker;
 static unsigned kept;
 static __attribute__((noinline)) unsigned walk(uint64_t *pc)
@@ -46,7 +50,8 @@ static __attribute__((noinline)) unsigned walk(uint64_t *pc)
     return n;
 }
 
-/* The caller's frame is where the two begin to be the same: both skip what is inside this function. */
+/* The caller's frame is where the two begin to be the same: both skip what is inside this function.
+ */
 static __attribute__((noinline)) unsigned compare(void)
 {
     struct frames mine = { .count = 0 }, other = { .count = 0 };
@@ -55,7 +60,8 @@ static __attribute__((noinline)) unsigned compare(void)
     unsigned skip = 0;
     while (skip < other.count && other.pc[skip] != (uintptr_t)__builtin_return_address(0)) skip++;
     unsigned mine_skip = 0;
-    while (mine_skip < mine.count && mine.pc[mine_skip] != (uintptr_t)__builtin_return_address(0)) mine_skip++;
+    while (mine_skip < mine.count && mine.pc[mine_skip] != (uintptr_t)__builtin_return_address(0))
+        mine_skip++;
     assert_true(skip < other.count);
     assert_true(mine_skip < mine.count);
     const unsigned both = MAX - (skip > mine_skip ? skip : mine_skip);
@@ -128,7 +134,8 @@ static __attribute__((noinline)) unsigned with_alloca(size_t bytes)
     return n + (unsigned)block[0] - 1;
 }
 
-/* Aligned beyond what the ABI promises, and of a size that is known only now: the frame hangs on a saved pointer. */
+/* Aligned beyond what the ABI promises, and of a size that is known only now: the frame hangs on a
+ * saved pointer. */
 static __attribute__((noinline)) unsigned with_alignment(size_t bytes)
 {
     volatile char aligned[64] __attribute__((aligned(64)));
@@ -216,17 +223,18 @@ static void in_coroutines(void **state)
     }
 }
 
-/* A function without call frame information, in a frame that looks like nothing: the walk ends, and the test goes on. */
+/* A function without call frame information, in a frame that looks like nothing: the walk ends, and
+ * the test goes on. */
 static void below_code_that_says_nothing(void **state)
 {
     (void)state;
     uint64_t pc[MP_UNWIND_MAX];
     unsigned n = 0;
     static const unsigned char code[] = {
-        0x55,                                                   /* push %rbp */
-        0x48, 0xc7, 0xc5, 0xff, 0xff, 0xff, 0xff,               /* mov $-1, %rbp */
-        0x41, 0xff, 0xd0,                                       /* call *%r8 */
-        0x5d, 0xc3,                                             /* pop %rbp; ret */
+        0x55,                                     /* push %rbp */
+        0x48, 0xc7, 0xc5, 0xff, 0xff, 0xff, 0xff, /* mov $-1, %rbp */
+        0x41, 0xff, 0xd0,                         /* call *%r8 */
+        0x5d, 0xc3,                               /* pop %rbp; ret */
     };
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memcpy(page, code, sizeof code);

@@ -24,10 +24,7 @@ async function samePeak(page, log) {
     const bands = (await tableRows(page, `.chart[data-heap="${heap.heap}"]`))
       .filter((row) => row.bytes[0] && row.name !== 'everything else')
       .sort(byName);
-    assert.deepEqual(
-      bands,
-      expected.filter((row) => bands.some((band) => band.name === row.name)).sort(byName),
-    );
+    assert.deepEqual(bands, expected.filter((row) => bands.some((band) => band.name === row.name)).sort(byName));
     assert.ok(bands.length >= Math.min(expected.length, 10), `${bands.length} bands`);
     assert.deepEqual(rows.sort(byName), expected.sort(byName));
     const total = await page
@@ -54,7 +51,10 @@ test('a page opens with the names that the peaks report has, of every log of a G
     const log = fileURLToPath(new URL(`../golden/h200-${name}.zst`, import.meta.url));
     const page = await shop.show(shop.html(`${name}.html`, log));
     assert.equal(await page.getByLabel('stack by').inputValue(), by);
-    assert.match(await page.locator('.runs').textContent(), new RegExp(`ranges: ${shop.report('peaks', log).logs[0].ranges_from}`));
+    assert.match(
+      await page.locator('.runs').textContent(),
+      new RegExp(`ranges: ${shop.report('peaks', log).logs[0].ranges_from}`),
+    );
     await samePeak(page, log);
   }
 });
@@ -86,7 +86,10 @@ test('stacked by call stacks the chart shows what the peaks report has by them',
         (row) => row.bytes[0] && !/^(everything else|several, small)$/.test(row.name),
       );
       const expected = new Map(heap.ranges.map((r) => [pathOf(r, by), r.bytes_at_peak]));
-      assert.ok(bands.length >= Math.min(3, heap.ranges.filter((r) => r.bytes_at_peak).length), `${heap.heap}: ${bands.length} bands`);
+      assert.ok(
+        bands.length >= Math.min(3, heap.ranges.filter((r) => r.bytes_at_peak).length),
+        `${heap.heap}: ${bands.length} bands`,
+      );
       for (const band of bands) assert.equal(band.bytes[0], expected.get(band.name), `${heap.heap} ${band.name}`);
     }
   }
@@ -159,7 +162,9 @@ test('around the peak and a failure of a long run every change is shown, with wh
         memprof.fillPins();
       }, at);
       const [expected] = shop.report('peaks', '--by', 'range', '--at', `${(at / 1e9).toFixed(9)}s`, log).logs[0].heaps;
-      const held = expected.ranges.filter((r) => r.bytes_at_peak).map((r) => ({ name: pathOf(r), bytes: [r.bytes_at_peak] }));
+      const held = expected.ranges
+        .filter((r) => r.bytes_at_peak)
+        .map((r) => ({ name: pathOf(r), bytes: [r.bytes_at_peak] }));
       const byName = (a, b) => b.bytes[0] - a.bytes[0] || (a.name < b.name ? -1 : 1);
       assert.deepEqual((await tableRows(page, '[data-panel="pin"]')).sort(byName), held.sort(byName));
       assert.equal(
@@ -193,7 +198,8 @@ test('a spike of one event among very many is drawn when everything is in view',
     const above = row(0.01),
       within = row(0.3); // above the peak there is the grid alone
     let different = 0;
-    for (let i = 0; i < above.length; i += 4) different += Number([0, 1, 2].some((k) => above[i + k] !== within[i + k]));
+    for (let i = 0; i < above.length; i += 4)
+      different += Number([0, 1, 2].some((k) => above[i + k] !== within[i + k]));
     return different;
   });
   assert.ok(painted >= 1 && painted < 30, `${painted} columns`);
@@ -205,7 +211,9 @@ test('the cursor and a pin give the exact bytes of an instant and who held them'
   const { x, y } = await spot(page, '.chart', 25 / 51);
   await page.mouse.move(x, y);
   await drawn(page);
-  const expected = shop.report('peaks', '--by', 'range', '--at', '25ms', log).logs[0].heaps.find((h) => h.heap === 'host/heap');
+  const expected = shop
+    .report('peaks', '--by', 'range', '--at', '25ms', log)
+    .logs[0].heaps.find((h) => h.heap === 'host/heap');
   assert.equal(bytesOf(await page.locator('.chart tfoot .total').first().getAttribute('title')), expected.peak_bytes);
   assert.equal(await page.locator('.chart .badge').first().textContent(), 'exact');
   await page.mouse.click(x, y);

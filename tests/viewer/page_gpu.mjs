@@ -60,7 +60,10 @@ test('segments are those of the segments report, mapped pieces in a row as one',
     rows,
     report.segments.map((s) => [s.bytes, s.free_bytes, s.blocks]),
   );
-  assert.equal(await page.locator('[data-panel="segments"] canvas[aria-label^="expandable segment of 2 pieces"]').count(), 1);
+  assert.equal(
+    await page.locator('[data-panel="segments"] canvas[aria-label^="expandable segment of 2 pieces"]').count(),
+    1,
+  );
   await page.keyboard.press('p');
   await drawn(page);
   assert.equal(await page.locator('[data-panel="segments"]').count(), 1);
@@ -86,7 +89,11 @@ test('a click on a failure shows who held the memory then', async () => {
     await tableRows(page, '[data-panel="pin"]'),
     heap.ranges.filter((r) => r.bytes_at_peak).map((r) => ({ name: r.path.join(' > '), bytes: [r.bytes_at_peak] })),
   );
-  assert.deepEqual(await legendAndPin('gpu0/torch'), { label: 'pinned', legend: heap.peak_bytes, pin: heap.peak_bytes });
+  assert.deepEqual(await legendAndPin('gpu0/torch'), {
+    label: 'pinned',
+    legend: heap.peak_bytes,
+    pin: heap.peak_bytes,
+  });
   await page.locator('[data-panel="marks"] tbody tr').nth(3).locator('button').click();
   await drawn(page);
   const graph = await legendAndPin('gpu0/device');
@@ -95,9 +102,16 @@ test('a click on a failure shows who held the memory then', async () => {
   await page.keyboard.press('p');
   await drawn(page);
   const { heaps } = shop.report('peaks', log).logs[0];
-  assert.deepEqual(await legendAndPin(heaps[0].heap), { label: 'pinned', legend: heaps[0].peak_bytes, pin: heaps[0].peak_bytes });
+  assert.deepEqual(await legendAndPin(heaps[0].heap), {
+    label: 'pinned',
+    legend: heaps[0].peak_bytes,
+    pin: heaps[0].peak_bytes,
+  });
   await page.keyboard.press('Escape');
-  assert.equal((await page.locator(`.chart[data-heap="gpu0/torch"] caption`).textContent()).split(',')[0], 'at the peak');
+  assert.equal(
+    (await page.locator(`.chart[data-heap="gpu0/torch"] caption`).textContent()).split(',')[0],
+    'at the peak',
+  );
   await page.keyboard.press('0');
   await drawn(page);
 });
@@ -109,17 +123,20 @@ async function said(heap, condition) {
   await page.keyboard.press('0');
   await drawn(page);
   await page.locator(`[data-blocks="${heap}"]`).scrollIntoViewIfNeeded();
-  const at = await page.evaluate(([name, test]) => {
-    const chart = memprof.charts.find((c) => c.root.dataset.blocks === name);
-    const { blocks } = chart.heap,
-      i = [...chart.base.keys()].find((k) => Function('b', 'i', `return ${test}`)(blocks, k));
-    const u = chart.plot.u,
-      box = u.over.getBoundingClientRect();
-    return {
-      x: box.left + u.valToPos((blocks.from[i] + blocks.to[i]) / 2, 'x'),
-      y: box.top + u.valToPos(chart.base[i] + blocks.size[i] / 2, 'y'),
-    };
-  }, [heap, condition]);
+  const at = await page.evaluate(
+    ([name, test]) => {
+      const chart = memprof.charts.find((c) => c.root.dataset.blocks === name);
+      const { blocks } = chart.heap,
+        i = [...chart.base.keys()].find((k) => Function('b', 'i', `return ${test}`)(blocks, k));
+      const u = chart.plot.u,
+        box = u.over.getBoundingClientRect();
+      return {
+        x: box.left + u.valToPos((blocks.from[i] + blocks.to[i]) / 2, 'x'),
+        y: box.top + u.valToPos(chart.base[i] + blocks.size[i] / 2, 'y'),
+      };
+    },
+    [heap, condition],
+  );
   await page.mouse.move(at.x, at.y);
   await drawn(page);
   await page.mouse.click(at.x, at.y);

@@ -19,7 +19,9 @@ test('print is light, has no controls, and fits on paper; the screen is as it wa
       theme: document.documentElement.dataset.theme,
       bar: getComputedStyle(document.getElementById('bar')).display,
       width: document.documentElement.scrollWidth,
-      plots: [...document.querySelectorAll('.chart .u-wrap')].map((plot) => Math.round(plot.getBoundingClientRect().right)),
+      plots: [...document.querySelectorAll('.chart .u-wrap')].map((plot) =>
+        Math.round(plot.getBoundingClientRect().right),
+      ),
     }));
   const screen = await shape();
   assert.equal(screen.theme, 'dark');
@@ -91,7 +93,10 @@ for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
     const found = await compare(page, png);
     assert.equal(found.charts.length, 2);
     assert.equal(found.width, found.charts[0].width + 320 + 3 * 26);
-    assert.equal(found.height, found.charts.reduce((sum, chart) => sum + chart.height + 26, 52));
+    assert.equal(
+      found.height,
+      found.charts.reduce((sum, chart) => sum + chart.height + 26, 52),
+    );
     for (const chart of found.charts) {
       assert.ok(chart.colours > 10, `${chart.colours} colours`);
       assert.ok(chart.differing < 0.002, `${chart.differing} of the pixels differ`);

@@ -49,7 +49,8 @@ async function cells(page) {
 /** Share of the cells in which a colour is more than a quarter off. */
 function difference(a, b) {
   let far = 0;
-  for (let i = 0; i < a.length; i += 3) far += Number(Math.max(...[0, 1, 2].map((k) => Math.abs(a[i + k] - b[i + k]))) > 64);
+  for (let i = 0; i < a.length; i += 3)
+    far += Number(Math.max(...[0, 1, 2].map((k) => Math.abs(a[i + k] - b[i + k]))) > 64);
   return far / (a.length / 3);
 }
 

@@ -23,7 +23,11 @@ const seen = (page) =>
     const rows = (/** @type {HTMLTableElement} */ table) =>
       [.../** @type {NodeListOf<HTMLElement>} */ (table.querySelectorAll('tbody tr'))].map((row) => {
         const cell = /** @type {HTMLElement} */ (row.querySelector('td [title$="bytes"], td[title$="bytes"]'));
-        return { name: row.dataset.name, bytes: Number(cell.title.replace(/ bytes|,|≥ /g, '')), least: cell.textContent.startsWith('≥') };
+        return {
+          name: row.dataset.name,
+          bytes: Number(cell.title.replace(/ bytes|,|≥ /g, '')),
+          least: cell.textContent.startsWith('≥'),
+        };
       });
     const total = (table) => Number(table.querySelector('tfoot .total').title.replace(/ bytes|,/g, ''));
     const legends = [
@@ -60,7 +64,9 @@ class Comparison {
   }
 
   heaps(at) {
-    return new Map(shop.report('peaks', '--by', this.by, '--at', at, this.log).logs[0].heaps.map((heap) => [heap.heap, heap]));
+    return new Map(
+      shop.report('peaks', '--by', this.by, '--at', at, this.log).logs[0].heaps.map((heap) => [heap.heap, heap]),
+    );
   }
 
   equal(got, expected, what) {
@@ -134,7 +140,8 @@ function chooseInstants(page, count) {
 async function compareSegments(page, log, at) {
   const wrong = [];
   let count = 0;
-  if (at !== null) await page.evaluate((ns) => memprof.pin([{ heap: memprof.logs[0].heaps[0].name, log: 0, at: ns }]), at);
+  if (at !== null)
+    await page.evaluate((ns) => memprof.pin([{ heap: memprof.logs[0].heaps[0].name, log: 0, at: ns }]), at);
   else await page.evaluate(() => memprof.clear());
   for (const device of shop.report('segments', ...(at === null ? [] : ['--at', `${at}ns`]), log).devices) {
     const panel = page.locator(`[data-panel="segments"][data-gpu="gpu${device.device}"]`);
@@ -145,28 +152,41 @@ async function compareSegments(page, log, at) {
     const numbers = [bytesOf(await held.getAttribute('title')), bytesOf(await free.getAttribute('title'))];
     const expected = [device.bytes, device.bytes - device.live_bytes];
     count++;
-    if (bound ? numbers[0] > expected[0] : numbers.join() !== expected.join()) wrong.push(`gpu${device.device} at ${at}: ${numbers}, expected ${expected}`);
+    if (bound ? numbers[0] > expected[0] : numbers.join() !== expected.join())
+      wrong.push(`gpu${device.device} at ${at}: ${numbers}, expected ${expected}`);
     if (bound) continue;
     const rows = await panel
       .locator('tbody tr')
       .evaluateAll((all) =>
         all.map((row) =>
-          [...[...row.querySelectorAll('td[title]')].map((cell) => Number(cell.title.replace(/ bytes|,/g, ''))), Number(row.lastElementChild.textContent.replaceAll(',', ''))].join(),
+          [
+            ...[...row.querySelectorAll('td[title]')].map((cell) => Number(cell.title.replace(/ bytes|,/g, ''))),
+            Number(row.lastElementChild.textContent.replaceAll(',', '')),
+          ].join(),
         ),
       );
     const listed = device.segments.slice(0, rows.length).map((s) => [s.bytes, s.free_bytes, s.blocks].join());
-    if (rows.join(';') !== listed.join(';')) wrong.push(`gpu${device.device} at ${at}: ${rows.join(';')}, expected ${listed.join(';')}`);
+    if (rows.join(';') !== listed.join(';'))
+      wrong.push(`gpu${device.device} at ${at}: ${rows.join(';')}, expected ${listed.join(';')}`);
   }
   return { wrong, count };
 }
 
 async function compareGraphs(page, log) {
   const marks = await page.evaluate(() =>
-    memprof.logs[0].marks.filter((m) => m.graph).map((m) => [m.time, m.graph.segment_bytes, m.graph.executable_bytes, m.graph.launch_bytes, m.graph.bytes]),
+    memprof.logs[0].marks
+      .filter((m) => m.graph)
+      .map((m) => [m.time, m.graph.segment_bytes, m.graph.executable_bytes, m.graph.launch_bytes, m.graph.bytes]),
   );
   const expected = shop
     .report('graphs', log)
-    .graphs.map((g) => [g.time_ns, g.segment_bytes, g.executable_bytes, g.first_launch_bytes, g.segment_bytes + g.executable_bytes + g.first_launch_bytes]);
+    .graphs.map((g) => [
+      g.time_ns,
+      g.segment_bytes,
+      g.executable_bytes,
+      g.first_launch_bytes,
+      g.segment_bytes + g.executable_bytes + g.first_launch_bytes,
+    ]);
   assert.deepEqual(marks, expected);
 }
 
@@ -206,5 +226,6 @@ test('so is every number of made logs', async () => {
     const { compared } = await compareAll(shop.log(`${scenario}.zst`, scenario, ...n), ['range', 'thread', 'size']);
     assert.ok(compared > 100, scenario);
   }
-  for (const scenario of ['segments', 'reset']) assert.ok((await compareAll(shop.gpuLog(`${scenario}.zst`, scenario), ALL)).compared > 100);
+  for (const scenario of ['segments', 'reset'])
+    assert.ok((await compareAll(shop.gpuLog(`${scenario}.zst`, scenario), ALL)).compared > 100);
 });

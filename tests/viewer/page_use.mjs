@@ -260,7 +260,7 @@ test('everything can be reached by the keyboard, and charts speak', async () => 
     await page.locator('.chart .plot').first().getAttribute('aria-label'),
     /host\/heap over time; peak .* at 00:00:00/,
   );
-  await page.evaluate(() => 
+  await page.evaluate(() =>
     /** a select box keeps keys for itself @type {HTMLElement} */ (document.activeElement).blur(),
   );
   await page.keyboard.press('?');

@@ -85,7 +85,8 @@ test('a name that has pieces in the rest is a lower bound, where the rest holds 
   heap.bands.forEach((band, i) => Object.assign(band, { node: i < 4 ? i : 0, kind: i === 5 ? 2 : 0, pieces: none }));
   heap.bands[2].pieces = [0, 1 << 1, 0, 0, 0, 0, 0]; // a > b: something else of a is in the rest
   heap.bands[3].pieces = [0, (2 << 1) | 1, 0, 0, 0, 0, 0]; // a > c itself
-  const least = (depth, span) => [...composition(log, heap, { by: 'range', depth }, span)].filter(([, of]) => of.least).map(([name]) => name);
+  const least = (depth, span) =>
+    [...composition(log, heap, { by: 'range', depth }, span)].filter(([, of]) => of.least).map(([name]) => name);
   const of = (band, full, empty) => vectors.findIndex((v) => v[full] && !v[empty] && v[band]);
   const span = vectors.findIndex((v) => v.every(Boolean)),
     without = of(3, 2, 5);

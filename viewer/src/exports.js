@@ -112,5 +112,8 @@ export function stacksCsv(stacks) {
 
 /** The timelines of all stacks that are shown. @param {import('./app.js').App} app */
 export function saveTimelines(app) {
-  saveCsv('memprof-timeline', stacksCsv(app.charts.flatMap((chart) => (chart instanceof StackChart ? [chart.stack] : []))));
+  saveCsv(
+    'memprof-timeline',
+    stacksCsv(app.charts.flatMap((chart) => (chart instanceof StackChart ? [chart.stack] : []))),
+  );
 }

@@ -75,9 +75,7 @@ export class Legend {
       row.classList.toggle('lit', app.lit === group.name);
       row.classList.toggle('miss', app.misses(group.name));
     }
-    this.when.textContent = there
-      ? `${label}, ${time(heap.spans.time[span], 1)}`
-      : 'before the first allocation';
+    this.when.textContent = there ? `${label}, ${time(heap.spans.time[span], 1)}` : 'before the first allocation';
     this.total.textContent = size(total);
     this.total.title = `${count(total)} bytes`;
     this.fillBadge(there, span, asked);

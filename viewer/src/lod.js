@@ -19,7 +19,7 @@ export function shown(spans, from, to, columns) {
   const column = (/** @type {number} */ span) => Math.max(0, Math.floor((spans.start[span] - from) / width));
   /** @type {Shown} */
   const out = { x: [], span: [], min: [] };
-  for (let i = first; i < end;) {
+  for (let i = first; i < end; ) {
     const at = column(i);
     let best = i,
       next = i + 1,

@@ -38,7 +38,8 @@ export function bestName(log, of, depth) {
 /** @param {Log} log @param {import('./data.js').Band} band @param {Grouping} grouping */
 export function bandName(log, band, grouping) {
   if (band.kind === OTHER) return ELSE;
-  if (grouping.by === 'auto' && band.kind === SMALL && !band.node && !band.python && log.best === 'stack') return SEVERAL;
+  if (grouping.by === 'auto' && band.kind === SMALL && !band.node && !band.python && log.best === 'stack')
+    return SEVERAL;
   if (grouping.by === 'auto') return bestName(log, band, grouping.depth);
   if (grouping.by === 'range') return pathName(log.paths[band.node], grouping.depth);
   if (grouping.by === 'library') return log.libraries[band.library] || UNKNOWN;
@@ -156,7 +157,8 @@ export function stack(log, heap, grouping, most = 18) {
     largest: largest[i],
     bytes: new Float64Array(spans),
   }));
-  if (withRest) groups.push({ name: ELSE, rest: true, partial: false, atPeak: 0, largest: 0, bytes: new Float64Array(spans) });
+  if (withRest)
+    groups.push({ name: ELSE, rest: true, partial: false, atPeak: 0, largest: 0, bytes: new Float64Array(spans) });
   const groupOfBand = nameOf.map((name) => groupOfName[name]);
   const held = new Float64Array(groups.length);
   walk(heap, groupOfBand, held, (span) => {

@@ -160,7 +160,7 @@ export function between(s, xs, low, high, end, paint) {
     s.c.lineTo(s.x(xs[i]), s.y(high[i]));
     s.c.lineTo(right(i), s.y(high[i]));
   }
-  for (let i = xs.length; i-- > 0;) {
+  for (let i = xs.length; i-- > 0; ) {
     s.c.lineTo(right(i), s.y(low[i]));
     s.c.lineTo(s.x(xs[i]), s.y(low[i]));
   }

@@ -217,9 +217,13 @@ export function segmentPanel(app, gpu) {
         element('td', {}, count(s.blocks)),
       ),
     );
-  const head = ['segment, with its blocks (as long as the root of its size)', 'size', 'free', 'largest hole', 'blocks'].map((text) =>
-    element('th', { scope: 'col' }, text),
-  );
+  const head = [
+    'segment, with its blocks (as long as the root of its size)',
+    'size',
+    'free',
+    'largest hole',
+    'blocks',
+  ].map((text) => element('th', { scope: 'col' }, text));
   return element(
     'section',
     { class: 'panel segments', 'data-panel': 'segments', 'data-gpu': gpu },

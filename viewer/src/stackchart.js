@@ -163,7 +163,7 @@ export class StackChart {
   drawnAt(ns) {
     const { x, span } = this.shown;
     let found = -1;
-    for (let low = 0, high = x.length - 1; low <= high;) {
+    for (let low = 0, high = x.length - 1; low <= high; ) {
       const middle = (low + high) >> 1;
       if (x[middle] <= ns + this.origin) low = (found = middle) + 1;
       else high = middle - 1;

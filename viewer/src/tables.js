@@ -46,7 +46,11 @@ export function lines(sides) {
 /** @param {App} app @param {Line[]} all @param {number[]} totals @param {string[]} heads @param {boolean} blocks */
 function rows(app, all, totals, heads, blocks) {
   const cell = (/** @type {number | null} */ bytes, /** @type {boolean} */ least) =>
-    element('span', { title: bytes === null ? '' : exactly(bytes, least) }, bytes === null ? '–' : amount(bytes, least));
+    element(
+      'span',
+      { title: bytes === null ? '' : exactly(bytes, least) },
+      bytes === null ? '–' : amount(bytes, least),
+    );
   return all.map((line) => {
     const name = element(
       'span',
@@ -65,7 +69,10 @@ function rows(app, all, totals, heads, blocks) {
       cells.push(
         element(
           'span',
-          { class: difference > 0 ? 'more' : difference < 0 ? 'less' : '', title: `${about}${count(difference)} bytes` },
+          {
+            class: difference > 0 ? 'more' : difference < 0 ? 'less' : '',
+            title: `${about}${count(difference)} bytes`,
+          },
           about + size(difference, true),
         ),
       );

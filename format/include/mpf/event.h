@@ -1,4 +1,5 @@
-/* Operations, heaps and the decoded event: the words that the capture library and the report tool share. */
+/* Operations, heaps and the decoded event: the words that the capture library and the report tool
+ * share. */
 #ifndef MPF_EVENT_H
 #define MPF_EVENT_H
 
@@ -8,50 +9,72 @@ enum mpf_op {
 #define MPF_OP(code, name, class, text) MPF_OP_##name = code,
 #include "mpf/events.def"
 #undef MPF_OP
-    MPF_OP_CONT = 255,      /* a slot that carries 16 bytes of the data of the DATA event before it; chunks only */
+    MPF_OP_CONT = 255, /* a slot that carries 16 bytes of the data of the DATA event before it;
+                          chunks only */
 };
 
 /* What happens to a block of the host or of PyTorch: the codes are in a row. */
 enum { MPF_OPS_OF_BLOCKS = 4 };
-_Static_assert(MPF_OP_FREE == MPF_OP_ALLOC + 1 && MPF_OP_MOVE_BEGIN == MPF_OP_ALLOC + 2 && MPF_OP_MOVE_END == MPF_OP_ALLOC + 3, "in a row");
+_Static_assert(MPF_OP_FREE == MPF_OP_ALLOC + 1 && MPF_OP_MOVE_BEGIN == MPF_OP_ALLOC + 2 &&
+                   MPF_OP_MOVE_END == MPF_OP_ALLOC + 3,
+               "in a row");
 static inline int mpf_op_is_of_block(unsigned op) { return op - MPF_OP_ALLOC < MPF_OPS_OF_BLOCKS; }
 
-enum mpf_class { MPF_CLASS_NONE, MPF_CLASS_BLOCK, MPF_CLASS_REF, MPF_CLASS_REGION, MPF_CLASS_VALUE, MPF_CLASS_DATA };
+enum mpf_class {
+    MPF_CLASS_NONE,
+    MPF_CLASS_BLOCK,
+    MPF_CLASS_REF,
+    MPF_CLASS_REGION,
+    MPF_CLASS_VALUE,
+    MPF_CLASS_DATA
+};
 
-/* X(code, NAME, "name"): a heap is one row of the report.  Codes are on disk.  The heaps of a GPU, codes 8 to 15, carry
- * the device's index in the process (0 to 15) above: code | index << 4; "device" of index 1 is gpu1/device. */
-#define MPF_HEAPS(X)              \
-    X(0, NONE,   "")              \
-    X(1, HOST,   "host/heap")     \
-    X(2, MMAP,   "host/mmap")     \
-    X(3, SHM,    "host/shm")      \
+/* X(code, NAME, "name"): a heap is one row of the report.  Codes are on disk.  The heaps of a GPU,
+ * codes 8 to 15, carry the device's index in the process (0 to 15) above: code | index << 4;
+ * "device" of index 1 is gpu1/device. */
+#define MPF_HEAPS(X)                                                                               \
+    X(0, NONE, "")                                                                                 \
+    X(1, HOST, "host/heap")                                                                        \
+    X(2, MMAP, "host/mmap")                                                                        \
+    X(3, SHM, "host/shm")                                                                          \
     X(4, PINNED, "host/pinned")
-#define MPF_GPU_HEAPS(X, device)          \
-    X(8,  DEVICE,  "device",  device)     \
-    X(9,  POOL,    "pool",    device)     \
-    X(10, TORCH,   "torch",   device)     \
-    X(11, MANAGED, "managed", device)     \
-    X(12, USED,    "used",    device)
+#define MPF_GPU_HEAPS(X, device)                                                                   \
+    X(8, DEVICE, "device", device)                                                                 \
+    X(9, POOL, "pool", device)                                                                     \
+    X(10, TORCH, "torch", device)                                                                  \
+    X(11, MANAGED, "managed", device)                                                              \
+    X(12, USED, "used", device)
 
 enum mpf_heap {
 #define X(code, name, ...) MPF_HEAP_##name = code,
-    MPF_HEAPS(X)
-    MPF_GPU_HEAPS(X, )
+    MPF_HEAPS(X) MPF_GPU_HEAPS(X, )
 #undef X
 };
 
 #define MPF_GPUS 16
-static inline unsigned mpf_heap_gpu(enum mpf_heap heap, unsigned device) { return heap | device << 4; }
+static inline unsigned mpf_heap_gpu(enum mpf_heap heap, unsigned device)
+{
+    return heap | device << 4;
+}
 /* What the host's own functions gave: codes in a row.  host/pinned is the driver's. */
-_Static_assert(MPF_HEAP_MMAP == MPF_HEAP_HOST + 1 && MPF_HEAP_SHM == MPF_HEAP_HOST + 2 && MPF_HEAP_PINNED > MPF_HEAP_SHM, "in a row");
-static inline int mpf_heap_is_host(unsigned heap) { return heap >= MPF_HEAP_HOST && heap <= MPF_HEAP_SHM; }
+_Static_assert(MPF_HEAP_MMAP == MPF_HEAP_HOST + 1 && MPF_HEAP_SHM == MPF_HEAP_HOST + 2 &&
+                   MPF_HEAP_PINNED > MPF_HEAP_SHM,
+               "in a row");
+static inline int mpf_heap_is_host(unsigned heap)
+{
+    return heap >= MPF_HEAP_HOST && heap <= MPF_HEAP_SHM;
+}
 static inline int mpf_heap_is_gpu(unsigned heap) { return (heap & 8) != 0; }
-static inline unsigned mpf_heap_code(unsigned heap) { return mpf_heap_is_gpu(heap) ? heap & 15 : heap; }
+static inline unsigned mpf_heap_code(unsigned heap)
+{
+    return mpf_heap_is_gpu(heap) ? heap & 15 : heap;
+}
 static inline unsigned mpf_heap_device(unsigned heap) { return heap >> 4; }
 
 /* X(code, NAME, "why events are missing").  Codes are on disk.
- *   STALLED: a disk that hangs, no encoder where the program forbids one.  TORN: it jumped out of a signal handler.
- *   WRITE: a full disk; UNWRITTEN says when and why.  MEMORY: RLIMIT_AS, RLIMIT_DATA.  NAMES: shown as one name. */
+ *   STALLED: a disk that hangs, no encoder where the program forbids one.  TORN: it jumped out of a
+ * signal handler. WRITE: a full disk; UNWRITTEN says when and why.  MEMORY: RLIMIT_AS, RLIMIT_DATA.
+ * NAMES: shown as one name. */
 // clang-format off
 #define MPF_LOSSES(X)                                                   \
     X(1, STALLED, "the encoder did not keep up")                        \
@@ -69,8 +92,9 @@ enum mpf_loss {
 };
 // clang-format on
 
-/* One decoded event.  time in ns since the process started (header's clock); thread is memprof's number for it,
- * 1 and up in order of first event. `data` points into the frame's body and lives as long as that. */
+/* One decoded event.  time in ns since the process started (header's clock); thread is memprof's
+ * number for it, 1 and up in order of first event. `data` points into the frame's body and lives as
+ * long as that. */
 struct mpf_event {
     uint64_t time;
     uint64_t addr;

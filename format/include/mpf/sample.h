@@ -1,5 +1,5 @@
-/* The values of each SAMPLE_* event, u64 each, in this order; a value that is not known is MPF_UNKNOWN.  New values
- * are added at the end only: a reader takes the values that it knows. */
+/* The values of each SAMPLE_* event, u64 each, in this order; a value that is not known is
+ * MPF_UNKNOWN.  New values are added at the end only: a reader takes the values that it knows. */
 #ifndef MPF_SAMPLE_H
 #define MPF_SAMPLE_H
 
@@ -7,21 +7,39 @@
 
 #define MPF_UNKNOWN UINT64_MAX
 
-enum mpf_sample_rss {           /* bytes; /proc/self/status and smaps_rollup */
-    MPF_RSS_ANON, MPF_RSS_FILE, MPF_RSS_SHMEM,
-    MPF_RSS_HWM,                /* high-water mark of the whole */
-    MPF_RSS_SWAP,
-    MPF_RSS_PRIVATE_DIRTY, MPF_RSS_PSS,     /* taken less often: MPF_UNKNOWN in between */
-    MPF_RSS_MEMPROF,            /* memprof's own resident memory, journal included (an estimate: pages it has touched) */
-    MPF_RSS_VM_SIZE,            /* since 1.2: the address space, */
-    MPF_RSS_LIMIT_AS, MPF_RSS_LIMIT_DATA,   /* and its limits (RLIMIT_AS, RLIMIT_DATA); no limit: MPF_UNKNOWN */
-    MPF_RSS_COUNT
+enum mpf_sample_rss { /* bytes; /proc/self/status and smaps_rollup */
+                      MPF_RSS_ANON,
+                      MPF_RSS_FILE,
+                      MPF_RSS_SHMEM,
+                      MPF_RSS_HWM, /* high-water mark of the whole */
+                      MPF_RSS_SWAP,
+                      MPF_RSS_PRIVATE_DIRTY,
+                      MPF_RSS_PSS,     /* taken less often: MPF_UNKNOWN in between */
+                      MPF_RSS_MEMPROF, /* memprof's own resident memory, journal included (an
+                                          estimate: pages it has touched) */
+                      MPF_RSS_VM_SIZE, /* since 1.2: the address space, */
+                      MPF_RSS_LIMIT_AS,
+                      MPF_RSS_LIMIT_DATA, /* and its limits (RLIMIT_AS, RLIMIT_DATA); no limit:
+                                             MPF_UNKNOWN */
+                      MPF_RSS_COUNT
 };
-_Static_assert(MPF_RSS_FILE == MPF_RSS_ANON + 1 && MPF_RSS_SHMEM == MPF_RSS_ANON + 2, "what is resident is their sum");
-enum mpf_sample_cgroup { MPF_CGROUP_USAGE, MPF_CGROUP_LIMIT, MPF_CGROUP_PEAK, MPF_CGROUP_OOM_KILLS, MPF_CGROUP_COUNT };
+_Static_assert(MPF_RSS_FILE == MPF_RSS_ANON + 1 && MPF_RSS_SHMEM == MPF_RSS_ANON + 2,
+               "what is resident is their sum");
+enum mpf_sample_cgroup {
+    MPF_CGROUP_USAGE,
+    MPF_CGROUP_LIMIT,
+    MPF_CGROUP_PEAK,
+    MPF_CGROUP_OOM_KILLS,
+    MPF_CGROUP_COUNT
+};
 enum mpf_sample_jemalloc {
-    MPF_JEMALLOC_ALLOCATED, MPF_JEMALLOC_ACTIVE, MPF_JEMALLOC_METADATA, MPF_JEMALLOC_RESIDENT, MPF_JEMALLOC_MAPPED,
-    MPF_JEMALLOC_RETAINED, MPF_JEMALLOC_COUNT
+    MPF_JEMALLOC_ALLOCATED,
+    MPF_JEMALLOC_ACTIVE,
+    MPF_JEMALLOC_METADATA,
+    MPF_JEMALLOC_RESIDENT,
+    MPF_JEMALLOC_MAPPED,
+    MPF_JEMALLOC_RETAINED,
+    MPF_JEMALLOC_COUNT
 };
 
 #endif
