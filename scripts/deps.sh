@@ -30,6 +30,7 @@ test  lib:libmimalloc.so.2           libmimalloc2.0,libmimalloc2    an allocator
 try   cmd:node           nodejs                                     the page and its tests
 try   cmd:npm            npm                                        the page's packages
 try   cmd:chromium       chromium                                   tests of the page
+try   cmd:clang-format-14 clang-format-14                         the check of the layout
 demo  cmd:python3        python3                                    the demo's program
 LIST
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Is the tree formatted as .clang-format and .prettierrc.json say?
 # usage: scripts/format.sh [--apply] [FILE...]       all tracked files, or these; --apply rewrites them
-# Other versions of clang-format than 14 lay out some lines differently; CLANG_FORMAT names it.  prettier is the page's, from the build folder
-# ($MEMPROF_BUILD, default build/dev) of a configuration with Node and tests.
+# clang-format is version 14 (others lay out some lines differently; CLANG_FORMAT names it), prettier the page's, from the build folder
+# ($MEMPROF_BUILD, default build/dev) of a configuration with Node and tests.  Exit status: 1, it is not; 77, one of the two is not here.
 set -euo pipefail
 
 apply=
@@ -19,22 +19,22 @@ chosen() {
 
 format=${CLANG_FORMAT:-$(command -v clang-format-14 || command -v clang-format || true)}
 prettier=${MEMPROF_BUILD:-build/dev}/viewer/npm/node_modules/.bin/prettier
-failed=0
+failed=0 absent=0
 
 # Lists (*.def) are tables and stay as they were laid out.
-if [ "$format" ]; then
-    "$format" --version | grep -q 'version 14\.' || echo "format: $("$format" --version), not 14" >&2
+if [ "$format" ] && "$format" --version | grep -q 'version 14\.'; then
     if [ $apply ]; then how=(-i); else how=(--dry-run -Werror); fi
     chosen '*.c' '*.h' '*.cc' | xargs -0r "$format" "${how[@]}" || failed=1
 else
-    echo "format: clang-format is not installed: C is left out" >&2
-    failed=1
+    echo "format: no clang-format of version 14: C is left out" >&2
+    absent=77
 fi
 if [ -x "$prettier" ]; then
     if [ $apply ]; then how=(--write --log-level=warn); else how=(--check); fi
     chosen 'viewer/*.js' 'viewer/*.mjs' 'viewer/*.css' '*.mjs' | xargs -0r "$prettier" "${how[@]}" || failed=1
 else
     echo "format: no $prettier: the page is left out" >&2
-    failed=1
+    absent=77
 fi
-exit $failed
+[ $failed = 0 ] || exit 1
+exit $absent

@@ -41,7 +41,20 @@ run() {
     if [ -s "$report" ]; then count "$report"; else failed=$((failed + 1)); fi
 }
 
+# The layout of the tree, with the page's prettier that the first build has brought.
+layout() {
+    echo "== layout"
+    local status=0
+    MEMPROF_BUILD=build/ci scripts/format.sh || status=$?
+    case $status in
+    0) passed=$((passed + 1)) ;;
+    77) skipped=$((skipped + 1)) ;;
+    *) failed=$((failed + 1)) ;;
+    esac
+}
+
 run ci ci
+layout
 run without without
 run asan asan
 run tsan tsan
