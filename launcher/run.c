@@ -131,10 +131,7 @@ static int open_logs(struct mpl_logs *logs, const struct options *o,
 /* ---- between */
 
 /* Does the launcher tell of each process at the end, so that they need not? */
-static bool tells(const struct options *o, const char *template)
-{
-    return template && !o->no_recover && !getenv("MEMPROF_SUMMARY");
-}
+static bool tells(const struct options *o) { return !o->no_recover && !getenv("MEMPROF_SUMMARY"); }
 
 /* A tree of its own, even below another recorded process. */
 static int run_command(const struct options *o, const struct mpl_target *target,
@@ -148,7 +145,7 @@ static int run_command(const struct options *o, const struct mpl_target *target,
     if (o->program) *v++ = (struct mpl_variable){ "MEMPROF_PROGRAM", o->program };
     if (o->min_rss) *v++ = (struct mpl_variable){ "MEMPROF_MIN_RSS", o->min_rss };
     if (o->journal_dir) *v++ = (struct mpl_variable){ "MEMPROF_JOURNAL_DIR", o->journal_dir };
-    if (tells(o, template)) *v++ = (struct mpl_variable){ "MEMPROF_SUMMARY", "0" };
+    if (template && tells(o)) *v++ = (struct mpl_variable){ "MEMPROF_SUMMARY", "0" };
     if (o->quiet) *v++ = (struct mpl_variable){ "MEMPROF_QUIET", "1" };
     *v = (struct mpl_variable){ 0 };
     return mpl_child_run(&(struct mpl_command){ target->path, o->command, variables }, tree);
@@ -177,7 +174,8 @@ static int record(const struct options *o, const struct mpl_target *target, cons
     if (logs) mpl_logs_survey(logs, !o->no_recover);
     mpl_tree_close(&tree, logs && (logs->count || logs->running));
     if (!logs) return status;
-    if (!o->quiet) mpl_tell_logs(logs, o->directory ? o->directory : mpl_target_name(logs->path));
+    if (!o->quiet)
+        mpl_tell_logs(logs, o->directory ? o->directory : mpl_target_name(logs->path), tells(o));
     mpl_logs_close(logs);
     return status;
 }

@@ -107,7 +107,7 @@ static void tell_all(const struct mpl_logs *logs, const char *shown)
             mpr_units_size(&size, big->bytes), peak);
 }
 
-void mpl_tell_logs(const struct mpl_logs *logs, const char *shown)
+void mpl_tell_logs(const struct mpl_logs *logs, const char *shown, bool each)
 {
     if (!logs->count) {
         if (logs->running)
@@ -116,7 +116,8 @@ void mpl_tell_logs(const struct mpl_logs *logs, const char *shown)
         else mpl_say("no process left a log");
         return;
     }
-    for (size_t i = 0; i < logs->count && logs->count <= FEW; i++) tell_log(&logs->log[i], shown);
+    for (size_t i = 0; each && i < logs->count && logs->count <= FEW; i++)
+        tell_log(&logs->log[i], shown);
     tell_all(logs, shown);
     if (logs->lossy)
         mpl_say(

@@ -1,5 +1,7 @@
 #include "naming.h"
 
+#include <string.h>
+
 #include "fold.h"
 
 /* Rows by what has no path have names of their own: a thread's number, a class of sizes. */
@@ -20,29 +22,29 @@ static void tell(struct mpr_arena *arena, struct mpr_telling *telling, enum mpr_
     line->caller = told.caller;
 }
 
-/* The rows that hold something first; how many. */
-static size_t fill(struct mpr_line *line, const struct mpr_row *row, size_t rows)
+/* How many of the lines, largest first, hold something; all where none does. */
+static size_t holding(const struct mpr_line *line, size_t lines)
 {
-    size_t live = 0, at;
-    for (size_t i = 0; i < rows; i++)
-        if (row[i].bytes) line[live++] = mpr_line_of(&row[i]);
-    at = live;
-    for (size_t i = 0; i < rows; i++)
-        if (!row[i].bytes) line[at++] = mpr_line_of(&row[i]);
-    return live ? live : rows;
+    size_t count = 0;
+    while (count < lines && line[count].row.bytes) count++;
+    return count ? count : lines;
 }
 
+/* Rows of nothing are told and merged as the others, for they have allocations; only what holds
+ * something folds. */
 struct mpr_line *mpr_naming_lines(struct mpr_arena *arena, const struct mpr_naming *naming,
                                   enum mpr_group by, const struct mpr_row *row, size_t rows,
                                   size_t *lines, size_t *live)
 {
     struct mpr_line *line = mpr_arena_alloc(arena, rows * sizeof *line);
-    const size_t all = fill(line, row, rows);
-    for (size_t i = 0; naming->telling && has_paths(by) && i < all; i++)
-        tell(arena, naming->telling, by, &line[i]);
-    *live = mpr_lines_merge(line, all);
-    if (!naming->unfold && has_paths(by)) *live = mpr_fold(arena, line, *live);
-    *lines = *live + rows - all;
-    for (size_t i = all; i < rows; i++) line[*live + i - all] = line[i];
+    for (size_t i = 0; i < rows; i++) {
+        line[i] = mpr_line_of(&row[i]);
+        if (naming->telling && has_paths(by)) tell(arena, naming->telling, by, &line[i]);
+    }
+    const size_t all = mpr_lines_merge(line, rows);
+    const size_t held = holding(line, all);
+    *live = !naming->unfold && has_paths(by) ? mpr_fold(arena, line, held) : held;
+    memmove(line + *live, line + held, (all - held) * sizeof *line);
+    *lines = *live + all - held;
     return line;
 }

@@ -57,7 +57,7 @@ static void add_plumbing(struct mpr_telling *telling, const char *path, struct a
     FILE *file = fopen(path, "re");
     if (!file) argp_error(state, "--plumbing=%s: cannot read: %s", path, strerror(errno));
     while (getline(&line, &room, file) >= 0) {
-        line[strcspn(line, "\n")] = 0;
+        line[strcspn(line, "\r\n")] = 0;
         if (*line && *line != '#') mpr_telling_add(telling, mpr_text_copy(line));
     }
     if (ferror(file)) argp_error(state, "--plumbing=%s: cannot read: %s", path, strerror(errno));
@@ -120,14 +120,6 @@ struct mpr_output mpr_output_default(void)
                                 .naming = { .telling = telling } };
 }
 
-/* What the widest table of a report that is no document has behind a path takes 64 columns. */
-static int path_columns(int width)
-{
-    enum { BEHIND = 64, LEAST = 40, MOST = 100 };
-    if (width < BEHIND + LEAST) return LEAST;
-    return width < BEHIND + MOST ? width - BEHIND : MOST;
-}
-
 /* What goes to a file or another program is whole, unless somebody says otherwise. */
 static int line_columns(FILE *file)
 {
@@ -151,7 +143,6 @@ int mpr_output_open(struct mpr_output *output)
     if (output->width == MPR_WIDTH_AUTO) output->style.width = line_columns(output->file);
     else output->style.width = output->width;
     output->style.telling = output->naming.telling;
-    output->style.path = path_columns(output->style.width);
     output->style.color =
         output->color == MPR_COLOR_ALWAYS || (output->color == MPR_COLOR_AUTO && terminal);
     return 0;

@@ -14,7 +14,6 @@ struct mpr_telling;
 struct mpr_style {
     bool color;
     int width;                   /* columns of a line; 0: as many as it takes */
-    int path;                    /* columns of a path in a table that is no document's */
     struct mpr_telling *telling; /* what a call stack tells; NULL: stacks are whole */
     size_t top;                  /* rows of each table at most; 0: the format's default */
 };

@@ -226,6 +226,7 @@ def test_many_processes_are_one_line():
     mp.check(re.fullmatch(r"memprof: 9 logs in logs; the largest is \S+ \([0-9.]+ KiB\); the highest peak RSS is [0-9.]+ MiB \(\S+\)", lines[1]), lines[1])
     result = memprof("run", "-o", "more", "--min-rss=0", "--", "sh", "-c", "cat </dev/null", env={"MEMPROF_SUMMARY": "1"})
     mp.check(" next: memprof-report peaks " in result.stderr.splitlines()[0], f"the users' own wish: {result.stderr}")
+    mp.equal(sum(" events, " in line for line in result.stderr.splitlines()), 1, f"lines about processes of {result.stderr}")
 
 
 def test_a_log_of_a_process_that_still_runs_is_not_counted():

@@ -36,7 +36,7 @@ static char *written(writes *write, const struct mpr_document *doc, size_t top, 
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     assert_non_null(out);
-    write(out, doc, &(struct mpr_style){ .path = 40, .top = top, .color = color });
+    write(out, doc, &(struct mpr_style){ .top = top, .color = color });
     assert_int_equal(fclose(out), 0);
     return text;
 }

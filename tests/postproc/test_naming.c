@@ -138,9 +138,31 @@ static void of_nothing_all_rows_are_shown(void **unused)
     mpr_arena_free(&arena);
 }
 
+/* At the peak its line has those bytes, and all allocations of that text. */
+static void a_row_of_nothing_is_in_its_line(void **unused)
+{
+    (void)unused;
+    static const char *const path[] = { "a" };
+    const struct mpr_row rows[] = {
+        { .path = path, .depth = 1, .own_peak = 9, .allocations = 5 },
+        { .path = path, .depth = 1, .bytes = 8, .blocks = 1, .own_peak = 8, .allocations = 1 }
+    };
+    struct mpr_arena arena = { 0 };
+    size_t lines, live;
+    const struct mpr_line *line = mpr_naming_lines(&arena, &(struct mpr_naming){ NULL, false },
+                                                   MPR_GROUP_RANGE, rows, 2, &lines, &live);
+    assert_int_equal(lines, 1);
+    assert_int_equal(live, 1);
+    assert_int_equal(line[0].row.bytes, 8);
+    assert_int_equal(line[0].row.allocations, 6);
+    assert_int_equal(line[0].own_peaks, 17);
+    mpr_arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(sums_stay_and_no_lines_look_alike),
-                                        cmocka_unit_test(of_nothing_all_rows_are_shown) };
+                                        cmocka_unit_test(of_nothing_all_rows_are_shown),
+                                        cmocka_unit_test(a_row_of_nothing_is_in_its_line) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
