@@ -42,8 +42,7 @@ static const struct mpr_column columns[] = {
     { .key = "before_bytes", .title = "before", .type = MPR_SIGNED, OF(before), .sums = true },
     { .key = "after_bytes", .title = "after", .type = MPR_SIGNED, OF(after), .width = 10,
       .lead = " -> ", .sums = true },
-    { .title = "change", .type = MPR_CHANGE, .get = change, .width = 1, .lead = "  ",
-      .sums = true },
+    { .title = "change", .type = MPR_CHANGE, .get = change, .width = 13, .sums = true },
 };
 // clang-format on
 
