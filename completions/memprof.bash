@@ -2,7 +2,7 @@
 
 # Long options of "COMMAND... --help", with = where they take a value.
 _memprof_options() {
-    "$@" --help 2>/dev/null | sed -En 's/^ +(-., +)?(--[a-z-]+=?)[A-Z]*( .*)?$/\2/p'
+    "$@" --help 2>/dev/null | sed -En 's/^ +(-., +)?(--[a-z-]+=?)[A-Za-z|]*( .*)?$/\2/p'
 }
 
 # Names of the section "Commands:", or of the lines about usage.
@@ -33,6 +33,15 @@ _memprof_first() {
 # Is the word a value: --name=WORD, -o WORD?
 _memprof_is_value() { [[ ${COMP_WORDS[COMP_CWORD]} == = || ${COMP_WORDS[COMP_CWORD - 1]} == @(=|-o|-m) ]]; }
 
+# Values of the option before the word, where "COMMAND... --help" lists them: --name=ONE|TWO.
+_memprof_value() {
+    local word=${COMP_WORDS[COMP_CWORD]} at=$((COMP_CWORD - 1))
+    if [[ $word == = ]]; then word= at=$COMP_CWORD; fi
+    local name=${COMP_WORDS[at - 1]}
+    if [[ ${COMP_WORDS[at]} != = || ! $name =~ ^--[a-z-]+$ ]]; then return 0; fi
+    _memprof_reply "$("$@" --help 2>/dev/null | sed -En "s/^ +(-., +)?$name=([a-z|]+)( .*)?\$/\2/p" | tr '|' ' ')" "$word"
+}
+
 # The program's own options and commands; false: the command is given, and stands at the word $at.
 _memprof_outer() {
     at=$(_memprof_first 1)
@@ -49,7 +58,8 @@ _memprof_report() {
 
 _memprof() {
     local word=${COMP_WORDS[COMP_CWORD]} at
-    if _memprof_is_value || _memprof_outer "$1" "$word" || [[ ${COMP_WORDS[at]} != run ]]; then return; fi
+    if _memprof_is_value; then _memprof_value "$1" run; return; fi
+    if _memprof_outer "$1" "$word" || [[ ${COMP_WORDS[at]} != run ]]; then return; fi
     at=$(_memprof_first $((at + 1)))
     if ((at < COMP_CWORD)); then
         if declare -F _command_offset >/dev/null; then _command_offset "$at"; fi     # of bash-completion

@@ -1,7 +1,6 @@
 #include "run.h"
 
 #include <argp.h>
-#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -15,27 +14,24 @@
 #include "library.h"
 #include "logs.h"
 #include "oom.h"
+#include "settings.h"
 #include "target.h"
 #include "tell.h"
 #include "tree.h"
 
 struct options {
-    const char *directory, *level, *program, *min_rss;
+    const char *directory;
+    struct mpl_settings settings;
     char *journal_dir; /* absolute, as the library wants it; malloc'ed */
     bool quiet, no_recover;
     char **command;
 };
 
-enum { OPT_LEVEL = 256, OPT_PROGRAM, OPT_MIN_RSS, OPT_JOURNAL_DIR, OPT_NO_RECOVER };
+enum { OPT_JOURNAL_DIR = 256, OPT_NO_RECOVER };
 
 static const struct argp_option argp_options[] = {
     { "output", 'o', "DIR", 0,
       "Directory for the logs; made if it is not there (default: memprof.PROGRAM.PID)", 0 },
-    { "program", OPT_PROGRAM, "GLOB", 0,
-      "Record only programs whose name matches: that of the file, or of a link to it", 0 },
-    { "min-rss", OPT_MIN_RSS, "SIZE", 0,
-      "Child processes that stayed smaller leave no log (default: 16M)", 0 },
-    { "level", OPT_LEVEL, "N", 0, "Compression, -9 to 9 (default -1)", 0 },
     { "journal-dir", OPT_JOURNAL_DIR, "DIR", 0, "Where journals are kept while the processes run",
       0 },
     { "no-recover", OPT_NO_RECOVER, NULL, 0,
@@ -44,46 +40,13 @@ static const struct argp_option argp_options[] = {
     { 0 },
 };
 
-/* What the library would not understand is told of the option, here: it knows the variable alone.
- */
-static bool is_level(const char *text)
-{
-    text += *text == '-';
-    return *text >= '1' && *text <= '9' && !text[1];
-}
-
-static bool is_size(const char *text)
-{
-    static const char letters[] = "KMGT";
-    char *unit;
-    errno = 0;
-    const unsigned long long number = strtoull(text, &unit, 10);
-    if (errno || *text < '0' || *text > '9') return false;
-    if (!*unit) return true;
-    const char *letter = strchr(letters, toupper((unsigned char)*unit));
-    return letter && (!unit[1] || strcmp(unit + 1, "iB") == 0) &&
-           number <= ULLONG_MAX >> 10 * (letter - letters + 1);
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->settings; return 0;
     case 'o': o->directory = arg; return 0;
     case 'q': o->quiet = true; return 0;
-    case OPT_LEVEL:
-        if (!is_level(arg))
-            argp_error(state, "--level=%s: a number from 1 to 9, or from -1 to -9, is wanted", arg);
-        o->level = arg;
-        return 0;
-    case OPT_PROGRAM: o->program = arg; return 0;
-    case OPT_MIN_RSS:
-        if (!is_size(arg))
-            argp_error(state,
-                       "--min-rss=%s: bytes are wanted, or KiB, MiB, GiB or TiB with K, M, G or T",
-                       arg);
-        o->min_rss = arg;
-        return 0;
     case OPT_JOURNAL_DIR:
         free(o->journal_dir);
         o->journal_dir = realpath(arg, NULL);
@@ -99,15 +62,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
+static const struct argp_child children[] = { { &mpl_settings_argp, 0, NULL, 0 }, { 0 } };
 static const struct argp argp = {
     .options = argp_options,
     .parser = parse,
+    .children = children,
     .args_doc = "-- COMMAND [ARGUMENT...]",
     .doc =
         "Records the memory of a command and of all processes that it starts, one log each, in one directory."
         "\vExamples:\n"
         "  memprof run -- python3 train.py\n"
         "  memprof run -o logs --program 'python*' -- ./job.sh\n"
+        "  memprof run --stacks=sample -- ./server\n"
         "  memprof-report peaks logs\n\n"
         "Exit status: that of the command, or 128 and the number of the signal that ended it; 127 when there is no "
         "such command, 126 when it cannot be executed, 2 for wrong usage, 1 when memprof itself fails or the command "
@@ -137,13 +103,11 @@ static bool tells(const struct options *o) { return !o->no_recover && !getenv("M
 static int run_command(const struct options *o, const struct mpl_target *target,
                        const char *preload, const char *template, struct mpl_tree *tree)
 {
-    struct mpl_variable variables[16], *v = variables;
+    struct mpl_variable variables[8 + MPL_SETTINGS], *v = variables;
     *v++ = (struct mpl_variable){ "LD_PRELOAD", preload };
     *v++ = (struct mpl_variable){ "MEMPROF_ROOT", NULL };
     if (template) *v++ = (struct mpl_variable){ "MEMPROF_OUT", template };
-    if (o->level) *v++ = (struct mpl_variable){ "MEMPROF_LEVEL", o->level };
-    if (o->program) *v++ = (struct mpl_variable){ "MEMPROF_PROGRAM", o->program };
-    if (o->min_rss) *v++ = (struct mpl_variable){ "MEMPROF_MIN_RSS", o->min_rss };
+    v += mpl_settings_variables(&o->settings, v);
     if (o->journal_dir) *v++ = (struct mpl_variable){ "MEMPROF_JOURNAL_DIR", o->journal_dir };
     if (template && tells(o)) *v++ = (struct mpl_variable){ "MEMPROF_SUMMARY", "0" };
     if (o->quiet) *v++ = (struct mpl_variable){ "MEMPROF_QUIET", "1" };

@@ -50,6 +50,13 @@ def test_options_are_completed():
     mp.equal(offered("MEMPROF", "run", "-o", "logs", "--l"), ["--level="], "options that begin with --l")
 
 
+def test_values_are_completed_where_the_help_lists_them():
+    mp.equal(offered("MEMPROF", "run", "--stacks", "=", ""), ["all", "large", "off", "sample"], "values of --stacks")
+    mp.equal(offered("MEMPROF", "run", "--stacks", "="), ["all", "large", "off", "sample"], "the same")
+    mp.equal(offered("MEMPROF", "run", "-q", "--torch-ranges", "=", "o"), ["off", "on", "ops"], "values that begin with o")
+    mp.equal(offered("MEMPROF", "run", "--s.*", "=", ""), [], "what is no option's name")
+
+
 def test_what_is_no_option_is_left_to_the_shell():
     """Values, logs and the arguments of the command that is recorded are files, or the command's own affair."""
     for words in (("peaks", ""), ("peaks", "--output", "=", ""), ("peaks", "--output", "="), ("peaks", "-o", "-")):

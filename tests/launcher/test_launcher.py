@@ -190,23 +190,26 @@ def test_a_library_path_with_a_space_or_colon_is_refused():
 
 
 def test_options_become_variables():
-    options = ["--level=3", "--program=so*", "--min-rss=1M", f"--journal-dir={mp.folder}", "-q", "-o", "to 100%"]
+    options = ["--level=3", "--program=so*", "--min-rss=1M", "--stacks=sample", "--python=off", "--torch-ranges=ops",
+               f"--journal-dir={mp.folder}", "-q", "-o", "to 100%"]
     result = memprof("run", *options, "--", "sh", "-c", "env | grep ^MEMPROF_ | grep -v ^MEMPROF_LIB | sort")
     lines = [line for line in result.stdout.splitlines() if not line.startswith("MEMPROF_ROOT=")]
     mp.equal(lines, [f"MEMPROF_JOURNAL_DIR={mp.folder}", "MEMPROF_LEVEL=3", "MEMPROF_MIN_RSS=1M",
-                     f"MEMPROF_OUT={path('to 100%%')}/%e.%h.%p.zst", "MEMPROF_PROGRAM=so*", "MEMPROF_QUIET=1",
-                     "MEMPROF_SUMMARY=0"], "variables")
+                     f"MEMPROF_OUT={path('to 100%%')}/%e.%h.%p.zst", "MEMPROF_PROGRAM=so*", "MEMPROF_PYTHON=off",
+                     "MEMPROF_QUIET=1", "MEMPROF_STACKS=sample", "MEMPROF_SUMMARY=0", "MEMPROF_TORCH_RANGES=ops"], "variables")
     mp.equal(result.stderr, "", "words of a quiet run")
     mp.equal(len(mp.Logs(path("to 100%")).paths()), 1, "logs")
 
 
 def test_wrong_values_of_options_are_told_of_the_option():
     for option, value in (("level", "99"), ("level", "0"), ("level", "-"), ("min-rss", "12Q"), ("min-rss", ""), ("min-rss", "-1"),
-                          ("min-rss", "99999999999T")):
+                          ("min-rss", "99999999999T"), ("stacks", "samples"), ("stacks", "large|sample"), ("stacks", ""), ("python", "2"),
+                          ("torch-ranges", "all")):
         result = memprof("run", f"--{option}={value}", "--", "echo", "ran")
         refused(result, USAGE, f"--{option}={value}: ")
         mp.check("MEMPROF_" not in result.stderr, result.stderr)
-    for option in ("--level=-9", "--min-rss=0", "--min-rss=3g", "--min-rss=1MiB"):
+    words = [("stacks", ("off", "large", "sample", "all")), ("python", ("on", "off")), ("torch-ranges", ("on", "ops", "off"))]
+    for option in ["--level=-9", "--min-rss=0", "--min-rss=3g", "--min-rss=1MiB"] + [f"--{name}={word}" for name, of in words for word in of]:
         result = memprof("run", option, "--", "echo", "ran")
         mp.equal((result.returncode, result.stdout), (0, "ran\n"), option)
         mp.check("not understood" not in result.stderr, result.stderr)

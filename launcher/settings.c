@@ -1,0 +1,106 @@
+#include "settings.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what the library understands */
+
+static bool is_any(const char *text, const char *words)
+{
+    (void)words;
+    return text != NULL;
+}
+
+static bool is_level(const char *text, const char *words)
+{
+    (void)words;
+    text += *text == '-';
+    return *text >= '1' && *text <= '9' && !text[1];
+}
+
+static bool is_size(const char *text, const char *words)
+{
+    static const char letters[] = "KMGT";
+    char *unit;
+    (void)words;
+    errno = 0;
+    const unsigned long long number = strtoull(text, &unit, 10);
+    if (errno || *text < '0' || *text > '9') return false;
+    if (!*unit) return true;
+    const char *letter = strchr(letters, toupper((unsigned char)*unit));
+    return letter && (!unit[1] || strcmp(unit + 1, "iB") == 0) &&
+           number <= ULLONG_MAX >> 10 * (letter - letters + 1);
+}
+
+/* One of the words between the bars. */
+static bool is_word(const char *text, const char *words)
+{
+    const size_t length = strlen(text);
+    for (; *words; words += strcspn(words, "|"), words += *words == '|')
+        if (length && length == strcspn(words, "|") && strncmp(text, words, length) == 0)
+            return true;
+    return false;
+}
+
+/* ---- the options */
+
+#define STACKS "off|large|sample|all"
+#define PYTHON "on|off"
+#define TORCH  "on|ops|off"
+
+enum { KEY = 512 }; /* of the first option; the others follow */
+
+// clang-format off
+static const struct argp_option options[MPL_SETTINGS + 1] = {
+    { "stacks", KEY, STACKS, 0,
+      "Blocks of the host that have their call stack: those of 1 MiB and more (large, the default), a sample of the smaller ones, too, or every one", 0 },
+    { "python", KEY + 1, PYTHON, 0, "Call stacks of Python (default: on)", 0 },
+    { "torch-ranges", KEY + 2, TORCH, 0,
+      "PyTorch's own ranges; ops: each operator is one, too (default: on)", 0 },
+    { "program", KEY + 3, "GLOB", 0,
+      "Record only programs whose name matches: that of the file, or of a link to it", 0 },
+    { "min-rss", KEY + 4, "SIZE", 0,
+      "Child processes that stayed smaller leave no log (default: 16M)", 0 },
+    { "level", KEY + 5, "N", 0, "Compression, -9 to 9 (default -1)", 0 },
+    { 0 },
+};
+
+/* In the order of the options. */
+static const struct {
+    const char *variable, *wanted;
+    bool (*is)(const char *text, const char *words);
+} setting[MPL_SETTINGS] = {
+    { "MEMPROF_STACKS", "off, large, sample or all is wanted", is_word },
+    { "MEMPROF_PYTHON", "on or off is wanted", is_word },
+    { "MEMPROF_TORCH_RANGES", "on, ops or off is wanted", is_word },
+    { "MEMPROF_PROGRAM", "", is_any },
+    { "MEMPROF_MIN_RSS", "bytes are wanted, or KiB, MiB, GiB or TiB with K, M, G or T", is_size },
+    { "MEMPROF_LEVEL", "a number from 1 to 9, or from -1 to -9, is wanted", is_level },
+};
+// clang-format on
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct mpl_settings *settings = state->input;
+    const int i = key - KEY;
+    if (i < 0 || i >= MPL_SETTINGS) return ARGP_ERR_UNKNOWN;
+    if (!setting[i].is(arg, options[i].arg))
+        argp_error(state, "--%s=%s: %s", options[i].name, arg, setting[i].wanted);
+    settings->value[i] = arg;
+    return 0;
+}
+
+const struct argp mpl_settings_argp = { .options = options, .parser = parse };
+
+size_t mpl_settings_variables(const struct mpl_settings *settings, struct mpl_variable *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < MPL_SETTINGS; i++)
+        if (settings->value[i])
+            out[count++] = (struct mpl_variable){ setting[i].variable, settings->value[i] };
+    return count;
+}

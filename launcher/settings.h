@@ -1,0 +1,24 @@
+/* Options of `memprof run` that are variables of the library's: its words and theirs. */
+#ifndef MPL_SETTINGS_H
+#define MPL_SETTINGS_H
+
+#include <argp.h>
+#include <stddef.h>
+
+#include "child.h"
+
+enum { MPL_SETTINGS = 6 };
+
+/* NULL: not given */
+struct mpl_settings {
+    const char *value[MPL_SETTINGS];
+};
+
+/* Its input is a struct mpl_settings.  What the library would not understand is wrong usage, told
+ * of the option: the library knows the variable alone. */
+extern const struct argp mpl_settings_argp;
+
+/* Writes the variables of what was given to `out`, which has room for MPL_SETTINGS.  How many. */
+size_t mpl_settings_variables(const struct mpl_settings *settings, struct mpl_variable *out);
+
+#endif
