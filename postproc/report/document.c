@@ -240,6 +240,12 @@ void mpr_doc_line(struct mpr_document *doc, const char *format, ...)
 
 void mpr_doc_end(struct mpr_document *doc) { doc->run = NULL; }
 
+void mpr_doc_end_wrapped(struct mpr_document *doc, int hang)
+{
+    if (doc->run) doc->last->hang = hang;
+    mpr_doc_end(doc);
+}
+
 void mpr_doc_gap(struct mpr_document *doc) { add(doc, MPR_LINE); }
 
 /* ---- words */

@@ -189,6 +189,8 @@ struct mpr_item {
     enum mpr_item_kind kind;
     const char *key; /* OPEN, CLOSE, FACT */
     bool list;       /* OPEN, CLOSE: of objects without keys */
+    int hang;        /* LINE: in text where it is too wide it goes on below, so many columns in; 0:
+                        it is as wide as it is */
     union {
         struct mpr_item *around;       /* OPEN: the one around it */
         struct mpr_value value;        /* FACT */
@@ -235,6 +237,9 @@ void mpr_doc_add(struct mpr_document *doc, enum mpr_tone tone, const char *forma
 void mpr_doc_say(struct mpr_document *doc, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* plain */
 void mpr_doc_end(struct mpr_document *doc);
+/* The end of a line of sentences, which may be wrapped: what goes on below begins at column
+ * `hang`. */
+void mpr_doc_end_wrapped(struct mpr_document *doc, int hang);
 void mpr_doc_gap(struct mpr_document *doc);
 
 /* Amounts as words of a sentence, in the document's memory. */
