@@ -26,8 +26,7 @@ static void set_place(struct mpr_graphs *g, const struct mpr_reader *reader, uin
                       uint32_t thread, struct mpr_graph_row *row)
 {
     const struct mpr_replay *r = &reader->replay;
-    const struct mpr_cell cell = { .key = node };
-    row->path = mpr_label_path(&g->arena, reader, &cell, &row->depth);
+    row->path = mpr_label_node(&g->arena, reader, node, &row->depth);
     row->thread = mpr_label_thread(&g->arena, r, thread);
     row->node = node;
     row->maker = thread;

@@ -249,6 +249,7 @@ static int replay_by(struct mpr_peaks *peaks, enum mpr_group by,
     reader->replay.options.no_inherit = peaks->options.no_inherit;
     reader->replay.options.backward_of = peaks->options.backward_of;
     reader->enough = enough;
+    if (peaks->options.guest) peaks->options.guest->begin(peaks->options.guest->arg, reader);
     return mpr_reader_replay(reader, path, progress, error);
 }
 
@@ -290,6 +291,7 @@ int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_pr
     MPR_GROW(peaks->log, peaks->logs, peaks->cap);
     fill_log(peaks, &reader, path, &peaks->log[peaks->logs]);
     peaks->log[peaks->logs++].choice = choice;
+    if (peaks->options.guest) peaks->options.guest->end(peaks->options.guest->arg, &reader);
     mpr_reader_close(&reader);
     return 0;
 }

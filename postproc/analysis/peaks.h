@@ -18,6 +18,16 @@
 #include "summary.h"
 
 struct mpr_error;
+struct mpr_reader;
+
+/* Who wants to know more of a log than its peaks, of the same reading. */
+struct mpr_peaks_guest {
+    void (*begin)(void *arg, struct mpr_reader *reader); /* before the first event: to watch replay.
+                                                            A log may be read more than once */
+    void (*end)(void *arg, const struct mpr_reader *reader); /* after the last event of the last
+                                                                reading */
+    void *arg;
+};
 
 struct mpr_peaks_options {
     enum mpr_group by;
@@ -25,6 +35,7 @@ struct mpr_peaks_options {
     bool backward_of;      /* PyTorch's backward ranges stand below their forward operators' */
     const char *heap;      /* only this one; NULL: all */
     struct mpr_instant at; /* what stands for the peak */
+    const struct mpr_peaks_guest *guest; /* NULL: nobody */
 };
 
 /* What the process had of anonymous memory, swapped out or not: no heap in such memory had touched

@@ -30,16 +30,16 @@ struct walk {
 };
 
 struct held {
-    uint64_t key, bytes, segment, free, time;
+    uint32_t key;
+    uint64_t bytes, segment, free, time;
 };
 
 /* By range, or by Python stack where there was none. */
-static uint64_t key_of(const struct mpr_gpu_block *b) { return b->node ? b->node : b->python; }
+static uint32_t key_of(const struct mpr_gpu_block *b) { return b->node ? b->node : b->python; }
 
-static const char *const *label(struct walk *w, uint64_t key, size_t *depth)
+static const char *const *label(struct walk *w, uint32_t key, size_t *depth)
 {
-    const struct mpr_cell cell = { .key = key };
-    return mpr_label_path(&w->result->arena, w->reader, &cell, depth);
+    return mpr_label_node(&w->result->arena, w->reader, key, depth);
 }
 
 /* ---- one segment */
@@ -280,17 +280,23 @@ void mpr_segments_fill(struct mpr_segments *result, const struct mpr_reader *rea
         if (r->gpu.device[i].peak.valid) fill_device(result, reader, i, &r->gpu.device[i].peak);
 }
 
-static int fill_oom(struct mpr_segments *result, const struct mpr_reader *reader, const char *path,
-                    struct mpr_error *error)
+bool mpr_segments_fill_oom(struct mpr_segments *result, const struct mpr_reader *reader)
 {
-    const struct mpr_replay *r = &reader->replay;
-    const struct mpr_oom *oom = newest_oom(&r->gpu);
-    if (!oom)
+    const struct mpr_oom *oom = newest_oom(&reader->replay.gpu);
+    if (!oom) return false;
+    result->device = mpr_arena_alloc(&result->arena, sizeof *result->device);
+    fill_device(result, reader, mpf_heap_device(oom->heap), &oom->picture);
+    return true;
+}
+
+static int fill(struct mpr_segments *result, const struct mpr_reader *reader, const char *path,
+                struct mpr_error *error)
+{
+    if (result->options.which != MPR_SEGMENTS_AT_OOM) mpr_segments_fill(result, reader);
+    else if (!mpr_segments_fill_oom(result, reader))
         return mpr_fail(
             error, "%s: no lack of device memory was recorded that the program did not get over",
             path);
-    result->device = mpr_arena_alloc(&result->arena, sizeof *result->device);
-    fill_device(result, reader, mpf_heap_device(oom->heap), &oom->picture);
     return 0;
 }
 
@@ -304,9 +310,7 @@ int mpr_segments_read(struct mpr_segments *segments, const char *path,
     *segments = (struct mpr_segments){ .options = *options };
     if (mpr_reader_run(&reader, path, MPR_GROUP_RANGE, at, progress, error) != 0) return -1;
     mpr_reader_summary(&reader, path, &segments->arena, &segments->summary);
-    int status = 0;
-    if (options->which == MPR_SEGMENTS_AT_OOM) status = fill_oom(segments, &reader, path, error);
-    else mpr_segments_fill(segments, &reader);
+    const int status = fill(segments, &reader, path, error);
     mpr_reader_close(&reader);
     if (status != 0) mpr_segments_free(segments);
     return status;

@@ -87,6 +87,8 @@ struct mpr_reader;
 
 /* At each device's peak, of a log that was read. */
 void mpr_segments_fill(struct mpr_segments *segments, const struct mpr_reader *reader);
+/* Where memory ran out; false: it did not, or the program got over it. */
+bool mpr_segments_fill_oom(struct mpr_segments *segments, const struct mpr_reader *reader);
 /* 0, or -1 with *error filled (nothing to free then). */
 int mpr_segments_read(struct mpr_segments *segments, const char *path,
                       const struct mpr_segments_options *options,
