@@ -15,10 +15,12 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    { "peaks", mpr_cmd_peaks },     { "oom", mpr_cmd_oom },       { "timeline", mpr_cmd_timeline },
-    { "html", mpr_cmd_html },       { "graphs", mpr_cmd_graphs }, { "segments", mpr_cmd_segments },
-    { "stacks", mpr_cmd_stacks },   { "info", mpr_cmd_info },     { "verify", mpr_cmd_verify },
-    { "recover", mpr_cmd_recover },
+    { "peaks", mpr_cmd_peaks },       { "oom", mpr_cmd_oom },
+    { "timeline", mpr_cmd_timeline }, { "html", mpr_cmd_html },
+    { "graphs", mpr_cmd_graphs },     { "segments", mpr_cmd_segments },
+    { "stacks", mpr_cmd_stacks },     { "info", mpr_cmd_info },
+    { "verify", mpr_cmd_verify },     { "recover", mpr_cmd_recover },
+    { "insights", mpr_cmd_insights },
 };
 
 struct arguments {
@@ -65,6 +67,7 @@ static const struct argp argp = {
         "Commands:\n"
         "  peaks     who held the memory at the peak, by range, call stack, library, thread, ...\n"
         "  oom       the story of each lack of memory\n"
+        "  insights  what is worth a change, with the numbers that say so\n"
         "  timeline  each heap over time\n"
         "  html      a page of one or more runs, for a browser\n"
         "  graphs    what CUDA graphs cost\n"

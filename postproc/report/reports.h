@@ -8,6 +8,7 @@
 struct mpr_choice;
 struct mpr_graphs;
 struct mpr_info;
+struct mpr_insights;
 struct mpr_ooms;
 struct mpr_peaks;
 struct mpr_segments;
@@ -17,6 +18,7 @@ struct mpr_verify;
 
 void mpr_report_graphs(struct mpr_document *doc, const struct mpr_graphs *graphs);
 void mpr_report_info(struct mpr_document *doc, const struct mpr_info *info);
+void mpr_report_insights(struct mpr_document *doc, const struct mpr_insights *insights);
 void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms);
 /* Tables of the HTML page. */
 void mpr_report_page(struct mpr_document *doc, const struct mpr_timeline *timeline);
@@ -26,6 +28,9 @@ void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *verify
 
 /* ---- what reports share */
 
+/* For people: findings, the first ones. */
+void mpr_report_findings(struct mpr_document *doc, const struct mpr_insights *insights,
+                         size_t most);
 /* The first field of JSON: which fields follow, a contract that memprof-report(1) lists. */
 void mpr_report_schema(struct mpr_document *doc, const char *schema);
 /* Whose log it is, in a line. */

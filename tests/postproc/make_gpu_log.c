@@ -1,5 +1,6 @@
 /* make_gpu_log SCENARIO PATH [N]: logs of device memory for the command line tests. */
 #include <err.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,6 +196,36 @@ static void reset(const char *path)
     testlog_close(target, "exit");
 }
 
+/* What can be saved: a segment between old blocks (or, thrifty, one that grows), a cache, two
+ * graphs with pools of their own, a large stack limit, and memory that malloc kept. */
+static void waste(const char *path, bool thrifty)
+{
+    begin(path);
+    event(MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000, 200 * MIB);
+    WORDS(MPF_OP_SAMPLE_RSS, 0, 0, 210 * MIB, 0, 0, 220 * MIB);
+    event(MPF_OP_FREE, MPF_HEAP_HOST, 0x10000, 0);
+    if (!thrifty) WORDS(MPF_OP_SAMPLE_RSS, 0, 0, 205 * MIB, 0, 0, 220 * MIB);
+    push(ROPE);
+    for (uint64_t i = 0; i < 5; i++) {
+        const uint64_t at = BASE + i * 40 * MIB;
+        event(MPF_OP_AT, 0, BY_TORCH, 0);
+        if (thrifty) {
+            event(MPF_OP_HANDLE_NEW, DEVICE, 0x70 + i, 40 * MIB);
+            WORDS(MPF_OP_HANDLE_MAP, 0, 0x70 + i, at, 40 * MIB, 0);
+        } else event(MPF_OP_ALLOC, DEVICE, at, 40 * MIB);
+        torch_alloc(at + 16 * MIB, 2 * MIB);
+    }
+    pop();
+    if (!thrifty) driver_alloc(BY_TORCH, BASE + 512 * MIB, 80 * MIB);
+    torch_capture(1, BASE + 1024 * MIB, 100 * MIB, 500);
+    if (!thrifty) torch_capture(2, BASE + 2048 * MIB, 80 * MIB, 605);
+    call(MPF_CALL_LIMIT, 690, thrifty ? 691 : 790, 0);
+    testlog_close(target, "exit");
+}
+
+static void wasteful(const char *path) { waste(path, false); }
+static void thrifty(const char *path) { waste(path, true); }
+
 /* Three steps, the third of which does not fit: activations grow, and a library's memory. */
 static void growing(const char *path)
 {
@@ -327,8 +358,9 @@ int main(int argc, char **argv)
         const char *name;
         void (*make)(const char *path);
     } scenarios[] = {
-        { "graphs", graphs }, { "segments", segments }, { "growing", growing },
-        { "reset", reset },   { "serving", serving },   { "backward", backward },
+        { "graphs", graphs },     { "segments", segments }, { "growing", growing },
+        { "wasteful", wasteful }, { "thrifty", thrifty },   { "reset", reset },
+        { "serving", serving },   { "backward", backward },
     };
     if (argc == 4 && strcmp(argv[1], "rank") == 0)
         return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;

@@ -1,0 +1,54 @@
+/* What the rules of insights look at, and how they say what they found.  Private to insights*.c.
+ *
+ * A rule is a function of the evidence.  It adds a finding where the numbers say so, and nothing
+ * otherwise. */
+#ifndef MPR_EVIDENCE_H
+#define MPR_EVIDENCE_H
+
+#include "graphs.h"
+#include "insights.h"
+#include "mpf/event.h"
+#include "segments.h"
+
+/* Memory that a process has beyond what its blocks and mappings hold, at the sample at which that
+ * was most. */
+struct mpr_retained {
+    uint64_t time, anonymous, live, memprof; /* bytes; live: of host/heap and host/mmap */
+};
+
+struct mpr_evidence {
+    const struct mpr_log_peaks *log;
+    const struct mpr_segments *segments; /* when memory ran out; else at each device's peak */
+    const struct mpr_graphs *graphs;
+    const struct mpr_device_state *state; /* by device: when memory ran out; else at its peak */
+    bool at_oom[MPF_GPUS];                /* which of the two */
+    struct mpr_retained retained;
+    bool jemalloc; /* its own figures are in the log */
+};
+
+/* What is less than both is no finding: bytes, and a share of what it is a part of. */
+enum { MPR_WORTH_BYTES = 64 << 20, MPR_WORTH_SHARE = 20 };
+static inline bool mpr_worth(uint64_t bytes, uint64_t whole)
+{
+    return bytes >= MPR_WORTH_BYTES && bytes >= whole / MPR_WORTH_SHARE;
+}
+
+/* A new finding, to be filled; until the next one is added. */
+struct mpr_finding *mpr_finding_add(struct mpr_insights *out, const char *key, const char *where,
+                                    uint64_t bytes);
+void mpr_finding_bytes(struct mpr_finding *f, const char *key, uint64_t value);
+void mpr_finding_count(struct mpr_finding *f, const char *key, uint64_t value);
+/* Words of a sentence, in the result's memory. */
+const char *mpr_finding_size(struct mpr_insights *out, uint64_t bytes);
+const char *mpr_finding_number(struct mpr_insights *out, uint64_t count);
+const char *mpr_finding_time(struct mpr_insights *out, uint64_t ns);
+/* "s" where there are several. */
+static inline const char *mpr_finding_plural(uint64_t count) { return count == 1 ? "" : "s"; }
+const char *mpr_finding_gpu(struct mpr_insights *out, unsigned index);
+
+/* The rules. */
+void mpr_insights_torch(struct mpr_insights *out, const struct mpr_evidence *e);
+void mpr_insights_device(struct mpr_insights *out, const struct mpr_evidence *e);
+void mpr_insights_host(struct mpr_insights *out, const struct mpr_evidence *e);
+
+#endif

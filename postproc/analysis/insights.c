@@ -1,0 +1,199 @@
+/* One reading gives the peaks, and the evidence with them; then the rules look at it. */
+#include "insights.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "amount.h"
+#include "composition.h"
+#include "evidence.h"
+#include "labels.h"
+#include "reader.h"
+#include "units.h"
+
+/* ---- evidence */
+
+/* What is gathered of a reading. */
+struct gathering {
+    struct mpr_insights *out;
+    struct mpr_segments segments;
+    struct mpr_graphs graphs;
+    struct mpr_device_state state[MPF_GPUS];
+    struct mpr_evidence evidence;
+};
+
+static uint64_t live(const struct mpr_replay *r)
+{
+    return r->books.heap[MPF_HEAP_HOST].bytes + r->books.heap[MPF_HEAP_MMAP].bytes;
+}
+
+static uint64_t known(uint64_t value) { return value == MPF_UNKNOWN ? 0 : value; }
+
+/* At a sample of the kernel's figures. */
+static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                const struct mpf_event *e)
+{
+    struct mpr_retained *most = &((struct gathering *)arg)->evidence.retained;
+    const uint64_t *value = r->samples.source[MPR_SOURCE_RSS].now.value;
+    (void)t;
+    if (e->op != MPF_OP_SAMPLE_RSS) return;
+    const struct mpr_retained now = { .time = r->now,
+                                      .anonymous = known(value[MPF_RSS_ANON]),
+                                      .live = live(r),
+                                      .memprof = known(value[MPF_RSS_MEMPROF]) };
+    if (mpr_less(now.anonymous, now.live + now.memprof) >
+        mpr_less(most->anonymous, most->live + most->memprof))
+        *most = now;
+}
+
+static void begin(void *arg, struct mpr_reader *reader)
+{
+    struct gathering *g = arg;
+    g->evidence.retained = (struct mpr_retained){ 0 };
+    reader->replay.watch = (struct mpr_watch){ see, g };
+}
+
+static const struct mpr_oom *newest_oom(const struct mpr_gpu *gpu)
+{
+    for (uint32_t i = gpu->ooms; i-- > 0;)
+        if (gpu->oom[i].hard && gpu->oom[i].picture.valid) return &gpu->oom[i];
+    return NULL;
+}
+
+static void fill_oom(struct mpr_insights *out, const struct mpr_reader *reader,
+                     const struct mpr_oom *oom)
+{
+    struct mpr_insights_oom *o = &out->oom;
+    *o = (struct mpr_insights_oom){ .told = true,
+                                    .capturing = oom->capturing,
+                                    .time = oom->time,
+                                    .asked = oom->bytes,
+                                    .free = oom->free,
+                                    .total = oom->total,
+                                    .heap = mpr_label_heap(&out->arena, oom->heap) };
+    o->path = mpr_label_node(&out->arena, reader, oom->node ? oom->node : oom->python, &o->depth);
+}
+
+/* A device as it was when memory ran out, or else at its peak. */
+static void fill_states(struct gathering *g, const struct mpr_reader *reader,
+                        const struct mpr_oom *oom)
+{
+    const struct mpr_replay *r = &reader->replay;
+    for (unsigned i = 0; i < MPF_GPUS; i++) {
+        g->evidence.at_oom[i] = oom && mpf_heap_device(oom->heap) == i;
+        mpr_composition(&g->state[i], &g->out->arena, reader,
+                        g->evidence.at_oom[i] ? &oom->picture : &r->gpu.device[i].peak);
+    }
+}
+
+static void end(void *arg, const struct mpr_reader *reader)
+{
+    struct gathering *g = arg;
+    const struct mpr_oom *oom = newest_oom(&reader->replay.gpu);
+    /* What lives longer comes first: labels are kept where they were made first. */
+    if (oom) fill_oom(g->out, reader, oom);
+    fill_states(g, reader, oom);
+    if (!mpr_segments_fill_oom(&g->segments, reader)) mpr_segments_fill(&g->segments, reader);
+    mpr_graphs_fill(&g->graphs, reader);
+    g->evidence.jemalloc = reader->replay.samples.source[MPR_SOURCE_JEMALLOC].count;
+}
+
+/* ---- findings */
+
+struct mpr_finding *mpr_finding_add(struct mpr_insights *out, const char *key, const char *where,
+                                    uint64_t bytes)
+{
+    MPR_GROW(out->finding, out->findings, out->cap);
+    struct mpr_finding *f = &out->finding[out->findings++];
+    *f = (struct mpr_finding){ .key = key, .where = where, .bytes = bytes };
+    return f;
+}
+
+static void add_fact(struct mpr_finding *f, struct mpr_fact fact)
+{
+    if (f->facts < MPR_FACTS_MOST) f->fact[f->facts++] = fact;
+}
+
+void mpr_finding_bytes(struct mpr_finding *f, const char *key, uint64_t value)
+{
+    add_fact(f, (struct mpr_fact){ key, true, value });
+}
+
+void mpr_finding_count(struct mpr_finding *f, const char *key, uint64_t value)
+{
+    add_fact(f, (struct mpr_fact){ key, false, value });
+}
+
+const char *mpr_finding_size(struct mpr_insights *out, uint64_t bytes)
+{
+    struct mpr_number n;
+    return mpr_arena_text(&out->arena, mpr_units_size(&n, bytes));
+}
+
+const char *mpr_finding_number(struct mpr_insights *out, uint64_t count)
+{
+    struct mpr_number n;
+    return mpr_arena_text(&out->arena, mpr_units_count(&n, count));
+}
+
+const char *mpr_finding_time(struct mpr_insights *out, uint64_t ns)
+{
+    struct mpr_number n;
+    return mpr_arena_text(&out->arena, mpr_units_time(&n, ns));
+}
+
+const char *mpr_finding_gpu(struct mpr_insights *out, unsigned index)
+{
+    return mpr_arena_format(&out->arena, "gpu%u", index);
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct mpr_finding *a = left, *b = right;
+    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+    const int order = strcmp(a->key, b->key);
+    return order ? order : strcmp(a->where, b->where);
+}
+
+static void apply_rules(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    mpr_insights_torch(out, e);
+    mpr_insights_device(out, e);
+    mpr_insights_host(out, e);
+    if (out->findings) qsort(out->finding, out->findings, sizeof *out->finding, by_bytes);
+}
+
+/* ---- a log */
+
+int mpr_insights_read(struct mpr_insights *out, const char *path,
+                      const struct mpr_progress *progress, struct mpr_error *error)
+{
+    struct gathering g = { .out = out };
+    const struct mpr_peaks_guest guest = { begin, end, &g };
+    const struct mpr_peaks_options options = { .by = MPR_GROUP_AUTO,
+                                               .at = MPR_INSTANT_PEAK,
+                                               .guest = &guest };
+    *out = (struct mpr_insights){ 0 };
+    mpr_peaks_init(&out->peaks, &options);
+    const int status = mpr_peaks_add(&out->peaks, path, progress, error);
+    out->peaks.options.guest = NULL; /* it ends with this function */
+    if (status == 0) {
+        mpr_peaks_finish(&out->peaks);
+        g.evidence.log = &out->peaks.log[0];
+        g.evidence.segments = &g.segments;
+        g.evidence.graphs = &g.graphs;
+        g.evidence.state = g.state;
+        apply_rules(out, &g.evidence);
+    } else mpr_insights_free(out);
+    mpr_segments_free(&g.segments);
+    mpr_graphs_free(&g.graphs);
+    return status;
+}
+
+void mpr_insights_free(struct mpr_insights *out)
+{
+    mpr_peaks_free(&out->peaks);
+    free(out->finding);
+    mpr_arena_free(&out->arena);
+}

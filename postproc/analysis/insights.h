@@ -1,0 +1,62 @@
+/* What is worth a change: the result behind `memprof-report insights`, and the findings of the
+ * summary.  Lives until mpr_insights_free.
+ *
+ * Each finding rests on numbers of the log, which it has with it, and is left out where what it
+ * would advise is in force already. */
+#ifndef MPR_INSIGHTS_H
+#define MPR_INSIGHTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "peaks.h"
+
+struct mpr_error;
+
+/* A number that a finding rests on. */
+struct mpr_fact {
+    const char *key;
+    bool bytes; /* else a count */
+    uint64_t value;
+};
+
+enum { MPR_FACTS_MOST = 6 };
+
+struct mpr_finding {
+    const char *key;         /* "fragmentation", ...: a contract that memprof-report(1) lists */
+    const char *where;       /* "gpu0", "host" */
+    uint64_t bytes;          /* that the change would save, at most */
+    const char *what;        /* one sentence, with its numbers; */
+    const char *const *path; /* whom it is about: ranges, or the Python stack; NULL: nobody */
+    size_t depth;
+    const char *change; /* what to do */
+    const char *look;   /* the report that shows more of it, without the log: "segments" */
+    struct mpr_fact fact[MPR_FACTS_MOST];
+    size_t facts;
+};
+
+/* A lack of device memory that the program did not get over, the newest one. */
+struct mpr_insights_oom {
+    bool told, capturing;
+    uint64_t time, asked, free, total; /* free, total: MPF_UNKNOWN */
+    const char *heap;
+    const char *const *path; /* ranges; where there are none, the Python stack */
+    size_t depth;
+};
+
+struct mpr_insights {
+    struct mpr_arena arena;
+    struct mpr_peaks peaks; /* of the one log, by AUTO */
+    struct mpr_insights_oom oom;
+    struct mpr_finding *finding; /* largest first */
+    size_t findings, cap;
+};
+
+/* 0, or -1 with *error filled (nothing to free then). */
+int mpr_insights_read(struct mpr_insights *insights, const char *path,
+                      const struct mpr_progress *progress, struct mpr_error *error);
+void mpr_insights_free(struct mpr_insights *insights);
+
+#endif

@@ -1,0 +1,122 @@
+/* What PyTorch's caching allocator and its graphs hold without need. */
+#include <string.h>
+
+#include "amount.h"
+#include "evidence.h"
+
+/* ---- fragmentation */
+
+static uint64_t expandable_bytes(const struct mpr_segments_device *d)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < d->segments; i++)
+        if (d->segment[i].expandable) bytes += d->segment[i].bytes;
+    return bytes;
+}
+
+static void pinned(struct mpr_insights *out, const struct mpr_evidence *e,
+                   const struct mpr_segments_device *d)
+{
+    if (!d->pins || !mpr_worth(d->split_free, d->bytes)) return;
+    if (expandable_bytes(d) >= d->bytes / 2) return; /* the advice is in force */
+    const struct mpr_segment_pin *pin = &d->pin[0];
+    const char *gpu = mpr_finding_gpu(out, d->index);
+    struct mpr_finding *f = mpr_finding_add(out, "fragmentation", gpu, d->split_free);
+    f->what = mpr_arena_format(
+        &out->arena,
+        "%s is free between live blocks, %s of it in %s segment%s that %s block%s pin, %s",
+        mpr_finding_size(out, d->split_free), mpr_finding_size(out, pin->free),
+        mpr_finding_number(out, pin->segments), mpr_finding_plural(pin->segments),
+        mpr_finding_number(out, pin->blocks), mpr_finding_plural(pin->blocks),
+        mpr_finding_size(out, pin->bytes));
+    f->path = pin->path;
+    f->depth = pin->depth;
+    f->change = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or make what lives long before "
+                "what dies soon";
+    f->look = e->at_oom[d->index] ? "segments --at oom" : "segments --at peak";
+    mpr_finding_bytes(f, "split_free_bytes", d->split_free);
+    mpr_finding_bytes(f, "pinned_bytes", pin->free);
+    mpr_finding_count(f, "pinning_blocks", pin->blocks);
+    mpr_finding_bytes(f, "pinning_bytes", pin->bytes);
+    mpr_finding_count(f, "segments", pin->segments);
+}
+
+/* ---- cache */
+
+static void cached(struct mpr_insights *out, const struct mpr_evidence *e, unsigned device)
+{
+    const struct mpr_device_state *s = &e->state[device];
+    if (!s->valid || !mpr_worth(s->releasable, s->torch_segments)) return;
+    struct mpr_finding *f =
+        mpr_finding_add(out, "cache", mpr_finding_gpu(out, device), s->releasable);
+    f->what =
+        mpr_arena_format(&out->arena, "PyTorch kept %s in segments without a live block when %s",
+                         mpr_finding_size(out, s->releasable),
+                         e->at_oom[device] ? "memory ran out" : "the device was fullest");
+    f->change = "torch.cuda.empty_cache() before what peaks, or garbage_collection_threshold:0.8 "
+                "in PYTORCH_CUDA_ALLOC_CONF";
+    f->look = e->at_oom[device] ? "segments --at oom" : "segments --at peak";
+    mpr_finding_bytes(f, "releasable_bytes", s->releasable);
+    mpr_finding_bytes(f, "segment_bytes", s->torch_segments);
+}
+
+/* ---- pools of graphs */
+
+struct pools {
+    uint64_t pool[64][2], bytes[64]; /* more pools than these are not told apart */
+    size_t count;
+    uint64_t captures;
+};
+
+static void add_capture(struct pools *p, const struct mpr_graph_row *row)
+{
+    size_t i = 0;
+    while (i < p->count && memcmp(p->pool[i], row->pool, sizeof row->pool) != 0) i++;
+    if (i == sizeof p->bytes / sizeof *p->bytes) return;
+    if (i == p->count) {
+        memcpy(p->pool[i], row->pool, sizeof row->pool);
+        p->bytes[p->count++] = 0;
+    }
+    p->bytes[i] += row->segment_bytes;
+    p->captures++;
+}
+
+/* Graphs that run one after the other can use the same memory: all of them need what the largest
+ * does. */
+static void graph_pools(struct mpr_insights *out, const struct mpr_evidence *e, unsigned device)
+{
+    struct pools p = { .count = 0 };
+    uint64_t bytes = 0, largest = 0;
+    for (size_t i = 0; i < e->graphs->rows; i++) {
+        const struct mpr_graph_row *row = &e->graphs->row[i];
+        if (row->captured && row->device == device && (row->pool[0] || row->pool[1]))
+            add_capture(&p, row);
+    }
+    for (size_t i = 0; i < p.count; i++) {
+        bytes += p.bytes[i];
+        if (p.bytes[i] > largest) largest = p.bytes[i];
+    }
+    if (p.count < 2 || !mpr_worth(bytes - largest, bytes)) return;
+    struct mpr_finding *f =
+        mpr_finding_add(out, "graph_pools", mpr_finding_gpu(out, device), bytes - largest);
+    f->what = mpr_arena_format(
+        &out->arena, "%s graphs have %s memory pools of their own, %s; the largest has %s",
+        mpr_finding_number(out, p.captures), mpr_finding_number(out, p.count),
+        mpr_finding_size(out, bytes), mpr_finding_size(out, largest));
+    f->change = "one pool for graphs that do not run at the same time: torch.cuda.graph(g, "
+                "pool=first.pool()), the largest captured first";
+    f->look = "graphs";
+    mpr_finding_count(f, "graphs", p.captures);
+    mpr_finding_count(f, "pools", p.count);
+    mpr_finding_bytes(f, "pool_bytes", bytes);
+    mpr_finding_bytes(f, "largest_pool_bytes", largest);
+}
+
+void mpr_insights_torch(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    for (size_t i = 0; i < e->segments->devices; i++) pinned(out, e, &e->segments->device[i]);
+    for (size_t i = 0; i < e->log->devices; i++) {
+        cached(out, e, e->log->device[i].index);
+        graph_pools(out, e, e->log->device[i].index);
+    }
+}

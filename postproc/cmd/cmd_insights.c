@@ -1,0 +1,33 @@
+#include "cmd.h"
+#include "insights.h"
+#include "reports.h"
+
+static struct mpr_insights insights;
+
+static void *read_log(const char *path, const struct mpr_progress *progress, bool *incomplete,
+                      struct mpr_error *error)
+{
+    if (mpr_insights_read(&insights, path, progress, error) != 0) return NULL;
+    *incomplete = insights.peaks.log[0].summary.incomplete;
+    return &insights;
+}
+
+static void describe(struct mpr_document *doc, const void *result)
+{
+    mpr_report_insights(doc, result);
+}
+
+static void release(void *result) { mpr_insights_free(result); }
+
+int mpr_cmd_insights(int argc, char **argv)
+{
+    static const struct mpr_one one = {
+        "Says what is worth a change: each finding with the numbers that it rests on, what to do, and what that would save."
+        "\vExamples:\n  memprof-report insights memprof.n03.4242.zst\n  memprof-report insights --format json LOG\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+        read_log,
+        describe,
+        release,
+    };
+    return mpr_one_run(&one, argc, argv);
+}

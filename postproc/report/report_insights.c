@@ -1,0 +1,91 @@
+/* Findings: of each what was measured, what to change, and where there is more of it. */
+#include "insights.h"
+
+#include "naming.h"
+#include "reports.h"
+
+/* ---- fields */
+
+#define OF(member) MPR_FIELD(mpr_finding, member)
+
+// clang-format off
+static const struct mpr_column columns[] = {
+    { .key = "finding", .type = MPR_WORD, OF(key) },
+    { .key = "where", .type = MPR_WORD, OF(where) },
+    { .key = "saves_at_most_bytes", .type = MPR_BYTES, OF(bytes) },
+    { .key = "what", .type = MPR_TEXT, OF(what) },
+    { .key = "path", MPR_PATH_FIELD(mpr_finding, path, depth),
+      .unless = MPR_ABSENT_AT_0 },
+    { .key = "change", .type = MPR_TEXT, OF(change) },
+    { .key = "report", .type = MPR_TEXT, OF(look) },
+};
+
+static const struct mpr_column fact_columns[] = {
+    { .key = "number", .type = MPR_WORD, MPR_FIELD(mpr_fact, key) },
+    { .key = "value", .type = MPR_COUNT, MPR_FIELD(mpr_fact, value) },
+};
+// clang-format on
+
+static void fields(struct mpr_document *doc, const struct mpr_insights *insights)
+{
+    mpr_doc_list(doc, "findings");
+    for (size_t i = 0; i < insights->findings; i++) {
+        const struct mpr_finding *f = &insights->finding[i];
+        mpr_doc_open(doc, NULL);
+        mpr_doc_facts(doc, columns, f);
+        mpr_doc_table(doc, &(struct mpr_table){ .key = "numbers",
+                                                .only = MPR_IN_JSON,
+                                                .all = MPR_IN_JSON,
+                                                .shape = MPR_MEMBERS,
+                                                MPR_COLUMNS(fact_columns),
+                                                MPR_ROWS(f->fact, f->facts) });
+        mpr_doc_close(doc);
+    }
+    mpr_doc_close(doc);
+    mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_IN_CSV,
+                                            MPR_COLUMNS(columns),
+                                            MPR_ROWS(insights->finding, insights->findings) });
+    mpr_doc_csv(doc, columns);
+}
+
+/* ---- lines */
+
+enum { HANG = 20 }; /* columns before what was found */
+
+/* Whose it is, as the tables tell it. */
+static const char *whose(struct mpr_document *doc, const struct mpr_finding *f)
+{
+    const struct mpr_naming *naming = doc->naming;
+    if (!naming || !naming->telling) return mpr_doc_path(doc, f->path, f->depth);
+    const struct mpr_told told =
+        mpr_telling_of(naming->telling, &doc->arena, f->path, f->depth, false);
+    return mpr_doc_path(doc, told.path, told.depth);
+}
+
+void mpr_report_findings(struct mpr_document *doc, const struct mpr_insights *insights, size_t most)
+{
+    for (size_t i = 0; i < insights->findings && i < most; i++) {
+        const struct mpr_finding *f = &insights->finding[i];
+        mpr_doc_add(doc, MPR_STRONG, "%12s", mpr_doc_size(doc, f->bytes));
+        mpr_doc_say(doc, "  %-4s  %s", f->where, f->what);
+        if (f->path) mpr_doc_say(doc, ": %s", whose(doc, f));
+        mpr_doc_end_wrapped(doc, HANG);
+        mpr_doc_say(doc, "%*sdo:  %s", HANG, "", f->change);
+        mpr_doc_end_wrapped(doc, HANG + 5);
+        mpr_doc_say(doc, "%*ssee: memprof-report %s LOG", HANG, "", f->look);
+        mpr_doc_end(doc);
+    }
+}
+
+void mpr_report_insights(struct mpr_document *doc, const struct mpr_insights *insights)
+{
+    const struct mpr_log_peaks *log = &insights->peaks.log[0];
+    mpr_report_schema(doc, "memprof.insights/1");
+    mpr_report_log(doc, &log->summary);
+    fields(doc, insights);
+    mpr_doc_gap(doc);
+    if (insights->findings)
+        mpr_doc_line(doc, "findings: what each would save of the peak, at most");
+    else mpr_doc_line(doc, "nothing that stands out");
+    mpr_report_findings(doc, insights, insights->findings);
+}
