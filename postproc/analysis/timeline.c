@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "excerpts.h"
+#include "gpu.h"
 #include "labels.h"
 #include "reader.h"
 #include "timeline_parts.h"
@@ -80,6 +81,13 @@ static void fill_libraries(struct mpr_timeline *t, const struct mpr_replay *r)
             mpr_arena_text(&t->arena, mpr_sites_library_name(&r->sites, (uint32_t)t->libraries));
 }
 
+static void fill_captures(struct mpr_timeline *t, const struct mpr_gpu *g)
+{
+    t->held_until = mpr_arena_alloc(&t->arena, g->captures * sizeof *t->held_until);
+    for (uint32_t i = 1; i <= g->captures; i++)
+        t->held_until[t->captures++] = mpr_graph_until(g, i);
+}
+
 static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
                       const struct observers *o)
 {
@@ -108,6 +116,7 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
     mpr_callers_free(&callers);
     fill_sizes(t);
     fill_libraries(t, r);
+    fill_captures(t, &r->gpu);
 }
 
 static void fill_threads(struct mpr_timeline *t, const struct mpr_replay *r)

@@ -126,6 +126,7 @@ struct mpr_lifetime {
     uint64_t addr, size, from, to;
     uint32_t node, thread, library;
     uint32_t native, python; /* call stacks; 0: not known */
+    uint32_t capture;        /* of a graph, that it was made in; 0: none */
     bool live_at_end;
     bool mapped; /* memory with a handle: one segment with its neighbours */
 };
@@ -193,6 +194,9 @@ struct mpr_timeline {
     const char *const *frame;
     size_t frames;
     struct mpr_segments segments; /* at each device's peak */
+    uint64_t *held_until;         /* by capture - 1: ns, how long a graph held what was made in it;
+                                     UINT64_MAX: to the end */
+    size_t captures;
 };
 
 #endif

@@ -271,6 +271,9 @@ static void segments(struct mpr_json *j, const struct mpr_segments *s)
         mpr_json_number(j, "segments", d->segments);
         mpr_json_number(j, "bytes", d->bytes);
         mpr_json_number(j, "live_bytes", d->live);
+        mpr_json_number(j, "split_free_bytes", d->split_free);
+        mpr_json_number(j, "releasable_bytes", d->idle);
+        mpr_json_number(j, "graph_free_bytes", d->graph_free);
         mpr_json_number(j, "outside_bytes", d->outside);
         mpr_json_open(j, "listed", '[');
         for (size_t n = 0; n < d->segments && n < SEGMENTS; n++) {
@@ -281,6 +284,13 @@ static void segments(struct mpr_json *j, const struct mpr_segments *s)
         mpr_json_close(j, ']');
         mpr_json_close(j, '}');
     }
+    mpr_json_close(j, ']');
+}
+
+static void captures(struct mpr_json *j, const struct mpr_timeline *t)
+{
+    mpr_json_open(j, "captures_held_until_ns", '[');
+    for (size_t i = 0; i < t->captures; i++) mpr_json_known(j, NULL, t->held_until[i], UINT64_MAX);
     mpr_json_close(j, ']');
 }
 
@@ -298,6 +308,7 @@ static void log_data(struct mpr_json *j, const struct mpr_timeline *t, size_t lo
     marks(j, t);
     tracks(j, t, log);
     segments(j, &t->segments);
+    captures(j, t);
     mpr_json_number(j, "instances", t->instances);
     mpr_json_number(j, "instances_left_out", t->instances_left_out);
     mpr_json_text(j, "instances_blob", blob_name(&name, log, "ranges", 0));

@@ -33,8 +33,11 @@ void mpr_graph_reset(struct mpr_gpu *g, uint64_t graph, uint64_t time);
 /* A GPU_RETURN, and the growth of used bytes that belongs to it. */
 void mpr_graph_call(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
                     int64_t growth);
-/* Does a graph hold the memory that was made in the capture, or is it the allocator's to reuse?
- * Pools are shared: the last graph decides.  capture 0: no graph's. */
+/* Until when a graph holds the memory that was made in the capture, ns; UINT64_MAX: still.  After
+ * that it is the allocator's to reuse.  Pools are shared: the last graph decides.  capture 0: no
+ * graph's. */
+uint64_t mpr_graph_until(const struct mpr_gpu *g, uint32_t capture);
+/* Does it then? */
 bool mpr_graph_holds(const struct mpr_gpu *g, uint32_t capture, uint64_t time);
 
 /* ---- gpu_handles.c: physical memory with handles (cuMemCreate): references and mappings are

@@ -31,7 +31,13 @@ void mpr_gpu_books_add(struct mpr_replay *r, struct mpr_gpu_block *b)
 
 void mpr_gpu_seen(struct mpr_replay *r, const struct mpr_gpu_block *b, uint64_t from)
 {
-    const struct mpr_large_block large = { b->addr, b->size, from, UINT64_MAX, b->cell, b->handle };
+    const struct mpr_large_block large = { .addr = b->addr,
+                                           .size = b->size,
+                                           .from = from,
+                                           .to = UINT64_MAX,
+                                           .cell = b->cell,
+                                           .capture = b->capture,
+                                           .mapped = b->handle };
     if (r->large) mpr_large_born(r->large, b->heap, &large);
 }
 

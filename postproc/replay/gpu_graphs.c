@@ -100,13 +100,18 @@ void mpr_graph_reset(struct mpr_gpu *g, uint64_t graph, uint64_t time)
     mpr_index_set(&g->captured, graph, 0);
 }
 
+uint64_t mpr_graph_until(const struct mpr_gpu *g, uint32_t capture)
+{
+    if (!capture) return 0;
+    const struct mpr_capture *own = &g->capture[capture - 1];
+    if (!own->shared) return own->reset ? own->reset : UINT64_MAX;
+    const struct mpr_shared *s = &g->shared[own->shared - 1];
+    return s->holding ? UINT64_MAX : s->until;
+}
+
 bool mpr_graph_holds(const struct mpr_gpu *g, uint32_t capture, uint64_t time)
 {
-    if (!capture) return false;
-    const struct mpr_capture *own = &g->capture[capture - 1];
-    if (!own->shared) return !own->reset || own->reset > time;
-    const struct mpr_shared *s = &g->shared[own->shared - 1];
-    return s->holding || s->until > time;
+    return mpr_graph_until(g, capture) > time;
 }
 
 /* ---- executables */

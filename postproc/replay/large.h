@@ -21,7 +21,8 @@ struct mpr_large_block {
     uint64_t addr, size;
     uint64_t from, to; /* ns; to UINT64_MAX: live at the end */
     uint32_t cell;
-    bool mapped; /* memory with a handle: neighbours may belong together */
+    uint32_t capture; /* of a graph, that it was made in (gpu.h); 0: none */
+    bool mapped;      /* memory with a handle: neighbours may belong together */
 };
 
 enum { MPR_LARGE_LIVE = 4096, MPR_LARGE_GONE = 8192, MPR_LARGE_TICK = 1 << 14 };

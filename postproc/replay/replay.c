@@ -115,7 +115,9 @@ static void unknown_free(struct mpr_replay *r, uint64_t key, uint32_t thread)
 
 static void born(struct mpr_replay *r, const struct mpf_event *e, uint32_t cell)
 {
-    const struct mpr_large_block block = { e->addr, e->size, e->time, UINT64_MAX, cell, false };
+    const struct mpr_large_block block = {
+        .addr = e->addr, .size = e->size, .from = e->time, .to = UINT64_MAX, .cell = cell
+    };
     mpr_large_born(r->large, e->heap, &block);
 }
 

@@ -64,10 +64,16 @@ test('segments are those of the segments report, mapped pieces in a row as one',
     await page.locator('[data-panel="segments"] canvas[aria-label^="expandable segment of 2 pieces"]').count(),
     1,
   );
+  assert.deepEqual(page.trouble, []);
+});
+
+test('at the peak that P pins, segments are those of the device at its peak', async () => {
+  const said = () => page.locator('[data-panel="segments"]').innerText();
+  const before = await said();
   await page.keyboard.press('p');
   await drawn(page);
-  assert.equal(await page.locator('[data-panel="segments"]').count(), 1);
-  assert.deepEqual(page.trouble, []);
+  assert.equal(await said(), before);
+  assert.match(before, /split .*releasable .*graph pools /s);
 });
 
 /** What a chart's legend says it is of, its total, and that of the pin's table. */

@@ -6,7 +6,7 @@ import { address, place } from '../../viewer/src/blocks.js';
 import { SLOTS, assign, hash } from '../../viewer/src/colours.js';
 import { byteStep, count, duration, share, size, time, timeTicks } from '../../viewer/src/format.js';
 import { outlier } from '../../viewer/src/ranks.js';
-import { segmentsAt } from '../../viewer/src/segments.js';
+import { STATES, segmentsAt } from '../../viewer/src/segments.js';
 import { fromHash, initial, toHash } from '../../viewer/src/state.js';
 
 test('a name that meets no other has the slot of its hash, in every report', () => {
@@ -140,7 +140,7 @@ test('the rank that differs is found, and none among equals', () => {
 const base = 0x7f0000000000;
 
 /**
- * Of lists [address, size, from, to, live, mapped, library].
+ * Of lists [address, size, from, to, live, mapped, library, capture].
  * @returns {any}
  */
 function blocks(list) {
@@ -154,8 +154,11 @@ function blocks(list) {
     live: f(...list.map((b) => b[4] ?? 0)),
     mapped: f(...list.map((b) => b[5] ?? 0)),
     library: f(...list.map((b) => b[6] ?? 0)),
+    capture: f(...list.map((b) => b[7] ?? 0)),
   };
 }
+
+const nothing = { libraries: [''], heldUntil: [] };
 
 test('mapped pieces in a row are one segment, others are not; an idle one is known by its library', () => {
   const libraries = ['', 'libc10_cuda.so', 'libnccl.so.2'];
@@ -171,7 +174,13 @@ test('mapped pieces in a row are one segment, others are not; an idle one is kno
     [base + 500, 100, 1, 90, 1],
   ]);
   assert.deepEqual(
-    segmentsAt(device, torch, 20, libraries).map((s) => [s.start - base, s.size, s.pieces, s.used, s.largestHole]),
+    segmentsAt(device, torch, 20, { libraries, heldUntil: [] }).map((s) => [
+      s.start - base,
+      s.size,
+      s.pieces,
+      s.used,
+      s.largestHole,
+    ]),
     [
       [0, 200, 2, 100, 50],
       [400, 100, 1, 0, 100],
@@ -193,7 +202,7 @@ test('segments hold the blocks that live in them, and know their holes', () => {
     [base + 1000, 50, 1, 90, 1],
     [base + 2000, 50, 1, 10],
   ]);
-  const made = segmentsAt(device, torch, 20, ['']);
+  const made = segmentsAt(device, torch, 20, nothing);
   assert.deepEqual(
     made.map((s) => [s.start - base, s.used, s.largestHole, s.inner.map((b) => b.offset)]),
     [
@@ -202,7 +211,23 @@ test('segments hold the blocks that live in them, and know their holes', () => {
     ],
   );
   assert.deepEqual(
-    segmentsAt(device, torch, 3, ['']).map((s) => s.start - base),
+    segmentsAt(device, torch, 3, nothing).map((s) => s.start - base),
     [0, 1000, 2000],
   );
+});
+
+test('free bytes of a segment are split, releasable, or those of a graph for as long as it holds them', () => {
+  const device = blocks([
+    [base, 100, 0, 90, 1, 0, 1],
+    [base + 1000, 100, 0, 90, 1, 0, 1],
+    [base + 2000, 100, 0, 90, 1, 0, 1, 2],
+  ]);
+  const torch = blocks([[base, 10, 1, 90, 1]]);
+  const log = { libraries: ['', 'libc10_cuda.so'], heldUntil: [Infinity, 50] };
+  const states = (at) =>
+    segmentsAt(device, torch, at, log)
+      .sort((a, b) => a.start - b.start)
+      .map((s) => STATES[s.state]);
+  assert.deepEqual(states(49), ['split', 'releasable', 'graph']);
+  assert.deepEqual(states(50), ['split', 'releasable', 'releasable']);
 });

@@ -12,7 +12,7 @@ export const SPANS = [
   ['end', 'SUM'],
 ];
 
-/** @typedef {Record<'from' | 'to' | 'size' | 'high' | 'low' | 'node' | 'thread' | 'library' | 'native' | 'python' | 'live' | 'mapped', Float64Array>} Blocks */
+/** @typedef {Record<'from' | 'to' | 'size' | 'high' | 'low' | 'node' | 'thread' | 'library' | 'native' | 'python' | 'live' | 'capture' | 'mapped', Float64Array>} Blocks */
 export const BLOCKS = [
   ['from', 'SUM'],
   ['to', 'SINCE', 'from'],
@@ -25,6 +25,7 @@ export const BLOCKS = [
   ['native', 'PLAIN'],
   ['python', 'PLAIN'],
   ['live', 'PLAIN'],
+  ['capture', 'PLAIN'],
   ['mapped', 'PLAIN'],
 ];
 
@@ -48,8 +49,8 @@ export const BANDS = ['kind', 'node', 'thread', 'size', 'library', 'python', 'na
 /** @typedef {Record<'node' | 'library' | 'native' | 'bytes' | 'blocks' | 'allocations', number>} Holder */
 export const HOLDERS = ['node', 'library', 'native', 'bytes', 'blocks', 'allocations'];
 
-/** @typedef {Record<'high' | 'low' | 'bytes' | 'live' | 'largestHole' | 'blocks', number>} SegmentNumbers */
-export const SEGMENTS = ['high', 'low', 'bytes', 'live', 'largestHole', 'blocks'];
+/** @typedef {Record<'high' | 'low' | 'bytes' | 'live' | 'largestHole' | 'blocks' | 'state', number>} SegmentNumbers */
+export const SEGMENTS = ['high', 'low', 'bytes', 'live', 'largestHole', 'blocks', 'state'];
 
 /** @typedef {'auto' | 'range' | 'python' | 'stack' | 'thread' | 'size' | 'library'} By */
 /** @type {By[]} */

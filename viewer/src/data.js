@@ -15,13 +15,14 @@
  *   string, text: string, free: number | null }} Mark
  * @typedef {{ instantiated: boolean, nodes: number, bytes: number, segment_bytes: number, executable_bytes: number,
  *   launch_bytes: number }} Graph as the graphs report has it; bytes: of the others the sum
- * @typedef {{ device: number, time: number, count: number, bytes: number, live: number, outside: number, listed: import('./columns.js').SegmentNumbers[] }} SegmentsThen
- *   PyTorch's segments at a device's peak, as the segments report has them; listed: the largest
+ * @typedef {{ device: number, time: number, count: number, bytes: number, live: number, free: number[], outside: number, listed: import('./columns.js').SegmentNumbers[] }} SegmentsThen
+ *   PyTorch's segments at a device's peak, as the segments report has them; free: by state; listed: the largest
  * @typedef {import('./columns.js').Instances} Instances
  * @typedef {import('./columns.js').Points & { name: string, limit: number }} Track
  * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best: string, source: string,
  *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
- *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, tracks: Track[], segments: SegmentsThen[], heaps: Heap[] }} Log
+ *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, tracks: Track[], segments: SegmentsThen[], heldUntil: number[], heaps: Heap[] }} Log
+ *   heldUntil: by capture - 1, when the last graph gave up what was made in it;
  *   stacks: frames, outermost first; 0 is the empty one; best: the grouping that names most, source: where its names are from
  */
 import { BANDS, BLOCKS, HOLDERS, INSTANCES, POINTS, SEGMENTS, SPANS } from './columns.js';
@@ -170,9 +171,11 @@ async function readLog(raw, index, page) {
       count: s.segments,
       bytes: s.bytes,
       live: s.live_bytes,
+      free: [s.split_free_bytes, s.releasable_bytes, s.graph_free_bytes],
       outside: s.outside_bytes,
       listed: s.listed.map(named(SEGMENTS)),
     })),
+    heldUntil: raw.captures_held_until_ns.map((/** @type {number | null} */ ns) => ns ?? Infinity),
     heaps,
   };
 }

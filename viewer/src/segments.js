@@ -3,17 +3,22 @@
  * them. Mapped pieces of memory that follow each other without a gap are one (expandable) segment. *
  * @typedef {import('./blocks.js').Blocks} Blocks
  * @typedef {{ offset: number, size: number, index: number }} Inner index: in the torch heap's blocks
- * @typedef {{ start: number, size: number, pieces: number, owned: boolean, inner: Inner[], used: number, largestHole: number, blocks: number }} Segment
- * @typedef {{ segments: Segment[], count: number, held: number, used: number, elsewhere: number, whole: boolean }} Then
- *   whole: nothing is missing; otherwise blocks that the page has not kept lie in what looks free
+ * @typedef {{ start: number, size: number, pieces: number, owned: boolean, inner: Inner[], used: number, largestHole: number, blocks: number, state: number }} Segment
+ *   state: index of STATES
+ * @typedef {{ at: number, segments: Segment[], count: number, held: number, used: number, free: number[], elsewhere: number, whole: boolean }} Then
+ *   free: bytes by state; whole: nothing is missing; otherwise blocks that the page has not kept lie in what looks free
  */
 import { address, stacksOf } from './blocks.js';
 import { fill } from './colours.js';
-import { colour, element } from './dom.js';
+import { colour, element, swatch } from './dom.js';
 import { count, duration, share, size, time } from './format.js';
 import { blockName, isExactAt, pathName, spanAt } from './model.js';
 
 /** @typedef {import('./app.js').App} App */
+
+/** What free bytes of a segment are, in the order of segments.h; CSS colours have these names. */
+export const STATES = ['split', 'releasable', 'graph'];
+const [SPLIT, RELEASABLE, GRAPH] = STATES.keys();
 
 /** @param {Blocks} b @param {number} i */
 const start = (b, i) => b.high[i] * 2 ** 32 + b.low[i];
@@ -42,17 +47,19 @@ function largestHole(inner, size) {
  * @param {Blocks} device @param {number} at  ns
  */
 function extents(device, at) {
-  /** @type {{ start: number, size: number, pieces: number, mapped: boolean, library: number }[]} */
+  /** @type {{ start: number, size: number, pieces: number, mapped: boolean, library: number, capture: number }[]} */
   const found = [];
   for (const i of liveAt(device, at)) {
     const last = found.at(-1),
       mapped = device.mapped[i] === 1,
-      library = device.library[i];
-    if (last?.mapped && mapped && last.library === library && last.start + last.size === start(device, i)) {
+      library = device.library[i],
+      capture = device.capture[i];
+    const alike = last?.mapped && mapped && last.library === library && last.capture === capture;
+    if (alike && last.start + last.size === start(device, i)) {
       last.size += device.size[i];
       last.pieces++;
     } else {
-      found.push({ start: start(device, i), size: device.size[i], pieces: 1, mapped, library });
+      found.push({ start: start(device, i), size: device.size[i], pieces: 1, mapped, library, capture });
     }
   }
   return found;
@@ -63,12 +70,13 @@ const isTorch = (library) => /^lib(c10|torch)/.test(library);
 
 /**
  * Segments of PyTorch's libraries, and what holds its blocks where no library is known; most free bytes first.
- * @param {Blocks} device @param {Blocks} torch @param {number} at  ns @param {string[]} libraries @returns {Segment[]}
+ * @param {Blocks} device @param {Blocks} torch @param {number} at  ns
+ * @param {{ libraries: string[], heldUntil: number[] }} log @returns {Segment[]}
  */
-export function segmentsAt(device, torch, at, libraries) {
+export function segmentsAt(device, torch, at, { libraries, heldUntil }) {
   const inside = liveAt(torch, at);
   let next = 0;
-  const found = extents(device, at).map(({ start: from, size: bytes, pieces, library }) => {
+  const found = extents(device, at).map(({ start: from, size: bytes, pieces, library, capture }) => {
     /** @type {Inner[]} */
     const inner = [];
     while (next < inside.length && start(torch, inside[next]) < from) next++;
@@ -76,8 +84,20 @@ export function segmentsAt(device, torch, at, libraries) {
       inner.push({ offset: start(torch, inside[next]) - from, size: torch.size[inside[next]], index: inside[next] });
     const used = inner.reduce((sum, block) => sum + block.size, 0);
     const owned = library ? isTorch(libraries[library]) : inner.length > 0;
-    const blocks = inner.length;
-    return { start: from, size: bytes, pieces, owned, inner, used, largestHole: largestHole(inner, bytes), blocks };
+    const blocks = inner.length,
+      held = capture > 0 && heldUntil[capture - 1] > at;
+    const state = held ? GRAPH : blocks ? SPLIT : RELEASABLE;
+    return {
+      start: from,
+      size: bytes,
+      pieces,
+      owned,
+      inner,
+      used,
+      largestHole: largestHole(inner, bytes),
+      blocks,
+      state,
+    };
   });
   return found
     .filter((segment) => segment.owned)
@@ -96,24 +116,27 @@ function isWhole(heap, at) {
 /** From the blocks that are kept. @param {import('./data.js').Log} log @param {import('./data.js').Heap} device
  *  @param {import('./data.js').Heap} torch @param {number} at @returns {Then} */
 function keptThen(log, device, torch, at) {
-  const segments = segmentsAt(device.blocks, torch.blocks, at, log.libraries),
+  const segments = segmentsAt(device.blocks, torch.blocks, at, log),
     sum = (/** @type {(s: Segment) => number} */ of) => segments.reduce((all, s) => all + of(s), 0);
   const held = sum((s) => s.size),
-    used = sum((s) => s.used);
-  const whole = isWhole(device, at) && isWhole(torch, at);
-  return { segments, count: segments.length, held, used, elsewhere: liveBytes(torch.blocks, at) - used, whole };
+    used = sum((s) => s.used),
+    free = STATES.map((_, state) => sum((s) => (s.state === state ? s.size - s.used : 0)));
+  const whole = isWhole(device, at) && isWhole(torch, at),
+    elsewhere = liveBytes(torch.blocks, at) - used;
+  return { at, segments, count: segments.length, held, used, free, elsewhere, whole };
 }
 
 /** At the device's peak, with the numbers of the segments report; of the blocks inside, those that are kept.
  *  @param {import('./data.js').SegmentsThen} then @param {Then} kept @returns {Then} */
 function reported(then, kept) {
   const known = new Map(kept.segments.map((segment) => [segment.start, segment]));
-  const segments = then.listed.map(({ high, low, bytes, live: used, largestHole: hole, blocks }) => {
+  const segments = then.listed.map(({ high, low, bytes, live: used, largestHole: hole, blocks, state }) => {
     const from = high * 2 ** 32 + low,
       { pieces, inner } = known.get(from) ?? { pieces: 1, inner: [] };
-    return { start: from, size: bytes, pieces, owned: true, inner, used, largestHole: hole, blocks };
+    return { start: from, size: bytes, pieces, owned: true, inner, used, largestHole: hole, blocks, state };
   });
-  return { segments, count: then.count, held: then.bytes, used: then.live, elsewhere: then.outside, whole: true };
+  const { time: at, count, bytes: held, live: used, free, outside: elsewhere } = then;
+  return { at, segments, count, held, used, free, elsewhere, whole: true };
 }
 
 /** @param {Segment} segment */
@@ -156,7 +179,7 @@ function bar(app, log, torch, segment, most, now) {
   if (!c) return canvas;
   const length = WIDTH * Math.max(0.04, Math.sqrt(segment.size / most)),
     scale = length / segment.size;
-  c.fillStyle = colour('--grid');
+  c.fillStyle = colour(`--${STATES[segment.state]}`);
   c.fillRect(0, 0, length, HEIGHT);
   for (const block of segment.inner) {
     c.fillStyle = fill(app.slotOf(blockName(log, torch.blocks, block.index, app.grouping())), app.dark, 2);
@@ -170,25 +193,59 @@ function bar(app, log, torch, segment, most, now) {
   return canvas;
 }
 
+/** @param {number} state */
+const stateName = (state) => (state === GRAPH ? 'graph pools' : state === SPLIT ? 'split' : 'releasable');
+
+/** Where blocks are missing one that seems empty may be split. @param {Segment} segment @param {boolean} whole */
+const stateWord = ({ state, used, size: bytes }, whole) =>
+  used === bytes || (state === RELEASABLE && !whole) ? '' : state === GRAPH ? "a graph's pool" : STATES[state];
+
 /** @param {string} name @param {number} free @param {boolean} whole */
 const freeCell = (name, free, whole) =>
   element(name, { title: `${count(free)} bytes`, class: 'free' }, `${whole ? '' : '≤ '}${size(free)}`);
 
+/** The free bytes of each state; of blocks that are not all kept nobody knows. @param {Then} then */
+const freeByState = ({ free, whole }) =>
+  whole
+    ? free.map((bytes, state) =>
+        element(
+          'span',
+          { class: 'state', title: `${count(bytes)} bytes`, 'data-state': STATES[state] },
+          swatch(colour(`--${STATES[state]}`)),
+          `${stateName(state)} ${size(bytes)}`,
+        ),
+      )
+    : [];
+
 /** What all segments hold. @param {Then} then */
-function sums({ held, used, elsewhere, whole }) {
+function sums(then) {
+  const { held, used, elsewhere, whole } = then;
   return element(
     'span',
     { class: 'sub' },
     freeCell('span', held - used, whole),
     ' of ',
     element('span', { title: `${count(held)} bytes`, class: 'held' }, `${whole ? '' : '≥ '}${size(held)}`),
-    ` free${whole ? `, ${share(held - used, held)}` : ': of the blocks then, the page keeps the largest'}; most free first`,
+    ` free${whole ? `, ${share(held - used, held)}:` : ': of the blocks then, the page keeps the largest'}`,
+    ...freeByState(then),
     elsewhere ? `; ${size(elsewhere)} lie in no segment that is kept` : '',
   );
 }
 
 /**
- * Of the first run's GPU of that name, at the pinned instant or the device's peak; null: nothing to show.
+ * At the pinned instant or the device's peak, which is when most was used: where it has a new segment the heap's peak
+ * comes before the block that it was made for.
+ * @param {App} app @param {import('./data.js').Log} log @param {import('./data.js').Heap} device
+ * @param {import('./data.js').Heap} torch @param {import('./data.js').SegmentsThen} peak
+ */
+function thenOf(app, log, device, torch, peak) {
+  const at = app.pins.length ? app.pins[0].at + app.origin(log) : peak.time;
+  if (at !== peak.time && at !== device.peakTime) return keptThen(log, device, torch, at);
+  return reported(peak, keptThen(log, device, torch, peak.time));
+}
+
+/**
+ * Of the first run's GPU of that name; null: nothing to show.
  * @param {App} app
  * @param {string} gpu "gpu0"
  */
@@ -199,9 +256,8 @@ export function segmentPanel(app, gpu) {
   const device = log.heaps.find((h) => h.name === `${gpu}/device`),
     torch = log.heaps.find((h) => h.name === `${gpu}/torch`);
   if (!device || !torch || !peak) return null;
-  const at = app.pins.length ? app.pins[0].at + app.origin(log) : peak.time,
-    kept = keptThen(log, device, torch, at),
-    then = app.pins.length ? kept : reported(peak, kept);
+  const then = thenOf(app, log, device, torch, peak),
+    { at } = then;
   if (!then.segments.length) return null;
   const most = Math.max(...then.segments.map((s) => s.size));
   const rows = then.segments
@@ -209,19 +265,21 @@ export function segmentPanel(app, gpu) {
     .map((s) =>
       element(
         'tr',
-        {},
+        { 'data-state': STATES[s.state] },
         element('th', { scope: 'row' }, bar(app, log, torch, s, most, at)),
         element('td', { title: `${count(s.size)} bytes` }, size(s.size)),
         freeCell('td', s.size - s.used, then.whole),
         element('td', {}, `${then.whole ? '' : '≤ '}${size(s.largestHole)}`),
+        element('td', {}, stateWord(s, then.whole)),
         element('td', {}, count(s.blocks)),
       ),
     );
   const head = [
-    'segment, with its blocks (as long as the root of its size)',
+    'segment, with its blocks (as long as the root of its size), most free first',
     'size',
     'free',
     'largest hole',
+    'free as',
     'blocks',
   ].map((text) => element('th', { scope: 'col' }, text));
   return element(
