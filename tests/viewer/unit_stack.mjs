@@ -1,6 +1,7 @@
 // Bands, groups and levels of detail: whatever is shown sums to an exact total.
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { lines } from '../../viewer/src/lines.js';
 import { shown, totals } from '../../viewer/src/lod.js';
 import { ELSE, composition, isLeast, peakSpan, spanAt, stack } from '../../viewer/src/model.js';
 import { log, randomHeap } from './made.mjs';
@@ -73,9 +74,9 @@ test('a composition is the vector of its span', () => {
     const expected = new Map();
     vectors[span].forEach((bytes, band) => {
       const name = log.sizes[heap.bands[band].size];
-      if (bytes) expected.set(name, { bytes: (expected.get(name)?.bytes ?? 0) + bytes, least: false });
+      expected.set(name, { bytes: (expected.get(name)?.bytes ?? 0) + bytes, least: false });
     });
-    assert.deepEqual(made, expected);
+    assert.deepEqual(made, { held: expected, more: false });
   }
 });
 
@@ -86,7 +87,7 @@ test('a name that has pieces in the rest is a lower bound, where the rest holds 
   heap.bands[2].pieces = [0, 1 << 1, 0, 0, 0, 0, 0]; // a > b: something else of a is in the rest
   heap.bands[3].pieces = [0, (2 << 1) | 1, 0, 0, 0, 0, 0]; // a > c itself
   const least = (depth, span) =>
-    [...composition(log, heap, { by: 'range', depth }, span)].filter(([, of]) => of.least).map(([name]) => name);
+    [...composition(log, heap, { by: 'range', depth }, span).held].filter(([, of]) => of.least).map(([name]) => name);
   const of = (band, full, empty) => vectors.findIndex((v) => v[full] && !v[empty] && v[band]);
   const span = vectors.findIndex((v) => v.every(Boolean)),
     without = of(3, 2, 5);
@@ -98,6 +99,36 @@ test('a name that has pieces in the rest is a lower bound, where the rest holds 
   const made = stack(log, heap, { by: 'range', depth: 0 });
   const group = made.groups.find((g) => g.name === 'a > c');
   vectors.forEach((v, i) => assert.equal(isLeast(made, group, i), v[5] > 0));
+});
+
+test('a name that one side does not have is a lower bound there, where that side has more than its names', () => {
+  const side = (held, more) => ({ held: new Map(held.map(([name, bytes]) => [name, { bytes }])), more });
+  const a = side([
+    ['a', 5],
+    ['b', 3],
+    ['zero', 0],
+  ]);
+  const told = (b) => lines([a, b]).map(({ name, values, least }) => [name, ...values, ...least]);
+  assert.deepEqual(told(side([['a', 7]], false)), [
+    ['a', 5, 7, false, false],
+    ['b', 3, null, false, false],
+  ]);
+  assert.deepEqual(
+    told(
+      side(
+        [
+          ['a', 7],
+          [ELSE, 2],
+        ],
+        true,
+      ),
+    ),
+    [
+      ['a', 5, 7, false, false],
+      ['b', 3, 0, false, true],
+      [ELSE, null, 2, false, false],
+    ],
+  );
 });
 
 test('no level of detail loses the largest span', () => {

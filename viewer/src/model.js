@@ -57,7 +57,7 @@ function isPartial(band, { by, depth }) {
 }
 
 /** Bands of that name do not say whose their bytes are. @param {string} name */
-const isUnnamed = (name) => name === ELSE || name === SEVERAL;
+export const isUnnamed = (name) => name === ELSE || name === SEVERAL;
 
 /** A block as if it were a band. @param {import('./blocks.js').Blocks} blocks @param {number} i */
 export const bandOf = (blocks, i) => ({
@@ -183,21 +183,20 @@ export const isLeast = (stack, group, span) => group.partial && stack.unnamed[sp
  * @param {Heap} heap
  * @param {Grouping} grouping
  * @param {number} span
- * @returns {Map<string, { bytes: number, least: boolean }>} least: there may be more of it
+ * @returns {import('./lines.js').Side} of all names of the heap, those that held nothing then, too
  */
 export function composition(log, heap, grouping, span) {
   const { names, nameOf, partial } = namesOf(log, heap, grouping);
   const sums = new Float64Array(names.length);
   /** @type {Map<string, { bytes: number, least: boolean }>} */
-  const out = new Map();
+  const held = new Map();
+  let more = false;
   walk(heap, nameOf, sums, (now) => {
     if (now !== span) return;
-    const unnamed = sumUnnamed(names, sums) > 0;
-    names.forEach((name, i) => {
-      if (sums[i]) out.set(name, { bytes: sums[i], least: partial[i] && unnamed });
-    });
+    more = sumUnnamed(names, sums) > 0;
+    names.forEach((name, i) => held.set(name, { bytes: sums[i], least: partial[i] && more }));
   });
-  return out;
+  return { held, more };
 }
 
 /** The last span that begins at or before the time; -1: none. @param {Float64Array} start @param {number} time */

@@ -3,44 +3,27 @@ import { fill } from './colours.js';
 import { button, element, row, swatch, table } from './dom.js';
 import { saveCsv } from './exports.js';
 import { amount, count, exactly, share, size, time } from './format.js';
-import { bestName, composition, isExact, pathName } from './model.js';
+import { csvOf, lines } from './lines.js';
+import { ELSE, bestName, composition, isExact, pathName } from './model.js';
 
 /**
  * @typedef {import('./app.js').App} App
  * @typedef {import('./model.js').Log} Log
  * @typedef {import('./model.js').Heap} Heap
- * @typedef {{ name: string, values: (number | null)[], least: boolean[], blocks: (number | null)[] }} Line
- *   least: there may be more
+ * @typedef {import('./lines.js').Line} Line
  */
 
-/** Who held the heap's peak, by best name, as the replay summed it. @param {Log} log @param {Heap} heap */
+/** Who held the heap's peak, by best name, as the replay summed it. @param {Log} log @param {Heap} heap @returns {import('./lines.js').Side} */
 function holders(log, heap) {
-  /** @type {Map<string, { bytes: number, blocks: number }>} */
+  /** @type {import("./lines.js").Side["held"]} */
   const out = new Map();
   for (const h of heap.holders) {
     const name = bestName(log, { ...h, python: 0 }),
       same = out.get(name); // names may be alike
     out.set(name, { bytes: h.bytes + (same?.bytes ?? 0), blocks: h.blocks + (same?.blocks ?? 0) });
   }
-  if (heap.otherHolders) out.set(`${heap.otherHolders} more`, { bytes: heap.otherBytes, blocks: 0 });
-  return out;
-}
-
-/**
- * Lines of one or two runs side by side, largest first.
- * @param {Map<string, { bytes: number, least?: boolean, blocks?: number }>[]} sides
- * @returns {Line[]}
- */
-export function lines(sides) {
-  const names = new Set(sides.flatMap((side) => [...side.keys()]));
-  const all = [...names].map((name) => ({
-    name,
-    values: sides.map((side) => side.get(name)?.bytes ?? null),
-    least: sides.map((side) => side.get(name)?.least ?? false),
-    blocks: sides.map((side) => side.get(name)?.blocks ?? null),
-  }));
-  const weight = (/** @type {Line} */ line) => Math.max(...line.values.map((value) => value ?? 0));
-  return all.sort((a, b) => weight(b) - weight(a) || (a.name < b.name ? -1 : 1));
+  if (heap.otherHolders) out.set(ELSE, { bytes: heap.otherBytes });
+  return { held: out, more: heap.otherHolders > 0 };
 }
 
 /** @param {App} app @param {Line[]} all @param {number[]} totals @param {string[]} heads @param {boolean} blocks */
@@ -145,20 +128,6 @@ export function peakPanel(app, name) {
     element('h3', {}, `Peak of ${name}`),
     panelTable(app, caption, heads, all, totals, true),
   );
-}
-
-/** @param {string[]} heads @param {Line[]} all */
-export function csvOf(heads, all) {
-  // a spreadsheet takes a cell that begins so for a formula; behind an apostrophe it is text
-  const quote = (/** @type {string} */ text) => `"${text.replace(/^[=+\-@]/, "'$&").replaceAll('"', '""')}"`;
-  const bounded = all.some((line) => line.least.some(Boolean)),
-    bound = (/** @type {string} */ text) => (bounded ? [text] : []);
-  const head = ['range', ...heads.flatMap((head) => [...bound(`${head} is`), `${head} bytes`])].map(quote);
-  const records = all.map((line) => [
-    quote(line.name),
-    ...line.values.flatMap((value, i) => [...bound(line.least[i] ? '"at least"' : '"exactly"'), value ?? 0]),
-  ]);
-  return `${[head, ...records].map((fields) => fields.join(',')).join('\n')}\n`;
 }
 
 /** The innermost range that was open in each thread. @param {Log} log @param {number} at  ns */

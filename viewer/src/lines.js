@@ -1,0 +1,42 @@
+/**
+ * A table's lines: who held how much, of one instant or of two side by side. *
+ * @typedef {{ name: string, values: (number | null)[], least: boolean[], blocks: (number | null)[] }} Line
+ *   least: there may be more
+ * @typedef {{ held: Map<string, { bytes: number, least?: boolean, blocks?: number }>, more: boolean }} Side
+ *   more: a name that is not among them may have held something, too
+ */
+import { isUnnamed } from './model.js';
+
+/**
+ * Lines of one or two runs side by side, largest first.
+ * @param {Side[]} sides
+ * @returns {Line[]}
+ */
+export function lines(sides) {
+  const names = new Set(sides.flatMap(({ held }) => [...held.keys()]));
+  const all = [...names].map((name) => {
+    const found = sides.map(({ held, more }) => held.get(name) ?? { bytes: 0, least: more && !isUnnamed(name) });
+    return {
+      name,
+      values: found.map(({ bytes, least }) => (bytes || least ? bytes : null)),
+      least: found.map(({ least }) => least ?? false),
+      blocks: found.map((of) => ('blocks' in of ? (of.blocks ?? null) : null)),
+    };
+  });
+  const weight = (/** @type {Line} */ line) => Math.max(...line.values.map((value) => value ?? 0));
+  return all.filter(weight).sort((a, b) => weight(b) - weight(a) || (a.name < b.name ? -1 : 1));
+}
+
+/** @param {string[]} heads @param {Line[]} all */
+export function csvOf(heads, all) {
+  // a spreadsheet takes a cell that begins so for a formula; behind an apostrophe it is text
+  const quote = (/** @type {string} */ text) => `"${text.replace(/^[=+\-@]/, "'$&").replaceAll('"', '""')}"`;
+  const bounded = all.some((line) => line.least.some(Boolean)),
+    bound = (/** @type {string} */ text) => (bounded ? [text] : []);
+  const head = ['range', ...heads.flatMap((head) => [...bound(`${head} is`), `${head} bytes`])].map(quote);
+  const records = all.map((line) => [
+    quote(line.name),
+    ...line.values.flatMap((value, i) => [...bound(line.least[i] ? '"at least"' : '"exactly"'), value ?? 0]),
+  ]);
+  return `${[head, ...records].map((fields) => fields.join(',')).join('\n')}\n`;
+}
