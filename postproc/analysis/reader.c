@@ -84,9 +84,10 @@ void mpr_reader_close(struct mpr_reader *reader)
 
 /* ---- summary */
 
-static void fill_process(const struct mpr_header *h, struct mpr_arena *arena,
-                         struct mpr_process_info *out)
+void mpr_reader_process(const struct mpr_header *h, struct mpr_arena *arena,
+                        struct mpr_process_info *out)
 {
+    *out = (struct mpr_process_info){ 0 };
     const char **argv = mpr_arena_alloc(arena, (h->pairs + 1) * sizeof *argv);
     for (size_t i = 0; i < h->pairs; i++) {
         if (strcmp(h->pair[i].key, "argv") == 0)
@@ -223,7 +224,7 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
 {
     const struct mpr_log_status *status = mpr_log_status(reader->log);
     *out = (struct mpr_summary){ .path = mpr_arena_text(arena, path) };
-    fill_process(mpr_log_header(reader->log), arena, &out->process);
+    mpr_reader_process(mpr_log_header(reader->log), arena, &out->process);
     out->unseen_malloc = unseen_malloc(mpr_log_header(reader->log), arena);
     fill_state(status, arena, out);
     fill_fate(status, out);

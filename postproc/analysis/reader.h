@@ -30,6 +30,9 @@ int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_group b
                    struct mpr_instant at, const struct mpr_progress *progress,
                    struct mpr_error *error);
 void mpr_reader_close(struct mpr_reader *reader);
+/* What a header says of its process; the strings live in the arena. */
+void mpr_reader_process(const struct mpr_header *header, struct mpr_arena *arena,
+                        struct mpr_process_info *out);
 /* The summary of a log that was read; its strings live in the arena. */
 void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struct mpr_arena *arena,
                         struct mpr_summary *out);

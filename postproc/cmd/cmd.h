@@ -84,6 +84,8 @@ struct mpr_paths {
 };
 /* False when an argument gave none (said on stderr); the others are there. */
 bool mpr_paths_add(struct mpr_paths *paths, const char *argument);
+/* Those that are so marked; the others go. */
+void mpr_paths_keep(struct mpr_paths *paths, const bool *kept);
 void mpr_paths_free(struct mpr_paths *paths);
 
 /* A bar on stderr when that is a terminal and the work takes over a second. */

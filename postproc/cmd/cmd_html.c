@@ -3,6 +3,7 @@
 #include "alloc.h"
 #include "cmd.h"
 #include "html.h"
+#include "logs.h"
 #include "timeline.h"
 
 /* What a page of one or two logs, and of many, holds of each heap. */
@@ -28,33 +29,32 @@ static const struct argp_option options[] = {
 };
 
 struct arguments {
-    struct mpr_paths paths;
+    struct mpr_logs logs;
     const char *output;
-    bool failed;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->logs; return 0;
     case 'o': a->output = arg; return 0;
-    case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, arg); return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
+static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 }, { 0 } };
 static const struct argp argp = {
     options,
     parse,
-    "LOG|DIR...",
+    NULL,
     "Writes one HTML file that shows runs over time and compares them; it needs no network."
     "\vExamples:\n"
     "  memprof-report html memprof.n03.4242.zst\n"
     "  memprof-report html base.zst fp8.zst -o compare.html\n"
     "  memprof-report html -o ranks.html logs/\n\n"
     "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
-    NULL,
+    children,
     NULL,
     NULL,
 };
@@ -68,17 +68,18 @@ struct runs {
 static void read_logs(struct arguments *a, struct runs *runs)
 {
     const struct mpr_progress progress = mpr_bar();
-    const struct mpr_timeline_options *wanted = a->paths.count > DETAILED_LOGS ? &small : &detailed;
+    const struct mpr_timeline_options *wanted =
+        a->logs.paths.count > DETAILED_LOGS ? &small : &detailed;
     struct mpr_error error;
-    for (size_t i = 0; i < a->paths.count; i++) {
+    for (size_t i = 0; i < a->logs.paths.count; i++) {
         struct mpr_timeline *t = &runs->at[runs->count];
-        if (mpr_timeline_read(t, a->paths.at[i], wanted, &progress, &error) == 0) {
+        if (mpr_timeline_read(t, a->logs.paths.at[i], wanted, &progress, &error) == 0) {
             runs->incomplete |= t->summary.incomplete;
             runs->count++;
             continue;
         }
         mpr_cmd_error(&error);
-        a->failed = true;
+        a->logs.failed = true;
     }
     mpr_bar_clear();
 }
@@ -103,12 +104,11 @@ int mpr_cmd_html(int argc, char **argv)
             stderr);
         return MPR_EXIT_FAILURE;
     }
-    struct runs runs = { .at = mpr_alloc(a.paths.count, sizeof *runs.at) };
+    mpr_logs_choose(&a.logs);
+    struct runs runs = { .at = mpr_alloc(a.logs.paths.count, sizeof *runs.at) };
     read_logs(&a, &runs);
-    a.failed |= !runs.count || write_page(a.output, &runs) != 0;
+    a.logs.failed |= !runs.count || write_page(a.output, &runs) != 0;
     for (size_t i = 0; i < runs.count; i++) mpr_timeline_free(&runs.at[i]);
     free(runs.at);
-    mpr_paths_free(&a.paths);
-    if (a.failed) return MPR_EXIT_FAILURE;
-    return runs.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+    return mpr_logs_close(&a.logs, runs.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE);
 }

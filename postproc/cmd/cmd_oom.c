@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "logs.h"
 #include "ooms.h"
 #include "reports.h"
 #include "selection.h"
@@ -16,20 +17,21 @@ static const struct argp_option options[] = {
 
 struct arguments {
     struct mpr_output output;
-    struct mpr_paths paths;
+    struct mpr_logs logs;
     enum mpr_group by;
-    bool backward_of, failed;
+    bool backward_of;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->logs;
+        state->child_inputs[1] = &a->output;
+        return 0;
     case 'b': a->by = mpr_selection_by(arg, state); return 0;
     case KEY_BACKWARD_OF: a->backward_of = true; return 0;
-    case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, arg); return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
     case ARGP_KEY_END:
         if (a->output.renderer == &mpr_render_csv)
             argp_error(state, "--format=csv: text or json is wanted");
@@ -38,11 +40,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = { { &mpr_output_argp, 0, "Output:", 2 }, { 0 } };
+static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 },
+                                              { &mpr_output_argp, 0, "Output:", 2 },
+                                              { 0 } };
 static const struct argp argp = {
     .options = options,
     .parser = parse,
-    .args_doc = "LOG|DIR...",
     .doc =
         "Tells the story of each lack of memory: what was asked and where, what was free, who held the rest, what would have made it fit."
         "\vExamples:\n"
@@ -58,8 +61,7 @@ static int report(struct arguments *a, const struct mpr_ooms *ooms)
 {
     bool incomplete = false;
     for (size_t i = 0; i < ooms->logs; i++) incomplete |= ooms->log[i].summary.incomplete;
-    const int status = mpr_output_document(&a->output, describe, ooms, incomplete);
-    return a->failed ? MPR_EXIT_FAILURE : status;
+    return mpr_output_document(&a->output, describe, ooms, incomplete);
 }
 
 int mpr_cmd_oom(int argc, char **argv)
@@ -70,16 +72,16 @@ int mpr_cmd_oom(int argc, char **argv)
     mpr_cmd_parse(&argp, argc, argv, &a);
     ooms.by = a.by;
     ooms.backward_of = a.backward_of;
+    mpr_logs_choose(&a.logs);
     const struct mpr_progress progress = mpr_bar();
-    for (size_t i = 0; i < a.paths.count; i++) {
-        if (mpr_ooms_add(&ooms, a.paths.at[i], &progress, &error) == 0) continue;
+    for (size_t i = 0; i < a.logs.paths.count; i++) {
+        if (mpr_ooms_add(&ooms, a.logs.paths.at[i], &progress, &error) == 0) continue;
         mpr_cmd_error(&error);
-        a.failed = true;
+        a.logs.failed = true;
     }
     mpr_ooms_finish(&ooms, &progress);
     mpr_bar_clear();
     const int status = ooms.logs ? report(&a, &ooms) : MPR_EXIT_FAILURE;
     mpr_ooms_free(&ooms);
-    mpr_paths_free(&a.paths);
-    return status;
+    return mpr_logs_close(&a.logs, status);
 }

@@ -1,6 +1,7 @@
-#include <string.h>
+#include <stdlib.h>
 
 #include "cmd.h"
+#include "logs.h"
 #include "mpf/event.h"
 #include "peaks.h"
 #include "reports.h"
@@ -24,16 +25,18 @@ static const struct argp_option options[] = {
 struct arguments {
     struct mpr_output output;
     struct mpr_peaks_options peaks;
-    struct mpr_paths paths;
+    struct mpr_logs logs;
     const char *at;
-    bool failed;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->logs;
+        state->child_inputs[1] = &a->output;
+        return 0;
     case 'b': a->peaks.by = mpr_selection_by(arg, state); return 0;
     case KEY_HEAP:
         a->peaks.heap = mpr_selection_heap(
@@ -47,22 +50,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_BACKWARD_OF: a->peaks.backward_of = true; return 0;
     case KEY_NO_INHERIT: a->peaks.no_inherit = true; return 0;
-    case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, arg); return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
-    case ARGP_KEY_END:
-        if (a->paths.count > 1 && mpr_selection_is_named(a->at))
-            argp_error(state, "--at=%s: an instant of one log; there are %zu", a->at,
-                       a->paths.count);
-        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = { { &mpr_output_argp, 0, "Output:", 2 }, { 0 } };
+static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 },
+                                              { &mpr_output_argp, 0, "Output:", 2 },
+                                              { 0 } };
 static const struct argp argp = {
     options,
     parse,
-    "LOG|DIR...",
+    NULL,
     "Shows, for each process and heap, the peak and who held the bytes then."
     "\vExamples:\n"
     "  memprof-report peaks memprof.n03.4242.zst\n"
@@ -84,22 +82,28 @@ static int report(struct arguments *a, const struct mpr_peaks *peaks)
 {
     bool incomplete = false;
     for (size_t i = 0; i < peaks->logs; i++) incomplete |= peaks->log[i].summary.incomplete;
-    const int status = mpr_output_document(&a->output, describe, peaks, incomplete);
-    return a->failed ? MPR_EXIT_FAILURE : status;
+    return mpr_output_document(&a->output, describe, peaks, incomplete);
+}
+
+static void check_instant(const struct arguments *a)
+{
+    if (a->logs.paths.count < 2 || !mpr_selection_is_named(a->at)) return;
+    mpr_cmd_say("--at=%s: an instant of one log; there are %zu", a->at, a->logs.paths.count);
+    exit(MPR_EXIT_USAGE);
 }
 
 static void read_logs(struct arguments *a, struct mpr_peaks *peaks)
 {
     const struct mpr_progress progress = mpr_bar();
     struct mpr_error error;
-    for (size_t i = 0; i < a->paths.count; i++) {
-        const char *path = a->paths.at[i];
+    for (size_t i = 0; i < a->logs.paths.count; i++) {
+        const char *path = a->logs.paths.at[i];
         if (mpr_selection_instant(a->at, MPR_PEAK_TIME, path, a->peaks.heap, &progress,
                                   &peaks->options.at, &error) == 0 &&
             mpr_peaks_add(peaks, path, &progress, &error) == 0)
             continue;
         mpr_cmd_error(&error);
-        a->failed = true;
+        a->logs.failed = true;
     }
     mpr_bar_clear();
 }
@@ -110,11 +114,12 @@ int mpr_cmd_peaks(int argc, char **argv)
                            .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK } };
     struct mpr_peaks peaks;
     mpr_cmd_parse(&argp, argc, argv, &a);
+    mpr_logs_choose(&a.logs);
+    check_instant(&a);
     mpr_peaks_init(&peaks, &a.peaks);
     read_logs(&a, &peaks);
     mpr_peaks_finish(&peaks);
     const int status = peaks.logs ? report(&a, &peaks) : MPR_EXIT_FAILURE;
     mpr_peaks_free(&peaks);
-    mpr_paths_free(&a.paths);
-    return status;
+    return mpr_logs_close(&a.logs, status);
 }

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "logs.h"
 #include "reports.h"
 #include "segments.h"
 #include "selection.h"
@@ -16,6 +17,7 @@ static const struct argp_option options[] = {
 
 struct arguments {
     struct mpr_output output;
+    struct mpr_logs logs;
     const char *path, *at;
 };
 
@@ -28,25 +30,25 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->logs;
+        state->child_inputs[1] = &a->output;
+        return 0;
     case KEY_AT:
         if (!is_instant(arg)) mpr_selection_check_instant(arg, "at", state);
         a->at = arg;
         return 0;
-    case ARGP_KEY_ARG:
-        if (a->path) argp_error(state, "one log is wanted");
-        a->path = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = { { &mpr_output_argp, 0, "Output:", 2 }, { 0 } };
+static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 },
+                                              { &mpr_output_argp, 0, "Output:", 2 },
+                                              { 0 } };
 static const struct argp argp = {
     options,
     parse,
-    "LOG",
+    NULL,
     "Shows the segments of PyTorch's caching allocator at one instant: what is live in them, their holes by pool, and what pins the "
     "free bytes."
     "\vExamples:\n"
@@ -80,18 +82,24 @@ static void describe(struct mpr_document *doc, const void *result)
     mpr_report_segments(doc, result);
 }
 
-int mpr_cmd_segments(int argc, char **argv)
+static int report(struct arguments *a)
 {
-    struct arguments a = { .output = mpr_output_default() };
     struct mpr_segments segments;
     struct mpr_error error;
-    mpr_cmd_parse(&argp, argc, argv, &a);
-    if (read_log(&a, &segments, &error) != 0) {
+    if (read_log(a, &segments, &error) != 0) {
         mpr_cmd_error(&error);
         return MPR_EXIT_FAILURE;
     }
     const int status =
-        mpr_output_document(&a.output, describe, &segments, segments.summary.incomplete);
+        mpr_output_document(&a->output, describe, &segments, segments.summary.incomplete);
     mpr_segments_free(&segments);
     return status;
+}
+
+int mpr_cmd_segments(int argc, char **argv)
+{
+    struct arguments a = { .output = mpr_output_default() };
+    mpr_cmd_parse(&argp, argc, argv, &a);
+    a.path = mpr_logs_one(&a.logs);
+    return mpr_logs_close(&a.logs, a.path ? report(&a) : MPR_EXIT_FAILURE);
 }

@@ -2,6 +2,7 @@
 
 #include "calltree.h"
 #include "cmd.h"
+#include "logs.h"
 #include "selection.h"
 
 enum { KEY_HEAP = 256, KEY_AT, KEY_BOTTOM_UP, KEY_FOLDED };
@@ -23,6 +24,7 @@ static const struct argp_option options[] = {
 struct arguments {
     struct mpr_output output;
     struct mpr_calltree_options tree;
+    struct mpr_logs logs;
     const char *path, *at;
 };
 
@@ -37,7 +39,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->logs;
+        state->child_inputs[1] = &a->output;
+        return 0;
     case 'b': set_by(a, arg, state); return 0;
     case KEY_HEAP:
         a->tree.heap =
@@ -50,11 +55,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_BOTTOM_UP: a->tree.bottom_up = true; return 0;
     case KEY_FOLDED: a->tree.folded = a->output.for_tools = true; return 0;
-    case ARGP_KEY_ARG:
-        if (a->path) argp_error(state, "one log is wanted");
-        a->path = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
     case ARGP_KEY_END:
         if (!a->output.renderer->stacks)
             argp_error(state, "--format=%s: text or json is wanted", a->output.renderer->name);
@@ -63,11 +63,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = { { &mpr_output_argp, 0, "Output:", 2 }, { 0 } };
+static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 },
+                                              { &mpr_output_argp, 0, "Output:", 2 },
+                                              { 0 } };
 static const struct argp argp = {
     options,
     parse,
-    "LOG",
+    NULL,
     "Shows the live bytes of a heap by call stack, as a tree."
     "\vExamples:\n"
     "  memprof-report stacks memprof.n03.4242.zst\n"
@@ -95,17 +97,23 @@ static void render(const struct mpr_renderer *renderer, FILE *out, const void *r
     renderer->stacks(out, result, style);
 }
 
-int mpr_cmd_stacks(int argc, char **argv)
+static int report(struct arguments *a)
 {
-    struct arguments a = { .output = mpr_output_default() };
     struct mpr_calltree tree;
     struct mpr_error error;
-    mpr_cmd_parse(&argp, argc, argv, &a);
-    if (read_log(&a, &tree, &error) != 0) {
+    if (read_log(a, &tree, &error) != 0) {
         mpr_cmd_error(&error);
         return MPR_EXIT_FAILURE;
     }
-    const int status = mpr_output_report(&a.output, render, &tree, tree.summary.incomplete);
+    const int status = mpr_output_report(&a->output, render, &tree, tree.summary.incomplete);
     mpr_calltree_free(&tree);
     return status;
+}
+
+int mpr_cmd_stacks(int argc, char **argv)
+{
+    struct arguments a = { .output = mpr_output_default() };
+    mpr_cmd_parse(&argp, argc, argv, &a);
+    a.path = mpr_logs_one(&a.logs);
+    return mpr_logs_close(&a.logs, a.path ? report(&a) : MPR_EXIT_FAILURE);
 }

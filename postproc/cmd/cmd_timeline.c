@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "logs.h"
 #include "mpf/event.h"
 #include "selection.h"
 #include "timeline.h"
@@ -24,6 +25,7 @@ static const struct argp_option options[] = {
 struct arguments {
     struct mpr_output output;
     struct mpr_timeline_options timeline;
+    struct mpr_logs logs;
     const char *from, *to, *path;
 };
 
@@ -41,7 +43,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->logs;
+        state->child_inputs[1] = &a->output;
+        return 0;
     case 'b': a->timeline.by = mpr_selection_by(arg, state); return 0;
     case KEY_HEAP:
         a->timeline.heap =
@@ -57,20 +62,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->to = arg;
         return 0;
     case KEY_BUCKETS: set_buckets(a, arg, state); return 0;
-    case ARGP_KEY_ARG:
-        if (a->path) argp_error(state, "one log is wanted");
-        a->path = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = { { &mpr_output_argp, 0, "Output:", 2 }, { 0 } };
+static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 },
+                                              { &mpr_output_argp, 0, "Output:", 2 },
+                                              { 0 } };
 static const struct argp argp = {
     options,
     parse,
-    "LOG",
+    NULL,
     "Shows each heap over time, in bands that sum to the exact bytes at the peak."
     "\vExamples:\n"
     "  memprof-report timeline memprof.n03.4242.zst\n"
@@ -121,19 +123,26 @@ static void render(const struct mpr_renderer *renderer, FILE *out, const void *r
     renderer->timeline(out, result, style);
 }
 
+static int report(struct arguments *a)
+{
+    struct mpr_timeline timeline;
+    struct mpr_error error;
+    if (read_log(a, &timeline, &error) != 0) {
+        mpr_cmd_error(&error);
+        return MPR_EXIT_FAILURE;
+    }
+    const int status =
+        mpr_output_report(&a->output, render, &timeline, timeline.summary.incomplete);
+    mpr_timeline_free(&timeline);
+    return status;
+}
+
 int mpr_cmd_timeline(int argc, char **argv)
 {
     struct arguments a = { .output = mpr_output_default(),
                            .timeline = {
                                .by = MPR_GROUP_AUTO, .buckets = BUCKETS, .changes = SIZE_MAX } };
-    struct mpr_timeline timeline;
-    struct mpr_error error;
     mpr_cmd_parse(&argp, argc, argv, &a);
-    if (read_log(&a, &timeline, &error) != 0) {
-        mpr_cmd_error(&error);
-        return MPR_EXIT_FAILURE;
-    }
-    const int status = mpr_output_report(&a.output, render, &timeline, timeline.summary.incomplete);
-    mpr_timeline_free(&timeline);
-    return status;
+    a.path = mpr_logs_one(&a.logs);
+    return mpr_logs_close(&a.logs, a.path ? report(&a) : MPR_EXIT_FAILURE);
 }

@@ -1,42 +1,46 @@
 #include "cmd.h"
+#include "logs.h"
 
 struct arguments {
     struct mpr_output output;
-    const char *path;
+    struct mpr_logs logs;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->output; return 0;
-    case ARGP_KEY_ARG:
-        if (a->path) argp_error(state, "one log is wanted");
-        a->path = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    (void)arg;
+    if (key != ARGP_KEY_INIT) return ARGP_ERR_UNKNOWN;
+    state->child_inputs[0] = &a->logs;
+    state->child_inputs[1] = &a->output;
+    return 0;
 }
 
-int mpr_one_run(const struct mpr_one *one, int argc, char **argv)
+static int report(const struct mpr_one *one, struct arguments *a, const char *path)
 {
-    static const struct argp_child children[] = { { &mpr_output_argp, 0, "Output:", 1 }, { 0 } };
-    const struct argp argp = {
-        .parser = parse, .args_doc = "LOG", .doc = one->doc, .children = children
-    };
-    struct arguments a = { mpr_output_default(), NULL };
+    const struct mpr_progress progress = mpr_bar();
     struct mpr_error error;
     bool incomplete;
-    mpr_cmd_parse(&argp, argc, argv, &a);
-    const struct mpr_progress progress = mpr_bar();
-    void *result = one->read(a.path, &progress, &incomplete, &error);
+    void *result = one->read(path, &progress, &incomplete, &error);
     mpr_bar_clear();
     if (!result) {
         mpr_cmd_error(&error);
         return MPR_EXIT_FAILURE;
     }
-    const int status = mpr_output_document(&a.output, one->describe, result, incomplete);
+    const int status = mpr_output_document(&a->output, one->describe, result, incomplete);
     one->free(result);
     return status;
+}
+
+int mpr_one_run(const struct mpr_one *one, int argc, char **argv)
+{
+    static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 },
+                                                  { &mpr_output_argp, 0, "Output:", 2 },
+                                                  { 0 } };
+    const struct argp argp = { .parser = parse, .doc = one->doc, .children = children };
+    struct arguments a = { .output = mpr_output_default() };
+    mpr_cmd_parse(&argp, argc, argv, &a);
+    const char *path = mpr_logs_one(&a.logs);
+    const int status = path ? report(one, &a, path) : MPR_EXIT_FAILURE;
+    return mpr_logs_close(&a.logs, status);
 }

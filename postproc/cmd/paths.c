@@ -91,6 +91,20 @@ bool mpr_paths_add(struct mpr_paths *paths, const char *argument)
     return true;
 }
 
+void mpr_paths_keep(struct mpr_paths *paths, const bool *kept)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < paths->count; i++) {
+        if (!kept[i]) {
+            free(paths->at[i]);
+            continue;
+        }
+        paths->at[left] = paths->at[i];
+        paths->file[left++] = paths->file[i];
+    }
+    paths->count = left;
+}
+
 void mpr_paths_free(struct mpr_paths *paths)
 {
     for (size_t i = 0; i < paths->count; i++) free(paths->at[i]);

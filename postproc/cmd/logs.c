@@ -1,0 +1,168 @@
+#include "logs.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "units.h"
+#include "who.h"
+
+enum { KEY_PID = 768, KEY_RANK, LISTED = 8, TITLE = 60 };
+
+static const struct argp_option options[] = {
+    { "pid", KEY_PID, "N", 0, "of several logs those of process N", 10 },
+    { "rank", KEY_RANK, "N", 0, "of several logs those of rank N", 10 },
+    { 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct mpr_logs *logs = state->input;
+    switch (key) {
+    case KEY_PID:
+        if (!*arg || arg[strspn(arg, "0123456789")])
+            argp_error(state, "--pid=%s: a number is wanted", arg);
+        logs->pid = arg;
+        return 0;
+    case KEY_RANK: logs->rank = arg; return 0;
+    case ARGP_KEY_ARG: logs->failed |= !mpr_paths_add(&logs->paths, arg); return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp mpr_logs_argp = { .options = options, .parser = parse, .args_doc = "LOG|DIR..." };
+
+/* ---- whose they are */
+
+static const char *title(struct mpr_arena *arena, const struct mpr_process_info *who)
+{
+    char text[TITLE + 1];
+    size_t used = 0;
+    for (size_t i = 0; i < who->argc && used < TITLE; i++)
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " " : "", who->argv[i]);
+    return mpr_arena_format(arena, "%s%s", used ? text : "unknown program",
+                            used > TITLE ? "..." : "");
+}
+
+/* "rank 3, pid 4242" */
+static const char *number(struct mpr_arena *arena, const struct mpr_process_info *who)
+{
+    if (!*who->rank) return mpr_arena_format(arena, "pid %" PRIu64, who->pid);
+    return mpr_arena_format(arena, "rank %s, pid %" PRIu64, who->rank, who->pid);
+}
+
+/* ---- --pid and --rank */
+
+/* The processes that there are, for who asks for another. */
+struct others {
+    struct mpr_arena arena;
+    const char *text;
+    size_t count;
+};
+
+static void add_other(struct others *o, const struct mpr_process_info *who)
+{
+    if (o->count++ < LISTED)
+        o->text = mpr_arena_format(&o->arena, "%s%s%s", o->text, *o->text ? "; " : "",
+                                   number(&o->arena, who));
+}
+
+static void tell_none(struct others *o, const struct mpr_logs *logs)
+{
+    if (o->count > LISTED)
+        o->text = mpr_arena_format(&o->arena, "%s; and %zu more", o->text, o->count - LISTED);
+    mpr_cmd_say("no log of%s%s%s%s; there are: %s", logs->rank ? " rank " : "",
+                logs->rank ? logs->rank : "", logs->pid ? " pid " : "", logs->pid ? logs->pid : "",
+                o->text);
+}
+
+static bool is_wanted(const struct mpr_logs *logs, const struct mpr_process_info *who)
+{
+    if (logs->pid && strtoull(logs->pid, NULL, 10) != who->pid) return false;
+    return !logs->rank || strcmp(logs->rank, who->rank) == 0;
+}
+
+/* False for one that cannot be read, too: that is told of. */
+static bool is_chosen(struct mpr_logs *logs, const char *path, struct others *others)
+{
+    struct mpr_process_info who;
+    struct mpr_error error;
+    if (mpr_who_read(&who, &others->arena, path, &error) != 0) {
+        mpr_cmd_error(&error);
+        logs->failed = true;
+        return false;
+    }
+    add_other(others, &who);
+    return is_wanted(logs, &who);
+}
+
+bool mpr_logs_choose(struct mpr_logs *logs)
+{
+    struct others others = { .text = "" };
+    if (!logs->pid && !logs->rank) return logs->paths.count;
+    bool *chosen = mpr_arena_alloc(&others.arena, logs->paths.count * sizeof *chosen);
+    for (size_t i = 0; i < logs->paths.count; i++)
+        chosen[i] = is_chosen(logs, logs->paths.at[i], &others);
+    mpr_paths_keep(&logs->paths, chosen);
+    if (!logs->paths.count && others.count) tell_none(&others, logs);
+    mpr_arena_free(&others.arena);
+    return logs->paths.count;
+}
+
+/* ---- the largest of several */
+
+struct largest {
+    size_t at;
+    uint64_t peak;
+    bool found;
+};
+
+static struct largest find_largest(struct mpr_logs *logs)
+{
+    const struct mpr_progress progress = mpr_bar();
+    struct largest largest = { 0 };
+    struct mpr_error error;
+    uint64_t peak;
+    for (size_t i = 0; i < logs->paths.count; i++) {
+        if (mpr_who_peak(&peak, logs->paths.at[i], &progress, &error) != 0) {
+            mpr_cmd_error(&error);
+            logs->failed = true;
+        } else if (!largest.found || peak > largest.peak)
+            largest = (struct largest){ i, peak, true };
+    }
+    mpr_bar_clear();
+    return largest;
+}
+
+static void tell_largest(const struct mpr_logs *logs, struct largest largest)
+{
+    struct mpr_arena arena = { 0 };
+    struct mpr_process_info who;
+    struct mpr_error error;
+    struct mpr_number size;
+    if (mpr_who_read(&who, &arena, logs->paths.at[largest.at], &error) == 0)
+        mpr_cmd_say("%zu logs; this is %s, %s (the largest peak, %s); --pid%s choose%s another",
+                    logs->paths.count, number(&arena, &who), title(&arena, &who),
+                    mpr_units_size(&size, largest.peak), *who.rank ? " or --rank" : "",
+                    *who.rank ? "" : "s");
+    mpr_arena_free(&arena);
+}
+
+const char *mpr_logs_one(struct mpr_logs *logs)
+{
+    if (!mpr_logs_choose(logs)) return NULL;
+    if (logs->paths.count == 1) return logs->paths.at[0];
+    const struct largest largest = find_largest(logs);
+    if (!largest.found) return NULL;
+    tell_largest(logs, largest);
+    return logs->paths.at[largest.at];
+}
+
+int mpr_logs_close(struct mpr_logs *logs, int status)
+{
+    mpr_paths_free(&logs->paths);
+    return logs->failed ? MPR_EXIT_FAILURE : status;
+}

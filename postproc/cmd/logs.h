@@ -1,0 +1,28 @@
+/* The logs that a subcommand is given: files and directories, --pid and --rank. */
+#ifndef MPR_LOGS_H
+#define MPR_LOGS_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cmd.h"
+
+/* A child of a subcommand's argp, whose positional arguments are all its own; its input is this,
+ * zeros at first. */
+struct mpr_logs {
+    struct mpr_paths paths;
+    const char *pid, *rank; /* wanted; NULL: any */
+    bool failed;            /* an argument gave none, or one cannot be read: said on stderr */
+};
+extern const struct argp mpr_logs_argp;
+
+/* Leaves those of --pid and --rank.  False: there is none (said on stderr). */
+bool mpr_logs_choose(struct mpr_logs *logs);
+/* The log for who wants one: of several the one with the largest peak, and a line on stderr says
+ * so. As long as the logs; NULL: there is none (said on stderr). */
+const char *mpr_logs_one(struct mpr_logs *logs);
+/* Gives back all.  The exit status of a report that ended with `status`. */
+int mpr_logs_close(struct mpr_logs *logs, int status);
+
+#endif
