@@ -5,16 +5,23 @@
 #ifndef MPR_EVIDENCE_H
 #define MPR_EVIDENCE_H
 
+#include "amount.h"
 #include "graphs.h"
 #include "insights.h"
 #include "mpf/event.h"
 #include "segments.h"
 
-/* Memory that a process has beyond what its blocks and mappings hold, at the sample at which that
- * was most. */
+/* Anonymous memory beyond what blocks and mappings hold, at the sample at which that was most since
+ * the peak of host/heap; and what it was at that peak, when malloc had least to spare: data of
+ * libraries, stacks. */
 struct mpr_retained {
     uint64_t time, anonymous, live, memprof; /* bytes; live: of host/heap and host/mmap */
+    uint64_t others;                         /* bytes, at the peak */
 };
+static inline uint64_t mpr_retained_bytes(const struct mpr_retained *r)
+{
+    return mpr_less(r->anonymous, r->live + r->memprof + r->others);
+}
 
 struct mpr_evidence {
     const struct mpr_log_peaks *log;

@@ -14,6 +14,8 @@
 
 /* ---- evidence */
 
+enum { NEWEST = 10 }; /* samples of a second */
+
 /* What is gathered of a reading. */
 struct gathering {
     struct mpr_insights *out;
@@ -21,6 +23,8 @@ struct gathering {
     struct mpr_graphs graphs;
     struct mpr_device_state state[MPF_GPUS];
     struct mpr_evidence evidence;
+    struct mpr_retained newest[NEWEST]; /* since the peak of host/heap so far */
+    uint64_t samples, peak, others;
 };
 
 static uint64_t live(const struct mpr_replay *r)
@@ -30,27 +34,48 @@ static uint64_t live(const struct mpr_replay *r)
 
 static uint64_t known(uint64_t value) { return value == MPF_UNKNOWN ? 0 : value; }
 
-/* At a sample of the kernel's figures. */
+static struct mpr_retained sampled(const struct mpr_replay *r)
+{
+    const uint64_t *value = r->samples.source[MPR_SOURCE_RSS].now.value;
+    return (struct mpr_retained){ .time = r->now,
+                                  .anonymous = known(value[MPF_RSS_ANON]),
+                                  .live = live(r),
+                                  .memprof = known(value[MPF_RSS_MEMPROF]) };
+}
+
+static void forget_samples(struct gathering *g)
+{
+    g->samples = 0;
+    memset(g->newest, 0, sizeof g->newest);
+    g->evidence.retained = (struct mpr_retained){ 0 };
+}
+
+/* At a sample of the kernel's figures: that of a second ago counts.  The newest ones of a log do
+ * not, for a program that ends gives its blocks back, and its memory with the process. */
 static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                 const struct mpf_event *e)
 {
-    struct mpr_retained *most = &((struct gathering *)arg)->evidence.retained;
-    const uint64_t *value = r->samples.source[MPR_SOURCE_RSS].now.value;
+    struct gathering *g = arg;
+    struct mpr_retained *most = &g->evidence.retained, *at, now;
     (void)t;
     if (e->op != MPF_OP_SAMPLE_RSS) return;
-    const struct mpr_retained now = { .time = r->now,
-                                      .anonymous = known(value[MPF_RSS_ANON]),
-                                      .live = live(r),
-                                      .memprof = known(value[MPF_RSS_MEMPROF]) };
-    if (mpr_less(now.anonymous, now.live + now.memprof) >
-        mpr_less(most->anonymous, most->live + most->memprof))
-        *most = now;
+    now = sampled(r);
+    if (g->peak != r->books.heap[MPF_HEAP_HOST].peak_bytes) {
+        forget_samples(g);
+        g->peak = r->books.heap[MPF_HEAP_HOST].peak_bytes;
+        g->others = mpr_retained_bytes(&now);
+    }
+    now.others = g->others;
+    at = &g->newest[g->samples++ % NEWEST];
+    if (mpr_retained_bytes(at) > mpr_retained_bytes(most)) *most = *at;
+    *at = now;
 }
 
 static void begin(void *arg, struct mpr_reader *reader)
 {
     struct gathering *g = arg;
-    g->evidence.retained = (struct mpr_retained){ 0 };
+    forget_samples(g);
+    g->peak = 0;
     reader->replay.watch = (struct mpr_watch){ see, g };
 }
 

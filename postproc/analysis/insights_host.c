@@ -1,21 +1,20 @@
 /* What the process has and its blocks do not need. */
 #include <string.h>
 
-#include "amount.h"
 #include "evidence.h"
 
-/* Freed blocks whose pages malloc kept, at the sample at which that was most. */
+/* Freed blocks whose pages malloc kept. */
 static void retention(struct mpr_insights *out, const struct mpr_evidence *e)
 {
     const struct mpr_retained *r = &e->retained;
-    const uint64_t kept = mpr_less(r->anonymous, r->live + r->memprof);
+    const uint64_t kept = mpr_retained_bytes(r);
     if (kept < MPR_WORTH_BYTES || kept < r->anonymous / 4) return;
     struct mpr_finding *f = mpr_finding_add(out, "retention", "host", kept);
     f->what = mpr_arena_format(&out->arena,
-                               "at %s the process had %s of anonymous memory, of which blocks and "
-                               "mappings held %s",
-                               mpr_finding_time(out, r->time), mpr_finding_size(out, r->anonymous),
-                               mpr_finding_size(out, r->live));
+                               "malloc kept %s of freed blocks: at %s the process had %s of "
+                               "anonymous memory, blocks and mappings held %s",
+                               mpr_finding_size(out, kept), mpr_finding_time(out, r->time),
+                               mpr_finding_size(out, r->anonymous), mpr_finding_size(out, r->live));
     f->change = e->jemalloc ? "MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0"
                             : "MALLOC_ARENA_MAX=2, malloc_trim(0) after what frees much, or an "
                               "allocator that gives back (jemalloc)";
@@ -23,6 +22,7 @@ static void retention(struct mpr_insights *out, const struct mpr_evidence *e)
     mpr_finding_bytes(f, "kept_bytes", kept);
     mpr_finding_bytes(f, "anonymous_bytes", r->anonymous);
     mpr_finding_bytes(f, "live_bytes", r->live);
+    mpr_finding_bytes(f, "other_bytes", r->others);
 }
 
 /* Without it nobody knows what is live. */
