@@ -102,6 +102,14 @@ void mpr_reader_process(const struct mpr_header *h, struct mpr_arena *arena,
     out->start_ns = h->start.real;
 }
 
+static struct mpr_recording recording(const struct mpr_header *h, struct mpr_arena *arena)
+{
+    const char *large = mpr_header_get(h, "stacks.large"), *root = mpr_header_get(h, "root");
+    return (struct mpr_recording){ .stacks = mpr_arena_text(arena, mpr_header_get(h, "stacks")),
+                                   .stacks_large = large ? strtoull(large, NULL, 10) : 0,
+                                   .root = root && strcmp(root, "1") == 0 };
+}
+
 /* Whose malloc it is that the program calls instead of memprof's. */
 static const char *unseen_malloc(const struct mpr_header *h, struct mpr_arena *arena)
 {
@@ -225,6 +233,7 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
     const struct mpr_log_status *status = mpr_log_status(reader->log);
     *out = (struct mpr_summary){ .path = mpr_arena_text(arena, path) };
     mpr_reader_process(mpr_log_header(reader->log), arena, &out->process);
+    out->recording = recording(mpr_log_header(reader->log), arena);
     out->unseen_malloc = unseen_malloc(mpr_log_header(reader->log), arena);
     fill_state(status, arena, out);
     fill_fate(status, out);

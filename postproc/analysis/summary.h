@@ -16,6 +16,14 @@ struct mpr_process_info {
     uint64_t start_ns;  /* CLOCK_REALTIME; 0: not known */
 };
 
+/* What was to be recorded. */
+struct mpr_recording {
+    const char *stacks;    /* which host blocks have call stacks: "off", "large", "sample", "all";
+                              "": not known */
+    uint64_t stacks_large; /* bytes from which every block has one */
+    bool root;             /* the user started the process, as argv says */
+};
+
 /* How a process ended whose log does not say it: nobody knows (SIGKILL and a bare exit_group look
  * alike), or the run's record does. */
 enum mpr_fate {
@@ -45,6 +53,7 @@ struct mpr_unwritten_row {
 struct mpr_summary {
     const char *path;
     struct mpr_process_info process;
+    struct mpr_recording recording;
     const char *unseen_malloc; /* file that serves malloc in front of memprof: no host/heap; "":
                                   none */
     const char *end_reason;    /* what the END frame says; "" : none */

@@ -6,6 +6,7 @@
 #include "peaks.h"
 #include "readings.h"
 #include "report_device.h"
+#include "report_hint.h"
 #include "report_rows.h"
 #include "reports.h"
 #include "units.h"
@@ -288,6 +289,9 @@ static void choice(struct mpr_document *doc, const struct mpr_choice *c)
     mpr_report_choice(doc, c);
 }
 
+/* Do rows have what call stacks name? */
+static bool by_calls(enum mpr_group by) { return by == MPR_GROUP_AUTO || by == MPR_GROUP_STACK; }
+
 static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
                     const struct mpr_log_peaks *log)
 {
@@ -306,6 +310,7 @@ static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
     for (size_t i = 0; i < log->heaps; i++) heap(doc, log, &log->heap[i], at_peak);
     mpr_doc_close(doc);
     mpr_report_notes(doc, log->note, log->notes);
+    if (by_calls(peaks->options.by)) mpr_report_hint(doc, log);
     mpr_doc_close(doc);
 }
 

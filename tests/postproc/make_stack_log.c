@@ -181,14 +181,36 @@ static void lucky(const char *path)
     testlog_close(target, "exit");
 }
 
+/* Most blocks are too small to have a stack; a command that a shell reads only with quotes, or that
+ * of a process which the user did not start. */
+static void small_of(const char *path, const char *root)
+{
+    static const char *const code = "import json\nprint('it')";
+    const char *const pairs[] = { "pid",          "4242",    "argv", "python3", "argv",
+                                  "-c",           "argv",    code,   "stacks",  "large",
+                                  "stacks.large", "1048576", "root", root,      NULL };
+    begin(path, pairs);
+    at(LOAD, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000000, 2 * MIB);
+    for (uint64_t i = 0; i < 600; i++)
+        event(MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000000 + i * MIB, 64 * KIB);
+    at(RESIZE, MPF_OP_MAP, MPF_HEAP_MMAP, 0x7e0000000000, 40 * MIB);
+    event(MPF_OP_MAP, MPF_HEAP_MMAP, 0x7e0004000000, 4 * MIB); /* less than a tenth */
+    testlog_close(target, "exit");
+}
+
+static void small(const char *path) { small_of(path, "1"); }
+static void small_child(const char *path) { small_of(path, "0"); }
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*make)(const char *path);
     } scenarios[] = {
-        { "native", native },   { "nasty", nasty },     { "python", python },
-        { "foreign", foreign }, { "sampled", sampled }, { "lucky", lucky },
+        { "native", native },   { "nasty", nasty },
+        { "python", python },   { "foreign", foreign },
+        { "sampled", sampled }, { "lucky", lucky },
+        { "small", small },     { "small_child", small_child },
     };
     if (argc != 3) errx(2, "usage: make_stack_log SCENARIO PATH");
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {

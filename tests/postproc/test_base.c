@@ -11,6 +11,7 @@
 
 #include "alloc.h"
 #include "index.h"
+#include "shell.h"
 
 /* Too large an allocation fails here as elsewhere. */
 const char *__asan_default_options(void);
@@ -228,6 +229,55 @@ static void entries_of_one_key_come_one_by_one(void **state)
     mpr_index_free(&index);
 }
 
+/* ---- words of a shell */
+
+static void words_are_quoted_for_a_shell(void **state)
+{
+    (void)state;
+    static const char *const word[][2] = {
+        { "python3", "python3" },
+        { "--path=/a/b-1.2,c:d@e%f+g", "--path=/a/b-1.2,c:d@e%f+g" },
+        { "NAME=value", "'NAME=value'" },
+        { "", "''" },
+        { "two words", "'two words'" },
+        { "it's; $HOME `x` \"q\" *", "'it'\\''s; $HOME `x` \"q\" *'" },
+        { "~", "'~'" },
+        { "gr\xc3\xbc\xc3\x9f", "'gr\xc3\xbc\xc3\x9f'" },
+        { "import a\nb('c\\d')", "$'import a\\x0ab(\\'c\\\\d\\')'" },
+        { "\xff\xe2\x80\xae", "$'\\xff\\xe2\\x80\\xae'" },
+    };
+    struct mpr_arena arena = { 0 };
+    for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+        assert_string_equal(mpr_shell_word(&arena, word[i][0]), word[i][1]);
+    mpr_arena_free(&arena);
+}
+
+/* What bash makes of it is the word. */
+static void bash_reads_the_word(void **state)
+{
+    (void)state;
+    static const char *const word[] = { "a b",
+                                        "it's",
+                                        "x\ny'\\\t\x01\x7f",
+                                        "$(id)!",
+                                        "\xff\xe2\x80\xae",
+                                        "a\x01"
+                                        "1" };
+    struct mpr_arena arena = { 0 };
+    if (system("bash -c : 2>/dev/null")) skip();
+    for (size_t i = 0; i < sizeof word / sizeof *word; i++) {
+        char read[64] = "";
+        setenv("LINE", mpr_arena_format(&arena, "printf %%s %s", mpr_shell_word(&arena, word[i])),
+               1);
+        FILE *f = popen("bash -c \"$LINE\"", "r");
+        assert_non_null(f);
+        read[fread(read, 1, sizeof read - 1, f)] = 0;
+        assert_int_equal(pclose(f), 0);
+        assert_string_equal(read, word[i]);
+    }
+    mpr_arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +291,8 @@ int main(void)
         cmocka_unit_test(an_array_beside_another_reaches_as_far),
         cmocka_unit_test(numbers_are_found_by_key),
         cmocka_unit_test_setup(keys_that_collide_are_told_apart, plain_hash),
+        cmocka_unit_test(words_are_quoted_for_a_shell),
+        cmocka_unit_test(bash_reads_the_word),
         cmocka_unit_test_setup(entries_of_one_key_come_one_by_one, plain_hash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,59 @@
+#include "report_hint.h"
+
+#include <string.h>
+
+#include "peaks.h"
+#include "shell.h"
+
+/* Less is not worth another run. */
+static const uint64_t MUCH = 4 << 20;
+enum { TENTH = 10 };
+
+/* What no range, call stack or library names. */
+static uint64_t nameless(const struct mpr_heap_peak *h)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < h->rows; i++)
+        if (!h->row[i].depth) bytes += h->row[i].bytes;
+    return bytes >= MUCH && bytes > h->peak_bytes / TENTH ? bytes : 0;
+}
+
+/* Of these heaps blocks of any size can have a call stack. */
+static bool is_host(const char *heap)
+{
+    return strcmp(heap, "host/heap") == 0 || strcmp(heap, "host/mmap") == 0 ||
+           strcmp(heap, "host/shm") == 0;
+}
+
+/* "python3 train.py --seed ..." */
+static const char *command(struct mpr_document *doc, const struct mpr_summary *s)
+{
+    enum { LONG = 120 };
+    const char *line = "";
+    for (size_t i = 0; s->recording.root && i < s->process.argc; i++) {
+        const char *word = mpr_shell_word(&doc->arena, s->process.argv[i]);
+        if (strlen(line) + strlen(word) >= LONG)
+            return mpr_arena_format(&doc->arena, "%s ...", line);
+        line = mpr_arena_format(&doc->arena, "%s%s%s", line, *line ? " " : "", word);
+    }
+    return *line ? line : "...";
+}
+
+void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log)
+{
+    const struct mpr_summary *s = &log->summary;
+    bool any = false;
+    if (strcmp(s->recording.stacks, "large") != 0) return;
+    for (size_t i = 0; i < log->heaps; i++) {
+        const struct mpr_heap_peak *h = &log->heap[i];
+        const uint64_t bytes = is_host(h->name) ? nameless(h) : 0;
+        if (!bytes) continue;
+        if (!any) mpr_doc_gap(doc);
+        mpr_doc_say(doc, "%s%s of %s", any ? ", " : "", mpr_doc_size(doc, bytes), h->name);
+        any = true;
+    }
+    if (!any) return;
+    mpr_doc_line(doc, " without a call stack (blocks below %s): run again with",
+                 mpr_doc_size(doc, s->recording.stacks_large));
+    mpr_doc_line(doc, "  memprof run --stacks=sample -- %s", command(doc, s));
+}

@@ -1,0 +1,13 @@
+/* What to record the next time.  Private to this layer. */
+#ifndef MPR_REPORT_HINT_H
+#define MPR_REPORT_HINT_H
+
+#include "document.h"
+
+struct mpr_log_peaks;
+
+/* For people: where much of a heap's peak has no name because its blocks have no call stack, that,
+ * and the command that gives them one. */
+void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log);
+
+#endif
