@@ -225,6 +225,26 @@ test('the rank that differs is outlined, and a click compares it', async () => {
   assert.equal(await page.locator('.chart').count(), 2);
 });
 
+test('every rank is shown to its end, however long the first run is, and each that differs is outlined', async () => {
+  const short = shop.log('short.zst', 'named', 'brief');
+  const page = await shop.show(shop.html('long.html', short, ...[0, 5, 6].map((n) => shop.path(`r${n}.zst`))));
+  const shares = await page.locator('.ranks button:not([data-log="0"])').evaluateAll((all) =>
+    all.map((button) => {
+      const { peakBytes } = memprof.logs[Number(button.dataset.log)].heaps.find((heap) => heap.name === 'host/heap');
+      const canvas = button.querySelector('canvas'),
+        { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      const top = Math.floor(data.findIndex((part, i) => i % 4 === 3 && part > 128) / 4 / canvas.width);
+      return [(canvas.height - top) / canvas.height, peakBytes];
+    }),
+  );
+  const most = Math.max(...shares.map(([, peak]) => peak));
+  for (const [share, peak] of shares) assert.ok(Math.abs(share - peak / most / 1.05) < 0.03, `${share} ${peak / most}`);
+  assert.deepEqual(await page.locator('.ranks .outlier .more').allTextContents(), [
+    ' −64.80 MiB, differs most',
+    ' +12.00 MiB',
+  ]);
+});
+
 test('stacking by thread and by size class', async () => {
   const page = await shop.show(one);
   await page.getByLabel('stack by').selectOption('thread');

@@ -5,7 +5,7 @@ import { commonRanges, instance, origin } from '../../viewer/src/align.js';
 import { address, place } from '../../viewer/src/blocks.js';
 import { SLOTS, assign, hash } from '../../viewer/src/colours.js';
 import { byteStep, count, duration, share, size, time, timeTicks } from '../../viewer/src/format.js';
-import { outlier } from '../../viewer/src/ranks.js';
+import { outliers } from '../../viewer/src/ranks.js';
 import { STATES, segmentsAt } from '../../viewer/src/segments.js';
 import { fromHash, initial, toHash } from '../../viewer/src/state.js';
 
@@ -131,10 +131,11 @@ test('addresses above 2^53 are exact', () => {
   assert.equal(address(at(0, 0x1000), 0), '0x1000');
 });
 
-test('the rank that differs is found, and none among equals', () => {
-  assert.equal(outlier([100, 101, 99, 140, 100]), 3);
-  assert.equal(outlier([100, 60, 99]), 1);
-  assert.equal(outlier([100, 101, 99, 100]), -1);
+test('the ranks that differ are found, farthest first, and none among equals', () => {
+  assert.deepEqual(outliers([100, 101, 99, 140, 100]), [3]);
+  assert.deepEqual(outliers([100, 60, 99]), [1]);
+  assert.deepEqual(outliers([110, 100, 101, 140, 60, 100, 99]), [3, 4, 0]);
+  assert.deepEqual(outliers([100, 101, 99, 100]), []);
 });
 
 const base = 0x7f0000000000;

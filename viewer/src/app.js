@@ -166,7 +166,7 @@ export class App {
     for (const chart of this.charts) chart.destroy();
     this.stacks.clear();
     this.slots = colourAll(this);
-    this.whole = this.extent();
+    this.whole = this.extent(this.runs());
     this.view = this.state.from === null || this.state.to === null ? [...this.whole] : [this.state.from, this.state.to];
     this.head.replaceChildren(...bar(this));
     this.head.hidden = false;
@@ -194,11 +194,10 @@ export class App {
     return Math.max(280, plot ? plot.clientWidth : 800);
   }
 
-  /** @returns {[number, number]} */
-  extent() {
-    const runs = this.runs();
-    const from = Math.min(...runs.map((log) => 0 - this.origin(log)));
-    const to = Math.max(...runs.map((log) => log.duration - this.origin(log)));
+  /** From the first begin to the last end. @param {Log[]} logs @returns {[number, number]} */
+  extent(logs) {
+    const from = Math.min(...logs.map((log) => 0 - this.origin(log)));
+    const to = Math.max(...logs.map((log) => log.duration - this.origin(log)));
     return [from, Math.max(to, from + SHORTEST)];
   }
 

@@ -1,4 +1,4 @@
-/** Every log as a small chart with one scale: the rank that differs is outlined. */
+/** Every log as a small chart with one scale: the ranks that differ are outlined. */
 import { fill } from './colours.js';
 import { element } from './dom.js';
 import { size } from './format.js';
@@ -7,19 +7,14 @@ import * as paint from './paint.js';
 
 /** @typedef {import('./app.js').App} App */
 
-/**
- * The log whose peak is farthest from the median, if it is more than a twentieth away; -1: none.
- * @param {number[]} peaks
- */
-export function outlier(peaks) {
-  const sorted = [...peaks].sort((a, b) => a - b),
-    median = sorted[sorted.length >> 1];
-  let found = -1,
-    most = median * 0.05;
-  peaks.forEach((peak, i) => {
-    if (Math.abs(peak - median) > most) [found, most] = [i, Math.abs(peak - median)];
-  });
-  return found;
+/** @param {number[]} values */
+const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
+
+/** The logs whose peaks are more than a twentieth away from the median, farthest first. @param {number[]} peaks */
+export function outliers(peaks) {
+  const middle = median(peaks),
+    away = peaks.map((peak) => Math.abs(peak - middle));
+  return [...peaks.keys()].filter((i) => away[i] > middle * 0.05).sort((a, b) => away[b] - away[a] || a - b);
 }
 
 /** @param {import('./data.js').Log[]} logs */
@@ -28,8 +23,10 @@ const byRank = (logs) => [...logs].sort((a, b) => Number(a.rank) - Number(b.rank
 /** @param {App} app @param {string} name the heap */
 export function ranksPanel(app, name) {
   const peaks = app.logs.map((log) => log.heaps.find((heap) => heap.name === name)?.peakBytes ?? 0);
-  const odd = outlier(peaks),
-    most = Math.max(...peaks, 1);
+  const odd = outliers(peaks),
+    middle = median(peaks),
+    most = Math.max(...peaks, 1),
+    span = app.extent(app.logs);
   const cards = byRank(app.logs).map((log) => {
     const i = log.index;
     const canvas = /** @type {HTMLCanvasElement} */ (
@@ -40,7 +37,7 @@ export function ranksPanel(app, name) {
       'button',
       {
         type: 'button',
-        class: `${i === odd ? 'outlier' : ''} ${chosen ? 'chosen' : ''}`,
+        class: `${odd.includes(i) ? 'outlier' : ''} ${chosen ? 'chosen' : ''}`,
         'data-log': i,
         title: `${log.label}\nclick: show as A, shift and click: compare as B`,
         onclick: (/** @type {MouseEvent} */ event) => app.choose(event.shiftKey ? 'b' : 'a', i),
@@ -56,12 +53,13 @@ export function ranksPanel(app, name) {
           'span',
           { class: 'sub' },
           size(peaks[i]),
-          i === odd && element('b', { class: 'more' }, ' differs most'),
+          odd.includes(i) &&
+            element('b', { class: 'more' }, ` ${size(peaks[i] - middle, true)}${i === odd[0] ? ', differs most' : ''}`),
         ),
       ),
       canvas,
     );
-    drawSmall(app, canvas, log, name, most);
+    drawSmall(app, canvas, log, name, most, span);
     return card;
   });
   return element(
@@ -71,7 +69,12 @@ export function ranksPanel(app, name) {
       'h3',
       {},
       `${name} of all ${app.logs.length} logs`,
-      element('span', { class: 'sub' }, `one scale, up to ${size(most)}`),
+      element(
+        'span',
+        { class: 'sub' },
+        `one scale, up to ${size(most)}; median ${size(middle)}`,
+        odd.length > 0 && `, ${odd.length} more than 5 % away`,
+      ),
     ),
     element('div', { class: 'ranks' }, ...cards),
   );
@@ -83,13 +86,13 @@ export function ranksPanel(app, name) {
  * @param {import('./data.js').Log} log
  * @param {string} name
  * @param {number} most
+ * @param {[number, number]} span of the axis
  */
-function drawSmall(app, canvas, log, name, most) {
+function drawSmall(app, canvas, log, name, most, [from, to]) {
   const stack = app.stackOf(log, name),
     c = canvas.getContext('2d');
   if (!stack || !c) return;
   const origin = app.origin(log),
-    [from, to] = app.whole,
     { width, height } = canvas;
   const { x, span } = shown(stack.heap.spans, from + origin, to + origin, width / 2);
   const surface = {
