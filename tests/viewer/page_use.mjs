@@ -87,6 +87,20 @@ test('P goes to the peak and pins it; Escape takes the pin away', async () => {
   assert.equal(await page.locator('[data-panel="pin"]').count(), 0);
 });
 
+test('W after P zooms in on the peak, wherever it is in the view', async () => {
+  const page = await shop.show(one);
+  await page.keyboard.press('p');
+  const peak = await page.evaluate(() => memprof.logs[0].heaps[0].peakTime),
+    share = async () => {
+      const [from, to] = await view(page);
+      return (peak - from) / (to - from);
+    };
+  const before = await share();
+  for (let i = 0; i < 20; i++) await page.keyboard.press('w');
+  await drawn(page);
+  assert.ok(before > 0 && Math.abs((await share()) - before) < 0.01, `${before} ${await share()}`);
+});
+
 test('[ and ] step through the markers', async () => {
   const page = await shop.show(one);
   const marks = await page.evaluate(() => memprof.logs[0].marks.map((m) => [m.kind, m.text, m.time]));
@@ -204,6 +218,39 @@ test('two runs stand below each other on one scale, over each other, and as a di
   await page.locator('.segmented button', { hasText: 'overlay' }).click();
   await drawn(page);
   assert.equal(await page.locator('.chart[data-mode="overlay"]').count(), 1);
+});
+
+test('the difference ends with the run that ends first', async () => {
+  const page = await shop.show(shop.html('brief.html', shop.path('r0.zst'), shop.log('brief.zst', 'ranges', '64 a')));
+  await page.locator('.segmented button', { hasText: 'B − A' }).click();
+  await drawn(page);
+  const red = await page.evaluate(() => {
+    const { ctx, bbox } = memprof.charts[0].plot.u,
+      { data } = ctx.getImageData(bbox.left + 20, bbox.top, bbox.width - 20, bbox.height);
+    return data.reduce((sum, part, i) => sum + Number(i % 4 === 0 && Math.abs(part - data[i + 1]) > 60), 0);
+  });
+  assert.equal(red, 0);
+  const { x, y } = await spot(page, '.chart', 0.5);
+  await page.mouse.move(x, y);
+  await drawn(page);
+  assert.match(await page.locator('.chart .legend').textContent(), /B *not running/);
+});
+
+test('bands stay off the labels of the axis', async () => {
+  const page = await shop.show(one);
+  for (const key of ['w', 'w', 'w']) await page.keyboard.press(key);
+  await drawn(page);
+  const margin = () =>
+    page.evaluate(() => {
+      const { ctx, bbox } = memprof.charts[0].plot.u;
+      return ctx.getImageData(0, bbox.top, bbox.left, bbox.height).data.join();
+    });
+  const before = await margin();
+  await page.evaluate(() => {
+    memprof.state.hidden = memprof.charts[0].stack.groups.map((group) => group.name);
+    memprof.charts[0].redraw();
+  });
+  assert.ok(before === (await margin()));
 });
 
 test('runs are aligned by a range', async () => {

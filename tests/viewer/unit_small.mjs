@@ -35,6 +35,13 @@ test('more names than slots still all have one', () => {
   for (const slot of slots.values()) assert.ok(slot >= 0 && slot < SLOTS);
 });
 
+test('with more names than slots none shares one with another of its chart', () => {
+  const names = (from, count) => Array.from({ length: count }, (_, i) => `n${from + i}`);
+  const charts = [names(0, 19), names(10, 19), names(25, 19), names(0, 5).concat(names(40, 14))];
+  const slots = assign(new Map(names(0, 54).map((name, i) => [name, 100 - i])), charts);
+  for (const chart of charts) assert.equal(new Set(chart.map((name) => slots.get(name))).size, chart.length);
+});
+
 test('numbers read as in the text reports', () => {
   assert.equal(size(1023), '1023 B');
   assert.equal(size(1024), '1.00 KiB');

@@ -4,6 +4,7 @@ import test from 'node:test';
 import { lines } from '../../viewer/src/lines.js';
 import { shown, totals } from '../../viewer/src/lod.js';
 import { ELSE, composition, isLeast, peakSpan, spanAt, stack } from '../../viewer/src/model.js';
+import { statistics } from '../../viewer/src/statistics.js';
 import { log, randomHeap } from './made.mjs';
 
 /** @type {import('../../viewer/src/model.js').Grouping[]} */
@@ -184,4 +185,19 @@ test('the span of an instant is the last that has begun', () => {
   );
   const heap = /** @type {any} */ ({ spans: { start, max: Float64Array.from([1, 5, 5]) } });
   assert.equal(peakSpan(heap), 1);
+});
+
+test('a selection begins with what was there before it, nothing where it begins before the first block', () => {
+  const f = (...n) => Float64Array.from(n);
+  const spans = { start: f(10, 20), max: f(16, 40), min: f(16, 5), close: f(16, 7), allocs: f(1, 2), frees: f(0, 3) };
+  const heap = /** @type {any} */ ({ width: 1, spans });
+  const of = (from, to) => {
+    const { start, end, min, max, allocs, frees } = statistics(heap, from, to);
+    return [start, end, min, max, allocs, frees];
+  };
+  assert.deepEqual(of(5, 15), [0, 16, 0, 16, 1, 0]);
+  assert.deepEqual(of(15, 18), [16, 16, 16, 16, 0, 0]);
+  assert.deepEqual(of(15, 25), [16, 7, 5, 40, 2, 3]);
+  assert.deepEqual(of(20, 25), [16, 7, 5, 40, 2, 3]);
+  assert.deepEqual(of(1, 2), [0, 0, 0, 0, 0, 0]);
 });

@@ -261,6 +261,13 @@ export class App {
     this.setView(start, start + length);
   }
 
+  /** As the keys do: the newest pin stays where it is, else the middle. @param {number} factor */
+  zoomIn(factor) {
+    const [from, to] = this.view,
+      share = ((this.pins.at(-1)?.at ?? NaN) - from) / (to - from);
+    this.zoom(share >= 0 && share <= 1 ? share : 0.5, factor);
+  }
+
   /** @param {number} by of the view's length */
   pan(by) {
     const length = this.view[1] - this.view[0];

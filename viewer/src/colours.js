@@ -16,6 +16,8 @@ export const MUTED = [
 ];
 const MUTED_DARK = ['#d4808e', '#6f63c4', '#d8c877', '#3f9c63', '#7fbfe0', '#b45a86', '#55b3a4', '#aaaa52', '#bd6cae'];
 export const SLOTS = MUTED.length * 2;
+/** With those of two more patterns, for where these are not enough. */
+const ALL_SLOTS = MUTED.length * 4;
 
 /** FNV-1a, then mixed. @param {string} text */
 export function hash(text) {
@@ -25,18 +27,38 @@ export function hash(text) {
   return (h ^ (h >>> 16)) >>> 0;
 }
 
+/** The first slot from the name's own on that will do. @param {string} name @param {number} count
+ *  @param {(slot: number) => boolean} will */
+function slotFrom(name, count, will) {
+  const own = hash(name);
+  for (let i = 0; i < count; i++) if (will((own + i) % count)) return (own + i) % count;
+  return undefined;
+}
+
 /**
- * Slots for names, given what each held at most.  Beyond SLOTS names, colours repeat.
- * @param {Map<string, number>} largest @returns {Map<string, number>}
+ * Slots for names, given what each held at most. Where there are more names than SLOTS, two may share one, but not in
+ * the same chart.
+ * @param {Map<string, number>} largest @param {string[][]} [charts] the names of each @returns {Map<string, number>}
  */
-export function assign(largest) {
+export function assign(largest, charts = []) {
   const names = [...largest].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([name]) => name);
-  const taken = new Set();
-  const slots = new Map();
+  /** Slots that are taken in each chart of a name. @type {Map<string, Set<number>[]>} */
+  const beside = new Map(names.map((name) => [name, []]));
+  for (const chart of charts) {
+    const taken = new Set();
+    for (const name of chart) beside.get(name)?.push(taken);
+  }
+  const anywhere = new Set(),
+    slots = new Map();
   for (const name of names) {
-    let slot = hash(name) % SLOTS;
-    for (let i = 0; i < SLOTS && taken.size < SLOTS && taken.has(slot); i++) slot = (slot + 1) % SLOTS;
-    taken.add(slot);
+    const there = beside.get(name) ?? [],
+      unlike = (/** @type {number} */ slot) => !there.some((taken) => taken.has(slot));
+    const slot =
+      slotFrom(name, SLOTS, (slot) => !anywhere.has(slot)) ??
+      slotFrom(name, SLOTS, unlike) ??
+      slotFrom(name, ALL_SLOTS, unlike) ??
+      hash(name) % SLOTS;
+    for (const taken of [anywhere, ...there]) taken.add(slot);
     slots.set(name, slot);
   }
   return slots;
@@ -66,14 +88,16 @@ export function fill(slot, dark, ratio = globalThis.devicePixelRatio || 1) {
   const key = `${slot} ${dark} ${ratio}`;
   let made = patterns.get(key);
   if (!made) {
-    made = slot >= MUTED.length || slot === UNCLAIMED ? hatched(solid(slot, dark), dark, ratio) : solid(slot, dark);
+    const pattern = slot === UNCLAIMED ? 1 : Math.max(0, Math.floor(slot / MUTED.length));
+    made = pattern ? hatched(solid(slot, dark), pattern, dark, ratio) : solid(slot, dark);
     patterns.set(key, made);
   }
   return made;
 }
 
-/** @param {string} colour @param {boolean} dark @param {number} ratio */
-function hatched(colour, dark, ratio) {
+/** @param {string} colour @param {number} pattern 1: rising lines, 2: falling ones, 3: both @param {boolean} dark
+ *  @param {number} ratio */
+function hatched(colour, pattern, dark, ratio) {
   const side = Math.round(6 * ratio);
   const tile = document.createElement('canvas');
   tile.width = tile.height = side;
@@ -85,8 +109,10 @@ function hatched(colour, dark, ratio) {
   c.lineWidth = 1.5 * ratio;
   c.beginPath();
   for (const shift of [-side, 0, side]) {
-    c.moveTo(shift, side);
-    c.lineTo(shift + side, 0);
+    if (pattern & 1) c.moveTo(shift, side);
+    if (pattern & 1) c.lineTo(shift + side, 0);
+    if (pattern & 2) c.moveTo(shift, 0);
+    if (pattern & 2) c.lineTo(shift + side, side);
   }
   c.stroke();
   return c.createPattern(tile, 'repeat') ?? colour;

@@ -58,16 +58,35 @@ export class CompareChart {
     this.xs = Array.from({ length: columns }, (_, i) => from + ((to - from) * i) / columns);
   }
 
+  /** When a run was there. @param {number} i */
+  life(i) {
+    const origin = this.app.origin(this.logs[i]);
+    return { from: 0 - origin, to: this.logs[i].duration - origin };
+  }
+
+  /** @param {number} i @param {number} ns */
+  runsAt(i, ns) {
+    const { from, to } = this.life(i);
+    return ns >= from && ns <= to;
+  }
+
+  /** B minus A, where both run. */
+  difference() {
+    const [a, b] = this.levels,
+      lives = [this.life(0), this.life(1)],
+      from = Math.max(...lives.map((life) => life.from)),
+      to = Math.min(...lives.map((life) => life.to)),
+      width = this.xs[1] - this.xs[0],
+      both = [...this.xs.keys()].filter((i) => this.xs[i] + width > from && this.xs[i] <= to);
+    return { xs: both.map((i) => this.xs[i]), bytes: both.map((i) => b[i] - a[i]), end: to };
+  }
+
   range() {
     const most = Math.max(...this.heaps.map((heap) => heap.peakBytes), 1);
     if (this.mode === 'overlay') return [0, most * 1.06];
-    let low = 0,
-      high = 1;
-    this.levels[0].forEach((a, i) => {
-      const difference = this.levels[1][i] - a;
-      if (difference < low) low = difference;
-      if (difference > high) high = difference;
-    });
+    const { bytes } = this.difference(),
+      low = bytes.reduce((least, byte) => Math.min(least, byte), 0),
+      high = bytes.reduce((most, byte) => Math.max(most, byte), 1);
     return [low * 1.1, high * 1.1];
   }
 
@@ -111,21 +130,34 @@ export class CompareChart {
 
   /** @param {paint.Surface} s */
   draw(s) {
-    const [a, b] = this.levels,
-      end = this.app.view[1];
     if (this.mode === 'overlay') {
-      paint.area(s, this.xs, a, end, colour('--line'));
-      paint.line(s, this.xs, a, end, colour('--accent'), 1.2);
-      paint.line(s, this.xs, b, end, colour('--warn'), 1.4);
+      const [a, b] = [0, 1].map((i) => {
+        const { to } = this.life(i);
+        return { xs: this.xs.filter((x) => x <= to), ys: this.levels[i], to };
+      });
+      paint.area(s, a.xs, a.ys, a.to, colour('--line'));
+      paint.line(s, a.xs, a.ys, a.to, colour('--accent'), 1.2);
+      paint.line(s, b.xs, b.ys, b.to, colour('--warn'), 1.4);
       return;
     }
-    const more = a.map((bytes, i) => Math.max(0, b[i] - bytes)),
-      less = a.map((bytes, i) => Math.min(0, b[i] - bytes));
+    const { xs, bytes, end } = this.difference();
     s.c.globalAlpha = 0.75;
-    paint.area(s, this.xs, more, end, colour('--more'));
-    paint.area(s, this.xs, less, end, colour('--less'));
+    paint.area(
+      s,
+      xs,
+      bytes.map((byte) => Math.max(0, byte)),
+      end,
+      colour('--more'),
+    );
+    paint.area(
+      s,
+      xs,
+      bytes.map((byte) => Math.min(0, byte)),
+      end,
+      colour('--less'),
+    );
     s.c.globalAlpha = 1;
-    paint.line(s, [this.xs[0]], [0], end, colour('--faint'));
+    paint.line(s, [this.xs[0]], [0], this.app.view[1], colour('--faint'));
   }
 
   /** @param {number | null} ns */
@@ -134,6 +166,9 @@ export class CompareChart {
     const at =
       ns === null ? -1 : Math.min(this.xs.length - 1, Math.floor(((ns - from) / (to - from)) * this.xs.length));
     const [a, b] = at < 0 ? this.heaps.map((heap) => heap.peakBytes) : this.levels.map((level) => level[at]);
+    const gone = at < 0 ? [] : [0, 1].filter((i) => !this.runsAt(i, ns ?? 0)),
+      bytes = (/** @type {number} */ i, /** @type {number} */ level) =>
+        gone.includes(i) ? 'not running' : size(level);
     const line = (/** @type {string} */ name, /** @type {string} */ text, tone = '') =>
       element('tr', {}, element('th', { scope: 'row' }, name), element('td', { class: tone }, text));
     this.said.replaceChildren(
@@ -144,9 +179,9 @@ export class CompareChart {
         element(
           'tbody',
           {},
-          line('A', size(a)),
-          line('B', size(b)),
-          line('B − A', size(b - a, true), b > a ? 'more' : 'less'),
+          line('A', bytes(0, a)),
+          line('B', bytes(1, b)),
+          gone.length ? null : line('B − A', size(b - a, true), b > a ? 'more' : 'less'),
         ),
       ),
     );

@@ -40,11 +40,11 @@ export function drawContext(chart, s) {
       ys = [];
     for (let i = 0; i < track.time.length; i++) {
       if (i + 1 < track.time.length && track.time[i + 1] < from) continue;
-      if (track.time[i] > to) break;
       xs.push(track.time[i] - origin);
       ys.push(track.value[i]);
+      if (track.time[i] > to) break;
     }
-    paint.line(s, xs, ys, chart.stack.log.duration - origin, colour('--faint'), 1.2, [2, 3]);
+    paint.samples(s, xs, ys, colour('--faint'));
     nameTrack(chart, s, xs, ys, track.name === 'RSS' ? 'RSS' : 'used, as the driver says');
   }
   if (limit && s.y(limit.bytes) >= s.top - 1)
@@ -54,7 +54,7 @@ export function drawContext(chart, s) {
 /** At the track's right end, in the middle, or left of the peak's flag: where the flag leaves room.
  *  @param {StackChart} chart @param {paint.Surface} s @param {number[]} xs @param {number[]} ys @param {string} name */
 function nameTrack(chart, s, xs, ys, name) {
-  const WIDTH = 150 * s.ratio,
+  const WIDTH = 160 * s.ratio,
     FLAG = 95 * s.ratio,
     peak = s.x(chart.stack.heap.peakTime - chart.origin),
     end = Math.min(s.right, s.x(chart.stack.log.duration - chart.origin)) - 6 * s.ratio;
@@ -63,6 +63,10 @@ function nameTrack(chart, s, xs, ys, name) {
   );
   if (x === undefined) return;
   const at = spanAt(Float64Array.from(xs, s.x), x);
-  if (at < 0 || s.y(ys[at]) <= s.top) return;
-  paint.text(s, x, s.y(ys[at]) - 4 * s.ratio, name, colour('--faint'), 'right', colour('--ground'));
+  if (at < 0) return;
+  const most = Math.max(ys[at], ys[at + 1] ?? 0),
+    above = s.y(most) <= s.top,
+    label = above ? `↑ ${name} ${size(most)}` : name,
+    y = above ? s.top + 11 * s.ratio : s.y(most) - 4 * s.ratio;
+  paint.text(s, x, y, label, colour('--faint'), 'right', colour('--ground'));
 }

@@ -6,8 +6,8 @@ import { toMark, toPeak } from './steps.js';
 
 /** @type {[string[], string, (app: App) => void][]} */
 const KEYS = [
-  [['w'], 'zoom in', (app) => app.zoom(0.5, 0.7)],
-  [['s'], 'zoom out', (app) => app.zoom(0.5, 1 / 0.7)],
+  [['w'], 'zoom in', (app) => app.zoomIn(0.7)],
+  [['s'], 'zoom out', (app) => app.zoomIn(1 / 0.7)],
   [['a', 'ArrowLeft'], 'to earlier times', (app) => app.pan(-0.15)],
   [['d', 'ArrowRight'], 'to later times', (app) => app.pan(0.15)],
   [['0'], 'everything', (app) => app.fit()],

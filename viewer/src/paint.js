@@ -5,6 +5,12 @@
  */
 
 /**
+ * Times before and behind what is shown are drawn at its edges. @param {Surface} s
+ * @returns {(ns: number) => number}
+ */
+const within = (s) => (ns) => Math.min(s.right, Math.max(s.left, s.x(ns)));
+
+/**
  * The outline of a level that holds until the next x; the last one until `end`.
  * @param {Surface} s
  * @param {ArrayLike<number>} xs
@@ -13,19 +19,20 @@
  * @param {number} [base] y, to close an area
  */
 function steps(s, xs, ys, end, base) {
+  const at = within(s);
   s.c.beginPath();
   if (!xs.length) return;
   let y = s.y(ys[0]);
-  const first = s.x(xs[0]);
+  const first = at(xs[0]);
   if (base !== undefined) s.c.moveTo(first, base);
   s.c[base === undefined ? 'moveTo' : 'lineTo'](first, y);
   for (let i = 1; i < xs.length; i++) {
-    const x = s.x(xs[i]);
+    const x = at(xs[i]);
     s.c.lineTo(x, y);
     y = s.y(ys[i]);
     s.c.lineTo(x, y);
   }
-  const last = s.x(end);
+  const last = at(end);
   s.c.lineTo(last, y);
   if (base !== undefined) s.c.lineTo(last, base);
 }
@@ -59,6 +66,28 @@ export function line(s, xs, ys, end, colour, width = 1, dash = []) {
   s.c.setLineDash(dash.map((d) => d * s.ratio));
   s.c.stroke();
   s.c.setLineDash([]);
+}
+
+/** Figures that were taken now and then: a dot each, where there is room, and what joins them. @param {Surface} s
+ *  @param {number[]} xs @param {number[]} ys @param {string} colour */
+export function samples(s, xs, ys, colour) {
+  const APART = 7 * s.ratio,
+    dots = xs.length < 2 || (s.x(xs[xs.length - 1]) - s.x(xs[0])) / (xs.length - 1) >= APART;
+  s.c.save();
+  s.c.beginPath();
+  s.c.rect(s.left, s.top, s.right - s.left, s.bottom - s.top);
+  s.c.clip();
+  s.c.strokeStyle = s.c.fillStyle = colour;
+  s.c.lineWidth = 1.2 * s.ratio;
+  s.c.setLineDash([2 * s.ratio, 3 * s.ratio]);
+  s.c.beginPath();
+  xs.forEach((x, i) => s.c.lineTo(s.x(x), s.y(ys[i])));
+  s.c.stroke();
+  s.c.beginPath();
+  if (dots)
+    xs.forEach((x, i) => s.c.rect(s.x(x) - 1.5 * s.ratio, s.y(ys[i]) - 1.5 * s.ratio, 3 * s.ratio, 3 * s.ratio));
+  s.c.fill();
+  s.c.restore();
 }
 
 /** @param {Surface} s @param {number} x canvas pixels @param {string} colour @param {number[]} [dash] */
@@ -154,15 +183,16 @@ export function marker(s, x, kind, colour) {
  *  @param {ArrayLike<number>} high @param {number} end @param {string | CanvasPattern} paint */
 export function between(s, xs, low, high, end, paint) {
   if (!xs.length) return;
+  const at = within(s),
+    right = (/** @type {number} */ i) => at(i + 1 < xs.length ? xs[i + 1] : end);
   s.c.beginPath();
-  const right = (/** @type {number} */ i) => s.x(i + 1 < xs.length ? xs[i + 1] : end);
   for (let i = 0; i < xs.length; i++) {
-    s.c.lineTo(s.x(xs[i]), s.y(high[i]));
+    s.c.lineTo(at(xs[i]), s.y(high[i]));
     s.c.lineTo(right(i), s.y(high[i]));
   }
   for (let i = xs.length; i-- > 0; ) {
     s.c.lineTo(right(i), s.y(low[i]));
-    s.c.lineTo(s.x(xs[i]), s.y(low[i]));
+    s.c.lineTo(at(xs[i]), s.y(low[i]));
   }
   s.c.fillStyle = paint;
   s.c.fill();

@@ -17,17 +17,18 @@ export function bestOf([first, ...others]) {
 
 /** A colour for every name, the same in all logs; a heap's small one counts by its share. @param {App} app */
 export function colourAll(app) {
-  const largest = new Map();
+  const largest = new Map(),
+    charts = [];
   for (const log of app.logs) {
     for (const heap of log.heaps) {
-      for (const group of app.stackOf(log, heap.name)?.groups ?? []) {
-        if (!group.rest)
-          largest.set(group.name, Math.max(largest.get(group.name) ?? 0, Math.max(group.atPeak, group.largest / 2)));
-      }
+      const groups = (app.stackOf(log, heap.name)?.groups ?? []).filter((group) => !group.rest);
+      for (const { name, atPeak, largest: most } of groups)
+        largest.set(name, Math.max(largest.get(name) ?? 0, atPeak, most / 2));
+      charts.push(groups.map((group) => group.name));
     }
   }
   for (const name of [SEVERAL, ...NOBODY]) largest.delete(name);
-  return assign(largest);
+  return assign(largest, charts);
 }
 
 /** @param {App} app */
