@@ -92,11 +92,13 @@ static void fill_oom(struct mpr_insights *out, const struct mpr_reader *reader,
     struct mpr_insights_oom *o = &out->oom;
     *o = (struct mpr_insights_oom){ .told = true,
                                     .capturing = oom->capturing,
+                                    .device = mpf_heap_device(oom->heap),
                                     .time = oom->time,
                                     .asked = oom->bytes,
                                     .free = oom->free,
                                     .total = oom->total,
                                     .heap = mpr_label_heap(&out->arena, oom->heap) };
+    mpr_composition(&o->state, &out->arena, reader, &oom->picture);
     o->path = mpr_label_node(&out->arena, reader, oom->node ? oom->node : oom->python, &o->depth);
 }
 

@@ -40,10 +40,12 @@ struct mpr_finding {
 /* A lack of device memory that the program did not get over, the newest one. */
 struct mpr_insights_oom {
     bool told, capturing;
+    unsigned device;
     uint64_t time, asked, free, total; /* free, total: MPF_UNKNOWN */
     const char *heap;
     const char *const *path; /* ranges; where there are none, the Python stack */
     size_t depth;
+    struct mpr_device_state state; /* of the device, then */
 };
 
 struct mpr_insights {

@@ -1,3 +1,4 @@
+/* insights, and the summary, which shows the same in short. */
 #include "cmd.h"
 #include "insights.h"
 #include "reports.h"
@@ -12,12 +13,17 @@ static void *read_log(const char *path, const struct mpr_progress *progress, boo
     return &insights;
 }
 
-static void describe(struct mpr_document *doc, const void *result)
+static void release(void *result) { mpr_insights_free(result); }
+
+static void describe_insights(struct mpr_document *doc, const void *result)
 {
     mpr_report_insights(doc, result);
 }
 
-static void release(void *result) { mpr_insights_free(result); }
+static void describe_summary(struct mpr_document *doc, const void *result)
+{
+    mpr_report_summary(doc, result);
+}
 
 int mpr_cmd_insights(int argc, char **argv)
 {
@@ -26,7 +32,21 @@ int mpr_cmd_insights(int argc, char **argv)
         "\vExamples:\n  memprof-report insights memprof.n03.4242.zst\n  memprof-report insights --format json LOG\n\n"
         "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
         read_log,
-        describe,
+        describe_insights,
+        release,
+    };
+    return mpr_one_run(&one, argc, argv);
+}
+
+int mpr_cmd_summary(int argc, char **argv)
+{
+    static const struct mpr_one one = {
+        "Says what happened on one screen: how it ended, what devices and heaps held at their peaks, who held most, what is worth a "
+        "change. The command need not be named: memprof-report LOG."
+        "\vExamples:\n  memprof-report memprof.n03.4242.zst\n  memprof-report logs/\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+        read_log,
+        describe_summary,
         release,
     };
     return mpr_one_run(&one, argc, argv);

@@ -3,6 +3,7 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "utf8.h"
@@ -20,7 +21,7 @@ static const struct {
     { "graphs", mpr_cmd_graphs },     { "segments", mpr_cmd_segments },
     { "stacks", mpr_cmd_stacks },     { "info", mpr_cmd_info },
     { "verify", mpr_cmd_verify },     { "recover", mpr_cmd_recover },
-    { "insights", mpr_cmd_insights },
+    { "insights", mpr_cmd_insights }, { "summary", mpr_cmd_summary },
 };
 
 struct arguments {
@@ -61,10 +62,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
     .options = options,
     .parser = parse,
-    .args_doc = "COMMAND [OPTION...] LOG...",
+    .args_doc = "COMMAND [OPTION...] LOG...\nLOG|DIR [OPTION...]",
     .doc =
         "Reports on the logs that memprof wrote.\n\n"
         "Commands:\n"
+        "  summary   what happened, on one screen: the same as no command\n"
         "  peaks     who held the memory at the peak, by range, call stack, library, thread, ...\n"
         "  oom       the story of each lack of memory\n"
         "  insights  what is worth a change, with the numbers that say so\n"
@@ -77,6 +79,7 @@ static const struct argp argp = {
         "  verify    checks every frame of a log\n"
         "  recover   folds the journal of a dead process into its log\n"
         "\vExamples:\n"
+        "  memprof-report memprof.n03.4242.zst\n"
         "  memprof-report peaks memprof.n03.4242.zst\n"
         "  memprof-report peaks --by thread --top 5 logs/\n"
         "  memprof-report peaks --help\n\n"
@@ -110,6 +113,11 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(commands[i].name, argv[at]) == 0) return commands[i].run(argc - at, argv + at);
     }
-    mpr_cmd_say("unknown command '%s'; try 'memprof-report --help'", argv[at]);
+    if (access(argv[at], F_OK) == 0) { /* a log, or a directory of logs */
+        static char name[] = "summary";
+        argv[at - 1] = name;
+        return mpr_cmd_summary(argc - at + 1, argv + at - 1);
+    }
+    mpr_cmd_say("'%s' is no command and no file; try 'memprof-report --help'", argv[at]);
     return MPR_EXIT_USAGE;
 }

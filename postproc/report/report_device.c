@@ -1,7 +1,9 @@
 #include "report_device.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "amount.h"
 #include "mpf/sample.h"
 #include "peaks.h"
 #include "report_rows.h"
@@ -88,8 +90,9 @@ static void heading(struct mpr_document *doc, const struct mpr_device *d,
     mpr_doc_say(doc, " %s %.12s  %s ", d->name, d->uuid, at);
     mpr_doc_add(doc, MPR_STRONG, "%s", mpr_doc_size(doc, measured ? s->used : s->tracked));
     if (s->total != MPF_UNKNOWN) mpr_doc_say(doc, " of %s", mpr_doc_size(doc, s->total));
-    mpr_doc_line(doc, " %s at %s", measured ? "used" : "tracked (nobody measured what is used)",
-                 mpr_doc_time(doc, s->time));
+    mpr_doc_say(doc, " %s at %s", measured ? "used" : "tracked (nobody measured what is used)",
+                mpr_doc_time(doc, s->time));
+    mpr_doc_end_wrapped(doc, 2);
     if (*d->off) mpr_doc_line(doc, "  driver allocations are not recorded: %s", d->off);
 }
 
@@ -125,4 +128,53 @@ void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,
                                             MPR_COLUMNS(comm_columns),
                                             MPR_ROWS(s->comm, s->comms),
                                             .all = MPR_EVERYWHERE });
+}
+
+/* ---- in short */
+
+enum { TWENTIETH = 20 };
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct mpr_device_part *a = left, *b = right;
+    return a->bytes > b->bytes ? -1 : a->bytes < b->bytes;
+}
+
+/* Those of a twentieth and more, the largest first; the others are one. */
+static size_t largest_parts(struct mpr_document *doc, const struct mpr_device_state *s,
+                            uint64_t whole, struct mpr_device_part *shown)
+{
+    struct mpr_device_part others = { .note = "" };
+    size_t count = 0, small = 0;
+    for (size_t i = 0; i < s->parts; i++) {
+        const struct mpr_device_part *p = &s->part[i];
+        if (!p->bytes) continue;
+        if (p->bytes >= mpr_amount(whole / TWENTIETH)) shown[count++] = *p;
+        else others.bytes = mpr_plus(others.bytes, p->bytes), small++;
+    }
+    qsort(shown, count, sizeof *shown, by_bytes);
+    if (!small) return count;
+    others.name = mpr_arena_format(&doc->arena, "%zu smaller part%s", small, small == 1 ? "" : "s");
+    shown[count++] = others;
+    return count;
+}
+
+void mpr_report_account(struct mpr_document *doc, const struct mpr_device *d,
+                        const struct mpr_device_state *s, const char *at)
+{
+    const uint64_t whole = s->used != MPF_UNKNOWN ? s->used : s->tracked;
+    struct mpr_device_part *shown = mpr_arena_alloc(&doc->arena, (s->parts + 1) * sizeof *shown);
+    if (!s->valid) return;
+    mpr_doc_facts(doc, before_parts, s);
+    heading(doc, d, s, at);
+    mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_FOR_PEOPLE,
+                                            MPR_COLUMNS(part_columns),
+                                            MPR_ROWS(shown, largest_parts(doc, s, whole, shown)),
+                                            .all = MPR_FOR_PEOPLE,
+                                            .whole = whole });
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "parts",
+                                            .only = MPR_IN_JSON,
+                                            MPR_COLUMNS(part_columns),
+                                            MPR_ROWS(s->part, s->parts),
+                                            .all = MPR_IN_JSON });
 }

@@ -12,4 +12,8 @@
 void mpr_report_device(struct mpr_document *doc, const struct mpr_device *device,
                        const struct mpr_device_state *state, const char *at, enum mpr_group by);
 
+/* The same in a few lines: its largest parts. */
+void mpr_report_account(struct mpr_document *doc, const struct mpr_device *device,
+                        const struct mpr_device_state *state, const char *at);
+
 #endif

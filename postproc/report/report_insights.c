@@ -1,7 +1,7 @@
 /* Findings: of each what was measured, what to change, and where there is more of it. */
 #include "insights.h"
 
-#include "naming.h"
+#include "report_rows.h"
 #include "reports.h"
 
 /* ---- fields */
@@ -26,7 +26,7 @@ static const struct mpr_column fact_columns[] = {
 };
 // clang-format on
 
-static void fields(struct mpr_document *doc, const struct mpr_insights *insights)
+void mpr_report_finding_fields(struct mpr_document *doc, const struct mpr_insights *insights)
 {
     mpr_doc_list(doc, "findings");
     for (size_t i = 0; i < insights->findings; i++) {
@@ -42,25 +42,11 @@ static void fields(struct mpr_document *doc, const struct mpr_insights *insights
         mpr_doc_close(doc);
     }
     mpr_doc_close(doc);
-    mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_IN_CSV,
-                                            MPR_COLUMNS(columns),
-                                            MPR_ROWS(insights->finding, insights->findings) });
-    mpr_doc_csv(doc, columns);
 }
 
 /* ---- lines */
 
 enum { HANG = 20 }; /* columns before what was found */
-
-/* Whose it is, as the tables tell it. */
-static const char *whose(struct mpr_document *doc, const struct mpr_finding *f)
-{
-    const struct mpr_naming *naming = doc->naming;
-    if (!naming || !naming->telling) return mpr_doc_path(doc, f->path, f->depth);
-    const struct mpr_told told =
-        mpr_telling_of(naming->telling, &doc->arena, f->path, f->depth, false);
-    return mpr_doc_path(doc, told.path, told.depth);
-}
 
 void mpr_report_findings(struct mpr_document *doc, const struct mpr_insights *insights, size_t most)
 {
@@ -68,7 +54,7 @@ void mpr_report_findings(struct mpr_document *doc, const struct mpr_insights *in
         const struct mpr_finding *f = &insights->finding[i];
         mpr_doc_add(doc, MPR_STRONG, "%12s", mpr_doc_size(doc, f->bytes));
         mpr_doc_say(doc, "  %-4s  %s", f->where, f->what);
-        if (f->path) mpr_doc_say(doc, ": %s", whose(doc, f));
+        if (f->path) mpr_doc_say(doc, ": %s", mpr_report_telling(doc, f->path, f->depth));
         mpr_doc_end_wrapped(doc, HANG);
         mpr_doc_say(doc, "%*sdo:  %s", HANG, "", f->change);
         mpr_doc_end_wrapped(doc, HANG + 5);
@@ -82,7 +68,11 @@ void mpr_report_insights(struct mpr_document *doc, const struct mpr_insights *in
     const struct mpr_log_peaks *log = &insights->peaks.log[0];
     mpr_report_schema(doc, "memprof.insights/1");
     mpr_report_log(doc, &log->summary);
-    fields(doc, insights);
+    mpr_report_finding_fields(doc, insights);
+    mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_IN_CSV,
+                                            MPR_COLUMNS(columns),
+                                            MPR_ROWS(insights->finding, insights->findings) });
+    mpr_doc_csv(doc, columns);
     mpr_doc_gap(doc);
     if (insights->findings)
         mpr_doc_line(doc, "findings: what each would save of the peak, at most");

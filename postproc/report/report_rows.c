@@ -102,6 +102,15 @@ void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *r)
                                   MPR_ROWS(shown, lines),
                                   .idle = r->whole ? lines - live : 0,
                                   .whole = r->whole,
+                                  .top = r->top,
                                   .estimated = estimated,
                                   .nowhere = mpr_report_nowhere(by) });
+}
+
+const char *mpr_report_telling(struct mpr_document *doc, const char *const *path, size_t depth)
+{
+    const struct mpr_naming *naming = doc->naming;
+    if (!naming || !naming->telling) return mpr_doc_path(doc, path, depth);
+    const struct mpr_told told = mpr_telling_of(naming->telling, &doc->arena, path, depth, false);
+    return mpr_doc_path(doc, told.path, told.depth);
 }

@@ -16,9 +16,12 @@ struct mpr_rows {
     const char *bytes; /* heading of their bytes */
     uint64_t whole;    /* what shares are of */
     bool ever;         /* with what the rows held and did at other times */
+    size_t top;        /* lines that people see unless --top says otherwise; 0: MPR_TOP */
     bool inherited;    /* says which bytes came by another thread's range */
 };
 
 void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *rows);
+/* A path as such tables tell it, as words of a sentence. */
+const char *mpr_report_telling(struct mpr_document *doc, const char *const *path, size_t depth);
 
 #endif

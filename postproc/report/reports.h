@@ -24,11 +24,13 @@ void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms);
 void mpr_report_page(struct mpr_document *doc, const struct mpr_timeline *timeline);
 void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks);
 void mpr_report_segments(struct mpr_document *doc, const struct mpr_segments *segments);
+void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *insights);
 void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *verify);
 
 /* ---- what reports share */
 
-/* For people: findings, the first ones. */
+/* Findings: all in JSON; the first ones for people. */
+void mpr_report_finding_fields(struct mpr_document *doc, const struct mpr_insights *insights);
 void mpr_report_findings(struct mpr_document *doc, const struct mpr_insights *insights,
                          size_t most);
 /* The first field of JSON: which fields follow, a contract that memprof-report(1) lists. */
