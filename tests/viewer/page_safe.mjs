@@ -71,6 +71,61 @@ test('damaged data leaves a message and the tables', async () => {
   }
 });
 
+test('a link by another hand shows what there is', async () => {
+  const file = shop.html('whole4.html', shop.log('whole4.zst', 'whole'));
+  for (const state of [
+    '{"pins":[null]}',
+    '{"pins":null}',
+    '{"from":1e30}',
+    '{"from":1e30,"to":2e30}',
+    '{"from":-1e300,"to":1e999}',
+    '{"by":"x","depth":-7,"compare":"y","align":"range:","theme":"z"}',
+  ]) {
+    const page = await shop.show(file, { hash: `#${encodeURIComponent(state)}` });
+    assert.ok(await page.locator('#trouble').isHidden(), state);
+    assert.deepEqual(page.trouble, [], state);
+    assert.deepEqual(await page.evaluate(() => memprof.view), await page.evaluate(() => memprof.whole), state);
+    assert.match(await page.locator('.chart caption').first().textContent(), /^at the peak/);
+    await page.context().close();
+  }
+});
+
+test('a run that allocated nothing says so', async () => {
+  const page = await shop.show(shop.html('true.html', shop.record('true.zst', '/bin/true')));
+  assert.match(await page.locator('#app').innerText(), /No allocations were recorded/);
+  assert.deepEqual(page.trouble, []);
+  for (const key of ['p', 'w', 's', '0', ']', 'Escape']) await page.keyboard.press(key);
+  assert.deepEqual(page.trouble, []);
+});
+
+test('names of thousands of characters leave the numbers in view', async () => {
+  const page = await shop.show(shop.html('long.html', shop.log('long.zst', 'named', 'a'.repeat(3000))));
+  await page.evaluate(() => {
+    memprof.change({ blocks: 'host/heap' });
+    memprof.pin([{ heap: 'host/heap', log: 0, at: 2e6 }]);
+    /** @type {HTMLDetailsElement} */ (document.getElementById('tables')).open = true;
+  });
+  const outside = await page
+    .locator('td, th[scope="col"], p')
+    .evaluateAll((all) =>
+      all.filter((cell) => cell.getBoundingClientRect().right > innerWidth).map((c) => c.textContent),
+    );
+  assert.deepEqual(outside, []);
+});
+
+test('the page follows the system from light to dark while nobody has chosen', async () => {
+  const page = await shop.show(shop.html('whole5.html', shop.log('whole5.zst', 'whole')), { colorScheme: 'light' });
+  const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await drawn(page);
+  assert.equal(await theme(), 'dark');
+  await page.keyboard.press('t');
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await drawn(page);
+  assert.equal(await theme(), 'light');
+});
+
 test('without scripting the tables are there, with exact bytes', async () => {
   const page = await shop.show(shop.html('whole3.html', shop.log('whole3.zst', 'whole')), { javaScriptEnabled: false });
   const text = await page.locator('#tables').innerText();

@@ -7,7 +7,7 @@ import { SLOTS, assign, hash } from '../../viewer/src/colours.js';
 import { byteStep, count, duration, share, size, time, timeTicks } from '../../viewer/src/format.js';
 import { outliers } from '../../viewer/src/ranks.js';
 import { STATES, segmentsAt } from '../../viewer/src/segments.js';
-import { fromHash, initial, toHash } from '../../viewer/src/state.js';
+import { fromHash, initial, repaired, toHash } from '../../viewer/src/state.js';
 
 test('a name that meets no other has the slot of its hash, in every report', () => {
   assert.equal(assign(new Map([['forward', 5]])).get('forward'), hash('forward') % SLOTS);
@@ -109,6 +109,35 @@ test('the hash brings the state back', () => {
 test('a hash of unknown origin changes nothing', () => {
   for (const hash of ['', '#', '#%%%', '#null', '#5', '#%7B%22from%22%3A%22x%22%7D', '#%7B%22hidden%22%3A7%7D'])
     assert.deepEqual(fromHash(hash), initial());
+});
+
+test('of a hash that names what is not there the rest is kept', () => {
+  /** @type {any} */
+  const logs = [{}, {}];
+  /** @type {any} */
+  const bad = {
+    ...initial(),
+    a: 1e30,
+    b: -0.5,
+    by: 'nonsense',
+    depth: 1e400,
+    compare: 'x',
+    from: Infinity,
+    to: NaN,
+    theme: 'x',
+    hidden: [null, 'a'],
+  };
+  const pins = [
+    null,
+    5,
+    {},
+    { heap: 'h', log: 'map', at: 1 },
+    { heap: 'h', log: 1, at: 2 },
+    { heap: 1, log: 0, at: 2 },
+  ];
+  assert.deepEqual(repaired({ ...bad, pins }, logs), { ...initial(), hidden: ['a'], pins: [pins[4]] });
+  for (const hash of ['#{"pins":null}', '#{"pins":{}}', '#{"hidden":{}}'])
+    assert.deepEqual(fromHash(hash.replaceAll('"', '%22')), initial());
 });
 
 test('blocks that live at one time never overlap, and gaps are filled', () => {

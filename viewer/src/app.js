@@ -9,11 +9,11 @@ import { markPanel } from './marks.js';
 import { Minimap } from './minimap.js';
 import { NOBODY, spanAt, stack } from './model.js';
 import { ranksPanel } from './ranks.js';
-import { bestOf, colourAll, runList } from './runs.js';
+import { bestOf, colourAll, nothing, runList } from './runs.js';
 import { segmentPanel } from './segments.js';
 import { selectionLines } from './selection.js';
 import { StackChart } from './stackchart.js';
-import { fromHash, initial, toHash } from './state.js';
+import { fromHash, initial, repaired, toHash } from './state.js';
 import { peakPanel, pinPanel } from './tables.js';
 
 /**
@@ -32,8 +32,7 @@ export class App {
     this.first = initial();
     if (logs.length === 2) this.first.b = 1;
     this.first.by = bestOf(logs);
-    this.state = fromHash(location.hash, this.first);
-    this.repair();
+    this.state = repaired(fromHash(location.hash, this.first), logs);
     /** @type {Chart[]} */
     this.charts = [];
     /** @type {Map<string, Stack>} */
@@ -57,15 +56,6 @@ export class App {
     /** @type {{ from: number, to: number } | null} */
     this.selection = null;
     this.frame = 0;
-  }
-
-  /** A hash of another page may name what is not here. */
-  repair() {
-    const { state, logs } = this;
-    if (!logs[state.a]) state.a = 0;
-    if (!logs[state.b] || state.b === state.a) state.b = -1;
-    state.pins = state.pins.filter((pin) => logs[pin.log] && Number.isFinite(pin.at)).slice(0, 2);
-    state.hidden = state.hidden.filter((name) => typeof name === 'string');
   }
 
   // ---- what is shown
@@ -167,14 +157,14 @@ export class App {
     this.stacks.clear();
     this.slots = colourAll(this);
     this.whole = this.extent(this.runs());
-    this.view = this.state.from === null || this.state.to === null ? [...this.whole] : [this.state.from, this.state.to];
+    this.view = this.within(this.state.from ?? -Infinity, this.state.to ?? Infinity);
     this.head.replaceChildren(...bar(this));
     this.head.hidden = false;
     this.charts = makeCharts(this);
     this.root.replaceChildren(
       runList(this),
       this.minimap.root,
-      ...this.charts.map((chart) => chart.root),
+      ...(this.charts.length ? this.charts.map((chart) => chart.root) : [nothing()]),
       this.pinned,
       this.side,
       this.status,
@@ -204,7 +194,7 @@ export class App {
   fillSide() {
     const names = this.shownHeaps();
     const panels = names.slice(0, 6).map((name) => peakPanel(this, name));
-    const ranks = this.logs.length > 2 ? [ranksPanel(this, names[0])] : [];
+    const ranks = this.logs.length > 2 && names.length ? [ranksPanel(this, names[0])] : [];
     const marks = markPanel(this);
     this.side.replaceChildren(...ranks, ...(marks ? [marks] : []), element('div', { class: 'two' }, ...panels));
   }
@@ -219,15 +209,20 @@ export class App {
 
   // ---- the view
 
+  /** What of a span of time can be shown. @param {number} from @param {number} to @returns {[number, number]} */
+  within(from, to) {
+    const [low, high] = this.whole,
+      length = Math.min(high - low, Math.max(SHORTEST, to - from)),
+      start = Math.min(high - length, Math.max(low, from));
+    return [start, start + length];
+  }
+
   /** @param {number} from @param {number} to */
   setView(from, to) {
     const [low, high] = this.whole;
-    const length = Math.min(high - low, Math.max(SHORTEST, to - from));
-    const start = Math.min(high - length, Math.max(low, from));
-    this.view = [start, start + length];
-    const all = start <= low && start + length >= high;
-    this.state.from = all ? null : start;
-    this.state.to = all ? null : start + length;
+    this.view = this.within(from, to);
+    const all = this.view[0] <= low && this.view[1] >= high;
+    [this.state.from, this.state.to] = all ? [null, null] : this.view;
     this.later();
   }
 

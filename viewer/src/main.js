@@ -2,7 +2,7 @@
 import { App } from './app.js';
 import { readPage } from './data.js';
 import { listen } from './keys.js';
-import { fromHash } from './state.js';
+import { fromHash, repaired } from './state.js';
 
 /** @param {unknown} error */
 function complain(error) {
@@ -27,10 +27,10 @@ async function begin() {
       app.later();
     });
     // paper is light, and not as wide as a screen
-    matchMedia('print').addEventListener('change', () => app.build());
+    for (const media of ['print', '(prefers-color-scheme: dark)'])
+      matchMedia(media).addEventListener('change', () => app.build());
     addEventListener('hashchange', () => {
-      app.state = fromHash(location.hash, app.first);
-      app.repair();
+      app.state = repaired(fromHash(location.hash, app.first), app.logs);
       app.build();
     });
     document.documentElement.dataset.ready = String(Math.round(performance.now()));

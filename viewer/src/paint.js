@@ -115,10 +115,13 @@ export function across(s, y, colour, label) {
   text(s, s.left + 6 * s.ratio, y - 4 * s.ratio, label, colour);
 }
 
+/** @param {Surface} s */
+const font = (s) => `${11 * s.ratio}px system-ui, sans-serif`;
+
 /** @param {Surface} s @param {number} x @param {number} y @param {string} label @param {string} colour
  *  @param {CanvasTextAlign} [align] @param {string} [halo] */
 export function text(s, x, y, label, colour, align = 'left', halo) {
-  s.c.font = `${11 * s.ratio}px system-ui, sans-serif`;
+  s.c.font = font(s);
   s.c.textAlign = align;
   s.c.textBaseline = 'alphabetic';
   if (halo) {
@@ -129,6 +132,13 @@ export function text(s, x, y, label, colour, align = 'left', halo) {
   }
   s.c.fillStyle = colour;
   s.c.fillText(label, x, y);
+}
+
+/** As much of a text as there is room for. @param {Surface} s @param {string} text @param {number} room */
+export function shortened(s, text, room) {
+  s.c.font = font(s);
+  const all = s.c.measureText(text).width;
+  return all <= room ? text : `${text.slice(0, Math.max(0, Math.floor((text.length * room) / all) - 1))}…`;
 }
 
 /**

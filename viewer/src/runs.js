@@ -51,3 +51,7 @@ export function runList(app) {
       ),
   );
 }
+
+/** In the place of charts. */
+export const nothing = () =>
+  element('section', { class: 'panel', 'data-panel': 'nothing' }, 'No allocations were recorded in this run.');

@@ -53,12 +53,13 @@ function drawMarks(chart, s) {
   }
   if (!chart.near) return;
   const x = s.x(chart.near.time - chart.origin),
-    right = x < (s.left + s.right) / 2;
+    right = x < (s.left + s.right) / 2,
+    room = (right ? s.right - x : x - s.left) - 14 * s.ratio;
   paint.text(
     s,
     x + (right ? 7 : -7) * s.ratio,
     s.bottom - 16 * s.ratio,
-    describe(chart.stack.log, chart.near),
+    paint.shortened(s, describe(chart.stack.log, chart.near), room),
     colour('--ink'),
     right ? 'left' : 'right',
     colour('--ground'),

@@ -6,6 +6,13 @@
  *   'dark' | '' }} State
  */
 
+import { VIEWS } from './columns.js';
+
+/** @type {State['compare'][]} */
+const COMPARISONS = ['both', 'overlay', 'difference'];
+/** @type {State['theme'][]} */
+const THEMES = ['light', 'dark', ''];
+
 /** @returns {State} */
 export const initial = () => ({
   a: 0,
@@ -35,18 +42,41 @@ export function toHash(state, from = initial()) {
   return Object.keys(kept).length ? '#' + encodeURIComponent(JSON.stringify(kept)) : '';
 }
 
+/** @param {any} known null: a number may stand for it @param {any} given */
+const isLike = (known, given) =>
+  typeof given === (known === null ? 'number' : typeof known) && Array.isArray(given) === Array.isArray(known);
+
 /** A hash that is not ours changes nothing. @param {string} hash @param {State} [from] @returns {State} */
 export function fromHash(hash, from = initial()) {
   try {
     const kept = JSON.parse(decodeURIComponent(hash.slice(1)));
     const state = { ...from };
     for (const key of /** @type {(keyof State)[]} */ (Object.keys(state))) {
-      if (key in kept && (from[key] === null ? typeof kept[key] === 'number' : typeof kept[key] === typeof from[key])) {
-        /** @type {any} */ (state)[key] = kept[key];
-      }
+      if (key in kept && isLike(from[key], kept[key])) /** @type {any} */ (state)[key] = kept[key];
     }
     return state;
   } catch {
     return { ...from };
   }
+}
+
+/** What there is: a hash of another page, or by another hand, may name what is not. @param {State} state
+ *  @param {import('./data.js').Log[]} logs @returns {State} */
+export function repaired(state, logs) {
+  const a = logs[state.a] ? state.a : 0,
+    there = (/** @type {any} */ pin) =>
+      Number.isFinite(pin?.at) && Number.isInteger(pin.log) && logs[pin.log] && typeof pin.heap === 'string';
+  return {
+    ...state,
+    a,
+    b: logs[state.b] && state.b !== a ? state.b : -1,
+    by: VIEWS.includes(state.by) ? state.by : 'range',
+    depth: Number.isInteger(state.depth) && state.depth > 0 ? state.depth : 0,
+    compare: COMPARISONS.includes(state.compare) ? state.compare : 'both',
+    from: Number.isFinite(state.from) ? state.from : null,
+    to: Number.isFinite(state.to) ? state.to : null,
+    pins: state.pins.filter(there).slice(0, 2),
+    hidden: state.hidden.filter((name) => typeof name === 'string'),
+    theme: THEMES.includes(state.theme) ? state.theme : '',
+  };
 }
