@@ -254,6 +254,76 @@ test('a selection tells what changed in it', async () => {
     assert.ok(text.includes(part), `${part} in ${text}`);
 });
 
+/** What a click downloads. */
+async function downloaded(page, click) {
+  const waiting = page.waitForEvent('download');
+  await click();
+  const chunks = [];
+  for await (const chunk of await (await waiting).createReadStream()) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+const timeline = (page) =>
+  downloaded(page, () => page.locator('.bar button', { hasText: 'CSV' }).click()).then((text) =>
+    text.trimEnd().split('\n'),
+  );
+
+test('the CSV of a timeline is as long as a chart is wide, and sums in each column to the heap', async () => {
+  const page = await shop.show(shop.html('csv.html', shop.path('churn.zst')));
+  const [head, ...records] = await timeline(page);
+  assert.equal(head, '"run","heap","start_ns","time_of_max_ns","max_bytes","min_bytes","band","is","bytes_at_max"');
+  const sums = new Map();
+  for (const record of records) {
+    const [, heap, start, , most, , , , bytes] = record.split(',');
+    const sum = sums.get(heap + start) ?? [0, Number(most)];
+    sums.set(heap + start, [sum[0] + Number(bytes), sum[1]]);
+  }
+  assert.ok(sums.size > 100 && sums.size <= 1001, `${sums.size}`);
+  for (const [sum, most] of sums.values()) assert.equal(sum, most);
+  const { peak_bytes } = shop.report('peaks', '--by', 'range', shop.path('churn.zst')).logs[0].heaps[0];
+  assert.equal(Math.max(...[...sums.values()].map(([, most]) => most)), peak_bytes);
+});
+
+test('so is that of two runs, with their difference while both run', async () => {
+  const logs = [shop.log('a.zst', 'rank', '0'), shop.log('b.zst', 'ranges', '65536 a')];
+  const page = await shop.show(shop.html('csv2.html', ...logs));
+  for (const mode of ['overlay', 'B − A']) {
+    await page.locator('.segmented button', { hasText: mode }).click();
+    const [head, ...records] = await timeline(page);
+    assert.equal(head, '"heap","start_ns","A_bytes","B_bytes","B_minus_A_bytes"');
+    assert.ok(records.length > 100);
+    assert.match(records[0], new RegExp(`^"host/heap",0,\\d+,${64 << 20},\\d+$`));
+    assert.match(records.at(-1), /^"host\/heap",\d+,\d+,"",""$/);
+  }
+});
+
+test('a spreadsheet takes no name for a formula', async () => {
+  const log = shop.log('formula.zst', 'named', '=HYPERLINK("http://x")');
+  const page = await shop.show(shop.html('formula.html', log));
+  const all = (await timeline(page)).join('\n');
+  assert.ok(all.includes('"\'=HYPERLINK(""http://x"")"'), all);
+});
+
+test('in a table of two runs there is room for names, on a phone and in two columns', async () => {
+  const logs = ['eager', 'oom'].map((name) =>
+    fileURLToPath(new URL(`../golden/h200-graphs-${name}.zst`, import.meta.url)),
+  );
+  const page = await shop.show(shop.html('narrow.html', ...logs));
+  for (const width of [390, 768, 1024, 1280]) {
+    await page.setViewportSize({ width, height: 900 });
+    await drawn(page);
+    const shape = await page.evaluate(() => ({
+      wide: document.documentElement.scrollWidth,
+      names: [...document.querySelectorAll('[data-panel="peak"] tbody .name bdi')].map((name) => {
+        const shown = name.parentElement.getBoundingClientRect().width;
+        return shown / Math.min(140, name.getBoundingClientRect().width);
+      }),
+    }));
+    assert.ok(shape.wide <= width, `${shape.wide} of ${width}`);
+    assert.ok(Math.min(...shape.names) > 0.95, `${width}: ${shape.names}`);
+  }
+});
+
 test('CSV files sum to the table', async () => {
   const page = await shop.show(shop.html('whole4.html', shop.log('whole4.zst', 'whole')));
   const waiting = page.waitForEvent('download');

@@ -134,7 +134,7 @@ export function bar(app) {
     button('fit', 'show everything (0)', () => app.fit()),
     button('peak', 'go to the peak (P)', () => toPeak(app)),
     button('PNG', 'download the charts as a picture', () => savePng(app)),
-    button('CSV', 'download the timelines as CSV', () => saveTimelines(app)),
+    button('CSV', 'download what the charts show as CSV; more of it by zooming in', () => saveTimelines(app)),
     button(app.dark ? '☀' : '☾', 'light or dark (T)', () => app.turn()),
     button('?', 'keys', () => dispatchEvent(new KeyboardEvent('keydown', { key: '?' }))),
   ];

@@ -64,21 +64,21 @@ export class CompareChart {
     return { from: 0 - origin, to: this.logs[i].duration - origin };
   }
 
-  /** @param {number} i @param {number} ns */
-  runsAt(i, ns) {
-    const { from, to } = this.life(i);
-    return ns >= from && ns <= to;
-  }
+  /** What a run held in a column; null: it was not there. @param {number} i @param {number} column */
+  bytes = (i, column) => {
+    const { from, to } = this.life(i),
+      width = this.xs[1] - this.xs[0];
+    return this.xs[column] + width > from && this.xs[column] <= to ? this.levels[i][column] : null;
+  };
 
   /** B minus A, where both run. */
   difference() {
-    const [a, b] = this.levels,
-      lives = [this.life(0), this.life(1)],
-      from = Math.max(...lives.map((life) => life.from)),
-      to = Math.min(...lives.map((life) => life.to)),
-      width = this.xs[1] - this.xs[0],
-      both = [...this.xs.keys()].filter((i) => this.xs[i] + width > from && this.xs[i] <= to);
-    return { xs: both.map((i) => this.xs[i]), bytes: both.map((i) => b[i] - a[i]), end: to };
+    const both = [...this.xs.keys()].filter((at) => this.bytes(0, at) !== null && this.bytes(1, at) !== null);
+    return {
+      xs: both.map((at) => this.xs[at]),
+      bytes: both.map((at) => this.levels[1][at] - this.levels[0][at]),
+      end: Math.min(this.life(0).to, this.life(1).to),
+    };
   }
 
   range() {
@@ -165,10 +165,8 @@ export class CompareChart {
     const [from, to] = this.app.view;
     const at =
       ns === null ? -1 : Math.min(this.xs.length - 1, Math.floor(((ns - from) / (to - from)) * this.xs.length));
-    const [a, b] = at < 0 ? this.heaps.map((heap) => heap.peakBytes) : this.levels.map((level) => level[at]);
-    const gone = at < 0 ? [] : [0, 1].filter((i) => !this.runsAt(i, ns ?? 0)),
-      bytes = (/** @type {number} */ i, /** @type {number} */ level) =>
-        gone.includes(i) ? 'not running' : size(level);
+    const [a, b] = this.heaps.map((heap, i) => (at < 0 ? heap.peakBytes : this.bytes(i, at)));
+    const said = (/** @type {number | null} */ bytes) => (bytes === null ? 'not running' : size(bytes));
     const line = (/** @type {string} */ name, /** @type {string} */ text, tone = '') =>
       element('tr', {}, element('th', { scope: 'row' }, name), element('td', { class: tone }, text));
     this.said.replaceChildren(
@@ -179,9 +177,9 @@ export class CompareChart {
         element(
           'tbody',
           {},
-          line('A', bytes(0, a)),
-          line('B', bytes(1, b)),
-          gone.length ? null : line('B − A', size(b - a, true), b > a ? 'more' : 'less'),
+          line('A', said(a)),
+          line('B', said(b)),
+          a !== null && b !== null && line('B − A', size(b - a, true), b > a ? 'more' : 'less'),
         ),
       ),
     );

@@ -69,7 +69,7 @@ export function row(cells, attributes = {}) {
   );
 }
 
-/** @param {string} caption @param {string[]} heads @param {HTMLElement[]} rows */
+/** @param {string} caption @param {(Node | string)[]} heads @param {HTMLElement[]} rows */
 export function table(caption, heads, rows) {
   return element(
     'table',

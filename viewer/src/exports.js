@@ -1,5 +1,9 @@
 /** Files for the user: tables as CSV, charts as PNG. */
+import { CompareChart } from './comparechart.js';
+import { csv } from './csv.js';
 import { colour } from './dom.js';
+import { shown } from './lod.js';
+import { isLeast } from './model.js';
 import { StackChart } from './stackchart.js';
 
 /** @param {string} name @param {Blob} blob */
@@ -95,25 +99,47 @@ export function savePng(app) {
   });
 }
 
-/** Every span of every group that holds bytes. @param {import('./model.js').Stack[]} stacks */
-export function stacksCsv(stacks) {
-  const quote = (/** @type {string} */ text) => `"${text.replaceAll('"', '""')}"`;
-  const lines = ['"run","heap","start_ns","time_of_max_ns","max_bytes","min_bytes","band","bytes_at_max"'];
-  for (const { log, heap, groups } of stacks) {
-    const s = heap.spans;
-    const run = [quote(log.short), quote(heap.name)];
-    for (let i = 0; i < s.start.length; i++) {
-      const span = [...run, s.start[i], s.time[i], s.max[i], s.min[i]];
-      for (const g of groups) if (g.bytes[i]) lines.push([...span, quote(g.name), g.bytes[i]].join(','));
-    }
-  }
-  return lines.join('\n') + '\n';
+/** So many columns of a chart: a file that a spreadsheet opens, however long the run is. */
+const COLUMNS_SAVED = 500;
+
+/** What the stacks show of the view: every group that holds bytes at the largest state of each column.
+ *  @param {import('./app.js').App} app @param {StackChart[]} charts */
+function stackRecords(app, charts) {
+  const head = ['run', 'heap', 'start_ns', 'time_of_max_ns', 'max_bytes', 'min_bytes', 'band', 'is', 'bytes_at_max'];
+  const records = charts.flatMap(({ stack, origin }) => {
+    const { log, heap, groups } = stack,
+      { time, max } = heap.spans,
+      { x, span, min } = shown(heap.spans, app.view[0] + origin, app.view[1] + origin, COLUMNS_SAVED);
+    return span.flatMap((at, i) =>
+      groups
+        .filter((group) => group.bytes[at])
+        .map((group) => {
+          const is = isLeast(stack, group, at) ? 'at least' : 'exactly';
+          return [log.short, heap.name, Math.round(x[i]), time[at], max[at], min[i], group.name, is, group.bytes[at]];
+        }),
+    );
+  });
+  return [head, ...records];
 }
 
-/** The timelines of all stacks that are shown. @param {import('./app.js').App} app */
-export function saveTimelines(app) {
-  saveCsv(
-    'memprof-timeline',
-    stacksCsv(app.charts.flatMap((chart) => (chart instanceof StackChart ? [chart.stack] : []))),
+/** Both totals in each column, and their difference while both run. @param {CompareChart[]} charts */
+function compareRecords(charts) {
+  const head = ['heap', 'start_ns', 'A_bytes', 'B_bytes', 'B_minus_A_bytes'];
+  const records = charts.flatMap(({ heaps, xs, bytes }) =>
+    xs.map((x, i) => {
+      const [a, b] = [bytes(0, i), bytes(1, i)];
+      return [heaps[0].name, Math.round(x), a ?? '', b ?? '', a === null || b === null ? '' : b - a];
+    }),
   );
+  return [head, ...records];
 }
+
+/** What the charts show. @param {import('./app.js').App} app */
+export function timelinesCsv(app) {
+  const compared = app.charts.flatMap((chart) => (chart instanceof CompareChart ? [chart] : [])),
+    stacked = app.charts.flatMap((chart) => (chart instanceof StackChart ? [chart] : []));
+  return csv(compared.length ? compareRecords(compared) : stackRecords(app, stacked));
+}
+
+/** @param {import('./app.js').App} app */
+export const saveTimelines = (app) => saveCsv('memprof-timeline', timelinesCsv(app));

@@ -5,6 +5,7 @@
  * @typedef {{ held: Map<string, { bytes: number, least?: boolean, blocks?: number }>, more: boolean }} Side
  *   more: a name that is not among them may have held something, too
  */
+import { csv } from './csv.js';
 import { isUnnamed } from './model.js';
 
 /**
@@ -29,14 +30,12 @@ export function lines(sides) {
 
 /** @param {string[]} heads @param {Line[]} all */
 export function csvOf(heads, all) {
-  // a spreadsheet takes a cell that begins so for a formula; behind an apostrophe it is text
-  const quote = (/** @type {string} */ text) => `"${text.replace(/^[=+\-@]/, "'$&").replaceAll('"', '""')}"`;
   const bounded = all.some((line) => line.least.some(Boolean)),
     bound = (/** @type {string} */ text) => (bounded ? [text] : []);
-  const head = ['range', ...heads.flatMap((head) => [...bound(`${head} is`), `${head} bytes`])].map(quote);
-  const records = all.map((line) => [
-    quote(line.name),
-    ...line.values.flatMap((value, i) => [...bound(line.least[i] ? '"at least"' : '"exactly"'), value ?? 0]),
+  const head = ['range', ...heads.flatMap((head) => [...bound(`${head} is`), `${head} bytes`])];
+  const records = all.map(({ name, values, least }) => [
+    name,
+    ...values.flatMap((value, i) => [...bound(least[i] ? 'at least' : 'exactly'), value ?? 0]),
   ]);
-  return `${[head, ...records].map((fields) => fields.join(',')).join('\n')}\n`;
+  return csv([head, ...records]);
 }

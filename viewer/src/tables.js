@@ -26,6 +26,9 @@ function holders(log, heap) {
   return { held: out, more: heap.otherHolders > 0 };
 }
 
+/** Of a column that a narrow table does without. @param {string} text */
+const minor = (text) => element('span', { class: 'minor' }, text);
+
 /** @param {App} app @param {Line[]} all @param {number[]} totals @param {string[]} heads @param {boolean} blocks */
 function rows(app, all, totals, heads, blocks) {
   const cell = (/** @type {number | null} */ bytes, /** @type {boolean} */ least) =>
@@ -43,8 +46,8 @@ function rows(app, all, totals, heads, blocks) {
     );
     const cells = line.values.flatMap((value, i) => [
       cell(value, line.least[i]),
-      share(value ?? 0, totals[i]),
-      ...(blocks ? [line.blocks[i] ? count(line.blocks[i]) : '–'] : []),
+      minor(share(value ?? 0, totals[i])),
+      ...(blocks ? [minor(line.blocks[i] ? count(line.blocks[i]) : '–')] : []),
     ]);
     if (heads.length === 2) {
       const difference = (line.values[1] ?? 0) - (line.values[0] ?? 0),
@@ -77,16 +80,17 @@ function rows(app, all, totals, heads, blocks) {
  * @param {boolean} blocks
  */
 function panelTable(app, caption, heads, all, totals, blocks) {
-  const columns = heads.flatMap((head) => [head, 'share', ...(blocks ? ['blocks'] : [])]);
+  const columns = heads.flatMap((head) => [head, minor('share'), ...(blocks ? [minor('blocks')] : [])]);
   const made = table(
     caption,
     ['', ...columns, ...(heads.length === 2 ? ['difference'] : [])],
     rows(app, all.slice(0, 40), totals, heads, blocks),
   );
+  if (heads.length === 2) made.className = 'sides';
   const sum = totals.flatMap((total) => [
     element('td', { class: 'total', title: `${count(total)} bytes` }, size(total)),
-    element('td', {}),
-    ...(blocks ? [element('td', {})] : []),
+    element('td', {}, minor('')),
+    ...(blocks ? [element('td', {}, minor(''))] : []),
   ]);
   if (totals.length === 2) sum.push(element('td', {}, size(totals[1] - totals[0], true)));
   made.append(
