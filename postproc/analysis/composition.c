@@ -25,12 +25,12 @@ static bool holds_torch(const struct mpr_picture *p, const struct mpr_gpu_block 
     return low < p->torches && p->torch[low].addr < segment->addr + segment->size;
 }
 
-/* By its owner library; where no stack was had, by what lies in it. */
-bool mpr_composition_is_segment(const struct mpr_replay *r, const struct mpr_picture *p,
-                                const struct mpr_gpu_block *b)
+/* By who asked for it; where that does not tell (no call stack, PyTorch linked into the program, a
+ * plug-in that woke it), by what lies in it. */
+bool mpr_composition_is_segment(const struct mpr_picture *p, const struct mpr_gpu_block *b)
 {
     if (mpf_heap_code(b->heap) != MPF_HEAP_DEVICE || !b->addr) return false;
-    return b->library ? mpr_gpu_is_torch(&r->sites, b->library) : holds_torch(p, b);
+    return b->segment || holds_torch(p, b);
 }
 
 struct span {
@@ -76,7 +76,7 @@ static void sum_segments(struct mpr_device_state *out, const struct mpr_replay *
     size_t at = 0;
     for (size_t i = 0; i < p->drivers; i++) {
         const struct mpr_gpu_block *segment = &p->driver[i];
-        if (!mpr_composition_is_segment(r, p, segment)) continue;
+        if (!mpr_composition_is_segment(p, segment)) continue;
         const struct span s = look_into(p, segment, &at);
         const uint64_t free = mpr_less(segment->size, s.live);
         out->torch_segments += segment->size;
@@ -87,7 +87,10 @@ static void sum_segments(struct mpr_device_state *out, const struct mpr_replay *
             if (s.largest_hole > out->largest_hole) out->largest_hole = s.largest_hole;
         }
     }
-    for (size_t i = 0; i < p->torches; i++) out->torch_live += p->torch[i].size;
+    for (size_t i = 0; i < p->torches; i++) {
+        out->torch_live += mpr_gpu_backed(&p->torch[i]);
+        out->torch_asleep += p->torch[i].asleep;
+    }
     out->torch_blocks = p->torches;
 }
 
@@ -98,8 +101,7 @@ static uint64_t owned(const struct mpr_replay *r, const struct mpr_picture *p, b
     uint64_t bytes = 0;
     for (size_t i = 0; i < p->drivers; i++) {
         const struct mpr_gpu_block *b = &p->driver[i];
-        if (mpf_heap_code(b->heap) != MPF_HEAP_DEVICE || mpr_composition_is_segment(r, p, b))
-            continue;
+        if (mpf_heap_code(b->heap) != MPF_HEAP_DEVICE || mpr_composition_is_segment(p, b)) continue;
         if (!strncmp(mpr_sites_library_name(&r->sites, b->library), "libnccl", 7) == nccl)
             bytes += b->size;
     }
@@ -128,7 +130,7 @@ static void fill_comms(struct mpr_device_state *out, struct mpr_arena *arena,
                                                 ? mpr_label_name(arena, r, c->comm[i].first_use, 0)
                                                 : "" };
     for (size_t i = 0; i < p->drivers; i++) {
-        if (!p->driver[i].comm) continue;
+        if (!p->driver[i].comm || mpr_composition_is_segment(p, &p->driver[i])) continue;
         row[p->driver[i].comm - 1].bytes += p->driver[i].size;
         row[p->driver[i].comm - 1].blocks++;
     }
@@ -170,7 +172,8 @@ static const char *hole_note(struct mpr_arena *arena, const struct mpr_device_st
 static void add_torch(struct account *a, struct mpr_arena *arena, const struct mpr_device_state *s,
                       const struct mpr_replay *r)
 {
-    add(a, "torch_live", "torch live", mpr_amount(s->torch_live), "");
+    add(a, "torch_live", s->torch_asleep ? "torch live, backed" : "torch live",
+        mpr_amount(s->torch_live), "");
     add(a, "torch_split_free", "torch split free, pending", mpr_amount(s->split_free),
         hole_note(arena, s));
     add(a, "torch_releasable", "torch releasable", mpr_amount(s->releasable), "");
@@ -195,6 +198,8 @@ static void add_parts(struct account *a, const struct mpr_picture *p)
     for (int i = 0; i < MPR_PARTS; i++) add(a, part[i].key, part[i].name, p->part[i], "");
 }
 
+static uint64_t asleep_of(const struct mpr_gpu_block *b) { return b->asleep; }
+
 void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena,
                      const struct mpr_reader *reader, const struct mpr_picture *p)
 {
@@ -212,9 +217,11 @@ void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena,
     const bool of_driver =
         r->options.by == MPR_GROUP_LIBRARY || r->options.by == MPR_GROUP_COMM; /* PyTorch's blocks
                                                                                   have neither */
-    if (!of_driver)
-        out->row = mpr_composition_rows(arena, reader, p->torch, p->torches, &out->rows);
-    if (out->torch_segments || out->torch_live) add_torch(&a, arena, out, r);
+    if (!of_driver) {
+        out->row = mpr_composition_torch(arena, reader, p, mpr_gpu_backed, &out->rows);
+        out->asleep = mpr_composition_torch(arena, reader, p, asleep_of, &out->asleeps);
+    }
+    if (out->torch_segments || out->torch_blocks) add_torch(&a, arena, out, r);
     add(&a, "nccl", "NCCL", mpr_amount(owned(r, p, true)),
         out->comms ? mpr_arena_format(arena, "%zu communicators", out->comms) : "");
     add(&a, "other_libraries", "other driver allocations", mpr_amount(owned(r, p, false)), "");
@@ -270,5 +277,23 @@ const struct mpr_row *mpr_composition_rows(struct mpr_arena *arena, const struct
     }
     free(cell);
     qsort(row, *rows, sizeof *row, by_bytes);
+    return row;
+}
+
+const struct mpr_row *mpr_composition_torch(struct mpr_arena *arena,
+                                            const struct mpr_reader *reader,
+                                            const struct mpr_picture *p,
+                                            uint64_t (*bytes)(const struct mpr_gpu_block *),
+                                            size_t *rows)
+{
+    struct mpr_gpu_block *part = mpr_alloc(p->torches, sizeof *part);
+    size_t parts = 0;
+    for (size_t i = 0; i < p->torches; i++) {
+        if (!bytes(&p->torch[i])) continue;
+        part[parts] = p->torch[i];
+        part[parts++].size = bytes(&p->torch[i]);
+    }
+    const struct mpr_row *row = mpr_composition_rows(arena, reader, part, parts, rows);
+    free(part);
     return row;
 }

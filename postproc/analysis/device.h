@@ -28,11 +28,15 @@ struct mpr_device_state {
     uint64_t used, total, tracked;      /* bytes; MPF_UNKNOWN where nobody measured */
     const struct mpr_device_part *part; /* their sum is used */
     size_t parts;
-    uint64_t torch_live, torch_blocks, torch_segments, largest_hole; /* segments: bytes that
-                                                                        PyTorch's allocator holds */
+    uint64_t torch_live;   /* of PyTorch's live blocks what has memory, and */
+    uint64_t torch_asleep; /* what has none: its segments were unmapped below it */
+    uint64_t torch_blocks, torch_segments, largest_hole; /* segments: bytes that PyTorch's allocator
+                                                            holds */
     uint64_t split_free, releasable, pool_free;
-    const struct mpr_row *row; /* PyTorch's live blocks by what was asked for, largest first */
+    const struct mpr_row *row; /* of torch_live, by what was asked for, largest first */
     size_t rows;
+    const struct mpr_row *asleep; /* the same of what is asleep */
+    size_t asleeps;
     const struct mpr_comm_row *comm; /* NCCL's communicators, largest first */
     size_t comms;
 };

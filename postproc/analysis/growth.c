@@ -81,7 +81,7 @@ void mpr_growth_end(struct mpr_growth_builder *b, struct mpr_growth *out)
 const struct mpr_row *mpr_growth_blocks(struct mpr_arena *arena, const struct mpr_reader *reader,
                                         const struct mpr_picture *p, bool torch, size_t *rows)
 {
-    if (torch) return mpr_composition_rows(arena, reader, p->torch, p->torches, rows);
+    if (torch) return mpr_composition_torch(arena, reader, p, mpr_gpu_backed, rows);
     struct mpr_gpu_block *block = mpr_alloc(p->drivers, sizeof *block);
     size_t n = 0;
     for (size_t i = 0; i < p->drivers; i++)

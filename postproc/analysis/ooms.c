@@ -66,7 +66,8 @@ static void fill_fits(struct mpr_oom_story *s)
 static int by_size(const void *left, const void *right)
 {
     const struct mpr_gpu_block *const *a = left, *const *b = right;
-    return (*a)->size > (*b)->size ? -1 : (*a)->size < (*b)->size;
+    const uint64_t x = mpr_gpu_backed(*a), y = mpr_gpu_backed(*b);
+    return x > y ? -1 : x < y;
 }
 
 static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena,
@@ -76,12 +77,13 @@ static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena,
     const struct mpr_gpu_block **block = mpr_alloc(p->torches + p->drivers, sizeof *block);
     size_t n = 0;
     s->largest = mpr_arena_alloc(arena, LARGEST * sizeof *s->largest);
-    for (size_t i = 0; i < p->torches; i++) block[n++] = &p->torch[i];
+    for (size_t i = 0; i < p->torches; i++)
+        if (mpr_gpu_backed(&p->torch[i])) block[n++] = &p->torch[i];
     for (size_t i = 0; !p->torches && i < p->drivers; i++) block[n++] = &p->driver[i];
     qsort(block, n, sizeof *block, by_size);
     for (size_t i = 0; i < n && i < LARGEST; i++) {
         struct mpr_oom_block *b = &s->largest[s->blocks++];
-        *b = (struct mpr_oom_block){ .bytes = block[i]->size,
+        *b = (struct mpr_oom_block){ .bytes = mpr_gpu_backed(block[i]),
                                      .age = mpr_less(s->time, block[i]->time) };
         b->path = mpr_label_best(arena, reader, block[i]->node,
                                  mpr_sites_of(&r->sites, block[i]->site), &b->depth);

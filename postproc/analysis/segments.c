@@ -44,14 +44,21 @@ static const char *const *label(struct walk *w, uint32_t key, size_t *depth)
 
 /* ---- one segment */
 
+/* PyTorch itself maps memory to let a segment grow; a plug-in maps a segment at once. */
+static bool is_expandable(const struct walk *w, const struct mpr_gpu_block *b)
+{
+    const char *library = mpr_sites_library_name(&w->r->sites, b->library);
+    return b->handle && (!*library || !strncmp(library, "libc10_cuda", 11));
+}
+
 /* Pieces of an expandable segment follow each other without a gap. */
 static size_t pieces(const struct walk *w, size_t first)
 {
     const struct mpr_gpu_block *b = &w->picture->driver[first];
     size_t n = 1;
-    while (b->handle && first + n < w->picture->drivers && b[n].handle &&
+    while (is_expandable(w, b) && first + n < w->picture->drivers && b[n].handle &&
            b[n].addr == b[n - 1].addr + b[n - 1].size && b[n].capture == b->capture &&
-           mpr_composition_is_segment(w->r, w->picture, &b[n]))
+           mpr_composition_is_segment(w->picture, &b[n]))
         n++;
     return n;
 }
@@ -63,7 +70,7 @@ static struct mpr_segment describe(const struct walk *w, size_t first, size_t co
                              .bytes = last->addr + last->size - b->addr,
                              .time = b->time,
                              .capture = b->capture,
-                             .expandable = b->handle };
+                             .expandable = is_expandable(w, b) };
     if (b->capture) memcpy(s.pool, w->r->gpu.capture[b->capture - 1].pool, sizeof s.pool);
     return s;
 }
@@ -211,7 +218,7 @@ static void walk_over(struct walk *w)
     const struct mpr_picture *p = w->picture;
     struct mpr_segments_device *d = w->out;
     for (size_t i = 0; i < p->drivers;) {
-        if (!mpr_composition_is_segment(w->r, p, &p->driver[i])) {
+        if (!mpr_composition_is_segment(p, &p->driver[i])) {
             i++;
             continue;
         }
@@ -231,12 +238,18 @@ static void walk_over(struct walk *w)
 
 static void count_outside(struct walk *w)
 {
-    uint64_t blocks = w->picture->torches, bytes = 0;
-    for (size_t i = 0; i < w->picture->torches; i++) bytes += w->picture->torch[i].size;
-    for (size_t i = 0; i < w->out->segments; i++)
-        blocks = mpr_less(blocks, w->out->segment[i].blocks);
-    w->out->outside = mpr_less(bytes, w->out->live);
-    w->out->outside_blocks = blocks;
+    struct mpr_segments_device *d = w->out;
+    uint64_t blocks = 0, bytes = 0;
+    for (size_t i = 0; i < w->picture->torches; i++) {
+        const struct mpr_gpu_block *b = &w->picture->torch[i];
+        blocks += mpr_gpu_backed(b) != 0;
+        bytes += mpr_gpu_backed(b);
+        d->asleep += b->asleep;
+        d->asleep_blocks += b->asleep != 0;
+    }
+    for (size_t i = 0; i < d->segments; i++) blocks = mpr_less(blocks, d->segment[i].blocks);
+    d->outside = mpr_less(bytes, d->live);
+    d->outside_blocks = blocks;
 }
 
 static void fill_device(struct mpr_segments *result, const struct mpr_reader *reader,
@@ -260,7 +273,7 @@ static void fill_device(struct mpr_segments *result, const struct mpr_reader *re
     free(w.pool_of);
     qsort(d->segment, d->segments, sizeof *d->segment, by_free);
     qsort(d->pool, d->pools, sizeof *d->pool, by_bytes);
-    if (d->segments || d->outside_blocks) result->devices++;
+    if (d->segments || d->outside_blocks || d->asleep_blocks) result->devices++;
 }
 
 /* ---- the instant */

@@ -72,6 +72,7 @@ struct mpr_segments_device {
     struct mpr_segment_pin *pin; /* by free bytes */
     size_t pins;
     uint64_t bytes, live, split_free, idle, graph_free, largest_hole;
+    uint64_t asleep, asleep_blocks;   /* live, their segments unmapped below them */
     uint64_t outside, outside_blocks; /* live in no segment that was seen */
 };
 

@@ -31,6 +31,9 @@ void mpr_gpu_free(struct mpr_gpu *g)
     mpr_index_free(&g->handles);
     mpr_index_free(&g->owed);
     mpr_intervals_free(&g->maps);
+    mpr_intervals_free(&g->unmapped);
+    free(g->slept);
+    mpr_index_free(&g->slept_at);
     mpr_pools_free(g);
     free(g->capture);
     mpr_index_free(&g->captured);
@@ -65,7 +68,7 @@ static void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mp
         mpr_gpu_explain(r, mpf_heap_device(b.heap), mpr_amount(b.size));
     mpr_graph_count(&r->gpu, &b, torch);
     mpr_oom_got_over(r, t, &b, torch);
-    if (mpf_heap_is_gpu(e->heap)) mpr_gpu_note_peak(r, mpf_heap_device(e->heap), 0);
+    if (mpf_heap_is_gpu(e->heap)) mpr_gpu_note_peak(r, mpf_heap_device(e->heap), false);
 }
 
 static void freed(struct mpr_replay *r, const struct mpr_gpu_block *b)
@@ -222,7 +225,7 @@ static void apply_to_handle(struct mpr_replay *r, struct mpr_thread *t, const st
     case MPF_OP_HANDLE_NEW:
         if (!mpr_handle_new(r, t, e)) break;
         mpr_gpu_explain(r, mpf_heap_device(e->heap), mpr_amount(e->size));
-        mpr_gpu_note_peak(r, mpf_heap_device(e->heap), 0);
+        mpr_gpu_note_peak(r, mpf_heap_device(e->heap), false);
         break;
     case MPF_OP_HANDLE_IMPORT: mpr_handle_import(r, e); break;
     case MPF_OP_HANDLE_RETAIN: mpr_handle_retain(r, e->addr, mpr_gpu_word(e, 0)); break;

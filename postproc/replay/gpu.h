@@ -17,6 +17,8 @@ void mpr_gpu_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
 
 /* A PUSH, POP or RANGE_DATA has been applied. */
 void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
+/* The block is the communicator's, unless that is told later. */
+void mpr_gpu_suppose(struct mpr_replay *r, struct mpr_gpu_block *b, uint32_t comm);
 /* The block's communicator may be told later; object: its number where it has a handle, else 0. */
 void mpr_gpu_guess(struct mpr_replay *r, const struct mpr_gpu_block *b, uint32_t object);
 
@@ -41,7 +43,8 @@ uint64_t mpr_graph_until(const struct mpr_gpu *g, uint32_t capture);
 bool mpr_graph_holds(const struct mpr_gpu *g, uint32_t capture, uint64_t time);
 
 /* ---- gpu_handles.c: physical memory with handles (cuMemCreate): references and mappings are
- * counted, and the bytes leave the books with the last of them. */
+ * counted, and the bytes leave the books with the last of them.  What is mapped where memory of the
+ * same library was unmapped is that memory, awake: PyTorch's segment or its communicator's. */
 
 bool mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 void mpr_handle_import(struct mpr_replay *r, const struct mpf_event *e);
@@ -71,9 +74,6 @@ void mpr_oom_freed(struct mpr_replay *r, const struct mpr_thread *t, uint64_t by
 /* The thread has made a block. */
 void mpr_oom_got_over(struct mpr_replay *r, struct mpr_thread *t, const struct mpr_gpu_block *b,
                       bool torch);
-
-/* Does this library belong to PyTorch? */
-bool mpr_gpu_is_torch(const struct mpr_sites *s, uint32_t library);
 
 /* ---- gpu_pools.c: stream-ordered pools and the memory of graphs: how much of a device each holds,
  * by who made it grow. */

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "amount.h"
 #include "index.h"
 
 struct mpr_gpu_block {
@@ -24,9 +25,17 @@ struct mpr_gpu_block {
     uint8_t heap;
     bool inherited;    /* node is another thread's */
     bool comm_guessed; /* comm is the newest one at work, or none */
-    bool weighed; /* of PyTorch: it may stand for others without a Python stack (estimates.h) */
-    bool handle;  /* memory with a handle: neighbours may belong together */
+    bool weighed;    /* of PyTorch: it may stand for others without a Python stack (estimates.h) */
+    bool handle;     /* memory with a handle: neighbours may belong together */
+    bool segment;    /* PyTorch's caching allocator asked for it, itself or through a plug-in */
+    uint64_t asleep; /* of one of PyTorch's in a picture: bytes that have no memory (asleep.h) */
 };
+
+/* Of its bytes those that have memory. */
+static inline uint64_t mpr_gpu_backed(const struct mpr_gpu_block *b)
+{
+    return mpr_less(b->size, b->asleep);
+}
 
 struct mpr_gpu_blocks {
     struct mpr_gpu_block *at;

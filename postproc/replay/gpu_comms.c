@@ -11,13 +11,18 @@ static bool is_nccl(const struct mpr_replay *r, uint32_t domain)
     return strncmp(mpr_ranges_domain(&r->ranges, domain), "NCCL", 4) == 0;
 }
 
-static void claim_block(struct mpr_replay *r, struct mpr_gpu_block *b, uint32_t comm)
+void mpr_gpu_suppose(struct mpr_replay *r, struct mpr_gpu_block *b, uint32_t comm)
 {
-    if (!b->comm_guessed) return;
-    b->comm_guessed = false;
+    if (!b->comm_guessed || b->comm == comm) return;
     if (r->options.by == MPR_GROUP_COMM) mpr_gpu_books_remove(r, b);
     b->comm = comm;
     if (r->options.by == MPR_GROUP_COMM) mpr_gpu_books_add(r, b);
+}
+
+static void claim_block(struct mpr_replay *r, struct mpr_gpu_block *b, uint32_t comm)
+{
+    mpr_gpu_suppose(r, b, comm);
+    b->comm_guessed = false;
 }
 
 /* A communicator's init says whose it is with its pop: what NCCL allocated meanwhile belongs to it.

@@ -4,6 +4,7 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "asleep.h"
 #include "gpu_book.h"
 #include "gpu_peaks.h"
 
@@ -135,18 +136,42 @@ void mpr_handle_drop(struct mpr_replay *r, uint64_t handle)
     release_if_unused(r, o);
 }
 
+/* Whose memory was there, for when it is mapped again (sleep mode, a suspended communicator). */
+static void leave(struct mpr_gpu *g, const struct mpr_gpu_block *b)
+{
+    if (!b->segment && !b->comm) return;
+    uint32_t number = mpr_index_get(&g->slept_at, b->addr);
+    if (!number) {
+        MPR_GROW(g->slept, g->slepts, g->slept_cap);
+        number = ++g->slepts;
+        mpr_index_set(&g->slept_at, b->addr, number);
+    }
+    g->slept[number - 1] = (struct mpr_slept){ b->library, b->comm, b->segment };
+}
+
+static void come_back(struct mpr_replay *r, struct mpr_gpu_block *b)
+{
+    const uint32_t number = mpr_index_get(&r->gpu.slept_at, b->addr);
+    const struct mpr_slept *s = number ? &r->gpu.slept[number - 1] : NULL;
+    if (!s || s->library != b->library) return;
+    b->segment |= s->segment;
+    if (s->comm) mpr_gpu_suppose(r, b, s->comm);
+}
+
 /* Memory with a handle is a block where it is mapped first, from when it was made on; mapped again
  * later, from then on. */
 static void show(struct mpr_replay *r, struct mpr_object *o, uint64_t at)
 {
     const uint64_t from = o->shown ? r->now : o->block.time;
     o->block.addr = at;
+    if (!o->imported) come_back(r, &o->block);
     if (!o->imported) mpr_gpu_seen(r, &o->block, from);
     o->shown = true;
 }
 
 static void hide(struct mpr_replay *r, struct mpr_object *o)
 {
+    if (!o->imported) leave(&r->gpu, &o->block);
     if (!o->imported) mpr_gpu_gone(r, &o->block);
     if (!o->imported) mpr_gpu_unseen(r, &o->block);
     o->block.addr = 0;
@@ -180,4 +205,5 @@ void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes)
         count++;
     }
     mpr_intervals_remove(&g->maps, first, count);
+    if (count) mpr_asleep_unmapped(&g->unmapped, at, end);
 }

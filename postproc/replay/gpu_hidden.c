@@ -51,9 +51,9 @@ static int64_t hidden_growth(struct mpr_replay *r, struct mpr_thread *t, uint64_
     return mpr_minus(mpr_change(before, used), mpr_change(tracked_before, now));
 }
 
-/* A measurement that only confirms the peak does not move it: memory that is dropped here may be
- * mapped by another process for a while (NCCL's peers), and is explained better while it is this
- * one's. */
+/* A measurement that only confirms the peak does not move it to where less is tracked: memory that
+ * is dropped here may be mapped by another process for a while (NCCL's peers), and is explained
+ * better while it is this one's. */
 static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
 {
     struct mpr_gpu_device *d = &r->gpu.device[device];
@@ -62,7 +62,7 @@ static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
     d->surprise_time = r->now;
     d->used = used;
     d->tracked_then = mpr_gpu_tracked(r, device);
-    mpr_gpu_note_peak(r, device, d->best.used / 32);
+    mpr_gpu_note_peak(r, device, true);
 }
 
 void mpr_hidden_return(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)

@@ -8,12 +8,6 @@
 #include "mpf/sample.h"
 #include "picture.h"
 
-bool mpr_gpu_is_torch(const struct mpr_sites *s, uint32_t library)
-{
-    const char *name = mpr_sites_library_name(s, library);
-    return !strncmp(name, "libc10", 6) || !strncmp(name, "libtorch", 8);
-}
-
 static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t,
                                const struct mpf_event *e)
 {
@@ -30,7 +24,7 @@ static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t,
     o->node = mpr_gpu_path(r, t, &o->inherited);
     o->library = mpr_sites_library(&r->sites, t->at.stack);
     o->python = t->at.python;
-    o->torch = mpr_gpu_is_torch(&r->sites, o->library);
+    o->torch = mpr_sites_for_torch(&r->sites, t->at.stack);
     t->gpu.oom = g->ooms;
     t->gpu.oom_past = false;
     return o;

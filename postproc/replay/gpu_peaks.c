@@ -36,18 +36,19 @@ void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change)
 /* ---- the best instant */
 
 static void raise_best_at(const struct mpr_replay *r, unsigned device, struct mpr_best *best,
-                          uint64_t slack, uint64_t time)
+                          bool measured, uint64_t time)
 {
-    const uint64_t used = mpr_gpu_used(r, device),
+    const uint64_t used = mpr_gpu_used(r, device), tracked = mpr_gpu_tracked(r, device),
                    torch = r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].bytes;
+    const uint64_t slack = measured && tracked < best->tracked ? best->used / 32 : 0;
     if (used < best->used + slack || (used == best->used && torch <= best->torch)) return;
-    *best = (struct mpr_best){ used, torch, time, true };
+    *best = (struct mpr_best){ used, torch, tracked, time, true };
 }
 
 static void raise_best(const struct mpr_replay *r, unsigned device, struct mpr_best *best,
-                       uint64_t slack)
+                       bool measured)
 {
-    raise_best_at(r, device, best, slack, r->now);
+    raise_best_at(r, device, best, measured, r->now);
 }
 
 static void take(const struct mpr_replay *r, unsigned device, struct mpr_best *best,
@@ -70,13 +71,12 @@ static bool is_open(const struct mpr_replay *r, const struct mpr_window *w)
     return r->now >= w->from && r->now <= w->to;
 }
 
-void mpr_gpu_note_peak(struct mpr_replay *r, unsigned device, uint64_t slack)
+void mpr_gpu_note_peak(struct mpr_replay *r, unsigned device, bool measured)
 {
-    if (!r->pinned) raise_best(r, device, &r->gpu.device[device].best, slack);
+    if (!r->pinned) raise_best(r, device, &r->gpu.device[device].best, measured);
     for (size_t i = 0; i < r->gpu.windows; i++) {
         struct mpr_window *w = &r->gpu.window[i];
-        if (w->device == device && is_open(r, w))
-            raise_best(r, device, &w->best, w->best.used ? slack : 0);
+        if (w->device == device && is_open(r, w)) raise_best(r, device, &w->best, measured);
     }
 }
 
@@ -87,7 +87,7 @@ void mpr_gpu_take_pictures(struct mpr_replay *r)
     for (size_t i = 0; i < r->gpu.windows; i++) {
         struct mpr_window *w = &r->gpu.window[i];
         if (is_open(r, w) && !w->best.time)
-            raise_best(r, w->device, &w->best, 0); /* what it began with */
+            raise_best(r, w->device, &w->best, false); /* what it began with */
         take(r, w->device, &w->best, &w->peak);
     }
 }
@@ -98,7 +98,7 @@ void mpr_gpu_close_windows(struct mpr_replay *r)
         struct mpr_window *w = &r->gpu.window[i];
         if (r->now <= w->to) continue;
         if (!w->best.time) { /* nothing happened in it */
-            raise_best(r, w->device, &w->best, 0);
+            raise_best(r, w->device, &w->best, false);
             w->best.time = w->to;
         }
         take(r, w->device, &w->best, &w->peak);
@@ -117,7 +117,8 @@ void mpr_gpu_choose(struct mpr_replay *r)
 
 void mpr_gpu_carry(struct mpr_replay *r, uint64_t time)
 {
-    for (unsigned i = 0; i < MPF_GPUS; i++) raise_best_at(r, i, &r->gpu.device[i].best, 0, time);
+    for (unsigned i = 0; i < MPF_GPUS; i++)
+        raise_best_at(r, i, &r->gpu.device[i].best, false, time);
 }
 
 void mpr_gpu_chosen(struct mpr_replay *r)

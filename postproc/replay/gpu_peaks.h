@@ -8,8 +8,9 @@
 uint64_t mpr_gpu_tracked(const struct mpr_replay *r, unsigned device);
 /* The newest measurement, and what changed since. */
 uint64_t mpr_gpu_used(const struct mpr_replay *r, unsigned device);
-/* More may be used than before.  slack: so many bytes more are no new peak. */
-void mpr_gpu_note_peak(struct mpr_replay *r, unsigned device, uint64_t slack);
+/* More may be used than before.  measured: that is all that happened, and where less is tracked now
+ * than at the peak so far, little more makes no new one. */
+void mpr_gpu_note_peak(struct mpr_replay *r, unsigned device, bool measured);
 /* Before an event that can shrink what is live. */
 void mpr_gpu_take_pictures(struct mpr_replay *r);
 /* A block of device memory goes, or loses its address: pictures that were begun keep it. */

@@ -69,7 +69,7 @@ void mpr_pool_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     }
     r->books.heap[e->heap].used = true;
     mpr_gpu_explain(r, mpf_heap_device(e->heap), change);
-    mpr_gpu_note_peak(r, mpf_heap_device(e->heap), 0);
+    mpr_gpu_note_peak(r, mpf_heap_device(e->heap), false);
 }
 
 void mpr_pools_free(struct mpr_gpu *g)

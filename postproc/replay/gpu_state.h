@@ -55,7 +55,7 @@ struct mpr_picture {
 
 /* The instant when most was used, so far. */
 struct mpr_best {
-    uint64_t used, torch, time;
+    uint64_t used, torch, tracked, time;
     bool stale; /* its picture is not taken yet */
 };
 
@@ -169,6 +169,14 @@ struct mpr_gpu {
     struct mpr_index handles, owed; /* by handle: number of the object with references; of the
                                        newest that owes drops */
     struct mpr_intervals maps;      /* of objects, by index */
+    struct mpr_intervals unmapped;  /* all addresses that were, ever */
+    /* Whose memory was unmapped from where; unmapped_at: by address, numbers */
+    struct mpr_slept {
+        uint32_t library, comm;
+        bool segment;
+    } * slept;
+    uint32_t slepts, slept_cap;
+    struct mpr_index slept_at;
     struct mpr_pool {
         uint64_t id, bytes;
         /* What it grew by, oldest first */

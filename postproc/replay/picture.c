@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "asleep.h"
 #include "mpf/sample.h"
 
 static int by_address(const void *left, const void *right)
@@ -144,6 +145,7 @@ void mpr_picture_end(struct mpr_picture *p, const struct mpr_replay *r)
     put_freeing(p, &r->threads);
     qsort(p->driver, p->drivers, sizeof *p->driver, by_address);
     qsort(p->torch, p->torches, sizeof *p->torch, by_address);
+    mpr_asleep_measure(p, &g->unmapped);
     free(p->gone);
     p->gone = NULL;
 }

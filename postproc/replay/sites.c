@@ -159,6 +159,15 @@ static uint32_t owner_of(const struct mpr_sites *s, uint32_t parent, uint32_t mo
     return callers && is_runtime(s->library[library - 1]) ? callers : library;
 }
 
+/* The caching allocator is in libc10_cuda; what it calls is a plug-in that asks the driver for it.
+ * But NCCL, which is told of segments and may be a plug-in, too, has much that is its own. */
+static bool is_for_torch(const struct mpr_sites *s, uint32_t parent, uint32_t module)
+{
+    const char *name = module ? s->library[s->module[module - 1].library - 1] : "";
+    if (!strncmp(name, "libc10_cuda", 11)) return true;
+    return parent && s->stacks.node[parent].for_torch && strncmp(name, "libnccl", 7) != 0;
+}
+
 static bool is_in(const struct mpr_sites *s, uint64_t pc, bool (*one)(const char *name))
 {
     const uint32_t module = module_at(s, pc), library = module ? s->module[module - 1].library : 0;
@@ -182,7 +191,8 @@ static void add_stack(struct mpr_sites *s, const struct mpf_event *e)
     for (size_t i = count; i-- > first;) {
         const uint32_t module = module_at(s, pc[i]);
         node = mpr_stacks_child(
-            &s->stacks, &(struct mpr_stack_node){ pc[i], node, module, owner_of(s, node, module) });
+            &s->stacks, &(struct mpr_stack_node){ pc[i], node, module, owner_of(s, node, module),
+                                                  is_for_torch(s, node, module) });
     }
     set_known(s, MPR_KNOWN_STACK, e->addr, node);
 }
@@ -270,6 +280,11 @@ uint32_t mpr_sites_python(const struct mpr_sites *s, uint64_t id)
 uint32_t mpr_sites_library(const struct mpr_sites *s, uint32_t stack)
 {
     return stack && stack < s->stacks.nodes ? s->stacks.node[stack].owner : 0;
+}
+
+bool mpr_sites_for_torch(const struct mpr_sites *s, uint32_t stack)
+{
+    return stack && stack < s->stacks.nodes && s->stacks.node[stack].for_torch;
 }
 
 const char *mpr_sites_library_name(const struct mpr_sites *s, uint32_t library)

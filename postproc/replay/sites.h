@@ -6,6 +6,7 @@
 #ifndef MPR_SITES_H
 #define MPR_SITES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "index.h"
@@ -62,6 +63,8 @@ struct mpr_site mpr_sites_of(const struct mpr_sites *s, uint32_t site);
 /* The owner of a native stack: the first object file on it outside CUDA's own libraries and
  * memprof; the C and C++ libraries and allocators only where there is no other. */
 uint32_t mpr_sites_library(const struct mpr_sites *s, uint32_t stack);
+/* Did PyTorch's caching allocator ask, itself or through a plug-in that takes memory for it? */
+bool mpr_sites_for_torch(const struct mpr_sites *s, uint32_t stack);
 /* File name, "" for 0. */
 const char *mpr_sites_library_name(const struct mpr_sites *s, uint32_t library);
 

@@ -5,6 +5,7 @@
 #ifndef MPR_STACKS_H
 #define MPR_STACKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "index.h"
@@ -14,6 +15,7 @@ struct mpr_stack_node {
     uint32_t parent;
     uint32_t module; /* number of sites.h; 0: not known */
     uint32_t owner;  /* library; 0: not known */
+    bool for_torch;  /* sites.h */
 };
 
 struct mpr_stacks {

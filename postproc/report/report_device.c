@@ -21,6 +21,25 @@ static const struct mpr_column part_columns[] = {
     { .title = "", .type = MPR_TEXT, OF_PART(note) },
 };
 
+static const struct mpr_column asleep_columns[] = {
+    { .title = "part", .type = MPR_TEXT, OF_PART(name), .width = 28 },
+    { .title = "bytes", .type = MPR_SIGNED, OF_PART(bytes) },
+    { .title = "", .type = MPR_TEXT, OF_PART(note) },
+};
+
+/* What PyTorch counts and the device does not: no part of the sum. */
+static void asleep(struct mpr_document *doc, const struct mpr_device_state *s)
+{
+    struct mpr_device_part *part = mpr_arena_alloc(&doc->arena, sizeof *part);
+    if (!s->torch_asleep) return;
+    *part = (struct mpr_device_part){ .name = "torch live, asleep",
+                                      .bytes = mpr_amount(s->torch_asleep),
+                                      .note = "not in use: unmapped below live blocks" };
+    mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_FOR_PEOPLE,
+                                            MPR_COLUMNS(asleep_columns),
+                                            MPR_ROWS(part, 1) });
+}
+
 /* People see what there is of. */
 static void account(struct mpr_document *doc, const struct mpr_device_state *s)
 {
@@ -46,6 +65,18 @@ static const struct mpr_column torch_columns[] = {
     { .key = "blocks", .type = MPR_COUNT, OF_ROW(blocks) },
     { .key = "inherited_bytes", .type = MPR_BYTES, OF_ROW(inherited) },
 };
+
+static void torch_rows(struct mpr_document *doc, const struct mpr_row *row, size_t rows,
+                       enum mpr_group by, const char *of, uint64_t whole)
+{
+    mpr_report_rows(doc, &(struct mpr_rows){ .row = row,
+                                             .rows = rows,
+                                             .by = by,
+                                             .of = of,
+                                             .bytes = "bytes",
+                                             .whole = whole,
+                                             .inherited = true });
+}
 
 /* ---- NCCL */
 
@@ -78,6 +109,7 @@ static const struct mpr_column before_parts[] = {
 
 static const struct mpr_column behind_parts[] = {
     { .key = "torch_segment_bytes", .type = MPR_BYTES, OF_STATE(torch_segments) },
+    { .key = "torch_asleep_bytes", .type = MPR_BYTES, OF_STATE(torch_asleep) },
     { .key = "largest_hole_bytes", .type = MPR_BYTES, OF_STATE(largest_hole) },
 };
 
@@ -103,6 +135,7 @@ void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,
     mpr_doc_facts(doc, before_parts, s);
     if (at) heading(doc, d, s, at);
     if (at) account(doc, s);
+    if (at) asleep(doc, s);
     mpr_doc_table(doc, &(struct mpr_table){ .key = "parts",
                                             .only = MPR_IN_JSON,
                                             MPR_COLUMNS(part_columns),
@@ -114,14 +147,16 @@ void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,
                                             MPR_COLUMNS(torch_columns),
                                             MPR_ROWS(s->row, s->rows),
                                             .omitted = "torch_live_omitted_bytes" });
-    if (at)
-        mpr_report_rows(doc, &(struct mpr_rows){ .row = s->row,
-                                                 .rows = s->rows,
-                                                 .by = by,
-                                                 .of = "torch live",
-                                                 .bytes = "bytes",
-                                                 .whole = s->torch_live,
-                                                 .inherited = true });
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "torch_asleep",
+                                            .only = MPR_IN_JSON,
+                                            MPR_COLUMNS(torch_columns),
+                                            MPR_ROWS(s->asleep, s->asleeps),
+                                            .omitted = "torch_asleep_omitted_bytes" });
+    if (at) {
+        torch_rows(doc, s->row, s->rows, by, s->asleeps ? "torch live, backed" : "torch live",
+                   s->torch_live);
+        torch_rows(doc, s->asleep, s->asleeps, by, "torch live, asleep", s->torch_asleep);
+    }
     mpr_doc_table(doc, &(struct mpr_table){ .key = "communicators",
                                             .title = "NCCL by communicator",
                                             .only = only,

@@ -165,6 +165,8 @@ static const struct mpr_column device_columns[] = {
     { .key = "largest_hole_bytes", .type = MPR_BYTES, OF(largest_hole) },
     { .key = "releasable_bytes", .type = MPR_BYTES, OF(idle) },
     { .key = "graph_free_bytes", .type = MPR_BYTES, OF(graph_free) },
+    { .key = "asleep_bytes", .type = MPR_BYTES, OF(asleep) },
+    { .key = "asleep_blocks", .type = MPR_COUNT, OF(asleep_blocks) },
     { .key = "outside_bytes", .type = MPR_BYTES, OF(outside) },
     { .key = "outside_blocks", .type = MPR_COUNT, OF(outside_blocks) },
 };
@@ -182,6 +184,9 @@ static void sums(struct mpr_document *doc, const struct mpr_segments_device *d, 
     mpr_doc_line(doc, "  releasable  %12s  in segments that hold nothing",
                  mpr_doc_size(doc, d->idle));
     mpr_doc_line(doc, "  graph pools %12s  free, held by graphs", mpr_doc_size(doc, d->graph_free));
+    if (d->asleep_blocks)
+        mpr_doc_line(doc, "  asleep      %12s  live, unmapped below: %" PRIu64 " blocks",
+                     mpr_doc_size(doc, d->asleep), d->asleep_blocks);
     if (d->outside_blocks)
         mpr_doc_line(doc,
                      "  outside     %12s  live, in no segment that was seen: %" PRIu64 " blocks",

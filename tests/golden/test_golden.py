@@ -1,4 +1,4 @@
-"""Reports of logs that were recorded on H200s, against what PyTorch said of itself in those runs (docs/VALIDATION.md).
+"""Reports of logs that were recorded on H200s and an H100, against what PyTorch said of itself in those runs (docs/VALIDATION.md).
 
 test_golden.py NAME, with MEMPROF_REPORT set.  The logs are recorded ones made small by tests/postproc/thin_log.c."""
 import json
@@ -84,4 +84,28 @@ def autograd():
     }, "whose backward")
 
 
-{"pytorch": pytorch, "nccl": nccl, "graphs": graphs, "autograd": autograd}[sys.argv[1]]()
+def sleep():
+    """At each mark of sleep.py what it printed: (allocated, bytes of the plug-in's that sleep, reserved, used)."""
+    said = {
+        "kv cache:1.end": (21378269184, 0, 21648900096, 22310354944),
+        "sleep:1.end": (21378269184, 21646802944, 21648900096, None),
+        "train:1.end": (46679425024, 21646802944, 47217377280, 26372538368),
+        "weights:2.end": (21446426624, 17448304640, 21716008960, 5069668352),
+        "kv cache:2.end": (21446426624, 0, 21716008960, 22517972992),
+    }
+    for at, (allocated, sleeping, reserved, used) in said.items():
+        device = report("peaks", "h100-sleep.zst", "--at", at)["devices"][0]
+        part = parts(device)
+        equal(part.get("torch_live", 0) + device["torch_asleep_bytes"], allocated, f"{at}: live, awake and asleep")
+        equal(device["torch_segment_bytes"] + sleeping, reserved, f"{at}: segments, awake and asleep")
+        equal(sum(r["bytes"] for r in device["torch_asleep"]), device["torch_asleep_bytes"], f"{at}: sum of what sleeps")
+        equal(part.get("other_libraries", 0) < 130 * MIB, True, f"{at}: nothing but cuBLAS's is anybody else's")
+        if used:
+            equal(device["used_bytes"], used, f"{at}: used")
+        if abs(part["unknown"]) > device["used_bytes"] / 100:
+            sys.exit(f"{at}: unknown: {part['unknown']} bytes")
+    asleep = report("peaks", "h100-sleep.zst", "--at", "train:1.end")["devices"][0]["torch_asleep"]
+    equal([(r["path"], r["bytes"], r["blocks"]) for r in asleep], [(["kv cache"], 16 << 30, 16), (["weights"], 4198400000, 80)], "what sleeps")
+
+
+{"pytorch": pytorch, "nccl": nccl, "graphs": graphs, "autograd": autograd, "sleep": sleep}[sys.argv[1]]()

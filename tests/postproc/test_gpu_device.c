@@ -199,6 +199,27 @@ static void of_equally_full_instants_the_one_with_most_tensors_is_the_peak(void 
     mpr_replay_free(&replay);
 }
 
+/* Less than 1/32 more: a new peak where all is there still, none where something has gone. */
+static void a_measurement_moves_the_peak_to_where_no_less_is_tracked(void **state)
+{
+    (void)state;
+    for (int gone = 0; gone < 2; gone++) {
+        begin();
+        sample(0, 0);
+        alloc(D, A, 90 * MIB);
+        alloc(D, B, 10 * MIB);
+        const uint64_t before = now;
+        if (gone) driver_free(1, B);
+        sample(102 * MIB, 102 * MIB);
+        const uint64_t then = gone ? before : now;
+        end();
+        assert_int_equal(device()->peak.used, gone ? 100 * MIB : 102 * MIB);
+        assert_int_equal(device()->peak.time, then);
+        assert_int_equal(device()->peak.drivers, 2);
+        mpr_replay_free(&replay);
+    }
+}
+
 static void a_picture_is_of_its_own_device(void **state)
 {
     const unsigned second = mpf_heap_gpu(MPF_HEAP_DEVICE, 1);
@@ -307,6 +328,7 @@ int main(void)
         cmocka_unit_test(a_process_never_uses_more_than_all_do),
         cmocka_unit_test(freed_bytes_that_were_not_in_use_are_no_peak),
         cmocka_unit_test(of_equally_full_instants_the_one_with_most_tensors_is_the_peak),
+        cmocka_unit_test(a_measurement_moves_the_peak_to_where_no_less_is_tracked),
         cmocka_unit_test(a_picture_is_of_its_own_device),
         cmocka_unit_test(a_chosen_instant_stands_for_the_peak),
         cmocka_unit_test(a_window_has_a_peak_of_its_own),

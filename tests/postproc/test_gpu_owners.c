@@ -377,6 +377,32 @@ static void what_an_init_allocated_belongs_to_the_communicator_of_its_pop(void *
     over();
 }
 
+/* ncclCommSuspend takes the memory and keeps the addresses; ncclCommResume says not whose it maps.
+ */
+static void memory_that_a_communicator_gets_back_is_its_own(void **state)
+{
+    (void)state;
+    begin_with((struct mpr_replay_options){ .by = MPR_GROUP_COMM, .at = MPR_INSTANT_PEAK });
+    nccl();
+    for (uint64_t i = 0; i < 2; i++) {
+        push(1, NCCL, INIT);
+        event(1, MPF_OP_AT, 0, 0x52, 0);
+        event(1, MPF_OP_HANDLE_NEW, D, 0x70 + i, MIB);
+        WORDS(1, MPF_OP_HANDLE_MAP, 0, 0x70 + i, A + i * MIB, MIB, 0);
+        pop(1, NCCL);
+        init_payload(0x9f3c + i, 8, 5);
+    }
+    event(1, MPF_OP_HANDLE_UNMAP, 0, A, MIB);
+    event(1, MPF_OP_HANDLE_DROP, 0, 0x70, 0);
+    assert_int_equal(heap(D)->bytes, MIB);
+    event(1, MPF_OP_AT, 0, 0x52, 0);
+    event(1, MPF_OP_HANDLE_NEW, D, 0x72, MIB);
+    assert_int_equal(gpu()->object[0].block.comm, 2); /* a guess: the newest */
+    WORDS(1, MPF_OP_HANDLE_MAP, 0, 0x72, A, MIB, 0);
+    assert_int_equal(gpu()->object[0].block.comm, 1);
+    over();
+}
+
 /* A payload of a pop opens no communicator. */
 static void after_an_init_a_range_names_its_own_communicator(void **state)
 {
@@ -426,6 +452,7 @@ int main(void)
         cmocka_unit_test(nccls_memory_belongs_to_the_communicator_at_work),
         cmocka_unit_test(communicators_are_told_apart),
         cmocka_unit_test(what_an_init_allocated_belongs_to_the_communicator_of_its_pop),
+        cmocka_unit_test(memory_that_a_communicator_gets_back_is_its_own),
         cmocka_unit_test(after_an_init_a_range_names_its_own_communicator),
         cmocka_unit_test(a_payload_that_is_too_short_names_nobody),
     };
