@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "amount.h"
+
 struct mpr_line mpr_line_of(const struct mpr_row *row)
 {
     return (struct mpr_line){ .row = *row, .caller = "", .rows = 1, .own_peaks = row->own_peak };
@@ -23,6 +25,8 @@ void mpr_line_add(struct mpr_line *line, const struct mpr_line *other)
     if (to->bytes > to->own_peak) to->own_peak = to->bytes;
     if (other->sibling_least < line->sibling_least) line->sibling_least = other->sibling_least;
     if (other->sibling_most > line->sibling_most) line->sibling_most = other->sibling_most;
+    for (size_t i = 0; i < line->runs; i++)
+        line->of_run[i] = mpr_plus(line->of_run[i], other->of_run[i]);
     line->own_peaks += other->own_peaks;
     line->rows += other->rows;
 }

@@ -18,6 +18,9 @@ struct mpr_line {
                            than that */
     uint64_t sibling_least, sibling_most; /* bytes of the lines that it was told apart from, for it
                                              stands out; 0 and 0: none */
+    int64_t *of_run; /* bytes in each of the runs that are compared, the line's own; NULL: none are
+                      */
+    size_t runs;
 };
 
 /* The line of one row. */

@@ -30,6 +30,20 @@ static size_t holding(const struct mpr_line *line, size_t lines)
     return count ? count : lines;
 }
 
+struct mpr_line mpr_naming_line(struct mpr_arena *arena, const struct mpr_naming *naming,
+                                enum mpr_group by, const struct mpr_row *row)
+{
+    struct mpr_line line = mpr_line_of(row);
+    if (naming->telling && has_paths(by)) tell(arena, naming->telling, by, &line);
+    return line;
+}
+
+size_t mpr_naming_fold(struct mpr_arena *arena, const struct mpr_naming *naming, enum mpr_group by,
+                       struct mpr_line *line, size_t lines)
+{
+    return !naming->unfold && has_paths(by) ? mpr_fold(arena, line, lines) : lines;
+}
+
 /* Rows of nothing are told and merged as the others, for they have allocations; only what holds
  * something folds. */
 struct mpr_line *mpr_naming_lines(struct mpr_arena *arena, const struct mpr_naming *naming,
@@ -37,13 +51,10 @@ struct mpr_line *mpr_naming_lines(struct mpr_arena *arena, const struct mpr_nami
                                   size_t *lines, size_t *live)
 {
     struct mpr_line *line = mpr_arena_alloc(arena, rows * sizeof *line);
-    for (size_t i = 0; i < rows; i++) {
-        line[i] = mpr_line_of(&row[i]);
-        if (naming->telling && has_paths(by)) tell(arena, naming->telling, by, &line[i]);
-    }
+    for (size_t i = 0; i < rows; i++) line[i] = mpr_naming_line(arena, naming, by, &row[i]);
     const size_t all = mpr_lines_merge(line, rows);
     const size_t held = holding(line, all);
-    *live = !naming->unfold && has_paths(by) ? mpr_fold(arena, line, held) : held;
+    *live = mpr_naming_fold(arena, naming, by, line, held);
     memmove(line + *live, line + held, (all - held) * sizeof *line);
     *lines = *live + all - held;
     return line;

@@ -54,8 +54,7 @@ void mpr_telling_add(struct mpr_telling *t, const char *pattern)
 
 /* ---- the text of a frame */
 
-/* " (file.c:12)" or " (libfoo.so)" at its end. */
-static const char *source_of(const char *frame)
+const char *mpr_telling_source(const char *frame)
 {
     const size_t length = strlen(frame);
     if (!length || frame[length - 1] != ')') return frame + length;
@@ -73,8 +72,7 @@ static const char *module_of(const char *frame, const char *source)
     return open > frame && open[-1] == ' ' && open + 2 < source ? open - 1 : source;
 }
 
-/* "libfoo.so+0x12": its object file is all that is known. */
-static bool is_nameless(const char *frame)
+bool mpr_telling_is_nameless(const char *frame)
 {
     const char *plus = strstr(frame, "+0x");
     return (plus && !strchr(frame, ' ') && plus[3 + strspn(plus + 3, "0123456789abcdef")] == 0) ||
@@ -83,7 +81,7 @@ static bool is_nameless(const char *frame)
 
 static bool is_python(const char *frame)
 {
-    const char *source = source_of(frame);
+    const char *source = mpr_telling_source(frame);
     return strstr(source, ".py:") || strncmp(source, " (<", 3) == 0;
 }
 
@@ -123,7 +121,7 @@ static const char *without_arguments(struct mpr_arena *arena, const char *frame,
 const char *mpr_telling_short(struct mpr_arena *arena, const char *frame)
 {
     enum { KEEP = 12 };
-    const char *source = source_of(frame);
+    const char *source = mpr_telling_source(frame);
     if (is_python(frame) || !strchr(frame, '<')) return frame;
     return mpr_arena_format(arena, "%s%s", without_arguments(arena, frame, source, KEEP, "<..>"),
                             source);
@@ -158,11 +156,11 @@ struct looks {
 /* The texts that patterns are about. */
 static struct looks looks_of(struct mpr_arena *arena, const char *frame)
 {
-    if (is_nameless(frame)) {
+    if (mpr_telling_is_nameless(frame)) {
         const int length = (int)strcspn(frame, "+");
         return (struct looks){ "?", mpr_arena_format(arena, "? (%.*s)", length, frame) };
     }
-    const char *source = source_of(frame), *end = module_of(frame, source);
+    const char *source = mpr_telling_source(frame), *end = module_of(frame, source);
     const char *function = is_python(frame)
                                ? mpr_arena_format(arena, "%.*s", (int)(end - frame), frame)
                                : without_arguments(arena, frame, end, 0, "");
@@ -184,7 +182,7 @@ static struct frame look(const struct mpr_telling *t, const char *text)
     struct frame f = { text, find(t->own, t->owns, looks), KIND_OWN };
     if (!f.pattern) f.pattern = find(known, sizeof known / sizeof *known, looks);
     if (f.pattern) f.kind = f.pattern->kind;
-    else if (is_nameless(text)) f.kind = KIND_NAMELESS;
+    else if (mpr_telling_is_nameless(text)) f.kind = KIND_NAMELESS;
     mpr_arena_free(&scratch);
     return f;
 }
@@ -216,7 +214,7 @@ struct stack {
 
 static bool in_file(const char *frame, const char *nameless)
 {
-    const char *source = source_of(frame);
+    const char *source = mpr_telling_source(frame);
     const size_t length = strcspn(nameless, "+");
     return strncmp(source, " (", 2) == 0 && strncmp(source + 2, nameless, length) == 0 &&
            strcmp(source + 2 + length, ")") == 0;
@@ -251,7 +249,7 @@ static size_t telling(const struct stack *s)
 
 static size_t function_length(const char *frame)
 {
-    const char *source = source_of(frame);
+    const char *source = mpr_telling_source(frame);
     return (size_t)(module_of(frame, source) - frame);
 }
 
@@ -272,7 +270,7 @@ static size_t library_call(const struct stack *s, size_t from)
 static size_t module_frame(const struct stack *s)
 {
     for (size_t i = s->depth; i-- > 0;) {
-        const char *source = source_of(s->at[i]);
+        const char *source = mpr_telling_source(s->at[i]);
         if (is_python(s->at[i]) && module_of(s->at[i], source) < source) return i;
     }
     return s->depth;
@@ -321,13 +319,13 @@ static const char *module_text(const struct stack *s, struct mpr_arena *arena)
 {
     const size_t i = module_frame(s);
     if (i == s->depth) return "";
-    const char *source = source_of(s->at[i]), *module = module_of(s->at[i], source);
+    const char *source = mpr_telling_source(s->at[i]), *module = module_of(s->at[i], source);
     return mpr_arena_format(arena, "%.*s ", (int)(source - module - 1), module + 1);
 }
 
 static const char *telling_text(const struct stack *s, struct mpr_arena *arena, size_t at)
 {
-    const char *frame = s->at[at], *source = source_of(frame);
+    const char *frame = s->at[at], *source = mpr_telling_source(frame);
     if (!is_python(frame)) return mpr_telling_short(arena, frame);
     const char *module = module_text(s, arena);
     if (!*module && module_of(frame, source) == source) return frame;

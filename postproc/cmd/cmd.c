@@ -6,12 +6,22 @@
 #include "utf8.h"
 
 /* "memprof-report peaks" as the name in messages: argp takes it from argv[0]. */
-void mpr_cmd_parse(const struct argp *argp, int argc, char **argv, void *input)
+static void parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
 {
     static char name[64];
     snprintf(name, sizeof name, "memprof-report %s", argv[0]);
     argv[0] = name;
-    argp_parse(argp, argc, argv, 0, NULL, input);
+    argp_parse(argp, argc, argv, flags, NULL, input);
+}
+
+void mpr_cmd_parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+    parse(argp, argc, argv, 0, input);
+}
+
+void mpr_cmd_parse_in_order(const struct argp *argp, int argc, char **argv, void *input)
+{
+    parse(argp, argc, argv, ARGP_IN_ORDER, input);
 }
 
 void mpr_cmd_say(const char *format, ...)

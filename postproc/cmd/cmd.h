@@ -24,6 +24,7 @@ int mpr_cmd_peaks(int argc, char **argv);
 int mpr_cmd_oom(int argc, char **argv);
 int mpr_cmd_html(int argc, char **argv);
 int mpr_cmd_timeline(int argc, char **argv);
+int mpr_cmd_diff(int argc, char **argv);
 int mpr_cmd_graphs(int argc, char **argv);
 int mpr_cmd_segments(int argc, char **argv);
 int mpr_cmd_stacks(int argc, char **argv);
@@ -67,6 +68,8 @@ int mpr_output_document(struct mpr_output *output, mpr_describe_result *describe
 
 /* Runs argp for a subcommand; a usage error ends the process with MPR_EXIT_USAGE. */
 void mpr_cmd_parse(const struct argp *argp, int argc, char **argv, void *input);
+/* The same where it matters which options an argument stands behind. */
+void mpr_cmd_parse_in_order(const struct argp *argp, int argc, char **argv, void *input);
 /* A line on stderr; names in it are escaped as in reports. */
 void mpr_cmd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mpr_cmd_error(const struct mpr_error *error);

@@ -38,12 +38,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[1] = &a->output;
         return 0;
     case 'b': a->peaks.by = mpr_selection_by(arg, state); return 0;
-    case KEY_HEAP:
-        a->peaks.heap = mpr_selection_heap(
-            arg,
-            "host/heap, host/mmap, host/shm, host/pinned or, of a GPU, gpu0/device, gpu0/torch, ...",
-            state);
-        return 0;
+    case KEY_HEAP: a->peaks.heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
     case KEY_AT:
         mpr_selection_check_instant(arg, "at", state);
         a->at = arg;

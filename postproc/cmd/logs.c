@@ -16,7 +16,7 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_which(int key, char *arg, struct argp_state *state)
 {
     struct mpr_logs *logs = state->input;
     switch (key) {
@@ -26,12 +26,21 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         logs->pid = arg;
         return 0;
     case KEY_RANK: logs->rank = arg; return 0;
-    case ARGP_KEY_ARG: logs->failed |= !mpr_paths_add(&logs->paths, arg); return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct mpr_logs *logs = state->input;
+    switch (key) {
+    case ARGP_KEY_ARG: logs->failed |= !mpr_paths_add(&logs->paths, arg); return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
+    default: return parse_which(key, arg, state);
+    }
+}
+
+const struct argp mpr_logs_which_argp = { .options = options, .parser = parse_which };
 const struct argp mpr_logs_argp = { .options = options, .parser = parse, .args_doc = "LOG|DIR..." };
 
 /* ---- whose they are */

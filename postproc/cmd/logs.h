@@ -16,6 +16,8 @@ struct mpr_logs {
     bool failed;            /* an argument gave none, or one cannot be read: said on stderr */
 };
 extern const struct argp mpr_logs_argp;
+/* --pid and --rank alone: whose command has other arguments fills the paths. */
+extern const struct argp mpr_logs_which_argp;
 
 /* Leaves those of --pid and --rank.  False: there is none (said on stderr). */
 bool mpr_logs_choose(struct mpr_logs *logs);

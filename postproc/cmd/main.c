@@ -22,6 +22,7 @@ static const struct {
     { "stacks", mpr_cmd_stacks },     { "info", mpr_cmd_info },
     { "verify", mpr_cmd_verify },     { "recover", mpr_cmd_recover },
     { "insights", mpr_cmd_insights }, { "summary", mpr_cmd_summary },
+    { "diff", mpr_cmd_diff },
 };
 
 struct arguments {
@@ -72,6 +73,7 @@ static const struct argp argp = {
         "  insights  what is worth a change, with the numbers that say so\n"
         "  timeline  each heap over time\n"
         "  html      a page of one or more runs, for a browser\n"
+        "  diff      what two runs differ by\n"
         "  graphs    what CUDA graphs cost\n"
         "  segments  PyTorch's segments: what is live in them, their holes, what pins them\n"
         "  stacks    live bytes by call stack, as a tree or for a flame graph\n"

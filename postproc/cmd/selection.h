@@ -20,6 +20,10 @@ struct mpr_error;
 #define MPR_BACKWARD_OF_HELP                                                                       \
     "memory that PyTorch's backward pass takes stands under the forward operator whose backward it is"
 
+/* Any heap, for the message. */
+#define MPR_HEAPS_WANTED                                                                           \
+    "host/heap, host/mmap, host/shm, host/pinned or, of a GPU, gpu0/device, gpu0/torch, ..."
+
 /* A usage error unless the text names a group. */
 enum mpr_group mpr_selection_by(const char *arg, struct argp_state *state);
 /* The name of a heap; a usage error that says what is wanted unless there is one of this name. */

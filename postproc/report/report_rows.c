@@ -63,12 +63,10 @@ static const struct mpr_column *columns_of(struct mpr_document *doc, const struc
 
 /* ---- rows */
 
-/* "siblings 256.00 MiB to 321.00 MiB": what it stands out from. */
-static const char *siblings(struct mpr_document *doc, const struct mpr_line *l)
+const char *mpr_report_siblings(struct mpr_document *doc, uint64_t smallest, uint64_t largest)
 {
-    if (!l->sibling_most) return "";
-    const char *least = mpr_doc_size(doc, l->sibling_least),
-               *most = mpr_doc_size(doc, l->sibling_most);
+    if (!largest) return "";
+    const char *least = mpr_doc_size(doc, smallest), *most = mpr_doc_size(doc, largest);
     return strcmp(least, most) == 0
                ? mpr_arena_format(&doc->arena, "(siblings %s)", most)
                : mpr_arena_format(&doc->arena, "(siblings %s to %s)", least, most);
@@ -77,7 +75,7 @@ static const char *siblings(struct mpr_document *doc, const struct mpr_line *l)
 static const char *note(struct mpr_document *doc, const struct mpr_rows *r,
                         const struct mpr_line *l)
 {
-    const char *apart = siblings(doc, l);
+    const char *apart = mpr_report_siblings(doc, l->sibling_least, l->sibling_most);
     if (!r->inherited || !l->row.inherited) return apart;
     return *apart ? mpr_arena_format(&doc->arena, "inherited  %s", apart) : "inherited";
 }

@@ -6,6 +6,7 @@
 #include "document.h"
 
 struct mpr_choice;
+struct mpr_diff;
 struct mpr_graphs;
 struct mpr_info;
 struct mpr_insights;
@@ -16,6 +17,7 @@ struct mpr_summary;
 struct mpr_timeline;
 struct mpr_verify;
 
+void mpr_report_diff(struct mpr_document *doc, const struct mpr_diff *diff);
 void mpr_report_graphs(struct mpr_document *doc, const struct mpr_graphs *graphs);
 void mpr_report_info(struct mpr_document *doc, const struct mpr_info *info);
 void mpr_report_insights(struct mpr_document *doc, const struct mpr_insights *insights);

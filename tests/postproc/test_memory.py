@@ -62,6 +62,8 @@ def all_reports_are_whole_or_none(folder):
     for arguments in (["peaks", "--by", "stack", "-fcsv"], ["oom", "-fjson"], ["timeline"], ["timeline", "-fcsv"], ["timeline", "-fjson"], ["graphs", "-fjson"], ["segments", "-fjson"],
                       ["stacks"], ["stacks", "--by", "python", "-fjson"], ["stacks", "--folded", "--top", "3"], ["info"], ["info", "-fjson"], ["verify", "-fjson"]):
         each_failure([*arguments, log], folder)
+    other = shutil.copy(os.path.join(GOLDEN, "h200-graphs-eager.zst"), os.path.join(folder, "other.zst"))
+    each_failure(["diff", "-fjson", log, other], folder)
 
 
 def killed(folder):

@@ -1,0 +1,168 @@
+/* An account's runs, row by row: paired, told, and apart by what became of them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "amount.h"
+#include "diff_runs.h"
+#include "matching.h"
+#include "pairs.h"
+
+struct comparison {
+    struct mpr_arena *arena;
+    const struct mpr_diff *diff;
+    const struct mpr_diff_account *account;
+    const struct mpr_naming *naming;
+    size_t runs;
+};
+
+/* ---- pairs */
+
+/* The caller is a part of what tells lines apart: the last name of a pair's path. */
+static const char *const *with_caller(struct mpr_arena *arena, const struct mpr_line *line)
+{
+    const char **path = mpr_arena_alloc(arena, (line->row.depth + 1) * sizeof *path);
+    if (line->row.depth) memcpy(path, line->row.path, line->row.depth * sizeof *path);
+    path[line->row.depth] = line->caller;
+    return path;
+}
+
+static void add_entry(const struct comparison *c, struct mpr_pairs *pairs,
+                      const struct mpr_diff_entry *e)
+{
+    const struct mpr_row row = { .path = e->path, .depth = e->depth };
+    const struct mpr_line line = mpr_naming_line(c->arena, c->naming, c->account->by, &row);
+    mpr_pairs_add(pairs, with_caller(c->arena, &line), line.row.depth + 1, e->bytes, e->estimated);
+}
+
+/* The file's name, as native calls tell it. */
+static const char *program_of(const struct mpr_log_peaks *log)
+{
+    const struct mpr_process_info *process = &log->summary.process;
+    const char *slash = process->argc ? strrchr(process->argv[0], '/') : NULL;
+    return slash ? slash + 1 : process->argc ? process->argv[0] : "";
+}
+
+static void pair_runs(const struct comparison *c, struct mpr_pairs *pairs)
+{
+    mpr_pairs_begin(pairs, c->arena, c->account->by, c->runs, c->diff->base);
+    for (size_t run = 0; run < c->runs; run++) {
+        mpr_pairs_run(pairs, run, program_of(&c->diff->peaks.log[run]));
+        for (size_t i = 0; i < c->account->run[run].entries; i++)
+            add_entry(c, pairs, &c->account->run[run].entry[i]);
+    }
+}
+
+/* ---- lines */
+
+static struct mpr_spread base_of(const struct comparison *c, const int64_t *bytes)
+{
+    return mpr_diff_spread(bytes, c->diff->base, bytes[c->account->base_run]);
+}
+
+static struct mpr_spread now_of(const struct comparison *c, const int64_t *bytes)
+{
+    return mpr_diff_spread(bytes + c->diff->base, c->runs - c->diff->base,
+                           bytes[c->account->now_run]);
+}
+
+static bool is_nothing(const struct mpr_spread *s) { return !s->least && !s->most; }
+
+static bool has_address(const struct mpr_pair *pair)
+{
+    for (size_t i = 0; i < pair->depth; i++)
+        if (mpr_matching_is_address(pair->path[i])) return true;
+    return false;
+}
+
+/* An address of one side's object file says nothing of the other's. */
+static enum mpr_diff_kind kind_of(const struct comparison *c, const struct mpr_pair *pair)
+{
+    const struct mpr_spread base = base_of(c, pair->bytes), now = now_of(c, pair->bytes);
+    if (is_nothing(&base) != is_nothing(&now) && has_address(pair)) return MPR_DIFF_UNMATCHED;
+    if (mpr_diff_is_noise(c->diff, &base, &now)) return MPR_DIFF_NOISE;
+    return now.is > base.is ? MPR_DIFF_GREW : MPR_DIFF_SHRANK;
+}
+
+/* A line of what changed by so much: lines sort and fold by that. */
+static struct mpr_line line_of(const struct comparison *c, const struct mpr_pair *pair)
+{
+    const int64_t change =
+        mpr_minus(pair->bytes[c->account->now_run], pair->bytes[c->account->base_run]);
+    struct mpr_line line = mpr_line_of(&(struct mpr_row){ .path = pair->path,
+                                                          .depth = pair->depth - 1,
+                                                          .bytes = (uint64_t)llabs(change),
+                                                          .estimated = pair->estimated });
+    line.caller = pair->path[pair->depth - 1];
+    line.runs = c->runs;
+    line.of_run = mpr_arena_alloc(c->arena, c->runs * sizeof *line.of_run);
+    memcpy(line.of_run, pair->bytes, c->runs * sizeof *line.of_run);
+    return line;
+}
+
+static size_t changed(const struct comparison *c, const struct mpr_pairs *pairs,
+                      enum mpr_diff_kind kind, struct mpr_line *line)
+{
+    size_t lines = 0;
+    for (size_t i = 0; i < pairs->pairs; i++) {
+        const struct mpr_pair *pair = &pairs->pair[i];
+        if (pair->bytes[c->account->now_run] == pair->bytes[c->account->base_run]) continue;
+        if (kind_of(c, pair) == kind) line[lines++] = line_of(c, pair);
+    }
+    mpr_lines_sort(line, lines);
+    return lines;
+}
+
+/* Which of them is which nobody knows. */
+static size_t one_line(struct mpr_line *line, size_t lines)
+{
+    static const char *const path[] = { "calls without names that one side has" };
+    for (size_t i = 1; i < lines; i++) mpr_line_add(line, &line[i]);
+    line->row.path = path;
+    line->row.depth = 1;
+    line->caller = "";
+    return lines != 0;
+}
+
+static struct mpr_diff_row row_of(const struct comparison *c, enum mpr_diff_kind kind,
+                                  const struct mpr_line *line)
+{
+    struct mpr_diff_row row = { .kind = kind,
+                                .path = line->row.path,
+                                .depth = line->row.depth,
+                                .caller = line->caller,
+                                .base = base_of(c, line->of_run),
+                                .now = now_of(c, line->of_run),
+                                .sibling_least = line->sibling_least,
+                                .sibling_most = line->sibling_most,
+                                .estimated = line->row.estimated };
+    row.change = mpr_minus(row.now.is, row.base.is);
+    return row;
+}
+
+static size_t rows_of(const struct comparison *c, const struct mpr_pairs *pairs,
+                      enum mpr_diff_kind kind, struct mpr_diff_row *row)
+{
+    struct mpr_line *line = mpr_alloc(pairs->pairs + (size_t)1, sizeof *line);
+    size_t lines = changed(c, pairs, kind, line);
+    if (kind == MPR_DIFF_UNMATCHED) lines = one_line(line, lines);
+    else lines = mpr_naming_fold(c->arena, c->naming, c->account->by, line, lines);
+    for (size_t i = 0; i < lines; i++) row[i] = row_of(c, kind, &line[i]);
+    free(line);
+    return lines;
+}
+
+struct mpr_diff_row *mpr_diff_rows(struct mpr_arena *arena, const struct mpr_diff *diff,
+                                   const struct mpr_diff_account *account,
+                                   const struct mpr_naming *naming, size_t *rows)
+{
+    const struct comparison c = { arena, diff, account, naming, diff->peaks.logs };
+    struct mpr_pairs pairs;
+    pair_runs(&c, &pairs);
+    struct mpr_diff_row *row = mpr_arena_alloc(arena, pairs.pairs * sizeof *row);
+    *rows = 0;
+    for (enum mpr_diff_kind kind = MPR_DIFF_GREW; kind <= MPR_DIFF_UNMATCHED; kind++)
+        *rows += rows_of(&c, &pairs, kind, row + *rows);
+    mpr_pairs_free(&pairs);
+    return row;
+}

@@ -1,0 +1,26 @@
+/* What a run has of an account.  Private to diff*.c. */
+#ifndef MPR_DIFF_RUNS_H
+#define MPR_DIFF_RUNS_H
+
+#include "diff.h"
+
+struct mpr_diff_entry {
+    const char *const *path;
+    size_t depth;
+    int64_t bytes;
+    bool estimated;
+};
+
+struct mpr_diff_run {
+    struct mpr_diff_entry *entry;
+    size_t entries;
+    int64_t total; /* of the entries' bytes */
+};
+
+/* Of the sides, by the runs' bytes. */
+struct mpr_spread mpr_diff_spread(const int64_t *bytes, size_t runs, int64_t is);
+/* Two runs that lie in both sides' spreads may have either. */
+bool mpr_diff_is_noise(const struct mpr_diff *diff, const struct mpr_spread *base,
+                       const struct mpr_spread *now);
+
+#endif

@@ -1,0 +1,25 @@
+/* What of a name is the same from build to build and from run to run, so that the lines of two runs
+ * can be told to be one.
+ *
+ *     f (a.c:12)                          f (a.c): a comment above it moves every line
+ *     f.constprop.0 (libfoo.so.1.2)       f (libfoo.so): a compiler's copy, a library's version
+ *     f (prog-1.3)                        f: the program itself, whose file each build may call
+ *                                         otherwise
+ *     worker (4243), NCCL 0x9f3c          worker, NCCL: numbers that each run has its own of
+ */
+#ifndef MPR_MATCHING_H
+#define MPR_MATCHING_H
+
+#include <stdbool.h>
+
+#include "arena.h"
+#include "group.h"
+
+/* Of a name in a path of rows by `by`; in the arena, or the name itself.  program: the file of the
+ * program that ran, without its folder; "": not known. */
+const char *mpr_matching_name(struct mpr_arena *arena, enum mpr_group by, const char *program,
+                              const char *name);
+/* The call is an address in an object file: in another build it is another call. */
+bool mpr_matching_is_address(const char *name);
+
+#endif

@@ -1,0 +1,49 @@
+/* Rows of several runs, paired: those of one path, as far as it is the same from run to run
+ * (matching.h), become one with the bytes of each run. */
+#ifndef MPR_PAIRS_H
+#define MPR_PAIRS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "group.h"
+#include "index.h"
+
+struct mpr_pair {
+    const char *const *path; /* as the runs of the newer side have it, where they do; a name that
+                                varies there is the part that does not */
+    size_t depth;
+    int64_t *bytes; /* by run */
+    bool estimated;
+    const char *const *key;
+    bool newer; /* the path is of that side */
+};
+
+struct mpr_pairs {
+    struct mpr_pair *pair;
+    uint32_t pairs;
+    /* private */
+    uint32_t cap;
+    struct mpr_arena *arena;
+    enum mpr_group by;
+    size_t runs, older; /* the first `older` of them are of the older side */
+    size_t run;         /* that rows are added of */
+    const char *program;
+    struct mpr_index by_key, by_name;
+    struct mpr_pairs_name *name;
+    uint32_t names, name_cap;
+};
+
+/* What pairs point to lives in the arena. */
+void mpr_pairs_begin(struct mpr_pairs *pairs, struct mpr_arena *arena, enum mpr_group by,
+                     size_t runs, size_t older);
+/* What is added next is of this run, of a process of that program (matching.h). */
+void mpr_pairs_run(struct mpr_pairs *pairs, size_t run, const char *program);
+/* The path must live as long as the arena, and its texts are of one run. */
+void mpr_pairs_add(struct mpr_pairs *pairs, const char *const *path, size_t depth, int64_t bytes,
+                   bool estimated);
+void mpr_pairs_free(struct mpr_pairs *pairs);
+
+#endif

@@ -1,0 +1,142 @@
+#include <stdlib.h>
+
+#include "alloc.h"
+#include "cmd.h"
+#include "diff.h"
+#include "logs.h"
+#include "reports.h"
+#include "selection.h"
+
+enum { KEY_HEAP = 256, KEY_AT, KEY_NEW, KEY_NO_INHERIT, KEY_BACKWARD_OF };
+
+static const struct argp_option options[] = {
+    { "new", KEY_NEW, NULL, 0,
+      "what follows are runs of the new side: for several runs a side, which tell how far runs differ by themselves",
+      1 },
+    { "by", 'b', "WHAT", 0, MPR_BY_HELP, 1 },
+    { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
+    { "at", KEY_AT, "TIME", 0,
+      "compare each run at TIME after its start (12.5s, 00:01:30.250, step:12, step:12.end), not each heap at its peak",
+      1 },
+    { "backward-of", KEY_BACKWARD_OF, NULL, 0, MPR_BACKWARD_OF_HELP, 1 },
+    { "no-inherit", KEY_NO_INHERIT, NULL, 0,
+      "threads without ranges do not take those of another thread (host heaps never do)", 1 },
+    { 0 },
+};
+
+struct arguments {
+    struct mpr_output output;
+    struct mpr_peaks_options peaks;
+    struct mpr_logs which; /* of a run's logs */
+    const char **run;
+    size_t runs, cap, base; /* the first `base` are the base's */
+    const char *at;
+    bool parted; /* by --new */
+};
+
+/* Without --new the second of two is the new one. */
+static void part(struct arguments *a, struct argp_state *state)
+{
+    if (!a->parted) a->base = 1;
+    if (!a->base || a->base >= a->runs || (!a->parted && a->runs != 2))
+        argp_error(state, "two logs are wanted, or several on either side of --new");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->which;
+        state->child_inputs[1] = &a->output;
+        return 0;
+    case KEY_NEW:
+        if (a->parted) argp_error(state, "--new: there are two sides");
+        a->parted = true;
+        a->base = a->runs;
+        return 0;
+    case 'b': a->peaks.by = mpr_selection_by(arg, state); return 0;
+    case KEY_HEAP: a->peaks.heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
+    case KEY_AT:
+        mpr_selection_check_instant(arg, "at", state);
+        a->at = arg;
+        return 0;
+    case KEY_BACKWARD_OF: a->peaks.backward_of = true; return 0;
+    case KEY_NO_INHERIT: a->peaks.no_inherit = true; return 0;
+    case ARGP_KEY_ARG:
+        MPR_GROW(a->run, a->runs, a->cap);
+        a->run[a->runs++] = arg;
+        return 0;
+    case ARGP_KEY_END: part(a, state); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = { { &mpr_logs_which_argp, 0, "Which logs:", 1 },
+                                              { &mpr_output_argp, 0, "Output:", 2 },
+                                              { 0 } };
+static const struct argp argp = {
+    options,
+    parse,
+    "BASE NEW\nBASE... --new NEW...",
+    "Shows what two runs differ by, or two sides of several runs: each heap's peak, and what grew and what shrank in it."
+    "\vEach is a log or a directory, of which the log with the largest peak is meant, or what --rank and --pid choose. Lines are matched by range, or by function and file: not by the line of the source, which a "
+    "change above it moves.\n\n"
+    "Examples:\n"
+    "  memprof-report diff base.zst new.zst\n"
+    "  memprof-report diff --heap gpu0/torch --by stack base.zst new.zst\n"
+    "  memprof-report diff base1.zst base2.zst base3.zst --new new1.zst new2.zst\n\n"
+    "Exit status: 0 fine, also where they differ, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+    children,
+    NULL,
+    NULL,
+};
+
+static void describe(struct mpr_document *doc, const void *result) { mpr_report_diff(doc, result); }
+
+static int add_log(struct mpr_diff *diff, const struct arguments *a, size_t run, const char *path,
+                   struct mpr_error *error)
+{
+    const struct mpr_progress progress = mpr_bar();
+    struct mpr_instant at;
+    if (mpr_selection_instant(a->at, MPR_PEAK_TIME, path, a->peaks.heap, &progress, &at, error) !=
+        0)
+        return -1;
+    return mpr_diff_add(diff, run < a->base, path, at, &progress, error);
+}
+
+/* A run is one log, of a directory the largest. */
+static bool add_run(struct mpr_diff *diff, const struct arguments *a, size_t run)
+{
+    struct mpr_logs logs = { .pid = a->which.pid, .rank = a->which.rank };
+    struct mpr_error error;
+    logs.failed = !mpr_paths_add(&logs.paths, a->run[run]);
+    const char *path = mpr_logs_choose(&logs) ? mpr_logs_one(&logs) : NULL;
+    const bool good = path && add_log(diff, a, run, path, &error) == 0;
+    mpr_bar_clear();
+    if (path && !good) mpr_cmd_error(&error);
+    return mpr_logs_close(&logs, good ? MPR_EXIT_FINE : MPR_EXIT_FAILURE) == MPR_EXIT_FINE;
+}
+
+static int report(struct arguments *a, struct mpr_diff *diff)
+{
+    bool incomplete = false;
+    mpr_diff_finish(diff, a->output.naming.telling);
+    for (size_t i = 0; i < a->runs; i++) incomplete |= diff->peaks.log[i].summary.incomplete;
+    return mpr_output_document(&a->output, describe, diff, incomplete);
+}
+
+int mpr_cmd_diff(int argc, char **argv)
+{
+    struct arguments a = { .output = mpr_output_default(),
+                           .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK } };
+    struct mpr_diff diff;
+    bool good = true;
+    mpr_cmd_parse_in_order(&argp, argc, argv, &a);
+    mpr_diff_init(&diff, &a.peaks);
+    for (size_t i = 0; good && i < a.runs; i++) good = add_run(&diff, &a, i);
+    const int status = good ? report(&a, &diff) : MPR_EXIT_FAILURE;
+    mpr_diff_free(&diff);
+    free(a.run);
+    return status;
+}

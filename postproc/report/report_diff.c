@@ -1,0 +1,346 @@
+/* What two sides differ by: a line an account, then what grew and what shrank in each that changed.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "amount.h"
+#include "diff.h"
+#include "report_rows.h"
+#include "reports.h"
+
+enum { TOP = 10 }; /* rows that people see of what grew, and of what shrank */
+
+static const char *const of_words[] = { [MPR_DIFF_DEVICE] = "device",
+                                        [MPR_DIFF_HEAP] = "heap",
+                                        [MPR_DIFF_COMMS] = "communicators",
+                                        [MPR_DIFF_GRAPHS] = "graphs" };
+static const char *const kind_words[] = { [MPR_DIFF_GREW] = "grew",
+                                          [MPR_DIFF_SHRANK] = "shrank",
+                                          [MPR_DIFF_NOISE] = "noise",
+                                          [MPR_DIFF_UNMATCHED] = "unmatched" };
+
+/* ---- columns */
+
+/* A line for people, of a row or of an account. */
+struct shown {
+    struct mpr_diff_row row;
+    const char *name; /* of the account */
+    const char *percent, *note;
+    int64_t apart;
+};
+
+#define OF_ROW(member)     MPR_FIELD(mpr_diff_row, member)
+#define OF_ACCOUNT(member) MPR_FIELD(mpr_diff_account, member)
+#define OF_SHOWN(member)   MPR_FIELD(shown, member)
+
+static struct mpr_value told_path(const void *row, const void *context)
+{
+    const struct shown *s = row;
+    (void)context;
+    struct mpr_value v = mpr_value_path(s->row.path, s->row.depth);
+    v.told = true;
+    v.caller = s->row.caller;
+    return v;
+}
+
+static struct mpr_value kind_of(const void *row, const void *context)
+{
+    (void)context;
+    return mpr_value_text(kind_words[((const struct mpr_diff_row *)row)->kind]);
+}
+
+static struct mpr_value of_what(const void *row, const void *context)
+{
+    const struct mpr_diff_account *a = context ? context : row;
+    return mpr_value_text(of_words[a->of]);
+}
+
+#define CHANGE_COLUMNS(of)                                                                         \
+    { .key = "base_bytes", .type = MPR_SIGNED, of(base.is) },                                      \
+        { .key = "new_bytes", .type = MPR_SIGNED, of(now.is) },                                    \
+        { .key = "change_bytes", .type = MPR_SIGNED, of(change) },                                 \
+        { .key = "base_least_bytes", .type = MPR_SIGNED, of(base.least) },                         \
+        { .key = "base_most_bytes", .type = MPR_SIGNED, of(base.most) },                           \
+        { .key = "new_least_bytes", .type = MPR_SIGNED, of(now.least) },                           \
+    {                                                                                              \
+        .key = "new_most_bytes", .type = MPR_SIGNED, of(now.most)                                  \
+    }
+
+// clang-format off
+static const struct mpr_column account_fields[] = {
+    { .key = "of", .get = of_what },
+    { .key = "name", .type = MPR_TEXT, OF_ACCOUNT(name) },
+    CHANGE_COLUMNS(OF_ACCOUNT),
+    { .key = "noise", .type = MPR_FLAG, OF_ACCOUNT(noise) },
+};
+
+static const struct mpr_column row_columns[] = {
+    { .key = "of", .get = of_what, .only = MPR_IN_CSV },
+    { .key = "name", .type = MPR_TEXT, MPR_CONTEXT(mpr_diff_account, name), .only = MPR_IN_CSV },
+    { .key = "kind", .get = kind_of },
+    { .key = "path", MPR_PATH_FIELD(mpr_diff_row, path, depth) },
+    { .key = "caller", .type = MPR_TEXT, OF_ROW(caller), .unless = MPR_UNKNOWN_AT_0 },
+    CHANGE_COLUMNS(OF_ROW),
+    { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0,
+      .only = MPR_IN_JSON },
+};
+
+#define SHOWN_COLUMNS                                                                              \
+    { .title = "base", .type = MPR_SIGNED, OF_SHOWN(row.base.is), .width = 11, .sums = true,       \
+      .estimate = true },                                                                          \
+    { .title = "new", .type = MPR_SIGNED, OF_SHOWN(row.now.is), .width = 11, .lead = " -> ",       \
+      .sums = true, .estimate = true },                                                            \
+    { .title = "change", .type = MPR_CHANGE, OF_SHOWN(row.change), .width = 13, .sums = true,      \
+      .estimate = true },                                                                          \
+    { .title = "", .type = MPR_TEXT, OF_SHOWN(percent), .width = 7, .spare = 2 },                  \
+    { .title = "runs apart", .type = MPR_SIGNED, OF_SHOWN(apart), .width = 13, .spare = 1 },      \
+    { .title = "", .type = MPR_TEXT, OF_SHOWN(note) }
+
+enum { APART = 5, SHOWN = 7 };
+static const struct mpr_column shown_accounts[SHOWN] = {
+    { .title = "", .type = MPR_TEXT, OF_SHOWN(name), .width = 18 },
+    SHOWN_COLUMNS,
+};
+static const struct mpr_column shown_rows[SHOWN] = {
+    { .title = "", .type = MPR_PATH, .get = told_path },
+    SHOWN_COLUMNS,
+};
+// clang-format on
+
+/* Two runs lie apart by nothing but what they differ by. */
+static const struct mpr_column *columns_for(struct mpr_document *doc, const struct mpr_diff *diff,
+                                            const struct mpr_column *column)
+{
+    struct mpr_column *own = mpr_arena_alloc(&doc->arena, SHOWN * sizeof *own);
+    memcpy(own, column, SHOWN * sizeof *own);
+    if (diff->peaks.logs == 2) own[APART].title = NULL;
+    return own;
+}
+
+/* ---- lines */
+
+/* "+17.5 %", "new" and "gone". */
+static const char *percent(struct mpr_document *doc, int64_t base, int64_t now)
+{
+    if (base == now) return "";
+    if (!base) return "new";
+    if (!now) return "gone";
+    const double share = 100.0 * ((double)now - (double)base) / (double)llabs(base);
+    return share >= 1000 ? mpr_arena_format(&doc->arena, "x%.1f", (double)now / (double)base)
+                         : mpr_arena_format(&doc->arena, "%+.1f %%", share);
+}
+
+/* How far runs of one side lie apart. */
+static int64_t apart(const struct mpr_diff_row *r)
+{
+    const int64_t base = mpr_minus(r->base.most, r->base.least),
+                  now = mpr_minus(r->now.most, r->now.least);
+    return base > now ? base : now;
+}
+
+static const char *note(struct mpr_document *doc, const struct mpr_diff_row *r)
+{
+    if (r->kind == MPR_DIFF_NOISE) return "noise";
+    return mpr_report_siblings(doc, r->sibling_least, r->sibling_most);
+}
+
+static struct shown shown_of(struct mpr_document *doc, const struct mpr_diff_row *r)
+{
+    return (struct shown){ .row = *r,
+                           .percent = percent(doc, r->base.is, r->now.is),
+                           .note = note(doc, r),
+                           .apart = apart(r) };
+}
+
+static bool estimated(const void *row) { return ((const struct shown *)row)->row.estimated; }
+
+static void row_table(struct mpr_document *doc, const struct mpr_diff *diff, const char *title,
+                      const struct mpr_diff_row *row, size_t rows, enum mpr_group by)
+{
+    struct shown *shown = mpr_arena_alloc(&doc->arena, rows * sizeof *shown);
+    for (size_t i = 0; i < rows; i++) shown[i] = shown_of(doc, &row[i]);
+    mpr_doc_table(doc, &(struct mpr_table){ .title = title,
+                                            .only = MPR_FOR_PEOPLE,
+                                            .column = columns_for(doc, diff, shown_rows),
+                                            .columns = SHOWN,
+                                            MPR_ROWS(shown, rows),
+                                            .top = TOP,
+                                            .estimated = estimated,
+                                            .nowhere = mpr_report_nowhere(mpr_group_word(by)) });
+}
+
+/* ---- accounts */
+
+static struct shown shown_account(struct mpr_document *doc, const struct mpr_diff_account *a)
+{
+    const struct mpr_diff_row row = { .base = a->base, .now = a->now, .change = a->change };
+    struct shown shown = shown_of(doc, &row);
+    shown.name = a->name;
+    shown.note = a->noise && a->change ? "noise" : "";
+    return shown;
+}
+
+static void account_table(struct mpr_document *doc, const struct mpr_diff *diff)
+{
+    struct shown *shown = mpr_arena_alloc(&doc->arena, diff->accounts * sizeof *shown);
+    const bool at_peak = mpr_instant_is_peak(diff->peaks.options.at);
+    for (size_t i = 0; i < diff->accounts; i++) shown[i] = shown_account(doc, &diff->account[i]);
+    mpr_doc_table(doc, &(struct mpr_table){ .title = at_peak ? "at the peak" : "at that time",
+                                            .only = MPR_FOR_PEOPLE,
+                                            .column = columns_for(doc, diff, shown_accounts),
+                                            .columns = SHOWN,
+                                            MPR_ROWS(shown, diff->accounts),
+                                            .all = MPR_FOR_PEOPLE });
+}
+
+/* One of all that is no more than noise; what is left of them stays. */
+static size_t sum_noise(struct mpr_document *doc, struct mpr_diff_row *row, size_t rows)
+{
+    size_t noise = 0;
+    while (noise < rows && row[noise].kind == MPR_DIFF_NOISE) noise++;
+    for (size_t i = 1; i < noise; i++) {
+        row->base.is = mpr_plus(row->base.is, row[i].base.is);
+        row->now.is = mpr_plus(row->now.is, row[i].now.is);
+        row->change = mpr_plus(row->change, row[i].change);
+        row->estimated |= row[i].estimated;
+    }
+    if (noise < 2) return rows;
+    const char **path = mpr_arena_alloc(&doc->arena, sizeof *path);
+    *path = mpr_arena_format(&doc->arena, "%zu lines", noise);
+    row->path = path;
+    row->depth = 1;
+    row->caller = "";
+    memmove(row + 1, row + noise, (rows - noise) * sizeof *row);
+    return rows - noise + 1;
+}
+
+static size_t of_kind(const struct mpr_diff_row *row, size_t rows, enum mpr_diff_kind kind)
+{
+    size_t count = 0;
+    while (count < rows && row[count].kind == kind) count++;
+    return count;
+}
+
+static void changes(struct mpr_document *doc, const struct mpr_diff *diff,
+                    const struct mpr_diff_account *a)
+{
+    static const struct mpr_naming as_they_are = { .unfold = true };
+    size_t rows;
+    const char *by = a->of == MPR_DIFF_HEAP ? mpr_group_word(a->by) : "";
+    struct mpr_diff_row *row =
+        mpr_diff_rows(&doc->arena, diff, a, doc->naming ? doc->naming : &as_they_are, &rows);
+    for (enum mpr_diff_kind kind = MPR_DIFF_GREW; kind <= MPR_DIFF_SHRANK; kind++) {
+        const size_t count = of_kind(row, rows, kind);
+        row_table(doc, diff,
+                  mpr_arena_format(&doc->arena, "%s %s%s%s", a->name, kind_words[kind],
+                                   *by ? ", by " : "", by),
+                  row, count, a->by);
+        row += count;
+        rows -= count;
+    }
+    rows = sum_noise(doc, row, rows);
+    row_table(doc, diff, mpr_arena_format(&doc->arena, "%s, otherwise", a->name), row, rows, a->by);
+}
+
+/* ---- sides */
+
+static void side_lines(struct mpr_document *doc, const char *word, const struct mpr_log_peaks *log,
+                       size_t logs)
+{
+    for (size_t i = 0; i < logs; i++) {
+        const struct mpr_summary *s = &log[i].summary;
+        mpr_doc_say(doc, "%-5s", i ? "" : word);
+        mpr_doc_add(doc, MPR_STRONG, "%s", s->path);
+        mpr_doc_line(doc, "  %s", mpr_report_label(doc, s));
+        if (!s->incomplete) continue;
+        mpr_doc_add(doc, MPR_WARN,
+                    "warning: this log is incomplete; memprof-report info tells why");
+        mpr_doc_end(doc);
+    }
+}
+
+static void side(struct mpr_document *doc, const char *key, const struct mpr_log_peaks *log,
+                 size_t logs)
+{
+    mpr_doc_list(doc, key);
+    for (size_t i = 0; i < logs; i++) {
+        mpr_doc_open(doc, NULL);
+        mpr_report_fields(doc, &log[i].summary);
+        mpr_doc_close(doc);
+    }
+    mpr_doc_close(doc);
+    side_lines(doc, key, log, logs);
+}
+
+/* ---- all */
+
+static void account_data(struct mpr_document *doc, const struct mpr_diff_account *a)
+{
+    mpr_doc_open(doc, NULL);
+    mpr_doc_facts(doc, account_fields, a);
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "rows",
+                                            .only = MPR_IN_JSON | MPR_IN_CSV,
+                                            MPR_COLUMNS(row_columns),
+                                            MPR_ROWS(a->row, a->rows),
+                                            .context = a });
+    mpr_doc_close(doc);
+}
+
+static bool is_noise(const struct mpr_diff *diff)
+{
+    for (size_t i = 0; i < diff->accounts; i++) {
+        const struct mpr_diff_account *a = &diff->account[i];
+        for (size_t k = 0; k < a->rows; k++)
+            if (a->row[k].kind != MPR_DIFF_NOISE) return false;
+    }
+    return true;
+}
+
+static bool is_same(const struct mpr_diff *diff)
+{
+    for (size_t i = 0; i < diff->accounts; i++)
+        if (diff->account[i].rows) return false;
+    return true;
+}
+
+static void same(struct mpr_document *doc, const struct mpr_diff *diff)
+{
+    if (!diff->accounts) {
+        mpr_doc_line(doc, "no allocations were recorded");
+        return;
+    }
+    mpr_doc_say(doc, "nothing differs");
+    for (size_t i = 0; i < diff->accounts; i++)
+        mpr_doc_say(doc, "%s %s %s", i ? "," : ":", diff->account[i].name,
+                    mpr_doc_size(doc, (uint64_t)diff->account[i].now.is));
+    mpr_doc_end(doc);
+}
+
+static void text(struct mpr_document *doc, const struct mpr_diff *diff)
+{
+    mpr_report_choice(doc, &diff->peaks.log[0].choice);
+    if (diff->names_differ)
+        mpr_doc_line(doc, "the runs do not have the same kinds of names: --by chooses one for all");
+    if (is_same(diff)) {
+        same(doc, diff);
+        return;
+    }
+    if (is_noise(diff)) mpr_doc_line(doc, "nothing differs by more than the runs of one side do");
+    account_table(doc, diff);
+    for (size_t i = 0; i < diff->accounts; i++) changes(doc, diff, &diff->account[i]);
+}
+
+void mpr_report_diff(struct mpr_document *doc, const struct mpr_diff *diff)
+{
+    const struct mpr_log_peaks *log = diff->peaks.log;
+    mpr_report_schema(doc, "memprof.diff/1");
+    mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_name[log[0].choice.by]));
+    side(doc, "base", log, diff->base);
+    side(doc, "new", log + diff->base, diff->peaks.logs - diff->base);
+    mpr_doc_list(doc, "accounts");
+    for (size_t i = 0; i < diff->accounts; i++) account_data(doc, &diff->account[i]);
+    mpr_doc_close(doc);
+    text(doc, diff);
+    mpr_doc_csv(doc, row_columns);
+}

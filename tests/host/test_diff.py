@@ -1,0 +1,43 @@
+"""What memprof-report says that two builds of a program differ by."""
+import json
+import os
+import subprocess
+
+import mp
+import stacks
+
+
+def built(name):
+    log = mp.run([mp.victim(name)], env={"MEMPROF_STACKS": "all"}).logs.one()
+    mp.whole(log)
+    return log.path
+
+
+def diff(*arguments):
+    return subprocess.run([os.environ["MEMPROF_REPORT"], "diff", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=mp.TIMEOUT, text=True, check=True).stdout
+
+
+def test_a_function_that_allocates_more_is_named_alone():
+    stacks.has_symbols()
+    account, = json.loads(diff("--format", "json", "--heap", "host/heap", built("build_before"), built("build_after")))["accounts"]
+    row, = account["rows"]
+    mp.check(len(row["path"]) == 1 and row["path"][0].startswith("build_index (builds.c:") and row["caller"] == "load", row)
+    mp.equal((row["kind"], row["base_bytes"], row["new_bytes"]), ("grew", 2000000, 2200000), "the row")
+    mp.equal(account["change_bytes"], 200000, "the heap's change")
+
+
+def test_it_is_named_alone_in_text():
+    stacks.has_symbols()
+    text = diff("--heap", "host/heap", built("build_before"), built("build_after"))
+    line, = [l for l in text.splitlines() if "builds.c:" in l]
+    mp.check("build_index (builds.c:" in line and "<- load" in line and "+10.0 %" in line, text)
+
+
+def test_two_runs_of_one_build_do_not_differ():
+    text = diff("--heap", "host/heap", built("build_before"), built("build_before"))
+    mp.check("nothing differs: host/heap" in text, text)
+
+
+if __name__ == "__main__":
+    mp.main()

@@ -1,0 +1,147 @@
+/* Which lines of two runs are one, and that no byte is lost between them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "matching.h"
+#include "pairs.h"
+
+static int begin(void **state)
+{
+    *state = calloc(1, sizeof(struct mpr_arena));
+    return *state ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    mpr_arena_free(*state);
+    free(*state);
+    return 0;
+}
+
+/* ---- names */
+
+static void becomes(struct mpr_arena *arena, enum mpr_group by, const char *name,
+                    const char *expected)
+{
+    const char *key = mpr_matching_name(arena, by, "prog-1.3", name);
+    assert_string_equal(key, expected);
+    assert_string_equal(mpr_matching_name(arena, by, "prog-1.3", key), expected);
+}
+
+static void lines_and_versions_are_left_out(void **state)
+{
+    becomes(*state, MPR_GROUP_STACK, "f (a.c:12)", "f (a.c)");
+    becomes(*state, MPR_GROUP_STACK, "ns::f<int> (b.hpp:3)", "ns::f<int> (b.hpp)");
+    becomes(*state, MPR_GROUP_STACK, "f (libfoo.so.1.2)", "f (libfoo.so)");
+    becomes(*state, MPR_GROUP_STACK, "f.constprop.0 (a.c:12)", "f (a.c)");
+    becomes(*state, MPR_GROUP_STACK, "f.isra.0.cold (prog)", "f (prog)");
+    becomes(*state, MPR_GROUP_STACK, "ns::f [clone .part.0] (a.c:1)", "ns::f (a.c)");
+    becomes(*state, MPR_GROUP_PYTHON, "Linear.forward [layers.3] (linear.py:134)",
+            "Linear.forward [layers.3] (linear.py)");
+    becomes(*state, MPR_GROUP_PYTHON, "f (<frozen importlib._bootstrap>:488)",
+            "f (<frozen importlib._bootstrap>)");
+    becomes(*state, MPR_GROUP_LIBRARY, "libcudart.so.12", "libcudart.so");
+}
+
+static void names_stay(void **state)
+{
+    static const char *const names[] = { "",         "step 3",         "layers.3.mlp",
+                                         "f (prog)", "load (a:b)",     "libfoo.so.1+0x12",
+                                         "12:30",    "operator()(int)" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        becomes(*state, MPR_GROUP_AUTO, names[i], names[i]);
+    becomes(*state, MPR_GROUP_SIZE, "over 1 KiB to 2 KiB", "over 1 KiB to 2 KiB");
+}
+
+static void the_program_has_no_name(void **state)
+{
+    becomes(*state, MPR_GROUP_STACK, "f (prog-1.3)", "f");
+    becomes(*state, MPR_GROUP_STACK, "f.cold (prog-1.3)", "f");
+    assert_string_equal(mpr_matching_name(*state, MPR_GROUP_STACK, "", "f ()"), "f ()");
+}
+
+static void numbers_of_one_run_are_left_out(void **state)
+{
+    becomes(*state, MPR_GROUP_THREAD, "worker (4243)", "worker");
+    becomes(*state, MPR_GROUP_THREAD, "thread #3", "thread #3");
+    becomes(*state, MPR_GROUP_COMM, "NCCL 0x9f3c", "NCCL");
+    becomes(*state, MPR_GROUP_GRAPH, "capture 14, pool 0:3", "capture 14");
+}
+
+/* ---- pairs */
+
+enum { RUNS = 3, OLDER = 2 };
+
+static void add(struct mpr_pairs *pairs, size_t run, const char *const *path, size_t depth,
+                int64_t bytes)
+{
+    mpr_pairs_run(pairs, run, "prog");
+    mpr_pairs_add(pairs, path, depth, bytes, false);
+}
+
+static void lines_that_moved_are_one(void **state)
+{
+    static const char *const before[] = { "step", "f (a.c:12)" }, *const after[] = { "step",
+                                                                                     "f (a.c:15)" };
+    struct mpr_pairs pairs;
+    mpr_pairs_begin(&pairs, *state, MPR_GROUP_AUTO, RUNS, OLDER);
+    add(&pairs, 0, before, 2, 10);
+    add(&pairs, 1, before, 2, 11);
+    add(&pairs, 2, after, 2, 20);
+    assert_int_equal(pairs.pairs, 1);
+    assert_string_equal(pairs.pair->path[1], "f (a.c:15)");
+    assert_int_equal(pairs.pair->bytes[0], 10);
+    assert_int_equal(pairs.pair->bytes[1], 11);
+    assert_int_equal(pairs.pair->bytes[2], 20);
+    mpr_pairs_free(&pairs);
+}
+
+/* One function allocates in two places: nobody can tell which is which. */
+static void places_of_a_function_are_one(void **state)
+{
+    static const char *const first[] = { "f (a.c:12)" }, *const second[] = { "f (a.c:40)" };
+    struct mpr_pairs pairs;
+    mpr_pairs_begin(&pairs, *state, MPR_GROUP_STACK, RUNS, OLDER);
+    add(&pairs, 0, first, 1, 1);
+    add(&pairs, 2, first, 1, 2);
+    add(&pairs, 2, second, 1, 30);
+    add(&pairs, 2, second, 1, 400);
+    assert_int_equal(pairs.pairs, 1);
+    assert_string_equal(pairs.pair->path[0], "f (a.c)");
+    assert_int_equal(pairs.pair->bytes[2], 432);
+    mpr_pairs_free(&pairs);
+}
+
+static void other_paths_are_others(void **state)
+{
+    static const char *const paths[][2] = { { "f (a.c:1)", "g (a.c:2)" },
+                                            { "g (a.c:2)", "f (a.c:1)" },
+                                            { "f (b.c:1)", "g (a.c:2)" } };
+    struct mpr_pairs pairs;
+    mpr_pairs_begin(&pairs, *state, MPR_GROUP_STACK, RUNS, OLDER);
+    for (size_t i = 0; i < 3; i++) add(&pairs, i, paths[i], 2, 1);
+    add(&pairs, 0, paths[0], 1, 1);
+    add(&pairs, 0, paths[0], 0, 1);
+    assert_int_equal(pairs.pairs, 5);
+    mpr_pairs_free(&pairs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(lines_and_versions_are_left_out, begin, end),
+        cmocka_unit_test_setup_teardown(names_stay, begin, end),
+        cmocka_unit_test_setup_teardown(the_program_has_no_name, begin, end),
+        cmocka_unit_test_setup_teardown(numbers_of_one_run_are_left_out, begin, end),
+        cmocka_unit_test_setup_teardown(lines_that_moved_are_one, begin, end),
+        cmocka_unit_test_setup_teardown(places_of_a_function_are_one, begin, end),
+        cmocka_unit_test_setup_teardown(other_paths_are_others, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
