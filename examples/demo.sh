@@ -79,6 +79,9 @@ rm -rf "$logs"
 if group=$(make_group); then run_in_group "$group"; else run_with_watcher; fi
 
 echo
+echo "\$ memprof-report $logs"
+"$build/postproc/memprof-report" "$logs"
+echo
 echo "\$ memprof-report peaks $logs"
 "$build/postproc/memprof-report" peaks "$logs"
 

@@ -30,7 +30,7 @@ static const struct argp argp = {
         "\vExamples:\n"
         "  memprof run -- python3 train.py\n"
         "  memprof run --help\n"
-        "  memprof-report peaks memprof.python3.4242\n\n"
+        "  memprof-report memprof.python3.4242\n\n"
         "Without this launcher: LD_PRELOAD=libmemprof.so COMMAND.  memprof(1) tells about its variables.",
 };
 

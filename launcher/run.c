@@ -74,7 +74,7 @@ static const struct argp argp = {
         "  memprof run -- python3 train.py\n"
         "  memprof run -o logs --program 'python*' -- ./job.sh\n"
         "  memprof run --stacks=sample -- ./server\n"
-        "  memprof-report peaks logs\n\n"
+        "  memprof-report logs\n\n"
         "Exit status: that of the command, or 128 and the number of the signal that ended it; 127 when there is no "
         "such command, 126 when it cannot be executed, 2 for wrong usage, 1 when memprof itself fails or the command "
         "cannot be recorded.",

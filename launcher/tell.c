@@ -123,5 +123,5 @@ void mpl_tell_logs(const struct mpl_logs *logs, const char *shown, bool each)
         mpl_say(
             "INCOMPLETE: %llu events are missing in %u log%s; memprof-report verify says why and since when",
             logs->lost, logs->lossy, logs->lossy == 1 ? "" : "s");
-    mpl_say("next: memprof-report peaks %s", shown);
+    mpl_say("next: memprof-report %s", shown);
 }

@@ -150,8 +150,8 @@ static void summary(uint64_t hwm)
     mp_text_u64(&t, mp_process->lost_total + (gone ? mp_process->events : 0));
     mp_text_str(&t, " lost, ");
     mp_text_size(&t, gone ? 0 : mp_logfile_bytes());
-    mp_text_str(&t, gone ? "; removed or moved while the program ran: "
-                         : "; next: memprof-report peaks ");
+    mp_text_str(&t,
+                gone ? "; removed or moved while the program ran: " : "; next: memprof-report ");
     mp_text_str(&t, mp_logfile_path());
     mp_text_str(&t, "\n");
     mp_say_line(&t);
