@@ -26,6 +26,7 @@ int mpr_cmd_html(int argc, char **argv);
 int mpr_cmd_timeline(int argc, char **argv);
 int mpr_cmd_diff(int argc, char **argv);
 int mpr_cmd_graphs(int argc, char **argv);
+int mpr_cmd_breakdown(int argc, char **argv);
 int mpr_cmd_segments(int argc, char **argv);
 int mpr_cmd_stacks(int argc, char **argv);
 int mpr_cmd_summary(int argc, char **argv);

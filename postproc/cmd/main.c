@@ -22,7 +22,7 @@ static const struct {
     { "stacks", mpr_cmd_stacks },     { "info", mpr_cmd_info },
     { "verify", mpr_cmd_verify },     { "recover", mpr_cmd_recover },
     { "insights", mpr_cmd_insights }, { "summary", mpr_cmd_summary },
-    { "diff", mpr_cmd_diff },
+    { "diff", mpr_cmd_diff },         { "breakdown", mpr_cmd_breakdown },
 };
 
 struct arguments {
@@ -76,6 +76,7 @@ static const struct argp argp = {
         "  diff      what two runs differ by\n"
         "  graphs    what CUDA graphs cost\n"
         "  segments  PyTorch's segments: what is live in them, their holes, what pins them\n"
+        "  breakdown PyTorch's memory by role: parameters, gradients, activations, ...\n"
         "  stacks    live bytes by call stack, as a tree or for a flame graph\n"
         "  info      what a log holds\n"
         "  verify    checks every frame of a log\n"

@@ -92,8 +92,10 @@ void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *r)
                          r->rows, &lines, &live);
     struct shown *shown = mpr_arena_alloc(&doc->arena, lines * sizeof *shown);
     for (size_t i = 0; i < lines; i++) shown[i] = (struct shown){ line[i], note(doc, r, &line[i]) };
+    const char *heading =
+        r->heading ? r->heading : mpr_arena_format(&doc->arena, "%s by %s", r->of, by);
     mpr_doc_table(
-        doc, &(struct mpr_table){ .title = mpr_arena_format(&doc->arena, "%s by %s", r->of, by),
+        doc, &(struct mpr_table){ .title = heading,
                                   .only = MPR_FOR_PEOPLE,
                                   .column = columns_of(doc, r),
                                   .columns = COLUMNS,
@@ -102,7 +104,7 @@ void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *r)
                                   .whole = r->whole,
                                   .top = r->top,
                                   .estimated = estimated,
-                                  .nowhere = mpr_report_nowhere(by) });
+                                  .nowhere = r->nowhere ? r->nowhere : mpr_report_nowhere(by) });
 }
 
 const char *mpr_report_telling(struct mpr_document *doc, const char *const *path, size_t depth)

@@ -12,12 +12,14 @@ struct mpr_rows {
     const struct mpr_row *row;
     size_t rows;
     enum mpr_group by;
-    const char *of;    /* "host/heap", in the heading */
-    const char *bytes; /* heading of their bytes */
-    uint64_t whole;    /* what shares are of */
-    bool ever;         /* with what the rows held and did at other times */
-    size_t top;        /* lines that people see unless --top says otherwise; 0: MPR_TOP */
-    bool inherited;    /* says which bytes came by another thread's range */
+    const char *of;      /* "host/heap", in the heading */
+    const char *bytes;   /* heading of their bytes */
+    uint64_t whole;      /* what shares are of */
+    bool ever;           /* with what the rows held and did at other times */
+    size_t top;          /* lines that people see unless --top says otherwise; 0: MPR_TOP */
+    bool inherited;      /* says which bytes came by another thread's range */
+    const char *heading; /* in place of "OF by RANGE"; NULL: that */
+    const char *nowhere; /* what an empty path is called; NULL: as the group has it */
 };
 
 /* "(siblings 256.00 MiB to 321.00 MiB)": what a line stands out from (lines.h); "". */

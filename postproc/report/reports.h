@@ -5,6 +5,7 @@
 
 #include "document.h"
 
+struct mpr_breakdown;
 struct mpr_choice;
 struct mpr_diff;
 struct mpr_graphs;
@@ -18,6 +19,7 @@ struct mpr_timeline;
 struct mpr_verify;
 
 void mpr_report_diff(struct mpr_document *doc, const struct mpr_diff *diff);
+void mpr_report_breakdown(struct mpr_document *doc, const struct mpr_breakdown *breakdown);
 void mpr_report_graphs(struct mpr_document *doc, const struct mpr_graphs *graphs);
 void mpr_report_info(struct mpr_document *doc, const struct mpr_info *info);
 void mpr_report_insights(struct mpr_document *doc, const struct mpr_insights *insights);

@@ -1,4 +1,4 @@
-"""Reports of logs that were recorded on H200s and an H100, against what PyTorch said of itself in those runs (docs/VALIDATION.md).
+"""Reports of logs that were recorded on H200s and H100s, against what PyTorch said of itself in those runs (docs/VALIDATION.md).
 
 test_golden.py NAME, with MEMPROF_REPORT set.  The logs are recorded ones made small by tests/postproc/thin_log.c."""
 import json
@@ -10,10 +10,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MIB = 1 << 20
 
 
-def report(command, log, *options):
+def report(command, log, *options, whole=False):
     out = subprocess.run([os.environ["MEMPROF_REPORT"], command, *options, "--format", "json", os.path.join(HERE, log)],
                          stdout=subprocess.PIPE, check=True, text=True).stdout
-    return json.loads(out)["logs"][0] if command != "graphs" else json.loads(out)
+    return json.loads(out) if whole or command == "graphs" else json.loads(out)["logs"][0]
 
 
 def equal(got, expected, what):
@@ -108,4 +108,58 @@ def sleep():
     equal([(r["path"], r["bytes"], r["blocks"]) for r in asleep], [(["kv cache"], 16 << 30, 16), (["weights"], 4198400000, 80)], "what sleeps")
 
 
-{"pytorch": pytorch, "nccl": nccl, "graphs": graphs, "autograd": autograd, "sleep": sleep}[sys.argv[1]]()
+# What PyTorch told of itself in the programs of roles/, in bytes of its allocator's blocks: log, instant and role.
+TOLD = {
+    "gpt2": {
+        "boundary": {"parameters": 215044096, "optimizer_state": 428488704, "inputs": 16384, "outputs": 411705856, "activations": 787657216},
+        "backward": {"parameters": 215044096, "optimizer_state": 428488704, "inputs": 16384, "outputs": 411705856, "gradients": 215555072},
+        "step": {"parameters": 215044096, "optimizer_state": 428488704, "inputs": 16384, "outputs": 411705856, "gradients": 215555072},
+    },
+    "resnet": {  # parameters: 46810112, and buffers: 51200
+        "boundary": {"parameters": 46861312, "optimizer_state": 47858688, "inputs": 19268096, "outputs": 65024, "activations": 409762304},
+        "backward": {"parameters": 46861312, "optimizer_state": 47858688, "inputs": 19268096, "outputs": 65024, "gradients": 48464896},
+        "step": {"parameters": 46861312, "optimizer_state": 47858688, "inputs": 19268096, "outputs": 65024, "gradients": 48464896},
+    },
+    "lora": {  # parameters: 184821760, and buffers: 1024
+        "boundary": {"parameters": 184822784, "optimizer_state": 524288, "inputs": 16384, "outputs": 132121088, "activations": 436914688},
+        "backward": {"parameters": 184822784, "optimizer_state": 524288, "inputs": 16384, "outputs": 132121088, "gradients": 262144},
+        "step": {"parameters": 184822784, "optimizer_state": 524288, "inputs": 16384, "outputs": 132121088, "gradients": 262144},
+    },
+    "fsdp-rank0": {  # in the passes it takes the root's parameters, which are together then, for its own
+        "boundary": {"optimizer_state": 232692736, "inputs": 8192, "outputs": 65536512, "activations": 179732992},
+        "backward": {"parameters": 117526016, "optimizer_state": 232692736, "inputs": 8192, "outputs": 65536512, "gradients": 115953152},
+        "step": {"parameters": 117526016, "optimizer_state": 232692736, "inputs": 8192, "outputs": 65536512, "gradients": 115953152},
+    },
+    "generate": {"prefill": {"parameters": 179317760, "kv_cache": 16777216}, "last": {"parameters": 179317760, "kv_cache": 17006592}},
+    "spike": {
+        "boundary": {"parameters": 268599296, "optimizer_state": 537198592, "inputs": 33554432, "outputs": 512, "activations": 2415919104},
+        "step": {"parameters": 268599296, "optimizer_state": 537198592, "inputs": 33554432, "outputs": 512, "gradients": 268599296},
+    },
+}
+# torch.cuda.memory_stats at its end: allocated_bytes.all.peak
+ROLES_PEAKS = {"gpt2": 2734464000, "resnet": 612635136, "lora": 1345779712, "fsdp-rank0": 1048138752, "generate": 500214784, "spike": 4430725632}
+
+
+def roles_at(log, instant):
+    heap, = report("breakdown", log, "--at", instant, whole=True)["heaps"]
+    roles = {r["role"]: r["bytes"] for r in heap["roles"]}
+    equal(sum(roles.values()), heap["bytes"], f"{log} at {instant}: sum of the roles")
+    equal(roles["unexplained"], 0, f"{log} at {instant}: without a role")
+    for r in heap["roles"]:
+        equal(sum(p["bytes"] for p in r["parts"]), r["bytes"], f"{log} at {instant}: sum of the parts of {r['role']}")
+    return roles, heap
+
+
+def roles():
+    for name, instants in TOLD.items():
+        log = f"h100-{name}.zst"
+        equal(roles_at(log, "peak")[1]["bytes"], ROLES_PEAKS[name], f"{name}: allocated_bytes.all.peak")
+        for instant, told in instants.items():
+            got, _ = roles_at(log, f"told.{instant}:1")
+            equal({role: got[role] for role in told}, told, f"{name}, {instant}")
+    got, heap = roles_at("h100-spike.zst", "peak")
+    equal((heap["phase"], heap["optimizer_steps_before"]), ("forward", 6), "when the spike is")
+    equal(got["temporaries"], (1536 + 128) * MIB, "what the spike is")
+
+
+{"pytorch": pytorch, "nccl": nccl, "graphs": graphs, "autograd": autograd, "sleep": sleep, "roles": roles}[sys.argv[1]]()

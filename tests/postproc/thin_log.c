@@ -1,5 +1,7 @@
-/* thin_log LOG OUT: a recorded log without the events of host/heap and host/mmap, small enough to
- * be kept with the tests.
+/* thin_log LOG OUT [SECONDS]: a recorded log without the events of host/heap, host/mmap and
+ * host/shm, and the call stacks and object files that only these had, small enough to be
+ * kept with the tests.  With SECONDS it ends
+ * there.
  *
  * What is left is as it was: device memory, ranges, call stacks, samples, times.  Blocks of the
  * host have their own tests. */
@@ -7,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
+#include "index.h"
 #include "log.h"
 #include "mpf/event.h"
 #include "testlog.h"
@@ -22,7 +26,8 @@ static struct waiting *waiting;
 
 static bool is_host(const struct mpf_event *e)
 {
-    return (e->heap == MPF_HEAP_HOST || e->heap == MPF_HEAP_MMAP) && !e->data;
+    const bool region = e->op >= MPF_OP_MAP && e->op <= MPF_OP_REMAP_TO; /* some name no heap */
+    return (region || e->heap == MPF_HEAP_HOST || e->heap == MPF_HEAP_MMAP) && !e->data;
 }
 
 static bool is_place(const struct mpf_event *e)
@@ -30,17 +35,59 @@ static bool is_place(const struct mpf_event *e)
     return e->op == MPF_OP_AT || e->op == MPF_OP_AT_PYTHON;
 }
 
-static void put(struct testlog *out, const struct mpf_event *e)
-{
-    if (e->data)
-        testlog_heap_data(out, e->time, e->thread, e->op, e->heap, e->addr, e->data, e->size);
-    else testlog_event(out, e->time, e->thread, e->op, e->heap, e->addr, e->size);
-}
-
 /* Definitions come between a place and its event. */
 static bool is_definition(const struct mpf_event *e) { return e->op >= MPF_OP_MODULE; }
 
-static void copy(struct testlog *out, const struct mpf_event *e)
+/* What kept events need: stacks, native and Python's, and frames of the latter, by id. */
+static struct mpr_index wanted[3];
+enum { STACKS, PYTHONS, FRAMES };
+
+static void want(const struct mpf_event *place)
+{
+    mpr_index_set(&wanted[place->op == MPF_OP_AT ? STACKS : PYTHONS], place->addr, 1);
+}
+
+/* Return addresses of the native stacks. */
+static uint64_t *pc;
+static size_t pcs, pc_cap;
+
+/* A stack is told after its frames and before its first use, so what is wanted is known from the
+ * end on: stacks by the first reading, what they are made of by the second. */
+static void want_parts(const struct mpf_event *e)
+{
+    const bool python = e->op == MPF_OP_PYTHON;
+    if (!python && e->op != MPF_OP_STACK) return;
+    if (!mpr_index_get(&wanted[python ? PYTHONS : STACKS], e->addr)) return;
+    for (size_t at = 0; at + sizeof *pc <= e->size; at += sizeof *pc) {
+        MPR_GROW(pc, pcs, pc_cap);
+        memcpy(&pc[pcs], e->data + at, sizeof *pc);
+        if (python) mpr_index_set(&wanted[FRAMES], pc[pcs], 1);
+        else pcs++;
+    }
+}
+
+static bool has_calls(const struct mpf_event *module)
+{
+    uint64_t to;
+    memcpy(&to, module->data, sizeof to);
+    for (size_t i = 0; i < pcs; i++)
+        if (pc[i] >= module->addr && pc[i] <= to) return true;
+    return false;
+}
+
+static bool is_needless(const struct mpf_event *e)
+{
+    switch (e->op) {
+    case MPF_OP_MODULE: return !has_calls(e);
+    case MPF_OP_STACK: return !mpr_index_get(&wanted[STACKS], e->addr);
+    case MPF_OP_PYTHON: return !mpr_index_get(&wanted[PYTHONS], e->addr);
+    case MPF_OP_FRAME: return !mpr_index_get(&wanted[FRAMES], e->addr);
+    default: return false;
+    }
+}
+
+/* Each event that is kept, after its place. */
+static void keep(const struct mpf_event *e, void (*kept)(const struct mpf_event *e))
 {
     struct waiting *w = &waiting[e->thread % THREADS];
     if (is_place(e)) {
@@ -49,26 +96,60 @@ static void copy(struct testlog *out, const struct mpf_event *e)
     }
     for (unsigned i = 0; !is_host(e) && !is_definition(e) && i < w->count; i++) {
         w->at[i].time = e->time;
-        put(out, &w->at[i]);
+        kept(&w->at[i]);
     }
     if (!is_definition(e)) w->count = 0;
-    if (!is_host(e)) put(out, e);
+    if (!is_host(e)) kept(e);
 }
 
-int main(int argc, char **argv)
+static struct testlog *out;
+
+static void look(const struct mpf_event *e)
+{
+    if (is_place(e)) want(e);
+}
+
+static void put(const struct mpf_event *e)
+{
+    if (is_needless(e)) return;
+    if (e->data)
+        testlog_heap_data(out, e->time, e->thread, e->op, e->heap, e->addr, e->data, e->size);
+    else testlog_event(out, e->time, e->thread, e->op, e->heap, e->addr, e->size);
+}
+
+/* ---- readings */
+
+static struct mpr_log *open_log(const char *path)
+{
+    struct mpr_log *log;
+    struct mpr_error error;
+    if (mpr_log_open(&log, path, &error) != 0) errx(1, "%s", error.text);
+    return log;
+}
+
+static void read_log(struct mpr_log *log, uint64_t until, void (*kept)(const struct mpf_event *e))
+{
+    const struct mpf_event *e;
+    struct mpr_error error;
+    long count;
+    memset(waiting, 0, THREADS * sizeof *waiting);
+    while ((count = mpr_log_next(log, &e, &error)) > 0)
+        for (long i = 0; i < count; i++) {
+            if (e[i].time > until) continue;
+            if (kept) keep(&e[i], kept);
+            else want_parts(&e[i]);
+        }
+    if (count < 0) errx(1, "%s", error.text);
+    mpr_log_close(log);
+}
+
+static struct testlog *copy_header(const struct mpr_log *log, const char *path)
 {
     static const char *const kept[] = { "host",         "pid",         "ppid",
                                         "rank",         "argv",        "stacks",
                                         "stacks.large", "stacks.mean", "stacks.torch" };
     const char *pairs[2 * sizeof kept / sizeof *kept + 1];
-    struct mpr_log *log;
-    struct mpr_error error;
-    const struct mpf_event *e;
     size_t n = 0;
-    waiting = calloc(THREADS, sizeof *waiting);
-    if (argc != 3 || !waiting) errx(2, "usage: thin_log LOG OUT");
-    if (mpr_log_open(&log, argv[1], &error) != 0) errx(1, "%s", error.text);
-    long count = mpr_log_next(log, &e, &error);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         const char *value = mpr_header_get(mpr_log_header(log), kept[i]);
         if (!value) continue;
@@ -76,11 +157,22 @@ int main(int argc, char **argv)
         pairs[n++] = value;
     }
     pairs[n] = NULL;
-    struct testlog *out = testlog_open(argv[2], pairs);
-    for (; count > 0; count = mpr_log_next(log, &e, &error))
-        for (long i = 0; i < count; i++) copy(out, &e[i]);
-    if (count < 0) errx(1, "%s", error.text);
+    return testlog_open(path, pairs);
+}
+
+int main(int argc, char **argv)
+{
+    waiting = calloc(THREADS, sizeof *waiting);
+    if (argc < 3 || argc > 4 || !waiting) errx(2, "usage: thin_log LOG OUT [SECONDS]");
+    const uint64_t until = argc > 3 ? (uint64_t)(strtod(argv[3], NULL) * 1e9) : UINT64_MAX;
+    read_log(open_log(argv[1]), until, look);
+    read_log(open_log(argv[1]), until, NULL);
+    struct mpr_log *log = open_log(argv[1]);
+    out = copy_header(log, argv[2]);
+    read_log(log, until, put);
     testlog_close(out, "exit");
-    mpr_log_close(log);
+    for (int i = 0; i < 3; i++) mpr_index_free(&wanted[i]);
+    free(pc);
+    free(waiting);
     return 0;
 }

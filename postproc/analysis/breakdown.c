@@ -1,0 +1,170 @@
+#include "breakdown.h"
+
+#include <stdlib.h>
+
+#include "alloc.h"
+#include "labels.h"
+#include "lives.h"
+#include "roles.h"
+
+void mpr_breakdown_free(struct mpr_breakdown *breakdown) { mpr_arena_free(&breakdown->arena); }
+
+/* A block at the instant, with what decides its role. */
+struct told {
+    const struct mpr_block_life *life;
+    struct mpr_role_life of;
+    enum mpr_role role;
+    uint32_t key; /* node of its Python stack, else of its ranges */
+};
+
+/* ---- roles */
+
+static int by_number(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* PyTorch's allocator splits off no rest below 1 MiB, so blocks of one request may differ by less
+ * than that (c10/cuda/CUDACachingAllocator.cpp). */
+static bool is_as_large(const uint64_t *size, size_t sizes, uint64_t wanted)
+{
+    const uint64_t rest = wanted > UINT64_C(1) << 20 ? (UINT64_C(1) << 20) - 1 : 0;
+    size_t low = 0, high = sizes;
+    while (low < high) { /* the first that is not too small */
+        const size_t middle = low + (high - low) / 2;
+        if (size[middle] + rest < wanted) low = middle + 1;
+        else high = middle;
+    }
+    return low < sizes && size[low] <= wanted + rest;
+}
+
+/* What a backward pass made and nobody gave back: gradients that are set to zero, or workspaces. */
+static void tell_kept(struct told *told, size_t count)
+{
+    uint64_t *size = mpr_alloc(count, sizeof *size);
+    size_t sizes = 0;
+    for (size_t i = 0; i < count; i++)
+        if (told[i].role == MPR_ROLE_PARAMETERS) size[sizes++] = told[i].life->block.size;
+    qsort(size, sizes, sizeof *size, by_number);
+    for (size_t i = 0; i < count; i++) {
+        if (told[i].role != MPR_ROLE_WORKSPACES) continue;
+        told[i].of.as_parameter = is_as_large(size, sizes, told[i].life->block.size);
+        told[i].role = mpr_role_of(&told[i].of);
+    }
+    free(size);
+}
+
+static struct told *tell(struct mpr_lives *lives, const struct mpr_replay *r,
+                         const struct mpr_block_life *life, size_t count)
+{
+    struct told *told = mpr_alloc(count, sizeof *told);
+    for (size_t i = 0; i < count; i++) {
+        const struct mpr_gpu_block *b = &life[i].block;
+        const unsigned says = mpr_torch_says(&lives->phases.names, &r->ranges, b->python);
+        const struct mpr_role_life of = { .made = life[i].made,
+                                          .gone = life[i].gone,
+                                          .lives = life[i].lives,
+                                          .says = says,
+                                          .under = life[i].under };
+        told[i] = (struct told){ &life[i], of, mpr_role_of(&of), b->python ? b->python : b->node };
+    }
+    if (!lives->returns_grads) tell_kept(told, count);
+    return told;
+}
+
+/* ---- sums */
+
+static void add_up(struct mpr_role_share *share, const struct mpr_gpu_block *b)
+{
+    if (!share->blocks || b->time < share->oldest) share->oldest = b->time;
+    if (!share->blocks || b->time > share->newest) share->newest = b->time;
+    share->bytes += b->size;
+    share->blocks++;
+}
+
+static int by_key(const void *left, const void *right)
+{
+    const struct told *a = left, *b = right;
+    if (a->role != b->role) return a->role < b->role ? -1 : 1;
+    return a->key < b->key ? -1 : a->key > b->key;
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct mpr_row *a = left, *b = right;
+    return a->bytes > b->bytes ? -1 : a->bytes < b->bytes;
+}
+
+/* Of blocks of one role, sorted by key. */
+static void fill_share(struct mpr_role_share *share, struct mpr_arena *arena,
+                       const struct mpr_reader *reader, const struct told *told, size_t count)
+{
+    struct mpr_row *row = mpr_arena_alloc(arena, count * sizeof *row);
+    for (size_t i = 0; i < count; i++) {
+        if (!i || told[i].key != told[i - 1].key) {
+            struct mpr_row *new = &row[share->rows++];
+            new->path = mpr_label_node(arena, reader, told[i].key, &new->depth);
+        }
+        row[share->rows - 1].bytes += told[i].life->block.size;
+        row[share->rows - 1].blocks++;
+        add_up(share, &told[i].life->block);
+    }
+    qsort(row, share->rows, sizeof *row, by_bytes);
+    share->row = row;
+}
+
+static void fill_heap(struct mpr_breakdown *breakdown, struct mpr_lives *lives,
+                      const struct mpr_reader *reader, unsigned device)
+{
+    const struct mpr_replay *r = &reader->replay;
+    const uint8_t code = (uint8_t)mpf_heap_gpu(MPF_HEAP_TORCH, device);
+    const struct mpr_heap *heap = &r->books.heap[code];
+    size_t count;
+    struct mpr_block_life *life = mpr_lives_end(lives, r, device, &count);
+    struct told *told = tell(lives, r, life, count);
+    const struct mpr_moment *instant = &lives->device[device].instant;
+    struct mpr_breakdown_heap *out = &breakdown->heap[breakdown->heaps++];
+    *out = (struct mpr_breakdown_heap){ .device = device,
+                                        .name = mpr_label_heap(&breakdown->arena, code),
+                                        .bytes = heap->peak_bytes,
+                                        .blocks = heap->peak_blocks,
+                                        .time = heap->peak_time,
+                                        .phase = instant->phase,
+                                        .steps = instant->steps,
+                                        .passes = instant->passes };
+    qsort(told, count, sizeof *told, by_key);
+    for (size_t i = 0, role = 0; role < MPR_ROLES; role++) {
+        const size_t first = i;
+        while (i < count && told[i].role == role) i++;
+        out->role[role].role = (enum mpr_role)role;
+        fill_share(&out->role[role], &breakdown->arena, reader, &told[first], i - first);
+    }
+    free(told);
+    free(life);
+}
+
+int mpr_breakdown_read(struct mpr_breakdown *breakdown, const char *path, struct mpr_instant at,
+                       const struct mpr_progress *progress, struct mpr_error *error)
+{
+    struct mpr_reader reader;
+    struct mpr_lives lives = { 0 };
+    *breakdown = (struct mpr_breakdown){ .peak = mpr_instant_is_peak(at) };
+    if (mpr_reader_open(&reader, path, MPR_GROUP_AUTO, at, error) != 0) return -1;
+    reader.replay.options.backward_of = true; /* what a backward pass makes is named by its module
+                                               */
+    reader.replay.watch = (struct mpr_watch){ mpr_lives_see, &lives };
+    const int status = mpr_reader_replay(&reader, path, progress, error);
+    if (status == 0) {
+        mpr_reader_summary(&reader, path, &breakdown->arena, &breakdown->summary);
+        breakdown->steps = lives.phases.now.steps;
+        breakdown->passes = lives.phases.now.passes;
+        breakdown->heap = mpr_arena_alloc(&breakdown->arena, MPF_GPUS * sizeof *breakdown->heap);
+        for (unsigned i = 0; i < MPF_GPUS; i++)
+            if (reader.replay.books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, i)].allocations)
+                fill_heap(breakdown, &lives, &reader, i);
+        mpr_reader_close(&reader);
+    }
+    mpr_lives_free(&lives);
+    return status;
+}

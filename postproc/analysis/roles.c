@@ -1,0 +1,110 @@
+/* One small function a phase in which blocks are made.  What each finds is what the role's rule
+ * says (roles below). */
+#include "roles.h"
+
+static const struct {
+    const char *key, *name, *rule;
+} roles[MPR_ROLES] = {
+    [MPR_ROLE_PARAMETERS] = { "parameters", "parameters, buffers",
+                              "made for a module outside of passes, lived through two or to the end" },
+    [MPR_ROLE_GRADIENTS] = { "gradients", "gradients",
+                             "made in a backward pass, outlived it; DistributedDataParallel's buckets" },
+    [MPR_ROLE_OPTIMIZER] = { "optimizer_state", "optimizer state",
+                             "made in an optimizer's step, outlived it" },
+    [MPR_ROLE_ACTIVATIONS] = { "activations", "activations",
+                               "made before a backward pass, went in it" },
+    [MPR_ROLE_OUTPUTS] = { "outputs", "outputs",
+                           "made in a forward pass, outlived the backward pass" },
+    [MPR_ROLE_GATHERED] = { "gathered_parameters", "gathered parameters",
+                            "made where FSDP puts shards together" },
+    [MPR_ROLE_CACHE] = { "kv_cache", "KV cache", "made by a call of a cache" },
+    [MPR_ROLE_INPUTS] = { "inputs", "inputs, other data",
+                          "made before a forward pass, for no module; outlived it" },
+    [MPR_ROLE_WORKSPACES] = { "workspaces", "workspaces",
+                              "made in a pass, never given back (cuBLAS)" },
+    [MPR_ROLE_TEMPORARIES] = { "temporaries", "temporaries",
+                               "made and gone in one pass or optimizer's step" },
+    [MPR_ROLE_UNEXPLAINED] = { "unexplained", "unexplained", "no rule fits" },
+};
+
+const char *mpr_role_key(enum mpr_role role) { return roles[role].key; }
+const char *mpr_role_name(enum mpr_role role) { return roles[role].name; }
+const char *mpr_role_rule(enum mpr_role role) { return roles[role].rule; }
+
+/* ---- lives */
+
+static bool went_in_phase(const struct mpr_role_life *l)
+{
+    return !l->lives && l->gone.serial == l->made.serial;
+}
+
+/* Backward passes that began while it lived. */
+static uint32_t passes(const struct mpr_role_life *l) { return l->gone.passes - l->made.passes; }
+
+/* It saw a whole pass, and the next one begin, or lives on. */
+static bool lasts(const struct mpr_role_life *l) { return l->lives || passes(l) >= 2; }
+
+bool mpr_role_is_left_by_backward(const struct mpr_role_life *l)
+{
+    return l->made.phase == MPR_PHASE_BACKWARD && !(l->under & MPR_SAYS_GATHER) &&
+           (l->lives || l->gone.phase != MPR_PHASE_BACKWARD || passes(l) > 0);
+}
+
+/* ---- by the phase in which it was made */
+
+static enum mpr_role of_optimizer(const struct mpr_role_life *l)
+{
+    return went_in_phase(l) ? MPR_ROLE_TEMPORARIES : MPR_ROLE_OPTIMIZER;
+}
+
+static enum mpr_role of_backward(const struct mpr_role_life *l)
+{
+    if (!mpr_role_is_left_by_backward(l)) return MPR_ROLE_TEMPORARIES;
+    if (!l->lives || passes(l) == 0 || l->as_parameter) return MPR_ROLE_GRADIENTS;
+    return MPR_ROLE_WORKSPACES;
+}
+
+static enum mpr_role of_forward(const struct mpr_role_life *l)
+{
+    const bool trains = l->gone.passes > 0;
+    if (!l->lives && l->gone.phase == MPR_PHASE_BACKWARD && passes(l) > 0)
+        return MPR_ROLE_ACTIVATIONS;
+    if (l->says & MPR_SAYS_CACHE && !(trains && went_in_phase(l))) return MPR_ROLE_CACHE;
+    if (went_in_phase(l)) return MPR_ROLE_TEMPORARIES;
+    if (l->lives && trains && passes(l) == 0) return MPR_ROLE_ACTIVATIONS; /* of the last pass */
+    if (l->lives) return passes(l) == 1 ? MPR_ROLE_OUTPUTS : MPR_ROLE_WORKSPACES;
+    return passes(l) > 0 ? MPR_ROLE_OUTPUTS : MPR_ROLE_TEMPORARIES;
+}
+
+/* Of a program that trains: what lives through passes is a module's unless its stack says not. */
+static enum mpr_role of_training(const struct mpr_role_life *l)
+{
+    const bool modules = !l->says || l->says & MPR_SAYS_MODULE;
+    const bool fresh = l->made.phase == MPR_PHASE_BETWEEN && passes(l) <= 1; /* the last batch */
+    if (lasts(l) && modules && !fresh) return MPR_ROLE_PARAMETERS;
+    if (!l->lives && l->gone.phase == MPR_PHASE_BACKWARD && modules) return MPR_ROLE_ACTIVATIONS;
+    if (l->lives || passes(l) > 0) return MPR_ROLE_INPUTS;
+    return MPR_ROLE_UNEXPLAINED;
+}
+
+static enum mpr_role of_between(const struct mpr_role_life *l)
+{
+    if (went_in_phase(l)) return MPR_ROLE_TEMPORARIES;
+    if (l->says & MPR_SAYS_CACHE) return MPR_ROLE_CACHE;
+    if (l->gone.passes > 0) return of_training(l);
+    if (l->says & MPR_SAYS_MODULE || (!l->says && l->lives)) return MPR_ROLE_PARAMETERS;
+    return MPR_ROLE_INPUTS;
+}
+
+enum mpr_role mpr_role_of(const struct mpr_role_life *l)
+{
+    if (l->under & MPR_SAYS_GATHER && l->made.phase != MPR_PHASE_OPTIMIZER)
+        return MPR_ROLE_GATHERED;
+    if (l->says & MPR_SAYS_BUCKET && !went_in_phase(l)) return MPR_ROLE_GRADIENTS;
+    switch (l->made.phase) {
+    case MPR_PHASE_OPTIMIZER: return of_optimizer(l);
+    case MPR_PHASE_BACKWARD: return of_backward(l);
+    case MPR_PHASE_FORWARD: return of_forward(l);
+    default: return of_between(l);
+    }
+}

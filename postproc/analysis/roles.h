@@ -1,0 +1,20 @@
+/* The role of a block, by when it was made and when it went.  Private to this layer. */
+#ifndef MPR_ROLES_H
+#define MPR_ROLES_H
+
+#include "phases.h"
+
+/* A block's life, as far as the log goes. */
+struct mpr_role_life {
+    struct mpr_moment made, gone; /* gone: the log's last moment where the block lives on */
+    bool lives;
+    unsigned says;     /* its Python stack: mpr_torch_says; 0: it has none */
+    unsigned under;    /* the ranges of its thread */
+    bool as_parameter; /* it is as large as a parameter, and no gradient was ever given back */
+};
+
+enum mpr_role mpr_role_of(const struct mpr_role_life *life);
+/* Made by a backward pass that it outlived. */
+bool mpr_role_is_left_by_backward(const struct mpr_role_life *life);
+
+#endif

@@ -1,0 +1,346 @@
+/* Roles of blocks in training as a log has it.  Block k has 2^k MiB, so a role's bytes say which
+ * blocks it has. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "breakdown.h"
+#include "error.h"
+#include "mpf/gpu.h"
+#include "mpf/slot.h"
+#include "testlog.h"
+
+#define MIB      (UINT64_C(1) << 20)
+#define T        ((uint8_t)mpf_heap_gpu(MPF_HEAP_TORCH, 0))
+#define BLOCK(k) (UINT64_C(1) << (k))
+
+enum { MAIN = 1, AUTOGRAD, TORCH = 7 };
+enum { NODE = 11, STEP, GATHER, MINE };                  /* names of ranges */
+enum { NOBODY, MAKER, MODEL, CALL, CACHE, DDP, STACKS }; /* Python's stacks */
+
+static struct testlog *out;
+static char path[] = "/tmp/test_breakdown.XXXXXX";
+static uint64_t now;
+static struct mpr_breakdown result;
+
+static void event(uint32_t thread, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
+{
+    testlog_event(out, now += 1000000, thread, op, heap, addr, size);
+}
+
+static void name(unsigned op, uint64_t id, const char *text)
+{
+    testlog_data(out, now += 1000000, MAIN, op, id, text, strlen(text));
+}
+
+static void frame(uint64_t id, const char *function, const char *file)
+{
+    uint8_t bytes[128] = { 12 };
+    const size_t at = 8 + strlen(function) + 1, end = at + strlen(file) + 1;
+    strcpy((char *)bytes + 8, function);
+    strcpy((char *)bytes + at, file);
+    testlog_data(out, now += 1000000, MAIN, MPF_OP_FRAME, id, bytes, end);
+}
+
+/* main > main and function, innermost first. */
+static void stack(uint64_t id, const char *function, const char *file)
+{
+    const uint64_t frames[] = { id + 100, 100 };
+    frame(id + 100, function, file);
+    testlog_data(out, now += 1000000, MAIN, MPF_OP_PYTHON, id, frames, sizeof frames);
+}
+
+static void begin(void)
+{
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    now = 0;
+    out = testlog_open(path, NULL);
+    name(MPF_OP_DOMAIN, TORCH, "torch");
+    name(MPF_OP_NAME, NODE, "MmBackward0");
+    name(MPF_OP_NAME, STEP, "Optimizer.step#SGD.step");
+    name(MPF_OP_NAME, GATHER, "FSDP::all_gather (layers.0)");
+    name(MPF_OP_NAME, MINE, "Backward0");
+    frame(100, "main", "train.py");
+    stack(MAKER, "load", "data.py");
+    stack(MODEL, "Net.cuda", "module.py");
+    stack(CALL, "Module._call_impl", "module.py");
+    stack(CACHE, "DynamicCache.update", "cache_utils.py");
+    stack(DDP, "DistributedDataParallel._pre_forward", "distributed.py");
+}
+
+/* Ends the log and reads it. */
+static void end_at(struct mpr_instant at)
+{
+    struct mpr_error error;
+    const struct mpr_progress progress = { 0 };
+    testlog_close(out, "exit");
+    assert_int_equal(mpr_breakdown_read(&result, path, at, &progress, &error), 0);
+    unlink(path);
+    strcpy(path + strlen(path) - 6, "XXXXXX");
+    assert_int_equal(result.heaps, 1);
+    uint64_t bytes = 0;
+    for (int i = 0; i < MPR_ROLES; i++) bytes += result.heap[0].role[i].bytes;
+    assert_int_equal(bytes, result.heap[0].bytes);
+}
+
+static void end(void) { end_at(MPR_INSTANT_PEAK); }
+
+static uint64_t blocks_of(enum mpr_role role) { return result.heap[0].role[role].bytes / MIB; }
+
+static void make(uint32_t thread, unsigned stack, unsigned k)
+{
+    if (stack) event(thread, MPF_OP_AT_PYTHON, 0, stack, 0);
+    event(thread, MPF_OP_ALLOC, T, (k + 1) * (UINT64_C(1) << 40), BLOCK(k) * MIB);
+}
+
+static void drop(uint32_t thread, unsigned k)
+{
+    event(thread, MPF_OP_FREE, T, (k + 1) * (UINT64_C(1) << 40), 0);
+}
+
+static void push(uint32_t thread, uint64_t range)
+{
+    event(thread, MPF_OP_PUSH, 0, (uint64_t)TORCH << 32 | range, 0);
+}
+static void pop(uint32_t thread) { event(thread, MPF_OP_POP, 0, (uint64_t)TORCH << 32, 0); }
+
+/* The number that the next node gets. */
+static void next(uint64_t number) { event(MAIN, MPF_OP_TORCH_NEXT, 0, number, MAIN); }
+
+static void run(uint32_t thread, uint64_t number)
+{
+    push(thread, NODE);
+    event(thread, MPF_OP_TORCH_NODE, 0, number, MAIN);
+}
+
+/* ---- tests */
+
+enum { WEIGHT, STATE, GRADIENT, SAVED, LOGITS, BATCH, WORKSPACE, TEMPORARY, TOP };
+
+/* One step; number: of its only node. */
+static void train(uint64_t number, bool first)
+{
+    if (!first) drop(MAIN, BATCH);
+    make(MAIN, MAKER, BATCH);
+    if (!first) drop(MAIN, LOGITS);
+    make(MAIN, CALL, SAVED);
+    if (first) make(MAIN, CALL, WORKSPACE);
+    make(MAIN, CALL, TEMPORARY);
+    drop(MAIN, TEMPORARY);
+    make(MAIN, CALL, LOGITS);
+    next(number + 1);
+    run(AUTOGRAD, number);
+    make(AUTOGRAD, NOBODY, GRADIENT);
+    pop(AUTOGRAD);
+    drop(AUTOGRAD, SAVED);
+    push(MAIN, STEP);
+    if (first) make(MAIN, NOBODY, STATE);
+    pop(MAIN);
+    drop(MAIN, GRADIENT);
+}
+
+static void each_role_is_told_at_the_peak(void **state)
+{
+    (void)state;
+    begin();
+    make(MAIN, MODEL, WEIGHT);
+    for (uint64_t i = 0; i < 3; i++) train(i, i == 0);
+    end();
+    assert_int_equal(blocks_of(MPR_ROLE_PARAMETERS), BLOCK(WEIGHT));
+    assert_int_equal(blocks_of(MPR_ROLE_OPTIMIZER), BLOCK(STATE));
+    assert_int_equal(blocks_of(MPR_ROLE_ACTIVATIONS), BLOCK(SAVED));
+    assert_int_equal(blocks_of(MPR_ROLE_WORKSPACES), BLOCK(WORKSPACE));
+    assert_int_equal(blocks_of(MPR_ROLE_INPUTS), BLOCK(BATCH));
+    assert_int_equal(blocks_of(MPR_ROLE_TEMPORARIES), BLOCK(TEMPORARY));
+    assert_int_equal(blocks_of(MPR_ROLE_OUTPUTS), 0);
+    assert_int_equal(result.heap[0].phase, MPR_PHASE_FORWARD);
+    assert_int_equal(result.heap[0].steps, 1);
+    assert_int_equal(result.steps, 3);
+    assert_int_equal(result.passes, 3);
+    mpr_breakdown_free(&result);
+}
+
+static void a_chosen_instant_has_its_own_blocks(void **state)
+{
+    (void)state;
+    begin();
+    make(MAIN, MODEL, WEIGHT);
+    train(0, true);
+    push(MAIN, MINE);
+    pop(MAIN);
+    run(AUTOGRAD, 0); /* the same pass goes on: nothing was made in between */
+    make(AUTOGRAD, NOBODY, TOP);
+    const uint64_t then = now;
+    drop(AUTOGRAD, TOP);
+    pop(AUTOGRAD);
+    train(1, false);
+    train(2, false);
+    end_at((struct mpr_instant){ then, then });
+    assert_int_equal(result.heap[0].bytes / MIB, BLOCK(WEIGHT) + BLOCK(STATE) + BLOCK(LOGITS) +
+                                                     BLOCK(BATCH) + BLOCK(WORKSPACE) + BLOCK(TOP));
+    assert_int_equal(blocks_of(MPR_ROLE_TEMPORARIES), BLOCK(TOP));
+    assert_int_equal(blocks_of(MPR_ROLE_OUTPUTS), BLOCK(LOGITS));
+    assert_int_equal(result.heap[0].phase, MPR_PHASE_BACKWARD);
+    mpr_breakdown_free(&result);
+}
+
+/* As PyTorch Lightning has it. */
+static void a_pass_may_be_inside_the_optimizer_s_step(void **state)
+{
+    (void)state;
+    begin();
+    make(MAIN, MODEL, WEIGHT);
+    for (uint64_t i = 0; i < 3; i++) {
+        push(MAIN, STEP);
+        if (i) drop(MAIN, GRADIENT);
+        make(MAIN, CALL, SAVED);
+        next(i + 1);
+        run(AUTOGRAD, i);
+        make(AUTOGRAD, NOBODY, GRADIENT);
+        drop(AUTOGRAD, SAVED);
+        pop(AUTOGRAD);
+        if (!i) make(MAIN, NOBODY, STATE);
+        make(MAIN, NOBODY, TEMPORARY);
+        drop(MAIN, TEMPORARY);
+        pop(MAIN);
+    }
+    end();
+    assert_int_equal(blocks_of(MPR_ROLE_PARAMETERS), BLOCK(WEIGHT));
+    assert_int_equal(blocks_of(MPR_ROLE_OPTIMIZER), BLOCK(STATE));
+    assert_int_equal(blocks_of(MPR_ROLE_GRADIENTS), BLOCK(GRADIENT));
+    assert_int_equal(blocks_of(MPR_ROLE_TEMPORARIES), BLOCK(TEMPORARY));
+    assert_int_equal(result.heap[0].phase, MPR_PHASE_OPTIMIZER);
+    mpr_breakdown_free(&result);
+}
+
+/* set_to_none=False; GRADIENT differs from WEIGHT by less than the allocator splits off. */
+static void gradients_that_are_kept_are_as_large_as_parameters(void **state)
+{
+    (void)state;
+    begin();
+    make(MAIN, MODEL, WEIGHT);
+    for (uint64_t i = 0; i < 3; i++) {
+        make(MAIN, CALL, SAVED);
+        run(AUTOGRAD, i);
+        if (!i) event(AUTOGRAD, MPF_OP_ALLOC, T, UINT64_C(1) << 30, MIB + 512);
+        if (!i) make(AUTOGRAD, NOBODY, WORKSPACE);
+        drop(AUTOGRAD, SAVED);
+        pop(AUTOGRAD);
+        push(MAIN, STEP);
+        pop(MAIN);
+    }
+    end();
+    assert_int_equal(result.heap[0].role[MPR_ROLE_GRADIENTS].bytes, MIB + 512);
+    assert_int_equal(blocks_of(MPR_ROLE_WORKSPACES), BLOCK(WORKSPACE));
+    assert_int_equal(blocks_of(MPR_ROLE_ACTIVATIONS), BLOCK(SAVED));
+    mpr_breakdown_free(&result);
+}
+
+/* A number that is told after a backward pass and is no larger than that of its nodes is no forward
+ * pass: what is made then is the next batch. */
+static void what_a_pass_ran_is_no_new_forward_pass(void **state)
+{
+    (void)state;
+    begin();
+    make(MAIN, MODEL, WEIGHT);
+    for (uint64_t i = 0; i < 3; i++) {
+        make(MAIN, CALL, SAVED);
+        run(AUTOGRAD, i);
+        drop(AUTOGRAD, SAVED);
+        pop(AUTOGRAD);
+        make(MAIN, NOBODY, TEMPORARY);
+        drop(MAIN, TEMPORARY);
+        next(i + 1);
+        if (i) drop(MAIN, BATCH);
+        make(MAIN, NOBODY, BATCH);
+    }
+    make(MAIN, NOBODY, TOP);
+    end();
+    assert_int_equal(blocks_of(MPR_ROLE_INPUTS), BLOCK(BATCH) + BLOCK(TOP));
+    mpr_breakdown_free(&result);
+}
+
+static void wrappers_have_roles_of_their_own(void **state)
+{
+    (void)state;
+    begin();
+    make(MAIN, MODEL, WEIGHT);
+    for (uint64_t i = 0; i < 3; i++) {
+        if (!i) make(MAIN, DDP, GRADIENT);
+        make(MAIN, CALL, SAVED);
+        push(MAIN, GATHER);
+        make(MAIN, NOBODY, TOP);
+        pop(MAIN);
+        if (!i) make(MAIN, CACHE, STATE);
+        run(AUTOGRAD, i);
+        pop(AUTOGRAD);
+        drop(AUTOGRAD, SAVED);
+        drop(MAIN, TOP);
+    }
+    end();
+    assert_int_equal(blocks_of(MPR_ROLE_GRADIENTS), BLOCK(GRADIENT));
+    assert_int_equal(blocks_of(MPR_ROLE_GATHERED), BLOCK(TOP));
+    assert_int_equal(blocks_of(MPR_ROLE_CACHE), BLOCK(STATE));
+    mpr_breakdown_free(&result);
+}
+
+/* A range of the program's own is nobody's node, whatever its name. */
+static void without_passes_there_are_parameters_caches_and_temporaries(void **state)
+{
+    (void)state;
+    begin();
+    make(MAIN, MODEL, WEIGHT);
+    make(MAIN, MAKER, BATCH);
+    make(MAIN, CALL, SAVED);
+    event(MAIN, MPF_OP_PUSH, 0, MINE, 0);
+    make(MAIN, CACHE, STATE);
+    event(MAIN, MPF_OP_POP, 0, 0, 0);
+    make(MAIN, CALL, WORKSPACE);
+    drop(MAIN, SAVED);
+    drop(MAIN, BATCH);
+    drop(MAIN, STATE);
+    end();
+    assert_int_equal(result.passes, 0);
+    assert_int_equal(blocks_of(MPR_ROLE_PARAMETERS), BLOCK(WEIGHT));
+    assert_int_equal(blocks_of(MPR_ROLE_CACHE), BLOCK(STATE));
+    assert_int_equal(blocks_of(MPR_ROLE_TEMPORARIES), BLOCK(SAVED));
+    assert_int_equal(blocks_of(MPR_ROLE_INPUTS), BLOCK(BATCH));
+    assert_int_equal(blocks_of(MPR_ROLE_WORKSPACES), BLOCK(WORKSPACE));
+    mpr_breakdown_free(&result);
+}
+
+/* The address of a live block is handed out again: its free was lost. */
+static void a_block_whose_free_was_lost_is_gone(void **state)
+{
+    (void)state;
+    begin();
+    make(MAIN, MODEL, WEIGHT);
+    make(MAIN, CALL, SAVED);
+    event(MAIN, MPF_OP_ALLOC, T, (SAVED + 1) * (UINT64_C(1) << 40), BLOCK(TOP) * MIB);
+    end();
+    assert_int_equal(result.heap[0].bytes / MIB, BLOCK(WEIGHT) + BLOCK(TOP));
+    mpr_breakdown_free(&result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_role_is_told_at_the_peak),
+        cmocka_unit_test(a_chosen_instant_has_its_own_blocks),
+        cmocka_unit_test(a_pass_may_be_inside_the_optimizer_s_step),
+        cmocka_unit_test(gradients_that_are_kept_are_as_large_as_parameters),
+        cmocka_unit_test(what_a_pass_ran_is_no_new_forward_pass),
+        cmocka_unit_test(wrappers_have_roles_of_their_own),
+        cmocka_unit_test(without_passes_there_are_parameters_caches_and_temporaries),
+        cmocka_unit_test(a_block_whose_free_was_lost_is_gone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
