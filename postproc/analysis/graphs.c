@@ -4,7 +4,9 @@
 
 #include <stdlib.h>
 
+#include "alloc.h"
 #include "amount.h"
+#include "graph_sizes.h"
 #include "labels.h"
 #include "reader.h"
 
@@ -125,6 +127,20 @@ static int by_number(const void *left, const void *right)
     return x < y ? -1 : x > y;
 }
 
+/* Each burst's rows in a row of their own. */
+static void gather(struct mpr_graphs *g, const uint32_t *at)
+{
+    const struct mpr_graph_row **row = mpr_arena_alloc(&g->arena, g->rows * sizeof *row);
+    const struct mpr_graph_row ***next = mpr_alloc(g->bursts, sizeof *next);
+    for (size_t i = 0; i < g->rows; i++) g->burst[at[g->row[i].burst] - 1].rows++;
+    for (size_t i = 0; i < g->bursts; i++) {
+        g->burst[i].row = next[i] = row;
+        row += g->burst[i].rows;
+    }
+    for (size_t i = 0; i < g->rows; i++) *next[at[g->row[i].burst] - 1]++ = &g->row[i];
+    free(next);
+}
+
 void mpr_graphs_fill(struct mpr_graphs *g, const struct mpr_reader *reader)
 {
     const struct mpr_replay *r = &reader->replay;
@@ -136,6 +152,8 @@ void mpr_graphs_fill(struct mpr_graphs *g, const struct mpr_reader *reader)
     add_executables(g, reader);
     qsort(g->row, g->rows, sizeof *g->row, by_time);
     for (size_t i = 0; i < g->rows; i++) add_to_burst(burst_of(g, at, g->row[i].burst), &g->row[i]);
+    gather(g, at);
+    for (size_t i = 0; i < g->bursts; i++) mpr_graph_sizes(&g->burst[i], &g->arena);
     qsort(g->burst, g->bursts, sizeof *g->burst, by_number);
 }
 

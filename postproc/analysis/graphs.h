@@ -35,12 +35,28 @@ struct mpr_graph_row {
     bool instantiated, alive; /* alive: at the end of the log */
 };
 
+#define MPR_GRAPH_NO_SIZE UINT64_MAX
+
+/* The graphs of a burst that have one number in their name. */
+struct mpr_graph_size {
+    uint64_t burst, size; /* MPR_GRAPH_NO_SIZE: those whose name is another one */
+    uint64_t graphs, segment_bytes;
+    int64_t executable_bytes, launch_bytes, bytes;
+    int64_t cumulative; /* bytes up to this one */
+};
+
 struct mpr_graph_burst {
     const char *const *path; /* of its first capture */
     size_t depth;
     uint64_t number, from, to; /* ns */
     uint64_t captures, executables, alive, nodes, segment_bytes, block_bytes;
     int64_t executable_bytes, launch_bytes;
+    const struct mpr_graph_row *const *row; /* its own, by time */
+    size_t rows;
+    struct mpr_graph_size *size; /* in the order of their first capture; their sums are the burst's
+                                  */
+    size_t sizes;                /* 0: no number varies in the names */
+    const char *counted;         /* what that number counts: "bs" of "capture bs=8" */
 };
 
 struct mpr_graphs {

@@ -305,11 +305,18 @@ bool mpr_segments_fill_oom(struct mpr_segments *result, const struct mpr_reader 
 static int fill(struct mpr_segments *result, const struct mpr_reader *reader, const char *path,
                 struct mpr_error *error)
 {
-    if (result->options.which != MPR_SEGMENTS_AT_OOM) mpr_segments_fill(result, reader);
-    else if (!mpr_segments_fill_oom(result, reader))
+    enum mpr_segments_at *which = &result->options.which;
+    const bool only = *which == MPR_SEGMENTS_AT_OOM;
+    if ((only || *which == MPR_SEGMENTS_AT_WORST) && mpr_segments_fill_oom(result, reader)) {
+        *which = MPR_SEGMENTS_AT_OOM;
+        return 0;
+    }
+    if (only)
         return mpr_fail(
             error, "%s: no lack of device memory was recorded that the program did not get over",
             path);
+    if (*which == MPR_SEGMENTS_AT_WORST) *which = MPR_SEGMENTS_AT_PEAK;
+    mpr_segments_fill(result, reader);
     return 0;
 }
 

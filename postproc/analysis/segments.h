@@ -19,7 +19,9 @@ enum mpr_segments_at {
     MPR_SEGMENTS_AT_PEAK, /* each device's own */
     MPR_SEGMENTS_AT_OOM,  /* the newest lack of memory that PyTorch did not get over, of its device
                            */
-    MPR_SEGMENTS_AT_TIME
+    MPR_SEGMENTS_AT_TIME,
+    MPR_SEGMENTS_AT_WORST /* at the lack of memory where there is one, else at the peaks; a result
+                             says which */
 };
 
 struct mpr_segments_options {

@@ -10,7 +10,7 @@ enum { KEY_AT = 256 };
 
 static const struct argp_option options[] = {
     { "at", KEY_AT, "TIME", 0,
-      "peak (default): each device's; oom: when memory ran out; or 12.5s, 00:01:30.250, step:12, step:12.end",
+      "oom: when memory ran out; peak: each device's (default: oom where there was one); or 12.5s, 00:01:30.250, step:12, step:12.end",
       1 },
     { 0 },
 };
@@ -53,7 +53,7 @@ static const struct argp argp = {
     "free bytes."
     "\vExamples:\n"
     "  memprof-report segments memprof.n03.4242.zst\n"
-    "  memprof-report segments --at oom LOG\n"
+    "  memprof-report segments --at peak LOG\n"
     "  memprof-report segments --at step:12.end --format json LOG\n\n"
     "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
     children,
@@ -65,8 +65,9 @@ static int read_log(const struct arguments *a, struct mpr_segments *segments,
                     struct mpr_error *error)
 {
     const struct mpr_progress progress = mpr_bar();
-    struct mpr_segments_options chosen = { .which = MPR_SEGMENTS_AT_PEAK };
+    struct mpr_segments_options chosen = { .which = MPR_SEGMENTS_AT_WORST };
     int status = 0;
+    if (a->at && strcmp(a->at, "peak") == 0) chosen.which = MPR_SEGMENTS_AT_PEAK;
     if (a->at && strcmp(a->at, "oom") == 0) chosen.which = MPR_SEGMENTS_AT_OOM;
     if (!is_instant(a->at)) {
         chosen.which = MPR_SEGMENTS_AT_TIME;

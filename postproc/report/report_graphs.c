@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "graphs.h"
+#include "naming.h"
 #include "reports.h"
 
 enum { PATH = 28 }; /* columns of text */
@@ -13,6 +14,7 @@ struct burst {
     struct mpr_graph_burst b;
     int64_t total;
     const char *note;
+    const struct mpr_line *line; /* what was captured; NULL: built without a capture */
 };
 
 #define OF_BURST(member) MPR_FIELD(burst, b.member)
@@ -21,8 +23,11 @@ static struct mpr_value burst_name(const void *row, const void *context)
 {
     const struct burst *k = row;
     (void)context;
-    return k->b.number ? mpr_value_path(k->b.path, k->b.depth)
-                       : mpr_value_text("(built without a capture)");
+    if (!k->line) return mpr_value_text("(built without a capture)");
+    struct mpr_value v = mpr_value_path(k->line->row.path, k->line->row.depth);
+    v.told = true;
+    v.caller = k->line->caller;
+    return v;
 }
 
 // clang-format off
@@ -48,16 +53,37 @@ static const struct mpr_column burst_columns[] = {
 };
 // clang-format on
 
-static const char *burst_note(struct mpr_document *doc, const struct mpr_graph_burst *b)
+/* "capture bs={1..96}": as many of its graphs as have a name in common; *others: lines of the rest.
+ */
+static const struct mpr_line *what(struct mpr_document *doc, const struct mpr_graph_burst *b,
+                                   size_t *others)
 {
+    static const struct mpr_naming as_they_are = { .unfold = true };
+    struct mpr_row *row = mpr_arena_alloc(&doc->arena, b->rows * sizeof *row);
+    size_t lines, live;
+    for (size_t i = 0; i < b->rows; i++)
+        row[i] = (struct mpr_row){ .path = b->row[i]->path, .depth = b->row[i]->depth, .bytes = 1 };
+    const struct mpr_line *line =
+        mpr_naming_lines(&doc->arena, doc->naming ? doc->naming : &as_they_are, MPR_GROUP_RANGE,
+                         row, b->rows, &lines, &live);
+    *others = lines - 1;
+    return line;
+}
+
+static const char *burst_note(struct mpr_document *doc, const struct mpr_graph_burst *b,
+                              size_t others)
+{
+    const char *names = others ? mpr_arena_format(&doc->arena, "and %zu other name%s; ", others,
+                                                  others == 1 ? "" : "s")
+                               : "";
     const char *from = mpr_doc_time(doc, b->from), *to = mpr_doc_time(doc, b->to);
     const char *blocks = "";
     if (b->block_bytes)
         blocks =
             mpr_arena_format(&doc->arena, ", %s handed out by PyTorch while they were captured",
                              mpr_doc_size(doc, b->block_bytes));
-    return mpr_arena_format(&doc->arena, "%s to %s, %" PRIu64 " alive at the end%s", from, to,
-                            b->alive, blocks);
+    return mpr_arena_format(&doc->arena, "%s%s to %s, %" PRIu64 " alive at the end%s", names, from,
+                            to, b->alive, blocks);
 }
 
 static void bursts(struct mpr_document *doc, const struct mpr_graphs *graphs)
@@ -65,13 +91,73 @@ static void bursts(struct mpr_document *doc, const struct mpr_graphs *graphs)
     struct burst *row = mpr_arena_alloc(&doc->arena, graphs->bursts * sizeof *row);
     for (size_t i = 0; i < graphs->bursts; i++) {
         const struct mpr_graph_burst *b = &graphs->burst[i];
-        row[i] = (struct burst){ *b, mpr_burst_total(b), burst_note(doc, b) };
+        size_t others = 0;
+        const struct mpr_line *line = b->number ? what(doc, b, &others) : NULL;
+        row[i] = (struct burst){ *b, mpr_burst_total(b), burst_note(doc, b, others), line };
     }
     mpr_doc_table(doc, &(struct mpr_table){ .key = "bursts",
                                             .title = "bursts of captures",
                                             MPR_COLUMNS(burst_columns),
                                             MPR_ROWS(row, graphs->bursts),
                                             .all = MPR_IN_JSON | MPR_IN_TEXT });
+}
+
+/* ---- batch sizes */
+
+#define OF_SIZE(member) MPR_FIELD(mpr_graph_size, member)
+
+static struct mpr_value size_name(const void *row, const void *context)
+{
+    const struct mpr_graph_size *s = row;
+    struct mpr_document *doc = (struct mpr_document *)context;
+    if (s->size == MPR_GRAPH_NO_SIZE) return mpr_value_text("(other names)");
+    return mpr_value_text(mpr_arena_format(&doc->arena, "%" PRIu64, s->size));
+}
+
+// clang-format off
+static const struct mpr_column size_columns[] = {
+    { .key = "burst", .type = MPR_COUNT, OF_SIZE(burst) },
+    { .key = "size", .type = MPR_COUNT, OF_SIZE(size), .unless = MPR_UNKNOWN_AT_MAX },
+    { .title = "size", .type = MPR_TEXT, .get = size_name, .width = PATH },
+    { .key = "graphs", .title = "count", .type = MPR_COUNT, OF_SIZE(graphs), .width = 5 },
+    { .key = "segment_bytes", .title = "segments", .type = MPR_BYTES, OF_SIZE(segment_bytes) },
+    { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED,
+      OF_SIZE(executable_bytes) },
+    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED,
+      OF_SIZE(launch_bytes) },
+    { .key = "bytes", .title = "all", .type = MPR_SIGNED, OF_SIZE(bytes) },
+    { .key = "cumulative_bytes", .title = "so far", .type = MPR_SIGNED, OF_SIZE(cumulative) },
+};
+// clang-format on
+
+/* One after the other: in JSON a list of all bursts' sizes. */
+static void all_sizes(struct mpr_document *doc, const struct mpr_graphs *graphs)
+{
+    struct mpr_graph_size *row = mpr_arena_alloc(&doc->arena, graphs->rows * sizeof *row);
+    size_t rows = 0;
+    for (size_t i = 0; i < graphs->bursts; i++)
+        for (size_t k = 0; k < graphs->burst[i].sizes; k++) row[rows++] = graphs->burst[i].size[k];
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "sizes",
+                                            .only = MPR_IN_JSON,
+                                            MPR_COLUMNS(size_columns),
+                                            MPR_ROWS(row, rows),
+                                            .all = MPR_IN_JSON });
+}
+
+static void sizes(struct mpr_document *doc, const struct mpr_graphs *graphs)
+{
+    all_sizes(doc, graphs);
+    for (size_t i = 0; i < graphs->bursts; i++) {
+        const struct mpr_graph_burst *b = &graphs->burst[i];
+        if (!b->sizes) continue;
+        mpr_doc_table(
+            doc, &(struct mpr_table){ .title = mpr_arena_format(
+                                          &doc->arena, "by %s, in order of capture", b->counted),
+                                      .only = MPR_FOR_PEOPLE,
+                                      MPR_COLUMNS(size_columns),
+                                      MPR_ROWS(b->size, b->sizes),
+                                      .context = doc });
+    }
 }
 
 /* ---- graphs */
@@ -160,6 +246,7 @@ void mpr_report_graphs(struct mpr_document *doc, const struct mpr_graphs *graphs
     mpr_report_schema(doc, "memprof.graphs/1");
     mpr_report_log(doc, &graphs->summary);
     bursts(doc, graphs);
+    sizes(doc, graphs);
     mpr_doc_table(doc, &(struct mpr_table){ .key = "graphs",
                                             .title = "graphs, largest first",
                                             MPR_COLUMNS(graph_columns),

@@ -2,7 +2,9 @@
  */
 #include <inttypes.h>
 
+#include "alike.h"
 #include "amount.h"
+#include "naming.h"
 #include "reports.h"
 #include "segments.h"
 
@@ -81,14 +83,6 @@ static struct mpr_value id_of_segment(const void *row, const void *context)
     return pool_id(((const struct mpr_segment *)row)->pool);
 }
 
-static struct mpr_value oldest_name(const void *row, const void *context)
-{
-    const struct mpr_segment *s = row;
-    (void)context;
-    if (s->oldest) return mpr_value_path(s->oldest, s->oldest_depth);
-    return mpr_value_text(s->state == MPR_SEGMENT_GRAPH ? "(a graph's pool)" : "(nothing)");
-}
-
 static struct mpr_value oldest_time(const void *row, const void *context)
 {
     const struct mpr_segment *s = row;
@@ -96,20 +90,12 @@ static struct mpr_value oldest_time(const void *row, const void *context)
     return s->oldest ? mpr_value_number(MPR_TIME, s->oldest_time) : mpr_value_absent;
 }
 
-static struct mpr_value oldest_age(const void *row, const void *context)
-{
-    const struct mpr_segment *s = row;
-    const struct around *a = context;
-    return s->oldest ? mpr_value_number(MPR_TIME, mpr_less(a->time, s->oldest_time))
-                     : mpr_value_absent;
-}
-
 // clang-format off
 static const struct mpr_column segment_columns[] = {
     { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(around, log), .only = MPR_IN_CSV },
     { .key = "device", .type = MPR_COUNT, MPR_CONTEXT(around, device), .only = MPR_IN_CSV },
     { .key = "time_ns", .type = MPR_TIME, MPR_CONTEXT(around, time), .only = MPR_IN_CSV },
-    { .key = "address", .title = "address", .type = MPR_ADDRESS, OF_SEGMENT(addr) },
+    { .key = "address", .type = MPR_ADDRESS, OF_SEGMENT(addr) },
     { .key = "state", .type = MPR_WORD, OF_SEGMENT(state), .words = states },
     { .key = "pool", .type = MPR_NUMBERS, .get = id_of_segment, .only = MPR_IN_JSON },
     { .key = "capture", .type = MPR_COUNT, OF_SEGMENT(capture), .unless = MPR_UNKNOWN_AT_0,
@@ -117,18 +103,86 @@ static const struct mpr_column segment_columns[] = {
     { .key = "capture", .type = MPR_COUNT, OF_SEGMENT(capture), .only = MPR_IN_CSV },
     { .key = "expandable", .type = MPR_FLAG, OF_SEGMENT(expandable) },
     { .key = "made_ns", .type = MPR_TIME, OF_SEGMENT(time) },
-    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_SEGMENT(bytes) },
+    { .key = "bytes", .type = MPR_BYTES, OF_SEGMENT(bytes) },
     { .key = "live_bytes", .type = MPR_BYTES, OF_SEGMENT(live) },
-    { .key = "free_bytes", .title = "free", .type = MPR_BYTES, OF_SEGMENT(free) },
-    { .key = "largest_hole_bytes", .title = "hole", .type = MPR_BYTES, OF_SEGMENT(largest_hole) },
-    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_SEGMENT(blocks), .width = 8 },
+    { .key = "free_bytes", .type = MPR_BYTES, OF_SEGMENT(free) },
+    { .key = "largest_hole_bytes", .type = MPR_BYTES, OF_SEGMENT(largest_hole) },
+    { .key = "blocks", .type = MPR_COUNT, OF_SEGMENT(blocks) },
     { .key = "oldest_path", MPR_PATH_FIELD(mpr_segment, oldest, oldest_depth),
       .unless = MPR_ABSENT_AT_0 },
     { .key = "oldest_ns", .type = MPR_TIME, .get = oldest_time, .only = MPR_IN_JSON },
-    { .title = "oldest block", .type = MPR_PATH, .get = oldest_name, .width = PATH },
-    { .title = "age", .type = MPR_TIME, .get = oldest_age },
 };
 // clang-format on
+
+/* ---- segments, for people: those of one shape are a row */
+
+struct shape {
+    struct mpr_alike a;
+    const char *name, *note;
+};
+
+#define OF_SHAPE(member) MPR_FIELD(shape, a.member)
+
+static struct mpr_value shape_hole(const void *row, const void *context)
+{
+    (void)context;
+    return mpr_value_number(MPR_BYTES, ((const struct shape *)row)->a.oldest->largest_hole);
+}
+
+static struct mpr_value oldest_name(const void *row, const void *context)
+{
+    const struct mpr_segment *s = ((const struct shape *)row)->a.oldest;
+    (void)context;
+    if (s->oldest) return mpr_value_path(s->oldest, s->oldest_depth);
+    return mpr_value_text(s->state == MPR_SEGMENT_GRAPH ? "(a graph's pool)" : "(nothing)");
+}
+
+static struct mpr_value oldest_age(const void *row, const void *context)
+{
+    const struct mpr_segment *s = ((const struct shape *)row)->a.oldest;
+    const struct around *a = context;
+    return s->oldest ? mpr_value_number(MPR_TIME, mpr_less(a->time, s->oldest_time))
+                     : mpr_value_absent;
+}
+
+// clang-format off
+static const struct mpr_column shape_columns[] = {
+    { .title = "segments", .type = MPR_TEXT, MPR_FIELD(shape, name), .width = 14 },
+    { .title = "bytes", .type = MPR_BYTES, OF_SHAPE(bytes) },
+    { .title = "free", .type = MPR_BYTES, OF_SHAPE(free) },
+    { .title = "hole", .type = MPR_BYTES, .get = shape_hole },
+    { .title = "blocks", .type = MPR_COUNT, OF_SHAPE(blocks), .width = 8 },
+    { .title = "oldest block", .type = MPR_PATH, .get = oldest_name, .width = PATH },
+    { .title = "age", .type = MPR_TIME, .get = oldest_age, .spare = 1 },
+    { .title = "", .type = MPR_TEXT, MPR_FIELD(shape, note) },
+};
+// clang-format on
+
+static struct shape shape_of(struct mpr_document *doc, const struct mpr_alike *a)
+{
+    struct shape s = { *a, "", "" };
+    if (a->segments == 1) s.name = mpr_arena_format(&doc->arena, "%#" PRIx64, a->oldest->addr);
+    else
+        s.name = mpr_arena_format(&doc->arena, "%" PRIu64 " x %s", a->segments,
+                                  mpr_doc_size(doc, a->oldest->bytes));
+    if (a->paths > 1) s.note = mpr_arena_format(&doc->arena, "and %" PRIu64 " more", a->paths - 1);
+    return s;
+}
+
+static void shapes(struct mpr_document *doc, const struct mpr_segments_device *d,
+                   const struct around *around)
+{
+    size_t count;
+    const struct mpr_alike *alike =
+        mpr_alike(&doc->arena, d->segment, d->segments, doc->naming && doc->naming->unfold, &count);
+    struct shape *row = mpr_arena_alloc(&doc->arena, count * sizeof *row);
+    for (size_t i = 0; i < count; i++) row[i] = shape_of(doc, &alike[i]);
+    mpr_doc_table(doc, &(struct mpr_table){ .title = "most free",
+                                            MPR_COLUMNS(shape_columns),
+                                            MPR_ROWS(row, count),
+                                            .context = around,
+                                            .only = MPR_FOR_PEOPLE });
+}
 
 /* ---- pins */
 
@@ -205,11 +259,11 @@ static void device(struct mpr_document *doc, const struct mpr_segments *segments
     sums(doc, d, instant[segments->options.which]);
     pools(doc, d);
     mpr_doc_table(doc, &(struct mpr_table){ .key = "segments",
-                                            .title = "most free",
                                             MPR_COLUMNS(segment_columns),
                                             MPR_ROWS(d->segment, d->segments),
                                             .context = around,
-                                            .only = MPR_EVERYWHERE });
+                                            .only = MPR_IN_JSON | MPR_IN_CSV });
+    shapes(doc, d, around);
     mpr_doc_table(doc, &(struct mpr_table){ .key = "pins",
                                             .title = "what pins the split free memory",
                                             MPR_COLUMNS(pin_columns),

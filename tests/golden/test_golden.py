@@ -41,12 +41,32 @@ def check_peaks(log, device, allocated, reserved):
         sys.exit(f"unknown: {unknown} bytes")
 
 
+def captures(log):
+    """Bursts of captures; those of each have the sums of their sizes."""
+    graphs = report("graphs", log)
+    for burst in graphs["bursts"]:
+        sizes = [s for s in graphs["sizes"] if s["burst"] == burst["burst"]]
+        for key in ("segment_bytes", "executable_bytes", "first_launch_bytes", "bytes"):
+            equal(sum(s[key] for s in sizes), burst[key], f"{key} of the sizes")
+        equal(sizes[-1]["cumulative_bytes"], burst["bytes"], "bytes of all sizes")
+    return graphs["bursts"]
+
+
+def capture():
+    """capture.py printed 14, 625083392 and 658505728."""
+    log = report("peaks", "h100-capture.zst")
+    check_peaks(log, 0, 625083392, 658505728)
+    burst, = captures("h100-capture.zst")
+    equal(burst["captures"], 14, "captures of the burst")
+
+
 def pytorch():
     log = report("peaks", "h200-pytorch.zst")
     check_peaks(log, 0, 159695872, 199229440)
     top = heap(log, "gpu0/torch")["ranges"][0]
     equal((top["path"], top["bytes_at_peak"]), (["capture 256"], 38798336), "the largest range")
-    equal([b["captures"] for b in report("graphs", "h200-pytorch.zst")["bursts"]], [2], "captures of the bursts")
+    burst, = captures("h200-pytorch.zst")
+    equal(burst["captures"], 2, "captures of the burst")
     oom, = report("oom", "h200-pytorch.zst")["ooms"]
     equal((oom["hard"], oom["bytes"], oom["path"]), (True, 400 << 30, ["too large"]), "the failure")
     equal(oom["python"][-1], "main (gold.py:15)", "where in Python")
@@ -162,4 +182,4 @@ def roles():
     equal(got["temporaries"], (1536 + 128) * MIB, "what the spike is")
 
 
-{"pytorch": pytorch, "nccl": nccl, "graphs": graphs, "autograd": autograd, "sleep": sleep, "roles": roles}[sys.argv[1]]()
+{"pytorch": pytorch, "nccl": nccl, "graphs": graphs, "autograd": autograd, "sleep": sleep, "roles": roles, "capture": capture}[sys.argv[1]]()

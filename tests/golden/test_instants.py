@@ -77,7 +77,7 @@ def check_peaks(log, name, differences):
 
 
 def check_segments(log, name, differences):
-    for device in report("segments", log)["devices"]:
+    for device in report("segments", "--at", "peak", log)["devices"]:
         for at in (clock(device["time_ns"], 10 ** 6), f"{device['time_ns']}ns"):
             then = next(d for d in report("segments", "--at", at, log)["devices"] if d["device"] == device["device"])
             for key in ("bytes", "live_bytes", "split_free_bytes", "releasable_bytes", "graph_free_bytes", "segments"):

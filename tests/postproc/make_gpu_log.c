@@ -147,6 +147,23 @@ static void graphs(const char *path)
     testlog_close(target, "exit");
 }
 
+/* A burst of a graph for each batch size, one size twice, and a graph of another name. */
+static void sizes(const char *path)
+{
+    static const char *const text[] = { "capture bs=16", "capture bs=8", "draft", "capture bs=8",
+                                        "capture bs=4" };
+    begin(path);
+    push(STEP);
+    for (uint32_t i = 0; i < sizeof text / sizeof *text; i++) {
+        name(100 + i, text[i]);
+        push(100 + i);
+        torch_capture(1 + i, BASE + i * 64 * MIB, (10 - 2 * i) * MIB, 500 + 20 * i);
+        pop();
+    }
+    pop();
+    testlog_close(target, "exit");
+}
+
 /* Segments in all states, one that a small old block pins, an expandable one, and a request that
  * finds no room. */
 static void segments(const char *path)
@@ -359,9 +376,9 @@ int main(int argc, char **argv)
         const char *name;
         void (*make)(const char *path);
     } scenarios[] = {
-        { "graphs", graphs },     { "segments", segments }, { "growing", growing },
-        { "wasteful", wasteful }, { "thrifty", thrifty },   { "reset", reset },
-        { "serving", serving },   { "backward", backward },
+        { "graphs", graphs },   { "sizes", sizes },       { "segments", segments },
+        { "growing", growing }, { "wasteful", wasteful }, { "thrifty", thrifty },
+        { "reset", reset },     { "serving", serving },   { "backward", backward },
     };
     if (argc == 4 && strcmp(argv[1], "rank") == 0)
         return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;
