@@ -8,11 +8,12 @@
 #include "alloc.h"
 #include "labels.h"
 #include "reader.h"
+#include "repeats.h"
 
 struct wanted {
     const char *text;
-    size_t name_bytes;
-    uint64_t instance; /* from 1 */
+    size_t name_bytes, literal_bytes; /* "step" and "step:12" of "step:12.end" */
+    uint64_t instance;                /* from 1 */
     bool end;
 };
 
@@ -21,83 +22,100 @@ static bool parse(const char *text, struct wanted *w)
     const char *colon = strrchr(text, ':');
     char *end;
     if (!colon || colon == text || colon[1] < '0' || colon[1] > '9') return false;
-    *w = (struct wanted){ text, (size_t)(colon - text), strtoull(colon + 1, &end, 10),
-                          strcmp(end, ".end") == 0 };
+    *w = (struct wanted){ .text = text, .name_bytes = (size_t)(colon - text) };
+    w->instance = strtoull(colon + 1, &end, 10);
+    w->literal_bytes = (size_t)(end - text);
+    w->end = strcmp(end, ".end") == 0;
     return w->instance && (!*end || w->end);
 }
 
 bool mpr_named_instant_parse(const char *text)
 {
     struct wanted w;
-    return strcmp(text, "peak") == 0 || parse(text, &w);
+    return strcmp(text, "peak") == 0 || strcmp(text, "end") == 0 || parse(text, &w);
 }
 
 /* ---- instances of ranges */
 
+enum what { NOT_COMPARED, ANOTHER, INSTANCE, LITERAL };
+
 struct search {
-    const struct mpr_reader *reader;
+    struct mpr_repeats *repeats; /* for names */
+    struct mpr_follow follow;
     struct wanted wanted;
-    struct mpr_arena arena;
-    uint8_t *match; /* by node: 0 not compared yet, 1 the range, 2 another one */
+    char *name, *literal;
+    uint8_t *what; /* by node */
     uint32_t nodes;
     uint64_t seen;
-    uint32_t thread, depth; /* of the instance that was found */
-    bool found, ended;
+    uint64_t push; /* of the instance that was found; 0: none was */
     uint64_t begin_ns, end_ns;
+    bool found_literal;
 };
 
-static bool same(const struct wanted *w, const char *text)
+static enum what compare(struct search *s, const struct mpr_replay *r, uint32_t node)
 {
-    return strlen(text) == w->name_bytes && memcmp(text, w->text, w->name_bytes) == 0;
+    if (mpr_repeats_named(s->repeats, r, node, s->literal)) return LITERAL;
+    return mpr_repeats_named(s->repeats, r, node, s->name) ? INSTANCE : ANOTHER;
 }
 
-/* By its own name, or by the whole path. */
-static bool compare(struct search *s, uint32_t node)
+static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
 {
-    const struct mpr_cell cell = { .key = node };
-    size_t depth;
-    const char *const *path = mpr_label_path(&s->arena, s->reader, &cell, &depth);
-    if (!depth) return false;
-    const char *whole = path[0];
-    for (size_t i = 1; i < depth; i++)
-        whole = mpr_arena_format(&s->arena, "%s > %s", whole, path[i]);
-    return same(&s->wanted, path[depth - 1]) || same(&s->wanted, whole);
-}
-
-static bool matches(struct search *s, uint32_t node)
-{
-    MPR_REACH(s->match, node, s->nodes);
-    if (!s->match[node]) s->match[node] = compare(s, node) ? 1 : 2;
-    return s->match[node] == 1;
-}
-
-static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
-                const struct mpf_event *e)
-{
-    (void)r;
     struct search *s = arg;
-    if (e->op == MPF_OP_PUSH && !s->found && matches(s, t->node) &&
-        ++s->seen == s->wanted.instance) {
-        s->found = true;
-        s->thread = t->number;
-        s->depth = t->depth;
-        s->begin_ns = e->time;
-    } else if (e->op == MPF_OP_POP && s->found && !s->ended && t->number == s->thread &&
-               t->depth < s->depth) {
-        s->ended = true;
-        s->end_ns = e->time;
-    }
+    MPR_REACH(s->what, node, s->nodes);
+    if (s->what[node] == NOT_COMPARED) s->what[node] = (uint8_t)compare(s, r, node);
+    return s->what[node] == ANOTHER ? 0 : s->what[node];
 }
 
-static int result(const struct search *s, const char *path, uint64_t last, struct mpr_instant *at,
+/* A range that the program itself calls "step:12" is meant before the twelfth one is. */
+static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
+{
+    struct search *s = arg;
+    const bool literal = f->what == LITERAL;
+    (void)r;
+    f->number = ++s->seen;
+    if (s->found_literal || (!literal && f->number != s->wanted.instance)) return;
+    s->found_literal = literal;
+    s->push = f->push;
+    s->begin_ns = f->begin_ns;
+}
+
+static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)
+{
+    struct search *s = arg;
+    (void)ended;
+    if (f->push == s->push) s->end_ns = r->now;
+}
+
+static int result(const struct search *s, const char *path, struct mpr_instant *at,
                   struct mpr_error *error)
 {
-    if (!s->found)
-        return mpr_fail(error, "%s: no instance %" PRIu64 " of a range %.*s: %" PRIu64 " found",
-                        path, s->wanted.instance, (int)s->wanted.name_bytes, s->wanted.text,
-                        s->seen);
-    *at = MPR_INSTANT_END_OF(!s->wanted.end ? s->begin_ns : s->ended ? s->end_ns : last);
+    if (!s->push)
+        return mpr_fail(error, "%s: no instance %" PRIu64 " of a range %s: %" PRIu64 " found", path,
+                        s->wanted.instance, s->name, s->seen);
+    *at = MPR_INSTANT_END_OF(s->wanted.end ? s->end_ns : s->begin_ns);
     return 0;
+}
+
+static int find_instance(struct mpr_reader *reader, const char *path, const struct wanted *wanted,
+                         const struct mpr_progress *progress, struct mpr_instant *at,
+                         struct mpr_error *error)
+{
+    struct search s = { .repeats = mpr_repeats_new(), .wanted = *wanted };
+    s.name = mpr_text_part(wanted->text, wanted->name_bytes);
+    s.literal = mpr_text_part(wanted->text, wanted->literal_bytes);
+    s.follow = (struct mpr_follow){ .what = what, .begins = begins, .ends = ends, .arg = &s };
+    reader->replay.watch = (struct mpr_watch){ mpr_follow_see, &s.follow };
+    int status = mpr_reader_replay(reader, path, progress, error);
+    if (status == 0) {
+        mpr_follow_end(&s.follow, &reader->replay);
+        status = result(&s, path, at, error);
+        mpr_reader_close(reader);
+    }
+    mpr_repeats_free(s.repeats);
+    free(s.what);
+    free(s.name);
+    free(s.literal);
+    return status;
 }
 
 /* ---- peaks */
@@ -119,17 +137,12 @@ int mpr_named_instant_find(const char *path, const char *text, const char *heap,
                            struct mpr_error *error)
 {
     struct mpr_reader reader;
-    struct search s = { .reader = &reader };
-    const bool range = parse(text, &s.wanted);
+    struct wanted wanted;
     if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
-    if (range) reader.replay.watch = (struct mpr_watch){ see, &s };
-    int status = mpr_reader_replay(&reader, path, progress, error);
-    if (status == 0) {
-        *at = MPR_INSTANT_AT(peak_time(&reader.replay, heap));
-        if (range) status = result(&s, path, reader.replay.now, at, error);
-        mpr_reader_close(&reader);
-    }
-    free(s.match);
-    mpr_arena_free(&s.arena);
-    return status;
+    if (parse(text, &wanted)) return find_instance(&reader, path, &wanted, progress, at, error);
+    if (mpr_reader_replay(&reader, path, progress, error) != 0) return -1;
+    *at = strcmp(text, "end") == 0 ? MPR_INSTANT_END_OF(reader.replay.now)
+                                   : MPR_INSTANT_AT(peak_time(&reader.replay, heap));
+    mpr_reader_close(&reader);
+    return 0;
 }

@@ -9,6 +9,7 @@
 #include "labels.h"
 #include "reader.h"
 #include "reading.h"
+#include "repeats.h"
 
 void mpr_peaks_init(struct mpr_peaks *peaks, const struct mpr_peaks_options *options)
 {
@@ -143,6 +144,28 @@ static void fill_touched(uint8_t heap, struct mpr_heap_peak *out)
     if (heap != MPF_HEAP_HOST && heap != MPF_HEAP_MMAP) out->touched.bytes = MPF_UNKNOWN;
 }
 
+/* ---- instances */
+
+static void fill_instance(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint8_t heap,
+                          struct mpr_peak_instance *out)
+{
+    const struct mpr_followed *f = mpr_repeats_at_peak(reader->repeats, heap);
+    *out = (struct mpr_peak_instance){ .name = "" };
+    if (!f) return;
+    const struct mpr_replay *r = &reader->replay;
+    const uint32_t around = r->ranges.node[f->node].depth;
+    out->range = mpr_repeats_name(reader->repeats, &peaks->arena, f->what);
+    out->numbered = mpr_repeats_numbered(reader->repeats, r, f->node);
+    out->name =
+        mpr_repeats_label(reader->repeats, r, &peaks->arena, f->node, out->range, f->number);
+    out->number = f->number;
+    out->of = reader->repeats->repeat[f->what].instances;
+    if (r->ranges.node[f->inner].depth <= around) return;
+    out->path = mpr_label_node(&peaks->arena, reader, f->inner, &out->depth);
+    out->path += around;
+    out->depth -= around;
+}
+
 /* ---- heaps and logs */
 
 static void fill_heap(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint8_t code,
@@ -165,6 +188,7 @@ static void fill_heap(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
         .failure_errno = heap->largest.error,
     };
     fill_rows(peaks, reader, code, out);
+    fill_instance(peaks, reader, code, &out->instance);
     fill_readings(&r->samples, code, out);
     fill_touched(code, out);
 }
@@ -250,6 +274,8 @@ static int replay_by(struct mpr_peaks *peaks, enum mpr_group by,
     reader->replay.options.backward_of = peaks->options.backward_of;
     reader->enough = enough;
     if (peaks->options.guest) peaks->options.guest->begin(peaks->options.guest->arg, reader);
+    reader->repeats = mpr_repeats_new();
+    mpr_repeats_watch(reader->repeats, &reader->replay);
     return mpr_reader_replay(reader, path, progress, error);
 }
 

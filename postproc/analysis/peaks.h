@@ -44,6 +44,17 @@ struct mpr_touched {
     uint64_t bytes, time; /* bytes MPF_UNKNOWN: not sampled, or another kind of heap */
 };
 
+/* Which instance of a repeated range the peak is in: of the outermost one (repeats.h), or of
+ * another where that is not open then. */
+struct mpr_peak_instance {
+    const char *name;    /* "step:8", or as the program numbers it, "step 7"; "": it is in none */
+    bool numbered;       /* by the program */
+    const char *range;   /* "step" */
+    uint64_t number, of; /* the 8th of 12 */
+    const char *const *path; /* ranges that were open inside of it on its thread, outermost first */
+    size_t depth;
+};
+
 struct mpr_heap_peak {
     const char *name;
     uint64_t peak_bytes, peak_time, peak_blocks;
@@ -53,6 +64,7 @@ struct mpr_heap_peak {
     unsigned failure_errno;
     struct mpr_row *row; /* by bytes, largest first; their sum is peak_bytes */
     size_t rows;
+    struct mpr_peak_instance instance;
     uint64_t samples;           /* the rows are estimated from so many sampled blocks; 0: none is */
     struct mpr_touched touched; /* the larger one of the samples around the peak */
     struct mpr_reading before[MPR_READ_SOURCES], after[MPR_READ_SOURCES]; /* around the peak */

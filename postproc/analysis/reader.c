@@ -7,6 +7,7 @@
 #include "alloc.h"
 #include "amount.h"
 #include "names.h"
+#include "repeats.h"
 
 static int replay_all(struct mpr_reader *reader, const char *path,
                       const struct mpr_progress *progress, struct mpr_error *error)
@@ -21,6 +22,7 @@ static int replay_all(struct mpr_reader *reader, const char *path,
             progress->tick(progress->arg, path, mpr_log_position(reader->log), total);
     }
     mpr_replay_finish(&reader->replay);
+    if (reader->repeats) mpr_repeats_end(reader->repeats, &reader->replay);
     return (int)count;
 }
 
@@ -46,6 +48,7 @@ int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_group 
                     struct mpr_instant at, struct mpr_error *error)
 {
     reader->enough = NULL;
+    reader->repeats = NULL;
     if (mpr_log_open(&reader->log, path, error) != 0) return -1;
     const struct mpr_header *header = mpr_log_header(reader->log);
     struct mpr_replay_options options = {
@@ -76,6 +79,7 @@ int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_group b
 
 void mpr_reader_close(struct mpr_reader *reader)
 {
+    mpr_repeats_free(reader->repeats);
     mpr_names_free(reader->names);
     mpr_replay_free(&reader->replay);
     mpr_log_close(reader->log);

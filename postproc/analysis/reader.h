@@ -14,7 +14,9 @@
 struct mpr_reader {
     struct mpr_log *log;
     struct mpr_replay replay;
-    struct mpr_names *names; /* of what replay knows by number, for labels.h */
+    struct mpr_names *names;     /* of what replay knows by number, for labels.h */
+    struct mpr_repeats *repeats; /* for who sets it, between opening and reading (repeats.h); closed
+                                    with it */
     bool (*enough)(const struct mpr_replay *replay); /* the reading stops where this is true:
                                                         mpr_reader_replay returns 1 */
 };

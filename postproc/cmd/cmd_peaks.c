@@ -13,7 +13,7 @@ static const struct argp_option options[] = {
     { "by", 'b', "WHAT", 0, MPR_BY_HELP, 1 },
     { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
     { "at", KEY_AT, "TIME", 0,
-      "who held the memory at TIME after the start (12.5s, 300ms, 00:01:30.250; in one log also step:12, the beginning of "
+      "who held the memory at TIME after the start (12.5s, 300ms, 00:01:30.250; in one log also end, step:12, the beginning of "
       "the 12th range named step, or step:12.end), not at the peak",
       1 },
     { "backward-of", KEY_BACKWARD_OF, NULL, 0, MPR_BACKWARD_OF_HELP, 1 },

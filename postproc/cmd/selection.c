@@ -42,7 +42,7 @@ void mpr_selection_check_instant(const char *text, const char *option, struct ar
     if (mpr_instant_parse(text, &at) || mpr_named_instant_parse(text)) return;
     argp_error(
         state,
-        "--%s=%s: a time such as 12.5s, 300ms, 00:01:30.250, peak, step:12 or step:12.end is wanted",
+        "--%s=%s: a time such as 12.5s, 300ms, 00:01:30.250, peak, end, step:12 or step:12.end is wanted",
         option, text);
 }
 

@@ -35,6 +35,14 @@ uint32_t mpr_books_cell(struct mpr_books *books, uint64_t key, uint32_t site, ui
     return books->cells - 1;
 }
 
+void mpr_books_used(const struct mpr_books *books, struct mpr_used_heaps *used)
+{
+    for (; used->cells < books->cells; used->cells++) {
+        const uint8_t heap = books->cell[used->cells].heap;
+        if (!memchr(used->code, heap, used->count)) used->code[used->count++] = heap;
+    }
+}
+
 /* The present state stands for the peak. */
 static void stand(struct mpr_heap *heap, uint64_t time)
 {

@@ -65,6 +65,13 @@ struct mpr_hint {
 };
 enum { MPR_HINT_BITS = 10, MPR_HINTS = 1 << MPR_HINT_BITS };
 
+/* Each heap's largest state since an observer set it to 0; bytes 0: it has not grown. */
+struct mpr_highs {
+    struct mpr_high {
+        uint64_t bytes, time;
+    } heap[MPR_HEAPS];
+};
+
 struct mpr_books {
     struct mpr_heap heap[MPR_HEAPS]; /* by the event's heap byte */
     struct mpr_cell *cell;
@@ -73,6 +80,7 @@ struct mpr_books {
     struct mpr_hint hint[MPR_HINTS];
     struct mpr_levels *levels; /* observers; NULL: none */
     struct mpr_excerpts *excerpts;
+    struct mpr_highs *highs;
     const uint64_t *chosen; /* replay's clock while the chosen instant lasts; NULL: it does not */
     uint64_t chosen_from;
 };
@@ -91,6 +99,13 @@ static inline struct mpr_hint *mpr_books_hint(struct mpr_books *books, uint64_t 
  * mpr_books_chosen that is for good.  now: replay's clock, ns. */
 void mpr_books_choose(struct mpr_books *books, uint64_t from, const uint64_t *now);
 void mpr_books_chosen(struct mpr_books *books);
+/* Heaps that have cells, in order of their first one; all zero at first. */
+struct mpr_used_heaps {
+    uint8_t code[MPR_HEAPS];
+    uint32_t count, cells; /* cells: that were looked at */
+};
+/* Adds those that came since it was asked last. */
+void mpr_books_used(const struct mpr_books *books, struct mpr_used_heaps *used);
 /* A cell's values at its heap's peak. */
 uint64_t mpr_books_inherited_at_peak(const struct mpr_books *books, const struct mpr_cell *cell);
 uint64_t mpr_books_bytes_at_peak(const struct mpr_books *books, const struct mpr_cell *cell);
@@ -141,7 +156,7 @@ void mpr_books_remove_seen(struct mpr_books *books, uint32_t index, uint64_t siz
 
 static inline bool mpr_books_seen(const struct mpr_books *books)
 {
-    return books->levels || books->excerpts || books->chosen;
+    return books->levels || books->excerpts || books->highs || books->chosen;
 }
 
 /* A block comes into a cell, or leaves it. */

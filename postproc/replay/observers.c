@@ -1,4 +1,4 @@
-/* Who looks on while the books change: levels of detail, and excerpts. */
+/* Who looks on while the books change: levels of detail, excerpts, and highs. */
 #include "books.h"
 #include "excerpts.h"
 #include "levels.h"
@@ -20,12 +20,21 @@ static inline void after(struct mpr_books *books, uint32_t index, bool grown)
     if (books->chosen) mpr_books_note(books, &books->heap[code]);
 }
 
+static inline void rise(struct mpr_books *books, uint32_t index, uint64_t time)
+{
+    const uint8_t code = books->cell[index].heap;
+    struct mpr_high *high = &books->highs->heap[code];
+    const uint64_t bytes = books->heap[code].bytes;
+    if (bytes > high->bytes) *high = (struct mpr_high){ bytes, time };
+}
+
 __attribute__((noinline)) void mpr_books_add_seen(struct mpr_books *books, uint32_t index,
                                                   uint64_t size, uint64_t time)
 {
     before(books, index, size, true);
     mpr_books_grow(books, &books->cell[index], size, time);
     after(books, index, true);
+    if (books->highs) rise(books, index, time);
 }
 
 __attribute__((noinline)) void mpr_books_remove_seen(struct mpr_books *books, uint32_t index,

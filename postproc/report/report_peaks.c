@@ -50,6 +50,14 @@ static const struct mpr_column failure_fields[] = {
     { .key = "largest_failure_errno", .type = MPR_COUNT, OF_HEAP(failure_errno) },
 };
 
+static const struct mpr_column instance_fields[] = {
+    { .key = "range", .type = MPR_TEXT, OF_HEAP(instance.range) },
+    { .key = "name", .type = MPR_TEXT, OF_HEAP(instance.name) },
+    { .key = "number", .type = MPR_COUNT, OF_HEAP(instance.number) },
+    { .key = "of", .type = MPR_COUNT, OF_HEAP(instance.of) },
+    { .key = "path", MPR_PATH_FIELD(mpr_heap_peak, instance.path, instance.depth) },
+};
+
 static const struct mpr_column touched_fields[] = {
     { .key = "touched_at_most_bytes", .type = MPR_BYTES, OF_HEAP(touched.bytes) },
     { .key = "touched_at_most_time_ns", .type = MPR_TIME, OF_HEAP(touched.time) },
@@ -84,6 +92,35 @@ static void failed(struct mpr_document *doc, const struct mpr_heap_peak *h)
     mpr_doc_end(doc);
 }
 
+/* "step:8 of 12, in forward > loss", "step 7 (8 of 12)" */
+static const char *instance_text(struct mpr_document *doc, const struct mpr_peak_instance *i)
+{
+    const char *inside =
+        i->depth ? mpr_arena_format(&doc->arena, ", in %s", mpr_doc_path(doc, i->path, i->depth))
+                 : "";
+    const char *of = mpr_doc_count(doc, i->of);
+    return i->numbered ? mpr_arena_format(&doc->arena, "%s (%s of %s)%s", i->name,
+                                          mpr_doc_count(doc, i->number), of, inside)
+                       : mpr_arena_format(&doc->arena, "%s of %s%s", i->name, of, inside);
+}
+
+/* In which instance of a repeated range the peaks are; heaps of the same one in one line. */
+static void instances(struct mpr_document *doc, const struct mpr_log_peaks *log, bool at_peak)
+{
+    for (size_t i = 0, next; i < log->heaps; i = next) {
+        const struct mpr_heap_peak *h = &log->heap[i];
+        const char *names = h->name,
+                   *where = *h->instance.name ? instance_text(doc, &h->instance) : "";
+        for (next = i + 1; next < log->heaps; next++) {
+            const struct mpr_heap_peak *other = &log->heap[next];
+            if (!*other->instance.name || strcmp(instance_text(doc, &other->instance), where) != 0)
+                break;
+            names = mpr_arena_format(&doc->arena, "%s, %s", names, other->name);
+        }
+        if (*where) mpr_doc_line(doc, "%s: %s in %s", names, at_peak ? "peak" : "then", where);
+    }
+}
+
 static void heap_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
                        struct mpr_instant at)
 {
@@ -94,6 +131,7 @@ static void heap_table(struct mpr_document *doc, const struct mpr_log_peaks *log
                                             .all = MPR_FOR_PEOPLE,
                                             .tick = width_of(at),
                                             .flush = true });
+    instances(doc, log, mpr_instant_is_peak(at));
     for (size_t i = 0; i < log->heaps; i++) reserved(doc, &log->heap[i]);
     for (size_t i = 0; i < log->heaps; i++) failed(doc, &log->heap[i]);
     if (log->heaps) return;
@@ -224,6 +262,11 @@ static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log,
     mpr_doc_facts(doc, heap_fields, h);
     if (h->failures) mpr_doc_facts(doc, failure_fields, h);
     if (h->touched.bytes != MPF_UNKNOWN) mpr_doc_facts(doc, touched_fields, h);
+    if (*h->instance.name) {
+        mpr_doc_open(doc, "instance");
+        mpr_doc_facts(doc, instance_fields, h);
+        mpr_doc_close(doc);
+    }
     mpr_report_readings(doc, "before_peak", h->before);
     mpr_report_readings(doc, "after_peak", h->after);
     if (h->samples)

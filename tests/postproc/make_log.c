@@ -1,6 +1,7 @@
 /* make_log SCENARIO PATH [N]: the logs of the command line tests, and a large one to measure with.
  */
 #include <err.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -400,6 +401,67 @@ static void worker(const char *path, uint64_t number)
     testlog_close(log, number == 2 ? NULL : "exit");
 }
 
+/* N steps of a server: 100 MiB stay from the beginning; each step takes 4 layers of 50 MiB, the 7th
+ * one 1.7 GiB more for its logits, and gives all back; each leaves 41 sessions of 224 bytes behind,
+ * and the first quarter of them an entry of 1 MiB in a cache.  numbered: "step 0", "step 1", ... in
+ * place of "step". */
+static void loop_of(const char *path, uint64_t steps, bool numbered)
+{
+    enum { LAYERS = 4, SESSIONS = 41, WARM = 1, STEP = 2, FORWARD, LOGITS, SESSION, CACHE, LAYER };
+    static const char *const names[] = { [WARM] = "load",
+                                         [STEP] = "step",
+                                         [FORWARD] = "forward",
+                                         [LOGITS] = "logits",
+                                         [SESSION] = "make_session",
+                                         [CACHE] = "cache" };
+    struct testlog *log = testlog_open(path, NULL);
+    uint64_t now = MS, kept = 0x100000000000;
+    char text[32];
+    for (uint32_t i = WARM; i < LAYER; i++) name(log, MPF_OP_NAME, 10 + i, names[i]);
+    for (uint32_t i = 0; i < LAYERS; i++) {
+        snprintf(text, sizeof text, "layers.%u", i);
+        name(log, MPF_OP_NAME, 10 + LAYER + i, text);
+    }
+    testlog_data(log, 0, 1, MPF_OP_THREAD, 4242, "main", 4);
+    testlog_event(log, now, 1, MPF_OP_PUSH, 0, 10 + WARM, 0);
+    testlog_event(log, now += MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000, 100 * MIB);
+    testlog_event(log, now += MS, 1, MPF_OP_POP, 0, 0, 0);
+    for (uint32_t step = 0; step < steps; step++) {
+        const uint32_t own = numbered ? 100 + step : 10 + STEP;
+        snprintf(text, sizeof text, "step %u", step);
+        if (numbered) name(log, MPF_OP_NAME, own, text);
+        testlog_event(log, now += MS, 1, MPF_OP_PUSH, 0, own, 0);
+        testlog_event(log, now += MS, 1, MPF_OP_PUSH, 0, 10 + FORWARD, 0);
+        for (uint32_t i = 0; i < LAYERS; i++) {
+            testlog_event(log, now += MS, 1, MPF_OP_PUSH, 0, 10 + LAYER + i, 0);
+            testlog_event(log, now += MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, (i + 1ull) << 32,
+                          50 * MIB);
+            testlog_event(log, now += MS, 1, MPF_OP_POP, 0, 0, 0);
+        }
+        testlog_event(log, now += MS, 1, MPF_OP_PUSH, 0, 10 + LOGITS, 0);
+        testlog_event(log, now += MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x900000000,
+                      step == 6 ? 1750 * MIB : 10 * MIB);
+        testlog_event(log, now += MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, 0x900000000, 0);
+        testlog_event(log, now += MS, 1, MPF_OP_POP, 0, 0, 0);
+        for (uint32_t i = 0; i < LAYERS; i++)
+            testlog_event(log, now += MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, (i + 1ull) << 32, 0);
+        testlog_event(log, now += MS, 1, MPF_OP_POP, 0, 0, 0);
+        testlog_event(log, now += MS, 1, MPF_OP_PUSH, 0, 10 + SESSION, 0);
+        for (uint32_t i = 0; i < SESSIONS; i++)
+            testlog_event(log, now, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, kept += 4096, 224);
+        testlog_event(log, now += MS, 1, MPF_OP_POP, 0, 0, 0);
+        testlog_event(log, now += MS, 1, MPF_OP_PUSH, 0, 10 + CACHE, 0);
+        if (step < steps / 4)
+            testlog_event(log, now += MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, kept += 4 * MIB, MIB);
+        testlog_event(log, now += MS, 1, MPF_OP_POP, 0, 0, 0);
+        testlog_event(log, now += MS, 1, MPF_OP_POP, 0, 0, 0);
+    }
+    testlog_close(log, "exit");
+}
+
+static void loop(const char *path, uint64_t steps) { loop_of(path, steps, false); }
+static void numbered_loop(const char *path, uint64_t steps) { loop_of(path, steps, true); }
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -415,8 +477,10 @@ int main(int argc, char **argv)
         const char *name;
         void (*make)(const char *path, uint64_t n);
     } counted[] = {
-        { "churn", churn }, { "mixed", mixed }, { "ticks", ticks },
-        { "spike", spike }, { "rank", rank },   { "worker", worker },
+        { "churn", churn }, { "mixed", mixed },
+        { "ticks", ticks }, { "spike", spike },
+        { "rank", rank },   { "worker", worker },
+        { "loop", loop },   { "numbered_loop", numbered_loop },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc > 3 && strcmp(argv[1], "ranges") == 0) return ranges(argv[2], argv + 3, argc - 3), 0;

@@ -1,0 +1,74 @@
+/* What each instance of a repeated range took, and left behind: the result behind `memprof-report
+ * steps`, and what other analyses ask about steps.
+ *
+ * Bytes are requested bytes; times are ns since the process's start.  Everything lives until
+ * mpr_instances_free. */
+#ifndef MPR_INSTANCES_H
+#define MPR_INSTANCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "progress.h"
+#include "summary.h"
+
+struct mpr_error;
+
+struct mpr_instances_options {
+    const char *range; /* which one: its name or path ("outer > inner"), with or without the numbers
+                          in it; NULL: the outermost one that repeats (repeats.h) */
+    const char *heap;  /* only this one; NULL: all */
+};
+
+/* A heap in one instance. */
+struct mpr_instance_heap {
+    uint64_t peak_bytes, peak_time;
+    uint64_t peak_number; /* the instance that has it, of those that the entry stands for */
+    uint64_t begin_bytes, end_bytes; /* live when it began, and when it ended: it kept the
+                                        difference */
+    uint64_t allocations;
+};
+
+/* One instance; of more than MPR_INSTANCES_MAX, several in a row: their peak is the largest, and
+ * they begin with the first and end with the last of them. */
+enum { MPR_INSTANCES_MAX = 8192 };
+struct mpr_instance {
+    uint64_t number; /* from 1 in order of beginning: the 12 of "--at step:12" */
+    uint64_t count;
+    const char *name; /* the first one's: as the program numbers it, "step 7", or else "step:8" */
+    const char *thread;
+    uint64_t begin_ns, end_ns;
+    bool unended; /* the log ends before it does */
+};
+
+struct mpr_instances_heap {
+    const char *name;
+    const struct mpr_instance_heap *of; /* by instance */
+    uint64_t peak_bytes;                /* of all instances */
+};
+
+struct mpr_instances {
+    struct mpr_summary summary;
+    struct mpr_arena arena;
+    const char *range;       /* "step", or as much of its path as tells it; "": none repeats */
+    const char *const *path; /* its path, outermost first, numbers aside */
+    size_t depth;
+    struct mpr_instance *instance;
+    size_t instances;
+    uint64_t count;    /* of all instances */
+    uint64_t each;     /* instances that an entry stands for; the last one maybe for fewer */
+    uint64_t left_out; /* too many were open at a time: their ends are not known, nor are they among
+                          these */
+    struct mpr_instances_heap *heap; /* largest peak first */
+    size_t heaps;
+};
+
+/* Reads one log.  0, or -1 with *error filled: there is no such range. */
+int mpr_instances_read(struct mpr_instances *out, const char *path,
+                       const struct mpr_instances_options *options,
+                       const struct mpr_progress *progress, struct mpr_error *error);
+void mpr_instances_free(struct mpr_instances *instances);
+
+#endif

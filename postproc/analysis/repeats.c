@@ -1,0 +1,249 @@
+#include "repeats.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "labels.h"
+#include "unnumbered.h"
+
+/* ---- names */
+
+static const char *label(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t node)
+{
+    return mpr_label_name(arena, r, r->ranges.node[node].name, r->ranges.node[node].domain);
+}
+
+static uint32_t rank_of(const struct mpr_replay *r, uint32_t domain)
+{
+    if (!domain) return 0;
+    return strcmp(mpr_ranges_domain(&r->ranges, domain), "torch") == 0 ? 1 : 2;
+}
+
+/* ---- repeated ranges by node */
+
+static uint32_t look_up(struct mpr_repeats *s, const struct mpr_replay *r, uint32_t node,
+                        uint32_t parent)
+{
+    const char *name = mpr_unnumbered(&s->arena, label(&s->arena, r, node));
+    const uint64_t hash = mpr_hash(mpr_hash_text(name) + parent);
+    uint32_t number;
+    for (struct mpr_probe p = mpr_index_probe(&s->number, hash); (number = mpr_probe_next(&p));)
+        if (s->repeat[number].parent == parent && strcmp(s->repeat[number].name, name) == 0)
+            return number;
+    s->repeats += !s->repeats; /* 0 is none */
+    MPR_REACH(s->repeat, s->repeats, s->cap);
+    s->repeat[s->repeats] = (struct mpr_repeat){ .name = name,
+                                                 .parent = parent,
+                                                 .depth = r->ranges.node[node].depth,
+                                                 .rank = rank_of(r, r->ranges.node[node].domain) };
+    mpr_index_add(&s->number, hash, s->repeats);
+    return s->repeats++;
+}
+
+/* From the outermost node that is not known yet inwards: a path may be deep. */
+uint32_t mpr_repeats_of(struct mpr_repeats *s, const struct mpr_replay *r, uint32_t node)
+{
+    uint32_t path[MPR_PATH_MAX + 1], depth = 0;
+    MPR_REACH(s->of_node, node, s->nodes);
+    for (uint32_t n = node; n && !s->of_node[n]; n = r->ranges.node[n].parent) path[depth++] = n;
+    while (depth--) {
+        const uint32_t parent = r->ranges.node[path[depth]].parent;
+        s->of_node[path[depth]] = look_up(s, r, path[depth], parent ? s->of_node[parent] : 0);
+    }
+    return s->of_node[node];
+}
+
+void mpr_repeats_path(const struct mpr_repeats *s, uint32_t repeat, const char **path)
+{
+    for (; repeat; repeat = s->repeat[repeat].parent)
+        path[s->repeat[repeat].depth - 1] = s->repeat[repeat].name;
+}
+
+/* Do the paths of the two end in the same so many names? */
+static bool end_alike(const struct mpr_repeats *s, uint32_t a, uint32_t b, uint32_t names)
+{
+    for (; names; names--, a = s->repeat[a].parent, b = s->repeat[b].parent)
+        if (!a || !b || strcmp(s->repeat[a].name, s->repeat[b].name) != 0) return false;
+    return true;
+}
+
+static bool is_told_by(const struct mpr_repeats *s, uint32_t repeat, uint32_t names)
+{
+    for (uint32_t i = 1; i < s->repeats; i++)
+        if (i != repeat && end_alike(s, i, repeat, names)) return false;
+    return true;
+}
+
+const char *mpr_repeats_name(const struct mpr_repeats *s, struct mpr_arena *arena, uint32_t repeat)
+{
+    uint32_t names = 1, at = repeat;
+    while (names < s->repeat[repeat].depth && !is_told_by(s, repeat, names)) names++;
+    const char *name = mpr_arena_text(arena, s->repeat[repeat].name);
+    while (--names) {
+        at = s->repeat[at].parent;
+        name = mpr_arena_format(arena, "%s > %s", s->repeat[at].name, name);
+    }
+    return name;
+}
+
+bool mpr_repeats_numbered(struct mpr_repeats *s, const struct mpr_replay *r, uint32_t node)
+{
+    const uint32_t repeat = mpr_repeats_of(s, r, node);
+    return strcmp(label(&s->arena, r, node), s->repeat[repeat].name) != 0;
+}
+
+const char *mpr_repeats_label(struct mpr_repeats *s, const struct mpr_replay *r,
+                              struct mpr_arena *arena, uint32_t node, const char *range,
+                              uint64_t number)
+{
+    if (mpr_repeats_numbered(s, r, node)) return label(arena, r, node);
+    return mpr_arena_format(arena, "%s:%" PRIu64, range, number);
+}
+
+/* ---- a name that was asked for */
+
+/* Takes the text off the end of what is left of a name. */
+static bool take_off(const char *name, size_t *left, const char *text)
+{
+    const size_t length = strlen(text);
+    if (length > *left || memcmp(name + *left - length, text, length) != 0) return false;
+    *left -= length;
+    return true;
+}
+
+/* From the innermost range outwards. */
+bool mpr_repeats_named(struct mpr_repeats *s, const struct mpr_replay *r, uint32_t node,
+                       const char *name)
+{
+    size_t left = strlen(name);
+    for (; node; node = r->ranges.node[node].parent) {
+        const uint32_t repeat = mpr_repeats_of(s, r, node);
+        if (!take_off(name, &left, label(&s->arena, r, node)) &&
+            !take_off(name, &left, s->repeat[repeat].name))
+            return false;
+        if (!left) return true;
+        if (!take_off(name, &left, " > ")) return false;
+    }
+    return false;
+}
+
+/* ---- instances */
+
+static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
+{
+    return mpr_repeats_of(arg, r, node);
+}
+
+static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
+{
+    struct mpr_repeats *s = arg;
+    struct mpr_repeat *repeat = &s->repeat[f->what];
+    (void)r;
+    repeat->in_turn += !repeat->newest;
+    repeat->newest = f->push;
+    f->number = ++repeat->instances;
+}
+
+static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)
+{
+    struct mpr_repeats *s = arg;
+    struct mpr_repeat *repeat = &s->repeat[f->what];
+    (void)ended;
+    if (repeat->newest != f->push) return;
+    repeat->newest = 0;
+    repeat->covered_ns += r->now - f->begin_ns;
+}
+
+/* A heap whose epoch moved on since the range event before has had its peak meanwhile. */
+static void before(void *arg, const struct mpr_replay *r)
+{
+    struct mpr_repeats *s = arg;
+    mpr_books_used(&r->books, &s->heaps);
+    for (uint32_t i = 0; i < s->heaps.count; i++) {
+        struct mpr_repeats_moment *m = &s->moment[s->heaps.code[i]];
+        const uint64_t epoch = r->books.heap[s->heaps.code[i]].epoch;
+        if (m->epoch == epoch) continue;
+        m->epoch = epoch;
+        m->count = s->follow.count;
+        if (!m->open) m->open = mpr_alloc(MPR_FOLLOW_MAX, sizeof *m->open);
+        memcpy(m->open, s->follow.open, m->count * sizeof *m->open);
+    }
+}
+
+static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                const struct mpf_event *e)
+{
+    struct mpr_repeats *s = arg;
+    mpr_follow_see(&s->follow, r, t, e);
+    if (s->next.event) s->next.event(s->next.arg, r, t, e);
+}
+
+struct mpr_repeats *mpr_repeats_new(void) { return mpr_alloc(1, sizeof(struct mpr_repeats)); }
+
+void mpr_repeats_watch(struct mpr_repeats *s, struct mpr_replay *r)
+{
+    s->follow.what = what;
+    s->follow.before = before;
+    s->follow.begins = begins;
+    s->follow.ends = ends;
+    s->follow.arg = s;
+    s->next = r->watch;
+    r->watch = (struct mpr_watch){ see, s };
+}
+
+void mpr_repeats_end(struct mpr_repeats *s, const struct mpr_replay *r)
+{
+    mpr_follow_end(&s->follow, r);
+}
+
+void mpr_repeats_free(struct mpr_repeats *s)
+{
+    if (!s) return;
+    for (int i = 0; i < MPR_HEAPS; i++) free(s->moment[i].open);
+    free(s->repeat);
+    free(s->of_node);
+    mpr_index_free(&s->number);
+    mpr_arena_free(&s->arena);
+    free(s);
+}
+
+/* ---- which of them */
+
+static bool repeats(const struct mpr_repeat *r) { return r->in_turn >= MPR_REPEATS_LEAST; }
+
+static bool is_better(const struct mpr_repeat *a, const struct mpr_repeat *b)
+{
+    if (a->rank != b->rank) return a->rank < b->rank;
+    if (a->depth != b->depth) return a->depth < b->depth;
+    return a->covered_ns > b->covered_ns;
+}
+
+uint32_t mpr_repeats_outermost(const struct mpr_repeats *s)
+{
+    uint64_t most = 0;
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < s->repeats; i++)
+        if (repeats(&s->repeat[i]) && s->repeat[i].covered_ns > most)
+            most = s->repeat[i].covered_ns;
+    for (uint32_t i = 1; i < s->repeats; i++) {
+        const struct mpr_repeat *r = &s->repeat[i];
+        if (repeats(r) && r->covered_ns >= most / 2 && (!best || is_better(r, &s->repeat[best])))
+            best = i;
+    }
+    return best;
+}
+
+const struct mpr_followed *mpr_repeats_at_peak(const struct mpr_repeats *s, uint8_t heap)
+{
+    const struct mpr_repeats_moment *m = &s->moment[heap];
+    const struct mpr_followed *best = NULL;
+    const uint32_t outermost = mpr_repeats_outermost(s);
+    for (size_t i = 0; i < m->count; i++) {
+        const struct mpr_repeat *r = &s->repeat[m->open[i].what];
+        if (m->open[i].what == outermost) return &m->open[i];
+        if (repeats(r) && (!best || is_better(r, &s->repeat[best->what]))) best = &m->open[i];
+    }
+    return best;
+}

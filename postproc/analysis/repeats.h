@@ -1,0 +1,82 @@
+/* Ranges that repeat: those of one path, numbers aside.  "step 0" and "step 1", "step:0" and
+ * "step:1", or "step" twice, are instances of the repeated range "step"; which numbers count,
+ * places.h says.  Private to this layer. */
+#ifndef MPR_REPEATS_H
+#define MPR_REPEATS_H
+
+#include "arena.h"
+#include "follow.h"
+#include "index.h"
+
+/* So many instances, one after the other, make a range one that repeats. */
+enum { MPR_REPEATS_LEAST = 3 };
+
+struct mpr_repeat {
+    const char *name;   /* "step" */
+    uint32_t parent;    /* of the range around it; 0: none */
+    uint32_t depth;     /* from 1 */
+    uint32_t rank;      /* whose ranges they are: 0 the application's, 1 PyTorch's, 2 a library's */
+    uint64_t instances; /* pushed */
+    uint64_t in_turn;   /* of these, that began when the one before had ended */
+    uint64_t newest;    /* its push, while it is open; else 0 */
+    uint64_t covered_ns; /* time in instances; of those that overlap, in one */
+};
+
+/* Repeated ranges that were open when a heap had its peak. */
+struct mpr_repeats_moment {
+    struct mpr_followed *open;
+    size_t count;
+    uint64_t epoch;
+};
+
+struct mpr_repeats {
+    struct mpr_follow follow;
+    struct mpr_watch next; /* who watched before: sees all events, too */
+    struct mpr_arena arena;
+    struct mpr_repeat *repeat; /* from 1 */
+    uint32_t repeats, cap;
+    struct mpr_index number; /* by hash of parent and name */
+    uint32_t *of_node;       /* 0: not looked up yet */
+    uint32_t nodes;
+    struct mpr_used_heaps heaps;
+    struct mpr_repeats_moment moment[MPR_HEAPS];
+};
+
+struct mpr_repeats *mpr_repeats_new(void);
+/* Makes it a watch of a replay that has seen nothing yet, beside the one that it has; without, it
+ * serves for names only. */
+void mpr_repeats_watch(struct mpr_repeats *repeats, struct mpr_replay *r);
+/* After the last event. */
+void mpr_repeats_end(struct mpr_repeats *repeats, const struct mpr_replay *r);
+void mpr_repeats_free(struct mpr_repeats *repeats); /* NULL: nothing */
+
+/* The repeated range of a node of the ranges. */
+uint32_t mpr_repeats_of(struct mpr_repeats *repeats, const struct mpr_replay *r, uint32_t node);
+/* Its name, or as much of its path ("train > step") as tells it from all others; in the arena. */
+const char *mpr_repeats_name(const struct mpr_repeats *repeats, struct mpr_arena *arena,
+                             uint32_t repeat);
+/* Does the program number the ranges of the node itself? */
+bool mpr_repeats_numbered(struct mpr_repeats *repeats, const struct mpr_replay *r, uint32_t node);
+/* An instance of the range of that name as people call it: "step 7" where the program numbers them,
+ * or else "step:8".
+ */
+const char *mpr_repeats_label(struct mpr_repeats *repeats, const struct mpr_replay *r,
+                              struct mpr_arena *arena, uint32_t node, const char *range,
+                              uint64_t number);
+/* The names of its path, outermost first: as many as its depth; they live as long as the repeats.
+ */
+void mpr_repeats_path(const struct mpr_repeats *repeats, uint32_t repeat, const char **path);
+/* Is the node's range meant by a name: its own, or the end of its path ("outer > inner"), each
+ * with or without its number? */
+bool mpr_repeats_named(struct mpr_repeats *repeats, const struct mpr_replay *r, uint32_t node,
+                       const char *name);
+
+/* The outermost range that repeats; 0: none does.  Of those that cover at least half as much time
+ * as the one that covers most, the application's come before PyTorch's and those before a
+ * library's, then the outer one before the inner one, then the one that covers more. */
+uint32_t mpr_repeats_outermost(const struct mpr_repeats *repeats);
+/* The instance in which the heap's peak is: of the outermost repeated range, or else of the outer
+ * one of those that were open.  NULL: none. */
+const struct mpr_followed *mpr_repeats_at_peak(const struct mpr_repeats *repeats, uint8_t heap);
+
+#endif

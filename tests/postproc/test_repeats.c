@@ -1,0 +1,278 @@
+/* Which ranges repeat, what their instances are called, and which of them is open at a peak. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "mpf/event.h"
+#include "repeats.h"
+
+enum { H = MPF_HEAP_HOST, TORCH = 1 };
+#define MS UINT64_C(1000000)
+
+struct fixture {
+    struct mpr_replay replay;
+    struct mpr_repeats *repeats;
+    struct mpr_arena arena;
+    uint64_t now, address;
+    uint32_t names;
+};
+
+static int begin(void **state)
+{
+    const struct mpr_replay_options options = { .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_PEAK };
+    struct fixture *f = *state = calloc(1, sizeof *f);
+    if (!f) return -1;
+    mpr_replay_init(&f->replay, &options);
+    f->repeats = mpr_repeats_new();
+    mpr_repeats_watch(f->repeats, &f->replay);
+    f->names = 10;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct fixture *f = *state;
+    mpr_repeats_free(f->repeats);
+    mpr_replay_free(&f->replay);
+    mpr_arena_free(&f->arena);
+    free(f);
+    return 0;
+}
+
+static void event(struct fixture *f, uint32_t thread, unsigned op, uint64_t addr, uint64_t size,
+                  const char *text)
+{
+    const struct mpf_event e = { .time = f->now += MS,
+                                 .addr = addr,
+                                 .size = text ? strlen(text) : size,
+                                 .thread = thread,
+                                 .op = (uint8_t)op,
+                                 .heap = op == MPF_OP_ALLOC || op == MPF_OP_FREE ? H : 0,
+                                 .data = (const uint8_t *)text };
+    mpr_replay_batch(&f->replay, &e, 1);
+}
+
+static void push_in(struct fixture *f, uint32_t thread, uint64_t domain, const char *name)
+{
+    event(f, thread, MPF_OP_NAME, ++f->names, 0, name);
+    event(f, thread, MPF_OP_PUSH, domain << 32 | f->names, 0, NULL);
+}
+
+static void push(struct fixture *f, const char *name) { push_in(f, 1, 0, name); }
+static void pop(struct fixture *f) { event(f, 1, MPF_OP_POP, 0, 0, NULL); }
+
+/* Takes so many bytes for the time of the call. */
+static void spike(struct fixture *f, uint64_t bytes)
+{
+    event(f, 1, MPF_OP_ALLOC, ++f->address << 12, bytes, NULL);
+    event(f, 1, MPF_OP_FREE, f->address << 12, 0, NULL);
+}
+
+static void range(struct fixture *f, const char *name, uint64_t bytes)
+{
+    push(f, name);
+    spike(f, bytes);
+    pop(f);
+}
+
+static const char *outermost(struct fixture *f)
+{
+    mpr_repeats_end(f->repeats, &f->replay);
+    const uint32_t repeat = mpr_repeats_outermost(f->repeats);
+    return repeat ? mpr_repeats_name(f->repeats, &f->arena, repeat) : "";
+}
+
+static void numbers_do_not_tell_ranges_apart(void **state)
+{
+    static const char *const names[][3] = { { "step", "step", "step" },
+                                            { "step 0", "step 1", "step 2" },
+                                            { "step:7", "step:8", "step:9" } };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct fixture *f = *state;
+        for (int k = 0; k < 3; k++) range(f, names[i][k], 1);
+        assert_string_equal(outermost(f), "step");
+        end(state);
+        assert_int_equal(begin(state), 0);
+    }
+}
+
+static void profilers_steps_are_such_ranges(void **state)
+{
+    struct fixture *f = *state;
+    event(f, 1, MPF_OP_DOMAIN, TORCH, 0, "torch");
+    for (int i = 0; i < 3; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "ProfilerStep#%d", i);
+        push_in(f, 1, TORCH, name);
+        event(f, 1, MPF_OP_POP, (uint64_t)TORCH << 32, 0, NULL);
+    }
+    assert_string_equal(outermost(f), "torch:ProfilerStep");
+}
+
+static void twice_is_not_repeated(void **state)
+{
+    struct fixture *f = *state;
+    range(f, "step", 1);
+    range(f, "step", 1);
+    assert_string_equal(outermost(f), "");
+}
+
+static void the_outer_one_comes_first(void **state)
+{
+    struct fixture *f = *state;
+    push(f, "main");
+    for (int i = 0; i < 3; i++) {
+        push(f, "epoch");
+        for (int k = 0; k < 4; k++) range(f, "step", 1);
+        pop(f);
+    }
+    pop(f);
+    assert_string_equal(outermost(f), "epoch");
+}
+
+/* What repeats while the program starts is not what it does. */
+static void one_that_covers_little_is_not_meant(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 3; i++) range(f, "load", 1);
+    push(f, "train");
+    for (int i = 0; i < 40; i++) range(f, "step", 1);
+    pop(f);
+    assert_string_equal(outermost(f), "step");
+}
+
+/* Instances that overlap are a server's: they do not come one after the other. */
+static void overlapping_ones_count_in_turn(void **state)
+{
+    struct fixture *f = *state;
+    for (uint32_t thread = 1; thread <= 5; thread++) push_in(f, thread, 0, "request");
+    for (uint32_t thread = 1; thread <= 5; thread++) event(f, thread, MPF_OP_POP, 0, 0, NULL);
+    assert_string_equal(outermost(f), "");
+    assert_int_equal(f->repeats->repeat[1].instances, 5);
+    assert_int_equal(f->repeats->repeat[1].in_turn, 1);
+}
+
+/* A thread that ends in a range has left it. */
+static void a_threads_end_ends_its_ranges(void **state)
+{
+    struct fixture *f = *state;
+    for (uint32_t thread = 1; thread <= 3; thread++) {
+        push_in(f, thread, 0, "job");
+        event(f, 9, MPF_OP_THREAD_END, thread, 0, NULL);
+    }
+    assert_string_equal(outermost(f), "job");
+}
+
+static void as_much_of_the_path_as_tells_it(void **state)
+{
+    struct fixture *f = *state;
+    push(f, "eval");
+    range(f, "step", 1);
+    pop(f);
+    push(f, "train");
+    for (int i = 0; i < 3; i++) range(f, "step", 1);
+    pop(f);
+    assert_string_equal(outermost(f), "train > step");
+}
+
+static void the_peak_is_in_an_instance(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 1; i <= 5; i++) {
+        push(f, "step");
+        range(f, "forward", i == 4 ? 1000 : 10);
+        range(f, "backward", 5);
+        pop(f);
+    }
+    spike(f, 999);
+    assert_string_equal(outermost(f), "step");
+    const struct mpr_followed *found = mpr_repeats_at_peak(f->repeats, H);
+    assert_non_null(found);
+    assert_int_equal(found->number, 4);
+    assert_int_equal(f->replay.ranges.node[found->inner].depth, 2);
+    assert_string_equal(
+        mpr_repeats_label(f->repeats, &f->replay, &f->arena, found->node, "step", 4), "step:4");
+}
+
+static void a_peak_outside_is_in_none(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 3; i++) range(f, "step", 10);
+    spike(f, 999);
+    assert_string_equal(outermost(f), "step");
+    assert_null(mpr_repeats_at_peak(f->repeats, H));
+}
+
+/* The peak may be the last thing that happens. */
+static void a_peak_in_the_last_instance(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 3; i++) range(f, "step", 10);
+    push(f, "step");
+    spike(f, 20);
+    assert_string_equal(outermost(f), "step");
+    assert_int_equal(mpr_repeats_at_peak(f->repeats, H)->number, 4);
+}
+
+static void names_mean_ranges(void **state)
+{
+    static const struct {
+        const char *name;
+        bool is;
+    } names[] = { { "step 7", true },
+                  { "step", true },
+                  { "epoch > step", true },
+                  { "epoch 1 > step", true },
+                  { "epoch > step 7", true },
+                  { "step 8", false },
+                  { "ep", false },
+                  { "och > step", false },
+                  { "main > step", false },
+                  { " > step", false },
+                  { "", false } };
+    struct fixture *f = *state;
+    push(f, "epoch 1");
+    push(f, "step 7");
+    const uint32_t node = f->replay.threads.at[1]->node;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (mpr_repeats_named(f->repeats, &f->replay, node, names[i].name) != names[i].is)
+            fail_msg("%s", names[i].name);
+}
+
+/* Far more at a time than are followed. */
+static void many_open_ones_cost_no_more(void **state)
+{
+    struct fixture *f = *state;
+    for (uint32_t thread = 1; thread <= 3000; thread++) push_in(f, thread, 0, "stuck");
+    assert_int_equal(f->repeats->follow.count, MPR_FOLLOW_MAX);
+    assert_int_equal(f->repeats->follow.left_out, 3000 - MPR_FOLLOW_MAX);
+    assert_int_equal(f->repeats->repeat[1].instances, 3000);
+    assert_string_equal(outermost(f), "");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(numbers_do_not_tell_ranges_apart),
+        TEST(profilers_steps_are_such_ranges),
+        TEST(twice_is_not_repeated),
+        TEST(the_outer_one_comes_first),
+        TEST(one_that_covers_little_is_not_meant),
+        TEST(overlapping_ones_count_in_turn),
+        TEST(a_threads_end_ends_its_ranges),
+        TEST(as_much_of_the_path_as_tells_it),
+        TEST(the_peak_is_in_an_instance),
+        TEST(a_peak_outside_is_in_none),
+        TEST(a_peak_in_the_last_instance),
+        TEST(names_mean_ranges),
+        TEST(many_open_ones_cost_no_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
