@@ -13,7 +13,7 @@
 
 struct entry {
     uint64_t number, count, begin_ns, end_ns;
-    uint32_t node, thread;
+    uint32_t node, last_node, thread;
     bool unended;
 };
 
@@ -53,6 +53,7 @@ static struct entry merged(const struct entry *a, const struct entry *b)
     m.count += b->count;
     if (b->end_ns > m.end_ns) m.end_ns = b->end_ns;
     m.unended |= b->unended;
+    m.last_node = b->last_node;
     return m;
 }
 
@@ -83,6 +84,7 @@ static struct entry *entry_for(struct builder *b, const struct mpr_followed *f)
             .number = f->number, .begin_ns = f->begin_ns, .node = f->node, .thread = f->thread
         };
     b->entry[at].count++;
+    b->entry[at].last_node = f->node;
     return &b->entry[at];
 }
 
@@ -166,6 +168,8 @@ static struct mpr_instance instance_of(const struct builder *b, const struct mpr
         .number = e->number,
         .count = e->count,
         .name = mpr_repeats_label(b->repeats, r, arena, e->node, b->name, e->number),
+        .last = mpr_repeats_label(b->repeats, r, arena, e->last_node, b->name,
+                                  e->number + e->count - 1),
         .thread = mpr_label_thread(arena, r, e->thread),
         .begin_ns = e->begin_ns,
         .end_ns = e->end_ns ? e->end_ns : e->begin_ns,

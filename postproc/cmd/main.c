@@ -23,6 +23,7 @@ static const struct {
     { "verify", mpr_cmd_verify },     { "recover", mpr_cmd_recover },
     { "insights", mpr_cmd_insights }, { "summary", mpr_cmd_summary },
     { "diff", mpr_cmd_diff },         { "breakdown", mpr_cmd_breakdown },
+    { "steps", mpr_cmd_steps },
 };
 
 struct arguments {
@@ -77,6 +78,7 @@ static const struct argp argp = {
         "  graphs    what CUDA graphs cost\n"
         "  segments  PyTorch's segments: what is live in them, their holes, what pins them\n"
         "  breakdown PyTorch's memory by role: parameters, gradients, activations, ...\n"
+        "  steps     what each step, a range that repeats, took and kept\n"
         "  stacks    live bytes by call stack, as a tree or for a flame graph\n"
         "  info      what a log holds\n"
         "  verify    checks every frame of a log\n"

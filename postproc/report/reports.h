@@ -14,6 +14,7 @@ struct mpr_insights;
 struct mpr_ooms;
 struct mpr_peaks;
 struct mpr_segments;
+struct mpr_steps;
 struct mpr_summary;
 struct mpr_timeline;
 struct mpr_verify;
@@ -28,6 +29,7 @@ void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms);
 void mpr_report_page(struct mpr_document *doc, const struct mpr_timeline *timeline);
 void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks);
 void mpr_report_segments(struct mpr_document *doc, const struct mpr_segments *segments);
+void mpr_report_steps(struct mpr_document *doc, const struct mpr_steps *steps);
 void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *insights);
 void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *verify);
 

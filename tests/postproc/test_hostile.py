@@ -16,7 +16,7 @@ PAGE = os.environ["MEMPROF_PAGE"] == "1"        # html is built
 TIMEOUT, MEMORY = 20, 2 << 30       # seconds, many times what the slowest takes; bytes, of which a log is no part
 COMMANDS = {
     "peaks": ["peaks", "-fjson"], "python": ["peaks", "--by", "python"], "backward": ["peaks", "--backward-of"], "oom": ["oom"],
-    "timeline": ["timeline"], "html": ["html", "-o", "/dev/null"], "graphs": ["graphs"], "segments": ["segments"], "stacks": ["stacks"],
+    "timeline": ["timeline"], "html": ["html", "-o", "/dev/null"], "graphs": ["graphs"], "segments": ["segments"], "steps": ["steps"], "stacks": ["stacks"],
     "folded": ["stacks", "--folded"], "info": ["info"], "verify": ["verify"], "diff": ["diff"],
 }
 LOGS = {"diff": 2}      # how many a command wants, where that is not one
@@ -25,8 +25,8 @@ HOST = ["peaks", "timeline", "html", "oom"]
 KINDS = {
     "maps_down": (400000, ["peaks", "html"]), "maps_remapped": (50000, ["peaks"]), "maps_protected": (200000, ["peaks", "html"]),
     "colliding": (200000, ["peaks", "html"]), "colliding_device": (200000, ["peaks", "oom", "segments"]), "domains": (60000, ["peaks", "html"]),
-    "pops_of_nothing": (60000, HOST), "threads_pushing": (100000, HOST), "carriers": (100000, HOST), "thread_numbers": (50000, HOST),
-    "deep_paths": (10000, [*HOST, "diff"]), "names": (100000, [*HOST, "diff"]), "modules": (200000, ["peaks", "stacks"]), "modules_on_stacks": (50000, ["stacks", "html"]),
+    "pops_of_nothing": (60000, HOST), "threads_pushing": (100000, [*HOST, "steps"]), "carriers": (100000, HOST), "thread_numbers": (50000, HOST),
+    "deep_paths": (10000, [*HOST, "diff", "steps"]), "names": (100000, [*HOST, "diff", "steps"]), "modules": (200000, ["peaks", "stacks"]), "modules_on_stacks": (50000, ["stacks", "html"]),
     "stacks": (500, ["stacks", "folded", "html"]), "sawtooth": (10000, ["peaks", "oom", "segments"]), "contexts": (100000, ["peaks", "oom", "segments"]),
     "handles": (100000, ["peaks", "segments", "html"]), "handles_owed": (100000, ["peaks"]), "pools": (100000, ["peaks"]),
     "executables": (100000, ["graphs", "peaks"]), "captures": (50000, ["graphs", "segments", "oom", "diff"]), "communicators": (50000, ["peaks", "oom"]),

@@ -1,0 +1,251 @@
+#include "steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "amount.h"
+#include "growth.h"
+#include "peaks.h"
+#include "unnumbered.h"
+
+/* ---- who stands out */
+
+struct ranked {
+    int64_t value;
+    size_t instance;
+};
+
+static int by_value(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    if (a->value != b->value) return a->value < b->value ? -1 : 1;
+    return a->instance < b->instance ? -1 : 1;
+}
+
+struct middle {
+    int64_t median, far; /* far: three times what the third quartile is above the median */
+    size_t at;           /* the instance that has the median */
+};
+
+static struct middle middle_of(struct ranked *ranked, size_t count)
+{
+    qsort(ranked, count, sizeof *ranked, by_value);
+    const struct ranked *median = &ranked[(count - 1) / 2];
+    const int64_t spread = mpr_minus(ranked[3 * (count - 1) / 4].value, median->value);
+    return (struct middle){ median->value, mpr_plus(spread, mpr_plus(spread, spread)),
+                            median->instance };
+}
+
+/* A value above it stands out; it is `least` above the median, or more. */
+static int64_t bound_of(const struct middle *m, int64_t least)
+{
+    return mpr_plus(m->median, m->far > least ? m->far : least);
+}
+
+static void judge_peaks(struct mpr_steps_heap *h, struct ranked *ranked, size_t count)
+{
+    const struct mpr_instance_heap *of = h->heap->of;
+    for (size_t i = 0; i < count; i++)
+        ranked[i] = (struct ranked){ mpr_amount(of[i].peak_bytes), i };
+    const struct middle middle = middle_of(ranked, count);
+    const int64_t bound =
+        count < MPR_STEPS_LEAST ? INT64_MAX : bound_of(&middle, middle.median / 10);
+    h->median_peak = (uint64_t)middle.median;
+    h->median = middle.at;
+    h->least_peak = UINT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t peak = of[i].peak_bytes;
+        if (mpr_amount(peak) <= bound) {
+            if (peak < h->least_peak) h->least_peak = peak;
+            if (peak > h->most_peak) h->most_peak = peak;
+            continue;
+        }
+        h->stands_out[i] |= MPR_STEPS_PEAK;
+        if (!h->peaks_out++ || peak > of[h->worst_peak].peak_bytes) h->worst_peak = i;
+    }
+}
+
+static int64_t kept_by(const struct mpr_instance_heap *h)
+{
+    return mpr_change(h->begin_bytes, h->end_bytes);
+}
+
+static void judge_kept(const struct mpr_instances *in, struct mpr_steps_heap *h,
+                       struct ranked *ranked)
+{
+    const struct mpr_instance_heap *of = h->heap->of;
+    size_t count = 0;
+    for (size_t i = 0; i < in->instances; i++)
+        if (!in->instance[i].unended) ranked[count++] = (struct ranked){ kept_by(&of[i]), i };
+    if (!count) return;
+    const struct middle middle = middle_of(ranked, count);
+    const int64_t bound =
+        count < MPR_STEPS_LEAST ? INT64_MAX : bound_of(&middle, mpr_amount(h->median_peak / 10));
+    h->median_kept = middle.median;
+    for (size_t i = 0; i < count; i++) {
+        const size_t instance = ranked[i].instance;
+        if (ranked[i].value <= bound) continue;
+        h->stands_out[instance] |= MPR_STEPS_KEPT;
+        h->worst_kept = instance; /* the largest comes last */
+        h->kept_out++;
+    }
+}
+
+static uint64_t excess(const struct mpr_steps_heap *h)
+{
+    return h->peaks_out ? h->heap->of[h->worst_peak].peak_bytes - h->median_peak : 0;
+}
+
+static void judge(struct mpr_steps *s)
+{
+    struct mpr_instances *in = &s->instances;
+    struct ranked *ranked = mpr_alloc(in->instances, sizeof *ranked);
+    s->heap = mpr_arena_alloc(&in->arena, in->heaps * sizeof *s->heap);
+    for (size_t i = 0; i < in->heaps; i++) {
+        struct mpr_steps_heap *h = &s->heap[i];
+        h->heap = &in->heap[i];
+        h->stands_out = mpr_arena_alloc(&in->arena, in->instances);
+        judge_peaks(h, ranked, in->instances);
+        judge_kept(in, h, ranked);
+        if (excess(h) > excess(&s->heap[s->shown])) s->shown = i;
+    }
+    free(ranked);
+}
+
+/* ---- two peaks */
+
+/* The path with the repeated range as all of its instances have it. */
+static const char *const *common_path(struct mpr_arena *arena, const struct mpr_instances *in,
+                                      const struct mpr_row *row)
+{
+    const char **path = mpr_arena_alloc(arena, row->depth * sizeof *path);
+    bool inside = row->depth >= in->depth;
+    for (size_t i = 0; i < row->depth; i++) {
+        if (inside && i < in->depth)
+            inside = strcmp(mpr_unnumbered(arena, row->path[i]), in->path[i]) == 0;
+        path[i] = mpr_arena_text(arena, row->path[i]);
+    }
+    for (size_t i = 0; inside && i < in->depth; i++) path[i] = in->path[i];
+    return path;
+}
+
+static struct mpr_steps_row *add_rows(struct mpr_steps *s, const struct mpr_heap_peak *peak,
+                                      bool here, struct mpr_steps_row *next)
+{
+    for (size_t i = 0; i < peak->rows; i++, next++) {
+        const struct mpr_row *row = &peak->row[i];
+        next->path = common_path(&s->instances.arena, &s->instances, row);
+        next->depth = row->depth;
+        *(here ? &next->here : &next->median) = row->bytes;
+        *(here ? &next->blocks_here : &next->blocks_median) = row->blocks;
+    }
+    return next;
+}
+
+static int by_path(const void *left, const void *right)
+{
+    const struct mpr_steps_row *a = left, *b = right;
+    return mpr_growth_by_path(a->path, a->depth, b->path, b->depth);
+}
+
+static int by_difference(const void *left, const void *right)
+{
+    const struct mpr_steps_row *a = left, *b = right;
+    const int64_t x = llabs(mpr_change(a->median, a->here)),
+                  y = llabs(mpr_change(b->median, b->here));
+    if (x != y) return x > y ? -1 : 1;
+    return by_path(a, b);
+}
+
+/* Rows of one path become one; those that do not differ go. */
+static void merge(struct mpr_steps_comparison *c)
+{
+    size_t merged = 0, kept = 0;
+    if (c->rows) qsort(c->row, c->rows, sizeof *c->row, by_path);
+    for (size_t i = 0; i < c->rows; i++) {
+        struct mpr_steps_row *last = &c->row[merged - !!merged];
+        if (!merged || by_path(last, &c->row[i]) != 0) {
+            c->row[merged++] = c->row[i];
+            continue;
+        }
+        last->here += c->row[i].here;
+        last->median += c->row[i].median;
+        last->blocks_here += c->row[i].blocks_here;
+        last->blocks_median += c->row[i].blocks_median;
+    }
+    for (size_t i = 0; i < merged; i++)
+        if (c->row[i].here != c->row[i].median) c->row[kept++] = c->row[i];
+    c->rows = kept;
+    if (kept) qsort(c->row, kept, sizeof *c->row, by_difference);
+}
+
+/* Who held the heap at an instance's peak. */
+static int read_peak(const struct mpr_steps *s, size_t instance, struct mpr_peaks *peaks,
+                     const char *path, const struct mpr_progress *progress, struct mpr_error *error)
+{
+    const struct mpr_instances_heap *heap = &s->instances.heap[s->shown];
+    const struct mpr_peaks_options options = { .by = MPR_GROUP_AUTO,
+                                               .heap = heap->name,
+                                               .at = MPR_INSTANT_AT(heap->of[instance].peak_time) };
+    mpr_peaks_init(peaks, &options);
+    return mpr_peaks_add(peaks, path, progress, error);
+}
+
+static void fill_comparison(struct mpr_steps *s, const struct mpr_log_peaks *here,
+                            const struct mpr_heap_peak *median)
+{
+    struct mpr_steps_comparison *c = &s->comparison;
+    const size_t rows = here->heap->rows + median->rows;
+    c->choice = here->choice;
+    c->choice.source = mpr_arena_text(&s->instances.arena, c->choice.source);
+    c->row = mpr_arena_alloc(&s->instances.arena, rows * sizeof *c->row);
+    struct mpr_steps_row *end = add_rows(s, here->heap, true, c->row);
+    end = add_rows(s, median, false, end);
+    c->rows = (size_t)(end - c->row);
+    merge(c);
+    c->more = mpr_arena_alloc(&s->instances.arena, c->rows * sizeof *c->more);
+    for (size_t i = 0; i < c->rows; i++) {
+        const struct mpr_steps_row *r = &c->row[i];
+        if (r->here > r->median)
+            c->more[c->mores++] =
+                (struct mpr_row){ .path = r->path,
+                                  .depth = r->depth,
+                                  .bytes = r->here - r->median,
+                                  .blocks = mpr_less(r->blocks_here, r->blocks_median) };
+    }
+}
+
+static int compare(struct mpr_steps *s, const char *path, const struct mpr_progress *progress,
+                   struct mpr_error *error)
+{
+    const struct mpr_steps_heap *h = &s->heap[s->shown];
+    struct mpr_steps_comparison *c = &s->comparison;
+    struct mpr_peaks here, median = { .logs = 0 };
+    c->instance = h->worst_peak;
+    c->median = h->median;
+    int status = read_peak(s, c->instance, &here, path, progress, error);
+    if (status == 0) status = read_peak(s, c->median, &median, path, progress, error);
+    if (status == 0) {
+        fill_comparison(s, &here.log[0], &median.log[0].heap[0]);
+        s->compared = true;
+    }
+    mpr_peaks_free(&here);
+    mpr_peaks_free(&median);
+    return status;
+}
+
+int mpr_steps_read(struct mpr_steps *out, const char *path,
+                   const struct mpr_instances_options *options, const struct mpr_progress *progress,
+                   struct mpr_error *error)
+{
+    *out = (struct mpr_steps){ .shown = 0 };
+    int status = mpr_instances_read(&out->instances, path, options, progress, error);
+    if (status != 0 || !out->instances.heaps) return status;
+    judge(out);
+    if (out->heap[out->shown].peaks_out) status = compare(out, path, progress, error);
+    if (status != 0) mpr_steps_free(out);
+    return status;
+}
+
+void mpr_steps_free(struct mpr_steps *steps) { mpr_instances_free(&steps->instances); }

@@ -1,0 +1,308 @@
+/* The instances of a repeated range: in a line what stands out, then what the worst one holds that
+ * the median does not, then all, those that are alike in one line. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "amount.h"
+#include "naming.h"
+#include "report_rows.h"
+#include "reports.h"
+#include "steps.h"
+
+/* An instance of a heap; for people also some in a row that are alike. */
+struct step {
+    const char *log, *heap, *range, *name, *last, *thread, *note;
+    uint64_t number, count, begin_ns, end_ns;
+    uint64_t peak_bytes, peak_time, peak_number, begin_bytes, end_bytes, allocations;
+    int64_t kept, change; /* change: of the peak, against the instance before */
+    bool unended, peak_out, kept_out, first;
+};
+
+#define OF(member) MPR_FIELD(step, member)
+
+static struct mpr_value change(const void *row, const void *context)
+{
+    const struct step *s = row;
+    (void)context;
+    return s->first ? mpr_value_absent : mpr_value_amount(MPR_CHANGE, s->change);
+}
+
+static struct mpr_value line_name(const void *row, const void *context)
+{
+    const struct step *s = row;
+    (void)context;
+    struct mpr_value v = mpr_value_path(&s->name, 1);
+    v.told = true;
+    return v;
+}
+
+// clang-format off
+static const struct mpr_column columns[] = {
+    { .key = "log", .type = MPR_TEXT, OF(log), .only = MPR_IN_CSV },
+    { .key = "heap", .type = MPR_WORD, OF(heap), .only = MPR_IN_CSV },
+    { .key = "range", .type = MPR_TEXT, OF(range), .only = MPR_IN_CSV },
+    { .key = "number", .type = MPR_COUNT, OF(number) },
+    { .key = "instances", .type = MPR_COUNT, OF(count) },
+    { .key = "name", .type = MPR_TEXT, OF(name) },
+    { .title = "instance", .type = MPR_PATH, .get = line_name },
+    { .key = "thread", .type = MPR_TEXT, OF(thread) },
+    { .key = "begin_ns", .title = "from", .type = MPR_TIME, OF(begin_ns), .spare = 1 },
+    { .key = "end_ns", .type = MPR_TIME, OF(end_ns) },
+    { .key = "unended", .type = MPR_FLAG, OF(unended) },
+    { .key = "peak_bytes", .title = "peak", .type = MPR_BYTES, OF(peak_bytes) },
+    { .key = "peak_change_bytes", .title = "change", .type = MPR_CHANGE, .get = change },
+    { .key = "peak_time_ns", .type = MPR_TIME, OF(peak_time) },
+    { .key = "peak_number", .type = MPR_COUNT, OF(peak_number) },
+    { .key = "begin_bytes", .type = MPR_BYTES, OF(begin_bytes) },
+    { .key = "kept_bytes", .title = "kept", .type = MPR_CHANGE, OF(kept) },
+    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF(end_bytes) },
+    { .key = "allocations", .type = MPR_COUNT, OF(allocations) },
+    { .key = "peak_stands_out", .type = MPR_FLAG, OF(peak_out) },
+    { .key = "kept_stands_out", .type = MPR_FLAG, OF(kept_out) },
+    { .title = "", .type = MPR_TEXT, OF(note) },
+};
+// clang-format on
+
+static const char *note_of(const struct step *s)
+{
+    if (s->unended) return s->peak_out ? "<- peak stands out; not ended" : "not ended";
+    if (s->peak_out) return s->kept_out ? "<- peak and kept stand out" : "<- peak stands out";
+    return s->kept_out ? "<- kept stands out" : "";
+}
+
+static struct step step_of(const struct mpr_steps *s, const struct mpr_steps_heap *h, size_t i)
+{
+    const struct mpr_instance *instance = &s->instances.instance[i];
+    const struct mpr_instance_heap *of = &h->heap->of[i];
+    struct step step = {
+        .log = s->instances.summary.path,
+        .heap = h->heap->name,
+        .range = s->instances.range,
+        .name = instance->name,
+        .last = instance->last,
+        .thread = instance->thread,
+        .number = instance->number,
+        .count = instance->count,
+        .begin_ns = instance->begin_ns,
+        .end_ns = instance->end_ns,
+        .peak_bytes = of->peak_bytes,
+        .peak_time = of->peak_time,
+        .peak_number = of->peak_number,
+        .begin_bytes = of->begin_bytes,
+        .end_bytes = of->end_bytes,
+        .allocations = of->allocations,
+        .kept = mpr_change(of->begin_bytes, of->end_bytes),
+        .change = i ? mpr_change(h->heap->of[i - 1].peak_bytes, of->peak_bytes) : 0,
+        .unended = instance->unended,
+        .peak_out = h->stands_out[i] & MPR_STEPS_PEAK,
+        .kept_out = h->stands_out[i] & MPR_STEPS_KEPT,
+        .first = !i,
+    };
+    step.note = note_of(&step);
+    return step;
+}
+
+/* ---- lines of those that are alike */
+
+static bool near(int64_t a, int64_t b, uint64_t most)
+{
+    return llabs(mpr_minus(a, b)) <= mpr_amount(most);
+}
+
+/* Neither stands out, and peaks and what they kept differ by a fiftieth of the median peak at most.
+ */
+static bool alike(const struct step *a, const struct step *b, uint64_t median)
+{
+    return !*a->note && !*b->note &&
+           near(mpr_amount(a->peak_bytes), mpr_amount(b->peak_bytes), median / 50) &&
+           near(a->kept, b->kept, median / 50);
+}
+
+static void add(struct step *to, const struct step *s)
+{
+    to->count += s->count;
+    to->end_ns = s->end_ns;
+    to->end_bytes = s->end_bytes;
+    to->allocations += s->allocations;
+    to->kept = mpr_plus(to->kept, s->kept);
+    if (s->peak_bytes > to->peak_bytes) to->peak_bytes = s->peak_bytes;
+}
+
+static void name_line(struct mpr_document *doc, struct step *line, const struct step *last)
+{
+    if (line->count > 1)
+        line->name = mpr_arena_format(&doc->arena, "%s to %s", line->name, last->last);
+    if (line->number != last->number)
+        line->note = mpr_arena_format(&doc->arena, "%s alike", mpr_doc_count(doc, line->count));
+}
+
+static const struct step *lines_of(struct mpr_document *doc, const struct mpr_steps *s,
+                                   const struct mpr_steps_heap *h, const struct step *step,
+                                   size_t *lines)
+{
+    const size_t steps = s->instances.instances;
+    const bool unfold = doc->naming && doc->naming->unfold;
+    struct step *line = mpr_arena_alloc(&doc->arena, steps * sizeof *line);
+    *lines = 0;
+    for (size_t i = 0, next; i < steps; i = next) {
+        struct step *l = &line[(*lines)++];
+        *l = step[i];
+        for (next = i + 1; next < steps && !unfold && alike(&step[i], &step[next], h->median_peak);
+             next++)
+            add(l, &step[next]);
+        name_line(doc, l, &step[next - 1]);
+    }
+    return line;
+}
+
+/* ---- a heap */
+
+#define OF_HEAP(member) MPR_FIELD(mpr_steps_heap, member)
+static const struct mpr_column heap_fields[] = {
+    { .key = "median_peak_bytes", .type = MPR_BYTES, OF_HEAP(median_peak) },
+    { .key = "least_peak_bytes", .type = MPR_BYTES, OF_HEAP(least_peak) },
+    { .key = "most_peak_bytes", .type = MPR_BYTES, OF_HEAP(most_peak) },
+    { .key = "median_kept_bytes", .type = MPR_CHANGE, OF_HEAP(median_kept) },
+};
+
+static void heap(struct mpr_document *doc, const struct mpr_steps *s, size_t index)
+{
+    const struct mpr_steps_heap *h = &s->heap[index];
+    const struct mpr_instances *in = &s->instances;
+    struct step *step = mpr_arena_alloc(&doc->arena, in->instances * sizeof *step);
+    size_t lines;
+    for (size_t i = 0; i < in->instances; i++) step[i] = step_of(s, h, i);
+    mpr_doc_open(doc, NULL);
+    mpr_doc_fact(doc, "heap", mpr_value_text(h->heap->name));
+    mpr_doc_facts(doc, heap_fields, h);
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "instances",
+                                            .only = MPR_IN_JSON | MPR_IN_CSV,
+                                            MPR_COLUMNS(columns),
+                                            MPR_ROWS(step, in->instances),
+                                            .all = MPR_IN_JSON | MPR_IN_CSV });
+    if (index == s->shown) {
+        const struct step *line = lines_of(doc, s, h, step, &lines);
+        mpr_doc_table(doc, &(struct mpr_table){ .title = h->heap->name,
+                                                .only = MPR_FOR_PEOPLE,
+                                                MPR_COLUMNS(columns),
+                                                MPR_ROWS(line, lines),
+                                                .top = 40 });
+    }
+    mpr_doc_close(doc);
+}
+
+/* ---- what stands out */
+
+static const char *others(struct mpr_document *doc, size_t count)
+{
+    return count > 1 ? mpr_arena_format(&doc->arena, " and %s more", mpr_doc_count(doc, count - 1))
+                     : "";
+}
+
+static void headline(struct mpr_document *doc, const struct mpr_steps *s,
+                     const struct mpr_steps_heap *h)
+{
+    const struct mpr_instance *instance = s->instances.instance;
+    const char *least = mpr_doc_size(doc, h->least_peak), *most = mpr_doc_size(doc, h->most_peak);
+    mpr_doc_say(doc, "%s: peak %s", h->heap->name, least);
+    if (strcmp(least, most) != 0) mpr_doc_say(doc, " to %s", most);
+    if (h->peaks_out) {
+        const uint64_t peak = h->heap->of[h->worst_peak].peak_bytes;
+        mpr_doc_say(doc, "; ");
+        mpr_doc_add(doc, MPR_STRONG, "%s%s stand%s out: %s, +%s over the median",
+                    instance[h->worst_peak].name, others(doc, h->peaks_out),
+                    h->peaks_out > 1 ? "" : "s", mpr_doc_size(doc, peak),
+                    mpr_doc_size(doc, peak - h->median_peak));
+    }
+    if (h->kept_out) {
+        const struct mpr_instance_heap *worst = &h->heap->of[h->worst_kept];
+        mpr_doc_say(doc, "; %s%s kept more than the others: %s", instance[h->worst_kept].name,
+                    others(doc, h->kept_out),
+                    mpr_doc_size(doc, mpr_less(worst->end_bytes, worst->begin_bytes)));
+    }
+    mpr_doc_end(doc);
+}
+
+static void headlines(struct mpr_document *doc, const struct mpr_steps *s)
+{
+    const struct mpr_instances *in = &s->instances;
+    mpr_doc_line(doc, "%s instance%s of %s", mpr_doc_count(doc, in->count),
+                 in->count == 1 ? "" : "s", in->range);
+    if (in->each > 1)
+        mpr_doc_line(doc, "%s in a row stand together, with the largest of their peaks",
+                     mpr_doc_count(doc, in->each));
+    if (in->left_out)
+        mpr_doc_line(doc, "of %s more than 256 others were open: what they took is not known",
+                     mpr_doc_count(doc, in->left_out));
+    for (size_t i = 0; i < in->heaps; i++) headline(doc, s, &s->heap[i]);
+    if (in->heaps > 1)
+        mpr_doc_line(doc, "below: %s; others with --heap", s->heap[s->shown].heap->name);
+}
+
+/* ---- the worst against the median */
+
+#define OF_ROW(member) MPR_FIELD(mpr_steps_row, member)
+static const struct mpr_column row_columns[] = {
+    { .key = "path", MPR_PATH_FIELD(mpr_steps_row, path, depth) },
+    { .key = "bytes", .type = MPR_BYTES, OF_ROW(here) },
+    { .key = "median_bytes", .type = MPR_BYTES, OF_ROW(median) },
+    { .key = "blocks", .type = MPR_COUNT, OF_ROW(blocks_here) },
+    { .key = "median_blocks", .type = MPR_COUNT, OF_ROW(blocks_median) },
+};
+
+static void comparison(struct mpr_document *doc, const struct mpr_steps *s)
+{
+    const struct mpr_steps_comparison *c = &s->comparison;
+    const struct mpr_instance *instance = s->instances.instance;
+    uint64_t more = 0;
+    if (!s->compared) return;
+    for (size_t i = 0; i < c->mores; i++) more += c->more[i].bytes;
+    mpr_doc_open(doc, "compared");
+    mpr_doc_fact(doc, "heap", mpr_value_text(s->heap[s->shown].heap->name));
+    mpr_doc_fact(doc, "instance", mpr_value_text(instance[c->instance].name));
+    mpr_doc_fact(doc, "median", mpr_value_text(instance[c->median].name));
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "paths",
+                                            .only = MPR_IN_JSON,
+                                            MPR_COLUMNS(row_columns),
+                                            MPR_ROWS(c->row, c->rows),
+                                            .omitted = "" });
+    mpr_doc_gap(doc);
+    mpr_doc_line(doc, "what %s holds at its peak that %s, the median, does not:",
+                 instance[c->instance].name, instance[c->median].name);
+    mpr_report_rows(doc, &(struct mpr_rows){ .row = c->more,
+                                             .rows = c->mores,
+                                             .by = c->choice.by,
+                                             .of = s->heap[s->shown].heap->name,
+                                             .bytes = "more",
+                                             .whole = more });
+    mpr_doc_close(doc);
+}
+
+/* ---- all */
+
+#define OF_ALL(member) MPR_FIELD(mpr_instances, member)
+static const struct mpr_column fields[] = {
+    { .key = "range", .type = MPR_TEXT, OF_ALL(range), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "range_path", MPR_PATH_FIELD(mpr_instances, path, depth) },
+    { .key = "instances", .type = MPR_COUNT, OF_ALL(count) },
+    { .key = "instances_an_entry", .type = MPR_COUNT, OF_ALL(each) },
+    { .key = "instances_not_measured", .type = MPR_COUNT, OF_ALL(left_out) },
+};
+
+void mpr_report_steps(struct mpr_document *doc, const struct mpr_steps *s)
+{
+    mpr_report_schema(doc, "memprof.steps/1");
+    mpr_report_log(doc, &s->instances.summary);
+    mpr_doc_facts(doc, fields, &s->instances);
+    if (*s->instances.range) headlines(doc, s);
+    else
+        mpr_doc_line(
+            doc,
+            "no range repeats: none was open three times, one after the other (--range names another)");
+    comparison(doc, s);
+    mpr_doc_list(doc, "heaps");
+    for (size_t i = 0; i < s->instances.heaps; i++) heap(doc, s, i);
+    mpr_doc_close(doc);
+    mpr_doc_csv(doc, columns);
+}
