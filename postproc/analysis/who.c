@@ -12,17 +12,39 @@ int mpr_who_read(struct mpr_process_info *who, struct mpr_arena *arena, const ch
     return 0;
 }
 
-int mpr_who_peak(uint64_t *bytes, const char *path, const struct mpr_progress *progress,
-                 struct mpr_error *error)
+static uint64_t largest_peak(const struct mpr_books *books)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < MPR_HEAPS; i++)
+        if (books->heap[i].peak_bytes > bytes) bytes = books->heap[i].peak_bytes;
+    return bytes;
+}
+
+static uint64_t first_failure(const struct mpr_gpu *gpu, const struct mpr_summary *s)
+{
+    for (uint32_t i = 0; i < gpu->ooms; i++)
+        if (gpu->oom[i].hard) return s->process.start_ns + gpu->oom[i].time;
+    return s->oom == MPR_FATE_NO_OOM ? MPR_NEVER : s->process.start_ns + s->duration_ns;
+}
+
+int mpr_who_ended(struct mpr_who_end *end, const char *path, const struct mpr_progress *progress,
+                  struct mpr_error *error)
 {
     struct mpr_reader reader;
+    struct mpr_arena arena = { 0 };
+    struct mpr_summary summary;
     if (mpr_reader_run(&reader, path, MPR_GROUP_HEAP, MPR_INSTANT_PEAK, progress, error) != 0)
         return -1;
-    *bytes = 0;
-    for (int i = 0; i < MPR_HEAPS; i++) {
-        const uint64_t peak = reader.replay.books.heap[i].peak_bytes;
-        if (peak > *bytes) *bytes = peak;
-    }
+    mpr_reader_summary(&reader, path, &arena, &summary);
+    *end = (struct mpr_who_end){ largest_peak(&reader.replay.books),
+                                 first_failure(&reader.replay.gpu, &summary) };
     mpr_reader_close(&reader);
+    mpr_arena_free(&arena);
     return 0;
+}
+
+bool mpr_who_rather(const struct mpr_who_end *left, const struct mpr_who_end *right)
+{
+    if (left->failed != right->failed) return left->failed < right->failed;
+    return left->peak > right->peak;
 }

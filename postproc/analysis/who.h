@@ -2,6 +2,7 @@
 #ifndef MPR_WHO_H
 #define MPR_WHO_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "arena.h"
@@ -13,9 +14,21 @@ struct mpr_error;
 /* From the log's header alone.  The strings live in the arena.  0, or -1 with *error filled. */
 int mpr_who_read(struct mpr_process_info *who, struct mpr_arena *arena, const char *path,
                  struct mpr_error *error);
-/* The peak of its largest heap, which only a replay can tell; that of the whole log, but by heap
- * alone.  0, or -1 with *error filled. */
-int mpr_who_peak(uint64_t *bytes, const char *path, const struct mpr_progress *progress,
-                 struct mpr_error *error);
+
+#define MPR_NEVER UINT64_MAX
+
+/* What only a replay can tell. */
+struct mpr_who_end {
+    uint64_t peak;   /* bytes, of its largest heap */
+    uint64_t failed; /* CLOCK_REALTIME, ns: when it was refused device memory for good, or killed
+                        for host memory; MPR_NEVER */
+};
+
+/* From the whole log, but by heap alone.  0, or -1 with *error filled. */
+int mpr_who_ended(struct mpr_who_end *end, const char *path, const struct mpr_progress *progress,
+                  struct mpr_error *error);
+/* Would a report on one log be on the left one rather?  The one that failed first, else the one
+ * with the larger peak. */
+bool mpr_who_rather(const struct mpr_who_end *left, const struct mpr_who_end *right);
 
 #endif

@@ -121,42 +121,47 @@ bool mpr_logs_choose(struct mpr_logs *logs)
     return logs->paths.count;
 }
 
-/* ---- the largest of several */
+/* ---- one of several */
 
-struct largest {
+struct found {
     size_t at;
-    uint64_t peak;
-    bool found;
+    struct mpr_who_end end;
+    bool any;
 };
 
-static struct largest find_largest(struct mpr_logs *logs)
+static struct found find_one(struct mpr_logs *logs)
 {
     const struct mpr_progress progress = mpr_bar();
-    struct largest largest = { 0 };
+    struct found found = { 0 };
     struct mpr_error error;
-    uint64_t peak;
+    struct mpr_who_end end;
     for (size_t i = 0; i < logs->paths.count; i++) {
-        if (mpr_who_peak(&peak, logs->paths.at[i], &progress, &error) != 0) {
+        if (mpr_who_ended(&end, logs->paths.at[i], &progress, &error) != 0) {
             mpr_cmd_error(&error);
             logs->failed = true;
-        } else if (!largest.found || peak > largest.peak)
-            largest = (struct largest){ i, peak, true };
+        } else if (!found.any || mpr_who_rather(&end, &found.end))
+            found = (struct found){ i, end, true };
     }
     mpr_bar_clear();
-    return largest;
+    return found;
 }
 
-static void tell_largest(const struct mpr_logs *logs, struct largest largest)
+static const char *why(struct mpr_arena *arena, const struct mpr_who_end *end)
+{
+    struct mpr_number size;
+    if (end->failed != MPR_NEVER) return "the first that memory ran out for";
+    return mpr_arena_format(arena, "the largest peak, %s", mpr_units_size(&size, end->peak));
+}
+
+static void tell_found(const struct mpr_logs *logs, const struct found *found)
 {
     struct mpr_arena arena = { 0 };
     struct mpr_process_info who;
     struct mpr_error error;
-    struct mpr_number size;
-    if (mpr_who_read(&who, &arena, logs->paths.at[largest.at], &error) == 0)
-        mpr_cmd_say("%zu logs; this is %s, %s (the largest peak, %s); --pid%s choose%s another",
-                    logs->paths.count, number(&arena, &who), title(&arena, &who),
-                    mpr_units_size(&size, largest.peak), *who.rank ? " or --rank" : "",
-                    *who.rank ? "" : "s");
+    if (mpr_who_read(&who, &arena, logs->paths.at[found->at], &error) == 0)
+        mpr_cmd_say("%zu logs; this is %s, %s (%s); --pid%s choose%s another", logs->paths.count,
+                    number(&arena, &who), title(&arena, &who), why(&arena, &found->end),
+                    *who.rank ? " or --rank" : "", *who.rank ? "" : "s");
     mpr_arena_free(&arena);
 }
 
@@ -164,10 +169,10 @@ const char *mpr_logs_one(struct mpr_logs *logs)
 {
     if (!mpr_logs_choose(logs)) return NULL;
     if (logs->paths.count == 1) return logs->paths.at[0];
-    const struct largest largest = find_largest(logs);
-    if (!largest.found) return NULL;
-    tell_largest(logs, largest);
-    return logs->paths.at[largest.at];
+    const struct found found = find_one(logs);
+    if (!found.any) return NULL;
+    tell_found(logs, &found);
+    return logs->paths.at[found.at];
 }
 
 int mpr_logs_close(struct mpr_logs *logs, int status)

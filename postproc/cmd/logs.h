@@ -21,8 +21,9 @@ extern const struct argp mpr_logs_which_argp;
 
 /* Leaves those of --pid and --rank.  False: there is none (said on stderr). */
 bool mpr_logs_choose(struct mpr_logs *logs);
-/* The log for who wants one: of several the one with the largest peak, and a line on stderr says
- * so. As long as the logs; NULL: there is none (said on stderr). */
+/* The log for who wants one: of several the one that memory ran out for first, else the one with
+ * the largest peak, and a line on stderr says so.  As long as the logs; NULL: there is none (said
+ * on stderr). */
 const char *mpr_logs_one(struct mpr_logs *logs);
 /* Gives back all.  The exit status of a report that ended with `status`. */
 int mpr_logs_close(struct mpr_logs *logs, int status);

@@ -6,6 +6,7 @@
 #include "insights.h"
 #include "mpf/sample.h"
 #include "report_device.h"
+#include "report_hint.h"
 #include "report_rows.h"
 #include "reports.h"
 #include "shell.h"
@@ -194,6 +195,7 @@ void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *in)
     devices(doc, in);
     heaps(doc, log);
     owners(doc, in);
+    mpr_report_hint(doc, log);
     findings(doc, in);
     next(doc, in);
     mpr_doc_csv(doc, heap_columns);
