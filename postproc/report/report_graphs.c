@@ -6,7 +6,7 @@
 #include "naming.h"
 #include "reports.h"
 
-enum { PATH = 28 }; /* columns of text */
+enum { PATH = 28, SIZE = 20 }; /* columns of text */
 
 /* ---- bursts */
 
@@ -39,9 +39,9 @@ static const struct mpr_column burst_columns[] = {
     { .key = "to_ns", .type = MPR_TIME, OF_BURST(to) },
     { .key = "captures", .title = "count", .type = MPR_COUNT, OF_BURST(captures), .width = 5 },
     { .key = "executables", .title = "execs", .type = MPR_COUNT, OF_BURST(executables),
-      .width = 7 },
+      .width = 7, .spare = 2 },
     { .key = "alive_at_end", .type = MPR_COUNT, OF_BURST(alive) },
-    { .key = "nodes", .title = "nodes", .type = MPR_COUNT, OF_BURST(nodes) },
+    { .key = "nodes", .title = "nodes", .type = MPR_COUNT, OF_BURST(nodes), .spare = 1 },
     { .key = "segment_bytes", .title = "segments", .type = MPR_BYTES, OF_BURST(segment_bytes) },
     { .key = "block_bytes", .type = MPR_BYTES, OF_BURST(block_bytes) },
     { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED,
@@ -79,9 +79,8 @@ static const char *burst_note(struct mpr_document *doc, const struct mpr_graph_b
     const char *from = mpr_doc_time(doc, b->from), *to = mpr_doc_time(doc, b->to);
     const char *blocks = "";
     if (b->block_bytes)
-        blocks =
-            mpr_arena_format(&doc->arena, ", %s handed out by PyTorch while they were captured",
-                             mpr_doc_size(doc, b->block_bytes));
+        blocks = mpr_arena_format(&doc->arena, ", %s handed out by PyTorch",
+                                  mpr_doc_size(doc, b->block_bytes));
     return mpr_arena_format(&doc->arena, "%s%s to %s, %" PRIu64 " alive at the end%s", names, from,
                             to, b->alive, blocks);
 }
@@ -118,7 +117,7 @@ static struct mpr_value size_name(const void *row, const void *context)
 static const struct mpr_column size_columns[] = {
     { .key = "burst", .type = MPR_COUNT, OF_SIZE(burst) },
     { .key = "size", .type = MPR_COUNT, OF_SIZE(size), .unless = MPR_UNKNOWN_AT_MAX },
-    { .title = "size", .type = MPR_TEXT, .get = size_name, .width = PATH },
+    { .title = "size", .type = MPR_TEXT, .get = size_name, .width = SIZE },
     { .key = "graphs", .title = "count", .type = MPR_COUNT, OF_SIZE(graphs), .width = 5 },
     { .key = "segment_bytes", .title = "segments", .type = MPR_BYTES, OF_SIZE(segment_bytes) },
     { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED,
@@ -150,13 +149,12 @@ static void sizes(struct mpr_document *doc, const struct mpr_graphs *graphs)
     for (size_t i = 0; i < graphs->bursts; i++) {
         const struct mpr_graph_burst *b = &graphs->burst[i];
         if (!b->sizes) continue;
-        mpr_doc_table(
-            doc, &(struct mpr_table){ .title = mpr_arena_format(
-                                          &doc->arena, "by %s, in order of capture", b->counted),
-                                      .only = MPR_FOR_PEOPLE,
-                                      MPR_COLUMNS(size_columns),
-                                      MPR_ROWS(b->size, b->sizes),
-                                      .context = doc });
+        mpr_doc_table(doc, &(struct mpr_table){ .title = mpr_arena_format(
+                                                    &doc->arena, "by %s, as captured", b->counted),
+                                                .only = MPR_FOR_PEOPLE,
+                                                MPR_COLUMNS(size_columns),
+                                                MPR_ROWS(b->size, b->sizes),
+                                                .context = doc });
     }
 }
 
@@ -197,7 +195,7 @@ static const struct mpr_column graph_columns[] = {
     { .key = "time_ns", .type = MPR_TIME, OF_GRAPH(time) },
     { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_graph_row, path, depth), .width = PATH },
     { .title = "at", .type = MPR_TIME, OF_GRAPH(time), .width = 12 },
-    { .title = "nodes", .type = MPR_COUNT, .get = nodes },
+    { .title = "nodes", .type = MPR_COUNT, .get = nodes, .spare = 1 },
     { .key = "thread", .type = MPR_TEXT, OF_GRAPH(thread) },
     { .key = "burst", .type = MPR_COUNT, OF_GRAPH(burst), .unless = MPR_UNKNOWN_AT_0,
       .only = MPR_IN_JSON },
