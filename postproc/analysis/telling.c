@@ -129,8 +129,7 @@ const char *mpr_telling_short(struct mpr_arena *arena, const char *frame)
 
 /* ---- what kind a frame is of */
 
-/* * is any text. */
-static bool matches(const char *pattern, const char *text)
+bool mpr_telling_matches(const char *pattern, const char *text)
 {
     const char *star = NULL, *again = NULL;
     while (*text) {
@@ -170,7 +169,8 @@ static struct looks looks_of(struct mpr_arena *arena, const char *frame)
 static const struct pattern *find(const struct pattern *list, size_t count, struct looks looks)
 {
     for (size_t i = 0; i < count; i++)
-        if (matches(list[i].text, strchr(list[i].text, '(') ? looks.whole : looks.function))
+        if (mpr_telling_matches(list[i].text,
+                                strchr(list[i].text, '(') ? looks.whole : looks.function))
             return &list[i];
     return NULL;
 }

@@ -34,6 +34,8 @@ struct mpr_told mpr_telling_of(struct mpr_telling *telling, struct mpr_arena *ar
 /* "std::vector<..>::push_back (a.cpp:1)": arguments of templates that are long are left out. */
 const char *mpr_telling_short(struct mpr_arena *arena, const char *frame);
 
+/* Does the pattern match all of the text?  * is any text. */
+bool mpr_telling_matches(const char *pattern, const char *text);
 /* Where " (file.c:12)" or " (libfoo.so)" begins in a frame's text; its end where there is none. */
 const char *mpr_telling_source(const char *frame);
 /* "libfoo.so+0x12": its object file is all that is known. */

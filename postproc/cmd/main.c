@@ -23,7 +23,7 @@ static const struct {
     { "verify", mpr_cmd_verify },     { "recover", mpr_cmd_recover },
     { "insights", mpr_cmd_insights }, { "summary", mpr_cmd_summary },
     { "diff", mpr_cmd_diff },         { "breakdown", mpr_cmd_breakdown },
-    { "steps", mpr_cmd_steps },
+    { "steps", mpr_cmd_steps },       { "check", mpr_cmd_check },
 };
 
 struct arguments {
@@ -75,6 +75,7 @@ static const struct argp argp = {
         "  timeline  each heap over time\n"
         "  html      a page of one or more runs, for a browser\n"
         "  diff      what two runs differ by\n"
+        "  check     whether runs keep their limits: for CI\n"
         "  graphs    what CUDA graphs cost\n"
         "  segments  PyTorch's segments: what is live in them, their holes, what pins them\n"
         "  breakdown PyTorch's memory by role: parameters, gradients, activations, ...\n"
@@ -88,7 +89,8 @@ static const struct argp argp = {
         "  memprof-report peaks memprof.n03.4242.zst\n"
         "  memprof-report peaks --by thread --top 5 logs/\n"
         "  memprof-report peaks --help\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete (the report is still printed).",
+        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete (the report is still printed), "
+        "4 a limit is broken (check).",
 };
 
 /* argp repeats options that it does not know as they are; a name that a shell put there may be

@@ -225,11 +225,9 @@ static size_t of_kind(const struct mpr_diff_row *row, size_t rows, enum mpr_diff
 static void changes(struct mpr_document *doc, const struct mpr_diff *diff,
                     const struct mpr_diff_account *a)
 {
-    static const struct mpr_naming as_they_are = { .unfold = true };
     size_t rows;
     const char *by = a->of == MPR_DIFF_HEAP ? mpr_group_word(a->by) : "";
-    struct mpr_diff_row *row =
-        mpr_diff_rows(&doc->arena, diff, a, doc->naming ? doc->naming : &as_they_are, &rows);
+    struct mpr_diff_row *row = mpr_diff_rows(&doc->arena, diff, a, mpr_report_naming(doc), &rows);
     for (enum mpr_diff_kind kind = MPR_DIFF_GREW; kind <= MPR_DIFF_SHRANK; kind++) {
         const size_t count = of_kind(row, rows, kind);
         row_table(doc, diff,

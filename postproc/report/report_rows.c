@@ -82,14 +82,18 @@ static const char *note(struct mpr_document *doc, const struct mpr_rows *r,
 
 static bool estimated(const void *row) { return ((const struct shown *)row)->line.row.estimated; }
 
+const struct mpr_naming *mpr_report_naming(const struct mpr_document *doc)
+{
+    static const struct mpr_naming as_they_are = { .unfold = true };
+    return doc->naming ? doc->naming : &as_they_are;
+}
+
 void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *r)
 {
     size_t lines, live;
     const char *by = mpr_group_word(r->by);
-    static const struct mpr_naming as_they_are = { .unfold = true };
-    const struct mpr_line *line =
-        mpr_naming_lines(&doc->arena, doc->naming ? doc->naming : &as_they_are, r->by, r->row,
-                         r->rows, &lines, &live);
+    const struct mpr_line *line = mpr_naming_lines(&doc->arena, mpr_report_naming(doc), r->by,
+                                                   r->row, r->rows, &lines, &live);
     struct shown *shown = mpr_arena_alloc(&doc->arena, lines * sizeof *shown);
     for (size_t i = 0; i < lines; i++) shown[i] = (struct shown){ line[i], note(doc, r, &line[i]) };
     const char *heading =

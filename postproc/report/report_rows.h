@@ -24,6 +24,8 @@ struct mpr_rows {
 
 /* "(siblings 256.00 MiB to 321.00 MiB)": what a line stands out from (lines.h); "". */
 const char *mpr_report_siblings(struct mpr_document *doc, uint64_t smallest, uint64_t largest);
+/* Of the document, or of one that shows paths as they are. */
+const struct mpr_naming *mpr_report_naming(const struct mpr_document *doc);
 void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *rows);
 /* A path as such tables tell it, as words of a sentence. */
 const char *mpr_report_telling(struct mpr_document *doc, const char *const *path, size_t depth);

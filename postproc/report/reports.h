@@ -7,6 +7,8 @@
 
 struct mpr_breakdown;
 struct mpr_choice;
+struct mpr_check;
+struct mpr_check_row;
 struct mpr_diff;
 struct mpr_graphs;
 struct mpr_info;
@@ -19,6 +21,7 @@ struct mpr_summary;
 struct mpr_timeline;
 struct mpr_verify;
 
+void mpr_report_check(struct mpr_document *doc, const struct mpr_check *check);
 void mpr_report_diff(struct mpr_document *doc, const struct mpr_diff *diff);
 void mpr_report_breakdown(struct mpr_document *doc, const struct mpr_breakdown *breakdown);
 void mpr_report_graphs(struct mpr_document *doc, const struct mpr_graphs *graphs);
@@ -32,6 +35,12 @@ void mpr_report_segments(struct mpr_document *doc, const struct mpr_segments *se
 void mpr_report_steps(struct mpr_document *doc, const struct mpr_steps *steps);
 void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *insights);
 void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *verify);
+
+/* ---- parts of one for others */
+
+/* "range step * of host/heap"; and of one that is broken, by how much and where. */
+const char *mpr_report_limit(struct mpr_document *doc, const struct mpr_check_row *row);
+const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_row *row);
 
 /* ---- what reports share */
 

@@ -64,6 +64,7 @@ def all_reports_are_whole_or_none(folder):
         each_failure([*arguments, log], folder)
     other = shutil.copy(os.path.join(GOLDEN, "h200-graphs-eager.zst"), os.path.join(folder, "other.zst"))
     each_failure(["diff", "-fjson", log, other], folder)
+    each_failure(["check", "--suggest", log], folder)
 
 
 def killed(folder):

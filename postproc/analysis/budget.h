@@ -1,0 +1,45 @@
+/* What a run may take: limits of heaps, of ranges and of threads.
+ *
+ * A file has one a line; # begins a comment, and a name with blanks stands in double quotes:
+ *
+ *     heap gpu0/torch 12GiB
+ *     range "step * > forward" gpu0/torch 4GiB     with what is opened inside; * is any text
+ *     thread loader* host/heap 500MB
+ */
+#ifndef MPR_BUDGET_H
+#define MPR_BUDGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+
+struct mpr_error;
+
+enum mpr_limit_of { MPR_LIMIT_HEAP, MPR_LIMIT_RANGE, MPR_LIMIT_THREAD, MPR_LIMIT_LINE };
+
+struct mpr_limit {
+    enum mpr_limit_of of;
+    const char *name; /* a pattern of ranges or threads, or a line of `diff`; "": the whole heap */
+    const char *heap;
+    const char *from; /* "budget.txt:3", "--max" */
+    uint64_t bytes;
+};
+
+struct mpr_budget {
+    struct mpr_arena arena;
+    struct mpr_limit *limit;
+    size_t limits, cap;
+};
+
+/* Its texts must last as long. */
+void mpr_budget_add(struct mpr_budget *budget, const struct mpr_limit *limit);
+/* 0, or -1 with *error filled: file, line, and what is wanted there. */
+int mpr_budget_read(struct mpr_budget *budget, const char *path, struct mpr_error *error);
+void mpr_budget_free(struct mpr_budget *budget);
+
+/* "12GiB", "1.5GiB", "500MB", "4096": bytes. */
+bool mpr_budget_size(const char *text, uint64_t *bytes);
+
+#endif

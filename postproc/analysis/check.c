@@ -1,0 +1,274 @@
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "amount.h"
+#include "places.h"
+#include "telling.h"
+
+void mpr_check_init(struct mpr_check *check)
+{
+    *check = (struct mpr_check){ .rows = 0 };
+    mpr_peaks_init(&check->best,
+                   &(struct mpr_peaks_options){ .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK });
+    mpr_peaks_init(&check->ranges,
+                   &(struct mpr_peaks_options){ .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_PEAK });
+    mpr_peaks_init(&check->threads,
+                   &(struct mpr_peaks_options){ .by = MPR_GROUP_THREAD, .at = MPR_INSTANT_PEAK });
+}
+
+void mpr_check_free(struct mpr_check *check)
+{
+    mpr_peaks_free(&check->best);
+    mpr_peaks_free(&check->ranges);
+    mpr_peaks_free(&check->threads);
+    mpr_arena_free(&check->arena);
+    free(check->row);
+}
+
+static void add(struct mpr_check *check, struct mpr_check_row row)
+{
+    row.over = mpr_less(row.is, row.limit.bytes);
+    check->broken += row.over != 0;
+    MPR_GROW(check->row, check->rows, check->cap);
+    check->row[check->rows++] = row;
+}
+
+/* ---- what a limit is about */
+
+static const struct mpr_heap_peak *heap_of(const struct mpr_log_peaks *log, const char *name)
+{
+    for (size_t i = 0; i < log->heaps; i++)
+        if (strcmp(log->heap[i].name, name) == 0) return &log->heap[i];
+    return NULL;
+}
+
+/* "step > forward" and what was opened inside. */
+static bool is_within(const char *pattern, const struct mpr_row *row)
+{
+    struct mpr_arena scratch = { 0 };
+    const char *path = row->depth ? row->path[0] : "";
+    for (size_t i = 1; i < row->depth; i++)
+        path = mpr_arena_format(&scratch, "%s > %s", path, row->path[i]);
+    const bool within = mpr_telling_matches(pattern, path) ||
+                        mpr_telling_matches(mpr_arena_format(&scratch, "%s > *", pattern), path);
+    mpr_arena_free(&scratch);
+    return within;
+}
+
+/* "worker (4243)" by its name alone. */
+static bool is_thread(const char *pattern, const struct mpr_row *row)
+{
+    struct mpr_arena scratch = { 0 };
+    const char *label = row->depth ? row->path[0] : "";
+    const bool is = mpr_telling_matches(
+        pattern,
+        mpr_arena_format(&scratch, "%.*s", (int)(mpr_telling_source(label) - label), label));
+    mpr_arena_free(&scratch);
+    return is;
+}
+
+/* The rows of a heap that the pattern is about. */
+static void pick(struct mpr_check *check, struct mpr_check_row *out,
+                 const struct mpr_heap_peak *heap,
+                 bool (*is_meant)(const char *pattern, const struct mpr_row *row))
+{
+    struct mpr_row *row = mpr_arena_alloc(&check->arena, heap->rows * sizeof *row);
+    for (size_t i = 0; i < heap->rows; i++) {
+        if (!is_meant(out->limit.name, &heap->row[i])) continue;
+        row[out->rows++] = heap->row[i];
+        out->is += heap->row[i].bytes;
+    }
+    out->row = row;
+}
+
+static void fill(struct mpr_check *check, struct mpr_check_row *out)
+{
+    const enum mpr_limit_of of = out->limit.of;
+    const struct mpr_peaks *peaks = of == MPR_LIMIT_RANGE    ? &check->ranges
+                                    : of == MPR_LIMIT_THREAD ? &check->threads
+                                                             : &check->best;
+    const struct mpr_log_peaks *log = &peaks->log[peaks->logs - 1];
+    const struct mpr_heap_peak *heap = heap_of(log, out->limit.heap);
+    out->log = log->summary.path;
+    out->by = log->choice.by;
+    out->absent = !heap;
+    if (!heap) return;
+    if (of != MPR_LIMIT_HEAP) {
+        pick(check, out, heap, of == MPR_LIMIT_RANGE ? is_within : is_thread);
+        return;
+    }
+    out->is = heap->peak_bytes;
+    out->row = heap->row;
+    out->rows = heap->rows;
+}
+
+/* ---- budgets */
+
+static bool has(const struct mpr_budget *budget, enum mpr_limit_of of)
+{
+    for (size_t i = 0; i < budget->limits; i++)
+        if (budget->limit[i].of == of) return true;
+    return false;
+}
+
+int mpr_check_add(struct mpr_check *check, const struct mpr_budget *budget, const char *path,
+                  const struct mpr_progress *progress, struct mpr_error *error)
+{
+    if (mpr_peaks_add(&check->best, path, progress, error) != 0) return -1;
+    if (has(budget, MPR_LIMIT_RANGE) && mpr_peaks_add(&check->ranges, path, progress, error) != 0)
+        return -1;
+    if (has(budget, MPR_LIMIT_THREAD) && mpr_peaks_add(&check->threads, path, progress, error) != 0)
+        return -1;
+    for (size_t i = 0; i < budget->limits; i++) {
+        struct mpr_check_row row = { .limit = budget->limit[i] };
+        fill(check, &row);
+        add(check, row);
+    }
+    return 0;
+}
+
+/* ---- a base */
+
+static uint64_t bytes_of(int64_t amount) { return amount > 0 ? (uint64_t)amount : 0; }
+
+static uint64_t with_part(uint64_t bytes, double part)
+{
+    return bytes + (uint64_t)((double)bytes * part);
+}
+
+static const char *line_name(struct mpr_arena *arena, const struct mpr_diff_row *row)
+{
+    const char *text = row->depth ? row->path[0] : "outside any range";
+    for (size_t i = 1; i < row->depth; i++)
+        text = mpr_arena_format(arena, "%s > %s", text, row->path[i]);
+    return *row->caller ? mpr_arena_format(arena, "%s <- %s", text, row->caller) : text;
+}
+
+static void check_account(struct mpr_check *check, const struct mpr_diff *diff,
+                          const struct mpr_diff_account *a, const struct mpr_naming *naming,
+                          double part)
+{
+    size_t rows;
+    const struct mpr_log_peaks *base = &diff->peaks.log[0], *now = &diff->peaks.log[1];
+    const uint64_t peak = bytes_of(a->base.is), more = with_part(peak, part) - peak;
+    const struct mpr_heap_peak *heap = heap_of(now, a->name);
+    struct mpr_check_row out = { .log = now->summary.path,
+                                 .limit = { .of = MPR_LIMIT_HEAP,
+                                            .name = "",
+                                            .heap = a->name,
+                                            .from = base->summary.path,
+                                            .bytes = peak + more },
+                                 .is = bytes_of(a->now.is),
+                                 .absent = !heap,
+                                 .row = heap ? heap->row : NULL,
+                                 .rows = heap ? heap->rows : 0,
+                                 .by = a->by };
+    add(check, out);
+    const struct mpr_diff_row *row = mpr_diff_rows(&check->arena, diff, a, naming, &rows);
+    out.limit.of = MPR_LIMIT_LINE;
+    out.rows = 0;
+    for (size_t i = 0; i < rows; i++) {
+        if (row[i].kind != MPR_DIFF_GREW || bytes_of(row[i].change) <= more) continue;
+        out.limit.name = line_name(&check->arena, &row[i]);
+        out.limit.bytes = bytes_of(row[i].base.is) + more;
+        out.is = bytes_of(row[i].now.is);
+        add(check, out);
+    }
+}
+
+void mpr_check_against(struct mpr_check *check, const struct mpr_diff *diff,
+                       const struct mpr_naming *naming, double part)
+{
+    for (size_t i = 0; i < diff->accounts; i++)
+        if (diff->account[i].of == MPR_DIFF_HEAP)
+            check_account(check, diff, &diff->account[i], naming, part);
+}
+
+/* ---- suggestions */
+
+/* The outermost range, with * for its numbers and for what a budget's line cannot have. */
+static const char *pattern_of(struct mpr_arena *arena, const char *name)
+{
+    struct mpr_place place[8];
+    const size_t places = mpr_places_find(name, place, sizeof place / sizeof *place);
+    char *text = mpr_arena_alloc(arena, strlen(name) + 1);
+    size_t bytes = 0, at = 0;
+    for (size_t k = 0; name[at];) {
+        while (k < places && place[k].to <= at) k++;
+        const bool number = k < places && place[k].from <= at;
+        const bool stays = !number && name[at] >= ' ' && name[at] != '"' && name[at] != 0x7f;
+        if (stays) text[bytes++] = name[at];
+        else if (!bytes || text[bytes - 1] != '*') text[bytes++] = '*';
+        at++;
+    }
+    return text;
+}
+
+struct outermost {
+    const char *pattern;
+    uint64_t bytes;
+};
+
+static int by_pattern(const void *left, const void *right)
+{
+    const struct outermost *a = left, *b = right;
+    return strcmp(a->pattern, b->pattern);
+}
+
+/* The outermost ranges, each once; how many. */
+static size_t outermost_of(struct mpr_arena *arena, const struct mpr_heap_peak *heap,
+                           struct outermost *range)
+{
+    size_t rows = 0, ranges = 0;
+    for (size_t i = 0; i < heap->rows; i++)
+        if (heap->row[i].depth && heap->row[i].bytes)
+            range[rows++] =
+                (struct outermost){ pattern_of(arena, heap->row[i].path[0]), heap->row[i].bytes };
+    if (rows) qsort(range, rows, sizeof *range, by_pattern);
+    for (size_t i = 0; i < rows; i++) {
+        if (ranges && by_pattern(&range[ranges - 1], &range[i]) == 0)
+            range[ranges - 1].bytes += range[i].bytes;
+        else range[ranges++] = range[i];
+    }
+    return ranges;
+}
+
+/* Those with a hundredth of the heap. */
+static void suggest_ranges(struct mpr_check *check, struct mpr_budget *budget,
+                           const struct mpr_heap_peak *heap, double part)
+{
+    struct outermost *range = mpr_arena_alloc(&check->arena, heap->rows * sizeof *range);
+    const size_t ranges = outermost_of(&budget->arena, heap, range);
+    for (size_t i = 0; i < ranges; i++) {
+        struct mpr_check_row row = { .limit = { .of = MPR_LIMIT_RANGE,
+                                                .name = range[i].pattern,
+                                                .heap = mpr_arena_text(&budget->arena, heap->name),
+                                                .from = "" } };
+        if (range[i].bytes < heap->peak_bytes / 100) continue;
+        pick(check, &row, heap, is_within); /* the pattern may match more */
+        row.limit.bytes = with_part(row.is, part);
+        mpr_budget_add(budget, &row.limit);
+    }
+}
+
+int mpr_check_suggest(struct mpr_check *check, struct mpr_budget *budget, double part,
+                      const char *path, const struct mpr_progress *progress,
+                      struct mpr_error *error)
+{
+    if (mpr_peaks_add(&check->ranges, path, progress, error) != 0) return -1;
+    const struct mpr_log_peaks *log = &check->ranges.log[check->ranges.logs - 1];
+    for (size_t i = 0; i < log->heaps; i++) {
+        const struct mpr_heap_peak *heap = &log->heap[i];
+        mpr_budget_add(budget,
+                       &(struct mpr_limit){ .of = MPR_LIMIT_HEAP,
+                                            .name = "",
+                                            .heap = mpr_arena_text(&budget->arena, heap->name),
+                                            .from = "",
+                                            .bytes = with_part(heap->peak_bytes, part) });
+        suggest_ranges(check, budget, heap, part);
+    }
+    return 0;
+}

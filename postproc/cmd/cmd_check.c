@@ -1,0 +1,242 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "check.h"
+#include "cmd.h"
+#include "junit.h"
+#include "logs.h"
+#include "mpf/event.h"
+#include "reports.h"
+
+enum {
+    KEY_MAX = 256,
+    KEY_BUDGET,
+    KEY_AGAINST,
+    KEY_TOLERANCE,
+    KEY_JUNIT,
+    KEY_SUGGEST,
+    KEY_HEADROOM
+};
+
+static const struct argp_option options[] = {
+    { "max", KEY_MAX, "HEAP=SIZE", 0, "the heap's peak is at most that, such as host/heap=500MiB",
+      1 },
+    { "budget", KEY_BUDGET, "FILE", 0,
+      "limits, one a line: heap NAME SIZE, range \"PATH\" HEAP SIZE, thread NAME HEAP SIZE", 1 },
+    { "against", KEY_AGAINST, "BASE", 0,
+      "no heap, and no line of one, takes more than in that log, but for the tolerance", 1 },
+    { "tolerance", KEY_TOLERANCE, "PERCENT", 0, "of the heap's peak in the base (default: 2%)", 1 },
+    { "junit", KEY_JUNIT, "FILE", 0, "write the limits there as tests, for CI", 1 },
+    { "suggest", KEY_SUGGEST, NULL, 0,
+      "print a budget that the log keeps, for --budget, instead of checking", 1 },
+    { "headroom", KEY_HEADROOM, "PERCENT", 0, "what --suggest leaves to spare (default: 10%)", 1 },
+    { 0 },
+};
+
+struct arguments {
+    struct mpr_output output;
+    struct mpr_logs logs;
+    struct mpr_budget budget;
+    const char *against, *junit;
+    double tolerance, headroom; /* parts */
+    bool suggest;
+};
+
+static void add_max(struct arguments *a, const char *arg, struct argp_state *state)
+{
+    struct mpr_limit limit = { .of = MPR_LIMIT_HEAP, .name = "", .from = "--max" };
+    const size_t name = strcspn(arg, "=");
+    char *heap = mpr_text_part(arg, name);
+    const unsigned number = mpf_heap_named(heap);
+    free(heap);
+    if (!number || !arg[name] || !mpr_budget_size(arg + name + 1, &limit.bytes))
+        argp_error(state,
+                   "--max=%s: HEAP=SIZE is wanted, such as host/heap=500MiB or gpu0/torch=12GiB",
+                   arg);
+    limit.heap = mpf_heap_name(number);
+    mpr_budget_add(&a->budget, &limit);
+}
+
+static void add_budget(struct arguments *a, const char *path)
+{
+    struct mpr_error error;
+    if (mpr_budget_read(&a->budget, path, &error) == 0) return;
+    mpr_cmd_error(&error);
+    exit(MPR_EXIT_USAGE);
+}
+
+static double part(const char *option, const char *arg, struct argp_state *state)
+{
+    char *end;
+    const double percent = strtod(arg, &end);
+    if (end == arg || (*end && strcmp(end, "%") != 0) || !(percent >= 0 && percent <= 1e6))
+        argp_error(state, "--%s=%s: a percentage is wanted, such as 2%%", option, arg);
+    return percent / 100;
+}
+
+static void check_usage(const struct arguments *a, struct argp_state *state)
+{
+    if (!a->suggest && !a->against && !a->budget.limits)
+        argp_error(state, "a limit is wanted: --max, --budget or --against");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->logs;
+        state->child_inputs[1] = &a->output;
+        return 0;
+    case KEY_MAX: add_max(a, arg, state); return 0;
+    case KEY_BUDGET: add_budget(a, arg); return 0;
+    case KEY_AGAINST: a->against = arg; return 0;
+    case KEY_TOLERANCE: a->tolerance = part("tolerance", arg, state); return 0;
+    case KEY_JUNIT: a->junit = arg; return 0;
+    case KEY_SUGGEST: a->suggest = true; return 0;
+    case KEY_HEADROOM: a->headroom = part("headroom", arg, state); return 0;
+    case ARGP_KEY_END: check_usage(a, state); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 },
+                                              { &mpr_output_argp, 0, "Output:", 2 },
+                                              { 0 } };
+static const struct argp argp = {
+    options,
+    parse,
+    NULL,
+    "Checks that runs keep their limits, for CI: prints a line for each limit that is broken, and ends with 4."
+    "\vExamples:\n"
+    "  memprof-report check --max host/heap=500MiB --max gpu0/torch=12GiB LOG\n"
+    "  memprof-report check --suggest LOG > budget.txt\n"
+    "  memprof-report check --budget budget.txt --junit memory.xml LOG\n"
+    "  memprof-report check --against base.zst --tolerance 5% LOG\n\n"
+    "Exit status: 0 all limits are kept, 1 failure, 2 wrong usage or a malformed budget, 3 a log is incomplete, 4 a limit is broken.",
+    children,
+    NULL,
+    NULL,
+};
+
+/* ---- suggestions */
+
+static void suggest_line(FILE *out, const struct mpr_limit *limit)
+{
+    if (limit->of == MPR_LIMIT_HEAP)
+        fprintf(out, "heap %s %" PRIu64 "\n", limit->heap, limit->bytes);
+    else fprintf(out, "range \"%s\" %s %" PRIu64 "\n", limit->name, limit->heap, limit->bytes);
+}
+
+static void suggest(const struct mpr_renderer *renderer, FILE *out, const void *result,
+                    const struct mpr_style *style)
+{
+    const struct mpr_budget *budget = result;
+    (void)renderer;
+    (void)style;
+    for (size_t i = 0; i < budget->limits; i++) suggest_line(out, &budget->limit[i]);
+}
+
+static int run_suggest(struct arguments *a, struct mpr_check *check, const char *path)
+{
+    const struct mpr_progress progress = mpr_bar();
+    struct mpr_budget budget = { 0 };
+    struct mpr_error error;
+    int status = MPR_EXIT_FAILURE;
+    a->output.for_tools = true;
+    if (mpr_check_suggest(check, &budget, a->headroom, path, &progress, &error) == 0) {
+        mpr_bar_clear();
+        status = mpr_output_report(&a->output, suggest, &budget, false);
+    } else mpr_cmd_error(&error);
+    mpr_budget_free(&budget);
+    return status;
+}
+
+/* ---- checks */
+
+static void describe(struct mpr_document *doc, const void *result)
+{
+    mpr_report_check(doc, result);
+}
+
+static bool write_junit(const struct arguments *a, const struct mpr_check *check)
+{
+    if (!a->junit) return true;
+    FILE *out = fopen(a->junit, "we");
+    if (out) mpr_junit_write(out, check, &a->output.naming);
+    const bool good = out && !ferror(out);
+    if (out && fclose(out) == 0 && good) return true;
+    mpr_cmd_say("%s: cannot write: %s", a->junit, strerror(errno));
+    return false;
+}
+
+static int report(struct arguments *a, const struct mpr_check *check, bool incomplete)
+{
+    const bool written = write_junit(a, check);
+    const int status = mpr_output_document(&a->output, describe, check, incomplete);
+    if (!written || status == MPR_EXIT_FAILURE) return MPR_EXIT_FAILURE;
+    return check->broken ? MPR_EXIT_BROKEN : status;
+}
+
+static bool add_log(struct arguments *a, struct mpr_check *check, const char *path)
+{
+    const struct mpr_progress progress = mpr_bar();
+    struct mpr_error error;
+    const bool good = mpr_check_add(check, &a->budget, path, &progress, &error) == 0;
+    mpr_bar_clear();
+    if (!good) mpr_cmd_error(&error);
+    return good;
+}
+
+static bool compare(const struct arguments *a, struct mpr_diff *diff, const char *path)
+{
+    const struct mpr_progress progress = mpr_bar();
+    struct mpr_error error;
+    const bool good =
+        mpr_diff_add(diff, true, a->against, MPR_INSTANT_PEAK, &progress, &error) == 0 &&
+        mpr_diff_add(diff, false, path, MPR_INSTANT_PEAK, &progress, &error) == 0;
+    mpr_bar_clear();
+    if (!good) mpr_cmd_error(&error);
+    else mpr_diff_finish(diff, a->output.naming.telling);
+    return good;
+}
+
+static int run_check(struct arguments *a, struct mpr_check *check)
+{
+    struct mpr_diff diff;
+    bool good = true, incomplete = false;
+    mpr_diff_init(&diff,
+                  &(struct mpr_peaks_options){ .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK });
+    for (size_t i = 0; good && i < a->logs.paths.count; i++)
+        good = add_log(a, check, a->logs.paths.at[i]);
+    if (good && a->against) {
+        const char *path = mpr_logs_one(&a->logs);
+        good = path && compare(a, &diff, path);
+        if (good) mpr_check_against(check, &diff, &a->output.naming, a->tolerance);
+    }
+    for (size_t i = 0; i < check->best.logs; i++)
+        incomplete |= check->best.log[i].summary.incomplete;
+    const int status = good ? report(a, check, incomplete) : MPR_EXIT_FAILURE;
+    mpr_diff_free(&diff);
+    return status;
+}
+
+int mpr_cmd_check(int argc, char **argv)
+{
+    struct arguments a = { .output = mpr_output_default(), .tolerance = 0.02, .headroom = 0.1 };
+    struct mpr_check check;
+    int status = MPR_EXIT_FAILURE;
+    mpr_cmd_parse(&argp, argc, argv, &a);
+    mpr_check_init(&check);
+    if (mpr_logs_choose(&a.logs)) {
+        const char *one = a.suggest ? mpr_logs_one(&a.logs) : NULL;
+        if (!a.suggest) status = run_check(&a, &check);
+        else if (one) status = run_suggest(&a, &check, one);
+    }
+    mpr_check_free(&check);
+    mpr_budget_free(&a.budget);
+    return mpr_logs_close(&a.logs, status);
+}

@@ -1,0 +1,107 @@
+/* Whether runs keep their limits: a line for each that is broken. */
+#include <string.h>
+
+#include "check.h"
+#include "report_rows.h"
+#include "reports.h"
+
+static const char *const of_words[] = { [MPR_LIMIT_HEAP] = "heap",
+                                        [MPR_LIMIT_RANGE] = "range",
+                                        [MPR_LIMIT_THREAD] = "thread",
+                                        [MPR_LIMIT_LINE] = "line" };
+
+const char *mpr_report_limit(struct mpr_document *doc, const struct mpr_check_row *r)
+{
+    if (r->limit.of == MPR_LIMIT_HEAP) return r->limit.heap;
+    return mpr_arena_format(&doc->arena, "%s \"%s\" of %s", of_words[r->limit.of], r->limit.name,
+                            r->limit.heap);
+}
+
+/* The largest line of what it is made of; NULL: it is one itself. */
+static const struct mpr_line *largest(struct mpr_document *doc, const struct mpr_check_row *r)
+{
+    size_t lines, live;
+    if (!r->rows) return NULL;
+    return mpr_naming_lines(&doc->arena, mpr_report_naming(doc), r->by, r->row, r->rows, &lines,
+                            &live);
+}
+
+const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_row *r)
+{
+    const struct mpr_line *line = largest(doc, r);
+    const char *text = mpr_arena_format(
+        &doc->arena, "%s: %s, %s over %s (%s)", mpr_report_limit(doc, r), mpr_doc_size(doc, r->is),
+        mpr_doc_size(doc, r->over), mpr_doc_size(doc, r->limit.bytes), r->limit.from);
+    if (!line) return text;
+    text = mpr_arena_format(&doc->arena, "%s; most of it %s in %s", text,
+                            mpr_doc_size(doc, line->row.bytes),
+                            mpr_doc_path(doc, line->row.path, line->row.depth));
+    return *line->caller ? mpr_arena_format(&doc->arena, "%s <- %s", text, line->caller) : text;
+}
+
+/* ---- fields */
+
+#define OF(member) MPR_FIELD(mpr_check_row, member)
+
+static struct mpr_value of_what(const void *row, const void *context)
+{
+    (void)context;
+    return mpr_value_text(of_words[((const struct mpr_check_row *)row)->limit.of]);
+}
+
+static struct mpr_value is_broken(const void *row, const void *context)
+{
+    (void)context;
+    return mpr_value_flag(((const struct mpr_check_row *)row)->over);
+}
+
+static const struct mpr_column columns[] = {
+    { .key = "log", .type = MPR_TEXT, OF(log) },
+    { .key = "of", .get = of_what },
+    { .key = "name", .type = MPR_TEXT, OF(limit.name), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "heap", .type = MPR_TEXT, OF(limit.heap) },
+    { .key = "limit_bytes", .type = MPR_BYTES, OF(limit.bytes) },
+    { .key = "bytes", .type = MPR_BYTES, OF(is) },
+    { .key = "over_bytes", .type = MPR_BYTES, OF(over) },
+    { .key = "broken", .get = is_broken },
+    { .key = "heap_absent", .type = MPR_FLAG, OF(absent) },
+    { .key = "from", .type = MPR_TEXT, OF(limit.from) },
+};
+
+/* ---- lines */
+
+static void broken_line(struct mpr_document *doc, const struct mpr_check *check,
+                        const struct mpr_check_row *r)
+{
+    mpr_doc_add(doc, MPR_WARN, "BROKEN");
+    mpr_doc_say(doc, " %s", mpr_report_broken(doc, r));
+    if (strcmp(check->row[0].log, check->row[check->rows - 1].log) != 0)
+        mpr_doc_say(doc, "  [%s]", r->log);
+    mpr_doc_end(doc);
+}
+
+static void sum_line(struct mpr_document *doc, const struct mpr_check *check)
+{
+    if (check->broken) mpr_doc_line(doc, "%zu of %zu limits broken", check->broken, check->rows);
+    else if (check->rows == 1) mpr_doc_line(doc, "the limit is kept");
+    else mpr_doc_line(doc, "all %zu limits are kept", check->rows);
+}
+
+void mpr_report_check(struct mpr_document *doc, const struct mpr_check *check)
+{
+    mpr_report_schema(doc, "memprof.check/1");
+    mpr_doc_fact(doc, "broken", mpr_value_number(MPR_COUNT, check->broken));
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "limits",
+                                            .only = MPR_IN_JSON | MPR_IN_CSV,
+                                            .all = MPR_EVERYWHERE,
+                                            MPR_COLUMNS(columns),
+                                            MPR_ROWS(check->row, check->rows) });
+    for (size_t i = 0; i < check->rows; i++)
+        if (check->row[i].over) broken_line(doc, check, &check->row[i]);
+    for (size_t i = 0; i < check->rows; i++)
+        if (check->row[i].absent)
+            mpr_doc_line(doc, "note: %s has no %s, so it holds 0 B of it", check->row[i].log,
+                         check->row[i].limit.heap);
+    sum_line(doc, check);
+    mpr_doc_csv(doc, columns);
+}
