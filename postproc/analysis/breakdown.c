@@ -61,7 +61,8 @@ static struct told *tell(struct mpr_lives *lives, const struct mpr_replay *r,
     struct told *told = mpr_alloc(count, sizeof *told);
     for (size_t i = 0; i < count; i++) {
         const struct mpr_gpu_block *b = &life[i].block;
-        const unsigned says = mpr_torch_says(&lives->phases.names, &r->ranges, b->python);
+        const unsigned says = mpr_torch_says(&lives->phases.names, &r->ranges, b->python) |
+                              mpr_torch_innermost_says(&r->ranges, b->python);
         const struct mpr_role_life of = { .made = life[i].made,
                                           .gone = life[i].gone,
                                           .lives = life[i].lives,

@@ -68,11 +68,11 @@ static bool is_of_cache(const char *frame)
     return strcasestr(frame, "cache") && !begins(frame, "<module>");
 }
 
-/* What only the innermost calls of a stack say. */
-static unsigned innermost_says(const struct mpr_ranges *ranges, uint32_t node)
+unsigned mpr_torch_innermost_says(const struct mpr_ranges *ranges, uint32_t node)
 {
     const char *frame = text_of(ranges, node);
     unsigned says = 0;
+    if (!node || !is_frame(&ranges->node[node])) return 0;
     if (is_of_cache(frame) || is_of_cache(text_of(ranges, ranges->node[node].parent)))
         says |= MPR_SAYS_CACHE;
     if (begins(frame, "DistributedDataParallel.")) says |= MPR_SAYS_BUCKET;
@@ -87,16 +87,19 @@ static unsigned one_says(const struct mpr_ranges *ranges, uint32_t node)
     return range_says(text_of(ranges, node));
 }
 
+/* A node says what its parent does, and its own: from the first that is known. */
 unsigned mpr_torch_says(struct mpr_torch_names *names, const struct mpr_ranges *ranges,
                         uint32_t node)
 {
-    unsigned says = 0;
+    uint32_t unknown[MPR_PATH_MAX], depth = 0, at = node;
     if (!node) return 0;
     MPR_REACH(names->says, node, names->nodes);
-    if (names->says[node]) return names->says[node];
-    for (uint32_t at = node; at; at = ranges->node[at].parent) says |= one_says(ranges, at);
-    if (is_frame(&ranges->node[node])) says |= innermost_says(ranges, node);
-    return names->says[node] = (uint8_t)(says | MPR_SAYS_LOOKED);
+    for (; at && !names->says[at] && depth < MPR_PATH_MAX; at = ranges->node[at].parent)
+        unknown[depth++] = at;
+    unsigned says = names->says[at] | MPR_SAYS_LOOKED;
+    while (depth-- > 0)
+        names->says[unknown[depth]] = (uint8_t)(says |= one_says(ranges, unknown[depth]));
+    return says;
 }
 
 void mpr_torch_names_free(struct mpr_torch_names *names) { free(names->says); }

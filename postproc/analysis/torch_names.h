@@ -24,9 +24,12 @@ struct mpr_torch_names {
     uint32_t nodes;
 };
 
-/* Of mpr_torch_says, what the path says.  node: of the ranges, or of a Python stack. */
+/* What the path says but for CACHE and BUCKET; 0 is said of the empty one alone.  node: of the
+ * ranges, or of a Python stack. */
 unsigned mpr_torch_says(struct mpr_torch_names *names, const struct mpr_ranges *ranges,
                         uint32_t node);
+/* CACHE and BUCKET, of a Python stack. */
+unsigned mpr_torch_innermost_says(const struct mpr_ranges *ranges, uint32_t node);
 void mpr_torch_names_free(struct mpr_torch_names *names);
 
 #endif

@@ -17,20 +17,20 @@ TIMEOUT, MEMORY = 20, 2 << 30       # seconds, many times what the slowest takes
 COMMANDS = {
     "peaks": ["peaks", "-fjson"], "python": ["peaks", "--by", "python"], "backward": ["peaks", "--backward-of"], "oom": ["oom"],
     "timeline": ["timeline"], "html": ["html", "-o", "/dev/null"], "graphs": ["graphs"], "segments": ["segments"], "steps": ["steps"], "stacks": ["stacks"],
-    "folded": ["stacks", "--folded"], "info": ["info"], "verify": ["verify"], "diff": ["diff"],
+    "folded": ["stacks", "--folded"], "info": ["info"], "verify": ["verify"], "diff": ["diff"], "breakdown": ["breakdown"],
 }
 LOGS = {"diff": 2}      # how many a command wants, where that is not one
 HOST = ["peaks", "timeline", "html", "oom"]
 # kind of log: how many events, and the commands whose work it is about
 KINDS = {
     "maps_down": (400000, ["peaks", "html"]), "maps_remapped": (50000, ["peaks"]), "maps_protected": (200000, ["peaks", "html"]),
-    "colliding": (200000, ["peaks", "html"]), "colliding_device": (200000, ["peaks", "oom", "segments"]), "domains": (60000, ["peaks", "html"]),
+    "colliding": (200000, ["peaks", "html"]), "colliding_device": (200000, ["peaks", "oom", "segments", "breakdown"]), "domains": (60000, ["peaks", "html"]),
     "pops_of_nothing": (60000, HOST), "threads_pushing": (100000, [*HOST, "steps"]), "carriers": (100000, HOST), "thread_numbers": (50000, HOST),
-    "deep_paths": (10000, [*HOST, "diff", "steps"]), "names": (100000, [*HOST, "diff", "steps"]), "modules": (200000, ["peaks", "stacks"]), "modules_on_stacks": (50000, ["stacks", "html"]),
-    "stacks": (500, ["stacks", "folded", "html"]), "sawtooth": (10000, ["peaks", "oom", "segments"]), "contexts": (100000, ["peaks", "oom", "segments"]),
+    "deep_paths": (10000, [*HOST, "diff", "steps", "breakdown"]), "names": (100000, [*HOST, "diff", "steps"]), "modules": (200000, ["peaks", "stacks"]), "modules_on_stacks": (50000, ["stacks", "html"]),
+    "stacks": (500, ["stacks", "folded", "html"]), "sawtooth": (10000, ["peaks", "oom", "segments", "breakdown"]), "contexts": (100000, ["peaks", "oom", "segments", "breakdown"]),
     "handles": (100000, ["peaks", "segments", "html"]), "handles_owed": (100000, ["peaks"]), "pools": (100000, ["peaks"]),
     "executables": (100000, ["graphs", "peaks"]), "captures": (50000, ["graphs", "segments", "oom", "diff"]), "communicators": (50000, ["peaks", "oom"]),
-    "refusals": (20000, ["oom", "html"]), "autograd": (1000, ["backward"]), "failures": (100000, HOST),
+    "refusals": (20000, ["oom", "html"]), "autograd": (1000, ["backward", "breakdown"]), "failures": (100000, HOST),
     "overflows": (2000, list(COMMANDS)), "nasty_names": (1, list(COMMANDS)),
 }
 
@@ -120,7 +120,7 @@ TESTS = [every_kind_ends, more_blocks_than_memory_are_refused, false_magics, an_
 # What a terminal would act on or nobody could see.
 UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe0f\ufeff\ufff9\U000e0000-\U000e007f]")
 FORMATS = {"peaks": ["text", "json", "csv"], "oom": ["text", "json"], "timeline": ["text", "json", "csv"], "graphs": ["text", "json", "csv"],
-           "segments": ["text", "json", "csv"], "stacks": ["text", "json"], "info": ["text", "json", "csv"], "verify": ["text", "json", "csv"], "diff": ["text", "json", "csv"]}
+           "segments": ["text", "json", "csv"], "stacks": ["text", "json"], "info": ["text", "json", "csv"], "verify": ["text", "json", "csv"], "diff": ["text", "json", "csv"], "breakdown": ["text", "json", "csv"]}
 
 
 def nothing_unseen(what, text, formulas=False):
