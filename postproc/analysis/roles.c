@@ -23,7 +23,7 @@ static const struct {
     [MPR_ROLE_WORKSPACES] = { "workspaces", "workspaces",
                               "made in a pass, never given back (cuBLAS)" },
     [MPR_ROLE_TEMPORARIES] = { "temporaries", "temporaries",
-                               "made and gone in one pass or optimizer's step" },
+                               "made and gone in one pass or optimizer's step, or between two" },
     [MPR_ROLE_UNEXPLAINED] = { "unexplained", "unexplained", "no rule fits" },
 };
 
@@ -84,7 +84,7 @@ static enum mpr_role of_training(const struct mpr_role_life *l)
     if (lasts(l) && modules && !fresh) return MPR_ROLE_PARAMETERS;
     if (!l->lives && l->gone.phase == MPR_PHASE_BACKWARD && modules) return MPR_ROLE_ACTIVATIONS;
     if (l->lives || passes(l) > 0) return MPR_ROLE_INPUTS;
-    return MPR_ROLE_UNEXPLAINED;
+    return l->made.phase == MPR_PHASE_BETWEEN ? MPR_ROLE_TEMPORARIES : MPR_ROLE_UNEXPLAINED;
 }
 
 static enum mpr_role of_between(const struct mpr_role_life *l)
@@ -93,7 +93,7 @@ static enum mpr_role of_between(const struct mpr_role_life *l)
     if (l->says & MPR_SAYS_CACHE) return MPR_ROLE_CACHE;
     if (l->gone.passes > 0) return of_training(l);
     if (l->says & MPR_SAYS_MODULE || (!l->says && l->lives)) return MPR_ROLE_PARAMETERS;
-    return MPR_ROLE_INPUTS;
+    return l->says ? MPR_ROLE_INPUTS : MPR_ROLE_UNEXPLAINED;
 }
 
 enum mpr_role mpr_role_of(const struct mpr_role_life *l)

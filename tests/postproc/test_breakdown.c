@@ -203,6 +203,8 @@ static void a_pass_may_be_inside_the_optimizer_s_step(void **state)
         if (i) drop(MAIN, GRADIENT);
         make(MAIN, CALL, SAVED);
         next(i + 1);
+        if (i) drop(MAIN, LOGITS);
+        make(MAIN, NOBODY, LOGITS);
         run(AUTOGRAD, i);
         make(AUTOGRAD, NOBODY, GRADIENT);
         drop(AUTOGRAD, SAVED);
@@ -216,8 +218,55 @@ static void a_pass_may_be_inside_the_optimizer_s_step(void **state)
     assert_int_equal(blocks_of(MPR_ROLE_PARAMETERS), BLOCK(WEIGHT));
     assert_int_equal(blocks_of(MPR_ROLE_OPTIMIZER), BLOCK(STATE));
     assert_int_equal(blocks_of(MPR_ROLE_GRADIENTS), BLOCK(GRADIENT));
+    assert_int_equal(blocks_of(MPR_ROLE_OUTPUTS), BLOCK(LOGITS));
     assert_int_equal(blocks_of(MPR_ROLE_TEMPORARIES), BLOCK(TEMPORARY));
     assert_int_equal(result.heap[0].phase, MPR_PHASE_OPTIMIZER);
+    mpr_breakdown_free(&result);
+}
+
+/* Of a graph a part runs on the program's own thread, which makes memory in between. */
+static void a_backward_pass_goes_on_until_there_is_work(void **state)
+{
+    (void)state;
+    begin();
+    make(MAIN, MODEL, WEIGHT);
+    for (uint64_t i = 0; i < 2; i++) {
+        make(MAIN, CALL, SAVED);
+        run(AUTOGRAD, 2 * i);
+        make(AUTOGRAD, NOBODY, TOP);
+        drop(AUTOGRAD, SAVED);
+        pop(AUTOGRAD);
+        make(MAIN, NOBODY, TEMPORARY);
+        run(MAIN, 2 * i + 1);
+        drop(MAIN, TOP);
+        pop(MAIN);
+        drop(MAIN, TEMPORARY);
+    }
+    end();
+    assert_int_equal(result.passes, 2);
+    assert_int_equal(blocks_of(MPR_ROLE_TEMPORARIES), BLOCK(TOP) + BLOCK(TEMPORARY));
+    mpr_breakdown_free(&result);
+}
+
+/* Made before the first forward pass as parameters are, and without a stack. */
+static void the_first_batch_is_an_input(void **state)
+{
+    (void)state;
+    begin();
+    make(MAIN, NOBODY, WEIGHT);
+    make(MAIN, NOBODY, BATCH);
+    for (uint64_t i = 0; i < 3; i++) {
+        make(MAIN, CALL, i ? SAVED : TOP);
+        run(AUTOGRAD, i);
+        drop(AUTOGRAD, i ? SAVED : TOP);
+        pop(AUTOGRAD);
+        drop(MAIN, BATCH);
+        make(MAIN, NOBODY, BATCH);
+    }
+    end();
+    assert_int_equal(blocks_of(MPR_ROLE_ACTIVATIONS), BLOCK(TOP));
+    assert_int_equal(blocks_of(MPR_ROLE_INPUTS), BLOCK(BATCH));
+    assert_int_equal(blocks_of(MPR_ROLE_PARAMETERS), BLOCK(WEIGHT));
     mpr_breakdown_free(&result);
 }
 
@@ -299,6 +348,7 @@ static void without_passes_there_are_parameters_caches_and_temporaries(void **st
     begin();
     make(MAIN, MODEL, WEIGHT);
     make(MAIN, MAKER, BATCH);
+    make(MAIN, NOBODY, TOP);
     make(MAIN, CALL, SAVED);
     event(MAIN, MPF_OP_PUSH, 0, MINE, 0);
     make(MAIN, CACHE, STATE);
@@ -307,8 +357,10 @@ static void without_passes_there_are_parameters_caches_and_temporaries(void **st
     drop(MAIN, SAVED);
     drop(MAIN, BATCH);
     drop(MAIN, STATE);
+    drop(MAIN, TOP);
     end();
     assert_int_equal(result.passes, 0);
+    assert_int_equal(blocks_of(MPR_ROLE_UNEXPLAINED), BLOCK(TOP));
     assert_int_equal(blocks_of(MPR_ROLE_PARAMETERS), BLOCK(WEIGHT));
     assert_int_equal(blocks_of(MPR_ROLE_CACHE), BLOCK(STATE));
     assert_int_equal(blocks_of(MPR_ROLE_TEMPORARIES), BLOCK(SAVED));
@@ -336,6 +388,8 @@ int main(void)
         cmocka_unit_test(each_role_is_told_at_the_peak),
         cmocka_unit_test(a_chosen_instant_has_its_own_blocks),
         cmocka_unit_test(a_pass_may_be_inside_the_optimizer_s_step),
+        cmocka_unit_test(a_backward_pass_goes_on_until_there_is_work),
+        cmocka_unit_test(the_first_batch_is_an_input),
         cmocka_unit_test(gradients_that_are_kept_are_as_large_as_parameters),
         cmocka_unit_test(what_a_pass_ran_is_no_new_forward_pass),
         cmocka_unit_test(wrappers_have_roles_of_their_own),
