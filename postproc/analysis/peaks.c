@@ -260,9 +260,7 @@ static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, c
     out->note = mpr_label_notes(&peaks->arena, reader, &out->notes);
     for (int i = 0; i < MPR_READ_SOURCES; i++)
         out->largest[i] = mpr_reading_of(&reader->replay.samples.source[i].largest);
-    out->rss_high = out->largest[MPR_READ_RSS].value[MPF_RSS_HWM];
-    if (out->summary.hwm && (out->rss_high == MPF_UNKNOWN || out->summary.hwm > out->rss_high))
-        out->rss_high = out->summary.hwm;
+    out->rss_high = mpr_reading_rss_high(&reader->replay.samples, out->summary.hwm);
 }
 
 static int replay_by(struct mpr_peaks *peaks, enum mpr_group by,

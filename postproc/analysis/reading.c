@@ -23,6 +23,13 @@ struct mpr_reading mpr_reading_of(const struct mpr_sample *sample)
     return reading;
 }
 
+uint64_t mpr_reading_rss_high(const struct mpr_samples *samples, uint64_t told)
+{
+    const uint64_t seen =
+        mpr_reading_of(&samples->source[MPR_SOURCE_RSS].largest).value[MPF_RSS_HWM];
+    return told && (seen == MPF_UNKNOWN || told > seen) ? told : seen;
+}
+
 /* The sample before the instant still held until a period before the one after it. */
 struct mpr_reading mpr_reading_at_peak(const struct mpr_track *track, uint8_t heap,
                                        uint64_t instant)

@@ -12,19 +12,30 @@
 __attribute__((visibility("default"))) const char *argp_program_version =
     "memprof-report " MEMPROF_VERSION;
 
+// clang-format off
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    { "peaks", mpr_cmd_peaks },       { "oom", mpr_cmd_oom },
-    { "timeline", mpr_cmd_timeline }, { "html", mpr_cmd_html },
-    { "graphs", mpr_cmd_graphs },     { "segments", mpr_cmd_segments },
-    { "stacks", mpr_cmd_stacks },     { "info", mpr_cmd_info },
-    { "verify", mpr_cmd_verify },     { "recover", mpr_cmd_recover },
-    { "insights", mpr_cmd_insights }, { "summary", mpr_cmd_summary },
-    { "diff", mpr_cmd_diff },         { "breakdown", mpr_cmd_breakdown },
-    { "steps", mpr_cmd_steps },       { "check", mpr_cmd_check },
+    { "peaks", mpr_cmd_peaks },
+    { "oom", mpr_cmd_oom },
+    { "timeline", mpr_cmd_timeline },
+    { "html", mpr_cmd_html },
+    { "graphs", mpr_cmd_graphs },
+    { "segments", mpr_cmd_segments },
+    { "stacks", mpr_cmd_stacks },
+    { "info", mpr_cmd_info },
+    { "verify", mpr_cmd_verify },
+    { "recover", mpr_cmd_recover },
+    { "insights", mpr_cmd_insights },
+    { "summary", mpr_cmd_summary },
+    { "diff", mpr_cmd_diff },
+    { "breakdown", mpr_cmd_breakdown },
+    { "steps", mpr_cmd_steps },
+    { "check", mpr_cmd_check },
+    { "processes", mpr_cmd_processes },
 };
+// clang-format on
 
 struct arguments {
     int command;
@@ -81,6 +92,7 @@ static const struct argp argp = {
         "  breakdown PyTorch's memory by role: parameters, gradients, activations, ...\n"
         "  steps     what each step, a range that repeats, took and kept\n"
         "  stacks    live bytes by call stack, as a tree or for a flame graph\n"
+        "  processes  the processes of a run, as a tree\n"
         "  info      what a log holds\n"
         "  verify    checks every frame of a log\n"
         "  recover   folds the journal of a dead process into its log\n"

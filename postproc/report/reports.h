@@ -15,6 +15,7 @@ struct mpr_info;
 struct mpr_insights;
 struct mpr_ooms;
 struct mpr_peaks;
+struct mpr_processes;
 struct mpr_segments;
 struct mpr_steps;
 struct mpr_summary;
@@ -31,6 +32,7 @@ void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms);
 /* Tables of the HTML page. */
 void mpr_report_page(struct mpr_document *doc, const struct mpr_timeline *timeline);
 void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks);
+void mpr_report_processes(struct mpr_document *doc, const struct mpr_processes *processes);
 void mpr_report_segments(struct mpr_document *doc, const struct mpr_segments *segments);
 void mpr_report_steps(struct mpr_document *doc, const struct mpr_steps *steps);
 void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *insights);

@@ -462,6 +462,17 @@ static void loop_of(const char *path, uint64_t steps, bool numbered)
 static void loop(const char *path, uint64_t steps) { loop_of(path, steps, false); }
 static void numbered_loop(const char *path, uint64_t steps) { loop_of(path, steps, true); }
 
+/* A process that executes another program, 0, and what it goes on with. */
+static void image(const char *path, uint64_t number)
+{
+    const char *const pairs[] = { "pid",  "7000", "ppid",
+                                  "6000", "argv", number ? "/usr/bin/tool" : "/bin/sh",
+                                  NULL };
+    struct testlog *log = testlog_open(path, pairs);
+    testlog_event(log, MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, (number + 1) * MIB);
+    testlog_close(log, number ? "exit" : "exec");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -481,6 +492,8 @@ int main(int argc, char **argv)
         { "ticks", ticks }, { "spike", spike },
         { "rank", rank },   { "worker", worker },
         { "loop", loop },   { "numbered_loop", numbered_loop },
+        { "churn", churn }, { "mixed", mixed },   { "ticks", ticks }, { "spike", spike },
+        { "rank", rank },   { "worker", worker }, { "image", image },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc > 3 && strcmp(argv[1], "ranges") == 0) return ranges(argv[2], argv + 3, argc - 3), 0;

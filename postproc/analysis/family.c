@@ -1,0 +1,271 @@
+#include "family.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "fold.h"
+#include "mpf/sample.h"
+#include "places.h"
+
+enum { PLACES = 8 };
+
+/* A process, or with unfold a program that it ran. */
+struct entry {
+    struct mpr_family_line line;
+    const char *skeleton; /* the title with a mark for each number */
+    struct mpr_place place[PLACES];
+    size_t places;
+    size_t child, sibling; /* entries, MPR_NO_PROCESS: none */
+};
+
+/* Entries that are one line, and whose children come next. */
+struct set {
+    size_t *entry;
+    size_t entries, depth;
+};
+
+struct family {
+    struct mpr_arena *arena;
+    const struct mpr_processes *all;
+    bool unfold;
+    struct entry *entry;
+    size_t entries;
+    size_t *entry_of; /* each process's */
+    struct set *open; /* that are still to be told, the next one last */
+    size_t opened, cap;
+};
+
+/* ---- entries */
+
+static const char *skeleton_of(struct mpr_arena *arena, struct entry *e)
+{
+    const char *title = e->line.title, *text = "";
+    size_t at = 0;
+    e->places = mpr_places_find(title, e->place, PLACES);
+    for (size_t i = 0; i < e->places; i++) {
+        text = mpr_arena_format(arena, "%s%.*s\1", text, (int)(e->place[i].from - at), title + at);
+        at = e->place[i].to;
+    }
+    return mpr_arena_format(arena, "%s%s", text, title + at);
+}
+
+static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* MPF_UNKNOWN is the largest number there is. */
+static uint64_t larger_known(uint64_t a, uint64_t b)
+{
+    return a == MPF_UNKNOWN ? b : b == MPF_UNKNOWN ? a : larger(a, b);
+}
+
+/* The program that took the place of the entry's. */
+static void add_image(struct mpr_family_line *l, const struct mpr_process *p)
+{
+    if (p->peak_bytes > l->largest->peak_bytes) l->largest = p;
+    l->last = p;
+    l->host_bytes = larger(l->host_bytes, p->host.peak_bytes);
+    l->gpu_bytes = larger(l->gpu_bytes, p->gpu.peak_bytes);
+    l->rss_bytes = larger_known(l->rss_bytes, p->rss_high);
+    l->end_bytes = p->host.end_bytes;
+    l->lived_ns += p->summary.duration_ns;
+}
+
+static void add_entry(struct family *f, size_t index)
+{
+    const struct mpr_process *p = &f->all->at[index];
+    if (p->image_of != MPR_NO_PROCESS && !f->unfold) {
+        f->entry_of[index] = f->entry_of[p->image_of];
+        add_image(&f->entry[f->entry_of[index]].line, p);
+        return;
+    }
+    f->entry_of[index] = f->entries;
+    struct entry *e = &f->entry[f->entries++];
+    *e = (struct entry){ .child = MPR_NO_PROCESS, .sibling = MPR_NO_PROCESS };
+    e->line = (struct mpr_family_line){ .processes = 1, .largest = p, .rss_bytes = MPF_UNKNOWN };
+    add_image(&e->line, p);
+}
+
+/* Returns the first of those without a parent. */
+static size_t link_entries(struct family *f)
+{
+    size_t roots = MPR_NO_PROCESS;
+    for (size_t i = f->all->count; i-- > 0;) {
+        const struct mpr_process *p = &f->all->at[i];
+        if (p->image_of != MPR_NO_PROCESS && !f->unfold) continue;
+        struct entry *e = &f->entry[f->entry_of[i]];
+        size_t *first =
+            p->parent == MPR_NO_PROCESS ? &roots : &f->entry[f->entry_of[p->parent]].child;
+        e->sibling = *first;
+        *first = f->entry_of[i];
+    }
+    return roots;
+}
+
+static size_t make_entries(struct family *f)
+{
+    f->entry = mpr_alloc(f->all->count, sizeof *f->entry);
+    f->entry_of = mpr_alloc(f->all->count, sizeof *f->entry_of);
+    for (size_t i = 0; i < f->all->count; i++) add_entry(f, i);
+    for (size_t i = 0; i < f->entries; i++) {
+        struct entry *e = &f->entry[i];
+        e->line.title = *e->line.largest->title ? e->line.largest->title : "unknown program";
+        e->skeleton = skeleton_of(f->arena, e);
+    }
+    return link_entries(f);
+}
+
+/* ---- what is alike */
+
+static int compare(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }
+
+static int by_kind(const struct entry *a, const struct entry *b)
+{
+    const struct mpr_summary *x = &a->line.last->summary, *y = &b->line.last->summary;
+    int order = strcmp(a->skeleton, b->skeleton);
+    if (!order) order = compare(x->life, y->life);
+    if (!order) order = compare(x->fate, y->fate);
+    if (!order) order = compare(x->oom, y->oom);
+    if (!order) order = compare((uint64_t)x->fate_status, (uint64_t)y->fate_status);
+    return order ? order : strcmp(x->end_reason, y->end_reason);
+}
+
+/* The largest first, of equals the one that began first. */
+static int by_peak(const struct entry *a, const struct entry *b)
+{
+    const int order = compare(b->line.largest->peak_bytes, a->line.largest->peak_bytes);
+    return order ? order : compare((uintptr_t)a->line.largest, (uintptr_t)b->line.largest);
+}
+
+static int by_kind_and_peak(const void *left, const void *right, void *family)
+{
+    const struct family *f = family;
+    const struct entry *a = &f->entry[*(const size_t *)left],
+                       *b = &f->entry[*(const size_t *)right];
+    const int order = by_kind(a, b);
+    return order ? order : by_peak(a, b);
+}
+
+/* The one to be told first comes last. */
+static int smallest_first(const void *left, const void *right, void *family)
+{
+    const struct family *f = family;
+    const struct set *a = left, *b = right;
+    return by_peak(&f->entry[*b->entry], &f->entry[*a->entry]);
+}
+
+static void open_set(struct family *f, const size_t *entry, size_t entries, size_t depth)
+{
+    MPR_GROW(f->open, f->opened, f->cap);
+    struct set *set = &f->open[f->opened++];
+    *set = (struct set){ mpr_alloc(entries, sizeof *entry), entries, depth };
+    memcpy(set->entry, entry, entries * sizeof *entry);
+}
+
+/* Siblings become sets of what is alike. */
+static void part(struct family *f, size_t *entry, size_t entries, size_t depth)
+{
+    const size_t opened = f->opened;
+    if (entries) qsort_r(entry, entries, sizeof *entry, by_kind_and_peak, f);
+    for (size_t i = 0, to; i < entries; i = to) {
+        for (to = i + 1; to < entries && !by_kind(&f->entry[entry[i]], &f->entry[entry[to]]);) to++;
+        const size_t step = f->unfold || to - i < MPR_FOLD_LEAST ? 1 : to - i;
+        for (size_t k = i; k < to; k += step) open_set(f, &entry[k], step, depth);
+    }
+    if (f->opened > opened)
+        qsort_r(f->open + opened, f->opened - opened, sizeof *f->open, smallest_first, f);
+}
+
+/* ---- lines */
+
+static int by_number(const void *left, const void *right)
+{
+    return compare(*(const uint64_t *)left, *(const uint64_t *)right);
+}
+
+/* What stands at the place: its number, or the set of them. */
+static const char *numbers_at(const struct family *f, const struct set *s, size_t place)
+{
+    uint64_t *number = mpr_alloc(s->entries, sizeof *number);
+    size_t numbers = 1;
+    for (size_t i = 0; i < s->entries; i++) number[i] = f->entry[s->entry[i]].place[place].number;
+    qsort(number, s->entries, sizeof *number, by_number);
+    for (size_t i = 1; i < s->entries; i++)
+        if (number[i] != number[numbers - 1]) number[numbers++] = number[i];
+    const char *text = numbers == 1 ? mpr_arena_format(f->arena, "%" PRIu64, number[0])
+                                    : mpr_fold_set(f->arena, number, numbers);
+    free(number);
+    return text;
+}
+
+static const char *title_of(const struct family *f, const struct set *s)
+{
+    const struct entry *e = &f->entry[s->entry[0]];
+    const char *from = e->skeleton, *text = "";
+    if (s->entries == 1) return e->line.title;
+    for (size_t place = 0; place < e->places; place++) {
+        const size_t length = strcspn(from, "\1");
+        text = mpr_arena_format(f->arena, "%s%.*s%s", text, (int)length, from,
+                                numbers_at(f, s, place));
+        from += length + 1;
+    }
+    return mpr_arena_format(f->arena, "%s%s", text, from);
+}
+
+static struct mpr_family_line line_of(const struct family *f, const struct set *s)
+{
+    struct mpr_family_line sum = f->entry[s->entry[0]].line; /* the largest */
+    sum.title = title_of(f, s);
+    sum.depth = s->depth;
+    sum.processes = s->entries;
+    for (size_t i = 1; i < s->entries; i++) {
+        const struct mpr_family_line *l = &f->entry[s->entry[i]].line;
+        sum.host_bytes += l->host_bytes;
+        sum.gpu_bytes += l->gpu_bytes;
+        sum.end_bytes += l->end_bytes;
+        sum.lived_ns = larger(sum.lived_ns, l->lived_ns);
+        if (l->rss_bytes == MPF_UNKNOWN) continue;
+        sum.rss_bytes = (sum.rss_bytes == MPF_UNKNOWN ? 0 : sum.rss_bytes) + l->rss_bytes;
+    }
+    return sum;
+}
+
+/* An entry and its siblings behind the others. */
+static void add_siblings(const struct family *f, size_t first, size_t **entry, size_t *entries,
+                         size_t *cap)
+{
+    for (size_t e = first; e != MPR_NO_PROCESS; e = f->entry[e].sibling) {
+        MPR_GROW(*entry, *entries, *cap);
+        (*entry)[(*entries)++] = e;
+    }
+}
+
+/* The children of all in the set; NULL: who has no parent. */
+static void open_children(struct family *f, const struct set *s, size_t roots)
+{
+    size_t *child = NULL, children = 0, cap = 0;
+    if (!s) add_siblings(f, roots, &child, &children, &cap);
+    for (size_t i = 0; s && i < s->entries; i++)
+        add_siblings(f, f->entry[s->entry[i]].child, &child, &children, &cap);
+    part(f, child, children, s ? s->depth + 1 : 0);
+    free(child);
+}
+
+struct mpr_family_line *mpr_family(struct mpr_arena *arena, const struct mpr_processes *all,
+                                   bool unfold, size_t *lines)
+{
+    struct family f = { .arena = arena, .all = all, .unfold = unfold };
+    struct mpr_family_line *line = mpr_arena_alloc(arena, all->count * sizeof *line);
+    *lines = 0;
+    open_children(&f, NULL, make_entries(&f));
+    while (f.opened) {
+        const struct set s = f.open[--f.opened];
+        line[(*lines)++] = line_of(&f, &s);
+        open_children(&f, &s, MPR_NO_PROCESS);
+        free(s.entry);
+    }
+    free(f.open);
+    free(f.entry);
+    free(f.entry_of);
+    return line;
+}

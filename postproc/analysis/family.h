@@ -1,0 +1,27 @@
+/* The processes of a run as a tree for people: what is alike is one line.
+ *
+ * A process that executed other programs is one entry, under the program that held most.  Children
+ * of the same parents are alike if their command lines differ in numbers only and they ended alike:
+ * MPR_FOLD_LEAST and more are one line, and their children are compared together. */
+#ifndef MPR_FAMILY_H
+#define MPR_FAMILY_H
+
+#include <stdbool.h>
+
+#include "processes.h"
+
+struct mpr_family_line {
+    const char *title;                         /* "worker --rank={0..7}" */
+    size_t depth, processes;                   /* generations above it; that it stands for */
+    const struct mpr_process *largest, *last;  /* by peak; of one process: what it ran last */
+    uint64_t host_bytes, gpu_bytes, end_bytes; /* sums of their peaks, and of host/heap at the end
+                                                */
+    uint64_t rss_bytes;                        /* sum; MPF_UNKNOWN */
+    uint64_t lived_ns;                         /* the longest */
+};
+
+/* Parents before their children, the largest first; in the arena.  unfold: each log is a line. */
+struct mpr_family_line *mpr_family(struct mpr_arena *arena, const struct mpr_processes *all,
+                                   bool unfold, size_t *lines);
+
+#endif

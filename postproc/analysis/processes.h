@@ -1,0 +1,52 @@
+/* The processes of a run, and what each held: the result behind `memprof-report processes`.
+ *
+ * Everything in it lives until mpr_processes_free.  Times are ns since the process's own start. */
+#ifndef MPR_PROCESSES_H
+#define MPR_PROCESSES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "progress.h"
+#include "summary.h"
+
+struct mpr_error;
+
+#define MPR_NO_PROCESS SIZE_MAX
+
+struct mpr_process_heap {
+    const char *name;
+    uint64_t peak_bytes, peak_time, end_bytes;
+};
+
+/* A log: a process, or as much of it as ran one program. */
+struct mpr_process {
+    struct mpr_summary summary;
+    const char *title;             /* its command line, the program without its directory; "": not
+                                      known */
+    struct mpr_process_heap *heap; /* by code: those of the host first */
+    size_t heaps;
+    uint64_t peak_bytes;               /* of the largest heap */
+    struct mpr_process_heap host, gpu; /* host/heap; the largest gpuN/device, name "" and 0: none */
+    uint64_t rss_high;                 /* high-water RSS; MPF_UNKNOWN */
+    size_t parent;   /* who started it, before this one in the list; MPR_NO_PROCESS: not among these
+                      */
+    size_t executed; /* the program that took its place, behind this one; MPR_NO_PROCESS: none */
+    size_t image_of; /* whose place it took; MPR_NO_PROCESS: nobody's */
+};
+
+struct mpr_processes {
+    struct mpr_arena arena;
+    struct mpr_process *at; /* by their starts */
+    size_t count, cap;
+};
+
+/* Reads one log.  0, or -1 with *error filled (the others stay good). */
+int mpr_processes_add(struct mpr_processes *all, const char *path,
+                      const struct mpr_progress *progress, struct mpr_error *error);
+/* After the last log: sorts, and finds parents. */
+void mpr_processes_finish(struct mpr_processes *all);
+void mpr_processes_free(struct mpr_processes *all);
+
+#endif

@@ -1,0 +1,242 @@
+/* The processes of a run as a tree. */
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+#include "family.h"
+#include "mpf/sample.h"
+#include "naming.h"
+#include "reports.h"
+
+enum { GENERATIONS = 8 }; /* that are told by indentation */
+
+/* ---- how it ended */
+
+static const char *killed(struct mpr_document *doc, const struct mpr_summary *s)
+{
+    const char *name = sigabbrev_np(s->fate_status);
+    return name ? mpr_arena_format(&doc->arena, "SIG%s", name)
+                : mpr_arena_format(&doc->arena, "signal %d", s->fate_status);
+}
+
+/* In a word or two. */
+static const char *ending(struct mpr_document *doc, const struct mpr_summary *s)
+{
+    if (s->life == MPR_RUNS) return "runs";
+    if (s->oom != MPR_FATE_NO_OOM) return "OOM-killed";
+    if (s->fate == MPR_FATE_SIGNAL) return killed(doc, s);
+    if (s->fate == MPR_FATE_EXIT) return mpr_arena_format(&doc->arena, "exit %d", s->fate_status);
+    if (s->fate == MPR_FATE_UNKNOWN) return "not told";
+    return *s->end_reason ? s->end_reason : "not told";
+}
+
+/* ---- lines */
+
+struct shown {
+    struct mpr_family_line line;
+    const char *title, *ended, *rank, *pid;
+    uint64_t largest; /* peak of the largest one's largest heap */
+};
+
+#define OF(member) MPR_FIELD(shown, member)
+
+static struct mpr_value title(const void *row, const void *context)
+{
+    const struct shown *s = row;
+    (void)context;
+    struct mpr_value v = mpr_value_path(&s->title, 1);
+    v.told = true;
+    return v;
+}
+
+enum { RANK = 1, DEVICE = 6 };
+
+// clang-format off
+static const struct mpr_column shown_columns[] = {
+    { .title = "process", .type = MPR_PATH, .get = title },
+    [RANK] = { .title = "rank", .type = MPR_TEXT, OF(rank), .width = 5 },
+    { .title = "pid", .type = MPR_TEXT, OF(pid), .width = 7 },
+    { .title = "lived", .type = MPR_TIME, OF(line.lived_ns), .spare = 2 },
+    { .title = "largest", .type = MPR_BYTES, OF(largest) },
+    { .title = "host/heap", .type = MPR_BYTES, OF(line.host_bytes), .sums = true },
+    [DEVICE] = { .title = "device", .type = MPR_BYTES, OF(line.gpu_bytes), .sums = true },
+    { .title = "RSS peak", .type = MPR_BYTES, OF(line.rss_bytes), .sums = true,
+      .unless = MPR_UNKNOWN_AT_MAX },
+    { .title = "at end", .type = MPR_BYTES, OF(line.end_bytes), .sums = true, .spare = 1 },
+    { .title = "ended", .type = MPR_TEXT, OF(ended) },
+};
+// clang-format on
+
+/* "    8 x worker" */
+static const char *indented(struct mpr_document *doc, const struct mpr_family_line *l)
+{
+    const int indent = 2 * (int)(l->depth < GENERATIONS ? l->depth : GENERATIONS);
+    if (l->processes == 1) return mpr_arena_format(&doc->arena, "%*s%s", indent, "", l->title);
+    return mpr_arena_format(&doc->arena, "%*s%s x %s", indent, "", mpr_doc_count(doc, l->processes),
+                            l->title);
+}
+
+static struct shown shown_of(struct mpr_document *doc, const struct mpr_family_line *l)
+{
+    const struct mpr_process_info *who = &l->largest->summary.process;
+    return (struct shown){ .line = *l,
+                           .title = indented(doc, l),
+                           .ended = ending(doc, &l->last->summary),
+                           .rank = l->processes > 1 ? "" : who->rank,
+                           .pid = mpr_arena_format(&doc->arena, "%" PRIu64, who->pid),
+                           .largest = l->largest->peak_bytes };
+}
+
+/* Those that some process has something for. */
+static const struct mpr_column *columns_of(struct mpr_document *doc, const struct shown *s,
+                                           size_t lines)
+{
+    struct mpr_column *own = mpr_arena_alloc(&doc->arena, sizeof shown_columns);
+    bool ranks = false, devices = false;
+    memcpy(own, shown_columns, sizeof shown_columns);
+    for (size_t i = 0; i < lines; i++) {
+        ranks |= *s[i].rank != 0;
+        devices |= s[i].line.gpu_bytes != 0;
+    }
+    if (!ranks) own[RANK].title = NULL;
+    if (!devices) own[DEVICE].title = NULL;
+    return own;
+}
+
+static bool folds(const struct mpr_family_line *line, size_t lines)
+{
+    for (size_t i = 0; i < lines; i++)
+        if (line[i].processes > 1) return true;
+    return false;
+}
+
+static void tree(struct mpr_document *doc, const struct mpr_processes *all)
+{
+    size_t lines;
+    const bool unfold = doc->naming && doc->naming->unfold;
+    const struct mpr_family_line *line = mpr_family(&doc->arena, all, unfold, &lines);
+    struct shown *shown = mpr_arena_alloc(&doc->arena, lines * sizeof *shown);
+    for (size_t i = 0; i < lines; i++) shown[i] = shown_of(doc, &line[i]);
+    mpr_doc_table(doc, &(struct mpr_table){ .title = "processes",
+                                            .only = MPR_FOR_PEOPLE,
+                                            .column = columns_of(doc, shown, lines),
+                                            .columns = sizeof shown_columns / sizeof *shown_columns,
+                                            MPR_ROWS(shown, lines),
+                                            .total = "all: peaks may be at other times" });
+    if (folds(line, lines))
+        mpr_doc_line(doc, "  N x: sums; pid and largest are those of the largest of them");
+}
+
+/* ---- above the tree */
+
+static uint64_t end_of(const struct mpr_process *p)
+{
+    return p->summary.process.start_ns + p->summary.duration_ns;
+}
+
+static uint64_t lasted(const struct mpr_processes *all)
+{
+    uint64_t from = UINT64_MAX, to = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct mpr_process *p = &all->at[i];
+        if (p->summary.process.start_ns < from) from = p->summary.process.start_ns;
+        if (end_of(p) > to) to = end_of(p);
+    }
+    return to > from ? to - from : 0;
+}
+
+static void heading(struct mpr_document *doc, const struct mpr_processes *all)
+{
+    size_t processes = 0, incomplete = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        processes += all->at[i].image_of == MPR_NO_PROCESS;
+        incomplete += all->at[i].summary.incomplete;
+    }
+    mpr_doc_line(doc, "%s process%s, %s log%s; %s from the first start to the last end",
+                 mpr_doc_count(doc, processes), processes == 1 ? "" : "es",
+                 mpr_doc_count(doc, all->count), all->count == 1 ? "" : "s",
+                 mpr_doc_time(doc, lasted(all)));
+    if (!incomplete) return;
+    mpr_doc_add(doc, MPR_WARN, "warning: events are missing in %s of them (verify --pid says why)",
+                mpr_doc_count(doc, incomplete));
+    mpr_doc_end(doc);
+}
+
+/* ---- for tools */
+
+static struct mpr_value index_of(size_t index)
+{
+    return index == MPR_NO_PROCESS ? mpr_value_unknown : mpr_value_number(MPR_COUNT, index);
+}
+
+static const struct mpr_column heap_columns[] = {
+    { .key = "heap", .type = MPR_WORD, MPR_FIELD(mpr_process_heap, name) },
+    { .key = "peak_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_process_heap, peak_bytes) },
+    { .key = "peak_time_ns", .type = MPR_TIME, MPR_FIELD(mpr_process_heap, peak_time) },
+    { .key = "end_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_process_heap, end_bytes) },
+};
+
+static void log_object(struct mpr_document *doc, const struct mpr_process *p)
+{
+    mpr_doc_open(doc, NULL);
+    mpr_report_fields(doc, &p->summary);
+    mpr_doc_fact(doc, "ended", mpr_value_text(ending(doc, &p->summary)));
+    mpr_doc_fact(doc, "parent", index_of(p->parent));
+    mpr_doc_fact(doc, "executed", index_of(p->executed));
+    mpr_doc_fact(doc, "rss_high_water_bytes", mpr_value_known(MPR_BYTES, p->rss_high, MPF_UNKNOWN));
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "heaps",
+                                            .only = MPR_IN_JSON,
+                                            .all = MPR_IN_JSON,
+                                            MPR_COLUMNS(heap_columns),
+                                            MPR_ROWS(p->heap, p->heaps) });
+    mpr_doc_close(doc);
+}
+
+struct record {
+    struct mpr_process process;
+    const char *ended;
+};
+
+#undef OF
+#define OF(member) MPR_FIELD(record, process.member)
+
+// clang-format off
+static const struct mpr_column record_columns[] = {
+    { .key = "log", .type = MPR_TEXT, OF(summary.path) },
+    { .key = "host", .type = MPR_TEXT, OF(summary.process.host) },
+    { .key = "pid", .type = MPR_COUNT, OF(summary.process.pid), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "ppid", .type = MPR_COUNT, OF(summary.process.ppid), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "rank", .type = MPR_TEXT, OF(summary.process.rank) },
+    { .key = "title", .type = MPR_TEXT, OF(title) },
+    { .key = "start_ns", .type = MPR_COUNT, OF(summary.process.start_ns),
+      .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "duration_ns", .type = MPR_TIME, OF(summary.duration_ns) },
+    { .key = "ended", .type = MPR_TEXT, MPR_FIELD(record, ended) },
+    { .key = "largest_peak_bytes", .type = MPR_BYTES, OF(peak_bytes) },
+    { .key = "host_heap_peak_bytes", .type = MPR_BYTES, OF(host.peak_bytes) },
+    { .key = "host_heap_end_bytes", .type = MPR_BYTES, OF(host.end_bytes) },
+    { .key = "device", .type = MPR_TEXT, OF(gpu.name) },
+    { .key = "device_peak_bytes", .type = MPR_BYTES, OF(gpu.peak_bytes) },
+    { .key = "device_end_bytes", .type = MPR_BYTES, OF(gpu.end_bytes) },
+    { .key = "rss_high_water_bytes", .type = MPR_BYTES, OF(rss_high),
+      .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "incomplete", .type = MPR_FLAG, OF(summary.incomplete) },
+};
+// clang-format on
+
+void mpr_report_processes(struct mpr_document *doc, const struct mpr_processes *all)
+{
+    struct record *record = mpr_arena_alloc(&doc->arena, all->count * sizeof *record);
+    mpr_report_schema(doc, "memprof.processes/1");
+    heading(doc, all);
+    tree(doc, all);
+    mpr_doc_list(doc, "logs");
+    for (size_t i = 0; i < all->count; i++) log_object(doc, &all->at[i]);
+    mpr_doc_close(doc);
+    for (size_t i = 0; i < all->count; i++)
+        record[i] = (struct record){ all->at[i], ending(doc, &all->at[i].summary) };
+    mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_IN_CSV,
+                                            MPR_COLUMNS(record_columns),
+                                            MPR_ROWS(record, all->count) });
+    mpr_doc_csv(doc, record_columns);
+}
