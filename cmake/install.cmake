@@ -7,4 +7,5 @@ install(FILES docs/man/memprof.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 foreach(program memprof memprof-report)      # bash looks for a file of the command's name
   install(FILES completions/memprof.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ${program})
 endforeach()
+install(FILES completions/_memprof DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,4 +1,4 @@
-"""Completion for bash: what it offers is what the programs take."""
+"""Completion for bash and zsh: what they offer is what the programs take."""
 import os
 import re
 import shutil
@@ -8,6 +8,18 @@ import mp
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 FILE = os.path.join(ROOT, "completions", "memprof.bash")
+ZSH_FILE = os.path.join(ROOT, "completions", "_memprof")
+# Stands for zsh's own completion: says what would be offered.
+ZSH = r"""
+compadd() { while [[ $1 != -- ]]; do shift; done; shift; local a; for a; do [[ $a == ${PREFIX}* ]] && print -r -- $a; done }
+compset() { PREFIX=${PREFIX#*=} }
+_files() { print FILES }
+_command_names() { print COMMANDS }
+_normal() { print -r -- THEIRS $words[1] $CURRENT }
+file=$1; shift
+words=("$@"); CURRENT=$#; PREFIX=$words[CURRENT]
+source $file
+"""
 
 
 def offered(program, *words):
@@ -18,6 +30,14 @@ def offered(program, *words):
     code = f'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); {function} "$1" 2>&1; printf "%s\\n" "${{COMPREPLY[@]}}"'
     done = subprocess.run(["bash", "-c", code, "bash", FILE, os.environ[program], *words], text=True, stdout=subprocess.PIPE,
                           cwd=mp.folder, timeout=mp.TIMEOUT, check=True)
+    return sorted(done.stdout.split())
+
+
+def offered_by_zsh(program, *words):
+    if not shutil.which("zsh"):
+        raise mp.Skip("zsh is not installed")
+    done = subprocess.run(["zsh", "-fc", ZSH, "zsh", ZSH_FILE, os.environ[program], *words], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, cwd=mp.folder, timeout=mp.TIMEOUT)
     return sorted(done.stdout.split())
 
 
@@ -64,6 +84,26 @@ def test_what_is_no_option_is_left_to_the_shell():
     for words in (("run", "--", "cat", "--"), ("run", "-q", "cat", "--l"), ("run", "--level", "=", ""), ("help", "")):
         mp.equal(offered("MEMPROF", *words), [], f"offered for {words}")
     mp.check("cat" in offered("MEMPROF", "run", "--", "ca"), "the command that is recorded")
+
+
+def test_zsh_completes_commands_and_options():
+    mp.equal(offered_by_zsh("MEMPROF_REPORT", ""), commands(), "commands of memprof-report")
+    mp.equal(offered_by_zsh("MEMPROF_REPORT", "-m", "100", "ti"), ["timeline"], "commands that begin with ti")
+    mp.equal(offered_by_zsh("MEMPROF", ""), ["help", "run"], "commands of memprof")
+    mp.equal(offered_by_zsh("MEMPROF_REPORT", "--"), taken("MEMPROF_REPORT"), "options of memprof-report")
+    for command in commands():
+        mp.equal(offered_by_zsh("MEMPROF_REPORT", command, "a.zst", "--"), taken("MEMPROF_REPORT", command), f"options of {command}")
+    mp.equal(offered_by_zsh("MEMPROF", "run", "--"), taken("MEMPROF", "run"), "options of memprof run")
+
+
+def test_zsh_completes_values_files_and_the_command():
+    mp.equal(offered_by_zsh("MEMPROF", "run", "--stacks="), ["all", "large", "off", "sample"], "values of --stacks")
+    mp.equal(offered_by_zsh("MEMPROF", "run", "-q", "--torch-ranges=o"), ["off", "on", "ops"], "values that begin with o")
+    for words in (("peaks", ""), ("peaks", "--output="), ("peaks", "-o", ""), ("peaks", "--s.*=")):
+        mp.equal(offered_by_zsh("MEMPROF_REPORT", *words), ["FILES"], f"offered for {words}")
+    mp.equal(offered_by_zsh("MEMPROF", "run", "-o", "logs", ""), ["COMMANDS"], "what is recorded")
+    mp.equal(offered_by_zsh("MEMPROF", "run", "-q", "--", "cat", "--l"), ["2", "THEIRS", "cat"], "its own options")
+    mp.equal(offered_by_zsh("MEMPROF", "help", ""), [], "behind help")
 
 
 if __name__ == "__main__":
