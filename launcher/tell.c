@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "shell.h"
 #include "units.h"
 #include "utf8.h"
 
@@ -107,6 +108,14 @@ static void tell_all(const struct mpl_logs *logs, const char *shown)
             mpr_units_size(&size, big->bytes), peak);
 }
 
+/* A line that can be copied into a shell. */
+static void tell_next(const char *shown)
+{
+    struct mpr_arena arena = { 0 };
+    mpl_say("next: memprof-report %s", mpr_shell_word(&arena, shown));
+    mpr_arena_free(&arena);
+}
+
 void mpl_tell_logs(const struct mpl_logs *logs, const char *shown, bool each)
 {
     if (!logs->count) {
@@ -123,5 +132,5 @@ void mpl_tell_logs(const struct mpl_logs *logs, const char *shown, bool each)
         mpl_say(
             "INCOMPLETE: %llu events are missing in %u log%s; memprof-report verify says why and since when",
             logs->lost, logs->lossy, logs->lossy == 1 ? "" : "s");
-    mpl_say("next: memprof-report %s", shown);
+    tell_next(shown);
 }

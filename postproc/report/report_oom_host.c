@@ -8,6 +8,7 @@
 #include "readings.h"
 #include "report_growth.h"
 #include "report_oom.h"
+#include "shell.h"
 
 /* Growth of a shorter time says nothing of a minute's. */
 #define RATE_NS   UINT64_C(1000000000)
@@ -192,6 +193,7 @@ void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *lo
     growth(doc, s);
     refusals(doc, s);
     mpr_doc_gap(doc);
-    mpr_doc_line(doc, "who held it: memprof-report peaks %s", log->summary.path);
+    mpr_doc_line(doc, "who held it: memprof-report peaks %s",
+                 mpr_shell_word(&doc->arena, log->summary.path));
     mpr_doc_close(doc);
 }

@@ -256,6 +256,8 @@ def test_one_directory_holds_the_tree():
     mp.equal(len(logs), 3, f"logs {logs}")
     mp.check("3 logs in logs; the largest is python" in result.stderr, result.stderr)
     mp.check("next: memprof-report logs\n" in result.stderr, result.stderr)
+    result = memprof("run", "-o", "a b'c", "--", "sh", "-c", "true")
+    mp.check("next: memprof-report 'a b'\\''c'\n" in result.stderr, f"as a shell reads it: {result.stderr}")
 
 
 def test_the_usual_directory_names_the_program():
