@@ -109,7 +109,7 @@ static size_t changed(const struct comparison *c, const struct mpr_pairs *pairs,
         if (pair->bytes[c->account->now_run] == pair->bytes[c->account->base_run]) continue;
         if (kind_of(c, pair) == kind) line[lines++] = line_of(c, pair);
     }
-    mpr_lines_sort(line, lines);
+    mpr_lines_sort(line, lines, MPR_ORDER_BYTES);
     return lines;
 }
 

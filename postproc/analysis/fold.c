@@ -372,6 +372,6 @@ size_t mpr_fold(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
         for (size_t k = 0; k < group; k++) line[left++] = item[i + k].line;
     }
     free(item);
-    mpr_lines_sort(line, left);
+    mpr_lines_sort(line, left, MPR_ORDER_BYTES);
     return left;
 }

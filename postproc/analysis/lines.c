@@ -10,15 +10,24 @@ struct mpr_line mpr_line_of(const struct mpr_row *row)
     return (struct mpr_line){ .row = *row, .caller = "", .rows = 1, .own_peaks = row->own_peak };
 }
 
+static void join_rings(struct mpr_row_link *a, struct mpr_row_link *b)
+{
+    struct mpr_row_link *next = a->next;
+    a->next = b->next;
+    b->next = next;
+}
+
 /* At the peak all rows' bytes were there at once, and the largest row's own peak is one of the
  * line's, too. */
 void mpr_line_add(struct mpr_line *line, const struct mpr_line *other)
 {
+    if (line->link && other->link) join_rings(line->link, other->link);
     struct mpr_row *to = &line->row;
     const struct mpr_row *from = &other->row;
     to->bytes += from->bytes;
     to->blocks += from->blocks;
     to->allocations += from->allocations;
+    to->end_bytes += from->end_bytes;
     to->inherited += from->inherited;
     to->estimated |= from->estimated;
     if (from->own_peak > to->own_peak) to->own_peak = from->own_peak;
@@ -34,26 +43,20 @@ void mpr_line_add(struct mpr_line *line, const struct mpr_line *other)
 static int by_text(const void *left, const void *right)
 {
     const struct mpr_line *a = left, *b = right;
-    for (size_t i = 0; i < a->row.depth && i < b->row.depth; i++) {
-        const int order =
-            a->row.path[i] == b->row.path[i] ? 0 : strcmp(a->row.path[i], b->row.path[i]);
-        if (order) return order;
-    }
-    if (a->row.depth != b->row.depth) return a->row.depth < b->row.depth ? -1 : 1;
-    return strcmp(a->caller, b->caller);
+    const int order = mpr_row_by_path(&a->row, &b->row);
+    return order ? order : strcmp(a->caller, b->caller);
 }
 
-static int by_bytes(const void *left, const void *right)
+static int by_order(const void *left, const void *right, void *order)
 {
     const struct mpr_line *a = left, *b = right;
-    if (a->row.bytes != b->row.bytes) return a->row.bytes > b->row.bytes ? -1 : 1;
-    if (a->row.own_peak != b->row.own_peak) return a->row.own_peak > b->row.own_peak ? -1 : 1;
-    return by_text(left, right);
+    const int result = mpr_row_by(&a->row, &b->row, *(const enum mpr_order *)order);
+    return result ? result : by_text(left, right);
 }
 
-void mpr_lines_sort(struct mpr_line *line, size_t lines)
+void mpr_lines_sort(struct mpr_line *line, size_t lines, enum mpr_order order)
 {
-    if (lines) qsort(line, lines, sizeof *line, by_bytes);
+    if (lines) qsort_r(line, lines, sizeof *line, by_order, &order);
 }
 
 size_t mpr_lines_merge(struct mpr_line *line, size_t lines)
@@ -65,6 +68,6 @@ size_t mpr_lines_merge(struct mpr_line *line, size_t lines)
             mpr_line_add(&line[kept - 1], &line[i]);
         else line[kept++] = line[i];
     }
-    mpr_lines_sort(line, kept);
+    mpr_lines_sort(line, kept, MPR_ORDER_BYTES);
     return kept;
 }

@@ -22,11 +22,12 @@ static void tell(struct mpr_arena *arena, struct mpr_telling *telling, enum mpr_
     line->caller = told.caller;
 }
 
-/* How many of the lines, largest first, hold something; all where none does. */
-static size_t holding(const struct mpr_line *line, size_t lines)
+/* How many of the lines, largest first, have something of what they are ranked by; all where none
+ * has. */
+static size_t holding(const struct mpr_line *line, size_t lines, enum mpr_order order)
 {
     size_t count = 0;
-    while (count < lines && line[count].row.bytes) count++;
+    while (count < lines && mpr_row_amount(&line[count].row, order)) count++;
     return count ? count : lines;
 }
 
@@ -51,10 +52,17 @@ struct mpr_line *mpr_naming_lines(struct mpr_arena *arena, const struct mpr_nami
                                   size_t *lines, size_t *live)
 {
     struct mpr_line *line = mpr_arena_alloc(arena, rows * sizeof *line);
-    for (size_t i = 0; i < rows; i++) line[i] = mpr_naming_line(arena, naming, by, &row[i]);
+    struct mpr_row_link *link = mpr_arena_alloc(arena, rows * sizeof *link);
+    for (size_t i = 0; i < rows; i++) {
+        link[i] = (struct mpr_row_link){ &link[i], &row[i] };
+        line[i] = mpr_naming_line(arena, naming, by, &row[i]);
+        line[i].link = &link[i];
+    }
     const size_t all = mpr_lines_merge(line, rows);
-    const size_t held = holding(line, all);
+    mpr_lines_sort(line, all, naming->order);
+    const size_t held = holding(line, all, naming->order);
     *live = mpr_naming_fold(arena, naming, by, line, held);
+    mpr_lines_sort(line, *live, naming->order);
     memmove(line + *live, line + held, (all - held) * sizeof *line);
     *lines = *live + all - held;
     return line;

@@ -13,6 +13,7 @@
 struct mpr_naming {
     struct mpr_telling *telling; /* NULL: paths are shown whole */
     bool unfold;                 /* numbers do not fold */
+    enum mpr_order order;        /* of the lines */
 };
 
 /* The lines of rows by `by`, largest first; in the arena.  Rows that hold nothing, where others do,

@@ -24,16 +24,10 @@ void mpr_peaks_free(struct mpr_peaks *peaks)
 
 /* ---- rows */
 
-static int by_bytes(const void *left, const void *right)
+static int by_order(const void *left, const void *right, void *order)
 {
-    const struct mpr_row *a = left, *b = right;
-    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-    if (a->own_peak != b->own_peak) return a->own_peak > b->own_peak ? -1 : 1;
-    for (size_t i = 0; i < a->depth && i < b->depth; i++) {
-        const int order = a->path[i] == b->path[i] ? 0 : strcmp(a->path[i], b->path[i]);
-        if (order) return order;
-    }
-    return a->depth < b->depth ? -1 : a->depth > b->depth;
+    const int result = mpr_row_by(left, right, *(const enum mpr_order *)order);
+    return result ? result : mpr_row_by_path(left, right);
 }
 
 static struct mpr_row row_of(struct mpr_peaks *peaks, const struct mpr_reader *reader,
@@ -45,6 +39,7 @@ static struct mpr_row row_of(struct mpr_peaks *peaks, const struct mpr_reader *r
         .blocks = mpr_books_blocks_at_peak(&r->books, cell),
         .own_peak = cell->own_peak,
         .allocations = cell->allocations,
+        .end_bytes = cell->bytes,
         .inherited = mpr_books_inherited_at_peak(&r->books, cell),
     };
     row.path = mpr_label_path(&peaks->arena, reader, cell, &row.depth);
@@ -58,6 +53,7 @@ static void estimate(const struct mpr_replay *r, uint8_t heap, const uint32_t *c
     struct mpr_row *rest = NULL;
     struct mpr_more all = { 0, 0 };
     double allocations = 0;
+    uint64_t at_end = 0;
     const bool at_peak = mpr_instant_is_peak(r->options.at);
     const struct mpr_excess excess = mpr_estimates_excess(&r->estimates, &r->books, heap);
     for (size_t i = 0; i < out->rows; i++) {
@@ -68,6 +64,9 @@ static void estimate(const struct mpr_replay *r, uint8_t heap, const uint32_t *c
         if (!r->books.cell[cell].key) rest = &out->row[i];
         out->row[i].bytes += (uint64_t)more.bytes;
         out->row[i].blocks += (uint64_t)more.blocks;
+        const uint64_t end = mpr_estimates_at_end(&r->estimates, cell, excess);
+        out->row[i].end_bytes += end;
+        at_end += end;
         out->samples += samples;
         if (cell >= r->estimates.cells || !r->estimates.cell[cell].samples) continue;
         out->row[i].estimated = true;
@@ -80,6 +79,7 @@ static void estimate(const struct mpr_replay *r, uint8_t heap, const uint32_t *c
         all.blocks += more.blocks;
         allocations += e->allocations * excess.allocations;
     }
+    if (rest) rest->end_bytes = mpr_less(rest->end_bytes, at_end);
     if (!rest || !out->samples) return;
     rest->estimated = true;
     rest->bytes = mpr_less(rest->bytes, (uint64_t)all.bytes);
@@ -108,7 +108,7 @@ static void fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
         out->row[out->rows++] = row_of(peaks, reader, &r->books.cell[i]);
     }
     if (by_stacks(r)) estimate(r, heap, cell_of, out);
-    qsort(out->row, out->rows, sizeof *out->row, by_bytes);
+    qsort_r(out->row, out->rows, sizeof *out->row, by_order, &peaks->options.order);
 }
 
 /* ---- samples */

@@ -34,6 +34,7 @@ struct mpr_peaks_options {
     bool no_inherit;       /* threads without ranges do not take those of another thread */
     bool backward_of;      /* PyTorch's backward ranges stand below their forward operators' */
     const char *heap;      /* only this one; NULL: all */
+    enum mpr_order order;  /* of rows */
     struct mpr_instant at; /* what stands for the peak */
     const struct mpr_peaks_guest *guest; /* NULL: nobody */
 };
@@ -62,7 +63,7 @@ struct mpr_heap_peak {
     uint64_t allocations, frees, failures;
     uint64_t failure_bytes, failure_time; /* the largest one that failed */
     unsigned failure_errno;
-    struct mpr_row *row; /* by bytes, largest first; their sum is peak_bytes */
+    struct mpr_row *row; /* in the order that was asked for; their sum is peak_bytes */
     size_t rows;
     struct mpr_peak_instance instance;
     uint64_t samples;           /* the rows are estimated from so many sampled blocks; 0: none is */

@@ -20,9 +20,30 @@ struct mpr_row {
     size_t depth;            /* 0: outside any range */
     uint64_t bytes, blocks;  /* at the peak */
     uint64_t own_peak, allocations;
+    uint64_t end_bytes; /* when the log ends */
     bool estimated;     /* from sampled blocks */
     uint64_t inherited; /* of bytes: by inheritance from another thread's range (device heaps only)
                          */
 };
+
+/* By which of its amounts rows are ranked.  X(NAME, "name", member) */
+#define MPR_ORDERS(X)                                                                              \
+    X(BYTES, "bytes", bytes)                                                                       \
+    X(BLOCKS, "blocks", blocks)                                                                    \
+    X(ALLOCS, "allocs", allocations)                                                               \
+    X(END, "end", end_bytes)                                                                       \
+    X(OWN, "own", own_peak)
+enum mpr_order {
+#define X(name, ...) MPR_ORDER_##name,
+    MPR_ORDERS(X)
+#undef X
+        MPR_ORDERS_COUNT
+};
+extern const char *const mpr_order_name[MPR_ORDERS_COUNT];
+uint64_t mpr_row_amount(const struct mpr_row *row, enum mpr_order order);
+/* Largest first; equal ones by bytes, then by their own peaks. */
+int mpr_row_by(const struct mpr_row *a, const struct mpr_row *b, enum mpr_order order);
+/* Order of rows by their paths. */
+int mpr_row_by_path(const struct mpr_row *a, const struct mpr_row *b);
 
 #endif

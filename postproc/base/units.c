@@ -80,6 +80,21 @@ const char *mpr_units_length(struct mpr_number *n, uint64_t ns)
     return n->text;
 }
 
+const char *mpr_units_span(struct mpr_number *n, uint64_t ns)
+{
+    static const char *const unit[] = { "ns", "us", "ms", "s" };
+    unsigned i = 0;
+    double value = (double)ns;
+    if (ns >= 60 * UINT64_C(1000000000)) return mpr_units_instant(n, ns, UINT64_C(1000000000));
+    for (; i + 1 < sizeof unit / sizeof *unit && value >= 999.5; value /= 1000) i++;
+    snprintf(n->text, sizeof n->text, "%.*f %s",
+             !i || value >= 99.95 ? 0
+             : value >= 9.995     ? 1
+                                  : 2,
+             value, unit[i]);
+    return n->text;
+}
+
 const char *mpr_units_share(struct mpr_number *n, uint64_t part, uint64_t whole)
 {
     snprintf(n->text, sizeof n->text, "%.1f %%",

@@ -18,6 +18,8 @@ const char *mpr_units_instant(struct mpr_number *n, uint64_t ns, uint64_t width)
                                                                                      `width` ns need
                                                                                    */
 const char *mpr_units_length(struct mpr_number *n, uint64_t ns); /* "250 us", without a fraction */
+const char *mpr_units_span(struct mpr_number *n, uint64_t ns);   /* "98.3 us", "1.50 s"; from a
+                                                                     minute on "00:03:20" */
 const char *mpr_units_share(struct mpr_number *n, uint64_t part, uint64_t whole); /* "68.7 %" */
 
 #endif

@@ -33,6 +33,8 @@ int mpr_cmd_segments(int argc, char **argv);
 int mpr_cmd_stacks(int argc, char **argv);
 int mpr_cmd_steps(int argc, char **argv);
 int mpr_cmd_summary(int argc, char **argv);
+int mpr_cmd_temporary(int argc, char **argv);
+int mpr_cmd_threads(int argc, char **argv);
 int mpr_cmd_processes(int argc, char **argv);
 int mpr_cmd_info(int argc, char **argv);
 int mpr_cmd_insights(int argc, char **argv);

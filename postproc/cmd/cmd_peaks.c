@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd.h"
 #include "logs.h"
@@ -7,7 +8,7 @@
 #include "reports.h"
 #include "selection.h"
 
-enum { KEY_HEAP = 256, KEY_AT, KEY_NO_INHERIT, KEY_BACKWARD_OF };
+enum { KEY_HEAP = 256, KEY_AT, KEY_NO_INHERIT, KEY_BACKWARD_OF, KEY_SORT };
 
 static const struct argp_option options[] = {
     { "by", 'b', "WHAT", 0, MPR_BY_HELP, 1 },
@@ -17,6 +18,8 @@ static const struct argp_option options[] = {
       "the 12th range named step, or step:12.end), not at the peak",
       1 },
     { "backward-of", KEY_BACKWARD_OF, NULL, 0, MPR_BACKWARD_OF_HELP, 1 },
+    { "sort", KEY_SORT, "BY", 0,
+      "rank by bytes (default), blocks, allocs, end (bytes at the end) or own (own peak)", 1 },
     { "no-inherit", KEY_NO_INHERIT, NULL, 0,
       "threads without ranges do not take those of another thread (host heaps never do)", 1 },
     { 0 },
@@ -28,6 +31,16 @@ struct arguments {
     struct mpr_logs logs;
     const char *at;
 };
+
+static void set_order(struct arguments *a, const char *arg, struct argp_state *state)
+{
+    for (int i = 0; i < MPR_ORDERS_COUNT; i++)
+        if (strcmp(arg, mpr_order_name[i]) == 0) {
+            a->peaks.order = a->output.naming.order = (enum mpr_order)i;
+            return;
+        }
+    argp_error(state, "--sort=%s: bytes, blocks, allocs, end or own is wanted", arg);
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -44,6 +57,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->at = arg;
         return 0;
     case KEY_BACKWARD_OF: a->peaks.backward_of = true; return 0;
+    case KEY_SORT: set_order(a, arg, state); return 0;
     case KEY_NO_INHERIT: a->peaks.no_inherit = true; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

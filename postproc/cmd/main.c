@@ -34,6 +34,8 @@ static const struct {
     { "steps", mpr_cmd_steps },
     { "check", mpr_cmd_check },
     { "processes", mpr_cmd_processes },
+    { "temporary", mpr_cmd_temporary },
+    { "threads", mpr_cmd_threads },
 };
 // clang-format on
 
@@ -92,7 +94,9 @@ static const struct argp argp = {
         "  breakdown PyTorch's memory by role: parameters, gradients, activations, ...\n"
         "  steps     what each step, a range that repeats, took and kept\n"
         "  stacks    live bytes by call stack, as a tree or for a flame graph\n"
-        "  processes  the processes of a run, as a tree\n"
+        "  temporary who makes blocks that are freed soon\n"
+        "  threads   what each thread allocated, and when it lived\n"
+        "  processes the processes of a run, as a tree\n"
         "  info      what a log holds\n"
         "  verify    checks every frame of a log\n"
         "  recover   folds the journal of a dead process into its log\n"

@@ -12,6 +12,7 @@ const char *mpr_cell_number(struct mpr_number *n, const struct mpr_table *t,
     case MPR_CHANGE: return mpr_units_change(n, v->amount);
     case MPR_COUNT: return mpr_units_count(n, v->number);
     case MPR_TIME: return mpr_units_instant(n, v->number, t->tick ? t->tick : 1000000);
+    case MPR_SPAN: return mpr_units_span(n, v->number);
     case MPR_ADDRESS: snprintf(n->text, sizeof n->text, "%#" PRIx64, v->number); return n->text;
     case MPR_SHARE: snprintf(n->text, sizeof n->text, "%.1f %%", v->percent); return n->text;
     case MPR_FLAG: return v->number ? "yes" : "no";

@@ -13,6 +13,7 @@ static void value(FILE *out, const struct mpr_value *v)
     case MPR_BYTES:
     case MPR_COUNT:
     case MPR_TIME:
+    case MPR_SPAN:
     case MPR_ADDRESS:
     case MPR_FLAG: fprintf(out, "%" PRIu64, v->number); return;
     case MPR_SIGNED:

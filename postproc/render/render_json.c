@@ -11,6 +11,7 @@ static void known(struct mpr_json *j, const char *key, const struct mpr_value *v
     case MPR_BYTES:
     case MPR_COUNT:
     case MPR_TIME:
+    case MPR_SPAN:
     case MPR_ADDRESS: mpr_json_number(j, key, v->number); return;
     case MPR_SIGNED:
     case MPR_CHANGE: mpr_json_signed(j, key, v->amount); return;

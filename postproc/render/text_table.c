@@ -68,9 +68,11 @@ static const struct cuts *cuts_of(const struct line *l, const struct mpr_column 
 
 static int width_of(const struct line *l, const struct mpr_column *c)
 {
-    static const int usual[] = { [MPR_BYTES] = 12, [MPR_SIGNED] = 12,     [MPR_CHANGE] = 12,
-                                 [MPR_COUNT] = 10, [MPR_TIME] = 14,       [MPR_ADDRESS] = 14,
-                                 [MPR_SHARE] = 9,  [MPR_PATH] = MPR_WIDE, [MPR_NUMBERS] = 0 };
+    static const int usual[] = {
+        [MPR_BYTES] = 12,      [MPR_SIGNED] = 12, [MPR_CHANGE] = 12,  [MPR_COUNT] = 10,
+        [MPR_TIME] = 14,       [MPR_SPAN] = 10,   [MPR_ADDRESS] = 14, [MPR_SHARE] = 9,
+        [MPR_PATH] = MPR_WIDE, [MPR_NUMBERS] = 0
+    };
     const int width = c->width ? c->width : usual[c->type];
     const bool finer = c->type == MPR_TIME && l->table->tick && l->table->tick < 1000000;
     const struct cuts *cuts = cuts_of(l, c);

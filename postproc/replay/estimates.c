@@ -77,7 +77,7 @@ static double factor(double known, double estimated)
 struct mpr_excess mpr_estimates_excess(const struct mpr_estimates *e, const struct mpr_books *books,
                                        uint8_t heap)
 {
-    struct mpr_excess known = { 0, 0, 0 }, estimated = { 0, 0, 0 };
+    struct mpr_excess known = { 0 }, estimated = { 0 };
     uint64_t samples;
     for (uint32_t i = 0; i < books->cells; i++) {
         const struct mpr_cell *cell = &books->cell[i];
@@ -86,12 +86,15 @@ struct mpr_excess mpr_estimates_excess(const struct mpr_estimates *e, const stru
         estimated.bytes += (double)more.bytes;
         estimated.blocks += more.blocks;
         estimated.allocations += i < e->cells ? e->cell[i].allocations : 0;
+        estimated.end += i < e->cells ? (double)e->cell[i].now.bytes : 0;
         if (cell->key) continue;
         known.bytes += (double)mpr_books_bytes_at_peak(books, cell);
         known.blocks += (double)mpr_books_blocks_at_peak(books, cell);
         known.allocations += (double)cell->allocations;
+        known.end += (double)cell->bytes;
     }
     return (struct mpr_excess){ factor(known.bytes, estimated.bytes),
                                 factor(known.blocks, estimated.blocks),
-                                factor(known.allocations, estimated.allocations) };
+                                factor(known.allocations, estimated.allocations),
+                                factor(known.end, estimated.end) };
 }

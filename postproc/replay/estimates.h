@@ -45,7 +45,7 @@ struct mpr_more mpr_estimates_at_peak(const struct mpr_estimates *e, const struc
  * that, they are so much too large. */
 /* Factors, at most 1 */
 struct mpr_excess {
-    double bytes, blocks, allocations;
+    double bytes, blocks, allocations, end; /* end: of bytes when the log ends */
 };
 struct mpr_excess mpr_estimates_excess(const struct mpr_estimates *e, const struct mpr_books *books,
                                        uint8_t heap);
@@ -53,6 +53,14 @@ static inline struct mpr_more mpr_estimates_within(struct mpr_more more, struct 
 {
     return (struct mpr_more){ (int64_t)((double)more.bytes * excess.bytes + 0.5),
                               more.blocks * excess.blocks };
+}
+
+/* The bytes that the cell's blocks stand for beyond what they are, when the log ends. */
+static inline uint64_t mpr_estimates_at_end(const struct mpr_estimates *e, uint32_t cell,
+                                            struct mpr_excess excess)
+{
+    const int64_t more = cell < e->cells ? e->cell[cell].now.bytes : 0;
+    return more > 0 ? (uint64_t)((double)more * excess.end) : 0;
 }
 
 #endif

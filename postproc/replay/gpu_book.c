@@ -39,11 +39,14 @@ void mpr_gpu_seen(struct mpr_replay *r, const struct mpr_gpu_block *b, uint64_t 
                                            .capture = b->capture,
                                            .mapped = b->handle };
     if (r->large) mpr_large_born(r->large, b->heap, &large);
+    if (r->lasting)
+        mpr_lasting_born(r->lasting, mpr_block_key(b->addr, b->heap), b->size, b->cell, from);
 }
 
 void mpr_gpu_unseen(struct mpr_replay *r, const struct mpr_gpu_block *b)
 {
     if (r->large) mpr_large_gone(r->large, b->heap, b->addr, b->size, r->now);
+    if (r->lasting) mpr_lasting_gone(r->lasting, mpr_block_key(b->addr, b->heap), b->size, r->now);
 }
 
 void mpr_gpu_books_remove(struct mpr_replay *r, const struct mpr_gpu_block *b)

@@ -90,6 +90,12 @@ static inline uint32_t cell_of(struct mpr_replay *r, struct mpr_thread *t, uint8
 
 /* ---- blocks */
 
+/* What a block can say of its size: no log of ours has more. */
+static uint64_t size_of(const struct mpf_event *e)
+{
+    return e->size < MPF_SIZE_MAX ? e->size : MPF_SIZE_MAX;
+}
+
 static void wait_for_partner(struct mpr_replay *r, uint64_t key, uint32_t thread,
                              enum mpr_waiting kind)
 {
@@ -113,17 +119,22 @@ static void unknown_free(struct mpr_replay *r, uint64_t key, uint32_t thread)
     else wait_for_partner(r, key, thread, MPR_WAIT_ALLOC);
 }
 
+static inline bool is_watched(const struct mpr_replay *r) { return r->large || r->lasting; }
+
 static void born(struct mpr_replay *r, const struct mpf_event *e, uint32_t cell)
 {
     const struct mpr_large_block block = {
         .addr = e->addr, .size = e->size, .from = e->time, .to = UINT64_MAX, .cell = cell
     };
-    mpr_large_born(r->large, e->heap, &block);
+    const uint64_t key = mpr_block_key(e->addr, e->heap);
+    if (r->large) mpr_large_born(r->large, e->heap, &block);
+    if (r->lasting) mpr_lasting_born(r->lasting, key, size_of(e), cell, e->time);
 }
 
 static void gone(struct mpr_replay *r, uint64_t key, uint64_t size)
 {
-    mpr_large_gone(r->large, (uint8_t)key, key >> 8, size, r->now);
+    if (r->large) mpr_large_gone(r->large, (uint8_t)key, key >> 8, size, r->now);
+    if (r->lasting) mpr_lasting_gone(r->lasting, key, size, r->now);
 }
 
 /* Into the books, and out of them. */
@@ -140,7 +151,7 @@ static inline void count_out(struct mpr_replay *r, const struct mpr_block *block
 {
     const uint32_t cell = mpr_block_cell(block);
     const uint64_t size = mpr_block_size(block);
-    if (r->large) gone(r, block->key, size);
+    if (is_watched(r)) gone(r, block->key, size);
     if (__builtin_expect(mpr_block_weighed(block), 0))
         mpr_estimates_remove(&r->estimates, &r->books, cell, size);
     mpr_books_remove(&r->books, cell, size);
@@ -163,12 +174,6 @@ static inline void put_block(struct mpr_replay *r, const struct mpr_block *made,
     *block = *made;
 }
 
-/* What a block can say of its size: no log of ours has more. */
-static uint64_t size_of(const struct mpf_event *e)
-{
-    return e->size < MPF_SIZE_MAX ? e->size : MPF_SIZE_MAX;
-}
-
 /* Has its free been seen before it? */
 MPR_COLD static bool is_free_already(struct mpr_replay *r, const struct mpf_event *e, uint64_t key)
 {
@@ -188,7 +193,7 @@ static inline void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const st
     if (r->repairs.count && is_free_already(r, e, block.key)) return;
     put_block(r, &block, e->thread);
     count_in(r, &block);
-    if (r->large) born(r, e, cell);
+    if (is_watched(r)) born(r, e, cell);
 }
 
 /* The block that a free or realloc of `key` means: true with it in *block, false when there is
@@ -332,7 +337,7 @@ static void on_thread(struct mpr_thread *t, const struct mpf_event *e)
 static void on_thread_end(struct mpr_replay *r, const struct mpf_event *e)
 {
     if (e->addr < r->threads.count && r->threads.at[e->addr])
-        mpr_thread_end(r->threads.at[e->addr]);
+        mpr_thread_end(r->threads.at[e->addr], e->time);
 }
 
 static void on_lost(struct mpr_replay *r, const struct mpf_event *e)

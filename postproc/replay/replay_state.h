@@ -13,6 +13,7 @@
 #include "group.h"
 #include "instant.h"
 #include "large.h"
+#include "lasting.h"
 #include "mpf/event.h"
 #include "mpf/slot.h"
 #include "ranges.h"
@@ -57,10 +58,11 @@ struct mpr_replay {
     struct mpr_gpu gpu;
     struct mpr_estimates estimates;
     struct mpr_wrappers wrappers;
-    struct mpr_large *large; /* observer; NULL: none */
-    struct mpr_watch watch;  /* event NULL: nobody */
-    uint64_t count[256];     /* events by operation */
-    uint64_t lost;           /* events, and by reason */
+    struct mpr_large *large; /* observers of blocks; NULL: none */
+    struct mpr_lasting *lasting;
+    struct mpr_watch watch; /* event NULL: nobody */
+    uint64_t count[256];    /* events by operation */
+    uint64_t lost;          /* events, and by reason */
     uint64_t lost_by[16];
     struct mpf_unwritten unwritten[8]; /* times that frames could not be written: the first ones */
     uint32_t unwrittens;

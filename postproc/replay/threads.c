@@ -83,10 +83,11 @@ void mpr_thread_pop(struct mpr_thread *t, struct mpr_ranges *ranges, uint32_t do
     t->node = node;
 }
 
-void mpr_thread_end(struct mpr_thread *t)
+void mpr_thread_end(struct mpr_thread *t, uint64_t time)
 {
     free(t->stack);
     t->stack = NULL;
     t->depth = t->cap = t->beyond = t->node = t->application = 0;
     t->ended = true;
+    t->ended_ns = time;
 }

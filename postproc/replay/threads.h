@@ -38,7 +38,7 @@ struct mpr_thread {
     struct mpr_gpu_thread gpu;
     struct mpr_forward *forward; /* NULL: it makes no nodes of autograd, or they are not wanted */
     uint64_t tid;                /* the kernel's; 0: not known */
-    uint64_t first_ns;
+    uint64_t first_ns, ended_ns; /* ended_ns: where it has ended */
     struct mpr_thread *newer, *older; /* in the list of threads with ranges of the application */
     char name[32];                    /* newest, as the program gave it */
 };
@@ -64,6 +64,6 @@ void mpr_threads_carry(struct mpr_threads *threads, struct mpr_thread *t);
 /* The thread with open ranges of the application that pushed one last; NULL: none has any. */
 struct mpr_thread *mpr_threads_carrier(struct mpr_threads *threads);
 /* It is gone: gives back its stack. */
-void mpr_thread_end(struct mpr_thread *t);
+void mpr_thread_end(struct mpr_thread *t, uint64_t time);
 
 #endif

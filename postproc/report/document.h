@@ -23,7 +23,9 @@ enum mpr_type {
     MPR_CHANGE, /* bytes: an amount, one that may be negative, one with its sign */
     MPR_COUNT,
     MPR_TIME,
-    MPR_ADDRESS, /* a number of things, ns since the process's start, of memory */
+    MPR_SPAN,
+    MPR_ADDRESS, /* a number of things, ns since the process's start, ns that something took, of
+                    memory */
     MPR_SHARE,   /* of the table's `whole` */
     MPR_FLAG,
     MPR_WORD,

@@ -226,6 +226,7 @@ static const struct mpr_column row_columns[] = {
     { .key = "blocks_at_peak", .type = MPR_COUNT, OF_ROW(blocks) },
     { .key = "own_peak_bytes", .type = MPR_BYTES, OF_ROW(own_peak) },
     { .key = "allocations", .type = MPR_COUNT, OF_ROW(allocations) },
+    { .key = "end_bytes", .type = MPR_BYTES, OF_ROW(end_bytes) },
     { .key = "inherited_bytes_at_peak", .type = MPR_BYTES, OF_ROW(inherited) },
     { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0,
       .only = MPR_IN_JSON },

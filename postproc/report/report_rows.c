@@ -35,7 +35,7 @@ static struct mpr_value own_peak(const void *row, const void *context)
     return v;
 }
 
-enum { PATH, BYTES, SHARE, BLOCKS, EVER, NOTE = EVER + 2, COLUMNS };
+enum { PATH, BYTES, SHARE, BLOCKS, END, EVER, NOTE = EVER + 2, COLUMNS };
 
 // clang-format off
 static const struct mpr_column columns[COLUMNS] = {
@@ -43,6 +43,8 @@ static const struct mpr_column columns[COLUMNS] = {
     [BYTES] = { .type = MPR_BYTES, OF_ROW(bytes), .sums = true, .estimate = true },
     [SHARE] = { .title = "share", .type = MPR_SHARE, OF_ROW(bytes) },
     [BLOCKS] = { .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true },
+    [END] = { .title = "at end", .type = MPR_BYTES, OF_ROW(end_bytes), .sums = true,
+              .estimate = true },
     [EVER] = { .title = "own peak", .type = MPR_BYTES, .get = own_peak, .estimate = true,
                .spare = 2 },
     [EVER + 1] = { .title = "allocs", .type = MPR_COUNT, OF_ROW(allocations), .estimate = true,
@@ -57,6 +59,7 @@ static const struct mpr_column *columns_of(struct mpr_document *doc, const struc
     struct mpr_column *own = mpr_arena_alloc(&doc->arena, sizeof columns);
     memcpy(own, columns, sizeof columns);
     own[BYTES].title = r->bytes;
+    if (!doc->naming || doc->naming->order != MPR_ORDER_END) own[END].title = NULL;
     if (!r->ever) own[EVER].title = own[EVER + 1].title = NULL;
     return own;
 }

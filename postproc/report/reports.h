@@ -19,6 +19,8 @@ struct mpr_processes;
 struct mpr_segments;
 struct mpr_steps;
 struct mpr_summary;
+struct mpr_temporary;
+struct mpr_thread_use;
 struct mpr_timeline;
 struct mpr_verify;
 
@@ -36,6 +38,8 @@ void mpr_report_processes(struct mpr_document *doc, const struct mpr_processes *
 void mpr_report_segments(struct mpr_document *doc, const struct mpr_segments *segments);
 void mpr_report_steps(struct mpr_document *doc, const struct mpr_steps *steps);
 void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *insights);
+void mpr_report_temporary(struct mpr_document *doc, const struct mpr_temporary *temporary);
+void mpr_report_threads(struct mpr_document *doc, const struct mpr_thread_use *use);
 void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *verify);
 
 /* ---- parts of one for others */

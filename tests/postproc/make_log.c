@@ -492,8 +492,7 @@ int main(int argc, char **argv)
         { "ticks", ticks }, { "spike", spike },
         { "rank", rank },   { "worker", worker },
         { "loop", loop },   { "numbered_loop", numbered_loop },
-        { "churn", churn }, { "mixed", mixed },   { "ticks", ticks }, { "spike", spike },
-        { "rank", rank },   { "worker", worker }, { "image", image },
+        { "image", image },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc > 3 && strcmp(argv[1], "ranges") == 0) return ranges(argv[2], argv + 3, argc - 3), 0;

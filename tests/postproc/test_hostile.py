@@ -16,7 +16,7 @@ PAGE = os.environ["MEMPROF_PAGE"] == "1"        # html is built
 TIMEOUT, MEMORY = 20, 2 << 30       # seconds, many times what the slowest takes; bytes, of which a log is no part
 COMMANDS = {
     "peaks": ["peaks", "-fjson"], "python": ["peaks", "--by", "python"], "backward": ["peaks", "--backward-of"], "oom": ["oom"],
-    "timeline": ["timeline"], "html": ["html", "-o", "/dev/null"], "graphs": ["graphs"], "segments": ["segments"], "steps": ["steps"], "processes": ["processes"], "stacks": ["stacks"],
+    "timeline": ["timeline"], "html": ["html", "-o", "/dev/null"], "graphs": ["graphs"], "segments": ["segments"], "steps": ["steps"], "processes": ["processes"], "temporary": ["temporary"], "threads": ["threads", "-fjson"], "stacks": ["stacks"],
     "folded": ["stacks", "--folded"], "info": ["info"], "verify": ["verify"], "diff": ["diff"], "breakdown": ["breakdown"],
 }
 LOGS = {"diff": 2}      # how many a command wants, where that is not one

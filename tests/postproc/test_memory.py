@@ -60,7 +60,7 @@ def peaks_are_whole_or_none(folder):
 def all_reports_are_whole_or_none(folder):
     log = golden("h200-graphs-oom.zst", folder)
     for arguments in (["peaks", "--by", "stack", "-fcsv"], ["oom", "-fjson"], ["timeline"], ["timeline", "-fcsv"], ["timeline", "-fjson"], ["graphs", "-fjson"], ["segments", "-fjson"], ["steps", "-fjson"], ["breakdown", "-fjson"],
-                      ["stacks"], ["stacks", "--by", "python", "-fjson"], ["stacks", "--folded", "--top", "3"], ["info"], ["info", "-fjson"], ["verify", "-fjson"], ["processes"]):
+                      ["stacks"], ["stacks", "--by", "python", "-fjson"], ["stacks", "--folded", "--top", "3"], ["info"], ["info", "-fjson"], ["verify", "-fjson"], ["processes"], ["temporary", "-fjson"], ["threads"]):
         each_failure([*arguments, log], folder)
     other = shutil.copy(os.path.join(GOLDEN, "h200-graphs-eager.zst"), os.path.join(folder, "other.zst"))
     each_failure(["diff", "-fjson", log, other], folder)

@@ -1,0 +1,45 @@
+/* What each thread allocated: the result behind `memprof-report threads`.
+ *
+ * Everything in it lives until mpr_thread_use_free.  Times are ns since the process's start. */
+#ifndef MPR_THREAD_USE_H
+#define MPR_THREAD_USE_H
+
+#include "peaks.h"
+
+struct mpr_thread_life {
+    const char *name; /* with the kernel's number */
+    uint64_t number, tid;
+    uint64_t first_ns, ended_ns; /* ended: UINT64_MAX: it lived at the end, or nobody said */
+    bool allocated;              /* in any heap */
+};
+
+/* Of one thread in one heap. */
+struct mpr_thread_row {
+    struct mpr_thread_life thread;
+    uint64_t bytes, blocks; /* at the heap's peak */
+    uint64_t end_bytes, end_blocks, own_peak, allocations;
+    uint64_t all_bytes; /* of all blocks that it ever made; MPF_UNKNOWN: memory counted by pages */
+};
+
+struct mpr_thread_heap {
+    const char *name;
+    uint64_t peak_bytes, peak_time, end_bytes;
+    struct mpr_thread_row *row; /* by bytes at the peak, largest first */
+    size_t rows;
+};
+
+struct mpr_thread_use {
+    struct mpr_peaks peaks;         /* of the one log: its summary */
+    const char *heap;               /* only this one; NULL: all */
+    struct mpr_thread_life *thread; /* all of them, by number */
+    size_t threads;
+    struct mpr_thread_heap *at; /* largest peak first */
+    size_t heaps;
+};
+
+/* heap: NULL: all.  0, or -1 with *error filled (nothing to free then). */
+int mpr_thread_use_read(struct mpr_thread_use *out, const char *path, const char *heap,
+                        const struct mpr_progress *progress, struct mpr_error *error);
+void mpr_thread_use_free(struct mpr_thread_use *out);
+
+#endif

@@ -1,0 +1,97 @@
+/* How long blocks live, and the median that a tally tells. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "lasting.h"
+#include "tally.h"
+
+enum { CELL = 3, OTHER = 7 };
+
+static void a_block_counts_in_the_cell_that_made_it(void **state)
+{
+    struct mpr_lasting lasting = { .within = 1000 };
+    (void)state;
+    mpr_lasting_born(&lasting, 1, 64, CELL, 100);
+    mpr_lasting_born(&lasting, 2, 32, OTHER, 200);
+    mpr_lasting_gone(&lasting, 1, 64, 1100); /* as long as is asked for */
+    mpr_lasting_gone(&lasting, 2, 32, 1201); /* a ns longer */
+    const struct mpr_tally cell = mpr_tally_of(&lasting, CELL),
+                           other = mpr_tally_of(&lasting, OTHER);
+    assert_int_equal(cell.blocks, 1);
+    assert_int_equal(cell.bytes, 64);
+    assert_int_equal(cell.freed, 1);
+    assert_int_equal(cell.soon, 1);
+    assert_int_equal(cell.soon_bytes, 64);
+    assert_int_equal(other.freed, 1);
+    assert_int_equal(other.soon, 0);
+    assert_int_equal(mpr_tally_of(&lasting, CELL + 1).blocks, 0);
+    mpr_lasting_free(&lasting);
+}
+
+/* Blocks of a busy address are told apart, and what nobody saw being made ends nothing. */
+static void an_address_is_used_again(void **state)
+{
+    struct mpr_lasting lasting = { .within = 10 };
+    (void)state;
+    for (uint64_t i = 0; i < 1000; i++) {
+        mpr_lasting_born(&lasting, 1, 8, CELL, i * 100);
+        mpr_lasting_gone(&lasting, 1, 8, i * 100 + 5);
+    }
+    mpr_lasting_gone(&lasting, 1, 8, 1000000);
+    mpr_lasting_born(&lasting, 1, 8, CELL, 2000000);
+    mpr_lasting_born(&lasting, 1, 8, CELL, 2000001); /* the end of the one before was not seen */
+    const struct mpr_tally tally = mpr_tally_of(&lasting, CELL);
+    assert_int_equal(tally.blocks, 1002);
+    assert_int_equal(tally.freed, 1000);
+    assert_int_equal(tally.soon, 1000);
+    assert_int_equal(lasting.births, 1); /* its place is used again, too */
+    mpr_lasting_free(&lasting);
+}
+
+static void the_median_is_the_middle_of_its_class(void **state)
+{
+    struct mpr_tally tally = { 0 }, sum = { 0 };
+    (void)state;
+    assert_true(mpr_tally_median(&tally) == MPR_NO_MEDIAN);
+    tally.freed = 3;
+    tally.life[0] = tally.life[11] = tally.life[20] = 1;
+    assert_int_equal(mpr_tally_median(&tally), 1024 + 512); /* class 11: from 1024 ns on */
+    mpr_tally_add(&sum, &tally);
+    mpr_tally_add(&sum, &tally);
+    assert_int_equal(sum.freed, 6);
+    sum.life[0] += 10;
+    sum.freed += 10;
+    assert_int_equal(mpr_tally_median(&sum), 0);
+}
+
+static void lives_have_classes(void **state)
+{
+    static const struct {
+        uint64_t life;
+        int class;
+    } expected[] = { { 0, 0 }, { 1, 1 },     { 2, 2 },     { 3, 2 },
+                     { 4, 3 }, { 1023, 10 }, { 1024, 11 }, { UINT64_MAX, MPR_LIFE_CLASSES - 1 } };
+    (void)state;
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        struct mpr_lasting lasting = { 0 };
+        mpr_lasting_born(&lasting, 1, 8, CELL, 0);
+        mpr_lasting_gone(&lasting, 1, 8, expected[i].life);
+        assert_int_equal(mpr_tally_of(&lasting, CELL).life[expected[i].class], 1);
+        mpr_lasting_free(&lasting);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_block_counts_in_the_cell_that_made_it),
+        cmocka_unit_test(an_address_is_used_again),
+        cmocka_unit_test(the_median_is_the_middle_of_its_class),
+        cmocka_unit_test(lives_have_classes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
