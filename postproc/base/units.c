@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 const char *mpr_units_size(struct mpr_number *n, uint64_t bytes)
 {
@@ -68,6 +69,30 @@ const char *mpr_units_instant(struct mpr_number *n, uint64_t ns, uint64_t width)
     char *end = n->text + strlen(n->text);
     if (width < 1000) snprintf(end, sizeof "999999", "%06u", below_ms);
     else if (width < 1000000) snprintf(end, sizeof "999", "%03u", below_ms / 1000);
+    return n->text;
+}
+
+static struct tm local(uint64_t real)
+{
+    struct tm tm = { 0 };
+    const time_t seconds = (time_t)(real / 1000000000);
+    localtime_r(&seconds, &tm);
+    return tm;
+}
+
+const char *mpr_units_clock(struct mpr_number *n, uint64_t epoch, uint64_t ns, uint64_t width)
+{
+    char day[16] = "";
+    if (!epoch) return mpr_units_instant(n, ns, width);
+    const struct tm first = local(epoch), then = local(epoch + ns);
+    const uint64_t of_day =
+        (uint64_t)(then.tm_hour * 3600 + then.tm_min * 60 + then.tm_sec) * 1000000000 +
+        (epoch + ns) % 1000000000;
+    mpr_units_instant(n, of_day, width);
+    if (first.tm_yday == then.tm_yday && first.tm_year == then.tm_year) return n->text;
+    strftime(day, sizeof day, "%m-%d ", &then);
+    memmove(n->text + strlen(day), n->text, strlen(n->text) + 1);
+    memcpy(n->text, day, strlen(day));
     return n->text;
 }
 

@@ -17,6 +17,9 @@ const char *mpr_units_instant(struct mpr_number *n, uint64_t ns, uint64_t width)
                                                                                      the digits that
                                                                                      `width` ns need
                                                                                    */
+/* What the clock on the wall said then: local time; epoch: CLOCK_REALTIME ns that ns count from.
+ * With month and day where that is another day than that of the epoch.  0: mpr_units_instant. */
+const char *mpr_units_clock(struct mpr_number *n, uint64_t epoch, uint64_t ns, uint64_t width);
 const char *mpr_units_length(struct mpr_number *n, uint64_t ns); /* "250 us", without a fraction */
 const char *mpr_units_span(struct mpr_number *n, uint64_t ns);   /* "98.3 us", "1.50 s"; from a
                                                                      minute on "00:03:20" */

@@ -13,7 +13,7 @@
 #include "cmd.h"
 #include "file.h"
 
-enum { KEY_WIDTH = 512, KEY_FRAMES, KEY_UNFOLD, KEY_PLUMBING };
+enum { KEY_WIDTH = 512, KEY_FRAMES, KEY_UNFOLD, KEY_PLUMBING, KEY_CLOCK };
 
 static const struct argp_option options[] = {
     { "format", 'f', "FORMAT", 0, "text (default), json or csv", 10 },
@@ -22,6 +22,9 @@ static const struct argp_option options[] = {
     { "top", 't', "N", 0, "at most N lines of each table (text: 20; json and csv: all)", 10 },
     { "width", KEY_WIDTH, "N", 0,
       "columns of a line, or full: paths are cut to fit (default: COLUMNS, else the terminal's; full elsewhere)",
+      10 },
+    { "clock", KEY_CLOCK, "WHICH", 0,
+      "offset (default): times are since the process's start; wall: of the clock then, in local time (text only)",
       10 },
     { "frames", KEY_FRAMES, "WHICH", 0,
       "telling (default): a call stack is shown by the innermost call in the program's own code and its caller; "
@@ -72,6 +75,13 @@ static void set_frames(struct mpr_output *output, const char *arg, struct argp_s
     else argp_error(state, "--frames=%s: telling or all is wanted", arg);
 }
 
+static void set_clock(struct mpr_output *output, const char *arg, struct argp_state *state)
+{
+    output->style.clock = strcmp(arg, "wall") == 0;
+    if (!output->style.clock && strcmp(arg, "offset") != 0)
+        argp_error(state, "--clock=%s: offset or wall is wanted", arg);
+}
+
 static void set_color(struct mpr_output *output, const char *arg, struct argp_state *state)
 {
     if (strcmp(arg, "auto") == 0) output->color = MPR_COLOR_AUTO;
@@ -102,6 +112,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'c': set_color(output, arg, state); return 0;
     case 't': set_top(output, arg, state); return 0;
     case KEY_WIDTH: set_width(output, arg, state); return 0;
+    case KEY_CLOCK: set_clock(output, arg, state); return 0;
     case KEY_FRAMES: set_frames(output, arg, state); return 0;
     case KEY_UNFOLD: output->naming.unfold = true; return 0;
     case KEY_PLUMBING: add_plumbing(output->telling, arg, state); return 0;
@@ -207,7 +218,7 @@ static void render_document(const struct mpr_renderer *renderer, FILE *out, cons
 int mpr_output_document(struct mpr_output *output, mpr_describe_result *describe,
                         const void *result, bool incomplete)
 {
-    struct mpr_document doc = { .naming = &output->naming };
+    struct mpr_document doc = { .naming = &output->naming, .clock = output->style.clock };
     describe(&doc, result);
     const int status = mpr_output_report(output, render_document, &doc, incomplete);
     mpr_doc_free(&doc);

@@ -11,7 +11,9 @@ const char *mpr_cell_number(struct mpr_number *n, const struct mpr_table *t,
     case MPR_SIGNED: return mpr_units_signed(n, v->amount);
     case MPR_CHANGE: return mpr_units_change(n, v->amount);
     case MPR_COUNT: return mpr_units_count(n, v->number);
-    case MPR_TIME: return mpr_units_instant(n, v->number, t->tick ? t->tick : 1000000);
+    case MPR_TIME:
+        return mpr_units_clock(n, v->lasting ? 0 : t->epoch, v->number,
+                               t->tick ? t->tick : 1000000);
     case MPR_SPAN: return mpr_units_span(n, v->number);
     case MPR_ADDRESS: snprintf(n->text, sizeof n->text, "%#" PRIx64, v->number); return n->text;
     case MPR_SHARE: snprintf(n->text, sizeof n->text, "%.1f %%", v->percent); return n->text;

@@ -15,6 +15,7 @@ struct mpr_style {
     bool color;
     int width;                   /* columns of a line; 0: as many as it takes */
     struct mpr_telling *telling; /* what a call stack tells; NULL: stacks are whole */
+    bool clock;                  /* times are of the clock: for what is no document */
     size_t top;                  /* rows of each table at most; 0: the format's default */
 };
 

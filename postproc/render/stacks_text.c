@@ -179,7 +179,7 @@ static void heading(FILE *out, const struct mpr_calltree *t, const struct mpr_st
     mpr_text_tone(out, style, MPR_PLAIN);
     fprintf(out, "  %s %s at %s, by %scall stack, %s\n",
             mpr_instant_is_peak(t->options.at) ? "peak" : "bytes", mpr_units_size(&size, t->bytes),
-            mpr_units_time(&time, t->time), t->options.python ? "Python " : "",
+            mpr_text_time(&time, style, &t->summary, t->time), t->options.python ? "Python " : "",
             t->options.bottom_up ? "from who allocated" : "from main");
     mpr_text_tone(out, style, MPR_FAINT);
     fprintf(out, "%13s%9s%12s\n", "bytes", "share", "blocks");

@@ -104,7 +104,7 @@ static void write_lines(FILE *out, struct mpr_document *doc, const struct mpr_st
 void mpr_text_log(FILE *out, const struct mpr_summary *s, const struct mpr_choice *choice,
                   const struct mpr_style *style)
 {
-    struct mpr_document doc = { 0 };
+    struct mpr_document doc = { .clock = style->clock };
     mpr_report_lines(&doc, s);
     if (choice) mpr_report_choice(&doc, choice);
     write_lines(out, &doc, style);
@@ -115,4 +115,10 @@ void mpr_text_notes(FILE *out, const char *const *note, size_t notes, const stru
     struct mpr_document doc = { 0 };
     mpr_report_notes(&doc, note, notes);
     write_lines(out, &doc, style);
+}
+
+const char *mpr_text_time(struct mpr_number *n, const struct mpr_style *style,
+                          const struct mpr_summary *summary, uint64_t ns)
+{
+    return mpr_units_clock(n, style->clock ? summary->process.start_ns : 0, ns, 1000000);
 }

@@ -10,6 +10,7 @@
 #include "render.h"
 #include "row.h"
 #include "summary.h"
+#include "units.h"
 
 enum {
     MPR_TEXT_TOP = MPR_TOP,
@@ -38,5 +39,10 @@ void mpr_text_log(FILE *out, const struct mpr_summary *summary, const struct mpr
                   const struct mpr_style *style);
 void mpr_text_notes(FILE *out, const char *const *note, size_t notes,
                     const struct mpr_style *style);
+
+/* An instant of the log, as people want to see times. */
+struct mpr_summary;
+const char *mpr_text_time(struct mpr_number *n, const struct mpr_style *style,
+                          const struct mpr_summary *summary, uint64_t ns);
 
 #endif

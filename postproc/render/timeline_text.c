@@ -114,15 +114,16 @@ static void chart(FILE *out, const struct columns *c)
     }
 }
 
-static void axis(FILE *out, const struct columns *c)
+static void axis(FILE *out, const struct columns *c, const struct mpr_summary *summary,
+                 const struct mpr_style *style)
 {
     struct mpr_number from, middle, to;
     fprintf(out, "%*s └", MARGIN, "0 B");
     for (size_t i = 0; i < c->count; i++)
         fputs(i == c->count / 2 || i == c->count - 1 ? "┴" : "─", out);
-    mpr_units_time(&from, c->from);
-    mpr_units_time(&middle, c->from + c->width * c->count / 2);
-    mpr_units_time(&to, c->from + c->width * (c->count - 1));
+    mpr_text_time(&from, style, summary, c->from);
+    mpr_text_time(&middle, style, summary, c->from + c->width * c->count / 2);
+    mpr_text_time(&to, style, summary, c->from + c->width * (c->count - 1));
     const int half = COLUMNS / 2 - 6;
     fprintf(out, "\n%*s%-*s%-*s%12s\n", MARGIN + 2, "", half, from.text, half, middle.text,
             to.text);
@@ -184,12 +185,12 @@ static void heap(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_
     fputs(h->name, out);
     mpr_text_tone(out, style, MPR_PLAIN);
     fprintf(out, "  peak %s at %s", mpr_units_size(&size, h->peak_bytes),
-            mpr_units_time(&time, h->peak_time));
+            mpr_text_time(&time, style, &t->summary, h->peak_time));
     fprintf(out, ", at the end %s\n", mpr_units_size(&size, h->end_bytes));
     make_columns(&c, t, h, COLUMNS);
     flag(out, &c, style);
     chart(out, &c);
-    axis(out, &c);
+    axis(out, &c, &t->summary, style);
     free_columns(&c);
     if (t->choice.by != MPR_GROUP_HEAP) band_table(out, t, h, style);
 }

@@ -98,14 +98,21 @@ static double percent_of(const struct mpr_column *c, const struct mpr_value *par
     return whole ? 100.0 * bytes / (double)whole : 0;
 }
 
-struct mpr_value mpr_table_cell(const struct mpr_table *t, const struct mpr_column *c,
-                                const void *row)
+static struct mpr_value field(const struct mpr_table *t, const struct mpr_column *c,
+                              const void *row)
 {
-    if (c->get) return c->get(row, t->context);
     struct mpr_value v = held(c, c->of_context ? t->context : row);
     v.state = state_of(c, &v);
     if (c->words) v.text = c->words[v.number];
     else if (c->type == MPR_SHARE) v.percent = percent_of(c, &v, t->whole);
+    return v;
+}
+
+struct mpr_value mpr_table_cell(const struct mpr_table *t, const struct mpr_column *c,
+                                const void *row)
+{
+    struct mpr_value v = c->get ? c->get(row, t->context) : field(t, c, row);
+    v.lasting = c->lasting;
     return v;
 }
 
@@ -197,6 +204,7 @@ void mpr_doc_table(struct mpr_document *doc, const struct mpr_table *table)
 {
     struct mpr_table *copy = mpr_arena_alloc(&doc->arena, sizeof *copy);
     *copy = *table;
+    copy->epoch = doc->epoch;
     add(doc, MPR_TABLE)->table = copy;
 }
 
@@ -264,8 +272,24 @@ const char *mpr_doc_count(struct mpr_document *doc, uint64_t count)
 
 const char *mpr_doc_time(struct mpr_document *doc, uint64_t ns)
 {
+    return mpr_doc_instant(doc, ns, 1000000);
+}
+
+const char *mpr_doc_instant(struct mpr_document *doc, uint64_t ns, uint64_t width)
+{
+    struct mpr_number n;
+    return mpr_arena_text(&doc->arena, mpr_units_clock(&n, doc->epoch, ns, width));
+}
+
+const char *mpr_doc_lasting(struct mpr_document *doc, uint64_t ns)
+{
     struct mpr_number n;
     return mpr_arena_text(&doc->arena, mpr_units_time(&n, ns));
+}
+
+void mpr_doc_began(struct mpr_document *doc, uint64_t start)
+{
+    doc->epoch = doc->clock ? start : 0;
 }
 
 const char *mpr_doc_path(struct mpr_document *doc, const char *const *path, size_t depth)

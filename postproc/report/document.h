@@ -53,6 +53,7 @@ struct mpr_value {
     bool told;          /* PATH: it is for people as it is */
     const char *caller; /* PATH: for people, who called its last name; NULL: nobody to tell of */
     bool at_least;      /* a number: for people, it may be more */
+    bool lasting;       /* TIME: set by its column */
 };
 
 struct mpr_value mpr_value_number(enum mpr_type type, uint64_t number);
@@ -105,6 +106,7 @@ struct mpr_column {
     struct mpr_value (*get)(const void *row, const void *context); /* in place of a field */
     const char *const *words;                                      /* of a WORD held as a number */
     enum mpr_unless unless;
+    bool lasting;  /* TIME: a length of time, never of the clock */
     bool sums;     /* rows that are left out are told by their sum */
     bool estimate; /* bears "~" where the table says that the row is estimated */
     bool below;    /* in text on a line of its own below the row */
@@ -145,6 +147,8 @@ struct mpr_table {
     const void *context; /* for columns that are not of the row */
     uint64_t whole;      /* what shares are of */
     uint64_t tick;       /* ns that the last digit of a time stands for; 0: ms */
+    uint64_t epoch;      /* set by mpr_doc_table: for people times are of the clock; 0: they are not
+                          */
     size_t top;          /* rows that people see unless --top says otherwise; 0: MPR_TOP */
     size_t idle;         /* rows at the end that people need not see */
     unsigned all;        /* formats that show each row, whatever --top says */
@@ -204,6 +208,8 @@ struct mpr_item {
 struct mpr_document {
     struct mpr_arena arena;
     const struct mpr_naming *naming; /* how people see paths; of whoever made the document */
+    bool clock;     /* people see times as the clock had them, not since the process's start */
+    uint64_t epoch; /* CLOCK_REALTIME ns that times count from, where `clock` is wanted; else 0 */
     struct mpr_item *first, *last, *open;
     struct mpr_run *run;          /* the newest of the line that is being written */
     const struct mpr_column *csv; /* of the tables that are in CSV; NULL: there is none */
@@ -248,6 +254,11 @@ void mpr_doc_gap(struct mpr_document *doc);
 const char *mpr_doc_size(struct mpr_document *doc, uint64_t bytes);
 const char *mpr_doc_count(struct mpr_document *doc, uint64_t count);
 const char *mpr_doc_time(struct mpr_document *doc, uint64_t ns);
+const char *mpr_doc_instant(struct mpr_document *doc, uint64_t ns, uint64_t width);
+/* A length of time, never of the clock. */
+const char *mpr_doc_lasting(struct mpr_document *doc, uint64_t ns);
+/* From here on times are of a process that began then (CLOCK_REALTIME ns; 0: not known). */
+void mpr_doc_began(struct mpr_document *doc, uint64_t start);
 /* Names joined by " > "; "outside any range". */
 const char *mpr_doc_path(struct mpr_document *doc, const char *const *path, size_t depth);
 

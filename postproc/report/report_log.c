@@ -120,6 +120,7 @@ static void process(struct mpr_document *doc, const struct mpr_process_info *p)
 
 void mpr_report_fields(struct mpr_document *doc, const struct mpr_summary *s)
 {
+    mpr_doc_began(doc, s->process.start_ns);
     mpr_doc_facts(doc, state_columns, s);
     death(doc, s);
     mpr_doc_fact(doc, "lost_events", mpr_value_number(MPR_COUNT, s->lost_events));
@@ -182,7 +183,7 @@ static void state(struct mpr_document *doc, const struct mpr_summary *s)
     mpr_doc_say(doc, "log: ");
     ending(doc, s);
     mpr_doc_line(doc, "; %s events, %s lost; %s long", mpr_doc_count(doc, s->events),
-                 mpr_doc_count(doc, s->lost_events), mpr_doc_time(doc, s->duration_ns));
+                 mpr_doc_count(doc, s->lost_events), mpr_doc_lasting(doc, s->duration_ns));
 }
 
 #define WARNING(doc, ...) (mpr_doc_add(doc, MPR_WARN, "warning: " __VA_ARGS__), mpr_doc_end(doc))
@@ -249,10 +250,27 @@ static void oddities(struct mpr_document *doc, const struct mpr_summary *s)
                      s->unmatched_frees, s->missed_frees);
 }
 
+/* Of which day, and in which zone. */
+static void clock_line(struct mpr_document *doc, uint64_t start)
+{
+    char text[64];
+    struct tm tm;
+    const time_t seconds = (time_t)(start / 1000000000);
+    if (!doc->clock) return;
+    if (!start || !localtime_r(&seconds, &tm)) {
+        mpr_doc_line(doc, "times: since the process's start, for when that was is not known");
+        return;
+    }
+    strftime(text, sizeof text, "%Y-%m-%d, %Z (%z)", &tm);
+    mpr_doc_line(doc, "times: of the clock, %s", text);
+}
+
 void mpr_report_lines(struct mpr_document *doc, const struct mpr_summary *s)
 {
+    mpr_doc_began(doc, s->process.start_ns);
     mpr_report_title(doc, s);
     state(doc, s);
+    clock_line(doc, s->process.start_ns);
     warn_damage(doc, s);
     warn_missing(doc, s);
     oddities(doc, s);

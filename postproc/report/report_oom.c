@@ -15,8 +15,7 @@ enum { FRAMES = 4, BLOCKS = 10 };
 /* With all its digits: what --at takes. */
 static const char *exact_time(struct mpr_document *doc, uint64_t ns)
 {
-    struct mpr_number n;
-    return mpr_arena_text(&doc->arena, mpr_units_instant(&n, ns, 1));
+    return mpr_doc_instant(doc, ns, 1);
 }
 
 /* ---- what was asked, and what there was */
@@ -118,7 +117,11 @@ static void fits(struct mpr_document *doc, const struct mpr_oom_story *s, unsign
 static const struct mpr_column block_columns[] = {
     { .title = "path", MPR_PATH_FIELD(mpr_oom_block, path, depth) },
     { .key = "bytes", .title = "bytes", .type = MPR_BYTES, MPR_FIELD(mpr_oom_block, bytes) },
-    { .key = "age_ns", .title = "age", .type = MPR_TIME, MPR_FIELD(mpr_oom_block, age) },
+    { .key = "age_ns",
+      .title = "age",
+      .type = MPR_TIME,
+      .lasting = true,
+      MPR_FIELD(mpr_oom_block, age) },
     { .key = "path", MPR_PATH_FIELD(mpr_oom_block, path, depth) },
 };
 

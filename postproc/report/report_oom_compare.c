@@ -156,6 +156,7 @@ static void death(struct mpr_document *doc, const struct mpr_ooms_log *log,
     struct mpr_fate_text fate;
     mpr_doc_say(doc, "%s pid %" PRIu64 " %s", log == first ? "ends:" : ";", s->process.pid,
                 mpr_fate_words(&fate, s));
+    if (log == first) mpr_doc_began(doc, s->process.start_ns);
     if (log == first) mpr_doc_say(doc, " at %s", mpr_doc_time(doc, s->duration_ns));
     else mpr_doc_say(doc, " %.3f s later", (double)mpr_less(death_of(log), death_of(first)) / 1e9);
 }
@@ -184,6 +185,7 @@ static void heading(struct mpr_document *doc, const struct mpr_ooms *ooms)
     const struct mpr_process_info *p = &first->summary.process;
     struct mpr_fate_text fate;
     const char *how = mpr_fate_words(&fate, &first->summary);
+    mpr_doc_began(doc, p->start_ns);
     if (first->summary.fate == MPR_FATE_UNKNOWN && first->host.full) how = "killed";
     if (ooms->device_failure) how = "device memory";
     mpr_doc_add(doc, MPR_STRONG, "%zu of %zu processes failed, the first", ooms->failed,

@@ -86,7 +86,7 @@ static void rate(struct mpr_document *doc, const char *what, uint64_t before, ui
     const uint64_t change = after < before ? before - after : after - before;
     if (!ns) return;
     mpr_doc_say(doc, "  growth  %s %s%s in the last %s", what, sign, mpr_doc_size(doc, change),
-                mpr_doc_time(doc, ns));
+                mpr_doc_lasting(doc, ns));
     if (ns >= RATE_NS)
         mpr_doc_say(doc, ": %s%s a minute", sign, mpr_doc_size(doc, per_minute(change, ns)));
     mpr_doc_end(doc);

@@ -316,13 +316,13 @@ static void devices(struct mpr_document *doc, const struct mpr_log_peaks *log, b
 static void chosen(struct mpr_document *doc, struct mpr_instant at)
 {
     const uint64_t width = width_of(at);
-    struct mpr_number time, length;
-    mpr_units_instant(&time, at.from, width);
+    struct mpr_number length;
+    const char *time = mpr_doc_instant(doc, at.from, width);
     mpr_units_length(&length, width);
-    if (width == 1) mpr_doc_line(doc, "the state at %s stands for the peak", time.text);
+    if (width == 1) mpr_doc_line(doc, "the state at %s stands for the peak", time);
     else
         mpr_doc_line(doc, "each heap's largest state within %s from %s on stands for its peak",
-                     length.text, time.text);
+                     length.text, time);
 }
 
 static void choice(struct mpr_document *doc, const struct mpr_choice *c)

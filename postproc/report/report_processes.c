@@ -155,7 +155,7 @@ static void heading(struct mpr_document *doc, const struct mpr_processes *all)
     mpr_doc_line(doc, "%s process%s, %s log%s; %s from the first start to the last end",
                  mpr_doc_count(doc, processes), processes == 1 ? "" : "es",
                  mpr_doc_count(doc, all->count), all->count == 1 ? "" : "s",
-                 mpr_doc_time(doc, lasted(all)));
+                 mpr_doc_lasting(doc, lasted(all)));
     if (!incomplete) return;
     mpr_doc_add(doc, MPR_WARN, "warning: events are missing in %s of them (verify --pid says why)",
                 mpr_doc_count(doc, incomplete));

@@ -153,7 +153,7 @@ static const struct mpr_column shape_columns[] = {
     { .title = "hole", .type = MPR_BYTES, .get = shape_hole },
     { .title = "blocks", .type = MPR_COUNT, OF_SHAPE(blocks), .width = 8 },
     { .title = "oldest block", .type = MPR_PATH, .get = oldest_name, .width = PATH },
-    { .title = "age", .type = MPR_TIME, .get = oldest_age, .spare = 1 },
+    { .title = "age", .type = MPR_TIME, .lasting = true, .get = oldest_age, .spare = 1 },
     { .title = "", .type = MPR_TEXT, MPR_FIELD(shape, note) },
 };
 // clang-format on
@@ -202,7 +202,7 @@ static const struct mpr_column pin_columns[] = {
     { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_PIN(blocks) },
     { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_PIN(bytes) },
     { .key = "oldest_ns", .type = MPR_TIME, OF_PIN(oldest_time) },
-    { .title = "oldest's age", .type = MPR_TIME, .get = pin_age },
+    { .title = "oldest's age", .type = MPR_TIME, .lasting = true, .get = pin_age },
 };
 
 /* ---- devices */

@@ -29,6 +29,7 @@ void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *v)
 {
     const struct mpr_summary *s = &v->summary;
     mpr_report_schema(doc, "memprof.verify/1");
+    mpr_doc_began(doc, s->process.start_ns);
     mpr_doc_line(doc,
                  "%s: %s, %s frames, whole up to offset %" PRIu64 " of %" PRIu64 " and time %s",
                  s->path, s->incomplete ? "INCOMPLETE" : "good", mpr_doc_count(doc, s->frames),
