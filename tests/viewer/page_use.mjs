@@ -17,7 +17,7 @@ after(() => shop.close());
 const view = (page) => page.evaluate(() => memprof.view);
 const whole = (page) => page.evaluate(() => memprof.whole);
 
-test('the wheel zooms and keeps the time under the cursor; 0 shows everything', async () => {
+test('the wheel with ctrl zooms and keeps the time under the cursor; 0 shows everything', async () => {
   const page = await shop.show(one);
   const at = await spot(page, '.chart', 0.3);
   await page.mouse.move(at.x, at.y);
@@ -27,7 +27,9 @@ test('the wheel zooms and keeps the time under the cursor; 0 shows everything', 
       return u.posToVal(x - u.over.getBoundingClientRect().left, 'x');
     }, at.x);
   const before = await timeAt();
+  await page.keyboard.down('Control');
   for (let i = 0; i < 6; i++) await page.mouse.wheel(0, -200);
+  await page.keyboard.up('Control');
   await drawn(page);
   const [from, to] = await view(page),
     [low, high] = await whole(page);

@@ -1,9 +1,10 @@
 /** The page: builds the charts, and keeps them, the tables and the URL in step. */
 import { origin } from './align.js';
 import { bar } from './bar.js';
+import { BlockChart } from './blockchart.js';
 import { HEIGHTS, ceilings, makeCharts } from './charts.js';
 import { REST, UNCLAIMED } from './colours.js';
-import { element } from './dom.js';
+import { element, keepingFocus } from './dom.js';
 import { liveBlocksPanel } from './liveblocks.js';
 import { markPanel } from './marks.js';
 import { Minimap } from './minimap.js';
@@ -51,10 +52,14 @@ export class App {
     this.head = /** @type {HTMLElement} */ (document.getElementById('bar'));
     this.minimap = new Minimap(this);
     this.pinned = element('div', {});
-    this.status = element('footer', { class: 'status', role: 'status', hidden: true });
+    this.status = element('div', { class: 'status', role: 'status', hidden: true });
     this.side = element('div', {});
     /** @type {{ from: number, to: number } | null} */
     this.selection = null;
+    /** The keyboard's, in all charts. @type {number | null} */
+    this.cursor = null;
+    /** Where it began to choose a span. @type {number | null} */
+    this.anchor = null;
     this.frame = 0;
   }
 
@@ -152,6 +157,10 @@ export class App {
 
   /** Everything anew: another run, grouping, theme. */
   build() {
+    keepingFocus(() => this.rebuild());
+  }
+
+  rebuild() {
     document.documentElement.dataset.theme = this.dark ? 'dark' : 'light';
     for (const chart of this.charts) chart.destroy();
     this.stacks.clear();
@@ -177,6 +186,7 @@ export class App {
     this.fillPins();
     this.minimap.draw();
     this.fillStatus();
+    this.showChosen();
   }
 
   chartWidth() {
@@ -238,6 +248,7 @@ export class App {
   update() {
     const tops = ceilings(this.charts);
     for (const chart of this.charts) chart.update(tops.get(chart) ?? 1);
+    this.showChosen();
     this.minimap.draw();
     this.save();
   }
@@ -334,8 +345,8 @@ export class App {
     this.update();
   }
 
-  /** @param {StackChart} chart @param {number} ns @param {MouseEvent} _event */
-  pinAt(chart, ns, _event) {
+  /** @param {StackChart} chart @param {number} ns */
+  pinAt(chart, ns) {
     const pin = { heap: chart.stack.heap.name, log: chart.stack.log.index, at: chart.stateAt(Math.round(ns)) };
     this.pin(this.pins.length === 1 ? [this.pins[0], pin] : [pin]);
   }
@@ -345,11 +356,51 @@ export class App {
     return spanAt(heap.spans.start, at + this.origin(log));
   }
 
-  /** @param {Chart | null} chart @param {number} from @param {number} to */
-  select(chart, from, to) {
-    for (const other of this.charts) if (other !== chart) other.plot?.clearSelection();
+  /** @param {number} from @param {number} to */
+  select(from, to) {
     this.selection = { from, to };
     this.fillStatus();
+    this.showChosen();
+  }
+
+  /** The selection and the keyboard's cursor, in every chart. */
+  showChosen() {
+    for (const { plot } of this.charts) {
+      plot?.choose(this.selection);
+      if (this.cursor !== null) plot?.point(this.cursor);
+    }
+  }
+
+  /** @param {number} by of the view's length @param {boolean} choosing a span: from where it was to where it is */
+  moveCursor(by, choosing) {
+    const [from, to] = this.view,
+      [low, high] = this.whole,
+      pin = this.pins.at(-1)?.at ?? NaN,
+      start = this.cursor ?? (pin >= from && pin <= to ? pin : (from + to) / 2),
+      at = Math.min(high, Math.max(low, start + by * (to - from)));
+    this.anchor = choosing ? (this.anchor ?? start) : null;
+    this.cursor = at;
+    if (at < from || at > to) this.pan(by);
+    if (this.anchor !== null) this.select(Math.min(this.anchor, at), Math.max(this.anchor, at));
+    else this.showChosen();
+  }
+
+  /** In the chart that has the focus, else the first one. */
+  pinCursor() {
+    const stacks = this.charts.flatMap((chart) => (chart instanceof StackChart ? [chart] : [])),
+      chart = stacks.find(({ root }) => root.contains(document.activeElement)) ?? stacks[0];
+    if (chart && this.cursor !== null) this.pinAt(chart, this.cursor);
+  }
+
+  /** The next of the largest blocks at the cursor, the pin or the peak. */
+  nextBlock() {
+    const open = () => this.charts.find((chart) => chart instanceof BlockChart),
+      has = this.shownHeaps().find((name) =>
+        this.runs().some((log) => log.heaps.some((heap) => heap.name === name && heap.blocks.from.length)),
+      );
+    if (!open() && has) this.change({ blocks: has });
+    const chart = open();
+    if (chart instanceof BlockChart) chart.next(this.cursor ?? this.pins.at(-1)?.at ?? null);
   }
 
   fillStatus() {
@@ -362,9 +413,9 @@ export class App {
     this.state.search = '';
     this.state.hidden = [];
     this.state.only = '';
-    this.selection = null;
+    this.selection = this.cursor = this.anchor = null;
     if (this.searchBox) this.searchBox.value = '';
-    for (const chart of this.charts) chart.plot?.clearSelection();
+    for (const { plot } of this.charts) plot?.point(null);
     this.light(null);
     this.fillPins();
     this.fillStatus();

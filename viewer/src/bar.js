@@ -135,7 +135,7 @@ export function bar(app) {
     button('peak', 'go to the peak (P)', () => toPeak(app)),
     button('PNG', 'download the charts as a picture', () => savePng(app)),
     button('CSV', 'download what the charts show as CSV; more of it by zooming in', () => saveTimelines(app)),
-    button(app.dark ? '☀' : '☾', 'light or dark (T)', () => app.turn()),
+    button(app.dark ? '☀' : '☾', 'dark (T)', () => app.turn(), app.dark),
     button('?', 'keys', () => dispatchEvent(new KeyboardEvent('keydown', { key: '?' }))),
   ];
 }

@@ -4,7 +4,7 @@ import { fill } from './colours.js';
 import { colour, element } from './dom.js';
 import { count, duration, size, time } from './format.js';
 import { liveBlocks } from './liveblocks.js';
-import { blockName, pathName, peakSpan } from './model.js';
+import { blockName, pathName, peakSpan, spanAt } from './model.js';
 import { Plot } from './plot.js';
 
 /** @typedef {import('./app.js').App} App */
@@ -26,6 +26,7 @@ export class BlockChart {
     this.canvas = element('div', {
       class: 'plot',
       role: 'img',
+      tabindex: 0,
       'aria-label': `${count(this.base.length)} blocks of ${stack.heap.name}, the largest of any time`,
     });
     this.said = element('div', { class: 'legend said' });
@@ -33,7 +34,7 @@ export class BlockChart {
       'section',
       { class: 'chart', 'data-blocks': stack.heap.name, 'data-role': role },
       element(
-        'h3',
+        'h2',
         {},
         role && element('b', { class: `role role-${role}` }, role),
         `${stack.heap.name}, largest blocks`,
@@ -65,9 +66,7 @@ export class BlockChart {
       draw: (s) => this.draw(s),
       hover: (ns) => this.hover(ns),
       click: () => this.hold(),
-      select: (from, to) => app.select(null, from, to),
-      zoom: (share, factor) => app.zoom(share, factor),
-      pan: (by) => app.pan(by),
+      app,
     });
     this.fill();
   }
@@ -139,6 +138,17 @@ export class BlockChart {
     this.held = this.under >= 0 && !(this.held && this.under === this.lit);
     if (this.lit === this.under) return;
     this.lit = this.under;
+    this.redraw();
+    this.fill();
+  }
+
+  /** Tells of the next of the blocks that live then, largest first. @param {number | null} ns null: at the peak */
+  next(ns) {
+    const { heap } = this,
+      span = ns === null ? peakSpan(heap) : spanAt(heap.spans.start, ns + this.origin),
+      found = span < 0 ? [] : liveBlocks(heap, span).found;
+    this.lit = found[(found.indexOf(this.lit) + 1) % found.length] ?? -1;
+    this.held = this.lit >= 0;
     this.redraw();
     this.fill();
   }

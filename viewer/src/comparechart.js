@@ -29,13 +29,18 @@ export class CompareChart {
     this.levels = [];
     /** @type {number[]} */
     this.xs = [];
-    this.canvas = element('div', { class: 'plot', role: 'img', 'aria-label': `${heaps[0].name}: A and B, ${mode}` });
+    this.canvas = element('div', {
+      class: 'plot',
+      role: 'img',
+      tabindex: 0,
+      'aria-label': `${heaps[0].name}: A and B, ${mode}`,
+    });
     this.said = element('div', { class: 'legend' });
     this.root = element(
       'section',
       { class: 'chart', 'data-heap': heaps[0].name, 'data-mode': mode },
       element(
-        'h3',
+        'h2',
         {},
         heaps[0].name,
         element(
@@ -104,9 +109,7 @@ export class CompareChart {
       draw: (s) => this.draw(s),
       hover: (ns) => this.hover(ns),
       click: () => {},
-      select: (from, to) => app.select(null, from, to),
-      zoom: (share, factor) => app.zoom(share, factor),
-      pan: (by) => app.pan(by),
+      app,
     });
     this.update();
   }

@@ -82,3 +82,19 @@ export function table(caption, heads, rows) {
 
 /** A colour of the style sheet. @param {string} name */
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/** What an element is called, as far as that tells it from others. @param {Element} of */
+const calledAs = (of) => `${of.tagName} ${of.getAttribute('aria-label') ?? of.textContent}`;
+
+/** Does what makes elements anew; the focus goes to the new one of that name. @param {() => void} rebuild */
+export function keepingFocus(rebuild) {
+  const focused = document.activeElement,
+    name = focused && focused !== document.body ? calledAs(focused) : null,
+    alike = () =>
+      [...document.querySelectorAll('button, select, input, [tabindex]')].filter((e) => calledAs(e) === name),
+    which = focused && name !== null ? alike().indexOf(focused) : -1;
+  rebuild();
+  if (which < 0 || focused?.isConnected) return;
+  const again = alike()[which];
+  if (again instanceof HTMLElement) again.focus({ preventScroll: true });
+}

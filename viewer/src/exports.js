@@ -82,7 +82,7 @@ export function picture(charts, title) {
   c.fillText(title, line, line);
   let y = 2 * line;
   for (const { chart, canvas } of parts) {
-    c.fillText(words(chart.querySelector('h3')), line, y);
+    c.fillText(words(chart.querySelector('h2')), line, y);
     c.drawImage(canvas, line, Math.round(y + line / 3));
     drawLegend(c, chart, wide + 2 * line, Math.round(y + line / 3), canvas.height, ratio);
     y += canvas.height + line;

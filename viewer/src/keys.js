@@ -4,24 +4,39 @@ import { toMark, toPeak } from './steps.js';
 
 /** @typedef {import('./app.js').App} App */
 
-/** @type {[string[], string, (app: App) => void][]} */
+const STEP = 0.01; // of the view
+
+/** @type {[string[], string, (app: App, event: KeyboardEvent) => void][]} */
 const KEYS = [
   [['w'], 'zoom in', (app) => app.zoomIn(0.7)],
   [['s'], 'zoom out', (app) => app.zoomIn(1 / 0.7)],
-  [['a', 'ArrowLeft'], 'to earlier times', (app) => app.pan(-0.15)],
-  [['d', 'ArrowRight'], 'to later times', (app) => app.pan(0.15)],
+  [['a'], 'to earlier times', (app) => app.pan(-0.15)],
+  [['d'], 'to later times', (app) => app.pan(0.15)],
   [['0'], 'everything', (app) => app.fit()],
+  [
+    ['ArrowLeft'],
+    'the cursor to earlier times; with shift: choose a span',
+    (app, e) => app.moveCursor(-STEP, e.shiftKey),
+  ],
+  [
+    ['ArrowRight'],
+    'the cursor to later times; with shift: choose a span',
+    (app, e) => app.moveCursor(STEP, e.shiftKey),
+  ],
+  [['Enter'], 'pin the instant at the cursor', (app) => app.pinCursor()],
   [['p'], 'to the peak, and pin it', toPeak],
   [['['], 'to the marker before', (app) => toMark(app, -1)],
   [[']'], 'to the next marker', (app) => toMark(app, 1)],
   [['/'], 'search for a band', (app) => app.searchBox?.focus()],
+  [['o'], 'only the band that is searched for, or has the focus', (app) => app.lit !== null && app.solo(app.lit)],
+  [['b'], 'the next of the largest blocks at the cursor', (app) => app.nextBlock()],
   [['t'], 'light or dark', (app) => app.turn()],
   [['Escape'], 'clear pins, selection, search', (app) => app.clear()],
   [['?'], 'this list', (app) => showKeys(app)],
 ];
 
 const MOUSE = [
-  ['wheel', 'zoom at the cursor'],
+  ['ctrl, wheel', 'zoom at the cursor'],
   ['drag', 'choose a span: its numbers are below'],
   ['shift, drag', 'move'],
   ['click', 'pin an instant; a second one shows the difference'],
@@ -69,9 +84,10 @@ export function listen(app) {
       }
       return;
     }
+    if (event.key === 'Enter' && target.closest('button, summary, a')) return;
     const found = KEYS.find(([keys]) => keys.includes(event.key.length === 1 ? event.key.toLowerCase() : event.key));
     if (!found) return;
     event.preventDefault();
-    found[2](app);
+    found[2](app, event);
   });
 }

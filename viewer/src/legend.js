@@ -38,7 +38,7 @@ export class Legend {
       part = element('td', {});
     const name = element(
       'button',
-      { type: 'button', class: 'name', title: `${group.name}\nclick: hide, double click: only this` },
+      { type: 'button', class: 'name', title: `${group.name}\nclick: hide, double click or O: only this` },
       swatch(fill(app.slot(group), app.dark)),
       element('span', {}, element('bdi', {}, group.name)),
     );
@@ -48,6 +48,8 @@ export class Legend {
         'data-name': group.name,
         onmouseenter: () => app.light(group.name),
         onmouseleave: () => app.light(null),
+        onfocusin: () => app.light(group.name),
+        onfocusout: () => app.light(null),
         onclick: () => app.toggle(group.name),
         ondblclick: () => app.solo(group.name),
       },
@@ -55,7 +57,7 @@ export class Legend {
       bytes,
       part,
     );
-    return { group, row: made, bytes, part };
+    return { group, row: made, name, bytes, part };
   }
 
   /** @param {number} span -1: before the first @param {string} label what instant it is @param {number | null} asked the
@@ -65,12 +67,13 @@ export class Legend {
       { app } = this,
       there = span >= 0 && heap.spans.start.length > 0;
     const total = there ? heap.spans.max[span] : 0;
-    for (const { group, row, bytes, part } of this.rows) {
+    for (const { group, row, name, bytes, part } of this.rows) {
       const held = there ? group.bytes[span] : 0;
       const least = there && isLeast(this.stack, group, span);
       bytes.textContent = amount(held, least);
       bytes.title = exactly(held, least);
       part.textContent = share(held, total);
+      name.setAttribute('aria-pressed', String(app.visible(group.name)));
       row.classList.toggle('hidden-band', !app.visible(group.name));
       row.classList.toggle('lit', app.lit === group.name);
       row.classList.toggle('miss', app.misses(group.name));

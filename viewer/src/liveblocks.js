@@ -94,9 +94,9 @@ export function liveBlocksPanel(app) {
   );
   return element(
     'section',
-    { class: 'panel', 'data-panel': 'blocks' },
+    { class: 'panel', 'data-panel': 'blocks', tabindex: 0 },
     element(
-      'h3',
+      'h2',
       {},
       `Largest blocks of ${heap.name} then`,
       element('span', { class: 'sub' }, `live at ${time(at, 1)}, of those that the page keeps`),

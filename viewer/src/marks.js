@@ -85,7 +85,7 @@ export function markPanel(app) {
   return element(
     'section',
     { class: 'panel wide', 'data-panel': 'marks' },
-    element('h3', {}, 'Marks, failures and graphs'),
-    table(left ? `${count(left)} more are not listed` : '', ['at', 'kind', '', 'range', 'thread'], rows),
+    element('h2', {}, 'Marks, failures and graphs'),
+    table(left ? `${count(left)} more are not listed` : '', ['at', 'kind', 'what', 'range', 'thread'], rows),
   );
 }

@@ -5,9 +5,9 @@ import { byteStep, size, time, timeTicks } from './format.js';
 
 /**
  * @typedef {{ width: number, height: number, name: string, yMax: number, yMin?: number, view: [number, number], axis:
- *   boolean, draw: (surface: import('./paint.js').Surface) => void, hover: (ns: number | null) => void, click: (ns:
- *   number, event: MouseEvent) => void, select: (from: number, to: number) => void, zoom: (share: number, factor:
- *   number) => void, pan: (by: number) => void }} PlotOptions
+ *   boolean, draw: (surface: import('./paint.js').Surface) => void, hover: (ns: number | null) => void, click:
+ *   (ns: number) => void, app: import('./app.js').App }} PlotOptions
+ *   app: what is chosen, zoomed and moved is that of all charts
  */
 
 export const LEFT = 78,
@@ -101,15 +101,19 @@ export class Plot {
 
   /** @param {HTMLElement} over */
   listen(over) {
-    const { options, u } = this;
+    const { options, u } = this,
+      { app } = options;
     /** Finer than offsetX, which is whole. @param {MouseEvent} event */
     const at = (event) => event.clientX - over.getBoundingClientRect().left;
     over.addEventListener(
       'wheel',
       (event) => {
+        const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY),
+          zooms = event.ctrlKey || event.metaKey; // as a pinch says, too
+        if (!sideways && !zooms) return;
         event.preventDefault();
-        if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) options.pan(event.deltaX / u.over.clientWidth);
-        else options.zoom(at(event) / over.clientWidth, Math.exp(Math.max(-240, Math.min(240, event.deltaY)) * 0.002));
+        if (sideways) app.pan(event.deltaX / over.clientWidth);
+        else app.zoom(at(event) / over.clientWidth, Math.exp(Math.max(-240, Math.min(240, event.deltaY)) * 0.002));
       },
       { passive: false },
     );
@@ -126,15 +130,16 @@ export class Plot {
       { capture: true },
     );
     over.addEventListener('mousemove', (event) => {
+      app.cursor = null;
       if (!panning) return;
-      options.pan((last - at(event)) / over.clientWidth);
+      app.pan((last - at(event)) / over.clientWidth);
       last = at(event);
     });
     addEventListener('mouseup', () => {
       panning = false;
     });
     over.addEventListener('click', (event) => {
-      if (Math.abs(at(event) - down) < 4) options.click(u.posToVal(at(event), 'x'), event);
+      if (Math.abs(at(event) - down) < 4) options.click(u.posToVal(at(event), 'x'));
     });
   }
 
@@ -147,7 +152,7 @@ export class Plot {
   /** @param {uPlot} u */
   selected(u) {
     const { left, width } = u.select;
-    if (width > 3) this.options.select(u.posToVal(left, 'x'), u.posToVal(left + width, 'x'));
+    if (width > 3) this.options.app.select(u.posToVal(left, 'x'), u.posToVal(left + width, 'x'));
   }
 
   draw() {
@@ -186,8 +191,23 @@ export class Plot {
     );
   }
 
-  clearSelection() {
-    this.u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+  /** CSS pixels. @param {number} ns */
+  pixel(ns) {
+    const [from, to] = this.options.view;
+    return ((ns - from) / (to - from)) * this.u.over.clientWidth;
+  }
+
+  /** Puts the cursor there, as if the mouse had. @param {number | null} ns */
+  point(ns) {
+    this.u.setCursor({ left: ns === null ? -10 : this.pixel(ns), top: ns === null ? -10 : 0 });
+  }
+
+  /** Shows what is chosen. @param {{ from: number, to: number } | null} chosen */
+  choose(chosen) {
+    const { over } = this.u,
+      edge = (/** @type {number} */ ns) => Math.min(over.clientWidth, Math.max(0, this.pixel(ns))),
+      [left, right] = chosen ? [edge(chosen.from), edge(chosen.to)] : [0, 0];
+    this.u.setSelect({ left, top: 0, width: right - left, height: chosen ? over.clientHeight : 0 }, false);
   }
 
   /** @param {number} width @param {number} height */

@@ -38,6 +38,7 @@ export function ranksPanel(app, name) {
       {
         type: 'button',
         class: `${odd.includes(i) ? 'outlier' : ''} ${chosen ? 'chosen' : ''}`,
+        'aria-pressed': String(chosen),
         'data-log': i,
         title: `${log.label}\nclick: show as A, shift and click: compare as B`,
         onclick: (/** @type {MouseEvent} */ event) => app.choose(event.shiftKey ? 'b' : 'a', i),
@@ -66,7 +67,7 @@ export function ranksPanel(app, name) {
     'section',
     { class: 'panel', 'data-panel': 'ranks', 'data-heap': name },
     element(
-      'h3',
+      'h2',
       {},
       `${name} of all ${app.logs.length} logs`,
       element(

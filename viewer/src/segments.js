@@ -284,8 +284,8 @@ export function segmentPanel(app, gpu) {
   ].map((text) => element('th', { scope: 'col' }, text));
   return element(
     'section',
-    { class: 'panel segments', 'data-panel': 'segments', 'data-gpu': gpu },
-    element('h3', {}, `${gpu}: segments of PyTorch's allocator at ${time(at, 1)}`, sums(then)),
+    { class: 'panel segments', 'data-panel': 'segments', 'data-gpu': gpu, tabindex: 0 },
+    element('h2', {}, `${gpu}: segments of PyTorch's allocator at ${time(at, 1)}`, sums(then)),
     element('table', {}, element('thead', {}, element('tr', {}, ...head)), element('tbody', {}, ...rows)),
     then.count > rows.length && element('p', {}, `${count(then.count - rows.length)} more segments`),
   );

@@ -33,7 +33,7 @@ export class StackChart {
     this.legend = new Legend(app, stack);
     /** @type {number | null} where the cursor is */
     this.cursor = null;
-    this.canvas = element('div', { class: 'plot', role: 'img', 'aria-label': this.describe() });
+    this.canvas = element('div', { class: 'plot', role: 'img', tabindex: 0, 'aria-label': this.describe() });
     this.root = this.build();
   }
 
@@ -54,7 +54,7 @@ export class StackChart {
         ),
       );
     const head = element(
-      'h3',
+      'h2',
       {},
       this.role && element('b', { class: `role role-${this.role}` }, this.role),
       heap.name,
@@ -114,10 +114,8 @@ export class StackChart {
       axis,
       draw: (s) => drawStack(this, s),
       hover: (ns) => this.hover(ns),
-      click: (ns, event) => app.pinAt(this, ns, event),
-      select: (from, to) => app.select(this, from, to),
-      zoom: (share, factor) => app.zoom(share, factor),
-      pan: (by) => app.pan(by),
+      click: (ns) => app.pinAt(this, ns),
+      app,
     });
     this.update(yMax);
   }

@@ -83,7 +83,7 @@ function panelTable(app, caption, heads, all, totals, blocks) {
   const columns = heads.flatMap((head) => [head, minor('share'), ...(blocks ? [minor('blocks')] : [])]);
   const made = table(
     caption,
-    ['', ...columns, ...(heads.length === 2 ? ['difference'] : [])],
+    ['held by', ...columns, ...(heads.length === 2 ? ['difference'] : [])],
     rows(app, all.slice(0, 40), totals, heads, blocks),
   );
   if (heads.length === 2) made.className = 'sides';
@@ -129,7 +129,7 @@ export function peakPanel(app, name) {
       { class: 'tools' },
       button('CSV', 'download this table as CSV', () => saveCsv(`peak-${name}`, csvOf(heads, all))),
     ),
-    element('h3', {}, `Peak of ${name}`),
+    element('h2', {}, `Peak of ${name}`),
     panelTable(app, caption, heads, all, totals, true),
   );
 }
@@ -188,7 +188,7 @@ export function pinPanel(app) {
       button('×', 'take the pins away (Esc)', () => app.clear()),
     ),
     element(
-      'h3',
+      'h2',
       {},
       pins.length === 2 ? 'From the first pin to the second' : 'Pinned instant',
       element('span', { class: 'sub' }, pins.length === 1 ? 'click another instant to see what changed' : ''),
