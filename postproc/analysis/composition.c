@@ -33,6 +33,12 @@ bool mpr_composition_is_segment(const struct mpr_picture *p, const struct mpr_gp
     return b->segment || holds_torch(p, b);
 }
 
+bool mpr_composition_expands(const struct mpr_sites *sites, uint32_t library)
+{
+    const char *name = mpr_sites_library_name(sites, library);
+    return !*name || !strncmp(name, "libc10_cuda", 11);
+}
+
 struct span {
     uint64_t live, largest_hole;
 };

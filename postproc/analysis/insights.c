@@ -8,6 +8,7 @@
 #include "amount.h"
 #include "composition.h"
 #include "evidence.h"
+#include "gpu.h"
 #include "labels.h"
 #include "reader.h"
 #include "units.h"
@@ -79,13 +80,6 @@ static void begin(void *arg, struct mpr_reader *reader)
     reader->replay.watch = (struct mpr_watch){ see, g };
 }
 
-static const struct mpr_oom *newest_oom(const struct mpr_gpu *gpu)
-{
-    for (uint32_t i = gpu->ooms; i-- > 0;)
-        if (gpu->oom[i].hard && gpu->oom[i].picture.valid) return &gpu->oom[i];
-    return NULL;
-}
-
 static void fill_oom(struct mpr_insights *out, const struct mpr_reader *reader,
                      const struct mpr_oom *oom)
 {
@@ -117,7 +111,7 @@ static void fill_states(struct gathering *g, const struct mpr_reader *reader,
 static void end(void *arg, const struct mpr_reader *reader)
 {
     struct gathering *g = arg;
-    const struct mpr_oom *oom = newest_oom(&reader->replay.gpu);
+    const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
     /* What lives longer comes first: labels are kept where they were made first. */
     if (oom) fill_oom(g->out, reader, oom);
     fill_states(g, reader, oom);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "alloc.h"
+#include "composition.h"
 #include "maker.h"
 
 struct gathering {
@@ -40,6 +41,7 @@ static void keep(struct mpr_tree *tree, struct mpr_callers *callers,
     const struct mpr_cell *cell = &r->books.cell[b->cell];
     const struct mpr_all all = mpr_all_of(cell->key);
     const struct mpr_site site = mpr_sites_of(&r->sites, cell->site);
+    const uint32_t library = mpr_sites_library(&r->sites, site.stack);
     out->lifetime[out->lifetimes++] =
         (struct mpr_lifetime){ .addr = b->addr,
                                .size = b->size,
@@ -47,10 +49,11 @@ static void keep(struct mpr_tree *tree, struct mpr_callers *callers,
                                .to = b->to == UINT64_MAX ? r->now : b->to,
                                .live_at_end = b->to == UINT64_MAX,
                                .capture = b->capture,
-                               .mapped = b->mapped,
+                               .segment = b->segment,
+                               .mapped = b->mapped && mpr_composition_expands(&r->sites, library),
                                .node = mpr_tree_number(tree, all.node),
                                .thread = all.thread,
-                               .library = mpr_sites_library(&r->sites, site.stack),
+                               .library = library,
                                .native = mpr_callers_native(callers, site.stack),
                                .python = mpr_callers_python(callers, site.python) };
 }

@@ -8,6 +8,7 @@
 #include "amount.h"
 #include "composition.h"
 #include "good.h"
+#include "gpu.h"
 #include "growth.h"
 #include "host.h"
 #include "labels.h"
@@ -24,16 +25,6 @@ void mpr_ooms_free(struct mpr_ooms *ooms)
 }
 
 /* ---- would it have fit? */
-
-/* PyTorch asks the driver for segments: 2 MiB for small blocks, 20 MiB for those below 10 MiB,
- * multiples of 2 MiB above (c10/cuda/CUDACachingAllocator.cpp). */
-static uint64_t segment_for(uint64_t bytes)
-{
-    const uint64_t mib = 1 << 20;
-    if (bytes <= mib) return 2 * mib;
-    if (bytes < 10 * mib) return 20 * mib;
-    return (bytes + 2 * mib - 1) / (2 * mib) * (2 * mib);
-}
 
 static void add_fit(struct mpr_oom_story *s, const char *key, const char *what, const char *how,
                     uint64_t bytes)
@@ -103,7 +94,7 @@ static void fill_story(struct mpr_oom_story *s, struct mpr_arena *arena,
         .library = mpr_arena_text(arena, mpr_sites_library_name(&r->sites, o->library)),
         .index = mpf_heap_device(o->heap),
         .bytes = o->bytes,
-        .needed = o->torch ? segment_for(o->bytes) : o->bytes,
+        .needed = mpr_oom_needed(o),
         .free = o->free,
         .total = o->total,
         .flushed = o->flushed,

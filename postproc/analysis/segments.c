@@ -44,11 +44,9 @@ static const char *const *label(struct walk *w, uint32_t key, size_t *depth)
 
 /* ---- one segment */
 
-/* PyTorch itself maps memory to let a segment grow; a plug-in maps a segment at once. */
 static bool is_expandable(const struct walk *w, const struct mpr_gpu_block *b)
 {
-    const char *library = mpr_sites_library_name(&w->r->sites, b->library);
-    return b->handle && (!*library || !strncmp(library, "libc10_cuda", 11));
+    return b->handle && mpr_composition_expands(&w->r->sites, b->library);
 }
 
 /* Pieces of an expandable segment follow each other without a gap. */
@@ -278,13 +276,6 @@ static void fill_device(struct mpr_segments *result, const struct mpr_reader *re
 
 /* ---- the instant */
 
-static const struct mpr_oom *newest_oom(const struct mpr_gpu *g)
-{
-    for (uint32_t i = g->ooms; i-- > 0;)
-        if (g->oom[i].hard && g->oom[i].picture.valid) return &g->oom[i];
-    return NULL;
-}
-
 void mpr_segments_fill(struct mpr_segments *result, const struct mpr_reader *reader)
 {
     const struct mpr_replay *r = &reader->replay;
@@ -295,7 +286,7 @@ void mpr_segments_fill(struct mpr_segments *result, const struct mpr_reader *rea
 
 bool mpr_segments_fill_oom(struct mpr_segments *result, const struct mpr_reader *reader)
 {
-    const struct mpr_oom *oom = newest_oom(&reader->replay.gpu);
+    const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
     if (!oom) return false;
     result->device = mpr_arena_alloc(&result->arena, sizeof *result->device);
     fill_device(result, reader, mpf_heap_device(oom->heap), &oom->picture);

@@ -88,6 +88,20 @@ static void fill_captures(struct mpr_timeline *t, const struct mpr_gpu *g)
         t->held_until[t->captures++] = mpr_graph_until(g, i);
 }
 
+static void fill_oom(struct mpr_timeline *t, struct mpr_tree *tree, const struct mpr_gpu *g)
+{
+    const struct mpr_oom *oom = mpr_oom_newest(g);
+    if (!oom) return;
+    t->oom = (struct mpr_timeline_oom){ .told = true,
+                                        .device = mpf_heap_device(oom->heap),
+                                        .time = oom->time,
+                                        .bytes = oom->bytes,
+                                        .needed = mpr_oom_needed(oom),
+                                        .free = oom->free,
+                                        .node = mpr_tree_number(tree, oom->node ? oom->node
+                                                                                : oom->python) };
+}
+
 static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
                       const struct observers *o)
 {
@@ -108,8 +122,10 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
         }
     }
     mpr_annotations_fill(o->annotations, &tree, reader, t);
+    fill_oom(t, &tree, &r->gpu);
     mpr_callers_fill(&callers, t);
     mpr_segments_fill(&t->segments, reader);
+    mpr_segments_fill_oom(&t->at_oom, reader);
     t->node = tree.node;
     t->nodes = tree.nodes;
     mpr_tree_free(&tree);
@@ -204,5 +220,6 @@ int mpr_timeline_read(struct mpr_timeline *t, const char *path,
 void mpr_timeline_free(struct mpr_timeline *t)
 {
     mpr_segments_free(&t->segments);
+    mpr_segments_free(&t->at_oom);
     mpr_arena_free(&t->arena);
 }

@@ -128,7 +128,8 @@ struct mpr_lifetime {
     uint32_t native, python; /* call stacks; 0: not known */
     uint32_t capture;        /* of a graph, that it was made in; 0: none */
     bool live_at_end;
-    bool mapped; /* memory with a handle: one segment with its neighbours */
+    bool segment; /* of PyTorch's allocator, as far as its maker tells */
+    bool mapped;  /* a piece of a segment, one with its neighbours */
 };
 
 /* Frames as indices into the result's, outermost first. */
@@ -165,6 +166,15 @@ struct mpr_heap_line {
     size_t lifetimes;
 };
 
+/* The newest lack of device memory that nobody got over, as `oom` has it. */
+struct mpr_timeline_oom {
+    bool told;
+    unsigned device;
+    uint64_t time, bytes, needed; /* needed: of the driver */
+    uint64_t free;                /* UINT64_MAX: not known */
+    uint32_t node;                /* its range, else its Python stack */
+};
+
 struct mpr_timeline {
     struct mpr_timeline_options options;
     struct mpr_arena arena;
@@ -194,8 +204,10 @@ struct mpr_timeline {
     const char *const *frame;
     size_t frames;
     struct mpr_segments segments; /* at each device's peak */
-    uint64_t *held_until;         /* by capture - 1: ns, how long a graph held what was made in it;
-                                     UINT64_MAX: to the end */
+    struct mpr_segments at_oom;   /* when memory ran out; no device: it did not */
+    struct mpr_timeline_oom oom;
+    uint64_t *held_until; /* by capture - 1: ns, how long a graph held what was made in it;
+                             UINT64_MAX: to the end */
     size_t captures;
 };
 

@@ -259,14 +259,24 @@ static void heap(struct mpr_json *j, const struct mpr_timeline *t, const struct 
     mpr_json_close(j, '}');
 }
 
-/* At each device's peak: the sums, and those that the page lists. */
-static void segments(struct mpr_json *j, const struct mpr_segments *s)
+/* Whose blocks keep most split memory. */
+static void pin(struct mpr_json *j, const struct mpr_segment_pin *p)
 {
-    mpr_json_open(j, "segments", '[');
+    mpr_json_open(j, "pin", '{');
+    mpr_json_path(j, "path", p->path, p->depth);
+    mpr_json_number(j, "free_bytes", p->free);
+    mpr_json_number(j, "segments", p->segments);
+    mpr_json_close(j, '}');
+}
+
+/* Of each device: the sums, and those that the page lists. */
+static void segments_then(struct mpr_json *j, const struct mpr_segments *s, bool at_oom)
+{
     for (size_t i = 0; i < s->devices; i++) {
         const struct mpr_segments_device *d = &s->device[i];
         mpr_json_open(j, NULL, '{');
         mpr_json_number(j, "device", d->index);
+        mpr_json_flag(j, "at_oom", at_oom);
         mpr_json_number(j, "time_ns", d->time);
         mpr_json_number(j, "segments", d->segments);
         mpr_json_number(j, "bytes", d->bytes);
@@ -282,9 +292,34 @@ static void segments(struct mpr_json *j, const struct mpr_segments *s)
             mpr_json_numbers(j, NULL, row, sizeof row / sizeof *row);
         }
         mpr_json_close(j, ']');
+        if (d->pins) pin(j, &d->pin[0]);
         mpr_json_close(j, '}');
     }
+}
+
+/* Where memory ran out first: `segments` opens there. */
+static void segments(struct mpr_json *j, const struct mpr_timeline *t)
+{
+    mpr_json_open(j, "segments", '[');
+    segments_then(j, &t->at_oom, true);
+    segments_then(j, &t->segments, false);
     mpr_json_close(j, ']');
+}
+
+static void oom(struct mpr_json *j, const struct mpr_timeline_oom *o)
+{
+    if (!o->told) {
+        mpr_json_null(j, "oom");
+        return;
+    }
+    mpr_json_open(j, "oom", '{');
+    mpr_json_number(j, "device", o->device);
+    mpr_json_number(j, "time_ns", o->time);
+    mpr_json_number(j, "bytes", o->bytes);
+    mpr_json_number(j, "needed_bytes", o->needed);
+    mpr_json_known(j, "free_bytes", o->free, UINT64_MAX);
+    mpr_json_number(j, "node", o->node);
+    mpr_json_close(j, '}');
 }
 
 static void captures(struct mpr_json *j, const struct mpr_timeline *t)
@@ -307,8 +342,9 @@ static void log_data(struct mpr_json *j, const struct mpr_timeline *t, size_t lo
     stacks(j, t);
     marks(j, t);
     tracks(j, t, log);
-    segments(j, &t->segments);
+    segments(j, t);
     captures(j, t);
+    oom(j, &t->oom);
     mpr_json_number(j, "instances", t->instances);
     mpr_json_number(j, "instances_left_out", t->instances_left_out);
     mpr_json_text(j, "instances_blob", blob_name(&name, log, "ranges", 0));

@@ -74,6 +74,10 @@ void mpr_oom_freed(struct mpr_replay *r, const struct mpr_thread *t, uint64_t by
 /* The thread has made a block. */
 void mpr_oom_got_over(struct mpr_replay *r, struct mpr_thread *t, const struct mpr_gpu_block *b,
                       bool torch);
+/* The newest that nobody got over; NULL: none. */
+const struct mpr_oom *mpr_oom_newest(const struct mpr_gpu *g);
+/* What the driver would have had to give for it: to PyTorch a segment. */
+uint64_t mpr_oom_needed(const struct mpr_oom *oom);
 
 /* ---- gpu_pools.c: stream-ordered pools and the memory of graphs: how much of a device each holds,
  * by who made it grow. */

@@ -37,6 +37,7 @@ void mpr_gpu_seen(struct mpr_replay *r, const struct mpr_gpu_block *b, uint64_t 
                                            .to = UINT64_MAX,
                                            .cell = b->cell,
                                            .capture = b->capture,
+                                           .segment = b->segment,
                                            .mapped = b->handle };
     if (r->large) mpr_large_born(r->large, b->heap, &large);
     if (r->lasting)

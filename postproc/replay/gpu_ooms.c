@@ -92,3 +92,25 @@ void mpr_oom_freed(struct mpr_replay *r, const struct mpr_thread *t, uint64_t by
 {
     if (t->gpu.oom && !t->gpu.oom_past) r->gpu.oom[t->gpu.oom - 1].flushed += bytes;
 }
+
+const struct mpr_oom *mpr_oom_newest(const struct mpr_gpu *g)
+{
+    for (uint32_t i = g->ooms; i-- > 0;)
+        if (g->oom[i].hard && g->oom[i].picture.valid) return &g->oom[i];
+    return NULL;
+}
+
+/* PyTorch asks the driver for segments: 2 MiB for small blocks, 20 MiB for those below 10 MiB,
+ * multiples of 2 MiB above (c10/cuda/CUDACachingAllocator.cpp). */
+static uint64_t segment_for(uint64_t bytes)
+{
+    const uint64_t mib = 1 << 20;
+    if (bytes <= mib) return 2 * mib;
+    if (bytes < 10 * mib) return 20 * mib;
+    return (bytes + 2 * mib - 1) / (2 * mib) * (2 * mib);
+}
+
+uint64_t mpr_oom_needed(const struct mpr_oom *oom)
+{
+    return oom->torch ? segment_for(oom->bytes) : oom->bytes;
+}

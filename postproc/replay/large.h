@@ -22,6 +22,7 @@ struct mpr_large_block {
     uint64_t from, to; /* ns; to UINT64_MAX: live at the end */
     uint32_t cell;
     uint32_t capture; /* of a graph, that it was made in (gpu.h); 0: none */
+    bool segment;     /* of PyTorch's allocator, as far as its maker tells */
     bool mapped;      /* memory with a handle: neighbours may belong together */
 };
 

@@ -40,7 +40,11 @@ const seen = (page) =>
       rows: rows(table),
     }));
     const table = /** @type {HTMLTableElement | null} */ (document.querySelector('[data-panel="pin"] table'));
-    return { legends, pin: table && { caption: table.caption.textContent, total: total(table), rows: rows(table) } };
+    const cut = /with .* more/.test(table?.tFoot.textContent); // the largest names, and how many more there are
+    return {
+      legends,
+      pin: table && { caption: table.caption.textContent, total: total(table), rows: rows(table), cut },
+    };
   });
 
 /** The names that a report has of a heap, the page's words for them. */
@@ -74,19 +78,22 @@ class Comparison {
     if (got !== expected) this.wrong.push(`${what}: ${got}, expected ${expected}`);
   }
 
-  rows(rows, heap, what) {
-    const names = namesOf(heap, this.by);
+  /** Where calls were sampled, peaks estimates what the named ones stand for; the page counts what was recorded. */
+  rows(rows, heap, what, cut = false) {
+    const names = namesOf(heap, this.by),
+      estimated = new Set(heap.ranges.filter((range) => range.estimated).map((range) => range.path.join(' > ')));
     for (const { name, bytes, least } of rows) {
-      if (SUMS.test(name)) continue;
+      if (SUMS.test(name) || estimated.has(name) || (estimated.size && name === NONE[this.by])) continue;
       const expected = names.get(name) ?? 0;
       if (least) this.bounds++;
       if (!least || bytes > expected) this.equal(bytes, expected, `${what}, ${name}`);
     }
-    this.equal(
-      rows.reduce((sum, row) => sum + row.bytes, 0),
-      heap.peak_bytes,
-      `${what}, sum`,
-    );
+    if (!cut)
+      this.equal(
+        rows.reduce((sum, row) => sum + row.bytes, 0),
+        heap.peak_bytes,
+        `${what}, sum`,
+      );
   }
 }
 
@@ -107,7 +114,7 @@ async function comparePins(page, log, by, instants) {
       if (legend.heap !== heap) continue;
       found.equal(pin.total, legend.total, `${what}, pin and legend`);
       found.equal(printed(pin.caption), printed(legend.caption), `${what}, time of pin and legend`);
-      found.rows(pin.rows, heapThen, `${what}, table of the pin`);
+      found.rows(pin.rows, heapThen, `${what}, table of the pin`, pin.cut);
     }
   }
   return found;

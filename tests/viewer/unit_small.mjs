@@ -177,7 +177,7 @@ test('the ranks that differ are found, farthest first, and none among equals', (
 const base = 0x7f0000000000;
 
 /**
- * Of lists [address, size, from, to, live, mapped, library, capture].
+ * Of lists [address, size, from, to, live, mapped, segment, capture].
  * @returns {any}
  */
 function blocks(list) {
@@ -190,19 +190,18 @@ function blocks(list) {
     to: f(...list.map((b) => b[3])),
     live: f(...list.map((b) => b[4] ?? 0)),
     mapped: f(...list.map((b) => b[5] ?? 0)),
-    library: f(...list.map((b) => b[6] ?? 0)),
+    segment: f(...list.map((b) => b[6] ?? 0)),
     capture: f(...list.map((b) => b[7] ?? 0)),
   };
 }
 
-const nothing = { libraries: [''], heldUntil: [] };
+const nothing = { heldUntil: [] };
 
-test('mapped pieces in a row are one segment, others are not; an idle one is known by its library', () => {
-  const libraries = ['', 'libc10_cuda.so', 'libnccl.so.2'];
+test('mapped pieces in a row are one segment, others are not; an idle one is known by its maker', () => {
   const device = blocks([
     [base, 100, 0, 90, 1, 1, 1],
     [base + 100, 100, 0, 90, 1, 1, 1],
-    [base + 200, 100, 0, 90, 1, 1, 2],
+    [base + 200, 100, 0, 90, 1, 1],
     [base + 400, 100, 0, 90, 1, 0, 1],
     [base + 500, 100, 0, 90, 1, 0, 1],
   ]);
@@ -211,13 +210,7 @@ test('mapped pieces in a row are one segment, others are not; an idle one is kno
     [base + 500, 100, 1, 90, 1],
   ]);
   assert.deepEqual(
-    segmentsAt(device, torch, 20, { libraries, heldUntil: [] }).map((s) => [
-      s.start - base,
-      s.size,
-      s.pieces,
-      s.used,
-      s.largestHole,
-    ]),
+    segmentsAt(device, torch, 20, nothing).map((s) => [s.start - base, s.size, s.pieces, s.used, s.largestHole]),
     [
       [0, 200, 2, 100, 50],
       [400, 100, 1, 0, 100],
@@ -260,7 +253,7 @@ test('free bytes of a segment are split, releasable, or those of a graph for as 
     [base + 2000, 100, 0, 90, 1, 0, 1, 2],
   ]);
   const torch = blocks([[base, 10, 1, 90, 1]]);
-  const log = { libraries: ['', 'libc10_cuda.so'], heldUntil: [Infinity, 50] };
+  const log = { heldUntil: [Infinity, 50] };
   const states = (at) =>
     segmentsAt(device, torch, at, log)
       .sort((a, b) => a.start - b.start)

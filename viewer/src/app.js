@@ -5,6 +5,7 @@ import { BlockChart } from './blockchart.js';
 import { HEIGHTS, ceilings, makeCharts } from './charts.js';
 import { REST, UNCLAIMED } from './colours.js';
 import { element, keepingFocus } from './dom.js';
+import { strips } from './findings.js';
 import { liveBlocksPanel } from './liveblocks.js';
 import { markPanel } from './marks.js';
 import { Minimap } from './minimap.js';
@@ -172,6 +173,7 @@ export class App {
     this.charts = makeCharts(this);
     this.root.replaceChildren(
       runList(this),
+      ...strips(this),
       this.minimap.root,
       ...(this.charts.length ? this.charts.map((chart) => chart.root) : [nothing()]),
       this.pinned,

@@ -12,7 +12,7 @@ export const SPANS = [
   ['end', 'SUM'],
 ];
 
-/** @typedef {Record<'from' | 'to' | 'size' | 'high' | 'low' | 'node' | 'thread' | 'library' | 'native' | 'python' | 'live' | 'capture' | 'mapped', Float64Array>} Blocks */
+/** @typedef {Record<'from' | 'to' | 'size' | 'high' | 'low' | 'node' | 'thread' | 'library' | 'native' | 'python' | 'live' | 'capture' | 'segment' | 'mapped', Float64Array>} Blocks */
 export const BLOCKS = [
   ['from', 'SUM'],
   ['to', 'SINCE', 'from'],
@@ -26,6 +26,7 @@ export const BLOCKS = [
   ['python', 'PLAIN'],
   ['live', 'PLAIN'],
   ['capture', 'PLAIN'],
+  ['segment', 'PLAIN'],
   ['mapped', 'PLAIN'],
 ];
 

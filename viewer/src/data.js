@@ -15,13 +15,16 @@
  *   string, text: string, free: number | null }} Mark
  * @typedef {{ instantiated: boolean, nodes: number, bytes: number, segment_bytes: number, executable_bytes: number,
  *   launch_bytes: number }} Graph as the graphs report has it; bytes: of the others the sum
- * @typedef {{ device: number, time: number, count: number, bytes: number, live: number, free: number[], outside: number, listed: import('./columns.js').SegmentNumbers[] }} SegmentsThen
- *   PyTorch's segments at a device's peak, as the segments report has them; free: by state; listed: the largest
+ * @typedef {{ device: number, atOom: boolean, time: number, count: number, bytes: number, live: number, free: number[], outside: number, listed: import('./columns.js').SegmentNumbers[], pin: { path: string[], free: number, segments: number } | null }} SegmentsThen
+ *   PyTorch's segments when memory ran out, or at a device's peak, as the segments report has them; free: by state; listed: the largest; pin: whose blocks
+ *   keep most split memory
+ * @typedef {{ device: number, time: number, bytes: number, needed: number, free: number | null, node: number }} Oom the newest
+ *   lack of device memory that nobody got over; needed: of the driver
  * @typedef {import('./columns.js').Instances} Instances
  * @typedef {import('./columns.js').Points & { name: string, limit: number }} Track
  * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best: string, source: string,
  *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
- *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, tracks: Track[], segments: SegmentsThen[], heldUntil: number[], heaps: Heap[] }} Log
+ *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, tracks: Track[], segments: SegmentsThen[], heldUntil: number[], oom: Oom | null, end: string, running: boolean, heaps: Heap[] }} Log
  *   heldUntil: by capture - 1, when the last graph gave up what was made in it;
  *   stacks: frames, outermost first; 0 is the empty one; best: the grouping that names most, source: where its names are from
  */
@@ -167,6 +170,7 @@ async function readLog(raw, index, page) {
     tracks,
     segments: raw.segments.map((/** @type {any} */ s) => ({
       device: s.device,
+      atOom: s.at_oom,
       time: s.time_ns,
       count: s.segments,
       bytes: s.bytes,
@@ -174,8 +178,12 @@ async function readLog(raw, index, page) {
       free: [s.split_free_bytes, s.releasable_bytes, s.graph_free_bytes],
       outside: s.outside_bytes,
       listed: s.listed.map(named(SEGMENTS)),
+      pin: s.pin ? { path: s.pin.path, free: s.pin.free_bytes, segments: s.pin.segments } : null,
     })),
     heldUntil: raw.captures_held_until_ns.map((/** @type {number | null} */ ns) => ns ?? Infinity),
+    oom: raw.oom && { ...raw.oom, time: raw.oom.time_ns, needed: raw.oom.needed_bytes, free: raw.oom.free_bytes },
+    end: raw.end ?? '',
+    running: raw.running,
     heaps,
   };
 }

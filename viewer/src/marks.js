@@ -49,11 +49,12 @@ export function marksOf(log, heap) {
   return log.marks.filter((mark) => !mark.heap || mark.heap.split('/')[0] === side);
 }
 
-/** Goes there, and pins it where it is a heap's: who held the memory then. @param {App} app @param {Log} log @param {Mark} mark */
-function show(app, log, mark) {
-  const at = mark.time - app.origin(log);
+/** Goes there, and pins it where it is a heap's: who held the memory then. @param {App} app @param {Log} log
+ *  @param {{ heap: string, time: number }} mark */
+export function show(app, log, { heap, time: ns }) {
+  const at = ns - app.origin(log);
   app.centre(at, (app.whole[1] - app.whole[0]) / 20);
-  if (log.heaps.some((heap) => heap.name === mark.heap)) app.pin([{ heap: mark.heap, log: log.index, at }]);
+  if (log.heaps.some(({ name }) => name === heap)) app.pin([{ heap, log: log.index, at }]);
   else app.update();
 }
 

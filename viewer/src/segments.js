@@ -47,43 +47,40 @@ function largestHole(inner, size) {
  * @param {Blocks} device @param {number} at  ns
  */
 function extents(device, at) {
-  /** @type {{ start: number, size: number, pieces: number, mapped: boolean, library: number, capture: number }[]} */
+  /** @type {{ start: number, size: number, pieces: number, mapped: boolean, segment: boolean, capture: number }[]} */
   const found = [];
   for (const i of liveAt(device, at)) {
     const last = found.at(-1),
       mapped = device.mapped[i] === 1,
-      library = device.library[i],
+      segment = device.segment[i] === 1,
       capture = device.capture[i];
-    const alike = last?.mapped && mapped && last.library === library && last.capture === capture;
+    const alike = last?.mapped && mapped && last.segment === segment && last.capture === capture;
     if (alike && last.start + last.size === start(device, i)) {
       last.size += device.size[i];
       last.pieces++;
     } else {
-      found.push({ start: start(device, i), size: device.size[i], pieces: 1, mapped, library, capture });
+      found.push({ start: start(device, i), size: device.size[i], pieces: 1, mapped, segment, capture });
     }
   }
   return found;
 }
 
-/** @param {string} library */
-const isTorch = (library) => /^lib(c10|torch)/.test(library);
-
 /**
- * Segments of PyTorch's libraries, and what holds its blocks where no library is known; most free bytes first.
+ * Segments of PyTorch's allocator, and what holds its blocks; most free bytes first.
  * @param {Blocks} device @param {Blocks} torch @param {number} at  ns
- * @param {{ libraries: string[], heldUntil: number[] }} log @returns {Segment[]}
+ * @param {{ heldUntil: number[] }} log @returns {Segment[]}
  */
-export function segmentsAt(device, torch, at, { libraries, heldUntil }) {
+export function segmentsAt(device, torch, at, { heldUntil }) {
   const inside = liveAt(torch, at);
   let next = 0;
-  const found = extents(device, at).map(({ start: from, size: bytes, pieces, library, capture }) => {
+  const found = extents(device, at).map(({ start: from, size: bytes, pieces, segment, capture }) => {
     /** @type {Inner[]} */
     const inner = [];
     while (next < inside.length && start(torch, inside[next]) < from) next++;
     for (; next < inside.length && start(torch, inside[next]) < from + bytes; next++)
       inner.push({ offset: start(torch, inside[next]) - from, size: torch.size[inside[next]], index: inside[next] });
     const used = inner.reduce((sum, block) => sum + block.size, 0);
-    const owned = library ? isTorch(libraries[library]) : inner.length > 0;
+    const owned = segment || inner.length > 0;
     const blocks = inner.length,
       held = capture > 0 && heldUntil[capture - 1] > at;
     const state = held ? GRAPH : blocks ? SPLIT : RELEASABLE;
@@ -126,7 +123,7 @@ function keptThen(log, device, torch, at) {
   return { at, segments, count: segments.length, held, used, free, elsewhere, whole };
 }
 
-/** At the device's peak, with the numbers of the segments report; of the blocks inside, those that are kept.
+/** With the numbers of the segments report; of the blocks inside, those that are kept.
  *  @param {import('./data.js').SegmentsThen} then @param {Then} kept @returns {Then} */
 function reported(then, kept) {
   const known = new Map(kept.segments.map((segment) => [segment.start, segment]));
@@ -233,15 +230,16 @@ function sums(then) {
 }
 
 /**
- * At the pinned instant or the device's peak, which is when most was used: where it has a new segment the heap's peak
- * comes before the block that it was made for.
+ * At the pinned instant; else when memory ran out or at the device's peak, as the report has it. That is when most was
+ * used: where it has a new segment the heap's peak comes before the block that it was made for.
  * @param {App} app @param {import('./data.js').Log} log @param {import('./data.js').Heap} device
- * @param {import('./data.js').Heap} torch @param {import('./data.js').SegmentsThen} peak
+ * @param {import('./data.js').Heap} torch @param {import('./data.js').SegmentsThen[]} told
  */
-function thenOf(app, log, device, torch, peak) {
-  const at = app.pins.length ? app.pins[0].at + app.origin(log) : peak.time;
-  if (at !== peak.time && at !== device.peakTime) return keptThen(log, device, torch, at);
-  return reported(peak, keptThen(log, device, torch, peak.time));
+function thenOf(app, log, device, torch, told) {
+  const at = app.pins.length ? app.pins[0].at + app.origin(log) : told[0].time,
+    peak = at === device.peakTime ? told.find((then) => !then.atOom) : undefined,
+    then = told.find(({ time: of }) => of === at) ?? peak;
+  return then ? reported(then, keptThen(log, device, torch, then.time)) : keptThen(log, device, torch, at);
 }
 
 /**
@@ -252,11 +250,11 @@ function thenOf(app, log, device, torch, peak) {
 export function segmentPanel(app, gpu) {
   const SHOWN = 24,
     log = app.runs()[0],
-    peak = log.segments.find((s) => `gpu${s.device}` === gpu);
+    told = log.segments.filter((s) => `gpu${s.device}` === gpu);
   const device = log.heaps.find((h) => h.name === `${gpu}/device`),
     torch = log.heaps.find((h) => h.name === `${gpu}/torch`);
-  if (!device || !torch || !peak) return null;
-  const then = thenOf(app, log, device, torch, peak),
+  if (!device || !torch || !told.length) return null;
+  const then = thenOf(app, log, device, torch, told),
     { at } = then;
   if (!then.segments.length) return null;
   const most = Math.max(...then.segments.map((s) => s.size));
