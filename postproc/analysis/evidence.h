@@ -10,6 +10,7 @@
 #include "insights.h"
 #include "mpf/event.h"
 #include "segments.h"
+#include "steps.h"
 
 /* Anonymous memory beyond what blocks and mappings hold, at the sample at which that was most since
  * the peak of host/heap; and what it was at that peak, when malloc had least to spare: data of
@@ -27,9 +28,11 @@ struct mpr_evidence {
     const struct mpr_log_peaks *log;
     const struct mpr_segments *segments; /* when memory ran out; else at each device's peak */
     const struct mpr_graphs *graphs;
+    const struct mpr_steps *steps;        /* NULL: no range repeats */
     const struct mpr_device_state *state; /* by device: when memory ran out; else at its peak */
     bool at_oom[MPF_GPUS];                /* which of the two */
     struct mpr_retained retained;
+    bool ranges;   /* there are any, or Python's stacks */
     bool jemalloc; /* its own figures are in the log */
 };
 
@@ -56,6 +59,7 @@ const char *mpr_finding_gpu(struct mpr_insights *out, unsigned index);
 /* The rules. */
 void mpr_insights_torch(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_device(struct mpr_insights *out, const struct mpr_evidence *e);
+void mpr_insights_steps(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_host(struct mpr_insights *out, const struct mpr_evidence *e);
 
 #endif

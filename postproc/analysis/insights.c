@@ -117,6 +117,7 @@ static void end(void *arg, const struct mpr_reader *reader)
     fill_states(g, reader, oom);
     if (!mpr_segments_fill_oom(&g->segments, reader)) mpr_segments_fill(&g->segments, reader);
     mpr_graphs_fill(&g->graphs, reader);
+    g->evidence.ranges = reader->replay.ranges.nodes > 1;
     g->evidence.jemalloc = reader->replay.samples.source[MPR_SOURCE_JEMALLOC].count;
 }
 
@@ -181,11 +182,23 @@ static void apply_rules(struct mpr_insights *out, const struct mpr_evidence *e)
 {
     mpr_insights_torch(out, e);
     mpr_insights_device(out, e);
+    mpr_insights_steps(out, e);
     mpr_insights_host(out, e);
     if (out->findings) qsort(out->finding, out->findings, sizeof *out->finding, by_bytes);
 }
 
 /* ---- a log */
+
+/* It takes readings of its own, so only where there are ranges.  Without one that repeats it is an
+ * error, which is none here. */
+static void read_steps(struct mpr_insights *out, struct mpr_evidence *e, const char *path,
+                       const struct mpr_progress *progress)
+{
+    struct mpr_error none;
+    const struct mpr_instances_options any = { .range = NULL };
+    out->has_steps = e->ranges && mpr_steps_read(&out->steps, path, &any, progress, &none) == 0;
+    if (out->has_steps) e->steps = &out->steps;
+}
 
 int mpr_insights_read(struct mpr_insights *out, const char *path,
                       const struct mpr_progress *progress, struct mpr_error *error)
@@ -205,6 +218,7 @@ int mpr_insights_read(struct mpr_insights *out, const char *path,
         g.evidence.segments = &g.segments;
         g.evidence.graphs = &g.graphs;
         g.evidence.state = g.state;
+        read_steps(out, &g.evidence, path, progress);
         apply_rules(out, &g.evidence);
     } else mpr_insights_free(out);
     mpr_segments_free(&g.segments);
@@ -214,6 +228,7 @@ int mpr_insights_read(struct mpr_insights *out, const char *path,
 
 void mpr_insights_free(struct mpr_insights *out)
 {
+    if (out->has_steps) mpr_steps_free(&out->steps);
     mpr_peaks_free(&out->peaks);
     free(out->finding);
     mpr_arena_free(&out->arena);

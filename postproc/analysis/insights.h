@@ -12,6 +12,7 @@
 
 #include "arena.h"
 #include "peaks.h"
+#include "steps.h"
 
 struct mpr_error;
 
@@ -52,6 +53,8 @@ struct mpr_insights {
     struct mpr_arena arena;
     struct mpr_peaks peaks; /* of the one log, by AUTO */
     struct mpr_insights_oom oom;
+    struct mpr_steps steps; /* whose paths findings have; has_steps: a range repeats */
+    bool has_steps;
     struct mpr_finding *finding; /* largest first */
     size_t findings, cap;
 };

@@ -1,4 +1,4 @@
-/* Rules of insights on what no log of a test holds: communicators. */
+/* Rules of insights on what no log of a test holds: communicators, instances. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -90,12 +90,68 @@ static void small_or_different_communicators_are_fine(void **state)
     assert_int_equal(f->out.findings, 0);
 }
 
+/* Five instances of "step" on one heap, of which the third is the worst. */
+static void look_at_steps(struct fixture *f, const char *heap, uint64_t worst, int64_t kept)
+{
+    struct mpr_instance instance[5] = { { .name = "step:1" },
+                                        { .name = "step:2" },
+                                        { .name = "step:3", .number = 3 } };
+    struct mpr_instance_heap of[5] = { [2] = { .peak_bytes = worst } };
+    struct mpr_instances_heap whole = { .name = heap, .of = of, .peak_bytes = worst };
+    struct mpr_steps_heap h = { .heap = &whole,
+                                .median_peak = 1000 * (uint64_t)MIB,
+                                .median_kept = kept,
+                                .peaks_out = worst > 1000 * (uint64_t)MIB,
+                                .worst_peak = 2 };
+    struct mpr_steps steps = { .instances = { .range = "step",
+                                              .instance = instance,
+                                              .instances = 5,
+                                              .count = 5,
+                                              .heap = &whole,
+                                              .heaps = 1 },
+                               .heap = &h };
+    mpr_insights_steps(&f->out, &(struct mpr_evidence){ .log = &f->log, .steps = &steps });
+}
+
+static void an_instance_that_stands_out_is_named(void **state)
+{
+    struct fixture *f = *state;
+    look_at_steps(f, "gpu0/torch", 1500 * (uint64_t)MIB, 0);
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].key, "instance");
+    assert_string_equal(f->out.finding[0].where, "gpu0");
+    assert_int_equal(f->out.finding[0].bytes, 500 * MIB);
+    assert_string_equal(f->out.finding[0].what, "step:3 of 5 instances peaks at 1.46 GiB of "
+                                                "gpu0/torch, 500.00 MiB above the median");
+}
+
+static void what_each_instance_keeps_is_growth(void **state)
+{
+    struct fixture *f = *state;
+    look_at_steps(f, "host/heap", 1000 * (uint64_t)MIB, 50 * MIB);
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].key, "growth");
+    assert_int_equal(f->out.finding[0].bytes, 100 * MIB); /* by 2 of 5 */
+}
+
+static void steps_alike_and_segments_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_steps(f, "gpu0/torch", 1000 * (uint64_t)MIB, 10 * MIB);
+    look_at_steps(f, "gpu0/torch", 1040 * (uint64_t)MIB, -10 * MIB);
+    look_at_steps(f, "gpu0/device", 1500 * (uint64_t)MIB, 50 * MIB);
+    assert_int_equal(f->out.findings, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(communicators_without_a_collective_are_idle, begin, end),
         cmocka_unit_test_setup_teardown(communicators_over_all_ranks_are_doubled, begin, end),
         cmocka_unit_test_setup_teardown(small_or_different_communicators_are_fine, begin, end),
+        cmocka_unit_test_setup_teardown(an_instance_that_stands_out_is_named, begin, end),
+        cmocka_unit_test_setup_teardown(what_each_instance_keeps_is_growth, begin, end),
+        cmocka_unit_test_setup_teardown(steps_alike_and_segments_are_fine, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

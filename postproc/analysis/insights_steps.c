@@ -1,0 +1,66 @@
+/* What the instances of a repeated range tell: one that stands out, and what each of them keeps. */
+#include <string.h>
+
+#include "amount.h"
+#include "evidence.h"
+
+/* "gpu0" of "gpu0/torch" */
+static const char *whose(struct mpr_insights *out, const char *heap)
+{
+    return mpr_arena_format(&out->arena, "%.*s", (int)strcspn(heap, "/"), heap);
+}
+
+static void stands_out(struct mpr_insights *out, const struct mpr_steps *s,
+                       const struct mpr_steps_heap *h)
+{
+    const uint64_t peak = h->heap->of[h->worst_peak].peak_bytes,
+                   more = mpr_less(peak, h->median_peak);
+    if (!h->peaks_out || !mpr_worth(more, peak)) return;
+    const struct mpr_instance *i = &s->instances.instance[h->worst_peak];
+    struct mpr_finding *f = mpr_finding_add(out, "instance", whose(out, h->heap->name), more);
+    f->what = mpr_arena_format(
+        &out->arena, "%s of %s instances peaks at %s of %s, %s above the median",
+        mpr_arena_text(&out->arena, i->name), mpr_finding_number(out, s->instances.count),
+        mpr_finding_size(out, peak), h->heap->name, mpr_finding_size(out, more));
+    f->change = "what this one does and the others do not: a longer sequence, a larger batch, an "
+                "evaluation";
+    f->look = "steps";
+    if (s->compared && s->comparison.mores && h == &s->heap[s->shown]) {
+        f->path = s->comparison.more[0].path;
+        f->depth = s->comparison.more[0].depth;
+    }
+    mpr_finding_count(f, "instance", i->number);
+    mpr_finding_count(f, "instances", s->instances.count);
+    mpr_finding_bytes(f, "peak_bytes", peak);
+    mpr_finding_bytes(f, "median_peak_bytes", h->median_peak);
+}
+
+/* Half of the instances, or more, keep at least so much. */
+static void growth(struct mpr_insights *out, const struct mpr_steps *s,
+                   const struct mpr_steps_heap *h)
+{
+    const uint64_t kept = h->median_kept > 0 ? (uint64_t)h->median_kept : 0,
+                   count = s->instances.count;
+    uint64_t all;
+    if (count < MPR_STEPS_LEAST || __builtin_mul_overflow(kept, count / 2, &all)) return;
+    if (!mpr_worth(all, h->heap->peak_bytes)) return;
+    struct mpr_finding *f = mpr_finding_add(out, "growth", whose(out, h->heap->name), all);
+    f->what = mpr_arena_format(&out->arena,
+                               "each instance of %s keeps %s of %s at the median, %s in half of %s",
+                               s->instances.range, mpr_finding_size(out, kept), h->heap->name,
+                               mpr_finding_size(out, all), mpr_finding_number(out, count));
+    f->change = "what holds on to it: a list of losses that keeps graphs, a cache without a bound";
+    f->look = "leaks";
+    mpr_finding_bytes(f, "kept_bytes", kept);
+    mpr_finding_count(f, "instances", count);
+}
+
+void mpr_insights_steps(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    const struct mpr_steps *s = e->steps;
+    for (size_t i = 0; s && i < s->instances.heaps; i++) {
+        if (strstr(s->heap[i].heap->name, "/device")) continue; /* PyTorch's segments: its cache */
+        stands_out(out, s, &s->heap[i]);
+        growth(out, s, &s->heap[i]);
+    }
+}
