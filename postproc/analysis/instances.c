@@ -21,7 +21,7 @@ struct builder {
     struct mpr_repeats *repeats; /* for names */
     struct mpr_follow follow;
     struct mpr_highs highs;
-    const char *name;  /* of the range */
+    const char *name;  /* of the range; NULL: there is none */
     uint8_t *is_range; /* by node: 0 not compared yet, 1 it is, 2 it is another one */
     uint32_t nodes;
     struct entry *entry;
@@ -93,6 +93,7 @@ static struct entry *entry_for(struct builder *b, const struct mpr_followed *f)
 static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
 {
     struct builder *b = arg;
+    if (!b->name) return 0;
     MPR_REACH(b->is_range, node, b->nodes);
     if (!b->is_range[node])
         b->is_range[node] = mpr_repeats_named(b->repeats, r, node, b->name) ? 1 : 2;
@@ -233,9 +234,9 @@ static void fill(const struct builder *b, const struct mpr_reader *reader, const
 
 /* ---- two passes */
 
-/* *range: the outermost that repeats; NULL: none does, and *out has the summary. */
-static int find_range(const char **range, const char *path, const struct mpr_progress *progress,
-                      struct mpr_instances *out, struct mpr_error *error)
+int mpr_instances_range(const char **range, uint64_t *end_ns, struct mpr_arena *arena,
+                        const char *path, const struct mpr_progress *progress,
+                        struct mpr_error *error)
 {
     struct mpr_reader reader;
     if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
@@ -243,8 +244,8 @@ static int find_range(const char **range, const char *path, const struct mpr_pro
     mpr_repeats_watch(reader.repeats, &reader.replay);
     if (mpr_reader_replay(&reader, path, progress, error) != 0) return -1;
     const uint32_t repeat = mpr_repeats_outermost(reader.repeats);
-    if (repeat) *range = mpr_repeats_name(reader.repeats, &out->arena, repeat);
-    else mpr_reader_summary(&reader, path, &out->arena, &out->summary);
+    *range = repeat ? mpr_repeats_name(reader.repeats, arena, repeat) : NULL;
+    *end_ns = reader.replay.now;
     mpr_reader_close(&reader);
     return 0;
 }
@@ -265,7 +266,7 @@ static int measure(struct builder *b, const char *path, const char *only_heap,
     mpr_follow_end(&b->follow, &reader.replay);
     mpr_reader_summary(&reader, path, &out->arena, &out->summary);
     if (b->count) fill(b, &reader, only_heap, out);
-    else status = mpr_fail(error, "%s: no range %s", path, b->name);
+    else if (b->name) status = mpr_fail(error, "%s: no range %s", path, b->name);
     mpr_reader_close(&reader);
     return status;
 }
@@ -293,11 +294,11 @@ int mpr_instances_read(struct mpr_instances *out, const char *path,
                        const struct mpr_progress *progress, struct mpr_error *error)
 {
     const char *range = options->range;
+    uint64_t end_ns;
     int status = 0;
     *out = (struct mpr_instances){ .range = "", .each = 1 };
-    if (!range) status = find_range(&range, path, progress, out, error);
-    if (status == 0 && range)
-        status = measure_range(range, path, options->heap, progress, out, error);
+    if (!range) status = mpr_instances_range(&range, &end_ns, &out->arena, path, progress, error);
+    if (status == 0) status = measure_range(range, path, options->heap, progress, out, error);
     if (status != 0) mpr_instances_free(out);
     return status;
 }

@@ -29,6 +29,8 @@ void mpr_line_add(struct mpr_line *line, const struct mpr_line *other)
     to->allocations += from->allocations;
     to->end_bytes += from->end_bytes;
     to->inherited += from->inherited;
+    to->live_bytes += from->live_bytes;
+    to->live_blocks += from->live_blocks;
     to->estimated |= from->estimated;
     if (from->own_peak > to->own_peak) to->own_peak = from->own_peak;
     if (to->bytes > to->own_peak) to->own_peak = to->bytes;

@@ -36,6 +36,7 @@ static const struct {
     { "processes", mpr_cmd_processes },
     { "temporary", mpr_cmd_temporary },
     { "threads", mpr_cmd_threads },
+    { "leaks", mpr_cmd_leaks },
 };
 // clang-format on
 
@@ -92,6 +93,7 @@ static const struct argp argp = {
         "  graphs    what CUDA graphs cost\n"
         "  segments  PyTorch's segments: what is live in them, their holes, what pins them\n"
         "  breakdown PyTorch's memory by role: parameters, gradients, activations, ...\n"
+        "  leaks     what lives at the end, and what grows with each step\n"
         "  steps     what each step, a range that repeats, took and kept\n"
         "  stacks    live bytes by call stack, as a tree or for a flame graph\n"
         "  temporary who makes blocks that are freed soon\n"

@@ -72,6 +72,18 @@ struct mpr_highs {
     } heap[MPR_HEAPS];
 };
 
+/* Cells that changed since an observer forgot them; and a time that it waits for. */
+struct mpr_touches {
+    uint8_t *is_touched; /* by cell */
+    uint32_t cells;
+    uint32_t *cell; /* those that are touched */
+    uint32_t count, cap;
+    const uint64_t *now;     /* replay's clock */
+    uint64_t next;           /* ns: before the first change then or later ... */
+    void (*tick)(void *arg); /* ... this is called, which sets it anew */
+    void *arg;
+};
+
 struct mpr_books {
     struct mpr_heap heap[MPR_HEAPS]; /* by the event's heap byte */
     struct mpr_cell *cell;
@@ -81,6 +93,7 @@ struct mpr_books {
     struct mpr_levels *levels; /* observers; NULL: none */
     struct mpr_excerpts *excerpts;
     struct mpr_highs *highs;
+    struct mpr_touches *touches;
     const uint64_t *chosen; /* replay's clock while the chosen instant lasts; NULL: it does not */
     uint64_t chosen_from;
 };
@@ -156,7 +169,7 @@ void mpr_books_remove_seen(struct mpr_books *books, uint32_t index, uint64_t siz
 
 static inline bool mpr_books_seen(const struct mpr_books *books)
 {
-    return books->levels || books->excerpts || books->highs || books->chosen;
+    return books->levels || books->excerpts || books->highs || books->touches || books->chosen;
 }
 
 /* A block comes into a cell, or leaves it. */

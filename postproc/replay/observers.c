@@ -1,7 +1,18 @@
-/* Who looks on while the books change: levels of detail, excerpts, and highs. */
+/* Who looks on while the books change: levels of detail, excerpts, highs and touches. */
+#include "alloc.h"
 #include "books.h"
 #include "excerpts.h"
 #include "levels.h"
+
+static void touch(struct mpr_touches *t, uint32_t index)
+{
+    if (*t->now >= t->next) t->tick(t->arg);
+    MPR_REACH(t->is_touched, index, t->cells);
+    if (t->is_touched[index]) return;
+    t->is_touched[index] = true;
+    MPR_GROW(t->cell, t->count, t->cap);
+    t->cell[t->count++] = index;
+}
 
 static inline void before(struct mpr_books *books, uint32_t index, uint64_t size, bool grown)
 {
@@ -11,6 +22,7 @@ static inline void before(struct mpr_books *books, uint32_t index, uint64_t size
     if (books->levels) mpr_levels_before(books->levels, books, index, code, heap->bytes);
     if (books->excerpts)
         mpr_excerpts_see(books->excerpts, books, code, heap->epoch, index, size, grown);
+    if (books->touches) touch(books->touches, index);
 }
 
 static inline void after(struct mpr_books *books, uint32_t index, bool grown)

@@ -12,6 +12,7 @@ struct mpr_check_row;
 struct mpr_diff;
 struct mpr_graphs;
 struct mpr_info;
+struct mpr_leaks;
 struct mpr_insights;
 struct mpr_ooms;
 struct mpr_peaks;
@@ -29,6 +30,7 @@ void mpr_report_diff(struct mpr_document *doc, const struct mpr_diff *diff);
 void mpr_report_breakdown(struct mpr_document *doc, const struct mpr_breakdown *breakdown);
 void mpr_report_graphs(struct mpr_document *doc, const struct mpr_graphs *graphs);
 void mpr_report_info(struct mpr_document *doc, const struct mpr_info *info);
+void mpr_report_leaks(struct mpr_document *doc, const struct mpr_leaks *leaks);
 void mpr_report_insights(struct mpr_document *doc, const struct mpr_insights *insights);
 void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms);
 /* Tables of the HTML page. */

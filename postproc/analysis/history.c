@@ -1,0 +1,153 @@
+#include "history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "amount.h"
+
+/* ---- values */
+
+/* Cells are known by call stacks: those of sampled blocks stand for others. */
+static bool is_estimated(const struct mpr_replay *r)
+{
+    const enum mpr_group by = r->options.by;
+    return r->estimates.mean > 0 &&
+           (by == MPR_GROUP_STACK || by == MPR_GROUP_PYTHON || by == MPR_GROUP_LIBRARY);
+}
+
+static uint64_t plus(uint64_t value, double more)
+{
+    const double sum = (double)value + more;
+    return sum > 0 ? (uint64_t)(sum + 0.5) : 0;
+}
+
+static struct mpr_history_value value_of(const struct mpr_history *h, uint32_t index)
+{
+    const struct mpr_cell *cell = &h->replay->books.cell[index];
+    const bool rest = h->rest[cell->heap] == index + 1;
+    const struct mpr_more more = rest ? h->more[cell->heap] : h->past[index].more;
+    const double sign = rest ? -1 : 1;
+    return (struct mpr_history_value){ plus(cell->bytes, sign * (double)more.bytes),
+                                       plus(cell->blocks, sign * more.blocks) };
+}
+
+/* Before values are asked for: the sums of what sampled blocks stand for. */
+static void estimate(struct mpr_history *h, uint32_t index)
+{
+    const struct mpr_replay *r = h->replay;
+    const struct mpr_cell *cell = &r->books.cell[index];
+    struct mpr_more *all = &h->more[cell->heap], *past = &h->past[index].more;
+    if (!cell->key) h->rest[cell->heap] = index + 1;
+    if (index >= r->estimates.cells) return;
+    const struct mpr_more now = r->estimates.cell[index].now;
+    all->bytes = mpr_plus(all->bytes, mpr_minus(now.bytes, past->bytes));
+    all->blocks += now.blocks - past->blocks;
+    *past = now;
+}
+
+static void add_point(struct mpr_history *h, uint32_t index)
+{
+    struct mpr_history_past *past = &h->past[index];
+    const struct mpr_history_value value = value_of(h, index);
+    MPR_GROW(past->point, past->points, past->cap);
+    past->point[past->points++] = (struct mpr_history_point){ value, (uint32_t)h->count };
+}
+
+/* ---- instants */
+
+/* The later one of each two stays. */
+static void thin(struct mpr_history *h)
+{
+    h->count /= 2;
+    h->each *= 2;
+    for (size_t i = 0; i < h->count; i++) h->at[i] = h->at[2 * i + 1];
+    for (uint32_t c = 0; c < h->cells; c++) {
+        struct mpr_history_past *past = &h->past[c];
+        uint32_t points = 0;
+        for (uint32_t i = 0; i < past->points; i++) {
+            const uint32_t at = past->point[i].at / 2;
+            if (!points || past->point[points - 1].at != at) points++;
+            past->point[points - 1] = (struct mpr_history_point){ past->point[i].value, at };
+        }
+        past->points = points;
+    }
+}
+
+static void forget_touches(struct mpr_touches *t)
+{
+    for (uint32_t i = 0; i < t->count; i++) t->is_touched[t->cell[i]] = false;
+    t->count = 0;
+}
+
+/* The cell without a stack changes with every estimate. */
+static void touch_rests(struct mpr_history *h)
+{
+    struct mpr_touches *t = &h->touches;
+    for (int heap = 0; heap < MPR_HEAPS; heap++) {
+        const uint32_t index = h->rest[heap] - 1;
+        if (!h->rest[heap] || t->is_touched[index]) continue;
+        t->is_touched[index] = true;
+        MPR_GROW(t->cell, t->count, t->cap);
+        t->cell[t->count++] = index;
+    }
+}
+
+void mpr_history_take(struct mpr_history *h, uint64_t time)
+{
+    struct mpr_touches *t = &h->touches;
+    h->taken++;
+    if (h->count == MPR_HISTORY_MAX) thin(h);
+    if (h->taken % h->each) return;
+    if (h->replay->books.cells) MPR_REACH(h->past, h->replay->books.cells - 1, h->cells);
+    if (is_estimated(h->replay)) {
+        for (uint32_t i = 0; i < t->count; i++) estimate(h, t->cell[i]);
+        touch_rests(h);
+    }
+    for (uint32_t i = 0; i < t->count; i++) add_point(h, t->cell[i]);
+    forget_touches(t);
+    h->at[h->count].time = time;
+    h->at[h->count++].number = h->taken;
+}
+
+void mpr_history_values(const struct mpr_history *h, uint32_t cell, struct mpr_history_value *value)
+{
+    const struct mpr_history_past none = { .points = 0 };
+    const struct mpr_history_past *past = cell < h->cells ? &h->past[cell] : &none;
+    struct mpr_history_value now = { 0, 0 };
+    uint32_t next = 0;
+    for (size_t i = 0; i < h->count; i++) {
+        if (next < past->points && past->point[next].at == i) now = past->point[next++].value;
+        value[i] = now;
+    }
+}
+
+/* ---- by the clock */
+
+/* Where nothing happens for longer than an interval, one instant stands for all in it. */
+static void tick(void *arg)
+{
+    struct mpr_history *h = arg;
+    struct mpr_touches *t = &h->touches;
+    const uint64_t now = *t->now, at = now - now % h->every;
+    mpr_history_take(h, at);
+    t->next = at <= UINT64_MAX - h->every ? at + h->every : UINT64_MAX;
+}
+
+void mpr_history_begin(struct mpr_history *h, struct mpr_replay *r, uint64_t every)
+{
+    *h = (struct mpr_history){ .replay = r, .each = 1, .every = every };
+    h->touches = (struct mpr_touches){
+        .now = &r->now, .next = every ? every : UINT64_MAX, .tick = tick, .arg = h
+    };
+    r->books.touches = &h->touches;
+}
+
+void mpr_history_free(struct mpr_history *h)
+{
+    for (uint32_t i = 0; i < h->cells; i++) free(h->past[i].point);
+    free(h->past);
+    free(h->touches.cell);
+    free(h->touches.is_touched);
+    *h = (struct mpr_history){ .count = 0 };
+}

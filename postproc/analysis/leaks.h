@@ -1,0 +1,64 @@
+/* What lives at an instant, and what grows: the result behind `memprof-report leaks`.
+ *
+ * Growth is what each site held at the end of each instance of a repeated range, or each so many
+ * seconds.  The first quarter of these instants is for warming up.  A site *grows* that held more
+ * in nine of ten of the others than in the one before, and never again less than at the end of the
+ * warm-up.  One that *levelled off* grew at first, and has held the same since the middle, or
+ * longer: a cache.
+ *
+ * Bytes are requested bytes; times are ns since the process's start.  Everything lives until
+ * mpr_leaks_free. */
+#ifndef MPR_LEAKS_H
+#define MPR_LEAKS_H
+
+#include "peaks.h"
+
+struct mpr_leaks_options {
+    enum mpr_group by;
+    const char *heap;      /* only this one; NULL: all */
+    struct mpr_instant at; /* whose live blocks are wanted; growth ends then, too */
+    const char *range; /* whose instances growth is told by (instances.h); NULL: the outermost that
+                          repeats */
+    uint64_t every;    /* ns: growth is told by this; 0: by a range */
+};
+
+enum { MPR_LEAKS_LEAST = 6 }; /* instants, to tell growth by */
+
+struct mpr_leaks_heap {
+    const struct mpr_heap_peak *live;  /* at the instant */
+    int64_t grown_bytes, grown_blocks; /* since the warm-up, of all sites */
+    struct mpr_row *growing; /* bytes and blocks: by which it grew since the warm-up, the largest
+                                first */
+    size_t growings;
+    struct mpr_row *levelled; /* bytes and blocks: by which it grew before, since the first instant
+                               */
+    size_t levelleds;
+};
+
+struct mpr_leaks {
+    struct mpr_leaks_options options;
+    struct mpr_peaks peaks; /* of the one log, at the instant */
+    struct mpr_arena arena;
+    const char *range; /* "": by the clock */
+    uint64_t every;    /* ns */
+    uint64_t instants; /* instances that ended, or ticks of the clock */
+    size_t kept;       /* of these; growth is known where they are MPR_LEAKS_LEAST or more */
+    uint64_t warm_number, last_number; /* which of the instants ended the warm-up, and was the last
+                                          one kept */
+    uint64_t warm_ns, last_ns;
+    struct mpr_leaks_heap *heap; /* as peaks.log->heap */
+};
+
+/* 0, or -1 with *error filled. */
+int mpr_leaks_read(struct mpr_leaks *out, const char *path, const struct mpr_leaks_options *options,
+                   const struct mpr_progress *progress, struct mpr_error *error);
+void mpr_leaks_free(struct mpr_leaks *leaks);
+
+/* What growth is counted by: the instances, or the seconds, since the warm-up. */
+static inline double mpr_leaks_steps(const struct mpr_leaks *l)
+{
+    return *l->range ? (double)(l->last_number - l->warm_number)
+                     : (double)(l->last_ns - l->warm_ns) / 1e9;
+}
+
+#endif

@@ -1,0 +1,231 @@
+/* What lives at an instant, and what grows: of each heap in a line, then the sites that grow, those
+ * that levelled off, and all that lives. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "leaks.h"
+#include "naming.h"
+#include "report_rows.h"
+#include "reports.h"
+#include "units.h"
+
+/* ---- growth, for people */
+
+struct grown {
+    struct mpr_line line;
+    int64_t bytes_a_step; /* the whole of it, rounded */
+    const char *blocks_a_step;
+};
+
+static struct mpr_value path(const void *row, const void *context)
+{
+    const struct grown *g = row;
+    (void)context;
+    struct mpr_value v = mpr_value_path(g->line.row.path, g->line.row.depth);
+    v.told = true;
+    v.caller = g->line.caller;
+    return v;
+}
+
+#define OF(member) MPR_FIELD(grown, member)
+// clang-format off
+static const struct mpr_column columns[] = {
+    { .title = "path", .type = MPR_PATH, .get = path },
+    { .title = "then live", .type = MPR_BYTES, OF(line.row.live_bytes), .sums = true, .estimate = true },
+    { .title = "blocks", .type = MPR_COUNT, OF(line.row.live_blocks), .estimate = true },
+    { .title = "bytes", .type = MPR_CHANGE, OF(bytes_a_step), .estimate = true },
+    { .title = "blocks", .type = MPR_TEXT, OF(blocks_a_step), .width = 10 },
+};
+// clang-format on
+
+/* "+41", "+0.3": of which a tenth tells. */
+static const char *number(struct mpr_document *doc, double value)
+{
+    const double rounded = (double)(int64_t)(value + 0.5);
+    const bool whole = value - rounded < 0.05 && rounded - value < 0.05;
+    return mpr_arena_format(&doc->arena, "%+.*f", whole ? 0 : 1, value);
+}
+
+static bool estimated(const void *row) { return ((const struct grown *)row)->line.row.estimated; }
+
+/* steps: what growth is shared by; 1: it is told as a whole. */
+static void table(struct mpr_document *doc, const char *title, const char *bytes,
+                  const char *blocks, enum mpr_group by, const struct mpr_row *row, size_t rows,
+                  double steps)
+{
+    size_t lines, live;
+    static const struct mpr_naming as_they_are = { .unfold = true };
+    if (!rows) return;
+    const struct mpr_line *line = mpr_naming_lines(
+        &doc->arena, doc->naming ? doc->naming : &as_they_are, by, row, rows, &lines, &live);
+    struct grown *grown = mpr_arena_alloc(&doc->arena, lines * sizeof *grown);
+    struct mpr_column *own = mpr_arena_alloc(&doc->arena, sizeof columns);
+    memcpy(own, columns, sizeof columns);
+    own[3].title = bytes;
+    own[4].title = blocks;
+    for (size_t i = 0; i < lines; i++)
+        grown[i] = (struct grown){ line[i], (int64_t)((double)line[i].row.bytes / steps + 0.5),
+                                   number(doc, (double)line[i].row.blocks / steps) };
+    mpr_doc_table(doc, &(struct mpr_table){ .title = title,
+                                            .only = MPR_FOR_PEOPLE,
+                                            .column = own,
+                                            .columns = sizeof columns / sizeof *columns,
+                                            MPR_ROWS(grown, lines),
+                                            .estimated = estimated,
+                                            .nowhere = mpr_report_nowhere(mpr_group_word(by)) });
+}
+
+/* ---- a heap */
+
+struct around {
+    const char *log, *heap, *kind;
+};
+
+#define OF_ROW(member) MPR_FIELD(mpr_row, member)
+// clang-format off
+static const struct mpr_column row_columns[] = {
+    { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(around, log), .only = MPR_IN_CSV },
+    { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(around, heap), .only = MPR_IN_CSV },
+    { .key = "kind", .type = MPR_WORD, MPR_CONTEXT(around, kind), .only = MPR_IN_CSV },
+    { .key = "path", MPR_PATH_FIELD(mpr_row, path, depth) },
+    { .key = "bytes", .type = MPR_BYTES, OF_ROW(live_bytes) },
+    { .key = "blocks", .type = MPR_COUNT, OF_ROW(live_blocks) },
+    { .key = "grown_bytes", .type = MPR_BYTES, OF_ROW(bytes) },
+    { .key = "grown_blocks", .type = MPR_COUNT, OF_ROW(blocks) },
+    { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated) },
+};
+// clang-format on
+
+static void rows(struct mpr_document *doc, const struct mpr_leaks *l,
+                 const struct mpr_leaks_heap *h, const char *kind, const struct mpr_row *row,
+                 size_t count)
+{
+    struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
+    *around = (struct around){ l->peaks.log[0].summary.path, h->live->name, kind };
+    mpr_doc_table(doc, &(struct mpr_table){ .key = kind,
+                                            .only = MPR_IN_JSON | MPR_IN_CSV,
+                                            MPR_COLUMNS(row_columns),
+                                            MPR_ROWS(row, count),
+                                            .omitted = "",
+                                            .context = around });
+}
+
+/* Those that hold something, as rows of growth have it. */
+static const struct mpr_row *live_rows(struct mpr_document *doc, const struct mpr_heap_peak *h,
+                                       size_t *count)
+{
+    struct mpr_row *row = mpr_arena_alloc(&doc->arena, h->rows * sizeof *row);
+    *count = 0;
+    for (size_t i = 0; i < h->rows; i++) {
+        if (!h->row[i].bytes && !h->row[i].blocks) continue;
+        struct mpr_row *to = &row[(*count)++];
+        *to = h->row[i];
+        to->live_bytes = to->bytes;
+        to->live_blocks = to->blocks;
+        to->bytes = to->blocks = 0;
+    }
+    return row;
+}
+
+static bool is_known(const struct mpr_leaks *l) { return l->kept >= MPR_LEAKS_LEAST; }
+
+static const char *unit(const struct mpr_leaks *l) { return *l->range ? "a step" : "a second"; }
+
+static void headline(struct mpr_document *doc, const struct mpr_leaks *l,
+                     const struct mpr_leaks_heap *h)
+{
+    struct mpr_number n;
+    mpr_doc_say(doc, "%s: %s in %s block%s live", h->live->name,
+                mpr_doc_size(doc, h->live->peak_bytes), mpr_doc_count(doc, h->live->peak_blocks),
+                h->live->peak_blocks == 1 ? "" : "s");
+    if (is_known(l) && h->growings) {
+        mpr_units_change(&n, (int64_t)((double)h->grown_bytes / mpr_leaks_steps(l)));
+        mpr_doc_say(doc, "; ");
+        mpr_doc_add(doc, MPR_STRONG, "%s %s, %s site%s grow%s", n.text, unit(l),
+                    mpr_doc_count(doc, h->growings), h->growings == 1 ? "" : "s",
+                    h->growings == 1 ? "s" : "");
+    } else if (is_known(l)) mpr_doc_say(doc, "; no site grows");
+    mpr_doc_end(doc);
+}
+
+static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
+                 const struct mpr_leaks_heap *h)
+{
+    const enum mpr_group by = l->peaks.log[0].choice.by;
+    const char *name = h->live->name, *word = mpr_group_word(by);
+    size_t live;
+    const struct mpr_row *living = live_rows(doc, h->live, &live);
+    mpr_doc_open(doc, NULL);
+    mpr_doc_fact(doc, "heap", mpr_value_text(name));
+    mpr_doc_fact(doc, "bytes", mpr_value_number(MPR_BYTES, h->live->peak_bytes));
+    mpr_doc_fact(doc, "blocks", mpr_value_number(MPR_COUNT, h->live->peak_blocks));
+    mpr_doc_fact(doc, "grown_bytes", mpr_value_amount(MPR_CHANGE, h->grown_bytes));
+    mpr_doc_fact(doc, "grown_blocks", mpr_value_amount(MPR_CHANGE, h->grown_blocks));
+    rows(doc, l, h, "growing", h->growing, h->growings);
+    rows(doc, l, h, "levelled_off", h->levelled, h->levelleds);
+    rows(doc, l, h, "live", living, live);
+    table(doc, mpr_arena_format(&doc->arena, "%s, growing by %s", name, word), unit(l), "blocks",
+          by, h->growing, h->growings, mpr_leaks_steps(l));
+    table(doc, mpr_arena_format(&doc->arena, "%s, levelled off by %s", name, word), "grew by",
+          "blocks", by, h->levelled, h->levelleds, 1);
+    if (h->live->peak_bytes)
+        mpr_report_rows(doc, &(struct mpr_rows){ .row = h->live->row,
+                                                 .rows = h->live->rows,
+                                                 .by = by,
+                                                 .of = name,
+                                                 .bytes = "live",
+                                                 .whole = h->live->peak_bytes });
+    mpr_doc_close(doc);
+}
+
+/* ---- all */
+
+/* "growth: 9 of 12 instances of step, after 3 to warm up" */
+static void growth_line(struct mpr_document *doc, const struct mpr_leaks *l)
+{
+    struct mpr_number every;
+    const char *what = *l->range ? mpr_arena_format(&doc->arena, "instances of %s", l->range)
+                                 : mpr_arena_format(&doc->arena, "times, %s apart",
+                                                    mpr_units_length(&every, l->every));
+    if (!is_known(l)) {
+        mpr_doc_line(doc, "growth: not known by %s %s, six are needed (--every=1s: by the clock)",
+                     mpr_doc_count(doc, l->instants), what);
+        return;
+    }
+    mpr_doc_line(doc, "growth: over %s %s, after %s to warm up",
+                 mpr_doc_count(doc, l->last_number - l->warm_number), what,
+                 mpr_doc_count(doc, l->warm_number));
+}
+
+#define OF_ALL(member) MPR_FIELD(mpr_leaks, member)
+// clang-format off
+static const struct mpr_column fields[] = {
+    { .key = "range", .type = MPR_TEXT, OF_ALL(range), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "every_ns", .type = MPR_TIME, OF_ALL(every), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "instants", .type = MPR_COUNT, OF_ALL(instants) },
+    { .key = "warm_up", .type = MPR_COUNT, OF_ALL(warm_number) },
+    { .key = "warm_up_ns", .type = MPR_TIME, OF_ALL(warm_ns) },
+    { .key = "last", .type = MPR_COUNT, OF_ALL(last_number) },
+    { .key = "last_ns", .type = MPR_TIME, OF_ALL(last_ns) },
+};
+// clang-format on
+
+void mpr_report_leaks(struct mpr_document *doc, const struct mpr_leaks *l)
+{
+    const struct mpr_log_peaks *log = &l->peaks.log[0];
+    mpr_report_schema(doc, "memprof.leaks/1");
+    mpr_report_log(doc, &log->summary);
+    mpr_report_choice(doc, &log->choice);
+    mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_name[log->choice.by]));
+    mpr_doc_fact(doc, "at_ns", mpr_value_number(MPR_TIME, l->options.at.from));
+    mpr_doc_facts(doc, fields, l);
+    mpr_doc_line(doc, "live at %s", mpr_doc_time(doc, l->options.at.from));
+    growth_line(doc, l);
+    for (size_t i = 0; i < log->heaps; i++) headline(doc, l, &l->heap[i]);
+    mpr_doc_list(doc, "heaps");
+    for (size_t i = 0; i < log->heaps; i++) heap(doc, l, &l->heap[i]);
+    mpr_doc_close(doc);
+    mpr_report_notes(doc, log->note, log->notes);
+    mpr_doc_csv(doc, row_columns);
+}
