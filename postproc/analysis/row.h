@@ -20,7 +20,7 @@ struct mpr_row {
     size_t depth;            /* 0: outside any range */
     uint64_t bytes, blocks;  /* at the peak */
     uint64_t own_peak, allocations;
-    uint64_t end_bytes; /* when the log ends */
+    uint64_t end_bytes;               /* when the log ends */
     uint64_t live_bytes, live_blocks; /* of what grew (leaks.h): at the end of its growth, while
                                          bytes and blocks are what it grew by; else 0 */
     bool estimated;                   /* from sampled blocks */
