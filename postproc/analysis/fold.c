@@ -15,13 +15,18 @@ enum {
     LONGEST = 4096
 }; /* PIECES: of a set that is listed; LONGEST: bytes of a path */
 
+/* A number of a path, or the set that it became: exact for comparing, shown for people. */
+struct place {
+    uint64_t number;
+    const char *exact, *shown;
+};
+
 /* A line, its path with a mark for each number, and what stands at the marks. */
 struct item {
     struct mpr_line line;
     const char *skeleton;
     size_t places;
-    uint64_t number[PLACES];
-    const char *text[PLACES]; /* the number, or the set that it became */
+    struct place at[PLACES];
 };
 
 /* Lines of one skeleton, and which place folds. */
@@ -63,15 +68,10 @@ static size_t pieces_of(const uint64_t *number, size_t numbers, bool *runs)
     return pieces;
 }
 
-const char *mpr_fold_set(struct mpr_arena *arena, const uint64_t *number, size_t numbers)
+static const char *list(struct mpr_arena *arena, const uint64_t *number, size_t numbers, bool runs)
 {
     char *text = NULL;
     size_t bytes;
-    bool runs;
-    const size_t pieces = pieces_of(number, numbers, &runs);
-    if (pieces > PIECES)
-        return mpr_arena_format(arena, "{%" PRIu64 "..%" PRIu64 ", %zu of them}", number[0],
-                                number[numbers - 1], numbers);
     FILE *out = mpr_text_open(&text, &bytes);
     for (size_t i = 0; i < numbers;) {
         fputs(!i ? "{" : runs ? ", " : ",", out);
@@ -82,6 +82,23 @@ const char *mpr_fold_set(struct mpr_arena *arena, const uint64_t *number, size_t
     const char *copy = mpr_arena_text(arena, text);
     free(text);
     return copy;
+}
+
+/* Of many pieces people see the first and the last number. */
+static struct place set_of(struct mpr_arena *arena, const uint64_t *number, size_t numbers)
+{
+    bool runs;
+    const size_t pieces = pieces_of(number, numbers, &runs);
+    const char *exact = list(arena, number, numbers, runs), *shown = exact;
+    if (pieces > PIECES)
+        shown = mpr_arena_format(arena, "{%" PRIu64 "..%" PRIu64 ", %zu of them}", number[0],
+                                 number[numbers - 1], numbers);
+    return (struct place){ number[0], exact, shown };
+}
+
+const char *mpr_fold_set(struct mpr_arena *arena, const uint64_t *number, size_t numbers)
+{
+    return set_of(arena, number, numbers).shown;
 }
 
 /* ---- skeletons */
@@ -95,7 +112,7 @@ static void skeleton_of_name(FILE *out, const char *name, struct item *i)
     for (size_t k = 0; k < found; k++) {
         fwrite(name + at, 1, place[k].from - at, out);
         fputc('\1', out);
-        i->number[i->places++] = place[k].number;
+        i->at[i->places++].number = place[k].number;
         at = place[k].to;
     }
     fputs(name + at, out);
@@ -126,7 +143,7 @@ static void split(struct mpr_arena *arena, struct item *i)
     i->skeleton = i->places ? mpr_arena_text(arena, text) : "";
     free(text);
     for (size_t k = 0; k < i->places; k++)
-        i->text[k] = mpr_arena_format(arena, "%" PRIu64, i->number[k]);
+        i->at[k].exact = i->at[k].shown = mpr_arena_format(arena, "%" PRIu64, i->at[k].number);
 }
 
 /* The path with what the places have become. */
@@ -139,7 +156,7 @@ static void join(struct mpr_arena *arena, struct item *i)
         for (size_t length; *from != '\2'; from += length + (from[length] == '\1')) {
             length = strcspn(from, "\1\2");
             path[k] = mpr_arena_format(arena, "%s%.*s%s", path[k], (int)length, from,
-                                       from[length] == '\1' ? i->text[place++] : "");
+                                       from[length] == '\1' ? i->at[place++].shown : "");
         }
         from++;
     }
@@ -158,7 +175,7 @@ static int by_skeleton(const void *left, const void *right)
 static int compare_others(const struct item *a, const struct item *b, const struct fold *f)
 {
     for (size_t k = 0; k < a->places; k++) {
-        const int order = f->other[k] ? strcmp(a->text[k], b->text[k]) : 0;
+        const int order = f->other[k] ? strcmp(a->at[k].exact, b->at[k].exact) : 0;
         if (order) return order;
     }
     return 0;
@@ -177,30 +194,38 @@ static int by_others(const void *left, const void *right, void *fold)
     const struct fold *f = fold;
     int order = compare_others(a, b, f);
     if (!order) order = compare_kinds(a, b);
-    if (!order)
-        order = a->number[f->at] < b->number[f->at] ? -1 : a->number[f->at] > b->number[f->at];
-    return order;
+    const uint64_t x = a->at[f->at].number, y = b->at[f->at].number;
+    return order ? order : x < y ? -1 : x > y;
 }
 
 /* ---- one place */
 
-static size_t bucket_at(const struct fold *f, size_t from)
+/* Lines that differ in the place only. */
+struct bucket {
+    const struct item *item;
+    size_t items;
+};
+
+/* The first, or the next one, of items in order of by_others; items 0: there is none. */
+static struct bucket next_bucket(const struct fold *f, const struct bucket *last)
 {
-    size_t to = from + 1;
-    while (to < f->items && !compare_others(&f->item[from], &f->item[to], f) &&
-           !compare_kinds(&f->item[from], &f->item[to]))
-        to++;
-    return to;
+    const struct item *from = last ? last->item + last->items : f->item, *to = from,
+                      *end = f->item + f->items;
+    while (to < end && !compare_others(from, to, f) && !compare_kinds(from, to)) to++;
+    return (struct bucket){ from, (size_t)(to - from) };
+}
+
+static struct bucket first_bucket(struct fold *f)
+{
+    qsort_r(f->item, f->items, sizeof *f->item, by_others, f);
+    return next_bucket(f, NULL);
 }
 
 static size_t lines_left(struct fold *f)
 {
     size_t lines = 0;
-    qsort_r(f->item, f->items, sizeof *f->item, by_others, f);
-    for (size_t i = 0, to; i < f->items; i = to) {
-        to = bucket_at(f, i);
-        lines += to - i < MPR_FOLD_LEAST ? to - i : 1;
-    }
+    for (struct bucket b = first_bucket(f); b.items; b = next_bucket(f, &b))
+        lines += b.items < MPR_FOLD_LEAST ? b.items : 1;
     return lines;
 }
 
@@ -226,12 +251,12 @@ static struct item merged(struct fold *f, const struct item *item, size_t items)
     struct item sum = item[0];
     uint64_t *number = mpr_alloc(items, sizeof *number);
     for (size_t i = 0; i < items; i++) {
-        number[i] = item[i].number[f->at];
+        number[i] = item[i].at[f->at].number;
         if (i) mpr_line_add(&sum.line, &item[i].line);
     }
-    sum.text[f->at] = mpr_fold_set(f->arena, number, items);
+    sum.at[f->at] = set_of(f->arena, number, items);
     for (size_t k = 0; k < sum.places; k++)
-        if (f->same[k]) sum.text[k] = "{same}";
+        if (f->same[k]) sum.at[k].exact = sum.at[k].shown = "{same}";
     free(number);
     return sum;
 }
@@ -290,11 +315,8 @@ static size_t fold_bucket(struct fold *f, const struct item *item, size_t items,
 static void fold_place(struct fold *f)
 {
     size_t left = 0;
-    qsort_r(f->item, f->items, sizeof *f->item, by_others, f);
-    for (size_t i = 0, to; i < f->items; i = to) {
-        to = bucket_at(f, i);
-        left += fold_bucket(f, &f->item[i], to - i, &f->item[left]);
-    }
+    for (struct bucket b = first_bucket(f); b.items; b = next_bucket(f, &b))
+        left += fold_bucket(f, b.item, b.items, &f->item[left]);
     f->items = left;
 }
 
@@ -303,14 +325,14 @@ static void fold_place(struct fold *f)
 static bool varies(const struct fold *f, size_t place)
 {
     for (size_t i = 1; i < f->items; i++)
-        if (strcmp(f->item[i].text[place], f->item[0].text[place]) != 0) return true;
+        if (strcmp(f->item[i].at[place].exact, f->item[0].at[place].exact) != 0) return true;
     return false;
 }
 
 static bool equal_everywhere(const struct fold *f, size_t a, size_t b)
 {
     for (size_t i = 0; i < f->items; i++)
-        if (strcmp(f->item[i].text[a], f->item[i].text[b]) != 0) return false;
+        if (strcmp(f->item[i].at[a].exact, f->item[i].at[b].exact) != 0) return false;
     return true;
 }
 

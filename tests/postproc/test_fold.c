@@ -204,6 +204,24 @@ static void pairs_that_are_missing_are_not_made_up(void **state)
     line_of(f, "step 3 > layer {0..12}");
 }
 
+/* What is shown of them is the same: "{0..20, 8 of them}". */
+static void sets_that_differ_between_their_ends_are_not_one(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 4; i++) {
+        char path[100];
+        for (int k = 0; k < 8; k++) {
+            snprintf(path, sizeof path, "step %d > layer %d", i,
+                     k == 7 ? 20 : 2 * k + (k && i == 3));
+            add(f, path, 7);
+        }
+    }
+    fold(f);
+    assert_int_equal(f->live, 2);
+    line_of(f, "step {0..2} > layer {0..20, 8 of them}");
+    line_of(f, "step 3 > layer {0..20, 8 of them}");
+}
+
 static void the_place_that_leaves_fewest_lines_folds(void **state)
 {
     struct fixture *f = *state;
@@ -276,6 +294,7 @@ int main(void)
         TEST(a_number_that_repeats_is_one_place),
         TEST(two_places_fold_where_each_pair_is_there),
         TEST(pairs_that_are_missing_are_not_made_up),
+        TEST(sets_that_differ_between_their_ends_are_not_one),
         TEST(the_place_that_leaves_fewest_lines_folds),
         TEST(three_places_leave_one_as_it_is),
         TEST(other_paths_are_not_merged),
