@@ -21,10 +21,15 @@ struct mpr_naming {
 struct mpr_line *mpr_naming_lines(struct mpr_arena *arena, const struct mpr_naming *naming,
                                   enum mpr_group by, const struct mpr_row *row, size_t rows,
                                   size_t *lines, size_t *live);
-/* Its parts, for lines that are more than a row: the line of one row, told; and lines of different
- * texts folded, in place: how many are left. */
+/* Its parts, for who has amounts of his own.  The line of one row, told. */
 struct mpr_line mpr_naming_line(struct mpr_arena *arena, const struct mpr_naming *naming,
                                 enum mpr_group by, const struct mpr_row *row);
+/* The lines of rows, of which those of one text are one, and which know their rows; largest first,
+ * in the arena. */
+struct mpr_line *mpr_naming_merge(struct mpr_arena *arena, const struct mpr_naming *naming,
+                                  enum mpr_group by, const struct mpr_row *row, size_t rows,
+                                  size_t *lines);
+/* Lines of different texts folded, in place: how many are left. */
 size_t mpr_naming_fold(struct mpr_arena *arena, const struct mpr_naming *naming, enum mpr_group by,
                        struct mpr_line *line, size_t lines);
 

@@ -16,7 +16,7 @@
 #include "picture.h"
 #include "reader.h"
 
-enum { LARGEST = 20, WINDOWS = 16 };
+enum { WINDOWS = 16 };
 
 void mpr_ooms_free(struct mpr_ooms *ooms)
 {
@@ -67,12 +67,14 @@ static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena,
     const struct mpr_replay *r = &reader->replay;
     const struct mpr_gpu_block **block = mpr_alloc(p->torches + p->drivers, sizeof *block);
     size_t n = 0;
-    s->largest = mpr_arena_alloc(arena, LARGEST * sizeof *s->largest);
     for (size_t i = 0; i < p->torches; i++)
         if (mpr_gpu_backed(&p->torch[i])) block[n++] = &p->torch[i];
     for (size_t i = 0; !p->torches && i < p->drivers; i++) block[n++] = &p->driver[i];
     qsort(block, n, sizeof *block, by_size);
-    for (size_t i = 0; i < n && i < LARGEST; i++) {
+    s->live_blocks = n;
+    if (n > MPR_OOM_BLOCKS) n = MPR_OOM_BLOCKS;
+    s->largest = mpr_arena_alloc(arena, n * sizeof *s->largest);
+    for (size_t i = 0; i < n; i++) {
         struct mpr_oom_block *b = &s->largest[s->blocks++];
         *b = (struct mpr_oom_block){ .bytes = mpr_gpu_backed(block[i]),
                                      .age = mpr_less(s->time, block[i]->time) };

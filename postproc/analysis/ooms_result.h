@@ -22,7 +22,8 @@ struct mpr_fit {
     bool fits;
 };
 
-/* A live block, for the list of the largest. */
+/* A live block, for the list of the largest, which ends at so many. */
+enum { MPR_OOM_BLOCKS = 1000 };
 struct mpr_oom_block {
     uint64_t bytes, age;
     const char *const *path;
@@ -60,9 +61,9 @@ struct mpr_oom_story {
     struct mpr_fit fit[8];
     size_t fits;
     struct mpr_oom_block *largest;
-    size_t blocks;
-    struct mpr_growth growth; /* since the last good peak */
-    const char *good;         /* the range's instance that it was in, "step:11"; "": in none */
+    size_t blocks, live_blocks; /* in the list; in all */
+    struct mpr_growth growth;   /* since the last good peak */
+    const char *good;           /* the range's instance that it was in, "step:11"; "": in none */
 };
 
 /* Allocations of host memory that failed in the same place in the same way. */

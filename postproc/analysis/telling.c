@@ -21,9 +21,8 @@ static const struct pattern known[] = {
 #include "plumbing.def"
 };
 
-/* A frame's text is looked at once: texts of one frame are one text, mostly. */
+/* A frame's text is looked at once: texts of one frame are one text, mostly, which lasts. */
 struct frame {
-    const char *text;
     const struct pattern *pattern;
     enum kind kind;
 };
@@ -179,7 +178,7 @@ static struct frame look(const struct mpr_telling *t, const char *text)
 {
     struct mpr_arena scratch = { 0 };
     const struct looks looks = looks_of(&scratch, text);
-    struct frame f = { text, find(t->own, t->owns, looks), KIND_OWN };
+    struct frame f = { find(t->own, t->owns, looks), KIND_OWN };
     if (!f.pattern) f.pattern = find(known, sizeof known / sizeof *known, looks);
     if (f.pattern) f.kind = f.pattern->kind;
     else if (mpr_telling_is_nameless(text)) f.kind = KIND_NAMELESS;
@@ -334,9 +333,31 @@ static const char *telling_text(const struct stack *s, struct mpr_arena *arena, 
 
 /* ---- paths */
 
+/* "f (file.c:12)", "f (libfoo.so.1)" or without a name: no range is called so, but Python's calls
+ * may. */
+static bool is_native(const char *frame)
+{
+    const char *source = mpr_telling_source(frame), *colon = strrchr(source, ':');
+    return mpr_telling_is_nameless(frame) || strstr(source, ".so") ||
+           (colon && strspn(colon + 1, "0123456789") == strlen(colon) - 2);
+}
+
+/* Native stacks have no ranges before them: all names are calls, and some look like nothing else.
+ */
+static bool is_native_stack(const char *const *path, size_t depth)
+{
+    bool native = false;
+    for (size_t i = 0; i < depth; i++) {
+        if (!is_native(path[i]) && !*mpr_telling_source(path[i])) return false;
+        native |= is_native(path[i]);
+    }
+    return native;
+}
+
 static size_t first_call(const char *const *path, size_t depth)
 {
     size_t i = 0;
+    if (is_native_stack(path, depth)) return 0;
     while (i < depth && !is_python(path[i])) i++;
     return i;
 }
@@ -356,4 +377,28 @@ struct mpr_told mpr_telling_of(struct mpr_telling *t, struct mpr_arena *arena,
     if (*callee) short_path[ranges + 1] = callee;
     return (struct mpr_told){ short_path, ranges + 1 + (*callee != 0),
                               ranges ? "" : caller(&s, arena, at) };
+}
+
+const char *mpr_telling_places(struct mpr_telling *t, struct mpr_arena *arena,
+                               const char *const *path, size_t depth, size_t most)
+{
+    const char *text = "";
+    for (size_t i = depth, places = 0; i-- > 0;) {
+        const char *source = mpr_telling_source(path[i]);
+        if (!*source || kind_of(t, path[i]) != KIND_OWN) continue;
+        if (places++ == most) return mpr_arena_format(arena, "%s < ...", text);
+        text = mpr_arena_format(arena, "%s%s%.*s", text, *text ? " < " : "",
+                                (int)strlen(source) - 3, source + 2);
+    }
+    return text;
+}
+
+const char *mpr_telling_difference(struct mpr_arena *arena, const char *const *path, size_t depth,
+                                   const char *const *other, size_t other_depth)
+{
+    size_t same = 0;
+    while (same < depth && same < other_depth &&
+           strcmp(path[depth - 1 - same], other[other_depth - 1 - same]) == 0)
+        same++;
+    return same < depth ? mpr_telling_short(arena, path[depth - 1 - same]) : "";
 }

@@ -26,10 +26,20 @@ struct mpr_told {
     const char *caller;
 };
 
-/* calls: all names of the path are calls; else those that look like calls of Python are, and what
- * stands before them are ranges, which are kept. */
+/* calls: all names of the path are calls; else a path that looks like a native stack is one, calls
+ * of Python are told by their looks, and what stands before them are ranges, which are kept. */
 struct mpr_told mpr_telling_of(struct mpr_telling *telling, struct mpr_arena *arena,
                                const char *const *path, size_t depth, bool calls);
+
+/* "loss.py:41 < model.py:318 < train.py:212": where the program's own calls of a stack are, the
+ * innermost first, the first so many; "": it has none. */
+const char *mpr_telling_places(struct mpr_telling *telling, struct mpr_arena *arena,
+                               const char *const *path, size_t depth, size_t most);
+
+/* The innermost call of the one that the other does not have there: "main (t.py:3)"; "" where the
+ * other is longer and else the same. */
+const char *mpr_telling_difference(struct mpr_arena *arena, const char *const *path, size_t depth,
+                                   const char *const *other, size_t other_depth);
 
 /* "std::vector<..>::push_back (a.cpp:1)": arguments of templates that are long are left out. */
 const char *mpr_telling_short(struct mpr_arena *arena, const char *frame);

@@ -2,6 +2,8 @@
 #ifndef MPR_GROUP_H
 #define MPR_GROUP_H
 
+#include <stdbool.h>
+
 /* X(NAME, "name", "before it in --help", "behind it"), in the order in which messages have them.
  * LIBRARY, STACK and PYTHON are known where the log has the block's call stack; COMM and GRAPH (the
  * capture that memory was taken in) of device memory. */
@@ -29,5 +31,9 @@ enum mpr_group {
 extern const char *const mpr_group_name[]; /* "range", ..., "auto"; NULL ends it */
 /* The word for a heading: what AUTO has told apart are ranges, or stand for them. */
 const char *mpr_group_word(enum mpr_group group);
+/* What an empty path of such rows is called: "outside any range". */
+const char *mpr_group_nowhere(enum mpr_group group);
+/* All names of its paths are calls. */
+bool mpr_group_is_calls(enum mpr_group group);
 
 #endif

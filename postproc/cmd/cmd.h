@@ -58,6 +58,8 @@ struct mpr_output {
 };
 extern const struct argp mpr_output_argp;
 struct mpr_output mpr_output_default(void);
+/* What --output takes: "-" is standard output. */
+const char *mpr_output_path(const char *arg);
 /* 0, or -1 with the reason on stderr. */
 int mpr_output_open(struct mpr_output *output);
 int mpr_output_close(struct mpr_output *output);

@@ -24,7 +24,7 @@ static const struct mpr_timeline_options small = { .by = MPR_GROUP_ALL,
 enum { DETAILED_LOGS = 2 };
 
 static const struct argp_option options[] = {
-    { "output", 'o', "FILE", 0, "write there (memprof.html)", 1 },
+    { "output", 'o', "FILE", 0, "write there (memprof.html); - is standard output", 1 },
     { 0 },
 };
 
@@ -38,7 +38,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct arguments *a = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->logs; return 0;
-    case 'o': a->output = arg; return 0;
+    case 'o': a->output = mpr_output_path(arg); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }

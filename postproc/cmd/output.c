@@ -17,7 +17,7 @@ enum { KEY_WIDTH = 512, KEY_FRAMES, KEY_UNFOLD, KEY_PLUMBING, KEY_CLOCK };
 
 static const struct argp_option options[] = {
     { "format", 'f', "FORMAT", 0, "text (default), json or csv", 10 },
-    { "output", 'o', "FILE", 0, "write there instead of standard output", 10 },
+    { "output", 'o', "FILE", 0, "write there instead of standard output (-)", 10 },
     { "color", 'c', "WHEN", 0, "auto (default), always or never", 10 },
     { "top", 't', "N", 0, "at most N lines of each table (text: 20; json and csv: all)", 10 },
     { "width", KEY_WIDTH, "N", 0,
@@ -100,6 +100,8 @@ static void set_top(struct mpr_output *output, const char *arg, struct argp_stat
     output->style.top = top;
 }
 
+const char *mpr_output_path(const char *arg) { return strcmp(arg, "-") == 0 ? NULL : arg; }
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct mpr_output *output = state->input;
@@ -108,7 +110,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         output->renderer = mpr_render_find(arg);
         if (!output->renderer) argp_error(state, "--format=%s: text, json or csv is wanted", arg);
         return 0;
-    case 'o': output->path = arg; return 0;
+    case 'o': output->path = mpr_output_path(arg); return 0;
     case 'c': set_color(output, arg, state); return 0;
     case 't': set_top(output, arg, state); return 0;
     case KEY_WIDTH: set_width(output, arg, state); return 0;
@@ -153,7 +155,7 @@ int mpr_output_open(struct mpr_output *output)
     writing = output;
     if (output->width == MPR_WIDTH_AUTO) output->style.width = line_columns(output->file);
     else output->style.width = output->width;
-    output->style.telling = output->naming.telling;
+    output->style.naming = &output->naming;
     output->style.color =
         output->color == MPR_COLOR_ALWAYS || (output->color == MPR_COLOR_AUTO && terminal);
     return 0;

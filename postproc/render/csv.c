@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "group.h"
 #include "utf8.h"
 
 static void write_text(FILE *out, const char *text)
@@ -38,6 +39,6 @@ void mpr_csv_path(FILE *out, const char *const *path, size_t depth)
         if (i) fputs(" > ", out);
         write_text(out, path[i]);
     }
-    if (!depth) fputs("outside any range", out);
+    if (!depth) fputs(mpr_group_nowhere(MPR_GROUP_RANGE), out);
     fputc('"', out);
 }

@@ -9,14 +9,14 @@
 struct mpr_document;
 struct mpr_timeline;
 struct mpr_calltree;
-struct mpr_telling;
+struct mpr_naming;
 
 struct mpr_style {
     bool color;
-    int width;                   /* columns of a line; 0: as many as it takes */
-    struct mpr_telling *telling; /* what a call stack tells; NULL: stacks are whole */
-    bool clock;                  /* times are of the clock: for what is no document */
-    size_t top;                  /* rows of each table at most; 0: the format's default */
+    int width;                       /* columns of a line; 0: as many as it takes */
+    const struct mpr_naming *naming; /* how paths are shown; NULL: as they are */
+    bool clock;                      /* times are of the clock: for what is no document */
+    size_t top;                      /* rows of each table at most; 0: the format's default */
 };
 
 struct mpr_renderer {

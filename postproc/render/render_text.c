@@ -2,56 +2,51 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "render.h"
 #include "text.h"
 #include "text_document.h"
-#include "utf8.h"
+#include "wrap.h"
 
-/* A line that is wrapped. */
-struct writing {
-    FILE *out;
-    size_t width, hang, column; /* width 0: it is not */
-};
-
-/* A word behind so many blanks: at the end of the line, or on the next one. */
-static void word(struct writing *w, size_t blanks, const char *text)
+/* Where a line goes on below: under what stands behind its label ("  where   step"), else a bit
+ * further in than it begins. */
+static size_t hang_of(const char *text, size_t width)
 {
-    const size_t columns = mpr_utf8_columns(text);
-    const bool wraps = columns && w->column > w->hang && w->column + blanks + columns > w->width;
-    if (wraps) fprintf(w->out, "\n%*s", (int)w->hang, "");
-    else fprintf(w->out, "%*s", (int)blanks, "");
-    w->column = (wraps ? w->hang : w->column + blanks) + columns;
-    fputs(text, w->out);
+    enum { LABEL = 16, IN = 2 };
+    const size_t begin = strspn(text, " ");
+    const char *gap = strstr(text + begin, "  ");
+    const size_t label = gap ? (size_t)(gap - text) : SIZE_MAX;
+    const size_t hang = label < LABEL       ? label + strspn(gap, " ")
+                        : begin < LABEL / 2 ? begin + IN
+                                            : begin;
+    return hang < width / 2 ? hang : IN;
 }
 
-static void words(struct writing *w, const char *text)
+/* The text of neighbours of one tone, harmless; the caller frees it. */
+static char *text_of(const struct mpr_run **run)
 {
-    char *const harmless = mpr_text_harmless(text), *at = harmless;
-    while (*at) {
-        const size_t blanks = strspn(at, " "), bytes = strcspn(at + blanks, " ");
-        char *const end = at + blanks + bytes, after = *end;
-        *end = 0;
-        word(w, blanks, at + blanks);
-        *end = after;
-        at = end;
-    }
-    free(harmless);
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = mpr_text_open(&text, &bytes);
+    const enum mpr_tone tone = (*run)->tone;
+    for (; *run && (*run)->tone == tone; *run = (*run)->next) mpr_text_escaped(out, (*run)->text);
+    mpr_text_close(out);
+    return text;
 }
 
-/* Neighbours of one tone are one piece. */
 static void line(FILE *out, const struct mpr_item *item, const struct mpr_style *style)
 {
-    struct writing w = { .out = out };
-    enum mpr_tone tone = MPR_PLAIN;
-    if (item->hang && style->width) w.width = (size_t)style->width, w.hang = (size_t)item->hang;
-    for (const struct mpr_run *run = item->run; run; run = run->next) {
-        if (run->tone != tone && tone != MPR_PLAIN) mpr_text_tone(out, style, MPR_PLAIN);
-        if (run->tone != tone && run->tone != MPR_PLAIN) mpr_text_tone(out, style, run->tone);
-        tone = run->tone;
-        if (w.width) words(&w, run->text);
-        else mpr_text_escaped(out, run->text);
+    struct mpr_wrap w = { .out = out, .width = item->whole ? 0 : (size_t)style->width };
+    for (const struct mpr_run *run = item->run; run;) {
+        const enum mpr_tone tone = run->tone;
+        const bool first = run == item->run;
+        char *text = text_of(&run);
+        if (first) w.hang = item->hang ? (size_t)item->hang : hang_of(text, w.width);
+        if (tone != MPR_PLAIN) mpr_text_tone(out, style, tone);
+        mpr_wrap_words(&w, text);
+        if (tone != MPR_PLAIN) mpr_text_tone(out, style, MPR_PLAIN);
+        free(text);
     }
-    if (tone != MPR_PLAIN) mpr_text_tone(out, style, MPR_PLAIN);
     fputc('\n', out);
 }
 

@@ -9,6 +9,7 @@
 
 #include "alloc.h"
 #include "calltrees.h"
+#include "cut.h"
 #include "text.h"
 #include "units.h"
 #include "utf8.h"
@@ -69,6 +70,8 @@ bool *mpr_stacks_shown(const struct mpr_calltree *t, size_t top)
 
 /* ---- lines */
 
+enum { FIGURES = 36 }; /* columns */
+
 static void figures(FILE *out, const struct mpr_calltree *t, uint64_t bytes, uint64_t blocks)
 {
     struct mpr_number size, share, count;
@@ -79,25 +82,33 @@ static void figures(FILE *out, const struct mpr_calltree *t, uint64_t bytes, uin
     fprintf(out, "%13s%9s%12s  ", text[0], mpr_units_share(&share, bytes, t->bytes), text[1]);
 }
 
-static void call_line(FILE *out, const struct mpr_calltree *t, size_t i, unsigned indent)
+/* Deep calls begin in the middle of the room at most, and their names are cut in theirs; width:
+ * of the line, 0: all that it takes. */
+static void call_line(FILE *out, const struct mpr_calltree *t, size_t i, unsigned indent, int width)
 {
+    enum { LEAST = 8 };
     const struct mpr_call *c = &t->call[i];
-    if (continues(t, i)) fprintf(out, "%36s", "");
+    const int room = width > FIGURES + 2 * LEAST ? width - FIGURES : 2 * LEAST;
+    int in = (int)indent * 2;
+    if (width && in > room / 2) in = room / 2;
+    char *name = mpr_text_harmless(c->name),
+         *shown = width ? mpr_cut_text(name, (size_t)(room - in)) : mpr_text_copy(name);
+    if (continues(t, i)) fprintf(out, "%*s", FIGURES, "");
     else figures(out, t, c->bytes, c->blocks);
-    fprintf(out, "%*s", (int)indent * 2, "");
-    mpr_text_escaped(out, c->name);
-    fputc('\n', out);
+    fprintf(out, "%*s%s\n", in, "", shown);
+    free(shown);
+    free(name);
 }
 
-static void tree(FILE *out, const struct mpr_calltree *t, size_t top)
+static void tree(FILE *out, const struct mpr_calltree *t, const struct mpr_style *style)
 {
-    bool *shown = mpr_stacks_shown(t, top);
+    bool *shown = mpr_stacks_shown(t, style->top ? style->top : MPR_TEXT_TOP);
     unsigned *indent = mpr_alloc(t->calls, sizeof *indent);
     size_t left_out = 0;
     for (size_t i = 0; i < t->calls; i++) {
         const struct mpr_call *c = &t->call[i];
         indent[i] = c->parent == i ? 0 : indent[c->parent] + !continues(t, i);
-        if (shown[i]) call_line(out, t, i, indent[i]);
+        if (shown[i]) call_line(out, t, i, indent[i], style->width);
         else left_out++;
     }
     if (t->unknown_bytes) {
@@ -170,45 +181,64 @@ static void folded(FILE *out, const struct mpr_calltree *t, size_t top)
 
 /* ---- all */
 
-static void heading(FILE *out, const struct mpr_calltree *t, const struct mpr_style *style)
+static void heading(struct mpr_document *doc, const struct mpr_calltree *t)
 {
-    struct mpr_number size, time;
-    fputc('\n', out);
-    mpr_text_tone(out, style, MPR_STRONG);
-    fputs(t->heap, out);
-    mpr_text_tone(out, style, MPR_PLAIN);
-    fprintf(out, "  %s %s at %s, by %scall stack, %s\n",
-            mpr_instant_is_peak(t->options.at) ? "peak" : "bytes", mpr_units_size(&size, t->bytes),
-            mpr_text_time(&time, style, &t->summary, t->time), t->options.python ? "Python " : "",
-            t->options.bottom_up ? "from who allocated" : "from main");
-    mpr_text_tone(out, style, MPR_FAINT);
-    fprintf(out, "%13s%9s%12s\n", "bytes", "share", "blocks");
-    mpr_text_tone(out, style, MPR_PLAIN);
+    mpr_doc_gap(doc);
+    mpr_doc_add(doc, MPR_STRONG, "%s", t->heap);
+    mpr_doc_line(doc, "  %s %s at %s, by %scall stack, %s",
+                 mpr_instant_is_peak(t->options.at) ? "peak" : "bytes", mpr_doc_size(doc, t->bytes),
+                 mpr_doc_time(doc, t->time), t->options.python ? "Python " : "",
+                 t->options.bottom_up ? "from who allocated" : "from main");
+    mpr_doc_add(doc, MPR_FAINT, "%13s%9s%12s", "bytes", "share", "blocks");
+    mpr_doc_end(doc);
+}
+
+static void no_stacks(struct mpr_document *doc, const struct mpr_calltree *t)
+{
+    mpr_doc_gap(doc);
+    mpr_doc_line(doc, "no %scall stacks were recorded%s%s", t->options.python ? "Python " : "",
+                 t->options.heap ? " of " : "", t->options.heap ? t->options.heap : "");
+}
+
+static void behind_tree(struct mpr_document *doc, const struct mpr_calltree *t)
+{
+    bool any = false;
+    if (t->samples)
+        mpr_doc_line(doc, "~ estimated from %s samples", mpr_doc_count(doc, t->samples));
+    for (size_t i = 0; i < t->others; i++) {
+        if (strcmp(t->other[i], t->heap) == 0) continue;
+        if (!any) mpr_doc_gap(doc);
+        mpr_doc_say(doc, any ? ", %s" : "other heaps (--heap): %s", t->other[i]);
+        any = true;
+    }
+    mpr_doc_end(doc);
+}
+
+typedef void describe(struct mpr_document *doc, const struct mpr_calltree *tree);
+
+static void lines(FILE *out, const struct mpr_calltree *t, describe *what,
+                  const struct mpr_style *style)
+{
+    struct mpr_document doc = { .clock = style->clock };
+    mpr_doc_began(&doc, t->summary.process.start_ns);
+    what(&doc, t);
+    mpr_text_document(out, &doc, style);
+    mpr_doc_free(&doc);
 }
 
 void mpr_stacks_text(FILE *out, const struct mpr_calltree *t, const struct mpr_style *style)
 {
-    struct mpr_number n;
     if (t->options.folded) {
         folded(out, t, style->top);
         return;
     }
     mpr_text_log(out, &t->summary, NULL, style);
     if (!t->heap) {
-        fprintf(out, "\nno %scall stacks were recorded%s", t->options.python ? "Python " : "",
-                t->options.heap ? " of " : "");
-        mpr_text_escaped(out, t->options.heap ? t->options.heap : "");
-        fputc('\n', out);
+        lines(out, t, no_stacks, style);
         return;
     }
-    heading(out, t, style);
-    tree(out, t, style->top ? style->top : MPR_TEXT_TOP);
-    if (t->samples) fprintf(out, "~ estimated from %s samples\n", mpr_units_count(&n, t->samples));
-    for (size_t i = 0, first = 1; i < t->others; i++) {
-        if (strcmp(t->other[i], t->heap) == 0) continue;
-        fprintf(out, first ? "\nother heaps (--heap): %s" : ", %s", t->other[i]);
-        first = 0;
-    }
-    if (t->others > 1) fputc('\n', out);
+    lines(out, t, heading, style);
+    tree(out, t, style);
+    lines(out, t, behind_tree, style);
     mpr_text_notes(out, t->note, t->notes, style);
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "cut.h"
 #include "reports.h"
 #include "text_document.h"
 #include "utf8.h"
@@ -42,11 +41,11 @@ char *mpr_text_harmless(const char *text)
 
 /* ---- paths */
 
-char *mpr_text_whole_path(const char *const *path, size_t depth)
+char *mpr_text_whole_path(const char *const *path, size_t depth, enum mpr_group by)
 {
     struct text t;
     FILE *out = begin(&t);
-    if (!depth) fputs("outside any range", out);
+    if (!depth) fputs(mpr_group_nowhere(by), out);
     for (size_t i = 0; i < depth; i++) {
         if (i) fputs(" > ", out);
         mpr_text_escaped(out, path[i]);
@@ -64,33 +63,6 @@ char *mpr_text_layer(const char *const *path, size_t depth)
             return mpr_text_part(from, (size_t)(to + 2 - from));
     }
     return mpr_text_copy("");
-}
-
-char *mpr_text_cut_path(const char *const *path, size_t depth, int width)
-{
-    char *whole = mpr_text_whole_path(path, depth), *layer = mpr_text_layer(path, depth),
-         *front = mpr_text_harmless(layer);
-    char **text = mpr_cut_paths(&(struct mpr_cut){ whole, front, "" }, 1, (size_t)width),
-         *cut = text[0];
-    free(text);
-    free(front);
-    free(layer);
-    free(whole);
-    return cut;
-}
-
-void mpr_text_path(FILE *out, const char *const *path, size_t depth, int width)
-{
-    char *text = mpr_text_cut_path(path, depth, width);
-    fprintf(out, "%s%*s", text, width - (int)mpr_utf8_columns(text), "");
-    free(text);
-}
-
-void mpr_text_row_path(FILE *out, const char *by, const char *const *path, size_t depth, int width)
-{
-    const char *const nowhere = mpr_report_nowhere(by);
-    if (depth || !nowhere) mpr_text_path(out, path, depth, width);
-    else mpr_text_path(out, &nowhere, 1, width);
 }
 
 /* ---- parts of documents, for reports that have a renderer of their own */

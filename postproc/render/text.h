@@ -23,16 +23,10 @@ void mpr_text_escaped(FILE *out, const char *text);
 /* The same as a text that the caller frees. */
 char *mpr_text_harmless(const char *text);
 void mpr_text_tone(FILE *out, const struct mpr_style *style, enum mpr_tone tone);
-/* The path, harmless, whole or in `width` columns at most; the caller frees it. */
-char *mpr_text_whole_path(const char *const *path, size_t depth);
-char *mpr_text_cut_path(const char *const *path, size_t depth, int width);
+/* The path of a row by `by`, harmless; the caller frees it. */
+char *mpr_text_whole_path(const char *const *path, size_t depth, enum mpr_group by);
 /* "[h.0.mlp] ": the innermost layer of a model in the path; "": none.  The caller frees it. */
 char *mpr_text_layer(const char *const *path, size_t depth);
-/* The path in `width` columns, padded; a longer one loses its middle, but for the layer of a model
- * that it is about. */
-void mpr_text_path(FILE *out, const char *const *path, size_t depth, int width);
-/* The same of a row by `by` (a name of mpr_group_name), where an empty path may be no range. */
-void mpr_text_row_path(FILE *out, const char *by, const char *const *path, size_t depth, int width);
 /* The lines above every report: whose log it is, what is missing, and (NULL: nothing) what "auto"
  * stands for. */
 void mpr_text_log(FILE *out, const struct mpr_summary *summary, const struct mpr_choice *choice,

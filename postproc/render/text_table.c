@@ -7,14 +7,16 @@
 #include "alloc.h"
 #include "cells.h"
 #include "cut.h"
-#include "index.h"
-#include "telling.h"
+#include "naming.h"
 #include "text.h"
 #include "text_document.h"
+#include "told.h"
 #include "utf8.h"
+#include "wrap.h"
 
-enum { INDENT = 2, BELOW = 4, GAP = 2 }; /* columns before a row, what stands below one, and text */
-enum { LEAST = 20, MOST = 100, PATHS = 4 }; /* columns of a path; how many of them a table has */
+/* Columns before a row, what stands below one, and text; those that a note has at least. */
+enum { INDENT = 2, BELOW = 4, GAP = 2, NOTE = 40 };
+enum { LEAST = 18, MOST = 100, PATHS = 4 }; /* columns of a path; how many of them a table has */
 
 /* What a column of paths shows, row by row: no two of one table look alike, so all are cut
  * together. */
@@ -57,6 +59,18 @@ static bool is_left(const struct mpr_column *c)
 {
     return c->type == MPR_PATH || c->type == MPR_TEXT || c->type == MPR_WORD ||
            c->type == MPR_FLAG || c->type == MPR_NUMBERS;
+}
+
+/* No two of its texts look alike, as wide as there is room. */
+static bool is_cut(const struct mpr_column *c)
+{
+    return c->type == MPR_PATH || c->width == MPR_WIDE;
+}
+
+/* As wide as it takes, so the last in its line; where it has no room it goes on below. */
+static bool is_note(const struct mpr_column *c)
+{
+    return c->type == MPR_TEXT && !c->width && !c->below;
 }
 
 static const struct cuts *cuts_of(const struct line *l, const struct mpr_column *c)
@@ -136,8 +150,25 @@ static char *cell_text(const struct mpr_table *t, const struct mpr_value *v, boo
     if (v->type == MPR_TEXT || v->type == MPR_WORD) return mpr_text_harmless(v->text);
     if (v->type == MPR_NUMBERS) return numbers(v);
     if (v->type == MPR_PATH && !v->count && t->nowhere) return mpr_text_harmless(t->nowhere);
-    if (v->type == MPR_PATH) return mpr_text_whole_path(v->path, v->count);
+    if (v->type == MPR_PATH) return mpr_text_whole_path(v->path, v->count, t->by);
     return marked(mpr_cell_number(&n, t, v), v->at_least ? "≥" : "", estimated);
+}
+
+/* A text from column `at` on, which goes on below; further left where there it has too little room.
+ */
+static void wrapped(struct line *l, int at, const char *text, int least)
+{
+    const int room = l->style->width - at;
+    if (!*text) return;
+    if (l->style->width && (int)mpr_utf8_columns(text) > room && room < NOTE) {
+        if (l->end) fputc('\n', l->out);
+        l->end = 0;
+        at = BELOW;
+    }
+    struct mpr_wrap w = { l->out, (size_t)l->style->width, (size_t)at, (size_t)at };
+    fprintf(l->out, "%*s", at - l->end > least || !l->end ? at - l->end : least, "");
+    mpr_wrap_words(&w, text);
+    l->end = (int)w.column;
 }
 
 static void cell(struct line *l, const struct mpr_column *c, const struct mpr_value *v, bool first,
@@ -145,7 +176,13 @@ static void cell(struct line *l, const struct mpr_column *c, const struct mpr_va
 {
     char *text = cell_text(l->table, v, estimated && c->estimate);
     if (!first && c->lead) put(l, l->column, c->lead, 0);
-    align(l, c, text, first);
+    if (is_note(c)) {
+        wrapped(l, l->column + (first ? 0 : lead_width(c)), text, c->lead ? 0 : GAP);
+    } else if (l->style->width && is_left(c) && c->width > 0) {
+        char *cut = mpr_cut_text(text, (size_t)c->width);
+        align(l, c, cut, first);
+        free(cut);
+    } else align(l, c, text, first);
     free(text);
 }
 
@@ -157,21 +194,46 @@ static void path_cell(struct line *l, const struct cuts *cuts, size_t row, bool 
 
 /* ---- lines */
 
-/* What stands in place of the first column. */
-static void label(struct line *l, const char *text, int at)
+/* Where a text of the column begins, when the one before it ends at `from`. */
+static int begin_of(const struct line *l, const struct mpr_column *c, int from, const char *text)
 {
+    const int begin = from + lead_width(c);
+    return is_left(c) ? begin : begin + width_of(l, c) - (int)mpr_utf8_columns(text);
+}
+
+/* What stands in place of the first column.  `next` is behind it, NULL: something; where it would
+ * be moved, it is on the next line. */
+static void label(struct line *l, const char *text, int at, const char *next)
+{
+    const struct mpr_column *const first = next_column(l, l->table->column), *const second =
+                                                                                 next_column(
+                                                                                     l, first + 1);
     put(l, at, text, 0);
-    l->column = indent_of(l) + width_of(l, next_column(l, l->table->column));
+    l->column = indent_of(l) + width_of(l, first);
+    if (!l->style->width || !second || second->below) return;
+    const int begin = next ? begin_of(l, second, l->column, next) : l->column;
+    if (l->end < begin || (next && !*next)) return;
+    fputc('\n', l->out);
+    l->end = 0;
+}
+
+/* The title of a note is left out where there is no room. */
+static bool has_title(const struct line *l, const struct mpr_column *c)
+{
+    const int end = l->column + lead_width(c) + (int)mpr_utf8_columns(c->title);
+    return !c->below && !(l->style->width && is_note(c) && end > l->style->width);
 }
 
 static void heading(struct line *l)
 {
-    const struct mpr_column *const first = next_column(l, l->table->column);
+    const struct mpr_column *const first = next_column(l, l->table->column), *const second =
+                                                                                 next_column(
+                                                                                     l, first + 1);
     fputc('\n', l->out);
     mpr_text_tone(l->out, l->style, MPR_FAINT);
-    label(l, l->table->title, 0);
+    label(l, l->table->title, 0, second ? second->title : "");
     for (const struct mpr_column *c = first; (c = next_column(l, c + 1));)
-        if (!c->below) align(l, c, c->title, false);
+        if (has_title(l, c)) align(l, c, c->title, false);
     mpr_text_tone(l->out, l->style, MPR_PLAIN);
     end_line(l);
 }
@@ -182,8 +244,9 @@ static void below(struct line *l, const void *row)
          c = next_column(l, c + 1)) {
         if (!c->below) continue;
         const struct mpr_value v = mpr_table_cell(l->table, c, row);
-        l->column = BELOW;
-        cell(l, c, &v, true, false);
+        char *text = cell_text(l->table, &v, false);
+        wrapped(l, BELOW, text, 0);
+        free(text);
         end_line(l);
     }
 }
@@ -211,7 +274,7 @@ static void one_row(struct line *l, size_t index)
 /* Each sum below its column. */
 static void sum_row(struct line *l, const char *name, size_t from)
 {
-    label(l, name, indent_of(l));
+    label(l, name, indent_of(l), NULL);
     for (const struct mpr_column *c = next_column(l, l->table->column);
          (c = next_column(l, c + 1));) {
         const struct mpr_value sum =
@@ -233,15 +296,23 @@ static void rest(struct line *l, size_t shown)
 
 /* ---- paths */
 
-/* What the columns take that are no paths. */
-static int other_columns(const struct line *l)
+/* What is cut takes that at least where nothing tells the width. */
+static int usual_width(const struct mpr_column *c)
 {
+    return c->width > 0 ? c->width : MPR_TEXT_PATH;
+}
+
+/* What the columns take; those that are cut as much as usual, or nothing.  A note takes what is
+ * left. */
+static int columns_width(const struct line *l, bool usual)
+{
+    const struct mpr_column *const first = next_column(l, l->table->column);
     int width = indent_of(l);
-    for (const struct mpr_column *c = next_column(l, l->table->column); c;
-         c = next_column(l, c + 1))
-        if (!c->below)
-            width += (c == l->table->column ? 0 : lead_width(c)) +
-                     (c->type == MPR_PATH ? 0 : width_of(l, c));
+    for (const struct mpr_column *c = first; c; c = next_column(l, c + 1)) {
+        if (c->below || is_note(c)) continue;
+        if (c != first) width += lead_width(c);
+        width += !is_cut(c) ? width_of(l, c) : usual ? usual_width(c) : 0;
+    }
     return width;
 }
 
@@ -262,14 +333,35 @@ static int between(int least, int width, int most)
     return width < least ? least : width > most ? most : width;
 }
 
-/* Whole paths make room for the longest of them, but for one that is longer than any line should
- * be. */
+/* What notes take, each behind its row. */
+static int notes_width(const struct line *l, size_t rows)
+{
+    int most = 0;
+    for (const struct mpr_column *c = next_column(l, l->table->column); c;
+         c = next_column(l, c + 1)) {
+        for (size_t i = 0; is_note(c) && i < rows; i++) {
+            const struct mpr_value v =
+                mpr_table_cell(l->table, c, mpr_table_row(l->table, i, MPR_IN_TEXT));
+            char *text = cell_text(l->table, &v, false);
+            const int width = *text ? lead_width(c) + (int)mpr_utf8_columns(text) : 0;
+            if (width > most) most = width;
+            free(text);
+        }
+    }
+    return most;
+}
+
+/* All the room that there is, so that tables of a report have their columns below each other; notes
+ * stand behind their rows where paths still have room, or their usual width.  Whole paths take as
+ * much as the longest, but for one that is longer than any line should be. */
 static int path_width(const struct line *l, const struct mpr_column *c, const struct mpr_cut *path,
                       size_t rows, int paths)
 {
-    const int usual = c->width > 0 ? c->width : MPR_TEXT_PATH, length = (int)longest(path, rows);
-    if (!l->style->width) return between(usual, length, MOST);
-    return between(LEAST, (l->style->width - other_columns(l)) / paths, MOST);
+    const int usual = usual_width(c), most = (int)longest(path, rows);
+    if (!l->style->width) return between(usual, most, MOST);
+    const int room = l->style->width - columns_width(l, false), notes = notes_width(l, rows),
+              needed = between(LEAST, most, usual) * paths;
+    return between(LEAST, (room - notes >= needed ? room - notes : room) / paths, MOST);
 }
 
 static struct mpr_cut cut_of(const struct mpr_table *t, const struct mpr_value *v)
@@ -282,26 +374,6 @@ static struct mpr_cut cut_of(const struct mpr_table *t, const struct mpr_value *
     return cut;
 }
 
-/* A stack as it tells itself; the table's rows are its own, so what would look like another row's
- * stays whole. */
-static struct mpr_value told(const struct line *l, struct mpr_arena *arena, struct mpr_value v)
-{
-    if (!l->style->telling || v.told || v.type != MPR_PATH || v.state != MPR_KNOWN) return v;
-    const struct mpr_told t = mpr_telling_of(l->style->telling, arena, v.path, v.count, false);
-    v.path = t.path;
-    v.count = t.depth;
-    return v;
-}
-
-/* And notes that it is. */
-static bool is_shown_before(struct mpr_index *seen, const char *text)
-{
-    const uint64_t key = mpr_hash_text(text);
-    if (mpr_index_get(seen, key)) return true;
-    mpr_index_set(seen, key, 1);
-    return false;
-}
-
 static void free_cut(struct mpr_cut *path)
 {
     free((char *)path->whole);
@@ -312,45 +384,41 @@ static void free_cut(struct mpr_cut *path)
 static void cut_column(struct line *l, const struct mpr_column *c, size_t rows, int paths,
                        struct cuts *cuts)
 {
-    struct mpr_cut *path = mpr_alloc(rows, sizeof *path);
     struct mpr_arena arena = { 0 };
-    struct mpr_index seen = { 0 };
-    for (size_t i = 0; i < rows; i++) {
-        const struct mpr_value v = mpr_table_cell(l->table, c,
-                                                  mpr_table_row(l->table, i, MPR_IN_TEXT)),
-                               short_one = told(l, &arena, v);
-        path[i] = cut_of(l->table, &short_one);
-        if (!is_shown_before(&seen, path[i].whole) || short_one.path == v.path) continue;
-        free_cut(&path[i]);
-        path[i] = cut_of(l->table, &v);
-    }
+    struct mpr_value *value = mpr_alloc(rows, sizeof *value);
+    struct mpr_cut *path = mpr_alloc(rows, sizeof *path);
+    for (size_t i = 0; i < rows; i++)
+        value[i] = mpr_table_cell(l->table, c, mpr_table_row(l->table, i, MPR_IN_TEXT));
+    if (l->style->naming && l->style->naming->telling)
+        mpr_told(&arena, l->style->naming->telling, l->table->by, value, rows);
+    for (size_t i = 0; i < rows; i++) path[i] = cut_of(l->table, &value[i]);
     const int width = path_width(l, c, path, rows, paths);
     *cuts =
         (struct cuts){ c, mpr_cut_paths(path, rows, l->style->width ? (size_t)width : MPR_CUT_FULL),
                        rows, width };
     for (size_t i = 0; i < rows; i++) free_cut(&path[i]);
     free(path);
-    mpr_index_free(&seen);
+    free(value);
     mpr_arena_free(&arena);
 }
 
-/* Leaves out what paths need the room of. */
-static void make_room(struct line *l, int paths)
+/* Leaves out columns for which there is no room. */
+static void make_room(struct line *l)
 {
-    enum { SPARE = 2 };
-    while (paths && l->narrow < SPARE &&
-           (l->style->width - other_columns(l)) / paths < MPR_TEXT_PATH)
-        l->narrow++;
+    int most = 0;
+    for (size_t i = 0; i < l->table->columns; i++)
+        if (l->table->column[i].spare > most) most = l->table->column[i].spare;
+    while (l->narrow < most && columns_width(l, true) > l->style->width) l->narrow++;
 }
 
 static void cut_paths(struct line *l, size_t rows)
 {
     const struct mpr_column *column[PATHS];
     int paths = 0;
+    if (l->style->width) make_room(l);
     for (const struct mpr_column *c = next_column(l, l->table->column); c && paths < PATHS;
          c = next_column(l, c + 1))
-        if (c->type == MPR_PATH && !c->below) column[paths++] = c;
-    if (l->style->width) make_room(l, paths);
+        if (is_cut(c) && !c->below) column[paths++] = c;
     for (int i = 0; i < paths; i++) cut_column(l, column[i], rows, paths, &l->cuts[i]);
 }
 

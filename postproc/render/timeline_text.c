@@ -1,17 +1,20 @@
 /* No document: charts.
  *
- * A chart in 96 columns: the heap's bytes over time, then each band at the peak with its own
- * course. */
+ * The heap's bytes over time, then its bands at the peak as lines, each with its own course. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
+#include "naming.h"
 #include "text.h"
+#include "text_document.h"
 #include "timelines.h"
 #include "units.h"
 
-enum { COLUMNS = 72, ROWS = 10, SPARKS = 32, BANDS = 12, MARGIN = 12 };
+/* Columns of a chart and of a course, where there is room; lines of a chart and of a table; columns
+ * before a chart. */
+enum { COLUMNS = 72, SPARKS = 32, ROWS = 10, BANDS = 12, MARGIN = 12 };
 
 static const char *const eighth[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 
@@ -90,7 +93,7 @@ static void flag(FILE *out, const struct columns *c, const struct mpr_style *sty
 {
     struct mpr_number size;
     mpr_units_size(&size, c->peak);
-    const bool left = c->peak_column > COLUMNS / 2;
+    const bool left = c->peak_column > c->count / 2;
     const int at = (int)c->peak_column + (left ? 0 : 1);
     mpr_text_tone(out, style, MPR_STRONG);
     if (left) fprintf(out, "%*s%*s ▼\n", MARGIN + 2, "", at - 1, size.text);
@@ -124,70 +127,145 @@ static void axis(FILE *out, const struct columns *c, const struct mpr_summary *s
     mpr_text_time(&from, style, summary, c->from);
     mpr_text_time(&middle, style, summary, c->from + c->width * c->count / 2);
     mpr_text_time(&to, style, summary, c->from + c->width * (c->count - 1));
-    const int half = COLUMNS / 2 - 6;
+    const int half = (int)c->count / 2 - 6;
     fprintf(out, "\n%*s%-*s%-*s%12s\n", MARGIN + 2, "", half, from.text, half, middle.text,
             to.text);
 }
 
 /* ---- bands */
 
-static const uint64_t *order_of;
-static int by_peak(const void *left, const void *right)
+struct band_line {
+    struct mpr_line line;
+    const char *course;
+};
+
+static struct mpr_value path(const void *row, const void *context)
 {
-    const size_t a = *(const size_t *)left, b = *(const size_t *)right;
-    if (order_of[a] != order_of[b]) return order_of[a] > order_of[b] ? -1 : 1;
-    return a < b ? -1 : 1;
+    const struct mpr_line *l = &((const struct band_line *)row)->line;
+    (void)context;
+    struct mpr_value v = mpr_value_path(l->row.path, l->row.depth);
+    v.told = true;
+    v.caller = l->caller;
+    return v;
 }
 
-static void band_line(FILE *out, const char *by, const struct mpr_band *band,
-                      const struct columns *c, size_t index)
+/* What has no band of its own is one of that name. */
+static struct mpr_row *rows_of(struct mpr_arena *arena, const struct mpr_heap_line *h,
+                               const struct columns *c)
 {
-    const uint64_t bytes = c->band[c->peak_column * c->bands + index];
-    struct mpr_number size, share;
-    fputs("  ", out);
-    if (band->kind == MPR_BAND_OTHER) fprintf(out, "%-*s", MPR_TEXT_PATH, "everything else");
-    else mpr_text_row_path(out, by, band->path, band->depth, MPR_TEXT_PATH);
-    fprintf(out, "%12s%9s  ", mpr_units_size(&size, bytes),
-            mpr_units_share(&share, bytes, c->peak));
+    static const char *const other[] = { "everything else" };
+    struct mpr_row *row = mpr_arena_alloc(arena, h->bands * sizeof *row);
+    for (size_t i = 0; i < h->bands; i++) {
+        const struct mpr_band *band = &h->band[i];
+        const bool is_other = band->kind == MPR_BAND_OTHER;
+        row[i] = (struct mpr_row){ .path = is_other ? other : band->path,
+                                   .depth = is_other ? 1 : band->depth,
+                                   .bytes = c->band[c->peak_column * c->bands + i],
+                                   .own_peak = band->largest };
+    }
+    return row;
+}
+
+/* Of a line's bytes in a column. */
+static uint64_t bytes_in(const struct columns *c, const struct mpr_row *row,
+                         const struct mpr_line *line, size_t column)
+{
+    uint64_t bytes = 0;
+    const struct mpr_row_link *link = line->link;
+    do {
+        bytes += c->band[column * c->bands + (size_t)(link->row - row)];
+        link = link->next;
+    } while (link != line->link);
+    return bytes;
+}
+
+/* Blanks at its end are left out. */
+static const char *course(struct mpr_arena *arena, const struct columns *c,
+                          const struct mpr_row *row, const struct mpr_line *line)
+{
+    uint64_t most = 0;
+    char *text = mpr_arena_alloc(arena, c->count * strlen(eighth[8]) + 1);
+    for (size_t i = 0; i < c->count; i++) {
+        const uint64_t bytes = bytes_in(c, row, line, i);
+        if (bytes > most) most = bytes;
+    }
     for (size_t i = 0; i < c->count; i++)
-        fputs(eighth[filled(c->band[i * c->bands + index], band->largest, 0, 1)], out);
-    fputc('\n', out);
+        strcat(text, eighth[filled(bytes_in(c, row, line, i), most, 0, 1)]);
+    for (size_t end = strlen(text); end && text[end - 1] == ' '; end--) text[end - 1] = 0;
+    return text;
+}
+
+/* Of what paths and figures leave of a line. */
+static size_t sparks(const struct mpr_style *style)
+{
+    enum { FIGURES = 25, PART = 3, LEAST = 14 };
+    const int room = (style->width - FIGURES) / PART;
+    return !style->width || room > SPARKS ? SPARKS : room > LEAST ? (size_t)room : LEAST;
 }
 
 static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h,
                        const struct mpr_style *style)
 {
-    const size_t top = style->top ? style->top : BANDS;
+    static const struct mpr_naming as_they_are = { .unfold = true };
+    struct mpr_arena arena = { 0 };
     struct columns c;
-    size_t *order = mpr_alloc(h->bands, sizeof *order);
-    make_columns(&c, t, h, SPARKS);
-    for (size_t i = 0; i < h->bands; i++) order[i] = i;
-    order_of = &c.band[c.peak_column * c.bands];
-    qsort(order, h->bands, sizeof *order, by_peak);
-    mpr_text_tone(out, style, MPR_FAINT);
-    fprintf(out, "\n  by %-*s%12s%9s  %s\n", MPR_TEXT_PATH - 3, mpr_group_word(t->choice.by),
-            "at the peak", "share", "its own course");
-    mpr_text_tone(out, style, MPR_PLAIN);
-    for (size_t i = 0; i < h->bands && i < top; i++)
-        band_line(out, mpr_group_word(t->choice.by), &h->band[order[i]], &c, order[i]);
-    if (top < h->bands) fprintf(out, "  (%zu more)\n", h->bands - top);
+    size_t lines, live;
+    make_columns(&c, t, h, sparks(style));
+    const struct mpr_row *row = rows_of(&arena, h, &c);
+    const struct mpr_line *line =
+        mpr_naming_lines(&arena, style->naming ? style->naming : &as_they_are, t->choice.by, row,
+                         h->bands, &lines, &live);
+    struct band_line *shown = mpr_arena_alloc(&arena, lines * sizeof *shown);
+    for (size_t i = 0; i < lines; i++)
+        shown[i] = (struct band_line){ line[i], course(&arena, &c, row, &line[i]) };
+    // clang-format off
+    const struct mpr_column columns[] = {
+        { .title = "path", .type = MPR_PATH, .get = path },
+        { .title = "at the peak", .type = MPR_BYTES, MPR_FIELD(band_line, line.row.bytes),
+          .sums = true },
+        { .title = "share", .type = MPR_SHARE, MPR_FIELD(band_line, line.row.bytes) },
+        { .title = "its own course", .type = MPR_WORD, MPR_FIELD(band_line, course),
+          .width = (int)c.count },
+    };
+    // clang-format on
+    mpr_text_table(out,
+                   &(struct mpr_table){
+                       .title = mpr_arena_format(&arena, "by %s", mpr_group_word(t->choice.by)),
+                       MPR_COLUMNS(columns),
+                       MPR_ROWS(shown, lines),
+                       .whole = c.peak,
+                       .top = BANDS,
+                       .by = t->choice.by },
+                   style);
     free_columns(&c);
-    free(order);
+    mpr_arena_free(&arena);
+}
+
+static void heading(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h,
+                    const struct mpr_style *style)
+{
+    struct mpr_document doc = { .clock = style->clock };
+    mpr_doc_began(&doc, t->summary.process.start_ns);
+    mpr_doc_gap(&doc);
+    mpr_doc_add(&doc, MPR_STRONG, "%s", h->name);
+    mpr_doc_line(&doc, "  peak %s at %s, at the end %s", mpr_doc_size(&doc, h->peak_bytes),
+                 mpr_doc_time(&doc, h->peak_time), mpr_doc_size(&doc, h->end_bytes));
+    mpr_text_document(out, &doc, style);
+    mpr_doc_free(&doc);
+}
+
+static size_t chart_columns(const struct mpr_style *style)
+{
+    const int room = style->width - MARGIN - 2;
+    return !style->width || room > COLUMNS ? COLUMNS : room > 4 ? (size_t)room : 4;
 }
 
 static void heap(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h,
                  const struct mpr_style *style)
 {
     struct columns c;
-    struct mpr_number size, time;
-    fputc('\n', out);
-    mpr_text_tone(out, style, MPR_STRONG);
-    fputs(h->name, out);
-    mpr_text_tone(out, style, MPR_PLAIN);
-    fprintf(out, "  peak %s at %s", mpr_units_size(&size, h->peak_bytes),
-            mpr_text_time(&time, style, &t->summary, h->peak_time));
-    fprintf(out, ", at the end %s\n", mpr_units_size(&size, h->end_bytes));
-    make_columns(&c, t, h, COLUMNS);
+    heading(out, t, h, style);
+    make_columns(&c, t, h, chart_columns(style));
     flag(out, &c, style);
     chart(out, &c);
     axis(out, &c, &t->summary, style);
@@ -203,10 +281,10 @@ static bool by_stacks(enum mpr_group by)
 void mpr_timeline_text(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style)
 {
     mpr_text_log(out, &t->summary, &t->choice, style);
-    if (t->sampled && by_stacks(t->choice.by))
-        fputs(
-            "call stacks are sampled: bands hold the sampled blocks as they are, and are no estimates\n",
-            out);
+    static const char *const note[] = {
+        "call stacks are sampled: bands hold the sampled blocks as they are, and are no estimates"
+    };
+    if (t->sampled && by_stacks(t->choice.by)) mpr_text_notes(out, note, 1, style);
     for (size_t i = 0; i < t->heaps; i++) heap(out, t, &t->heap[i], style);
     if (!t->heaps) fputs("\nno allocations were recorded\n", out);
 }

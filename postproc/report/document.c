@@ -134,7 +134,10 @@ size_t mpr_table_shown(const struct mpr_table *t, size_t top, enum mpr_format fo
 {
     const bool people = format & MPR_FOR_PEOPLE;
     const size_t rows = people ? t->rows - t->idle : t->rows;
-    if (!top && people) top = t->top ? t->top : MPR_TOP;
+    if (!top && people) {
+        top = t->top ? t->top : MPR_TOP;
+        top += rows == top + 1 && rows == t->rows;
+    }
     return !top || t->all & format || rows < top ? rows : top;
 }
 
@@ -246,6 +249,16 @@ void mpr_doc_line(struct mpr_document *doc, const char *format, ...)
     mpr_doc_end(doc);
 }
 
+void mpr_doc_command(struct mpr_document *doc, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    add_run(doc, MPR_PLAIN, format, list);
+    va_end(list);
+    doc->last->whole = true;
+    mpr_doc_end(doc);
+}
+
 void mpr_doc_end(struct mpr_document *doc) { doc->run = NULL; }
 
 void mpr_doc_end_wrapped(struct mpr_document *doc, int hang)
@@ -295,7 +308,7 @@ void mpr_doc_began(struct mpr_document *doc, uint64_t start)
 const char *mpr_doc_path(struct mpr_document *doc, const char *const *path, size_t depth)
 {
     size_t bytes = 1;
-    if (!depth) return "outside any range";
+    if (!depth) return mpr_group_nowhere(MPR_GROUP_RANGE);
     for (size_t i = 0; i < depth; i++) bytes += strlen(path[i]) + strlen(" > ");
     char *text = mpr_arena_alloc(&doc->arena, bytes), *end = text;
     for (size_t i = 0; i < depth; i++) end = stpcpy(i ? stpcpy(end, " > ") : end, path[i]);

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "group.h"
 
 /* ---- values */
 
@@ -111,7 +112,7 @@ struct mpr_column {
     bool estimate; /* bears "~" where the table says that the row is estimated */
     bool below;    /* in text on a line of its own below the row */
     int width;     /* in text; 0: that of the type */
-    int spare; /* in text not shown where paths have too little room; 1 goes first.  0: always shown
+    int spare; /* in text not shown where there is too little room; 1 goes first.  0: always shown
                 */
     const char *lead; /* in text before it; NULL: two spaces before what stands left in its column
                        */
@@ -156,7 +157,8 @@ struct mpr_table {
                           * under "omitted_KEY"; "": neither. Not of a table that shows all */
     enum mpr_shape shape;
     bool (*estimated)(const void *row);
-    const char *nowhere; /* for people an empty path; NULL: "outside any range" */
+    enum mpr_group by;   /* what its paths are, for people; if nothing is said ranges */
+    const char *nowhere; /* for people an empty path; NULL: what `by` calls it */
     bool partial;        /* some rows of more: what people do not see is not counted */
     const char *total;   /* for people a last row with the columns' sums */
     bool flush;          /* in text rows are not indented */
@@ -168,7 +170,8 @@ bool mpr_column_in(const struct mpr_column *column, enum mpr_format format);
 bool mpr_table_in(const struct mpr_table *table, enum mpr_format format);
 /* Row i, for people as they see them. */
 const void *mpr_table_row(const struct mpr_table *table, size_t i, enum mpr_format format);
-/* How many rows the format shows.  top: of --top; 0: not given. */
+/* How many rows the format shows.  top: of --top; 0: not given, and a last row is shown where it
+ * would be told of in a line. */
 size_t mpr_table_shown(const struct mpr_table *table, size_t top, enum mpr_format format);
 struct mpr_value mpr_table_cell(const struct mpr_table *table, const struct mpr_column *column,
                                 const void *row);
@@ -196,7 +199,8 @@ struct mpr_item {
     const char *key; /* OPEN, CLOSE, FACT */
     bool list;       /* OPEN, CLOSE: of objects without keys */
     int hang;        /* LINE: in text where it is too wide it goes on below, so many columns in; 0:
-                        it is as wide as it is */
+                        under what stands behind its label */
+    bool whole;      /* LINE: it is as wide as it is */
     union {
         struct mpr_item *around;       /* OPEN: the one around it */
         struct mpr_value value;        /* FACT */
@@ -245,9 +249,11 @@ void mpr_doc_add(struct mpr_document *doc, enum mpr_tone tone, const char *forma
 void mpr_doc_say(struct mpr_document *doc, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* plain */
 void mpr_doc_end(struct mpr_document *doc);
-/* The end of a line of sentences, which may be wrapped: what goes on below begins at column
- * `hang`. */
+/* What goes on below, where the line is too wide, begins at column `hang`. */
 void mpr_doc_end_wrapped(struct mpr_document *doc, int hang);
+/* A line that ends in a command, which is to be copied: it is never wrapped. */
+void mpr_doc_command(struct mpr_document *doc, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void mpr_doc_gap(struct mpr_document *doc);
 
 /* Amounts as words of a sentence, in the document's memory. */

@@ -167,7 +167,7 @@ static void row_table(struct mpr_document *doc, const struct mpr_diff *diff, con
                                             MPR_ROWS(shown, rows),
                                             .top = TOP,
                                             .estimated = estimated,
-                                            .nowhere = mpr_report_nowhere(mpr_group_word(by)) });
+                                            .by = by });
 }
 
 /* ---- accounts */

@@ -1,8 +1,14 @@
 #include "report_growth.h"
 
+#include <stdlib.h>
+
 #include "amount.h"
+#include "naming.h"
+#include "report_rows.h"
 
 enum { ROWS = 10 };
+
+/* ---- fields */
 
 #define OF(member) MPR_FIELD(mpr_growth_row, member)
 
@@ -20,31 +26,12 @@ static struct mpr_value path(const void *row, const void *context)
     return r->key ? mpr_value_absent : mpr_value_path(r->path, r->depth);
 }
 
-static struct mpr_value name(const void *row, const void *context)
-{
-    const struct mpr_growth_row *r = row;
-    (void)context;
-    return r->key ? mpr_value_path(&r->name, 1) : mpr_value_path(r->path, r->depth);
-}
-
-static struct mpr_value change(const void *row, const void *context)
-{
-    const struct mpr_growth_row *r = row;
-    (void)context;
-    return mpr_value_amount(MPR_CHANGE, mpr_minus(r->after, r->before));
-}
-
-// clang-format off
 static const struct mpr_column columns[] = {
     { .key = "part", .get = part },
     { .key = "path", .type = MPR_PATH, .get = path },
-    { .title = "what", .type = MPR_PATH, .get = name },
-    { .key = "before_bytes", .title = "before", .type = MPR_SIGNED, OF(before), .sums = true },
-    { .key = "after_bytes", .title = "after", .type = MPR_SIGNED, OF(after), .width = 10,
-      .lead = " -> ", .sums = true },
-    { .title = "change", .type = MPR_CHANGE, .get = change, .width = 13, .sums = true },
+    { .key = "before_bytes", .type = MPR_SIGNED, OF(before) },
+    { .key = "after_bytes", .type = MPR_SIGNED, OF(after) },
 };
-// clang-format on
 
 static const struct mpr_column whole_columns[] = {
     { .key = "time_ns", .type = MPR_TIME, MPR_FIELD(mpr_growth, time), .unless = MPR_ABSENT_AT_0 },
@@ -68,17 +55,150 @@ void mpr_report_growth(struct mpr_document *doc, const char *key, const struct m
     mpr_doc_close(doc);
 }
 
-void mpr_report_growth_rows(struct mpr_document *doc, const char *whole, const struct mpr_growth *g)
+/* ---- lines */
+
+/* sum: of the rows that it stands for. */
+struct line {
+    struct mpr_growth_row sum;
+    const char *caller, *note;
+};
+
+#undef OF
+#define OF(member) MPR_FIELD(line, sum.member)
+
+static struct mpr_value name(const void *row, const void *context)
 {
-    struct mpr_growth_row *all = mpr_arena_alloc(&doc->arena, sizeof *all);
-    *all = (struct mpr_growth_row){
-        .key = whole, .name = whole, .before = mpr_amount(g->before), .after = mpr_amount(g->after)
-    };
+    const struct line *l = row;
+    const struct mpr_growth_row *r = &l->sum;
+    (void)context;
+    struct mpr_value v = r->key ? mpr_value_path(&r->name, 1) : mpr_value_path(r->path, r->depth);
+    v.told = true;
+    v.caller = l->caller;
+    return v;
+}
+
+static int64_t change_of(const struct mpr_growth_row *r) { return mpr_minus(r->after, r->before); }
+
+static struct mpr_value change(const void *row, const void *context)
+{
+    const struct line *l = row;
+    (void)context;
+    return mpr_value_amount(MPR_CHANGE, change_of(&l->sum));
+}
+
+// clang-format off
+static const struct mpr_column line_columns[] = {
+    { .title = "what", .type = MPR_PATH, .get = name },
+    { .title = "before", .type = MPR_SIGNED, OF(before), .sums = true },
+    { .title = "after", .type = MPR_SIGNED, OF(after), .width = 10, .lead = " -> ",
+      .sums = true },
+    { .title = "change", .type = MPR_CHANGE, .get = change, .sums = true },
+    { .title = "", .type = MPR_TEXT, MPR_FIELD(line, note) },
+};
+// clang-format on
+
+static int by_change(const void *left, const void *right)
+{
+    const struct line *a = left, *b = right;
+    const int64_t x = llabs(change_of(&a->sum)), y = llabs(change_of(&b->sum));
+    if (x != y) return x > y ? -1 : 1;
+    return a < b ? -1 : 1;
+}
+
+/* Rows as naming knows them: one of what changed for each in `of`. */
+struct ranges {
+    const struct mpr_growth_row **of;
+    struct mpr_row *row;
+    size_t rows;
+};
+
+static struct ranges ranges_of(struct mpr_document *doc, const struct mpr_growth *g)
+{
+    struct ranges r = { .of = mpr_arena_alloc(&doc->arena, g->rows * sizeof *r.of),
+                        .row = mpr_arena_alloc(&doc->arena, g->rows * sizeof *r.row) };
+    for (size_t i = 0; i < g->rows; i++) {
+        const struct mpr_growth_row *row = &g->row[i];
+        if (row->key) continue;
+        r.of[r.rows] = row;
+        r.row[r.rows++] = (struct mpr_row){ .path = row->path, .depth = row->depth };
+    }
+    return r;
+}
+
+static struct mpr_growth_row sum_of(const struct ranges *r, const struct mpr_line *l)
+{
+    struct mpr_growth_row sum = { .path = l->row.path, .depth = l->row.depth };
+    const struct mpr_row_link *link = l->link;
+    do {
+        const struct mpr_growth_row *row = r->of[link->row - r->row];
+        sum.before = mpr_plus(sum.before, row->before);
+        sum.after = mpr_plus(sum.after, row->after);
+        link = link->next;
+    } while (link != l->link);
+    return sum;
+}
+
+/* Those that grew, or those that shrank; what they changed by are their bytes. */
+static size_t changed(const struct ranges *r, const struct mpr_line *line, size_t lines, bool grew,
+                      struct mpr_line *to)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < lines; i++) {
+        const struct mpr_growth_row sum = sum_of(r, &line[i]);
+        const int64_t by = change_of(&sum);
+        if (!by || (by > 0) != grew) continue;
+        to[count] = line[i];
+        to[count++].row.bytes = (uint64_t)llabs(by);
+    }
+    return count;
+}
+
+/* What grew and what shrank fold apart, so that a sum hides neither. */
+static size_t range_lines(struct mpr_document *doc, const struct mpr_growth *g, enum mpr_group by,
+                          struct line *out)
+{
+    const struct mpr_naming *naming = mpr_report_naming(doc);
+    const struct ranges r = ranges_of(doc, g);
+    size_t lines, count = 0;
+    const struct mpr_line *all = mpr_naming_merge(&doc->arena, naming, by, r.row, r.rows, &lines);
+    struct mpr_line *some = mpr_arena_alloc(&doc->arena, lines * sizeof *some);
+    for (int grew = 0; grew < 2; grew++) {
+        const size_t found = changed(&r, all, lines, grew, some),
+                     left = mpr_naming_fold(&doc->arena, naming, by, some, found);
+        for (size_t i = 0; i < left; i++)
+            out[count++] = (struct line){ sum_of(&r, &some[i]), some[i].caller,
+                                          mpr_report_siblings(doc, some[i].sibling_least,
+                                                              some[i].sibling_most) };
+    }
+    return count;
+}
+
+static size_t part_lines(const struct mpr_growth *g, struct line *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < g->rows; i++)
+        if (g->row[i].key) out[count++] = (struct line){ g->row[i], "", "" };
+    return count;
+}
+
+void mpr_report_growth_rows(struct mpr_document *doc, const char *whole, const struct mpr_growth *g,
+                            enum mpr_group by)
+{
+    struct line *line = mpr_arena_alloc(&doc->arena, (g->rows + 1) * sizeof *line);
+    const size_t first = whole != NULL;
     if (whole)
-        mpr_doc_table(doc, &(struct mpr_table){
-                               .only = MPR_FOR_PEOPLE, MPR_COLUMNS(columns), MPR_ROWS(all, 1) });
+        *line = (struct line){ { .key = whole,
+                                 .name = whole,
+                                 .before = mpr_amount(g->before),
+                                 .after = mpr_amount(g->after) },
+                               "",
+                               "" };
+    size_t lines = first + part_lines(g, line + first);
+    lines += range_lines(doc, g, by, line + lines);
+    qsort(line + first, lines - first, sizeof *line, by_change);
     mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_FOR_PEOPLE,
-                                            MPR_COLUMNS(columns),
-                                            MPR_ROWS(g->row, g->rows),
-                                            .top = ROWS });
+                                            MPR_COLUMNS(line_columns),
+                                            MPR_ROWS(line, lines),
+                                            .top = ROWS + first,
+                                            .by = by });
 }

@@ -8,8 +8,9 @@
 /* An object, null when it is not valid; time_ns (of the first instant) where it is two instants of
  * one process. */
 void mpr_report_growth(struct mpr_document *doc, const char *key, const struct mpr_growth *growth);
-/* For people: in all under that name (NULL: not told), then what changed most. */
+/* For people: in all under that name (NULL: not told), then what changed most; by: what its paths
+ * are. */
 void mpr_report_growth_rows(struct mpr_document *doc, const char *whole,
-                            const struct mpr_growth *growth);
+                            const struct mpr_growth *growth, enum mpr_group by);
 
 #endif

@@ -55,5 +55,5 @@ void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log)
     if (!any) return;
     mpr_doc_line(doc, " without a call stack (blocks below %s): run again with",
                  mpr_doc_size(doc, s->recording.stacks_large));
-    mpr_doc_line(doc, "  memprof run --stacks=sample -- %s", command(doc, s));
+    mpr_doc_command(doc, "  memprof run --stacks=sample -- %s", command(doc, s));
 }

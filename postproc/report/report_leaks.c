@@ -55,10 +55,9 @@ static void table(struct mpr_document *doc, const char *title, const char *bytes
                   double steps)
 {
     size_t lines, live;
-    static const struct mpr_naming as_they_are = { .unfold = true };
     if (!rows) return;
-    const struct mpr_line *line = mpr_naming_lines(
-        &doc->arena, doc->naming ? doc->naming : &as_they_are, by, row, rows, &lines, &live);
+    const struct mpr_line *line =
+        mpr_naming_lines(&doc->arena, mpr_report_naming(doc), by, row, rows, &lines, &live);
     struct grown *grown = mpr_arena_alloc(&doc->arena, lines * sizeof *grown);
     struct mpr_column *own = mpr_arena_alloc(&doc->arena, sizeof columns);
     memcpy(own, columns, sizeof columns);
@@ -73,7 +72,7 @@ static void table(struct mpr_document *doc, const char *title, const char *bytes
                                             .columns = sizeof columns / sizeof *columns,
                                             MPR_ROWS(grown, lines),
                                             .estimated = estimated,
-                                            .nowhere = mpr_report_nowhere(mpr_group_word(by)) });
+                                            .by = by });
 }
 
 /* ---- a heap */

@@ -292,9 +292,3 @@ void mpr_report_notes(struct mpr_document *doc, const char *const *note, size_t 
     if (notes) mpr_doc_gap(doc);
     for (size_t i = 0; i < notes; i++) mpr_doc_line(doc, "%s", note[i]);
 }
-
-const char *mpr_report_nowhere(const char *by)
-{
-    if (strcmp(by, "stack") == 0) return "(no call stack)";
-    return strcmp(by, "python") == 0 ? "(no Python call stack)" : NULL;
-}

@@ -4,13 +4,17 @@
 #include <inttypes.h>
 
 #include "mpf/sample.h"
+#include "naming.h"
 #include "report_device.h"
 #include "report_growth.h"
 #include "reports.h"
 #include "units.h"
 
-/* For people: of a Python stack, from the innermost; of the largest blocks. */
-enum { FRAMES = 4, BLOCKS = 10 };
+/* Columns before what stands under a label; calls on the way to who asked; the largest blocks in
+ * JSON. */
+enum { IN = 10, PLACES = 8, BLOCKS = 20 };
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 /* With all its digits: what --at takes. */
 static const char *exact_time(struct mpr_document *doc, uint64_t ns)
@@ -39,16 +43,40 @@ static const struct mpr_column story_columns[] = {
     { .key = "capturing", .type = MPR_FLAG, OF(capturing) },
 };
 
+/* "f (a.py:3) > Linear.forward <- main" */
+static const char *telling_line(struct mpr_document *doc, const struct mpr_oom_story *s)
+{
+    const struct mpr_told told =
+        mpr_telling_of(doc->naming->telling, &doc->arena, s->python, s->python_depth, true);
+    return mpr_arena_format(&doc->arena, "%s%s%s", mpr_doc_path(doc, told.path, told.depth),
+                            *told.caller ? " <- " : "", told.caller);
+}
+
+/* The call in the program's own code that asked, and the way to it; or all calls. */
+static void where(struct mpr_document *doc, const struct mpr_oom_story *s)
+{
+    const bool tells = s->python_depth && doc->naming && doc->naming->telling;
+    const bool in_range = s->depth || !tells;
+    mpr_doc_line(doc, "  where   %s%s, thread %s",
+                 in_range ? mpr_doc_path(doc, s->path, s->depth) : telling_line(doc, s),
+                 s->inherited ? " (inherited)" : "", s->thread);
+    if (!tells) {
+        for (size_t i = s->python_depth; i-- > 0;) mpr_doc_line(doc, "%*s%s", IN, "", s->python[i]);
+        return;
+    }
+    if (in_range) mpr_doc_line(doc, "%*s%s", IN, "", telling_line(doc, s));
+    const char *places =
+        mpr_telling_places(doc->naming->telling, &doc->arena, s->python, s->python_depth, PLACES);
+    if (*places) mpr_doc_line(doc, "%*s%s", IN, "", places);
+}
+
 static void request(struct mpr_document *doc, const struct mpr_oom_story *s)
 {
     mpr_doc_say(doc, "  asked   %s (%" PRIu64 " B)", mpr_doc_size(doc, s->bytes), s->bytes);
     if (s->needed > s->bytes) mpr_doc_say(doc, ", a segment of %s", mpr_doc_size(doc, s->needed));
     if (*s->library) mpr_doc_say(doc, " by %s", s->library);
     mpr_doc_end(doc);
-    mpr_doc_line(doc, "  where   %s%s, thread %s", mpr_doc_path(doc, s->path, s->depth),
-                 s->inherited ? " (inherited)" : "", s->thread);
-    for (size_t i = s->python_depth; i-- > 0 && s->python_depth - i <= FRAMES;)
-        mpr_doc_line(doc, "          %s", s->python[i]);
+    where(doc, s);
 }
 
 static void supply(struct mpr_document *doc, const struct mpr_oom_story *s)
@@ -115,23 +143,18 @@ static void fits(struct mpr_document *doc, const struct mpr_oom_story *s, unsign
 /* ---- what held it */
 
 static const struct mpr_column block_columns[] = {
-    { .title = "path", MPR_PATH_FIELD(mpr_oom_block, path, depth) },
-    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, MPR_FIELD(mpr_oom_block, bytes) },
-    { .key = "age_ns",
-      .title = "age",
-      .type = MPR_TIME,
-      .lasting = true,
-      MPR_FIELD(mpr_oom_block, age) },
+    { .key = "bytes", .type = MPR_BYTES, MPR_FIELD(mpr_oom_block, bytes) },
+    { .key = "age_ns", .type = MPR_TIME, .lasting = true, MPR_FIELD(mpr_oom_block, age) },
     { .key = "path", MPR_PATH_FIELD(mpr_oom_block, path, depth) },
 };
 
-static void growth(struct mpr_document *doc, const struct mpr_oom_story *s)
+static void growth(struct mpr_document *doc, const struct mpr_oom_story *s, enum mpr_group by)
 {
     if (!s->growth.valid) return;
     mpr_doc_gap(doc);
     mpr_doc_line(doc, "since the last good peak (%s%s%s)", s->good, *s->good ? ", " : "",
                  mpr_doc_time(doc, s->growth.time));
-    mpr_report_growth_rows(doc, s->state.used != MPF_UNKNOWN ? "used" : "tracked", &s->growth);
+    mpr_report_growth_rows(doc, s->state.used != MPF_UNKNOWN ? "used" : "tracked", &s->growth, by);
 }
 
 static void device(struct mpr_document *doc, const struct mpr_ooms_log *log,
@@ -156,16 +179,14 @@ static void story(struct mpr_document *doc, const struct mpr_ooms_log *log,
     device(doc, log, s);
     fits(doc, s, only);
     mpr_report_growth(doc, "since_good_peak", &s->growth);
-    if (s->hard) growth(doc, s);
+    if (s->hard) growth(doc, s, log->choice.by);
     mpr_doc_fact(doc, "good_instance", mpr_value_known_text(s->good, MPR_UNKNOWN));
     mpr_doc_table(doc, &(struct mpr_table){ .key = "largest",
-                                            .title = "largest live blocks",
-                                            .only = only,
+                                            .only = MPR_IN_JSON,
                                             MPR_COLUMNS(block_columns),
-                                            MPR_ROWS(s->largest, s->blocks),
-                                            .top = BLOCKS,
-                                            .all = MPR_IN_JSON,
-                                            .partial = true });
+                                            MPR_ROWS(s->largest, least(s->blocks, BLOCKS)),
+                                            .all = MPR_IN_JSON });
+    if (s->hard) mpr_report_oom_blocks(doc, s);
     mpr_doc_close(doc);
 }
 

@@ -8,6 +8,8 @@
 /* Several processes at the instant of the first failure: for people, and the fields. */
 void mpr_report_oom_comparison(struct mpr_document *doc, const struct mpr_ooms *ooms);
 void mpr_report_oom_first_failure(struct mpr_document *doc, const struct mpr_ooms *ooms);
+/* For people, the largest live blocks. */
+void mpr_report_oom_blocks(struct mpr_document *doc, const struct mpr_oom_story *story);
 /* What one process met of host memory. */
 void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *log);
 

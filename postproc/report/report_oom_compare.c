@@ -17,19 +17,19 @@ struct process {
     uint64_t rss, private, host, device, torch;
 };
 
-#define BYTES(name, member)                                                                        \
+#define BYTES(name, member, without)                                                               \
     {                                                                                              \
         .title = name, .type = MPR_BYTES, MPR_FIELD(process, member),                              \
-        .unless = MPR_UNKNOWN_AT_MAX, .sums = true                                                 \
+        .unless = MPR_UNKNOWN_AT_MAX, .sums = true, .spare = without                               \
     }
 
 static const struct mpr_column process_columns[] = {
     { .title = "process", MPR_PATH_FIELD(process, name, depth) },
-    BYTES("RSS", rss),
-    BYTES("private", private),
-    BYTES("live host", host),
-    BYTES("live GPU", device),
-    BYTES("torch live", torch),
+    BYTES("RSS", rss, 0),
+    BYTES("private", private, 1),
+    BYTES("live host", host, 3),
+    BYTES("live GPU", device, 0),
+    BYTES("torch live", torch, 2),
 };
 
 static struct process process_of(struct mpr_document *doc, const struct mpr_ooms_log *log)
@@ -110,9 +110,11 @@ static const struct mpr_column device_columns[] = {
       .unless = MPR_UNKNOWN_AT_MAX },
     { .key = "total_bytes", .title = "of", .type = MPR_BYTES, OF_SUM(total),
       .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "tracked_bytes", .title = "live", .type = MPR_BYTES, OF_SUM(tracked) },
-    { .key = "torch_bytes", .title = "torch live", .type = MPR_BYTES, OF_SUM(torch) },
-    { .key = "processes", .title = "processes", .type = MPR_COUNT, OF_SUM(processes), .width = 12 },
+    { .key = "tracked_bytes", .title = "live", .type = MPR_BYTES, OF_SUM(tracked), .spare = 3 },
+    { .key = "torch_bytes", .title = "torch live", .type = MPR_BYTES, OF_SUM(torch),
+      .spare = 2 },
+    { .key = "processes", .title = "processes", .type = MPR_COUNT, OF_SUM(processes), .width = 12,
+      .spare = 1 },
 };
 // clang-format on
 
@@ -202,7 +204,7 @@ static void against(struct mpr_document *doc, const struct mpr_ooms *ooms)
     mpr_doc_line(doc, "the first to fail against the median of the other %zu, by range",
                  ooms->others);
     mpr_report_growth_rows(doc, ooms->device_failure ? "live device memory" : "live host memory",
-                           &ooms->against);
+                           &ooms->against, ooms->by);
 }
 
 void mpr_report_oom_comparison(struct mpr_document *doc, const struct mpr_ooms *ooms)

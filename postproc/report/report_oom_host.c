@@ -92,7 +92,7 @@ static void rate(struct mpr_document *doc, const char *what, uint64_t before, ui
     mpr_doc_end(doc);
 }
 
-static void growth(struct mpr_document *doc, const struct mpr_host_story *s)
+static void growth(struct mpr_document *doc, const struct mpr_host_story *s, enum mpr_group by)
 {
     if (s->rss.valid && s->rss_then.valid)
         rate(doc, "RSS", mpr_reading_resident(&s->rss_then), mpr_reading_resident(&s->rss),
@@ -102,7 +102,7 @@ static void growth(struct mpr_document *doc, const struct mpr_host_story *s)
     if (!s->growth.rows) return;
     mpr_doc_gap(doc);
     mpr_doc_line(doc, "live host memory since %s", mpr_doc_time(doc, s->mark));
-    mpr_report_growth_rows(doc, NULL, &s->growth);
+    mpr_report_growth_rows(doc, NULL, &s->growth, by);
 }
 
 /* ---- refusals */
@@ -190,10 +190,10 @@ void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *lo
     cgroup(doc, s);
     rss(doc, s);
     limits(doc, s);
-    growth(doc, s);
+    growth(doc, s, log->choice.by);
     refusals(doc, s);
     mpr_doc_gap(doc);
-    mpr_doc_line(doc, "who held it: memprof-report peaks %s",
-                 mpr_shell_word(&doc->arena, log->summary.path));
+    mpr_doc_command(doc, "who held it: memprof-report peaks %s",
+                    mpr_shell_word(&doc->arena, log->summary.path));
     mpr_doc_close(doc);
 }

@@ -26,9 +26,9 @@ static const struct mpr_column heap_columns[] = {
     { .title = "heap", .type = MPR_WORD, OF_HEAP(name), .width = 14 },
     { .title = "peak", .type = MPR_BYTES, OF_HEAP(peak_bytes) },
     { .title = "at", .type = MPR_TIME, OF_HEAP(peak_time) },
-    { .title = "blocks", .type = MPR_COUNT, OF_HEAP(peak_blocks), .width = 12 },
-    { .title = "allocations", .type = MPR_COUNT, OF_HEAP(allocations), .width = 14 },
-    { .title = "frees", .type = MPR_COUNT, OF_HEAP(frees), .width = 14 },
+    { .title = "blocks", .type = MPR_COUNT, OF_HEAP(peak_blocks), .width = 12, .spare = 3 },
+    { .title = "allocations", .type = MPR_COUNT, OF_HEAP(allocations), .width = 14, .spare = 2 },
+    { .title = "frees", .type = MPR_COUNT, OF_HEAP(frees), .width = 14, .spare = 1 },
     { .title = "at end", .type = MPR_BYTES, OF_HEAP(end_bytes) },
 };
 
@@ -367,7 +367,7 @@ struct process {
 
 // clang-format off
 static const struct mpr_column process_columns[] = {
-    { .title = "process", .type = MPR_TEXT, MPR_FIELD(process, pid), .width = 40 },
+    { .title = "process", .type = MPR_TEXT, MPR_FIELD(process, pid), .width = MPR_WIDE },
     { .title = "tracked peak", .type = MPR_BYTES, MPR_FIELD(process, peak), .width = 14,
       .sums = true },
     { .title = "RSS peak", .type = MPR_BYTES, MPR_FIELD(process, rss), .width = 14,

@@ -94,24 +94,24 @@ const struct mpr_naming *mpr_report_naming(const struct mpr_document *doc)
 void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *r)
 {
     size_t lines, live;
-    const char *by = mpr_group_word(r->by);
     const struct mpr_line *line = mpr_naming_lines(&doc->arena, mpr_report_naming(doc), r->by,
                                                    r->row, r->rows, &lines, &live);
     struct shown *shown = mpr_arena_alloc(&doc->arena, lines * sizeof *shown);
     for (size_t i = 0; i < lines; i++) shown[i] = (struct shown){ line[i], note(doc, r, &line[i]) };
     const char *heading =
-        r->heading ? r->heading : mpr_arena_format(&doc->arena, "%s by %s", r->of, by);
-    mpr_doc_table(
-        doc, &(struct mpr_table){ .title = heading,
-                                  .only = MPR_FOR_PEOPLE,
-                                  .column = columns_of(doc, r),
-                                  .columns = COLUMNS,
-                                  MPR_ROWS(shown, lines),
-                                  .idle = r->whole ? lines - live : 0,
-                                  .whole = r->whole,
-                                  .top = r->top,
-                                  .estimated = estimated,
-                                  .nowhere = r->nowhere ? r->nowhere : mpr_report_nowhere(by) });
+        r->heading ? r->heading
+                   : mpr_arena_format(&doc->arena, "%s by %s", r->of, mpr_group_word(r->by));
+    mpr_doc_table(doc, &(struct mpr_table){ .title = heading,
+                                            .only = MPR_FOR_PEOPLE,
+                                            .column = columns_of(doc, r),
+                                            .columns = COLUMNS,
+                                            MPR_ROWS(shown, lines),
+                                            .idle = r->whole ? lines - live : 0,
+                                            .whole = r->whole,
+                                            .top = r->top,
+                                            .estimated = estimated,
+                                            .by = r->by,
+                                            .nowhere = r->nowhere });
 }
 
 const char *mpr_report_telling(struct mpr_document *doc, const char *const *path, size_t depth)

@@ -5,6 +5,7 @@
 #include "document.h"
 #include "group.h"
 
+struct mpr_naming;
 struct mpr_row;
 
 /* What the table is told besides its rows. */
@@ -24,7 +25,7 @@ struct mpr_rows {
 
 /* "(siblings 256.00 MiB to 321.00 MiB)": what a line stands out from (lines.h); "". */
 const char *mpr_report_siblings(struct mpr_document *doc, uint64_t smallest, uint64_t largest);
-/* Of the document, or of one that shows paths as they are. */
+/* How the document's paths are shown: as they are where it does not say. */
 const struct mpr_naming *mpr_report_naming(const struct mpr_document *doc);
 void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *rows);
 /* A path as such tables tell it, as words of a sentence. */

@@ -44,10 +44,10 @@ static const struct mpr_column pool_columns[] = {
     { .key = "pool", .type = MPR_NUMBERS, .get = id_of_pool },
     { .key = "segments", .title = "segments", .type = MPR_COUNT, OF_POOL(segments), .width = 8 },
     { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_POOL(bytes) },
-    { .key = "live_bytes", .title = "live", .type = MPR_BYTES, OF_POOL(live) },
+    { .key = "live_bytes", .title = "live", .type = MPR_BYTES, OF_POOL(live), .spare = 2 },
     { .key = "free_bytes", .title = "free", .type = MPR_BYTES, OF_POOL(free) },
     { .key = "largest_hole_bytes", .title = "largest hole", .type = MPR_BYTES,
-      OF_POOL(largest_hole), .width = 14 },
+      OF_POOL(largest_hole), .width = 14, .spare = 1 },
 };
 // clang-format on
 
@@ -148,12 +148,12 @@ static struct mpr_value oldest_age(const void *row, const void *context)
 // clang-format off
 static const struct mpr_column shape_columns[] = {
     { .title = "segments", .type = MPR_TEXT, MPR_FIELD(shape, name), .width = 14 },
-    { .title = "bytes", .type = MPR_BYTES, OF_SHAPE(bytes) },
+    { .title = "bytes", .type = MPR_BYTES, OF_SHAPE(bytes), .spare = 4 },
     { .title = "free", .type = MPR_BYTES, OF_SHAPE(free) },
-    { .title = "hole", .type = MPR_BYTES, .get = shape_hole },
-    { .title = "blocks", .type = MPR_COUNT, OF_SHAPE(blocks), .width = 8 },
+    { .title = "hole", .type = MPR_BYTES, .get = shape_hole, .spare = 2 },
+    { .title = "blocks", .type = MPR_COUNT, OF_SHAPE(blocks), .width = 8, .spare = 1 },
     { .title = "oldest block", .type = MPR_PATH, .get = oldest_name, .width = PATH },
-    { .title = "age", .type = MPR_TIME, .lasting = true, .get = oldest_age, .spare = 1 },
+    { .title = "age", .type = MPR_TIME, .lasting = true, .get = oldest_age, .spare = 3 },
     { .title = "", .type = MPR_TEXT, MPR_FIELD(shape, note) },
 };
 // clang-format on
@@ -198,11 +198,11 @@ static struct mpr_value pin_age(const void *row, const void *context)
 static const struct mpr_column pin_columns[] = {
     { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_segment_pin, path, depth), .width = PIN },
     { .key = "free_bytes", .title = "free", .type = MPR_BYTES, OF_PIN(free) },
-    { .key = "segments", .title = "segments", .type = MPR_COUNT, OF_PIN(segments) },
-    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_PIN(blocks) },
-    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_PIN(bytes) },
+    { .key = "segments", .title = "segments", .type = MPR_COUNT, OF_PIN(segments), .spare = 4 },
+    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_PIN(blocks), .spare = 2 },
+    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_PIN(bytes), .spare = 1 },
     { .key = "oldest_ns", .type = MPR_TIME, OF_PIN(oldest_time) },
-    { .title = "oldest's age", .type = MPR_TIME, .lasting = true, .get = pin_age },
+    { .title = "oldest's age", .type = MPR_TIME, .lasting = true, .get = pin_age, .spare = 3 },
 };
 
 /* ---- devices */

@@ -73,7 +73,8 @@ static const struct mpr_column heap_columns[] = {
     { .key = "peak_time_ns", .title = "at", .type = MPR_TIME, OF_HEAP(peak_time) },
     { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF_HEAP(end_bytes) },
     { .key = "blocks_at_peak", .type = MPR_COUNT, OF_HEAP(peak_blocks) },
-    { .key = "allocations", .title = "allocations", .type = MPR_COUNT, OF_HEAP(allocations), .width = 14 },
+    { .key = "allocations", .title = "allocations", .type = MPR_COUNT, OF_HEAP(allocations), .width = 14,
+      .spare = 1 },
 };
 // clang-format on
 
@@ -156,8 +157,8 @@ static void owners(struct mpr_document *doc, const struct mpr_insights *in)
 
 static void ask(struct mpr_document *doc, bool *first, const char *report, const char *path)
 {
-    mpr_doc_line(doc, "%s memprof-report %s %s", *first ? "next:" : "     ", report,
-                 mpr_shell_word(&doc->arena, path));
+    mpr_doc_command(doc, "%s memprof-report %s %s", *first ? "next:" : "     ", report,
+                    mpr_shell_word(&doc->arena, path));
     *first = false;
 }
 

@@ -1,6 +1,7 @@
 /* Blocks that were freed soon, by who made them. */
 #include "mpf/event.h"
 #include "naming.h"
+#include "report_rows.h"
 #include "reports.h"
 #include "temporary.h"
 #include "units.h"
@@ -90,12 +91,11 @@ static struct mpr_tally sum_of(const struct mpr_line *line, const struct mpr_row
 static void shown_rows(struct mpr_document *doc, const struct mpr_temporary_heap *h,
                        enum mpr_group by)
 {
-    static const struct mpr_naming as_they_are = { .unfold = true };
     size_t lines, live;
     struct mpr_row *row = mpr_arena_alloc(&doc->arena, h->rows * sizeof *row);
     for (size_t i = 0; i < h->rows; i++) row[i] = h->row[i].row;
-    const struct mpr_line *line = mpr_naming_lines(
-        &doc->arena, doc->naming ? doc->naming : &as_they_are, by, row, h->rows, &lines, &live);
+    const struct mpr_line *line =
+        mpr_naming_lines(&doc->arena, mpr_report_naming(doc), by, row, h->rows, &lines, &live);
     struct shown *shown = mpr_arena_alloc(&doc->arena, lines * sizeof *shown);
     for (size_t i = 0; i < lines; i++)
         shown[i] = (struct shown){ line[i], sum_of(&line[i], row, h->row) };
@@ -108,7 +108,7 @@ static void shown_rows(struct mpr_document *doc, const struct mpr_temporary_heap
                                   .idle = lines - live,
                                   .whole = h->all.soon,
                                   .estimated = estimated,
-                                  .nowhere = mpr_report_nowhere(word) });
+                                  .by = by });
 }
 
 static void summary_line(struct mpr_document *doc, const struct mpr_temporary *t,

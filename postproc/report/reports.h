@@ -71,7 +71,5 @@ void mpr_report_losses(struct mpr_document *doc, const struct mpr_summary *s);
 void mpr_report_choice(struct mpr_document *doc, const struct mpr_choice *choice);
 /* For people: what could not be done. */
 void mpr_report_notes(struct mpr_document *doc, const char *const *note, size_t notes);
-/* What an empty path of rows by `by` (a name of mpr_group_name) is called; NULL: as usual. */
-const char *mpr_report_nowhere(const char *by);
 
 #endif

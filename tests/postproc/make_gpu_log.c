@@ -270,6 +270,37 @@ static void growing(const char *path)
     testlog_close(target, "exit");
 }
 
+/* A model of eight layers, each with parameters and activations; in the second step most layers'
+ * activations grow, those of layer 5 far more, and two layers' shrink, until nothing is free. */
+static void layers(const char *path)
+{
+    enum { LAYERS = 8, FIRST = 100 };
+    static const uint8_t before[] = { 10, 10, 10, 10, 10, 10, 8, 8 },
+                         after[] = { 14, 15, 14, 14, 14, 50, 7, 6 };
+    begin(path);
+    driver_alloc(BY_TORCH, BASE, 500 * MIB);
+    for (uint32_t i = 0; i < LAYERS; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "layers.%u.mlp", i);
+        name(FIRST + i, text);
+        push(FIRST + i);
+        torch_alloc(BASE + i * MIB, MIB);
+        pop();
+    }
+    for (uint64_t step = 0; step < 2; step++) {
+        push(STEP);
+        for (uint32_t i = 0; i < LAYERS; i++) {
+            push(FIRST + i);
+            torch_alloc(BASE + (8 + i * 56) * MIB, (step ? after : before)[i] * MIB);
+            pop();
+        }
+        if (step) WORDS(MPF_OP_GPU_FAIL, DEVICE, 200 * MIB, 2, 100 * MIB, 1024 * MIB, 0, 0);
+        for (uint64_t i = 0; i < LAYERS; i++) torch_free(BASE + (8 + i * 56) * MIB);
+        pop();
+    }
+    testlog_close(target, "exit");
+}
+
 /* Requests of a program without PyTorch, each under a name of its own; the second and the fourth do
  * not fit. */
 static void serving(const char *path)
@@ -379,6 +410,7 @@ int main(int argc, char **argv)
         { "graphs", graphs },   { "sizes", sizes },       { "segments", segments },
         { "growing", growing }, { "wasteful", wasteful }, { "thrifty", thrifty },
         { "reset", reset },     { "serving", serving },   { "backward", backward },
+        { "layers", layers },
     };
     if (argc == 4 && strcmp(argv[1], "rank") == 0)
         return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;

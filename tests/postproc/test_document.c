@@ -313,13 +313,12 @@ static void a_total_is_of_all_rows_and_leaves_unknown_ones_out(void **state)
                                       { .path = step, .depth = 1, .bytes = 2048 } };
     struct mpr_document doc = { 0 };
     mpr_doc_table(&doc, &(struct mpr_table){ MPR_COLUMNS(summed), MPR_ROWS(row, 3), .total = "sum",
-                                             .top = 2 });
+                                             .top = 1 });
     mpr_doc_table(&doc,
                   &(struct mpr_table){ MPR_COLUMNS(summed), MPR_ROWS(&row[1], 1), .total = "sum" });
     expect(mpr_text_document, &doc, 0,
            "  step                                        1.00 KiB         0 B\n"
-           "  step                                               -         0 B\n"
-           "  (1 more)\n"
+           "  (2 more)\n"
            "  sum                                         3.00 KiB\n"
            "  step                                               -         0 B\n"
            "  sum                                                -\n");
@@ -422,15 +421,15 @@ static void estimates_are_marked_times_are_as_fine_as_wanted_and_places_have_nam
     struct mpr_document doc = { 0 };
     mpr_doc_table(&doc,
                   &(struct mpr_table){ MPR_COLUMNS(estimates), MPR_ROWS(row, 2),
-                                       .estimated = is_live, .tick = 1, .nowhere = "(nowhere)" });
+                                       .estimated = is_live, .tick = 1, .by = MPR_GROUP_STACK });
     expect(mpr_text_document, &doc, 0,
            "  step                    ~1 B     1,234  00:00:00.000000001\n"
-           "  (nowhere)                1 B         0  00:00:00.000000000\n");
+           "  (no call stack)          1 B         0  00:00:00.000000000\n");
     expect(
         mpr_html_document, &doc, 0,
         "<table><thead><tr><th scope=\"col\">path</th><th scope=\"col\">bytes</th><th scope=\"col\">blocks</th><th scope=\"col\">at</th></tr>"
         "</thead><tbody>\n<tr><th scope=\"row\">step</th><td>~1 B</td><td>1,234</td><td>00:00:00.000000001</td></tr>\n"
-        "<tr><th scope=\"row\">(nowhere)</th><td>1 B</td><td>0</td><td>00:00:00.000000000</td></tr>\n</tbody></table>\n");
+        "<tr><th scope=\"row\">(no call stack)</th><td>1 B</td><td>0</td><td>00:00:00.000000000</td></tr>\n</tbody></table>\n");
     mpr_doc_free(&doc);
 }
 

@@ -75,6 +75,19 @@ static void native(void **state)
           true, "void fill<..> (a.cpp:3)");
 }
 
+static void places_are_of_own_calls_from_the_innermost(void **state)
+{
+    struct fixture *f = *state;
+    const char *const *const path =
+        (const char *const[]){ "<module> (train.py:212)", "forward (model.py:318)",
+                               "Module._call_impl (module.py:1790)", "loss [head] (loss.py:41)" };
+    assert_string_equal(mpr_telling_places(f->telling, &f->arena, path, 4, 3),
+                        "loss.py:41 < model.py:318 < train.py:212");
+    assert_string_equal(mpr_telling_places(f->telling, &f->arena, path, 4, 2),
+                        "loss.py:41 < model.py:318 < ...");
+    assert_string_equal(mpr_telling_places(f->telling, &f->arena, PATH("prog+0x10"), 3), "");
+}
+
 static void calls_without_names(void **state)
 {
     struct fixture *f = *state;
@@ -135,6 +148,10 @@ static void ranges_stay(void **state)
     struct fixture *f = *state;
     tells(f, PATH("step", "forward"), false, "step > forward");
     tells(f, PATH("libnccl.so.2"), false, "libnccl.so.2");
+    tells(f, PATH("capture (bs=3)", "warmup (2)"), false, "capture (bs=3) > warmup (2)");
+    tells(f, PATH("main (srv)", "fill (a.c:3)", "xmalloc (a.c:9)"), false, "fill (a.c:3) <- main");
+    tells(f, PATH("step", "fill (a.c:3)", "xmalloc (a.c:9)"), false,
+          "step > fill (a.c:3) > xmalloc (a.c:9)");
     tells(
         f,
         PATH("step", "torch:DistributedDataParallel.forward", "Net.forward (train.py:30)",
@@ -181,6 +198,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(native),
+        TEST(places_are_of_own_calls_from_the_innermost),
         TEST(calls_without_names),
         TEST(python),
         TEST(modules_of_torch),

@@ -1,0 +1,77 @@
+/* The largest live blocks: those of one path are a line. */
+#include "naming.h"
+#include "report_oom.h"
+#include "report_rows.h"
+
+enum { BLOCKS = 10 }; /* lines */
+
+struct line {
+    struct mpr_line l;
+    uint64_t largest, age; /* of its blocks */
+};
+
+static struct mpr_value path(const void *row, const void *context)
+{
+    const struct mpr_line *l = &((const struct line *)row)->l;
+    (void)context;
+    struct mpr_value v = mpr_value_path(l->row.path, l->row.depth);
+    v.told = true;
+    v.caller = l->caller;
+    return v;
+}
+
+static const struct mpr_column columns[] = {
+    { .title = "path", .type = MPR_PATH, .get = path },
+    { .title = "bytes", .type = MPR_BYTES, MPR_FIELD(line, l.row.bytes) },
+    { .title = "blocks", .type = MPR_COUNT, MPR_FIELD(line, l.row.blocks), .width = 8 },
+    { .title = "largest", .type = MPR_BYTES, MPR_FIELD(line, largest), .spare = 1 },
+    { .title = "oldest's age", .type = MPR_TIME, .lasting = true, MPR_FIELD(line, age) },
+};
+
+static const struct mpr_row *rows_of(struct mpr_document *doc, const struct mpr_oom_story *s)
+{
+    struct mpr_row *row = mpr_arena_alloc(&doc->arena, s->blocks * sizeof *row);
+    for (size_t i = 0; i < s->blocks; i++) {
+        const struct mpr_oom_block *b = &s->largest[i];
+        row[i] =
+            (struct mpr_row){ .path = b->path, .depth = b->depth, .bytes = b->bytes, .blocks = 1 };
+    }
+    return row;
+}
+
+static struct line line_of(const struct mpr_oom_story *s, const struct mpr_row *row,
+                           const struct mpr_line *l)
+{
+    struct line line = { .l = *l };
+    const struct mpr_row_link *link = l->link;
+    do {
+        const struct mpr_oom_block *b = &s->largest[link->row - row];
+        if (b->bytes > line.largest) line.largest = b->bytes;
+        if (b->age > line.age) line.age = b->age;
+        link = link->next;
+    } while (link != l->link);
+    return line;
+}
+
+static const char *title(struct mpr_document *doc, const struct mpr_oom_story *s)
+{
+    if (s->blocks == s->live_blocks) return "largest live blocks";
+    return mpr_arena_format(&doc->arena, "largest live blocks (of the %s largest)",
+                            mpr_doc_count(doc, s->blocks));
+}
+
+void mpr_report_oom_blocks(struct mpr_document *doc, const struct mpr_oom_story *s)
+{
+    size_t lines, live;
+    const struct mpr_row *row = rows_of(doc, s);
+    const struct mpr_line *line = mpr_naming_lines(&doc->arena, mpr_report_naming(doc),
+                                                   MPR_GROUP_AUTO, row, s->blocks, &lines, &live);
+    struct line *shown = mpr_arena_alloc(&doc->arena, live * sizeof *shown);
+    for (size_t i = 0; i < live; i++) shown[i] = line_of(s, row, &line[i]);
+    mpr_doc_table(doc, &(struct mpr_table){ .title = title(doc, s),
+                                            .only = MPR_FOR_PEOPLE,
+                                            MPR_COLUMNS(columns),
+                                            MPR_ROWS(shown, live),
+                                            .top = BLOCKS,
+                                            .partial = true });
+}

@@ -1,0 +1,103 @@
+/* Stacks in a column are told by what tells, and no two different ones look alike. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "told.h"
+
+#define PATH(...)                                                                                  \
+    mpr_value_path((const char *const[]){ __VA_ARGS__ },                                           \
+                   sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *))
+
+static void check(enum mpr_group by, struct mpr_value *value, size_t values,
+                  const char *const *expected)
+{
+    struct mpr_arena arena = { 0 };
+    struct mpr_telling *telling = mpr_telling_new();
+    mpr_told(&arena, telling, by, value, values);
+    for (size_t i = 0; i < values; i++) {
+        char text[200] = "";
+        for (size_t k = 0; k < value[i].count; k++)
+            sprintf(text + strlen(text), "%s%s", k ? " > " : "", value[i].path[k]);
+        if (value[i].caller && *value[i].caller)
+            sprintf(text + strlen(text), " <- %s", value[i].caller);
+        assert_string_equal(text, expected[i]);
+    }
+    mpr_telling_free(telling);
+    mpr_arena_free(&arena);
+}
+
+static void what_is_told_already_or_is_no_path_stays(void **state)
+{
+    (void)state;
+    struct mpr_value value[] = { PATH("main (t.py:1)", "f (t.py:2)"), mpr_value_unknown };
+    value[0].told = true;
+    check(MPR_GROUP_RANGE, value, 1, (const char *const[]){ "main (t.py:1) > f (t.py:2)" });
+    check(MPR_GROUP_RANGE, &value[1], 1, (const char *const[]){ "" });
+}
+
+/* Of ranges only what looks like Python is a call. */
+static void all_names_of_native_stacks_are_calls(void **state)
+{
+    (void)state;
+    struct mpr_value stack[] = { PATH("main (a.c:1)", "fill (a.c:2)", "xmalloc (a.c:3)") };
+    struct mpr_value ranges[] = { PATH("step", "fill", "xmalloc (a.c:3)") };
+    check(MPR_GROUP_STACK, stack, 1, (const char *const[]){ "fill (a.c:2) <- main" });
+    check(MPR_GROUP_RANGE, ranges, 1, (const char *const[]){ "step > fill > xmalloc (a.c:3)" });
+}
+
+static void stacks_that_tell_the_same_are_told_apart_by_the_call_in_which_they_differ(void **state)
+{
+    (void)state;
+    struct mpr_value value[] = {
+        PATH("main (a.c:1)", "fill (a.c:2)", "xmalloc (a.c:3)"),
+        PATH("main (a.c:9)", "fill (a.c:2)", "xmalloc (a.c:3)"),
+        PATH("main (a.c:12)", "fill (a.c:2)", "xmalloc (a.c:3)"),
+    };
+    check(MPR_GROUP_STACK, value, 3,
+          (const char *const[]){ "fill (a.c:2) <- main (a.c:1)", "fill (a.c:2) <- main (a.c:9)",
+                                 "fill (a.c:2) <- main (a.c:12)" });
+}
+
+static void rows_of_one_stack_may_look_alike(void **state)
+{
+    (void)state;
+    struct mpr_value value[] = { PATH("main (a.c:1)", "fill (a.c:2)"),
+                                 PATH("main (a.c:1)", "fill (a.c:2)") };
+    check(MPR_GROUP_STACK, value, 2,
+          (const char *const[]){ "fill (a.c:2) <- main", "fill (a.c:2) <- main" });
+}
+
+/* Each differs from the first in the same call, and from the others elsewhere. */
+static void the_last_resort_is_a_number(void **state)
+{
+    (void)state;
+    struct mpr_value value[] = {
+        PATH("main (a.c:1)", "fill (a.c:2)", "malloc (libc.so.6)"),
+        PATH("main (a.c:1)", "fill (a.c:2)", "calloc (libc.so.6)"),
+        PATH("main (a.c:9)", "fill (a.c:2)", "malloc (libc.so.6)"),
+        PATH("main (a.c:9)", "fill (a.c:2)", "calloc (libc.so.6)"),
+    };
+    check(MPR_GROUP_STACK, value, 4,
+          (const char *const[]){
+              "fill (a.c:2) <- malloc (libc.so.6) #1", "fill (a.c:2) <- calloc (libc.so.6)",
+              "fill (a.c:2) <- malloc (libc.so.6) #2", "fill (a.c:2) <- main (a.c:9)" });
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_told_already_or_is_no_path_stays),
+        cmocka_unit_test(all_names_of_native_stacks_are_calls),
+        cmocka_unit_test(stacks_that_tell_the_same_are_told_apart_by_the_call_in_which_they_differ),
+        cmocka_unit_test(rows_of_one_stack_may_look_alike),
+        cmocka_unit_test(the_last_resort_is_a_number),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,64 @@
+"""No line of a report is wider than --width says, whatever the log holds; words that are wider than a line aside.
+
+test_width.py, with MEMPROF_REPORT, MAKE_LOG, MAKE_GPU_LOG, MAKE_STACK_LOG and GOLDEN set."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unicodedata
+
+REPORT, GOLDEN = os.environ["MEMPROF_REPORT"], os.environ["GOLDEN"]
+WIDTHS = 60, 80, 100
+REPORTS = [
+    ["insights"], ["diff", "whole.zst"], ["peaks"], ["peaks", "--by=range"], ["peaks", "--by=stack"], ["peaks", "--by=python"], ["peaks", "--by=thread"], ["peaks", "--by=size"],
+    ["peaks", "--by=stack", "--frames=all"], ["peaks", "--at=30ms"], ["oom"], ["oom", "--by=stack", "--top=30"], ["oom", "--unfold"], ["timeline"],
+    ["timeline", "--by=stack"], ["segments"], ["segments", "--top=30"], ["graphs"], ["stacks"], ["stacks", "--bottom-up"], ["info"], ["verify"],
+    [],                                                     # the summary
+]
+COMMAND = re.compile(r"(who held it:|next:|     )? +memprof(-report)? ")     # stays whole, to be copied
+LONG = 40                       # such a word may be wider than the line, too: a path, a setting
+MADE = {
+    "MAKE_LOG": [
+        ["whole"], ["unended"], ["reserved"], ["samples"], ["full"], ["limited"], ["killed"], ["lossy"], ["hole"], ["child"], ["worker", "2"],
+        ["spike", "100"], ["rank", "1"], ["ranges", "300 層の計算の長い名前 > 注意の計算の長い名前 > 層の長い名前", "200 café du Léman > été > printemps > hiver"],
+    ],
+    "MAKE_GPU_LOG": [["graphs"], ["segments"], ["growing"], ["layers"], ["reset"], ["serving"], ["backward"], ["rank", "1"]],
+    "MAKE_STACK_LOG": [["native"], ["python"], ["foreign"], ["sampled"], ["lucky"]],
+}
+
+
+def columns(line):
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+def logs(folder):
+    for maker, scenarios in MADE.items():
+        for scenario, *rest in scenarios:
+            path = os.path.join(folder, f"{scenario}.zst")
+            subprocess.run([os.environ[maker], scenario, path, *rest], check=True)
+            yield path
+    for name in sorted(os.listdir(GOLDEN)):
+        if name.endswith(".zst"):
+            os.symlink(os.path.join(GOLDEN, name), os.path.join(folder, name))
+            yield os.path.join(folder, name)
+
+
+def text(report, width, path):
+    done = subprocess.run([REPORT, *report[:1], os.path.basename(path), *report[1:], f"--width={width}"], cwd=os.path.dirname(path), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env={**os.environ, "LC_ALL": "C.UTF-8"})
+    if done.returncode not in (0, 3):
+        sys.exit(f"{report} {path}: status {done.returncode}, {done.stderr.decode()}")
+    return done.stdout.decode()
+
+
+failed = 0
+with tempfile.TemporaryDirectory() as folder:
+    for log in logs(folder):
+        for report in REPORTS:
+            for width in WIDTHS:
+                for line in text(report, width, log).splitlines():
+                    if columns(line) > width and not COMMAND.match(line) and columns(line.split()[-1]) < LONG:
+                        print(f"{os.path.basename(log)}: {' '.join(report)}: {columns(line)} of {width}: {line}")
+                        failed += 1
+sys.exit(failed > 0)
