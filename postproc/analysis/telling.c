@@ -8,7 +8,8 @@
 #include "alloc.h"
 #include "index.h"
 
-enum kind { KIND_UNKNOWN, KIND_OWN, KIND_LIBRARY, KIND_PLUMBING, KIND_NAMELESS };
+/* PACKAGE: of one that is installed. */
+enum kind { KIND_UNKNOWN, KIND_OWN, KIND_PACKAGE, KIND_LIBRARY, KIND_PLUMBING, KIND_NAMELESS };
 
 struct pattern {
     enum kind kind;
@@ -81,7 +82,14 @@ bool mpr_telling_is_nameless(const char *frame)
 static bool is_python(const char *frame)
 {
     const char *source = mpr_telling_source(frame);
-    return strstr(source, ".py:") || strncmp(source, " (<", 3) == 0;
+    return strstr(source, ".py:") || strncmp(source, " (<", 3) == 0 ||
+           strncmp(source, " (bin/", 6) == 0;
+}
+
+/* Own code has its file without a folder (python_file.h in replay). */
+static bool is_package(const char *frame)
+{
+    return is_python(frame) && strchr(mpr_telling_source(frame), '/');
 }
 
 /* Not "operator<", "operator->" and the like. */
@@ -148,7 +156,8 @@ bool mpr_telling_matches(const char *pattern, const char *text)
 }
 
 struct looks {
-    const char *function, *whole;
+    const char *function, *whole; /* the file without folders */
+    const char *path;             /* the file with those that the frame has */
 };
 
 /* The texts that patterns are about. */
@@ -156,21 +165,30 @@ static struct looks looks_of(struct mpr_arena *arena, const char *frame)
 {
     if (mpr_telling_is_nameless(frame)) {
         const int length = (int)strcspn(frame, "+");
-        return (struct looks){ "?", mpr_arena_format(arena, "? (%.*s)", length, frame) };
+        const char *whole = mpr_arena_format(arena, "? (%.*s)", length, frame);
+        return (struct looks){ "?", whole, whole };
     }
     const char *source = mpr_telling_source(frame), *end = module_of(frame, source);
     const char *function = is_python(frame)
                                ? mpr_arena_format(arena, "%.*s", (int)(end - frame), frame)
                                : without_arguments(arena, frame, end, 0, "");
-    return (struct looks){ function, mpr_arena_format(arena, "%s%s", function, source) };
+    const char *slash = strrchr(source, '/'),
+               *path = mpr_arena_format(arena, "%s%s", function, source);
+    return (struct looks){ function,
+                           slash ? mpr_arena_format(arena, "%s (%s", function, slash + 1) : path,
+                           path };
+}
+
+static const char *look_for(const char *pattern, struct looks looks)
+{
+    if (!strchr(pattern, '(')) return looks.function;
+    return strchr(pattern, '/') ? looks.path : looks.whole;
 }
 
 static const struct pattern *find(const struct pattern *list, size_t count, struct looks looks)
 {
     for (size_t i = 0; i < count; i++)
-        if (mpr_telling_matches(list[i].text,
-                                strchr(list[i].text, '(') ? looks.whole : looks.function))
-            return &list[i];
+        if (mpr_telling_matches(list[i].text, look_for(list[i].text, looks))) return &list[i];
     return NULL;
 }
 
@@ -181,6 +199,7 @@ static struct frame look(const struct mpr_telling *t, const char *text)
     struct frame f = { find(t->own, t->owns, looks), KIND_OWN };
     if (!f.pattern) f.pattern = find(known, sizeof known / sizeof *known, looks);
     if (f.pattern) f.kind = f.pattern->kind;
+    else if (is_package(text)) f.kind = KIND_PACKAGE;
     else if (mpr_telling_is_nameless(text)) f.kind = KIND_NAMELESS;
     mpr_arena_free(&scratch);
     return f;
@@ -237,11 +256,14 @@ static size_t innermost(const struct stack *s, enum kind a, enum kind b)
     return s->depth;
 }
 
-/* Where nothing is the program's own, what it asked a library for, else the innermost call. */
+/* Where nothing is the program's own, a package is; else what it asked a library for, or the
+ * innermost call. */
 static size_t telling(const struct stack *s)
 {
     size_t i = innermost(s, KIND_OWN, KIND_NAMELESS);
     if (i < s->depth) return kind_of(s->t, s->at[i]) == KIND_NAMELESS ? with_name(s, i) : i;
+    i = innermost(s, KIND_PACKAGE, KIND_PACKAGE);
+    if (i < s->depth) return i;
     i = innermost(s, KIND_LIBRARY, KIND_LIBRARY);
     return i < s->depth ? i : s->depth - 1;
 }
@@ -257,11 +279,17 @@ static const char *function_name(struct mpr_arena *arena, const char *frame)
     return mpr_arena_format(arena, "%.*s", (int)function_length(frame), frame);
 }
 
+static bool is_library(const struct stack *s, size_t i)
+{
+    const enum kind kind = kind_of(s->t, s->at[i]);
+    return kind == KIND_LIBRARY || kind == KIND_PACKAGE;
+}
+
 /* What is called by frame `from` of a library, outermost first; `depth`: nothing. */
 static size_t library_call(const struct stack *s, size_t from)
 {
     size_t i = from + 1;
-    while (i < s->depth && kind_of(s->t, s->at[i]) != KIND_LIBRARY) i++;
+    while (i < s->depth && !is_library(s, i)) i++;
     return i;
 }
 
@@ -283,12 +311,12 @@ static const char *called(const struct stack *s, struct mpr_arena *arena, size_t
     size_t i = s->depth;
     if (module < s->depth && module > from) {
         i = library_call(s, module);
-        if (i == s->depth && kind_of(s->t, s->at[module]) == KIND_LIBRARY) i = module;
+        if (i == s->depth && is_library(s, module)) i = module;
     }
     if (i == s->depth) i = library_call(s, from);
     if (i == s->depth) return "";
     const struct frame *f = frame_of(s->t, s->at[i]);
-    return *f->pattern->name ? f->pattern->name : function_name(arena, s->at[i]);
+    return f->pattern && *f->pattern->name ? f->pattern->name : function_name(arena, s->at[i]);
 }
 
 /* The same function, or a "f.<locals>.<listcomp>" of f. */
@@ -302,9 +330,11 @@ static bool is_within(const char *frame, size_t length, const char *of, size_t b
 static const char *caller(const struct stack *s, struct mpr_arena *arena, size_t of)
 {
     const size_t length = function_length(s->at[of]);
+    const bool package = kind_of(s->t, s->at[of]) == KIND_PACKAGE;
     for (size_t i = of; i-- > 0;) {
         const char *frame = s->at[i];
-        if (kind_of(s->t, frame) != KIND_OWN) continue;
+        const enum kind kind = kind_of(s->t, frame);
+        if (kind != KIND_OWN && !(package && kind == KIND_PACKAGE)) continue;
         if (is_within(s->at[of], length, frame, function_length(frame))) continue;
         return strncmp(frame, "<module>", 8) == 0
                    ? ""

@@ -38,13 +38,14 @@ static unsigned range_says(const char *name)
     return is_node(name) ? MPR_SAYS_BACKWARD : 0;
 }
 
-/* ---- frames: "Class.function [path.of.module] (file.py:12)" */
+/* ---- frames: "Class.function [path.of.module] (file.py:12)", of packages with its path there */
 
 static unsigned frame_says(const char *frame)
 {
     unsigned says = 0;
     const char *file = strrchr(frame, '(');
-    const bool torch = file && begins(file, "(module.py:"); /* torch.nn.Module's own */
+    const bool torch = file && begins(file, "(torch/nn/modules/module.py:"); /* torch.nn.Module's
+                                                                                own */
     if (torch && strstr(frame, "._call_impl")) says |= MPR_SAYS_FORWARD;
     if (torch || strstr(frame, " [") || strstr(frame, ".__init__")) says |= MPR_SAYS_MODULE;
     return says;

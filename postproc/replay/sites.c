@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "python_file.h"
 
 enum { FRAMES_MAX = 512 };
 
@@ -214,7 +215,7 @@ static uint32_t frame_number(struct mpr_sites *s, struct mpr_ranges *ranges, con
     return name;
 }
 
-/* "function (file.py:12)" as a name of a range. */
+/* "function (file.py:12)" as a name of a range; of library code "function (json/decoder.py:12)". */
 static void add_frame(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e)
 {
     uint64_t line;
@@ -225,7 +226,7 @@ static void add_frame(struct mpr_sites *s, struct mpr_ranges *ranges, const stru
                *end = (const char *)e->data + e->size;
     const char *file = function + strlen(function) + 1;
     if (file >= end) return;
-    snprintf(text, sizeof text, "%s (%s:%" PRIu64 ")", function, file_name(file), line);
+    snprintf(text, sizeof text, "%s (%s:%" PRIu64 ")", function, mpr_python_file(file), line);
     set_known(s, MPR_KNOWN_FRAME, e->addr, frame_number(s, ranges, text));
 }
 

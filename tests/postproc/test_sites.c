@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "python_file.h"
 #include "replay.h"
 
 static struct mpr_replay replay;
@@ -94,6 +95,31 @@ static void modules(void)
     module(0x1000, 0x2000, "/lib/libone.so");
     module(0x3000, 0x4000, "/lib/libtwo.so");
     module(0x5000, 0x6000, "/lib/libcuda.so.1");
+}
+
+/* ---- files of Python */
+
+static void files_of_libraries_keep_their_path(void **state)
+{
+    (void)state;
+    static const char *const file[][2] = {
+        { "/home/me/app/utils.py", "utils.py" },
+        { "train.py", "train.py" },
+        { "<frozen importlib._bootstrap>", "<frozen importlib._bootstrap>" },
+        { "/home/me/.venv/lib/python3.12/site-packages/torch/nn/init.py", "torch/nn/init.py" },
+        { "/usr/lib/python3/dist-packages/six.py", "dist-packages/six.py" },
+        { "/opt/a/site-packages/b/vendor/site-packages/c/d.py", "c/d.py" },
+        { "/usr/lib/python3.9/json/decoder.py", "python3.9/json/decoder.py" },
+        { "/usr/lib64/python3.14/typing.py", "python3.14/typing.py" },
+        { "/home/me/lib/python3.d/x.py", "x.py" },
+        { "/home/me/lib/python3.1", "python3.1" },
+        { "/usr/local/bin/torchrun", "bin/torchrun" },
+        { "/home/me/bin/train.py", "train.py" },
+        { "/bin/", "" },
+        { "", "" },
+    };
+    for (size_t i = 0; i < sizeof file / sizeof *file; i++)
+        assert_string_equal(mpr_python_file(file[i][0]), file[i][1]);
 }
 
 /* ---- stacks */
@@ -383,6 +409,7 @@ static void an_id_names_only_what_it_was_defined_as(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_of_libraries_keep_their_path),
         cmocka_unit_test(stacks_share_their_outer_frames),
         cmocka_unit_test(the_owner_is_the_innermost_library_outside_cuda),
         cmocka_unit_test(a_runtime_owns_only_what_nobody_else_does),

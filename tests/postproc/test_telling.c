@@ -105,11 +105,13 @@ static void python(void **state)
 {
     struct fixture *f = *state;
     tells(f,
-          PATH("Thread._bootstrap (threading.py:1002)",
-               "Thread._bootstrap_inner (threading.py:1045)", "Thread.run (threading.py:982)",
-               "work (t.py:7)", "Keep.__init__ (t.py:5)", "load (t.py:3)",
-               "load.<locals>.<listcomp> (t.py:3)", "loads (__init__.py:346)",
-               "JSONDecoder.decode (decoder.py:337)", "JSONDecoder.raw_decode (decoder.py:353)"),
+          PATH("Thread._bootstrap (python3.11/threading.py:1002)",
+               "Thread._bootstrap_inner (python3.11/threading.py:1045)",
+               "Thread.run (python3.11/threading.py:982)", "work (t.py:7)",
+               "Keep.__init__ (t.py:5)", "load (t.py:3)", "load.<locals>.<listcomp> (t.py:3)",
+               "loads (python3.11/json/__init__.py:346)",
+               "JSONDecoder.decode (python3.11/json/decoder.py:337)",
+               "JSONDecoder.raw_decode (python3.11/json/decoder.py:353)"),
           true, "load.<locals>.<listcomp> (t.py:3) > loads <- Keep.__init__");
     tells(f,
           PATH("<module> (a.py:2)", "_find_and_load (<frozen importlib._bootstrap>:1176)",
@@ -121,25 +123,62 @@ static void python(void **state)
     tells(f, PATH("<module> (<string>:4)"), true, "<module> (<string>:4)");
 }
 
+/* A file of the program's own may be called as one of a library's, or of a package's. */
+static void own_files_are_told_by_their_folder(void **state)
+{
+    struct fixture *f = *state;
+    tells(f, PATH("main (t.py:9)", "copy (copy.py:3)", "Linear.forward (linear.py:5)"), true,
+          "Linear.forward (linear.py:5) <- copy");
+    tells(f, PATH("main (t.py:9)", "pad (datasets/utils.py:3)"), true, "main (t.py:9) > pad");
+    tells(f, PATH("main (t.py:9)", "pad (utils.py:3)"), true, "pad (utils.py:3) <- main");
+    tells(f,
+          PATH("main (t.py:9)", "Trainer.train (transformers/trainer.py:100)",
+               "MLP._wrapped_call_impl [layers.3.mlp] (torch/nn/modules/module.py:1779)",
+               "MLP.forward [layers.3.mlp] (transformers/models/llama.py:20)"),
+          true, "[layers.3.mlp] main (t.py:9) > MLP.forward");
+}
+
+/* Where all is a package's, it stands for the program. */
+static void packages_without_own_code(void **state)
+{
+    struct fixture *f = *state;
+    tells(f,
+          PATH("<module> (bin/vllm:8)", "main (vllm/cli/main.py:50)",
+               "load_model (vllm/worker.py:7)", "Linear.__init__ (torch/nn/modules/linear.py:90)",
+               "loads (python3.11/json/__init__.py:346)"),
+          true, "load_model (vllm/worker.py:7) > Linear.__init__ <- main");
+    mpr_telling_add(f->telling, "* (vllm/worker.py*");
+    mpr_telling_add(f->telling, "* (main.py*");
+    tells(f,
+          PATH("serve (vllm/cli/serve.py:5)", "main (vllm/cli/main.py:51)",
+               "load_model (vllm/worker.py:8)"),
+          true, "serve (vllm/cli/serve.py:5)");
+}
+
 static void modules_of_torch(void **state)
 {
     struct fixture *f = *state;
     tells(f,
-          PATH("<module> (gold.py:18)", "main (gold.py:3)", "Sequential.cuda (module.py:1097)",
-               "Sequential._apply (module.py:934)", "Linear._apply [0] (module.py:965)",
-               "Module.cuda.<locals>.<lambda> (module.py:1097)"),
+          PATH("<module> (gold.py:18)", "main (gold.py:3)",
+               "Sequential.cuda (torch/nn/modules/module.py:1097)",
+               "Sequential._apply (torch/nn/modules/module.py:934)",
+               "Linear._apply [0] (torch/nn/modules/module.py:965)",
+               "Module.cuda.<locals>.<lambda> (torch/nn/modules/module.py:1097)"),
           true, "[0] main (gold.py:3) > Sequential.cuda");
     tells(f,
-          PATH("main (gold.py:6)", "Block._wrapped_call_impl [layers.3] (module.py:1779)",
-               "Module._call_impl (module.py:1790)", "Block.forward [layers.3] (model.py:40)",
-               "Linear._wrapped_call_impl [layers.3.mlp] (module.py:1779)",
-               "Module._call_impl (module.py:1790)",
-               "Linear.forward [layers.3.mlp] (linear.py:134)"),
+          PATH("main (gold.py:6)",
+               "Block._wrapped_call_impl [layers.3] (torch/nn/modules/module.py:1779)",
+               "Module._call_impl (torch/nn/modules/module.py:1790)",
+               "Block.forward [layers.3] (model.py:40)",
+               "Linear._wrapped_call_impl [layers.3.mlp] (torch/nn/modules/module.py:1779)",
+               "Module._call_impl (torch/nn/modules/module.py:1790)",
+               "Linear.forward [layers.3.mlp] (torch/nn/modules/linear.py:134)"),
           true, "[layers.3.mlp] Block.forward (model.py:40) > Linear.forward <- main");
     tells(f,
-          PATH("<module> (train.py:7)", "TransformerEncoderLayer.forward [0] (transformer.py:900)",
-               "TransformerEncoderLayer._ff_block [0] (transformer.py:950)",
-               "relu (functional.py:1723)"),
+          PATH("<module> (train.py:7)",
+               "TransformerEncoderLayer.forward [0] (torch/nn/modules/transformer.py:900)",
+               "TransformerEncoderLayer._ff_block [0] (torch/nn/modules/transformer.py:950)",
+               "relu (torch/nn/functional.py:1723)"),
           true, "[0] <module> (train.py:7) > relu");
 }
 
@@ -155,7 +194,7 @@ static void ranges_stay(void **state)
     tells(
         f,
         PATH("step", "torch:DistributedDataParallel.forward", "Net.forward (train.py:30)",
-             "Linear.forward [fc] (linear.py:134)"),
+             "Linear.forward [fc] (torch/nn/modules/linear.py:134)"),
         false,
         "step > torch:DistributedDataParallel.forward > [fc] Net.forward (train.py:30) > Linear.forward");
     const struct mpr_told none = mpr_telling_of(f->telling, &f->arena, NULL, 0, false);
@@ -201,6 +240,8 @@ int main(void)
         TEST(places_are_of_own_calls_from_the_innermost),
         TEST(calls_without_names),
         TEST(python),
+        TEST(own_files_are_told_by_their_folder),
+        TEST(packages_without_own_code),
         TEST(modules_of_torch),
         TEST(ranges_stay),
         TEST(brackets_that_are_no_modules),
