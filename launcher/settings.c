@@ -49,7 +49,7 @@ static bool is_word(const char *text, const char *words)
 /* ---- the options */
 
 #define STACKS "off|large|sample|all"
-#define PYTHON "on|off"
+#define PYTHON "on|small|off"
 #define TORCH  "on|ops|off"
 
 enum { KEY = 512 }; /* of the first option; the others follow */
@@ -58,7 +58,7 @@ enum { KEY = 512 }; /* of the first option; the others follow */
 static const struct argp_option options[MPL_SETTINGS + 1] = {
     { "stacks", KEY, STACKS, 0,
       "Blocks of the host that have their call stack: those of 1 MiB and more (large, the default), a sample of the smaller ones, too, or every one", 0 },
-    { "python", KEY + 1, PYTHON, 0, "Call stacks of Python (default: on)", 0 },
+    { "python", KEY + 1, PYTHON, 0, "Call stacks of Python; small: of a sample of small objects, too (default: on)", 0 },
     { "torch-ranges", KEY + 2, TORCH, 0,
       "PyTorch's own ranges; ops: each operator is one, too (default: on)", 0 },
     { "program", KEY + 3, "GLOB", 0,
@@ -75,7 +75,7 @@ static const struct {
     bool (*is)(const char *text, const char *words);
 } setting[MPL_SETTINGS] = {
     { "MEMPROF_STACKS", "off, large, sample or all is wanted", is_word },
-    { "MEMPROF_PYTHON", "on or off is wanted", is_word },
+    { "MEMPROF_PYTHON", "on, small or off is wanted", is_word },
     { "MEMPROF_TORCH_RANGES", "on, ops or off is wanted", is_word },
     { "MEMPROF_PROGRAM", "", is_any },
     { "MEMPROF_MIN_RSS", "bytes are wanted, or KiB, MiB, GiB or TiB with K, M, G or T", is_size },

@@ -88,6 +88,32 @@ static void estimate(const struct mpr_replay *r, uint8_t heap, const uint32_t *c
     rest->allocations = mpr_less(rest->allocations, (uint64_t)allocations);
 }
 
+/* Where nothing but samples is in the log, the books have the bytes that they stand for; the blocks
+ * are estimated here. */
+static void estimate_blocks(const struct mpr_replay *r, const uint32_t *cell_of,
+                            struct mpr_heap_peak *out)
+{
+    out->inside = true;
+    out->peak_blocks = out->allocations = 0;
+    for (size_t i = 0; i < out->rows; i++) {
+        struct mpr_row *row = &out->row[i];
+        uint64_t samples;
+        const struct mpr_more more =
+            mpr_estimates_at_peak(&r->estimates, &r->books, cell_of[i], &samples);
+        row->estimated = true;
+        row->blocks += (uint64_t)(more.blocks + 0.5);
+        if (cell_of[i] < r->estimates.cells) {
+            const struct mpr_estimate *e = &r->estimates.cell[cell_of[i]];
+            row->allocations += (uint64_t)(e->allocations + 0.5);
+            out->end_blocks += (uint64_t)(e->now.blocks + 0.5);
+        }
+        out->samples += samples;
+        out->peak_blocks += row->blocks;
+        out->allocations += row->allocations;
+    }
+    out->frees = mpr_less(out->allocations, out->end_blocks);
+}
+
 static bool by_stacks(const struct mpr_replay *r)
 {
     return r->options.by == MPR_GROUP_STACK || r->options.by == MPR_GROUP_PYTHON ||
@@ -107,7 +133,8 @@ static void fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
         cell_of[out->rows] = i;
         out->row[out->rows++] = row_of(peaks, reader, &r->books.cell[i]);
     }
-    if (by_stacks(r)) estimate(r, heap, cell_of, out);
+    if (heap == MPF_HEAP_PYTHON) estimate_blocks(r, cell_of, out);
+    else if (by_stacks(r)) estimate(r, heap, cell_of, out);
     qsort_r(out->row, out->rows, sizeof *out->row, by_order, &peaks->options.order);
 }
 
@@ -360,7 +387,8 @@ void mpr_peaks_finish(struct mpr_peaks *peaks)
     for (size_t i = 0; i < peaks->logs; i++) {
         struct mpr_log_peaks *log = &peaks->log[i];
         log->parent = find_parent(peaks, i);
-        for (size_t k = 0; k < log->heaps; k++) peaks->sum_of_peaks += log->heap[k].peak_bytes;
+        for (size_t k = 0; k < log->heaps; k++)
+            if (!log->heap[k].inside) peaks->sum_of_peaks += log->heap[k].peak_bytes;
         if (log->rss_high != MPF_UNKNOWN) peaks->sum_of_rss += log->rss_high;
     }
 }

@@ -63,6 +63,7 @@ struct mpr_heap_peak {
     uint64_t allocations, frees, failures;
     uint64_t failure_bytes, failure_time; /* the largest one that failed */
     unsigned failure_errno;
+    bool inside;         /* of another heap's blocks: estimates from samples, in no sum */
     struct mpr_row *row; /* in the order that was asked for; their sum is peak_bytes */
     size_t rows;
     struct mpr_peak_instance instance;

@@ -41,6 +41,7 @@ static void read_sampling(const struct mpr_header *header, struct mpr_replay_opt
     const double mean = positive(mpr_header_get(header, "stacks.mean"));
     if (is_sample(mpr_header_get(header, "stacks"))) options->sample_mean = mean;
     if (is_sample(mpr_header_get(header, "stacks.torch"))) options->torch_sample_mean = mean;
+    if (is_sample(mpr_header_get(header, "stacks.python"))) options->python_sample_mean = mean;
     options->sample_below = large ? strtoull(large, NULL, 10) : UINT64_MAX;
 }
 
@@ -111,6 +112,7 @@ static struct mpr_recording recording(const struct mpr_header *h, struct mpr_are
     const char *large = mpr_header_get(h, "stacks.large"), *root = mpr_header_get(h, "root");
     return (struct mpr_recording){ .stacks = mpr_arena_text(arena, mpr_header_get(h, "stacks")),
                                    .stacks_large = large ? strtoull(large, NULL, 10) : 0,
+                                   .small_objects = is_sample(mpr_header_get(h, "stacks.python")),
                                    .root = root && strcmp(root, "1") == 0 };
 }
 

@@ -21,6 +21,7 @@ struct mpr_recording {
     const char *stacks;    /* which host blocks have call stacks: "off", "large", "sample", "all";
                               "": not known */
     uint64_t stacks_large; /* bytes from which every block has one */
+    bool small_objects;    /* a sample of Python's, in host/python */
     bool root;             /* the user started the process, as argv says */
 };
 

@@ -58,6 +58,28 @@ void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_books *books
     c->live -= is_sample(e, size);
 }
 
+uint64_t mpr_estimates_come(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
+                            uint64_t size)
+{
+    struct mpr_estimate *c = before_change(e, books, cell);
+    const struct mpr_more more = more_of(e, size);
+    c->now.blocks += more.blocks;
+    c->allocations += more.blocks;
+    c->samples++;
+    c->live++;
+    return size + (uint64_t)more.bytes;
+}
+
+uint64_t mpr_estimates_go(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
+                          uint64_t size)
+{
+    struct mpr_estimate *c = before_change(e, books, cell);
+    const struct mpr_more more = more_of(e, size);
+    c->now.blocks -= more.blocks;
+    c->live--;
+    return size + (uint64_t)more.bytes;
+}
+
 struct mpr_more mpr_estimates_at_peak(const struct mpr_estimates *e, const struct mpr_books *books,
                                       uint32_t cell, uint64_t *samples)
 {

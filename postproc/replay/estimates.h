@@ -37,6 +37,12 @@ void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_books *books, u
                        uint64_t size);
 void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
                           uint64_t size);
+/* The same where nothing but samples is in the log, so that the books have no bytes of the others:
+ * returns what the block stands for, with itself. */
+uint64_t mpr_estimates_come(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
+                            uint64_t size);
+uint64_t mpr_estimates_go(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
+                          uint64_t size);
 /* What the cell's blocks stand for beyond what they are, at its heap's peak; *samples: how many
  * were sampled. */
 struct mpr_more mpr_estimates_at_peak(const struct mpr_estimates *e, const struct mpr_books *books,

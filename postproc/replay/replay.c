@@ -20,8 +20,9 @@ void mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *opti
 {
     memset(r, 0, sizeof *r);
     r->options = *options;
-    r->estimates.mean =
-        options->sample_mean > 0 ? options->sample_mean : options->torch_sample_mean;
+    r->estimates.mean = options->sample_mean > 0         ? options->sample_mean
+                        : options->torch_sample_mean > 0 ? options->torch_sample_mean
+                                                         : options->python_sample_mean;
     r->estimates.below = options->sample_below;
     mpr_samples_init(&r->samples);
     mpr_chosen_init(r);
@@ -137,24 +138,41 @@ static void gone(struct mpr_replay *r, uint64_t key, uint64_t size)
     if (r->lasting) mpr_lasting_gone(r->lasting, key, size, r->now);
 }
 
-/* Into the books, and out of them. */
-static inline void count_in(struct mpr_replay *r, const struct mpr_block *block)
+/* What a block whose like are sampled counts in the books. */
+MPR_COLD static uint64_t weigh_in(struct mpr_replay *r, const struct mpr_block *block)
 {
     const uint32_t cell = mpr_block_cell(block);
     const uint64_t size = mpr_block_size(block);
-    if (__builtin_expect(mpr_block_weighed(block), 0))
-        mpr_estimates_add(&r->estimates, &r->books, cell, size);
-    mpr_books_add(&r->books, cell, size, r->now);
+    if ((uint8_t)block->key == MPF_HEAP_PYTHON)
+        return mpr_estimates_come(&r->estimates, &r->books, cell, size);
+    mpr_estimates_add(&r->estimates, &r->books, cell, size);
+    return size;
+}
+
+MPR_COLD static uint64_t weigh_out(struct mpr_replay *r, const struct mpr_block *block)
+{
+    const uint32_t cell = mpr_block_cell(block);
+    const uint64_t size = mpr_block_size(block);
+    if ((uint8_t)block->key == MPF_HEAP_PYTHON)
+        return mpr_estimates_go(&r->estimates, &r->books, cell, size);
+    mpr_estimates_remove(&r->estimates, &r->books, cell, size);
+    return size;
+}
+
+/* Into the books, and out of them. */
+static inline void count_in(struct mpr_replay *r, const struct mpr_block *block)
+{
+    uint64_t size = mpr_block_size(block);
+    if (__builtin_expect(mpr_block_weighed(block), 0)) size = weigh_in(r, block);
+    mpr_books_add(&r->books, mpr_block_cell(block), size, r->now);
 }
 
 static inline void count_out(struct mpr_replay *r, const struct mpr_block *block)
 {
-    const uint32_t cell = mpr_block_cell(block);
-    const uint64_t size = mpr_block_size(block);
+    uint64_t size = mpr_block_size(block);
     if (is_watched(r)) gone(r, block->key, size);
-    if (__builtin_expect(mpr_block_weighed(block), 0))
-        mpr_estimates_remove(&r->estimates, &r->books, cell, size);
-    mpr_books_remove(&r->books, cell, size);
+    if (__builtin_expect(mpr_block_weighed(block), 0)) size = weigh_out(r, block);
+    mpr_books_remove(&r->books, mpr_block_cell(block), size);
 }
 
 /* There is a block at this address, whose free has not been seen: it is gone, for the address was
@@ -182,9 +200,9 @@ MPR_COLD static bool is_free_already(struct mpr_replay *r, const struct mpf_even
     return true;
 }
 
-static inline void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+static inline void put_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
+                           bool weighed)
 {
-    const bool weighed = (t->at.stack | t->at.python) && r->options.sample_mean != 0;
     const uint32_t cell = cell_of(r, t, e->heap, e->size);
     const struct mpr_block block =
         mpr_block_of(mpr_block_key(e->addr, e->heap), size_of(e), cell, weighed);
@@ -194,6 +212,12 @@ static inline void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const st
     put_block(r, &block, e->thread);
     count_in(r, &block);
     if (is_watched(r)) born(r, e, cell);
+}
+
+static inline void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const bool weighed = (t->at.stack | t->at.python) && r->options.sample_mean != 0;
+    put_new(r, t, e, weighed);
 }
 
 /* The block that a free or realloc of `key` means: true with it in *block, false when there is
@@ -216,6 +240,13 @@ static void on_free(struct mpr_replay *r, const struct mpf_event *e)
     r->books.heap[e->heap].frees++;
     r->books.heap[e->heap].used = true;
     if (take_block(r, mpr_block_key(e->addr, e->heap), e->thread, &block)) count_out(r, &block);
+}
+
+/* Of Python's small objects the log has sampled ones only. */
+static void on_python(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    if (e->op == MPF_OP_FREE) on_free(r, e);
+    if (e->op == MPF_OP_ALLOC) put_new(r, t, e, r->options.python_sample_mean > 0);
 }
 
 /* ---- realloc */
@@ -434,8 +465,10 @@ static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
     if (!t) t = mpr_threads_get(&r->threads, e->thread);
     if (e->op == MPF_OP_ALLOC && !gpu) on_alloc(r, t, e);
     else if (is_place(e)) on_place(r, t, e);
-    else if (__builtin_expect(gpu, 0)) apply_gpu(r, t, e);
-    else if (e->op == MPF_OP_MOVE_BEGIN) on_move_begin(r, t, e);
+    else if (__builtin_expect(gpu, 0)) {
+        if (e->heap == MPF_HEAP_PYTHON) on_python(r, t, e);
+        else apply_gpu(r, t, e);
+    } else if (e->op == MPF_OP_MOVE_BEGIN) on_move_begin(r, t, e);
     else if (e->op == MPF_OP_MOVE_END) on_move_end(r, t, e);
     else {
         apply_other(r, t, e);

@@ -25,15 +25,17 @@
 #include "wrappers.h"
 
 struct mpr_replay_options {
-    enum mpr_group by;        /* what a cell is */
-    struct mpr_instant at;    /* what stands for the peaks */
-    bool has_parent;          /* a fork's child: unknown blocks that it frees are its parent's */
-    bool no_inherit;          /* threads without ranges do not take those of another thread */
-    bool backward_of;         /* PyTorch's backward ranges stand below their forward operators' */
-    double sample_mean;       /* bytes between samples of call stacks; 0: they are not sampled */
-    double torch_sample_mean; /* the same of the Python stacks of PyTorch's blocks; a log that has
-                                 both has one mean */
-    uint64_t sample_below;    /* smaller blocks are sampled */
+    enum mpr_group by;         /* what a cell is */
+    struct mpr_instant at;     /* what stands for the peaks */
+    bool has_parent;           /* a fork's child: unknown blocks that it frees are its parent's */
+    bool no_inherit;           /* threads without ranges do not take those of another thread */
+    bool backward_of;          /* PyTorch's backward ranges stand below their forward operators' */
+    double sample_mean;        /* bytes between samples of call stacks; 0: they are not sampled */
+    double torch_sample_mean;  /* the same of the Python stacks of PyTorch's blocks; a log that has
+                                  both has one mean */
+    double python_sample_mean; /* the same of the small objects of Python: nothing else is of them
+                                */
+    uint64_t sample_below;     /* smaller blocks are sampled */
 };
 
 struct mpr_replay;

@@ -226,7 +226,8 @@ static void add_frame(struct mpr_sites *s, struct mpr_ranges *ranges, const stru
                *end = (const char *)e->data + e->size;
     const char *file = function + strlen(function) + 1;
     if (file >= end) return;
-    snprintf(text, sizeof text, "%s (%s:%" PRIu64 ")", function, mpr_python_file(file), line);
+    if (!*file) snprintf(text, sizeof text, "%s", function); /* no place in code */
+    else snprintf(text, sizeof text, "%s (%s:%" PRIu64 ")", function, mpr_python_file(file), line);
     set_known(s, MPR_KNOWN_FRAME, e->addr, frame_number(s, ranges, text));
 }
 

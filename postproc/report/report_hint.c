@@ -25,6 +25,16 @@ static bool is_host(const char *heap)
            strcmp(heap, "host/shm") == 0;
 }
 
+/* Python's small objects, of which nothing more is known. */
+static uint64_t arenas(const struct mpr_heap_peak *h)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < h->rows; i++)
+        if (h->row[i].depth == 1 && strcmp(h->row[i].path[0], "pymalloc arena") == 0)
+            bytes += h->row[i].bytes;
+    return bytes >= MUCH && bytes > h->peak_bytes / TENTH ? bytes : 0;
+}
+
 /* "python3 train.py --seed ..." */
 static const char *command(struct mpr_document *doc, const struct mpr_summary *s)
 {
@@ -39,21 +49,42 @@ static const char *command(struct mpr_document *doc, const struct mpr_summary *s
     return *line ? line : "...";
 }
 
-void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log)
+/* What has no call stack: "37.50 MiB of host/heap, 8.00 MiB of host/mmap"; "": little. */
+static const char *without_stacks(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
-    const struct mpr_summary *s = &log->summary;
-    bool any = false;
-    if (strcmp(s->recording.stacks, "large") != 0) return;
+    const char *line = "";
     for (size_t i = 0; i < log->heaps; i++) {
         const struct mpr_heap_peak *h = &log->heap[i];
         const uint64_t bytes = is_host(h->name) ? nameless(h) : 0;
-        if (!bytes) continue;
-        if (!any) mpr_doc_gap(doc);
-        mpr_doc_say(doc, "%s%s of %s", any ? ", " : "", mpr_doc_size(doc, bytes), h->name);
-        any = true;
+        if (bytes)
+            line = mpr_arena_format(&doc->arena, "%s%s%s of %s", line, *line ? ", " : "",
+                                    mpr_doc_size(doc, bytes), h->name);
     }
-    if (!any) return;
-    mpr_doc_line(doc, " without a call stack (blocks below %s): run again with",
-                 mpr_doc_size(doc, s->recording.stacks_large));
-    mpr_doc_command(doc, "  memprof run --stacks=sample -- %s", command(doc, s));
+    return line;
+}
+
+static uint64_t in_arenas(const struct mpr_log_peaks *log)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < log->heaps; i++) bytes += arenas(&log->heap[i]);
+    return bytes;
+}
+
+void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log)
+{
+    const struct mpr_summary *s = &log->summary;
+    const bool large = strcmp(s->recording.stacks, "large") == 0;
+    const char *heaps = large ? without_stacks(doc, log) : "";
+    const uint64_t small = s->recording.small_objects ? 0 : in_arenas(log);
+    if (!*heaps && !small) return;
+    mpr_doc_gap(doc);
+    if (*heaps)
+        mpr_doc_say(doc, "%s without a call stack (blocks below %s)", heaps,
+                    mpr_doc_size(doc, s->recording.stacks_large));
+    if (small)
+        mpr_doc_say(doc, "%s%s in pymalloc arenas without a line of Python", *heaps ? ", " : "",
+                    mpr_doc_size(doc, small));
+    mpr_doc_line(doc, ": run again with");
+    mpr_doc_command(doc, "  memprof run%s%s -- %s", *heaps ? " --stacks=sample" : "",
+                    small ? " --python=small" : "", command(doc, s));
 }

@@ -24,12 +24,27 @@ static uint64_t width_of(struct mpr_instant at)
 /* For people, one below the other. */
 static const struct mpr_column heap_columns[] = {
     { .title = "heap", .type = MPR_WORD, OF_HEAP(name), .width = 14 },
-    { .title = "peak", .type = MPR_BYTES, OF_HEAP(peak_bytes) },
+    { .title = "peak", .type = MPR_BYTES, OF_HEAP(peak_bytes), .estimate = true },
     { .title = "at", .type = MPR_TIME, OF_HEAP(peak_time) },
-    { .title = "blocks", .type = MPR_COUNT, OF_HEAP(peak_blocks), .width = 12, .spare = 3 },
-    { .title = "allocations", .type = MPR_COUNT, OF_HEAP(allocations), .width = 14, .spare = 2 },
-    { .title = "frees", .type = MPR_COUNT, OF_HEAP(frees), .width = 14, .spare = 1 },
-    { .title = "at end", .type = MPR_BYTES, OF_HEAP(end_bytes) },
+    { .title = "blocks",
+      .type = MPR_COUNT,
+      OF_HEAP(peak_blocks),
+      .width = 12,
+      .spare = 3,
+      .estimate = true },
+    { .title = "allocations",
+      .type = MPR_COUNT,
+      OF_HEAP(allocations),
+      .width = 14,
+      .spare = 2,
+      .estimate = true },
+    { .title = "frees",
+      .type = MPR_COUNT,
+      OF_HEAP(frees),
+      .width = 14,
+      .spare = 1,
+      .estimate = true },
+    { .title = "at end", .type = MPR_BYTES, OF_HEAP(end_bytes), .estimate = true },
 };
 
 static const struct mpr_column heap_fields[] = {
@@ -121,6 +136,17 @@ static void instances(struct mpr_document *doc, const struct mpr_log_peaks *log,
     }
 }
 
+static bool estimated(const void *row) { return ((const struct mpr_heap_peak *)row)->inside; }
+
+/* Whose memory it is, and what its numbers are. */
+static void small_objects(struct mpr_document *doc, const struct mpr_heap_peak *h)
+{
+    if (h->inside)
+        mpr_doc_line(doc,
+                     "%s: ~ estimated from samples; in pymalloc's arenas, which host/mmap counts",
+                     h->name);
+}
+
 static void heap_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
                        struct mpr_instant at)
 {
@@ -130,8 +156,10 @@ static void heap_table(struct mpr_document *doc, const struct mpr_log_peaks *log
                                             MPR_ROWS(log->heap, log->heaps),
                                             .all = MPR_FOR_PEOPLE,
                                             .tick = width_of(at),
+                                            .estimated = estimated,
                                             .flush = true });
     instances(doc, log, mpr_instant_is_peak(at));
+    for (size_t i = 0; i < log->heaps; i++) small_objects(doc, &log->heap[i]);
     for (size_t i = 0; i < log->heaps; i++) reserved(doc, &log->heap[i]);
     for (size_t i = 0; i < log->heaps; i++) failed(doc, &log->heap[i]);
     if (log->heaps) return;
@@ -270,6 +298,7 @@ static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log,
     }
     mpr_report_readings(doc, "before_peak", h->before);
     mpr_report_readings(doc, "after_peak", h->after);
+    if (h->inside) mpr_doc_fact(doc, "inside", mpr_value_text("host/mmap"));
     if (h->samples)
         mpr_doc_fact(doc, "estimated_from_samples", mpr_value_number(MPR_COUNT, h->samples));
     row_table(doc, log, h, at_peak);
@@ -393,7 +422,8 @@ static struct process *family(struct mpr_document *doc, const struct mpr_peaks *
                               .program = s->process.argc ? s->process.argv[0] : s->path };
     next->pid = mpr_arena_format(&doc->arena, "%*s%" PRIu64, generations(peaks, index) * 2, "",
                                  s->process.pid);
-    for (size_t i = 0; i < log->heaps; i++) next->peak += log->heap[i].peak_bytes;
+    for (size_t i = 0; i < log->heaps; i++)
+        if (!log->heap[i].inside) next->peak += log->heap[i].peak_bytes;
     next++;
     for (size_t i = 0; i < peaks->logs; i++)
         if (peaks->log[i].parent == (long)index) next = family(doc, peaks, i, next);

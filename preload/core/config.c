@@ -37,6 +37,13 @@ static bool flag(const char *name, bool otherwise)
     return otherwise;
 }
 
+static enum mp_python_mode python(const char *name)
+{
+    const char *v = secure_getenv(name);
+    if (v && !strcmp(v, "small")) return MP_PYTHON_SMALL;
+    return flag(name, true) ? MP_PYTHON_ON : MP_PYTHON_OFF;
+}
+
 static uint64_t size(const char *name, uint64_t otherwise)
 {
     const char *v = secure_getenv(name);
@@ -110,7 +117,7 @@ void mp_config_read(void)
 {
     mp_say_quiet(flag("MEMPROF_QUIET", false));
     mp_config.summary = flag("MEMPROF_SUMMARY", true);
-    mp_config.python = flag("MEMPROF_PYTHON", true);
+    mp_config.python = python("MEMPROF_PYTHON");
     mp_config.torch_ranges = choice("MEMPROF_TORCH_RANGES", torch_ranges_words, MP_TORCH_ON);
     mp_config.stacks = choice("MEMPROF_STACKS", stacks_words, MP_STACKS_LARGE);
     mp_config.level = level("MEMPROF_LEVEL", -1);

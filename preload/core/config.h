@@ -14,7 +14,11 @@ struct mp_config {
     uint64_t min_rss;           /* bytes */
     int level;                  /* of zstd */
     bool summary;               /* a line on stderr when a process ends */
-    bool python;                /* record Python call stacks */
+    enum mp_python_mode {
+        MP_PYTHON_OFF,
+        MP_PYTHON_ON,
+        MP_PYTHON_SMALL
+    } python; /* record Python call stacks; of a sample of small objects, too */
     enum mp_stacks {
         MP_STACKS_OFF,
         MP_STACKS_LARGE,
@@ -38,6 +42,12 @@ static inline bool mp_config_samples_python(void)
 {
     return mp_config.python &&
            (mp_config.stacks == MP_STACKS_LARGE || mp_config.stacks == MP_STACKS_SAMPLE);
+}
+
+/* Have pymalloc's blocks Python stacks by sampling? */
+static inline bool mp_config_samples_small(void)
+{
+    return mp_config.python == MP_PYTHON_SMALL && mp_config.stacks != MP_STACKS_OFF;
 }
 
 /* "off", "large", "sample", "all" */

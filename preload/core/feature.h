@@ -14,9 +14,9 @@ struct mp_features {
     void (*enter)(void);
     /* The ids of the native and of the Python call stack that an event of this kind is to have, and
      * which are in the log then; 0: none.  Any context of the program; `from` is one of the
-     * thread's frames. */
+     * thread's frames, `stack` the id of the native one. */
     uint64_t (*stack)(unsigned op, unsigned heap, uint64_t size, const struct mp_frame *from);
-    uint64_t (*python)(unsigned op, unsigned heap, uint64_t size);
+    uint64_t (*python)(unsigned op, unsigned heap, uint64_t size, uint64_t stack);
     /* Before the thread's push or pop of a range.  Any context. */
     void (*before_range)(void);
     /* In a forked child before it has a log of its own: what each feature remembers to be in the

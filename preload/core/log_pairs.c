@@ -84,6 +84,7 @@ static void add_stacks(struct mpf_pairs *p)
     mpf_pairs_add_u64(p, "stacks.large", MP_LARGE);
     mpf_pairs_add_u64(p, "stacks.mean", MP_STACKS_MEAN);
     if (mp_config_samples_python()) mpf_pairs_add(p, "stacks.torch", "sample");
+    if (mp_config_samples_small()) mpf_pairs_add(p, "stacks.python", "sample");
 }
 
 static void add_parent(struct mpf_pairs *p, const struct mp_log_parent *parent)

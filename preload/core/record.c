@@ -175,8 +175,8 @@ uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size
     const struct mp_frame from = mp_frame_of_caller();
     struct place place = { .stack =
                                mp_features.stack ? mp_features.stack(op, heap, size, &from) : 0 };
-    if (record_small(&place.stack, op, heap, addr, size)) return addr;
-    if (mp_features.python) place.python = mp_features.python(op, heap, size);
+    if (mp_features.python) place.python = mp_features.python(op, heap, size, place.stack);
+    if (!place.python && record_small(&place.stack, op, heap, addr, size)) return addr;
     record(place, op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
     want_encoder(op, heap, size);
     return addr;

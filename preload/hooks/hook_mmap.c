@@ -9,6 +9,7 @@
 #include "base/sys.h"
 #include "core/record.h"
 #include "hooks/shm.h"
+#include "python/pymalloc.h"
 #include "real/real.h"
 
 #define HOOK   __attribute__((visibility("default")))
@@ -39,7 +40,8 @@ static void mapped(const void *caller, void *p, size_t bytes, int prot, int flag
     const unsigned heap = heap_of(flags, fd);
     if (p == MAP_FAILED) {
         if (heap != MPF_HEAP_NONE) mp_record_fail(heap, errno, bytes);
-    } else if (heap != MPF_HEAP_NONE)
+    } else if (heap == MPF_HEAP_MMAP && mp_pymalloc_mapped(caller, p, bytes)) return;
+    else if (heap != MPF_HEAP_NONE)
         region(prot & PROT_WRITE ? MPF_OP_MAP : MPF_OP_RESERVE, heap, (uintptr_t)p, pages(bytes));
     else if (flags & MAP_FIXED) region(MPF_OP_UNMAP, MPF_HEAP_NONE, (uintptr_t)p, pages(bytes));
 }

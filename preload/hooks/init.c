@@ -27,6 +27,7 @@
 #include "core/variables.h"
 #include "hooks/shm.h"
 #include "nvtx/schemas.h"
+#include "python/pymalloc.h"
 #include "python/python.h"
 #include "real/real.h"
 #include "real/symbol.h"
@@ -199,15 +200,26 @@ __attribute__((constructor)) static void construct(void) { enter_once(); }
 
 /* ---- the table of features */
 
-static uint64_t python_of(unsigned op, unsigned heap, uint64_t size)
+/* Does an event of this kind have a Python stack: that of a large block, of an object of pymalloc
+ * that was sampled, of a small block that was? */
+static bool has_python(unsigned op, unsigned heap, uint64_t size, uint64_t stack)
 {
-    return mp_stack_large(op, heap, size) ? mp_python_here() : 0;
+    return mp_stack_large(op, heap, size) || (heap == MPF_HEAP_PYTHON && op == MPF_OP_ALLOC) ||
+           (stack && mp_config.stacks == MP_STACKS_SAMPLE);
+}
+
+static uint64_t python_of(unsigned op, unsigned heap, uint64_t size, uint64_t stack)
+{
+    if (heap == MPF_HEAP_MMAP && mp_pymalloc_is_mapping())
+        return mp_python_named(MP_PYMALLOC_ARENA);
+    return has_python(op, heap, size, stack) ? mp_python_here() : 0;
 }
 
 /* What a forked child inherits and must not: what each feature knows to be in its parent's log, and
  * CUDA's sampler.  Most of it is in memory that the kernel wipes, but not every kernel does. */
 static void (*const forked[])(void) = {
-    mp_names_reset, mp_schemas_reset, mp_module_reset, mp_stack_reset, mp_python_reset,
+    mp_names_reset, mp_schemas_reset, mp_module_reset,
+    mp_stack_reset, mp_python_reset,  mp_pymalloc_reset,
 #ifdef MEMPROF_CUDA
     mp_cupti_reset,
 #endif

@@ -19,6 +19,7 @@
 #include "core/record.h"
 #include "core/say.h"
 #include "mpf/event.h"
+#include "python/pymalloc.h"
 #include "python/python_frames.h"
 #include "python/python_modules.h"
 
@@ -151,6 +152,25 @@ uint64_t mp_python_here(void)
     return stack;
 }
 
+uint64_t mp_python_named(const char *name)
+{
+    uint8_t data[sizeof(uint64_t) + NAME_BYTES] = { 0 }; /* line 0, the name, no file */
+    uint64_t words[NAME_BYTES / sizeof(uint64_t)] = { 0 };
+    const size_t length = strlen(name);
+    if (!in_log || length >= sizeof words - sizeof *words) return 0;
+    const uint32_t log = mp_loss_now();
+    forget(log);
+    memcpy(words, name, length);
+    const uint64_t frame = mp_seen_id(words, length / sizeof *words + 1),
+                   stack = mp_seen_id(&frame, 1);
+    if (mp_seen(in_log->stacks, STACKS, mp_seen_in(stack, log))) return stack;
+    memcpy(data + sizeof(uint64_t), name, length);
+    mp_record_data(MPF_OP_FRAME, MPF_HEAP_NONE, frame, data, sizeof(uint64_t) + length + 2);
+    mp_record_data(MPF_OP_PYTHON, MPF_HEAP_NONE, stack, &frame, sizeof frame);
+    mp_seen_add(in_log->stacks, STACKS, mp_seen_in(stack, log));
+    return stack;
+}
+
 void mp_python_at(void)
 {
     const uint64_t stack = mp_python_here();
@@ -202,8 +222,11 @@ static void look(void)
     if (!(in_log = mp_sys_map_wiped(sizeof *in_log))) return;
     const bool known = look_up((const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion"));
     mp_loader_forget_error();
-    if (known) __atomic_store_n(&thread_state, state, __ATOMIC_RELEASE);
-    else
+    if (known) {
+        mp_pymalloc_find(python.layout.version);
+        mp_loader_forget_error();
+        __atomic_store_n(&thread_state, state, __ATOMIC_RELEASE);
+    } else
         mp_say(
             "Python frames are not recorded: this memprof knows those of CPython 3.9 to 3.14 (MEMPROF_PYTHON=off)",
             NULL, NULL, NULL);

@@ -13,6 +13,8 @@ void mp_python_reset(void);
 /* The id of the calling thread's Python stack, which is in the log then; 0: it is not in Python, or
  * in one that is not known.  Takes about 10 ns a frame once the stack is known. */
 uint64_t mp_python_here(void);
+/* The same of what is no place in Python code and has a name of its own. */
+uint64_t mp_python_named(const char *name);
 /* The event that the thread records next happens there. */
 void mp_python_at(void);
 

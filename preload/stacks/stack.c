@@ -7,6 +7,7 @@
 #include "base/seen.h"
 #include "base/sys.h"
 #include "core/config.h"
+#include "core/draw.h"
 #include "core/loss.h"
 #include "core/process.h"
 #include "core/record.h"
@@ -141,39 +142,12 @@ static __thread struct {
     uint32_t random;
 } here __attribute__((tls_model("initial-exec")));
 
-/* The natural logarithm of a number in (0, 1], to 10^-5: the C library's is in another library. */
-static double logarithm(double x)
-{
-    union {
-        double d;
-        uint64_t u;
-    } v = { x };
-    const int exponent = (int)(v.u >> 52) - 1022;
-    v.u = (v.u & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1022) << 52;       /* 0.5 to 1 */
-    const double t = (v.d - 0.70710678) / (v.d + 0.70710678), t2 = t * t; /* ln(v) = ln(sqrt(1/2)) +
-                                                                             2 artanh(t) */
-    return exponent * 0.69314718 - 0.34657359 + 2 * t * (1 + t2 * (1.0 / 3 + t2 / 5));
-}
-
-/* Bytes to the next sample: exponentially distributed, so that each byte has the same chance
- * whatever came before. */
-static int32_t draw(void)
-{
-    uint32_t r =
-        here.random ? here.random : (uint32_t)(mp_clock_ticks() ^ (uintptr_t)&here >> 4) | 1;
-    r ^= r << 13;
-    r ^= r >> 17;
-    r ^= r << 5;
-    here.random = r;
-    return (int32_t)(-logarithm(r / 4294967296.0) * MP_STACKS_MEAN) + 1;
-}
-
 bool mp_stack_sampled(uint64_t bytes)
 {
-    if (!here.bytes_left) here.bytes_left = draw();
+    if (!here.bytes_left) here.bytes_left = mp_draw(&here.random);
     here.bytes_left -= (int32_t)bytes;
     if (here.bytes_left > 0) return false;
-    here.bytes_left = draw();
+    here.bytes_left = mp_draw(&here.random);
     return true;
 }
 

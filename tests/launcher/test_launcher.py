@@ -208,7 +208,7 @@ def test_wrong_values_of_options_are_told_of_the_option():
         result = memprof("run", f"--{option}={value}", "--", "echo", "ran")
         refused(result, USAGE, f"--{option}={value}: ")
         mp.check("MEMPROF_" not in result.stderr, result.stderr)
-    words = [("stacks", ("off", "large", "sample", "all")), ("python", ("on", "off")), ("torch-ranges", ("on", "ops", "off"))]
+    words = [("stacks", ("off", "large", "sample", "all")), ("python", ("on", "small", "off")), ("torch-ranges", ("on", "ops", "off"))]
     for option in ["--level=-9", "--min-rss=0", "--min-rss=3g", "--min-rss=1MiB"] + [f"--{name}={word}" for name, of in words for word in of]:
         result = memprof("run", option, "--", "echo", "ran")
         mp.equal((result.returncode, result.stdout), (0, "ran\n"), option)

@@ -198,6 +198,38 @@ static void small_of(const char *path, const char *root)
     testlog_close(target, "exit");
 }
 
+/* Objects of Python: 32 arenas, and in the second log a sample of what lies in them.  With 64 KiB
+ * between samples, each of 480 stands for 64 KiB and half of its bytes. */
+static void arenas_of(const char *path, const char *key, const char *value)
+{
+    const char *const pairs[] = {
+        "pid",   "4242",         "argv",    "python3",     "argv",  "t.py", "stacks",
+        "large", "stacks.large", "1048576", "stacks.mean", "65536", "root", "1",
+        key,     value,          NULL
+    };
+    const uint64_t arena = 0xfa, load[] = { 0xf1, 0xf0 };
+    begin(path, pairs);
+    frame(arena, 0, "pymalloc arena", "");
+    frame(0xf0, 9, "<module>", "/app/t.py");
+    frame(0xf1, 5, "load", "/app/t.py");
+    data(MPF_OP_PYTHON, IN_TRAIN, &arena, sizeof arena);
+    data(MPF_OP_PYTHON, IN_LOAD, load, sizeof load);
+    for (uint64_t i = 0; i < 32; i++) {
+        event(MPF_OP_AT_PYTHON, 0, IN_TRAIN, 0);
+        event(MPF_OP_MAP, MPF_HEAP_MMAP, 0x7e0000000000 + i * MIB, MIB);
+    }
+    for (uint64_t i = 0; value && i < 480; i++) {
+        if (i % 16) event(MPF_OP_AT_PYTHON, 0, IN_LOAD, 0);
+        event(MPF_OP_ALLOC, MPF_HEAP_PYTHON, 0x7e0000000000 + i * 64 * KIB, 100);
+    }
+    for (uint64_t i = 0; value && i < 480; i += 2)
+        event(MPF_OP_FREE, MPF_HEAP_PYTHON, 0x7e0000000000 + i * 64 * KIB, 0);
+    testlog_close(target, "exit");
+}
+
+static void arenas(const char *path) { arenas_of(path, NULL, NULL); }
+static void objects(const char *path) { arenas_of(path, "stacks.python", "sample"); }
+
 static void small(const char *path) { small_of(path, "1"); }
 static void small_child(const char *path) { small_of(path, "0"); }
 
@@ -211,6 +243,7 @@ int main(int argc, char **argv)
         { "python", python },   { "foreign", foreign },
         { "sampled", sampled }, { "lucky", lucky },
         { "small", small },     { "small_child", small_child },
+        { "arenas", arenas },   { "objects", objects },
     };
     if (argc != 3) errx(2, "usage: make_stack_log SCENARIO PATH");
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {

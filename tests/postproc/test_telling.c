@@ -80,7 +80,8 @@ static void places_are_of_own_calls_from_the_innermost(void **state)
     struct fixture *f = *state;
     const char *const *const path =
         (const char *const[]){ "<module> (train.py:212)", "forward (model.py:318)",
-                               "Module._call_impl (module.py:1790)", "loss [head] (loss.py:41)" };
+                               "Module._call_impl (torch/nn/modules/module.py:1790)",
+                               "loss [head] (loss.py:41)" };
     assert_string_equal(mpr_telling_places(f->telling, &f->arena, path, 4, 3),
                         "loss.py:41 < model.py:318 < train.py:212");
     assert_string_equal(mpr_telling_places(f->telling, &f->arena, path, 4, 2),

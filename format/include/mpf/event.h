@@ -37,7 +37,8 @@ enum mpf_class {
     X(1, HOST, "host/heap")                                                                        \
     X(2, MMAP, "host/mmap")                                                                        \
     X(3, SHM, "host/shm")                                                                          \
-    X(4, PINNED, "host/pinned")
+    X(4, PINNED, "host/pinned")                                                                    \
+    X(5, PYTHON, "host/python")
 #define MPF_GPU_HEAPS(X, device)                                                                   \
     X(8, DEVICE, "device", device)                                                                 \
     X(9, POOL, "pool", device)                                                                     \

@@ -1,0 +1,28 @@
+#include "core/draw.h"
+
+#include "base/clock.h"
+#include "core/config.h"
+
+/* The natural logarithm of a number in (0, 1], to 10^-5: the C library's is in another library. */
+static double logarithm(double x)
+{
+    union {
+        double d;
+        uint64_t u;
+    } v = { x };
+    const int exponent = (int)(v.u >> 52) - 1022;
+    v.u = (v.u & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1022) << 52;       /* 0.5 to 1 */
+    const double t = (v.d - 0.70710678) / (v.d + 0.70710678), t2 = t * t; /* ln(v) = ln(sqrt(1/2)) +
+                                                                             2 artanh(t) */
+    return exponent * 0.69314718 - 0.34657359 + 2 * t * (1 + t2 * (1.0 / 3 + t2 / 5));
+}
+
+int32_t mp_draw(uint32_t *random)
+{
+    uint32_t r = *random ? *random : (uint32_t)(mp_clock_ticks() ^ (uintptr_t)random >> 4) | 1;
+    r ^= r << 13;
+    r ^= r >> 17;
+    r ^= r << 5;
+    *random = r;
+    return (int32_t)(-logarithm(r / 4294967296.0) * MP_STACKS_MEAN) + 1;
+}

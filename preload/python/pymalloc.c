@@ -1,0 +1,210 @@
+/* Sampling puts functions in front of pymalloc's with PyMem_SetAllocator, which may be done at any
+ * time by who has the interpreter's lock and calls what was there: blocks stay pymalloc's own.  It
+ * is done while pymalloc maps an arena, and so never in a program whose small objects need none
+ * beyond those of the start.  Where something else stands in front already (tracemalloc, a debug
+ * allocator), it is left alone.
+ *
+ * The functions have the same context as pymalloc's, none, so whoever calls while the table is
+ * being written meets a pair that fits.  They stay until the process ends, as this library does. */
+#include "python/pymalloc.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/loader.h"
+#include "base/sys.h"
+#include "core/config.h"
+#include "core/draw.h"
+#include "core/record.h"
+#include "mpf/event.h"
+
+enum { MEM = 1, OBJ = 2 }; /* domains: both are pymalloc's */
+enum { SMALL = 512 };      /* bytes; larger ones are malloc's */
+
+/* PyMemAllocatorEx and PyObjectArenaAllocator, which are part of the stable headers since 3.5. */
+struct allocator {
+    void *ctx;
+    void *(*malloc)(void *ctx, size_t bytes);
+    void *(*calloc)(void *ctx, size_t n, size_t each);
+    void *(*realloc)(void *ctx, void *p, size_t bytes);
+    void (*free)(void *ctx, void *p);
+};
+struct arenas {
+    void *ctx;
+    void *(*map)(void *ctx, size_t bytes);
+    void (*unmap)(void *ctx, void *p, size_t bytes);
+};
+
+static struct {
+    void (*get)(int domain, struct allocator *out), (*set)(int domain, const struct allocator *in);
+    int (*is_initialized)(void);
+    uintptr_t map; /* the function that maps arenas; 0: not known */
+    size_t arena;  /* bytes of one */
+} python;
+static struct allocator pymalloc; /* its own functions */
+
+/* ---- the sampled blocks, by address, without a lock */
+
+enum { BUCKETS = 1 << 16, PLACES = 8, PAGES = 1 << 20, MANY = UINT8_MAX };
+
+static uint64_t (*samples)[PLACES]; /* 0: an empty place */
+static uint8_t on_page[PAGES]; /* how many lie in the pages with this hash; MANY: nobody knows. Not
+                                  emptied in a child: there its samples are looked for in vain */
+
+static uint8_t *page_of(const void *p) { return &on_page[(uintptr_t)p >> 12 & (PAGES - 1)]; }
+
+static void count(const void *p, int change)
+{
+    uint8_t *at = page_of(p), n = __atomic_load_n(at, __ATOMIC_RELAXED);
+    while (n != MANY && !__atomic_compare_exchange_n(at, &n, (uint8_t)(n + change), false,
+                                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
+/* Exchanges it in one of its two buckets. */
+static bool exchange(const void *p, uint64_t before, uint64_t after)
+{
+    const uint64_t hash = ((uintptr_t)p >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 48;
+    for (unsigned i = 0; i < 2 * PLACES; i++) {
+        uint64_t *at = &samples[hash ^ i / PLACES][i % PLACES], expected = before;
+        if (__atomic_compare_exchange_n(at, &expected, after, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
+            return true;
+    }
+    return false;
+}
+
+/* False where there is no room: half a million samples are 256 GiB of objects. */
+static bool remember(const void *p)
+{
+    if (!exchange(p, 0, (uintptr_t)p)) return false;
+    count(p, 1);
+    return true;
+}
+
+static MP_COLD void gone(void *p)
+{
+    if (!p || !exchange(p, (uintptr_t)p, 0)) return;
+    count(p, -1);
+    mp_record(MPF_OP_FREE, MPF_HEAP_PYTHON, (uintptr_t)p, 0);
+}
+
+/* ---- in front of pymalloc */
+
+static __thread struct {
+    int32_t bytes_left; /* until the next sample */
+    uint32_t random;    /* 0: it is not drawn yet */
+    bool mapping;
+} here __attribute__((tls_model("initial-exec")));
+
+static MP_COLD void *sampled(void *p, size_t bytes)
+{
+    const bool first = !here.random;
+    here.bytes_left = mp_draw(&here.random);
+    if (!first && p && remember(p))
+        mp_record_slow(MPF_OP_ALLOC, MPF_HEAP_PYTHON, (uintptr_t)p, bytes);
+    return p;
+}
+
+static inline bool is_due(size_t bytes)
+{
+    return bytes <= SMALL && __builtin_expect((here.bytes_left -= (int32_t)bytes) < 0, 0);
+}
+
+static inline bool may_be_sampled(const void *p)
+{
+    return __builtin_expect(__atomic_load_n(page_of(p), __ATOMIC_RELAXED), 0);
+}
+
+static void *in_front_malloc(void *ctx, size_t bytes)
+{
+    if (is_due(bytes)) return sampled(pymalloc.malloc(ctx, bytes), bytes);
+    return pymalloc.malloc(ctx, bytes);
+}
+
+static void *in_front_calloc(void *ctx, size_t n, size_t each)
+{
+    size_t bytes;
+    if (!__builtin_mul_overflow(n, each, &bytes) && is_due(bytes))
+        return sampled(pymalloc.calloc(ctx, n, each), bytes);
+    return pymalloc.calloc(ctx, n, each);
+}
+
+/* Another block, though it may have the same address: nobody else can have got the old one, for the
+ * thread has the interpreter's lock. */
+static void *in_front_realloc(void *ctx, void *p, size_t bytes)
+{
+    void *q = pymalloc.realloc(ctx, p, bytes);
+    if (!q) return NULL;
+    if (may_be_sampled(p)) gone(p);
+    return is_due(bytes) ? sampled(q, bytes) : q;
+}
+
+static void in_front_free(void *ctx, void *p)
+{
+    if (may_be_sampled(p)) gone(p);
+    pymalloc.free(ctx, p);
+}
+
+static bool is_pymalloc(int domain)
+{
+    struct allocator now;
+    python.get(domain, &now);
+    return memcmp(&now, &pymalloc, sizeof now) == 0;
+}
+
+/* Again where an interpreter was ended and another one began. */
+static void sample(void)
+{
+    static const struct allocator in_front = { NULL, in_front_malloc, in_front_calloc,
+                                               in_front_realloc, in_front_free };
+    if (!pymalloc.malloc || !python.is_initialized() || !is_pymalloc(OBJ) || !is_pymalloc(MEM))
+        return;
+    if (!samples && !(samples = mp_sys_map_wiped(BUCKETS * sizeof *samples))) return;
+    python.set(OBJ, &in_front);
+    python.set(MEM, &in_front);
+}
+
+void mp_pymalloc_reset(void)
+{
+    if (samples) mp_sys_wipe(samples, BUCKETS * sizeof *samples);
+}
+
+/* ---- arenas */
+
+bool mp_pymalloc_is_mapping(void) { return here.mapping; }
+
+bool mp_pymalloc_mapped(const void *caller, void *p, size_t bytes)
+{
+    enum { CODE = 256 }; /* bytes of the function at most */
+    if (bytes != python.arena || (uintptr_t)caller - python.map >= CODE) return false;
+    const int saved = errno;
+    here.mapping = true;
+    mp_record_slow(MPF_OP_MAP, MPF_HEAP_MMAP, (uintptr_t)p, bytes);
+    here.mapping = false;
+    sample();
+    errno = saved;
+    return true;
+}
+
+void mp_pymalloc_find(unsigned version)
+{
+    enum { LARGE_ARENAS = 0x30a };
+    struct arenas arenas = { NULL, NULL, NULL };
+    struct allocator mem;
+    void (*of_arenas)(struct arenas *) =
+        (__typeof__(of_arenas))dlsym(RTLD_DEFAULT, "PyObject_GetArenaAllocator");
+    python.get = (__typeof__(python.get))dlsym(RTLD_DEFAULT, "PyMem_GetAllocator");
+    python.set = (__typeof__(python.set))dlsym(RTLD_DEFAULT, "PyMem_SetAllocator");
+    python.is_initialized =
+        (__typeof__(python.is_initialized))dlsym(RTLD_DEFAULT, "Py_IsInitialized");
+    if (!of_arenas || !python.get || !python.set || !python.is_initialized) return;
+    of_arenas(&arenas);
+    python.map = (uintptr_t)arenas.map;
+    python.arena = version < LARGE_ARENAS ? 256 << 10 : 1 << 20;
+    python.get(OBJ, &pymalloc);
+    python.get(MEM, &mem);
+    if (!mp_config_samples_small() || pymalloc.ctx || memcmp(&mem, &pymalloc, sizeof mem) != 0)
+        pymalloc.malloc = NULL;
+}

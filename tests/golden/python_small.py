@@ -1,0 +1,11 @@
+"""Recorded as python-small.zst with MEMPROF_PYTHON=small, by CPython 3.11: small objects, all of them by one line."""
+import json
+
+text = json.dumps([{"id": i, "name": f"user {i}", "tags": [f"a{i}", "b"], "score": i * 1.5} for i in range(100)])
+
+
+def load():
+    return json.loads(text)
+
+
+kept = [load() for _ in range(150)]
