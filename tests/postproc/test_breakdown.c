@@ -70,8 +70,8 @@ static void begin(void)
     name(MPF_OP_NAME, MINE, "Backward0");
     frame(100, "main", "train.py");
     stack(MAKER, "load", "data.py");
-    stack(MODEL, "Net.cuda", "module.py");
-    stack(CALL, "Module._call_impl", "module.py");
+    stack(MODEL, "Net.cuda", "/v/site-packages/torch/nn/modules/module.py");
+    stack(CALL, "Module._call_impl", "/v/site-packages/torch/nn/modules/module.py");
     stack(CACHE, "DynamicCache.update", "cache_utils.py");
     stack(DDP, "DistributedDataParallel._pre_forward", "distributed.py");
 }
