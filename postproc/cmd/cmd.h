@@ -109,11 +109,14 @@ void mpr_bar_clear(void);
 /* A subcommand that reads one log and prints one report. */
 struct mpr_one {
     const char *doc;
-    /* The result, or NULL with *error filled. */
-    void *(*read)(const char *path, const struct mpr_progress *progress, bool *incomplete,
-                  struct mpr_error *error);
+    /* The result, or NULL with *error filled.  chosen: what `parse` put there. */
+    void *(*read)(void *chosen, const char *path, const struct mpr_progress *progress,
+                  bool *incomplete, struct mpr_error *error);
     mpr_describe_result *describe;
     void (*free)(void *result);
+    const struct argp_option *options; /* its own, beside those of every report; NULL: none */
+    error_t (*parse)(void *chosen, int key, char *arg, struct argp_state *state); /* these */
+    void *chosen;
 };
 
 /* The subcommand's exit status. */

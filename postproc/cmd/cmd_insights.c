@@ -5,9 +5,10 @@
 
 static struct mpr_insights insights;
 
-static void *read_log(const char *path, const struct mpr_progress *progress, bool *incomplete,
-                      struct mpr_error *error)
+static void *read_log(void *chosen, const char *path, const struct mpr_progress *progress,
+                      bool *incomplete, struct mpr_error *error)
 {
+    (void)chosen;
     if (mpr_insights_read(&insights, path, progress, error) != 0) return NULL;
     *incomplete = insights.peaks.log[0].summary.incomplete;
     return &insights;
@@ -28,12 +29,13 @@ static void describe_summary(struct mpr_document *doc, const void *result)
 int mpr_cmd_insights(int argc, char **argv)
 {
     static const struct mpr_one one = {
-        "Says what is worth a change: each finding with the numbers that it rests on, what to do, and what that would save."
-        "\vExamples:\n  memprof-report insights memprof.n03.4242.zst\n  memprof-report insights --format json LOG\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
-        read_log,
-        describe_insights,
-        release,
+        .doc =
+            "Says what is worth a change: each finding with the numbers that it rests on, what to do, and what that would save."
+            "\vExamples:\n  memprof-report insights memprof.n03.4242.zst\n  memprof-report insights --format json LOG\n\n"
+            "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+        .read = read_log,
+        .describe = describe_insights,
+        .free = release,
     };
     return mpr_one_run(&one, argc, argv);
 }
@@ -41,13 +43,14 @@ int mpr_cmd_insights(int argc, char **argv)
 int mpr_cmd_summary(int argc, char **argv)
 {
     static const struct mpr_one one = {
-        "Says what happened on one screen: how it ended, what devices and heaps held at their peaks, who held most, what is worth a "
-        "change. The command need not be named: memprof-report LOG."
-        "\vExamples:\n  memprof-report memprof.n03.4242.zst\n  memprof-report logs/\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
-        read_log,
-        describe_summary,
-        release,
+        .doc =
+            "Says what happened on one screen: how it ended, what devices and heaps held at their peaks, who held most, what is worth a "
+            "change. The command need not be named: memprof-report LOG."
+            "\vExamples:\n  memprof-report memprof.n03.4242.zst\n  memprof-report logs/\n\n"
+            "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+        .read = read_log,
+        .describe = describe_summary,
+        .free = release,
     };
     return mpr_one_run(&one, argc, argv);
 }

@@ -1,6 +1,5 @@
 #include "cmd.h"
 #include "leaks.h"
-#include "logs.h"
 #include "reports.h"
 #include "selection.h"
 
@@ -20,9 +19,7 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-struct arguments {
-    struct mpr_output output;
-    struct mpr_logs logs;
+struct chosen {
     struct mpr_leaks_options leaks;
     const char *at;
 };
@@ -36,14 +33,10 @@ static uint64_t every(const char *arg, struct argp_state *state)
     return length.from;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse(void *chosen, int key, char *arg, struct argp_state *state)
 {
-    struct arguments *a = state->input;
+    struct chosen *a = chosen;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->logs;
-        state->child_inputs[1] = &a->output;
-        return 0;
     case 'b': a->leaks.by = mpr_selection_by(arg, state); return 0;
     case KEY_RANGE: a->leaks.range = arg; return 0;
     case KEY_EVERY: a->leaks.every = every(arg, state); return 0;
@@ -61,59 +54,42 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 },
-                                              { &mpr_output_argp, 0, "Output:", 3 },
-                                              { 0 } };
-static const struct argp argp = {
-    options,
-    parse,
-    NULL,
-    "Shows what lives at the end, or at another time, by site and range, and what grows with each instance of a repeated range."
-    "\vExamples:\n"
-    "  memprof-report leaks memprof.n03.4242.zst\n"
-    "  memprof-report leaks --range request --by stack LOG\n"
-    "  memprof-report leaks --every 1s --at 00:10:00 LOG\n\n"
-    "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
-    children,
-    NULL,
-    NULL,
-};
+static void *read_log(void *chosen, const char *path, const struct mpr_progress *progress,
+                      bool *incomplete, struct mpr_error *error)
+{
+    static struct mpr_leaks leaks;
+    struct chosen *a = chosen;
+    if (mpr_selection_instant(a->at, 0, path, NULL, progress, &a->leaks.at, error) != 0 ||
+        mpr_leaks_read(&leaks, path, &a->leaks, progress, error) != 0)
+        return NULL;
+    *incomplete = leaks.peaks.log[0].summary.incomplete;
+    return &leaks;
+}
 
 static void describe(struct mpr_document *doc, const void *result)
 {
     mpr_report_leaks(doc, result);
 }
 
-static int read_log(const struct arguments *a, const char *path, struct mpr_leaks *leaks,
-                    struct mpr_error *error)
-{
-    const struct mpr_progress progress = mpr_bar();
-    struct mpr_leaks_options chosen = a->leaks;
-    int status =
-        mpr_selection_instant(a->at ? a->at : "end", 0, path, NULL, &progress, &chosen.at, error);
-    if (status == 0) status = mpr_leaks_read(leaks, path, &chosen, &progress, error);
-    mpr_bar_clear();
-    return status;
-}
-
-static int report(struct arguments *a, const char *path)
-{
-    struct mpr_leaks leaks;
-    struct mpr_error error;
-    if (read_log(a, path, &leaks, &error) != 0) {
-        mpr_cmd_error(&error);
-        return MPR_EXIT_FAILURE;
-    }
-    const int status =
-        mpr_output_document(&a->output, describe, &leaks, leaks.peaks.log[0].summary.incomplete);
-    mpr_leaks_free(&leaks);
-    return status;
-}
+static void release(void *result) { mpr_leaks_free(result); }
 
 int mpr_cmd_leaks(int argc, char **argv)
 {
-    struct arguments a = { .output = mpr_output_default(), .leaks = { .by = MPR_GROUP_AUTO } };
-    mpr_cmd_parse(&argp, argc, argv, &a);
-    const char *path = mpr_logs_one(&a.logs);
-    return mpr_logs_close(&a.logs, path ? report(&a, path) : MPR_EXIT_FAILURE);
+    struct chosen chosen = { .leaks = { .by = MPR_GROUP_AUTO }, .at = "end" };
+    const struct mpr_one one = {
+        .doc =
+            "Shows what lives at the end, or at another time, by site and range, and what grows with each instance of a repeated range."
+            "\vExamples:\n"
+            "  memprof-report leaks memprof.n03.4242.zst\n"
+            "  memprof-report leaks --range request --by stack LOG\n"
+            "  memprof-report leaks --every 1s --at 00:10:00 LOG\n\n"
+            "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+        .read = read_log,
+        .describe = describe,
+        .free = release,
+        .options = options,
+        .parse = parse,
+        .chosen = &chosen,
+    };
+    return mpr_one_run(&one, argc, argv);
 }

@@ -1,5 +1,4 @@
 #include "cmd.h"
-#include "logs.h"
 #include "reports.h"
 #include "selection.h"
 #include "temporary.h"
@@ -14,31 +13,21 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-struct arguments {
-    struct mpr_output output;
-    struct mpr_logs logs;
-    struct mpr_temporary_options temporary;
-};
-
-static void set_within(struct arguments *a, const char *arg, struct argp_state *state)
+static void set_within(struct mpr_temporary_options *a, const char *arg, struct argp_state *state)
 {
     struct mpr_instant length;
     if (!mpr_instant_parse(arg, &length))
         argp_error(state, "--within=%s: a time such as 1ms, 50us or 2s is wanted", arg);
-    a->temporary.within_ns = length.from;
+    a->within_ns = length.from;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse(void *chosen, int key, char *arg, struct argp_state *state)
 {
-    struct arguments *a = state->input;
+    struct mpr_temporary_options *a = chosen;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->logs;
-        state->child_inputs[1] = &a->output;
-        return 0;
-    case 'b': a->temporary.by = mpr_selection_by(arg, state); return 0;
+    case 'b': a->by = mpr_selection_by(arg, state); return 0;
     case KEY_HEAP:
-        a->temporary.heap =
+        a->heap =
             mpr_selection_heap(arg, "a heap such as host/heap, gpu0/torch or gpu0/device", state);
         return 0;
     case KEY_WITHIN: set_within(a, arg, state); return 0;
@@ -46,48 +35,38 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 },
-                                              { &mpr_output_argp, 0, "Output:", 2 },
-                                              { 0 } };
-static const struct argp argp = {
-    .options = options,
-    .parser = parse,
-    .doc =
-        "Shows who makes blocks that are freed soon: how many, their share, all bytes that were ever allocated there, and how long half of the blocks lived."
-        "\vExamples:\n"
-        "  memprof-report temporary memprof.n03.4242.zst\n"
-        "  memprof-report temporary --within 50us --heap host/heap LOG\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
-    .children = children,
-};
+static void *read_log(void *chosen, const char *path, const struct mpr_progress *progress,
+                      bool *incomplete, struct mpr_error *error)
+{
+    static struct mpr_temporary temporary;
+    if (mpr_temporary_read(&temporary, path, chosen, progress, error) != 0) return NULL;
+    *incomplete = temporary.peaks.log[0].summary.incomplete;
+    return &temporary;
+}
 
 static void describe(struct mpr_document *doc, const void *result)
 {
     mpr_report_temporary(doc, result);
 }
 
-static int report(struct arguments *a, const char *path)
-{
-    const struct mpr_progress progress = mpr_bar();
-    struct mpr_temporary temporary;
-    struct mpr_error error;
-    const int failed = mpr_temporary_read(&temporary, path, &a->temporary, &progress, &error);
-    mpr_bar_clear();
-    if (failed) {
-        mpr_cmd_error(&error);
-        return MPR_EXIT_FAILURE;
-    }
-    const int status = mpr_output_document(&a->output, describe, &temporary,
-                                           temporary.peaks.log[0].summary.incomplete);
-    mpr_temporary_free(&temporary);
-    return status;
-}
+static void release(void *result) { mpr_temporary_free(result); }
 
 int mpr_cmd_temporary(int argc, char **argv)
 {
-    struct arguments a = { .output = mpr_output_default(),
-                           .temporary = { .by = MPR_GROUP_AUTO, .within_ns = 1000000 } };
-    mpr_cmd_parse(&argp, argc, argv, &a);
-    const char *path = mpr_logs_one(&a.logs);
-    return mpr_logs_close(&a.logs, path ? report(&a, path) : MPR_EXIT_FAILURE);
+    struct mpr_temporary_options chosen = { .by = MPR_GROUP_AUTO, .within_ns = 1000000 };
+    const struct mpr_one one = {
+        .doc =
+            "Shows who makes blocks that are freed soon: how many, their share, all bytes that were ever allocated there, and how long half of the blocks lived."
+            "\vExamples:\n"
+            "  memprof-report temporary memprof.n03.4242.zst\n"
+            "  memprof-report temporary --within 50us --heap host/heap LOG\n\n"
+            "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+        .read = read_log,
+        .describe = describe,
+        .free = release,
+        .options = options,
+        .parse = parse,
+        .chosen = &chosen,
+    };
+    return mpr_one_run(&one, argc, argv);
 }

@@ -1,5 +1,4 @@
 #include "cmd.h"
-#include "logs.h"
 #include "reports.h"
 #include "selection.h"
 #include "thread_use.h"
@@ -11,69 +10,51 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-struct arguments {
-    struct mpr_output output;
-    struct mpr_logs logs;
-    const char *heap;
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse(void *chosen, int key, char *arg, struct argp_state *state)
 {
-    struct arguments *a = state->input;
+    const char **heap = chosen;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->logs;
-        state->child_inputs[1] = &a->output;
-        return 0;
     case KEY_HEAP:
-        a->heap =
+        *heap =
             mpr_selection_heap(arg, "a heap such as host/heap, host/mmap or gpu0/device", state);
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 },
-                                              { &mpr_output_argp, 0, "Output:", 2 },
-                                              { 0 } };
-static const struct argp argp = {
-    .options = options,
-    .parser = parse,
-    .doc =
-        "Shows what each thread held at each heap's peak and at the end, what it allocated in all, and when it lived."
-        "\vExamples:\n"
-        "  memprof-report threads memprof.n03.4242.zst\n"
-        "  memprof-report threads --heap host/heap --format csv LOG\n\n"
-        "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
-    .children = children,
-};
+static void *read_log(void *chosen, const char *path, const struct mpr_progress *progress,
+                      bool *incomplete, struct mpr_error *error)
+{
+    static struct mpr_thread_use use;
+    const char *const *heap = chosen;
+    if (mpr_thread_use_read(&use, path, *heap, progress, error) != 0) return NULL;
+    *incomplete = use.peaks.log[0].summary.incomplete;
+    return &use;
+}
 
 static void describe(struct mpr_document *doc, const void *result)
 {
     mpr_report_threads(doc, result);
 }
 
-static int report(struct arguments *a, const char *path)
-{
-    const struct mpr_progress progress = mpr_bar();
-    struct mpr_thread_use use;
-    struct mpr_error error;
-    const int failed = mpr_thread_use_read(&use, path, a->heap, &progress, &error);
-    mpr_bar_clear();
-    if (failed) {
-        mpr_cmd_error(&error);
-        return MPR_EXIT_FAILURE;
-    }
-    const int status =
-        mpr_output_document(&a->output, describe, &use, use.peaks.log[0].summary.incomplete);
-    mpr_thread_use_free(&use);
-    return status;
-}
+static void release(void *result) { mpr_thread_use_free(result); }
 
 int mpr_cmd_threads(int argc, char **argv)
 {
-    struct arguments a = { .output = mpr_output_default() };
-    mpr_cmd_parse(&argp, argc, argv, &a);
-    const char *path = mpr_logs_one(&a.logs);
-    return mpr_logs_close(&a.logs, path ? report(&a, path) : MPR_EXIT_FAILURE);
+    const char *chosen = NULL;
+    const struct mpr_one one = {
+        .doc =
+            "Shows what each thread held at each heap's peak and at the end, what it allocated in all, and when it lived."
+            "\vExamples:\n"
+            "  memprof-report threads memprof.n03.4242.zst\n"
+            "  memprof-report threads --heap host/heap --format csv LOG\n\n"
+            "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+        .read = read_log,
+        .describe = describe,
+        .free = release,
+        .options = options,
+        .parse = parse,
+        .chosen = &chosen,
+    };
+    return mpr_one_run(&one, argc, argv);
 }

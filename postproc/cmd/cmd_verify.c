@@ -4,9 +4,10 @@
 
 static struct mpr_verify verify;
 
-static void *read_log(const char *path, const struct mpr_progress *progress, bool *incomplete,
-                      struct mpr_error *error)
+static void *read_log(void *chosen, const char *path, const struct mpr_progress *progress,
+                      bool *incomplete, struct mpr_error *error)
 {
+    (void)chosen;
     if (mpr_verify_read(&verify, path, progress, error) != 0) return NULL;
     *incomplete = verify.summary.incomplete;
     return &verify;
@@ -22,12 +23,12 @@ static void release(void *result) { mpr_verify_free(result); }
 int mpr_cmd_verify(int argc, char **argv)
 {
     static const struct mpr_one one = {
-        "Checks every frame of a log and says up to which offset and time it is good."
-        "\vExamples:\n  memprof-report verify memprof.n03.4242.zst\n\n"
-        "Exit status: 0 good, 1 failure, 2 wrong usage, 3 the log is incomplete.",
-        read_log,
-        describe,
-        release,
+        .doc = "Checks every frame of a log and says up to which offset and time it is good."
+               "\vExamples:\n  memprof-report verify memprof.n03.4242.zst\n\n"
+               "Exit status: 0 good, 1 failure, 2 wrong usage, 3 the log is incomplete.",
+        .read = read_log,
+        .describe = describe,
+        .free = release,
     };
     return mpr_one_run(&one, argc, argv);
 }

@@ -2,6 +2,7 @@
 #include "logs.h"
 
 struct arguments {
+    const struct mpr_one *one;
     struct mpr_output output;
     struct mpr_logs logs;
 };
@@ -9,11 +10,12 @@ struct arguments {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
-    (void)arg;
-    if (key != ARGP_KEY_INIT) return ARGP_ERR_UNKNOWN;
-    state->child_inputs[0] = &a->logs;
-    state->child_inputs[1] = &a->output;
-    return 0;
+    if (key == ARGP_KEY_INIT) {
+        state->child_inputs[0] = &a->logs;
+        state->child_inputs[1] = &a->output;
+        return 0;
+    }
+    return a->one->parse ? a->one->parse(a->one->chosen, key, arg, state) : ARGP_ERR_UNKNOWN;
 }
 
 static int report(const struct mpr_one *one, struct arguments *a, const char *path)
@@ -21,7 +23,7 @@ static int report(const struct mpr_one *one, struct arguments *a, const char *pa
     const struct mpr_progress progress = mpr_bar();
     struct mpr_error error;
     bool incomplete;
-    void *result = one->read(path, &progress, &incomplete, &error);
+    void *result = one->read(one->chosen, path, &progress, &incomplete, &error);
     mpr_bar_clear();
     if (!result) {
         mpr_cmd_error(&error);
@@ -35,10 +37,12 @@ static int report(const struct mpr_one *one, struct arguments *a, const char *pa
 int mpr_one_run(const struct mpr_one *one, int argc, char **argv)
 {
     static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 },
-                                                  { &mpr_output_argp, 0, "Output:", 2 },
+                                                  { &mpr_output_argp, 0, "Output:", 3 },
                                                   { 0 } };
-    const struct argp argp = { .parser = parse, .doc = one->doc, .children = children };
-    struct arguments a = { .output = mpr_output_default() };
+    const struct argp argp = {
+        .options = one->options, .parser = parse, .doc = one->doc, .children = children
+    };
+    struct arguments a = { .one = one, .output = mpr_output_default() };
     mpr_cmd_parse(&argp, argc, argv, &a);
     const char *path = mpr_logs_one(&a.logs);
     const int status = path ? report(one, &a, path) : MPR_EXIT_FAILURE;
