@@ -103,8 +103,8 @@ static void fill_states(struct gathering *g, const struct mpr_reader *reader,
     const struct mpr_replay *r = &reader->replay;
     for (unsigned i = 0; i < MPF_GPUS; i++) {
         g->evidence.at_oom[i] = oom && mpf_heap_device(oom->heap) == i;
-        mpr_composition(&g->state[i], &g->out->arena, reader,
-                        g->evidence.at_oom[i] ? &oom->picture : &r->gpu.device[i].peak);
+        if (g->evidence.at_oom[i]) g->state[i] = g->out->oom.state;
+        else mpr_composition(&g->state[i], &g->out->arena, reader, &r->gpu.device[i].peak);
     }
 }
 
