@@ -40,6 +40,31 @@ static void asleep(struct mpr_document *doc, const struct mpr_device_state *s)
                                             MPR_ROWS(part, 1) });
 }
 
+/* What the parts sum to. */
+static uint64_t whole_of(const struct mpr_device_state *s)
+{
+    return s->used != MPF_UNKNOWN ? s->used : s->tracked;
+}
+
+static void part_lines(struct mpr_document *doc, const struct mpr_device_part *part, size_t parts,
+                       uint64_t whole)
+{
+    mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_FOR_PEOPLE,
+                                            MPR_COLUMNS(part_columns),
+                                            MPR_ROWS(part, parts),
+                                            .all = MPR_FOR_PEOPLE,
+                                            .whole = whole });
+}
+
+static void part_fields(struct mpr_document *doc, const struct mpr_device_state *s)
+{
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "parts",
+                                            .only = MPR_IN_JSON,
+                                            MPR_COLUMNS(part_columns),
+                                            MPR_ROWS(s->part, s->parts),
+                                            .all = MPR_IN_JSON });
+}
+
 /* People see what there is of. */
 static void account(struct mpr_document *doc, const struct mpr_device_state *s)
 {
@@ -47,12 +72,7 @@ static void account(struct mpr_document *doc, const struct mpr_device_state *s)
     size_t count = 0;
     for (size_t i = 0; i < s->parts; i++)
         if (s->part[i].bytes) shown[count++] = s->part[i];
-    mpr_doc_table(doc,
-                  &(struct mpr_table){ .only = MPR_FOR_PEOPLE,
-                                       MPR_COLUMNS(part_columns),
-                                       MPR_ROWS(shown, count),
-                                       .all = MPR_FOR_PEOPLE,
-                                       .whole = s->used != MPF_UNKNOWN ? s->used : s->tracked });
+    part_lines(doc, shown, count, whole_of(s));
 }
 
 /* ---- PyTorch's blocks */
@@ -120,7 +140,7 @@ static void heading(struct mpr_document *doc, const struct mpr_device *d,
     mpr_doc_gap(doc);
     mpr_doc_add(doc, MPR_STRONG, "gpu%u", d->index);
     mpr_doc_say(doc, " %s %.12s  %s ", d->name, d->uuid, at);
-    mpr_doc_add(doc, MPR_STRONG, "%s", mpr_doc_size(doc, measured ? s->used : s->tracked));
+    mpr_doc_add(doc, MPR_STRONG, "%s", mpr_doc_size(doc, whole_of(s)));
     if (s->total != MPF_UNKNOWN) mpr_doc_say(doc, " of %s", mpr_doc_size(doc, s->total));
     mpr_doc_say(doc, " %s at %s", measured ? "used" : "tracked (nobody measured what is used)",
                 mpr_doc_time(doc, s->time));
@@ -136,11 +156,7 @@ void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,
     if (at) heading(doc, d, s, at);
     if (at) account(doc, s);
     if (at) asleep(doc, s);
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "parts",
-                                            .only = MPR_IN_JSON,
-                                            MPR_COLUMNS(part_columns),
-                                            MPR_ROWS(s->part, s->parts),
-                                            .all = MPR_IN_JSON });
+    part_fields(doc, s);
     mpr_doc_facts(doc, behind_parts, s);
     mpr_doc_table(doc, &(struct mpr_table){ .key = "torch_live",
                                             .only = MPR_IN_JSON,
@@ -197,19 +213,11 @@ static size_t largest_parts(struct mpr_document *doc, const struct mpr_device_st
 void mpr_report_account(struct mpr_document *doc, const struct mpr_device *d,
                         const struct mpr_device_state *s, const char *at)
 {
-    const uint64_t whole = s->used != MPF_UNKNOWN ? s->used : s->tracked;
+    const uint64_t whole = whole_of(s);
     struct mpr_device_part *shown = mpr_arena_alloc(&doc->arena, (s->parts + 1) * sizeof *shown);
     if (!s->valid) return;
     mpr_doc_facts(doc, before_parts, s);
     heading(doc, d, s, at);
-    mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_FOR_PEOPLE,
-                                            MPR_COLUMNS(part_columns),
-                                            MPR_ROWS(shown, largest_parts(doc, s, whole, shown)),
-                                            .all = MPR_FOR_PEOPLE,
-                                            .whole = whole });
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "parts",
-                                            .only = MPR_IN_JSON,
-                                            MPR_COLUMNS(part_columns),
-                                            MPR_ROWS(s->part, s->parts),
-                                            .all = MPR_IN_JSON });
+    part_lines(doc, shown, largest_parts(doc, s, whole, shown), whole);
+    part_fields(doc, s);
 }
