@@ -44,12 +44,7 @@ static error_t parse(void *chosen, int key, char *arg, struct argp_state *state)
         mpr_selection_check_instant(arg, "at", state);
         a->at = arg;
         return 0;
-    case KEY_HEAP:
-        a->leaks.heap = mpr_selection_heap(
-            arg,
-            "host/heap, host/mmap, host/shm, host/pinned or, of a GPU, gpu0/device, gpu0/torch, ...",
-            state);
-        return 0;
+    case KEY_HEAP: a->leaks.heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }

@@ -18,12 +18,7 @@ static error_t parse(void *chosen, int key, char *arg, struct argp_state *state)
     struct mpr_instances_options *a = chosen;
     switch (key) {
     case KEY_RANGE: a->range = arg; return 0;
-    case KEY_HEAP:
-        a->heap = mpr_selection_heap(
-            arg,
-            "host/heap, host/mmap, host/shm, host/pinned or, of a GPU, gpu0/device, gpu0/torch, ...",
-            state);
-        return 0;
+    case KEY_HEAP: a->heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
