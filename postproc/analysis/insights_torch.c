@@ -32,11 +32,11 @@ static void pinned(struct mpr_insights *out, const struct mpr_evidence *e,
     struct mpr_finding *f = mpr_finding_add(out, "fragmentation", gpu, d->split_free);
     f->what = mpr_arena_format(
         &out->arena,
-        "%s is free between live blocks, %s of it in %s segment%s that %s block%s pin, %s",
+        "%s is free between live blocks, %s of it in %s segment%s that %s block%s pin%s, %s",
         mpr_finding_size(out, d->split_free), mpr_finding_size(out, pin->free),
         mpr_finding_number(out, pin->segments), mpr_finding_plural(pin->segments),
         mpr_finding_number(out, pin->blocks), mpr_finding_plural(pin->blocks),
-        mpr_finding_size(out, pin->bytes));
+        pin->blocks == 1 ? "s" : "", mpr_finding_size(out, pin->bytes));
     f->path = copy_of(&out->arena, pin->path, pin->depth);
     f->depth = pin->depth;
     f->change = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or make what lives long before "

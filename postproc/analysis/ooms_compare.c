@@ -252,14 +252,9 @@ static void compare(struct mpr_ooms *ooms, struct entries *e)
     free(value);
 }
 
-void mpr_ooms_finish(struct mpr_ooms *ooms, const struct mpr_progress *progress)
+static void compare_all(struct mpr_ooms *ooms, const struct mpr_progress *progress)
 {
     struct entries e = { 0 };
-    if (ooms->logs) qsort(ooms->log, ooms->logs, sizeof *ooms->log, by_failure);
-    for (size_t i = 0; i < ooms->logs; i++)
-        ooms->failed += first_failure(&ooms->log[i]) != UINT64_MAX;
-    ooms->compared = ooms->logs > 1 && ooms->failed;
-    if (!ooms->compared) return;
     ooms->first_failure = first_failure(&ooms->log[0]);
     ooms->device_failure = first_hard(&ooms->log[0]) == ooms->first_failure;
     for (size_t i = 0; i < ooms->logs; i++) read_then(ooms, i, &e, progress);
@@ -268,4 +263,25 @@ void mpr_ooms_finish(struct mpr_ooms *ooms, const struct mpr_progress *progress)
     free(e.at);
     qsort(ooms->log, ooms->logs, sizeof *ooms->log, by_failure); /* now that it is known what they
                                                                     held */
+}
+
+/* ---- why */
+
+static void explain(struct mpr_ooms *ooms, const struct mpr_progress *progress)
+{
+    struct mpr_error error;
+    const struct mpr_ooms_log *log = ooms->log, *end = log + ooms->logs;
+    while (log < end && !log->hard && !log->host.told) log++;
+    if (log < end && mpr_insights_read(&ooms->insights, log->summary.path, progress, &error) == 0)
+        ooms->explained = log;
+}
+
+void mpr_ooms_finish(struct mpr_ooms *ooms, const struct mpr_progress *progress)
+{
+    if (ooms->logs) qsort(ooms->log, ooms->logs, sizeof *ooms->log, by_failure);
+    for (size_t i = 0; i < ooms->logs; i++)
+        ooms->failed += first_failure(&ooms->log[i]) != UINT64_MAX;
+    ooms->compared = ooms->logs > 1 && ooms->failed;
+    if (ooms->compared) compare_all(ooms, progress);
+    explain(ooms, progress);
 }

@@ -10,6 +10,7 @@
 
 #include "arena.h"
 #include "device.h"
+#include "insights.h"
 #include "reading.h"
 #include "row.h"
 #include "summary.h"
@@ -133,6 +134,9 @@ struct mpr_ooms {
     struct mpr_growth against; /* the median of the other processes, and what the first to fail had,
                                   by range */
     size_t others;
+    const struct mpr_ooms_log *explained; /* the first to fail, or at a loss; NULL: none, or it
+                                             could not be read again */
+    struct mpr_insights insights;         /* of that log */
 };
 
 #endif

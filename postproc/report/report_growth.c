@@ -181,6 +181,16 @@ static size_t part_lines(const struct mpr_growth *g, struct line *out)
     return count;
 }
 
+/* All of them, what changed most first. */
+static size_t lines_of(struct mpr_document *doc, const struct mpr_growth *g, enum mpr_group by,
+                       struct line *out)
+{
+    size_t lines = part_lines(g, out);
+    lines += range_lines(doc, g, by, out + lines);
+    if (lines) qsort(out, lines, sizeof *out, by_change);
+    return lines;
+}
+
 void mpr_report_growth_rows(struct mpr_document *doc, const char *whole, const struct mpr_growth *g,
                             enum mpr_group by)
 {
@@ -193,12 +203,31 @@ void mpr_report_growth_rows(struct mpr_document *doc, const char *whole, const s
                                  .after = mpr_amount(g->after) },
                                "",
                                "" };
-    size_t lines = first + part_lines(g, line + first);
-    lines += range_lines(doc, g, by, line + lines);
-    qsort(line + first, lines - first, sizeof *line, by_change);
+    const size_t lines = first + lines_of(doc, g, by, line + first);
     mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_FOR_PEOPLE,
                                             MPR_COLUMNS(line_columns),
                                             MPR_ROWS(line, lines),
                                             .top = ROWS + first,
                                             .by = by });
+}
+
+/* "load > decode <- main" */
+static const char *words(struct mpr_document *doc, const struct line *l, enum mpr_group by)
+{
+    if (l->sum.key) return l->sum.name;
+    if (!l->sum.depth) return mpr_group_nowhere(by);
+    return mpr_arena_format(&doc->arena, "%s%s%s", mpr_doc_path(doc, l->sum.path, l->sum.depth),
+                            *l->caller ? " <- " : "", l->caller);
+}
+
+struct mpr_most_grown mpr_report_most_grown(struct mpr_document *doc, const struct mpr_growth *g,
+                                            enum mpr_group by)
+{
+    struct line *line = mpr_arena_alloc(&doc->arena, (g->rows + 1) * sizeof *line);
+    const size_t lines = g->valid ? lines_of(doc, g, by, line) : 0;
+    for (size_t i = 0; i < lines; i++)
+        if (change_of(&line[i].sum) > 0)
+            return (struct mpr_most_grown){ words(doc, &line[i], by),
+                                            (uint64_t)change_of(&line[i].sum) };
+    return (struct mpr_most_grown){ NULL, 0 };
 }

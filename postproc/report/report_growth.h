@@ -13,4 +13,13 @@ void mpr_report_growth(struct mpr_document *doc, const char *key, const struct m
 void mpr_report_growth_rows(struct mpr_document *doc, const char *whole,
                             const struct mpr_growth *growth, enum mpr_group by);
 
+/* Of these rows, as they are told there, the one that grew most, and by how many bytes.  name:
+ * NULL: none grew, or the growth is not valid. */
+struct mpr_most_grown {
+    const char *name;
+    uint64_t bytes;
+};
+struct mpr_most_grown mpr_report_most_grown(struct mpr_document *doc,
+                                            const struct mpr_growth *growth, enum mpr_group by);
+
 #endif

@@ -8,8 +8,13 @@
 /* Several processes at the instant of the first failure: for people, and the fields. */
 void mpr_report_oom_comparison(struct mpr_document *doc, const struct mpr_ooms *ooms);
 void mpr_report_oom_first_failure(struct mpr_document *doc, const struct mpr_ooms *ooms);
+/* "rank 3, pid 4242" */
+const char *mpr_report_oom_who(struct mpr_document *doc, const struct mpr_summary *s);
 /* For people, the largest live blocks. */
 void mpr_report_oom_blocks(struct mpr_document *doc, const struct mpr_oom_story *story);
+/* Why, in three lines at most, and what was found; for people before it what to record the next
+ * time. */
+void mpr_report_oom_cause(struct mpr_document *doc, const struct mpr_ooms *ooms);
 /* What one process met of host memory. */
 void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *log);
 

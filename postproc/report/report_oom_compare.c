@@ -32,14 +32,20 @@ static const struct mpr_column process_columns[] = {
     BYTES("torch live", torch, 2),
 };
 
+const char *mpr_report_oom_who(struct mpr_document *doc, const struct mpr_summary *s)
+{
+    const struct mpr_process_info *p = &s->process;
+    if (!*p->rank) return mpr_arena_format(&doc->arena, "pid %" PRIu64, p->pid);
+    return mpr_arena_format(&doc->arena, "rank %.20s, pid %" PRIu64, p->rank, p->pid);
+}
+
 static struct process process_of(struct mpr_document *doc, const struct mpr_ooms_log *log)
 {
     const struct mpr_process_info *p = &log->summary.process;
     const struct mpr_then *t = &log->then;
     const char **name = mpr_arena_alloc(&doc->arena, 2 * sizeof *name);
     name[0] = p->argc ? p->argv[0] : "unknown program";
-    name[1] = *p->rank ? mpr_arena_format(&doc->arena, "rank %.20s, pid %" PRIu64, p->rank, p->pid)
-                       : mpr_arena_format(&doc->arena, "pid %" PRIu64, p->pid);
+    name[1] = mpr_report_oom_who(doc, &log->summary);
     struct process row = {
         .name = name, .depth = 2, .rss = mpr_reading_resident(&t->rss), .host = t->host
     };

@@ -1,0 +1,144 @@
+/* The last lines of the story, three at most: why, what to do, what grew. */
+#include <string.h>
+
+#include "amount.h"
+#include "mpf/sample.h"
+#include "report_growth.h"
+#include "report_hint.h"
+#include "report_oom.h"
+#include "report_rows.h"
+#include "reports.h"
+
+enum { HANG = 9 }; /* columns before what is said */
+
+struct cause {
+    struct mpr_document *doc;
+    const struct mpr_ooms *ooms;
+    const struct mpr_ooms_log *log;
+    const struct mpr_oom_story *story; /* NULL: it was the host's memory */
+    bool begun;                        /* a line is written */
+};
+
+static void label(struct cause *c, const char *word)
+{
+    if (!c->begun) mpr_doc_gap(c->doc);
+    mpr_doc_add(c->doc, MPR_STRONG, "%-*s", HANG, word);
+    if (!c->begun && c->ooms->logs > 1)
+        mpr_doc_say(c->doc, "%s: ", mpr_report_oom_who(c->doc, &c->log->summary));
+    c->begun = true;
+}
+
+static uint64_t missing(const struct mpr_oom_story *s)
+{
+    return s && s->free != MPF_UNKNOWN ? mpr_less(s->needed, s->free) : 0;
+}
+
+/* ---- what was found, and what to do */
+
+/* The largest one on what ran out. */
+static const struct mpr_finding *finding_of(const struct cause *c)
+{
+    const struct mpr_insights *in = &c->ooms->insights;
+    const char *where =
+        c->story ? mpr_arena_format(&c->doc->arena, "gpu%u", c->story->index) : "host";
+    for (size_t i = 0; i < in->findings; i++)
+        if (strcmp(in->finding[i].where, where) == 0) return &in->finding[i];
+    return NULL;
+}
+
+static void found(struct cause *c, const struct mpr_finding *f)
+{
+    struct mpr_document *doc = c->doc;
+    label(c, "why");
+    mpr_doc_say(doc, "%s", f->what);
+    if (f->path) mpr_doc_say(doc, ": %s", mpr_report_telling(doc, f->path, f->depth));
+    mpr_doc_end_wrapped(doc, HANG);
+    label(c, "do");
+    mpr_doc_say(doc, "%s; saves %s at most", f->change, mpr_doc_size(doc, f->bytes));
+    if (missing(c->story))
+        mpr_doc_say(doc, ", %s were short", mpr_doc_size(doc, missing(c->story)));
+    mpr_doc_end_wrapped(doc, HANG);
+}
+
+/* ---- what would have made it fit */
+
+/* The first of these. */
+static const struct mpr_fit *fit_of(const struct mpr_oom_story *s)
+{
+    for (size_t i = 0; s && i < s->fits; i++)
+        if (s->fit[i].fits) return &s->fit[i];
+    return NULL;
+}
+
+static void fits(struct cause *c, const struct mpr_fit *f)
+{
+    label(c, "fits");
+    mpr_doc_say(c->doc, "with %s, %s: %s", f->what, mpr_doc_size(c->doc, f->bytes), f->how);
+    mpr_doc_end_wrapped(c->doc, HANG);
+}
+
+static bool is_too_much(const struct mpr_oom_story *s)
+{
+    return s && s->total != MPF_UNKNOWN && s->bytes > s->total;
+}
+
+static void too_much(struct cause *c)
+{
+    label(c, "why");
+    mpr_doc_line(c->doc, "%s were asked of a device that has %s",
+                 mpr_doc_size(c->doc, c->story->bytes), mpr_doc_size(c->doc, c->story->total));
+}
+
+/* ---- what grew */
+
+/* Most, where all of it grew: in the process, else beyond what the others have. */
+static void grew(struct cause *c)
+{
+    const struct mpr_growth *own = c->story ? &c->story->growth : &c->log->host.growth, *g = own;
+    if (!own->valid && c->log == c->ooms->log) g = &c->ooms->against;
+    const struct mpr_most_grown most =
+        mpr_report_most_grown(c->doc, g, g == own ? c->log->choice.by : c->ooms->by);
+    if (!most.name || g->after <= g->before) return;
+    label(c, "grew");
+    mpr_doc_say(c->doc, "%s +%s ", most.name, mpr_doc_size(c->doc, most.bytes));
+    if (g != own) mpr_doc_say(c->doc, "over the median of the others");
+    else if (c->story) mpr_doc_say(c->doc, "since the last good peak");
+    else mpr_doc_say(c->doc, "since %s", mpr_doc_time(c->doc, g->time));
+    mpr_doc_end_wrapped(c->doc, HANG);
+}
+
+/* ---- all */
+
+/* The newest lack of device memory that was not got over. */
+static const struct mpr_oom_story *device_story(const struct mpr_ooms_log *log)
+{
+    for (size_t i = log->stories; i-- > 0;)
+        if (log->story[i].hard) return &log->story[i];
+    return NULL;
+}
+
+static void why(struct cause *c)
+{
+    const struct mpr_finding *f = finding_of(c);
+    const struct mpr_fit *fit = fit_of(c->story);
+    if (is_too_much(c->story)) {
+        too_much(c);
+        return;
+    }
+    if (f && (!fit || f->bytes >= missing(c->story))) found(c, f);
+    else if (fit) fits(c, fit);
+    grew(c);
+}
+
+void mpr_report_oom_cause(struct mpr_document *doc, const struct mpr_ooms *ooms)
+{
+    static const struct mpr_insights none;
+    mpr_report_finding_fields(doc, ooms->explained ? &ooms->insights : &none);
+    if (!ooms->explained) return;
+    struct cause cause = {
+        .doc = doc, .ooms = ooms, .log = ooms->explained, .story = device_story(ooms->explained)
+    };
+    /* Of a device's blocks all have one. */
+    if (!cause.story) mpr_report_hint(doc, &ooms->insights.peaks.log[0]);
+    why(&cause);
+}
