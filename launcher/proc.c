@@ -10,8 +10,8 @@
 
 static FILE *open_of(pid_t pid, const char *file)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%ld/%s", (long)pid, file);
+    char path[96];
+    snprintf(path, sizeof path, "/proc/%ld/%.64s", (long)pid, file);
     return fopen(path, "re");
 }
 
@@ -58,9 +58,9 @@ bool mpl_proc_readable(pid_t pid)
 static void children_of_thread(pid_t pid, const char *thread, void (*each)(void *arg, pid_t child),
                                void *arg)
 {
-    char file[NAME_MAX + 32];
+    char file[64];
     long child;
-    snprintf(file, sizeof file, "task/%s/children", thread);
+    snprintf(file, sizeof file, "task/%.20s/children", thread);
     FILE *f = open_of(pid, file);
     while (f && fscanf(f, "%ld", &child) == 1) each(arg, (pid_t)child);
     if (f) fclose(f);

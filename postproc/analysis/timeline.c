@@ -194,7 +194,7 @@ static void free_observers(struct observers *o)
 static int read_by(struct mpr_timeline *t, const char *path, const struct mpr_progress *progress,
                    struct mpr_error *error)
 {
-    struct mpr_reader reader;
+    struct mpr_reader reader = { 0 }; /* the observers know where it will be */
     struct observers observers = make_observers(&t->options, &reader.replay);
     int status = mpr_reader_open(&reader, path, t->choice.by, MPR_INSTANT_PEAK, error);
     if (status == 0) reader.replay.options.backward_of = t->options.backward_of;

@@ -137,9 +137,7 @@ static char *numbers(const struct mpr_value *v)
 
 static char *marked(const char *number, const char *bound, bool estimated)
 {
-    struct mpr_number n;
-    snprintf(n.text, sizeof n.text, "%s%s%.36s", bound, estimated ? "~" : "", number);
-    return mpr_text_copy(n.text);
+    return mpr_text_format("%s%s%s", bound, estimated ? "~" : "", number);
 }
 
 /* Harmless; the caller frees it. */
