@@ -234,9 +234,9 @@ static void fill(const struct builder *b, const struct mpr_reader *reader, const
 
 /* ---- two passes */
 
-int mpr_instances_range(const char **range, uint64_t *end_ns, struct mpr_arena *arena,
-                        const char *path, const struct mpr_progress *progress,
-                        struct mpr_error *error)
+/* The outermost range that repeats, in the arena; NULL: none does. */
+static int find_range(const char **range, struct mpr_arena *arena, const char *path,
+                      const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_reader reader;
     if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
@@ -245,7 +245,6 @@ int mpr_instances_range(const char **range, uint64_t *end_ns, struct mpr_arena *
     if (mpr_reader_replay(&reader, path, progress, error) != 0) return -1;
     const uint32_t repeat = mpr_repeats_outermost(reader.repeats);
     *range = repeat ? mpr_repeats_name(reader.repeats, arena, repeat) : NULL;
-    *end_ns = reader.replay.now;
     mpr_reader_close(&reader);
     return 0;
 }
@@ -294,10 +293,9 @@ int mpr_instances_read(struct mpr_instances *out, const char *path,
                        const struct mpr_progress *progress, struct mpr_error *error)
 {
     const char *range = options->range;
-    uint64_t end_ns;
     int status = 0;
     *out = (struct mpr_instances){ .range = "", .each = 1 };
-    if (!range) status = mpr_instances_range(&range, &end_ns, &out->arena, path, progress, error);
+    if (!range) status = find_range(&range, &out->arena, path, progress, error);
     if (status == 0) status = measure_range(range, path, options->heap, progress, out, error);
     if (status != 0) mpr_instances_free(out);
     return status;

@@ -66,11 +66,6 @@ struct mpr_instances {
     size_t heaps;
 };
 
-/* The outermost range that repeats (repeats.h), in the arena: *range, NULL where none does;
- * *end_ns: when the log ends. 0, or -1 with *error filled. */
-int mpr_instances_range(const char **range, uint64_t *end_ns, struct mpr_arena *arena,
-                        const char *path, const struct mpr_progress *progress,
-                        struct mpr_error *error);
 /* Reads one log.  0, or -1 with *error filled: there is no such range. */
 int mpr_instances_read(struct mpr_instances *out, const char *path,
                        const struct mpr_instances_options *options,

@@ -7,9 +7,10 @@
 #include "amount.h"
 #include "error.h"
 #include "history.h"
-#include "instances.h"
 #include "labels.h"
+#include "lasting.h"
 #include "mpf/event.h"
+#include "reader.h"
 #include "repeats.h"
 
 /* Where nothing repeats, growth is told by a clock of so many ticks. */
@@ -18,6 +19,9 @@ enum { TICKS = 48 };
 struct reading {
     struct mpr_leaks *out;
     struct mpr_history history;
+    struct mpr_lasting lasting;
+    uint64_t *ended; /* ns: when instances did */
+    size_t endings, cap;
     struct mpr_repeats *repeats; /* for names */
     struct mpr_follow follow;
     uint8_t *is_range; /* by node: 0 not compared yet, 1 it is, 2 it is another one */
@@ -49,12 +53,19 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
 {
     struct reading *g = arg;
     (void)f;
-    if (ended && !is_past(g->out, r->now)) mpr_history_take(&g->history, r->now);
+    if (!ended || is_past(g->out, r->now)) return;
+    mpr_history_take(&g->history, r->now);
+    MPR_GROW(g->ended, g->endings, g->cap);
+    g->ended[g->endings++] = r->now;
 }
 
 static void release(struct reading *g)
 {
     mpr_history_free(&g->history);
+    mpr_lasting_free(&g->lasting);
+    free(g->ended);
+    g->ended = NULL;
+    g->endings = g->cap = 0;
     mpr_repeats_free(g->repeats);
     free(g->is_range);
     g->is_range = NULL;
@@ -69,6 +80,8 @@ static void begin(void *arg, struct mpr_reader *reader)
     release(g);
     g->repeats = mpr_repeats_new();
     mpr_history_begin(&g->history, &reader->replay, g->out->every);
+    g->lasting.until = g->out->options.at.to;
+    reader->replay.lasting = &g->lasting;
     if (g->out->every) return;
     g->follow = (struct mpr_follow){ .what = what, .begins = begins, .ends = ends, .arg = g };
     reader->replay.watch = (struct mpr_watch){ mpr_follow_see, &g->follow };
@@ -120,6 +133,31 @@ static struct judged judge(const struct mpr_history *h, const struct mpr_history
     return j;
 }
 
+/* ---- ages */
+
+/* Instances that ended at that time or later. */
+static uint64_t steps_since(const struct mpr_leaks *l, uint64_t time)
+{
+    size_t low = 0, high = l->endings;
+    while (low < high) { /* the first of them */
+        const size_t middle = low + (high - low) / 2;
+        if (l->ended[middle] < time) low = middle + 1;
+        else high = middle;
+    }
+    return *l->range ? l->endings - low : MPR_NO_AGE;
+}
+
+struct mpr_leaks_age mpr_leaks_age(const struct mpr_leaks *l, const struct mpr_ages *made)
+{
+    if (!made->blocks)
+        return (struct mpr_leaks_age){ MPR_NO_AGE, MPR_NO_AGE, MPR_NO_AGE, MPR_NO_AGE };
+    const uint64_t oldest = made->made[0], median = mpr_ages_median(made);
+    return (struct mpr_leaks_age){ .oldest_ns = mpr_less(l->options.at.to, oldest),
+                                   .median_ns = mpr_less(l->options.at.to, median),
+                                   .oldest_steps = steps_since(l, oldest),
+                                   .median_steps = steps_since(l, median) };
+}
+
 /* ---- the result */
 
 static int by_growth(const void *left, const void *right)
@@ -127,50 +165,113 @@ static int by_growth(const void *left, const void *right)
     const struct mpr_row *a = left, *b = right;
     if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
     if (a->live_bytes != b->live_bytes) return a->live_bytes > b->live_bytes ? -1 : 1;
-    for (size_t i = 0; i < a->depth && i < b->depth; i++) {
-        const int order = strcmp(a->path[i], b->path[i]);
-        if (order) return order;
-    }
-    return a->depth < b->depth ? -1 : a->depth > b->depth;
+    return mpr_row_by_path(a, b);
 }
 
-static void add_row(struct reading *g, const struct mpr_reader *reader, uint32_t cell,
-                    const struct judged *j, struct mpr_leaks_heap *heap)
-{
-    const struct mpr_replay *r = &reader->replay;
-    struct mpr_row *row =
-        j->as == GROWING ? &heap->growing[heap->growings++] : &heap->levelled[heap->levelleds++];
-    *row = (struct mpr_row){ .bytes = j->by.bytes,
-                             .blocks = j->by.blocks,
-                             .live_bytes = j->live.bytes,
-                             .live_blocks = j->live.blocks,
-                             .estimated =
-                                 cell < r->estimates.cells && r->estimates.cell[cell].samples };
-    row->path = mpr_label_path(&g->out->arena, reader, &r->books.cell[cell], &row->depth);
-}
+/* Sites that grow, or levelled off. */
+struct found {
+    struct site {
+        uint32_t cell;
+        struct judged judged;
+    } * site;
+    size_t sites, cap;
+    struct mpr_leaks_heap *heap[MPR_HEAPS]; /* by code; NULL: not wanted */
+};
 
-static void fill_heap(struct reading *g, const struct mpr_reader *reader, uint8_t code,
-                      struct mpr_leaks_heap *heap)
+static void find(struct found *f, const struct mpr_history *h, const struct mpr_books *books)
 {
-    const struct mpr_books *books = &reader->replay.books;
     struct mpr_history_value value[MPR_HISTORY_MAX];
-    const size_t warm = warm_of(&g->history), last = g->history.count - 1;
-    size_t cells = 0;
-    for (uint32_t i = 0; i < books->cells; i++) cells += books->cell[i].heap == code;
-    heap->growing = mpr_arena_alloc(&g->out->arena, cells * sizeof *heap->growing);
-    heap->levelled = mpr_arena_alloc(&g->out->arena, cells * sizeof *heap->levelled);
+    const size_t warm = warm_of(h), last = h->count - 1;
     for (uint32_t i = 0; i < books->cells; i++) {
-        if (books->cell[i].heap != code) continue;
-        mpr_history_values(&g->history, i, value);
-        const struct judged j = judge(&g->history, value);
+        struct mpr_leaks_heap *heap = f->heap[books->cell[i].heap];
+        if (!heap) continue;
+        mpr_history_values(h, i, value);
+        const struct judged j = judge(h, value);
         heap->grown_bytes =
             mpr_plus(heap->grown_bytes, mpr_change(value[warm].bytes, value[last].bytes));
         heap->grown_blocks =
             mpr_plus(heap->grown_blocks, mpr_change(value[warm].blocks, value[last].blocks));
-        if (j.as != OTHER && j.by.bytes) add_row(g, reader, i, &j, heap);
+        if (j.as == OTHER || !j.by.bytes) continue;
+        heap->growings += j.as == GROWING;
+        heap->levelleds += j.as == LEVELLED;
+        MPR_GROW(f->site, f->sites, f->cap);
+        f->site[f->sites++] = (struct site){ i, j };
     }
+}
+
+static const struct mpr_ages *ages_of(struct reading *g, const struct found *f)
+{
+    struct mpr_ages *made = mpr_arena_alloc(&g->out->arena, f->sites * sizeof *made);
+    uint32_t *cell = mpr_alloc(f->sites, sizeof *cell);
+    for (size_t i = 0; i < f->sites; i++) cell[i] = f->site[i].cell;
+    mpr_ages_of(&g->out->arena, &g->lasting, cell, f->sites, made);
+    free(cell);
+    return made;
+}
+
+static struct mpr_row row_of(struct mpr_arena *arena, const struct mpr_reader *reader,
+                             const struct site *site)
+{
+    const struct mpr_replay *r = &reader->replay;
+    const struct judged *j = &site->judged;
+    struct mpr_row row = { .bytes = j->by.bytes,
+                           .blocks = j->by.blocks,
+                           .live_bytes = j->live.bytes,
+                           .live_blocks = j->live.blocks,
+                           .estimated = site->cell < r->estimates.cells &&
+                                        r->estimates.cell[site->cell].samples };
+    row.path = mpr_label_path(arena, reader, &r->books.cell[site->cell], &row.depth);
+    return row;
+}
+
+static void fill_rows(struct reading *g, const struct mpr_reader *reader, const struct found *f)
+{
+    const struct mpr_ages *made = ages_of(g, f);
+    for (size_t i = 0; i < f->sites; i++) {
+        const struct site *site = &f->site[i];
+        struct mpr_leaks_heap *heap = f->heap[reader->replay.books.cell[site->cell].heap];
+        struct mpr_leaks_row *row = site->judged.as == GROWING ? &heap->growing[heap->growings++]
+                                                               : &heap->levelled[heap->levelleds++];
+        row->row = row_of(&g->out->arena, reader, site);
+        row->made = made[i];
+        row->age = mpr_leaks_age(g->out, &made[i]);
+    }
+}
+
+/* How many there are of each is known before their rows are. */
+static void make_room(struct mpr_arena *arena, struct mpr_leaks_heap *heap)
+{
+    heap->growing = mpr_arena_alloc(arena, heap->growings * sizeof *heap->growing);
+    heap->levelled = mpr_arena_alloc(arena, heap->levelleds * sizeof *heap->levelled);
+    heap->growings = heap->levelleds = 0;
+}
+
+static void sort_rows(struct mpr_leaks_heap *heap)
+{
     if (heap->growings) qsort(heap->growing, heap->growings, sizeof *heap->growing, by_growth);
     if (heap->levelleds) qsort(heap->levelled, heap->levelleds, sizeof *heap->levelled, by_growth);
+}
+
+static void fill_heaps(struct reading *g, const struct mpr_reader *reader)
+{
+    const struct mpr_leaks *out = g->out;
+    const size_t heaps = out->peaks.log[0].heaps;
+    struct found found = { .sites = 0 };
+    for (size_t i = 0; i < heaps; i++)
+        found.heap[mpf_heap_named(out->heap[i].live->name)] = &out->heap[i];
+    find(&found, &g->history, &reader->replay.books);
+    for (size_t i = 0; i < heaps; i++) make_room(&g->out->arena, &out->heap[i]);
+    fill_rows(g, reader, &found);
+    for (size_t i = 0; i < heaps; i++) sort_rows(&out->heap[i]);
+    free(found.site);
+}
+
+static void fill_endings(struct reading *g)
+{
+    uint64_t *ended = mpr_arena_alloc(&g->out->arena, g->endings * sizeof *ended);
+    if (g->endings) memcpy(ended, g->ended, g->endings * sizeof *ended);
+    g->out->ended = ended;
+    g->out->endings = g->endings;
 }
 
 static void end(void *arg, const struct mpr_reader *reader)
@@ -182,43 +283,71 @@ static void end(void *arg, const struct mpr_reader *reader)
     out->heap = mpr_arena_alloc(&out->arena, log->heaps * sizeof *out->heap);
     out->instants = h->taken;
     out->kept = h->count;
+    fill_endings(g);
     for (size_t i = 0; i < log->heaps; i++) out->heap[i].live = &log->heap[i];
     if (h->count < MPR_LEAKS_LEAST) return;
     out->warm_number = h->at[warm_of(h)].number;
     out->warm_ns = h->at[warm_of(h)].time;
     out->last_number = h->at[h->count - 1].number;
     out->last_ns = h->at[h->count - 1].time;
-    for (size_t i = 0; i < log->heaps; i++)
-        fill_heap(g, reader, (uint8_t)mpf_heap_named(log->heap[i].name), &out->heap[i]);
+    fill_heaps(g, reader);
 }
 
-/* By what growth is told: the clock, or a range. */
-static int choose(struct mpr_leaks *out, const char *path, const struct mpr_progress *progress,
-                  struct mpr_error *error)
-{
-    const char *range = out->options.range;
+/* ---- two readings */
+
+/* What the whole log says: what AUTO stands for, which range repeats, and when it ends. */
+struct known {
+    struct mpr_choice choice;
+    const char *range; /* NULL: none repeats */
     uint64_t end_ns;
-    out->every = out->options.every;
-    if (out->every) return 0;
-    if (!range && mpr_instances_range(&range, &end_ns, &out->arena, path, progress, error) != 0)
-        return -1;
-    if (range) out->range = mpr_arena_text(&out->arena, range);
-    else out->every = end_ns / TICKS + 1;
+};
+
+static int look(struct known *known, struct mpr_leaks *out, const char *path,
+                const struct mpr_progress *progress, struct mpr_error *error)
+{
+    struct mpr_reader reader;
+    if (mpr_reader_open(&reader, path, out->options.by, MPR_INSTANT_PEAK, error) != 0) return -1;
+    reader.repeats = mpr_repeats_new();
+    mpr_repeats_watch(reader.repeats, &reader.replay);
+    if (mpr_reader_replay(&reader, path, progress, error) != 0) return -1;
+    const uint32_t repeat = mpr_repeats_outermost(reader.repeats);
+    known->choice = mpr_choose(&reader);
+    known->range = repeat ? mpr_repeats_name(reader.repeats, &out->arena, repeat) : NULL;
+    known->end_ns = reader.replay.now;
+    mpr_reader_close(&reader);
     return 0;
 }
 
-static int read_log(struct mpr_leaks *out, const char *path, const struct mpr_progress *progress,
-                    struct mpr_error *error)
+static bool is_known(const struct mpr_leaks_options *o)
+{
+    return o->by != MPR_GROUP_AUTO && !o->at_end && (o->every || o->range);
+}
+
+/* By what growth is told, the clock or a range, and until when. */
+static void choose(struct mpr_leaks *out, const struct known *known)
+{
+    const char *range = out->options.range ? out->options.range : known->range;
+    out->every = out->options.every;
+    if (!out->every && range) out->range = mpr_arena_text(&out->arena, range);
+    else if (!out->every) out->every = known->end_ns / TICKS + 1;
+    if (out->options.at_end) out->options.at = MPR_INSTANT_END_OF(known->end_ns);
+}
+
+static int read_log(struct mpr_leaks *out, const struct mpr_choice *choice, const char *path,
+                    const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct reading *g = mpr_alloc(1, sizeof *g);
     const struct mpr_peaks_guest guest = { begin, end, g };
-    const struct mpr_peaks_options options = {
-        .by = out->options.by, .heap = out->options.heap, .at = out->options.at, .guest = &guest
-    };
+    const struct mpr_peaks_options options = { .by = out->options.by,
+                                               .choice = choice,
+                                               .heap = out->options.heap,
+                                               .at = out->options.at,
+                                               .guest = &guest };
     g->out = out;
     mpr_peaks_init(&out->peaks, &options);
     int status = mpr_peaks_add(&out->peaks, path, progress, error);
-    out->peaks.options.guest = NULL; /* it ends with this function */
+    out->peaks.options.guest = NULL; /* they end with this function */
+    out->peaks.options.choice = NULL;
     if (status == 0 && out->options.range && !g->history.taken)
         status = mpr_fail(error, "%s: no range %s", path, out->range);
     release(g);
@@ -229,9 +358,13 @@ static int read_log(struct mpr_leaks *out, const char *path, const struct mpr_pr
 int mpr_leaks_read(struct mpr_leaks *out, const char *path, const struct mpr_leaks_options *options,
                    const struct mpr_progress *progress, struct mpr_error *error)
 {
+    struct known known = { .range = NULL };
     *out = (struct mpr_leaks){ .options = *options, .range = "" };
-    int status = choose(out, path, progress, error);
-    if (status == 0) status = read_log(out, path, progress, error);
+    int status = is_known(options) ? 0 : look(&known, out, path, progress, error);
+    if (status == 0) {
+        choose(out, &known);
+        status = read_log(out, &known.choice, path, progress, error);
+    }
     if (status != 0) mpr_leaks_free(out);
     return status;
 }

@@ -11,12 +11,14 @@
 #ifndef MPR_LEAKS_H
 #define MPR_LEAKS_H
 
+#include "ages.h"
 #include "peaks.h"
 
 struct mpr_leaks_options {
     enum mpr_group by;
     const char *heap;      /* only this one; NULL: all */
     struct mpr_instant at; /* whose live blocks are wanted; growth ends then, too */
+    bool at_end;           /* when the log ends, instead */
     const char *range; /* whose instances growth is told by (instances.h); NULL: the outermost that
                           repeats */
     uint64_t every;    /* ns: growth is told by this; 0: by a range */
@@ -24,14 +26,26 @@ struct mpr_leaks_options {
 
 enum { MPR_LEAKS_LEAST = 6 }; /* instants, to tell growth by */
 
+/* Ages at the instant of the blocks that live then; MPR_NO_AGE: they have none, or growth is by the
+ * clock. */
+#define MPR_NO_AGE UINT64_MAX
+struct mpr_leaks_age {
+    uint64_t oldest_ns, median_ns;       /* half of the blocks are at least as old as the median */
+    uint64_t oldest_steps, median_steps; /* instances that ended since they were made */
+};
+
+struct mpr_leaks_row {
+    struct mpr_row row;       /* bytes and blocks: by which it grew */
+    struct mpr_ages made;     /* its blocks that live at the instant */
+    struct mpr_leaks_age age; /* theirs */
+};
+
 struct mpr_leaks_heap {
     const struct mpr_heap_peak *live;  /* at the instant */
     int64_t grown_bytes, grown_blocks; /* since the warm-up, of all sites */
-    struct mpr_row *growing; /* bytes and blocks: by which it grew since the warm-up, the largest
-                                first */
+    struct mpr_leaks_row *growing;     /* since the warm-up, the largest first */
     size_t growings;
-    struct mpr_row *levelled; /* bytes and blocks: by which it grew before, since the first instant
-                               */
+    struct mpr_leaks_row *levelled; /* since the first instant, before */
     size_t levelleds;
 };
 
@@ -46,6 +60,8 @@ struct mpr_leaks {
     uint64_t warm_number, last_number; /* which of the instants ended the warm-up, and was the last
                                           one kept */
     uint64_t warm_ns, last_ns;
+    const uint64_t *ended; /* ns: when instances of the range did, up to the instant, in order */
+    size_t endings;
     struct mpr_leaks_heap *heap; /* as peaks.log->heap */
 };
 
@@ -53,6 +69,8 @@ struct mpr_leaks {
 int mpr_leaks_read(struct mpr_leaks *out, const char *path, const struct mpr_leaks_options *options,
                    const struct mpr_progress *progress, struct mpr_error *error);
 void mpr_leaks_free(struct mpr_leaks *leaks);
+/* Of blocks that live at the instant. */
+struct mpr_leaks_age mpr_leaks_age(const struct mpr_leaks *leaks, const struct mpr_ages *made);
 
 /* What growth is counted by: the instances, or the seconds, since the warm-up. */
 static inline double mpr_leaks_steps(const struct mpr_leaks *l)

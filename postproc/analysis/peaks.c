@@ -327,8 +327,10 @@ static int replay_log(struct mpr_peaks *peaks, struct mpr_choice *choice, struct
                       const char *path, const struct mpr_progress *progress,
                       struct mpr_error *error)
 {
+    const struct mpr_choice *known = peaks->options.choice;
     *choice = (struct mpr_choice){ peaks->options.by, "" };
-    if (choice->by == MPR_GROUP_AUTO)
+    if (choice->by == MPR_GROUP_AUTO && known) *choice = *known;
+    else if (choice->by == MPR_GROUP_AUTO)
         return replay_auto(peaks, choice, reader, path, progress, error);
     return replay_by(peaks, choice->by, NULL, reader, path, progress, error);
 }

@@ -31,6 +31,7 @@ struct mpr_peaks_guest {
 
 struct mpr_peaks_options {
     enum mpr_group by;
+    const struct mpr_choice *choice; /* what AUTO stands for; NULL: it is found out */
     bool no_inherit;       /* threads without ranges do not take those of another thread */
     bool backward_of;      /* PyTorch's backward ranges stand below their forward operators' */
     const char *heap;      /* only this one; NULL: all */

@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "cmd.h"
 #include "leaks.h"
 #include "reports.h"
@@ -54,7 +56,9 @@ static void *read_log(void *chosen, const char *path, const struct mpr_progress 
 {
     static struct mpr_leaks leaks;
     struct chosen *a = chosen;
-    if (mpr_selection_instant(a->at, 0, path, NULL, progress, &a->leaks.at, error) != 0 ||
+    a->leaks.at_end = strcmp(a->at, "end") == 0;
+    if ((!a->leaks.at_end &&
+         mpr_selection_instant(a->at, 0, path, NULL, progress, &a->leaks.at, error) != 0) ||
         mpr_leaks_read(&leaks, path, &a->leaks, progress, error) != 0)
         return NULL;
     *incomplete = leaks.peaks.log[0].summary.incomplete;

@@ -11,7 +11,7 @@ void mpr_lasting_free(struct mpr_lasting *lasting)
     free(lasting->cell);
     free(lasting->birth);
     mpr_index_free(&lasting->number);
-    *lasting = (struct mpr_lasting){ .within = lasting->within };
+    *lasting = (struct mpr_lasting){ .within = lasting->within, .until = lasting->until };
 }
 
 /* That of a block whose end was not seen is taken over. */
@@ -30,9 +30,15 @@ static uint32_t place_for(struct mpr_lasting *lasting, uint64_t key)
     return place;
 }
 
+static bool is_past(const struct mpr_lasting *lasting, uint64_t time)
+{
+    return lasting->until && time > lasting->until;
+}
+
 void mpr_lasting_born(struct mpr_lasting *lasting, uint64_t key, uint64_t size, uint32_t cell,
                       uint64_t time)
 {
+    if (is_past(lasting, time)) return;
     const uint32_t place = place_for(lasting, key);
     lasting->birth[place] = (struct mpr_birth){ .time = time, .cell = cell };
     MPR_REACH(lasting->cell, cell, lasting->cells);
@@ -48,7 +54,7 @@ static unsigned class_of(uint64_t life)
 
 void mpr_lasting_gone(struct mpr_lasting *lasting, uint64_t key, uint64_t size, uint64_t time)
 {
-    const uint32_t number = mpr_index_get(&lasting->number, key);
+    const uint32_t number = is_past(lasting, time) ? 0 : mpr_index_get(&lasting->number, key);
     if (!number) return;
     struct mpr_birth *birth = &lasting->birth[number - 1];
     struct mpr_lasting_cell *cell = &lasting->cell[birth->cell];
@@ -59,6 +65,7 @@ void mpr_lasting_gone(struct mpr_lasting *lasting, uint64_t key, uint64_t size, 
     cell->soon += life <= lasting->within;
     cell->soon_bytes += life <= lasting->within ? size : 0;
     mpr_index_set(&lasting->number, key, 0);
+    birth->cell = MPR_NO_CELL;
     birth->next = lasting->free;
     lasting->free = number;
 }

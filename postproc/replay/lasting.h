@@ -7,6 +7,7 @@
 #ifndef MPR_LASTING_H
 #define MPR_LASTING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "index.h"
@@ -23,11 +24,14 @@ struct mpr_lasting_cell {
 
 struct mpr_birth {
     uint64_t time;
-    uint32_t cell, next; /* next: of the free places, + 1 */
+    uint32_t cell; /* MPR_NO_CELL: a free place */
+    uint32_t next; /* of the free places, + 1 */
 };
+#define MPR_NO_CELL UINT32_MAX
 
 struct mpr_lasting {
     uint64_t within; /* ns */
+    uint64_t until;  /* ns: what happens later is not seen; 0: all is */
     struct mpr_lasting_cell *cell;
     uint32_t cells;
     struct mpr_birth *birth; /* of live blocks */

@@ -16,6 +16,7 @@ struct grown {
     struct mpr_line line;
     int64_t bytes_a_step; /* the whole of it, rounded */
     const char *blocks_a_step;
+    const char *age;
 };
 
 static struct mpr_value path(const void *row, const void *context)
@@ -35,7 +36,8 @@ static const struct mpr_column columns[] = {
     { .title = "then live", .type = MPR_BYTES, OF(line.row.live_bytes), .sums = true, .estimate = true },
     { .title = "blocks", .type = MPR_COUNT, OF(line.row.live_blocks), .estimate = true },
     { .title = "bytes", .type = MPR_CHANGE, OF(bytes_a_step), .estimate = true },
-    { .title = "blocks", .type = MPR_TEXT, OF(blocks_a_step), .width = 10 },
+    { .title = "blocks", .type = MPR_TEXT, OF(blocks_a_step), .width = 8 },
+    { .title = "age", .type = MPR_TEXT, OF(age) },
 };
 // clang-format on
 
@@ -49,24 +51,70 @@ static const char *number(struct mpr_document *doc, double value)
 
 static bool estimated(const void *row) { return ((const struct grown *)row)->line.row.estimated; }
 
-/* steps: what growth is shared by; 1: it is told as a whole. */
-static void table(struct mpr_document *doc, const char *title, const char *bytes,
-                  const char *blocks, enum mpr_group by, const struct mpr_row *row, size_t rows,
-                  double steps)
+/* "oldest 40 steps, median 20", "oldest 2.50 s, median 1.25 s"; ages of a sample are estimates. */
+static const char *age_text(struct mpr_document *doc, const struct mpr_leaks_age *age,
+                            bool estimated)
 {
+    struct mpr_number oldest, median;
+    const char *about = estimated ? "~" : "";
+    if (age->oldest_ns == MPR_NO_AGE) return "";
+    if (age->oldest_steps == MPR_NO_AGE)
+        return mpr_arena_format(&doc->arena, "oldest %s%s, median %s%s", about,
+                                mpr_units_span(&oldest, age->oldest_ns), about,
+                                mpr_units_span(&median, age->median_ns));
+    return mpr_arena_format(&doc->arena, "oldest %s%s step%s, median %s%s", about,
+                            mpr_doc_count(doc, age->oldest_steps),
+                            age->oldest_steps == 1 ? "" : "s", about,
+                            mpr_doc_count(doc, age->median_steps));
+}
+
+/* Of the blocks of all of a line's rows. */
+static struct mpr_leaks_age age_of(struct mpr_document *doc, const struct mpr_leaks *l,
+                                   const struct mpr_line *line, const struct mpr_row *first,
+                                   const struct mpr_leaks_row *row)
+{
+    size_t count = 0;
+    struct mpr_ages *ages = mpr_arena_alloc(&doc->arena, line->rows * sizeof *ages);
+    const struct mpr_row_link *link = line->link;
+    do {
+        ages[count++] = row[link->row - first].made;
+        link = link->next;
+    } while (link != line->link);
+    if (count == 1) return mpr_leaks_age(l, ages);
+    const struct mpr_ages all = mpr_ages_join(&doc->arena, ages, count);
+    return mpr_leaks_age(l, &all);
+}
+
+/* What a table of growth is told besides its rows. */
+struct growth {
+    const char *title, *bytes; /* headings */
+    double steps;              /* what growth is shared by; 1: it is told as a whole */
+};
+
+static void table(struct mpr_document *doc, const struct mpr_leaks *l, const struct growth *told,
+                  const struct mpr_leaks_row *leak, size_t leaks)
+{
+    const enum mpr_group by = l->peaks.log[0].choice.by;
     size_t lines, live;
-    if (!rows) return;
+    if (!leaks) return;
+    struct mpr_row *row = mpr_arena_alloc(&doc->arena, leaks * sizeof *row);
+    for (size_t i = 0; i < leaks; i++) row[i] = leak[i].row;
     const struct mpr_line *line =
-        mpr_naming_lines(&doc->arena, mpr_report_naming(doc), by, row, rows, &lines, &live);
+        mpr_naming_lines(&doc->arena, mpr_report_naming(doc), by, row, leaks, &lines, &live);
     struct grown *grown = mpr_arena_alloc(&doc->arena, lines * sizeof *grown);
     struct mpr_column *own = mpr_arena_alloc(&doc->arena, sizeof columns);
     memcpy(own, columns, sizeof columns);
-    own[3].title = bytes;
-    own[4].title = blocks;
-    for (size_t i = 0; i < lines; i++)
-        grown[i] = (struct grown){ line[i], (int64_t)((double)line[i].row.bytes / steps + 0.5),
-                                   number(doc, (double)line[i].row.blocks / steps) };
-    mpr_doc_table(doc, &(struct mpr_table){ .title = title,
+    own[3].title = told->bytes;
+    for (size_t i = 0; i < lines; i++) {
+        const struct mpr_leaks_age of = age_of(doc, l, &line[i], row, leak);
+        grown[i] =
+            (struct grown){ .line = line[i],
+                            .bytes_a_step =
+                                (int64_t)((double)line[i].row.bytes / told->steps + 0.5),
+                            .blocks_a_step = number(doc, (double)line[i].row.blocks / told->steps),
+                            .age = age_text(doc, &of, line[i].row.estimated) };
+    }
+    mpr_doc_table(doc, &(struct mpr_table){ .title = told->title,
                                             .only = MPR_FOR_PEOPLE,
                                             .column = own,
                                             .columns = sizeof columns / sizeof *columns,
@@ -81,23 +129,35 @@ struct around {
     const char *log, *heap, *kind;
 };
 
-#define OF_ROW(member) MPR_FIELD(mpr_row, member)
+#define OF_ROW(member) MPR_FIELD(mpr_leaks_row, member)
+#define AGE(name)                                                                                  \
+    {                                                                                              \
+        .key = #name, .type = MPR_SPAN, OF_ROW(age.name), .unless = MPR_ABSENT_AT_MAX              \
+    }
+#define STEPS(name)                                                                                \
+    {                                                                                              \
+        .key = #name, .type = MPR_COUNT, OF_ROW(age.name), .unless = MPR_ABSENT_AT_MAX             \
+    }
 // clang-format off
 static const struct mpr_column row_columns[] = {
     { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(around, log), .only = MPR_IN_CSV },
     { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(around, heap), .only = MPR_IN_CSV },
     { .key = "kind", .type = MPR_WORD, MPR_CONTEXT(around, kind), .only = MPR_IN_CSV },
-    { .key = "path", MPR_PATH_FIELD(mpr_row, path, depth) },
-    { .key = "bytes", .type = MPR_BYTES, OF_ROW(live_bytes) },
-    { .key = "blocks", .type = MPR_COUNT, OF_ROW(live_blocks) },
-    { .key = "grown_bytes", .type = MPR_BYTES, OF_ROW(bytes) },
-    { .key = "grown_blocks", .type = MPR_COUNT, OF_ROW(blocks) },
-    { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated) },
+    { .key = "path", MPR_PATH_FIELD(mpr_leaks_row, row.path, row.depth) },
+    { .key = "bytes", .type = MPR_BYTES, OF_ROW(row.live_bytes) },
+    { .key = "blocks", .type = MPR_COUNT, OF_ROW(row.live_blocks) },
+    { .key = "grown_bytes", .type = MPR_BYTES, OF_ROW(row.bytes) },
+    { .key = "grown_blocks", .type = MPR_COUNT, OF_ROW(row.blocks) },
+    { .key = "estimated", .type = MPR_FLAG, OF_ROW(row.estimated) },
+    AGE(oldest_ns),
+    AGE(median_ns),
+    STEPS(oldest_steps),
+    STEPS(median_steps),
 };
 // clang-format on
 
 static void rows(struct mpr_document *doc, const struct mpr_leaks *l,
-                 const struct mpr_leaks_heap *h, const char *kind, const struct mpr_row *row,
+                 const struct mpr_leaks_heap *h, const char *kind, const struct mpr_leaks_row *row,
                  size_t count)
 {
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
@@ -111,18 +171,19 @@ static void rows(struct mpr_document *doc, const struct mpr_leaks *l,
 }
 
 /* Those that hold something, as rows of growth have it. */
-static const struct mpr_row *live_rows(struct mpr_document *doc, const struct mpr_heap_peak *h,
-                                       size_t *count)
+static const struct mpr_leaks_row *live_rows(struct mpr_document *doc,
+                                             const struct mpr_heap_peak *h, size_t *count)
 {
-    struct mpr_row *row = mpr_arena_alloc(&doc->arena, h->rows * sizeof *row);
+    struct mpr_leaks_row *row = mpr_arena_alloc(&doc->arena, h->rows * sizeof *row);
     *count = 0;
     for (size_t i = 0; i < h->rows; i++) {
         if (!h->row[i].bytes && !h->row[i].blocks) continue;
-        struct mpr_row *to = &row[(*count)++];
-        *to = h->row[i];
-        to->live_bytes = to->bytes;
-        to->live_blocks = to->blocks;
-        to->bytes = to->blocks = 0;
+        struct mpr_leaks_row *to = &row[(*count)++];
+        *to = (struct mpr_leaks_row){ .row = h->row[i],
+                                      .age = { MPR_NO_AGE, MPR_NO_AGE, MPR_NO_AGE, MPR_NO_AGE } };
+        to->row.live_bytes = to->row.bytes;
+        to->row.live_blocks = to->row.blocks;
+        to->row.bytes = to->row.blocks = 0;
     }
     return row;
 }
@@ -131,19 +192,25 @@ static bool is_known(const struct mpr_leaks *l) { return l->kept >= MPR_LEAKS_LE
 
 static const char *unit(const struct mpr_leaks *l) { return *l->range ? "a step" : "a second"; }
 
+static uint64_t growing(const struct mpr_leaks_heap *h)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < h->growings; i++) bytes += h->growing[i].row.bytes;
+    return bytes;
+}
+
 static void headline(struct mpr_document *doc, const struct mpr_leaks *l,
                      const struct mpr_leaks_heap *h)
 {
-    struct mpr_number n;
     mpr_doc_say(doc, "%s: %s in %s block%s live", h->live->name,
                 mpr_doc_size(doc, h->live->peak_bytes), mpr_doc_count(doc, h->live->peak_blocks),
                 h->live->peak_blocks == 1 ? "" : "s");
     if (is_known(l) && h->growings) {
-        mpr_units_change(&n, (int64_t)((double)h->grown_bytes / mpr_leaks_steps(l)));
+        const double bytes = (double)growing(h) / mpr_leaks_steps(l);
         mpr_doc_say(doc, "; ");
-        mpr_doc_add(doc, MPR_STRONG, "%s %s, %s site%s grow%s", n.text, unit(l),
-                    mpr_doc_count(doc, h->growings), h->growings == 1 ? "" : "s",
-                    h->growings == 1 ? "s" : "");
+        mpr_doc_add(doc, MPR_STRONG, "%s site%s grow%s by %s %s", mpr_doc_count(doc, h->growings),
+                    h->growings == 1 ? "" : "s", h->growings == 1 ? "s" : "",
+                    mpr_doc_size(doc, (uint64_t)(bytes + 0.5)), unit(l));
     } else if (is_known(l)) mpr_doc_say(doc, "; no site grows");
     mpr_doc_end(doc);
 }
@@ -154,7 +221,7 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
     const enum mpr_group by = l->peaks.log[0].choice.by;
     const char *name = h->live->name, *word = mpr_group_word(by);
     size_t live;
-    const struct mpr_row *living = live_rows(doc, h->live, &live);
+    const struct mpr_leaks_row *living = live_rows(doc, h->live, &live);
     mpr_doc_open(doc, NULL);
     mpr_doc_fact(doc, "heap", mpr_value_text(name));
     mpr_doc_fact(doc, "bytes", mpr_value_number(MPR_BYTES, h->live->peak_bytes));
@@ -164,10 +231,14 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
     rows(doc, l, h, "growing", h->growing, h->growings);
     rows(doc, l, h, "levelled_off", h->levelled, h->levelleds);
     rows(doc, l, h, "live", living, live);
-    table(doc, mpr_arena_format(&doc->arena, "%s, growing by %s", name, word), unit(l), "blocks",
-          by, h->growing, h->growings, mpr_leaks_steps(l));
-    table(doc, mpr_arena_format(&doc->arena, "%s, levelled off by %s", name, word), "grew by",
-          "blocks", by, h->levelled, h->levelleds, 1);
+    table(doc, l,
+          &(struct growth){ mpr_arena_format(&doc->arena, "%s, growing by %s", name, word), unit(l),
+                            mpr_leaks_steps(l) },
+          h->growing, h->growings);
+    table(doc, l,
+          &(struct growth){ mpr_arena_format(&doc->arena, "%s, levelled off by %s", name, word),
+                            "grew by", 1 },
+          h->levelled, h->levelleds);
     if (h->live->peak_bytes)
         mpr_report_rows(doc, &(struct mpr_rows){ .row = h->live->row,
                                                  .rows = h->live->rows,
@@ -186,7 +257,7 @@ static void growth_line(struct mpr_document *doc, const struct mpr_leaks *l)
     struct mpr_number every;
     const char *what = *l->range ? mpr_arena_format(&doc->arena, "instances of %s", l->range)
                                  : mpr_arena_format(&doc->arena, "times, %s apart",
-                                                    mpr_units_length(&every, l->every));
+                                                    mpr_units_span(&every, l->every));
     if (!is_known(l)) {
         mpr_doc_line(doc, "growth: not known by %s %s, six are needed (--every=1s: by the clock)",
                      mpr_doc_count(doc, l->instants), what);

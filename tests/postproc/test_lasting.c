@@ -1,4 +1,4 @@
-/* How long blocks live, and the median that a tally tells. */
+/* How long blocks live, the median that a tally tells, and how old those are that live on. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "ages.h"
 #include "lasting.h"
 #include "tally.h"
 
@@ -85,6 +86,36 @@ static void lives_have_classes(void **state)
     }
 }
 
+/* Of three cells; the third has no block. */
+static void ages_are_those_of_live_blocks(void **state)
+{
+    static const uint32_t cell[] = { OTHER, CELL, CELL + 1 };
+    static const uint64_t made[] = { 70, 90, 200 };
+    struct mpr_lasting lasting = { .until = 1000 };
+    struct mpr_arena arena = { 0 };
+    struct mpr_ages ages[3];
+    (void)state;
+    for (uint64_t i = 1; i <= 9; i++) mpr_lasting_born(&lasting, i, 8, CELL, i * 10);
+    mpr_lasting_born(&lasting, 100, 8, OTHER, 100);
+    for (uint64_t i = 1; i <= 8; i++)
+        if (i != 7) mpr_lasting_gone(&lasting, i, 8, 150);
+    mpr_lasting_born(&lasting, 200, 8, CELL, 200); /* in a place that is free again */
+    mpr_lasting_gone(&lasting, 9, 8, 1001);        /* too late to be seen, as */
+    mpr_lasting_born(&lasting, 300, 8, CELL, 1001);
+    mpr_ages_of(&arena, &lasting, cell, 3, ages);
+    assert_int_equal(ages[0].blocks, 1);
+    assert_int_equal(ages[0].made[0], 100);
+    assert_int_equal(ages[1].blocks, 3);
+    assert_memory_equal(ages[1].made, made, sizeof made);
+    assert_int_equal(mpr_ages_median(&ages[1]), 90);
+    assert_int_equal(ages[2].blocks, 0);
+    const struct mpr_ages all = mpr_ages_join(&arena, ages, 3);
+    assert_int_equal(all.blocks, 4);
+    assert_int_equal(mpr_ages_median(&all), 90); /* two are no younger */
+    mpr_arena_free(&arena);
+    mpr_lasting_free(&lasting);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -92,6 +123,7 @@ int main(void)
         cmocka_unit_test(an_address_is_used_again),
         cmocka_unit_test(the_median_is_the_middle_of_its_class),
         cmocka_unit_test(lives_have_classes),
+        cmocka_unit_test(ages_are_those_of_live_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

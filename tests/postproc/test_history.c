@@ -1,0 +1,192 @@
+/* What cells held at instants in a row, against a model that keeps all of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "history.h"
+#include "mpf/event.h"
+
+#define H MPF_HEAP_HOST
+enum { STACK = 0x51, FRAME = 0x1100, SAMPLED = 4096, STANDS_FOR = 67605 };
+
+static struct mpr_replay replay;
+static struct mpr_history history;
+
+static void begin(const struct mpr_replay_options *options, uint64_t every)
+{
+    mpr_replay_init(&replay, options);
+    mpr_history_begin(&history, &replay, every);
+}
+
+static void begin_threads(uint64_t every)
+{
+    begin(&(struct mpr_replay_options){ .by = MPR_GROUP_THREAD, .at = MPR_INSTANT_PEAK }, every);
+}
+
+static void end(void)
+{
+    mpr_history_free(&history);
+    mpr_replay_free(&replay);
+}
+
+static void event(uint64_t time, uint32_t thread, unsigned op, uint64_t addr, uint64_t size)
+{
+    const struct mpf_event e = {
+        .time = time, .addr = addr, .size = size, .thread = thread, .op = (uint8_t)op, .heap = H
+    };
+    mpr_replay_batch(&replay, &e, 1);
+}
+
+static uint32_t cell_of(uint64_t key)
+{
+    for (uint32_t i = 0; i < replay.books.cells; i++)
+        if (replay.books.cell[i].key == key) return i;
+    return UINT32_MAX;
+}
+
+/* The value of a thread's cell at an instant. */
+static struct mpr_history_value at(uint64_t key, size_t instant)
+{
+    struct mpr_history_value value[MPR_HISTORY_MAX];
+    mpr_history_values(&history, cell_of(key), value);
+    return value[instant];
+}
+
+/* ---- values */
+
+static void an_instant_has_the_values_of_then(void **state)
+{
+    (void)state;
+    begin_threads(0);
+    event(1, 1, MPF_OP_ALLOC, 0x1000, 100);
+    mpr_history_take(&history, 10);
+    event(11, 1, MPF_OP_ALLOC, 0x2000, 50); /* gone before the next one: it was never there */
+    event(12, 1, MPF_OP_FREE, 0x2000, 0);
+    event(13, 2, MPF_OP_ALLOC, 0x3000, 7); /* a cell that came later had nothing before */
+    mpr_history_take(&history, 20);
+    mpr_history_take(&history, 30);       /* nothing happened */
+    event(31, 2, MPF_OP_FREE, 0x1000, 0); /* of who made it */
+    mpr_history_take(&history, 40);
+    assert_int_equal(history.count, 4);
+    static const uint64_t expected[][4] = { { 100, 100, 100, 0 }, { 0, 7, 7, 7 } };
+    for (uint64_t thread = 1; thread <= 2; thread++)
+        for (size_t i = 0; i < 4; i++) {
+            const uint64_t bytes = expected[thread - 1][i];
+            assert_int_equal(at(thread, i).bytes, bytes);
+            assert_int_equal(at(thread, i).blocks, bytes != 0);
+            assert_int_equal(history.at[i].time, 10 * (i + 1));
+            assert_int_equal(history.at[i].number, i + 1);
+        }
+    end();
+}
+
+static void a_cell_that_nobody_saw_held_nothing(void **state)
+{
+    struct mpr_history_value value[MPR_HISTORY_MAX];
+    (void)state;
+    begin_threads(0);
+    mpr_history_take(&history, 10);
+    event(11, 1, MPF_OP_ALLOC, 0x1000, 100);
+    mpr_history_values(&history, cell_of(1), value);
+    assert_int_equal(value[0].bytes, 0);
+    end();
+}
+
+/* ---- too many instants */
+
+/* Thread 1 makes a block before each instant, thread 2 before every third one. */
+static void those_that_stay_are_as_they_were(void **state)
+{
+    enum { INSTANTS = 1000 };
+    (void)state;
+    begin_threads(0);
+    for (uint64_t i = 1; i <= INSTANTS; i++) {
+        event(i * 10, 1, MPF_OP_ALLOC, i << 12, 3);
+        if (i % 3 == 0) event(i * 10, 2, MPF_OP_ALLOC, i << 12 | 1, 5);
+        mpr_history_take(&history, i * 10);
+        assert_true(history.count <= MPR_HISTORY_MAX);
+    }
+    assert_int_equal(history.taken, INSTANTS);
+    assert_true(history.count >= MPR_HISTORY_MAX / 2 - 1);
+    for (size_t i = 0; i < history.count; i++) {
+        const uint64_t number = history.at[i].number;
+        assert_int_equal(number, (i + 1) * history.each);
+        assert_int_equal(history.at[i].time, number * 10);
+        assert_int_equal(at(1, i).bytes, number * 3);
+        assert_int_equal(at(2, i).blocks, number / 3);
+    }
+    end();
+}
+
+/* ---- by the clock */
+
+static void the_clock_takes_what_was_before_its_tick(void **state)
+{
+    (void)state;
+    begin_threads(100);
+    event(1, 1, MPF_OP_ALLOC, 0x1000, 10);
+    event(99, 1, MPF_OP_ALLOC, 0x2000, 10);
+    event(100, 1, MPF_OP_ALLOC, 0x3000, 10); /* at the tick: it is of the next instant */
+    event(199, 1, MPF_OP_ALLOC, 0x4000, 10);
+    event(750, 1, MPF_OP_ALLOC, 0x5000, 10); /* one instant for all ticks without a change */
+    event(800, 1, MPF_OP_FREE, 0x5000, 0);
+    static const uint64_t time[] = { 100, 700, 800 }, bytes[] = { 20, 40, 50 };
+    assert_int_equal(history.count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(history.at[i].time, time[i]);
+        assert_int_equal(at(1, i).bytes, bytes[i]);
+    }
+    end();
+}
+
+/* ---- estimates */
+
+/* What sampled blocks stand for is taken from those without a stack: the sum is the heap's. */
+static void estimates_sum_to_the_heap(void **state)
+{
+    static const uint64_t frame[] = { FRAME };
+    struct mpf_event stack = { .addr = STACK,
+                               .size = sizeof frame,
+                               .thread = 1,
+                               .op = MPF_OP_STACK,
+                               .data = (const uint8_t *)frame };
+    (void)state;
+    begin(&(struct mpr_replay_options){ .by = MPR_GROUP_STACK,
+                                        .at = MPR_INSTANT_PEAK,
+                                        .sample_mean = 65536,
+                                        .sample_below = 1 << 20 },
+          0);
+    mpr_replay_batch(&replay, &stack, 1);
+    for (uint64_t i = 1; i <= 40; i++) event(1, 1, MPF_OP_ALLOC, i << 16, SAMPLED);
+    mpr_history_take(&history, 10);
+    event(11, 1, MPF_OP_AT, STACK, 0);
+    event(11, 1, MPF_OP_ALLOC, 0xa00000, SAMPLED);
+    mpr_history_take(&history, 20);
+    event(21, 1, MPF_OP_FREE, 0xa00000, 0);
+    mpr_history_take(&history, 30);
+    const uint64_t site = mpr_sites_stack(&replay.sites, STACK);
+    static const uint64_t of_site[] = { 0, STANDS_FOR, 0 };
+    for (size_t i = 0; i < 3; i++) {
+        const uint64_t all = 40 * SAMPLED + (i == 1 ? SAMPLED : 0);
+        assert_int_equal(at(site, i).bytes, of_site[i]);
+        assert_int_equal(at(0, i).bytes + at(site, i).bytes, all);
+    }
+    assert_int_equal(at(site, 1).blocks, 17); /* 16.5 */
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_instant_has_the_values_of_then),
+        cmocka_unit_test(a_cell_that_nobody_saw_held_nothing),
+        cmocka_unit_test(those_that_stay_are_as_they_were),
+        cmocka_unit_test(the_clock_takes_what_was_before_its_tick),
+        cmocka_unit_test(estimates_sum_to_the_heap),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
