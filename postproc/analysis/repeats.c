@@ -143,6 +143,7 @@ static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f
     (void)r;
     repeat->in_turn += !repeat->newest;
     repeat->newest = f->push;
+    if (!repeat->instances) repeat->first_ns = f->begin_ns;
     f->number = ++repeat->instances;
 }
 
@@ -151,6 +152,7 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
     struct mpr_repeats *s = arg;
     struct mpr_repeat *repeat = &s->repeat[f->what];
     (void)ended;
+    repeat->last_ns = r->now;
     if (repeat->newest != f->push) return;
     repeat->newest = 0;
     repeat->covered_ns += r->now - f->begin_ns;

@@ -19,7 +19,8 @@ struct mpr_repeat {
     uint64_t instances; /* pushed */
     uint64_t in_turn;   /* of these, that began when the one before had ended */
     uint64_t newest;    /* its push, while it is open; else 0 */
-    uint64_t covered_ns; /* time in instances; of those that overlap, in one */
+    uint64_t covered_ns;        /* time in instances; of those that overlap, in one */
+    uint64_t first_ns, last_ns; /* the first one's beginning and the newest end */
 };
 
 /* Repeated ranges that were open when a heap had its peak. */

@@ -7,6 +7,7 @@
 #include "gpu.h"
 #include "labels.h"
 #include "reader.h"
+#include "repeats.h"
 #include "timeline_parts.h"
 
 /* Changes of a heap that are kept while the log is read; folded to bands they are fewer. */
@@ -102,6 +103,17 @@ static void fill_oom(struct mpr_timeline *t, struct mpr_tree *tree, const struct
                                                                                 : oom->python) };
 }
 
+static void fill_repeat(struct mpr_timeline *t, const struct mpr_repeats *s)
+{
+    const uint32_t outermost = mpr_repeats_outermost(s);
+    const struct mpr_repeat *repeat = &s->repeat[outermost];
+    if (!outermost) return;
+    t->repeat = (struct mpr_timeline_repeat){ .name = mpr_repeats_name(s, &t->arena, outermost),
+                                              .instances = repeat->instances,
+                                              .from = repeat->first_ns,
+                                              .to = repeat->last_ns };
+}
+
 static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
                       const struct observers *o)
 {
@@ -123,6 +135,7 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
     }
     mpr_annotations_fill(o->annotations, &tree, reader, t);
     fill_oom(t, &tree, &r->gpu);
+    fill_repeat(t, reader->repeats);
     mpr_callers_fill(&callers, t);
     mpr_segments_fill(&t->segments, reader);
     mpr_segments_fill_oom(&t->at_oom, reader);
@@ -155,7 +168,11 @@ static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const str
     r->books.levels = o->levels;
     r->books.excerpts = o->excerpts;
     r->large = o->large;
-    if (o->annotations) r->watch = (struct mpr_watch){ mpr_annotations_see, o->annotations };
+    if (o->annotations) {
+        r->watch = (struct mpr_watch){ mpr_annotations_see, o->annotations };
+        reader->repeats = mpr_repeats_new();
+        mpr_repeats_watch(reader->repeats, r);
+    }
     if (mpr_reader_replay(reader, path, progress, error) != 0) return -1;
     mpr_levels_finish(o->levels, &r->books);
     if (o->excerpts) mpr_excerpts_finish(o->excerpts, &r->books);

@@ -175,6 +175,13 @@ struct mpr_timeline_oom {
     uint32_t node;                /* its range, else its Python stack */
 };
 
+/* The outermost range that repeats (repeats.h): its name, and the time from the first instance's
+ * beginning to the last one's end. */
+struct mpr_timeline_repeat {
+    const char *name; /* NULL: none repeats */
+    uint64_t instances, from, to;
+};
+
 struct mpr_timeline {
     struct mpr_timeline_options options;
     struct mpr_arena arena;
@@ -206,6 +213,7 @@ struct mpr_timeline {
     struct mpr_segments segments; /* at each device's peak */
     struct mpr_segments at_oom;   /* when memory ran out; no device: it did not */
     struct mpr_timeline_oom oom;
+    struct mpr_timeline_repeat repeat;
     uint64_t *held_until; /* by capture - 1: ns, how long a graph held what was made in it;
                              UINT64_MAX: to the end */
     size_t captures;

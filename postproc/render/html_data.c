@@ -322,6 +322,20 @@ static void oom(struct mpr_json *j, const struct mpr_timeline_oom *o)
     mpr_json_close(j, '}');
 }
 
+static void repeat(struct mpr_json *j, const struct mpr_timeline_repeat *r)
+{
+    if (!r->name) {
+        mpr_json_null(j, "repeat");
+        return;
+    }
+    mpr_json_open(j, "repeat", '{');
+    mpr_json_text(j, "range", r->name);
+    mpr_json_number(j, "instances", r->instances);
+    mpr_json_number(j, "begin_ns", r->from);
+    mpr_json_number(j, "end_ns", r->to);
+    mpr_json_close(j, '}');
+}
+
 static void captures(struct mpr_json *j, const struct mpr_timeline *t)
 {
     mpr_json_open(j, "captures_held_until_ns", '[');
@@ -345,6 +359,7 @@ static void log_data(struct mpr_json *j, const struct mpr_timeline *t, size_t lo
     segments(j, t);
     captures(j, t);
     oom(j, &t->oom);
+    repeat(j, &t->repeat);
     mpr_json_number(j, "instances", t->instances);
     mpr_json_number(j, "instances_left_out", t->instances_left_out);
     mpr_json_text(j, "instances_blob", blob_name(&name, log, "ranges", 0));

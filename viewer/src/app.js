@@ -10,6 +10,7 @@ import { liveBlocksPanel } from './liveblocks.js';
 import { markPanel } from './marks.js';
 import { Minimap } from './minimap.js';
 import { NOBODY, spanAt, stack } from './model.js';
+import { opening } from './opening.js';
 import { ranksPanel } from './ranks.js';
 import { bestOf, colourAll, nothing, runList } from './runs.js';
 import { segmentPanel } from './segments.js';
@@ -49,6 +50,8 @@ export class App {
     this.whole = [0, 1];
     /** @type {[number, number]} */
     this.view = [0, 1];
+    /** What it was, or would be, as the page opened. @type {[number, number]} */
+    this.opened = [0, 1];
     this.root = /** @type {HTMLElement} */ (document.getElementById('app'));
     this.head = /** @type {HTMLElement} */ (document.getElementById('bar'));
     this.minimap = new Minimap(this);
@@ -167,7 +170,8 @@ export class App {
     this.stacks.clear();
     this.slots = colourAll(this);
     this.whole = this.extent(this.runs());
-    this.view = this.within(this.state.from ?? -Infinity, this.state.to ?? Infinity);
+    this.opened = this.within(...this.opening());
+    this.view = this.within(this.state.from ?? this.opened[0], this.state.to ?? this.opened[1]);
     this.head.replaceChildren(...bar(this));
     this.head.hidden = false;
     this.charts = makeCharts(this);
@@ -203,6 +207,12 @@ export class App {
     return [from, Math.max(to, from + SHORTEST)];
   }
 
+  /** What the runs that are shown open on. @returns {[number, number]} */
+  opening() {
+    const spans = this.runs().map((log) => opening(log).map((ns) => ns - this.origin(log)));
+    return [Math.min(...spans.map(([from]) => from)), Math.max(...spans.map(([, to]) => to))];
+  }
+
   fillSide() {
     const names = this.shownHeaps();
     const panels = names.slice(0, 6).map((name) => peakPanel(this, name));
@@ -231,10 +241,9 @@ export class App {
 
   /** @param {number} from @param {number} to */
   setView(from, to) {
-    const [low, high] = this.whole;
     this.view = this.within(from, to);
-    const all = this.view[0] <= low && this.view[1] >= high;
-    [this.state.from, this.state.to] = all ? [null, null] : this.view;
+    const asOpened = this.view.every((ns, i) => ns === this.opened[i]);
+    [this.state.from, this.state.to] = asOpened ? [null, null] : this.view;
     this.later();
   }
 
@@ -284,6 +293,10 @@ export class App {
 
   fit() {
     this.setView(...this.whole);
+  }
+
+  reopen() {
+    this.setView(...this.opened);
   }
 
   /** @param {number} at @param {number} length */

@@ -30,20 +30,29 @@ export function limitOf(stack) {
     : null;
 }
 
+/** What of the track is in the view, with a figure on either side. @param {StackChart} chart */
+export function seenOf({ app, track, origin }) {
+  /** @type {number[]} */
+  const xs = [],
+    /** @type {number[]} */
+    ys = [];
+  if (!track) return { xs, ys };
+  const from = app.view[0] + origin,
+    to = app.view[1] + origin;
+  for (let i = 0; i < track.time.length; i++) {
+    if (i + 1 < track.time.length && track.time[i + 1] < from) continue;
+    xs.push(track.time[i] - origin);
+    ys.push(track.value[i]);
+    if (track.time[i] > to) break;
+  }
+  return { xs, ys };
+}
+
 /** @param {StackChart} chart @param {paint.Surface} s */
 export function drawContext(chart, s) {
-  const { track, limit, origin } = chart;
+  const { track, limit } = chart;
   if (track && chart.app.allVisible()) {
-    const from = chart.app.view[0] + origin,
-      to = chart.app.view[1] + origin,
-      xs = [],
-      ys = [];
-    for (let i = 0; i < track.time.length; i++) {
-      if (i + 1 < track.time.length && track.time[i + 1] < from) continue;
-      xs.push(track.time[i] - origin);
-      ys.push(track.value[i]);
-      if (track.time[i] > to) break;
-    }
+    const { xs, ys } = seenOf(chart);
     paint.samples(s, xs, ys, colour('--faint'));
     nameTrack(chart, s, xs, ys, track.name === 'RSS' ? 'RSS' : 'used, as the driver says');
   }

@@ -20,11 +20,13 @@
  *   keep most split memory
  * @typedef {{ device: number, time: number, bytes: number, needed: number, free: number | null, node: number }} Oom the newest
  *   lack of device memory that nobody got over; needed: of the driver
+ * @typedef {{ range: string, instances: number, from: number, to: number }} Repeat the outermost range that repeats, from its
+ *   first beginning to its last end
  * @typedef {import('./columns.js').Instances} Instances
  * @typedef {import('./columns.js').Points & { name: string, limit: number }} Track
  * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best: string, source: string,
  *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
- *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, tracks: Track[], segments: SegmentsThen[], heldUntil: number[], oom: Oom | null, end: string, running: boolean, heaps: Heap[] }} Log
+ *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, tracks: Track[], segments: SegmentsThen[], heldUntil: number[], oom: Oom | null, repeat: Repeat | null, end: string, running: boolean, heaps: Heap[] }} Log
  *   heldUntil: by capture - 1, when the last graph gave up what was made in it;
  *   stacks: frames, outermost first; 0 is the empty one; best: the grouping that names most, source: where its names are from
  */
@@ -182,6 +184,7 @@ async function readLog(raw, index, page) {
     })),
     heldUntil: raw.captures_held_until_ns.map((/** @type {number | null} */ ns) => ns ?? Infinity),
     oom: raw.oom && { ...raw.oom, time: raw.oom.time_ns, needed: raw.oom.needed_bytes, free: raw.oom.free_bytes },
+    repeat: raw.repeat && { ...raw.repeat, from: raw.repeat.begin_ns, to: raw.repeat.end_ns },
     end: raw.end ?? '',
     running: raw.running,
     heaps,

@@ -13,6 +13,7 @@ const KEYS = [
   [['a'], 'to earlier times', (app) => app.pan(-0.15)],
   [['d'], 'to later times', (app) => app.pan(0.15)],
   [['0'], 'everything', (app) => app.fit()],
+  [['1'], 'what the page opened on', (app) => app.reopen()],
   [
     ['ArrowLeft'],
     'the cursor to earlier times; with shift: choose a span',

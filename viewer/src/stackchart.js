@@ -1,11 +1,11 @@
 /** One heap of one run: its stacked bands, and the table beside them, live under the cursor. */
-import { limitOf, trackOf } from './context.js';
+import { limitOf, seenOf, trackOf } from './context.js';
 import { button, element } from './dom.js';
 import { amount, size, time } from './format.js';
 import { Legend } from './legend.js';
 import { shown } from './lod.js';
 import { marksOf } from './marks.js';
-import { isExact, isLeast, peakSpan } from './model.js';
+import { isExact, isLeast, peakSpan, spanAt } from './model.js';
 import { Plot } from './plot.js';
 import { drawStack } from './stackpaint.js';
 
@@ -80,23 +80,24 @@ export class StackChart {
 
   /** Highest bytes of what is not hidden, in the view. */
   top() {
-    const { groups, heap } = this.stack;
-    if (groups.every((g) => this.app.visible(g.name))) return heap.peakBytes;
+    const { groups, heap } = this.stack,
+      all = groups.every((g) => this.app.visible(g.name)),
+      [from, to] = this.app.view.map((ns) => spanAt(heap.spans.start, ns + this.origin));
     let most = 0;
-    for (let i = 0; i < heap.spans.start.length; i++) {
-      let sum = 0;
-      for (const g of groups) if (this.app.visible(g.name)) sum += g.bytes[i];
+    for (let i = Math.max(0, from); i <= to; i++) {
+      let sum = all ? heap.spans.max[i] : 0;
+      for (const g of all ? [] : groups) if (this.app.visible(g.name)) sum += g.bytes[i];
       if (sum > most) most = sum;
     }
     return most;
   }
 
-  /** What the axis has to hold. */
+  /** What the axis has to hold: what is in the view. */
   ceiling() {
     let top = this.top();
     if (this.limit && this.limit.bytes < top * 1.5) top = Math.max(top, this.limit.bytes);
     if (this.track && this.app.allVisible()) {
-      const most = this.track.value.reduce((a, b) => Math.max(a, b), 0);
+      const most = seenOf(this).ys.reduce((a, b) => Math.max(a, b), 0);
       if (most < top * 1.6) top = Math.max(top, most);
     }
     return top;
