@@ -91,7 +91,7 @@ static void add_capture(struct pools *p, const struct mpr_graph_row *row)
 
 /* Graphs that run one after the other can use the same memory: all of them need what the largest
  * does. */
-static void graph_pools(struct mpr_insights *out, const struct mpr_evidence *e, unsigned device)
+static bool separate_pools(struct mpr_insights *out, const struct mpr_evidence *e, unsigned device)
 {
     struct pools p = { .count = 0 };
     uint64_t bytes = 0, largest = 0;
@@ -104,7 +104,7 @@ static void graph_pools(struct mpr_insights *out, const struct mpr_evidence *e, 
         bytes += p.bytes[i];
         if (p.bytes[i] > largest) largest = p.bytes[i];
     }
-    if (p.count < 2 || !mpr_worth(bytes - largest, bytes)) return;
+    if (p.count < 2 || !mpr_worth(bytes - largest, bytes)) return false;
     struct mpr_finding *f =
         mpr_finding_add(out, "graph_pools", mpr_finding_gpu(out, device), bytes - largest);
     f->what = mpr_arena_format(
@@ -118,6 +118,26 @@ static void graph_pools(struct mpr_insights *out, const struct mpr_evidence *e, 
     mpr_finding_count(f, "pools", p.count);
     mpr_finding_bytes(f, "pool_bytes", bytes);
     mpr_finding_bytes(f, "largest_pool_bytes", largest);
+    return true;
+}
+
+/* A graph's memory between its kernels' buffers is free, but nobody else's.  That is as it should
+ * be, until memory runs out. */
+static void closed_pools(struct mpr_insights *out, const struct mpr_evidence *e, unsigned device)
+{
+    const struct mpr_device_state *s = &e->state[device];
+    if (!e->at_oom[device] || !s->valid || !mpr_worth(s->pool_free, s->torch_segments)) return;
+    struct mpr_finding *f =
+        mpr_finding_add(out, "graph_pools_free", mpr_finding_gpu(out, device), s->pool_free);
+    f->what = mpr_arena_format(&out->arena,
+                               "%s lay free in graphs' memory pools when memory ran out: only a "
+                               "capture into the same pool can use it",
+                               mpr_finding_size(out, s->pool_free));
+    f->change = "capture into the pool that is there: torch.cuda.graph(g, pool=first.pool()), the "
+                "largest captured first; or fewer graphs";
+    f->look = "graphs";
+    mpr_finding_bytes(f, "free_bytes", s->pool_free);
+    mpr_finding_bytes(f, "segment_bytes", s->torch_segments);
 }
 
 void mpr_insights_torch(struct mpr_insights *out, const struct mpr_evidence *e)
@@ -125,6 +145,7 @@ void mpr_insights_torch(struct mpr_insights *out, const struct mpr_evidence *e)
     for (size_t i = 0; i < e->segments->devices; i++) pinned(out, e, &e->segments->device[i]);
     for (size_t i = 0; i < e->log->devices; i++) {
         cached(out, e, e->log->device[i].index);
-        graph_pools(out, e, e->log->device[i].index);
+        if (!separate_pools(out, e, e->log->device[i].index))
+            closed_pools(out, e, e->log->device[i].index);
     }
 }

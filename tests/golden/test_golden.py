@@ -86,6 +86,8 @@ def graphs():
     equal(parts(log["devices"][0])["torch_graph_pools"], 8593079296, "free in the graphs' pools")
     oom, = report("oom", "h200-graphs-oom.zst")["ooms"]
     equal((oom["hard"], oom["bytes"], oom["path"][:2], oom["capturing"]), (True, 2 << 30, ["capture", "batch 65536"], False), "the failure")
+    equal([(f["finding"], f["saves_at_most_bytes"]) for f in report("insights", "h200-graphs-oom.zst", whole=True)["findings"]],
+          [("graph_pools_free", 8593079296)], "the finding")
     equal(report("oom", "h200-graphs-eager.zst")["ooms"], [], "failures without graphs")
 
 

@@ -91,6 +91,36 @@ static void small_or_different_communicators_are_fine(void **state)
 }
 
 /* Five instances of "step" on one heap, of which the third is the worst. */
+static void look_at_graphs(struct fixture *f, bool at_oom, uint64_t pool_free)
+{
+    const struct mpr_segments segments = { 0 };
+    const struct mpr_graphs graphs = { 0 };
+    f->state[0].torch_segments = 4096ull * MIB;
+    f->state[0].pool_free = pool_free;
+    mpr_insights_torch(&f->out, &(struct mpr_evidence){ .log = &f->log,
+                                                        .state = f->state,
+                                                        .segments = &segments,
+                                                        .graphs = &graphs,
+                                                        .at_oom = { at_oom } });
+}
+
+static void what_graphs_pools_keep_free_counts_when_memory_ran_out(void **state)
+{
+    struct fixture *f = *state;
+    look_at_graphs(f, true, 205 * MIB); /* more than a twentieth */
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].key, "graph_pools_free");
+    assert_int_equal(f->out.finding[0].bytes, 205 * MIB);
+}
+
+static void what_graphs_pools_keep_free_is_fine_otherwise(void **state)
+{
+    struct fixture *f = *state;
+    look_at_graphs(f, false, 2048ull * MIB);
+    look_at_graphs(f, true, 204 * MIB);
+    assert_int_equal(f->out.findings, 0);
+}
+
 static void look_at_steps(struct fixture *f, const char *heap, uint64_t worst, int64_t kept)
 {
     struct mpr_instance instance[5] = { { .name = "step:1" },
@@ -149,6 +179,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(communicators_without_a_collective_are_idle, begin, end),
         cmocka_unit_test_setup_teardown(communicators_over_all_ranks_are_doubled, begin, end),
         cmocka_unit_test_setup_teardown(small_or_different_communicators_are_fine, begin, end),
+        cmocka_unit_test_setup_teardown(what_graphs_pools_keep_free_counts_when_memory_ran_out,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(what_graphs_pools_keep_free_is_fine_otherwise, begin, end),
         cmocka_unit_test_setup_teardown(an_instance_that_stands_out_is_named, begin, end),
         cmocka_unit_test_setup_teardown(what_each_instance_keeps_is_growth, begin, end),
         cmocka_unit_test_setup_teardown(steps_alike_and_segments_are_fine, begin, end),
