@@ -35,6 +35,14 @@ static void stands_out(struct mpr_insights *out, const struct mpr_steps *s,
     mpr_finding_bytes(f, "median_peak_bytes", h->median_peak);
 }
 
+/* What the heap grew by in the second half of the instances: the rest of what they kept was given
+ * back between them, as parameters are that FSDP gathers, or it has levelled off. */
+static uint64_t risen(const struct mpr_steps *s, const struct mpr_instances_heap *h)
+{
+    const size_t last = s->instances.instances - 1;
+    return mpr_less(h->of[last].end_bytes, h->of[last / 2].end_bytes);
+}
+
 /* Half of the instances, or more, keep at least so much. */
 static void growth(struct mpr_insights *out, const struct mpr_steps *s,
                    const struct mpr_steps_heap *h)
@@ -43,12 +51,15 @@ static void growth(struct mpr_insights *out, const struct mpr_steps *s,
                    count = s->instances.count;
     uint64_t all;
     if (count < MPR_STEPS_LEAST || __builtin_mul_overflow(kept, count / 2, &all)) return;
+    if (risen(s, h->heap) < all) all = risen(s, h->heap);
     if (!mpr_worth(all, h->heap->peak_bytes)) return;
     struct mpr_finding *f = mpr_finding_add(out, "growth", whose(out, h->heap->name), all);
-    f->what = mpr_arena_format(&out->arena,
-                               "each instance of %s keeps %s of %s at the median, %s in half of %s",
-                               s->instances.range, mpr_finding_size(out, kept), h->heap->name,
-                               mpr_finding_size(out, all), mpr_finding_number(out, count));
+    f->what =
+        mpr_arena_format(&out->arena,
+                         "%s instances of %s keep %s of %s each at the median, %s in "
+                         "the second half",
+                         mpr_finding_number(out, count), s->instances.range,
+                         mpr_finding_size(out, kept), h->heap->name, mpr_finding_size(out, all));
     f->change = "what holds on to it: a list of losses that keeps graphs, a cache without a bound";
     f->look = "leaks";
     mpr_finding_bytes(f, "kept_bytes", kept);

@@ -90,7 +90,6 @@ static void small_or_different_communicators_are_fine(void **state)
     assert_int_equal(f->out.findings, 0);
 }
 
-/* Five instances of "step" on one heap, of which the third is the worst. */
 static void look_at_graphs(struct fixture *f, bool at_oom, uint64_t pool_free)
 {
     const struct mpr_segments segments = { 0 };
@@ -121,12 +120,16 @@ static void what_graphs_pools_keep_free_is_fine_otherwise(void **state)
     assert_int_equal(f->out.findings, 0);
 }
 
-static void look_at_steps(struct fixture *f, const char *heap, uint64_t worst, int64_t kept)
+/* Five instances of "step" on one heap, of which the third is the worst; each ends with so many
+ * bytes more than the one before. */
+static void look_at_steps(struct fixture *f, const char *heap, uint64_t worst, int64_t kept,
+                          uint64_t rise)
 {
     struct mpr_instance instance[5] = { { .name = "step:1" },
                                         { .name = "step:2" },
                                         { .name = "step:3", .number = 3 } };
     struct mpr_instance_heap of[5] = { [2] = { .peak_bytes = worst } };
+    for (size_t i = 0; i < 5; i++) of[i].end_bytes = 100 * (uint64_t)MIB + i * rise;
     struct mpr_instances_heap whole = { .name = heap, .of = of, .peak_bytes = worst };
     struct mpr_steps_heap h = { .heap = &whole,
                                 .median_peak = 1000 * (uint64_t)MIB,
@@ -146,7 +149,7 @@ static void look_at_steps(struct fixture *f, const char *heap, uint64_t worst, i
 static void an_instance_that_stands_out_is_named(void **state)
 {
     struct fixture *f = *state;
-    look_at_steps(f, "gpu0/torch", 1500 * (uint64_t)MIB, 0);
+    look_at_steps(f, "gpu0/torch", 1500 * (uint64_t)MIB, 0, 0);
     assert_int_equal(f->out.findings, 1);
     assert_string_equal(f->out.finding[0].key, "instance");
     assert_string_equal(f->out.finding[0].where, "gpu0");
@@ -158,18 +161,33 @@ static void an_instance_that_stands_out_is_named(void **state)
 static void what_each_instance_keeps_is_growth(void **state)
 {
     struct fixture *f = *state;
-    look_at_steps(f, "host/heap", 1000 * (uint64_t)MIB, 50 * MIB);
+    look_at_steps(f, "host/heap", 1000 * (uint64_t)MIB, 50 * MIB, 50 * MIB);
     assert_int_equal(f->out.findings, 1);
     assert_string_equal(f->out.finding[0].key, "growth");
     assert_int_equal(f->out.finding[0].bytes, 100 * MIB); /* by 2 of 5 */
+    assert_string_equal(f->out.finding[0].what,
+                        "5 instances of step keep 50.00 MiB of host/heap each at the median, "
+                        "100.00 MiB in the second half");
+}
+
+/* 64 MiB are worth a finding; two instances of five are the second half. */
+static void what_is_given_back_between_instances_is_no_growth(void **state)
+{
+    struct fixture *f = *state;
+    look_at_steps(f, "host/heap", 1000 * (uint64_t)MIB, 50 * MIB, 0);
+    look_at_steps(f, "host/heap", 1000 * (uint64_t)MIB, 50 * MIB, 31 * MIB);
+    assert_int_equal(f->out.findings, 0);
+    look_at_steps(f, "host/heap", 1000 * (uint64_t)MIB, 50 * MIB, 32 * MIB);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].bytes, 64 * MIB);
 }
 
 static void steps_alike_and_segments_are_fine(void **state)
 {
     struct fixture *f = *state;
-    look_at_steps(f, "gpu0/torch", 1000 * (uint64_t)MIB, 10 * MIB);
-    look_at_steps(f, "gpu0/torch", 1040 * (uint64_t)MIB, -10 * MIB);
-    look_at_steps(f, "gpu0/device", 1500 * (uint64_t)MIB, 50 * MIB);
+    look_at_steps(f, "gpu0/torch", 1000 * (uint64_t)MIB, 10 * MIB, 10 * MIB);
+    look_at_steps(f, "gpu0/torch", 1040 * (uint64_t)MIB, -10 * MIB, 0);
+    look_at_steps(f, "gpu0/device", 1500 * (uint64_t)MIB, 50 * MIB, 50 * MIB);
     assert_int_equal(f->out.findings, 0);
 }
 
@@ -184,6 +202,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_graphs_pools_keep_free_is_fine_otherwise, begin, end),
         cmocka_unit_test_setup_teardown(an_instance_that_stands_out_is_named, begin, end),
         cmocka_unit_test_setup_teardown(what_each_instance_keeps_is_growth, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_given_back_between_instances_is_no_growth, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(steps_alike_and_segments_are_fine, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
