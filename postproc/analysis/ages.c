@@ -13,45 +13,46 @@ static int by_time(const void *left, const void *right)
 }
 
 /* Where the times of each cell go. */
-struct place {
-    uint64_t *made;
-    size_t blocks;
+struct places {
+    struct place {
+        uint64_t *made; /* NULL: not asked for */
+        size_t blocks;
+    } * of;
 };
 
-static void count(struct place *place, const struct mpr_lasting *l)
+static void count(void *arg, const struct mpr_birth *birth)
 {
-    for (uint32_t i = 0; i < l->births; i++)
-        if (l->birth[i].cell < l->cells) place[l->birth[i].cell].blocks++;
+    struct places *p = arg;
+    p->of[birth->cell].blocks++;
 }
 
-static void fill(struct place *place, const struct mpr_lasting *l)
+static void put(void *arg, const struct mpr_birth *birth)
 {
-    for (uint32_t i = 0; i < l->births; i++) {
-        struct place *p = l->birth[i].cell < l->cells ? &place[l->birth[i].cell] : NULL;
-        if (p && p->made) p->made[p->blocks++] = l->birth[i].time;
-    }
+    const struct places *p = arg;
+    struct place *place = &p->of[birth->cell];
+    if (place->made) place->made[place->blocks++] = birth->time;
 }
 
 void mpr_ages_of(struct mpr_arena *arena, const struct mpr_lasting *l, const uint32_t *cell,
                  size_t cells, struct mpr_ages *out)
 {
-    struct place *place = mpr_alloc(l->cells, sizeof *place);
-    count(place, l);
+    struct places p = { .of = mpr_alloc(l->cells, sizeof *p.of) };
+    mpr_lasting_marked(l, count, &p);
     for (size_t i = 0; i < cells; i++) {
         if (cell[i] >= l->cells) continue;
-        struct place *p = &place[cell[i]];
-        p->made = mpr_arena_alloc(arena, p->blocks * sizeof *p->made);
-        p->blocks = 0;
+        struct place *place = &p.of[cell[i]];
+        place->made = mpr_arena_alloc(arena, place->blocks * sizeof *place->made);
+        place->blocks = 0;
     }
-    fill(place, l);
+    mpr_lasting_marked(l, put, &p);
     for (size_t i = 0; i < cells; i++) {
         out[i] = (struct mpr_ages){ .blocks = 0 };
-        if (cell[i] >= l->cells || !place[cell[i]].blocks) continue;
-        const struct place *p = &place[cell[i]];
-        qsort(p->made, p->blocks, sizeof *p->made, by_time);
-        out[i] = (struct mpr_ages){ p->made, p->blocks };
+        if (cell[i] >= l->cells || !p.of[cell[i]].blocks) continue;
+        const struct place *place = &p.of[cell[i]];
+        qsort(place->made, place->blocks, sizeof *place->made, by_time);
+        out[i] = (struct mpr_ages){ place->made, place->blocks };
     }
-    free(place);
+    free(p.of);
 }
 
 struct mpr_ages mpr_ages_join(struct mpr_arena *arena, const struct mpr_ages *ages, size_t count)

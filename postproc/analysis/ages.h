@@ -1,4 +1,4 @@
-/* When blocks that live at an instant were made: exact, block by block. */
+/* When blocks that lived at an instant were made: exact, block by block. */
 #ifndef MPR_AGES_H
 #define MPR_AGES_H
 
@@ -14,7 +14,8 @@ struct mpr_ages {
     size_t blocks;        /* 0: none, or memory that is counted by pages */
 };
 
-/* Of so many cells, out[i] of cell[i]; each cell once.  In the arena; 8 bytes a block. */
+/* Of the blocks at the newest mark, in so many cells: out[i] of cell[i]; each cell once.  In the
+ * arena; 8 bytes a block. */
 void mpr_ages_of(struct mpr_arena *arena, const struct mpr_lasting *lasting, const uint32_t *cell,
                  size_t cells, struct mpr_ages *out);
 /* Of all their blocks; in the arena. */

@@ -106,6 +106,7 @@ void mpr_history_take(struct mpr_history *h, uint64_t time)
     }
     for (uint32_t i = 0; i < t->count; i++) add_point(h, t->cell[i]);
     forget_touches(t);
+    mpr_lasting_mark(&h->lasting);
     h->at[h->count].time = time;
     h->at[h->count++].number = h->taken;
 }
@@ -141,6 +142,7 @@ void mpr_history_begin(struct mpr_history *h, struct mpr_replay *r, uint64_t eve
         .now = &r->now, .next = every ? every : UINT64_MAX, .tick = tick, .arg = h
     };
     r->books.touches = &h->touches;
+    r->lasting = &h->lasting;
 }
 
 void mpr_history_free(struct mpr_history *h)
@@ -149,5 +151,6 @@ void mpr_history_free(struct mpr_history *h)
     free(h->past);
     free(h->touches.cell);
     free(h->touches.is_touched);
+    mpr_lasting_free(&h->lasting);
     *h = (struct mpr_history){ .count = 0 };
 }

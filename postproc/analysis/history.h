@@ -17,6 +17,7 @@ struct mpr_history_value {
 
 struct mpr_history {
     struct mpr_touches touches;
+    struct mpr_lasting lasting; /* its newest mark is the last instant that is kept */
     const struct mpr_replay *replay;
     struct {
         uint64_t time, number; /* how many instants there were until then */

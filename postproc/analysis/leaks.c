@@ -8,7 +8,6 @@
 #include "error.h"
 #include "history.h"
 #include "labels.h"
-#include "lasting.h"
 #include "mpf/event.h"
 #include "reader.h"
 #include "repeats.h"
@@ -19,7 +18,6 @@ enum { TICKS = 48 };
 struct reading {
     struct mpr_leaks *out;
     struct mpr_history history;
-    struct mpr_lasting lasting;
     uint64_t *ended; /* ns: when instances did */
     size_t endings, cap;
     struct mpr_repeats *repeats; /* for names */
@@ -62,7 +60,6 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
 static void release(struct reading *g)
 {
     mpr_history_free(&g->history);
-    mpr_lasting_free(&g->lasting);
     free(g->ended);
     g->ended = NULL;
     g->endings = g->cap = 0;
@@ -80,8 +77,6 @@ static void begin(void *arg, struct mpr_reader *reader)
     release(g);
     g->repeats = mpr_repeats_new();
     mpr_history_begin(&g->history, &reader->replay, g->out->every);
-    g->lasting.until = g->out->options.at.to;
-    reader->replay.lasting = &g->lasting;
     if (g->out->every) return;
     g->follow = (struct mpr_follow){ .what = what, .begins = begins, .ends = ends, .arg = g };
     reader->replay.watch = (struct mpr_watch){ mpr_follow_see, &g->follow };
@@ -135,7 +130,7 @@ static struct judged judge(const struct mpr_history *h, const struct mpr_history
 
 /* ---- ages */
 
-/* Instances that ended at that time or later. */
+/* Instances that ended at that time or later, up to the last instant. */
 static uint64_t steps_since(const struct mpr_leaks *l, uint64_t time)
 {
     size_t low = 0, high = l->endings;
@@ -152,8 +147,8 @@ struct mpr_leaks_age mpr_leaks_age(const struct mpr_leaks *l, const struct mpr_a
     if (!made->blocks)
         return (struct mpr_leaks_age){ MPR_NO_AGE, MPR_NO_AGE, MPR_NO_AGE, MPR_NO_AGE };
     const uint64_t oldest = made->made[0], median = mpr_ages_median(made);
-    return (struct mpr_leaks_age){ .oldest_ns = mpr_less(l->options.at.to, oldest),
-                                   .median_ns = mpr_less(l->options.at.to, median),
+    return (struct mpr_leaks_age){ .oldest_ns = mpr_less(l->last_ns, oldest),
+                                   .median_ns = mpr_less(l->last_ns, median),
                                    .oldest_steps = steps_since(l, oldest),
                                    .median_steps = steps_since(l, median) };
 }
@@ -204,7 +199,7 @@ static const struct mpr_ages *ages_of(struct reading *g, const struct found *f)
     struct mpr_ages *made = mpr_arena_alloc(&g->out->arena, f->sites * sizeof *made);
     uint32_t *cell = mpr_alloc(f->sites, sizeof *cell);
     for (size_t i = 0; i < f->sites; i++) cell[i] = f->site[i].cell;
-    mpr_ages_of(&g->out->arena, &g->lasting, cell, f->sites, made);
+    mpr_ages_of(&g->out->arena, &g->history.lasting, cell, f->sites, made);
     free(cell);
     return made;
 }
@@ -266,12 +261,14 @@ static void fill_heaps(struct reading *g, const struct mpr_reader *reader)
     free(found.site);
 }
 
+/* Those up to the last instant that is kept. */
 static void fill_endings(struct reading *g)
 {
-    uint64_t *ended = mpr_arena_alloc(&g->out->arena, g->endings * sizeof *ended);
-    if (g->endings) memcpy(ended, g->ended, g->endings * sizeof *ended);
+    const size_t endings = *g->out->range ? g->out->last_number : 0;
+    uint64_t *ended = mpr_arena_alloc(&g->out->arena, endings * sizeof *ended);
+    if (endings) memcpy(ended, g->ended, endings * sizeof *ended);
     g->out->ended = ended;
-    g->out->endings = g->endings;
+    g->out->endings = endings;
 }
 
 static void end(void *arg, const struct mpr_reader *reader)
@@ -283,13 +280,13 @@ static void end(void *arg, const struct mpr_reader *reader)
     out->heap = mpr_arena_alloc(&out->arena, log->heaps * sizeof *out->heap);
     out->instants = h->taken;
     out->kept = h->count;
-    fill_endings(g);
     for (size_t i = 0; i < log->heaps; i++) out->heap[i].live = &log->heap[i];
     if (h->count < MPR_LEAKS_LEAST) return;
     out->warm_number = h->at[warm_of(h)].number;
     out->warm_ns = h->at[warm_of(h)].time;
     out->last_number = h->at[h->count - 1].number;
     out->last_ns = h->at[h->count - 1].time;
+    fill_endings(g);
     fill_heaps(g, reader);
 }
 

@@ -26,8 +26,8 @@ struct mpr_leaks_options {
 
 enum { MPR_LEAKS_LEAST = 6 }; /* instants, to tell growth by */
 
-/* Ages at the instant of the blocks that live then; MPR_NO_AGE: they have none, or growth is by the
- * clock. */
+/* Ages at the last instant of growth of the blocks that lived then; MPR_NO_AGE: there are none, or
+ * growth is by the clock. */
 #define MPR_NO_AGE UINT64_MAX
 struct mpr_leaks_age {
     uint64_t oldest_ns, median_ns;       /* half of the blocks are at least as old as the median */
@@ -36,7 +36,7 @@ struct mpr_leaks_age {
 
 struct mpr_leaks_row {
     struct mpr_row row;       /* bytes and blocks: by which it grew */
-    struct mpr_ages made;     /* its blocks that live at the instant */
+    struct mpr_ages made;     /* its blocks that lived at the last instant */
     struct mpr_leaks_age age; /* theirs */
 };
 
@@ -60,7 +60,7 @@ struct mpr_leaks {
     uint64_t warm_number, last_number; /* which of the instants ended the warm-up, and was the last
                                           one kept */
     uint64_t warm_ns, last_ns;
-    const uint64_t *ended; /* ns: when instances of the range did, up to the instant, in order */
+    const uint64_t *ended; /* ns: when instances of the range did, up to the last one kept */
     size_t endings;
     struct mpr_leaks_heap *heap; /* as peaks.log->heap */
 };
@@ -69,7 +69,7 @@ struct mpr_leaks {
 int mpr_leaks_read(struct mpr_leaks *out, const char *path, const struct mpr_leaks_options *options,
                    const struct mpr_progress *progress, struct mpr_error *error);
 void mpr_leaks_free(struct mpr_leaks *leaks);
-/* Of blocks that live at the instant. */
+/* Of blocks that lived at the last instant. */
 struct mpr_leaks_age mpr_leaks_age(const struct mpr_leaks *leaks, const struct mpr_ages *made);
 
 /* What growth is counted by: the instances, or the seconds, since the warm-up. */

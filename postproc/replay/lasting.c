@@ -1,5 +1,6 @@
 #include "lasting.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "alloc.h"
@@ -10,8 +11,9 @@ void mpr_lasting_free(struct mpr_lasting *lasting)
     for (uint32_t i = 0; i < lasting->cells; i++) free(lasting->cell[i].life);
     free(lasting->cell);
     free(lasting->birth);
+    free(lasting->gone);
     mpr_index_free(&lasting->number);
-    *lasting = (struct mpr_lasting){ .within = lasting->within, .until = lasting->until };
+    *lasting = (struct mpr_lasting){ .within = lasting->within };
 }
 
 /* That of a block whose end was not seen is taken over. */
@@ -30,17 +32,12 @@ static uint32_t place_for(struct mpr_lasting *lasting, uint64_t key)
     return place;
 }
 
-static bool is_past(const struct mpr_lasting *lasting, uint64_t time)
-{
-    return lasting->until && time > lasting->until;
-}
-
 void mpr_lasting_born(struct mpr_lasting *lasting, uint64_t key, uint64_t size, uint32_t cell,
                       uint64_t time)
 {
-    if (is_past(lasting, time)) return;
     const uint32_t place = place_for(lasting, key);
-    lasting->birth[place] = (struct mpr_birth){ .time = time, .cell = cell };
+    lasting->birth[place] =
+        (struct mpr_birth){ .time = time, .cell = cell, .marks = lasting->marks };
     MPR_REACH(lasting->cell, cell, lasting->cells);
     lasting->cell[cell].births++;
     lasting->cell[cell].bytes += size;
@@ -52,9 +49,39 @@ static unsigned class_of(uint64_t life)
     return class < MPR_LIFE_CLASSES ? class : MPR_LIFE_CLASSES - 1;
 }
 
+/* ---- marks */
+
+static bool is_marked(const struct mpr_lasting *lasting, const struct mpr_birth *birth)
+{
+    return birth->cell != MPR_NO_CELL && birth->marks < lasting->marks;
+}
+
+void mpr_lasting_mark(struct mpr_lasting *lasting)
+{
+    lasting->marks++;
+    lasting->gones = 0;
+}
+
+void mpr_lasting_marked(const struct mpr_lasting *lasting,
+                        void (*each)(void *arg, const struct mpr_birth *birth), void *arg)
+{
+    for (uint32_t i = 0; i < lasting->births; i++)
+        if (is_marked(lasting, &lasting->birth[i])) each(arg, &lasting->birth[i]);
+    for (uint32_t i = 0; i < lasting->gones; i++) each(arg, &lasting->gone[i]);
+}
+
+static void keep_marked(struct mpr_lasting *lasting, const struct mpr_birth *birth)
+{
+    if (!is_marked(lasting, birth)) return;
+    MPR_GROW(lasting->gone, lasting->gones, lasting->gone_cap);
+    lasting->gone[lasting->gones++] = *birth;
+}
+
+/* ---- ends */
+
 void mpr_lasting_gone(struct mpr_lasting *lasting, uint64_t key, uint64_t size, uint64_t time)
 {
-    const uint32_t number = is_past(lasting, time) ? 0 : mpr_index_get(&lasting->number, key);
+    const uint32_t number = mpr_index_get(&lasting->number, key);
     if (!number) return;
     struct mpr_birth *birth = &lasting->birth[number - 1];
     struct mpr_lasting_cell *cell = &lasting->cell[birth->cell];
@@ -64,6 +91,7 @@ void mpr_lasting_gone(struct mpr_lasting *lasting, uint64_t key, uint64_t size, 
     cell->ends++;
     cell->soon += life <= lasting->within;
     cell->soon_bytes += life <= lasting->within ? size : 0;
+    keep_marked(lasting, birth);
     mpr_index_set(&lasting->number, key, 0);
     birth->cell = MPR_NO_CELL;
     birth->next = lasting->free;

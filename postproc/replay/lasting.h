@@ -7,7 +7,6 @@
 #ifndef MPR_LASTING_H
 #define MPR_LASTING_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "index.h"
@@ -25,18 +24,23 @@ struct mpr_lasting_cell {
 struct mpr_birth {
     uint64_t time;
     uint32_t cell; /* MPR_NO_CELL: a free place */
-    uint32_t next; /* of the free places, + 1 */
+    union {
+        uint32_t marks; /* that were set before it */
+        uint32_t next;  /* of the free places, + 1 */
+    };
 };
 #define MPR_NO_CELL UINT32_MAX
 
 struct mpr_lasting {
     uint64_t within; /* ns */
-    uint64_t until;  /* ns: what happens later is not seen; 0: all is */
     struct mpr_lasting_cell *cell;
     uint32_t cells;
     struct mpr_birth *birth; /* of live blocks */
     uint32_t births, cap, free;
     struct mpr_index number; /* of them by heap and address: place + 1 */
+    uint32_t marks;
+    struct mpr_birth *gone; /* of those that lived at the newest mark and were freed since */
+    uint32_t gones, gone_cap;
 };
 
 void mpr_lasting_free(struct mpr_lasting *lasting);
@@ -44,6 +48,12 @@ void mpr_lasting_free(struct mpr_lasting *lasting);
 void mpr_lasting_born(struct mpr_lasting *lasting, uint64_t key, uint64_t size, uint32_t cell,
                       uint64_t time);
 void mpr_lasting_gone(struct mpr_lasting *lasting, uint64_t key, uint64_t size, uint64_t time);
+/* From now on the blocks that live now are known, also those that go: instead of those of the mark
+ * before. */
+void mpr_lasting_mark(struct mpr_lasting *lasting);
+/* Calls with each block that lived at the newest mark, in no order. */
+void mpr_lasting_marked(const struct mpr_lasting *lasting,
+                        void (*each)(void *arg, const struct mpr_birth *birth), void *arg);
 /* Of a cell; zeros where no block was seen. */
 struct mpr_lasting_cell mpr_lasting_of(const struct mpr_lasting *lasting, uint32_t cell);
 

@@ -85,6 +85,14 @@ static struct mpr_leaks_age age_of(struct mpr_document *doc, const struct mpr_le
     return mpr_leaks_age(l, &all);
 }
 
+static const struct mpr_row *rows_of(struct mpr_document *doc, const struct mpr_leaks_row *leak,
+                                     size_t leaks)
+{
+    struct mpr_row *row = mpr_arena_alloc(&doc->arena, leaks * sizeof *row);
+    for (size_t i = 0; i < leaks; i++) row[i] = leak[i].row;
+    return row;
+}
+
 /* What a table of growth is told besides its rows. */
 struct growth {
     const char *title, *bytes; /* headings */
@@ -97,8 +105,7 @@ static void table(struct mpr_document *doc, const struct mpr_leaks *l, const str
     const enum mpr_group by = l->peaks.log[0].choice.by;
     size_t lines, live;
     if (!leaks) return;
-    struct mpr_row *row = mpr_arena_alloc(&doc->arena, leaks * sizeof *row);
-    for (size_t i = 0; i < leaks; i++) row[i] = leak[i].row;
+    const struct mpr_row *row = rows_of(doc, leak, leaks);
     const struct mpr_line *line =
         mpr_naming_lines(&doc->arena, mpr_report_naming(doc), by, row, leaks, &lines, &live);
     struct grown *grown = mpr_arena_alloc(&doc->arena, lines * sizeof *grown);
@@ -192,11 +199,20 @@ static bool is_known(const struct mpr_leaks *l) { return l->kept >= MPR_LEAKS_LE
 
 static const char *unit(const struct mpr_leaks *l) { return *l->range ? "a step" : "a second"; }
 
-static uint64_t growing(const struct mpr_leaks_heap *h)
+/* "1 site grows by 8.97 KiB a step"; sites as lines name them. */
+static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
+                       const struct mpr_leaks_heap *h)
 {
+    size_t sites;
     uint64_t bytes = 0;
-    for (size_t i = 0; i < h->growings; i++) bytes += h->growing[i].row.bytes;
-    return bytes;
+    const struct mpr_row *row = rows_of(doc, h->growing, h->growings);
+    mpr_naming_merge(&doc->arena, mpr_report_naming(doc), l->peaks.log[0].choice.by, row,
+                     h->growings, &sites);
+    for (size_t i = 0; i < h->growings; i++) bytes += row[i].bytes;
+    mpr_doc_say(doc, "; ");
+    mpr_doc_add(doc, MPR_STRONG, "%s site%s grow%s by %s %s", mpr_doc_count(doc, sites),
+                sites == 1 ? "" : "s", sites == 1 ? "s" : "",
+                mpr_doc_size(doc, (uint64_t)((double)bytes / mpr_leaks_steps(l) + 0.5)), unit(l));
 }
 
 static void headline(struct mpr_document *doc, const struct mpr_leaks *l,
@@ -205,13 +221,8 @@ static void headline(struct mpr_document *doc, const struct mpr_leaks *l,
     mpr_doc_say(doc, "%s: %s in %s block%s live", h->live->name,
                 mpr_doc_size(doc, h->live->peak_bytes), mpr_doc_count(doc, h->live->peak_blocks),
                 h->live->peak_blocks == 1 ? "" : "s");
-    if (is_known(l) && h->growings) {
-        const double bytes = (double)growing(h) / mpr_leaks_steps(l);
-        mpr_doc_say(doc, "; ");
-        mpr_doc_add(doc, MPR_STRONG, "%s site%s grow%s by %s %s", mpr_doc_count(doc, h->growings),
-                    h->growings == 1 ? "" : "s", h->growings == 1 ? "s" : "",
-                    mpr_doc_size(doc, (uint64_t)(bytes + 0.5)), unit(l));
-    } else if (is_known(l)) mpr_doc_say(doc, "; no site grows");
+    if (is_known(l) && h->growings) say_growth(doc, l, h);
+    else if (is_known(l)) mpr_doc_say(doc, "; no site grows");
     mpr_doc_end(doc);
 }
 

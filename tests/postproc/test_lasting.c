@@ -1,4 +1,5 @@
-/* How long blocks live, the median that a tally tells, and how old those are that live on. */
+/* How long blocks live, the median that a tally tells, and how old those are that lived at a mark.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,21 +88,25 @@ static void lives_have_classes(void **state)
 }
 
 /* Of three cells; the third has no block. */
-static void ages_are_those_of_live_blocks(void **state)
+static void ages_are_those_of_blocks_at_the_mark(void **state)
 {
     static const uint32_t cell[] = { OTHER, CELL, CELL + 1 };
     static const uint64_t made[] = { 70, 90, 200 };
-    struct mpr_lasting lasting = { .until = 1000 };
+    struct mpr_lasting lasting = { .within = 0 };
     struct mpr_arena arena = { 0 };
     struct mpr_ages ages[3];
     (void)state;
     for (uint64_t i = 1; i <= 9; i++) mpr_lasting_born(&lasting, i, 8, CELL, i * 10);
     mpr_lasting_born(&lasting, 100, 8, OTHER, 100);
+    mpr_lasting_mark(&lasting); /* of which nobody wants to know any more */
     for (uint64_t i = 1; i <= 8; i++)
         if (i != 7) mpr_lasting_gone(&lasting, i, 8, 150);
     mpr_lasting_born(&lasting, 200, 8, CELL, 200); /* in a place that is free again */
-    mpr_lasting_gone(&lasting, 9, 8, 1001);        /* too late to be seen, as */
-    mpr_lasting_born(&lasting, 300, 8, CELL, 1001);
+    mpr_lasting_mark(&lasting);
+    mpr_lasting_gone(&lasting, 9, 8, 210); /* it lived then */
+    mpr_lasting_born(&lasting, 300, 8, CELL, 200);
+    mpr_lasting_born(&lasting, 301, 8, CELL, 200);
+    mpr_lasting_gone(&lasting, 301, 8, 220);
     mpr_ages_of(&arena, &lasting, cell, 3, ages);
     assert_int_equal(ages[0].blocks, 1);
     assert_int_equal(ages[0].made[0], 100);
@@ -123,7 +128,7 @@ int main(void)
         cmocka_unit_test(an_address_is_used_again),
         cmocka_unit_test(the_median_is_the_middle_of_its_class),
         cmocka_unit_test(lives_have_classes),
-        cmocka_unit_test(ages_are_those_of_live_blocks),
+        cmocka_unit_test(ages_are_those_of_blocks_at_the_mark),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

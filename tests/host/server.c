@@ -1,0 +1,48 @@
+/* A server that leaks: `server REQUESTS`.  Each request, a range, takes a buffer and gives it back,
+ * leaves SESSIONS sessions of SESSION bytes behind, and the first quarter of them fill a cache. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ranges.h"
+
+#define FRAME static __attribute__((noinline, noclone))
+
+enum { SESSIONS = 3, SESSION = 224, ENTRY = 5000, BUFFER = 100000 };
+
+static void *volatile newest;
+static volatile int sessions = SESSIONS; /* one call site, however loops are unrolled */
+
+FRAME void make_session(void)
+{
+    void *session = malloc(SESSION);
+    *(void **)session = newest; /* nobody gives them back */
+    newest = session;
+}
+
+FRAME void remember(void **entry)
+{
+    if (!*entry) *entry = malloc(ENTRY);
+    __asm__ volatile("" : : : "memory");
+}
+
+FRAME void handle(void **entry)
+{
+    char *buffer = malloc(BUFFER);
+    memset(buffer, 1, BUFFER);
+    for (int i = 0; i < sessions; i++) make_session();
+    remember(entry);
+    free(buffer);
+}
+
+int main(int argc, char **argv)
+{
+    const long requests = argc > 1 ? atol(argv[1]) : 40;
+    void **cache = calloc((size_t)requests / 4, sizeof *cache);
+    ranges_init();
+    for (long i = 0; i < requests; i++) {
+        range_push("request");
+        handle(&cache[i % (requests / 4)]);
+        range_pop();
+    }
+    return 0;
+}

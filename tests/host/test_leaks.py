@@ -1,0 +1,127 @@
+"""What `memprof-report leaks` says of programs that leak a little with each request."""
+import json
+import os
+import subprocess
+
+import mp
+import stacks
+from test_torch import interpreters, record, script
+
+REQUESTS = 200
+SESSIONS, SESSION, ENTRY = 3, 224, 5000         # server.c
+
+
+def leaks(path, *options):
+    return subprocess.run([os.environ["MEMPROF_REPORT"], "leaks", "--heap", "host/heap", *options, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=mp.TIMEOUT, text=True, check=True).stdout
+
+
+def found(path, *options):
+    """The report, and its only heap."""
+    report = json.loads(leaks(path, "--format", "json", *options))
+    heap, = report["heaps"]
+    return report, heap
+
+
+def server():
+    stacks.has_symbols()
+    return mp.run([mp.victim("server"), str(REQUESTS)], env={"MEMPROF_STACKS": "all"}).logs.one().path
+
+
+def test_a_leak_is_named_with_its_slope():
+    report, heap = found(server(), "--by", "stack")
+    mp.equal((report["range"], report["instants"]), ("request", REQUESTS), "what growth is told by")
+    row, = heap["growing"]
+    requests = report["last"] - report["warm_up"]
+    mp.check(row["path"][-1].startswith("make_session (server.c:") and row["path"][-2].startswith("handle (server.c:"), row)
+    mp.equal((row["grown_blocks"], row["grown_bytes"]), (requests * SESSIONS, requests * SESSIONS * SESSION), "what it grew by")
+    mp.equal(row["blocks"], report["last"] * SESSIONS, "what it holds")
+    mp.equal((row["oldest_steps"], row["median_steps"]), (REQUESTS, REQUESTS // 2 + 1), "ages")
+
+
+def test_a_cache_is_told_from_a_leak():
+    report, heap = found(server(), "--by", "stack")
+    row, = heap["levelled_off"]
+    mp.check(row["path"][-1].startswith("remember (server.c:"), row)
+    mp.equal((row["blocks"], row["bytes"]), (REQUESTS // 4, REQUESTS // 4 * ENTRY), "what it holds")
+    mp.equal(row["median_steps"], REQUESTS - REQUESTS // 8 + 1, "the age of half of it")
+
+
+def test_the_text_names_them():
+    text = leaks(server(), "--by", "stack")
+    line, = [l for l in text.splitlines() if "make_session (" in l and "a step" not in l and "oldest" in l]
+    mp.check("make_session (server.c:" in line and "<- handle" in line and f"+{SESSIONS} " in line, text)
+    mp.check(f"1 site grows by {SESSIONS * SESSION} B a step" in text, text)
+
+
+# Each request keeps what a line of JSON says.  The text of it is a block of its own, of which the Python stack is always recorded.
+LOADED = """import ctypes, json, os, sys
+nvtx = ctypes.CDLL(os.environ["NVTX"])
+kept, cache = [], {}
+
+
+def lookup(key, line):
+    if key not in cache:
+        cache[key] = json.loads(line)
+
+
+def handle(number, line):
+    kept.append(json.loads(line))
+    lookup(number % 10, line)
+    json.loads(line)
+
+
+def serve(requests, line):
+    for number in range(requests):
+        nvtx.torch_push(b"request")
+        handle(number, line)
+        nvtx.torch_pop()
+"""
+LARGE = LOADED + """
+serve(40, json.dumps(["x" * (1 << 20)]))
+print(sys.getsizeof(kept[0][0]))
+"""
+SMALL = LOADED + """
+serve(24, json.dumps([{"user": i, "name": f"name {i}"} for i in range(16000)]))
+print(sum(map(sys.getsizeof, kept[0])) + sum(sys.getsizeof(value) for row in kept[0] for value in row.values()))
+"""
+KEEPS, CACHES = "(script.py:12)", "(script.py:8)"
+
+
+def served(python, text, **env):
+    path, result = record([python, script(text)], NVTX=mp.victim("libtorch_ranges.so"), **env)
+    return path, int(result.out)
+
+
+def at(rows, line):
+    return [row for row in rows if any(line in frame for frame in row["path"])]
+
+
+def test_a_line_of_python_that_leaks_is_named():
+    for python in interpreters():
+        path, size = served(python, LARGE)
+        report, heap = found(path, "--by", "python")
+        row, = at(heap["growing"], KEEPS)
+        requests = report["last"] - report["warm_up"]
+        mp.check(row["path"][-1].startswith("raw_decode") or row["path"][-1].startswith("JSONDecoder.raw_decode"), f"{python}: {row}")
+        mp.equal((row["grown_blocks"], row["grown_bytes"]), (requests, requests * size), f"{python}: what it grew by")
+        mp.equal((row["oldest_steps"], row["median_steps"]), (40, 21), f"{python}: ages")
+        row, = at(heap["levelled_off"], CACHES)
+        mp.equal((row["blocks"], row["bytes"]), (10, 10 * size), f"{python}: the cache")
+        line, = [l for l in leaks(path, "--by", "python").splitlines() if "script.py:12" in l and "oldest" in l]
+        mp.check("handle" in line and "oldest 40 steps" in line, f"{python}: {line}")
+
+
+def test_small_objects_that_leak_are_estimated():
+    path, size = served(next(iter(interpreters())), SMALL, MEMPROF_PYTHON="small")
+    report, heap = found(path, "--by", "python", "--heap", "host/python")
+    rows = at(heap["growing"], KEEPS)
+    requests = report["last"] - report["warm_up"]
+    grown = sum(row["grown_bytes"] for row in rows)
+    mp.check(rows and all(row["estimated"] for row in rows), heap)
+    mp.check(0.5 * size * requests < grown < 1.6 * size * requests, f"{grown} bytes in {requests} requests, of {size} each")
+    mp.check(not at(heap["growing"], CACHES), heap["growing"])
+
+
+if __name__ == "__main__":
+    mp.main()
