@@ -84,6 +84,15 @@ static void add_up(struct mpr_role_share *share, const struct mpr_gpu_block *b)
     share->blocks++;
 }
 
+static uint64_t bucket_bytes(const struct told *told, size_t count)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        if (told[i].role == MPR_ROLE_GRADIENTS && told[i].of.says & MPR_SAYS_BUCKET)
+            bytes += told[i].life->block.size;
+    return bytes;
+}
+
 static int by_key(const void *left, const void *right)
 {
     const struct told *a = left, *b = right;
@@ -134,6 +143,7 @@ static void fill_heap(struct mpr_breakdown *breakdown, struct mpr_lives *lives,
                                         .phase = instant->phase,
                                         .steps = instant->steps,
                                         .passes = instant->passes };
+    out->bucket_bytes = bucket_bytes(told, count);
     qsort(told, count, sizeof *told, by_key);
     for (size_t i = 0, role = 0; role < MPR_ROLES; role++) {
         const size_t first = i;

@@ -61,6 +61,7 @@ struct mpr_breakdown_heap {
     enum mpr_phase phase;   /* then */
     uint64_t steps, passes; /* optimizer's steps done before, backward passes begun before it */
     struct mpr_role_share role[MPR_ROLES];
+    uint64_t bucket_bytes; /* of the gradients: DistributedDataParallel's buckets */
 };
 
 struct mpr_breakdown {

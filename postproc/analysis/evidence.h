@@ -6,6 +6,7 @@
 #define MPR_EVIDENCE_H
 
 #include "amount.h"
+#include "breakdown.h"
 #include "graphs.h"
 #include "insights.h"
 #include "mpf/event.h"
@@ -28,9 +29,11 @@ struct mpr_evidence {
     const struct mpr_log_peaks *log;
     const struct mpr_segments *segments; /* when memory ran out; else at each device's peak */
     const struct mpr_graphs *graphs;
-    const struct mpr_steps *steps;        /* NULL: no range repeats */
-    const struct mpr_device_state *state; /* by device: when memory ran out; else at its peak */
-    bool at_oom[MPF_GPUS];                /* which of the two */
+    const struct mpr_steps *steps;         /* NULL: no range repeats */
+    const struct mpr_breakdown *breakdown; /* at the same instants as segments; NULL: PyTorch held
+                                              no device memory */
+    const struct mpr_device_state *state;  /* by device: when memory ran out; else at its peak */
+    bool at_oom[MPF_GPUS];                 /* which of the two */
     struct mpr_retained retained;
     bool ranges;   /* there are any, or Python's stacks */
     bool jemalloc; /* its own figures are in the log */
@@ -58,6 +61,7 @@ const char *mpr_finding_gpu(struct mpr_insights *out, unsigned index);
 
 /* The rules. */
 void mpr_insights_torch(struct mpr_insights *out, const struct mpr_evidence *e);
+void mpr_insights_roles(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_device(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_steps(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_host(struct mpr_insights *out, const struct mpr_evidence *e);

@@ -181,6 +181,7 @@ static int by_bytes(const void *left, const void *right)
 static void apply_rules(struct mpr_insights *out, const struct mpr_evidence *e)
 {
     mpr_insights_torch(out, e);
+    mpr_insights_roles(out, e);
     mpr_insights_device(out, e);
     mpr_insights_steps(out, e);
     mpr_insights_host(out, e);
@@ -198,6 +199,24 @@ static void read_steps(struct mpr_insights *out, struct mpr_evidence *e, const c
     const struct mpr_instances_options any = { .range = NULL };
     out->has_steps = e->ranges && mpr_steps_read(&out->steps, path, &any, progress, &none) == 0;
     if (out->has_steps) e->steps = &out->steps;
+}
+
+static bool has_torch(const struct mpr_log_peaks *log)
+{
+    for (size_t i = 0; i < log->heaps; i++)
+        if (strstr(log->heap[i].name, "/torch")) return true;
+    return false;
+}
+
+/* A reading of its own, too. */
+static void read_breakdown(struct mpr_insights *out, struct mpr_evidence *e, const char *path,
+                           const struct mpr_progress *progress)
+{
+    struct mpr_error none;
+    const struct mpr_instant at = out->oom.told ? MPR_INSTANT_AT(out->oom.time) : MPR_INSTANT_PEAK;
+    out->has_breakdown =
+        has_torch(e->log) && mpr_breakdown_read(&out->breakdown, path, at, progress, &none) == 0;
+    if (out->has_breakdown) e->breakdown = &out->breakdown;
 }
 
 int mpr_insights_read(struct mpr_insights *out, const char *path,
@@ -219,6 +238,7 @@ int mpr_insights_read(struct mpr_insights *out, const char *path,
         g.evidence.graphs = &g.graphs;
         g.evidence.state = g.state;
         read_steps(out, &g.evidence, path, progress);
+        read_breakdown(out, &g.evidence, path, progress);
         apply_rules(out, &g.evidence);
     } else mpr_insights_free(out);
     mpr_segments_free(&g.segments);
@@ -229,6 +249,7 @@ int mpr_insights_read(struct mpr_insights *out, const char *path,
 void mpr_insights_free(struct mpr_insights *out)
 {
     if (out->has_steps) mpr_steps_free(&out->steps);
+    if (out->has_breakdown) mpr_breakdown_free(&out->breakdown);
     mpr_peaks_free(&out->peaks);
     free(out->finding);
     mpr_arena_free(&out->arena);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "breakdown.h"
 #include "peaks.h"
 #include "steps.h"
 
@@ -55,6 +56,8 @@ struct mpr_insights {
     struct mpr_insights_oom oom;
     struct mpr_steps steps; /* whose paths findings have; has_steps: a range repeats */
     bool has_steps;
+    struct mpr_breakdown breakdown; /* likewise; has_breakdown: PyTorch held device memory */
+    bool has_breakdown;
     struct mpr_finding *finding; /* largest first */
     size_t findings, cap;
 };
