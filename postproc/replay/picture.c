@@ -121,11 +121,23 @@ static void put_objects(struct mpr_picture *p, const struct mpr_gpu *g)
 
 /* What the driver is freeing is out of the table, for its address may be handed out, and counts
  * until the driver returns. */
+static const struct mpr_gpu_block *freeing_by(const struct mpr_thread *t)
+{
+    return t && t->gpu.freeing && t->gpu.freed.addr ? &t->gpu.freed : NULL;
+}
+
+static size_t freeing(const struct mpr_threads *threads)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < threads->count; i++) count += freeing_by(threads->at[i]) != NULL;
+    return count;
+}
+
 static void put_freeing(struct mpr_picture *p, const struct mpr_threads *threads)
 {
     for (uint32_t i = 0; i < threads->count; i++) {
-        const struct mpr_thread *t = threads->at[i];
-        if (t && t->gpu.freeing && t->gpu.freed.addr) put(p, &t->gpu.freed);
+        const struct mpr_gpu_block *block = freeing_by(threads->at[i]);
+        if (block) put(p, block);
     }
 }
 
@@ -135,7 +147,7 @@ void mpr_picture_end(struct mpr_picture *p, const struct mpr_replay *r)
     if (!p->open) return;
     p->open = false;
     p->driver =
-        mpr_alloc(g->driver.live + g->objects + r->threads.count + p->gones, sizeof *p->driver);
+        mpr_alloc(g->driver.live + g->objects + freeing(&r->threads) + p->gones, sizeof *p->driver);
     p->torch = mpr_alloc(g->torch.live + p->gones, sizeof *p->torch);
     if (p->gones) drop_repeated(p);
     for (size_t i = 0; i < p->gones; i++) put(p, &p->gone[i]);
