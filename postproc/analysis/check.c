@@ -49,9 +49,7 @@ static const struct mpr_heap_peak *heap_of(const struct mpr_log_peaks *log, cons
 static bool is_within(const char *pattern, const struct mpr_row *row)
 {
     struct mpr_arena scratch = { 0 };
-    const char *path = row->depth ? row->path[0] : "";
-    for (size_t i = 1; i < row->depth; i++)
-        path = mpr_arena_format(&scratch, "%s > %s", path, row->path[i]);
+    const char *path = mpr_arena_path(&scratch, row->path, row->depth);
     const bool within = mpr_telling_matches(pattern, path) ||
                         mpr_telling_matches(mpr_arena_format(&scratch, "%s > *", pattern), path);
     mpr_arena_free(&scratch);
@@ -141,9 +139,8 @@ static uint64_t with_part(uint64_t bytes, double part)
 
 static const char *line_name(struct mpr_arena *arena, const struct mpr_diff_row *row)
 {
-    const char *text = row->depth ? row->path[0] : "outside any range";
-    for (size_t i = 1; i < row->depth; i++)
-        text = mpr_arena_format(arena, "%s > %s", text, row->path[i]);
+    const char *text =
+        row->depth ? mpr_arena_path(arena, row->path, row->depth) : "outside any range";
     return *row->caller ? mpr_arena_format(arena, "%s <- %s", text, row->caller) : text;
 }
 

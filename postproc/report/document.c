@@ -307,10 +307,5 @@ void mpr_doc_began(struct mpr_document *doc, uint64_t start)
 
 const char *mpr_doc_path(struct mpr_document *doc, const char *const *path, size_t depth)
 {
-    size_t bytes = 1;
-    if (!depth) return mpr_group_nowhere(MPR_GROUP_RANGE);
-    for (size_t i = 0; i < depth; i++) bytes += strlen(path[i]) + strlen(" > ");
-    char *text = mpr_arena_alloc(&doc->arena, bytes), *end = text;
-    for (size_t i = 0; i < depth; i++) end = stpcpy(i ? stpcpy(end, " > ") : end, path[i]);
-    return text;
+    return depth ? mpr_arena_path(&doc->arena, path, depth) : mpr_group_nowhere(MPR_GROUP_RANGE);
 }
