@@ -15,22 +15,24 @@ REPORT, MAKE = os.environ["MEMPROF_REPORT"], os.environ["MAKE_HOSTILE_LOG"]
 PAGE = os.environ["MEMPROF_PAGE"] == "1"        # html is built
 TIMEOUT, MEMORY = 20, 2 << 30       # seconds, many times what the slowest takes; bytes, of which a log is no part
 COMMANDS = {
-    "peaks": ["peaks", "-fjson"], "python": ["peaks", "--by", "python"], "backward": ["peaks", "--backward-of"], "oom": ["oom"],
-    "timeline": ["timeline"], "html": ["html", "-o", "/dev/null"], "graphs": ["graphs"], "segments": ["segments"], "steps": ["steps"], "processes": ["processes"], "temporary": ["temporary"], "threads": ["threads", "-fjson"], "stacks": ["stacks"],
-    "folded": ["stacks", "--folded"], "info": ["info"], "verify": ["verify"], "diff": ["diff"], "breakdown": ["breakdown"],
+    "summary": ["summary"], "peaks": ["peaks", "-fjson"], "python": ["peaks", "--by", "python"], "backward": ["peaks", "--backward-of"], "oom": ["oom"], "insights": ["insights"],
+    "timeline": ["timeline"], "html": ["html", "-o", "/dev/null"], "graphs": ["graphs"], "segments": ["segments"], "steps": ["steps"], "leaks": ["leaks"], "processes": ["processes"],
+    "temporary": ["temporary"], "threads": ["threads", "-fjson"], "stacks": ["stacks"], "folded": ["stacks", "--folded"], "info": ["info"], "verify": ["verify"], "diff": ["diff"],
+    "check": ["check", "--max=host/heap=1TiB"], "against": ["check", "--against"], "suggest": ["check", "--suggest"], "breakdown": ["breakdown"],
 }
-LOGS = {"diff": 2}      # how many a command wants, where that is not one
-HOST = ["peaks", "timeline", "html", "oom"]
+LOGS = {"diff": 2, "against": 2}      # how many a command wants, where that is not one
+HOST = ["peaks", "timeline", "html", "oom", "leaks", "summary"]
+DEVICE = ["peaks", "oom", "segments", "breakdown", "insights", "summary"]
 # kind of log: how many events, and the commands whose work it is about
 KINDS = {
-    "maps_down": (400000, ["peaks", "html"]), "maps_remapped": (50000, ["peaks"]), "maps_protected": (200000, ["peaks", "html"]),
-    "colliding": (200000, ["peaks", "html"]), "colliding_device": (200000, ["peaks", "oom", "segments", "breakdown"]), "domains": (60000, ["peaks", "html"]),
-    "pops_of_nothing": (60000, HOST), "threads_pushing": (100000, [*HOST, "steps"]), "carriers": (100000, HOST), "thread_numbers": (50000, HOST),
-    "deep_paths": (10000, [*HOST, "diff", "steps", "breakdown"]), "names": (100000, [*HOST, "diff", "steps"]), "modules": (200000, ["peaks", "stacks"]), "modules_on_stacks": (50000, ["stacks", "html"]),
-    "stacks": (500, ["stacks", "folded", "html"]), "sawtooth": (10000, ["peaks", "oom", "segments", "breakdown"]), "contexts": (100000, ["peaks", "oom", "segments", "breakdown"]),
-    "handles": (100000, ["peaks", "segments", "html"]), "handles_owed": (100000, ["peaks"]), "pools": (100000, ["peaks"]),
-    "executables": (100000, ["graphs", "peaks"]), "captures": (50000, ["graphs", "segments", "oom", "diff"]), "communicators": (50000, ["peaks", "oom"]),
-    "refusals": (20000, ["oom", "html"]), "autograd": (1000, ["backward", "breakdown"]), "failures": (100000, HOST),
+    "maps_down": (400000, ["peaks", "html", "leaks"]), "maps_remapped": (50000, ["peaks"]), "maps_protected": (200000, ["peaks", "html"]),
+    "colliding": (200000, ["peaks", "html", "leaks", "temporary", "threads"]), "colliding_device": (200000, [*DEVICE, "leaks"]), "domains": (60000, ["peaks", "html", "leaks"]),
+    "pops_of_nothing": (60000, HOST), "threads_pushing": (100000, [*HOST, "steps", "threads", "insights"]), "carriers": (100000, HOST), "thread_numbers": (50000, [*HOST, "threads"]),
+    "deep_paths": (10000, [*HOST, "diff", "against", "suggest", "steps", "temporary", "breakdown", "insights"]), "names": (100000, [*HOST, "diff", "against", "suggest", "steps", "temporary", "insights"]),
+    "modules": (200000, ["peaks", "stacks"]), "modules_on_stacks": (50000, ["stacks", "html", "leaks"]), "stacks": (500, ["stacks", "folded", "html", "leaks", "diff", "against"]),
+    "sawtooth": (10000, [*DEVICE, "leaks"]), "contexts": (100000, DEVICE), "handles": (100000, ["peaks", "segments", "html"]), "handles_owed": (100000, ["peaks"]), "pools": (100000, ["peaks"]),
+    "executables": (100000, ["graphs", "peaks", "insights"]), "captures": (50000, ["graphs", "segments", "oom", "diff", "against", "insights"]), "communicators": (50000, [*DEVICE, "diff"]),
+    "refusals": (20000, ["oom", "html", "insights", "summary"]), "autograd": (1000, ["backward", "breakdown"]), "failures": (100000, HOST),
     "overflows": (2000, list(COMMANDS)), "nasty_names": (1, list(COMMANDS)),
 }
 
@@ -40,7 +42,7 @@ def limit_memory():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def report(*arguments, statuses=(0, 3), **more):
+def report(*arguments, statuses=(0, 3, 4), **more):     # 4: a limit is broken
     done = subprocess.run([REPORT, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT,
                           preexec_fn=limit_memory, env={**os.environ, "LC_ALL": "C.UTF-8"}, **more)
     if done.returncode not in statuses:
@@ -119,8 +121,14 @@ TESTS = [every_kind_ends, more_blocks_than_memory_are_refused, false_magics, an_
 
 # What a terminal would act on or nobody could see.
 UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe0f\ufeff\ufff9\U000e0000-\U000e007f]")
-FORMATS = {"peaks": ["text", "json", "csv"], "oom": ["text", "json"], "timeline": ["text", "json", "csv"], "graphs": ["text", "json", "csv"],
-           "segments": ["text", "json", "csv"], "stacks": ["text", "json"], "info": ["text", "json", "csv"], "verify": ["text", "json", "csv"], "diff": ["text", "json", "csv"], "breakdown": ["text", "json", "csv"]}
+ALL = ["text", "json", "csv"]
+FORMATS = {"peaks": ALL, "oom": ["text", "json"], "timeline": ALL, "graphs": ALL, "segments": ALL, "stacks": ["text", "json"], "info": ALL, "verify": ALL, "diff": ALL,
+           "breakdown": ALL, "steps": ALL, "leaks": ALL, "temporary": ALL, "threads": ALL, "processes": ALL, "insights": ALL, "summary": ALL, "check": ALL, "against": ALL}
+
+
+def words(command):
+    """Of a command whose words are not its name alone."""
+    return COMMANDS[command] if command in ("check", "against") else [command]
 
 
 def nothing_unseen(what, text, formulas=False):
@@ -135,7 +143,7 @@ def names_are_shown_as_they_are(folder):
     log = make("nasty_names", 1, os.path.join(folder, "=1\033]0;x\a\u202e\u200b.zst"))
     for command, formats in FORMATS.items():
         for form in formats:
-            text = report(command, "--format", form, *[log] * LOGS.get(command, 1)).stdout.decode()
+            text = report(words(command)[0], "--format", form, *words(command)[1:], *[log] * LOGS.get(command, 1)).stdout.decode()
             nothing_unseen(f"{command} {form}", text, form == "csv")
     for by in ("thread", "library", "stack", "range"):
         for form in FORMATS["peaks"]:
@@ -152,7 +160,7 @@ def names_are_shown_as_they_are(folder):
 def messages_are_escaped(folder):
     name = os.path.join(folder, "no\033]0;x\a\nsuch\u202e.zst")
     for command in FORMATS:
-        for arguments in ([command, name], [command, folder + "/\033[31m"], [command, "--\033[31m", name]):
+        for arguments in ([*words(command), name], [*words(command), folder + "/\033[31m"], [command, "--\033[31m", name]):
             text = report(*arguments, statuses=[1, 2]).stderr.decode()
             nothing_unseen(arguments, text)
     nothing_unseen("a command", report("\033[31m", statuses=[2]).stderr.decode())

@@ -60,11 +60,21 @@ def peaks_are_whole_or_none(folder):
 def all_reports_are_whole_or_none(folder):
     log = golden("h200-graphs-oom.zst", folder)
     for arguments in (["peaks", "--by", "stack", "-fcsv"], ["oom", "-fjson"], ["timeline"], ["timeline", "-fcsv"], ["timeline", "-fjson"], ["graphs", "-fjson"], ["segments", "-fjson"], ["steps", "-fjson"], ["breakdown", "-fjson"],
-                      ["stacks"], ["stacks", "--by", "python", "-fjson"], ["stacks", "--folded", "--top", "3"], ["info"], ["info", "-fjson"], ["verify", "-fjson"], ["processes"], ["temporary", "-fjson"], ["threads"]):
+                      ["stacks"], ["stacks", "--by", "python", "-fjson"], ["stacks", "--folded", "--top", "3"], ["info"], ["info", "-fjson"], ["verify", "-fjson"], ["processes"], ["temporary", "-fjson"], ["threads"],
+                      ["leaks", "-fjson"], ["insights", "-fjson"], ["summary"], ["check", "--max=host/heap=1TiB"]):
         each_failure([*arguments, log], folder)
     other = shutil.copy(os.path.join(GOLDEN, "h200-graphs-eager.zst"), os.path.join(folder, "other.zst"))
     each_failure(["diff", "-fjson", log, other], folder)
     each_failure(["check", "--suggest", log], folder)
+    each_failure(["check", "--tolerance=1000%", "--against", log, other], folder)
+
+
+def leaks_are_whole_or_none(folder):
+    """With sites that grow."""
+    log = os.path.join(folder, "log.zst")
+    subprocess.run([MAKE_LOG, "loop", log, "40"], check=True)
+    each_failure(["leaks", "--every=20ms", log], folder)
+    each_failure(["leaks", "-fjson", log], folder)
 
 
 def killed(folder):
@@ -98,7 +108,7 @@ def a_page_is_whole_or_none(folder):
         each_failure(["html", golden("h200-graphs-oom.zst", folder)], folder)
 
 
-TESTS = [peaks_are_whole_or_none, all_reports_are_whole_or_none, journals_are_read_or_missed, a_recovery_is_whole_or_none, a_page_is_whole_or_none]
+TESTS = [peaks_are_whole_or_none, all_reports_are_whole_or_none, leaks_are_whole_or_none, journals_are_read_or_missed, a_recovery_is_whole_or_none, a_page_is_whole_or_none]
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as place:
