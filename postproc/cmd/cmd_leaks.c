@@ -26,22 +26,13 @@ struct chosen {
     const char *at;
 };
 
-/* A length of time is written as a time since the beginning is. */
-static uint64_t every(const char *arg, struct argp_state *state)
-{
-    struct mpr_instant length;
-    if (!mpr_instant_parse(arg, &length) || !length.from)
-        argp_error(state, "--every=%s: a length of time such as 1s or 500ms is wanted", arg);
-    return length.from;
-}
-
 static error_t parse(void *chosen, int key, char *arg, struct argp_state *state)
 {
     struct chosen *a = chosen;
     switch (key) {
     case 'b': a->leaks.by = mpr_selection_by(arg, state); return 0;
     case KEY_RANGE: a->leaks.range = arg; return 0;
-    case KEY_EVERY: a->leaks.every = every(arg, state); return 0;
+    case KEY_EVERY: a->leaks.every = mpr_selection_length(arg, "every", state); return 0;
     case KEY_AT:
         mpr_selection_check_instant(arg, "at", state);
         a->at = arg;

@@ -13,14 +13,6 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-static void set_within(struct mpr_temporary_options *a, const char *arg, struct argp_state *state)
-{
-    struct mpr_instant length;
-    if (!mpr_instant_parse(arg, &length))
-        argp_error(state, "--within=%s: a time such as 1ms, 50us or 2s is wanted", arg);
-    a->within_ns = length.from;
-}
-
 static error_t parse(void *chosen, int key, char *arg, struct argp_state *state)
 {
     struct mpr_temporary_options *a = chosen;
@@ -30,7 +22,7 @@ static error_t parse(void *chosen, int key, char *arg, struct argp_state *state)
         a->heap =
             mpr_selection_heap(arg, "a heap such as host/heap, gpu0/torch or gpu0/device", state);
         return 0;
-    case KEY_WITHIN: set_within(a, arg, state); return 0;
+    case KEY_WITHIN: a->within_ns = mpr_selection_length(arg, "within", state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }

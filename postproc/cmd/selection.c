@@ -46,6 +46,16 @@ void mpr_selection_check_instant(const char *text, const char *option, struct ar
         option, text);
 }
 
+/* It is written as a time since the beginning is. */
+uint64_t mpr_selection_length(const char *text, const char *option, struct argp_state *state)
+{
+    struct mpr_instant length;
+    if (!mpr_instant_parse(text, &length) || !length.from)
+        argp_error(state, "--%s=%s: a length of time such as 1s, 500ms or 50us is wanted", option,
+                   text);
+    return length.from;
+}
+
 bool mpr_selection_is_named(const char *text)
 {
     struct mpr_instant at;

@@ -1,9 +1,10 @@
-/* --by, --heap and the instants of the reports that have them. */
+/* --by, --heap, instants and lengths of time of the reports that have them. */
 #ifndef MPR_SELECTION_H
 #define MPR_SELECTION_H
 
 #include <argp.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "group.h"
 #include "instant.h"
@@ -31,6 +32,9 @@ const char *mpr_selection_heap(const char *arg, const char *wanted, struct argp_
 
 /* A usage error, naming the option, unless the text is an instant. */
 void mpr_selection_check_instant(const char *text, const char *option, struct argp_state *state);
+/* A length of time such as 1s or 50us, in ns; a usage error, naming the option, unless the text is
+ * one. */
+uint64_t mpr_selection_length(const char *text, const char *option, struct argp_state *state);
 /* True for an instant that each log has its own of.  NULL: false. */
 bool mpr_selection_is_named(const char *text);
 /* The instant in one log.  heap: whose peak; NULL: the largest heap's.  text NULL: `otherwise`.  0,
