@@ -42,9 +42,12 @@ ${coded('POINTS', 'Points')}
 ${plain('BANDS', 'BandNumbers')}
 ${plain('HOLDERS', 'Holder')}
 ${plain('SEGMENTS', 'SegmentNumbers')}
+${plain('LINES', 'LineNumbers')}
 /** @typedef {${views.join(' | ')}} By */
 /** @type {By[]} */
 export const VIEWS = [${views.join(', ')}];
+/** Those whose names the reports tell. */
+export const TOLD = VIEWS.slice(0, VIEWS.indexOf('thread'));
 
 export const ${kinds.join(',\n  ')};
 `;

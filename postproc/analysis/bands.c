@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "heap_lines.h"
 #include "index.h"
 #include "labels.h"
 #include "maker.h"
@@ -159,18 +160,26 @@ static uint32_t add_band(struct folding *f, enum mpr_band_kind kind, const struc
 {
     struct mpr_band *band = &f->out->band[f->out->bands];
     *band = band_of(f, kind, u);
-    if (kind == MPR_BAND_ONE) band->native = u->native;
+    if (kind == MPR_BAND_ONE || kind == MPR_BAND_FOLD) band->native = u->native;
     if (kind == MPR_BAND_ONE || !band->node) band->python = u->python;
     if (kind != MPR_BAND_OTHER)
         band->path = mpr_label_path(f->arena, f->reader, &f->r->books.cell[u->cell], &band->depth);
     return (uint32_t)f->out->bands++;
 }
 
-/* Many small units of a range (or Python stack) and library share one band; the last band is kept
- * for what finds no room. */
+/* A unit as a block that is its. */
+static struct mpr_band block_of(const struct folding *f, enum mpr_band_kind kind,
+                                const struct unit *u)
+{
+    struct mpr_band of = band_of(f, kind, u);
+    of.native = u->native;
+    of.python = u->python;
+    return of;
+}
+
+/* Many small units of a range (or Python stack) and library share one band. */
 static uint32_t small_band(struct folding *f, const struct unit *u)
 {
-    if (f->r->options.by != MPR_GROUP_ALL) return UINT32_MAX;
     const uint32_t node = mpr_all_of(f->r->books.cell[u->cell].key).node,
                    python = node ? 0 : u->python;
     for (uint32_t i = 0; i < f->out->bands; i++) {
@@ -179,7 +188,34 @@ static uint32_t small_band(struct folding *f, const struct unit *u)
             band->python == python)
             return i;
     }
-    return f->out->bands < f->limit - 1 ? add_band(f, MPR_BAND_SMALL, u) : UINT32_MAX;
+    return f->out->bands < f->limit * 7 / 8 ? add_band(f, MPR_BAND_SMALL, u) : UINT32_MAX;
+}
+
+static bool is_one_line(const struct folding *f, const struct mpr_band *a, const struct mpr_band *b)
+{
+    for (enum mpr_view v = MPR_VIEW_AUTO; v <= MPR_VIEW_RANGE; v++)
+        if (mpr_heap_lines_find(f->out->lines, v, a) != mpr_heap_lines_find(f->out->lines, v, b))
+            return false;
+    return a->library == b->library;
+}
+
+/* Of a line of many rows those that find no room; the last band is kept for what is of none. */
+static uint32_t fold_band(struct folding *f, const struct unit *u)
+{
+    const struct mpr_band of = block_of(f, MPR_BAND_FOLD, u);
+    const uint32_t line = mpr_heap_lines_find(f->out->lines, MPR_VIEW_AUTO, &of);
+    if (mpr_heap_lines_rows(f->out->lines, MPR_VIEW_AUTO, line) < 2) return UINT32_MAX;
+    for (uint32_t i = 0; i < f->out->bands; i++)
+        if (f->out->band[i].kind == MPR_BAND_FOLD && is_one_line(f, &f->out->band[i], &of))
+            return i;
+    return f->out->bands < f->limit - 1 ? add_band(f, MPR_BAND_FOLD, u) : UINT32_MAX;
+}
+
+static uint32_t shared_band(struct folding *f, const struct unit *u)
+{
+    if (f->r->options.by != MPR_GROUP_ALL) return UINT32_MAX;
+    const uint32_t band = small_band(f, u);
+    return band == UINT32_MAX ? fold_band(f, u) : band;
 }
 
 static void choose_bands(struct folding *f)
@@ -188,7 +224,7 @@ static void choose_bands(struct folding *f)
     uint32_t other = UINT32_MAX;
     for (size_t i = 0; i < f->ranks; i++) {
         struct unit *u = f->rank[i];
-        u->band = i < alone ? add_band(f, MPR_BAND_ONE, u) : small_band(f, u);
+        u->band = i < alone ? add_band(f, MPR_BAND_ONE, u) : shared_band(f, u);
         if (u->band == UINT32_MAX && other == UINT32_MAX) other = add_band(f, MPR_BAND_OTHER, u);
         if (u->band == UINT32_MAX) u->band = other;
     }
@@ -202,10 +238,8 @@ static void tell_pieces(struct folding *f, enum mpr_group best)
     mpr_pieces_init(&pieces, f->arena, f->reader, best);
     for (size_t i = 0; i < f->ranks; i++) {
         const struct unit *u = f->rank[i];
-        struct mpr_band of = band_of(f, f->out->band[u->band].kind, u);
-        of.native = u->native;
-        of.python = u->python;
-        if (of.kind != MPR_BAND_ONE) mpr_pieces_hide(&pieces, &of);
+        const struct mpr_band of = block_of(f, f->out->band[u->band].kind, u);
+        if (of.kind != MPR_BAND_ONE) mpr_pieces_hide(&pieces, f->out->lines, &of);
     }
     for (size_t i = 0; i < f->out->bands; i++) mpr_pieces_tell(&pieces, &f->out->band[i]);
     mpr_pieces_free(&pieces);

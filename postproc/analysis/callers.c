@@ -28,7 +28,7 @@ void mpr_callers_free(struct mpr_callers *c)
 
 /* ---- frames */
 
-static uint32_t frame_number(struct mpr_callers *c, const char *text)
+uint32_t mpr_callers_frame(struct mpr_callers *c, const char *text)
 {
     const uint64_t hash = mpr_hash_text(text);
     uint32_t number;
@@ -43,12 +43,17 @@ static uint32_t frame_number(struct mpr_callers *c, const char *text)
 
 /* ---- stacks */
 
-static uint32_t add(struct mpr_callers *c, const char *const *path, size_t depth)
+struct mpr_call_stack mpr_callers_path(struct mpr_callers *c, const char *const *path, size_t depth)
 {
     uint32_t *frame = mpr_arena_alloc(c->arena, depth * sizeof *frame);
-    for (size_t i = 0; i < depth; i++) frame[i] = frame_number(c, path[i]);
+    for (size_t i = 0; i < depth; i++) frame[i] = mpr_callers_frame(c, path[i]);
+    return (struct mpr_call_stack){ frame, depth };
+}
+
+static uint32_t add(struct mpr_callers *c, const char *const *path, size_t depth)
+{
     MPR_GROW(c->stack, c->stacks, c->stack_cap);
-    c->stack[c->stacks] = (struct mpr_call_stack){ frame, depth };
+    c->stack[c->stacks] = mpr_callers_path(c, path, depth);
     return c->stacks++;
 }
 

@@ -28,6 +28,10 @@ void mpr_callers_free(struct mpr_callers *c);
 /* Numbers in the result of a native stack and of a Python stack, by their nodes; 0 for node 0. */
 uint32_t mpr_callers_native(struct mpr_callers *c, uint32_t node);
 uint32_t mpr_callers_python(struct mpr_callers *c, uint32_t node);
+/* The number of a frame, and a path as such numbers: no stack. */
+uint32_t mpr_callers_frame(struct mpr_callers *c, const char *text);
+struct mpr_call_stack mpr_callers_path(struct mpr_callers *c, const char *const *path,
+                                       size_t depth);
 /* Fills stacks and frames of the timeline. */
 void mpr_callers_fill(const struct mpr_callers *c, struct mpr_timeline *out);
 

@@ -77,20 +77,31 @@ static const char *const *path_of(struct mpr_pieces *p, const struct mpr_band *b
 /* Whether a band of that kind leaves the name open. */
 static bool is_open(const struct mpr_pieces *p, const struct mpr_band *of, enum mpr_view view)
 {
+    if (of->kind == MPR_BAND_FOLD) return view != MPR_VIEW_LIBRARY;
     if (of->kind != MPR_BAND_SMALL) return of->kind == MPR_BAND_OTHER;
     if (view == MPR_VIEW_AUTO) return best_view(p, of) == MPR_VIEW_STACK;
     if (view == MPR_VIEW_PYTHON) return of->node != 0;
     return view == MPR_VIEW_STACK || view == MPR_VIEW_THREAD || view == MPR_VIEW_SIZE;
 }
 
-void mpr_pieces_hide(struct mpr_pieces *p, const struct mpr_band *of)
+/* A band of folded rows does not say which it is of, but it does say of which line. */
+static void hide_line(struct mpr_heap_lines *lines, enum mpr_view view, const struct mpr_band *of)
+{
+    const bool said = of->kind == MPR_BAND_FOLD && view <= MPR_VIEW_RANGE;
+    if (view < MPR_TOLD_VIEWS)
+        mpr_heap_lines_hide(lines, view, mpr_heap_lines_find(lines, view, of), !said);
+}
+
+void mpr_pieces_hide(struct mpr_pieces *p, struct mpr_heap_lines *lines, const struct mpr_band *of)
 {
     for (enum mpr_view v = 0; v < MPR_VIEWS; v++) {
         const enum mpr_view named = v == MPR_VIEW_AUTO ? best_view(p, of) : v;
         const uint64_t number = (uint64_t)v << 40 | (uint64_t)named << 36 | number_of(of, named);
         uint64_t hash = mpr_hash(v);
         size_t depth;
-        if (!is_open(p, of, v) || !add(p, SEEN, mpr_hash(number))) continue;
+        if (!is_open(p, of, v)) continue;
+        hide_line(lines, v, of);
+        if (!add(p, SEEN, mpr_hash(number))) continue;
         const char *const *path = path_of(p, of, named, &depth);
         for (size_t i = 0; i < depth; i++) add(p, BEGINNING, hash = then(hash, path[i]));
         add(p, WHOLE, hash);

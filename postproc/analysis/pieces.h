@@ -3,6 +3,7 @@
 #ifndef MPR_PIECES_H
 #define MPR_PIECES_H
 
+#include "heap_lines.h"
 #include "index.h"
 #include "reader.h"
 #include "timeline_result.h"
@@ -17,9 +18,9 @@ struct mpr_pieces {
 void mpr_pieces_init(struct mpr_pieces *p, struct mpr_arena *arena, const struct mpr_reader *reader,
                      enum mpr_group best);
 void mpr_pieces_free(struct mpr_pieces *p);
-/* What stands for itself in `of` lies in a band of of->kind, which does not say all of its names.
- */
-void mpr_pieces_hide(struct mpr_pieces *p, const struct mpr_band *of);
+/* What stands for itself in `of` lies in a band of of->kind, which does not say all of its names,
+ * nor all of its lines. */
+void mpr_pieces_hide(struct mpr_pieces *p, struct mpr_heap_lines *lines, const struct mpr_band *of);
 /* After the last of these: fills band->piece. */
 void mpr_pieces_tell(struct mpr_pieces *p, struct mpr_band *band);
 

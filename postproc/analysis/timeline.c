@@ -5,6 +5,7 @@
 
 #include "excerpts.h"
 #include "gpu.h"
+#include "heap_lines.h"
 #include "labels.h"
 #include "reader.h"
 #include "repeats.h"
@@ -36,6 +37,7 @@ static void fill_heap(struct mpr_timeline *t, const struct mpr_reader *reader,
         .frees = heap->frees,
         .failures = heap->failures,
     };
+    if (t->options.by == MPR_GROUP_ALL) out->lines = mpr_heap_lines_make(t, reader, code);
     mpr_bands_fill(t, reader, levels, code, out);
 }
 
@@ -125,7 +127,7 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
     for (size_t i = 0; i < t->heaps; i++) {
         struct mpr_heap_line *h = &t->heap[i];
         const uint8_t code = (uint8_t)mpf_heap_named(h->name);
-        mpr_holders_fill(t, &tree, &callers, code, h);
+        mpr_holders_fill(t, &tree, &callers, h);
         mpr_lifetimes_fill(t, &tree, &callers, o->large, code, h);
         for (size_t k = 0; k < h->bands; k++) {
             h->band[k].node = mpr_tree_number(&tree, h->band[k].node);
@@ -133,6 +135,8 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
             h->band[k].native = mpr_callers_native(&callers, h->band[k].native);
         }
     }
+    for (size_t i = 0; i < t->heaps; i++)
+        mpr_heap_lines_fill(t->heap[i].lines, &tree, &callers, &t->heap[i]);
     mpr_annotations_fill(o->annotations, &tree, reader, t);
     fill_oom(t, &tree, &r->gpu);
     fill_repeat(t, reader->repeats);

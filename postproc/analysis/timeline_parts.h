@@ -15,9 +15,9 @@ void mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_reader *read
                     const struct mpr_levels *levels, uint8_t heap, struct mpr_heap_line *out);
 
 /* Who held a heap's peak, by the best name of each block (its range, else its Python stack, else
- * its native one or its library), from cells of MPR_GROUP_ALL. */
+ * its native one or its library), by numbers of the result. */
 void mpr_holders_fill(struct mpr_timeline *timeline, struct mpr_tree *tree,
-                      struct mpr_callers *callers, uint8_t heap, struct mpr_heap_line *out);
+                      struct mpr_callers *callers, struct mpr_heap_line *out);
 
 /* The blocks of a heap that stand out at some time, from what replay kept. */
 void mpr_lifetimes_fill(struct mpr_timeline *timeline, struct mpr_tree *tree,

@@ -16,6 +16,10 @@
 #include "segments.h"
 #include "summary.h"
 
+struct mpr_naming;
+struct mpr_heap_lines;
+struct mpr_line;
+
 struct mpr_timeline_options {
     enum mpr_group by;
     const char *heap;  /* only this one; NULL: all */
@@ -27,20 +31,21 @@ struct mpr_timeline_options {
     size_t exact;     /* changes on either side of a peak, a failure, a graph, each kept; a power of
                          two, or 0 */
     bool backward_of; /* PyTorch's backward ranges stand below their forward operators' */
+    const struct mpr_naming *naming; /* of lines, by MPR_GROUP_ALL */
 };
 
 /* These two lists give the page's, too (viewer/columns.mjs).  ONE: exactly what its labels say.
- * SMALL: of that range (or Python stack) and library, what has no band of its own.  OTHER:
- * everything that has none. */
-#define MPR_BAND_KINDS(X) X(ONE) X(SMALL) X(OTHER)
-/* What a page can stack by. */
+ * SMALL: of that range (or Python stack) and library, what has no band of its own.  FOLD: of
+ * those that are one line (heap_lines.h) with them.  OTHER: everything that has none. */
+#define MPR_BAND_KINDS(X) X(ONE) X(SMALL) X(FOLD) X(OTHER)
+/* What a page can stack by; before THREAD what the reports tell, and fold to lines. */
 #define MPR_PAGE_VIEWS(X) X(AUTO) X(RANGE) X(PYTHON) X(STACK) X(THREAD) X(SIZE) X(LIBRARY)
 
 #define X(name) MPR_BAND_##name,
 enum mpr_band_kind { MPR_BAND_KINDS(X) };
 #undef X
 #define X(name) MPR_VIEW_##name,
-enum mpr_view { MPR_PAGE_VIEWS(X) MPR_VIEWS };
+enum mpr_view { MPR_PAGE_VIEWS(X) MPR_VIEWS, MPR_TOLD_VIEWS = MPR_VIEW_THREAD };
 #undef X
 
 struct mpr_band {
@@ -49,7 +54,7 @@ struct mpr_band {
     size_t depth;
     uint32_t node, thread, class, library; /* by MPR_GROUP_ALL: numbers */
     uint32_t native, python; /* call stacks; of MPR_BAND_SMALL only Python's, where there is no
-                                range */
+                                range; of MPR_BAND_FOLD those of one of them */
     uint64_t largest;        /* bytes in any vector */
     /* by MPR_GROUP_ALL: is there more of its name in bands that do not say so?  Bit 0: of the whole
      * path; above it: of the path's first so many names. */
@@ -138,11 +143,41 @@ struct mpr_call_stack {
     size_t depth;
 };
 
-/* Who held a heap's peak: a range, else a Python stack; where node is 0 a native stack or a
- * library, by what AUTO is in this log, or nobody that is known. */
+/* Who held a heap's peak: a range, else a Python stack; else a native stack or a library, by what
+ * AUTO is in this log, or nobody that is known. */
 struct mpr_holder {
-    uint32_t node, library, native;
+    uint32_t node, python, native, library;
     uint64_t bytes, blocks, allocations;
+};
+
+/* A name as frames, and who called its innermost one: a frame + 1; 0: not told. */
+struct mpr_told_path {
+    struct mpr_call_stack path;
+    uint32_t caller;
+};
+
+/* A row of a line: a range, a Python stack or a native one. */
+enum mpr_part_kind { MPR_PART_NODE, MPR_PART_PYTHON, MPR_PART_NATIVE };
+struct mpr_line_part {
+    enum mpr_part_kind kind;
+    enum { MPR_TOLD_WHOLE, MPR_TOLD_AS_LINE, MPR_TOLD_ITSELF } how; /* unfolded it is told so */
+    uint32_t number;
+    struct mpr_told_path told; /* of MPR_TOLD_ITSELF */
+};
+
+/* A line of the reports that is not the whole path of one row. */
+struct mpr_heap_line_of_view {
+    struct mpr_told_path told;
+    uint64_t rows, bytes, blocks, allocations; /* at the peak */
+    uint64_t sibling_least, sibling_most;
+    bool open;                  /* some of it lies in bands that do not say so */
+    bool parts_open;            /* or that do not say of which of its rows it is */
+    struct mpr_line_part *part; /* the rows that the result speaks of */
+    size_t parts;
+};
+struct mpr_heap_view {
+    struct mpr_heap_line_of_view *line;
+    size_t lines;
 };
 
 struct mpr_heap_line {
@@ -158,9 +193,12 @@ struct mpr_heap_line {
     size_t changes;
     struct mpr_exact *exact; /* in order; none where width_ns is 1 */
     size_t exacts;
-    struct mpr_holder *holder; /* by MPR_GROUP_ALL: all that held bytes at the peak, largest first
-                                */
+    struct mpr_holder *holder; /* by MPR_GROUP_ALL: the largest at the peak, largest first */
     size_t holders;
+    const struct mpr_line *held; /* by MPR_GROUP_ALL: lines of what was held at the peak */
+    size_t helds;
+    struct mpr_heap_lines *lines; /* by MPR_GROUP_ALL: how rows became lines (heap_lines.h) */
+    struct mpr_heap_view view[MPR_TOLD_VIEWS];
     struct mpr_lifetime *lifetime; /* by MPR_GROUP_ALL: blocks that stand out at some time, most at
                                       the peak, in order of `from` */
     size_t lifetimes;

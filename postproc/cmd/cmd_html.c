@@ -4,6 +4,7 @@
 #include "cmd.h"
 #include "html.h"
 #include "logs.h"
+
 #include "timeline.h"
 
 /* What a page of one or two logs, and of many, holds of each heap. */
@@ -30,7 +31,7 @@ static const struct argp_option options[] = {
 
 struct arguments {
     struct mpr_logs logs;
-    const char *output;
+    struct mpr_output output;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -38,7 +39,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct arguments *a = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->logs; return 0;
-    case 'o': a->output = mpr_output_path(arg); return 0;
+    case 'o': a->output.path = mpr_output_path(arg); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -65,15 +66,15 @@ struct runs {
     bool incomplete;
 };
 
-static void read_logs(struct arguments *a, struct runs *runs)
+static void read_logs(struct arguments *a, struct runs *runs, const struct mpr_naming *naming)
 {
     const struct mpr_progress progress = mpr_bar();
-    const struct mpr_timeline_options *wanted =
-        a->logs.paths.count > DETAILED_LOGS ? &small : &detailed;
+    struct mpr_timeline_options wanted = a->logs.paths.count > DETAILED_LOGS ? small : detailed;
     struct mpr_error error;
+    wanted.naming = naming;
     for (size_t i = 0; i < a->logs.paths.count; i++) {
         struct mpr_timeline *t = &runs->at[runs->count];
-        if (mpr_timeline_read(t, a->logs.paths.at[i], wanted, &progress, &error) == 0) {
+        if (mpr_timeline_read(t, a->logs.paths.at[i], &wanted, &progress, &error) == 0) {
             runs->incomplete |= t->summary.incomplete;
             runs->count++;
             continue;
@@ -84,18 +85,17 @@ static void read_logs(struct arguments *a, struct runs *runs)
     mpr_bar_clear();
 }
 
-static int write_page(const char *path, const struct runs *runs)
+static int write_page(struct mpr_output *output, const struct runs *runs)
 {
-    struct mpr_output output = mpr_output_default();
-    output.path = path;
-    if (mpr_output_open(&output) != 0) return -1;
-    mpr_html_write(output.file, runs->at, runs->count);
-    return mpr_output_close(&output);
+    if (mpr_output_open(output) != 0) return -1;
+    mpr_html_write(output->file, runs->at, runs->count);
+    return mpr_output_close(output);
 }
 
 int mpr_cmd_html(int argc, char **argv)
 {
-    struct arguments a = { .output = "memprof.html" };
+    struct arguments a = { .output = mpr_output_default() };
+    a.output.path = "memprof.html";
     mpr_cmd_parse(&argp, argc, argv, &a);
     if (!mpr_html_available()) {
         fputs(
@@ -106,8 +106,8 @@ int mpr_cmd_html(int argc, char **argv)
     }
     mpr_logs_choose(&a.logs);
     struct runs runs = { .at = mpr_alloc(a.logs.paths.count, sizeof *runs.at) };
-    read_logs(&a, &runs);
-    a.logs.failed |= !runs.count || write_page(a.output, &runs) != 0;
+    read_logs(&a, &runs, &a.output.naming);
+    a.logs.failed |= !runs.count || write_page(&a.output, &runs) != 0;
     for (size_t i = 0; i < runs.count; i++) mpr_timeline_free(&runs.at[i]);
     free(runs.at);
     return mpr_logs_close(&a.logs, runs.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE);

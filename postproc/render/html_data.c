@@ -14,7 +14,7 @@
 #include "mpf/sample.h"
 #include "page.def"
 
-enum { HOLDERS = 400, SEGMENTS = 24 }; /* of a peak that the page lists; the rest is summed */
+enum { SEGMENTS = 24 }; /* of a peak that the page lists; the rest is summed */
 
 /* "b3-heap1": log 3's second heap. */
 struct blob_name {
@@ -207,19 +207,59 @@ static void bands(struct mpr_json *j, const struct mpr_heap_line *h)
     mpr_json_close(j, ']');
 }
 
+/* ---- lines */
+
+static void frames(struct mpr_json *j, const struct mpr_call_stack *path)
+{
+    for (size_t i = 0; i < path->depth; i++) mpr_json_number(j, NULL, path->frame[i]);
+}
+
+static void part(struct mpr_json *j, const struct mpr_line_part *p)
+{
+    mpr_json_number(j, NULL, (uint64_t)p->number * 9 + (unsigned)p->how * 3 + p->kind);
+    if (p->how != MPR_TOLD_ITSELF) return;
+    mpr_json_number(j, NULL, p->told.caller);
+    mpr_json_number(j, NULL, p->told.path.depth);
+    frames(j, &p->told.path);
+}
+
+static void line(struct mpr_json *j, const struct mpr_heap_line_of_view *k)
+{
+    const uint64_t row[] = { PAGE_LINES(VALUE) };
+    mpr_json_open(j, NULL, '[');
+    mpr_json_numbers(j, NULL, row, sizeof row / sizeof *row);
+    mpr_json_open(j, NULL, '[');
+    frames(j, &k->told.path);
+    mpr_json_close(j, ']');
+    mpr_json_open(j, NULL, '[');
+    for (size_t i = 0; i < k->parts; i++) part(j, &k->part[i]);
+    mpr_json_close(j, ']');
+    mpr_json_close(j, ']');
+}
+
+/* By view: what people see as one, or told otherwise than by its whole path. */
+static void lines(struct mpr_json *j, const struct mpr_heap_line *h)
+{
+    mpr_json_open(j, "lines", '[');
+    for (int v = 0; v < MPR_TOLD_VIEWS; v++) {
+        mpr_json_open(j, NULL, '[');
+        for (size_t i = 0; i < h->view[v].lines; i++) line(j, &h->view[v].line[i]);
+        mpr_json_close(j, ']');
+    }
+    mpr_json_close(j, ']');
+}
+
+/* ---- heaps */
+
 static void holders(struct mpr_json *j, const struct mpr_heap_line *h)
 {
-    uint64_t rest = 0;
     mpr_json_open(j, "holders", '[');
     for (size_t i = 0; i < h->holders; i++) {
         const struct mpr_holder *k = &h->holder[i];
         const uint64_t row[] = { PAGE_HOLDERS(VALUE) };
-        if (i < HOLDERS) mpr_json_numbers(j, NULL, row, sizeof row / sizeof *row);
-        else rest += k->bytes;
+        mpr_json_numbers(j, NULL, row, sizeof row / sizeof *row);
     }
     mpr_json_close(j, ']');
-    mpr_json_number(j, "other_holders", h->holders > HOLDERS ? h->holders - HOLDERS : 0);
-    mpr_json_number(j, "other_bytes", rest);
 }
 
 static void exact(struct mpr_json *j, const struct mpr_heap_line *h, uint64_t duration)
@@ -255,6 +295,7 @@ static void heap(struct mpr_json *j, const struct mpr_timeline *t, const struct 
     mpr_json_text(j, "blocks_blob", blob_name(&name, log, "blocks", index));
     exact(j, h, t->summary.duration_ns);
     bands(j, h);
+    lines(j, h);
     holders(j, h);
     mpr_json_close(j, '}');
 }

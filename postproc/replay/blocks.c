@@ -11,7 +11,7 @@
 #define FIRST_LINES 1024u
 
 static_assert(sizeof(struct mpr_block) == 16, "four to a cache line");
-static_assert(sizeof(struct mpr_line) == 64, "a cache line");
+static_assert(sizeof(struct mpr_block_line) == 64, "a cache line");
 
 static size_t table_bytes(const struct mpr_blocks *b) { return (b->mask + 1) * sizeof *b->line; }
 
@@ -43,25 +43,28 @@ void mpr_blocks_free(struct mpr_blocks *b)
 /* Both without branches: which place it is cannot be foretold. */
 
 /* The place that has the key, if any has. */
-static inline struct mpr_block *look(struct mpr_line *line, uint64_t key)
+static inline struct mpr_block *look(struct mpr_block_line *line, uint64_t key)
 {
     struct mpr_block *at = line->at;
     return &at[(at[1].key == key) + 2 * (at[2].key == key) + 3 * (at[3].key == key)];
 }
 
 /* How many places of a line that is not full are taken: they are the first ones. */
-static inline unsigned taken(const struct mpr_line *line)
+static inline unsigned taken(const struct mpr_block_line *line)
 {
     return (unsigned)(line->at[0].key != 0) + (line->at[1].key != 0) + (line->at[2].key != 0);
 }
 
-static inline bool is_full(const struct mpr_line *line) { return line->at[MPR_LINE - 1].key != 0; }
+static inline bool is_full(const struct mpr_block_line *line)
+{
+    return line->at[MPR_LINE - 1].key != 0;
+}
 
 /* The block's place, or the empty one where it belongs. */
 static inline struct mpr_block *find(const struct mpr_blocks *b, uint64_t key)
 {
     for (size_t at = mpr_blocks_home(b, key);; at = (at + 1) & b->mask) {
-        struct mpr_line *line = &b->line[at];
+        struct mpr_block_line *line = &b->line[at];
         struct mpr_block *block = look(line, key);
         if (block->key == key) return block;
         if (!is_full(line)) return &line->at[taken(line)];
@@ -91,7 +94,7 @@ struct mpr_block *mpr_blocks_insert(struct mpr_blocks *b, uint64_t key, bool *ex
 }
 
 /* The last block of the line moves into the place. */
-static inline void close_gap(struct mpr_line *line, struct mpr_block *gap)
+static inline void close_gap(struct mpr_block_line *line, struct mpr_block *gap)
 {
     struct mpr_block *last = is_full(line) ? &line->at[MPR_LINE - 1] : &line->at[taken(line) - 1];
     *gap = *last;
@@ -134,7 +137,7 @@ bool mpr_blocks_take(struct mpr_blocks *b, uint64_t key, struct mpr_block *out)
     struct mpr_block *block = find(b, key);
     if (!block->key) return false;
     *out = *block;
-    struct mpr_line *line = &b->line[(size_t)(block - b->line->at) / MPR_LINE];
+    struct mpr_block_line *line = &b->line[(size_t)(block - b->line->at) / MPR_LINE];
     if (is_full(line)) take_of_full(b, block);
     else close_gap(line, block);
     b->live--;

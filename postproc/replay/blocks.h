@@ -51,12 +51,12 @@ static inline bool mpr_block_weighed(const struct mpr_block *b)
 }
 
 enum { MPR_LINE = 4 };
-struct mpr_line {
+struct mpr_block_line {
     struct mpr_block at[MPR_LINE];
 };
 
 struct mpr_blocks {
-    struct mpr_line *line;
+    struct mpr_block_line *line;
     size_t mask, live, limit;
 };
 

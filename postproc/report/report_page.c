@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lines.h"
 #include "reports.h"
 #include "timeline_result.h"
 
@@ -19,53 +20,30 @@ const char *mpr_report_label(struct mpr_document *doc, const struct mpr_summary 
     return p->pid ? mpr_arena_format(a, "%s, pid %" PRIu64, text, p->pid) : text;
 }
 
-/* ---- who */
+/* ---- lines */
 
-struct holder {
-    struct mpr_holder h;
+struct held {
+    struct mpr_line line;
     const char *const *path;
-    size_t depth;
 };
 
-static void name_range(struct mpr_document *doc, const struct mpr_timeline *t, struct holder *k)
+/* Its path, with who called the innermost name. */
+static const char *const *path_of(struct mpr_document *doc, const struct mpr_line *line)
 {
-    for (uint32_t i = k->h.node; i; i = t->node[i].parent) k->depth++;
-    const char **path = mpr_arena_alloc(&doc->arena, k->depth * sizeof *path);
-    size_t at = k->depth;
-    for (uint32_t i = k->h.node; i; i = t->node[i].parent) path[--at] = t->node[i].label;
-    k->path = path;
-}
-
-static void name_stack(struct mpr_document *doc, const struct mpr_timeline *t, struct holder *k)
-{
-    const struct mpr_call_stack *stack = &t->stack[k->h.native];
-    const char **path = mpr_arena_alloc(&doc->arena, stack->depth * sizeof *path);
-    for (size_t i = 0; i < stack->depth; i++) path[i] = t->frame[stack->frame[i]];
-    k->path = path;
-    k->depth = stack->depth;
-}
-
-static void name(struct mpr_document *doc, const struct mpr_timeline *t, struct holder *k)
-{
-    static const char *const no_library = "(library not known)", *const no_stack =
-                                                                     "(no call stack)";
-    const bool none = !k->h.node && !k->h.library;
-    k->depth = 1;
-    if (k->h.library) k->path = &t->library_name[k->h.library];
-    else if (none && t->best.by == MPR_GROUP_LIBRARY) k->path = &no_library;
-    else if (none && t->best.by == MPR_GROUP_STACK && !k->h.native) k->path = &no_stack;
-    else k->depth = 0;
-    if (k->depth) return;
-    if (none && t->best.by == MPR_GROUP_STACK) name_stack(doc, t, k);
-    else name_range(doc, t, k);
+    const size_t depth = line->row.depth;
+    if (!*line->caller || !depth) return line->row.path;
+    const char **path = mpr_arena_alloc(&doc->arena, depth * sizeof *path);
+    memcpy(path, line->row.path, depth * sizeof *path);
+    path[depth - 1] = mpr_arena_format(&doc->arena, "%s <- %s", path[depth - 1], line->caller);
+    return path;
 }
 
 /* ---- heaps */
 
-#define OF(member) MPR_FIELD(holder, h.member)
+#define OF(member) MPR_FIELD(held, line.row.member)
 
 static const struct mpr_column columns[] = {
-    { .title = "range", MPR_PATH_FIELD(holder, path, depth) },
+    { .title = "range", MPR_PATH_FIELD(held, path, line.row.depth) },
     { .title = "at the peak", .type = MPR_BYTES, OF(bytes) },
     { .title = "bytes", .type = MPR_COUNT, OF(bytes) },
     { .title = "share", .type = MPR_SHARE, OF(bytes) },
@@ -76,12 +54,10 @@ static const struct mpr_column columns[] = {
 static void heap(struct mpr_document *doc, const struct mpr_timeline *t,
                  const struct mpr_heap_line *h)
 {
-    const size_t rows = h->holders < ROWS ? h->holders : ROWS;
-    struct holder *row = mpr_arena_alloc(&doc->arena, rows * sizeof *row);
-    for (size_t i = 0; i < rows; i++) {
-        row[i].h = h->holder[i];
-        name(doc, t, &row[i]);
-    }
+    const size_t rows = h->helds < ROWS ? h->helds : ROWS;
+    struct held *row = mpr_arena_alloc(&doc->arena, rows * sizeof *row);
+    for (size_t i = 0; i < rows; i++)
+        row[i] = (struct held){ h->held[i], path_of(doc, &h->held[i]) };
     const char *title =
         mpr_arena_format(&doc->arena, "%s: peak %s (%s bytes) at %s, at the end %s", h->name,
                          mpr_doc_size(doc, h->peak_bytes), mpr_doc_count(doc, h->peak_bytes),
@@ -91,8 +67,9 @@ static void heap(struct mpr_document *doc, const struct mpr_timeline *t,
                                             MPR_COLUMNS(columns),
                                             MPR_ROWS(row, rows),
                                             .all = MPR_IN_PAGE,
-                                            .whole = h->peak_bytes });
-    if (rows < h->holders) mpr_doc_line(doc, "%zu more held bytes.", h->holders - rows);
+                                            .whole = h->peak_bytes,
+                                            .by = t->best.by });
+    if (rows < h->helds) mpr_doc_line(doc, "%zu more held bytes.", h->helds - rows);
 }
 
 void mpr_report_page(struct mpr_document *doc, const struct mpr_timeline *t)

@@ -107,12 +107,15 @@ export async function spot(page, chart, x = 0.5, y = 0.5) {
 /** The exact bytes that a cell's title says. */
 export const bytesOf = (title) => Number(title.replace(/ bytes|,/g, ''));
 
+/** Names as the reports have them in JSON. */
+export const WHOLE_PATHS = '#' + encodeURIComponent(JSON.stringify({ depth: 999 }));
+
 /** A table's rows: name and exact bytes of each value cell. */
 export const tableRows = (page, selector) =>
   page.evaluate(
     (s) =>
       [...document.querySelectorAll(`${s} tbody tr`)].map((row) => ({
-        name: row.querySelector('th')?.textContent,
+        name: /** @type {HTMLElement} */ (row).dataset.name ?? row.querySelector('th')?.textContent,
         bytes: [...row.querySelectorAll('td [title$="bytes"], td[title$="bytes"]')].map((cell) =>
           Number(cell.getAttribute('title').replace(/ bytes|,/g, '')),
         ),

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Workshop, bytesOf, drawn, spot, tableRows } from './browser.mjs';
+import { WHOLE_PATHS, Workshop, bytesOf, drawn, spot, tableRows } from './browser.mjs';
 
 const shop = new Workshop();
 before(() => shop.open());
@@ -38,7 +38,7 @@ async function samePeak(page, log) {
 
 test('the peak of a synthetic log equals the peaks report', async () => {
   const log = shop.log('whole.zst', 'whole');
-  await samePeak(await shop.show(shop.html('whole.html', log)), log);
+  await samePeak(await shop.show(shop.html('whole.html', log), { hash: WHOLE_PATHS }), log);
 });
 
 test('a page opens with the names that the peaks report has, of every log of a GPU', async () => {
@@ -49,7 +49,7 @@ test('a page opens with the names that the peaks report has, of every log of a G
     ['walk', 'library'],
   ]) {
     const log = fileURLToPath(new URL(`../golden/h200-${name}.zst`, import.meta.url));
-    const page = await shop.show(shop.html(`${name}.html`, log));
+    const page = await shop.show(shop.html(`${name}.html`, log), { hash: WHOLE_PATHS });
     assert.equal(await page.getByLabel('stack by').inputValue(), by);
     assert.match(
       await page.locator('.runs').textContent(),
@@ -67,7 +67,7 @@ test('the peak of a real program equals the peaks report', async () => {
     'create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where i < 30000) ' +
       'insert into t select i, hex(randomblob(20)) from n; create index x on t(b); select count(*) from t;',
   );
-  const page = await shop.show(shop.html('real.html', log));
+  const page = await shop.show(shop.html('real.html', log), { hash: WHOLE_PATHS });
   await samePeak(page, log);
   assert.deepEqual(page.trouble, []);
 });
@@ -79,7 +79,7 @@ test('stacked by call stacks the chart shows what the peaks report has by them',
     ['walk', 'stack'],
   ]) {
     const log = fileURLToPath(new URL(`../golden/h200-${name}.zst`, import.meta.url));
-    const page = await shop.show(shop.html(`by-${by}-${name}.html`, log));
+    const page = await shop.show(shop.html(`by-${by}-${name}.html`, log), { hash: WHOLE_PATHS });
     await page.getByLabel('stack by').selectOption(by);
     for (const heap of shop.report('peaks', '--by', by, log).logs[0].heaps) {
       const bands = (await tableRows(page, `.chart[data-heap="${heap.heap}"]`)).filter(
@@ -127,7 +127,7 @@ test('bands sum to the total in every bucket, level and grouping', async () => {
 
 test('around the peak and a failure of a long run every change is shown, with who held what', async () => {
   const log = shop.log('mixed.zst', 'mixed', '400000');
-  const page = await shop.show(shop.html('mixed.html', log));
+  const page = await shop.show(shop.html('mixed.html', log), { hash: WHOLE_PATHS });
   const heap = await page.evaluate(() => {
     const { exact, spans, peakTime, width, allocations, frees } = memprof.logs[0].heaps[0];
     const sum = (column) => column.reduce((a, b) => a + b, 0);
@@ -314,9 +314,10 @@ test('in a table of two runs there is room for names, on a phone and in two colu
     await drawn(page);
     const shape = await page.evaluate(() => ({
       wide: document.documentElement.scrollWidth,
-      names: [...document.querySelectorAll('[data-panel="peak"] tbody .name bdi')].map((name) => {
-        const shown = name.parentElement.getBoundingClientRect().width;
-        return shown / Math.min(140, name.getBoundingClientRect().width);
+      names: [...document.querySelectorAll('[data-panel="peak"] tbody .name .text')].map((name) => {
+        const parts = [...name.children],
+          whole = parts.reduce((sum, part) => sum + part.firstElementChild.getBoundingClientRect().width, 0);
+        return name.getBoundingClientRect().width / Math.min(140, whole);
       }),
     }));
     assert.ok(shape.wide <= width, `${shape.wide} of ${width}`);

@@ -100,7 +100,7 @@ class Comparison {
 /** Pins instants of all heaps; each legend and the pin's table against what peaks says of the time that they print. */
 async function comparePins(page, log, by, instants) {
   const found = new Comparison(log, by);
-  await page.evaluate((how) => memprof.change({ by: how }), by);
+  await page.evaluate((how) => memprof.change({ by: how, depth: 999 }), by); // whole paths
   for (const { heap, at } of instants) {
     await page.evaluate(([name, ns]) => memprof.pin([{ heap: name, log: 0, at: ns }]), [heap, at]);
     const { legends, pin } = await seen(page);

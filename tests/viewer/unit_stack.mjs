@@ -1,6 +1,7 @@
 // Bands, groups and levels of detail: whatever is shown sums to an exact total.
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { OTHER } from '../../viewer/src/columns.js';
 import { lines } from '../../viewer/src/lines.js';
 import { shown, totals } from '../../viewer/src/lod.js';
 import { ELSE, composition, isLeast, peakSpan, spanAt, stack } from '../../viewer/src/model.js';
@@ -57,7 +58,7 @@ test('an outer range holds what its inner ranges hold', () => {
 
 test('what has no band of its own is everything else', () => {
   const { heap } = randomHeap(4, 50, 10);
-  heap.bands[9].kind = 2;
+  heap.bands[9].kind = OTHER;
   const { groups } = stack(log, heap, { by: 'range', depth: 0 }, 3);
   assert.equal(groups.at(-1).name, ELSE);
   heap.spans.max.forEach((max, i) =>
@@ -84,7 +85,9 @@ test('a composition is the vector of its span', () => {
 test('a name that has pieces in the rest is a lower bound, where the rest holds anything, at the depths where it is the same', () => {
   const { heap, vectors } = randomHeap(7, 60, 6);
   const none = Array(7).fill(0);
-  heap.bands.forEach((band, i) => Object.assign(band, { node: i < 4 ? i : 0, kind: i === 5 ? 2 : 0, pieces: none }));
+  heap.bands.forEach((band, i) =>
+    Object.assign(band, { node: i < 4 ? i : 0, kind: i === 5 ? OTHER : 0, pieces: none }),
+  );
   heap.bands[2].pieces = [0, 1 << 1, 0, 0, 0, 0, 0]; // a > b: something else of a is in the rest
   heap.bands[3].pieces = [0, (2 << 1) | 1, 0, 0, 0, 0, 0]; // a > c itself
   const least = (depth, span) =>

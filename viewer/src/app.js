@@ -81,7 +81,7 @@ export class App {
 
   /** @returns {import('./model.js').Grouping} */
   grouping() {
-    return { by: this.state.by, depth: this.state.depth };
+    return { by: this.state.by, depth: this.state.depth, unfolded: this.state.unfolded };
   }
 
   runs() {

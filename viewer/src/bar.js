@@ -2,6 +2,7 @@
 import { commonRanges } from './align.js';
 import { button, choice, element } from './dom.js';
 import { savePng, saveTimelines } from './exports.js';
+import { WHOLE } from './model.js';
 import { toPeak } from './steps.js';
 
 /** @typedef {import('./app.js').App} App */
@@ -86,7 +87,8 @@ function stackChoice(app) {
     ...(app.logs.some((log) => log.libraries.length > 1) ? [['library', 'library']] : []),
   ]);
   const depths = /** @type {[string, string][]} */ ([
-    ['0', 'whole path'],
+    ['0', 'as in the reports'],
+    [String(WHOLE), 'whole path'],
     ...Array.from({ length: Math.min(6, app.deepest()) }, (_, i) => [
       String(i + 1),
       i ? `${i + 1} levels` : 'outermost',

@@ -19,7 +19,7 @@ export class BlockChart {
     this.origin = app.origin(stack.log);
     this.base = place(stack.heap.blocks);
     this.most = this.base.reduce((most, base, i) => Math.max(most, base + stack.heap.blocks.size[i]), 1);
-    this.names = Array.from(this.base, (_, i) => blockName(stack.log, stack.heap.blocks, i, app.grouping()));
+    this.names = Array.from(this.base, (_, i) => blockName(stack.log, stack.heap, i, app.grouping()));
     this.lit = this.under = -1;
     this.held = false; // a click keeps what is said of a block
     const { found, others, otherBytes } = liveBlocks(stack.heap, peakSpan(stack.heap));

@@ -47,16 +47,22 @@ export const POINTS = [
 /** @typedef {Record<'kind' | 'node' | 'thread' | 'size' | 'library' | 'python' | 'native', number>} BandNumbers */
 export const BANDS = ['kind', 'node', 'thread', 'size', 'library', 'python', 'native'];
 
-/** @typedef {Record<'node' | 'library' | 'native' | 'bytes' | 'blocks' | 'allocations', number>} Holder */
-export const HOLDERS = ['node', 'library', 'native', 'bytes', 'blocks', 'allocations'];
+/** @typedef {Record<'node' | 'library' | 'python' | 'native' | 'bytes' | 'blocks' | 'allocations', number>} Holder */
+export const HOLDERS = ['node', 'library', 'python', 'native', 'bytes', 'blocks', 'allocations'];
 
 /** @typedef {Record<'high' | 'low' | 'bytes' | 'live' | 'largestHole' | 'blocks' | 'state', number>} SegmentNumbers */
 export const SEGMENTS = ['high', 'low', 'bytes', 'live', 'largestHole', 'blocks', 'state'];
 
+/** @typedef {Record<'rows' | 'bytes' | 'blocks' | 'least' | 'most' | 'open' | 'partsOpen' | 'caller', number>} LineNumbers */
+export const LINES = ['rows', 'bytes', 'blocks', 'least', 'most', 'open', 'partsOpen', 'caller'];
+
 /** @typedef {'auto' | 'range' | 'python' | 'stack' | 'thread' | 'size' | 'library'} By */
 /** @type {By[]} */
 export const VIEWS = ['auto', 'range', 'python', 'stack', 'thread', 'size', 'library'];
+/** Those whose names the reports tell. */
+export const TOLD = VIEWS.slice(0, VIEWS.indexOf('thread'));
 
 export const ONE = 0,
   SMALL = 1,
-  OTHER = 2;
+  FOLD = 2,
+  OTHER = 3;

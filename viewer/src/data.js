@@ -6,7 +6,7 @@
  *   say so: bit 0 of the whole path, above it of the path's first so many names
  * @typedef {{ name: string, peakBytes: number, peakTime: number, peakBlocks: number, endBytes: number, allocations:
  *   number, frees: number, failures: number, width: number, exact: [number, number][], bands: Band[], spans: Spans, changeBand: Float64Array,
- *   changeBytes: Float64Array, holders: Holder[], otherHolders: number, otherBytes: number, blocks:
+ *   changeBytes: Float64Array, holders: Holder[], lines: Record<string, import('./folds.js').View>, blocks:
  *   import('./blocks.js').Blocks }} Heap
  *   width: of a span; from exact's first to before its second every instant has a span of its own
  * @typedef {import('./columns.js').Holder} Holder who held bytes at the heap's peak: a range or a Python stack, else a
@@ -31,6 +31,7 @@
  *   stacks: frames, outermost first; 0 is the empty one; best: the grouping that names most, source: where its names are from
  */
 import { BANDS, BLOCKS, HOLDERS, INSTANCES, POINTS, SEGMENTS, SPANS } from './columns.js';
+import { readLines } from './folds.js';
 import { Columns } from './leb.js';
 
 /** @param {string} id @param {Document} page */
@@ -82,8 +83,8 @@ export function readChanges(c, bands, count) {
 /** Behind its numbers come its pieces, by view. @param {number[]} row @returns {Band} */
 const readBand = (row) => ({ ...named(BANDS)(row), pieces: row.slice(BANDS.length) });
 
-/** @param {any} raw @param {Document} page @returns {Promise<Heap>} */
-async function readHeap(raw, page) {
+/** @param {any} raw @param {string[]} frames @param {Document} page @returns {Promise<Heap>} */
+async function readHeap(raw, frames, page) {
   const c = await blob(raw.blob, page);
   const spans = readSpans(c, raw.spans);
   const { changeBand, changeBytes } = readChanges(c, raw.bands.length, raw.changes);
@@ -103,8 +104,7 @@ async function readHeap(raw, page) {
     changeBand,
     changeBytes,
     holders: raw.holders.map(named(HOLDERS)),
-    otherHolders: raw.other_holders,
-    otherBytes: raw.other_bytes,
+    lines: readLines(raw.lines, frames),
     blocks: readColumns(await blob(raw.blocks_blob, page), BLOCKS, raw.blocks),
   };
 }
@@ -143,7 +143,7 @@ const readInstances = async (raw, page) => readColumns(await blob(raw.instances_
 /** @param {any} raw @param {number} index @param {Document} page @returns {Promise<Log>} */
 async function readLog(raw, index, page) {
   const [heaps, tracks, instances] = await Promise.all([
-    Promise.all(raw.heaps.map((/** @type {any} */ heap) => readHeap(heap, page))),
+    Promise.all(raw.heaps.map((/** @type {any} */ heap) => readHeap(heap, raw.frames, page))),
     Promise.all(raw.tracks.map((/** @type {any} */ track) => readTrack(track, page))),
     readInstances(raw, page),
   ]);

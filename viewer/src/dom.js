@@ -56,6 +56,18 @@ export function swatch(paint) {
   return canvas;
 }
 
+/** A name; where it is too long it loses its middle: what comes first and who is last tell it. @param {string} name */
+export function nameText(name) {
+  const last = name.lastIndexOf(' > ');
+  if (last < 0) return element('span', { class: 'text' }, element('span', {}, element('bdi', {}, name)));
+  return element(
+    'span',
+    { class: 'text' },
+    element('span', { class: 'begin' }, element('bdi', {}, name.slice(0, last))),
+    element('span', { class: 'last' }, element('bdi', {}, name.slice(last))),
+  );
+}
+
 /**
  * A table's row; the first cell heads it.
  * @param {(Node | string)[]} cells

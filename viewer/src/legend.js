@@ -1,6 +1,7 @@
 /** The table beside a chart: who holds how much at the instant under the cursor, pinned, or at the peak. */
 import { fill } from './colours.js';
-import { element, swatch } from './dom.js';
+import { element, nameText, swatch } from './dom.js';
+import { folder } from './folder.js';
 import { amount, count, duration, exactly, share, size, time } from './format.js';
 import { isExactAt, isLeast, isPiece, spanWidth } from './model.js';
 
@@ -40,7 +41,7 @@ export class Legend {
       'button',
       { type: 'button', class: 'name', title: `${group.name}\nclick: hide, double click or O: only this` },
       swatch(fill(app.slot(group), app.dark)),
-      element('span', {}, element('bdi', {}, group.name)),
+      nameText(group.name),
     );
     const made = element(
       'tr',
@@ -53,7 +54,7 @@ export class Legend {
         onclick: () => app.toggle(group.name),
         ondblclick: () => app.solo(group.name),
       },
-      element('th', { scope: 'row' }, name),
+      element('th', { scope: 'row' }, element('span', { class: 'named' }, name, folder(app, group.name))),
       bytes,
       part,
     );

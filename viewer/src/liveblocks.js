@@ -1,7 +1,7 @@
 /** The largest blocks that were live at an instant, and what the others held. */
 import { fill } from './colours.js';
 import { address, stacksOf } from './blocks.js';
-import { element, row, swatch, table } from './dom.js';
+import { element, nameText, row, swatch, table } from './dom.js';
 import { count, duration, size, time } from './format.js';
 import { bandOf, bestName, blockName, isExact } from './model.js';
 
@@ -51,8 +51,8 @@ function line(app, log, heap, i, at) {
     element(
       'span',
       { class: 'name', title: name },
-      swatch(fill(app.slotOf(blockName(log, blocks, i, app.grouping())), app.dark)),
-      element('span', {}, element('bdi', {}, name)),
+      swatch(fill(app.slotOf(blockName(log, heap, i, app.grouping())), app.dark)),
+      nameText(name),
     ),
     element('span', { title: `${count(blocks.size[i])} bytes` }, size(blocks.size[i])),
     address(blocks, i),

@@ -3,20 +3,26 @@
  * @typedef {import('./data.js').Log} Log
  * @typedef {import('./data.js').Heap} Heap
  * @typedef {import('./columns.js').By} By
- * @typedef {{ by: By, depth: number }} Grouping depth 0: whole paths
+ * @typedef {{ by: By, depth: number, unfolded?: string[] }} Grouping depth 0: as the reports name it; unfolded: lines of which the parts are shown
  * @typedef {{ name: string, rest: boolean, partial: boolean, atPeak: number, largest: number, bytes: Float64Array }} Group
  *   bytes of each span; partial: small pieces of it lie in bands that do not say so
- * @typedef {{ heap: Heap, log: Log, groups: Group[], all: string[], groupOfBand: Int32Array, unnamed: Float64Array }} Stack
- *   unnamed: bytes of each span in bands that do not say whose they are
+ * @typedef {{ heap: Heap, log: Log, groups: Group[], all: string[], groupOfBand: Int32Array, unnamed: Float64Array,
+ *   folds: Map<string, import('./folds.js').Line> }} Stack
+ *   folds: by name what it is a fold or a part of; unnamed: bytes of each span in bands that do not say whose they are
  */
-import { ONE, OTHER, SMALL, VIEWS } from './columns.js';
+import { FOLD, ONE, OTHER, SMALL, VIEWS } from './columns.js';
+import { isFold, partOf } from './folds.js';
 
 export const OUTSIDE = 'outside any range',
   UNKNOWN = '(library not known)',
   NO_STACK = '(no call stack)',
   NO_PYTHON = '(no Python call stack)',
   ELSE = 'everything else',
-  SEVERAL = 'several, small';
+  SEVERAL = 'several, small',
+  SEVERAL_OF = 'several of ';
+
+/** A depth that no path has. */
+export const WHOLE = 999;
 
 /** Names of what nobody is known to hold. */
 export const NOBODY = [OUTSIDE, UNKNOWN, NO_STACK, NO_PYTHON];
@@ -35,29 +41,53 @@ export function bestName(log, of, depth) {
   return log.libraries[of.library] || (log.best === 'library' ? UNKNOWN : OUTSIDE);
 }
 
-/** @param {Log} log @param {import('./data.js').Band} band @param {Grouping} grouping */
-export function bandName(log, band, grouping) {
-  if (band.kind === OTHER) return ELSE;
-  if (grouping.by === 'auto' && band.kind === SMALL && !band.node && !band.python && log.best === 'stack')
-    return SEVERAL;
-  if (grouping.by === 'auto') return bestName(log, band, grouping.depth);
-  if (grouping.by === 'range') return pathName(log.paths[band.node], grouping.depth);
-  if (grouping.by === 'library') return log.libraries[band.library] || UNKNOWN;
-  const python = band.kind === ONE || !band.node;
-  if (grouping.by === 'python' && python) return pathName(log.stacks[band.python], grouping.depth, NO_PYTHON);
-  if (band.kind !== ONE) return SEVERAL;
-  if (grouping.by === 'stack') return pathName(log.stacks[band.native], grouping.depth, NO_STACK);
-  return grouping.by === 'thread' ? log.threads[band.thread] : log.sizes[band.size];
+/** Whether a band leaves open whose its bytes are: render/html_data.c's pieces say the same. @param {Log} log
+ *  @param {import('./data.js').Band} band @param {Grouping} grouping */
+function isOpen(log, band, { by, depth }) {
+  if (band.kind === FOLD) return by !== 'library' && (depth > 0 || !['auto', 'range'].includes(by));
+  if (band.kind !== SMALL) return false;
+  if (by === 'auto') return !band.node && !band.python && log.best === 'stack';
+  return by === 'python' ? band.node > 0 : !['range', 'library'].includes(by);
 }
 
-/** Whether there is more of the band's name elsewhere; its pieces are in the order of the views. @param {import('./data.js').Band} band @param {Grouping} grouping */
-function isPartial(band, { by, depth }) {
-  const piece = band.pieces?.[VIEWS.indexOf(by)] ?? 0;
+/** By its path. @param {Log} log @param {import('./data.js').Band} band @param {Grouping} grouping */
+function pathOf(log, band, { by, depth }) {
+  if (by === 'auto') return bestName(log, band, depth);
+  if (by === 'range') return pathName(log.paths[band.node], depth);
+  if (by === 'library') return log.libraries[band.library] || UNKNOWN;
+  if (by === 'python') return pathName(log.stacks[band.python], depth, NO_PYTHON);
+  if (by === 'stack') return pathName(log.stacks[band.native], depth, NO_STACK);
+  return by === 'thread' ? log.threads[band.thread] : log.sizes[band.size];
+}
+
+/** @param {Heap} heap @param {import('./data.js').Band} band @param {Grouping} grouping */
+const partAt = (heap, band, { by, depth }) => (depth ? undefined : partOf(heap, by, band));
+
+/** @param {import('./folds.js').Line} line @param {Grouping} grouping */
+const isUnfolded = (line, { unfolded }) => isFold(line) && (unfolded ?? []).includes(line.name);
+
+/** @param {Log} log @param {Heap} heap @param {import('./data.js').Band} band @param {Grouping} grouping */
+export function bandName(log, heap, band, grouping) {
+  if (band.kind === OTHER) return ELSE;
+  if (isOpen(log, band, grouping)) return SEVERAL;
+  const part = partAt(heap, band, grouping);
+  if (!part) return pathOf(log, band, grouping);
+  if (!isUnfolded(part.line, grouping)) return part.line.name;
+  return band.kind === FOLD ? SEVERAL_OF + part.line.name : (part.told ?? pathOf(log, band, grouping));
+}
+
+/** Whether there is more of the band's name elsewhere; its pieces are in the order of the views. @param {Heap} heap
+ *  @param {import('./data.js').Band} band @param {Grouping} grouping */
+function isPartial(heap, band, grouping) {
+  const { by, depth } = grouping,
+    line = partAt(heap, band, grouping)?.line,
+    piece = band.pieces?.[VIEWS.indexOf(by)] ?? 0;
+  if (line) return (isUnfolded(line, grouping) ? line.partsOpen : line.open) === 1;
   return (piece & 1) === 1 || (depth > 0 && piece >> 1 >= depth);
 }
 
 /** Bands of that name do not say whose their bytes are. @param {string} name */
-export const isUnnamed = (name) => name === ELSE || name === SEVERAL;
+export const isUnnamed = (name) => name === ELSE || name === SEVERAL || name.startsWith(SEVERAL_OF);
 
 /** A block as if it were a band. @param {import('./blocks.js').Blocks} blocks @param {number} i */
 export const bandOf = (blocks, i) => ({
@@ -71,10 +101,9 @@ export const bandOf = (blocks, i) => ({
   native: blocks.native[i],
 });
 
-/** What a block is counted to. @param {Log} log @param {import('./blocks.js').Blocks} blocks @param {number} i
- *  @param {Grouping} grouping */
-export function blockName(log, blocks, i, grouping) {
-  return bandName(log, bandOf(blocks, i), grouping);
+/** What a block is counted to. @param {Log} log @param {Heap} heap @param {number} i @param {Grouping} grouping */
+export function blockName(log, heap, i, grouping) {
+  return bandName(log, heap, bandOf(heap.blocks, i), grouping);
 }
 
 /** Calls each(span) with `sums` of all names brought up to date. @param {Heap} heap @param {Int32Array} nameOf
@@ -106,17 +135,21 @@ export function peakSpan(heap) {
 function namesOf(log, heap, grouping) {
   /** @type {Map<string, number>} */
   const number = new Map();
+  /** @type {Stack['folds']} */
+  const folds = new Map();
   const nameOf = Int32Array.from(heap.bands, (band) => {
-    const name = bandName(log, band, grouping);
+    const name = bandName(log, heap, band, grouping),
+      line = partAt(heap, band, grouping)?.line;
+    if (line && isFold(line) && name !== SEVERAL) folds.set(name, line);
     if (!number.has(name)) number.set(name, number.size);
     return /** @type {number} */ (number.get(name));
   });
   const names = [...number.keys()],
     partial = names.map(() => false);
   heap.bands.forEach((band, i) => {
-    if (isPartial(band, grouping)) partial[nameOf[i]] = !isUnnamed(names[nameOf[i]]);
+    if (isPartial(heap, band, grouping)) partial[nameOf[i]] = !isUnnamed(names[nameOf[i]]);
   });
-  return { names, nameOf, partial };
+  return { names, nameOf, partial, folds };
 }
 
 /**
@@ -124,7 +157,7 @@ function namesOf(log, heap, grouping) {
  * @param {Log} log @param {Heap} heap @param {Grouping} grouping @param {number} [most] @returns {Stack}
  */
 export function stack(log, heap, grouping, most = 18) {
-  const { names, nameOf, partial } = namesOf(log, heap, grouping);
+  const { names, nameOf, partial, folds } = namesOf(log, heap, grouping);
   const unnamed = new Float64Array(heap.spans.start.length);
   const peak = peakSpan(heap),
     sums = new Float64Array(names.length);
@@ -168,7 +201,7 @@ export function stack(log, heap, grouping, most = 18) {
     group.atPeak = spans ? group.bytes[peak] : 0;
     if (group.rest) group.largest = group.bytes.reduce((a, b) => Math.max(a, b), 0);
   }
-  return { heap, log, groups, all: names, groupOfBand, unnamed };
+  return { heap, log, groups, all: names, groupOfBand, unnamed, folds };
 }
 
 /** @param {string[]} names @param {Float64Array} sums */

@@ -179,7 +179,7 @@ function bar(app, log, torch, segment, most, now) {
   c.fillStyle = colour(`--${STATES[segment.state]}`);
   c.fillRect(0, 0, length, HEIGHT);
   for (const block of segment.inner) {
-    c.fillStyle = fill(app.slotOf(blockName(log, torch.blocks, block.index, app.grouping())), app.dark, 2);
+    c.fillStyle = fill(app.slotOf(blockName(log, torch, block.index, app.grouping())), app.dark, 2);
     c.fillRect(block.offset * scale, 0, Math.max(1.5, block.size * scale - 1), HEIGHT);
   }
   canvas.addEventListener('mousemove', (event) => {

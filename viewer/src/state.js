@@ -2,7 +2,7 @@
  * What the URL's hash keeps, so that a reload or a mailed link shows the same picture. *
  * @typedef {{ a: number, b: number, by: import('./model.js').By, depth: number, compare: 'both'
  *   | 'overlay' | 'difference', align: string, from: number | null, to: number | null, pins: { heap: string, log: number, at:
- *   number }[], hidden: string[], only: string, heaps: string, search: string, blocks: string, theme: 'light' |
+ *   number }[], hidden: string[], unfolded: string[], only: string, heaps: string, search: string, blocks: string, theme: 'light' |
  *   'dark' | '' }} State
  */
 
@@ -25,6 +25,7 @@ export const initial = () => ({
   to: null,
   pins: [],
   hidden: [],
+  unfolded: [],
   only: '',
   heaps: '',
   search: '',
@@ -77,6 +78,7 @@ export function repaired(state, logs) {
     to: Number.isFinite(state.to) ? state.to : null,
     pins: state.pins.filter(there).slice(0, 2),
     hidden: state.hidden.filter((name) => typeof name === 'string'),
+    unfolded: state.unfolded.filter((name) => typeof name === 'string'),
     theme: THEMES.includes(state.theme) ? state.theme : '',
   };
 }

@@ -1,7 +1,9 @@
 /** Tables under the charts: the peak of A and B, what is pinned. */
 import { fill } from './colours.js';
-import { button, element, row, swatch, table } from './dom.js';
+import { button, element, nameText, row, swatch, table } from './dom.js';
 import { saveCsv } from './exports.js';
+import { folder } from './folder.js';
+import { isFold, partOf } from './folds.js';
 import { amount, count, exactly, share, size, time } from './format.js';
 import { csvOf, lines } from './lines.js';
 import { ELSE, bestName, composition, isExact, pathName } from './model.js';
@@ -13,17 +15,26 @@ import { ELSE, bestName, composition, isExact, pathName } from './model.js';
  * @typedef {import('./lines.js').Line} Line
  */
 
-/** Who held the heap's peak, by best name, as the replay summed it. @param {Log} log @param {Heap} heap @returns {import('./lines.js').Side} */
-function holders(log, heap) {
+/** Who held the heap's peak, by best name, as the replay summed it: lines whole, of those that are unfolded the largest
+ *  rows. @param {Log} log @param {Heap} heap @param {import('./model.js').Grouping} grouping @returns {import('./lines.js').Side} */
+function holders(log, heap, { depth, unfolded = [] }) {
   /** @type {import("./lines.js").Side["held"]} */
-  const out = new Map();
-  for (const h of heap.holders) {
-    const name = bestName(log, { ...h, python: 0 }),
-      same = out.get(name); // names may be alike
-    out.set(name, { bytes: h.bytes + (same?.bytes ?? 0), blocks: h.blocks + (same?.blocks ?? 0) });
+  const held = new Map();
+  let rest = heap.peakBytes;
+  const add = (/** @type {string} */ name, /** @type {{ bytes: number, blocks: number }} */ of) => {
+    const same = held.get(name); // names may be alike
+    held.set(name, { bytes: of.bytes + (same?.bytes ?? 0), blocks: of.blocks + (same?.blocks ?? 0) });
+    rest -= of.bytes;
+  };
+  const isOpen = (/** @type {import('./folds.js').Line} */ line) =>
+    depth > 0 || (isFold(line) && unfolded.includes(line.name));
+  for (const line of heap.lines.auto.lines) if (line.bytes && !isOpen(line)) add(line.name, line);
+  for (const of of heap.holders) {
+    const part = partOf(heap, 'auto', of);
+    if (!part || isOpen(part.line)) add((!depth && part?.told) || bestName(log, of), of);
   }
-  if (heap.otherHolders) out.set(ELSE, { bytes: heap.otherBytes });
-  return { held: out, more: heap.otherHolders > 0 };
+  if (rest > 0) held.set(ELSE, { bytes: rest });
+  return { held, more: rest > 0 };
 }
 
 /** Of a column that a narrow table does without. @param {string} text */
@@ -42,7 +53,8 @@ function rows(app, all, totals, heads, blocks) {
       'span',
       { class: 'name', title: line.name },
       swatch(fill(app.slotOf(line.name), app.dark)),
-      element('span', {}, element('bdi', {}, line.name)),
+      nameText(line.name),
+      folder(app, line.name),
     );
     const cells = line.values.flatMap((value, i) => [
       cell(value, line.least[i]),
@@ -115,7 +127,7 @@ export function peakPanel(app, name) {
     .map((log) => ({ log, heap: log.heaps.find((heap) => heap.name === name) }))
     .filter((pair) => pair.heap);
   const heaps = pairs.map((pair) => /** @type {Heap} */ (pair.heap));
-  const all = lines(pairs.map((pair, i) => holders(pair.log, heaps[i])));
+  const all = lines(pairs.map((pair, i) => holders(pair.log, heaps[i], app.grouping())));
   const heads = pairs.length === 2 ? ['A', 'B'] : ['at the peak'];
   const caption = heaps
     .map((heap, i) => `${pairs.length === 2 ? `${heads[i]}: ` : ''}${size(heap.peakBytes)} at ${time(heap.peakTime)}`)

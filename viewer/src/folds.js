@@ -1,0 +1,69 @@
+/**
+ * Lines as the reports have them: rows that are told alike, or that differ in a number only, are one. The report says
+ * which; here they are read, found and opened. *
+ * @typedef {Record<'node' | 'python' | 'native', number>} Who
+ * @typedef {import('./columns.js').LineNumbers & { name: string }} Line least, most: bytes of those that it was told
+ *   apart from; open: some of it lies in bands that do not say so; partsOpen: or not of which row it is
+ * @typedef {{ line: Line, told: string | null }} Part told: its name where the line is unfolded; null: its whole path
+ * @typedef {{ lines: Line[], parts: Map<number, Part> }} View
+ */
+import { LINES, TOLD } from './columns.js';
+
+const KINDS = 3,
+  ITSELF = 2; // the others are told by their whole path: there is nothing shorter that tells them apart
+
+/** @param {string[]} path @param {string} caller */
+const toldName = (path, caller) => path.join(' > ') + (caller && ` <- ${caller}`);
+
+/** @param {number[]} packed @param {string[]} frames @param {Line} line @param {Map<number, Part>} parts */
+function readParts(packed, frames, line, parts) {
+  for (let i = 0; i < packed.length; ) {
+    const kind = packed[i] % KINDS,
+      how = Math.floor(packed[i] / KINDS) % KINDS,
+      number = Math.floor(packed[i++] / (KINDS * KINDS));
+    let told = null;
+    if (how === ITSELF) {
+      const [caller, depth] = packed.slice(i, i + 2);
+      told = toldName(
+        packed.slice(i + 2, i + 2 + depth).map((frame) => frames[frame]),
+        frames[caller - 1] ?? '',
+      );
+      i += 2 + depth;
+    }
+    parts.set(number * KINDS + kind, { line, told });
+  }
+}
+
+/** @param {any[]} raw by view @param {string[]} frames @returns {Record<string, View>} */
+export function readLines(raw, frames) {
+  return Object.fromEntries(
+    TOLD.map((view, v) => {
+      /** @type {Map<number, Part>} */
+      const parts = new Map();
+      const lines = raw[v].map((/** @type {any} */ [numbers, path, packed]) => {
+        const line = /** @type {Line} */ (Object.fromEntries(LINES.map((name, i) => [name, numbers[i]])));
+        line.name = toldName(
+          path.map((/** @type {number} */ frame) => frames[frame]),
+          frames[line.caller - 1] ?? '',
+        );
+        readParts(packed, frames, line, parts);
+        return line;
+      });
+      return [view, { lines, parts }];
+    }),
+  );
+}
+
+/** What of a band or a block a view goes by. @param {Who} who @param {string} by */
+function keyOf({ node, python, native }, by) {
+  if (by === 'range') return node * KINDS;
+  if (by === 'python') return python * KINDS + 1;
+  if (by === 'stack') return native * KINDS + 2;
+  return node ? node * KINDS : python ? python * KINDS + 1 : native * KINDS + 2;
+}
+
+/** Its part of a line; undefined: its whole path tells it. @param {{ lines?: Record<string, View> }} heap @param {string} by @param {Who} who */
+export const partOf = (heap, by, who) => heap.lines?.[by]?.parts.get(keyOf(who, by));
+
+/** Whether there is anything to unfold. @param {Line} line */
+export const isFold = (line) => line.rows > 1;
