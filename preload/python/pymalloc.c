@@ -39,10 +39,10 @@ struct arenas {
 static struct {
     void (*get)(int domain, struct allocator *out), (*set)(int domain, const struct allocator *in);
     int (*is_initialized)(void);
-    uintptr_t map; /* the function that maps arenas; 0: not known */
+    uintptr_t map; /* the function that maps arenas; 0: not known.  Set last: then the rest is */
     size_t arena;  /* bytes of one */
 } python;
-static struct allocator pymalloc; /* its own functions */
+static struct allocator pymalloc; /* its own functions; NULL: not to be sampled */
 
 /* ---- the sampled blocks, by address, without a lock */
 
@@ -178,7 +178,8 @@ bool mp_pymalloc_is_mapping(void) { return here.mapping; }
 bool mp_pymalloc_mapped(const void *caller, void *p, size_t bytes)
 {
     enum { CODE = 256 }; /* bytes of the function at most */
-    if (bytes != python.arena || (uintptr_t)caller - python.map >= CODE) return false;
+    const uintptr_t map = __atomic_load_n(&python.map, __ATOMIC_ACQUIRE);
+    if (bytes != python.arena || (uintptr_t)caller - map >= CODE) return false;
     const int saved = errno;
     here.mapping = true;
     mp_record_slow(MPF_OP_MAP, MPF_HEAP_MMAP, (uintptr_t)p, bytes);
@@ -192,7 +193,7 @@ void mp_pymalloc_find(unsigned version)
 {
     enum { LARGE_ARENAS = 0x30a };
     struct arenas arenas = { NULL, NULL, NULL };
-    struct allocator mem;
+    struct allocator object, mem;
     void (*of_arenas)(struct arenas *) =
         (__typeof__(of_arenas))dlsym(RTLD_DEFAULT, "PyObject_GetArenaAllocator");
     python.get = (__typeof__(python.get))dlsym(RTLD_DEFAULT, "PyMem_GetAllocator");
@@ -201,10 +202,10 @@ void mp_pymalloc_find(unsigned version)
         (__typeof__(python.is_initialized))dlsym(RTLD_DEFAULT, "Py_IsInitialized");
     if (!of_arenas || !python.get || !python.set || !python.is_initialized) return;
     of_arenas(&arenas);
-    python.map = (uintptr_t)arenas.map;
     python.arena = version < LARGE_ARENAS ? 256 << 10 : 1 << 20;
-    python.get(OBJ, &pymalloc);
+    python.get(OBJ, &object);
     python.get(MEM, &mem);
-    if (!mp_config_samples_small() || pymalloc.ctx || memcmp(&mem, &pymalloc, sizeof mem) != 0)
-        pymalloc.malloc = NULL;
+    if (mp_config_samples_small() && !object.ctx && memcmp(&mem, &object, sizeof mem) == 0)
+        pymalloc = object;
+    __atomic_store_n(&python.map, (uintptr_t)arenas.map, __ATOMIC_RELEASE);
 }

@@ -97,14 +97,12 @@ kept = [(i, str(i)) for i in range(100000)]
 threads = [threading.Thread(target=churn) for _ in range(8)]
 for t in threads: t.start()
 for t in threads: t.join()
-try:
-    import _xxsubinterpreters as sub
-    for _ in range(4):
-        i = sub.create()
-        sub.run_string(i, "kept = [(i, str(i)) for i in range(20000)]")
-        sub.destroy(i)
-except ImportError:
-    pass
+try: import _interpreters as sub
+except ImportError: import _xxsubinterpreters as sub
+for _ in range(4):
+    i = sub.create()
+    sub.run_string(i, "kept = [(i, str(i)) for i in range(20000)]")
+    sub.destroy(i)
 print("done")
 '''
 
