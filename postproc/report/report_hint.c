@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "mpf/event.h"
 #include "peaks.h"
 #include "shell.h"
 
@@ -30,7 +31,7 @@ static uint64_t arenas(const struct mpr_heap_peak *h)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < h->rows; i++)
-        if (h->row[i].depth == 1 && strcmp(h->row[i].path[0], "pymalloc arena") == 0)
+        if (h->row[i].depth == 1 && strcmp(h->row[i].path[0], MPF_PYMALLOC_ARENA) == 0)
             bytes += h->row[i].bytes;
     return bytes >= MUCH && bytes > h->peak_bytes / TENTH ? bytes : 0;
 }

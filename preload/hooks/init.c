@@ -211,7 +211,7 @@ static bool has_python(unsigned op, unsigned heap, uint64_t size, uint64_t stack
 static uint64_t python_of(unsigned op, unsigned heap, uint64_t size, uint64_t stack)
 {
     if (heap == MPF_HEAP_MMAP && mp_pymalloc_is_mapping())
-        return mp_python_named(MP_PYMALLOC_ARENA);
+        return mp_python_named(MPF_PYMALLOC_ARENA);
     return has_python(op, heap, size, stack) ? mp_python_here() : 0;
 }
 

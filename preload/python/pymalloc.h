@@ -7,9 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What it says of a mapping. */
-#define MP_PYMALLOC_ARENA "pymalloc arena"
-
 /* Finds the interpreter's functions; version as layouts have it.  Where the loader's lock may be
  * taken. */
 void mp_pymalloc_find(unsigned version);

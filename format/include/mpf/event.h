@@ -52,6 +52,9 @@ enum mpf_heap {
 #undef X
 };
 
+/* What a mapping's frame without a file says where CPython's allocator of small objects made it. */
+#define MPF_PYMALLOC_ARENA "pymalloc arena"
+
 #define MPF_GPUS 16
 static inline unsigned mpf_heap_gpu(enum mpf_heap heap, unsigned device)
 {
