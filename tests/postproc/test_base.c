@@ -12,6 +12,7 @@
 #include "alloc.h"
 #include "index.h"
 #include "shell.h"
+#include "utf8.h"
 
 /* Too large an allocation fails here as elsewhere. */
 const char *__asan_default_options(void);
@@ -31,6 +32,18 @@ static void end(void) { longjmp(ended, 1); }
         }                                                                                          \
         ends;                                                                                      \
     })
+
+/* ---- characters */
+
+static void what_xml_and_terminals_cannot_have_is_unsafe(void **state)
+{
+    (void)state;
+    static const uint32_t unsafe[] = { 0, 0x1f, 0x7f, 0x9f, 0x202e, 0xfff9, 0xfffe, 0xffff };
+    static const uint32_t safe[] = { ' ', 0xe9, 0x5c64, 0xfffc, 0xfffd, 0x10000, 0x1f600 };
+    for (size_t i = 0; i < sizeof unsafe / sizeof *unsafe; i++)
+        assert_true(mpr_utf8_unsafe(unsafe[i]));
+    for (size_t i = 0; i < sizeof safe / sizeof *safe; i++) assert_false(mpr_utf8_unsafe(safe[i]));
+}
 
 /* ---- memory */
 
@@ -281,6 +294,7 @@ static void bash_reads_the_word(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_xml_and_terminals_cannot_have_is_unsafe),
         cmocka_unit_test(memory_is_zeroed_and_there),
         cmocka_unit_test(texts_are_copied),
         cmocka_unit_test(too_much_memory_ends),
