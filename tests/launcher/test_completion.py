@@ -87,8 +87,8 @@ def test_what_is_no_option_is_left_to_the_shell():
 
 
 def test_zsh_completes_commands_and_options():
-    mp.equal(offered_by_zsh("MEMPROF_REPORT", ""), commands(), "commands of memprof-report")
-    mp.equal(offered_by_zsh("MEMPROF_REPORT", "-m", "100", "ti"), ["timeline"], "commands that begin with ti")
+    mp.equal(offered_by_zsh("MEMPROF_REPORT", ""), ["FILES", *commands()], "a log, or a command of memprof-report")
+    mp.equal(offered_by_zsh("MEMPROF_REPORT", "-m", "100", "ti"), ["FILES", "timeline"], "commands that begin with ti")
     mp.equal(offered_by_zsh("MEMPROF", ""), ["help", "run"], "commands of memprof")
     mp.equal(offered_by_zsh("MEMPROF_REPORT", "--"), taken("MEMPROF_REPORT"), "options of memprof-report")
     for command in commands():
