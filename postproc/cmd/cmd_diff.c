@@ -80,7 +80,7 @@ static const struct argp argp = {
     parse,
     "BASE NEW\nBASE... --new NEW...",
     "Shows what two runs differ by, or two sides of several runs: each heap's peak, and what grew and what shrank in it."
-    "\vEach is a log or a directory, of which the log with the largest peak is meant, or what --rank and --pid choose. Lines are matched by range, or by function and file: not by the line of the source, which a "
+    "\vEach is a log or a directory, of which the log is meant of the process that memory ran out for first, else that with the largest peak, or what --rank and --pid choose. Lines are matched by range, or by function and file: not by the line of the source, which a "
     "change above it moves.\n\n"
     "Examples:\n"
     "  memprof-report diff base.zst new.zst\n"
@@ -105,7 +105,7 @@ static int add_log(struct mpr_diff *diff, const struct arguments *a, size_t run,
     return mpr_diff_add(diff, run < a->base, path, at, &progress, error);
 }
 
-/* A run is one log, of a directory the largest. */
+/* A run is one log. */
 static bool add_run(struct mpr_diff *diff, const struct arguments *a, size_t run)
 {
     struct mpr_logs logs = { .pid = a->which.pid, .rank = a->which.rank };

@@ -44,10 +44,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[1] = &a->output;
         return 0;
     case 'b': set_by(a, arg, state); return 0;
-    case KEY_HEAP:
-        a->tree.heap =
-            mpr_selection_heap(arg, "a heap such as host/heap, host/mmap or gpu0/device", state);
-        return 0;
+    case KEY_HEAP: a->tree.heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
     case KEY_AT:
         if (strcmp(arg, "peak") == 0) return 0;
         mpr_selection_check_instant(arg, "at", state);

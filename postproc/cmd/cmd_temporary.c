@@ -18,10 +18,7 @@ static error_t parse(void *chosen, int key, char *arg, struct argp_state *state)
     struct mpr_temporary_options *a = chosen;
     switch (key) {
     case 'b': a->by = mpr_selection_by(arg, state); return 0;
-    case KEY_HEAP:
-        a->heap =
-            mpr_selection_heap(arg, "a heap such as host/heap, gpu0/torch or gpu0/device", state);
-        return 0;
+    case KEY_HEAP: a->heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
     case KEY_WITHIN: a->within_ns = mpr_selection_length(arg, "within", state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

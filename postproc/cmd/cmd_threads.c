@@ -14,10 +14,7 @@ static error_t parse(void *chosen, int key, char *arg, struct argp_state *state)
 {
     const char **heap = chosen;
     switch (key) {
-    case KEY_HEAP:
-        *heap =
-            mpr_selection_heap(arg, "a heap such as host/heap, host/mmap or gpu0/device", state);
-        return 0;
+    case KEY_HEAP: *heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }

@@ -48,10 +48,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[1] = &a->output;
         return 0;
     case 'b': a->timeline.by = mpr_selection_by(arg, state); return 0;
-    case KEY_HEAP:
-        a->timeline.heap =
-            mpr_selection_heap(arg, "a heap such as host/heap, host/mmap or gpu0/device", state);
-        return 0;
+    case KEY_HEAP: a->timeline.heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
     case KEY_BACKWARD_OF: a->timeline.backward_of = true; return 0;
     case KEY_FROM:
         mpr_selection_check_instant(arg, "from", state);
