@@ -64,6 +64,7 @@ void mpr_insights_torch(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_roles(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_device(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_steps(struct mpr_insights *out, const struct mpr_evidence *e);
+void mpr_insights_family(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_host(struct mpr_insights *out, const struct mpr_evidence *e);
 
 #endif

@@ -185,6 +185,7 @@ static void apply_rules(struct mpr_insights *out, const struct mpr_evidence *e)
     mpr_insights_device(out, e);
     mpr_insights_steps(out, e);
     mpr_insights_host(out, e);
+    mpr_insights_family(out, e);
     if (out->findings) qsort(out->finding, out->findings, sizeof *out->finding, by_bytes);
 }
 
@@ -220,14 +221,15 @@ static void read_breakdown(struct mpr_insights *out, struct mpr_evidence *e, con
 }
 
 int mpr_insights_read(struct mpr_insights *out, const char *path,
-                      const struct mpr_progress *progress, struct mpr_error *error)
+                      const struct mpr_processes *family, const struct mpr_progress *progress,
+                      struct mpr_error *error)
 {
     struct gathering g = { .out = out };
     const struct mpr_peaks_guest guest = { begin, end, &g };
     const struct mpr_peaks_options options = { .by = MPR_GROUP_AUTO,
                                                .at = MPR_INSTANT_PEAK,
                                                .guest = &guest };
-    *out = (struct mpr_insights){ 0 };
+    *out = (struct mpr_insights){ .family = family };
     mpr_peaks_init(&out->peaks, &options);
     const int status = mpr_peaks_add(&out->peaks, path, progress, error);
     out->peaks.options.guest = NULL; /* it ends with this function */

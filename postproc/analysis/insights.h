@@ -13,6 +13,7 @@
 #include "arena.h"
 #include "breakdown.h"
 #include "peaks.h"
+#include "processes.h"
 #include "steps.h"
 
 struct mpr_error;
@@ -54,7 +55,8 @@ struct mpr_insights {
     struct mpr_arena arena;
     struct mpr_peaks peaks; /* of the one log, by AUTO */
     struct mpr_insights_oom oom;
-    struct mpr_steps steps; /* whose paths findings have; has_steps: a range repeats */
+    const struct mpr_processes *family; /* the run that the log is of; NULL: it alone was given */
+    struct mpr_steps steps;             /* whose paths findings have; has_steps: a range repeats */
     bool has_steps;
     struct mpr_breakdown breakdown; /* likewise; has_breakdown: PyTorch held device memory */
     bool has_breakdown;
@@ -62,9 +64,11 @@ struct mpr_insights {
     size_t findings, cap;
 };
 
-/* 0, or -1 with *error filled (nothing to free then). */
+/* family: outlives the insights; NULL: nothing is known of others.  0, or -1 with *error filled
+ * (nothing to free then). */
 int mpr_insights_read(struct mpr_insights *insights, const char *path,
-                      const struct mpr_progress *progress, struct mpr_error *error);
+                      const struct mpr_processes *family, const struct mpr_progress *progress,
+                      struct mpr_error *error);
 void mpr_insights_free(struct mpr_insights *insights);
 
 #endif

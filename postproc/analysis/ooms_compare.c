@@ -267,12 +267,24 @@ static void compare_all(struct mpr_ooms *ooms, const struct mpr_progress *progre
 
 /* ---- why */
 
+static const struct mpr_processes *family_of(struct mpr_ooms *ooms,
+                                             const struct mpr_progress *progress)
+{
+    if (ooms->logs == 1) return NULL;
+    const char **path = mpr_arena_alloc(&ooms->arena, ooms->logs * sizeof *path);
+    for (size_t i = 0; i < ooms->logs; i++) path[i] = ooms->log[i].summary.path;
+    mpr_processes_read(&ooms->family, path, ooms->logs, progress);
+    return &ooms->family;
+}
+
 static void explain(struct mpr_ooms *ooms, const struct mpr_progress *progress)
 {
     struct mpr_error error;
     const struct mpr_ooms_log *log = ooms->log, *end = log + ooms->logs;
     while (log < end && !log->hard && !log->host.told) log++;
-    if (log < end && mpr_insights_read(&ooms->insights, log->summary.path, progress, &error) == 0)
+    if (log == end) return;
+    if (mpr_insights_read(&ooms->insights, log->summary.path, family_of(ooms, progress), progress,
+                          &error) == 0)
         ooms->explained = log;
 }
 

@@ -136,7 +136,8 @@ struct mpr_ooms {
     size_t others;
     const struct mpr_ooms_log *explained; /* the first to fail, or at a loss; NULL: none, or it
                                              could not be read again */
-    struct mpr_insights insights;         /* of that log */
+    struct mpr_insights insights;         /* of that log, */
+    struct mpr_processes family;          /* and of several all of them */
 };
 
 #endif

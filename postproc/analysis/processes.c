@@ -139,3 +139,12 @@ void mpr_processes_finish(struct mpr_processes *all)
     mpr_index_free(&k.by_name);
     mpr_index_free(&k.by_number);
 }
+
+void mpr_processes_read(struct mpr_processes *all, const char *const *path, size_t paths,
+                        const struct mpr_progress *progress)
+{
+    struct mpr_error none;
+    *all = (struct mpr_processes){ 0 };
+    for (size_t i = 0; i < paths; i++) mpr_processes_add(all, path[i], progress, &none);
+    mpr_processes_finish(all);
+}

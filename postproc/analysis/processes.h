@@ -45,6 +45,9 @@ struct mpr_processes {
 /* Reads one log.  0, or -1 with *error filled (the others stay good). */
 int mpr_processes_add(struct mpr_processes *all, const char *path,
                       const struct mpr_progress *progress, struct mpr_error *error);
+/* Reads all of these, and finishes; one that cannot be read is left out. */
+void mpr_processes_read(struct mpr_processes *all, const char *const *path, size_t paths,
+                        const struct mpr_progress *progress);
 /* After the last log: sorts, and finds parents. */
 void mpr_processes_finish(struct mpr_processes *all);
 void mpr_processes_free(struct mpr_processes *all);

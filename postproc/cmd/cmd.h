@@ -112,6 +112,8 @@ struct mpr_one {
     /* The result, or NULL with *error filled.  chosen: what `parse` put there. */
     void *(*read)(void *chosen, const char *path, const struct mpr_progress *progress,
                   bool *incomplete, struct mpr_error *error);
+    /* Before it, where it is one of several logs; NULL: they do not matter. */
+    void (*beside)(const struct mpr_paths *paths, const struct mpr_progress *progress);
     mpr_describe_result *describe;
     void (*free)(void *result);
     const struct argp_option *options; /* its own, beside those of every report; NULL: none */

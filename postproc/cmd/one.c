@@ -23,6 +23,7 @@ static int report(const struct mpr_one *one, struct arguments *a, const char *pa
     const struct mpr_progress progress = mpr_bar();
     struct mpr_error error;
     bool incomplete;
+    if (one->beside && a->logs.paths.count > 1) one->beside(&a->logs.paths, &progress);
     void *result = one->read(one->chosen, path, &progress, &incomplete, &error);
     mpr_bar_clear();
     if (!result) {

@@ -19,8 +19,7 @@ static const char *killed(struct mpr_document *doc, const struct mpr_summary *s)
                 : mpr_arena_format(&doc->arena, "signal %d", s->fate_status);
 }
 
-/* In a word or two. */
-static const char *ending(struct mpr_document *doc, const struct mpr_summary *s)
+const char *mpr_report_ending(struct mpr_document *doc, const struct mpr_summary *s)
 {
     if (s->life == MPR_RUNS) return "runs";
     if (s->oom != MPR_FATE_NO_OOM) return "OOM-killed";
@@ -81,7 +80,7 @@ static struct shown shown_of(struct mpr_document *doc, const struct mpr_family_l
     const struct mpr_process_info *who = &l->largest->summary.process;
     return (struct shown){ .line = *l,
                            .title = indented(doc, l),
-                           .ended = ending(doc, &l->last->summary),
+                           .ended = mpr_report_ending(doc, &l->last->summary),
                            .rank = l->processes > 1 ? "" : who->rank,
                            .pid = mpr_arena_format(&doc->arena, "%" PRIu64, who->pid),
                            .largest = l->largest->peak_bytes };
@@ -180,7 +179,7 @@ static void log_object(struct mpr_document *doc, const struct mpr_process *p)
 {
     mpr_doc_open(doc, NULL);
     mpr_report_fields(doc, &p->summary);
-    mpr_doc_fact(doc, "ended", mpr_value_text(ending(doc, &p->summary)));
+    mpr_doc_fact(doc, "ended", mpr_value_text(mpr_report_ending(doc, &p->summary)));
     mpr_doc_fact(doc, "parent", index_of(p->parent));
     mpr_doc_fact(doc, "executed", index_of(p->executed));
     mpr_doc_fact(doc, "rss_high_water_bytes", mpr_value_known(MPR_BYTES, p->rss_high, MPF_UNKNOWN));
@@ -234,7 +233,7 @@ void mpr_report_processes(struct mpr_document *doc, const struct mpr_processes *
     for (size_t i = 0; i < all->count; i++) log_object(doc, &all->at[i]);
     mpr_doc_close(doc);
     for (size_t i = 0; i < all->count; i++)
-        record[i] = (struct record){ all->at[i], ending(doc, &all->at[i].summary) };
+        record[i] = (struct record){ all->at[i], mpr_report_ending(doc, &all->at[i].summary) };
     mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_IN_CSV,
                                             MPR_COLUMNS(record_columns),
                                             MPR_ROWS(record, all->count) });

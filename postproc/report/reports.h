@@ -62,6 +62,10 @@ void mpr_report_schema(struct mpr_document *doc, const char *schema);
 void mpr_report_title(struct mpr_document *doc, const struct mpr_summary *s);
 /* The same in a few words, of the document's memory. */
 const char *mpr_report_label(struct mpr_document *doc, const struct mpr_summary *s);
+/* How it ended, in a word or two: "exit", "OOM-killed". */
+const char *mpr_report_ending(struct mpr_document *doc, const struct mpr_summary *s);
+/* The processes of a run in two lines. */
+void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all);
 /* The fields of the log; for people its title and what is missing; both. */
 void mpr_report_fields(struct mpr_document *doc, const struct mpr_summary *s);
 void mpr_report_lines(struct mpr_document *doc, const struct mpr_summary *s);

@@ -322,6 +322,64 @@ static void few_temporaries_and_those_outside_of_passes_are_fine(void **state)
     assert_int_equal(f->out.findings, 0);
 }
 
+/* ---- workers */
+
+/* A parent and three children of it, of the same command, that hold so much; the log is the first
+ * child's. */
+static void look_at_workers(struct fixture *f, struct mpr_process child, const uint64_t bytes[3])
+{
+    static const char *const argv[] = { "python3", "train.py" };
+    static const char *const path[] = { "0.zst", "1.zst", "2.zst", "3.zst" };
+    struct mpr_process p[4];
+    struct mpr_processes all = { .at = p, .count = 4 };
+    if (!child.summary.process.argc) {
+        child.summary.process.argv = argv;
+        child.summary.process.argc = 2;
+    }
+    for (size_t i = 0; i < 4; i++) {
+        p[i] = child;
+        p[i].summary.path = path[i];
+        p[i].host.peak_bytes = i ? bytes[i - 1] : 10 * MIB;
+    }
+    p[0] = (struct mpr_process){ .parent = MPR_NO_PROCESS,
+                                 .image_of = MPR_NO_PROCESS,
+                                 .host.peak_bytes = 10 * MIB,
+                                 .summary = { .path = path[0],
+                                              .process = { .argv = argv, .argc = 2 } } };
+    f->out.family = &all;
+    f->log.summary.path = path[1];
+    mpr_insights_family(&f->out, &(struct mpr_evidence){ .log = &f->log });
+}
+
+static void workers_that_hold_as_much_are_copies(void **state)
+{
+    struct fixture *f = *state;
+    const struct mpr_process child = { .parent = 0, .image_of = MPR_NO_PROCESS };
+    look_at_workers(f, child, (uint64_t[]){ 90 * MIB, 100 * MIB, 89 * MIB });
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].key, "workers");
+    assert_int_equal(f->out.finding[0].bytes, 90 * MIB);
+    assert_string_equal(f->out.finding[0].what,
+                        "2 forked workers hold about as much each, 90.00 MiB to 100.00 MiB of "
+                        "host/heap, 190.00 MiB in all; their parent holds 10.00 MiB");
+}
+
+static void workers_that_differ_and_other_children_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const other[] = { "python3", "serve.py" };
+    const struct mpr_process child = { .parent = 0, .image_of = MPR_NO_PROCESS },
+                             executed = { .parent = 0, .image_of = 1 };
+    struct mpr_process stranger = child;
+    stranger.summary.process.argv = other;
+    stranger.summary.process.argc = 2;
+    look_at_workers(f, child, (uint64_t[]){ 89 * MIB, 100 * MIB, 80 * MIB });
+    look_at_workers(f, child, (uint64_t[]){ 31 * MIB, 32 * MIB, 32 * MIB });
+    look_at_workers(f, executed, (uint64_t[]){ 100 * MIB, 100 * MIB, 100 * MIB });
+    look_at_workers(f, stranger, (uint64_t[]){ 100 * MIB, 100 * MIB, 100 * MIB });
+    assert_int_equal(f->out.findings, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +401,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(gradients_in_buckets_or_without_are_fine, begin, end),
         cmocka_unit_test_setup_teardown(a_place_of_many_temporaries_is_told, begin, end),
         cmocka_unit_test_setup_teardown(few_temporaries_and_those_outside_of_passes_are_fine, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(workers_that_hold_as_much_are_copies, begin, end),
+        cmocka_unit_test_setup_teardown(workers_that_differ_and_other_children_are_fine, begin,
                                         end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

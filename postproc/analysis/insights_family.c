@@ -1,0 +1,77 @@
+/* What forked workers hold each for itself. */
+#include <string.h>
+
+#include "evidence.h"
+
+static bool same_command(const struct mpr_process_info *a, const struct mpr_process_info *b)
+{
+    if (!a->argc || a->argc != b->argc) return false;
+    for (size_t i = 0; i < a->argc; i++)
+        if (strcmp(a->argv[i], b->argv[i]) != 0) return false;
+    return true;
+}
+
+/* Forked and never executed: it is a copy of its parent. */
+static bool is_worker(const struct mpr_processes *all, const struct mpr_process *p)
+{
+    if (p->parent == MPR_NO_PROCESS || p->image_of != MPR_NO_PROCESS) return false;
+    return same_command(&p->summary.process, &all->at[p->parent].summary.process);
+}
+
+static size_t index_of(const struct mpr_processes *all, const char *path)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (strcmp(all->at[i].summary.path, path) == 0) return i;
+    return MPR_NO_PROCESS;
+}
+
+struct workers {
+    uint64_t count, sum, most, least; /* bytes, of their peaks of host/heap */
+};
+
+/* Those of one parent that hold nearly as much as the one that holds most. */
+static struct workers workers_of(const struct mpr_processes *all, size_t parent)
+{
+    struct workers w = { .least = UINT64_MAX };
+    for (size_t i = 0; i < all->count; i++) {
+        const struct mpr_process *p = &all->at[i];
+        if (p->parent == parent && is_worker(all, p) && p->host.peak_bytes > w.most)
+            w.most = p->host.peak_bytes;
+    }
+    for (size_t i = 0; i < all->count; i++) {
+        const struct mpr_process *p = &all->at[i];
+        const uint64_t bytes = p->host.peak_bytes;
+        if (p->parent != parent || !is_worker(all, p) || bytes < w.most - w.most / 10) continue;
+        if (bytes < w.least) w.least = bytes;
+        w.sum += bytes;
+        w.count++;
+    }
+    return w;
+}
+
+/* The log is of one of them, or of their parent. */
+void mpr_insights_family(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    const struct mpr_processes *all = out->family;
+    const size_t own = all ? index_of(all, e->log->summary.path) : MPR_NO_PROCESS;
+    if (own == MPR_NO_PROCESS) return;
+    const size_t parent = is_worker(all, &all->at[own]) ? all->at[own].parent : own;
+    const struct workers w = workers_of(all, parent);
+    const uint64_t beside = all->at[parent].host.peak_bytes;
+    if (w.count < 2 || !mpr_worth(w.sum - w.most, w.sum)) return;
+    struct mpr_finding *f = mpr_finding_add(out, "workers", "host", w.sum - w.most);
+    f->what = mpr_arena_format(&out->arena,
+                               "%s forked workers hold about as much each, %s to %s of host/heap, "
+                               "%s in all; their parent holds %s",
+                               mpr_finding_number(out, w.count), mpr_finding_size(out, w.least),
+                               mpr_finding_size(out, w.most), mpr_finding_size(out, w.sum),
+                               mpr_finding_size(out, beside));
+    f->change = "fewer workers (num_workers), a smaller prefetch_factor; what each of them makes "
+                "alike once, in shared memory";
+    f->look = "processes";
+    mpr_finding_count(f, "workers", w.count);
+    mpr_finding_bytes(f, "least_bytes", w.least);
+    mpr_finding_bytes(f, "most_bytes", w.most);
+    mpr_finding_bytes(f, "all_bytes", w.sum);
+    mpr_finding_bytes(f, "parent_bytes", beside);
+}
