@@ -61,8 +61,8 @@ static uint64_t risen(const struct mpr_steps *s, const struct mpr_instances_heap
 static void growth(struct mpr_insights *out, const struct mpr_steps *s,
                    const struct mpr_steps_heap *h)
 {
-    const uint64_t kept = h->median_kept > 0 ? (uint64_t)h->median_kept : 0,
-                   count = s->instances.count;
+    const uint64_t entry = h->median_kept > 0 ? (uint64_t)h->median_kept : 0,
+                   kept = entry / s->instances.each, count = s->instances.count;
     uint64_t all;
     if (count < MPR_STEPS_LEAST || __builtin_mul_overflow(kept, count / 2, &all)) return;
     if (risen(s, h->heap) < all) all = risen(s, h->heap);

@@ -140,6 +140,7 @@ static void look_at_steps(struct fixture *f, const char *heap, uint64_t worst, i
                                               .instance = instance,
                                               .instances = 5,
                                               .count = 5,
+                                              .each = 1,
                                               .heap = &whole,
                                               .heaps = 1 },
                                .heap = &h };
@@ -180,6 +181,7 @@ static void what_came_once_is_no_growth(void **state)
     const struct mpr_steps steps = { .instances = { .range = "backward",
                                                     .instances = 8,
                                                     .count = 8,
+                                                    .each = 1,
                                                     .heap = &whole,
                                                     .heaps = 1 },
                                      .heap = &h };
@@ -190,6 +192,29 @@ static void what_came_once_is_no_growth(void **state)
     mpr_insights_steps(&f->out, &(struct mpr_evidence){ .log = &f->log, .steps = &steps });
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].bytes, 100 * MIB);
+}
+
+/* An entry may stand for several instances. */
+static void what_an_instance_keeps_is_told_of_one(void **state)
+{
+    struct fixture *f = *state;
+    struct mpr_instance_heap of[4] = { 0 };
+    struct mpr_instances_heap whole = { .name = "host/heap", .of = of, .peak_bytes = 400 * MIB };
+    struct mpr_steps_heap h = { .heap = &whole, .median_kept = 100 * MIB };
+    const struct mpr_steps steps = { .instances = { .range = "request",
+                                                    .instances = 4,
+                                                    .count = 400,
+                                                    .each = 100,
+                                                    .heap = &whole,
+                                                    .heaps = 1 },
+                                     .heap = &h };
+    for (size_t i = 0; i < 4; i++) of[i].end_bytes = i * 100 * MIB;
+    mpr_insights_steps(&f->out, &(struct mpr_evidence){ .log = &f->log, .steps = &steps });
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].bytes, 200 * MIB);
+    assert_string_equal(f->out.finding[0].what,
+                        "400 instances of request keep 1.00 MiB of host/heap each at the median, "
+                        "200.00 MiB in half of them");
 }
 
 /* 64 MiB are worth a finding; two instances of five are half of them. */
@@ -391,6 +416,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_graphs_pools_keep_free_is_fine_otherwise, begin, end),
         cmocka_unit_test_setup_teardown(an_instance_that_stands_out_is_named, begin, end),
         cmocka_unit_test_setup_teardown(what_each_instance_keeps_is_growth, begin, end),
+        cmocka_unit_test_setup_teardown(what_an_instance_keeps_is_told_of_one, begin, end),
         cmocka_unit_test_setup_teardown(what_came_once_is_no_growth, begin, end),
         cmocka_unit_test_setup_teardown(what_is_given_back_between_instances_is_no_growth, begin,
                                         end),
