@@ -9,6 +9,12 @@
 
 void mpr_breakdown_free(struct mpr_breakdown *breakdown) { mpr_arena_free(&breakdown->arena); }
 
+bool mpr_breakdown_has(const char *heap)
+{
+    const unsigned code = mpf_heap_named(heap);
+    return code && code == mpf_heap_gpu(MPF_HEAP_TORCH, mpf_heap_device(code));
+}
+
 /* A block at the instant, with what decides its role. */
 struct told {
     const struct mpr_block_life *life;

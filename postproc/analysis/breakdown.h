@@ -78,6 +78,9 @@ int mpr_breakdown_read(struct mpr_breakdown *breakdown, const char *path, struct
                        const struct mpr_progress *progress, struct mpr_error *error);
 void mpr_breakdown_free(struct mpr_breakdown *breakdown);
 
+/* Has a heap of this name roles: is it PyTorch's, of a device? */
+bool mpr_breakdown_has(const char *heap);
+
 /* "optimizer_state", "optimizer state", and what made it that. */
 const char *mpr_role_key(enum mpr_role role);
 const char *mpr_role_name(enum mpr_role role);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "breakdown.h"
 #include "error.h"
 #include "mpf/event.h"
 
@@ -85,7 +86,8 @@ static bool limit_of(char *const *word, size_t words, struct mpr_limit *limit)
         size_t words;
     } kinds[] = { { "heap", MPR_LIMIT_HEAP, 3 },
                   { "range", MPR_LIMIT_RANGE, 4 },
-                  { "thread", MPR_LIMIT_THREAD, 4 } };
+                  { "thread", MPR_LIMIT_THREAD, 4 },
+                  { "role", MPR_LIMIT_ROLE, 4 } };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(kinds[i].word, word[0]) != 0 || kinds[i].words != words) continue;
         const unsigned heap = mpf_heap_named(word[words - 2]);
@@ -94,6 +96,13 @@ static bool limit_of(char *const *word, size_t words, struct mpr_limit *limit)
         limit->heap = heap ? mpf_heap_name(heap) : NULL;
         return heap && mpr_budget_size(word[words - 1], &limit->bytes);
     }
+    return false;
+}
+
+static bool is_role(const struct mpr_limit *limit)
+{
+    for (enum mpr_role role = 0; role < MPR_ROLES; role++)
+        if (strcmp(mpr_role_key(role), limit->name) == 0) return mpr_breakdown_has(limit->heap);
     return false;
 }
 
@@ -107,9 +116,14 @@ static int read_line(struct mpr_budget *b, char *line, const char *path, size_t 
     if (words > WORDS || !limit_of(word, words, &limit))
         return mpr_fail(
             error,
-            "%s:%zu: heap NAME SIZE, range \"PATH\" HEAP SIZE or thread NAME HEAP SIZE is wanted, "
-            "such as: heap host/heap 500MiB",
+            "%s:%zu: heap NAME SIZE, range \"PATH\" HEAP SIZE, thread NAME HEAP SIZE or role NAME "
+            "HEAP SIZE is wanted, such as: heap host/heap 500MiB",
             path, number);
+    if (limit.of == MPR_LIMIT_ROLE && !is_role(&limit))
+        return mpr_fail(error,
+                        "%s:%zu: a role of breakdown and a heap of PyTorch are wanted, such as: "
+                        "role activations gpu0/torch 4GiB",
+                        path, number);
     limit.name = mpr_arena_text(&b->arena, limit.name);
     limit.from = mpr_arena_format(&b->arena, "%s:%zu", path, number);
     mpr_budget_add(b, &limit);

@@ -1,10 +1,11 @@
-/* What a run may take: limits of heaps, of ranges and of threads.
+/* What a run may take: limits of heaps, and in them of ranges, threads and roles.
  *
  * A file has one a line; # begins a comment, and a name with blanks stands in double quotes:
  *
  *     heap gpu0/torch 12GiB
  *     range "step * > forward" gpu0/torch 4GiB     with what is opened inside; * is any text
  *     thread loader* host/heap 500MB
+ *     role activations gpu0/torch 20GiB            as breakdown.h has them
  */
 #ifndef MPR_BUDGET_H
 #define MPR_BUDGET_H
@@ -17,12 +18,22 @@
 
 struct mpr_error;
 
-enum mpr_limit_of { MPR_LIMIT_HEAP, MPR_LIMIT_RANGE, MPR_LIMIT_THREAD, MPR_LIMIT_LINE };
+enum mpr_limit_of {
+    MPR_LIMIT_HEAP,
+    MPR_LIMIT_RANGE,
+    MPR_LIMIT_THREAD,
+    MPR_LIMIT_ROLE,
+    MPR_LIMIT_DEVICE, /* of a base only, as what follows: a device's used bytes, */
+    MPR_LIMIT_COMMS,
+    MPR_LIMIT_GRAPHS,
+    MPR_LIMIT_LINE
+};
 
 struct mpr_limit {
     enum mpr_limit_of of;
-    const char *name; /* a pattern of ranges or threads, or a line of `diff`; "": the whole heap */
-    const char *heap;
+    const char *name; /* a pattern of ranges or threads, a role's key, or a line of `diff`; "": the
+                         whole */
+    const char *heap; /* or another account of `diff` */
     const char *from; /* "budget.txt:3", "--max" */
     uint64_t bytes;
 };

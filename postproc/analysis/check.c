@@ -5,6 +5,7 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "diff_runs.h"
 #include "places.h"
 #include "telling.h"
 
@@ -24,6 +25,8 @@ void mpr_check_free(struct mpr_check *check)
     mpr_peaks_free(&check->best);
     mpr_peaks_free(&check->ranges);
     mpr_peaks_free(&check->threads);
+    for (size_t i = 0; i < check->breakdowns; i++) mpr_breakdown_free(&check->breakdown[i]);
+    free(check->breakdown);
     mpr_arena_free(&check->arena);
     free(check->row);
 }
@@ -82,7 +85,7 @@ static void pick(struct mpr_check *check, struct mpr_check_row *out,
     out->row = row;
 }
 
-static void fill(struct mpr_check *check, struct mpr_check_row *out)
+static void fill_from_peaks(struct mpr_check *check, struct mpr_check_row *out)
 {
     const enum mpr_limit_of of = out->limit.of;
     const struct mpr_peaks *peaks = of == MPR_LIMIT_RANGE    ? &check->ranges
@@ -103,6 +106,24 @@ static void fill(struct mpr_check *check, struct mpr_check_row *out)
     out->rows = heap->rows;
 }
 
+static void fill_from_roles(const struct mpr_check *check, struct mpr_check_row *out)
+{
+    const struct mpr_breakdown *b = &check->breakdown[check->breakdowns - 1];
+    out->log = b->summary.path;
+    out->by = MPR_GROUP_AUTO;
+    out->absent = true;
+    for (size_t i = 0; i < b->heaps; i++) {
+        if (strcmp(b->heap[i].name, out->limit.heap) != 0) continue;
+        out->absent = false;
+        for (enum mpr_role role = 0; role < MPR_ROLES; role++) {
+            if (strcmp(mpr_role_key(role), out->limit.name) != 0) continue;
+            out->is = b->heap[i].role[role].bytes;
+            out->row = b->heap[i].role[role].row;
+            out->rows = b->heap[i].role[role].rows;
+        }
+    }
+}
+
 /* ---- budgets */
 
 static bool has(const struct mpr_budget *budget, enum mpr_limit_of of)
@@ -110,6 +131,17 @@ static bool has(const struct mpr_budget *budget, enum mpr_limit_of of)
     for (size_t i = 0; i < budget->limits; i++)
         if (budget->limit[i].of == of) return true;
     return false;
+}
+
+static int read_roles(struct mpr_check *check, const char *path,
+                      const struct mpr_progress *progress, struct mpr_error *error)
+{
+    MPR_GROW(check->breakdown, check->breakdowns, check->breakdown_room);
+    if (mpr_breakdown_read(&check->breakdown[check->breakdowns], path, MPR_INSTANT_PEAK, progress,
+                           error) != 0)
+        return -1;
+    check->breakdowns++;
+    return 0;
 }
 
 int mpr_check_add(struct mpr_check *check, const struct mpr_budget *budget, const char *path,
@@ -120,9 +152,11 @@ int mpr_check_add(struct mpr_check *check, const struct mpr_budget *budget, cons
         return -1;
     if (has(budget, MPR_LIMIT_THREAD) && mpr_peaks_add(&check->threads, path, progress, error) != 0)
         return -1;
+    if (has(budget, MPR_LIMIT_ROLE) && read_roles(check, path, progress, error) != 0) return -1;
     for (size_t i = 0; i < budget->limits; i++) {
         struct mpr_check_row row = { .limit = budget->limit[i] };
-        fill(check, &row);
+        if (row.limit.of == MPR_LIMIT_ROLE) fill_from_roles(check, &row);
+        else fill_from_peaks(check, &row);
         add(check, row);
     }
     return 0;
@@ -144,25 +178,42 @@ static const char *line_name(struct mpr_arena *arena, const struct mpr_diff_row 
     return *row->caller ? mpr_arena_format(arena, "%s <- %s", text, row->caller) : text;
 }
 
+/* What the account is made of in the newer run. */
+static const struct mpr_row *rows_of(struct mpr_arena *arena, const struct mpr_diff_run *run,
+                                     size_t *rows)
+{
+    struct mpr_row *row = mpr_arena_alloc(arena, run->entries * sizeof *row);
+    *rows = 0;
+    for (size_t i = 0; i < run->entries; i++) {
+        const struct mpr_diff_entry *e = &run->entry[i];
+        if (e->bytes > 0)
+            row[(*rows)++] =
+                (struct mpr_row){ .path = e->path, .depth = e->depth, .bytes = bytes_of(e->bytes) };
+    }
+    return row;
+}
+
 static void check_account(struct mpr_check *check, const struct mpr_diff *diff,
                           const struct mpr_diff_account *a, const struct mpr_naming *naming,
                           double part)
 {
+    static const enum mpr_limit_of of[] = { [MPR_DIFF_DEVICE] = MPR_LIMIT_DEVICE,
+                                            [MPR_DIFF_HEAP] = MPR_LIMIT_HEAP,
+                                            [MPR_DIFF_COMMS] = MPR_LIMIT_COMMS,
+                                            [MPR_DIFF_GRAPHS] = MPR_LIMIT_GRAPHS };
     size_t rows;
-    const struct mpr_log_peaks *base = &diff->peaks.log[0], *now = &diff->peaks.log[1];
-    const uint64_t peak = bytes_of(a->base.is), more = with_part(peak, part) - peak;
-    const struct mpr_heap_peak *heap = heap_of(now, a->name);
-    struct mpr_check_row out = { .log = now->summary.path,
-                                 .limit = { .of = MPR_LIMIT_HEAP,
+    const struct mpr_diff_run *run = &a->run[a->now_run];
+    const uint64_t base = bytes_of(a->base.is), more = with_part(base, part) - base;
+    struct mpr_check_row out = { .log = diff->peaks.log[a->now_run].summary.path,
+                                 .limit = { .of = of[a->of],
                                             .name = "",
                                             .heap = a->name,
-                                            .from = base->summary.path,
-                                            .bytes = peak + more },
+                                            .from = diff->peaks.log[a->base_run].summary.path,
+                                            .bytes = base + more },
                                  .is = bytes_of(a->now.is),
-                                 .absent = !heap,
-                                 .row = heap ? heap->row : NULL,
-                                 .rows = heap ? heap->rows : 0,
+                                 .absent = !run->entries,
                                  .by = a->by };
+    out.row = rows_of(&check->arena, run, &out.rows);
     add(check, out);
     const struct mpr_diff_row *row = mpr_diff_rows(&check->arena, diff, a, naming, &rows);
     out.limit.of = MPR_LIMIT_LINE;
@@ -180,8 +231,7 @@ void mpr_check_against(struct mpr_check *check, const struct mpr_diff *diff,
                        const struct mpr_naming *naming, double part)
 {
     for (size_t i = 0; i < diff->accounts; i++)
-        if (diff->account[i].of == MPR_DIFF_HEAP)
-            check_account(check, diff, &diff->account[i], naming, part);
+        check_account(check, diff, &diff->account[i], naming, part);
 }
 
 /* ---- suggestions */
@@ -251,6 +301,29 @@ static void suggest_ranges(struct mpr_check *check, struct mpr_budget *budget,
     }
 }
 
+/* Those that something was told to be, with a hundredth of the heap. */
+static void suggest_roles(const struct mpr_breakdown *b, struct mpr_budget *budget, double part)
+{
+    for (size_t i = 0; i < b->heaps; i++)
+        for (enum mpr_role role = 0; role < MPR_ROLE_UNEXPLAINED; role++) {
+            const uint64_t bytes = b->heap[i].role[role].bytes;
+            if (!bytes || bytes < b->heap[i].bytes / 100) continue;
+            mpr_budget_add(budget, &(struct mpr_limit){
+                                       .of = MPR_LIMIT_ROLE,
+                                       .name = mpr_role_key(role),
+                                       .heap = mpr_arena_text(&budget->arena, b->heap[i].name),
+                                       .from = "",
+                                       .bytes = with_part(bytes, part) });
+        }
+}
+
+static bool has_roles(const struct mpr_log_peaks *log)
+{
+    for (size_t i = 0; i < log->heaps; i++)
+        if (mpr_breakdown_has(log->heap[i].name)) return true;
+    return false;
+}
+
 int mpr_check_suggest(struct mpr_check *check, struct mpr_budget *budget, double part,
                       const char *path, const struct mpr_progress *progress,
                       struct mpr_error *error)
@@ -267,5 +340,8 @@ int mpr_check_suggest(struct mpr_check *check, struct mpr_budget *budget, double
                                             .bytes = with_part(heap->peak_bytes, part) });
         suggest_ranges(check, budget, heap, part);
     }
+    if (!has_roles(log)) return 0;
+    if (read_roles(check, path, progress, error) != 0) return -1;
+    suggest_roles(&check->breakdown[check->breakdowns - 1], budget, part);
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "breakdown.h"
 #include "budget.h"
 #include "diff.h"
 #include "peaks.h"
@@ -14,7 +15,7 @@ struct mpr_check_row {
     const char *log;
     struct mpr_limit limit;
     uint64_t is, over;         /* bytes at the heap's peak; over 0: it is kept */
-    bool absent;               /* the log has no such heap */
+    bool absent;               /* the log has no such heap, or account */
     const struct mpr_row *row; /* what it is made of, largest first, by `by` */
     size_t rows;
     enum mpr_group by;
@@ -23,6 +24,8 @@ struct mpr_check_row {
 struct mpr_check {
     struct mpr_arena arena;
     struct mpr_peaks best, ranges, threads; /* one log a run: of each as far as it is needed */
+    struct mpr_breakdown *breakdown;        /* the same */
+    size_t breakdowns, breakdown_room;
     struct mpr_check_row *row;
     size_t rows, cap, broken;
 };
@@ -31,7 +34,7 @@ void mpr_check_init(struct mpr_check *check);
 /* Reads a log and compares it with the budget.  0, or -1 with *error filled. */
 int mpr_check_add(struct mpr_check *check, const struct mpr_budget *budget, const char *path,
                   const struct mpr_progress *progress, struct mpr_error *error);
-/* Each heap, and each line of it, may grow by that part of the heap's peak in the base; the diff
+/* Each account, and each line of it, may grow by that part of the account in the base; the diff
  * must last as long. */
 void mpr_check_against(struct mpr_check *check, const struct mpr_diff *diff,
                        const struct mpr_naming *naming, double part);

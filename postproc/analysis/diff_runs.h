@@ -1,4 +1,4 @@
-/* What a run has of an account.  Private to diff*.c. */
+/* What a run has of an account.  Private to this layer. */
 #ifndef MPR_DIFF_RUNS_H
 #define MPR_DIFF_RUNS_H
 

@@ -25,10 +25,13 @@ static const struct argp_option options[] = {
     { "max", KEY_MAX, "HEAP=SIZE", 0, "the heap's peak is at most that, such as host/heap=500MiB",
       1 },
     { "budget", KEY_BUDGET, "FILE", 0,
-      "limits, one a line: heap NAME SIZE, range \"PATH\" HEAP SIZE, thread NAME HEAP SIZE", 1 },
+      "limits, one a line: heap NAME SIZE, range \"PATH\" HEAP SIZE, thread NAME HEAP SIZE, role NAME HEAP SIZE",
+      1 },
     { "against", KEY_AGAINST, "BASE", 0,
-      "no heap, and no line of one, takes more than in that log, but for the tolerance", 1 },
-    { "tolerance", KEY_TOLERANCE, "PERCENT", 0, "of the heap's peak in the base (default: 2%)", 1 },
+      "no heap, device, communicators or graphs, and no line of them, take more than in that log, but for the tolerance",
+      1 },
+    { "tolerance", KEY_TOLERANCE, "PERCENT", 0,
+      "of the heap's peak, or the others' bytes, in the base (default: 2%)", 1 },
     { "junit", KEY_JUNIT, "FILE", 0, "write the limits there as tests, for CI", 1 },
     { "suggest", KEY_SUGGEST, NULL, 0,
       "print a budget that the log keeps, for --budget, instead of checking", 1 },
@@ -126,9 +129,10 @@ static const struct argp argp = {
 
 static void suggest_line(FILE *out, const struct mpr_limit *limit)
 {
-    if (limit->of == MPR_LIMIT_HEAP)
-        fprintf(out, "heap %s %" PRIu64 "\n", limit->heap, limit->bytes);
-    else fprintf(out, "range \"%s\" %s %" PRIu64 "\n", limit->name, limit->heap, limit->bytes);
+    if (limit->of == MPR_LIMIT_RANGE) fprintf(out, "range \"%s\" ", limit->name);
+    else if (limit->of == MPR_LIMIT_ROLE) fprintf(out, "role %s ", limit->name);
+    else fputs("heap ", out);
+    fprintf(out, "%s %" PRIu64 "\n", limit->heap, limit->bytes);
 }
 
 static void suggest(const struct mpr_renderer *renderer, FILE *out, const void *result,

@@ -5,14 +5,18 @@
 #include "report_rows.h"
 #include "reports.h"
 
-static const char *const of_words[] = { [MPR_LIMIT_HEAP] = "heap",
-                                        [MPR_LIMIT_RANGE] = "range",
-                                        [MPR_LIMIT_THREAD] = "thread",
-                                        [MPR_LIMIT_LINE] = "line" };
+static const char *const of_words[] = {
+    [MPR_LIMIT_HEAP] = "heap",     [MPR_LIMIT_RANGE] = "range",
+    [MPR_LIMIT_THREAD] = "thread", [MPR_LIMIT_ROLE] = "role",
+    [MPR_LIMIT_DEVICE] = "device", [MPR_LIMIT_COMMS] = "communicators",
+    [MPR_LIMIT_GRAPHS] = "graphs", [MPR_LIMIT_LINE] = "line"
+};
 
 const char *mpr_report_limit(struct mpr_document *doc, const struct mpr_check_row *r)
 {
-    if (r->limit.of == MPR_LIMIT_HEAP) return r->limit.heap;
+    if (r->limit.of == MPR_LIMIT_DEVICE)
+        return mpr_arena_format(&doc->arena, "%s used bytes", r->limit.heap);
+    if (!*r->limit.name) return r->limit.heap;
     return mpr_arena_format(&doc->arena, "%s \"%s\" of %s", of_words[r->limit.of], r->limit.name,
                             r->limit.heap);
 }
