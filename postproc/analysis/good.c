@@ -1,6 +1,5 @@
 #include "good.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 
 #include "alloc.h"
@@ -8,8 +7,12 @@
 
 #define BEFORE_NS UINT64_C(1000000000)
 
+void mpr_good_init(struct mpr_good *g) { *g = (struct mpr_good){ .repeats = mpr_repeats_new() }; }
+
 void mpr_good_free(struct mpr_good *g)
 {
+    mpr_repeats_free(g->repeats);
+    free(g->newest);
     free(g->node);
     free(g->open);
     free(g->span);
@@ -29,11 +32,11 @@ static void end_instance(struct mpr_good *g, const struct mpr_replay *r, uint32_
 {
     while (node && r->ranges.node[node].domain) node = r->ranges.node[node].parent;
     if (!node || node >= g->nodes) return;
-    struct mpr_good_node *n = &g->node[node];
+    const struct mpr_good_node *n = &g->node[node];
     if (!n->count || failed_since(&r->gpu, n->begun)) return;
-    n->from = n->begun;
-    n->to = r->now;
-    n->instance = n->count;
+    const uint32_t repeat = mpr_repeats_of(g->repeats, r, node);
+    MPR_REACH(g->newest, repeat, g->newests);
+    g->newest[repeat] = (struct mpr_good_span){ n->begun, r->now, node, n->count };
 }
 
 static void on_range(struct mpr_good *g, const struct mpr_replay *r, const struct mpr_thread *t,
@@ -52,50 +55,17 @@ static void on_range(struct mpr_good *g, const struct mpr_replay *r, const struc
 
 /* ---- failures */
 
-/* Equal but for digits. */
-static bool alike_texts(const char *a, const char *b)
-{
-    for (;; a++, b++) {
-        while (isdigit((unsigned char)*a)) a++;
-        while (isdigit((unsigned char)*b)) b++;
-        if (*a != *b || !*a) return *a == *b;
-    }
-}
-
-static bool alike(const struct mpr_ranges *r, uint32_t a, uint32_t b)
-{
-    size_t bytes;
-    for (; a != b; a = r->node[a].parent, b = r->node[b].parent) {
-        const struct mpr_node *m = &r->node[a], *n = &r->node[b];
-        if (m->depth != n->depth || m->domain != n->domain) return false;
-        if (m->name == n->name) continue;
-        const char *s = mpr_texts_get(&r->names, m->name, &bytes),
-                   *t = mpr_texts_get(&r->names, n->name, &bytes);
-        if (!s || !t || !alike_texts(s, t)) return false;
-    }
-    return true;
-}
-
-/* The newest finished instance of the range or one like it; 0: none. */
-static uint32_t finished(const struct mpr_good *g, const struct mpr_ranges *r, uint32_t node)
-{
-    uint32_t best = 0;
-    for (uint32_t i = 1; i < r->nodes && i < g->nodes; i++)
-        if (g->node[i].to > g->node[best].to && alike(r, i, node)) best = i;
-    return best;
-}
-
+/* The newest finished instance of the outermost range that is open and has one. */
 static struct mpr_good_span span_before(const struct mpr_good *g, const struct mpr_replay *r,
                                         const struct mpr_oom *o)
 {
-    uint32_t best = 0;
-    for (uint32_t node = o->node; node && g->nodes; node = r->ranges.node[node].parent) {
-        const uint32_t found = r->ranges.node[node].domain ? 0 : finished(g, &r->ranges, node);
-        if (found) best = found;
+    struct mpr_good_span best = { .to = mpr_less(o->time, BEFORE_NS) };
+    for (uint32_t node = o->node; node; node = r->ranges.node[node].parent) {
+        const uint32_t repeat = mpr_repeats_of(g->repeats, r, node);
+        if (!r->ranges.node[node].domain && repeat < g->newests && g->newest[repeat].to)
+            best = g->newest[repeat];
     }
-    if (!best) return (struct mpr_good_span){ .to = mpr_less(o->time, BEFORE_NS) };
-    const struct mpr_good_node *n = &g->node[best];
-    return (struct mpr_good_span){ n->from, n->to, best, n->instance };
+    return best;
 }
 
 static void on_failure(struct mpr_good *g, const struct mpr_replay *r)

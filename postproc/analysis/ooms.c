@@ -178,7 +178,9 @@ static void fill_log(struct mpr_ooms *ooms, const struct mpr_reader *reader,
     for (uint32_t i = 0; i < r->gpu.ooms; i++) {
         fill_story(&log->story[log->stories++], &ooms->arena, reader, &r->gpu.oom[i],
                    log->summary.process.start_ns);
-        if (r->gpu.oom[i].hard) log->hard++;
+        const struct mpr_oom *o = &r->gpu.oom[i];
+        log->undetailed += mpf_heap_is_gpu(o->heap) && !o->picture.valid;
+        if (o->hard) log->hard++;
         else log->soft++;
     }
 }
@@ -251,6 +253,7 @@ int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progr
 {
     MPR_GROW(ooms->log, ooms->logs, ooms->cap);
     struct first first = { .backward_of = ooms->backward_of };
+    mpr_good_init(&first.good);
     const int status = read_log(ooms, &ooms->log[ooms->logs], &first, path, progress, error);
     for (size_t i = 0; i < first.spans.count; i++) mpr_picture_free(&first.spans.window[i].peak);
     mpr_good_free(&first.good);

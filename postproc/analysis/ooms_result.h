@@ -115,6 +115,8 @@ struct mpr_ooms_log {
     struct mpr_choice choice;    /* what the rows are by; source "": as was asked for */
     struct mpr_oom_story *story; /* in order of time */
     size_t stories, hard, soft;
+    size_t undetailed; /* lacks of device memory without what was live then: of the newest it is
+                          kept (MPR_OOM_PICTURES) */
     const struct mpr_device *device; /* for headings, by index */
     struct mpr_host_story host;
     struct mpr_then then;

@@ -30,13 +30,33 @@ static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t,
     return o;
 }
 
-enum { PICTURES = 16 }; /* failures that are kept with all that was live */
+/* Which picture makes room: the oldest of a failure that was got over, or else the oldest. */
+static uint32_t least_wanted(const struct mpr_gpu *g)
+{
+    for (uint32_t i = 0; i < g->pictures; i++)
+        if (!g->oom[g->pictured[i]].hard) return i;
+    return 0;
+}
 
+static void make_room(struct mpr_gpu *g)
+{
+    if (g->pictures < MPR_OOM_PICTURES) return;
+    const uint32_t i = least_wanted(g);
+    mpr_picture_free(&g->oom[g->pictured[i]].picture);
+    g->pictures--;
+    memmove(&g->pictured[i], &g->pictured[i + 1], (g->pictures - i) * sizeof *g->pictured);
+}
+
+/* The newest attempt's counts. */
 static void picture_oom(struct mpr_replay *r, struct mpr_oom *o)
 {
-    mpr_picture_free(&o->picture);
-    if (r->gpu.ooms <= PICTURES && mpf_heap_is_gpu(o->heap))
-        mpr_picture_take(&o->picture, r, mpf_heap_device(o->heap), o->time);
+    struct mpr_gpu *g = &r->gpu;
+    if (!mpf_heap_is_gpu(o->heap)) return;
+    if (!o->picture.valid) {
+        make_room(g);
+        g->pictured[g->pictures++] = (uint32_t)(o - g->oom);
+    }
+    mpr_picture_begin(&o->picture, r, mpf_heap_device(o->heap), o->time);
 }
 
 /* PyTorch asks again after it has given back its cache, and before it makes anything else: that is

@@ -62,8 +62,10 @@ static void take(const struct mpr_replay *r, unsigned device, struct mpr_best *b
 void mpr_gpu_gone(struct mpr_replay *r, const struct mpr_gpu_block *b)
 {
     if (!mpf_heap_is_gpu(b->heap)) return;
-    mpr_picture_gone(&r->gpu.device[mpf_heap_device(b->heap)].peak, b);
-    for (size_t i = 0; i < r->gpu.windows; i++) mpr_picture_gone(&r->gpu.window[i].peak, b);
+    struct mpr_gpu *g = &r->gpu;
+    mpr_picture_gone(&g->device[mpf_heap_device(b->heap)].peak, b);
+    for (uint32_t i = 0; i < g->pictures; i++) mpr_picture_gone(&g->oom[g->pictured[i]].picture, b);
+    for (size_t i = 0; i < g->windows; i++) mpr_picture_gone(&g->window[i].peak, b);
 }
 
 static bool is_open(const struct mpr_replay *r, const struct mpr_window *w)
@@ -133,7 +135,9 @@ void mpr_gpu_chosen(struct mpr_replay *r)
 
 void mpr_gpu_finish(struct mpr_replay *r)
 {
+    struct mpr_gpu *g = &r->gpu;
     mpr_gpu_take_pictures(r);
-    for (unsigned i = 0; i < MPF_GPUS; i++) mpr_picture_end(&r->gpu.device[i].peak, r);
-    for (size_t i = 0; i < r->gpu.windows; i++) mpr_picture_end(&r->gpu.window[i].peak, r);
+    for (unsigned i = 0; i < MPF_GPUS; i++) mpr_picture_end(&g->device[i].peak, r);
+    for (uint32_t i = 0; i < g->pictures; i++) mpr_picture_end(&g->oom[g->pictured[i]].picture, r);
+    for (size_t i = 0; i < g->windows; i++) mpr_picture_end(&g->window[i].peak, r);
 }

@@ -123,8 +123,10 @@ struct mpr_oom {
     uint8_t heap;
     bool inherited, hard, capturing, torch;
     uint64_t torch_allocated, torch_reserved;
-    struct mpr_picture picture;
+    struct mpr_picture picture; /* not valid: newer failures took its room (MPR_OOM_PICTURES), or
+                                   it was no lack of device memory */
 };
+enum { MPR_OOM_PICTURES = 16 };
 
 /* Of a thread. */
 struct mpr_gpu_thread {
@@ -170,7 +172,7 @@ struct mpr_gpu {
                                        newest that owes drops */
     struct mpr_intervals maps;      /* of objects, by index */
     struct mpr_intervals unmapped;  /* all addresses that were, ever */
-    /* Whose memory was unmapped from where; unmapped_at: by address, numbers */
+    /* Whose memory was unmapped from where; slept_at: by address, numbers */
     struct mpr_slept {
         uint32_t library, comm;
         bool segment;
@@ -210,9 +212,10 @@ struct mpr_gpu {
     struct mpr_index executable; /* by handle: number of the newest graph that is not gone */
     struct mpr_oom *oom;
     uint32_t ooms, oom_cap;
-    uint64_t serial; /* of measurements */
-    uint64_t births; /* of blocks */
-    uint32_t comm;   /* newest communicator at work on any thread */
+    uint32_t pictured[MPR_OOM_PICTURES], pictures; /* of them, oldest picture first */
+    uint64_t serial;                               /* of measurements */
+    uint64_t births;                               /* of blocks */
+    uint32_t comm;                                 /* newest communicator at work on any thread */
     /* Blocks whose communicator is guessed; object: number of one with a handle */
     struct mpr_guess {
         uint64_t addr, time;

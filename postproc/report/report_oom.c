@@ -217,6 +217,15 @@ static void stories(struct mpr_document *doc, const struct mpr_ooms_log *log, co
     mpr_doc_close(doc);
 }
 
+static void without_detail(struct mpr_document *doc, const struct mpr_ooms_log *log)
+{
+    mpr_doc_fact(doc, "ooms_without_detail", mpr_value_number(MPR_COUNT, log->undetailed));
+    if (!log->undetailed) return;
+    mpr_doc_gap(doc);
+    mpr_doc_line(doc, "%zu of %zu failures without detail: what was live is kept of the newest",
+                 log->undetailed, log->stories);
+}
+
 /* Nothing is to be told of it beside others. */
 static bool healthy(const struct mpr_ooms_log *log)
 {
@@ -247,6 +256,7 @@ static void one_log(struct mpr_document *doc, const struct mpr_ooms *ooms, size_
     mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_name[log->choice.by]));
     if (*log->choice.source) mpr_doc_fact(doc, "ranges_from", mpr_value_text(log->choice.source));
     if (log->stories) mpr_report_choice(doc, &log->choice);
+    without_detail(doc, log);
     stories(doc, log, order_of(doc, ooms, index));
     if (told && !log->stories && !log->host.told) nothing(doc);
     soft_ones(doc, log);

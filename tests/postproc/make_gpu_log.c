@@ -322,6 +322,25 @@ static void serving(const char *path)
     testlog_close(target, "exit");
 }
 
+/* Who looks for the largest batch asks for more each time, and catches each refusal but the last.
+ */
+static void batches(const char *path)
+{
+    begin(path);
+    driver_alloc(BY_TORCH, BASE, 100 * MIB);
+    for (uint64_t i = 0; i < 20; i++) {
+        push(STEP);
+        torch_alloc(BASE, (50 + i) * MIB);
+        event(MPF_OP_AT, 0, BY_TORCH, 0);
+        WORDS(MPF_OP_GPU_FAIL, DEVICE, (200 + i * 20) * MIB, 2, 100 * MIB, 1024 * MIB, 0, 0);
+        WORDS(MPF_OP_TORCH_OOM, TORCH, (200 + i * 20) * MIB, 31 * MIB, 100 * MIB, MPF_UNKNOWN,
+              MPF_UNKNOWN);
+        torch_free(BASE);
+        pop();
+    }
+    testlog_close(target, "exit");
+}
+
 static void on(uint32_t thread, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
     testlog_event(target, now += MS, thread, op, heap, addr, size);
@@ -410,7 +429,7 @@ int main(int argc, char **argv)
         { "graphs", graphs },   { "sizes", sizes },       { "segments", segments },
         { "growing", growing }, { "wasteful", wasteful }, { "thrifty", thrifty },
         { "reset", reset },     { "serving", serving },   { "backward", backward },
-        { "layers", layers },
+        { "layers", layers },   { "batches", batches },
     };
     if (argc == 4 && strcmp(argv[1], "rank") == 0)
         return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;

@@ -309,6 +309,13 @@ static void refusals(uint64_t n)
     }
 }
 
+/* One request that is refused again and again, while much is live. */
+static void attempts(uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) event(MPF_OP_ALLOC, DEVICE, BASE + i * MIB, MIB);
+    for (uint64_t i = 0; i < n; i++) WORDS(MPF_OP_GPU_FAIL, DEVICE, MIB, 2, 0, MIB, 0, 0);
+}
+
 static void autograd(uint64_t n)
 {
     for (uint32_t i = 1; i <= n; i++) on_thread(i, MPF_OP_TORCH_NEXT, 0, i, i);
@@ -422,8 +429,8 @@ static const struct {
     KIND(stacks),      KIND(sawtooth),         KIND(contexts),
     KIND(handles),     KIND(handles_owed),     KIND(pools),
     KIND(executables), KIND(captures),         KIND(communicators),
-    KIND(refusals),    KIND(autograd),         KIND(failures),
-    KIND(overflows),   KIND(nasty_names),
+    KIND(refusals),    KIND(attempts),         KIND(autograd),
+    KIND(failures),    KIND(overflows),        KIND(nasty_names),
 };
 enum { KINDS = sizeof kind / sizeof *kind };
 

@@ -1,4 +1,5 @@
 /* Replay of device memory: requests that found no room. */
+#include "gpu.h"
 #include "gpu_test.h"
 #include "mpf/sample.h"
 
@@ -83,9 +84,10 @@ static void pytorch_may_give_up_without_asking_the_driver(void **state)
     assert_true(gpu()->oom[0].hard);
     assert_int_equal(gpu()->oom[0].attempts, 0);
     assert_true(gpu()->oom[0].free == MPF_UNKNOWN);
+    end();
     assert_true(gpu()->oom[0].picture.valid);
     assert_int_equal(gpu()->oom[0].picture.torches, 1);
-    over();
+    mpr_replay_free(&replay);
 }
 
 static void a_probe_is_no_failure(void **state)
@@ -118,10 +120,58 @@ static void a_failure_keeps_what_was_live_then(void **state)
     torch_refused(10 * MIB);
     event(1, MPF_OP_FREE, T, A, 0);
     driver_free(1, A);
+    end();
     assert_int_equal(gpu()->oom[0].picture.drivers, 1);
     assert_int_equal(gpu()->oom[0].picture.torches, 1);
     assert_int_equal(gpu()->oom[0].picture.tracked, 60 * MIB);
-    over();
+    mpr_replay_free(&replay);
+}
+
+/* Who catches each refusal, as one does who looks for the largest batch. */
+static void refuse_for_good(uint64_t bytes)
+{
+    torch_refused(10 * MIB);
+    WORDS(1, MPF_OP_TORCH_OOM, T, bytes, 40 * MIB, 64 * MIB, MPF_UNKNOWN, MPF_UNKNOWN);
+}
+
+static void what_was_live_is_kept_of_the_newest_failures(void **state)
+{
+    (void)state;
+    begin();
+    modules();
+    alloc(D, A, 60 * MIB);
+    alloc(T, A, 50 * MIB);
+    for (uint64_t i = 1; i <= 40; i++) refuse_for_good(i * MIB);
+    end();
+    assert_int_equal(gpu()->ooms, 40);
+    assert_false(gpu()->oom[0].picture.valid);
+    assert_false(gpu()->oom[23].picture.valid);
+    assert_int_equal(gpu()->oom[24].picture.torches, 1);
+    assert_ptr_equal(mpr_oom_newest(gpu()), &gpu()->oom[39]);
+    mpr_replay_free(&replay);
+}
+
+static void a_failure_that_was_got_over_makes_room_first(void **state)
+{
+    (void)state;
+    begin();
+    modules();
+    alloc(D, A, 60 * MIB);
+    alloc(T, A, 50 * MIB);
+    refuse_for_good(MIB);
+    for (uint64_t i = 1; i <= 40; i++) {
+        torch_refused(10 * MIB);
+        alloc(D, B, 20 * MIB);
+        alloc(T, B, 19 * MIB);
+        event(1, MPF_OP_FREE, T, B, 0);
+        driver_free(1, B);
+    }
+    end();
+    assert_int_equal(gpu()->ooms, 41);
+    assert_int_equal(gpu()->oom[0].picture.torches, 1);
+    assert_false(gpu()->oom[1].picture.valid);
+    assert_ptr_equal(mpr_oom_newest(gpu()), &gpu()->oom[0]);
+    mpr_replay_free(&replay);
 }
 
 static void pytorchs_own_totals_are_kept(void **state)
@@ -145,6 +195,8 @@ int main(void)
         cmocka_unit_test(a_probe_is_no_failure),
         cmocka_unit_test(another_error_is_a_failure_and_no_lack_of_memory),
         cmocka_unit_test(a_failure_keeps_what_was_live_then),
+        cmocka_unit_test(what_was_live_is_kept_of_the_newest_failures),
+        cmocka_unit_test(a_failure_that_was_got_over_makes_room_first),
         cmocka_unit_test(pytorchs_own_totals_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

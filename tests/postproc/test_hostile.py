@@ -33,6 +33,7 @@ KINDS = {
     "sawtooth": (10000, [*DEVICE, "leaks"]), "contexts": (100000, DEVICE), "handles": (100000, ["peaks", "segments", "html"]), "handles_owed": (100000, ["peaks"]), "pools": (100000, ["peaks"]),
     "executables": (100000, ["graphs", "peaks", "insights"]), "captures": (50000, ["graphs", "segments", "oom", "diff", "against", "insights"]), "communicators": (50000, [*DEVICE, "diff"]),
     "refusals": (20000, ["oom", "html", "insights", "summary"]), "autograd": (1000, ["backward", "breakdown"]), "failures": (100000, HOST),
+    "attempts": (40000, DEVICE),
     "overflows": (2000, list(COMMANDS)), "nasty_names": (1, list(COMMANDS)),
 }
 
