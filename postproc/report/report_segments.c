@@ -147,7 +147,7 @@ static struct mpr_value oldest_age(const void *row, const void *context)
 
 // clang-format off
 static const struct mpr_column shape_columns[] = {
-    { .title = "segments", .type = MPR_TEXT, MPR_FIELD(shape, name), .width = 14 },
+    { .title = "segments", .type = MPR_TEXT, MPR_FIELD(shape, name), .width = 18 },
     { .title = "bytes", .type = MPR_BYTES, OF_SHAPE(bytes), .spare = 4 },
     { .title = "free", .type = MPR_BYTES, OF_SHAPE(free) },
     { .title = "hole", .type = MPR_BYTES, .get = shape_hole, .spare = 2 },
