@@ -91,6 +91,13 @@ def graphs():
     equal(report("oom", "h200-graphs-eager.zst")["ooms"], [], "failures without graphs")
 
 
+def fragments():
+    device = report("segments", "h100-fragments.zst", whole=True)["devices"][0]
+    equal(device["live_bytes"], (950 * 64 + 599 * 2) * MIB, "what the program holds")
+    equal(device["split_free_bytes"], 599 * 18 * MIB, "holes around the rope cache")
+    equal([(p["path"], p["segments"], p["free_bytes"]) for p in device["pins"]], [(["preprocess", "rope cache"], 599, 599 * 18 * MIB)], "what pins them")
+
+
 def autograd():
     log = report("peaks", "h200-autograd.zst", "--backward-of")
     torch = heap(log, "gpu0/torch")
@@ -185,4 +192,4 @@ def roles():
     equal(got["temporaries"], (1536 + 128) * MIB, "what the spike is")
 
 
-{"pytorch": pytorch, "nccl": nccl, "graphs": graphs, "autograd": autograd, "sleep": sleep, "roles": roles, "capture": capture}[sys.argv[1]]()
+{"pytorch": pytorch, "nccl": nccl, "graphs": graphs, "fragments": fragments, "autograd": autograd, "sleep": sleep, "roles": roles, "capture": capture}[sys.argv[1]]()
