@@ -38,6 +38,8 @@ const made = `// Made by viewer/columns.mjs, of postproc/render/page.def and pos
 ${coded('SPANS', 'Spans')}
 ${coded('BLOCKS', 'Blocks')}
 ${coded('INSTANCES', 'Instances')}
+${coded('BOXES', 'Boxes')}
+${coded('TAKEN', 'Taken')}
 ${coded('POINTS', 'Points')}
 ${plain('BANDS', 'BandNumbers')}
 ${plain('HOLDERS', 'Holder')}

@@ -289,8 +289,8 @@ static void fill_instances(const struct mpr_annotations *h, struct mpr_tree *tre
     for (size_t i = 0; i < h->instances; i++) {
         const struct instance *k = &h->instance[i];
         out->instance[out->instances++] =
-            (struct mpr_instance){ k->from, k->to == UINT64_MAX ? r->now : k->to,
-                                   mpr_tree_number(tree, k->node), k->thread };
+            (struct mpr_range_instance){ k->from, k->to == UINT64_MAX ? r->now : k->to,
+                                         mpr_tree_number(tree, k->node), k->thread };
     }
     out->instances_left_out = h->instances_left_out;
 }

@@ -10,6 +10,7 @@
 #include "labels.h"
 #include "reader.h"
 #include "repeats.h"
+#include "taken.h"
 
 struct entry {
     uint64_t number, count, begin_ns, end_ns;
@@ -20,32 +21,16 @@ struct entry {
 struct builder {
     struct mpr_repeats *repeats; /* for names */
     struct mpr_follow follow;
-    struct mpr_highs highs;
-    const char *name;  /* of the range; NULL: there is none */
-    uint8_t *is_range; /* by node: 0 not compared yet, 1 it is, 2 it is another one */
+    struct mpr_taken taken; /* by entry */
+    const char *name;       /* of the range; NULL: there is none */
+    uint8_t *is_range;      /* by node: 0 not compared yet, 1 it is, 2 it is another one */
     uint32_t nodes;
     struct entry *entry;
     size_t entries;
     uint64_t count, each;
-    struct mpr_used_heaps heaps;
-    struct mpr_instance_heap *heap[MPR_HEAPS]; /* by entry; of heaps that are used */
 };
 
 /* ---- entries */
-
-static void merge_heap(struct mpr_instance_heap *to, const struct mpr_instance_heap *a,
-                       const struct mpr_instance_heap *b)
-{
-    const struct mpr_instance_heap merged = {
-        .peak_bytes = b->peak_bytes > a->peak_bytes ? b->peak_bytes : a->peak_bytes,
-        .peak_time = b->peak_bytes > a->peak_bytes ? b->peak_time : a->peak_time,
-        .peak_number = b->peak_bytes > a->peak_bytes ? b->peak_number : a->peak_number,
-        .begin_bytes = a->begin_bytes,
-        .end_bytes = b->end_bytes,
-        .allocations = a->allocations + b->allocations,
-    };
-    *to = merged;
-}
 
 static struct entry merged(const struct entry *a, const struct entry *b)
 {
@@ -60,12 +45,9 @@ static struct entry merged(const struct entry *a, const struct entry *b)
 static void halve(struct builder *b)
 {
     b->entries /= 2;
-    for (size_t i = 0; i < b->entries; i++)
+    for (size_t i = 0; i < b->entries; i++) {
         b->entry[i] = merged(&b->entry[2 * i], &b->entry[2 * i + 1]);
-    for (uint32_t h = 0; h < b->heaps.count; h++) {
-        struct mpr_instance_heap *heap = b->heap[b->heaps.code[h]];
-        for (size_t i = 0; i < b->entries; i++)
-            merge_heap(&heap[i], &heap[2 * i], &heap[2 * i + 1]);
+        mpr_taken_join(&b->taken, i, 2 * i, 2 * i + 1);
     }
     b->each *= 2;
 }
@@ -100,31 +82,16 @@ static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
     return b->is_range[node] == 1;
 }
 
-static void rise(struct mpr_instance_heap *h, uint64_t number, uint64_t bytes, uint64_t time)
-{
-    if (bytes <= h->peak_bytes) return;
-    h->peak_bytes = bytes;
-    h->peak_time = time;
-    h->peak_number = number;
-}
-
 /* The highs since the range event before are those of all that was open. */
 static void before(void *arg, const struct mpr_replay *r)
 {
     struct builder *b = arg;
-    const uint32_t known = b->heaps.count;
-    mpr_books_used(&r->books, &b->heaps);
-    for (uint32_t h = known; h < b->heaps.count; h++)
-        b->heap[b->heaps.code[h]] = mpr_alloc(MPR_INSTANCES_MAX, sizeof **b->heap);
-    for (uint32_t h = 0; h < b->heaps.count; h++) {
-        const uint8_t code = b->heaps.code[h];
-        struct mpr_high *high = &b->highs.heap[code];
-        for (size_t i = 0; i < b->follow.count; i++) {
-            const uint64_t number = b->follow.open[i].number;
-            rise(&b->heap[code][entry_of(b, number)], number, high->bytes, high->time);
-        }
-        high->bytes = 0;
+    mpr_taken_learn(&b->taken, r);
+    for (size_t i = 0; i < b->follow.count; i++) {
+        const uint64_t number = b->follow.open[i].number;
+        mpr_taken_rise(&b->taken, entry_of(b, number), number);
     }
+    mpr_taken_forget(&b->taken);
 }
 
 static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
@@ -132,17 +99,9 @@ static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f
     struct builder *b = arg;
     f->number = ++b->count;
     struct entry *entry = entry_for(b, f);
-    const bool first = entry->count == 1;
     const size_t at = (size_t)(entry - b->entry);
-    for (uint32_t i = 0; i < b->heaps.count; i++) {
-        const struct mpr_heap *heap = &r->books.heap[b->heaps.code[i]];
-        struct mpr_instance_heap *h = &b->heap[b->heaps.code[i]][at];
-        if (first)
-            *h = (struct mpr_instance_heap){ .begin_bytes = heap->bytes, .end_bytes = heap->bytes };
-        rise(h, f->number, heap->bytes, f->begin_ns);
-        h->allocations -= heap->allocations;
-        if (b->follow.count == MPR_FOLLOW_MAX) h->allocations += heap->allocations;
-    }
+    mpr_taken_begin(&b->taken, r, at, f->number, entry->count == 1);
+    if (b->follow.count == MPR_FOLLOW_MAX) mpr_taken_end(&b->taken, r, at);
 }
 
 static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)
@@ -151,12 +110,7 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
     const size_t at = entry_of(b, f->number);
     b->entry[at].end_ns = r->now;
     b->entry[at].unended |= !ended;
-    for (uint32_t i = 0; i < b->heaps.count; i++) {
-        const struct mpr_heap *heap = &r->books.heap[b->heaps.code[i]];
-        struct mpr_instance_heap *h = &b->heap[b->heaps.code[i]][at];
-        h->end_bytes = heap->bytes;
-        h->allocations += heap->allocations;
-    }
+    mpr_taken_end(&b->taken, r, at);
 }
 
 /* ---- the result */
@@ -199,10 +153,11 @@ static void fill_heap(struct mpr_instances *out, const char *name,
 
 static void fill_heaps(const struct builder *b, const char *only, struct mpr_instances *out)
 {
-    out->heap = mpr_arena_alloc(&out->arena, b->heaps.count * sizeof *out->heap);
-    for (uint32_t i = 0; i < b->heaps.count; i++) {
-        const char *name = mpr_label_heap(&out->arena, b->heaps.code[i]);
-        if (!only || strcmp(only, name) == 0) fill_heap(out, name, b->heap[b->heaps.code[i]]);
+    out->heap = mpr_arena_alloc(&out->arena, b->taken.heaps.count * sizeof *out->heap);
+    for (uint32_t i = 0; i < b->taken.heaps.count; i++) {
+        const char *name = mpr_label_heap(&out->arena, b->taken.heaps.code[i]);
+        if (!only || strcmp(only, name) == 0)
+            fill_heap(out, name, b->taken.heap[b->taken.heaps.code[i]]);
     }
     qsort(out->heap, out->heaps, sizeof *out->heap, by_peak);
 }
@@ -258,7 +213,7 @@ static int measure(struct builder *b, const char *path, const char *only_heap,
     b->follow = (struct mpr_follow){
         .what = what, .before = before, .begins = begins, .ends = ends, .arg = b
     };
-    reader.replay.books.highs = &b->highs;
+    mpr_taken_watch(&b->taken, &reader.replay, MPR_INSTANCES_MAX);
     reader.replay.watch = (struct mpr_watch){ mpr_follow_see, &b->follow };
     int status = mpr_reader_replay(&reader, path, progress, error);
     if (status != 0) return status;
@@ -280,7 +235,7 @@ static int measure_range(const char *range, const char *path, const char *only_h
     b->repeats = mpr_repeats_new();
     b->entry = mpr_alloc(MPR_INSTANCES_MAX, sizeof *b->entry);
     const int status = measure(b, path, only_heap, progress, out, error);
-    for (int i = 0; i < MPR_HEAPS; i++) free(b->heap[i]);
+    mpr_taken_free(&b->taken);
     mpr_repeats_free(b->repeats);
     free(b->is_range);
     free(b->entry);

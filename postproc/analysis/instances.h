@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "instance_heap.h"
 #include "progress.h"
 #include "summary.h"
 
@@ -20,15 +21,6 @@ struct mpr_instances_options {
     const char *range; /* which one: its name or path ("outer > inner"), with or without the numbers
                           in it; NULL: the outermost one that repeats (repeats.h) */
     const char *heap;  /* only this one; NULL: all */
-};
-
-/* A heap in one instance. */
-struct mpr_instance_heap {
-    uint64_t peak_bytes, peak_time;
-    uint64_t peak_number; /* the instance that has it, of those that the entry stands for */
-    uint64_t begin_bytes, end_bytes; /* live when it began, and when it ended: it kept the
-                                        difference */
-    uint64_t allocations;
 };
 
 /* One instance; of more than MPR_INSTANCES_MAX, several in a row: their peak is the largest, and

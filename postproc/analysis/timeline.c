@@ -3,12 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "excerpts.h"
 #include "gpu.h"
 #include "heap_lines.h"
 #include "labels.h"
+#include "lanes.h"
 #include "reader.h"
 #include "repeats.h"
+#include "steps.h"
 #include "timeline_parts.h"
 
 /* Changes of a heap that are kept while the log is read; folded to bands they are fewer. */
@@ -73,6 +76,7 @@ struct observers {
     struct mpr_excerpts *excerpts;
     struct mpr_annotations *annotations;
     struct mpr_large *large;
+    struct mpr_lanes *lanes;
 };
 
 static void fill_libraries(struct mpr_timeline *t, const struct mpr_replay *r)
@@ -138,6 +142,7 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
     for (size_t i = 0; i < t->heaps; i++)
         mpr_heap_lines_fill(t->heap[i].lines, &tree, &callers, &t->heap[i]);
     mpr_annotations_fill(o->annotations, &tree, reader, t);
+    mpr_lanes_fill(o->lanes, &tree, t);
     fill_oom(t, &tree, &r->gpu);
     fill_repeat(t, reader->repeats);
     mpr_callers_fill(&callers, t);
@@ -176,10 +181,12 @@ static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const str
         r->watch = (struct mpr_watch){ mpr_annotations_see, o->annotations };
         reader->repeats = mpr_repeats_new();
         mpr_repeats_watch(reader->repeats, r);
+        mpr_lanes_watch(o->lanes, reader->repeats, r);
     }
     if (mpr_reader_replay(reader, path, progress, error) != 0) return -1;
     mpr_levels_finish(o->levels, &r->books);
     if (o->excerpts) mpr_excerpts_finish(o->excerpts, &r->books);
+    if (o->lanes) mpr_lanes_end(o->lanes, r);
     mpr_reader_summary(reader, path, &t->arena, &t->summary);
     choose(t, reader);
     t->sampled = r->options.sample_mean != 0;
@@ -198,6 +205,7 @@ static struct observers make_observers(const struct mpr_timeline_options *option
     struct observers o = { .levels = mpr_levels_new(&wanted, &r->now) };
     if (options->by != MPR_GROUP_ALL) return o;
     o.annotations = mpr_annotations_new();
+    o.lanes = mpr_lanes_new(options->boxes);
     o.large = mpr_large_new(&r->books);
     o.excerpts = mpr_excerpts_new(options->exact, &r->now);
     return o;
@@ -209,6 +217,7 @@ static void free_observers(struct observers *o)
     mpr_excerpts_free(o->excerpts);
     mpr_annotations_free(o->annotations);
     mpr_large_free(o->large);
+    mpr_lanes_free(o->lanes);
 }
 
 /* Reads the log by t->choice.by. */
@@ -225,12 +234,25 @@ static int read_by(struct mpr_timeline *t, const char *path, const struct mpr_pr
     return status;
 }
 
+static int read_steps(struct mpr_timeline *t, const char *path, const struct mpr_progress *progress,
+                      struct mpr_error *error)
+{
+    const struct mpr_instances_options options = { .range = t->repeat.name };
+    struct mpr_steps *steps = mpr_alloc(1, sizeof *steps);
+    const int status = mpr_steps_read(steps, path, &options, progress, error);
+    if (status == 0) t->steps = steps;
+    else free(steps);
+    if (status != 0) mpr_timeline_free(t);
+    return status;
+}
+
 int mpr_timeline_read(struct mpr_timeline *t, const char *path,
                       const struct mpr_timeline_options *options,
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
     *t = (struct mpr_timeline){ .options = *options, .choice = { options->by, "" } };
     if (read_by(t, path, progress, error) != 0) return -1;
+    if (options->steps && t->repeat.name) return read_steps(t, path, progress, error);
     if (t->choice.by == MPR_GROUP_RANGE || t->choice.by == options->by) return 0;
     const struct mpr_choice choice = t->choice;
     mpr_timeline_free(t);
@@ -242,5 +264,7 @@ void mpr_timeline_free(struct mpr_timeline *t)
 {
     mpr_segments_free(&t->segments);
     mpr_segments_free(&t->at_oom);
+    if (t->steps) mpr_steps_free(t->steps);
+    free(t->steps);
     mpr_arena_free(&t->arena);
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "instance_heap.h"
 #include "row.h"
 #include "segments.h"
 #include "summary.h"
@@ -28,6 +29,8 @@ struct mpr_timeline_options {
     size_t bands;      /* of a heap at most: the largest, and one for the rest */
     size_t changes;    /* of a heap at most */
     size_t lifetimes;  /* blocks of a heap at most, by MPR_GROUP_ALL */
+    bool steps;        /* by MPR_GROUP_ALL: which instance stands out, for another reading */
+    size_t boxes;      /* of the lanes of ranges at most, by MPR_GROUP_ALL */
     size_t exact;     /* changes on either side of a peak, a failure, a graph, each kept; a power of
                          two, or 0 */
     bool backward_of; /* PyTorch's backward ranges stand below their forward operators' */
@@ -110,9 +113,19 @@ struct mpr_mark {
 };
 
 /* One time that a range was open. */
-struct mpr_instance {
+struct mpr_range_instance {
     uint64_t from, to;
     uint32_t node, thread;
+};
+
+/* A range in its lane, or `count` of them in a row that are too short to stand apart: from the
+ * first one's beginning to the last one's end, and the first one's name. */
+struct mpr_lane_box {
+    uint64_t from, to, count;
+    uint64_t number; /* the first one's, where the program does not number them; 0: none */
+    uint32_t node, thread;
+    bool outer; /* of the outermost range that repeats */
+    bool mixed; /* some of them are of other names, numbers aside */
 };
 
 /* Figures of the kernel and the driver over time. */
@@ -202,6 +215,7 @@ struct mpr_heap_line {
     struct mpr_lifetime *lifetime; /* by MPR_GROUP_ALL: blocks that stand out at some time, most at
                                       the peak, in order of `from` */
     size_t lifetimes;
+    const struct mpr_instance_heap *box; /* by MPR_GROUP_ALL: by the timeline's boxes */
 };
 
 /* The newest lack of device memory that nobody got over, as `oom` has it. */
@@ -220,6 +234,8 @@ struct mpr_timeline_repeat {
     uint64_t instances, from, to;
 };
 
+struct mpr_steps;
+
 struct mpr_timeline {
     struct mpr_timeline_options options;
     struct mpr_arena arena;
@@ -234,9 +250,14 @@ struct mpr_timeline {
     size_t nodes;
     struct mpr_mark *mark; /* in order of time */
     size_t marks;
-    struct mpr_instance *instance; /* in order of `from` */
+    struct mpr_range_instance *instance; /* in order of `from` */
     size_t instances;
     uint64_t marks_left_out, instances_left_out;
+    struct mpr_lane_box *box; /* in order of `from`; of paths of up to MPR_LANES_DEPTH names */
+    size_t boxes;
+    uint64_t boxes_shortest; /* ns: shorter ones may be joined, and have none inside; 0: all stand
+                              */
+    uint64_t boxes_left_out;
     struct mpr_track_line track[MPR_TRACKS];
     const char **size_name; /* by class */
     size_t sizes;
@@ -252,8 +273,9 @@ struct mpr_timeline {
     struct mpr_segments at_oom;   /* when memory ran out; no device: it did not */
     struct mpr_timeline_oom oom;
     struct mpr_timeline_repeat repeat;
-    uint64_t *held_until; /* by capture - 1: ns, how long a graph held what was made in it;
-                             UINT64_MAX: to the end */
+    struct mpr_steps *steps; /* of it; NULL: not asked for, or none repeats */
+    uint64_t *held_until;    /* by capture - 1: ns, how long a graph held what was made in it;
+                                UINT64_MAX: to the end */
     size_t captures;
 };
 

@@ -14,6 +14,8 @@ static const struct mpr_timeline_options detailed = { .by = MPR_GROUP_ALL,
                                                       .bands = 256,
                                                       .changes = 100000,
                                                       .lifetimes = 2000,
+                                                      .boxes = 4096,
+                                                      .steps = true,
                                                       .exact = 512 };
 static const struct mpr_timeline_options small = { .by = MPR_GROUP_ALL,
                                                    .to = UINT64_MAX,
@@ -21,6 +23,7 @@ static const struct mpr_timeline_options small = { .by = MPR_GROUP_ALL,
                                                    .bands = 96,
                                                    .changes = 12000,
                                                    .lifetimes = 300,
+                                                   .boxes = 512,
                                                    .exact = 128 };
 enum { DETAILED_LOGS = 2 };
 

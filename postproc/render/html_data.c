@@ -9,6 +9,7 @@
 
 #include "alloc.h"
 #include "blob.h"
+#include "html_steps.h"
 #include "json.h"
 #include "json_document.h"
 #include "mpf/sample.h"
@@ -61,7 +62,9 @@ static void blob(FILE *out, struct mpr_blob *b, size_t log, const char *what, si
 
 COLUMNS(span_columns, mpr_span, PAGE_SPANS)
 COLUMNS(block_columns, mpr_lifetime, PAGE_BLOCKS)
-COLUMNS(instance_columns, mpr_instance, PAGE_INSTANCES)
+COLUMNS(instance_columns, mpr_range_instance, PAGE_INSTANCES)
+COLUMNS(box_columns, mpr_lane_box, PAGE_BOXES)
+COLUMNS(taken_columns, mpr_instance_heap, PAGE_TAKEN)
 COLUMNS(point_columns, mpr_track_point, PAGE_POINTS)
 
 static void heap_blob(FILE *out, const struct mpr_heap_line *h, size_t log, size_t index)
@@ -90,6 +93,15 @@ static void instance_blob(FILE *out, const struct mpr_timeline *t, size_t log)
     struct mpr_blob b = { 0 };
     instance_columns(&b, t->instance, t->instances);
     blob(out, &b, log, "ranges", 0);
+}
+
+/* The boxes, and behind them what they took of each heap. */
+static void lanes_blob(FILE *out, const struct mpr_timeline *t, size_t log)
+{
+    struct mpr_blob b = { 0 };
+    box_columns(&b, t->box, t->boxes);
+    for (size_t i = 0; i < t->heaps; i++) taken_columns(&b, t->heap[i].box, t->boxes);
+    blob(out, &b, log, "lanes", 0);
 }
 
 static void track_blob(FILE *out, const struct mpr_track_line *line, size_t log, size_t index)
@@ -401,9 +413,14 @@ static void log_data(struct mpr_json *j, const struct mpr_timeline *t, size_t lo
     captures(j, t);
     oom(j, &t->oom);
     repeat(j, &t->repeat);
+    mpr_html_steps(j, t->steps);
     mpr_json_number(j, "instances", t->instances);
     mpr_json_number(j, "instances_left_out", t->instances_left_out);
     mpr_json_text(j, "instances_blob", blob_name(&name, log, "ranges", 0));
+    mpr_json_number(j, "boxes", t->boxes);
+    mpr_json_number(j, "boxes_shortest_ns", t->boxes_shortest);
+    mpr_json_number(j, "boxes_left_out", t->boxes_left_out);
+    mpr_json_text(j, "boxes_blob", blob_name(&name, log, "lanes", 0));
     mpr_json_open(j, "heaps", '[');
     for (size_t i = 0; i < t->heaps; i++) heap(j, t, &t->heap[i], log, i);
     mpr_json_close(j, ']');
@@ -428,6 +445,7 @@ void mpr_html_data(FILE *out, const struct mpr_timeline *timeline, size_t count)
             lifetime_blob(out, &t->heap[k], i, k);
         }
         instance_blob(out, t, i);
+        lanes_blob(out, t, i);
         for (size_t k = 0; k < MPR_TRACKS; k++)
             if (t->track[k].points) track_blob(out, &t->track[k], i, k);
     }

@@ -6,6 +6,7 @@ import { HEIGHTS, ceilings, makeCharts } from './charts.js';
 import { REST, UNCLAIMED } from './colours.js';
 import { element, keepingFocus } from './dom.js';
 import { strips } from './findings.js';
+import { lanePanel } from './lanepanel.js';
 import { liveBlocksPanel } from './liveblocks.js';
 import { markPanel } from './marks.js';
 import { Minimap } from './minimap.js';
@@ -16,6 +17,7 @@ import { bestOf, colourAll, nothing, runList } from './runs.js';
 import { segmentPanel } from './segments.js';
 import { selectionLines } from './selection.js';
 import { StackChart } from './stackchart.js';
+import { stepPanel } from './steppanel.js';
 import { fromHash, initial, repaired, toHash } from './state.js';
 import { peakPanel, pinPanel } from './tables.js';
 
@@ -55,6 +57,8 @@ export class App {
     this.root = /** @type {HTMLElement} */ (document.getElementById('app'));
     this.head = /** @type {HTMLElement} */ (document.getElementById('bar'));
     this.minimap = new Minimap(this);
+    /** @type {import('./lanepanel.js').LanePanel | null} */
+    this.lanes = null;
     this.pinned = element('div', {});
     this.status = element('div', { class: 'status', role: 'status', hidden: true });
     this.side = element('div', {});
@@ -171,14 +175,17 @@ export class App {
     this.slots = colourAll(this);
     this.whole = this.extent(this.runs());
     this.opened = this.within(...this.opening());
-    this.view = this.within(this.state.from ?? this.opened[0], this.state.to ?? this.opened[1]);
+    const { from, to } = this.state;
+    this.view = from !== null && to !== null && from < to ? this.within(from, to) : this.opened;
     this.head.replaceChildren(...bar(this));
     this.head.hidden = false;
     this.charts = makeCharts(this);
+    this.lanes = lanePanel(this);
     this.root.replaceChildren(
       runList(this),
       ...strips(this),
       this.minimap.root,
+      ...(this.lanes ? [this.lanes.root] : []),
       ...(this.charts.length ? this.charts.map((chart) => chart.root) : [nothing()]),
       this.pinned,
       this.side,
@@ -191,6 +198,7 @@ export class App {
     this.fillSide();
     this.fillPins();
     this.minimap.draw();
+    this.lanes?.draw();
     this.fillStatus();
     this.showChosen();
   }
@@ -218,7 +226,13 @@ export class App {
     const panels = names.slice(0, 6).map((name) => peakPanel(this, name));
     const ranks = this.logs.length > 2 && names.length ? [ranksPanel(this, names[0])] : [];
     const marks = markPanel(this);
-    this.side.replaceChildren(...ranks, ...(marks ? [marks] : []), element('div', { class: 'two' }, ...panels));
+    const steps = this.runs().flatMap((log) => stepPanel(this, log) ?? []);
+    this.side.replaceChildren(
+      ...ranks,
+      ...steps,
+      ...(marks ? [marks] : []),
+      element('div', { class: 'two' }, ...panels),
+    );
   }
 
   fillPins() {
@@ -261,6 +275,7 @@ export class App {
     for (const chart of this.charts) chart.update(tops.get(chart) ?? 1);
     this.showChosen();
     this.minimap.draw();
+    this.lanes?.draw();
     this.save();
   }
 

@@ -38,6 +38,25 @@ export const INSTANCES = [
   ['thread', 'PLAIN'],
 ];
 
+/** @typedef {Record<'from' | 'to' | 'count' | 'number' | 'outer' | 'mixed' | 'node' | 'thread', Float64Array>} Boxes */
+export const BOXES = [
+  ['from', 'SUM'],
+  ['to', 'SINCE', 'from'],
+  ['count', 'PLAIN'],
+  ['number', 'PLAIN'],
+  ['outer', 'PLAIN'],
+  ['mixed', 'PLAIN'],
+  ['node', 'PLAIN'],
+  ['thread', 'PLAIN'],
+];
+
+/** @typedef {Record<'begin_bytes' | 'peak_bytes' | 'end_bytes', Float64Array>} Taken */
+export const TAKEN = [
+  ['begin_bytes', 'SIGNED_SUM'],
+  ['peak_bytes', 'ABOUT', 'begin_bytes'],
+  ['end_bytes', 'ABOUT', 'begin_bytes'],
+];
+
 /** @typedef {Record<'time' | 'value', Float64Array>} Points */
 export const POINTS = [
   ['time', 'SUM'],

@@ -22,15 +22,22 @@
  *   lack of device memory that nobody got over; needed: of the driver
  * @typedef {{ range: string, instances: number, from: number, to: number }} Repeat the outermost range that repeats, from its
  *   first beginning to its last end
+ * @typedef {{ name: string, begin: number, end: number, peak: number, peakTime: number, kept: number, byPeak: boolean, byKept:
+ *   boolean }} StandsOut an instance, as the steps report has it
+ * @typedef {{ range: string, instances: number, heaps: { heap: string, medianPeak: number, peaksOut: number, out: StandsOut[] }[],
+ *   compared: { heap: string, instance: StandsOut, median: StandsOut, paths: { path: string[], bytes: number, median: number }[],
+ *   otherPaths: number } | null }} Steps which instances stand out, and what the worst one holds at its peak that the median one does not
  * @typedef {import('./columns.js').Instances} Instances
+ * @typedef {import('./columns.js').Boxes & { shortest: number, leftOut: number, taken: Map<string, import('./columns.js').Taken> }} Lanes
+ *   the ranges, each a box; taken: by heap, live bytes as it began and ended, and the most in between; shortest: shorter ones may be one box, ns
  * @typedef {import('./columns.js').Points & { name: string, limit: number }} Track
  * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best: string, source: string,
  *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
- *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, tracks: Track[], segments: SegmentsThen[], heldUntil: number[], oom: Oom | null, repeat: Repeat | null, end: string, running: boolean, heaps: Heap[] }} Log
+ *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, lanes: Lanes, tracks: Track[], segments: SegmentsThen[], heldUntil: number[], oom: Oom | null, repeat: Repeat | null, steps: Steps | null, end: string, running: boolean, heaps: Heap[] }} Log
  *   heldUntil: by capture - 1, when the last graph gave up what was made in it;
  *   stacks: frames, outermost first; 0 is the empty one; best: the grouping that names most, source: where its names are from
  */
-import { BANDS, BLOCKS, HOLDERS, INSTANCES, POINTS, SEGMENTS, SPANS } from './columns.js';
+import { BANDS, BLOCKS, BOXES, HOLDERS, INSTANCES, POINTS, SEGMENTS, SPANS, TAKEN } from './columns.js';
 import { readLines } from './folds.js';
 import { Columns } from './leb.js';
 
@@ -140,12 +147,56 @@ async function readTrack(raw, page) {
 /** @param {any} raw @param {Document} page @returns {Promise<Instances>} */
 const readInstances = async (raw, page) => readColumns(await blob(raw.instances_blob, page), INSTANCES, raw.instances);
 
+/** @param {any} raw @returns {StandsOut} */
+const readInstance = (raw) => ({
+  name: raw.name,
+  begin: raw.begin_ns,
+  end: raw.end_ns,
+  peak: raw.peak_bytes,
+  peakTime: raw.peak_time_ns,
+  kept: raw.kept_bytes,
+  byPeak: raw.by_peak,
+  byKept: raw.by_kept,
+});
+
+/** @param {any} raw @returns {Steps} */
+const readSteps = (raw) => ({
+  range: raw.range,
+  instances: raw.instances,
+  heaps: raw.heaps.map((/** @type {any} */ heap) => ({
+    heap: heap.heap,
+    medianPeak: heap.median_peak_bytes,
+    peaksOut: heap.peaks_out,
+    out: heap.out.map(readInstance),
+  })),
+  compared: raw.compared && {
+    heap: raw.compared.heap,
+    instance: readInstance(raw.compared.instance),
+    median: readInstance(raw.compared.median),
+    paths: raw.compared.paths.map((/** @type {any} */ { path, bytes, median_bytes: median }) => ({
+      path,
+      bytes,
+      median,
+    })),
+    otherPaths: raw.compared.other_paths,
+  },
+});
+
+/** @param {any} raw @param {Document} page @returns {Promise<Lanes>} */
+async function readLanes(raw, page) {
+  const c = await blob(raw.boxes_blob, page),
+    boxes = readColumns(c, BOXES, raw.boxes),
+    taken = new Map(raw.heaps.map((/** @type {any} */ { heap }) => [heap, readColumns(c, TAKEN, raw.boxes)]));
+  return { ...boxes, taken, shortest: raw.boxes_shortest_ns, leftOut: raw.boxes_left_out };
+}
+
 /** @param {any} raw @param {number} index @param {Document} page @returns {Promise<Log>} */
 async function readLog(raw, index, page) {
-  const [heaps, tracks, instances] = await Promise.all([
+  const [heaps, tracks, instances, lanes] = await Promise.all([
     Promise.all(raw.heaps.map((/** @type {any} */ heap) => readHeap(heap, raw.frames, page))),
     Promise.all(raw.tracks.map((/** @type {any} */ track) => readTrack(track, page))),
     readInstances(raw, page),
+    readLanes(raw, page),
   ]);
   return {
     index,
@@ -169,6 +220,7 @@ async function readLog(raw, index, page) {
     })),
     marksLeftOut: raw.marks_left_out,
     instances,
+    lanes,
     tracks,
     segments: raw.segments.map((/** @type {any} */ s) => ({
       device: s.device,
@@ -185,6 +237,7 @@ async function readLog(raw, index, page) {
     heldUntil: raw.captures_held_until_ns.map((/** @type {number | null} */ ns) => ns ?? Infinity),
     oom: raw.oom && { ...raw.oom, time: raw.oom.time_ns, needed: raw.oom.needed_bytes, free: raw.oom.free_bytes },
     repeat: raw.repeat && { ...raw.repeat, from: raw.repeat.begin_ns, to: raw.repeat.end_ns },
+    steps: raw.steps && readSteps(raw.steps),
     end: raw.end ?? '',
     running: raw.running,
     heaps,

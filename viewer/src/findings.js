@@ -3,6 +3,7 @@ import { element } from './dom.js';
 import { count, size, time } from './format.js';
 import { show } from './marks.js';
 import { pathName } from './model.js';
+import { standsOutText } from './steppanel.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -71,6 +72,12 @@ function graphs(app, log) {
   ];
 }
 
+/** As `steps` tells it. @param {App} app @param {Log} log @returns {Finding[]} */
+function standsOut(app, log) {
+  const text = standsOutText(log);
+  return text ? [{ text, bad: true, go: () => app.lanes?.goToWorst(log) }] : [];
+}
+
 /** As `segments` tells it; a hundredth is nothing to tell. @param {App} app @param {import('./data.js').SegmentsThen} then @returns {Finding[]} */
 function free(app, { device, atOom, bytes: held, free: states, pin }) {
   const bytes = states.reduce((sum, state) => sum + state, 0);
@@ -94,6 +101,7 @@ const findings = (app, log) => [
   ending(log),
   ...lack(app, log),
   ...failures(app, log),
+  ...standsOut(app, log),
   ...graphs(app, log),
   ...log.segments
     .filter((then, i, all) => all.findIndex(({ device }) => device === then.device) === i)

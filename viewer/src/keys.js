@@ -26,6 +26,11 @@ const KEYS = [
   ],
   [['Enter'], 'pin the instant at the cursor', (app) => app.pinCursor()],
   [['p'], 'to the peak, and pin it', toPeak],
+  [
+    ['n'],
+    'to the next instance of the range that repeats; with shift: to the one before',
+    (app, e) => app.lanes?.step(e.shiftKey ? -1 : 1),
+  ],
   [['['], 'to the marker before', (app) => toMark(app, -1)],
   [[']'], 'to the next marker', (app) => toMark(app, 1)],
   [['/'], 'search for a band', (app) => app.searchBox?.focus()],

@@ -1,0 +1,239 @@
+#include "lanes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "follow.h"
+#include "taken.h"
+
+#define NONE UINT64_MAX /* a number of a box that there is not */
+
+struct box {
+    uint64_t from, to, count; /* to: UINT64_MAX while it is open */
+    uint64_t number;          /* which instance of its repeated range the first one is */
+    uint32_t node, thread, depth, repeat;
+    bool mixed; /* it stands for some of other repeated ranges, too */
+};
+
+/* The newest box of each lane of a thread, numbers + 1; 0: none. */
+struct newest {
+    size_t box[MPR_LANES_DEPTH + 1];
+};
+
+struct mpr_lanes {
+    struct mpr_follow follow;
+    struct mpr_watch next; /* who watched before: sees all events, too */
+    struct mpr_repeats *repeats;
+    struct mpr_taken taken; /* by box */
+    struct box *box;        /* in order of their beginning */
+    size_t boxes, most;
+    uint64_t shortest; /* ns: shorter ones are joined; 0: none are yet */
+    uint64_t left_out;
+    struct newest *newest; /* by thread; while boxes are joined */
+    uint32_t threads;
+};
+
+/* ---- fewer boxes */
+
+static bool is_short(const struct mpr_lanes *l, const struct box *b)
+{
+    return b->to != UINT64_MAX && b->to - b->from < l->shortest;
+}
+
+/* Is it inside one that is short? */
+static bool is_inside(const struct mpr_lanes *l, const struct newest *of, const struct box *b)
+{
+    for (uint32_t depth = 1; depth < b->depth; depth++) {
+        const struct box *around = of->box[depth] ? &l->box[of->box[depth] - 1] : NULL;
+        if (around && is_short(l, around) && around->to > b->from) return true;
+    }
+    return false;
+}
+
+/* The box before it in its lane and in the same range, where both are short and one is not too long
+ * for both; NULL: there is none. */
+static struct box *neighbour(const struct mpr_lanes *l, const struct newest *of,
+                             const struct box *b)
+{
+    const size_t before = of->box[b->depth], around = of->box[b->depth - 1];
+    struct box *a = before ? &l->box[before - 1] : NULL;
+    if (!a || !is_short(l, a) || !is_short(l, b) || b->to - a->from >= l->shortest) return NULL;
+    return around > before ? NULL : a; /* the range around it began after its neighbour */
+}
+
+static void rename_open(struct mpr_lanes *l, uint64_t from, uint64_t to)
+{
+    for (size_t i = 0; i < l->follow.count; i++)
+        if (l->follow.open[i].number == from) l->follow.open[i].number = to;
+}
+
+/* Joins what is shorter than `shortest`. */
+static void join(struct mpr_lanes *l)
+{
+    size_t kept = 0;
+    if (l->threads) memset(l->newest, 0, l->threads * sizeof *l->newest);
+    for (size_t i = 0; i < l->boxes; i++) {
+        const struct box b = l->box[i];
+        MPR_REACH(l->newest, b.thread, l->threads);
+        struct newest *of = &l->newest[b.thread];
+        struct box *a = neighbour(l, of, &b);
+        if (is_inside(l, of, &b)) continue;
+        if (a) {
+            const size_t at = (size_t)(a - l->box);
+            if (b.to > a->to) a->to = b.to;
+            a->count += b.count;
+            a->mixed |= b.mixed || a->repeat != b.repeat;
+            mpr_taken_join(&l->taken, at, at, i);
+            continue;
+        }
+        l->box[kept] = b;
+        mpr_taken_move(&l->taken, kept, i);
+        if (b.to == UINT64_MAX) rename_open(l, i, kept);
+        of->box[b.depth] = ++kept;
+    }
+    l->boxes = kept;
+}
+
+/* To half as many, where that can be. */
+static void make_room(struct mpr_lanes *l)
+{
+    if (l->shortest) join(l); /* those that came since */
+    while (l->boxes > l->most / 2 && l->shortest < UINT64_MAX / 2) {
+        l->shortest = l->shortest ? 2 * l->shortest : 1000;
+        join(l);
+    }
+}
+
+/* ---- what happens */
+
+static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
+{
+    (void)arg;
+    return r->ranges.node[node].depth <= MPR_LANES_DEPTH ? node : 0;
+}
+
+static void before(void *arg, const struct mpr_replay *r)
+{
+    struct mpr_lanes *l = arg;
+    mpr_taken_learn(&l->taken, r);
+    for (size_t i = 0; i < l->follow.count; i++)
+        if (l->follow.open[i].number != NONE)
+            mpr_taken_rise(&l->taken, (size_t)l->follow.open[i].number, 0);
+    mpr_taken_forget(&l->taken);
+}
+
+static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
+{
+    struct mpr_lanes *l = arg;
+    f->number = NONE;
+    if (l->boxes == l->most) make_room(l);
+    if (l->boxes == l->most || l->follow.count == MPR_FOLLOW_MAX) {
+        l->left_out++;
+        return;
+    }
+    const uint32_t repeat = mpr_repeats_of(l->repeats, r, f->node);
+    f->number = l->boxes;
+    mpr_taken_begin(&l->taken, r, l->boxes, 0, true);
+    l->box[l->boxes++] = (struct box){ .from = f->begin_ns,
+                                       .to = UINT64_MAX,
+                                       .count = 1,
+                                       .number = l->repeats->repeat[repeat].instances + 1, /* they
+                                                                                              see it
+                                                                                              later
+                                                                                            */
+                                       .repeat = repeat,
+                                       .node = f->node,
+                                       .thread = f->thread,
+                                       .depth = r->ranges.node[f->node].depth };
+}
+
+static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)
+{
+    struct mpr_lanes *l = arg;
+    (void)ended;
+    if (f->number == NONE) return;
+    l->box[f->number].to = r->now;
+    mpr_taken_end(&l->taken, r, (size_t)f->number);
+}
+
+static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                const struct mpf_event *e)
+{
+    struct mpr_lanes *l = arg;
+    mpr_follow_see(&l->follow, r, t, e);
+    if (l->next.event) l->next.event(l->next.arg, r, t, e);
+}
+
+struct mpr_lanes *mpr_lanes_new(size_t most)
+{
+    struct mpr_lanes *l = mpr_alloc(1, sizeof *l);
+    l->most = most;
+    l->box = mpr_alloc(most, sizeof *l->box);
+    return l;
+}
+
+void mpr_lanes_free(struct mpr_lanes *l)
+{
+    if (!l) return;
+    mpr_taken_free(&l->taken);
+    free(l->newest);
+    free(l->box);
+    free(l);
+}
+
+void mpr_lanes_watch(struct mpr_lanes *l, struct mpr_repeats *repeats, struct mpr_replay *r)
+{
+    l->repeats = repeats;
+    l->follow = (struct mpr_follow){
+        .what = what, .before = before, .begins = begins, .ends = ends, .arg = l
+    };
+    mpr_taken_watch(&l->taken, r, l->most);
+    l->next = r->watch;
+    r->watch = (struct mpr_watch){ see, l };
+}
+
+void mpr_lanes_end(struct mpr_lanes *l, const struct mpr_replay *r)
+{
+    mpr_follow_end(&l->follow, r);
+    if (l->shortest) join(l);
+}
+
+/* ---- the result */
+
+/* Its number, where the program does not number it itself and it is not the only one. */
+static uint64_t told_number(const struct mpr_lanes *l, const struct mpr_replay *r,
+                            const struct box *b)
+{
+    return l->repeats->repeat[b->repeat].instances < 2 ||
+                   mpr_repeats_numbered(l->repeats, r, b->node)
+               ? 0
+               : b->number;
+}
+
+void mpr_lanes_fill(const struct mpr_lanes *l, struct mpr_tree *tree, struct mpr_timeline *out)
+{
+    const size_t bytes = l->boxes * sizeof(struct mpr_instance_heap);
+    const struct mpr_replay *r = &tree->reader->replay;
+    const uint32_t outermost = mpr_repeats_outermost(l->repeats);
+    out->box = mpr_arena_alloc(&out->arena, l->boxes * sizeof *out->box);
+    for (; out->boxes < l->boxes; out->boxes++) {
+        const struct box *b = &l->box[out->boxes];
+        out->box[out->boxes] = (struct mpr_lane_box){ .from = b->from,
+                                                      .to = b->to,
+                                                      .count = b->count,
+                                                      .number = told_number(l, r, b),
+                                                      .node = mpr_tree_number(tree, b->node),
+                                                      .thread = b->thread,
+                                                      .outer = b->repeat == outermost,
+                                                      .mixed = b->mixed };
+    }
+    out->boxes_shortest = l->shortest;
+    out->boxes_left_out = l->left_out;
+    for (size_t i = 0; i < out->heaps; i++) {
+        const uint8_t code = (uint8_t)mpf_heap_named(out->heap[i].name);
+        struct mpr_instance_heap *of = mpr_arena_alloc(&out->arena, bytes);
+        if (l->taken.heap[code]) memcpy(of, l->taken.heap[code], bytes);
+        out->heap[i].box = of;
+    }
+}
