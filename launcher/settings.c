@@ -46,8 +46,16 @@ static bool is_word(const char *text, const char *words)
     return false;
 }
 
+/* The same; a size may follow "large". */
+static bool is_host(const char *text, const char *words)
+{
+    if (strncmp(text, "large:", 6) == 0) return is_size(text + 6, words);
+    return is_word(text, words);
+}
+
 /* ---- the options */
 
+#define HOST   "all|large|off"
 #define STACKS "off|large|sample|all"
 #define PYTHON "on|small|off"
 #define TORCH  "on|ops|off"
@@ -56,16 +64,18 @@ enum { KEY = 512 }; /* of the first option; the others follow */
 
 // clang-format off
 static const struct argp_option options[MPL_SETTINGS + 1] = {
-    { "stacks", KEY, STACKS, 0,
+    { "host", KEY, HOST, 0,
+      "Blocks of malloc that are recorded: every one (all, the default), those of 4 KiB and more (large, or large:SIZE) with totals of the rest, or none", 0 },
+    { "stacks", KEY + 1, STACKS, 0,
       "Blocks of the host that have their call stack: those of 1 MiB and more (large, the default), a sample of the smaller ones, too, or every one", 0 },
-    { "python", KEY + 1, PYTHON, 0, "Call stacks of Python; small: of a sample of small objects, too (default: on)", 0 },
-    { "torch-ranges", KEY + 2, TORCH, 0,
+    { "python", KEY + 2, PYTHON, 0, "Call stacks of Python; small: of a sample of small objects, too (default: on)", 0 },
+    { "torch-ranges", KEY + 3, TORCH, 0,
       "PyTorch's own ranges; ops: each operator is one, too (default: on)", 0 },
-    { "program", KEY + 3, "GLOB", 0,
+    { "program", KEY + 4, "GLOB", 0,
       "Record only programs whose name matches: that of the file, or of a link to it", 0 },
-    { "min-rss", KEY + 4, "SIZE", 0,
+    { "min-rss", KEY + 5, "SIZE", 0,
       "Child processes that stayed smaller leave no log (default: 16M)", 0 },
-    { "level", KEY + 5, "N", 0, "Compression, -9 to 9 (default -1)", 0 },
+    { "level", KEY + 6, "N", 0, "Compression, -9 to 9 (default -1)", 0 },
     { 0 },
 };
 
@@ -74,6 +84,7 @@ static const struct {
     const char *variable, *wanted;
     bool (*is)(const char *text, const char *words);
 } setting[MPL_SETTINGS] = {
+    { "MEMPROF_HOST", "all, large, large:SIZE or off is wanted", is_host },
     { "MEMPROF_STACKS", "off, large, sample or all is wanted", is_word },
     { "MEMPROF_PYTHON", "on, small or off is wanted", is_word },
     { "MEMPROF_TORCH_RANGES", "on, ops or off is wanted", is_word },

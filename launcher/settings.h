@@ -7,7 +7,7 @@
 
 #include "child.h"
 
-enum { MPL_SETTINGS = 6 };
+enum { MPL_SETTINGS = 7 };
 
 /* NULL: not given */
 struct mpl_settings {

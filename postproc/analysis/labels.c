@@ -12,6 +12,16 @@ const char *mpr_label_heap(struct mpr_arena *arena, uint8_t heap)
     return name && *name ? name : mpr_arena_format(arena, "heap %u", heap);
 }
 
+bool mpr_label_is_about(const struct mpr_replay *r, uint8_t heap)
+{
+    return heap == MPF_HEAP_HOST && r->totals.told;
+}
+
+const char *mpr_label_around(uint8_t heap)
+{
+    return heap == MPF_HEAP_PYTHON ? mpf_heap_name(MPF_HEAP_MMAP) : NULL;
+}
+
 static const char *text_or_number(struct mpr_arena *arena, const struct mpr_texts *texts,
                                   const char *what, uint32_t id)
 {
@@ -66,6 +76,12 @@ const char *mpr_label_thread(struct mpr_arena *arena, const struct mpr_replay *r
     const struct mpr_thread *t = number < r->threads.count ? r->threads.at[number] : NULL;
     if (!t || !t->tid) return mpr_arena_format(arena, "thread #%" PRIu32, number);
     return mpr_arena_format(arena, "%s (%" PRIu64 ")", t->name[0] ? t->name : "thread", t->tid);
+}
+
+const char *mpr_label_maker(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t number)
+{
+    const bool rest = !number && r->totals.told;
+    return rest ? mpr_arena_text(arena, r->options.rest_name) : mpr_label_thread(arena, r, number);
 }
 
 /* "1 KiB": exact, for powers of two. */
@@ -174,8 +190,12 @@ const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_read
         return path;
     }
     switch (r->options.by) {
-    case MPR_GROUP_THREAD: *path = mpr_label_thread(arena, r, (uint32_t)cell->key); break;
-    case MPR_GROUP_SIZE: *path = mpr_label_size(arena, (uint32_t)cell->key); break;
+    case MPR_GROUP_THREAD: *path = mpr_label_maker(arena, r, (uint32_t)cell->key); break;
+    case MPR_GROUP_SIZE:
+        *path = mpr_totals_is(&r->totals, &r->books, cell)
+                    ? mpr_arena_text(arena, r->options.rest_name)
+                    : mpr_label_size(arena, (uint32_t)cell->key);
+        break;
     case MPR_GROUP_COMM: *path = comm_label(arena, r, cell); break;
     default: *path = mpr_label_heap(arena, cell->heap); break;
     }

@@ -5,6 +5,10 @@
 #include "arena.h"
 #include "reader.h"
 
+/* Were some of the heap's blocks counted now and then, so that a peak of it may be another? */
+bool mpr_label_is_about(const struct mpr_replay *r, uint8_t heap);
+/* The heap that has the bytes of this one too, which is a part of it; NULL: none. */
+const char *mpr_label_around(uint8_t heap);
 const char *mpr_label_heap(struct mpr_arena *arena, uint8_t heap);
 /* The cell's path, outermost first: ranges, or one text for a thread, a size class or a heap. */
 const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_reader *reader,
@@ -27,6 +31,9 @@ const char *mpr_label_name(struct mpr_arena *arena, const struct mpr_replay *r, 
 const char *mpr_label_range(struct mpr_arena *arena, const struct mpr_reader *reader,
                             uint32_t node);
 const char *mpr_label_size(struct mpr_arena *arena, uint32_t class);
+/* Whose blocks a cell of this thread has: the thread's name; of memprof's own, 0, those that are
+ * nobody's. */
+const char *mpr_label_maker(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t number);
 const char *mpr_label_thread(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t number);
 
 #endif

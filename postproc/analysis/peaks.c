@@ -38,6 +38,7 @@ static struct mpr_row row_of(struct mpr_peaks *peaks, const struct mpr_reader *r
         .bytes = mpr_books_bytes_at_peak(&r->books, cell),
         .blocks = mpr_books_blocks_at_peak(&r->books, cell),
         .own_peak = cell->own_peak,
+        .estimated = mpr_totals_is(&r->totals, &r->books, cell),
         .allocations = cell->allocations,
         .end_bytes = cell->bytes,
         .inherited = mpr_books_inherited_at_peak(&r->books, cell),
@@ -93,7 +94,7 @@ static void estimate(const struct mpr_replay *r, uint8_t heap, const uint32_t *c
 static void estimate_blocks(const struct mpr_replay *r, const uint32_t *cell_of,
                             struct mpr_heap_peak *out)
 {
-    out->inside = true;
+    out->estimated = true;
     out->peak_blocks = out->allocations = 0;
     for (size_t i = 0; i < out->rows; i++) {
         struct mpr_row *row = &out->row[i];
@@ -214,6 +215,8 @@ static void fill_heap(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
         .failure_time = heap->largest.time,
         .failure_errno = heap->largest.error,
     };
+    out->inside = mpr_label_around(code);
+    out->is_about = mpr_label_is_about(r, code);
     fill_rows(peaks, reader, code, out);
     fill_instance(peaks, reader, code, &out->instance);
     fill_readings(&r->samples, code, out);

@@ -64,7 +64,9 @@ struct mpr_heap_peak {
     uint64_t allocations, frees, failures;
     uint64_t failure_bytes, failure_time; /* the largest one that failed */
     unsigned failure_errno;
-    bool inside;         /* of another heap's blocks: estimates from samples, in no sum */
+    const char *inside;  /* of the heap whose bytes these are a part of: in no sum; NULL: none */
+    bool estimated;      /* from samples */
+    bool is_about;       /* some of its blocks were counted now and then: its peak may be another */
     struct mpr_row *row; /* in the order that was asked for; their sum is peak_bytes */
     size_t rows;
     struct mpr_peak_instance instance;

@@ -1,6 +1,7 @@
 #include "reader.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "amount.h"
 #include "names.h"
 #include "repeats.h"
+#include "units.h"
 
 static int replay_all(struct mpr_reader *reader, const char *path,
                       const struct mpr_progress *progress, struct mpr_error *error)
@@ -45,6 +47,15 @@ static void read_sampling(const struct mpr_header *header, struct mpr_replay_opt
     options->sample_below = large ? strtoull(large, NULL, 10) : UINT64_MAX;
 }
 
+/* Which of malloc's blocks are counted only. */
+static void read_rest(const struct mpr_header *header, struct mpr_replay_options *options)
+{
+    struct mpr_number size;
+    const char *large = mpr_header_get(header, "host.large");
+    mpr_units_size(&size, large ? strtoull(large, NULL, 10) : 0);
+    snprintf(options->rest_name, sizeof options->rest_name, "(blocks under %s)", size.text);
+}
+
 int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_group by,
                     struct mpr_instant at, struct mpr_error *error)
 {
@@ -56,6 +67,7 @@ int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_group 
         .by = by, .at = at, .has_parent = mpr_header_get(header, "parent.log") != NULL
     };
     read_sampling(header, &options);
+    read_rest(header, &options);
     mpr_alloc_for(path);
     mpr_replay_init(&reader->replay, &options);
     reader->names = mpr_names_new();
@@ -109,10 +121,15 @@ void mpr_reader_process(const struct mpr_header *h, struct mpr_arena *arena,
 
 static struct mpr_recording recording(const struct mpr_header *h, struct mpr_arena *arena)
 {
-    const char *large = mpr_header_get(h, "stacks.large"), *root = mpr_header_get(h, "root");
+    const char *large = mpr_header_get(h, "stacks.large"), *root = mpr_header_get(h, "root"),
+               *blocks = mpr_header_get(h, "host.blocks"),
+               *blocks_large = mpr_header_get(h, "host.large");
     return (struct mpr_recording){ .stacks = mpr_arena_text(arena, mpr_header_get(h, "stacks")),
                                    .stacks_large = large ? strtoull(large, NULL, 10) : 0,
                                    .small_objects = is_sample(mpr_header_get(h, "stacks.python")),
+                                   .blocks = mpr_arena_text(arena, blocks ? blocks : "all"),
+                                   .blocks_large =
+                                       blocks_large ? strtoull(blocks_large, NULL, 10) : 0,
                                    .root = root && strcmp(root, "1") == 0 };
 }
 

@@ -22,6 +22,8 @@ struct mpr_recording {
                               "": not known */
     uint64_t stacks_large; /* bytes from which every block has one */
     bool small_objects;    /* a sample of Python's, in host/python */
+    const char *blocks;    /* which blocks of malloc are: "all", "large", "off" */
+    uint64_t blocks_large; /* "large": those of so many usable bytes and more */
     bool root;             /* the user started the process, as argv says */
 };
 

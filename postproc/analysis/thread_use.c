@@ -54,8 +54,10 @@ static void fill_rows(struct gathering *g, const struct mpr_replay *r, uint8_t h
         const struct mpr_cell *cell = &books->cell[i];
         const struct mpr_lasting_cell all = mpr_lasting_of(&g->lasting, i);
         if (cell->heap != heap) continue;
+        struct mpr_thread_life life = life_of(arena, r, (uint32_t)cell->key);
+        life.name = mpr_label_maker(arena, r, (uint32_t)cell->key);
         out->row[out->rows++] = (struct mpr_thread_row){
-            .thread = life_of(arena, r, (uint32_t)cell->key),
+            .thread = life,
             .bytes = mpr_books_bytes_at_peak(books, cell),
             .blocks = mpr_books_blocks_at_peak(books, cell),
             .end_bytes = cell->bytes,

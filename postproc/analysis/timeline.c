@@ -39,6 +39,7 @@ static void fill_heap(struct mpr_timeline *t, const struct mpr_reader *reader,
         .allocations = heap->allocations,
         .frees = heap->frees,
         .failures = heap->failures,
+        .is_about = mpr_label_is_about(r, code),
     };
     if (t->options.by == MPR_GROUP_ALL) out->lines = mpr_heap_lines_make(t, reader, code);
     mpr_bands_fill(t, reader, levels, code, out);
@@ -161,7 +162,7 @@ static void fill_threads(struct mpr_timeline *t, const struct mpr_replay *r)
 {
     t->threads = r->threads.count;
     t->thread_name = mpr_arena_alloc(&t->arena, t->threads * sizeof *t->thread_name);
-    for (uint32_t i = 0; i < t->threads; i++) t->thread_name[i] = mpr_label_thread(&t->arena, r, i);
+    for (uint32_t i = 0; i < t->threads; i++) t->thread_name[i] = mpr_label_maker(&t->arena, r, i);
 }
 
 static void choose(struct mpr_timeline *t, const struct mpr_reader *reader)

@@ -149,7 +149,7 @@ static char *cell_text(const struct mpr_table *t, const struct mpr_value *v, boo
     if (v->type == MPR_NUMBERS) return numbers(v);
     if (v->type == MPR_PATH && !v->count && t->nowhere) return mpr_text_harmless(t->nowhere);
     if (v->type == MPR_PATH) return mpr_text_whole_path(v->path, v->count, t->by);
-    return marked(mpr_cell_number(&n, t, v), v->at_least ? "≥" : "", estimated);
+    return marked(mpr_cell_number(&n, t, v), v->at_least ? "≥" : "", estimated || v->about);
 }
 
 /* A text from column `at` on, which goes on below; further left where there it has too little room.

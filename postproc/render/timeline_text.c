@@ -248,8 +248,9 @@ static void heading(FILE *out, const struct mpr_timeline *t, const struct mpr_he
     mpr_doc_began(&doc, t->summary.process.start_ns);
     mpr_doc_gap(&doc);
     mpr_doc_add(&doc, MPR_STRONG, "%s", h->name);
-    mpr_doc_line(&doc, "  peak %s at %s, at the end %s", mpr_doc_size(&doc, h->peak_bytes),
-                 mpr_doc_time(&doc, h->peak_time), mpr_doc_size(&doc, h->end_bytes));
+    mpr_doc_line(&doc, "  peak %s%s at %s, at the end %s", h->is_about ? "~" : "",
+                 mpr_doc_size(&doc, h->peak_bytes), mpr_doc_time(&doc, h->peak_time),
+                 mpr_doc_size(&doc, h->end_bytes));
     mpr_text_document(out, &doc, style);
     mpr_doc_free(&doc);
 }

@@ -242,13 +242,6 @@ static void on_free(struct mpr_replay *r, const struct mpf_event *e)
     if (take_block(r, mpr_block_key(e->addr, e->heap), e->thread, &block)) count_out(r, &block);
 }
 
-/* Of Python's small objects the log has sampled ones only. */
-static void on_python(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    if (e->op == MPF_OP_FREE) on_free(r, e);
-    if (e->op == MPF_OP_ALLOC) put_new(r, t, e, r->options.python_sample_mean > 0);
-}
-
 /* ---- realloc */
 
 static void move_back(struct mpr_replay *r, struct mpr_thread *t)
@@ -283,6 +276,41 @@ static void on_fail(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     heap->used = true;
     if (size >= heap->largest.size)
         heap->largest = (struct mpr_failure){ e->time, size, (unsigned)(e->addr & UINT32_MAX) };
+}
+
+/* ---- blocks that are a part of another heap's */
+
+/* Of Python's small objects the log has sampled ones only. */
+static void on_python(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    if (e->op == MPF_OP_FREE) on_free(r, e);
+    if (e->op == MPF_OP_ALLOC) put_new(r, t, e, r->options.python_sample_mean > 0);
+}
+
+/* Blocks of host/heap, of which not every one is in the log. */
+static void on_part(struct mpr_replay *r, struct mpr_thread *t, struct mpf_event e)
+{
+    e.heap = MPF_HEAP_HOST;
+    switch (e.op) {
+    case MPF_OP_ALLOC: on_alloc(r, t, &e); break;
+    case MPF_OP_FREE: on_free(r, &e); break;
+    case MPF_OP_MOVE_BEGIN: on_move_begin(r, t, &e); break;
+    case MPF_OP_MOVE_END: on_move_end(r, t, &e); break;
+    default: break;
+    }
+}
+
+/* The rest: of nobody's range, thread or size. */
+static void on_totals(struct mpr_replay *r, const struct mpf_event *e)
+{
+    if (!r->totals.told) {
+        const uint32_t node = mpr_sites_named(&r->sites, &r->ranges, r->options.rest_name);
+        const struct mpr_maker maker = {
+            .node = node, .site = mpr_sites_site(&r->sites, (struct mpr_site){ .python = node })
+        };
+        r->totals.cell = mpr_maker_cell(r, &maker, MPF_HEAP_HOST);
+    }
+    mpr_totals_take(&r->totals, &r->books, e);
 }
 
 /* ---- regions */
@@ -413,6 +441,7 @@ static void apply_other(struct mpr_replay *r, struct mpr_thread *t, const struct
     case MPF_OP_SAMPLE_JEMALLOC:
         mpr_samples_add(&r->samples, &r->books, MPR_SOURCE_JEMALLOC, e);
         break;
+    case MPF_OP_SAMPLE_HOST: on_totals(r, e); break;
     case MPF_OP_LOST: on_lost(r, e); break;
     case MPF_OP_UNWRITTEN: on_unwritten(r, e); break;
     default: break; /* a newer minor version's, or nothing that changes the books */
@@ -439,7 +468,7 @@ static inline void on_place(struct mpr_replay *r, struct mpr_thread *t, const st
 }
 
 /* One test tells an event of the host: its operations and heaps have the lower codes. */
-static_assert(MPF_OP_UNWRITTEN < MPF_OP_GPU_DEVICE && MPF_HEAP_SHM < MPF_HEAP_PINNED,
+static_assert(MPF_OP_SAMPLE_HOST < MPF_OP_GPU_DEVICE && MPF_HEAP_SHM < MPF_HEAP_PINNED,
               "the host's come first");
 static_assert(MPF_OP_POP == MPF_OP_PUSH + 1 && MPF_OP_RANGE_START == MPF_OP_PUSH + 2 &&
                   MPF_OP_RANGE_END == MPF_OP_PUSH + 3 && MPF_OP_MARK == MPF_OP_PUSH + 4 &&
@@ -467,6 +496,7 @@ static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
     else if (is_place(e)) on_place(r, t, e);
     else if (__builtin_expect(gpu, 0)) {
         if (e->heap == MPF_HEAP_PYTHON) on_python(r, t, e);
+        else if (e->heap == MPF_HEAP_PART) on_part(r, t, *e);
         else apply_gpu(r, t, e);
     } else if (e->op == MPF_OP_MOVE_BEGIN) on_move_begin(r, t, e);
     else if (e->op == MPF_OP_MOVE_END) on_move_end(r, t, e);

@@ -22,6 +22,7 @@
 #include "samples.h"
 #include "sites.h"
 #include "threads.h"
+#include "totals.h"
 #include "wrappers.h"
 
 struct mpr_replay_options {
@@ -36,6 +37,7 @@ struct mpr_replay_options {
     double python_sample_mean; /* the same of the small objects of Python: nothing else is of them
                                 */
     uint64_t sample_below;     /* smaller blocks are sampled */
+    char rest_name[48];        /* of the blocks that are counted and not recorded each (totals.h) */
 };
 
 struct mpr_replay;
@@ -59,6 +61,7 @@ struct mpr_replay {
     struct mpr_sites sites; /* call stacks */
     struct mpr_gpu gpu;
     struct mpr_estimates estimates;
+    struct mpr_totals totals;
     struct mpr_wrappers wrappers;
     struct mpr_large *large; /* observers of blocks; NULL: none */
     struct mpr_lasting *lasting;

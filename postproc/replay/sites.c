@@ -231,6 +231,11 @@ static void add_frame(struct mpr_sites *s, struct mpr_ranges *ranges, const stru
     set_known(s, MPR_KNOWN_FRAME, e->addr, frame_number(s, ranges, text));
 }
 
+uint32_t mpr_sites_named(struct mpr_sites *s, struct mpr_ranges *ranges, const char *name)
+{
+    return mpr_ranges_child(ranges, 0, frame_number(s, ranges, name), 0);
+}
+
 static void add_python(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e)
 {
     uint64_t frame[FRAMES_MAX];

@@ -56,6 +56,8 @@ void mpr_sites_event(struct mpr_sites *s, struct mpr_ranges *ranges, const struc
 uint32_t mpr_sites_stack(const struct mpr_sites *s, uint64_t id);
 /* The node of a Python stack's path in the ranges, outermost frame first, by its id in the log. */
 uint32_t mpr_sites_python(const struct mpr_sites *s, uint64_t id);
+/* The node of a path in the ranges that stands for no place in code, but for what the memory is. */
+uint32_t mpr_sites_named(struct mpr_sites *s, struct mpr_ranges *ranges, const char *name);
 /* The number of a pair of stacks, made when new; 0 when neither is known. */
 uint32_t mpr_sites_site(struct mpr_sites *s, struct mpr_site wanted);
 /* The stacks of a site; both 0 for site 0. */

@@ -53,7 +53,8 @@ struct mpr_value {
     size_t count;       /* of a list */
     bool told;          /* PATH: it is for people as it is */
     const char *caller; /* PATH: for people, who called its last name; NULL: nobody to tell of */
-    bool at_least;      /* a number: for people, it may be more */
+    bool at_least;      /* a number: for people, it may be more, */
+    bool about;         /* or another one */
     bool lasting;       /* TIME: set by its column */
 };
 

@@ -251,6 +251,7 @@ static void side_lines(struct mpr_document *doc, const char *word, const struct 
         mpr_doc_say(doc, "%-5s", i ? "" : word);
         mpr_doc_add(doc, MPR_STRONG, "%s", s->path);
         mpr_doc_line(doc, "  %s", mpr_report_label(doc, s));
+        mpr_report_blocks(doc, &s->recording);
         if (!s->incomplete) continue;
         mpr_doc_add(doc, MPR_WARN,
                     "warning: this log is incomplete; memprof-report info tells why");

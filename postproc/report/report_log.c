@@ -28,6 +28,14 @@ static struct mpr_value running(const void *row, const void *context)
     return s->life == MPR_NOT_TOLD ? mpr_value_unknown : mpr_value_flag(s->life == MPR_RUNS);
 }
 
+/* Absent where each block is recorded. */
+static struct mpr_value blocks(const void *row, const void *context)
+{
+    const struct mpr_recording *r = &((const struct mpr_summary *)row)->recording;
+    (void)context;
+    return strcmp(r->blocks, "all") != 0 ? mpr_value_text(r->blocks) : mpr_value_absent;
+}
+
 // clang-format off
 static const struct mpr_column state_columns[] = {
     { .key = "path", .type = MPR_TEXT, OF_SUMMARY(path) },
@@ -38,6 +46,9 @@ static const struct mpr_column state_columns[] = {
     { .key = "running_reason", .type = MPR_TEXT, OF_SUMMARY(life_reason),
       .unless = MPR_UNKNOWN_AT_0 },
     { .key = "end", .type = MPR_TEXT, OF_SUMMARY(end_reason), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "host_blocks", .type = MPR_TEXT, .get = blocks },
+    { .key = "host_large_bytes", .type = MPR_BYTES, OF_SUMMARY(recording.blocks_large),
+      .unless = MPR_ABSENT_AT_0 },
     { .key = "unseen_malloc", .type = MPR_TEXT, OF_SUMMARY(unseen_malloc),
       .unless = MPR_ABSENT_AT_0 },
 };
@@ -235,11 +246,22 @@ static void warn_missing(struct mpr_document *doc, const struct mpr_summary *s)
                 plural(s->torn, " was", "s were"));
 }
 
+void mpr_report_blocks(struct mpr_document *doc, const struct mpr_recording *r)
+{
+    if (strcmp(r->blocks, "off") == 0)
+        mpr_doc_line(doc, "host blocks were not recorded (MEMPROF_HOST=off)");
+    if (strcmp(r->blocks, "large") == 0)
+        mpr_doc_line(doc,
+                     "host/heap: blocks of at least %s each, the rest as totals, in usable bytes",
+                     mpr_doc_size(doc, r->blocks_large));
+}
+
 static void oddities(struct mpr_document *doc, const struct mpr_summary *s)
 {
     if (*s->unseen_malloc)
         mpr_doc_line(doc, "host/heap is not recorded: the malloc of %s serves the program",
                      s->unseen_malloc);
+    mpr_report_blocks(doc, &s->recording);
     if (s->inherited_frees)
         mpr_doc_line(doc, "%" PRIu64 " frees of blocks inherited from the parent process",
                      s->inherited_frees);

@@ -21,10 +21,19 @@ static uint64_t width_of(struct mpr_instant at)
 
 #define OF_HEAP(member) MPR_FIELD(mpr_heap_peak, member)
 
+static struct mpr_value peak(const void *row, const void *context)
+{
+    const struct mpr_heap_peak *h = row;
+    (void)context;
+    struct mpr_value v = mpr_value_number(MPR_BYTES, h->peak_bytes);
+    v.about = h->is_about;
+    return v;
+}
+
 /* For people, one below the other. */
 static const struct mpr_column heap_columns[] = {
     { .title = "heap", .type = MPR_WORD, OF_HEAP(name), .width = 14 },
-    { .title = "peak", .type = MPR_BYTES, OF_HEAP(peak_bytes), .estimate = true },
+    { .title = "peak", .type = MPR_BYTES, .get = peak, .estimate = true },
     { .title = "at", .type = MPR_TIME, OF_HEAP(peak_time) },
     { .title = "blocks",
       .type = MPR_COUNT,
@@ -136,12 +145,12 @@ static void instances(struct mpr_document *doc, const struct mpr_log_peaks *log,
     }
 }
 
-static bool estimated(const void *row) { return ((const struct mpr_heap_peak *)row)->inside; }
+static bool estimated(const void *row) { return ((const struct mpr_heap_peak *)row)->estimated; }
 
 /* Whose memory it is, and what its numbers are. */
 static void small_objects(struct mpr_document *doc, const struct mpr_heap_peak *h)
 {
-    if (h->inside)
+    if (h->estimated)
         mpr_doc_line(doc,
                      "%s: ~ estimated from samples; in pymalloc's arenas, which host/mmap counts",
                      h->name);
@@ -298,7 +307,8 @@ static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log,
     }
     mpr_report_readings(doc, "before_peak", h->before);
     mpr_report_readings(doc, "after_peak", h->after);
-    if (h->inside) mpr_doc_fact(doc, "inside", mpr_value_text("host/mmap"));
+    if (h->inside) mpr_doc_fact(doc, "inside", mpr_value_text(h->inside));
+    if (h->is_about) mpr_doc_fact(doc, "peak_is_about", mpr_value_flag(true));
     if (h->samples)
         mpr_doc_fact(doc, "estimated_from_samples", mpr_value_number(MPR_COUNT, h->samples));
     row_table(doc, log, h, at_peak);

@@ -48,6 +48,20 @@ static struct mpr_value title(const void *row, const void *context)
     return v;
 }
 
+/* What was not recorded is not 0. */
+static struct mpr_value of_heap(const struct mpr_summary *s, uint64_t bytes)
+{
+    const bool off = strcmp(s->recording.blocks, "off") == 0;
+    return off ? mpr_value_unknown : mpr_value_number(MPR_BYTES, bytes);
+}
+
+static struct mpr_value host_heap(const void *row, const void *context)
+{
+    const struct shown *s = row;
+    (void)context;
+    return of_heap(&s->line.largest->summary, s->line.host_bytes);
+}
+
 enum { RANK = 1, DEVICE = 6 };
 
 // clang-format off
@@ -57,7 +71,7 @@ static const struct mpr_column shown_columns[] = {
     { .title = "pid", .type = MPR_TEXT, OF(pid), .width = 7 },
     { .title = "lived", .type = MPR_SPAN, OF(line.lived_ns), .spare = 2 },
     { .title = "largest", .type = MPR_BYTES, OF(largest) },
-    { .title = "host/heap", .type = MPR_BYTES, OF(line.host_bytes), .sums = true },
+    { .title = "host/heap", .type = MPR_BYTES, .get = host_heap, .sums = true },
     [DEVICE] = { .title = "device", .type = MPR_BYTES, OF(line.gpu_bytes), .sums = true },
     { .title = "RSS peak", .type = MPR_BYTES, OF(line.rss_bytes), .sums = true,
       .unless = MPR_UNKNOWN_AT_MAX },
@@ -199,6 +213,20 @@ struct record {
 #undef OF
 #define OF(member) MPR_FIELD(record, process.member)
 
+static struct mpr_value host_peak(const void *row, const void *context)
+{
+    const struct mpr_process *p = &((const struct record *)row)->process;
+    (void)context;
+    return of_heap(&p->summary, p->host.peak_bytes);
+}
+
+static struct mpr_value host_end(const void *row, const void *context)
+{
+    const struct mpr_process *p = &((const struct record *)row)->process;
+    (void)context;
+    return of_heap(&p->summary, p->host.end_bytes);
+}
+
 // clang-format off
 static const struct mpr_column record_columns[] = {
     { .key = "log", .type = MPR_TEXT, OF(summary.path) },
@@ -212,8 +240,8 @@ static const struct mpr_column record_columns[] = {
     { .key = "duration_ns", .type = MPR_SPAN, OF(summary.duration_ns) },
     { .key = "ended", .type = MPR_TEXT, MPR_FIELD(record, ended) },
     { .key = "largest_peak_bytes", .type = MPR_BYTES, OF(peak_bytes) },
-    { .key = "host_heap_peak_bytes", .type = MPR_BYTES, OF(host.peak_bytes) },
-    { .key = "host_heap_end_bytes", .type = MPR_BYTES, OF(host.end_bytes) },
+    { .key = "host_heap_peak_bytes", .type = MPR_BYTES, .get = host_peak },
+    { .key = "host_heap_end_bytes", .type = MPR_BYTES, .get = host_end },
     { .key = "device", .type = MPR_TEXT, OF(gpu.name) },
     { .key = "device_peak_bytes", .type = MPR_BYTES, OF(gpu.peak_bytes) },
     { .key = "device_end_bytes", .type = MPR_BYTES, OF(gpu.end_bytes) },

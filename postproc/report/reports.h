@@ -17,6 +17,7 @@ struct mpr_insights;
 struct mpr_ooms;
 struct mpr_peaks;
 struct mpr_processes;
+struct mpr_recording;
 struct mpr_segments;
 struct mpr_steps;
 struct mpr_summary;
@@ -71,6 +72,8 @@ void mpr_report_fields(struct mpr_document *doc, const struct mpr_summary *s);
 void mpr_report_lines(struct mpr_document *doc, const struct mpr_summary *s);
 void mpr_report_log(struct mpr_document *doc, const struct mpr_summary *s);
 void mpr_report_losses(struct mpr_document *doc, const struct mpr_summary *s);
+/* Which of malloc's blocks were recorded, where not each was. */
+void mpr_report_blocks(struct mpr_document *doc, const struct mpr_recording *r);
 /* "ranges: NVTX": what "auto" stands for; nothing where it was not asked for. */
 void mpr_report_choice(struct mpr_document *doc, const struct mpr_choice *choice);
 /* For people: what could not be done. */

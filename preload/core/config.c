@@ -44,10 +44,9 @@ static enum mp_python_mode python(const char *name)
     return flag(name, true) ? MP_PYTHON_ON : MP_PYTHON_OFF;
 }
 
-static uint64_t size(const char *name, uint64_t otherwise)
+/* "512", "16M", "2GiB"; false: it is none. */
+static bool parse_size(const char *v, uint64_t *bytes)
 {
-    const char *v = secure_getenv(name);
-    if (!v || !*v) return otherwise;
     uint64_t n = 0;
     const char *p = v;
     for (; *p >= '0' && *p <= '9' && n < UINT64_MAX / 10 - 9; p++)
@@ -56,11 +55,19 @@ static uint64_t size(const char *name, uint64_t otherwise)
     const char *unit = p != v && *p ? strchr(units, *p & ~0x20) : NULL;
     const int shift = unit && *unit ? 10 * (int)(unit - units + 1) : 0;
     if (shift) p += p[1] == 'i' && p[2] == 'B' ? 3 : 1;
-    if (p == v || *p || n > UINT64_MAX >> shift) {
-        wrong(name, v);
-        return otherwise;
-    }
-    return n << shift;
+    if (p == v || *p || n > UINT64_MAX >> shift) return false;
+    *bytes = n << shift;
+    return true;
+}
+
+static uint64_t size(const char *name, uint64_t otherwise)
+{
+    const char *v = secure_getenv(name);
+    uint64_t bytes;
+    if (!v || !*v) return otherwise;
+    if (parse_size(v, &bytes)) return bytes;
+    wrong(name, v);
+    return otherwise;
 }
 
 /* The number of the word that the variable has; words end with NULL. */
@@ -87,6 +94,40 @@ static const char *const stacks_words[] = { [MP_STACKS_OFF] = "off",
     static_assert(sizeof words / sizeof *words == (last) + 2, "a word for each, and NULL")
 IS_WHOLE(torch_ranges_words, MP_TORCH_OPS);
 IS_WHOLE(stacks_words, MP_STACKS_ALL);
+
+/* Bytes that may follow the word behind a colon, and what they are without it; 0: none may. */
+static const struct {
+    const char *word;
+    uint64_t bytes;
+} host_words[] = {
+    [MP_HOST_ALL] = { "all", 0 }, [MP_HOST_LARGE] = { "large", 4096 }, [MP_HOST_OFF] = { "off", 0 }
+};
+enum { HOST_WORDS = sizeof host_words / sizeof *host_words };
+
+const char *mp_config_host_name(void) { return host_words[mp_config.host].word; }
+
+/* "large", "large:64K" */
+static bool is_host(const char *v, unsigned word, uint64_t *bytes)
+{
+    const size_t letters = strlen(host_words[word].word);
+    *bytes = host_words[word].bytes;
+    if (strncmp(v, host_words[word].word, letters) != 0) return false;
+    return !v[letters] ||
+           (*bytes && v[letters] == ':' && parse_size(v + letters + 1, bytes) && *bytes);
+}
+
+static void host(const char *name)
+{
+    const char *v = secure_getenv(name);
+    mp_config.host = MP_HOST_ALL;
+    if (!v || !*v) return;
+    for (unsigned i = 0; i < HOST_WORDS; i++) {
+        if (!is_host(v, i, &mp_config.host_large)) continue;
+        mp_config.host = i;
+        return;
+    }
+    wrong(name, v);
+}
 
 const char *mp_config_stacks_name(void) { return stacks_words[mp_config.stacks]; }
 
@@ -119,6 +160,7 @@ void mp_config_read(void)
     mp_config.summary = flag("MEMPROF_SUMMARY", true);
     mp_config.python = python("MEMPROF_PYTHON");
     mp_config.torch_ranges = choice("MEMPROF_TORCH_RANGES", torch_ranges_words, MP_TORCH_ON);
+    host("MEMPROF_HOST");
     mp_config.stacks = choice("MEMPROF_STACKS", stacks_words, MP_STACKS_LARGE);
     mp_config.level = level("MEMPROF_LEVEL", -1);
     mp_config.min_rss = size("MEMPROF_MIN_RSS", (uint64_t)16 << 20);

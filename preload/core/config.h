@@ -25,6 +25,12 @@ struct mp_config {
         MP_STACKS_SAMPLE,
         MP_STACKS_ALL
     } stacks; /* each has those before it */
+    enum mp_host_mode {
+        MP_HOST_ALL,
+        MP_HOST_LARGE,
+        MP_HOST_OFF
+    } host;              /* which blocks of malloc are recorded */
+    uint64_t host_large; /* MP_HOST_LARGE: those of so many usable bytes and more */
     enum mp_torch_ranges {
         MP_TORCH_ON,
         MP_TORCH_OFF,
@@ -52,6 +58,7 @@ static inline bool mp_config_samples_small(void)
 
 /* "off", "large", "sample", "all" */
 const char *mp_config_stacks_name(void);
+const char *mp_config_host_name(void);
 /* A wrong value costs one line on stderr, and the default is used. */
 void mp_config_read(void);
 /* Does a program's file name match MEMPROF_PROGRAM, or the name that it was executed by? */

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "core/config.h"
+#include "core/counted.h"
 #include "core/journal.h"
 #include "core/state.h"
 #include "core/thread.h"
@@ -78,11 +79,14 @@ static void add_clock(struct mpf_pairs *p)
     mpf_pairs_add_u64(p, "tick_shift", mp_process->tick_shift);
 }
 
-static void add_stacks(struct mpf_pairs *p)
+/* Of which blocks there are events, and call stacks. */
+static void add_modes(struct mpf_pairs *p)
 {
     mpf_pairs_add(p, "stacks", mp_config_stacks_name());
     mpf_pairs_add_u64(p, "stacks.large", MP_LARGE);
     mpf_pairs_add_u64(p, "stacks.mean", MP_STACKS_MEAN);
+    if (mp_counted.on) mpf_pairs_add(p, "host.blocks", mp_config_host_name());
+    if (mp_counted.usable) mpf_pairs_add_u64(p, "host.large", mp_counted.large);
     if (mp_config_samples_python()) mpf_pairs_add(p, "stacks.torch", "sample");
     if (mp_config_samples_small()) mpf_pairs_add(p, "stacks.python", "sample");
 }
@@ -106,7 +110,7 @@ void mp_pairs_header(struct mpf_pairs *p, const uint8_t id[16], const struct mp_
     add_clock(p);
     add_ranks(p);
     mpf_pairs_add(p, "journal", mp_journal_path());
-    add_stacks(p);
+    add_modes(p);
     add_parent(p, parent);
     add_arguments(p);
 }

@@ -121,7 +121,8 @@ static void record(struct place place, unsigned op, unsigned heap, uint64_t addr
 static bool record_small(uint64_t *stack, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
     struct mp_thread *t = mp_self;
-    if (!t || t->guard != MP_STACKS_WANTED || size >= MP_LARGE) return false;
+    if (!t || (t->guard & ~(uint32_t)MP_COUNTS) != MP_STACKS_WANTED || size >= MP_LARGE)
+        return false;
     const uint64_t slots = *stack ? 2 : 1;
     if (slots > 1 && !mp_cursor_valid(t->cur + slots * sizeof(struct mpf_slot)))
         return false; /* wide steps stay away from the chunk's end */
@@ -140,19 +141,24 @@ static bool record_small(uint64_t *stack, unsigned op, unsigned heap, uint64_t a
 
 /* Only behind an allocation is it certain that the thread holds no lock of the C library's
  * allocator; but a program whose frees always fill the chunks comes here with nothing else. */
-static void want_encoder(unsigned op, unsigned heap, uint64_t size)
+static void want_encoder(bool safe, bool now)
 {
-    if (!mp_real_has_heap) {
-        mp_encoder_stand_in();
-        return;
-    }
-    const bool safe = heap == MPF_HEAP_HOST && (op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END);
-    const bool due = mp_encoder_due(safe && size >= MP_LARGE);
+    const bool due = mp_encoder_due(safe && now);
     struct mp_thread *t = mp_self;
     if (due && safe) mp_encoder_start();
     if (!t || !t->number) return;
     if (due && !safe) t->guard |= MP_ENCODER_WANTED;
     else t->guard &= ~(uint32_t)MP_ENCODER_WANTED;
+}
+
+void mp_record_want_encoder(bool now) { want_encoder(true, now); }
+
+static void after_event(unsigned op, unsigned heap, uint64_t size)
+{
+    const bool safe = (heap == MPF_HEAP_HOST || heap == MPF_HEAP_PART) &&
+                      (op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END);
+    if (mp_real_has_heap) want_encoder(safe, size >= MP_LARGE);
+    else mp_encoder_stand_in();
 }
 
 /* What comes to our malloc beside another one that serves the program is no picture of its heap. */
@@ -161,6 +167,13 @@ static bool heap_is_recorded(void)
     mp_real_ready();
     if (mp_real_has_heap && !mp_process && mp_features.enter) mp_features.enter();
     return mp_real_has_heap;
+}
+
+bool mp_record_heap_ready(void)
+{
+    const struct mp_thread *t = mp_self;
+    if ((t && t->guard & MP_INSIDE) || !heap_is_recorded()) return false;
+    return mp_process_ready() && mp_record_here();
 }
 
 uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
@@ -178,7 +191,7 @@ uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size
     if (mp_features.python) place.python = mp_features.python(op, heap, size, place.stack);
     if (!place.python && record_small(&place.stack, op, heap, addr, size)) return addr;
     record(place, op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
-    want_encoder(op, heap, size);
+    after_event(op, heap, size);
     return addr;
 }
 

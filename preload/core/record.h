@@ -62,8 +62,8 @@ static inline __attribute__((always_inline)) uint64_t mp_record_at(struct mp_thr
 /* The guards for which such an event leaves the fast path: the end of a block has no stack. */
 static inline uint32_t mp_guards_of(unsigned op)
 {
-    return op == MPF_OP_FREE || op == MPF_OP_MOVE_BEGIN ? ~(uint32_t)MP_STACKS_WANTED
-                                                        : ~(uint32_t)0;
+    const bool has_none = op == MPF_OP_FREE || op == MPF_OP_MOVE_BEGIN;
+    return ~(uint32_t)(has_none ? MP_COUNTS | MP_STACKS_WANTED : MP_COUNTS);
 }
 
 static inline __attribute__((always_inline)) uint64_t mp_record(unsigned op, unsigned heap,
@@ -97,6 +97,12 @@ struct mp_guarded {
 };
 struct mp_guarded mp_guard_enter(void);
 void mp_guard_leave(struct mp_guarded before);
+
+/* May this call be recorded, which is not one of those two?  The program's recording has begun
+ * then.  In a process that is not recorded, or where another malloc serves it: false. */
+bool mp_record_heap_ready(void);
+/* Behind an allocation of the program's: starts the encoder if that is due; `now`: it is. */
+void mp_record_want_encoder(bool now);
 
 /* False between those two.  A thread that asks has its record from then on, and a forked child its
  * log. */

@@ -66,9 +66,17 @@ void mp_records_close_chunk(struct mp_thread *t, struct mpf_chunk *c)
     mp_meta_at(mp_pool_index(&mp_process->pool, c))->used = used;
 }
 
+static void keep_totals(struct mp_totals *gone, const struct mp_totals *its)
+{
+    gone->bytes += its->bytes;
+    gone->blocks += its->blocks;
+}
+
 void mp_thread_reclaim(struct mp_thread *t)
 {
     mp_records_close_chunk(t, mp_chunk_at(t->last - 1));
     mp_pool_give(t->last - 1);
+    keep_totals(&mp_process->made, &t->made);
+    keep_totals(&mp_process->freed, &t->freed);
     mp_records_give(t);
 }

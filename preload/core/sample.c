@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "base/text.h"
+#include "core/counted.h"
 #include "core/epoch.h"
 #include "core/journal.h"
 #include "core/records.h"
@@ -29,7 +30,7 @@ static uint64_t number(const char *text)
 struct sampler {
     uint64_t next, next_rollup, full; /* CLOCK_MONOTONIC ns: when due */
     uint64_t dirty, pss;
-    uint64_t rss[MPF_RSS_COUNT], cgroup[MPF_CGROUP_COUNT];
+    uint64_t rss[MPF_RSS_COUNT], cgroup[MPF_CGROUP_COUNT], host[MPF_HOST_COUNT];
     int cgroup_version; /* 0: not looked for yet, -1: none */
     char cgroup_path[512];
 };
@@ -183,6 +184,24 @@ static void sample_jemalloc(void)
     mp_epoch_note(MPF_OP_SAMPLE_JEMALLOC, 0, v, sizeof v);
 }
 
+/* ---- blocks that are not recorded each */
+
+static void sample_host(bool always)
+{
+    struct mp_totals made, freed;
+    if (!mp_counted.usable) return;
+    mp_counted_sum(&made, &freed);
+    const uint64_t v[MPF_HOST_COUNT] = {
+        [MPF_HOST_MADE_BYTES] = made.bytes,
+        [MPF_HOST_MADE_BLOCKS] = made.blocks,
+        [MPF_HOST_FREED_BYTES] = freed.bytes,
+        [MPF_HOST_FREED_BLOCKS] = freed.blocks,
+    };
+    if (always || memcmp(v, s.host, sizeof v) != 0)
+        mp_epoch_note(MPF_OP_SAMPLE_HOST, 0, v, sizeof v);
+    memcpy(s.host, v, sizeof v);
+}
+
 void mp_sample_take(bool all)
 {
     const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
@@ -190,6 +209,7 @@ void mp_sample_take(bool all)
     s.next = now + PERIOD_NS;
     if (now >= s.full) all = true;
     if (all) s.full = now + UNCHANGED_NS;
+    sample_host(all);
     sample_rss(now, all);
     sample_cgroup(all);
     if (mp_thread_is_own()) sample_jemalloc();

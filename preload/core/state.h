@@ -71,8 +71,9 @@ struct mp_process {
     unsigned tick_shift;
     uint64_t watermark; /* ticks: all up to here is in the log or on its way there */
 
-    uint64_t events;          /* in the log */
-    uint64_t lost[MP_LOSSES]; /* by enum mpf_loss, not in the log yet */
+    struct mp_totals made, freed; /* by threads that are gone */
+    uint64_t events;              /* in the log */
+    uint64_t lost[MP_LOSSES];     /* by enum mpf_loss, not in the log yet */
     uint64_t lost_total;
     struct mpf_unwritten unwritten; /* not in the log yet; under epoch_lock */
     bool losing;                    /* the last frame could not be written; the writers', in turn */

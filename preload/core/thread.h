@@ -8,8 +8,14 @@
 
 #include "mpf/slot.h"
 
-/* A thread's record: one cache line, in MADV_WIPEONFORK memory.  After a fork it reads as zeros: a
- * cursor of 0 is at no slot, so the child's first event takes the slow path. */
+/* Blocks of malloc and their usable bytes, from the thread's start on. */
+struct mp_totals {
+    uint64_t bytes, blocks;
+};
+
+/* A thread's record, in MADV_WIPEONFORK memory.  After a fork it reads as zeros: a cursor of 0 is
+ * at no slot, so the child's first event takes the slow path.  What recording touches is one cache
+ * line; the second one is touched where blocks are counted (counted.h). */
 struct mp_thread {
     uint64_t cur;         /* next free slot and its chunk's tag; only this thread moves it, in one
                              instruction */
@@ -25,6 +31,9 @@ struct mp_thread {
     uint64_t time;          /* the clock as it was last read for one of its events */
     uint32_t turn;          /* mp_clock_turn's lower half then, */
     uint32_t number; /* and its upper half in the thread's own turn: memprof's number, 1 and up */
+
+    struct mp_totals made, freed;
+    uint64_t due; /* of made.bytes: where the next block is looked at, whatever its size */
 } __attribute__((aligned(64)));
 
 /* Blocks of at least this size leave the fast path: they make sure that the encoder (and its
@@ -36,6 +45,8 @@ enum mp_guard {
     MP_STACKS_WANTED = 2,  /* small blocks can have stacks */
     MP_ENCODER_WANTED = 4, /* the next allocation starts one */
     MP_HEAP_UNSEEN = 8,    /* another malloc serves the program */
+    MP_COUNTS = 16,        /* blocks of malloc are counted; nobody else's events leave the fast path
+                              for it */
 };
 
 /* A cursor is an address with the tag of the chunk above bit 48: one xadd gives a slot together

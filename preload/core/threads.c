@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 
 #include "core/config.h"
+#include "core/counted.h"
 #include "core/encoder.h"
 #include "core/loss.h"
 #include "core/pool.h"
@@ -84,7 +85,7 @@ struct mp_thread *mp_thread_register(void)
     t->number = __atomic_add_fetch(&mp_process->thread_number, 1, __ATOMIC_RELAXED); /* all else is
                                                                                         0 */
     t->guard = (mp_config.stacks >= MP_STACKS_SAMPLE ? MP_STACKS_WANTED : 0) |
-               (mp_real_has_heap ? 0 : MP_HEAP_UNSEEN);
+               (mp_real_has_heap ? 0 : MP_HEAP_UNSEEN) | (mp_counted.on ? MP_COUNTS : 0);
     if (!mp_thread_chunk(t)) {
         mp_loss(mp_pool_why(), 1);
         mp_records_give(t);

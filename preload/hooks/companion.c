@@ -3,21 +3,36 @@
 
 #include <errno.h>
 
+#include "core/counted.h"
 #include "core/record.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
+/* The allocator whose functions these are may be another one than malloc's, and cannot tell sizes
+ * by malloc's function: its blocks are each recorded, or none of them. */
+static bool is_off(void) { return mp_counted.on && !mp_counted.usable; }
+
 EXPORT void memprof_record_alloc(void *p, size_t bytes)
 {
+    if (is_off()) return;
     mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes);
 }
-EXPORT void memprof_record_free(void *p) { mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0); }
+EXPORT void memprof_record_free(void *p)
+{
+    if (is_off()) return;
+    mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+}
 EXPORT void memprof_record_move_begin(void *p)
 {
+    if (is_off()) return;
     mp_record(MPF_OP_MOVE_BEGIN, MPF_HEAP_HOST, (uintptr_t)p, 0);
 }
 EXPORT void memprof_record_move_end(void *q, size_t bytes)
 {
+    if (is_off()) return;
     mp_record(MPF_OP_MOVE_END, MPF_HEAP_HOST, (uintptr_t)q, bytes);
 }
-EXPORT void memprof_record_fail(size_t bytes) { mp_record_fail(MPF_HEAP_HOST, errno, bytes); }
+EXPORT void memprof_record_fail(size_t bytes)
+{
+    if (!is_off()) mp_record_fail(MPF_HEAP_HOST, errno, bytes);
+}

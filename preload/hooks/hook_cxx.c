@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "base/loader.h"
+#include "core/counted.h"
 #include "hooks/hook_malloc.h"
 #include "real/real.h"
 #include "real/symbol.h"
@@ -40,6 +41,9 @@ static const char *const names[CXX_COUNT] = {
 
 typedef void (*any_fn)(void);
 static any_fn real[CXX_COUNT];
+/* Not the allocator's own: what it makes may be no block of malloc, and what is one comes by
+ * malloc's hook. */
+static bool foreign[CXX_COUNT];
 
 static any_fn find(const char *name)
 {
@@ -64,16 +68,29 @@ static any_fn get(enum cxx_fn which)
     if (f) return f;
     const int saved = errno;
     f = find(names[which]);
+    foreign[which] = !mp_real_is_of_allocator((const void *)f);
     errno = saved;
     __atomic_store_n(&real[which], f, __ATOMIC_RELEASE);
     return f;
 }
 
-static void *made(void *p, size_t bytes)
+/* Blocks whose size the allocator is asked for must be its own. */
+static bool is_left_out(enum cxx_fn which)
+{
+    return __builtin_expect(mp_counted.on, 0) && foreign[which];
+}
+
+static void *made(enum cxx_fn which, void *p, size_t bytes)
 {
     mp_operator.aligned_bytes = 0;
-    if (!mp_operator.recorded) mp_allocated(p, bytes);
+    if (!mp_operator.recorded && !is_left_out(which)) mp_allocated(p, bytes);
     return p;
+}
+
+/* What `deleting` is to be again. */
+static void *begin_delete(enum cxx_fn which, void *p)
+{
+    return is_left_out(which) ? mp_operator.deleting : mp_begin_free(p);
 }
 
 /* NEW(name, parameters, arguments, stand-in, aligned): a program that calls an operator has one,
@@ -87,7 +104,7 @@ static void *made(void *p, size_t bytes)
         if (!f) return otherwise;                                                                  \
         mp_operator.recorded = false;                                                              \
         mp_operator.aligned_bytes = aligned ? bytes : 0;                                           \
-        return made(f arguments, bytes);                                                           \
+        return made(CXX##name, f arguments, bytes);                                                \
     }
 #define DELETE(name, parameters, arguments)                                                        \
     HOOK void name parameters;                                                                     \
@@ -98,7 +115,7 @@ static void *made(void *p, size_t bytes)
             free(p);                                                                               \
             return;                                                                                \
         }                                                                                          \
-        void *const outer = mp_begin_free(p);                                                      \
+        void *const outer = begin_delete(CXX##name, p);                                            \
         f arguments;                                                                               \
         mp_operator.deleting = outer;                                                              \
     }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/counted.h"
 #include "core/record.h"
 #include "hooks/hook_malloc.h"
 #include "real/real.h"
@@ -12,18 +13,34 @@
 
 __thread struct mp_operator mp_operator;
 
+static MP_COLD void record_failure(int error, size_t bytes)
+{
+    if (!mp_counted.on || mp_counted.usable) mp_record_fail(MPF_HEAP_HOST, error, bytes);
+}
+
 static MP_COLD void *failed(size_t bytes)
 {
-    mp_record_fail(MPF_HEAP_HOST, errno, bytes);
+    record_failure(errno, bytes);
     return NULL;
 }
 
 static void *allocated(void *p, size_t bytes)
 {
     mp_operator.recorded = true;
-    return __builtin_expect(p != NULL, 1)
-               ? (void *)mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes)
-               : failed(bytes);
+    if (__builtin_expect(!p, 0)) return failed(bytes);
+    if (__builtin_expect(mp_counted.each, 1))
+        return (void *)mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes);
+    mp_counted_made(p, bytes);
+    return p;
+}
+
+/* The block's end, before the real free. */
+static void *frees(void *p)
+{
+    if (__builtin_expect(mp_counted.each, 1))
+        return (void *)mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    mp_counted_freed(p);
+    return p;
 }
 
 void mp_allocated(void *p, size_t bytes) { allocated(p, bytes); }
@@ -46,15 +63,26 @@ HOOK void free(void *p)
 {
     if (!p) return;
     mp_real_ready();
-    if (__builtin_expect(p != mp_operator.deleting, 1))
-        p = (void *)mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    if (__builtin_expect(p != mp_operator.deleting, 1)) p = frees(p);
     mp_real.free(p);
+}
+
+static void *reallocated(void *p, size_t bytes)
+{
+    if (!mp_counted.on) mp_counted_slow(0); /* decides */
+    if (mp_counted.each) return realloc(p, bytes);
+    const struct mp_counted_move move = mp_counted_moves(p);
+    void *q = mp_real.realloc(p, bytes);
+    if (q || !bytes) mp_counted_moved(&move, q, bytes);
+    else failed(bytes);
+    return q;
 }
 
 HOOK void *realloc(void *p, size_t bytes)
 {
     mp_real_ready();
     if (!p) return allocated(mp_real.realloc(p, bytes), bytes);
+    if (__builtin_expect(!mp_counted.each, 0)) return reallocated(p, bytes);
     mp_record(MPF_OP_MOVE_BEGIN, MPF_HEAP_HOST, (uintptr_t)p, 0);
     void *q = mp_real.realloc(p, bytes);
     if (q) mp_record(MPF_OP_MOVE_END, MPF_HEAP_HOST, (uintptr_t)q, bytes);
@@ -94,7 +122,7 @@ HOOK int posix_memalign(void **out, size_t alignment, size_t bytes)
     mp_real_ready();
     const int error = mp_real.posix_memalign(out, alignment, bytes);
     if (!error) allocated(*out, bytes);
-    else mp_record_fail(MPF_HEAP_HOST, error, bytes);
+    else record_failure(error, bytes);
     return error;
 }
 
@@ -113,7 +141,7 @@ HOOK void *pvalloc(size_t bytes)
 void *mp_begin_free(void *p)
 {
     void *const outer = mp_operator.deleting;
-    if (p && p != outer) mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    if (p && p != outer) frees(p);
     mp_operator.deleting = p;
     return outer;
 }

@@ -20,6 +20,7 @@
 
 #include "base/text.h"
 #include "core/config.h"
+#include "core/counted.h"
 #include "core/feature.h"
 #include "core/names.h"
 #include "core/process.h"
@@ -172,6 +173,7 @@ static void enter(void)
     mp_real_allocator(); /* looked up here, where the loader's lock is free */
     mp_clock_init();
     mp_shm_init();
+    mp_counted_init();
     if (mp_config.stacks != MP_STACKS_OFF && !mp_stack_init()) mp_config.stacks = MP_STACKS_OFF;
     mp_python_start();
     const bool root = adopt_root();

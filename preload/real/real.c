@@ -69,6 +69,20 @@ bool mp_real_object_of(const void *function, const char **name, const void **bas
     return true;
 }
 
+bool mp_real_is_of_allocator(const void *function)
+{
+    const char *name;
+    const void *base, *its;
+    return mp_real_object_of(function, &name, &base) &&
+           mp_real_object_of((const void *)mp_real.malloc, &name, &its) && base == its;
+}
+
+size_t (*mp_real_usable(void))(void *)
+{
+    void *f = mp_symbol_next("malloc_usable_size");
+    return mp_real_is_of_allocator(f) ? (size_t(*)(void *))f : NULL;
+}
+
 struct extent {
     uintptr_t from, to;
 };

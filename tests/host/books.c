@@ -108,7 +108,7 @@ static bool body(const struct mpf_frame *f, uint64_t start)
     long got = mpf_columns_open(&r, f->body, f->body_bytes, start, scratch, (uint32_t)n + 1);
     while (got >= 0 && (got = mpf_columns_next(&r, batch, 256)) > 0)
         for (long i = 0; i < got; i++)
-            if (batch[i].heap == MPF_HEAP_HOST) take(&batch[i]);
+            if (batch[i].heap == MPF_HEAP_HOST || batch[i].heap == MPF_HEAP_PART) take(&batch[i]);
     free(scratch);
     return got == 0;
 }

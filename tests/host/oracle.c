@@ -27,9 +27,9 @@
 
 enum { SLOTS = 1 << 21 };
 #define FREED UINT64_MAX
-/* addr 0: never used; size FREED: not live */
+/* addr 0: never used; size FREED: not live; usable: what the allocator set aside */
 static struct block {
-    uint64_t addr, size;
+    uint64_t addr, size, usable;
 } * table;
 static uint64_t allocations, frees, failures, live_bytes, peak_bytes, live_blocks, peak_blocks;
 static bool begun, closed;
@@ -50,9 +50,16 @@ static struct block *find(uint64_t addr)
         if (table[i].addr == addr || !table[i].addr) return &table[i];
 }
 
+size_t malloc_usable_size(void *p)
+{
+    static size_t (*next)(void *);
+    if (!next) next = (size_t(*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size");
+    return next(p);
+}
+
 static void insert(void *p, size_t size)
 {
-    *find((uintptr_t)p) = (struct block){ (uintptr_t)p, size };
+    *find((uintptr_t)p) = (struct block){ (uintptr_t)p, size, malloc_usable_size(p) };
     allocations++;
     live_blocks++;
     live_bytes += size;
@@ -75,6 +82,17 @@ static bool drop(void *p)
 
 /* ---- the end */
 
+static void write_live(int fd, bool usable)
+{
+    const char *comma = "";
+    for (size_t i = 0; i < SLOTS; i++) {
+        const struct block *b = &table[i];
+        if (!b->addr || b->size == FREED) continue;
+        dprintf(fd, "%s[%" PRIu64 ", %" PRIu64 "]", comma, b->addr, usable ? b->usable : b->size);
+        comma = ", ";
+    }
+}
+
 static void write_books(int fd)
 {
     dprintf(fd,
@@ -82,12 +100,9 @@ static void write_books(int fd)
             ", \"peak_bytes\": %" PRIu64 ", \"peak_blocks\": %" PRIu64 ", \"live_bytes\": %" PRIu64
             ", \"live\": [",
             allocations, frees, failures, peak_bytes, peak_blocks, live_bytes);
-    const char *comma = "";
-    for (size_t i = 0; i < SLOTS; i++) {
-        if (!table[i].addr || table[i].size == FREED) continue;
-        dprintf(fd, "%s[%" PRIu64 ", %" PRIu64 "]", comma, table[i].addr, table[i].size);
-        comma = ", ";
-    }
+    write_live(fd, false);
+    dprintf(fd, "], \"usable\": [");
+    write_live(fd, true);
     dprintf(fd, "]}\n");
 }
 

@@ -413,6 +413,19 @@ static void nasty_names(uint64_t n)
     }
 }
 
+/* More freed than made, more than there is, less than before; and blocks whose end is another
+ * heap's. */
+static void totals(uint64_t n)
+{
+    const uint64_t most = UINT64_MAX;
+    for (uint64_t i = 0; i < n; i += 4) {
+        WORDS(MPF_OP_SAMPLE_HOST, 0, 0, most - i, most, 0, i);
+        WORDS(MPF_OP_SAMPLE_HOST, 0, 0, i, 1, most, most);
+        event(MPF_OP_ALLOC, MPF_HEAP_PART, BASE + i * 64, most >> i % 64);
+        event(MPF_OP_MOVE_BEGIN, i % 8 ? MPF_HEAP_HOST : MPF_HEAP_PART, BASE + i * 32, 0);
+    }
+}
+
 static const struct {
     const char *name;
     void (*make)(uint64_t n);
@@ -431,6 +444,7 @@ static const struct {
     KIND(executables), KIND(captures),         KIND(communicators),
     KIND(refusals),    KIND(attempts),         KIND(autograd),
     KIND(failures),    KIND(overflows),        KIND(nasty_names),
+    KIND(totals),
 };
 enum { KINDS = sizeof kind / sizeof *kind };
 

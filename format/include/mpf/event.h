@@ -38,7 +38,8 @@ enum mpf_class {
     X(2, MMAP, "host/mmap")                                                                        \
     X(3, SHM, "host/shm")                                                                          \
     X(4, PINNED, "host/pinned")                                                                    \
-    X(5, PYTHON, "host/python")
+    X(5, PYTHON, "host/python")                                                                    \
+    X(6, PART, "host/part")
 #define MPF_GPU_HEAPS(X, device)                                                                   \
     X(8, DEVICE, "device", device)                                                                 \
     X(9, POOL, "pool", device)                                                                     \

@@ -41,5 +41,12 @@ enum mpf_sample_jemalloc {
     MPF_JEMALLOC_RETAINED,
     MPF_JEMALLOC_COUNT
 };
+enum mpf_sample_host { /* since 1.4: from the start on, bytes as malloc_usable_size says */
+                       MPF_HOST_MADE_BYTES,
+                       MPF_HOST_MADE_BLOCKS,
+                       MPF_HOST_FREED_BYTES,
+                       MPF_HOST_FREED_BLOCKS,
+                       MPF_HOST_COUNT
+};
 
 #endif

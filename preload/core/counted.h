@@ -1,0 +1,91 @@
+/* The program's blocks of malloc where not each of them is recorded (MEMPROF_HOST): those of at
+ * least some size are, as blocks of host/part, and of the rest a thread counts what it makes and
+ * frees; or neither is done.
+ *
+ * Of a block that is freed nothing is known but what the allocator says of it.  So all bytes here
+ * are usable bytes, and whether a block is on record is told by them, at both its ends. */
+#ifndef MP_COUNTED_H
+#define MP_COUNTED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/record.h"
+#include "core/thread.h"
+
+struct mp_counted {
+    bool each;                 /* each block is recorded, */
+    bool on;                   /* or not each is; neither: it is not decided yet */
+    size_t (*usable)(void *p); /* the allocator's malloc_usable_size; NULL: nothing is counted */
+    size_t large;              /* usable bytes from which each block is recorded */
+};
+extern struct mp_counted mp_counted;
+
+/* Decides what the configuration asks for, where the allocator can tell sizes.  From the start,
+ * where the loader's lock may be taken. */
+void mp_counted_init(void);
+
+/* The calling thread's record; NULL: its calls are not the program's, or it can have none.  `made`:
+ * usable or requested bytes of a block that the program has just got, else 0. */
+struct mp_thread *mp_counted_slow(size_t made) __attribute__((noinline));
+static inline struct mp_thread *mp_counted_thread(size_t made)
+{
+    struct mp_thread *t = mp_self;
+    const bool plain =
+        t && (t->guard & ~(uint32_t)MP_STACKS_WANTED) == MP_COUNTS && made < MP_LARGE;
+    return __builtin_expect(plain, 1) ? t : mp_counted_slow(made);
+}
+
+static inline void mp_counted_add(struct mp_totals *totals, size_t bytes)
+{
+    totals->bytes += bytes;
+    totals->blocks++;
+}
+
+/* Records or counts a block of at least `large` bytes, or one that reaches the thread's `due`. */
+void mp_counted_look(struct mp_thread *t, void *p, size_t usable) __attribute__((noinline));
+static inline void mp_counted_add_made(struct mp_thread *t, void *p, size_t usable)
+{
+    const bool look = (usable >= mp_counted.large) | (t->made.bytes + usable >= t->due);
+    if (__builtin_expect(look, 0)) mp_counted_look(t, p, usable);
+    else mp_counted_add(&t->made, usable);
+}
+
+static inline void mp_counted_made(void *p, size_t bytes)
+{
+    struct mp_thread *t = mp_counted_thread(bytes);
+    if (!t || !mp_counted.usable) {
+        if (mp_counted.each) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes);
+        return;
+    }
+    mp_counted_add_made(t, p, mp_counted.usable(p));
+}
+
+/* Before the real free. */
+static inline void mp_counted_freed(void *p)
+{
+    struct mp_thread *t = mp_counted_thread(0);
+    if (!t || !mp_counted.usable) {
+        if (mp_counted.each) mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+        return;
+    }
+    const size_t usable = mp_counted.usable(p);
+    if (__builtin_expect(usable >= mp_counted.large, 0))
+        mp_record(MPF_OP_FREE, MPF_HEAP_PART, (uintptr_t)p, 0);
+    else mp_counted_add(&t->freed, usable);
+}
+
+/* A realloc of p, before the real one; and what it gave, or that it failed. */
+struct mp_counted_move {
+    struct mp_thread *t; /* NULL: not counted */
+    size_t usable;       /* of the old block */
+    bool recorded;       /* that one is on record */
+};
+struct mp_counted_move mp_counted_moves(void *p);
+void mp_counted_moved(const struct mp_counted_move *m, void *q, size_t bytes);
+
+/* What all threads that were ever there have counted so far.  Under epoch_lock. */
+void mp_counted_sum(struct mp_totals *made, struct mp_totals *freed);
+
+#endif

@@ -1,0 +1,90 @@
+/* Threads that make, move and free blocks of malloc of all sizes at random, and hand them to each
+ * other: `blocks ROUNDS [fork|kill]`.  Some stay alive.
+ *
+ * fork: a child goes on with blocks of its parent.  kill: it ends by SIGKILL in the middle. */
+#include <err.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { THREADS = 4, SHARED = 512 };
+
+static void *shared[SHARED]; /* a block here is nobody's: who takes it out has it */
+static unsigned rounds;
+
+static uint32_t random_of(uint32_t *s)
+{
+    *s ^= *s << 13;
+    *s ^= *s >> 17;
+    return *s ^= *s << 5;
+}
+
+/* From some bytes to 2 MiB, small ones most of the time; those near 4 KiB are frequent. */
+static size_t size_of(uint32_t r)
+{
+    if (r % 8 == 0) return 4096 - 32 + r / 8 % 64;
+    return 1 + (r >> 8 & ((1u << (r % 29 < 8 ? 5 + r % 17 : 9)) - 1));
+}
+
+static void *make(uint32_t r)
+{
+    const size_t n = size_of(r);
+    switch (r >> 5 & 7) {
+    case 0: return calloc(1, n);
+    case 1: return memalign(64, n);
+    case 2: return aligned_alloc(4096, (n + 4095) / 4096 * 4096);
+    case 3: return realloc(NULL, n);
+    default: return malloc(n);
+    }
+}
+
+static void step(uint32_t *s)
+{
+    const uint32_t r = random_of(s);
+    void **place = &shared[random_of(s) % SHARED];
+    void *p = __atomic_exchange_n(place, NULL, __ATOMIC_ACQ_REL);
+    if (!p) p = make(r);
+    else if (r % 4 == 0) p = realloc(p, size_of(random_of(s)));
+    else if (r % 4 == 1) p = realloc(p, SIZE_MAX / 4) ? NULL : p; /* refused: it stays */
+    else {
+        free(p);
+        p = make(r); /* often at the same address */
+    }
+    if (p) memset(p, 1, 1);
+    free(__atomic_exchange_n(place, p, __ATOMIC_ACQ_REL));
+}
+
+static void *churn(void *seed)
+{
+    uint32_t s = (uint32_t)(uintptr_t)seed;
+    for (unsigned i = 0; i < rounds; i++) step(&s);
+    return NULL;
+}
+
+static void run(unsigned seed)
+{
+    pthread_t thread[THREADS];
+    for (unsigned i = 0; i < THREADS; i++)
+        if (pthread_create(&thread[i], NULL, churn, (void *)(uintptr_t)(seed + i)))
+            errx(1, "pthread_create");
+    for (unsigned i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 2 ? argv[2] : "";
+    rounds = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1000;
+    run(1);
+    if (!strcmp(how, "fork")) {
+        const pid_t child = fork();
+        run(child ? 11 : 21);
+        if (child) waitpid(child, NULL, 0);
+    }
+    if (!strcmp(how, "kill")) kill(getpid(), SIGKILL);
+    return 0;
+}
