@@ -6,7 +6,7 @@
 #include "naming.h"
 #include "reports.h"
 
-enum { PATH = 28, SIZE = 20 }; /* columns of text */
+enum { BURST = 41, PATH = 28, SIZE = 20 }; /* columns of text */
 
 /* ---- bursts */
 
@@ -34,7 +34,7 @@ static struct mpr_value burst_name(const void *row, const void *context)
 static const struct mpr_column burst_columns[] = {
     { .key = "burst", .type = MPR_COUNT, OF_BURST(number) },
     { .key = "path", MPR_PATH_FIELD(burst, b.path, b.depth) },
-    { .title = "path", .type = MPR_PATH, .get = burst_name, .width = PATH },
+    { .title = "path", .type = MPR_PATH, .get = burst_name, .width = BURST },
     { .key = "from_ns", .type = MPR_TIME, OF_BURST(from) },
     { .key = "to_ns", .type = MPR_TIME, OF_BURST(to) },
     { .key = "captures", .title = "count", .type = MPR_COUNT, OF_BURST(captures), .width = 5 },
