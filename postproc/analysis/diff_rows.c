@@ -68,31 +68,33 @@ static struct mpr_spread now_of(const struct comparison *c, const int64_t *bytes
 
 static bool is_nothing(const struct mpr_spread *s) { return !s->least && !s->most; }
 
-static bool has_address(const struct mpr_pair *pair)
+static bool has_address(const struct mpr_line *line)
 {
-    for (size_t i = 0; i < pair->depth; i++)
-        if (mpr_matching_is_address(pair->path[i])) return true;
-    return false;
+    for (size_t i = 0; i < line->row.depth; i++)
+        if (mpr_matching_is_address(line->row.path[i])) return true;
+    return mpr_matching_is_address(line->caller);
+}
+
+/* One side has it alone. */
+static bool is_one_sided(const struct comparison *c, const struct mpr_line *line)
+{
+    const struct mpr_spread base = base_of(c, line->of_run), now = now_of(c, line->of_run);
+    return is_nothing(&base) != is_nothing(&now);
 }
 
 /* An address of one side's object file says nothing of the other's. */
-static enum mpr_diff_kind kind_of(const struct comparison *c, const struct mpr_pair *pair)
+static enum mpr_diff_kind kind_of(const struct comparison *c, const struct mpr_line *line)
 {
-    const struct mpr_spread base = base_of(c, pair->bytes), now = now_of(c, pair->bytes);
-    if (is_nothing(&base) != is_nothing(&now) && has_address(pair)) return MPR_DIFF_UNMATCHED;
+    const struct mpr_spread base = base_of(c, line->of_run), now = now_of(c, line->of_run);
+    if (is_one_sided(c, line) && has_address(line)) return MPR_DIFF_UNMATCHED;
     if (mpr_diff_is_noise(c->diff, &base, &now)) return MPR_DIFF_NOISE;
     return now.is > base.is ? MPR_DIFF_GREW : MPR_DIFF_SHRANK;
 }
 
-/* A line of what changed by so much: lines sort and fold by that. */
 static struct mpr_line line_of(const struct comparison *c, const struct mpr_pair *pair)
 {
-    const int64_t change =
-        mpr_minus(pair->bytes[c->account->now_run], pair->bytes[c->account->base_run]);
-    struct mpr_line line = mpr_line_of(&(struct mpr_row){ .path = pair->path,
-                                                          .depth = pair->depth - 1,
-                                                          .bytes = (uint64_t)llabs(change),
-                                                          .estimated = pair->estimated });
+    struct mpr_line line = mpr_line_of(&(struct mpr_row){
+        .path = pair->path, .depth = pair->depth - 1, .estimated = pair->estimated });
     line.caller = pair->path[pair->depth - 1];
     line.runs = c->runs;
     line.of_run = mpr_arena_alloc(c->arena, c->runs * sizeof *line.of_run);
@@ -100,17 +102,45 @@ static struct mpr_line line_of(const struct comparison *c, const struct mpr_pair
     return line;
 }
 
-static size_t changed(const struct comparison *c, const struct mpr_pairs *pairs,
-                      enum mpr_diff_kind kind, struct mpr_line *line)
+/* Lines of what changed, and by how much: they sort and fold by that. */
+static size_t keep_changed(const struct comparison *c, struct mpr_line *line, size_t lines)
 {
-    size_t lines = 0;
-    for (size_t i = 0; i < pairs->pairs; i++) {
-        const struct mpr_pair *pair = &pairs->pair[i];
-        if (pair->bytes[c->account->now_run] == pair->bytes[c->account->base_run]) continue;
-        if (kind_of(c, pair) == kind) line[lines++] = line_of(c, pair);
+    size_t kept = 0;
+    for (size_t i = 0; i < lines; i++) {
+        const int64_t change =
+            mpr_minus(line[i].of_run[c->account->now_run], line[i].of_run[c->account->base_run]);
+        line[i].row.bytes = (uint64_t)llabs(change);
+        if (change) line[kept++] = line[i];
     }
-    mpr_lines_sort(line, lines, MPR_ORDER_BYTES);
-    return lines;
+    return kept;
+}
+
+/* What a side has alone comes first, for it may fold with what the other one has: step 8 with step
+ * 9. */
+static size_t lines_of(const struct comparison *c, const struct mpr_pairs *pairs,
+                       struct mpr_line *line)
+{
+    struct mpr_line *other = mpr_alloc(pairs->pairs + (size_t)1, sizeof *other);
+    size_t lines = 0, others = 0;
+    for (size_t i = 0; i < pairs->pairs; i++) {
+        const struct mpr_line of = line_of(c, &pairs->pair[i]);
+        if (is_one_sided(c, &of) && !has_address(&of)) line[lines++] = of;
+        else other[others++] = of;
+    }
+    lines = mpr_naming_fold_sides(c->arena, c->naming, c->account->by, line, lines, c->diff->base);
+    if (others) memcpy(line + lines, other, others * sizeof *line);
+    free(other);
+    return keep_changed(c, line, lines + others);
+}
+
+static size_t of_kind(const struct comparison *c, const struct mpr_line *line, size_t lines,
+                      enum mpr_diff_kind kind, struct mpr_line *to)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < lines; i++)
+        if (kind_of(c, &line[i]) == kind) to[count++] = line[i];
+    mpr_lines_sort(to, count, MPR_ORDER_BYTES);
+    return count;
 }
 
 /* Which of them is which nobody knows. */
@@ -140,11 +170,11 @@ static struct mpr_diff_row row_of(const struct comparison *c, enum mpr_diff_kind
     return row;
 }
 
-static size_t rows_of(const struct comparison *c, const struct mpr_pairs *pairs,
+static size_t rows_of(const struct comparison *c, const struct mpr_line *all, size_t count,
                       enum mpr_diff_kind kind, struct mpr_diff_row *row)
 {
-    struct mpr_line *line = mpr_alloc(pairs->pairs + (size_t)1, sizeof *line);
-    size_t lines = changed(c, pairs, kind, line);
+    struct mpr_line *line = mpr_alloc(count + 1, sizeof *line);
+    size_t lines = of_kind(c, all, count, kind, line);
     if (kind == MPR_DIFF_UNMATCHED) lines = one_line(line, lines);
     else lines = mpr_naming_fold(c->arena, c->naming, c->account->by, line, lines);
     for (size_t i = 0; i < lines; i++) row[i] = row_of(c, kind, &line[i]);
@@ -159,10 +189,13 @@ struct mpr_diff_row *mpr_diff_rows(struct mpr_arena *arena, const struct mpr_dif
     const struct comparison c = { arena, diff, account, naming, diff->peaks.logs };
     struct mpr_pairs pairs;
     pair_runs(&c, &pairs);
-    struct mpr_diff_row *row = mpr_arena_alloc(arena, pairs.pairs * sizeof *row);
+    struct mpr_line *line = mpr_alloc(pairs.pairs + (size_t)1, sizeof *line);
+    const size_t lines = lines_of(&c, &pairs, line);
+    struct mpr_diff_row *row = mpr_arena_alloc(arena, lines * sizeof *row);
     *rows = 0;
     for (enum mpr_diff_kind kind = MPR_DIFF_GREW; kind <= MPR_DIFF_UNMATCHED; kind++)
-        *rows += rows_of(&c, &pairs, kind, row + *rows);
+        *rows += rows_of(&c, line, lines, kind, row + *rows);
+    free(line);
     mpr_pairs_free(&pairs);
     return row;
 }

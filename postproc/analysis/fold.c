@@ -367,8 +367,9 @@ static bool fold_best(struct fold *f, const bool *folded)
     return true;
 }
 
-static size_t fold_group(struct mpr_arena *arena, struct item *item, size_t items)
+static size_t fold_group(struct mpr_arena *arena, struct item *item, size_t items, size_t older)
 {
+    (void)older;
     struct fold f = { .arena = arena, .item = item, .items = items };
     bool folded[PLACES] = { false };
     if (items < MPR_FOLD_LEAST || !item->places || !fold_best(&f, folded)) return items;
@@ -379,7 +380,11 @@ static size_t fold_group(struct mpr_arena *arena, struct item *item, size_t item
     return f.items;
 }
 
-size_t mpr_fold(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
+/* Calls with each group of one skeleton what makes lines of it, and puts those at the front. */
+typedef size_t fold_items(struct mpr_arena *arena, struct item *item, size_t items, size_t older);
+
+static size_t fold_by_skeleton(struct mpr_arena *arena, struct mpr_line *line, size_t lines,
+                               fold_items *fold, size_t older)
 {
     struct item *item = mpr_alloc(lines, sizeof *item);
     size_t left = 0;
@@ -390,10 +395,66 @@ size_t mpr_fold(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
     qsort(item, lines, sizeof *item, by_skeleton);
     for (size_t i = 0, to; i < lines; i = to) {
         for (to = i + 1; to < lines && by_skeleton(&item[i], &item[to]) == 0;) to++;
-        const size_t group = fold_group(arena, &item[i], to - i);
+        const size_t group = fold(arena, &item[i], to - i, older);
         for (size_t k = 0; k < group; k++) line[left++] = item[i + k].line;
     }
     free(item);
+    return left;
+}
+
+size_t mpr_fold(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
+{
+    const size_t left = fold_by_skeleton(arena, line, lines, fold_group, 0);
     mpr_lines_sort(line, left, MPR_ORDER_BYTES);
     return left;
+}
+
+/* ---- sides */
+
+static bool is_of(const struct mpr_line *l, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        if (l->of_run[i]) return true;
+    return false;
+}
+
+static bool has_both(const struct item *item, size_t items, size_t older)
+{
+    bool base = false, now = false;
+    for (size_t i = 0; i < items; i++) {
+        base |= is_of(&item[i].line, 0, older);
+        now |= is_of(&item[i].line, older, item[i].line.runs);
+    }
+    return base && now;
+}
+
+/* Of a place the numbers, each once. */
+static struct place set_at(struct mpr_arena *arena, const struct item *item, size_t items,
+                           size_t at)
+{
+    uint64_t *number = mpr_alloc(items, sizeof *number);
+    size_t numbers = 0;
+    for (size_t i = 0; i < items; i++) number[i] = item[i].at[at].number;
+    qsort(number, items, sizeof *number, by_amount);
+    for (size_t i = 0; i < items; i++)
+        if (!i || number[i] != number[numbers - 1]) number[numbers++] = number[i];
+    const struct place place = numbers > 1 ? set_of(arena, number, numbers) : item->at[at];
+    free(number);
+    return place;
+}
+
+static size_t fold_sides(struct mpr_arena *arena, struct item *item, size_t items, size_t older)
+{
+    if (!item->places || !has_both(item, items, older)) return items;
+    struct item sum = item[0];
+    for (size_t i = 1; i < items; i++) mpr_line_add(&sum.line, &item[i].line);
+    for (size_t k = 0; k < sum.places; k++) sum.at[k] = set_at(arena, item, items, k);
+    join(arena, &sum);
+    item[0] = sum;
+    return 1;
+}
+
+size_t mpr_fold_sides(struct mpr_arena *arena, struct mpr_line *line, size_t lines, size_t older)
+{
+    return fold_by_skeleton(arena, line, lines, fold_sides, older);
 }

@@ -19,6 +19,11 @@ enum { MPR_FOLD_LEAST = 3, MPR_FOLD_MANY = 4 };
 /* In place, largest first; no two lines may have the same text.  How many are left. */
 size_t mpr_fold(struct mpr_arena *arena, struct mpr_line *line, size_t lines);
 
+/* Of lines that one of two sides has alone, those that differ from lines of the other one in
+ * numbers only become one with them, whatever their bytes: "step {8,9}".  In place, in no order; a
+ * line's first `older` runs are of one side.  How many are left. */
+size_t mpr_fold_sides(struct mpr_arena *arena, struct mpr_line *line, size_t lines, size_t older);
+
 /* "{0..15, 31}", "{0,2,5}", "{0..63, 24 of them}": ascending numbers, no two the same. */
 const char *mpr_fold_set(struct mpr_arena *arena, const uint64_t *number, size_t numbers);
 

@@ -50,6 +50,12 @@ size_t mpr_naming_fold(struct mpr_arena *arena, const struct mpr_naming *naming,
     return !naming->unfold && has_paths(by) ? mpr_fold(arena, line, lines) : lines;
 }
 
+size_t mpr_naming_fold_sides(struct mpr_arena *arena, const struct mpr_naming *naming,
+                             enum mpr_group by, struct mpr_line *line, size_t lines, size_t older)
+{
+    return !naming->unfold && has_paths(by) ? mpr_fold_sides(arena, line, lines, older) : lines;
+}
+
 /* How many of the lines, largest first, have something of what they are ranked by; all where none
  * has. */
 static size_t holding(const struct mpr_line *line, size_t lines, enum mpr_order order)

@@ -32,5 +32,9 @@ struct mpr_line *mpr_naming_merge(struct mpr_arena *arena, const struct mpr_nami
 /* Lines of different texts folded, in place: how many are left. */
 size_t mpr_naming_fold(struct mpr_arena *arena, const struct mpr_naming *naming, enum mpr_group by,
                        struct mpr_line *line, size_t lines);
+/* Lines of one of two sides folded with those of the other one (fold.h), in place: how many are
+ * left. */
+size_t mpr_naming_fold_sides(struct mpr_arena *arena, const struct mpr_naming *naming,
+                             enum mpr_group by, struct mpr_line *line, size_t lines, size_t older);
 
 #endif
