@@ -92,8 +92,8 @@ static void add(struct mpr_diff_run *r, const char *const *path, size_t depth, i
 
 static void add_heap(struct mpr_diff *diff, size_t run, const struct mpr_heap_peak *h)
 {
-    struct mpr_diff_run *r =
-        begin(diff, MPR_DIFF_HEAP, h->name, diff->peaks.log[run].choice.by, run, h->rows);
+    struct mpr_diff_run *r = begin(diff, MPR_DIFF_HEAP, mpr_diff_heap(diff, run, h->name),
+                                   diff->peaks.log[run].choice.by, run, h->rows);
     for (size_t i = 0; i < h->rows; i++)
         add(r, h->row[i].path, h->row[i].depth, mpr_amount(h->row[i].bytes), h->row[i].estimated);
 }
@@ -103,7 +103,8 @@ static void add_device(struct mpr_diff *diff, size_t run, const struct mpr_devic
     const struct mpr_device_state *s = &d->peak;
     if (!s->parts) return;
     struct mpr_diff_run *r =
-        begin(diff, MPR_DIFF_DEVICE, mpr_arena_format(&diff->peaks.arena, "gpu%u", d->index),
+        begin(diff, MPR_DIFF_DEVICE,
+              mpr_arena_format(&diff->peaks.arena, "gpu%u", diff->devices[run].number[d->index]),
               MPR_GROUP_HEAP, run, s->parts);
     for (size_t i = 0; i < s->parts; i++) add(r, &s->part[i].name, 1, s->part[i].bytes, false);
 }
@@ -115,8 +116,9 @@ static void add_comms(struct mpr_diff *diff, size_t run, const struct mpr_device
     struct mpr_arena *arena = &diff->peaks.arena;
     if (!s->comms) return;
     struct mpr_diff_run *r =
-        begin(diff, MPR_DIFF_COMMS, mpr_arena_format(arena, "gpu%u NCCL", d->index), MPR_GROUP_HEAP,
-              run, s->comms);
+        begin(diff, MPR_DIFF_COMMS,
+              mpr_arena_format(arena, "gpu%u NCCL", diff->devices[run].number[d->index]),
+              MPR_GROUP_HEAP, run, s->comms);
     for (size_t i = 0; i < s->comms; i++) {
         const struct mpr_comm_row *c = &s->comm[i];
         const char **path = mpr_arena_alloc(arena, sizeof *path);
@@ -221,6 +223,8 @@ static int by_size(const void *left, const void *right)
 void mpr_diff_finish(struct mpr_diff *diff, struct mpr_telling *telling)
 {
     const struct mpr_naming naming = { .telling = telling, .unfold = true };
+    diff->devices = mpr_arena_alloc(&diff->peaks.arena, diff->peaks.logs * sizeof *diff->devices);
+    for (size_t i = 0; i < diff->peaks.logs; i++) mpr_diff_devices_match(diff, i);
     for (size_t i = 0; i < diff->peaks.logs; i++) add_run(diff, i);
     for (size_t i = 0; i < diff->accounts; i++) compare(diff, &diff->account[i], &naming);
     if (diff->accounts) qsort(diff->account, diff->accounts, sizeof *diff->account, by_size);

@@ -60,6 +60,9 @@ struct mpr_diff {
     struct mpr_peaks_guest guest;     /* that reads them */
     struct mpr_diff_account *account; /* by what they are of, the largest first */
     size_t accounts, cap;
+    struct mpr_diff_devices *devices; /* by run */
+    const char *const *note; /* which devices were taken for one, where that is not plain */
+    size_t notes;
     bool names_differ; /* what AUTO stands for is not the same in all runs */
 };
 

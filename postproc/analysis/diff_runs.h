@@ -3,6 +3,7 @@
 #define MPR_DIFF_RUNS_H
 
 #include "diff.h"
+#include "mpf/event.h"
 
 struct mpr_diff_entry {
     const char *const *path;
@@ -16,6 +17,15 @@ struct mpr_diff_run {
     size_t entries;
     int64_t total; /* of the entries' bytes */
 };
+
+/* What a run's devices are called: as the first run's, where they are one. */
+struct mpr_diff_devices {
+    unsigned number[MPF_GPUS]; /* by the run's own */
+};
+/* Fills diff->devices[run], and says what is worth a note. */
+void mpr_diff_devices_match(struct mpr_diff *diff, size_t run);
+/* What a heap of the run is called. */
+const char *mpr_diff_heap(const struct mpr_diff *diff, size_t run, const char *name);
 
 /* Of the sides, by the runs' bytes. */
 struct mpr_spread mpr_diff_spread(const int64_t *bytes, size_t runs, int64_t is);

@@ -286,6 +286,14 @@ static void account_data(struct mpr_document *doc, const struct mpr_diff_account
     mpr_doc_close(doc);
 }
 
+static struct mpr_value note_text(const void *row, const void *context)
+{
+    (void)context;
+    return mpr_value_text(*(const char *const *)row);
+}
+
+static const struct mpr_column note_columns[] = { { .key = "note", .get = note_text } };
+
 static bool is_noise(const struct mpr_diff *diff)
 {
     for (size_t i = 0; i < diff->accounts; i++) {
@@ -321,6 +329,7 @@ static void text(struct mpr_document *doc, const struct mpr_diff *diff)
     mpr_report_choice(doc, &diff->peaks.log[0].choice);
     if (diff->names_differ)
         mpr_doc_line(doc, "the runs do not have the same kinds of names: --by chooses one for all");
+    for (size_t i = 0; i < diff->notes; i++) mpr_doc_line(doc, "%s", diff->note[i]);
     if (is_same(diff)) {
         same(doc, diff);
         return;
@@ -337,6 +346,11 @@ void mpr_report_diff(struct mpr_document *doc, const struct mpr_diff *diff)
     mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_name[log[0].choice.by]));
     side(doc, "base", log, diff->base);
     side(doc, "new", log + diff->base, diff->peaks.logs - diff->base);
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "devices",
+                                            .only = MPR_IN_JSON,
+                                            .all = MPR_IN_JSON,
+                                            MPR_COLUMNS(note_columns),
+                                            MPR_ROWS(diff->note, diff->notes) });
     mpr_doc_list(doc, "accounts");
     for (size_t i = 0; i < diff->accounts; i++) account_data(doc, &diff->account[i]);
     mpr_doc_close(doc);

@@ -63,18 +63,23 @@ static void frame(uint64_t id, uint64_t line, const char *function, const char *
     data(MPF_OP_FRAME, 0, id, bytes, 8 + n + m);
 }
 
-static void begin_process(const char *path, const char *const *pairs, const char *uuid)
+static void device(unsigned index, const char *uuid, const char *kind)
 {
     char bytes[512];
     struct mpf_pairs p;
+    mpf_pairs_init(&p, bytes, sizeof bytes);
+    mpf_pairs_add(&p, "uuid", uuid);
+    mpf_pairs_add(&p, "name", kind);
+    mpf_pairs_add_u64(&p, "total", 1024 * MIB);
+    data(MPF_OP_GPU_DEVICE, 0, index, bytes, mpf_pairs_bytes(&p));
+}
+
+static void begin_process(const char *path, const char *const *pairs, const char *uuid)
+{
     target = testlog_open(path, pairs);
     now = 0;
     testlog_data(target, 0, 1, MPF_OP_THREAD, 4242, "main", 4);
-    mpf_pairs_init(&p, bytes, sizeof bytes);
-    mpf_pairs_add(&p, "uuid", uuid);
-    mpf_pairs_add(&p, "name", "H100");
-    mpf_pairs_add_u64(&p, "total", 1024 * MIB);
-    data(MPF_OP_GPU_DEVICE, 0, 0, bytes, mpf_pairs_bytes(&p));
+    device(0, uuid, "H100");
     name(STEP, "step");
     name(LOSS, "loss");
     name(CAPTURE, "capture");
@@ -420,6 +425,24 @@ static void rank(const char *path, unsigned number)
     testlog_close(target, "exit");
 }
 
+/* A process of N devices, each told by "UUID KIND MIB": the driver gave so much of it. */
+static void devices(const char *path, char **told, int count)
+{
+    char uuid[64], kind[64];
+    unsigned mib[MPF_GPUS];
+    target = testlog_open(path, NULL);
+    now = 0;
+    for (int i = 0; i < count; i++) {
+        if (sscanf(told[i], "%63s %63s %u", uuid, kind, &mib[i]) != 3)
+            errx(2, "\"UUID KIND MIB\" is wanted, not %s", told[i]);
+        device((unsigned)i, uuid, kind);
+    }
+    for (int i = 0; i < count; i++)
+        event(MPF_OP_ALLOC, mpf_heap_gpu(MPF_HEAP_DEVICE, (unsigned)i),
+              BASE + (unsigned)i * 1024 * MIB, mib[i] * MIB);
+    testlog_close(target, "exit");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -433,6 +456,7 @@ int main(int argc, char **argv)
     };
     if (argc == 4 && strcmp(argv[1], "rank") == 0)
         return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;
+    if (argc > 3 && strcmp(argv[1], "devices") == 0) return devices(argv[2], argv + 3, argc - 3), 0;
     if (argc != 3) errx(2, "usage: make_gpu_log SCENARIO PATH [N]");
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
         if (strcmp(argv[1], scenarios[i].name) == 0) return scenarios[i].make(argv[2]), 0;
