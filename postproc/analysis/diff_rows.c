@@ -35,19 +35,11 @@ static void add_entry(const struct comparison *c, struct mpr_pairs *pairs,
     mpr_pairs_add(pairs, with_caller(c->arena, &line), line.row.depth + 1, e->bytes, e->estimated);
 }
 
-/* The file's name, as native calls tell it. */
-static const char *program_of(const struct mpr_log_peaks *log)
-{
-    const struct mpr_process_info *process = &log->summary.process;
-    const char *slash = process->argc ? strrchr(process->argv[0], '/') : NULL;
-    return slash ? slash + 1 : process->argc ? process->argv[0] : "";
-}
-
 static void pair_runs(const struct comparison *c, struct mpr_pairs *pairs)
 {
     mpr_pairs_begin(pairs, c->arena, c->account->by, c->runs, c->diff->base);
     for (size_t run = 0; run < c->runs; run++) {
-        mpr_pairs_run(pairs, run, program_of(&c->diff->peaks.log[run]));
+        mpr_pairs_run(pairs, run, mpr_matching_program(&c->diff->peaks.log[run].summary));
         for (size_t i = 0; i < c->account->run[run].entries; i++)
             add_entry(c, pairs, &c->account->run[run].entry[i]);
     }

@@ -71,4 +71,11 @@ const char *mpr_matching_name(struct mpr_arena *arena, enum mpr_group by, const 
     }
 }
 
+const char *mpr_matching_program(const struct mpr_summary *log)
+{
+    const struct mpr_process_info *process = &log->process;
+    const char *slash = process->argc ? strrchr(process->argv[0], '/') : NULL;
+    return slash ? slash + 1 : process->argc ? process->argv[0] : "";
+}
+
 bool mpr_matching_is_address(const char *name) { return mpr_telling_is_nameless(name); }

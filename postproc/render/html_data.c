@@ -6,12 +6,14 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "alloc.h"
 #include "blob.h"
 #include "html_steps.h"
 #include "json.h"
 #include "json_document.h"
+#include "matching.h"
 #include "mpf/sample.h"
 #include "page.def"
 
@@ -396,12 +398,42 @@ static void captures(struct mpr_json *j, const struct mpr_timeline *t)
     mpr_json_close(j, ']');
 }
 
-static void log_data(struct mpr_json *j, const struct mpr_timeline *t, size_t log)
+/* Names, and what of them is the same in another run, where that is less. */
+static void match(struct mpr_json *j, struct mpr_arena *arena, const struct mpr_timeline *t,
+                  enum mpr_group by, const char *name)
+{
+    const char *same = mpr_matching_name(arena, by, mpr_matching_program(&t->summary), name);
+    if (strcmp(same, name) == 0) return;
+    mpr_json_open(j, NULL, '[');
+    mpr_json_text(j, NULL, name);
+    mpr_json_text(j, NULL, same);
+    mpr_json_close(j, ']');
+}
+
+/* For a page of two runs. */
+static void matching(struct mpr_json *j, const struct mpr_timeline *t, bool paired)
+{
+    struct mpr_arena arena = { 0 };
+    mpr_json_open(j, "matching", '[');
+    for (size_t i = 0; paired && i < t->frames; i++)
+        match(j, &arena, t, MPR_GROUP_AUTO, t->frame[i]);
+    for (size_t i = 0; paired && i < t->nodes; i++)
+        match(j, &arena, t, MPR_GROUP_AUTO, t->node[i].label);
+    for (size_t i = 0; paired && i < t->libraries; i++)
+        match(j, &arena, t, MPR_GROUP_LIBRARY, t->library_name[i]);
+    for (size_t i = 0; paired && i < t->threads; i++)
+        match(j, &arena, t, MPR_GROUP_THREAD, t->thread_name[i]);
+    mpr_json_close(j, ']');
+    mpr_arena_free(&arena);
+}
+
+static void log_data(struct mpr_json *j, const struct mpr_timeline *t, size_t log, bool paired)
 {
     struct blob_name name;
     mpr_json_open(j, NULL, '{');
     mpr_json_log(j, &t->summary);
     mpr_json_text(j, "best", mpr_group_name[t->best.by]);
+    mpr_json_flag(j, "sampled", t->sampled);
     mpr_json_text(j, "ranges_from", t->best.source);
     texts(j, "threads", t->thread_name, t->threads);
     texts(j, "sizes", t->size_name, t->sizes);
@@ -410,6 +442,7 @@ static void log_data(struct mpr_json *j, const struct mpr_timeline *t, size_t lo
     marks(j, t);
     tracks(j, t, log);
     segments(j, t);
+    matching(j, t, paired);
     captures(j, t);
     oom(j, &t->oom);
     repeat(j, &t->repeat);
@@ -434,7 +467,7 @@ void mpr_html_data(FILE *out, const struct mpr_timeline *timeline, size_t count)
     mpr_json_open(&j, NULL, '{');
     mpr_json_text(&j, "schema", "memprof.page/1");
     mpr_json_open(&j, "logs", '[');
-    for (size_t i = 0; i < count; i++) log_data(&j, &timeline[i], i);
+    for (size_t i = 0; i < count; i++) log_data(&j, &timeline[i], i, count == 2);
     mpr_json_close(&j, ']');
     mpr_json_close(&j, '}');
     fputs("</script>\n", out);

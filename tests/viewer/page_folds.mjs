@@ -78,6 +78,24 @@ test('ten thousand ranges are one fold with their sum, not a grey chart; a click
   assert.ok((await rest()) < peak / 100);
 });
 
+test('two runs share a function that moved to another line, in charts and tables', async () => {
+  const logs = [12, 15].map((line) => shop.log(`moved${line}.zst`, 'named', `work (a.c:${line})`));
+  const page = await shop.show(shop.html('moved.html', ...logs));
+  const names = await page
+    .locator('.bands tbody tr, [data-panel="peak"] tbody tr')
+    .evaluateAll((rows) => rows.map((row) => row.dataset.name));
+  assert.ok(names.includes('work (a.c:12)'), names.join());
+  assert.ok(!names.includes('work (a.c:15)'), names.join());
+});
+
+test('call stacks of a sample are lower bounds, and estimates say so', async () => {
+  const page = await shop.show(shop.html('sampled.html', golden('python-small')));
+  const python = page.locator('.chart[data-heap="host/python"]');
+  assert.match(await python.locator('.bands td').first().textContent(), /^~/);
+  assert.match(await python.locator('.total').textContent(), /^~/);
+  assert.equal(await python.locator('.badge').textContent(), 'estimate');
+});
+
 test('a click shows what a fold is of, another folds it again', async () => {
   const log = shop.log('steps.zst', 'numbered_loop', '40');
   const page = await shop.show(shop.html('steps.html', log));

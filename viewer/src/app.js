@@ -12,6 +12,7 @@ import { markPanel } from './marks.js';
 import { Minimap } from './minimap.js';
 import { NOBODY, spanAt, stack } from './model.js';
 import { opening } from './opening.js';
+import { pairs } from './pairs.js';
 import { ranksPanel } from './ranks.js';
 import { bestOf, colourAll, nothing, runList } from './runs.js';
 import { segmentPanel } from './segments.js';
@@ -128,6 +129,12 @@ export class App {
     return this.runs().some((log) => log.heaps.some((heap) => heap.bands.some((band) => band[kind] > 0)));
   }
 
+  pairNames() {
+    const [a, b] = this.runs();
+    for (const log of this.logs) log.renamed.clear();
+    if (b) b.renamed = pairs(a, b, this.grouping());
+  }
+
   /** @param {Log} log @param {string} name */
   stackOf(log, name) {
     const key = `${log.index} ${name}`;
@@ -172,6 +179,7 @@ export class App {
     document.documentElement.dataset.theme = this.dark ? 'dark' : 'light';
     for (const chart of this.charts) chart.destroy();
     this.stacks.clear();
+    this.pairNames();
     this.slots = colourAll(this);
     this.whole = this.extent(this.runs());
     this.opened = this.within(...this.opening());

@@ -14,8 +14,8 @@ export function size(bytes, signed = false) {
   return `${sign}${value.toFixed(2)} ${UNITS[unit]}`;
 }
 
-/** With a sign where there may be more. @param {number} bytes @param {boolean} least */
-export const amount = (bytes, least) => `${least ? '≥ ' : ''}${size(bytes)}`;
+/** With a sign where there may be more, or where it is estimated. @param {number} bytes @param {boolean} least @param {boolean} [about] */
+export const amount = (bytes, least, about = false) => `${least ? '≥ ' : about ? '~' : ''}${size(bytes)}`;
 
 /** @param {number} bytes @param {boolean} least */
 export const exactly = (bytes, least) => `${least ? '≥ ' : ''}${count(bytes)} bytes`;

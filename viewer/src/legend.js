@@ -3,7 +3,7 @@ import { fill } from './colours.js';
 import { element, nameText, swatch } from './dom.js';
 import { folder } from './folder.js';
 import { amount, count, duration, exactly, share, size, time } from './format.js';
-import { isExactAt, isLeast, isPiece, spanWidth } from './model.js';
+import { isEstimated, isExactAt, isLeast, isPiece, spanWidth } from './model.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -71,7 +71,7 @@ export class Legend {
     for (const { group, row, name, bytes, part } of this.rows) {
       const held = there ? group.bytes[span] : 0;
       const least = there && isLeast(this.stack, group, span);
-      bytes.textContent = amount(held, least);
+      bytes.textContent = amount(held, least, isEstimated(heap));
       bytes.title = exactly(held, least);
       part.textContent = share(held, total);
       name.setAttribute('aria-pressed', String(app.visible(group.name)));
@@ -80,7 +80,7 @@ export class Legend {
       row.classList.toggle('miss', app.misses(group.name));
     }
     this.when.textContent = there ? `${label}, ${time(heap.spans.time[span], 1)}` : 'before the first allocation';
-    this.total.textContent = size(total);
+    this.total.textContent = amount(total, false, isEstimated(heap));
     this.total.title = `${count(total)} bytes`;
     this.fillBadge(there, span, asked);
   }
@@ -95,11 +95,15 @@ export class Legend {
     if (!there) return;
     const within = duration(spanWidth(heap, span)),
       least = `least ${size(heap.spans.min[span])}`;
-    badge.textContent = exact ? 'exact' : `bucket of ${within}`;
-    badge.title = exact
-      ? 'the state at this instant, to the byte'
-      : isPiece(heap, span)
-        ? `one state, to the byte, of ${within} beside a time whose every change is kept; ${least}`
-        : `the state, to the byte, when the heap was largest after a change within ${within}; ${least}`;
+    const whole = this.rows.some(({ group }) => isLeast(this.stack, group, span)) ? 'exact sum' : 'exact';
+    badge.textContent = isEstimated(heap) ? 'estimate' : exact ? whole : `bucket of ${within}`;
+    if (isEstimated(heap)) badge.className = 'badge bucket';
+    badge.title = isEstimated(heap)
+      ? 'what a sample of the objects stands for'
+      : exact
+        ? 'the state at this instant, to the byte'
+        : isPiece(heap, span)
+          ? `one state, to the byte, of ${within} beside a time whose every change is kept; ${least}`
+          : `the state, to the byte, when the heap was largest after a change within ${within}; ${least}`;
   }
 }

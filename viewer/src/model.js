@@ -66,8 +66,14 @@ const partAt = (heap, band, { by, depth }) => (depth ? undefined : partOf(heap, 
 /** @param {import('./folds.js').Line} line @param {Grouping} grouping */
 const isUnfolded = (line, { unfolded }) => isFold(line) && (unfolded ?? []).includes(line.name);
 
+/** What the page calls it; of the second of two runs as the first has it. @param {Log} log @param {string} name */
+export const shownName = (log, name) => log.renamed?.get(name) ?? name;
+
 /** @param {Log} log @param {Heap} heap @param {import('./data.js').Band} band @param {Grouping} grouping */
-export function bandName(log, heap, band, grouping) {
+export const bandName = (log, heap, band, grouping) => shownName(log, ownName(log, heap, band, grouping));
+
+/** @param {Log} log @param {Heap} heap @param {import('./data.js').Band} band @param {Grouping} grouping */
+function ownName(log, heap, band, grouping) {
   if (band.kind === OTHER) return ELSE;
   if (isOpen(log, band, grouping)) return SEVERAL;
   const part = partAt(heap, band, grouping);
@@ -85,6 +91,16 @@ function isPartial(heap, band, grouping) {
   if (line) return (isUnfolded(line, grouping) ? line.partsOpen : line.open) === 1;
   return (piece & 1) === 1 || (depth > 0 && piece >> 1 >= depth);
 }
+
+/** Whether its numbers are estimates: of a sample of small objects. @param {Heap} heap */
+export const isEstimated = (heap) => heap.name === 'host/python';
+
+/** Whether a name is a call stack that only a sample of the small blocks has. @param {Log} log @param {Heap} heap
+ *  @param {import('./data.js').Band} band @param {string} by */
+const isSampled = (log, heap, band, by) =>
+  log.sampled &&
+  heap.name === 'host/heap' &&
+  (by === 'python' || by === 'stack' || (by === 'auto' && !band.node && band.python + band.native > 0));
 
 /** Bands of that name do not say whose their bytes are. @param {string} name */
 export const isUnnamed = (name) => name === ELSE || name === SEVERAL || name.startsWith(SEVERAL_OF);
@@ -147,9 +163,13 @@ function namesOf(log, heap, grouping) {
   const names = [...number.keys()],
     partial = names.map(() => false);
   heap.bands.forEach((band, i) => {
-    if (isPartial(heap, band, grouping)) partial[nameOf[i]] = !isUnnamed(names[nameOf[i]]);
+    const name = names[nameOf[i]];
+    if (isSampled(log, heap, band, grouping.by)) partial[nameOf[i]] = !NOBODY.includes(name) && !isUnnamed(name);
+    else if (isPartial(heap, band, grouping)) partial[nameOf[i]] = !isUnnamed(name);
   });
-  return { names, nameOf, partial, folds };
+  const nobodys = log.sampled && heap.name === 'host/heap',
+    open = names.map((name) => isUnnamed(name) || (nobodys && NOBODY.includes(name)));
+  return { names, nameOf, partial, open, folds };
 }
 
 /**
@@ -157,7 +177,7 @@ function namesOf(log, heap, grouping) {
  * @param {Log} log @param {Heap} heap @param {Grouping} grouping @param {number} [most] @returns {Stack}
  */
 export function stack(log, heap, grouping, most = 18) {
-  const { names, nameOf, partial, folds } = namesOf(log, heap, grouping);
+  const { names, nameOf, partial, open, folds } = namesOf(log, heap, grouping);
   const unnamed = new Float64Array(heap.spans.start.length);
   const peak = peakSpan(heap),
     sums = new Float64Array(names.length);
@@ -166,7 +186,7 @@ export function stack(log, heap, grouping, most = 18) {
   walk(heap, nameOf, sums, (span) => {
     for (let i = 0; i < sums.length; i++) if (sums[i] > largest[i]) largest[i] = sums[i];
     if (span === peak) atPeak = sums.slice();
-    unnamed[span] = sumUnnamed(names, sums);
+    unnamed[span] = sumOpen(open, sums);
   });
   const order = names
     .map((_, i) => i)
@@ -204,8 +224,8 @@ export function stack(log, heap, grouping, most = 18) {
   return { heap, log, groups, all: names, groupOfBand, unnamed, folds };
 }
 
-/** @param {string[]} names @param {Float64Array} sums */
-const sumUnnamed = (names, sums) => names.reduce((all, name, i) => all + (isUnnamed(name) ? sums[i] : 0), 0);
+/** @param {boolean[]} open @param {Float64Array} sums */
+const sumOpen = (open, sums) => open.reduce((all, is, i) => all + (is ? sums[i] : 0), 0);
 
 /** Whether a group's bytes at a span are a lower bound. @param {Stack} stack @param {Group} group @param {number} span */
 export const isLeast = (stack, group, span) => group.partial && stack.unnamed[span] > 0;
@@ -219,14 +239,14 @@ export const isLeast = (stack, group, span) => group.partial && stack.unnamed[sp
  * @returns {import('./lines.js').Side} of all names of the heap, those that held nothing then, too
  */
 export function composition(log, heap, grouping, span) {
-  const { names, nameOf, partial } = namesOf(log, heap, grouping);
+  const { names, nameOf, partial, open } = namesOf(log, heap, grouping);
   const sums = new Float64Array(names.length);
   /** @type {Map<string, { bytes: number, least: boolean }>} */
   const held = new Map();
   let more = false;
   walk(heap, nameOf, sums, (now) => {
     if (now !== span) return;
-    more = sumUnnamed(names, sums) > 0;
+    more = sumOpen(open, sums) > 0;
     names.forEach((name, i) => held.set(name, { bytes: sums[i], least: partial[i] && more }));
   });
   return { held, more };

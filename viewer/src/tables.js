@@ -6,7 +6,7 @@ import { folder } from './folder.js';
 import { isFold, partOf } from './folds.js';
 import { amount, count, exactly, share, size, time } from './format.js';
 import { csvOf, lines } from './lines.js';
-import { ELSE, bestName, composition, isExact, pathName } from './model.js';
+import { ELSE, bestName, composition, isExact, isEstimated, pathName, shownName } from './model.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -28,10 +28,10 @@ function holders(log, heap, { depth, unfolded = [] }) {
   };
   const isOpen = (/** @type {import('./folds.js').Line} */ line) =>
     depth > 0 || (isFold(line) && unfolded.includes(line.name));
-  for (const line of heap.lines.auto.lines) if (line.bytes && !isOpen(line)) add(line.name, line);
+  for (const line of heap.lines.auto.lines) if (line.bytes && !isOpen(line)) add(shownName(log, line.name), line);
   for (const of of heap.holders) {
     const part = partOf(heap, 'auto', of);
-    if (!part || isOpen(part.line)) add((!depth && part?.told) || bestName(log, of), of);
+    if (!part || isOpen(part.line)) add(shownName(log, (!depth && part?.told) || bestName(log, of)), of);
   }
   if (rest > 0) held.set(ELSE, { bytes: rest });
   return { held, more: rest > 0 };

@@ -1,0 +1,26 @@
+// Names of two runs are paired as diff pairs them.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { pairs } from '../../viewer/src/pairs.js';
+
+/** A log of ranges. @param {string[][]} paths @param {[string, string][]} matching @returns {any} */
+const run = (paths, matching) => ({
+  paths: [[], ...paths],
+  matching: new Map(matching),
+  heaps: [{ bands: paths.map((_, i) => ({ kind: 0, node: i + 1 })), lines: { auto: { lines: [], parts: new Map() } } }],
+});
+
+const BY = /** @type {const} */ ({ by: 'range', depth: 0 });
+
+test('a function that moved to another line is the same one, whoever calls it', () => {
+  const a = run([['step', 'f (a.c:1)'], ['g (a.c:5)']], [['f (a.c:1)', 'f (a.c)']]),
+    b = run([['step', 'f (a.c:9)'], ['g (a.c:5)'], ['f (a.c:9)']], [['f (a.c:9)', 'f (a.c)']]);
+  assert.deepEqual([...pairs(a, b, BY)], [['step > f (a.c:9)', 'step > f (a.c:1)']]);
+});
+
+test('where two lines of a function could be meant, none is, and what both have is not renamed', () => {
+  const matching = /** @type {[string, string][]} */ ([1, 2, 3].map((line) => [`f (a.c:${line})`, 'f (a.c)']));
+  const a = run([['f (a.c:1)'], ['f (a.c:2)']], matching);
+  assert.equal(pairs(a, run([['f (a.c:3)']], matching), BY).size, 0);
+  assert.equal(pairs(run([['f (a.c:1)']], matching), run([['f (a.c:1)']], matching), BY).size, 0);
+});
