@@ -2,6 +2,7 @@
 
 #include "alloc.h"
 #include "cmd.h"
+#include "diff.h"
 #include "html.h"
 #include "logs.h"
 
@@ -25,6 +26,7 @@ static const struct mpr_timeline_options small = { .by = MPR_GROUP_ALL,
                                                    .lifetimes = 300,
                                                    .boxes = 512,
                                                    .exact = 128 };
+static const struct mpr_peaks_options compared = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK };
 enum { DETAILED_LOGS = 2 };
 
 static const struct argp_option options[] = {
@@ -88,11 +90,34 @@ static void read_logs(struct arguments *a, struct runs *runs, const struct mpr_n
     mpr_bar_clear();
 }
 
-static int write_page(struct mpr_output *output, const struct runs *runs)
+/* False: there are no two, or one cannot be read again. */
+static bool compare(const struct arguments *a, const struct runs *runs, struct mpr_diff *diff)
 {
-    if (mpr_output_open(output) != 0) return -1;
-    mpr_html_write(output->file, runs->at, runs->count);
-    return mpr_output_close(output);
+    const struct mpr_progress progress = mpr_bar();
+    struct mpr_error error;
+    bool good = runs->count == 2;
+    mpr_diff_init(diff, &compared);
+    for (size_t i = 0; good && i < runs->count; i++)
+        good = mpr_diff_add(diff, i == 0, runs->at[i].summary.path, MPR_INSTANT_PEAK, &progress,
+                            &error) == 0;
+    if (good) mpr_diff_finish(diff, a->output.naming.telling);
+    mpr_bar_clear();
+    return good;
+}
+
+static int write_page(struct arguments *a, const struct runs *runs)
+{
+    struct mpr_diff diff;
+    struct mpr_page page = { .timeline = runs->at, .count = runs->count };
+    page.naming = &a->output.naming;
+    if (compare(a, runs, &diff)) page.diff = &diff;
+    int status = mpr_output_open(&a->output);
+    if (status == 0) {
+        mpr_html_write(a->output.file, &page);
+        status = mpr_output_close(&a->output);
+    }
+    mpr_diff_free(&diff);
+    return status;
 }
 
 int mpr_cmd_html(int argc, char **argv)
@@ -110,7 +135,7 @@ int mpr_cmd_html(int argc, char **argv)
     mpr_logs_choose(&a.logs);
     struct runs runs = { .at = mpr_alloc(a.logs.paths.count, sizeof *runs.at) };
     read_logs(&a, &runs, &a.output.naming);
-    a.logs.failed |= !runs.count || write_page(&a.output, &runs) != 0;
+    a.logs.failed |= !runs.count || write_page(&a, &runs) != 0;
     for (size_t i = 0; i < runs.count; i++) mpr_timeline_free(&runs.at[i]);
     free(runs.at);
     return mpr_logs_close(&a.logs, runs.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE);

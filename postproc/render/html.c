@@ -36,13 +36,13 @@ static void tables(FILE *out, const struct mpr_timeline *timeline, size_t count)
     mpr_doc_free(&doc);
 }
 
-void mpr_html_write(FILE *out, const struct mpr_timeline *timeline, size_t count)
+void mpr_html_write(FILE *out, const struct mpr_page *page)
 {
     const char *at = until(out, mpr_page, "<!--title-->");
-    title(out, timeline, count);
+    title(out, page->timeline, page->count);
     at = until(out, at, "<!--tables-->");
-    tables(out, timeline, count);
+    tables(out, page->timeline, page->count);
     at = until(out, at, "<!--data-->");
-    mpr_html_data(out, timeline, count);
+    mpr_html_data(out, page);
     until(out, at, "<!--end-->");
 }

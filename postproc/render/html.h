@@ -6,11 +6,20 @@
 #include <stddef.h>
 #include <stdio.h>
 
+struct mpr_diff;
+struct mpr_naming;
 struct mpr_timeline;
+
+struct mpr_page {
+    const struct mpr_timeline *timeline;
+    size_t count;
+    const struct mpr_diff *diff; /* of two timelines, the second against the first; NULL: none */
+    const struct mpr_naming *naming; /* of its rows */
+};
 
 /* False when memprof-report was built without the page. */
 bool mpr_html_available(void);
 /* Errors of writing are the stream's. */
-void mpr_html_write(FILE *out, const struct mpr_timeline *timeline, size_t count);
+void mpr_html_write(FILE *out, const struct mpr_page *page);
 
 #endif

@@ -10,12 +10,14 @@
 
 #include "alloc.h"
 #include "blob.h"
+#include "html_differences.h"
 #include "html_steps.h"
 #include "json.h"
 #include "json_document.h"
 #include "matching.h"
 #include "mpf/sample.h"
 #include "page.def"
+#include "timeline_result.h"
 
 enum { SEGMENTS = 24 }; /* of a peak that the page lists; the rest is summed */
 
@@ -427,8 +429,9 @@ static void matching(struct mpr_json *j, const struct mpr_timeline *t, bool pair
     mpr_arena_free(&arena);
 }
 
-static void log_data(struct mpr_json *j, const struct mpr_timeline *t, size_t log, bool paired)
+static void log_data(struct mpr_json *j, const struct mpr_page *page, size_t log)
 {
+    const struct mpr_timeline *t = &page->timeline[log];
     struct blob_name name;
     mpr_json_open(j, NULL, '{');
     mpr_json_log(j, &t->summary);
@@ -442,7 +445,8 @@ static void log_data(struct mpr_json *j, const struct mpr_timeline *t, size_t lo
     marks(j, t);
     tracks(j, t, log);
     segments(j, t);
-    matching(j, t, paired);
+    matching(j, t, page->diff != NULL);
+    mpr_html_differences(j, log ? page->diff : NULL, page->naming);
     captures(j, t);
     oom(j, &t->oom);
     repeat(j, &t->repeat);
@@ -460,19 +464,19 @@ static void log_data(struct mpr_json *j, const struct mpr_timeline *t, size_t lo
     mpr_json_close(j, '}');
 }
 
-void mpr_html_data(FILE *out, const struct mpr_timeline *timeline, size_t count)
+void mpr_html_data(FILE *out, const struct mpr_page *page)
 {
     struct mpr_json j = { .out = out, .first = true, .in_html = true };
     fputs("<script type=\"application/json\" id=\"data\">", out);
     mpr_json_open(&j, NULL, '{');
     mpr_json_text(&j, "schema", "memprof.page/1");
     mpr_json_open(&j, "logs", '[');
-    for (size_t i = 0; i < count; i++) log_data(&j, &timeline[i], i, count == 2);
+    for (size_t i = 0; i < page->count; i++) log_data(&j, page, i);
     mpr_json_close(&j, ']');
     mpr_json_close(&j, '}');
     fputs("</script>\n", out);
-    for (size_t i = 0; i < count; i++) {
-        const struct mpr_timeline *t = &timeline[i];
+    for (size_t i = 0; i < page->count; i++) {
+        const struct mpr_timeline *t = &page->timeline[i];
         for (size_t k = 0; k < t->heaps; k++) {
             heap_blob(out, &t->heap[k], i, k);
             lifetime_blob(out, &t->heap[k], i, k);

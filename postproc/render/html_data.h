@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-#include "timeline.h"
+#include "html.h"
 
 /* viewer/src/data.js reads it. */
-void mpr_html_data(FILE *out, const struct mpr_timeline *timeline, size_t count);
+void mpr_html_data(FILE *out, const struct mpr_page *page);
 
 #endif

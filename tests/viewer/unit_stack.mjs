@@ -4,7 +4,7 @@ import test from 'node:test';
 import { OTHER } from '../../viewer/src/columns.js';
 import { lines } from '../../viewer/src/lines.js';
 import { shown, totals } from '../../viewer/src/lod.js';
-import { ELSE, composition, isLeast, peakSpan, spanAt, stack } from '../../viewer/src/model.js';
+import { ELSE, composition, inOrderOf, isLeast, peakSpan, spanAt, stack } from '../../viewer/src/model.js';
 import { statistics } from '../../viewer/src/statistics.js';
 import { log, randomHeap } from './made.mjs';
 
@@ -203,4 +203,20 @@ test('a selection begins with what was there before it, nothing where it begins 
   assert.deepEqual(of(15, 25), [16, 7, 5, 40, 2, 3]);
   assert.deepEqual(of(20, 25), [16, 7, 5, 40, 2, 3]);
   assert.deepEqual(of(1, 2), [0, 0, 0, 0, 0, 0]);
+});
+
+test('of two runs a band lies where its like does, and the rest stays on top', () => {
+  const one = stack(log, randomHeap(21, 60, 12).heap, { by: 'range', depth: 0 }, 5),
+    two = stack(log, randomHeap(22, 60, 12).heap, { by: 'range', depth: 0 }, 5),
+    made = inOrderOf(two, one);
+  const names = (/** @type {typeof one} */ of) => of.groups.map((group) => group.name);
+  const both = names(one).filter((name) => names(made).includes(name));
+  assert.deepEqual(
+    names(made).filter((name) => both.includes(name)),
+    both,
+  );
+  assert.notDeepEqual(names(made), names(two));
+  assert.deepEqual(names(made).sort(), names(two).sort());
+  two.groupOfBand.forEach((group, band) => assert.equal(made.groups[made.groupOfBand[band]], two.groups[group]));
+  assert.equal(made.groups.at(-1)?.rest, true);
 });

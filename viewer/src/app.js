@@ -4,13 +4,14 @@ import { bar } from './bar.js';
 import { BlockChart } from './blockchart.js';
 import { HEIGHTS, ceilings, makeCharts } from './charts.js';
 import { REST, UNCLAIMED } from './colours.js';
+import { differencesPanel } from './differences.js';
 import { element, keepingFocus } from './dom.js';
 import { strips } from './findings.js';
 import { lanePanel } from './lanepanel.js';
 import { liveBlocksPanel } from './liveblocks.js';
 import { markPanel } from './marks.js';
 import { Minimap } from './minimap.js';
-import { NOBODY, spanAt, stack } from './model.js';
+import { NOBODY, inOrderOf, spanAt, stack } from './model.js';
 import { opening } from './opening.js';
 import { pairs } from './pairs.js';
 import { ranksPanel } from './ranks.js';
@@ -135,12 +136,17 @@ export class App {
     if (b) b.renamed = pairs(a, b, this.grouping());
   }
 
-  /** @param {Log} log @param {string} name */
+  /** @param {Log} log @param {string} name @returns {Stack | undefined} */
   stackOf(log, name) {
     const key = `${log.index} ${name}`;
     let made = this.stacks.get(key);
     const heap = log.heaps.find((h) => h.name === name);
-    if (!made && heap) this.stacks.set(key, (made = stack(log, heap, this.grouping())));
+    if (!made && heap) {
+      const own = stack(log, heap, this.grouping()),
+        [a, b] = this.runs();
+      made = log === b ? inOrderOf(own, this.stackOf(a, name)) : own;
+      this.stacks.set(key, made);
+    }
     return made;
   }
 
@@ -192,6 +198,7 @@ export class App {
     this.root.replaceChildren(
       runList(this),
       ...strips(this),
+      ...[differencesPanel(this)].filter((panel) => panel !== null),
       this.minimap.root,
       ...(this.lanes ? [this.lanes.root] : []),
       ...(this.charts.length ? this.charts.map((chart) => chart.root) : [nothing()]),

@@ -31,15 +31,16 @@
  * @typedef {import('./columns.js').Boxes & { shortest: number, leftOut: number, taken: Map<string, import('./columns.js').Taken> }} Lanes
  *   the ranges, each a box; taken: by heap, live bytes as it began and ended, and the most in between; shortest: shorter ones may be one box, ns
  * @typedef {import('./columns.js').Points & { name: string, limit: number }} Track
- * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best: string, sampled: boolean, matching: Map<string, string>, renamed: Map<string, string>, source: string,
+ * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best: string, sampled: boolean, matching: Map<string, string>, renamed: Map<string, string>, differences: import('./differences.js').Account[], source: string,
  *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
  *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, lanes: Lanes, tracks: Track[], segments: SegmentsThen[], heldUntil: number[], oom: Oom | null, repeat: Repeat | null, steps: Steps | null, end: string, running: boolean, heaps: Heap[] }} Log
  *   sampled: only a sample of the small blocks has call stacks; matching: of a name what is the same in other runs,
- *   where that is less; renamed: names as the other run that is shown has them;
+ *   where that is less; renamed: names as the other run that is shown has them; differences: from the log before it;
  *   heldUntil: by capture - 1, when the last graph gave up what was made in it;
  *   stacks: frames, outermost first; 0 is the empty one; best: the grouping that names most, source: where its names are from
  */
 import { BANDS, BLOCKS, BOXES, HOLDERS, INSTANCES, POINTS, SEGMENTS, SPANS, TAKEN } from './columns.js';
+import { readAccount } from './differences.js';
 import { readLines } from './folds.js';
 import { Columns } from './leb.js';
 
@@ -210,6 +211,7 @@ async function readLog(raw, index, page) {
     sampled: raw.sampled,
     matching: new Map(raw.matching),
     renamed: new Map(),
+    differences: raw.differences.map(readAccount),
     source: raw.ranges_from,
     events: raw.events,
     lost: raw.lost_events,

@@ -224,6 +224,19 @@ export function stack(log, heap, grouping, most = 18) {
   return { heap, log, groups, all: names, groupOfBand, unnamed, folds };
 }
 
+/** The same groups, those that the other has, too, in its order: of two runs a band lies where its like does.
+ *  @param {Stack} own @param {Stack | undefined} other @returns {Stack} */
+export function inOrderOf(own, other) {
+  const place = new Map(other?.groups.map((group, i) => [group.name, i])),
+    rank = (/** @type {Group} */ group) => (group.rest ? Infinity : (place.get(group.name) ?? 1e6));
+  const order = own.groups.map((_, i) => i).sort((a, b) => rank(own.groups[a]) - rank(own.groups[b]) || a - b);
+  return {
+    ...own,
+    groups: order.map((i) => own.groups[i]),
+    groupOfBand: own.groupOfBand.map((group) => order.indexOf(group)),
+  };
+}
+
 /** @param {boolean[]} open @param {Float64Array} sums */
 const sumOpen = (open, sums) => open.reduce((all, is, i) => all + (is ? sums[i] : 0), 0);
 
