@@ -157,10 +157,7 @@ static bool is_new(unsigned op)
            op == MPF_OP_PROTECT_RW || op == MPF_OP_REMAP_TO;
 }
 
-static bool is_host(unsigned heap)
-{
-    return heap == MPF_HEAP_HOST || heap == MPF_HEAP_MMAP || heap == MPF_HEAP_SHM;
-}
+static bool is_host(unsigned heap) { return mpf_heap_is_host(heap) || heap == MPF_HEAP_PART; }
 
 bool mp_stack_large(unsigned op, unsigned heap, uint64_t size)
 {

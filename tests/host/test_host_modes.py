@@ -69,6 +69,14 @@ def test_large_with_other_allocators():
         mp.check(0 < log.heap()["frees"] <= log.heap()["allocations"], log.heap())
 
 
+def test_large_blocks_have_stacks():
+    """Those of 1 MiB and more, as where every block is recorded."""
+    log = recorded("large", [sys.executable, "-c", "kept = bytearray(3 << 20)"])
+    mp.within(mp.Log(log.path, "--by", "python").range("<module> (<string>:1)")["bytes_at_peak"], 3 << 20, 4 << 20, "bytes")
+    paths = mp.Log(log.path, "--by", "stack").ranges()
+    mp.check(any("main" in path for path in paths), f"no native stack: {list(paths)}")
+
+
 def test_large_of_a_child():
     """It frees blocks that its parent made; its own log has none of these."""
     logs = mp.run([mp.victim("blocks"), "3000", "fork"], env={"MEMPROF_HOST": "large"}).logs
