@@ -1,5 +1,8 @@
 #include "verify.h"
 
+#include <stdlib.h>
+
+#include "alloc.h"
 #include "reader.h"
 
 static uint64_t good_bytes(const struct mpr_summary *s)
@@ -8,17 +11,24 @@ static uint64_t good_bytes(const struct mpr_summary *s)
     return s->cut ? s->cut_offset : s->bytes;
 }
 
-int mpr_verify_read(struct mpr_verify *verify, const char *path,
-                    const struct mpr_progress *progress, struct mpr_error *error)
+int mpr_verify_add(struct mpr_verify *verify, const char *path, const struct mpr_progress *progress,
+                   struct mpr_error *error)
 {
     struct mpr_reader reader;
-    *verify = (struct mpr_verify){ 0 };
     if (mpr_reader_run(&reader, path, MPR_GROUP_HEAP, MPR_INSTANT_PEAK, progress, error) != 0)
         return -1;
-    mpr_reader_summary(&reader, path, &verify->arena, &verify->summary);
+    MPR_GROW(verify->log, verify->logs, verify->cap);
+    struct mpr_verified *log = &verify->log[verify->logs++];
+    *log = (struct mpr_verified){ .good_bytes = 0 };
+    mpr_reader_summary(&reader, path, &verify->arena, &log->summary);
     mpr_reader_close(&reader);
-    verify->good_bytes = good_bytes(&verify->summary);
+    log->good_bytes = good_bytes(&log->summary);
+    verify->incomplete += log->summary.incomplete;
     return 0;
 }
 
-void mpr_verify_free(struct mpr_verify *verify) { mpr_arena_free(&verify->arena); }
+void mpr_verify_free(struct mpr_verify *verify)
+{
+    free(verify->log);
+    mpr_arena_free(&verify->arena);
+}

@@ -1,7 +1,8 @@
-/* Is a log whole?  The result behind `memprof-report verify`.  Lives until mpr_verify_free. */
+/* Are logs whole?  The result behind `memprof-report verify`.  Lives until mpr_verify_free. */
 #ifndef MPR_VERIFY_H
 #define MPR_VERIFY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "arena.h"
@@ -10,15 +11,22 @@
 
 struct mpr_error;
 
-struct mpr_verify {
-    struct mpr_arena arena;
+struct mpr_verified {
     struct mpr_summary summary;
     uint64_t good_bytes; /* the log is whole up to this offset, and up to summary.good_ns */
 };
 
-/* 0, or -1 with *error filled (nothing to free then). */
-int mpr_verify_read(struct mpr_verify *verify, const char *path,
-                    const struct mpr_progress *progress, struct mpr_error *error);
+/* Zero before the first log. */
+struct mpr_verify {
+    struct mpr_arena arena;
+    struct mpr_verified *log;
+    size_t logs, cap;
+    size_t incomplete; /* of them */
+};
+
+/* Reads one log.  0, or -1 with *error filled (the others stay good). */
+int mpr_verify_add(struct mpr_verify *verify, const char *path, const struct mpr_progress *progress,
+                   struct mpr_error *error);
 void mpr_verify_free(struct mpr_verify *verify);
 
 #endif

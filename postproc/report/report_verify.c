@@ -1,10 +1,10 @@
-/* Is a log whole? */
+/* Are logs whole? */
 #include <inttypes.h>
 
 #include "reports.h"
 #include "verify.h"
 
-#define OF(member) MPR_FIELD(mpr_verify, member)
+#define OF(member) MPR_FIELD(mpr_verified, member)
 
 static const struct mpr_column fields[] = {
     { .key = "frames", .type = MPR_COUNT, OF(summary.frames) },
@@ -25,19 +25,50 @@ static const struct mpr_column record[] = {
     { .key = "lost_events", .type = MPR_COUNT, OF(summary.lost_events) },
 };
 
-void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *v)
+static void verdict(struct mpr_document *doc, const struct mpr_verified *v)
 {
     const struct mpr_summary *s = &v->summary;
-    mpr_report_schema(doc, "memprof.verify/1");
     mpr_doc_began(doc, s->process.start_ns);
     mpr_doc_line(doc,
                  "%s: %s, %s frames, whole up to offset %" PRIu64 " of %" PRIu64 " and time %s",
                  s->path, s->incomplete ? "INCOMPLETE" : "good", mpr_doc_count(doc, s->frames),
                  v->good_bytes, s->bytes, mpr_doc_time(doc, s->good_ns));
-    mpr_report_log(doc, s);
-    mpr_report_losses(doc, s);
+}
+
+/* told: people see more of it than the verdict. */
+static void one_log(struct mpr_document *doc, const struct mpr_verified *v, bool told)
+{
+    verdict(doc, v);
+    mpr_report_fields(doc, &v->summary);
+    if (told) mpr_report_lines(doc, &v->summary);
+    if (told) mpr_report_losses(doc, &v->summary);
     mpr_doc_facts(doc, fields, v);
-    mpr_doc_table(doc,
-                  &(struct mpr_table){ .only = MPR_IN_CSV, MPR_COLUMNS(record), MPR_ROWS(v, 1) });
+}
+
+/* Of one log the fields are the report's own. */
+static void several(struct mpr_document *doc, const struct mpr_verify *v)
+{
+    mpr_doc_list(doc, "logs");
+    for (size_t i = 0; i < v->logs; i++) {
+        mpr_doc_open(doc, NULL);
+        one_log(doc, &v->log[i], v->log[i].summary.incomplete);
+        mpr_doc_close(doc);
+    }
+    mpr_doc_close(doc);
+    mpr_doc_fact(doc, "incomplete_logs", mpr_value_number(MPR_COUNT, v->incomplete));
+    if (v->incomplete)
+        mpr_doc_line(doc, "%s logs: %s good, %s INCOMPLETE", mpr_doc_count(doc, v->logs),
+                     mpr_doc_count(doc, v->logs - v->incomplete),
+                     mpr_doc_count(doc, v->incomplete));
+    else mpr_doc_line(doc, "%s logs: all good", mpr_doc_count(doc, v->logs));
+}
+
+void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *v)
+{
+    mpr_report_schema(doc, "memprof.verify/1");
+    if (v->logs == 1) one_log(doc, v->log, true);
+    else several(doc, v);
+    mpr_doc_table(doc, &(struct mpr_table){
+                           .only = MPR_IN_CSV, MPR_COLUMNS(record), MPR_ROWS(v->log, v->logs) });
     mpr_doc_csv(doc, record);
 }
