@@ -135,7 +135,8 @@ static void tree(struct mpr_document *doc, const struct mpr_processes *all)
                                             .column = columns_of(doc, shown, lines),
                                             .columns = sizeof shown_columns / sizeof *shown_columns,
                                             MPR_ROWS(shown, lines),
-                                            .total = "all: peaks may be at other times" });
+                                            .total = "all" });
+    if (lines > 1) mpr_doc_line(doc, "  all: the peaks may be at other times");
     if (folds(line, lines))
         mpr_doc_line(doc, "  N x: sums; pid and largest are those of the largest of them");
 }
