@@ -1,7 +1,10 @@
 #include "utf8.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <wchar.h>
+
+#include "arena.h"
 
 /* Bytes that follow a lead byte; -1: no lead byte. */
 static int following(unsigned char lead, uint32_t *bits)
@@ -86,4 +89,17 @@ void mpr_utf8_escaped(FILE *out, const char *text)
         else if (mpr_utf8_unsafe(code)) mpr_utf8_escape(out, code);
         else fwrite(start, 1, (size_t)(text - start), out);
     }
+}
+
+static bool is_inside(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }
+
+const char *mpr_utf8_shortened(struct mpr_arena *arena, const char *text, size_t most)
+{
+    static const char dots[] = "...";
+    const size_t length = strlen(text);
+    if (length <= most) return text;
+    size_t head = (most - strlen(dots)) / 2, tail = length - (most - strlen(dots) - head);
+    while (head && is_inside(text[head])) head--;
+    while (is_inside(text[tail])) tail++;
+    return mpr_arena_format(arena, "%.*s%s%s", (int)head, text, dots, text + tail);
 }

@@ -23,4 +23,10 @@ void mpr_utf8_escape(FILE *out, uint32_t code);
 /* The text with all of them so written, and bytes that are no UTF-8 as \xNN. */
 void mpr_utf8_escaped(FILE *out, const char *text);
 
+struct mpr_arena;
+
+/* A text of more bytes than so many with "..." in place of its middle: its end tells, too.  Of
+ * others the text itself. */
+const char *mpr_utf8_shortened(struct mpr_arena *arena, const char *text, size_t most);
+
 #endif

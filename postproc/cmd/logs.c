@@ -6,9 +6,10 @@
 
 #include "arena.h"
 #include "units.h"
+#include "utf8.h"
 #include "who.h"
 
-enum { KEY_PID = 768, KEY_RANK, LISTED = 8, TITLE = 60 };
+enum { KEY_PID = 768, KEY_RANK, LISTED = 8, ARGUMENTS = 8, TITLE = 60 };
 
 static const struct argp_option options[] = {
     { "pid", KEY_PID, "N", 0, "of several logs those of process N", 10 },
@@ -47,13 +48,10 @@ const struct argp mpr_logs_argp = { .options = options, .parser = parse, .args_d
 
 static const char *title(struct mpr_arena *arena, const struct mpr_process_info *who)
 {
-    char text[TITLE + 1];
-    size_t used = 0;
-    for (size_t i = 0; i < who->argc && used < TITLE; i++)
-        used +=
-            (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " " : "", who->argv[i]);
-    return mpr_arena_format(arena, "%s%s", used ? text : "unknown program",
-                            used > TITLE ? "..." : "");
+    const char *text = who->argc ? who->argv[0] : "unknown program";
+    for (size_t i = 1; i < who->argc && i < ARGUMENTS; i++)
+        text = mpr_arena_format(arena, "%s %s", text, who->argv[i]);
+    return mpr_utf8_shortened(arena, text, TITLE);
 }
 
 /* "rank 3, pid 4242" */

@@ -8,8 +8,9 @@
 #include "reports.h"
 #include "row.h"
 #include "summary.h"
+#include "utf8.h"
 
-enum { ARGUMENTS = 8 }; /* of the command line, in a title */
+enum { ARGUMENTS = 8, ARGUMENT = 60 }; /* of the command line, in a title; bytes of one */
 
 void mpr_report_schema(struct mpr_document *doc, const char *schema)
 {
@@ -160,7 +161,8 @@ void mpr_report_title(struct mpr_document *doc, const struct mpr_summary *s)
 {
     const struct mpr_process_info *p = &s->process;
     for (size_t i = 0; i < p->argc && i < ARGUMENTS; i++)
-        mpr_doc_add(doc, MPR_STRONG, "%s%s", i ? " " : "", p->argv[i]);
+        mpr_doc_add(doc, MPR_STRONG, "%s%s", i ? " " : "",
+                    mpr_utf8_shortened(&doc->arena, p->argv[i], ARGUMENT));
     if (p->argc > ARGUMENTS) mpr_doc_add(doc, MPR_STRONG, " ...");
     if (!p->argc) mpr_doc_add(doc, MPR_STRONG, "unknown program");
     if (*p->rank) mpr_doc_say(doc, "  rank %s", p->rank);

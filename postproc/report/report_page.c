@@ -5,8 +5,10 @@
 #include "lines.h"
 #include "reports.h"
 #include "timeline_result.h"
+#include "utf8.h"
 
-enum { ROWS = 40, ARGUMENTS = 4 }; /* of a heap; of the command line, in a heading */
+/* Of a heap; of the command line, in a heading; bytes of one of these. */
+enum { ROWS = 40, ARGUMENTS = 4, ARGUMENT = 60 };
 
 const char *mpr_report_label(struct mpr_document *doc, const struct mpr_summary *s)
 {
@@ -14,7 +16,7 @@ const char *mpr_report_label(struct mpr_document *doc, const struct mpr_summary 
     struct mpr_arena *a = &doc->arena;
     const char *text = p->argc ? p->argv[0] : s->path;
     for (size_t i = 1; i < p->argc && i < ARGUMENTS; i++)
-        text = mpr_arena_format(a, "%s %s", text, p->argv[i]);
+        text = mpr_arena_format(a, "%s %s", text, mpr_utf8_shortened(a, p->argv[i], ARGUMENT));
     if (*p->rank) text = mpr_arena_format(a, "%s, rank %s", text, p->rank);
     if (*p->host) text = mpr_arena_format(a, "%s, %s", text, p->host);
     return p->pid ? mpr_arena_format(a, "%s, pid %" PRIu64, text, p->pid) : text;

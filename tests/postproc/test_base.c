@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "alloc.h"
+#include "arena.h"
 #include "index.h"
 #include "shell.h"
 #include "utf8.h"
@@ -291,10 +292,22 @@ static void bash_reads_the_word(void **state)
     mpr_arena_free(&arena);
 }
 
+static void the_middle_of_a_long_text_goes(void **state)
+{
+    struct mpr_arena arena = { 0 };
+    (void)state;
+    assert_string_equal(mpr_utf8_shortened(&arena, "0123456789", 10), "0123456789");
+    assert_string_equal(mpr_utf8_shortened(&arena, "0123456789a", 10), "012...789a");
+    assert_string_equal(mpr_utf8_shortened(&arena, "äöüäöüäöü", 11), "äö...öü");
+    assert_string_equal(mpr_utf8_shortened(&arena, "\x80\x80\x80\x80\x80", 4), "...");
+    mpr_arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_xml_and_terminals_cannot_have_is_unsafe),
+        cmocka_unit_test(the_middle_of_a_long_text_goes),
         cmocka_unit_test(memory_is_zeroed_and_there),
         cmocka_unit_test(texts_are_copied),
         cmocka_unit_test(too_much_memory_ends),
