@@ -12,10 +12,12 @@
 __attribute__((visibility("default"))) const char *argp_program_version =
     "memprof-report " MEMPROF_VERSION;
 
+typedef int run_command(int argc, char **argv);
+
 // clang-format off
 static const struct {
     const char *name;
-    int (*run)(int argc, char **argv);
+    run_command *run;
 } commands[] = {
     { "peaks", mpr_cmd_peaks },
     { "oom", mpr_cmd_oom },
@@ -43,6 +45,7 @@ static const struct {
 struct arguments {
     int command;
     uint64_t memory;
+    bool summary; /* no command is needed */
 };
 
 static const struct argp_option options[] = {
@@ -66,7 +69,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct arguments *a = state->input;
     switch (key) {
     case 'm': set_memory(a, arg, state); return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "a command is needed"); return 0;
+    case ARGP_KEY_NO_ARGS:
+        if (!a->summary) argp_error(state, "a command is needed");
+        return 0;
     case ARGP_KEY_ARG:
         a->command = state->next - 1;
         state->next = state->argc;
@@ -100,7 +105,7 @@ static const struct argp argp = {
         "  threads   what each thread allocated, and when it lived\n"
         "  processes the processes of a run, as a tree\n"
         "  info      what a log holds\n"
-        "  verify    checks every frame of a log\n"
+        "  verify    checks every frame of each log\n"
         "  recover   folds the journal of a dead process into its log\n"
         "\vExamples:\n"
         "  memprof-report memprof.n03.4242.zst\n"
@@ -126,23 +131,64 @@ static void check_options(int argc, char **argv)
     }
 }
 
+/* NULL: there is none. */
+static run_command *command_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(commands[i].name, name) == 0) return commands[i].run;
+    return NULL;
+}
+
+/* Of this program, or a beginning of its name that argp takes for it. */
+static bool is_own(const char *arg)
+{
+    static const char *const name[] = { "--max-memory", "--help", "--usage", "--version" };
+    const size_t length = strcspn(arg, "=");
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        if (length > 2 && strncmp(arg, name[i], length) == 0) return true;
+    return arg[1] != '-' && strchr("m?V", arg[1]);
+}
+
+/* "-m 100", "--max-memory 100" */
+static bool takes_value(const char *arg)
+{
+    if (arg[1] == 'm') return !arg[2];
+    return strncmp(arg, "--m", 3) == 0 && !strchr(arg, '=');
+}
+
+/* "--width 80 LOG": where the first options are a report's, and a log follows, the summary's name
+ * is left out.  0: it is not so. */
+static int summary_at(int argc, char **argv)
+{
+    int at = 1;
+    while (at < argc && argv[at][0] == '-' && is_own(argv[at])) at += takes_value(argv[at]) ? 2 : 1;
+    if (at >= argc || argv[at][0] != '-') return 0;
+    for (int i = at + 1; i < argc && !command_named(argv[i]); i++)
+        if (access(argv[i], F_OK) == 0) return at;
+    return 0;
+}
+
+static int summary(int argc, char **argv, int at)
+{
+    static char name[] = "summary";
+    argv[at - 1] = name;
+    return mpr_cmd_summary(argc - at + 1, argv + at - 1);
+}
+
 int main(int argc, char **argv)
 {
     check_options(argc, argv);
-    struct arguments a = { .memory = MPR_MEMORY_DEFAULT };
+    const int options_at = summary_at(argc, argv);
+    struct arguments a = { .memory = MPR_MEMORY_DEFAULT, .summary = options_at };
     setlocale(LC_CTYPE, "");
     argp_err_exit_status = MPR_EXIT_USAGE;
-    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &a);
+    argp_parse(&argp, options_at ? options_at : argc, argv, ARGP_IN_ORDER, NULL, &a);
     mpr_memory_limit(a.memory);
+    if (options_at) return summary(argc, argv, options_at);
     const int at = a.command;
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (strcmp(commands[i].name, argv[at]) == 0) return commands[i].run(argc - at, argv + at);
-    }
-    if (access(argv[at], F_OK) == 0) { /* a log, or a directory of logs */
-        static char name[] = "summary";
-        argv[at - 1] = name;
-        return mpr_cmd_summary(argc - at + 1, argv + at - 1);
-    }
+    run_command *const run = command_named(argv[at]);
+    if (run) return run(argc - at, argv + at);
+    if (access(argv[at], F_OK) == 0) return summary(argc, argv, at); /* a log, or a directory */
     mpr_cmd_say("'%s' is no command and no file; try 'memprof-report --help'", argv[at]);
     return MPR_EXIT_USAGE;
 }
