@@ -134,6 +134,7 @@ static void fill(struct mpr_calltree *t, const struct mpr_reader *reader)
     uint64_t known_bytes = 0, known_blocks = 0;
     if (heap < 0) return;
     t->heap = mpr_label_heap(&t->arena, (uint8_t)heap);
+    t->inside = mpr_label_around((uint8_t)heap);
     t->time = r->books.heap[heap].peak_time;
     t->bytes = r->books.heap[heap].peak_bytes;
     t->blocks = r->books.heap[heap].peak_blocks;

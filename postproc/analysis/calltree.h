@@ -36,6 +36,7 @@ struct mpr_calltree {
     struct mpr_arena arena;
     struct mpr_summary summary;
     const char *heap;                       /* NULL: no heap has stacks */
+    const char *inside;                     /* the heap whose bytes its are a part of; NULL: none */
     uint64_t time, bytes, blocks;           /* of the heap then */
     uint64_t unknown_bytes, unknown_blocks; /* without a stack */
     uint64_t samples; /* figures are estimates from so many blocks; 0: they are exact */

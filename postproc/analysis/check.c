@@ -231,7 +231,8 @@ void mpr_check_against(struct mpr_check *check, const struct mpr_diff *diff,
                        const struct mpr_naming *naming, double part)
 {
     for (size_t i = 0; i < diff->accounts; i++)
-        check_account(check, diff, &diff->account[i], naming, part);
+        if (!diff->account[i].inside) /* an estimate of what is compared anyway */
+            check_account(check, diff, &diff->account[i], naming, part);
 }
 
 /* ---- suggestions */
@@ -332,6 +333,7 @@ int mpr_check_suggest(struct mpr_check *check, struct mpr_budget *budget, double
     const struct mpr_log_peaks *log = &check->ranges.log[check->ranges.logs - 1];
     for (size_t i = 0; i < log->heaps; i++) {
         const struct mpr_heap_peak *heap = &log->heap[i];
+        if (heap->inside) continue;
         mpr_budget_add(budget,
                        &(struct mpr_limit){ .of = MPR_LIMIT_HEAP,
                                             .name = "",

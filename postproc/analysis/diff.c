@@ -92,8 +92,10 @@ static void add(struct mpr_diff_run *r, const char *const *path, size_t depth, i
 
 static void add_heap(struct mpr_diff *diff, size_t run, const struct mpr_heap_peak *h)
 {
-    struct mpr_diff_run *r = begin(diff, MPR_DIFF_HEAP, mpr_diff_heap(diff, run, h->name),
-                                   diff->peaks.log[run].choice.by, run, h->rows);
+    const char *name = mpr_diff_heap(diff, run, h->name);
+    const enum mpr_group by = diff->peaks.log[run].choice.by;
+    struct mpr_diff_run *r = begin(diff, MPR_DIFF_HEAP, name, by, run, h->rows);
+    account_of(diff, MPR_DIFF_HEAP, name, by)->inside = h->inside;
     for (size_t i = 0; i < h->rows; i++)
         add(r, h->row[i].path, h->row[i].depth, mpr_amount(h->row[i].bytes), h->row[i].estimated);
 }

@@ -40,7 +40,8 @@ enum mpr_diff_of { MPR_DIFF_DEVICE, MPR_DIFF_HEAP, MPR_DIFF_COMMS, MPR_DIFF_GRAP
 struct mpr_diff_account {
     enum mpr_diff_of of;
     const char *name;
-    enum mpr_group by; /* of its rows */
+    const char *inside; /* of a heap: the one whose bytes these are a part of; NULL: none */
+    enum mpr_group by;  /* of its rows */
     struct mpr_spread base, now;
     int64_t change;
     bool noise;

@@ -139,14 +139,14 @@ static int by_peak(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-static void fill_heap(struct mpr_instances *out, const char *name,
+static void fill_heap(struct mpr_instances *out, const char *name, const char *inside,
                       const struct mpr_instance_heap *of)
 {
     const size_t bytes = out->instances * sizeof *of;
     struct mpr_instances_heap *heap = &out->heap[out->heaps++];
-    *heap =
-        (struct mpr_instances_heap){ .name = name,
-                                     .of = memcpy(mpr_arena_alloc(&out->arena, bytes), of, bytes) };
+    *heap = (struct mpr_instances_heap){
+        .name = name, .inside = inside, .of = memcpy(mpr_arena_alloc(&out->arena, bytes), of, bytes)
+    };
     for (size_t i = 0; i < out->instances; i++)
         if (of[i].peak_bytes > heap->peak_bytes) heap->peak_bytes = of[i].peak_bytes;
 }
@@ -157,7 +157,8 @@ static void fill_heaps(const struct builder *b, const char *only, struct mpr_ins
     for (uint32_t i = 0; i < b->taken.heaps.count; i++) {
         const char *name = mpr_label_heap(&out->arena, b->taken.heaps.code[i]);
         if (!only || strcmp(only, name) == 0)
-            fill_heap(out, name, b->taken.heap[b->taken.heaps.code[i]]);
+            fill_heap(out, name, mpr_label_around(b->taken.heaps.code[i]),
+                      b->taken.heap[b->taken.heaps.code[i]]);
     }
     qsort(out->heap, out->heaps, sizeof *out->heap, by_peak);
 }

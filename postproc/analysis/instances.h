@@ -38,6 +38,7 @@ struct mpr_instance {
 
 struct mpr_instances_heap {
     const char *name;
+    const char *inside;                 /* the heap whose bytes these are a part of; NULL: none */
     const struct mpr_instance_heap *of; /* by instance */
     uint64_t peak_bytes;                /* of all instances */
 };

@@ -108,7 +108,7 @@ static void judge(struct mpr_steps *s)
         h->stands_out = mpr_arena_alloc(&in->arena, in->instances);
         judge_peaks(h, ranked, in->instances);
         judge_kept(in, h, ranked);
-        if (excess(h) > excess(&s->heap[s->shown])) s->shown = i;
+        if (!h->heap->inside && excess(h) > excess(&s->heap[s->shown])) s->shown = i;
     }
     free(ranked);
 }

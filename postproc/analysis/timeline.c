@@ -39,6 +39,7 @@ static void fill_heap(struct mpr_timeline *t, const struct mpr_reader *reader,
         .allocations = heap->allocations,
         .frees = heap->frees,
         .failures = heap->failures,
+        .inside = mpr_label_around(code),
         .is_about = mpr_label_is_about(r, code),
     };
     if (t->options.by == MPR_GROUP_ALL) out->lines = mpr_heap_lines_make(t, reader, code);

@@ -197,6 +197,7 @@ struct mpr_heap_line {
     const char *name;
     uint64_t peak_bytes, peak_time, peak_blocks, end_bytes, end_blocks;
     uint64_t allocations, frees, failures;
+    const char *inside;    /* the heap whose bytes these are a part of; NULL: none */
     bool is_about;         /* some of its blocks were counted now and then */
     uint64_t width_ns;     /* 1: every change has its own span */
     struct mpr_band *band; /* those of their own first, by largest */

@@ -10,6 +10,7 @@
 #include "alloc.h"
 #include "calltrees.h"
 #include "cut.h"
+#include "reports.h"
 #include "text.h"
 #include "units.h"
 #include "utf8.h"
@@ -185,10 +186,13 @@ static void heading(struct mpr_document *doc, const struct mpr_calltree *t)
 {
     mpr_doc_gap(doc);
     mpr_doc_add(doc, MPR_STRONG, "%s", t->heap);
-    mpr_doc_line(doc, "  %s %s at %s, by %scall stack, %s",
-                 mpr_instant_is_peak(t->options.at) ? "peak" : "bytes", mpr_doc_size(doc, t->bytes),
-                 mpr_doc_time(doc, t->time), t->options.python ? "Python " : "",
-                 t->options.bottom_up ? "from who allocated" : "from main");
+    mpr_doc_say(doc, "  %s %s%s at %s, by %scall stack, %s",
+                mpr_instant_is_peak(t->options.at) ? "peak" : "bytes", t->inside ? "~" : "",
+                mpr_doc_size(doc, t->bytes), mpr_doc_time(doc, t->time),
+                t->options.python ? "Python " : "",
+                t->options.bottom_up ? "from who allocated" : "from main");
+    mpr_report_inside(doc, t->inside);
+    mpr_doc_end(doc);
     mpr_doc_add(doc, MPR_FAINT, "%13s%9s%12s", "bytes", "share", "blocks");
     mpr_doc_end(doc);
 }

@@ -72,6 +72,7 @@ static void heap(struct mpr_json *j, const struct mpr_heap_line *h)
     uint64_t *scratch = mpr_alloc(h->spans, sizeof *scratch);
     mpr_json_open(j, NULL, '{');
     mpr_json_text(j, "heap", h->name);
+    if (h->inside) mpr_json_text(j, "inside", h->inside);
     mpr_json_number(j, "peak_bytes", h->peak_bytes);
     mpr_json_number(j, "peak_time_ns", h->peak_time);
     mpr_json_number(j, "end_bytes", h->end_bytes);

@@ -7,6 +7,7 @@
 
 #include "alloc.h"
 #include "naming.h"
+#include "reports.h"
 #include "text.h"
 #include "text_document.h"
 #include "timelines.h"
@@ -248,9 +249,11 @@ static void heading(FILE *out, const struct mpr_timeline *t, const struct mpr_he
     mpr_doc_began(&doc, t->summary.process.start_ns);
     mpr_doc_gap(&doc);
     mpr_doc_add(&doc, MPR_STRONG, "%s", h->name);
-    mpr_doc_line(&doc, "  peak %s%s at %s, at the end %s", h->is_about ? "~" : "",
-                 mpr_doc_size(&doc, h->peak_bytes), mpr_doc_time(&doc, h->peak_time),
-                 mpr_doc_size(&doc, h->end_bytes));
+    mpr_doc_say(&doc, "  peak %s%s at %s, at the end %s%s", h->is_about || h->inside ? "~" : "",
+                mpr_doc_size(&doc, h->peak_bytes), mpr_doc_time(&doc, h->peak_time),
+                h->inside ? "~" : "", mpr_doc_size(&doc, h->end_bytes));
+    mpr_report_inside(&doc, h->inside);
+    mpr_doc_end(&doc);
     mpr_text_document(out, &doc, style);
     mpr_doc_free(&doc);
 }

@@ -56,6 +56,13 @@ static struct mpr_value of_what(const void *row, const void *context)
     return mpr_value_text(of_words[a->of]);
 }
 
+static struct mpr_value inside(const void *row, const void *context)
+{
+    const struct mpr_diff_account *a = row;
+    (void)context;
+    return a->inside ? mpr_value_text(a->inside) : mpr_value_absent;
+}
+
 #define CHANGE_COLUMNS(of)                                                                         \
     { .key = "base_bytes", .type = MPR_SIGNED, of(base.is) },                                      \
         { .key = "new_bytes", .type = MPR_SIGNED, of(now.is) },                                    \
@@ -71,6 +78,7 @@ static struct mpr_value of_what(const void *row, const void *context)
 static const struct mpr_column account_fields[] = {
     { .key = "of", .get = of_what },
     { .key = "name", .type = MPR_TEXT, OF_ACCOUNT(name) },
+    { .key = "inside", .get = inside },
     CHANGE_COLUMNS(OF_ACCOUNT),
     { .key = "noise", .type = MPR_FLAG, OF_ACCOUNT(noise) },
 };
@@ -174,10 +182,13 @@ static void row_table(struct mpr_document *doc, const struct mpr_diff *diff, con
 
 static struct shown shown_account(struct mpr_document *doc, const struct mpr_diff_account *a)
 {
-    const struct mpr_diff_row row = { .base = a->base, .now = a->now, .change = a->change };
+    const struct mpr_diff_row row = {
+        .base = a->base, .now = a->now, .change = a->change, .estimated = a->inside
+    };
     struct shown shown = shown_of(doc, &row);
     shown.name = a->name;
-    shown.note = a->noise && a->change ? "noise" : "";
+    shown.note = a->inside ? mpr_arena_format(&doc->arena, "inside %s", a->inside) : "";
+    if (a->noise && a->change) shown.note = "noise";
     return shown;
 }
 
@@ -191,6 +202,7 @@ static void account_table(struct mpr_document *doc, const struct mpr_diff *diff)
                                             .column = columns_for(doc, diff, shown_accounts),
                                             .columns = SHOWN,
                                             MPR_ROWS(shown, diff->accounts),
+                                            .estimated = estimated,
                                             .all = MPR_FOR_PEOPLE });
 }
 
@@ -319,7 +331,8 @@ static void same(struct mpr_document *doc, const struct mpr_diff *diff)
     }
     mpr_doc_say(doc, "nothing differs");
     for (size_t i = 0; i < diff->accounts; i++)
-        mpr_doc_say(doc, "%s %s %s", i ? "," : ":", diff->account[i].name,
+        mpr_doc_say(doc, "%s %s %s%s", i ? "," : ":", diff->account[i].name,
+                    diff->account[i].inside ? "~" : "",
                     mpr_doc_size(doc, (uint64_t)diff->account[i].now.is));
     mpr_doc_end(doc);
 }

@@ -218,11 +218,13 @@ static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
 static void headline(struct mpr_document *doc, const struct mpr_leaks *l,
                      const struct mpr_leaks_heap *h)
 {
-    mpr_doc_say(doc, "%s: %s in %s block%s live", h->live->name,
-                mpr_doc_size(doc, h->live->peak_bytes), mpr_doc_count(doc, h->live->peak_blocks),
-                h->live->peak_blocks == 1 ? "" : "s");
+    const char *about = h->live->inside ? "~" : "";
+    mpr_doc_say(doc, "%s: %s%s in %s%s block%s live", h->live->name, about,
+                mpr_doc_size(doc, h->live->peak_bytes), about,
+                mpr_doc_count(doc, h->live->peak_blocks), h->live->peak_blocks == 1 ? "" : "s");
     if (is_known(l) && h->growings) say_growth(doc, l, h);
     else if (is_known(l)) mpr_doc_say(doc, "; no site grows");
+    mpr_report_inside(doc, h->live->inside);
     mpr_doc_end(doc);
 }
 
@@ -235,6 +237,7 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
     const struct mpr_leaks_row *living = live_rows(doc, h->live, &live);
     mpr_doc_open(doc, NULL);
     mpr_doc_fact(doc, "heap", mpr_value_text(name));
+    if (h->live->inside) mpr_doc_fact(doc, "inside", mpr_value_text(h->live->inside));
     mpr_doc_fact(doc, "bytes", mpr_value_number(MPR_BYTES, h->live->peak_bytes));
     mpr_doc_fact(doc, "blocks", mpr_value_number(MPR_COUNT, h->live->peak_blocks));
     mpr_doc_fact(doc, "grown_bytes", mpr_value_amount(MPR_CHANGE, h->grown_bytes));

@@ -311,6 +311,11 @@ void mpr_report_choice(struct mpr_document *doc, const struct mpr_choice *choice
     if (*choice->source) mpr_doc_line(doc, "ranges: %s", choice->source);
 }
 
+void mpr_report_inside(struct mpr_document *doc, const char *inside)
+{
+    if (inside) mpr_doc_say(doc, "  (~ from samples, inside %s)", inside);
+}
+
 void mpr_report_notes(struct mpr_document *doc, const char *const *note, size_t notes)
 {
     if (notes) mpr_doc_gap(doc);

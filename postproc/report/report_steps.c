@@ -175,6 +175,7 @@ static void heap(struct mpr_document *doc, const struct mpr_steps *s, size_t ind
     for (size_t i = 0; i < in->instances; i++) step[i] = step_of(s, h, i);
     mpr_doc_open(doc, NULL);
     mpr_doc_fact(doc, "heap", mpr_value_text(h->heap->name));
+    if (h->heap->inside) mpr_doc_fact(doc, "inside", mpr_value_text(h->heap->inside));
     mpr_doc_facts(doc, heap_fields, h);
     mpr_doc_table(doc, &(struct mpr_table){ .key = "instances",
                                             .only = MPR_IN_JSON | MPR_IN_CSV,
@@ -205,7 +206,7 @@ static void headline(struct mpr_document *doc, const struct mpr_steps *s,
 {
     const struct mpr_instance *instance = s->instances.instance;
     const char *least = mpr_doc_size(doc, h->least_peak), *most = mpr_doc_size(doc, h->most_peak);
-    mpr_doc_say(doc, "%s: peak %s", h->heap->name, least);
+    mpr_doc_say(doc, "%s: peak %s%s", h->heap->name, h->heap->inside ? "~" : "", least);
     if (strcmp(least, most) != 0) mpr_doc_say(doc, " to %s", most);
     if (h->peaks_out) {
         const uint64_t peak = h->heap->of[h->worst_peak].peak_bytes;
@@ -221,6 +222,7 @@ static void headline(struct mpr_document *doc, const struct mpr_steps *s,
                     others(doc, h->kept_out),
                     mpr_doc_size(doc, mpr_less(worst->end_bytes, worst->begin_bytes)));
     }
+    mpr_report_inside(doc, h->heap->inside);
     mpr_doc_end(doc);
 }
 

@@ -64,19 +64,41 @@ static void devices(struct mpr_document *doc, const struct mpr_insights *in)
     mpr_doc_close(doc);
 }
 
+static struct mpr_value inside(const void *row, const void *context)
+{
+    const struct mpr_heap_peak *h = row;
+    (void)context;
+    return h->inside ? mpr_value_text(h->inside) : mpr_value_absent;
+}
+
 #define OF_HEAP(member) MPR_FIELD(mpr_heap_peak, member)
 
 // clang-format off
 static const struct mpr_column heap_columns[] = {
     { .key = "heap", .title = "heap", .type = MPR_WORD, OF_HEAP(name), .width = 14 },
-    { .key = "peak_bytes", .title = "peak", .type = MPR_BYTES, OF_HEAP(peak_bytes) },
+    { .key = "inside", .get = inside, .only = MPR_IN_JSON },
+    { .key = "peak_bytes", .title = "peak", .type = MPR_BYTES, OF_HEAP(peak_bytes),
+      .estimate = true },
     { .key = "peak_time_ns", .title = "at", .type = MPR_TIME, OF_HEAP(peak_time) },
-    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF_HEAP(end_bytes) },
+    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF_HEAP(end_bytes),
+      .estimate = true },
     { .key = "blocks_at_peak", .type = MPR_COUNT, OF_HEAP(peak_blocks) },
     { .key = "allocations", .title = "allocations", .type = MPR_COUNT, OF_HEAP(allocations), .width = 14,
-      .spare = 1 },
+      .estimate = true, .spare = 1 },
 };
 // clang-format on
+
+static bool is_inside(const void *row) { return ((const struct mpr_heap_peak *)row)->inside; }
+
+static void inside_lines(struct mpr_document *doc, const struct mpr_log_peaks *log)
+{
+    for (size_t i = 0; i < log->heaps; i++) {
+        if (!log->heap[i].inside) continue;
+        mpr_doc_say(doc, "%s", log->heap[i].name);
+        mpr_report_inside(doc, log->heap[i].inside);
+        mpr_doc_end(doc);
+    }
+}
 
 static void heaps(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
@@ -86,7 +108,9 @@ static void heaps(struct mpr_document *doc, const struct mpr_log_peaks *log)
                                             MPR_COLUMNS(heap_columns),
                                             MPR_ROWS(log->heap, log->heaps),
                                             .all = MPR_EVERYWHERE,
+                                            .estimated = is_inside,
                                             .flush = true });
+    inside_lines(doc, log);
     if (log->heaps) return;
     mpr_doc_gap(doc);
     mpr_doc_line(doc, "no allocations were recorded");
@@ -108,6 +132,14 @@ static const struct mpr_heap_peak *heap_named(const struct mpr_log_peaks *log, c
     return NULL;
 }
 
+/* Of those that are no part of another one. */
+static const struct mpr_heap_peak *largest_of(const struct mpr_log_peaks *log)
+{
+    for (size_t i = 0; i < log->heaps; i++)
+        if (!log->heap[i].inside) return &log->heap[i];
+    return NULL;
+}
+
 /* Of the device that ran out of memory; else of the largest heap: PyTorch's blocks rather than the
  * segments that they lie in. */
 static struct owned owners_of(struct mpr_document *doc, const struct mpr_insights *in)
@@ -117,7 +149,7 @@ static struct owned owners_of(struct mpr_document *doc, const struct mpr_insight
     if (in->oom.told && s->rows)
         return (struct owned){ mpr_arena_format(&doc->arena, "gpu%u/torch", in->oom.device),
                                "at the OOM", s->row, s->rows, s->torch_live };
-    const struct mpr_heap_peak *h = log->heaps ? &log->heap[0] : NULL, *torch = NULL;
+    const struct mpr_heap_peak *h = largest_of(log), *torch = NULL;
     const char *device = h ? strstr(h->name, "/device") : NULL;
     if (device)
         torch = heap_named(

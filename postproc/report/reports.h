@@ -77,6 +77,8 @@ void mpr_report_blocks(struct mpr_document *doc, const struct mpr_recording *r);
 /* "ranges: NVTX": what "auto" stands for; nothing where it was not asked for. */
 void mpr_report_choice(struct mpr_document *doc, const struct mpr_choice *choice);
 /* For people: what could not be done. */
+/* Behind a heap's amounts, which are part of that one's; NULL: nothing. */
+void mpr_report_inside(struct mpr_document *doc, const char *inside);
 void mpr_report_notes(struct mpr_document *doc, const char *const *note, size_t notes);
 
 #endif
