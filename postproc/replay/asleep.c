@@ -8,11 +8,11 @@
 
 void mpr_asleep_unmapped(struct mpr_intervals *ever, uint64_t from, uint64_t to)
 {
-    const struct mpr_place first = mpr_intervals_after(ever, from ? from - 1 : 0);
+    const struct mpr_position first = mpr_intervals_after(ever, from ? from - 1 : 0);
     struct mpr_interval joined = { from, to, 0, false };
     const struct mpr_interval *span;
     size_t count = 0;
-    for (struct mpr_place place = first;
+    for (struct mpr_position place = first;
          (span = mpr_intervals_at(ever, place)) && span->start <= to;
          place = mpr_intervals_next(ever, place)) {
         if (span->start < joined.start) joined.start = span->start;
@@ -54,7 +54,7 @@ static void find_gaps(struct gaps *g, const struct mpr_picture *p, const struct 
     const struct mpr_interval *span;
     uint64_t covered = 0; /* up to here by the blocks before `i` */
     size_t i = 0;
-    for (struct mpr_place place = { 0, 0 }; (span = mpr_intervals_at(ever, place));
+    for (struct mpr_position place = { 0, 0 }; (span = mpr_intervals_at(ever, place));
          place = mpr_intervals_next(ever, place)) {
         for (; i < p->drivers && p->driver[i].addr < span->end; i++) {
             add_gap(g, covered > span->start ? covered : span->start, p->driver[i].addr);

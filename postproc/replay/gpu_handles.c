@@ -191,11 +191,11 @@ void mpr_handle_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t
 void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes)
 {
     struct mpr_gpu *g = &r->gpu;
-    const struct mpr_place first = mpr_intervals_after(&g->maps, at);
+    const struct mpr_position first = mpr_intervals_after(&g->maps, at);
     const uint64_t end = bytes > UINT64_MAX - at ? UINT64_MAX : at + bytes;
     const struct mpr_interval *map;
     size_t count = 0;
-    for (struct mpr_place place = first;
+    for (struct mpr_position place = first;
          (map = mpr_intervals_at(&g->maps, place)) && map->start < end;
          place = mpr_intervals_next(&g->maps, place)) {
         struct mpr_object *o = &g->object[map->what];

@@ -24,9 +24,9 @@ static const struct mpr_interval *last_of(const struct mpr_interval_leaf *leaf)
     return &leaf->at[leaf->count - 1];
 }
 
-struct mpr_place mpr_intervals_after(const struct mpr_intervals *s, uint64_t address)
+struct mpr_position mpr_intervals_after(const struct mpr_intervals *s, uint64_t address)
 {
-    struct mpr_place place = { 0, 0 };
+    struct mpr_position place = { 0, 0 };
     size_t high = s->leaves;
     while (place.leaf < high) {
         const size_t middle = place.leaf + (high - place.leaf) / 2;
@@ -44,14 +44,15 @@ struct mpr_place mpr_intervals_after(const struct mpr_intervals *s, uint64_t add
     return place;
 }
 
-struct mpr_interval *mpr_intervals_at(const struct mpr_intervals *s, struct mpr_place place)
+struct mpr_interval *mpr_intervals_at(const struct mpr_intervals *s, struct mpr_position place)
 {
     return place.leaf < s->leaves ? &s->leaf[place.leaf]->at[place.at] : NULL;
 }
 
-struct mpr_place mpr_intervals_next(const struct mpr_intervals *s, struct mpr_place place)
+struct mpr_position mpr_intervals_next(const struct mpr_intervals *s, struct mpr_position place)
 {
-    if (++place.at == s->leaf[place.leaf]->count) place = (struct mpr_place){ place.leaf + 1, 0 };
+    if (++place.at == s->leaf[place.leaf]->count)
+        place = (struct mpr_position){ place.leaf + 1, 0 };
     return place;
 }
 
@@ -65,7 +66,7 @@ static struct mpr_interval_leaf *add_leaf(struct mpr_intervals *s, size_t at)
 }
 
 /* The upper half of a full leaf becomes the next one. */
-static void halve(struct mpr_intervals *s, struct mpr_place *place)
+static void halve(struct mpr_intervals *s, struct mpr_position *place)
 {
     struct mpr_interval_leaf *upper = add_leaf(s, place->leaf + 1);
     struct mpr_interval_leaf *lower = s->leaf[place->leaf];
@@ -73,15 +74,15 @@ static void halve(struct mpr_intervals *s, struct mpr_place *place)
     lower->count = LEAF - LEAF / 2;
     memcpy(upper->at, lower->at + lower->count, upper->count * sizeof *upper->at);
     if (place->at > lower->count)
-        *place = (struct mpr_place){ place->leaf + 1, place->at - lower->count };
+        *place = (struct mpr_position){ place->leaf + 1, place->at - lower->count };
 }
 
-void mpr_intervals_insert(struct mpr_intervals *s, struct mpr_place place,
+void mpr_intervals_insert(struct mpr_intervals *s, struct mpr_position place,
                           const struct mpr_interval *span)
 {
     if (!s->leaves) add_leaf(s, 0);
     if (place.leaf == s->leaves)
-        place = (struct mpr_place){ s->leaves - 1, s->leaf[s->leaves - 1]->count };
+        place = (struct mpr_position){ s->leaves - 1, s->leaf[s->leaves - 1]->count };
     if (s->leaf[place.leaf]->count == LEAF) halve(s, &place);
     struct mpr_interval_leaf *leaf = s->leaf[place.leaf];
     memmove(leaf->at + place.at + 1, leaf->at + place.at,
@@ -102,11 +103,11 @@ static void drop_empty(struct mpr_intervals *s, size_t from, size_t to)
     s->leaves -= to - kept;
 }
 
-void mpr_intervals_remove(struct mpr_intervals *s, struct mpr_place place, size_t count)
+void mpr_intervals_remove(struct mpr_intervals *s, struct mpr_position place, size_t count)
 {
     const size_t first = place.leaf;
     bool empty = false;
-    for (; count && place.leaf < s->leaves; place = (struct mpr_place){ place.leaf + 1, 0 }) {
+    for (; count && place.leaf < s->leaves; place = (struct mpr_position){ place.leaf + 1, 0 }) {
         struct mpr_interval_leaf *leaf = s->leaf[place.leaf];
         const size_t here = count < leaf->count - place.at ? count : leaf->count - place.at;
         memmove(leaf->at + place.at, leaf->at + place.at + here,

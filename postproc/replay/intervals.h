@@ -20,20 +20,20 @@ struct mpr_intervals {
     struct mpr_interval_leaf **leaf;
     size_t leaves, cap;
 };
-struct mpr_place {
+struct mpr_position {
     size_t leaf, at;
 };
 
 void mpr_intervals_free(struct mpr_intervals *s);
 /* The first interval that ends after `address`. */
-struct mpr_place mpr_intervals_after(const struct mpr_intervals *s, uint64_t address);
+struct mpr_position mpr_intervals_after(const struct mpr_intervals *s, uint64_t address);
 /* NULL behind the last one. */
-struct mpr_interval *mpr_intervals_at(const struct mpr_intervals *s, struct mpr_place place);
-struct mpr_place mpr_intervals_next(const struct mpr_intervals *s, struct mpr_place place);
+struct mpr_interval *mpr_intervals_at(const struct mpr_intervals *s, struct mpr_position place);
+struct mpr_position mpr_intervals_next(const struct mpr_intervals *s, struct mpr_position place);
 /* Puts it before what is at the place. */
-void mpr_intervals_insert(struct mpr_intervals *s, struct mpr_place place,
+void mpr_intervals_insert(struct mpr_intervals *s, struct mpr_position place,
                           const struct mpr_interval *span);
 /* Takes out `count` intervals from the place on. */
-void mpr_intervals_remove(struct mpr_intervals *s, struct mpr_place place, size_t count);
+void mpr_intervals_remove(struct mpr_intervals *s, struct mpr_position place, size_t count);
 
 #endif

@@ -34,7 +34,7 @@ static void give_bytes(struct mpr_books *books, const struct mpr_interval *span,
 /* Makes `address` a border between intervals.  Bytes stay; the books count one more block. */
 static void split(struct mpr_regions *r, struct mpr_books *books, uint64_t address)
 {
-    const struct mpr_place place = mpr_intervals_after(&r->spans, address);
+    const struct mpr_position place = mpr_intervals_after(&r->spans, address);
     struct mpr_interval *span = mpr_intervals_at(&r->spans, place);
     if (!span || span->start >= address) return;
     struct mpr_interval left = *span;
@@ -49,8 +49,8 @@ static void split(struct mpr_regions *r, struct mpr_books *books, uint64_t addre
 }
 
 /* Splits at both ends and finds the intervals inside. */
-static struct mpr_place cut_out(struct mpr_regions *r, struct mpr_books *books, uint64_t start,
-                                uint64_t end)
+static struct mpr_position cut_out(struct mpr_regions *r, struct mpr_books *books, uint64_t start,
+                                   uint64_t end)
 {
     split(r, books, start);
     split(r, books, end);
@@ -58,7 +58,7 @@ static struct mpr_place cut_out(struct mpr_regions *r, struct mpr_books *books, 
 }
 
 /* The interval at the place, as long as it begins before `end`. */
-static struct mpr_interval *inside(const struct mpr_regions *r, struct mpr_place place,
+static struct mpr_interval *inside(const struct mpr_regions *r, struct mpr_position place,
                                    uint64_t end)
 {
     struct mpr_interval *span = mpr_intervals_at(&r->spans, place);
@@ -77,9 +77,9 @@ size_t mpr_regions_unmap(struct mpr_regions *r, struct mpr_books *books, uint64_
     const uint64_t end = range_end(start, size);
     size_t count = 0;
     if (!size) return 0;
-    const struct mpr_place first = cut_out(r, books, start, end);
+    const struct mpr_position first = cut_out(r, books, start, end);
     const struct mpr_interval *span;
-    for (struct mpr_place at = first; (span = inside(r, at, end));
+    for (struct mpr_position at = first; (span = inside(r, at, end));
          at = mpr_intervals_next(&r->spans, at), count++)
         take_bytes(books, span);
     mpr_intervals_remove(&r->spans, first, count);
@@ -103,7 +103,7 @@ size_t mpr_regions_protect(struct mpr_regions *r, struct mpr_books *books, uint6
     struct mpr_interval *span;
     const uint64_t end = range_end(start, size);
     size_t changed = 0;
-    for (struct mpr_place at = cut_out(r, books, start, end); (span = inside(r, at, end));
+    for (struct mpr_position at = cut_out(r, books, start, end); (span = inside(r, at, end));
          at = mpr_intervals_next(&r->spans, at)) {
         if (span->writable == writable) continue;
         take_bytes(books, span);
@@ -117,17 +117,17 @@ size_t mpr_regions_protect(struct mpr_regions *r, struct mpr_books *books, uint6
 
 /* A copy of the intervals of [from[0], from[0] + from[1]), shifted to to[0] and clipped to to[1]
  * bytes, with room for one more. */
-static struct mpr_interval *copy_moved(const struct mpr_regions *r, struct mpr_place first,
+static struct mpr_interval *copy_moved(const struct mpr_regions *r, struct mpr_position first,
                                        const uint64_t from[2], const uint64_t to[2], size_t *count)
 {
     const uint64_t end = range_end(from[0], from[1]), limit = range_end(to[0], to[1]);
     const struct mpr_interval *span;
     size_t most = 1;
-    for (struct mpr_place at = first; inside(r, at, end); at = mpr_intervals_next(&r->spans, at))
+    for (struct mpr_position at = first; inside(r, at, end); at = mpr_intervals_next(&r->spans, at))
         most++;
     struct mpr_interval *copy = mpr_alloc(most, sizeof *copy);
     *count = 0;
-    for (struct mpr_place at = first; (span = inside(r, at, end));
+    for (struct mpr_position at = first; (span = inside(r, at, end));
          at = mpr_intervals_next(&r->spans, at)) {
         struct mpr_interval moved = *span;
         moved.start = moved.start - from[0] + to[0];
@@ -150,7 +150,7 @@ static void put_moved(struct mpr_regions *r, struct mpr_books *books,
 size_t mpr_regions_move(struct mpr_regions *r, struct mpr_books *books, const uint64_t from[2],
                         const uint64_t to[2], uint32_t cell, uint64_t time)
 {
-    const struct mpr_place first = cut_out(r, books, from[0], range_end(from[0], from[1]));
+    const struct mpr_position first = cut_out(r, books, from[0], range_end(from[0], from[1]));
     size_t count;
     struct mpr_interval *moved = copy_moved(r, first, from, to, &count);
     if (count && to[1] > from[1]) {

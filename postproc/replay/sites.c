@@ -64,10 +64,10 @@ static uint32_t library_number(struct mpr_sites *s, const char *path)
 static void load(struct mpr_sites *s, uint32_t index)
 {
     const struct mpr_module *m = &s->module[index];
-    const struct mpr_place place = mpr_intervals_after(&s->loaded, m->from);
+    const struct mpr_position place = mpr_intervals_after(&s->loaded, m->from);
     const struct mpr_interval *span;
     size_t gone = 0;
-    for (struct mpr_place at = place;
+    for (struct mpr_position at = place;
          (span = mpr_intervals_at(&s->loaded, at)) && span->start < m->to;
          at = mpr_intervals_next(&s->loaded, at))
         gone++;
