@@ -16,10 +16,11 @@
 #include "json_document.h"
 #include "matching.h"
 #include "mpf/sample.h"
+#include "naming.h"
 #include "page.def"
 #include "timeline_result.h"
 
-enum { SEGMENTS = 24 }; /* of a peak that the page lists; the rest is summed */
+enum { SEGMENTS = 4096, PINS = 12 }; /* of an instant that the page lists */
 
 /* "b3-heap1": log 3's second heap. */
 struct blob_name {
@@ -317,18 +318,31 @@ static void heap(struct mpr_json *j, const struct mpr_timeline *t, const struct 
     mpr_json_close(j, '}');
 }
 
-/* Whose blocks keep most split memory. */
-static void pin(struct mpr_json *j, const struct mpr_segment_pin *p)
+/* Whose blocks keep split memory, the most first: told as people read them. */
+static void pins(struct mpr_json *j, const struct mpr_segments_device *d,
+                 const struct mpr_naming *naming)
 {
-    mpr_json_open(j, "pin", '{');
-    mpr_json_path(j, "path", p->path, p->depth);
-    mpr_json_number(j, "free_bytes", p->free);
-    mpr_json_number(j, "segments", p->segments);
-    mpr_json_close(j, '}');
+    struct mpr_arena arena = { 0 };
+    mpr_json_open(j, "pins", '[');
+    for (size_t i = 0; i < d->pins && i < PINS; i++) {
+        const struct mpr_segment_pin *p = &d->pin[i];
+        const struct mpr_told told =
+            mpr_telling_of(naming->telling, &arena, p->path, p->depth, false);
+        mpr_json_open(j, NULL, '{');
+        mpr_json_path(j, "path", told.path, told.depth);
+        mpr_json_number(j, "free_bytes", p->free);
+        mpr_json_number(j, "segments", p->segments);
+        mpr_json_number(j, "blocks", p->blocks);
+        mpr_json_number(j, "bytes", p->bytes);
+        mpr_json_close(j, '}');
+    }
+    mpr_json_close(j, ']');
+    mpr_arena_free(&arena);
 }
 
 /* Of each device: the sums, and those that the page lists. */
-static void segments_then(struct mpr_json *j, const struct mpr_segments *s, bool at_oom)
+static void segments_then(struct mpr_json *j, const struct mpr_segments *s, bool at_oom,
+                          const struct mpr_naming *naming)
 {
     for (size_t i = 0; i < s->devices; i++) {
         const struct mpr_segments_device *d = &s->device[i];
@@ -350,17 +364,18 @@ static void segments_then(struct mpr_json *j, const struct mpr_segments *s, bool
             mpr_json_numbers(j, NULL, row, sizeof row / sizeof *row);
         }
         mpr_json_close(j, ']');
-        if (d->pins) pin(j, &d->pin[0]);
+        pins(j, d, naming);
         mpr_json_close(j, '}');
     }
 }
 
 /* Where memory ran out first: `segments` opens there. */
-static void segments(struct mpr_json *j, const struct mpr_timeline *t)
+static void segments(struct mpr_json *j, const struct mpr_timeline *t,
+                     const struct mpr_naming *naming)
 {
     mpr_json_open(j, "segments", '[');
-    segments_then(j, &t->at_oom, true);
-    segments_then(j, &t->segments, false);
+    segments_then(j, &t->at_oom, true, naming);
+    segments_then(j, &t->segments, false, naming);
     mpr_json_close(j, ']');
 }
 
@@ -445,7 +460,7 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page, size_t log
     stacks(j, t);
     marks(j, t);
     tracks(j, t, log);
-    segments(j, t);
+    segments(j, t, page->naming);
     matching(j, t, page->diff != NULL);
     mpr_html_differences(j, log ? page->diff : NULL, page->naming);
     captures(j, t);

@@ -1,6 +1,7 @@
 // Device memory on the page: heaps of the GPU beside the host's, refusals, graphs and segments.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { size, time } from '../../viewer/src/format.js';
 import { Workshop, bytesOf, drawn, tableRows } from './browser.mjs';
 
@@ -74,7 +75,7 @@ test('refusals come first, with request, free bytes and range; a graph with its 
 test('segments are those of the segments report, mapped pieces in a row as one', async () => {
   const report = shop.report('segments', log).devices[0];
   const rows = await page
-    .locator('[data-panel="segments"] tbody tr')
+    .locator('[data-panel="segments"] .listed tbody tr')
     .evaluateAll((all) =>
       all.map((row) => [
         ...[...row.querySelectorAll('td[title]')].map((cell) => Number(cell.title.replace(/ bytes|,/g, ''))),
@@ -201,4 +202,40 @@ test('stacked by library, each library holds what the peaks report says', async 
     rows,
     heap.ranges.filter((r) => r.bytes_at_peak).map((r) => [r.path[0], r.bytes_at_peak]),
   );
+});
+
+test('what pins the free memory, and all segments in one picture, are those of the segments report', async () => {
+  const golden = fileURLToPath(new URL('../golden/h200-graphs-oom.zst', import.meta.url));
+  for (const of of [log, golden]) {
+    const shown = await shop.show(shop.html('map.html', of)),
+      report = shop.report('segments', of).devices[0];
+    const pins = await shown
+      .locator('.pins tbody tr')
+      .evaluateAll((rows) =>
+        rows.map((row) =>
+          [...row.querySelectorAll('td')].map((cell) => cell.querySelector('span')?.title ?? cell.textContent),
+        ),
+      );
+    const bytes = (/** @type {number} */ n) => `${String(n).replace(/\B(?=(\d{3})+$)/g, ',')} bytes`;
+    assert.deepEqual(
+      pins,
+      report.pins
+        .slice(0, 12)
+        .map((pin) => [bytes(pin.free_bytes), `${pin.segments}`, `${pin.blocks}`, bytes(pin.bytes)]),
+    );
+    const map = await shown
+      .locator('.map tbody tr')
+      .evaluateAll((rows) =>
+        rows.map((row) => [Number(row.dataset.segments), row.querySelectorAll('td')[1].firstElementChild.title]),
+      );
+    const shapes = new Map();
+    for (const s of report.segments) {
+      const key = [s.bytes, s.live_bytes, s.largest_hole_bytes, s.state].join(),
+        known = shapes.get(key) ?? [0, 0];
+      shapes.set(key, [known[0] + 1, known[1] + s.free_bytes]);
+    }
+    const expected = [...shapes.values()].map(([segments, free]) => [segments, bytes(free)]);
+    assert.deepEqual(map.map(String).sort(), expected.map(String).sort());
+    await shown.context().close();
+  }
 });

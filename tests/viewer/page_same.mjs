@@ -172,7 +172,7 @@ async function compareSegments(page, log, at) {
     const free = [device.split_free_bytes, device.releasable_bytes, device.graph_free_bytes];
     if (states.join() !== free.join()) wrong.push(`gpu${device.device} at ${at}: ${states}, expected ${free}`);
     const rows = await panel
-      .locator('tbody tr')
+      .locator('.listed tbody tr')
       .evaluateAll((all) =>
         all.map((row) =>
           [

@@ -15,7 +15,7 @@
  *   string, text: string, free: number | null }} Mark
  * @typedef {{ instantiated: boolean, nodes: number, bytes: number, segment_bytes: number, executable_bytes: number,
  *   launch_bytes: number }} Graph as the graphs report has it; bytes: of the others the sum
- * @typedef {{ device: number, atOom: boolean, time: number, count: number, bytes: number, live: number, free: number[], outside: number, listed: import('./columns.js').SegmentNumbers[], pin: { path: string[], free: number, segments: number } | null }} SegmentsThen
+ * @typedef {{ device: number, atOom: boolean, time: number, count: number, bytes: number, live: number, free: number[], outside: number, listed: import('./columns.js').SegmentNumbers[], pins: { path: string[], free: number, segments: number, blocks: number, bytes: number }[] }} SegmentsThen
  *   PyTorch's segments when memory ran out, or at a device's peak, as the segments report has them; free: by state; listed: the largest; pin: whose blocks
  *   keep most split memory
  * @typedef {{ device: number, time: number, bytes: number, needed: number, free: number | null, node: number }} Oom the newest
@@ -239,7 +239,7 @@ async function readLog(raw, index, page) {
       free: [s.split_free_bytes, s.releasable_bytes, s.graph_free_bytes],
       outside: s.outside_bytes,
       listed: s.listed.map(named(SEGMENTS)),
-      pin: s.pin ? { path: s.pin.path, free: s.pin.free_bytes, segments: s.pin.segments } : null,
+      pins: s.pins.map((/** @type {any} */ pin) => ({ ...pin, free: pin.free_bytes })),
     })),
     heldUntil: raw.captures_held_until_ns.map((/** @type {number | null} */ ns) => ns ?? Infinity),
     oom: raw.oom && { ...raw.oom, time: raw.oom.time_ns, needed: raw.oom.needed_bytes, free: raw.oom.free_bytes },

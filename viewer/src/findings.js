@@ -79,7 +79,7 @@ function standsOut(app, log) {
 }
 
 /** As `segments` tells it; a hundredth is nothing to tell. @param {App} app @param {import('./data.js').SegmentsThen} then @returns {Finding[]} */
-function free(app, { device, atOom, bytes: held, free: states, pin }) {
+function free(app, { device, atOom, bytes: held, free: states, pins: [pin] }) {
   const bytes = states.reduce((sum, state) => sum + state, 0);
   if (bytes <= held / 100) return [];
   const pinned = pin

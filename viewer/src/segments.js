@@ -5,7 +5,7 @@
  * @typedef {{ offset: number, size: number, index: number }} Inner index: in the torch heap's blocks
  * @typedef {{ start: number, size: number, pieces: number, owned: boolean, inner: Inner[], used: number, largestHole: number, blocks: number, state: number }} Segment
  *   state: index of STATES
- * @typedef {{ at: number, segments: Segment[], count: number, held: number, used: number, free: number[], elsewhere: number, whole: boolean }} Then
+ * @typedef {{ at: number, segments: Segment[], count: number, held: number, used: number, free: number[], elsewhere: number, whole: boolean, pins: import('./data.js').SegmentsThen['pins'] }} Then
  *   free: bytes by state; whole: nothing is missing; otherwise blocks that the page has not kept lie in what looks free
  */
 import { address, stacksOf } from './blocks.js';
@@ -13,6 +13,7 @@ import { fill } from './colours.js';
 import { colour, element, swatch } from './dom.js';
 import { count, duration, share, size, time } from './format.js';
 import { blockName, isExactAt, pathName, spanAt } from './model.js';
+import { pinTable, segmentMap } from './segmentmap.js';
 
 /** @typedef {import('./app.js').App} App */
 
@@ -120,7 +121,7 @@ function keptThen(log, device, torch, at) {
     free = STATES.map((_, state) => sum((s) => (s.state === state ? s.size - s.used : 0)));
   const whole = isWhole(device, at) && isWhole(torch, at),
     elsewhere = liveBytes(torch.blocks, at) - used;
-  return { at, segments, count: segments.length, held, used, free, elsewhere, whole };
+  return { at, segments, count: segments.length, held, used, free, elsewhere, whole, pins: [] };
 }
 
 /** With the numbers of the segments report; of the blocks inside, those that are kept.
@@ -132,8 +133,8 @@ function reported(then, kept) {
       { pieces, inner } = known.get(from) ?? { pieces: 1, inner: [] };
     return { start: from, size: bytes, pieces, owned: true, inner, used, largestHole: hole, blocks, state };
   });
-  const { time: at, count, bytes: held, live: used, free, outside: elsewhere } = then;
-  return { at, segments, count, held, used, free, elsewhere, whole: true };
+  const { time: at, count, bytes: held, live: used, free, outside: elsewhere, pins } = then;
+  return { at, segments, count, held, used, free, elsewhere, whole: true, pins };
 }
 
 /** @param {Segment} segment */
@@ -280,11 +281,23 @@ export function segmentPanel(app, gpu) {
     'free as',
     'blocks',
   ].map((text) => element('th', { scope: 'col' }, text));
+  const listed = [
+    element(
+      'table',
+      { class: 'listed' },
+      element('thead', {}, element('tr', {}, ...head)),
+      element('tbody', {}, ...rows),
+    ),
+    then.count > rows.length && element('p', {}, `${count(then.count - rows.length)} more segments`),
+  ];
+  const map = then.whole ? [pinTable(then), segmentMap(then)] : [];
   return element(
     'section',
     { class: 'panel segments', 'data-panel': 'segments', 'data-gpu': gpu, tabindex: 0 },
     element('h2', {}, `${gpu}: segments of PyTorch's allocator at ${time(at, 1)}`, sums(then)),
-    element('table', {}, element('thead', {}, element('tr', {}, ...head)), element('tbody', {}, ...rows)),
-    then.count > rows.length && element('p', {}, `${count(then.count - rows.length)} more segments`),
+    ...map,
+    ...(then.count > rows.length && map.length
+      ? [element('details', {}, element('summary', {}, 'one by one'), ...listed)]
+      : listed),
   );
 }

@@ -1,0 +1,110 @@
+/** All segments of an instant in one picture, those that are alike together; above it who pins what is free. */
+import { colour, element, nameText, row, table } from './dom.js';
+import { count, size } from './format.js';
+import { pathName } from './model.js';
+
+/** @typedef {import('./segments.js').Segment} Segment @typedef {import('./segments.js').Then} Then */
+
+const COLOURS = ['--split', '--releasable', '--graph'],
+  WORDS = ['split', 'releasable', "a graph's pool"];
+
+/** Whose blocks keep free memory from being given back, as the segments report has them. @param {Then} then */
+export function pinTable({ pins }) {
+  if (!pins.length) return null;
+  const bytes = (/** @type {number} */ n) => element('span', { title: `${count(n)} bytes` }, size(n));
+  const made = table(
+    'what pins the split free memory',
+    ['pinned by', 'free', 'segments', 'blocks', 'bytes'],
+    pins.map((pin) =>
+      row([
+        element('span', { class: 'name', title: pathName(pin.path) }, nameText(pathName(pin.path))),
+        bytes(pin.free),
+        count(pin.segments),
+        count(pin.blocks),
+        bytes(pin.bytes),
+      ]),
+    ),
+  );
+  made.className = 'pins';
+  return made;
+}
+
+/** As large, as free, with a hole as large, in the same state; most free bytes first. @param {Segment[]} segments */
+export function alike(segments) {
+  /** @type {Map<string, Segment[]>} */
+  const shapes = new Map();
+  for (const segment of segments) {
+    const shape = [segment.size, segment.used, segment.largestHole, segment.state].join();
+    shapes.set(shape, [...(shapes.get(shape) ?? []), segment]);
+  }
+  const free = (/** @type {Segment[]} */ all) => all.length * (all[0].size - all[0].used);
+  return [...shapes.values()].sort((a, b) => free(b) - free(a) || b.length * b[0].size - a.length * a[0].size);
+}
+
+/** @param {Segment[]} same */
+const shapeName = (same) => `${same.length > 1 ? `${count(same.length)} x ` : ''}${size(same[0].size)}`;
+
+/** @param {Segment} segment */
+const say = ({ start, size: bytes, used, blocks, state }) =>
+  `0x${start.toString(16)}: ${size(bytes)}, ${size(bytes - used)} free (${WORDS[state]}), ${count(blocks)} blocks`;
+
+const WIDTH = 1200,
+  HEIGHT = 16;
+
+/** What lives in them below, what is free above; each as wide as the others. @param {Segment[]} same @param {number} most bytes of the widest row */
+function bar(same, most) {
+  const canvas = /** @type {HTMLCanvasElement} */ (
+    element('canvas', {
+      width: WIDTH,
+      height: HEIGHT,
+      role: 'img',
+      'aria-label': `${shapeName(same)}: ${say(same[0])}`,
+    })
+  );
+  const c = canvas.getContext('2d'),
+    [{ size: bytes, used, state }] = same,
+    width = Math.max(same.length, (WIDTH * same.length * bytes) / most) / same.length;
+  if (!c) return canvas;
+  const gap = width > 4 ? 1 : 0;
+  same.forEach((_, i) => {
+    c.fillStyle = colour(COLOURS[state]);
+    c.fillRect(i * width, 0, width - gap, HEIGHT);
+    c.fillStyle = colour('--faint');
+    c.fillRect(i * width, HEIGHT * (1 - used / bytes), width - gap, (HEIGHT * used) / bytes);
+  });
+  canvas.addEventListener('mousemove', (event) => {
+    const under = same[Math.floor(((event.offsetX / canvas.clientWidth) * WIDTH) / width)];
+    canvas.title = under ? say(under) : '';
+  });
+  return canvas;
+}
+
+/** @param {Then} then */
+export function segmentMap({ segments }) {
+  const SHOWN = 16,
+    shapes = alike(segments),
+    most = Math.max(...shapes.map((same) => same.length * same[0].size)),
+    bytes = (/** @type {number} */ n) => element('span', { title: `${count(n)} bytes` }, size(n));
+  const rows = shapes.slice(0, SHOWN).map((same) => {
+    const [{ size: each, used, largestHole, state }] = same;
+    return row(
+      [
+        shapeName(same),
+        bar(same, most),
+        bytes(same.length * (each - used)),
+        bytes(largestHole),
+        used < each ? WORDS[state] : 'full',
+      ],
+      { 'data-segments': same.length },
+    );
+  });
+  const made = table(
+    `all ${count(segments.length)} segments, alike ones together: grey is live, colour free`,
+    ['segments', 'to scale', 'free', 'hole of each', 'free as'],
+    rows,
+  );
+  made.className = 'map';
+  if (shapes.length > SHOWN)
+    made.append(element('tfoot', {}, row([`${count(shapes.length - SHOWN)} more shapes`, '', '', '', ''])));
+  return made;
+}
