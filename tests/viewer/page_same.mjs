@@ -207,6 +207,26 @@ async function compareGraphs(page, log) {
   assert.deepEqual(marks, expected);
 }
 
+/** Each graph's bar has the report's numbers, the largest first. */
+async function compareGraphPanel(page, log) {
+  const rows = await page
+    .locator('[data-panel="graphs"] tbody tr:has(button)')
+    .evaluateAll((all) =>
+      all.map((row) =>
+        [...row.querySelectorAll('td > [title$=" bytes"]')].map((cell) =>
+          Number(cell.getAttribute('title').replace(/ bytes|,/g, '')),
+        ),
+      ),
+    );
+  const expected = shop
+    .report('graphs', log)
+    .graphs.map((g) => [g.segment_bytes, g.executable_bytes, g.first_launch_bytes])
+    .map((parts) => [...parts, parts.reduce((sum, bytes) => sum + bytes, 0)])
+    .sort((a, b) => b[3] - a[3])
+    .slice(0, 40);
+  assert.deepEqual(rows, expected);
+}
+
 async function compareAll(log, groupings) {
   const page = await shop.show(shop.html('same.html', log));
   let compared = 0,
@@ -223,6 +243,7 @@ async function compareAll(log, groupings) {
     compared += found.count;
   }
   await compareGraphs(page, log);
+  await compareGraphPanel(page, log);
   assert.deepEqual(page.trouble, []);
   await page.context().close();
   return { compared, bounds };

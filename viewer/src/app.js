@@ -7,6 +7,7 @@ import { REST, UNCLAIMED } from './colours.js';
 import { differencesPanel } from './differences.js';
 import { element, keepingFocus } from './dom.js';
 import { strips } from './findings.js';
+import { graphPanel } from './graphpanel.js';
 import { lanePanel } from './lanepanel.js';
 import { liveBlocksPanel } from './liveblocks.js';
 import { markPanel } from './marks.js';
@@ -241,10 +242,12 @@ export class App {
     const panels = names.slice(0, 6).map((name) => peakPanel(this, name));
     const ranks = this.logs.length > 2 && names.length ? [ranksPanel(this, names[0])] : [];
     const marks = markPanel(this);
-    const steps = this.runs().flatMap((log) => stepPanel(this, log) ?? []);
+    const steps = this.runs().flatMap((log) => stepPanel(this, log) ?? []),
+      graphs = this.runs().flatMap((log) => graphPanel(this, log) ?? []);
     this.side.replaceChildren(
       ...ranks,
       ...steps,
+      ...graphs,
       ...(marks ? [marks] : []),
       element('div', { class: 'two' }, ...panels),
     );
@@ -414,6 +417,11 @@ export class App {
       plot?.choose(this.selection);
       if (this.cursor !== null) plot?.point(this.cursor);
     }
+  }
+
+  /** The mouse has taken over. */
+  forgetCursor() {
+    this.cursor = this.anchor = null;
   }
 
   /** @param {number} by of the view's length @param {boolean} choosing a span: from where it was to where it is */
