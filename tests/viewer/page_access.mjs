@@ -113,10 +113,10 @@ test('the keyboard hides a band, shows one alone, and looks at blocks', async ()
   const name = page.locator('.chart .legend tr[data-name="step > forward"] button');
   assert.equal(await name.getAttribute('aria-pressed'), 'true');
   await name.focus();
-  await page.keyboard.press('Space');
+  await page.keyboard.press('Enter');
   await drawn(page);
   assert.equal(await name.getAttribute('aria-pressed'), 'false');
-  await page.keyboard.press('Space');
+  await page.keyboard.press('Enter');
   await page.keyboard.press('o');
   await drawn(page);
   assert.equal(await page.evaluate(() => memprof.state.only), 'step > forward');

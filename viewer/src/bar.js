@@ -133,6 +133,12 @@ export function bar(app) {
     ...stackChoice(app),
     element('span', { class: 'spring' }),
     search(app),
+    button(
+      'base',
+      'hide what never changes in view (H)',
+      () => app.change({ steady: !app.state.steady }),
+      app.state.steady,
+    ),
     button('fit', 'show everything (0)', () => app.fit()),
     button('peak', 'go to the peak (P)', () => toPeak(app)),
     button('PNG', 'download the charts as a picture', () => savePng(app)),

@@ -37,12 +37,22 @@ function chartsOf(app, name, height) {
 export const makeCharts = (app) =>
   app.shownHeaps().flatMap((name, i) => chartsOf(app, name, HEIGHTS[Math.min(i, HEIGHTS.length - 1)]));
 
-/** A heap has one scale in both runs. @param {Chart[]} charts @returns {Map<Chart, number>} */
+/** A heap has one scale in both runs: also sets where the stacks' begins. @param {Chart[]} charts
+ *  @returns {Map<Chart, number>} where it ends */
 export function ceilings(charts) {
-  const most = new Map();
-  for (const chart of charts) {
-    const name = chart.root.dataset.heap ?? '';
-    most.set(name, Math.max(most.get(name) ?? 1, chart.ceiling()));
-  }
-  return new Map(charts.map((chart) => [chart, most.get(chart.root.dataset.heap ?? '') * 1.08]));
+  const ROOM = 0.08,
+    nameOf = (/** @type {Chart} */ chart) => chart.root.dataset.heap ?? '',
+    stacks = charts.flatMap((chart) => (chart instanceof StackChart ? [chart] : [])),
+    low = new Map(),
+    most = new Map();
+  for (const chart of stacks) low.set(nameOf(chart), Math.min(low.get(nameOf(chart)) ?? Infinity, chart.hide()));
+  for (const chart of stacks) chart.low = low.get(nameOf(chart));
+  for (const chart of charts)
+    most.set(nameOf(chart), Math.max(most.get(nameOf(chart)) ?? (low.get(nameOf(chart)) ?? 0) + 1, chart.ceiling()));
+  return new Map(
+    charts.map((chart) => {
+      const top = most.get(nameOf(chart));
+      return [chart, top + ROOM * (top - (low.get(nameOf(chart)) ?? 0))];
+    }),
+  );
 }

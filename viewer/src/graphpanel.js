@@ -69,12 +69,17 @@ export function graphPanel(app, log) {
     go = (/** @type {Graph} */ { name, heap, at }) =>
       element(
         'button',
-        { type: 'button', class: 'name', title: `${name}, at ${time(at)}`, onclick: () => show(app, log, { heap, time: at }) },
+        {
+          type: 'button',
+          class: 'name',
+          title: `${name}, at ${time(at)}`,
+          onclick: () => show(app, log, { heap, time: at }),
+        },
         name,
       );
   const made = table(
     '',
-    ['graph', '', ...PARTS, 'all'],
+    ['graph', 'parts', ...PARTS, 'all'],
     [
       ...(graphs.length > 1 ? [line(all, all.bytes, element('b', {}, all.name))] : []),
       ...shown.map((graph) => line(graph, most, go(graph))),
@@ -83,13 +88,19 @@ export function graphPanel(app, log) {
   );
   made
     .querySelector('caption')
-    ?.append(...PARTS.flatMap((part, i) => [element('span', { class: `key part-${i}`, 'aria-hidden': 'true' }), ` ${part}  `]));
+    ?.append(
+      ...PARTS.flatMap((part, i) => [element('span', { class: `key part-${i}`, 'aria-hidden': 'true' }), ` ${part}  `]),
+    );
   const heads = ['graph', 'at ns', ...PARTS.map((part) => `${part} bytes`), 'bytes'],
     records = () => graphs.map(({ name, at, parts, bytes }) => [name, at, ...parts, bytes]);
   return element(
     'section',
     { class: 'panel graphs', 'data-panel': 'graphs', 'data-log': log.index },
-    element('div', { class: 'tools' }, button('CSV', 'download this table as CSV', () => saveCsv('graphs', csv([heads, ...records()])))),
+    element(
+      'div',
+      { class: 'tools' },
+      button('CSV', 'download this table as CSV', () => saveCsv('graphs', csv([heads, ...records()]))),
+    ),
     element(
       'h2',
       {},

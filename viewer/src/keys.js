@@ -13,6 +13,7 @@ const KEYS = [
   [['a'], 'to earlier times', (app) => app.pan(-0.15)],
   [['d'], 'to later times', (app) => app.pan(0.15)],
   [['0'], 'everything', (app) => app.fit()],
+  [['h'], 'hide what never changes in view, or show it', (app) => app.change({ steady: !app.state.steady })],
   [['1'], 'what the page opened on', (app) => app.reopen()],
   [
     ['ArrowLeft'],
@@ -34,7 +35,7 @@ const KEYS = [
   [['['], 'to the marker before', (app) => toMark(app, -1)],
   [[']'], 'to the next marker', (app) => toMark(app, 1)],
   [['/'], 'search for a band', (app) => app.searchBox?.focus()],
-  [['o'], 'only the band that is searched for, or has the focus', (app) => app.lit !== null && app.solo(app.lit)],
+  [['o', ' '], 'only the band that is searched for, or has the focus', (app) => app.lit !== null && app.solo(app.lit)],
   [['b'], 'the next of the largest blocks at the cursor', (app) => app.nextBlock()],
   [['t'], 'light or dark', (app) => app.turn()],
   [['Escape'], 'clear pins, selection, search', (app) => app.clear()],
@@ -45,6 +46,7 @@ const MOUSE = [
   ['ctrl, wheel', 'zoom at the cursor'],
   ['drag', 'choose a span: its numbers are below'],
   ['shift, drag', 'move'],
+  ['one finger, two', 'move, zoom'],
   ['click', 'pin an instant; a second one shows the difference'],
   ["click on a band's name", 'hide it'],
   ['double click', 'only this band'],
@@ -57,7 +59,7 @@ function showKeys(_app) {
     element(
       'tr',
       {},
-      element('th', { scope: 'row' }, ...keys.flatMap((key) => [element('kbd', {}, key), ' '])),
+      element('th', { scope: 'row' }, ...keys.flatMap((key) => [element('kbd', {}, key === ' ' ? 'Space' : key), ' '])),
       element('td', {}, what),
     );
   dialog.append(
@@ -78,6 +80,18 @@ function showKeys(_app) {
   dialog.showModal();
 }
 
+/** Whether the browser scrolls something there by this key. @param {HTMLElement} target @param {string} key */
+function scrolls(target, key) {
+  if (!key.startsWith('Arrow') || target.closest('.plot')) return false;
+  for (let e = /** @type {HTMLElement | null} */ (target); e && e !== document.body; e = e.parentElement)
+    if (e.scrollWidth > e.clientWidth && /auto|scroll/.test(getComputedStyle(e).overflowX)) return true;
+  return false;
+}
+
+/** The space bar is the page's, and a button's; that of a band in a legend is ours. @param {HTMLElement} target
+ *  @param {string} key */
+const isSpaceElsewhere = (target, key) => key === ' ' && !target.closest('.legend tr[data-name]');
+
 /** @param {App} app */
 export function listen(app) {
   addEventListener('keydown', (event) => {
@@ -91,6 +105,7 @@ export function listen(app) {
       return;
     }
     if (event.key === 'Enter' && target.closest('button, summary, a')) return;
+    if (scrolls(target, event.key) || isSpaceElsewhere(target, event.key)) return;
     const found = KEYS.find(([keys]) => keys.includes(event.key.length === 1 ? event.key.toLowerCase() : event.key));
     if (!found) return;
     event.preventDefault();

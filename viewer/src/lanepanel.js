@@ -220,7 +220,7 @@ export class LanePanel {
       element('span', { title: exactly(value, false) }, size(value, signed));
     const made = table(
       '',
-      ['', 'added', 'peak', 'end'],
+      ['heap', 'added', 'peak', 'end'],
       heaps
         .slice(0, 5)
         .map(({ name, begin, peak, end }) =>

@@ -39,7 +39,7 @@ export class Legend {
       part = element('td', {});
     const name = element(
       'button',
-      { type: 'button', class: 'name', title: `${group.name}\nclick: hide, double click or O: only this` },
+      { type: 'button', class: 'name', title: `${group.name}\nclick or Enter: hide, double click or Space: only this` },
       swatch(fill(app.slot(group), app.dark)),
       nameText(group.name),
     );

@@ -45,7 +45,7 @@ function steps(s, xs, ys, end, base) {
  * @param {string | CanvasPattern} paint
  */
 export function area(s, xs, ys, end, paint) {
-  steps(s, xs, ys, end, s.y(0));
+  steps(s, xs, ys, end, Math.min(s.bottom, s.y(0)));
   s.c.fillStyle = paint;
   s.c.fill();
 }

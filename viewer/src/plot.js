@@ -2,6 +2,7 @@
 import uPlot from 'uplot';
 import { colour } from './dom.js';
 import { byteStep, size, time, timeTicks } from './format.js';
+import { listenToTouch } from './touch.js';
 
 /**
  * @typedef {{ width: number, height: number, name: string, yMax: number, yMin?: number, view: [number, number], axis:
@@ -97,6 +98,7 @@ export class Plot {
       parent,
     );
     this.listen(this.u.over);
+    listenToTouch(this.u.over, options.app);
   }
 
   /** @param {HTMLElement} over */
@@ -130,7 +132,7 @@ export class Plot {
       { capture: true },
     );
     over.addEventListener('mousemove', (event) => {
-      app.cursor = null;
+      app.forgetCursor();
       if (!panning) return;
       app.pan((last - at(event)) / over.clientWidth);
       last = at(event);
@@ -152,7 +154,9 @@ export class Plot {
   /** @param {uPlot} u */
   selected(u) {
     const { left, width } = u.select;
-    if (width > 3) this.options.app.select(u.posToVal(left, 'x'), u.posToVal(left + width, 'x'));
+    if (width <= 3) return;
+    this.options.app.forgetCursor();
+    this.options.app.select(u.posToVal(left, 'x'), u.posToVal(left + width, 'x'));
   }
 
   draw() {

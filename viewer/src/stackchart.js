@@ -1,13 +1,14 @@
 /** One heap of one run: its stacked bands, and the table beside them, live under the cursor. */
 import { limitOf, seenOf, trackOf } from './context.js';
 import { button, element } from './dom.js';
-import { amount, size, time } from './format.js';
+import { amount, exactly, size, time } from './format.js';
 import { Legend } from './legend.js';
 import { shown } from './lod.js';
 import { marksOf } from './marks.js';
 import { isExact, isLeast, peakSpan, spanAt } from './model.js';
 import { Plot } from './plot.js';
 import { drawStack } from './stackpaint.js';
+import { steadyOf } from './steady.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -30,6 +31,10 @@ export class StackChart {
     this.near = null;
     /** @type {import('./lod.js').Shown} */
     this.shown = { x: [], span: [], min: [] };
+    /** Of each group what is hidden, and of all; and where the axis begins. @type {number[]} */
+    this.steady = [];
+    this.base = this.low = 0;
+    this.hidden = element('span', { class: 'sub' });
     this.legend = new Legend(app, stack);
     /** @type {number | null} where the cursor is */
     this.cursor = null;
@@ -59,6 +64,7 @@ export class StackChart {
       this.role && element('b', { class: `role role-${this.role}` }, this.role),
       heap.name,
       element('span', { class: 'sub' }, `peak ${size(heap.peakBytes)} at ${time(heap.peakTime)}`),
+      this.hidden,
     );
     return element(
       'section',
@@ -92,13 +98,29 @@ export class StackChart {
     return most;
   }
 
+  /** Takes out what never changes in view, where that is wanted: how much it is. */
+  hide() {
+    const { groups, heap } = this.stack,
+      { app } = this,
+      [first, last] = app.view.map((ns) => spanAt(heap.spans.start, ns + this.origin));
+    this.steady = app.state.steady
+      ? steadyOf(groups, first, last).map((bytes, i) => (app.visible(groups[i].name) ? bytes : 0))
+      : groups.map(() => 0);
+    this.base = this.steady.reduce((sum, bytes) => sum + bytes, 0);
+    this.hidden.textContent = this.base ? `hidden: ${size(this.base)} that never changes in view` : '';
+    this.hidden.title = exactly(this.base, false);
+    return this.base;
+  }
+
   /** What the axis has to hold: what is in the view. */
   ceiling() {
     let top = this.top();
-    if (this.limit && this.limit.bytes < top * 1.5) top = Math.max(top, this.limit.bytes);
+    const near = (/** @type {number} */ bytes, /** @type {number} */ most) =>
+      bytes - this.low < (top - this.low) * most;
+    if (this.limit && near(this.limit.bytes, 1.5)) top = Math.max(top, this.limit.bytes);
     if (this.track && this.app.allVisible()) {
       const most = seenOf(this).ys.reduce((a, b) => Math.max(a, b), 0);
-      if (most < top * 1.6) top = Math.max(top, most);
+      if (near(most, 1.6)) top = Math.max(top, most);
     }
     return top;
   }
@@ -111,6 +133,7 @@ export class StackChart {
       height: this.height,
       name: this.stack.heap.name,
       yMax,
+      yMin: this.low,
       view: app.view,
       axis,
       draw: (s) => drawStack(this, s),
@@ -127,6 +150,7 @@ export class StackChart {
     const [from, to] = this.app.view;
     const columns = Math.max(50, Math.floor(plot.u.bbox.width / (globalThis.devicePixelRatio || 1)) || 600);
     this.shown = shown(this.stack.heap.spans, from + this.origin, to + this.origin, columns);
+    plot.options.yMin = this.low;
     plot.show(this.app.view, yMax);
     this.fillLegend();
   }
@@ -138,16 +162,17 @@ export class StackChart {
   /** The bands' upper edges at the shown spans, highest first. */
   edges() {
     const { groups } = this.stack;
-    const sum = new Float64Array(this.shown.span.length);
+    const sum = new Float64Array(this.shown.span.length).fill(this.base);
+    /** @type {{ group: import('./model.js').Group, below: Float64Array, upper: Float64Array }[]} */
     const edges = [];
-    for (const group of groups) {
-      if (!this.app.visible(group.name)) continue;
+    groups.forEach((group, at) => {
+      if (!this.app.visible(group.name)) return;
       const below = sum.slice();
       this.shown.span.forEach((span, i) => {
-        sum[i] += group.bytes[span];
+        sum[i] += group.bytes[span] - this.steady[at];
       });
       edges.push({ group, below, upper: sum.slice() });
-    }
+    });
     return edges.reverse();
   }
 

@@ -19,7 +19,13 @@ export function drawStack(chart, s) {
   const lit = edges.find(({ group }) => group.name === app.lit);
   if (lit) drawLit(chart, s, xs, end, lit);
   if (heap.width > 1 && app.allVisible())
-    paint.line(s, xs, chart.shown.min, end, app.dark ? 'rgba(255,255,255,.5)' : 'rgba(0,0,0,.35)');
+    paint.line(
+      s,
+      xs,
+      chart.shown.min.map((bytes) => Math.max(chart.low, bytes)),
+      end,
+      app.dark ? 'rgba(255,255,255,.5)' : 'rgba(0,0,0,.35)',
+    );
   drawContext(chart, s);
   drawMarks(chart, s);
   if (app.allVisible()) {

@@ -2,7 +2,7 @@
  * What the URL's hash keeps, so that a reload or a mailed link shows the same picture. *
  * @typedef {{ a: number, b: number, by: import('./model.js').By, depth: number, compare: 'both'
  *   | 'overlay' | 'difference', align: string, from: number | null, to: number | null, pins: { heap: string, log: number, at:
- *   number }[], hidden: string[], unfolded: string[], only: string, heaps: string, search: string, blocks: string, theme: 'light' |
+ *   number }[], hidden: string[], unfolded: string[], only: string, heaps: string, search: string, blocks: string, steady: boolean, theme: 'light' |
  *   'dark' | '' }} State
  */
 
@@ -30,6 +30,7 @@ export const initial = () => ({
   heaps: '',
   search: '',
   blocks: '',
+  steady: false,
   theme: '',
 });
 
