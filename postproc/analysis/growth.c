@@ -15,12 +15,14 @@ void mpr_growth_begin(struct mpr_growth_builder *b, struct mpr_arena *arena, siz
 }
 
 void mpr_growth_add(struct mpr_growth_builder *b, const char *const *path, size_t depth,
-                    uint64_t before, uint64_t after)
+                    uint64_t before, uint64_t after, bool estimated)
 {
     if (b->rows < b->most)
-        b->row[b->rows++] = (struct mpr_growth_row){
-            NULL, NULL, path, depth, mpr_amount(before), mpr_amount(after)
-        };
+        b->row[b->rows++] = (struct mpr_growth_row){ .path = path,
+                                                     .depth = depth,
+                                                     .before = mpr_amount(before),
+                                                     .after = mpr_amount(after),
+                                                     .estimated = estimated };
 }
 
 int mpr_growth_by_path(const char *const *a, size_t depth_a, const char *const *b, size_t depth_b)
@@ -54,6 +56,7 @@ static size_t merge(struct mpr_growth_row *row, size_t rows)
         if (n && by_path(&row[n - 1], &row[i]) == 0) {
             row[n - 1].before = mpr_plus(row[n - 1].before, row[i].before);
             row[n - 1].after = mpr_plus(row[n - 1].after, row[i].after);
+            row[n - 1].estimated |= row[i].estimated;
         } else row[n++] = row[i];
     }
     return n;
@@ -112,7 +115,9 @@ static void add_parts(struct mpr_growth *out, const struct mpr_device_state *bef
         const struct mpr_device_part *p = &after->part[i];
         const int64_t was = bytes_of(before, p->key);
         if (is_broken_down(p->key, torch) || was == p->bytes) continue;
-        out->row[out->rows++] = (struct mpr_growth_row){ p->key, p->name, NULL, 0, was, p->bytes };
+        out->row[out->rows++] = (struct mpr_growth_row){
+            .key = p->key, .name = p->name, .before = was, .after = p->bytes
+        };
     }
     qsort(out->row, out->rows, sizeof *out->row, by_change);
 }
@@ -132,9 +137,9 @@ void mpr_growth_pictures(struct mpr_growth *out, struct mpr_arena *arena,
     if (!was.valid || !is.valid) return;
     mpr_growth_begin(&b, arena, rows[0] + rows[1] + is.parts + was.parts);
     for (size_t i = 0; i < rows[0]; i++)
-        mpr_growth_add(&b, then[i].path, then[i].depth, then[i].bytes, 0);
+        mpr_growth_add(&b, then[i].path, then[i].depth, then[i].bytes, 0, false);
     for (size_t i = 0; i < rows[1]; i++)
-        mpr_growth_add(&b, now[i].path, now[i].depth, 0, now[i].bytes);
+        mpr_growth_add(&b, now[i].path, now[i].depth, 0, now[i].bytes, false);
     mpr_growth_end(&b, out);
     const bool measured = was.used != MPF_UNKNOWN && is.used != MPF_UNKNOWN;
     out->before = measured ? was.used : was.tracked;

@@ -8,12 +8,9 @@
 
 /* ---- values */
 
-/* Cells are known by call stacks: those of sampled blocks stand for others. */
 static bool is_estimated(const struct mpr_replay *r)
 {
-    const enum mpr_group by = r->options.by;
-    return r->estimates.mean > 0 &&
-           (by == MPR_GROUP_STACK || by == MPR_GROUP_PYTHON || by == MPR_GROUP_LIBRARY);
+    return r->estimates.mean > 0 && mpr_replay_by_stacks(r);
 }
 
 static uint64_t plus(uint64_t value, double more)

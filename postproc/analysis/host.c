@@ -1,8 +1,11 @@
 #include "host.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "growth.h"
+#include "held.h"
 #include "labels.h"
 #include "mpf/sample.h"
 #include "reading.h"
@@ -102,14 +105,17 @@ static void fill_growth(struct mpr_growth *out, struct mpr_arena *arena,
     const struct mpr_replay *r = &reader->replay;
     struct mpr_growth_builder b;
     const struct mpr_books *books = &r->books;
+    struct mpr_held *held = mpr_alloc(books->cells, sizeof *held);
     mpr_growth_begin(&b, arena, books->cells);
+    for (uint8_t i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) mpr_held_heap(held, r, i);
     for (uint32_t i = 0; i < books->cells; i++) {
         const struct mpr_cell *cell = &books->cell[i];
         size_t depth;
         if (!mpf_heap_is_host(cell->heap)) continue;
         const char *const *path = mpr_label_path(arena, reader, cell, &depth);
-        mpr_growth_add(&b, path, depth, mpr_books_bytes_at_peak(books, cell), cell->bytes);
+        mpr_growth_add(&b, path, depth, held[i].then, held[i].now, held[i].estimated);
     }
+    free(held);
     for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) {
         out->before += books->heap[i].peak_bytes;
         out->after += books->heap[i].bytes;

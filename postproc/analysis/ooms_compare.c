@@ -5,6 +5,7 @@
 
 #include "alloc.h"
 #include "growth.h"
+#include "held.h"
 #include "labels.h"
 #include "mpf/sample.h"
 #include "ooms.h"
@@ -58,6 +59,7 @@ struct entry {
     const char *const *path;
     size_t depth, log;
     uint64_t bytes;
+    bool estimated;
 };
 struct entries {
     struct entry *at;
@@ -65,23 +67,26 @@ struct entries {
 };
 
 static void add(struct entries *e, const char *const *path, size_t depth, size_t log,
-                uint64_t bytes)
+                uint64_t bytes, bool estimated)
 {
     MPR_GROW(e->at, e->count, e->cap);
-    e->at[e->count++] = (struct entry){ path, depth, log, bytes };
+    e->at[e->count++] = (struct entry){ path, depth, log, bytes, estimated };
 }
 
 static void add_host(struct entries *e, struct mpr_arena *arena, const struct mpr_reader *reader,
                      size_t log)
 {
     const struct mpr_replay *r = &reader->replay;
+    struct mpr_held *held = mpr_alloc(r->books.cells, sizeof *held);
+    for (uint8_t i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) mpr_held_heap(held, r, i);
     for (uint32_t i = 0; i < r->books.cells; i++) {
         const struct mpr_cell *cell = &r->books.cell[i];
         size_t depth;
         if (!mpf_heap_is_host(cell->heap)) continue;
         const char *const *path = mpr_label_path(arena, reader, cell, &depth);
-        add(e, path, depth, log, mpr_books_bytes_at_peak(&r->books, cell));
+        add(e, path, depth, log, held[i].then, held[i].estimated);
     }
+    free(held);
 }
 
 static void add_device(struct entries *e, struct mpr_arena *arena, const struct mpr_reader *reader,
@@ -89,7 +94,7 @@ static void add_device(struct entries *e, struct mpr_arena *arena, const struct 
 {
     size_t rows;
     const struct mpr_row *row = mpr_growth_blocks(arena, reader, p, torch, &rows);
-    for (size_t i = 0; i < rows; i++) add(e, row[i].path, row[i].depth, log, row[i].bytes);
+    for (size_t i = 0; i < rows; i++) add(e, row[i].path, row[i].depth, log, row[i].bytes, false);
 }
 
 static void fill_devices(struct mpr_then *out, struct mpr_arena *arena, const struct mpr_replay *r)
@@ -222,13 +227,15 @@ static void compare_range(struct mpr_ooms *ooms, struct mpr_growth_builder *b,
 {
     uint64_t failed = 0;
     size_t peers = 0;
+    bool estimated = false;
+    for (size_t i = 0; i < n; i++) estimated |= e[i].estimated;
     for (size_t log = 0; log < ooms->logs; log++) {
         uint64_t bytes = 0;
         for (size_t i = 0; i < n; i++) bytes += e[i].log == log ? e[i].bytes : 0;
         if (!log) failed = bytes;
         else if (is_peer(ooms, log)) value[peers++] = bytes;
     }
-    mpr_growth_add(b, e->path, e->depth, median(value, peers), failed);
+    mpr_growth_add(b, e->path, e->depth, median(value, peers), failed, estimated);
 }
 
 static void compare(struct mpr_ooms *ooms, struct entries *e)

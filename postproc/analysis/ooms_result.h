@@ -39,6 +39,7 @@ struct mpr_growth_row {
     const char *const *path;
     size_t depth;
     int64_t before, after;
+    bool estimated; /* from samples */
 };
 struct mpr_growth {
     bool valid;

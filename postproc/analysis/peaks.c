@@ -115,12 +115,6 @@ static void estimate_blocks(const struct mpr_replay *r, const uint32_t *cell_of,
     out->frees = mpr_less(out->allocations, out->end_blocks);
 }
 
-static bool by_stacks(const struct mpr_replay *r)
-{
-    return r->options.by == MPR_GROUP_STACK || r->options.by == MPR_GROUP_PYTHON ||
-           r->options.by == MPR_GROUP_LIBRARY;
-}
-
 static void fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint8_t heap,
                       struct mpr_heap_peak *out)
 {
@@ -135,7 +129,7 @@ static void fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
         out->row[out->rows++] = row_of(peaks, reader, &r->books.cell[i]);
     }
     if (heap == MPF_HEAP_PYTHON) estimate_blocks(r, cell_of, out);
-    else if (by_stacks(r)) estimate(r, heap, cell_of, out);
+    else if (mpr_replay_by_stacks(r)) estimate(r, heap, cell_of, out);
     qsort_r(out->row, out->rows, sizeof *out->row, by_order, &peaks->options.order);
 }
 

@@ -216,8 +216,8 @@ static inline void put_new(struct mpr_replay *r, struct mpr_thread *t, const str
 
 static inline void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    const bool weighed = (t->at.stack | t->at.python) && r->options.sample_mean != 0;
-    put_new(r, t, e, weighed);
+    const bool sampled = (t->at.stack | t->at.python) && r->options.sample_mean != 0;
+    put_new(r, t, e, sampled && (!t->node || r->options.by != MPR_GROUP_AUTO));
 }
 
 /* The block that a free or realloc of `key` means: true with it in *block, false when there is

@@ -31,6 +31,7 @@ static const struct mpr_column columns[] = {
     { .key = "path", .type = MPR_PATH, .get = path },
     { .key = "before_bytes", .type = MPR_SIGNED, OF(before) },
     { .key = "after_bytes", .type = MPR_SIGNED, OF(after) },
+    { .key = "estimated", .type = MPR_FLAG, OF(estimated), .unless = MPR_ABSENT_AT_0 },
 };
 
 static const struct mpr_column whole_columns[] = {
@@ -89,13 +90,15 @@ static struct mpr_value change(const void *row, const void *context)
 // clang-format off
 static const struct mpr_column line_columns[] = {
     { .title = "what", .type = MPR_PATH, .get = name },
-    { .title = "before", .type = MPR_SIGNED, OF(before), .sums = true },
+    { .title = "before", .type = MPR_SIGNED, OF(before), .sums = true, .estimate = true },
     { .title = "after", .type = MPR_SIGNED, OF(after), .width = 10, .lead = " -> ",
-      .sums = true },
-    { .title = "change", .type = MPR_CHANGE, .get = change, .sums = true },
+      .sums = true, .estimate = true },
+    { .title = "change", .type = MPR_CHANGE, .get = change, .sums = true, .estimate = true },
     { .title = "", .type = MPR_TEXT, MPR_FIELD(line, note) },
 };
 // clang-format on
+
+static bool estimated(const void *row) { return ((const struct line *)row)->sum.estimated; }
 
 static int by_change(const void *left, const void *right)
 {
@@ -133,6 +136,7 @@ static struct mpr_growth_row sum_of(const struct ranges *r, const struct mpr_lin
         const struct mpr_growth_row *row = r->of[link->row - r->row];
         sum.before = mpr_plus(sum.before, row->before);
         sum.after = mpr_plus(sum.after, row->after);
+        sum.estimated |= row->estimated;
         link = link->next;
     } while (link != l->link);
     return sum;
@@ -208,6 +212,7 @@ void mpr_report_growth_rows(struct mpr_document *doc, const char *whole, const s
                                             MPR_COLUMNS(line_columns),
                                             MPR_ROWS(line, lines),
                                             .top = ROWS + first,
+                                            .estimated = estimated,
                                             .by = by });
 }
 
@@ -228,6 +233,7 @@ struct mpr_most_grown mpr_report_most_grown(struct mpr_document *doc, const stru
     for (size_t i = 0; i < lines; i++)
         if (change_of(&line[i].sum) > 0)
             return (struct mpr_most_grown){ words(doc, &line[i], by),
-                                            (uint64_t)change_of(&line[i].sum) };
-    return (struct mpr_most_grown){ NULL, 0 };
+                                            (uint64_t)change_of(&line[i].sum),
+                                            line[i].sum.estimated };
+    return (struct mpr_most_grown){ NULL, 0, false };
 }

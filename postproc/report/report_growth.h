@@ -18,6 +18,7 @@ void mpr_report_growth_rows(struct mpr_document *doc, const char *whole,
 struct mpr_most_grown {
     const char *name;
     uint64_t bytes;
+    bool estimated;
 };
 struct mpr_most_grown mpr_report_most_grown(struct mpr_document *doc,
                                             const struct mpr_growth *growth, enum mpr_group by);

@@ -100,7 +100,8 @@ static void grew(struct cause *c)
         mpr_report_most_grown(c->doc, g, g == own ? c->log->choice.by : c->ooms->by);
     if (!most.name || g->after <= g->before) return;
     label(c, "grew");
-    mpr_doc_say(c->doc, "%s +%s ", most.name, mpr_doc_size(c->doc, most.bytes));
+    mpr_doc_say(c->doc, "%s %s+%s ", most.name, most.estimated ? "~" : "",
+                mpr_doc_size(c->doc, most.bytes));
     if (g != own) mpr_doc_say(c->doc, "over the median of the others");
     else if (c->story) mpr_doc_say(c->doc, "since the last good peak");
     else mpr_doc_say(c->doc, "since %s", mpr_doc_time(c->doc, g->time));

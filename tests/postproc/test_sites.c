@@ -328,10 +328,10 @@ static void thousands_of_sites(void **state)
 
 /* ---- estimates */
 
-static void begin_sampled(void)
+static void begin_sampled(enum mpr_group by)
 {
     const struct mpr_replay_options options = {
-        .by = MPR_GROUP_STACK, .at = MPR_INSTANT_PEAK, .sample_mean = 65536, .sample_below = 1 << 20
+        .by = by, .at = MPR_INSTANT_PEAK, .sample_mean = 65536, .sample_below = 1 << 20
     };
     now = 0;
     mpr_replay_init(&replay, &options);
@@ -351,7 +351,7 @@ static void sampled_blocks_stand_for_others(void **state)
 {
     (void)state;
     uint64_t samples;
-    begin_sampled();
+    begin_sampled(MPR_GROUP_STACK);
     for (uint64_t i = 1; i <= 3; i++) {
         event(MPF_OP_AT, 0, 0x51, 0);
         event(MPF_OP_ALLOC, H, i << 16, i < 3 ? 4096 : 2 << 20);
@@ -371,6 +371,28 @@ static void sampled_blocks_stand_for_others(void **state)
     event(MPF_OP_MOVE_END, H, 0xb0000, 8192);
     assert_int_equal(replay.estimates.cell[cell].now.bytes, 0);
     assert_int_equal(replay.estimates.cell[cell].live, 0);
+    mpr_replay_free(&replay);
+}
+
+/* In a range blocks have their name without a stack. */
+static void by_the_best_name_blocks_in_ranges_stand_for_themselves(void **state)
+{
+    (void)state;
+    uint64_t samples, more[2];
+    begin_sampled(MPR_GROUP_AUTO);
+    for (uint64_t i = 0; i < 2; i++) {
+        if (i == 0) event(MPF_OP_PUSH, 0, 3, 0);
+        event(MPF_OP_AT, 0, 0x51, 0);
+        event(MPF_OP_ALLOC, H, (i + 1) << 16, 4096);
+        if (i == 0) event(MPF_OP_POP, 0, 0, 0);
+        more[i] = 0;
+        for (uint32_t cell = 0; cell < replay.books.cells; cell++)
+            more[i] +=
+                (uint64_t)mpr_estimates_at_peak(&replay.estimates, &replay.books, cell, &samples)
+                    .bytes;
+    }
+    assert_int_equal(more[0], 0);
+    assert_int_equal(more[1], 67605 - 4096);
     mpr_replay_free(&replay);
 }
 
@@ -420,6 +442,7 @@ int main(void)
         cmocka_unit_test(definitions_told_again_change_nothing),
         cmocka_unit_test(thousands_of_sites),
         cmocka_unit_test(sampled_blocks_stand_for_others),
+        cmocka_unit_test(by_the_best_name_blocks_in_ranges_stand_for_themselves),
         cmocka_unit_test(modules_that_make_no_sense_are_passed_over),
         cmocka_unit_test(an_id_names_only_what_it_was_defined_as),
     };
