@@ -11,87 +11,25 @@
 #include "labels.h"
 #include "mpf/sample.h"
 #include "units.h"
+#include "walk.h"
 
 /* ---- PyTorch's segments */
-
-static bool holds_torch(const struct mpr_picture *p, const struct mpr_gpu_block *segment)
-{
-    size_t low = 0, high = p->torches;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (p->torch[middle].addr + p->torch[middle].size <= segment->addr) low = middle + 1;
-        else high = middle;
-    }
-    return low < p->torches && p->torch[low].addr < segment->addr + segment->size;
-}
-
-/* By who asked for it; where that does not tell (no call stack, PyTorch linked into the program, a
- * plug-in that woke it), by what lies in it. */
-bool mpr_composition_is_segment(const struct mpr_picture *p, const struct mpr_gpu_block *b)
-{
-    if (mpf_heap_code(b->heap) != MPF_HEAP_DEVICE || !b->addr) return false;
-    return b->segment || holds_torch(p, b);
-}
-
-bool mpr_composition_expands(const struct mpr_sites *sites, uint32_t library)
-{
-    const char *name = mpr_sites_library_name(sites, library);
-    return !*name || !strncmp(name, "libc10_cuda", 11);
-}
-
-struct span {
-    uint64_t live, largest_hole;
-};
-
-/* Where the block ends, and at most where the next one begins: blocks that overlap, as no driver
- * makes them, are not looked into twice. */
-static uint64_t end_of(const struct mpr_picture *p, const struct mpr_gpu_block *segment)
-{
-    const struct mpr_gpu_block *next = segment + 1;
-    const uint64_t end = segment->addr + segment->size;
-    return next < p->driver + p->drivers && next->addr > segment->addr && next->addr < end
-               ? next->addr
-               : end;
-}
-
-/* What lives in a segment; *at is the last of PyTorch's blocks that begins at or before it, or the
- * first one. */
-static struct span look_into(const struct mpr_picture *p, const struct mpr_gpu_block *segment,
-                             size_t *at)
-{
-    struct span s = { 0, 0 };
-    const uint64_t end = end_of(p, segment);
-    uint64_t cursor = segment->addr;
-    while (*at + 1 < p->torches && p->torch[*at + 1].addr <= segment->addr) (*at)++;
-    for (size_t i = *at; i < p->torches && p->torch[i].addr < end; i++) {
-        const struct mpr_gpu_block *b = &p->torch[i];
-        if (b->addr + b->size <= segment->addr) continue;
-        const uint64_t from = b->addr > segment->addr ? b->addr : segment->addr;
-        const uint64_t to = b->addr + b->size < end ? b->addr + b->size : end;
-        if (from > cursor && from - cursor > s.largest_hole) s.largest_hole = from - cursor;
-        if (to > cursor) cursor = to;
-        s.live += mpr_less(to, from);
-    }
-    if (mpr_less(end, cursor) > s.largest_hole) s.largest_hole = end - cursor;
-    return s;
-}
 
 static void sum_segments(struct mpr_device_state *out, const struct mpr_replay *r,
                          const struct mpr_picture *p)
 {
-    size_t at = 0;
-    for (size_t i = 0; i < p->drivers; i++) {
-        const struct mpr_gpu_block *segment = &p->driver[i];
-        if (!mpr_composition_is_segment(p, segment)) continue;
-        const struct span s = look_into(p, segment, &at);
-        const uint64_t free = mpr_less(segment->size, s.live);
-        out->torch_segments += segment->size;
-        if (mpr_graph_holds(&r->gpu, segment->capture, p->time)) out->pool_free += free;
-        else if (!s.live) out->releasable += free;
-        else {
-            out->split_free += free;
-            if (s.largest_hole > out->largest_hole) out->largest_hole = s.largest_hole;
+    struct mpr_walk walk = { .sites = &r->sites, .picture = p };
+    struct mpr_walked s;
+    while (mpr_walk_next(&walk, &s)) {
+        const uint64_t free = mpr_less(s.bytes, s.live);
+        out->torch_segments += s.bytes;
+        if (mpr_graph_holds(&r->gpu, s.piece->capture, p->time)) {
+            out->pool_free += free;
+            continue;
         }
+        out->releasable += s.idle;
+        out->split_free += mpr_less(free, s.idle);
+        if (s.split_hole > out->largest_hole) out->largest_hole = s.split_hole;
     }
     for (size_t i = 0; i < p->torches; i++) {
         out->torch_live += mpr_gpu_backed(&p->torch[i]);
@@ -107,7 +45,7 @@ static uint64_t owned(const struct mpr_replay *r, const struct mpr_picture *p, b
     uint64_t bytes = 0;
     for (size_t i = 0; i < p->drivers; i++) {
         const struct mpr_gpu_block *b = &p->driver[i];
-        if (mpf_heap_code(b->heap) != MPF_HEAP_DEVICE || mpr_composition_is_segment(p, b)) continue;
+        if (mpf_heap_code(b->heap) != MPF_HEAP_DEVICE || mpr_walk_is_segment(p, b)) continue;
         if (!strncmp(mpr_sites_library_name(&r->sites, b->library), "libnccl", 7) == nccl)
             bytes += b->size;
     }
@@ -136,7 +74,7 @@ static void fill_comms(struct mpr_device_state *out, struct mpr_arena *arena,
                                                 ? mpr_label_name(arena, r, c->comm[i].first_use, 0)
                                                 : "" };
     for (size_t i = 0; i < p->drivers; i++) {
-        if (!p->driver[i].comm || mpr_composition_is_segment(p, &p->driver[i])) continue;
+        if (!p->driver[i].comm || mpr_walk_is_segment(p, &p->driver[i])) continue;
         row[p->driver[i].comm - 1].bytes += p->driver[i].size;
         row[p->driver[i].comm - 1].blocks++;
     }

@@ -2,8 +2,8 @@
  * Private to this layer.
  *
  * Segments are PyTorch's driver blocks, those of plug-in allocators, too; a segment's bytes are
- * live, or free: inside a segment that something live pins (split), in one that nothing does
- * (releasable), or in one that a graph's private pool owns. */
+ * live, or free: inside a segment that something live pins (split), in one, or in a piece of an
+ * expandable one, that nothing does (releasable), or in one that a graph's private pool owns. */
 #ifndef MPR_COMPOSITION_H
 #define MPR_COMPOSITION_H
 
@@ -13,11 +13,6 @@
 /* Fills the parts and the segments' sums of *out. */
 void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena,
                      const struct mpr_reader *reader, const struct mpr_picture *p);
-/* Is this driver block one of PyTorch's segments? */
-bool mpr_composition_is_segment(const struct mpr_picture *p, const struct mpr_gpu_block *b);
-/* Is memory that the library maps a piece of a segment?  PyTorch itself maps memory to let a
- * segment grow; a plug-in maps a segment at once. */
-bool mpr_composition_expands(const struct mpr_sites *sites, uint32_t library);
 /* Lines by the replay's grouping of PyTorch's blocks, or of the driver's. */
 const struct mpr_row *mpr_composition_rows(struct mpr_arena *arena, const struct mpr_reader *reader,
                                            const struct mpr_gpu_block *block, size_t blocks,

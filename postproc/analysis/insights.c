@@ -115,7 +115,7 @@ static void end(void *arg, const struct mpr_reader *reader)
     /* What lives longer comes first: labels are kept where they were made first. */
     if (oom) fill_oom(g->out, reader, oom);
     fill_states(g, reader, oom);
-    if (!mpr_segments_fill_oom(&g->segments, reader)) mpr_segments_fill(&g->segments, reader);
+    mpr_segments_fill_worst(&g->segments, reader);
     mpr_graphs_fill(&g->graphs, reader);
     g->evidence.ranges = reader->replay.ranges.nodes > 1;
     g->evidence.jemalloc = reader->replay.samples.source[MPR_SOURCE_JEMALLOC].count;

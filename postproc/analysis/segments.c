@@ -1,5 +1,3 @@
-/* Driver blocks and PyTorch's blocks are sorted by address: one walk over both finds what lies
- * where. */
 #include "segments.h"
 
 #include <stdlib.h>
@@ -7,11 +5,11 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "composition.h"
 #include "gpu.h"
 #include "labels.h"
 #include "mpf/sample.h"
 #include "reader.h"
+#include "walk.h"
 
 /* What is being built: one device's picture. */
 struct walk {
@@ -20,11 +18,8 @@ struct walk {
     const struct mpr_replay *r; /* its */
     const struct mpr_picture *picture;
     struct mpr_segments_device *out;
-    size_t torch; /* the first of PyTorch's blocks that does not end before the segment */
-    uint64_t end; /* of the segment, and at most where the next block of the driver begins: each of
-                     PyTorch's lies in one */
     struct held *held; /* a block in a split segment */
-    size_t helds;
+    size_t helds, held_cap;
     uint32_t *pool_of; /* by pool of captures (gpu.h), for segments that a graph holds and for
                           others: number */
 };
@@ -44,80 +39,42 @@ static const char *const *label(struct walk *w, uint32_t key, size_t *depth)
 
 /* ---- one segment */
 
-static bool is_expandable(const struct walk *w, const struct mpr_gpu_block *b)
+static struct mpr_segment describe(struct walk *w, const struct mpr_walked *s)
 {
-    return b->handle && mpr_composition_expands(&w->r->sites, b->library);
-}
-
-/* Pieces of an expandable segment follow each other without a gap. */
-static size_t pieces(const struct walk *w, size_t first)
-{
-    const struct mpr_gpu_block *b = &w->picture->driver[first];
-    size_t n = 1;
-    while (is_expandable(w, b) && first + n < w->picture->drivers && b[n].handle &&
-           b[n].addr == b[n - 1].addr + b[n - 1].size && b[n].capture == b->capture &&
-           mpr_composition_is_segment(w->picture, &b[n]))
-        n++;
-    return n;
-}
-
-static struct mpr_segment describe(const struct walk *w, size_t first, size_t count)
-{
-    const struct mpr_gpu_block *b = &w->picture->driver[first], *last = b + count - 1;
-    struct mpr_segment s = { .addr = b->addr,
-                             .bytes = last->addr + last->size - b->addr,
-                             .time = b->time,
-                             .capture = b->capture,
-                             .expandable = is_expandable(w, b) };
-    if (b->capture) memcpy(s.pool, w->r->gpu.capture[b->capture - 1].pool, sizeof s.pool);
-    return s;
-}
-
-static void look_at_hole(struct mpr_segment *s, uint64_t from, uint64_t to)
-{
-    if (mpr_less(to, from) > s->largest_hole) s->largest_hole = to - from;
-}
-
-/* Live bytes, holes and the oldest block. */
-static void look_inside(struct walk *w, struct mpr_segment *s)
-{
-    const struct mpr_picture *p = w->picture;
-    const struct mpr_gpu_block *oldest = NULL;
-    const uint64_t end = w->end;
-    uint64_t cursor = s->addr;
-    while (w->torch < p->torches && p->torch[w->torch].addr < s->addr) w->torch++;
-    for (size_t i = w->torch; i < p->torches && p->torch[i].addr < end; i++) {
-        const struct mpr_gpu_block *b = &p->torch[i];
-        look_at_hole(s, cursor, b->addr);
-        cursor = b->addr + b->size;
-        s->live += b->size;
-        s->blocks++;
-        if (!oldest || b->time < oldest->time) oldest = b;
-    }
-    look_at_hole(s, cursor, end);
-    s->free = mpr_less(s->bytes, s->live);
-    s->state = mpr_graph_holds(&w->r->gpu, s->capture, p->time) ? MPR_SEGMENT_GRAPH
-               : s->blocks                                      ? MPR_SEGMENT_SPLIT
-                                                                : MPR_SEGMENT_IDLE;
-    if (!oldest) return;
-    s->oldest = label(w, key_of(oldest), &s->oldest_depth);
-    s->oldest_time = oldest->time;
+    const struct mpr_gpu_block *b = s->piece;
+    struct mpr_segment out = { .addr = b->addr,
+                               .bytes = s->bytes,
+                               .live = s->live,
+                               .free = mpr_less(s->bytes, s->live),
+                               .largest_hole = s->hole,
+                               .blocks = s->blocks,
+                               .time = b->time,
+                               .capture = b->capture,
+                               .expandable = s->expandable };
+    out.state = mpr_graph_holds(&w->r->gpu, b->capture, w->picture->time) ? MPR_SEGMENT_GRAPH
+                : s->live                                                 ? MPR_SEGMENT_SPLIT
+                                                                          : MPR_SEGMENT_IDLE;
+    if (out.state != MPR_SEGMENT_GRAPH) out.idle = s->idle;
+    if (b->capture) memcpy(out.pool, w->r->gpu.capture[b->capture - 1].pool, sizeof out.pool);
+    if (!s->oldest) return out;
+    out.oldest = label(w, key_of(s->oldest), &out.oldest_depth);
+    out.oldest_time = s->oldest->time;
+    return out;
 }
 
 /* ---- sums */
 
-static void sum_up(struct mpr_segments_device *d, const struct mpr_segment *s)
+static void sum_up(struct mpr_segments_device *d, const struct mpr_segment *s, uint64_t split_hole)
 {
     d->bytes += s->bytes;
     d->live += s->live;
-    switch (s->state) {
-    case MPR_SEGMENT_GRAPH: d->graph_free += s->free; break;
-    case MPR_SEGMENT_IDLE: d->idle += s->free; break;
-    case MPR_SEGMENT_SPLIT:
-        d->split_free += s->free;
-        if (s->largest_hole > d->largest_hole) d->largest_hole = s->largest_hole;
-        break;
+    if (s->state == MPR_SEGMENT_GRAPH) {
+        d->graph_free += s->free;
+        return;
     }
+    d->idle += s->idle;
+    d->split_free += mpr_less(s->free, s->idle);
+    if (split_hole > d->largest_hole) d->largest_hole = split_hole;
 }
 
 static struct mpr_segment_pool *pool_of(struct walk *w, const struct mpr_segment *s)
@@ -145,13 +102,15 @@ static void add_to_pool(struct walk *w, const struct mpr_segment *s)
 
 /* ---- what pins free bytes */
 
-static void hold(struct walk *w, const struct mpr_segment *s)
+static void hold(struct walk *w, const struct mpr_walked *walked, const struct mpr_segment *s)
 {
-    const struct mpr_picture *p = w->picture;
-    if (s->state != MPR_SEGMENT_SPLIT || !s->free) return;
-    for (size_t i = w->torch; i < p->torches && p->torch[i].addr < w->end; i++)
-        w->held[w->helds++] = (struct held){ key_of(&p->torch[i]), p->torch[i].size, s->addr,
-                                             s->free, p->torch[i].time };
+    const uint64_t pinned = mpr_less(s->free, s->idle);
+    if (s->state != MPR_SEGMENT_SPLIT || !pinned) return;
+    for (size_t i = walked->from; i < walked->to; i++) {
+        const struct mpr_gpu_block *b = &w->picture->torch[i];
+        MPR_GROW(w->held, w->helds, w->held_cap);
+        w->held[w->helds++] = (struct held){ key_of(b), b->size, s->addr, pinned, b->time };
+    }
 }
 
 static int by_key_and_segment(const void *left, const void *right)
@@ -182,7 +141,7 @@ static void fill_pins(struct walk *w)
 {
     struct mpr_segments_device *d = w->out;
     d->pin = mpr_arena_alloc(&w->result->arena, w->helds * sizeof *d->pin);
-    qsort(w->held, w->helds, sizeof *w->held, by_key_and_segment);
+    if (w->helds) qsort(w->held, w->helds, sizeof *w->held, by_key_and_segment);
     for (size_t i = 0; i < w->helds; i++) {
         const struct held *h = &w->held[i];
         const bool new_key = !i || h->key != h[-1].key;
@@ -213,24 +172,15 @@ static int by_bytes(const void *left, const void *right)
 
 static void walk_over(struct walk *w)
 {
-    const struct mpr_picture *p = w->picture;
     struct mpr_segments_device *d = w->out;
-    for (size_t i = 0; i < p->drivers;) {
-        if (!mpr_composition_is_segment(p, &p->driver[i])) {
-            i++;
-            continue;
-        }
-        const size_t count = pieces(w, i);
+    struct mpr_walk walk = { .sites = &w->r->sites, .picture = w->picture };
+    struct mpr_walked walked;
+    while (mpr_walk_next(&walk, &walked)) {
         struct mpr_segment *s = &d->segment[d->segments++];
-        *s = describe(w, i, count);
-        w->end = s->addr + s->bytes;
-        if (i + count < p->drivers && p->driver[i + count].addr < w->end)
-            w->end = p->driver[i + count].addr;
-        look_inside(w, s);
-        sum_up(d, s);
+        *s = describe(w, &walked);
+        sum_up(d, s, walked.split_hole);
         add_to_pool(w, s);
-        hold(w, s);
-        i += count;
+        hold(w, &walked, s);
     }
 }
 
@@ -262,7 +212,6 @@ static void fill_device(struct mpr_segments *result, const struct mpr_reader *re
     struct walk w = { .result = result, .reader = reader, .r = r, .picture = p, .out = d };
     d->segment = mpr_arena_alloc(&result->arena, p->drivers * sizeof *d->segment);
     d->pool = mpr_arena_alloc(&result->arena, p->drivers * sizeof *d->pool);
-    w.held = mpr_alloc(p->torches, sizeof *w.held);
     w.pool_of = mpr_alloc(2 * ((size_t)r->gpu.shareds + 1), sizeof *w.pool_of);
     walk_over(&w);
     count_outside(&w);
@@ -276,12 +225,27 @@ static void fill_device(struct mpr_segments *result, const struct mpr_reader *re
 
 /* ---- the instant */
 
-void mpr_segments_fill(struct mpr_segments *result, const struct mpr_reader *reader)
+/* oom NULL: all of them at their peaks. */
+static void fill_devices(struct mpr_segments *result, const struct mpr_reader *reader,
+                         const struct mpr_oom *oom)
 {
     const struct mpr_replay *r = &reader->replay;
     result->device = mpr_arena_alloc(&result->arena, MPF_GPUS * sizeof *result->device);
-    for (unsigned i = 0; i < MPF_GPUS; i++)
-        if (r->gpu.device[i].peak.valid) fill_device(result, reader, i, &r->gpu.device[i].peak);
+    for (unsigned i = 0; i < MPF_GPUS; i++) {
+        const struct mpr_picture *p =
+            oom && mpf_heap_device(oom->heap) == i ? &oom->picture : &r->gpu.device[i].peak;
+        if (p->valid) fill_device(result, reader, i, p);
+    }
+}
+
+void mpr_segments_fill(struct mpr_segments *result, const struct mpr_reader *reader)
+{
+    fill_devices(result, reader, NULL);
+}
+
+void mpr_segments_fill_worst(struct mpr_segments *result, const struct mpr_reader *reader)
+{
+    fill_devices(result, reader, mpr_oom_newest(&reader->replay.gpu));
 }
 
 bool mpr_segments_fill_oom(struct mpr_segments *result, const struct mpr_reader *reader)

@@ -37,6 +37,7 @@ enum mpr_segment_state {
 
 struct mpr_segment {
     uint64_t addr, bytes, live, free, largest_hole, blocks;
+    uint64_t idle;    /* of free: what PyTorch could give back, pieces that hold nothing */
     uint64_t time;    /* ns, made; of several pieces the first */
     uint64_t pool[2]; /* of a graph, as PyTorch numbers it; zeros: not known, or no graph's */
     uint32_t capture; /* from 1; 0: none */
@@ -59,7 +60,8 @@ struct mpr_segment_pin {
                               */
     size_t depth;
     uint64_t blocks, bytes, segments;
-    uint64_t free; /* in the segments that they lie in: several paths may pin the same bytes */
+    uint64_t free; /* that is split in the segments that they lie in: several paths may pin the
+                      same bytes */
     uint64_t oldest_time;
 };
 
@@ -90,7 +92,9 @@ struct mpr_reader;
 
 /* At each device's peak, of a log that was read. */
 void mpr_segments_fill(struct mpr_segments *segments, const struct mpr_reader *reader);
-/* Where memory ran out; false: it did not, or the program got over it. */
+/* Of the device that memory ran out on, at that instant; of the others at their peaks. */
+void mpr_segments_fill_worst(struct mpr_segments *segments, const struct mpr_reader *reader);
+/* That device only; false: it did not, or the program got over it. */
 bool mpr_segments_fill_oom(struct mpr_segments *segments, const struct mpr_reader *reader);
 /* 0, or -1 with *error filled (nothing to free then). */
 int mpr_segments_read(struct mpr_segments *segments, const char *path,

@@ -106,6 +106,7 @@ static const struct mpr_column segment_columns[] = {
     { .key = "bytes", .type = MPR_BYTES, OF_SEGMENT(bytes) },
     { .key = "live_bytes", .type = MPR_BYTES, OF_SEGMENT(live) },
     { .key = "free_bytes", .type = MPR_BYTES, OF_SEGMENT(free) },
+    { .key = "releasable_bytes", .type = MPR_BYTES, OF_SEGMENT(idle) },
     { .key = "largest_hole_bytes", .type = MPR_BYTES, OF_SEGMENT(largest_hole) },
     { .key = "blocks", .type = MPR_COUNT, OF_SEGMENT(blocks) },
     { .key = "oldest_path", MPR_PATH_FIELD(mpr_segment, oldest, oldest_depth),
@@ -235,7 +236,7 @@ static void sums(struct mpr_document *doc, const struct mpr_segments_device *d, 
                  mpr_doc_size(doc, d->live), mpr_doc_size(doc, mpr_less(d->bytes, d->live)));
     mpr_doc_line(doc, "  split free  %12s  in segments that hold live blocks; largest hole %s",
                  mpr_doc_size(doc, d->split_free), mpr_doc_size(doc, d->largest_hole));
-    mpr_doc_line(doc, "  releasable  %12s  in segments that hold nothing",
+    mpr_doc_line(doc, "  releasable  %12s  in segments, or pieces of them, that hold nothing",
                  mpr_doc_size(doc, d->idle));
     mpr_doc_line(doc, "  graph pools %12s  free, held by graphs", mpr_doc_size(doc, d->graph_free));
     if (d->asleep_blocks)

@@ -346,6 +346,44 @@ static void batches(const char *path)
     testlog_close(target, "exit");
 }
 
+/* Blocks at the beginning, and in the middle, of a segment of six pieces; and one in a segment that
+ * does not expand. */
+static void expandable(const char *path)
+{
+    begin(path);
+    push(STEP);
+    for (uint64_t i = 0; i < 6; i++) {
+        event(MPF_OP_AT, 0, BY_TORCH, 0);
+        event(MPF_OP_HANDLE_NEW, DEVICE, 0x70 + i, 20 * MIB);
+        WORDS(MPF_OP_HANDLE_MAP, 0, 0x70 + i, BASE + i * 20 * MIB, 20 * MIB, 0);
+    }
+    torch_alloc(BASE, 15 * MIB);
+    torch_alloc(BASE + 75 * MIB, 10 * MIB);
+    driver_alloc(BY_TORCH, BASE + 1024 * MIB, 60 * MIB);
+    torch_alloc(BASE + 1024 * MIB, 20 * MIB);
+    pop();
+    testlog_close(target, "exit");
+}
+
+/* Old blocks pin most of the second device when the first one has no room. */
+static void neighbours(const char *path)
+{
+    const unsigned device = mpf_heap_gpu(MPF_HEAP_DEVICE, 1),
+                   torch = mpf_heap_gpu(MPF_HEAP_TORCH, 1);
+    begin(path);
+    push(ROPE);
+    for (uint64_t i = 0; i < 5; i++) {
+        event(MPF_OP_AT, 0, BY_TORCH, 0);
+        event(MPF_OP_ALLOC, device, BASE + (1 + i) * 40 * MIB, 40 * MIB);
+        event(MPF_OP_ALLOC, torch, BASE + (1 + i) * 40 * MIB, 2 * MIB);
+    }
+    pop();
+    driver_alloc(BY_TORCH, BASE, 20 * MIB);
+    torch_alloc(BASE, 20 * MIB);
+    WORDS(MPF_OP_GPU_FAIL, DEVICE, 200 * MIB, 2, 100 * MIB, 1024 * MIB, 0, 0);
+    testlog_close(target, "exit");
+}
+
 static void on(uint32_t thread, unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
     testlog_event(target, now += MS, thread, op, heap, addr, size);
@@ -449,10 +487,11 @@ int main(int argc, char **argv)
         const char *name;
         void (*make)(const char *path);
     } scenarios[] = {
-        { "graphs", graphs },   { "sizes", sizes },       { "segments", segments },
-        { "growing", growing }, { "wasteful", wasteful }, { "thrifty", thrifty },
-        { "reset", reset },     { "serving", serving },   { "backward", backward },
-        { "layers", layers },   { "batches", batches },
+        { "graphs", graphs },         { "sizes", sizes },       { "segments", segments },
+        { "growing", growing },       { "wasteful", wasteful }, { "thrifty", thrifty },
+        { "reset", reset },           { "serving", serving },   { "backward", backward },
+        { "layers", layers },         { "batches", batches },   { "neighbours", neighbours },
+        { "expandable", expandable },
     };
     if (argc == 4 && strcmp(argv[1], "rank") == 0)
         return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;

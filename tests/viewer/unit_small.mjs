@@ -219,6 +219,18 @@ test('mapped pieces in a row are one segment, others are not; an idle one is kno
   );
 });
 
+test('pieces in which nothing lies can be given back, wherever they are', () => {
+  const device = blocks([0, 1, 2, 3, 4].map((i) => [base + i * 20, 20, 0, 90, 1, 1, 1]));
+  const torch = blocks([
+    [base, 15, 1, 90, 1],
+    [base + 55, 10, 1, 90, 1],
+  ]);
+  assert.deepEqual(
+    segmentsAt(device, torch, 20, nothing).map((s) => [s.size, s.used, s.idle]),
+    [[100, 25, 40]],
+  );
+});
+
 test('segments hold the blocks that live in them, and know their holes', () => {
   const device = blocks([
     [base, 100, 0, 90, 1],

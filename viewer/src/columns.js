@@ -69,8 +69,8 @@ export const BANDS = ['kind', 'node', 'thread', 'size', 'library', 'python', 'na
 /** @typedef {Record<'node' | 'library' | 'python' | 'native' | 'bytes' | 'blocks' | 'allocations', number>} Holder */
 export const HOLDERS = ['node', 'library', 'python', 'native', 'bytes', 'blocks', 'allocations'];
 
-/** @typedef {Record<'high' | 'low' | 'bytes' | 'live' | 'largestHole' | 'blocks' | 'state', number>} SegmentNumbers */
-export const SEGMENTS = ['high', 'low', 'bytes', 'live', 'largestHole', 'blocks', 'state'];
+/** @typedef {Record<'high' | 'low' | 'bytes' | 'live' | 'idle' | 'largestHole' | 'blocks' | 'state', number>} SegmentNumbers */
+export const SEGMENTS = ['high', 'low', 'bytes', 'live', 'idle', 'largestHole', 'blocks', 'state'];
 
 /** @typedef {Record<'rows' | 'bytes' | 'blocks' | 'least' | 'most' | 'open' | 'partsOpen' | 'caller', number>} LineNumbers */
 export const LINES = ['rows', 'bytes', 'blocks', 'least', 'most', 'open', 'partsOpen', 'caller'];

@@ -3,8 +3,8 @@
  * them. Mapped pieces of memory that follow each other without a gap are one (expandable) segment. *
  * @typedef {import('./blocks.js').Blocks} Blocks
  * @typedef {{ offset: number, size: number, index: number }} Inner index: in the torch heap's blocks
- * @typedef {{ start: number, size: number, pieces: number, owned: boolean, inner: Inner[], used: number, largestHole: number, blocks: number, state: number }} Segment
- *   state: index of STATES
+ * @typedef {{ start: number, size: number, pieces: number, owned: boolean, inner: Inner[], used: number, idle: number, largestHole: number, blocks: number, state: number }} Segment
+ *   idle: bytes of pieces in which nothing lies; state: index of STATES
  * @typedef {{ at: number, segments: Segment[], count: number, held: number, used: number, free: number[], elsewhere: number, whole: boolean, pins: import('./data.js').SegmentsThen['pins'] }} Then
  *   free: bytes by state; whole: nothing is missing; otherwise blocks that the page has not kept lie in what looks free
  */
@@ -44,11 +44,27 @@ function largestHole(inner, size) {
 }
 
 /**
+ * Bytes of the pieces in which nothing lies: PyTorch can give back each of them.
+ * @param {Inner[]} inner @param {number[]} pieces  their sizes
+ */
+function idleBytes(inner, pieces) {
+  let from = 0,
+    idle = 0,
+    next = 0;
+  for (const bytes of pieces) {
+    while (next < inner.length && inner[next].offset + inner[next].size <= from) next++;
+    if (next === inner.length || inner[next].offset >= from + bytes) idle += bytes;
+    from += bytes;
+  }
+  return idle;
+}
+
+/**
  * Where segments lie at an instant, by address.
  * @param {Blocks} device @param {number} at  ns
  */
 function extents(device, at) {
-  /** @type {{ start: number, size: number, pieces: number, mapped: boolean, segment: boolean, capture: number }[]} */
+  /** @type {{ start: number, size: number, pieces: number[], mapped: boolean, segment: boolean, capture: number }[]} */
   const found = [];
   for (const i of liveAt(device, at)) {
     const last = found.at(-1),
@@ -58,9 +74,16 @@ function extents(device, at) {
     const alike = last?.mapped && mapped && last.segment === segment && last.capture === capture;
     if (alike && last.start + last.size === start(device, i)) {
       last.size += device.size[i];
-      last.pieces++;
+      last.pieces.push(device.size[i]);
     } else {
-      found.push({ start: start(device, i), size: device.size[i], pieces: 1, mapped, segment, capture });
+      found.push({
+        start: start(device, i),
+        size: device.size[i],
+        pieces: [device.size[i]],
+        mapped,
+        segment,
+        capture,
+      });
     }
   }
   return found;
@@ -88,10 +111,11 @@ export function segmentsAt(device, torch, at, { heldUntil }) {
     return {
       start: from,
       size: bytes,
-      pieces,
+      pieces: pieces.length,
       owned,
       inner,
       used,
+      idle: held ? 0 : idleBytes(inner, pieces),
       largestHole: largestHole(inner, bytes),
       blocks,
       state,
@@ -118,7 +142,8 @@ function keptThen(log, device, torch, at) {
     sum = (/** @type {(s: Segment) => number} */ of) => segments.reduce((all, s) => all + of(s), 0);
   const held = sum((s) => s.size),
     used = sum((s) => s.used),
-    free = STATES.map((_, state) => sum((s) => (s.state === state ? s.size - s.used : 0)));
+    left = (/** @type {number} */ state) => sum((s) => (s.state === state ? s.size - s.used - s.idle : 0)),
+    free = [left(SPLIT), sum((s) => s.idle), left(GRAPH)];
   const whole = isWhole(device, at) && isWhole(torch, at),
     elsewhere = liveBytes(torch.blocks, at) - used;
   return { at, segments, count: segments.length, held, used, free, elsewhere, whole, pins: [] };
@@ -128,10 +153,10 @@ function keptThen(log, device, torch, at) {
  *  @param {import('./data.js').SegmentsThen} then @param {Then} kept @returns {Then} */
 function reported(then, kept) {
   const known = new Map(kept.segments.map((segment) => [segment.start, segment]));
-  const segments = then.listed.map(({ high, low, bytes, live: used, largestHole: hole, blocks, state }) => {
+  const segments = then.listed.map(({ high, low, bytes, live: used, idle, largestHole: hole, blocks, state }) => {
     const from = high * 2 ** 32 + low,
       { pieces, inner } = known.get(from) ?? { pieces: 1, inner: [] };
-    return { start: from, size: bytes, pieces, owned: true, inner, used, largestHole: hole, blocks, state };
+    return { start: from, size: bytes, pieces, owned: true, inner, used, idle, largestHole: hole, blocks, state };
   });
   const { time: at, count, bytes: held, live: used, free, outside: elsewhere, pins } = then;
   return { at, segments, count, held, used, free, elsewhere, whole: true, pins };
