@@ -21,8 +21,8 @@ static void push(struct mpr_follow *f, const struct mpr_replay *r, const struct 
                                 .node = t->node,
                                 .inner = t->node };
     f->begins(f->arg, r, &new);
-    if (f->count < MPR_FOLLOW_MAX) f->open[f->count++] = new;
-    else f->left_out++;
+    if (mpr_follow_is_full(f)) f->left_out++;
+    else f->open[f->count++] = new;
 }
 
 /* The newest are closed first, most often. */

@@ -31,6 +31,12 @@ struct mpr_follow {
     uint64_t left_out; /* began while so many were open */
 };
 
+/* Then what begins is not followed. */
+static inline bool mpr_follow_is_full(const struct mpr_follow *f)
+{
+    return f->count == MPR_FOLLOW_MAX;
+}
+
 /* A watch (replay_state.h): arg is the struct mpr_follow. */
 void mpr_follow_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                     const struct mpf_event *e);

@@ -101,7 +101,7 @@ static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f
     struct entry *entry = entry_for(b, f);
     const size_t at = (size_t)(entry - b->entry);
     mpr_taken_begin(&b->taken, r, at, f->number, entry->count == 1);
-    if (b->follow.count == MPR_FOLLOW_MAX) mpr_taken_end(&b->taken, r, at);
+    if (mpr_follow_is_full(&b->follow)) mpr_taken_end(&b->taken, r, at);
 }
 
 static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)

@@ -53,8 +53,8 @@ struct mpr_instances {
     size_t instances;
     uint64_t count;    /* of all instances */
     uint64_t each;     /* instances that an entry stands for; the last one maybe for fewer */
-    uint64_t left_out; /* too many were open at a time: their ends are not known, nor are they among
-                          these */
+    uint64_t left_out; /* too many were open at a time: these have what was live when they began,
+                          for their ends are not known */
     struct mpr_instances_heap *heap; /* largest peak first */
     size_t heaps;
 };

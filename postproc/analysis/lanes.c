@@ -128,7 +128,7 @@ static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f
     struct mpr_lanes *l = arg;
     f->number = NONE;
     if (l->boxes == l->most) make_room(l);
-    if (l->boxes == l->most || l->follow.count == MPR_FOLLOW_MAX) {
+    if (l->boxes == l->most || mpr_follow_is_full(&l->follow)) {
         l->left_out++;
         return;
     }

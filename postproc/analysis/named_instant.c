@@ -49,7 +49,7 @@ struct search {
     uint64_t seen;
     uint64_t push; /* of the instance that was found; 0: none was */
     uint64_t begin_ns, end_ns;
-    bool found_literal;
+    bool found_literal, followed; /* followed: and its end is seen */
 };
 
 static enum what compare(struct search *s, const struct mpr_replay *r, uint32_t node)
@@ -76,6 +76,7 @@ static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f
     if (s->found_literal || (!literal && f->number != s->wanted.instance)) return;
     s->found_literal = literal;
     s->push = f->push;
+    s->followed = !mpr_follow_is_full(&s->follow);
     s->begin_ns = f->begin_ns;
 }
 
@@ -92,6 +93,9 @@ static int result(const struct search *s, const char *path, struct mpr_instant *
     if (!s->push)
         return mpr_fail(error, "%s: no instance %" PRIu64 " of a range %s: %" PRIu64 " found", path,
                         s->wanted.instance, s->name, s->seen);
+    if (s->wanted.end && !s->followed)
+        return mpr_fail(error, "%s: the end of %s is not known: %d others were open when it began",
+                        path, s->literal, MPR_FOLLOW_MAX);
     *at = MPR_INSTANT_END_OF(s->wanted.end ? s->end_ns : s->begin_ns);
     return 0;
 }

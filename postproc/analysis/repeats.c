@@ -10,9 +10,30 @@
 
 /* ---- names */
 
-static const char *label(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t node)
+/* What is not told yet may be told later. */
+static bool is_told(const struct mpr_ranges *r, const struct mpr_node *n)
 {
-    return mpr_label_name(arena, r, r->ranges.node[node].name, r->ranges.node[node].domain);
+    size_t bytes;
+    return mpr_texts_get(&r->names, n->name, &bytes) &&
+           (!n->domain || mpr_texts_get(&r->domains, n->domain, &bytes));
+}
+
+/* Kept by name, for many nodes may have a long one. */
+static struct mpr_repeats_text name_of(struct mpr_repeats *s, const struct mpr_replay *r,
+                                       uint32_t node)
+{
+    const struct mpr_node *n = &r->ranges.node[node];
+    const uint64_t key = (uint64_t)n->domain << 32 | n->name;
+    const uint32_t known = mpr_index_get(&s->name_of, key);
+    if (known) return s->name[known - 1];
+    const char *label = mpr_label_name(&s->arena, r, n->name, n->domain);
+    const char *unnumbered = mpr_unnumbered(&s->arena, label);
+    const struct mpr_repeats_text new = { label, unnumbered, mpr_hash_text(unnumbered) };
+    if (!is_told(&r->ranges, n)) return new;
+    MPR_GROW(s->name, s->names, s->name_cap);
+    s->name[s->names++] = new;
+    mpr_index_set(&s->name_of, key, s->names);
+    return new;
 }
 
 static uint32_t rank_of(const struct mpr_replay *r, uint32_t domain)
@@ -26,8 +47,9 @@ static uint32_t rank_of(const struct mpr_replay *r, uint32_t domain)
 static uint32_t look_up(struct mpr_repeats *s, const struct mpr_replay *r, uint32_t node,
                         uint32_t parent)
 {
-    const char *name = mpr_unnumbered(&s->arena, label(&s->arena, r, node));
-    const uint64_t hash = mpr_hash(mpr_hash_text(name) + parent);
+    const struct mpr_repeats_text text = name_of(s, r, node);
+    const char *name = text.unnumbered;
+    const uint64_t hash = mpr_hash(text.hash + parent);
     uint32_t number;
     for (struct mpr_probe p = mpr_index_probe(&s->number, hash); (number = mpr_probe_next(&p));)
         if (s->repeat[number].parent == parent && strcmp(s->repeat[number].name, name) == 0)
@@ -91,14 +113,14 @@ const char *mpr_repeats_name(const struct mpr_repeats *s, struct mpr_arena *aren
 bool mpr_repeats_numbered(struct mpr_repeats *s, const struct mpr_replay *r, uint32_t node)
 {
     const uint32_t repeat = mpr_repeats_of(s, r, node);
-    return strcmp(label(&s->arena, r, node), s->repeat[repeat].name) != 0;
+    return strcmp(name_of(s, r, node).label, s->repeat[repeat].name) != 0;
 }
 
 const char *mpr_repeats_label(struct mpr_repeats *s, const struct mpr_replay *r,
                               struct mpr_arena *arena, uint32_t node, const char *range,
                               uint64_t number)
 {
-    if (mpr_repeats_numbered(s, r, node)) return label(arena, r, node);
+    if (mpr_repeats_numbered(s, r, node)) return mpr_arena_text(arena, name_of(s, r, node).label);
     return mpr_arena_format(arena, "%s:%" PRIu64, range, number);
 }
 
@@ -120,7 +142,7 @@ bool mpr_repeats_named(struct mpr_repeats *s, const struct mpr_replay *r, uint32
     size_t left = strlen(name);
     for (; node; node = r->ranges.node[node].parent) {
         const uint32_t repeat = mpr_repeats_of(s, r, node);
-        if (!take_off(name, &left, label(&s->arena, r, node)) &&
+        if (!take_off(name, &left, name_of(s, r, node).label) &&
             !take_off(name, &left, s->repeat[repeat].name))
             return false;
         if (!left) return true;
@@ -136,13 +158,14 @@ static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
     return mpr_repeats_of(arg, r, node);
 }
 
+/* Of one that is not followed the end is not seen: it covers nothing that is known. */
 static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
 {
     struct mpr_repeats *s = arg;
     struct mpr_repeat *repeat = &s->repeat[f->what];
     (void)r;
     repeat->in_turn += !repeat->newest;
-    repeat->newest = f->push;
+    if (!mpr_follow_is_full(&s->follow)) repeat->newest = f->push;
     if (!repeat->instances) repeat->first_ns = f->begin_ns;
     f->number = ++repeat->instances;
 }
@@ -206,6 +229,8 @@ void mpr_repeats_free(struct mpr_repeats *s)
     for (int i = 0; i < MPR_HEAPS; i++) free(s->moment[i].open);
     free(s->repeat);
     free(s->of_node);
+    free(s->name);
+    mpr_index_free(&s->name_of);
     mpr_index_free(&s->number);
     mpr_arena_free(&s->arena);
     free(s);

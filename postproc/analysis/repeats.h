@@ -37,7 +37,13 @@ struct mpr_repeats {
     struct mpr_repeat *repeat; /* from 1 */
     uint32_t repeats, cap;
     struct mpr_index number; /* by hash of parent and name */
-    uint32_t *of_node;       /* 0: not looked up yet */
+    struct mpr_repeats_text {
+        const char *label, *unnumbered;
+        uint64_t hash; /* of unnumbered */
+    } * name;
+    uint32_t names, name_cap;
+    struct mpr_index name_of; /* by domain and name: number from 1 */
+    uint32_t *of_node;        /* 0: not looked up yet */
     uint32_t nodes;
     struct mpr_used_heaps heaps;
     struct mpr_repeats_moment moment[MPR_HEAPS];

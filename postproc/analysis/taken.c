@@ -21,6 +21,9 @@ void mpr_taken_learn(struct mpr_taken *t, const struct mpr_replay *r)
     mpr_books_used(&r->books, &t->heaps);
     for (uint32_t i = known; i < t->heaps.count; i++)
         t->heap[t->heaps.code[i]] = mpr_alloc(t->entries, sizeof **t->heap);
+    t->rises = 0;
+    for (uint32_t i = 0; i < t->heaps.count; i++)
+        if (t->highs.heap[t->heaps.code[i]].bytes) t->risen[t->rises++] = t->heaps.code[i];
 }
 
 static void rise(struct mpr_instance_heap *h, uint64_t number, uint64_t bytes, uint64_t time)
@@ -33,8 +36,8 @@ static void rise(struct mpr_instance_heap *h, uint64_t number, uint64_t bytes, u
 
 void mpr_taken_rise(struct mpr_taken *t, size_t entry, uint64_t number)
 {
-    for (uint32_t i = 0; i < t->heaps.count; i++) {
-        const uint8_t code = t->heaps.code[i];
+    for (uint32_t i = 0; i < t->rises; i++) {
+        const uint8_t code = t->risen[i];
         const struct mpr_high *high = &t->highs.heap[code];
         rise(&t->heap[code][entry], number, high->bytes, high->time);
     }
@@ -42,7 +45,7 @@ void mpr_taken_rise(struct mpr_taken *t, size_t entry, uint64_t number)
 
 void mpr_taken_forget(struct mpr_taken *t)
 {
-    for (uint32_t i = 0; i < t->heaps.count; i++) t->highs.heap[t->heaps.code[i]].bytes = 0;
+    for (uint32_t i = 0; i < t->rises; i++) t->highs.heap[t->risen[i]].bytes = 0;
 }
 
 void mpr_taken_begin(struct mpr_taken *t, const struct mpr_replay *r, size_t entry, uint64_t number,

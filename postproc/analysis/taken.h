@@ -15,6 +15,8 @@ struct mpr_taken {
     struct mpr_used_heaps heaps;
     struct mpr_highs highs;
     struct mpr_instance_heap *heap[MPR_HEAPS]; /* by entry; of heaps that are used */
+    uint8_t risen[MPR_HEAPS];                  /* codes of those that have a high now */
+    uint32_t rises;
 };
 
 /* Of a replay that has seen nothing yet. */

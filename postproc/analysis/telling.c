@@ -110,19 +110,22 @@ static const char *template_end(const char *at, const char *end)
     return NULL;
 }
 
-/* `keep`: arguments of so many bytes stay. */
+/* `keep`: arguments of so many bytes stay; `instead` is no longer than what it stands for. */
 static const char *without_arguments(struct mpr_arena *arena, const char *frame, const char *end,
                                      size_t keep, const char *instead)
 {
-    const char *text = "", *from = frame;
+    char *const text = mpr_arena_alloc(arena, (size_t)(end - frame) + 1), *out = text;
+    const char *from = frame;
     for (const char *at = frame; at < end; at++) {
         const char *to = opens_template(frame, at) ? template_end(at, end) : NULL;
         if (!to || (size_t)(to - at) <= keep + 2) continue;
-        text = mpr_arena_format(arena, "%s%.*s%s", text, (int)(at - from), from, instead);
+        out = stpcpy(mempcpy(out, from, (size_t)(at - from)), instead);
         from = at = to;
         at--;
     }
-    return mpr_arena_format(arena, "%s%.*s", text, (int)(end - from), from);
+    out = mempcpy(out, from, (size_t)(end - from));
+    *out = 0;
+    return text;
 }
 
 const char *mpr_telling_short(struct mpr_arena *arena, const char *frame)

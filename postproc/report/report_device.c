@@ -183,15 +183,23 @@ void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,
 
 /* ---- in short */
 
-enum { TWENTIETH = 20 };
+enum { TWENTIETH = 20, HUNDREDTH = 100 };
 
+/* Parts may be negative: what was measured says less than what was tracked. */
 static int by_bytes(const void *left, const void *right)
 {
     const struct mpr_device_part *a = left, *b = right;
     return a->bytes > b->bytes ? -1 : a->bytes < b->bytes;
 }
 
-/* Those of a twentieth and more, the largest first; the others are one. */
+static bool is_small(const struct mpr_device_part *p, uint64_t whole)
+{
+    const uint64_t least = whole / (strcmp(p->key, "unknown") == 0 ? HUNDREDTH : TWENTIETH);
+    return (p->bytes < 0 ? mpr_minus(0, p->bytes) : p->bytes) < mpr_amount(least);
+}
+
+/* Those of a twentieth and more, the largest first; the others are one.  What nobody can name is
+ * said sooner. */
 static size_t largest_parts(struct mpr_document *doc, const struct mpr_device_state *s,
                             uint64_t whole, struct mpr_device_part *shown)
 {
@@ -200,7 +208,7 @@ static size_t largest_parts(struct mpr_document *doc, const struct mpr_device_st
     for (size_t i = 0; i < s->parts; i++) {
         const struct mpr_device_part *p = &s->part[i];
         if (!p->bytes) continue;
-        if (p->bytes >= mpr_amount(whole / TWENTIETH)) shown[count++] = *p;
+        if (!is_small(p, whole)) shown[count++] = *p;
         else others.bytes = mpr_plus(others.bytes, p->bytes), small++;
     }
     qsort(shown, count, sizeof *shown, by_bytes);

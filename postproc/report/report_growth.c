@@ -100,12 +100,24 @@ static const struct mpr_column line_columns[] = {
 
 static bool estimated(const void *row) { return ((const struct line *)row)->sum.estimated; }
 
+/* A named part is a path of one. */
+static struct mpr_row path_of(const struct mpr_growth_row *r)
+{
+    return r->key ? (struct mpr_row){ .path = &r->name, .depth = 1 }
+                  : (struct mpr_row){ .path = r->path, .depth = r->depth };
+}
+
+static int by_name(const struct mpr_growth_row *a, const struct mpr_growth_row *b)
+{
+    const struct mpr_row x = path_of(a), y = path_of(b);
+    return mpr_row_by_path(&x, &y);
+}
+
 static int by_change(const void *left, const void *right)
 {
     const struct line *a = left, *b = right;
     const int64_t x = llabs(change_of(&a->sum)), y = llabs(change_of(&b->sum));
-    if (x != y) return x > y ? -1 : 1;
-    return a < b ? -1 : 1;
+    return x != y ? (x > y ? -1 : 1) : by_name(&a->sum, &b->sum);
 }
 
 /* Rows as naming knows them: one of what changed for each in `of`. */

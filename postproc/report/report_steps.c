@@ -129,6 +129,13 @@ static void add(struct step *to, const struct step *s)
     if (s->peak_bytes > to->peak_bytes) to->peak_bytes = s->peak_bytes;
 }
 
+/* What its instances kept, but no more than there is in the end: others may have freed it. */
+static void bound_kept(struct step *line)
+{
+    const int64_t there = mpr_change(line->begin_bytes, line->end_bytes);
+    if (line->kept > there) line->kept = there;
+}
+
 static void name_line(struct mpr_document *doc, struct step *line, const struct step *last)
 {
     if (line->count > 1)
@@ -151,6 +158,7 @@ static const struct step *lines_of(struct mpr_document *doc, const struct mpr_st
         for (next = i + 1; next < steps && !unfold && alike(&step[i], &step[next], h->median_peak);
              next++)
             add(l, &step[next]);
+        bound_kept(l);
         name_line(doc, l, &step[next - 1]);
     }
     return line;

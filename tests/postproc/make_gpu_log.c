@@ -365,6 +365,17 @@ static void expandable(const char *path)
     testlog_close(target, "exit");
 }
 
+/* More is tracked than the driver says is used. */
+static void unaccounted(const char *path)
+{
+    begin(path);
+    driver_alloc(BY_TORCH, BASE, 400 * MIB);
+    torch_alloc(BASE, 400 * MIB);
+    WORDS(MPF_OP_SAMPLE_GPU, USED, 0, 380 * MIB, 1024 * MIB, 380 * MIB, 0);
+    driver_alloc(BY_PROGRAM, BASE + 1024 * MIB, 200 * MIB);
+    testlog_close(target, "exit");
+}
+
 /* Old blocks pin most of the second device when the first one has no room. */
 static void neighbours(const char *path)
 {
@@ -487,11 +498,13 @@ int main(int argc, char **argv)
         const char *name;
         void (*make)(const char *path);
     } scenarios[] = {
-        { "graphs", graphs },         { "sizes", sizes },       { "segments", segments },
-        { "growing", growing },       { "wasteful", wasteful }, { "thrifty", thrifty },
-        { "reset", reset },           { "serving", serving },   { "backward", backward },
-        { "layers", layers },         { "batches", batches },   { "neighbours", neighbours },
-        { "expandable", expandable },
+        { "graphs", graphs },         { "sizes", sizes },
+        { "segments", segments },     { "growing", growing },
+        { "wasteful", wasteful },     { "thrifty", thrifty },
+        { "reset", reset },           { "serving", serving },
+        { "backward", backward },     { "layers", layers },
+        { "batches", batches },       { "neighbours", neighbours },
+        { "expandable", expandable }, { "unaccounted", unaccounted },
     };
     if (argc == 4 && strcmp(argv[1], "rank") == 0)
         return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;

@@ -177,6 +177,52 @@ static void names(uint64_t n)
     }
 }
 
+/* Ranges that begin and end while others are open and there are many heaps. */
+static void crowd(uint64_t n)
+{
+    for (unsigned heap = 0; heap < 256; heap++)
+        if (mpf_heap_is_gpu(heap)) event(MPF_OP_ALLOC, heap, BASE + heap * MIB, 512);
+    for (uint64_t i = 0; i < n; i++) {
+        for (uint32_t t = 2; i == 8 && t < 258; t++) on_thread(t, MPF_OP_PUSH, 0, 3, 0);
+        event(MPF_OP_PUSH, 0, 3, 0);
+        event(MPF_OP_POP, 0, 0, 0);
+    }
+}
+
+static void long_name(uint32_t id)
+{
+    char text[32768];
+    memset(text, 'a', sizeof text);
+    data(MPF_OP_NAME, 0, id, text, sizeof text);
+}
+
+/* One long name below each of many ranges. */
+static void long_names(uint64_t n)
+{
+    long_name(3);
+    for (uint32_t i = 0; i < n; i++) {
+        event(MPF_OP_PUSH, 0, 1000 + i, 0);
+        event(MPF_OP_PUSH, 0, 3, 0);
+        event(MPF_OP_POP, 0, 0, 0);
+        event(MPF_OP_POP, 0, 0, 0);
+    }
+    event(MPF_OP_ALLOC, MPF_HEAP_HOST, BASE, 512);
+}
+
+/* A call of n template arguments. */
+static void templates(uint64_t n)
+{
+    static const char argument[] = "a<bbbbbbbbbbbbbbb>,", source[] = " (f.c:1)";
+    char *text = malloc(n * strlen(argument) + sizeof source), *end = text;
+    if (!text) err(2, "malloc");
+    for (uint64_t i = 0; i < n; i++) end = stpcpy(end, argument);
+    stpcpy(end, source);
+    name(3, text);
+    event(MPF_OP_PUSH, 0, 3, 0);
+    event(MPF_OP_ALLOC, MPF_HEAP_HOST, BASE, 8 * MIB);
+    free(text);
+}
+
 /* ---- where in the program */
 
 static void modules(uint64_t n)
@@ -444,6 +490,7 @@ static const struct {
     KIND(executables), KIND(captures),         KIND(communicators),
     KIND(refusals),    KIND(attempts),         KIND(autograd),
     KIND(failures),    KIND(overflows),        KIND(nasty_names),
+    KIND(crowd),       KIND(long_names),       KIND(templates),
     KIND(totals),
 };
 enum { KINDS = sizeof kind / sizeof *kind };

@@ -330,6 +330,25 @@ static void spike(const char *path, uint64_t events)
     testlog_close(log, "exit");
 }
 
+/* N threads that are at work all the while, and a loop of the first one. */
+static void crowd(const char *path, uint64_t threads)
+{
+    struct testlog *log = testlog_open(path, NULL);
+    uint64_t now = 0;
+    name(log, MPF_OP_NAME, 10, "worker");
+    name(log, MPF_OP_NAME, 11, "step");
+    for (uint32_t t = 2; t < threads + 2; t++)
+        testlog_event(log, now += MS, t, MPF_OP_PUSH, 0, 10, 0);
+    for (uint64_t i = 0; i < 8; i++) {
+        testlog_event(log, now += MS, 1, MPF_OP_PUSH, 0, 11, 0);
+        testlog_event(log, now += MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000 + i * MIB, MIB);
+        testlog_event(log, now += MS, 1, MPF_OP_POP, 0, 0, 0);
+    }
+    for (uint32_t t = 2; t < threads + 2; t++)
+        testlog_event(log, now += MS, t, MPF_OP_POP, 0, 0, 0);
+    testlog_close(log, "exit");
+}
+
 /* A rank of a training run: N steps of forward and backward in nested ranges; rank 5 holds more and
  * meets two failures. */
 static void rank(const char *path, uint64_t number)
@@ -492,7 +511,7 @@ int main(int argc, char **argv)
         { "ticks", ticks }, { "spike", spike },
         { "rank", rank },   { "worker", worker },
         { "loop", loop },   { "numbered_loop", numbered_loop },
-        { "image", image },
+        { "image", image }, { "crowd", crowd },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc > 3 && strcmp(argv[1], "ranges") == 0) return ranges(argv[2], argv + 3, argc - 3), 0;

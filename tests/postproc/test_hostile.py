@@ -34,6 +34,7 @@ KINDS = {
     "executables": (100000, ["graphs", "peaks", "insights"]), "captures": (50000, ["graphs", "segments", "oom", "diff", "against", "insights"]), "communicators": (50000, [*DEVICE, "diff"]),
     "refusals": (20000, ["oom", "html", "insights", "summary"]), "autograd": (1000, ["backward", "breakdown"]), "failures": (100000, HOST),
     "attempts": (40000, DEVICE),
+    "crowd": (400000, ["steps", "insights"]), "long_names": (80000, ["peaks", "steps"]), "templates": (20000, ["peaks"]),
     "overflows": (2000, list(COMMANDS)), "totals": (2000, list(COMMANDS)), "nasty_names": (1, list(COMMANDS)),
 }
 
