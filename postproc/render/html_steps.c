@@ -58,11 +58,11 @@ static void row(struct mpr_json *j, const struct mpr_steps_row *r)
 static void comparison(struct mpr_json *j, const struct mpr_steps *s)
 {
     const struct mpr_steps_comparison *c = &s->comparison;
-    const struct mpr_instances_heap *heap = s->heap[s->shown].heap;
-    if (!s->compared) {
+    if (!s->compared) { /* of no heap maybe: there are none where nothing was allocated */
         mpr_json_null(j, "compared");
         return;
     }
+    const struct mpr_instances_heap *heap = s->heap[s->shown].heap;
     mpr_json_open(j, "compared", '{');
     mpr_json_text(j, "heap", heap->name);
     instance(j, "instance", &s->instances, heap, c->instance);
