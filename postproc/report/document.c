@@ -37,10 +37,13 @@ struct mpr_value mpr_value_numbers(const uint64_t *numbers, size_t count)
 
 struct mpr_value mpr_value_flag(bool flag) { return mpr_value_number(MPR_FLAG, flag); }
 
+static bool is_none(const char *text) { return !text || !*text; }
+
 struct mpr_value mpr_value_known_text(const char *text, enum mpr_state otherwise)
 {
-    return (
-        struct mpr_value){ .type = MPR_TEXT, .state = *text ? MPR_KNOWN : otherwise, .text = text };
+    return (struct mpr_value){ .type = MPR_TEXT,
+                               .state = is_none(text) ? otherwise : MPR_KNOWN,
+                               .text = text };
 }
 
 struct mpr_value mpr_value_known(enum mpr_type type, uint64_t number, uint64_t unknown)
@@ -76,7 +79,7 @@ static struct mpr_value held(const struct mpr_column *c, const void *base)
 
 static bool is_zero(const struct mpr_column *c, const struct mpr_value *v)
 {
-    if (c->held == MPR_AS_TEXT) return !*v->text;
+    if (c->held == MPR_AS_TEXT) return is_none(v->text);
     return c->held == MPR_AS_PATH ? !v->path : !v->number;
 }
 

@@ -64,7 +64,7 @@ struct mpr_value mpr_value_text(const char *text);
 struct mpr_value mpr_value_path(const char *const *path, size_t depth);
 struct mpr_value mpr_value_numbers(const uint64_t *numbers, size_t count);
 struct mpr_value mpr_value_flag(bool flag);
-/* "": the state that stands for it. */
+/* "" and NULL: the state that stands for it. */
 struct mpr_value mpr_value_known_text(const char *text, enum mpr_state otherwise);
 struct mpr_value mpr_value_known(enum mpr_type type, uint64_t number, uint64_t unknown);
 extern const struct mpr_value mpr_value_unknown, mpr_value_absent;
@@ -86,8 +86,8 @@ enum mpr_held { MPR_AS_U64, MPR_AS_U32, MPR_AS_I64, MPR_AS_BOOL, MPR_AS_TEXT, MP
 #define MPR_HELD(member)                                                                           \
     _Generic((member), uint64_t: MPR_AS_U64, uint32_t: MPR_AS_U32, int64_t: MPR_AS_I64, bool: MPR_AS_BOOL, const char *: MPR_AS_TEXT)
 
-/* What a value says of itself: zero (of a text: "", of a path: NULL) or the largest number may
- * stand for none. */
+/* What a value says of itself: zero (of a text: "" or NULL, of a path: NULL) or the largest number
+ * may stand for none. */
 enum mpr_unless {
     MPR_ALWAYS,
     MPR_UNKNOWN_AT_0,

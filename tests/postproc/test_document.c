@@ -131,6 +131,24 @@ static void text_has_unknown_values_as_a_dash_and_absent_ones_as_nothing(void **
     mpr_doc_free(&doc);
 }
 
+static void a_text_that_was_never_set_is_none(void **state)
+{
+    (void)state;
+    static const struct row row = { .name = NULL };
+    static const struct mpr_column columns[] = {
+        { .key = "name", .title = "name", .type = MPR_TEXT, OF(name), .unless = MPR_UNKNOWN_AT_0 },
+        { .key = "also", .title = "also", .type = MPR_TEXT, OF(name), .unless = MPR_ABSENT_AT_0 },
+    };
+    const struct mpr_table table = { .key = "rows", MPR_COLUMNS(columns), MPR_ROWS(&row, 1) };
+    struct mpr_document doc = { 0 };
+    mpr_doc_fact(&doc, "fact", mpr_value_known_text(NULL, MPR_UNKNOWN));
+    mpr_doc_table(&doc, &table);
+    expect(mpr_json_report, &doc, 0,
+           "{\n  \"fact\": null,\n  \"rows\": [\n    {\n      \"name\": null\n    }\n  ],\n"
+           "  \"omitted_rows\": 0\n}\n");
+    mpr_doc_free(&doc);
+}
+
 static void json_has_each_type(void **state)
 {
     (void)state;
@@ -528,6 +546,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_has_each_type),
         cmocka_unit_test(text_has_unknown_values_as_a_dash_and_absent_ones_as_nothing),
+        cmocka_unit_test(a_text_that_was_never_set_is_none),
         cmocka_unit_test(json_has_each_type),
         cmocka_unit_test(csv_has_each_type),
         cmocka_unit_test(a_page_has_each_type),
