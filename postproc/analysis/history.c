@@ -5,28 +5,47 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "mpf/event.h"
 
 /* ---- values */
 
-static bool is_estimated(const struct mpr_replay *r)
+/* Where cells are known by call stacks, those of sampled blocks stand for others.  host/python has
+ * nothing but samples, whatever its cells are known by. */
+static bool has_estimates(const struct mpr_replay *r, uint8_t heap)
 {
-    return r->estimates.mean > 0 && mpr_replay_by_stacks(r);
+    return heap == MPF_HEAP_PYTHON || mpr_replay_by_stacks(r);
 }
 
 static uint64_t plus(uint64_t value, double more)
 {
+    if (more == 0) return value;
     const double sum = (double)value + more;
+    if (sum >= 0x1p64) return UINT64_MAX;
     return sum > 0 ? (uint64_t)(sum + 0.5) : 0;
 }
 
+static struct mpr_more less(struct mpr_more a, struct mpr_more b)
+{
+    return (struct mpr_more){ mpr_minus(a.bytes, b.bytes), a.blocks - b.blocks };
+}
+
+/* What the samples of a heap stand for lies in its cell without a stack. */
 static struct mpr_history_value value_of(const struct mpr_history *h, uint32_t index)
 {
     const struct mpr_cell *cell = &h->replay->books.cell[index];
     const bool rest = h->rest[cell->heap] == index + 1;
-    const struct mpr_more more = rest ? h->more[cell->heap] : h->past[index].more;
-    const double sign = rest ? -1 : 1;
-    return (struct mpr_history_value){ plus(cell->bytes, sign * (double)more.bytes),
-                                       plus(cell->blocks, sign * more.blocks) };
+    const struct mpr_more own = h->past[index].more;
+    const struct mpr_more more = rest ? less(own, h->more[cell->heap]) : own;
+    return (struct mpr_history_value){ plus(cell->bytes, (double)more.bytes),
+                                       plus(cell->blocks, more.blocks) };
+}
+
+/* Of host/python the books have the bytes that its samples stand for, but not the blocks. */
+static struct mpr_history_value heap_value(const struct mpr_history *h, uint8_t code)
+{
+    const struct mpr_heap *heap = &h->replay->books.heap[code];
+    const double more = code == MPF_HEAP_PYTHON ? h->more[code].blocks : 0;
+    return (struct mpr_history_value){ heap->bytes, plus(heap->blocks, more) };
 }
 
 /* Before values are asked for: the sums of what sampled blocks stand for. */
@@ -35,12 +54,22 @@ static void estimate(struct mpr_history *h, uint32_t index)
     const struct mpr_replay *r = h->replay;
     const struct mpr_cell *cell = &r->books.cell[index];
     struct mpr_more *all = &h->more[cell->heap], *past = &h->past[index].more;
-    if (!cell->key) h->rest[cell->heap] = index + 1;
+    if (!has_estimates(r, cell->heap)) return;
+    if (!cell->key && cell->heap != MPF_HEAP_PYTHON) h->rest[cell->heap] = index + 1;
     if (index >= r->estimates.cells) return;
     const struct mpr_more now = r->estimates.cell[index].now;
     all->bytes = mpr_plus(all->bytes, mpr_minus(now.bytes, past->bytes));
     all->blocks += now.blocks - past->blocks;
     *past = now;
+    h->sampled[cell->heap] |= r->estimates.cell[index].samples != 0;
+}
+
+bool mpr_history_is_estimate(const struct mpr_history *h, uint32_t cell)
+{
+    const struct mpr_replay *r = h->replay;
+    const uint8_t heap = r->books.cell[cell].heap;
+    if (h->rest[heap] == cell + 1) return h->sampled[heap];
+    return has_estimates(r, heap) && cell < r->estimates.cells && r->estimates.cell[cell].samples;
 }
 
 static void add_point(struct mpr_history *h, uint32_t index)
@@ -97,11 +126,10 @@ void mpr_history_take(struct mpr_history *h, uint64_t time)
     if (h->count == MPR_HISTORY_MAX) thin(h);
     if (h->taken % h->each) return;
     if (h->replay->books.cells) MPR_REACH(h->past, h->replay->books.cells - 1, h->cells);
-    if (is_estimated(h->replay)) {
-        for (uint32_t i = 0; i < t->count; i++) estimate(h, t->cell[i]);
-        touch_rests(h);
-    }
+    for (uint32_t i = 0; i < t->count; i++) estimate(h, t->cell[i]);
+    touch_rests(h);
     for (uint32_t i = 0; i < t->count; i++) add_point(h, t->cell[i]);
+    for (int i = 0; i < MPR_HEAPS; i++) h->at[h->count].heap[i] = heap_value(h, (uint8_t)i);
     forget_touches(t);
     mpr_lasting_mark(&h->lasting);
     h->at[h->count].time = time;
@@ -127,14 +155,15 @@ static void tick(void *arg)
 {
     struct mpr_history *h = arg;
     struct mpr_touches *t = &h->touches;
-    const uint64_t now = *t->now, at = now - now % h->every;
-    mpr_history_take(h, at);
-    t->next = at <= UINT64_MAX - h->every ? at + h->every : UINT64_MAX;
+    const bool is_past = *t->now > h->until;
+    const uint64_t now = is_past ? h->until : *t->now, at = now - now % h->every;
+    if (at >= t->next) mpr_history_take(h, at);
+    t->next = !is_past && at <= UINT64_MAX - h->every ? at + h->every : UINT64_MAX;
 }
 
-void mpr_history_begin(struct mpr_history *h, struct mpr_replay *r, uint64_t every)
+void mpr_history_begin(struct mpr_history *h, struct mpr_replay *r, uint64_t every, uint64_t until)
 {
-    *h = (struct mpr_history){ .replay = r, .each = 1, .every = every };
+    *h = (struct mpr_history){ .replay = r, .each = 1, .every = every, .until = until };
     h->touches = (struct mpr_touches){
         .now = &r->now, .next = every ? every : UINT64_MAX, .tick = tick, .arg = h
     };

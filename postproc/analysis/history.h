@@ -20,10 +20,12 @@ struct mpr_history {
     struct mpr_lasting lasting; /* its newest mark is the last instant that is kept */
     const struct mpr_replay *replay;
     struct {
-        uint64_t time, number; /* how many instants there were until then */
+        uint64_t time, number;                    /* how many instants there were until then */
+        struct mpr_history_value heap[MPR_HEAPS]; /* by code: the whole of each */
     } at[MPR_HISTORY_MAX];
     size_t count;         /* that are kept */
     uint64_t every;       /* ns from one to the next; 0: not by the clock */
+    uint64_t until;       /* ns: the clock takes none after it */
     uint64_t taken, each; /* instants in all; of so many the last one is kept */
     struct mpr_history_past {
         struct mpr_history_point {
@@ -37,16 +39,19 @@ struct mpr_history {
     struct mpr_more more[MPR_HEAPS]; /* of all of a heap's cells; it is taken off the cell without a
                                         stack */
     uint32_t rest[MPR_HEAPS];        /* that cell + 1 */
+    bool sampled[MPR_HEAPS];         /* was any block ever? */
 };
 
 /* Observes a replay that has seen nothing yet, for as long as it is not freed.  every: ns from
- * instant to instant; 0: they are taken by mpr_history_take alone. */
-void mpr_history_begin(struct mpr_history *h, struct mpr_replay *r, uint64_t every);
+ * instant to instant; 0: they are taken by mpr_history_take alone.  until: ns, see above. */
+void mpr_history_begin(struct mpr_history *h, struct mpr_replay *r, uint64_t every, uint64_t until);
 /* An instant: the state now, at a time in ns. */
 void mpr_history_take(struct mpr_history *h, uint64_t time);
 /* value[i]: what the cell held at the i-th instant; h->count of them. */
 void mpr_history_values(const struct mpr_history *h, uint32_t cell,
                         struct mpr_history_value *value);
+/* Are the cell's values estimates, as samples stand for others? */
+bool mpr_history_is_estimate(const struct mpr_history *h, uint32_t cell);
 void mpr_history_free(struct mpr_history *h);
 
 #endif

@@ -42,16 +42,11 @@ static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f
     (void)arg, (void)r, (void)f;
 }
 
-static bool is_past(const struct mpr_leaks *l, uint64_t time)
-{
-    return !mpr_instant_is_peak(l->options.at) && time > l->options.at.to;
-}
-
 static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)
 {
     struct reading *g = arg;
     (void)f;
-    if (!ended || is_past(g->out, r->now)) return;
+    if (!ended || r->now > g->history.until) return;
     mpr_history_take(&g->history, r->now);
     MPR_GROW(g->ended, g->endings, g->cap);
     g->ended[g->endings++] = r->now;
@@ -76,7 +71,7 @@ static void begin(void *arg, struct mpr_reader *reader)
     struct reading *g = arg;
     release(g);
     g->repeats = mpr_repeats_new();
-    mpr_history_begin(&g->history, &reader->replay, g->out->every);
+    mpr_history_begin(&g->history, &reader->replay, g->out->every, g->out->options.at.to);
     if (g->out->every) return;
     g->follow = (struct mpr_follow){ .what = what, .begins = begins, .ends = ends, .arg = g };
     reader->replay.watch = (struct mpr_watch){ mpr_follow_see, &g->follow };
@@ -176,16 +171,11 @@ struct found {
 static void find(struct found *f, const struct mpr_history *h, const struct mpr_books *books)
 {
     struct mpr_history_value value[MPR_HISTORY_MAX];
-    const size_t warm = warm_of(h), last = h->count - 1;
     for (uint32_t i = 0; i < books->cells; i++) {
         struct mpr_leaks_heap *heap = f->heap[books->cell[i].heap];
         if (!heap) continue;
         mpr_history_values(h, i, value);
         const struct judged j = judge(h, value);
-        heap->grown_bytes =
-            mpr_plus(heap->grown_bytes, mpr_change(value[warm].bytes, value[last].bytes));
-        heap->grown_blocks =
-            mpr_plus(heap->grown_blocks, mpr_change(value[warm].blocks, value[last].blocks));
         if (j.as == OTHER || !j.by.bytes) continue;
         heap->growings += j.as == GROWING;
         heap->levelleds += j.as == LEVELLED;
@@ -204,18 +194,19 @@ static const struct mpr_ages *ages_of(struct reading *g, const struct found *f)
     return made;
 }
 
-static struct mpr_row row_of(struct mpr_arena *arena, const struct mpr_reader *reader,
+static struct mpr_row row_of(struct reading *g, const struct mpr_reader *reader,
                              const struct site *site)
 {
     const struct mpr_replay *r = &reader->replay;
+    const struct mpr_cell *cell = &r->books.cell[site->cell];
     const struct judged *j = &site->judged;
     struct mpr_row row = { .bytes = j->by.bytes,
                            .blocks = j->by.blocks,
                            .live_bytes = j->live.bytes,
                            .live_blocks = j->live.blocks,
-                           .estimated = site->cell < r->estimates.cells &&
-                                        r->estimates.cell[site->cell].samples };
-    row.path = mpr_label_path(arena, reader, &r->books.cell[site->cell], &row.depth);
+                           .estimated = mpr_history_is_estimate(&g->history, site->cell) ||
+                                        mpr_totals_is(&r->totals, &r->books, cell) };
+    row.path = mpr_label_path(&g->out->arena, reader, cell, &row.depth);
     return row;
 }
 
@@ -227,7 +218,7 @@ static void fill_rows(struct reading *g, const struct mpr_reader *reader, const 
         struct mpr_leaks_heap *heap = f->heap[reader->replay.books.cell[site->cell].heap];
         struct mpr_leaks_row *row = site->judged.as == GROWING ? &heap->growing[heap->growings++]
                                                                : &heap->levelled[heap->levelleds++];
-        row->row = row_of(&g->out->arena, reader, site);
+        row->row = row_of(g, reader, site);
         row->made = made[i];
         row->age = mpr_leaks_age(g->out, &made[i]);
     }
@@ -247,13 +238,24 @@ static void sort_rows(struct mpr_leaks_heap *heap)
     if (heap->levelleds) qsort(heap->levelled, heap->levelleds, sizeof *heap->levelled, by_growth);
 }
 
+static void fill_growth(struct mpr_leaks_heap *heap, const struct mpr_history *h, unsigned code)
+{
+    const struct mpr_history_value *from = &h->at[warm_of(h)].heap[code],
+                                   *to = &h->at[h->count - 1].heap[code];
+    heap->grown_bytes = mpr_change(from->bytes, to->bytes);
+    heap->grown_blocks = mpr_change(from->blocks, to->blocks);
+}
+
 static void fill_heaps(struct reading *g, const struct mpr_reader *reader)
 {
     const struct mpr_leaks *out = g->out;
     const size_t heaps = out->peaks.log[0].heaps;
     struct found found = { .sites = 0 };
-    for (size_t i = 0; i < heaps; i++)
-        found.heap[mpf_heap_named(out->heap[i].live->name)] = &out->heap[i];
+    for (size_t i = 0; i < heaps; i++) {
+        const unsigned code = mpf_heap_named(out->heap[i].live->name);
+        found.heap[code] = &out->heap[i];
+        fill_growth(&out->heap[i], &g->history, code);
+    }
     find(&found, &g->history, &reader->replay.books);
     for (size_t i = 0; i < heaps; i++) make_room(&g->out->arena, &out->heap[i]);
     fill_rows(g, reader, &found);
@@ -326,8 +328,9 @@ static void choose(struct mpr_leaks *out, const struct known *known)
     const char *range = out->options.range ? out->options.range : known->range;
     out->every = out->options.every;
     if (!out->every && range) out->range = mpr_arena_text(&out->arena, range);
-    else if (!out->every) out->every = known->end_ns / TICKS + 1;
     if (out->options.at_end) out->options.at = MPR_INSTANT_END_OF(known->end_ns);
+    const uint64_t at = out->options.at.to, until = at < known->end_ns ? at : known->end_ns;
+    if (!out->every && !range) out->every = until / TICKS + 1;
 }
 
 static int read_log(struct mpr_leaks *out, const struct mpr_choice *choice, const char *path,

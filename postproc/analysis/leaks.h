@@ -42,7 +42,7 @@ struct mpr_leaks_row {
 
 struct mpr_leaks_heap {
     const struct mpr_heap_peak *live;  /* at the instant */
-    int64_t grown_bytes, grown_blocks; /* since the warm-up, of all sites */
+    int64_t grown_bytes, grown_blocks; /* since the warm-up: the whole heap */
     struct mpr_leaks_row *growing;     /* since the warm-up, the largest first */
     size_t growings;
     struct mpr_leaks_row *levelled; /* since the first instant, before */

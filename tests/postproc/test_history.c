@@ -16,15 +16,16 @@ enum { STACK = 0x51, FRAME = 0x1100, SAMPLED = 4096, STANDS_FOR = 67605 };
 static struct mpr_replay replay;
 static struct mpr_history history;
 
-static void begin(const struct mpr_replay_options *options, uint64_t every)
+static void begin(const struct mpr_replay_options *options, uint64_t every, uint64_t until)
 {
     mpr_replay_init(&replay, options);
-    mpr_history_begin(&history, &replay, every);
+    mpr_history_begin(&history, &replay, every, until);
 }
 
-static void begin_threads(uint64_t every)
+static void begin_threads(uint64_t every, uint64_t until)
 {
-    begin(&(struct mpr_replay_options){ .by = MPR_GROUP_THREAD, .at = MPR_INSTANT_PEAK }, every);
+    begin(&(struct mpr_replay_options){ .by = MPR_GROUP_THREAD, .at = MPR_INSTANT_PEAK }, every,
+          until);
 }
 
 static void end(void)
@@ -61,7 +62,7 @@ static struct mpr_history_value at(uint64_t key, size_t instant)
 static void an_instant_has_the_values_of_then(void **state)
 {
     (void)state;
-    begin_threads(0);
+    begin_threads(0, UINT64_MAX);
     event(1, 1, MPF_OP_ALLOC, 0x1000, 100);
     mpr_history_take(&history, 10);
     event(11, 1, MPF_OP_ALLOC, 0x2000, 50); /* gone before the next one: it was never there */
@@ -88,7 +89,7 @@ static void a_cell_that_nobody_saw_held_nothing(void **state)
 {
     struct mpr_history_value value[MPR_HISTORY_MAX];
     (void)state;
-    begin_threads(0);
+    begin_threads(0, UINT64_MAX);
     mpr_history_take(&history, 10);
     event(11, 1, MPF_OP_ALLOC, 0x1000, 100);
     mpr_history_values(&history, cell_of(1), value);
@@ -103,7 +104,7 @@ static void those_that_stay_are_as_they_were(void **state)
 {
     enum { INSTANTS = 1000 };
     (void)state;
-    begin_threads(0);
+    begin_threads(0, UINT64_MAX);
     for (uint64_t i = 1; i <= INSTANTS; i++) {
         event(i * 10, 1, MPF_OP_ALLOC, i << 12, 3);
         if (i % 3 == 0) event(i * 10, 2, MPF_OP_ALLOC, i << 12 | 1, 5);
@@ -127,7 +128,7 @@ static void those_that_stay_are_as_they_were(void **state)
 static void the_clock_takes_what_was_before_its_tick(void **state)
 {
     (void)state;
-    begin_threads(100);
+    begin_threads(100, UINT64_MAX);
     event(1, 1, MPF_OP_ALLOC, 0x1000, 10);
     event(99, 1, MPF_OP_ALLOC, 0x2000, 10);
     event(100, 1, MPF_OP_ALLOC, 0x3000, 10); /* at the tick: it is of the next instant */
@@ -143,28 +144,62 @@ static void the_clock_takes_what_was_before_its_tick(void **state)
     end();
 }
 
+/* What happens after `until` is not known at an instant before it. */
+static void the_clock_ends(void **state)
+{
+    static const uint64_t until[] = { 250, 700, 99 };
+    static const size_t count[] = { 2, 2, 0 };
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        begin_threads(100, until[i]);
+        event(1, 1, MPF_OP_ALLOC, 0x1000, 10);
+        event(150, 1, MPF_OP_ALLOC, 0x2000, 10);
+        event(750, 1, MPF_OP_ALLOC, 0x3000, 10); /* one instant for all ticks without a change */
+        event(1000, 1, MPF_OP_ALLOC, 0x4000, 10);
+        assert_int_equal(history.count, count[i]);
+        for (size_t k = 0; k < history.count; k++) assert_true(history.at[k].time <= until[i]);
+        if (history.count) assert_int_equal(at(1, 1).bytes, 20);
+        end();
+    }
+}
+
 /* ---- estimates */
+
+/* A block of a sampled stack, native or Python's. */
+static void sampled_block(uint64_t time, unsigned op, uint8_t heap, uint64_t addr)
+{
+    static const uint64_t frame[] = { FRAME };
+    const struct mpf_event stack = { .addr = STACK,
+                                     .size = sizeof frame,
+                                     .thread = 1,
+                                     .op = MPF_OP_STACK,
+                                     .data = (const uint8_t *)frame };
+    const struct mpf_event block = {
+        .time = time, .addr = addr, .size = SAMPLED, .thread = 1, .op = MPF_OP_ALLOC, .heap = heap
+    };
+    mpr_replay_batch(&replay, &stack, 1);
+    event(time, 1, op, STACK, 0);
+    mpr_replay_batch(&replay, &block, 1);
+}
+
+static void begin_samples(enum mpr_group by)
+{
+    begin(&(struct mpr_replay_options){ .by = by,
+                                        .at = MPR_INSTANT_PEAK,
+                                        .sample_mean = 65536,
+                                        .python_sample_mean = 65536,
+                                        .sample_below = 1 << 20 },
+          0, UINT64_MAX);
+}
 
 /* What sampled blocks stand for is taken from those without a stack: the sum is the heap's. */
 static void estimates_sum_to_the_heap(void **state)
 {
-    static const uint64_t frame[] = { FRAME };
-    struct mpf_event stack = { .addr = STACK,
-                               .size = sizeof frame,
-                               .thread = 1,
-                               .op = MPF_OP_STACK,
-                               .data = (const uint8_t *)frame };
     (void)state;
-    begin(&(struct mpr_replay_options){ .by = MPR_GROUP_STACK,
-                                        .at = MPR_INSTANT_PEAK,
-                                        .sample_mean = 65536,
-                                        .sample_below = 1 << 20 },
-          0);
-    mpr_replay_batch(&replay, &stack, 1);
+    begin_samples(MPR_GROUP_STACK);
     for (uint64_t i = 1; i <= 40; i++) event(1, 1, MPF_OP_ALLOC, i << 16, SAMPLED);
     mpr_history_take(&history, 10);
-    event(11, 1, MPF_OP_AT, STACK, 0);
-    event(11, 1, MPF_OP_ALLOC, 0xa00000, SAMPLED);
+    sampled_block(11, MPF_OP_AT, H, 0xa00000);
     mpr_history_take(&history, 20);
     event(21, 1, MPF_OP_FREE, 0xa00000, 0);
     mpr_history_take(&history, 30);
@@ -174,9 +209,59 @@ static void estimates_sum_to_the_heap(void **state)
         const uint64_t all = 40 * SAMPLED + (i == 1 ? SAMPLED : 0);
         assert_int_equal(at(site, i).bytes, of_site[i]);
         assert_int_equal(at(0, i).bytes + at(site, i).bytes, all);
+        assert_int_equal(history.at[i].heap[H].bytes, all);
     }
     assert_int_equal(at(site, 1).blocks, 17); /* 16.5 */
+    assert_true(mpr_history_is_estimate(&history, cell_of(site)));
+    assert_true(mpr_history_is_estimate(&history, cell_of(0)));
     end();
+}
+
+/* By Python's stacks, a block whose stack is native lies with those that have none: what it stands
+ * for is theirs. */
+static void samples_without_a_name_stand_for_their_like(void **state)
+{
+    (void)state;
+    begin_samples(MPR_GROUP_PYTHON);
+    for (uint64_t i = 1; i <= 40; i++) event(1, 1, MPF_OP_ALLOC, i << 16, SAMPLED);
+    sampled_block(2, MPF_OP_AT, H, 0xa00000);
+    mpr_history_take(&history, 10);
+    assert_int_equal(at(0, 0).bytes, 41 * SAMPLED);
+    assert_int_equal(at(0, 0).blocks, 41);
+    end();
+}
+
+/* By ranges or threads, every block counts. */
+static void who_is_known_exactly_is_no_estimate(void **state)
+{
+    (void)state;
+    begin_samples(MPR_GROUP_THREAD);
+    event(1, 1, MPF_OP_ALLOC, 0x1000, SAMPLED);
+    sampled_block(2, MPF_OP_AT, H, 0xa00000);
+    mpr_history_take(&history, 10);
+    assert_int_equal(at(1, 0).bytes, 2 * SAMPLED);
+    assert_false(mpr_history_is_estimate(&history, cell_of(1)));
+    end();
+}
+
+/* Its samples stand for the same blocks by whatever they are grouped. */
+static void python_is_estimated_by_every_grouping(void **state)
+{
+    static const enum mpr_group by[] = { MPR_GROUP_THREAD, MPR_GROUP_STACK, MPR_GROUP_PYTHON };
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        begin_samples(by[i]);
+        sampled_block(1, MPF_OP_AT, MPF_HEAP_PYTHON, 0xa00000);
+        mpr_history_take(&history, 10);
+        assert_int_equal(replay.books.cells, 1);
+        struct mpr_history_value value[MPR_HISTORY_MAX];
+        mpr_history_values(&history, 0, value);
+        assert_int_equal(value[0].bytes, STANDS_FOR);
+        assert_int_equal(value[0].blocks, 17); /* 16.5 */
+        assert_int_equal(history.at[0].heap[MPF_HEAP_PYTHON].blocks, 17);
+        assert_true(mpr_history_is_estimate(&history, 0));
+        end();
+    }
 }
 
 int main(void)
@@ -186,7 +271,11 @@ int main(void)
         cmocka_unit_test(a_cell_that_nobody_saw_held_nothing),
         cmocka_unit_test(those_that_stay_are_as_they_were),
         cmocka_unit_test(the_clock_takes_what_was_before_its_tick),
+        cmocka_unit_test(the_clock_ends),
         cmocka_unit_test(estimates_sum_to_the_heap),
+        cmocka_unit_test(samples_without_a_name_stand_for_their_like),
+        cmocka_unit_test(who_is_known_exactly_is_no_estimate),
+        cmocka_unit_test(python_is_estimated_by_every_grouping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
