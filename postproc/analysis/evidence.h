@@ -7,7 +7,6 @@
 
 #include "amount.h"
 #include "breakdown.h"
-#include "graphs.h"
 #include "insights.h"
 #include "mpf/event.h"
 #include "segments.h"
@@ -27,8 +26,7 @@ static inline uint64_t mpr_retained_bytes(const struct mpr_retained *r)
 
 struct mpr_evidence {
     const struct mpr_log_peaks *log;
-    const struct mpr_segments *segments; /* when memory ran out; else at each device's peak */
-    const struct mpr_graphs *graphs;
+    const struct mpr_segments *segments;   /* when memory ran out; else at each device's peak */
     const struct mpr_steps *steps;         /* NULL: no range repeats */
     const struct mpr_breakdown *breakdown; /* at the same instants as segments; NULL: PyTorch held
                                               no device memory */

@@ -21,7 +21,6 @@ enum { NEWEST = 10 }; /* samples of a second */
 struct gathering {
     struct mpr_insights *out;
     struct mpr_segments segments;
-    struct mpr_graphs graphs;
     struct mpr_device_state state[MPF_GPUS];
     struct mpr_evidence evidence;
     struct mpr_retained newest[NEWEST]; /* since the peak of host/heap so far */
@@ -116,7 +115,6 @@ static void end(void *arg, const struct mpr_reader *reader)
     if (oom) fill_oom(g->out, reader, oom);
     fill_states(g, reader, oom);
     mpr_segments_fill_worst(&g->segments, reader);
-    mpr_graphs_fill(&g->graphs, reader);
     g->evidence.ranges = reader->replay.ranges.nodes > 1;
     g->evidence.jemalloc = reader->replay.samples.source[MPR_SOURCE_JEMALLOC].count;
 }
@@ -237,14 +235,12 @@ int mpr_insights_read(struct mpr_insights *out, const char *path,
         mpr_peaks_finish(&out->peaks);
         g.evidence.log = &out->peaks.log[0];
         g.evidence.segments = &g.segments;
-        g.evidence.graphs = &g.graphs;
         g.evidence.state = g.state;
         read_steps(out, &g.evidence, path, progress);
         read_breakdown(out, &g.evidence, path, progress);
         apply_rules(out, &g.evidence);
     } else mpr_insights_free(out);
     mpr_segments_free(&g.segments);
-    mpr_graphs_free(&g.graphs);
     return status;
 }
 

@@ -70,52 +70,29 @@ static void cached(struct mpr_insights *out, const struct mpr_evidence *e, unsig
 
 /* ---- pools of graphs */
 
-struct pools {
-    uint64_t pool[64][2], bytes[64]; /* more pools than these are not told apart */
-    size_t count;
-    uint64_t captures;
-};
-
-static void add_capture(struct pools *p, const struct mpr_graph_row *row)
-{
-    size_t i = 0;
-    while (i < p->count && memcmp(p->pool[i], row->pool, sizeof row->pool) != 0) i++;
-    if (i == sizeof p->bytes / sizeof *p->bytes) return;
-    if (i == p->count) {
-        memcpy(p->pool[i], row->pool, sizeof row->pool);
-        p->bytes[p->count++] = 0;
-    }
-    p->bytes[i] += row->segment_bytes;
-    p->captures++;
-}
-
 /* Graphs that run one after the other can use the same memory: all of them need what the largest
- * does. */
-static bool separate_pools(struct mpr_insights *out, const struct mpr_evidence *e, unsigned device)
+ * does.  Only pools that are there at the same time are told: a server that captures again gives
+ * the pools before back. */
+static bool separate_pools(struct mpr_insights *out, const struct mpr_segments_device *d)
 {
-    struct pools p = { .count = 0 };
-    uint64_t bytes = 0, largest = 0;
-    for (size_t i = 0; i < e->graphs->rows; i++) {
-        const struct mpr_graph_row *row = &e->graphs->row[i];
-        if (row->captured && row->device == device && (row->pool[0] || row->pool[1]))
-            add_capture(&p, row);
+    uint64_t pools = 0, bytes = 0, largest = 0;
+    for (size_t i = 0; i < d->pools; i++) {
+        const struct mpr_segment_pool *pool = &d->pool[i];
+        if (!pool->graph || !(pool->pool[0] || pool->pool[1])) continue;
+        pools++;
+        bytes += pool->bytes;
+        if (pool->bytes > largest) largest = pool->bytes;
     }
-    for (size_t i = 0; i < p.count; i++) {
-        bytes += p.bytes[i];
-        if (p.bytes[i] > largest) largest = p.bytes[i];
-    }
-    if (p.count < 2 || !mpr_worth(bytes - largest, bytes)) return false;
+    if (pools < 2 || !mpr_worth(bytes - largest, bytes)) return false;
     struct mpr_finding *f =
-        mpr_finding_add(out, "graph_pools", mpr_finding_gpu(out, device), bytes - largest);
-    f->what = mpr_arena_format(
-        &out->arena, "%s graphs have %s memory pools of their own, %s; the largest has %s",
-        mpr_finding_number(out, p.captures), mpr_finding_number(out, p.count),
-        mpr_finding_size(out, bytes), mpr_finding_size(out, largest));
+        mpr_finding_add(out, "graph_pools", mpr_finding_gpu(out, d->index), bytes - largest);
+    f->what = mpr_arena_format(&out->arena, "graphs hold %s memory pools, %s; the largest has %s",
+                               mpr_finding_number(out, pools), mpr_finding_size(out, bytes),
+                               mpr_finding_size(out, largest));
     f->change = "one pool for graphs that do not run at the same time: torch.cuda.graph(g, "
                 "pool=first.pool()), the largest captured first";
     f->look = "graphs";
-    mpr_finding_count(f, "graphs", p.captures);
-    mpr_finding_count(f, "pools", p.count);
+    mpr_finding_count(f, "pools", pools);
     mpr_finding_bytes(f, "pool_bytes", bytes);
     mpr_finding_bytes(f, "largest_pool_bytes", largest);
     return true;
@@ -142,10 +119,15 @@ static void closed_pools(struct mpr_insights *out, const struct mpr_evidence *e,
 
 void mpr_insights_torch(struct mpr_insights *out, const struct mpr_evidence *e)
 {
-    for (size_t i = 0; i < e->segments->devices; i++) pinned(out, e, &e->segments->device[i]);
+    bool separate[MPF_GPUS] = { false };
+    for (size_t i = 0; i < e->segments->devices; i++) {
+        const struct mpr_segments_device *d = &e->segments->device[i];
+        pinned(out, e, d);
+        separate[d->index] = separate_pools(out, d);
+    }
     for (size_t i = 0; i < e->log->devices; i++) {
-        cached(out, e, e->log->device[i].index);
-        if (!separate_pools(out, e, e->log->device[i].index))
-            closed_pools(out, e, e->log->device[i].index);
+        const unsigned device = e->log->device[i].index;
+        cached(out, e, device);
+        if (!separate[device]) closed_pools(out, e, device);
     }
 }

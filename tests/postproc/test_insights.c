@@ -93,13 +93,11 @@ static void small_or_different_communicators_are_fine(void **state)
 static void look_at_graphs(struct fixture *f, bool at_oom, uint64_t pool_free)
 {
     const struct mpr_segments segments = { 0 };
-    const struct mpr_graphs graphs = { 0 };
     f->state[0].torch_segments = 4096ull * MIB;
     f->state[0].pool_free = pool_free;
     mpr_insights_torch(&f->out, &(struct mpr_evidence){ .log = &f->log,
                                                         .state = f->state,
                                                         .segments = &segments,
-                                                        .graphs = &graphs,
                                                         .at_oom = { at_oom } });
 }
 
@@ -118,6 +116,29 @@ static void what_graphs_pools_keep_free_is_fine_otherwise(void **state)
     look_at_graphs(f, false, 2048ull * MIB);
     look_at_graphs(f, true, 204 * MIB);
     assert_int_equal(f->out.findings, 0);
+}
+
+static void pools_of_graphs_that_are_there_together_are_separate(void **state)
+{
+    struct fixture *f = *state;
+    struct mpr_segment_pool pool[] = {
+        { .pool = { 0, 1 }, .bytes = 200 * MIB, .graph = true },
+        { .pool = { 0, 2 }, .bytes = 150 * MIB, .graph = true },
+        { .pool = { 0, 3 }, .bytes = 100 * MIB }, /* its graphs are gone: a default one's now */
+        { .bytes = 100 * MIB, .graph = true },    /* nobody knows how many these are */
+    };
+    struct mpr_segments_device device = { .pool = pool, .pools = 4 };
+    const struct mpr_segments segments = { .device = &device, .devices = 1 };
+    const struct mpr_evidence e = { .log = &f->log, .state = f->state, .segments = &segments };
+    mpr_insights_torch(&f->out, &e);
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].key, "graph_pools");
+    assert_int_equal(f->out.finding[0].bytes, 150 * MIB);
+    assert_string_equal(f->out.finding[0].what,
+                        "graphs hold 2 memory pools, 350.00 MiB; the largest has 200.00 MiB");
+    pool[1].graph = false;
+    mpr_insights_torch(&f->out, &e);
+    assert_int_equal(f->out.findings, 1);
 }
 
 /* Five instances of "step" on one heap, of which the third is the worst; each ends with so many
@@ -414,6 +435,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_graphs_pools_keep_free_counts_when_memory_ran_out,
                                         begin, end),
         cmocka_unit_test_setup_teardown(what_graphs_pools_keep_free_is_fine_otherwise, begin, end),
+        cmocka_unit_test_setup_teardown(pools_of_graphs_that_are_there_together_are_separate, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(an_instance_that_stands_out_is_named, begin, end),
         cmocka_unit_test_setup_teardown(what_each_instance_keeps_is_growth, begin, end),
         cmocka_unit_test_setup_teardown(what_an_instance_keeps_is_told_of_one, begin, end),
