@@ -18,10 +18,17 @@
 struct mpr_retained {
     uint64_t time, anonymous, live, memprof; /* bytes; live: of host/heap and host/mmap */
     uint64_t others;                         /* bytes, at the peak */
+    uint64_t fallen;                         /* bytes of host/heap, since its peak */
 };
-static inline uint64_t mpr_retained_bytes(const struct mpr_retained *r)
+static inline uint64_t mpr_retained_beyond(const struct mpr_retained *r)
 {
     return mpr_less(r->anonymous, r->live + r->memprof + r->others);
+}
+/* Of freed blocks: no more of these than the heap fell by. */
+static inline uint64_t mpr_retained_bytes(const struct mpr_retained *r)
+{
+    const uint64_t beyond = mpr_retained_beyond(r);
+    return beyond < r->fallen ? beyond : r->fallen;
 }
 
 struct mpr_evidence {

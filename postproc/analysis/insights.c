@@ -37,10 +37,12 @@ static uint64_t known(uint64_t value) { return value == MPF_UNKNOWN ? 0 : value;
 static struct mpr_retained sampled(const struct mpr_replay *r)
 {
     const uint64_t *value = r->samples.source[MPR_SOURCE_RSS].now.value;
+    const struct mpr_heap *heap = &r->books.heap[MPF_HEAP_HOST];
     return (struct mpr_retained){ .time = r->now,
                                   .anonymous = known(value[MPF_RSS_ANON]),
                                   .live = live(r),
-                                  .memprof = known(value[MPF_RSS_MEMPROF]) };
+                                  .memprof = known(value[MPF_RSS_MEMPROF]),
+                                  .fallen = mpr_less(heap->peak_bytes, heap->bytes) };
 }
 
 static void forget_samples(struct gathering *g)
@@ -63,7 +65,7 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
     if (g->peak != r->books.heap[MPF_HEAP_HOST].peak_bytes) {
         forget_samples(g);
         g->peak = r->books.heap[MPF_HEAP_HOST].peak_bytes;
-        g->others = mpr_retained_bytes(&now);
+        g->others = mpr_retained_beyond(&now);
     }
     now.others = g->others;
     at = &g->newest[g->samples++ % NEWEST];

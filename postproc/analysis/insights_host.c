@@ -23,6 +23,7 @@ static void retention(struct mpr_insights *out, const struct mpr_evidence *e)
     mpr_finding_bytes(f, "anonymous_bytes", r->anonymous);
     mpr_finding_bytes(f, "live_bytes", r->live);
     mpr_finding_bytes(f, "other_bytes", r->others);
+    mpr_finding_bytes(f, "fallen_bytes", r->fallen);
 }
 
 /* Without it nobody knows what is live. */

@@ -368,6 +368,44 @@ static void few_temporaries_and_those_outside_of_passes_are_fine(void **state)
     assert_int_equal(f->out.findings, 0);
 }
 
+/* ---- malloc */
+
+/* 400 MiB of the process's that no block holds, of which 50 MiB were there at the heap's peak. */
+static void look_at_retained(struct fixture *f, uint64_t fallen)
+{
+    struct mpr_heap_peak heap = { .name = "host/heap", .allocations = 1 };
+    f->log.heap = &heap;
+    f->log.heaps = 1;
+    f->log.summary.unseen_malloc = "";
+    mpr_insights_host(&f->out, &(struct mpr_evidence){ .log = &f->log,
+                                                       .retained = { .anonymous = 500 * MIB,
+                                                                     .live = 90 * MIB,
+                                                                     .memprof = 10 * MIB,
+                                                                     .others = 50 * MIB,
+                                                                     .fallen = fallen } });
+}
+
+static void what_was_freed_may_have_been_kept(void **state)
+{
+    struct fixture *f = *state;
+    look_at_retained(f, 1000 * MIB);
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].key, "retention");
+    assert_int_equal(f->out.finding[0].bytes, 350 * MIB);
+    look_at_retained(f, 200 * MIB);
+    assert_int_equal(f->out.findings, 2);
+    assert_int_equal(f->out.finding[1].bytes, 200 * MIB);
+}
+
+/* The rest is memory that nobody told of: a library's own system calls. */
+static void what_was_not_freed_is_not_kept(void **state)
+{
+    struct fixture *f = *state;
+    look_at_retained(f, 0);
+    look_at_retained(f, 63 * MIB);
+    assert_int_equal(f->out.findings, 0);
+}
+
 /* ---- workers */
 
 /* A parent and three children of it, of the same command, that hold so much; the log is the first
@@ -451,6 +489,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_place_of_many_temporaries_is_told, begin, end),
         cmocka_unit_test_setup_teardown(few_temporaries_and_those_outside_of_passes_are_fine, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(what_was_freed_may_have_been_kept, begin, end),
+        cmocka_unit_test_setup_teardown(what_was_not_freed_is_not_kept, begin, end),
         cmocka_unit_test_setup_teardown(workers_that_hold_as_much_are_copies, begin, end),
         cmocka_unit_test_setup_teardown(workers_that_differ_and_other_children_are_fine, begin,
                                         end),
