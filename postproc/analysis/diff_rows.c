@@ -60,11 +60,12 @@ static struct mpr_spread now_of(const struct comparison *c, const int64_t *bytes
 
 static bool is_nothing(const struct mpr_spread *s) { return !s->least && !s->most; }
 
-static bool has_address(const struct mpr_line *line)
+static bool has_address(const struct comparison *c, const struct mpr_line *line)
 {
+    const enum mpr_group by = c->account->by;
     for (size_t i = 0; i < line->row.depth; i++)
-        if (mpr_matching_is_address(line->row.path[i])) return true;
-    return mpr_matching_is_address(line->caller);
+        if (mpr_matching_is_address(by, line->row.path[i])) return true;
+    return mpr_matching_is_address(by, line->caller);
 }
 
 /* One side has it alone. */
@@ -78,7 +79,7 @@ static bool is_one_sided(const struct comparison *c, const struct mpr_line *line
 static enum mpr_diff_kind kind_of(const struct comparison *c, const struct mpr_line *line)
 {
     const struct mpr_spread base = base_of(c, line->of_run), now = now_of(c, line->of_run);
-    if (is_one_sided(c, line) && has_address(line)) return MPR_DIFF_UNMATCHED;
+    if (is_one_sided(c, line) && has_address(c, line)) return MPR_DIFF_UNMATCHED;
     if (mpr_diff_is_noise(c->diff, &base, &now)) return MPR_DIFF_NOISE;
     return now.is > base.is ? MPR_DIFF_GREW : MPR_DIFF_SHRANK;
 }
@@ -116,7 +117,7 @@ static size_t lines_of(const struct comparison *c, const struct mpr_pairs *pairs
     size_t lines = 0, others = 0;
     for (size_t i = 0; i < pairs->pairs; i++) {
         const struct mpr_line of = line_of(c, &pairs->pair[i]);
-        if (is_one_sided(c, &of) && !has_address(&of)) line[lines++] = of;
+        if (is_one_sided(c, &of) && !has_address(c, &of)) line[lines++] = of;
         else other[others++] = of;
     }
     lines = mpr_naming_fold_sides(c->arena, c->naming, c->account->by, line, lines, c->diff->base);

@@ -25,13 +25,14 @@ static const char *source_end(const char *source)
     return colon && strspn(colon + 1, "0123456789") == (size_t)(end - colon - 1) ? colon : end;
 }
 
-/* Where what the compiler added to the function's name begins: it copies functions, and takes parts
- * of them out. */
-static const char *function_end(const char *frame, const char *source)
+/* Where what a compiler of native code added to the function's name begins: it copies functions,
+ * and takes parts of them out.  Of Python's "Model.part.f" it is a class. */
+static const char *function_end(enum mpr_group by, const char *frame, const char *source)
 {
     static const char *const added[] = { ".constprop.", ".isra.",     ".part.",
                                          ".cold",       ".lto_priv.", " [clone " };
     const char *end = source;
+    if (by != MPR_GROUP_STACK || mpr_telling_is_python(frame)) return source;
     for (size_t i = 0; i < sizeof added / sizeof *added; i++) {
         const char *at = strstr(frame, added[i]);
         if (at && at < end) end = at;
@@ -46,12 +47,13 @@ static bool is_in(const char *source, const char *program)
            strcmp(source + 2 + length, ")") == 0;
 }
 
-static const char *frame_name(struct mpr_arena *arena, const char *program, const char *frame)
+static const char *frame_name(struct mpr_arena *arena, enum mpr_group by, const char *program,
+                              const char *frame)
 {
     const char *source = mpr_telling_source(frame);
-    if (mpr_matching_is_address(frame)) return frame;
+    if (mpr_telling_is_nameless(frame)) return frame;
     if (!*source) return up_to(arena, frame, library_end(frame));
-    const char *function = function_end(frame, source), *end = source_end(source);
+    const char *function = function_end(by, frame, source), *end = source_end(source);
     if (is_in(source, program)) return up_to(arena, frame, function);
     if (function == source && end[1] == 0) return frame;
     return mpr_arena_format(arena, "%.*s%.*s)", (int)(function - frame), frame, (int)(end - source),
@@ -67,7 +69,7 @@ const char *mpr_matching_name(struct mpr_arena *arena, enum mpr_group by, const 
     case MPR_GROUP_GRAPH: return up_to(arena, name, strstr(name, ", pool "));
     case MPR_GROUP_SIZE:
     case MPR_GROUP_HEAP: return name;
-    default: return frame_name(arena, program, name);
+    default: return frame_name(arena, by, program, name);
     }
 }
 
@@ -78,4 +80,7 @@ const char *mpr_matching_program(const struct mpr_summary *log)
     return slash ? slash + 1 : process->argc ? process->argv[0] : "";
 }
 
-bool mpr_matching_is_address(const char *name) { return mpr_telling_is_nameless(name); }
+bool mpr_matching_is_address(enum mpr_group by, const char *name)
+{
+    return mpr_group_is_calls(by) && mpr_telling_is_nameless(name);
+}

@@ -22,7 +22,8 @@ const char *mpr_matching_name(struct mpr_arena *arena, enum mpr_group by, const 
                               const char *name);
 /* The file's name, as native calls tell it. */
 const char *mpr_matching_program(const struct mpr_summary *log);
-/* The call is an address in an object file: in another build it is another call. */
-bool mpr_matching_is_address(const char *name);
+/* The name, of such a path, is that of a call by its address in an object file: in another build it
+ * is another call. */
+bool mpr_matching_is_address(enum mpr_group by, const char *name);
 
 #endif

@@ -79,7 +79,7 @@ bool mpr_telling_is_nameless(const char *frame)
            strncmp(frame, "0x", 2) == 0;
 }
 
-static bool is_python(const char *frame)
+bool mpr_telling_is_python(const char *frame)
 {
     const char *source = mpr_telling_source(frame);
     return strstr(source, ".py:") || strncmp(source, " (<", 3) == 0 ||
@@ -89,7 +89,7 @@ static bool is_python(const char *frame)
 /* Own code has its file without a folder (python_file.h in replay). */
 static bool is_package(const char *frame)
 {
-    return is_python(frame) && strchr(mpr_telling_source(frame), '/');
+    return mpr_telling_is_python(frame) && strchr(mpr_telling_source(frame), '/');
 }
 
 /* Not "operator<", "operator->" and the like. */
@@ -132,7 +132,7 @@ const char *mpr_telling_short(struct mpr_arena *arena, const char *frame)
 {
     enum { KEEP = 12 };
     const char *source = mpr_telling_source(frame);
-    if (is_python(frame) || !strchr(frame, '<')) return frame;
+    if (mpr_telling_is_python(frame) || !strchr(frame, '<')) return frame;
     return mpr_arena_format(arena, "%s%s", without_arguments(arena, frame, source, KEEP, "<..>"),
                             source);
 }
@@ -172,7 +172,7 @@ static struct looks looks_of(struct mpr_arena *arena, const char *frame)
         return (struct looks){ "?", whole, whole };
     }
     const char *source = mpr_telling_source(frame), *end = module_of(frame, source);
-    const char *function = is_python(frame)
+    const char *function = mpr_telling_is_python(frame)
                                ? mpr_arena_format(arena, "%.*s", (int)(end - frame), frame)
                                : without_arguments(arena, frame, end, 0, "");
     const char *slash = strrchr(source, '/'),
@@ -301,7 +301,7 @@ static size_t module_frame(const struct stack *s)
 {
     for (size_t i = s->depth; i-- > 0;) {
         const char *source = mpr_telling_source(s->at[i]);
-        if (is_python(s->at[i]) && module_of(s->at[i], source) < source) return i;
+        if (mpr_telling_is_python(s->at[i]) && module_of(s->at[i], source) < source) return i;
     }
     return s->depth;
 }
@@ -358,7 +358,7 @@ static const char *module_text(const struct stack *s, struct mpr_arena *arena)
 static const char *telling_text(const struct stack *s, struct mpr_arena *arena, size_t at)
 {
     const char *frame = s->at[at], *source = mpr_telling_source(frame);
-    if (!is_python(frame)) return mpr_telling_short(arena, frame);
+    if (!mpr_telling_is_python(frame)) return mpr_telling_short(arena, frame);
     const char *module = module_text(s, arena);
     if (!*module && module_of(frame, source) == source) return frame;
     return mpr_arena_format(arena, "%s%.*s%s", module, (int)function_length(frame), frame, source);
@@ -391,7 +391,7 @@ static size_t first_call(const char *const *path, size_t depth)
 {
     size_t i = 0;
     if (is_native_stack(path, depth)) return 0;
-    while (i < depth && !is_python(path[i])) i++;
+    while (i < depth && !mpr_telling_is_python(path[i])) i++;
     return i;
 }
 

@@ -50,5 +50,7 @@ bool mpr_telling_matches(const char *pattern, const char *text);
 const char *mpr_telling_source(const char *frame);
 /* "libfoo.so+0x12": its object file is all that is known. */
 bool mpr_telling_is_nameless(const char *frame);
+/* "f (t.py:3)": its source is one of Python's. */
+bool mpr_telling_is_python(const char *frame);
 
 #endif

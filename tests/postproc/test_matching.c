@@ -59,6 +59,19 @@ static void names_stay(void **state)
     becomes(*state, MPR_GROUP_SIZE, "over 1 KiB to 2 KiB", "over 1 KiB to 2 KiB");
 }
 
+/* Only compilers of native code add to names, and only calls are addresses. */
+static void names_that_look_like_calls_stay(void **state)
+{
+    becomes(*state, MPR_GROUP_PYTHON, "Model.part.f (m.py:3)", "Model.part.f (m.py)");
+    assert_string_equal(mpr_matching_name(*state, MPR_GROUP_STACK, "", "Model.part.f (m.py:3)"),
+                        "Model.part.f (m.py)");
+    becomes(*state, MPR_GROUP_RANGE, "load.part.2 (cache)", "load.part.2 (cache)");
+    assert_false(mpr_matching_is_address(MPR_GROUP_RANGE, "0x1f"));
+    assert_false(mpr_matching_is_address(MPR_GROUP_AUTO, "0x1f"));
+    assert_true(mpr_matching_is_address(MPR_GROUP_STACK, "0x1f"));
+    assert_true(mpr_matching_is_address(MPR_GROUP_STACK, "prog+0x1f"));
+}
+
 static void the_program_has_no_name(void **state)
 {
     becomes(*state, MPR_GROUP_STACK, "f (prog-1.3)", "f");
@@ -137,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lines_and_versions_are_left_out, begin, end),
         cmocka_unit_test_setup_teardown(names_stay, begin, end),
+        cmocka_unit_test_setup_teardown(names_that_look_like_calls_stay, begin, end),
         cmocka_unit_test_setup_teardown(the_program_has_no_name, begin, end),
         cmocka_unit_test_setup_teardown(numbers_of_one_run_are_left_out, begin, end),
         cmocka_unit_test_setup_teardown(lines_that_moved_are_one, begin, end),
