@@ -8,6 +8,7 @@
 #include "diff.h"
 #include "report_rows.h"
 #include "reports.h"
+#include "units.h"
 
 enum { TOP = 10 }; /* rows that people see of what grew, and of what shrank */
 
@@ -323,6 +324,13 @@ static bool is_same(const struct mpr_diff *diff)
     return true;
 }
 
+/* Graphs and communicators may hold less than nothing: their bytes are measured around calls. */
+static const char *signed_size(struct mpr_document *doc, int64_t bytes)
+{
+    struct mpr_number n;
+    return mpr_arena_text(&doc->arena, mpr_units_signed(&n, bytes));
+}
+
 static void same(struct mpr_document *doc, const struct mpr_diff *diff)
 {
     if (!diff->accounts) {
@@ -332,8 +340,7 @@ static void same(struct mpr_document *doc, const struct mpr_diff *diff)
     mpr_doc_say(doc, "nothing differs");
     for (size_t i = 0; i < diff->accounts; i++)
         mpr_doc_say(doc, "%s %s %s%s", i ? "," : ":", diff->account[i].name,
-                    diff->account[i].inside ? "~" : "",
-                    mpr_doc_size(doc, (uint64_t)diff->account[i].now.is));
+                    diff->account[i].inside ? "~" : "", signed_size(doc, diff->account[i].now.is));
     mpr_doc_end(doc);
 }
 

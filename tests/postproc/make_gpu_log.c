@@ -152,6 +152,14 @@ static void graphs(const char *path)
     testlog_close(target, "exit");
 }
 
+/* An executable that left more of the device free than there was. */
+static void lighter(const char *path)
+{
+    begin(path);
+    call(MPF_CALL_GRAPH, 559, 557, 1);
+    testlog_close(target, "exit");
+}
+
 /* A burst of a graph for each batch size, one size twice, and a graph of another name. */
 static void sizes(const char *path)
 {
@@ -505,6 +513,7 @@ int main(int argc, char **argv)
         { "backward", backward },     { "layers", layers },
         { "batches", batches },       { "neighbours", neighbours },
         { "expandable", expandable }, { "unaccounted", unaccounted },
+        { "lighter", lighter },
     };
     if (argc == 4 && strcmp(argv[1], "rank") == 0)
         return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;
