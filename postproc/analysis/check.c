@@ -8,6 +8,7 @@
 #include "diff_runs.h"
 #include "places.h"
 #include "telling.h"
+#include "utf8.h"
 
 void mpr_check_init(struct mpr_check *check)
 {
@@ -83,6 +84,7 @@ static void pick(struct mpr_check *check, struct mpr_check_row *out,
         out->is += heap->row[i].bytes;
     }
     out->row = row;
+    out->unmatched = !out->rows;
 }
 
 static void fill_from_peaks(struct mpr_check *check, struct mpr_check_row *out)
@@ -171,10 +173,11 @@ static uint64_t with_part(uint64_t bytes, double part)
     return bytes + (uint64_t)((double)bytes * part);
 }
 
-static const char *line_name(struct mpr_arena *arena, const struct mpr_diff_row *row)
+static const char *line_name(struct mpr_arena *arena, const struct mpr_diff_row *row,
+                             enum mpr_group by)
 {
     const char *text =
-        row->depth ? mpr_arena_path(arena, row->path, row->depth) : "outside any range";
+        row->depth ? mpr_arena_path(arena, row->path, row->depth) : mpr_group_nowhere(by);
     return *row->caller ? mpr_arena_format(arena, "%s <- %s", text, row->caller) : text;
 }
 
@@ -220,7 +223,7 @@ static void check_account(struct mpr_check *check, const struct mpr_diff *diff,
     out.rows = 0;
     for (size_t i = 0; i < rows; i++) {
         if (row[i].kind != MPR_DIFF_GREW || bytes_of(row[i].change) <= more) continue;
-        out.limit.name = line_name(&check->arena, &row[i]);
+        out.limit.name = line_name(&check->arena, &row[i], a->by);
         out.limit.bytes = bytes_of(row[i].base.is) + more;
         out.is = bytes_of(row[i].now.is);
         add(check, out);
@@ -237,20 +240,27 @@ void mpr_check_against(struct mpr_check *check, const struct mpr_diff *diff,
 
 /* ---- suggestions */
 
+static size_t copy(char *to, const char *from, const char *end)
+{
+    memcpy(to, from, (size_t)(end - from));
+    return (size_t)(end - from);
+}
+
 /* The outermost range, with * for its numbers and for what a budget's line cannot have. */
 static const char *pattern_of(struct mpr_arena *arena, const char *name)
 {
     struct mpr_place place[8];
     const size_t places = mpr_places_find(name, place, sizeof place / sizeof *place);
     char *text = mpr_arena_alloc(arena, strlen(name) + 1);
-    size_t bytes = 0, at = 0;
-    for (size_t k = 0; name[at];) {
-        while (k < places && place[k].to <= at) k++;
-        const bool number = k < places && place[k].from <= at;
-        const bool stays = !number && name[at] >= ' ' && name[at] != '"' && name[at] != 0x7f;
-        if (stays) text[bytes++] = name[at];
+    size_t bytes = 0, k = 0;
+    for (const char *at = name; *at;) {
+        const char *from = at;
+        uint32_t code;
+        while (k < places && name + place[k].to <= from) k++;
+        const bool number = k < places && name + place[k].from <= from;
+        const bool good = mpr_utf8_next(&at, &code) && code != '"' && !mpr_utf8_unsafe(code);
+        if (good && !number) bytes += copy(text + bytes, from, at);
         else if (!bytes || text[bytes - 1] != '*') text[bytes++] = '*';
-        at++;
     }
     return text;
 }
@@ -333,7 +343,7 @@ int mpr_check_suggest(struct mpr_check *check, struct mpr_budget *budget, double
     const struct mpr_log_peaks *log = &check->ranges.log[check->ranges.logs - 1];
     for (size_t i = 0; i < log->heaps; i++) {
         const struct mpr_heap_peak *heap = &log->heap[i];
-        if (heap->inside) continue;
+        if (heap->inside || !heap->peak_bytes) continue; /* a limit of 0 breaks at the first byte */
         mpr_budget_add(budget,
                        &(struct mpr_limit){ .of = MPR_LIMIT_HEAP,
                                             .name = "",

@@ -16,6 +16,7 @@ struct mpr_check_row {
     struct mpr_limit limit;
     uint64_t is, over;         /* bytes at the heap's peak; over 0: it is kept */
     bool absent;               /* the log has no such heap, or account */
+    bool unmatched;            /* the heap has no range, or thread, that the pattern matches */
     const struct mpr_row *row; /* what it is made of, largest first, by `by` */
     size_t rows;
     enum mpr_group by;

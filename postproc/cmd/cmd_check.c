@@ -45,6 +45,7 @@ struct arguments {
     struct mpr_budget budget;
     const char *against, *junit;
     double tolerance, headroom; /* parts */
+    bool limited;               /* by --max or --budget, which may have no line */
     bool suggest;
 };
 
@@ -60,12 +61,14 @@ static void add_max(struct arguments *a, const char *arg, struct argp_state *sta
                    "--max=%s: HEAP=SIZE is wanted, such as host/heap=500MiB or gpu0/torch=12GiB",
                    arg);
     limit.heap = mpf_heap_name(number);
+    a->limited = true;
     mpr_budget_add(&a->budget, &limit);
 }
 
 static void add_budget(struct arguments *a, const char *path)
 {
     struct mpr_error error;
+    a->limited = true;
     if (mpr_budget_read(&a->budget, path, &error) == 0) return;
     mpr_cmd_error(&error);
     exit(MPR_EXIT_USAGE);
@@ -82,8 +85,15 @@ static double part(const char *option, const char *arg, struct argp_state *state
 
 static void check_usage(const struct arguments *a, struct argp_state *state)
 {
-    if (!a->suggest && !a->against && !a->budget.limits)
+    const bool limited = a->limited || a->against;
+    if (a->suggest && (limited || a->junit || a->output.renderer != &mpr_render_text))
+        argp_error(state, "--suggest checks nothing: --max, --budget, --against, --junit and "
+                          "--format do not go with it");
+    if (!a->suggest && !limited)
         argp_error(state, "a limit is wanted: --max, --budget or --against");
+    if (a->junit && !mpr_output_path(a->junit) && !a->output.path)
+        argp_error(state, "--junit=-: the report goes to standard output: --output writes it "
+                          "elsewhere");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -169,11 +179,12 @@ static void describe(struct mpr_document *doc, const void *result)
 static bool write_junit(const struct arguments *a, const struct mpr_check *check)
 {
     if (!a->junit) return true;
-    FILE *out = fopen(a->junit, "we");
+    const char *path = mpr_output_path(a->junit);
+    FILE *out = path ? fopen(path, "we") : stdout;
     if (out) mpr_junit_write(out, check, &a->output.naming);
     const bool good = out && !ferror(out);
-    if (out && fclose(out) == 0 && good) return true;
-    mpr_cmd_say("%s: cannot write: %s", a->junit, strerror(errno));
+    if (out && (path ? fclose(out) : fflush(out)) == 0 && good) return true;
+    mpr_cmd_say("%s: cannot write: %s", path ? path : "standard output", strerror(errno));
     return false;
 }
 
@@ -185,45 +196,69 @@ static int report(struct arguments *a, const struct mpr_check *check, bool incom
     return check->broken ? MPR_EXIT_BROKEN : status;
 }
 
-static bool add_log(struct arguments *a, struct mpr_check *check, const char *path)
+static void add_logs(struct arguments *a, struct mpr_check *check)
 {
     const struct mpr_progress progress = mpr_bar();
     struct mpr_error error;
-    const bool good = mpr_check_add(check, &a->budget, path, &progress, &error) == 0;
+    for (size_t i = 0; i < a->logs.paths.count; i++) {
+        if (mpr_check_add(check, &a->budget, a->logs.paths.at[i], &progress, &error) == 0) continue;
+        mpr_cmd_error(&error);
+        a->logs.failed = true;
+    }
     mpr_bar_clear();
-    if (!good) mpr_cmd_error(&error);
-    return good;
 }
 
-static bool compare(const struct arguments *a, struct mpr_diff *diff, const char *path)
+static bool compare(const struct arguments *a, struct mpr_diff *diff, const char *base,
+                    const char *path)
 {
     const struct mpr_progress progress = mpr_bar();
     struct mpr_error error;
-    const bool good =
-        mpr_diff_add(diff, true, a->against, MPR_INSTANT_PEAK, &progress, &error) == 0 &&
-        mpr_diff_add(diff, false, path, MPR_INSTANT_PEAK, &progress, &error) == 0;
+    const bool good = mpr_diff_add(diff, true, base, MPR_INSTANT_PEAK, &progress, &error) == 0 &&
+                      mpr_diff_add(diff, false, path, MPR_INSTANT_PEAK, &progress, &error) == 0;
     mpr_bar_clear();
     if (!good) mpr_cmd_error(&error);
     else mpr_diff_finish(diff, a->output.naming.telling);
     return good;
 }
 
+/* Of a directory --pid and --rank choose as of the logs. */
+static const char *find_base(const struct arguments *a, struct mpr_logs *base)
+{
+    base->failed = !mpr_paths_add(&base->paths, a->against);
+    if (base->paths.count > 1) {
+        base->pid = a->logs.pid;
+        base->rank = a->logs.rank;
+    }
+    return base->failed ? NULL : mpr_logs_one(base);
+}
+
+static void check_against(struct arguments *a, struct mpr_check *check, struct mpr_diff *diff)
+{
+    struct mpr_logs base = { 0 };
+    const char *older = find_base(a, &base), *path = older ? mpr_logs_one(&a->logs) : NULL;
+    if (path && compare(a, diff, older, path))
+        mpr_check_against(check, diff, &a->output.naming, a->tolerance);
+    else a->logs.failed = true;
+    mpr_logs_close(&base, MPR_EXIT_FINE);
+}
+
+static bool has_incomplete(const struct mpr_peaks *peaks)
+{
+    bool incomplete = false;
+    for (size_t i = 0; i < peaks->logs; i++) incomplete |= peaks->log[i].summary.incomplete;
+    return incomplete;
+}
+
 static int run_check(struct arguments *a, struct mpr_check *check)
 {
     struct mpr_diff diff;
-    bool good = true, incomplete = false;
     mpr_diff_init(&diff,
                   &(struct mpr_peaks_options){ .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK });
-    for (size_t i = 0; good && i < a->logs.paths.count; i++)
-        good = add_log(a, check, a->logs.paths.at[i]);
-    if (good && a->against) {
-        const char *path = mpr_logs_one(&a->logs);
-        good = path && compare(a, &diff, path);
-        if (good) mpr_check_against(check, &diff, &a->output.naming, a->tolerance);
-    }
-    for (size_t i = 0; i < check->best.logs; i++)
-        incomplete |= check->best.log[i].summary.incomplete;
-    const int status = good ? report(a, check, incomplete) : MPR_EXIT_FAILURE;
+    if (a->limited) add_logs(a, check);
+    if (a->against) check_against(a, check, &diff);
+    const bool incomplete = has_incomplete(&check->best) | has_incomplete(&diff.peaks);
+    const bool any = check->best.logs || diff.peaks.logs == 2;
+    const int status = any ? report(a, check, incomplete) : MPR_EXIT_FAILURE;
     mpr_diff_free(&diff);
     return status;
 }

@@ -69,6 +69,7 @@ static const struct mpr_column columns[] = {
     { .key = "over_bytes", .type = MPR_BYTES, OF(over) },
     { .key = "broken", .get = is_broken },
     { .key = "heap_absent", .type = MPR_FLAG, OF(absent) },
+    { .key = "unmatched", .type = MPR_FLAG, OF(unmatched) },
     { .key = "from", .type = MPR_TEXT, OF(limit.from) },
 };
 
@@ -84,9 +85,21 @@ static void broken_line(struct mpr_document *doc, const struct mpr_check *check,
     mpr_doc_end(doc);
 }
 
+/* A limit of nothing is kept, which may be a name that has changed. */
+static void note_line(struct mpr_document *doc, const struct mpr_check_row *r)
+{
+    if (r->absent)
+        mpr_doc_line(doc, "note: %s has no %s, so it holds 0 B of it", r->log, r->limit.heap);
+    if (r->unmatched)
+        mpr_doc_line(doc, "note: %s has no %s (%s)", r->log, mpr_report_limit(doc, r),
+                     r->limit.from);
+}
+
 static void sum_line(struct mpr_document *doc, const struct mpr_check *check)
 {
-    if (check->broken) mpr_doc_line(doc, "%zu of %zu limits broken", check->broken, check->rows);
+    if (!check->rows) mpr_doc_line(doc, "no limits: nothing was checked");
+    else if (check->broken)
+        mpr_doc_line(doc, "%zu of %zu limits broken", check->broken, check->rows);
     else if (check->rows == 1) mpr_doc_line(doc, "the limit is kept");
     else mpr_doc_line(doc, "all %zu limits are kept", check->rows);
 }
@@ -102,10 +115,7 @@ void mpr_report_check(struct mpr_document *doc, const struct mpr_check *check)
                                             MPR_ROWS(check->row, check->rows) });
     for (size_t i = 0; i < check->rows; i++)
         if (check->row[i].over) broken_line(doc, check, &check->row[i]);
-    for (size_t i = 0; i < check->rows; i++)
-        if (check->row[i].absent)
-            mpr_doc_line(doc, "note: %s has no %s, so it holds 0 B of it", check->row[i].log,
-                         check->row[i].limit.heap);
+    for (size_t i = 0; i < check->rows; i++) note_line(doc, &check->row[i]);
     sum_line(doc, check);
     mpr_doc_csv(doc, columns);
 }
