@@ -37,7 +37,7 @@ struct mpr_replay_options {
     double python_sample_mean; /* the same of the small objects of Python: nothing else is of them
                                 */
     uint64_t sample_below;     /* smaller blocks are sampled */
-    char rest_name[48];        /* of the blocks that are counted and not recorded each (totals.h) */
+    char rest_name[64];        /* of the blocks that are counted and not recorded each (totals.h) */
 };
 
 struct mpr_replay;

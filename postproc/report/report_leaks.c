@@ -34,7 +34,8 @@ static struct mpr_value path(const void *row, const void *context)
 static const struct mpr_column columns[] = {
     { .title = "path", .type = MPR_PATH, .get = path },
     { .title = "then live", .type = MPR_BYTES, OF(line.row.live_bytes), .sums = true, .estimate = true },
-    { .title = "blocks", .type = MPR_COUNT, OF(line.row.live_blocks), .estimate = true },
+    { .title = "blocks", .type = MPR_COUNT, OF(line.row.live_blocks), .estimate = true,
+      .spare = 1 },
     { .title = "bytes", .type = MPR_CHANGE, OF(bytes_a_step), .estimate = true },
     { .title = "blocks", .type = MPR_TEXT, OF(blocks_a_step), .width = 8 },
     { .title = "age", .type = MPR_TEXT, OF(age) },

@@ -70,11 +70,11 @@ static const struct mpr_column shown_columns[] = {
     [RANK] = { .title = "rank", .type = MPR_TEXT, OF(rank), .width = 5 },
     { .title = "pid", .type = MPR_TEXT, OF(pid), .width = 7 },
     { .title = "lived", .type = MPR_SPAN, OF(line.lived_ns), .spare = 2 },
-    { .title = "largest", .type = MPR_BYTES, OF(largest) },
+    { .title = "largest", .type = MPR_BYTES, OF(largest), .spare = 4 },
     { .title = "host/heap", .type = MPR_BYTES, .get = host_heap, .sums = true },
     [DEVICE] = { .title = "device", .type = MPR_BYTES, OF(line.gpu_bytes), .sums = true },
     { .title = "RSS peak", .type = MPR_BYTES, OF(line.rss_bytes), .sums = true,
-      .unless = MPR_UNKNOWN_AT_MAX },
+      .unless = MPR_UNKNOWN_AT_MAX, .spare = 5 },
     { .title = "at end", .type = MPR_BYTES, OF(line.end_bytes), .sums = true, .spare = 1 },
     { .title = "ended", .type = MPR_TEXT, OF(ended) },
 };

@@ -56,7 +56,7 @@ static const struct mpr_column columns[] = {
     { .key = "peak_number", .type = MPR_COUNT, OF(peak_number) },
     { .key = "begin_bytes", .type = MPR_BYTES, OF(begin_bytes) },
     { .key = "kept_bytes", .title = "kept", .type = MPR_CHANGE, OF(kept) },
-    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF(end_bytes) },
+    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF(end_bytes), .spare = 2 },
     { .key = "allocations", .type = MPR_COUNT, OF(allocations) },
     { .key = "peak_stands_out", .type = MPR_FLAG, OF(peak_out) },
     { .key = "kept_stands_out", .type = MPR_FLAG, OF(kept_out) },
@@ -218,8 +218,8 @@ static void headline(struct mpr_document *doc, const struct mpr_steps *s,
     if (strcmp(least, most) != 0) mpr_doc_say(doc, " to %s", most);
     if (h->peaks_out) {
         const uint64_t peak = h->heap->of[h->worst_peak].peak_bytes;
-        mpr_doc_say(doc, "; ");
-        mpr_doc_add(doc, MPR_STRONG, "%s%s stand%s out: %s, +%s over the median",
+        mpr_doc_say(doc, ";");
+        mpr_doc_add(doc, MPR_STRONG, " %s%s stand%s out: %s, +%s over the median",
                     instance[h->worst_peak].name, others(doc, h->peaks_out),
                     h->peaks_out > 1 ? "" : "s", mpr_doc_size(doc, peak),
                     mpr_doc_size(doc, peak - h->median_peak));

@@ -65,7 +65,7 @@ static struct mpr_value shown_median(const void *row, const void *context)
 static const struct mpr_column shown_columns[] = {
     { .title = "path", .type = MPR_PATH, .get = path },
     { .title = "temporary", .type = MPR_COUNT, OF(tally.soon), .width = 12, .sums = true },
-    { .title = "share", .type = MPR_SHARE, OF(tally.soon) },
+    { .title = "share", .type = MPR_SHARE, OF(tally.soon), .spare = 2 },
     { .title = "allocs", .type = MPR_COUNT, OF(tally.blocks), .width = 12, .spare = 1 },
     { .title = "in all", .type = MPR_BYTES, OF(tally.bytes) },
     { .title = "median", .type = MPR_SPAN, .get = shown_median, .estimate = true },

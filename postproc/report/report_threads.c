@@ -31,7 +31,7 @@ static const struct mpr_column row_columns[] = {
     { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF(end_bytes), .sums = true },
     { .key = "end_blocks", .type = MPR_COUNT, OF(end_blocks) },
     { .key = "own_peak_bytes", .title = "own peak", .type = MPR_BYTES, OF(own_peak), .spare = 2 },
-    { .key = "allocations", .title = "allocs", .type = MPR_COUNT, OF(allocations), .width = 11 },
+    { .key = "allocations", .title = "allocs", .type = MPR_COUNT, OF(allocations), .width = 11, .spare = 3 },
     { .key = "all_bytes", .title = "in all", .type = MPR_BYTES, OF(all_bytes),
       .unless = MPR_UNKNOWN_AT_MAX },
     { .key = "first_ns", .title = "from", .type = MPR_TIME, OF(thread.first_ns), .spare = 1 },
