@@ -1,6 +1,7 @@
 /* What two sides differ by: a line an account, then what grew and what shrank in each that changed.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,7 +130,7 @@ static const struct mpr_column *columns_for(struct mpr_document *doc, const stru
 
 /* ---- lines */
 
-/* "+17.5 %", "new" and "gone". */
+/* "+17.5 %", "+120 %", "new" and "gone": within the column. */
 static const char *percent(struct mpr_document *doc, int64_t base, int64_t now)
 {
     if (base == now) return "";
@@ -137,7 +138,7 @@ static const char *percent(struct mpr_document *doc, int64_t base, int64_t now)
     if (!now) return "gone";
     const double share = 100.0 * ((double)now - (double)base) / (double)llabs(base);
     return share >= 1000 ? mpr_arena_format(&doc->arena, "x%.1f", (double)now / (double)base)
-                         : mpr_arena_format(&doc->arena, "%+.1f %%", share);
+                         : mpr_arena_format(&doc->arena, "%+.*f %%", fabs(share) < 99.95, share);
 }
 
 /* How far runs of one side lie apart. */
