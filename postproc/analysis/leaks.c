@@ -11,6 +11,7 @@
 #include "mpf/event.h"
 #include "reader.h"
 #include "repeats.h"
+#include "units.h"
 
 /* Where nothing repeats, growth is told by a clock of so many ticks. */
 enum { TICKS = 48 };
@@ -333,6 +334,23 @@ static void choose(struct mpr_leaks *out, const struct known *known)
     if (!out->every && !range) out->every = until / TICKS + 1;
 }
 
+static bool is_there(const struct reading *g)
+{
+    for (uint32_t i = 0; i < g->nodes; i++)
+        if (g->is_range[i] == 1) return true;
+    return false;
+}
+
+/* The range that was asked for never ended. */
+static int no_instance(const struct reading *g, const char *path, struct mpr_error *error)
+{
+    struct mpr_number time;
+    const struct mpr_leaks_options *o = &g->out->options;
+    if (!is_there(g)) return mpr_fail(error, "%s: no range %s", path, o->range);
+    return mpr_fail(error, "%s: no instance of range %s ended by %s", path, o->range,
+                    mpr_units_time(&time, o->at.from));
+}
+
 static int read_log(struct mpr_leaks *out, const struct mpr_choice *choice, const char *path,
                     const struct mpr_progress *progress, struct mpr_error *error)
 {
@@ -349,7 +367,7 @@ static int read_log(struct mpr_leaks *out, const struct mpr_choice *choice, cons
     out->peaks.options.guest = NULL; /* they end with this function */
     out->peaks.options.choice = NULL;
     if (status == 0 && out->options.range && !g->history.taken)
-        status = mpr_fail(error, "%s: no range %s", path, out->range);
+        status = no_instance(g, path, error);
     release(g);
     free(g);
     return status;

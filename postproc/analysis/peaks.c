@@ -98,17 +98,12 @@ static void estimate_blocks(const struct mpr_replay *r, const uint32_t *cell_of,
     out->peak_blocks = out->allocations = 0;
     for (size_t i = 0; i < out->rows; i++) {
         struct mpr_row *row = &out->row[i];
-        uint64_t samples;
-        const struct mpr_more more =
-            mpr_estimates_at_peak(&r->estimates, &r->books, cell_of[i], &samples);
+        const struct mpr_unseen unseen = mpr_estimates_unseen(&r->estimates, &r->books, cell_of[i]);
         row->estimated = true;
-        row->blocks += (uint64_t)(more.blocks + 0.5);
-        if (cell_of[i] < r->estimates.cells) {
-            const struct mpr_estimate *e = &r->estimates.cell[cell_of[i]];
-            row->allocations += (uint64_t)(e->allocations + 0.5);
-            out->end_blocks += (uint64_t)(e->now.blocks + 0.5);
-        }
-        out->samples += samples;
+        row->blocks += unseen.blocks;
+        row->allocations += unseen.allocations;
+        out->end_blocks += unseen.end_blocks;
+        out->samples += unseen.samples;
         out->peak_blocks += row->blocks;
         out->allocations += row->allocations;
     }

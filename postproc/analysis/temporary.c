@@ -65,6 +65,7 @@ static void end(void *arg, const struct mpr_reader *reader)
         struct mpr_temporary_heap *heap = &out->heap[out->heaps];
         heap->name = mpr_label_heap(&out->peaks.arena, (uint8_t)i);
         if (out->options.heap && strcmp(out->options.heap, heap->name) != 0) continue;
+        if (mpr_label_around((uint8_t)i)) continue; /* its samples stand for others */
         fill_rows(g, reader, (uint8_t)i, heap);
         out->heaps += heap->rows != 0;
     }

@@ -9,7 +9,7 @@
 
 struct mpr_temporary_options {
     enum mpr_group by;
-    const char *heap;   /* only this one; NULL: all */
+    const char *heap;   /* only this one; NULL: all whose blocks are recorded, not sampled */
     uint64_t within_ns; /* who lived no longer was temporary */
 };
 

@@ -42,6 +42,17 @@ static int by_bytes(const void *left, const void *right)
     return a->thread.number < b->thread.number ? -1 : a->thread.number > b->thread.number;
 }
 
+/* host/python: the books have the bytes that samples stand for, but not the blocks. */
+static void estimate(struct mpr_thread_row *row, const struct mpr_replay *r, uint32_t cell)
+{
+    const struct mpr_unseen unseen = mpr_estimates_unseen(&r->estimates, &r->books, cell);
+    row->estimated = true;
+    row->blocks += unseen.blocks;
+    row->end_blocks += unseen.end_blocks;
+    row->allocations += unseen.allocations;
+    row->all_bytes = MPF_UNKNOWN;
+}
+
 static void fill_rows(struct gathering *g, const struct mpr_replay *r, uint8_t heap,
                       struct mpr_thread_heap *out)
 {
@@ -66,6 +77,7 @@ static void fill_rows(struct gathering *g, const struct mpr_replay *r, uint8_t h
             .allocations = cell->allocations,
             .all_bytes = all.births ? all.bytes : MPF_UNKNOWN,
         };
+        if (out->inside) estimate(&out->row[out->rows - 1], r, i);
     }
     if (out->rows) qsort(out->row, out->rows, sizeof *out->row, by_bytes);
 }
@@ -89,7 +101,8 @@ static void fill_heaps(struct gathering *g, const struct mpr_replay *r)
         *heap = (struct mpr_thread_heap){ .name = name,
                                           .peak_bytes = h->peak_bytes,
                                           .peak_time = h->peak_time,
-                                          .end_bytes = h->bytes };
+                                          .end_bytes = h->bytes,
+                                          .inside = mpr_label_around((uint8_t)i) };
         fill_rows(g, r, (uint8_t)i, heap);
     }
     if (out->heaps) qsort(out->at, out->heaps, sizeof *out->at, by_peak);

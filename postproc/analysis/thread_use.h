@@ -18,12 +18,15 @@ struct mpr_thread_row {
     struct mpr_thread_life thread;
     uint64_t bytes, blocks; /* at the heap's peak */
     uint64_t end_bytes, end_blocks, own_peak, allocations;
-    uint64_t all_bytes; /* of all blocks that it ever made; MPF_UNKNOWN: memory counted by pages */
+    uint64_t all_bytes; /* of all blocks that it ever made; MPF_UNKNOWN: memory counted by pages, or
+                           known by samples */
+    bool estimated;     /* from samples */
 };
 
 struct mpr_thread_heap {
     const char *name;
     uint64_t peak_bytes, peak_time, end_bytes;
+    const char *inside;         /* as of struct mpr_heap_peak */
     struct mpr_thread_row *row; /* by bytes at the peak, largest first */
     size_t rows;
 };

@@ -8,16 +8,16 @@
 enum { KEY_HEAP = 256, KEY_RANGE, KEY_EVERY, KEY_AT };
 
 static const struct argp_option options[] = {
-    { "by", 'b', "WHAT", 0, MPR_BY_HELP, 2 },
+    { "by", 'b', "WHAT", 0, MPR_BY_HELP, 1 },
     { "at", KEY_AT, "TIME", 0,
-      "what lives then, and grew until then: end (default), or 12.5s, 00:01:30.250, step:12.end",
-      2 },
+      "what lives then, and grew until then: end (default), or peak, 12.5s, 00:01:30.250, step:12.end",
+      1 },
     { "range", KEY_RANGE, "NAME", 0,
       "growth is told by the instances of this range (step, \"epoch > step\"), with or without numbers; otherwise by the outermost one that repeats",
-      2 },
+      1 },
     { "every", KEY_EVERY, "TIME", 0, "growth is told by the clock, for example each 1s or 500ms",
-      2 },
-    { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 2 },
+      1 },
+    { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
     { 0 },
 };
 
@@ -48,8 +48,8 @@ static void *read_log(void *chosen, const char *path, const struct mpr_progress 
     static struct mpr_leaks leaks;
     struct chosen *a = chosen;
     a->leaks.at_end = strcmp(a->at, "end") == 0;
-    if ((!a->leaks.at_end &&
-         mpr_selection_instant(a->at, 0, path, NULL, progress, &a->leaks.at, error) != 0) ||
+    if ((!a->leaks.at_end && mpr_selection_instant(a->at, 0, path, a->leaks.heap, progress,
+                                                   &a->leaks.at, error) != 0) ||
         mpr_leaks_read(&leaks, path, &a->leaks, progress, error) != 0)
         return NULL;
     *incomplete = leaks.peaks.log[0].summary.incomplete;

@@ -8,8 +8,8 @@ enum { KEY_HEAP = 256, KEY_RANGE };
 static const struct argp_option options[] = {
     { "range", KEY_RANGE, "NAME", 0,
       "the instances of this range: its name or path (step, \"epoch > step\"), with or without numbers; otherwise the outermost one that repeats",
-      2 },
-    { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 2 },
+      1 },
+    { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
     { 0 },
 };
 

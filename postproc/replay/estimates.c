@@ -91,6 +91,18 @@ struct mpr_more mpr_estimates_at_peak(const struct mpr_estimates *e, const struc
     return saved ? c->saved : c->now;
 }
 
+struct mpr_unseen mpr_estimates_unseen(const struct mpr_estimates *e, const struct mpr_books *books,
+                                       uint32_t cell)
+{
+    struct mpr_unseen u = { 0 };
+    const struct mpr_more at_peak = mpr_estimates_at_peak(e, books, cell, &u.samples);
+    if (cell >= e->cells) return u;
+    u.blocks = (uint64_t)(at_peak.blocks + 0.5);
+    u.end_blocks = (uint64_t)(e->cell[cell].now.blocks + 0.5);
+    u.allocations = (uint64_t)(e->cell[cell].allocations + 0.5);
+    return u;
+}
+
 static double factor(double known, double estimated)
 {
     return estimated > known ? known / estimated : 1;

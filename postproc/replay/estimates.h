@@ -47,6 +47,13 @@ uint64_t mpr_estimates_go(struct mpr_estimates *e, const struct mpr_books *books
  * were sampled. */
 struct mpr_more mpr_estimates_at_peak(const struct mpr_estimates *e, const struct mpr_books *books,
                                       uint32_t cell, uint64_t *samples);
+/* The same in whole blocks, as are asked for where nothing but samples is in the log. */
+struct mpr_unseen {
+    uint64_t blocks, end_blocks, allocations; /* at the peak, when the log ends, ever */
+    uint64_t samples;                         /* at the peak */
+};
+struct mpr_unseen mpr_estimates_unseen(const struct mpr_estimates *e, const struct mpr_books *books,
+                                       uint32_t cell);
 /* Whom all samples of a heap stand for has no stack: where chance made the estimates more than
  * that, they are so much too large. */
 /* Factors, at most 1 */

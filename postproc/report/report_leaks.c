@@ -1,6 +1,7 @@
 /* What lives at an instant, and what grows: of each heap in a line, then the sites that grow, those
  * that levelled off, and all that lives. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,11 +43,17 @@ static const struct mpr_column columns[] = {
 };
 // clang-format on
 
+/* Steps may be as short as a ns of a second. */
+static int64_t share(uint64_t bytes, double steps)
+{
+    const double value = round((double)bytes / steps);
+    return value < 0x1p63 ? (int64_t)value : INT64_MAX;
+}
+
 /* "+41", "+0.3": of which a tenth tells. */
 static const char *number(struct mpr_document *doc, double value)
 {
-    const double rounded = (double)(int64_t)(value + 0.5);
-    const bool whole = value - rounded < 0.05 && rounded - value < 0.05;
+    const bool whole = fabs(value - round(value)) < 0.05;
     return mpr_arena_format(&doc->arena, "%+.*f", whole ? 0 : 1, value);
 }
 
@@ -117,8 +124,7 @@ static void table(struct mpr_document *doc, const struct mpr_leaks *l, const str
         const struct mpr_leaks_age of = age_of(doc, l, &line[i], row, leak);
         grown[i] =
             (struct grown){ .line = line[i],
-                            .bytes_a_step =
-                                (int64_t)((double)line[i].row.bytes / told->steps + 0.5),
+                            .bytes_a_step = share(line[i].row.bytes, told->steps),
                             .blocks_a_step = number(doc, (double)line[i].row.blocks / told->steps),
                             .age = age_text(doc, &of, line[i].row.estimated) };
     }
@@ -213,7 +219,7 @@ static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
     mpr_doc_say(doc, "; ");
     mpr_doc_add(doc, MPR_STRONG, "%s site%s grow%s by %s %s", mpr_doc_count(doc, sites),
                 sites == 1 ? "" : "s", sites == 1 ? "s" : "",
-                mpr_doc_size(doc, (uint64_t)((double)bytes / mpr_leaks_steps(l) + 0.5)), unit(l));
+                mpr_doc_size(doc, (uint64_t)share(bytes, mpr_leaks_steps(l))), unit(l));
 }
 
 static void headline(struct mpr_document *doc, const struct mpr_leaks *l,
@@ -229,6 +235,11 @@ static void headline(struct mpr_document *doc, const struct mpr_leaks *l,
     mpr_doc_end(doc);
 }
 
+static struct mpr_value growth_of(const struct mpr_leaks *l, int64_t amount)
+{
+    return is_known(l) ? mpr_value_amount(MPR_CHANGE, amount) : mpr_value_unknown;
+}
+
 static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
                  const struct mpr_leaks_heap *h)
 {
@@ -241,8 +252,8 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
     if (h->live->inside) mpr_doc_fact(doc, "inside", mpr_value_text(h->live->inside));
     mpr_doc_fact(doc, "bytes", mpr_value_number(MPR_BYTES, h->live->peak_bytes));
     mpr_doc_fact(doc, "blocks", mpr_value_number(MPR_COUNT, h->live->peak_blocks));
-    mpr_doc_fact(doc, "grown_bytes", mpr_value_amount(MPR_CHANGE, h->grown_bytes));
-    mpr_doc_fact(doc, "grown_blocks", mpr_value_amount(MPR_CHANGE, h->grown_blocks));
+    mpr_doc_fact(doc, "grown_bytes", growth_of(l, h->grown_bytes));
+    mpr_doc_fact(doc, "grown_blocks", growth_of(l, h->grown_blocks));
     rows(doc, l, h, "growing", h->growing, h->growings);
     rows(doc, l, h, "levelled_off", h->levelled, h->levelleds);
     rows(doc, l, h, "live", living, live);

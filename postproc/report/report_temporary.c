@@ -163,8 +163,10 @@ void mpr_report_temporary(struct mpr_document *doc, const struct mpr_temporary *
     for (size_t i = 0; i < t->heaps; i++) heap(doc, t, &t->heap[i]);
     mpr_doc_close(doc);
     if (!t->heaps) {
+        const bool sampled = log->heaps && log->heap[0].inside;
         mpr_doc_gap(doc);
-        mpr_doc_line(doc, "no blocks were recorded");
+        mpr_doc_line(doc, sampled ? "only samples of its blocks were recorded"
+                                  : "no blocks were recorded");
     }
     mpr_report_notes(doc, log->note, log->notes);
     mpr_doc_csv(doc, row_columns);

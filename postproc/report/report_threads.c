@@ -25,18 +25,19 @@ static const struct mpr_column row_columns[] = {
     { .title = "thread", .type = MPR_PATH, .get = name, .width = 26 },
     { .key = "thread", .type = MPR_TEXT, OF(thread.name) },
     { .key = "number", .type = MPR_COUNT, OF(thread.number) },
-    { .key = "bytes_at_peak", .title = "at the peak", .type = MPR_BYTES, OF(bytes), .sums = true },
+    { .key = "bytes_at_peak", .title = "at the peak", .type = MPR_BYTES, OF(bytes), .sums = true, .estimate = true },
     { .title = "share", .type = MPR_SHARE, OF(bytes), .spare = 2 },
     { .key = "blocks_at_peak", .type = MPR_COUNT, OF(blocks) },
-    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF(end_bytes), .sums = true },
+    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF(end_bytes), .sums = true, .estimate = true },
     { .key = "end_blocks", .type = MPR_COUNT, OF(end_blocks) },
-    { .key = "own_peak_bytes", .title = "own peak", .type = MPR_BYTES, OF(own_peak), .spare = 2 },
-    { .key = "allocations", .title = "allocs", .type = MPR_COUNT, OF(allocations), .width = 11, .spare = 3 },
+    { .key = "own_peak_bytes", .title = "own peak", .type = MPR_BYTES, OF(own_peak), .spare = 2, .estimate = true },
+    { .key = "allocations", .title = "allocs", .type = MPR_COUNT, OF(allocations), .width = 11, .spare = 3, .estimate = true },
     { .key = "all_bytes", .title = "in all", .type = MPR_BYTES, OF(all_bytes),
       .unless = MPR_UNKNOWN_AT_MAX },
     { .key = "first_ns", .title = "from", .type = MPR_TIME, OF(thread.first_ns), .spare = 1 },
     { .key = "ended_ns", .title = "to", .type = MPR_TIME, OF(thread.ended_ns), .spare = 1,
       .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "estimated", .type = MPR_FLAG, OF(estimated), .unless = MPR_ABSENT_AT_0 },
 };
 
 static const struct mpr_column thread_columns[] = {
@@ -58,6 +59,8 @@ static const struct mpr_column heap_fields[] = {
     { .key = "end_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_thread_heap, end_bytes) },
 };
 
+static bool estimated(const void *row) { return ((const struct mpr_thread_row *)row)->estimated; }
+
 static void heap(struct mpr_document *doc, const struct mpr_thread_use *use,
                  const struct mpr_thread_heap *h)
 {
@@ -65,6 +68,7 @@ static void heap(struct mpr_document *doc, const struct mpr_thread_use *use,
     *around = (struct around){ use->peaks.log[0].summary.path, h->name };
     mpr_doc_open(doc, NULL);
     mpr_doc_facts(doc, heap_fields, h);
+    if (h->inside) mpr_doc_fact(doc, "inside", mpr_value_text(h->inside));
     mpr_doc_table(
         doc, &(struct mpr_table){ .key = "rows",
                                   .title = mpr_arena_format(&doc->arena, "%s by thread", h->name),
@@ -72,7 +76,13 @@ static void heap(struct mpr_document *doc, const struct mpr_thread_use *use,
                                   MPR_COLUMNS(row_columns),
                                   MPR_ROWS(h->row, h->rows),
                                   .context = around,
-                                  .whole = h->peak_bytes });
+                                  .whole = h->peak_bytes,
+                                  .estimated = estimated });
+    if (h->inside) {
+        mpr_doc_say(doc, "%s", h->name);
+        mpr_report_inside(doc, h->inside);
+        mpr_doc_end(doc);
+    }
     mpr_doc_close(doc);
 }
 
