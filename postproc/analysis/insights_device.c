@@ -1,4 +1,5 @@
 /* What lies on a device beside PyTorch: stacks of kernels, communicators. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "amount.h"
@@ -50,36 +51,62 @@ static void idle(struct mpr_insights *out, const struct mpr_device_state *s, con
     mpr_finding_bytes(f, "communicator_bytes", bytes);
 }
 
-static bool is_world(const struct mpr_comm_row *c, uint64_t ranks)
+static uint64_t ranks_told(const struct mpr_process_info *p)
 {
-    return c->ranks == ranks && c->bytes && *c->first_use;
+    return *p->rank ? strtoull(p->rank, NULL, 10) + 1 : 0;
 }
 
-/* Communicators of as many ranks as the largest one have the same members. */
-static void doubled(struct mpr_insights *out, const struct mpr_device_state *s, const char *gpu)
+/* How many ranks the run has, or more: as far as communicators and the logs that were given tell.
+ */
+static uint64_t ranks_known(const struct mpr_insights *out, const struct mpr_evidence *e,
+                            const struct mpr_device_state *s)
 {
-    uint64_t ranks = 0, bytes = 0, most = 0, count = 0;
+    uint64_t most = ranks_told(&e->log->summary.process);
+    for (size_t i = 0; out->family && i < out->family->count; i++) {
+        const uint64_t ranks = ranks_told(&out->family->at[i].summary.process);
+        if (ranks > most) most = ranks;
+    }
     for (size_t i = 0; i < s->comms; i++)
-        if (s->comm[i].ranks != UINT64_MAX && s->comm[i].ranks > ranks) ranks = s->comm[i].ranks;
+        if (s->comm[i].ranks != UINT64_MAX && s->comm[i].ranks > most) most = s->comm[i].ranks;
+    return most;
+}
+
+static bool is_world(const struct mpr_comm_row *c, uint64_t ranks)
+{
+    return c->ranks == ranks && c->rank != UINT64_MAX && c->bytes && *c->first_use;
+}
+
+/* Communicators of all ranks that are known are likely to have the same members, where the process
+ * has the same rank in each: in the groups of a mesh it has not. */
+static void doubled(struct mpr_insights *out, const struct mpr_evidence *e,
+                    const struct mpr_device_state *s, const char *gpu)
+{
+    const uint64_t ranks = ranks_known(out, e, s);
+    const struct mpr_comm_row *largest = NULL;
+    uint64_t bytes = 0, count = 0;
     for (size_t i = 0; i < s->comms; i++) {
-        if (!is_world(&s->comm[i], ranks)) continue;
-        if (s->comm[i].bytes > most) most = s->comm[i].bytes;
-        bytes += s->comm[i].bytes;
+        const struct mpr_comm_row *c = &s->comm[i];
+        if (!is_world(c, ranks)) continue;
+        if (!largest) largest = c; /* they come largest first */
+        if (c->rank != largest->rank) continue;
+        bytes += c->bytes;
         count++;
     }
-    if (count < 2 || ranks < 2 || bytes - most < MPR_WORTH_BYTES) return;
-    struct mpr_finding *f = mpr_finding_add(out, "doubled_communicators", gpu, bytes - most);
+    if (!largest || ranks < 2) return;
+    const uint64_t more = bytes - largest->bytes;
+    if (more < MPR_WORTH_BYTES) return;
+    struct mpr_finding *f = mpr_finding_add(out, "doubled_communicators", gpu, more);
     f->what = mpr_arena_format(&out->arena,
-                               "%s communicators over the same %s ranks hold %s, the largest %s",
+                               "%s communicators of %s ranks hold %s together, the largest %s",
                                mpr_finding_number(out, count), mpr_finding_number(out, ranks),
-                               mpr_finding_size(out, bytes), mpr_finding_size(out, most));
-    f->change = "one process group for both, or fewer channels for the second (NCCL_MAX_CTAS, or "
-                "its config's max_ctas)";
+                               mpr_finding_size(out, bytes), mpr_finding_size(out, largest->bytes));
+    f->change = "one process group for both if their ranks are the same, or fewer channels for the "
+                "second (NCCL_MAX_CTAS, or its config's max_ctas)";
     f->look = "peaks --by comm";
     mpr_finding_count(f, "communicators", count);
     mpr_finding_count(f, "ranks", ranks);
     mpr_finding_bytes(f, "communicator_bytes", bytes);
-    mpr_finding_bytes(f, "largest_communicator_bytes", most);
+    mpr_finding_bytes(f, "largest_communicator_bytes", largest->bytes);
 }
 
 void mpr_insights_device(struct mpr_insights *out, const struct mpr_evidence *e)
@@ -91,6 +118,6 @@ void mpr_insights_device(struct mpr_insights *out, const struct mpr_evidence *e)
         if (!s->valid) continue;
         stack_limit(out, s, gpu);
         idle(out, s, gpu);
-        doubled(out, s, gpu);
+        doubled(out, e, s, gpu);
     }
 }

@@ -25,6 +25,7 @@ static int begin(void **state)
     if (!f) return -1;
     f->log.device = &f->device;
     f->log.devices = 1;
+    f->log.summary.process.rank = "";
     f->state[0].valid = true;
     *state = f;
     return 0;
@@ -76,6 +77,47 @@ static void communicators_over_all_ranks_are_doubled(void **state)
     assert_int_equal(f->out.findings, 1);
     assert_string_equal(f->out.finding[0].key, "doubled_communicators");
     assert_int_equal(f->out.finding[0].bytes, 200 * MIB);
+}
+
+/* Rank 1 of a mesh of 2 x 2: it is rank 1 of its row, and 0 of its column. */
+static void communicators_of_a_mesh_are_not_doubled(void **state)
+{
+    struct fixture *f = *state;
+    struct mpr_comm_row comm[] = {
+        { .name = "0x9f", .first_use = "AllReduce", .ranks = 2, .rank = 1, .bytes = 300 * MIB },
+        { .name = "0xa0", .first_use = "AllReduce", .ranks = 2, .rank = 0, .bytes = 200 * MIB },
+    };
+    look(f, comm, 2);
+    comm[1].rank = UINT64_MAX;
+    look(f, comm, 2);
+    assert_int_equal(f->out.findings, 0);
+    comm[1].rank = 1;
+    look(f, comm, 2);
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].what,
+                        "2 communicators of 2 ranks hold 500.00 MiB together, the largest "
+                        "300.00 MiB");
+}
+
+/* Rank 3 is rank 1 of both; the other ranks' logs tell as much. */
+static void communicators_of_a_part_of_the_ranks_are_not_doubled(void **state)
+{
+    struct fixture *f = *state;
+    const struct mpr_comm_row comm[] = {
+        { .name = "0x9f", .first_use = "AllReduce", .ranks = 2, .rank = 1, .bytes = 300 * MIB },
+        { .name = "0xa0", .first_use = "AllReduce", .ranks = 2, .rank = 1, .bytes = 200 * MIB },
+    };
+    struct mpr_process other = { .summary.process.rank = "2" };
+    struct mpr_processes run = { .at = &other, .count = 1 };
+    f->log.summary.process.rank = "3";
+    look(f, comm, 2);
+    f->log.summary.process.rank = "1";
+    f->out.family = &run;
+    look(f, comm, 2);
+    assert_int_equal(f->out.findings, 0);
+    other.summary.process.rank = "0";
+    look(f, comm, 2);
+    assert_int_equal(f->out.findings, 1);
 }
 
 static void small_or_different_communicators_are_fine(void **state)
@@ -469,6 +511,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(communicators_without_a_collective_are_idle, begin, end),
         cmocka_unit_test_setup_teardown(communicators_over_all_ranks_are_doubled, begin, end),
+        cmocka_unit_test_setup_teardown(communicators_of_a_mesh_are_not_doubled, begin, end),
+        cmocka_unit_test_setup_teardown(communicators_of_a_part_of_the_ranks_are_not_doubled, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(small_or_different_communicators_are_fine, begin, end),
         cmocka_unit_test_setup_teardown(what_graphs_pools_keep_free_counts_when_memory_ran_out,
                                         begin, end),
