@@ -1,8 +1,10 @@
 /* What is worth a change: the result behind `memprof-report insights`, and the findings of the
  * summary.  Lives until mpr_insights_free.
  *
- * Each finding rests on numbers of the log, which it has with it, and is left out where what it
- * would advise is in force already. */
+ * Each finding rests on numbers of the log, which it has with it, and is left out where the log
+ * shows that what it would advise is done already: expandable segments, gradients within buckets,
+ * one pool for all graphs.  Settings that only the environment has (garbage_collection_threshold,
+ * MALLOC_ARENA_MAX) are in no log: they may be in force. */
 #ifndef MPR_INSIGHTS_H
 #define MPR_INSIGHTS_H
 
