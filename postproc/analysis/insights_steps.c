@@ -16,12 +16,12 @@ static void stands_out(struct mpr_insights *out, const struct mpr_steps *s,
     const uint64_t peak = h->heap->of[h->worst_peak].peak_bytes,
                    more = mpr_less(peak, h->median_peak);
     if (!h->peaks_out || !mpr_worth(more, peak)) return;
-    const struct mpr_instance *i = &s->instances.instance[h->worst_peak];
     struct mpr_finding *f = mpr_finding_add(out, "instance", whose(out, h->heap->name), more);
-    f->what = mpr_arena_format(
-        &out->arena, "%s of %s instances peaks at %s of %s, %s above the median",
-        mpr_arena_text(&out->arena, i->name), mpr_finding_number(out, s->instances.count),
-        mpr_finding_size(out, peak), h->heap->name, mpr_finding_size(out, more));
+    f->what =
+        mpr_arena_format(&out->arena, "%s of %s instances peaks at %s of %s, %s above the median",
+                         mpr_instances_at_peak(&out->arena, &s->instances, h->heap, h->worst_peak),
+                         mpr_finding_number(out, s->instances.count), mpr_finding_size(out, peak),
+                         h->heap->name, mpr_finding_size(out, more));
     f->change = "what this one does and the others do not: a longer sequence, a larger batch, an "
                 "evaluation";
     f->look = "steps";
@@ -29,7 +29,7 @@ static void stands_out(struct mpr_insights *out, const struct mpr_steps *s,
         f->path = s->comparison.more[0].path;
         f->depth = s->comparison.more[0].depth;
     }
-    mpr_finding_count(f, "instance", i->number);
+    mpr_finding_count(f, "instance", h->heap->of[h->worst_peak].peak_number);
     mpr_finding_count(f, "instances", s->instances.count);
     mpr_finding_bytes(f, "peak_bytes", peak);
     mpr_finding_bytes(f, "median_peak_bytes", h->median_peak);

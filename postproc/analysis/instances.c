@@ -258,3 +258,11 @@ int mpr_instances_read(struct mpr_instances *out, const char *path,
 }
 
 void mpr_instances_free(struct mpr_instances *instances) { mpr_arena_free(&instances->arena); }
+
+const char *mpr_instances_at_peak(struct mpr_arena *arena, const struct mpr_instances *in,
+                                  const struct mpr_instances_heap *heap, size_t entry)
+{
+    return in->instance[entry].count > 1
+               ? mpr_arena_format(arena, "%s:%" PRIu64, in->range, heap->of[entry].peak_number)
+               : in->instance[entry].name;
+}

@@ -65,4 +65,9 @@ int mpr_instances_read(struct mpr_instances *out, const char *path,
                        const struct mpr_progress *progress, struct mpr_error *error);
 void mpr_instances_free(struct mpr_instances *instances);
 
+/* The instance that has the peak of an entry: its name, or of several "step:12", as --at takes it.
+ * In the arena, or as long as the instances. */
+const char *mpr_instances_at_peak(struct mpr_arena *arena, const struct mpr_instances *instances,
+                                  const struct mpr_instances_heap *heap, size_t entry);
+
 #endif

@@ -136,10 +136,15 @@ static void bound_kept(struct step *line)
     if (line->kept > there) line->kept = there;
 }
 
+static const char *in_a_row(struct mpr_document *doc, uint64_t count, const char *first,
+                            const char *last)
+{
+    return count > 1 ? mpr_arena_format(&doc->arena, "%s to %s", first, last) : first;
+}
+
 static void name_line(struct mpr_document *doc, struct step *line, const struct step *last)
 {
-    if (line->count > 1)
-        line->name = mpr_arena_format(&doc->arena, "%s to %s", line->name, last->last);
+    line->name = in_a_row(doc, line->count, line->name, last->last);
     if (line->number != last->number)
         line->note = mpr_arena_format(&doc->arena, "%s alike", mpr_doc_count(doc, line->count));
 }
@@ -203,6 +208,12 @@ static void heap(struct mpr_document *doc, const struct mpr_steps *s, size_t ind
 
 /* ---- what stands out */
 
+static const char *at_peak(struct mpr_document *doc, const struct mpr_steps *s,
+                           const struct mpr_steps_heap *h, size_t entry)
+{
+    return mpr_instances_at_peak(&doc->arena, &s->instances, h->heap, entry);
+}
+
 static const char *others(struct mpr_document *doc, size_t count)
 {
     return count > 1 ? mpr_arena_format(&doc->arena, " and %s more", mpr_doc_count(doc, count - 1))
@@ -212,7 +223,6 @@ static const char *others(struct mpr_document *doc, size_t count)
 static void headline(struct mpr_document *doc, const struct mpr_steps *s,
                      const struct mpr_steps_heap *h)
 {
-    const struct mpr_instance *instance = s->instances.instance;
     const char *least = mpr_doc_size(doc, h->least_peak), *most = mpr_doc_size(doc, h->most_peak);
     mpr_doc_say(doc, "%s: peak %s%s", h->heap->name, h->heap->inside ? "~" : "", least);
     if (strcmp(least, most) != 0) mpr_doc_say(doc, " to %s", most);
@@ -220,14 +230,15 @@ static void headline(struct mpr_document *doc, const struct mpr_steps *s,
         const uint64_t peak = h->heap->of[h->worst_peak].peak_bytes;
         mpr_doc_say(doc, ";");
         mpr_doc_add(doc, MPR_STRONG, " %s%s stand%s out: %s, +%s over the median",
-                    instance[h->worst_peak].name, others(doc, h->peaks_out),
+                    at_peak(doc, s, h, h->worst_peak), others(doc, h->peaks_out),
                     h->peaks_out > 1 ? "" : "s", mpr_doc_size(doc, peak),
                     mpr_doc_size(doc, peak - h->median_peak));
     }
     if (h->kept_out) {
+        const struct mpr_instance *who = &s->instances.instance[h->worst_kept];
         const struct mpr_instance_heap *worst = &h->heap->of[h->worst_kept];
-        mpr_doc_say(doc, "; %s%s kept more than the others: %s", instance[h->worst_kept].name,
-                    others(doc, h->kept_out),
+        mpr_doc_say(doc, "; %s%s kept more than the others: %s",
+                    in_a_row(doc, who->count, who->name, who->last), others(doc, h->kept_out),
                     mpr_doc_size(doc, mpr_less(worst->end_bytes, worst->begin_bytes)));
     }
     mpr_report_inside(doc, h->heap->inside);
@@ -264,26 +275,26 @@ static const struct mpr_column row_columns[] = {
 static void comparison(struct mpr_document *doc, const struct mpr_steps *s)
 {
     const struct mpr_steps_comparison *c = &s->comparison;
-    const struct mpr_instance *instance = s->instances.instance;
     uint64_t more = 0;
     if (!s->compared) return;
+    const struct mpr_steps_heap *h = &s->heap[s->shown];
+    const char *instance = at_peak(doc, s, h, c->instance), *median = at_peak(doc, s, h, c->median);
     for (size_t i = 0; i < c->mores; i++) more += c->more[i].bytes;
     mpr_doc_open(doc, "compared");
-    mpr_doc_fact(doc, "heap", mpr_value_text(s->heap[s->shown].heap->name));
-    mpr_doc_fact(doc, "instance", mpr_value_text(instance[c->instance].name));
-    mpr_doc_fact(doc, "median", mpr_value_text(instance[c->median].name));
+    mpr_doc_fact(doc, "heap", mpr_value_text(h->heap->name));
+    mpr_doc_fact(doc, "instance", mpr_value_text(instance));
+    mpr_doc_fact(doc, "median", mpr_value_text(median));
     mpr_doc_table(doc, &(struct mpr_table){ .key = "paths",
                                             .only = MPR_IN_JSON,
                                             MPR_COLUMNS(row_columns),
                                             MPR_ROWS(c->row, c->rows),
                                             .omitted = "" });
     mpr_doc_gap(doc);
-    mpr_doc_line(doc, "what %s holds at its peak that %s, the median, does not:",
-                 instance[c->instance].name, instance[c->median].name);
+    mpr_doc_line(doc, "what %s holds at its peak that %s, the median, does not:", instance, median);
     mpr_report_rows(doc, &(struct mpr_rows){ .row = c->more,
                                              .rows = c->mores,
                                              .by = c->choice.by,
-                                             .of = s->heap[s->shown].heap->name,
+                                             .of = h->heap->name,
                                              .bytes = "more",
                                              .whole = more });
     mpr_doc_close(doc);

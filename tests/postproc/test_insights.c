@@ -191,7 +191,7 @@ static void look_at_steps(struct fixture *f, const char *heap, uint64_t worst, i
     struct mpr_instance instance[5] = { { .name = "step:1" },
                                         { .name = "step:2" },
                                         { .name = "step:3", .number = 3 } };
-    struct mpr_instance_heap of[5] = { [2] = { .peak_bytes = worst } };
+    struct mpr_instance_heap of[5] = { [2] = { .peak_bytes = worst, .peak_number = 3 } };
     for (size_t i = 0; i < 5; i++) of[i].end_bytes = 100 * (uint64_t)MIB + i * rise;
     struct mpr_instances_heap whole = { .name = heap, .of = of, .peak_bytes = worst };
     struct mpr_steps_heap h = { .heap = &whole,
@@ -220,6 +220,31 @@ static void an_instance_that_stands_out_is_named(void **state)
     assert_int_equal(f->out.finding[0].bytes, 500 * MIB);
     assert_string_equal(f->out.finding[0].what, "step:3 of 5 instances peaks at 1.46 GiB of "
                                                 "gpu0/torch, 500.00 MiB above the median");
+}
+
+static void of_several_in_a_row_the_one_with_the_peak_is_named(void **state)
+{
+    struct fixture *f = *state;
+    const struct mpr_instance_heap of = { .peak_bytes = 500 * MIB, .peak_number = 10002 };
+    struct mpr_instance instance = {
+        .name = "step:9999", .last = "step:10014", .number = 9999, .count = 16
+    };
+    struct mpr_instances_heap whole = { .name = "host/heap", .of = &of };
+    struct mpr_steps_heap h = { .heap = &whole, .peaks_out = 1 };
+    const struct mpr_steps steps = { .instances = { .range = "step",
+                                                    .instance = &instance,
+                                                    .instances = 1,
+                                                    .count = 16,
+                                                    .each = 16,
+                                                    .heap = &whole,
+                                                    .heaps = 1 },
+                                     .heap = &h };
+    mpr_insights_steps(&f->out, &(struct mpr_evidence){ .log = &f->log, .steps = &steps });
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(f->out.finding[0].what, "step:10002 of 16 instances peaks at 500.00 MiB of "
+                                                "host/heap, 500.00 MiB above the median");
+    assert_string_equal(f->out.finding[0].fact[0].key, "instance");
+    assert_int_equal(f->out.finding[0].fact[0].value, 10002);
 }
 
 static void what_each_instance_keeps_is_growth(void **state)
@@ -521,6 +546,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(pools_of_graphs_that_are_there_together_are_separate, begin,
                                         end),
         cmocka_unit_test_setup_teardown(an_instance_that_stands_out_is_named, begin, end),
+        cmocka_unit_test_setup_teardown(of_several_in_a_row_the_one_with_the_peak_is_named, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(what_each_instance_keeps_is_growth, begin, end),
         cmocka_unit_test_setup_teardown(what_an_instance_keeps_is_told_of_one, begin, end),
         cmocka_unit_test_setup_teardown(what_came_once_is_no_growth, begin, end),
