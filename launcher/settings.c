@@ -46,10 +46,11 @@ static bool is_word(const char *text, const char *words)
     return false;
 }
 
-/* The same; a size may follow "large". */
+/* The same; a size, not 0, may follow "large". */
 static bool is_host(const char *text, const char *words)
 {
-    if (strncmp(text, "large:", 6) == 0) return is_size(text + 6, words);
+    if (strncmp(text, "large:", 6) == 0)
+        return is_size(text + 6, words) && strtoull(text + 6, NULL, 10) != 0;
     return is_word(text, words);
 }
 

@@ -10,12 +10,22 @@ static const char *whose(struct mpr_insights *out, const char *heap)
     return mpr_arena_format(&out->arena, "%.*s", (int)strcspn(heap, "/"), heap);
 }
 
-static void stands_out(struct mpr_insights *out, const struct mpr_steps *s,
+/* Of the whole run, inside of instances or not. */
+static uint64_t peak_of(const struct mpr_log_peaks *log, const char *heap)
+{
+    for (size_t i = 0; i < log->heaps; i++)
+        if (strcmp(log->heap[i].name, heap) == 0) return log->heap[i].peak_bytes;
+    return 0;
+}
+
+static void stands_out(struct mpr_insights *out, const struct mpr_evidence *e,
                        const struct mpr_steps_heap *h)
 {
+    const struct mpr_steps *s = e->steps;
     const uint64_t peak = h->heap->of[h->worst_peak].peak_bytes,
                    more = mpr_less(peak, h->median_peak);
     if (!h->peaks_out || !mpr_worth(more, peak)) return;
+    if (peak < peak_of(e->log, h->heap->name)) return; /* less of it would not lower that */
     struct mpr_finding *f = mpr_finding_add(out, "instance", whose(out, h->heap->name), more);
     f->what =
         mpr_arena_format(&out->arena, "%s of %s instances peaks at %s of %s, %s above the median",
@@ -85,7 +95,7 @@ void mpr_insights_steps(struct mpr_insights *out, const struct mpr_evidence *e)
     const struct mpr_steps *s = e->steps;
     for (size_t i = 0; s && i < s->instances.heaps; i++) {
         if (strstr(s->heap[i].heap->name, "/device")) continue; /* PyTorch's segments: its cache */
-        stands_out(out, s, &s->heap[i]);
+        stands_out(out, e, &s->heap[i]);
         growth(out, s, &s->heap[i]);
     }
 }

@@ -64,12 +64,14 @@ static void fill_heaps(struct mpr_timeline *t, const struct mpr_reader *reader,
 
 /* ---- what only the page shows */
 
-static void fill_sizes(struct mpr_timeline *t)
+/* What is only counted has the class of blocks of 0 bytes, which hold nothing. */
+static void fill_sizes(struct mpr_timeline *t, const struct mpr_replay *r)
 {
     enum { CLASSES = 66 };
     t->size_name = mpr_arena_alloc(&t->arena, CLASSES * sizeof *t->size_name);
     for (; t->sizes < CLASSES; t->sizes++)
         t->size_name[t->sizes] = mpr_label_size(&t->arena, (uint32_t)t->sizes);
+    if (r->totals.told) t->size_name[0] = mpr_arena_text(&t->arena, r->options.rest_name);
 }
 
 /* What looks on while the log is read; the page's NULL for other reports. */
@@ -154,7 +156,7 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
     t->nodes = tree.nodes;
     mpr_tree_free(&tree);
     mpr_callers_free(&callers);
-    fill_sizes(t);
+    fill_sizes(t, r);
     fill_libraries(t, r);
     fill_captures(t, &r->gpu);
 }

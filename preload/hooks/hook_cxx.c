@@ -41,9 +41,6 @@ static const char *const names[CXX_COUNT] = {
 
 typedef void (*any_fn)(void);
 static any_fn real[CXX_COUNT];
-/* Not the allocator's own: what it makes may be no block of malloc, and what is one comes by
- * malloc's hook. */
-static bool foreign[CXX_COUNT];
 
 static any_fn find(const char *name)
 {
@@ -68,16 +65,16 @@ static any_fn get(enum cxx_fn which)
     if (f) return f;
     const int saved = errno;
     f = find(names[which]);
-    foreign[which] = !mp_real_is_of_allocator((const void *)f);
     errno = saved;
     __atomic_store_n(&real[which], f, __ATOMIC_RELEASE);
     return f;
 }
 
-/* Blocks whose size the allocator is asked for must be its own. */
+/* Blocks whose size the allocator is asked for must be its own: what another's operator makes may
+ * be no block of malloc, and what is one comes by malloc's hook. */
 static bool is_left_out(enum cxx_fn which)
 {
-    return __builtin_expect(mp_counted.on, 0) && foreign[which];
+    return __builtin_expect(mp_counted.on, 0) && !mp_real_in_allocator((const void *)real[which]);
 }
 
 static void *made(enum cxx_fn which, void *p, size_t bytes)

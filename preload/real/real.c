@@ -69,7 +69,7 @@ bool mp_real_object_of(const void *function, const char **name, const void **bas
     return true;
 }
 
-bool mp_real_is_of_allocator(const void *function)
+static bool is_of_allocator(const void *function)
 {
     const char *name;
     const void *base, *its;
@@ -80,7 +80,7 @@ bool mp_real_is_of_allocator(const void *function)
 size_t (*mp_real_usable(void))(void *)
 {
     void *f = mp_symbol_next("malloc_usable_size");
-    return mp_real_is_of_allocator(f) ? (size_t(*)(void *))f : NULL;
+    return is_of_allocator(f) ? (size_t(*)(void *))f : NULL;
 }
 
 struct extent {

@@ -58,8 +58,6 @@ extern int (*mp_real_mallctl)(const char *name, void *old, size_t *old_bytes, vo
 
 /* The malloc_usable_size of the object that serves malloc; NULL: it has none.  As below. */
 size_t (*mp_real_usable(void))(void *p);
-/* Is this one of that object's functions? */
-bool mp_real_is_of_allocator(const void *function);
 
 /* File name of the object that serves malloc ("libc.so.6", "libjemalloc.so.2", the program's).  It
  * is looked up in the first call, where the loader's lock may be taken. */

@@ -247,6 +247,19 @@ static void of_several_in_a_row_the_one_with_the_peak_is_named(void **state)
     assert_int_equal(f->out.finding[0].fact[0].value, 10002);
 }
 
+static void an_instance_below_the_heaps_peak_is_fine(void **state)
+{
+    struct fixture *f = *state;
+    struct mpr_heap_peak peak = { .name = "gpu0/torch", .peak_bytes = 2001 * (uint64_t)MIB };
+    f->log.heap = &peak;
+    f->log.heaps = 1;
+    look_at_steps(f, "gpu0/torch", 2000 * (uint64_t)MIB, 0, 0);
+    assert_int_equal(f->out.findings, 0);
+    peak.peak_bytes = 2000 * (uint64_t)MIB;
+    look_at_steps(f, "gpu0/torch", 2000 * (uint64_t)MIB, 0, 0);
+    assert_int_equal(f->out.findings, 1);
+}
+
 static void what_each_instance_keeps_is_growth(void **state)
 {
     struct fixture *f = *state;
@@ -548,6 +561,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_instance_that_stands_out_is_named, begin, end),
         cmocka_unit_test_setup_teardown(of_several_in_a_row_the_one_with_the_peak_is_named, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(an_instance_below_the_heaps_peak_is_fine, begin, end),
         cmocka_unit_test_setup_teardown(what_each_instance_keeps_is_growth, begin, end),
         cmocka_unit_test_setup_teardown(what_an_instance_keeps_is_told_of_one, begin, end),
         cmocka_unit_test_setup_teardown(what_came_once_is_no_growth, begin, end),
