@@ -1,17 +1,23 @@
 /* What the cells of a heap hold at two instants: at its peak, or the one that stands for it, and
- * after the last event.  Sampled blocks count as what they stand for (estimates.h), and the cell of
- * what has no stack as that much less. */
+ * after the last event.  Where cells are known by call stacks, sampled blocks count as what they
+ * stand for (estimates.h), and the cell of what has no stack as that much less. */
 #ifndef MPR_HELD_H
 #define MPR_HELD_H
 
 #include "replay.h"
 
 struct mpr_held {
-    uint64_t then, now; /* bytes */
-    bool estimated;
+    uint64_t then, now;   /* bytes */
+    uint64_t then_blocks; /* and blocks */
+    uint64_t allocations; /* ever */
+    uint64_t samples;     /* blocks then that were sampled */
+    bool estimated;       /* there ever were such blocks, or it is what they leave */
 };
 
-/* Into held, which has a place for each cell of the books: those of other heaps stay. */
-void mpr_held_heap(struct mpr_held *held, const struct mpr_replay *r, uint8_t heap);
+/* Of the heap's cells, by their index in the books; those of other heaps are zeros.  The caller
+ * frees it. */
+struct mpr_held *mpr_held_heap(const struct mpr_replay *r, uint8_t heap);
+/* The same of all heaps of the host's functions, host/heap, host/mmap and host/shm. */
+struct mpr_held *mpr_held_host(const struct mpr_replay *r);
 
 #endif

@@ -105,9 +105,8 @@ static void fill_growth(struct mpr_growth *out, struct mpr_arena *arena,
     const struct mpr_replay *r = &reader->replay;
     struct mpr_growth_builder b;
     const struct mpr_books *books = &r->books;
-    struct mpr_held *held = mpr_alloc(books->cells, sizeof *held);
+    struct mpr_held *held = mpr_held_host(r);
     mpr_growth_begin(&b, arena, books->cells);
-    for (uint8_t i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) mpr_held_heap(held, r, i);
     for (uint32_t i = 0; i < books->cells; i++) {
         const struct mpr_cell *cell = &books->cell[i];
         size_t depth;

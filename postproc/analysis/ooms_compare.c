@@ -77,8 +77,7 @@ static void add_host(struct entries *e, struct mpr_arena *arena, const struct mp
                      size_t log)
 {
     const struct mpr_replay *r = &reader->replay;
-    struct mpr_held *held = mpr_alloc(r->books.cells, sizeof *held);
-    for (uint8_t i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) mpr_held_heap(held, r, i);
+    struct mpr_held *held = mpr_held_host(r);
     for (uint32_t i = 0; i < r->books.cells; i++) {
         const struct mpr_cell *cell = &r->books.cell[i];
         size_t depth;

@@ -6,6 +6,7 @@
 #include "alloc.h"
 #include "amount.h"
 #include "composition.h"
+#include "held.h"
 #include "labels.h"
 #include "reader.h"
 #include "reading.h"
@@ -31,62 +32,46 @@ static int by_order(const void *left, const void *right, void *order)
 }
 
 static struct mpr_row row_of(struct mpr_peaks *peaks, const struct mpr_reader *reader,
-                             const struct mpr_cell *cell)
+                             const struct mpr_cell *cell, const struct mpr_held *held)
 {
     const struct mpr_replay *r = &reader->replay;
     struct mpr_row row = {
-        .bytes = mpr_books_bytes_at_peak(&r->books, cell),
-        .blocks = mpr_books_blocks_at_peak(&r->books, cell),
+        .bytes = held->then,
+        .blocks = held->then_blocks,
         .own_peak = cell->own_peak,
         .estimated = mpr_totals_is(&r->totals, &r->books, cell),
-        .allocations = cell->allocations,
-        .end_bytes = cell->bytes,
+        .allocations = held->allocations,
+        .end_bytes = held->now,
         .inherited = mpr_books_inherited_at_peak(&r->books, cell),
     };
     row.path = mpr_label_path(&peaks->arena, reader, cell, &row.depth);
     return row;
 }
 
+static uint64_t own_peak(const struct mpr_replay *r, const struct mpr_row *row,
+                         const struct mpr_estimate *e, const struct mpr_heap_peak *heap)
+{
+    const uint64_t most = e->own_peak > row->own_peak ? e->own_peak : row->own_peak;
+    return mpr_instant_is_peak(r->options.at) && most > heap->peak_bytes ? heap->peak_bytes : most;
+}
+
 /* Sampled blocks stand for others, which lie in the row of what has no stack. */
-static void estimate(const struct mpr_replay *r, uint8_t heap, const uint32_t *cell_of,
-                     struct mpr_heap_peak *out)
+static void estimate(const struct mpr_replay *r, const struct mpr_held *held,
+                     const uint32_t *cell_of, struct mpr_heap_peak *out)
 {
     struct mpr_row *rest = NULL;
-    struct mpr_more all = { 0, 0 };
-    double allocations = 0;
-    uint64_t at_end = 0;
-    const bool at_peak = mpr_instant_is_peak(r->options.at);
-    const struct mpr_excess excess = mpr_estimates_excess(&r->estimates, &r->books, heap);
     for (size_t i = 0; i < out->rows; i++) {
         const uint32_t cell = cell_of[i];
-        uint64_t samples;
-        const struct mpr_more more = mpr_estimates_within(
-            mpr_estimates_at_peak(&r->estimates, &r->books, cell, &samples), excess);
-        if (!r->books.cell[cell].key) rest = &out->row[i];
-        out->row[i].bytes += (uint64_t)more.bytes;
-        out->row[i].blocks += (uint64_t)more.blocks;
-        const uint64_t end = mpr_estimates_at_end(&r->estimates, cell, excess);
-        out->row[i].end_bytes += end;
-        at_end += end;
-        out->samples += samples;
+        struct mpr_row *row = &out->row[i];
+        out->samples += held[cell].samples;
+        if (!r->books.cell[cell].key) rest = row;
         if (cell >= r->estimates.cells || !r->estimates.cell[cell].samples) continue;
-        out->row[i].estimated = true;
-        const struct mpr_estimate *e = &r->estimates.cell[cell];
-        if (e->own_peak > out->row[i].own_peak) out->row[i].own_peak = e->own_peak;
-        if (at_peak && out->row[i].own_peak > out->peak_bytes)
-            out->row[i].own_peak = out->peak_bytes;
-        out->row[i].allocations += (uint64_t)(e->allocations * excess.allocations);
-        all.bytes = mpr_plus(all.bytes, more.bytes);
-        all.blocks += more.blocks;
-        allocations += e->allocations * excess.allocations;
+        row->estimated = true;
+        row->own_peak = own_peak(r, row, &r->estimates.cell[cell], out);
     }
-    if (rest) rest->end_bytes = mpr_less(rest->end_bytes, at_end);
     if (!rest || !out->samples) return;
     rest->estimated = true;
-    rest->bytes = mpr_less(rest->bytes, (uint64_t)all.bytes);
     rest->own_peak = rest->bytes; /* more is not known */
-    rest->blocks = mpr_less(rest->blocks, (uint64_t)all.blocks);
-    rest->allocations = mpr_less(rest->allocations, (uint64_t)allocations);
 }
 
 /* Where nothing but samples is in the log, the books have the bytes that they stand for; the blocks
@@ -118,13 +103,15 @@ static void fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
     for (uint32_t i = 0; i < r->books.cells; i++) count += r->books.cell[i].heap == heap;
     out->row = mpr_arena_alloc(&peaks->arena, count * sizeof *out->row);
     uint32_t *cell_of = mpr_arena_alloc(&peaks->arena, count * sizeof *cell_of);
+    struct mpr_held *held = mpr_held_heap(r, heap);
     for (uint32_t i = 0; i < r->books.cells; i++) {
         if (r->books.cell[i].heap != heap) continue;
         cell_of[out->rows] = i;
-        out->row[out->rows++] = row_of(peaks, reader, &r->books.cell[i]);
+        out->row[out->rows++] = row_of(peaks, reader, &r->books.cell[i], &held[i]);
     }
     if (heap == MPF_HEAP_PYTHON) estimate_blocks(r, cell_of, out);
-    else if (mpr_replay_by_stacks(r)) estimate(r, heap, cell_of, out);
+    else if (mpr_replay_by_stacks(r)) estimate(r, held, cell_of, out);
+    free(held);
     qsort_r(out->row, out->rows, sizeof *out->row, by_order, &peaks->options.order);
 }
 
