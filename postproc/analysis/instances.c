@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "first_look.h"
 #include "labels.h"
+#include "named_ranges.h"
 #include "reader.h"
-#include "repeats.h"
 #include "taken.h"
 
 struct entry {
@@ -19,12 +20,10 @@ struct entry {
 };
 
 struct builder {
-    struct mpr_repeats *repeats; /* for names */
+    struct mpr_named_ranges named;
     struct mpr_follow follow;
     struct mpr_taken taken; /* by entry */
     const char *name;       /* of the range; NULL: there is none */
-    uint8_t *is_range;      /* by node: 0 not compared yet, 1 it is, 2 it is another one */
-    uint32_t nodes;
     struct entry *entry;
     size_t entries;
     uint64_t count, each;
@@ -75,11 +74,7 @@ static struct entry *entry_for(struct builder *b, const struct mpr_followed *f)
 static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
 {
     struct builder *b = arg;
-    if (!b->name) return 0;
-    MPR_REACH(b->is_range, node, b->nodes);
-    if (!b->is_range[node])
-        b->is_range[node] = mpr_repeats_named(b->repeats, r, node, b->name) ? 1 : 2;
-    return b->is_range[node] == 1;
+    return mpr_named_ranges_which(&b->named, r, node);
 }
 
 /* The highs since the range event before are those of all that was open. */
@@ -122,8 +117,8 @@ static struct mpr_instance instance_of(const struct builder *b, const struct mpr
     return (struct mpr_instance){
         .number = e->number,
         .count = e->count,
-        .name = mpr_repeats_label(b->repeats, r, arena, e->node, b->name, e->number),
-        .last = mpr_repeats_label(b->repeats, r, arena, e->last_node, b->name,
+        .name = mpr_repeats_label(b->named.repeats, r, arena, e->node, b->name, e->number),
+        .last = mpr_repeats_label(b->named.repeats, r, arena, e->last_node, b->name,
                                   e->number + e->count - 1),
         .thread = mpr_label_thread(arena, r, e->thread),
         .begin_ns = e->begin_ns,
@@ -166,10 +161,10 @@ static void fill_heaps(const struct builder *b, const char *only, struct mpr_ins
 /* Of several paths the first one. */
 static void fill_path(const struct builder *b, struct mpr_instances *out)
 {
-    const uint32_t repeat = b->repeats->of_node[b->entry[0].node];
-    out->depth = b->repeats->repeat[repeat].depth;
+    const uint32_t repeat = b->named.repeats->of_node[b->entry[0].node];
+    out->depth = b->named.repeats->repeat[repeat].depth;
     const char **path = mpr_arena_alloc(&out->arena, out->depth * sizeof *path);
-    mpr_repeats_path(b->repeats, repeat, path);
+    mpr_repeats_path(b->named.repeats, repeat, path);
     for (size_t i = 0; i < out->depth; i++) path[i] = mpr_arena_text(&out->arena, path[i]);
     out->path = path;
 }
@@ -189,21 +184,6 @@ static void fill(const struct builder *b, const struct mpr_reader *reader, const
 }
 
 /* ---- two passes */
-
-/* The outermost range that repeats, in the arena; NULL: none does. */
-static int find_range(const char **range, struct mpr_arena *arena, const char *path,
-                      const struct mpr_progress *progress, struct mpr_error *error)
-{
-    struct mpr_reader reader;
-    if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
-    reader.repeats = mpr_repeats_new();
-    mpr_repeats_watch(reader.repeats, &reader.replay);
-    if (mpr_reader_replay(&reader, path, progress, error) != 0) return -1;
-    const uint32_t repeat = mpr_repeats_outermost(reader.repeats);
-    *range = repeat ? mpr_repeats_name(reader.repeats, arena, repeat) : NULL;
-    mpr_reader_close(&reader);
-    return 0;
-}
 
 static int measure(struct builder *b, const char *path, const char *only_heap,
                    const struct mpr_progress *progress, struct mpr_instances *out,
@@ -233,12 +213,11 @@ static int measure_range(const char *range, const char *path, const char *only_h
     struct builder *b = mpr_alloc(1, sizeof *b);
     b->name = range;
     b->each = 1;
-    b->repeats = mpr_repeats_new();
+    mpr_named_ranges_begin(&b->named, range, NULL);
     b->entry = mpr_alloc(MPR_INSTANCES_MAX, sizeof *b->entry);
     const int status = measure(b, path, only_heap, progress, out, error);
     mpr_taken_free(&b->taken);
-    mpr_repeats_free(b->repeats);
-    free(b->is_range);
+    mpr_named_ranges_free(&b->named);
     free(b->entry);
     free(b);
     return status;
@@ -248,11 +227,12 @@ int mpr_instances_read(struct mpr_instances *out, const char *path,
                        const struct mpr_instances_options *options,
                        const struct mpr_progress *progress, struct mpr_error *error)
 {
-    const char *range = options->range;
+    struct mpr_first_look look = { .range = options->range };
     int status = 0;
     *out = (struct mpr_instances){ .range = "", .each = 1 };
-    if (!range) status = find_range(&range, &out->arena, path, progress, error);
-    if (status == 0) status = measure_range(range, path, options->heap, progress, out, error);
+    if (!look.range)
+        status = mpr_first_look(&look, &out->arena, path, MPR_GROUP_RANGE, progress, error);
+    if (status == 0) status = measure_range(look.range, path, options->heap, progress, out, error);
     if (status != 0) mpr_instances_free(out);
     return status;
 }

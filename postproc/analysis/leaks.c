@@ -6,11 +6,12 @@
 #include "alloc.h"
 #include "amount.h"
 #include "error.h"
+#include "first_look.h"
 #include "history.h"
 #include "labels.h"
 #include "mpf/event.h"
+#include "named_ranges.h"
 #include "reader.h"
-#include "repeats.h"
 #include "units.h"
 
 /* Where nothing repeats, growth is told by a clock of so many ticks. */
@@ -21,10 +22,8 @@ struct reading {
     struct mpr_history history;
     uint64_t *ended; /* ns: when instances did */
     size_t endings, cap;
-    struct mpr_repeats *repeats; /* for names */
+    struct mpr_named_ranges named;
     struct mpr_follow follow;
-    uint8_t *is_range; /* by node: 0 not compared yet, 1 it is, 2 it is another one */
-    uint32_t nodes;
 };
 
 /* ---- instants */
@@ -32,10 +31,7 @@ struct reading {
 static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
 {
     struct reading *g = arg;
-    MPR_REACH(g->is_range, node, g->nodes);
-    if (!g->is_range[node])
-        g->is_range[node] = mpr_repeats_named(g->repeats, r, node, g->out->range) ? 1 : 2;
-    return g->is_range[node] == 1;
+    return mpr_named_ranges_which(&g->named, r, node);
 }
 
 static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
@@ -59,11 +55,7 @@ static void release(struct reading *g)
     free(g->ended);
     g->ended = NULL;
     g->endings = g->cap = 0;
-    mpr_repeats_free(g->repeats);
-    free(g->is_range);
-    g->is_range = NULL;
-    g->nodes = 0;
-    g->repeats = NULL;
+    mpr_named_ranges_free(&g->named);
 }
 
 /* A log may be read more than once. */
@@ -71,7 +63,7 @@ static void begin(void *arg, struct mpr_reader *reader)
 {
     struct reading *g = arg;
     release(g);
-    g->repeats = mpr_repeats_new();
+    mpr_named_ranges_begin(&g->named, g->out->range, NULL);
     mpr_history_begin(&g->history, &reader->replay, g->out->every, g->out->options.at.to);
     if (g->out->every) return;
     g->follow = (struct mpr_follow){ .what = what, .begins = begins, .ends = ends, .arg = g };
@@ -87,8 +79,6 @@ struct judged {
 
 /* The instant that ends the warm-up. */
 static size_t warm_of(const struct mpr_history *h) { return (h->count + 3) / 4 - 1; }
-
-static uint64_t more(uint64_t from, uint64_t to) { return mpr_less(to, from); }
 
 static bool is_growing(const struct mpr_history_value *v, size_t warm, size_t count)
 {
@@ -119,8 +109,8 @@ static struct judged judge(const struct mpr_history *h, const struct mpr_history
         j.as = LEVELLED;
         from = 0;
     }
-    j.by = (struct mpr_history_value){ more(v[from].bytes, v[last].bytes),
-                                       more(v[from].blocks, v[last].blocks) };
+    j.by = (struct mpr_history_value){ mpr_less(v[last].bytes, v[from].bytes),
+                                       mpr_less(v[last].blocks, v[from].blocks) };
     return j;
 }
 
@@ -295,36 +285,13 @@ static void end(void *arg, const struct mpr_reader *reader)
 
 /* ---- two readings */
 
-/* What the whole log says: what AUTO stands for, which range repeats, and when it ends. */
-struct known {
-    struct mpr_choice choice;
-    const char *range; /* NULL: none repeats */
-    uint64_t end_ns;
-};
-
-static int look(struct known *known, struct mpr_leaks *out, const char *path,
-                const struct mpr_progress *progress, struct mpr_error *error)
-{
-    struct mpr_reader reader;
-    if (mpr_reader_open(&reader, path, out->options.by, MPR_INSTANT_PEAK, error) != 0) return -1;
-    reader.repeats = mpr_repeats_new();
-    mpr_repeats_watch(reader.repeats, &reader.replay);
-    if (mpr_reader_replay(&reader, path, progress, error) != 0) return -1;
-    const uint32_t repeat = mpr_repeats_outermost(reader.repeats);
-    known->choice = mpr_choose(&reader);
-    known->range = repeat ? mpr_repeats_name(reader.repeats, &out->arena, repeat) : NULL;
-    known->end_ns = reader.replay.now;
-    mpr_reader_close(&reader);
-    return 0;
-}
-
 static bool is_known(const struct mpr_leaks_options *o)
 {
     return o->by != MPR_GROUP_AUTO && !o->at_end && (o->every || o->range);
 }
 
 /* By what growth is told, the clock or a range, and until when. */
-static void choose(struct mpr_leaks *out, const struct known *known)
+static void choose(struct mpr_leaks *out, const struct mpr_first_look *known)
 {
     const char *range = out->options.range ? out->options.range : known->range;
     out->every = out->options.every;
@@ -334,19 +301,12 @@ static void choose(struct mpr_leaks *out, const struct known *known)
     if (!out->every && !range) out->every = until / TICKS + 1;
 }
 
-static bool is_there(const struct reading *g)
-{
-    for (uint32_t i = 0; i < g->nodes; i++)
-        if (g->is_range[i] == 1) return true;
-    return false;
-}
-
 /* The range that was asked for never ended. */
 static int no_instance(const struct reading *g, const char *path, struct mpr_error *error)
 {
     struct mpr_number time;
     const struct mpr_leaks_options *o = &g->out->options;
-    if (!is_there(g)) return mpr_fail(error, "%s: no range %s", path, o->range);
+    if (!g->named.any) return mpr_fail(error, "%s: no range %s", path, o->range);
     return mpr_fail(error, "%s: no instance of range %s ended by %s", path, o->range,
                     mpr_units_time(&time, o->at.from));
 }
@@ -376,9 +336,11 @@ static int read_log(struct mpr_leaks *out, const struct mpr_choice *choice, cons
 int mpr_leaks_read(struct mpr_leaks *out, const char *path, const struct mpr_leaks_options *options,
                    const struct mpr_progress *progress, struct mpr_error *error)
 {
-    struct known known = { .range = NULL };
+    struct mpr_first_look known = { .range = NULL };
     *out = (struct mpr_leaks){ .options = *options, .range = "" };
-    int status = is_known(options) ? 0 : look(&known, out, path, progress, error);
+    int status = is_known(options)
+                     ? 0
+                     : mpr_first_look(&known, &out->arena, path, options->by, progress, error);
     if (status == 0) {
         choose(out, &known);
         status = read_log(out, &known.choice, path, progress, error);

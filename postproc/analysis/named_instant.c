@@ -7,8 +7,8 @@
 
 #include "alloc.h"
 #include "labels.h"
+#include "named_ranges.h"
 #include "reader.h"
-#include "repeats.h"
 
 struct wanted {
     const char *text;
@@ -37,33 +37,23 @@ bool mpr_named_instant_parse(const char *text)
 
 /* ---- instances of ranges */
 
-enum what { NOT_COMPARED, ANOTHER, INSTANCE, LITERAL };
+enum { LITERAL = 1 }; /* of the two names the first one */
 
 struct search {
-    struct mpr_repeats *repeats; /* for names */
+    struct mpr_named_ranges named; /* "step:12", or else "step" */
     struct mpr_follow follow;
     struct wanted wanted;
     char *name, *literal;
-    uint8_t *what; /* by node */
-    uint32_t nodes;
     uint64_t seen;
     uint64_t push; /* of the instance that was found; 0: none was */
     uint64_t begin_ns, end_ns;
     bool found_literal, followed; /* followed: and its end is seen */
 };
 
-static enum what compare(struct search *s, const struct mpr_replay *r, uint32_t node)
-{
-    if (mpr_repeats_named(s->repeats, r, node, s->literal)) return LITERAL;
-    return mpr_repeats_named(s->repeats, r, node, s->name) ? INSTANCE : ANOTHER;
-}
-
 static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
 {
     struct search *s = arg;
-    MPR_REACH(s->what, node, s->nodes);
-    if (s->what[node] == NOT_COMPARED) s->what[node] = (uint8_t)compare(s, r, node);
-    return s->what[node] == ANOTHER ? 0 : s->what[node];
+    return mpr_named_ranges_which(&s->named, r, node);
 }
 
 /* A range that the program itself calls "step:12" is meant before the twelfth one is. */
@@ -104,9 +94,10 @@ static int find_instance(struct mpr_reader *reader, const char *path, const stru
                          const struct mpr_progress *progress, struct mpr_instant *at,
                          struct mpr_error *error)
 {
-    struct search s = { .repeats = mpr_repeats_new(), .wanted = *wanted };
+    struct search s = { .wanted = *wanted };
     s.name = mpr_text_part(wanted->text, wanted->name_bytes);
     s.literal = mpr_text_part(wanted->text, wanted->literal_bytes);
+    mpr_named_ranges_begin(&s.named, s.literal, s.name);
     s.follow = (struct mpr_follow){ .what = what, .begins = begins, .ends = ends, .arg = &s };
     reader->replay.watch = (struct mpr_watch){ mpr_follow_see, &s.follow };
     int status = mpr_reader_replay(reader, path, progress, error);
@@ -115,8 +106,7 @@ static int find_instance(struct mpr_reader *reader, const char *path, const stru
         status = result(&s, path, at, error);
         mpr_reader_close(reader);
     }
-    mpr_repeats_free(s.repeats);
-    free(s.what);
+    mpr_named_ranges_free(&s.named);
     free(s.name);
     free(s.literal);
     return status;

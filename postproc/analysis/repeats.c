@@ -262,6 +262,12 @@ uint32_t mpr_repeats_outermost(const struct mpr_repeats *s)
     return best;
 }
 
+const char *mpr_repeats_outermost_name(const struct mpr_repeats *s, struct mpr_arena *arena)
+{
+    const uint32_t outermost = mpr_repeats_outermost(s);
+    return outermost ? mpr_repeats_name(s, arena, outermost) : NULL;
+}
+
 const struct mpr_followed *mpr_repeats_at_peak(const struct mpr_repeats *s, uint8_t heap)
 {
     const struct mpr_repeats_moment *m = &s->moment[heap];

@@ -82,6 +82,8 @@ bool mpr_repeats_named(struct mpr_repeats *repeats, const struct mpr_replay *r, 
  * as the one that covers most, the application's come before PyTorch's and those before a
  * library's, then the outer one before the inner one, then the one that covers more. */
 uint32_t mpr_repeats_outermost(const struct mpr_repeats *repeats);
+/* Its name, in the arena; NULL: none. */
+const char *mpr_repeats_outermost_name(const struct mpr_repeats *repeats, struct mpr_arena *arena);
 /* The instance in which the heap's peak is: of the outermost repeated range, or else of the outer
  * one of those that were open.  NULL: none. */
 const struct mpr_followed *mpr_repeats_at_peak(const struct mpr_repeats *repeats, uint8_t heap);
