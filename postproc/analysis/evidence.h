@@ -40,7 +40,6 @@ struct mpr_evidence {
     const struct mpr_device_state *state;  /* by device: when memory ran out; else at its peak */
     bool at_oom[MPF_GPUS];                 /* which of the two */
     struct mpr_retained retained;
-    bool ranges;   /* there are any, or Python's stacks */
     bool jemalloc; /* its own figures are in the log */
 };
 

@@ -11,6 +11,7 @@
 #include "gpu.h"
 #include "labels.h"
 #include "reader.h"
+#include "repeats.h"
 #include "units.h"
 
 /* ---- evidence */
@@ -23,6 +24,7 @@ struct gathering {
     struct mpr_segments segments;
     struct mpr_device_state state[MPF_GPUS];
     struct mpr_evidence evidence;
+    const char *range;                  /* the outermost one that repeats; NULL: none does */
     struct mpr_retained newest[NEWEST]; /* since the peak of host/heap so far */
     uint64_t samples, peak, others;
 };
@@ -117,7 +119,7 @@ static void end(void *arg, const struct mpr_reader *reader)
     if (oom) fill_oom(g->out, reader, oom);
     fill_states(g, reader, oom);
     mpr_segments_fill_worst(&g->segments, reader);
-    g->evidence.ranges = reader->replay.ranges.nodes > 1;
+    g->range = mpr_repeats_outermost_name(reader->repeats, &g->out->arena);
     g->evidence.jemalloc = reader->replay.samples.source[MPR_SOURCE_JEMALLOC].count;
 }
 
@@ -191,14 +193,13 @@ static void apply_rules(struct mpr_insights *out, const struct mpr_evidence *e)
 
 /* ---- a log */
 
-/* It takes readings of its own, so only where there are ranges.  Without one that repeats it is an
- * error, which is none here. */
-static void read_steps(struct mpr_insights *out, struct mpr_evidence *e, const char *path,
-                       const struct mpr_progress *progress)
+/* It takes readings of its own, so only where a range repeats. */
+static void read_steps(struct mpr_insights *out, struct mpr_evidence *e, const char *range,
+                       const char *path, const struct mpr_progress *progress)
 {
     struct mpr_error none;
-    const struct mpr_instances_options any = { .range = NULL };
-    out->has_steps = e->ranges && mpr_steps_read(&out->steps, path, &any, progress, &none) == 0;
+    const struct mpr_instances_options options = { .range = range };
+    out->has_steps = range && mpr_steps_read(&out->steps, path, &options, progress, &none) == 0;
     if (out->has_steps) e->steps = &out->steps;
 }
 
@@ -238,7 +239,7 @@ int mpr_insights_read(struct mpr_insights *out, const char *path,
         g.evidence.log = &out->peaks.log[0];
         g.evidence.segments = &g.segments;
         g.evidence.state = g.state;
-        read_steps(out, &g.evidence, path, progress);
+        read_steps(out, &g.evidence, g.range, path, progress);
         read_breakdown(out, &g.evidence, path, progress);
         apply_rules(out, &g.evidence);
     } else mpr_insights_free(out);
