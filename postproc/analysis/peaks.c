@@ -373,3 +373,10 @@ void mpr_peaks_finish(struct mpr_peaks *peaks)
         if (log->rss_high != MPF_UNKNOWN) peaks->sum_of_rss += log->rss_high;
     }
 }
+
+bool mpr_peaks_incomplete(const struct mpr_peaks *peaks)
+{
+    for (size_t i = 0; i < peaks->logs; i++)
+        if (peaks->log[i].summary.incomplete) return true;
+    return false;
+}

@@ -106,6 +106,8 @@ int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_pr
                   struct mpr_error *error);
 /* After the last log: sorts, finds parents, sums. */
 void mpr_peaks_finish(struct mpr_peaks *peaks);
+/* Is one of the logs? */
+bool mpr_peaks_incomplete(const struct mpr_peaks *peaks);
 void mpr_peaks_free(struct mpr_peaks *peaks);
 
 #endif

@@ -121,7 +121,21 @@ struct mpr_one {
     void *chosen;
 };
 
+/* A subcommand that reads each of its logs and prints one report of them. */
+struct mpr_all {
+    const char *doc;
+    /* 0, or -1 with *error filled: the log is left out. */
+    int (*add)(void *result, const char *path, const struct mpr_progress *progress,
+               struct mpr_error *error);
+    /* After the last one.  False: no log could be read. */
+    bool (*finish)(void *result, bool *incomplete);
+    mpr_describe_result *describe;
+    void (*free)(void *result);
+    void *result;
+};
+
 /* The subcommand's exit status. */
 int mpr_one_run(const struct mpr_one *one, int argc, char **argv);
+int mpr_all_run(const struct mpr_all *all, int argc, char **argv);
 
 #endif

@@ -196,16 +196,16 @@ static int report(struct arguments *a, const struct mpr_check *check, bool incom
     return check->broken ? MPR_EXIT_BROKEN : status;
 }
 
-static void add_logs(struct arguments *a, struct mpr_check *check)
+struct adding {
+    struct mpr_check *check;
+    const struct mpr_budget *budget;
+};
+
+static int add(void *to, const char *path, const struct mpr_progress *progress,
+               struct mpr_error *error)
 {
-    const struct mpr_progress progress = mpr_bar();
-    struct mpr_error error;
-    for (size_t i = 0; i < a->logs.paths.count; i++) {
-        if (mpr_check_add(check, &a->budget, a->logs.paths.at[i], &progress, &error) == 0) continue;
-        mpr_cmd_error(&error);
-        a->logs.failed = true;
-    }
-    mpr_bar_clear();
+    const struct adding *all = to;
+    return mpr_check_add(all->check, all->budget, path, progress, error);
 }
 
 static bool compare(const struct arguments *a, struct mpr_diff *diff, const char *base,
@@ -242,21 +242,14 @@ static void check_against(struct arguments *a, struct mpr_check *check, struct m
     mpr_logs_close(&base, MPR_EXIT_FINE);
 }
 
-static bool has_incomplete(const struct mpr_peaks *peaks)
-{
-    bool incomplete = false;
-    for (size_t i = 0; i < peaks->logs; i++) incomplete |= peaks->log[i].summary.incomplete;
-    return incomplete;
-}
-
 static int run_check(struct arguments *a, struct mpr_check *check)
 {
     struct mpr_diff diff;
     mpr_diff_init(&diff,
                   &(struct mpr_peaks_options){ .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK });
-    if (a->limited) add_logs(a, check);
+    if (a->limited) mpr_logs_each(&a->logs, add, &(struct adding){ check, &a->budget });
     if (a->against) check_against(a, check, &diff);
-    const bool incomplete = has_incomplete(&check->best) | has_incomplete(&diff.peaks);
+    const bool incomplete = mpr_peaks_incomplete(&check->best) || mpr_peaks_incomplete(&diff.peaks);
     const bool any = check->best.logs || diff.peaks.logs == 2;
     const int status = any ? report(a, check, incomplete) : MPR_EXIT_FAILURE;
     mpr_diff_free(&diff);

@@ -120,10 +120,8 @@ static bool add_run(struct mpr_diff *diff, const struct arguments *a, size_t run
 
 static int report(struct arguments *a, struct mpr_diff *diff)
 {
-    bool incomplete = false;
     mpr_diff_finish(diff, a->output.naming.telling);
-    for (size_t i = 0; i < a->runs; i++) incomplete |= diff->peaks.log[i].summary.incomplete;
-    return mpr_output_document(&a->output, describe, diff, incomplete);
+    return mpr_output_document(&a->output, describe, diff, mpr_peaks_incomplete(&diff->peaks));
 }
 
 int mpr_cmd_diff(int argc, char **argv)

@@ -71,23 +71,28 @@ struct runs {
     bool incomplete;
 };
 
+struct adding {
+    struct runs *runs;
+    struct mpr_timeline_options options;
+};
+
+static int add(void *to, const char *path, const struct mpr_progress *progress,
+               struct mpr_error *error)
+{
+    const struct adding *all = to;
+    struct runs *runs = all->runs;
+    struct mpr_timeline *t = &runs->at[runs->count];
+    if (mpr_timeline_read(t, path, &all->options, progress, error) != 0) return -1;
+    runs->incomplete |= t->summary.incomplete;
+    runs->count++;
+    return 0;
+}
+
 static void read_logs(struct arguments *a, struct runs *runs, const struct mpr_naming *naming)
 {
-    const struct mpr_progress progress = mpr_bar();
-    struct mpr_timeline_options wanted = a->logs.paths.count > DETAILED_LOGS ? small : detailed;
-    struct mpr_error error;
-    wanted.naming = naming;
-    for (size_t i = 0; i < a->logs.paths.count; i++) {
-        struct mpr_timeline *t = &runs->at[runs->count];
-        if (mpr_timeline_read(t, a->logs.paths.at[i], &wanted, &progress, &error) == 0) {
-            runs->incomplete |= t->summary.incomplete;
-            runs->count++;
-            continue;
-        }
-        mpr_cmd_error(&error);
-        a->logs.failed = true;
-    }
-    mpr_bar_clear();
+    struct adding all = { runs, a->logs.paths.count > DETAILED_LOGS ? small : detailed };
+    all.options.naming = naming;
+    mpr_logs_each(&a->logs, add, &all);
 }
 
 /* False: there are no two, or one cannot be read again. */

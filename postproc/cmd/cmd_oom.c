@@ -64,21 +64,22 @@ static int report(struct arguments *a, const struct mpr_ooms *ooms)
     return mpr_output_document(&a->output, describe, ooms, incomplete);
 }
 
+static int add(void *to, const char *path, const struct mpr_progress *progress,
+               struct mpr_error *error)
+{
+    return mpr_ooms_add(to, path, progress, error);
+}
+
 int mpr_cmd_oom(int argc, char **argv)
 {
     struct arguments a = { .output = mpr_output_default(), .by = MPR_GROUP_AUTO };
     struct mpr_ooms ooms = { 0 };
-    struct mpr_error error;
     mpr_cmd_parse(&argp, argc, argv, &a);
     ooms.by = a.by;
     ooms.backward_of = a.backward_of;
     mpr_logs_choose(&a.logs);
+    mpr_logs_each(&a.logs, add, &ooms);
     const struct mpr_progress progress = mpr_bar();
-    for (size_t i = 0; i < a.logs.paths.count; i++) {
-        if (mpr_ooms_add(&ooms, a.logs.paths.at[i], &progress, &error) == 0) continue;
-        mpr_cmd_error(&error);
-        a.logs.failed = true;
-    }
     mpr_ooms_finish(&ooms, &progress);
     mpr_bar_clear();
     const int status = ooms.logs ? report(&a, &ooms) : MPR_EXIT_FAILURE;

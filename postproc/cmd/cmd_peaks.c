@@ -87,13 +87,6 @@ static void describe(struct mpr_document *doc, const void *result)
     mpr_report_peaks(doc, result);
 }
 
-static int report(struct arguments *a, const struct mpr_peaks *peaks)
-{
-    bool incomplete = false;
-    for (size_t i = 0; i < peaks->logs; i++) incomplete |= peaks->log[i].summary.incomplete;
-    return mpr_output_document(&a->output, describe, peaks, incomplete);
-}
-
 static void check_instant(const struct arguments *a)
 {
     if (a->logs.paths.count < 2 || !mpr_selection_is_named(a->at)) return;
@@ -101,20 +94,21 @@ static void check_instant(const struct arguments *a)
     exit(MPR_EXIT_USAGE);
 }
 
-static void read_logs(struct arguments *a, struct mpr_peaks *peaks)
+/* Whose instant is looked for, and where it goes. */
+struct adding {
+    const struct arguments *arguments;
+    struct mpr_peaks *peaks;
+};
+
+static int add(void *to, const char *path, const struct mpr_progress *progress,
+               struct mpr_error *error)
 {
-    const struct mpr_progress progress = mpr_bar();
-    struct mpr_error error;
-    for (size_t i = 0; i < a->logs.paths.count; i++) {
-        const char *path = a->logs.paths.at[i];
-        if (mpr_selection_instant(a->at, MPR_PEAK_TIME, path, a->peaks.heap, &progress,
-                                  &peaks->options.at, &error) == 0 &&
-            mpr_peaks_add(peaks, path, &progress, &error) == 0)
-            continue;
-        mpr_cmd_error(&error);
-        a->logs.failed = true;
-    }
-    mpr_bar_clear();
+    const struct adding *all = to;
+    const struct arguments *a = all->arguments;
+    if (mpr_selection_instant(a->at, MPR_PEAK_TIME, path, a->peaks.heap, progress,
+                              &all->peaks->options.at, error) != 0)
+        return -1;
+    return mpr_peaks_add(all->peaks, path, progress, error);
 }
 
 int mpr_cmd_peaks(int argc, char **argv)
@@ -122,13 +116,16 @@ int mpr_cmd_peaks(int argc, char **argv)
     struct arguments a = { .output = mpr_output_default(),
                            .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK } };
     struct mpr_peaks peaks;
+    struct adding all = { &a, &peaks };
     mpr_cmd_parse(&argp, argc, argv, &a);
     mpr_logs_choose(&a.logs);
     check_instant(&a);
     mpr_peaks_init(&peaks, &a.peaks);
-    read_logs(&a, &peaks);
+    mpr_logs_each(&a.logs, add, &all);
     mpr_peaks_finish(&peaks);
-    const int status = peaks.logs ? report(&a, &peaks) : MPR_EXIT_FAILURE;
+    const int status =
+        peaks.logs ? mpr_output_document(&a.output, describe, &peaks, mpr_peaks_incomplete(&peaks))
+                   : MPR_EXIT_FAILURE;
     mpr_peaks_free(&peaks);
     return mpr_logs_close(&a.logs, status);
 }

@@ -173,6 +173,18 @@ const char *mpr_logs_one(struct mpr_logs *logs)
     return logs->paths.at[found.at];
 }
 
+void mpr_logs_each(struct mpr_logs *logs, mpr_log_add *add, void *to)
+{
+    const struct mpr_progress progress = mpr_bar();
+    struct mpr_error error;
+    for (size_t i = 0; i < logs->paths.count; i++) {
+        if (add(to, logs->paths.at[i], &progress, &error) == 0) continue;
+        mpr_cmd_error(&error);
+        logs->failed = true;
+    }
+    mpr_bar_clear();
+}
+
 int mpr_logs_close(struct mpr_logs *logs, int status)
 {
     mpr_paths_free(&logs->paths);

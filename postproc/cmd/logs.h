@@ -21,6 +21,11 @@ extern const struct argp mpr_logs_which_argp;
 
 /* Leaves those of --pid and --rank.  False: there is none (said on stderr). */
 bool mpr_logs_choose(struct mpr_logs *logs);
+/* Gives each to `add`, which returns -1 with *error filled where it cannot be read: that is said on
+ * stderr, and the others follow. */
+typedef int mpr_log_add(void *to, const char *path, const struct mpr_progress *progress,
+                        struct mpr_error *error);
+void mpr_logs_each(struct mpr_logs *logs, mpr_log_add *add, void *to);
 /* The log for who wants one: of several the one that memory ran out for first, else the one with
  * the largest peak, and a line on stderr says so.  As long as the logs; NULL: there is none (said
  * on stderr). */

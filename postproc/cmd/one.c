@@ -2,7 +2,8 @@
 #include "logs.h"
 
 struct arguments {
-    const struct mpr_one *one;
+    error_t (*parse)(void *chosen, int key, char *arg, struct argp_state *state); /* NULL: none */
+    void *chosen;
     struct mpr_output output;
     struct mpr_logs logs;
 };
@@ -15,8 +16,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[1] = &a->output;
         return 0;
     }
-    return a->one->parse ? a->one->parse(a->one->chosen, key, arg, state) : ARGP_ERR_UNKNOWN;
+    return a->parse ? a->parse(a->chosen, key, arg, state) : ARGP_ERR_UNKNOWN;
 }
+
+static void parse_all(struct arguments *a, const char *doc, const struct argp_option *options,
+                      int argc, char **argv)
+{
+    static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 },
+                                                  { &mpr_output_argp, 0, "Output:", 3 },
+                                                  { 0 } };
+    const struct argp argp = {
+        .options = options, .parser = parse, .doc = doc, .children = children
+    };
+    mpr_cmd_parse(&argp, argc, argv, a);
+}
+
+/* ---- one log */
 
 static int report(const struct mpr_one *one, struct arguments *a, const char *path)
 {
@@ -37,15 +52,27 @@ static int report(const struct mpr_one *one, struct arguments *a, const char *pa
 
 int mpr_one_run(const struct mpr_one *one, int argc, char **argv)
 {
-    static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 },
-                                                  { &mpr_output_argp, 0, "Output:", 3 },
-                                                  { 0 } };
-    const struct argp argp = {
-        .options = one->options, .parser = parse, .doc = one->doc, .children = children
-    };
-    struct arguments a = { .one = one, .output = mpr_output_default() };
-    mpr_cmd_parse(&argp, argc, argv, &a);
+    struct arguments a = { .parse = one->parse,
+                           .chosen = one->chosen,
+                           .output = mpr_output_default() };
+    parse_all(&a, one->doc, one->options, argc, argv);
     const char *path = mpr_logs_one(&a.logs);
     const int status = path ? report(one, &a, path) : MPR_EXIT_FAILURE;
+    return mpr_logs_close(&a.logs, status);
+}
+
+/* ---- all logs */
+
+int mpr_all_run(const struct mpr_all *all, int argc, char **argv)
+{
+    struct arguments a = { .output = mpr_output_default() };
+    bool incomplete = false;
+    int status = MPR_EXIT_FAILURE;
+    parse_all(&a, all->doc, NULL, argc, argv);
+    mpr_logs_choose(&a.logs);
+    mpr_logs_each(&a.logs, all->add, all->result);
+    if (all->finish(all->result, &incomplete))
+        status = mpr_output_document(&a.output, all->describe, all->result, incomplete);
+    all->free(all->result);
     return mpr_logs_close(&a.logs, status);
 }
