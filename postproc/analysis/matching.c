@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "basename.h"
 #include "telling.h"
 
 static const char *up_to(struct mpr_arena *arena, const char *name, const char *end)
@@ -76,8 +77,7 @@ const char *mpr_matching_name(struct mpr_arena *arena, enum mpr_group by, const 
 const char *mpr_matching_program(const struct mpr_summary *log)
 {
     const struct mpr_process_info *process = &log->process;
-    const char *slash = process->argc ? strrchr(process->argv[0], '/') : NULL;
-    return slash ? slash + 1 : process->argc ? process->argv[0] : "";
+    return process->argc ? mpr_basename(process->argv[0]) : "";
 }
 
 bool mpr_matching_is_address(enum mpr_group by, const char *name)

@@ -3,9 +3,9 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "alloc.h"
+#include "basename.h"
 #include "symbols.h"
 
 struct named {
@@ -53,11 +53,10 @@ static const char *address_name(struct mpr_arena *arena, const struct mpr_sites 
 static const char *symbol_name(struct mpr_arena *arena, const struct mpr_sites *s,
                                const struct mpr_stack_node *n, const struct mpr_symbol *symbol)
 {
-    const char *slash = symbol->file ? strrchr(symbol->file, '/') : NULL;
     const char *library = mpr_sites_library_name(s, s->module[n->module - 1].library);
     if (!symbol->file || !symbol->line)
         return mpr_arena_format(arena, "%s (%s)", symbol->function, library);
-    return mpr_arena_format(arena, "%s (%s:%u)", symbol->function, slash ? slash + 1 : symbol->file,
+    return mpr_arena_format(arena, "%s (%s:%u)", symbol->function, mpr_basename(symbol->file),
                             symbol->line);
 }
 

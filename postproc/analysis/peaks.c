@@ -5,6 +5,7 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "basename.h"
 #include "composition.h"
 #include "held.h"
 #include "labels.h"
@@ -337,19 +338,13 @@ static int by_size(const void *left, const void *right)
     return strcmp(a->summary.path, b->summary.path);
 }
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* The parent's log when the child's names it; otherwise the process that ran then on that host
  * under the parent's id. */
 static bool is_parent(const struct mpr_summary *parent, const struct mpr_summary *child)
 {
     const struct mpr_process_info *p = &parent->process, *c = &child->process;
     if (parent == child) return false;
-    if (*c->parent_log) return strcmp(file_name(c->parent_log), file_name(parent->path)) == 0;
+    if (*c->parent_log) return strcmp(mpr_basename(c->parent_log), mpr_basename(parent->path)) == 0;
     return c->ppid && c->ppid == p->pid && strcmp(c->host, p->host) == 0 &&
            p->start_ns <= c->start_ns;
 }

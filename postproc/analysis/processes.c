@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "basename.h"
 #include "index.h"
 #include "labels.h"
 #include "reader.h"
@@ -17,19 +18,13 @@ void mpr_processes_free(struct mpr_processes *all)
 
 /* ---- one log */
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static const char *title_of(struct mpr_arena *arena, const struct mpr_process_info *p)
 {
     char *text = NULL;
     size_t bytes;
     FILE *out = mpr_text_open(&text, &bytes);
     for (size_t i = 0; i < p->argc; i++)
-        fprintf(out, "%s%s", i ? " " : "", i ? p->argv[i] : file_name(p->argv[i]));
+        fprintf(out, "%s%s", i ? " " : "", i ? p->argv[i] : mpr_basename(p->argv[i]));
     mpr_text_close(out);
     const char *title = mpr_arena_text(arena, text);
     free(text);
@@ -98,9 +93,9 @@ static uint64_t number_key(const char *host, uint64_t pid)
 static size_t named(const struct known *k, const char *log)
 {
     uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&k->by_name, mpr_hash_text(file_name(log)));
+    for (struct mpr_probe p = mpr_index_probe(&k->by_name, mpr_hash_text(mpr_basename(log)));
          (number = mpr_probe_next(&p));)
-        if (strcmp(file_name(k->at[number - 1].summary.path), file_name(log)) == 0)
+        if (strcmp(mpr_basename(k->at[number - 1].summary.path), mpr_basename(log)) == 0)
             return number - 1;
     return MPR_NO_PROCESS;
 }
@@ -122,7 +117,7 @@ static void relate(struct known *k, struct mpr_process *p, size_t index)
         p->parent = k->at[before].parent;
     } else if (*who->parent_log) p->parent = named(k, who->parent_log);
     else p->parent = numbered(k, who->host, who->ppid);
-    mpr_index_add(&k->by_name, mpr_hash_text(file_name(p->summary.path)), (uint32_t)index + 1);
+    mpr_index_add(&k->by_name, mpr_hash_text(mpr_basename(p->summary.path)), (uint32_t)index + 1);
     if (who->pid)
         mpr_index_set(&k->by_number, number_key(who->host, who->pid), (uint32_t)index + 1);
 }

@@ -1,8 +1,8 @@
 #include <stdint.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "basename.h"
 #include "cmd.h"
 #include "utf8.h"
 
@@ -24,9 +24,8 @@ static void draw(const char *path, uint64_t done, uint64_t total)
 {
     static const char full[WIDTH + 1] = "########################################";
     const int filled = total ? (int)(done * WIDTH / total) : WIDTH;
-    const char *slash = strrchr(path, '/');
     char name[33];
-    snprintf(name, sizeof name, "%s", slash ? slash + 1 : path);
+    snprintf(name, sizeof name, "%s", mpr_basename(path));
     fprintf(stderr, "\r[%.*s%*s] %3d %%  ", filled, full, WIDTH - filled, "", filled * 100 / WIDTH);
     mpr_utf8_escaped(stderr, name);
     fputs("\033[K", stderr);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "basename.h"
 #include "file.h"
 
 enum { READ_BYTES = 1 << 20 };
@@ -95,8 +96,7 @@ bool mpr_journal_find(struct mpr_journal *j, const char *log_path, const struct 
     snprintf(path, sizeof path, "%s.journal", log_path);
     if (load_matching(j, path, log, header)) return true;
     if (!named || j->no_memory) return false;
-    const char *slash = strrchr(named, '/');
-    beside(path, sizeof path, log_path, slash ? slash + 1 : named);
+    beside(path, sizeof path, log_path, mpr_basename(named));
     return load_matching(j, path, log, header) ||
            (!j->no_memory && load_matching(j, named, log, header));
 }

@@ -3,11 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
+#include "basename.h"
 
 /* What a folder of installed packages holds: with the folder where that is a single file. */
 static const char *in_packages(const char *path, const char *folder)
@@ -33,7 +29,7 @@ static const char *in_library(const char *path, const char *folder)
 static const char *as_script(const char *path)
 {
     static const char folder[] = "/bin/";
-    const char *name = file_name(path);
+    const char *name = mpr_basename(path);
     const size_t before = (size_t)(name - path);
     if (!*name || strchr(name, '.') || before < strlen(folder)) return NULL;
     return strncmp(name - strlen(folder), folder, strlen(folder)) == 0 ? name - strlen(folder) + 1
@@ -47,5 +43,5 @@ const char *mpr_python_file(const char *path)
     if (!library) library = in_library(path, "/lib/python3.");
     if (!library) library = in_library(path, "/lib64/python3.");
     if (!library) library = as_script(path);
-    return library ? library : file_name(path);
+    return library ? library : mpr_basename(path);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "basename.h"
 #include "python_file.h"
 
 enum { FRAMES_MAX = 512 };
@@ -39,16 +40,10 @@ static uint32_t get_known(const struct mpr_sites *s, enum mpr_known kind, uint64
 
 /* ---- object files */
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* The number of a library, made when new. */
 static uint32_t library_number(struct mpr_sites *s, const char *path)
 {
-    const char *name = file_name(path);
+    const char *name = mpr_basename(path);
     const uint64_t hash = mpr_hash_text(name);
     uint32_t number;
     for (struct mpr_probe p = mpr_index_probe(&s->library_number, hash);

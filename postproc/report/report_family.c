@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "basename.h"
 #include "family.h"
 #include "reports.h"
 
@@ -9,19 +10,13 @@ enum { KINDS = 2, WORD = 24 };
 
 /* ---- words */
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* "python3 train.py", "python3 -m trainer": the program and what it runs. */
 static const char *title_of(struct mpr_document *doc, const struct mpr_process_info *who)
 {
     if (!who->argc) return "unknown program";
-    const char *text = mpr_arena_format(&doc->arena, "%.*s", WORD, file_name(who->argv[0]));
+    const char *text = mpr_arena_format(&doc->arena, "%.*s", WORD, mpr_basename(who->argv[0]));
     if (who->argc > 1)
-        text = mpr_arena_format(&doc->arena, "%s %.*s", text, WORD, file_name(who->argv[1]));
+        text = mpr_arena_format(&doc->arena, "%s %.*s", text, WORD, mpr_basename(who->argv[1]));
     if (who->argc > 2 && strcmp(who->argv[1], "-m") == 0)
         text = mpr_arena_format(&doc->arena, "%s %.*s", text, WORD, who->argv[2]);
     return text;
