@@ -10,16 +10,29 @@
 #define PATIENCE_NS 500000000u
 #define AHEAD       48 /* slots: another processor wrote them */
 
-/* Slots of the chunk that are reserved: those below the thread's cursor while it fills this chunk.
+/* Slots of the chunk that are below the thread's cursor, UINT32_MAX: the cursor is in another one.
  */
-static uint32_t reserved(const struct mp_thread *t, uint32_t chunk, bool filling)
+static uint32_t below_cursor(const struct mp_thread *t, uint32_t chunk)
 {
-    if (!filling) return mp_meta_at(chunk)->used;
     const uintptr_t first = (uintptr_t)mp_chunk_at(chunk)->slot;
     const uintptr_t cur = (uintptr_t)mp_cursor_slot(__atomic_load_n(&t->cur, __ATOMIC_ACQUIRE));
     const uintptr_t n = (cur - first) / sizeof(struct mpf_slot);
-    if (cur < first || n > MPF_CHUNK_SLOTS + 2) return 0; /* it is just taking the next chunk */
+    if (cur < first || n > MPF_CHUNK_SLOTS + 2) return UINT32_MAX;
     return n < MPF_CHUNK_SLOTS ? (uint32_t)n : MPF_CHUNK_SLOTS;
+}
+
+/* Slots of the chunk that are reserved, and the chunk behind it.  A thread links its next chunk
+ * before it moves its cursor there: where the cursor has left a chunk that had none behind it, it
+ * has one by now. */
+static uint32_t reserved(const struct mp_thread *t, uint32_t chunk, uint32_t *next)
+{
+    const struct mp_chunk_meta *meta = mp_meta_at(chunk);
+    *next = __atomic_load_n(&meta->next, __ATOMIC_ACQUIRE);
+    if (*next) return meta->used;
+    const uint32_t slots = below_cursor(t, chunk);
+    if (slots != UINT32_MAX) return slots;
+    *next = __atomic_load_n(&meta->next, __ATOMIC_ACQUIRE);
+    return *next ? meta->used : 0;
 }
 
 static bool has_tag(const struct mpf_slot *s, unsigned tag)
@@ -93,8 +106,8 @@ uint64_t mp_survey(struct mp_thread *t, uint64_t upto, bool all)
     for (uint32_t link = __atomic_load_n(&t->first, __ATOMIC_ACQUIRE); link;) {
         struct mp_chunk_meta *meta = mp_meta_at(link - 1);
         const struct mpf_chunk *c = mp_chunk_at(link - 1);
-        const uint32_t next = __atomic_load_n(&meta->next, __ATOMIC_ACQUIRE);
-        const uint32_t end = reserved(t, link - 1, !next);
+        uint32_t next;
+        const uint32_t end = reserved(t, link - 1, &next);
         for (;;) {
             if (meta->ready < end) meta->ready = committed_from(c, meta->ready, end);
             if (meta->ready >= end) {
@@ -112,5 +125,5 @@ uint64_t mp_survey(struct mp_thread *t, uint64_t upto, bool all)
 bool mp_survey_drained(const struct mp_thread *t)
 {
     return t->first && t->first == t->last &&
-           mp_meta_at(t->first - 1)->drained == reserved(t, t->first - 1, true);
+           mp_meta_at(t->first - 1)->drained == below_cursor(t, t->first - 1);
 }

@@ -1,6 +1,7 @@
 /* Slots that are not committed: a thread was interrupted between reserving and storing, or jumped
  * away. */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,10 +10,13 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "core/epoch.h"
 #include "core/process.h"
 #include "core/record.h"
 #include "core/records.h"
+#include "core/state.h"
 #include "core/survey.h"
+#include "core/threads.h"
 #include "recording.h"
 
 enum { FEW = 300, MANY = 4000, VERY_MANY = 20000 };
@@ -122,6 +126,69 @@ static void look_while_threads_record(void)
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
 }
 
+/* ---- a thread that takes one chunk after the other while another one looks at it */
+
+enum { ROUNDS = 60, CHUNKS = 100 };
+static struct {
+    struct mp_thread *record;
+    uint32_t round;  /* in which chunks are taken */
+    uint32_t taken;  /* chunks */
+    uint64_t stored; /* events */
+} busy;
+
+static void *take_chunks(void *arg)
+{
+    record_blocks(1, 1);
+    __atomic_store_n(&busy.record, mp_self, __ATOMIC_RELEASE);
+    for (uint64_t stored = 1; stored <= ROUNDS * CHUNKS;) {
+        const uint64_t round = stored / CHUNKS;
+        while (__atomic_load_n(&busy.round, __ATOMIC_ACQUIRE) <= round) sched_yield();
+        for (int i = 0; i < CHUNKS; i++) {
+            record_blocks(++stored, 1);
+            __atomic_store_n(&busy.stored, stored - 1, __ATOMIC_RELEASE);
+            mp_thread_chunk(mp_self);
+        }
+    }
+    return arg;
+}
+
+/* The thread's events that are known to be stored. */
+static uint64_t ready(const struct mp_thread *t)
+{
+    uint64_t slots = 0;
+    for (uint32_t link = __atomic_load_n(&t->first, __ATOMIC_ACQUIRE); link;
+         link = __atomic_load_n(&mp_meta_at(link - 1)->next, __ATOMIC_ACQUIRE))
+        slots += mp_meta_at(link - 1)->ready;
+    return slots;
+}
+
+static uint64_t look_at(struct mp_thread *t)
+{
+    const uint64_t signals = mp_lock(&mp_process->epoch_lock);
+    mp_survey(t, UINT64_MAX, false);
+    const uint64_t slots = ready(t);
+    mp_unlock(&mp_process->epoch_lock, signals);
+    return slots;
+}
+
+static void look_while_chunks_are_taken(void)
+{
+    pthread_t thread;
+    mp_process->may_thread = 0;
+    pthread_create(&thread, NULL, take_chunks, NULL);
+    while (!__atomic_load_n(&busy.record, __ATOMIC_ACQUIRE)) sched_yield();
+    for (uint64_t events = 0; events < ROUNDS * CHUNKS; events += CHUNKS) {
+        const uint64_t before = look_at(busy.record);
+        __atomic_add_fetch(&busy.round, 1, __ATOMIC_RELEASE);
+        for (uint64_t stored = events; stored < events + CHUNKS;) {
+            stored = __atomic_load_n(&busy.stored, __ATOMIC_ACQUIRE);
+            if (look_at(busy.record) < before + stored - events) _exit(90);
+        }
+        while (__atomic_load_n(&mp_process->pool.in_use, __ATOMIC_RELAXED) > 1) mp_epoch_run(0);
+    }
+    pthread_join(thread, NULL);
+}
+
 static void events_behind_a_torn_slot_are_there_at_the_end(void **state)
 {
     (void)state;
@@ -155,6 +222,12 @@ static void no_event_of_a_running_thread_is_taken_for_torn(void **state)
     assert_int_equal(b.op[MPF_OP_THREAD_NAME], THREADS * VERY_MANY);
 }
 
+static void what_is_stored_is_seen_while_its_thread_takes_a_new_chunk(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded(look_while_chunks_are_taken).step[0], ROUNDS * CHUNKS + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +235,7 @@ int main(void)
         cmocka_unit_test(chunks_behind_a_torn_slot_are_there_at_the_end),
         cmocka_unit_test(an_event_in_flight_outlives_an_exec_that_fails),
         cmocka_unit_test(no_event_of_a_running_thread_is_taken_for_torn),
+        cmocka_unit_test(what_is_stored_is_seen_while_its_thread_takes_a_new_chunk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
