@@ -18,9 +18,6 @@ static bool find_usable(void)
 {
     size_t (*usable)(void *) = mp_real_usable();
     if (usable) usable(NULL);
-    else
-        mp_say(mp_real_allocator(), " has no malloc_usable_size: every block is recorded", NULL,
-               NULL);
     mp_counted.usable = usable;
     return usable;
 }
@@ -31,6 +28,12 @@ void mp_counted_init(void)
     mp_counted.on = mode == MP_HOST_OFF || (mode != MP_HOST_ALL && find_usable());
     mp_counted.large = mp_config.host_large;
     mp_counted.each = !mp_counted.on;
+}
+
+void mp_counted_say(void)
+{
+    if (!mp_real_has_heap || mp_config.host != MP_HOST_LARGE || mp_counted.usable) return;
+    mp_say(mp_real_allocator(), " has no malloc_usable_size: every block is recorded", NULL, NULL);
 }
 
 struct mp_thread *mp_counted_slow(size_t made)
@@ -76,7 +79,7 @@ void mp_counted_moved(const struct mp_counted_move *m, void *q, size_t bytes)
     if (q && !stays) mp_counted_add_made(m->t, q, usable);
 }
 
-/* Counters are moved by one instruction each: what is read is as of some instant of the call. */
+/* What is read is as of some instant of the call. */
 static void add(struct mp_totals *to, const struct mp_totals *from)
 {
     to->bytes += __atomic_load_n(&from->bytes, __ATOMIC_RELAXED);

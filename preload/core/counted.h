@@ -25,6 +25,8 @@ extern struct mp_counted mp_counted;
 /* Decides what the configuration asks for, where the allocator can tell sizes.  From the start,
  * where the loader's lock may be taken. */
 void mp_counted_init(void);
+/* Says where it cannot. */
+void mp_counted_say(void);
 
 /* The calling thread's record; NULL: its calls are not the program's, or it can have none.  `made`:
  * usable or requested bytes of a block that the program has just got, else 0. */
@@ -37,10 +39,11 @@ static inline struct mp_thread *mp_counted_thread(size_t made)
     return __builtin_expect(plain, 1) ? t : mp_counted_slow(made);
 }
 
+/* Each by one instruction, so that what a signal handler counts in between is not lost. */
 static inline void mp_counted_add(struct mp_totals *totals, size_t bytes)
 {
-    totals->bytes += bytes;
-    totals->blocks++;
+    __asm__ volatile("addq %1, %0" : "+m"(totals->bytes) : "er"(bytes) : "cc");
+    __asm__ volatile("addq $1, %0" : "+m"(totals->blocks) : : "cc");
 }
 
 /* Records or counts a block of at least `large` bytes, or one that reaches the thread's `due`. */

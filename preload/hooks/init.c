@@ -179,6 +179,7 @@ static void enter(void)
     const bool root = adopt_root();
     mp_process_adopt(root);
     if (root && !mp_real_has_heap) say_no_heap();
+    if (root) mp_counted_say();
     enter_nvtx();
 #ifdef MEMPROF_CUDA
     enter_cuda();

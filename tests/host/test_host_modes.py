@@ -69,6 +69,12 @@ def test_large_with_other_allocators():
         mp.check(0 < log.heap()["frees"] <= log.heap()["allocations"], log.heap())
 
 
+def test_an_allocator_without_sizes_is_named_once_in_a_tree():
+    preload = [mp.victim("libsizeless.so")]
+    result = mp.run(["/bin/sh", "-c", "/bin/true; /bin/true"], preload=preload, env={"MEMPROF_HOST": "large"})
+    mp.equal(result.err.count(b"libsizeless.so has no malloc_usable_size: every block is recorded"), 1, result.err)
+
+
 def test_large_blocks_have_stacks():
     """Those of 1 MiB and more, as where every block is recorded."""
     log = recorded("large", [sys.executable, "-c", "kept = bytearray(3 << 20)"])
