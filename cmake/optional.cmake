@@ -1,6 +1,6 @@
 # What memprof can do without.  Each one that is missing is named here, in one line, with what is lost.
 # MEMPROF_WITHOUT="cuda;jemalloc" leaves some out on purpose: CI builds without each.
-set(MEMPROF_WITHOUT "" CACHE STRING "Optional parts to do without: cuda, jemalloc, libdw, node")
+set(MEMPROF_WITHOUT "" CACHE STRING "Optional parts to do without: cuda, jemalloc, libdw, node, sqlite")
 
 find_path(NVTX3_INCLUDE_DIR nvtx3/nvToolsExtPayload.h PATHS /usr/local/cuda/include ENV CUDA_HOME PATH_SUFFIXES include)
 find_path(CUPTI_INCLUDE_DIR generated_cuda_meta.h PATHS /usr/local/cuda ENV CUDA_HOME PATH_SUFFIXES include extras/CUPTI/include)
@@ -38,6 +38,9 @@ if(LIBDW_INCLUDE_DIR AND LIBDW_LIBRARY AND LIBELF_LIBRARY)
   set(libdw_found ON)
 endif()
 mp_optional(libdw MEMPROF_LIBDW libdw_found "call stacks are shown by object file and offset, without names; install libdw-dev")
+
+find_package(SQLite3 QUIET)
+mp_optional(sqlite MEMPROF_SQLITE SQLite3_FOUND "memprof-report has no export to SQLite; install libsqlite3-dev")
 
 include(${CMAKE_CURRENT_LIST_DIR}/node.cmake)
 mp_optional(node MEMPROF_PAGE node_packages "memprof-report has no html command; install Node 18 or later and npm")

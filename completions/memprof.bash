@@ -2,7 +2,7 @@
 
 # Long options of "COMMAND... --help", with = where they take a value.
 _memprof_options() {
-    "$@" --help 2>/dev/null | sed -En 's/^ +(-., +)?(--[a-z-]+=?)[A-Za-z|=]*( .*)?$/\2/p'
+    "$@" --help 2>/dev/null | sed -En 's/^ +(-., +)?(--[a-z-]+=?)[][A-Za-z|=,]*( .*)?$/\2/p'
 }
 
 # Names of the section "Commands:", or of the lines about usage.

@@ -13,6 +13,7 @@ build cmd:cmake          cmake                                      build
 build file:stdlib.h        libc6-dev                                  the C library's headers
 build file:zstd.h        libzstd-dev                                compressed logs
 build file:zlib.h        zlib1g-dev                                 the page's data
+build file:sqlite3.h     libsqlite3-dev                              a log as a database
 build file:elfutils/libdwfl.h libdw-dev                             names in call stacks
 test  file:cmocka.h      libcmocka-dev                              unit tests
 test  cmd:g++            g++                                        C++ programs as test subjects
@@ -30,6 +31,7 @@ test  lib:libmimalloc.so.2           libmimalloc2.0,libmimalloc2    an allocator
 try   cmd:node           nodejs                                     the page and its tests
 try   cmd:npm            npm                                        the page's packages
 try   cmd:chromium       chromium                                   tests of the page
+try   cmd:firefox-esr    firefox-esr                                the same in another browser
 try   cmd:clang-format-14 clang-format-14                         the check of the layout
 demo  cmd:python3        python3                                    the demo's program
 LIST

@@ -230,6 +230,32 @@ static void choose_bands(struct folding *f)
     }
 }
 
+/* Blocks that were never there when a heap was largest: no vector has them, but they came and went.
+ */
+static void house_brief_units(struct folding *f)
+{
+    uint32_t other = UINT32_MAX;
+    for (uint32_t i = 0; i < f->out->bands; i++)
+        if (f->out->band[i].kind == MPR_BAND_OTHER) other = i;
+    for (uint32_t i = 0; i < f->units; i++) {
+        struct unit *u = &f->unit[i];
+        if (u->largest) continue;
+        u->band = shared_band(f, u);
+        if (u->band == UINT32_MAX && other == UINT32_MAX) other = add_band(f, MPR_BAND_OTHER, u);
+        if (u->band == UINT32_MAX) u->band = other;
+    }
+}
+
+/* Their bands are the flows'. */
+static void fill_flows(struct folding *f, struct mpr_timeline *timeline, uint8_t heap)
+{
+    const struct mpr_flow_heap *flows = f->r->flows ? f->r->flows->heap[heap] : NULL;
+    if (!flows) return;
+    for (uint32_t i = 0; i < f->r->books.cells; i++)
+        if (f->r->books.cell[i].heap == heap) f->unit_of[i] = f->unit[f->unit_of[i]].band;
+    mpr_band_flows_fill(timeline, flows, f->unit_of, f->out);
+}
+
 /* Names that are in bands of their own and in others, too. */
 static void tell_pieces(struct folding *f, enum mpr_group best)
 {
@@ -325,11 +351,13 @@ void mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_reader *read
     make_units(&f, heap);
     rank_units(&f, s);
     choose_bands(&f);
+    if (r->flows) house_brief_units(&f);
     tell_pieces(&f, timeline->best.by);
     fold(&f, s, &f.series);
     fold_excerpts(&f);
     widen(&f, &timeline->options);
     const struct mpr_splice splice = { &f.series, f.excerpt, f.excerpts, out->bands };
     mpr_splice_fill(&splice, f.arena, out);
+    fill_flows(&f, timeline, heap);
     release(&f);
 }

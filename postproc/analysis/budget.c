@@ -8,9 +8,9 @@
 #include "alloc.h"
 #include "breakdown.h"
 #include "error.h"
-#include "mpf/event.h"
+#include "heap_names.h"
 
-enum { WORDS = 4 }; /* of a line */
+enum { WORDS = 5 }; /* of a line */
 
 void mpr_budget_add(struct mpr_budget *b, const struct mpr_limit *limit)
 {
@@ -89,12 +89,11 @@ static bool limit_of(char *const *word, size_t words, struct mpr_limit *limit)
                   { "thread", MPR_LIMIT_THREAD, 4 },
                   { "role", MPR_LIMIT_ROLE, 4 } };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strcmp(kinds[i].word, word[0]) != 0 || kinds[i].words != words) continue;
-        const unsigned heap = mpf_heap_named(word[words - 2]);
+        if (kinds[i].words != words || strcmp(kinds[i].word, word[0]) != 0) continue;
         limit->of = kinds[i].of;
         limit->name = words == 4 ? word[1] : "";
-        limit->heap = heap ? mpf_heap_name(heap) : NULL;
-        return heap && mpr_budget_size(word[words - 1], &limit->bytes);
+        limit->heap = mpr_heap_named(word[words - 2]);
+        return limit->heap && mpr_budget_size(word[words - 1], &limit->bytes);
     }
     return false;
 }
@@ -111,13 +110,15 @@ static int read_line(struct mpr_budget *b, char *line, const char *path, size_t 
 {
     char *word[WORDS + 1];
     struct mpr_limit limit = { 0 };
-    const size_t words = words_of(line, word);
+    size_t words = words_of(line, word);
     if (!words) return 0;
+    limit.optional = words <= WORDS && strcmp(word[words - 1], "optional") == 0;
+    words -= limit.optional;
     if (words > WORDS || !limit_of(word, words, &limit))
         return mpr_fail(
             error,
             "%s:%zu: heap NAME SIZE, range \"PATH\" HEAP SIZE, thread NAME HEAP SIZE or role NAME "
-            "HEAP SIZE is wanted, such as: heap host/heap 500MiB",
+            "HEAP SIZE is wanted, such as: heap host/heap 500MiB, and behind it maybe: optional",
             path, number);
     if (limit.of == MPR_LIMIT_ROLE && !is_role(&limit))
         return mpr_fail(error,

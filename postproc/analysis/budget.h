@@ -6,6 +6,7 @@
  *     range "step * > forward" gpu0/torch 4GiB     with what is opened inside; * is any text
  *     thread loader* host/heap 500MB
  *     role activations gpu0/torch 20GiB            as breakdown.h has them
+ *     heap host/shm 1MB optional                   there may be no such heap, range, ...
  */
 #ifndef MPR_BUDGET_H
 #define MPR_BUDGET_H
@@ -36,6 +37,7 @@ struct mpr_limit {
     const char *heap; /* or another account of `diff` */
     const char *from; /* "budget.txt:3", "--max" */
     uint64_t bytes;
+    bool optional; /* it may be about nothing that there is */
 };
 
 struct mpr_budget {

@@ -6,8 +6,10 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "held.h"
 #include "index.h"
 #include "labels.h"
+#include "mpf/event.h"
 #include "reader.h"
 
 void mpr_calltree_free(struct mpr_calltree *t) { mpr_arena_free(&t->arena); }
@@ -133,24 +135,22 @@ static void fill(struct mpr_calltree *t, const struct mpr_reader *reader)
     const int heap = choose_heap(t, r);
     uint64_t known_bytes = 0, known_blocks = 0;
     if (heap < 0) return;
+    struct mpr_held *held = mpr_held_heap(r, (uint8_t)heap);
     t->heap = mpr_label_heap(&t->arena, (uint8_t)heap);
     t->inside = mpr_label_around((uint8_t)heap);
     t->time = r->books.heap[heap].peak_time;
     t->bytes = r->books.heap[heap].peak_bytes;
-    t->blocks = r->books.heap[heap].peak_blocks;
+    t->blocks = heap == MPF_HEAP_PYTHON ? 0 : r->books.heap[heap].peak_blocks; /* the sum of its
+                                                                                  estimates */
     MPR_GROW(g.node, g.nodes, g.cap);
     g.node[g.nodes++] = (struct node){ .name = "" };
-    const struct mpr_excess excess = mpr_estimates_excess(&r->estimates, &r->books, (uint8_t)heap);
     for (uint32_t i = 0; i < r->books.cells; i++) {
         const struct mpr_cell *cell = &r->books.cell[i];
+        const uint64_t bytes = held[i].then, blocks = held[i].then_blocks;
         size_t depth;
-        uint64_t samples;
         if (cell->heap != heap) continue;
-        const struct mpr_more more = mpr_estimates_within(
-            mpr_estimates_at_peak(&r->estimates, &r->books, i, &samples), excess);
-        const uint64_t bytes = mpr_books_bytes_at_peak(&r->books, cell) + (uint64_t)more.bytes;
-        const uint64_t blocks = mpr_books_blocks_at_peak(&r->books, cell) + (uint64_t)more.blocks;
-        t->samples += samples;
+        t->samples += held[i].samples;
+        if (heap == MPF_HEAP_PYTHON) t->blocks += blocks;
         if (!cell->key || !bytes) continue;
         const char *const *path = mpr_label_path(&t->arena, reader, cell, &depth);
         add_stack(&g, path, depth, t->options.bottom_up, bytes, blocks);
@@ -160,6 +160,7 @@ static void fill(struct mpr_calltree *t, const struct mpr_reader *reader)
     t->unknown_bytes = mpr_less(t->bytes, known_bytes);
     t->unknown_blocks = mpr_less(t->blocks, known_blocks);
     put_in_order(t, &g);
+    free(held);
     free(g.node);
     mpr_index_free(&g.number);
 }

@@ -120,6 +120,7 @@ static void fill_from_roles(const struct mpr_check *check, struct mpr_check_row 
         for (enum mpr_role role = 0; role < MPR_ROLES; role++) {
             if (strcmp(mpr_role_key(role), out->limit.name) != 0) continue;
             out->is = b->heap[i].role[role].bytes;
+            out->unmatched = !b->heap[i].role[role].blocks;
             out->row = b->heap[i].role[role].row;
             out->rows = b->heap[i].role[role].rows;
         }
@@ -162,6 +163,26 @@ int mpr_check_add(struct mpr_check *check, const struct mpr_budget *budget, cons
         add(check, row);
     }
     return 0;
+}
+
+static bool is_found(const struct mpr_check *check, size_t limit)
+{
+    for (size_t i = limit; i < check->rows; i += check->limits)
+        if (!check->row[i].absent && !check->row[i].unmatched) return true;
+    return false;
+}
+
+void mpr_check_end(struct mpr_check *check, const struct mpr_budget *budget)
+{
+    check->limits = budget->limits;
+    check->budget_rows = check->rows;
+    for (size_t i = 0; check->rows && i < budget->limits; i++) {
+        if (budget->limit[i].optional || is_found(check, i)) continue;
+        for (size_t k = i; k < check->rows; k += check->limits) {
+            check->row[k].not_found = true;
+            check->not_found++;
+        }
+    }
 }
 
 /* ---- a base */

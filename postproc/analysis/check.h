@@ -16,7 +16,8 @@ struct mpr_check_row {
     struct mpr_limit limit;
     uint64_t is, over;         /* bytes at the heap's peak; over 0: it is kept */
     bool absent;               /* the log has no such heap, or account */
-    bool unmatched;            /* the heap has no range, or thread, that the pattern matches */
+    bool unmatched;            /* the heap has no range, thread or role that is meant */
+    bool not_found;            /* it is so in each log, and the limit is not optional */
     const struct mpr_row *row; /* what it is made of, largest first, by `by` */
     size_t rows;
     enum mpr_group by;
@@ -28,13 +29,16 @@ struct mpr_check {
     struct mpr_breakdown *breakdown;        /* the same */
     size_t breakdowns, breakdown_room;
     struct mpr_check_row *row;
-    size_t rows, cap, broken;
+    size_t rows, cap, broken, not_found;
+    size_t limits, budget_rows; /* of the budget: that many rows of each log, which come first */
 };
 
 void mpr_check_init(struct mpr_check *check);
 /* Reads a log and compares it with the budget.  0, or -1 with *error filled. */
 int mpr_check_add(struct mpr_check *check, const struct mpr_budget *budget, const char *path,
                   const struct mpr_progress *progress, struct mpr_error *error);
+/* After the last log: which limits are about nothing that any of them has. */
+void mpr_check_end(struct mpr_check *check, const struct mpr_budget *budget);
 /* Each account, and each line of it, may grow by that part of the account in the base; the diff
  * must last as long. */
 void mpr_check_against(struct mpr_check *check, const struct mpr_diff *diff,

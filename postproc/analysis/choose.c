@@ -22,6 +22,7 @@ static struct found look(const struct mpr_replay *r)
     for (uint32_t i = 1; i < r->ranges.nodes && !f.application; i++)
         look_at_range(&r->ranges, &r->ranges.node[i], &f);
     for (uint32_t i = 0; i < r->sites.sites; i++) {
+        if (r->totals.told && i + 1 == r->totals.site) continue;
         f.python |= r->sites.site[i].python != 0;
         f.stack |= r->sites.site[i].stack != 0;
     }
@@ -57,8 +58,12 @@ struct mpr_choice mpr_choose(const struct mpr_reader *reader)
     if (f.stack && has_stacks_of_blocks(reader))
         return (struct mpr_choice){ MPR_GROUP_STACK, "native call stacks" };
     if (f.stack) return (struct mpr_choice){ MPR_GROUP_LIBRARY, "libraries" };
+    if (reader->replay.totals.told) return (struct mpr_choice){ MPR_GROUP_AUTO, "none recorded" };
     return (struct mpr_choice){ MPR_GROUP_RANGE, "none recorded" };
 }
 
-/* Node 0 is outside any range. */
-bool mpr_choose_better_names(const struct mpr_replay *replay) { return replay->ranges.nodes > 1; }
+/* Node 0 is outside any range; one is what has no record of its blocks (totals.h). */
+bool mpr_choose_better_names(const struct mpr_replay *replay)
+{
+    return replay->ranges.nodes > 1u + replay->totals.told;
+}

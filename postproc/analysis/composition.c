@@ -142,12 +142,11 @@ static void add_parts(struct account *a, const struct mpr_picture *p)
     for (int i = 0; i < MPR_PARTS; i++) add(a, part[i].key, part[i].name, p->part[i], "");
 }
 
-static uint64_t asleep_of(const struct mpr_gpu_block *b) { return b->asleep; }
-
-void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena,
-                     const struct mpr_reader *reader, const struct mpr_picture *p)
+void mpr_composition_account(struct mpr_device_state *out, struct mpr_arena *arena,
+                             const struct mpr_reader *reader, const struct mpr_picture *p)
 {
     const struct mpr_replay *r = &reader->replay;
+    const uint32_t comms = r->gpu.comms.count;
     enum { MOST = 20 };
     struct account a = { .part = mpr_arena_alloc(arena, MOST * sizeof *a.part) };
     *out = (struct mpr_device_state){ .valid = p->valid,
@@ -157,17 +156,10 @@ void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena,
                                       .tracked = p->tracked };
     if (!out->valid) return;
     sum_segments(out, r, p);
-    fill_comms(out, arena, r, p);
-    const bool of_driver =
-        r->options.by == MPR_GROUP_LIBRARY || r->options.by == MPR_GROUP_COMM; /* PyTorch's blocks
-                                                                                  have neither */
-    if (!of_driver) {
-        out->row = mpr_composition_torch(arena, reader, p, mpr_gpu_backed, &out->rows);
-        out->asleep = mpr_composition_torch(arena, reader, p, asleep_of, &out->asleeps);
-    }
     if (out->torch_segments || out->torch_blocks) add_torch(&a, arena, out, r);
     add(&a, "nccl", "NCCL", mpr_amount(owned(r, p, true)),
-        out->comms ? mpr_arena_format(arena, "%zu communicators", out->comms) : "");
+        comms ? mpr_arena_format(arena, "%" PRIu32 " communicator%s", comms, comms == 1 ? "" : "s")
+              : "");
     add(&a, "other_libraries", "other driver allocations", mpr_amount(owned(r, p, false)), "");
     add(&a, "pools", "stream-ordered pools", mpr_amount(p->pools), "");
     add(&a, "graph_memory", "graph memory nodes", mpr_amount(p->graph_memory), "");
@@ -179,6 +171,23 @@ void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena,
     }
     out->part = a.part;
     out->parts = a.count;
+}
+
+static uint64_t asleep_of(const struct mpr_gpu_block *b) { return b->asleep; }
+
+void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena,
+                     const struct mpr_reader *reader, const struct mpr_picture *p)
+{
+    const struct mpr_replay *r = &reader->replay;
+    const bool of_driver =
+        r->options.by == MPR_GROUP_LIBRARY || r->options.by == MPR_GROUP_COMM; /* PyTorch's blocks
+                                                                                  have neither */
+    mpr_composition_account(out, arena, reader, p);
+    if (!out->valid) return;
+    fill_comms(out, arena, r, p);
+    if (of_driver) return;
+    out->row = mpr_composition_torch(arena, reader, p, mpr_gpu_backed, &out->rows);
+    out->asleep = mpr_composition_torch(arena, reader, p, asleep_of, &out->asleeps);
 }
 
 /* ---- rows */

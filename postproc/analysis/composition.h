@@ -11,6 +11,9 @@
 #include "reader.h"
 
 /* Fills the parts and the segments' sums of *out. */
+void mpr_composition_account(struct mpr_device_state *out, struct mpr_arena *arena,
+                             const struct mpr_reader *reader, const struct mpr_picture *p);
+/* And who holds PyTorch's blocks, and the communicators. */
 void mpr_composition(struct mpr_device_state *out, struct mpr_arena *arena,
                      const struct mpr_reader *reader, const struct mpr_picture *p);
 /* Lines by the replay's grouping of PyTorch's blocks, or of the driver's. */

@@ -43,6 +43,7 @@ static void pair_runs(const struct comparison *c, struct mpr_pairs *pairs)
         for (size_t i = 0; i < c->account->run[run].entries; i++)
             add_entry(c, pairs, &c->account->run[run].entry[i]);
     }
+    mpr_pairs_join(pairs);
 }
 
 /* ---- lines */

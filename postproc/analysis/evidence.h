@@ -8,6 +8,7 @@
 #include "amount.h"
 #include "breakdown.h"
 #include "insights.h"
+#include "leaks.h"
 #include "mpf/event.h"
 #include "segments.h"
 #include "steps.h"
@@ -34,7 +35,8 @@ static inline uint64_t mpr_retained_bytes(const struct mpr_retained *r)
 struct mpr_evidence {
     const struct mpr_log_peaks *log;
     const struct mpr_segments *segments;   /* when memory ran out; else at each device's peak */
-    const struct mpr_steps *steps;         /* NULL: no range repeats */
+    const struct mpr_steps *steps;         /* NULL: no range repeats; then */
+    const struct mpr_leaks *leaks;         /* by the clock; NULL: it was not worth a reading */
     const struct mpr_breakdown *breakdown; /* at the same instants as segments; NULL: PyTorch held
                                               no device memory */
     const struct mpr_device_state *state;  /* by device: when memory ran out; else at its peak */
@@ -67,6 +69,7 @@ const char *mpr_finding_gpu(struct mpr_insights *out, unsigned index);
 void mpr_insights_torch(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_roles(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_device(struct mpr_insights *out, const struct mpr_evidence *e);
+void mpr_insights_growth(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_steps(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_family(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_host(struct mpr_insights *out, const struct mpr_evidence *e);

@@ -30,6 +30,7 @@ struct family {
     struct mpr_arena *arena;
     const struct mpr_processes *all;
     bool unfold;
+    const char *apart; /* a log; NULL: none */
     struct entry *entry;
     size_t entries;
     size_t *entry_of; /* each process's */
@@ -60,8 +61,9 @@ static uint64_t larger_known(uint64_t a, uint64_t b)
 }
 
 /* The program that took the place of the entry's. */
-static void add_image(struct mpr_family_line *l, const struct mpr_process *p)
+static void add_image(struct family *f, struct mpr_family_line *l, const struct mpr_process *p)
 {
+    l->apart |= f->apart && strcmp(f->apart, p->summary.path) == 0;
     if (p->peak_bytes > l->largest->peak_bytes) l->largest = p;
     l->last = p;
     l->host_bytes = larger(l->host_bytes, p->host.peak_bytes);
@@ -76,14 +78,14 @@ static void add_entry(struct family *f, size_t index)
     const struct mpr_process *p = &f->all->at[index];
     if (p->image_of != MPR_NO_PROCESS && !f->unfold) {
         f->entry_of[index] = f->entry_of[p->image_of];
-        add_image(&f->entry[f->entry_of[index]].line, p);
+        add_image(f, &f->entry[f->entry_of[index]].line, p);
         return;
     }
     f->entry_of[index] = f->entries;
     struct entry *e = &f->entry[f->entries++];
     *e = (struct entry){ .child = MPR_NO_PROCESS, .sibling = MPR_NO_PROCESS };
     e->line = (struct mpr_family_line){ .processes = 1, .largest = p, .rss_bytes = MPF_UNKNOWN };
-    add_image(&e->line, p);
+    add_image(f, &e->line, p);
 }
 
 /* Returns the first of those without a parent. */
@@ -122,7 +124,8 @@ static int compare(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }
 static int by_kind(const struct entry *a, const struct entry *b)
 {
     const struct mpr_summary *x = &a->line.last->summary, *y = &b->line.last->summary;
-    int order = strcmp(a->skeleton, b->skeleton);
+    int order = compare(a->line.apart, b->line.apart);
+    if (!order) order = strcmp(a->skeleton, b->skeleton);
     if (!order) order = compare(x->life, y->life);
     if (!order) order = compare(x->fate, y->fate);
     if (!order) order = compare(x->oom, y->oom);
@@ -252,9 +255,9 @@ static void open_children(struct family *f, const struct set *s, size_t roots)
 }
 
 struct mpr_family_line *mpr_family(struct mpr_arena *arena, const struct mpr_processes *all,
-                                   bool unfold, size_t *lines)
+                                   bool unfold, const char *apart, size_t *lines)
 {
-    struct family f = { .arena = arena, .all = all, .unfold = unfold };
+    struct family f = { .arena = arena, .all = all, .unfold = unfold, .apart = apart };
     struct mpr_family_line *line = mpr_arena_alloc(arena, all->count * sizeof *line);
     *lines = 0;
     open_children(&f, NULL, make_entries(&f));

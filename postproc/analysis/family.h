@@ -18,10 +18,12 @@ struct mpr_family_line {
                                                 */
     uint64_t rss_bytes;                        /* sum; MPF_UNKNOWN */
     uint64_t lived_ns;                         /* the longest */
+    bool apart;                                /* the one process that was to be told apart */
 };
 
-/* Parents before their children, the largest first; in the arena.  unfold: each log is a line. */
+/* Parents before their children, the largest first; in the arena.  unfold: each log is a line.
+ * apart: the log of a process that is alike to no other; NULL: none. */
 struct mpr_family_line *mpr_family(struct mpr_arena *arena, const struct mpr_processes *all,
-                                   bool unfold, size_t *lines);
+                                   bool unfold, const char *apart, size_t *lines);
 
 #endif

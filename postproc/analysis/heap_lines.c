@@ -14,6 +14,7 @@ struct view {
     struct mpr_holder *who; /* by row; largest first */
     struct mpr_row *row;
     size_t rows;
+    bool estimated; /* the log has samples of the blocks only */
     struct mpr_line *line;
     bool *open, *parts_open; /* by line */
     size_t lines, live;      /* live: of these hold bytes at the peak */
@@ -83,12 +84,35 @@ static void add_cell(const struct mpr_books *books, const struct mpr_cell *cell,
     sum->allocations += cell->allocations;
 }
 
+/* Blocks that samples stand for, where nothing but samples is in the log. */
+struct more {
+    double blocks, allocations;
+};
+
+static void add_more(const struct mpr_replay *r, uint32_t cell, struct more *sum)
+{
+    uint64_t samples;
+    if (cell >= r->estimates.cells) return;
+    sum->blocks += mpr_estimates_at_peak(&r->estimates, &r->books, cell, &samples).blocks;
+    sum->allocations += r->estimates.cell[cell].allocations;
+}
+
+static void count_more(struct mpr_holder *who, const struct more *more, uint32_t rows)
+{
+    for (uint32_t i = 0; i < rows; i++) {
+        who[i].blocks += (uint64_t)(more[i].blocks + 0.5);
+        who[i].allocations += (uint64_t)(more[i].allocations + 0.5);
+    }
+}
+
 static void sum_cells(struct mpr_heap_lines *l, enum mpr_view view, uint8_t heap)
 {
     const struct mpr_replay *r = &l->reader->replay;
     struct view *v = &l->view[view];
     uint32_t *row_of = mpr_alloc(l->places, sizeof *row_of), cap = 0, rows = 0;
     struct mpr_holder *sum = NULL;
+    struct more *more = NULL;
+    uint32_t mores = 0;
     for (uint32_t i = 0; i < r->books.cells; i++) {
         const struct mpr_cell *cell = &r->books.cell[i];
         if (cell->heap != heap) continue;
@@ -101,12 +125,17 @@ static void sum_cells(struct mpr_heap_lines *l, enum mpr_view view, uint8_t heap
             *row = ++rows;
         }
         add_cell(&r->books, cell, &sum[*row - 1]);
+        MPR_REACH(more, *row - 1, mores);
+        if (heap == MPF_HEAP_PYTHON) add_more(r, i, &more[*row - 1]);
     }
+    count_more(sum, more, rows);
+    v->estimated = heap == MPF_HEAP_PYTHON;
     v->rows = rows;
     v->who = mpr_arena_alloc(l->arena, rows * sizeof *v->who);
     if (rows) memcpy(v->who, sum, rows * sizeof *v->who);
     if (rows) qsort(v->who, rows, sizeof *v->who, by_bytes);
     free(sum);
+    free(more);
     free(row_of);
 }
 
@@ -128,6 +157,7 @@ static void name_rows(struct mpr_heap_lines *l, struct view *v)
         struct mpr_row *row = &v->row[i];
         *row = (struct mpr_row){ .bytes = v->who[i].bytes,
                                  .blocks = v->who[i].blocks,
+                                 .estimated = v->estimated,
                                  .allocations = v->who[i].allocations };
         row->path = path_of(l, &v->who[i], &row->depth);
     }

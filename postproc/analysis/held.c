@@ -5,9 +5,10 @@
 
 /* What sampled blocks of a heap stand for beyond what they are. */
 struct unseen {
-    int64_t then;
-    uint64_t now, samples;
-    double then_blocks, allocations;
+    uint64_t then, now, then_blocks, allocations, samples;
+    struct {
+        double then, now, then_blocks, allocations;
+    } lack; /* mpr_estimates_whole */
     bool any;
 };
 
@@ -15,17 +16,22 @@ static void add(struct mpr_held *held, const struct mpr_replay *r, uint32_t cell
                 const struct mpr_excess *excess, struct unseen *all)
 {
     const struct mpr_estimates *e = &r->estimates;
-    const struct mpr_more then =
-        mpr_estimates_within(mpr_estimates_at_peak(e, &r->books, cell, &held->samples), *excess);
-    const uint64_t now = mpr_estimates_at_end(e, cell, *excess);
-    const double allocations = e->cell[cell].allocations * excess->allocations;
-    held->then += (uint64_t)then.bytes;
-    held->then_blocks += (uint64_t)then.blocks;
+    const struct mpr_estimate *of = &e->cell[cell];
+    const struct mpr_more at_peak = mpr_estimates_at_peak(e, &r->books, cell, &held->samples);
+    const uint64_t then =
+                       mpr_estimates_whole((double)at_peak.bytes * excess->bytes, &all->lack.then),
+                   now = mpr_estimates_whole((double)of->now.bytes * excess->end, &all->lack.now),
+                   blocks =
+                       mpr_estimates_whole(at_peak.blocks * excess->blocks, &all->lack.then_blocks),
+                   allocations = mpr_estimates_whole(of->allocations * excess->allocations,
+                                                     &all->lack.allocations);
+    held->then += then;
+    held->then_blocks += blocks;
     held->now += now;
-    held->allocations += (uint64_t)allocations;
+    held->allocations += allocations;
     held->estimated = true;
-    all->then = mpr_plus(all->then, then.bytes);
-    all->then_blocks += then.blocks;
+    all->then += then;
+    all->then_blocks += blocks;
     all->now += now;
     all->allocations += allocations;
     all->samples += held->samples;
@@ -37,12 +43,23 @@ static void take_from(struct mpr_held *rest, const struct unseen *all)
     rest->now = mpr_less(rest->now, all->now);
     rest->estimated = all->any;
     if (!all->samples) return;
-    rest->then = mpr_less(rest->then, (uint64_t)all->then);
-    rest->then_blocks = mpr_less(rest->then_blocks, (uint64_t)all->then_blocks);
-    rest->allocations = mpr_less(rest->allocations, (uint64_t)all->allocations);
+    rest->then = mpr_less(rest->then, all->then);
+    rest->then_blocks = mpr_less(rest->then_blocks, all->then_blocks);
+    rest->allocations = mpr_less(rest->allocations, all->allocations);
 }
 
-/* Of host/python the books have the bytes that samples stand for. */
+/* Of host/python the books have the bytes that samples stand for, and of the blocks the samples. */
+static void add_blocks(struct mpr_held *held, const struct mpr_replay *r, uint32_t cell,
+                       struct mpr_unseen_rest *rest)
+{
+    const struct mpr_unseen unseen = mpr_estimates_unseen(&r->estimates, &r->books, cell, rest);
+    held->then_blocks += unseen.blocks;
+    held->now_blocks += unseen.end_blocks;
+    held->allocations += unseen.allocations;
+    held->samples = unseen.samples;
+    held->estimated = true;
+}
+
 static bool is_weighed(const struct mpr_replay *r, uint8_t heap)
 {
     return heap != MPF_HEAP_PYTHON && r->estimates.mean > 0 && mpr_replay_by_stacks(r);
@@ -64,13 +81,16 @@ static void weigh(struct mpr_held *held, const struct mpr_replay *r, uint8_t hea
 
 static void fill(struct mpr_held *held, const struct mpr_replay *r, uint8_t heap)
 {
+    struct mpr_unseen_rest rest = { 0 };
     for (uint32_t i = 0; i < r->books.cells; i++) {
         const struct mpr_cell *cell = &r->books.cell[i];
         if (cell->heap != heap) continue;
         held[i] = (struct mpr_held){ .then = mpr_books_bytes_at_peak(&r->books, cell),
                                      .now = cell->bytes,
                                      .then_blocks = mpr_books_blocks_at_peak(&r->books, cell),
+                                     .now_blocks = cell->blocks,
                                      .allocations = cell->allocations };
+        if (heap == MPF_HEAP_PYTHON) add_blocks(&held[i], r, i, &rest);
     }
     if (is_weighed(r, heap)) weigh(held, r, heap);
 }

@@ -7,8 +7,8 @@
 #include "replay.h"
 
 struct mpr_held {
-    uint64_t then, now;   /* bytes */
-    uint64_t then_blocks; /* and blocks */
+    uint64_t then, now; /* bytes */
+    uint64_t then_blocks, now_blocks;
     uint64_t allocations; /* ever */
     uint64_t samples;     /* blocks then that were sampled */
     bool estimated;       /* there ever were such blocks, or it is what they leave */

@@ -29,23 +29,59 @@ static struct mpr_more less(struct mpr_more a, struct mpr_more b)
     return (struct mpr_more){ mpr_minus(a.bytes, b.bytes), a.blocks - b.blocks };
 }
 
-/* What the samples of a heap stand for lies in its cell without a stack. */
-static struct mpr_history_value value_of(const struct mpr_history *h, uint32_t index)
+/* What the samples of a heap stand for lies in its cell without a stack, which is as uncertain as
+ * all the others are together. */
+static struct mpr_sampled rest_of(const struct mpr_sampled *own, const struct mpr_sampled *all)
+{
+    return (struct mpr_sampled){ less(own->more, all->more), all->came - own->came,
+                                 all->went - own->went };
+}
+
+static struct mpr_history_point point_of(const struct mpr_history *h, uint32_t index)
 {
     const struct mpr_cell *cell = &h->replay->books.cell[index];
     const bool rest = h->rest[cell->heap] == index + 1;
-    const struct mpr_more own = h->past[index].more;
-    const struct mpr_more more = rest ? less(own, h->more[cell->heap]) : own;
-    return (struct mpr_history_value){ plus(cell->bytes, (double)more.bytes),
-                                       plus(cell->blocks, more.blocks) };
+    const struct mpr_sampled *own = &h->past[index].sampled;
+    return (struct mpr_history_point){ cell->bytes, cell->blocks,
+                                       rest ? rest_of(own, &h->all[cell->heap]) : *own,
+                                       (uint32_t)h->count };
+}
+
+static struct mpr_history_value value_of(const struct mpr_history_point *p,
+                                         struct mpr_within within)
+{
+    const struct mpr_sampled *s = &p->sampled;
+    return (struct mpr_history_value){ plus(p->bytes, (double)s->more.bytes * within.bytes),
+                                       plus(p->blocks, s->more.blocks * within.blocks), s->came,
+                                       s->went };
+}
+
+static double factor(uint64_t known, double estimated)
+{
+    return estimated > (double)known ? (double)known / estimated : 1;
+}
+
+/* Whom samples stand for lies in the cell without a stack; host/python has none. */
+static struct mpr_within within_of(const struct mpr_history *h, uint8_t heap)
+{
+    static const struct mpr_cell nobody = { .bytes = 0 };
+    const uint32_t rest = h->rest[heap];
+    const struct mpr_cell *cell = rest ? &h->replay->books.cell[rest - 1] : &nobody;
+    const struct mpr_more *more = &h->all[heap].more;
+    if (heap == MPF_HEAP_PYTHON) return (struct mpr_within){ 1, 1 };
+    return (struct mpr_within){ factor(cell->bytes, (double)more->bytes),
+                                factor(cell->blocks, more->blocks) };
 }
 
 /* Of host/python the books have the bytes that its samples stand for, but not the blocks. */
 static struct mpr_history_value heap_value(const struct mpr_history *h, uint8_t code)
 {
     const struct mpr_heap *heap = &h->replay->books.heap[code];
-    const double more = code == MPF_HEAP_PYTHON ? h->more[code].blocks : 0;
-    return (struct mpr_history_value){ heap->bytes, plus(heap->blocks, more) };
+    const struct mpr_sampled *all = &h->all[code];
+    if (code != MPF_HEAP_PYTHON)
+        return (struct mpr_history_value){ .bytes = heap->bytes, .blocks = heap->blocks };
+    return (struct mpr_history_value){ heap->bytes, plus(heap->blocks, all->more.blocks), all->came,
+                                       all->went };
 }
 
 /* Before values are asked for: the sums of what sampled blocks stand for. */
@@ -53,15 +89,17 @@ static void estimate(struct mpr_history *h, uint32_t index)
 {
     const struct mpr_replay *r = h->replay;
     const struct mpr_cell *cell = &r->books.cell[index];
-    struct mpr_more *all = &h->more[cell->heap], *past = &h->past[index].more;
+    struct mpr_sampled *all = &h->all[cell->heap], *past = &h->past[index].sampled;
     if (!has_estimates(r, cell->heap)) return;
     if (!cell->key && cell->heap != MPF_HEAP_PYTHON) h->rest[cell->heap] = index + 1;
     if (index >= r->estimates.cells) return;
-    const struct mpr_more now = r->estimates.cell[index].now;
-    all->bytes = mpr_plus(all->bytes, mpr_minus(now.bytes, past->bytes));
-    all->blocks += now.blocks - past->blocks;
-    *past = now;
-    h->sampled[cell->heap] |= r->estimates.cell[index].samples != 0;
+    const struct mpr_estimate *now = &r->estimates.cell[index];
+    all->more.bytes = mpr_plus(all->more.bytes, mpr_minus(now->now.bytes, past->more.bytes));
+    all->more.blocks += now->now.blocks - past->more.blocks;
+    all->came += now->came - past->came;
+    all->went += now->went - past->went;
+    *past = (struct mpr_sampled){ now->now, now->came, now->went };
+    h->sampled[cell->heap] |= now->samples != 0;
 }
 
 bool mpr_history_is_estimate(const struct mpr_history *h, uint32_t cell)
@@ -75,9 +113,8 @@ bool mpr_history_is_estimate(const struct mpr_history *h, uint32_t cell)
 static void add_point(struct mpr_history *h, uint32_t index)
 {
     struct mpr_history_past *past = &h->past[index];
-    const struct mpr_history_value value = value_of(h, index);
     MPR_GROW(past->point, past->points, past->cap);
-    past->point[past->points++] = (struct mpr_history_point){ value, (uint32_t)h->count };
+    past->point[past->points++] = point_of(h, index);
 }
 
 /* ---- instants */
@@ -94,7 +131,8 @@ static void thin(struct mpr_history *h)
         for (uint32_t i = 0; i < past->points; i++) {
             const uint32_t at = past->point[i].at / 2;
             if (!points || past->point[points - 1].at != at) points++;
-            past->point[points - 1] = (struct mpr_history_point){ past->point[i].value, at };
+            past->point[points - 1] = past->point[i];
+            past->point[points - 1].at = at;
         }
         past->points = points;
     }
@@ -129,7 +167,10 @@ void mpr_history_take(struct mpr_history *h, uint64_t time)
     for (uint32_t i = 0; i < t->count; i++) estimate(h, t->cell[i]);
     touch_rests(h);
     for (uint32_t i = 0; i < t->count; i++) add_point(h, t->cell[i]);
-    for (int i = 0; i < MPR_HEAPS; i++) h->at[h->count].heap[i] = heap_value(h, (uint8_t)i);
+    for (int i = 0; i < MPR_HEAPS; i++) {
+        h->at[h->count].heap[i] = heap_value(h, (uint8_t)i);
+        h->at[h->count].within[i] = within_of(h, (uint8_t)i);
+    }
     forget_touches(t);
     mpr_lasting_mark(&h->lasting);
     h->at[h->count].time = time;
@@ -140,11 +181,12 @@ void mpr_history_values(const struct mpr_history *h, uint32_t cell, struct mpr_h
 {
     const struct mpr_history_past none = { .points = 0 };
     const struct mpr_history_past *past = cell < h->cells ? &h->past[cell] : &none;
-    struct mpr_history_value now = { 0, 0 };
+    const uint8_t heap = h->replay->books.cell[cell].heap;
+    struct mpr_history_point now = { .bytes = 0 };
     uint32_t next = 0;
     for (size_t i = 0; i < h->count; i++) {
-        if (next < past->points && past->point[next].at == i) now = past->point[next++].value;
-        value[i] = now;
+        if (next < past->points && past->point[next].at == i) now = past->point[next++];
+        value[i] = value_of(&now, h->at[i].within[heap]);
     }
 }
 

@@ -13,6 +13,8 @@ enum { MPR_HISTORY_MAX = 64 };
 
 struct mpr_history_value {
     uint64_t bytes, blocks;
+    double came, went; /* where bytes are estimates: the variances of all blocks that came until
+                          then, and of those that went (estimates.h); else 0 */
 };
 
 struct mpr_history {
@@ -22,6 +24,10 @@ struct mpr_history {
     struct {
         uint64_t time, number;                    /* how many instants there were until then */
         struct mpr_history_value heap[MPR_HEAPS]; /* by code: the whole of each */
+        struct mpr_within {
+            double bytes, blocks; /* factors, at most 1 */
+        } within[MPR_HEAPS];      /* what samples stand for is no more than there was (estimates.h)
+                                   */
     } at[MPR_HISTORY_MAX];
     size_t count;         /* that are kept */
     uint64_t every;       /* ns from one to the next; 0: not by the clock */
@@ -29,17 +35,21 @@ struct mpr_history {
     uint64_t taken, each; /* instants in all; of so many the last one is kept */
     struct mpr_history_past {
         struct mpr_history_point {
-            struct mpr_history_value value;
+            uint64_t bytes, blocks;
+            struct mpr_sampled {
+                struct mpr_more more; /* that its sampled blocks stood for then */
+                double came, went;
+            } sampled;
             uint32_t at;
         } * point; /* where it changed, in order */
         uint32_t points, cap;
-        struct mpr_more more; /* that its sampled blocks stood for then */
-    } * past;                 /* by cell */
+        struct mpr_sampled sampled; /* now */
+    } * past;                       /* by cell */
     uint32_t cells;
-    struct mpr_more more[MPR_HEAPS]; /* of all of a heap's cells; it is taken off the cell without a
-                                        stack */
-    uint32_t rest[MPR_HEAPS];        /* that cell + 1 */
-    bool sampled[MPR_HEAPS];         /* was any block ever? */
+    struct mpr_sampled all[MPR_HEAPS]; /* of all of a heap's cells; it is taken off the cell without
+                                          a stack */
+    uint32_t rest[MPR_HEAPS];          /* that cell + 1 */
+    bool sampled[MPR_HEAPS];           /* was any block ever? */
 };
 
 /* Observes a replay that has seen nothing yet, for as long as it is not freed.  every: ns from

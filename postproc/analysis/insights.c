@@ -8,6 +8,7 @@
 #include "amount.h"
 #include "composition.h"
 #include "evidence.h"
+#include "first_look.h"
 #include "gpu.h"
 #include "labels.h"
 #include "reader.h"
@@ -24,7 +25,7 @@ struct gathering {
     struct mpr_segments segments;
     struct mpr_device_state state[MPF_GPUS];
     struct mpr_evidence evidence;
-    const char *range;                  /* the outermost one that repeats; NULL: none does */
+    struct mpr_first_look look;         /* range: the outermost one that repeats; NULL: none does */
     struct mpr_retained newest[NEWEST]; /* since the peak of host/heap so far */
     uint64_t samples, peak, others;
 };
@@ -119,7 +120,8 @@ static void end(void *arg, const struct mpr_reader *reader)
     if (oom) fill_oom(g->out, reader, oom);
     fill_states(g, reader, oom);
     mpr_segments_fill_worst(&g->segments, reader);
-    g->range = mpr_repeats_outermost_name(reader->repeats, &g->out->arena);
+    g->look.range = mpr_repeats_outermost_name(reader->repeats, &g->out->arena);
+    mpr_first_look_ended(&g->look, reader);
     g->evidence.jemalloc = reader->replay.samples.source[MPR_SOURCE_JEMALLOC].count;
 }
 
@@ -186,6 +188,7 @@ static void apply_rules(struct mpr_insights *out, const struct mpr_evidence *e)
     mpr_insights_roles(out, e);
     mpr_insights_device(out, e);
     mpr_insights_steps(out, e);
+    mpr_insights_growth(out, e);
     mpr_insights_host(out, e);
     mpr_insights_family(out, e);
     if (out->findings) qsort(out->finding, out->findings, sizeof *out->finding, by_bytes);
@@ -199,8 +202,24 @@ static void read_steps(struct mpr_insights *out, struct mpr_evidence *e, const c
 {
     struct mpr_error none;
     const struct mpr_instances_options options = { .range = range };
-    out->has_steps = range && mpr_steps_read(&out->steps, path, &options, progress, &none) == 0;
+    out->has_steps =
+        range && mpr_steps_read(&out->steps, path, &options, &e->log->choice, progress, &none) == 0;
     if (out->has_steps) e->steps = &out->steps;
+}
+
+/* And this one where none does.  What is over soon grows until it is. */
+static void read_leaks(struct mpr_insights *out, struct mpr_evidence *e,
+                       const struct mpr_first_look *look, const char *path,
+                       const struct mpr_progress *progress)
+{
+    enum { SECOND = 1000000000 };
+    struct mpr_error none;
+    const struct mpr_leaks_options options = { .by = MPR_GROUP_AUTO,
+                                               .at_end = true,
+                                               .known = look };
+    out->has_leaks = !look->range && look->end_ns >= SECOND &&
+                     mpr_leaks_read(&out->leaks, path, &options, progress, &none) == 0;
+    if (out->has_leaks) e->leaks = &out->leaks;
 }
 
 static bool has_torch(const struct mpr_log_peaks *log)
@@ -239,7 +258,9 @@ int mpr_insights_read(struct mpr_insights *out, const char *path,
         g.evidence.log = &out->peaks.log[0];
         g.evidence.segments = &g.segments;
         g.evidence.state = g.state;
-        read_steps(out, &g.evidence, g.range, path, progress);
+        g.look.choice = out->peaks.log[0].choice;
+        read_steps(out, &g.evidence, g.look.range, path, progress);
+        read_leaks(out, &g.evidence, &g.look, path, progress);
         read_breakdown(out, &g.evidence, path, progress);
         apply_rules(out, &g.evidence);
     } else mpr_insights_free(out);
@@ -250,6 +271,7 @@ int mpr_insights_read(struct mpr_insights *out, const char *path,
 void mpr_insights_free(struct mpr_insights *out)
 {
     if (out->has_steps) mpr_steps_free(&out->steps);
+    if (out->has_leaks) mpr_leaks_free(&out->leaks);
     if (out->has_breakdown) mpr_breakdown_free(&out->breakdown);
     mpr_peaks_free(&out->peaks);
     free(out->finding);

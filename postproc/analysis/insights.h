@@ -14,6 +14,7 @@
 
 #include "arena.h"
 #include "breakdown.h"
+#include "leaks.h"
 #include "peaks.h"
 #include "processes.h"
 #include "steps.h"
@@ -33,6 +34,7 @@ struct mpr_finding {
     const char *key;         /* "fragmentation", ...: a contract that memprof-report(1) lists */
     const char *where;       /* "gpu0", "host" */
     uint64_t bytes;          /* that the change would save, at most */
+    bool about;              /* bytes are estimated from samples */
     const char *what;        /* one sentence, with its numbers; */
     const char *const *path; /* whom it is about: ranges, or the Python stack; NULL: nobody */
     size_t depth;
@@ -60,6 +62,8 @@ struct mpr_insights {
     const struct mpr_processes *family; /* the run that the log is of; NULL: it alone was given */
     struct mpr_steps steps;             /* whose paths findings have; has_steps: a range repeats */
     bool has_steps;
+    struct mpr_leaks leaks; /* likewise, where none does */
+    bool has_leaks;
     struct mpr_breakdown breakdown; /* likewise; has_breakdown: PyTorch held device memory */
     bool has_breakdown;
     struct mpr_finding *finding; /* largest first */

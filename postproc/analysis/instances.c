@@ -127,6 +127,60 @@ static struct mpr_instance instance_of(const struct builder *b, const struct mpr
     };
 }
 
+/* ---- names: no two are alike */
+
+static int by_name(const void *left, const void *right)
+{
+    const struct mpr_instance *const *a = left, *const *b = right;
+    return strcmp((*a)->name, (*b)->name);
+}
+
+static bool some_are_alike(const struct mpr_instances *out)
+{
+    const struct mpr_instance **by = mpr_alloc(out->instances, sizeof *by);
+    bool alike = false;
+    for (size_t i = 0; i < out->instances; i++) by[i] = &out->instance[i];
+    qsort(by, out->instances, sizeof *by, by_name);
+    for (size_t i = 1; i < out->instances && !alike; i++) alike = by_name(&by[i - 1], &by[i]) == 0;
+    free(by);
+    return alike;
+}
+
+static const char *with_path(struct mpr_arena *arena, const struct mpr_reader *reader,
+                             uint32_t node, const char *name)
+{
+    size_t depth;
+    const char *const *path = mpr_label_node(arena, reader, node, &depth);
+    if (depth < 2) return name;
+    return mpr_arena_format(arena, "%s > %s", mpr_arena_path(arena, path, depth - 1), name);
+}
+
+static const char *with_number(struct mpr_arena *arena, const char *name, uint64_t number)
+{
+    return mpr_arena_format(arena, "%s (no. %" PRIu64 ")", name, number);
+}
+
+/* Where the program numbers them in each of several ranges: "epoch 0 > step 3"; where it does not
+ * number those: "epoch > step 3 (no. 15)". */
+static void tell_apart(const struct builder *b, const struct mpr_reader *reader,
+                       struct mpr_instances *out)
+{
+    if (!some_are_alike(out)) return;
+    for (size_t i = 0; i < out->instances; i++) {
+        struct mpr_instance *k = &out->instance[i];
+        k->name = with_path(&out->arena, reader, b->entry[i].node, k->name);
+        k->last = with_path(&out->arena, reader, b->entry[i].last_node, k->last);
+    }
+    if (!some_are_alike(out)) return;
+    for (size_t i = 0; i < out->instances; i++) {
+        struct mpr_instance *k = &out->instance[i];
+        k->name = with_number(&out->arena, k->name, k->number);
+        k->last = with_number(&out->arena, k->last, k->number + k->count - 1);
+    }
+}
+
+/* ---- heaps */
+
 static int by_peak(const void *left, const void *right)
 {
     const struct mpr_instances_heap *a = left, *b = right;
@@ -177,6 +231,7 @@ static void fill(const struct builder *b, const struct mpr_reader *reader, const
     out->instance = mpr_arena_alloc(&out->arena, b->entries * sizeof *out->instance);
     for (size_t i = 0; i < b->entries; i++)
         out->instance[out->instances++] = instance_of(b, reader, &b->entry[i], &out->arena);
+    tell_apart(b, reader, out);
     out->count = b->count;
     out->each = b->each;
     out->left_out = b->follow.left_out;

@@ -29,7 +29,8 @@ enum { MPR_INSTANCES_MAX = 8192 };
 struct mpr_instance {
     uint64_t number; /* from 1 in order of beginning: the 12 of "--at step:12" */
     uint64_t count;
-    const char *name; /* the first one's: as the program numbers it, "step 7", or else "step:8" */
+    const char *name; /* the first one's: as the program numbers it, "step 7", or else "step:8";
+                         with its path where that tells several apart */
     const char *last; /* the last one's name; of one instance the same */
     const char *thread;
     uint64_t begin_ns, end_ns;

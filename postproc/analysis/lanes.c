@@ -30,6 +30,7 @@ struct mpr_lanes {
     size_t boxes, most;
     uint64_t shortest; /* ns: shorter ones are joined; 0: none are yet */
     uint64_t left_out;
+    size_t in_vain;        /* so many ranges begin before room is made again */
     struct newest *newest; /* by thread; while boxes are joined */
     uint32_t threads;
 };
@@ -95,14 +96,34 @@ static void join(struct mpr_lanes *l)
     l->boxes = kept;
 }
 
-/* To half as many, where that can be. */
+/* Joining leaves each thread a box, and about two for each range that is open. */
+static size_t least(const struct mpr_lanes *l)
+{
+    static const struct newest none;
+    size_t n = 2 * l->follow.count;
+    for (uint32_t i = 0; i < l->threads; i++) n += memcmp(&l->newest[i], &none, sizeof none) != 0;
+    return n < l->most ? n : l->most;
+}
+
+/* To half as many; where there are too many threads for that, so that these keep some detail. */
+static size_t wanted(const struct mpr_lanes *l)
+{
+    const size_t half = l->most / 2, some = least(l) + (l->most - least(l)) / 4;
+    return half > some ? half : some;
+}
+
+/* All boxes are looked at, so it is not tried again soon where that gave little. */
 static void make_room(struct mpr_lanes *l)
 {
-    if (l->shortest) join(l); /* those that came since */
-    while (l->boxes > l->most / 2 && l->shortest < UINT64_MAX / 2) {
+    const size_t little = l->most / 16;
+    if (l->in_vain && l->in_vain--) return;
+    join(l); /* those that came since */
+    const size_t most = wanted(l);
+    while (l->boxes > most && l->shortest < UINT64_MAX / 2) {
         l->shortest = l->shortest ? 2 * l->shortest : 1000;
         join(l);
     }
+    if (l->most - l->boxes < little) l->in_vain = little;
 }
 
 /* ---- what happens */

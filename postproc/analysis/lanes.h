@@ -3,8 +3,9 @@
  *
  * Memory is bounded: when there are more boxes than wanted, those shorter than some length are
  * joined with neighbours of their lane to boxes of at most that length, and what is inside a box
- * so short goes; the length doubles until enough are left.  Of what is deeper than MPR_LANES_DEPTH
- * there are no boxes. */
+ * so short goes; the length doubles until few enough are left, as long as each thread keeps one.
+ * Where threads are so many that there is no room, what begins is left out.  Of what is deeper than
+ * MPR_LANES_DEPTH there are no boxes. */
 #ifndef MPR_LANES_H
 #define MPR_LANES_H
 

@@ -12,6 +12,7 @@
 #include "mpf/event.h"
 #include "named_ranges.h"
 #include "reader.h"
+#include "trend.h"
 #include "units.h"
 
 /* Where nothing repeats, growth is told by a clock of so many ticks. */
@@ -64,54 +65,10 @@ static void begin(void *arg, struct mpr_reader *reader)
     struct reading *g = arg;
     release(g);
     mpr_named_ranges_begin(&g->named, g->out->range, NULL);
-    mpr_history_begin(&g->history, &reader->replay, g->out->every, g->out->options.at.to);
+    mpr_history_begin(&g->history, &reader->replay, g->out->every, g->out->until);
     if (g->out->every) return;
     g->follow = (struct mpr_follow){ .what = what, .begins = begins, .ends = ends, .arg = g };
     reader->replay.watch = (struct mpr_watch){ mpr_follow_see, &g->follow };
-}
-
-/* ---- what a site did */
-
-struct judged {
-    enum { OTHER, GROWING, LEVELLED } as;
-    struct mpr_history_value by, live; /* by: how much it grew */
-};
-
-/* The instant that ends the warm-up. */
-static size_t warm_of(const struct mpr_history *h) { return (h->count + 3) / 4 - 1; }
-
-static bool is_growing(const struct mpr_history_value *v, size_t warm, size_t count)
-{
-    size_t grew = 0;
-    for (size_t i = warm + 1; i < count; i++) {
-        if (v[i].bytes < v[warm].bytes) return false;
-        grew += v[i].bytes > v[i - 1].bytes;
-    }
-    return 10 * grew >= 9 * (count - 1 - warm);
-}
-
-static bool has_levelled(const struct mpr_history_value *v, size_t count)
-{
-    size_t newest = 0;
-    for (size_t i = 1; i < count; i++)
-        if (v[i].bytes != v[i - 1].bytes) newest = i;
-    if (!newest || newest > count / 2) return false;
-    return v[newest].bytes > v[newest - 1].bytes && v[newest].bytes > v[0].bytes;
-}
-
-static struct judged judge(const struct mpr_history *h, const struct mpr_history_value *v)
-{
-    const size_t warm = warm_of(h), last = h->count - 1;
-    struct judged j = { .as = OTHER, .live = v[last] };
-    size_t from = warm;
-    if (is_growing(v, warm, h->count)) j.as = GROWING;
-    else if (has_levelled(v, h->count)) {
-        j.as = LEVELLED;
-        from = 0;
-    }
-    j.by = (struct mpr_history_value){ mpr_less(v[last].bytes, v[from].bytes),
-                                       mpr_less(v[last].blocks, v[from].blocks) };
-    return j;
 }
 
 /* ---- ages */
@@ -153,11 +110,24 @@ static int by_growth(const void *left, const void *right)
 struct found {
     struct site {
         uint32_t cell;
-        struct judged judged;
+        struct mpr_trend trend;
+        struct mpr_history_value live;
     } * site;
     size_t sites, cap;
     struct mpr_leaks_heap *heap[MPR_HEAPS]; /* by code; NULL: not wanted */
 };
+
+/* Where the rows of a site belong, and how many there are. */
+static struct mpr_leaks_row **list_of(struct mpr_leaks_heap *heap, const struct mpr_trend *t,
+                                      size_t **rows)
+{
+    switch (t->as) {
+    case MPR_TREND_GROWS: *rows = &heap->growings; return &heap->growing;
+    case MPR_TREND_LEVELLED: *rows = &heap->levelleds; return &heap->levelled;
+    case MPR_TREND_FEW: *rows = &heap->fews; return &heap->few;
+    default: return NULL;
+    }
+}
 
 static void find(struct found *f, const struct mpr_history *h, const struct mpr_books *books)
 {
@@ -166,12 +136,12 @@ static void find(struct found *f, const struct mpr_history *h, const struct mpr_
         struct mpr_leaks_heap *heap = f->heap[books->cell[i].heap];
         if (!heap) continue;
         mpr_history_values(h, i, value);
-        const struct judged j = judge(h, value);
-        if (j.as == OTHER || !j.by.bytes) continue;
-        heap->growings += j.as == GROWING;
-        heap->levelleds += j.as == LEVELLED;
+        const struct mpr_trend t = mpr_trend(value, h->count);
+        size_t *rows;
+        if (!list_of(heap, &t, &rows)) continue;
+        ++*rows;
         MPR_GROW(f->site, f->sites, f->cap);
-        f->site[f->sites++] = (struct site){ i, j };
+        f->site[f->sites++] = (struct site){ i, t, value[h->count - 1] };
     }
 }
 
@@ -190,11 +160,10 @@ static struct mpr_row row_of(struct reading *g, const struct mpr_reader *reader,
 {
     const struct mpr_replay *r = &reader->replay;
     const struct mpr_cell *cell = &r->books.cell[site->cell];
-    const struct judged *j = &site->judged;
-    struct mpr_row row = { .bytes = j->by.bytes,
-                           .blocks = j->by.blocks,
-                           .live_bytes = j->live.bytes,
-                           .live_blocks = j->live.blocks,
+    struct mpr_row row = { .bytes = site->trend.by.bytes,
+                           .blocks = site->trend.by.blocks,
+                           .live_bytes = site->live.bytes,
+                           .live_blocks = site->live.blocks,
                            .estimated = mpr_history_is_estimate(&g->history, site->cell) ||
                                         mpr_totals_is(&r->totals, &r->books, cell) };
     row.path = mpr_label_path(&g->out->arena, reader, cell, &row.depth);
@@ -207,9 +176,11 @@ static void fill_rows(struct reading *g, const struct mpr_reader *reader, const 
     for (size_t i = 0; i < f->sites; i++) {
         const struct site *site = &f->site[i];
         struct mpr_leaks_heap *heap = f->heap[reader->replay.books.cell[site->cell].heap];
-        struct mpr_leaks_row *row = site->judged.as == GROWING ? &heap->growing[heap->growings++]
-                                                               : &heap->levelled[heap->levelleds++];
+        size_t *rows;
+        struct mpr_leaks_row **list = list_of(heap, &site->trend, &rows),
+                             *row = &(*list)[(*rows)++];
         row->row = row_of(g, reader, site);
+        row->error = (uint64_t)site->trend.error;
         row->made = made[i];
         row->age = mpr_leaks_age(g->out, &made[i]);
     }
@@ -220,21 +191,27 @@ static void make_room(struct mpr_arena *arena, struct mpr_leaks_heap *heap)
 {
     heap->growing = mpr_arena_alloc(arena, heap->growings * sizeof *heap->growing);
     heap->levelled = mpr_arena_alloc(arena, heap->levelleds * sizeof *heap->levelled);
-    heap->growings = heap->levelleds = 0;
+    heap->few = mpr_arena_alloc(arena, heap->fews * sizeof *heap->few);
+    heap->growings = heap->levelleds = heap->fews = 0;
 }
 
 static void sort_rows(struct mpr_leaks_heap *heap)
 {
     if (heap->growings) qsort(heap->growing, heap->growings, sizeof *heap->growing, by_growth);
     if (heap->levelleds) qsort(heap->levelled, heap->levelleds, sizeof *heap->levelled, by_growth);
+    if (heap->fews) qsort(heap->few, heap->fews, sizeof *heap->few, by_growth);
 }
 
+/* The whole of a heap. */
 static void fill_growth(struct mpr_leaks_heap *heap, const struct mpr_history *h, unsigned code)
 {
-    const struct mpr_history_value *from = &h->at[warm_of(h)].heap[code],
-                                   *to = &h->at[h->count - 1].heap[code];
+    struct mpr_history_value value[MPR_HISTORY_MAX];
+    for (size_t i = 0; i < h->count; i++) value[i] = h->at[i].heap[code];
+    const struct mpr_history_value *from = &value[mpr_trend_warm(h->count)],
+                                   *to = &value[h->count - 1];
     heap->grown_bytes = mpr_change(from->bytes, to->bytes);
     heap->grown_blocks = mpr_change(from->blocks, to->blocks);
+    heap->grows = mpr_trend(value, h->count).as == MPR_TREND_GROWS;
 }
 
 static void fill_heaps(struct reading *g, const struct mpr_reader *reader)
@@ -275,8 +252,9 @@ static void end(void *arg, const struct mpr_reader *reader)
     out->kept = h->count;
     for (size_t i = 0; i < log->heaps; i++) out->heap[i].live = &log->heap[i];
     if (h->count < MPR_LEAKS_LEAST) return;
-    out->warm_number = h->at[warm_of(h)].number;
-    out->warm_ns = h->at[warm_of(h)].time;
+    const size_t warm = mpr_trend_warm(h->count);
+    out->warm_number = h->at[warm].number;
+    out->warm_ns = h->at[warm].time;
     out->last_number = h->at[h->count - 1].number;
     out->last_ns = h->at[h->count - 1].time;
     fill_endings(g);
@@ -290,6 +268,29 @@ static bool is_known(const struct mpr_leaks_options *o)
     return o->by != MPR_GROUP_AUTO && !o->at_end && (o->every || o->range);
 }
 
+/* Of those that are reported the one with the largest peak. */
+static const struct mpr_first_heap *largest_heap(const struct mpr_leaks *out,
+                                                 const struct mpr_first_look *known)
+{
+    const struct mpr_first_heap *largest = &known->heap[0];
+    const unsigned wanted = out->options.heap ? mpf_heap_named(out->options.heap) : 0;
+    if (wanted) return &known->heap[wanted];
+    for (size_t i = 1; i < MPR_HEAPS; i++)
+        if (known->heap[i].peak_bytes > largest->peak_bytes) largest = &known->heap[i];
+    return largest;
+}
+
+/* The clock's last instants may be the end of the program, which gives its blocks back: where the
+ * log's last eighth has the peak of the largest heap, which has lost the half of it since, growth
+ * is told until then. */
+static uint64_t before_its_end(const struct mpr_leaks *out, const struct mpr_first_look *known)
+{
+    const struct mpr_first_heap *h = largest_heap(out, known);
+    const bool ends =
+        h->end_bytes < h->peak_bytes / 2 && h->peak_ns >= known->end_ns - known->end_ns / 8;
+    return ends ? h->peak_ns : known->end_ns;
+}
+
 /* By what growth is told, the clock or a range, and until when. */
 static void choose(struct mpr_leaks *out, const struct mpr_first_look *known)
 {
@@ -297,8 +298,11 @@ static void choose(struct mpr_leaks *out, const struct mpr_first_look *known)
     out->every = out->options.every;
     if (!out->every && range) out->range = mpr_arena_text(&out->arena, range);
     if (out->options.at_end) out->options.at = MPR_INSTANT_END_OF(known->end_ns);
-    const uint64_t at = out->options.at.to, until = at < known->end_ns ? at : known->end_ns;
-    if (!out->every && !range) out->every = until / TICKS + 1;
+    out->until = out->options.at.to;
+    if (*out->range) return;
+    if (out->options.at_end) out->until = before_its_end(out, known);
+    else if (!out->every && known->end_ns < out->until) out->until = known->end_ns;
+    if (!out->every) out->every = out->until / TICKS + 1;
 }
 
 /* The range that was asked for never ended. */
@@ -337,10 +341,12 @@ int mpr_leaks_read(struct mpr_leaks *out, const char *path, const struct mpr_lea
                    const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_first_look known = { .range = NULL };
+    int status = 0;
     *out = (struct mpr_leaks){ .options = *options, .range = "" };
-    int status = is_known(options)
-                     ? 0
-                     : mpr_first_look(&known, &out->arena, path, options->by, progress, error);
+    if (options->known) known = *options->known;
+    else if (!is_known(options))
+        status = mpr_first_look(&known, &out->arena, path, options->by, progress, error);
+    out->options.known = NULL; /* it ends with this function */
     if (status == 0) {
         choose(out, &known);
         status = read_log(out, &known.choice, path, progress, error);

@@ -1,10 +1,7 @@
 /* What lives at an instant, and what grows: the result behind `memprof-report leaks`.
  *
  * Growth is what each site held at the end of each instance of a repeated range, or each so many
- * seconds.  The first quarter of these instants is for warming up.  A site *grows* that held more
- * in nine of ten of the others than in the one before, and never again less than at the end of the
- * warm-up.  One that *levelled off* grew at first, and has held the same since the middle, or
- * longer: a cache.
+ * seconds: which of them grow, and which levelled off, is in trend.h.
  *
  * Bytes are requested bytes; times are ns since the process's start.  Everything lives until
  * mpr_leaks_free. */
@@ -14,6 +11,8 @@
 #include "ages.h"
 #include "peaks.h"
 
+struct mpr_first_look;
+
 struct mpr_leaks_options {
     enum mpr_group by;
     const char *heap;      /* only this one; NULL: all */
@@ -22,6 +21,7 @@ struct mpr_leaks_options {
     const char *range; /* whose instances growth is told by (instances.h); NULL: the outermost that
                           repeats */
     uint64_t every;    /* ns: growth is told by this; 0: by a range */
+    const struct mpr_first_look *known; /* by whom the log was read before; NULL: by nobody */
 };
 
 enum { MPR_LEAKS_LEAST = 6 }; /* instants, to tell growth by */
@@ -38,15 +38,19 @@ struct mpr_leaks_row {
     struct mpr_row row;       /* bytes and blocks: by which it grew */
     struct mpr_ages made;     /* its blocks that lived at the last instant */
     struct mpr_leaks_age age; /* theirs */
+    uint64_t error;           /* the standard error of row.bytes; 0: that is exact */
 };
 
 struct mpr_leaks_heap {
     const struct mpr_heap_peak *live;  /* at the instant */
     int64_t grown_bytes, grown_blocks; /* since the warm-up: the whole heap */
+    bool grows;                        /* the whole of it, as a site does */
     struct mpr_leaks_row *growing;     /* since the warm-up, the largest first */
     size_t growings;
     struct mpr_leaks_row *levelled; /* since the first instant, before */
     size_t levelleds;
+    struct mpr_leaks_row *few; /* those that may grow: too few samples tell */
+    size_t fews;
 };
 
 struct mpr_leaks {
@@ -55,6 +59,7 @@ struct mpr_leaks {
     struct mpr_arena arena;
     const char *range; /* "": by the clock */
     uint64_t every;    /* ns */
+    uint64_t until;    /* ns: growth is told by instants until then */
     uint64_t instants; /* instances that ended, or ticks of the clock */
     size_t kept;       /* of these; growth is known where they are MPR_LEAKS_LEAST or more */
     uint64_t warm_number, last_number; /* which of the instants ended the warm-up, and was the last

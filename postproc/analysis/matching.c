@@ -74,6 +74,21 @@ const char *mpr_matching_name(struct mpr_arena *arena, enum mpr_group by, const 
     }
 }
 
+/* "(a.c:12)", not "(libfoo.so)": " (" stands before it. */
+static bool is_file(const char *source)
+{
+    return *source && !library_end(source) && *source_end(source) == ':';
+}
+
+const char *mpr_matching_function(struct mpr_arena *arena, enum mpr_group by, const char *program,
+                                  const char *name)
+{
+    const char *source = mpr_telling_source(name);
+    if (by == MPR_GROUP_SIZE || by == MPR_GROUP_HEAP || !is_file(source))
+        return mpr_matching_name(arena, by, program, name);
+    return up_to(arena, name, function_end(by, name, source));
+}
+
 const char *mpr_matching_program(const struct mpr_summary *log)
 {
     const struct mpr_process_info *process = &log->process;

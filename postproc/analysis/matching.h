@@ -20,6 +20,9 @@
  * program that ran, without its folder; "": not known. */
 const char *mpr_matching_name(struct mpr_arena *arena, enum mpr_group by, const char *program,
                               const char *name);
+/* The same without its source file, which may have another name now: "f"; else as above. */
+const char *mpr_matching_function(struct mpr_arena *arena, enum mpr_group by, const char *program,
+                                  const char *name);
 /* The file's name, as native calls tell it. */
 const char *mpr_matching_program(const struct mpr_summary *log);
 /* The name, of such a path, is that of a call by its address in an object file: in another build it

@@ -63,10 +63,21 @@ static int by_size(const void *left, const void *right)
     return x > y ? -1 : x < y;
 }
 
+/* By calls where they were asked for. */
+static const char *const *path_of(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                  const struct mpr_gpu_block *b, size_t *depth)
+{
+    const struct mpr_site at = mpr_sites_of(&reader->replay.sites, b->site);
+    switch (reader->replay.options.by) {
+    case MPR_GROUP_STACK: return mpr_label_stack(arena, reader, at.stack, depth);
+    case MPR_GROUP_PYTHON: return mpr_label_node(arena, reader, at.python, depth);
+    default: return mpr_label_best(arena, reader, b->node, at, depth);
+    }
+}
+
 static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena,
                          const struct mpr_reader *reader, const struct mpr_picture *p)
 {
-    const struct mpr_replay *r = &reader->replay;
     const struct mpr_gpu_block **block = mpr_alloc(p->torches + p->drivers, sizeof *block);
     size_t n = 0;
     for (size_t i = 0; i < p->torches; i++)
@@ -80,8 +91,7 @@ static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena,
         struct mpr_oom_block *b = &s->largest[s->blocks++];
         *b = (struct mpr_oom_block){ .bytes = mpr_gpu_backed(block[i]),
                                      .age = mpr_less(s->time, block[i]->time) };
-        b->path = mpr_label_best(arena, reader, block[i]->node,
-                                 mpr_sites_of(&r->sites, block[i]->site), &b->depth);
+        b->path = path_of(arena, reader, block[i], &b->depth);
     }
     free(block);
 }

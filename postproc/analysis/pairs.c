@@ -9,7 +9,7 @@
 
 /* Texts of one name are one text, mostly: each is looked at once. */
 struct mpr_pairs_name {
-    const char *key;
+    const char *key, *function;
     uint64_t hash;
 };
 
@@ -39,9 +39,10 @@ static struct mpr_pairs_name name_of(struct mpr_pairs *p, const char *text)
     const uint64_t at = (uintptr_t)text;
     const uint32_t number = mpr_index_get(&p->by_name, at);
     if (number) return p->name[number - 1];
-    const char *key = mpr_matching_name(p->arena, p->by, p->program, text);
+    const char *key = mpr_matching_name(p->arena, p->by, p->program, text),
+               *function = mpr_matching_function(p->arena, p->by, p->program, text);
     MPR_GROW(p->name, p->names, p->name_cap);
-    p->name[p->names++] = (struct mpr_pairs_name){ key, mpr_hash_text(key) };
+    p->name[p->names++] = (struct mpr_pairs_name){ key, function, mpr_hash_text(key) };
     mpr_index_set(&p->by_name, at, p->names);
     return p->name[p->names - 1];
 }
@@ -53,34 +54,40 @@ static bool is_same(const char *const *a, const char *const *b, size_t depth)
     return true;
 }
 
-/* In the arena, and its hash. */
-static const char *const *key_of(struct mpr_pairs *p, const char *const *path, size_t depth,
-                                 uint64_t *hash)
+struct key {
+    const char **name, **function;
+    uint64_t hash;
+};
+
+/* In the arena. */
+static struct key key_of(struct mpr_pairs *p, const char *const *path, size_t depth)
 {
-    const char **key = mpr_arena_alloc(p->arena, depth * sizeof *key);
-    *hash = 0;
+    struct key key = { mpr_arena_alloc(p->arena, depth * sizeof *key.name),
+                       mpr_arena_alloc(p->arena, depth * sizeof *key.function), 0 };
     for (size_t i = 0; i < depth; i++) {
         const struct mpr_pairs_name name = name_of(p, path[i]);
-        key[i] = name.key;
-        *hash = mpr_hash(*hash + name.hash);
+        key.name[i] = name.key;
+        key.function[i] = name.function;
+        key.hash = mpr_hash(key.hash + name.hash);
     }
     return key;
 }
 
 static struct mpr_pair *pair_of(struct mpr_pairs *p, const char *const *path, size_t depth)
 {
-    uint64_t hash;
-    const char *const *key = key_of(p, path, depth, &hash);
-    struct mpr_probe probe = mpr_index_probe(&p->by_key, hash);
+    const struct key key = key_of(p, path, depth);
+    struct mpr_probe probe = mpr_index_probe(&p->by_key, key.hash);
     for (uint32_t number; (number = mpr_probe_next(&probe));) {
         struct mpr_pair *pair = &p->pair[number - 1];
-        if (pair->depth == depth && is_same(pair->key, key, depth)) return pair;
+        if (pair->depth == depth && is_same(pair->key, key.name, depth)) return pair;
     }
     MPR_GROW(p->pair, p->pairs, p->cap);
-    p->pair[p->pairs++] = (struct mpr_pair){
-        .depth = depth, .bytes = mpr_arena_alloc(p->arena, p->runs * sizeof(int64_t)), .key = key
-    };
-    mpr_index_add(&p->by_key, hash, p->pairs);
+    p->pair[p->pairs++] =
+        (struct mpr_pair){ .depth = depth,
+                           .bytes = mpr_arena_alloc(p->arena, p->runs * sizeof(int64_t)),
+                           .key = key.name,
+                           .function = key.function };
+    mpr_index_add(&p->by_key, key.hash, p->pairs);
     return &p->pair[p->pairs - 1];
 }
 
@@ -113,4 +120,90 @@ void mpr_pairs_add(struct mpr_pairs *p, const char *const *path, size_t depth, i
     show(p, pair, path, p->run >= p->older);
     pair->bytes[p->run] = mpr_plus(pair->bytes[p->run], bytes);
     pair->estimated |= estimated;
+    pair->older |= p->run < p->older;
+}
+
+/* ---- leftovers */
+
+/* Pairs of the same functions, and how many of them each side has. */
+struct alike {
+    struct mpr_pair *first, *older, *newer;
+    uint32_t olders, newers;
+};
+
+struct joining {
+    struct alike *alike;
+    uint32_t count, cap;
+    struct mpr_index by_functions;
+    bool callers; /* are told apart */
+};
+
+static size_t names_of(const struct joining *j, const struct mpr_pair *pair)
+{
+    return pair->depth - !j->callers;
+}
+
+static bool calls_the_same(const struct joining *j, const struct mpr_pair *a,
+                           const struct mpr_pair *b)
+{
+    return a->depth == b->depth && is_same(a->function, b->function, names_of(j, a));
+}
+
+static struct alike *alike_of(struct joining *j, struct mpr_pair *pair)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < names_of(j, pair); i++)
+        hash = mpr_hash(hash + mpr_hash_text(pair->function[i]));
+    struct mpr_probe probe = mpr_index_probe(&j->by_functions, hash);
+    for (uint32_t number; (number = mpr_probe_next(&probe));)
+        if (calls_the_same(j, j->alike[number - 1].first, pair)) return &j->alike[number - 1];
+    MPR_GROW(j->alike, j->count, j->cap);
+    j->alike[j->count++] = (struct alike){ .first = pair };
+    mpr_index_add(&j->by_functions, hash, j->count);
+    return &j->alike[j->count - 1];
+}
+
+static void count(struct joining *j, struct mpr_pair *pair)
+{
+    struct alike *a = alike_of(j, pair);
+    if (pair->older) a->older = pair;
+    if (pair->newer) a->newer = pair;
+    a->olders += pair->older;
+    a->newers += pair->newer;
+}
+
+static void join(const struct mpr_pairs *p, struct mpr_pair *older, struct mpr_pair *newer)
+{
+    for (size_t i = 0; i < p->runs; i++)
+        newer->bytes[i] = mpr_plus(newer->bytes[i], older->bytes[i]);
+    newer->estimated |= older->estimated;
+    newer->older = true;
+    older->older = false;
+}
+
+static void leave_out_joined(struct mpr_pairs *p)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < p->pairs; i++)
+        if (p->pair[i].older || p->pair[i].newer) p->pair[kept++] = p->pair[i];
+    p->pairs = kept;
+}
+
+static void join_alike(struct mpr_pairs *p, bool callers)
+{
+    struct joining j = { .callers = callers };
+    for (uint32_t i = 0; i < p->pairs; i++) count(&j, &p->pair[i]);
+    for (uint32_t i = 0; i < j.count; i++) {
+        const struct alike *a = &j.alike[i];
+        if (a->olders == 1 && a->newers == 1 && a->older != a->newer) join(p, a->older, a->newer);
+    }
+    leave_out_joined(p);
+    mpr_index_free(&j.by_functions);
+    free(j.alike);
+}
+
+void mpr_pairs_join(struct mpr_pairs *p)
+{
+    join_alike(p, false);
+    join_alike(p, true);
 }

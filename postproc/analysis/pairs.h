@@ -1,5 +1,9 @@
 /* Rows of several runs, paired: those of one path, as far as it is the same from run to run
- * (matching.h), become one with the bytes of each run. */
+ * (matching.h), become one with the bytes of each run.
+ *
+ * What is left of the sides then is paired by its functions without their source files, and without
+ * the caller, which is the last name of a path ("": none is told), where each side has it in one
+ * pair only; then in the same way with the caller.  Where several fit nobody guesses. */
 #ifndef MPR_PAIRS_H
 #define MPR_PAIRS_H
 
@@ -17,8 +21,8 @@ struct mpr_pair {
     size_t depth;
     int64_t *bytes; /* by run */
     bool estimated;
-    const char *const *key;
-    bool newer; /* the path is of that side */
+    const char *const *key, *const *function;
+    bool older, newer; /* which sides have it; of the newer one is the path, where it does */
 };
 
 struct mpr_pairs {
@@ -44,6 +48,8 @@ void mpr_pairs_run(struct mpr_pairs *pairs, size_t run, const char *program);
 /* The path must live as long as the arena, and its texts are of one run. */
 void mpr_pairs_add(struct mpr_pairs *pairs, const char *const *path, size_t depth, int64_t bytes,
                    bool estimated);
+/* Pairs what is left, after the last row. */
+void mpr_pairs_join(struct mpr_pairs *pairs);
 void mpr_pairs_free(struct mpr_pairs *pairs);
 
 #endif

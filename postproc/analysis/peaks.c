@@ -5,9 +5,9 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "basename.h"
-#include "composition.h"
+#include "devices.h"
 #include "held.h"
+#include "kin.h"
 #include "labels.h"
 #include "reader.h"
 #include "reading.h"
@@ -75,23 +75,19 @@ static void estimate(const struct mpr_replay *r, const struct mpr_held *held,
     rest->own_peak = rest->bytes; /* more is not known */
 }
 
-/* Where nothing but samples is in the log, the books have the bytes that they stand for; the blocks
- * are estimated here. */
-static void estimate_blocks(const struct mpr_replay *r, const uint32_t *cell_of,
-                            struct mpr_heap_peak *out)
+/* Where nothing but samples is in the log, they tell the heap's blocks, too. */
+static void sum_blocks(const struct mpr_held *held, const uint32_t *cell_of,
+                       struct mpr_heap_peak *out)
 {
     out->estimated = true;
-    out->peak_blocks = out->allocations = 0;
+    out->peak_blocks = out->end_blocks = out->allocations = 0;
     for (size_t i = 0; i < out->rows; i++) {
-        struct mpr_row *row = &out->row[i];
-        const struct mpr_unseen unseen = mpr_estimates_unseen(&r->estimates, &r->books, cell_of[i]);
-        row->estimated = true;
-        row->blocks += unseen.blocks;
-        row->allocations += unseen.allocations;
-        out->end_blocks += unseen.end_blocks;
-        out->samples += unseen.samples;
-        out->peak_blocks += row->blocks;
-        out->allocations += row->allocations;
+        const struct mpr_held *h = &held[cell_of[i]];
+        out->row[i].estimated = true;
+        out->peak_blocks += h->then_blocks;
+        out->end_blocks += h->now_blocks;
+        out->allocations += h->allocations;
+        out->samples += h->samples;
     }
     out->frees = mpr_less(out->allocations, out->end_blocks);
 }
@@ -110,7 +106,7 @@ static void fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
         cell_of[out->rows] = i;
         out->row[out->rows++] = row_of(peaks, reader, &r->books.cell[i], &held[i]);
     }
-    if (heap == MPF_HEAP_PYTHON) estimate_blocks(r, cell_of, out);
+    if (heap == MPF_HEAP_PYTHON) sum_blocks(held, cell_of, out);
     else if (mpr_replay_by_stacks(r)) estimate(r, held, cell_of, out);
     free(held);
     qsort_r(out->row, out->rows, sizeof *out->row, by_order, &peaks->options.order);
@@ -225,45 +221,13 @@ static void fill_heaps(struct mpr_peaks *peaks, const struct mpr_reader *reader,
     out->peak_bytes = out->heaps ? out->heap[0].peak_bytes : 0;
 }
 
-/* ---- devices */
-
-static bool is_used(const struct mpr_replay *r, unsigned device)
-{
-    return r->gpu.device[device].seen || r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].used;
-}
-
-static void fill_device(struct mpr_peaks *peaks, const struct mpr_reader *reader, unsigned index,
-                        struct mpr_device *out)
-{
-    const struct mpr_replay *r = &reader->replay;
-    const struct mpr_gpu_device *d = &r->gpu.device[index];
-    *out = (struct mpr_device){
-        .index = index,
-        .name = mpr_arena_text(&peaks->arena, d->name),
-        .uuid = mpr_arena_text(&peaks->arena, d->uuid),
-        .off = mpr_arena_text(&peaks->arena, d->off),
-        .torch_reserved_peak = d->torch_reserved_peak,
-        .context_blocks = r->gpu.context_blocks,
-    };
-    mpr_composition(&out->peak, &peaks->arena, reader, &d->peak);
-}
-
-static void fill_devices(struct mpr_peaks *peaks, const struct mpr_reader *reader,
-                         struct mpr_log_peaks *out)
-{
-    const struct mpr_replay *r = &reader->replay;
-    out->device = mpr_arena_alloc(&peaks->arena, MPF_GPUS * sizeof *out->device);
-    for (unsigned i = 0; i < MPF_GPUS; i++)
-        if (is_used(r, i)) fill_device(peaks, reader, i, &out->device[out->devices++]);
-}
-
 static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, const char *path,
                      struct mpr_log_peaks *out)
 {
     *out = (struct mpr_log_peaks){ .parent = -1 };
     mpr_reader_summary(reader, path, &peaks->arena, &out->summary);
     fill_heaps(peaks, reader, out);
-    fill_devices(peaks, reader, out);
+    out->device = mpr_devices_fill(&peaks->arena, reader, &out->devices);
     out->note = mpr_label_notes(&peaks->arena, reader, &out->notes);
     for (int i = 0; i < MPR_READ_SOURCES; i++)
         out->largest[i] = mpr_reading_of(&reader->replay.samples.source[i].largest);
@@ -338,31 +302,25 @@ static int by_size(const void *left, const void *right)
     return strcmp(a->summary.path, b->summary.path);
 }
 
-/* The parent's log when the child's names it; otherwise the process that ran then on that host
- * under the parent's id. */
-static bool is_parent(const struct mpr_summary *parent, const struct mpr_summary *child)
+static void find_parents(struct mpr_peaks *peaks)
 {
-    const struct mpr_process_info *p = &parent->process, *c = &child->process;
-    if (parent == child) return false;
-    if (*c->parent_log) return strcmp(mpr_basename(c->parent_log), mpr_basename(parent->path)) == 0;
-    return c->ppid && c->ppid == p->pid && strcmp(c->host, p->host) == 0 &&
-           p->start_ns <= c->start_ns;
-}
-
-static long find_parent(const struct mpr_peaks *peaks, size_t child)
-{
-    for (size_t i = 0; i < peaks->logs; i++) {
-        if (is_parent(&peaks->log[i].summary, &peaks->log[child].summary)) return (long)i;
-    }
-    return -1;
+    const struct mpr_summary **log = mpr_alloc(peaks->logs, sizeof *log);
+    struct mpr_kin *kin = mpr_alloc(peaks->logs, sizeof *kin);
+    for (size_t i = 0; i < peaks->logs; i++) log[i] = &peaks->log[i].summary;
+    mpr_kin_find(log, peaks->logs, kin);
+    for (size_t i = 0; i < peaks->logs; i++)
+        peaks->log[i].parent = kin[i].parent == MPR_NO_PROCESS ? -1 : (long)kin[i].parent;
+    free(log);
+    free(kin);
 }
 
 void mpr_peaks_finish(struct mpr_peaks *peaks)
 {
-    if (peaks->logs) qsort(peaks->log, peaks->logs, sizeof *peaks->log, by_size);
+    if (!peaks->logs) return;
+    qsort(peaks->log, peaks->logs, sizeof *peaks->log, by_size);
+    find_parents(peaks);
     for (size_t i = 0; i < peaks->logs; i++) {
         struct mpr_log_peaks *log = &peaks->log[i];
-        log->parent = find_parent(peaks, i);
         for (size_t k = 0; k < log->heaps; k++)
             if (!log->heap[k].inside) peaks->sum_of_peaks += log->heap[k].peak_bytes;
         if (log->rss_high != MPF_UNKNOWN) peaks->sum_of_rss += log->rss_high;

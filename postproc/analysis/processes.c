@@ -5,7 +5,6 @@
 
 #include "alloc.h"
 #include "basename.h"
-#include "index.h"
 #include "labels.h"
 #include "reader.h"
 #include "reading.h"
@@ -72,67 +71,25 @@ int mpr_processes_add(struct mpr_processes *all, const char *path,
 
 static int by_start(const void *left, const void *right)
 {
-    const struct mpr_summary *a = &((const struct mpr_process *)left)->summary,
-                             *b = &((const struct mpr_process *)right)->summary;
-    if (a->process.start_ns != b->process.start_ns)
-        return a->process.start_ns < b->process.start_ns ? -1 : 1;
-    return strcmp(a->path, b->path);
+    const struct mpr_process *a = left, *b = right;
+    return mpr_kin_order(&a->summary, &b->summary);
 }
 
-/* The logs before the one that is looked at, by the name of the file and by host and number. */
-struct known {
-    const struct mpr_process *at;
-    struct mpr_index by_name, by_number;
-};
-
-static uint64_t number_key(const char *host, uint64_t pid)
-{
-    return mpr_hash_text(host) ^ mpr_hash(pid);
-}
-
-static size_t named(const struct known *k, const char *log)
-{
-    uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&k->by_name, mpr_hash_text(mpr_basename(log)));
-         (number = mpr_probe_next(&p));)
-        if (strcmp(mpr_basename(k->at[number - 1].summary.path), mpr_basename(log)) == 0)
-            return number - 1;
-    return MPR_NO_PROCESS;
-}
-
-/* The newest of that number: numbers are used again. */
-static size_t numbered(const struct known *k, const char *host, uint64_t pid)
-{
-    const uint32_t number = pid ? mpr_index_get(&k->by_number, number_key(host, pid)) : 0;
-    const struct mpr_process_info *p = number ? &k->at[number - 1].summary.process : NULL;
-    return p && p->pid == pid && strcmp(p->host, host) == 0 ? number - 1 : MPR_NO_PROCESS;
-}
-
-static void relate(struct known *k, struct mpr_process *p, size_t index)
-{
-    const struct mpr_process_info *who = &p->summary.process;
-    const size_t before = numbered(k, who->host, who->pid);
-    if (before != MPR_NO_PROCESS && strcmp(k->at[before].summary.end_reason, "exec") == 0) {
-        p->image_of = before;
-        p->parent = k->at[before].parent;
-    } else if (*who->parent_log) p->parent = named(k, who->parent_log);
-    else p->parent = numbered(k, who->host, who->ppid);
-    mpr_index_add(&k->by_name, mpr_hash_text(mpr_basename(p->summary.path)), (uint32_t)index + 1);
-    if (who->pid)
-        mpr_index_set(&k->by_number, number_key(who->host, who->pid), (uint32_t)index + 1);
-}
-
-/* A parent is before its child: claims of logs cannot make a circle. */
 void mpr_processes_finish(struct mpr_processes *all)
 {
-    struct known k = { .at = all->at };
-    if (all->count) qsort(all->at, all->count, sizeof *all->at, by_start);
+    if (!all->count) return;
+    const struct mpr_summary **log = mpr_alloc(all->count, sizeof *log);
+    struct mpr_kin *kin = mpr_alloc(all->count, sizeof *kin);
+    qsort(all->at, all->count, sizeof *all->at, by_start);
+    for (size_t i = 0; i < all->count; i++) log[i] = &all->at[i].summary;
+    mpr_kin_find(log, all->count, kin);
     for (size_t i = 0; i < all->count; i++) {
-        relate(&k, &all->at[i], i);
-        if (all->at[i].image_of != MPR_NO_PROCESS) all->at[all->at[i].image_of].executed = i;
+        all->at[i].parent = kin[i].parent;
+        all->at[i].image_of = kin[i].image_of;
+        if (kin[i].image_of != MPR_NO_PROCESS) all->at[kin[i].image_of].executed = i;
     }
-    mpr_index_free(&k.by_name);
-    mpr_index_free(&k.by_number);
+    free(log);
+    free(kin);
 }
 
 void mpr_processes_read(struct mpr_processes *all, const char *const *path, size_t paths,

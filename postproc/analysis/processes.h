@@ -8,12 +8,11 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "kin.h"
 #include "progress.h"
 #include "summary.h"
 
 struct mpr_error;
-
-#define MPR_NO_PROCESS SIZE_MAX
 
 struct mpr_process_heap {
     const char *name;

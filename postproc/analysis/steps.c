@@ -6,6 +6,7 @@
 #include "alloc.h"
 #include "amount.h"
 #include "growth.h"
+#include "heap_names.h"
 #include "peaks.h"
 #include "unnumbered.h"
 
@@ -97,6 +98,30 @@ static uint64_t excess(const struct mpr_steps_heap *h)
     return h->peaks_out ? h->heap->of[h->worst_peak].peak_bytes - h->median_peak : 0;
 }
 
+/* The largest heap that is no part of another one; PyTorch's blocks rather than the segments that
+ * they lie in. */
+static size_t leading(struct mpr_instances *in)
+{
+    size_t first = 0;
+    while (first + 1 < in->heaps && in->heap[first].inside) first++;
+    const char *torch = mpr_heap_torch_of(&in->arena, in->heap[first].name);
+    for (size_t i = 0; torch && i < in->heaps; i++)
+        if (strcmp(in->heap[i].name, torch) == 0) return i;
+    return first;
+}
+
+/* The leading heap, unless an instance stands out in another one only, by a tenth of what the
+ * leading one has or more. */
+static size_t shown(struct mpr_steps *s)
+{
+    const size_t first = leading(&s->instances);
+    size_t most = first;
+    if (s->heap[first].peaks_out) return first;
+    for (size_t i = 0; i < s->instances.heaps; i++)
+        if (!s->heap[i].heap->inside && excess(&s->heap[i]) > excess(&s->heap[most])) most = i;
+    return excess(&s->heap[most]) >= s->heap[first].median_peak / 10 ? most : first;
+}
+
 static void judge(struct mpr_steps *s)
 {
     struct mpr_instances *in = &s->instances;
@@ -108,9 +133,9 @@ static void judge(struct mpr_steps *s)
         h->stands_out = mpr_arena_alloc(&in->arena, in->instances);
         judge_peaks(h, ranked, in->instances);
         judge_kept(in, h, ranked);
-        if (!h->heap->inside && excess(h) > excess(&s->heap[s->shown])) s->shown = i;
     }
     free(ranked);
+    s->shown = shown(s);
 }
 
 /* ---- two peaks */
@@ -181,15 +206,37 @@ static void merge(struct mpr_steps_comparison *c)
 }
 
 /* Who held the heap at an instance's peak. */
-static int read_peak(const struct mpr_steps *s, size_t instance, struct mpr_peaks *peaks,
-                     const char *path, const struct mpr_progress *progress, struct mpr_error *error)
+static int read_peak(const struct mpr_steps *s, size_t instance, const struct mpr_choice *choice,
+                     struct mpr_peaks *peaks, const char *path, const struct mpr_progress *progress,
+                     struct mpr_error *error)
 {
     const struct mpr_instances_heap *heap = &s->instances.heap[s->shown];
     const struct mpr_peaks_options options = { .by = MPR_GROUP_AUTO,
+                                               .choice = choice,
                                                .heap = heap->name,
                                                .at = MPR_INSTANT_AT(heap->of[instance].peak_time) };
     mpr_peaks_init(peaks, &options);
     return mpr_peaks_add(peaks, path, progress, error);
+}
+
+/* Of the rows those that the instance holds more of, or those that it holds less of. */
+static struct mpr_row *apart(struct mpr_arena *arena, const struct mpr_steps_comparison *c,
+                             bool more, size_t *rows)
+{
+    struct mpr_row *row = mpr_arena_alloc(arena, c->rows * sizeof *row);
+    *rows = 0;
+    for (size_t i = 0; i < c->rows; i++) {
+        const struct mpr_steps_row *r = &c->row[i];
+        if ((r->here > r->median) != more) continue;
+        row[(*rows)++] = (struct mpr_row){
+            .path = r->path,
+            .depth = r->depth,
+            .bytes = more ? r->here - r->median : r->median - r->here,
+            .blocks = more ? mpr_less(r->blocks_here, r->blocks_median)
+                           : mpr_less(r->blocks_median, r->blocks_here),
+        };
+    }
+    return row;
 }
 
 static void fill_comparison(struct mpr_steps *s, const struct mpr_log_peaks *here,
@@ -204,28 +251,21 @@ static void fill_comparison(struct mpr_steps *s, const struct mpr_log_peaks *her
     end = add_rows(s, median, false, end);
     c->rows = (size_t)(end - c->row);
     merge(c);
-    c->more = mpr_arena_alloc(&s->instances.arena, c->rows * sizeof *c->more);
-    for (size_t i = 0; i < c->rows; i++) {
-        const struct mpr_steps_row *r = &c->row[i];
-        if (r->here > r->median)
-            c->more[c->mores++] =
-                (struct mpr_row){ .path = r->path,
-                                  .depth = r->depth,
-                                  .bytes = r->here - r->median,
-                                  .blocks = mpr_less(r->blocks_here, r->blocks_median) };
-    }
+    c->more = apart(&s->instances.arena, c, true, &c->mores);
+    c->less = apart(&s->instances.arena, c, false, &c->lesses);
 }
 
-static int compare(struct mpr_steps *s, const char *path, const struct mpr_progress *progress,
-                   struct mpr_error *error)
+static int compare(struct mpr_steps *s, const char *path, const struct mpr_choice *choice,
+                   const struct mpr_progress *progress, struct mpr_error *error)
 {
     const struct mpr_steps_heap *h = &s->heap[s->shown];
     struct mpr_steps_comparison *c = &s->comparison;
     struct mpr_peaks here, median = { .logs = 0 };
     c->instance = h->worst_peak;
     c->median = h->median;
-    int status = read_peak(s, c->instance, &here, path, progress, error);
-    if (status == 0) status = read_peak(s, c->median, &median, path, progress, error);
+    int status = read_peak(s, c->instance, choice, &here, path, progress, error);
+    if (status == 0)
+        status = read_peak(s, c->median, &here.log[0].choice, &median, path, progress, error);
     if (status == 0) {
         fill_comparison(s, &here.log[0], &median.log[0].heap[0]);
         s->compared = true;
@@ -236,14 +276,14 @@ static int compare(struct mpr_steps *s, const char *path, const struct mpr_progr
 }
 
 int mpr_steps_read(struct mpr_steps *out, const char *path,
-                   const struct mpr_instances_options *options, const struct mpr_progress *progress,
-                   struct mpr_error *error)
+                   const struct mpr_instances_options *options, const struct mpr_choice *choice,
+                   const struct mpr_progress *progress, struct mpr_error *error)
 {
     *out = (struct mpr_steps){ .shown = 0 };
     int status = mpr_instances_read(&out->instances, path, options, progress, error);
     if (status != 0 || !out->instances.heaps) return status;
     judge(out);
-    if (out->heap[out->shown].peaks_out) status = compare(out, path, progress, error);
+    if (out->heap[out->shown].peaks_out) status = compare(out, path, choice, progress, error);
     if (status != 0) mpr_steps_free(out);
     return status;
 }

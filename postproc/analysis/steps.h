@@ -40,24 +40,25 @@ struct mpr_steps_comparison {
     struct mpr_choice choice;
     struct mpr_steps_row *row; /* whose bytes differ, the largest difference first */
     size_t rows;
-    struct mpr_row *more; /* of these, that the instance holds more of: by so many bytes and blocks
-                           */
-    size_t mores;
+    struct mpr_row *more, *less; /* of these, that the instance holds more of, and less: by so many
+                                    bytes and blocks */
+    size_t mores, lesses;
 };
 
 struct mpr_steps {
     struct mpr_instances instances;
     struct mpr_steps_heap *heap; /* as instances.heap */
-    size_t shown; /* the heap in which an instance stands out most, or else the largest */
+    size_t shown; /* the largest heap, PyTorch's blocks rather than their segments; or the one in
+                     which an instance stands out, where none does in that */
     bool compared;
     struct mpr_steps_comparison comparison; /* of that heap, where an instance stands out by its
                                                peak */
 };
 
-/* 0, or -1 with *error filled. */
+/* 0, or -1 with *error filled.  choice: what AUTO stands for in the log; NULL: it is found out. */
 int mpr_steps_read(struct mpr_steps *out, const char *path,
-                   const struct mpr_instances_options *options, const struct mpr_progress *progress,
-                   struct mpr_error *error);
+                   const struct mpr_instances_options *options, const struct mpr_choice *choice,
+                   const struct mpr_progress *progress, struct mpr_error *error);
 void mpr_steps_free(struct mpr_steps *steps);
 
 #endif

@@ -43,9 +43,10 @@ static int by_bytes(const void *left, const void *right)
 }
 
 /* host/python: the books have the bytes that samples stand for, but not the blocks. */
-static void estimate(struct mpr_thread_row *row, const struct mpr_replay *r, uint32_t cell)
+static void estimate(struct mpr_thread_row *row, const struct mpr_replay *r, uint32_t cell,
+                     struct mpr_unseen_rest *rest)
 {
-    const struct mpr_unseen unseen = mpr_estimates_unseen(&r->estimates, &r->books, cell);
+    const struct mpr_unseen unseen = mpr_estimates_unseen(&r->estimates, &r->books, cell, rest);
     row->estimated = true;
     row->blocks += unseen.blocks;
     row->end_blocks += unseen.end_blocks;
@@ -58,6 +59,7 @@ static void fill_rows(struct gathering *g, const struct mpr_replay *r, uint8_t h
 {
     struct mpr_arena *arena = &g->out->peaks.arena;
     const struct mpr_books *books = &r->books;
+    struct mpr_unseen_rest rest = { 0 };
     size_t count = 0;
     for (uint32_t i = 0; i < books->cells; i++) count += books->cell[i].heap == heap;
     out->row = mpr_arena_alloc(arena, count * sizeof *out->row);
@@ -77,7 +79,7 @@ static void fill_rows(struct gathering *g, const struct mpr_replay *r, uint8_t h
             .allocations = cell->allocations,
             .all_bytes = all.births ? all.bytes : MPF_UNKNOWN,
         };
-        if (out->inside) estimate(&out->row[out->rows - 1], r, i);
+        if (out->inside) estimate(&out->row[out->rows - 1], r, i, &rest);
     }
     if (out->rows) qsort(out->row, out->rows, sizeof *out->row, by_bytes);
 }

@@ -7,6 +7,7 @@
 #include "excerpts.h"
 #include "gpu.h"
 #include "heap_lines.h"
+#include "instants.h"
 #include "labels.h"
 #include "lanes.h"
 #include "reader.h"
@@ -74,13 +75,15 @@ static void fill_sizes(struct mpr_timeline *t, const struct mpr_replay *r)
     if (r->totals.told) t->size_name[0] = mpr_arena_text(&t->arena, r->options.rest_name);
 }
 
-/* What looks on while the log is read; the page's NULL for other reports. */
+/* What looks on while the log is read; what is only the page's is NULL for other reports. */
 struct observers {
     struct mpr_levels *levels;
+    struct mpr_instants *instants;
     struct mpr_excerpts *excerpts;
     struct mpr_annotations *annotations;
     struct mpr_large *large;
     struct mpr_lanes *lanes;
+    struct mpr_flows *flows;
 };
 
 static void fill_libraries(struct mpr_timeline *t, const struct mpr_replay *r)
@@ -180,7 +183,9 @@ static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const str
     struct mpr_replay *r = &reader->replay;
     r->books.levels = o->levels;
     r->books.excerpts = o->excerpts;
+    r->gpu.instants = o->instants;
     r->large = o->large;
+    r->flows = o->flows;
     if (o->annotations) {
         r->watch = (struct mpr_watch){ mpr_annotations_see, o->annotations };
         reader->repeats = mpr_repeats_new();
@@ -191,11 +196,16 @@ static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const str
     mpr_levels_finish(o->levels, &r->books);
     if (o->excerpts) mpr_excerpts_finish(o->excerpts, &r->books);
     if (o->lanes) mpr_lanes_end(o->lanes, r);
+    if (o->flows) mpr_flows_end(o->flows);
+    if (o->instants) mpr_instants_end(o->instants, r);
     mpr_reader_summary(reader, path, &t->arena, &t->summary);
     choose(t, reader);
     t->sampled = r->options.sample_mean != 0;
     fill_heaps(t, reader, o->levels);
     fill_threads(t, r);
+    if (o->instants)
+        t->account =
+            mpr_accounts_make(&t->arena, reader, t->options.from, t->options.to, &t->accounts);
     if (o->annotations) fill_page(t, reader, o);
     mpr_reader_close(reader);
     return 0;
@@ -207,10 +217,13 @@ static struct observers make_observers(const struct mpr_timeline_options *option
     const struct mpr_levels_options wanted = { options->from, options->to, options->buckets,
                                                LEVEL_CHANGES };
     struct observers o = { .levels = mpr_levels_new(&wanted, &r->now) };
+    if (!options->heap && options->instants)
+        o.instants = mpr_instants_new(options->instants, options->from, options->to);
     if (options->by != MPR_GROUP_ALL) return o;
     o.annotations = mpr_annotations_new();
     o.lanes = mpr_lanes_new(options->boxes);
     o.large = mpr_large_new(&r->books);
+    o.flows = mpr_flows_new();
     o.excerpts = mpr_excerpts_new(options->exact, &r->now);
     return o;
 }
@@ -218,10 +231,12 @@ static struct observers make_observers(const struct mpr_timeline_options *option
 static void free_observers(struct observers *o)
 {
     mpr_levels_free(o->levels);
+    mpr_instants_free(o->instants);
     mpr_excerpts_free(o->excerpts);
     mpr_annotations_free(o->annotations);
     mpr_large_free(o->large);
     mpr_lanes_free(o->lanes);
+    mpr_flows_free(o->flows);
 }
 
 /* Reads the log by t->choice.by. */
@@ -243,7 +258,7 @@ static int read_steps(struct mpr_timeline *t, const char *path, const struct mpr
 {
     const struct mpr_instances_options options = { .range = t->repeat.name };
     struct mpr_steps *steps = mpr_alloc(1, sizeof *steps);
-    const int status = mpr_steps_read(steps, path, &options, progress, error);
+    const int status = mpr_steps_read(steps, path, &options, &t->best, progress, error);
     if (status == 0) t->steps = steps;
     else free(steps);
     if (status != 0) mpr_timeline_free(t);

@@ -3,6 +3,7 @@
 #define MPR_TIMELINE_PARTS_H
 
 #include "callers.h"
+#include "flows.h"
 #include "large.h"
 #include "levels.h"
 #include "reader.h"
@@ -13,6 +14,10 @@
  * changes of the heap from its series. */
 void mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_reader *reader,
                     const struct mpr_levels *levels, uint8_t heap, struct mpr_heap_line *out);
+
+/* When blocks of its bands came and went; by cell: its band. */
+void mpr_band_flows_fill(struct mpr_timeline *timeline, const struct mpr_flow_heap *heap,
+                         const uint32_t *band_of, struct mpr_heap_line *out);
 
 /* Who held a heap's peak, by the best name of each block (its range, else its Python stack, else
  * its native one or its library), by numbers of the result. */

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "accounts.h"
 #include "arena.h"
 #include "instance_heap.h"
 #include "row.h"
@@ -29,8 +30,10 @@ struct mpr_timeline_options {
     size_t bands;      /* of a heap at most: the largest, and one for the rest */
     size_t changes;    /* of a heap at most */
     size_t lifetimes;  /* blocks of a heap at most, by MPR_GROUP_ALL */
+    size_t flows;      /* of a heap at most: which bands' blocks came and went when */
     bool steps;        /* by MPR_GROUP_ALL: which instance stands out, for another reading */
     size_t boxes;      /* of the lanes of ranges at most, by MPR_GROUP_ALL */
+    size_t instants;   /* of a device's account, spread over the run; an even number */
     size_t exact;     /* changes on either side of a peak, a failure, a graph, each kept; a power of
                          two, or 0 */
     bool backward_of; /* PyTorch's backward ranges stand below their forward operators' */
@@ -193,6 +196,14 @@ struct mpr_heap_view {
     size_t lines;
 };
 
+/* Blocks of a band that came in one slice of the heap's changes and went in another. */
+struct mpr_band_flow {
+    uint32_t born; /* slice */
+    uint32_t life; /* slices, that of its end, too; 0: live at the end */
+    uint32_t band;
+    uint64_t bytes, blocks;
+};
+
 struct mpr_heap_line {
     const char *name;
     uint64_t peak_bytes, peak_time, peak_blocks, end_bytes, end_blocks;
@@ -217,6 +228,12 @@ struct mpr_heap_line {
     struct mpr_lifetime *lifetime; /* by MPR_GROUP_ALL: blocks that stand out at some time, most at
                                       the peak, in order of `from` */
     size_t lifetimes;
+    const struct mpr_band_flow *flow; /* by MPR_GROUP_ALL: in order of `born`; none where it is not
+                                         known */
+    size_t flows;
+    const uint64_t *slice_time; /* of each slice's first change */
+    size_t slices;
+    uint64_t slice_changes;              /* that each holds */
     const struct mpr_instance_heap *box; /* by MPR_GROUP_ALL: by the timeline's boxes */
 };
 
@@ -247,6 +264,8 @@ struct mpr_timeline {
     bool sampled;               /* only a sample of the small blocks has its call stack */
     struct mpr_heap_line *heap; /* largest peak first */
     size_t heaps;
+    const struct mpr_device_account *account; /* devices that are known */
+    size_t accounts;
     /* by MPR_GROUP_ALL only: */
     struct mpr_tree_node *node;
     size_t nodes;

@@ -18,7 +18,8 @@ enum mpr_exit {
     MPR_EXIT_FAILURE = 1,
     MPR_EXIT_USAGE = 2,
     MPR_EXIT_INCOMPLETE = 3,
-    MPR_EXIT_BROKEN = 4 /* check: a limit is */
+    MPR_EXIT_BROKEN = 4,   /* check: a limit is */
+    MPR_EXIT_NOT_FOUND = 5 /* check: a limit is about nothing that there is */
 };
 
 int mpr_cmd_peaks(int argc, char **argv);
@@ -27,6 +28,7 @@ int mpr_cmd_html(int argc, char **argv);
 int mpr_cmd_timeline(int argc, char **argv);
 int mpr_cmd_check(int argc, char **argv);
 int mpr_cmd_diff(int argc, char **argv);
+int mpr_cmd_export(int argc, char **argv);
 int mpr_cmd_graphs(int argc, char **argv);
 int mpr_cmd_breakdown(int argc, char **argv);
 int mpr_cmd_segments(int argc, char **argv);

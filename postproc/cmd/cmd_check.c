@@ -6,10 +6,11 @@
 #include "alloc.h"
 #include "check.h"
 #include "cmd.h"
+#include "heap_names.h"
 #include "junit.h"
 #include "logs.h"
-#include "mpf/event.h"
 #include "reports.h"
+#include "selection.h"
 
 enum {
     KEY_MAX = 256,
@@ -22,10 +23,11 @@ enum {
 };
 
 static const struct argp_option options[] = {
-    { "max", KEY_MAX, "HEAP=SIZE", 0, "the heap's peak is at most that, such as host/heap=500MiB",
+    { "max", KEY_MAX, "HEAP=SIZE[,optional]", 0,
+      "the heap's peak is at most that, such as host/heap=500MiB; optional: there may be no such heap",
       1 },
     { "budget", KEY_BUDGET, "FILE", 0,
-      "limits, one a line: heap NAME SIZE, range \"PATH\" HEAP SIZE, thread NAME HEAP SIZE, role NAME HEAP SIZE",
+      "limits, one a line: heap NAME SIZE, range \"PATH\" HEAP SIZE, thread NAME HEAP SIZE, role NAME HEAP SIZE; behind one that may match nothing: optional",
       1 },
     { "against", KEY_AGAINST, "BASE", 0,
       "no heap, device, communicators or graphs, and no line of them, take more than in that log, but for the tolerance",
@@ -52,15 +54,21 @@ struct arguments {
 static void add_max(struct arguments *a, const char *arg, struct argp_state *state)
 {
     struct mpr_limit limit = { .of = MPR_LIMIT_HEAP, .name = "", .from = "--max" };
-    const size_t name = strcspn(arg, "=");
-    char *heap = mpr_text_part(arg, name);
-    const unsigned number = mpf_heap_named(heap);
+    const size_t name = strcspn(arg, "="), rest = name + !!arg[name],
+                 length = strcspn(arg + rest, ",");
+    char *heap = mpr_text_part(arg, name), *size = mpr_text_part(arg + rest, length);
+    limit.heap = mpr_heap_named(heap);
+    if (arg[name] && name && !limit.heap)
+        argp_error(state, "--max=%s: there is no heap %s: %s", arg, heap, MPR_HEAPS_WANTED);
+    const bool good = limit.heap && mpr_budget_size(size, &limit.bytes);
+    const char *behind = arg + rest + length;
     free(heap);
-    if (!number || !arg[name] || !mpr_budget_size(arg + name + 1, &limit.bytes))
+    free(size);
+    limit.optional = strcmp(behind, ",optional") == 0;
+    if (!good || (*behind && !limit.optional))
         argp_error(state,
                    "--max=%s: HEAP=SIZE is wanted, such as host/heap=500MiB or gpu0/torch=12GiB",
                    arg);
-    limit.heap = mpf_heap_name(number);
     a->limited = true;
     mpr_budget_add(&a->budget, &limit);
 }
@@ -129,7 +137,7 @@ static const struct argp argp = {
     "  memprof-report check --suggest LOG > budget.txt\n"
     "  memprof-report check --budget budget.txt --junit memory.xml LOG\n"
     "  memprof-report check --against base.zst --tolerance 5% LOG\n\n"
-    "Exit status: 0 all limits are kept, 1 failure, 2 wrong usage or a malformed budget, 3 a log is incomplete, 4 a limit is broken.",
+    "Exit status: 0 all limits are kept, 1 failure, 2 wrong usage or a malformed budget, 3 a log is incomplete, 4 a limit is broken, 5 a limit matches nothing.",
     children,
     NULL,
     NULL,
@@ -193,7 +201,8 @@ static int report(struct arguments *a, const struct mpr_check *check, bool incom
     const bool written = write_junit(a, check);
     const int status = mpr_output_document(&a->output, describe, check, incomplete);
     if (!written || status == MPR_EXIT_FAILURE) return MPR_EXIT_FAILURE;
-    return check->broken ? MPR_EXIT_BROKEN : status;
+    if (check->broken) return MPR_EXIT_BROKEN;
+    return check->not_found && !incomplete ? MPR_EXIT_NOT_FOUND : status;
 }
 
 struct adding {
@@ -248,6 +257,7 @@ static int run_check(struct arguments *a, struct mpr_check *check)
     mpr_diff_init(&diff,
                   &(struct mpr_peaks_options){ .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK });
     if (a->limited) mpr_logs_each(&a->logs, add, &(struct adding){ check, &a->budget });
+    mpr_check_end(check, &a->budget);
     if (a->against) check_against(a, check, &diff);
     const bool incomplete = mpr_peaks_incomplete(&check->best) || mpr_peaks_incomplete(&diff.peaks);
     const bool any = check->best.logs || diff.peaks.logs == 2;

@@ -5,6 +5,7 @@
 #include "diff.h"
 #include "html.h"
 #include "logs.h"
+#include "outlier.h"
 
 #include "timeline.h"
 
@@ -15,7 +16,9 @@ static const struct mpr_timeline_options detailed = { .by = MPR_GROUP_ALL,
                                                       .bands = 256,
                                                       .changes = 100000,
                                                       .lifetimes = 2000,
+                                                      .flows = 24000,
                                                       .boxes = 4096,
+                                                      .instants = 128,
                                                       .steps = true,
                                                       .exact = 512 };
 static const struct mpr_timeline_options small = { .by = MPR_GROUP_ALL,
@@ -24,7 +27,9 @@ static const struct mpr_timeline_options small = { .by = MPR_GROUP_ALL,
                                                    .bands = 96,
                                                    .changes = 12000,
                                                    .lifetimes = 300,
+                                                   .flows = 2000,
                                                    .boxes = 512,
+                                                   .instants = 32,
                                                    .exact = 128 };
 static const struct mpr_peaks_options compared = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK };
 enum { DETAILED_LOGS = 2 };
@@ -95,16 +100,32 @@ static void read_logs(struct arguments *a, struct runs *runs, const struct mpr_n
     mpr_logs_each(&a->logs, add, &all);
 }
 
+/* Two runs, or of many the one that differs most and the middle of all.  False: there are none. */
+static bool choose_two(const struct runs *runs, struct mpr_page *page)
+{
+    struct mpr_outlier found = { .outlier = 1, .heap = "" };
+    if (runs->count != 2 && !mpr_outlier_find(runs->at, runs->count, &found)) return false;
+    page->base = found.median;
+    page->now = found.outlier;
+    page->differs_in = found.heap;
+    return true;
+}
+
 /* False: there are no two, or one cannot be read again. */
-static bool compare(const struct arguments *a, const struct runs *runs, struct mpr_diff *diff)
+static bool compare(const struct arguments *a, const struct runs *runs, struct mpr_page *page,
+                    struct mpr_diff *diff)
 {
     const struct mpr_progress progress = mpr_bar();
     struct mpr_error error;
-    bool good = runs->count == 2;
+    bool good = choose_two(runs, page);
+    const size_t of[] = { page->base, page->now };
     mpr_diff_init(diff, &compared);
-    for (size_t i = 0; good && i < runs->count; i++)
-        good = mpr_diff_add(diff, i == 0, runs->at[i].summary.path, MPR_INSTANT_PEAK, &progress,
-                            &error) == 0;
+    for (size_t i = 0; good && i < 2; i++) {
+        const struct mpr_timeline *t = &runs->at[of[i]];
+        diff->peaks.options.choice = &t->best; /* as that reading found out */
+        good =
+            mpr_diff_add(diff, i == 0, t->summary.path, MPR_INSTANT_PEAK, &progress, &error) == 0;
+    }
     if (good) mpr_diff_finish(diff, a->output.naming.telling);
     mpr_bar_clear();
     return good;
@@ -115,7 +136,7 @@ static int write_page(struct arguments *a, const struct runs *runs)
     struct mpr_diff diff;
     struct mpr_page page = { .timeline = runs->at, .count = runs->count };
     page.naming = &a->output.naming;
-    if (compare(a, runs, &diff)) page.diff = &diff;
+    if (compare(a, runs, &page, &diff)) page.diff = &diff;
     int status = mpr_output_open(&a->output);
     if (status == 0) {
         mpr_html_write(a->output.file, &page);

@@ -8,9 +8,10 @@
 #include "reports.h"
 #include "selection.h"
 
-enum { KEY_HEAP = 256, KEY_AT, KEY_NO_INHERIT, KEY_BACKWARD_OF, KEY_SORT };
+enum { KEY_HEAP = 256, KEY_AT, KEY_NO_INHERIT, KEY_BACKWARD_OF, KEY_SORT, KEY_ALL };
 
 static const struct argp_option options[] = {
+    { "all", KEY_ALL, NULL, 0, "every process, the largest first, and the tree of them", 1 },
     { "by", 'b', "WHAT", 0, MPR_BY_HELP, 1 },
     { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
     { "at", KEY_AT, "TIME", 0,
@@ -29,6 +30,7 @@ struct arguments {
     struct mpr_output output;
     struct mpr_peaks_options peaks;
     struct mpr_logs logs;
+    bool all;
     const char *at;
 };
 
@@ -50,6 +52,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &a->logs;
         state->child_inputs[1] = &a->output;
         return 0;
+    case KEY_ALL: a->all = true; return 0;
     case 'b': a->peaks.by = mpr_selection_by(arg, state); return 0;
     case KEY_HEAP: a->peaks.heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
     case KEY_AT:
@@ -70,12 +73,12 @@ static const struct argp argp = {
     options,
     parse,
     NULL,
-    "Shows, for each process and heap, the peak and who held the bytes then."
+    "Shows, for each heap, the peak and who held the bytes then."
     "\vExamples:\n"
     "  memprof-report peaks memprof.n03.4242.zst\n"
     "  memprof-report peaks --by thread --heap host/heap LOG\n"
     "  memprof-report peaks --at 00:01:30.250 LOG\n"
-    "  memprof-report peaks --format json -o peaks.json logs/\n\n"
+    "  memprof-report peaks --all --format json -o peaks.json logs/\n\n"
     "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
     children,
     NULL,
@@ -118,7 +121,8 @@ int mpr_cmd_peaks(int argc, char **argv)
     struct mpr_peaks peaks;
     struct adding all = { &a, &peaks };
     mpr_cmd_parse(&argp, argc, argv, &a);
-    mpr_logs_choose(&a.logs);
+    if (a.all) mpr_logs_choose(&a.logs);
+    else mpr_logs_keep_one(&a.logs);
     check_instant(&a);
     mpr_peaks_init(&peaks, &a.peaks);
     mpr_logs_each(&a.logs, add, &all);

@@ -27,7 +27,7 @@ static void *read_log(void *chosen, const char *path, const struct mpr_progress 
                       bool *incomplete, struct mpr_error *error)
 {
     static struct mpr_steps steps;
-    if (mpr_steps_read(&steps, path, chosen, progress, error) != 0) return NULL;
+    if (mpr_steps_read(&steps, path, chosen, NULL, progress, error) != 0) return NULL;
     *incomplete = steps.instances.summary.incomplete;
     return &steps;
 }

@@ -8,7 +8,16 @@
 #include "selection.h"
 #include "timeline.h"
 
-enum { KEY_HEAP = 256, KEY_FROM, KEY_TO, KEY_BUCKETS, KEY_BACKWARD_OF, BUCKETS = 2048, BANDS = 20 };
+enum {
+    KEY_HEAP = 256,
+    KEY_FROM,
+    KEY_TO,
+    KEY_BUCKETS,
+    KEY_BACKWARD_OF,
+    BUCKETS = 2048,
+    BANDS = 20,
+    INSTANTS = 128
+};
 
 static const struct argp_option options[] = {
     { "by", 'b', "WHAT", 0, "bands by " MPR_BY_HELP, 1 },
@@ -103,12 +112,19 @@ static void check_bounds(const struct arguments *a)
     exit(MPR_EXIT_USAGE);
 }
 
+/* Text folds lines and cuts them then, as all reports: it needs every band. */
+static size_t bands_wanted(const struct mpr_output *output)
+{
+    const size_t top = output->style.top ? output->style.top : BANDS;
+    return output->renderer == &mpr_render_text ? SIZE_MAX : top + 1;
+}
+
 static int read_log(struct arguments *a, struct mpr_timeline *timeline, struct mpr_error *error)
 {
     const struct mpr_progress progress = mpr_bar();
     int status = find_bounds(a, &progress, error);
     if (status == 0) check_bounds(a);
-    a->timeline.bands = (a->output.style.top ? a->output.style.top : BANDS) + 1;
+    a->timeline.bands = bands_wanted(&a->output);
     if (status == 0) status = mpr_timeline_read(timeline, a->path, &a->timeline, &progress, error);
     mpr_bar_clear();
     return status;
@@ -137,8 +153,10 @@ static int report(struct arguments *a)
 int mpr_cmd_timeline(int argc, char **argv)
 {
     struct arguments a = { .output = mpr_output_default(),
-                           .timeline = {
-                               .by = MPR_GROUP_AUTO, .buckets = BUCKETS, .changes = SIZE_MAX } };
+                           .timeline = { .by = MPR_GROUP_AUTO,
+                                         .buckets = BUCKETS,
+                                         .changes = SIZE_MAX,
+                                         .instants = INSTANTS } };
     mpr_cmd_parse(&argp, argc, argv, &a);
     a.path = mpr_logs_one(&a.logs);
     return mpr_logs_close(&a.logs, a.path ? report(&a) : MPR_EXIT_FAILURE);

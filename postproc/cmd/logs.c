@@ -173,6 +173,16 @@ const char *mpr_logs_one(struct mpr_logs *logs)
     return logs->paths.at[found.at];
 }
 
+void mpr_logs_keep_one(struct mpr_logs *logs)
+{
+    struct mpr_arena arena = { 0 };
+    const char *one = mpr_logs_one(logs);
+    bool *kept = mpr_arena_alloc(&arena, logs->paths.count * sizeof *kept);
+    for (size_t i = 0; i < logs->paths.count; i++) kept[i] = logs->paths.at[i] == one;
+    mpr_paths_keep(&logs->paths, kept);
+    mpr_arena_free(&arena);
+}
+
 void mpr_logs_each(struct mpr_logs *logs, mpr_log_add *add, void *to)
 {
     const struct mpr_progress progress = mpr_bar();

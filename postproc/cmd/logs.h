@@ -30,6 +30,8 @@ void mpr_logs_each(struct mpr_logs *logs, mpr_log_add *add, void *to);
  * the largest peak, and a line on stderr says so.  As long as the logs; NULL: there is none (said
  * on stderr). */
 const char *mpr_logs_one(struct mpr_logs *logs);
+/* Leaves that one, or none. */
+void mpr_logs_keep_one(struct mpr_logs *logs);
 /* Gives back all.  The exit status of a report that ended with `status`. */
 int mpr_logs_close(struct mpr_logs *logs, int status);
 

@@ -23,6 +23,7 @@ static const struct {
     { "oom", mpr_cmd_oom },
     { "timeline", mpr_cmd_timeline },
     { "html", mpr_cmd_html },
+    { "export", mpr_cmd_export },
     { "graphs", mpr_cmd_graphs },
     { "segments", mpr_cmd_segments },
     { "stacks", mpr_cmd_stacks },
@@ -105,6 +106,7 @@ static const struct argp argp = {
         "  threads   what each thread allocated, and when it lived\n"
         "  processes the processes of a run, as a tree\n"
         "  info      what a log holds\n"
+        "  export    a log as a database of SQLite: every block, range and sample\n"
         "  verify    checks every frame of each log\n"
         "  recover   folds the journal of a dead process into its log\n"
         "\vExamples:\n"

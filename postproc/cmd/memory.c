@@ -7,6 +7,7 @@
 
 #include "alloc.h"
 #include "cmd.h"
+#include "database.h"
 
 static uint64_t number_in(const char *path)
 {
@@ -41,6 +42,7 @@ static void end(void)
         mpr_cmd_say(
             "the report takes more memory than there is; allow more with memprof-report --max-memory=MIB");
     mpr_output_abandon();
+    mpr_database_abandon();
     _exit(MPR_EXIT_FAILURE);
 }
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mpf/event.h"
+#include "heap_names.h"
 #include "named_instant.h"
 
 /* "auto, range, ..., comm or graph" */
@@ -30,10 +30,9 @@ enum mpr_group mpr_selection_by(const char *arg, struct argp_state *state)
 
 const char *mpr_selection_heap(const char *arg, const char *wanted, struct argp_state *state)
 {
-    const unsigned heap = mpf_heap_named(arg);
-    if (heap) return mpf_heap_name(heap);
-    argp_error(state, "--heap=%s: %s is wanted", arg, wanted);
-    return NULL;
+    const char *heap = mpr_heap_named(arg);
+    if (!heap) argp_error(state, "--heap=%s: %s is wanted", arg, wanted);
+    return heap;
 }
 
 void mpr_selection_check_instant(const char *text, const char *option, struct argp_state *state)

@@ -51,6 +51,11 @@ const char *mpr_cell_rest(struct mpr_rest *rest, const struct mpr_table *t, size
         return rest->text;
     }
     const struct mpr_value sum = mpr_table_sum(t, summing(t, format), shown, format);
+    if (sum.type == MPR_BYTES && sum.state == MPR_KNOWN && !sum.number) {
+        snprintf(rest->text, sizeof rest->text, "(%s more that hold%s nothing)", count.text,
+                 t->rows - shown == 1 ? "s" : "");
+        return rest->text;
+    }
     snprintf(rest->text, sizeof rest->text, "(%s more, %s)", count.text,
              sum.state == MPR_KNOWN ? mpr_cell_number(&n, t, &sum) : "-");
     return rest->text;

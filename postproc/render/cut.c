@@ -1,169 +1,44 @@
 #include "cut.h"
 
+#include <ctype.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
+#include "snip.h"
 #include "utf8.h"
 
-#define ELLIPSIS "…"
-#define ARROW    " > "
+#define ARROW  " > "
+#define MODULE "<module> ("
 
-/* LEAST: columns of a beginning that says something; BEFORE: those that are shown before the first
- * difference. */
-enum { ROUNDS = 4, LEAST = 4, BEFORE = 3 };
+/* BEFORE: bytes before a difference that are seen with it; LEAST: columns of what says something.
+ */
+enum { ROUNDS = 8, LEAST = 4, BEFORE = 3 };
 
-/* A path that is being cut; brief: without the library that its last name is in. */
+/* How much of a path is told.  SITE: without what it called there; PATH: without the library of its
+ * last name; CALLED: that with the caller. */
+enum { SITE, PATH, ALONE, CALLED, WHOLE, AMOUNTS };
+
 struct cell {
-    char *full, *brief, *text;
+    char *source[AMOUNTS], *text;
+    int amount;
+    unsigned char *marked; /* of the source, what must be seen */
     size_t index;
 };
 
-/* ---- columns of a text */
+char *mpr_cut_text(const char *text, size_t width) { return mpr_snip(text, width, NULL); }
 
-/* The byte where column `columns` begins, or the one before where a wide character is there. */
-static size_t byte_at(const char *text, size_t columns)
+/* ---- how much is told */
+
+static bool is_place(const char *open, const char *close)
 {
-    const char *at = text;
-    for (size_t used = 0; *at;) {
-        const char *next = at;
-        uint32_t code;
-        mpr_utf8_next(&next, &code);
-        used += mpr_utf8_width(code);
-        if (used > columns) break;
-        at = next;
-    }
-    return (size_t)(at - text);
+    const char *digit = close;
+    while (digit > open && isdigit((unsigned char)digit[-1])) digit--;
+    return digit < close && digit > open && digit[-1] == ':';
 }
-
-/* The last so many columns, at most; marks that belong to what is cut off go with it. */
-static const char *end_of(const char *text, size_t columns)
-{
-    size_t all = mpr_utf8_columns(text);
-    while (*text) {
-        const char *next = text;
-        uint32_t code;
-        mpr_utf8_next(&next, &code);
-        const size_t width = mpr_utf8_width(code);
-        if (all <= columns && width) break;
-        all -= width;
-        text = next;
-    }
-    return text;
-}
-
-static char *format(const char *first, size_t bytes, const char *second, size_t more,
-                    const char *third)
-{
-    return mpr_text_format("%.*s%s%.*s%s%s", (int)bytes, first, bytes ? ELLIPSIS : "", (int)more,
-                           second, more ? ELLIPSIS : "", third);
-}
-
-/* The most whole names at the end of a path that fit, with the arrow before them; NULL: not even
- * the last one. */
-static const char *names_that_fit(const char *text, size_t width)
-{
-    const char *at = text;
-    while ((at = strstr(at, ARROW)) && mpr_utf8_columns(at) > width) at += strlen(ARROW);
-    return at;
-}
-
-char *mpr_cut_text(const char *text, size_t width)
-{
-    if (mpr_utf8_columns(text) <= width) return mpr_text_copy(text);
-    const char *names = names_that_fit(text, width - 1),
-               *end = names ? names : end_of(text, width - 1 - (width - 1) / 3);
-    const size_t head = width - 1 - mpr_utf8_columns(end);
-    size_t bytes = head < LEAST ? 0 : byte_at(text, head);
-    while (names && bytes && strchr(ARROW, text[bytes - 1])) bytes--;
-    return mpr_text_format("%.*s" ELLIPSIS "%s", (int)bytes, text, end);
-}
-
-/* ---- what is alike */
-
-static int by_text(const void *left, const void *right)
-{
-    const struct cell *a = left, *b = right;
-    const int order = strcmp(a->text, b->text);
-    return order ? order : strcmp(a->full, b->full);
-}
-
-static const char *source_of_cell(const struct cell *cell, int round)
-{
-    return round < ROUNDS / 2 ? cell->brief : cell->full;
-}
-
-static size_t common(const struct cell *cell, size_t cells, int round)
-{
-    const char *first = source_of_cell(&cell[0], round);
-    size_t same = strlen(first);
-    for (size_t i = 1; i < cells; i++) {
-        const char *text = source_of_cell(&cell[i], round);
-        size_t at = 0;
-        while (at < same && text[at] == first[at]) at++;
-        same = at;
-    }
-    while (same && (first[same] & 0xc0) == 0x80) same--;
-    return same;
-}
-
-/* "be…the difference…end": from just before byte `at` on. */
-static char *window(const char *text, size_t at, size_t width)
-{
-    const size_t head = width / 5, tail = width / 4, middle = width - head - tail - 2;
-    const char *beginning = text + byte_at(text, head), *end = end_of(text, tail);
-    const char *from = text;
-    while (mpr_utf8_columns(from) > mpr_utf8_columns(text + at) + BEFORE) {
-        uint32_t code;
-        mpr_utf8_next(&from, &code);
-    }
-    if (from <= beginning) return format(text, byte_at(text, width - 1 - tail), "", 0, end);
-    if (from + byte_at(from, middle) >= end)
-        return format(text, (size_t)(beginning - text), "", 0, end_of(text, width - 1 - head));
-    return format(text, (size_t)(beginning - text), from, byte_at(from, middle), end);
-}
-
-/* Where nothing else helps: "text #2". */
-static char *numbered(const char *text, size_t number, size_t width)
-{
-    char mark[32];
-    snprintf(mark, sizeof mark, " #%zu", number);
-    char *cut = mpr_cut_text(text, width > strlen(mark) + LEAST ? width - strlen(mark) : LEAST),
-         *whole = mpr_text_format("%s%s", cut, mark);
-    free(cut);
-    return whole;
-}
-
-static void cut_elsewhere(struct cell *cell, size_t cells, size_t width, int round)
-{
-    const size_t at = common(cell, cells, round);
-    for (size_t i = 0; i < cells; i++) {
-        const char *text = source_of_cell(&cell[i], round);
-        free(cell[i].text);
-        if (round == ROUNDS - 1) cell[i].text = numbered(text, cell[i].index + 1, width);
-        else
-            cell[i].text =
-                mpr_utf8_columns(text) <= width ? mpr_text_copy(text) : window(text, at, width);
-    }
-}
-
-/* False: no two were alike. */
-static bool part_alike(struct cell *cell, size_t cells, size_t width, int round)
-{
-    bool any = false;
-    qsort(cell, cells, sizeof *cell, by_text);
-    for (size_t i = 0, to; i < cells; i = to) {
-        for (to = i + 1; to < cells && strcmp(cell[i].text, cell[to].text) == 0;) to++;
-        if (to - i == 1 || strcmp(cell[i].full, cell[to - 1].full) == 0) continue;
-        any = true;
-        cut_elsewhere(&cell[i], to - i, width, round);
-    }
-    return any;
-}
-
-/* ---- all of them */
 
 /* "f (libfoo.so)" becomes "f"; a place in a file stays. */
 static char *without_library(const char *text)
@@ -174,16 +49,25 @@ static char *without_library(const char *text)
     return mpr_text_part(text, library ? (size_t)(open - 1 - text) : strlen(text));
 }
 
-static char *cut_brief(const char *brief, const char *front, size_t width)
+/* "<module> (t.py:3)", the last one, becomes "(t.py:3)". */
+static char *without_module(char *text)
 {
-    char *text = mpr_cut_text(brief, width);
-    const size_t columns = mpr_utf8_columns(front);
-    if (!columns || columns > width / 2 || strstr(text, front)) return text;
-    free(text);
-    text = mpr_cut_text(brief, width - columns);
-    char *with_front = mpr_text_format("%s%s", front, text);
-    free(text);
-    return with_front;
+    char *at = text, *found = NULL;
+    while ((at = strstr(at, MODULE))) found = at++;
+    if (found) memmove(found, strchr(found, '('), strlen(strchr(found, '(')) + 1);
+    return text;
+}
+
+/* "f (t.py:3) > Linear.__init__" becomes "f (t.py:3)". */
+static char *without_callee(const char *text)
+{
+    const char *arrow = NULL;
+    for (const char *at = text; (at = strstr(at, ARROW)); at++) arrow = at;
+    if (!arrow || arrow == text || arrow[-1] != ')' || strchr(arrow, '('))
+        return mpr_text_copy(text);
+    const char *open = arrow;
+    while (open > text && *open != '(') open--;
+    return mpr_text_part(text, is_place(open, arrow - 1) ? (size_t)(arrow - text) : strlen(text));
 }
 
 static char *called_by(const char *text, const char *caller)
@@ -191,18 +75,154 @@ static char *called_by(const char *text, const char *caller)
     return mpr_text_format("%s%s%s", text, *caller ? " <- " : "", caller);
 }
 
-/* The longest of: with the caller, without it, without the library; else a part of that. */
+/* ---- one cell */
+
+static const char *told(const struct cell *c) { return c->source[c->amount]; }
+
+static void write_cell(struct cell *c, size_t width)
+{
+    free(c->text);
+    c->text = mpr_snip(told(c), width, c->marked);
+}
+
+/* Where the front does not show it is put before the rest. */
+static void add_front(struct cell *c, const char *front, size_t width)
+{
+    const size_t columns = mpr_utf8_columns(front);
+    if (!columns || columns > width / 2 || strstr(c->text, front)) return;
+    char *whole = mpr_text_format("%s%s", front, told(c));
+    free(c->source[c->amount]);
+    c->source[c->amount] = whole;
+    c->marked = mpr_alloc(strlen(whole) + 1, 1);
+    memset(c->marked, 1, strlen(front));
+    write_cell(c, width);
+}
+
+/* The most that fits; else a part of the least. */
 static struct cell cell_of(const struct mpr_cut *path, size_t index, size_t width)
 {
-    char *brief = without_library(path->whole);
-    struct cell c = { called_by(path->whole, path->caller), called_by(brief, path->caller), NULL,
-                      index };
-    if (width == MPR_CUT_FULL || mpr_utf8_columns(c.full) <= width) c.text = mpr_text_copy(c.full);
-    else if (mpr_utf8_columns(path->whole) <= width) c.text = mpr_text_copy(path->whole);
-    else c.text = cut_brief(brief, path->front, width);
+    char *brief = without_module(without_library(path->whole));
+    struct cell c = { .source = { without_callee(brief), mpr_text_copy(brief),
+                                  mpr_text_copy(path->whole), called_by(brief, path->caller),
+                                  called_by(path->whole, path->caller) },
+                      .amount = WHOLE,
+                      .index = index };
     free(brief);
+    if (width == MPR_CUT_FULL) width = mpr_utf8_columns(c.source[WHOLE]);
+    while (c.amount > SITE && mpr_utf8_columns(told(&c)) > width)
+        c.amount = c.amount == WHOLE ? ALONE : c.amount - 1;
+    write_cell(&c, width);
+    if (mpr_utf8_columns(told(&c)) > width) add_front(&c, path->front, width);
     return c;
 }
+
+static void free_cell(struct cell *c)
+{
+    for (int i = 0; i < AMOUNTS; i++) free(c->source[i]);
+    free(c->marked);
+}
+
+/* ---- what is alike */
+
+static int by_text(const void *left, const void *right)
+{
+    const struct cell *a = left, *b = right;
+    int order = strcmp(a->text, b->text);
+    if (!order) order = strcmp(told(a), told(b));
+    return order ? order : strcmp(a->source[WHOLE], b->source[WHOLE]);
+}
+
+/* The next amount that tells something else. */
+static void tell_more(struct cell *c)
+{
+    const char *before = told(c);
+    while (c->amount < WHOLE && strcmp(told(c), before) == 0) c->amount++;
+    free(c->marked);
+    c->marked = NULL;
+}
+
+static void mark(struct cell *c, size_t at)
+{
+    const size_t length = strlen(told(c));
+    if (!c->marked) c->marked = mpr_alloc(length + 1, 1);
+    for (size_t i = at < BEFORE ? 0 : at - BEFORE; i <= at && i < length; i++) c->marked[i] = 1;
+}
+
+/* Where two differ first, or with `last` last. */
+static void mark_difference(struct cell *a, const struct cell *b, bool last)
+{
+    const char *x = told(a), *y = told(b);
+    size_t same = 0, m = strlen(x), n = strlen(y);
+    if (last) {
+        while (same < m && same < n && x[m - 1 - same] == y[n - 1 - same]) same++;
+        mark(a, m - same - (same < m));
+    } else {
+        while (x[same] && x[same] == y[same]) same++;
+        mark(a, same);
+    }
+}
+
+/* Where nothing else helps: "text #2". */
+static void number(struct cell *c, size_t width)
+{
+    char mark[32];
+    snprintf(mark, sizeof mark, " #%zu", c->index + 1);
+    char *cut =
+        mpr_snip(told(c), width > strlen(mark) + LEAST ? width - strlen(mark) : LEAST, c->marked);
+    free(c->text);
+    c->text = mpr_text_format("%s%s", cut, mark);
+    free(cut);
+}
+
+static bool any_equal(const struct cell *cell, size_t cells)
+{
+    for (size_t i = 1; i < cells; i++)
+        if (strcmp(told(&cell[i]), told(&cell[i - 1])) == 0 &&
+            strcmp(cell[i].source[WHOLE], cell[i - 1].source[WHOLE]) != 0)
+            return true;
+    return false;
+}
+
+/* Until all of them tell something else, which they are in order of. */
+static void tell_enough(struct cell *cell, size_t cells)
+{
+    for (int more = SITE; more < WHOLE && any_equal(cell, cells); more++) {
+        for (size_t i = 0; i < cells; i++) tell_more(&cell[i]);
+        qsort(cell, cells, sizeof *cell, by_text);
+    }
+}
+
+/* Of cells that look alike, the neighbours differ from each the latest. */
+static void tell_apart(struct cell *cell, size_t cells, size_t width, int round)
+{
+    tell_enough(cell, cells);
+    for (size_t i = 0; i < cells; i++) {
+        if (i) mark_difference(&cell[i], &cell[i - 1], round >= ROUNDS / 2);
+        if (i + 1 < cells) mark_difference(&cell[i], &cell[i + 1], round >= ROUNDS / 2);
+    }
+    for (size_t i = 0; i < cells; i++) {
+        if (round < ROUNDS - 1) write_cell(&cell[i], width);
+        else number(&cell[i], width);
+    }
+}
+
+/* False: no two were alike. */
+static bool part_alike(struct cell *cell, size_t cells, size_t width, int round)
+{
+    bool any = false;
+    qsort(cell, cells, sizeof *cell, by_text);
+    for (size_t i = 0, to; i < cells; i = to) {
+        bool same = true;
+        for (to = i + 1; to < cells && strcmp(cell[i].text, cell[to].text) == 0; to++)
+            same &= strcmp(cell[i].source[WHOLE], cell[to].source[WHOLE]) == 0;
+        if (to - i == 1 || same) continue;
+        any = true;
+        tell_apart(&cell[i], to - i, width, round);
+    }
+    return any;
+}
+
+/* ---- all of them */
 
 char **mpr_cut_paths(const struct mpr_cut *path, size_t paths, size_t width)
 {
@@ -214,8 +234,7 @@ char **mpr_cut_paths(const struct mpr_cut *path, size_t paths, size_t width)
     for (int round = 0; round < ROUNDS && part_alike(cell, cells, width, round); round++) continue;
     for (size_t i = 0; i < cells; i++) {
         text[cell[i].index] = cell[i].text;
-        free(cell[i].full);
-        free(cell[i].brief);
+        free_cell(&cell[i]);
     }
     free(cell);
     return text;

@@ -13,7 +13,9 @@ struct mpr_timeline;
 struct mpr_page {
     const struct mpr_timeline *timeline;
     size_t count;
-    const struct mpr_diff *diff; /* of two timelines, the second against the first; NULL: none */
+    const struct mpr_diff *diff; /* of two timelines, `now` against `base`; NULL: none */
+    size_t base, now;
+    const char *differs_in;          /* of more than two: the heap in which they differ most */
     const struct mpr_naming *naming; /* of its rows */
 };
 

@@ -67,10 +67,12 @@ static void blob(FILE *out, struct mpr_blob *b, size_t log, const char *what, si
 
 COLUMNS(span_columns, mpr_span, PAGE_SPANS)
 COLUMNS(block_columns, mpr_lifetime, PAGE_BLOCKS)
+COLUMNS(flow_columns, mpr_band_flow, PAGE_FLOWS)
 COLUMNS(instance_columns, mpr_range_instance, PAGE_INSTANCES)
 COLUMNS(box_columns, mpr_lane_box, PAGE_BOXES)
 COLUMNS(taken_columns, mpr_instance_heap, PAGE_TAKEN)
 COLUMNS(point_columns, mpr_track_point, PAGE_POINTS)
+COLUMNS(account_columns, mpr_account_instant, PAGE_ACCOUNT)
 
 static void heap_blob(FILE *out, const struct mpr_heap_line *h, size_t log, size_t index)
 {
@@ -91,6 +93,16 @@ static void lifetime_blob(FILE *out, const struct mpr_heap_line *h, size_t log, 
     struct mpr_blob b = { 0 };
     block_columns(&b, h->lifetime, h->lifetimes);
     blob(out, &b, log, "blocks", index);
+}
+
+/* The slices' times, and behind them the rows. */
+static void flow_blob(FILE *out, const struct mpr_heap_line *h, size_t log, size_t index)
+{
+    struct mpr_blob b = { 0 };
+    for (size_t i = 0; i < h->slices; i++)
+        mpr_blob_number(&b, h->slice_time[i] - (i ? h->slice_time[i - 1] : 0));
+    flow_columns(&b, h->flow, h->flows);
+    blob(out, &b, log, "flows", index);
 }
 
 static void instance_blob(FILE *out, const struct mpr_timeline *t, size_t log)
@@ -114,6 +126,17 @@ static void track_blob(FILE *out, const struct mpr_track_line *line, size_t log,
     struct mpr_blob b = { 0 };
     point_columns(&b, line->point, line->points);
     blob(out, &b, log, "track", index);
+}
+
+static void account_blob(FILE *out, const struct mpr_device_account *a, size_t log, size_t index)
+{
+    struct mpr_blob b = { 0 };
+    account_columns(&b, a->instant, a->instants);
+    for (size_t i = 0; i < a->parts; i++)
+        for (size_t k = 0; k < a->instants; k++)
+            mpr_blob_delta(&b, (uint64_t)a->part[i].bytes[k],
+                           k ? (uint64_t)a->part[i].bytes[k - 1] : 0);
+    blob(out, &b, log, "account", index);
 }
 
 /* ---- JSON */
@@ -311,6 +334,10 @@ static void heap(struct mpr_json *j, const struct mpr_timeline *t, const struct 
     mpr_json_text(j, "blob", blob_name(&name, log, "heap", index));
     mpr_json_number(j, "blocks", h->lifetimes);
     mpr_json_text(j, "blocks_blob", blob_name(&name, log, "blocks", index));
+    mpr_json_number(j, "flows", h->flows);
+    mpr_json_number(j, "slices", h->slices);
+    mpr_json_number(j, "slice_changes", h->slice_changes);
+    mpr_json_text(j, "flows_blob", blob_name(&name, log, "flows", index));
     exact(j, h, t->summary.duration_ns);
     bands(j, h);
     lines(j, h);
@@ -409,6 +436,30 @@ static void repeat(struct mpr_json *j, const struct mpr_timeline_repeat *r)
     mpr_json_close(j, '}');
 }
 
+static void accounts(struct mpr_json *j, const struct mpr_timeline *t, size_t log)
+{
+    mpr_json_open(j, "accounts", '[');
+    for (size_t i = 0; i < t->accounts; i++) {
+        const struct mpr_device_account *a = &t->account[i];
+        struct blob_name name;
+        mpr_json_open(j, NULL, '{');
+        mpr_json_number(j, "device", a->index);
+        mpr_json_known(j, "total_bytes", a->total, MPF_UNKNOWN);
+        mpr_json_open(j, "parts", '[');
+        for (size_t k = 0; k < a->parts; k++) {
+            mpr_json_open(j, NULL, '[');
+            mpr_json_text(j, NULL, a->part[k].key);
+            mpr_json_text(j, NULL, a->part[k].name);
+            mpr_json_close(j, ']');
+        }
+        mpr_json_close(j, ']');
+        mpr_json_number(j, "instants", a->instants);
+        mpr_json_text(j, "blob", blob_name(&name, log, "account", i));
+        mpr_json_close(j, '}');
+    }
+    mpr_json_close(j, ']');
+}
+
 static void captures(struct mpr_json *j, const struct mpr_timeline *t)
 {
     mpr_json_open(j, "captures_held_until_ns", '[');
@@ -416,15 +467,18 @@ static void captures(struct mpr_json *j, const struct mpr_timeline *t)
     mpr_json_close(j, ']');
 }
 
-/* Names, and what of them is the same in another run, where that is less. */
+/* Names, what of them is the same in another run, and of that what is no file, where it is less. */
 static void match(struct mpr_json *j, struct mpr_arena *arena, const struct mpr_timeline *t,
                   enum mpr_group by, const char *name)
 {
-    const char *same = mpr_matching_name(arena, by, mpr_matching_program(&t->summary), name);
-    if (strcmp(same, name) == 0) return;
+    const char *program = mpr_matching_program(&t->summary),
+               *same = mpr_matching_name(arena, by, program, name),
+               *function = mpr_matching_function(arena, by, program, name);
+    if (strcmp(same, name) == 0 && strcmp(function, name) == 0) return;
     mpr_json_open(j, NULL, '[');
     mpr_json_text(j, NULL, name);
     mpr_json_text(j, NULL, same);
+    mpr_json_text(j, NULL, function);
     mpr_json_close(j, ']');
 }
 
@@ -434,7 +488,7 @@ static void matching(struct mpr_json *j, const struct mpr_timeline *t, bool pair
     struct mpr_arena arena = { 0 };
     mpr_json_open(j, "matching", '[');
     for (size_t i = 0; paired && i < t->frames; i++)
-        match(j, &arena, t, MPR_GROUP_AUTO, t->frame[i]);
+        match(j, &arena, t, MPR_GROUP_STACK, t->frame[i]);
     for (size_t i = 0; paired && i < t->nodes; i++)
         match(j, &arena, t, MPR_GROUP_AUTO, t->node[i].label);
     for (size_t i = 0; paired && i < t->libraries; i++)
@@ -443,6 +497,14 @@ static void matching(struct mpr_json *j, const struct mpr_timeline *t, bool pair
         match(j, &arena, t, MPR_GROUP_THREAD, t->thread_name[i]);
     mpr_json_close(j, ']');
     mpr_arena_free(&arena);
+}
+
+static void differences(struct mpr_json *j, const struct mpr_page *page, size_t log)
+{
+    const bool is_of = page->diff && log == page->now;
+    mpr_html_differences(j, is_of ? page->diff : NULL, page->naming);
+    mpr_json_known(j, "differs_from", is_of ? page->base : UINT64_MAX, UINT64_MAX);
+    mpr_json_text(j, "differs_in", is_of ? page->differs_in : "");
 }
 
 static void log_data(struct mpr_json *j, const struct mpr_page *page, size_t log)
@@ -461,8 +523,9 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page, size_t log
     marks(j, t);
     tracks(j, t, log);
     segments(j, t, page->naming);
-    matching(j, t, page->diff != NULL);
-    mpr_html_differences(j, log ? page->diff : NULL, page->naming);
+    accounts(j, t, log);
+    matching(j, t, page->diff && (log == page->base || log == page->now));
+    differences(j, page, log);
     captures(j, t);
     oom(j, &t->oom);
     repeat(j, &t->repeat);
@@ -496,9 +559,11 @@ void mpr_html_data(FILE *out, const struct mpr_page *page)
         for (size_t k = 0; k < t->heaps; k++) {
             heap_blob(out, &t->heap[k], i, k);
             lifetime_blob(out, &t->heap[k], i, k);
+            flow_blob(out, &t->heap[k], i, k);
         }
         instance_blob(out, t, i);
         lanes_blob(out, t, i);
+        for (size_t k = 0; k < t->accounts; k++) account_blob(out, &t->account[k], i, k);
         for (size_t k = 0; k < MPR_TRACKS; k++)
             if (t->track[k].points) track_blob(out, &t->track[k], i, k);
     }

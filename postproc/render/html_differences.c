@@ -1,18 +1,25 @@
 #include "html_differences.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "amount.h"
 #include "diff.h"
+#include "row.h"
 
 enum { ROWS = 60 }; /* of an account; the rest is summed */
 
-/* The largest change first, whichever way. */
+/* The largest change first, whichever way; of equals what grew, then by name. */
 static int by_change(const void *left, const void *right)
 {
     const struct mpr_diff_row *a = left, *b = right;
+    const struct mpr_row of_a = { .path = a->path, .depth = a->depth },
+                         of_b = { .path = b->path, .depth = b->depth };
     const int64_t x = llabs(a->change), y = llabs(b->change);
-    return x > y ? -1 : x < y;
+    if (x != y) return x > y ? -1 : 1;
+    if (a->change != b->change) return a->change > b->change ? -1 : 1;
+    const int order = mpr_row_by_path(&of_a, &of_b);
+    return order ? order : strcmp(a->caller, b->caller);
 }
 
 static void row(struct mpr_json *j, const struct mpr_diff_row *r)

@@ -87,6 +87,13 @@ void mpr_json_numbers(struct mpr_json *j, const char *key, const uint64_t *numbe
     fputs(count ? "]" : "[]", j->out);
 }
 
+void mpr_json_signeds(struct mpr_json *j, const char *key, const int64_t *numbers, size_t count)
+{
+    start(j, key);
+    for (size_t i = 0; i < count; i++) fprintf(j->out, "%s%" PRId64, i ? "," : "[", numbers[i]);
+    fputs(count ? "]" : "[]", j->out);
+}
+
 void mpr_json_flag(struct mpr_json *j, const char *key, bool flag)
 {
     start(j, key);

@@ -25,6 +25,7 @@ void mpr_json_signed(struct mpr_json *j, const char *key, int64_t number);
 void mpr_json_percent(struct mpr_json *j, const char *key, double percent);
 /* On one line. */
 void mpr_json_numbers(struct mpr_json *j, const char *key, const uint64_t *numbers, size_t count);
+void mpr_json_signeds(struct mpr_json *j, const char *key, const int64_t *numbers, size_t count);
 void mpr_json_flag(struct mpr_json *j, const char *key, bool flag);
 /* A path as a list, outermost first. */
 void mpr_json_path(struct mpr_json *j, const char *key, const char *const *path, size_t depth);

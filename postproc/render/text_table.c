@@ -36,6 +36,7 @@ struct line {
     const struct mpr_table *table;
     const struct mpr_style *style;
     int end, column, narrow;
+    int *number; /* of each column: what its widest number takes */
     struct cuts cuts[PATHS];
 };
 
@@ -90,9 +91,11 @@ static int width_of(const struct line *l, const struct mpr_column *c)
     const int width = c->width ? c->width : usual[c->type];
     const bool finer = c->type == MPR_TIME && l->table->tick && l->table->tick < 1000000;
     const struct cuts *cuts = cuts_of(l, c);
+    const int number = l->number[c - l->table->column];
     if (cuts) return cuts->width;
     if (width == MPR_WIDE) return MPR_TEXT_PATH;
-    return finer ? width + (int)strlen("000000") : width;
+    if (finer) return width + (int)strlen("000000");
+    return width > number ? width : number;
 }
 
 /* The column from `from` on that text has; NULL: none. */
@@ -192,6 +195,35 @@ static void path_cell(struct line *l, const struct cuts *cuts, size_t row, bool 
 
 /* ---- lines */
 
+static int number_width(const struct line *l, const struct mpr_value *v, bool estimated)
+{
+    char *text = cell_text(l->table, v, estimated);
+    const int width = (int)mpr_utf8_columns(text);
+    free(text);
+    return width;
+}
+
+/* Numbers are not cut: "~-548.85 KiB" takes more than is usual, and a blank where a number is
+ * before it. */
+static void measure(struct line *l, size_t rows)
+{
+    const struct mpr_table *t = l->table;
+    const struct mpr_column *before = NULL;
+    l->number = mpr_alloc(t->columns, sizeof *l->number);
+    for (const struct mpr_column *c = next_column(l, t->column); c; c = next_column(l, c + 1)) {
+        const int blank = !c->lead && before && !is_left(before);
+        int *most = &l->number[c - t->column];
+        for (size_t i = 0; before && !is_left(c) && i < rows; i++) {
+            const void *row = mpr_table_row(t, i, MPR_IN_TEXT);
+            const struct mpr_value v = mpr_table_cell(t, c, row);
+            const bool about = c->estimate && t->estimated && t->estimated(row);
+            const int width = number_width(l, &v, about) + blank;
+            if (width > *most && (blank || c->lead)) *most = width;
+        }
+        before = c;
+    }
+}
+
 /* Where a text of the column begins, when the one before it ends at `from`. */
 static int begin_of(const struct line *l, const struct mpr_column *c, int from, const char *text)
 {
@@ -282,14 +314,36 @@ static void sum_row(struct line *l, const char *name, size_t from)
     end_line(l);
 }
 
+static bool any_estimated(const struct mpr_table *t, size_t from)
+{
+    for (size_t i = from; t->estimated && i < t->rows; i++)
+        if (t->estimated(mpr_table_row(t, i, MPR_IN_TEXT))) return true;
+    return false;
+}
+
+/* ", 182 allocs" */
+static void also(const struct line *l, const struct mpr_column *c, size_t from)
+{
+    const struct mpr_value sum = mpr_table_sum(l->table, c, from, MPR_IN_TEXT);
+    char *text = cell_text(l->table, &sum, c->estimate && any_estimated(l->table, from));
+    fprintf(l->out, ", %s %s", text, c->title);
+    free(text);
+}
+
 /* What is left out; where several columns sum, their sums in their places. */
 static void rest(struct line *l, size_t shown)
 {
     const struct mpr_table *t = l->table;
     struct mpr_rest words;
     mpr_cell_rest(&words, t, shown, MPR_IN_TEXT);
-    if (!t->total && mpr_cell_sums(t, MPR_IN_TEXT) > 1) sum_row(l, words.text, shown);
-    else fprintf(l->out, "%*s%s\n", INDENT, "", words.text);
+    if (!t->total && mpr_cell_sums(t, MPR_IN_TEXT) > 1) {
+        sum_row(l, words.text, shown);
+        return;
+    }
+    fprintf(l->out, "%*s%.*s", INDENT, "", (int)strlen(words.text) - 1, words.text);
+    for (const struct mpr_column *c = next_column(l, t->column); c; c = next_column(l, c + 1))
+        if (c->of_rest) also(l, c, shown);
+    fputs(")\n", l->out);
 }
 
 /* ---- paths */
@@ -420,12 +474,13 @@ static void cut_paths(struct line *l, size_t rows)
     for (int i = 0; i < paths; i++) cut_column(l, column[i], rows, paths, &l->cuts[i]);
 }
 
-static void free_cuts(struct line *l)
+static void free_line(struct line *l)
 {
     for (struct cuts *k = l->cuts; k < l->cuts + PATHS && k->column; k++) {
         for (size_t i = 0; i < k->rows; i++) free(k->text[i]);
         free(k->text);
     }
+    free(l->number);
 }
 
 void mpr_text_table(FILE *out, const struct mpr_table *t, const struct mpr_style *style)
@@ -433,10 +488,11 @@ void mpr_text_table(FILE *out, const struct mpr_table *t, const struct mpr_style
     struct line l = { .out = out, .table = t, .style = style };
     const size_t shown = mpr_table_shown(t, style->top, MPR_IN_TEXT);
     if (!t->rows) return;
+    measure(&l, shown);
     cut_paths(&l, shown);
     if (t->title) heading(&l);
     for (size_t i = 0; i < shown; i++) one_row(&l, i);
     if (shown < t->rows && !t->partial) rest(&l, shown);
     if (t->total) sum_row(&l, t->total, 0);
-    free_cuts(&l);
+    free_line(&l);
 }

@@ -6,6 +6,7 @@
 #include "alloc.h"
 #include "json.h"
 #include "json_document.h"
+#include "mpf/sample.h"
 #include "peaks.h"
 #include "timelines.h"
 
@@ -84,6 +85,42 @@ static void heap(struct mpr_json *j, const struct mpr_heap_line *h)
     free(scratch);
 }
 
+/* ---- devices */
+
+static void part(struct mpr_json *j, const struct mpr_account_part *p, size_t instants)
+{
+    mpr_json_open(j, NULL, '{');
+    mpr_json_text(j, "part", p->key);
+    mpr_json_signeds(j, "bytes", p->bytes, instants);
+    mpr_json_close(j, '}');
+}
+
+static void instant(struct mpr_json *j, const struct mpr_account_instant *i)
+{
+    mpr_json_open(j, NULL, '{');
+    mpr_json_number(j, "time_ns", i->time);
+    mpr_json_number(j, "since_ns", i->since);
+    mpr_json_text(j, "kind", mpr_account_kind[i->kind]);
+    mpr_json_number(j, "bytes", i->used);
+    mpr_json_flag(j, "measured", i->measured);
+    mpr_json_close(j, '}');
+}
+
+static void device(struct mpr_json *j, const struct mpr_device_account *a)
+{
+    mpr_json_open(j, NULL, '{');
+    mpr_json_number(j, "index", a->index);
+    mpr_json_text(j, "name", a->name);
+    mpr_json_known(j, "total_bytes", a->total, MPF_UNKNOWN);
+    mpr_json_open(j, "instants", '[');
+    for (size_t i = 0; i < a->instants; i++) instant(j, &a->instant[i]);
+    mpr_json_close(j, ']');
+    mpr_json_open(j, "parts", '[');
+    for (size_t i = 0; i < a->parts; i++) part(j, &a->part[i], a->instants);
+    mpr_json_close(j, ']');
+    mpr_json_close(j, '}');
+}
+
 void mpr_timeline_json(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style)
 {
     struct mpr_json j = { out, 0, true };
@@ -97,6 +134,9 @@ void mpr_timeline_json(FILE *out, const struct mpr_timeline *t, const struct mpr
     mpr_json_log(&j, &t->summary);
     mpr_json_open(&j, "heaps", '[');
     for (size_t i = 0; i < t->heaps; i++) heap(&j, &t->heap[i]);
+    mpr_json_close(&j, ']');
+    mpr_json_open(&j, "devices", '[');
+    for (size_t i = 0; i < t->accounts; i++) device(&j, &t->account[i]);
     mpr_json_close(&j, ']');
     mpr_json_close(&j, '}');
 }

@@ -19,13 +19,14 @@ enum { COLUMNS = 72, SPARKS = 32, ROWS = 10, BANDS = 12, MARGIN = 12 };
 
 static const char *const eighth[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 
-/* A heap drawn in `count` columns from `from` on: the largest total in each, and the bands' bytes
- * at it. */
+/* A heap drawn in `count` columns from `from` on: the largest total in each, and the span that has
+ * it. */
 struct columns {
     size_t count;
     uint64_t from, width, peak;
-    uint64_t *total, *band;
-    size_t bands, peak_column;
+    uint64_t *total;
+    size_t *span;
+    size_t peak_column;
 };
 
 static size_t column_of(const struct columns *c, uint64_t time)
@@ -34,11 +35,11 @@ static size_t column_of(const struct columns *c, uint64_t time)
     return at < c->count ? (size_t)at : c->count - 1;
 }
 
-static void raise(struct columns *c, size_t column, uint64_t total, const uint64_t *vector)
+static void raise(struct columns *c, size_t column, uint64_t total, size_t span)
 {
     if (total <= c->total[column]) return;
     c->total[column] = total;
-    memcpy(&c->band[column * c->bands], vector, c->bands * sizeof *vector);
+    c->span[column] = span;
     if (total <= c->peak) return;
     c->peak = total;
     c->peak_column = column;
@@ -47,17 +48,13 @@ static void raise(struct columns *c, size_t column, uint64_t total, const uint64
 /* A span's level lasts until the next one begins: columns in between show it. */
 static void draw(struct columns *c, const struct mpr_heap_line *h)
 {
-    uint64_t *vector = mpr_alloc(h->bands, sizeof *vector);
-    size_t at = 0;
     for (size_t i = 0; i < h->spans; i++) {
         const struct mpr_span *span = &h->span[i];
-        for (; at < span->end; at++) vector[h->change[at].band] = h->change[at].bytes;
         const size_t first = column_of(c, span->time);
         const size_t end = i + 1 < h->spans ? column_of(c, h->span[i + 1].start) : c->count;
-        raise(c, first, span->max, vector);
-        for (size_t k = first + 1; k < end; k++) raise(c, k, span->max, vector);
+        raise(c, first, span->max, i);
+        for (size_t k = first + 1; k < end; k++) raise(c, k, span->max, i);
     }
-    free(vector);
 }
 
 static void make_columns(struct columns *c, const struct mpr_timeline *t,
@@ -66,18 +63,16 @@ static void make_columns(struct columns *c, const struct mpr_timeline *t,
     const uint64_t end =
         t->options.to < t->summary.duration_ns ? t->options.to : t->summary.duration_ns;
     const uint64_t length = end > t->options.from ? end - t->options.from : 1;
-    *c = (struct columns){
-        .count = count, .from = t->options.from, .width = length / count + 1, .bands = h->bands
-    };
+    *c = (struct columns){ .count = count, .from = t->options.from, .width = length / count + 1 };
     c->total = mpr_alloc(count, sizeof *c->total);
-    c->band = mpr_alloc(count * h->bands, sizeof *c->band);
+    c->span = mpr_alloc(count, sizeof *c->span);
     draw(c, h);
 }
 
 static void free_columns(struct columns *c)
 {
     free(c->total);
-    free(c->band);
+    free(c->span);
 }
 
 /* Eighths of a cell that `value` fills of `whole`, when a cell is 1/rows of it and `row` lie below.
@@ -150,49 +145,82 @@ static struct mpr_value path(const void *row, const void *context)
     return v;
 }
 
-/* What has no band of its own is one of that name. */
+/* The bands' bytes at the peak: the text has them all, so that they fold as in every report. */
 static struct mpr_row *rows_of(struct mpr_arena *arena, const struct mpr_heap_line *h,
                                const struct columns *c)
 {
-    static const char *const other[] = { "everything else" };
     struct mpr_row *row = mpr_arena_alloc(arena, h->bands * sizeof *row);
+    const size_t end = h->spans ? h->span[c->span[c->peak_column]].end : 0;
     for (size_t i = 0; i < h->bands; i++) {
         const struct mpr_band *band = &h->band[i];
-        const bool is_other = band->kind == MPR_BAND_OTHER;
-        row[i] = (struct mpr_row){ .path = is_other ? other : band->path,
-                                   .depth = is_other ? 1 : band->depth,
-                                   .bytes = c->band[c->peak_column * c->bands + i],
-                                   .own_peak = band->largest };
+        row[i] =
+            (struct mpr_row){ .path = band->path, .depth = band->depth, .own_peak = band->largest };
     }
+    for (size_t i = 0; i < end; i++) row[h->change[i].band].bytes = h->change[i].bytes;
     return row;
 }
 
-/* Of a line's bytes in a column. */
-static uint64_t bytes_in(const struct columns *c, const struct mpr_row *row,
-                         const struct mpr_line *line, size_t column)
+/* Bytes of lines over time: those of line i in column k are bytes[k * lines + i]. */
+struct courses {
+    struct mpr_arena *arena;
+    const struct columns *columns;
+    size_t lines, *line_of; /* by band: line + 1 */
+    uint64_t *now, *band;   /* by line, by band */
+    uint64_t *bytes;
+};
+
+static void number_bands(struct courses *f, const struct mpr_row *row, const struct mpr_line *line)
 {
-    uint64_t bytes = 0;
-    const struct mpr_row_link *link = line->link;
-    do {
-        bytes += c->band[column * c->bands + (size_t)(link->row - row)];
-        link = link->next;
-    } while (link != line->link);
-    return bytes;
+    for (size_t i = 0; i < f->lines; i++) {
+        const struct mpr_row_link *link = line[i].link;
+        do f->line_of[link->row - row] = i + 1;
+        while ((link = link->next) != line[i].link);
+    }
+}
+
+static void change(struct courses *f, const struct mpr_band_change *c)
+{
+    const size_t line = f->line_of[c->band];
+    if (line) f->now[line - 1] += c->bytes - f->band[c->band];
+    f->band[c->band] = c->bytes;
+}
+
+static void copy_where_shown(struct courses *f, size_t span)
+{
+    const struct columns *c = f->columns;
+    for (size_t k = 0; k < c->count; k++)
+        if (c->total[k] && c->span[k] == span)
+            memcpy(&f->bytes[k * f->lines], f->now, f->lines * sizeof *f->now);
+}
+
+static struct courses courses_of(struct mpr_arena *arena, const struct mpr_heap_line *h,
+                                 const struct columns *c, const struct mpr_row *row,
+                                 const struct mpr_line *line, size_t lines)
+{
+    struct courses f = { .arena = arena, .columns = c, .lines = lines };
+    f.line_of = mpr_arena_alloc(arena, h->bands * sizeof *f.line_of);
+    f.band = mpr_arena_alloc(arena, h->bands * sizeof *f.band);
+    f.now = mpr_arena_alloc(arena, lines * sizeof *f.now);
+    f.bytes = mpr_arena_alloc(arena, c->count * lines * sizeof *f.bytes);
+    number_bands(&f, row, line);
+    for (size_t i = 0, at = 0; lines && i < h->spans; i++) {
+        for (; at < h->span[i].end; at++) change(&f, &h->change[at]);
+        copy_where_shown(&f, i);
+    }
+    return f;
 }
 
 /* Blanks at its end are left out. */
-static const char *course(struct mpr_arena *arena, const struct columns *c,
-                          const struct mpr_row *row, const struct mpr_line *line)
+static const char *course(const struct courses *f, size_t line)
 {
+    const size_t count = f->columns->count;
     uint64_t most = 0;
-    char *text = mpr_arena_alloc(arena, c->count * strlen(eighth[8]) + 1);
-    for (size_t i = 0; i < c->count; i++) {
-        const uint64_t bytes = bytes_in(c, row, line, i);
-        if (bytes > most) most = bytes;
-    }
-    for (size_t i = 0; i < c->count; i++)
-        strcat(text, eighth[filled(bytes_in(c, row, line, i), most, 0, 1)]);
-    for (size_t end = strlen(text); end && text[end - 1] == ' '; end--) text[end - 1] = 0;
+    char *text = mpr_arena_alloc(f->arena, count * strlen(eighth[8]) + 1), *end = text;
+    for (size_t i = 0; i < count; i++)
+        if (f->bytes[i * f->lines + line] > most) most = f->bytes[i * f->lines + line];
+    for (size_t i = 0; i < count; i++)
+        end = stpcpy(end, eighth[filled(f->bytes[i * f->lines + line], most, 0, 1)]);
+    while (end > text && end[-1] == ' ') *--end = 0;
     return text;
 }
 
@@ -216,9 +244,11 @@ static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr
     const struct mpr_line *line =
         mpr_naming_lines(&arena, style->naming ? style->naming : &as_they_are, t->choice.by, row,
                          h->bands, &lines, &live);
+    const size_t top = style->top ? style->top : BANDS;
+    const struct courses courses = courses_of(&arena, h, &c, row, line, lines < top ? lines : top);
     struct band_line *shown = mpr_arena_alloc(&arena, lines * sizeof *shown);
     for (size_t i = 0; i < lines; i++)
-        shown[i] = (struct band_line){ line[i], course(&arena, &c, row, &line[i]) };
+        shown[i] = (struct band_line){ line[i], i < courses.lines ? course(&courses, i) : "" };
     // clang-format off
     const struct mpr_column columns[] = {
         { .title = "path", .type = MPR_PATH, .get = path },

@@ -37,6 +37,22 @@ static int by_shown(const void *left, const void *right)
 
 typedef void part_paths(struct mpr_arena *arena, struct path *path, size_t paths);
 
+/* Is it the line of the function that the path ends with? */
+static bool is_of_last(const struct mpr_value *v, const char *call)
+{
+    const char *last = v->count ? v->path[v->count - 1] : "";
+    const size_t length = strlen(last);
+    return length && strncmp(call, last, length) == 0 && call[length] == ' ';
+}
+
+static void end_with(struct mpr_arena *arena, struct mpr_value *v, const char *call)
+{
+    const char **path = mpr_arena_alloc(arena, v->count * sizeof *path);
+    memcpy(path, v->path, v->count * sizeof *path);
+    path[v->count - 1] = call;
+    v->path = path;
+}
+
 /* Each by the call in which it differs from another one. */
 static void by_calls(struct mpr_arena *arena, struct path *path, size_t paths)
 {
@@ -44,7 +60,8 @@ static void by_calls(struct mpr_arena *arena, struct path *path, size_t paths)
         const struct mpr_value *own = &path[i].whole, *other = &path[i ? 0 : 1].whole;
         const char *call =
             mpr_telling_difference(arena, own->path, own->count, other->path, other->count);
-        if (*call) path[i].shown->caller = call;
+        if (is_of_last(path[i].shown, call)) end_with(arena, path[i].shown, call);
+        else if (*call) path[i].shown->caller = call;
     }
 }
 

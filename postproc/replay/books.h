@@ -134,15 +134,15 @@ static inline void mpr_books_save(struct mpr_cell *cell, const struct mpr_heap *
 }
 
 static inline void mpr_books_grow(struct mpr_books *books, struct mpr_cell *cell, uint64_t size,
-                                  uint64_t time)
+                                  uint64_t blocks, uint64_t time)
 {
     struct mpr_heap *heap = &books->heap[cell->heap];
     mpr_books_save(cell, heap);
     cell->bytes += size;
-    cell->blocks++;
+    cell->blocks += blocks;
     if (cell->bytes > cell->own_peak) cell->own_peak = cell->bytes;
     heap->bytes += size;
-    heap->blocks++;
+    heap->blocks += blocks;
     if (heap->bytes <= heap->ceiling) return;
     heap->ceiling = heap->peak_bytes = heap->bytes;
     heap->peak_blocks = heap->blocks;
@@ -150,40 +150,56 @@ static inline void mpr_books_grow(struct mpr_books *books, struct mpr_cell *cell
     heap->epoch++;
 }
 
-static inline void mpr_books_shrink(struct mpr_books *books, struct mpr_cell *cell, uint64_t size)
+static inline void mpr_books_shrink(struct mpr_books *books, struct mpr_cell *cell, uint64_t size,
+                                    uint64_t blocks)
 {
     struct mpr_heap *heap = &books->heap[cell->heap];
     mpr_books_save(cell, heap);
     cell->bytes -= size;
-    cell->blocks--;
+    cell->blocks -= blocks;
     heap->bytes -= size;
-    heap->blocks--;
+    heap->blocks -= blocks;
 }
 
 /* A heap has changed in the chosen instant. */
 void mpr_books_note(const struct mpr_books *books, struct mpr_heap *heap);
 
 /* The same where observers look on (observers.c). */
-void mpr_books_add_seen(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t time);
-void mpr_books_remove_seen(struct mpr_books *books, uint32_t index, uint64_t size);
+void mpr_books_add_seen(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t blocks,
+                        uint64_t time);
+void mpr_books_remove_seen(struct mpr_books *books, uint32_t index, uint64_t size, uint64_t blocks);
 
 static inline bool mpr_books_seen(const struct mpr_books *books)
 {
     return books->levels || books->excerpts || books->highs || books->touches || books->chosen;
 }
 
-/* A block comes into a cell, or leaves it. */
+/* Blocks come into a cell, or leave it, in one change: modulo 2^64, so that bytes may come while
+ * blocks leave. */
+static inline void mpr_books_add_many(struct mpr_books *books, uint32_t index, uint64_t size,
+                                      uint64_t blocks, uint64_t time)
+{
+    if (mpr_books_seen(books)) mpr_books_add_seen(books, index, size, blocks, time);
+    else mpr_books_grow(books, &books->cell[index], size, blocks, time);
+}
+
+static inline void mpr_books_remove_many(struct mpr_books *books, uint32_t index, uint64_t size,
+                                         uint64_t blocks)
+{
+    if (mpr_books_seen(books)) mpr_books_remove_seen(books, index, size, blocks);
+    else mpr_books_shrink(books, &books->cell[index], size, blocks);
+}
+
+/* A block. */
 static inline void mpr_books_add(struct mpr_books *books, uint32_t index, uint64_t size,
                                  uint64_t time)
 {
-    if (mpr_books_seen(books)) mpr_books_add_seen(books, index, size, time);
-    else mpr_books_grow(books, &books->cell[index], size, time);
+    mpr_books_add_many(books, index, size, 1, time);
 }
 
 static inline void mpr_books_remove(struct mpr_books *books, uint32_t index, uint64_t size)
 {
-    if (mpr_books_seen(books)) mpr_books_remove_seen(books, index, size);
-    else mpr_books_shrink(books, &books->cell[index], size);
+    mpr_books_remove_many(books, index, size, 1);
 }
 
 #endif

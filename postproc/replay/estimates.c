@@ -13,11 +13,22 @@ static bool is_sample(const struct mpr_estimates *e, uint64_t size)
     return size && size < e->below;
 }
 
+static double probability(const struct mpr_estimates *e, uint64_t size)
+{
+    return is_sample(e, size) ? -expm1(-(double)size / e->mean) : 1;
+}
+
 static struct mpr_more more_of(const struct mpr_estimates *e, uint64_t size)
 {
-    if (!is_sample(e, size)) return (struct mpr_more){ 0, 0 };
-    const double p = -expm1(-(double)size / e->mean);
+    const double p = probability(e, size);
+    if (p == 1) return (struct mpr_more){ 0, 0 };
     return (struct mpr_more){ mpr_minus(llround((double)size / p), mpr_amount(size)), 1 / p - 1 };
+}
+
+static double variance_of(const struct mpr_estimates *e, uint64_t size)
+{
+    const double p = probability(e, size), bytes = (double)size / p;
+    return bytes * bytes * (1 - p);
 }
 
 /* The cell's estimate, with its state at the peak kept. */
@@ -42,6 +53,7 @@ void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_books *books, u
     c->now.bytes = mpr_plus(c->now.bytes, more.bytes);
     c->now.blocks += more.blocks;
     c->allocations += more.blocks;
+    c->came += variance_of(e, size);
     c->samples += is_sample(e, size);
     c->live += is_sample(e, size);
     const uint64_t bytes = books->cell[cell].bytes + size + (uint64_t)c->now.bytes;
@@ -55,6 +67,7 @@ void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_books *books
     const struct mpr_more more = more_of(e, size);
     c->now.bytes = mpr_minus(c->now.bytes, more.bytes);
     c->now.blocks -= more.blocks;
+    c->went += variance_of(e, size);
     c->live -= is_sample(e, size);
 }
 
@@ -65,6 +78,7 @@ uint64_t mpr_estimates_come(struct mpr_estimates *e, const struct mpr_books *boo
     const struct mpr_more more = more_of(e, size);
     c->now.blocks += more.blocks;
     c->allocations += more.blocks;
+    c->came += variance_of(e, size);
     c->samples++;
     c->live++;
     return size + (uint64_t)more.bytes;
@@ -76,6 +90,7 @@ uint64_t mpr_estimates_go(struct mpr_estimates *e, const struct mpr_books *books
     struct mpr_estimate *c = before_change(e, books, cell);
     const struct mpr_more more = more_of(e, size);
     c->now.blocks -= more.blocks;
+    c->went += variance_of(e, size);
     c->live--;
     return size + (uint64_t)more.bytes;
 }
@@ -92,14 +107,14 @@ struct mpr_more mpr_estimates_at_peak(const struct mpr_estimates *e, const struc
 }
 
 struct mpr_unseen mpr_estimates_unseen(const struct mpr_estimates *e, const struct mpr_books *books,
-                                       uint32_t cell)
+                                       uint32_t cell, struct mpr_unseen_rest *rest)
 {
     struct mpr_unseen u = { 0 };
     const struct mpr_more at_peak = mpr_estimates_at_peak(e, books, cell, &u.samples);
     if (cell >= e->cells) return u;
-    u.blocks = (uint64_t)(at_peak.blocks + 0.5);
-    u.end_blocks = (uint64_t)(e->cell[cell].now.blocks + 0.5);
-    u.allocations = (uint64_t)(e->cell[cell].allocations + 0.5);
+    u.blocks = mpr_estimates_whole(at_peak.blocks, &rest->blocks);
+    u.end_blocks = mpr_estimates_whole(e->cell[cell].now.blocks, &rest->end_blocks);
+    u.allocations = mpr_estimates_whole(e->cell[cell].allocations, &rest->allocations);
     return u;
 }
 

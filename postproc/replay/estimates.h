@@ -1,6 +1,7 @@
 /* What sampled blocks stand for.  Where only a sample of the small blocks has a call stack, one of
  * s bytes has it with probability p = 1 - exp(-s / mean), and stands for 1 / p blocks of together s
- * / p bytes: an estimate without bias.
+ * / p bytes: an estimate without bias.  Its variance is (s / p)^2 (1 - p), and of several blocks,
+ * which are drawn one by one, the sum of theirs.
  *
  * Kept of each cell: how much more its blocks stand for than they are; at the heap's peak it is
  * saved as the books do. */
@@ -21,6 +22,7 @@ struct mpr_estimate {
     uint64_t epoch;
     uint64_t own_peak; /* bytes with what they stand for, at their most */
     double allocations;
+    double came, went; /* variances, in bytes squared, of all blocks that came, and that went */
     uint64_t samples, live, saved_live; /* sampled blocks: ever, now, at the peak */
 };
 
@@ -52,8 +54,13 @@ struct mpr_unseen {
     uint64_t blocks, end_blocks, allocations; /* at the peak, when the log ends, ever */
     uint64_t samples;                         /* at the peak */
 };
+/* rest: what rounding left of the heap's cells so far, zeros at first.  So all of them sum to the
+ * heap's own number, rounded once, whatever they are by. */
+struct mpr_unseen_rest {
+    double blocks, end_blocks, allocations;
+};
 struct mpr_unseen mpr_estimates_unseen(const struct mpr_estimates *e, const struct mpr_books *books,
-                                       uint32_t cell);
+                                       uint32_t cell, struct mpr_unseen_rest *rest);
 /* Whom all samples of a heap stand for has no stack: where chance made the estimates more than
  * that, they are so much too large. */
 /* Factors, at most 1 */
@@ -62,18 +69,15 @@ struct mpr_excess {
 };
 struct mpr_excess mpr_estimates_excess(const struct mpr_estimates *e, const struct mpr_books *books,
                                        uint8_t heap);
-static inline struct mpr_more mpr_estimates_within(struct mpr_more more, struct mpr_excess excess)
-{
-    return (struct mpr_more){ (int64_t)((double)more.bytes * excess.bytes + 0.5),
-                              more.blocks * excess.blocks };
-}
 
-/* The bytes that the cell's blocks stand for beyond what they are, when the log ends. */
-static inline uint64_t mpr_estimates_at_end(const struct mpr_estimates *e, uint32_t cell,
-                                            struct mpr_excess excess)
+/* A number as a whole one, 0 of one below it; what it lacks of it, the next one of its heap gets:
+ * so all of them sum to the whole number of their sum.  lack: 0 at first. */
+static inline uint64_t mpr_estimates_whole(double number, double *lack)
 {
-    const int64_t more = cell < e->cells ? e->cell[cell].now.bytes : 0;
-    return more > 0 ? (uint64_t)((double)more * excess.end) : 0;
+    if (number < 0) number = 0;
+    const uint64_t whole = (uint64_t)(number + *lack + 0.5);
+    *lack += number - (double)whole;
+    return whole;
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include "backward.h"
 #include "gpu_book.h"
 #include "gpu_peaks.h"
+#include "instants.h"
 #include "mpf/header.h"
 #include "mpf/sample.h"
 #include "mpf/slot.h"
@@ -293,6 +294,7 @@ static_assert(MPF_OP_CAPTURE_END < MPF_OP_MODULE, "what happens to memory comes 
 void mpr_gpu_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     if (r->gpu.windows) mpr_gpu_close_windows(r);
+    if (r->gpu.instants && e->op < MPF_OP_MODULE) mpr_instants_turn(r->gpu.instants, r);
     apply(r, t, e);
     if (e->op < MPF_OP_MODULE && e->op != MPF_OP_GPU_CONTEXT) t->at = (struct mpr_site){ 0, 0 };
 }

@@ -40,14 +40,19 @@ void mpr_gpu_seen(struct mpr_replay *r, const struct mpr_gpu_block *b, uint64_t 
                                            .segment = b->segment,
                                            .mapped = b->handle };
     if (r->large) mpr_large_born(r->large, b->heap, &large);
-    if (r->lasting)
-        mpr_lasting_born(r->lasting, mpr_block_key(b->addr, b->heap), b->size, b->cell, from);
+    const uint64_t key = mpr_block_key(b->addr, b->heap);
+    if (r->lasting) mpr_lasting_born(r->lasting, key, b->size, b->cell, from);
+    if (r->flows) mpr_flows_born(r->flows, key, b->size, b->cell, r->now);
+    if (r->ledger) mpr_ledger_born(r->ledger, key, b->size, b->cell, from);
 }
 
 void mpr_gpu_unseen(struct mpr_replay *r, const struct mpr_gpu_block *b)
 {
     if (r->large) mpr_large_gone(r->large, b->heap, b->addr, b->size, r->now);
-    if (r->lasting) mpr_lasting_gone(r->lasting, mpr_block_key(b->addr, b->heap), b->size, r->now);
+    const uint64_t key = mpr_block_key(b->addr, b->heap);
+    if (r->lasting) mpr_lasting_gone(r->lasting, key, b->size, r->now);
+    if (r->flows) mpr_flows_gone(r->flows, key, r->now);
+    if (r->ledger) mpr_ledger_gone(r->ledger, key, r->now);
 }
 
 void mpr_gpu_books_remove(struct mpr_replay *r, const struct mpr_gpu_block *b)

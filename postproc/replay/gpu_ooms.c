@@ -56,7 +56,7 @@ static void picture_oom(struct mpr_replay *r, struct mpr_oom *o)
         make_room(g);
         g->pictured[g->pictures++] = (uint32_t)(o - g->oom);
     }
-    mpr_picture_begin(&o->picture, r, mpf_heap_device(o->heap), o->time);
+    mpr_picture_begin(&o->picture, r, mpf_heap_device(o->heap), r->now);
 }
 
 /* PyTorch asks again after it has given back its cache, and before it makes anything else: that is

@@ -3,8 +3,14 @@
 #include "gpu_peaks.h"
 
 #include "amount.h"
+#include "instants.h"
 #include "mpf/sample.h"
 #include "picture.h"
+
+bool mpr_gpu_is_there(const struct mpr_replay *r, unsigned device)
+{
+    return r->gpu.device[device].seen || r->books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].used;
+}
 
 uint64_t mpr_gpu_tracked(const struct mpr_replay *r, unsigned device)
 {
@@ -66,6 +72,7 @@ void mpr_gpu_gone(struct mpr_replay *r, const struct mpr_gpu_block *b)
     mpr_picture_gone(&g->device[mpf_heap_device(b->heap)].peak, b);
     for (uint32_t i = 0; i < g->pictures; i++) mpr_picture_gone(&g->oom[g->pictured[i]].picture, b);
     for (size_t i = 0; i < g->windows; i++) mpr_picture_gone(&g->window[i].peak, b);
+    if (g->instants) mpr_instants_gone(g->instants, b);
 }
 
 static bool is_open(const struct mpr_replay *r, const struct mpr_window *w)

@@ -4,6 +4,8 @@
 
 #include "replay_state.h"
 
+/* Is anything known of it? */
+bool mpr_gpu_is_there(const struct mpr_replay *r, unsigned device);
 /* Bytes of gpuN/device. */
 uint64_t mpr_gpu_tracked(const struct mpr_replay *r, unsigned device);
 /* The newest measurement, and what changed since. */

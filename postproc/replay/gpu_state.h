@@ -164,6 +164,8 @@ struct mpr_object {
     bool shown; /* it has been mapped */
 };
 
+struct mpr_instants;
+
 struct mpr_gpu {
     struct mpr_gpu_blocks driver, torch;
     struct mpr_object *object;                 /* memory with handles */
@@ -225,6 +227,7 @@ struct mpr_gpu {
     uint64_t context_blocks;   /* blocks that went with their context */
     struct mpr_window *window; /* set before the first event; NULL: none */
     size_t windows;
+    struct mpr_instants *instants; /* the same; the caller's */
 };
 
 #endif

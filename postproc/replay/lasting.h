@@ -2,14 +2,14 @@
  * all of them had of bytes.  An observer of replay: it sees the births and ends of blocks; memory
  * that is counted by pages (host/mmap, host/shm) has none.
  *
- * Every block is seen, so counts are exact; lives are kept by class.  Memory: 64 to 112 bytes a
+ * Every block is seen, so counts are exact; lives are kept by class.  Memory: 72 to 120 bytes a
  * live block, and some 400 a cell whose blocks were freed. */
 #ifndef MPR_LASTING_H
 #define MPR_LASTING_H
 
 #include <stdint.h>
 
-#include "index.h"
+#include "births.h"
 
 /* Class 0: no time at all; n: from 2^(n-1) ns on, to below 2^n.  The last one has no end. */
 enum { MPR_LIFE_CLASSES = 48 };
@@ -21,23 +21,11 @@ struct mpr_lasting_cell {
     uint64_t *life; /* MPR_LIFE_CLASSES counts; NULL: none was freed */
 };
 
-struct mpr_birth {
-    uint64_t time;
-    uint32_t cell; /* MPR_NO_CELL: a free place */
-    union {
-        uint32_t marks; /* that were set before it */
-        uint32_t next;  /* of the free places, + 1 */
-    };
-};
-#define MPR_NO_CELL UINT32_MAX
-
 struct mpr_lasting {
     uint64_t within; /* ns */
     struct mpr_lasting_cell *cell;
     uint32_t cells;
-    struct mpr_birth *birth; /* of live blocks */
-    uint32_t births, cap, free;
-    struct mpr_index number; /* of them by heap and address: place + 1 */
+    struct mpr_births live;
     uint32_t marks;
     struct mpr_birth *gone; /* of those that lived at the newest mark and were freed since */
     uint32_t gones, gone_cap;

@@ -41,18 +41,18 @@ static inline void rise(struct mpr_books *books, uint32_t index, uint64_t time)
 }
 
 __attribute__((noinline)) void mpr_books_add_seen(struct mpr_books *books, uint32_t index,
-                                                  uint64_t size, uint64_t time)
+                                                  uint64_t size, uint64_t blocks, uint64_t time)
 {
     before(books, index, size, true);
-    mpr_books_grow(books, &books->cell[index], size, time);
+    mpr_books_grow(books, &books->cell[index], size, blocks, time);
     after(books, index, true);
     if (books->highs) rise(books, index, time);
 }
 
 __attribute__((noinline)) void mpr_books_remove_seen(struct mpr_books *books, uint32_t index,
-                                                     uint64_t size)
+                                                     uint64_t size, uint64_t blocks)
 {
     before(books, index, size, false);
-    mpr_books_shrink(books, &books->cell[index], size);
+    mpr_books_shrink(books, &books->cell[index], size, blocks);
     after(books, index, false);
 }

@@ -61,19 +61,19 @@ static int by_birth(const void *left, const void *right)
 }
 
 /* Memory with a handle goes from each of its addresses, and then itself: it counts once. */
-static void drop_repeated(struct mpr_picture *p)
+size_t mpr_picture_once(struct mpr_gpu_block *gone, size_t gones)
 {
     size_t kept = 0;
-    qsort(p->gone, p->gones, sizeof *p->gone, by_birth);
-    for (size_t i = 0; i < p->gones; i++)
-        if (!i || p->gone[i].birth != p->gone[i - 1].birth) p->gone[kept++] = p->gone[i];
-    p->gones = kept;
+    if (gones) qsort(gone, gones, sizeof *gone, by_birth);
+    for (size_t i = 0; i < gones; i++)
+        if (!kept || gone[i].birth != gone[kept - 1].birth) gone[kept++] = gone[i];
+    return kept;
 }
 
 static void make_room(struct mpr_picture *p)
 {
     if (p->gones < p->gone_cap) return;
-    if (p->gones) drop_repeated(p);
+    p->gones = mpr_picture_once(p->gone, p->gones);
     if (p->gones >= p->gone_cap / 2)
         p->gone = mpr_grow(p->gone, &p->gone_cap, SIZE_MAX, sizeof *p->gone);
 }
@@ -149,7 +149,7 @@ void mpr_picture_end(struct mpr_picture *p, const struct mpr_replay *r)
     p->driver =
         mpr_alloc(g->driver.live + g->objects + freeing(&r->threads) + p->gones, sizeof *p->driver);
     p->torch = mpr_alloc(g->torch.live + p->gones, sizeof *p->torch);
-    if (p->gones) drop_repeated(p);
+    p->gones = mpr_picture_once(p->gone, p->gones);
     for (size_t i = 0; i < p->gones; i++) put(p, &p->gone[i]);
     put_table(p, &g->driver);
     put_table(p, &g->torch);

@@ -12,6 +12,8 @@ void mpr_picture_gone(struct mpr_picture *p, const struct mpr_gpu_block *b);
 void mpr_picture_end(struct mpr_picture *p, const struct mpr_replay *r);
 void mpr_picture_take(struct mpr_picture *p, const struct mpr_replay *r, unsigned device,
                       uint64_t time);
+/* Leaves each block that went once: its number. */
+size_t mpr_picture_once(struct mpr_gpu_block *gone, size_t gones);
 void mpr_picture_free(struct mpr_picture *p);
 
 #endif

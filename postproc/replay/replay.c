@@ -120,7 +120,10 @@ static void unknown_free(struct mpr_replay *r, uint64_t key, uint32_t thread)
     else wait_for_partner(r, key, thread, MPR_WAIT_ALLOC);
 }
 
-static inline bool is_watched(const struct mpr_replay *r) { return r->large || r->lasting; }
+static inline bool is_watched(const struct mpr_replay *r)
+{
+    return r->large || r->lasting || r->flows || r->ledger;
+}
 
 static void born(struct mpr_replay *r, const struct mpf_event *e, uint32_t cell)
 {
@@ -130,12 +133,16 @@ static void born(struct mpr_replay *r, const struct mpf_event *e, uint32_t cell)
     const uint64_t key = mpr_block_key(e->addr, e->heap);
     if (r->large) mpr_large_born(r->large, e->heap, &block);
     if (r->lasting) mpr_lasting_born(r->lasting, key, size_of(e), cell, e->time);
+    if (r->flows) mpr_flows_born(r->flows, key, size_of(e), cell, r->now);
+    if (r->ledger) mpr_ledger_born(r->ledger, key, size_of(e), cell, e->time);
 }
 
 static void gone(struct mpr_replay *r, uint64_t key, uint64_t size)
 {
     if (r->large) mpr_large_gone(r->large, (uint8_t)key, key >> 8, size, r->now);
     if (r->lasting) mpr_lasting_gone(r->lasting, key, size, r->now);
+    if (r->flows) mpr_flows_gone(r->flows, key, r->now);
+    if (r->ledger) mpr_ledger_gone(r->ledger, key, r->now);
 }
 
 /* What a block whose like are sampled counts in the books. */
@@ -305,9 +312,8 @@ static void on_totals(struct mpr_replay *r, const struct mpf_event *e)
 {
     if (!r->totals.told) {
         const uint32_t node = mpr_sites_named(&r->sites, &r->ranges, r->options.rest_name);
-        const struct mpr_maker maker = {
-            .node = node, .site = mpr_sites_site(&r->sites, (struct mpr_site){ .python = node })
-        };
+        r->totals.site = mpr_sites_site(&r->sites, (struct mpr_site){ .python = node });
+        const struct mpr_maker maker = { .node = node, .site = r->totals.site };
         r->totals.cell = mpr_maker_cell(r, &maker, MPF_HEAP_HOST);
     }
     mpr_totals_take(&r->totals, &r->books, e);

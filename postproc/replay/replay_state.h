@@ -9,11 +9,13 @@
 #include "blocks.h"
 #include "books.h"
 #include "estimates.h"
+#include "flows.h"
 #include "gpu_state.h"
 #include "group.h"
 #include "instant.h"
 #include "large.h"
 #include "lasting.h"
+#include "ledger.h"
 #include "mpf/event.h"
 #include "mpf/slot.h"
 #include "ranges.h"
@@ -65,6 +67,8 @@ struct mpr_replay {
     struct mpr_wrappers wrappers;
     struct mpr_large *large; /* observers of blocks; NULL: none */
     struct mpr_lasting *lasting;
+    struct mpr_flows *flows;
+    struct mpr_ledger *ledger;
     struct mpr_watch watch; /* event NULL: nobody */
     uint64_t count[256];    /* events by operation */
     uint64_t lost;          /* events, and by reason */

@@ -18,15 +18,8 @@ static uint64_t live_of(const uint64_t *made, const uint64_t *freed)
 static void change(struct mpr_totals *t, struct mpr_books *books, uint64_t bytes, uint64_t blocks,
                    uint64_t time)
 {
-    struct mpr_cell *cell = &books->cell[t->cell];
-    struct mpr_heap *heap = &books->heap[MPF_HEAP_HOST];
-    const bool grows = bytes >= t->live;
-    const uint64_t others = grows ? blocks - 1 : blocks + 1; /* the change counts as one */
-    mpr_books_save(cell, heap);
-    cell->blocks += others;
-    heap->blocks += others;
-    if (grows) mpr_books_add(books, t->cell, bytes - t->live, time);
-    else mpr_books_remove(books, t->cell, t->live - bytes);
+    if (bytes >= t->live) mpr_books_add_many(books, t->cell, bytes - t->live, blocks, time);
+    else mpr_books_remove_many(books, t->cell, t->live - bytes, 0 - blocks);
     t->live = bytes;
 }
 

@@ -14,6 +14,7 @@
 struct mpr_totals {
     bool told;
     uint32_t cell; /* of the books: set before it is told */
+    uint32_t site; /* likewise: nobody's place, by the name of what it is */
     uint64_t live; /* bytes in it */
     uint64_t value[MPF_HOST_COUNT];
 };

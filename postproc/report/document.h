@@ -110,6 +110,7 @@ struct mpr_column {
     enum mpr_unless unless;
     bool lasting;  /* TIME: a length of time, never of the clock */
     bool sums;     /* rows that are left out are told by their sum */
+    bool of_rest;  /* so is this, behind it and by its title, in text that shows the column */
     bool estimate; /* bears "~" where the table says that the row is estimated */
     bool below;    /* in text on a line of its own below the row */
     int width;     /* in text; 0: that of the type */

@@ -20,7 +20,7 @@ static struct mpr_value rollup_time(const void *row, const void *context)
                                                 : mpr_value_number(MPR_TIME, r->taken[MPF_RSS_PSS]);
 }
 
-static const struct mpr_column of_rss[] = {
+const struct mpr_column mpr_reading_rss[] = {
     TIME,
     VALUE("anon_bytes", MPF_RSS_ANON),
     VALUE("file_bytes", MPF_RSS_FILE),
@@ -36,7 +36,7 @@ static const struct mpr_column of_rss[] = {
     { .key = "rollup_time_ns", .get = rollup_time },
 };
 
-static const struct mpr_column of_cgroup[] = {
+const struct mpr_column mpr_reading_cgroup[] = {
     TIME,
     VALUE("usage_bytes", MPF_CGROUP_USAGE),
     VALUE("limit_bytes", MPF_CGROUP_LIMIT),
@@ -44,7 +44,7 @@ static const struct mpr_column of_cgroup[] = {
     VALUE("oom_kills", MPF_CGROUP_OOM_KILLS),
 };
 
-static const struct mpr_column of_jemalloc[] = {
+const struct mpr_column mpr_reading_jemalloc[] = {
     TIME,
     VALUE("allocated_bytes", MPF_JEMALLOC_ALLOCATED),
     VALUE("active_bytes", MPF_JEMALLOC_ACTIVE),
@@ -59,9 +59,9 @@ void mpr_report_reading(struct mpr_document *doc, const char *key, enum mpr_read
 {
     if (!r->valid) return;
     mpr_doc_open(doc, key);
-    if (source == MPR_READ_RSS) mpr_doc_facts(doc, of_rss, r);
-    else if (source == MPR_READ_CGROUP) mpr_doc_facts(doc, of_cgroup, r);
-    else mpr_doc_facts(doc, of_jemalloc, r);
+    if (source == MPR_READ_RSS) mpr_doc_facts(doc, mpr_reading_rss, r);
+    else if (source == MPR_READ_CGROUP) mpr_doc_facts(doc, mpr_reading_cgroup, r);
+    else mpr_doc_facts(doc, mpr_reading_jemalloc, r);
     mpr_doc_close(doc);
 }
 

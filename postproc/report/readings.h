@@ -5,6 +5,11 @@
 #include "document.h"
 #include "peaks.h"
 
+/* The values of a source's reading, in JSON's names. */
+enum { MPR_RSS_COLUMNS = 13, MPR_CGROUP_COLUMNS = 5, MPR_JEMALLOC_COLUMNS = 7 };
+extern const struct mpr_column mpr_reading_rss[MPR_RSS_COLUMNS],
+    mpr_reading_cgroup[MPR_CGROUP_COLUMNS], mpr_reading_jemalloc[MPR_JEMALLOC_COLUMNS];
+
 /* An object of the source's values; absent when there was no sample. */
 void mpr_report_reading(struct mpr_document *doc, const char *key, enum mpr_reading_source source,
                         const struct mpr_reading *r);

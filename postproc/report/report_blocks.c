@@ -60,12 +60,14 @@ static const char *title(struct mpr_document *doc, const struct mpr_oom_story *s
                             mpr_doc_count(doc, s->blocks));
 }
 
-void mpr_report_oom_blocks(struct mpr_document *doc, const struct mpr_oom_story *s)
+void mpr_report_oom_blocks(struct mpr_document *doc, const struct mpr_oom_story *s,
+                           enum mpr_group chosen)
 {
+    const enum mpr_group by = mpr_group_is_calls(chosen) ? chosen : MPR_GROUP_AUTO;
     size_t lines, live;
     const struct mpr_row *row = rows_of(doc, s);
-    const struct mpr_line *line = mpr_naming_lines(&doc->arena, mpr_report_naming(doc),
-                                                   MPR_GROUP_AUTO, row, s->blocks, &lines, &live);
+    const struct mpr_line *line =
+        mpr_naming_lines(&doc->arena, mpr_report_naming(doc), by, row, s->blocks, &lines, &live);
     struct line *shown = mpr_arena_alloc(&doc->arena, live * sizeof *shown);
     for (size_t i = 0; i < live; i++) shown[i] = line_of(s, row, &line[i]);
     mpr_doc_table(doc, &(struct mpr_table){ .title = title(doc, s),
@@ -73,5 +75,6 @@ void mpr_report_oom_blocks(struct mpr_document *doc, const struct mpr_oom_story 
                                             MPR_COLUMNS(columns),
                                             MPR_ROWS(shown, live),
                                             .top = BLOCKS,
+                                            .by = by,
                                             .partial = true });
 }

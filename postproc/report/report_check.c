@@ -59,6 +59,14 @@ static struct mpr_value is_broken(const void *row, const void *context)
     return mpr_value_flag(((const struct mpr_check_row *)row)->over);
 }
 
+/* "--max" would be a formula in a spreadsheet. */
+static struct mpr_value csv_from(const void *row, const void *context)
+{
+    const char *from = ((const struct mpr_check_row *)row)->limit.from;
+    (void)context;
+    return mpr_value_text(*from == '-' ? from + strspn(from, "-") : from);
+}
+
 static const struct mpr_column columns[] = {
     { .key = "log", .type = MPR_TEXT, OF(log) },
     { .key = "of", .get = of_what },
@@ -70,7 +78,10 @@ static const struct mpr_column columns[] = {
     { .key = "broken", .get = is_broken },
     { .key = "heap_absent", .type = MPR_FLAG, OF(absent) },
     { .key = "unmatched", .type = MPR_FLAG, OF(unmatched) },
-    { .key = "from", .type = MPR_TEXT, OF(limit.from) },
+    { .key = "from", .type = MPR_TEXT, OF(limit.from), .only = MPR_IN_JSON },
+    { .key = "from", .type = MPR_TEXT, .get = csv_from, .only = MPR_IN_CSV },
+    { .key = "optional", .type = MPR_FLAG, OF(limit.optional) },
+    { .key = "not_found", .type = MPR_FLAG, OF(not_found) },
 };
 
 /* ---- lines */
@@ -85,7 +96,17 @@ static void broken_line(struct mpr_document *doc, const struct mpr_check *check,
     mpr_doc_end(doc);
 }
 
-/* A limit of nothing is kept, which may be a name that has changed. */
+/* Nothing was measured, which may be a misspelt name, or one that has changed. */
+static void not_found_line(struct mpr_document *doc, const struct mpr_check_row *r)
+{
+    mpr_doc_add(doc, MPR_WARN, "NOT FOUND");
+    mpr_doc_say(doc, " %s (%s)", mpr_report_limit(doc, r), r->limit.from);
+    mpr_doc_end(doc);
+}
+
+static bool is_lacking(const struct mpr_check_row *r) { return r->absent || r->unmatched; }
+
+/* A limit of nothing is kept, where another log has it or it is optional. */
 static void note_line(struct mpr_document *doc, const struct mpr_check_row *r)
 {
     if (r->absent)
@@ -95,11 +116,37 @@ static void note_line(struct mpr_document *doc, const struct mpr_check_row *r)
                      r->limit.from);
 }
 
+/* A limit of the budget, in all logs. */
+static void note_limit(struct mpr_document *doc, const struct mpr_check *check, size_t limit)
+{
+    const struct mpr_check_row *r = &check->row[limit];
+    size_t logs = 0, lacking = 0;
+    for (size_t i = limit; i < check->budget_rows; i += check->limits, logs++)
+        lacking += is_lacking(&check->row[i]);
+    if (r->not_found) not_found_line(doc, r);
+    else if (logs == 1) note_line(doc, r);
+    else if (lacking)
+        mpr_doc_line(doc, "note: %zu of %zu logs have no %s (%s)", lacking, logs,
+                     mpr_report_limit(doc, r), r->limit.from);
+}
+
+static void notes(struct mpr_document *doc, const struct mpr_check *check)
+{
+    for (size_t i = 0; i < check->limits && i < check->budget_rows; i++) note_limit(doc, check, i);
+    for (size_t i = check->budget_rows; i < check->rows; i++) note_line(doc, &check->row[i]);
+}
+
 static void sum_line(struct mpr_document *doc, const struct mpr_check *check)
 {
     if (!check->rows) mpr_doc_line(doc, "no limits: nothing was checked");
+    else if (check->broken && check->not_found)
+        mpr_doc_line(doc, "%zu of %zu limits broken, %zu not found", check->broken, check->rows,
+                     check->not_found);
     else if (check->broken)
         mpr_doc_line(doc, "%zu of %zu limits broken", check->broken, check->rows);
+    else if (check->not_found)
+        mpr_doc_line(doc, "%zu of %zu limits not found, the others are kept", check->not_found,
+                     check->rows);
     else if (check->rows == 1) mpr_doc_line(doc, "the limit is kept");
     else mpr_doc_line(doc, "all %zu limits are kept", check->rows);
 }
@@ -108,6 +155,7 @@ void mpr_report_check(struct mpr_document *doc, const struct mpr_check *check)
 {
     mpr_report_schema(doc, "memprof.check/1");
     mpr_doc_fact(doc, "broken", mpr_value_number(MPR_COUNT, check->broken));
+    mpr_doc_fact(doc, "not_found", mpr_value_number(MPR_COUNT, check->not_found));
     mpr_doc_table(doc, &(struct mpr_table){ .key = "limits",
                                             .only = MPR_IN_JSON | MPR_IN_CSV,
                                             .all = MPR_EVERYWHERE,
@@ -115,7 +163,7 @@ void mpr_report_check(struct mpr_document *doc, const struct mpr_check *check)
                                             MPR_ROWS(check->row, check->rows) });
     for (size_t i = 0; i < check->rows; i++)
         if (check->row[i].over) broken_line(doc, check, &check->row[i]);
-    for (size_t i = 0; i < check->rows; i++) note_line(doc, &check->row[i]);
+    notes(doc, check);
     sum_line(doc, check);
     mpr_doc_csv(doc, columns);
 }

@@ -227,5 +227,7 @@ void mpr_report_account(struct mpr_document *doc, const struct mpr_device *d,
     mpr_doc_facts(doc, before_parts, s);
     heading(doc, d, s, at);
     part_lines(doc, shown, largest_parts(doc, s, whole, shown), whole);
+    asleep(doc, s);
     part_fields(doc, s);
+    mpr_doc_fact(doc, "torch_asleep_bytes", mpr_value_number(MPR_BYTES, s->torch_asleep));
 }

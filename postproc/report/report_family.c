@@ -1,10 +1,12 @@
-/* The processes of a run in two lines: who began it, and its largest and its dead. */
+/* The processes of a run in two lines: who began it, the one that is reported, and its largest or
+ * its dead. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "basename.h"
 #include "family.h"
 #include "reports.h"
+#include "utf8.h"
 
 enum { KINDS = 2, WORD = 24 };
 
@@ -13,12 +15,13 @@ enum { KINDS = 2, WORD = 24 };
 /* "python3 train.py", "python3 -m trainer": the program and what it runs. */
 static const char *title_of(struct mpr_document *doc, const struct mpr_process_info *who)
 {
+    const char *text = "";
     if (!who->argc) return "unknown program";
-    const char *text = mpr_arena_format(&doc->arena, "%.*s", WORD, mpr_basename(who->argv[0]));
-    if (who->argc > 1)
-        text = mpr_arena_format(&doc->arena, "%s %.*s", text, WORD, mpr_basename(who->argv[1]));
-    if (who->argc > 2 && strcmp(who->argv[1], "-m") == 0)
-        text = mpr_arena_format(&doc->arena, "%s %.*s", text, WORD, who->argv[2]);
+    for (size_t i = 0, words = 2; i < who->argc && i < words; i++) {
+        if (i && *who->argv[i] == '-') words = 3;
+        text = mpr_arena_format(&doc->arena, "%s%s%s", text, i ? " " : "",
+                                mpr_utf8_shortened(&doc->arena, mpr_basename(who->argv[i]), WORD));
+    }
     return text;
 }
 
@@ -32,21 +35,34 @@ static const char *death(struct mpr_document *doc, const struct mpr_summary *s)
     return strcmp(ending, "not told") == 0 ? "end not told" : ending;
 }
 
-/* "3 x python3 train.py up to 404.00 MiB", "python3 train.py (pid 7) 401.37 MiB OOM-killed";
- * root: what runs the same is its fork.  NULL: there is none. */
+/* " 404.00 MiB of host/heap", " 404.00 MiB" of the heap that was told last; "": nothing was
+ * recorded.
+ */
+static const char *held(struct mpr_document *doc, const struct mpr_process *p, const char **heap)
+{
+    size_t i = 0;
+    while (i < p->heaps && p->heap[i].peak_bytes < p->peak_bytes) i++;
+    if (i == p->heaps) return "";
+    const char *size = mpr_doc_size(doc, p->peak_bytes);
+    if (strcmp(*heap, p->heap[i].name) == 0) return mpr_arena_format(&doc->arena, " %s", size);
+    *heap = p->heap[i].name;
+    return mpr_arena_format(&doc->arena, " %s of %s", size, *heap);
+}
+
+/* "3 x python3 train.py up to 404.00 MiB of host/heap", "python3 train.py (pid 7) 401.37 MiB of
+ * host/heap, OOM-killed"; root: what runs the same is its fork.  NULL: there is none. */
 static const char *words(struct mpr_document *doc, const struct mpr_family_line *l,
-                         const struct mpr_family_line *root)
+                         const struct mpr_family_line *root, const char **heap)
 {
     const struct mpr_process_info *who = &l->largest->summary.process;
     const bool forked = root && strcmp(l->largest->title, root->largest->title) == 0;
-    const char *title = forked ? "forked" : title_of(doc, who),
-               *size = mpr_doc_size(doc, l->largest->peak_bytes),
-               *died = death(doc, &l->last->summary), *space = *died ? " " : "";
+    const char *title = forked ? "forked" : title_of(doc, who), *size = held(doc, l->largest, heap),
+               *died = death(doc, &l->last->summary), *comma = *died ? ", " : "";
     if (l->processes == 1)
-        return mpr_arena_format(&doc->arena, "%s (pid %" PRIu64 ") %s%s%s", title, who->pid, size,
-                                space, died);
-    return mpr_arena_format(&doc->arena, "%s x %s up to %s%s%s", mpr_doc_count(doc, l->processes),
-                            title, size, space, died);
+        return mpr_arena_format(&doc->arena, "%s (pid %" PRIu64 ")%s%s%s", title, who->pid, size,
+                                comma, died);
+    return mpr_arena_format(&doc->arena, "%s x %s%s%s%s%s", mpr_doc_count(doc, l->processes), title,
+                            *size ? " up to" : "", size, comma, died);
 }
 
 /* ---- which of them */
@@ -56,14 +72,17 @@ static bool died(struct mpr_document *doc, const struct mpr_family_line *l)
     return *death(doc, &l->last->summary) != 0;
 }
 
-/* The first that died, and the first that did not: they come largest first. */
+/* The one that is reported, the first that died, and the first that did not: they come largest
+ * first. */
 static size_t choose(struct mpr_document *doc, const struct mpr_family_line *line, size_t lines,
                      const struct mpr_family_line *chosen[KINDS])
 {
     size_t count = 0;
+    for (size_t i = 0; i < lines && count < KINDS; i++)
+        if (line[i].apart) chosen[count++] = &line[i];
     for (int dead = 1; dead >= 0; dead--)
-        for (size_t i = 0; i < lines; i++)
-            if (died(doc, &line[i]) == dead) {
+        for (size_t i = 0; i < lines && count < KINDS; i++)
+            if (!line[i].apart && died(doc, &line[i]) == dead) {
                 chosen[count++] = &line[i];
                 break;
             }
@@ -79,13 +98,13 @@ static uint64_t sum_of(const struct mpr_family_line *line, size_t lines)
 }
 
 static void kinds(struct mpr_document *doc, const struct mpr_family_line *line, size_t lines,
-                  const struct mpr_family_line *root)
+                  const struct mpr_family_line *root, const char **heap)
 {
     const struct mpr_family_line *chosen[KINDS];
     const size_t count = choose(doc, line, lines, chosen);
     uint64_t left = sum_of(line, lines);
     for (size_t i = 0; i < count; i++) {
-        mpr_doc_say(doc, "%s%s", i ? "; " : "  ", words(doc, chosen[i], root));
+        mpr_doc_say(doc, "%s%s", i ? "; " : "  ", words(doc, chosen[i], root, heap));
         left -= chosen[i]->processes;
     }
     if (left) mpr_doc_say(doc, "; %s more", mpr_doc_count(doc, left));
@@ -107,24 +126,27 @@ static const struct mpr_column columns[] = {
     { .key = "processes", .type = MPR_COUNT, OF(processes) },
     { .key = "depth", .type = MPR_COUNT, OF(depth) },
     { .key = "largest_peak_bytes", .type = MPR_BYTES, .get = peak },
+    { .key = "reported", .type = MPR_FLAG, OF(apart) },
 };
 
-void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all)
+void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all,
+                       const char *reported)
 {
     size_t lines;
-    const struct mpr_family_line *line = mpr_family(&doc->arena, all, false, &lines);
+    const struct mpr_family_line *line = mpr_family(&doc->arena, all, false, reported, &lines);
     mpr_doc_table(doc, &(struct mpr_table){ .key = "processes",
                                             .only = MPR_IN_JSON,
                                             .all = MPR_IN_JSON,
                                             MPR_COLUMNS(columns),
                                             MPR_ROWS(line, lines) });
     if (!lines) return;
+    const char *heap = "";
     const bool tree = line->processes == 1 && lines > 1 && line[1].depth;
     mpr_doc_gap(doc);
     if (tree)
-        mpr_doc_say(doc, "%s and its %s processes:", words(doc, line, NULL),
+        mpr_doc_say(doc, "%s and its %s processes:", words(doc, line, NULL, &heap),
                     mpr_doc_count(doc, sum_of(line + 1, lines - 1)));
     else mpr_doc_say(doc, "%s processes:", mpr_doc_count(doc, sum_of(line, lines)));
     mpr_doc_end(doc);
-    kinds(doc, line + tree, lines - tree, tree ? line : NULL);
+    kinds(doc, line + tree, lines - tree, tree ? line : NULL, &heap);
 }

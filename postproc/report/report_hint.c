@@ -71,6 +71,11 @@ static uint64_t in_arenas(const struct mpr_log_peaks *log)
     return bytes;
 }
 
+void mpr_report_run(struct mpr_document *doc, const struct mpr_summary *s, const char *recorder)
+{
+    mpr_doc_command(doc, "  %s -- %s", recorder, command(doc, s));
+}
+
 void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
     const struct mpr_summary *s = &log->summary;
@@ -85,7 +90,9 @@ void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log)
     if (small)
         mpr_doc_say(doc, "%s%s in pymalloc arenas without a line of Python", *heaps ? ", " : "",
                     mpr_doc_size(doc, small));
-    mpr_doc_line(doc, ": run again with");
-    mpr_doc_command(doc, "  memprof run%s%s -- %s", *heaps ? " --stacks=sample" : "",
-                    small ? " --python=small" : "", command(doc, s));
+    mpr_doc_end_wrapped(doc, 2);
+    mpr_report_run(doc, s,
+                   mpr_arena_format(&doc->arena, "run again: memprof run%s%s",
+                                    *heaps ? " --stacks=sample" : "",
+                                    small ? " --python=small" : ""));
 }

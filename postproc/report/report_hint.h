@@ -5,9 +5,13 @@
 #include "document.h"
 
 struct mpr_log_peaks;
+struct mpr_summary;
 
 /* For people: where much of a heap's peak has no name because its blocks have no call stack, that,
  * and the command that gives them one. */
 void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log);
+/* A line for people: the recorder with its options, and the program that the log is of. */
+void mpr_report_run(struct mpr_document *doc, const struct mpr_summary *summary,
+                    const char *recorder);
 
 #endif

@@ -1,8 +1,12 @@
 /* Findings: of each what was measured, what to change, and where there is more of it. */
 #include "insights.h"
 
+#include <string.h>
+
+#include "basename.h"
 #include "report_rows.h"
 #include "reports.h"
+#include "shell.h"
 
 /* ---- fields */
 
@@ -13,6 +17,8 @@ static const struct mpr_column columns[] = {
     { .key = "finding", .type = MPR_WORD, OF(key) },
     { .key = "where", .type = MPR_WORD, OF(where) },
     { .key = "saves_at_most_bytes", .type = MPR_BYTES, OF(bytes) },
+    { .key = "estimated", .type = MPR_FLAG, OF(about), .unless = MPR_ABSENT_AT_0,
+      .only = MPR_IN_JSON },
     { .key = "what", .type = MPR_TEXT, OF(what) },
     { .key = "path", MPR_PATH_FIELD(mpr_finding, path, depth),
       .unless = MPR_ABSENT_AT_0 },
@@ -48,18 +54,31 @@ void mpr_report_finding_fields(struct mpr_document *doc, const struct mpr_insigh
 
 enum { HANG = 20 }; /* columns before what was found */
 
+/* The log, for a shell; the folder of its run where processes are compared. */
+static const char *shown_by(struct mpr_document *doc, const char *path, const struct mpr_finding *f)
+{
+    const int folder = (int)(mpr_basename(path) - path);
+    if (strcmp(f->look, "processes") == 0)
+        path = folder
+                   ? mpr_arena_format(&doc->arena, "%.*s", folder > 1 ? folder - 1 : folder, path)
+                   : ".";
+    return mpr_shell_word(&doc->arena, path);
+}
+
 void mpr_report_findings(struct mpr_document *doc, const struct mpr_insights *insights, size_t most)
 {
     for (size_t i = 0; i < insights->findings && i < most; i++) {
         const struct mpr_finding *f = &insights->finding[i];
-        mpr_doc_add(doc, MPR_STRONG, "%12s", mpr_doc_size(doc, f->bytes));
+        mpr_doc_add(doc, MPR_STRONG, "%12s",
+                    mpr_arena_format(&doc->arena, "%s%s", f->about ? "~" : "",
+                                     mpr_doc_size(doc, f->bytes)));
         mpr_doc_say(doc, "  %-4s  %s", f->where, f->what);
         if (f->path) mpr_doc_say(doc, ": %s", mpr_report_telling(doc, f->path, f->depth));
         mpr_doc_end_wrapped(doc, HANG);
         mpr_doc_say(doc, "%*sdo:  %s", HANG, "", f->change);
         mpr_doc_end_wrapped(doc, HANG + 5);
-        mpr_doc_say(doc, "%*ssee: memprof-report %s LOG", HANG, "", f->look);
-        mpr_doc_end(doc);
+        mpr_doc_command(doc, "%*ssee: memprof-report %s %s", HANG, "", f->look,
+                        shown_by(doc, insights->peaks.log[0].summary.path, f));
     }
 }
 

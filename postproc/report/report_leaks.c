@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "leaks.h"
+#include "mpf/event.h"
 #include "naming.h"
+#include "report_hint.h"
 #include "report_rows.h"
 #include "reports.h"
 #include "units.h"
@@ -17,7 +19,7 @@ struct grown {
     struct mpr_line line;
     int64_t bytes_a_step; /* the whole of it, rounded */
     const char *blocks_a_step;
-    const char *age;
+    const char *known; /* how old its blocks are, and how well its growth is known */
 };
 
 static struct mpr_value path(const void *row, const void *context)
@@ -39,7 +41,7 @@ static const struct mpr_column columns[] = {
       .spare = 1 },
     { .title = "bytes", .type = MPR_CHANGE, OF(bytes_a_step), .estimate = true },
     { .title = "blocks", .type = MPR_TEXT, OF(blocks_a_step), .width = 8 },
-    { .title = "age", .type = MPR_TEXT, OF(age) },
+    { .title = "age", .type = MPR_TEXT, OF(known) },
 };
 // clang-format on
 
@@ -50,10 +52,10 @@ static int64_t share(uint64_t bytes, double steps)
     return value < 0x1p63 ? (int64_t)value : INT64_MAX;
 }
 
-/* "+41", "+0.3": of which a tenth tells. */
+/* "+41", "+0.3": of which a tenth tells; not of thousands. */
 static const char *number(struct mpr_document *doc, double value)
 {
-    const bool whole = fabs(value - round(value)) < 0.05;
+    const bool whole = fabs(value) >= 1000 || fabs(value - round(value)) < 0.05;
     return mpr_arena_format(&doc->arena, "%+.*f", whole ? 0 : 1, value);
 }
 
@@ -76,21 +78,37 @@ static const char *age_text(struct mpr_document *doc, const struct mpr_leaks_age
                             mpr_doc_count(doc, age->median_steps));
 }
 
-/* Of the blocks of all of a line's rows. */
+/* Of the blocks of all of a line's rows; *variance: of the sum of their bytes. */
 static struct mpr_leaks_age age_of(struct mpr_document *doc, const struct mpr_leaks *l,
                                    const struct mpr_line *line, const struct mpr_row *first,
-                                   const struct mpr_leaks_row *row)
+                                   const struct mpr_leaks_row *row, double *variance)
 {
     size_t count = 0;
     struct mpr_ages *ages = mpr_arena_alloc(&doc->arena, line->rows * sizeof *ages);
     const struct mpr_row_link *link = line->link;
+    *variance = 0;
     do {
-        ages[count++] = row[link->row - first].made;
+        const struct mpr_leaks_row *part = &row[link->row - first];
+        ages[count++] = part->made;
+        *variance += (double)part->error * (double)part->error;
         link = link->next;
     } while (link != line->link);
     if (count == 1) return mpr_leaks_age(l, ages);
     const struct mpr_ages all = mpr_ages_join(&doc->arena, ages, count);
     return mpr_leaks_age(l, &all);
+}
+
+/* "oldest ~2.50 s, median ~1.25 s, growth +-21 %": its standard error. */
+static const char *known_text(struct mpr_document *doc, const struct mpr_leaks *l,
+                              const struct mpr_line *line, const struct mpr_row *first,
+                              const struct mpr_leaks_row *row)
+{
+    double variance;
+    const struct mpr_leaks_age age = age_of(doc, l, line, first, row, &variance);
+    const char *text = age_text(doc, &age, line->row.estimated);
+    if (variance == 0) return text;
+    return mpr_arena_format(&doc->arena, "%s%sgrowth +-%.0f %%", text, *text ? ", " : "",
+                            100 * sqrt(variance) / (double)line->row.bytes);
 }
 
 static const struct mpr_row *rows_of(struct mpr_document *doc, const struct mpr_leaks_row *leak,
@@ -120,14 +138,12 @@ static void table(struct mpr_document *doc, const struct mpr_leaks *l, const str
     struct mpr_column *own = mpr_arena_alloc(&doc->arena, sizeof columns);
     memcpy(own, columns, sizeof columns);
     own[3].title = told->bytes;
-    for (size_t i = 0; i < lines; i++) {
-        const struct mpr_leaks_age of = age_of(doc, l, &line[i], row, leak);
+    for (size_t i = 0; i < lines; i++)
         grown[i] =
             (struct grown){ .line = line[i],
                             .bytes_a_step = share(line[i].row.bytes, told->steps),
                             .blocks_a_step = number(doc, (double)line[i].row.blocks / told->steps),
-                            .age = age_text(doc, &of, line[i].row.estimated) };
-    }
+                            .known = known_text(doc, l, &line[i], row, leak) };
     mpr_doc_table(doc, &(struct mpr_table){ .title = told->title,
                                             .only = MPR_FOR_PEOPLE,
                                             .column = own,
@@ -163,6 +179,7 @@ static const struct mpr_column row_columns[] = {
     { .key = "grown_bytes", .type = MPR_BYTES, OF_ROW(row.bytes) },
     { .key = "grown_blocks", .type = MPR_COUNT, OF_ROW(row.blocks) },
     { .key = "estimated", .type = MPR_FLAG, OF_ROW(row.estimated) },
+    { .key = "grown_error_bytes", .type = MPR_BYTES, OF_ROW(error), .unless = MPR_ABSENT_AT_0 },
     AGE(oldest_ns),
     AGE(median_ns),
     STEPS(oldest_steps),
@@ -212,14 +229,50 @@ static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
 {
     size_t sites;
     uint64_t bytes = 0;
+    bool about = false;
     const struct mpr_row *row = rows_of(doc, h->growing, h->growings);
     mpr_naming_merge(&doc->arena, mpr_report_naming(doc), l->peaks.log[0].choice.by, row,
                      h->growings, &sites);
-    for (size_t i = 0; i < h->growings; i++) bytes += row[i].bytes;
+    for (size_t i = 0; i < h->growings; i++) {
+        bytes += row[i].bytes;
+        about |= row[i].estimated;
+    }
     mpr_doc_say(doc, "; ");
-    mpr_doc_add(doc, MPR_STRONG, "%s site%s grow%s by %s %s", mpr_doc_count(doc, sites),
-                sites == 1 ? "" : "s", sites == 1 ? "s" : "",
+    mpr_doc_add(doc, MPR_STRONG, "%s site%s grow%s by %s%s %s", mpr_doc_count(doc, sites),
+                sites == 1 ? "" : "s", sites == 1 ? "s" : "", about ? "~" : "",
                 mpr_doc_size(doc, (uint64_t)share(bytes, mpr_leaks_steps(l))), unit(l));
+}
+
+/* Of a heap whose sum is exact, that must grow, too. */
+static bool has_few(const struct mpr_leaks_heap *h)
+{
+    return !h->growings && h->fews && (h->grows || h->live->inside);
+}
+
+/* "7 at most, of load (srv.py:12)": as many samples as make the growth as certain as it is. */
+static void say_few(struct mpr_document *doc, const struct mpr_leaks_row *row)
+{
+    const double errors = row->error ? (double)row->row.bytes / (double)row->error : 0,
+                 samples = round(errors * errors);
+    if (samples < 1) return;
+    mpr_doc_say(doc, ", %.0f at most, of %s", samples,
+                mpr_report_telling(doc, row->row.path, row->row.depth));
+}
+
+/* Where no site grows: perhaps the heap does, or there are too few samples to tell. */
+static void say_no_site(struct mpr_document *doc, const struct mpr_leaks *l,
+                        const struct mpr_leaks_heap *h)
+{
+    const char *about = h->live->inside ? "~" : "";
+    const uint64_t grown = h->grown_bytes > 0 ? (uint64_t)h->grown_bytes : 0;
+    if (h->grows)
+        mpr_doc_say(doc, "; it grows by %s%s %s", about,
+                    mpr_doc_size(doc, (uint64_t)share(grown, mpr_leaks_steps(l))), unit(l));
+    if (has_few(h)) {
+        mpr_doc_say(doc, h->grows ? ", by too few samples to tell at which sites"
+                                  : "; too few samples to tell what grows");
+        say_few(doc, h->few);
+    } else mpr_doc_say(doc, h->grows ? ", no site by itself" : "; no site grows");
 }
 
 static void headline(struct mpr_document *doc, const struct mpr_leaks *l,
@@ -230,9 +283,9 @@ static void headline(struct mpr_document *doc, const struct mpr_leaks *l,
                 mpr_doc_size(doc, h->live->peak_bytes), about,
                 mpr_doc_count(doc, h->live->peak_blocks), h->live->peak_blocks == 1 ? "" : "s");
     if (is_known(l) && h->growings) say_growth(doc, l, h);
-    else if (is_known(l)) mpr_doc_say(doc, "; no site grows");
+    else if (is_known(l)) say_no_site(doc, l, h);
     mpr_report_inside(doc, h->live->inside);
-    mpr_doc_end(doc);
+    mpr_doc_end_wrapped(doc, 2);
 }
 
 static struct mpr_value growth_of(const struct mpr_leaks *l, int64_t amount)
@@ -254,8 +307,10 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
     mpr_doc_fact(doc, "blocks", mpr_value_number(MPR_COUNT, h->live->peak_blocks));
     mpr_doc_fact(doc, "grown_bytes", growth_of(l, h->grown_bytes));
     mpr_doc_fact(doc, "grown_blocks", growth_of(l, h->grown_blocks));
+    mpr_doc_fact(doc, "grows", is_known(l) ? mpr_value_flag(h->grows) : mpr_value_unknown);
     rows(doc, l, h, "growing", h->growing, h->growings);
     rows(doc, l, h, "levelled_off", h->levelled, h->levelleds);
+    rows(doc, l, h, "may_grow", h->few, h->fews);
     rows(doc, l, h, "live", living, live);
     table(doc, l,
           &(struct growth){ mpr_arena_format(&doc->arena, "%s, growing by %s", name, word), unit(l),
@@ -277,6 +332,40 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
 
 /* ---- all */
 
+/* What to record where the samples were too few. */
+static void more_samples(struct mpr_document *doc, const struct mpr_leaks *l)
+{
+    bool python = false, others = false;
+    for (size_t i = 0; i < l->peaks.log[0].heaps; i++) {
+        const struct mpr_leaks_heap *h = &l->heap[i];
+        if (!has_few(h)) continue;
+        if (mpf_heap_named(h->live->name) == MPF_HEAP_PYTHON) python = true;
+        else others = true;
+    }
+    if (python) mpr_doc_line(doc, "too few samples of Python's small objects: run longer");
+    if (!others) return;
+    mpr_doc_line(doc, "too few samples: run longer, or with a stack for every block:");
+    mpr_report_run(doc, &l->peaks.log[0].summary, "memprof run --stacks=all");
+}
+
+/* There are fewer instants than it takes. */
+static void unknown_growth(struct mpr_document *doc, const struct mpr_leaks *l)
+{
+    struct mpr_number every;
+    if (*l->range)
+        mpr_doc_line(doc,
+                     "growth: not known, for %s%s instance%s of %s ended and it takes six "
+                     "(by the clock: --every=1s)",
+                     l->instants ? "only " : "",
+                     l->instants ? mpr_doc_count(doc, l->instants) : "no",
+                     l->instants == 1 ? "" : "s", l->range);
+    else
+        mpr_doc_line(doc,
+                     "growth: not known, for something changed in only %s spans of %s and it takes "
+                     "six (shorter ones: --every)",
+                     mpr_doc_count(doc, l->instants), mpr_units_span(&every, l->every));
+}
+
 /* "growth: 9 of 12 instances of step, after 3 to warm up" */
 static void growth_line(struct mpr_document *doc, const struct mpr_leaks *l)
 {
@@ -285,13 +374,16 @@ static void growth_line(struct mpr_document *doc, const struct mpr_leaks *l)
                                  : mpr_arena_format(&doc->arena, "times, %s apart",
                                                     mpr_units_span(&every, l->every));
     if (!is_known(l)) {
-        mpr_doc_line(doc, "growth: not known by %s %s, six are needed (--every=1s: by the clock)",
-                     mpr_doc_count(doc, l->instants), what);
+        unknown_growth(doc, l);
         return;
     }
-    mpr_doc_line(doc, "growth: over %s %s, after %s to warm up",
-                 mpr_doc_count(doc, l->last_number - l->warm_number), what,
-                 mpr_doc_count(doc, l->warm_number));
+    mpr_doc_say(doc, "growth: over %s %s, after %s to warm up",
+                mpr_doc_count(doc, l->last_number - l->warm_number), what,
+                mpr_doc_count(doc, l->warm_number));
+    if (l->options.at_end && l->until < l->options.at.from)
+        mpr_doc_say(doc, "; until %s, for then the program gives its memory back and ends",
+                    mpr_doc_time(doc, l->until));
+    mpr_doc_end_wrapped(doc, 2);
 }
 
 #define OF_ALL(member) MPR_FIELD(mpr_leaks, member)
@@ -319,9 +411,11 @@ void mpr_report_leaks(struct mpr_document *doc, const struct mpr_leaks *l)
     mpr_doc_line(doc, "live at %s", mpr_doc_time(doc, l->options.at.from));
     growth_line(doc, l);
     for (size_t i = 0; i < log->heaps; i++) headline(doc, l, &l->heap[i]);
+    more_samples(doc, l);
     mpr_doc_list(doc, "heaps");
     for (size_t i = 0; i < log->heaps; i++) heap(doc, l, &l->heap[i]);
     mpr_doc_close(doc);
     mpr_report_notes(doc, log->note, log->notes);
+    if (l->options.by == MPR_GROUP_AUTO) mpr_report_hint(doc, log);
     mpr_doc_csv(doc, row_columns);
 }

@@ -186,7 +186,7 @@ static void story(struct mpr_document *doc, const struct mpr_ooms_log *log,
                                             MPR_COLUMNS(block_columns),
                                             MPR_ROWS(s->largest, least(s->blocks, BLOCKS)),
                                             .all = MPR_IN_JSON });
-    if (s->hard) mpr_report_oom_blocks(doc, s);
+    if (s->hard) mpr_report_oom_blocks(doc, s, log->choice.by);
     mpr_doc_close(doc);
 }
 

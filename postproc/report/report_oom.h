@@ -11,7 +11,9 @@ void mpr_report_oom_first_failure(struct mpr_document *doc, const struct mpr_oom
 /* "rank 3, pid 4242" */
 const char *mpr_report_oom_who(struct mpr_document *doc, const struct mpr_summary *s);
 /* For people, the largest live blocks. */
-void mpr_report_oom_blocks(struct mpr_document *doc, const struct mpr_oom_story *story);
+/* chosen: what paths are. */
+void mpr_report_oom_blocks(struct mpr_document *doc, const struct mpr_oom_story *story,
+                           enum mpr_group chosen);
 /* Why, in three lines at most, and what was found; for people before it what to record the next
  * time. */
 void mpr_report_oom_cause(struct mpr_document *doc, const struct mpr_ooms *ooms);

@@ -207,8 +207,8 @@ static void against(struct mpr_document *doc, const struct mpr_ooms *ooms)
 {
     if (!ooms->against.valid) return;
     mpr_doc_gap(doc);
-    mpr_doc_line(doc, "the first to fail against the median of the other %zu, by range",
-                 ooms->others);
+    mpr_doc_line(doc, "the first to fail against the median of the other %zu, by %s", ooms->others,
+                 mpr_group_word(ooms->by));
     mpr_report_growth_rows(doc, ooms->device_failure ? "live device memory" : "live host memory",
                            &ooms->against, ooms->by);
 }

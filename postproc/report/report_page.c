@@ -46,12 +46,14 @@ static const char *const *path_of(struct mpr_document *doc, const struct mpr_lin
 
 static const struct mpr_column columns[] = {
     { .title = "range", MPR_PATH_FIELD(held, path, line.row.depth) },
-    { .title = "at the peak", .type = MPR_BYTES, OF(bytes) },
-    { .title = "bytes", .type = MPR_COUNT, OF(bytes) },
+    { .title = "at the peak", .type = MPR_BYTES, OF(bytes), .estimate = true },
+    { .title = "bytes", .type = MPR_COUNT, OF(bytes), .estimate = true },
     { .title = "share", .type = MPR_SHARE, OF(bytes) },
-    { .title = "blocks", .type = MPR_COUNT, OF(blocks) },
-    { .title = "allocations", .type = MPR_COUNT, OF(allocations) },
+    { .title = "blocks", .type = MPR_COUNT, OF(blocks), .estimate = true },
+    { .title = "allocations", .type = MPR_COUNT, OF(allocations), .estimate = true },
 };
+
+static bool estimated(const void *row) { return ((const struct held *)row)->line.row.estimated; }
 
 static void heap(struct mpr_document *doc, const struct mpr_timeline *t,
                  const struct mpr_heap_line *h)
@@ -60,16 +62,18 @@ static void heap(struct mpr_document *doc, const struct mpr_timeline *t,
     struct held *row = mpr_arena_alloc(&doc->arena, rows * sizeof *row);
     for (size_t i = 0; i < rows; i++)
         row[i] = (struct held){ h->held[i], path_of(doc, &h->held[i]) };
-    const char *title =
-        mpr_arena_format(&doc->arena, "%s: peak %s (%s bytes) at %s, at the end %s", h->name,
-                         mpr_doc_size(doc, h->peak_bytes), mpr_doc_count(doc, h->peak_bytes),
-                         mpr_doc_time(doc, h->peak_time), mpr_doc_size(doc, h->end_bytes));
+    const char *about = h->is_about || h->inside ? "~" : "";
+    const char *title = mpr_arena_format(
+        &doc->arena, "%s: peak %s%s (%s%s bytes) at %s, at the end %s%s", h->name, about,
+        mpr_doc_size(doc, h->peak_bytes), about, mpr_doc_count(doc, h->peak_bytes),
+        mpr_doc_time(doc, h->peak_time), about, mpr_doc_size(doc, h->end_bytes));
     mpr_doc_table(doc, &(struct mpr_table){ .title = title,
                                             .only = MPR_IN_PAGE,
                                             MPR_COLUMNS(columns),
                                             MPR_ROWS(row, rows),
                                             .all = MPR_IN_PAGE,
                                             .whole = h->peak_bytes,
+                                            .estimated = estimated,
                                             .by = t->best.by });
     if (rows < h->helds) mpr_doc_line(doc, "%zu more held bytes.", h->helds - rows);
 }

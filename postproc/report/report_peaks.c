@@ -116,35 +116,6 @@ static void failed(struct mpr_document *doc, const struct mpr_heap_peak *h)
     mpr_doc_end(doc);
 }
 
-/* "step:8 of 12, in forward > loss", "step 7 (8 of 12)" */
-static const char *instance_text(struct mpr_document *doc, const struct mpr_peak_instance *i)
-{
-    const char *inside =
-        i->depth ? mpr_arena_format(&doc->arena, ", in %s", mpr_doc_path(doc, i->path, i->depth))
-                 : "";
-    const char *of = mpr_doc_count(doc, i->of);
-    return i->numbered ? mpr_arena_format(&doc->arena, "%s (%s of %s)%s", i->name,
-                                          mpr_doc_count(doc, i->number), of, inside)
-                       : mpr_arena_format(&doc->arena, "%s of %s%s", i->name, of, inside);
-}
-
-/* In which instance of a repeated range the peaks are; heaps of the same one in one line. */
-static void instances(struct mpr_document *doc, const struct mpr_log_peaks *log, bool at_peak)
-{
-    for (size_t i = 0, next; i < log->heaps; i = next) {
-        const struct mpr_heap_peak *h = &log->heap[i];
-        const char *names = h->name,
-                   *where = *h->instance.name ? instance_text(doc, &h->instance) : "";
-        for (next = i + 1; next < log->heaps; next++) {
-            const struct mpr_heap_peak *other = &log->heap[next];
-            if (!*other->instance.name || strcmp(instance_text(doc, &other->instance), where) != 0)
-                break;
-            names = mpr_arena_format(&doc->arena, "%s, %s", names, other->name);
-        }
-        if (*where) mpr_doc_line(doc, "%s: %s in %s", names, at_peak ? "peak" : "then", where);
-    }
-}
-
 static bool estimated(const void *row) { return ((const struct mpr_heap_peak *)row)->estimated; }
 
 /* Whose memory it is, and what its numbers are. */
@@ -167,7 +138,7 @@ static void heap_table(struct mpr_document *doc, const struct mpr_log_peaks *log
                                             .tick = width_of(at),
                                             .estimated = estimated,
                                             .flush = true });
-    instances(doc, log, mpr_instant_is_peak(at));
+    mpr_report_instances(doc, log, mpr_instant_is_peak(at));
     for (size_t i = 0; i < log->heaps; i++) small_objects(doc, &log->heap[i]);
     for (size_t i = 0; i < log->heaps; i++) reserved(doc, &log->heap[i]);
     for (size_t i = 0; i < log->heaps; i++) failed(doc, &log->heap[i]);
@@ -415,36 +386,59 @@ static const struct mpr_column process_columns[] = {
 };
 // clang-format on
 
-static int generations(const struct mpr_peaks *peaks, size_t log)
+/* Children and siblings, in the order of the logs: indices; -1: none. */
+struct tree {
+    long root, *child, *sibling;
+};
+
+static struct tree tree_of(struct mpr_document *doc, const struct mpr_peaks *peaks)
 {
-    int count = 0;
-    for (long up = peaks->log[log].parent; up >= 0 && count < 20; up = peaks->log[up].parent)
-        count++;
-    return count;
+    struct tree t = { -1, mpr_arena_alloc(&doc->arena, peaks->logs * sizeof *t.child),
+                      mpr_arena_alloc(&doc->arena, peaks->logs * sizeof *t.sibling) };
+    for (size_t i = 0; i < peaks->logs; i++) t.child[i] = -1;
+    for (long i = (long)peaks->logs; i-- > 0;) {
+        long *first = peaks->log[i].parent < 0 ? &t.root : &t.child[peaks->log[i].parent];
+        t.sibling[i] = *first;
+        *first = i;
+    }
+    return t;
 }
 
-static struct process *family(struct mpr_document *doc, const struct mpr_peaks *peaks, size_t index,
-                              struct process *next)
+/* The next one, children before siblings. */
+static long next_of(const struct tree *t, const struct mpr_peaks *peaks, long at, int *depth)
 {
-    const struct mpr_log_peaks *log = &peaks->log[index];
+    if (t->child[at] >= 0) {
+        ++*depth;
+        return t->child[at];
+    }
+    while (at >= 0 && t->sibling[at] < 0) {
+        at = peaks->log[at].parent;
+        --*depth;
+    }
+    return at < 0 ? at : t->sibling[at];
+}
+
+static struct process process_of(struct mpr_document *doc, const struct mpr_log_peaks *log,
+                                 int depth)
+{
+    enum { DEEPEST = 20 };
     const struct mpr_summary *s = &log->summary;
-    *next = (struct process){ .rss = log->rss_high,
-                              .program = s->process.argc ? s->process.argv[0] : s->path };
-    next->pid = mpr_arena_format(&doc->arena, "%*s%" PRIu64, generations(peaks, index) * 2, "",
-                                 s->process.pid);
+    struct process p = { .rss = log->rss_high,
+                         .program = s->process.argc ? s->process.argv[0] : s->path };
+    p.pid = mpr_arena_format(&doc->arena, "%*s%" PRIu64, (depth < DEEPEST ? depth : DEEPEST) * 2,
+                             "", s->process.pid);
     for (size_t i = 0; i < log->heaps; i++)
-        if (!log->heap[i].inside) next->peak += log->heap[i].peak_bytes;
-    next++;
-    for (size_t i = 0; i < peaks->logs; i++)
-        if (peaks->log[i].parent == (long)index) next = family(doc, peaks, i, next);
-    return next;
+        if (!log->heap[i].inside) p.peak += log->heap[i].peak_bytes;
+    return p;
 }
 
 static void processes(struct mpr_document *doc, const struct mpr_peaks *peaks)
 {
     struct process *row = mpr_arena_alloc(&doc->arena, peaks->logs * sizeof *row), *end = row;
-    for (size_t i = 0; i < peaks->logs; i++)
-        if (peaks->log[i].parent < 0) end = family(doc, peaks, i, end);
+    const struct tree tree = tree_of(doc, peaks);
+    int depth = 0;
+    for (long at = tree.root; at >= 0; at = next_of(&tree, peaks, at, &depth))
+        *end++ = process_of(doc, &peaks->log[at], depth);
     mpr_doc_table(doc, &(struct mpr_table){ .title = "processes",
                                             .only = MPR_FOR_PEOPLE,
                                             MPR_COLUMNS(process_columns),

@@ -127,7 +127,7 @@ static void tree(struct mpr_document *doc, const struct mpr_processes *all)
 {
     size_t lines;
     const bool unfold = doc->naming && doc->naming->unfold;
-    const struct mpr_family_line *line = mpr_family(&doc->arena, all, unfold, &lines);
+    const struct mpr_family_line *line = mpr_family(&doc->arena, all, unfold, NULL, &lines);
     struct shown *shown = mpr_arena_alloc(&doc->arena, lines * sizeof *shown);
     for (size_t i = 0; i < lines; i++) shown[i] = shown_of(doc, &line[i]);
     mpr_doc_table(doc, &(struct mpr_table){ .title = "processes",

@@ -35,7 +35,7 @@ static struct mpr_value own_peak(const void *row, const void *context)
     return v;
 }
 
-enum { PATH, BYTES, SHARE, BLOCKS, END, EVER, NOTE = EVER + 2, COLUMNS };
+enum { PATH, BYTES, SHARE, BLOCKS, END, EVER, ALLOCS, NOTE, COLUMNS };
 
 // clang-format off
 static const struct mpr_column columns[COLUMNS] = {
@@ -47,8 +47,8 @@ static const struct mpr_column columns[COLUMNS] = {
               .estimate = true },
     [EVER] = { .title = "own peak", .type = MPR_BYTES, .get = own_peak, .estimate = true,
                .spare = 2 },
-    [EVER + 1] = { .title = "allocs", .type = MPR_COUNT, OF_ROW(allocations), .estimate = true,
-                   .width = 11, .spare = 1 },
+    [ALLOCS] = { .title = "allocs", .type = MPR_COUNT, OF_ROW(allocations), .estimate = true,
+                 .width = 11, .spare = 1, .of_rest = true },
     [NOTE] = { .title = "", .type = MPR_TEXT, MPR_FIELD(shown, note) },
 };
 // clang-format on
@@ -60,7 +60,10 @@ static const struct mpr_column *columns_of(struct mpr_document *doc, const struc
     memcpy(own, columns, sizeof columns);
     own[BYTES].title = r->bytes;
     if (!doc->naming || doc->naming->order != MPR_ORDER_END) own[END].title = NULL;
-    if (!r->ever) own[EVER].title = own[EVER + 1].title = NULL;
+    if (!r->ever) own[EVER].title = own[ALLOCS].title = NULL;
+    if (doc->naming && doc->naming->order == MPR_ORDER_OWN) own[EVER].spare = 0;
+    if (doc->naming && doc->naming->order == MPR_ORDER_ALLOCS) own[ALLOCS].spare = 0;
+    if (!own[EVER].spare || !own[ALLOCS].spare) own[SHARE].spare = 3;
     return own;
 }
 

@@ -1,6 +1,8 @@
 /* PyTorch's segments by device: sums, pools, the segments with most free bytes, and what pins them.
  */
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "alike.h"
 #include "amount.h"
@@ -8,7 +10,7 @@
 #include "reports.h"
 #include "segments.h"
 
-enum { PATH = 22, PIN = 38 }; /* columns of text */
+enum { PATH = 24, PIN = 38 }; /* columns of text */
 
 /* What columns need beside the row. */
 struct around {
@@ -170,6 +172,74 @@ static struct shape shape_of(struct mpr_document *doc, const struct mpr_alike *a
     return s;
 }
 
+/* ---- names: no two shapes have one */
+
+static int by_name(const void *left, const void *right)
+{
+    const struct shape *const *a = left, *const *b = right;
+    return strcmp((*a)->name, (*b)->name);
+}
+
+/* Says more of those whose names are alike; false: none are. */
+typedef const char *say_more(struct mpr_document *doc, const struct shape *s);
+
+static bool tell_apart(struct mpr_document *doc, struct shape *row, size_t rows, say_more *more)
+{
+    struct shape **by = mpr_arena_alloc(&doc->arena, rows * sizeof *by);
+    bool alike = false;
+    for (size_t i = 0; i < rows; i++) by[i] = &row[i];
+    if (rows) qsort(by, rows, sizeof *by, by_name);
+    for (size_t i = 0, to; i < rows; i = to) {
+        const char *name = by[i]->name;
+        for (to = i + 1; to < rows && strcmp(by[to]->name, name) == 0;) to++;
+        for (size_t k = i; to - i > 1 && k < to; k++)
+            by[k]->name = mpr_arena_format(&doc->arena, "%s, %s", name, more(doc, by[k]));
+        alike |= to - i > 1;
+    }
+    return alike;
+}
+
+static const char *fullness(struct mpr_document *doc, const struct shape *s)
+{
+    const struct mpr_segment *of = s->a.oldest;
+    (void)doc;
+    return !of->free ? "full" : of->free == of->bytes ? "empty" : "split";
+}
+
+static const char *hole(struct mpr_document *doc, const struct shape *s)
+{
+    return mpr_arena_format(&doc->arena, "hole %s", mpr_doc_size(doc, s->a.oldest->largest_hole));
+}
+
+static const char *whose(struct mpr_document *doc, const struct shape *s)
+{
+    const struct mpr_segment *of = s->a.oldest;
+    return pool_name(doc, &(struct mpr_segment_pool){ .pool = { of->pool[0], of->pool[1] },
+                                                      .graph = of->state == MPR_SEGMENT_GRAPH });
+}
+
+static const char *free_bytes(struct mpr_document *doc, const struct shape *s)
+{
+    return mpr_arena_format(&doc->arena, "%" PRIu64 " B free", s->a.oldest->free);
+}
+
+static void name_apart(struct mpr_document *doc, struct shape *row, size_t rows)
+{
+    static say_more *const more[] = { fullness, hole, whose, free_bytes };
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        if (!tell_apart(doc, row, rows, more[i])) return;
+}
+
+static const struct mpr_column *columns_for(struct mpr_document *doc, const struct shape *row,
+                                            size_t rows)
+{
+    struct mpr_column *own = mpr_arena_alloc(&doc->arena, sizeof shape_columns);
+    memcpy(own, shape_columns, sizeof shape_columns);
+    for (size_t i = 0; i < rows; i++)
+        if ((int)strlen(row[i].name) > own->width) own->width = (int)strlen(row[i].name);
+    return own;
+}
+
 static void shapes(struct mpr_document *doc, const struct mpr_segments_device *d,
                    const struct around *around)
 {
@@ -178,8 +248,10 @@ static void shapes(struct mpr_document *doc, const struct mpr_segments_device *d
         mpr_alike(&doc->arena, d->segment, d->segments, doc->naming && doc->naming->unfold, &count);
     struct shape *row = mpr_arena_alloc(&doc->arena, count * sizeof *row);
     for (size_t i = 0; i < count; i++) row[i] = shape_of(doc, &alike[i]);
+    name_apart(doc, row, count);
     mpr_doc_table(doc, &(struct mpr_table){ .title = "most free",
-                                            MPR_COLUMNS(shape_columns),
+                                            .column = columns_for(doc, row, count),
+                                            .columns = sizeof shape_columns / sizeof *shape_columns,
                                             MPR_ROWS(row, count),
                                             .context = around,
                                             .only = MPR_FOR_PEOPLE });

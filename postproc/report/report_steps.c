@@ -272,14 +272,33 @@ static const struct mpr_column row_columns[] = {
     { .key = "median_blocks", .type = MPR_COUNT, OF_ROW(blocks_median) },
 };
 
+static uint64_t sum_of(const struct mpr_row *row, size_t rows)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < rows; i++) sum += row[i].bytes;
+    return sum;
+}
+
+static uint64_t differences(struct mpr_document *doc, const struct mpr_steps *s,
+                            const struct mpr_row *row, size_t rows, const char *heading)
+{
+    const uint64_t whole = sum_of(row, rows);
+    if (rows)
+        mpr_report_rows(doc, &(struct mpr_rows){ .row = row,
+                                                 .rows = rows,
+                                                 .by = s->comparison.choice.by,
+                                                 .of = s->heap[s->shown].heap->name,
+                                                 .bytes = heading,
+                                                 .whole = whole });
+    return whole;
+}
+
 static void comparison(struct mpr_document *doc, const struct mpr_steps *s)
 {
     const struct mpr_steps_comparison *c = &s->comparison;
-    uint64_t more = 0;
     if (!s->compared) return;
     const struct mpr_steps_heap *h = &s->heap[s->shown];
     const char *instance = at_peak(doc, s, h, c->instance), *median = at_peak(doc, s, h, c->median);
-    for (size_t i = 0; i < c->mores; i++) more += c->more[i].bytes;
     mpr_doc_open(doc, "compared");
     mpr_doc_fact(doc, "heap", mpr_value_text(h->heap->name));
     mpr_doc_fact(doc, "instance", mpr_value_text(instance));
@@ -291,12 +310,13 @@ static void comparison(struct mpr_document *doc, const struct mpr_steps *s)
                                             .omitted = "" });
     mpr_doc_gap(doc);
     mpr_doc_line(doc, "what %s holds at its peak that %s, the median, does not:", instance, median);
-    mpr_report_rows(doc, &(struct mpr_rows){ .row = c->more,
-                                             .rows = c->mores,
-                                             .by = c->choice.by,
-                                             .of = h->heap->name,
-                                             .bytes = "more",
-                                             .whole = more });
+    const uint64_t more = differences(doc, s, c->more, c->mores, "more"),
+                   less = differences(doc, s, c->less, c->lesses, "less");
+    if (less) {
+        mpr_doc_gap(doc);
+        mpr_doc_line(doc, "%s more and %s less: +%s", mpr_doc_size(doc, more),
+                     mpr_doc_size(doc, less), mpr_doc_size(doc, mpr_less(more, less)));
+    }
     mpr_doc_close(doc);
 }
 

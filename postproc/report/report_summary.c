@@ -1,8 +1,10 @@
 /* What happened, on one screen: how it ended, what the devices and heaps held, who held most, what
  * is worth a change, and what to ask next. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap_names.h"
 #include "insights.h"
 #include "mpf/sample.h"
 #include "report_device.h"
@@ -11,7 +13,7 @@
 #include "reports.h"
 #include "shell.h"
 
-enum { OWNERS = 5, FINDINGS = 3 };
+enum { OWNERS = 5, MORE_OWNERS = 3, FINDINGS = 3 };
 
 /* ---- the lack of memory */
 
@@ -73,6 +75,21 @@ static struct mpr_value inside(const void *row, const void *context)
 
 #define OF_HEAP(member) MPR_FIELD(mpr_heap_peak, member)
 
+/* The instance of a repeated range that the peak is in, where it is in one. */
+static struct mpr_value instance(const void *row, const void *context)
+{
+    const struct mpr_heap_peak *h = row;
+    (void)context;
+    return mpr_value_known_text(h->instance.name, MPR_ABSENT);
+}
+
+static struct mpr_value instance_range(const void *row, const void *context)
+{
+    const struct mpr_heap_peak *h = row;
+    (void)context;
+    return *h->instance.name ? mpr_value_text(h->instance.range) : mpr_value_absent;
+}
+
 // clang-format off
 static const struct mpr_column heap_columns[] = {
     { .key = "heap", .title = "heap", .type = MPR_WORD, OF_HEAP(name), .width = 14 },
@@ -83,6 +100,12 @@ static const struct mpr_column heap_columns[] = {
     { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF_HEAP(end_bytes),
       .estimate = true },
     { .key = "blocks_at_peak", .type = MPR_COUNT, OF_HEAP(peak_blocks) },
+    { .key = "peak_range", .get = instance_range, .only = MPR_IN_JSON },
+    { .key = "peak_instance", .get = instance, .only = MPR_IN_JSON },
+    { .key = "peak_instance_number", .type = MPR_COUNT, OF_HEAP(instance.number),
+      .unless = MPR_ABSENT_AT_0, .only = MPR_IN_JSON },
+    { .key = "peak_instances", .type = MPR_COUNT, OF_HEAP(instance.of), .unless = MPR_ABSENT_AT_0,
+      .only = MPR_IN_JSON },
     { .key = "allocations", .title = "allocations", .type = MPR_COUNT, OF_HEAP(allocations), .width = 14,
       .estimate = true, .spare = 1 },
 };
@@ -100,6 +123,18 @@ static void inside_lines(struct mpr_document *doc, const struct mpr_log_peaks *l
     }
 }
 
+/* What PyTorch counts and the device does not have. */
+static void sleep_lines(struct mpr_document *doc, const struct mpr_log_peaks *log)
+{
+    for (size_t i = 0; i < log->devices; i++) {
+        const struct mpr_device *d = &log->device[i];
+        if (d->peak.valid && d->peak.torch_asleep)
+            mpr_doc_line(doc,
+                         "gpu%u/torch: %s of it asleep at gpu%u's peak, without memory behind it",
+                         d->index, mpr_doc_size(doc, d->peak.torch_asleep), d->index);
+    }
+}
+
 static void heaps(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
     mpr_doc_table(doc, &(struct mpr_table){ .key = "heaps",
@@ -110,7 +145,9 @@ static void heaps(struct mpr_document *doc, const struct mpr_log_peaks *log)
                                             .all = MPR_EVERYWHERE,
                                             .estimated = is_inside,
                                             .flush = true });
+    mpr_report_instances(doc, log, true);
     inside_lines(doc, log);
+    sleep_lines(doc, log);
     if (log->heaps) return;
     mpr_doc_gap(doc);
     mpr_doc_line(doc, "no allocations were recorded");
@@ -123,6 +160,8 @@ struct owned {
     const struct mpr_row *row;
     size_t rows;
     uint64_t whole;
+    const struct mpr_device_state *asleep; /* what PyTorch has besides, without memory behind it;
+                                              NULL: nothing */
 };
 
 static const struct mpr_heap_peak *heap_named(const struct mpr_log_peaks *log, const char *name)
@@ -140,23 +179,45 @@ static const struct mpr_heap_peak *largest_of(const struct mpr_log_peaks *log)
     return NULL;
 }
 
+/* What lives on a device, apart from what is asleep. */
+static struct owned awake(struct mpr_document *doc, unsigned device, const char *at,
+                          const struct mpr_device_state *s)
+{
+    return (struct owned){ mpr_arena_format(&doc->arena, "gpu%u/torch", device),
+                           at,
+                           s->row,
+                           s->rows,
+                           s->torch_live,
+                           s->asleeps ? s : NULL };
+}
+
+/* The device whose blocks of PyTorch sleep; NULL: none do. */
+static const struct mpr_device *sleeper(struct mpr_document *doc, const struct mpr_log_peaks *log,
+                                        const char *torch)
+{
+    for (size_t i = 0; i < log->devices; i++) {
+        const struct mpr_device *d = &log->device[i];
+        const char *name = mpr_arena_format(&doc->arena, "gpu%u/torch", d->index);
+        if (d->peak.valid && d->peak.asleeps && strcmp(name, torch) == 0) return d;
+    }
+    return NULL;
+}
+
 /* Of the device that ran out of memory; else of the largest heap: PyTorch's blocks rather than the
- * segments that they lie in. */
+ * segments that they lie in, and of these what is backed by memory when the device was fullest. */
 static struct owned owners_of(struct mpr_document *doc, const struct mpr_insights *in)
 {
     const struct mpr_log_peaks *log = &in->peaks.log[0];
-    const struct mpr_device_state *s = &in->oom.state;
-    if (in->oom.told && s->rows)
-        return (struct owned){ mpr_arena_format(&doc->arena, "gpu%u/torch", in->oom.device),
-                               "at the OOM", s->row, s->rows, s->torch_live };
+    if (in->oom.told && in->oom.state.rows)
+        return awake(doc, in->oom.device, "at the OOM", &in->oom.state);
     const struct mpr_heap_peak *h = largest_of(log), *torch = NULL;
-    const char *device = h ? strstr(h->name, "/device") : NULL;
-    if (device)
-        torch = heap_named(
-            log, mpr_arena_format(&doc->arena, "%.*s/torch", (int)(device - h->name), h->name));
+    const char *blocks = h ? mpr_heap_torch_of(&doc->arena, h->name) : NULL;
+    if (blocks) torch = heap_named(log, blocks);
     if (torch) h = torch;
     if (!h) return (struct owned){ .of = "", .bytes = "" };
-    return (struct owned){ h->name, "at the peak", h->row, h->rows, h->peak_bytes };
+    const struct mpr_device *sleeps = sleeper(doc, log, h->name);
+    if (sleeps) return awake(doc, sleeps->index, "at the peak", &sleeps->peak);
+    return (struct owned){ h->name, "at the peak", h->row, h->rows, h->peak_bytes, NULL };
 }
 
 #define OF_ROW(member) MPR_FIELD(mpr_row, member)
@@ -167,22 +228,68 @@ static const struct mpr_column owner_columns[] = {
     { .key = "blocks", .type = MPR_COUNT, OF_ROW(blocks) },
 };
 
+static void owner_table(struct mpr_document *doc, const char *key, const char *omitted,
+                        const struct mpr_row *row, size_t rows)
+{
+    mpr_doc_table(doc, &(struct mpr_table){ .key = key,
+                                            .only = MPR_IN_JSON,
+                                            MPR_COLUMNS(owner_columns),
+                                            MPR_ROWS(row, rows),
+                                            .omitted = omitted });
+}
+
+static void sleepers(struct mpr_document *doc, const struct mpr_insights *in, const struct owned *o)
+{
+    const struct mpr_device_state *s = o->asleep;
+    owner_table(doc, "owners_asleep", "owners_asleep_omitted_bytes", s->asleep, s->asleeps);
+    mpr_report_rows(doc,
+                    &(struct mpr_rows){ .row = s->asleep,
+                                        .rows = s->asleeps,
+                                        .by = in->peaks.log[0].choice.by,
+                                        .of = mpr_arena_format(&doc->arena, "%s, asleep", o->of),
+                                        .bytes = "not in use",
+                                        .whole = s->torch_asleep,
+                                        .top = MORE_OWNERS });
+}
+
+/* Whose objects fill Python's arenas, which are mappings of nobody's: a part of these, in no sum.
+ */
+static void small_objects(struct mpr_document *doc, const struct mpr_insights *in, const char *of)
+{
+    const struct mpr_log_peaks *log = &in->peaks.log[0];
+    for (size_t i = 0; i < log->heaps; i++) {
+        const struct mpr_heap_peak *h = &log->heap[i];
+        if (!h->inside || strcmp(h->inside, of) != 0 || !h->rows) continue;
+        mpr_doc_fact(doc, "owners_inside_of", mpr_value_text(h->name));
+        owner_table(doc, "owners_inside", "owners_inside_omitted_bytes", h->row, h->rows);
+        mpr_report_rows(doc, &(struct mpr_rows){ .row = h->row,
+                                                 .rows = h->rows,
+                                                 .by = log->choice.by,
+                                                 .of = mpr_arena_format(
+                                                     &doc->arena, "%s, in these arenas,", h->name),
+                                                 .bytes = "at its peak",
+                                                 .whole = h->peak_bytes,
+                                                 .top = MORE_OWNERS });
+    }
+}
+
 static void owners(struct mpr_document *doc, const struct mpr_insights *in)
 {
     const struct owned o = owners_of(doc, in);
     if (!o.rows) return;
     mpr_doc_fact(doc, "owners_of", mpr_value_text(o.of));
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "owners",
-                                            .only = MPR_IN_JSON,
-                                            MPR_COLUMNS(owner_columns),
-                                            MPR_ROWS(o.row, o.rows) });
-    mpr_report_rows(doc, &(struct mpr_rows){ .row = o.row,
-                                             .rows = o.rows,
-                                             .by = in->peaks.log[0].choice.by,
-                                             .of = o.of,
-                                             .bytes = o.bytes,
-                                             .whole = o.whole,
-                                             .top = OWNERS });
+    owner_table(doc, "owners", NULL, o.row, o.rows);
+    mpr_report_rows(doc,
+                    &(struct mpr_rows){
+                        .row = o.row,
+                        .rows = o.rows,
+                        .by = in->peaks.log[0].choice.by,
+                        .of = o.asleep ? mpr_arena_format(&doc->arena, "%s, backed", o.of) : o.of,
+                        .bytes = o.bytes,
+                        .whole = o.whole,
+                        .top = OWNERS });
+    if (o.asleep) sleepers(doc, in, &o);
+    else small_objects(doc, in, o.of);
 }
 
 /* ---- what to ask next */
@@ -194,9 +301,20 @@ static void ask(struct mpr_document *doc, bool *first, const char *report, const
     *first = false;
 }
 
+/* Did memory run out, or may it have?  A program ends without a word in its log where it is killed,
+ * but also where it has no more way to its log (chroot). */
 static bool host_death(const struct mpr_summary *s)
 {
-    return s->oom != MPR_FATE_NO_OOM || (!s->complete && s->life == MPR_ENDED);
+    if (s->oom != MPR_FATE_NO_OOM) return true;
+    if (s->complete || s->life != MPR_ENDED) return false;
+    return s->fate == MPR_FATE_UNKNOWN || (s->fate == MPR_FATE_SIGNAL && s->fate_status == SIGKILL);
+}
+
+static bool has_growth(const struct mpr_insights *in)
+{
+    for (size_t i = 0; i < in->findings; i++)
+        if (strcmp(in->finding[i].key, "growth") == 0) return true;
+    return false;
 }
 
 static void next(struct mpr_document *doc, const struct mpr_insights *in)
@@ -205,6 +323,7 @@ static void next(struct mpr_document *doc, const struct mpr_insights *in)
     bool first = true;
     mpr_doc_gap(doc);
     if (in->oom.told || host_death(s)) ask(doc, &first, "oom", s->path);
+    if (has_growth(in)) ask(doc, &first, "leaks", s->path);
     ask(doc, &first, "peaks", s->path);
     if (in->findings > FINDINGS) ask(doc, &first, "insights", s->path);
     ask(doc, &first, "html -o page.html", s->path);
@@ -224,7 +343,7 @@ void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *in)
     const struct mpr_log_peaks *log = &in->peaks.log[0];
     mpr_report_schema(doc, "memprof.summary/1");
     mpr_report_log(doc, &log->summary);
-    if (in->family) mpr_report_family(doc, in->family);
+    if (in->family) mpr_report_family(doc, in->family, log->summary.path);
     ran_out(doc, &in->oom);
     devices(doc, in);
     heaps(doc, log);

@@ -13,6 +13,7 @@ struct mpr_diff;
 struct mpr_graphs;
 struct mpr_info;
 struct mpr_leaks;
+struct mpr_log_peaks;
 struct mpr_insights;
 struct mpr_ooms;
 struct mpr_peaks;
@@ -65,13 +66,17 @@ void mpr_report_title(struct mpr_document *doc, const struct mpr_summary *s);
 const char *mpr_report_label(struct mpr_document *doc, const struct mpr_summary *s);
 /* How it ended, in a word or two: "exit", "OOM-killed". */
 const char *mpr_report_ending(struct mpr_document *doc, const struct mpr_summary *s);
-/* The processes of a run in two lines. */
-void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all);
+/* The processes of a run in two lines; reported: the log that the rest is about. */
+void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all,
+                       const char *reported);
 /* The fields of the log; for people its title and what is missing; both. */
 void mpr_report_fields(struct mpr_document *doc, const struct mpr_summary *s);
 void mpr_report_lines(struct mpr_document *doc, const struct mpr_summary *s);
 void mpr_report_log(struct mpr_document *doc, const struct mpr_summary *s);
 void mpr_report_losses(struct mpr_document *doc, const struct mpr_summary *s);
+/* In which instance of a repeated range the peaks are, or what stands for them; heaps of the same
+ * one in one line. */
+void mpr_report_instances(struct mpr_document *doc, const struct mpr_log_peaks *log, bool at_peak);
 /* Which of malloc's blocks were recorded, where not each was. */
 void mpr_report_blocks(struct mpr_document *doc, const struct mpr_recording *r);
 /* "ranges: NVTX": what "auto" stands for; nothing where it was not asked for. */

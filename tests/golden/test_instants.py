@@ -44,6 +44,21 @@ class Differences:
             self.found.append(f"{what}: {got}, expected {expected}")
 
 
+def check_accounts(log, name, differences, dice):
+    """What each byte of a device was, at instants that are spread over the run, at its peak and where memory ran out."""
+    for device in report("timeline", log)["devices"]:
+        instants = list(enumerate(device["instants"]))
+        exact, spread = ([i for i in instants if (i[1]["kind"] == "spread") == kind] for kind in (False, True))
+        for i, instant in exact + dice.sample(spread, min(INSTANTS, len(spread))):
+            at = f"{instant['time_ns']}ns"
+            then, = (d for d in report("peaks", "--at", at, log)["logs"][0]["devices"] if d["index"] == device["index"])
+            parts = {p["part"]: p["bytes"][i] for p in device["parts"] if p["bytes"][i]}
+            what = f"{name} gpu{device['index']} at {at}"
+            differences.compare(parts, {p["part"]: p["bytes"] for p in then["parts"] if p["bytes"]}, what)
+            differences.compare(instant["bytes"], sum(parts.values()), f"{what}, their sum")
+        differences.compare([i["kind"] for _, i in exact].count("peak"), 1, f"{name}, peaks")
+
+
 def check_timeline(log, name, differences, dice):
     """The maximum of a bucket, and who held it."""
     for buckets in ("2048", "40"):
@@ -106,6 +121,7 @@ def main():
         for log in logs:
             name = os.path.basename(log)
             check_timeline(log, name, differences, dice)
+            check_accounts(log, name, differences, dice)
             check_peaks(log, name, differences)
             check_segments(log, name, differences)
             check_ooms(log, name, differences)

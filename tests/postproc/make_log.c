@@ -391,14 +391,16 @@ static void rank(const char *path, uint64_t number)
 }
 
 /* A loader (0) and its workers: each step of a second keeps some more; the second worker is refused
- * memory, and killed after 150 s. */
+ * memory, and killed after 150 s; the ninth has a long name. */
 static void worker(const char *path, uint64_t number)
 {
     char pid[16], ppid[16];
     snprintf(pid, sizeof pid, "%u", (unsigned)(6000 + number));
     snprintf(ppid, sizeof ppid, "%u", number ? 6000u : 1u);
-    const char *const pairs[] = { "pid", pid, "ppid", ppid, "argv", number ? "worker" : "train.py",
-                                  NULL };
+    const char *const program = number == 9 ? "画像を縮小して保存する長い名前"
+                                : number    ? "worker"
+                                            : "train.py";
+    const char *const pairs[] = { "pid", pid, "ppid", ppid, "argv", program, NULL };
     struct testlog *log = testlog_open(path, pairs);
     const uint64_t seconds = number == 2 ? 150 : 200, grain = (number + 1) * MIB / 8;
     name(log, MPF_OP_NAME, 10, "load");

@@ -42,15 +42,22 @@ static void the_middle_is_cut(void **state)
 {
     (void)state;
     cuts("forward", 7, "forward");
-    cuts("a_long_function (file.c:12)", 20, "a_long…n (file.c:12)");
-    cuts("step > forward > layer > torch:MulBackward0", 36, "step… > layer > torch:MulBackward0");
+    cuts("a_long_function (file.c:12)", 20, "a_long_… (file.c:12)");
+    cuts("step > forward > layer > torch:MulBackward0", 36, "step > forward… > torch:MulBackward0");
     cuts("step > forward > torch:AddmmBackward0", 24, "… > torch:AddmmBackward0");
-    cuts("step > forward > torch:AddmmBackward0", 20, "step >…ddmmBackward0");
+    cuts("step > forward > torch:AddmmBackward0", 20, "step…:AddmmBackward0");
     cuts("\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64\u5c64", 16,
          "\u5c64\u5c64…\u5c64\u5c64\u5c64\u5c64\u5c64"); /* no half of one */
     cuts("aaaaaaaaaaaaaaaae\u0301\u0301bbbbbbb", 13, "aaaa…e\u0301\u0301bbbbbbb"); /* marks stay
                                                                                       with their
                                                                                       letter */
+}
+
+static size_t pieces_left_out(const char *text)
+{
+    size_t count = 0;
+    while ((text = strstr(text, "…"))) text += strlen("…"), count++;
+    return count;
 }
 
 /* Cuts all, and sees that they fit and that no two are alike. */
@@ -60,11 +67,45 @@ static void check(const struct mpr_cut *path, size_t paths, size_t width,
     char **text = mpr_cut_paths(path, paths, width);
     for (size_t i = 0; i < paths; i++) {
         if (width) assert_true(mpr_utf8_columns(text[i]) <= width);
+        assert_true(pieces_left_out(text[i]) <= 1);
         for (size_t k = 0; k < i; k++) assert_string_not_equal(text[i], text[k]);
         if (expected) assert_string_equal(text[i], expected[i]);
     }
     for (size_t i = 0; i < paths; i++) free(text[i]);
     free(text);
+}
+
+/* Folded numbers, the place, and the method stay; no more than one piece is left out. */
+static void what_tells_is_not_cut(void **state)
+{
+    (void)state;
+    cuts("warm up > capture bs={1..512} > layer {0..15}", 36,
+         "warm up > …={1..512} > layer {0..15}");
+    cuts("[model.layers.{0..15}.mlp.up_proj] generate (generate.py:25)", 40,
+         "[model.layers.{0..15}.… (generate.py:25)");
+    cuts("LlamaForCausalLM.forward (modeling.py:7)", 30, "Llam…M.forward (modeling.py:7)");
+}
+
+static void a_place_goes_before_what_it_called(void **state)
+{
+    (void)state;
+    static const struct mpr_cut path[] = {
+        { "[model.layers.{0..15}.mlp.up_proj] <module> (gen.py:7) > LlamaForCausalLM.cuda", "",
+          "" },
+        { "[model.layers.{0..15}.mlp.up_proj] <module> (gen.py:9) > LlamaForCausalLM.cuda", "",
+          "" },
+        { "a (gen.py:9) > Linear.reset_parameters", "", "" },
+        { "a (gen.py:9) > Embedding.reset_parameters", "", "" },
+    };
+    check(path, 4, 45,
+          (const char *const[]){ "[model.layers.{0..15}.mlp.up_proj] (gen.py:7)",
+                                 "[model.layers.{0..15}.mlp.up_proj] (gen.py:9)",
+                                 "a (gen.py:9) > Linear.reset_parameters",
+                                 "a (gen.py:9) > Embedding.reset_parameters" });
+    check(path, 2, 36,
+          (const char *const[]){ "[mod…{0..15}.mlp.up_proj] (gen.py:7)",
+                                 "[mod…{0..15}.mlp.up_proj] (gen.py:9)" });
+    check(path + 2, 2, 24, NULL);
 }
 
 static void lines_that_would_look_alike_are_cut_elsewhere(void **state)
@@ -93,7 +134,7 @@ static void a_layer_stays_in_front(void **state)
           "[0] ", "" }
     };
     char **text = mpr_cut_paths(path, 1, 40);
-    assert_string_equal(text[0], "[0] … > cuda.<lambda> (module.py:1097)");
+    assert_string_equal(text[0], "[0] main… cuda.<lambda> (module.py:1097)");
     free(text[0]);
     free(text);
 }
@@ -138,6 +179,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_of_a_terminal),
         cmocka_unit_test(the_middle_is_cut),
+        cmocka_unit_test(what_tells_is_not_cut),
+        cmocka_unit_test(a_place_goes_before_what_it_called),
         cmocka_unit_test(lines_that_would_look_alike_are_cut_elsewhere),
         cmocka_unit_test(a_layer_stays_in_front),
         cmocka_unit_test(callers_go_first_but_where_they_tell),

@@ -9,6 +9,7 @@
 
 #include "history.h"
 #include "mpf/event.h"
+#include "mpf/sample.h"
 
 #define H MPF_HEAP_HOST
 enum { STACK = 0x51, FRAME = 0x1100, SAMPLED = 4096, STANDS_FOR = 67605 };
@@ -217,6 +218,28 @@ static void estimates_sum_to_the_heap(void **state)
     end();
 }
 
+/* Chance may let samples stand for more than there is. */
+static void estimates_are_no_more_than_there_is(void **state)
+{
+    (void)state;
+    begin_samples(MPR_GROUP_STACK);
+    event(1, 1, MPF_OP_ALLOC, 0x10000, SAMPLED);
+    event(1, 1, MPF_OP_ALLOC, 0x20000, SAMPLED);
+    sampled_block(2, MPF_OP_AT, H, 0xa00000);
+    mpr_history_take(&history, 10);
+    for (uint64_t i = 3; i <= 40; i++) event(11, 1, MPF_OP_ALLOC, i << 16, SAMPLED);
+    mpr_history_take(&history, 20); /* there are as many: the site did not change, its share did */
+    const uint64_t site = mpr_sites_stack(&replay.sites, STACK);
+    static const struct mpr_history_value of_site[] = { { .bytes = 3 * SAMPLED, .blocks = 3 },
+                                                        { .bytes = STANDS_FOR, .blocks = 17 } };
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(at(site, i).bytes, of_site[i].bytes);
+        assert_int_equal(at(site, i).blocks, of_site[i].blocks);
+        assert_int_equal(at(0, i).bytes, history.at[i].heap[H].bytes - of_site[i].bytes);
+    }
+    end();
+}
+
 /* By Python's stacks, a block whose stack is native lies with those that have none: what it stands
  * for is theirs. */
 static void samples_without_a_name_stand_for_their_like(void **state)
@@ -264,6 +287,34 @@ static void python_is_estimated_by_every_grouping(void **state)
     }
 }
 
+static void totals(uint64_t time, uint64_t bytes, uint64_t blocks)
+{
+    const uint64_t value[MPF_HOST_COUNT] = {
+        [MPF_HOST_MADE_BYTES] = bytes, [MPF_HOST_MADE_BLOCKS] = blocks
+    };
+    const struct mpf_event e = {
+        .time = time, .size = sizeof value, .op = MPF_OP_SAMPLE_HOST, .data = (const uint8_t *)value
+    };
+    mpr_replay_batch(&replay, &e, 1);
+}
+
+/* Blocks that were counted come many at a time. */
+static void the_clock_takes_bytes_and_blocks_of_one_instant(void **state)
+{
+    (void)state;
+    begin_threads(10, UINT64_MAX);
+    totals(1, 300, 3);
+    totals(15, 700, 70);
+    totals(25, 650, 90);
+    totals(35, 0, 0);
+    static const uint64_t expected[][2] = { { 300, 3 }, { 700, 70 }, { 650, 90 } };
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(history.at[i].heap[H].bytes, expected[i][0]);
+        assert_int_equal(history.at[i].heap[H].blocks, expected[i][1]);
+    }
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,7 +323,9 @@ int main(void)
         cmocka_unit_test(those_that_stay_are_as_they_were),
         cmocka_unit_test(the_clock_takes_what_was_before_its_tick),
         cmocka_unit_test(the_clock_ends),
+        cmocka_unit_test(the_clock_takes_bytes_and_blocks_of_one_instant),
         cmocka_unit_test(estimates_sum_to_the_heap),
+        cmocka_unit_test(estimates_are_no_more_than_there_is),
         cmocka_unit_test(samples_without_a_name_stand_for_their_like),
         cmocka_unit_test(who_is_known_exactly_is_no_estimate),
         cmocka_unit_test(python_is_estimated_by_every_grouping),

@@ -50,7 +50,7 @@ static void an_address_is_used_again(void **state)
     assert_int_equal(tally.blocks, 1002);
     assert_int_equal(tally.freed, 1000);
     assert_int_equal(tally.soon, 1000);
-    assert_int_equal(lasting.births, 1); /* its place is used again, too */
+    assert_int_equal(lasting.live.count, 1); /* its place is used again, too */
     mpr_lasting_free(&lasting);
 }
 

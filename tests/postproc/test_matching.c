@@ -87,6 +87,27 @@ static void numbers_of_one_run_are_left_out(void **state)
     becomes(*state, MPR_GROUP_GRAPH, "capture 14, pool 0:3", "capture 14");
 }
 
+/* What is left of a call where its source file has another name now; a library is no such file. */
+static void functions_are_told_without_their_files(void **state)
+{
+    static const struct {
+        enum mpr_group by;
+        const char *name, *function;
+    } row[] = { { MPR_GROUP_STACK, "f (a.c:12)", "f" },
+                { MPR_GROUP_STACK, "ns::f<int>.cold (b.hpp:3)", "ns::f<int>" },
+                { MPR_GROUP_STACK, "f (libfoo.so.1.2)", "f (libfoo.so)" },
+                { MPR_GROUP_STACK, "f (prog-1.3)", "f" },
+                { MPR_GROUP_STACK, "prog+0x12", "prog+0x12" },
+                { MPR_GROUP_PYTHON, "M.forward [layers.3] (m.py:134)", "M.forward [layers.3]" },
+                { MPR_GROUP_AUTO, "load (cache)", "load (cache)" },
+                { MPR_GROUP_AUTO, "step 3", "step 3" },
+                { MPR_GROUP_THREAD, "f (a.c:12)", "f" },
+                { MPR_GROUP_LIBRARY, "libcudart.so.12", "libcudart.so" } };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        assert_string_equal(mpr_matching_function(*state, row[i].by, "prog-1.3", row[i].name),
+                            row[i].function);
+}
+
 /* ---- pairs */
 
 enum { RUNS = 3, OLDER = 2 };
@@ -145,6 +166,95 @@ static void other_paths_are_others(void **state)
     mpr_pairs_free(&pairs);
 }
 
+/* ---- leftovers: the last name of a path is the caller */
+
+static void leave(struct mpr_pairs *pairs, struct mpr_arena *arena)
+{
+    mpr_pairs_begin(pairs, arena, MPR_GROUP_STACK, 2, 1);
+}
+
+static void leftover(struct mpr_pairs *pairs, size_t run, const char *call, const char *caller,
+                     int64_t bytes)
+{
+    const char **path = mpr_arena_alloc(pairs->arena, 2 * sizeof *path);
+    path[0] = call;
+    path[1] = caller;
+    add(pairs, run, path, 2, bytes);
+}
+
+static const struct mpr_pair *pair_with(const struct mpr_pairs *pairs, const char *call,
+                                        const char *caller)
+{
+    for (size_t i = 0; i < pairs->pairs; i++)
+        if (strcmp(pairs->pair[i].path[0], call) == 0 &&
+            strcmp(pairs->pair[i].path[1], caller) == 0)
+            return &pairs->pair[i];
+    return NULL;
+}
+
+static void has(const struct mpr_pairs *pairs, const char *call, const char *caller, int64_t base,
+                int64_t now)
+{
+    const struct mpr_pair *pair = pair_with(pairs, call, caller);
+    assert_non_null(pair);
+    assert_int_equal(pair->bytes[0], base);
+    assert_int_equal(pair->bytes[1], now);
+}
+
+static void a_file_of_another_name_is_the_same(void **state)
+{
+    struct mpr_pairs pairs;
+    leave(&pairs, *state);
+    leftover(&pairs, 0, "f (a.c:12)", "main", 10);
+    leftover(&pairs, 0, "g (a.c:30)", "main", 20);
+    leftover(&pairs, 1, "g (b.c:31)", "start", 22);
+    leftover(&pairs, 1, "f (b.c:13)", "main", 11);
+    mpr_pairs_join(&pairs);
+    assert_int_equal(pairs.pairs, 2);
+    has(&pairs, "f (b.c:13)", "main", 10, 11);
+    has(&pairs, "g (b.c:31)", "start", 20, 22);
+    mpr_pairs_free(&pairs);
+}
+
+static void of_several_the_caller_decides(void **state)
+{
+    struct mpr_pairs pairs;
+    leave(&pairs, *state);
+    leftover(&pairs, 0, "f (a.c:12)", "left", 10);
+    leftover(&pairs, 0, "f (a.c:12)", "right", 20);
+    leftover(&pairs, 1, "f (b.c:13)", "right", 21);
+    leftover(&pairs, 1, "f (b.c:13)", "other", 5);
+    mpr_pairs_join(&pairs);
+    assert_int_equal(pairs.pairs, 3);
+    has(&pairs, "f (b.c:13)", "right", 20, 21);
+    has(&pairs, "f (a.c:12)", "left", 10, 0);
+    has(&pairs, "f (b.c:13)", "other", 0, 5);
+    mpr_pairs_free(&pairs);
+}
+
+/* Of two files' functions of one name nobody knows which the third file's is; one that has no
+ * bytes is one, too. */
+static void what_several_would_fit_stays_apart(void **state)
+{
+    struct mpr_pairs pairs;
+    leave(&pairs, *state);
+    leftover(&pairs, 0, "init (a.c:1)", "main", 10);
+    leftover(&pairs, 0, "init (b.c:1)", "main", 20);
+    leftover(&pairs, 1, "init (b.c:1)", "main", 20);
+    leftover(&pairs, 1, "init (c.c:1)", "main", 9);
+    leftover(&pairs, 0, "done (a.c:1)", "main", 4);
+    leftover(&pairs, 0, "done (b.c:1)", "main", 0);
+    leftover(&pairs, 1, "done (c.c:1)", "main", 4);
+    leftover(&pairs, 0, "f (liba.so)", "main", 3);
+    leftover(&pairs, 1, "f (libb.so)", "main", 3);
+    mpr_pairs_join(&pairs);
+    assert_int_equal(pairs.pairs, 8);
+    has(&pairs, "init (a.c:1)", "main", 10, 0);
+    has(&pairs, "init (c.c:1)", "main", 0, 9);
+    has(&pairs, "init (b.c:1)", "main", 20, 20);
+    mpr_pairs_free(&pairs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +263,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_that_look_like_calls_stay, begin, end),
         cmocka_unit_test_setup_teardown(the_program_has_no_name, begin, end),
         cmocka_unit_test_setup_teardown(numbers_of_one_run_are_left_out, begin, end),
+        cmocka_unit_test_setup_teardown(functions_are_told_without_their_files, begin, end),
+        cmocka_unit_test_setup_teardown(a_file_of_another_name_is_the_same, begin, end),
+        cmocka_unit_test_setup_teardown(of_several_the_caller_decides, begin, end),
+        cmocka_unit_test_setup_teardown(what_several_would_fit_stays_apart, begin, end),
         cmocka_unit_test_setup_teardown(lines_that_moved_are_one, begin, end),
         cmocka_unit_test_setup_teardown(places_of_a_function_are_one, begin, end),
         cmocka_unit_test_setup_teardown(other_paths_are_others, begin, end),

@@ -1,6 +1,7 @@
-"""What a document shows is what its commands print: an indented line that begins with "$ memprof-report" and the lines below it.
+"""What a document shows is what its commands print: an indented line that begins with "$ memprof-report" and the lines below it;
+in a manual page (*.1) such a line behind .EX, and the lines up to .EE.
 
-test_shown.py DOCUMENT, with MEMPROF_REPORT set.  Commands run in tests/golden, in a terminal of 96 columns.  With UPDATE=1 the
+test_shown.py DOCUMENT, with MEMPROF_REPORT set.  Commands run in tests/golden, in a terminal of 96 columns (a manual's of 80).  With UPDATE=1 the
 document is written again.
 """
 import difflib
@@ -13,19 +14,41 @@ GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden"
 EXAMPLE = re.compile(r"^    \$ (memprof-report .*)\n((?:(?:    (?!\$ ).*)?\n)*?)(?=\S|    \$ |\Z)", re.M)
 
 
-def printed(command):
+MANUAL = re.compile(r"^\.EX\n\$ (memprof.?-report .*)\n(?:.*\n)*?\.EE$", re.M)
+FINE = 0, 4                     # check's, where a limit is broken
+
+
+def run(command, columns, **options):
     report = os.environ["MEMPROF_REPORT"]
-    environment = dict(os.environ, COLUMNS="96", PATH=f"{os.path.dirname(report)}:{os.environ['PATH']}")
-    done = subprocess.run(command, shell=True, cwd=GOLDEN, env=environment, stdout=subprocess.PIPE, check=True, text=True)
-    return "".join(f"    {line}".rstrip() + "\n" for line in done.stdout.splitlines()) + "\n"
+    environment = dict(os.environ, COLUMNS=str(columns), PATH=f"{os.path.dirname(report)}:{os.environ['PATH']}")
+    done = subprocess.run(command, shell=True, cwd=GOLDEN, env=environment, stdout=subprocess.PIPE, text=True, **options)
+    if done.returncode not in FINE:
+        sys.exit(f"{command}: status {done.returncode}")
+    return done.stdout.splitlines()
+
+
+def printed(command):
+    return "".join(f"    {line}".rstrip() + "\n" for line in run(command, 96)) + "\n"
+
+
+def roff(line):
+    line = line.rstrip().replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{line}" if line[:1] in (".", "'") else line
+
+
+def manual(match):
+    """An example of a manual page, with what it says on standard error."""
+    lines = run(match[1].replace("\\-", "-"), 80, stderr=subprocess.STDOUT)
+    return "\n".join([".EX", f"$ {match[1]}", *map(roff, lines), ".EE"])
 
 
 def main():
     with open(sys.argv[1], encoding="utf-8") as f:
         shown = f.read()
-    if not EXAMPLE.search(shown):
+    example, example_of = (MANUAL, manual) if sys.argv[1].endswith(".1") else (EXAMPLE, lambda m: f"    $ {m[1]}\n{printed(m[1])}")
+    if not example.search(shown):
         sys.exit(f"{sys.argv[1]}: no example")
-    today = EXAMPLE.sub(lambda m: f"    $ {m[1]}\n{printed(m[1])}", shown)
+    today = example.sub(example_of, shown)
     if os.environ.get("UPDATE"):
         with open(sys.argv[1], "w", encoding="utf-8") as f:
             f.write(today)

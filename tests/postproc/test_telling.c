@@ -233,6 +233,37 @@ static void templates_are_shortened(void **state)
                         "load.<locals>.<listcomp> (a.py:1)");
 }
 
+/* Decorators and dispatch of PyTorch and transformers say nothing of what was called. */
+static void what_wraps_a_call_is_no_call(void **state)
+{
+    struct fixture *f = *state;
+    tells(
+        f,
+        PATH(
+            "<module> (t.py:33)",
+            "contract.<locals>.inner.<locals>.wrapper (torch/distributed/_composable/contract.py:204)",
+            "fully_shard (torch/distributed/fsdp/_fully_shard/_fully_shard.py:9)"),
+        true, "<module> (t.py:33) > fully_shard");
+    tells(f,
+          PATH("main (t.py:5)",
+               "_exception_logger.<locals>.wrapper (torch/distributed/c10d_logger.py:81)",
+               "all_reduce (torch/distributed/distributed_c10d.py:9)"),
+          true, "main (t.py:5) > all_reduce");
+    tells(f,
+          PATH("main (t.py:5)", "boolean_dispatch.<locals>.fn (torch/_jit_internal.py:628)",
+               "_max_pool2d (torch/nn/functional.py:9)"),
+          true, "main (t.py:5) > _max_pool2d");
+    tells(f,
+          PATH("step (t.py:5)", "LlamaForCausalLM.wrapper (transformers/utils/generic.py:5)",
+               "LlamaForCausalLM.forward (transformers/models/llama/modeling_llama.py:9)"),
+          true, "step (t.py:5) > LlamaForCausalLM.forward");
+    tells(f,
+          PATH("step (t.py:5)",
+               "DistributedDataParallel._pre_forward (torch/nn/parallel/distributed.py:5)",
+               "Linear.forward (torch/nn/modules/linear.py:9)"),
+          true, "step (t.py:5) > Linear.forward");
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
@@ -244,6 +275,7 @@ int main(void)
         TEST(own_files_are_told_by_their_folder),
         TEST(packages_without_own_code),
         TEST(modules_of_torch),
+        TEST(what_wraps_a_call_is_no_call),
         TEST(ranges_stay),
         TEST(brackets_that_are_no_modules),
         TEST(the_user_adds_to_the_list),

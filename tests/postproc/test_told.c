@@ -65,6 +65,19 @@ static void stacks_that_tell_the_same_are_told_apart_by_the_call_in_which_they_d
                                  "fill (a.c:2) <- main (a.c:12)" });
 }
 
+/* It was not called by itself. */
+static void what_differs_in_the_call_that_ends_them_is_told_there(void **state)
+{
+    (void)state;
+    struct mpr_value value[] = {
+        PATH("main (t.py:1)", "relu (torch/nn/functional.py:6)", "_Py_malloc"),
+        PATH("main (t.py:1)", "relu (torch/nn/functional.py:9)", "_Py_malloc"),
+    };
+    check(MPR_GROUP_PYTHON, value, 2,
+          (const char *const[]){ "main (t.py:1) > relu (torch/nn/functional.py:6)",
+                                 "main (t.py:1) > relu (torch/nn/functional.py:9)" });
+}
+
 static void rows_of_one_stack_may_look_alike(void **state)
 {
     (void)state;
@@ -96,6 +109,7 @@ int main(void)
         cmocka_unit_test(what_is_told_already_or_is_no_path_stays),
         cmocka_unit_test(all_names_of_native_stacks_are_calls),
         cmocka_unit_test(stacks_that_tell_the_same_are_told_apart_by_the_call_in_which_they_differ),
+        cmocka_unit_test(what_differs_in_the_call_that_ends_them_is_told_there),
         cmocka_unit_test(rows_of_one_stack_may_look_alike),
         cmocka_unit_test(the_last_resort_is_a_number),
     };

@@ -1,0 +1,159 @@
+#include "accounts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "composition.h"
+#include "gpu_peaks.h"
+#include "instants.h"
+#include "mpf/sample.h"
+#include "picture.h"
+#include "reader.h"
+
+#define X(name, text) [MPR_ACCOUNT_##name] = text,
+const char *const mpr_account_kind[] = { MPR_ACCOUNT_KINDS(X) };
+#undef X
+
+struct making {
+    struct mpr_arena *arena;
+    const struct mpr_reader *reader;
+    unsigned device;
+    uint64_t from, to;
+    /* What is told of each instant */
+    struct told {
+        struct mpr_account_instant instant;
+        const struct mpr_device_part *part;
+        size_t parts;
+    } * told;
+    size_t count, cap;
+};
+
+/* ---- instants */
+
+static void tell(struct making *m, enum mpr_account_kind kind, uint64_t since,
+                 const struct mpr_picture *p)
+{
+    struct mpr_device_state s;
+    if (!p->valid || p->time < m->from || p->time > m->to) return;
+    mpr_composition_account(&s, m->arena, m->reader, p);
+    MPR_GROW(m->told, m->count, m->cap);
+    const bool measured = s.used != MPF_UNKNOWN;
+    m->told[m->count++] = (struct told){
+        { kind, since, s.time, measured ? s.used : s.tracked, measured }, s.part, s.parts
+    };
+}
+
+static void tell_spread(struct making *m)
+{
+    const struct mpr_replay *r = &m->reader->replay;
+    const struct mpr_instants *in = r->gpu.instants;
+    for (size_t i = 0; i < mpr_instants_count(in); i++) {
+        struct mpr_picture p = mpr_instants_picture(in, i, m->device, r);
+        tell(m, MPR_ACCOUNT_SPREAD, mpr_instants_since(in, i), &p);
+        mpr_picture_free(&p);
+    }
+}
+
+static void tell_exact(struct making *m)
+{
+    const struct mpr_gpu *g = &m->reader->replay.gpu;
+    const struct mpr_picture *peak = &g->device[m->device].peak;
+    tell(m, MPR_ACCOUNT_PEAK, peak->time, peak);
+    for (uint32_t i = 0; i < g->ooms; i++)
+        if (g->oom[i].picture.device == m->device)
+            tell(m, MPR_ACCOUNT_OOM, g->oom[i].picture.time, &g->oom[i].picture);
+}
+
+/* Of one time what went on at it comes first. */
+static int by_time(const void *left, const void *right)
+{
+    const struct mpr_account_instant *a = &((const struct told *)left)->instant,
+                                     *b = &((const struct told *)right)->instant;
+    if (a->time != b->time) return a->time < b->time ? -1 : 1;
+    return (a->kind < b->kind) - (a->kind > b->kind);
+}
+
+/* ---- parts */
+
+static const struct mpr_device_part *part_of(const struct told *t, const char *key)
+{
+    for (size_t i = 0; i < t->parts; i++)
+        if (strcmp(t->part[i].key, key) == 0) return &t->part[i];
+    return NULL;
+}
+
+static size_t find(const struct mpr_device_account *out, const char *key)
+{
+    size_t i = 0;
+    while (i < out->parts && strcmp(out->part[i].key, key) != 0) i++;
+    return i;
+}
+
+/* In the order of the accounts, which all have the same: parts that the first ones have not stand
+ * before the next that they have. */
+static void add_part(struct mpr_device_account *out, const struct told *t, size_t part)
+{
+    size_t at = out->parts;
+    if (find(out, t->part[part].key) < out->parts) return;
+    for (size_t i = t->parts; i-- > part + 1;) {
+        const size_t next = find(out, t->part[i].key);
+        if (next < out->parts) at = next;
+    }
+    memmove(&out->part[at + 1], &out->part[at], (out->parts - at) * sizeof *out->part);
+    out->part[at] = (struct mpr_account_part){ t->part[part].key, t->part[part].name, NULL };
+    out->parts++;
+}
+
+static void list_parts(const struct making *m, struct mpr_device_account *out)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < m->count; i++) most += m->told[i].parts;
+    out->part = mpr_arena_alloc(m->arena, most * sizeof *out->part);
+    for (size_t i = 0; i < m->count; i++)
+        for (size_t k = 0; k < m->told[i].parts; k++)
+            if (m->told[i].part[k].bytes) add_part(out, &m->told[i], k);
+}
+
+static void fill_part(const struct making *m, struct mpr_account_part *out)
+{
+    out->bytes = mpr_arena_alloc(m->arena, m->count * sizeof *out->bytes);
+    for (size_t i = 0; i < m->count; i++) {
+        const struct mpr_device_part *part = part_of(&m->told[i], out->key);
+        out->bytes[i] = part ? part->bytes : 0;
+    }
+}
+
+/* ---- a device */
+
+static void fill_device(struct making *m, struct mpr_device_account *out)
+{
+    const struct mpr_gpu_device *d = &m->reader->replay.gpu.device[m->device];
+    *out = (struct mpr_device_account){ .index = m->device,
+                                        .name = mpr_arena_text(m->arena, d->name),
+                                        .total = d->total };
+    tell_spread(m);
+    tell_exact(m);
+    if (m->count) qsort(m->told, m->count, sizeof *m->told, by_time);
+    out->instant = mpr_arena_alloc(m->arena, m->count * sizeof *out->instant);
+    for (; out->instants < m->count; out->instants++)
+        out->instant[out->instants] = m->told[out->instants].instant;
+    list_parts(m, out);
+    for (size_t i = 0; i < out->parts; i++) fill_part(m, &out->part[i]);
+    free(m->told);
+}
+
+struct mpr_device_account *mpr_accounts_make(struct mpr_arena *arena,
+                                             const struct mpr_reader *reader, uint64_t from,
+                                             uint64_t to, size_t *devices)
+{
+    struct mpr_device_account *made = mpr_arena_alloc(arena, MPF_GPUS * sizeof *made);
+    *devices = 0;
+    for (unsigned i = 0; i < MPF_GPUS; i++) {
+        struct making m = { .arena = arena, .reader = reader, .device = i, .from = from, .to = to };
+        if (!mpr_gpu_is_there(&reader->replay, i)) continue;
+        fill_device(&m, &made[*devices]);
+        if (made[*devices].parts) (*devices)++;
+    }
+    return made;
+}

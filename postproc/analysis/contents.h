@@ -1,0 +1,134 @@
+/* All that a log holds, for tools that ask their own questions of it: behind `memprof-report
+ * export`.
+ *
+ * What there may be very many of (blocks, times that ranges were open, samples) is told one by one
+ * while the log is read, in no order; the rest is a result, which lives until mpr_contents_free.
+ * Numbers of ranges, threads and sites are those of this log; times are ns since the process's
+ * start. */
+#ifndef MPR_CONTENTS_H
+#define MPR_CONTENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "device.h"
+#include "graphs.h"
+#include "progress.h"
+#include "reading.h"
+#include "segments.h"
+#include "summary.h"
+
+struct mpr_error;
+struct mpr_telling;
+
+/* ---- told one by one */
+
+/* freed_ns UINT64_MAX: it lives at the end of the log.  site 0: without a call stack. */
+struct mpr_content_block {
+    const char *heap;
+    uint64_t address, bytes, made_ns, freed_ns;
+    uint64_t range, thread, site;
+};
+
+/* A time that a range was open.  ended: false where the log ends before. */
+struct mpr_content_instance {
+    uint64_t range, thread, begin_ns, end_ns;
+    bool ended;
+};
+
+/* What a GPU's driver said; MPF_UNKNOWN: it did not. */
+struct mpr_content_gpu {
+    uint64_t device, time_ns, used, total, own, reserved;
+};
+
+struct mpr_content_sink {
+    void *arg;
+    void (*block)(void *arg, const struct mpr_content_block *block);
+    void (*instance)(void *arg, const struct mpr_content_instance *instance);
+    void (*sample)(void *arg, enum mpr_reading_source source, const struct mpr_reading *reading);
+    void (*gpu)(void *arg, const struct mpr_content_gpu *sample);
+};
+
+/* ---- the result */
+
+struct mpr_content_heap {
+    const char *name, *inside; /* inside: the heap whose bytes these are a part of; NULL: none */
+    uint64_t peak_bytes, peak_ns, peak_blocks, end_bytes, end_blocks;
+    uint64_t allocations, frees, failures, unmatched;
+    bool estimated; /* from a sample of its blocks */
+};
+
+/* Who held what: blocks of one range, thread, site and size class.  Over a heap they sum to its
+ * bytes, at its peak and at the end. */
+struct mpr_content_use {
+    const char *heap;
+    uint64_t range, thread, site;
+    uint64_t size_up_to; /* bytes, of a block: over half of it */
+    uint64_t peak_bytes, peak_blocks, end_bytes, end_blocks, own_peak, allocations;
+};
+
+/* Number 0 is "outside any range", its own parent. */
+struct mpr_content_range {
+    uint64_t number, parent;
+    const char *name;
+    const char *const *path; /* outermost first */
+    size_t depth;
+};
+
+struct mpr_content_thread {
+    uint64_t number, tid, first_ns, ended_ns; /* tid 0: not known; ended_ns UINT64_MAX: it had not
+                                               */
+    const char *name;
+};
+
+/* A pair of call stacks, 0 where one is not known.  name: what they tell in one line; caller: "":
+ * of nobody that has a name. */
+struct mpr_content_site {
+    uint64_t number, native, python;
+    const char *name, *caller;
+};
+
+/* A call of a stack; level 0 is the innermost. */
+struct mpr_content_call {
+    uint64_t stack, level, frame;
+};
+struct mpr_content_frame {
+    uint64_t number;
+    const char *text;
+};
+
+struct mpr_contents {
+    struct mpr_arena arena;
+    struct mpr_summary summary;
+    struct mpr_content_heap *heap;
+    struct mpr_content_use *use;
+    struct mpr_content_range *range;
+    struct mpr_content_thread *thread;
+    struct mpr_content_site *site;
+    struct mpr_content_call *call;
+    struct mpr_content_frame *frame;
+    size_t heaps, uses, ranges, threads, sites, calls, frames;
+    struct mpr_segments segments; /* of each device, at the newest lack of its memory, else at its
+                                     peak */
+    struct mpr_graphs graphs;
+    struct mpr_device *device; /* with its account at its peak */
+    size_t devices;
+};
+
+/* Blocks and instances that are told: those of at least min_bytes, and what there was of both in
+ * [from_ns, until_ns]. */
+struct mpr_contents_options {
+    uint64_t min_bytes, from_ns, until_ns;
+    struct mpr_telling *telling; /* what sites tell */
+};
+
+/* Reads one log.  0, or -1 with *error filled (nothing to free then). */
+int mpr_contents_read(struct mpr_contents *contents, const char *path,
+                      const struct mpr_contents_options *options,
+                      const struct mpr_content_sink *sink, const struct mpr_progress *progress,
+                      struct mpr_error *error);
+void mpr_contents_free(struct mpr_contents *contents);
+
+#endif

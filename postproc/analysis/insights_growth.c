@@ -1,0 +1,105 @@
+/* What grows by the clock, where no range repeats: of each heap what `leaks` says of its sites.  A
+ * heap of which no site grows by itself is at work (a compiler, a loader): that is no finding. */
+#include <math.h>
+#include <string.h>
+
+#include "evidence.h"
+#include "units.h"
+
+/* A program that is over in a moment grows until it is. */
+enum { LEAST_BYTES = 4 << 20, LEAST_SECONDS = 1 };
+
+struct grown {
+    uint64_t bytes;
+    double variance;           /* 0: that is exact */
+    const struct mpr_row *row; /* the site that grew most; NULL: none does */
+    size_t sites;
+};
+
+static struct grown grown_of(const struct mpr_leaks_heap *h)
+{
+    struct grown g = { .sites = h->growings };
+    for (size_t i = 0; i < h->growings; i++) {
+        const struct mpr_leaks_row *r = &h->growing[i];
+        g.bytes += r->row.bytes;
+        g.variance += (double)r->error * (double)r->error;
+    }
+    if (g.sites) g.row = &h->growing[0].row;
+    return g;
+}
+
+/* Does a heap inside of it say more of the same growth? */
+static bool is_told_inside(const struct mpr_leaks *l, const char *heap)
+{
+    for (size_t i = 0; i < l->peaks.log[0].heaps; i++) {
+        const struct mpr_leaks_heap *h = &l->heap[i];
+        if (h->growings && h->live->inside && strcmp(h->live->inside, heap) == 0) return true;
+    }
+    return false;
+}
+
+static uint64_t peak_of(const struct mpr_log_peaks *log, const char *heap)
+{
+    for (size_t i = 0; i < log->heaps; i++)
+        if (strcmp(log->heap[i].name, heap) == 0) return log->heap[i].peak_bytes;
+    return 0;
+}
+
+static bool is_worth_it(const struct mpr_evidence *e, const struct mpr_leaks_heap *h,
+                        uint64_t grown)
+{
+    return grown >= LEAST_BYTES && grown >= peak_of(e->log, h->live->name) / MPR_WORTH_SHARE &&
+           !strstr(h->live->name, "/device") && /* PyTorch's segments: its cache */
+           !is_told_inside(e->leaks, h->live->name);
+}
+
+/* "~7.50 MiB (+-35 %)" */
+static const char *amount(struct mpr_insights *out, const struct grown *g)
+{
+    const char *size = mpr_finding_size(out, g->bytes);
+    if (g->variance == 0) return size;
+    return mpr_arena_format(&out->arena, "~%s (+-%.0f %%)", size,
+                            100 * sqrt(g->variance) / (double)g->bytes);
+}
+
+static const char *where_of(struct mpr_insights *out, const struct grown *g)
+{
+    if (g->sites == 1) return "";
+    return mpr_arena_format(&out->arena, "; %s%s of it in one place", g->variance > 0 ? "~" : "",
+                            mpr_finding_size(out, g->row->bytes));
+}
+
+static void tell(struct mpr_insights *out, const struct mpr_leaks *l,
+                 const struct mpr_leaks_heap *h, const struct grown *g)
+{
+    struct mpr_number span;
+    const uint64_t ns = l->last_ns - l->warm_ns,
+                   second = (uint64_t)((double)g->bytes / mpr_leaks_steps(l));
+    const char *heap = h->live->name, *about = g->variance > 0 ? "~" : "";
+    struct mpr_finding *f = mpr_finding_add(
+        out, "growth", mpr_arena_format(&out->arena, "%.*s", (int)strcspn(heap, "/"), heap),
+        g->bytes);
+    f->about = g->variance > 0;
+    f->what = mpr_arena_format(&out->arena, "%s grew steadily, by %s in %s, %s%s a second%s", heap,
+                               amount(out, g), mpr_units_span(&span, ns), about,
+                               mpr_finding_size(out, second), where_of(out, g));
+    f->change = "what holds on to it: a container that only grows, a cache without a bound";
+    f->look = "leaks";
+    f->path = g->row->path;
+    f->depth = g->row->depth;
+    mpr_finding_bytes(f, "grown_bytes", g->bytes);
+    mpr_finding_bytes(f, "a_second_bytes", second);
+    mpr_finding_count(f, "grown_in_ns", ns);
+    mpr_finding_count(f, "sites", g->sites);
+    if (f->about) mpr_finding_bytes(f, "error_bytes", (uint64_t)sqrt(g->variance));
+}
+
+void mpr_insights_growth(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    const struct mpr_leaks *l = e->leaks;
+    if (!l || l->kept < MPR_LEAKS_LEAST || mpr_leaks_steps(l) < LEAST_SECONDS) return;
+    for (size_t i = 0; i < l->peaks.log[0].heaps; i++) {
+        const struct grown g = grown_of(&l->heap[i]);
+        if (is_worth_it(e, &l->heap[i], g.bytes)) tell(out, l, &l->heap[i], &g);
+    }
+}

@@ -1,0 +1,85 @@
+#include "kin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "basename.h"
+#include "index.h"
+
+int mpr_kin_order(const struct mpr_summary *a, const struct mpr_summary *b)
+{
+    const struct mpr_process_info *x = &a->process, *y = &b->process;
+    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
+    if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
+    return strcmp(a->path, b->path);
+}
+
+static int by_start(const void *left, const void *right, void *logs)
+{
+    const struct mpr_summary *const *log = logs;
+    return mpr_kin_order(log[*(const size_t *)left], log[*(const size_t *)right]);
+}
+
+/* The logs before the one that is looked at, by the name of the file and by host and number. */
+struct known {
+    const struct mpr_summary *const *log;
+    struct mpr_index by_name, by_number;
+};
+
+static uint64_t number_key(const char *host, uint64_t pid)
+{
+    return mpr_hash_text(host) ^ mpr_hash(pid);
+}
+
+static size_t named(const struct known *k, const char *log)
+{
+    uint32_t number;
+    for (struct mpr_probe p = mpr_index_probe(&k->by_name, mpr_hash_text(mpr_basename(log)));
+         (number = mpr_probe_next(&p));)
+        if (strcmp(mpr_basename(k->log[number - 1]->path), mpr_basename(log)) == 0)
+            return number - 1;
+    return MPR_NO_PROCESS;
+}
+
+/* The newest of that number: numbers are used again. */
+static size_t numbered(const struct known *k, const char *host, uint64_t pid)
+{
+    const uint32_t number = pid ? mpr_index_get(&k->by_number, number_key(host, pid)) : 0;
+    const struct mpr_process_info *p = number ? &k->log[number - 1]->process : NULL;
+    return p && p->pid == pid && strcmp(p->host, host) == 0 ? number - 1 : MPR_NO_PROCESS;
+}
+
+static struct mpr_kin kin_of(const struct known *k, const struct mpr_summary *s,
+                             const struct mpr_kin *kin)
+{
+    const struct mpr_process_info *who = &s->process;
+    const size_t before = numbered(k, who->host, who->pid);
+    if (before != MPR_NO_PROCESS && strcmp(k->log[before]->end_reason, "exec") == 0)
+        return (struct mpr_kin){ kin[before].parent, before };
+    return (struct mpr_kin){ *who->parent_log ? named(k, who->parent_log)
+                                              : numbered(k, who->host, who->ppid),
+                             MPR_NO_PROCESS };
+}
+
+static void remember(struct known *k, const struct mpr_summary *s, size_t at)
+{
+    const struct mpr_process_info *who = &s->process;
+    mpr_index_add(&k->by_name, mpr_hash_text(mpr_basename(s->path)), (uint32_t)at + 1);
+    if (who->pid) mpr_index_set(&k->by_number, number_key(who->host, who->pid), (uint32_t)at + 1);
+}
+
+void mpr_kin_find(const struct mpr_summary *const *log, size_t logs, struct mpr_kin *kin)
+{
+    struct known k = { .log = log };
+    size_t *order = mpr_alloc(logs, sizeof *order);
+    for (size_t i = 0; i < logs; i++) order[i] = i;
+    if (logs) qsort_r(order, logs, sizeof *order, by_start, (void *)log);
+    for (size_t i = 0; i < logs; i++) {
+        kin[order[i]] = kin_of(&k, log[order[i]], kin);
+        remember(&k, log[order[i]], order[i]);
+    }
+    free(order);
+    mpr_index_free(&k.by_name);
+    mpr_index_free(&k.by_number);
+}

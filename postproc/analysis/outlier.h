@@ -1,0 +1,17 @@
+/* Of several runs, as the ranks of one job are: the one that differs most from what is the middle
+ * of them, and who is that. */
+#ifndef MPR_OUTLIER_H
+#define MPR_OUTLIER_H
+
+#include "timeline_result.h"
+
+struct mpr_outlier {
+    size_t median, outlier; /* numbers of runs */
+    const char *heap; /* by whose peaks, as the outlier calls it: a rank has a GPU of its own */
+};
+
+/* By the heap in which one is farthest away in bytes, and by more than a twentieth.  False: none
+ * is, or there are fewer than three. */
+bool mpr_outlier_find(const struct mpr_timeline *run, size_t runs, struct mpr_outlier *out);
+
+#endif

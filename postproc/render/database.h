@@ -1,0 +1,43 @@
+/* A database of SQLite: tables whose columns are described as those of a document, so that names
+ * and meanings are those of CSV and JSON.
+ *
+ * It is written beside the file of that name and takes its place when it is whole: what was there
+ * stays until then, and where this fails; what is no file (a device, a link) always.  All in one
+ * transaction. */
+#ifndef MPR_DATABASE_H
+#define MPR_DATABASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "document.h"
+#include "export.h"
+
+struct mpr_database;
+
+/* Was it built with SQLite? */
+bool mpr_database_available(void);
+/* Removes what is written of the one that is open, if one is: for who ends at once. */
+void mpr_database_abandon(void);
+/* NULL: *why says what is wrong, in memory that lasts. */
+struct mpr_database *mpr_database_open(const char *path, const char **why);
+/* Rows from now on are of this process; from 1. */
+void mpr_database_process(struct mpr_database *db, uint64_t process);
+/* Rows of a table, which is made when it is named first.  The description must last. */
+void mpr_database_put(struct mpr_database *db, const struct mpr_export_table *table,
+                      const void *row, size_t rows, size_t stride, const void *context);
+/* What the document has for CSV, as a table of that name without its columns log and pid. */
+void mpr_database_document(struct mpr_database *db, const char *name,
+                           const struct mpr_document *doc);
+/* A view, or an index: a statement of SQL. */
+void mpr_database_run(struct mpr_database *db, const char *sql);
+/* Has something gone wrong, so that nothing will come of it? */
+bool mpr_database_failed(const struct mpr_database *db);
+/* Takes out the rows of the process. */
+void mpr_database_forget(struct mpr_database *db);
+/* Writes what is left, and puts the file in its place.  NULL, or what went wrong since the
+ * beginning, in memory that lasts: then, and where it is not wanted, nothing is written. */
+const char *mpr_database_close(struct mpr_database *db, bool wanted);
+
+#endif

@@ -1,0 +1,43 @@
+/* memprof-report built without SQLite. */
+#include "database.h"
+
+bool mpr_database_available(void) { return false; }
+
+void mpr_database_abandon(void) {}
+
+struct mpr_database *mpr_database_open(const char *path, const char **why)
+{
+    (void)path;
+    *why = "built without SQLite";
+    return NULL;
+}
+
+void mpr_database_process(struct mpr_database *db, uint64_t process) { (void)db, (void)process; }
+
+void mpr_database_put(struct mpr_database *db, const struct mpr_export_table *table,
+                      const void *row, size_t rows, size_t stride, const void *context)
+{
+    (void)db, (void)table, (void)row, (void)rows, (void)stride, (void)context;
+}
+
+void mpr_database_document(struct mpr_database *db, const char *name,
+                           const struct mpr_document *doc)
+{
+    (void)db, (void)name, (void)doc;
+}
+
+void mpr_database_run(struct mpr_database *db, const char *sql) { (void)db, (void)sql; }
+
+bool mpr_database_failed(const struct mpr_database *db)
+{
+    (void)db;
+    return true;
+}
+
+void mpr_database_forget(struct mpr_database *db) { (void)db; }
+
+const char *mpr_database_close(struct mpr_database *db, bool wanted)
+{
+    (void)db, (void)wanted;
+    return NULL;
+}

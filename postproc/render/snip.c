@@ -1,0 +1,242 @@
+#include "snip.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "utf8.h"
+
+#define ELLIPSIS "…"
+#define ARROW    " > "
+#define CALLER   " <- "
+
+/* What a column is worth. */
+enum {
+    WORTH_CALLER = 1,
+    WORTH = 2,
+    WORTH_FIRST = 4,
+    WORTH_LAST = 6,
+    WORTH_METHOD = 10,
+    WORTH_PLACE = 24,
+    WORTH_SET = 80,
+    WORTH_MARKED = 1000
+};
+
+/* What it costs to begin or to end the piece there; LEAST: columns of what says something. */
+enum {
+    IN_A_NAME = 12,
+    IN_A_NUMBER = 40,
+    TOO_SHORT = 24,
+    AT_THE_END = 400,
+    LEAST = 4,
+    FIRST = 8,
+    SLACK = 12
+};
+
+/* A character; the last one is the end. */
+struct letter {
+    const char *at;
+    size_t column; /* where it begins */
+    uint32_t worth;
+    uint64_t before; /* worth of all before it */
+};
+
+struct text {
+    const char *text;
+    struct letter *letter;
+    size_t letters; /* without the end */
+};
+
+/* ---- what is worth how much */
+
+/* The first letter there, or behind it: a name may have very many. */
+static size_t letter_at(const struct text *t, const char *at)
+{
+    size_t low = 0, high = t->letters;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (t->letter[middle].at < at) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static void raise_to(const struct text *t, const char *from, const char *to, uint32_t worth)
+{
+    for (size_t i = letter_at(t, from); i < t->letters && t->letter[i].at < to; i++)
+        if (t->letter[i].worth < worth) t->letter[i].worth = worth;
+}
+
+/* Where " <- caller" begins, or the end. */
+static const char *end_of_path(const char *text)
+{
+    const char *caller = strstr(text, CALLER);
+    return caller ? caller : text + strlen(text);
+}
+
+static const char *last_before(const char *text, const char *end, const char *what)
+{
+    const char *found = NULL;
+    for (const char *at = text; (at = strstr(at, what)) && at < end; at++) found = at;
+    return found;
+}
+
+/* "{0..15}", not "{lambda()#1}" */
+static void raise_sets(const struct text *t)
+{
+    for (const char *at = t->text; (at = strchr(at, '{')); at++) {
+        const char *close = isdigit((unsigned char)at[1]) ? strchr(at, '}') : NULL;
+        if (close) raise_to(t, at, close + 1, WORTH_SET);
+    }
+}
+
+/* "(t.py:12)", the innermost one. */
+static void raise_place(const struct text *t, const char *end)
+{
+    for (const char *close = end; close-- > t->text;) {
+        const char *digit = close;
+        if (*close != ')') continue;
+        while (digit > t->text && isdigit((unsigned char)digit[-1])) digit--;
+        if (digit == close || digit[-1] != ':') continue;
+        const char *open = last_before(t->text, close, "(");
+        if (open) raise_to(t, open, close + 1, WORTH_PLACE);
+        return;
+    }
+}
+
+/* Which layer, which batch; not addresses. */
+static void raise_numbers(const struct text *t, const char *end)
+{
+    for (const char *at = t->text, *to; at < end; at = to + (to == at)) {
+        to = at + strspn(at, "0123456789");
+        if (to > at && (at == t->text || strchr(" .=[_:-", at[-1])))
+            raise_to(t, at, to, WORTH_LAST);
+    }
+}
+
+/* "forward" of "LlamaModel.forward (t.py:12)" */
+static void raise_method(const struct text *t, const char *name, const char *end)
+{
+    const char *source = last_before(name, end, " ("), *to = source ? source : end,
+               *dot = last_before(name, to, ".");
+    if (dot) raise_to(t, dot + 1, to, WORTH_METHOD);
+}
+
+static void weigh(const struct text *t, const unsigned char *marked)
+{
+    const char *end = end_of_path(t->text), *arrow = last_before(t->text, end, ARROW),
+               *name = arrow ? arrow + strlen(ARROW) : t->text;
+    raise_to(t, end, t->letter[t->letters].at, WORTH_CALLER);
+    raise_to(t, t->text, end, WORTH);
+    raise_to(t, t->text, t->letter[t->letters < FIRST ? t->letters : FIRST].at, WORTH_FIRST);
+    raise_to(t, name, end, WORTH_LAST);
+    raise_numbers(t, end);
+    raise_method(t, name, end);
+    raise_place(t, end);
+    raise_sets(t);
+    for (size_t i = 0; marked && i < t->letters; i++)
+        if (marked[t->letter[i].at - t->text]) t->letter[i].worth += WORTH_MARKED;
+    for (size_t i = 0; i < t->letters; i++)
+        t->letter[i + 1].before = t->letter[i].before + t->letter[i].worth;
+}
+
+/* ---- letters */
+
+/* Marks are part of the character before them. */
+static void split(struct text *t)
+{
+    const char *at = t->text;
+    size_t column = 0;
+    t->letter = mpr_alloc(strlen(at) + 1, sizeof *t->letter);
+    while (*at) {
+        const char *const from = at;
+        uint32_t code;
+        mpr_utf8_next(&at, &code);
+        const size_t width = mpr_utf8_width(code);
+        if (width || !t->letters) t->letter[t->letters++] = (struct letter){ from, column, 0, 0 };
+        column += width;
+    }
+    t->letter[t->letters] = (struct letter){ at, column, 0, 0 };
+}
+
+/* ---- the piece */
+
+static bool begins_name(const struct text *t, size_t i)
+{
+    const char *at = t->letter[i].at;
+    return !*at || strncmp(at, ARROW, strlen(ARROW)) == 0 || strncmp(at, " (", 2) == 0 ||
+           strncmp(at, CALLER, strlen(CALLER)) == 0 || *at == '[';
+}
+
+static bool ends_name(const struct text *t, size_t i)
+{
+    return i == 0 || begins_name(t, i) ||
+           (i >= strlen(ARROW) &&
+            strncmp(t->letter[i].at - strlen(ARROW), ARROW, strlen(ARROW)) == 0);
+}
+
+static bool in_a_number(const struct text *t, size_t i)
+{
+    return i && isdigit((unsigned char)*t->letter[i].at) &&
+           isdigit((unsigned char)t->letter[i - 1].at[0]);
+}
+
+/* Columns of the name that is cut there. */
+static size_t left_of_name(const struct text *t, size_t from)
+{
+    size_t begin = from;
+    while (begin && !ends_name(t, begin) && t->letter[begin - 1].at[0] != ' ') begin--;
+    return t->letter[from].column - t->letter[begin].column;
+}
+
+static uint64_t cost(const struct text *t, size_t from, size_t to)
+{
+    uint64_t sum = t->letter[to].before - t->letter[from].before;
+    const size_t before = left_of_name(t, from),
+                 behind = t->letter[t->letters].column - t->letter[to].column;
+    if (!begins_name(t, to)) sum += IN_A_NAME;
+    if (from ? !ends_name(t, from) : !begins_name(t, to)) sum += from ? IN_A_NAME - 1 : IN_A_NAME;
+    if (in_a_number(t, from)) sum += IN_A_NUMBER;
+    if (in_a_number(t, to)) sum += IN_A_NUMBER;
+    if (before && before < LEAST) sum += TOO_SHORT;
+    if (!behind) sum += AT_THE_END;
+    else if (behind < LEAST) sum += TOO_SHORT;
+    return sum;
+}
+
+/* The cheapest piece of as many columns, or a few more to where a name begins. */
+static void choose(const struct text *t, size_t columns, size_t *from, size_t *to)
+{
+    uint64_t least = UINT64_MAX;
+    for (size_t a = 0, b = 0; a < t->letters; a++) {
+        while (b < t->letters && t->letter[b].column < t->letter[a].column + columns) b++;
+        if (t->letter[b].column < t->letter[a].column + columns) break;
+        for (size_t end = b; end <= t->letters && end < b + SLACK; end++) {
+            if (end > b && !begins_name(t, end)) continue;
+            const uint64_t sum = cost(t, a, end);
+            if (sum >= least) continue;
+            least = sum;
+            *from = a;
+            *to = end;
+        }
+    }
+}
+
+char *mpr_snip(const char *text, size_t width, const unsigned char *marked)
+{
+    const size_t columns = mpr_utf8_columns(text);
+    struct text t = { .text = text };
+    size_t from = 0, to = 0;
+    if (columns <= width) return mpr_text_copy(text);
+    split(&t);
+    weigh(&t, marked);
+    to = t.letters;
+    choose(&t, columns - width + 1, &from, &to);
+    char *cut = mpr_text_format("%.*s" ELLIPSIS "%s", (int)(t.letter[from].at - text), text,
+                                t.letter[to].at);
+    free(t.letter);
+    return cut;
+}

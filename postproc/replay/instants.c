@@ -1,0 +1,149 @@
+/* Invariant: of what has gone since the first instant, `gone` has all blocks that a kept instant
+ * saw, in the order in which they went; `gones` of an instant is how many had gone before it. */
+#include "instants.h"
+
+#include <stdlib.h>
+
+#include "alloc.h"
+#include "gpu_peaks.h"
+#include "picture.h"
+
+struct instant {
+    uint64_t since, time, births;
+    size_t gones;
+    struct mpr_picture device[MPF_GPUS]; /* as they were begun */
+};
+
+struct mpr_instants {
+    size_t most, count;
+    uint64_t from, to, apart, changed; /* ns; changed: the newest event of a device */
+    bool used;
+    struct instant *at;
+    struct mpr_gpu_block *gone;
+    size_t gones, gone_cap;
+};
+
+struct mpr_instants *mpr_instants_new(size_t most, uint64_t from, uint64_t to)
+{
+    struct mpr_instants *in = mpr_alloc(1, sizeof *in);
+    *in = (struct mpr_instants){ .most = most, .from = from, .to = to, .apart = 1 };
+    in->at = mpr_alloc(most + 1, sizeof *in->at);
+    return in;
+}
+
+void mpr_instants_free(struct mpr_instants *in)
+{
+    if (!in) return;
+    free(in->at);
+    free(in->gone);
+    free(in);
+}
+
+/* ---- what goes */
+
+/* What went between two instants is the same to both: each block once. */
+static void make_room(struct mpr_instants *in)
+{
+    const size_t last = in->at[in->count - 1].gones;
+    if (in->gones < in->gone_cap) return;
+    in->gones = last + mpr_picture_once(in->gone + last, in->gones - last);
+    if (in->gones >= in->gone_cap / 2)
+        in->gone = mpr_grow(in->gone, &in->gone_cap, SIZE_MAX, sizeof *in->gone);
+}
+
+void mpr_instants_gone(struct mpr_instants *in, const struct mpr_gpu_block *b)
+{
+    if (!in->count || b->birth > in->at[in->count - 1].births) return;
+    make_room(in);
+    in->gone[in->gones++] = *b;
+}
+
+/* Which of the instants was the first to see the block. */
+static size_t first_to_see(const struct mpr_instants *in, uint64_t birth)
+{
+    size_t low = 0, high = in->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (in->at[middle].births < birth) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* Leaves what an instant has seen. */
+static void forget(struct mpr_instants *in)
+{
+    size_t kept = 0, next = 0;
+    for (size_t i = 0; i < in->gones; i++) {
+        for (; next < in->count && in->at[next].gones <= i; next++) in->at[next].gones = kept;
+        if (first_to_see(in, in->gone[i].birth) < next) in->gone[kept++] = in->gone[i];
+    }
+    for (; next < in->count; next++) in->at[next].gones = kept;
+    in->gones = kept;
+}
+
+/* ---- instants */
+
+static void thin_out(struct mpr_instants *in)
+{
+    in->count /= 2;
+    for (size_t i = 1; i < in->count; i++) in->at[i] = in->at[2 * i];
+    in->apart *= 2;
+    forget(in);
+}
+
+static void take(struct mpr_instants *in, const struct mpr_replay *r, uint64_t time)
+{
+    struct instant *i = &in->at[in->count++];
+    *i = (struct instant){
+        .since = in->changed, .time = time, .births = r->gpu.births, .gones = in->gones
+    };
+    for (unsigned d = 0; d < MPF_GPUS; d++)
+        if (mpr_gpu_is_there(r, d)) mpr_picture_begin(&i->device[d], r, d, time);
+}
+
+/* Is the devices' state at that time that of no other?  Something has changed before it, and not at
+ * it. */
+static bool is_settled(const struct mpr_instants *in, uint64_t time)
+{
+    return in->used && time > in->changed && time >= in->from && time <= in->to;
+}
+
+static bool is_due(const struct mpr_instants *in, uint64_t time)
+{
+    return !in->count || time - in->at[in->count - 1].time >= in->apart;
+}
+
+void mpr_instants_turn(struct mpr_instants *in, const struct mpr_replay *r)
+{
+    const uint64_t before = r->now ? r->now - 1 : 0;
+    if (is_settled(in, before) && is_due(in, before)) {
+        if (in->count == in->most) thin_out(in);
+        if (is_due(in, before)) take(in, r, before);
+    }
+    in->used = true;
+    in->changed = r->now;
+}
+
+void mpr_instants_end(struct mpr_instants *in, const struct mpr_replay *r)
+{
+    if (is_settled(in, r->now)) take(in, r, r->now);
+}
+
+/* ---- what they saw */
+
+size_t mpr_instants_count(const struct mpr_instants *in) { return in->count; }
+
+uint64_t mpr_instants_since(const struct mpr_instants *in, size_t index)
+{
+    return in->at[index].since;
+}
+
+struct mpr_picture mpr_instants_picture(const struct mpr_instants *in, size_t index,
+                                        unsigned device, const struct mpr_replay *r)
+{
+    struct mpr_picture p = in->at[index].device[device];
+    for (size_t i = in->at[index].gones; i < in->gones; i++) mpr_picture_gone(&p, &in->gone[i]);
+    mpr_picture_end(&p, r);
+    return p;
+}

@@ -1,0 +1,45 @@
+/* The tables that `memprof-report export` writes beside those of reports: what each column is, as
+ * memprof-report(1) lists them. */
+#ifndef MPR_EXPORT_H
+#define MPR_EXPORT_H
+
+#include "document.h"
+
+/* X(NAME, name, key, columns): key, the columns behind process_id that tell a row. */
+#define MPR_EXPORT_TABLES(X)                                                                       \
+    X(PROCESSES, processes, "", processes)                                                         \
+    X(HEAPS, heaps, "heap", heaps)                                                                 \
+    X(THREADS, threads, "thread_id", threads)                                                      \
+    X(RANGES, ranges, "range_id", ranges)                                                          \
+    X(INSTANCES, instances, "", instances)                                                         \
+    X(SITES, sites, "site_id", sites)                                                              \
+    X(CALLS, calls, "stack_id, level", calls)                                                      \
+    X(FRAMES, frames, "frame_id", frames)                                                          \
+    X(BLOCKS, blocks, "", blocks)                                                                  \
+    X(USES, uses, "", uses)                                                                        \
+    X(SERIES, series, "", series)                                                                  \
+    X(SAMPLES_RSS, samples_rss, "", mpr_reading_rss)                                               \
+    X(SAMPLES_CGROUP, samples_cgroup, "", mpr_reading_cgroup)                                      \
+    X(SAMPLES_JEMALLOC, samples_jemalloc, "", mpr_reading_jemalloc)                                \
+    X(SAMPLES_GPU, samples_gpu, "", samples_gpu)                                                   \
+    X(DEVICES, devices, "device", devices)                                                         \
+    X(DEVICE_PARTS, device_parts, "", device_parts)                                                \
+    X(COMMUNICATORS, communicators, "", communicators)                                             \
+    X(OOMS, ooms, "", ooms)
+
+enum mpr_export_which {
+#define X(name, ...) MPR_EXPORT_##name,
+    MPR_EXPORT_TABLES(X)
+#undef X
+        MPR_EXPORT_COUNT
+};
+
+/* Its first column is process_id; key: the columns behind it that tell a row; "": none do. */
+struct mpr_export_table {
+    const char *name, *key;
+    const struct mpr_column *column;
+    size_t columns;
+};
+extern const struct mpr_export_table mpr_export_table[MPR_EXPORT_COUNT];
+
+#endif

@@ -1,0 +1,140 @@
+/* Pictures at instants that are spread over a run: each is the one that a replay to that instant
+ * takes, and there are never more than were asked for. */
+#include "gpu_test.h"
+#include "instants.h"
+#include "picture.h"
+
+enum { PLACES = 24, STEPS = 3000, MOST = 16 };
+
+static uint64_t place(int i) { return A + (uint64_t)i * 64 * MIB; }
+
+/* Memory with a handle, which may live on without an address. */
+static void change_handle(bool *made, int i)
+{
+    const uint64_t handle = 100 + (uint64_t)i, at = place(PLACES + i);
+    if (!*made) {
+        event(1, MPF_OP_HANDLE_NEW, D, handle, 2 * MIB);
+        WORDS(1, MPF_OP_HANDLE_MAP, 0, handle, at, 2 * MIB, 0);
+    } else {
+        event(1, MPF_OP_HANDLE_UNMAP, 0, at, 2 * MIB);
+        event(1, MPF_OP_HANDLE_DROP, 0, handle, 0);
+    }
+    *made = !*made;
+}
+
+static void change_driver(bool *made, int i)
+{
+    if (*made) driver_free(1, place(i));
+    else alloc(D, place(i), (1 + (uint64_t)rand() % 8) * MIB);
+    *made = !*made;
+}
+
+static void change_torch(bool *made, int i)
+{
+    if (*made) event(1, MPF_OP_FREE, T, place(i), 0);
+    else alloc(T, place(i), 1 + (uint64_t)rand() % (8 * MIB));
+    *made = !*made;
+}
+
+static void run(unsigned seed)
+{
+    bool driver[PLACES] = { 0 }, torch[PLACES] = { 0 }, handle[PLACES] = { 0 };
+    srand(seed);
+    WORDS(1, MPF_OP_GPU_DEVICE, D, 0, 0);
+    for (int step = 0; step < STEPS; step++) {
+        const int i = rand() % PLACES;
+        switch (rand() % 4) {
+        case 0: change_driver(&driver[i], i); break;
+        case 1: change_handle(&handle[i], i); break;
+        case 2: now += 1000000 * (uint64_t)(rand() % 5); break;
+        default: change_torch(&torch[i], i); break;
+        }
+    }
+}
+
+static void same_blocks(const struct mpr_gpu_block *a, size_t as, const struct mpr_gpu_block *b,
+                        size_t bs)
+{
+    assert_int_equal(as, bs);
+    for (size_t i = 0; i < as; i++) {
+        assert_int_equal(a[i].addr, b[i].addr);
+        assert_int_equal(a[i].size, b[i].size);
+        assert_int_equal(a[i].birth, b[i].birth);
+        assert_int_equal(a[i].asleep, b[i].asleep);
+    }
+}
+
+/* Of a replay to its instant. */
+static void check_picture(unsigned seed, const struct mpr_picture *p)
+{
+    begin_with((struct mpr_replay_options){ .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_AT(p->time) });
+    run(seed);
+    mpr_replay_finish(&replay);
+    const struct mpr_picture *then = &device()->peak;
+    assert_int_equal(p->time, then->time);
+    assert_int_equal(p->tracked, then->tracked);
+    same_blocks(p->driver, p->drivers, then->driver, then->drivers);
+    same_blocks(p->torch, p->torches, then->torch, then->torches);
+    mpr_replay_free(&replay);
+}
+
+static struct mpr_instants *run_with_instants(unsigned seed)
+{
+    struct mpr_instants *in = mpr_instants_new(MOST, 0, UINT64_MAX);
+    begin();
+    replay.gpu.instants = in;
+    run(seed);
+    mpr_replay_finish(&replay);
+    mpr_instants_end(in, &replay);
+    return in;
+}
+
+static void each_picture_is_that_of_a_replay_to_its_instant(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed <= 8; seed++) {
+        struct mpr_instants *in = run_with_instants(seed);
+        struct mpr_picture picture[MOST + 1];
+        const size_t count = mpr_instants_count(in);
+        assert_in_range(count, MOST / 2, MOST + 1);
+        for (size_t i = 0; i < count; i++) {
+            picture[i] = mpr_instants_picture(in, i, 0, &replay);
+            assert_true(picture[i].valid);
+            assert_true(!i || picture[i].time > picture[i - 1].time);
+            assert_true(mpr_instants_since(in, i) < picture[i].time);
+        }
+        mpr_instants_free(in);
+        mpr_replay_free(&replay);
+        for (size_t i = 0; i < count; i++) {
+            check_picture(seed, &picture[i]);
+            mpr_picture_free(&picture[i]);
+        }
+    }
+}
+
+/* Half as many as fit are the fewest; the gaps between those that were spread are alike. */
+static void instants_are_spread_over_the_run(void **state)
+{
+    (void)state;
+    struct mpr_instants *in = run_with_instants(3);
+    const size_t count = mpr_instants_count(in);
+    uint64_t longest = 0, last = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct mpr_picture p = mpr_instants_picture(in, i, 0, &replay);
+        if (i && p.time - last > longest) longest = p.time - last;
+        last = p.time;
+        mpr_picture_free(&p);
+    }
+    assert_true(longest < now / (MOST / 4));
+    mpr_instants_free(in);
+    mpr_replay_free(&replay);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_picture_is_that_of_a_replay_to_its_instant),
+        cmocka_unit_test(instants_are_spread_over_the_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,102 @@
+/* Who started whom, told by the logs' starts, numbers and names. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "kin.h"
+
+static struct mpr_summary process(const char *path, uint64_t start, uint64_t pid, uint64_t ppid)
+{
+    struct mpr_summary s = { .path = path, .end_reason = "exit" };
+    s.process.host = "n01";
+    s.process.parent_log = "";
+    s.process.start_ns = start;
+    s.process.pid = pid;
+    s.process.ppid = ppid;
+    return s;
+}
+
+static void find(const struct mpr_summary *all, size_t count, struct mpr_kin *kin)
+{
+    const struct mpr_summary *log[8];
+    for (size_t i = 0; i < count; i++) log[i] = &all[i];
+    mpr_kin_find(log, count, kin);
+}
+
+/* In whatever order they are given. */
+static void a_parent_is_the_newest_of_its_number_before_the_child(void **state)
+{
+    (void)state;
+    struct mpr_kin kin[4];
+    const struct mpr_summary all[] = { process("child", 30, 12, 7), process("late", 40, 7, 1),
+                                       process("newer", 20, 7, 1), process("older", 10, 7, 1) };
+    find(all, 4, kin);
+    assert_int_equal(kin[0].parent, 2);
+    for (size_t i = 1; i < 4; i++) assert_int_equal(kin[i].parent, MPR_NO_PROCESS);
+}
+
+static void a_log_that_is_named_comes_before_numbers(void **state)
+{
+    (void)state;
+    struct mpr_kin kin[3];
+    struct mpr_summary all[] = { process("d/a.zst", 1, 7, 1), process("d/b.zst", 2, 8, 1),
+                                 process("d/c.zst", 3, 9, 8) };
+    all[2].process.parent_log = "/elsewhere/a.zst";
+    find(all, 3, kin);
+    assert_int_equal(kin[2].parent, 0);
+    all[2].process.parent_log = "/elsewhere/gone.zst";
+    find(all, 3, kin);
+    assert_int_equal(kin[2].parent, MPR_NO_PROCESS);
+}
+
+static void numbers_of_other_hosts_are_others(void **state)
+{
+    (void)state;
+    struct mpr_kin kin[2];
+    struct mpr_summary all[] = { process("a", 1, 7, 1), process("b", 2, 8, 7) };
+    all[0].process.host = "n02";
+    find(all, 2, kin);
+    assert_int_equal(kin[1].parent, MPR_NO_PROCESS);
+}
+
+static void what_it_executed_has_its_parent(void **state)
+{
+    (void)state;
+    struct mpr_kin kin[4];
+    struct mpr_summary all[] = { process("shell", 1, 7, 1), process("image", 2, 8, 7),
+                                 process("tool", 3, 8, 7), process("child", 4, 9, 8) };
+    all[1].end_reason = "exec";
+    find(all, 4, kin);
+    assert_int_equal(kin[2].image_of, 1);
+    assert_int_equal(kin[2].parent, 0);
+    assert_int_equal(kin[3].parent, 2);
+    assert_int_equal(kin[3].image_of, MPR_NO_PROCESS);
+}
+
+static void claims_make_no_circle(void **state)
+{
+    (void)state;
+    struct mpr_kin kin[2];
+    struct mpr_summary all[] = { process("a", 1, 7, 8), process("b", 1, 8, 7) };
+    all[0].process.parent_log = "b";
+    all[1].process.parent_log = "a";
+    find(all, 2, kin);
+    assert_int_equal(kin[0].parent, MPR_NO_PROCESS);
+    assert_int_equal(kin[1].parent, 0);
+    find(all, 0, kin);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_parent_is_the_newest_of_its_number_before_the_child),
+        cmocka_unit_test(a_log_that_is_named_comes_before_numbers),
+        cmocka_unit_test(numbers_of_other_hosts_are_others),
+        cmocka_unit_test(what_it_executed_has_its_parent),
+        cmocka_unit_test(claims_make_no_circle),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

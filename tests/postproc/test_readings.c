@@ -1,0 +1,64 @@
+/* How often a log is read: what one reading has found out is not asked again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "error.h"
+#include "naming.h"
+#include "steps.h"
+#include "timeline.h"
+
+#define LOG GOLDEN "/h100-spike.zst"
+
+/* Each reading of a log ticks as often as another one. */
+static void tick(void *arg, const char *path, uint64_t done, uint64_t total)
+{
+    uint64_t *ticks = arg;
+    (void)path;
+    (void)done;
+    (void)total;
+    ++*ticks;
+}
+
+static uint64_t ticks_of(bool steps)
+{
+    const struct mpr_naming naming = { 0 };
+    const struct mpr_timeline_options options = { .by = MPR_GROUP_ALL,
+                                                  .to = UINT64_MAX,
+                                                  .buckets = 64,
+                                                  .bands = 16,
+                                                  .changes = 1000,
+                                                  .lifetimes = 10,
+                                                  .boxes = 64,
+                                                  .instants = 8,
+                                                  .exact = 128,
+                                                  .steps = steps,
+                                                  .naming = &naming };
+    struct mpr_timeline t;
+    struct mpr_error error;
+    uint64_t ticks = 0;
+    const struct mpr_progress progress = { tick, &ticks };
+    assert_int_equal(mpr_timeline_read(&t, LOG, &options, &progress, &error), 0);
+    if (steps) assert_true(t.steps->compared);
+    mpr_timeline_free(&t);
+    return ticks;
+}
+
+/* The timeline, the steps, and who held the peaks of two of them. */
+static void a_page_with_an_instance_that_stands_out_takes_four(void **state)
+{
+    (void)state;
+    assert_int_equal(ticks_of(true), 4 * ticks_of(false));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_page_with_an_instance_that_stands_out_takes_four),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
