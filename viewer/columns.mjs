@@ -1,5 +1,5 @@
 // The lists that html_data.c writes by, for the page. usage: node columns.mjs [--check] SOURCE_ROOT
-// Makes viewer/src/columns.js of postproc/render/page.def and the lists in timeline_result.h; --check: fails if it is not that.
+// Makes viewer/src/columns.js of postproc/render/page.def and the lists in timeline_result.h and accounts.h; --check: fails if it is not that.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -32,15 +32,19 @@ function plain(list, type) {
 }
 
 const views = entries(result, 'MPR_PAGE_VIEWS').map(([name]) => `'${name.toLowerCase()}'`);
+const accounts = readFileSync(join(root, 'postproc/analysis/accounts.h'), 'utf8'),
+  exact = entries(accounts, 'MPR_ACCOUNT_KINDS').map(([, text]) => text.replaceAll('"', "'"));
 const kinds = entries(result, 'MPR_BAND_KINDS').map(([name], i) => `${name} = ${i}`);
 const made = `// Made by viewer/columns.mjs, of postproc/render/page.def and postproc/analysis/timeline_result.h: change those.
 
 ${coded('SPANS', 'Spans')}
 ${coded('BLOCKS', 'Blocks')}
+${coded('FLOWS', 'Flows')}
 ${coded('INSTANCES', 'Instances')}
 ${coded('BOXES', 'Boxes')}
 ${coded('TAKEN', 'Taken')}
 ${coded('POINTS', 'Points')}
+${coded('ACCOUNT', 'AccountInstants')}
 ${plain('BANDS', 'BandNumbers')}
 ${plain('HOLDERS', 'Holder')}
 ${plain('SEGMENTS', 'SegmentNumbers')}
@@ -50,6 +54,9 @@ ${plain('LINES', 'LineNumbers')}
 export const VIEWS = [${views.join(', ')}];
 /** Those whose names the reports tell. */
 export const TOLD = VIEWS.slice(0, VIEWS.indexOf('thread'));
+
+/** What instants of a device's account are. */
+export const ACCOUNT_KINDS = [${exact.join(', ')}];
 
 export const ${kinds.join(',\n  ')};
 `;

@@ -1,4 +1,4 @@
-// Pages made by memprof-report from logs made here, in a headless Chromium.  Environment: CHROMIUM, VIEWER_MODULES
+// Pages made by memprof-report from logs made here, in a headless Chromium, or in FIREFOX.  Environment: CHROMIUM, VIEWER_MODULES
 // (a folder with node_modules), REPORT, MAKE_LOG, MAKE_GPU_LOG, MEMPROF (programs and the library).
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,16 +8,26 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const INCOMPLETE = 3;
-const { CHROMIUM, VIEWER_MODULES, REPORT, MAKE_LOG, MAKE_GPU_LOG, MEMPROF } = process.env;
-const { chromium } = createRequire(VIEWER_MODULES)('playwright-core');
+const { CHROMIUM, FIREFOX, VIEWER_MODULES, REPORT, MAKE_LOG, MAKE_GPU_LOG, MEMPROF } = process.env;
+const { chromium, firefox } = createRequire(VIEWER_MODULES)('playwright-core');
+
+const inChromium = () =>
+  chromium.launch({
+    executablePath: CHROMIUM,
+    // what is drawn over a part of a picture has round corners of another shade than what is drawn at once
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-partial-raster'],
+  });
+
+/** What Playwright does not do in Firefox by WebDriver BiDi: tests of that are skipped there. */
+export const CHROMIUM_ONLY = FIREFOX ? 'not by WebDriver BiDi' : false;
+
+/** By WebDriver BiDi: any Firefox, none of Playwright's own. */
+const inFirefox = () => firefox.launch({ channel: 'moz-firefox', executablePath: FIREFOX });
 
 export class Workshop {
   async open() {
     this.folder = mkdtempSync(join(tmpdir(), 'memprof-page.'));
-    this.browser = await chromium.launch({
-      executablePath: CHROMIUM,
-      args: ['--no-sandbox', '--disable-dev-shm-usage'],
-    });
+    this.browser = await (FIREFOX ? inFirefox() : inChromium());
   }
 
   async close() {

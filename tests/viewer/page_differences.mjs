@@ -83,3 +83,17 @@ test('it is the first panel, turns with the runs, and is not there for one run o
   const alike = await shop.show(shop.html('alike.html', logs[0], logs[0]));
   assert.equal(await alike.locator(PANEL).count(), 0);
 });
+
+/** The page's own data. */
+const dataOf = (page) => page.evaluate(() => JSON.parse(document.getElementById('data').textContent));
+
+test('changes of one size are in the order of their names', async () => {
+  const names = ['delta', 'alpha', 'charlie', 'bravo'],
+    old = shop.log('old.zst', 'ranges', '1 base', ...names.map((name) => `9 was ${name}`)),
+    now = shop.log('new.zst', 'ranges', '1 base', ...names.map((name) => `9 is ${name}`)),
+    data = await dataOf(await shop.show(shop.html('order.html', old, now)));
+  assert.deepEqual(
+    data.logs[1].differences[0].rows.map((row) => row.path[0]),
+    ['is', 'was'].flatMap((word) => [...names].sort().map((name) => `${word} ${name}`)),
+  );
+});

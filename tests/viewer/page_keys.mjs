@@ -70,7 +70,7 @@ test('H takes out what never changes in view, and says how much; the top stays t
   await drawn(page);
   const seen = () =>
     page.evaluate(() => {
-      const chart = memprof.charts.find(({ stack }) => stack.heap.name === 'gpu0/torch'),
+      const chart = memprof.charts.find(({ stack }) => stack?.heap.name === 'gpu0/torch'),
         edges = chart.edges();
       return { low: chart.plot.options.yMin, top: edges[0].upper.at(-1), bottom: edges.at(-1).below.at(-1) };
     });

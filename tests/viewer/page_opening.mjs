@@ -38,7 +38,7 @@ test('the bytes axis holds what is in view, no more', async () => {
   const page = await shop.show(spike);
   const fits = () =>
     page.evaluate(() => {
-      const chart = memprof.charts.find(({ stack }) => stack.heap.name === 'gpu0/torch'),
+      const chart = memprof.charts.find(({ stack }) => stack?.heap.name === 'gpu0/torch'),
         { start, max } = chart.stack.heap.spans,
         [from, to] = memprof.view,
         seen = Array.from(max).filter((_, i) => start[i] <= to && (start[i + 1] ?? Infinity) > from);
@@ -48,4 +48,16 @@ test('the bytes axis holds what is in view, no more', async () => {
   await page.evaluate(() => memprof.setView(memprof.logs[0].repeat.from - 4e9, memprof.logs[0].repeat.from - 1e8));
   await drawn(page);
   assert.ok(Math.abs((await fits()) - 1.08) < 0.001, `${await fits()}`);
+});
+
+test('the strip says how the process ended, as the reports do', async () => {
+  const folder = fileURLToPath(new URL('../golden/workers', import.meta.url)),
+    page = await shop.show(shop.html('workers.html', folder));
+  const killed = await page.evaluate(() => memprof.logs.findIndex(({ death }) => death?.oom === 'kernel'));
+  assert.ok(killed >= 0);
+  await page.evaluate((log) => {
+    memprof.choose('b', -1);
+    memprof.choose('a', log);
+  }, killed);
+  assert.equal(await page.locator('.findings li').first().textContent(), 'ended: OOM-killed by the kernel');
 });

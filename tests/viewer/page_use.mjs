@@ -1,7 +1,7 @@
 // Mouse, keyboard, comparison, ranks, and a state that a link carries.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Workshop, drawn, spot } from './browser.mjs';
+import { CHROMIUM_ONLY, Workshop, drawn, spot } from './browser.mjs';
 
 const shop = new Workshop();
 let one, two, ranks;
@@ -125,7 +125,7 @@ test('[ and ] step through the markers', async () => {
   assert.equal(Math.round(await middle()), marks[0][2]);
 });
 
-test('a band hides, shows alone, and a search finds it', async () => {
+test('a band hides, shows alone, and a search finds it', { skip: CHROMIUM_ONLY }, async () => {
   const page = await shop.show(one);
   const names = await page.locator('.chart .legend .name').allTextContents();
   assert.deepEqual(names, ['outside any range', 'step > forward', 'step > backward']);
@@ -149,7 +149,7 @@ test('a band hides, shows alone, and a search finds it', async () => {
   assert.equal(await page.locator('.chart .legend tr.miss').count(), 2);
 });
 
-test('a row and its band light up together', async () => {
+test('a row and its band light up together', { skip: CHROMIUM_ONLY }, async () => {
   const page = await shop.show(one);
   const before = await page.locator('.chart .plot canvas').first().screenshot();
   await page.locator('[data-panel="peak"] tr[data-name="step > forward"]').hover();
@@ -158,22 +158,22 @@ test('a row and its band light up together', async () => {
   assert.notDeepEqual(await page.locator('.chart .plot canvas').first().screenshot(), before);
 });
 
-test('a reload of the link shows the same numbers', async () => {
+test('a reload of the link shows the same picture', { skip: CHROMIUM_ONLY }, async () => {
   const page = await shop.show(two);
   await page.keyboard.press('w');
   await page.keyboard.press('d');
   const at = await spot(page, '.chart', 0.6);
   await page.mouse.click(at.x, at.y);
-  await page.locator('.chart .legend tr[data-name="step > backward"]').first().click();
+  await page.locator('.chart .legend tr[data-name="step > forward"]').first().click();
   await page.mouse.move(5, 5);
   await drawn(page);
-  const legends = await page.locator('.chart .legend').allInnerTexts(),
+  const picture = await page.screenshot(),
     hash = await page.evaluate(() => location.hash);
   assert.notEqual(hash, '');
   const again = await shop.show(two, { hash });
   await again.mouse.move(5, 5);
   await drawn(again);
-  assert.deepEqual(await again.locator('.chart .legend').allInnerTexts(), legends);
+  assert.ok(picture.equals(await again.screenshot()));
 });
 
 test('a range has one colour in A, B and every rank', async () => {
@@ -184,8 +184,8 @@ test('a range has one colour in A, B and every rank', async () => {
     [
       .../** @type {NodeListOf<HTMLCanvasElement>} */ (
         document.querySelectorAll(
-          '.chart[data-heap="host/heap"] .legend tr[data-name="step > forward"] canvas, ' +
-            '[data-panel="peak"] tr[data-name="step > forward"] canvas',
+          '.chart[data-heap="host/heap"] .legend tr[data-name="step > forward"] .swatch, ' +
+            '[data-panel="peak"] tr[data-name="step > forward"] .swatch',
         )
       ),
     ].map((canvas) => canvas.getContext('2d').getImageData(6, 6, 1, 1).data.join()),
@@ -194,7 +194,7 @@ test('a range has one colour in A, B and every rank', async () => {
   assert.equal(new Set(colours).size, 1);
   const first = await shop.show(one);
   const alone = await first.evaluate(() =>
-    /** @type {HTMLCanvasElement} */ (document.querySelector('.chart .legend tr[data-name="step > forward"] canvas'))
+    /** @type {HTMLCanvasElement} */ (document.querySelector('.chart .legend tr[data-name="step > forward"] .swatch'))
       .getContext('2d')
       .getImageData(6, 6, 1, 1)
       .data.join(),
@@ -336,7 +336,7 @@ test('everything can be reached by the keyboard, and charts speak', async () => 
   assert.ok(await page.locator('dialog').isVisible());
 });
 
-test('the charts come as a picture', async () => {
+test('the charts come as a picture', { skip: CHROMIUM_ONLY }, async () => {
   const page = await shop.show(one);
   const waiting = page.waitForEvent('download');
   await page.getByLabel('download the charts as a picture').click();

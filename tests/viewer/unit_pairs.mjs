@@ -3,10 +3,12 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { pairs } from '../../viewer/src/pairs.js';
 
-/** A log of ranges. @param {string[][]} paths @param {[string, string][]} matching @returns {any} */
+/** A log of ranges; of names what is the same in other runs, and that without its file. @param {string[][]} paths
+ *  @param {[string, string, string?][]} matching @returns {any} */
 const run = (paths, matching) => ({
   paths: [[], ...paths],
-  matching: new Map(matching),
+  matching: new Map(matching.map(([name, same]) => [name, same])),
+  functions: new Map(matching.map(([name, same, call]) => [name, call ?? same])),
   heaps: [{ bands: paths.map((_, i) => ({ kind: 0, node: i + 1 })), lines: { auto: { lines: [], parts: new Map() } } }],
 });
 
@@ -23,4 +25,31 @@ test('where two lines of a function could be meant, none is, and what both have 
   const a = run([['f (a.c:1)'], ['f (a.c:2)']], matching);
   assert.equal(pairs(a, run([['f (a.c:3)']], matching), BY).size, 0);
   assert.equal(pairs(run([['f (a.c:1)']], matching), run([['f (a.c:1)']], matching), BY).size, 0);
+});
+
+/** @param {string} file @param {number} line @param {string} [name] @returns {[string, string, string]} */
+const call = (file, line, name = 'f') => [`${name} (${file}:${line})`, `${name} (${file})`, name];
+
+test('a function of a renamed file is the same one, where each run has it once', () => {
+  const matching = [call('a.c', 1), call('b.c', 9)],
+    a = run([['step', 'f (a.c:1)']], matching);
+  assert.deepEqual(
+    [...pairs(a, run([['step', 'f (b.c:9)']], matching), BY)],
+    [['step > f (b.c:9)', 'step > f (a.c:1)']],
+  );
+  const both = run(
+    [
+      ['step', 'f (b.c:9)'],
+      ['step', 'f (a.c:1)'],
+    ],
+    matching,
+  );
+  assert.equal(pairs(a, both, BY).size, 0);
+});
+
+test('of several functions of a renamed file the caller tells which is which', () => {
+  const matching = [call('a.c', 1), call('b.c', 9)],
+    a = run([['f (a.c:1) <- left'], ['f (a.c:1) <- right']], matching),
+    b = run([['f (b.c:9) <- right'], ['f (b.c:9) <- other']], matching);
+  assert.deepEqual([...pairs(a, b, BY)], [['f (b.c:9) <- right', 'f (a.c:1) <- right']]);
 });

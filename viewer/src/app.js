@@ -1,15 +1,18 @@
 /** The page: builds the charts, and keeps them, the tables and the URL in step. */
 import { origin } from './align.js';
+import { BY_TIME, byEvents, scaled } from './axis.js';
 import { bar } from './bar.js';
 import { BlockChart } from './blockchart.js';
 import { HEIGHTS, ceilings, makeCharts } from './charts.js';
 import { REST, UNCLAIMED } from './colours.js';
-import { differencesPanel } from './differences.js';
+import { comparedLog, differencesPanel } from './differences.js';
 import { element, keepingFocus } from './dom.js';
 import { strips } from './findings.js';
+import { FlamePanel } from './flamepanel.js';
+import { DEEDS } from './flows.js';
 import { graphPanel } from './graphpanel.js';
 import { lanePanel } from './lanepanel.js';
-import { liveBlocksPanel } from './liveblocks.js';
+import { keptBlocksPanel, liveBlocksPanel } from './liveblocks.js';
 import { markPanel } from './marks.js';
 import { Minimap } from './minimap.js';
 import { NOBODY, inOrderOf, spanAt, stack } from './model.js';
@@ -31,14 +34,17 @@ import { peakPanel, pinPanel } from './tables.js';
  * @typedef {import('./charts.js').Chart} Chart
  */
 
-const SHORTEST = 200; // ns: the least that the axis shows
+const SHORTEST = 200, // ns: the least that the axis shows
+  INSIDE = ' > ';
 
 export class App {
   /** @param {Log[]} logs */
   constructor(logs) {
     this.logs = logs;
     this.first = initial();
-    if (logs.length === 2) this.first.b = 1;
+    const compared = comparedLog(logs);
+    if (compared) [this.first.a, this.first.b] = [compared.differsFrom, compared.index];
+    else if (logs.length === 2) this.first.b = 1;
     this.first.by = bestOf(logs);
     this.state = repaired(fromHash(location.hash, this.first), logs);
     /** @type {Chart[]} */
@@ -57,12 +63,17 @@ export class App {
     this.view = [0, 1];
     /** What it was, or would be, as the page opened. @type {[number, number]} */
     this.opened = [0, 1];
+    /** @type {import('./axis.js').Axis} */
+    this.axis = BY_TIME;
     this.root = /** @type {HTMLElement} */ (document.getElementById('app'));
     this.head = /** @type {HTMLElement} */ (document.getElementById('bar'));
     this.minimap = new Minimap(this);
     /** @type {import('./lanepanel.js').LanePanel | null} */
     this.lanes = null;
+    /** @type {FlamePanel | null} */
+    this.flame = null;
     this.pinned = element('div', {});
+    this.kept = element('div', {});
     this.status = element('div', { class: 'status', role: 'status', hidden: true });
     this.side = element('div', {});
     /** @type {{ from: number, to: number } | null} */
@@ -163,7 +174,9 @@ export class App {
 
   /** @param {string} name */
   visible(name) {
-    return this.state.only ? name === this.state.only : !this.state.hidden.includes(name);
+    const { only, hidden } = this.state;
+    if (only.endsWith(INSIDE)) return (name + INSIDE).startsWith(only);
+    return only ? name === only : !hidden.includes(name);
   }
 
   allVisible() {
@@ -189,6 +202,7 @@ export class App {
     this.pairNames();
     this.slots = colourAll(this);
     this.whole = this.extent(this.runs());
+    this.axis = this.axisOf();
     this.opened = this.within(...this.opening());
     const { from, to } = this.state;
     this.view = from !== null && to !== null && from < to ? this.within(from, to) : this.opened;
@@ -196,14 +210,17 @@ export class App {
     this.head.hidden = false;
     this.charts = makeCharts(this);
     this.lanes = lanePanel(this);
+    this.flame = new FlamePanel(this);
     this.root.replaceChildren(
       runList(this),
       ...strips(this),
-      ...[differencesPanel(this)].filter((panel) => panel !== null),
+      ...[ranksPanel(this), differencesPanel(this)].filter((panel) => panel !== null),
       this.minimap.root,
       ...(this.lanes ? [this.lanes.root] : []),
       ...(this.charts.length ? this.charts.map((chart) => chart.root) : [nothing()]),
       this.pinned,
+      this.flame.root,
+      this.kept,
       this.side,
       this.status,
     );
@@ -231,6 +248,20 @@ export class App {
     return [from, Math.max(to, from + SHORTEST)];
   }
 
+  axisOf() {
+    const heaps = this.runs().flatMap((log) => log.heaps.map((heap) => ({ heap, origin: this.origin(log) })));
+    return this.state.axis === 'events' ? byEvents(heaps, this.whole) : BY_TIME;
+  }
+
+  /** Where in the view a time of a log lies. @param {number} origin the log's */
+  scaleOf(origin) {
+    const { share, at } = scaled(this.axis, this.view);
+    return {
+      share: (/** @type {number} */ ns) => share(ns - origin),
+      at: (/** @type {number} */ part) => at(part) + origin,
+    };
+  }
+
   /** What the runs that are shown open on. @returns {[number, number]} */
   opening() {
     const spans = this.runs().map((log) => opening(log).map((ns) => ns - this.origin(log)));
@@ -240,12 +271,10 @@ export class App {
   fillSide() {
     const names = this.shownHeaps();
     const panels = names.slice(0, 6).map((name) => peakPanel(this, name));
-    const ranks = this.logs.length > 2 && names.length ? [ranksPanel(this, names[0])] : [];
     const marks = markPanel(this);
     const steps = this.runs().flatMap((log) => stepPanel(this, log) ?? []),
       graphs = this.runs().flatMap((log) => graphPanel(this, log) ?? []);
     this.side.replaceChildren(
-      ...ranks,
       ...steps,
       ...graphs,
       ...(marks ? [marks] : []),
@@ -259,6 +288,14 @@ export class App {
       .sort();
     const panels = [pinPanel(this), liveBlocksPanel(this), ...gpus.map((gpu) => segmentPanel(this, gpu))];
     this.pinned.replaceChildren(...panels.filter((panel) => panel !== null));
+    this.fillSpan();
+  }
+
+  /** What the selection did, or the pins show. */
+  fillSpan() {
+    const kept = keptBlocksPanel(this);
+    this.flame?.fill();
+    this.kept.replaceChildren(...(kept ? [kept] : []));
   }
 
   // ---- the view
@@ -304,24 +341,27 @@ export class App {
 
   /** @param {number} share where in the view the time stays, 0 to 1 @param {number} factor */
   zoom(share, factor) {
-    const [from, to] = this.view,
-      [low, high] = this.whole;
-    const length = Math.min(high - low, Math.max(SHORTEST, (to - from) * factor));
-    const start = from + share * (to - from - length);
-    this.setView(start, start + length);
+    const { place, time } = this.axis,
+      [from, to] = this.view.map(place),
+      [low, high] = this.whole.map(place),
+      length = Math.min(high - low, Math.max(this.axis === BY_TIME ? SHORTEST : 1, (to - from) * factor)),
+      start = Math.min(high - length, Math.max(low, from + share * (to - from - length)));
+    this.setView(time(start), time(start + length));
   }
 
   /** As the keys do: the newest pin stays where it is, else the middle. @param {number} factor */
   zoomIn(factor) {
-    const [from, to] = this.view,
-      share = ((this.pins.at(-1)?.at ?? NaN) - from) / (to - from);
+    const share = this.scaleOf(0).share(this.pins.at(-1)?.at ?? NaN);
     this.zoom(share >= 0 && share <= 1 ? share : 0.5, factor);
   }
 
   /** @param {number} by of the view's length */
   pan(by) {
-    const length = this.view[1] - this.view[0];
-    this.setView(this.view[0] + by * length, this.view[1] + by * length);
+    const { place, time } = this.axis,
+      [from, to] = this.view.map(place),
+      [low, high] = this.whole.map(place),
+      start = Math.min(high - (to - from), Math.max(low, from + by * (to - from)));
+    this.setView(time(start), time(start + to - from));
   }
 
   fit() {
@@ -378,11 +418,29 @@ export class App {
     this.update();
   }
 
+  /** Charts show a range and all in it alone, where one has a band of it; else no range. @param {string} range */
+  showUnder(range) {
+    const { by, depth } = this.state,
+      only = range + INSIDE,
+      groups = this.charts.flatMap((chart) => (chart instanceof StackChart ? chart.stack.groups : [])),
+      there = ['auto', 'range'].includes(by) && !depth && groups.some(({ name }) => (name + INSIDE).startsWith(only));
+    if (range && there) this.state.only = only;
+    else if (this.state.only.endsWith(INSIDE)) this.state.only = '';
+    this.update();
+  }
+
   /** @param {string} text */
   find(text) {
     this.state.search = text;
     const hits = text ? new Set([...this.slots.keys()].filter((name) => !this.misses(name))) : new Set();
     this.light(hits.size === 1 ? [...hits][0] : null);
+    this.flame?.mark();
+    this.update();
+  }
+
+  /** Legends list the names that hold the text. @param {string} text */
+  filter(text) {
+    this.state.filter = text;
     this.update();
   }
 
@@ -407,7 +465,9 @@ export class App {
   /** @param {number} from @param {number} to */
   select(from, to) {
     this.selection = { from, to };
+    if (!DEEDS.some((deed) => deed === this.state.flame)) this.state.flame = '';
     this.fillStatus();
+    this.fillSpan();
     this.showChosen();
   }
 
@@ -430,7 +490,8 @@ export class App {
       [low, high] = this.whole,
       pin = this.pins.at(-1)?.at ?? NaN,
       start = this.cursor ?? (pin >= from && pin <= to ? pin : (from + to) / 2),
-      at = Math.min(high, Math.max(low, start + by * (to - from)));
+      { share, at: timeAt } = this.scaleOf(0),
+      at = Math.min(high, Math.max(low, timeAt(share(start) + by)));
     this.anchor = choosing ? (this.anchor ?? start) : null;
     this.cursor = at;
     if (at < from || at > to) this.pan(by);
@@ -456,6 +517,15 @@ export class App {
     if (chart instanceof BlockChart) chart.next(this.cursor ?? this.pins.at(-1)?.at ?? null);
   }
 
+  /** One block's life, in the chart of blocks. @param {Log} log @param {Heap} heap @param {number} block */
+  showBlock(log, heap, block) {
+    if (this.state.blocks !== heap.name) this.change({ blocks: heap.name });
+    const chart = this.charts.find((one) => one instanceof BlockChart && one.heap === heap && one.log === log);
+    if (!(chart instanceof BlockChart)) return;
+    chart.tell(block);
+    chart.root.scrollIntoView({ block: 'nearest' });
+  }
+
   fillStatus() {
     this.status.hidden = !this.selection;
     this.status.replaceChildren(...selectionLines(this));
@@ -463,9 +533,9 @@ export class App {
 
   clear() {
     this.state.pins = [];
-    this.state.search = '';
+    this.state.search = this.state.filter = '';
     this.state.hidden = [];
-    this.state.only = '';
+    this.state.only = this.state.flame = this.state.flameAt = '';
     this.selection = this.cursor = this.anchor = null;
     if (this.searchBox) this.searchBox.value = '';
     for (const { plot } of this.charts) plot?.point(null);
@@ -473,6 +543,10 @@ export class App {
     this.fillPins();
     this.fillStatus();
     this.update();
+  }
+
+  turnAxis() {
+    this.change({ axis: this.state.axis === 'events' ? 'time' : 'events' });
   }
 
   turn() {

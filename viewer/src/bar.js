@@ -139,6 +139,7 @@ export function bar(app) {
       () => app.change({ steady: !app.state.steady }),
       app.state.steady,
     ),
+    button('events', 'x axis by events, not by time (X)', () => app.turnAxis(), app.state.axis === 'events'),
     button('fit', 'show everything (0)', () => app.fit()),
     button('peak', 'go to the peak (P)', () => toPeak(app)),
     button('PNG', 'download the charts as a picture', () => savePng(app)),

@@ -3,8 +3,9 @@ import { address, place, stacksOf } from './blocks.js';
 import { fill } from './colours.js';
 import { colour, element } from './dom.js';
 import { count, duration, size, time } from './format.js';
+import { instanceAt } from './lanes.js';
 import { liveBlocks } from './liveblocks.js';
-import { blockName, pathName, peakSpan, spanAt } from './model.js';
+import { blockName, isEstimated, pathName, peakSpan, spanAt } from './model.js';
 import { Plot } from './plot.js';
 
 /** @typedef {import('./app.js').App} App */
@@ -27,7 +28,7 @@ export class BlockChart {
       class: 'plot',
       role: 'img',
       tabindex: 0,
-      'aria-label': `${count(this.base.length)} blocks of ${stack.heap.name}, the largest of any time`,
+      'aria-label': `${count(this.base.length)} ${isEstimated(stack.heap) ? 'sampled ' : ''}blocks of ${stack.heap.name}, the largest of any time`,
     });
     this.said = element('div', { class: 'legend said' });
     this.root = element(
@@ -37,12 +38,14 @@ export class BlockChart {
         'h2',
         {},
         role && element('b', { class: `role role-${role}` }, role),
-        `${stack.heap.name}, largest blocks`,
+        `${stack.heap.name}, ${isEstimated(stack.heap) ? 'sampled' : 'largest'} blocks`,
         element(
           'span',
           { class: 'sub' },
           `${count(this.base.length)} that stand out at some time; at the peak ${count(found.length)} of them hold ` +
-            `${size(stack.heap.peakBytes - otherBytes)}, ${count(others)} others ${size(otherBytes)}`,
+            (isEstimated(stack.heap)
+              ? `${size(stack.heap.peakBytes - otherBytes)}, and stand for ~${size(stack.heap.peakBytes)}`
+              : `${size(stack.heap.peakBytes - otherBytes)}, ${count(others)} others ${size(otherBytes)}`),
         ),
       ),
       element('div', { class: 'pair' }, this.canvas, this.said),
@@ -142,15 +145,20 @@ export class BlockChart {
     this.fill();
   }
 
+  /** Tells of a block, and keeps it. @param {number} i */
+  tell(i) {
+    this.lit = i;
+    this.held = i >= 0;
+    this.redraw();
+    this.fill();
+  }
+
   /** Tells of the next of the blocks that live then, largest first. @param {number | null} ns null: at the peak */
   next(ns) {
     const { heap } = this,
       span = ns === null ? peakSpan(heap) : spanAt(heap.spans.start, ns + this.origin),
       found = span < 0 ? [] : liveBlocks(heap, span).found;
-    this.lit = found[(found.indexOf(this.lit) + 1) % found.length] ?? -1;
-    this.held = this.lit >= 0;
-    this.redraw();
-    this.fill();
+    this.tell(found[(found.indexOf(this.lit) + 1) % found.length] ?? -1);
   }
 
   fill() {
@@ -177,6 +185,8 @@ export class BlockChart {
           line('freed', blocks.live[i] ? 'never' : time(blocks.to[i], 1e3)),
           line('lived', duration(blocks.to[i] - blocks.from[i])),
           line('range', pathName(this.log.paths[blocks.node[i]])),
+          line('born in', instanceAt(this.log, blocks.thread[i], blocks.from[i])),
+          !blocks.live[i] && line('freed in', instanceAt(this.log, blocks.thread[i], blocks.to[i])),
           line('thread', this.log.threads[blocks.thread[i]] ?? ''),
           blocks.library[i] > 0 && line('library', this.log.libraries[blocks.library[i]]),
         ),

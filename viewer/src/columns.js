@@ -30,6 +30,15 @@ export const BLOCKS = [
   ['mapped', 'PLAIN'],
 ];
 
+/** @typedef {Record<'born' | 'life' | 'band' | 'bytes' | 'blocks', Float64Array>} Flows */
+export const FLOWS = [
+  ['born', 'SUM'],
+  ['life', 'PLAIN'],
+  ['band', 'PLAIN'],
+  ['bytes', 'PLAIN'],
+  ['blocks', 'PLAIN'],
+];
+
 /** @typedef {Record<'from' | 'to' | 'node' | 'thread', Float64Array>} Instances */
 export const INSTANCES = [
   ['from', 'SUM'],
@@ -63,6 +72,15 @@ export const POINTS = [
   ['value', 'SIGNED_SUM'],
 ];
 
+/** @typedef {Record<'time' | 'since' | 'kind' | 'used' | 'measured', Float64Array>} AccountInstants */
+export const ACCOUNT = [
+  ['time', 'SUM'],
+  ['since', 'UNDER', 'time'],
+  ['kind', 'PLAIN'],
+  ['used', 'SIGNED_SUM'],
+  ['measured', 'PLAIN'],
+];
+
 /** @typedef {Record<'kind' | 'node' | 'thread' | 'size' | 'library' | 'python' | 'native', number>} BandNumbers */
 export const BANDS = ['kind', 'node', 'thread', 'size', 'library', 'python', 'native'];
 
@@ -80,6 +98,9 @@ export const LINES = ['rows', 'bytes', 'blocks', 'least', 'most', 'open', 'parts
 export const VIEWS = ['auto', 'range', 'python', 'stack', 'thread', 'size', 'library'];
 /** Those whose names the reports tell. */
 export const TOLD = VIEWS.slice(0, VIEWS.indexOf('thread'));
+
+/** What instants of a device's account are. */
+export const ACCOUNT_KINDS = ['spread', 'peak', 'oom'];
 
 export const ONE = 0,
   SMALL = 1,

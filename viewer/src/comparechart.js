@@ -1,7 +1,8 @@
 /** One heap of two runs in one chart: both totals, or what B holds more (or less) than A. */
 import { colour, element } from './dom.js';
-import { size } from './format.js';
+import { amount } from './format.js';
 import { totals } from './lod.js';
+import { isEstimated } from './model.js';
 import * as paint from './paint.js';
 import { Plot } from './plot.js';
 
@@ -58,9 +59,10 @@ export class CompareChart {
     const columns = Math.max(50, Math.floor((this.plot?.u.bbox.width ?? 600) / (globalThis.devicePixelRatio || 1)));
     this.levels = this.heaps.map((heap, i) => {
       const origin = this.app.origin(this.logs[i]);
-      return totals(heap.spans, from + origin, to + origin, columns);
+      return totals(heap.spans, from + origin, to + origin, columns, this.app.scaleOf(origin));
     });
-    this.xs = Array.from({ length: columns }, (_, i) => from + ((to - from) * i) / columns);
+    const { at } = this.app.scaleOf(0);
+    this.xs = Array.from({ length: columns }, (_, i) => at(i / columns));
   }
 
   /** When a run was there. @param {number} i */
@@ -72,8 +74,8 @@ export class CompareChart {
   /** What a run held in a column; null: it was not there. @param {number} i @param {number} column */
   bytes = (i, column) => {
     const { from, to } = this.life(i),
-      width = this.xs[1] - this.xs[0];
-    return this.xs[column] + width > from && this.xs[column] <= to ? this.levels[i][column] : null;
+      end = this.xs[column + 1] ?? this.app.view[1];
+    return end > from && this.xs[column] <= to ? this.levels[i][column] : null;
   };
 
   /** B minus A, where both run. */
@@ -165,11 +167,12 @@ export class CompareChart {
 
   /** @param {number | null} ns */
   hover(ns) {
-    const [from, to] = this.app.view;
     const at =
-      ns === null ? -1 : Math.min(this.xs.length - 1, Math.floor(((ns - from) / (to - from)) * this.xs.length));
+      ns === null ? -1 : Math.min(this.xs.length - 1, Math.floor(this.app.scaleOf(0).share(ns) * this.xs.length));
     const [a, b] = this.heaps.map((heap, i) => (at < 0 ? heap.peakBytes : this.bytes(i, at)));
-    const said = (/** @type {number | null} */ bytes) => (bytes === null ? 'not running' : size(bytes));
+    const told = (/** @type {number} */ bytes, signed = false) =>
+        amount(bytes, false, isEstimated(this.heaps[0]), signed),
+      said = (/** @type {number | null} */ bytes) => (bytes === null ? 'not running' : told(bytes));
     const line = (/** @type {string} */ name, /** @type {string} */ text, tone = '') =>
       element('tr', {}, element('th', { scope: 'row' }, name), element('td', { class: tone }, text));
     this.said.replaceChildren(
@@ -182,7 +185,7 @@ export class CompareChart {
           {},
           line('A', said(a)),
           line('B', said(b)),
-          a !== null && b !== null && line('B − A', size(b - a, true), b > a ? 'more' : 'less'),
+          a !== null && b !== null && line('B − A', told(b - a, true), b > a ? 'more' : 'less'),
         ),
       ),
     );

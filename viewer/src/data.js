@@ -7,7 +7,7 @@
  * @typedef {{ name: string, peakBytes: number, peakTime: number, peakBlocks: number, endBytes: number, allocations:
  *   number, frees: number, failures: number, width: number, exact: [number, number][], bands: Band[], spans: Spans, changeBand: Float64Array,
  *   changeBytes: Float64Array, holders: Holder[], lines: Record<string, import('./folds.js').View>, blocks:
- *   import('./blocks.js').Blocks }} Heap
+ *   import('./blocks.js').Blocks, flows: import('./flows.js').Flows }} Heap
  *   width: of a span; from exact's first to before its second every instant has a span of its own
  * @typedef {import('./columns.js').Holder} Holder who held bytes at the heap's peak: a range or a Python stack, else a
  *   native stack or a library
@@ -30,16 +30,17 @@
  * @typedef {import('./columns.js').Instances} Instances
  * @typedef {import('./columns.js').Boxes & { shortest: number, leftOut: number, taken: Map<string, import('./columns.js').Taken> }} Lanes
  *   the ranges, each a box; taken: by heap, live bytes as it began and ended, and the most in between; shortest: shorter ones may be one box, ns
+ * @typedef {{ signal?: number, exit_status?: number, oom: string | null }} Death as the run's record has it
  * @typedef {import('./columns.js').Points & { name: string, limit: number }} Track
- * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best: string, sampled: boolean, matching: Map<string, string>, renamed: Map<string, string>, differences: import('./differences.js').Account[], source: string,
+ * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best: string, sampled: boolean, matching: Map<string, string>, functions: Map<string, string>, renamed: Map<string, string>, differences: import('./differences.js').Account[], differsFrom: number, differsIn: string, source: string,
  *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
- *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, lanes: Lanes, tracks: Track[], segments: SegmentsThen[], heldUntil: number[], oom: Oom | null, repeat: Repeat | null, steps: Steps | null, end: string, running: boolean, heaps: Heap[] }} Log
+ *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, lanes: Lanes, tracks: Track[], accounts: import('./accounts.js').Account[], segments: SegmentsThen[], heldUntil: number[], oom: Oom | null, repeat: Repeat | null, steps: Steps | null, end: string, death: Death | null, running: boolean, heaps: Heap[] }} Log
  *   sampled: only a sample of the small blocks has call stacks; matching: of a name what is the same in other runs,
- *   where that is less; renamed: names as the other run that is shown has them; differences: from the log before it;
+ *   where that is less; renamed: names as the other run that is shown has them; differences: from the log of the number differsFrom, -1: none; differsIn: of more than two logs, the heap in which they differ most;
  *   heldUntil: by capture - 1, when the last graph gave up what was made in it;
  *   stacks: frames, outermost first; 0 is the empty one; best: the grouping that names most, source: where its names are from
  */
-import { BANDS, BLOCKS, BOXES, HOLDERS, INSTANCES, POINTS, SEGMENTS, SPANS, TAKEN } from './columns.js';
+import { ACCOUNT, BANDS, BLOCKS, BOXES, FLOWS, HOLDERS, INSTANCES, POINTS, SEGMENTS, SPANS, TAKEN } from './columns.js';
 import { readAccount } from './differences.js';
 import { readLines } from './folds.js';
 import { Columns } from './leb.js';
@@ -93,6 +94,12 @@ export function readChanges(c, bands, count) {
 /** Behind its numbers come its pieces, by view. @param {number[]} row @returns {Band} */
 const readBand = (row) => ({ ...named(BANDS)(row), pieces: row.slice(BANDS.length) });
 
+/** @param {any} raw @param {Document} page @returns {Promise<import('./flows.js').Flows>} */
+async function readFlows(raw, page) {
+  const c = await blob(raw.flows_blob, page);
+  return { time: c.sums(raw.slices), changes: raw.slice_changes, rows: readColumns(c, FLOWS, raw.flows) };
+}
+
 /** @param {any} raw @param {string[]} frames @param {Document} page @returns {Promise<Heap>} */
 async function readHeap(raw, frames, page) {
   const c = await blob(raw.blob, page);
@@ -116,6 +123,7 @@ async function readHeap(raw, frames, page) {
     holders: raw.holders.map(named(HOLDERS)),
     lines: readLines(raw.lines, frames),
     blocks: readColumns(await blob(raw.blocks_blob, page), BLOCKS, raw.blocks),
+    flows: await readFlows(raw, page),
   };
 }
 
@@ -145,6 +153,18 @@ function labels(process, path) {
 async function readTrack(raw, page) {
   const c = await blob(raw.blob, page);
   return { name: raw.name, limit: raw.limit, ...readColumns(c, POINTS, raw.points) };
+}
+
+/** @param {any} raw @param {Document} page @returns {Promise<import('./accounts.js').Account>} */
+async function readDeviceAccount(raw, page) {
+  const c = await blob(raw.blob, page),
+    instants = readColumns(c, ACCOUNT, raw.instants);
+  const parts = raw.parts.map((/** @type {[string, string]} */ [key, name]) => ({
+    key,
+    name,
+    bytes: c.signedSums(raw.instants),
+  }));
+  return { device: raw.device, total: raw.total_bytes ?? 0, ...instants, parts };
 }
 
 /** @param {any} raw @param {Document} page @returns {Promise<Instances>} */
@@ -195,9 +215,10 @@ async function readLanes(raw, page) {
 
 /** @param {any} raw @param {number} index @param {Document} page @returns {Promise<Log>} */
 async function readLog(raw, index, page) {
-  const [heaps, tracks, instances, lanes] = await Promise.all([
+  const [heaps, tracks, accounts, instances, lanes] = await Promise.all([
     Promise.all(raw.heaps.map((/** @type {any} */ heap) => readHeap(heap, raw.frames, page))),
     Promise.all(raw.tracks.map((/** @type {any} */ track) => readTrack(track, page))),
+    Promise.all(raw.accounts.map((/** @type {any} */ account) => readDeviceAccount(account, page))),
     readInstances(raw, page),
     readLanes(raw, page),
   ]);
@@ -209,9 +230,12 @@ async function readLog(raw, index, page) {
     incomplete: raw.incomplete,
     best: raw.best,
     sampled: raw.sampled,
-    matching: new Map(raw.matching),
+    matching: new Map(raw.matching.map((/** @type {string[]} */ [name, same]) => [name, same])),
+    functions: new Map(raw.matching.map((/** @type {string[]} */ [name, , call]) => [name, call])),
     renamed: new Map(),
     differences: raw.differences.map(readAccount),
+    differsFrom: raw.differs_from ?? -1,
+    differsIn: raw.differs_in,
     source: raw.ranges_from,
     events: raw.events,
     lost: raw.lost_events,
@@ -229,6 +253,7 @@ async function readLog(raw, index, page) {
     instances,
     lanes,
     tracks,
+    accounts,
     segments: raw.segments.map((/** @type {any} */ s) => ({
       device: s.device,
       atOom: s.at_oom,
@@ -246,6 +271,7 @@ async function readLog(raw, index, page) {
     repeat: raw.repeat && { ...raw.repeat, from: raw.repeat.begin_ns, to: raw.repeat.end_ns },
     steps: raw.steps && readSteps(raw.steps),
     end: raw.end ?? '',
+    death: raw.death ?? null,
     running: raw.running,
     heaps,
   };

@@ -124,18 +124,22 @@ function table(account, sign) {
 }
 
 /** The peak that changed most. @param {Account[]} accounts */
-const mostOf = (accounts) =>
+export const mostOf = (accounts) =>
   accounts.reduce((most, one) => {
     const [a, b] = [most, one].map((account) => (account.peak ? Math.abs(change(account, 1)) : -1));
     return b > a ? one : most;
   });
 
-/** null: not two runs, or nothing differs. @param {App} app */
+/** The log that has its differences from another one. @param {import('./data.js').Log[]} logs */
+export const comparedLog = (logs) => logs.find((log) => log.differsFrom >= 0);
+
+/** null: not those two runs, or nothing differs. @param {App} app */
 export function differencesPanel(app) {
   const { a, b } = app.state,
-    accounts = app.logs[1]?.differences ?? [];
-  if (app.logs.length !== 2 || b < 0 || !accounts.length) return null;
-  const sign = a === 0 ? 1 : -1,
+    of = comparedLog(app.logs);
+  if (!of?.differences.length || ![a, b].includes(of.index) || ![a, b].includes(of.differsFrom)) return null;
+  const accounts = of.differences,
+    sign = b === of.index ? 1 : -1,
     place = element('div', {}),
     tabs = accounts.map((account) =>
       element(

@@ -33,11 +33,11 @@ const words = (node) =>
 function drawLegend(c, chart, x, y, height, ratio) {
   const WIDTH = LEGEND * ratio,
     line = 17 * ratio,
-    lines = [...chart.querySelectorAll('.legend tbody tr')];
+    lines = [...chart.querySelectorAll('.legend tbody tr:not([hidden])')];
   const fits = Math.floor(height / line),
     shown = lines.length > fits ? fits - 1 : lines.length;
   lines.slice(0, shown).forEach((row, i) => {
-    const swatch = row.querySelector('canvas'),
+    const swatch = /** @type {HTMLCanvasElement | null} */ (row.querySelector('.swatch')),
       bytes = row.querySelector('td')?.textContent ?? '',
       at = y + (i + 0.75) * line;
     if (swatch) c.drawImage(swatch, x, at - 10 * ratio);

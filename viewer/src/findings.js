@@ -20,9 +20,18 @@ function goTo(app, log, heap, at) {
   app.charts.find((chart) => chart.root.dataset.heap === heap)?.root.scrollIntoView({ block: 'nearest' });
 }
 
+/** As the reports tell it. @param {import('./data.js').Death} death */
+function deathText({ signal, exit_status: status, oom }) {
+  if (oom === 'kernel') return 'OOM-killed by the kernel';
+  if (oom === 'cgroup') return 'SIGKILL as its cgroup counted an OOM kill';
+  return signal === undefined ? `exit status ${status}` : `signal ${signal}`;
+}
+
 /** @param {Log} log @returns {Finding} */
 function ending(log) {
   if (log.running) return { text: 'still running' };
+  if (log.death) return { text: `ended: ${deathText(log.death)}`, bad: log.death.exit_status !== 0 };
+  if (log.end === 'recovered') return { text: 'killed, or left by exit_group', bad: true };
   return log.end ? { text: `ended by ${log.end}` } : { text: 'the log has no end', bad: true };
 }
 

@@ -2,9 +2,9 @@
  * Lines as the reports have them: rows that are told alike, or that differ in a number only, are one. The report says
  * which; here they are read, found and opened. *
  * @typedef {Record<'node' | 'python' | 'native', number>} Who
- * @typedef {import('./columns.js').LineNumbers & { name: string }} Line least, most: bytes of those that it was told
+ * @typedef {import('./columns.js').LineNumbers & { name: string, path: string[] }} Line path: its name in parts; least, most: bytes of those that it was told
  *   apart from; open: some of it lies in bands that do not say so; partsOpen: or not of which row it is
- * @typedef {{ line: Line, told: string | null }} Part told: its name where the line is unfolded; null: its whole path
+ * @typedef {{ line: Line, told: string | null, toldPath: string[] }} Part told: its name where the line is unfolded; null: its whole path
  * @typedef {{ lines: Line[], parts: Map<number, Part> }} View
  */
 import { LINES, TOLD } from './columns.js';
@@ -13,7 +13,8 @@ const KINDS = 3,
   ITSELF = 2; // the others are told by their whole path: there is nothing shorter that tells them apart
 
 /** @param {string[]} path @param {string} caller */
-const toldName = (path, caller) => path.join(' > ') + (caller && ` <- ${caller}`);
+const toldPath = (path, caller) =>
+  path.map((name, i) => (caller && i === path.length - 1 ? `${name} <- ${caller}` : name));
 
 /** @param {number[]} packed @param {string[]} frames @param {Line} line @param {Map<number, Part>} parts */
 function readParts(packed, frames, line, parts) {
@@ -21,16 +22,17 @@ function readParts(packed, frames, line, parts) {
     const kind = packed[i] % KINDS,
       how = Math.floor(packed[i] / KINDS) % KINDS,
       number = Math.floor(packed[i++] / (KINDS * KINDS));
+    /** @type {string[] | null} */
     let told = null;
     if (how === ITSELF) {
       const [caller, depth] = packed.slice(i, i + 2);
-      told = toldName(
+      told = toldPath(
         packed.slice(i + 2, i + 2 + depth).map((frame) => frames[frame]),
         frames[caller - 1] ?? '',
       );
       i += 2 + depth;
     }
-    parts.set(number * KINDS + kind, { line, told });
+    parts.set(number * KINDS + kind, { line, told: told && told.join(' > '), toldPath: told ?? [] });
   }
 }
 
@@ -42,10 +44,11 @@ export function readLines(raw, frames) {
       const parts = new Map();
       const lines = raw[v].map((/** @type {any} */ [numbers, path, packed]) => {
         const line = /** @type {Line} */ (Object.fromEntries(LINES.map((name, i) => [name, numbers[i]])));
-        line.name = toldName(
+        line.path = toldPath(
           path.map((/** @type {number} */ frame) => frames[frame]),
           frames[line.caller - 1] ?? '',
         );
+        line.name = line.path.join(' > ');
         readParts(packed, frames, line, parts);
         return line;
       });

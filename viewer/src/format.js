@@ -14,8 +14,10 @@ export function size(bytes, signed = false) {
   return `${sign}${value.toFixed(2)} ${UNITS[unit]}`;
 }
 
-/** With a sign where there may be more, or where it is estimated. @param {number} bytes @param {boolean} least @param {boolean} [about] */
-export const amount = (bytes, least, about = false) => `${least ? '≥ ' : about ? '~' : ''}${size(bytes)}`;
+/** With a sign where there may be more, or where it is estimated. @param {number} bytes @param {boolean} least @param {boolean} [about]
+ *  @param {boolean} [signed] */
+export const amount = (bytes, least, about = false, signed = false) =>
+  `${least ? '≥ ' : about ? '~' : ''}${size(bytes, signed)}`;
 
 /** @param {number} bytes @param {boolean} least */
 export const exactly = (bytes, least) => `${least ? '≥ ' : ''}${count(bytes)} bytes`;
@@ -59,6 +61,16 @@ export function byteStep(range, wanted) {
   let step = 1;
   while (step * wanted < range) step *= 2;
   return step;
+}
+
+/** Ticks of an axis of events: whole numbers. @param {number} from @param {number} to @param {number} wanted */
+export function eventTicks(from, to, wanted) {
+  const raw = Math.max(1, (to - from) / wanted),
+    unit = 10 ** Math.floor(Math.log10(raw)),
+    step = unit * /** @type {number} */ ([1, 2, 5, 10].find((times) => times * unit >= raw));
+  const ticks = [];
+  for (let t = Math.ceil(from / step) * step; t <= to; t += step) ticks.push(t);
+  return { ticks, step };
 }
 
 /**

@@ -1,10 +1,10 @@
 /** What each CUDA graph took: a bar a capture, the largest first, as the graphs report has it. */
-import { button, element, row, table } from './dom.js';
-import { saveCsv } from './exports.js';
+import { element, row, table } from './dom.js';
 import { csv } from './csv.js';
 import { count, size, time } from './format.js';
 import { show } from './marks.js';
 import { pathName } from './model.js';
+import { panel } from './panel.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -93,20 +93,13 @@ export function graphPanel(app, log) {
     );
   const heads = ['graph', 'at ns', ...PARTS.map((part) => `${part} bytes`), 'bytes'],
     records = () => graphs.map(({ name, at, parts, bytes }) => [name, at, ...parts, bytes]);
-  return element(
-    'section',
-    { class: 'panel graphs', 'data-panel': 'graphs', 'data-log': log.index },
-    element(
-      'div',
-      { class: 'tools' },
-      button('CSV', 'download this table as CSV', () => saveCsv('graphs', csv([heads, ...records()]))),
-    ),
-    element(
-      'h2',
-      {},
+  return panel(
+    { class: 'graphs', 'data-panel': 'graphs', 'data-log': log.index },
+    { name: 'graphs', text: () => csv([heads, ...records()]) },
+    [
       `CUDA graphs: ${log.marksLeftOut ? '≥ ' : ''}${size(all.bytes)}`,
       element('span', { class: 'sub' }, 'each graph: what its capture, its executable and its first launch took'),
-    ),
+    ],
     made,
   );
 }

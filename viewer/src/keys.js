@@ -14,6 +14,7 @@ const KEYS = [
   [['d'], 'to later times', (app) => app.pan(0.15)],
   [['0'], 'everything', (app) => app.fit()],
   [['h'], 'hide what never changes in view, or show it', (app) => app.change({ steady: !app.state.steady })],
+  [['x'], 'x axis by events, or by time', (app) => app.turnAxis()],
   [['1'], 'what the page opened on', (app) => app.reopen()],
   [
     ['ArrowLeft'],
@@ -38,7 +39,7 @@ const KEYS = [
   [['o', ' '], 'only the band that is searched for, or has the focus', (app) => app.lit !== null && app.solo(app.lit)],
   [['b'], 'the next of the largest blocks at the cursor', (app) => app.nextBlock()],
   [['t'], 'light or dark', (app) => app.turn()],
-  [['Escape'], 'clear pins, selection, search', (app) => app.clear()],
+  [['Escape'], 'clear pins, selection, search, filter', (app) => app.clear()],
   [['?'], 'this list', (app) => showKeys(app)],
 ];
 
@@ -50,6 +51,9 @@ const MOUSE = [
   ['click', 'pin an instant; a second one shows the difference'],
   ["click on a band's name", 'hide it'],
   ['double click', 'only this band'],
+  ['click on a box of the flame graph', 'look into it; charts show its range alone, where they have a band of it'],
+  ['arrow keys in the flame graph', 'to the box above, below or beside'],
+  ['filter beside a chart', 'only names with that text, and their sum'],
 ];
 
 /** @param {App} _app */

@@ -2,9 +2,9 @@
 import { solid } from './colours.js';
 import { ONE } from './columns.js';
 import { colour, element, row, table } from './dom.js';
-import { count, duration, exactly, size, time } from './format.js';
+import { amount, count, duration, exactly, time } from './format.js';
 import { boxAt, boxName, boxesBetween, instancesOf, nextInstance, outOf, rowsOf } from './lanes.js';
-import { bandName, pathName } from './model.js';
+import { bandName, isEstimated, pathName } from './model.js';
 import * as paint from './paint.js';
 import { LEFT, RIGHT } from './plot.js';
 import { standsOut } from './steppanel.js';
@@ -70,10 +70,10 @@ export class LanePanel {
   boxUnder(event) {
     const of = this.rows[Math.floor(event.offsetY / HEIGHT)];
     if (!of) return null;
-    const [from, to] = this.app.view,
-      pixel = (to - from) / this.width,
-      ns = from + (event.offsetX - LEFT) * pixel + this.app.origin(of.log),
-      box = boxAt(of.log.lanes, of.of, ns, REACH * pixel);
+    const scale = this.app.scaleOf(this.app.origin(of.log)),
+      at = (/** @type {number} */ x) => scale.at((x - LEFT) / this.width),
+      ns = at(event.offsetX),
+      box = boxAt(of.log.lanes, of.of, ns, at(event.offsetX + REACH) - ns);
     return box < 0 ? null : { log: of.log, box };
   }
 
@@ -123,7 +123,7 @@ export class LanePanel {
     if (!width || !c) return;
     canvas.width = width * ratio;
     canvas.height = this.rows.length * HEIGHT * ratio;
-    const [from, to] = this.app.view;
+    const { share } = this.app.scaleOf(0);
     /** @type {paint.Surface} */
     const s = {
       c,
@@ -132,7 +132,7 @@ export class LanePanel {
       right: (width - RIGHT) * ratio,
       top: 0,
       bottom: canvas.height,
-      x: (ns) => (LEFT + ((ns - from) / (to - from)) * this.width) * ratio,
+      x: (ns) => (LEFT + share(ns) * this.width) * ratio,
       y: () => 0,
     };
     this.rows.forEach(({ log, of }, i) => this.drawRow(s, log, of, i));
@@ -216,16 +216,16 @@ export class LanePanel {
           ? [{ name, begin: taken.begin_bytes[box], peak: taken.peak_bytes[box], end: taken.end_bytes[box] }]
           : [];
       });
-    const bytes = (/** @type {number} */ value, /** @type {boolean} */ signed) =>
-      element('span', { title: exactly(value, false) }, size(value, signed));
+    const bytes = (/** @type {string} */ name, /** @type {number} */ value, /** @type {boolean} */ signed) =>
+      element('span', { title: exactly(value, false) }, amount(value, false, isEstimated({ name }), signed));
     const made = table(
       '',
       ['heap', 'added', 'peak', 'end'],
-      heaps
-        .slice(0, 5)
-        .map(({ name, begin, peak, end }) =>
-          row([name, bytes(end - begin, true), bytes(peak, false), bytes(end, false)], { 'data-heap': name }),
-        ),
+      heaps.slice(0, 5).map(({ name, begin, peak, end }) =>
+        row([name, bytes(name, end - begin, true), bytes(name, peak, false), bytes(name, end, false)], {
+          'data-heap': name,
+        }),
+      ),
     );
     made
       .querySelector('caption')

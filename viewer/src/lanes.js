@@ -4,6 +4,9 @@
  * @typedef {{ thread: number, depth: number, boxes: number[] }} Row boxes: numbers, in order of time
  */
 
+import { count } from './format.js';
+import { OUTSIDE } from './model.js';
+
 /** The lowest place in sorted numbers that is not below. @param {number} count @param {(i: number) => boolean} below */
 function firstNot(count, below) {
   let low = 0,
@@ -65,6 +68,32 @@ export function boxName({ lanes, paths }, i) {
   const name = paths[lanes.node[i]].at(-1) ?? '';
   if (lanes.mixed[i]) return `${name} and others`;
   return lanes.number[i] ? `${name}:${lanes.number[i]}` : name;
+}
+
+/** The innermost range that was open then: on that thread, else the one that repeats; -1: none is known. @param {Log} log
+ *  @param {number} thread @param {number} ns */
+export function openAt({ lanes }, thread, ns) {
+  let own = -1,
+    outer = -1;
+  for (let i = 0; i < lanes.from.length && lanes.from[i] <= ns; i++) {
+    if (lanes.to[i] < ns) continue;
+    if (lanes.thread[i] === thread) own = i;
+    if (lanes.outer[i]) outer = i;
+  }
+  return own < 0 ? outer : own;
+}
+
+/** The instance of a range that was open then, and those around it. @param {Log} log @param {number} thread @param {number} ns */
+export function instanceAt(log, thread, ns) {
+  const { lanes } = log,
+    box = openAt(log, thread, ns);
+  if (box < 0) return OUTSIDE;
+  const around = [...lanes.from.keys()].filter(
+    (i) => lanes.thread[i] === lanes.thread[box] && lanes.from[i] <= ns && lanes.to[i] >= ns,
+  );
+  return around
+    .map((i) => boxName(log, i) + (lanes.count[i] > 1 ? ` … ${count(lanes.count[i])} ranges` : ''))
+    .join(' > ');
 }
 
 /** The instances of the range that repeats; without one, the outermost ranges. @param {Log} log @returns {number[]} */

@@ -4,11 +4,14 @@ import { element, nameText, swatch } from './dom.js';
 import { folder } from './folder.js';
 import { amount, count, duration, exactly, share, size, time } from './format.js';
 import { isEstimated, isExactAt, isLeast, isPiece, spanWidth } from './model.js';
+import { sparkline } from './sparkline.js';
 
 /**
  * @typedef {import('./app.js').App} App
  * @typedef {import('./model.js').Stack} Stack
  */
+
+const FEW = 8; // rows that need no filter
 
 export class Legend {
   /** @param {App} app @param {Stack} stack */
@@ -16,18 +19,41 @@ export class Legend {
     this.app = app;
     this.stack = stack;
     this.rows = stack.groups.map((group) => this.row(group));
+    /** @type {number[]} that the shapes are of */
+    this.spans = [];
     this.total = element('td', { class: 'total' });
     this.when = element('span', {});
     this.badge = element('span', { class: 'badge' });
+    this.matching = element('th', { scope: 'row' });
+    this.sum = element('td', { class: 'sum' });
+    this.matches = element('tr', { hidden: true }, this.matching, this.sum, element('td', {}));
+    this.filter = /** @type {HTMLInputElement} */ (
+      element('input', {
+        type: 'search',
+        class: 'filter',
+        placeholder: 'filter',
+        'aria-label': `only names with this text, ${stack.heap.name} ${app.runs().length > 1 ? app.roleOf(stack.log) : ''}`,
+        value: app.state.filter,
+        hidden: stack.groups.length <= FEW,
+        oninput: () => app.filter(this.filter.value),
+      })
+    );
+    this.body = element('tbody', {}, ...this.rows.map((r) => r.row));
     this.root = element(
       'div',
       { class: 'legend' },
+      this.filter,
       element(
         'table',
         { class: 'bands' },
         element('caption', {}, this.when, ' ', this.badge),
-        element('tbody', {}, ...this.rows.map((r) => r.row)),
-        element('tfoot', {}, element('tr', {}, element('th', { scope: 'row' }, 'all'), this.total, element('td', {}))),
+        this.body,
+        element(
+          'tfoot',
+          {},
+          this.matches,
+          element('tr', {}, element('th', { scope: 'row' }, 'all'), this.total, element('td', {})),
+        ),
       ),
     );
   }
@@ -36,7 +62,8 @@ export class Legend {
   row(group) {
     const { app } = this;
     const bytes = element('td', {}),
-      part = element('td', {});
+      part = element('td', {}),
+      shape = /** @type {HTMLCanvasElement} */ (element('canvas', { class: 'shape', 'aria-hidden': 'true' }));
     const name = element(
       'button',
       { type: 'button', class: 'name', title: `${group.name}\nclick or Enter: hide, double click or Space: only this` },
@@ -54,11 +81,57 @@ export class Legend {
         onclick: () => app.toggle(group.name),
         ondblclick: () => app.solo(group.name),
       },
-      element('th', { scope: 'row' }, element('span', { class: 'named' }, name, folder(app, group.name))),
+      element('th', { scope: 'row' }, element('span', { class: 'named' }, name, shape, folder(app, group.name))),
       bytes,
       part,
     );
-    return { group, row: made, name, bytes, part };
+    return { group, row: made, name, bytes, part, shape };
+  }
+
+  /** @param {number[]} spans that the chart shows */
+  fillShapes(spans) {
+    this.spans = spans;
+    for (const { group, row, shape } of this.rows) if (!row.hidden) sparkline(shape, group.bytes, spans);
+  }
+
+  /** Who holds most then comes first; who holds nothing is not there, but what is hidden or has the focus. @param {(group: import('./model.js').Group) => number} held
+   *  @param {(group: import('./model.js').Group) => boolean} least @param {boolean} unnamed whether bytes are of nobody that is known */
+  sort(held, least, unnamed) {
+    const { filter, hidden } = this.app.state,
+      order = [...this.rows].sort(
+        (a, b) =>
+          Number(a.group.rest) - Number(b.group.rest) ||
+          held(b.group) - held(a.group) ||
+          this.rows.indexOf(a) - this.rows.indexOf(b),
+      ),
+      matches = order.filter(({ group }) => holdsText(group.name, filter));
+    for (const { group, row, shape } of this.rows) {
+      const was = row.hidden,
+        there = held(group) || hidden.includes(group.name) || row.contains(document.activeElement);
+      row.hidden = !there || !holdsText(group.name, filter);
+      if (was && !row.hidden) sparkline(shape, group.bytes, this.spans);
+    }
+    placed(
+      this.body,
+      order.map(({ row }) => row),
+    );
+    const sum = matches.reduce((all, { group }) => all + held(group), 0),
+      more = unnamed || matches.some(({ group }) => least(group)) || (filter !== '' && this.restHolds(filter, held));
+    this.matches.hidden = !filter;
+    this.matching.textContent = `${count(matches.filter(({ row }) => !row.hidden).length)} with “${filter}”`;
+    this.sum.textContent = amount(sum, more, isEstimated(this.stack.heap));
+    this.sum.title = exactly(sum, more);
+    if (this.filter.value !== filter) this.filter.value = filter;
+  }
+
+  /** Whether a name with the text may be in the band of all others. @param {string} text
+   *  @param {(group: import('./model.js').Group) => number} held */
+  restHolds(text, held) {
+    const { groups, all } = this.stack,
+      own = new Set(groups.map(({ name }) => name));
+    return (
+      groups.some((group) => group.rest && held(group)) && all.some((name) => !own.has(name) && holdsText(name, text))
+    );
   }
 
   /** @param {number} span -1: before the first @param {string} label what instant it is @param {number | null} asked the
@@ -68,9 +141,12 @@ export class Legend {
       { app } = this,
       there = span >= 0 && heap.spans.start.length > 0;
     const total = there ? heap.spans.max[span] : 0;
+    const heldBy = (/** @type {import('./model.js').Group} */ group) => (there ? group.bytes[span] : 0),
+      isBound = (/** @type {import('./model.js').Group} */ group) => there && isLeast(this.stack, group, span);
+    this.sort(heldBy, isBound, there && this.stack.unnamed[span] > 0);
     for (const { group, row, name, bytes, part } of this.rows) {
-      const held = there ? group.bytes[span] : 0;
-      const least = there && isLeast(this.stack, group, span);
+      const held = heldBy(group),
+        least = isBound(group);
       bytes.textContent = amount(held, least, isEstimated(heap));
       bytes.title = exactly(held, least);
       part.textContent = share(held, total);
@@ -106,4 +182,15 @@ export class Legend {
           ? `one state, to the byte, of ${within} beside a time whose every change is kept; ${least}`
           : `the state, to the byte, when the heap was largest after a change within ${within}; ${least}`;
   }
+}
+
+/** @param {string} name @param {string} text */
+const holdsText = (name, text) => name.toLowerCase().includes(text.toLowerCase());
+
+/** Puts children in an order; the focus stays where it is. @param {HTMLElement} parent @param {HTMLElement[]} order */
+function placed(parent, order) {
+  if (order.every((child, i) => parent.children[i] === child)) return;
+  const focused = document.activeElement;
+  parent.append(...order);
+  if (focused instanceof HTMLElement && parent.contains(focused)) focused.focus({ preventScroll: true });
 }

@@ -2,12 +2,14 @@
 import { fill } from './colours.js';
 import { address, stacksOf } from './blocks.js';
 import { element, nameText, row, swatch, table } from './dom.js';
-import { count, duration, size, time } from './format.js';
-import { bandOf, bestName, blockName, isExact } from './model.js';
+import { amount, count, duration, size, time } from './format.js';
+import { flowed, isKnown, slicesOf } from './flows.js';
+import { bandOf, bestName, blockName, isEstimated, isExact } from './model.js';
 
 /**
  * @typedef {import('./app.js').App} App
  * @typedef {import('./data.js').Heap} Heap
+ * @typedef {{ log: import('./data.js').Log, heap: Heap }} Of
  */
 
 /** Blocks of the heap behind a span. @param {Heap} heap @param {number} span */
@@ -43,14 +45,19 @@ function caller(log, heap, i) {
   );
 }
 
-/** @param {App} app @param {import('./data.js').Log} log @param {Heap} heap @param {number} i @param {number} at  ns */
-function line(app, log, heap, i, at) {
+/** A block's line. @param {App} app @param {Of} of @param {number} i @param {number} at  ns: what its age is told at */
+function line(app, { log, heap }, i, at) {
   const { blocks } = heap,
     name = bestName(log, bandOf(blocks, i));
   return row([
     element(
-      'span',
-      { class: 'name', title: name },
+      'button',
+      {
+        type: 'button',
+        class: 'name',
+        title: `${name}\nits life, stacks and ranges`,
+        onclick: () => app.showBlock(log, heap, i),
+      },
       swatch(fill(app.slotOf(blockName(log, heap, i, app.grouping())), app.dark)),
       nameText(name),
     ),
@@ -63,10 +70,41 @@ function line(app, log, heap, i, at) {
   ]);
 }
 
+const SHOWN = 24;
+
+/** The largest of those that are kept, and what the others hold. @param {App} app @param {Of} of @param {number[]} found
+ *  @param {number} at @param {{ blocks: number, bytes: number, about: string } | null} others null: nothing is known of them */
+function blockTable(app, of, found, at, others) {
+  const left = found.slice(SHOWN),
+    bytes = left.reduce((sum, i) => sum + of.heap.blocks.size[i], others?.bytes ?? 0),
+    made = table(
+      '',
+      ['block of', 'size', 'address', 'allocated at', 'age', 'thread', 'call'],
+      found.slice(0, SHOWN).map((i) => line(app, of, i, at)),
+    );
+  const sampled = isEstimated(of.heap),
+    told = sampled
+      ? 'what no sample is of'
+      : others
+        ? `${others.about}${count(others.blocks + left.length)} other blocks`
+        : `${count(left.length)} other blocks that the page keeps`;
+  const total = { class: 'total', title: `${count(bytes)} bytes` };
+  made.append(element('tfoot', {}, row([told, element('span', total, amount(bytes, false, sampled))])));
+  return made;
+}
+
+/** @param {string} name @param {string} title @param {string} sub @param {HTMLElement} made */
+const panelOf = (name, title, sub, made) =>
+  element(
+    'section',
+    { class: 'panel', 'data-panel': name, tabindex: 0 },
+    element('h2', {}, title, element('span', { class: 'sub' }, sub)),
+    made,
+  );
+
 /** At the newest pin; null without one. @param {App} app */
 export function liveBlocksPanel(app) {
-  const SHOWN = 24,
-    pin = app.pins.at(-1);
+  const pin = app.pins.at(-1);
   const log = pin && app.logs[pin.log],
     heap = log?.heaps.find((h) => h.name === pin?.heap);
   if (!pin || !log || !heap?.blocks.from.length) return null;
@@ -74,33 +112,44 @@ export function liveBlocksPanel(app) {
   if (span < 0) return null;
   const { found, others, otherBytes } = liveBlocks(heap, span),
     at = heap.spans.time[span],
-    shown = found.slice(0, SHOWN);
-  const left = found.slice(SHOWN).reduce((sum, i) => sum + heap.blocks.size[i], 0);
-  const about = isExact(heap, span) ? '' : 'about ';
-  const made = table(
-    '',
-    ['block of', 'size', 'address', 'allocated at', 'age', 'thread', 'call'],
-    shown.map((i) => line(app, log, heap, i, at)),
+    about = isExact(heap, span) ? '' : 'about ';
+  return panelOf(
+    'blocks',
+    `${isEstimated(heap) ? 'Samples of the' : 'Largest'} blocks of ${heap.name} then`,
+    `live at ${time(at, 1)}, of those that the page keeps`,
+    blockTable(app, { log, heap }, found, at, { blocks: others, bytes: otherBytes, about }),
   );
-  made.append(
-    element(
-      'tfoot',
-      {},
-      row([
-        `${about}${count(others + found.length - shown.length)} other blocks`,
-        element('span', { class: 'total', title: `${count(otherBytes + left)} bytes` }, size(otherBytes + left)),
-      ]),
-    ),
-  );
-  return element(
-    'section',
-    { class: 'panel', 'data-panel': 'blocks', tabindex: 0 },
-    element(
-      'h2',
-      {},
-      `Largest blocks of ${heap.name} then`,
-      element('span', { class: 'sub' }, `live at ${time(at, 1)}, of those that the page keeps`),
-    ),
-    made,
+}
+
+/** Blocks that came in the selected span and were still there at its end; null without one. @param {App} app */
+export function keptBlocksPanel(app) {
+  const { selection } = app,
+    pin = app.pins.at(-1),
+    log = app.logs[pin?.log ?? app.state.a],
+    heap = log.heaps.find(({ name }) => name === (pin?.heap ?? app.shownHeaps()[0]));
+  if (!selection || !heap?.blocks.from.length) return null;
+  const origin = app.origin(log),
+    known = isKnown(heap),
+    asked = { from: selection.from + origin, to: selection.to + origin },
+    slices = known ? slicesOf(heap.flows, asked.from, asked.to, log.duration) : null,
+    { from, to } = slices ?? asked,
+    { blocks } = heap,
+    found = Array.from(blocks.from.keys()).filter(
+      (i) => blocks.from[i] >= from && blocks.from[i] <= to && (blocks.to[i] > to || blocks.live[i] === 1),
+    );
+  found.sort((a, b) => blocks.size[b] - blocks.size[a] || blocks.from[a] - blocks.from[b]);
+  const all = slices && flowed(heap.flows, slices, 'kept', heap.bands.length),
+    sum = (/** @type {Float64Array} */ of) => of.reduce((a, b) => a + b, 0),
+    bytes = all ? sum(all.bytes) : 0;
+  const others = all && {
+    blocks: Math.max(0, sum(all.blocks) - found.length),
+    bytes: Math.max(0, bytes - found.reduce((most, i) => most + blocks.size[i], 0)),
+    about: '',
+  };
+  return panelOf(
+    'kept',
+    `Blocks of ${heap.name} that the selection kept${all ? `: ${size(bytes)}` : ''}`,
+    `allocated from ${time(from, 1e3)} to ${time(to, 1e3)} and still there at its end`,
+    blockTable(app, { log, heap }, found, to, others),
   );
 }

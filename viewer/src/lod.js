@@ -7,16 +7,24 @@
 import { spanAt } from './model.js';
 
 /**
+ * @typedef {{ share: (ns: number) => number, at: (share: number) => number }} Scale
+ * @param {number} from @param {number} to @returns {Scale}
+ */
+const evenly = (from, to) => ({
+  share: (ns) => (ns - from) / (to - from),
+  at: (share) => from + share * (to - from),
+});
+
+/**
  * @param {{ start: Float64Array, max: Float64Array, min: Float64Array }} spans
- * @param {number} from @param {number} to @param {number} columns
+ * @param {number} from @param {number} to @param {number} columns @param {Scale} [scale] where in the view a time lies
  * @returns {Shown}
  */
-export function shown(spans, from, to, columns) {
+export function shown(spans, from, to, columns, scale = evenly(from, to)) {
   const first = Math.max(0, spanAt(spans.start, from));
   const end = spanAt(spans.start, to) + 1;
   if (end - first <= columns * 2) return all(spans, first, end);
-  const width = (to - from) / columns;
-  const column = (/** @type {number} */ span) => Math.max(0, Math.floor((spans.start[span] - from) / width));
+  const column = (/** @type {number} */ span) => Math.max(0, Math.floor(scale.share(spans.start[span]) * columns));
   /** @type {Shown} */
   const out = { x: [], span: [], min: [] };
   for (let i = first; i < end; ) {
@@ -28,11 +36,11 @@ export function shown(spans, from, to, columns) {
       if (spans.max[next] > spans.max[best]) best = next;
       if (spans.min[next] < min) min = spans.min[next];
     }
-    out.x.push(from + at * width);
+    out.x.push(scale.at(at / columns));
     out.span.push(best);
     out.min.push(min);
     if (best !== next - 1 && (next === end || column(next) > at + 1)) {
-      out.x.push(from + (at + 1) * width);
+      out.x.push(scale.at((at + 1) / columns));
       out.span.push(next - 1);
       out.min.push(spans.min[next - 1]);
     }
@@ -64,14 +72,15 @@ function all(spans, first, end) {
  * @param {number} from
  * @param {number} to
  * @param {number} columns
+ * @param {Scale} [scale]
  */
-export function totals(spans, from, to, columns) {
+export function totals(spans, from, to, columns, scale = evenly(from, to)) {
   const out = new Float64Array(columns);
-  const width = (to - from) / columns;
   let span = spanAt(spans.start, from);
   for (let i = 0; i < columns; i++) {
-    const until = from + (i + 1) * width;
-    let most = span >= 0 ? (spans.start[span] >= from + i * width ? spans.max[span] : spans.close[span]) : 0;
+    const since = scale.at(i / columns),
+      until = scale.at((i + 1) / columns);
+    let most = span >= 0 ? (spans.start[span] >= since ? spans.max[span] : spans.close[span]) : 0;
     while (span + 1 < spans.start.length && spans.start[span + 1] < until) {
       span++;
       if (spans.max[span] > most) most = spans.max[span];

@@ -92,7 +92,7 @@ function isPartial(heap, band, grouping) {
   return (piece & 1) === 1 || (depth > 0 && piece >> 1 >= depth);
 }
 
-/** Whether its numbers are estimates: of a sample of small objects. @param {Heap} heap */
+/** Whether its numbers are estimates: of a sample of small objects. @param {{ name: string }} heap */
 export const isEstimated = (heap) => heap.name === 'host/python';
 
 /** Whether a name is a call stack that only a sample of the small blocks has. @param {Log} log @param {Heap} heap

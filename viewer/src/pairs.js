@@ -1,17 +1,26 @@
 /**
- * Names of two runs that are one: the same function and module, whatever line of the source they are at, as `diff`
- * pairs them. B's are shown as A has them.
+ * Names of two runs that are one, as `diff` pairs them: the same function and module, whatever line of the source they
+ * are at, and of what is left the same function, whatever its file is called. B's are shown as A has them.
  */
 import { bandName } from './model.js';
 
 /** @typedef {import('./data.js').Log} Log */
 
-/** What of a name is the same from run to run. @param {Log} log @param {string} name */
-const matchOf = (log, name) =>
+/** @param {Map<string, string>} same @param {string} name */
+const replaced = (same, name) =>
   name
     .split(/( > | <- )/)
-    .map((part) => log.matching.get(part) ?? part)
+    .map((part) => same.get(part) ?? part)
     .join('');
+
+/** What of a name is the same from run to run. @param {Log} log @param {string} name */
+const matchOf = (log, name) => replaced(log.matching, name);
+
+/** The same without files. @param {Log} log @param {string} name */
+const callOf = (log, name) => replaced(log.functions, name);
+
+/** @param {Log} log @param {string} name */
+const callAlone = (log, name) => callOf(log, name).replace(/ <- .*/, '');
 
 /** @param {Log} log @param {import('./model.js').Grouping} grouping */
 function namesOf(log, grouping) {
@@ -19,20 +28,36 @@ function namesOf(log, grouping) {
   return new Set([...bands, ...log.heaps.flatMap((heap) => heap.lines.auto.lines.map((line) => line.name))]);
 }
 
+/** The value of all names of a key; null: they have several. @param {Iterable<string>} names
+ *  @param {(name: string) => string} keyOf @param {(name: string) => string} valueOf */
+function single(names, keyOf, valueOf) {
+  /** @type {Map<string, string | null>} */
+  const values = new Map();
+  for (const name of names) {
+    const key = keyOf(name),
+      value = valueOf(name);
+    values.set(key, !values.has(key) || values.get(key) === value ? value : null);
+  }
+  return values;
+}
+
 /** B's names by A's; one that A has, or that several of A's would be, stays. @param {Log} a @param {Log} b
  *  @param {import('./model.js').Grouping} grouping @returns {Map<string, string>} */
 export function pairs(a, b, grouping) {
   const own = namesOf(a, grouping),
-    /** @type {Map<string, string | null>} */
-    byMatch = new Map(),
+    others = namesOf(b, grouping),
     renamed = new Map();
-  for (const name of own) {
-    const match = matchOf(a, name);
-    byMatch.set(match, byMatch.has(match) ? null : name);
-  }
-  for (const name of namesOf(b, grouping)) {
-    const found = own.has(name) ? null : byMatch.get(matchOf(b, name));
-    if (found) renamed.set(name, found);
+  for (const keyOf of [matchOf, callAlone, callOf]) {
+    const ofA = single(own, (name) => keyOf(a, name), String),
+      ofB = single(
+        others,
+        (name) => keyOf(b, name),
+        (name) => matchOf(b, name),
+      );
+    for (const name of others) {
+      const key = keyOf(b, name);
+      if (!own.has(name) && !renamed.has(name) && ofA.get(key) && ofB.get(key)) renamed.set(name, ofA.get(key));
+    }
   }
   return renamed;
 }

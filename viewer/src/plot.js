@@ -1,7 +1,8 @@
 /** What all charts share: a uPlot with our axes, on the page's one time axis, drawn by a hook. */
 import uPlot from 'uplot';
 import { colour } from './dom.js';
-import { byteStep, size, time, timeTicks } from './format.js';
+import { BY_TIME, scaled } from './axis.js';
+import { byteStep, count, eventTicks, size, time, timeTicks } from './format.js';
 import { listenToTouch } from './touch.js';
 
 /**
@@ -34,11 +35,12 @@ function axes(o) {
         /** @type {number} */ min,
         /** @type {number} */ max,
       ) => {
-        const found = timeTicks(min, max, Math.max(2, u.width / 130));
+        const found = (o.app.axis === BY_TIME ? timeTicks : eventTicks)(min, max, Math.max(2, u.width / 130));
         step = found.step;
         return found.ticks;
       },
-      values: (/** @type {uPlot} */ _, /** @type {number[]} */ ticks) => ticks.map((t) => time(t, step)),
+      values: (/** @type {uPlot} */ _, /** @type {number[]} */ ticks) =>
+        ticks.map((t) => (o.app.axis === BY_TIME ? time(t, step) : count(t))),
     },
     {
       size: LEFT,
@@ -74,7 +76,7 @@ export class Plot {
         legend: { show: false },
         padding: [12, RIGHT, 0, 0],
         scales: {
-          x: { time: false, range: () => options.view },
+          x: { time: false, range: () => this.places() },
           y: { range: () => [options.yMin ?? 0, options.yMax] },
         },
         series: [{}, { show: true, stroke: 'transparent', points: { show: false }, paths: () => null }],
@@ -91,10 +93,7 @@ export class Plot {
           setSelect: [(/** @type {uPlot} */ u) => this.selected(u)],
         },
       }),
-      [
-        [options.view[0], options.view[1]],
-        [0, 0],
-      ],
+      [this.places(), [0, 0]],
       parent,
     );
     this.listen(this.u.over);
@@ -141,14 +140,25 @@ export class Plot {
       panning = false;
     });
     over.addEventListener('click', (event) => {
-      if (Math.abs(at(event) - down) < 4) options.click(u.posToVal(at(event), 'x'));
+      if (Math.abs(at(event) - down) < 4) options.click(this.time(at(event)));
     });
+  }
+
+  /** What is shown, in the scale's numbers: times, or events. @returns {[number, number]} */
+  places() {
+    const { app, view } = this.options;
+    return [app.axis.place(view[0]), app.axis.place(view[1])];
+  }
+
+  /** @param {number} pixel of CSS */
+  time(pixel) {
+    return this.options.app.axis.time(this.u.posToVal(pixel, 'x'));
   }
 
   /** @param {uPlot} u */
   hovered(u) {
     const left = u.cursor.left ?? -1;
-    this.options.hover(left < 0 ? null : u.posToVal(left, 'x'));
+    this.options.hover(left < 0 ? null : this.time(left));
   }
 
   /** @param {uPlot} u */
@@ -156,14 +166,14 @@ export class Plot {
     const { left, width } = u.select;
     if (width <= 3) return;
     this.options.app.forgetCursor();
-    this.options.app.select(u.posToVal(left, 'x'), u.posToVal(left + width, 'x'));
+    this.options.app.select(this.time(left), this.time(left + width));
   }
 
   draw() {
     const { u, options } = this;
     const { left, top, width, height } = u.bbox;
     const ratio = globalThis.devicePixelRatio || 1;
-    const [from, to] = options.view,
+    const { share } = scaled(options.app.axis, options.view),
       low = options.yMin ?? 0;
     u.ctx.save();
     u.ctx.beginPath();
@@ -176,7 +186,7 @@ export class Plot {
       top,
       right: left + width,
       bottom: top + height,
-      x: (ns) => left + ((ns - from) / (to - from)) * width,
+      x: (ns) => left + share(ns) * width,
       y: (bytes) => top + height - ((bytes - low) / (options.yMax - low)) * height,
     });
     u.ctx.restore();
@@ -186,19 +196,12 @@ export class Plot {
   show(view, yMax = this.options.yMax) {
     this.options.view = view;
     this.options.yMax = yMax;
-    this.u.setData(
-      [
-        [view[0], view[1]],
-        [0, 0],
-      ],
-      true,
-    );
+    this.u.setData([this.places(), [0, 0]], true);
   }
 
   /** CSS pixels. @param {number} ns */
   pixel(ns) {
-    const [from, to] = this.options.view;
-    return ((ns - from) / (to - from)) * this.u.over.clientWidth;
+    return scaled(this.options.app.axis, this.options.view).share(ns) * this.u.over.clientWidth;
   }
 
   /** Puts the cursor there, as if the mouse had. @param {number | null} ns */

@@ -1,14 +1,14 @@
-/** Every log as a small chart with one scale: the ranks that differ are outlined. */
+/** Every log as a small chart with one scale: the ranks that differ come first, outlined, and what makes one differ. */
+import { comparedLog, mostOf } from './differences.js';
 import { fill } from './colours.js';
 import { element } from './dom.js';
-import { size } from './format.js';
+import { amount } from './format.js';
+import { heatMap, median } from './heatmap.js';
 import { shown } from './lod.js';
+import { isEstimated } from './model.js';
 import * as paint from './paint.js';
 
 /** @typedef {import('./app.js').App} App */
-
-/** @param {number[]} values */
-const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
 
 /** The logs whose peaks are more than a twentieth away from the median, farthest first. @param {number[]} peaks */
 export function outliers(peaks) {
@@ -17,17 +17,64 @@ export function outliers(peaks) {
   return [...peaks.keys()].filter((i) => away[i] > middle * 0.05).sort((a, b) => away[b] - away[a] || a - b);
 }
 
-/** @param {import('./data.js').Log[]} logs */
-const byRank = (logs) => [...logs].sort((a, b) => Number(a.rank) - Number(b.rank) || a.index - b.index);
+/** Those that differ first, in their order; the others by rank. @param {import('./data.js').Log[]} logs @param {number[]} odd */
+const inOrder = (logs, odd) => {
+  const place = (/** @type {import('./data.js').Log} */ log) =>
+    odd.includes(log.index) ? odd.indexOf(log.index) : odd.length;
+  return [...logs].sort((a, b) => place(a) - place(b) || Number(a.rank) - Number(b.rank) || a.index - b.index);
+};
 
-/** @param {App} app @param {string} name the heap */
-export function ranksPanel(app, name) {
-  const peaks = app.logs.map((log) => log.heaps.find((heap) => heap.name === name)?.peakBytes ?? 0);
+/** "gpu3/device" and "gpu0/device" are of one kind: each rank has a GPU of its own. @param {string} name */
+const kindOf = (name) => name.replace(/^gpu\d+\//, '/');
+
+/** @param {import('./data.js').Log} log @param {string} name */
+const heapOf = (log, name) =>
+  log.heaps.find((heap) => heap.name === name) ?? log.heaps.find((heap) => kindOf(heap.name) === kindOf(name));
+
+/** The heap that the panel is of: the one that is chosen, else where the ranks differ most. @param {App} app */
+const heapName = (app) => {
+  const shown = app.shownHeaps();
+  return app.state.heaps && shown.length ? shown[0] : comparedLog(app.logs)?.differsIn || shown[0];
+};
+
+/** What makes the one that differs most differ, of the rows of diff. @param {App} app */
+function caption(app) {
+  const SHOWN = 3,
+    odd = comparedLog(app.logs);
+  if (!odd?.differences.length) return null;
+  const { differences, differsIn, differsFrom } = odd,
+    account = differences.find(({ name }) => name === differsIn) ?? mostOf(differences),
+    rows = account.rows
+      .slice(0, SHOWN)
+      .map((row) => `${row.name} ${amount(row.now - row.base, false, row.estimated, true)}`),
+    more = account.rows.length + account.others.count - rows.length;
+  return element(
+    'p',
+    { class: 'differs' },
+    element('b', {}, odd.short),
+    ` differs most from ${app.logs[differsFrom].short}, the median: `,
+    element('b', {}, `${account.name} ${amount(account.now - account.base, false, isEstimated(account), true)}`),
+    `: ${rows.join('; ')}${more > 0 ? `; ${more} more` : ''}`,
+  );
+}
+
+/** So many logs are all shown; of more the first ones, which differ most, and the others on a click. */
+const MANY = 16,
+  FIRST = 10;
+
+/** Of more than two logs; null: no heap was used. @param {App} app */
+export function ranksPanel(app) {
+  const name = heapName(app);
+  if (app.logs.length <= 2 || !name) return null;
+  const peaks = app.logs.map((log) => heapOf(log, name)?.peakBytes ?? 0);
   const odd = outliers(peaks),
     middle = median(peaks),
     most = Math.max(...peaks, 1),
-    span = app.extent(app.logs);
-  const cards = byRank(app.logs).map((log) => {
+    span = app.extent(app.logs),
+    logs = inOrder(app.logs, odd),
+    many = logs.length > MANY,
+    said = (/** @type {number} */ bytes, signed = false) => amount(bytes, false, isEstimated({ name }), signed);
+  const cards = logs.map((log) => {
     const i = log.index;
     const canvas = /** @type {HTMLCanvasElement} */ (
       element('canvas', { 'aria-hidden': 'true', width: 420, height: 128 })
@@ -53,14 +100,14 @@ export function ranksPanel(app, name) {
         element(
           'span',
           { class: 'sub' },
-          size(peaks[i]),
+          said(peaks[i]),
           odd.includes(i) &&
-            element('b', { class: 'more' }, ` ${size(peaks[i] - middle, true)}${i === odd[0] ? ', differs most' : ''}`),
+            element('b', { class: 'more' }, ` ${said(peaks[i] - middle, true)}${i === odd[0] ? ', differs most' : ''}`),
         ),
       ),
       canvas,
     );
-    drawSmall(app, canvas, log, name, most, span);
+    drawSmall(app, canvas, log, heapOf(log, name)?.name ?? name, most, span);
     return card;
   });
   return element(
@@ -73,11 +120,20 @@ export function ranksPanel(app, name) {
       element(
         'span',
         { class: 'sub' },
-        `one scale, up to ${size(most)}; median ${size(middle)}`,
+        `one scale, up to ${said(most)}; median ${said(middle)}`,
         odd.length > 0 && `, ${odd.length} more than 5 % away`,
       ),
     ),
-    element('div', { class: 'ranks' }, ...cards),
+    caption(app),
+    many && heatMap(app, logs, (log) => heapOf(log, name)),
+    element('div', { class: 'ranks' }, ...cards.slice(0, many ? FIRST : MANY)),
+    many &&
+      element(
+        'details',
+        {},
+        element('summary', {}, `${cards.length - FIRST} more`),
+        element('div', { class: 'ranks' }, ...cards.slice(FIRST)),
+      ),
   );
 }
 

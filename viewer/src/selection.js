@@ -1,6 +1,6 @@
 /** What the selected span of time holds, in the line at the bottom. */
 import { element } from './dom.js';
-import { count, duration, size } from './format.js';
+import { amount, count, duration, size } from './format.js';
 import { StackChart } from './stackchart.js';
 import { statistics } from './statistics.js';
 
@@ -8,8 +8,12 @@ import { statistics } from './statistics.js';
  * @typedef {import('./app.js').App} App
  */
 
+/** @param {ReturnType<typeof statistics>} s */
+const badge = (s) => (s.about ? 'estimate' : s.exact ? 'exact' : `to ${duration(s.width)} at its ends`);
+
 /** @param {string} name @param {ReturnType<typeof statistics>} s */
 function statisticsLine(name, s) {
+  const held = (/** @type {number} */ bytes) => amount(bytes, false, s.about);
   const part = (/** @type {string} */ label, /** @type {string} */ value) =>
     element('span', {}, `${label} `, element('b', {}, value));
   return element(
@@ -19,25 +23,21 @@ function statisticsLine(name, s) {
     ' ',
     part('Δt', duration(s.length)),
     ' ',
-    part('largest', size(s.max)),
+    part('largest', held(s.max)),
     ' ',
-    part('least', size(s.min)),
+    part('least', held(s.min)),
     ' ',
-    part('start', size(s.start)),
+    part('start', held(s.start)),
     ' ',
-    part('end', size(s.end)),
+    part('end', held(s.end)),
     ' ',
-    part('change', size(s.end - s.start, true)),
+    part('change', `${s.about ? '~' : ''}${size(s.end - s.start, true)}`),
     ' ',
-    part('allocations', count(s.allocs)),
+    part(`${s.about ? 'sampled ' : ''}allocations`, count(s.allocs)),
     ' ',
-    part('frees', count(s.frees)),
+    part(`${s.about ? 'sampled ' : ''}frees`, count(s.frees)),
     ' ',
-    element(
-      'span',
-      { class: `badge ${s.exact ? 'exact' : 'bucket'}` },
-      s.exact ? 'exact' : `to ${duration(s.width)} at its ends`,
-    ),
+    element('span', { class: `badge ${s.exact && !s.about ? 'exact' : 'bucket'}` }, badge(s)),
   );
 }
 

@@ -5,7 +5,7 @@ import { amount, exactly, size, time } from './format.js';
 import { Legend } from './legend.js';
 import { shown } from './lod.js';
 import { marksOf } from './marks.js';
-import { isExact, isLeast, peakSpan, spanAt } from './model.js';
+import { isEstimated, isExact, isLeast, peakSpan, spanAt } from './model.js';
 import { Plot } from './plot.js';
 import { drawStack } from './stackpaint.js';
 import { steadyOf } from './steady.js';
@@ -63,7 +63,11 @@ export class StackChart {
       {},
       this.role && element('b', { class: `role role-${this.role}` }, this.role),
       heap.name,
-      element('span', { class: 'sub' }, `peak ${size(heap.peakBytes)} at ${time(heap.peakTime)}`),
+      element(
+        'span',
+        { class: 'sub' },
+        `peak ${amount(heap.peakBytes, false, isEstimated(heap))} at ${time(heap.peakTime)}`,
+      ),
       this.hidden,
     );
     return element(
@@ -81,7 +85,7 @@ export class StackChart {
       .slice(0, 3)
       .map((g) => `${g.name} ${amount(g.atPeak, isLeast(this.stack, g, this.peak))}`)
       .join(', ');
-    return `${heap.name} over time; peak ${size(heap.peakBytes)} at ${time(heap.peakTime)}: ${top}`;
+    return `${heap.name} over time; peak ${amount(heap.peakBytes, false, isEstimated(heap))} at ${time(heap.peakTime)}: ${top}`;
   }
 
   /** Highest bytes of what is not hidden, in the view. */
@@ -149,10 +153,17 @@ export class StackChart {
     const plot = /** @type {Plot} */ (this.plot);
     const [from, to] = this.app.view;
     const columns = Math.max(50, Math.floor(plot.u.bbox.width / (globalThis.devicePixelRatio || 1)) || 600);
-    this.shown = shown(this.stack.heap.spans, from + this.origin, to + this.origin, columns);
+    this.shown = shown(
+      this.stack.heap.spans,
+      from + this.origin,
+      to + this.origin,
+      columns,
+      this.app.scaleOf(this.origin),
+    );
     plot.options.yMin = this.low;
     plot.show(this.app.view, yMax);
     this.fillLegend();
+    this.legend.fillShapes(this.shown.span);
   }
 
   redraw() {
@@ -179,8 +190,9 @@ export class StackChart {
   /** The mark within a few pixels of a time. @param {number | null} ns */
   markNear(ns) {
     if (ns === null) return null;
-    const reach = ((this.app.view[1] - this.app.view[0]) / (this.plot?.u.over.clientWidth || 600)) * 6;
-    return this.marks.find((mark) => Math.abs(mark.time - this.origin - ns) <= reach) ?? null;
+    const { share } = this.app.scaleOf(0),
+      reach = 6 / (this.plot?.u.over.clientWidth || 600);
+    return this.marks.find((mark) => Math.abs(share(mark.time - this.origin) - share(ns)) <= reach) ?? null;
   }
 
   /** The span that is drawn at a time; -1 before the first. @param {number} ns */

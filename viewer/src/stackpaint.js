@@ -2,8 +2,9 @@
 import { fill } from './colours.js';
 import { drawContext } from './context.js';
 import { colour } from './dom.js';
-import { size } from './format.js';
+import { amount } from './format.js';
 import { describe, isBad } from './marks.js';
+import { isEstimated } from './model.js';
 import * as paint from './paint.js';
 
 /** @typedef {import('./stackchart.js').StackChart} StackChart */
@@ -31,7 +32,14 @@ export function drawStack(chart, s) {
   if (app.allVisible()) {
     const x = s.x(heap.spans.time[chart.peak] - origin);
     if (x >= s.left && x <= s.right)
-      paint.flag(s, x, s.y(heap.peakBytes), size(heap.peakBytes), colour('--ink'), colour('--ground'));
+      paint.flag(
+        s,
+        x,
+        s.y(heap.peakBytes),
+        amount(heap.peakBytes, false, isEstimated(heap)),
+        colour('--ink'),
+        colour('--ground'),
+      );
   }
   for (const pin of app.pins) paint.upright(s, s.x(pin.at), colour('--accent'), pin === app.pins[0] ? [] : [4, 3]);
 }

@@ -1,8 +1,9 @@
 /**
- * What the URL's hash keeps, so that a reload or a mailed link shows the same picture. *
+ * What the URL's hash keeps, so that a reload or a mailed link shows the same picture.
+ * only: a name; with " > " behind it a range and all in it.
  * @typedef {{ a: number, b: number, by: import('./model.js').By, depth: number, compare: 'both'
- *   | 'overlay' | 'difference', align: string, from: number | null, to: number | null, pins: { heap: string, log: number, at:
- *   number }[], hidden: string[], unfolded: string[], only: string, heaps: string, search: string, blocks: string, steady: boolean, theme: 'light' |
+ *   | 'overlay' | 'difference', align: string, axis: 'time' | 'events', from: number | null, to: number | null, pins: { heap: string, log: number, at:
+ *   number }[], hidden: string[], unfolded: string[], only: string, heaps: string, search: string, filter: string, flame: string, flameAt: string, blocks: string, steady: boolean, theme: 'light' |
  *   'dark' | '' }} State
  */
 
@@ -21,6 +22,7 @@ export const initial = () => ({
   depth: 0,
   compare: 'both',
   align: 'start',
+  axis: 'time',
   from: null,
   to: null,
   pins: [],
@@ -29,6 +31,9 @@ export const initial = () => ({
   only: '',
   heaps: '',
   search: '',
+  filter: '',
+  flame: '',
+  flameAt: '',
   blocks: '',
   steady: false,
   theme: '',
@@ -74,6 +79,7 @@ export function repaired(state, logs) {
     b: logs[state.b] && state.b !== a ? state.b : -1,
     by: VIEWS.includes(state.by) ? state.by : 'range',
     depth: Number.isInteger(state.depth) && state.depth > 0 ? state.depth : 0,
+    axis: state.axis === 'events' ? 'events' : 'time',
     compare: COMPARISONS.includes(state.compare) ? state.compare : 'both',
     from: Number.isFinite(state.from) ? state.from : null,
     to: Number.isFinite(state.to) ? state.to : null,

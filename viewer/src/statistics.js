@@ -2,7 +2,7 @@
  * What happened to a heap between two instants.
  * @typedef {import('./model.js').Heap} Heap
  */
-import { isExact, spanAt } from './model.js';
+import { isEstimated, isExact, spanAt } from './model.js';
 
 /**
  * Numbers of a span of time.
@@ -28,5 +28,16 @@ export function statistics(heap, from, to) {
     min = Math.min(min, s.min[i]);
   }
   const exact = heap.width === 1 || [before, last].every((i) => i < 0 || isExact(heap, i));
-  return { length: to - from, max, min, start, end: level(last), allocs, frees, exact, width: heap.width };
+  return {
+    length: to - from,
+    max,
+    min,
+    start,
+    end: level(last),
+    allocs,
+    frees,
+    exact,
+    about: isEstimated(heap),
+    width: heap.width,
+  };
 }

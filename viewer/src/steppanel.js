@@ -1,10 +1,10 @@
 /** The instance that stands out: what it holds at its peak that the median one does not, as the steps report has it. */
 import { fill } from './colours.js';
-import { button, element, row, swatch, table } from './dom.js';
-import { saveCsv } from './exports.js';
+import { element, row, swatch, table } from './dom.js';
 import { count, exactly, size } from './format.js';
 import { csvOf } from './lines.js';
 import { pathName } from './model.js';
+import { panel } from './panel.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -88,15 +88,10 @@ export function stepPanel(app, log) {
     ?.append(
       otherPaths ? `the largest differences of ${heap}; ${count(otherPaths)} more` : `all differences of ${heap}`,
     );
-  return element(
-    'section',
-    { class: 'panel', 'data-panel': 'steps', 'data-log': log.index },
-    element(
-      'div',
-      { class: 'tools' },
-      button('CSV', 'download this table as CSV', () => saveCsv('stands-out', csvOf(heads, lines))),
-    ),
-    element('h2', {}, `${instance.name} at its peak, against ${median.name}, the median`),
+  return panel(
+    { 'data-panel': 'steps', 'data-log': log.index },
+    { name: 'stands-out', text: () => csvOf(heads, lines) },
+    `${instance.name} at its peak, against ${median.name}, the median`,
     made,
   );
 }

@@ -1,12 +1,12 @@
 /** Tables under the charts: the peak of A and B, what is pinned. */
 import { fill } from './colours.js';
 import { button, element, nameText, row, swatch, table } from './dom.js';
-import { saveCsv } from './exports.js';
 import { folder } from './folder.js';
 import { isFold, partOf } from './folds.js';
 import { amount, count, exactly, share, size, time } from './format.js';
 import { csvOf, lines } from './lines.js';
 import { ELSE, bestName, composition, isExact, isEstimated, pathName, shownName } from './model.js';
+import { panel } from './panel.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -40,14 +40,17 @@ function holders(log, heap, { depth, unfolded = [] }) {
 /** Of a column that a narrow table does without. @param {string} text */
 const minor = (text) => element('span', { class: 'minor' }, text);
 
-/** @param {App} app @param {Line[]} all @param {number[]} totals @param {string[]} heads @param {boolean} blocks */
-function rows(app, all, totals, heads, blocks) {
-  const cell = (/** @type {number | null} */ bytes, /** @type {boolean} */ least) =>
+/** @param {App} app @param {Line[]} all @param {number[]} totals @param {string[]} heads @param {boolean} blocks
+ *  @param {boolean[]} about of each side, whether its numbers are estimates */
+function rows(app, all, totals, heads, blocks, about) {
+  const cell = (/** @type {number | null} */ bytes, /** @type {boolean} */ least, /** @type {boolean} */ estimated) =>
     element(
       'span',
       { title: bytes === null ? '' : exactly(bytes, least) },
-      bytes === null ? '–' : amount(bytes, least),
+      bytes === null ? '–' : amount(bytes, least, estimated),
     );
+  const blocksOf = (/** @type {Line} */ line, /** @type {number} */ i) =>
+    line.blocks[i] ? `${about[i] ? '~' : ''}${count(line.blocks[i])}` : '–';
   return all.map((line) => {
     const name = element(
       'span',
@@ -57,21 +60,21 @@ function rows(app, all, totals, heads, blocks) {
       folder(app, line.name),
     );
     const cells = line.values.flatMap((value, i) => [
-      cell(value, line.least[i]),
+      cell(value, line.least[i], about[i]),
       minor(share(value ?? 0, totals[i])),
-      ...(blocks ? [minor(line.blocks[i] ? count(line.blocks[i]) : '–')] : []),
+      ...(blocks ? [minor(blocksOf(line, i))] : []),
     ]);
     if (heads.length === 2) {
       const difference = (line.values[1] ?? 0) - (line.values[0] ?? 0),
-        about = line.least.some(Boolean) ? '≈ ' : '';
+        nearly = line.least.some(Boolean) || about.some(Boolean) ? '≈ ' : '';
       cells.push(
         element(
           'span',
           {
             class: difference > 0 ? 'more' : difference < 0 ? 'less' : '',
-            title: `${about}${count(difference)} bytes`,
+            title: `${nearly}${count(difference)} bytes`,
           },
-          about + size(difference, true),
+          nearly + size(difference, true),
         ),
       );
     }
@@ -88,19 +91,21 @@ function rows(app, all, totals, heads, blocks) {
  * @param {string} caption
  * @param {string[]} heads
  * @param {Line[]} all
+ * @param {Heap[]} heaps of the sides
  * @param {number[]} totals
  * @param {boolean} blocks
  */
-function panelTable(app, caption, heads, all, totals, blocks) {
+function panelTable(app, caption, heads, all, heaps, totals, blocks) {
+  const about = heaps.map(isEstimated);
   const columns = heads.flatMap((head) => [head, minor('share'), ...(blocks ? [minor('blocks')] : [])]);
   const made = table(
     caption,
     ['held by', ...columns, ...(heads.length === 2 ? ['difference'] : [])],
-    rows(app, all.slice(0, 40), totals, heads, blocks),
+    rows(app, all.slice(0, 40), totals, heads, blocks, about),
   );
   if (heads.length === 2) made.className = 'sides';
-  const sum = totals.flatMap((total) => [
-    element('td', { class: 'total', title: `${count(total)} bytes` }, size(total)),
+  const sum = totals.flatMap((total, i) => [
+    element('td', { class: 'total', title: `${count(total)} bytes` }, amount(total, false, about[i])),
     element('td', {}, minor('')),
     ...(blocks ? [element('td', {}, minor(''))] : []),
   ]);
@@ -130,19 +135,17 @@ export function peakPanel(app, name) {
   const all = lines(pairs.map((pair, i) => holders(pair.log, heaps[i], app.grouping())));
   const heads = pairs.length === 2 ? ['A', 'B'] : ['at the peak'];
   const caption = heaps
-    .map((heap, i) => `${pairs.length === 2 ? `${heads[i]}: ` : ''}${size(heap.peakBytes)} at ${time(heap.peakTime)}`)
+    .map(
+      (heap, i) =>
+        `${pairs.length === 2 ? `${heads[i]}: ` : ''}${amount(heap.peakBytes, false, isEstimated(heap))} at ${time(heap.peakTime)}`,
+    )
     .join('   ');
   const totals = heaps.map((heap) => heap.peakBytes);
-  return element(
-    'section',
-    { class: 'panel', 'data-panel': 'peak', 'data-heap': name },
-    element(
-      'div',
-      { class: 'tools' },
-      button('CSV', 'download this table as CSV', () => saveCsv(`peak-${name}`, csvOf(heads, all))),
-    ),
-    element('h2', {}, `Peak of ${name}`),
-    panelTable(app, caption, heads, all, totals, true),
+  return panel(
+    { 'data-panel': 'peak', 'data-heap': name },
+    { name: `peak-${name}`, text: () => csvOf(heads, all) },
+    `Peak of ${name}`,
+    panelTable(app, caption, heads, all, heaps, totals, true),
   );
 }
 
@@ -190,24 +193,28 @@ export function pinPanel(app) {
     return `${app.runs().length > 1 ? `${app.roleOf(log)} ` : ''}${heap.name} at ${at}`;
   };
   const caption = pins.map(place).join('   →   ');
-  return element(
-    'section',
-    { class: 'panel', 'data-panel': 'pin' },
-    element(
-      'div',
-      { class: 'tools' },
-      button('CSV', 'download this table as CSV', () => saveCsv('pinned', csvOf(heads, all))),
-      button('×', 'take the pins away (Esc)', () => app.clear()),
-    ),
-    element(
-      'h2',
-      {},
+  return panel(
+    { 'data-panel': 'pin' },
+    {
+      name: 'pinned',
+      text: () => csvOf(heads, all),
+      tools: [button('×', 'take the pins away (Esc)', () => app.clear())],
+    },
+    [
       pins.length === 2 ? 'From the first pin to the second' : 'Pinned instant',
       element('span', { class: 'sub' }, pins.length === 1 ? 'click another instant to see what changed' : ''),
-    ),
+    ],
     ...pins.map(({ log, heap, span, at }) =>
       element('p', { class: 'open' }, openText(log, span < 0 || isExact(heap, span) ? at : heap.spans.time[span])),
     ),
-    panelTable(app, caption, heads, all, totals, false),
+    panelTable(
+      app,
+      caption,
+      heads,
+      all,
+      pins.map(({ heap }) => heap),
+      totals,
+      false,
+    ),
   );
 }

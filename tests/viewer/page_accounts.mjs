@@ -1,0 +1,126 @@
+// A device's account over time: at each instant that it has, the page says what `peaks --at` says of what each byte was.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Workshop, bytesOf, drawn, spot } from './browser.mjs';
+
+const shop = new Workshop();
+before(() => shop.open());
+after(() => shop.close());
+
+const golden = (name) => fileURLToPath(new URL(`../golden/${name}.zst`, import.meta.url));
+const INSTANTS = 4; // of those that are spread over the run
+
+/** What the table beside the chart says: the bytes of each part, their sum, and whether it calls them exact. */
+const told = (page, gpu) =>
+  page.evaluate((name) => {
+    const chart = document.querySelector(`.chart[data-account="${name}"]`),
+      bytes = (cell) => Number(cell.title.replace(/ bytes|,/g, ''));
+    const rows = /** @type {HTMLElement[]} */ ([...chart.querySelectorAll('tbody tr')]);
+    return {
+      parts: Object.fromEntries(
+        rows.map((row) => [row.dataset.part, bytes(row.querySelector('td'))]).filter(([, held]) => held),
+      ),
+      total: bytes(chart.querySelector('tfoot .total')),
+      caption: chart.querySelector('caption').textContent,
+      exact: chart.querySelector('.badge').classList.contains('exact'),
+    };
+  }, gpu);
+
+/** The same by the report. */
+function expected(log, index, at) {
+  const { parts } = shop.report('peaks', '--at', `${at}ns`, log).logs[0].devices.find((d) => d.index === index);
+  const held = parts.filter(({ bytes }) => bytes);
+  return {
+    parts: Object.fromEntries(held.map(({ part, bytes }) => [part, bytes])),
+    total: held.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+}
+
+test('at the peak, where memory ran out and at other instants the account is that of the peaks report', async () => {
+  for (const [log, index] of /** @type {[string, number][]} */ ([
+    [shop.gpuLog('segments.zst', 'segments'), 0],
+    [golden('h200-graphs-oom'), 0],
+    [golden('h200-pytorch'), 0],
+    [golden('h200-nccl-rank1'), 1],
+    [golden('h100-sleep'), 0],
+  ])) {
+    const page = await shop.show(shop.html('account.html', log));
+    const { time, kind } = await page.evaluate(() => {
+      const [account] = memprof.logs[0].accounts;
+      return { time: [...account.time], kind: [...account.kind] };
+    });
+    const some = [...time.keys()].filter((i) => kind[i] || i % Math.ceil(time.length / INSTANTS) === 1);
+    assert.ok(kind.includes(1) && some.length > INSTANTS - 1);
+    for (const i of some) {
+      await page.evaluate((at) => memprof.pin([{ heap: memprof.logs[0].heaps[0].name, log: 0, at }]), time[i]);
+      await drawn(page);
+      const { parts, total, exact } = await told(page, `gpu${index}`);
+      assert.deepEqual({ parts, total }, expected(log, index, time[i]), `${log} at ${time[i]}`);
+      assert.ok(exact);
+    }
+    assert.deepEqual(page.trouble, []);
+    await page.context().close();
+  }
+});
+
+test('the chart opens with the account of the device at its peak, and says what it does not know', async () => {
+  const log = golden('h200-graphs-oom'),
+    page = await shop.show(shop.html('opens.html', log));
+  const chart = page.locator('.chart[data-account="gpu0"]');
+  const [device] = shop.report('peaks', log).logs[0].devices;
+  const { parts, total, caption } = await told(page, 'gpu0');
+  assert.equal(total, device.used_bytes);
+  assert.deepEqual({ parts, total }, expected(log, 0, device.time_ns));
+  assert.match(caption, /^at the peak of the device/);
+  const { instants } = shop.report('timeline', log).devices[0],
+    count = instants.filter(({ kind }) => kind === 'spread').length;
+  assert.match(await chart.locator('h2').textContent(), new RegExp(`${count} instants, exact at each`));
+  assert.ok(await chart.locator('.plot').getAttribute('aria-label'));
+});
+
+test('under the cursor the account of an instant beside it is not called exact, and a click pins that instant', async () => {
+  const log = golden('h200-graphs-oom'),
+    page = await shop.show(shop.html('cursor.html', log));
+  await page.locator('.chart[data-account="gpu0"]').scrollIntoViewIfNeeded();
+  const gap = await page.evaluate(() => {
+    const [{ time, since }] = memprof.logs[0].accounts;
+    const i = [...time.keys()].find((k) => since[k + 1] - time[k] > 1e5);
+    memprof.setView(time[i] - 1e5, since[i + 1] + 1e5);
+    return {
+      at: time[i],
+      share: ((since[i + 1] + time[i]) / 2 - memprof.view[0]) / (memprof.view[1] - memprof.view[0]),
+    };
+  });
+  await drawn(page);
+  const { x, y } = await spot(page, '.chart[data-account="gpu0"]', gap.share);
+  await page.mouse.move(x, y);
+  await drawn(page);
+  const under = await told(page, 'gpu0');
+  assert.ok(!under.exact);
+  await page.mouse.click(x, y);
+  await page.mouse.move(5, 5);
+  await drawn(page);
+  assert.deepEqual(await page.evaluate(() => memprof.pins.map((pin) => pin.at)), [gap.at]);
+  const { parts, total, exact } = await told(page, 'gpu0');
+  assert.ok(exact);
+  assert.deepEqual({ parts, total }, expected(log, 0, gap.at));
+});
+
+test('the same part has one colour in both runs, and all colours of a chart differ', async () => {
+  const page = await shop.show(shop.html('two.html', golden('h200-graphs-oom'), golden('h200-graphs-eager')));
+  const colours = await page.evaluate(() =>
+    [...document.querySelectorAll('.chart[data-account]')].map((chart) =>
+      Object.fromEntries(
+        /** @type {HTMLElement[]} */ ([...chart.querySelectorAll('tbody tr')]).map((row) => [
+          row.dataset.part,
+          row.querySelector('canvas').toDataURL(),
+        ]),
+      ),
+    ),
+  );
+  assert.equal(colours.length, 2);
+  const [a, b] = colours;
+  for (const [part, colour] of Object.entries(b)) if (part in a) assert.equal(colour, a[part], part);
+  for (const chart of colours) assert.equal(new Set(Object.values(chart)).size, Object.keys(chart).length);
+});

@@ -1,0 +1,107 @@
+// One block: where it came from and where it went; and the blocks that a selected span kept.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Workshop, bytesOf, drawn, tableRows } from './browser.mjs';
+
+const shop = new Workshop();
+let whole, loop;
+before(async () => {
+  await shop.open();
+  whole = shop.html('whole.html', shop.log('whole.zst', 'whole'));
+  loop = shop.html('loop.html', shop.log('loop.zst', 'loop', '12'));
+});
+after(() => shop.close());
+
+const MIB = 1 << 20;
+const kept = '[data-panel="kept"]';
+
+/** What the chart of blocks says of one. */
+const said = (page) =>
+  page.evaluate(() =>
+    Object.fromEntries(
+      [...document.querySelectorAll('[data-blocks] .said tr')].map((row) => [
+        row.querySelector('th').textContent,
+        row.querySelector('td').textContent,
+      ]),
+    ),
+  );
+
+test('a selection lists the blocks that it kept, and what the others of them hold', async () => {
+  const page = await shop.show(whole);
+  assert.equal(await page.locator(kept).count(), 0);
+  await page.evaluate(() => memprof.select(2.5e6, 35e6));
+  assert.deepEqual(await tableRows(page, kept), [
+    { name: 'step 1 > forward', bytes: [6 * MIB] },
+    { name: 'step 1', bytes: [4 * MIB] },
+    { name: 'NCCL:AllReduce', bytes: [2 * MIB] },
+  ]);
+  assert.match(await page.locator(`${kept} h2`).textContent(), /the selection kept: 12\.00 MiB/);
+  await page.evaluate(() => memprof.select(2.5e6, 45e6));
+  assert.deepEqual(
+    (await tableRows(page, kept)).map(({ bytes }) => bytes[0]),
+    [4 * MIB, 2 * MIB],
+  );
+  await page.keyboard.press('Escape');
+  assert.equal(await page.locator(kept).count(), 0);
+});
+
+test('of a long run its rows and the others sum to what the flame graph says that was kept', async () => {
+  const page = await shop.show(shop.html('churn.html', shop.log('churn.zst', 'churn', '300000')));
+  const [low, high] = await page.evaluate(() => memprof.whole);
+  await page.evaluate(([from, to]) => memprof.select(from, to), [low + (high - low) / 3, low + (high - low) / 2]);
+  const rows = await tableRows(page, kept),
+    others = bytesOf(await page.locator(`${kept} tfoot .total`).getAttribute('title'));
+  await page.locator('[data-panel="flame"] .tools button', { hasText: /^kept$/ }).click();
+  await drawn(page);
+  assert.equal(
+    rows.reduce((sum, { bytes }) => sum + bytes[0], others),
+    await page.evaluate(() => memprof.flame.shown.root.bytes[0]),
+  );
+  assert.ok(rows.length > 5 && others > 0);
+});
+
+test('a click on a block tells its life: in which instance of its range it came, and in which it went', async () => {
+  const page = await shop.show(loop);
+  const [heap, at] = await page.evaluate(() => {
+    const { name, blocks } = memprof.logs[0].heaps[0];
+    return [name, blocks.from[blocks.live.indexOf(0)]];
+  });
+  await page.evaluate(([name, ns]) => memprof.pin([{ heap: String(name), log: 0, at: Number(ns) }]), [heap, at]);
+  const rows = page.locator('[data-panel="blocks"] tbody button'),
+    told = [];
+  for (let i = 0; i < (await rows.count()); i++) {
+    await rows.nth(i).click();
+    await drawn(page);
+    const block = await said(page),
+      expected = await page.evaluate(() => {
+        const { lanes, paths, heaps } = memprof.logs[0],
+          [{ blocks }] = heaps,
+          { lit } = /** @type {any} */ (memprof.charts.find((chart) => 'held' in chart && chart.held)),
+          open = (ns) =>
+            [...lanes.from.keys()]
+              .filter((k) => lanes.from[k] <= ns && lanes.to[k] >= ns)
+              .map((k) => paths[lanes.node[k]].at(-1) + (lanes.number[k] ? `:${lanes.number[k]}` : ''))
+              .join(' > ') || 'outside any range';
+        return { born: open(blocks.from[lit]), freed: blocks.live[lit] ? undefined : open(blocks.to[lit]) };
+      });
+    assert.equal(block['born in'], expected.born);
+    assert.equal(block['freed in'], expected.freed);
+    told.push(block);
+  }
+  assert.ok(
+    told.some((block) => /^step:\d/.test(block['born in']) && /^step:\d/.test(block['freed in'] ?? '')),
+    JSON.stringify(told),
+  );
+});
+
+test('blocks of the list are reached and told by the keyboard', async () => {
+  const page = await shop.show(whole);
+  await page.evaluate(() => memprof.select(2.5e6, 45e6));
+  await page.locator(`${kept} tbody button`).nth(1).focus();
+  await page.keyboard.press('Enter');
+  await drawn(page);
+  const block = await said(page);
+  assert.match(block.size, /^2\.00 MiB/);
+  assert.equal(block.freed, 'never');
+  assert.match(block['born in'], /AllReduce/);
+});

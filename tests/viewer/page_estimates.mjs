@@ -1,0 +1,47 @@
+// Of Python's small objects the log has samples only: whatever the page says of them is an estimate, as the reports say.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Workshop, drawn } from './browser.mjs';
+
+const shop = new Workshop();
+before(() => shop.open());
+after(() => shop.close());
+
+const LOG = fileURLToPath(new URL('../golden/python-small.zst', import.meta.url));
+const commas = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ',');
+
+test('bytes and blocks at the peak are those of the peaks report, and estimates', async () => {
+  const [python] = shop.report('peaks', LOG).logs[0].heaps.filter(({ heap }) => heap === 'host/python');
+  const [held] = python.ranges;
+  const file = shop.html('estimates.html', LOG),
+    page = await shop.show(file);
+  const cells = page.locator('[data-panel="peak"][data-heap="host/python"] tbody tr').first().locator('td');
+  const [bytes, , blocks] = await cells.allTextContents();
+  assert.match(bytes, /^~/);
+  assert.equal(blocks, `~${commas(held.blocks_at_peak)}`);
+  const panel = page.locator('[data-panel="peak"][data-heap="host/python"]');
+  assert.match(await panel.locator('tfoot .total').textContent(), /^~/);
+  assert.match(await panel.locator('caption').textContent(), /^~/);
+  const still = readFileSync(file, 'utf8');
+  assert.ok(still.includes(`<td>~${commas(held.blocks_at_peak)}</td><td>~${commas(held.allocations)}</td>`));
+});
+
+test('a selection and the blocks of an instant say that they are of samples', async () => {
+  const page = await shop.show(shop.html('samples.html', LOG));
+  await page.evaluate(() => {
+    const heap = memprof.logs[0].heaps.find(({ name }) => name === 'host/python');
+    memprof.pin([{ heap: heap.name, log: 0, at: heap.peakTime }]);
+    memprof.select(...memprof.whole);
+  });
+  await drawn(page);
+  const line = await page.locator('.statistics[data-heap="host/python"]').textContent();
+  assert.match(line, /largest ~5\.50 MiB/);
+  assert.match(line, /sampled allocations \d+ sampled frees \d+ estimate/);
+  const blocks = page.locator('[data-panel="blocks"]');
+  assert.match(await blocks.locator('h2').textContent(), /^Samples of the blocks of host\/python/);
+  assert.match(await blocks.locator('tfoot').textContent(), /^what no sample is of~/);
+  assert.match(await page.locator('[data-panel="pin"] tbody td').first().textContent(), /^~/);
+  assert.deepEqual(page.trouble, []);
+});

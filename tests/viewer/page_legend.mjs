@@ -1,0 +1,139 @@
+// The table beside a chart: whole names, the largest first, the sum in sight, and a filter.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { WHOLE_PATHS, Workshop, drawn, spot } from './browser.mjs';
+
+const shop = new Workshop();
+let mixed, gpt;
+before(async () => {
+  await shop.open();
+  mixed = shop.html('mixed.html', shop.log('mixed.zst', 'mixed', '60000'));
+  gpt = shop.html('gpt.html', fileURLToPath(new URL('../golden/h100-gpt2.zst', import.meta.url)));
+});
+after(() => shop.close());
+
+/** Rows that are shown: names and exact bytes; and the sum of all. */
+const legend = (page) =>
+  page.evaluate(() => {
+    const chart = document.querySelector('.chart .legend'),
+      exact = (/** @type {Element} */ cell) => Number(cell.getAttribute('title').replace(/[^\d]/g, ''));
+    return {
+      rows: [.../** @type {NodeListOf<HTMLElement>} */ (chart.querySelectorAll('tbody tr'))]
+        .filter((row) => row.offsetHeight > 0)
+        .map((row) => ({ name: row.dataset.name, bytes: exact(row.querySelector('td')) })),
+      total: exact(chart.querySelector('.total')),
+      sum: exact(chart.querySelector('.sum')),
+    };
+  });
+
+test('a name is cut in one place at most', async () => {
+  for (const file of [mixed, gpt]) {
+    const page = await shop.show(file);
+    for (const width of [1280, 1600]) {
+      await page.setViewportSize({ width, height: 900 });
+      await drawn(page);
+      const cut = await page
+        .locator('.legend .name .text')
+        .evaluateAll((all) =>
+          all
+            .filter(
+              (text) =>
+                [...text.children].filter((part) => part.clientWidth && part.scrollWidth > part.clientWidth).length > 1,
+            )
+            .map((text) => text.textContent),
+        );
+      assert.deepEqual(cut, [], `${width}`);
+    }
+  }
+});
+
+test('rows are the largest first at every instant, none is of 0 B, and they sum to the total', async () => {
+  const page = await shop.show(mixed);
+  const orders = new Set();
+  for (let i = 1; i < 12; i++) {
+    const { x, y } = await spot(page, '.chart', i / 12);
+    await page.mouse.move(x, y);
+    await drawn(page);
+    const { rows, total } = await legend(page),
+      named = rows.filter(({ name }) => name !== 'everything else');
+    assert.ok(rows.length > 4 && rows.every(({ bytes }) => bytes > 0), JSON.stringify(rows));
+    assert.deepEqual(
+      named,
+      [...named].sort((a, b) => b.bytes - a.bytes),
+    );
+    assert.equal(
+      rows.reduce((sum, { bytes }) => sum + bytes, 0),
+      total,
+    );
+    orders.add(named.map(({ name }) => name).join());
+  }
+  assert.ok(orders.size > 3, `${orders.size}`);
+});
+
+test('the sum stays in sight, wherever the legend is scrolled to', async () => {
+  const page = await shop.show(mixed, { hash: WHOLE_PATHS });
+  const seen = () =>
+    page.evaluate(() => {
+      const box = document.querySelector('.chart .legend'),
+        foot = box.querySelector('.total').getBoundingClientRect(),
+        { bottom } = box.getBoundingClientRect();
+      return { scrolls: box.scrollHeight > box.clientHeight, below: foot.bottom - bottom };
+    });
+  const before = await seen();
+  assert.ok(before.scrolls);
+  assert.ok(Math.abs(before.below) < 2, `${before.below}`);
+  await page.evaluate(() => {
+    document.querySelector('.chart .legend').scrollTop = 1e4;
+  });
+  assert.ok(Math.abs((await seen()).below) < 2);
+});
+
+test('a filter leaves the names with its text and sums them; a link keeps it, Escape takes it away', async () => {
+  const page = await shop.show(mixed, { hash: WHOLE_PATHS });
+  const all = (await legend(page)).rows;
+  await page.locator('.chart .filter').first().fill('LAYER 2');
+  await drawn(page);
+  const { rows, sum, total } = await legend(page),
+    wanted = all.filter(({ name }) => name.includes('layer 2'));
+  assert.ok(wanted.length > 1 && wanted.length < all.length);
+  assert.deepEqual(rows, wanted);
+  assert.equal(
+    sum,
+    wanted.reduce((most, { bytes }) => most + bytes, 0),
+  );
+  assert.ok(total > sum);
+  const again = await shop.show(mixed, { hash: await page.evaluate(() => location.hash) });
+  assert.deepEqual((await legend(again)).rows, wanted);
+  assert.equal(await again.locator('.chart .filter').first().inputValue(), 'LAYER 2');
+  await page.keyboard.press('Escape');
+  await drawn(page);
+  assert.deepEqual((await legend(page)).rows, all);
+});
+
+test('a row with the focus keeps it while the order changes', async () => {
+  const page = await shop.show(mixed);
+  const name = page.locator('.chart .legend tbody tr .name').nth(2);
+  await name.focus();
+  const focused = () =>
+    page.evaluate(() => /** @type {HTMLElement} */ (document.activeElement.closest('tr'))?.dataset.name);
+  const before = await focused();
+  for (let i = 1; i < 8; i++) {
+    const { x, y } = await spot(page, '.chart', i / 8);
+    await page.mouse.move(x, y);
+    await drawn(page);
+    assert.equal(await focused(), before);
+  }
+});
+
+test('a wide legend has the shape of each band', async () => {
+  const page = await shop.show(mixed, { viewport: { width: 1600, height: 900 } });
+  const painted = await page.locator('.chart .legend tbody tr:not([hidden]) .shape').evaluateAll((all) =>
+    all.map((canvas) => {
+      const { width, height } = /** @type {HTMLCanvasElement} */ (canvas);
+      const { data } = /** @type {HTMLCanvasElement} */ (canvas).getContext('2d').getImageData(0, 0, width, height);
+      return data.some((part, i) => i % 4 === 3 && part > 0);
+    }),
+  );
+  assert.ok(painted.length > 4 && painted.every(Boolean), painted.join());
+});

@@ -1,0 +1,107 @@
+// Ranks first: the page of many logs opens with the one that differs most, beside the median of all, and why it differs.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Workshop, drawn } from './browser.mjs';
+
+const shop = new Workshop();
+const MANY = 66;
+let logs;
+before(async () => {
+  await shop.open();
+  logs = Array.from({ length: MANY }, (_, i) => shop.log(`r${i}.zst`, 'rank', `${i}`));
+});
+after(() => shop.close());
+
+const golden = (name) => fileURLToPath(new URL(`../golden/${name}.zst`, import.meta.url));
+const PANEL = '[data-panel="ranks"]';
+
+/** As the page writes them. */
+function size(bytes) {
+  const sign = bytes < 0 ? '−' : '+';
+  let value = Math.abs(bytes),
+    unit = -1;
+  if (value < 1024) return `${sign}${value} B`;
+  while (value >= 1024 && unit < 3) {
+    value /= 1024;
+    unit++;
+  }
+  return `${sign}${value.toFixed(2)} ${['KiB', 'MiB', 'GiB', 'TiB'][unit]}`;
+}
+
+test('a page of ranks opens with the median one as A and the one that differs most as B', async () => {
+  const page = await shop.show(shop.html('ranks.html', ...logs.slice(0, 8)));
+  const { a, b } = await page.evaluate(() => memprof.state);
+  assert.equal(b, 5);
+  const peaks = logs.slice(0, 8).map((log) => shop.report('peaks', log).logs[0].heaps[0].peak_bytes);
+  assert.equal(peaks[a], [...peaks].sort((x, y) => x - y)[4]);
+  assert.match(await page.locator('.runs').textContent(), /A.*B.*rank 5/);
+  assert.equal(await page.evaluate(() => location.hash), '');
+  assert.match(await page.locator('.ranks button').first().textContent(), /rank 5.*differs most/);
+  const top = (selector) =>
+    page
+      .locator(selector)
+      .first()
+      .evaluate((element) => element.getBoundingClientRect().top);
+  assert.ok((await top(PANEL)) < (await top('.minimap')));
+});
+
+test('what makes it differ is what diff says of the two', async () => {
+  const page = await shop.show(shop.html('why.html', ...logs.slice(0, 8)));
+  const { a, b } = await page.evaluate(() => memprof.state);
+  const account = shop
+    .report('diff', logs[a], logs[b])
+    .accounts.find(({ of, name }) => of === 'heap' && name === 'host/heap');
+  const told = await page.locator('.differs').textContent();
+  assert.ok(
+    told.startsWith(`rank 5 differs most from rank ${a}, the median: host/heap ${size(account.change_bytes)}:`),
+    told,
+  );
+  const [most] = [...account.rows].sort((x, y) => Math.abs(y.change_bytes) - Math.abs(x.change_bytes));
+  assert.ok(told.includes(`${most.path.join(' > ') || 'outside any range'} ${size(most.change_bytes)}`), told);
+  assert.equal(await page.locator('[data-panel="differences"]').count(), 1);
+  await page.getByLabel('run A').selectOption('7');
+  await drawn(page);
+  assert.equal(await page.locator('[data-panel="differences"]').count(), 0);
+});
+
+test('of very many ranks a picture of ranks and ranges says which differs in what, and a click compares it', async () => {
+  const page = await shop.show(shop.html('many.html', ...logs));
+  assert.equal((await page.evaluate(() => memprof.state)).b, 5);
+  assert.equal(await page.locator('.ranks button').count(), MANY);
+  const box = await page.locator('.heat').boundingBox();
+  const columns = await page.evaluate(
+    () => new Set(memprof.stackOf(memprof.logs[5], 'host/heap').groups.map((g) => g.name)).size,
+  );
+  const said = new Map();
+  for (let i = 0; i < columns + 2; i++) {
+    await page.mouse.move(box.x + ((i + 0.5) / (columns + 2)) * box.width, box.y + 2);
+    const [, rank, name, bytes] = (await page.locator('[data-said="heat"]').textContent()).match(
+      /^(rank \d+), (.*): (.*), [+−\d].* from the median/,
+    );
+    assert.equal(rank, 'rank 5');
+    said.set(name, bytes);
+  }
+  const [heap] = shop.report('peaks', logs[5]).logs[0].heaps;
+  const [most] = heap.ranges;
+  assert.equal(said.get(most.path.join(' > ') || 'outside any range'), size(most.bytes_at_peak).slice(1));
+  await page.mouse.click(box.x + box.width / 2, box.y + box.height - 2);
+  await drawn(page);
+  assert.notEqual((await page.evaluate(() => memprof.state)).b, 5);
+  assert.deepEqual(page.trouble, []);
+});
+
+test('ranks that have a GPU each are compared, whatever its number', async () => {
+  const page = await shop.show(
+    shop.html('gpus.html', golden('h200-nccl-rank0'), golden('h200-nccl-rank1'), golden('h100-fsdp-rank0')),
+  );
+  const sizes = await page.locator('.ranks .sub').allTextContents();
+  assert.equal(sizes.length, 3);
+  for (const text of sizes) assert.ok(!text.startsWith('0 B'), sizes.join());
+});
+
+test('ranks that are alike open as they are, and nobody is said to differ', async () => {
+  const page = await shop.show(shop.html('alike.html', ...[0, 1, 2].map((i) => shop.log(`s${i}.zst`, 'rank', `${i}`))));
+  assert.deepEqual(await page.evaluate(() => [memprof.state.a, memprof.state.b]), [0, -1]);
+  assert.equal(await page.locator('.differs').count(), 0);
+});

@@ -1,0 +1,56 @@
+// A device's account: which instant tells a time, and how parts lie on each other.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { begins, edges, instantAt, isTold, peakOf, spread } from '../../viewer/src/accounts.js';
+import { ACCOUNT_KINDS } from '../../viewer/src/columns.js';
+
+const f = (...numbers) => Float64Array.from(numbers);
+const kinds = (...names) => f(...names.map((name) => ACCOUNT_KINDS.indexOf(name)));
+
+/** Two instants that are spread, and between them the peak. @returns {any} */
+const account = (...parts) => ({
+  since: f(10, 30, 30),
+  time: f(20, 30, 50),
+  kind: kinds('spread', 'peak', 'spread'),
+  used: f(7, 9, 8),
+  parts: parts.map((bytes, i) => ({ key: `${i}`, name: `part ${i}`, bytes: f(...bytes) })),
+});
+
+test('an instant tells its own time, and is drawn from where its state began until the next', () => {
+  const of = account();
+  assert.deepEqual([...begins(of)], [10, 30, 30]);
+  assert.deepEqual(
+    [9, 10, 15, 20, 25, 29, 30, 31, 50, 99].map((ns) => instantAt(of, ns)),
+    [-1, 0, 0, 0, 0, 0, 1, 2, 2, 2],
+  );
+});
+
+test('what came after an instant, and before the next state that is known, is not told', () => {
+  const of = account();
+  assert.deepEqual(
+    [10, 11, 20, 21, 29].map((ns) => isTold(of, 0, ns)),
+    [false, true, true, false, false],
+  );
+  assert.ok(isTold(of, 1, 30));
+  assert.ok(!isTold(of, 2, 30));
+  assert.ok(isTold(of, 2, 31));
+});
+
+test('the peak is known, and is not counted among the instants that are spread', () => {
+  assert.equal(peakOf(account()), 1);
+  assert.equal(spread(account()), 2);
+});
+
+test('parts lie on each other, and what was measured to be less lies below nothing', () => {
+  const made = edges(account([4, 5, 6], [5, 4, -1], [-2, 0, 3]));
+  assert.deepEqual(
+    made.map(({ part, edge }) => [part.name, ...edge]),
+    [
+      ['part 2', -2, 0, -1],
+      ['part 2', 9, 9, 9],
+      ['part 1', 0, 0, -1],
+      ['part 1', 9, 9, 6],
+      ['part 0', 4, 5, 6],
+    ],
+  );
+});

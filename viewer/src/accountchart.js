@@ -1,0 +1,225 @@
+/** A device's account over time: what its used bytes were, up to the limit that it has; beside it the table of an instant. */
+import { begins, edges, fills, instantAt, isTold, peakOf, spread } from './accounts.js';
+import { colour, element, swatch } from './dom.js';
+import { count, share, size, time } from './format.js';
+import { isBad, marksOf } from './marks.js';
+import * as paint from './paint.js';
+import { Plot } from './plot.js';
+
+/**
+ * @typedef {import('./app.js').App} App
+ * @typedef {import('./data.js').Log} Log
+ * @typedef {import('./accounts.js').Account} Account
+ */
+
+export class AccountChart {
+  /** @param {App} app @param {Log} log @param {Account} account @param {string} role "A", "B" or "" @param {number} height */
+  constructor(app, log, account, role, height) {
+    this.app = app;
+    this.log = log;
+    this.account = account;
+    this.role = role;
+    this.height = height;
+    this.gpu = `gpu${account.device}`;
+    this.origin = app.origin(log);
+    this.begins = begins(account);
+    this.edges = edges(account);
+    this.marks = marksOf(log, `${this.gpu}/`);
+    this.fill = fills(
+      app.logs.flatMap((of) => of.accounts),
+      app.dark,
+    );
+    /** @type {number | null} where the cursor is */
+    this.cursor = null;
+    this.peak = peakOf(account);
+    /** Where the axis begins: in both runs at the same. */
+    this.low = 0;
+    this.canvas = element('div', { class: 'plot', role: 'img', tabindex: 0, 'aria-label': this.describe() });
+    this.when = element('span', {});
+    this.badge = element('span', { class: 'badge' });
+    this.rows = element('tbody', {});
+    this.sum = element('td', { class: 'total' });
+    this.root = this.build();
+  }
+
+  build() {
+    const { account, role } = this,
+      number = spread(account);
+    const head = element(
+      'h2',
+      {},
+      role && element('b', { class: `role role-${role}` }, role),
+      `${this.gpu}: what its bytes were`,
+      element('span', { class: 'sub' }, `${count(number)} instants, exact at each; between two nobody says`),
+    );
+    const legend = element(
+      'div',
+      { class: 'legend', role: 'region', tabindex: 0, 'aria-label': `the account of ${this.gpu}` },
+      element(
+        'table',
+        { class: 'account' },
+        element('caption', {}, this.when, ' ', this.badge),
+        this.rows,
+        element('tfoot', {}, element('tr', {}, element('th', { scope: 'row' }, 'all'), this.sum, element('td', {}))),
+      ),
+    );
+    return element(
+      'section',
+      { class: 'chart', 'data-account': this.gpu, 'data-role': role },
+      head,
+      element('div', { class: 'pair' }, this.canvas, legend),
+    );
+  }
+
+  describe() {
+    const { account, peak } = this,
+      largest = [...account.parts].sort((a, b) => b.bytes[peak] - a.bytes[peak]).slice(0, 3);
+    const parts = peak < 0 ? [] : largest.map((part) => `${part.name} ${size(part.bytes[peak])}`);
+    return `what the bytes of ${this.gpu} were over time; at the peak: ${parts.join(', ')}`;
+  }
+
+  /** Of the instants that are in view: the least and the most. */
+  bounds() {
+    const [from, to] = this.app.view.map((ns) => ns + this.origin);
+    let low = 0,
+      high = 1;
+    for (const { edge } of this.edges)
+      edge.forEach((bytes, i) => {
+        if (this.begins[i] > to || (this.begins[i + 1] ?? Infinity) < from) return;
+        low = Math.min(low, bytes);
+        high = Math.max(high, bytes);
+      });
+    return [low, high];
+  }
+
+  /** Where the axis would begin for this run alone. */
+  bottom() {
+    return this.bounds()[0] * 1.06;
+  }
+
+  /** What the axis has to hold. */
+  ceiling() {
+    const [, high] = this.bounds(),
+      { total } = this.account;
+    return total && total < high * 1.5 ? Math.max(high, total) : high;
+  }
+
+  /** @param {number} width @param {number} yMax @param {boolean} axis */
+  mount(width, yMax, axis) {
+    const { app } = this;
+    this.plot = new Plot(this.canvas, {
+      width,
+      height: this.height,
+      name: this.gpu,
+      yMax,
+      yMin: 0,
+      view: app.view,
+      axis,
+      draw: (s) => this.draw(s),
+      hover: (ns) => this.hover(ns),
+      click: (ns) => this.pin(Math.round(ns)),
+      app,
+    });
+    this.update(yMax);
+  }
+
+  /** @param {number} yMax */
+  update(yMax) {
+    const plot = /** @type {Plot} */ (this.plot);
+    plot.options.yMin = this.low;
+    plot.show(this.app.view, yMax);
+    this.fillLegend();
+  }
+
+  redraw() {
+    this.plot?.u.redraw(false);
+  }
+
+  /** @param {paint.Surface} s */
+  draw(s) {
+    const { app, origin, account } = this,
+      xs = this.begins.map((ns) => ns - origin),
+      end = this.log.duration - origin;
+    for (const { part, edge } of this.edges) paint.area(s, xs, edge, end, this.fill(part));
+    if (account.total && s.y(account.total) >= s.top - 1)
+      paint.across(s, s.y(account.total), colour('--warn'), `memory of the GPU: ${size(account.total)}`);
+    for (const mark of this.marks)
+      paint.marker(s, s.x(mark.time - origin), mark.kind, isBad(mark) ? colour('--warn') : colour('--faint'));
+    for (const pin of app.pins) paint.upright(s, s.x(pin.at), colour('--accent'), pin === app.pins[0] ? [] : [4, 3]);
+  }
+
+  /** @param {number | null} ns */
+  hover(ns) {
+    this.cursor = ns;
+    this.fillLegend();
+  }
+
+  /** At the instant that is drawn there, which is exact. @param {number} ns */
+  pin(ns) {
+    const i = instantAt(this.account, ns + this.origin),
+      heap = this.log.heaps.find(({ name }) => name.startsWith(`${this.gpu}/`));
+    if (i < 0 || !heap) return;
+    const at = isTold(this.account, i, ns + this.origin) ? ns : this.account.time[i] - this.origin;
+    this.app.pin([{ heap: heap.name, log: this.log.index, at }]);
+  }
+
+  /** Which instant the table is of: its number, when that is, and what it is called. */
+  chosen() {
+    const { app, account, origin } = this,
+      [pin] = app.pins;
+    if (this.cursor === null && !pin)
+      return { i: this.peak, ns: account.time[this.peak], label: 'at the peak of the device' };
+    const ns = Math.round(this.cursor ?? pin.at) + origin,
+      label = this.cursor !== null ? 'under the cursor' : app.pins.length > 1 ? 'first pin' : 'pinned';
+    return { i: instantAt(account, ns), ns, label };
+  }
+
+  fillLegend() {
+    const { account, badge } = this,
+      { i, ns, label } = this.chosen(),
+      told = i >= 0 && isTold(account, i, ns);
+    this.when.textContent = i < 0 ? 'before the first instant' : `${label}, ${time(told ? ns : account.time[i], 1)}`;
+    badge.className = `badge ${told ? 'exact' : 'bucket'}`;
+    badge.textContent = i < 0 ? '' : told ? 'exact' : 'an instant beside it';
+    badge.title =
+      i < 0
+        ? ''
+        : told
+          ? 'what each byte was then, as peaks --at says'
+          : 'of the time itself nothing is told; this is exact at the time that is named';
+    this.rows.replaceChildren(...account.parts.filter(({ bytes }) => bytes[i]).map((part) => this.row(part, i)));
+    const sum = i < 0 ? 0 : account.used[i];
+    this.sum.textContent = size(sum);
+    this.sum.title = `${count(sum)} bytes`;
+  }
+
+  /** @param {import('./accounts.js').Part} part @param {number} i */
+  row(part, i) {
+    const bytes = part.bytes[i];
+    return element(
+      'tr',
+      { 'data-part': part.key },
+      element(
+        'th',
+        { scope: 'row' },
+        element('span', { class: 'name' }, swatch(this.fill(part)), element('bdi', {}, part.name)),
+      ),
+      element('td', { title: `${count(bytes)} bytes` }, size(bytes)),
+      element('td', {}, bytes < 0 ? '' : share(bytes, this.account.used[i])),
+    );
+  }
+
+  destroy() {
+    this.plot?.destroy();
+  }
+}
+
+/** Of the runs that are shown, one a run. @param {App} app @param {string} gpu @param {number} height */
+export const accountCharts = (app, gpu, height) =>
+  app
+    .runs()
+    .flatMap((log) =>
+      log.accounts
+        .filter(({ device, time }) => `gpu${device}` === gpu && time.length)
+        .map((account) => new AccountChart(app, log, account, app.state.b < 0 ? '' : app.roleOf(log), height)),
+    );

@@ -1,0 +1,180 @@
+/**
+ * Who held how much, as a tree: ranges, and below each the call stacks in it. Of one instant or span, or of two side by
+ * side.
+ * @typedef {import('./data.js').Log} Log
+ * @typedef {import('./data.js').Heap} Heap
+ * @typedef {{ range: string[], stack: string[], whole: boolean, sampled: boolean, least: (depth: number) => boolean }} Place of a band; whole: all
+ *   of its bytes are of that stack; sampled: only a sample of the blocks has one; least: whether more of the range's first so many names lies in bands that do not say so
+ * @typedef {{ place: Place, bytes: number }} Piece
+ * @typedef {{ pieces: Piece[], open: boolean, match?: (frame: string) => string }} Side open: some bytes are of nobody that is
+ *   known; match: what of a frame is the same in another run
+ * @typedef {{ name: string, frames: string[], range: string | null, key: string, depth: number, bytes: number[], least: boolean[],
+ *   weight: number, children: Box[] }} Box range: its path, in ranges; frames: of a chain of calls all
+ * @typedef {{ box: Box, left: number, width: number }} Laid shares of the whole
+ */
+import { FOLD, ONE, OTHER } from './columns.js';
+import { isFold, partOf } from './folds.js';
+import { ELSE, OUTSIDE, SEVERAL, SEVERAL_OF } from './model.js';
+
+/** @param {Heap} heap @param {import('./data.js').Band} band @param {string[] | null} unfolded null: all lines are */
+function rangeOf(heap, band, unfolded) {
+  const part = unfolded && partOf(heap, 'range', band);
+  if (!part) return null;
+  if (!isFold(part.line) || !unfolded.includes(part.line.name)) return { path: part.line.path, open: part.line.open };
+  if (band.kind === FOLD) return { path: [SEVERAL_OF + part.line.name], open: 0 };
+  return part.told === null ? null : { path: part.toldPath, open: part.line.partsOpen };
+}
+
+/** @param {Log} log @param {Heap} heap @param {string[] | null} unfolded @param {Map<string, string>} [renamed] ranges as another run
+ *  has them @returns {Place[]} by band */
+export function places(log, heap, unfolded, renamed) {
+  return heap.bands.map((band) => {
+    if (band.kind === OTHER) return { range: [ELSE], stack: [], whole: true, sampled: false, least: () => false };
+    const told = rangeOf(heap, band, unfolded),
+      own = told ? told.path : log.paths[band.node],
+      path = renamed?.get(own.join(' > '))?.split(' > ') ?? own,
+      range = path.length ? path : [OUTSIDE],
+      frames = log.stacks[band.python].length ? log.stacks[band.python] : log.stacks[band.native],
+      piece = band.pieces?.[1] ?? 0;
+    return {
+      range,
+      stack: band.kind === ONE ? frames : [SEVERAL],
+      whole: band.kind === ONE,
+      sampled: log.sampled && heap.name === 'host/heap',
+      least: (depth) =>
+        depth < range.length ? piece >> 1 >= (told ? 1 : depth) : told ? told.open === 1 : (piece & 1) === 1,
+    };
+  });
+}
+
+/** What each band holds at a span. @param {Heap} heap @param {number} span */
+export function held(heap, span) {
+  const bytes = new Float64Array(heap.bands.length),
+    end = span < 0 ? 0 : heap.spans.end[span];
+  for (let i = 0; i < end; i++) bytes[heap.changeBand[i]] = heap.changeBytes[i];
+  return bytes;
+}
+
+/** @param {Place[]} all @param {Float64Array} bytes by band @param {(frame: string) => string} [match] @returns {Side} */
+export function side(all, bytes, match) {
+  const pieces = all.map((place, i) => ({ place, bytes: bytes[i] })).filter((piece) => piece.bytes > 0);
+  return {
+    pieces,
+    match,
+    open: pieces.some(({ place }) => place.range[0] === ELSE || place.range[0].startsWith(SEVERAL_OF)),
+  };
+}
+
+/** @param {string} name @param {string | null} range @param {string} key @param {number} depth @param {number} sides @returns {Box} */
+const boxOf = (name, range, key, depth, sides) => ({
+  name,
+  frames: [name],
+  range,
+  key,
+  depth,
+  bytes: Array(sides).fill(0),
+  least: Array(sides).fill(false),
+  weight: 0,
+  children: [],
+});
+
+/** @param {Side[]} sides @returns {Box} */
+export function tree(sides) {
+  const root = boxOf('all', '', '', 0, sides.length),
+    /** @type {Map<string, Box>} */
+    made = new Map();
+  /** @param {Box} parent @param {string} name @param {boolean} ranges @param {string} [same] */
+  const child = (parent, name, ranges, same = name) => {
+    const key = `${parent.key}${ranges ? '\n' : '\n\t'}${same}`;
+    let found = made.get(key);
+    if (!found) {
+      found = boxOf(
+        name,
+        ranges ? `${parent.range && `${parent.range} > `}${name}` : null,
+        key,
+        parent.depth + 1,
+        sides.length,
+      );
+      made.set(key, found);
+      parent.children.push(found);
+    }
+    return found;
+  };
+  sides.forEach(({ pieces, open, match }, s) => {
+    const several = new Set(pieces.filter(({ place }) => !place.whole).map(({ place }) => place.range.join('\n')));
+    for (const { place, bytes } of pieces) {
+      let at = root;
+      const add = (/** @type {Box} */ box, /** @type {boolean} */ least) => {
+        box.bytes[s] += bytes;
+        if (least) box.least[s] = true;
+        at = box;
+      };
+      add(root, false);
+      place.range.forEach((name, i) => add(child(at, name, true), open && place.least(i + 1)));
+      const least =
+        place.whole &&
+        (place.sampled || (open && place.least(place.range.length)) || several.has(place.range.join('\n')));
+      for (const frame of place.stack) add(child(at, frame, false, match?.(frame)), least);
+    }
+  });
+  weigh(root);
+  return joined(root);
+}
+
+/** What it is as wide as: the bytes, or of two sides what differs in it. @param {Box} box */
+function weigh(box) {
+  const inside = box.children.reduce((sum, child) => sum + weigh(child), 0),
+    own = box.bytes.map((bytes, s) => bytes - box.children.reduce((sum, child) => sum + child.bytes[s], 0));
+  box.weight = inside + Math.abs(own.length > 1 ? own[1] - own[0] : own[0]);
+  const late = (/** @type {Box} */ { name }) => Number([ELSE, SEVERAL].includes(name) || name.startsWith(SEVERAL_OF));
+  box.children.sort((a, b) => late(a) - late(b) || b.weight - a.weight || (a.name < b.name ? -1 : 1));
+  return box.weight;
+}
+
+/** Calls that have one caller and one callee, and the same bytes, are one box. @param {Box} box @returns {Box} */
+function joined(box) {
+  const [only] = box.children,
+    isChain = box.range === null && box.children.length === 1 && only.bytes.every((bytes, s) => bytes === box.bytes[s]);
+  if (isChain) {
+    const rest = joined({ ...only, depth: box.depth });
+    return { ...rest, name: box.name, frames: [box.name, ...rest.frames], key: box.key };
+  }
+  return { ...box, children: box.children.map((child) => joined({ ...child, depth: box.depth + 1 })) };
+}
+
+/** All boxes that are wide enough, each row from the left. @param {Box} top whose width is the whole @param {number} least a share
+ *  @returns {Laid[][]} by row */
+export function layout(top, least) {
+  /** @type {Laid[][]} */
+  const rows = [];
+  const lay = (
+    /** @type {Box} */ box,
+    /** @type {number} */ left,
+    /** @type {number} */ width,
+    /** @type {number} */ row,
+  ) => {
+    (rows[row] ??= []).push({ box, left, width });
+    for (const child of box.children) {
+      const part = box.weight ? (width * child.weight) / box.weight : 0;
+      if (part >= least) lay(child, left, part, row + 1);
+      left += part;
+    }
+  };
+  lay(top, 0, 1, 0);
+  return rows;
+}
+
+/** The box of a key, and those that it is in, outermost first; all of them where there is none. @param {Box} root @param {string} key */
+export function pathTo(root, key) {
+  const path = [root];
+  for (let at = /** @type {Box | undefined} */ (root); at && at.key !== key; ) {
+    at = at.children.find((child) => key === child.key || key.startsWith(`${child.key}\n`));
+    if (!at) return [root];
+    path.push(at);
+  }
+  return path;
+}
+
+/** The outermost boxes that are looked for. @param {Box} box @param {(box: Box) => boolean} is @returns {Box[]} */
+export const outermost = (box, is) =>
+  box.depth > 0 && is(box) ? [box] : box.children.flatMap((child) => outermost(child, is));

@@ -1,0 +1,34 @@
+/** A band's bytes over the view, beside its name: its shape alone. */
+import { colour } from './dom.js';
+
+const WIDTH = 48,
+  HEIGHT = 14;
+
+/** The largest of each of so many columns. @param {Float64Array} bytes of each span @param {number[]} spans that are shown
+ *  @param {number} columns */
+export function columnsOf(bytes, spans, columns) {
+  const out = new Float64Array(Math.min(columns, spans.length));
+  spans.forEach((span, i) => {
+    const at = Math.floor((i * out.length) / spans.length);
+    out[at] = Math.max(out[at], bytes[span]);
+  });
+  return out;
+}
+
+/** Where there is no room for it, nothing. @param {HTMLCanvasElement} canvas @param {Float64Array} bytes @param {number[]} spans */
+export function sparkline(canvas, bytes, spans) {
+  if (!canvas.clientWidth) return;
+  const ratio = globalThis.devicePixelRatio || 1,
+    c = canvas.getContext('2d'),
+    ys = columnsOf(bytes, spans, WIDTH),
+    most = ys.reduce((a, b) => Math.max(a, b), 1);
+  canvas.width = WIDTH * ratio;
+  canvas.height = HEIGHT * ratio;
+  if (!c) return;
+  c.scale(ratio, ratio);
+  c.fillStyle = colour('--faint');
+  ys.forEach((y, i) => {
+    const high = (y / most) * (HEIGHT - 1);
+    c.fillRect((i * WIDTH) / ys.length, HEIGHT - high, WIDTH / ys.length, high);
+  });
+}
