@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/addresses.h"
 #include "base/loader.h"
-#include "base/sys.h"
 #include "core/config.h"
 #include "core/draw.h"
 #include "core/record.h"
@@ -44,50 +44,12 @@ static struct {
 } python;
 static struct allocator pymalloc; /* its own functions; NULL: not to be sampled */
 
-/* ---- the sampled blocks, by address, without a lock */
-
-enum { BUCKETS = 1 << 16, PLACES = 8, PAGES = 1 << 20, MANY = UINT8_MAX };
-
-static uint64_t (*samples)[PLACES]; /* 0: an empty place */
-static uint8_t on_page[PAGES]; /* how many lie in the pages with this hash; MANY: nobody knows. Not
-                                  emptied in a child: there its samples are looked for in vain */
-
-static uint8_t *page_of(const void *p) { return &on_page[(uintptr_t)p >> 12 & (PAGES - 1)]; }
-
-static void count(const void *p, int change)
-{
-    uint8_t *at = page_of(p), n = __atomic_load_n(at, __ATOMIC_RELAXED);
-    while (n != MANY && !__atomic_compare_exchange_n(at, &n, (uint8_t)(n + change), false,
-                                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
-}
-
-/* Exchanges it in one of its two buckets. */
-static bool exchange(const void *p, uint64_t before, uint64_t after)
-{
-    const uint64_t hash = ((uintptr_t)p >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 48;
-    for (unsigned i = 0; i < 2 * PLACES; i++) {
-        uint64_t *at = &samples[hash ^ i / PLACES][i % PLACES], expected = before;
-        if (__atomic_compare_exchange_n(at, &expected, after, false, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED))
-            return true;
-    }
-    return false;
-}
-
-/* False where there is no room: half a million samples are 256 GiB of objects. */
-static bool remember(const void *p)
-{
-    if (!exchange(p, 0, (uintptr_t)p)) return false;
-    count(p, 1);
-    return true;
-}
+static struct mp_addresses *samples; /* NULL: none yet */
 
 static MP_COLD void gone(void *p)
 {
-    if (!p || !exchange(p, (uintptr_t)p, 0)) return;
-    count(p, -1);
-    mp_record(MPF_OP_FREE, MPF_HEAP_PYTHON, (uintptr_t)p, 0);
+    if (p && mp_addresses_take(samples, p))
+        mp_record(MPF_OP_FREE, MPF_HEAP_PYTHON, (uintptr_t)p, 0);
 }
 
 /* ---- in front of pymalloc */
@@ -102,7 +64,7 @@ static MP_COLD void *sampled(void *p, size_t bytes)
 {
     const bool first = !here.random;
     here.bytes_left = mp_draw(&here.random);
-    if (!first && p && remember(p))
+    if (!first && p && mp_addresses_add(samples, p))
         mp_record_slow(MPF_OP_ALLOC, MPF_HEAP_PYTHON, (uintptr_t)p, bytes);
     return p;
 }
@@ -110,11 +72,6 @@ static MP_COLD void *sampled(void *p, size_t bytes)
 static inline bool is_due(size_t bytes)
 {
     return bytes <= SMALL && __builtin_expect((here.bytes_left -= (int32_t)bytes) < 0, 0);
-}
-
-static inline bool may_be_sampled(const void *p)
-{
-    return __builtin_expect(__atomic_load_n(page_of(p), __ATOMIC_RELAXED), 0);
 }
 
 static void *in_front_malloc(void *ctx, size_t bytes)
@@ -137,13 +94,13 @@ static void *in_front_realloc(void *ctx, void *p, size_t bytes)
 {
     void *q = pymalloc.realloc(ctx, p, bytes);
     if (!q) return NULL;
-    if (may_be_sampled(p)) gone(p);
+    if (mp_addresses_may_have(samples, p)) gone(p);
     return is_due(bytes) ? sampled(q, bytes) : q;
 }
 
 static void in_front_free(void *ctx, void *p)
 {
-    if (may_be_sampled(p)) gone(p);
+    if (mp_addresses_may_have(samples, p)) gone(p);
     pymalloc.free(ctx, p);
 }
 
@@ -161,14 +118,14 @@ static void sample(void)
                                                in_front_realloc, in_front_free };
     if (!pymalloc.malloc || !python.is_initialized() || !is_pymalloc(OBJ) || !is_pymalloc(MEM))
         return;
-    if (!samples && !(samples = mp_sys_map_wiped(BUCKETS * sizeof *samples))) return;
+    if (!samples && !(samples = mp_addresses_map())) return;
     python.set(OBJ, &in_front);
     python.set(MEM, &in_front);
 }
 
 void mp_pymalloc_reset(void)
 {
-    if (samples) mp_sys_wipe(samples, BUCKETS * sizeof *samples);
+    if (samples) mp_addresses_clear(samples);
 }
 
 /* ---- arenas */
