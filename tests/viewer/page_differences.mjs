@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Workshop } from './browser.mjs';
+import { WHOLE_PATHS, Workshop, bytesOf, drawn, spot, tableRows } from './browser.mjs';
 
 const shop = new Workshop();
 before(() => shop.open());
@@ -96,4 +96,150 @@ test('changes of one size are in the order of their names', async () => {
     data.logs[1].differences[0].rows.map((row) => row.path[0]),
     ['is', 'was'].flatMap((word) => [...names].sort().map((name) => `${word} ${name}`)),
   );
+});
+
+/** Two runs of which each has bands that the other has not, and some that both have. */
+const runs = () => [golden('h200-graphs-eager'), golden('h200-graphs-oom')];
+
+/** The chart of B minus A. */
+const difference = async (page) => {
+  await page.evaluate(() => memprof.change({ compare: 'difference' }));
+  await drawn(page);
+};
+
+test('at every pixel the bands of the difference sum to B minus A, and end with the run that ends first', async () => {
+  for (const logs of [runs(), [golden('h100-gpt2'), golden('h100-lora')]]) {
+    const page = await shop.show(shop.html('stacked.html', ...logs));
+    for (const axis of ['time', 'events']) {
+      await page.evaluate((how) => memprof.change({ axis: /** @type {any} */ (how) }), axis);
+      await difference(page);
+      const charts = await page.evaluate(() =>
+        memprof.charts
+          .filter((chart) => chart.stacked)
+          .map(({ stacked: { xs, edges, sum }, ...chart }) => {
+            const life = chart.stacks.map(({ log }) => [0, log.duration].map((ns) => ns - memprof.origin(log)));
+            const both = chart.xs.map((x, i) => ({
+              x,
+              change: chart.stacks.reduce((all, { heap }, k) => {
+                const span = chart.spans[k][i];
+                return all + (k ? 1 : -1) * (span < 0 ? 0 : heap.spans.max[span]);
+              }, 0),
+            }));
+            return {
+              expected: both.filter(({ x }) => life.every(([, to]) => x <= to)),
+              bands: xs.map((x, i) => ({
+                x,
+                change: edges.reduce((all, { below, edge }) => all + edge[i] - below[i], 0),
+              })),
+              line: xs.map((x, i) => ({ x, change: sum[i] })),
+              sides: edges.every(({ below, edge }) =>
+                edge.every((bytes, i) => (bytes - below[i]) * bytes >= 0 && below[i] * bytes >= 0),
+              ),
+            };
+          }),
+      );
+      assert.ok(charts.length);
+      for (const { expected, bands, line, sides } of charts) {
+        assert.ok(expected.length > 50 && expected.some(({ change }) => change));
+        assert.deepEqual(bands, expected);
+        assert.deepEqual(line, expected);
+        assert.ok(sides);
+      }
+    }
+    assert.deepEqual(page.trouble, []);
+    await page.context().close();
+  }
+});
+
+test('bands of the difference have the order and the colours that they have in both charts', async () => {
+  const page = await shop.show(shop.html('order2.html', ...runs()));
+  const swatches = (chart) =>
+    page
+      .locator(`${chart} .legend tr[data-name]`)
+      .evaluateAll((rows) =>
+        Object.fromEntries(rows.map((row) => [row.dataset.name, row.querySelector('canvas').toDataURL()])),
+      );
+  const ordered = () =>
+    page.evaluate(() =>
+      memprof.charts
+        .filter((chart) => chart.stack?.heap.name === 'gpu0/torch')
+        .map((chart) => chart.stack.groups.map(({ name }) => name)),
+    );
+  const inBoth = await ordered(),
+    colours = [await swatches('.chart[data-role="A"]'), await swatches('.chart[data-role="B"]')];
+  await difference(page);
+  const names = await page.evaluate(() =>
+      memprof.charts.find((chart) => chart.name === 'gpu0/torch').rows.map(({ name }) => name),
+    ),
+    now = await swatches('.chart[data-mode="difference"]');
+  assert.equal(inBoth.length, 2);
+  for (const own of inBoth)
+    assert.deepEqual(
+      names.filter((name) => own.includes(name)),
+      own,
+    );
+  assert.deepEqual([...new Set(inBoth.flat())].sort(), [...names].sort());
+  for (const chart of colours)
+    for (const name of Object.keys(chart)) if (name in now) assert.equal(now[name], chart[name]);
+  const shown = names.map((name) => now[name]);
+  assert.equal(new Set(shown).size, shown.length);
+});
+
+/** Clicks in the chart of B minus A; the time of each pin in its log. */
+async function clickAt(page, heap, share) {
+  const { x, y } = await spot(page, `.chart[data-heap="${heap}"]`, share);
+  await page.mouse.click(x, y);
+  await page.mouse.move(5, 5);
+  await drawn(page);
+  return page.evaluate(() => memprof.pins.map((pin) => pin.at + memprof.origin(memprof.logs[pin.log])));
+}
+
+test('a click pins both runs: each band and the sum are what the reports of those instants differ by', async () => {
+  const logs = ['0', '5'].map((n) => shop.log(`r${n}.zst`, 'rank', n)),
+    page = await shop.show(shop.html('pinned.html', ...logs));
+  for (const align of ['start', 'peak']) {
+    await page.evaluate((how) => memprof.change({ align: how, from: null, to: null }), align);
+    await difference(page);
+    for (const share of [0.2, 0.45, 0.7]) {
+      const pins = await clickAt(page, 'host/heap', share);
+      assert.equal(pins.length, 2);
+      const held = new Map();
+      logs.forEach((log, i) => {
+        const { heaps } = shop.report('peaks', '--by', 'range', '--at', `${pins[i]}ns`, log).logs[0];
+        for (const range of heaps.find(({ heap }) => heap === 'host/heap').ranges) {
+          const name = range.path.join(' > ') || 'outside any range';
+          held.set(name, (held.get(name) ?? 0) + (i ? 1 : -1) * range.bytes_at_peak);
+        }
+      });
+      const expected = [...held].filter(([, bytes]) => bytes).sort();
+      for (const [table, cell] of /** @type {[string, number][]} */ ([
+        ['.chart', 0],
+        ['[data-panel="pin"]', -1],
+      ])) {
+        const rows = (await tableRows(page, table)).map(({ name, bytes }) => [name, bytes.at(cell)]);
+        assert.deepEqual(rows.filter(([, bytes]) => bytes).sort(), expected);
+      }
+      const sum = expected.reduce((all, [, bytes]) => all + bytes, 0);
+      assert.equal(bytesOf(await page.locator('.chart .legend tr.total td').getAttribute('title')), sum);
+    }
+  }
+});
+
+test('where bands are lower bounds the difference says so, as the table of the pins does', async () => {
+  const page = await shop.show(shop.html('bounds.html', ...runs()), { hash: WHOLE_PATHS });
+  await difference(page);
+  await page.locator('.chart[data-heap="gpu0/torch"]').scrollIntoViewIfNeeded();
+  await clickAt(page, 'gpu0/torch', 0.2);
+  const texts = async (selector) =>
+    Object.fromEntries(
+      await page
+        .locator(`${selector} tbody tr:not([hidden])`)
+        .evaluateAll((rows) =>
+          rows.map((row) => [row.dataset.name, [...row.querySelectorAll('td')].at(-1).textContent]),
+        ),
+    );
+  const pins = await texts('[data-panel="pin"]'),
+    chart = await texts('.chart[data-heap="gpu0/torch"]');
+  assert.ok(Object.values(chart).some((text) => text.startsWith('≈')));
+  for (const [name, text] of Object.entries(chart)) assert.equal(text, pins[name], name);
 });

@@ -1,8 +1,9 @@
 // A device's account: which instant tells a time, and how parts lie on each other.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { begins, edges, instantAt, isTold, peakOf, spread } from '../../viewer/src/accounts.js';
+import { begins, instantAt, isTold, peakOf, spread } from '../../viewer/src/accounts.js';
 import { ACCOUNT_KINDS } from '../../viewer/src/columns.js';
+import { edges } from '../../viewer/src/edges.js';
 
 const f = (...numbers) => Float64Array.from(numbers);
 const kinds = (...names) => f(...names.map((name) => ACCOUNT_KINDS.indexOf(name)));
@@ -42,7 +43,9 @@ test('the peak is known, and is not counted among the instants that are spread',
 });
 
 test('parts lie on each other, and what was measured to be less lies below nothing', () => {
-  const made = edges(account([4, 5, 6], [5, 4, -1], [-2, 0, 3]));
+  /** @type {import('../../viewer/src/accounts.js').Part[]} */
+  const parts = account([4, 5, 6], [5, 4, -1], [-2, 0, 3]).parts,
+    made = edges(parts, 3);
   assert.deepEqual(
     made.map(({ part, edge }) => [part.name, ...edge]),
     [
@@ -51,6 +54,16 @@ test('parts lie on each other, and what was measured to be less lies below nothi
       ['part 1', 0, 0, -1],
       ['part 1', 9, 9, 6],
       ['part 0', 4, 5, 6],
+    ],
+  );
+  assert.deepEqual(
+    made.map(({ below }) => [...below]),
+    [
+      [0, 0, -1],
+      [9, 9, 6],
+      [0, 0, 0],
+      [4, 5, 6],
+      [0, 0, 0],
     ],
   );
 });

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { OTHER } from '../../viewer/src/columns.js';
 import { lines } from '../../viewer/src/lines.js';
-import { shown, totals } from '../../viewer/src/lod.js';
-import { ELSE, composition, inOrderOf, isLeast, peakSpan, spanAt, stack } from '../../viewer/src/model.js';
+import { shown, spansIn, totals } from '../../viewer/src/lod.js';
+import { ELSE, composition, foremost, isLeast, peakSpan, spanAt, stack } from '../../viewer/src/model.js';
 import { statistics } from '../../viewer/src/statistics.js';
 import { log, randomHeap } from './made.mjs';
 
@@ -20,7 +20,7 @@ test('groups sum to the total in every span, however they are grouped and howeve
   const { heap } = randomHeap(1, 500, 40);
   for (const grouping of GROUPINGS) {
     for (const most of [1, 3, 18]) {
-      const { groups } = stack(log, heap, grouping, most);
+      const { groups } = stack(log, heap, grouping, foremost(log, heap, grouping, most));
       assert.ok(groups.length <= most + 1);
       heap.spans.max.forEach((max, i) =>
         assert.equal(
@@ -59,7 +59,8 @@ test('an outer range holds what its inner ranges hold', () => {
 test('what has no band of its own is everything else', () => {
   const { heap } = randomHeap(4, 50, 10);
   heap.bands[9].kind = OTHER;
-  const { groups } = stack(log, heap, { by: 'range', depth: 0 }, 3);
+  const by = /** @type {const} */ ({ by: 'range', depth: 0 }),
+    { groups } = stack(log, heap, by, foremost(log, heap, by, 3));
   assert.equal(groups.at(-1).name, ELSE);
   heap.spans.max.forEach((max, i) =>
     assert.equal(
@@ -177,7 +178,7 @@ test('the level after a burst is the last one, not its maximum', () => {
 test('totals carry a level on', () => {
   const start = Float64Array.from([10, 50]),
     max = Float64Array.from([7, 3]);
-  assert.deepEqual([...totals({ start, max, close: max }, 0, 100, 10)], [0, 7, 7, 7, 7, 7, 3, 3, 3, 3]);
+  assert.deepEqual([...totals({ start, max }, 0, 100, 10)], [0, 7, 7, 7, 7, 3, 3, 3, 3, 3]);
 });
 
 test('the span of an instant is the last that has begun', () => {
@@ -205,18 +206,37 @@ test('a selection begins with what was there before it, nothing where it begins 
   assert.deepEqual(of(1, 2), [0, 0, 0, 0, 0, 0]);
 });
 
-test('of two runs a band lies where its like does, and the rest stays on top', () => {
-  const one = stack(log, randomHeap(21, 60, 12).heap, { by: 'range', depth: 0 }, 5),
-    two = stack(log, randomHeap(22, 60, 12).heap, { by: 'range', depth: 0 }, 5),
-    made = inOrderOf(two, one);
-  const names = (/** @type {typeof one} */ of) => of.groups.map((group) => group.name);
-  const both = names(one).filter((name) => names(made).includes(name));
+test('a stack has the bands that are wanted, in their order, and sums to the total; the rest stays on top', () => {
+  const by = /** @type {const} */ ({ by: 'range', depth: 0 }),
+    { heap } = randomHeap(21, 60, 12),
+    own = foremost(log, heap, by, 3),
+    made = stack(log, heap, by, ['nowhere', ...own.slice(1), own[0]]);
   assert.deepEqual(
-    names(made).filter((name) => both.includes(name)),
-    both,
+    made.groups.map(({ name }) => name),
+    [...own.slice(1), own[0], ELSE],
   );
-  assert.notDeepEqual(names(made), names(two));
-  assert.deepEqual(names(made).sort(), names(two).sort());
-  two.groupOfBand.forEach((group, band) => assert.equal(made.groups[made.groupOfBand[band]], two.groups[group]));
   assert.equal(made.groups.at(-1)?.rest, true);
+  heap.spans.max.forEach((max, i) =>
+    assert.equal(
+      made.groups.reduce((sum, group) => sum + group.bytes[i], 0),
+      max,
+    ),
+  );
+  const whole = stack(log, heap, by);
+  made.groupOfBand.forEach((group, band) => {
+    const { name } = whole.groups[whole.groupOfBand[band]];
+    assert.equal(made.groups[group].name, own.includes(name) ? name : ELSE);
+  });
+});
+
+test('columns have the spans that a chart of so many pixels shows', () => {
+  const { heap } = randomHeap(9, 5000, 5),
+    [from, to] = [150500, 4.2e6],
+    columns = 90,
+    { x, span } = shown(heap.spans, from, to, columns);
+  const drawn = (at) => span[x.filter((begin) => begin <= at).length - 1];
+  assert.deepEqual(
+    [...spansIn(heap.spans, from, to, columns)],
+    Array.from({ length: columns }, (_, i) => drawn(from + ((to - from) * (i + 0.5)) / columns)),
+  );
 });

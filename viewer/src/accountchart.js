@@ -1,6 +1,7 @@
 /** A device's account over time: what its used bytes were, up to the limit that it has; beside it the table of an instant. */
-import { begins, edges, fills, instantAt, isTold, peakOf, spread } from './accounts.js';
+import { begins, fills, instantAt, isTold, peakOf, spread } from './accounts.js';
 import { colour, element, swatch } from './dom.js';
+import { edges } from './edges.js';
 import { count, share, size, time } from './format.js';
 import { isBad, marksOf } from './marks.js';
 import * as paint from './paint.js';
@@ -23,7 +24,7 @@ export class AccountChart {
     this.gpu = `gpu${account.device}`;
     this.origin = app.origin(log);
     this.begins = begins(account);
-    this.edges = edges(account);
+    this.edges = edges(account.parts, account.used.length);
     this.marks = marksOf(log, `${this.gpu}/`);
     this.fill = fills(
       app.logs.flatMap((of) => of.accounts),

@@ -33,24 +33,6 @@ export function instantAt(account, ns) {
 /** Is it known that the account was so then? @param {Account} account @param {number} i @param {number} ns */
 export const isTold = ({ since, time }, i, ns) => ns === time[i] || (ns > since[i] && ns < time[i]);
 
-/** Above nothing what is, below it what was measured to be less. @param {Account} account
- *  @returns {{ part: Part, edge: Float64Array }[]} the outermost first, on both sides */
-export function edges({ parts, used }) {
-  const above = new Float64Array(used.length),
-    below = new Float64Array(used.length);
-  const made = parts.flatMap((part) =>
-    [above, below].flatMap((sum, side) => {
-      const within = part.bytes.map((bytes) => (side ? Math.min(0, bytes) : Math.max(0, bytes)));
-      if (within.every((bytes) => bytes === 0)) return [];
-      within.forEach((bytes, i) => {
-        sum[i] += bytes;
-      });
-      return [{ part, edge: sum.slice() }];
-    }),
-  );
-  return made.reverse();
-}
-
 /** Parts with colours that they have elsewhere on the page. @type {Record<string, string>} */
 const NAMED = { torch_split_free: '--split', torch_releasable: '--releasable', torch_graph_pools: '--graph' };
 /** @type {Record<string, number>} */

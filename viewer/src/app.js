@@ -15,7 +15,7 @@ import { lanePanel } from './lanepanel.js';
 import { keptBlocksPanel, liveBlocksPanel } from './liveblocks.js';
 import { markPanel } from './marks.js';
 import { Minimap } from './minimap.js';
-import { NOBODY, inOrderOf, spanAt, stack } from './model.js';
+import { NOBODY, foremost, isExact, spanAt, stack } from './model.js';
 import { opening } from './opening.js';
 import { pairs } from './pairs.js';
 import { ranksPanel } from './ranks.js';
@@ -150,16 +150,24 @@ export class App {
 
   /** @param {Log} log @param {string} name @returns {Stack | undefined} */
   stackOf(log, name) {
-    const key = `${log.index} ${name}`;
-    let made = this.stacks.get(key);
-    const heap = log.heaps.find((h) => h.name === name);
-    if (!made && heap) {
-      const own = stack(log, heap, this.grouping()),
-        [a, b] = this.runs();
-      made = log === b ? inOrderOf(own, this.stackOf(a, name)) : own;
-      this.stacks.set(key, made);
-    }
-    return made;
+    const key = `${log.index} ${name}`,
+      heap = log.heaps.find((h) => h.name === name);
+    if (!this.stacks.has(key) && heap) this.stacks.set(key, stack(log, heap, this.grouping(), this.bandsOf(log, heap)));
+    return this.stacks.get(key);
+  }
+
+  /** Names with a band of their own: of two runs that are shown the same ones, in A's order. @param {Log} log @param {Heap} heap */
+  bandsOf(log, heap) {
+    const runs = this.runs(),
+      logs = runs.includes(log) ? runs : [log];
+    return [
+      ...new Set(
+        logs.flatMap((of) => {
+          const own = of.heaps.find(({ name }) => name === heap.name);
+          return own ? foremost(of, own, this.grouping()) : [];
+        }),
+      ),
+    ];
   }
 
   /** @param {string} name */
@@ -451,15 +459,21 @@ export class App {
     this.update();
   }
 
-  /** @param {StackChart} chart @param {number} ns */
-  pinAt(chart, ns) {
-    const pin = { heap: chart.stack.heap.name, log: chart.stack.log.index, at: chart.stateAt(Math.round(ns)) };
+  /** Behind the one that there is; a third begins anew. @param {App['pins'][0]} pin */
+  addPin(pin) {
     this.pin(this.pins.length === 1 ? [this.pins[0], pin] : [pin]);
   }
 
   /** The span of an instant on the axis; -1 before the first. @param {Log} log @param {Heap} heap @param {number} at */
   pinSpan(log, heap, at) {
     return spanAt(heap.spans.start, at + this.origin(log));
+  }
+
+  /** When the state was that is drawn at a time: what a click there pins. @param {Log} log @param {Heap} heap
+   *  @param {number} span that is drawn @param {number} ns */
+  instantOf(log, heap, span, ns) {
+    const itself = span < 0 || (span === this.pinSpan(log, heap, ns) && isExact(heap, span));
+    return itself ? ns : heap.spans.time[span] - this.origin(log);
   }
 
   /** @param {number} from @param {number} to */
@@ -501,9 +515,9 @@ export class App {
 
   /** In the chart that has the focus, else the first one. */
   pinCursor() {
-    const stacks = this.charts.flatMap((chart) => (chart instanceof StackChart ? [chart] : [])),
-      chart = stacks.find(({ root }) => root.contains(document.activeElement)) ?? stacks[0];
-    if (chart && this.cursor !== null) this.pinAt(chart, this.cursor);
+    const charts = this.charts.flatMap((chart) => (chart instanceof BlockChart ? [] : [chart])),
+      chart = charts.find(({ root }) => root.contains(document.activeElement)) ?? charts[0];
+    if (chart && this.cursor !== null) chart.pin(Math.round(this.cursor));
   }
 
   /** The next of the largest blocks at the cursor, the pin or the peak. */

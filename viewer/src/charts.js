@@ -1,7 +1,8 @@
 /** Which charts stand below each other, and their one scale. */
 import { AccountChart, accountCharts } from './accountchart.js';
 import { BlockChart } from './blockchart.js';
-import { CompareChart } from './comparechart.js';
+import { CompareChart, overlay } from './comparechart.js';
+import { DifferenceChart } from './differencechart.js';
 import { StackChart } from './stackchart.js';
 
 /**
@@ -24,7 +25,7 @@ function chartsOf(app, name, height) {
   const both = stacks.length === 2;
   if (both && state.compare !== 'both') {
     const [a, b] = stacks;
-    return [new CompareChart(app, [a.log, b.log], [a.heap, b.heap], state.compare, height)];
+    return [state.compare === 'overlay' ? overlay(app, [a, b], height) : new DifferenceChart(app, [a, b], height)];
   }
   const role = (/** @type {Stack} */ s) => (state.b < 0 ? '' : app.roleOf(s.log));
   const charts = stacks.map((s) => new StackChart(app, s, role(s), both ? Math.round(height * 0.8) : height));

@@ -1,65 +1,51 @@
-/** One heap of two runs in one chart: both totals, or what B holds more (or less) than A. */
+/** One heap of two runs in one chart: what its two kinds have in common, and the one that has both totals. */
 import { colour, element } from './dom.js';
-import { amount } from './format.js';
-import { totals } from './lod.js';
-import { isEstimated } from './model.js';
+import { amount, exactly } from './format.js';
+import { heldAt, spansIn } from './lod.js';
+import { isEstimated, peakSpan } from './model.js';
 import * as paint from './paint.js';
 import { Plot } from './plot.js';
 
 /**
  * @typedef {import('./app.js').App} App
- * @typedef {import('./model.js').Log} Log
- * @typedef {import('./model.js').Heap} Heap
+ * @typedef {import('./model.js').Stack} Stack
  */
 
 export class CompareChart {
-  /**
-   * @param {App} app
-   * @param {[Log, Log]} logs
-   * @param {[Heap, Heap]} heaps
-   * @param {'overlay' | 'difference'} mode
-   * @param {number} height
-   */
-  constructor(app, logs, heaps, mode, height) {
+  /** @param {App} app @param {[Stack, Stack]} stacks @param {number} height @param {string} mode @param {string} said how it is to be read */
+  constructor(app, stacks, height, mode, said) {
     this.app = app;
-    this.logs = logs;
-    this.heaps = heaps;
-    this.mode = mode;
+    this.stacks = stacks;
     this.height = height;
-    /** @type {Float64Array[]} */
-    this.levels = [];
+    this.name = stacks[0].heap.name;
+    this.estimated = isEstimated(stacks[0].heap);
+    /** Of each run what is drawn in each column. @type {Int32Array[]} */
+    this.spans = [];
     /** @type {number[]} */
     this.xs = [];
+    /** @type {number | null} where the mouse is */
+    this.cursor = null;
     this.canvas = element('div', {
       class: 'plot',
       role: 'img',
       tabindex: 0,
-      'aria-label': `${heaps[0].name}: A and B, ${mode}`,
+      'aria-label': `${this.name}: A and B, ${mode}`,
     });
-    this.said = element('div', { class: 'legend' });
+    this.legend = element('div', { class: 'legend' });
     this.root = element(
       'section',
-      { class: 'chart', 'data-heap': heaps[0].name, 'data-mode': mode },
-      element(
-        'h2',
-        {},
-        heaps[0].name,
-        element(
-          'span',
-          { class: 'sub' },
-          mode === 'overlay' ? 'A filled, B as a line' : 'B minus A: above the line B holds more',
-        ),
-      ),
-      element('div', { class: 'pair' }, this.canvas, this.said),
+      { class: 'chart', 'data-heap': this.name, 'data-mode': mode },
+      element('h2', {}, this.name, element('span', { class: 'sub' }, said)),
+      element('div', { class: 'pair' }, this.canvas, this.legend),
     );
   }
 
   measure() {
     const [from, to] = this.app.view;
     const columns = Math.max(50, Math.floor((this.plot?.u.bbox.width ?? 600) / (globalThis.devicePixelRatio || 1)));
-    this.levels = this.heaps.map((heap, i) => {
-      const origin = this.app.origin(this.logs[i]);
-      return totals(heap.spans, from + origin, to + origin, columns, this.app.scaleOf(origin));
+    this.spans = this.stacks.map(({ log, heap }) => {
+      const origin = this.app.origin(log);
+      return spansIn(heap.spans, from + origin, to + origin, columns, this.app.scaleOf(origin));
     });
     const { at } = this.app.scaleOf(0);
     this.xs = Array.from({ length: columns }, (_, i) => at(i / columns));
@@ -67,34 +53,60 @@ export class CompareChart {
 
   /** When a run was there. @param {number} i */
   life(i) {
-    const origin = this.app.origin(this.logs[i]);
-    return { from: 0 - origin, to: this.logs[i].duration - origin };
+    const { log } = this.stacks[i],
+      origin = this.app.origin(log);
+    return { from: 0 - origin, to: log.duration - origin };
+  }
+
+  /** Whether a run was there in a column. @param {number} i @param {number} column */
+  runs(i, column) {
+    const { from, to } = this.life(i),
+      end = this.xs[column + 1] ?? this.app.view[1];
+    return end > from && this.xs[column] <= to;
   }
 
   /** What a run held in a column; null: it was not there. @param {number} i @param {number} column */
-  bytes = (i, column) => {
-    const { from, to } = this.life(i),
-      end = this.xs[column + 1] ?? this.app.view[1];
-    return end > from && this.xs[column] <= to ? this.levels[i][column] : null;
-  };
+  bytes = (i, column) => (this.runs(i, column) ? heldAt(this.stacks[i].heap.spans.max, this.spans[i][column]) : null);
 
-  /** B minus A, where both run. */
-  difference() {
-    const both = [...this.xs.keys()].filter((at) => this.bytes(0, at) !== null && this.bytes(1, at) !== null);
-    return {
-      xs: both.map((at) => this.xs[at]),
-      bytes: both.map((at) => this.levels[1][at] - this.levels[0][at]),
-      end: Math.min(this.life(0).to, this.life(1).to),
-    };
+  /** @param {number} ns */
+  columnAt(ns) {
+    return Math.min(this.xs.length - 1, Math.max(0, Math.floor(this.app.scaleOf(0).share(ns) * this.xs.length)));
   }
 
+  /** Which state of each run the table is of; null: it was not there. @returns {{ label: string, of: (number | null)[] }} */
+  chosen() {
+    const { cursor, app } = this;
+    if (cursor !== null) {
+      const column = this.columnAt(cursor);
+      return {
+        label: 'under the cursor',
+        of: [0, 1].map((i) => (this.runs(i, column) ? this.spans[i][column] : null)),
+      };
+    }
+    if (!app.pins.length) return { label: 'peaks', of: this.stacks.map(({ heap }) => peakSpan(heap)) };
+    const of = this.stacks.map(({ log, heap }, i) => {
+      const { at } = app.pins.find((pin) => pin.log === log.index && pin.heap === heap.name) ?? app.pins[0],
+        { from, to } = this.life(i);
+      return at >= from && at <= to ? app.pinSpan(log, heap, at) : null;
+    });
+    return { label: 'pinned', of };
+  }
+
+  /** The states of both that are drawn at a time. @param {number} ns */
+  pin(ns) {
+    const column = this.columnAt(ns);
+    this.app.pin(
+      this.stacks.flatMap(({ log, heap }, i) =>
+        this.runs(i, column)
+          ? [{ heap: heap.name, log: log.index, at: this.app.instantOf(log, heap, this.spans[i][column], ns) }]
+          : [],
+      ),
+    );
+  }
+
+  /** Where the axis begins and ends. @returns {[number, number]} */
   range() {
-    const most = Math.max(...this.heaps.map((heap) => heap.peakBytes), 1);
-    if (this.mode === 'overlay') return [0, most * 1.06];
-    const { bytes } = this.difference(),
-      low = bytes.reduce((least, byte) => Math.min(least, byte), 0),
-      high = bytes.reduce((most, byte) => Math.max(most, byte), 1);
-    return [low * 1.1, high * 1.1];
+    return [0, Math.max(...this.stacks.map(({ heap }) => heap.peakBytes), 1) * 1.06];
   }
 
   /** @param {number} width @param {number} _yMax @param {boolean} axis */
@@ -103,14 +115,20 @@ export class CompareChart {
     this.plot = new Plot(this.canvas, {
       width,
       height: this.height,
-      name: this.heaps[0].name,
+      name: this.name,
       yMax: 1,
       yMin: 0,
       view: app.view,
       axis,
-      draw: (s) => this.draw(s),
-      hover: (ns) => this.hover(ns),
-      click: () => {},
+      draw: (s) => {
+        this.draw(s);
+        for (const pin of app.pins) paint.upright(s, s.x(pin.at), colour('--accent'));
+      },
+      hover: (ns) => {
+        this.cursor = ns;
+        this.fillLegend();
+      },
+      click: (ns) => this.pin(Math.round(ns)),
       app,
     });
     this.update();
@@ -122,7 +140,7 @@ export class CompareChart {
       plot = /** @type {Plot} */ (this.plot);
     plot.options.yMin = low;
     plot.show(this.app.view, high);
-    this.hover(null);
+    this.fillLegend();
   }
 
   redraw() {
@@ -133,65 +151,52 @@ export class CompareChart {
     return 1;
   }
 
-  /** @param {paint.Surface} s */
+  /** A filled, B as a line. @param {paint.Surface} s */
   draw(s) {
-    if (this.mode === 'overlay') {
-      const [a, b] = [0, 1].map((i) => {
-        const { to } = this.life(i);
-        return { xs: this.xs.filter((x) => x <= to), ys: this.levels[i], to };
-      });
-      paint.area(s, a.xs, a.ys, a.to, colour('--line'));
-      paint.line(s, a.xs, a.ys, a.to, colour('--accent'), 1.2);
-      paint.line(s, b.xs, b.ys, b.to, colour('--warn'), 1.4);
-      return;
-    }
-    const { xs, bytes, end } = this.difference();
-    s.c.globalAlpha = 0.75;
-    paint.area(
-      s,
-      xs,
-      bytes.map((byte) => Math.max(0, byte)),
-      end,
-      colour('--more'),
-    );
-    paint.area(
-      s,
-      xs,
-      bytes.map((byte) => Math.min(0, byte)),
-      end,
-      colour('--less'),
-    );
-    s.c.globalAlpha = 1;
-    paint.line(s, [this.xs[0]], [0], this.app.view[1], colour('--faint'));
+    const [a, b] = [0, 1].map((i) => {
+      const { to } = this.life(i),
+        { max } = this.stacks[i].heap.spans;
+      return { xs: this.xs.filter((x) => x <= to), ys: Array.from(this.spans[i], (span) => heldAt(max, span)), to };
+    });
+    paint.area(s, a.xs, a.ys, a.to, colour('--line'));
+    paint.line(s, a.xs, a.ys, a.to, colour('--accent'), 1.2);
+    paint.line(s, b.xs, b.ys, b.to, colour('--warn'), 1.4);
   }
 
-  /** @param {number | null} ns */
-  hover(ns) {
-    const at =
-      ns === null ? -1 : Math.min(this.xs.length - 1, Math.floor(this.app.scaleOf(0).share(ns) * this.xs.length));
-    const [a, b] = this.heaps.map((heap, i) => (at < 0 ? heap.peakBytes : this.bytes(i, at)));
-    const told = (/** @type {number} */ bytes, signed = false) =>
-        amount(bytes, false, isEstimated(this.heaps[0]), signed),
-      said = (/** @type {number | null} */ bytes) => (bytes === null ? 'not running' : told(bytes));
-    const line = (/** @type {string} */ name, /** @type {string} */ text, tone = '') =>
-      element('tr', {}, element('th', { scope: 'row' }, name), element('td', { class: tone }, text));
-    this.said.replaceChildren(
-      element(
-        'table',
-        {},
-        element('caption', {}, at < 0 ? 'peaks' : 'under the cursor'),
-        element(
-          'tbody',
-          {},
-          line('A', said(a)),
-          line('B', said(b)),
-          a !== null && b !== null && line('B − A', told(b - a, true), b > a ? 'more' : 'less'),
-        ),
-      ),
+  fillLegend() {
+    const { label, of } = this.chosen();
+    this.legend.replaceChildren(
+      element('table', {}, element('caption', {}, label), element('tbody', {}, ...this.totalRows(of))),
     );
+  }
+
+  /** What each holds, and the difference. @param {(number | null)[]} of */
+  totalRows(of) {
+    const [a, b] = of.map((span, i) => (span === null ? null : heldAt(this.stacks[i].heap.spans.max, span))),
+      line = (/** @type {string} */ name, /** @type {number | null} */ bytes, signed = false) =>
+        element(
+          'tr',
+          { class: signed ? 'total' : undefined },
+          element('th', { scope: 'row' }, name),
+          bytes === null
+            ? element('td', {}, 'not running')
+            : element(
+                'td',
+                { class: signed ? tone(bytes) : '', title: exactly(bytes, false) },
+                amount(bytes, false, this.estimated, signed),
+              ),
+        );
+    return [line('A', a), line('B', b), ...(a !== null && b !== null ? [line('B − A', b - a, true)] : [])];
   }
 
   destroy() {
     this.plot?.destroy();
   }
 }
+
+/** @param {number} bytes */
+export const tone = (bytes) => (bytes > 0 ? 'more' : bytes < 0 ? 'less' : '');
+
+/** @param {App} app @param {[Stack, Stack]} stacks @param {number} height */
+export const overlay = (app, stacks, height) =>
+  new CompareChart(app, stacks, height, 'overlay', 'A filled, B as a line');

@@ -125,10 +125,10 @@ function stackRecords(app, charts) {
 /** Both totals in each column, and their difference while both run. @param {CompareChart[]} charts */
 function compareRecords(charts) {
   const head = ['heap', 'start_ns', 'A_bytes', 'B_bytes', 'B_minus_A_bytes'];
-  const records = charts.flatMap(({ heaps, xs, bytes }) =>
+  const records = charts.flatMap(({ name, xs, bytes }) =>
     xs.map((x, i) => {
       const [a, b] = [bytes(0, i), bytes(1, i)];
-      return [heaps[0].name, Math.round(x), a ?? '', b ?? '', a === null || b === null ? '' : b - a];
+      return [name, Math.round(x), a ?? '', b ?? '', a === null || b === null ? '' : b - a];
     }),
   );
   return [head, ...records];

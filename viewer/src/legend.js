@@ -1,7 +1,6 @@
 /** The table beside a chart: who holds how much at the instant under the cursor, pinned, or at the peak. */
-import { fill } from './colours.js';
-import { element, nameText, swatch } from './dom.js';
-import { folder } from './folder.js';
+import { bandRow, holdsText, placed } from './bandrow.js';
+import { element } from './dom.js';
 import { amount, count, duration, exactly, share, size, time } from './format.js';
 import { isEstimated, isExactAt, isLeast, isPiece, spanWidth } from './model.js';
 import { sparkline } from './sparkline.js';
@@ -60,32 +59,10 @@ export class Legend {
 
   /** @param {import('./model.js').Group} group */
   row(group) {
-    const { app } = this;
     const bytes = element('td', {}),
       part = element('td', {}),
       shape = /** @type {HTMLCanvasElement} */ (element('canvas', { class: 'shape', 'aria-hidden': 'true' }));
-    const name = element(
-      'button',
-      { type: 'button', class: 'name', title: `${group.name}\nclick or Enter: hide, double click or Space: only this` },
-      swatch(fill(app.slot(group), app.dark)),
-      nameText(group.name),
-    );
-    const made = element(
-      'tr',
-      {
-        'data-name': group.name,
-        onmouseenter: () => app.light(group.name),
-        onmouseleave: () => app.light(null),
-        onfocusin: () => app.light(group.name),
-        onfocusout: () => app.light(null),
-        onclick: () => app.toggle(group.name),
-        ondblclick: () => app.solo(group.name),
-      },
-      element('th', { scope: 'row' }, element('span', { class: 'named' }, name, shape, folder(app, group.name))),
-      bytes,
-      part,
-    );
-    return { group, row: made, name, bytes, part, shape };
+    return { group, bytes, part, shape, ...bandRow(this.app, group.name, [shape], [bytes, part]) };
   }
 
   /** @param {number[]} spans that the chart shows */
@@ -99,10 +76,7 @@ export class Legend {
   sort(held, least, unnamed) {
     const { filter, hidden } = this.app.state,
       order = [...this.rows].sort(
-        (a, b) =>
-          Number(a.group.rest) - Number(b.group.rest) ||
-          held(b.group) - held(a.group) ||
-          this.rows.indexOf(a) - this.rows.indexOf(b),
+        (a, b) => Number(a.group.rest) - Number(b.group.rest) || held(b.group) - held(a.group),
       ),
       matches = order.filter(({ group }) => holdsText(group.name, filter));
     for (const { group, row, shape } of this.rows) {
@@ -138,22 +112,18 @@ export class Legend {
    *  instant, ns; null: whatever the span shows */
   fill(span, label, asked) {
     const { heap } = this.stack,
-      { app } = this,
       there = span >= 0 && heap.spans.start.length > 0;
     const total = there ? heap.spans.max[span] : 0;
     const heldBy = (/** @type {import('./model.js').Group} */ group) => (there ? group.bytes[span] : 0),
       isBound = (/** @type {import('./model.js').Group} */ group) => there && isLeast(this.stack, group, span);
     this.sort(heldBy, isBound, there && this.stack.unnamed[span] > 0);
-    for (const { group, row, name, bytes, part } of this.rows) {
+    for (const { group, bytes, part, mark } of this.rows) {
       const held = heldBy(group),
         least = isBound(group);
       bytes.textContent = amount(held, least, isEstimated(heap));
       bytes.title = exactly(held, least);
       part.textContent = share(held, total);
-      name.setAttribute('aria-pressed', String(app.visible(group.name)));
-      row.classList.toggle('hidden-band', !app.visible(group.name));
-      row.classList.toggle('lit', app.lit === group.name);
-      row.classList.toggle('miss', app.misses(group.name));
+      mark();
     }
     this.when.textContent = there ? `${label}, ${time(heap.spans.time[span], 1)}` : 'before the first allocation';
     this.total.textContent = amount(total, false, isEstimated(heap));
@@ -182,15 +152,4 @@ export class Legend {
           ? `one state, to the byte, of ${within} beside a time whose every change is kept; ${least}`
           : `the state, to the byte, when the heap was largest after a change within ${within}; ${least}`;
   }
-}
-
-/** @param {string} name @param {string} text */
-const holdsText = (name, text) => name.toLowerCase().includes(text.toLowerCase());
-
-/** Puts children in an order; the focus stays where it is. @param {HTMLElement} parent @param {HTMLElement[]} order */
-function placed(parent, order) {
-  if (order.every((child, i) => parent.children[i] === child)) return;
-  const focused = document.activeElement;
-  parent.append(...order);
-  if (focused instanceof HTMLElement && parent.contains(focused)) focused.focus({ preventScroll: true });
 }

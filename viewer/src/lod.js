@@ -67,25 +67,38 @@ function all(spans, first, end) {
 }
 
 /**
- * The largest total in each of `columns`, levels carried on: for minimaps, overlays and differences.
- * @param {{ start: Float64Array, max: Float64Array, close: Float64Array }} spans
+ * The span of the largest state that begins in each of `columns`, as `shown` has it, else the last one; -1 before the first.
+ * @param {{ start: Float64Array, max: Float64Array }} spans
  * @param {number} from
  * @param {number} to
  * @param {number} columns
  * @param {Scale} [scale]
  */
-export function totals(spans, from, to, columns, scale = evenly(from, to)) {
-  const out = new Float64Array(columns);
+export function spansIn(spans, from, to, columns, scale = evenly(from, to)) {
+  const out = new Int32Array(columns);
   let span = spanAt(spans.start, from);
   for (let i = 0; i < columns; i++) {
-    const since = scale.at(i / columns),
-      until = scale.at((i + 1) / columns);
-    let most = span >= 0 ? (spans.start[span] >= since ? spans.max[span] : spans.close[span]) : 0;
+    const until = scale.at((i + 1) / columns);
+    let best = i ? -1 : span;
     while (span + 1 < spans.start.length && spans.start[span + 1] < until) {
       span++;
-      if (spans.max[span] > most) most = spans.max[span];
+      if (best < 0 || spans.max[span] > spans.max[best]) best = span;
     }
-    out[i] = most;
+    out[i] = best < 0 ? span : best;
   }
   return out;
 }
+
+/** What is held at a span; nothing before the first. @param {ArrayLike<number>} bytes of each span @param {number} span */
+export const heldAt = (bytes, span) => (span < 0 ? 0 : bytes[span]);
+
+/**
+ * The largest total in each of `columns`, levels carried on: for minimaps and overlays.
+ * @param {{ start: Float64Array, max: Float64Array }} spans
+ * @param {number} from
+ * @param {number} to
+ * @param {number} columns
+ * @param {Scale} [scale]
+ */
+export const totals = (spans, from, to, columns, scale) =>
+  Float64Array.from(spansIn(spans, from, to, columns, scale), (span) => heldAt(spans.max, span));

@@ -172,69 +172,69 @@ function namesOf(log, heap, grouping) {
   return { names, nameOf, partial, open, folds };
 }
 
-/**
- * The heap's stack: the groups that held most at the peak, then those that were largest at any time; the rest is one.
- * @param {Log} log @param {Heap} heap @param {Grouping} grouping @param {number} [most] @returns {Stack}
- */
-export function stack(log, heap, grouping, most = 18) {
-  const { names, nameOf, partial, open, folds } = namesOf(log, heap, grouping);
-  const unnamed = new Float64Array(heap.spans.start.length);
-  const peak = peakSpan(heap),
-    sums = new Float64Array(names.length);
-  const largest = new Float64Array(names.length);
-  let atPeak = new Float64Array(names.length);
+/** The names that have a band of their own: those that held most at the peak, then those that were largest at any time.
+ *  @param {Log} log @param {Heap} heap @param {Grouping} grouping @param {number} [most] */
+export function foremost(log, heap, grouping, most = 18) {
+  const { names, nameOf } = namesOf(log, heap, grouping),
+    peak = peakSpan(heap),
+    sums = new Float64Array(names.length),
+    weight = new Float64Array(names.length);
   walk(heap, nameOf, sums, (span) => {
-    for (let i = 0; i < sums.length; i++) if (sums[i] > largest[i]) largest[i] = sums[i];
-    if (span === peak) atPeak = sums.slice();
-    unnamed[span] = sumOpen(open, sums);
+    const part = span === peak ? 1 : 0.5;
+    for (let i = 0; i < sums.length; i++) if (sums[i] * part > weight[i]) weight[i] = sums[i] * part;
   });
-  const order = names
-    .map((_, i) => i)
+  const order = [...names.keys()]
     .filter((i) => names[i] !== ELSE)
-    .sort(
-      (a, b) =>
-        Math.max(atPeak[b], largest[b] / 2) - Math.max(atPeak[a], largest[a] / 2) || (names[a] < names[b] ? -1 : 1),
-    );
-  const kept = order.slice(0, names.length - 1 <= most ? most + 1 : most);
+    .sort((a, b) => weight[b] - weight[a] || (names[a] < names[b] ? -1 : 1));
+  return order.slice(0, names.length - 1 <= most ? most + 1 : most).map((i) => names[i]);
+}
+
+/** Of each span the bytes in bands that do not say whose they are. @param {Heap} heap @param {Int32Array} nameOf @param {boolean[]} open */
+function unnamedOf(heap, nameOf, open) {
+  const unnamed = new Float64Array(heap.spans.start.length),
+    sums = new Float64Array(2);
+  walk(
+    heap,
+    nameOf.map((name) => Number(open[name])),
+    sums,
+    (span) => (unnamed[span] = sums[1]),
+  );
+  return unnamed;
+}
+
+/**
+ * The heap's stack: a group for each of the names that it has, in their order; the rest is one.
+ * @param {Log} log @param {Heap} heap @param {Grouping} grouping @param {string[]} [wanted] @returns {Stack}
+ */
+export function stack(log, heap, grouping, wanted = foremost(log, heap, grouping)) {
+  const { names, nameOf, partial, open, folds } = namesOf(log, heap, grouping),
+    kept = wanted.map((name) => names.indexOf(name)).filter((i) => i >= 0),
+    spans = heap.spans.start.length;
+  const groupOf = (/** @type {string} */ name, /** @type {boolean} */ rest, /** @type {boolean} */ isPartial) => ({
+    name,
+    rest,
+    partial: isPartial,
+    atPeak: 0,
+    largest: 0,
+    bytes: new Float64Array(spans),
+  });
+  const groups = kept.map((i) => groupOf(names[i], false, partial[i]));
+  if (kept.length < names.length) groups.push(groupOf(ELSE, true, false));
   const groupOfName = new Int32Array(names.length).fill(kept.length);
   kept.forEach((name, i) => {
     groupOfName[name] = i;
   });
-  const spans = heap.spans.start.length,
-    withRest = kept.length < names.length;
-  const groups = kept.map((i) => ({
-    name: names[i],
-    rest: false,
-    partial: partial[i],
-    atPeak: atPeak[i],
-    largest: largest[i],
-    bytes: new Float64Array(spans),
-  }));
-  if (withRest)
-    groups.push({ name: ELSE, rest: true, partial: false, atPeak: 0, largest: 0, bytes: new Float64Array(spans) });
-  const groupOfBand = nameOf.map((name) => groupOfName[name]);
-  const held = new Float64Array(groups.length);
+  const groupOfBand = nameOf.map((name) => groupOfName[name]),
+    held = new Float64Array(groups.length);
   walk(heap, groupOfBand, held, (span) => {
     for (let i = 0; i < held.length; i++) groups[i].bytes[span] = held[i];
   });
+  const peak = peakSpan(heap);
   for (const group of groups) {
     group.atPeak = spans ? group.bytes[peak] : 0;
-    if (group.rest) group.largest = group.bytes.reduce((a, b) => Math.max(a, b), 0);
+    group.largest = group.bytes.reduce((a, b) => Math.max(a, b), 0);
   }
-  return { heap, log, groups, all: names, groupOfBand, unnamed, folds };
-}
-
-/** The same groups, those that the other has, too, in its order: of two runs a band lies where its like does.
- *  @param {Stack} own @param {Stack | undefined} other @returns {Stack} */
-export function inOrderOf(own, other) {
-  const place = new Map(other?.groups.map((group, i) => [group.name, i])),
-    rank = (/** @type {Group} */ group) => (group.rest ? Infinity : (place.get(group.name) ?? 1e6));
-  const order = own.groups.map((_, i) => i).sort((a, b) => rank(own.groups[a]) - rank(own.groups[b]) || a - b);
-  return {
-    ...own,
-    groups: order.map((i) => own.groups[i]),
-    groupOfBand: own.groupOfBand.map((group) => order.indexOf(group)),
-  };
+  return { heap, log, groups, all: names, groupOfBand, unnamed: unnamedOf(heap, nameOf, open), folds };
 }
 
 /** @param {boolean[]} open @param {Float64Array} sums */

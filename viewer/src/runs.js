@@ -15,20 +15,25 @@ export function bestOf([first, ...others]) {
   return alike && (first.best === 'range' || first.best === 'library' || first.best === 'stack') ? first.best : 'auto';
 }
 
-/** A colour for every name, the same in all logs; a heap's small one counts by its share. @param {App} app */
+/** A colour for every name, the same in all logs, of two that are shown unlike in both; a heap's small one counts by its share. @param {App} app */
 export function colourAll(app) {
   const largest = new Map(),
-    charts = [];
+    beside = new Map(),
+    shown = app.runs();
   for (const log of app.logs) {
     for (const heap of log.heaps) {
       const groups = (app.stackOf(log, heap.name)?.groups ?? []).filter((group) => !group.rest);
       for (const { name, atPeak, largest: most } of groups)
         largest.set(name, Math.max(largest.get(name) ?? 0, atPeak, most / 2));
-      charts.push(groups.map((group) => group.name));
+      const chart = shown.includes(log) ? heap.name : `${log.index} ${heap.name}`;
+      beside.set(chart, new Set([...(beside.get(chart) ?? []), ...groups.map((group) => group.name)]));
     }
   }
   for (const name of [SEVERAL, ...NOBODY]) largest.delete(name);
-  return assign(largest, charts);
+  return assign(
+    largest,
+    [...beside.values()].map((names) => [...names]),
+  );
 }
 
 /** @param {App} app */

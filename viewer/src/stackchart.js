@@ -5,7 +5,7 @@ import { amount, exactly, size, time } from './format.js';
 import { Legend } from './legend.js';
 import { shown } from './lod.js';
 import { marksOf } from './marks.js';
-import { isEstimated, isExact, isLeast, peakSpan, spanAt } from './model.js';
+import { isEstimated, isLeast, peakSpan, spanAt } from './model.js';
 import { Plot } from './plot.js';
 import { drawStack } from './stackpaint.js';
 import { steadyOf } from './steady.js';
@@ -142,7 +142,7 @@ export class StackChart {
       axis,
       draw: (s) => drawStack(this, s),
       hover: (ns) => this.hover(ns),
-      click: (ns) => app.pinAt(this, ns),
+      click: (ns) => this.pin(Math.round(ns)),
       app,
     });
     this.update(yMax);
@@ -207,12 +207,11 @@ export class StackChart {
     return found < 0 ? -1 : span[found];
   }
 
-  /** When the state was that is drawn at a time: what a click there pins. @param {number} ns */
-  stateAt(ns) {
+  /** The state that is drawn at a time. @param {number} ns */
+  pin(ns) {
     const { log, heap } = this.stack,
-      span = this.drawnAt(ns);
-    const itself = span < 0 || (span === this.app.pinSpan(log, heap, ns) && isExact(heap, span));
-    return itself ? ns : heap.spans.time[span] - this.origin;
+      at = this.app.instantOf(log, heap, this.drawnAt(ns), ns);
+    this.app.addPin({ heap: heap.name, log: log.index, at });
   }
 
   /** @param {number | null} ns */

@@ -1,0 +1,23 @@
+/** Bands on both sides of nothing: above it what is more, below it what is less. */
+
+/**
+ * @template {{ bytes: ArrayLike<number> }} Part
+ * @param {Part[]} parts with bytes at each of so many places, the innermost first
+ * @param {number} places
+ * @returns {{ part: Part, below: Float64Array, edge: Float64Array }[]} the outermost first, on both sides; edge: farther from nothing than below
+ */
+export function edges(parts, places) {
+  const sums = [new Float64Array(places), new Float64Array(places)];
+  const made = parts.flatMap((part) =>
+    sums.flatMap((sum, side) => {
+      const within = Array.from(part.bytes, (bytes) => (side ? Math.min(0, bytes) : Math.max(0, bytes)));
+      if (within.every((bytes) => bytes === 0)) return [];
+      const below = sum.slice();
+      within.forEach((bytes, i) => {
+        sum[i] += bytes;
+      });
+      return [{ part, below, edge: sum.slice() }];
+    }),
+  );
+  return made.reverse();
+}
