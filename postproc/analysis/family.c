@@ -172,7 +172,7 @@ static void part(struct family *f, size_t *entry, size_t entries, size_t depth)
     if (entries) qsort_r(entry, entries, sizeof *entry, by_kind_and_peak, f);
     for (size_t i = 0, to; i < entries; i = to) {
         for (to = i + 1; to < entries && !by_kind(&f->entry[entry[i]], &f->entry[entry[to]]);) to++;
-        const size_t step = f->unfold || to - i < MPR_FOLD_LEAST ? 1 : to - i;
+        const size_t step = f->unfold || to - i < MPR_FAMILY_LEAST ? 1 : to - i;
         for (size_t k = i; k < to; k += step) open_set(f, &entry[k], step, depth);
     }
     if (f->opened > opened)

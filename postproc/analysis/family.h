@@ -2,13 +2,16 @@
  *
  * A process that executed other programs is one entry, under the program that held most.  Children
  * of the same parents are alike if their command lines differ in numbers only and they ended alike:
- * MPR_FOLD_LEAST and more are one line, and their children are compared together. */
+ * MPR_FAMILY_LEAST and more are one line, and their children are compared together.  Two stay two:
+ * each has a rank, a number and an end of its own. */
 #ifndef MPR_FAMILY_H
 #define MPR_FAMILY_H
 
 #include <stdbool.h>
 
 #include "processes.h"
+
+enum { MPR_FAMILY_LEAST = 3 };
 
 struct mpr_family_line {
     const char *title;                         /* "worker --rank={0..7}" */

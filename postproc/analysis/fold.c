@@ -221,14 +221,6 @@ static struct bucket first_bucket(struct fold *f)
     return next_bucket(f, NULL);
 }
 
-static size_t lines_left(struct fold *f)
-{
-    size_t lines = 0;
-    for (struct bucket b = first_bucket(f); b.items; b = next_bucket(f, &b))
-        lines += b.items < MPR_FOLD_LEAST ? b.items : 1;
-    return lines;
-}
-
 static int by_amount(const void *left, const void *right)
 {
     const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
@@ -245,10 +237,34 @@ static uint64_t median_of(const struct item *item, size_t items)
     return median;
 }
 
+/* What has more bytes stands out; nothing does among what stood out before. */
+static uint64_t usual_bytes(const struct item *item, size_t items)
+{
+    const uint64_t median = median_of(item, items);
+    return item->line.sibling_most || median > UINT64_MAX / 2 ? UINT64_MAX : 2 * median;
+}
+
+static bool one_stands_out(const struct item *item, size_t items)
+{
+    const uint64_t most = usual_bytes(item, items);
+    for (size_t i = 0; i < items; i++)
+        if (item[i].line.row.bytes > most) return true;
+    return false;
+}
+
+static size_t lines_left(struct fold *f)
+{
+    size_t lines = 0;
+    for (struct bucket b = first_bucket(f); b.items; b = next_bucket(f, &b))
+        lines += one_stands_out(b.item, b.items) ? 2 : 1;
+    return lines;
+}
+
 /* One line of all of them, which are by number. */
 static struct item merged(struct fold *f, const struct item *item, size_t items)
 {
     struct item sum = item[0];
+    if (items == 1) return sum;
     uint64_t *number = mpr_alloc(items, sizeof *number);
     for (size_t i = 0; i < items; i++) {
         number[i] = item[i].at[f->at].number;
@@ -259,17 +275,6 @@ static struct item merged(struct fold *f, const struct item *item, size_t items)
         if (f->same[k]) sum.at[k].exact = sum.at[k].shown = "{same}";
     free(number);
     return sum;
-}
-
-/* Puts what becomes of them at `to`, which may be where they are; how many that is. */
-static size_t fold_alike(struct fold *f, const struct item *item, size_t items, struct item *to)
-{
-    if (items < MPR_FOLD_LEAST) {
-        memmove(to, item, items * sizeof *to);
-        return items;
-    }
-    *to = merged(f, item, items);
-    return 1;
 }
 
 static size_t stand_out(const struct item *item, size_t items, uint64_t most, bool larger,
@@ -295,21 +300,18 @@ static void tell_apart(struct item *larger, size_t count, const struct item *res
     }
 }
 
+/* Of two lines the larger one says by itself what the other one holds. */
 static size_t fold_bucket(struct fold *f, const struct item *item, size_t items, struct item *to)
 {
-    if (item->line.sibling_most || items < MPR_FOLD_LEAST) return fold_alike(f, item, items, to);
-    const uint64_t median = median_of(item, items),
-                   most = median > UINT64_MAX / 2 ? UINT64_MAX : 2 * median;
+    const uint64_t most = usual_bytes(item, items);
     struct item *part = mpr_alloc(items, sizeof *part);
     const size_t usual = stand_out(item, items, most, false, part),
                  large = stand_out(item, items, most, true, part + usual);
-    const bool few = items < MPR_FOLD_MANY && large;
-    if (!few) tell_apart(part + usual, large, part, usual);
-    size_t left = few ? usual : fold_alike(f, part, usual, to);
-    if (few) memcpy(to, part, usual * sizeof *to);
-    left += fold_alike(f, part + usual, large, to + left);
+    if (items > 2) tell_apart(part + usual, large, part, usual);
+    to[0] = merged(f, part, usual);
+    if (large) to[1] = merged(f, part + usual, large);
     free(part);
-    return left;
+    return large ? 2 : 1;
 }
 
 static void fold_place(struct fold *f)
@@ -372,10 +374,10 @@ static size_t fold_group(struct mpr_arena *arena, struct item *item, size_t item
     (void)older;
     struct fold f = { .arena = arena, .item = item, .items = items };
     bool folded[PLACES] = { false };
-    if (items < MPR_FOLD_LEAST || !item->places || !fold_best(&f, folded)) return items;
+    if (items < 2 || !item->places || !fold_best(&f, folded)) return items;
     folded[f.at] = true;
     for (size_t k = 0; k < PLACES; k++) folded[k] |= f.same[k];
-    if (f.items >= MPR_FOLD_LEAST) fold_best(&f, folded);
+    if (f.items > 1) fold_best(&f, folded);
     for (size_t i = 0; i < f.items; i++) join(arena, &f.item[i]);
     return f.items;
 }

@@ -5,16 +5,13 @@
  * fewest lines, and then a second one where what the first became is the same everywhere: in "step
  * {0..3} > layer {0..15}" each of the 64 is there.  No other lines are merged.
  *
- * Fewer than MPR_FOLD_LEAST lines stay as they are: they say more than their sum.  So does a line
- * that stands out, with over twice the bytes of their median: of MPR_FOLD_MANY or more it is told
- * apart, fewer stay as they are. */
+ * A line that stands out, with over twice the bytes of their median, is told apart, with what its
+ * siblings hold; of two lines the median is the smaller one, and both stand as they are. */
 #ifndef MPR_FOLD_H
 #define MPR_FOLD_H
 
 #include "arena.h"
 #include "lines.h"
-
-enum { MPR_FOLD_LEAST = 3, MPR_FOLD_MANY = 4 };
 
 /* In place, largest first; no two lines may have the same text.  How many are left. */
 size_t mpr_fold(struct mpr_arena *arena, struct mpr_line *line, size_t lines);

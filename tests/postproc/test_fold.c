@@ -118,14 +118,18 @@ static void one_place_folds(void **state)
     assert_int_equal(line->sibling_most, 0);
 }
 
-static void two_lines_say_more_than_their_sum(void **state)
+static void two_lines_fold_where_neither_stands_out(void **state)
 {
     struct fixture *f = *state;
+    add(f, "layers.0", 2 * MIB);
+    add(f, "layers.1", 4 * MIB);
     add(f, "capture 64", 1);
-    add(f, "capture 256", 37);
+    add(f, "capture 256", 3);
     fold(f);
-    assert_int_equal(f->live, 2);
+    assert_int_equal(f->live, 3);
+    assert_int_equal(line_of(f, "layers.{0,1}")->row.bytes, 6 * MIB);
     line_of(f, "capture 64");
+    assert_int_equal(line_of(f, "capture 256")->sibling_most, 0); /* it stands beside it */
 }
 
 static void what_stands_out_is_told_apart(void **state)
@@ -141,14 +145,15 @@ static void what_stands_out_is_told_apart(void **state)
     assert_int_equal(line_of(f, "layers.{0..4, 6, 7}")->rows, 7);
 }
 
-static void of_few_all_stay_where_one_stands_out(void **state)
+static void one_of_three_stands_out(void **state)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 3; i++) add_numbered(f, "layers.%d", i, i == 1 ? 1700 : 256);
     for (int i = 0; i < 3; i++) add_numbered(f, "heads.%d", i, i == 1 ? 500 : 256);
     fold(f);
-    assert_int_equal(f->live, 4);
-    assert_int_equal(line_of(f, "layers.1")->sibling_most, 0);
+    assert_int_equal(f->live, 3);
+    assert_int_equal(line_of(f, "layers.1")->sibling_most, 256);
+    assert_int_equal(line_of(f, "layers.{0,2}")->rows, 2);
     assert_int_equal(line_of(f, "heads.{0..2}")->row.bytes, 1012);
 }
 
@@ -187,6 +192,22 @@ static void two_places_fold_where_each_pair_is_there(void **state)
     fold(f);
     assert_int_equal(f->live, 1);
     assert_int_equal(line_of(f, "step {0..3} > layer {0..15}")->row.bytes, 448);
+}
+
+/* Each pair of two layers and two batches is there; what varies with the batch alone stands apart.
+ */
+static void the_place_in_which_nothing_stands_out_folds(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 4; i++) {
+        char path[100];
+        snprintf(path, sizeof path, "layer %d > batch %d", i / 2, i % 2);
+        add(f, path, i % 2 ? 64 : 1);
+    }
+    fold(f);
+    assert_int_equal(f->live, 2);
+    line_of(f, "layer {0,1} > batch 0");
+    assert_int_equal(line_of(f, "layer {0,1} > batch 1")->row.bytes, 128);
 }
 
 static void pairs_that_are_missing_are_not_made_up(void **state)
@@ -287,12 +308,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(sets),
         TEST(one_place_folds),
-        TEST(two_lines_say_more_than_their_sum),
+        TEST(two_lines_fold_where_neither_stands_out),
         TEST(what_stands_out_is_told_apart),
-        TEST(of_few_all_stay_where_one_stands_out),
+        TEST(one_of_three_stands_out),
         TEST(many_that_stand_out_are_one_line),
         TEST(a_number_that_repeats_is_one_place),
         TEST(two_places_fold_where_each_pair_is_there),
+        TEST(the_place_in_which_nothing_stands_out_folds),
         TEST(pairs_that_are_missing_are_not_made_up),
         TEST(sets_that_differ_between_their_ends_are_not_one),
         TEST(the_place_that_leaves_fewest_lines_folds),
