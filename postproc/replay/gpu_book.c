@@ -2,6 +2,7 @@
 
 #include "backward.h"
 #include "gpu_path.h"
+#include "lives.h"
 #include "maker.h"
 
 static struct mpr_maker maker_of(const struct mpr_gpu_block *b)
@@ -31,7 +32,7 @@ void mpr_gpu_books_add(struct mpr_replay *r, struct mpr_gpu_block *b)
 
 void mpr_gpu_seen(struct mpr_replay *r, const struct mpr_gpu_block *b, uint64_t from)
 {
-    const struct mpr_large_block large = { .addr = b->addr,
+    const struct mpr_large_block block = { .addr = b->addr,
                                            .size = b->size,
                                            .from = from,
                                            .to = UINT64_MAX,
@@ -39,20 +40,12 @@ void mpr_gpu_seen(struct mpr_replay *r, const struct mpr_gpu_block *b, uint64_t 
                                            .capture = b->capture,
                                            .segment = b->segment,
                                            .mapped = b->handle };
-    if (r->large) mpr_large_born(r->large, b->heap, &large);
-    const uint64_t key = mpr_block_key(b->addr, b->heap);
-    if (r->lasting) mpr_lasting_born(r->lasting, key, b->size, b->cell, from);
-    if (r->flows) mpr_flows_born(r->flows, key, b->size, b->cell, r->now);
-    if (r->ledger) mpr_ledger_born(r->ledger, key, b->size, b->cell, from);
+    mpr_lives_born(r, b->heap, &block);
 }
 
 void mpr_gpu_unseen(struct mpr_replay *r, const struct mpr_gpu_block *b)
 {
-    if (r->large) mpr_large_gone(r->large, b->heap, b->addr, b->size, r->now);
-    const uint64_t key = mpr_block_key(b->addr, b->heap);
-    if (r->lasting) mpr_lasting_gone(r->lasting, key, b->size, r->now);
-    if (r->flows) mpr_flows_gone(r->flows, key, r->now);
-    if (r->ledger) mpr_ledger_gone(r->ledger, key, r->now);
+    mpr_lives_gone(r, mpr_block_key(b->addr, b->heap), b->size);
 }
 
 void mpr_gpu_books_remove(struct mpr_replay *r, const struct mpr_gpu_block *b)

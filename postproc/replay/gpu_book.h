@@ -34,7 +34,7 @@ uint32_t mpr_gpu_cell(struct mpr_replay *r, const struct mpr_gpu_block *b);
 /* Puts the block that the event makes into the books and describes it in *out. */
 void mpr_gpu_book(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
                   struct mpr_gpu_block *out);
-/* For the largest blocks: the block has its address, or has it no more. */
+/* For who looks on (lives.h): the block has its address, or has it no more. */
 void mpr_gpu_seen(struct mpr_replay *r, const struct mpr_gpu_block *b, uint64_t from);
 void mpr_gpu_unseen(struct mpr_replay *r, const struct mpr_gpu_block *b);
 /* Into the books, with its cell, and out of them. */

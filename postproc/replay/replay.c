@@ -11,6 +11,7 @@
 #include "chosen.h"
 #include "gpu.h"
 #include "gpu_peaks.h"
+#include "lives.h"
 #include "maker.h"
 #include "mpf/slot.h"
 
@@ -120,31 +121,6 @@ static void unknown_free(struct mpr_replay *r, uint64_t key, uint32_t thread)
     else wait_for_partner(r, key, thread, MPR_WAIT_ALLOC);
 }
 
-static inline bool is_watched(const struct mpr_replay *r)
-{
-    return r->large || r->lasting || r->flows || r->ledger;
-}
-
-static void born(struct mpr_replay *r, const struct mpf_event *e, uint32_t cell)
-{
-    const struct mpr_large_block block = {
-        .addr = e->addr, .size = e->size, .from = e->time, .to = UINT64_MAX, .cell = cell
-    };
-    const uint64_t key = mpr_block_key(e->addr, e->heap);
-    if (r->large) mpr_large_born(r->large, e->heap, &block);
-    if (r->lasting) mpr_lasting_born(r->lasting, key, size_of(e), cell, e->time);
-    if (r->flows) mpr_flows_born(r->flows, key, size_of(e), cell, r->now);
-    if (r->ledger) mpr_ledger_born(r->ledger, key, size_of(e), cell, e->time);
-}
-
-static void gone(struct mpr_replay *r, uint64_t key, uint64_t size)
-{
-    if (r->large) mpr_large_gone(r->large, (uint8_t)key, key >> 8, size, r->now);
-    if (r->lasting) mpr_lasting_gone(r->lasting, key, size, r->now);
-    if (r->flows) mpr_flows_gone(r->flows, key, r->now);
-    if (r->ledger) mpr_ledger_gone(r->ledger, key, r->now);
-}
-
 /* What a block whose like are sampled counts in the books. */
 MPR_COLD static uint64_t weigh_in(struct mpr_replay *r, const struct mpr_block *block)
 {
@@ -177,7 +153,7 @@ static inline void count_in(struct mpr_replay *r, const struct mpr_block *block)
 static inline void count_out(struct mpr_replay *r, const struct mpr_block *block)
 {
     uint64_t size = mpr_block_size(block);
-    if (is_watched(r)) gone(r, block->key, size);
+    if (mpr_lives_watched(r)) mpr_lives_gone(r, block->key, size);
     if (__builtin_expect(mpr_block_weighed(block), 0)) size = weigh_out(r, block);
     mpr_books_remove(&r->books, mpr_block_cell(block), size);
 }
@@ -207,6 +183,14 @@ MPR_COLD static bool is_free_already(struct mpr_replay *r, const struct mpf_even
     return true;
 }
 
+static void born(struct mpr_replay *r, const struct mpf_event *e, uint32_t cell)
+{
+    const struct mpr_large_block block = {
+        .addr = e->addr, .size = size_of(e), .from = e->time, .to = UINT64_MAX, .cell = cell
+    };
+    mpr_lives_born(r, e->heap, &block);
+}
+
 static inline void put_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
                            bool weighed)
 {
@@ -218,7 +202,7 @@ static inline void put_new(struct mpr_replay *r, struct mpr_thread *t, const str
     if (r->repairs.count && is_free_already(r, e, block.key)) return;
     put_block(r, &block, e->thread);
     count_in(r, &block);
-    if (is_watched(r)) born(r, e, cell);
+    if (mpr_lives_watched(r)) born(r, e, cell);
 }
 
 static inline void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)

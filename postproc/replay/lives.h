@@ -1,0 +1,32 @@
+/* Who looks on while blocks come and go: the largest of them, those that last, what a span keeps,
+ * each of them. */
+#ifndef MPR_LIVES_H
+#define MPR_LIVES_H
+
+#include "replay_state.h"
+
+static inline bool mpr_lives_watched(const struct mpr_replay *r)
+{
+    return r->large || r->lasting || r->flows || r->ledger;
+}
+
+/* `block->from` may be before now: memory with a handle is made before it has an address. */
+static inline void mpr_lives_born(struct mpr_replay *r, uint8_t heap,
+                                  const struct mpr_large_block *block)
+{
+    const uint64_t key = mpr_block_key(block->addr, heap);
+    if (r->large) mpr_large_born(r->large, heap, block);
+    if (r->lasting) mpr_lasting_born(r->lasting, key, block->size, block->cell, block->from);
+    if (r->flows) mpr_flows_born(r->flows, key, block->size, block->cell, r->now);
+    if (r->ledger) mpr_ledger_born(r->ledger, key, block->size, block->cell, block->from);
+}
+
+static inline void mpr_lives_gone(struct mpr_replay *r, uint64_t key, uint64_t size)
+{
+    if (r->large) mpr_large_gone(r->large, (uint8_t)key, key >> 8, size, r->now);
+    if (r->lasting) mpr_lasting_gone(r->lasting, key, size, r->now);
+    if (r->flows) mpr_flows_gone(r->flows, key, r->now);
+    if (r->ledger) mpr_ledger_gone(r->ledger, key, r->now);
+}
+
+#endif
