@@ -27,6 +27,7 @@ test('charts open on the steps; 0 shows everything, 1 the steps again, and a lin
   await page.keyboard.press('0');
   await drawn(page);
   assert.deepEqual(await view(page), await page.evaluate(() => memprof.whole));
+  await page.waitForFunction(() => location.hash !== ''); // once the view is still
   const again = await shop.show(spike, { hash: await page.evaluate(() => location.hash) });
   assert.deepEqual(await view(again), await view(page));
   await page.keyboard.press('1');

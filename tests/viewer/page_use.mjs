@@ -40,6 +40,31 @@ test('the wheel with ctrl zooms and keeps the time under the cursor; 0 shows eve
   assert.deepEqual(await view(page), [low, high]);
 });
 
+test('a frame of a view that moves asks for no layout, and writes the link when it is still', async () => {
+  const page = await shop.show(one);
+  const asked = await page.evaluate(async () => {
+    let layouts = 0,
+      links = 0;
+    const style = globalThis.getComputedStyle,
+      width = Object.getOwnPropertyDescriptor(Element.prototype, 'clientWidth'),
+      replace = history.replaceState;
+    globalThis.getComputedStyle = (...of) => (layouts++, style(...of));
+    Object.defineProperty(Element.prototype, 'clientWidth', {
+      ...width,
+      get() {
+        layouts++;
+        return width.get.call(this);
+      },
+    });
+    history.replaceState = (...to) => (links++, replace.apply(history, to));
+    memprof.zoom(0.4, 0.5);
+    await new Promise((done) => requestAnimationFrame(done)); // after the page's own
+    return { layouts, links };
+  });
+  assert.deepEqual(asked, { layouts: 0, links: 0 });
+  await page.waitForFunction(() => location.hash !== '');
+});
+
 test('W A S D zoom and move, and stay inside the run', async () => {
   const page = await shop.show(one);
   const [low, high] = await whole(page);

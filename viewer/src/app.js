@@ -6,7 +6,7 @@ import { BlockChart } from './blockchart.js';
 import { HEIGHTS, ceilings, makeCharts } from './charts.js';
 import { REST, UNCLAIMED } from './colours.js';
 import { comparedLog, differencesPanel } from './differences.js';
-import { element, keepingFocus } from './dom.js';
+import { element, keepingFocus, setTheme } from './dom.js';
 import { strips } from './findings.js';
 import { FlamePanel } from './flamepanel.js';
 import { DEEDS } from './flows.js';
@@ -34,7 +34,10 @@ import { peakPanel, pinPanel } from './tables.js';
  * @typedef {import('./charts.js').Chart} Chart
  */
 
-const SHORTEST = 200, // ns: the least that the axis shows
+const PAPER = matchMedia('print'),
+  DARK = matchMedia('(prefers-color-scheme: dark)'),
+  STILL = 200, // ms
+  SHORTEST = 200, // ns: the least that the axis shows
   INSIDE = ' > ';
 
 export class App {
@@ -83,14 +86,17 @@ export class App {
     /** Where it began to choose a span. @type {number | null} */
     this.anchor = null;
     this.frame = 0;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.saving = undefined;
+    addEventListener('pagehide', () => this.save());
   }
 
   // ---- what is shown
 
   get dark() {
     const { theme } = this.state;
-    if (matchMedia('print').matches) return false;
-    return theme ? theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+    if (PAPER.matches) return false;
+    return theme ? theme === 'dark' : DARK.matches;
   }
 
   get pins() {
@@ -204,7 +210,7 @@ export class App {
   }
 
   rebuild() {
-    document.documentElement.dataset.theme = this.dark ? 'dark' : 'light';
+    setTheme(this.dark ? 'dark' : 'light');
     for (const chart of this.charts) chart.destroy();
     this.stacks.clear();
     this.pairNames();
@@ -329,20 +335,33 @@ export class App {
     if (this.frame) return;
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
-      this.update();
+      this.redraw();
+      this.saveSoon();
     });
   }
 
   update() {
+    this.redraw();
+    this.save();
+  }
+
+  redraw() {
     const tops = ceilings(this.charts);
     for (const chart of this.charts) chart.update(tops.get(chart) ?? 1);
     this.showChosen();
     this.minimap.draw();
     this.lanes?.draw();
-    this.save();
   }
 
+  /** Once the view has been still for a moment: a browser takes so many changes of the link in a time, and no more. */
+  saveSoon() {
+    clearTimeout(this.saving);
+    this.saving = setTimeout(() => this.save(), STILL);
+  }
+
+  /** Into the link. */
   save() {
+    clearTimeout(this.saving);
     const hash = toHash(this.state, this.first);
     if (hash !== location.hash) history.replaceState(null, '', hash || location.pathname + location.search);
   }

@@ -92,8 +92,24 @@ export function table(caption, heads, rows) {
   );
 }
 
-/** A colour of the style sheet. @param {string} name */
-export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+/** @type {Map<string, string>} */
+const colours = new Map();
+
+/** A colour of the style sheet; to ask for its style costs a layout. @param {string} name */
+export function colour(name) {
+  let known = colours.get(name);
+  if (known === undefined) {
+    known = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    colours.set(name, known);
+  }
+  return known;
+}
+
+/** The style sheet's colours are others from now on. @param {'dark' | 'light'} theme */
+export function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  colours.clear();
+}
 
 /** What an element is called, as far as that tells it from others. @param {Element} of */
 const calledAs = (of) => `${of.tagName} ${of.getAttribute('aria-label') ?? of.textContent}`;

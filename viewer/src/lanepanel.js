@@ -7,6 +7,7 @@ import { boxAt, boxName, boxesBetween, instancesOf, nextInstance, outOf, rowsOf 
 import { bandName, isEstimated, pathName } from './model.js';
 import * as paint from './paint.js';
 import { LEFT, RIGHT } from './plot.js';
+import { Sheet } from './sheet.js';
 import { standsOut } from './steppanel.js';
 
 /**
@@ -41,6 +42,7 @@ export class LanePanel {
       element('div', { class: 'pair' }, element('div', { class: 'plot' }, this.canvas), this.said),
     );
     this.canvas.style.height = `${this.rows.length * HEIGHT}px`;
+    this.sheet = new Sheet(this.canvas, () => this.draw());
     this.canvas.addEventListener('pointermove', (event) => this.hover(this.boxUnder(event)));
     this.canvas.addEventListener('pointerleave', () => this.hover(null));
     this.canvas.addEventListener('click', (event) => {
@@ -63,7 +65,7 @@ export class LanePanel {
   // ---- where boxes are
 
   get width() {
-    return this.canvas.clientWidth - LEFT - RIGHT;
+    return this.sheet.width - LEFT - RIGHT;
   }
 
   /** @param {MouseEvent} event @returns {Box | null} */
@@ -116,22 +118,19 @@ export class LanePanel {
   // ---- what is shown
 
   draw() {
-    const { canvas } = this,
-      ratio = globalThis.devicePixelRatio || 1,
-      width = canvas.clientWidth,
-      c = canvas.getContext('2d');
-    if (!width || !c) return;
-    canvas.width = width * ratio;
-    canvas.height = this.rows.length * HEIGHT * ratio;
+    const { sheet } = this,
+      begun = sheet.begin();
+    if (!begun) return;
+    const { c, ratio } = begun;
     const { share } = this.app.scaleOf(0);
     /** @type {paint.Surface} */
     const s = {
       c,
       ratio,
       left: LEFT * ratio,
-      right: (width - RIGHT) * ratio,
+      right: (sheet.width - RIGHT) * ratio,
       top: 0,
-      bottom: canvas.height,
+      bottom: sheet.height * ratio,
       x: (ns) => (LEFT + share(ns) * this.width) * ratio,
       y: () => 0,
     };

@@ -4,6 +4,7 @@ import { totals } from './lod.js';
 import { isBad } from './marks.js';
 import * as paint from './paint.js';
 import { LEFT, RIGHT } from './plot.js';
+import { Sheet } from './sheet.js';
 
 /** @typedef {import('./app.js').App} App */
 
@@ -14,6 +15,7 @@ export class Minimap {
     this.canvas = /** @type {HTMLCanvasElement} */ (
       element('canvas', { 'aria-label': 'the whole run; drag to choose the span that is shown', role: 'img' })
     );
+    this.sheet = new Sheet(this.canvas, () => this.draw());
     this.root = element('div', { class: 'panel minimap' }, this.canvas);
     this.canvas.addEventListener('pointerdown', (event) => this.grab(event));
     this.canvas.addEventListener('dblclick', () => app.fit());
@@ -22,14 +24,14 @@ export class Minimap {
   /** Position of a time, CSS pixels. @param {number} ns */
   x(ns) {
     const [from, to] = this.app.whole,
-      width = this.canvas.clientWidth - LEFT - RIGHT;
+      width = this.sheet.width - LEFT - RIGHT;
     return LEFT + ((ns - from) / (to - from)) * width;
   }
 
   /** @param {number} x */
   ns(x) {
     const [from, to] = this.app.whole,
-      width = this.canvas.clientWidth - LEFT - RIGHT;
+      width = this.sheet.width - LEFT - RIGHT;
     return Math.min(to, Math.max(from, from + ((x - LEFT) / width) * (to - from)));
   }
 
@@ -58,15 +60,11 @@ export class Minimap {
   }
 
   draw() {
-    const { app, canvas } = this,
-      ratio = globalThis.devicePixelRatio || 1;
-    const width = canvas.clientWidth,
-      height = canvas.clientHeight;
-    if (!width) return;
-    canvas.width = width * ratio;
-    canvas.height = height * ratio;
-    const c = canvas.getContext('2d');
-    if (!c) return;
+    const { app, sheet } = this,
+      begun = sheet.begin();
+    if (!begun) return;
+    const { c, ratio } = begun,
+      { width, height } = sheet;
     const [from, to] = app.whole;
     const surface = {
       c,

@@ -199,9 +199,14 @@ export class Plot {
     this.u.setData([this.places(), [0, 0]], true);
   }
 
+  /** Of what is drawn on, CSS pixels. */
+  get width() {
+    return this.u.bbox.width / (globalThis.devicePixelRatio || 1);
+  }
+
   /** CSS pixels. @param {number} ns */
   pixel(ns) {
-    return scaled(this.options.app.axis, this.options.view).share(ns) * this.u.over.clientWidth;
+    return scaled(this.options.app.axis, this.options.view).share(ns) * this.width;
   }
 
   /** Puts the cursor there, as if the mouse had. @param {number | null} ns */
@@ -211,10 +216,11 @@ export class Plot {
 
   /** Shows what is chosen. @param {{ from: number, to: number } | null} chosen */
   choose(chosen) {
-    const { over } = this.u,
-      edge = (/** @type {number} */ ns) => Math.min(over.clientWidth, Math.max(0, this.pixel(ns))),
+    const { width } = this,
+      height = this.u.bbox.height / (globalThis.devicePixelRatio || 1),
+      edge = (/** @type {number} */ ns) => Math.min(width, Math.max(0, this.pixel(ns))),
       [left, right] = chosen ? [edge(chosen.from), edge(chosen.to)] : [0, 0];
-    this.u.setSelect({ left, top: 0, width: right - left, height: chosen ? over.clientHeight : 0 }, false);
+    this.u.setSelect({ left, top: 0, width: right - left, height: chosen ? height : 0 }, false);
   }
 
   /** @param {number} width @param {number} height */

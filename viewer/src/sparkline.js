@@ -15,9 +15,8 @@ export function columnsOf(bytes, spans, columns) {
   return out;
 }
 
-/** Where there is no room for it, nothing. @param {HTMLCanvasElement} canvas @param {Float64Array} bytes @param {number[]} spans */
+/** @param {HTMLCanvasElement} canvas @param {Float64Array} bytes @param {number[]} spans */
 export function sparkline(canvas, bytes, spans) {
-  if (!canvas.clientWidth) return;
   const ratio = globalThis.devicePixelRatio || 1,
     c = canvas.getContext('2d'),
     ys = columnsOf(bytes, spans, WIDTH),
@@ -27,8 +26,10 @@ export function sparkline(canvas, bytes, spans) {
   if (!c) return;
   c.scale(ratio, ratio);
   c.fillStyle = colour('--faint');
+  c.beginPath();
   ys.forEach((y, i) => {
     const high = (y / most) * (HEIGHT - 1);
-    c.fillRect((i * WIDTH) / ys.length, HEIGHT - high, WIDTH / ys.length, high);
+    c.rect((i * WIDTH) / ys.length, HEIGHT - high, WIDTH / ys.length, high);
   });
+  c.fill();
 }
