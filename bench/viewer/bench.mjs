@@ -1,8 +1,9 @@
-// The page's numbers: size, time until it is ready, time of a zoom frame, and what `html` costs against `peaks`.
+// The page's numbers: size, time until it is ready, time of a wheel's frame, memory of its tab, and what `html` costs
+// against `peaks`.
 // usage: node bench.mjs BUILD [EVENTS [RANK_EVENTS]]       BUILD: a build folder with tests; EVENTS of the one run
-// (10000000), RANK_EVENTS of the eight ranks of run A in all (EVENTS); run B has a tenth of them
+// (10000000), RANK_EVENTS of the eight ranks of run A in all (EVENTS), and of 64 ranks; run B has a tenth of them
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -12,19 +13,24 @@ const build = resolve(process.argv[2] ?? 'build/ci'),
   events = Number(process.argv[3] ?? 1e7),
   rankEvents = Number(process.argv[4] ?? events),
   RANKS = 8,
+  MANY = 64,
   ROUNDS = 5,
   PAIRS = 15;
 const chromiumPath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const { chromium } = createRequire(join(build, 'viewer', 'npm', '/'))('playwright-core');
 const folder = mkdtempSync(join(tmpdir(), 'memprof-bench.'));
 const report = join(build, 'postproc', 'memprof-report'),
-  makeLog = join(build, 'tests', 'postproc', 'make_log');
+  makers = join(build, 'tests', 'postproc');
 
-const median = (all) => [...all].sort((a, b) => a - b)[all.length >> 1];
+/** @param {number[]} all @param {number} share of them that are less */
+const quantile = (all, share) =>
+  [...all].sort((a, b) => a - b)[Math.min(all.length - 1, Math.floor(all.length * share))];
+const median = (all) => quantile(all, 0.5);
 
-function make(name, count) {
+/** A log. @param {string} name @param {number} count of its events @param {string[]} kind maker and scenario */
+function make(name, count, [maker, scenario] = ['make_gpu_log', 'training']) {
   const path = join(folder, name);
-  execFileSync(makeLog, ['mixed', path, String(Math.round(count))]);
+  execFileSync(join(makers, maker), [scenario, path, String(Math.round(count))]);
   return path;
 }
 
@@ -48,38 +54,82 @@ async function open(browser, file) {
   };
 }
 
-/** Milliseconds from a wheel's step to the drawn charts. */
-const zoom = (page) =>
+/** Milliseconds of script that each turn of the wheel costs: its listener, and its frame until the charts are drawn. */
+const wheel = (page) =>
   page.evaluate(async () => {
-    const times = [];
-    for (let i = 0; i < 40; i++) {
-      memprof.zoom(0.4, i % 20 < 10 ? 0.8 : 1.25);
-      const start = performance.now();
-      memprof.update();
-      times.push(performance.now() - start);
-      await new Promise((done) => requestAnimationFrame(done));
+    const over = document.querySelector('.u-over'),
+      { left, top, width } = over.getBoundingClientRect(),
+      times = [];
+    for (let i = 0; i < 60; i++) {
+      // callbacks of a frame run in the order in which they were asked for: the page's own is between the two
+      const begins = new Promise((done) => requestAnimationFrame(() => done(performance.now()))),
+        start = performance.now();
+      over.dispatchEvent(
+        new WheelEvent('wheel', {
+          ctrlKey: true,
+          cancelable: true,
+          bubbles: true,
+          clientX: left + width * 0.4,
+          clientY: top + 20,
+          deltaY: i % 20 < 10 ? -120 : 120,
+        }),
+      );
+      const listened = performance.now() - start,
+        ends = new Promise((done) => requestAnimationFrame(() => done(performance.now())));
+      times.push(listened + (await ends) - (await begins));
     }
     return times;
   });
 
-async function measure(browser, name, file) {
+/** Bytes that only the process of the tab has. The browser has one tab. */
+async function privateBytes(session) {
+  const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+  const each = processInfo
+    .filter(({ type }) => type === 'renderer')
+    .map(({ id }) =>
+      [...readFileSync(`/proc/${id}/smaps_rollup`, 'utf8').matchAll(/^Private_\w+: +(\d+) kB/gm)].reduce(
+        (sum, [, kib]) => sum + Number(kib) * 1024,
+        0,
+      ),
+    );
+  return Math.max(...each);
+}
+
+async function measure(name, file) {
   const ready = [];
-  let frames = [];
+  let frames = [],
+    tab = 0;
   for (let i = 0; i < ROUNDS; i++) {
+    const browser = await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] });
     const shown = await open(browser, file);
     ready.push(shown.ready);
-    if (i === 0) frames = await zoom(shown.page);
-    await shown.page.close();
+    if (i === 0) {
+      frames = await wheel(shown.page);
+      tab = await privateBytes(await browser.newBrowserCDPSession());
+    }
+    await browser.close();
   }
   console.log(
-    `${name.padEnd(34)} ${(statSync(file).size / 1e6).toFixed(2)} MB   ready ${median(ready).toFixed(0)} ms   ` +
-      `zoom frame ${median(frames).toFixed(1)} ms (worst ${Math.max(...frames).toFixed(1)})`,
+    `${name.padEnd(44)} ${(statSync(file).size / 1e6).toFixed(2)} MB   ready ${median(ready).toFixed(0)} ms   ` +
+      `wheel's frame ${median(frames).toFixed(1)} ms, p95 ${quantile(frames, 0.95).toFixed(1)}, ` +
+      `worst ${Math.max(...frames).toFixed(1)}   tab ${(tab / 1e6).toFixed(0)} MB`,
   );
 }
 
+/** Its page. @param {string} name @param {string[]} logs */
+function pageOf(name, logs) {
+  const path = join(folder, name);
+  execFileSync(report, ['html', '-o', path, ...logs]);
+  return path;
+}
+
 const one = make('one.zst', events),
-  page = join(folder, 'one.html');
-execFileSync(report, ['html', '-o', page, one]);
+  page = pageOf('one.html', [one]),
+  mixed = pageOf('mixed.html', [make('mixed.zst', events, ['make_log', 'mixed'])]),
+  many = pageOf(
+    'many.html',
+    [...Array(MANY)].map((_, i) => make(`rank${i}.zst`, rankEvents / MANY)),
+  );
 const seconds = (/** @type {() => unknown} */ work) => {
   const start = performance.now();
   work();
@@ -96,10 +146,10 @@ const all = join(folder, 'all.html'),
   }),
   read = seconds(() => execFileSync(report, ['html', '-o', all, ...ranks]));
 console.log(`logs of ${RANKS} ranks made in ${made} s, their page in ${read} s`);
-const browser = await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] });
-await measure(browser, `one run of ${events} events`, page);
-await measure(browser, `two runs of ${RANKS} ranks, ${rankEvents} and ${rankEvents / 10}`, all);
-await browser.close();
+await measure(`a training run of ${events} events`, page);
+await measure(`${events} events of four threads`, mixed);
+await measure(`two runs of ${RANKS} ranks, ${rankEvents} and ${rankEvents / 10}`, all);
+await measure(`a run of ${MANY} ranks, ${rankEvents}`, many);
 // in turn: what else the machine does touches both
 const pairs = Array.from({ length: PAIRS }, () => [cost(report, 'peaks', one), cost(report, 'html', '-o', page, one)]);
 const least = [0, 1].map((i) => Math.min(...pairs.map((pair) => pair[i])));

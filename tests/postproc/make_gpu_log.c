@@ -22,16 +22,16 @@ enum { STEP = 10, LOSS, CAPTURE, ROPE };
 enum { BY_TORCH = 0x51, BY_NCCL, BY_PROGRAM };
 
 static struct testlog *target;
-static uint64_t now;
+static uint64_t now, pace = MS; /* between two events */
 
 static void event(unsigned op, unsigned heap, uint64_t addr, uint64_t size)
 {
-    testlog_event(target, now += MS, 1, op, heap, addr, size);
+    testlog_event(target, now += pace, 1, op, heap, addr, size);
 }
 
 static void data(unsigned op, unsigned heap, uint64_t addr, const void *bytes, uint64_t count)
 {
-    testlog_heap_data(target, now += MS, 1, op, heap, addr, bytes, count);
+    testlog_heap_data(target, now += pace, 1, op, heap, addr, bytes, count);
 }
 
 #define WORDS(op, heap, addr, ...)                                                                 \
@@ -500,6 +500,65 @@ static void devices(const char *path, char **told, int count)
     testlog_close(target, "exit");
 }
 
+/* What PyTorch's host side does around a kernel: small blocks that come and go. */
+static void host_churn(uint64_t events)
+{
+    enum { LIVE = 2000 };
+    static uint64_t made;
+    for (; events; events -= events > 1 ? 2 : 1, made++) {
+        const uint64_t addr = UINT64_C(0x550000000000) + made % LIVE * 1024;
+        if (made >= LIVE) event(MPF_OP_FREE, MPF_HEAP_HOST, addr, 0);
+        event(MPF_OP_ALLOC, MPF_HEAP_HOST, addr, 40 + made * 37 % 900);
+    }
+}
+
+/* N events of a launch-bound training run: steps of 84,000, nearly all of them on the host; forward
+ * and backward over 32 layers on the device.  Layer 5 of one step is five times as large. */
+static void training(const char *path, uint64_t events)
+{
+    enum { LAYERS = 32, KERNELS = 8, A_STEP = 84000, FORWARD = 20, BACKWARD, LAYER };
+    const uint64_t steps = events / A_STEP + 1, churn = A_STEP / (2 * LAYERS * KERNELS);
+    begin(path);
+    pace = 600;
+    name(FORWARD, "forward");
+    name(BACKWARD, "backward");
+    for (uint32_t i = 0; i < LAYERS; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "model.layers.%u", i);
+        name(LAYER + i, text);
+    }
+    for (uint64_t i = 0; i < 45; i++) driver_alloc(BY_TORCH, BASE + i * 20 * MIB, 20 * MIB);
+    for (uint64_t i = 0; i < LAYERS; i++) torch_alloc(BASE + i * 4 * MIB, 4 * MIB);
+    for (uint64_t step = 0; step < steps; step++) {
+        const uint64_t first = BASE + LAYERS * 4 * MIB;
+        push(STEP);
+        push(FORWARD);
+        for (uint64_t i = 0; i < LAYERS; i++) {
+            push(LAYER + (uint32_t)i);
+            const uint64_t bytes = step == steps * 2 / 3 && i == 5 ? 2 * MIB + MIB / 2 : MIB / 2;
+            for (uint64_t k = 0; k < KERNELS; k++) {
+                torch_alloc(first + (i * KERNELS + k) * 3 * MIB, bytes + k * 512);
+                host_churn(churn);
+            }
+            pop();
+        }
+        pop();
+        WORDS(MPF_OP_SAMPLE_GPU, USED, 0, 990 * MIB, 1024 * MIB, 980 * MIB, 8 * MIB);
+        push(BACKWARD);
+        for (uint64_t i = LAYERS; i--;) {
+            push(LAYER + (uint32_t)i);
+            for (uint64_t k = KERNELS; k--;) {
+                host_churn(churn);
+                torch_free(first + (i * KERNELS + k) * 3 * MIB);
+            }
+            pop();
+        }
+        pop();
+        pop();
+    }
+    testlog_close(target, "exit");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -517,6 +576,8 @@ int main(int argc, char **argv)
     };
     if (argc == 4 && strcmp(argv[1], "rank") == 0)
         return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;
+    if (argc == 4 && strcmp(argv[1], "training") == 0)
+        return training(argv[2], strtoull(argv[3], NULL, 10)), 0;
     if (argc > 3 && strcmp(argv[1], "devices") == 0) return devices(argv[2], argv + 3, argc - 3), 0;
     if (argc != 3) errx(2, "usage: make_gpu_log SCENARIO PATH [N]");
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
