@@ -13,6 +13,7 @@
 #include "cmd.h"
 #include "file.h"
 
+enum { FEWEST = 60 }; /* columns of a line in which a table says something */
 enum { KEY_WIDTH = 512, KEY_FRAMES, KEY_UNFOLD, KEY_PLUMBING, KEY_CLOCK };
 
 static const struct argp_option options[] = {
@@ -48,8 +49,8 @@ static int columns(const char *text)
 static void set_width(struct mpr_output *output, const char *arg, struct argp_state *state)
 {
     output->width = columns(arg);
-    if (!output->width && strcmp(arg, "full") != 0)
-        argp_error(state, "--width=%s: a number of columns or full is wanted", arg);
+    if (output->width < FEWEST && strcmp(arg, "full") != 0)
+        argp_error(state, "--width=%s: %d columns or more are wanted, or full", arg, FEWEST);
 }
 
 /* Read once; what it holds lasts as long as the process. */

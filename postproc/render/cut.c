@@ -18,9 +18,10 @@
  */
 enum { ROUNDS = 8, LEAST = 4, BEFORE = 3 };
 
-/* How much of a path is told.  SITE: without what it called there; PATH: without the library of its
- * last name; CALLED: that with the caller. */
-enum { SITE, PATH, ALONE, CALLED, WHOLE, AMOUNTS };
+/* How much of a path is told.  LINE: the module and the line of code, without its function; SITE:
+ * without what it called there; PATH: without the library of its last name; CALLED: that with the
+ * caller. */
+enum { LINE, SITE, PATH, ALONE, CALLED, WHOLE, AMOUNTS };
 
 struct cell {
     char *source[AMOUNTS], *text;
@@ -70,6 +71,17 @@ static char *without_callee(const char *text)
     return mpr_text_part(text, is_place(open, arrow - 1) ? (size_t)(arrow - text) : strlen(text));
 }
 
+/* "[layers.3.mlp] generate (t.py:3)" becomes "[layers.3.mlp] (t.py:3)". */
+static char *without_function(char *text)
+{
+    char *name = text, *place = strrchr(text, '(');
+    for (char *at = text; (at = strstr(at, ARROW));) name = at += strlen(ARROW);
+    char *close = *name == '[' ? strstr(name, "] ") : NULL;
+    if (close && place && place > close + 2 && is_place(place, text + strlen(text) - 1))
+        memmove(close + 2, place, strlen(place) + 1);
+    return text;
+}
+
 static char *called_by(const char *text, const char *caller)
 {
     return mpr_text_format("%s%s%s", text, *caller ? " <- " : "", caller);
@@ -102,14 +114,15 @@ static void add_front(struct cell *c, const char *front, size_t width)
 static struct cell cell_of(const struct mpr_cut *path, size_t index, size_t width)
 {
     char *brief = without_module(without_library(path->whole));
-    struct cell c = { .source = { without_callee(brief), mpr_text_copy(brief),
-                                  mpr_text_copy(path->whole), called_by(brief, path->caller),
+    struct cell c = { .source = { without_function(without_callee(brief)), without_callee(brief),
+                                  mpr_text_copy(brief), mpr_text_copy(path->whole),
+                                  called_by(brief, path->caller),
                                   called_by(path->whole, path->caller) },
                       .amount = WHOLE,
                       .index = index };
     free(brief);
     if (width == MPR_CUT_FULL) width = mpr_utf8_columns(c.source[WHOLE]);
-    while (c.amount > SITE && mpr_utf8_columns(told(&c)) > width)
+    while (c.amount > LINE && mpr_utf8_columns(told(&c)) > width)
         c.amount = c.amount == WHOLE ? ALONE : c.amount - 1;
     write_cell(&c, width);
     if (mpr_utf8_columns(told(&c)) > width) add_front(&c, path->front, width);
@@ -186,7 +199,7 @@ static bool any_equal(const struct cell *cell, size_t cells)
 /* Until all of them tell something else, which they are in order of. */
 static void tell_enough(struct cell *cell, size_t cells)
 {
-    for (int more = SITE; more < WHOLE && any_equal(cell, cells); more++) {
+    for (int more = LINE; more < WHOLE && any_equal(cell, cells); more++) {
         for (size_t i = 0; i < cells; i++) tell_more(&cell[i]);
         qsort(cell, cells, sizeof *cell, by_text);
     }

@@ -20,8 +20,9 @@ enum {
     WORTH_FIRST = 4,
     WORTH_LAST = 6,
     WORTH_METHOD = 10,
-    WORTH_PLACE = 24,
-    WORTH_SET = 80,
+    WORTH_MODULE = 24,
+    WORTH_PLACE = 30,
+    WORTH_SET = 24,
     WORTH_MARKED = 1000
 };
 
@@ -29,6 +30,7 @@ enum {
 enum {
     IN_A_NAME = 12,
     IN_A_NUMBER = 40,
+    IN_A_SET = 1000,
     TOO_SHORT = 24,
     AT_THE_END = 400,
     LEAST = 4,
@@ -41,6 +43,7 @@ struct letter {
     const char *at;
     size_t column; /* where it begins */
     uint32_t worth;
+    bool in_set;     /* not the first one of "{0..15}", which is seen whole or not at all */
     uint64_t before; /* worth of all before it */
 };
 
@@ -89,7 +92,10 @@ static void raise_sets(const struct text *t)
 {
     for (const char *at = t->text; (at = strchr(at, '{')); at++) {
         const char *close = isdigit((unsigned char)at[1]) ? strchr(at, '}') : NULL;
-        if (close) raise_to(t, at, close + 1, WORTH_SET);
+        if (!close) continue;
+        raise_to(t, at, close + 1, WORTH_SET);
+        for (size_t i = letter_at(t, at + 1); t->letter[i].at <= close; i++)
+            t->letter[i].in_set = true;
     }
 }
 
@@ -125,6 +131,16 @@ static void raise_method(const struct text *t, const char *name, const char *end
     if (dot) raise_to(t, dot + 1, to, WORTH_METHOD);
 }
 
+/* ".up_proj]" of "[model.layers.3.mlp.up_proj] f (t.py:12)" */
+static void raise_module(const struct text *t, const char *name, const char *end)
+{
+    const char *close = *name == '[' ? last_before(name, end, "]") : NULL;
+    if (!close) return;
+    const char *from = close;
+    while (from > name && *from != '.') from--;
+    raise_to(t, from, close + 1, WORTH_MODULE);
+}
+
 static void weigh(const struct text *t, const unsigned char *marked)
 {
     const char *end = end_of_path(t->text), *arrow = last_before(t->text, end, ARROW),
@@ -135,6 +151,7 @@ static void weigh(const struct text *t, const unsigned char *marked)
     raise_to(t, name, end, WORTH_LAST);
     raise_numbers(t, end);
     raise_method(t, name, end);
+    raise_module(t, name, end);
     raise_place(t, end);
     raise_sets(t);
     for (size_t i = 0; marked && i < t->letters; i++)
@@ -156,10 +173,11 @@ static void split(struct text *t)
         uint32_t code;
         mpr_utf8_next(&at, &code);
         const size_t width = mpr_utf8_width(code);
-        if (width || !t->letters) t->letter[t->letters++] = (struct letter){ from, column, 0, 0 };
+        if (width || !t->letters)
+            t->letter[t->letters++] = (struct letter){ .at = from, .column = column };
         column += width;
     }
-    t->letter[t->letters] = (struct letter){ at, column, 0, 0 };
+    t->letter[t->letters] = (struct letter){ .at = at, .column = column };
 }
 
 /* ---- the piece */
@@ -201,6 +219,8 @@ static uint64_t cost(const struct text *t, size_t from, size_t to)
     if (from ? !ends_name(t, from) : !begins_name(t, to)) sum += from ? IN_A_NAME - 1 : IN_A_NAME;
     if (in_a_number(t, from)) sum += IN_A_NUMBER;
     if (in_a_number(t, to)) sum += IN_A_NUMBER;
+    if (t->letter[from].in_set) sum += IN_A_SET;
+    if (t->letter[to].in_set) sum += IN_A_SET;
     if (before && before < LEAST) sum += TOO_SHORT;
     if (!behind) sum += AT_THE_END;
     else if (behind < LEAST) sum += TOO_SHORT;

@@ -1,7 +1,8 @@
 /* A text in so many columns: one piece of it is left out, that which tells least.
  *
- * Folded numbers ("{0..15}") and the innermost place ("t.py:12") stay before all else, then the
- * end, the beginning, and whole names. */
+ * The innermost place ("t.py:12") and the last of a path of modules stay before all else, then
+ * folded numbers ("{0..15}"), which are seen whole or not at all, the end, the beginning, and whole
+ * names. */
 #ifndef MPR_SNIP_H
 #define MPR_SNIP_H
 

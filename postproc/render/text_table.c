@@ -22,9 +22,10 @@ enum { LEAST = 18, MOST = 100, PATHS = 4 }; /* columns of a path; how many of th
  * together. */
 struct cuts {
     const struct mpr_column *column;
-    char **text;
+    struct mpr_cut *path;
+    char **text; /* NULL: the column is left out */
     size_t rows;
-    int width;
+    int longest, width; /* of the paths; of the column */
 };
 
 /* A line that is being written: where it ends, and where its next column begins; narrow: columns up
@@ -98,12 +99,16 @@ static int width_of(const struct line *l, const struct mpr_column *c)
     return width > number ? width : number;
 }
 
+static bool is_shown(const struct line *l, const struct mpr_column *c)
+{
+    return mpr_column_in(c, MPR_IN_TEXT) && (!c->spare || c->spare > l->narrow);
+}
+
 /* The column from `from` on that text has; NULL: none. */
 static const struct mpr_column *next_column(const struct line *l, const struct mpr_column *from)
 {
     for (; from < l->table->column + l->table->columns; from++)
-        if (mpr_column_in(from, MPR_IN_TEXT) && (!from->spare || from->spare > l->narrow))
-            return from;
+        if (is_shown(l, from)) return from;
     return NULL;
 }
 
@@ -348,26 +353,6 @@ static void rest(struct line *l, size_t shown)
 
 /* ---- paths */
 
-/* What is cut takes that at least where nothing tells the width. */
-static int usual_width(const struct mpr_column *c)
-{
-    return c->width > 0 ? c->width : MPR_TEXT_PATH;
-}
-
-/* What the columns take; those that are cut as much as usual, or nothing.  A note takes what is
- * left. */
-static int columns_width(const struct line *l, bool usual)
-{
-    const struct mpr_column *const first = next_column(l, l->table->column);
-    int width = indent_of(l);
-    for (const struct mpr_column *c = first; c; c = next_column(l, c + 1)) {
-        if (c->below || is_note(c)) continue;
-        if (c != first) width += lead_width(c);
-        width += !is_cut(c) ? width_of(l, c) : usual ? usual_width(c) : 0;
-    }
-    return width;
-}
-
 static size_t longest(const struct mpr_cut *path, size_t rows)
 {
     size_t most = 0;
@@ -385,20 +370,56 @@ static int between(int least, int width, int most)
     return width < least ? least : width > most ? most : width;
 }
 
-/* What notes take, each behind its row. */
-static int notes_width(const struct line *l, size_t rows)
+/* What is cut takes that at least where nothing tells the width. */
+static int usual_width(const struct mpr_column *c)
+{
+    return c->width > 0 ? c->width : MPR_TEXT_PATH;
+}
+
+/* What is cut has that much room before others have any. */
+static int needed_width(const struct cuts *k)
+{
+    return between(LEAST, k->longest, usual_width(k->column));
+}
+
+/* What the columns take; those that are cut as much as they need, or nothing.  A note takes what is
+ * left. */
+static int columns_width(const struct line *l, bool needed)
+{
+    const struct mpr_column *const first = next_column(l, l->table->column);
+    int width = indent_of(l);
+    for (const struct mpr_column *c = first; c; c = next_column(l, c + 1)) {
+        const struct cuts *cuts = cuts_of(l, c);
+        if (c->below || is_note(c)) continue;
+        if (c != first) width += lead_width(c);
+        width += !is_cut(c) ? width_of(l, c) : needed && cuts ? needed_width(cuts) : 0;
+    }
+    return width;
+}
+
+/* What a note takes behind its row at most, or its title. */
+static int note_width(const struct line *l, const struct mpr_column *c, size_t rows)
+{
+    int most = *c->title ? lead_width(c) + (int)mpr_utf8_columns(c->title) : 0;
+    for (size_t i = 0; i < rows; i++) {
+        const struct mpr_value v =
+            mpr_table_cell(l->table, c, mpr_table_row(l->table, i, MPR_IN_TEXT));
+        char *text = cell_text(l->table, &v, false);
+        const int width = *text ? lead_width(c) + (int)mpr_utf8_columns(text) : 0;
+        if (width > most) most = width;
+        free(text);
+    }
+    return most;
+}
+
+/* beside: only of those that have room before what is spare. */
+static int notes_width(const struct line *l, size_t rows, bool beside)
 {
     int most = 0;
     for (const struct mpr_column *c = next_column(l, l->table->column); c;
          c = next_column(l, c + 1)) {
-        for (size_t i = 0; is_note(c) && i < rows; i++) {
-            const struct mpr_value v =
-                mpr_table_cell(l->table, c, mpr_table_row(l->table, i, MPR_IN_TEXT));
-            char *text = cell_text(l->table, &v, false);
-            const int width = *text ? lead_width(c) + (int)mpr_utf8_columns(text) : 0;
-            if (width > most) most = width;
-            free(text);
-        }
+        const int width = is_note(c) && (c->beside || !beside) ? note_width(l, c, rows) : 0;
+        if (width > most) most = width;
     }
     return most;
 }
@@ -406,13 +427,11 @@ static int notes_width(const struct line *l, size_t rows)
 /* All the room that there is, so that tables of a report have their columns below each other; notes
  * stand behind their rows where paths still have room, or their usual width.  Whole paths take as
  * much as the longest, but for one that is longer than any line should be. */
-static int path_width(const struct line *l, const struct mpr_column *c, const struct mpr_cut *path,
-                      size_t rows, int paths)
+static int path_width(const struct line *l, const struct cuts *k, int paths)
 {
-    const int usual = usual_width(c), most = (int)longest(path, rows);
-    if (!l->style->width) return between(usual, most, MOST);
-    const int room = l->style->width - columns_width(l, false), notes = notes_width(l, rows),
-              needed = between(LEAST, most, usual) * paths;
+    if (!l->style->width) return between(usual_width(k->column), k->longest, MOST);
+    const int room = l->style->width - columns_width(l, false),
+              notes = notes_width(l, k->rows, false), needed = needed_width(k) * paths;
     return between(LEAST, (room - notes >= needed ? room - notes : room) / paths, MOST);
 }
 
@@ -433,51 +452,62 @@ static void free_cut(struct mpr_cut *path)
     free((char *)path->caller);
 }
 
-static void cut_column(struct line *l, const struct mpr_column *c, size_t rows, int paths,
-                       struct cuts *cuts)
+static struct cuts gather(const struct line *l, const struct mpr_column *c, size_t rows)
 {
     struct mpr_arena arena = { 0 };
     struct mpr_value *value = mpr_alloc(rows, sizeof *value);
-    struct mpr_cut *path = mpr_alloc(rows, sizeof *path);
+    struct cuts k = { .column = c, .path = mpr_alloc(rows, sizeof *k.path), .rows = rows };
     for (size_t i = 0; i < rows; i++)
         value[i] = mpr_table_cell(l->table, c, mpr_table_row(l->table, i, MPR_IN_TEXT));
     if (l->style->naming && l->style->naming->telling)
         mpr_told(&arena, l->style->naming->telling, l->table->by, value, rows);
-    for (size_t i = 0; i < rows; i++) path[i] = cut_of(l->table, &value[i]);
-    const int width = path_width(l, c, path, rows, paths);
-    *cuts =
-        (struct cuts){ c, mpr_cut_paths(path, rows, l->style->width ? (size_t)width : MPR_CUT_FULL),
-                       rows, width };
-    for (size_t i = 0; i < rows; i++) free_cut(&path[i]);
-    free(path);
+    for (size_t i = 0; i < rows; i++) k.path[i] = cut_of(l->table, &value[i]);
+    k.longest = (int)longest(k.path, rows);
     free(value);
     mpr_arena_free(&arena);
+    return k;
+}
+
+static void free_paths(struct cuts *k)
+{
+    for (size_t i = 0; i < k->rows; i++) free_cut(&k->path[i]);
+    free(k->path);
+}
+
+static bool has_room(const struct line *l, size_t rows)
+{
+    return columns_width(l, true) + notes_width(l, rows, true) <= l->style->width;
 }
 
 /* Leaves out columns for which there is no room. */
-static void make_room(struct line *l)
+static void make_room(struct line *l, size_t rows)
 {
     int most = 0;
     for (size_t i = 0; i < l->table->columns; i++)
         if (l->table->column[i].spare > most) most = l->table->column[i].spare;
-    while (l->narrow < most && columns_width(l, true) > l->style->width) l->narrow++;
+    while (l->narrow < most && !has_room(l, rows)) l->narrow++;
 }
 
 static void cut_paths(struct line *l, size_t rows)
 {
-    const struct mpr_column *column[PATHS];
-    int paths = 0;
-    if (l->style->width) make_room(l);
-    for (const struct mpr_column *c = next_column(l, l->table->column); c && paths < PATHS;
+    int gathered = 0, paths = 0;
+    for (const struct mpr_column *c = next_column(l, l->table->column); c && gathered < PATHS;
          c = next_column(l, c + 1))
-        if (is_cut(c) && !c->below) column[paths++] = c;
-    for (int i = 0; i < paths; i++) cut_column(l, column[i], rows, paths, &l->cuts[i]);
+        if (is_cut(c) && !c->below) l->cuts[gathered++] = gather(l, c, rows);
+    if (l->style->width) make_room(l, rows);
+    for (int i = 0; i < gathered; i++) paths += is_shown(l, l->cuts[i].column);
+    for (struct cuts *k = l->cuts; k < l->cuts + gathered; k++) {
+        if (!is_shown(l, k->column)) continue;
+        k->width = path_width(l, k, paths);
+        k->text = mpr_cut_paths(k->path, rows, l->style->width ? (size_t)k->width : MPR_CUT_FULL);
+    }
+    for (struct cuts *k = l->cuts; k < l->cuts + gathered; k++) free_paths(k);
 }
 
 static void free_line(struct line *l)
 {
     for (struct cuts *k = l->cuts; k < l->cuts + PATHS && k->column; k++) {
-        for (size_t i = 0; i < k->rows; i++) free(k->text[i]);
+        for (size_t i = 0; k->text && i < k->rows; i++) free(k->text[i]);
         free(k->text);
     }
     free(l->number);

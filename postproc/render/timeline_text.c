@@ -13,9 +13,9 @@
 #include "timelines.h"
 #include "units.h"
 
-/* Columns of a chart and of a course, where there is room; lines of a chart and of a table; columns
- * before a chart. */
-enum { COLUMNS = 72, SPARKS = 32, ROWS = 10, BANDS = 12, MARGIN = 12 };
+/* Columns of a chart, of a course and of a path, where there is room; lines of a chart and of a
+ * table; columns before a chart. */
+enum { COLUMNS = 72, SPARKS = 32, PATH = 46, ROWS = 10, BANDS = 12, MARGIN = 12 };
 
 static const char *const eighth[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 
@@ -251,10 +251,10 @@ static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr
         shown[i] = (struct band_line){ line[i], i < courses.lines ? course(&courses, i) : "" };
     // clang-format off
     const struct mpr_column columns[] = {
-        { .title = "path", .type = MPR_PATH, .get = path },
+        { .title = "path", .type = MPR_PATH, .get = path, .width = PATH },
         { .title = "at the peak", .type = MPR_BYTES, MPR_FIELD(band_line, line.row.bytes),
           .sums = true },
-        { .title = "share", .type = MPR_SHARE, MPR_FIELD(band_line, line.row.bytes) },
+        { .title = "share", .type = MPR_SHARE, MPR_FIELD(band_line, line.row.bytes), .spare = 1 },
         { .title = "its own course", .type = MPR_WORD, MPR_FIELD(band_line, course),
           .width = (int)c.count },
     };

@@ -113,6 +113,7 @@ struct mpr_column {
     bool of_rest;  /* so is this, behind it and by its title, in text that shows the column */
     bool estimate; /* bears "~" where the table says that the row is estimated */
     bool below;    /* in text on a line of its own below the row */
+    bool beside;   /* TEXT: in text it has room behind its row before what is spare has any */
     int width;     /* in text; 0: that of the type */
     int spare; /* in text not shown where there is too little room; 1 goes first.  0: always shown
                 */

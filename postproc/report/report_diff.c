@@ -97,23 +97,23 @@ static const struct mpr_column row_columns[] = {
 };
 
 #define SHOWN_COLUMNS                                                                              \
-    { .title = "base", .type = MPR_SIGNED, OF_SHOWN(row.base.is), .width = 11, .sums = true,       \
+    { .title = "base", .type = MPR_SIGNED, OF_SHOWN(row.base.is), .width = 12, .sums = true,       \
       .estimate = true },                                                                          \
     { .title = "new", .type = MPR_SIGNED, OF_SHOWN(row.now.is), .width = 11, .lead = " -> ",       \
-      .sums = true, .estimate = true },                                                            \
+      .sums = true, .estimate = true, .spare = 3 },                                                            \
     { .title = "change", .type = MPR_CHANGE, OF_SHOWN(row.change), .width = 13, .sums = true,      \
       .estimate = true },                                                                          \
     { .title = "", .type = MPR_TEXT, OF_SHOWN(percent), .width = 7, .spare = 2 },                  \
     { .title = "runs apart", .type = MPR_SIGNED, OF_SHOWN(apart), .width = 13, .spare = 1 },      \
     { .title = "", .type = MPR_TEXT, OF_SHOWN(note) }
 
-enum { APART = 5, SHOWN = 7 };
+enum { APART = 5, SHOWN = 7, PATH = 36 }; /* PATH: columns of one before there are new's */
 static const struct mpr_column shown_accounts[SHOWN] = {
-    { .title = "", .type = MPR_TEXT, OF_SHOWN(name), .width = 18 },
+    { .title = "", .type = MPR_TEXT, OF_SHOWN(name), .width = MPR_WIDE },
     SHOWN_COLUMNS,
 };
 static const struct mpr_column shown_rows[SHOWN] = {
-    { .title = "", .type = MPR_PATH, .get = told_path },
+    { .title = "", .type = MPR_PATH, .get = told_path, .width = PATH },
     SHOWN_COLUMNS,
 };
 // clang-format on

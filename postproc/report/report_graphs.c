@@ -120,11 +120,11 @@ static const struct mpr_column size_columns[] = {
     { .title = "size", .type = MPR_TEXT, .get = size_name, .width = SIZE },
     { .key = "graphs", .title = "count", .type = MPR_COUNT, OF_SIZE(graphs), .width = 5 },
     { .key = "segment_bytes", .title = "segments", .type = MPR_BYTES, OF_SIZE(segment_bytes),
-      .spare = 1 },
+      .spare = 3 },
     { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED,
-      OF_SIZE(executable_bytes), .spare = 3 },
+      OF_SIZE(executable_bytes), .spare = 2 },
     { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED,
-      OF_SIZE(launch_bytes), .spare = 2 },
+      OF_SIZE(launch_bytes), .spare = 1 },
     { .key = "bytes", .title = "all", .type = MPR_SIGNED, OF_SIZE(bytes) },
     { .key = "cumulative_bytes", .title = "so far", .type = MPR_SIGNED, OF_SIZE(cumulative) },
 };
@@ -219,7 +219,7 @@ static const struct mpr_column graph_columns[] = {
     { .title = "all", .type = MPR_SIGNED, .get = total },
     { .key = "bytes", .type = MPR_SIGNED, .get = total, .only = MPR_IN_JSON },
     { .key = "alive_at_end", .type = MPR_FLAG, OF_GRAPH(alive) },
-    { .title = "", .type = MPR_TEXT, .get = gone },
+    { .title = "", .type = MPR_TEXT, .get = gone, .beside = true },
 };
 // clang-format on
 

@@ -76,7 +76,7 @@ static const struct mpr_column shown_columns[] = {
     { .title = "RSS peak", .type = MPR_BYTES, OF(line.rss_bytes), .sums = true,
       .unless = MPR_UNKNOWN_AT_MAX, .spare = 5 },
     { .title = "at end", .type = MPR_BYTES, OF(line.end_bytes), .sums = true, .spare = 1 },
-    { .title = "ended", .type = MPR_TEXT, OF(ended) },
+    { .title = "ended", .type = MPR_TEXT, OF(ended), .beside = true },
 };
 // clang-format on
 

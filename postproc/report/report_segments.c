@@ -151,9 +151,9 @@ static struct mpr_value oldest_age(const void *row, const void *context)
 // clang-format off
 static const struct mpr_column shape_columns[] = {
     { .title = "segments", .type = MPR_TEXT, MPR_FIELD(shape, name), .width = 18 },
-    { .title = "bytes", .type = MPR_BYTES, OF_SHAPE(bytes), .spare = 4 },
+    { .title = "bytes", .type = MPR_BYTES, OF_SHAPE(bytes), .spare = 2 },
     { .title = "free", .type = MPR_BYTES, OF_SHAPE(free) },
-    { .title = "hole", .type = MPR_BYTES, .get = shape_hole, .spare = 2 },
+    { .title = "hole", .type = MPR_BYTES, .get = shape_hole, .spare = 4 },
     { .title = "blocks", .type = MPR_COUNT, OF_SHAPE(blocks), .width = 8, .spare = 1 },
     { .title = "oldest block", .type = MPR_PATH, .get = oldest_name, .width = PATH },
     { .title = "age", .type = MPR_TIME, .lasting = true, .get = oldest_age, .spare = 3 },

@@ -60,7 +60,7 @@ static const struct mpr_column columns[] = {
     { .key = "allocations", .type = MPR_COUNT, OF(allocations) },
     { .key = "peak_stands_out", .type = MPR_FLAG, OF(peak_out) },
     { .key = "kept_stands_out", .type = MPR_FLAG, OF(kept_out) },
-    { .title = "", .type = MPR_TEXT, OF(note) },
+    { .title = "", .type = MPR_TEXT, OF(note), .beside = true },
 };
 // clang-format on
 

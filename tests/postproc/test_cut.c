@@ -82,7 +82,7 @@ static void what_tells_is_not_cut(void **state)
     cuts("warm up > capture bs={1..512} > layer {0..15}", 36,
          "warm up > …={1..512} > layer {0..15}");
     cuts("[model.layers.{0..15}.mlp.up_proj] generate (generate.py:25)", 40,
-         "[model.layers.{0..15}.… (generate.py:25)");
+         "[mod….up_proj] generate (generate.py:25)");
     cuts("LlamaForCausalLM.forward (modeling.py:7)", 30, "Llam…M.forward (modeling.py:7)");
 }
 
@@ -106,6 +106,23 @@ static void a_place_goes_before_what_it_called(void **state)
           (const char *const[]){ "[mod…{0..15}.mlp.up_proj] (gen.py:7)",
                                  "[mod…{0..15}.mlp.up_proj] (gen.py:9)" });
     check(path + 2, 2, 24, NULL);
+}
+
+/* The module and the line of code; the function between them goes first, then the beginning. */
+static void the_end_of_a_path_of_modules_stays(void **state)
+{
+    (void)state;
+    static const struct mpr_cut path[] = {
+        { "[model.layers.{0..15}.mlp.up_proj] generate (generate.py:25)", "", "" },
+        { "[model.layers.3.mlp.up_proj] generate (generate.py:25)", "", "" },
+        { "[model.embed_tokens] generate (generate.py:25)", "", "" },
+    };
+    check(path, 3, 60, (const char *const[]){ path[0].whole, path[1].whole, path[2].whole });
+    check(path, 3, 44,
+          (const char *const[]){ "[mod…s.{0..15}.mlp.up_proj] (generate.py:25)",
+                                 "[mod….layers.3.mlp.up_proj] (generate.py:25)",
+                                 "[model.embed_tokens] (generate.py:25)" });
+    check(path, 1, 36, (const char *const[]){ "[mode….mlp.up_proj] (generate.py:25)" });
 }
 
 static void lines_that_would_look_alike_are_cut_elsewhere(void **state)
@@ -181,6 +198,7 @@ int main(void)
         cmocka_unit_test(the_middle_is_cut),
         cmocka_unit_test(what_tells_is_not_cut),
         cmocka_unit_test(a_place_goes_before_what_it_called),
+        cmocka_unit_test(the_end_of_a_path_of_modules_stays),
         cmocka_unit_test(lines_that_would_look_alike_are_cut_elsewhere),
         cmocka_unit_test(a_layer_stays_in_front),
         cmocka_unit_test(callers_go_first_but_where_they_tell),
