@@ -33,8 +33,9 @@ static struct mpr_more less(struct mpr_more a, struct mpr_more b)
  * all the others are together. */
 static struct mpr_sampled rest_of(const struct mpr_sampled *own, const struct mpr_sampled *all)
 {
-    return (struct mpr_sampled){ less(own->more, all->more), all->came - own->came,
-                                 all->went - own->went };
+    return (struct mpr_sampled){ .more = less(own->more, all->more),
+                                 .came = all->came - own->came,
+                                 .went = all->went - own->went };
 }
 
 static struct mpr_history_point point_of(const struct mpr_history *h, uint32_t index)
@@ -52,8 +53,11 @@ static struct mpr_history_value value_of(const struct mpr_history_point *p,
 {
     const struct mpr_sampled *s = &p->sampled;
     return (struct mpr_history_value){ plus(p->bytes, (double)s->more.bytes * within.bytes),
-                                       plus(p->blocks, s->more.blocks * within.blocks), s->came,
-                                       s->went };
+                                       plus(p->blocks, s->more.blocks * within.blocks),
+                                       s->came,
+                                       s->went,
+                                       s->samples,
+                                       s->live };
 }
 
 static double factor(uint64_t known, double estimated)
@@ -80,8 +84,9 @@ static struct mpr_history_value heap_value(const struct mpr_history *h, uint8_t 
     const struct mpr_sampled *all = &h->all[code];
     if (code != MPF_HEAP_PYTHON)
         return (struct mpr_history_value){ .bytes = heap->bytes, .blocks = heap->blocks };
-    return (struct mpr_history_value){ heap->bytes, plus(heap->blocks, all->more.blocks), all->came,
-                                       all->went };
+    return (struct mpr_history_value){ heap->bytes,  plus(heap->blocks, all->more.blocks),
+                                       all->came,    all->went,
+                                       all->samples, all->live };
 }
 
 /* Before values are asked for: the sums of what sampled blocks stand for. */
@@ -98,7 +103,9 @@ static void estimate(struct mpr_history *h, uint32_t index)
     all->more.blocks += now->now.blocks - past->more.blocks;
     all->came += now->came - past->came;
     all->went += now->went - past->went;
-    *past = (struct mpr_sampled){ now->now, now->came, now->went };
+    all->samples += now->samples - past->samples;
+    all->live += now->live - past->live;
+    *past = (struct mpr_sampled){ now->now, now->came, now->went, now->samples, now->live };
     h->sampled[cell->heap] |= now->samples != 0;
 }
 
@@ -184,10 +191,13 @@ void mpr_history_values(const struct mpr_history *h, uint32_t cell, struct mpr_h
     const uint8_t heap = h->replay->books.cell[cell].heap;
     struct mpr_history_point now = { .bytes = 0 };
     uint32_t next = 0;
+    bool alone = true;
     for (size_t i = 0; i < h->count; i++) {
         if (next < past->points && past->point[next].at == i) now = past->point[next++];
         value[i] = value_of(&now, h->at[i].within[heap]);
+        alone &= now.blocks == now.sampled.live;
     }
+    for (size_t i = 0; !alone && i < h->count; i++) value[i].samples = value[i].live = 0;
 }
 
 /* ---- by the clock */

@@ -15,6 +15,7 @@ struct mpr_history_value {
     uint64_t bytes, blocks;
     double came, went; /* where bytes are estimates: the variances of all blocks that came until
                           then, and of those that went (estimates.h); else 0 */
+    uint64_t samples, live; /* blocks: ever, and then; 0 where not all of them are samples */
 };
 
 struct mpr_history {
@@ -39,6 +40,7 @@ struct mpr_history {
             struct mpr_sampled {
                 struct mpr_more more; /* that its sampled blocks stood for then */
                 double came, went;
+                uint64_t samples, live;
             } sampled;
             uint32_t at;
         } * point; /* where it changed, in order */

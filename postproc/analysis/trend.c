@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "amount.h"
+#include "steady.h"
 
 static const double ERRORS = 2.5; /* standard errors that an estimate must have grown by */
 enum {
@@ -12,12 +13,12 @@ enum {
     ENOUGH_RISES = 3 /* an interval: without growth it is no chance any more */
 };
 
-/* What the values of a site come to from the end of the warm-up to the last one. */
+/* What the levels of a site come to from the end of the warm-up to the last one. */
 struct course {
-    const struct mpr_history_value *value;
+    const struct mpr_level *level;
     size_t warm, last;
     size_t rises;
-    bool fell, sank; /* below the value before; below that of the warm-up */
+    bool fell, sank; /* below the one before; below that of the warm-up */
     double grown, variance;
     double events; /* that the growth is made of: rises, or as many samples */
 };
@@ -25,17 +26,38 @@ struct course {
 /* ---- the error of a difference */
 
 /* Of blocks that came and went, each once. */
-static double moved(const struct mpr_history_value *from, const struct mpr_history_value *to)
+static double moved(const struct mpr_level *from, const struct mpr_level *to)
 {
     return to->came - from->came + to->went - from->went;
 }
 
 /* No block counts that lived at both.  Those that came and went in between do count above, and
  * those that lived at both below: the smaller one is nearer. */
-static double variance(const struct mpr_history_value *from, const struct mpr_history_value *to)
+static double variance(const struct mpr_level *from, const struct mpr_level *to)
 {
     const double between = moved(from, to), both = from->came - from->went + to->came - to->went;
     return fmax(0, fmin(between, both));
+}
+
+/* Of bytes. */
+static double error(const struct mpr_history_value *from, const struct mpr_history_value *to)
+{
+    const struct mpr_level a = { .came = from->came, .went = from->went },
+                           b = { .came = to->came, .went = to->went };
+    return sqrt(variance(&a, &b));
+}
+
+/* ---- levels */
+
+/* What a site holds: of samples their number, which neither their sizes nor what they are held to
+ * (mpr_within) moves; else bytes. */
+static void fill_levels(struct mpr_level *level, const struct mpr_history_value *v, size_t count)
+{
+    const bool counted = v[count - 1].samples > 0;
+    for (size_t i = 0; i < count; i++)
+        level[i] = counted ? (struct mpr_level){ (double)v[i].live, (double)v[i].samples,
+                                                 (double)(v[i].samples - v[i].live) }
+                           : (struct mpr_level){ (double)v[i].bytes, v[i].came, v[i].went };
 }
 
 /* ---- growth */
@@ -45,17 +67,17 @@ static bool is_above_chance(double grown, double variance)
     return grown > 0 && grown * grown >= ERRORS * ERRORS * variance;
 }
 
-static struct course course_of(const struct mpr_history_value *v, size_t count)
+static struct course course_of(const struct mpr_level *l, size_t count)
 {
-    struct course c = { .value = v, .warm = mpr_trend_warm(count), .last = count - 1 };
+    struct course c = { .level = l, .warm = mpr_trend_warm(count), .last = count - 1 };
     for (size_t i = c.warm + 1; i < count; i++) {
-        c.rises += v[i].bytes > v[i - 1].bytes;
-        c.fell |= v[i].bytes < v[i - 1].bytes;
-        c.sank |= v[i].bytes < v[c.warm].bytes;
+        c.rises += l[i].held > l[i - 1].held;
+        c.fell |= l[i].held < l[i - 1].held;
+        c.sank |= l[i].held < l[c.warm].held;
     }
-    c.grown = (double)mpr_change(v[c.warm].bytes, v[c.last].bytes);
-    c.variance = variance(&v[c.warm], &v[c.last]);
-    const double all = moved(&v[c.warm], &v[c.last]);
+    c.grown = l[c.last].held - l[c.warm].held;
+    c.variance = variance(&l[c.warm], &l[c.last]);
+    const double all = moved(&l[c.warm], &l[c.last]);
     c.events = c.variance > 0 ? c.grown * c.grown / all : (double)c.rises;
     return c;
 }
@@ -64,9 +86,9 @@ static struct course course_of(const struct mpr_history_value *v, size_t count)
 static bool grew_often(const struct course *c, size_t width, size_t intervals)
 {
     size_t grew = 0, at = c->last;
-    const struct mpr_history_value *v = c->value;
-    if (width > 1 && v[at].bytes <= v[at - width].bytes) return false;
-    for (size_t i = 0; i < intervals; i++, at -= width) grew += v[at].bytes > v[at - width].bytes;
+    const struct mpr_level *l = c->level;
+    if (width > 1 && l[at].held <= l[at - width].held) return false;
+    for (size_t i = 0; i < intervals; i++, at -= width) grew += l[at].held > l[at - width].held;
     return 10 * grew >= 9 * intervals;
 }
 
@@ -79,35 +101,43 @@ static bool may_join(const struct course *c, size_t intervals)
     return c->events < (double)intervals * (estimated ? ENOUGH_SAMPLES : ENOUGH_RISES);
 }
 
-static bool is_growing(const struct course *c)
+static bool grew_in_intervals(const struct course *c)
 {
     const size_t all = c->last - c->warm, least = c->variance > 0 ? LEAST_ESTIMATED : LEAST_JOINED;
-    if (c->sank || !is_above_chance(c->grown, c->variance)) return false;
     if (grew_often(c, 1, all)) return true;
     for (size_t width = 2; all / width >= least && may_join(c, all / (width - 1)); width++)
         if (grew_often(c, width, all / width)) return true;
     return false;
 }
 
+static bool is_growing(const struct course *c, bool counted)
+{
+    if (c->sank) return false;
+    if (counted && mpr_steady_keeps(c->level, c->warm, c->last))
+        return mpr_steady_grows(c->level, c->warm, c->last);
+    if (counted && !mpr_steady_may(c->level, c->warm, c->last)) return false;
+    return is_above_chance(c->grown, c->variance) && grew_in_intervals(c);
+}
+
 /* It may grow, for all that the samples tell. */
 static bool has_few(const struct course *c)
 {
-    const struct mpr_history_value *v = c->value;
+    const struct mpr_level *l = c->level;
     const size_t middle = (c->warm + c->last) / 2;
-    return c->variance > 0 && !c->sank && v[c->last].bytes > v[middle].bytes &&
-           v[middle].bytes >= v[c->warm].bytes &&
+    return c->variance > 0 && !c->sank && mpr_steady_may(l, c->warm, c->last) &&
+           l[c->last].held > l[middle].held && l[middle].held >= l[c->warm].held &&
            c->events < (double)LEAST_ESTIMATED * ENOUGH_SAMPLES;
 }
 
-static bool has_levelled(const struct mpr_history_value *v, size_t count)
+static bool has_levelled(const struct mpr_level *l, size_t count)
 {
-    const double grown = (double)mpr_change(v[0].bytes, v[count - 1].bytes);
-    if (!is_above_chance(grown, variance(&v[0], &v[count - 1]))) return false;
+    const double grown = l[count - 1].held - l[0].held;
+    if (!is_above_chance(grown, variance(&l[0], &l[count - 1]))) return false;
     size_t newest = 0;
     for (size_t i = 1; i < count; i++)
-        if (v[i].bytes != v[i - 1].bytes) newest = i;
+        if (l[i].held != l[i - 1].held) newest = i;
     if (!newest || newest > count / 2) return false;
-    return v[newest].bytes > v[newest - 1].bytes;
+    return l[newest].held > l[newest - 1].held;
 }
 
 /* ---- the whole */
@@ -118,14 +148,16 @@ static struct mpr_trend trend(int as, const struct mpr_history_value *from,
     return (struct mpr_trend){ .as = as,
                                .by = { .bytes = mpr_less(to->bytes, from->bytes),
                                        .blocks = mpr_less(to->blocks, from->blocks) },
-                               .error = sqrt(variance(from, to)) };
+                               .error = error(from, to) };
 }
 
 struct mpr_trend mpr_trend(const struct mpr_history_value *v, size_t count)
 {
-    const struct course c = course_of(v, count);
+    struct mpr_level level[MPR_HISTORY_MAX];
+    fill_levels(level, v, count);
+    const struct course c = course_of(level, count);
     const struct mpr_history_value *last = &v[c.last];
-    if (is_growing(&c)) return trend(MPR_TREND_GROWS, &v[c.warm], last);
-    if (has_levelled(v, count)) return trend(MPR_TREND_LEVELLED, v, last);
+    if (is_growing(&c, last->samples > 0)) return trend(MPR_TREND_GROWS, &v[c.warm], last);
+    if (has_levelled(level, count)) return trend(MPR_TREND_LEVELLED, v, last);
     return trend(has_few(&c) ? MPR_TREND_FEW : MPR_TREND_OTHER, &v[c.warm], last);
 }

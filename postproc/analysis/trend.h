@@ -6,9 +6,11 @@
  * then neighbours are joined, two, three and so on, until nine of ten of the longer intervals have
  * grown, the last one among them, or the intervals are so long that growth would have shown.
  *
- * An estimate must have grown by two and a half times its standard error: seven samples do where
- * none went.  The variance of a difference is that of the blocks that came and went between the two
- * instants: those that lived at both cancel out.
+ * Of sampled blocks the number of samples is judged.  Where hardly any of them went, growth is five
+ * samples that came evenly (steady.h).  Where many come and go, it must be two and a half times its
+ * standard error, and what stays must not come ever more slowly.  The variance of a difference is
+ * that of the blocks that came and went between the two instants: those that lived at both cancel
+ * out.
  *
  * One that *levelled off* grew at first, and has held the same since the middle, or longer: a
  * cache.  Private to this layer. */

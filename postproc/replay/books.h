@@ -84,6 +84,12 @@ struct mpr_touches {
     void *arg;
 };
 
+/* Before anything changes that such an observer asks for. */
+static inline void mpr_touches_tick(struct mpr_touches *t)
+{
+    if (t && *t->now >= t->next) t->tick(t->arg);
+}
+
 struct mpr_books {
     struct mpr_heap heap[MPR_HEAPS]; /* by the event's heap byte */
     struct mpr_cell *cell;

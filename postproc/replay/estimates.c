@@ -35,6 +35,7 @@ static double variance_of(const struct mpr_estimates *e, uint64_t size)
 static struct mpr_estimate *before_change(struct mpr_estimates *e, const struct mpr_books *books,
                                           uint32_t cell)
 {
+    mpr_touches_tick(books->touches);
     MPR_REACH(e->cell, cell, e->cells);
     struct mpr_estimate *c = &e->cell[cell];
     const uint64_t epoch = books->heap[books->cell[cell].heap].epoch;

@@ -23,6 +23,7 @@ static inline void mpr_lives_born(struct mpr_replay *r, uint8_t heap,
 
 static inline void mpr_lives_gone(struct mpr_replay *r, uint64_t key, uint64_t size)
 {
+    mpr_touches_tick(r->books.touches);
     if (r->large) mpr_large_gone(r->large, (uint8_t)key, key >> 8, size, r->now);
     if (r->lasting) mpr_lasting_gone(r->lasting, key, size, r->now);
     if (r->flows) mpr_flows_gone(r->flows, key, r->now);

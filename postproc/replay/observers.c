@@ -6,7 +6,7 @@
 
 static void touch(struct mpr_touches *t, uint32_t index)
 {
-    if (*t->now >= t->next) t->tick(t->arg);
+    mpr_touches_tick(t);
     MPR_REACH(t->is_touched, index, t->cells);
     if (t->is_touched[index]) return;
     t->is_touched[index] = true;

@@ -254,6 +254,53 @@ static void samples_without_a_name_stand_for_their_like(void **state)
     end();
 }
 
+/* What changes at a tick is of the next instant: the number of samples, too, and the ages. */
+static void count_marked(void *arg, const struct mpr_birth *birth)
+{
+    (void)birth;
+    ++*(unsigned *)arg;
+}
+
+static void a_tick_comes_before_the_change(void **state)
+{
+    unsigned marked = 0;
+    (void)state;
+    begin_samples(MPR_GROUP_STACK);
+    mpr_history_free(&history);
+    mpr_history_begin(&history, &replay, 100, UINT64_MAX);
+    sampled_block(1, MPF_OP_AT, H, 0xa00000);
+    sampled_block(100, MPF_OP_AT, H, 0xb00000);
+    event(200, 1, MPF_OP_FREE, 0xa00000, 0);
+    mpr_lasting_marked(&history.lasting, count_marked, &marked);
+    event(300, 1, MPF_OP_FREE, 0xb00000, 0);
+    static const uint64_t samples[] = { 1, 2, 2 }, live[] = { 1, 2, 1 };
+    const uint64_t site = mpr_sites_stack(&replay.sites, STACK);
+    assert_int_equal(history.count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(at(site, i).samples, samples[i]);
+        assert_int_equal(at(site, i).live, live[i]);
+    }
+    assert_int_equal(marked, 2);
+    end();
+}
+
+/* A site that has other blocks, too, is not known by the number of its samples. */
+static void samples_among_other_blocks_do_not_count(void **state)
+{
+    (void)state;
+    begin_samples(MPR_GROUP_STACK);
+    sampled_block(1, MPF_OP_AT, H, 0xa00000);
+    mpr_history_take(&history, 10);
+    const uint64_t site = mpr_sites_stack(&replay.sites, STACK);
+    assert_int_equal(at(site, 0).samples, 1);
+    event(11, 1, MPF_OP_AT, STACK, 0);
+    event(11, 1, MPF_OP_ALLOC, 0x4000000, 4 << 20);
+    mpr_history_take(&history, 20);
+    assert_int_equal(at(site, 0).samples, 0);
+    assert_int_equal(at(site, 1).live, 0);
+    end();
+}
+
 /* By ranges or threads, every block counts. */
 static void who_is_known_exactly_is_no_estimate(void **state)
 {
@@ -327,6 +374,8 @@ int main(void)
         cmocka_unit_test(estimates_sum_to_the_heap),
         cmocka_unit_test(estimates_are_no_more_than_there_is),
         cmocka_unit_test(samples_without_a_name_stand_for_their_like),
+        cmocka_unit_test(a_tick_comes_before_the_change),
+        cmocka_unit_test(samples_among_other_blocks_do_not_count),
         cmocka_unit_test(who_is_known_exactly_is_no_estimate),
         cmocka_unit_test(python_is_estimated_by_every_grouping),
     };

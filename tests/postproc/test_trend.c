@@ -3,6 +3,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -35,82 +36,180 @@ static unsigned samples(double average)
     return count;
 }
 
-/* A site that keeps blocks of so many samples, from instant to instant, until the last one; beside
- * blocks of so many that live from one instant to the next. */
-struct site {
-    double kept, passing;
-    size_t until;
-};
+/* ---- sites: each sample is born and goes at a share of the time from the first to the last
+ * instant; what begins before is there at first */
 
-static void make(const struct site *site)
+static void begin(void)
 {
-    unsigned all = 0, came = 0, went = 0, passing = 0;
-    for (size_t i = 0; i < INSTANTS; i++) {
-        const unsigned more = i < site->until ? samples(site->kept / INSTANTS) : 0;
-        went += passing;
-        passing = samples(site->passing);
-        all += more;
-        came += more + passing;
-        const double each = (double)MEAN * MEAN;
-        value[i] = (struct mpr_history_value){ .bytes = (uint64_t)(all + passing) * MEAN,
-                                               .blocks = all + passing,
-                                               .came = came * each,
-                                               .went = went * each };
+    for (size_t i = 0; i < INSTANTS; i++) value[i] = (struct mpr_history_value){ .bytes = 0 };
+}
+
+static size_t instant_of(double time)
+{
+    return time < 0 ? 0 : time < 1 ? (size_t)(time * INSTANTS) : INSTANTS;
+}
+
+static void sample(double born, double gone)
+{
+    const double each = (double)MEAN * MEAN;
+    if (gone <= 0) return;
+    for (size_t i = instant_of(born); i < INSTANTS; i++) {
+        const bool is_gone = i >= instant_of(gone);
+        value[i].samples++;
+        value[i].live += !is_gone;
+        value[i].bytes += is_gone ? 0 : MEAN;
+        value[i].came += each;
+        value[i].went += is_gone ? each : 0;
     }
+}
+
+/* That stay, between two times. */
+static void stay(unsigned count, double from, double to)
+{
+    for (unsigned i = 0; i < count; i++) sample(from + (to - from) * chance(), 2);
+}
+
+static double exponential(double mean) { return -mean * log(1 - chance()); }
+
+/* So many live at any time. */
+static void pass(double living, double life)
+{
+    const double before = 6 * life;
+    for (unsigned i = samples(living * (1 + before) / life); i > 0; i--) {
+        const double born = chance() * (1 + before) - before;
+        sample(born, born + exponential(life));
+    }
+}
+
+/* A cache of so many entries' samples, hit at random: it fills up ever more slowly. */
+static void fill_up(unsigned count, double time)
+{
+    for (unsigned i = 0; i < count; i++) sample(exponential(time), 2);
+}
+
+/* A site is made of two numbers: what they are is said below. */
+typedef void make_site(double count, double time);
+
+static void leak(double count, double passing)
+{
+    stay(samples(count), 0, 1);
+    if (passing > 0) pass(passing, 0.001);
+}
+/* Exactly so many since the warm-up, and a third of that before. */
+static void leak_of(double count, double time)
+{
+    stay((unsigned)count, time, 1);
+    stay(samples(count * time / (1 - time)), 0, time);
+}
+static void leak_from(double count, double time) { stay(samples(count), time, 1); }
+static void leak_after_loading(double count, double loaded)
+{
+    stay((unsigned)loaded, 0.01, 0.03);
+    stay(samples(count), 0, 1);
+}
+/* At each tenth of the time, as of one request. */
+static void leak_in_bursts(double count, double time)
+{
+    (void)time;
+    for (unsigned i = samples(count); i > 0; i--) sample(floor(10 * chance()) / 10 + 0.05, 2);
+}
+static void full_after(double count, double time) { stay(samples(count), 0, time); }
+static void filling(double count, double time) { fill_up(samples(count), time); }
+static void steady(double living, double life) { pass(living, life); }
+/* Loaded within a tenth of the time, at any. */
+static void loaded(double count, double time)
+{
+    const double from = 0.2 + 0.7 * chance();
+    stay(samples(count), from, from + time);
 }
 
 /* How many of SITES such sites are judged so. */
-static unsigned that_are(int as, double kept, double passing, size_t until)
+static unsigned that_are(int as, make_site *make, double count, double time)
 {
-    unsigned count = 0;
+    unsigned sites = 0;
     state_of_chance = 42;
     for (size_t i = 0; i < SITES; i++) {
-        make(&(struct site){ kept, passing, until });
-        count += judged() == as;
+        begin();
+        make(count, time);
+        sites += judged() == as;
     }
-    return count;
+    return sites;
 }
 
-static void a_leak_that_few_instants_see_grows(void **state)
+static unsigned leaks(make_site *make, double count, double time)
+{
+    return that_are(MPR_TREND_GROWS, make, count, time);
+}
+
+#define PERCENT(n) ((n) * (SITES / 100))
+
+static void a_leak_of_few_samples_grows(void **state)
+{
+    const double warm = (double)(WARM + 1) / INSTANTS;
+    (void)state;
+    assert_in_range(leaks(leak_of, 5, warm), PERCENT(65), SITES);
+    assert_in_range(leaks(leak_of, 7, warm), PERCENT(85), SITES);
+    assert_in_range(leaks(leak_of, 10, warm), PERCENT(90), SITES);
+    assert_in_range(leaks(leak_of, 18, warm), PERCENT(93), SITES);
+    assert_in_range(leaks(leak, 200, 0), PERCENT(98), SITES);
+}
+
+static void a_leak_among_what_passes_grows(void **state)
 {
     (void)state;
-    assert_true(that_are(MPR_TREND_GROWS, 18, 0, INSTANTS) > SITES * 8 / 10);
-    assert_true(that_are(MPR_TREND_GROWS, 36, 0, INSTANTS) > SITES * 95 / 100);
-    assert_true(that_are(MPR_TREND_GROWS, 200, 0, INSTANTS) > SITES * 99 / 100);
-    assert_true(that_are(MPR_TREND_GROWS, 200, 4, INSTANTS) > SITES * 8 / 10);
+    assert_in_range(leaks(leak, 36, 1), PERCENT(60), SITES);
+    assert_in_range(leaks(leak, 200, 1), PERCENT(95), SITES);
+    assert_in_range(leaks(leak, 200, 4), PERCENT(85), SITES);
+}
+
+static void a_leak_need_not_begin_with_the_program(void **state)
+{
+    (void)state;
+    assert_in_range(leaks(leak_from, 9, 0.3), PERCENT(85), SITES);
+    assert_in_range(leaks(leak_from, 36, 0.5), PERCENT(95), SITES);
+    assert_in_range(leaks(leak_after_loading, 36, 10), PERCENT(90), SITES);
+}
+
+static void a_leak_may_come_in_bursts(void **state)
+{
+    (void)state;
+    assert_in_range(leaks(leak_in_bursts, 18, 0), PERCENT(90), SITES);
+    assert_in_range(leaks(leak_in_bursts, 200, 0), PERCENT(98), SITES);
 }
 
 static void the_noise_of_samples_is_no_leak(void **state)
 {
-    static const double passing[] = { 0.3, 1, 2, 4, 8, 16, 50 };
-    unsigned leaks = 0, caches = 0;
+    static const double living[] = { 0.3, 1, 2, 4, 8, 16, 50 }, life[] = { 0.001, 0.03, 0.2, 1 };
     (void)state;
-    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++) {
-        leaks += that_are(MPR_TREND_GROWS, 0, passing[i], 0);
-        caches += that_are(MPR_TREND_LEVELLED, 0, passing[i], 0);
-    }
-    assert_true(leaks <= 7); /* of 7,000 sites */
-    assert_int_equal(caches, 0);
+    for (size_t l = 0; l < sizeof life / sizeof *life; l++)
+        for (size_t i = 0; i < sizeof living / sizeof *living; i++) {
+            assert_in_range(leaks(steady, living[i], life[l]), 0, PERCENT(1));
+            assert_in_range(that_are(MPR_TREND_LEVELLED, steady, living[i], life[l]), 0,
+                            PERCENT(1));
+        }
 }
 
 static void a_cache_of_samples_is_no_leak(void **state)
 {
-    static const double kept[] = { 9, 18, 36, 200 };
+    static const double count[] = { 6, 9, 18, 36, 200 };
     (void)state;
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-        assert_int_equal(that_are(MPR_TREND_GROWS, kept[i], 0, INSTANTS / 2), 0);
-        assert_int_equal(that_are(MPR_TREND_GROWS, kept[i], 0, INSTANTS * 7 / 10), 0);
+    for (size_t i = 0; i < sizeof count / sizeof *count; i++) {
+        assert_int_equal(leaks(full_after, count[i], 0.5), 0);
+        assert_int_equal(leaks(full_after, count[i], 0.7), 0);
+        for (double time = 0.05; time < 0.21; time += 0.05)
+            assert_in_range(leaks(filling, count[i], time), 0, PERCENT(1));
+        assert_in_range(leaks(loaded, count[i], 0.1), 0, PERCENT(1));
     }
-    assert_true(that_are(MPR_TREND_LEVELLED, 36, 0, INSTANTS / 2) > SITES * 95 / 100);
+    assert_in_range(that_are(MPR_TREND_LEVELLED, full_after, 36, 0.5), PERCENT(95), SITES);
 }
 
 /* A handful of samples is neither a leak nor a cache. */
 static void too_few_samples_do_not_tell(void **state)
 {
     (void)state;
-    assert_true(that_are(MPR_TREND_GROWS, 4, 0, INSTANTS) < SITES / 50);
-    assert_true(that_are(MPR_TREND_LEVELLED, 4, 0, INSTANTS) < SITES / 50);
-    assert_true(that_are(MPR_TREND_FEW, 6, 0, INSTANTS) > SITES * 7 / 10);
+    assert_in_range(leaks(leak_of, 4, 0.25), 0, 0);
+    assert_in_range(that_are(MPR_TREND_LEVELLED, leak, 4, 0), 0, PERCENT(2));
+    assert_in_range(that_are(MPR_TREND_FEW, leak_of, 4, 0.25), PERCENT(70), SITES);
 }
 
 /* ---- the error */
@@ -191,7 +290,10 @@ static void exact_sites_are_told_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_leak_that_few_instants_see_grows),
+        cmocka_unit_test(a_leak_of_few_samples_grows),
+        cmocka_unit_test(a_leak_among_what_passes_grows),
+        cmocka_unit_test(a_leak_need_not_begin_with_the_program),
+        cmocka_unit_test(a_leak_may_come_in_bursts),
         cmocka_unit_test(the_noise_of_samples_is_no_leak),
         cmocka_unit_test(a_cache_of_samples_is_no_leak),
         cmocka_unit_test(too_few_samples_do_not_tell),
