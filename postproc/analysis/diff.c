@@ -10,6 +10,8 @@
 #include "graphs.h"
 #include "mpf/sample.h"
 
+static const double ERRORS = 2; /* standard errors */
+
 static void begin_run(void *arg, struct mpr_reader *reader)
 {
     (void)arg;
@@ -84,9 +86,9 @@ static struct mpr_diff_run *begin(struct mpr_diff *diff, enum mpr_diff_of of, co
 }
 
 static void add(struct mpr_diff_run *r, const char *const *path, size_t depth, int64_t bytes,
-                bool estimated)
+                bool estimated, double variance)
 {
-    r->entry[r->entries++] = (struct mpr_diff_entry){ path, depth, bytes, estimated };
+    r->entry[r->entries++] = (struct mpr_diff_entry){ path, depth, bytes, estimated, variance };
     r->total = mpr_plus(r->total, bytes);
 }
 
@@ -96,8 +98,11 @@ static void add_heap(struct mpr_diff *diff, size_t run, const struct mpr_heap_pe
     const enum mpr_group by = diff->peaks.log[run].choice.by;
     struct mpr_diff_run *r = begin(diff, MPR_DIFF_HEAP, name, by, run, h->rows);
     account_of(diff, MPR_DIFF_HEAP, name, by)->inside = h->inside;
-    for (size_t i = 0; i < h->rows; i++)
-        add(r, h->row[i].path, h->row[i].depth, mpr_amount(h->row[i].bytes), h->row[i].estimated);
+    for (size_t i = 0; i < h->rows; i++) {
+        const struct mpr_row *row = &h->row[i];
+        add(r, row->path, row->depth, mpr_amount(row->bytes), row->estimated, row->variance);
+        if (h->estimated) r->variance += row->variance;
+    }
 }
 
 static void add_device(struct mpr_diff *diff, size_t run, const struct mpr_device *d)
@@ -108,7 +113,7 @@ static void add_device(struct mpr_diff *diff, size_t run, const struct mpr_devic
         begin(diff, MPR_DIFF_DEVICE,
               mpr_arena_format(&diff->peaks.arena, "gpu%u", diff->devices[run].number[d->index]),
               MPR_GROUP_HEAP, run, s->parts);
-    for (size_t i = 0; i < s->parts; i++) add(r, &s->part[i].name, 1, s->part[i].bytes, false);
+    for (size_t i = 0; i < s->parts; i++) add(r, &s->part[i].name, 1, s->part[i].bytes, false, 0);
 }
 
 /* A communicator has another number in each run: it is known by its size and first use. */
@@ -128,7 +133,7 @@ static void add_comms(struct mpr_diff *diff, size_t run, const struct mpr_device
                     ? "a communicator"
                     : mpr_arena_format(arena, "communicator of %" PRIu64 " ranks", c->ranks);
         if (*c->first_use) *path = mpr_arena_format(arena, "%s, first %s", *path, c->first_use);
-        add(r, path, 1, mpr_amount(c->bytes), false);
+        add(r, path, 1, mpr_amount(c->bytes), false, 0);
     }
 }
 
@@ -139,7 +144,7 @@ static void add_graphs(struct mpr_diff *diff, size_t run)
     struct mpr_diff_run *r =
         begin(diff, MPR_DIFF_GRAPHS, "CUDA graphs", MPR_GROUP_RANGE, run, g->rows);
     for (size_t i = 0; i < g->rows; i++)
-        add(r, g->row[i].path, g->row[i].depth, mpr_graph_total(&g->row[i]), false);
+        add(r, g->row[i].path, g->row[i].depth, mpr_graph_total(&g->row[i]), false, 0);
 }
 
 static void add_run(struct mpr_diff *diff, size_t run)
@@ -193,6 +198,11 @@ bool mpr_diff_is_noise(const struct mpr_diff *diff, const struct mpr_spread *bas
     return diff->peaks.logs > 2 && base->least <= now->most && now->least <= base->most;
 }
 
+bool mpr_diff_is_sampling(int64_t change, double variance)
+{
+    return variance > 0 && (double)change * (double)change <= ERRORS * ERRORS * variance;
+}
+
 static void compare(struct mpr_diff *diff, struct mpr_diff_account *a,
                     const struct mpr_naming *naming)
 {
@@ -204,7 +214,9 @@ static void compare(struct mpr_diff *diff, struct mpr_diff_account *a,
     a->base = mpr_diff_spread(total, base, total[a->base_run]);
     a->now = mpr_diff_spread(total + base, runs - base, total[a->now_run]);
     a->change = mpr_minus(a->now.is, a->base.is);
-    a->noise = mpr_diff_is_noise(diff, &a->base, &a->now);
+    a->variance = a->run[a->base_run].variance + a->run[a->now_run].variance;
+    a->noise =
+        mpr_diff_is_noise(diff, &a->base, &a->now) || mpr_diff_is_sampling(a->change, a->variance);
     a->row = mpr_diff_rows(&diff->peaks.arena, diff, a, naming, &a->rows);
     free(total);
 }

@@ -3,10 +3,12 @@
  * An account is what has a sum: a heap at its peak, a device's used bytes, NCCL's communicators,
  * CUDA graphs.  The changes of its rows sum to its own.  Of a side with several runs, the one whose
  * sum is the median stands for the side, so that sums stay exact; the others say how far such runs
- * lie apart, and what two sides need not differ by is noise. */
+ * lie apart, and what two sides need not differ by is noise.  So is a change of estimates that is
+ * no more than twice its standard error. */
 #ifndef MPR_DIFF_H
 #define MPR_DIFF_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +35,7 @@ struct mpr_diff_row {
     int64_t change;                       /* now.is - base.is */
     uint64_t sibling_least, sibling_most; /* as a line's, of changes */
     bool estimated;
+    double variance; /* of change, where samples tell it */
 };
 
 enum mpr_diff_of { MPR_DIFF_DEVICE, MPR_DIFF_HEAP, MPR_DIFF_COMMS, MPR_DIFF_GRAPHS };
@@ -44,6 +47,7 @@ struct mpr_diff_account {
     enum mpr_group by;  /* of its rows */
     struct mpr_spread base, now;
     int64_t change;
+    double variance; /* of change, as a row's */
     bool noise;
     struct mpr_diff_row *row; /* what changed, told, not folded: by kind, the largest change first
                                */
@@ -82,5 +86,8 @@ void mpr_diff_free(struct mpr_diff *diff);
 struct mpr_diff_row *mpr_diff_rows(struct mpr_arena *arena, const struct mpr_diff *diff,
                                    const struct mpr_diff_account *account,
                                    const struct mpr_naming *naming, size_t *rows);
+
+/* The standard error of such a change, in whole bytes. */
+static inline uint64_t mpr_diff_error(double variance) { return (uint64_t)(sqrt(variance) + 0.5); }
 
 #endif

@@ -27,12 +27,14 @@ static const char *const *with_caller(struct mpr_arena *arena, const struct mpr_
     return path;
 }
 
-static void add_entry(const struct comparison *c, struct mpr_pairs *pairs,
+static void add_entry(const struct comparison *c, struct mpr_pairs *pairs, size_t run,
                       const struct mpr_diff_entry *e)
 {
+    const bool stands = run == c->account->base_run || run == c->account->now_run;
     const struct mpr_row row = { .path = e->path, .depth = e->depth };
     const struct mpr_line line = mpr_naming_line(c->arena, c->naming, c->account->by, &row);
-    mpr_pairs_add(pairs, with_caller(c->arena, &line), line.row.depth + 1, e->bytes, e->estimated);
+    mpr_pairs_add(pairs, with_caller(c->arena, &line), line.row.depth + 1, e->bytes, e->estimated,
+                  stands ? e->variance : 0);
 }
 
 static void pair_runs(const struct comparison *c, struct mpr_pairs *pairs)
@@ -41,7 +43,7 @@ static void pair_runs(const struct comparison *c, struct mpr_pairs *pairs)
     for (size_t run = 0; run < c->runs; run++) {
         mpr_pairs_run(pairs, run, mpr_matching_program(&c->diff->peaks.log[run].summary));
         for (size_t i = 0; i < c->account->run[run].entries; i++)
-            add_entry(c, pairs, &c->account->run[run].entry[i]);
+            add_entry(c, pairs, run, &c->account->run[run].entry[i]);
     }
     mpr_pairs_join(pairs);
 }
@@ -81,14 +83,18 @@ static enum mpr_diff_kind kind_of(const struct comparison *c, const struct mpr_l
 {
     const struct mpr_spread base = base_of(c, line->of_run), now = now_of(c, line->of_run);
     if (is_one_sided(c, line) && has_address(c, line)) return MPR_DIFF_UNMATCHED;
-    if (mpr_diff_is_noise(c->diff, &base, &now)) return MPR_DIFF_NOISE;
+    if (mpr_diff_is_noise(c->diff, &base, &now) ||
+        mpr_diff_is_sampling(mpr_minus(now.is, base.is), line->row.variance))
+        return MPR_DIFF_NOISE;
     return now.is > base.is ? MPR_DIFF_GREW : MPR_DIFF_SHRANK;
 }
 
 static struct mpr_line line_of(const struct comparison *c, const struct mpr_pair *pair)
 {
-    struct mpr_line line = mpr_line_of(&(struct mpr_row){
-        .path = pair->path, .depth = pair->depth - 1, .estimated = pair->estimated });
+    struct mpr_line line = mpr_line_of(&(struct mpr_row){ .path = pair->path,
+                                                          .depth = pair->depth - 1,
+                                                          .estimated = pair->estimated,
+                                                          .variance = pair->variance });
     line.caller = pair->path[pair->depth - 1];
     line.runs = c->runs;
     line.of_run = mpr_arena_alloc(c->arena, c->runs * sizeof *line.of_run);
@@ -159,7 +165,8 @@ static struct mpr_diff_row row_of(const struct comparison *c, enum mpr_diff_kind
                                 .now = now_of(c, line->of_run),
                                 .sibling_least = line->sibling_least,
                                 .sibling_most = line->sibling_most,
-                                .estimated = line->row.estimated };
+                                .estimated = line->row.estimated,
+                                .variance = line->row.variance };
     row.change = mpr_minus(row.now.is, row.base.is);
     return row;
 }

@@ -10,12 +10,14 @@ struct mpr_diff_entry {
     size_t depth;
     int64_t bytes;
     bool estimated;
+    double variance;
 };
 
 struct mpr_diff_run {
     struct mpr_diff_entry *entry;
     size_t entries;
-    int64_t total; /* of the entries' bytes */
+    int64_t total;   /* of the entries' bytes */
+    double variance; /* of the total: 0 where that is exact */
 };
 
 /* What a run's devices are called: as the first run's, where they are one. */
@@ -32,5 +34,7 @@ struct mpr_spread mpr_diff_spread(const int64_t *bytes, size_t runs, int64_t is)
 /* Two runs that lie in both sides' spreads may have either. */
 bool mpr_diff_is_noise(const struct mpr_diff *diff, const struct mpr_spread *base,
                        const struct mpr_spread *now);
+/* What samples say differs by twice the standard error or less.  Of what is exact nothing is. */
+bool mpr_diff_is_sampling(int64_t change, double variance);
 
 #endif

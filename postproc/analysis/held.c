@@ -6,6 +6,7 @@
 /* What sampled blocks of a heap stand for beyond what they are. */
 struct unseen {
     uint64_t then, now, then_blocks, allocations, samples;
+    double variance;
     struct {
         double then, now, then_blocks, allocations;
     } lack; /* mpr_estimates_whole */
@@ -29,7 +30,9 @@ static void add(struct mpr_held *held, const struct mpr_replay *r, uint32_t cell
     held->then_blocks += blocks;
     held->now += now;
     held->allocations += allocations;
+    held->variance = mpr_estimates_variance(e, &r->books, cell) * excess->bytes * excess->bytes;
     held->estimated = true;
+    all->variance += held->variance;
     all->then += then;
     all->then_blocks += blocks;
     all->now += now;
@@ -43,6 +46,7 @@ static void take_from(struct mpr_held *rest, const struct unseen *all)
     rest->now = mpr_less(rest->now, all->now);
     rest->estimated = all->any;
     if (!all->samples) return;
+    rest->variance = all->variance;
     rest->then = mpr_less(rest->then, all->then);
     rest->then_blocks = mpr_less(rest->then_blocks, all->then_blocks);
     rest->allocations = mpr_less(rest->allocations, all->allocations);
@@ -57,6 +61,7 @@ static void add_blocks(struct mpr_held *held, const struct mpr_replay *r, uint32
     held->now_blocks += unseen.end_blocks;
     held->allocations += unseen.allocations;
     held->samples = unseen.samples;
+    held->variance = mpr_estimates_variance(&r->estimates, &r->books, cell);
     held->estimated = true;
 }
 

@@ -11,6 +11,7 @@ struct mpr_held {
     uint64_t then_blocks, now_blocks;
     uint64_t allocations; /* ever */
     uint64_t samples;     /* blocks then that were sampled */
+    double variance;      /* of `then`, in bytes squared: of what is estimated from samples */
     bool estimated;       /* there ever were such blocks, or it is what they leave */
 };
 

@@ -114,12 +114,13 @@ static void show(struct mpr_pairs *p, struct mpr_pair *pair, const char *const *
 }
 
 void mpr_pairs_add(struct mpr_pairs *p, const char *const *path, size_t depth, int64_t bytes,
-                   bool estimated)
+                   bool estimated, double variance)
 {
     struct mpr_pair *pair = pair_of(p, path, depth);
     show(p, pair, path, p->run >= p->older);
     pair->bytes[p->run] = mpr_plus(pair->bytes[p->run], bytes);
     pair->estimated |= estimated;
+    pair->variance += variance;
     pair->older |= p->run < p->older;
 }
 
@@ -177,6 +178,7 @@ static void join(const struct mpr_pairs *p, struct mpr_pair *older, struct mpr_p
     for (size_t i = 0; i < p->runs; i++)
         newer->bytes[i] = mpr_plus(newer->bytes[i], older->bytes[i]);
     newer->estimated |= older->estimated;
+    newer->variance += older->variance;
     newer->older = true;
     older->older = false;
 }

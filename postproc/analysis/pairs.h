@@ -21,6 +21,7 @@ struct mpr_pair {
     size_t depth;
     int64_t *bytes; /* by run */
     bool estimated;
+    double variance; /* of all that was added */
     const char *const *key, *const *function;
     bool older, newer; /* which sides have it; of the newer one is the path, where it does */
 };
@@ -47,7 +48,7 @@ void mpr_pairs_begin(struct mpr_pairs *pairs, struct mpr_arena *arena, enum mpr_
 void mpr_pairs_run(struct mpr_pairs *pairs, size_t run, const char *program);
 /* The path must live as long as the arena, and its texts are of one run. */
 void mpr_pairs_add(struct mpr_pairs *pairs, const char *const *path, size_t depth, int64_t bytes,
-                   bool estimated);
+                   bool estimated, double variance);
 /* Pairs what is left, after the last row. */
 void mpr_pairs_join(struct mpr_pairs *pairs);
 void mpr_pairs_free(struct mpr_pairs *pairs);

@@ -43,6 +43,7 @@ static struct mpr_row row_of(struct mpr_peaks *peaks, const struct mpr_reader *r
         .estimated = mpr_totals_is(&r->totals, &r->books, cell),
         .allocations = held->allocations,
         .end_bytes = held->now,
+        .variance = held->variance,
         .inherited = mpr_books_inherited_at_peak(&r->books, cell),
     };
     row.path = mpr_label_path(&peaks->arena, reader, cell, &row.depth);

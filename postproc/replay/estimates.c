@@ -43,6 +43,7 @@ static struct mpr_estimate *before_change(struct mpr_estimates *e, const struct 
     c->epoch = epoch;
     c->saved = c->now;
     c->saved_live = c->live;
+    c->saved_variance = c->came - c->went;
     return c;
 }
 
@@ -96,15 +97,29 @@ uint64_t mpr_estimates_go(struct mpr_estimates *e, const struct mpr_books *books
     return size + (uint64_t)more.bytes;
 }
 
+/* Has it changed since the peak? */
+static bool is_saved(const struct mpr_estimate *c, const struct mpr_books *books, uint32_t cell)
+{
+    return c->epoch == books->heap[books->cell[cell].heap].epoch;
+}
+
 struct mpr_more mpr_estimates_at_peak(const struct mpr_estimates *e, const struct mpr_books *books,
                                       uint32_t cell, uint64_t *samples)
 {
     *samples = 0;
     if (cell >= e->cells) return (struct mpr_more){ 0, 0 };
     const struct mpr_estimate *c = &e->cell[cell];
-    const bool saved = c->epoch == books->heap[books->cell[cell].heap].epoch;
+    const bool saved = is_saved(c, books, cell);
     *samples = saved ? c->saved_live : c->live;
     return saved ? c->saved : c->now;
+}
+
+double mpr_estimates_variance(const struct mpr_estimates *e, const struct mpr_books *books,
+                              uint32_t cell)
+{
+    if (cell >= e->cells) return 0;
+    const struct mpr_estimate *c = &e->cell[cell];
+    return fmax(0, is_saved(c, books, cell) ? c->saved_variance : c->came - c->went);
 }
 
 struct mpr_unseen mpr_estimates_unseen(const struct mpr_estimates *e, const struct mpr_books *books,

@@ -23,6 +23,7 @@ struct mpr_estimate {
     uint64_t own_peak; /* bytes with what they stand for, at their most */
     double allocations;
     double came, went; /* variances, in bytes squared, of all blocks that came, and that went */
+    double saved_variance;
     uint64_t samples, live, saved_live; /* sampled blocks: ever, now, at the peak */
 };
 
@@ -49,6 +50,9 @@ uint64_t mpr_estimates_go(struct mpr_estimates *e, const struct mpr_books *books
  * were sampled. */
 struct mpr_more mpr_estimates_at_peak(const struct mpr_estimates *e, const struct mpr_books *books,
                                       uint32_t cell, uint64_t *samples);
+/* The variance of these bytes. */
+double mpr_estimates_variance(const struct mpr_estimates *e, const struct mpr_books *books,
+                              uint32_t cell);
 /* The same in whole blocks, as are asked for where nothing but samples is in the log. */
 struct mpr_unseen {
     uint64_t blocks, end_blocks, allocations; /* at the peak, when the log ends, ever */

@@ -65,6 +65,24 @@ static struct mpr_value inside(const void *row, const void *context)
     return a->inside ? mpr_value_text(a->inside) : mpr_value_absent;
 }
 
+/* Nothing where the change is exact. */
+static struct mpr_value error_of(double variance)
+{
+    return variance > 0 ? mpr_value_number(MPR_BYTES, mpr_diff_error(variance)) : mpr_value_absent;
+}
+
+static struct mpr_value row_error(const void *row, const void *context)
+{
+    (void)context;
+    return error_of(((const struct mpr_diff_row *)row)->variance);
+}
+
+static struct mpr_value account_error(const void *row, const void *context)
+{
+    (void)context;
+    return error_of(((const struct mpr_diff_account *)row)->variance);
+}
+
 #define CHANGE_COLUMNS(of)                                                                         \
     { .key = "base_bytes", .type = MPR_SIGNED, of(base.is) },                                      \
         { .key = "new_bytes", .type = MPR_SIGNED, of(now.is) },                                    \
@@ -83,6 +101,7 @@ static const struct mpr_column account_fields[] = {
     { .key = "inside", .get = inside },
     CHANGE_COLUMNS(OF_ACCOUNT),
     { .key = "noise", .type = MPR_FLAG, OF_ACCOUNT(noise) },
+    { .key = "change_error_bytes", .type = MPR_BYTES, .get = account_error },
 };
 
 static const struct mpr_column row_columns[] = {
@@ -94,6 +113,8 @@ static const struct mpr_column row_columns[] = {
     CHANGE_COLUMNS(OF_ROW),
     { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0,
       .only = MPR_IN_JSON },
+    { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .only = MPR_IN_CSV },
+    { .key = "change_error_bytes", .type = MPR_BYTES, .get = row_error },
 };
 
 #define SHOWN_COLUMNS                                                                              \
@@ -149,10 +170,21 @@ static int64_t apart(const struct mpr_diff_row *r)
     return base > now ? base : now;
 }
 
+/* "noise, +-1.05 MiB": the standard error of the change. */
+static const char *with_error(struct mpr_document *doc, const char *text, double variance)
+{
+    struct mpr_number error;
+    if (variance == 0) return text;
+    return mpr_arena_format(&doc->arena, "%s%s+-%s", text, *text ? ", " : "",
+                            mpr_units_size(&error, mpr_diff_error(variance)));
+}
+
 static const char *note(struct mpr_document *doc, const struct mpr_diff_row *r)
 {
-    if (r->kind == MPR_DIFF_NOISE) return "noise";
-    return mpr_report_siblings(doc, r->sibling_least, r->sibling_most);
+    const char *text = r->kind == MPR_DIFF_NOISE
+                           ? "noise"
+                           : mpr_report_siblings(doc, r->sibling_least, r->sibling_most);
+    return with_error(doc, text, r->variance);
 }
 
 static struct shown shown_of(struct mpr_document *doc, const struct mpr_diff_row *r)
@@ -191,6 +223,7 @@ static struct shown shown_account(struct mpr_document *doc, const struct mpr_dif
     shown.name = a->name;
     shown.note = a->inside ? mpr_arena_format(&doc->arena, "inside %s", a->inside) : "";
     if (a->noise && a->change) shown.note = "noise";
+    if (a->change) shown.note = with_error(doc, shown.note, a->variance);
     return shown;
 }
 
@@ -218,6 +251,7 @@ static size_t sum_noise(struct mpr_document *doc, struct mpr_diff_row *row, size
         row->now.is = mpr_plus(row->now.is, row[i].now.is);
         row->change = mpr_plus(row->change, row[i].change);
         row->estimated |= row[i].estimated;
+        row->variance += row[i].variance;
     }
     if (noise < 2) return rows;
     const char **path = mpr_arena_alloc(&doc->arena, sizeof *path);
@@ -355,7 +389,9 @@ static void text(struct mpr_document *doc, const struct mpr_diff *diff)
         same(doc, diff);
         return;
     }
-    if (is_noise(diff)) mpr_doc_line(doc, "nothing differs by more than the runs of one side do");
+    if (is_noise(diff))
+        mpr_doc_line(doc, "nothing differs by more than %s",
+                     diff->peaks.logs > 2 ? "the runs of one side do" : "samples differ by chance");
     account_table(doc, diff);
     for (size_t i = 0; i < diff->accounts; i++) changes(doc, diff, &diff->account[i]);
 }

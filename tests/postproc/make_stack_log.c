@@ -141,28 +141,31 @@ static double uniform(void)
 
 /* 20,000 blocks of 4 KiB by one stack, 5,000 of 12 KiB by another; one in 16 and one in 6 has its
  * stack: with 64 KiB between samples, 1 - exp(-4 / 64) and 1 - exp(-12 / 64).  A large block, which
- * always has. */
-static void sampled(const char *path)
+ * always has.  Another run of it samples others, and decodes twice as much of each. */
+static void sampled_of(const char *path, uint64_t other, uint64_t decoded, double chance)
 {
     static const char *const pairs[] = { "pid",          "4242",    "argv",
                                          "./prog",       "stacks",  "sample",
                                          "stacks.large", "1048576", "stacks.mean",
                                          "65536",        NULL };
     begin(path, pairs);
+    seed += other;
     now += 1000 * MS;
     for (uint64_t i = 0; i < 25000; i++) {
         const bool often = i % 5 != 0;
-        const uint64_t stack =
-            uniform() < (often ? 0.0605869 : 0.170971) ? often ? LOAD : DECODE : 0;
+        const uint64_t stack = uniform() < (often ? 0.0605869 : chance) ? often ? LOAD : DECODE : 0;
         if (stack) testlog_event(target, now += 1000, 1, MPF_OP_AT, 0, stack, 0);
         testlog_event(target, now += 1000, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000000 + i * 0x4000,
-                      (often ? 4 : 12) * KIB);
+                      (often ? 4 : decoded) * KIB);
     }
     at(RESIZE, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x6000000, 16 * MIB);
     for (uint64_t i = 0; i < 25000; i += 2)
         event(MPF_OP_FREE, MPF_HEAP_HOST, 0x10000000 + i * 0x4000, 0);
     testlog_close(target, "exit");
 }
+
+static void sampled(const char *path) { sampled_of(path, 0, 12, 0.170971); }
+static void resampled(const char *path) { sampled_of(path, 1, 24, 0.312711); }
 
 /* Chance may sample nearly all of the small blocks: what they stand for is not more than there is.
  */
@@ -239,10 +242,9 @@ int main(int argc, char **argv)
         const char *name;
         void (*make)(const char *path);
     } scenarios[] = {
-        { "native", native },   { "nasty", nasty },
-        { "python", python },   { "foreign", foreign },
-        { "sampled", sampled }, { "lucky", lucky },
-        { "small", small },     { "small_child", small_child },
+        { "native", native },   { "nasty", nasty },     { "python", python },
+        { "foreign", foreign }, { "sampled", sampled }, { "resampled", resampled },
+        { "lucky", lucky },     { "small", small },     { "small_child", small_child },
         { "arenas", arenas },   { "objects", objects },
     };
     if (argc != 3) errx(2, "usage: make_stack_log SCENARIO PATH");

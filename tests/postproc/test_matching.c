@@ -116,7 +116,7 @@ static void add(struct mpr_pairs *pairs, size_t run, const char *const *path, si
                 int64_t bytes)
 {
     mpr_pairs_run(pairs, run, "prog");
-    mpr_pairs_add(pairs, path, depth, bytes, false);
+    mpr_pairs_add(pairs, path, depth, bytes, false, 0);
 }
 
 static void lines_that_moved_are_one(void **state)
