@@ -9,12 +9,14 @@ import { Workshop, drawn, spot } from './browser.mjs';
 const AXE = readFileSync(createRequire(process.env.VIEWER_MODULES).resolve('axe-core/axe.min.js'), 'utf8');
 
 const shop = new Workshop();
-let one, two, ranks, gpu;
+let one, two, ranks, many, gpu;
 before(async () => {
   await shop.open();
   one = shop.html('one.html', shop.log('r0.zst', 'rank', '0'));
   two = shop.html('two.html', shop.path('r0.zst'), shop.log('r5.zst', 'rank', '5'));
   ranks = shop.html('ranks.html', shop.path('r0.zst'), shop.path('r5.zst'), shop.log('r1.zst', 'rank', '1'));
+  const all = Array.from({ length: 20 }, (_, i) => shop.log(`m${i}.zst`, 'rank', `${i}`));
+  many = shop.html('many.html', ...all);
   gpu = shop.html('gpu.html', fileURLToPath(new URL('../golden/h200-graphs-oom.zst', import.meta.url)));
 });
 after(() => shop.close());
@@ -46,6 +48,7 @@ test('axe-core has nothing against a page with everything on it, in light and da
     [one, 'light', 1280],
     [two, 'dark', 1280],
     [ranks, 'light', 1280],
+    [many, 'dark', 1280],
     [gpu, 'light', 1024],
     [gpu, 'dark', 390],
   ])) {

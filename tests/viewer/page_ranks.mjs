@@ -85,9 +85,65 @@ test('of very many ranks a picture of ranks and ranges says which differs in wha
   const [heap] = shop.report('peaks', logs[5]).logs[0].heaps;
   const [most] = heap.ranges;
   assert.equal(said.get(most.path.join(' > ') || 'outside any range'), size(most.bytes_at_peak).slice(1));
-  await page.mouse.click(box.x + box.width / 2, box.y + box.height - 2);
+  await page.mouse.click(box.x + box.width / 2, box.y + (10.5 * box.height) / MANY);
   await drawn(page);
   assert.notEqual((await page.evaluate(() => memprof.state)).b, 5);
+  assert.deepEqual(page.trouble, []);
+});
+
+test('rows and columns of that picture have their names beside them, and arrow keys and Enter do what the mouse does', async () => {
+  const page = await shop.show(shop.html('names.html', ...logs));
+  const shown = await page.evaluate(() => {
+    const heat = document.querySelector('.heat').getBoundingClientRect(),
+      boxes = (selector) =>
+        [...document.querySelectorAll(selector)].map((name) => ({
+          name: name.title,
+          text: name.textContent,
+          font: parseFloat(getComputedStyle(name).fontSize),
+          ...name.getBoundingClientRect().toJSON(),
+        }));
+    return { heat: heat.toJSON(), rows: boxes('.heats .rows > span'), columns: boxes('.heats .columns > span') };
+  });
+  const { heat, rows, columns } = shown;
+  assert.equal(rows.length, MANY);
+  assert.ok(columns.length > 1);
+  const near = (a, b) => Math.abs(a - b) < 1.5;
+  rows.forEach(({ name, text, font, top, bottom, right }, i) => {
+    assert.equal(text, name);
+    assert.ok(font >= 10 && bottom - top >= font, `${bottom - top} for ${font}`);
+    assert.ok(near((top + bottom) / 2, heat.top + ((i + 0.5) * heat.height) / MANY) && right <= heat.left, name);
+  });
+  columns.forEach(({ name, text, font, left, right, bottom }, i) => {
+    assert.equal(text, name);
+    assert.ok(font >= 10 && right - left >= font, `${right - left} for ${font}`);
+    assert.ok(
+      near((left + right) / 2, heat.left + ((i + 0.5) * heat.width) / columns.length) && bottom <= heat.top,
+      name,
+    );
+  });
+  const grid = page.locator('.heats .grid'),
+    said = page.locator('[data-said="heat"]');
+  await grid.focus();
+  for (const key of ['ArrowRight', 'ArrowDown', 'ArrowDown', 'ArrowUp', 'ArrowLeft', 'ArrowRight'])
+    await grid.press(key);
+  const told = await said.textContent();
+  assert.ok(told.startsWith(`${rows[1].name}, ${columns[1].name}: `), told);
+  assert.ok((await page.locator('.heats .cells').getAttribute('title')).startsWith(told));
+  assert.deepEqual(await page.locator('.heats .lit').evaluateAll((all) => all.map((name) => name.title)), [
+    columns[1].name,
+    rows[1].name,
+  ]);
+  for (let i = 0; i < MANY + 3; i++) await grid.press('ArrowDown');
+  assert.ok((await said.textContent()).startsWith(`${rows[MANY - 1].name}, `));
+  const { y, height } = await page.locator('.heats .frame').boundingBox(),
+    box = await grid.boundingBox();
+  assert.ok(y >= box.y && y + height <= box.y + box.height + 1, 'what was chosen is in view');
+  await grid.press('Enter');
+  await drawn(page);
+  const { b } = await page.evaluate(() => memprof.state);
+  assert.equal(await page.evaluate((i) => memprof.logs[i].short, b), rows[MANY - 1].name);
+  assert.ok(await grid.evaluate((element) => element === document.activeElement));
+  assert.ok((await said.textContent()).startsWith(`${rows[MANY - 1].name}, ${columns[1].name}: `));
   assert.deepEqual(page.trouble, []);
 });
 

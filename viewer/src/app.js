@@ -85,6 +85,8 @@ export class App {
     this.cursor = null;
     /** Where it began to choose a span. @type {number | null} */
     this.anchor = null;
+    /** The one of ranks and ranges that was told last. @type {{ row: number, column: number } | null} */
+    this.cell = null;
     this.frame = 0;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.saving = undefined;

@@ -1,5 +1,5 @@
 /** Ranks and ranges in one picture: how far each rank's peak is from the median of all, by range. */
-import { colour, element } from './dom.js';
+import { colour, element, nameText } from './dom.js';
 import { amount, exactly } from './format.js';
 import { composition, isEstimated, isUnnamed, peakSpan } from './model.js';
 
@@ -68,44 +68,115 @@ function saidOf({ bytes, least, median: middle }, row, about) {
   return `${amount(held, least[row], about)}, ${amount(held - middle, false, bounded, true)} from ${from}`;
 }
 
-/** A row a log, in their order, a column a range. @param {App} app @param {Log[]} logs
- *  @param {(log: Log) => import('./data.js').Heap | undefined} heapOf */
-export function heatMap(app, logs, heapOf) {
-  const COLUMNS = 40,
-    ROW = Math.max(3, Math.min(12, Math.round(240 / logs.length))),
-    columns = columnsOf(
+const COLUMNS = 40,
+  STEPS = /** @type {Record<string, [number, number]>} */ ({
+    ArrowUp: [-1, 0],
+    ArrowDown: [1, 0],
+    ArrowLeft: [0, -1],
+    ArrowRight: [0, 1],
+  });
+
+/** A row a log, in their order, a column a range. */
+class HeatMap {
+  /** @param {App} app @param {Log[]} logs @param {(log: Log) => import('./data.js').Heap | undefined} heapOf */
+  constructor(app, logs, heapOf) {
+    const ROW = Math.max(11, Math.min(16, Math.round(240 / logs.length))); // CSS pixels: a name has to be read
+    this.app = app;
+    this.logs = logs;
+    this.heapOf = heapOf;
+    this.columns = columnsOf(
       logs.map((log) => heldBy(app, log, heapOf(log))),
       COLUMNS,
     );
-  const canvas = /** @type {HTMLCanvasElement} */ (
-    element('canvas', {
-      class: 'heat',
-      role: 'img',
-      width: 1200,
-      height: 2 * ROW * logs.length,
-      'aria-label': `${logs.length} ranks by ${columns.length} ranges: how far each is from the median of all at its peak`,
-    })
-  );
-  const said = element('p', { class: 'sub', 'data-said': 'heat' }, 'a row a rank, a column a range, the largest first');
-  /** @param {MouseEvent} event */
-  const at = (event) => ({
-    row: Math.floor((event.offsetY / canvas.clientHeight) * logs.length),
-    column: Math.floor((event.offsetX / canvas.clientWidth) * columns.length),
-  });
-  canvas.addEventListener('mousemove', (event) => {
-    const { row, column } = at(event),
-      log = logs[row],
-      of = columns[column];
+    const canvas = /** @type {HTMLCanvasElement} */ (
+      element('canvas', { class: 'heat', 'aria-hidden': 'true', width: 1200, height: 2 * ROW * logs.length })
+    );
+    draw(canvas, this.columns, logs.length);
+    this.frame = element('i', { class: 'frame', hidden: true });
+    this.names = {
+      rows: element('div', { class: 'rows' }, ...logs.map(({ short }) => element('span', { title: short }, short))),
+      columns: element(
+        'div',
+        { class: 'columns' },
+        ...this.columns.map(({ name }) => element('span', { title: name }, nameText(name))),
+      ),
+    };
+    for (const name of this.names.rows.children) /** @type {HTMLElement} */ (name).style.height = `${ROW}px`;
+    this.said = element(
+      'p',
+      { class: 'sub', 'data-said': 'heat', role: 'status' },
+      'a row a rank, a column a range, the largest first; arrow keys move, a click or Enter compares',
+    );
+    this.cells = element('div', { class: 'cells' }, canvas, this.frame);
+    this.grid = element(
+      'div',
+      {
+        class: 'grid',
+        role: 'application',
+        tabindex: 0,
+        'aria-label': `${logs.length} ranks by ${this.columns.length} ranges: how far each is from the median of all at its peak`,
+        onkeydown: (/** @type {KeyboardEvent} */ event) => this.walk(event),
+        onfocus: () => this.tell(app.cell ?? { row: 0, column: 0 }),
+      },
+      this.names.columns,
+      this.names.rows,
+      this.cells,
+    );
+    const at = (/** @type {MouseEvent} */ event) => ({
+      row: Math.floor((event.offsetY / canvas.clientHeight) * logs.length),
+      column: Math.floor((event.offsetX / canvas.clientWidth) * this.columns.length),
+    });
+    canvas.addEventListener('mousemove', (event) => this.tell(at(event)));
+    canvas.addEventListener('click', (event) => this.choose(at(event)));
+    this.root = element('div', { class: 'heats' }, this.said, this.grid);
+  }
+
+  /** Says what a cell is, and frames it. @param {{ row: number, column: number }} cell */
+  tell(cell) {
+    const { row, column } = cell,
+      log = this.logs[row],
+      of = this.columns[column];
     if (!log || !of) return;
+    this.app.cell = cell;
     const held = of.bytes[row],
-      heap = heapOf(log);
-    said.textContent = `${log.short}, ${of.name}: ${saidOf(of, row, heap !== undefined && isEstimated(heap))}`;
-    said.title = held === null ? '' : exactly(held, of.least[row]);
-  });
-  canvas.addEventListener('click', (event) => {
-    const log = logs[at(event).row];
-    if (log && log.index !== app.state.a) app.choose('b', log.index);
-  });
-  draw(canvas, columns, logs.length);
-  return element('div', { class: 'heats' }, said, canvas);
+      heap = this.heapOf(log);
+    this.said.textContent = `${log.short}, ${of.name}: ${saidOf(of, row, heap !== undefined && isEstimated(heap))}`;
+    this.said.title = held === null ? '' : exactly(held, of.least[row]);
+    this.cells.title = [this.said.textContent, this.said.title].filter(Boolean).join('\n');
+    this.frame.hidden = false;
+    const share = (/** @type {number} */ part, /** @type {number} */ whole) => `${(100 * part) / whole}%`;
+    Object.assign(this.frame.style, {
+      left: share(column, this.columns.length),
+      top: share(row, this.logs.length),
+      width: share(1, this.columns.length),
+      height: share(1, this.logs.length),
+    });
+    [...this.names.rows.children].forEach((name, i) => name.classList.toggle('lit', i === row));
+    [...this.names.columns.children].forEach((name, i) => name.classList.toggle('lit', i === column));
+  }
+
+  /** @param {{ row: number }} cell */
+  choose({ row }) {
+    const log = this.logs[row];
+    if (log && log.index !== this.app.state.a) this.app.choose('b', log.index);
+  }
+
+  /** @param {KeyboardEvent} event */
+  walk(event) {
+    const step = STEPS[event.key],
+      { row, column } = this.app.cell ?? { row: 0, column: 0 },
+      within = (/** @type {number} */ at, /** @type {number} */ length) => Math.min(length - 1, Math.max(0, at));
+    if (!step && event.key !== 'Enter') return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (!step) return this.choose({ row });
+    this.tell({ row: within(row + step[0], this.logs.length), column: within(column + step[1], this.columns.length) });
+    this.frame.scrollIntoView({ block: 'nearest' });
+  }
+}
+
+/** null: no log held anything. @param {App} app @param {Log[]} logs @param {(log: Log) => import('./data.js').Heap | undefined} heapOf */
+export function heatMap(app, logs, heapOf) {
+  const made = new HeatMap(app, logs, heapOf);
+  return made.columns.length ? made.root : null;
 }
