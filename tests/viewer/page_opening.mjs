@@ -51,6 +51,13 @@ test('the bytes axis holds what is in view, no more', async () => {
   assert.ok(Math.abs((await fits()) - 1.08) < 0.001, `${await fits()}`);
 });
 
+test('the strip names the signal that ended it', async () => {
+  const file = shop.html('signal.html', SPIKE);
+  shop.edit(file, (html) => html.replace('"end":"exit"', '"end":"","death":{"signal":15,"oom":null}'));
+  const page = await shop.show(file);
+  assert.equal(await page.locator('.findings li').first().textContent(), 'ended: SIGTERM');
+});
+
 test('the strip says how the process ended, as the reports do', async () => {
   const folder = fileURLToPath(new URL('../golden/workers', import.meta.url)),
     page = await shop.show(shop.html('workers.html', folder));

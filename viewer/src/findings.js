@@ -20,11 +20,19 @@ function goTo(app, log, heap, at) {
   app.charts.find((chart) => chart.root.dataset.heap === heap)?.root.scrollIntoView({ block: 'nearest' });
 }
 
+/** By their numbers on Linux. */
+const SIGNALS = (
+  ' HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG XCPU ' +
+  'XFSZ VTALRM PROF WINCH POLL PWR SYS'
+)
+  .split(' ')
+  .map((name) => (name ? `SIG${name}` : undefined));
+
 /** As the reports tell it. @param {import('./data.js').Death} death */
 function deathText({ signal, exit_status: status, oom }) {
   if (oom === 'kernel') return 'OOM-killed by the kernel';
   if (oom === 'cgroup') return 'SIGKILL as its cgroup counted an OOM kill';
-  return signal === undefined ? `exit status ${status}` : `signal ${signal}`;
+  return signal === undefined ? `exit status ${status}` : (SIGNALS[signal] ?? `signal ${signal}`);
 }
 
 /** @param {Log} log @returns {Finding} */
