@@ -107,6 +107,34 @@ test('under the cursor the account of an instant beside it is not called exact, 
   assert.deepEqual({ parts, total }, expected(log, 0, gap.at));
 });
 
+test('a second click, and Enter at the cursor, pin as they do in the other charts', async () => {
+  const page = await shop.show(shop.html('pins.html', golden('h200-graphs-oom')));
+  const chart = '.chart[data-account="gpu0"]';
+  await page.locator(chart).scrollIntoViewIfNeeded();
+  for (const share of [0.3, 0.8]) {
+    const { x, y } = await spot(page, chart, share);
+    await page.mouse.click(x, y);
+  }
+  await page.mouse.move(5, 5);
+  await drawn(page);
+  const pins = () => page.evaluate(() => memprof.pins);
+  assert.equal((await pins()).length, 2);
+  const { parts, total } = await told(page, 'gpu0');
+  assert.deepEqual({ parts, total }, expected(golden('h200-graphs-oom'), 0, (await pins())[0].at));
+  assert.match(await page.locator('[data-panel="pin"] h2').textContent(), /From the first pin to the second/);
+  await page.keyboard.press('Escape');
+  await page.locator(`${chart} .plot`).focus();
+  for (let i = 0; i < 5; i++) await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await drawn(page);
+  const [pin, ...others] = await pins();
+  assert.deepEqual(others, []);
+  const times = await page.evaluate(() => [...memprof.logs[0].accounts[0].time]),
+    cursor = await page.evaluate(() => memprof.cursor);
+  assert.ok(times.includes(pin.at) || Math.round(cursor) === pin.at, `${pin.at}`);
+  assert.equal(pin.heap.split('/')[0], 'gpu0');
+});
+
 test('the same part has one colour in both runs, and all colours of a chart differ', async () => {
   const page = await shop.show(shop.html('two.html', golden('h200-graphs-oom'), golden('h200-graphs-eager')));
   const colours = await page.evaluate(() =>

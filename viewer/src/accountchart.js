@@ -161,7 +161,7 @@ export class AccountChart {
       heap = this.log.heaps.find(({ name }) => name.startsWith(`${this.gpu}/`));
     if (i < 0 || !heap) return;
     const at = isTold(this.account, i, ns + this.origin) ? ns : this.account.time[i] - this.origin;
-    this.app.pin([{ heap: heap.name, log: this.log.index, at }]);
+    this.app.addPin({ heap: heap.name, log: this.log.index, at });
   }
 
   /** Which instant the table is of: its number, when that is, and what it is called. */
