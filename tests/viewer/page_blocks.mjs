@@ -1,8 +1,10 @@
 // One block: where it came from and where it went; and the blocks that a selected span kept.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { Workshop, bytesOf, drawn, tableRows } from './browser.mjs';
 
+const SPIKE = fileURLToPath(new URL('../golden/h100-spike.zst', import.meta.url));
 const shop = new Workshop();
 let whole, loop;
 before(async () => {
@@ -60,7 +62,7 @@ test('of a long run its rows and the others sum to what the flame graph says tha
   assert.ok(rows.length > 5 && others > 0);
 });
 
-test('a click on a block tells its life: in which instance of its range it came, and in which it went', async () => {
+test('a click on a block tells its life: in which instance of its range it came, and during which it went', async () => {
   const page = await shop.show(loop);
   const [heap, at] = await page.evaluate(() => {
     const { name, blocks } = memprof.logs[0].heaps[0];
@@ -77,21 +79,52 @@ test('a click on a block tells its life: in which instance of its range it came,
         const { lanes, paths, heaps } = memprof.logs[0],
           [{ blocks }] = heaps,
           { lit } = /** @type {any} */ (memprof.charts.find((chart) => 'held' in chart && chart.held)),
-          open = (ns) =>
+          open = (ns, will) =>
             [...lanes.from.keys()]
-              .filter((k) => lanes.from[k] <= ns && lanes.to[k] >= ns)
+              .filter((k) => lanes.from[k] <= ns && lanes.to[k] >= ns && will(k))
               .map((k) => paths[lanes.node[k]].at(-1) + (lanes.number[k] ? `:${lanes.number[k]}` : ''))
-              .join(' > ') || 'outside any range';
-        return { born: open(blocks.from[lit]), freed: blocks.live[lit] ? undefined : open(blocks.to[lit]) };
+              .join(' > ');
+        return {
+          born: open(blocks.from[lit], (k) => lanes.thread[k] === blocks.thread[lit]) || 'outside any range',
+          during: open(blocks.from[lit], (k) => lanes.outer[k]) || undefined,
+          freed: (!blocks.live[lit] && open(blocks.to[lit], (k) => lanes.outer[k])) || undefined,
+        };
       });
     assert.equal(block['born in'], expected.born);
-    assert.equal(block['freed in'], expected.freed);
+    assert.equal(block['born during'], expected.during);
+    assert.equal(block['freed during'], expected.freed);
+    assert.equal(block['freed in'], undefined, 'which thread freed it is not known');
     told.push(block);
   }
   assert.ok(
-    told.some((block) => /^step:\d/.test(block['born in']) && /^step:\d/.test(block['freed in'] ?? '')),
+    told.some((block) => /^step:\d/.test(block['born in']) && /^step:\d/.test(block['freed during'] ?? '')),
     JSON.stringify(told),
   );
+});
+
+test('a block of a thread that was in no range is not said to be born in those of another', async () => {
+  const page = await shop.show(shop.html('autograd.html', SPIKE));
+  const [number, thread] = await page.evaluate(() => {
+    const [log] = memprof.logs,
+      heap = log.heaps.find(({ name }) => name === 'gpu0/torch'),
+      { lanes } = log,
+      { from, thread: threads } = heap.blocks,
+      isOpen = (k, will) => lanes.from.some((at, j) => at <= from[k] && lanes.to[j] >= from[k] && will(j)),
+      i = [...from.keys()].find(
+        (k) =>
+          isOpen(k, (j) => lanes.outer[j]) &&
+          !isOpen(k, (j) => lanes.thread[j] === threads[k]) &&
+          log.threads[threads[k]].startsWith('pt_autograd'),
+      );
+    memprof.showBlock(log, heap, i);
+    return [i, log.threads[heap.blocks.thread[i]]];
+  });
+  assert.ok(number >= 0);
+  await drawn(page);
+  const block = await said(page);
+  assert.equal(block.thread, thread);
+  assert.equal(block['born in'], 'outside any range');
+  assert.match(block['born during'], /^step:\d+$/);
 });
 
 test('blocks of the list are reached and told by the keyboard', async () => {

@@ -3,7 +3,7 @@ import { address, place, stacksOf } from './blocks.js';
 import { fill } from './colours.js';
 import { colour, element } from './dom.js';
 import { count, duration, size, time } from './format.js';
-import { instanceAt } from './lanes.js';
+import { instanceAt, repeatAt } from './lanes.js';
 import { liveBlocks } from './liveblocks.js';
 import { blockName, isEstimated, pathName, peakSpan, spanAt } from './model.js';
 import { Plot } from './plot.js';
@@ -171,6 +171,9 @@ export class BlockChart {
     }
     const line = (/** @type {string} */ name, /** @type {string} */ text) =>
       element('tr', {}, element('th', { scope: 'row' }, name), element('td', {}, text));
+    // which thread freed it is not known
+    const bornIn = repeatAt(this.log, blocks.from[i]),
+      freedIn = blocks.live[i] ? '' : repeatAt(this.log, blocks.to[i]);
     this.said.replaceChildren(
       element(
         'table',
@@ -186,7 +189,8 @@ export class BlockChart {
           line('lived', duration(blocks.to[i] - blocks.from[i])),
           line('range', pathName(this.log.paths[blocks.node[i]])),
           line('born in', instanceAt(this.log, blocks.thread[i], blocks.from[i])),
-          !blocks.live[i] && line('freed in', instanceAt(this.log, blocks.thread[i], blocks.to[i])),
+          bornIn !== '' && line('born during', bornIn),
+          freedIn !== '' && line('freed during', freedIn),
           line('thread', this.log.threads[blocks.thread[i]] ?? ''),
           blocks.library[i] > 0 && line('library', this.log.libraries[blocks.library[i]]),
         ),

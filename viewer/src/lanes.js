@@ -70,31 +70,20 @@ export function boxName({ lanes, paths }, i) {
   return lanes.number[i] ? `${name}:${lanes.number[i]}` : name;
 }
 
-/** The innermost range that was open then: on that thread, else the one that repeats; -1: none is known. @param {Log} log
- *  @param {number} thread @param {number} ns */
-export function openAt({ lanes }, thread, ns) {
-  let own = -1,
-    outer = -1;
-  for (let i = 0; i < lanes.from.length && lanes.from[i] <= ns; i++) {
-    if (lanes.to[i] < ns) continue;
-    if (lanes.thread[i] === thread) own = i;
-    if (lanes.outer[i]) outer = i;
-  }
-  return own < 0 ? outer : own;
-}
-
-/** The instance of a range that was open then, and those around it. @param {Log} log @param {number} thread @param {number} ns */
-export function instanceAt(log, thread, ns) {
-  const { lanes } = log,
-    box = openAt(log, thread, ns);
-  if (box < 0) return OUTSIDE;
-  const around = [...lanes.from.keys()].filter(
-    (i) => lanes.thread[i] === lanes.thread[box] && lanes.from[i] <= ns && lanes.to[i] >= ns,
-  );
-  return around
+/** Boxes that are open then and will do, the outermost first. @param {Log} log @param {number} ns @param {(i: number) => boolean} will */
+function openAt(log, ns, will) {
+  const { lanes } = log;
+  return [...lanes.from.keys()]
+    .filter((i) => lanes.from[i] <= ns && lanes.to[i] >= ns && will(i))
     .map((i) => boxName(log, i) + (lanes.count[i] > 1 ? ` … ${count(lanes.count[i])} ranges` : ''))
     .join(' > ');
 }
+
+/** The instances of ranges that a thread was in then. @param {Log} log @param {number} thread @param {number} ns */
+export const instanceAt = (log, thread, ns) => openAt(log, ns, (i) => log.lanes.thread[i] === thread) || OUTSIDE;
+
+/** The instance of the range that repeats that was open then, on whatever thread; empty: none was. @param {Log} log @param {number} ns */
+export const repeatAt = (log, ns) => openAt(log, ns, (i) => Boolean(log.lanes.outer[i]));
 
 /** The instances of the range that repeats; without one, the outermost ranges. @param {Log} log @returns {number[]} */
 export function instancesOf({ lanes, paths }) {
