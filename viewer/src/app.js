@@ -79,8 +79,6 @@ export class App {
     this.kept = element('div', {});
     this.status = element('div', { class: 'status', role: 'status', hidden: true });
     this.side = element('div', {});
-    /** @type {{ from: number, to: number } | null} */
-    this.selection = null;
     /** The keyboard's, in all charts. @type {number | null} */
     this.cursor = null;
     /** Where it began to choose a span. @type {number | null} */
@@ -103,6 +101,12 @@ export class App {
 
   get pins() {
     return this.state.pins;
+  }
+
+  /** The span that is chosen. @returns {{ from: number, to: number } | null} */
+  get selection() {
+    const [from, to] = this.state.span;
+    return to === undefined ? null : { from, to };
   }
 
   /** @returns {import('./model.js').Grouping} */
@@ -417,9 +421,10 @@ export class App {
 
   /** @param {'a' | 'b'} side @param {number} log */
   choose(side, log) {
-    const { state } = this;
-    if (side === 'a') this.change({ a: log, b: state.b === log ? state.a : state.b, from: null, to: null, pins: [] });
-    else this.change({ b: log === state.a ? -1 : log, from: null, to: null, pins: [] });
+    const { state } = this,
+      anew = { from: null, to: null, pins: [], span: [] };
+    if (side === 'a') this.change({ a: log, b: state.b === log ? state.a : state.b, ...anew });
+    else this.change({ b: log === state.a ? -1 : log, ...anew });
   }
 
   /** @param {string | null} name */
@@ -499,11 +504,12 @@ export class App {
 
   /** @param {number} from @param {number} to */
   select(from, to) {
-    this.selection = { from, to };
+    this.state.span = [from, to];
     if (!DEEDS.some((deed) => deed === this.state.flame)) this.state.flame = '';
     this.fillStatus();
     this.fillSpan();
     this.showChosen();
+    this.save();
   }
 
   /** The selection and the keyboard's cursor, in every chart. */
@@ -571,7 +577,8 @@ export class App {
     this.state.search = this.state.filter = '';
     this.state.hidden = [];
     this.state.only = this.state.flame = this.state.flameAt = '';
-    this.selection = this.cursor = this.anchor = null;
+    this.state.span = [];
+    this.cursor = this.anchor = null;
     if (this.searchBox) this.searchBox.value = '';
     for (const { plot } of this.charts) plot?.point(null);
     this.light(null);

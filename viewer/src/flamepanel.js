@@ -191,7 +191,6 @@ export class FlamePanel {
     const path = pathTo(shown.root, this.app.state.flameAt),
       top = path[path.length - 1],
       focused = this.focused();
-    this.app.state.flameAt = top.key;
     this.rows = layout(top, LEAST);
     const boxes = this.rows.flatMap((row, depth) => row.map((laid) => this.box(laid, depth)));
     this.graph.style.height = `${this.rows.length * 21}px`;

@@ -1,9 +1,9 @@
 /**
  * What the URL's hash keeps, so that a reload or a mailed link shows the same picture.
- * only: a name; with " > " behind it a range and all in it.
+ * only: a name; with " > " behind it a range and all in it. span: the chosen one's begin and end, else nothing.
  * @typedef {{ a: number, b: number, by: import('./model.js').By, depth: number, compare: 'both'
  *   | 'overlay' | 'difference', align: string, axis: 'time' | 'events', from: number | null, to: number | null, pins: { heap: string, log: number, at:
- *   number }[], hidden: string[], unfolded: string[], only: string, heaps: string, search: string, filter: string, flame: string, flameAt: string, blocks: string, steady: boolean, theme: 'light' |
+ *   number }[], hidden: string[], unfolded: string[], only: string, span: number[], heaps: string, search: string, filter: string, flame: string, flameAt: string, blocks: string, steady: boolean, theme: 'light' |
  *   'dark' | '' }} State
  */
 
@@ -29,6 +29,7 @@ export const initial = () => ({
   hidden: [],
   unfolded: [],
   only: '',
+  span: [],
   heaps: '',
   search: '',
   filter: '',
@@ -86,6 +87,7 @@ export function repaired(state, logs) {
     pins: state.pins.filter(there).slice(0, 2),
     hidden: state.hidden.filter((name) => typeof name === 'string'),
     unfolded: state.unfolded.filter((name) => typeof name === 'string'),
+    span: state.span.length === 2 && state.span.every(Number.isFinite) ? state.span : [],
     theme: THEMES.includes(state.theme) ? state.theme : '',
   };
 }
