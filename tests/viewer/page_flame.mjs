@@ -172,6 +172,77 @@ test('a click fills it with a box, and the charts with its range; the way back i
   assert.deepEqual(await inside(), everything);
 });
 
+test('charts that show a range alone show all of it: what it holds at the peak, small ranges, too', async () => {
+  let small = 0;
+  const letters = [...'abcdefghijklmnopqrstuvwxyz'],
+    blocks = ['step', 'other'].flatMap((outer) => letters.map((letter, i) => `${90 - i} ${outer} > ${letter}`));
+  const logs = ['h100-gpt2', 'h100-lora', 'h100-spike', 'h200-nccl-rank1'].map((name) =>
+    fileURLToPath(new URL(`../golden/${name}.zst`, import.meta.url)),
+  );
+  for (const log of [...logs, shop.log('letters.zst', 'ranges', ...blocks)]) {
+    const page = await shop.show(shop.html('inside.html', log));
+    const inner = (await boxes(page)).filter(({ range, depth }) => range && depth === 1);
+    for (const { key, range, bytes } of inner.slice(0, 6)) {
+      const narrowed = await page.evaluate((at) => {
+        const box = memprof.flame.rows.flat().find((laid) => laid.box.key === at)?.box;
+        if (box) memprof.flame.zoom(box);
+        return Boolean(box) && memprof.inside !== '';
+      }, key);
+      await drawn(page);
+      if (narrowed) {
+        const sum = page.locator('.chart .legend .sum').first(),
+          text = await sum.textContent(),
+          held = Number((await sum.getAttribute('title')).replace(/\D/g, ''));
+        if (text.startsWith('≥')) assert.ok(held <= bytes[0], `${range}: ${text}`);
+        else assert.equal(held, bytes[0], range);
+        assert.match(await page.locator('.chart .legend tfoot').first().textContent(), /^\d+ in /);
+        const drawnBytes = await page.evaluate(() => {
+          const [{ stack, peak }] = memprof.charts;
+          return stack.groups.filter((g) => memprof.visible(g.name)).reduce((all, g) => all + g.bytes[peak], 0);
+        });
+        assert.equal(drawnBytes, held);
+        if (!text.startsWith('≥'))
+          small += await page.evaluate(() =>
+            memprof.charts[0].stack.groups
+              .filter((g) => g.rest && memprof.visible(g.name))
+              .reduce((all, g) => all + g.largest, 0),
+          );
+      }
+      await page.keyboard.press('Escape');
+      await drawn(page);
+    }
+    assert.equal(await page.evaluate(() => memprof.inside), '');
+    await page.context().close();
+  }
+  assert.ok(small > 0, 'some range had names that have no band of their own');
+});
+
+test('a box has the colour of the band of its range', async () => {
+  const page = await shop.show(oom);
+  const pairs = await page.evaluate(() =>
+    [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('.icicle button'))].flatMap((box, i) => {
+      const { box: of } = memprof.flame.rows.flat()[i],
+        row = [...document.querySelectorAll('.chart .legend tr[data-name]')].find(
+          (one) => /** @type {HTMLElement} */ (one).dataset.name === of.within,
+        ),
+        swatch = row?.querySelector('canvas');
+      if (!swatch) return [];
+      const colours = new Set(),
+        { data } = swatch.getContext('2d').getImageData(0, 0, swatch.width, swatch.height);
+      for (let k = 0; k < data.length; k += 4) colours.add(`rgb(${data[k]}, ${data[k + 1]}, ${data[k + 2]})`);
+      return [
+        {
+          line: getComputedStyle(box).borderBottomColor,
+          colours: [...colours],
+          tone: box.style.getPropertyValue('--tone'),
+        },
+      ];
+    }),
+  );
+  assert.ok(pairs.length > 3);
+  for (const { line, colours, tone } of pairs) assert.ok(colours.includes(line) && tone, `${line} ${colours}`);
+});
+
 test('a search lights up names and sums them', async () => {
   const page = await shop.show(oom);
   const all = await boxes(page),

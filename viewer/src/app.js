@@ -15,7 +15,7 @@ import { lanePanel } from './lanepanel.js';
 import { keptBlocksPanel, liveBlocksPanel } from './liveblocks.js';
 import { markPanel } from './marks.js';
 import { Minimap } from './minimap.js';
-import { NOBODY, foremost, isExact, spanAt, stack } from './model.js';
+import { ELSE, INSIDE, NOBODY, OUTSIDE, foremost, isExact, isInside, isUnnamed, spanAt, stack } from './model.js';
 import { opening } from './opening.js';
 import { pairs } from './pairs.js';
 import { ranksPanel } from './ranks.js';
@@ -37,8 +37,7 @@ import { peakPanel, pinPanel } from './tables.js';
 const PAPER = matchMedia('print'),
   DARK = matchMedia('(prefers-color-scheme: dark)'),
   STILL = 200, // ms
-  SHORTEST = 200, // ns: the least that the axis shows
-  INSIDE = ' > ';
+  SHORTEST = 200; // ns: the least that the axis shows
 
 export class App {
   /** @param {Log[]} logs */
@@ -164,7 +163,8 @@ export class App {
   stackOf(log, name) {
     const key = `${log.index} ${name}`,
       heap = log.heaps.find((h) => h.name === name);
-    if (!this.stacks.has(key) && heap) this.stacks.set(key, stack(log, heap, this.grouping(), this.bandsOf(log, heap)));
+    if (!this.stacks.has(key) && heap)
+      this.stacks.set(key, stack(log, heap, this.grouping(), this.bandsOf(log, heap), this.inside));
     return this.stacks.get(key);
   }
 
@@ -195,8 +195,14 @@ export class App {
   /** @param {string} name */
   visible(name) {
     const { only, hidden } = this.state;
-    if (only.endsWith(INSIDE)) return (name + INSIDE).startsWith(only);
+    if (this.inside) return isInside(name, this.inside);
     return only ? name === only : !hidden.includes(name);
+  }
+
+  /** The range that charts show alone, with " > " behind it. */
+  get inside() {
+    const { only } = this.state;
+    return only.endsWith(INSIDE) ? only : '';
   }
 
   allVisible() {
@@ -438,29 +444,41 @@ export class App {
 
   /** @param {string} name */
   toggle(name) {
-    const { state } = this;
-    if (state.only) state.only = '';
-    else if (state.hidden.includes(name)) state.hidden = state.hidden.filter((other) => other !== name);
-    else state.hidden = [...state.hidden, name];
-    this.update();
+    const { only, hidden } = this.state;
+    if (only) this.showOnly('');
+    else {
+      this.state.hidden = hidden.includes(name) ? hidden.filter((other) => other !== name) : [...hidden, name];
+      this.update();
+    }
   }
 
   /** @param {string} name */
   solo(name) {
+    if (this.inside && name === this.inside + ELSE) return;
     this.state.hidden = [];
-    this.state.only = this.state.only === name ? '' : name;
-    this.update();
+    this.showOnly(this.state.only === name ? '' : name);
   }
 
-  /** Charts show a range and all in it alone, where one has a band of it; else no range. @param {string} range */
+  /** @param {string} only as in the state */
+  showOnly(only) {
+    const before = this.inside;
+    this.state.only = only;
+    if (this.inside === before) this.update();
+    else this.change({}); // of a range all is shown, what is small in it, too
+  }
+
+  /** Charts show a range and all in it alone, where one has a name in it; else no range. @param {string} range */
   showUnder(range) {
     const { by, depth } = this.state,
       only = range + INSIDE,
-      groups = this.charts.flatMap((chart) => (chart instanceof StackChart ? chart.stack.groups : [])),
-      there = ['auto', 'range'].includes(by) && !depth && groups.some(({ name }) => (name + INSIDE).startsWith(only));
-    if (range && there) this.state.only = only;
-    else if (this.state.only.endsWith(INSIDE)) this.state.only = '';
-    this.update();
+      stacks = this.charts.flatMap((chart) =>
+        'stacks' in chart ? chart.stacks : 'stack' in chart ? [chart.stack] : [],
+      ),
+      names = stacks.flatMap(({ all }) => all),
+      is = by === 'range' || (by === 'auto' && range !== OUTSIDE), // of these some have a better name
+      there = is && !depth && !isUnnamed(range) && names.some((name) => isInside(name, only));
+    if (range && there) this.showOnly(only);
+    else this.showOnly(this.inside ? '' : this.state.only);
   }
 
   /** @param {string} text */
@@ -573,6 +591,7 @@ export class App {
   }
 
   clear() {
+    const narrowed = this.inside;
     this.state.pins = [];
     this.state.search = this.state.filter = '';
     this.state.hidden = [];
@@ -582,6 +601,7 @@ export class App {
     if (this.searchBox) this.searchBox.value = '';
     for (const { plot } of this.charts) plot?.point(null);
     this.light(null);
+    if (narrowed) return this.change({});
     this.fillPins();
     this.fillStatus();
     this.update();

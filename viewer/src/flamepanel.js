@@ -237,7 +237,7 @@ export class FlamePanel {
   box({ box, left, width }, row) {
     const { app } = this,
       change = box.bytes.length > 1 ? box.bytes[1] - box.bytes[0] : 0,
-      slot = box.range === null || !app.slots.has(box.range) ? null : app.slotOf(box.range);
+      named = app.slots.has(box.within) ? box.within : null;
     const made = /** @type {HTMLButtonElement} */ (
       element(
         'button',
@@ -249,14 +249,18 @@ export class FlamePanel {
           'data-bytes': box.bytes.join(),
           class: change > 0 ? 'grown' : change < 0 ? 'shrunk' : '',
           onclick: () => this.zoom(box),
-          onmouseenter: () => app.light(box.range !== null && app.slots.has(box.range) ? box.range : null),
+          onmouseenter: () => app.light(named),
         },
         nameText(box.frames.join(' > ')),
         element('span', { class: 'amount' }, this.text(box)),
       )
     );
     Object.assign(made.style, { left: `${left * 100}%`, width: `${width * 100}%`, top: `${row * 21}px` });
-    if (box.bytes.length < 2 && slot !== null) made.style.borderBottomColor = solid(slot, app.dark);
+    if (box.bytes.length < 2 && named !== null) {
+      const tone = solid(app.slotOf(named), app.dark);
+      made.style.borderBottomColor = tone;
+      made.style.setProperty('--tone', `color-mix(in srgb, ${tone} ${box.range === null ? 12 : 28}%, var(--ground))`);
+    }
     return made;
   }
 
@@ -281,7 +285,7 @@ export class FlamePanel {
     const path = pathTo(/** @type {Shown} */ (this.shown).root, box.key),
       range = path.filter((one) => one.range !== null).at(-1)?.range ?? '';
     this.app.showUnder(range);
-    this.draw();
+    this.app.flame?.draw();
   }
 
   /** @param {KeyboardEvent} event */

@@ -8,13 +8,13 @@
  * @typedef {{ place: Place, bytes: number }} Piece
  * @typedef {{ pieces: Piece[], open: boolean, match?: (frame: string) => string }} Side open: some bytes are of nobody that is
  *   known; match: what of a frame is the same in another run
- * @typedef {{ name: string, frames: string[], range: string | null, key: string, depth: number, bytes: number[], least: boolean[],
- *   weight: number, children: Box[] }} Box range: its path, in ranges; frames: of a chain of calls all
+ * @typedef {{ name: string, frames: string[], range: string | null, within: string, key: string, depth: number, bytes: number[], least: boolean[],
+ *   weight: number, children: Box[] }} Box range: its path, in ranges; within: the innermost range; frames: of a chain of calls all
  * @typedef {{ box: Box, left: number, width: number }} Laid shares of the whole
  */
 import { FOLD, ONE, OTHER } from './columns.js';
 import { isFold, partOf } from './folds.js';
-import { ELSE, OUTSIDE, SEVERAL, SEVERAL_OF } from './model.js';
+import { ELSE, OUTSIDE, SEVERAL, SEVERAL_OF, hasSampledStacks } from './model.js';
 
 /** @param {Heap} heap @param {import('./data.js').Band} band @param {string[] | null} unfolded null: all lines are */
 function rangeOf(heap, band, unfolded) {
@@ -40,7 +40,7 @@ export function places(log, heap, unfolded, renamed) {
       range,
       stack: band.kind === ONE ? frames : [SEVERAL],
       whole: band.kind === ONE,
-      sampled: log.sampled && heap.name === 'host/heap',
+      sampled: hasSampledStacks(log, heap),
       least: (depth) =>
         depth < range.length ? piece >> 1 >= (told ? 1 : depth) : told ? told.open === 1 : (piece & 1) === 1,
     };
@@ -65,11 +65,12 @@ export function side(all, bytes, match) {
   };
 }
 
-/** @param {string} name @param {string | null} range @param {string} key @param {number} depth @param {number} sides @returns {Box} */
-const boxOf = (name, range, key, depth, sides) => ({
+/** @param {string} name @param {string | null} range @param {string} within @param {string} key @param {number} depth @param {number} sides @returns {Box} */
+const boxOf = (name, range, within, key, depth, sides) => ({
   name,
   frames: [name],
   range,
+  within,
   key,
   depth,
   bytes: Array(sides).fill(0),
@@ -80,7 +81,7 @@ const boxOf = (name, range, key, depth, sides) => ({
 
 /** @param {Side[]} sides @returns {Box} */
 export function tree(sides) {
-  const root = boxOf('all', '', '', 0, sides.length),
+  const root = boxOf('all', '', '', '', 0, sides.length),
     /** @type {Map<string, Box>} */
     made = new Map();
   /** @param {Box} parent @param {string} name @param {boolean} ranges @param {string} [same] */
@@ -88,13 +89,8 @@ export function tree(sides) {
     const key = `${parent.key}${ranges ? '\n' : '\n\t'}${same}`;
     let found = made.get(key);
     if (!found) {
-      found = boxOf(
-        name,
-        ranges ? `${parent.range && `${parent.range} > `}${name}` : null,
-        key,
-        parent.depth + 1,
-        sides.length,
-      );
+      const range = ranges ? `${parent.range && `${parent.range} > `}${name}` : null;
+      found = boxOf(name, range, range ?? parent.within, key, parent.depth + 1, sides.length);
       made.set(key, found);
       parent.children.push(found);
     }

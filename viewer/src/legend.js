@@ -2,7 +2,7 @@
 import { bandRow, holdsText, placed } from './bandrow.js';
 import { element } from './dom.js';
 import { amount, count, duration, exactly, share, size, time } from './format.js';
-import { isEstimated, isExactAt, isLeast, isPiece, spanWidth } from './model.js';
+import { INSIDE, isEstimated, isExactAt, isLeast, isPiece, spanWidth } from './model.js';
 import { sparkline } from './sparkline.js';
 
 /**
@@ -74,11 +74,13 @@ export class Legend {
   /** Who holds most then comes first; who holds nothing is not there, but what is hidden or has the focus. @param {(group: import('./model.js').Group) => number} held
    *  @param {(group: import('./model.js').Group) => boolean} least @param {boolean} unnamed whether bytes are of nobody that is known */
   sort(held, least, unnamed) {
-    const { filter, hidden } = this.app.state,
+    const { app } = this,
+      { filter, hidden } = app.state,
+      range = app.inside.slice(0, -INSIDE.length),
       order = [...this.rows].sort(
         (a, b) => Number(a.group.rest) - Number(b.group.rest) || held(b.group) - held(a.group),
       ),
-      matches = order.filter(({ group }) => holdsText(group.name, filter));
+      matches = order.filter(({ group }) => holdsText(group.name, filter) && (!range || app.visible(group.name)));
     for (const { group, row, shape } of this.rows) {
       const was = row.hidden,
         there = held(group) || hidden.includes(group.name) || row.contains(document.activeElement);
@@ -91,8 +93,11 @@ export class Legend {
     );
     const sum = matches.reduce((all, { group }) => all + held(group), 0),
       more = unnamed || matches.some(({ group }) => least(group)) || (filter !== '' && this.restHolds(filter, held));
-    this.matches.hidden = !filter;
-    this.matching.textContent = `${count(matches.filter(({ row }) => !row.hidden).length)} with “${filter}”`;
+    this.matches.hidden = !filter && !range;
+    this.matching.textContent = [
+      `${count(matches.filter(({ row }) => !row.hidden).length)}${range && ` in ${range}`}`,
+      ...(filter ? [`with “${filter}”`] : []),
+    ].join(' ');
     this.sum.textContent = amount(sum, more, isEstimated(this.stack.heap));
     this.sum.title = exactly(sum, more);
     if (this.filter.value !== filter) this.filter.value = filter;

@@ -19,7 +19,8 @@ export const OUTSIDE = 'outside any range',
   NO_PYTHON = '(no Python call stack)',
   ELSE = 'everything else',
   SEVERAL = 'several, small',
-  SEVERAL_OF = 'several of ';
+  SEVERAL_OF = 'several of ',
+  INSIDE = ' > '; // behind a range: it and all in it
 
 /** A depth that no path has. */
 export const WHOLE = 999;
@@ -95,11 +96,13 @@ function isPartial(heap, band, grouping) {
 /** Whether its numbers are estimates: of a sample of small objects. @param {{ name: string }} heap */
 export const isEstimated = (heap) => heap.name === 'host/python';
 
+/** Whether only a sample of a heap's small blocks has call stacks. @param {Log} log @param {Heap} heap */
+export const hasSampledStacks = (log, heap) => log.sampled && heap.name === 'host/heap';
+
 /** Whether a name is a call stack that only a sample of the small blocks has. @param {Log} log @param {Heap} heap
  *  @param {import('./data.js').Band} band @param {string} by */
 const isSampled = (log, heap, band, by) =>
-  log.sampled &&
-  heap.name === 'host/heap' &&
+  hasSampledStacks(log, heap) &&
   (by === 'python' || by === 'stack' || (by === 'auto' && !band.node && band.python + band.native > 0));
 
 /** Bands of that name do not say whose their bytes are. @param {string} name */
@@ -121,6 +124,9 @@ export const bandOf = (blocks, i) => ({
 export function blockName(log, heap, i, grouping) {
   return bandName(log, heap, bandOf(heap.blocks, i), grouping);
 }
+
+/** @param {string} name @param {string} range with " > " behind it */
+export const isInside = (name, range) => (name + INSIDE).startsWith(range);
 
 /** Calls each(span) with `sums` of all names brought up to date. @param {Heap} heap @param {Int32Array} nameOf
  *  @param {Float64Array} sums @param {(span: number) => void} each */
@@ -167,7 +173,7 @@ function namesOf(log, heap, grouping) {
     if (isSampled(log, heap, band, grouping.by)) partial[nameOf[i]] = !NOBODY.includes(name) && !isUnnamed(name);
     else if (isPartial(heap, band, grouping)) partial[nameOf[i]] = !isUnnamed(name);
   });
-  const nobodys = log.sampled && heap.name === 'host/heap',
+  const nobodys = hasSampledStacks(log, heap),
     open = names.map((name) => isUnnamed(name) || (nobodys && NOBODY.includes(name)));
   return { names, nameOf, partial, open, folds };
 }
@@ -203,10 +209,11 @@ function unnamedOf(heap, nameOf, open) {
 }
 
 /**
- * The heap's stack: a group for each of the names that it has, in their order; the rest is one.
- * @param {Log} log @param {Heap} heap @param {Grouping} grouping @param {string[]} [wanted] @returns {Stack}
+ * The heap's stack: a group for each of the names that it has, in their order; the rest is one, and what of it is in a range another.
+ * @param {Log} log @param {Heap} heap @param {Grouping} grouping @param {string[]} [wanted] @param {string} [inside] a range, with " > " behind it
+ * @returns {Stack}
  */
-export function stack(log, heap, grouping, wanted = foremost(log, heap, grouping)) {
+export function stack(log, heap, grouping, wanted = foremost(log, heap, grouping), inside = '') {
   const { names, nameOf, partial, open, folds } = namesOf(log, heap, grouping),
     kept = wanted.map((name) => names.indexOf(name)).filter((i) => i >= 0),
     spans = heap.spans.start.length;
@@ -219,10 +226,12 @@ export function stack(log, heap, grouping, wanted = foremost(log, heap, grouping
     bytes: new Float64Array(spans),
   });
   const groups = kept.map((i) => groupOf(names[i], false, partial[i]));
-  if (kept.length < names.length) groups.push(groupOf(ELSE, true, false));
-  const groupOfName = new Int32Array(names.length).fill(kept.length);
-  kept.forEach((name, i) => {
-    groupOfName[name] = i;
+  const rests = new Map();
+  const groupOfName = Int32Array.from(names, (name, i) => {
+    if (kept.includes(i)) return kept.indexOf(i);
+    const rest = inside && isInside(name, inside) ? inside + ELSE : ELSE;
+    if (!rests.has(rest)) rests.set(rest, groups.push(groupOf(rest, true, false)) - 1);
+    return rests.get(rest);
   });
   const groupOfBand = nameOf.map((name) => groupOfName[name]),
     held = new Float64Array(groups.length);
