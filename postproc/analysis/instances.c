@@ -238,6 +238,20 @@ static void fill(const struct builder *b, const struct mpr_reader *reader, const
     fill_heaps(b, only, out);
 }
 
+/* Most of the time from the first to the last is in none of them. */
+static bool have_gaps(const struct mpr_instances *in)
+{
+    uint64_t covered = 0, longest = 0, end = 0;
+    for (size_t i = 0; i < in->instances; i++) {
+        const struct mpr_instance *one = &in->instance[i];
+        const uint64_t length = mpr_less(one->end_ns, one->begin_ns);
+        covered += length;
+        if (length > longest) longest = length;
+        if (one->end_ns > end) end = one->end_ns;
+    }
+    return in->instances && !mpr_repeats_span(covered, longest, end - in->instance[0].begin_ns);
+}
+
 /* ---- two passes */
 
 static int measure(struct builder *b, const char *path, const char *only_heap,
@@ -288,6 +302,7 @@ int mpr_instances_read(struct mpr_instances *out, const char *path,
     if (!look.range)
         status = mpr_first_look(&look, &out->arena, path, MPR_GROUP_RANGE, progress, error);
     if (status == 0) status = measure_range(look.range, path, options->heap, progress, out, error);
+    out->gaps = status == 0 && !options->range && have_gaps(out);
     if (status != 0) mpr_instances_free(out);
     return status;
 }

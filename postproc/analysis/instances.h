@@ -54,6 +54,7 @@ struct mpr_instances {
     size_t instances;
     uint64_t count;    /* of all instances */
     uint64_t each;     /* instances that an entry stands for; the last one maybe for fewer */
+    bool gaps;         /* nobody named the range, and most of the time lies between its instances */
     uint64_t left_out; /* too many were open at a time: these have what was live when they began,
                           for their ends are not known */
     struct mpr_instances_heap *heap; /* largest peak first */

@@ -177,8 +177,10 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
     (void)ended;
     repeat->last_ns = r->now;
     if (repeat->newest != f->push) return;
+    const uint64_t length = r->now - f->begin_ns;
     repeat->newest = 0;
-    repeat->covered_ns += r->now - f->begin_ns;
+    repeat->covered_ns += length;
+    if (length > repeat->longest_ns) repeat->longest_ns = length;
 }
 
 /* A heap whose epoch moved on since the range event before has had its peak meanwhile. */
@@ -247,19 +249,47 @@ static bool is_better(const struct mpr_repeat *a, const struct mpr_repeat *b)
     return a->covered_ns > b->covered_ns;
 }
 
-uint32_t mpr_repeats_outermost(const struct mpr_repeats *s)
+bool mpr_repeats_span(uint64_t covered_ns, uint64_t longest_ns, uint64_t whole_ns)
+{
+    return covered_ns - longest_ns >= (whole_ns - longest_ns) / 2;
+}
+
+static bool spans(const struct mpr_repeat *r)
+{
+    return mpr_repeats_span(r->covered_ns, r->longest_ns, r->last_ns - r->first_ns);
+}
+
+static bool is_step(const struct mpr_repeat *r) { return !r->rank || spans(r); }
+
+static bool is_optimizer(const struct mpr_repeat *r)
+{
+    static const char step[] = "torch:Optimizer.step#";
+    return r->rank == 1 && strncmp(r->name, step, strlen(step)) == 0;
+}
+
+static bool is_any(const struct mpr_repeat *r) { return r->instances > 0; }
+
+static uint32_t outermost_of(const struct mpr_repeats *s, bool is_one(const struct mpr_repeat *))
 {
     uint64_t most = 0;
     uint32_t best = 0;
     for (uint32_t i = 1; i < s->repeats; i++)
-        if (repeats(&s->repeat[i]) && s->repeat[i].covered_ns > most)
+        if (repeats(&s->repeat[i]) && is_one(&s->repeat[i]) && s->repeat[i].covered_ns > most)
             most = s->repeat[i].covered_ns;
     for (uint32_t i = 1; i < s->repeats; i++) {
         const struct mpr_repeat *r = &s->repeat[i];
-        if (repeats(r) && r->covered_ns >= most / 2 && (!best || is_better(r, &s->repeat[best])))
+        if (repeats(r) && is_one(r) && r->covered_ns >= most / 2 &&
+            (!best || is_better(r, &s->repeat[best])))
             best = i;
     }
     return best;
+}
+
+uint32_t mpr_repeats_outermost(const struct mpr_repeats *s)
+{
+    uint32_t best = outermost_of(s, is_step);
+    if (!best) best = outermost_of(s, is_optimizer);
+    return best ? best : outermost_of(s, is_any);
 }
 
 const char *mpr_repeats_outermost_name(const struct mpr_repeats *s, struct mpr_arena *arena)

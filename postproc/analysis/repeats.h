@@ -20,6 +20,7 @@ struct mpr_repeat {
     uint64_t in_turn;   /* of these, that began when the one before had ended */
     uint64_t newest;    /* its push, while it is open; else 0 */
     uint64_t covered_ns;        /* time in instances; of those that overlap, in one */
+    uint64_t longest_ns;        /* of these, in the longest one */
     uint64_t first_ns, last_ns; /* the first one's beginning and the newest end */
 };
 
@@ -78,9 +79,15 @@ void mpr_repeats_path(const struct mpr_repeats *repeats, uint32_t repeat, const 
 bool mpr_repeats_named(struct mpr_repeats *repeats, const struct mpr_replay *r, uint32_t node,
                        const char *name);
 
-/* The outermost range that repeats; 0: none does.  Of those that cover at least half as much time
- * as the one that covers most, the application's come before PyTorch's and those before a
- * library's, then the outer one before the inner one, then the one that covers more. */
+/* Do instances that cover so much of the time from the first to the last span it: are they the
+ * steps of what the program does there?  The longest one is left aside, for it may do something
+ * once, as to set up a library. */
+bool mpr_repeats_span(uint64_t covered_ns, uint64_t longest_ns, uint64_t whole_ns);
+/* The outermost range that repeats; 0: none does.  It is one of the application's, or one whose
+ * instances span.  Of those that cover at least half as much time as the one that covers most, the
+ * application's come before PyTorch's and those before a library's, then the outer one before the
+ * inner one, then the one that covers more.  Where there are none of these, the optimizer's step
+ * stands for the step that it ends, and without one any range that repeats is taken. */
 uint32_t mpr_repeats_outermost(const struct mpr_repeats *repeats);
 /* Its name, in the arena; NULL: none. */
 const char *mpr_repeats_outermost_name(const struct mpr_repeats *repeats, struct mpr_arena *arena);

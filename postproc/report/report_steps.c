@@ -250,6 +250,10 @@ static void headlines(struct mpr_document *doc, const struct mpr_steps *s)
     const struct mpr_instances *in = &s->instances;
     mpr_doc_line(doc, "%s instance%s of %s", mpr_doc_count(doc, in->count),
                  in->count == 1 ? "" : "s", in->range);
+    if (in->gaps)
+        mpr_doc_line(
+            doc,
+            "no range that repeats spans a step: what is live between these is not in them; mark steps by NVTX or torch.profiler.record_function, or name a range by --range");
     if (in->each > 1)
         mpr_doc_line(doc, "%s in a row stand together, with the largest of their peaks",
                      mpr_doc_count(doc, in->each));
@@ -327,6 +331,7 @@ static const struct mpr_column fields[] = {
     { .key = "range", .type = MPR_TEXT, OF_ALL(range), .unless = MPR_UNKNOWN_AT_0 },
     { .key = "range_path", MPR_PATH_FIELD(mpr_instances, path, depth) },
     { .key = "instances", .type = MPR_COUNT, OF_ALL(count) },
+    { .key = "gaps", .type = MPR_FLAG, OF_ALL(gaps), .unless = MPR_ABSENT_AT_0 },
     { .key = "instances_an_entry", .type = MPR_COUNT, OF_ALL(each) },
     { .key = "instances_not_measured", .type = MPR_COUNT, OF_ALL(left_out) },
 };
