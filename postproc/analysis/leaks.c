@@ -280,15 +280,27 @@ static const struct mpr_first_heap *largest_heap(const struct mpr_leaks *out,
     return largest;
 }
 
+/* Has it given back most of what it had in the log's last fifth? */
+static bool gives_back(const struct mpr_first_heap *h, const struct mpr_first_look *known)
+{
+    return h->end_bytes < h->peak_bytes / 2 && h->peak_ns >= known->end_ns - known->end_ns / 5;
+}
+
 /* The clock's last instants may be the end of the program, which gives its blocks back: where the
- * log's last eighth has the peak of the largest heap, which has lost the half of it since, growth
- * is told until then. */
+ * largest heap has lost the half of its peak and that, or the peak of a heap half as large which
+ * has lost as much, is in the log's last fifth, growth is told until then.  Arenas of Python, say,
+ * peak with the last one that was mapped, long before the objects in them. */
 static uint64_t before_its_end(const struct mpr_leaks *out, const struct mpr_first_look *known)
 {
-    const struct mpr_first_heap *h = largest_heap(out, known);
-    const bool ends =
-        h->end_bytes < h->peak_bytes / 2 && h->peak_ns >= known->end_ns - known->end_ns / 8;
-    return ends ? h->peak_ns : known->end_ns;
+    const struct mpr_first_heap *largest = largest_heap(out, known);
+    uint64_t until = 0;
+    if (largest->end_bytes >= largest->peak_bytes / 2) return known->end_ns;
+    for (size_t i = 0; i < MPR_HEAPS; i++) {
+        const struct mpr_first_heap *h = &known->heap[i];
+        if (h->peak_bytes >= largest->peak_bytes / 2 && gives_back(h, known) && h->peak_ns > until)
+            until = h->peak_ns;
+    }
+    return until ? until : known->end_ns;
 }
 
 /* By what growth is told, the clock or a range, and until when. */

@@ -203,7 +203,7 @@ static void small_of(const char *path, const char *root)
 
 /* Objects of Python: 32 arenas, and in the second log a sample of what lies in them.  With 64 KiB
  * between samples, each of 480 stands for 64 KiB and half of its bytes. */
-static void arenas_of(const char *path, const char *key, const char *value)
+static void python_objects(const char *path, const char *key, const char *value)
 {
     const char *const pairs[] = {
         "pid",   "4242",         "argv",    "python3",     "argv",  "t.py", "stacks",
@@ -225,8 +225,25 @@ static void arenas_of(const char *path, const char *key, const char *value)
         if (i % 16) event(MPF_OP_AT_PYTHON, 0, IN_LOAD, 0);
         event(MPF_OP_ALLOC, MPF_HEAP_PYTHON, 0x7e0000000000 + i * 64 * KIB, 100);
     }
+}
+
+static void arenas_of(const char *path, const char *key, const char *value)
+{
+    python_objects(path, key, value);
     for (uint64_t i = 0; value && i < 480; i += 2)
         event(MPF_OP_FREE, MPF_HEAP_PYTHON, 0x7e0000000000 + i * 64 * KIB, 0);
+    testlog_close(target, "exit");
+}
+
+/* The program ends, and gives all of it back within 50 ms. */
+static void given_back(const char *path)
+{
+    python_objects(path, "stacks.python", "sample");
+    for (uint64_t i = 0; i < 480; i++)
+        testlog_event(target, now += MS / 10, 1, MPF_OP_FREE, MPF_HEAP_PYTHON,
+                      0x7e0000000000 + i * 64 * KIB, 0);
+    for (uint64_t i = 0; i < 32; i++)
+        event(MPF_OP_UNMAP, MPF_HEAP_MMAP, 0x7e0000000000 + i * MIB, MIB);
     testlog_close(target, "exit");
 }
 
@@ -245,7 +262,7 @@ int main(int argc, char **argv)
         { "native", native },   { "nasty", nasty },     { "python", python },
         { "foreign", foreign }, { "sampled", sampled }, { "resampled", resampled },
         { "lucky", lucky },     { "small", small },     { "small_child", small_child },
-        { "arenas", arenas },   { "objects", objects },
+        { "arenas", arenas },   { "objects", objects }, { "given_back", given_back },
     };
     if (argc != 3) errx(2, "usage: make_stack_log SCENARIO PATH");
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
