@@ -61,6 +61,7 @@ static const char *where(struct mpr_document *doc, const struct mpr_breakdown *b
 
 /* What columns need beside the row. */
 struct around {
+    struct mpr_site_context site;
     const char *log, *heap, *role;
 };
 
@@ -71,6 +72,7 @@ static const struct mpr_column part_columns[] = {
     { .key = "heap", .type = MPR_TEXT, MPR_CONTEXT(around, heap), .only = MPR_IN_CSV },
     { .key = "role", .type = MPR_TEXT, MPR_CONTEXT(around, role), .only = MPR_IN_CSV },
     { .key = "path", MPR_PATH_FIELD(mpr_row, path, depth) },
+    MPR_SITE_COLUMNS,
     { .key = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .sums = true },
     { .key = "blocks", .type = MPR_COUNT, OF_ROW(blocks) },
 };
@@ -88,7 +90,8 @@ static void role_fields(struct mpr_document *doc, const struct mpr_breakdown *b,
                         const struct mpr_breakdown_heap *h, const struct mpr_role_share *s)
 {
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
-    *around = (struct around){ b->summary.path, h->name, mpr_role_key(s->role) };
+    *around =
+        (struct around){ { doc, MPR_GROUP_AUTO }, b->summary.path, h->name, mpr_role_key(s->role) };
     mpr_doc_open(doc, NULL);
     mpr_doc_fact(doc, "role", mpr_value_text(around->role));
     mpr_doc_fact(doc, "rule", mpr_value_text(mpr_role_rule(s->role)));

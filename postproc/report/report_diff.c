@@ -106,9 +106,10 @@ static const struct mpr_column account_fields[] = {
 
 static const struct mpr_column row_columns[] = {
     { .key = "of", .get = of_what, .only = MPR_IN_CSV },
-    { .key = "name", .type = MPR_TEXT, MPR_CONTEXT(mpr_diff_account, name), .only = MPR_IN_CSV },
+    { .key = "heap", .type = MPR_TEXT, MPR_CONTEXT(mpr_diff_account, name), .only = MPR_IN_CSV },
     { .key = "kind", .get = kind_of },
-    { .key = "path", MPR_PATH_FIELD(mpr_diff_row, path, depth) },
+    { .key = "path", MPR_PATH_FIELD(mpr_diff_row, path, depth), .only = MPR_IN_JSON },
+    { .key = "site", MPR_PATH_FIELD(mpr_diff_row, path, depth), .only = MPR_IN_CSV },
     { .key = "caller", .type = MPR_TEXT, OF_ROW(caller), .unless = MPR_UNKNOWN_AT_0 },
     CHANGE_COLUMNS(OF_ROW),
     { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0,

@@ -14,6 +14,7 @@
 
 // clang-format off
 static const struct mpr_column columns[] = {
+    { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(mpr_summary, path), .only = MPR_IN_CSV },
     { .key = "finding", .type = MPR_WORD, OF(key) },
     { .key = "where", .type = MPR_WORD, OF(where) },
     { .key = "saves_at_most_bytes", .type = MPR_BYTES, OF(bytes) },
@@ -90,7 +91,8 @@ void mpr_report_insights(struct mpr_document *doc, const struct mpr_insights *in
     mpr_report_finding_fields(doc, insights);
     mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_IN_CSV,
                                             MPR_COLUMNS(columns),
-                                            MPR_ROWS(insights->finding, insights->findings) });
+                                            MPR_ROWS(insights->finding, insights->findings),
+                                            .context = &log->summary });
     mpr_doc_csv(doc, columns);
     mpr_doc_gap(doc);
     if (insights->findings)

@@ -156,6 +156,7 @@ static void table(struct mpr_document *doc, const struct mpr_leaks *l, const str
 /* ---- a heap */
 
 struct around {
+    struct mpr_site_context site;
     const char *log, *heap, *kind;
 };
 
@@ -174,6 +175,7 @@ static const struct mpr_column row_columns[] = {
     { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(around, heap), .only = MPR_IN_CSV },
     { .key = "kind", .type = MPR_WORD, MPR_CONTEXT(around, kind), .only = MPR_IN_CSV },
     { .key = "path", MPR_PATH_FIELD(mpr_leaks_row, row.path, row.depth) },
+    MPR_SITE_COLUMNS,
     { .key = "bytes", .type = MPR_BYTES, OF_ROW(row.live_bytes) },
     { .key = "blocks", .type = MPR_COUNT, OF_ROW(row.live_blocks) },
     { .key = "grown_bytes", .type = MPR_BYTES, OF_ROW(row.bytes) },
@@ -192,7 +194,9 @@ static void rows(struct mpr_document *doc, const struct mpr_leaks *l,
                  size_t count)
 {
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
-    *around = (struct around){ l->peaks.log[0].summary.path, h->live->name, kind };
+    *around = (struct around){
+        { doc, l->peaks.log[0].choice.by }, l->peaks.log[0].summary.path, h->live->name, kind
+    };
     mpr_doc_table(doc, &(struct mpr_table){ .key = kind,
                                             .only = MPR_IN_JSON | MPR_IN_CSV,
                                             MPR_COLUMNS(row_columns),

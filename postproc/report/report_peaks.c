@@ -213,6 +213,7 @@ static void kernel_view(struct mpr_document *doc, const struct mpr_heap_peak *h,
 
 /* What the records of CSV have besides the row. */
 struct around {
+    struct mpr_site_context site;
     const char *log, *heap;
     uint64_t pid, peak_bytes, peak_time;
     bool incomplete;
@@ -230,6 +231,7 @@ static const struct mpr_column row_columns[] = {
     { .key = "peak_time_ns", .type = MPR_TIME, MPR_CONTEXT(around, peak_time),
       .only = MPR_IN_CSV },
     { .key = "path", MPR_PATH_FIELD(mpr_row, path, depth) },
+    MPR_SITE_COLUMNS,
     { .key = "bytes_at_peak", .type = MPR_BYTES, OF_ROW(bytes), .sums = true },
     { .key = "blocks_at_peak", .type = MPR_COUNT, OF_ROW(blocks) },
     { .key = "own_peak_bytes", .type = MPR_BYTES, OF_ROW(own_peak) },
@@ -246,8 +248,9 @@ static void row_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
                       const struct mpr_heap_peak *h, bool at_peak)
 {
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
-    *around = (struct around){ log->summary.path, h->name,      log->summary.process.pid,
-                               h->peak_bytes,     h->peak_time, log->summary.incomplete };
+    *around = (struct around){ { doc, log->choice.by },  log->summary.path, h->name,
+                               log->summary.process.pid, h->peak_bytes,     h->peak_time,
+                               log->summary.incomplete };
     mpr_doc_table(doc, &(struct mpr_table){ .key = "ranges",
                                             .only = MPR_IN_JSON | MPR_IN_CSV,
                                             MPR_COLUMNS(row_columns),

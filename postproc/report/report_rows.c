@@ -117,6 +117,23 @@ void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *r)
                                             .nowhere = r->nowhere });
 }
 
+static struct mpr_line told_line(const void *row, const struct mpr_site_context *context)
+{
+    return mpr_naming_line(&context->doc->arena, mpr_report_naming(context->doc), context->by, row);
+}
+
+struct mpr_value mpr_report_site(const void *row, const void *context)
+{
+    const struct mpr_line line = told_line(row, context);
+    return mpr_value_path(line.row.path, line.row.depth);
+}
+
+struct mpr_value mpr_report_site_caller(const void *row, const void *context)
+{
+    const struct mpr_line line = told_line(row, context);
+    return *line.caller ? mpr_value_text(line.caller) : mpr_value_absent;
+}
+
 const char *mpr_report_telling(struct mpr_document *doc, const char *const *path, size_t depth)
 {
     const struct mpr_naming *naming = doc->naming;

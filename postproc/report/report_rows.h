@@ -28,6 +28,20 @@ const char *mpr_report_siblings(struct mpr_document *doc, uint64_t smallest, uin
 /* How the document's paths are shown: as they are where it does not say. */
 const struct mpr_naming *mpr_report_naming(const struct mpr_document *doc);
 void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *rows);
+/* The site of a row in CSV, by which its reader joins reports: the path as lines tell it, and the
+ * caller that tells it apart, if any.  Rows begin with an mpr_row, the table's context with this.
+ */
+struct mpr_site_context {
+    struct mpr_document *doc;
+    enum mpr_group by;
+};
+struct mpr_value mpr_report_site(const void *row, const void *context);
+struct mpr_value mpr_report_site_caller(const void *row, const void *context);
+// clang-format off
+#define MPR_SITE_COLUMNS                                                                           \
+    { .key = "site", .get = mpr_report_site, .only = MPR_IN_CSV },                                 \
+    { .key = "caller", .get = mpr_report_site_caller, .only = MPR_IN_CSV }
+// clang-format on
 /* A path as such tables tell it, as words of a sentence. */
 const char *mpr_report_telling(struct mpr_document *doc, const char *const *path, size_t depth);
 

@@ -92,6 +92,7 @@ static struct mpr_value instance_range(const void *row, const void *context)
 
 // clang-format off
 static const struct mpr_column heap_columns[] = {
+    { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(mpr_summary, path), .only = MPR_IN_CSV },
     { .key = "heap", .title = "heap", .type = MPR_WORD, OF_HEAP(name), .width = 14 },
     { .key = "inside", .get = inside, .only = MPR_IN_JSON },
     { .key = "peak_bytes", .title = "peak", .type = MPR_BYTES, OF_HEAP(peak_bytes),
@@ -142,6 +143,7 @@ static void heaps(struct mpr_document *doc, const struct mpr_log_peaks *log)
                                             .only = MPR_EVERYWHERE,
                                             MPR_COLUMNS(heap_columns),
                                             MPR_ROWS(log->heap, log->heaps),
+                                            .context = &log->summary,
                                             .all = MPR_EVERYWHERE,
                                             .estimated = is_inside,
                                             .flush = true });

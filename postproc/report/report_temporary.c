@@ -9,6 +9,7 @@
 /* ---- for tools */
 
 struct around {
+    struct mpr_site_context site;
     const char *log, *heap;
 };
 
@@ -26,6 +27,7 @@ static const struct mpr_column row_columns[] = {
     { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(around, log), .only = MPR_IN_CSV },
     { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(around, heap), .only = MPR_IN_CSV },
     { .key = "path", MPR_PATH_FIELD(mpr_temporary_row, row.path, row.depth) },
+    MPR_SITE_COLUMNS,
     { .key = "temporary_blocks", .type = MPR_COUNT, OF_ROW(tally.soon), .sums = true },
     { .key = "temporary_bytes", .type = MPR_BYTES, OF_ROW(tally.soon_bytes), .sums = true },
     { .key = "blocks", .type = MPR_COUNT, OF_ROW(tally.blocks), .sums = true },
@@ -138,7 +140,9 @@ static void heap(struct mpr_document *doc, const struct mpr_temporary *t,
                  const struct mpr_temporary_heap *h)
 {
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
-    *around = (struct around){ .log = t->peaks.log[0].summary.path, .heap = h->name };
+    *around = (struct around){ .site = { doc, t->peaks.log[0].choice.by },
+                               .log = t->peaks.log[0].summary.path,
+                               .heap = h->name };
     mpr_doc_open(doc, NULL);
     mpr_doc_facts(doc, heap_fields, h);
     mpr_doc_table(doc, &(struct mpr_table){ .key = "rows",
