@@ -38,6 +38,30 @@ test('by events every change has the same room, and so have the ticks', async ()
   assert.deepEqual(await shares(), byTime);
 });
 
+test('by events two heaps of unlike buckets lie where the reports count their allocations and frees', async () => {
+  const logs = [shop.log('churn.zst', 'churn', '300000'), shop.log('r3.zst', 'rank', '3')],
+    page = await shop.show(shop.html('unlike.html', ...logs));
+  await toggle(page).click();
+  await drawn(page);
+  const widths = await page.evaluate(() => memprof.runs().map(({ heaps }) => heaps[0].width));
+  assert.ok(widths[0] > 1 && widths[1] === 1, widths.join());
+  const spans = logs.map((log) => {
+      const { start_ns: start, allocations, frees } = shop.report('timeline', '--buckets=2048', log).heaps[0].spans;
+      return { start, events: start.map((_, i) => allocations[i] + frees[i]) };
+    }),
+    until = ({ start, events }, ns) => events.reduce((sum, count, i) => sum + (start[i] < ns ? count : 0), 0),
+    all = (ns) => spans.reduce((sum, of) => sum + until(of, ns), 0);
+  const total = all(Infinity),
+    largest = Math.max(...spans.flatMap(({ events }) => events));
+  for (const ns of spans[0].start.filter((_, i) => i % 100 === 0)) {
+    const share = await page.evaluate((at) => {
+      const place = memprof.whole.map(memprof.axis.place);
+      return (memprof.axis.place(at) - place[0]) / (place[1] - place[0]);
+    }, ns);
+    assert.ok(Math.abs(share - all(ns) / total) <= largest / total + 1e-5, `${ns}: ${share}, ${all(ns) / total}`);
+  }
+});
+
 test('a link keeps the axis and shows the same picture', { skip: CHROMIUM_ONLY }, async () => {
   const page = await shop.show(two);
   await toggle(page).click();

@@ -527,7 +527,7 @@ export class App {
     this.fillStatus();
     this.fillSpan();
     this.showChosen();
-    this.save();
+    this.saveSoon();
   }
 
   /** The selection and the keyboard's cursor, in every chart. */

@@ -1,5 +1,6 @@
 /**
- * Where a time lies on the axis of the charts: by time, or by how many allocations and frees there were up to then. *
+ * Where a time lies on the axis of the charts: by time, or by how many allocations and frees there were up to then.
+ *
  * @typedef {{ place: (ns: number) => number, time: (place: number) => number }} Axis in the time of the axis
  * @typedef {{ heap: import('./data.js').Heap, origin: number }} Counted
  */
