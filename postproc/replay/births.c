@@ -1,8 +1,12 @@
 #include "births.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "alloc.h"
+
+static_assert(sizeof(struct mpr_birth) + 2 * sizeof(struct mpr_index_entry) == 56,
+              "births.h says what a live block takes");
 
 void mpr_births_free(struct mpr_births *births)
 {

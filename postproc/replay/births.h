@@ -1,6 +1,7 @@
 /* When each live block was made, how large, and in which cell: for observers of replay.
  *
- * Blocks are known by heap and address (blocks.h).  Places are used again. */
+ * Blocks are known by heap and address (blocks.h).  Places are used again.  Memory: a place and two
+ * entries of the index a live block, twice that where both have just grown: 56 to 112 bytes. */
 #ifndef MPR_BIRTHS_H
 #define MPR_BIRTHS_H
 

@@ -2,8 +2,9 @@
  * run went in another one.  An observer of replay: it sees the births and ends of blocks.
  *
  * A heap's slices hold so many of its changes each, a power of two: one, until they are too many.
- * So sums are exact for any span that begins and ends with slices.  Memory is bounded but for 72 to
- * 120 bytes a live block; a heap of more than MPR_FLOWS_BIRTHS blocks is no longer looked at. */
+ * So sums are exact for any span that begins and ends with slices.  Memory is bounded but for
+ * that of births.h a live block; a heap of more than MPR_FLOWS_BIRTHS blocks is no longer looked
+ * at. */
 #ifndef MPR_FLOWS_H
 #define MPR_FLOWS_H
 

@@ -2,8 +2,8 @@
  * all of them had of bytes.  An observer of replay: it sees the births and ends of blocks; memory
  * that is counted by pages (host/mmap, host/shm) has none.
  *
- * Every block is seen, so counts are exact; lives are kept by class.  Memory: 72 to 120 bytes a
- * live block, and some 400 a cell whose blocks were freed. */
+ * Every block is seen, so counts are exact; lives are kept by class.  Memory: that of births.h
+ * a live block, and some 400 bytes a cell whose blocks were freed. */
 #ifndef MPR_LASTING_H
 #define MPR_LASTING_H
 

@@ -1,7 +1,7 @@
 /* Every block, told once: when it is gone, or at the end where it lives.  An observer of replay;
  * what is counted by pages (host/mmap, host/shm) has no blocks.
  *
- * Memory: 72 to 120 bytes a live block. */
+ * Memory: that of births.h a live block. */
 #ifndef MPR_LEDGER_H
 #define MPR_LEDGER_H
 
