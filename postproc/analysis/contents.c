@@ -259,6 +259,7 @@ static void fill(struct reading *r, const struct mpr_reader *reader, const char 
     mpr_segments_fill_worst(&out->segments, reader);
     mpr_graphs_fill(&out->graphs, reader);
     out->device = mpr_devices_fill(&out->arena, reader, &out->devices);
+    out->failures = reader->replay.gpu.ooms;
     out->segments.summary = out->graphs.summary = out->summary;
 }
 

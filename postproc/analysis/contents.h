@@ -102,6 +102,7 @@ struct mpr_content_frame {
 struct mpr_contents {
     struct mpr_arena arena;
     struct mpr_summary summary;
+    uint64_t failures; /* of allocations of a device's memory: what ooms.h tells */
     struct mpr_content_heap *heap;
     struct mpr_content_use *use;
     struct mpr_content_range *range;

@@ -32,7 +32,7 @@ struct arguments {
     const char *to, *from, *until;
     struct mpr_database *database;
     uint64_t processes;
-    bool incomplete;
+    bool incomplete, failed; /* failed: memory of a device, in the newest log */
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -163,6 +163,7 @@ static int read_contents(struct arguments *a, const char *path, const struct mpr
     struct mpr_contents contents;
     if (mpr_contents_read(&contents, path, &a->contents, &sink, progress, error) != 0) return -1;
     a->incomplete |= contents.summary.incomplete;
+    a->failed = contents.failures > 0;
     put_contents(a, &contents);
     mpr_contents_free(&contents);
     return 0;
@@ -183,10 +184,12 @@ static int read_series(struct arguments *a, const char *path, const struct mpr_p
     return 0;
 }
 
+/* Only where a device had too little memory: it reads the log once more. */
 static int read_ooms(struct arguments *a, const char *path, const struct mpr_progress *progress,
                      struct mpr_error *error)
 {
     struct mpr_ooms ooms = { .by = MPR_GROUP_AUTO };
+    if (!a->failed) return 0;
     const int status = mpr_ooms_add(&ooms, path, progress, error);
     for (size_t i = 0; i < ooms.logs; i++)
         PUT(a, MPR_EXPORT_OOMS, ooms.log[i].story, ooms.log[i].stories);
@@ -197,13 +200,11 @@ static int read_ooms(struct arguments *a, const char *path, const struct mpr_pro
 static int window(struct arguments *a, const char *path, const struct mpr_progress *progress,
                   struct mpr_error *error)
 {
-    struct mpr_instant from, until;
-    if (mpr_selection_instant(a->from, 0, path, NULL, progress, &from, error) != 0 ||
-        mpr_selection_instant(a->until, UINT64_MAX, path, NULL, progress, &until, error) != 0)
+    struct mpr_contents_options *c = &a->contents;
+    if (mpr_selection_span(a->from, a->until, path, NULL, progress, &c->from_ns, &c->until_ns,
+                           error) != 0)
         return -1;
-    a->contents.from_ns = from.from;
-    a->contents.until_ns = until.from;
-    if (from.from > until.from)
+    if (c->from_ns > c->until_ns)
         return mpr_fail(error, "%s: --from=%s is behind --until=%s: nothing is between them", path,
                         a->from, a->until);
     return 0;

@@ -90,19 +90,6 @@ static const struct argp argp = {
     NULL,
 };
 
-static int find_bounds(struct arguments *a, const struct mpr_progress *progress,
-                       struct mpr_error *error)
-{
-    struct mpr_timeline_options *t = &a->timeline;
-    struct mpr_instant from, to;
-    if (mpr_selection_instant(a->from, 0, a->path, t->heap, progress, &from, error) != 0) return -1;
-    if (mpr_selection_instant(a->to, UINT64_MAX, a->path, t->heap, progress, &to, error) != 0)
-        return -1;
-    t->from = from.from;
-    t->to = to.to;
-    return 0;
-}
-
 /* Between a time and itself lies that instant. */
 static void check_bounds(const struct arguments *a)
 {
@@ -122,7 +109,9 @@ static size_t bands_wanted(const struct mpr_output *output)
 static int read_log(struct arguments *a, struct mpr_timeline *timeline, struct mpr_error *error)
 {
     const struct mpr_progress progress = mpr_bar();
-    int status = find_bounds(a, &progress, error);
+    struct mpr_timeline_options *t = &a->timeline;
+    int status =
+        mpr_selection_span(a->from, a->to, a->path, t->heap, &progress, &t->from, &t->to, error);
     if (status == 0) check_bounds(a);
     a->timeline.bands = bands_wanted(&a->output);
     if (status == 0) status = mpr_timeline_read(timeline, a->path, &a->timeline, &progress, error);

@@ -69,3 +69,16 @@ int mpr_selection_instant(const char *text, uint64_t otherwise, const char *log,
     if (!text || mpr_instant_parse(text, at)) return 0;
     return mpr_named_instant_find(log, text, heap, progress, at, error);
 }
+
+int mpr_selection_span(const char *from, const char *to, const char *log, const char *heap,
+                       const struct mpr_progress *progress, uint64_t *begin, uint64_t *end,
+                       struct mpr_error *error)
+{
+    struct mpr_instant first, last;
+    if (mpr_selection_instant(from, 0, log, heap, progress, &first, error) != 0 ||
+        mpr_selection_instant(to, UINT64_MAX, log, heap, progress, &last, error) != 0)
+        return -1;
+    *begin = first.from;
+    *end = last.to;
+    return 0;
+}

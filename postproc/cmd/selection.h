@@ -43,4 +43,10 @@ int mpr_selection_instant(const char *text, uint64_t otherwise, const char *log,
                           const struct mpr_progress *progress, struct mpr_instant *at,
                           struct mpr_error *error);
 
+/* From the beginning of one instant to the end of the other one, in one log.  from NULL: its
+ * beginning; to NULL: its end.  0, or -1 with *error filled; *begin may be behind *end. */
+int mpr_selection_span(const char *from, const char *to, const char *log, const char *heap,
+                       const struct mpr_progress *progress, uint64_t *begin, uint64_t *end,
+                       struct mpr_error *error);
+
 #endif

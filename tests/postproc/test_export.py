@@ -104,6 +104,7 @@ def selection(folder, log):
     large = whole.execute("SELECT count(*) FROM blocks WHERE bytes >= ?", (most,)).fetchone()[0]
     uses = whole.execute("SELECT sum(peak_bytes) FROM uses").fetchone()
     middle = whole.execute("SELECT duration_ns / 2 FROM processes").fetchone()[0]
+    late = whole.execute("SELECT made_ns FROM blocks WHERE made_ns % 1000000 > 0 ORDER BY made_ns LIMIT 1 OFFSET ?", (count // 2,)).fetchone()[0]
     lived = whole.execute("SELECT count(*) FROM blocks WHERE made_ns <= ? AND (freed_ns IS NULL OR freed_ns >= ?)", (middle, middle)).fetchone()[0]
     whole.close()
     some = opened(folder, "--min", str(most), log)
@@ -112,6 +113,9 @@ def selection(folder, log):
     some.close()
     then = opened(folder, f"--from={middle}ns", f"--until={middle}ns", log)
     check(0 < lived < count and then.execute("SELECT count(*) FROM blocks").fetchone()[0] == lived, "--from and --until")
+    then.close()
+    then = opened(folder, f"--until={late // 1000000}ms", log)
+    check(then.execute("SELECT count(*) FROM blocks WHERE made_ns = ?", (late,)).fetchone()[0] > 0, "--until is as long as its last digit")
     then.close()
 
 
