@@ -25,6 +25,12 @@ static const char *title_of(struct mpr_document *doc, const struct mpr_process_i
     return text;
 }
 
+static const char *processes(struct mpr_document *doc, uint64_t count)
+{
+    return mpr_arena_format(&doc->arena, "%s process%s", mpr_doc_count(doc, count),
+                            count == 1 ? "" : "es");
+}
+
 /* Of one that ended as one should: nothing. */
 static const char *death(struct mpr_document *doc, const struct mpr_summary *s)
 {
@@ -59,8 +65,9 @@ static const char *words(struct mpr_document *doc, const struct mpr_family_line 
     const char *title = forked ? "forked" : title_of(doc, who), *size = held(doc, l->largest, heap),
                *died = death(doc, &l->last->summary), *comma = *died ? ", " : "";
     if (l->processes == 1)
-        return mpr_arena_format(&doc->arena, "%s (pid %" PRIu64 ")%s%s%s", title, who->pid, size,
-                                comma, died);
+        return mpr_arena_format(&doc->arena, "%s (%s%s%spid %" PRIu64 ")%s%s%s", title,
+                                *who->rank ? "rank " : "", who->rank, *who->rank ? ", " : "",
+                                who->pid, size, comma, died);
     return mpr_arena_format(&doc->arena, "%s x %s%s%s%s%s", mpr_doc_count(doc, l->processes), title,
                             *size ? " up to" : "", size, comma, died);
 }
@@ -144,9 +151,9 @@ void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all
     const bool tree = line->processes == 1 && lines > 1 && line[1].depth;
     mpr_doc_gap(doc);
     if (tree)
-        mpr_doc_say(doc, "%s and its %s processes:", words(doc, line, NULL, &heap),
-                    mpr_doc_count(doc, sum_of(line + 1, lines - 1)));
-    else mpr_doc_say(doc, "%s processes:", mpr_doc_count(doc, sum_of(line, lines)));
+        mpr_doc_say(doc, "%s and its %s:", words(doc, line, NULL, &heap),
+                    processes(doc, sum_of(line + 1, lines - 1)));
+    else mpr_doc_say(doc, "%s:", processes(doc, sum_of(line, lines)));
     mpr_doc_end(doc);
     kinds(doc, line + tree, lines - tree, tree ? line : NULL, &heap);
 }

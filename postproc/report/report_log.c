@@ -195,8 +195,9 @@ static void state(struct mpr_document *doc, const struct mpr_summary *s)
 {
     mpr_doc_say(doc, "log: ");
     ending(doc, s);
-    mpr_doc_line(doc, "; %s events, %s lost; %s long", mpr_doc_count(doc, s->events),
-                 mpr_doc_count(doc, s->lost_events), mpr_doc_lasting(doc, s->duration_ns));
+    mpr_doc_line(doc, "; %s event%s, %s lost; %s long", mpr_doc_count(doc, s->events),
+                 s->events == 1 ? "" : "s", mpr_doc_count(doc, s->lost_events),
+                 mpr_doc_lasting(doc, s->duration_ns));
 }
 
 #define WARNING(doc, ...) (mpr_doc_add(doc, MPR_WARN, "warning: " __VA_ARGS__), mpr_doc_end(doc))
