@@ -97,11 +97,13 @@ static void add_more(const struct mpr_replay *r, uint32_t cell, struct more *sum
     sum->allocations += r->estimates.cell[cell].allocations;
 }
 
+/* In whole blocks as peaks has them, whose rows come in this order, too (held.c). */
 static void count_more(struct mpr_holder *who, const struct more *more, uint32_t rows)
 {
+    struct more lack = { 0 };
     for (uint32_t i = 0; i < rows; i++) {
-        who[i].blocks += (uint64_t)(more[i].blocks + 0.5);
-        who[i].allocations += (uint64_t)(more[i].allocations + 0.5);
+        who[i].blocks += mpr_estimates_whole(more[i].blocks, &lack.blocks);
+        who[i].allocations += mpr_estimates_whole(more[i].allocations, &lack.allocations);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "held.h"
 #include "labels.h"
 #include "lasting.h"
 #include "mpf/sample.h"
@@ -42,24 +43,12 @@ static int by_bytes(const void *left, const void *right)
     return a->thread.number < b->thread.number ? -1 : a->thread.number > b->thread.number;
 }
 
-/* host/python: the books have the bytes that samples stand for, but not the blocks. */
-static void estimate(struct mpr_thread_row *row, const struct mpr_replay *r, uint32_t cell,
-                     struct mpr_unseen_rest *rest)
-{
-    const struct mpr_unseen unseen = mpr_estimates_unseen(&r->estimates, &r->books, cell, rest);
-    row->estimated = true;
-    row->blocks += unseen.blocks;
-    row->end_blocks += unseen.end_blocks;
-    row->allocations += unseen.allocations;
-    row->all_bytes = MPF_UNKNOWN;
-}
-
 static void fill_rows(struct gathering *g, const struct mpr_replay *r, uint8_t heap,
                       struct mpr_thread_heap *out)
 {
     struct mpr_arena *arena = &g->out->peaks.arena;
     const struct mpr_books *books = &r->books;
-    struct mpr_unseen_rest rest = { 0 };
+    struct mpr_held *held = mpr_held_heap(r, heap);
     size_t count = 0;
     for (uint32_t i = 0; i < books->cells; i++) count += books->cell[i].heap == heap;
     out->row = mpr_arena_alloc(arena, count * sizeof *out->row);
@@ -71,16 +60,17 @@ static void fill_rows(struct gathering *g, const struct mpr_replay *r, uint8_t h
         life.name = mpr_label_maker(arena, r, (uint32_t)cell->key);
         out->row[out->rows++] = (struct mpr_thread_row){
             .thread = life,
-            .bytes = mpr_books_bytes_at_peak(books, cell),
-            .blocks = mpr_books_blocks_at_peak(books, cell),
-            .end_bytes = cell->bytes,
-            .end_blocks = cell->blocks,
+            .bytes = held[i].then,
+            .blocks = held[i].then_blocks,
+            .end_bytes = held[i].now,
+            .end_blocks = held[i].now_blocks,
             .own_peak = cell->own_peak,
-            .allocations = cell->allocations,
-            .all_bytes = all.births ? all.bytes : MPF_UNKNOWN,
+            .allocations = held[i].allocations,
+            .all_bytes = all.births && !held[i].estimated ? all.bytes : MPF_UNKNOWN,
+            .estimated = held[i].estimated,
         };
-        if (out->inside) estimate(&out->row[out->rows - 1], r, i, &rest);
     }
+    free(held);
     if (out->rows) qsort(out->row, out->rows, sizeof *out->row, by_bytes);
 }
 
