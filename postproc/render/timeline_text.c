@@ -133,6 +133,7 @@ static void axis(FILE *out, const struct columns *c, const struct mpr_summary *s
 struct band_line {
     struct mpr_line line;
     const char *course;
+    bool at_least; /* sampled blocks, as they are */
 };
 
 static struct mpr_value path(const void *row, const void *context)
@@ -142,6 +143,15 @@ static struct mpr_value path(const void *row, const void *context)
     struct mpr_value v = mpr_value_path(l->row.path, l->row.depth);
     v.told = true;
     v.caller = l->caller;
+    return v;
+}
+
+static struct mpr_value bytes(const void *row, const void *context)
+{
+    const struct band_line *l = row;
+    (void)context;
+    struct mpr_value v = mpr_value_number(MPR_BYTES, l->line.row.bytes);
+    v.at_least = l->at_least;
     return v;
 }
 
@@ -232,6 +242,19 @@ static size_t sparks(const struct mpr_style *style)
     return !style->width || room > SPARKS ? SPARKS : room > LEAST ? (size_t)room : LEAST;
 }
 
+static bool by_stacks(enum mpr_group by)
+{
+    return by == MPR_GROUP_STACK || by == MPR_GROUP_PYTHON || by == MPR_GROUP_LIBRARY;
+}
+
+/* Has only a sample of the heap's small blocks what its bands are by?  Who has no library is named
+ * as those are that have one. */
+static bool is_sampled(const struct mpr_timeline *t, const struct mpr_heap_line *h)
+{
+    return t->sampled && by_stacks(t->choice.by) && t->choice.by != MPR_GROUP_LIBRARY &&
+           strcmp(h->name, "host/heap") == 0;
+}
+
 static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h,
                        const struct mpr_style *style)
 {
@@ -248,12 +271,13 @@ static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr
     const struct courses courses = courses_of(&arena, h, &c, row, line, lines < top ? lines : top);
     struct band_line *shown = mpr_arena_alloc(&arena, lines * sizeof *shown);
     for (size_t i = 0; i < lines; i++)
-        shown[i] = (struct band_line){ line[i], i < courses.lines ? course(&courses, i) : "" };
+        shown[i] = (struct band_line){ .line = line[i],
+                                       .course = i < courses.lines ? course(&courses, i) : "",
+                                       .at_least = is_sampled(t, h) && line[i].row.depth };
     // clang-format off
     const struct mpr_column columns[] = {
         { .title = "path", .type = MPR_PATH, .get = path, .width = PATH },
-        { .title = "at the peak", .type = MPR_BYTES, MPR_FIELD(band_line, line.row.bytes),
-          .sums = true },
+        { .title = "at the peak", .type = MPR_BYTES, .get = bytes, .sums = true },
         { .title = "share", .type = MPR_SHARE, MPR_FIELD(band_line, line.row.bytes), .spare = 1 },
         { .title = "its own course", .type = MPR_WORD, MPR_FIELD(band_line, course),
           .width = (int)c.count },
@@ -307,16 +331,11 @@ static void heap(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_
     if (t->choice.by != MPR_GROUP_HEAP) band_table(out, t, h, style);
 }
 
-static bool by_stacks(enum mpr_group by)
-{
-    return by == MPR_GROUP_STACK || by == MPR_GROUP_PYTHON || by == MPR_GROUP_LIBRARY;
-}
-
 void mpr_timeline_text(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style)
 {
     mpr_text_log(out, &t->summary, &t->choice, style);
     static const char *const note[] = {
-        "call stacks are sampled: bands hold the sampled blocks as they are, and are no estimates"
+        "call stacks are sampled: bands hold the sampled blocks as they are, at least; peaks estimates"
     };
     if (t->sampled && by_stacks(t->choice.by)) mpr_text_notes(out, note, 1, style);
     for (size_t i = 0; i < t->heaps; i++) heap(out, t, &t->heap[i], style);
