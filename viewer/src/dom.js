@@ -126,3 +126,6 @@ export function keepingFocus(rebuild) {
   const again = alike()[which];
   if (again instanceof HTMLElement) again.focus({ preventScroll: true });
 }
+
+/** What arrow keys do in rows of things: rows down, places to the right. @type {Record<string, [number, number] | undefined>} */
+export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };

@@ -1,6 +1,6 @@
 /** A flame graph upside down: who held memory at an instant, what a span of time did, or what differs between two. */
 import { solid } from './colours.js';
-import { button, element, nameText } from './dom.js';
+import { ARROWS, button, element, nameText } from './dom.js';
 import { amount, count, exactly, share, size, time } from './format.js';
 import { held, layout, outermost, pathTo, places, side, tree } from './icicle.js';
 import { DEEDS, flowed, isKnown, slicesOf } from './flows.js';
@@ -22,13 +22,7 @@ const TITLES = {
   },
   TOLD = { allocated: 'allocated', freed: 'freed', kept: 'allocated and kept' };
 
-const LEAST = 0.0015, // of the panel's width
-  STEPS = /** @type {Record<string, [number, number]>} */ ({
-    ArrowUp: [-1, 0],
-    ArrowDown: [1, 0],
-    ArrowLeft: [0, -1],
-    ArrowRight: [0, 1],
-  });
+const LEAST = 0.0015; // of the panel's width
 
 /** The instants that are pinned. @param {App} app @returns {Instant[]} */
 function pinned(app) {
@@ -290,7 +284,7 @@ export class FlamePanel {
 
   /** @param {KeyboardEvent} event */
   walk(event) {
-    const [down, right] = STEPS[event.key] ?? [0, 0],
+    const [down, right] = ARROWS[event.key] ?? [0, 0],
       key = this.focused();
     if (key === null || (!down && !right)) return;
     event.preventDefault();

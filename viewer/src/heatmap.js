@@ -1,5 +1,5 @@
 /** Ranks and ranges in one picture: how far each rank's peak is from the median of all, by range. */
-import { colour, element, nameText } from './dom.js';
+import { ARROWS, colour, element, nameText } from './dom.js';
 import { amount, exactly } from './format.js';
 import { composition, isEstimated, isUnnamed, peakSpan } from './model.js';
 
@@ -68,13 +68,7 @@ function saidOf({ bytes, least, median: middle }, row, about) {
   return `${amount(held, least[row], about)}, ${amount(held - middle, false, bounded, true)} from ${from}`;
 }
 
-const COLUMNS = 40,
-  STEPS = /** @type {Record<string, [number, number]>} */ ({
-    ArrowUp: [-1, 0],
-    ArrowDown: [1, 0],
-    ArrowLeft: [0, -1],
-    ArrowRight: [0, 1],
-  });
+const COLUMNS = 40;
 
 /** A row a log, in their order, a column a range. */
 class HeatMap {
@@ -163,7 +157,7 @@ class HeatMap {
 
   /** @param {KeyboardEvent} event */
   walk(event) {
-    const step = STEPS[event.key],
+    const step = ARROWS[event.key],
       { row, column } = this.app.cell ?? { row: 0, column: 0 },
       within = (/** @type {number} */ at, /** @type {number} */ length) => Math.min(length - 1, Math.max(0, at));
     if (!step && event.key !== 'Enter') return;
