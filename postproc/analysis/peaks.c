@@ -232,6 +232,7 @@ static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, c
     out->note = mpr_label_notes(&peaks->arena, reader, &out->notes);
     for (int i = 0; i < MPR_READ_SOURCES; i++)
         out->largest[i] = mpr_reading_of(&reader->replay.samples.source[i].largest);
+    out->at = peaks->options.at;
     out->rss_high = mpr_reading_rss_high(&reader->replay.samples, out->summary.hwm);
 }
 

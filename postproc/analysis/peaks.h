@@ -78,6 +78,7 @@ struct mpr_heap_peak {
 
 struct mpr_log_peaks {
     struct mpr_summary summary;
+    struct mpr_instant at;    /* what stood for its peak */
     struct mpr_choice choice; /* what the rows are by; source "": as was asked for */
     const char *const *note;  /* call stacks: what names could not be found, and why */
     size_t notes;

@@ -16,7 +16,7 @@ static const struct argp_option options[] = {
     { "by", 'b', "WHAT", 0, MPR_BY_HELP, 1 },
     { "heap", KEY_HEAP, "NAME", 0, "this heap only, for example host/heap", 1 },
     { "at", KEY_AT, "TIME", 0,
-      "compare each run at TIME after its start (12.5s, 00:01:30.250, step:12, step:12.end), not each heap at its peak",
+      "compare each run at TIME after its start (12.5s, 00:01:30.250, step:12, step:12.end), not each heap at its peak; given again, the new side then: one log at two times, too",
       1 },
     { "backward-of", KEY_BACKWARD_OF, NULL, 0, MPR_BACKWARD_OF_HELP, 1 },
     { "no-inherit", KEY_NO_INHERIT, NULL, 0,
@@ -30,16 +30,25 @@ struct arguments {
     struct mpr_logs which; /* of a run's logs */
     const char **run;
     size_t runs, cap, base; /* the first `base` are the base's */
-    const char *at;
-    bool parted; /* by --new */
+    const char *at[2];      /* of the base; of the new side, unless it is the same */
+    bool parted;            /* by --new */
 };
+
+static void add_argument(struct arguments *a, const char *run)
+{
+    MPR_GROW(a->run, a->runs, a->cap);
+    a->run[a->runs++] = run;
+}
 
 /* Without --new the second of two is the new one. */
 static void part(struct arguments *a, struct argp_state *state)
 {
+    if (a->at[1] && a->runs == 1 && !a->parted) add_argument(a, a->run[0]);
     if (!a->parted) a->base = 1;
     if (!a->base || a->base >= a->runs || (!a->parted && a->runs != 2))
-        argp_error(state, "two logs are wanted, or several on either side of --new");
+        argp_error(
+            state,
+            "two logs are wanted, or several on either side of --new, or one and --at twice");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -59,14 +68,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_HEAP: a->peaks.heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
     case KEY_AT:
         mpr_selection_check_instant(arg, "at", state);
-        a->at = arg;
+        if (a->at[1]) argp_error(state, "--at: there are two sides");
+        a->at[a->at[0] != NULL] = arg;
         return 0;
     case KEY_BACKWARD_OF: a->peaks.backward_of = true; return 0;
     case KEY_NO_INHERIT: a->peaks.no_inherit = true; return 0;
-    case ARGP_KEY_ARG:
-        MPR_GROW(a->run, a->runs, a->cap);
-        a->run[a->runs++] = arg;
-        return 0;
+    case ARGP_KEY_ARG: add_argument(a, arg); return 0;
     case ARGP_KEY_END: part(a, state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -78,13 +85,14 @@ static const struct argp_child children[] = { { &mpr_logs_which_argp, 0, "Which 
 static const struct argp argp = {
     options,
     parse,
-    "BASE NEW\nBASE... --new NEW...",
+    "BASE NEW\nBASE... --new NEW...\n--at TIME --at TIME LOG",
     "Shows what two runs differ by, or two sides of several runs: each heap's peak, and what grew and what shrank in it."
     "\vEach is a log or a directory, of which the log is meant of the process that memory ran out for first, else that with the largest peak, or what --rank and --pid choose. Lines are matched by range, or by function and file: not by the line of the source, which a "
     "change above it moves.\n\n"
     "Examples:\n"
     "  memprof-report diff base.zst new.zst\n"
     "  memprof-report diff --heap gpu0/torch --by stack base.zst new.zst\n"
+    "  memprof-report diff --at step:6.end --at step:7.end run.zst\n"
     "  memprof-report diff base1.zst base2.zst base3.zst --new new1.zst new2.zst\n\n"
     "Exit status: 0 fine, also where they differ, 1 failure, 2 wrong usage, 3 a log is incomplete.",
     children,
@@ -98,11 +106,12 @@ static int add_log(struct mpr_diff *diff, const struct arguments *a, size_t run,
                    struct mpr_error *error)
 {
     const struct mpr_progress progress = mpr_bar();
+    const bool base = run < a->base;
+    const char *when = a->at[base || !a->at[1] ? 0 : 1];
     struct mpr_instant at;
-    if (mpr_selection_instant(a->at, MPR_PEAK_TIME, path, a->peaks.heap, &progress, &at, error) !=
-        0)
+    if (mpr_selection_instant(when, MPR_PEAK_TIME, path, a->peaks.heap, &progress, &at, error) != 0)
         return -1;
-    return mpr_diff_add(diff, run < a->base, path, at, &progress, error);
+    return mpr_diff_add(diff, base, path, at, &progress, error);
 }
 
 /* A run is one log. */

@@ -228,12 +228,18 @@ static struct shown shown_account(struct mpr_document *doc, const struct mpr_dif
     return shown;
 }
 
+static const char *when(const struct mpr_diff *diff)
+{
+    const struct mpr_log_peaks *log = diff->peaks.log;
+    if (mpr_instant_is_peak(log->at)) return "at the peak";
+    return log->at.from == log[diff->base].at.from ? "at that time" : "at these times";
+}
+
 static void account_table(struct mpr_document *doc, const struct mpr_diff *diff)
 {
     struct shown *shown = mpr_arena_alloc(&doc->arena, diff->accounts * sizeof *shown);
-    const bool at_peak = mpr_instant_is_peak(diff->peaks.options.at);
     for (size_t i = 0; i < diff->accounts; i++) shown[i] = shown_account(doc, &diff->account[i]);
-    mpr_doc_table(doc, &(struct mpr_table){ .title = at_peak ? "at the peak" : "at that time",
+    mpr_doc_table(doc, &(struct mpr_table){ .title = when(diff),
                                             .only = MPR_FOR_PEOPLE,
                                             .column = columns_for(doc, diff, shown_accounts),
                                             .columns = SHOWN,
@@ -292,6 +298,14 @@ static void changes(struct mpr_document *doc, const struct mpr_diff *diff,
 
 /* ---- sides */
 
+/* Where it is not the peak, when. */
+static const char *then(struct mpr_document *doc, struct mpr_instant at)
+{
+    if (mpr_instant_is_peak(at)) return "";
+    return mpr_arena_format(&doc->arena, "  at %s",
+                            mpr_doc_instant(doc, at.from, at.to - at.from + 1));
+}
+
 static void side_lines(struct mpr_document *doc, const char *word, const struct mpr_log_peaks *log,
                        size_t logs)
 {
@@ -299,7 +313,7 @@ static void side_lines(struct mpr_document *doc, const char *word, const struct 
         const struct mpr_summary *s = &log[i].summary;
         mpr_doc_say(doc, "%-5s", i ? "" : word);
         mpr_doc_add(doc, MPR_STRONG, "%s", s->path);
-        mpr_doc_line(doc, "  %s", mpr_report_label(doc, s));
+        mpr_doc_line(doc, "  %s%s", mpr_report_label(doc, s), then(doc, log[i].at));
         mpr_report_blocks(doc, &s->recording);
         if (!s->incomplete) continue;
         mpr_doc_add(doc, MPR_WARN,
@@ -315,6 +329,7 @@ static void side(struct mpr_document *doc, const char *key, const struct mpr_log
     for (size_t i = 0; i < logs; i++) {
         mpr_doc_open(doc, NULL);
         mpr_report_fields(doc, &log[i].summary);
+        mpr_doc_fact(doc, "at_ns", mpr_value_known(MPR_TIME, log[i].at.from, MPR_PEAK_TIME));
         mpr_doc_close(doc);
     }
     mpr_doc_close(doc);
@@ -351,6 +366,14 @@ static bool is_noise(const struct mpr_diff *diff)
             if (a->row[k].kind != MPR_DIFF_NOISE) return false;
     }
     return true;
+}
+
+/* Does an account, whose lines may all be noise? */
+static bool sums_differ(const struct mpr_diff *diff)
+{
+    for (size_t i = 0; i < diff->accounts; i++)
+        if (diff->account[i].change && !diff->account[i].noise) return true;
+    return false;
 }
 
 static bool is_same(const struct mpr_diff *diff)
@@ -391,7 +414,8 @@ static void text(struct mpr_document *doc, const struct mpr_diff *diff)
         return;
     }
     if (is_noise(diff))
-        mpr_doc_line(doc, "nothing differs by more than %s",
+        mpr_doc_line(doc, "%s differs by more than %s",
+                     sums_differ(diff) ? "no line of a heap" : "nothing",
                      diff->peaks.logs > 2 ? "the runs of one side do" : "samples differ by chance");
     account_table(doc, diff);
     for (size_t i = 0; i < diff->accounts; i++) changes(doc, diff, &diff->account[i]);
