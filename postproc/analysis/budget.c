@@ -9,6 +9,7 @@
 #include "breakdown.h"
 #include "error.h"
 #include "heap_names.h"
+#include "nearest.h"
 
 enum { WORDS = 5 }; /* of a line */
 
@@ -98,6 +99,16 @@ static bool limit_of(char *const *word, size_t words, struct mpr_limit *limit)
     return false;
 }
 
+/* "; is activations meant?" where a role has nearly the name, else "". */
+static const char *role_hint(struct mpr_arena *arena, const char *name)
+{
+    struct mpr_nearest nearest = { .text = name };
+    for (enum mpr_role role = 0; role < MPR_ROLES; role++)
+        mpr_nearest_try(&nearest, mpr_role_key(role));
+    if (!nearest.word || !nearest.letters) return ""; /* there is one: the heap is another one's */
+    return mpr_arena_format(arena, "; is %s meant?", nearest.word);
+}
+
 static bool is_role(const struct mpr_limit *limit)
 {
     for (enum mpr_role role = 0; role < MPR_ROLES; role++)
@@ -114,6 +125,11 @@ static int read_line(struct mpr_budget *b, char *line, const char *path, size_t 
     if (!words) return 0;
     limit.optional = words <= WORDS && strcmp(word[words - 1], "optional") == 0;
     words -= limit.optional;
+    if (words > 2 && words <= WORDS && !mpr_heap_named(word[words - 2]))
+        return mpr_fail(error,
+                        "%s:%zu: there is no heap %s: host/heap, host/mmap or, of a GPU, "
+                        "gpu0/device, gpu0/torch, ... is wanted",
+                        path, number, word[words - 2]);
     if (words > WORDS || !limit_of(word, words, &limit))
         return mpr_fail(
             error,
@@ -123,8 +139,8 @@ static int read_line(struct mpr_budget *b, char *line, const char *path, size_t 
     if (limit.of == MPR_LIMIT_ROLE && !is_role(&limit))
         return mpr_fail(error,
                         "%s:%zu: a role of breakdown and a heap of PyTorch are wanted, such as: "
-                        "role activations gpu0/torch 4GiB",
-                        path, number);
+                        "role activations gpu0/torch 4GiB%s",
+                        path, number, role_hint(&b->arena, limit.name));
     limit.name = mpr_arena_text(&b->arena, limit.name);
     limit.from = mpr_arena_format(&b->arena, "%s:%zu", path, number);
     mpr_budget_add(b, &limit);

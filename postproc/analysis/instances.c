@@ -270,7 +270,9 @@ static int measure(struct builder *b, const char *path, const char *only_heap,
     mpr_follow_end(&b->follow, &reader.replay);
     mpr_reader_summary(&reader, path, &out->arena, &out->summary);
     if (b->count) fill(b, &reader, only_heap, out);
-    else if (b->name) status = mpr_fail(error, "%s: no range %s", path, b->name);
+    else if (b->name)
+        status = mpr_fail(error, "%s: no range %s%s", path, b->name,
+                          mpr_named_ranges_hint(&b->named, &out->arena));
     mpr_reader_close(&reader);
     return status;
 }

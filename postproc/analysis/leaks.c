@@ -322,7 +322,9 @@ static int no_instance(const struct reading *g, const char *path, struct mpr_err
 {
     struct mpr_number time;
     const struct mpr_leaks_options *o = &g->out->options;
-    if (!g->named.any) return mpr_fail(error, "%s: no range %s", path, o->range);
+    if (!g->named.any)
+        return mpr_fail(error, "%s: no range %s%s", path, o->range,
+                        mpr_named_ranges_hint(&g->named, &g->out->arena));
     return mpr_fail(error, "%s: no instance of range %s ended by %s", path, o->range,
                     mpr_units_time(&time, o->at.from));
 }

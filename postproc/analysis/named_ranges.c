@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "alloc.h"
+#include "nearest.h"
 
 enum { NONE = MPR_NAMES_MAX + 1 };
 
@@ -33,4 +34,14 @@ uint32_t mpr_named_ranges_which(struct mpr_named_ranges *n, const struct mpr_rep
     if (n->which[node] == NONE) return 0;
     n->any = true;
     return n->which[node];
+}
+
+const char *mpr_named_ranges_hint(const struct mpr_named_ranges *n, struct mpr_arena *arena)
+{
+    struct mpr_nearest nearest = { .text = n->name[0] };
+    for (uint32_t i = 0; i < n->repeats->names; i++) {
+        mpr_nearest_try(&nearest, n->repeats->name[i].unnumbered);
+        mpr_nearest_try(&nearest, n->repeats->name[i].label);
+    }
+    return nearest.word ? mpr_arena_format(arena, "; is %s meant?", nearest.word) : "";
 }

@@ -21,4 +21,7 @@ void mpr_named_ranges_free(struct mpr_named_ranges *named);
 uint32_t mpr_named_ranges_which(struct mpr_named_ranges *named, const struct mpr_replay *r,
                                 uint32_t node);
 
+/* "; is step meant?" where a range has nearly the first name, else "". */
+const char *mpr_named_ranges_hint(const struct mpr_named_ranges *named, struct mpr_arena *arena);
+
 #endif
