@@ -6,8 +6,10 @@
 #include "alloc.h"
 #include "callers.h"
 #include "devices.h"
+#include "held.h"
 #include "labels.h"
 #include "maker.h"
+#include "mpf/event.h"
 #include "mpf/gpu.h"
 #include "open_ranges.h"
 #include "samples.h"
@@ -135,10 +137,23 @@ static void fill_heaps(struct mpr_contents *out, const struct mpr_replay *r)
     }
 }
 
+/* With what samples stand for. */
+static void tell_held(struct mpr_content_use *use, const struct mpr_held *held)
+{
+    use->peak_bytes = held->then;
+    use->peak_blocks = held->then_blocks;
+    use->end_bytes = held->now;
+    use->end_blocks = held->now_blocks;
+    use->own_peak = held->own_peak;
+    use->allocations = held->allocations;
+    use->error = mpr_row_error(held->variance);
+}
+
 static void fill_uses(struct reading *r, const struct mpr_replay *replay)
 {
     struct mpr_contents *out = r->out;
     const struct mpr_books *books = &replay->books;
+    struct mpr_held *host = mpr_held_heap(replay, MPF_HEAP_HOST);
     out->use = mpr_arena_alloc(&out->arena, books->cells * sizeof *out->use);
     for (uint32_t i = 0; i < books->cells; i++) {
         const struct mpr_cell *cell = &books->cell[i];
@@ -156,7 +171,9 @@ static void fill_uses(struct reading *r, const struct mpr_replay *replay)
             .own_peak = cell->own_peak,
             .allocations = cell->allocations,
         };
+        if (cell->heap == MPF_HEAP_HOST) tell_held(&out->use[out->uses - 1], &host[i]);
     }
+    free(host);
 }
 
 /* ---- names */

@@ -8,7 +8,6 @@
 #ifndef MPR_DIFF_H
 #define MPR_DIFF_H
 
-#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -86,8 +85,5 @@ void mpr_diff_free(struct mpr_diff *diff);
 struct mpr_diff_row *mpr_diff_rows(struct mpr_arena *arena, const struct mpr_diff *diff,
                                    const struct mpr_diff_account *account,
                                    const struct mpr_naming *naming, size_t *rows);
-
-/* The standard error of such a change, in whole bytes. */
-static inline uint64_t mpr_diff_error(double variance) { return (uint64_t)(sqrt(variance) + 0.5); }
 
 #endif

@@ -5,13 +5,21 @@
 
 /* What sampled blocks of a heap stand for beyond what they are. */
 struct unseen {
-    uint64_t then, now, then_blocks, allocations, samples;
+    uint64_t then, now, then_blocks, now_blocks, allocations, samples;
     double variance;
     struct {
-        double then, now, then_blocks, allocations;
+        double then, now, then_blocks, now_blocks, allocations;
     } lack; /* mpr_estimates_whole */
     bool any;
 };
+
+static uint64_t own_peak(const struct mpr_replay *r, const struct mpr_held *held,
+                         const struct mpr_estimate *e, uint8_t heap)
+{
+    const uint64_t whole = r->books.heap[heap].peak_bytes,
+                   most = e->own_peak > held->own_peak ? e->own_peak : held->own_peak;
+    return mpr_instant_is_peak(r->options.at) && most > whole ? whole : most;
+}
 
 static void add(struct mpr_held *held, const struct mpr_replay *r, uint32_t cell,
                 const struct mpr_excess *excess, struct unseen *all)
@@ -24,32 +32,39 @@ static void add(struct mpr_held *held, const struct mpr_replay *r, uint32_t cell
                    now = mpr_estimates_whole((double)of->now.bytes * excess->end, &all->lack.now),
                    blocks =
                        mpr_estimates_whole(at_peak.blocks * excess->blocks, &all->lack.then_blocks),
+                   now_blocks = mpr_estimates_whole(of->now.blocks * excess->end_blocks,
+                                                    &all->lack.now_blocks),
                    allocations = mpr_estimates_whole(of->allocations * excess->allocations,
                                                      &all->lack.allocations);
+    held->variance = mpr_estimates_variance(e, &r->books, cell) * excess->bytes * excess->bytes;
     held->then += then;
     held->then_blocks += blocks;
     held->now += now;
+    held->now_blocks += now_blocks;
     held->allocations += allocations;
-    held->variance = mpr_estimates_variance(e, &r->books, cell) * excess->bytes * excess->bytes;
+    held->own_peak = own_peak(r, held, of, r->books.cell[cell].heap);
     held->estimated = true;
-    all->variance += held->variance;
     all->then += then;
     all->then_blocks += blocks;
     all->now += now;
+    all->now_blocks += now_blocks;
     all->allocations += allocations;
     all->samples += held->samples;
+    all->variance += held->variance;
     all->any = true;
 }
 
 static void take_from(struct mpr_held *rest, const struct unseen *all)
 {
     rest->now = mpr_less(rest->now, all->now);
+    rest->now_blocks = mpr_less(rest->now_blocks, all->now_blocks);
     rest->estimated = all->any;
     if (!all->samples) return;
     rest->variance = all->variance;
     rest->then = mpr_less(rest->then, all->then);
     rest->then_blocks = mpr_less(rest->then_blocks, all->then_blocks);
     rest->allocations = mpr_less(rest->allocations, all->allocations);
+    rest->own_peak = rest->then; /* more is not known */
 }
 
 /* Of host/python the books have the bytes that samples stand for, and of the blocks the samples. */
@@ -65,23 +80,24 @@ static void add_blocks(struct mpr_held *held, const struct mpr_replay *r, uint32
     held->estimated = true;
 }
 
-static bool is_weighed(const struct mpr_replay *r, uint8_t heap)
+static const struct mpr_cell *rest_of(const struct mpr_replay *r, uint8_t heap)
 {
-    return heap != MPF_HEAP_PYTHON && r->estimates.mean > 0 && mpr_replay_by_stacks(r);
+    for (uint32_t i = 0; i < r->books.cells; i++) {
+        const struct mpr_cell *cell = &r->books.cell[i];
+        if (cell->heap == heap && mpr_replay_is_rest(r, cell)) return cell;
+    }
+    return NULL;
 }
 
 static void weigh(struct mpr_held *held, const struct mpr_replay *r, uint8_t heap)
 {
     const struct mpr_estimates *e = &r->estimates;
-    const struct mpr_excess excess = mpr_estimates_excess(e, &r->books, heap);
+    const struct mpr_cell nobody = { .heap = heap }, *const rest = rest_of(r, heap);
+    const struct mpr_excess excess = mpr_estimates_excess(e, &r->books, rest ? rest : &nobody);
     struct unseen all = { 0 };
-    struct mpr_held *rest = NULL;
-    for (uint32_t i = 0; i < r->books.cells; i++) {
-        if (r->books.cell[i].heap != heap) continue;
-        if (!r->books.cell[i].key) rest = &held[i];
-        if (i < e->cells && e->cell[i].samples) add(&held[i], r, i, &excess, &all);
-    }
-    if (rest) take_from(rest, &all);
+    for (uint32_t i = 0; i < r->books.cells && i < e->cells; i++)
+        if (r->books.cell[i].heap == heap && e->cell[i].samples) add(&held[i], r, i, &excess, &all);
+    if (rest) take_from(&held[rest - r->books.cell], &all);
 }
 
 static void fill(struct mpr_held *held, const struct mpr_replay *r, uint8_t heap)
@@ -94,10 +110,11 @@ static void fill(struct mpr_held *held, const struct mpr_replay *r, uint8_t heap
                                      .now = cell->bytes,
                                      .then_blocks = mpr_books_blocks_at_peak(&r->books, cell),
                                      .now_blocks = cell->blocks,
-                                     .allocations = cell->allocations };
+                                     .allocations = cell->allocations,
+                                     .own_peak = cell->own_peak };
         if (heap == MPF_HEAP_PYTHON) add_blocks(&held[i], r, i, &rest);
     }
-    if (is_weighed(r, heap)) weigh(held, r, heap);
+    if (mpr_replay_weighs(r, heap)) weigh(held, r, heap);
 }
 
 struct mpr_held *mpr_held_heap(const struct mpr_replay *r, uint8_t heap)

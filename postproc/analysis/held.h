@@ -1,6 +1,7 @@
 /* What the cells of a heap hold at two instants: at its peak, or the one that stands for it, and
- * after the last event.  Where cells are known by call stacks, sampled blocks count as what they
- * stand for (estimates.h), and the cell of what has no stack as that much less. */
+ * after the last event.  Sampled blocks count as what they stand for (estimates.h), where cells are
+ * known by call stacks or a sample is all that is recorded, and the cell of what has no stack, or
+ * is not recorded, as that much less. */
 #ifndef MPR_HELD_H
 #define MPR_HELD_H
 
@@ -10,6 +11,7 @@ struct mpr_held {
     uint64_t then, now; /* bytes */
     uint64_t then_blocks, now_blocks;
     uint64_t allocations; /* ever */
+    uint64_t own_peak;    /* bytes */
     uint64_t samples;     /* blocks then that were sampled */
     double variance;      /* of `then`, in bytes squared: of what is estimated from samples */
     bool estimated;       /* there ever were such blocks, or it is what they leave */

@@ -9,11 +9,10 @@
 
 /* ---- values */
 
-/* Where cells are known by call stacks, those of sampled blocks stand for others.  host/python has
- * nothing but samples, whatever its cells are known by. */
+/* host/python has nothing but samples. */
 static bool has_estimates(const struct mpr_replay *r, uint8_t heap)
 {
-    return heap == MPF_HEAP_PYTHON || mpr_replay_by_stacks(r);
+    return heap == MPF_HEAP_PYTHON || mpr_replay_weighs(r, heap);
 }
 
 static uint64_t plus(uint64_t value, double more)
@@ -29,8 +28,8 @@ static struct mpr_more less(struct mpr_more a, struct mpr_more b)
     return (struct mpr_more){ mpr_minus(a.bytes, b.bytes), a.blocks - b.blocks };
 }
 
-/* What the samples of a heap stand for lies in its cell without a stack, which is as uncertain as
- * all the others are together. */
+/* What the samples of a heap stand for lies in one of its cells, which is as uncertain as all the
+ * others are together. */
 static struct mpr_sampled rest_of(const struct mpr_sampled *own, const struct mpr_sampled *all)
 {
     return (struct mpr_sampled){ .more = less(own->more, all->more),
@@ -65,7 +64,7 @@ static double factor(uint64_t known, double estimated)
     return estimated > (double)known ? (double)known / estimated : 1;
 }
 
-/* Whom samples stand for lies in the cell without a stack; host/python has none. */
+/* Whom samples stand for lies in one cell; host/python has none. */
 static struct mpr_within within_of(const struct mpr_history *h, uint8_t heap)
 {
     static const struct mpr_cell nobody = { .bytes = 0 };
@@ -96,7 +95,7 @@ static void estimate(struct mpr_history *h, uint32_t index)
     const struct mpr_cell *cell = &r->books.cell[index];
     struct mpr_sampled *all = &h->all[cell->heap], *past = &h->past[index].sampled;
     if (!has_estimates(r, cell->heap)) return;
-    if (!cell->key && cell->heap != MPF_HEAP_PYTHON) h->rest[cell->heap] = index + 1;
+    if (mpr_replay_is_rest(r, cell)) h->rest[cell->heap] = index + 1;
     if (index >= r->estimates.cells) return;
     const struct mpr_estimate *now = &r->estimates.cell[index];
     all->more.bytes = mpr_plus(all->more.bytes, mpr_minus(now->now.bytes, past->more.bytes));
@@ -151,7 +150,7 @@ static void forget_touches(struct mpr_touches *t)
     t->count = 0;
 }
 
-/* The cell without a stack changes with every estimate. */
+/* That cell changes with every estimate. */
 static void touch_rests(struct mpr_history *h)
 {
     struct mpr_touches *t = &h->touches;

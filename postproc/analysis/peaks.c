@@ -39,7 +39,7 @@ static struct mpr_row row_of(struct mpr_peaks *peaks, const struct mpr_reader *r
     struct mpr_row row = {
         .bytes = held->then,
         .blocks = held->then_blocks,
-        .own_peak = cell->own_peak,
+        .own_peak = held->own_peak,
         .estimated = mpr_totals_is(&r->totals, &r->books, cell),
         .allocations = held->allocations,
         .end_bytes = held->now,
@@ -50,14 +50,8 @@ static struct mpr_row row_of(struct mpr_peaks *peaks, const struct mpr_reader *r
     return row;
 }
 
-static uint64_t own_peak(const struct mpr_replay *r, const struct mpr_row *row,
-                         const struct mpr_estimate *e, const struct mpr_heap_peak *heap)
-{
-    const uint64_t most = e->own_peak > row->own_peak ? e->own_peak : row->own_peak;
-    return mpr_instant_is_peak(r->options.at) && most > heap->peak_bytes ? heap->peak_bytes : most;
-}
-
-/* Sampled blocks stand for others, which lie in the row of what has no stack. */
+/* Sampled blocks stand for others, which lie in the row of what has no stack, or is not recorded.
+ */
 static void estimate(const struct mpr_replay *r, const struct mpr_held *held,
                      const uint32_t *cell_of, struct mpr_heap_peak *out)
 {
@@ -66,14 +60,10 @@ static void estimate(const struct mpr_replay *r, const struct mpr_held *held,
         const uint32_t cell = cell_of[i];
         struct mpr_row *row = &out->row[i];
         out->samples += held[cell].samples;
-        if (!r->books.cell[cell].key) rest = row;
-        if (cell >= r->estimates.cells || !r->estimates.cell[cell].samples) continue;
-        row->estimated = true;
-        row->own_peak = own_peak(r, row, &r->estimates.cell[cell], out);
+        if (mpr_replay_is_rest(r, &r->books.cell[cell])) rest = row;
+        row->estimated |= cell < r->estimates.cells && r->estimates.cell[cell].samples;
     }
-    if (!rest || !out->samples) return;
-    rest->estimated = true;
-    rest->own_peak = rest->bytes; /* more is not known */
+    if (rest && out->samples) rest->estimated = true;
 }
 
 /* Where nothing but samples is in the log, they tell the heap's blocks, too. */
@@ -108,7 +98,7 @@ static void fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
         out->row[out->rows++] = row_of(peaks, reader, &r->books.cell[i], &held[i]);
     }
     if (heap == MPF_HEAP_PYTHON) sum_blocks(held, cell_of, out);
-    else if (mpr_replay_by_stacks(r)) estimate(r, held, cell_of, out);
+    else if (mpr_replay_weighs(r, heap)) estimate(r, held, cell_of, out);
     free(held);
     qsort_r(out->row, out->rows, sizeof *out->row, by_order, &peaks->options.order);
 }

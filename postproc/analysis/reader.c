@@ -52,8 +52,15 @@ static void read_rest(const struct mpr_header *header, struct mpr_replay_options
 {
     struct mpr_number size;
     const char *large = mpr_header_get(header, "host.large");
-    mpr_units_size(&size, large ? strtoull(large, NULL, 10) : 0);
-    snprintf(options->rest_name, sizeof options->rest_name, "(blocks under %s)", size.text);
+    const uint64_t from = large ? strtoull(large, NULL, 10) : 0;
+    if (is_sample(mpr_header_get(header, "host.blocks"))) {
+        options->host_sample_mean = positive(mpr_header_get(header, "host.mean"));
+        options->host_sample_below = from;
+    }
+    mpr_units_size(&size, from);
+    if (options->host_sample_mean > 0)
+        snprintf(options->rest_name, sizeof options->rest_name, "(not in the sample)");
+    else snprintf(options->rest_name, sizeof options->rest_name, "(blocks under %s)", size.text);
 }
 
 int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_group by,
@@ -123,13 +130,15 @@ static struct mpr_recording recording(const struct mpr_header *h, struct mpr_are
 {
     const char *large = mpr_header_get(h, "stacks.large"), *root = mpr_header_get(h, "root"),
                *blocks = mpr_header_get(h, "host.blocks"),
-               *blocks_large = mpr_header_get(h, "host.large");
+               *blocks_large = mpr_header_get(h, "host.large"),
+               *blocks_mean = mpr_header_get(h, "host.mean");
     return (struct mpr_recording){ .stacks = mpr_arena_text(arena, mpr_header_get(h, "stacks")),
                                    .stacks_large = large ? strtoull(large, NULL, 10) : 0,
                                    .small_objects = is_sample(mpr_header_get(h, "stacks.python")),
                                    .blocks = mpr_arena_text(arena, blocks ? blocks : "all"),
                                    .blocks_large =
                                        blocks_large ? strtoull(blocks_large, NULL, 10) : 0,
+                                   .blocks_mean = blocks_mean ? strtoull(blocks_mean, NULL, 10) : 0,
                                    .root = root && strcmp(root, "1") == 0 };
 }
 

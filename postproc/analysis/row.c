@@ -1,5 +1,6 @@
 #include "row.h"
 
+#include <math.h>
 #include <string.h>
 
 const char *const mpr_order_name[] = {
@@ -19,6 +20,8 @@ uint64_t mpr_row_amount(const struct mpr_row *row, enum mpr_order order)
     }
     return 0;
 }
+
+uint64_t mpr_row_error(double variance) { return (uint64_t)(sqrt(variance) + 0.5); }
 
 static int larger_first(uint64_t a, uint64_t b) { return a > b ? -1 : a < b; }
 

@@ -29,6 +29,9 @@ struct mpr_row {
                          */
 };
 
+/* One standard error of such bytes; 0: they are exact. */
+uint64_t mpr_row_error(double variance);
+
 /* By which of its amounts rows are ranked.  X(NAME, "name", member) */
 #define MPR_ORDERS(X)                                                                              \
     X(BYTES, "bytes", bytes)                                                                       \

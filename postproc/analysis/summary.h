@@ -22,8 +22,9 @@ struct mpr_recording {
                               "": not known */
     uint64_t stacks_large; /* bytes from which every block has one */
     bool small_objects;    /* a sample of Python's, in host/python */
-    const char *blocks;    /* which blocks of malloc are: "all", "large", "off" */
-    uint64_t blocks_large; /* "large": those of so many usable bytes and more */
+    const char *blocks;    /* which blocks of malloc are: "all", "sample", "large", "off" */
+    uint64_t blocks_large; /* "sample", "large": those of so many usable bytes and more */
+    uint64_t blocks_mean;  /* "sample": bytes from one of the others to the next, on average */
     bool root;             /* the user started the process, as argv says */
 };
 

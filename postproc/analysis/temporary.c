@@ -5,6 +5,7 @@
 
 #include "labels.h"
 #include "lasting.h"
+#include "mpf/event.h"
 #include "reader.h"
 
 struct gathering {
@@ -56,6 +57,12 @@ static int by_heap(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
+/* Its blocks stand for others, and what these do is not known. */
+static bool is_sample(const struct mpr_replay *r, uint8_t heap)
+{
+    return heap == MPF_HEAP_PYTHON || (heap == MPF_HEAP_HOST && mpr_replay_samples_host(r));
+}
+
 static void end(void *arg, const struct mpr_reader *reader)
 {
     struct gathering *g = arg;
@@ -65,7 +72,7 @@ static void end(void *arg, const struct mpr_reader *reader)
         struct mpr_temporary_heap *heap = &out->heap[out->heaps];
         heap->name = mpr_label_heap(&out->peaks.arena, (uint8_t)i);
         if (out->options.heap && strcmp(out->options.heap, heap->name) != 0) continue;
-        if (mpr_label_around((uint8_t)i)) continue; /* its samples stand for others */
+        if (is_sample(&reader->replay, (uint8_t)i)) continue;
         fill_rows(g, reader, (uint8_t)i, heap);
         out->heaps += heap->rows != 0;
     }

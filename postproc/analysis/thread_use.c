@@ -64,7 +64,7 @@ static void fill_rows(struct gathering *g, const struct mpr_replay *r, uint8_t h
             .blocks = held[i].then_blocks,
             .end_bytes = held[i].now,
             .end_blocks = held[i].now_blocks,
-            .own_peak = cell->own_peak,
+            .own_peak = held[i].own_peak,
             .allocations = held[i].allocations,
             .all_bytes = all.births && !held[i].estimated ? all.bytes : MPF_UNKNOWN,
             .estimated = held[i].estimated,

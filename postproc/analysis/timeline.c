@@ -200,7 +200,7 @@ static int read_log(struct mpr_timeline *t, struct mpr_reader *reader, const str
     if (o->instants) mpr_instants_end(o->instants, r);
     mpr_reader_summary(reader, path, &t->arena, &t->summary);
     choose(t, reader);
-    t->sampled = r->options.sample_mean != 0;
+    t->sampled = r->options.sample_mean != 0 || mpr_replay_samples_host(r);
     fill_heaps(t, reader, o->levels);
     fill_threads(t, r);
     if (o->instants)

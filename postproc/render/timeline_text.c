@@ -335,9 +335,11 @@ void mpr_timeline_text(FILE *out, const struct mpr_timeline *t, const struct mpr
 {
     mpr_text_log(out, &t->summary, &t->choice, style);
     static const char *const note[] = {
-        "call stacks are sampled: bands hold the sampled blocks as they are, at least; peaks estimates"
+        "call stacks are sampled: bands hold the sampled blocks as they are, at least; peaks estimates",
+        "host/heap is sampled: bands hold the sampled blocks as they are, at least; peaks estimates"
     };
-    if (t->sampled && by_stacks(t->choice.by)) mpr_text_notes(out, note, 1, style);
+    const bool host = strcmp(t->summary.recording.blocks, "sample") == 0;
+    if (host || (t->sampled && by_stacks(t->choice.by))) mpr_text_notes(out, &note[host], 1, style);
     for (size_t i = 0; i < t->heaps; i++) heap(out, t, &t->heap[i], style);
     if (!t->heaps) fputs("\nno allocations were recorded\n", out);
 }

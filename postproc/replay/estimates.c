@@ -5,29 +5,37 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "mpf/event.h"
 
 void mpr_estimates_free(struct mpr_estimates *e) { free(e->cell); }
 
-static bool is_sample(const struct mpr_estimates *e, uint64_t size)
+static const struct mpr_sampling *sampling(const struct mpr_estimates *e,
+                                           const struct mpr_books *books, uint32_t cell)
 {
-    return size && size < e->below;
+    const bool host = e->host.mean > 0 && books->cell[cell].heap == MPF_HEAP_HOST;
+    return host ? &e->host : &e->stacks;
 }
 
-static double probability(const struct mpr_estimates *e, uint64_t size)
+static bool is_sample(const struct mpr_sampling *s, uint64_t size)
 {
-    return is_sample(e, size) ? -expm1(-(double)size / e->mean) : 1;
+    return size && size < s->below;
 }
 
-static struct mpr_more more_of(const struct mpr_estimates *e, uint64_t size)
+static double probability(const struct mpr_sampling *s, uint64_t size)
 {
-    const double p = probability(e, size);
+    return is_sample(s, size) ? -expm1(-(double)size / s->mean) : 1;
+}
+
+static struct mpr_more more_of(const struct mpr_sampling *s, uint64_t size)
+{
+    const double p = probability(s, size);
     if (p == 1) return (struct mpr_more){ 0, 0 };
     return (struct mpr_more){ mpr_minus(llround((double)size / p), mpr_amount(size)), 1 / p - 1 };
 }
 
-static double variance_of(const struct mpr_estimates *e, uint64_t size)
+static double variance_of(const struct mpr_sampling *s, uint64_t size)
 {
-    const double p = probability(e, size), bytes = (double)size / p;
+    const double p = probability(s, size), bytes = (double)size / p;
     return bytes * bytes * (1 - p);
 }
 
@@ -50,14 +58,15 @@ static struct mpr_estimate *before_change(struct mpr_estimates *e, const struct 
 void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
                        uint64_t size)
 {
+    const struct mpr_sampling *s = sampling(e, books, cell);
     struct mpr_estimate *c = before_change(e, books, cell);
-    const struct mpr_more more = more_of(e, size);
+    const struct mpr_more more = more_of(s, size);
     c->now.bytes = mpr_plus(c->now.bytes, more.bytes);
     c->now.blocks += more.blocks;
     c->allocations += more.blocks;
-    c->came += variance_of(e, size);
-    c->samples += is_sample(e, size);
-    c->live += is_sample(e, size);
+    c->came += variance_of(s, size);
+    c->samples += is_sample(s, size);
+    c->live += is_sample(s, size);
     const uint64_t bytes = books->cell[cell].bytes + size + (uint64_t)c->now.bytes;
     if (bytes > c->own_peak) c->own_peak = bytes;
 }
@@ -65,22 +74,24 @@ void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_books *books, u
 void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
                           uint64_t size)
 {
+    const struct mpr_sampling *s = sampling(e, books, cell);
     struct mpr_estimate *c = before_change(e, books, cell);
-    const struct mpr_more more = more_of(e, size);
+    const struct mpr_more more = more_of(s, size);
     c->now.bytes = mpr_minus(c->now.bytes, more.bytes);
     c->now.blocks -= more.blocks;
-    c->went += variance_of(e, size);
-    c->live -= is_sample(e, size);
+    c->went += variance_of(s, size);
+    c->live -= is_sample(s, size);
 }
 
 uint64_t mpr_estimates_come(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
                             uint64_t size)
 {
+    const struct mpr_sampling *s = sampling(e, books, cell);
     struct mpr_estimate *c = before_change(e, books, cell);
-    const struct mpr_more more = more_of(e, size);
+    const struct mpr_more more = more_of(s, size);
     c->now.blocks += more.blocks;
     c->allocations += more.blocks;
-    c->came += variance_of(e, size);
+    c->came += variance_of(s, size);
     c->samples++;
     c->live++;
     return size + (uint64_t)more.bytes;
@@ -89,10 +100,11 @@ uint64_t mpr_estimates_come(struct mpr_estimates *e, const struct mpr_books *boo
 uint64_t mpr_estimates_go(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
                           uint64_t size)
 {
+    const struct mpr_sampling *s = sampling(e, books, cell);
     struct mpr_estimate *c = before_change(e, books, cell);
-    const struct mpr_more more = more_of(e, size);
+    const struct mpr_more more = more_of(s, size);
     c->now.blocks -= more.blocks;
-    c->went += variance_of(e, size);
+    c->went += variance_of(s, size);
     c->live--;
     return size + (uint64_t)more.bytes;
 }
@@ -140,26 +152,24 @@ static double factor(double known, double estimated)
 }
 
 struct mpr_excess mpr_estimates_excess(const struct mpr_estimates *e, const struct mpr_books *books,
-                                       uint8_t heap)
+                                       const struct mpr_cell *rest)
 {
-    struct mpr_excess known = { 0 }, estimated = { 0 };
+    struct mpr_excess estimated = { 0 };
     uint64_t samples;
-    for (uint32_t i = 0; i < books->cells; i++) {
-        const struct mpr_cell *cell = &books->cell[i];
-        if (cell->heap != heap) continue;
+    for (uint32_t i = 0; i < books->cells && i < e->cells; i++) {
+        if (books->cell[i].heap != rest->heap) continue;
         const struct mpr_more more = mpr_estimates_at_peak(e, books, i, &samples);
         estimated.bytes += (double)more.bytes;
         estimated.blocks += more.blocks;
-        estimated.allocations += i < e->cells ? e->cell[i].allocations : 0;
-        estimated.end += i < e->cells ? (double)e->cell[i].now.bytes : 0;
-        if (cell->key) continue;
-        known.bytes += (double)mpr_books_bytes_at_peak(books, cell);
-        known.blocks += (double)mpr_books_blocks_at_peak(books, cell);
-        known.allocations += (double)cell->allocations;
-        known.end += (double)cell->bytes;
+        estimated.allocations += e->cell[i].allocations;
+        estimated.end += (double)e->cell[i].now.bytes;
+        estimated.end_blocks += e->cell[i].now.blocks;
     }
-    return (struct mpr_excess){ factor(known.bytes, estimated.bytes),
-                                factor(known.blocks, estimated.blocks),
-                                factor(known.allocations, estimated.allocations),
-                                factor(known.end, estimated.end) };
+    return (struct mpr_excess){
+        factor((double)mpr_books_bytes_at_peak(books, rest), estimated.bytes),
+        factor((double)mpr_books_blocks_at_peak(books, rest), estimated.blocks),
+        factor((double)rest->allocations, estimated.allocations),
+        factor((double)rest->bytes, estimated.end),
+        factor((double)rest->blocks, estimated.end_blocks),
+    };
 }

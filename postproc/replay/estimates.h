@@ -1,7 +1,7 @@
-/* What sampled blocks stand for.  Where only a sample of the small blocks has a call stack, one of
- * s bytes has it with probability p = 1 - exp(-s / mean), and stands for 1 / p blocks of together s
- * / p bytes: an estimate without bias.  Its variance is (s / p)^2 (1 - p), and of several blocks,
- * which are drawn one by one, the sum of theirs.
+/* What sampled blocks stand for.  Where only a sample of the small blocks has a call stack, or is
+ * recorded, one of s bytes is in it with probability p = 1 - exp(-s / mean), and stands for 1 / p
+ * blocks of together s / p bytes: an estimate without bias.  Its variance is (s / p)^2 (1 - p), and
+ * of several blocks, which are drawn one by one, the sum of theirs.
  *
  * Kept of each cell: how much more its blocks stand for than they are; at the heap's peak it is
  * saved as the books do. */
@@ -22,15 +22,20 @@ struct mpr_estimate {
     uint64_t epoch;
     uint64_t own_peak; /* bytes with what they stand for, at their most */
     double allocations;
-    double came, went; /* variances, in bytes squared, of all blocks that came, and that went */
-    double saved_variance;
+    double came, went;     /* variances, in bytes squared, of all blocks that came, and that went */
+    double saved_variance; /* of those that lived at the peak */
     uint64_t samples, live, saved_live; /* sampled blocks: ever, now, at the peak */
 };
 
+struct mpr_sampling {
+    double mean;    /* bytes between samples; 0: nothing is sampled */
+    uint64_t below; /* larger blocks are all in it */
+};
+
 struct mpr_estimates {
-    double mean;               /* bytes between samples; 0: nothing is sampled */
-    uint64_t below;            /* larger blocks all have their stack */
-    struct mpr_estimate *cell; /* by the index of the books' */
+    struct mpr_sampling stacks; /* which blocks have their call stack */
+    struct mpr_sampling host;   /* which of host/heap are recorded, and so have theirs */
+    struct mpr_estimate *cell;  /* by the index of the books' */
     uint32_t cells;
 };
 
@@ -65,14 +70,13 @@ struct mpr_unseen_rest {
 };
 struct mpr_unseen mpr_estimates_unseen(const struct mpr_estimates *e, const struct mpr_books *books,
                                        uint32_t cell, struct mpr_unseen_rest *rest);
-/* Whom all samples of a heap stand for has no stack: where chance made the estimates more than
- * that, they are so much too large. */
-/* Factors, at most 1 */
+/* Whom all samples of a heap stand for lies in one cell, `rest`: where chance made the estimates
+ * more than that, they are so much too large.  Factors, at most 1. */
 struct mpr_excess {
-    double bytes, blocks, allocations, end; /* end: of bytes when the log ends */
+    double bytes, blocks, allocations, end, end_blocks; /* end: when the log ends */
 };
 struct mpr_excess mpr_estimates_excess(const struct mpr_estimates *e, const struct mpr_books *books,
-                                       uint8_t heap);
+                                       const struct mpr_cell *rest);
 
 /* A number as a whole one, 0 of one below it; what it lacks of it, the next one of its heap gets:
  * so all of them sum to the whole number of their sum.  lack: 0 at first. */

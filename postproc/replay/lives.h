@@ -3,7 +3,7 @@
 #ifndef MPR_LIVES_H
 #define MPR_LIVES_H
 
-#include "replay_state.h"
+#include "replay.h"
 
 static inline bool mpr_lives_watched(const struct mpr_replay *r)
 {
@@ -17,7 +17,8 @@ static inline void mpr_lives_born(struct mpr_replay *r, uint8_t heap,
     const uint64_t key = mpr_block_key(block->addr, heap);
     if (r->large) mpr_large_born(r->large, heap, block);
     if (r->lasting) mpr_lasting_born(r->lasting, key, block->size, block->cell, block->from);
-    if (r->flows) mpr_flows_born(r->flows, key, block->size, block->cell, r->now);
+    if (r->flows && !(heap == MPF_HEAP_HOST && mpr_replay_samples_host(r)))
+        mpr_flows_born(r->flows, key, block->size, block->cell, r->now);
     if (r->ledger) mpr_ledger_born(r->ledger, key, block->size, block->cell, block->from);
 }
 

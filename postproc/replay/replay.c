@@ -21,10 +21,12 @@ void mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *opti
 {
     memset(r, 0, sizeof *r);
     r->options = *options;
-    r->estimates.mean = options->sample_mean > 0         ? options->sample_mean
+    const double mean = options->sample_mean > 0         ? options->sample_mean
                         : options->torch_sample_mean > 0 ? options->torch_sample_mean
                                                          : options->python_sample_mean;
-    r->estimates.below = options->sample_below;
+    r->estimates.stacks = (struct mpr_sampling){ mean, options->sample_below };
+    r->estimates.host =
+        (struct mpr_sampling){ options->host_sample_mean, options->host_sample_below };
     mpr_samples_init(&r->samples);
     mpr_chosen_init(r);
     mpr_books_init(&r->books);
@@ -205,10 +207,16 @@ static inline void put_new(struct mpr_replay *r, struct mpr_thread *t, const str
     if (mpr_lives_watched(r)) born(r, e, cell);
 }
 
-static inline void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+/* Does its next block stand for others, which have no call stack? */
+static inline bool has_sampled_stack(const struct mpr_replay *r, const struct mpr_thread *t)
 {
     const bool sampled = (t->at.stack | t->at.python) && r->options.sample_mean != 0;
-    put_new(r, t, e, sampled && (!t->node || r->options.by != MPR_GROUP_AUTO));
+    return sampled && (!t->node || r->options.by != MPR_GROUP_AUTO) && !mpr_replay_samples_host(r);
+}
+
+static inline void on_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    put_new(r, t, e, has_sampled_stack(r, t));
 }
 
 /* The block that a free or realloc of `key` means: true with it in *block, false when there is
@@ -248,11 +256,17 @@ static void on_move_begin(struct mpr_replay *r, struct mpr_thread *t, const stru
     if (!take_block(r, mpr_block_key(e->addr, e->heap), e->thread, &t->moved)) t->moved.key = 0;
 }
 
-static void on_move_end(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+/* The old block is gone. */
+static void end_move(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     if (t->moving) r->books.heap[e->heap].frees++;
     if (t->moving && t->moved.key) count_out(r, &t->moved);
     t->moving = false;
+}
+
+static void on_move_end(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    end_move(r, t, e);
     if (e->addr) on_alloc(r, t, e);
     t->at = (struct mpr_site){ 0, 0 };
 }
@@ -278,15 +292,27 @@ static void on_python(struct mpr_replay *r, struct mpr_thread *t, const struct m
     if (e->op == MPF_OP_ALLOC) put_new(r, t, e, r->options.python_sample_mean > 0);
 }
 
+static void put_part(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    put_new(r, t, e, mpr_replay_samples_host(r) || has_sampled_stack(r, t));
+}
+
+static void on_part_moved(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    end_move(r, t, e);
+    if (e->addr) put_part(r, t, e);
+    t->at = (struct mpr_site){ 0, 0 };
+}
+
 /* Blocks of host/heap, of which not every one is in the log. */
 static void on_part(struct mpr_replay *r, struct mpr_thread *t, struct mpf_event e)
 {
     e.heap = MPF_HEAP_HOST;
     switch (e.op) {
-    case MPF_OP_ALLOC: on_alloc(r, t, &e); break;
+    case MPF_OP_ALLOC: put_part(r, t, &e); break;
     case MPF_OP_FREE: on_free(r, &e); break;
     case MPF_OP_MOVE_BEGIN: on_move_begin(r, t, &e); break;
-    case MPF_OP_MOVE_END: on_move_end(r, t, &e); break;
+    case MPF_OP_MOVE_END: on_part_moved(r, t, &e); break;
     default: break;
     }
 }

@@ -20,5 +20,24 @@ static inline bool mpr_replay_by_stacks(const struct mpr_replay *r)
     return by == MPR_GROUP_STACK || by == MPR_GROUP_PYTHON || by == MPR_GROUP_LIBRARY ||
            by == MPR_GROUP_AUTO;
 }
+/* Is the log's host/heap a sample of its blocks, with totals of the others? */
+static inline bool mpr_replay_samples_host(const struct mpr_replay *r)
+{
+    return r->options.host_sample_mean > 0;
+}
+/* Do sampled blocks of the heap stand for others, which lie in another cell of it?  Those of
+ * host/python stand for others that are nowhere. */
+static inline bool mpr_replay_weighs(const struct mpr_replay *r, uint8_t heap)
+{
+    if (heap == MPF_HEAP_HOST && mpr_replay_samples_host(r)) return true;
+    return heap != MPF_HEAP_PYTHON && r->estimates.stacks.mean > 0 && mpr_replay_by_stacks(r);
+}
+/* Is it that cell: what has no stack, or is not recorded? */
+static inline bool mpr_replay_is_rest(const struct mpr_replay *r, const struct mpr_cell *cell)
+{
+    if (cell->heap == MPF_HEAP_HOST && mpr_replay_samples_host(r))
+        return mpr_totals_is(&r->totals, &r->books, cell);
+    return !cell->key && cell->heap != MPF_HEAP_PYTHON;
+}
 
 #endif

@@ -39,7 +39,10 @@ struct mpr_replay_options {
     double python_sample_mean; /* the same of the small objects of Python: nothing else is of them
                                 */
     uint64_t sample_below;     /* smaller blocks are sampled */
-    char rest_name[64];        /* of the blocks that are counted and not recorded each (totals.h) */
+    double host_sample_mean;   /* bytes between samples of host/heap's blocks, where no others are
+                                  recorded; 0: they are not sampled */
+    uint64_t host_sample_below;
+    char rest_name[64]; /* of the blocks that are counted and not recorded each (totals.h) */
 };
 
 struct mpr_replay;

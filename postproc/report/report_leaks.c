@@ -348,8 +348,11 @@ static void more_samples(struct mpr_document *doc, const struct mpr_leaks *l)
     }
     if (python) mpr_doc_line(doc, "too few samples of Python's small objects: run longer");
     if (!others) return;
-    mpr_doc_line(doc, "too few samples: run longer, or with a stack for every block:");
-    mpr_report_run(doc, &l->peaks.log[0].summary, "memprof run --stacks=all");
+    const struct mpr_summary *s = &l->peaks.log[0].summary;
+    const bool sampled = strcmp(s->recording.blocks, "sample") == 0;
+    mpr_doc_line(doc, "too few samples: run longer, or with %s:",
+                 sampled ? "a shorter period" : "a stack for every block");
+    mpr_report_run(doc, s, sampled ? "memprof run --host=sample:64K" : "memprof run --stacks=all");
 }
 
 /* There are fewer instants than it takes. */

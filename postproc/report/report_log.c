@@ -50,6 +50,8 @@ static const struct mpr_column state_columns[] = {
     { .key = "host_blocks", .type = MPR_TEXT, .get = blocks },
     { .key = "host_large_bytes", .type = MPR_BYTES, OF_SUMMARY(recording.blocks_large),
       .unless = MPR_ABSENT_AT_0 },
+    { .key = "host_mean_bytes", .type = MPR_BYTES, OF_SUMMARY(recording.blocks_mean),
+      .unless = MPR_ABSENT_AT_0 },
     { .key = "unseen_malloc", .type = MPR_TEXT, OF_SUMMARY(unseen_malloc),
       .unless = MPR_ABSENT_AT_0 },
 };
@@ -257,6 +259,11 @@ void mpr_report_blocks(struct mpr_document *doc, const struct mpr_recording *r)
         mpr_doc_line(doc,
                      "host/heap: blocks of at least %s each, the rest as totals, in usable bytes",
                      mpr_doc_size(doc, r->blocks_large));
+    if (strcmp(r->blocks, "sample") != 0) return;
+    mpr_doc_line(doc, "host/heap: blocks of at least %s each, of the others one in %s on average",
+                 mpr_doc_size(doc, r->blocks_large), mpr_doc_size(doc, r->blocks_mean));
+    mpr_doc_line(
+        doc, "host/heap: lines are estimated from these, +- a standard error; sums are counted");
 }
 
 static void oddities(struct mpr_document *doc, const struct mpr_summary *s)

@@ -211,6 +211,15 @@ static void kernel_view(struct mpr_document *doc, const struct mpr_heap_peak *h,
 
 /* ---- rows */
 
+/* One standard error of the bytes at the peak, where they are an estimate. */
+static struct mpr_value error(const void *row, const void *context)
+{
+    const struct mpr_row *r = row;
+    (void)context;
+    return r->variance > 0 ? mpr_value_number(MPR_BYTES, mpr_row_error(r->variance))
+                           : mpr_value_absent;
+}
+
 /* What the records of CSV have besides the row. */
 struct around {
     struct mpr_site_context site;
@@ -240,6 +249,7 @@ static const struct mpr_column row_columns[] = {
     { .key = "inherited_bytes_at_peak", .type = MPR_BYTES, OF_ROW(inherited) },
     { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0,
       .only = MPR_IN_JSON },
+    { .key = "error_bytes", .type = MPR_BYTES, .get = error, .only = MPR_IN_JSON },
     { .key = "incomplete", .type = MPR_FLAG, MPR_CONTEXT(around, incomplete), .only = MPR_IN_CSV },
 };
 // clang-format on

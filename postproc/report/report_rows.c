@@ -35,12 +35,23 @@ static struct mpr_value own_peak(const void *row, const void *context)
     return v;
 }
 
-enum { PATH, BYTES, SHARE, BLOCKS, END, EVER, ALLOCS, NOTE, COLUMNS };
+/* One standard error of the bytes. */
+static struct mpr_value error(const void *row, const void *context)
+{
+    const struct shown *s = row;
+    (void)context;
+    return s->line.row.variance > 0
+               ? mpr_value_number(MPR_BYTES, mpr_row_error(s->line.row.variance))
+               : mpr_value_absent;
+}
+
+enum { PATH, BYTES, ERROR, SHARE, BLOCKS, END, EVER, ALLOCS, NOTE, COLUMNS };
 
 // clang-format off
 static const struct mpr_column columns[COLUMNS] = {
     [PATH] = { .title = "path", .type = MPR_PATH, .get = path },
     [BYTES] = { .type = MPR_BYTES, OF_ROW(bytes), .sums = true, .estimate = true },
+    [ERROR] = { .title = "+-", .type = MPR_BYTES, .get = error },
     [SHARE] = { .title = "share", .type = MPR_SHARE, OF_ROW(bytes) },
     [BLOCKS] = { .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true },
     [END] = { .title = "at end", .type = MPR_BYTES, OF_ROW(end_bytes), .sums = true,
@@ -53,6 +64,13 @@ static const struct mpr_column columns[COLUMNS] = {
 };
 // clang-format on
 
+static bool has_errors(const struct mpr_rows *r)
+{
+    for (size_t i = 0; i < r->rows; i++)
+        if (r->row[i].variance > 0) return true;
+    return false;
+}
+
 /* The columns of this table. */
 static const struct mpr_column *columns_of(struct mpr_document *doc, const struct mpr_rows *r)
 {
@@ -61,6 +79,7 @@ static const struct mpr_column *columns_of(struct mpr_document *doc, const struc
     own[BYTES].title = r->bytes;
     if (!doc->naming || doc->naming->order != MPR_ORDER_END) own[END].title = NULL;
     if (!r->ever) own[EVER].title = own[ALLOCS].title = NULL;
+    if (!has_errors(r)) own[ERROR].title = NULL;
     if (doc->naming && doc->naming->order == MPR_ORDER_OWN) own[EVER].spare = 0;
     if (doc->naming && doc->naming->order == MPR_ORDER_ALLOCS) own[ALLOCS].spare = 0;
     if (!own[EVER].spare || !own[ALLOCS].spare) own[SHARE].spare = 3;

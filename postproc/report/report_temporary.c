@@ -1,4 +1,6 @@
 /* Blocks that were freed soon, by who made them. */
+#include <string.h>
+
 #include "mpf/event.h"
 #include "naming.h"
 #include "report_rows.h"
@@ -167,7 +169,8 @@ void mpr_report_temporary(struct mpr_document *doc, const struct mpr_temporary *
     for (size_t i = 0; i < t->heaps; i++) heap(doc, t, &t->heap[i]);
     mpr_doc_close(doc);
     if (!t->heaps) {
-        const bool sampled = log->heaps && log->heap[0].inside;
+        const bool sampled = (log->heaps && log->heap[0].inside) ||
+                             strcmp(log->summary.recording.blocks, "sample") == 0;
         mpr_doc_gap(doc);
         mpr_doc_line(doc, sampled ? "only samples of its blocks were recorded"
                                   : "no blocks were recorded");

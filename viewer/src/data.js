@@ -32,10 +32,10 @@
  *   the ranges, each a box; taken: by heap, live bytes as it began and ended, and the most in between; shortest: shorter ones may be one box, ns
  * @typedef {{ signal?: number, exit_status?: number, oom: string | null }} Death as the run's record has it
  * @typedef {import('./columns.js').Points & { name: string, limit: number }} Track
- * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best: string, sampled: boolean, matching: Map<string, string>, functions: Map<string, string>, renamed: Map<string, string>, differences: import('./differences.js').Account[], differsFrom: number, differsIn: string, source: string,
+ * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best: string, sampled: boolean, hostSampled: boolean, matching: Map<string, string>, functions: Map<string, string>, renamed: Map<string, string>, differences: import('./differences.js').Account[], differsFrom: number, differsIn: string, source: string,
  *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
  *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, lanes: Lanes, tracks: Track[], accounts: import('./accounts.js').Account[], segments: SegmentsThen[], heldUntil: number[], oom: Oom | null, repeat: Repeat | null, steps: Steps | null, end: string, death: Death | null, running: boolean, heaps: Heap[] }} Log
- *   sampled: only a sample of the small blocks has call stacks; matching: of a name what is the same in other runs,
+ *   sampled: only a sample of the small blocks has call stacks; hostSampled: of host/heap only a sample is there; matching: of a name what is the same in other runs,
  *   where that is less; renamed: names as the other run that is shown has them; differences: from the log of the number differsFrom, -1: none; differsIn: of more than two logs, the heap in which they differ most;
  *   heldUntil: by capture - 1, when the last graph gave up what was made in it;
  *   stacks: frames, outermost first; 0 is the empty one; best: the grouping that names most, source: where its names are from
@@ -230,6 +230,7 @@ async function readLog(raw, index, page) {
     incomplete: raw.incomplete,
     best: raw.best,
     sampled: raw.sampled,
+    hostSampled: raw.host_blocks === 'sample',
     matching: new Map(raw.matching.map((/** @type {string[]} */ [name, same]) => [name, same])),
     functions: new Map(raw.matching.map((/** @type {string[]} */ [name, , call]) => [name, call])),
     renamed: new Map(),

@@ -103,7 +103,10 @@ export const hasSampledStacks = (log, heap) => log.sampled && heap.name === 'hos
  *  @param {import('./data.js').Band} band @param {string} by */
 const isSampled = (log, heap, band, by) =>
   hasSampledStacks(log, heap) &&
-  (by === 'python' || by === 'stack' || (by === 'auto' && !band.node && band.python + band.native > 0));
+  (log.hostSampled ||
+    by === 'python' ||
+    by === 'stack' ||
+    (by === 'auto' && !band.node && band.python + band.native > 0));
 
 /** Bands of that name do not say whose their bytes are. @param {string} name */
 export const isUnnamed = (name) => name === ELSE || name === SEVERAL || name.startsWith(SEVERAL_OF);

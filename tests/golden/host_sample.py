@@ -1,0 +1,23 @@
+"""Recorded as host-sample.zst with MEMPROF_HOST=sample:32K and PYTHONMALLOC=malloc, by CPython 3.11: what one line
+makes stays, what another one makes goes with its step, and one block is larger than any that is sampled."""
+import json
+import os
+import time
+
+text = json.dumps([{"id": i, "name": f"user {i}", "tags": [f"a{i}", "b"], "score": i * 1.5} for i in range(1000)])
+table = bytearray(3 << 20)
+kept = []
+
+
+def parse():
+    return json.loads(text)
+
+
+def remember(parsed):
+    kept.append([dict(user) for user in parsed])
+
+
+for step in range(40):
+    remember(parse())
+    time.sleep(0.02)
+os._exit(0)
