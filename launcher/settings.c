@@ -46,17 +46,21 @@ static bool is_word(const char *text, const char *words)
     return false;
 }
 
-/* The same; a size, not 0, may follow "large". */
+/* The same; a size, not 0, may follow "sample" and "large". */
 static bool is_host(const char *text, const char *words)
 {
-    if (strncmp(text, "large:", 6) == 0)
-        return is_size(text + 6, words) && strtoull(text + 6, NULL, 10) != 0;
+    static const char *const sized[] = { "sample:", "large:" };
+    for (size_t i = 0; i < sizeof sized / sizeof *sized; i++) {
+        const size_t length = strlen(sized[i]);
+        if (strncmp(text, sized[i], length) != 0) continue;
+        return is_size(text + length, words) && strtoull(text + length, NULL, 10) != 0;
+    }
     return is_word(text, words);
 }
 
 /* ---- the options */
 
-#define HOST   "all|large|off"
+#define HOST   "all|sample|large|off"
 #define STACKS "off|large|sample|all"
 #define PYTHON "on|small|off"
 #define TORCH  "on|ops|off"
@@ -66,7 +70,7 @@ enum { KEY = 512 }; /* of the first option; the others follow */
 // clang-format off
 static const struct argp_option options[MPL_SETTINGS + 1] = {
     { "host", KEY, HOST, 0,
-      "Blocks of malloc that are recorded: every one (all, the default), those of 4 KiB and more (large, or large:SIZE) with totals of the rest, or none", 0 },
+      "Blocks of malloc that are recorded: every one (all, the default), a sample with call stacks, one each 512 KiB (sample, or sample:SIZE), those of 4 KiB and more (large, or large:SIZE), both with totals of the rest, or none", 0 },
     { "stacks", KEY + 1, STACKS, 0,
       "Blocks of the host that have their call stack: those of 1 MiB and more (large, the default), a sample of the smaller ones, too, or every one", 0 },
     { "python", KEY + 2, PYTHON, 0, "Call stacks of Python; small: of a sample of small objects, too (default: on)", 0 },
@@ -85,7 +89,7 @@ static const struct {
     const char *variable, *wanted;
     bool (*is)(const char *text, const char *words);
 } setting[MPL_SETTINGS] = {
-    { "MEMPROF_HOST", "all, large, large:SIZE or off is wanted", is_host },
+    { "MEMPROF_HOST", "all, sample, sample:SIZE, large, large:SIZE or off is wanted", is_host },
     { "MEMPROF_STACKS", "off, large, sample or all is wanted", is_word },
     { "MEMPROF_PYTHON", "on, small or off is wanted", is_word },
     { "MEMPROF_TORCH_RANGES", "on, ops or off is wanted", is_word },

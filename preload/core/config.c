@@ -99,14 +99,15 @@ IS_WHOLE(stacks_words, MP_STACKS_ALL);
 static const struct {
     const char *word;
     uint64_t bytes;
-} host_words[] = {
-    [MP_HOST_ALL] = { "all", 0 }, [MP_HOST_LARGE] = { "large", 4096 }, [MP_HOST_OFF] = { "off", 0 }
-};
+} host_words[] = { [MP_HOST_ALL] = { "all", 0 },
+                   [MP_HOST_SAMPLE] = { "sample", MP_STACKS_MEAN },
+                   [MP_HOST_LARGE] = { "large", 4096 },
+                   [MP_HOST_OFF] = { "off", 0 } };
 enum { HOST_WORDS = sizeof host_words / sizeof *host_words };
 
 const char *mp_config_host_name(void) { return host_words[mp_config.host].word; }
 
-/* "large", "large:64K" */
+/* "large", "large:64K", "sample:1M" */
 static bool is_host(const char *v, unsigned word, uint64_t *bytes)
 {
     const size_t letters = strlen(host_words[word].word);
@@ -122,7 +123,7 @@ static void host(const char *name)
     mp_config.host = MP_HOST_ALL;
     if (!v || !*v) return;
     for (unsigned i = 0; i < HOST_WORDS; i++) {
-        if (!is_host(v, i, &mp_config.host_large)) continue;
+        if (!is_host(v, i, &mp_config.host_bytes)) continue;
         mp_config.host = i;
         return;
     }

@@ -27,10 +27,12 @@ struct mp_config {
     } stacks; /* each has those before it */
     enum mp_host_mode {
         MP_HOST_ALL,
+        MP_HOST_SAMPLE,
         MP_HOST_LARGE,
         MP_HOST_OFF
     } host;              /* which blocks of malloc are recorded */
-    uint64_t host_large; /* MP_HOST_LARGE: those of so many usable bytes and more */
+    uint64_t host_bytes; /* MP_HOST_LARGE: those of so many usable bytes and more; MP_HOST_SAMPLE:
+                            one in so many bytes on average */
     enum mp_torch_ranges {
         MP_TORCH_ON,
         MP_TORCH_OFF,

@@ -1,6 +1,8 @@
 #include "core/counted.h"
 
 #include "core/config.h"
+#include "core/draw.h"
+#include "core/loss.h"
 #include "core/records.h"
 #include "core/say.h"
 #include "core/state.h"
@@ -22,17 +24,35 @@ static bool find_usable(void)
     return usable;
 }
 
+/* Blocks that are sampled almost always are each recorded: 99 % of those of 4.6 means. */
+static void init_sample(void)
+{
+    mp_counted.mean = mp_config.host_bytes < MPF_SIZE_MAX ? mp_config.host_bytes : MPF_SIZE_MAX;
+    mp_counted.large = (mp_counted.mean * 23 + 4) / 5;
+    mp_counted.samples = mp_addresses_map();
+    if (mp_counted.samples) return;
+    mp_counted.mean = 0;
+    mp_config.host = MP_HOST_LARGE;
+}
+
 void mp_counted_init(void)
 {
     const enum mp_host_mode mode = mp_real_has_heap ? mp_config.host : MP_HOST_ALL;
     mp_counted.on = mode == MP_HOST_OFF || (mode != MP_HOST_ALL && find_usable());
-    mp_counted.large = mp_config.host_large;
+    mp_counted.large = mp_config.host_bytes;
+    if (mp_counted.on && mode == MP_HOST_SAMPLE) init_sample();
     mp_counted.each = !mp_counted.on;
+}
+
+void mp_counted_reset(void)
+{
+    if (mp_counted.samples) mp_addresses_clear(mp_counted.samples);
 }
 
 void mp_counted_say(void)
 {
-    if (!mp_real_has_heap || mp_config.host != MP_HOST_LARGE || mp_counted.usable) return;
+    const bool wants_sizes = mp_config.host == MP_HOST_LARGE || mp_config.host == MP_HOST_SAMPLE;
+    if (!mp_real_has_heap || !wants_sizes || mp_counted.usable) return;
     mp_say(mp_real_allocator(), " has no malloc_usable_size: every block is recorded", NULL, NULL);
 }
 
@@ -43,14 +63,64 @@ struct mp_thread *mp_counted_slow(size_t made)
     return mp_self;
 }
 
+/* Each block may reach it; false: it is no sample. */
+static bool reaches_point(struct mp_thread *t, size_t usable)
+{
+    if (t->made.bytes >= WORTH_AN_ENCODER) mp_record_want_encoder(true);
+    if (!t->due) t->due = t->made.bytes + mp_draw(&t->random, mp_counted.mean);
+    if (t->made.bytes + usable < t->due) return false;
+    t->due = t->made.bytes + mp_draw(&t->random, mp_counted.mean);
+    return true;
+}
+
+static void reaches_encoder(struct mp_thread *t)
+{
+    if (t->due) mp_record_want_encoder(true);
+    t->due = t->due ? UINT64_MAX : WORTH_AN_ENCODER;
+}
+
+static bool is_sampled(struct mp_thread *t, void *p, size_t usable)
+{
+    if (!reaches_point(t, usable)) return false;
+    if (mp_addresses_add(mp_counted.samples, p)) return true;
+    mp_loss(MPF_LOSS_SAMPLES, 1);
+    return false;
+}
+
+/* Is the block, which the program has just got, on record from now on? */
+static bool begins(struct mp_thread *t, void *p, size_t usable)
+{
+    const bool large = usable >= mp_counted.large;
+    if (t->made.bytes + usable < t->due) return large;
+    if (mp_counted.mean) return large || is_sampled(t, p, usable);
+    reaches_encoder(t);
+    return large;
+}
+
+/* Was it until now? */
+static bool ends(void *p, size_t usable)
+{
+    return usable >= mp_counted.large ||
+           (mp_counted.samples && mp_addresses_take(mp_counted.samples, p));
+}
+
+/* Where they are few, each has its call stacks: not the fast path. */
+static void record_new(unsigned op, void *p, size_t usable)
+{
+    if (mp_counted.mean) mp_record_slow(op, MPF_HEAP_PART, (uintptr_t)p, usable);
+    else mp_record(op, MPF_HEAP_PART, (uintptr_t)p, usable);
+}
+
 void mp_counted_look(struct mp_thread *t, void *p, size_t usable)
 {
-    if (t->made.bytes + usable >= t->due) {
-        if (t->due) mp_record_want_encoder(true);
-        t->due = t->due ? UINT64_MAX : WORTH_AN_ENCODER;
-    }
-    if (usable >= mp_counted.large) mp_record(MPF_OP_ALLOC, MPF_HEAP_PART, (uintptr_t)p, usable);
+    if (begins(t, p, usable)) record_new(MPF_OP_ALLOC, p, usable);
     else mp_counted_add(&t->made, usable);
+}
+
+void mp_counted_end(struct mp_thread *t, void *p, size_t usable)
+{
+    if (ends(p, usable)) mp_record(MPF_OP_FREE, MPF_HEAP_PART, (uintptr_t)p, 0);
+    else mp_counted_add(&t->freed, usable);
 }
 
 struct mp_counted_move mp_counted_moves(void *p)
@@ -58,7 +128,7 @@ struct mp_counted_move mp_counted_moves(void *p)
     struct mp_counted_move m = { .t = mp_counted.usable ? mp_counted_thread(0) : NULL };
     if (!m.t) return m;
     m.usable = mp_counted.usable(p);
-    m.recorded = m.usable >= mp_counted.large;
+    m.recorded = ends(p, m.usable);
     if (m.recorded) mp_record(MPF_OP_MOVE_BEGIN, MPF_HEAP_PART, (uintptr_t)p, 0);
     return m;
 }
@@ -72,11 +142,25 @@ void mp_counted_moved(const struct mp_counted_move *m, void *q, size_t bytes)
         return;
     }
     const size_t usable = q ? mp_counted.usable(q) : 0;
-    const bool stays = m->recorded && usable >= mp_counted.large;
-    if (m->recorded)
-        mp_record(MPF_OP_MOVE_END, MPF_HEAP_PART, stays ? (uintptr_t)q : 0, stays ? usable : 0);
+    const bool begun = q && begins(m->t, q, usable);
+    if (m->recorded && begun) {
+        record_new(MPF_OP_MOVE_END, q, usable);
+        return;
+    }
+    if (m->recorded) mp_record(MPF_OP_MOVE_END, MPF_HEAP_PART, 0, 0);
     else mp_counted_add(&m->t->freed, m->usable);
-    if (q && !stays) mp_counted_add_made(m->t, q, usable);
+    if (begun) record_new(MPF_OP_ALLOC, q, usable);
+    else if (q) mp_counted_add(&m->t->made, usable);
+}
+
+/* Another sample may have its place meanwhile: then it goes over to those that are counted. */
+void mp_counted_stays(const struct mp_counted_move *m, void *p)
+{
+    const bool sampled = m->t && m->recorded && m->usable < mp_counted.large;
+    if (!sampled || mp_addresses_add(mp_counted.samples, p)) return;
+    mp_record(MPF_OP_FREE, MPF_HEAP_PART, (uintptr_t)p, 0);
+    mp_counted_add(&m->t->made, m->usable);
+    mp_loss(MPF_LOSS_SAMPLES, 1);
 }
 
 /* What is read is as of some instant of the call. */

@@ -1,9 +1,15 @@
 /* The program's blocks of malloc where not each of them is recorded (MEMPROF_HOST): those of at
- * least some size are, as blocks of host/part, and of the rest a thread counts what it makes and
- * frees; or neither is done.
+ * least some size are, as blocks of host/part, smaller ones each or a sample of them or none, and
+ * of the rest a thread counts what it makes and frees; or nothing of it is done.
  *
- * Of a block that is freed nothing is known but what the allocator says of it.  So all bytes here
- * are usable bytes, and whether a block is on record is told by them, at both its ends. */
+ * Of a block that is freed nothing is known but its address and what the allocator says of it.  So
+ * all bytes here are usable bytes, and whether a block is on record is told by them, at both its
+ * ends, or by a set of the sampled ones' addresses.  Such an address is taken out of it before the
+ * real free, as frees are recorded: whoever gets it next has another block.
+ *
+ * The sample: points lie in the bytes that a thread makes, at random and `mean` apart (draw.h), and
+ * a block is taken that has one in it.  The next one is where the thread's counter of bytes comes
+ * to be `due`, so that a block that is not taken costs no more than counting it. */
 #ifndef MP_COUNTED_H
 #define MP_COUNTED_H
 
@@ -11,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/addresses.h"
 #include "core/record.h"
 #include "core/thread.h"
 
@@ -19,6 +26,8 @@ struct mp_counted {
     bool on;                   /* or not each is; neither: it is not decided yet */
     size_t (*usable)(void *p); /* the allocator's malloc_usable_size; NULL: nothing is counted */
     size_t large;              /* usable bytes from which each block is recorded */
+    uint64_t mean;             /* bytes from one sample of smaller ones to the next; 0: no sample */
+    struct mp_addresses *samples; /* blocks of it that are on record; NULL: no sample */
 };
 extern struct mp_counted mp_counted;
 
@@ -27,6 +36,8 @@ extern struct mp_counted mp_counted;
 void mp_counted_init(void);
 /* Says where it cannot. */
 void mp_counted_say(void);
+/* Forgets the samples: in a forked child, single-threaded. */
+void mp_counted_reset(void);
 
 /* The calling thread's record; NULL: its calls are not the program's, or it can have none.  `made`:
  * usable or requested bytes of a block that the program has just got, else 0. */
@@ -65,6 +76,8 @@ static inline void mp_counted_made(void *p, size_t bytes)
     mp_counted_add_made(t, p, mp_counted.usable(p));
 }
 
+/* Records or counts the end of such a block, or of one that may be a sample. */
+void mp_counted_end(struct mp_thread *t, void *p, size_t usable) __attribute__((noinline));
 /* Before the real free. */
 static inline void mp_counted_freed(void *p)
 {
@@ -74,12 +87,14 @@ static inline void mp_counted_freed(void *p)
         return;
     }
     const size_t usable = mp_counted.usable(p);
-    if (__builtin_expect(usable >= mp_counted.large, 0))
-        mp_record(MPF_OP_FREE, MPF_HEAP_PART, (uintptr_t)p, 0);
+    const bool may_be_sample = mp_counted.samples && mp_addresses_may_have(mp_counted.samples, p);
+    if (__builtin_expect(usable >= mp_counted.large || may_be_sample, 0))
+        mp_counted_end(t, p, usable);
     else mp_counted_add(&t->freed, usable);
 }
 
-/* A realloc of p, before the real one; and what it gave, or that it failed. */
+/* A realloc of p, before the real one; what it gave; or that it failed, behind the event of that.
+ */
 struct mp_counted_move {
     struct mp_thread *t; /* NULL: not counted */
     size_t usable;       /* of the old block */
@@ -87,6 +102,7 @@ struct mp_counted_move {
 };
 struct mp_counted_move mp_counted_moves(void *p);
 void mp_counted_moved(const struct mp_counted_move *m, void *q, size_t bytes);
+void mp_counted_stays(const struct mp_counted_move *m, void *p);
 
 /* What all threads that were ever there have counted so far.  Under epoch_lock. */
 void mp_counted_sum(struct mp_totals *made, struct mp_totals *freed);

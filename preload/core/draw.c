@@ -1,7 +1,6 @@
 #include "core/draw.h"
 
 #include "base/clock.h"
-#include "core/config.h"
 
 /* The natural logarithm of a number in (0, 1], to 10^-5: the C library's is in another library. */
 static double logarithm(double x)
@@ -17,12 +16,12 @@ static double logarithm(double x)
     return exponent * 0.69314718 - 0.34657359 + 2 * t * (1 + t2 * (1.0 / 3 + t2 / 5));
 }
 
-int32_t mp_draw(uint32_t *random)
+uint64_t mp_draw(uint32_t *random, uint64_t mean)
 {
     uint32_t r = *random ? *random : (uint32_t)(mp_clock_ticks() ^ (uintptr_t)random >> 4) | 1;
     r ^= r << 13;
     r ^= r >> 17;
     r ^= r << 5;
     *random = r;
-    return (int32_t)(-logarithm(r / 4294967296.0) * MP_STACKS_MEAN) + 1;
+    return (uint64_t)(-logarithm(r / 4294967296.0) * (double)mean) + 1;
 }

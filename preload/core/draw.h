@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Bytes to the next sample, MP_STACKS_MEAN on average: exponentially distributed, so that each byte
- * has the same chance whatever came before.  *random: the thread's own, 0 at first. */
-int32_t mp_draw(uint32_t *random);
+/* Bytes to the next sample, `mean` on average and at least 1: exponentially distributed, so that
+ * each byte has the same chance whatever came before.  *random: the thread's own, 0 at first. */
+uint64_t mp_draw(uint32_t *random, uint64_t mean);
 
 #endif

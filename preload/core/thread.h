@@ -33,7 +33,9 @@ struct mp_thread {
     uint32_t number; /* and its upper half in the thread's own turn: memprof's number, 1 and up */
 
     struct mp_totals made, freed;
-    uint64_t due; /* of made.bytes: where the next block is looked at, whatever its size */
+    uint64_t due;    /* of made.bytes: where the next block is looked at, whatever its size; 0: not
+                        decided yet */
+    uint32_t random; /* of what is drawn for that (draw.h) */
 } __attribute__((aligned(64)));
 
 /* Blocks of at least this size leave the fast path: they make sure that the encoder (and its

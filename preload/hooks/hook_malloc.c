@@ -74,7 +74,10 @@ static void *reallocated(void *p, size_t bytes)
     const struct mp_counted_move move = mp_counted_moves(p);
     void *q = mp_real.realloc(p, bytes);
     if (q || !bytes) mp_counted_moved(&move, q, bytes);
-    else failed(bytes);
+    else {
+        failed(bytes);
+        mp_counted_stays(&move, p);
+    }
     return q;
 }
 

@@ -208,7 +208,7 @@ __attribute__((constructor)) static void construct(void) { enter_once(); }
 static bool has_python(unsigned op, unsigned heap, uint64_t size, uint64_t stack)
 {
     return mp_stack_large(op, heap, size) || (heap == MPF_HEAP_PYTHON && op == MPF_OP_ALLOC) ||
-           (stack && mp_config.stacks == MP_STACKS_SAMPLE);
+           (stack && (mp_config.stacks == MP_STACKS_SAMPLE || mp_stack_of_sample(op, heap)));
 }
 
 static uint64_t python_of(unsigned op, unsigned heap, uint64_t size, uint64_t stack)
@@ -221,8 +221,13 @@ static uint64_t python_of(unsigned op, unsigned heap, uint64_t size, uint64_t st
 /* What a forked child inherits and must not: what each feature knows to be in its parent's log, and
  * CUDA's sampler.  Most of it is in memory that the kernel wipes, but not every kernel does. */
 static void (*const forked[])(void) = {
-    mp_names_reset, mp_schemas_reset, mp_module_reset,
-    mp_stack_reset, mp_python_reset,  mp_pymalloc_reset,
+    mp_names_reset,
+    mp_schemas_reset,
+    mp_module_reset,
+    mp_stack_reset,
+    mp_python_reset,
+    mp_pymalloc_reset,
+    mp_counted_reset,
 #ifdef MEMPROF_CUDA
     mp_cupti_reset,
 #endif

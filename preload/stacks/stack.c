@@ -144,10 +144,10 @@ static __thread struct {
 
 bool mp_stack_sampled(uint64_t bytes)
 {
-    if (!here.bytes_left) here.bytes_left = mp_draw(&here.random);
+    if (!here.bytes_left) here.bytes_left = (int32_t)mp_draw(&here.random, MP_STACKS_MEAN);
     here.bytes_left -= (int32_t)bytes;
     if (here.bytes_left > 0) return false;
-    here.bytes_left = mp_draw(&here.random);
+    here.bytes_left = (int32_t)mp_draw(&here.random, MP_STACKS_MEAN);
     return true;
 }
 
@@ -159,6 +159,11 @@ static bool is_new(unsigned op)
 
 static bool is_host(unsigned heap) { return mpf_heap_is_host(heap) || heap == MPF_HEAP_PART; }
 
+bool mp_stack_of_sample(unsigned op, unsigned heap)
+{
+    return heap == MPF_HEAP_PART && mp_config.host == MP_HOST_SAMPLE && is_new(op);
+}
+
 bool mp_stack_large(unsigned op, unsigned heap, uint64_t size)
 {
     return is_host(heap) && (op == MPF_OP_FAIL || (is_new(op) && size >= MP_LARGE));
@@ -168,7 +173,7 @@ bool mp_stack_large(unsigned op, unsigned heap, uint64_t size)
  * of C++ on top of them would cost a launch-bound step some percent. */
 static bool has_stack(unsigned op, unsigned heap, uint64_t size)
 {
-    if (mp_stack_large(op, heap, size)) return true;
+    if (mp_stack_large(op, heap, size) || mp_stack_of_sample(op, heap)) return true;
     if (mp_config.stacks < MP_STACKS_SAMPLE || !is_new(op) || !size) return false;
     if (mp_config.stacks == MP_STACKS_ALL)
         return is_host(heap) || mpf_heap_code(heap) == MPF_HEAP_TORCH;

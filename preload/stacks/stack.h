@@ -20,6 +20,8 @@ uint64_t mp_stack_of(unsigned op, unsigned heap, uint64_t size, const struct mp_
 /* Draws whether a block that every byte had the same chance to name has a stack: with probability 1
  * - exp(-bytes / mean). */
 bool mp_stack_sampled(uint64_t bytes);
+/* Is this a block of malloc where a sample of them is recorded?  These have both stacks. */
+bool mp_stack_of_sample(unsigned op, unsigned heap);
 /* Is this a large host block's event, or a failure?  These have a Python stack too. */
 bool mp_stack_large(unsigned op, unsigned heap, uint64_t size);
 

@@ -1,5 +1,6 @@
 """MEMPROF_HOST: not every block of malloc is recorded.  What is, and the totals of the rest, against exact books."""
 import json
+import math
 import os
 import sys
 
@@ -102,6 +103,109 @@ def test_large_killed():
     mp.check(log.heap()["allocations"] > 1000, f"{log.heap()['allocations']} allocations")
 
 
+# ---- a sample of the blocks
+
+def chance(size, mean):
+    """That a block of this size is in the sample."""
+    return -math.expm1(-size / mean)
+
+
+def sampled_exactly(argv, mean, period, sigmas=6):
+    """Blocks of 4.6 periods and more are recorded, each; of the smaller ones a sample, exact as a set and without bias; the
+    heap's sums agree to the byte."""
+    log, oracle = over_the_oracle(f"sample:{period}", argv)
+    usable = {addr: size for addr, size in oracle["usable"]}
+    live = {addr: size for addr, size in mp.books(log.path)["live"]}
+    large = log.json["host_large_bytes"]
+    mp.equal(log.json["host_mean_bytes"], mean, "mean")
+    mp.equal([b for b in live.items() if usable.get(b[0]) != b[1]], [], "blocks that are not there")
+    mp.equal([b for b in usable.items() if b[1] >= large and b[0] not in live], [], "large blocks that are not recorded")
+    heap = log.heap()
+    for key in ("allocations", "frees", "failures"):
+        mp.equal(heap[key], oracle[key], key)
+    mp.equal(heap["end_bytes"], sum(usable.values()), "live bytes")
+    mp.equal(heap["end_blocks"], len(usable), "live blocks")
+    mp.equal(sum(r["end_bytes"] for r in heap["ranges"]), sum(usable.values()), "bytes of the lines")
+    weight = [size if size >= large else size / chance(size, mean) for size in live.values()]
+    variance = sum(w * w * (1 - chance(w_size, mean)) for w, w_size in zip(weight, live.values()) if w_size < large)
+    off = sum(weight) - sum(usable.values())
+    mp.check(off * off <= sigmas * sigmas * variance, f"{off} bytes off, a standard error is {math.sqrt(variance)}")
+    mp.check(heap["allocations"] > 1000, f"too little happened to prove anything: {heap['allocations']}")
+    return log, sum(size < large for size in live.values())
+
+
+KEEP = SCRIPT + "\nimport ctypes\nctypes.pythonapi.Py_IncRef(ctypes.py_object(x))"
+
+
+def test_sample_python():
+    _, samples = sampled_exactly([sys.executable, "-c", KEEP], 16384, "16K")
+    mp.check(samples > 300, f"{samples} samples")
+
+
+def test_sample_threads():
+    """Blocks go from thread to thread, move, stay where a realloc is refused, and their addresses are used again."""
+    for period, mean in (("1K", 1024), ("16K", 16384), ("2", 2)):
+        sampled_exactly([mp.victim("blocks"), "20000"], mean, period)
+
+
+def test_sample_cxx():
+    sampled_exactly([mp.victim("work_cxx")], 4096, "4K")
+
+
+def test_sample_with_other_allocators():
+    for name in ("jemalloc", "tcmalloc", "mimalloc"):
+        try:
+            preload = mp.allocator(name)
+        except mp.Skip:
+            continue
+        log = mp.run([mp.victim("blocks"), "5000"], preload=preload, env={"MEMPROF_HOST": "sample:4K"}).logs.one()
+        mp.whole(log)
+        mp.equal(log.json["host_blocks"], "sample", name)
+        mp.equal(log.json["missed_frees"] + log.json["unmatched_frees"], 0, name)
+        mp.check(0 < log.heap()["frees"] <= log.heap()["allocations"], log.heap())
+
+
+def test_sample_of_a_child():
+    """It knows nothing of its parent's samples: what it frees of them is counted, and its own log has samples of its own."""
+    logs = mp.run([mp.victim("blocks"), "3000", "fork"], env={"MEMPROF_HOST": "sample:1K"}).logs
+    mp.equal(len(logs.paths()), 2, "logs")
+    for log in logs.all():
+        mp.check(log.exit == 0 and log.json["complete"], f"{log.path} is not complete")
+        mp.equal(log.json["missed_frees"] + log.json["unmatched_frees"], 0, "frees")
+        mp.check(mp.books(log.path)["allocations"] > 100, "samples")
+
+
+def test_sample_killed():
+    log = mp.run([mp.victim("blocks"), "20000", "kill"], env={"MEMPROF_HOST": "sample:4K"}, status=-9).logs.one()
+    mp.equal(log.exit, 0, "exit code")
+    mp.nothing_missing(log)
+    mp.equal(log.json["missed_frees"] + log.json["unmatched_frees"], 0, "frees")
+
+
+def test_sampled_blocks_have_stacks():
+    """A leak of small blocks has its line, and what that is said to hold is what it held but for the error that is told."""
+    script = "import ctypes, os\nkept = []\nfor i in range(20000): kept.append(ctypes.create_string_buffer(1000))\nos._exit(0)"
+    env = {"PYTHONMALLOC": "malloc"}
+    log = recorded("sample:64K", [sys.executable, "-c", script], **env)
+    row = next(r for path, r in mp.Log(log.path, "--by", "python").ranges().items() if "<module> (<string>:3)" in path)
+    mp.check(row["estimated"], row)
+    mp.within(row["bytes_at_peak"], 20000 * 1000 - 6 * row["error_bytes"], 20000 * 1200 + 6 * row["error_bytes"], "bytes")
+    mp.within(row["error_bytes"], 100000, 4000000, "standard error")
+    paths = mp.Log(log.path, "--by", "stack").ranges()
+    mp.check(any("main" in path for path in paths), f"no native stack: {list(paths)}")
+    none = recorded("sample:64K", [sys.executable, "-c", script], MEMPROF_STACKS="off", **env)
+    mp.check(not any("main" in path for path in mp.Log(none.path, "--by", "stack").ranges()), "a native stack")
+
+
+def test_sample_has_few_events():
+    """By default one block in 512 KiB."""
+    log = recorded("sample", [mp.victim("work"), "3000"])
+    mp.equal(log.json["host_mean_bytes"], 512 << 10, "mean")
+    mp.equal(log.json["host_large_bytes"], 2411725, "from which each is recorded")
+    mp.check(log.heap()["allocations"] > 1000, log.heap())
+    mp.check(mp.books(log.path)["allocations"] < log.heap()["allocations"] / 10, "samples")
+
+
 def test_off():
     log = recorded("off", [mp.victim("blocks"), "5000"])
     mp.whole(log)
@@ -131,7 +235,7 @@ def test_all_is_the_default():
 
 
 def test_wrong_modes_cost_a_line():
-    for mode in ("few", "large:", "large:0", "large:4X", "off:1", "all:2"):
+    for mode in ("few", "large:", "large:0", "large:4X", "sample:", "sample:0", "sampled", "off:1", "all:2"):
         result = mp.run([mp.victim("work"), "10"], env={"MEMPROF_HOST": mode})
         mp.check(f"memprof: MEMPROF_HOST={mode} is not understood".encode() in result.err, f"{mode}: {result.err}")
         mp.check("host_blocks" not in result.logs.one().json, mode)
