@@ -67,7 +67,7 @@ HOOK void free(void *p)
     mp_real.free(p);
 }
 
-static void *reallocated(void *p, size_t bytes)
+static __attribute__((noinline)) void *reallocated(void *p, size_t bytes)
 {
     if (!mp_counted.on) mp_counted_slow(0); /* decides */
     if (mp_counted.each) return realloc(p, bytes);
