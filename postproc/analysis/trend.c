@@ -10,6 +10,7 @@ enum {
     LEAST_ESTIMATED = 4,
     LEAST_JOINED = 6, /* intervals in which an exact site grew, where neighbours are joined */
     ENOUGH_SAMPLES = 4,
+    LEAST_TOLD = 3,  /* samples that a site has grown by which may grow: one or two many have */
     ENOUGH_RISES = 3 /* an interval: without growth it is no chance any more */
 };
 
@@ -120,8 +121,9 @@ static bool is_growing(const struct course *c, bool counted)
 }
 
 /* It may grow, for all that the samples tell. */
-static bool has_few(const struct course *c)
+static bool has_few(const struct course *c, bool counted)
 {
+    if (counted && c->grown < LEAST_TOLD) return false;
     const struct mpr_level *l = c->level;
     const size_t middle = (c->warm + c->last) / 2;
     return c->variance > 0 && !c->sank && mpr_steady_may(l, c->warm, c->last) &&
@@ -159,5 +161,6 @@ struct mpr_trend mpr_trend(const struct mpr_history_value *v, size_t count)
     const struct mpr_history_value *last = &v[c.last];
     if (is_growing(&c, last->samples > 0)) return trend(MPR_TREND_GROWS, &v[c.warm], last);
     if (has_levelled(level, count)) return trend(MPR_TREND_LEVELLED, v, last);
-    return trend(has_few(&c) ? MPR_TREND_FEW : MPR_TREND_OTHER, &v[c.warm], last);
+    return trend(has_few(&c, last->samples > 0) ? MPR_TREND_FEW : MPR_TREND_OTHER, &v[c.warm],
+                 last);
 }

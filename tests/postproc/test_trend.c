@@ -210,6 +210,7 @@ static void too_few_samples_do_not_tell(void **state)
     assert_in_range(leaks(leak_of, 4, 0.25), 0, 0);
     assert_in_range(that_are(MPR_TREND_LEVELLED, leak, 4, 0), 0, PERCENT(2));
     assert_in_range(that_are(MPR_TREND_FEW, leak_of, 4, 0.25), PERCENT(70), SITES);
+    assert_in_range(that_are(MPR_TREND_FEW, leak_of, 2, 0.25), 0, 0);
 }
 
 /* ---- the error */
