@@ -51,7 +51,7 @@ enum { PATH, BYTES, ERROR, SHARE, BLOCKS, END, EVER, ALLOCS, NOTE, COLUMNS };
 static const struct mpr_column columns[COLUMNS] = {
     [PATH] = { .title = "path", .type = MPR_PATH, .get = path },
     [BYTES] = { .type = MPR_BYTES, OF_ROW(bytes), .sums = true, .estimate = true },
-    [ERROR] = { .title = "+-", .type = MPR_BYTES, .get = error },
+    [ERROR] = { .title = "+-", .type = MPR_BYTES, .get = error, .spare = 3 },
     [SHARE] = { .title = "share", .type = MPR_SHARE, OF_ROW(bytes) },
     [BLOCKS] = { .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true },
     [END] = { .title = "at end", .type = MPR_BYTES, OF_ROW(end_bytes), .sums = true,
