@@ -26,6 +26,13 @@ static bool is_host(const char *heap)
            strcmp(heap, "host/shm") == 0;
 }
 
+/* PyTorch's blocks have ranges and Python call stacks, native ones only where all blocks do. */
+static bool is_torch(const char *heap)
+{
+    const char *part = strchr(heap, '/');
+    return part && strcmp(part, "/torch") == 0;
+}
+
 /* Python's small objects, of which nothing more is known. */
 static uint64_t arenas(const struct mpr_heap_peak *h)
 {
@@ -50,13 +57,14 @@ static const char *command(struct mpr_document *doc, const struct mpr_summary *s
     return *line ? line : "...";
 }
 
-/* What has no call stack: "37.50 MiB of host/heap, 8.00 MiB of host/mmap"; "": little. */
-static const char *without_stacks(struct mpr_document *doc, const struct mpr_log_peaks *log)
+/* What has no name in such heaps: "37.50 MiB of host/heap, 8.00 MiB of host/mmap"; "": little. */
+static const char *without_names(struct mpr_document *doc, const struct mpr_log_peaks *log,
+                                 bool (*is_meant)(const char *heap))
 {
     const char *line = "";
     for (size_t i = 0; i < log->heaps; i++) {
         const struct mpr_heap_peak *h = &log->heap[i];
-        const uint64_t bytes = is_host(h->name) ? nameless(h) : 0;
+        const uint64_t bytes = is_meant(h->name) ? nameless(h) : 0;
         if (bytes)
             line = mpr_arena_format(&doc->arena, "%s%s%s of %s", line, *line ? ", " : "",
                                     mpr_doc_size(doc, bytes), h->name);
@@ -71,16 +79,38 @@ static uint64_t in_arenas(const struct mpr_log_peaks *log)
     return bytes;
 }
 
+static void torch_hint(struct mpr_document *doc, const struct mpr_log_peaks *log)
+{
+    const char *heaps = without_names(doc, log, is_torch);
+    const enum mpr_group by = log->choice.by;
+    if (!*heaps || (by == MPR_GROUP_STACK && strcmp(log->summary.recording.stacks, "all") == 0))
+        return;
+    mpr_doc_gap(doc);
+    mpr_doc_say(doc, "%s ", heaps);
+    if (by == MPR_GROUP_STACK) mpr_doc_say(doc, "without a native call stack");
+    else if (by == MPR_GROUP_PYTHON)
+        mpr_doc_say(doc,
+                    "without a Python call stack: no Python ran on the thread that made it, as on "
+                    "autograd's; --backward-of names what backward operators made");
+    else
+        mpr_doc_say(doc,
+                    "without a name: no range was open and no Python ran on the thread that made "
+                    "it, as on autograd's; NVTX ranges there name it");
+    mpr_doc_end_wrapped(doc, 2);
+    if (by == MPR_GROUP_STACK)
+        mpr_report_run(doc, &log->summary, "run again: memprof run --stacks=all");
+}
+
 void mpr_report_run(struct mpr_document *doc, const struct mpr_summary *s, const char *recorder)
 {
     mpr_doc_command(doc, "  %s -- %s", recorder, command(doc, s));
 }
 
-void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log)
+static void host_hint(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
     const struct mpr_summary *s = &log->summary;
     const bool large = strcmp(s->recording.stacks, "large") == 0;
-    const char *heaps = large ? without_stacks(doc, log) : "";
+    const char *heaps = large ? without_names(doc, log, is_host) : "";
     const uint64_t small = s->recording.small_objects ? 0 : in_arenas(log);
     if (!*heaps && !small) return;
     mpr_doc_gap(doc);
@@ -95,4 +125,10 @@ void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log)
                    mpr_arena_format(&doc->arena, "run again: memprof run%s%s",
                                     *heaps ? " --stacks=sample" : "",
                                     small ? " --python=small" : ""));
+}
+
+void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log)
+{
+    if (log->choice.by != MPR_GROUP_PYTHON) host_hint(doc, log);
+    torch_hint(doc, log);
 }

@@ -357,7 +357,10 @@ static void choice(struct mpr_document *doc, const struct mpr_choice *c)
 }
 
 /* Do rows have what call stacks name? */
-static bool by_calls(enum mpr_group by) { return by == MPR_GROUP_AUTO || by == MPR_GROUP_STACK; }
+static bool by_calls(enum mpr_group by)
+{
+    return by == MPR_GROUP_AUTO || by == MPR_GROUP_STACK || by == MPR_GROUP_PYTHON;
+}
 
 static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
                     const struct mpr_log_peaks *log)
