@@ -209,7 +209,7 @@ static void give_back(struct mp_writer *w)
     struct mpf_journal *head = (struct mpf_journal *)mp_process->pool.base;
     if (w->error) note_unwritten(w);
     head->last = w->to;
-    head->lost = mp_process->lost_total;
+    head->lost = __atomic_load_n(&mp_process->lost_total, __ATOMIC_RELAXED);
     head->unwritten = mp_process->unwritten;
     for (uint32_t i = 0; i < w->slots.chunks; i++)
         mp_meta_at(w->slots.chunk[i].chunk)->drained = w->slots.chunk[i].slots;
