@@ -53,13 +53,17 @@ static const char *best(const struct found *f)
 struct mpr_choice mpr_choose(const struct mpr_reader *reader)
 {
     const struct found f = look(&reader->replay);
-    if (f.application || f.torch || f.python)
-        return (struct mpr_choice){ MPR_GROUP_AUTO, best(&f) };
-    if (f.stack && has_stacks_of_blocks(reader))
-        return (struct mpr_choice){ MPR_GROUP_STACK, "native call stacks" };
-    if (f.stack) return (struct mpr_choice){ MPR_GROUP_LIBRARY, "libraries" };
-    if (reader->replay.totals.told) return (struct mpr_choice){ MPR_GROUP_AUTO, "none recorded" };
-    return (struct mpr_choice){ MPR_GROUP_RANGE, "none recorded" };
+    const bool native = f.stack && has_stacks_of_blocks(reader), ranges = f.application || f.torch;
+    const enum mpr_group calls = !ranges    ? MPR_GROUP_RANGE
+                                 : f.python ? MPR_GROUP_PYTHON
+                                 : native   ? MPR_GROUP_STACK
+                                            : MPR_GROUP_RANGE;
+    if (ranges || f.python) return (struct mpr_choice){ MPR_GROUP_AUTO, best(&f), calls };
+    if (native) return (struct mpr_choice){ MPR_GROUP_STACK, "native call stacks", calls };
+    if (f.stack) return (struct mpr_choice){ MPR_GROUP_LIBRARY, "libraries", calls };
+    if (reader->replay.totals.told)
+        return (struct mpr_choice){ MPR_GROUP_AUTO, "none recorded", calls };
+    return (struct mpr_choice){ MPR_GROUP_RANGE, "none recorded", calls };
 }
 
 /* Node 0 is outside any range; one is what has no record of its blocks (totals.h). */

@@ -201,9 +201,10 @@ static void read_steps(struct mpr_insights *out, struct mpr_evidence *e, const c
                        const char *path, const struct mpr_progress *progress)
 {
     struct mpr_error none;
-    const struct mpr_instances_options options = { .range = range };
-    out->has_steps =
-        range && mpr_steps_read(&out->steps, path, &options, &e->log->choice, progress, &none) == 0;
+    const struct mpr_steps_options options = { .instances = { .range = range },
+                                               .by = MPR_GROUP_AUTO,
+                                               .choice = &e->log->choice };
+    out->has_steps = range && mpr_steps_read(&out->steps, path, &options, progress, &none) == 0;
     if (out->has_steps) e->steps = &out->steps;
 }
 

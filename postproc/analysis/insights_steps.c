@@ -35,9 +35,10 @@ static void stands_out(struct mpr_insights *out, const struct mpr_evidence *e,
     f->change = "what this one does and the others do not: a longer sequence, a larger batch, an "
                 "evaluation";
     f->look = "steps";
-    if (s->compared && s->comparison.mores && h == &s->heap[s->shown]) {
-        f->path = s->comparison.more[0].path;
-        f->depth = s->comparison.more[0].depth;
+    const struct mpr_row *cause = h == &s->heap[s->shown] ? mpr_steps_cause(s) : NULL;
+    if (cause) {
+        f->path = cause->path;
+        f->depth = cause->depth;
     }
     mpr_finding_count(f, "instance", h->heap->of[h->worst_peak].peak_number);
     mpr_finding_count(f, "instances", s->instances.count);

@@ -243,7 +243,7 @@ static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct firs
     if (read_first(ooms, &reader, first, path, progress, error) != 0) return -1;
     mpr_reader_summary(&reader, path, &ooms->arena, &log->summary);
     const bool told = mpr_host_look(&log->host, &log->summary, &reader.replay);
-    const struct mpr_choice asked = { ooms->by, "" };
+    const struct mpr_choice asked = { .by = ooms->by, .source = "" };
     log->choice = ooms->by == MPR_GROUP_AUTO ? mpr_choose(&reader) : asked;
     const enum mpr_group by = log->choice.by;
     if (told || first->spans.count) {

@@ -264,7 +264,7 @@ static int replay_log(struct mpr_peaks *peaks, struct mpr_choice *choice, struct
                       struct mpr_error *error)
 {
     const struct mpr_choice *known = peaks->options.choice;
-    *choice = (struct mpr_choice){ peaks->options.by, "" };
+    *choice = (struct mpr_choice){ .by = peaks->options.by, .source = "" };
     if (choice->by == MPR_GROUP_AUTO && known) *choice = *known;
     else if (choice->by == MPR_GROUP_AUTO)
         return replay_auto(peaks, choice, reader, path, progress, error);

@@ -12,6 +12,8 @@
 struct mpr_choice {
     enum mpr_group by;
     const char *source;
+    enum mpr_group calls; /* the call stacks of its blocks that this does not tell them apart by
+                             first; none: a group that is no calls */
 };
 
 /* One line of a table: a range path, a call stack, a thread, a size class, ... */

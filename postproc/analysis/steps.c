@@ -164,6 +164,7 @@ static struct mpr_steps_row *add_rows(struct mpr_steps *s, const struct mpr_heap
         next->depth = row->depth;
         *(here ? &next->here : &next->median) = row->bytes;
         *(here ? &next->blocks_here : &next->blocks_median) = row->blocks;
+        next->estimated = row->estimated;
     }
     return next;
 }
@@ -198,6 +199,7 @@ static void merge(struct mpr_steps_comparison *c)
         last->median += c->row[i].median;
         last->blocks_here += c->row[i].blocks_here;
         last->blocks_median += c->row[i].blocks_median;
+        last->estimated |= c->row[i].estimated;
     }
     for (size_t i = 0; i < merged; i++)
         if (c->row[i].here != c->row[i].median) c->row[kept++] = c->row[i];
@@ -206,12 +208,12 @@ static void merge(struct mpr_steps_comparison *c)
 }
 
 /* Who held the heap at an instance's peak. */
-static int read_peak(const struct mpr_steps *s, size_t instance, const struct mpr_choice *choice,
-                     struct mpr_peaks *peaks, const char *path, const struct mpr_progress *progress,
-                     struct mpr_error *error)
+static int read_peak(const struct mpr_steps *s, size_t instance, enum mpr_group by,
+                     const struct mpr_choice *choice, struct mpr_peaks *peaks, const char *path,
+                     const struct mpr_progress *progress, struct mpr_error *error)
 {
     const struct mpr_instances_heap *heap = &s->instances.heap[s->shown];
-    const struct mpr_peaks_options options = { .by = MPR_GROUP_AUTO,
+    const struct mpr_peaks_options options = { .by = by,
                                                .choice = choice,
                                                .heap = heap->name,
                                                .at = MPR_INSTANT_AT(heap->of[instance].peak_time) };
@@ -234,15 +236,15 @@ static struct mpr_row *apart(struct mpr_arena *arena, const struct mpr_steps_com
             .bytes = more ? r->here - r->median : r->median - r->here,
             .blocks = more ? mpr_less(r->blocks_here, r->blocks_median)
                            : mpr_less(r->blocks_median, r->blocks_here),
+            .estimated = r->estimated,
         };
     }
     return row;
 }
 
-static void fill_comparison(struct mpr_steps *s, const struct mpr_log_peaks *here,
-                            const struct mpr_heap_peak *median)
+static void fill_comparison(struct mpr_steps *s, struct mpr_steps_comparison *c,
+                            const struct mpr_log_peaks *here, const struct mpr_heap_peak *median)
 {
-    struct mpr_steps_comparison *c = &s->comparison;
     const size_t rows = here->heap->rows + median->rows;
     c->choice = here->choice;
     c->choice.source = mpr_arena_text(&s->instances.arena, c->choice.source);
@@ -255,37 +257,52 @@ static void fill_comparison(struct mpr_steps *s, const struct mpr_log_peaks *her
     c->less = apart(&s->instances.arena, c, false, &c->lesses);
 }
 
-static int compare(struct mpr_steps *s, const char *path, const struct mpr_choice *choice,
+static int compare(struct mpr_steps *s, struct mpr_steps_comparison *c, const char *path,
+                   enum mpr_group by, const struct mpr_choice *choice,
                    const struct mpr_progress *progress, struct mpr_error *error)
 {
     const struct mpr_steps_heap *h = &s->heap[s->shown];
-    struct mpr_steps_comparison *c = &s->comparison;
     struct mpr_peaks here, median = { .logs = 0 };
     c->instance = h->worst_peak;
     c->median = h->median;
-    int status = read_peak(s, c->instance, choice, &here, path, progress, error);
+    int status = read_peak(s, c->instance, by, choice, &here, path, progress, error);
     if (status == 0)
-        status = read_peak(s, c->median, &here.log[0].choice, &median, path, progress, error);
-    if (status == 0) {
-        fill_comparison(s, &here.log[0], &median.log[0].heap[0]);
-        s->compared = true;
-    }
+        status = read_peak(s, c->median, by, &here.log[0].choice, &median, path, progress, error);
+    if (status == 0) fill_comparison(s, c, &here.log[0], &median.log[0].heap[0]);
     mpr_peaks_free(&here);
     mpr_peaks_free(&median);
     return status;
 }
 
-int mpr_steps_read(struct mpr_steps *out, const char *path,
-                   const struct mpr_instances_options *options, const struct mpr_choice *choice,
+static int compare_all(struct mpr_steps *s, const char *path,
+                       const struct mpr_steps_options *options, const struct mpr_progress *progress,
+                       struct mpr_error *error)
+{
+    if (compare(s, &s->comparison, path, options->by, options->choice, progress, error) != 0)
+        return -1;
+    s->compared = true;
+    const enum mpr_group calls = s->comparison.choice.calls;
+    if (!mpr_group_is_calls(calls)) return 0;
+    return compare(s, &s->calls, path, calls, NULL, progress, error);
+}
+
+int mpr_steps_read(struct mpr_steps *out, const char *path, const struct mpr_steps_options *options,
                    const struct mpr_progress *progress, struct mpr_error *error)
 {
     *out = (struct mpr_steps){ .shown = 0 };
-    int status = mpr_instances_read(&out->instances, path, options, progress, error);
+    int status = mpr_instances_read(&out->instances, path, &options->instances, progress, error);
     if (status != 0 || !out->instances.heaps) return status;
     judge(out);
-    if (out->heap[out->shown].peaks_out) status = compare(out, path, choice, progress, error);
+    if (out->heap[out->shown].peaks_out) status = compare_all(out, path, options, progress, error);
     if (status != 0) mpr_steps_free(out);
     return status;
+}
+
+const struct mpr_row *mpr_steps_cause(const struct mpr_steps *s)
+{
+    if (s->calls.mores && s->calls.more[0].depth) return &s->calls.more[0];
+    if (s->comparison.mores && s->comparison.more[0].depth) return &s->comparison.more[0];
+    return NULL;
 }
 
 void mpr_steps_free(struct mpr_steps *steps) { mpr_instances_free(&steps->instances); }

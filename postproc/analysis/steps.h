@@ -32,6 +32,7 @@ struct mpr_steps_row {
     size_t depth;
     uint64_t here, median;
     uint64_t blocks_here, blocks_median;
+    bool estimated;
 };
 
 /* What the worst instance held at its peak, and what the median one did. */
@@ -53,12 +54,22 @@ struct mpr_steps {
     bool compared;
     struct mpr_steps_comparison comparison; /* of that heap, where an instance stands out by its
                                                peak */
+    struct mpr_steps_comparison calls; /* the same by call stacks, where AUTO tells blocks apart by
+                                          ranges and they have call stacks, too; else no rows */
 };
 
-/* 0, or -1 with *error filled.  choice: what AUTO stands for in the log; NULL: it is found out. */
-int mpr_steps_read(struct mpr_steps *out, const char *path,
-                   const struct mpr_instances_options *options, const struct mpr_choice *choice,
+struct mpr_steps_options {
+    struct mpr_instances_options instances;
+    enum mpr_group by;               /* what two peaks are compared by */
+    const struct mpr_choice *choice; /* what AUTO stands for in the log; NULL: it is found out */
+};
+
+/* 0, or -1 with *error filled. */
+int mpr_steps_read(struct mpr_steps *out, const char *path, const struct mpr_steps_options *options,
                    const struct mpr_progress *progress, struct mpr_error *error);
 void mpr_steps_free(struct mpr_steps *steps);
+/* What the worst instance holds most of that the median one does not, of the heap that is shown: by
+ * its call stack, or else its range.  NULL: none stands out, or nothing of it has a name. */
+const struct mpr_row *mpr_steps_cause(const struct mpr_steps *steps);
 
 #endif

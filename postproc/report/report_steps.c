@@ -200,8 +200,7 @@ static void heap(struct mpr_document *doc, const struct mpr_steps *s, size_t ind
         mpr_doc_table(doc, &(struct mpr_table){ .title = h->heap->name,
                                                 .only = MPR_FOR_PEOPLE,
                                                 MPR_COLUMNS(columns),
-                                                MPR_ROWS(line, lines),
-                                                .top = 40 });
+                                                MPR_ROWS(line, lines) });
     }
     mpr_doc_close(doc);
 }
@@ -220,6 +219,15 @@ static const char *others(struct mpr_document *doc, size_t count)
                      : "";
 }
 
+/* ", 1.50 GiB more in step > forward": of the heap that is shown. */
+static void cause(struct mpr_document *doc, const struct mpr_steps *s)
+{
+    const struct mpr_row *c = mpr_steps_cause(s);
+    if (!c) return;
+    mpr_doc_say(doc, ", %s%s more in %s", c->estimated ? "~" : "", mpr_doc_size(doc, c->bytes),
+                mpr_report_telling(doc, c->path, c->depth));
+}
+
 static void headline(struct mpr_document *doc, const struct mpr_steps *s,
                      const struct mpr_steps_heap *h)
 {
@@ -233,6 +241,7 @@ static void headline(struct mpr_document *doc, const struct mpr_steps *s,
                     at_peak(doc, s, h, h->worst_peak), others(doc, h->peaks_out),
                     h->peaks_out > 1 ? "" : "s", mpr_doc_size(doc, peak),
                     mpr_doc_size(doc, peak - h->median_peak));
+        if (h == &s->heap[s->shown]) cause(doc, s);
     }
     if (h->kept_out) {
         const struct mpr_instance *who = &s->instances.instance[h->worst_kept];
@@ -274,6 +283,7 @@ static const struct mpr_column row_columns[] = {
     { .key = "median_bytes", .type = MPR_BYTES, OF_ROW(median) },
     { .key = "blocks", .type = MPR_COUNT, OF_ROW(blocks_here) },
     { .key = "median_blocks", .type = MPR_COUNT, OF_ROW(blocks_median) },
+    { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0 },
 };
 
 static uint64_t sum_of(const struct mpr_row *row, size_t rows)
@@ -283,18 +293,28 @@ static uint64_t sum_of(const struct mpr_row *row, size_t rows)
     return sum;
 }
 
-static uint64_t differences(struct mpr_document *doc, const struct mpr_steps *s,
+static uint64_t differences(struct mpr_document *doc, const struct mpr_steps *s, enum mpr_group by,
                             const struct mpr_row *row, size_t rows, const char *heading)
 {
     const uint64_t whole = sum_of(row, rows);
     if (rows)
         mpr_report_rows(doc, &(struct mpr_rows){ .row = row,
                                                  .rows = rows,
-                                                 .by = s->comparison.choice.by,
+                                                 .by = by,
                                                  .of = s->heap[s->shown].heap->name,
                                                  .bytes = heading,
                                                  .whole = whole });
     return whole;
+}
+
+static void compared_rows(struct mpr_document *doc, const struct mpr_steps_comparison *c,
+                          const char *key)
+{
+    mpr_doc_table(doc, &(struct mpr_table){ .key = key,
+                                            .only = MPR_IN_JSON,
+                                            MPR_COLUMNS(row_columns),
+                                            MPR_ROWS(c->row, c->rows),
+                                            .omitted = "" });
 }
 
 static void comparison(struct mpr_document *doc, const struct mpr_steps *s)
@@ -307,15 +327,14 @@ static void comparison(struct mpr_document *doc, const struct mpr_steps *s)
     mpr_doc_fact(doc, "heap", mpr_value_text(h->heap->name));
     mpr_doc_fact(doc, "instance", mpr_value_text(instance));
     mpr_doc_fact(doc, "median", mpr_value_text(median));
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "paths",
-                                            .only = MPR_IN_JSON,
-                                            MPR_COLUMNS(row_columns),
-                                            MPR_ROWS(c->row, c->rows),
-                                            .omitted = "" });
+    mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_word(c->choice.by)));
+    compared_rows(doc, c, "paths");
+    if (s->calls.rows) compared_rows(doc, &s->calls, "stacks");
     mpr_doc_gap(doc);
     mpr_doc_line(doc, "what %s holds at its peak that %s, the median, does not:", instance, median);
-    const uint64_t more = differences(doc, s, c->more, c->mores, "more"),
-                   less = differences(doc, s, c->less, c->lesses, "less");
+    differences(doc, s, s->calls.choice.by, s->calls.more, s->calls.mores, "more");
+    const uint64_t more = differences(doc, s, c->choice.by, c->more, c->mores, "more"),
+                   less = differences(doc, s, c->choice.by, c->less, c->lesses, "less");
     if (less) {
         mpr_doc_gap(doc);
         mpr_doc_line(doc, "%s more and %s less: +%s", mpr_doc_size(doc, more),
