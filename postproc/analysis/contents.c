@@ -51,7 +51,9 @@ static void tell_block(void *arg, const struct mpr_ledger_entry *e)
     struct reading *r = arg;
     const struct mpr_cell *cell = &r->replay->books.cell[e->cell];
     const struct mpr_all of = mpr_all_of(cell->key);
+    const bool freer = e->freer.thread != MPR_NOBODY;
     if (e->size < r->options->min_bytes || !is_within(r->options, e->from, e->to)) return;
+    if (freer) use_range(r, &r->replay->ranges, e->freer.node);
     const struct mpr_content_block block = { .heap = heap_name(r, (uint8_t)e->key),
                                              .address = e->key >> 8,
                                              .bytes = e->size,
@@ -59,7 +61,9 @@ static void tell_block(void *arg, const struct mpr_ledger_entry *e)
                                              .freed_ns = e->to,
                                              .range = of.node,
                                              .thread = of.thread,
-                                             .site = cell->site };
+                                             .site = cell->site,
+                                             .freed_range = freer ? e->freer.node : UINT64_MAX,
+                                             .freed_thread = freer ? e->freer.thread : UINT64_MAX };
     r->sink->block(r->sink->arg, &block);
 }
 

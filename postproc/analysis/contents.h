@@ -25,11 +25,14 @@ struct mpr_telling;
 
 /* ---- told one by one */
 
-/* freed_ns UINT64_MAX: it lives at the end of the log.  site 0: without a call stack. */
+/* freed_ns UINT64_MAX: it lives at the end of the log.  site 0: without a call stack.  freed_range,
+ * freed_thread: the thread that gave it back and what was open there; UINT64_MAX: nobody, or not
+ * known who. */
 struct mpr_content_block {
     const char *heap;
     uint64_t address, bytes, made_ns, freed_ns;
     uint64_t range, thread, site;
+    uint64_t freed_range, freed_thread;
 };
 
 /* A time that a range was open.  ended: false where the log ends before. */

@@ -22,13 +22,20 @@ static inline void mpr_lives_born(struct mpr_replay *r, uint8_t heap,
     if (r->ledger) mpr_ledger_born(r->ledger, key, block->size, block->cell, block->from);
 }
 
+/* Who does what the newest event says. */
+static inline struct mpr_freer mpr_lives_freer(const struct mpr_replay *r)
+{
+    const struct mpr_thread *t = r->actor < r->threads.count ? r->threads.at[r->actor] : NULL;
+    return (struct mpr_freer){ r->actor, t ? t->node : 0 };
+}
+
 static inline void mpr_lives_gone(struct mpr_replay *r, uint64_t key, uint64_t size)
 {
     mpr_touches_tick(r->books.touches);
     if (r->large) mpr_large_gone(r->large, (uint8_t)key, key >> 8, size, r->now);
     if (r->lasting) mpr_lasting_gone(r->lasting, key, size, r->now);
     if (r->flows) mpr_flows_gone(r->flows, key, r->now);
-    if (r->ledger) mpr_ledger_gone(r->ledger, key, r->now);
+    if (r->ledger) mpr_ledger_gone(r->ledger, key, r->now, mpr_lives_freer(r));
 }
 
 #endif

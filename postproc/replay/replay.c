@@ -165,7 +165,9 @@ static inline void count_out(struct mpr_replay *r, const struct mpr_block *block
 MPR_COLD static void replace_block(struct mpr_replay *r, const struct mpr_block *block,
                                    uint32_t thread)
 {
+    r->actor = MPR_NOBODY;
     count_out(r, block);
+    r->actor = thread;
     wait_for_partner(r, block->key, thread, MPR_WAIT_FREE);
 }
 
@@ -499,6 +501,7 @@ static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
 {
     if (__builtin_expect(e->time >= r->turn, 0)) mpr_chosen_turn(r, e->time);
     r->now = e->time;
+    r->actor = e->thread < MPR_THREADS_MAX ? e->thread : 0;
     r->count[e->op]++;
     if (r->repairs.count) expire_repairs(r, e->time);
     const bool gpu = is_gpu(e);
@@ -540,6 +543,7 @@ void mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size
 
 void mpr_replay_finish(struct mpr_replay *r)
 {
+    r->actor = MPR_NOBODY;
     expire_repairs(r, UINT64_MAX);
     mpr_chosen_turn(r, UINT64_MAX);
     mpr_gpu_finish(r);

@@ -78,7 +78,8 @@ struct mpr_replay {
     uint64_t lost_by[16];
     struct mpf_unwritten unwritten[8]; /* times that frames could not be written: the first ones */
     uint32_t unwrittens;
-    uint64_t now;  /* time of the newest event */
+    uint64_t now;   /* time of the newest event */
+    uint32_t actor; /* its thread; MPR_NOBODY: who does what is done now is not known */
     uint64_t turn; /* ns: an event of then, or later, begins or ends the chosen instant; UINT64_MAX:
                       none does */
     bool chosen, pinned; /* it has begun; it has passed */

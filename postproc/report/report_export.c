@@ -133,6 +133,8 @@ static const struct mpr_column blocks[] = {
     { .key = "range_id", .type = MPR_COUNT, OF_BLOCK(range) },
     { .key = "thread_id", .type = MPR_COUNT, OF_BLOCK(thread) },
     { .key = "site_id", .type = MPR_COUNT, OF_BLOCK(site), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "freed_range_id", .type = MPR_COUNT, OF_BLOCK(freed_range), .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "freed_thread_id", .type = MPR_COUNT, OF_BLOCK(freed_thread), .unless = MPR_UNKNOWN_AT_MAX },
 };
 
 #define OF_USE(member) MPR_FIELD(mpr_content_use, member)

@@ -81,6 +81,11 @@ def compare(folder, log):
         lost = ask(f"""SELECT count(*) FROM blocks LEFT JOIN {table} AS t USING (process_id, {table[:-1]}_id)
                        WHERE blocks.{table[:-1]}_id IS NOT NULL AND t.process_id IS NULL""")[0][0]
         check(lost == 0, log, lost, "blocks have no", table)
+    for table in "ranges", "threads":
+        of = f"freed_{table[:-1]}_id"
+        lost = ask(f"""SELECT count(*) FROM blocks AS b LEFT JOIN {table} AS t ON t.process_id = b.process_id AND t.{table[:-1]}_id = b.{of}
+                       WHERE (b.{of} IS NOT NULL AND t.process_id IS NULL) OR (b.freed_ns IS NULL AND b.{of} IS NOT NULL)""")[0][0]
+        check(lost == 0, log, lost, "blocks are freed by none of", table)
     db.close()
 
 
@@ -124,7 +129,7 @@ def queries(folder, logs):
     with open(os.environ["MAN"]) as f:
         page = f.read().partition(".SH OPTIONS OF EXPORT")[2].partition(".SH ")[0].replace("\\-", "-")
     shown = re.findall(r"\.EX\n(.*?)\.EE", page, re.DOTALL)
-    check(len(shown) == 10, len(shown), "queries")
+    check(len(shown) == 11, len(shown), "queries")
     db = opened(folder, *logs)
     check([i for i, in db.execute("SELECT process_id FROM processes ORDER BY 1")] == list(range(1, len(logs) + 1)), "processes")
     for sql in shown:
