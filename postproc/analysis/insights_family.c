@@ -1,6 +1,8 @@
 /* What forked workers hold each for itself. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "evidence.h"
 
 static bool same_command(const struct mpr_process_info *a, const struct mpr_process_info *b)
@@ -29,23 +31,50 @@ struct workers {
     uint64_t count, sum, most, least; /* bytes, of their peaks of host/heap */
 };
 
-/* Those of one parent that hold nearly as much as the one that holds most. */
+static int most_first(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a > b ? -1 : a < b;
+}
+
+/* The peaks of the workers of one parent, largest first. */
+static size_t peaks_of(const struct mpr_processes *all, size_t parent, uint64_t *peak)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < all->count; i++)
+        if (all->at[i].parent == parent && is_worker(all, &all->at[i]))
+            peak[count++] = all->at[i].host.peak_bytes;
+    if (count) qsort(peak, count, sizeof *peak, most_first);
+    return count;
+}
+
+/* Of the worker that holds the middle one of all bytes: many small ones do not move it, as they
+ * would the median. */
+static uint64_t typical(const uint64_t *peak, size_t count)
+{
+    uint64_t sum = 0, so_far = 0;
+    for (size_t i = 0; i < count; i++) sum += peak[i];
+    for (size_t i = 0; i < count; i++)
+        if ((so_far += peak[i]) >= sum / 2) return peak[i];
+    return 0;
+}
+
+/* Those of one parent that hold from half to twice what is typical of them: workers that load as
+ * much differ by the batches that they had just then. */
 static struct workers workers_of(const struct mpr_processes *all, size_t parent)
 {
+    uint64_t *peak = mpr_alloc(all->count, sizeof *peak);
+    const size_t count = peaks_of(all, parent, peak);
+    const uint64_t middle = typical(peak, count);
     struct workers w = { .least = UINT64_MAX };
-    for (size_t i = 0; i < all->count; i++) {
-        const struct mpr_process *p = &all->at[i];
-        if (p->parent == parent && is_worker(all, p) && p->host.peak_bytes > w.most)
-            w.most = p->host.peak_bytes;
-    }
-    for (size_t i = 0; i < all->count; i++) {
-        const struct mpr_process *p = &all->at[i];
-        const uint64_t bytes = p->host.peak_bytes;
-        if (p->parent != parent || !is_worker(all, p) || bytes < w.most - w.most / 10) continue;
-        if (bytes < w.least) w.least = bytes;
-        w.sum += bytes;
+    for (size_t i = 0; i < count; i++) {
+        if (peak[i] < middle - middle / 2 || peak[i] / 2 > middle) continue;
+        if (peak[i] < w.least) w.least = peak[i];
+        if (peak[i] > w.most) w.most = peak[i];
+        w.sum += peak[i];
         w.count++;
     }
+    free(peak);
     return w;
 }
 

@@ -519,13 +519,22 @@ static void workers_that_hold_as_much_are_copies(void **state)
 {
     struct fixture *f = *state;
     const struct mpr_process child = { .parent = 0, .image_of = MPR_NO_PROCESS };
-    look_at_workers(f, child, (uint64_t[]){ 90 * MIB, 100 * MIB, 89 * MIB });
+    look_at_workers(f, child, (uint64_t[]){ 90 * MIB, 100 * MIB, 51 * MIB });
     assert_int_equal(f->out.findings, 1);
     assert_string_equal(f->out.finding[0].key, "workers");
-    assert_int_equal(f->out.finding[0].bytes, 90 * MIB);
+    assert_int_equal(f->out.finding[0].bytes, 141 * MIB);
     assert_string_equal(f->out.finding[0].what,
-                        "2 forked workers hold about as much each, 90.00 MiB to 100.00 MiB of "
-                        "host/heap, 190.00 MiB in all; their parent holds 10.00 MiB");
+                        "3 forked workers hold about as much each, 51.00 MiB to 100.00 MiB of "
+                        "host/heap, 241.00 MiB in all; their parent holds 10.00 MiB");
+}
+
+static void a_small_worker_is_not_one_of_the_large_ones(void **state)
+{
+    struct fixture *f = *state;
+    const struct mpr_process child = { .parent = 0, .image_of = MPR_NO_PROCESS };
+    look_at_workers(f, child, (uint64_t[]){ 90 * MIB, 1 * MIB, 100 * MIB });
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].bytes, 90 * MIB);
 }
 
 static void workers_that_differ_and_other_children_are_fine(void **state)
@@ -537,7 +546,7 @@ static void workers_that_differ_and_other_children_are_fine(void **state)
     struct mpr_process stranger = child;
     stranger.summary.process.argv = other;
     stranger.summary.process.argc = 2;
-    look_at_workers(f, child, (uint64_t[]){ 89 * MIB, 100 * MIB, 80 * MIB });
+    look_at_workers(f, child, (uint64_t[]){ 80 * MIB, 400 * MIB, 199 * MIB });
     look_at_workers(f, child, (uint64_t[]){ 31 * MIB, 32 * MIB, 32 * MIB });
     look_at_workers(f, executed, (uint64_t[]){ 100 * MIB, 100 * MIB, 100 * MIB });
     look_at_workers(f, stranger, (uint64_t[]){ 100 * MIB, 100 * MIB, 100 * MIB });
@@ -578,6 +587,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_freed_may_have_been_kept, begin, end),
         cmocka_unit_test_setup_teardown(what_was_not_freed_is_not_kept, begin, end),
         cmocka_unit_test_setup_teardown(workers_that_hold_as_much_are_copies, begin, end),
+        cmocka_unit_test_setup_teardown(a_small_worker_is_not_one_of_the_large_ones, begin, end),
         cmocka_unit_test_setup_teardown(workers_that_differ_and_other_children_are_fine, begin,
                                         end),
     };
