@@ -101,6 +101,32 @@ static void torch_hint(struct mpr_document *doc, const struct mpr_log_peaks *log
         mpr_report_run(doc, &log->summary, "run again: memprof run --stacks=all");
 }
 
+/* Which blocks of the heap have none; NULL: all could have one, or it is not known. */
+static const char *without_stacks(struct mpr_document *doc, const struct mpr_recording *r,
+                                  const char *heap)
+{
+    const bool small = is_host(heap) || is_torch(heap);
+    if (strcmp(r->stacks, "off") == 0) return "call stacks were not recorded";
+    if (!small || !*r->stacks || strcmp(r->stacks, "all") == 0) return NULL;
+    const char *below = mpr_doc_size(doc, r->stacks_large);
+    if (is_host(heap) && strcmp(r->stacks, "large") == 0)
+        return mpr_arena_format(&doc->arena, "blocks below %s have no call stack", below);
+    return mpr_arena_format(&doc->arena,
+                            "of blocks below %s a sample has a call stack, and is counted as it is",
+                            below);
+}
+
+bool mpr_report_hint_counts(struct mpr_document *doc, const struct mpr_log_peaks *log,
+                            const char *heap, uint64_t named, uint64_t all)
+{
+    const enum mpr_group by = log->choice.by;
+    const char *why = without_stacks(doc, &log->summary.recording, heap);
+    if (by != MPR_GROUP_AUTO && !mpr_group_is_calls(by)) return false;
+    if (!why || all - named < all / TENTH || all == named) return false;
+    mpr_doc_line(doc, "  %s of them have a name: %s", mpr_doc_count(doc, named), why);
+    return true;
+}
+
 void mpr_report_run(struct mpr_document *doc, const struct mpr_summary *s, const char *recorder)
 {
     mpr_doc_command(doc, "  %s -- %s", recorder, command(doc, s));

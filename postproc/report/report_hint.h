@@ -10,6 +10,10 @@ struct mpr_summary;
 /* For people: how much of a heap's peak has no name, where that is much, why, and the command or
  * option that gives it one. */
 void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log);
+/* For people, of a heap's blocks that are counted one by one: how many have a name, and why no
+ * more, where a tenth or more have none; true: a recording with all call stacks would name them. */
+bool mpr_report_hint_counts(struct mpr_document *doc, const struct mpr_log_peaks *log,
+                            const char *heap, uint64_t named, uint64_t all);
 /* A line for people: the recorder with its options, and the program that the log is of. */
 void mpr_report_run(struct mpr_document *doc, const struct mpr_summary *summary,
                     const char *recorder);

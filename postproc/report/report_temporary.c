@@ -3,6 +3,7 @@
 
 #include "mpf/event.h"
 #include "naming.h"
+#include "report_hint.h"
 #include "report_rows.h"
 #include "reports.h"
 #include "temporary.h"
@@ -128,6 +129,15 @@ static void summary_line(struct mpr_document *doc, const struct mpr_temporary *t
                  mpr_doc_size(doc, h->all.soon_bytes));
 }
 
+/* Temporary blocks that a range or a call names. */
+static uint64_t named(const struct mpr_temporary_heap *h)
+{
+    uint64_t blocks = 0;
+    for (size_t i = 0; i < h->rows; i++)
+        if (h->row[i].row.depth) blocks += h->row[i].tally.soon;
+    return blocks;
+}
+
 /* ---- all */
 
 static const struct mpr_column heap_fields[] = {
@@ -138,12 +148,14 @@ static const struct mpr_column heap_fields[] = {
     { .key = "bytes", .type = MPR_BYTES, MPR_FIELD(mpr_temporary_heap, all.bytes) },
 };
 
-static void heap(struct mpr_document *doc, const struct mpr_temporary *t,
+/* True: another recording would name more of its blocks. */
+static bool heap(struct mpr_document *doc, const struct mpr_temporary *t,
                  const struct mpr_temporary_heap *h)
 {
+    const struct mpr_log_peaks *log = &t->peaks.log[0];
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
-    *around = (struct around){ .site = { doc, t->peaks.log[0].choice.by },
-                               .log = t->peaks.log[0].summary.path,
+    *around = (struct around){ .site = { doc, log->choice.by },
+                               .log = log->summary.path,
                                .heap = h->name };
     mpr_doc_open(doc, NULL);
     mpr_doc_facts(doc, heap_fields, h);
@@ -153,8 +165,10 @@ static void heap(struct mpr_document *doc, const struct mpr_temporary *t,
                                             MPR_ROWS(h->row, h->rows),
                                             .context = around });
     summary_line(doc, t, h);
-    if (h->all.soon) shown_rows(doc, h, t->peaks.log[0].choice.by);
+    const bool hint = mpr_report_hint_counts(doc, log, h->name, named(h), h->all.soon);
+    if (h->all.soon) shown_rows(doc, h, log->choice.by);
     mpr_doc_close(doc);
+    return hint;
 }
 
 void mpr_report_temporary(struct mpr_document *doc, const struct mpr_temporary *t)
@@ -166,8 +180,13 @@ void mpr_report_temporary(struct mpr_document *doc, const struct mpr_temporary *
     mpr_doc_fact(doc, "within_ns", mpr_value_number(MPR_SPAN, t->options.within_ns));
     mpr_report_choice(doc, &log->choice);
     mpr_doc_list(doc, "heaps");
-    for (size_t i = 0; i < t->heaps; i++) heap(doc, t, &t->heap[i]);
+    bool hint = false;
+    for (size_t i = 0; i < t->heaps; i++) hint |= heap(doc, t, &t->heap[i]);
     mpr_doc_close(doc);
+    if (hint) {
+        mpr_doc_gap(doc);
+        mpr_report_run(doc, &log->summary, "all of them: memprof run --stacks=all");
+    }
     if (!t->heaps) {
         const bool sampled = (log->heaps && log->heap[0].inside) ||
                              strcmp(log->summary.recording.blocks, "sample") == 0;
