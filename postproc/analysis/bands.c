@@ -153,7 +153,8 @@ static struct mpr_band band_of(const struct folding *f, enum mpr_band_kind kind,
                               .node = all.node,
                               .thread = all.thread,
                               .class = all.class,
-                              .library = u->library };
+                              .library = u->library,
+                              .at_least = mpr_label_at_least(f->r, c) };
 }
 
 static uint32_t add_band(struct folding *f, enum mpr_band_kind kind, const struct unit *u)

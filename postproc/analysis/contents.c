@@ -151,6 +151,7 @@ static void tell_held(struct mpr_content_use *use, const struct mpr_held *held)
     use->own_peak = held->own_peak;
     use->allocations = held->allocations;
     use->error = mpr_row_error(held->variance);
+    if (held->estimated) use->mark = "~";
 }
 
 static void fill_uses(struct reading *r, const struct mpr_replay *replay)
@@ -174,6 +175,9 @@ static void fill_uses(struct reading *r, const struct mpr_replay *replay)
             .end_blocks = cell->blocks,
             .own_peak = cell->own_peak,
             .allocations = cell->allocations,
+            .mark = is_estimated(replay, cell->heap)   ? "~"
+                    : mpr_label_at_least(replay, cell) ? ">="
+                                                       : "",
         };
         if (cell->heap == MPF_HEAP_HOST) tell_held(&out->use[out->uses - 1], &host[i]);
     }

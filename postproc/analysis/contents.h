@@ -70,7 +70,8 @@ struct mpr_content_use {
     uint64_t range, thread, site;
     uint64_t size_up_to; /* bytes, of a block: over half of it */
     uint64_t peak_bytes, peak_blocks, end_bytes, end_blocks, own_peak, allocations;
-    uint64_t error; /* the standard error of peak_bytes; 0: they are no estimate */
+    uint64_t error;   /* the standard error of peak_bytes; 0: they are no estimate */
+    const char *mark; /* "~": estimated from samples; ">=": sampled blocks as they are; "": exact */
 };
 
 /* Number 0 is "outside any range", its own parent. */

@@ -107,6 +107,14 @@ static void count_more(struct mpr_holder *who, const struct more *more, uint32_t
     }
 }
 
+/* Ranges have all of their blocks, but where others are not recorded at all. */
+static bool is_at_least(const struct mpr_replay *r, const struct mpr_cell *cell,
+                        const struct mpr_holder *w)
+{
+    const bool calls = !w->node && (w->python || w->native || w->library);
+    return mpr_label_is_sampled(r, cell) && (calls || mpr_replay_samples_host(r));
+}
+
 static void sum_cells(struct mpr_heap_lines *l, enum mpr_view view, uint8_t heap)
 {
     const struct mpr_replay *r = &l->reader->replay;
@@ -127,6 +135,7 @@ static void sum_cells(struct mpr_heap_lines *l, enum mpr_view view, uint8_t heap
             *row = ++rows;
         }
         add_cell(&r->books, cell, &sum[*row - 1]);
+        sum[*row - 1].at_least |= is_at_least(r, cell, &w);
         MPR_REACH(more, *row - 1, mores);
         if (heap == MPF_HEAP_PYTHON) add_more(r, i, &more[*row - 1]);
     }
@@ -160,6 +169,7 @@ static void name_rows(struct mpr_heap_lines *l, struct view *v)
         *row = (struct mpr_row){ .bytes = v->who[i].bytes,
                                  .blocks = v->who[i].blocks,
                                  .estimated = v->estimated,
+                                 .at_least = v->who[i].at_least,
                                  .allocations = v->who[i].allocations };
         row->path = path_of(l, &v->who[i], &row->depth);
     }

@@ -201,3 +201,31 @@ const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_read
     }
     return path;
 }
+
+/* ---- samples */
+
+bool mpr_label_is_sampled(const struct mpr_replay *r, const struct mpr_cell *cell)
+{
+    const size_t index = (size_t)(cell - r->books.cell);
+    return cell->heap == MPF_HEAP_HOST && index < r->estimates.cells &&
+           r->estimates.cell[index].samples;
+}
+
+/* Is it a call stack that tells the cell from others?  With AUTO what a range names is not sampled.
+ */
+static bool is_by_calls(const struct mpr_replay *r, const struct mpr_cell *cell)
+{
+    switch (r->options.by) {
+    case MPR_GROUP_AUTO: return true;
+    case MPR_GROUP_STACK:
+    case MPR_GROUP_PYTHON: return cell->key != 0;
+    case MPR_GROUP_ALL: return cell->site != 0;
+    case MPR_GROUP_LIBRARY: return *mpr_sites_library_name(&r->sites, (uint32_t)cell->key);
+    default: return false;
+    }
+}
+
+bool mpr_label_at_least(const struct mpr_replay *r, const struct mpr_cell *cell)
+{
+    return mpr_label_is_sampled(r, cell) && (mpr_replay_samples_host(r) || is_by_calls(r, cell));
+}

@@ -13,6 +13,10 @@ const char *mpr_label_heap(struct mpr_arena *arena, uint8_t heap);
 /* The cell's path, outermost first: ranges, or one text for a thread, a size class or a heap. */
 const char *const *mpr_label_path(struct mpr_arena *arena, const struct mpr_reader *reader,
                                   const struct mpr_cell *cell, size_t *depth);
+/* Are there blocks in the cell that stand for others, of the same site, which lie in another one?
+ * at_least: so the cell has not all that its name has made. */
+bool mpr_label_is_sampled(const struct mpr_replay *r, const struct mpr_cell *cell);
+bool mpr_label_at_least(const struct mpr_replay *r, const struct mpr_cell *cell);
 /* The path of a node of the ranges, and of a native stack; outermost first. */
 const char *const *mpr_label_node(struct mpr_arena *arena, const struct mpr_reader *reader,
                                   uint32_t node, size_t *depth);

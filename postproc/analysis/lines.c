@@ -32,6 +32,7 @@ void mpr_line_add(struct mpr_line *line, const struct mpr_line *other)
     to->live_bytes += from->live_bytes;
     to->live_blocks += from->live_blocks;
     to->estimated |= from->estimated;
+    to->at_least |= from->at_least;
     to->variance += from->variance;
     if (from->own_peak > to->own_peak) to->own_peak = from->own_peak;
     if (to->bytes > to->own_peak) to->own_peak = to->bytes;

@@ -26,6 +26,7 @@ struct mpr_row {
     uint64_t live_bytes, live_blocks; /* of what grew (leaks.h): at the end of its growth, while
                                          bytes and blocks are what it grew by; else 0 */
     bool estimated;                   /* from sampled blocks, or counted now and then */
+    bool at_least;                    /* there may be more: sampled blocks as they are */
     double variance;                  /* of bytes, squared: of what is estimated from samples */
     uint64_t inherited; /* of bytes: by inheritance from another thread's range (device heaps only)
                          */

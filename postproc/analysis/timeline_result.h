@@ -62,6 +62,7 @@ struct mpr_band {
     uint32_t native, python; /* call stacks; of MPR_BAND_SMALL only Python's, where there is no
                                 range; of MPR_BAND_FOLD those of one of them */
     uint64_t largest;        /* bytes in any vector */
+    bool at_least;           /* sampled blocks as they are: more of its name lies in another band */
     /* by MPR_GROUP_ALL: is there more of its name in bands that do not say so?  Bit 0: of the whole
      * path; above it: of the path's first so many names. */
     uint32_t piece[MPR_VIEWS];
@@ -164,6 +165,7 @@ struct mpr_call_stack {
 struct mpr_holder {
     uint32_t node, python, native, library;
     uint64_t bytes, blocks, allocations;
+    bool at_least; /* sampled blocks as they are: there may be more */
 };
 
 /* A name as frames, and who called its innermost one: a frame + 1; 0: not told. */

@@ -65,7 +65,9 @@ static void words(FILE *out, const struct mpr_table *t, const struct mpr_value *
     else if (v->type == MPR_NUMBERS)
         for (size_t i = 0; i < v->count; i++)
             fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
-    else fprintf(out, "%s%s", estimated || v->about ? "~" : "", mpr_cell_number(&n, t, v));
+    else
+        fprintf(out, "%s%s%s", v->at_least ? "≥" : "", estimated || v->about ? "~" : "",
+                mpr_cell_number(&n, t, v));
 }
 
 static void one_row(FILE *out, const struct mpr_table *t, const void *row)

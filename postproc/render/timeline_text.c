@@ -133,7 +133,6 @@ static void axis(FILE *out, const struct columns *c, const struct mpr_summary *s
 struct band_line {
     struct mpr_line line;
     const char *course;
-    bool at_least; /* sampled blocks, as they are */
 };
 
 static struct mpr_value path(const void *row, const void *context)
@@ -151,7 +150,7 @@ static struct mpr_value bytes(const void *row, const void *context)
     const struct band_line *l = row;
     (void)context;
     struct mpr_value v = mpr_value_number(MPR_BYTES, l->line.row.bytes);
-    v.at_least = l->at_least;
+    v.at_least = l->line.row.at_least;
     return v;
 }
 
@@ -163,8 +162,10 @@ static struct mpr_row *rows_of(struct mpr_arena *arena, const struct mpr_heap_li
     const size_t end = h->spans ? h->span[c->span[c->peak_column]].end : 0;
     for (size_t i = 0; i < h->bands; i++) {
         const struct mpr_band *band = &h->band[i];
-        row[i] =
-            (struct mpr_row){ .path = band->path, .depth = band->depth, .own_peak = band->largest };
+        row[i] = (struct mpr_row){ .path = band->path,
+                                   .depth = band->depth,
+                                   .own_peak = band->largest,
+                                   .at_least = band->at_least };
     }
     for (size_t i = 0; i < end; i++) row[h->change[i].band].bytes = h->change[i].bytes;
     return row;
@@ -242,19 +243,6 @@ static size_t sparks(const struct mpr_style *style)
     return !style->width || room > SPARKS ? SPARKS : room > LEAST ? (size_t)room : LEAST;
 }
 
-static bool by_stacks(enum mpr_group by)
-{
-    return by == MPR_GROUP_STACK || by == MPR_GROUP_PYTHON || by == MPR_GROUP_LIBRARY;
-}
-
-/* Has only a sample of the heap's small blocks what its bands are by?  Who has no library is named
- * as those are that have one. */
-static bool is_sampled(const struct mpr_timeline *t, const struct mpr_heap_line *h)
-{
-    return t->sampled && by_stacks(t->choice.by) && t->choice.by != MPR_GROUP_LIBRARY &&
-           strcmp(h->name, "host/heap") == 0;
-}
-
 static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_line *h,
                        const struct mpr_style *style)
 {
@@ -272,8 +260,7 @@ static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr
     struct band_line *shown = mpr_arena_alloc(&arena, lines * sizeof *shown);
     for (size_t i = 0; i < lines; i++)
         shown[i] = (struct band_line){ .line = line[i],
-                                       .course = i < courses.lines ? course(&courses, i) : "",
-                                       .at_least = is_sampled(t, h) && line[i].row.depth };
+                                       .course = i < courses.lines ? course(&courses, i) : "" };
     // clang-format off
     const struct mpr_column columns[] = {
         { .title = "path", .type = MPR_PATH, .get = path, .width = PATH },
@@ -331,6 +318,14 @@ static void heap(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_
     if (t->choice.by != MPR_GROUP_HEAP) band_table(out, t, h, style);
 }
 
+static bool has_bounds(const struct mpr_timeline *t)
+{
+    for (size_t i = 0; i < t->heaps; i++)
+        for (size_t k = 0; k < t->heap[i].bands; k++)
+            if (t->heap[i].band[k].at_least) return true;
+    return false;
+}
+
 void mpr_timeline_text(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style)
 {
     mpr_text_log(out, &t->summary, &t->choice, style);
@@ -339,7 +334,7 @@ void mpr_timeline_text(FILE *out, const struct mpr_timeline *t, const struct mpr
         "host/heap is sampled: bands hold the sampled blocks as they are, at least; peaks estimates"
     };
     const bool host = strcmp(t->summary.recording.blocks, "sample") == 0;
-    if (host || (t->sampled && by_stacks(t->choice.by))) mpr_text_notes(out, &note[host], 1, style);
+    if (has_bounds(t)) mpr_text_notes(out, &note[host], 1, style);
     for (size_t i = 0; i < t->heaps; i++) heap(out, t, &t->heap[i], style);
     if (!t->heaps) fputs("\nno allocations were recorded\n", out);
 }

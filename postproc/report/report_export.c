@@ -152,6 +152,7 @@ static const struct mpr_column uses[] = {
     { .key = "own_peak_bytes", .type = MPR_BYTES, OF_USE(own_peak) },
     { .key = "allocations", .type = MPR_COUNT, OF_USE(allocations) },
     { .key = "error_bytes", .type = MPR_BYTES, OF_USE(error), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "mark", .type = MPR_TEXT, OF_USE(mark), .unless = MPR_UNKNOWN_AT_0 },
 };
 
 /* ---- over time */

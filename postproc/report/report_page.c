@@ -44,13 +44,48 @@ static const char *const *path_of(struct mpr_document *doc, const struct mpr_lin
 
 #define OF(member) MPR_FIELD(held, line.row.member)
 
+static struct mpr_value bounded(const struct mpr_row *row, enum mpr_type type, uint64_t number)
+{
+    struct mpr_value v = mpr_value_number(type, number);
+    v.at_least = row->at_least;
+    return v;
+}
+
+static struct mpr_value size(const void *row, const void *context)
+{
+    const struct mpr_row *r = &((const struct held *)row)->line.row;
+    (void)context;
+    return bounded(r, MPR_BYTES, r->bytes);
+}
+
+static struct mpr_value bytes(const void *row, const void *context)
+{
+    const struct mpr_row *r = &((const struct held *)row)->line.row;
+    (void)context;
+    return bounded(r, MPR_COUNT, r->bytes);
+}
+
+static struct mpr_value blocks(const void *row, const void *context)
+{
+    const struct mpr_row *r = &((const struct held *)row)->line.row;
+    (void)context;
+    return bounded(r, MPR_COUNT, r->blocks);
+}
+
+static struct mpr_value allocations(const void *row, const void *context)
+{
+    const struct mpr_row *r = &((const struct held *)row)->line.row;
+    (void)context;
+    return bounded(r, MPR_COUNT, r->allocations);
+}
+
 static const struct mpr_column columns[] = {
     { .title = "range", MPR_PATH_FIELD(held, path, line.row.depth) },
-    { .title = "at the peak", .type = MPR_BYTES, OF(bytes), .estimate = true },
-    { .title = "bytes", .type = MPR_COUNT, OF(bytes), .estimate = true },
+    { .title = "at the peak", .type = MPR_BYTES, .get = size, .estimate = true },
+    { .title = "bytes", .type = MPR_COUNT, .get = bytes, .estimate = true },
     { .title = "share", .type = MPR_SHARE, OF(bytes) },
-    { .title = "blocks", .type = MPR_COUNT, OF(blocks), .estimate = true },
-    { .title = "allocations", .type = MPR_COUNT, OF(allocations), .estimate = true },
+    { .title = "blocks", .type = MPR_COUNT, .get = blocks, .estimate = true },
+    { .title = "allocations", .type = MPR_COUNT, .get = allocations, .estimate = true },
 };
 
 static bool estimated(const void *row) { return ((const struct held *)row)->line.row.estimated; }

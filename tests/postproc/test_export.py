@@ -103,6 +103,17 @@ def devices(ask, log, peaks):
         check([b for b, in comms] == sorted(c["bytes"] for c in d.get("communicators") or []), log, "communicators")
 
 
+def marks(folder, made):
+    """What is no exact number says so, as reports do."""
+    for log, heap, wanted in ((made["whole"], "host/heap", {None}), (made["sampled"], "host/heap", {None, ">="}),
+                              (os.path.join(GOLDEN, "host-sample.zst"), "host/heap", {None, "~"}), (os.path.join(GOLDEN, "python-small.zst"), "host/python", {"~"})):
+        db = opened(folder, log)
+        found = {mark for mark, in db.execute("SELECT DISTINCT mark FROM uses WHERE heap = ?", (heap,))}
+        check(found == wanted, log, heap, "marks", found)
+        check(db.execute("SELECT count(*) FROM uses WHERE mark = '>=' AND site_id IS NULL").fetchone() == (0,), log, "who has no stack is no sample")
+        db.close()
+
+
 def selection(folder, log):
     whole = opened(folder, log)
     count, most = whole.execute("SELECT count(*), max(bytes) FROM blocks").fetchone()
@@ -190,6 +201,7 @@ with tempfile.TemporaryDirectory() as folder:
     check(len(golden) > 15, "golden logs", golden)
     for log in [*made.values(), *golden]:
         compare(folder, log)
+    marks(folder, made)
     selection(folder, os.path.join(GOLDEN, "h200-pytorch.zst"))
     queries(folder, [os.path.join(GOLDEN, name) for name in ("h200-pytorch.zst", "h200-graphs-oom.zst")])
     failures(folder, made["whole"])
