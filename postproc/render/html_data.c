@@ -22,22 +22,11 @@
 
 enum { SEGMENTS = 4096, PINS = 12 }; /* of an instant that the page lists */
 
-/* "b3-heap1": log 3's second heap. */
-struct blob_name {
-    char text[64];
-};
-
-static const char *blob_name(struct blob_name *name, size_t log, const char *what, size_t index)
+/* A log has three parts: "b3" is JSON, "b3-levels" has the columns that the page needs of each log,
+ * "b3-details" those that only a run that is shown needs: they are read when it is chosen. */
+static void blob(FILE *out, struct mpr_blob *b, size_t log, const char *what)
 {
-    snprintf(name->text, sizeof name->text, "b%zu-%s%zu", log, what, index);
-    return name->text;
-}
-
-static void blob(FILE *out, struct mpr_blob *b, size_t log, const char *what, size_t index)
-{
-    struct blob_name name;
-    fprintf(out, "<script type=\"application/gzip\" id=\"%s\">",
-            blob_name(&name, log, what, index));
+    fprintf(out, "<script type=\"application/gzip\" id=\"b%zu-%s\">", log, what);
     mpr_blob_write(b, out);
     fputs("</script>\n", out);
 }
@@ -56,12 +45,13 @@ static void blob(FILE *out, struct mpr_blob *b, size_t log, const char *what, si
         k = &row[i];                                                                               \
         coding(member, of);                                                                        \
     }
-/* Writes rows of a type, column by column. */
+/* Writes how many rows of a type there are, and them column by column. */
 #define COLUMNS(name, type, list)                                                                  \
     static void name(struct mpr_blob *b, const struct type *row, size_t rows)                      \
     {                                                                                              \
         static const struct type none;                                                             \
         const struct type *k, *p;                                                                  \
+        mpr_blob_number(b, rows);                                                                  \
         list(COLUMN)                                                                               \
     }
 
@@ -74,69 +64,63 @@ COLUMNS(taken_columns, mpr_instance_heap, PAGE_TAKEN)
 COLUMNS(point_columns, mpr_track_point, PAGE_POINTS)
 COLUMNS(account_columns, mpr_account_instant, PAGE_ACCOUNT)
 
-static void heap_blob(FILE *out, const struct mpr_heap_line *h, size_t log, size_t index)
+static void heap_columns(struct mpr_blob *b, const struct mpr_heap_line *h)
 {
-    struct mpr_blob b = { 0 };
-    span_columns(&b, h->span, h->spans);
-    for (size_t i = 0; i < h->changes; i++) mpr_blob_number(&b, h->change[i].band);
+    span_columns(b, h->span, h->spans);
+    mpr_blob_number(b, h->changes);
+    for (size_t i = 0; i < h->changes; i++) mpr_blob_number(b, h->change[i].band);
     uint64_t *last = mpr_alloc(h->bands, sizeof *last);
     for (size_t i = 0; i < h->changes; i++) {
-        mpr_blob_delta(&b, h->change[i].bytes, last[h->change[i].band]);
+        mpr_blob_delta(b, h->change[i].bytes, last[h->change[i].band]);
         last[h->change[i].band] = h->change[i].bytes;
     }
     free(last);
-    blob(out, &b, log, "heap", index);
 }
 
-static void lifetime_blob(FILE *out, const struct mpr_heap_line *h, size_t log, size_t index)
+static void device_columns(struct mpr_blob *b, const struct mpr_device_account *a)
 {
-    struct mpr_blob b = { 0 };
-    block_columns(&b, h->lifetime, h->lifetimes);
-    blob(out, &b, log, "blocks", index);
-}
-
-/* The slices' times, and behind them the rows. */
-static void flow_blob(FILE *out, const struct mpr_heap_line *h, size_t log, size_t index)
-{
-    struct mpr_blob b = { 0 };
-    for (size_t i = 0; i < h->slices; i++)
-        mpr_blob_number(&b, h->slice_time[i] - (i ? h->slice_time[i - 1] : 0));
-    flow_columns(&b, h->flow, h->flows);
-    blob(out, &b, log, "flows", index);
-}
-
-static void instance_blob(FILE *out, const struct mpr_timeline *t, size_t log)
-{
-    struct mpr_blob b = { 0 };
-    instance_columns(&b, t->instance, t->instances);
-    blob(out, &b, log, "ranges", 0);
-}
-
-/* The boxes, and behind them what they took of each heap. */
-static void lanes_blob(FILE *out, const struct mpr_timeline *t, size_t log)
-{
-    struct mpr_blob b = { 0 };
-    box_columns(&b, t->box, t->boxes);
-    for (size_t i = 0; i < t->heaps; i++) taken_columns(&b, t->heap[i].box, t->boxes);
-    blob(out, &b, log, "lanes", 0);
-}
-
-static void track_blob(FILE *out, const struct mpr_track_line *line, size_t log, size_t index)
-{
-    struct mpr_blob b = { 0 };
-    point_columns(&b, line->point, line->points);
-    blob(out, &b, log, "track", index);
-}
-
-static void account_blob(FILE *out, const struct mpr_device_account *a, size_t log, size_t index)
-{
-    struct mpr_blob b = { 0 };
-    account_columns(&b, a->instant, a->instants);
+    account_columns(b, a->instant, a->instants);
     for (size_t i = 0; i < a->parts; i++)
         for (size_t k = 0; k < a->instants; k++)
-            mpr_blob_delta(&b, (uint64_t)a->part[i].bytes[k],
+            mpr_blob_delta(b, (uint64_t)a->part[i].bytes[k],
                            k ? (uint64_t)a->part[i].bytes[k - 1] : 0);
-    blob(out, &b, log, "account", index);
+}
+
+static void levels_blob(FILE *out, const struct mpr_timeline *t, size_t log)
+{
+    struct mpr_blob b = { 0 };
+    for (size_t i = 0; i < t->heaps; i++) heap_columns(&b, &t->heap[i]);
+    instance_columns(&b, t->instance, t->instances);
+    for (size_t i = 0; i < t->accounts; i++) device_columns(&b, &t->account[i]);
+    for (size_t i = 0; i < MPR_TRACKS; i++)
+        if (t->track[i].points) point_columns(&b, t->track[i].point, t->track[i].points);
+    blob(out, &b, log, "levels");
+}
+
+/* How many changes a slice holds, the slices' times, and behind them the rows. */
+static void slice_columns(struct mpr_blob *b, const struct mpr_heap_line *h)
+{
+    mpr_blob_number(b, h->slice_changes);
+    mpr_blob_number(b, h->slices);
+    for (size_t i = 0; i < h->slices; i++)
+        mpr_blob_number(b, h->slice_time[i] - (i ? h->slice_time[i - 1] : 0));
+    flow_columns(b, h->flow, h->flows);
+}
+
+/* Of the lanes: up to which length boxes were joined, how many were left out, the boxes, and what
+ * they took of each heap. */
+static void details_blob(FILE *out, const struct mpr_timeline *t, size_t log)
+{
+    struct mpr_blob b = { 0 };
+    for (size_t i = 0; i < t->heaps; i++) {
+        block_columns(&b, t->heap[i].lifetime, t->heap[i].lifetimes);
+        slice_columns(&b, &t->heap[i]);
+    }
+    mpr_blob_number(&b, t->boxes_shortest);
+    mpr_blob_number(&b, t->boxes_left_out);
+    box_columns(&b, t->box, t->boxes);
+    for (size_t i = 0; i < t->heaps; i++) taken_columns(&b, t->heap[i].box, t->boxes);
+    blob(out, &b, log, "details");
 }
 
 /* ---- JSON */
@@ -212,12 +196,11 @@ static void marks(struct mpr_json *j, const struct mpr_timeline *t)
     mpr_json_number(j, "marks_left_out", t->marks_left_out);
 }
 
-static void tracks(struct mpr_json *j, const struct mpr_timeline *t, size_t log)
+static void tracks(struct mpr_json *j, const struct mpr_timeline *t)
 {
     mpr_json_open(j, "tracks", '[');
     for (size_t i = 0; i < MPR_TRACKS; i++) {
         const struct mpr_track_line *line = &t->track[i];
-        struct blob_name name;
         char gpu[24];
         if (!line->points) continue;
         snprintf(gpu, sizeof gpu, "gpu%zu/used", i - MPR_TRACK_GPU);
@@ -227,8 +210,6 @@ static void tracks(struct mpr_json *j, const struct mpr_timeline *t, size_t log)
                       : i == MPR_TRACK_CGROUP ? "cgroup"
                                               : gpu);
         mpr_json_number(j, "limit", line->limit);
-        mpr_json_number(j, "points", line->points);
-        mpr_json_text(j, "blob", blob_name(&name, log, "track", i));
         mpr_json_close(j, '}');
     }
     mpr_json_close(j, ']');
@@ -314,10 +295,8 @@ static void exact(struct mpr_json *j, const struct mpr_heap_line *h, uint64_t du
     mpr_json_close(j, ']');
 }
 
-static void heap(struct mpr_json *j, const struct mpr_timeline *t, const struct mpr_heap_line *h,
-                 size_t log, size_t index)
+static void heap(struct mpr_json *j, const struct mpr_timeline *t, const struct mpr_heap_line *h)
 {
-    struct blob_name name;
     mpr_json_open(j, NULL, '{');
     mpr_json_text(j, "heap", h->name);
     if (h->inside) mpr_json_text(j, "inside", h->inside);
@@ -329,15 +308,6 @@ static void heap(struct mpr_json *j, const struct mpr_timeline *t, const struct 
     mpr_json_number(j, "frees", h->frees);
     mpr_json_number(j, "failures", h->failures);
     mpr_json_number(j, "width_ns", h->width_ns);
-    mpr_json_number(j, "spans", h->spans);
-    mpr_json_number(j, "changes", h->changes);
-    mpr_json_text(j, "blob", blob_name(&name, log, "heap", index));
-    mpr_json_number(j, "blocks", h->lifetimes);
-    mpr_json_text(j, "blocks_blob", blob_name(&name, log, "blocks", index));
-    mpr_json_number(j, "flows", h->flows);
-    mpr_json_number(j, "slices", h->slices);
-    mpr_json_number(j, "slice_changes", h->slice_changes);
-    mpr_json_text(j, "flows_blob", blob_name(&name, log, "flows", index));
     exact(j, h, t->summary.duration_ns);
     bands(j, h);
     lines(j, h);
@@ -436,12 +406,11 @@ static void repeat(struct mpr_json *j, const struct mpr_timeline_repeat *r)
     mpr_json_close(j, '}');
 }
 
-static void accounts(struct mpr_json *j, const struct mpr_timeline *t, size_t log)
+static void accounts(struct mpr_json *j, const struct mpr_timeline *t)
 {
     mpr_json_open(j, "accounts", '[');
     for (size_t i = 0; i < t->accounts; i++) {
         const struct mpr_device_account *a = &t->account[i];
-        struct blob_name name;
         mpr_json_open(j, NULL, '{');
         mpr_json_number(j, "device", a->index);
         mpr_json_known(j, "total_bytes", a->total, MPF_UNKNOWN);
@@ -453,8 +422,6 @@ static void accounts(struct mpr_json *j, const struct mpr_timeline *t, size_t lo
             mpr_json_close(j, ']');
         }
         mpr_json_close(j, ']');
-        mpr_json_number(j, "instants", a->instants);
-        mpr_json_text(j, "blob", blob_name(&name, log, "account", i));
         mpr_json_close(j, '}');
     }
     mpr_json_close(j, ']');
@@ -510,8 +477,8 @@ static void differences(struct mpr_json *j, const struct mpr_page *page, size_t 
 static void log_data(struct mpr_json *j, const struct mpr_page *page, size_t log)
 {
     const struct mpr_timeline *t = &page->timeline[log];
-    struct blob_name name;
     mpr_json_open(j, NULL, '{');
+    mpr_json_text(j, "schema", "memprof.page/1");
     mpr_json_log(j, &t->summary);
     mpr_json_text(j, "best", mpr_group_name[t->best.by]);
     mpr_json_flag(j, "sampled", t->sampled);
@@ -521,50 +488,30 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page, size_t log
     nodes(j, t);
     stacks(j, t);
     marks(j, t);
-    tracks(j, t, log);
+    tracks(j, t);
     segments(j, t, page->naming);
-    accounts(j, t, log);
+    accounts(j, t);
     matching(j, t, page->diff && (log == page->base || log == page->now));
     differences(j, page, log);
     captures(j, t);
     oom(j, &t->oom);
     repeat(j, &t->repeat);
     mpr_html_steps(j, t->steps);
-    mpr_json_number(j, "instances", t->instances);
     mpr_json_number(j, "instances_left_out", t->instances_left_out);
-    mpr_json_text(j, "instances_blob", blob_name(&name, log, "ranges", 0));
-    mpr_json_number(j, "boxes", t->boxes);
-    mpr_json_number(j, "boxes_shortest_ns", t->boxes_shortest);
-    mpr_json_number(j, "boxes_left_out", t->boxes_left_out);
-    mpr_json_text(j, "boxes_blob", blob_name(&name, log, "lanes", 0));
     mpr_json_open(j, "heaps", '[');
-    for (size_t i = 0; i < t->heaps; i++) heap(j, t, &t->heap[i], log, i);
+    for (size_t i = 0; i < t->heaps; i++) heap(j, t, &t->heap[i]);
     mpr_json_close(j, ']');
     mpr_json_close(j, '}');
 }
 
 void mpr_html_data(FILE *out, const struct mpr_page *page)
 {
-    struct mpr_json j = { .out = out, .first = true, .in_html = true };
-    fputs("<script type=\"application/json\" id=\"data\">", out);
-    mpr_json_open(&j, NULL, '{');
-    mpr_json_text(&j, "schema", "memprof.page/1");
-    mpr_json_open(&j, "logs", '[');
-    for (size_t i = 0; i < page->count; i++) log_data(&j, page, i);
-    mpr_json_close(&j, ']');
-    mpr_json_close(&j, '}');
-    fputs("</script>\n", out);
     for (size_t i = 0; i < page->count; i++) {
-        const struct mpr_timeline *t = &page->timeline[i];
-        for (size_t k = 0; k < t->heaps; k++) {
-            heap_blob(out, &t->heap[k], i, k);
-            lifetime_blob(out, &t->heap[k], i, k);
-            flow_blob(out, &t->heap[k], i, k);
-        }
-        instance_blob(out, t, i);
-        lanes_blob(out, t, i);
-        for (size_t k = 0; k < t->accounts; k++) account_blob(out, &t->account[k], i, k);
-        for (size_t k = 0; k < MPR_TRACKS; k++)
-            if (t->track[k].points) track_blob(out, &t->track[k], i, k);
+        struct mpr_json j = { .out = out, .first = true, .in_html = true };
+        fprintf(out, "<script type=\"application/json\" id=\"b%zu\">", i);
+        log_data(&j, page, i);
+        fputs("</script>\n", out);
+        levels_blob(out, &page->timeline[i], i);
+        details_blob(out, &page->timeline[i], i);
     }
 }

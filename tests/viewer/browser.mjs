@@ -108,6 +108,10 @@ export class Workshop {
 export const drawn = (page) =>
   page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
+/** After a log has become a run that is shown: what only such ones need is read first. @param {'a' | 'b'} side */
+export const chosen = (page, side, log) =>
+  page.waitForFunction(([which, number]) => memprof.state[which] === number, /** @type {const} */ ([side, log]));
+
 /** Middle of a chart's plot area, and a place in it by shares of its width and height. */
 export async function spot(page, chart, x = 0.5, y = 0.5) {
   const box = await page.locator(`${chart} .u-over`).first().boundingBox();

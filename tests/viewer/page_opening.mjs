@@ -63,9 +63,9 @@ test('the strip says how the process ended, as the reports do', async () => {
     page = await shop.show(shop.html('workers.html', folder));
   const killed = await page.evaluate(() => memprof.logs.findIndex(({ death }) => death?.oom === 'kernel'));
   assert.ok(killed >= 0);
-  await page.evaluate((log) => {
-    memprof.choose('b', -1);
-    memprof.choose('a', log);
+  await page.evaluate(async (log) => {
+    await memprof.choose('b', -1);
+    await memprof.choose('a', log);
   }, killed);
   assert.equal(await page.locator('.findings li').first().textContent(), 'ended: OOM-killed by the kernel');
 });

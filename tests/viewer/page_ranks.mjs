@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Workshop, drawn } from './browser.mjs';
+import { Workshop, chosen } from './browser.mjs';
 
 const shop = new Workshop();
 const MANY = 66;
@@ -61,14 +61,17 @@ test('what makes it differ is what diff says of the two', async () => {
   assert.ok(told.includes(`${most.path.join(' > ') || 'outside any range'} ${size(most.change_bytes)}`), told);
   assert.equal(await page.locator('[data-panel="differences"]').count(), 1);
   await page.getByLabel('run A').selectOption('7');
-  await drawn(page);
+  await chosen(page, 'a', 7);
   assert.equal(await page.locator('[data-panel="differences"]').count(), 0);
 });
 
 test('of very many ranks a picture of ranks and ranges says which differs in what, and a click compares it', async () => {
   const page = await shop.show(shop.html('many.html', ...logs));
   assert.equal((await page.evaluate(() => memprof.state)).b, 5);
-  assert.equal(await page.locator('.ranks button').count(), MANY);
+  assert.equal(await page.locator('.ranks button').count(), 10);
+  await page.locator('[data-panel="ranks"] summary').click();
+  await page.waitForFunction((all) => document.querySelectorAll('.ranks button').length === all, MANY);
+  await page.evaluate(() => scrollTo(0, 0));
   const box = await page.locator('.heat').boundingBox();
   const columns = await page.evaluate(
     () => new Set(memprof.stackOf(memprof.logs[5], 'host/heap').groups.map((g) => g.name)).size,
@@ -85,9 +88,11 @@ test('of very many ranks a picture of ranks and ranges says which differs in wha
   const [heap] = shop.report('peaks', logs[5]).logs[0].heaps;
   const [most] = heap.ranges;
   assert.equal(said.get(most.path.join(' > ') || 'outside any range'), size(most.bytes_at_peak).slice(1));
+  const eleventh = await page.evaluate(
+    () => /** @type {HTMLElement} */ (document.querySelectorAll('.ranks button')[10]).dataset.log,
+  );
   await page.mouse.click(box.x + box.width / 2, box.y + (10.5 * box.height) / MANY);
-  await drawn(page);
-  assert.notEqual((await page.evaluate(() => memprof.state)).b, 5);
+  await chosen(page, 'b', Number(eleventh));
   assert.deepEqual(page.trouble, []);
 });
 
@@ -139,9 +144,7 @@ test('rows and columns of that picture have their names beside them, and arrow k
     box = await grid.boundingBox();
   assert.ok(y >= box.y && y + height <= box.y + box.height + 1, 'what was chosen is in view');
   await grid.press('Enter');
-  await drawn(page);
-  const { b } = await page.evaluate(() => memprof.state);
-  assert.equal(await page.evaluate((i) => memprof.logs[i].short, b), rows[MANY - 1].name);
+  await chosen(page, 'b', Number(rows[MANY - 1].name.replace('rank ', '')));
   assert.ok(await grid.evaluate((element) => element === document.activeElement));
   assert.ok((await said.textContent()).startsWith(`${rows[MANY - 1].name}, ${columns[1].name}: `));
   assert.deepEqual(page.trouble, []);
@@ -160,4 +163,21 @@ test('ranks that are alike open as they are, and nobody is said to differ', asyn
   const page = await shop.show(shop.html('alike.html', ...[0, 1, 2].map((i) => shop.log(`s${i}.zst`, 'rank', `${i}`))));
   assert.deepEqual(await page.evaluate(() => [memprof.state.a, memprof.state.b]), [0, -1]);
   assert.equal(await page.locator('.differs').count(), 0);
+});
+
+test('what only a run that is shown needs is read when it is chosen, and is what its own page has', async () => {
+  const page = await shop.show(shop.html('lazy.html', ...logs.slice(0, 8))),
+    own = await shop.show(shop.html('own.html', logs[7], logs[0], logs[1]));
+  const details = (of, log) =>
+    of.evaluate((i) => {
+      const { lanes, heaps } = memprof.logs[i];
+      return lanes && { lanes, taken: [...lanes.taken], heaps: heaps.map(({ blocks, flows }) => ({ blocks, flows })) };
+    }, log);
+  assert.equal(await details(page, 7), undefined);
+  await page.evaluate(() => memprof.choose('b', 7));
+  await own.evaluate(() => memprof.choose('a', 0));
+  const read = await details(page, 7);
+  assert.ok(read.heaps[0].blocks.from[0] > 0 && read.lanes.from[0] >= 0);
+  assert.deepEqual(read, await details(own, 0));
+  assert.deepEqual(page.trouble, []);
 });

@@ -56,9 +56,10 @@ test('an element in a name is never made', async () => {
 test('damaged data leaves a message and the tables', async () => {
   const whole = shop.log('whole2.zst', 'whole');
   const damage = [
-    (text) => text.replace(/(<script type="application\/gzip" id="b0-heap0">.{40})..../, '$1AAAA'),
-    (text) => text.replace(/(<script type="application\/gzip" id="b0-heap0">)[^<]*/, '$1'),
-    (text) => text.replace(/(id="data">\{.{30})/, '$1}'),
+    (text) => text.replace(/(<script type="application\/gzip" id="b0-levels">.{40})..../, '$1AAAA'),
+    (text) => text.replace(/(<script type="application\/gzip" id="b0-levels">)[^<]*/, '$1'),
+    (text) => text.replace(/(<script type="application\/gzip" id="b0-details">.{40})..../, '$1AAAA'),
+    (text) => text.replace(/(id="b0">\{.{30})/, '$1}'),
     (text) => text.replace('memprof.page/1', 'memprof.page/9'),
   ];
   for (const [i, change] of damage.entries()) {
@@ -69,6 +70,21 @@ test('damaged data leaves a message and the tables', async () => {
     assert.ok(await page.locator('#tables table').first().isVisible());
     assert.equal(await page.locator('.chart').count(), 0);
   }
+});
+
+test('damage to what only a chosen run needs is told when it is chosen; the charts stay', async () => {
+  const logs = ['0', '1', '5'].map((rank) => shop.log(`r${rank}.zst`, 'rank', rank)),
+    file = shop.html('damaged-rank.html', ...logs),
+    shown = (page) => page.evaluate(() => [memprof.state.a, memprof.state.b]),
+    before = await shown(await shop.show(file)),
+    other = [0, 1, 2].find((log) => !before.includes(log));
+  shop.edit(file, (text) => text.replace(new RegExp(`(id="b${other}-details">.{40})....`), '$1AAAA'));
+  const page = await shop.show(file);
+  assert.ok(await page.locator('#trouble').isHidden());
+  await page.evaluate((log) => memprof.choose('a', log), other);
+  assert.match(await page.locator('#trouble').textContent(), /damaged/);
+  assert.deepEqual(await shown(page), before);
+  assert.ok((await page.locator('.chart').count()) > 0);
 });
 
 test('a link by another hand shows what there is', async () => {

@@ -132,8 +132,9 @@ test('of a hash that names what is not there the rest is kept', () => {
     5,
     {},
     { heap: 'h', log: 'map', at: 1 },
-    { heap: 'h', log: 1, at: 2 },
+    { heap: 'h', log: 0, at: 2 },
     { heap: 1, log: 0, at: 2 },
+    { heap: 'of no run that is shown', log: 1, at: 2 },
   ];
   assert.deepEqual(repaired({ ...bad, pins }, logs), { ...initial(), hidden: ['a'], pins: [pins[4]] });
   for (const hash of ['#{"pins":null}', '#{"pins":{}}', '#{"hidden":{}}'])

@@ -5,6 +5,7 @@ import { bar } from './bar.js';
 import { BlockChart } from './blockchart.js';
 import { HEIGHTS, ceilings, makeCharts } from './charts.js';
 import { REST, UNCLAIMED } from './colours.js';
+import { openLogs } from './data.js';
 import { comparedLog, differencesPanel } from './differences.js';
 import { element, keepingFocus, setTheme } from './dom.js';
 import { strips } from './findings.js';
@@ -26,6 +27,7 @@ import { StackChart } from './stackchart.js';
 import { stepPanel } from './steppanel.js';
 import { fromHash, initial, repaired, toHash } from './state.js';
 import { peakPanel, pinPanel } from './tables.js';
+import { complain } from './trouble.js';
 
 /**
  * @typedef {import('./data.js').Log} Log
@@ -53,6 +55,8 @@ export class App {
     this.charts = [];
     /** @type {Map<string, Stack>} */
     this.stacks = new Map();
+    /** Of each heap the names with a band of their own, by weight. @type {Map<Heap, Map<string, number>>} */
+    this.foremost = new Map();
     /** @type {Map<string, number>} */
     this.slots = new Map();
     /** @type {string | null} */
@@ -159,13 +163,24 @@ export class App {
     if (b) b.renamed = pairs(a, b, this.grouping());
   }
 
-  /** @param {Log} log @param {string} name @returns {Stack | undefined} */
+  /** Of a run that is shown. @param {Log} log @param {string} name @returns {Stack | undefined} */
   stackOf(log, name) {
     const key = `${log.index} ${name}`,
       heap = log.heaps.find((h) => h.name === name);
-    if (!this.stacks.has(key) && heap)
-      this.stacks.set(key, stack(log, heap, this.grouping(), this.bandsOf(log, heap), this.inside));
+    if (!this.stacks.has(key) && heap) this.stacks.set(key, this.stacked(log, heap));
     return this.stacks.get(key);
+  }
+
+  /** @param {Log} log @param {Heap} heap */
+  stacked(log, heap) {
+    return stack(log, heap, this.grouping(), this.bandsOf(log, heap), this.inside);
+  }
+
+  /** @param {Log} log @param {Heap} heap */
+  foremostOf(log, heap) {
+    const known = this.foremost.get(heap) ?? foremost(log, heap, this.grouping());
+    this.foremost.set(heap, known);
+    return known;
   }
 
   /** Names with a band of their own: of two runs that are shown the same ones, in A's order. @param {Log} log @param {Heap} heap */
@@ -176,7 +191,7 @@ export class App {
       ...new Set(
         logs.flatMap((of) => {
           const own = of.heaps.find(({ name }) => name === heap.name);
-          return own ? foremost(of, own, this.grouping()) : [];
+          return own ? [...this.foremostOf(of, own).keys()] : [];
         }),
       ),
     ];
@@ -225,6 +240,7 @@ export class App {
     setTheme(this.dark ? 'dark' : 'light');
     for (const chart of this.charts) chart.destroy();
     this.stacks.clear();
+    this.foremost.clear();
     this.pairNames();
     this.slots = colourAll(this);
     this.whole = this.extent(this.runs());
@@ -425,12 +441,31 @@ export class App {
     this.save();
   }
 
-  /** @param {'a' | 'b'} side @param {number} log */
-  choose(side, log) {
-    const { state } = this,
-      anew = { from: null, to: null, pins: [], span: [] };
-    if (side === 'a') this.change({ a: log, b: state.b === log ? state.a : state.b, ...anew });
-    else this.change({ b: log === state.a ? -1 : log, ...anew });
+  /** Shows what a state says. @param {import('./state.js').State} state */
+  async open(state) {
+    await this.openLogs([state.a, state.b]);
+    this.state = state;
+    this.build();
+  }
+
+  /** @param {number[]} numbers */
+  openLogs(numbers) {
+    return openLogs(
+      this.logs.filter(({ index }) => numbers.includes(index)),
+      document,
+    );
+  }
+
+  /** @param {'a' | 'b'} side @param {number} log -1: none */
+  async choose(side, log) {
+    const anew = { from: null, to: null, pins: [], span: [] };
+    try {
+      await this.openLogs([log]);
+      const { a, b } = this.state;
+      this.change(side === 'a' ? { a: log, b: b === log ? a : b, ...anew } : { b: log === a ? -1 : log, ...anew });
+    } catch (error) {
+      complain(error);
+    }
   }
 
   /** @param {string | null} name */

@@ -8,7 +8,7 @@
  *   number, frees: number, failures: number, width: number, exact: [number, number][], bands: Band[], spans: Spans, changeBand: Float64Array,
  *   changeBytes: Float64Array, holders: Holder[], lines: Record<string, import('./folds.js').View>, blocks:
  *   import('./blocks.js').Blocks, flows: import('./flows.js').Flows }} Heap
- *   width: of a span; from exact's first to before its second every instant has a span of its own
+ *   blocks and flows are there once the log is opened; width: of a span; from exact's first to before its second every instant has a span of its own
  * @typedef {import('./columns.js').Holder} Holder who held bytes at the heap's peak: a range or a Python stack, else a
  *   native stack or a library
  * @typedef {{ kind: string, time: number, bytes: number, graph?: Graph, node: number, thread: number, heap:
@@ -38,22 +38,31 @@
  *   sampled: only a sample of the small blocks has call stacks; hostSampled: of host/heap only a sample is there; matching: of a name what is the same in other runs,
  *   where that is less; renamed: names as the other run that is shown has them; differences: from the log of the number differsFrom, -1: none; differsIn: of more than two logs, the heap in which they differ most;
  *   heldUntil: by capture - 1, when the last graph gave up what was made in it;
- *   stacks: frames, outermost first; 0 is the empty one; best: the grouping that names most, source: where its names are from
+ *   lanes are there once it is opened; stacks: frames, outermost first; 0 is the empty one; best: the grouping that names most, source: where its names are from
  */
 import { ACCOUNT, BANDS, BLOCKS, BOXES, FLOWS, HOLDERS, INSTANCES, POINTS, SEGMENTS, SPANS, TAKEN } from './columns.js';
 import { readAccount } from './differences.js';
 import { readLines } from './folds.js';
-import { Columns } from './leb.js';
+import { Columns, changed } from './leb.js';
+
+/** @param {string} id @param {Document} page */
+function part(id, page) {
+  const element = page.getElementById(id);
+  if (!element) throw new Error(`part ${id} is missing`);
+  return element.textContent ?? '';
+}
 
 /** @param {string} id @param {Document} page */
 async function blob(id, page) {
-  const element = page.getElementById(id);
-  if (!element) throw new Error(`part ${id} is missing`);
-  const text = atob(element.textContent ?? '');
-  const packed = new Uint8Array(text.length);
+  const text = atob(part(id, page)),
+    packed = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
-  return new Columns(new Uint8Array(await new Response(stream).arrayBuffer()));
+  const { readable, writable } = new DecompressionStream('gzip'),
+    // what is damaged is told to the reader, too
+    written = new Response(packed).body?.pipeTo(writable).catch(() => {});
+  const bytes = await new Response(readable).arrayBuffer();
+  await written;
+  return new Columns(new Uint8Array(bytes));
 }
 
 /**
@@ -64,13 +73,14 @@ const CODINGS = {
   PLAIN: (c, count) => c.plain(count),
   SUM: (c, count) => c.sums(count),
   SIGNED_SUM: (c, count) => c.signedSums(count),
-  SINCE: (c, count, of) => c.plain(count).map((ns, i) => of[i] + ns),
-  UNDER: (c, count, of) => c.plain(count).map((below, i) => of[i] - below),
-  ABOUT: (c, count, of) => of.map((bytes) => bytes + c.signed()),
+  SINCE: (c, count, of) => changed(c.plain(count), (ns, i) => of[i] + ns),
+  UNDER: (c, count, of) => changed(c.plain(count), (below, i) => of[i] - below),
+  ABOUT: (c, count, of) => changed(c.signed(count), (more, i) => of[i] + more),
 };
 
-/** @param {Columns} c @param {string[][]} columns @param {number} count @returns {any} */
-function readColumns(c, columns, count) {
+/** Before its columns stands how many rows a table has. @param {Columns} c @param {string[][]} columns @returns {any} */
+function readColumns(c, columns) {
+  const count = c.number();
   /** @type {Record<string, Float64Array>} */
   const read = {};
   for (const [name, coding, of] of columns) read[name] = CODINGS[coding](c, count, read[of]);
@@ -80,31 +90,24 @@ function readColumns(c, columns, count) {
 /** The numbers of a row by their names. @param {string[]} names @returns {(row: number[]) => any} */
 const named = (names) => (row) => Object.fromEntries(names.map((name, i) => [name, row[i]]));
 
-/** @param {Columns} c @param {number} count @returns {Spans} */
-export const readSpans = (c, count) => readColumns(c, SPANS, count);
+/** @param {Columns} c @returns {Spans} */
+export const readSpans = (c) => readColumns(c, SPANS);
 
-/** @param {Columns} c @param {number} bands @param {number} count */
-export function readChanges(c, bands, count) {
-  const changeBand = c.plain(count);
-  const last = new Float64Array(bands);
-  const changeBytes = changeBand.map((band) => (last[band] += c.signed()));
+/** @param {Columns} c @param {number} bands */
+export function readChanges(c, bands) {
+  const changeBand = c.plain(c.number()),
+    last = new Float64Array(bands),
+    changeBytes = changed(c.signed(changeBand.length), (more, i) => (last[changeBand[i]] += more));
   return { changeBand, changeBytes };
 }
 
 /** Behind its numbers come its pieces, by view. @param {number[]} row @returns {Band} */
 const readBand = (row) => ({ ...named(BANDS)(row), pieces: row.slice(BANDS.length) });
 
-/** @param {any} raw @param {Document} page @returns {Promise<import('./flows.js').Flows>} */
-async function readFlows(raw, page) {
-  const c = await blob(raw.flows_blob, page);
-  return { time: c.sums(raw.slices), changes: raw.slice_changes, rows: readColumns(c, FLOWS, raw.flows) };
-}
-
-/** @param {any} raw @param {string[]} frames @param {Document} page @returns {Promise<Heap>} */
-async function readHeap(raw, frames, page) {
-  const c = await blob(raw.blob, page);
-  const spans = readSpans(c, raw.spans);
-  const { changeBand, changeBytes } = readChanges(c, raw.bands.length, raw.changes);
+/** @param {any} raw @param {string[]} frames @param {Columns} c */
+function readHeap(raw, frames, c) {
+  const spans = readSpans(c);
+  const { changeBand, changeBytes } = readChanges(c, raw.bands.length);
   return {
     name: raw.heap,
     peakBytes: raw.peak_bytes,
@@ -122,8 +125,6 @@ async function readHeap(raw, frames, page) {
     changeBytes,
     holders: raw.holders.map(named(HOLDERS)),
     lines: readLines(raw.lines, frames),
-    blocks: readColumns(await blob(raw.blocks_blob, page), BLOCKS, raw.blocks),
-    flows: await readFlows(raw, page),
   };
 }
 
@@ -149,26 +150,19 @@ function labels(process, path) {
   };
 }
 
-/** @param {any} raw @param {Document} page @returns {Promise<Track>} */
-async function readTrack(raw, page) {
-  const c = await blob(raw.blob, page);
-  return { name: raw.name, limit: raw.limit, ...readColumns(c, POINTS, raw.points) };
-}
+/** @param {any} raw @param {Columns} c @returns {Track} */
+const readTrack = (raw, c) => ({ name: raw.name, limit: raw.limit, ...readColumns(c, POINTS) });
 
-/** @param {any} raw @param {Document} page @returns {Promise<import('./accounts.js').Account>} */
-async function readDeviceAccount(raw, page) {
-  const c = await blob(raw.blob, page),
-    instants = readColumns(c, ACCOUNT, raw.instants);
+/** @param {any} raw @param {Columns} c @returns {import('./accounts.js').Account} */
+function readDeviceAccount(raw, c) {
+  const instants = readColumns(c, ACCOUNT);
   const parts = raw.parts.map((/** @type {[string, string]} */ [key, name]) => ({
     key,
     name,
-    bytes: c.signedSums(raw.instants),
+    bytes: c.signedSums(instants.time.length),
   }));
   return { device: raw.device, total: raw.total_bytes ?? 0, ...instants, parts };
 }
-
-/** @param {any} raw @param {Document} page @returns {Promise<Instances>} */
-const readInstances = async (raw, page) => readColumns(await blob(raw.instances_blob, page), INSTANCES, raw.instances);
 
 /** @param {any} raw @returns {StandsOut} */
 const readInstance = (raw) => ({
@@ -205,23 +199,44 @@ const readSteps = (raw) => ({
   },
 });
 
-/** @param {any} raw @param {Document} page @returns {Promise<Lanes>} */
-async function readLanes(raw, page) {
-  const c = await blob(raw.boxes_blob, page),
-    boxes = readColumns(c, BOXES, raw.boxes),
-    taken = new Map(raw.heaps.map((/** @type {any} */ { heap }) => [heap, readColumns(c, TAKEN, raw.boxes)]));
-  return { ...boxes, taken, shortest: raw.boxes_shortest_ns, leftOut: raw.boxes_left_out };
+/** @param {Columns} c @returns {import('./flows.js').Flows} */
+function readFlows(c) {
+  const changes = c.number(),
+    time = c.sums(c.number());
+  return { time, changes, rows: readColumns(c, FLOWS) };
 }
 
-/** @param {any} raw @param {number} index @param {Document} page @returns {Promise<Log>} */
-async function readLog(raw, index, page) {
-  const [heaps, tracks, accounts, instances, lanes] = await Promise.all([
-    Promise.all(raw.heaps.map((/** @type {any} */ heap) => readHeap(heap, raw.frames, page))),
-    Promise.all(raw.tracks.map((/** @type {any} */ track) => readTrack(track, page))),
-    Promise.all(raw.accounts.map((/** @type {any} */ account) => readDeviceAccount(account, page))),
-    readInstances(raw, page),
-    readLanes(raw, page),
-  ]);
+/** @param {Columns} c @param {Heap[]} heaps @returns {Lanes} */
+function readLanes(c, heaps) {
+  const [shortest, leftOut] = c.plain(2),
+    boxes = readColumns(c, BOXES);
+  return { ...boxes, taken: new Map(heaps.map(({ name }) => [name, readColumns(c, TAKEN)])), shortest, leftOut };
+}
+
+/** @param {Log} log @param {Document} page */
+async function readDetails(log, page) {
+  const c = await blob(`b${log.index}-details`, page);
+  for (const heap of log.heaps) {
+    heap.blocks = readColumns(c, BLOCKS);
+    heap.flows = readFlows(c);
+  }
+  log.lanes = readLanes(c, log.heaps);
+}
+
+/** Reads what only logs that are shown need. @param {Log[]} logs @param {Document} page */
+export async function openLogs(logs, page) {
+  for (const log of logs) if (!log.lanes) await readDetails(log, page);
+}
+
+/** @param {number} index @param {Document} page @returns {Promise<any>} a Log that is not opened */
+async function readLog(index, page) {
+  const raw = JSON.parse(part(`b${index}`, page));
+  if (raw.schema !== 'memprof.page/1') throw new Error(`data of ${raw.schema} is not known`);
+  const c = await blob(`b${index}-levels`, page),
+    heaps = raw.heaps.map((/** @type {any} */ heap) => readHeap(heap, raw.frames, c)),
+    instances = readColumns(c, INSTANCES),
+    accounts = raw.accounts.map((/** @type {any} */ account) => readDeviceAccount(account, c)),
+    tracks = raw.tracks.map((/** @type {any} */ track) => readTrack(track, c));
   return {
     index,
     ...labels(raw.process, raw.path),
@@ -252,7 +267,6 @@ async function readLog(raw, index, page) {
     })),
     marksLeftOut: raw.marks_left_out,
     instances,
-    lanes,
     tracks,
     accounts,
     segments: raw.segments.map((/** @type {any} */ s) => ({
@@ -278,9 +292,10 @@ async function readLog(raw, index, page) {
   };
 }
 
-/** @param {Document} page @returns {Promise<Log[]>} */
+/** One log after the other: what it takes to read one is free again before the next. @param {Document} page @returns {Promise<Log[]>} */
 export async function readPage(page) {
-  const raw = JSON.parse(page.getElementById('data')?.textContent ?? '');
-  if (raw.schema !== 'memprof.page/1') throw new Error(`data of ${raw.schema} is not known`);
-  return Promise.all(raw.logs.map((/** @type {any} */ log, /** @type {number} */ i) => readLog(log, i, page)));
+  const logs = [];
+  do logs.push(await readLog(logs.length, page));
+  while (page.getElementById(`b${logs.length}`));
+  return logs;
 }

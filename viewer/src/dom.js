@@ -92,23 +92,27 @@ export function table(caption, heads, rows) {
   );
 }
 
-/** @type {Map<string, string>} */
+/** What `:root` has in the style sheet: to ask the element for its style costs a layout. @type {Map<string, string>} */
 const colours = new Map();
 
-/** A colour of the style sheet; to ask for its style costs a layout. @param {string} name */
-export function colour(name) {
-  let known = colours.get(name);
-  if (known === undefined) {
-    known = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-    colours.set(name, known);
-  }
-  return known;
-}
+/** @param {string} name */
+export const colour = (name) => colours.get(name) ?? '';
 
 /** The style sheet's colours are others from now on. @param {'dark' | 'light'} theme */
 export function setTheme(theme) {
-  document.documentElement.dataset.theme = theme;
-  colours.clear();
+  const root = document.documentElement,
+    [sheet] = document.styleSheets;
+  root.dataset.theme = theme;
+  for (const rule of sheet.cssRules)
+    if (rule instanceof CSSStyleRule && rule.selectorText.startsWith(':root') && root.matches(rule.selectorText))
+      for (const name of rule.style) colours.set(name, rule.style.getPropertyValue(name).trim());
+}
+
+/** What is made when it is first opened. @param {string} text @param {() => (Node | string)[]} make */
+export function folded(text, make) {
+  const made = element('details', {}, element('summary', {}, text));
+  made.addEventListener('toggle', () => made.append(...make()), { once: true });
+  return made;
 }
 
 /** What an element is called, as far as that tells it from others. @param {Element} of */

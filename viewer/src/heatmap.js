@@ -83,7 +83,7 @@ class HeatMap {
       COLUMNS,
     );
     const canvas = /** @type {HTMLCanvasElement} */ (
-      element('canvas', { class: 'heat', 'aria-hidden': 'true', width: 1200, height: 2 * ROW * logs.length })
+      element('canvas', { class: 'heat', 'aria-hidden': 'true', width: 600, height: ROW * logs.length })
     );
     draw(canvas, this.columns, logs.length);
     this.frame = element('i', { class: 'frame', hidden: true });

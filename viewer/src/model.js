@@ -181,8 +181,8 @@ function namesOf(log, heap, grouping) {
   return { names, nameOf, partial, open, folds };
 }
 
-/** The names that have a band of their own: those that held most at the peak, then those that were largest at any time.
- *  @param {Log} log @param {Heap} heap @param {Grouping} grouping @param {number} [most] */
+/** The names that have a band of their own, the heaviest first: what they held at the peak, or half of their most at any time.
+ *  @param {Log} log @param {Heap} heap @param {Grouping} grouping @param {number} [most] @returns {Map<string, number>} */
 export function foremost(log, heap, grouping, most = 18) {
   const { names, nameOf } = namesOf(log, heap, grouping),
     peak = peakSpan(heap),
@@ -195,7 +195,7 @@ export function foremost(log, heap, grouping, most = 18) {
   const order = [...names.keys()]
     .filter((i) => names[i] !== ELSE)
     .sort((a, b) => weight[b] - weight[a] || (names[a] < names[b] ? -1 : 1));
-  return order.slice(0, names.length - 1 <= most ? most + 1 : most).map((i) => names[i]);
+  return new Map(order.slice(0, names.length - 1 <= most ? most + 1 : most).map((i) => [names[i], weight[i]]));
 }
 
 /** Of each span the bytes in bands that do not say whose they are. @param {Heap} heap @param {Int32Array} nameOf @param {boolean[]} open */
@@ -216,7 +216,7 @@ function unnamedOf(heap, nameOf, open) {
  * @param {Log} log @param {Heap} heap @param {Grouping} grouping @param {string[]} [wanted] @param {string} [inside] a range, with " > " behind it
  * @returns {Stack}
  */
-export function stack(log, heap, grouping, wanted = foremost(log, heap, grouping), inside = '') {
+export function stack(log, heap, grouping, wanted = [...foremost(log, heap, grouping).keys()], inside = '') {
   const { names, nameOf, partial, open, folds } = namesOf(log, heap, grouping),
     kept = wanted.map((name) => names.indexOf(name)).filter((i) => i >= 0),
     spans = heap.spans.start.length;

@@ -1,7 +1,7 @@
 /** Every log as a small chart with one scale: the ranks that differ come first, outlined, and what makes one differ. */
 import { comparedLog, mostOf } from './differences.js';
 import { fill } from './colours.js';
-import { element } from './dom.js';
+import { element, folded } from './dom.js';
 import { amount } from './format.js';
 import { heatMap, median } from './heatmap.js';
 import { shown } from './lod.js';
@@ -74,7 +74,7 @@ export function ranksPanel(app) {
     logs = inOrder(app.logs, odd),
     many = logs.length > MANY,
     said = (/** @type {number} */ bytes, signed = false) => amount(bytes, false, isEstimated({ name }), signed);
-  const cards = logs.map((log) => {
+  const cardOf = (/** @type {import('./data.js').Log} */ log) => {
     const i = log.index;
     const canvas = /** @type {HTMLCanvasElement} */ (
       element('canvas', { 'aria-hidden': 'true', width: 420, height: 128 })
@@ -107,9 +107,12 @@ export function ranksPanel(app) {
       ),
       canvas,
     );
-    drawSmall(app, canvas, log, heapOf(log, name)?.name ?? name, most, span);
+    drawSmall(app, canvas, log, heapOf(log, name), most, span);
     return card;
-  });
+  };
+  const first = many ? FIRST : MANY,
+    others = logs.slice(first),
+    row = (/** @type {typeof logs} */ of) => element('div', { class: 'ranks' }, ...of.map(cardOf));
   return element(
     'section',
     { class: 'panel', 'data-panel': 'ranks', 'data-heap': name },
@@ -126,14 +129,8 @@ export function ranksPanel(app) {
     ),
     caption(app),
     many && heatMap(app, logs, (log) => heapOf(log, name)),
-    element('div', { class: 'ranks' }, ...cards.slice(0, many ? FIRST : MANY)),
-    many &&
-      element(
-        'details',
-        {},
-        element('summary', {}, `${cards.length - FIRST} more`),
-        element('div', { class: 'ranks' }, ...cards.slice(FIRST)),
-      ),
+    row(logs.slice(0, first)),
+    many && folded(`${others.length} more`, () => [row(others)]),
   );
 }
 
@@ -141,15 +138,15 @@ export function ranksPanel(app) {
  * @param {App} app
  * @param {HTMLCanvasElement} canvas
  * @param {import('./data.js').Log} log
- * @param {string} name
+ * @param {import('./data.js').Heap | undefined} heap
  * @param {number} most
  * @param {[number, number]} span of the axis
  */
-function drawSmall(app, canvas, log, name, most, [from, to]) {
-  const stack = app.stackOf(log, name),
-    c = canvas.getContext('2d');
-  if (!stack || !c) return;
-  const origin = app.origin(log),
+function drawSmall(app, canvas, log, heap, most, [from, to]) {
+  const c = canvas.getContext('2d');
+  if (!heap || !c) return;
+  const stack = app.stacked(log, heap),
+    origin = app.origin(log),
     { width, height } = canvas;
   const { x, span } = shown(stack.heap.spans, from + origin, to + origin, width / 2);
   const surface = {

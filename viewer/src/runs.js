@@ -22,11 +22,10 @@ export function colourAll(app) {
     shown = app.runs();
   for (const log of app.logs) {
     for (const heap of log.heaps) {
-      const groups = (app.stackOf(log, heap.name)?.groups ?? []).filter((group) => !group.rest);
-      for (const { name, atPeak, largest: most } of groups)
-        largest.set(name, Math.max(largest.get(name) ?? 0, atPeak, most / 2));
-      const chart = shown.includes(log) ? heap.name : `${log.index} ${heap.name}`;
-      beside.set(chart, new Set([...(beside.get(chart) ?? []), ...groups.map((group) => group.name)]));
+      const names = app.foremostOf(log, heap),
+        chart = shown.includes(log) ? heap.name : `${log.index} ${heap.name}`;
+      for (const [name, weight] of names) largest.set(name, Math.max(largest.get(name) ?? 0, weight));
+      beside.set(chart, new Set([...(beside.get(chart) ?? []), ...names.keys()]));
     }
   }
   for (const name of [SEVERAL, ...NOBODY]) largest.delete(name);

@@ -10,7 +10,7 @@
  */
 import { address, stacksOf } from './blocks.js';
 import { fill } from './colours.js';
-import { colour, element, swatch } from './dom.js';
+import { colour, element, folded, swatch } from './dom.js';
 import { count, duration, share, size, time } from './format.js';
 import { blockName, isExactAt, pathName, spanAt } from './model.js';
 import { pinTable, segmentMap } from './segmentmap.js';
@@ -268,22 +268,12 @@ function thenOf(app, log, device, torch, told) {
   return then ? reported(then, keptThen(log, device, torch, then.time)) : keptThen(log, device, torch, at);
 }
 
-/**
- * Of the first run's GPU of that name; null: nothing to show.
- * @param {App} app
- * @param {string} gpu "gpu0"
- */
-export function segmentPanel(app, gpu) {
-  const SHOWN = 24,
-    log = app.runs()[0],
-    told = log.segments.filter((s) => `gpu${s.device}` === gpu);
-  const device = log.heaps.find((h) => h.name === `${gpu}/device`),
-    torch = log.heaps.find((h) => h.name === `${gpu}/torch`);
-  if (!device || !torch || !told.length) return null;
-  const then = thenOf(app, log, device, torch, told),
-    { at } = then;
-  if (!then.segments.length) return null;
-  const most = Math.max(...then.segments.map((s) => s.size));
+const SHOWN = 24;
+
+/** One by one. @param {App} app @param {import('./data.js').Log} log @param {import('./data.js').Heap} torch @param {Then} then */
+function listed(app, log, torch, then) {
+  const { at } = then,
+    most = Math.max(...then.segments.map((s) => s.size));
   const rows = then.segments
     .slice(0, SHOWN)
     .map((s) =>
@@ -306,23 +296,37 @@ export function segmentPanel(app, gpu) {
     'free as',
     'blocks',
   ].map((text) => element('th', { scope: 'col' }, text));
-  const listed = [
+  return [
     element(
       'table',
       { class: 'listed' },
       element('thead', {}, element('tr', {}, ...head)),
       element('tbody', {}, ...rows),
     ),
-    then.count > rows.length && element('p', {}, `${count(then.count - rows.length)} more segments`),
+    ...(then.count > rows.length ? [element('p', {}, `${count(then.count - rows.length)} more segments`)] : []),
   ];
-  const map = then.whole ? [pinTable(then), segmentMap(then)] : [];
+}
+
+/**
+ * Of the first run's GPU of that name; null: nothing to show.
+ * @param {App} app
+ * @param {string} gpu "gpu0"
+ */
+export function segmentPanel(app, gpu) {
+  const log = app.runs()[0],
+    told = log.segments.filter((s) => `gpu${s.device}` === gpu);
+  const device = log.heaps.find((h) => h.name === `${gpu}/device`),
+    torch = log.heaps.find((h) => h.name === `${gpu}/torch`);
+  if (!device || !torch || !told.length) return null;
+  const then = thenOf(app, log, device, torch, told);
+  if (!then.segments.length) return null;
+  const map = then.whole ? [pinTable(then), segmentMap(then)] : [],
+    list = () => listed(app, log, torch, then);
   return element(
     'section',
     { class: 'panel segments', 'data-panel': 'segments', 'data-gpu': gpu, tabindex: 0 },
-    element('h2', {}, `${gpu}: segments of PyTorch's allocator at ${time(at, 1)}`, sums(then)),
+    element('h2', {}, `${gpu}: segments of PyTorch's allocator at ${time(then.at, 1)}`, sums(then)),
     ...map,
-    ...(then.count > rows.length && map.length
-      ? [element('details', {}, element('summary', {}, 'one by one'), ...listed)]
-      : listed),
+    ...(then.count > SHOWN && map.length ? [folded('one by one', list)] : list()),
   );
 }

@@ -173,16 +173,16 @@ export class StackChart {
   /** The bands' upper edges at the shown spans, highest first. */
   edges() {
     const { groups } = this.stack;
-    const sum = new Float64Array(this.shown.span.length).fill(this.base);
+    const { span } = this.shown;
+    let below = new Float64Array(span.length).fill(this.base);
     /** @type {{ group: import('./model.js').Group, below: Float64Array, upper: Float64Array }[]} */
     const edges = [];
     groups.forEach((group, at) => {
       if (!this.app.visible(group.name)) return;
-      const below = sum.slice();
-      this.shown.span.forEach((span, i) => {
-        sum[i] += group.bytes[span] - this.steady[at];
-      });
-      edges.push({ group, below, upper: sum.slice() });
+      const upper = new Float64Array(span.length);
+      for (let i = 0; i < upper.length; i++) upper[i] = below[i] + group.bytes[span[i]] - this.steady[at];
+      edges.push({ group, below, upper });
+      below = upper;
     });
     return edges.reverse();
   }

@@ -72,12 +72,13 @@ export function fromHash(hash, from = initial()) {
  *  @param {import('./data.js').Log[]} logs @returns {State} */
 export function repaired(state, logs) {
   const a = logs[state.a] ? state.a : 0,
+    b = logs[state.b] && state.b !== a ? state.b : -1,
     there = (/** @type {any} */ pin) =>
-      Number.isFinite(pin?.at) && Number.isInteger(pin.log) && logs[pin.log] && typeof pin.heap === 'string';
+      Number.isFinite(pin?.at) && logs[pin.log] && [a, b].includes(pin.log) && typeof pin.heap === 'string';
   return {
     ...state,
     a,
-    b: logs[state.b] && state.b !== a ? state.b : -1,
+    b,
     by: VIEWS.includes(state.by) ? state.by : 'range',
     depth: Number.isInteger(state.depth) && state.depth > 0 ? state.depth : 0,
     axis: state.axis === 'events' ? 'events' : 'time',
