@@ -4,7 +4,7 @@
  * @typedef {{ place: (ns: number) => number, time: (place: number) => number }} Axis in the time of the axis
  * @typedef {{ heap: import('./data.js').Heap, origin: number }} Counted
  */
-import { spanAt } from './model.js';
+import { isExact, spanAt, spanWidth } from './model.js';
 
 /** @type {Axis} */
 export const BY_TIME = { place: (ns) => ns, time: (place) => place };
@@ -18,28 +18,40 @@ function between(from, to, at) {
   return to[i] + ((to[i + 1] - to[i]) * (at - from[i])) / (from[i + 1] - from[i]);
 }
 
-/** By the events of all these heaps: those of a span come while it lasts. @param {Counted[]} heaps @param {[number, number]} whole
- *  @returns {Axis} */
+/** Where a heap's events lie: those of a bucket come evenly while it lasts, a change by itself (to: null) until the next of any heap.
+ *  @param {Counted} of @returns {{ from: number, to: number | null, events: number }[]} */
+const spansOf = ({ heap, origin }) =>
+  Array.from(heap.spans.start, (start, i) => ({
+    from: start - origin,
+    to: isExact(heap, i) ? null : start - origin + spanWidth(heap, i),
+    events: heap.spans.allocs[i] + heap.spans.frees[i],
+  }));
+
+/** By the events of all these heaps. @param {Counted[]} heaps @param {[number, number]} whole @returns {Axis} */
 export function byEvents(heaps, [low, high]) {
-  /** @type {Map<number, number>} */
-  const events = new Map([
-    [low, 0],
-    [high, 0],
-  ]);
-  for (const { heap, origin } of heaps)
-    heap.spans.start.forEach((start, i) => {
-      const at = Math.min(high, Math.max(low, start - origin));
-      events.set(at, (events.get(at) ?? 0) + heap.spans.allocs[i] + heap.spans.frees[i]);
-    });
-  const times = Float64Array.from(events.keys()).sort(),
-    places = new Float64Array(times.length);
-  let sum = 0;
-  for (const count of events.values()) sum += count;
-  for (let i = 1; i < times.length; i++)
-    places[i] =
-      places[i - 1] +
-      (events.get(times[i - 1]) ?? 0) +
-      (LITTLE * Math.max(1, sum) * (times[i] - times[i - 1])) / (high - low);
+  const all = heaps.flatMap(spansOf),
+    within = (/** @type {number} */ ns) => Math.min(high, Math.max(low, ns)),
+    ends = all.flatMap(({ from, to }) => [within(from), within(to ?? from)]),
+    times = Float64Array.from(new Set([low, high, ...ends])).sort(),
+    number = new Map(Array.from(times, (ns, i) => [ns, i])),
+    at = (/** @type {number} */ ns) => /** @type {number} */ (number.get(within(ns))),
+    events = all.reduce((sum, span) => sum + span.events, 0);
+  /** Of each time what comes until the next one, and what begins to come, or ends, each ns. */
+  const here = new Float64Array(times.length),
+    rate = new Float64Array(times.length);
+  for (const { from, to, events: count } of all) {
+    if (to === null) here[at(from)] += count;
+    else {
+      rate[at(from)] += count / (to - from);
+      rate[at(to)] -= count / (to - from);
+    }
+  }
+  const places = new Float64Array(times.length);
+  let now = (LITTLE * Math.max(1, events)) / (high - low);
+  for (let i = 0; i + 1 < times.length; i++) {
+    now += rate[i];
+    places[i + 1] = places[i] + here[i] + now * (times[i + 1] - times[i]);
+  }
   return { place: (ns) => between(times, places, ns), time: (place) => between(places, times, place) };
 }
 
