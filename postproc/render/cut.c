@@ -14,9 +14,9 @@
 #define ARROW  " > "
 #define MODULE "<module> ("
 
-/* BEFORE: bytes before a difference that are seen with it; LEAST: columns of what says something.
- */
-enum { ROUNDS = 8, LEAST = 4, BEFORE = 3 };
+/* BEFORE: bytes before a difference that are seen with it; LEAST: columns of what says something,
+ * BEHIND_LEAD behind a lead. */
+enum { ROUNDS = 8, LEAST = 4, BEFORE = 3, BEHIND_LEAD = 10 };
 
 /* How much of a path is told.  LINE: the module and the line of code, without its function; SITE:
  * without what it called there; PATH: without the library of its last name; CALLED: that with the
@@ -27,7 +27,7 @@ struct cell {
     char *source[AMOUNTS], *text;
     int amount;
     unsigned char *marked; /* of the source, what must be seen */
-    size_t index;
+    size_t lead, index;
 };
 
 char *mpr_cut_text(const char *text, size_t width) { return mpr_snip(text, width, NULL); }
@@ -91,6 +91,23 @@ static char *called_by(const char *text, const char *caller)
 
 static const char *told(const struct cell *c) { return c->source[c->amount]; }
 
+/* Its lead is seen; NULL: it has none. */
+static unsigned char *marks_of(const struct cell *c)
+{
+    if (!c->lead) return NULL;
+    unsigned char *marked = mpr_alloc(strlen(told(c)) + 1, 1);
+    memset(marked, 1, c->lead);
+    return marked;
+}
+
+static size_t lead_of(const struct mpr_cut *path, size_t width)
+{
+    char *lead = mpr_text_part(path->whole, path->lead);
+    const size_t columns = mpr_utf8_columns(lead), bytes = strlen(lead);
+    free(lead);
+    return columns + BEHIND_LEAD <= width ? bytes : 0;
+}
+
 static void write_cell(struct cell *c, size_t width)
 {
     free(c->text);
@@ -124,6 +141,8 @@ static struct cell cell_of(const struct mpr_cut *path, size_t index, size_t widt
     if (width == MPR_CUT_FULL) width = mpr_utf8_columns(c.source[WHOLE]);
     while (c.amount > LINE && mpr_utf8_columns(told(&c)) > width)
         c.amount = c.amount == WHOLE ? ALONE : c.amount - 1;
+    c.lead = path->lead ? lead_of(path, width) : 0;
+    c.marked = marks_of(&c);
     write_cell(&c, width);
     if (mpr_utf8_columns(told(&c)) > width) add_front(&c, path->front, width);
     return c;
@@ -151,7 +170,7 @@ static void tell_more(struct cell *c)
     const char *before = told(c);
     while (c->amount < WHOLE && strcmp(told(c), before) == 0) c->amount++;
     free(c->marked);
-    c->marked = NULL;
+    c->marked = marks_of(c);
 }
 
 static void mark(struct cell *c, size_t at)

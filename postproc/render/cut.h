@@ -9,9 +9,11 @@
 #include <stddef.h>
 
 /* whole: the path as it is shown where there is room; NULL: none.  front: "" or what stands before
- * it where it is cut and does not show it. caller: "" or what called it. */
+ * it where it is cut and does not show it. caller: "" or what called it.  lead: bytes of the whole
+ * that stay where it is cut, and room for what follows. */
 struct mpr_cut {
     const char *whole, *front, *caller;
+    size_t lead;
 };
 
 enum { MPR_CUT_FULL = 0 };

@@ -441,7 +441,8 @@ static struct mpr_cut cut_of(const struct mpr_table *t, const struct mpr_value *
     char *layer = v->type == MPR_PATH && v->state == MPR_KNOWN ? mpr_text_layer(v->path, v->count)
                                                                : mpr_text_copy("");
     const struct mpr_cut cut = { cell_text(t, v, false), mpr_text_harmless(layer),
-                                 mpr_text_harmless(v->caller ? v->caller : "") };
+                                 mpr_text_harmless(v->caller ? v->caller : ""),
+                                 v->type == MPR_PATH ? v->lead : 0 };
     free(layer);
     return cut;
 }

@@ -53,9 +53,10 @@ struct mpr_value {
     size_t count;       /* of a list */
     bool told;          /* PATH: it is for people as it is */
     const char *caller; /* PATH: for people, who called its last name; NULL: nobody to tell of */
-    bool at_least;      /* a number: for people, it may be more, */
-    bool about;         /* or another one */
-    bool lasting;       /* TIME: set by its column */
+    size_t lead;   /* PATH: bytes at its beginning that are seen where it is cut, if they can be */
+    bool at_least; /* a number: for people, it may be more, */
+    bool about;    /* or another one */
+    bool lasting;  /* TIME: set by its column */
 };
 
 struct mpr_value mpr_value_number(enum mpr_type type, uint64_t number);

@@ -34,6 +34,7 @@ const char *mpr_report_ending(struct mpr_document *doc, const struct mpr_summary
 struct shown {
     struct mpr_family_line line;
     const char *title, *ended, *rank, *pid;
+    size_t lead;      /* bytes of the title: up to the program's name */
     uint64_t largest; /* peak of the largest one's largest heap */
 };
 
@@ -45,6 +46,7 @@ static struct mpr_value title(const void *row, const void *context)
     (void)context;
     struct mpr_value v = mpr_value_path(&s->title, 1);
     v.told = true;
+    v.lead = s->lead;
     return v;
 }
 
@@ -92,8 +94,10 @@ static const char *indented(struct mpr_document *doc, const struct mpr_family_li
 static struct shown shown_of(struct mpr_document *doc, const struct mpr_family_line *l)
 {
     const struct mpr_process_info *who = &l->largest->summary.process;
+    const char *title = indented(doc, l);
     return (struct shown){ .line = *l,
-                           .title = indented(doc, l),
+                           .title = title,
+                           .lead = strlen(title) - strlen(l->title) + strcspn(l->title, " "),
                            .ended = mpr_report_ending(doc, &l->last->summary),
                            .rank = l->processes > 1 ? "" : who->rank,
                            .pid = mpr_arena_format(&doc->arena, "%" PRIu64, who->pid),

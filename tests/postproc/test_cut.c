@@ -156,6 +156,22 @@ static void a_layer_stays_in_front(void **state)
     free(text);
 }
 
+static void a_lead_stays_where_there_is_room_behind_it(void **state)
+{
+    (void)state;
+    static const struct mpr_cut command[] = {
+        { "    python3 -m vllm serve /data/llama --port 8000 --max-model-len 32768", "", "", 11 }
+    };
+    char **text = mpr_cut_paths(command, 1, 33);
+    assert_string_equal(text[0], "    python3…--max-model-len 32768");
+    free(text[0]);
+    free(text);
+    text = mpr_cut_paths(command, 1, 16);
+    assert_null(strstr(text[0], "python3"));
+    free(text[0]);
+    free(text);
+}
+
 static void callers_go_first_but_where_they_tell(void **state)
 {
     (void)state;
@@ -201,6 +217,7 @@ int main(void)
         cmocka_unit_test(the_end_of_a_path_of_modules_stays),
         cmocka_unit_test(lines_that_would_look_alike_are_cut_elsewhere),
         cmocka_unit_test(a_layer_stays_in_front),
+        cmocka_unit_test(a_lead_stays_where_there_is_room_behind_it),
         cmocka_unit_test(callers_go_first_but_where_they_tell),
         cmocka_unit_test(any_number_of_them),
         cmocka_unit_test(nothing_to_cut),
