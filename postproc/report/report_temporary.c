@@ -185,7 +185,7 @@ void mpr_report_temporary(struct mpr_document *doc, const struct mpr_temporary *
     mpr_doc_close(doc);
     if (hint) {
         mpr_doc_gap(doc);
-        mpr_report_run(doc, &log->summary, "all of them: memprof run --stacks=all");
+        mpr_report_run(doc, &log->summary, "run again: memprof run --stacks=all");
     }
     if (!t->heaps) {
         const bool sampled = (log->heaps && log->heap[0].inside) ||
