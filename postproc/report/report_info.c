@@ -58,10 +58,17 @@ static const struct mpr_column header_columns[] = {
 
 /* ---- lines */
 
+/* "1 name", "2 names" */
+static const char *counted(struct mpr_document *doc, uint64_t count, const char *what)
+{
+    return mpr_arena_format(&doc->arena, "%s %s%s", mpr_doc_count(doc, count), what,
+                            count == 1 ? "" : "s");
+}
+
 static void frames(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    mpr_doc_say(doc, "log      %s in %s frames, format %u.%u", mpr_doc_size(doc, s->bytes),
-                mpr_doc_count(doc, s->frames), s->major, s->minor);
+    mpr_doc_say(doc, "log      %s in %s, format %u.%u", mpr_doc_size(doc, s->bytes),
+                counted(doc, s->frames, "frame"), s->major, s->minor);
     if (s->events) mpr_doc_say(doc, ", %.2f bytes an event", (double)s->bytes / (double)s->events);
     mpr_doc_end(doc);
 }
@@ -71,14 +78,14 @@ static void sizes(struct mpr_document *doc, const struct mpr_info *info)
     const struct mpr_summary *s = &info->summary;
     mpr_doc_gap(doc);
     frames(doc, s);
-    mpr_doc_line(doc, "journal  %s joined, %s events", mpr_doc_size(doc, s->journal_bytes),
-                 mpr_doc_count(doc, s->journal_events));
+    mpr_doc_line(doc, "journal  %s joined, %s", mpr_doc_size(doc, s->journal_bytes),
+                 counted(doc, s->journal_events, "event"));
     if (info->own_memory != MPF_UNKNOWN)
         mpr_doc_line(doc, "memprof  %s of resident memory at most, journal included",
                      mpr_doc_size(doc, info->own_memory));
-    mpr_doc_line(doc, "ranges   %" PRIu64 " names, %" PRIu64 " domains, %" PRIu64 " paths",
-                 info->names, info->domains, info->paths);
-    mpr_doc_line(doc, "order    %" PRIu64 " repairs", s->order_repairs);
+    mpr_doc_line(doc, "ranges   %s, %s, %s", counted(doc, info->names, "name"),
+                 counted(doc, info->domains, "domain"), counted(doc, info->paths, "path"));
+    mpr_doc_line(doc, "order    %s", counted(doc, s->order_repairs, "repair"));
 }
 
 void mpr_report_info(struct mpr_document *doc, const struct mpr_info *info)

@@ -239,7 +239,8 @@ static void warn_missing(struct mpr_document *doc, const struct mpr_summary *s)
         WARNING(doc,
                 "no end and no journal: the last moments before the process's death are missing");
     for (size_t i = 0; i < s->losses; i++)
-        WARNING(doc, "%" PRIu64 " events lost: %s", s->loss[i].events, s->loss[i].reason);
+        WARNING(doc, "%" PRIu64 " event%s lost: %s", s->loss[i].events,
+                s->loss[i].events == 1 ? "" : "s", s->loss[i].reason);
     for (size_t i = 0; i < s->unwrittens; i++) {
         const struct mpr_unwritten_row *u = &s->unwritten[i];
         WARNING(doc, "from %s to %s nothing could be written (%s): %" PRIu64 " events",
