@@ -128,8 +128,8 @@ static int read_line(struct mpr_budget *b, char *line, const char *path, size_t 
     if (words > 2 && words <= WORDS && !mpr_heap_named(word[words - 2]))
         return mpr_fail(error,
                         "%s:%zu: there is no heap %s: host/heap, host/mmap or, of a GPU, "
-                        "gpu0/device, gpu0/torch, ... is wanted%s",
-                        path, number, word[words - 2], mpr_heap_hint(&b->arena, word[words - 2]));
+                        "gpu0/device, gpu0/torch, ... is wanted",
+                        path, number, word[words - 2]);
     if (words > WORDS || !limit_of(word, words, &limit))
         return mpr_fail(
             error,

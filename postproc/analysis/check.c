@@ -6,7 +6,6 @@
 #include "alloc.h"
 #include "amount.h"
 #include "diff_runs.h"
-#include "nearest.h"
 #include "places.h"
 #include "telling.h"
 #include "utf8.h"
@@ -73,17 +72,6 @@ static bool is_thread(const char *pattern, const struct mpr_row *row)
     return is;
 }
 
-/* A path of the heap, or the beginning of one, that may be meant; NULL: none. */
-static const char *nearest_of(struct mpr_arena *arena, const char *name,
-                              const struct mpr_heap_peak *heap)
-{
-    struct mpr_nearest nearest = { .text = name };
-    for (size_t i = 0; i < heap->rows; i++)
-        for (size_t depth = 1; depth <= heap->row[i].depth; depth++)
-            mpr_nearest_try_behind(&nearest, mpr_arena_path(arena, heap->row[i].path, depth), ':');
-    return nearest.word;
-}
-
 /* The rows of a heap that the pattern is about. */
 static void pick(struct mpr_check *check, struct mpr_check_row *out,
                  const struct mpr_heap_peak *heap,
@@ -94,11 +82,9 @@ static void pick(struct mpr_check *check, struct mpr_check_row *out,
         if (!is_meant(out->limit.name, &heap->row[i])) continue;
         row[out->rows++] = heap->row[i];
         out->is += heap->row[i].bytes;
-        out->about |= heap->row[i].estimated;
     }
     out->row = row;
     out->unmatched = !out->rows;
-    if (out->unmatched) out->near = nearest_of(&check->arena, out->limit.name, heap);
 }
 
 static void fill_from_peaks(struct mpr_check *check, struct mpr_check_row *out)
@@ -118,7 +104,6 @@ static void fill_from_peaks(struct mpr_check *check, struct mpr_check_row *out)
         return;
     }
     out->is = heap->peak_bytes;
-    out->about = heap->estimated;
     out->row = heap->row;
     out->rows = heap->rows;
 }

@@ -15,10 +15,8 @@ struct mpr_check_row {
     const char *log;
     struct mpr_limit limit;
     uint64_t is, over;         /* bytes at the heap's peak; over 0: it is kept */
-    bool about;                /* is: from samples */
     bool absent;               /* the log has no such heap, or account */
     bool unmatched;            /* the heap has no range, thread or role that is meant */
-    const char *near;          /* one of nearly its name, where it is unmatched; NULL: none */
     bool not_found;            /* it is so in each log, and the limit is not optional */
     const struct mpr_row *row; /* what it is made of, largest first, by `by` */
     size_t rows;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "mpf/event.h"
-#include "nearest.h"
 
 /* Events speak of these; blocks of the one lie in host/heap, of the other there are none. */
 static bool is_of_events_only(unsigned heap)
@@ -16,16 +15,6 @@ const char *mpr_heap_named(const char *name)
 {
     const unsigned heap = mpf_heap_named(name);
     return heap && !is_of_events_only(heap) ? mpf_heap_name(heap) : NULL;
-}
-
-const char *mpr_heap_hint(struct mpr_arena *arena, const char *name)
-{
-    enum { CODES = 256 };
-    struct mpr_nearest nearest = { .text = name };
-    for (unsigned heap = 1; heap < CODES; heap++)
-        if (!is_of_events_only(heap) && mpf_heap_name(heap))
-            mpr_nearest_try(&nearest, mpf_heap_name(heap));
-    return nearest.word ? mpr_arena_format(arena, "; is %s meant?", nearest.word) : "";
 }
 
 const char *mpr_heap_torch_of(struct mpr_arena *arena, const char *heap)

@@ -6,8 +6,6 @@
 
 /* That name as long as the process; NULL: no report has a heap of that name. */
 const char *mpr_heap_named(const char *name);
-/* "; is host/heap meant?" where a heap has nearly the name, else ""; in the arena. */
-const char *mpr_heap_hint(struct mpr_arena *arena, const char *name);
 /* Of "gpu0/device" the heap of the blocks that PyTorch makes of it, "gpu0/torch"; NULL: it is no
  * device's. */
 const char *mpr_heap_torch_of(struct mpr_arena *arena, const char *heap);

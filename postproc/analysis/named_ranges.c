@@ -40,8 +40,8 @@ const char *mpr_named_ranges_hint(const struct mpr_named_ranges *n, struct mpr_a
 {
     struct mpr_nearest nearest = { .text = n->name[0] };
     for (uint32_t i = 0; i < n->repeats->names; i++) {
-        mpr_nearest_try_behind(&nearest, n->repeats->name[i].unnumbered, ':'); /* "torch:" */
-        mpr_nearest_try_behind(&nearest, n->repeats->name[i].label, ':');
+        mpr_nearest_try(&nearest, n->repeats->name[i].unnumbered);
+        mpr_nearest_try(&nearest, n->repeats->name[i].label);
     }
     return nearest.word ? mpr_arena_format(arena, "; is %s meant?", nearest.word) : "";
 }

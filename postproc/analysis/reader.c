@@ -150,6 +150,16 @@ static const char *unseen_malloc(const struct mpr_header *h, struct mpr_arena *a
                                            : "";
 }
 
+static struct mpr_summary_fold fold(const struct mpr_log_fold *f)
+{
+    static const char *const state[] = {
+        [MPR_LOG_WHOLE] = "",      [MPR_LOG_FOLDED] = "folded",   [MPR_LOG_LACKS] = "missing",
+        [MPR_LOG_OLDER] = "older", [MPR_LOG_FOREIGN] = "foreign", [MPR_LOG_DAMAGED] = "damaged"
+    };
+    return (struct mpr_summary_fold){ state[f->state], f->until_ns, f->grain_ns, f->events,
+                                      f->bytes };
+}
+
 static void fill_state(const struct mpr_log_status *s, struct mpr_arena *arena,
                        struct mpr_summary *out)
 {
@@ -160,6 +170,7 @@ static void fill_state(const struct mpr_log_status *s, struct mpr_arena *arena,
     out->life_reason = mpr_arena_text(arena, s->process.why);
     out->journal = s->has_journal;
     out->journal_only = s->journal_only;
+    out->fold = fold(&s->fold);
     out->cut = s->cut;
     out->has_header = s->has_header;
     out->cut_offset = s->cut ? s->cut_offset : MPR_NOWHERE;

@@ -54,6 +54,15 @@ struct mpr_unwritten_row {
     uint64_t from_ns, to_ns, events;
 };
 
+/* What became of the log's beginning, where it is not whole any more. */
+struct mpr_summary_fold {
+    const char *state; /* "folded"; what is wrong with LOG.fold: "missing", "older", "foreign",
+                          "damaged"; "": neither */
+    uint64_t until_ns, grain_ns; /* thinned up to this time; finer nothing is told of before */
+    uint64_t events;             /* that were taken away */
+    uint64_t bytes;              /* of LOG.fold; 0: it is in the log */
+};
+
 struct mpr_summary {
     const char *path;
     struct mpr_process_info process;
@@ -68,6 +77,7 @@ struct mpr_summary {
     bool complete;   /* the log has its end, and nothing is damaged */
     bool incomplete; /* events are missing (exit code 3) */
     bool journal, journal_only, cut, has_header;
+    struct mpr_summary_fold fold;
     enum mpr_summary_life {
         MPR_ENDED,
         MPR_RUNS,

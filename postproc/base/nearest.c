@@ -23,22 +23,12 @@ static size_t distance(const char *a, size_t as, const char *b, size_t bs)
     return row[bs];
 }
 
-/* Suggests the word for what is a part of it. */
-static void try_part(struct mpr_nearest *n, const char *part, const char *word)
+void mpr_nearest_try(struct mpr_nearest *n, const char *word)
 {
-    const size_t length = strlen(n->text), bytes = strlen(part);
+    const size_t length = strlen(n->text), bytes = strlen(word);
     if (length > MOST || bytes > MOST) return;
-    const size_t letters = distance(n->text, length, part, bytes);
+    const size_t letters = distance(n->text, length, word, bytes);
     if (letters > LETTERS || 2 * letters >= bytes || (n->word && letters >= n->letters)) return;
     n->word = word;
     n->letters = letters;
-}
-
-void mpr_nearest_try(struct mpr_nearest *n, const char *word) { try_part(n, word, word); }
-
-void mpr_nearest_try_behind(struct mpr_nearest *n, const char *word, char separator)
-{
-    const char *at = strchr(word, separator);
-    try_part(n, word, word);
-    if (at) try_part(n, at + 1, word);
 }

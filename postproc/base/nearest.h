@@ -12,8 +12,5 @@ struct mpr_nearest {
 
 /* Two letters differ at most (added, left out or changed), and fewer than half of the word's. */
 void mpr_nearest_try(struct mpr_nearest *nearest, const char *word);
-/* The same, or they differ so from what stands behind the first of these in it: "f" of "torch:f".
- */
-void mpr_nearest_try_behind(struct mpr_nearest *nearest, const char *word, char separator);
 
 #endif

@@ -27,6 +27,7 @@ int mpr_cmd_oom(int argc, char **argv);
 int mpr_cmd_html(int argc, char **argv);
 int mpr_cmd_timeline(int argc, char **argv);
 int mpr_cmd_check(int argc, char **argv);
+int mpr_cmd_compact(int argc, char **argv);
 int mpr_cmd_diff(int argc, char **argv);
 int mpr_cmd_export(int argc, char **argv);
 int mpr_cmd_graphs(int argc, char **argv);
@@ -92,7 +93,8 @@ void mpr_cmd_error(const struct mpr_error *error);
 void mpr_memory_limit(uint64_t mib);
 
 /* The logs of the arguments: files as they are, of a directory its *.zst files in order of name,
- * for a journal the log beside it.  A file is there once, under the first of its names. */
+ * for a journal or a fold the log beside it.  A file is there once, under the first of its names.
+ */
 struct mpr_paths {
     char **at;
     struct mpr_file *file;

@@ -59,8 +59,7 @@ static void add_max(struct arguments *a, const char *arg, struct argp_state *sta
     char *heap = mpr_text_part(arg, name), *size = mpr_text_part(arg + rest, length);
     limit.heap = mpr_heap_named(heap);
     if (arg[name] && name && !limit.heap)
-        argp_error(state, "--max=%s: there is no heap %s: %s%s", arg, heap, MPR_HEAPS_WANTED,
-                   mpr_heap_hint(&a->budget.arena, heap));
+        argp_error(state, "--max=%s: there is no heap %s: %s", arg, heap, MPR_HEAPS_WANTED);
     const bool good = limit.heap && mpr_budget_size(size, &limit.bytes);
     const char *behind = arg + rest + length;
     free(heap);

@@ -46,12 +46,15 @@ static int recover(const char *path, bool dead)
         mpr_cmd_error(&error);
         return -1;
     }
+    const char *merged = recovery.merged ? "; its fold is in it now" : "";
     mpr_utf8_escaped(stdout, path);
     switch (recovery.outcome) {
-    case MPR_RECOVER_WHOLE: puts(": complete already"); break;
-    case MPR_RECOVER_NOTHING: puts(": no journal found; the log stays as it is"); break;
+    case MPR_RECOVER_WHOLE: printf(": complete already%s\n", merged); break;
+    case MPR_RECOVER_NOTHING:
+        printf(": no journal found%s\n", *merged ? merged : "; the log stays as it is");
+        break;
     case MPR_RECOVER_DONE:
-        printf(": %llu events recovered\n", (unsigned long long)recovery.events);
+        printf(": %llu events recovered%s\n", (unsigned long long)recovery.events, merged);
         break;
     }
     if (*recovery.left.text) fprintf(stderr, "memprof-report: %s\n", recovery.left.text);

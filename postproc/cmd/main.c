@@ -30,6 +30,7 @@ static const struct {
     { "info", mpr_cmd_info },
     { "verify", mpr_cmd_verify },
     { "recover", mpr_cmd_recover },
+    { "compact", mpr_cmd_compact },
     { "insights", mpr_cmd_insights },
     { "summary", mpr_cmd_summary },
     { "diff", mpr_cmd_diff },
@@ -109,6 +110,7 @@ static const struct argp argp = {
         "  export    a log as a database of SQLite: every block, range and sample\n"
         "  verify    checks every frame of each log\n"
         "  recover   folds the journal of a dead process into its log\n"
+        "  compact   keeps logs within a size or a time: thins what is older\n"
         "\vExamples:\n"
         "  memprof-report memprof.n03.4242.zst\n"
         "  memprof-report peaks memprof.n03.4242.zst\n"

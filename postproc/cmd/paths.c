@@ -72,12 +72,15 @@ static bool add_directory(struct mpr_paths *paths, const char *directory)
     return count ? good : complain(directory, "no logs (*.zst) in this directory");
 }
 
-/* The log beside a journal, which is read with it; false: it is gone, or this is none. */
+/* The log beside a journal or a fold, which are read with it; false: it is gone, or this is
+ * neither.
+ */
 static bool log_of(const char *argument, char log[PATH_MAX])
 {
     struct stat st;
-    if (!ends_with(argument, ".zst.journal") || strlen(argument) >= PATH_MAX) return false;
-    snprintf(log, PATH_MAX, "%.*s", (int)(strlen(argument) - strlen(".journal")), argument);
+    const bool beside = ends_with(argument, ".zst.journal") || ends_with(argument, ".zst.fold");
+    if (!beside || strlen(argument) >= PATH_MAX) return false;
+    snprintf(log, PATH_MAX, "%.*s", (int)(strrchr(argument, '.') - argument), argument);
     return stat(log, &st) == 0;
 }
 

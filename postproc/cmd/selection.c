@@ -31,9 +31,7 @@ enum mpr_group mpr_selection_by(const char *arg, struct argp_state *state)
 const char *mpr_selection_heap(const char *arg, const char *wanted, struct argp_state *state)
 {
     const char *heap = mpr_heap_named(arg);
-    struct mpr_arena arena = { 0 };
-    if (!heap)
-        argp_error(state, "--heap=%s: %s is wanted%s", arg, wanted, mpr_heap_hint(&arena, arg));
+    if (!heap) argp_error(state, "--heap=%s: %s is wanted", arg, wanted);
     return heap;
 }
 

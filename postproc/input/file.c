@@ -5,7 +5,11 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { TRIES = 100, TRY_NS = 10000000 };
 
 /* The file of an O_PATH descriptor, which was opened without any effect on it. */
 static int open_again(int at, int directory, const char *name, int flags)
@@ -46,6 +50,27 @@ bool mpr_file_is(int directory, const char *name, const struct stat *st)
 {
     struct stat now;
     return fstatat(directory, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && mpr_file_same(&now, st);
+}
+
+void mpr_file_share(int fd)
+{
+    for (int i = 0; i < TRIES && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++)
+        nanosleep(&(struct timespec){ .tv_nsec = TRY_NS }, NULL);
+}
+
+bool mpr_file_take(int fd) { return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
+
+int mpr_file_mine(const struct stat *st, const char *path, struct mpr_error *error)
+{
+    if (st->st_uid != geteuid())
+        return mpr_fail(
+            error,
+            "%s: it belongs to another user (%u), whose logs are read and never changed; run this as that user",
+            path, (unsigned)st->st_uid);
+    if (st->st_nlink != 1)
+        return mpr_fail(error, "%s: it has another name, too (a hard link); remove that first",
+                        path);
+    return 0;
 }
 
 /* In a directory with the sticky bit others cannot touch what is not theirs. */

@@ -21,6 +21,14 @@ static inline bool mpr_file_same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+/* Who reads a log shares it (flock), and who gives room in it back has it alone for that moment
+ * (folded.h).  A file system without such locks goes without. */
+void mpr_file_share(int fd); /* waits for a second at most */
+bool mpr_file_take(int fd);  /* never waits; false: somebody shares it */
+
+/* Is it this user's, and has it one name only?  Else *error says why it is not changed; -1. */
+int mpr_file_mine(const struct stat *st, const char *path, struct mpr_error *error);
+
 /* The directory of a file at `path`, opened for changes in it: it belongs to this user or to root,
  * and what other users may do there they may do to their own files only.  The descriptor, and the
  * file's name in *name; or -1 with *error filled. */

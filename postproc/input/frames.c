@@ -1,10 +1,14 @@
 #include "frames.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-int mpr_frames_open(struct mpr_frames *f, const uint8_t *data, size_t size)
+int mpr_frames_open(struct mpr_frames *f, const struct mpr_map *map)
 {
-    *f = (struct mpr_frames){ .data = data, .size = size, .bad_offset = MPR_NO_OFFSET };
+    *f = (struct mpr_frames){ .bad_offset = MPR_NO_OFFSET };
+    mpr_frames_turn(f, map, 0);
     f->zstd = ZSTD_createDCtx();
     return f->zstd ? 0 : MPF_ERR_SPACE;
 }
@@ -63,9 +67,26 @@ static void note_bad(struct mpr_frames *f, uint64_t offset)
     if (f->bad_offset == MPR_NO_OFFSET) f->bad_offset = offset;
 }
 
+/* A file that another follows is not cut but damaged. */
+void mpr_frames_turn(struct mpr_frames *f, const struct mpr_map *map, size_t at)
+{
+    if (f->cut) note_bad(f, f->cut_offset);
+    f->cut = false;
+    f->data = map->data;
+    f->size = map->size;
+    f->at = at < map->size ? at : map->size;
+    f->fd = map->fd;
+}
+
+/* The frames that a log's fold stands for are not missing: it comes behind the header. */
+static bool is_fold(const struct mpr_frames *f, const struct mpf_frame *frame)
+{
+    return frame->kind == MPF_FRAME_FOLD && f->next_seq == 1;
+}
+
 static void accept(struct mpr_frames *f, const struct mpf_frame *frame, size_t length)
 {
-    if (frame->seq > f->next_seq) {
+    if (frame->seq > f->next_seq && !is_fold(f, frame)) {
         f->missing += frame->seq - f->next_seq;
         if (f->bad_offset == MPR_NO_OFFSET) f->bad_offset = f->at;
     }
@@ -76,6 +97,38 @@ static void accept(struct mpr_frames *f, const struct mpf_frame *frame, size_t l
     f->good++;
 }
 
+/* Bytes that no frame begins with: room that was given back. */
+static bool is_empty(const struct mpr_frames *f, size_t at)
+{
+    static const uint8_t zeros[4];
+    return f->size - at >= sizeof zeros && memcmp(f->data + at, zeros, sizeof zeros) == 0;
+}
+
+/* Where the next frame may begin; holes are not looked through. */
+static size_t next_place(const struct mpr_frames *f)
+{
+    size_t at = f->at + 1;
+    while (at < f->size) {
+        const off_t data = lseek(f->fd, (off_t)at, SEEK_DATA);
+        if (data < 0 && errno == ENXIO) return f->size;
+        const off_t hole = data >= 0 ? lseek(f->fd, data, SEEK_HOLE) : -1;
+        const size_t end = hole > data && (size_t)hole < f->size ? (size_t)hole : f->size;
+        if (data > (off_t)at) at = (size_t)data;
+        at = at < end ? mpf_frame_resync(f->data, end, at) : end;
+        if (at < end) return at;
+    }
+    return f->size;
+}
+
+static void accept_behind(struct mpr_frames *f, const struct mpf_frame *frame, size_t length,
+                          size_t start)
+{
+    const bool missing = frame->seq > f->next_seq;
+    if (missing && is_empty(f, start)) f->hole = true;
+    else note_bad(f, start);
+    accept(f, frame, length);
+}
+
 int mpr_frames_next(struct mpr_frames *f, struct mpf_frame *frame)
 {
     const size_t start = f->at;
@@ -83,15 +136,15 @@ int mpr_frames_next(struct mpr_frames *f, struct mpf_frame *frame)
     while (f->at < f->size && !is_worn_out(f)) {
         const long length = read_here(f, frame);
         if (length > 0) {
-            if (first_error) note_bad(f, start);
             f->work += f->cost;
-            accept(f, frame, (size_t)length);
+            if (first_error) accept_behind(f, frame, (size_t)length, start);
+            else accept(f, frame, (size_t)length);
             return 1;
         }
         if (length == MPF_ERR_VERSION || length == MPF_ERR_SPACE) return (int)length;
         if (!first_error) first_error = length;
         f->work += FAILURE * f->cost;
-        f->at = is_worn_out(f) ? f->size : mpf_frame_resync(f->data, f->size, f->at + 1);
+        f->at = is_worn_out(f) ? f->size : next_place(f);
     }
     if (f->at < f->size && !first_error) first_error = MPF_ERR_DAMAGED;
     f->at = f->size;

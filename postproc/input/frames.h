@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "map.h"
 #include "mpf/frame.h"
 
 #define MPR_NO_OFFSET UINT64_MAX
@@ -16,6 +17,7 @@
 struct mpr_frames {
     const uint8_t *data;
     size_t size, at;
+    int fd; /* of the file that data is */
     ZSTD_DCtx *zstd;
     uint8_t *payload; /* of the current frame */
     size_t payload_cap;
@@ -27,13 +29,16 @@ struct mpr_frames {
     uint64_t damaged;     /* stretches of bytes that are no frames */
     uint64_t missing;     /* frames that the numbers say should be there */
     uint64_t bad_offset;  /* the first such place; MPR_NO_OFFSET: none */
+    bool hole;            /* some of the missing are where the file has zeros: room given back */
     bool cut;             /* the log ends inside a frame */
     uint64_t cut_offset;  /* where that frame begins */
     uint8_t major, minor; /* of the newest frame */
 };
 
-/* `data` stays the caller's.  0 or MPF_ERR_SPACE. */
-int mpr_frames_open(struct mpr_frames *f, const uint8_t *data, size_t size);
+/* The map stays the caller's.  0 or MPF_ERR_SPACE. */
+int mpr_frames_open(struct mpr_frames *f, const struct mpr_map *map);
+/* Goes on in another file of the same log, or after its size has changed. */
+void mpr_frames_turn(struct mpr_frames *f, const struct mpr_map *map, size_t at);
 void mpr_frames_close(struct mpr_frames *f);
 /* Next whole frame; its body is valid until the next call.  1, 0 at the end, MPF_ERR_VERSION (at
  * `at`), MPF_ERR_SPACE. */

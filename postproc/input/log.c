@@ -1,15 +1,17 @@
-/* States: FRAMES (reader open: inside an EVENTS frame) -> JOURNAL -> DONE; PENDING interrupts
- * FRAMES for a SLOTS frame.
+/* States: FRAMES (reader open: inside an EVENTS frame; first those of LOG.fold, if there is one) ->
+ * JOURNAL -> DONE; PENDING interrupts FRAMES for a SLOTS frame.
  *
  *   FRAMES --SLOTS frame--> PENDING --end--> FRAMES --last frame--> JOURNAL --end--> DONE */
 #include "log.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
+#include "folded.h"
 #include "frames.h"
 #include "journal.h"
 #include "map.h"
@@ -28,6 +30,8 @@ struct mpr_log {
     char *path;
     enum state state;
     struct mpr_map map;
+    struct mpr_folded folded;
+    struct mpr_map *read_from; /* the map that frames come from: one of these two */
     struct mpr_frames frames;
     struct mpr_header header;
     struct mpr_journal journal;
@@ -40,6 +44,7 @@ struct mpr_log {
     uint64_t kept_seq; /* frames of events that the log holds, for slots in a journal */
     uint64_t until;    /* ns: what a running process stored later is not read; 0: all is */
     uint64_t frame_offset;
+    uint64_t stop_after; /* the last frame that is read */
     struct mpr_log_status status;
     uint8_t *data; /* DATA_BYTES */
     struct mpf_event batch[MPR_BATCH];
@@ -59,6 +64,8 @@ static void sync_status(struct mpr_log *log)
     s->damaged = f->damaged;
     s->missing_frames = f->missing;
     s->bad_offset = f->bad_offset;
+    if (f->hole && s->fold.state == MPR_LOG_WHOLE) s->fold.state = MPR_LOG_LACKS;
+    if (f->hole && s->fold.state == MPR_LOG_FOLDED) s->fold.state = MPR_LOG_OLDER;
     s->cut = f->cut;
     s->cut_offset = f->cut_offset;
     s->major = f->major;
@@ -142,6 +149,18 @@ static int read_header(struct mpr_log *log, const struct mpf_frame *frame)
     return error;
 }
 
+static void read_mark(struct mpr_log *log, const struct mpf_frame *frame)
+{
+    const uint64_t start = log->header.start.mono;
+    struct mpr_log_fold *fold = &log->status.fold;
+    struct mpr_mark mark;
+    if (mpr_mark_read(&mark, frame) != 0) return;
+    fold->state = MPR_LOG_FOLDED;
+    fold->until_ns = mark.until > start ? mark.until - start : 0;
+    fold->events = mark.events;
+    fold->grain_ns = mark.grain;
+}
+
 static int open_frame(struct mpr_log *log, const struct mpf_frame *frame)
 {
     log->status.ended = false;
@@ -150,6 +169,7 @@ static int open_frame(struct mpr_log *log, const struct mpf_frame *frame)
     case MPF_FRAME_HEADER: return read_header(log, frame);
     case MPF_FRAME_SLOTS: return open_slots(log, frame);
     case MPF_FRAME_END: read_end(log, frame); return 0;
+    case MPF_FRAME_FOLD: read_mark(log, frame); return 0;
     case MPF_FRAME_EVENTS: break;
     default: return 0; /* a newer minor version's */
     }
@@ -176,15 +196,31 @@ static int fail_code(const struct mpr_log *log, int code, struct mpr_error *erro
     return mpr_fail_memory(error, log->path);
 }
 
+/* Behind the frames of LOG.fold come those of LOG that it does not stand for. */
+static bool turn(struct mpr_log *log)
+{
+    if (log->read_from == &log->map) return false;
+    mpr_frames_turn(&log->frames, &log->map, log->folded.mark.offset);
+    log->read_from = &log->map;
+    log->frame_offset = log->frames.at;
+    return true;
+}
+
 /* Goes on to the next frame: 1, 0 when there is none, -1. */
 static int next_frame(struct mpr_log *log, struct mpr_error *error)
 {
     struct mpf_frame frame;
-    const int got = mpr_frames_next(&log->frames, &frame);
+    int got;
+    do got = mpr_frames_next(&log->frames, &frame);
+    while (got == 0 && turn(log));
     sync_status(log);
     if (got < 0) return fail_code(log, got, error);
     if (got == 0) return 0;
-    mpr_map_drop(&log->map, log->frames.at);
+    if (frame.seq > log->stop_after) {
+        log->state = STATE_DONE;
+        return 1;
+    }
+    mpr_map_drop(log->read_from, log->frames.at);
     const int status = open_frame(log, &frame);
     if (status == MPF_ERR_SPACE) return fail_code(log, status, error);
     if (status) mpr_frames_reject(&log->frames, log->frame_offset);
@@ -319,7 +355,7 @@ long mpr_log_next(struct mpr_log *log, const struct mpf_event **events, struct m
     *events = log->batch;
     while (log->state != STATE_DONE) {
         const long count = step(log, error);
-        if (log->map.changed) return truncated(log, error);
+        if (log->map.changed || log->folded.map.changed) return truncated(log, error);
         if (count < 0) return -1;
         if (count == 0) continue;
         log->status.events += (uint64_t)count;
@@ -352,8 +388,8 @@ static int map_again(struct mpr_log *log, uint64_t bytes, struct mpr_error *erro
     if (mpr_map_open(&log->map, log->path, error) != 0) return -1;
     if (log->map.st.st_size < had) return truncated(log, error);
     if (bytes < log->map.size) log->map.size = (size_t)bytes;
-    log->frames.data = log->map.data;
-    log->frames.size = log->status.bytes = log->map.size;
+    log->status.bytes = log->map.size;
+    mpr_frames_turn(&log->frames, &log->map, log->frames.at);
     return 0;
 }
 
@@ -386,6 +422,37 @@ static int take(struct mpr_log *log, struct mpr_error *error)
     return log->journal.no_memory ? mpr_fail_memory(error, log->path) : 0;
 }
 
+/* Its name in the folder that holds it: a link may lead there. */
+static void find_path(const struct mpr_log *log, char path[PATH_MAX])
+{
+    if (!realpath(log->path, path)) snprintf(path, PATH_MAX, "%s", log->path);
+}
+
+/* Goes on in LOG.fold, if the log's beginning was folded. */
+static int open_fold(struct mpr_log *log, struct mpr_error *error)
+{
+    static const enum mpr_log_folded told[] = {
+        [MPR_FOLDED_FOREIGN] = MPR_LOG_FOREIGN, [MPR_FOLDED_DAMAGED] = MPR_LOG_DAMAGED
+    };
+    struct mpr_folded *f = &log->folded;
+    char path[PATH_MAX];
+    if (!log->status.has_header) return 0;
+    find_path(log, path);
+    if (mpr_folded_find(f, AT_FDCWD, path, &log->map, log->frames.at, &log->header) != 0)
+        return mpr_fail_memory(error, log->path);
+    if (f->state != MPR_FOLDED_USED) {
+        log->status.fold.state = told[f->state];
+        return 0;
+    }
+    mpr_frames_turn(&log->frames, &f->map, f->mark_at);
+    log->read_from = &f->map;
+    log->frame_offset = log->frames.at;
+    log->status.fold.bytes = f->map.size;
+    log->status.bytes =
+        f->map.size + (log->map.size > f->mark.offset ? log->map.size - f->mark.offset : 0);
+    return 0;
+}
+
 /* The first frame must be readable as a header, or something behind it as frames: else it is no
  * log. */
 static int open_first(struct mpr_log *log, struct mpr_error *error)
@@ -396,7 +463,8 @@ static int open_first(struct mpr_log *log, struct mpr_error *error)
     if (got == 0)
         return mpr_fail(error, "%s: no memprof log (%s); give a file that memprof wrote", log->path,
                         log->map.size ? "offset 0: no readable frame" : "it is empty");
-    return log->reading ? 0 : take(log, error);
+    if (log->reading) return 0;
+    return take(log, error) != 0 ? -1 : open_fold(log, error);
 }
 
 static int open_lone_journal(struct mpr_log *log, struct mpr_error *error)
@@ -416,8 +484,7 @@ static int open_file(struct mpr_log *log, struct mpr_error *error)
     if (mpr_map_open(&log->map, log->path, error) != 0) return -1;
     log->status.bytes = log->map.size;
     if (is_journal(&log->map)) return open_lone_journal(log, error);
-    if (mpr_frames_open(&log->frames, log->map.data, log->map.size) != 0)
-        return mpr_fail_memory(error, log->path);
+    if (mpr_frames_open(&log->frames, &log->map) != 0) return mpr_fail_memory(error, log->path);
     return open_first(log, error);
 }
 
@@ -426,7 +493,9 @@ int mpr_log_open(struct mpr_log **out, const char *path, struct mpr_error *error
     struct mpr_log *log = calloc(1, sizeof *log);
     if (!log) return mpr_fail_memory(error, path);
     log->status.bad_offset = MPR_NO_OFFSET;
-    log->journal.fd = -1;
+    log->journal.fd = log->map.fd = log->folded.map.fd = -1;
+    log->read_from = &log->map;
+    log->stop_after = UINT64_MAX;
     log->path = strdup(path);
     log->data = malloc(DATA_BYTES);
     const int result =
@@ -446,6 +515,7 @@ void mpr_log_close(struct mpr_log *log)
     mpr_journal_free(&log->journal);
     mpr_header_free(&log->header);
     mpr_frames_close(&log->frames);
+    mpr_folded_close(&log->folded);
     mpr_map_close(&log->map);
     free(log->block);
     free(log->data);
@@ -457,7 +527,14 @@ const struct mpr_header *mpr_log_header(const struct mpr_log *log) { return &log
 
 const struct mpr_log_status *mpr_log_status(const struct mpr_log *log) { return &log->status; }
 
-uint64_t mpr_log_position(const struct mpr_log *log) { return log->frames.at; }
+uint64_t mpr_log_position(const struct mpr_log *log)
+{
+    const struct mpr_folded *f = &log->folded;
+    const bool behind = f->state == MPR_FOLDED_USED && log->read_from == &log->map;
+    return behind ? f->map.size + log->frames.at - f->mark.offset : log->frames.at;
+}
+
+void mpr_log_stop_after(struct mpr_log *log, uint64_t seq) { log->stop_after = seq; }
 
 bool mpr_log_incomplete(const struct mpr_log_status *s)
 {

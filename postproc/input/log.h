@@ -16,6 +16,22 @@
 
 #define MPR_BATCH 1024 /* events in one batch at most */
 
+/* What became of the log's beginning. */
+struct mpr_log_fold {
+    enum mpr_log_folded {
+        MPR_LOG_WHOLE,   /* it is as it was written */
+        MPR_LOG_FOLDED,  /* thinned: the rest says how */
+        MPR_LOG_LACKS,   /* it was folded, and there is no LOG.fold beside the log */
+        MPR_LOG_OLDER,   /* LOG.fold is older than the log: what lies between them is missing */
+        MPR_LOG_FOREIGN, /* LOG.fold is of another log or another user, and was not read */
+        MPR_LOG_DAMAGED, /* LOG.fold does not say what it stands for, and was not read */
+    } state;
+    uint64_t until_ns; /* thinned up to this time */
+    uint64_t events;   /* that were taken away */
+    uint64_t grain_ns; /* finer than that nothing is told of before */
+    uint64_t bytes;    /* of LOG.fold; 0: it is in the log */
+};
+
 /* What is known of the log's state; final once mpr_log_next has returned 0. */
 struct mpr_log_status {
     bool ended;                 /* an END frame is its last frame */
@@ -25,9 +41,11 @@ struct mpr_log_status {
     bool has_journal;           /* joined with its journal, or holds recovered slots */
     bool journal_only;          /* a journal whose log is not there: older events are missing */
     bool has_header;
-    uint64_t bytes;          /* of the file */
-    uint64_t frames;         /* read */
-    uint64_t damaged;        /* stretches of damage that were skipped */
+    struct mpr_log_fold fold;
+    uint64_t bytes;   /* to be read: of the file, or of its fold and of what that does not stand for
+                       */
+    uint64_t frames;  /* read */
+    uint64_t damaged; /* stretches of damage that were skipped */
     uint64_t missing_frames; /* that the frames' numbers say were there */
     uint64_t bad_offset;     /* of the first damage or hole; UINT64_MAX: none */
     uint64_t cut_offset;
@@ -54,6 +72,8 @@ struct mpr_log;
 /* Opens a log, or a journal whose log is gone.  0, or -1 with *error filled. */
 int mpr_log_open(struct mpr_log **log, const char *path, struct mpr_error *error);
 void mpr_log_close(struct mpr_log *log);
+/* Ends behind the frame of that number: nothing of later ones, nor of a journal. */
+void mpr_log_stop_after(struct mpr_log *log, uint64_t seq);
 /* Next events; *events is valid until the next call, and so is their data.  Their number, 0 at the
  * end, -1 with *error filled (a newer format, no memory). */
 long mpr_log_next(struct mpr_log *log, const struct mpf_event **events, struct mpr_error *error);

@@ -48,11 +48,15 @@ static void delist(struct mpr_map *map)
 int mpr_map_file(struct mpr_map *map, int fd, const struct stat *st, const char *path,
                  struct mpr_error *error)
 {
-    *map = (struct mpr_map){ .st = *st };
-    if (st->st_size == 0) return 0;
+    *map = (struct mpr_map){ .st = *st, .fd = -1 };
+    if (st->st_size == 0) {
+        map->fd = fd;
+        return 0;
+    }
     void *data = mmap(NULL, (size_t)st->st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (data == MAP_FAILED) return mpr_fail_errno(error, path, "map");
     madvise(data, (size_t)st->st_size, MADV_SEQUENTIAL);
+    map->fd = fd;
     map->data = data;
     map->size = map->mapped = (size_t)st->st_size;
     enlist(map);
@@ -62,14 +66,15 @@ int mpr_map_file(struct mpr_map *map, int fd, const struct stat *st, const char 
 int mpr_map_open(struct mpr_map *map, const char *path, struct mpr_error *error)
 {
     struct stat st;
-    *map = (struct mpr_map){ 0 };
+    *map = (struct mpr_map){ .fd = -1 };
     const int fd = mpr_file_open(AT_FDCWD, path, O_RDONLY, &st);
     if (fd < 0 && errno == EINVAL)
         return mpr_fail(error, "%s: not a regular file; give a memprof log or a directory of logs",
                         path);
     if (fd < 0) return mpr_fail_errno(error, path, "open");
+    mpr_file_share(fd);
     const int result = mpr_map_file(map, fd, &st, path, error);
-    close(fd);
+    if (result != 0) close(fd);
     return result;
 }
 
@@ -77,7 +82,8 @@ void mpr_map_close(struct mpr_map *map)
 {
     delist(map);
     if (map->data) munmap((void *)map->data, map->mapped);
-    *map = (struct mpr_map){ 0 };
+    if (map->fd >= 0) close(map->fd);
+    *map = (struct mpr_map){ .fd = -1 };
 }
 
 void mpr_map_drop(struct mpr_map *map, size_t offset)

@@ -18,12 +18,13 @@ struct mpr_map {
                                     */
     struct mpr_map *next;          /* of all that are open */
     struct stat st;                /* of the file */
+    int fd;                        /* the file, open as long; -1: none is */
 };
 
 /* 0, or -1 with *error filled.  Only regular files.  Takes SIGBUS for the whole process; *map stays
- * where it is until closed. */
+ * where it is until closed.  The file is shared for as long (file.h). */
 int mpr_map_open(struct mpr_map *map, const char *path, struct mpr_error *error);
-/* The same of a regular file that is open, and stays so; its path is for messages. */
+/* The same of a regular file that is open, and the map's from then on; its path is for messages. */
 int mpr_map_file(struct mpr_map *map, int fd, const struct stat *st, const char *path,
                  struct mpr_error *error);
 void mpr_map_close(struct mpr_map *map);

@@ -1,5 +1,5 @@
-/* Order of writes: a new file with all whole frames, SLOTS and END, which the journal then names as
- * its log's heir; fsync; rename; remove the journal. */
+/* Order of writes: a new file with all whole frames, those of LOG.fold first, SLOTS and END, which
+ * the journal then names as its log's heir; fsync; rename; remove LOG.fold and the journal. */
 #include "recover.h"
 
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "folded.h"
 #include "frames.h"
 #include "header.h"
 #include "journal.h"
@@ -26,9 +27,9 @@
 /* What the scan of the log's frames found. */
 struct scan {
     struct mpr_header header;
-    uint64_t next_seq; /* of the next frame */
-    uint64_t kept_seq; /* frames that the journal's marks speak of: without SLOTS */
-    uint64_t good_end; /* offset behind the last whole frame */
+    uint64_t next_seq;             /* of the next frame */
+    uint64_t kept_seq;             /* frames that the journal's marks speak of: without SLOTS */
+    uint64_t header_end, good_end; /* offsets behind the header and the last whole frame */
     struct mpr_ending ending;
     bool ended, has_header, has_slots;
 };
@@ -55,30 +56,65 @@ static int note_frame(struct scan *scan, const struct mpr_frames *frames,
     if (frame->kind == MPF_FRAME_SLOTS) scan->has_slots = true;
     else scan->kept_seq = frames->next_seq;
     if (frame->kind != MPF_FRAME_HEADER || scan->has_header) return 0;
+    scan->header_end = frames->at;
     const int error = mpr_header_read(&scan->header, frame->body, frame->body_bytes);
     scan->has_header = !error;
     return error == MPF_ERR_SPACE ? error : 0;
 }
 
-static int scan_log(struct scan *scan, struct mpr_map *map, const char *path,
-                    struct mpr_error *error)
+/* The log that is worked on: opened once, read and replaced as that very file. */
+struct subject {
+    const char *path, *name; /* the name in the directory `dir` */
+    int dir;
+    struct mpr_map map;
+    struct mpr_folded folded;
+    struct scan scan;
+    struct mpr_journal journal;
+};
+
+static bool is_folded(const struct subject *s) { return s->folded.state == MPR_FOLDED_USED; }
+
+/* What LOG.fold stands for is not looked at. */
+static int pass_folded(struct subject *s, struct mpr_frames *frames)
+{
+    const struct mpr_mark *mark = &s->folded.mark;
+    if (mpr_folded_find(&s->folded, s->dir, s->name, &s->map, frames->at, &s->scan.header) != 0)
+        return MPF_ERR_SPACE;
+    if (!is_folded(s)) return 0;
+    mpr_frames_turn(frames, &s->map, mark->offset);
+    frames->next_seq = s->scan.next_seq = s->scan.kept_seq = mark->seq + 1;
+    s->scan.good_end = frames->at;
+    return 0;
+}
+
+static int scan_frames(struct subject *s, struct mpr_frames *frames)
+{
+    struct mpf_frame frame;
+    int got;
+    while ((got = mpr_frames_next(frames, &frame)) == 1) {
+        const bool first = !s->scan.has_header;
+        if ((got = note_frame(&s->scan, frames, &frame)) != 0) break;
+        if (first && s->scan.has_header && (got = pass_folded(s, frames)) != 0) break;
+        mpr_map_drop(&s->map, frames->at);
+    }
+    return got;
+}
+
+static int scan_log(struct subject *s, struct mpr_error *error)
 {
     struct mpr_frames frames;
-    struct mpf_frame frame;
     int got = MPF_ERR_SPACE;
-    if (mpr_frames_open(&frames, map->data, map->size) == 0) {
-        while ((got = mpr_frames_next(&frames, &frame)) == 1 &&
-               (got = note_frame(scan, &frames, &frame)) == 0)
-            mpr_map_drop(map, frames.at);
+    if (mpr_frames_open(&frames, &s->map) == 0) {
+        got = scan_frames(s, &frames);
         mpr_frames_close(&frames);
     }
-    if (got == MPF_ERR_SPACE) return mpr_fail_memory(error, path);
-    if (got < 0) return mpr_fail(error, "%s: cannot be read: %s", path, mpf_error_text(got));
-    if (!scan->has_header)
+    if (got == MPF_ERR_SPACE) return mpr_fail_memory(error, s->path);
+    if (got < 0) return mpr_fail(error, "%s: cannot be read: %s", s->path, mpf_error_text(got));
+    if (!s->scan.has_header)
         return mpr_fail(
             error,
             "%s: offset 0: no readable header, so its journal cannot be told; nothing was changed",
-            path);
+            s->path);
     return 0;
 }
 
@@ -154,15 +190,6 @@ static int make_frames(struct output *out, const struct scan *scan, const struct
 
 /* ---- the log's new file */
 
-/* The log that is worked on: opened once, read and replaced as that very file. */
-struct subject {
-    const char *path, *name; /* the name in the directory `dir` */
-    int dir, fd;
-    struct mpr_map map;
-    struct scan scan;
-    struct mpr_journal journal;
-};
-
 static int write_all(int fd, const uint8_t *bytes, size_t count)
 {
     while (count) {
@@ -175,13 +202,51 @@ static int write_all(int fd, const uint8_t *bytes, size_t count)
     return 0;
 }
 
-/* The log's first bytes; where the file system can share them they take no room. */
+/* Bytes of a file; where the file system can share them they take no room. */
+static int copy_bytes(const struct mpr_map *map, size_t from, size_t end, int fd)
+{
+    loff_t at = (loff_t)from;
+    while (at < (loff_t)end && copy_file_range(map->fd, &at, fd, NULL, end - (size_t)at, 0) > 0) {}
+    return write_all(fd, map->data + at, end - (size_t)at);
+}
+
+/* The same, and holes stay holes. */
+static int copy_data(const struct mpr_map *map, size_t from, size_t end, int fd)
+{
+    while (from < end) {
+        const off_t data = lseek(map->fd, (off_t)from, SEEK_DATA);
+        const off_t hole = data >= 0 ? lseek(map->fd, data, SEEK_HOLE) : -1;
+        const size_t begin = hole >= 0 ? (size_t)data : from;
+        const size_t stop = hole >= 0 && (size_t)hole < end ? (size_t)hole : end;
+        if (begin > from && lseek(fd, (off_t)(begin - from), SEEK_CUR) < 0) return -1;
+        if (copy_bytes(map, begin, stop, fd) != 0) return -1;
+        from = stop;
+    }
+    return 0;
+}
+
+/* The header, the mark of a log that is one file, the frames of LOG.fold. */
+static int copy_folded(const struct subject *s, int fd)
+{
+    const struct mpr_folded *f = &s->folded;
+    struct mpr_mark mark = f->mark;
+    uint8_t bytes[MPR_MARK_BYTES];
+    mark.offset = 0;
+    const long length = mpr_mark_write(&mark, f->frames, bytes);
+    if (length < 0) {
+        errno = ENOMEM;
+        return -1;
+    }
+    if (copy_bytes(&s->map, 0, s->scan.header_end, fd) != 0 ||
+        write_all(fd, bytes, (size_t)length) != 0)
+        return -1;
+    return copy_bytes(&f->map, f->frames_at, f->map.size, fd);
+}
+
 static int copy_log(const struct subject *s, int fd)
 {
-    loff_t at = 0;
-    const loff_t end = (loff_t)s->scan.good_end;
-    while (at < end && copy_file_range(s->fd, &at, fd, NULL, (size_t)(end - at), 0) > 0) {}
-    return write_all(fd, s->map.data + at, (size_t)(end - at));
+    if (is_folded(s) && copy_folded(s, fd) != 0) return -1;
+    return copy_data(&s->map, is_folded(s) ? s->folded.mark.offset : 0, s->scan.good_end, fd);
 }
 
 static int write_file(const struct subject *s, int fd, const struct output *out)
@@ -197,6 +262,7 @@ static int write_file(const struct subject *s, int fd, const struct output *out)
 static int name_heir(const struct subject *s, int journal, int fd)
 {
     struct stat st;
+    if (journal < 0) return 0;
     if (fstat(fd, &st) != 0) return -1;
     const struct mpf_file heir = { st.st_dev, st.st_ino };
     if (s->journal.head.head_bytes < sizeof s->journal.head)
@@ -207,21 +273,20 @@ static int name_heir(const struct subject *s, int journal, int fd)
                : -1;
 }
 
-/* Readers of the old file keep it as it was. */
+/* Readers of the old files keep them as they were.  journal -1: there is none. */
 static int replace_log(const struct subject *s, int journal, const struct output *out,
                        struct mpr_error *error)
 {
     char name[NAME_MAX + 1];
     if (snprintf(name, sizeof name, "%s.recover", s->name) >= (int)sizeof name)
         return mpr_fail(error, "%s: too long a name", s->path);
-    unlinkat(s->dir, name, 0); /* what a recovery left that was killed: the journal is locked by
-                                  this one */
+    unlinkat(s->dir, name, 0); /* what a recovery left that was killed: the lock is this one's */
     const int fd = openat(s->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return mpr_fail_errno(error, s->path, "make a new file beside it");
     int result = -1;
     if (write_file(s, fd, out) != 0 || name_heir(s, journal, fd) != 0)
         mpr_fail_errno(error, s->path, "write");
-    else if (s->map.changed || !mpr_file_is(s->dir, s->name, &s->map.st))
+    else if (s->map.changed || s->folded.map.changed || !mpr_file_is(s->dir, s->name, &s->map.st))
         mpr_fail(error, "%s: it is not the file any more that was read; nothing was changed",
                  s->path);
     else if (renameat(s->dir, name, s->dir, s->name) != 0)
@@ -230,6 +295,27 @@ static int replace_log(const struct subject *s, int journal, const struct output
     if (result != 0) unlinkat(s->dir, name, 0);
     else fsync(s->dir);
     close(fd);
+    return result;
+}
+
+/* It is in the log by now, or was: the log has a mark of its own. */
+static void remove_folded(const struct subject *s)
+{
+    char name[NAME_MAX + 1];
+    snprintf(name, sizeof name, "%s" MPR_FOLDED_SUFFIX, s->name);
+    if (mpr_file_is(s->dir, name, &s->folded.map.st)) unlinkat(s->dir, name, 0);
+}
+
+/* One file of two, with whatever ends it. */
+static int merge(const struct subject *s, int journal, const struct output *out,
+                 struct mpr_recovery *recovery, struct mpr_error *error)
+{
+    const int lock = mpr_folded_lock(s->dir, s->name, s->path, error);
+    if (lock < 0) return -1;
+    const int result = replace_log(s, journal, out, error);
+    recovery->merged = result == 0;
+    if (recovery->merged) remove_folded(s);
+    mpr_folded_unlock(s->dir, s->name, lock);
     return result;
 }
 
@@ -251,6 +337,7 @@ static int fold(const struct subject *s, int journal, struct mpr_recovery *recov
         mpr_fail(error, "%s: too large to fold into one frame; reports read it where it is",
                  s->journal.path);
     else if (make_frames(&out, &s->scan, &image) != 0) mpr_fail_memory(error, s->path);
+    else if (is_folded(s)) result = merge(s, journal, &out, recovery, error);
     else result = replace_log(s, journal, &out, error);
     ZSTD_freeCCtx(out.zstd);
     free(out.bytes);
@@ -328,6 +415,9 @@ static int locked(struct subject *s, int journal, struct mpr_recovery *recovery,
     struct stat st;
     if (fstat(journal, &st) != 0 || !st.st_nlink) return AGAIN;
     if (!s->scan.ended && fold(s, journal, recovery, error) != 0) return -1;
+    if (s->scan.ended && is_folded(s) &&
+        merge(s, journal, &(struct output){ 0 }, recovery, error) != 0)
+        return -1;
     remove_journal(s, recovery);
     return 0;
 }
@@ -341,13 +431,34 @@ static int with_journal(struct subject *s, struct mpr_recovery *recovery, struct
     return result;
 }
 
-/* A log that has its end needs nothing: a journal that was left behind goes if it may. */
-static int finish(struct subject *s, enum mpr_life life, struct mpr_recovery *recovery)
+/* What lies beside it under that name and is not read. */
+static void tell_folded(const struct subject *s, struct mpr_recovery *recovery)
+{
+    if (!s->folded.there || is_folded(s)) return;
+    if (s->folded.state == MPR_FOLDED_NONE) remove_folded(s);
+    else
+        mpr_fail(&recovery->left, "%s" MPR_FOLDED_SUFFIX " stays: it is %s", s->path,
+                 s->folded.state == MPR_FOLDED_FOREIGN ? "of another log, or another user's"
+                                                       : "damaged, and was not read");
+}
+
+static int merge_alone(struct subject *s, struct mpr_recovery *recovery, struct mpr_error *error)
+{
+    return is_folded(s) ? merge(s, -1, &(struct output){ 0 }, recovery, error) : 0;
+}
+
+/* A log that has its end needs nothing but its fold: a journal that was left behind goes if it may.
+ */
+static int finish(struct subject *s, enum mpr_life life, bool dead, struct mpr_recovery *recovery,
+                  struct mpr_error *error)
 {
     recovery->outcome = MPR_RECOVER_WHOLE;
     recovery->lost = s->scan.ending.lost;
     recovery->ending = s->scan.ending;
-    if (s->journal.image && life == MPR_LIFE_ENDED) with_journal(s, recovery, &recovery->left);
+    if (life != MPR_LIFE_ENDED && !dead) return 0;
+    if (!s->journal.image || life != MPR_LIFE_ENDED) return merge_alone(s, recovery, error);
+    if (is_folded(s)) return with_journal(s, recovery, error);
+    with_journal(s, recovery, &recovery->left);
     return 0;
 }
 
@@ -358,60 +469,59 @@ static int scanned(struct subject *s, bool dead, struct mpr_recovery *recovery,
     const bool found = mpr_journal_find(&s->journal, s->path, &s->map.st, header);
     if (s->journal.no_memory) return mpr_fail_memory(error, s->path);
     const struct mpr_verdict process = mpr_life_tell(header, &s->journal);
-    if (s->scan.ended) return finish(s, process.life, recovery);
+    tell_folded(s, recovery);
+    if (s->scan.ended) return finish(s, process.life, dead, recovery, error);
     recovery->runs = process.life == MPR_LIFE_RUNS;
     if (recovery->runs)
         return mpr_fail(error, "%s: its process %llu still runs (%s); try again when it has ended",
                         s->path, (unsigned long long)header->pid, process.why);
     recovery->outcome = MPR_RECOVER_NOTHING;
-    if (!found) return 0;
+    if (!found && !is_folded(s)) return 0;
     if (process.life == MPR_LIFE_UNKNOWN && !dead)
         return mpr_fail(
             error,
             "%s: it cannot be told from here whether its process %llu still runs (%s); run this where it ran, or with "
             "--dead if you know that it has ended",
             s->path, (unsigned long long)header->pid, process.why);
+    if (!found) return merge_alone(s, recovery, error);
     recovery->outcome = MPR_RECOVER_DONE;
     return with_journal(s, recovery, error);
 }
 
-static int may_write(const struct subject *s, const struct stat *st, struct mpr_error *error)
+static int open_file(const struct subject *s, struct stat *st, struct mpr_error *error)
 {
-    if (st->st_uid != geteuid())
-        return mpr_fail(
-            error,
-            "%s: it belongs to another user (%u), whose logs are read and never changed; run this as that user",
-            s->path, (unsigned)st->st_uid);
-    if (st->st_nlink != 1)
-        return mpr_fail(error, "%s: it has another name, too (a hard link); remove that first",
-                        s->path);
-    return 0;
-}
-
-static int open_log(struct subject *s, struct stat *st, struct mpr_error *error)
-{
-    s->fd = mpr_file_open(s->dir, s->name, O_RDONLY | O_NOFOLLOW, st);
-    if (s->fd < 0 && errno == ELOOP)
-        return mpr_fail(error, "%s: it is a link; give the log itself", s->path);
-    if (s->fd < 0 && errno == EINVAL)
+    const int fd = mpr_file_open(s->dir, s->name, O_RDONLY | O_NOFOLLOW, st);
+    if (fd >= 0) return fd;
+    if (errno == ELOOP) return mpr_fail(error, "%s: it is a link; give the log itself", s->path);
+    if (errno == EINVAL)
         return mpr_fail(error, "%s: not a regular file; give a memprof log or a directory of logs",
                         s->path);
-    if (s->fd < 0) return mpr_fail_errno(error, s->path, "open");
-    return may_write(s, st, error);
+    return mpr_fail_errno(error, s->path, "open");
+}
+
+static int open_log(struct subject *s, struct mpr_error *error)
+{
+    struct stat st;
+    const int fd = open_file(s, &st, error);
+    if (fd < 0) return -1;
+    mpr_file_share(fd);
+    if (mpr_file_mine(&st, s->path, error) == 0 &&
+        mpr_map_file(&s->map, fd, &st, s->path, error) == 0)
+        return 0;
+    close(fd);
+    return -1;
 }
 
 static int in_directory(struct subject *s, bool dead, struct mpr_recovery *recovery,
                         struct mpr_error *error)
 {
-    struct stat st;
     int result = -1;
-    if (open_log(s, &st, error) == 0 && mpr_map_file(&s->map, s->fd, &st, s->path, error) == 0 &&
-        scan_log(&s->scan, &s->map, s->path, error) == 0)
+    if (open_log(s, error) == 0 && scan_log(s, error) == 0)
         result = scanned(s, dead, recovery, error);
     mpr_journal_free(&s->journal);
     mpr_header_free(&s->scan.header);
+    mpr_folded_close(&s->folded);
     mpr_map_close(&s->map);
-    if (s->fd >= 0) close(s->fd);
     return result;
 }
 
@@ -420,9 +530,12 @@ int mpr_recover_in(int directory, const char *name, const char *path, bool dead,
 {
     int result = AGAIN;
     for (int i = 0; i < 3 && result == AGAIN; i++) {
-        struct subject s = {
-            .path = path, .name = name, .dir = directory, .fd = -1, .journal.fd = -1
-        };
+        struct subject s = { .path = path,
+                             .name = name,
+                             .dir = directory,
+                             .map.fd = -1,
+                             .folded.map.fd = -1,
+                             .journal.fd = -1 };
         *recovery = (struct mpr_recovery){ 0 };
         result = in_directory(&s, dead, recovery, error);
     }

@@ -1,5 +1,5 @@
 /* Folds the journal of a dead process into its log: one SLOTS frame, one END frame, then the
- * journal is removed.
+ * journal is removed.  A log whose beginning was folded becomes one file again (folded.h).
  *
  * Logs are written by people who trust nobody else's: a log and its journal are changed only where
  * both belong to this user and lie where others cannot put something else in their place (file.h),
@@ -31,8 +31,10 @@ struct mpr_recovery {
     enum mpr_recover_outcome outcome;
     uint64_t events, lost; /* recovered now; missing, as the log says */
     struct mpr_ending ending;
+    bool merged;           /* with LOG.fold, which is gone */
     bool runs;             /* refused, for the process still runs */
-    struct mpr_error left; /* why a journal that was read stays where it is; "" : it does not */
+    struct mpr_error left; /* why a journal that was read, or a LOG.fold, stays where it is; "" :
+                              none does */
 };
 
 /* dead: the user knows that the process has ended, where that cannot be told from here.

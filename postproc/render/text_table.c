@@ -326,11 +326,10 @@ static bool any_estimated(const struct mpr_table *t, size_t from)
     return false;
 }
 
-/* ", 182 allocs", ", 1 alloc"; of none nothing. */
+/* ", 182 allocs", ", 1 alloc" */
 static void also(const struct line *l, const struct mpr_column *c, size_t from)
 {
     const struct mpr_value sum = mpr_table_sum(l->table, c, from, MPR_IN_TEXT);
-    if (sum.state == MPR_KNOWN && !sum.number) return;
     char *text = cell_text(l->table, &sum, c->estimate && any_estimated(l->table, from));
     const size_t title = strlen(c->title);
     fprintf(l->out, ", %s %.*s", text, (int)(strcmp(text, "1") == 0 ? title - 1 : title), c->title);

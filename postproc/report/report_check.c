@@ -33,13 +33,12 @@ static const struct mpr_line *largest(struct mpr_document *doc, const struct mpr
 const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_row *r)
 {
     const struct mpr_line *line = largest(doc, r);
-    const char *text =
-        mpr_arena_format(&doc->arena, "%s: %s%s, %s over %s (%s)", mpr_report_limit(doc, r),
-                         r->about ? "~" : "", mpr_doc_size(doc, r->is), mpr_doc_size(doc, r->over),
-                         mpr_doc_size(doc, r->limit.bytes), r->limit.from);
+    const char *text = mpr_arena_format(
+        &doc->arena, "%s: %s, %s over %s (%s)", mpr_report_limit(doc, r), mpr_doc_size(doc, r->is),
+        mpr_doc_size(doc, r->over), mpr_doc_size(doc, r->limit.bytes), r->limit.from);
     if (!line) return text;
-    text = mpr_arena_format(&doc->arena, "%s; most of it %s%s in %s", text,
-                            line->row.estimated ? "~" : "", mpr_doc_size(doc, line->row.bytes),
+    text = mpr_arena_format(&doc->arena, "%s; most of it %s in %s", text,
+                            mpr_doc_size(doc, line->row.bytes),
                             mpr_doc_path(doc, line->row.path, line->row.depth));
     return *line->caller ? mpr_arena_format(&doc->arena, "%s <- %s", text, line->caller) : text;
 }
@@ -102,7 +101,6 @@ static void not_found_line(struct mpr_document *doc, const struct mpr_check_row 
 {
     mpr_doc_add(doc, MPR_WARN, "NOT FOUND");
     mpr_doc_say(doc, " %s (%s)", mpr_report_limit(doc, r), r->limit.from);
-    if (r->near) mpr_doc_say(doc, "; is %s meant?", r->near);
     mpr_doc_end(doc);
 }
 

@@ -1,6 +1,5 @@
 #include "report_hint.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "mpf/event.h"
@@ -128,21 +127,9 @@ bool mpr_report_hint_counts(struct mpr_document *doc, const struct mpr_log_peaks
     return true;
 }
 
-/* " --host=large:8192": what the log was recorded with, where nothing better is said. */
-static const char *host_option(struct mpr_document *doc, const struct mpr_recording *r,
-                               const char *recorder)
-{
-    const bool all = !*r->blocks || strcmp(r->blocks, "all") == 0;
-    if (all || strstr(recorder, "--host")) return "";
-    if (strcmp(r->blocks, "off") == 0) return " --host=off";
-    return mpr_arena_format(&doc->arena, " --host=%s:%" PRIu64, r->blocks,
-                            r->blocks_mean ? r->blocks_mean : r->blocks_large);
-}
-
 void mpr_report_run(struct mpr_document *doc, const struct mpr_summary *s, const char *recorder)
 {
-    mpr_doc_command(doc, "  %s%s -- %s", recorder, host_option(doc, &s->recording, recorder),
-                    command(doc, s));
+    mpr_doc_command(doc, "  %s -- %s", recorder, command(doc, s));
 }
 
 static void host_hint(struct mpr_document *doc, const struct mpr_log_peaks *log)

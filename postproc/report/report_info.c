@@ -9,6 +9,7 @@
 
 static const struct mpr_column fields[] = {
     { .key = "log_bytes", .type = MPR_BYTES, OF(summary.bytes) },
+    { .key = "fold_bytes", .type = MPR_BYTES, OF(summary.fold.bytes), .unless = MPR_ABSENT_AT_0 },
     { .key = "journal_bytes", .type = MPR_BYTES, OF(summary.journal_bytes) },
     { .key = "memprof_bytes", .type = MPR_BYTES, OF(own_memory), .unless = MPR_UNKNOWN_AT_MAX },
     { .key = "frames", .type = MPR_COUNT, OF(summary.frames) },
@@ -58,17 +59,10 @@ static const struct mpr_column header_columns[] = {
 
 /* ---- lines */
 
-/* "1 name", "2 names" */
-static const char *counted(struct mpr_document *doc, uint64_t count, const char *what)
-{
-    return mpr_arena_format(&doc->arena, "%s %s%s", mpr_doc_count(doc, count), what,
-                            count == 1 ? "" : "s");
-}
-
 static void frames(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    mpr_doc_say(doc, "log      %s in %s, format %u.%u", mpr_doc_size(doc, s->bytes),
-                counted(doc, s->frames, "frame"), s->major, s->minor);
+    mpr_doc_say(doc, "log      %s in %s frames, format %u.%u", mpr_doc_size(doc, s->bytes),
+                mpr_doc_count(doc, s->frames), s->major, s->minor);
     if (s->events) mpr_doc_say(doc, ", %.2f bytes an event", (double)s->bytes / (double)s->events);
     mpr_doc_end(doc);
 }
@@ -78,14 +72,18 @@ static void sizes(struct mpr_document *doc, const struct mpr_info *info)
     const struct mpr_summary *s = &info->summary;
     mpr_doc_gap(doc);
     frames(doc, s);
-    mpr_doc_line(doc, "journal  %s joined, %s", mpr_doc_size(doc, s->journal_bytes),
-                 counted(doc, s->journal_events, "event"));
+    if (s->fold.bytes || s->fold.events)
+        mpr_doc_line(doc, "fold     %s beside it, %s events taken away, grain %s",
+                     mpr_doc_size(doc, s->fold.bytes), mpr_doc_count(doc, s->fold.events),
+                     mpr_doc_lasting(doc, s->fold.grain_ns));
+    mpr_doc_line(doc, "journal  %s joined, %s events", mpr_doc_size(doc, s->journal_bytes),
+                 mpr_doc_count(doc, s->journal_events));
     if (info->own_memory != MPF_UNKNOWN)
         mpr_doc_line(doc, "memprof  %s of resident memory at most, journal included",
                      mpr_doc_size(doc, info->own_memory));
-    mpr_doc_line(doc, "ranges   %s, %s, %s", counted(doc, info->names, "name"),
-                 counted(doc, info->domains, "domain"), counted(doc, info->paths, "path"));
-    mpr_doc_line(doc, "order    %s", counted(doc, s->order_repairs, "repair"));
+    mpr_doc_line(doc, "ranges   %" PRIu64 " names, %" PRIu64 " domains, %" PRIu64 " paths",
+                 info->names, info->domains, info->paths);
+    mpr_doc_line(doc, "order    %" PRIu64 " repairs", s->order_repairs);
 }
 
 void mpr_report_info(struct mpr_document *doc, const struct mpr_info *info)

@@ -47,6 +47,13 @@ static const struct mpr_column state_columns[] = {
     { .key = "running_reason", .type = MPR_TEXT, OF_SUMMARY(life_reason),
       .unless = MPR_UNKNOWN_AT_0 },
     { .key = "end", .type = MPR_TEXT, OF_SUMMARY(end_reason), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "fold", .type = MPR_TEXT, OF_SUMMARY(fold.state), .unless = MPR_ABSENT_AT_0 },
+    { .key = "folded_until_ns", .type = MPR_TIME, OF_SUMMARY(fold.until_ns),
+      .unless = MPR_ABSENT_AT_0 },
+    { .key = "folded_events", .type = MPR_COUNT, OF_SUMMARY(fold.events),
+      .unless = MPR_ABSENT_AT_0 },
+    { .key = "folded_grain_ns", .type = MPR_TIME, OF_SUMMARY(fold.grain_ns),
+      .unless = MPR_ABSENT_AT_0 },
     { .key = "host_blocks", .type = MPR_TEXT, .get = blocks },
     { .key = "host_large_bytes", .type = MPR_BYTES, OF_SUMMARY(recording.blocks_large),
       .unless = MPR_ABSENT_AT_0 },
@@ -229,6 +236,30 @@ static void warn_damage(struct mpr_document *doc, const struct mpr_summary *s)
                 good);
 }
 
+/* What its reports cannot show as it was. */
+static void folded(struct mpr_document *doc, const struct mpr_summary *s)
+{
+    if (!s->fold.until_ns) return;
+    mpr_doc_line(doc, "log: folded until %s%s", mpr_doc_time(doc, s->fold.until_ns),
+                 s->fold.events ? ": short-lived blocks of that time are only counted" : "");
+}
+
+static void warn_fold(struct mpr_document *doc, const struct mpr_summary *s)
+{
+    static const struct {
+        const char *state, *text;
+    } wrong[] = {
+        { "missing", "is not there, and the log's beginning is in it; put it beside the log" },
+        { "older", "is older than the log, which it does not reach; take both at the same time" },
+        { "foreign", "is of another log or of another user, and was not read" },
+        { "damaged", "is damaged, and was not read" },
+    };
+    const char *slash = strrchr(s->path, '/');
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (strcmp(s->fold.state, wrong[i].state) == 0)
+            WARNING(doc, "%s.fold %s", slash ? slash + 1 : s->path, wrong[i].text);
+}
+
 static void warn_missing(struct mpr_document *doc, const struct mpr_summary *s)
 {
     if (!s->has_header && !s->journal_only)
@@ -239,8 +270,7 @@ static void warn_missing(struct mpr_document *doc, const struct mpr_summary *s)
         WARNING(doc,
                 "no end and no journal: the last moments before the process's death are missing");
     for (size_t i = 0; i < s->losses; i++)
-        WARNING(doc, "%" PRIu64 " event%s lost: %s", s->loss[i].events,
-                s->loss[i].events == 1 ? "" : "s", s->loss[i].reason);
+        WARNING(doc, "%" PRIu64 " events lost: %s", s->loss[i].events, s->loss[i].reason);
     for (size_t i = 0; i < s->unwrittens; i++) {
         const struct mpr_unwritten_row *u = &s->unwritten[i];
         WARNING(doc, "from %s to %s nothing could be written (%s): %" PRIu64 " events",
@@ -303,7 +333,9 @@ void mpr_report_lines(struct mpr_document *doc, const struct mpr_summary *s)
     mpr_doc_began(doc, s->process.start_ns);
     mpr_report_title(doc, s);
     state(doc, s);
+    folded(doc, s);
     clock_line(doc, s->process.start_ns);
+    warn_fold(doc, s);
     warn_damage(doc, s);
     warn_missing(doc, s);
     oddities(doc, s);

@@ -1,0 +1,21 @@
+/* How much of a log is kept whole: what MEMPROF_KEEP and the header's `keep` say. */
+#ifndef MPF_KEEP_H
+#define MPF_KEEP_H
+
+#include <stdint.h>
+
+/* One of the two; the other is 0. */
+struct mpf_keep {
+    uint64_t bytes; /* that the whole log may have */
+    uint64_t ns;    /* of its newest time */
+};
+
+#define MPF_KEEP_WANTED                                                                            \
+    "a size (2G; with K, M, G or T) or a time (30min; with s, min, h or d) is wanted"
+
+/* "2G", "512MiB", "30min", "2d".  1, or 0: none of these.  A small m is no unit: it could mean
+ * both.
+ */
+int mpf_keep_read(const char *text, struct mpf_keep *keep);
+
+#endif

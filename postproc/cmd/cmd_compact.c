@@ -1,0 +1,84 @@
+#include "cmd.h"
+#include "compact.h"
+#include "recover.h"
+#include "units.h"
+#include "utf8.h"
+
+enum { OPT_KEEP = 256 };
+
+static const struct argp_option options[] = {
+    { "keep", OPT_KEEP, "SIZE|TIME", 0,
+      "How much of each log is kept: 2G in all, or 30min of its newest time whole (default: what MEMPROF_KEEP was when it was recorded)",
+      0 },
+    { 0 },
+};
+
+struct arguments {
+    struct mpr_paths paths;
+    struct mpf_keep keep;
+    bool given, failed;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case OPT_KEEP:
+        a->given = mpf_keep_read(arg, &a->keep);
+        if (!a->given) argp_error(state, "--keep=%s: " MPF_KEEP_WANTED, arg);
+        return 0;
+    case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, arg); return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "LOG|DIR...",
+    .doc =
+        "Keeps logs within a size or a time, also while their processes run: the newest part stays whole, what is older is "
+        "thinned into LOG.fold, and its room is given back."
+        "\vOnce a process has ended its log and LOG.fold are made one file, as memprof-report recover does it. Until then "
+        "the two belong together.\n\n"
+        "Example:\n  memprof-report compact --keep 2G logs\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage.",
+};
+
+static void tell(const char *path, const struct mpr_compaction *done)
+{
+    struct mpr_number before, after;
+    mpr_utf8_escaped(stdout, path);
+    switch (done->outcome) {
+    case MPR_COMPACT_LITTLE: puts(": what is older is not worth folding"); break;
+    case MPR_COMPACT_READ: puts(": somebody reads it; not folded now"); break;
+    case MPR_COMPACT_FOLDED:
+        printf(": %s are folded, to %s\n", mpr_units_size(&before, done->before),
+               mpr_units_size(&after, done->after));
+        break;
+    }
+}
+
+static int compact(const struct arguments *a, const char *path)
+{
+    struct mpr_compaction done;
+    struct mpr_recovery recovery;
+    struct mpr_error error;
+    if (mpr_compact(path, a->given ? &a->keep : NULL, &done, &error) != 0 ||
+        (done.ended && mpr_recover(path, false, &recovery, &error) != 0)) {
+        mpr_cmd_error(&error);
+        return -1;
+    }
+    tell(path, &done);
+    return 0;
+}
+
+int mpr_cmd_compact(int argc, char **argv)
+{
+    struct arguments a = { 0 };
+    mpr_cmd_parse(&argp, argc, argv, &a);
+    for (size_t i = 0; i < a.paths.count; i++) a.failed |= compact(&a, a.paths.at[i]) != 0;
+    mpr_paths_free(&a.paths);
+    return a.failed || fflush(stdout) != 0 ? MPR_EXIT_FAILURE : MPR_EXIT_FINE;
+}

@@ -1,0 +1,224 @@
+"""A log whose beginning was folded reads as before, whatever becomes of LOG.fold and of who folds.
+
+What the log must say at its end is on the victim's books (churn.c), and what it said before it was folded in a copy."""
+import contextlib
+import fcntl
+import os
+import resource
+import shutil
+import signal
+import subprocess
+
+import mp
+import test_kill
+
+KEEP = "1M"
+STEPS = 700000      # some MiB of log
+
+
+def report(*arguments, status=0, **run):
+    done = subprocess.run([os.environ["MEMPROF_REPORT"], *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=mp.TIMEOUT, check=False, **run)
+    mp.equal(done.returncode, status, f"status of {arguments}: {done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
+
+
+def compact(path, *options, **run):
+    return report("compact", "--keep", KEEP, *options, path, **run)
+
+
+def folded(path):
+    out = compact(path)
+    mp.check("are folded" in out, out)
+    return path
+
+
+def copy(path, where=None, fold=True):
+    """The log with what lies beside it, as it is now: its path."""
+    where = where or mp.fresh("copy")
+    for suffix in ("", ".journal", *([".fold"] if fold else [])):
+        if os.path.exists(path + suffix):
+            subprocess.run(["cp", "--sparse=always", "--preserve", path + suffix, where], check=True)
+    return os.path.join(where, os.path.basename(path))
+
+
+def kill(process):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@contextlib.contextmanager
+def stopped(at_least=STEPS):
+    """A program that was stopped after so many steps: its log, and its books."""
+    process, books, logs = test_kill.start("threads", 2)
+    try:
+        mp.wait_for(lambda: test_kill.steps(books) >= at_least)
+        os.kill(process.pid, signal.SIGSTOP)
+        yield process, logs.of(process.pid).path, books
+    finally:
+        kill(process)
+
+
+def killed():
+    """The log of a program that was killed, which is not folded yet, and its books."""
+    with stopped() as (process, path, books):
+        kill(process)
+    return path, test_kill.read_books(books)[process.pid]
+
+
+def same(path, before):
+    """The heaps, their peaks and who held them."""
+    mp.equal(mp.Log(path).json["heaps"], before.json["heaps"], "heaps")
+    mp.nothing_missing(mp.Log(path))
+
+
+def state(path):
+    return mp.Log(path).json.get("fold")
+
+
+def test_a_folded_log_reads_the_same():
+    with stopped() as (_, path, books):
+        before = mp.Log(path)
+        room = os.stat(path).st_blocks
+        folded(path)
+        mp.equal(os.stat(path).st_size, os.path.getsize(path), "size")
+        mp.check(os.stat(path).st_blocks < room // 2, "no room was given back")
+        same(path, before)
+        mp.equal(state(path), "folded", "state")
+        mp.check("log: folded until" in report("peaks", path), "not said")
+        mp.equal(sorted(f for f in os.listdir(os.path.dirname(path)) if ".fold" in f), [os.path.basename(path) + ".fold"], "files")
+        mp.check("not worth" in compact(path), "folded again without need")
+
+
+def test_folded_while_it_runs():
+    process, books, logs = test_kill.start("threads", 2)
+    for n in range(1, 5):
+        mp.wait_for(lambda: test_kill.steps(books) >= n * STEPS)
+        path = folded(logs.paths()[0])
+    kill(process)
+    test_kill.agree(mp.Log(path), test_kill.read_books(books)[process.pid])
+    mp.check("its fold is in it now" in report("recover", path), "not merged")
+    mp.equal(os.listdir(logs.folder).count(os.path.basename(path) + ".fold"), 0, "folds")
+    test_kill.agree(mp.Log(path), test_kill.read_books(books)[process.pid])
+    mp.whole(mp.Log(path))
+
+
+def test_a_log_that_has_ended_becomes_one_file():
+    path, books = killed()
+    before = mp.Log(path)
+    folded(path)
+    mp.equal(os.listdir(os.path.dirname(path)).count(os.path.basename(path) + ".fold"), 0, "folds")
+    same(path, before)
+    mp.whole(mp.Log(path))
+    mp.equal(state(path), "folded", "state")
+    test_kill.agree(mp.Log(path), books)
+    report("compact", path, status=1)       # it was not recorded with MEMPROF_KEEP
+
+
+def test_a_fold_that_a_recovery_left_is_not_read():
+    with stopped() as (process, path, _):
+        folded(path)
+        before = mp.Log(path)
+        left = copy(path)
+        kill(process)
+    report("recover", path)
+    shutil.copy(left + ".fold", path + ".fold")
+    same(path, before)
+    mp.check("complete already" in report("recover", path), "not complete")
+    mp.check(not os.path.exists(path + ".fold"), "it is left")
+
+
+def test_what_is_wrong_beside_it_is_said():
+    with stopped() as (_, path, _), stopped() as (_, other, _):
+        first = copy(folded(path))
+        alone = copy(path, fold=False)
+        mp.equal((state(alone), mp.Log(alone).exit), ("missing", mp.INCOMPLETE), "without LOG.fold")
+        mp.check("put it beside the log" in report("peaks", alone, status=mp.INCOMPLETE), "not said")
+        shutil.copy(folded(other) + ".fold", alone + ".fold")
+        mp.equal((state(alone), mp.Log(alone).exit), ("foreign", mp.INCOMPLETE), "another log's")
+        with open(alone + ".fold", "wb") as f:
+            f.write(b"no frames")
+        mp.equal((state(alone), mp.Log(alone).exit), ("damaged", mp.INCOMPLETE), "damaged")
+        mp.check("move it away" in compact(alone, status=1), "folded over a damaged one")
+        with open(first + ".fold", "r+b") as f:
+            f.truncate(os.path.getsize(first + ".fold") // 2)
+        mp.equal(mp.Log(first).exit, mp.INCOMPLETE, "a part of it")
+
+
+def test_an_older_fold_is_said():
+    process, books, logs = test_kill.start("threads", 2)
+    mp.wait_for(lambda: test_kill.steps(books) >= STEPS)
+    path = folded(logs.paths()[0])
+    older = copy(path)
+    mp.wait_for(lambda: test_kill.steps(books) >= 2 * STEPS)
+    folded(path)
+    shutil.copy(older + ".fold", path + ".fold")
+    mp.equal((state(path), mp.Log(path).exit), ("older", mp.INCOMPLETE), "older")
+    kill(process)
+
+
+def test_a_hole_is_not_looked_through():
+    with stopped() as (_, path, _):
+        alone = copy(folded(path), fold=False)
+    with open(alone, "r+b") as f:
+        hole = os.lseek(f.fileno(), 0, os.SEEK_HOLE)
+        data = os.lseek(f.fileno(), hole, os.SEEK_DATA)
+        f.seek(data)
+        rest = f.read()
+        f.truncate(hole)
+        f.seek(100 << 30)
+        f.write(rest)
+    mp.equal((state(alone), mp.Log(alone).exit), ("missing", mp.INCOMPLETE), "a hole of 100 GiB")
+
+
+def test_nobody_is_disturbed():
+    """A reader keeps what it reads, and of two who fold one does."""
+    with stopped() as (_, path, _):
+        before = mp.Log(path)
+        with open(path, "rb") as reader:
+            fcntl.flock(reader, fcntl.LOCK_SH)
+            mp.check("somebody reads it" in compact(path), "folded under a reader")
+        with open(path + ".fold.tmp", "wb") as folder:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            mp.check("another memprof-report" in compact(path, status=1), "two at once")
+        same(path, before)
+        folded(path)
+        same(path, before)
+
+
+def test_refusals_lose_nothing():
+    with stopped() as (_, path, _):
+        before = mp.Log(path)
+        small = mp.limit(resource.RLIMIT_FSIZE, 100000)
+        mp.check("File too large" in compact(path, status=1, preexec_fn=lambda: (small(), signal.signal(signal.SIGXFSZ, signal.SIG_IGN))),
+                 "no room")
+        same(path, before)
+        mp.check("no holes" in compact(path, status=1, env={**os.environ, "LD_PRELOAD": mp.victim("libno_holes.so")}), "no holes")
+        os.link(path, path + ".link")
+        mp.check("hard link" in compact(path, status=1), "a hard link")
+        os.unlink(path + ".link")
+        os.symlink(path, path + ".link")
+        mp.check("it is a link" in compact(path + ".link", status=1), "a link")
+        os.unlink(path + ".link")
+        mp.check("MEMPROF_KEEP" in report("compact", path, status=1), "how much is not known")
+        for wrong in ("", "0", "2", "30m", "2g", "G", "-1G", "99999999999999999999G", "2Gi"):
+            report("compact", f"--keep={wrong}", path, status=2)
+        if os.geteuid() == 0:
+            os.chown(path, 12345, -1)
+            mp.check("another user" in compact(path, status=1), "another user's")
+            os.chown(path, 0, -1)
+        mp.equal([f for f in os.listdir(os.path.dirname(path)) if ".fold" in f], [], "files")
+        same(path, before)
+
+
+def test_without_holes_it_is_folded_at_the_end():
+    path, _ = killed()
+    before = mp.Log(path)
+    mp.check("are folded" in compact(path, env={**os.environ, "LD_PRELOAD": mp.victim("libno_holes.so")}), "not folded")
+    same(path, before)
+    mp.whole(mp.Log(path))
+
+
+if __name__ == "__main__":
+    mp.main()
