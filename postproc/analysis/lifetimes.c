@@ -54,6 +54,8 @@ static void keep(struct mpr_tree *tree, struct mpr_callers *callers,
                                .node = mpr_tree_number(tree, all.node),
                                .thread = all.thread,
                                .library = library,
+                               .freer =
+                                   b->to == UINT64_MAX || b->freer == MPR_NOBODY ? 0 : b->freer + 1,
                                .native = mpr_callers_native(callers, site.stack),
                                .python = mpr_callers_python(callers, site.python) };
 }

@@ -147,6 +147,7 @@ struct mpr_track_line {
 struct mpr_lifetime {
     uint64_t addr, size, from, to;
     uint32_t node, thread, library;
+    uint32_t freer;          /* the thread that gave it back + 1; 0: none, or not known */
     uint32_t native, python; /* call stacks; 0: not known */
     uint32_t capture;        /* of a graph, that it was made in; 0: none */
     bool live_at_end;

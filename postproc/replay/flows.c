@@ -124,4 +124,9 @@ static void lives(void *arg, uint64_t key, const struct mpr_birth *birth)
     if (!heap->dropped) went(heap, birth, MPR_FLOW_LIVES);
 }
 
+void mpr_flows_leave_out(struct mpr_flows *flows, uint8_t heap)
+{
+    heap_of(flows, heap)->dropped = true;
+}
+
 void mpr_flows_end(struct mpr_flows *flows) { mpr_births_each(&flows->live, lives, flows); }

@@ -49,6 +49,9 @@ void mpr_flows_free(struct mpr_flows *flows);
 void mpr_flows_born(struct mpr_flows *flows, uint64_t key, uint64_t size, uint32_t cell,
                     uint64_t time);
 void mpr_flows_gone(struct mpr_flows *flows, uint64_t key, uint64_t time);
+/* A heap that holds more than blocks, such as what pools keep: what blocks do is not all that
+ * changes it. */
+void mpr_flows_leave_out(struct mpr_flows *flows, uint8_t heap);
 /* The blocks that live now: rows of each heap. */
 void mpr_flows_end(struct mpr_flows *flows);
 

@@ -27,6 +27,7 @@ void mpr_gpu_books_add(struct mpr_replay *r, struct mpr_gpu_block *b)
     b->cell = mpr_gpu_cell(r, b);
     if (b->weighed) mpr_estimates_add(&r->estimates, &r->books, b->cell, b->size);
     mpr_books_add(&r->books, b->cell, b->size, r->now);
+    mpr_lives_counted(r, b->heap, b->birth, b->size, b->cell);
     if (b->inherited) r->books.cell[b->cell].inherited += b->size;
 }
 
@@ -53,6 +54,7 @@ void mpr_gpu_books_remove(struct mpr_replay *r, const struct mpr_gpu_block *b)
     if (b->addr) mpr_gpu_unseen(r, b);
     if (b->weighed) mpr_estimates_remove(&r->estimates, &r->books, b->cell, b->size);
     mpr_books_remove(&r->books, b->cell, b->size);
+    mpr_lives_uncounted(r, b->heap, b->birth);
     if (b->inherited) r->books.cell[b->cell].inherited -= b->size;
 }
 

@@ -28,6 +28,7 @@ static void count(struct mpr_gpu *g, const struct mpr_pool *p, uint64_t change)
 static void grow(struct mpr_replay *r, struct mpr_pool *p, uint32_t cell, uint64_t bytes)
 {
     struct mpr_step *top = p->steps ? &p->step[p->steps - 1] : NULL;
+    if (r->flows) mpr_flows_leave_out(r->flows, p->heap);
     if (!top || top->cell != cell) {
         MPR_GROW(p->step, p->steps, p->step_cap);
         top = &p->step[p->steps++];

@@ -132,13 +132,14 @@ void mpr_large_tick(struct mpr_large *l)
 
 /* ---- blocks that are gone */
 
-void mpr_large_end(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t time)
+void mpr_large_end(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t time, uint32_t freer)
 {
     struct mpr_large_heap *h = l->heap[heap];
     const uint32_t number = mpr_index_get(&h->number, addr);
     if (!number) return;
     struct mpr_large_block block = h->live[number - 1];
     block.to = time;
+    block.freer = freer;
     remove_at(h, number - 1);
     if (h->gones == MPR_LARGE_GONE) {
         mpr_notable_keep(h->gone, h->gones, MPR_LARGE_GONE / 4, l->books->heap[heap].peak_time,

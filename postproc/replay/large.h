@@ -21,6 +21,7 @@ struct mpr_large_block {
     uint64_t addr, size;
     uint64_t from, to; /* ns; to UINT64_MAX: live at the end */
     uint32_t cell;
+    uint32_t freer;   /* the thread that gave it back; MPR_NOBODY of ledger.h: none, or not known */
     uint32_t capture; /* of a graph, that it was made in (gpu.h); 0: none */
     bool segment;     /* of PyTorch's allocator, as far as its maker tells */
     bool mapped;      /* memory with a handle: neighbours may belong together */
@@ -51,7 +52,7 @@ struct mpr_large {
 struct mpr_large *mpr_large_new(const struct mpr_books *books);
 void mpr_large_free(struct mpr_large *l);
 void mpr_large_add(struct mpr_large *l, uint8_t heap, const struct mpr_large_block *block);
-void mpr_large_end(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t time);
+void mpr_large_end(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t time, uint32_t freer);
 /* Once in MPR_LARGE_TICK births. */
 void mpr_large_tick(struct mpr_large *l);
 static inline bool mpr_large_looks(const struct mpr_large_heap *h, uint64_t addr, uint64_t size)
@@ -66,10 +67,10 @@ static inline void mpr_large_born(struct mpr_large *l, uint8_t heap,
         mpr_large_add(l, heap, block);
 }
 static inline void mpr_large_gone(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t size,
-                                  uint64_t time)
+                                  uint64_t time, uint32_t freer)
 {
     if (l->heap[heap] && mpr_large_looks(l->heap[heap], addr, size))
-        mpr_large_end(l, heap, addr, time);
+        mpr_large_end(l, heap, addr, time, freer);
 }
 /* Calls each with every block of the heap that is kept. */
 void mpr_large_each(const struct mpr_large *l, uint8_t heap,

@@ -17,9 +17,23 @@ static inline void mpr_lives_born(struct mpr_replay *r, uint8_t heap,
     const uint64_t key = mpr_block_key(block->addr, heap);
     if (r->large) mpr_large_born(r->large, heap, block);
     if (r->lasting) mpr_lasting_born(r->lasting, key, block->size, block->cell, block->from);
-    if (r->flows && !(heap == MPF_HEAP_HOST && mpr_replay_samples_host(r)))
-        mpr_flows_born(r->flows, key, block->size, block->cell, r->now);
     if (r->ledger) mpr_ledger_born(r->ledger, key, block->size, block->cell, block->from);
+}
+
+/* The bytes of the block of that number, of its heap (blocks.h), count from now on, or no more: of
+ * memory with a handle, which may have no address yet, or another one later, from when it is made
+ * until its last reference goes. */
+static inline void mpr_lives_counted(struct mpr_replay *r, uint8_t heap, uint64_t number,
+                                     uint64_t size, uint32_t cell)
+{
+    const bool sampled = heap == MPF_HEAP_HOST && mpr_replay_samples_host(r);
+    if (r->flows && !sampled)
+        mpr_flows_born(r->flows, mpr_block_key(number, heap), size, cell, r->now);
+}
+
+static inline void mpr_lives_uncounted(struct mpr_replay *r, uint8_t heap, uint64_t number)
+{
+    if (r->flows) mpr_flows_gone(r->flows, mpr_block_key(number, heap), r->now);
 }
 
 /* Who does what the newest event says. */
@@ -32,9 +46,8 @@ static inline struct mpr_freer mpr_lives_freer(const struct mpr_replay *r)
 static inline void mpr_lives_gone(struct mpr_replay *r, uint64_t key, uint64_t size)
 {
     mpr_touches_tick(r->books.touches);
-    if (r->large) mpr_large_gone(r->large, (uint8_t)key, key >> 8, size, r->now);
+    if (r->large) mpr_large_gone(r->large, (uint8_t)key, key >> 8, size, r->now, r->actor);
     if (r->lasting) mpr_lasting_gone(r->lasting, key, size, r->now);
-    if (r->flows) mpr_flows_gone(r->flows, key, r->now);
     if (r->ledger) mpr_ledger_gone(r->ledger, key, r->now, mpr_lives_freer(r));
 }
 

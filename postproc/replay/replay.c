@@ -152,10 +152,16 @@ static inline void count_in(struct mpr_replay *r, const struct mpr_block *block)
     mpr_books_add(&r->books, mpr_block_cell(block), size, r->now);
 }
 
+static inline void gone(struct mpr_replay *r, uint64_t key, uint64_t size)
+{
+    mpr_lives_gone(r, key, size);
+    mpr_lives_uncounted(r, (uint8_t)key, key >> 8);
+}
+
 static inline void count_out(struct mpr_replay *r, const struct mpr_block *block)
 {
     uint64_t size = mpr_block_size(block);
-    if (mpr_lives_watched(r)) mpr_lives_gone(r, block->key, size);
+    if (mpr_lives_watched(r)) gone(r, block->key, size);
     if (__builtin_expect(mpr_block_weighed(block), 0)) size = weigh_out(r, block);
     mpr_books_remove(&r->books, mpr_block_cell(block), size);
 }
@@ -193,6 +199,7 @@ static void born(struct mpr_replay *r, const struct mpf_event *e, uint32_t cell)
         .addr = e->addr, .size = size_of(e), .from = e->time, .to = UINT64_MAX, .cell = cell
     };
     mpr_lives_born(r, e->heap, &block);
+    mpr_lives_counted(r, e->heap, block.addr, block.size, cell);
 }
 
 static inline void put_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,

@@ -1,5 +1,6 @@
 // One block: where it came from and where it went; and the blocks that a selected span kept.
 import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Workshop, bytesOf, drawn, tableRows } from './browser.mjs';
@@ -87,13 +88,16 @@ test('a click on a block tells its life: in which instance of its range it came,
         return {
           born: open(blocks.from[lit], (k) => lanes.thread[k] === blocks.thread[lit]) || 'outside any range',
           during: open(blocks.from[lit], (k) => lanes.outer[k]) || undefined,
+          freedIn: blocks.live[lit]
+            ? undefined
+            : open(blocks.to[lit], (k) => lanes.thread[k] === blocks.freer[lit] - 1) || 'outside any range',
           freed: (!blocks.live[lit] && open(blocks.to[lit], (k) => lanes.outer[k])) || undefined,
         };
       });
     assert.equal(block['born in'], expected.born);
     assert.equal(block['born during'], expected.during);
     assert.equal(block['freed during'], expected.freed);
-    assert.equal(block['freed in'], undefined, 'which thread freed it is not known');
+    assert.equal(block['freed in'], expected.freedIn);
     told.push(block);
   }
   assert.ok(
@@ -125,6 +129,50 @@ test('a block of a thread that was in no range is not said to be born in those o
   assert.equal(block.thread, thread);
   assert.equal(block['born in'], 'outside any range');
   assert.match(block['born during'], /^step:\d+$/);
+});
+
+/** Of each block that was given back the number of the thread that did it, as `export` has it; null: built without SQLite. */
+function freers(log) {
+  const database = shop.path('freers.sqlite'),
+    { status } = spawnSync(process.env.REPORT, ['export', '--to', 'sqlite', '-o', database, log]),
+    ask = `import json, sqlite3, sys
+rows = sqlite3.connect(sys.argv[1]).execute("SELECT heap, address, made_ns, freed_thread_id FROM blocks")
+print(json.dumps([[f"{heap} {address} {made}", thread] for heap, address, made, thread in rows]))`;
+  if (status !== 0) return null;
+  return new Map(JSON.parse(execFileSync('python3', ['-c', ask, database], { encoding: 'utf8', maxBuffer: 1 << 26 })));
+}
+
+test('the thread that freed a block is the one that export names, though another made it', async (t) => {
+  const told = freers(SPIKE);
+  if (!told) return t.skip('built without SQLite');
+  const page = await shop.show(shop.html('freers.html', SPIKE)),
+    kept = await page.evaluate(() =>
+      memprof.logs[0].heaps.flatMap(({ name, blocks }) =>
+        [...blocks.from.keys()].map((i) => ({
+          key: `${name} ${blocks.high[i] * 2 ** 32 + blocks.low[i]} ${blocks.from[i]}`,
+          thread: blocks.thread[i],
+          freer: blocks.freer[i] - 1,
+          i,
+        })),
+      ),
+    );
+  for (const { key, freer } of kept) assert.equal(freer < 0 ? null : freer, told.get(key), key);
+  const other = kept.find(({ key, thread, freer }) => key.startsWith('gpu0/torch') && freer >= 0 && freer !== thread);
+  await page.evaluate(
+    (i) =>
+      memprof.showBlock(
+        memprof.logs[0],
+        memprof.logs[0].heaps.find(({ name }) => name === 'gpu0/torch'),
+        i,
+      ),
+    other.i,
+  );
+  await drawn(page);
+  const block = await said(page),
+    threads = await page.evaluate(() => memprof.logs[0].threads);
+  assert.equal(block.thread, threads[other.thread]);
+  assert.equal(block['freed by'], threads[other.freer]);
+  assert.ok(block['freed in']);
 });
 
 test('blocks of the list are reached and told by the keyboard', async () => {

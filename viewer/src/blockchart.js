@@ -171,9 +171,9 @@ export class BlockChart {
     }
     const line = (/** @type {string} */ name, /** @type {string} */ text) =>
       element('tr', {}, element('th', { scope: 'row' }, name), element('td', {}, text));
-    // which thread freed it is not known
     const bornIn = repeatAt(this.log, blocks.from[i]),
-      freedIn = blocks.live[i] ? '' : repeatAt(this.log, blocks.to[i]);
+      freedIn = blocks.live[i] ? '' : repeatAt(this.log, blocks.to[i]),
+      freer = blocks.freer[i] - 1; // -1: nobody that is known
     this.said.replaceChildren(
       element(
         'table',
@@ -190,8 +190,10 @@ export class BlockChart {
           line('range', pathName(this.log.paths[blocks.node[i]])),
           line('born in', instanceAt(this.log, blocks.thread[i], blocks.from[i])),
           bornIn !== '' && line('born during', bornIn),
+          freer >= 0 && line('freed in', instanceAt(this.log, freer, blocks.to[i])),
           freedIn !== '' && line('freed during', freedIn),
           line('thread', this.log.threads[blocks.thread[i]] ?? ''),
+          freer >= 0 && freer !== blocks.thread[i] && line('freed by', this.log.threads[freer] ?? ''),
           blocks.library[i] > 0 && line('library', this.log.libraries[blocks.library[i]]),
         ),
       ),

@@ -2,7 +2,7 @@
  * The largest blocks of any time as rectangles: time by size. A block keeps its place while it lives: the lowest
  * that is free when it begins. *
  * @typedef {import('./columns.js').Blocks} Blocks in order of `from`; the address is high * 2^32 + low; native and python
- *   are numbers of stacks; mapped: a piece of a segment, one with its neighbours
+ *   are numbers of stacks; freer: the thread that freed it + 1; mapped: a piece of a segment, one with its neighbours
  */
 
 /**

@@ -12,7 +12,7 @@ export const SPANS = [
   ['end', 'SUM'],
 ];
 
-/** @typedef {Record<'from' | 'to' | 'size' | 'high' | 'low' | 'node' | 'thread' | 'library' | 'native' | 'python' | 'live' | 'capture' | 'segment' | 'mapped', Float64Array>} Blocks */
+/** @typedef {Record<'from' | 'to' | 'size' | 'high' | 'low' | 'node' | 'thread' | 'library' | 'freer' | 'native' | 'python' | 'live' | 'capture' | 'segment' | 'mapped', Float64Array>} Blocks */
 export const BLOCKS = [
   ['from', 'SUM'],
   ['to', 'SINCE', 'from'],
@@ -22,6 +22,7 @@ export const BLOCKS = [
   ['node', 'PLAIN'],
   ['thread', 'PLAIN'],
   ['library', 'PLAIN'],
+  ['freer', 'PLAIN'],
   ['native', 'PLAIN'],
   ['python', 'PLAIN'],
   ['live', 'PLAIN'],
