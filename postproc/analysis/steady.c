@@ -76,6 +76,6 @@ bool mpr_steady_grows(const struct mpr_level *level, size_t warm, size_t last)
 {
     const struct times t = times_of(level, warm, last);
     if (t.grown < LEAST || t.instants < LEAST_INSTANTS || !may_go_on(&t)) return false;
-    if (t.last - t.first < 1.0 / 2 || t.last <= 2.0 / 3) return false;
+    if (t.last - t.first < 1.0 / 2 || t.last <= 3.0 / 4) return false;
     return t.grown >= LEAST_ALONE || !is_early_at_all(level, last);
 }
