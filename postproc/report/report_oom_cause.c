@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "amount.h"
+#include "heap_names.h"
 #include "mpf/sample.h"
+#include "naming.h"
 #include "report_growth.h"
 #include "report_hint.h"
 #include "report_oom.h"
@@ -89,6 +91,59 @@ static void too_much(struct cause *c)
                  mpr_doc_size(c->doc, c->story->bytes), mpr_doc_size(c->doc, c->story->total));
 }
 
+/* ---- who held most, where nothing was found */
+
+static const struct mpr_heap_peak *heap_named(const struct mpr_log_peaks *log, const char *name)
+{
+    for (size_t i = 0; name && i < log->heaps; i++)
+        if (strcmp(log->heap[i].name, name) == 0) return &log->heap[i];
+    return NULL;
+}
+
+/* What ran out: of a device PyTorch's blocks rather than their segments; of the host the largest
+ * heap. */
+static const struct mpr_heap_peak *heap_of(const struct cause *c)
+{
+    const struct mpr_log_peaks *log = &c->ooms->insights.peaks.log[0];
+    if (c->story) {
+        const struct mpr_heap_peak *torch =
+            heap_named(log, mpr_heap_torch_of(&c->doc->arena, c->story->heap));
+        return torch ? torch : heap_named(log, c->story->heap);
+    }
+    for (size_t i = 0; i < log->heaps; i++)
+        if (!log->heap[i].inside && strncmp(log->heap[i].name, "host/", strlen("host/")) == 0)
+            return &log->heap[i];
+    return NULL;
+}
+
+/* Who holds less than was asked for at once is not why. */
+static bool asked_for_more(const struct cause *c, uint64_t bytes)
+{
+    const struct mpr_host_story *host = &c->log->host;
+    if (c->story) return c->story->bytes > bytes;
+    for (size_t i = 0; i < host->refusals; i++)
+        if (host->refusal[i].largest > bytes) return true;
+    return false;
+}
+
+static void held(struct cause *c)
+{
+    struct mpr_document *doc = c->doc;
+    const struct mpr_heap_peak *h = heap_of(c);
+    size_t lines, live;
+    if (!h || !h->rows || !h->peak_bytes || asked_for_more(c, h->peak_bytes)) return;
+    const struct mpr_line *most =
+        mpr_naming_lines(&doc->arena, mpr_report_naming(doc),
+                         c->ooms->insights.peaks.log[0].choice.by, h->row, h->rows, &lines, &live);
+    if (!most->row.depth) return;
+    label(c, "why");
+    mpr_doc_say(doc, "%s%s%s held %s%s of the %s of %s at its peak",
+                mpr_doc_path(doc, most->row.path, most->row.depth), *most->caller ? " <- " : "",
+                most->caller, most->row.estimated ? "~" : "", mpr_doc_size(doc, most->row.bytes),
+                mpr_doc_size(doc, h->peak_bytes), h->name);
+    mpr_doc_end_wrapped(doc, HANG);
+}
+
 /* ---- what grew */
 
 /* Most, where all of it grew: in the process, else beyond what the others have. */
@@ -128,6 +183,7 @@ static void why(struct cause *c)
     }
     if (f && (!fit || f->bytes >= missing(c->story))) found(c, f);
     else if (fit) fits(c, fit);
+    else held(c);
     grew(c);
 }
 
