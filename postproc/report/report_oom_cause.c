@@ -116,12 +116,12 @@ static const struct mpr_heap_peak *heap_of(const struct cause *c)
     return NULL;
 }
 
-/* Who holds less than was asked for at once is not why. */
+/* Who holds less than was refused at once is not why; a killed process was refused nothing. */
 static bool asked_for_more(const struct cause *c, uint64_t bytes)
 {
     const struct mpr_host_story *host = &c->log->host;
     if (c->story) return c->story->bytes > bytes;
-    for (size_t i = 0; i < host->refusals; i++)
+    for (size_t i = 0; !host->killed && i < host->refusals; i++)
         if (host->refusal[i].largest > bytes) return true;
     return false;
 }
