@@ -288,18 +288,33 @@ test(
   },
 );
 
-test('so is that of two runs, with their difference while both run', { skip: CHROMIUM_ONLY }, async () => {
-  const logs = [shop.log('a.zst', 'rank', '0'), shop.log('b.zst', 'ranges', '65536 a')];
-  const page = await shop.show(shop.html('csv2.html', ...logs));
-  for (const mode of ['overlay', 'B − A']) {
-    await page.locator('.segmented button', { hasText: mode }).click();
-    const [head, ...records] = await timeline(page);
-    assert.equal(head, '"heap","start_ns","A_bytes","B_bytes","B_minus_A_bytes"');
-    assert.ok(records.length > 100);
-    assert.match(records[0], new RegExp(`^"host/heap",0,\\d+,${64 << 20},\\d+$`));
-    assert.match(records.at(-1), /^"host\/heap",\d+,\d+,"",""$/);
-  }
-});
+test(
+  'so is that of two runs, with their difference while both run, which the bands of B minus A sum to',
+  { skip: CHROMIUM_ONLY },
+  async () => {
+    const logs = [shop.log('a.zst', 'rank', '0'), shop.log('b.zst', 'ranges', '65536 a')];
+    const page = await shop.show(shop.html('csv2.html', ...logs));
+    for (const mode of ['overlay', 'B − A']) {
+      await page.locator('.segmented button', { hasText: mode }).click();
+      const [head, ...records] = await timeline(page),
+        stacked = mode !== 'overlay',
+        wanted = '"heap","start_ns","A_bytes","B_bytes","B_minus_A_bytes"';
+      assert.equal(head, stacked ? `${wanted},"band","is","band_B_minus_A_bytes"` : wanted);
+      assert.ok(records.length > 100);
+      assert.match(records[0], new RegExp(`^"host/heap",0,\\d+,${64 << 20},\\d+`));
+      assert.match(records.at(-1), stacked ? /^"host\/heap",\d+,\d+,"","","","",""$/ : /^"host\/heap",\d+,\d+,"",""$/);
+      /** @type {Map<string, number[]>} */
+      const sums = new Map();
+      for (const record of stacked ? records : []) {
+        const parts = record.split(','),
+          [, start, , , all] = parts;
+        if (all !== '""') sums.set(start, [(sums.get(start)?.[0] ?? 0) + Number(parts.at(-1)), Number(all)]);
+      }
+      for (const [start, [sum, all]] of sums) assert.equal(sum, all, start);
+      assert.equal(sums.size > 0, stacked);
+    }
+  },
+);
 
 test('a spreadsheet takes no name for a formula', { skip: CHROMIUM_ONLY }, async () => {
   const log = shop.log('formula.zst', 'named', '=HYPERLINK("http://x")');

@@ -67,6 +67,21 @@ export class DifferenceChart extends CompareChart {
     return b - a;
   }
 
+  /** What the bands that are not hidden differ by in a column where both run, those that differ. @param {number} at
+   *  @returns {{ name: string, about: boolean, bytes: number }[]} */
+  changesAt(at) {
+    const spans = [this.spans[0][at], this.spans[1][at]];
+    if (!this.runs(0, at) || !this.runs(1, at)) return [];
+    return this.rows
+      .filter(({ name }) => this.app.visible(name))
+      .map((pair) => ({
+        name: pair.name,
+        about: this.estimated || this.isAbout(pair, spans),
+        bytes: this.change(pair.sides, spans),
+      }))
+      .filter(({ bytes }) => bytes);
+  }
+
   /** Whether there may be more of a name in bands that do not say so. @param {Pair} pair @param {number[]} spans */
   isAbout({ name, sides }, spans) {
     return sides.some((group, i) => {

@@ -1,6 +1,7 @@
 /** Files for the user: tables as CSV, charts as PNG. */
 import { CompareChart } from './comparechart.js';
 import { csv } from './csv.js';
+import { DifferenceChart } from './differencechart.js';
 import { colour } from './dom.js';
 import { shown } from './lod.js';
 import { isLeast } from './model.js';
@@ -122,16 +123,26 @@ function stackRecords(app, charts) {
   return [head, ...records];
 }
 
-/** Both totals in each column, and their difference while both run. @param {CompareChart[]} charts */
+/** Both totals in a column, and their difference while both run. @param {CompareChart} chart @param {number} i */
+function totalsAt({ name, xs, bytes }, i) {
+  const [a, b] = [bytes(0, i), bytes(1, i)];
+  return [name, Math.round(xs[i]), a ?? '', b ?? '', a === null || b === null ? '' : b - a];
+}
+
+/** In the chart of B minus A also each band's part of it. @param {CompareChart[]} charts */
 function compareRecords(charts) {
-  const head = ['heap', 'start_ns', 'A_bytes', 'B_bytes', 'B_minus_A_bytes'];
-  const records = charts.flatMap(({ name, xs, bytes }) =>
-    xs.map((x, i) => {
-      const [a, b] = [bytes(0, i), bytes(1, i)];
-      return [name, Math.round(x), a ?? '', b ?? '', a === null || b === null ? '' : b - a];
+  const stacked = charts.some((chart) => chart instanceof DifferenceChart),
+    head = ['heap', 'start_ns', 'A_bytes', 'B_bytes', 'B_minus_A_bytes'];
+  const records = charts.flatMap((chart) =>
+    [...chart.xs.keys()].flatMap((i) => {
+      const totals = totalsAt(chart, i),
+        parts = chart instanceof DifferenceChart ? chart.changesAt(i) : [];
+      if (!stacked) return [totals];
+      if (!parts.length) return [[...totals, '', '', '']];
+      return parts.map(({ name, about, bytes }) => [...totals, name, about ? 'about' : 'exactly', bytes]);
     }),
   );
-  return [head, ...records];
+  return [stacked ? [...head, 'band', 'is', 'band_B_minus_A_bytes'] : head, ...records];
 }
 
 /** What the charts show. @param {import('./app.js').App} app */
