@@ -45,3 +45,47 @@ test('a selection and the blocks of an instant say that they are of samples', as
   assert.match(await page.locator('[data-panel="pin"] tbody td').first().textContent(), /^~/);
   assert.deepEqual(page.trouble, []);
 });
+
+test('of a log with a sample of malloc what is of samples is a lower bound everywhere, what is counted is exact', async () => {
+  const log = fileURLToPath(new URL('../golden/host-sample.zst', import.meta.url)),
+    page = await shop.show(shop.html('host-sample.html', log));
+  const heap = shop.report('peaks', log).logs[0].heaps.find(({ heap: name }) => name === 'host/heap'),
+    name = (path) => path.at(-1),
+    sampled = heap.ranges.filter(({ estimated }) => estimated).map(({ path }) => name(path)),
+    counted = heap.ranges.filter(({ estimated }) => !estimated);
+  assert.ok(sampled.length > 5 && counted.length > 0);
+  const rows = async (selector) => {
+    await drawn(page);
+    return page.locator(selector).evaluateAll((all) =>
+      all
+        .filter((row) => !(/** @type {HTMLElement} */ (row).hidden))
+        .map((row) => {
+          const cell = row.querySelector('td [title], td[title]');
+          return {
+            name: row.querySelector('bdi').textContent,
+            bytes: row.querySelector('td').textContent,
+            title: cell?.getAttribute('title') ?? '',
+          };
+        }),
+    );
+  };
+  for (const selector of [
+    '.chart[data-heap="host/heap"] .legend tbody tr',
+    '[data-panel="peak"][data-heap="host/heap"] tbody tr',
+  ]) {
+    const all = await rows(selector);
+    assert.ok(all.length > 5, selector);
+    for (const { name: of, bytes, title } of all) {
+      const exact =
+        counted.some(({ path }) => name(path) === of) || ['(not in the sample)', 'everything else'].includes(of);
+      assert.equal(bytes.startsWith('≥'), !exact, `${selector} ${of} ${bytes}`);
+      if (title.includes('bytes')) assert.equal(title.startsWith('≥'), !exact, `${of}: ${title}`);
+    }
+  }
+  const [most] = counted,
+    [row] = (await rows('[data-panel="peak"][data-heap="host/heap"] tbody tr')).filter(
+      ({ name: of }) => of === name(most.path),
+    );
+  assert.equal(row.title, `${commas(most.bytes_at_peak)} bytes`);
+  assert.deepEqual(page.trouble, []);
+});

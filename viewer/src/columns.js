@@ -82,11 +82,11 @@ export const ACCOUNT = [
   ['measured', 'PLAIN'],
 ];
 
-/** @typedef {Record<'kind' | 'node' | 'thread' | 'size' | 'library' | 'python' | 'native', number>} BandNumbers */
-export const BANDS = ['kind', 'node', 'thread', 'size', 'library', 'python', 'native'];
+/** @typedef {Record<'kind' | 'node' | 'thread' | 'size' | 'library' | 'python' | 'native' | 'atLeast', number>} BandNumbers */
+export const BANDS = ['kind', 'node', 'thread', 'size', 'library', 'python', 'native', 'atLeast'];
 
-/** @typedef {Record<'node' | 'library' | 'python' | 'native' | 'bytes' | 'blocks' | 'allocations', number>} Holder */
-export const HOLDERS = ['node', 'library', 'python', 'native', 'bytes', 'blocks', 'allocations'];
+/** @typedef {Record<'node' | 'library' | 'python' | 'native' | 'bytes' | 'blocks' | 'allocations' | 'atLeast', number>} Holder */
+export const HOLDERS = ['node', 'library', 'python', 'native', 'bytes', 'blocks', 'allocations', 'atLeast'];
 
 /** @typedef {Record<'high' | 'low' | 'bytes' | 'live' | 'idle' | 'largestHole' | 'blocks' | 'state', number>} SegmentNumbers */
 export const SEGMENTS = ['high', 'low', 'bytes', 'live', 'idle', 'largestHole', 'blocks', 'state'];

@@ -174,7 +174,7 @@ export class LanePanel {
   /** Of the band that the range's own blocks are in, in the first chart that has it. @param {Log} log @param {number} node */
   slot(log, node) {
     const { app } = this,
-      band = { kind: ONE, node, thread: 0, size: 0, library: 0, python: 0, native: 0, pieces: [] },
+      band = { kind: ONE, node, thread: 0, size: 0, library: 0, python: 0, native: 0, atLeast: 0, pieces: [] },
       by = app.state.by === 'auto' ? 'auto' : 'range';
     const names = [
       ...log.heaps.map((heap) => bandName(log, heap, band, { ...app.grouping(), by })),

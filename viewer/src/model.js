@@ -17,6 +17,7 @@ export const OUTSIDE = 'outside any range',
   UNKNOWN = '(library not known)',
   NO_STACK = '(no call stack)',
   NO_PYTHON = '(no Python call stack)',
+  NOT_SAMPLED = '(not in the sample)',
   ELSE = 'everything else',
   SEVERAL = 'several, small',
   SEVERAL_OF = 'several of ',
@@ -26,7 +27,7 @@ export const OUTSIDE = 'outside any range',
 export const WHOLE = 999;
 
 /** Names of what nobody is known to hold. */
-export const NOBODY = [OUTSIDE, UNKNOWN, NO_STACK, NO_PYTHON];
+export const NOBODY = [OUTSIDE, UNKNOWN, NO_STACK, NO_PYTHON, NOT_SAMPLED];
 
 /** @param {string[]} path @param {number} [depth] @param {string} [none] */
 export function pathName(path, depth = 0, none = OUTSIDE) {
@@ -99,10 +100,11 @@ export const isEstimated = (heap) => heap.name === 'host/python';
 /** Whether only a sample of a heap's small blocks has call stacks. @param {Log} log @param {Heap} heap */
 export const hasSampledStacks = (log, heap) => log.sampled && heap.name === 'host/heap';
 
-/** Whether a name is a call stack that only a sample of the small blocks has. @param {Log} log @param {Heap} heap
+/** Whether a name is a call stack that only a sample of the small blocks has; of a band by itself the report knows. @param {Log} log @param {Heap} heap
  *  @param {import('./data.js').Band} band @param {string} by */
 const isSampled = (log, heap, band, by) =>
   hasSampledStacks(log, heap) &&
+  (band.kind !== ONE || band.atLeast !== 0) &&
   (log.hostSampled ||
     by === 'python' ||
     by === 'stack' ||
@@ -114,6 +116,7 @@ export const isUnnamed = (name) => name === ELSE || name === SEVERAL || name.sta
 /** A block as if it were a band. @param {import('./blocks.js').Blocks} blocks @param {number} i */
 export const bandOf = (blocks, i) => ({
   kind: ONE,
+  atLeast: 0,
   pieces: [],
   node: blocks.node[i],
   thread: blocks.thread[i],

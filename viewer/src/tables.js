@@ -21,17 +21,28 @@ function holders(log, heap, { depth, unfolded = [] }) {
   /** @type {import("./lines.js").Side["held"]} */
   const held = new Map();
   let rest = heap.peakBytes;
-  const add = (/** @type {string} */ name, /** @type {{ bytes: number, blocks: number }} */ of) => {
+  const sampled = new Set(heap.holders.filter((of) => of.atLeast).map((of) => partOf(heap, 'auto', of)?.line));
+  const add = (
+    /** @type {string} */ name,
+    /** @type {{ bytes: number, blocks: number }} */ of,
+    /** @type {boolean} */ least,
+  ) => {
     const same = held.get(name); // names may be alike
-    held.set(name, { bytes: of.bytes + (same?.bytes ?? 0), blocks: of.blocks + (same?.blocks ?? 0) });
+    held.set(name, {
+      bytes: of.bytes + (same?.bytes ?? 0),
+      blocks: of.blocks + (same?.blocks ?? 0),
+      least: least || same?.least,
+    });
     rest -= of.bytes;
   };
   const isOpen = (/** @type {import('./folds.js').Line} */ line) =>
     depth > 0 || (isFold(line) && unfolded.includes(line.name));
-  for (const line of heap.lines.auto.lines) if (line.bytes && !isOpen(line)) add(shownName(log, line.name), line);
+  for (const line of heap.lines.auto.lines)
+    if (line.bytes && !isOpen(line)) add(shownName(log, line.name), line, sampled.has(line));
   for (const of of heap.holders) {
     const part = partOf(heap, 'auto', of);
-    if (!part || isOpen(part.line)) add(shownName(log, (!depth && part?.told) || bestName(log, of)), of);
+    if (!part || isOpen(part.line))
+      add(shownName(log, (!depth && part?.told) || bestName(log, of)), of, of.atLeast === 1);
   }
   if (rest > 0) held.set(ELSE, { bytes: rest });
   return { held, more: rest > 0 };
