@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "folder.h"
 #include "library.h"
 #include "logs.h"
 #include "oom.h"
@@ -101,7 +102,7 @@ static bool tells(const struct options *o) { return !o->no_recover && !getenv("M
 
 /* A tree of its own, even below another recorded process. */
 static int run_command(const struct options *o, const struct mpl_target *target,
-                       const char *preload, const char *template, struct mpl_tree *tree)
+                       const char *preload, const char *template, bool folds, struct mpl_tree *tree)
 {
     struct mpl_variable variables[8 + MPL_SETTINGS], *v = variables;
     *v++ = (struct mpl_variable){ "LD_PRELOAD", preload };
@@ -109,6 +110,7 @@ static int run_command(const struct options *o, const struct mpl_target *target,
     if (template) *v++ = (struct mpl_variable){ "MEMPROF_OUT", template };
     v += mpl_settings_variables(&o->settings, v);
     if (o->journal_dir) *v++ = (struct mpl_variable){ "MEMPROF_JOURNAL_DIR", o->journal_dir };
+    if (folds) *v++ = (struct mpl_variable){ "MEMPROF_FOLDER", "1" };
     if (template && tells(o)) *v++ = (struct mpl_variable){ "MEMPROF_SUMMARY", "0" };
     if (o->quiet) *v++ = (struct mpl_variable){ "MEMPROF_QUIET", "1" };
     *v = (struct mpl_variable){ 0 };
@@ -121,9 +123,12 @@ static int record(const struct options *o, const struct mpl_target *target, cons
 {
     char *template = logs ? mpl_logs_template(logs) : NULL;
     const long kills = mpl_oom_kills();
+    const char *keep = logs ? mpl_settings_keep(&o->settings) : NULL;
+    const pid_t folder = keep ? mpl_folder_start(logs->path, keep) : -1;
     struct mpl_tree tree;
     mpl_tree_open(&tree, mpl_target_name(library), logs ? logs->dir : -1);
-    const int status = run_command(o, target, preload, template, &tree);
+    const int status = run_command(o, target, preload, template, folder > 0, &tree);
+    mpl_folder_end(folder);
     free(template);
     if (status < 0) {
         mpl_say("%s: cannot be started: %s", o->command[0], strerror(errno));
@@ -152,6 +157,11 @@ static int prepare_and_record(const struct options *o, const struct mpl_target *
     const bool own = o->directory || !getenv("MEMPROF_OUT");
     if (mpl_library_find(library, reason, sizeof reason) != 0) {
         mpl_say("%s", reason);
+        return -1;
+    }
+    if (own && o->no_recover && mpl_settings_keep(&o->settings)) {
+        mpl_say(
+            "--no-recover leaves logs as they are, and what is to be kept of them needs folding");
         return -1;
     }
     if (own && open_logs(&logs, o, target) != 0) return -1;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpf/keep.h"
+
 /* ---- what the library understands */
 
 static bool is_any(const char *text, const char *words)
@@ -34,6 +36,13 @@ static bool is_size(const char *text, const char *words)
     const char *letter = strchr(letters, toupper((unsigned char)*unit));
     return letter && (!unit[1] || strcmp(unit + 1, "iB") == 0) &&
            number <= ULLONG_MAX >> 10 * (letter - letters + 1);
+}
+
+static bool is_keep(const char *text, const char *words)
+{
+    struct mpf_keep keep;
+    (void)words;
+    return mpf_keep_read(text, &keep);
 }
 
 /* One of the words between the bars. */
@@ -81,6 +90,8 @@ static const struct argp_option options[MPL_SETTINGS + 1] = {
     { "min-rss", KEY + 5, "SIZE", 0,
       "Child processes that stayed smaller leave no log (default: 16M)", 0 },
     { "level", KEY + 6, "N", 0, "Compression, -9 to 9 (default -1)", 0 },
+    { "keep", KEY + 7, "SIZE|TIME", 0,
+      "How much of each log is kept: 2G in all, or 30min of its newest time whole; what is older is thinned (default: everything)", 0 },
     { 0 },
 };
 
@@ -96,6 +107,7 @@ static const struct {
     { "MEMPROF_PROGRAM", "", is_any },
     { "MEMPROF_MIN_RSS", "bytes are wanted, or KiB, MiB, GiB or TiB with K, M, G or T", is_size },
     { "MEMPROF_LEVEL", "a number from 1 to 9, or from -1 to -9, is wanted", is_level },
+    { "MEMPROF_KEEP", MPF_KEEP_WANTED, is_keep },
 };
 // clang-format on
 
@@ -111,6 +123,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp mpl_settings_argp = { .options = options, .parser = parse };
+
+const char *mpl_settings_keep(const struct mpl_settings *settings)
+{
+    struct mpf_keep keep;
+    const char *given = settings->value[MPL_SETTINGS - 1], *set = getenv("MEMPROF_KEEP");
+    if (given) return given;
+    return set && mpf_keep_read(set, &keep) ? set : NULL;
+}
 
 size_t mpl_settings_variables(const struct mpl_settings *settings, struct mpl_variable *out)
 {

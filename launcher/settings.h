@@ -7,7 +7,7 @@
 
 #include "child.h"
 
-enum { MPL_SETTINGS = 7 };
+enum { MPL_SETTINGS = 8 };
 
 /* NULL: not given */
 struct mpl_settings {
@@ -17,6 +17,9 @@ struct mpl_settings {
 /* Its input is a struct mpl_settings.  What the library would not understand is wrong usage, told
  * of the option: the library knows the variable alone. */
 extern const struct argp mpl_settings_argp;
+
+/* How much of a log is to be kept, by --keep or MEMPROF_KEEP; NULL: all. */
+const char *mpl_settings_keep(const struct mpl_settings *settings);
 
 /* Writes the variables of what was given to `out`, which has room for MPL_SETTINGS.  How many. */
 size_t mpl_settings_variables(const struct mpl_settings *settings, struct mpl_variable *out);

@@ -99,6 +99,7 @@ struct mpr_paths {
     char **at;
     struct mpr_file *file;
     size_t count, cap;
+    bool waited_for; /* nothing is said of what is not there yet */
 };
 /* False when an argument gave none (said on stderr); the others are there. */
 bool mpr_paths_add(struct mpr_paths *paths, const char *argument);

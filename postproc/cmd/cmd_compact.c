@@ -1,23 +1,38 @@
+#include <stdlib.h>
+#include <string.h>
+
 #include "cmd.h"
 #include "compact.h"
+#include "follow.h"
 #include "recover.h"
 #include "units.h"
 #include "utf8.h"
 
-enum { OPT_KEEP = 256 };
+enum { OPT_KEEP = 256, OPT_FOLLOW };
 
 static const struct argp_option options[] = {
     { "keep", OPT_KEEP, "SIZE|TIME", 0,
       "How much of each log is kept: 2G in all, or 30min of its newest time whole (default: what MEMPROF_KEEP was when it was recorded)",
       0 },
+    { "follow", OPT_FOLLOW, "PID", OPTION_ARG_OPTIONAL,
+      "Go on until the logs' processes have ended, at the lowest priority; with PID, as long as that process runs",
+      0 },
     { 0 },
 };
 
 struct arguments {
-    struct mpr_paths paths;
+    char **path; /* ended by NULL */
     struct mpf_keep keep;
-    bool given, failed;
+    pid_t process;
+    bool given, follow;
 };
+
+static pid_t number(const char *text, struct argp_state *state)
+{
+    const long pid = *text && !text[strspn(text, "0123456789")] ? strtol(text, NULL, 10) : 0;
+    if (pid <= 0 || (pid_t)pid != pid) argp_error(state, "--follow=%s: a process is wanted", text);
+    return (pid_t)pid;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -27,7 +42,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->given = mpf_keep_read(arg, &a->keep);
         if (!a->given) argp_error(state, "--keep=%s: " MPF_KEEP_WANTED, arg);
         return 0;
-    case ARGP_KEY_ARG: a->failed |= !mpr_paths_add(&a->paths, arg); return 0;
+    case OPT_FOLLOW:
+        a->follow = true;
+        if (arg) a->process = number(arg, state);
+        return 0;
+    case ARGP_KEY_ARGS: a->path = state->argv + state->next; return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -60,12 +79,12 @@ static void tell(const char *path, const struct mpr_compaction *done)
     }
 }
 
-static int compact(const struct arguments *a, const char *path)
+static int compact(const char *path, const struct mpf_keep *keep)
 {
     struct mpr_compaction done;
     struct mpr_recovery recovery;
     struct mpr_error error;
-    if (mpr_compact(path, a->given ? &a->keep : NULL, &done, &error) != 0 ||
+    if (mpr_compact(path, keep, &done, &error) != 0 ||
         (done.ended && mpr_recover(path, false, &recovery, &error) != 0)) {
         mpr_cmd_error(&error);
         return -1;
@@ -74,11 +93,21 @@ static int compact(const struct arguments *a, const char *path)
     return 0;
 }
 
+static int compact_all(char *const *argument, const struct mpf_keep *keep)
+{
+    struct mpr_paths paths = { 0 };
+    bool failed = false;
+    for (; *argument; argument++) failed |= !mpr_paths_add(&paths, *argument);
+    for (size_t i = 0; i < paths.count; i++) failed |= compact(paths.at[i], keep) != 0;
+    mpr_paths_free(&paths);
+    return failed ? -1 : 0;
+}
+
 int mpr_cmd_compact(int argc, char **argv)
 {
     struct arguments a = { 0 };
     mpr_cmd_parse(&argp, argc, argv, &a);
-    for (size_t i = 0; i < a.paths.count; i++) a.failed |= compact(&a, a.paths.at[i]) != 0;
-    mpr_paths_free(&a.paths);
-    return a.failed || fflush(stdout) != 0 ? MPR_EXIT_FAILURE : MPR_EXIT_FINE;
+    const struct mpf_keep *keep = a.given ? &a.keep : NULL;
+    const int result = a.follow ? mpr_follow(a.path, keep, a.process) : compact_all(a.path, keep);
+    return result != 0 || fflush(stdout) != 0 ? MPR_EXIT_FAILURE : MPR_EXIT_FINE;
 }

@@ -61,15 +61,17 @@ static bool add_directory(struct mpr_paths *paths, const char *directory)
     char path[PATH_MAX];
     bool good = true;
     const int count = scandir(directory, &entry, is_log, alphasort);
-    if (count < 0) return complain(directory, strerror(errno));
+    if (count < 0 && !paths->waited_for) return complain(directory, strerror(errno));
     for (int i = 0; i < count; i++) {
         const int length = snprintf(path, sizeof path, "%s/%s", directory, entry[i]->d_name);
         if (length < (int)sizeof path) append(paths, path);
         else good = complain(directory, strerror(ENAMETOOLONG));
         free(entry[i]);
     }
-    free(entry);
-    return count ? good : complain(directory, "no logs (*.zst) in this directory");
+    if (count >= 0) free(entry);
+    return count > 0 || paths->waited_for
+               ? good
+               : complain(directory, "no logs (*.zst) in this directory");
 }
 
 /* The log beside a journal or a fold, which are read with it; false: it is gone, or this is

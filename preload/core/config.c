@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "core/say.h"
 #include "core/state.h"
+#include "mpf/keep.h"
 
 struct mp_config mp_config;
 
@@ -155,6 +156,15 @@ static void text(const char *name, char *out, size_t cap, const char *otherwise)
     memcpy(out, v, strlen(v) + 1);
 }
 
+static void keep(const char *name)
+{
+    struct mpf_keep keep;
+    text(name, mp_config.keep, sizeof mp_config.keep, "");
+    if (!mp_config.keep[0] || mpf_keep_read(mp_config.keep, &keep)) return;
+    wrong(name, mp_config.keep);
+    mp_config.keep[0] = 0;
+}
+
 void mp_config_read(void)
 {
     mp_say_quiet(flag("MEMPROF_QUIET", false));
@@ -165,6 +175,8 @@ void mp_config_read(void)
     mp_config.stacks = choice("MEMPROF_STACKS", stacks_words, MP_STACKS_LARGE);
     mp_config.level = level("MEMPROF_LEVEL", -1);
     mp_config.min_rss = size("MEMPROF_MIN_RSS", (uint64_t)16 << 20);
+    keep("MEMPROF_KEEP");
+    mp_config.folded = flag("MEMPROF_FOLDER", false);
     text("MEMPROF_OUT", mp_config.out, sizeof mp_config.out, "memprof.%h.%p.zst");
     text("MEMPROF_PROGRAM", mp_config.program, sizeof mp_config.program, "");
     text("MEMPROF_JOURNAL_DIR", mp_config.journal_dir, sizeof mp_config.journal_dir, "");

@@ -10,6 +10,8 @@
 struct mp_config {
     char out[PATH_MAX];         /* template of the log's path */
     char journal_dir[PATH_MAX]; /* "" : not set */
+    char keep[32];              /* how much of a log is kept, as it was said; "" : all */
+    bool folded;                /* somebody sees to that */
     char program[256];          /* glob of the names of programs to record; "" : all */
     uint64_t min_rss;           /* bytes */
     int level;                  /* of zstd */

@@ -92,6 +92,11 @@ static void add_modes(struct mpf_pairs *p)
     if (mp_config_samples_small()) mpf_pairs_add(p, "stacks.python", "sample");
 }
 
+static void add_keep(struct mpf_pairs *p)
+{
+    if (mp_config.keep[0]) mpf_pairs_add(p, "keep", mp_config.keep);
+}
+
 static void add_parent(struct mpf_pairs *p, const struct mp_log_parent *parent)
 {
     mpf_pairs_add(p, "root", mp_process->root ? "1" : "0");
@@ -112,6 +117,7 @@ void mp_pairs_header(struct mpf_pairs *p, const uint8_t id[16], const struct mp_
     add_ranks(p);
     mpf_pairs_add(p, "journal", mp_journal_path());
     add_modes(p);
+    add_keep(p);
     add_parent(p, parent);
     add_arguments(p);
 }

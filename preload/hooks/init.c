@@ -22,6 +22,7 @@
 #include "core/config.h"
 #include "core/counted.h"
 #include "core/feature.h"
+#include "core/logfile.h"
 #include "core/names.h"
 #include "core/process.h"
 #include "core/say.h"
@@ -82,6 +83,15 @@ static void set_text(char *buf, size_t cap, const char *name, const char *value)
 
 /* The first recorded process of a tree is the user's; it stays that through exec, which keeps the
  * pid. */
+/* The library itself only writes. */
+static void say_keep(void)
+{
+    if (mp_config.keep[0] && !mp_config.folded)
+        mp_say(
+            "the log grows beyond MEMPROF_KEEP until this folds it: memprof-report compact --follow ",
+            mp_logfile_path(), NULL, NULL);
+}
+
 static bool adopt_root(void)
 {
     static char entry[64];
@@ -185,6 +195,7 @@ static void enter(void)
     enter_cuda();
 #endif
     if (!mp_process_init()) return;
+    if (root) say_keep();
     pthread_atfork(NULL, NULL, mp_process_forked);
     on_exit(at_exit, NULL);
     at_quick_exit(at_quick);

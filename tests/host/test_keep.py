@@ -4,6 +4,7 @@ What the log must say at its end is on the victim's books (churn.c), and what it
 import contextlib
 import fcntl
 import os
+import random
 import resource
 import shutil
 import signal
@@ -218,6 +219,120 @@ def test_without_holes_it_is_folded_at_the_end():
     mp.check("are folded" in compact(path, env={**os.environ, "LD_PRELOAD": mp.victim("libno_holes.so")}), "not folded")
     same(path, before)
     mp.whole(mp.Log(path))
+
+
+def memprof(*arguments, **environment):
+    """`memprof run` of churn, which is killed once its log was folded: the log, its books and what was said."""
+    where = mp.fresh("run")
+    books = where + ".books"
+    env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "MEMPROF_LIB")}
+    process = subprocess.Popen([os.environ["MEMPROF"], "run", "-o", where, "--min-rss=0", *arguments, "--", mp.victim("churn"), books, "threads",
+                                "1"], env={**env, **environment}, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    mp.wait_for(lambda: test_kill.steps(books) >= STEPS)
+    pid = next(iter(test_kill.read_books(books)))
+    os.kill(pid, signal.SIGSTOP)        # who folds has the lowest priority
+    mp.wait_for(lambda: any(f.endswith(".fold") for f in os.listdir(where)))
+    os.kill(pid, signal.SIGKILL)
+    _, err = process.communicate(timeout=mp.TIMEOUT)
+    path = mp.Logs(where).one().path
+    test_kill.agree(mp.Log(path), test_kill.read_books(books)[pid])
+    mp.equal(sorted(os.listdir(where)), sorted([os.path.basename(path), "memprof.run"]), "files")
+    return path, err
+
+
+def test_run_folds():
+    path, err = memprof("--keep=" + KEEP)
+    mp.check("1 completed from the journal" in err and "MEMPROF_KEEP" not in err, err)
+    mp.equal(state(path), "folded", "state")
+    mp.check("keep = " + KEEP in report("info", path), "not in the header")
+
+
+def test_run_folds_as_the_environment_says():
+    path, _ = memprof(MEMPROF_KEEP=KEEP)
+    mp.equal(state(path), "folded", "state")
+
+
+def test_the_library_says_who_folds():
+    logs = mp.fresh()
+    process = mp.start([mp.victim("work"), "100"], logs, env={"MEMPROF_KEEP": "2G"}, stderr=subprocess.PIPE, text=True)
+    _, err = process.communicate(timeout=mp.TIMEOUT)
+    mp.check(f"memprof-report compact --follow {mp.Logs(logs).one().path}" in err, err)
+    process = mp.start([mp.victim("work"), "100"], mp.fresh(), env={"MEMPROF_KEEP": "30m"}, stderr=subprocess.PIPE, text=True)
+    _, err = process.communicate(timeout=mp.TIMEOUT)
+    mp.check("MEMPROF_KEEP=30m is not understood" in err and "--follow" not in err, err)
+
+
+def test_followed_to_the_end():
+    """Without a launcher: until the process has ended."""
+    logs = mp.fresh()
+    books = os.path.join(logs, "books")
+    process = mp.start([mp.victim("churn"), books, "threads", "1"], logs, start_new_session=True, env={"MEMPROF_KEEP": KEEP, "MEMPROF_QUIET": "1"})
+    folder = subprocess.Popen([os.environ["MEMPROF_REPORT"], "compact", "--follow", logs])
+    mp.wait_for(lambda: test_kill.steps(books) >= STEPS)
+    os.kill(process.pid, signal.SIGSTOP)
+    mp.wait_for(lambda: any(f.endswith(".fold") for f in os.listdir(logs)))
+    kill(process)
+    mp.equal(folder.wait(mp.TIMEOUT), 0, "status")
+    log = mp.Logs(logs).one()
+    mp.whole(log)
+    test_kill.agree(log, test_kill.read_books(books)[process.pid])
+    mp.equal([f for f in os.listdir(logs) if "fold" in f or "journal" in f], [], "files")
+
+
+def folders_killed(times):
+    """Whoever folds is killed at any instant, and the next one goes on."""
+    process, books, logs = test_kill.start("threads", 1)
+    mp.wait_for(lambda: test_kill.steps(books) >= STEPS)
+    path = logs.paths()[0]
+    for _ in range(times):
+        os.kill(process.pid, signal.SIGCONT)
+        folder = subprocess.Popen([os.environ["MEMPROF_REPORT"], "compact", "--keep", KEEP, path], stdout=subprocess.DEVNULL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            folder.wait(random.random() * 0.3)
+        folder.kill()
+        folder.wait()
+        os.kill(process.pid, signal.SIGSTOP)    # it writes faster than it is read
+        mp.nothing_missing(mp.Log(path))
+    kill(process)
+    test_kill.agree(mp.Log(path), test_kill.read_books(books)[process.pid])
+
+
+def programs_killed(times):
+    """So is the program, while it is folded; and whoever makes one file of both."""
+    for _ in range(times):
+        process, books, logs = test_kill.start("threads", 2)
+        mp.wait_for(lambda: test_kill.steps(books) >= STEPS // 4)
+        path = logs.paths()[0]
+        folder = subprocess.Popen([os.environ["MEMPROF_REPORT"], "compact", "--keep", KEEP, path], stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL)
+        kill(process)
+        folder.wait(mp.TIMEOUT)
+        recovery = subprocess.Popen([os.environ["MEMPROF_REPORT"], "recover", path], stdout=subprocess.DEVNULL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            recovery.wait(random.random() * 0.1)
+        recovery.kill()
+        recovery.wait()
+        test_kill.agree(mp.Log(path), test_kill.read_books(books)[process.pid])
+        report("recover", path)
+        test_kill.agree(mp.Log(path), test_kill.read_books(books)[process.pid])
+        mp.whole(mp.Log(path))
+
+
+def test_folders_are_killed():
+    folders_killed(8)
+
+
+def test_programs_are_killed_while_they_are_folded():
+    programs_killed(5)
+
+
+def slow_folders_are_killed():
+    for _ in range(20):
+        folders_killed(10)
+
+
+def slow_programs_are_killed_while_they_are_folded():
+    programs_killed(50)
 
 
 if __name__ == "__main__":

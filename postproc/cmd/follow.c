@@ -1,0 +1,124 @@
+#include "follow.h"
+
+#include <errno.h>
+#include <linux/ioprio.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "alloc.h"
+#include "cmd.h"
+#include "compact.h"
+#include "recover.h"
+
+/* A log that was seen. */
+struct followed {
+    char *path;
+    uint64_t size; /* when it was looked at last */
+    uint64_t next; /* from which on a round may be worth it */
+    bool done;     /* its process has ended, or its log is gone */
+    struct mpr_error told;
+};
+
+struct following {
+    struct followed *log;
+    size_t logs, cap;
+    const struct mpf_keep *keep;
+    pid_t process;
+    bool failed;
+};
+
+static struct followed *known(struct following *f, const char *path)
+{
+    for (size_t i = 0; i < f->logs; i++)
+        if (strcmp(f->log[i].path, path) == 0) return &f->log[i];
+    MPR_GROW(f->log, f->logs, f->cap);
+    f->log[f->logs] = (struct followed){ .path = mpr_text_copy(path) };
+    return &f->log[f->logs++];
+}
+
+static void tell(struct following *f, struct followed *log, const struct mpr_error *error)
+{
+    f->failed = true;
+    if (strcmp(error->text, log->told.text) != 0) mpr_cmd_error(error);
+    log->told = *error;
+}
+
+/* Folded it has a new size, or none that matters. */
+static void fold(struct following *f, struct followed *log)
+{
+    struct mpr_compaction done;
+    struct mpr_recovery recovery;
+    struct mpr_error error;
+    if (mpr_compact(log->path, f->keep, &done, &error) != 0) {
+        tell(f, log, &error);
+        return;
+    }
+    log->next = done.next;
+    if (!done.ended || f->process) return;
+    log->done = true;
+    if (mpr_recover(log->path, false, &recovery, &error) != 0) tell(f, log, &error);
+}
+
+/* A log that does not grow may have ended. */
+static void look(struct following *f, struct followed *log)
+{
+    struct stat st;
+    if (stat(log->path, &st) != 0) log->done = true;
+    if (log->done) return;
+    const uint64_t size = (uint64_t)st.st_size;
+    if (size == log->size || size >= log->next) fold(f, log);
+    log->size = size;
+}
+
+static void look_at_all(struct following *f, char *const *arguments)
+{
+    struct mpr_paths paths = { .waited_for = true };
+    for (char *const *argument = arguments; *argument; argument++) mpr_paths_add(&paths, *argument);
+    for (size_t i = 0; i < paths.count; i++) look(f, known(f, paths.at[i]));
+    mpr_paths_free(&paths);
+}
+
+static bool goes_on(struct following *f)
+{
+    if (f->process && (kill(f->process, 0) == 0 || errno != ESRCH)) return true;
+    f->process = 0;
+    for (size_t i = 0; i < f->logs; i++)
+        if (!f->log[i].done) return true;
+    return !f->logs;
+}
+
+/* Whatever the machine is wanted for comes first. */
+static void step_back(void)
+{
+    const struct sched_param none = { .sched_priority = 0 };
+    setpriority(PRIO_PROCESS, 0, 19);
+    sched_setscheduler(0, SCHED_IDLE, &none);
+    syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
+}
+
+int mpr_follow(char *const *arguments, const struct mpf_keep *keep, pid_t process)
+{
+    const struct timespec second = { .tv_sec = 1 };
+    struct following f = { .keep = keep, .process = process };
+    sigset_t end;
+    sigemptyset(&end);
+    sigaddset(&end, SIGTERM);
+    sigprocmask(SIG_BLOCK, &end, NULL);
+    step_back();
+    bool last;
+    do {
+        last = sigtimedwait(&end, NULL, &second) == SIGTERM;
+        look_at_all(&f, arguments);
+    } while (!last && goes_on(&f));
+    for (size_t i = 0; i < f.logs; i++) free(f.log[i].path);
+    free(f.log);
+    return f.failed ? -1 : 0;
+}
