@@ -22,7 +22,7 @@ static struct found look(const struct mpr_replay *r)
     for (uint32_t i = 1; i < r->ranges.nodes && !f.application; i++)
         look_at_range(&r->ranges, &r->ranges.node[i], &f);
     for (uint32_t i = 0; i < r->sites.sites; i++) {
-        if (r->totals.told && i + 1 == r->totals.site) continue;
+        if (i + 1 == r->absent_site || (r->totals.told && i + 1 == r->totals.site)) continue;
         f.python |= r->sites.site[i].python != 0;
         f.stack |= r->sites.site[i].stack != 0;
     }
@@ -66,8 +66,8 @@ struct mpr_choice mpr_choose(const struct mpr_reader *reader)
     return (struct mpr_choice){ MPR_GROUP_RANGE, "none recorded", calls };
 }
 
-/* Node 0 is outside any range; one is what has no record of its blocks (totals.h). */
+/* Node 0 is outside any range; others are what has no record of its blocks (totals.h, absent.h). */
 bool mpr_choose_better_names(const struct mpr_replay *replay)
 {
-    return replay->ranges.nodes > 1u + replay->totals.told;
+    return replay->ranges.nodes > 1u + replay->totals.told + (replay->absent_site != 0);
 }

@@ -166,6 +166,7 @@ static void touch_rests(struct mpr_history *h)
 void mpr_history_take(struct mpr_history *h, uint64_t time)
 {
     struct mpr_touches *t = &h->touches;
+    if (h->from && time < *h->from) return;
     h->taken++;
     if (h->count == MPR_HISTORY_MAX) thin(h);
     if (h->taken % h->each) return;

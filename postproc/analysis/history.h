@@ -33,6 +33,7 @@ struct mpr_history {
     size_t count;         /* that are kept */
     uint64_t every;       /* ns from one to the next; 0: not by the clock */
     uint64_t until;       /* ns: the clock takes none after it */
+    const uint64_t *from; /* ns: none is taken before it; NULL: each is */
     uint64_t taken, each; /* instants in all; of so many the last one is kept */
     struct mpr_history_past {
         struct mpr_history_point {

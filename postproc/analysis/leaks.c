@@ -44,7 +44,7 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
 {
     struct reading *g = arg;
     (void)f;
-    if (!ended || r->now > g->history.until) return;
+    if (!ended || r->now < *g->history.from || r->now > g->history.until) return;
     mpr_history_take(&g->history, r->now);
     MPR_GROW(g->ended, g->endings, g->cap);
     g->ended[g->endings++] = r->now;
@@ -66,6 +66,8 @@ static void begin(void *arg, struct mpr_reader *reader)
     release(g);
     mpr_named_ranges_begin(&g->named, g->out->range, NULL);
     mpr_history_begin(&g->history, &reader->replay, g->out->every, g->out->until);
+    g->history.from = &mpr_log_status(reader->log)->fold.until_ns; /* what is thinned lacks blocks
+                                                                    */
     if (g->out->every) return;
     g->follow = (struct mpr_follow){ .what = what, .begins = begins, .ends = ends, .arg = g };
     reader->replay.watch = (struct mpr_watch){ mpr_follow_see, &g->follow };

@@ -26,7 +26,6 @@ static int by_value(const void *left, const void *right)
 
 struct middle {
     int64_t median, far; /* far: three times what the third quartile is above the median */
-    size_t at;           /* the instance that has the median */
 };
 
 static struct middle middle_of(struct ranked *ranked, size_t count)
@@ -34,8 +33,7 @@ static struct middle middle_of(struct ranked *ranked, size_t count)
     qsort(ranked, count, sizeof *ranked, by_value);
     const struct ranked *median = &ranked[(count - 1) / 2];
     const int64_t spread = mpr_minus(ranked[3 * (count - 1) / 4].value, median->value);
-    return (struct middle){ median->value, mpr_plus(spread, mpr_plus(spread, spread)),
-                            median->instance };
+    return (struct middle){ median->value, mpr_plus(spread, mpr_plus(spread, spread)) };
 }
 
 /* A value above it stands out; it is `least` above the median, or more. */
@@ -44,7 +42,23 @@ static int64_t bound_of(const struct middle *m, int64_t least)
     return mpr_plus(m->median, m->far > least ? m->far : least);
 }
 
-static void judge_peaks(struct mpr_steps_heap *h, struct ranked *ranked, size_t count)
+/* The nearest one to the median of which each block is known: of the part of a log that was folded
+ * that is not so. */
+static size_t whole_median(const struct mpr_instances *in, const struct ranked *ranked,
+                           size_t count)
+{
+    const size_t middle = (count - 1) / 2;
+    for (size_t away = 0; away < count; away++)
+        for (int side = -1; side <= 1; side += 2) {
+            const size_t i = side < 0 ? middle - away : middle + away;
+            if (i < count && in->instance[ranked[i].instance].begin_ns >= in->summary.fold.until_ns)
+                return ranked[i].instance;
+        }
+    return ranked[middle].instance;
+}
+
+static void judge_peaks(const struct mpr_instances *in, struct mpr_steps_heap *h,
+                        struct ranked *ranked, size_t count)
 {
     const struct mpr_instance_heap *of = h->heap->of;
     for (size_t i = 0; i < count; i++)
@@ -53,7 +67,7 @@ static void judge_peaks(struct mpr_steps_heap *h, struct ranked *ranked, size_t 
     const int64_t bound =
         count < MPR_STEPS_LEAST ? INT64_MAX : bound_of(&middle, middle.median / 10);
     h->median_peak = (uint64_t)middle.median;
-    h->median = middle.at;
+    h->median = whole_median(in, ranked, count);
     h->least_peak = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
         const uint64_t peak = of[i].peak_bytes;
@@ -131,7 +145,7 @@ static void judge(struct mpr_steps *s)
         struct mpr_steps_heap *h = &s->heap[i];
         h->heap = &in->heap[i];
         h->stands_out = mpr_arena_alloc(&in->arena, in->instances);
-        judge_peaks(h, ranked, in->instances);
+        judge_peaks(in, h, ranked, in->instances);
         judge_kept(in, h, ranked);
     }
     free(ranked);

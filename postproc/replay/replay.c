@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "absent.h"
 #include "chosen.h"
 #include "gpu.h"
 #include "gpu_peaks.h"
@@ -521,7 +522,8 @@ static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
     if (e->op == MPF_OP_ALLOC && !gpu) on_alloc(r, t, e);
     else if (is_place(e)) on_place(r, t, e);
     else if (__builtin_expect(gpu, 0)) {
-        if (e->heap == MPF_HEAP_PYTHON) on_python(r, t, e);
+        if (e->op == MPF_OP_FOLDED) mpr_absent_take(r, e);
+        else if (e->heap == MPF_HEAP_PYTHON) on_python(r, t, e);
         else if (e->heap == MPF_HEAP_PART) on_part(r, t, *e);
         else apply_gpu(r, t, e);
     } else if (e->op == MPF_OP_MOVE_BEGIN) on_move_begin(r, t, e);

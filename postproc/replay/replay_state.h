@@ -67,6 +67,8 @@ struct mpr_replay {
     struct mpr_gpu gpu;
     struct mpr_estimates estimates;
     struct mpr_totals totals;
+    uint32_t absent_site; /* of what is not in the log any more (absent.h); 0: nothing was told of
+                             it */
     struct mpr_wrappers wrappers;
     struct mpr_large *large; /* observers of blocks; NULL: none */
     struct mpr_lasting *lasting;

@@ -359,7 +359,13 @@ static void more_samples(struct mpr_document *doc, const struct mpr_leaks *l)
 static void unknown_growth(struct mpr_document *doc, const struct mpr_leaks *l)
 {
     struct mpr_number every;
-    if (*l->range)
+    const uint64_t folded = l->peaks.log[0].summary.fold.until_ns;
+    if (folded)
+        mpr_doc_line(doc,
+                     "growth: not known, for the log is folded until %s and it takes six instants "
+                     "behind that",
+                     mpr_doc_time(doc, folded));
+    else if (*l->range)
         mpr_doc_line(doc,
                      "growth: not known, for %s%s instance%s of %s ended and it takes six "
                      "(by the clock: --every=1s)",
@@ -387,6 +393,9 @@ static void growth_line(struct mpr_document *doc, const struct mpr_leaks *l)
     mpr_doc_say(doc, "growth: over %s %s, after %s to warm up",
                 mpr_doc_count(doc, l->last_number - l->warm_number), what,
                 mpr_doc_count(doc, l->warm_number));
+    if (l->peaks.log[0].summary.fold.until_ns)
+        mpr_doc_say(doc, "; since %s, for the log is folded until then",
+                    mpr_doc_time(doc, l->peaks.log[0].summary.fold.until_ns));
     if (l->options.at_end && l->until < l->options.at.from)
         mpr_doc_say(doc, "; until %s, for then the program gives its memory back and ends",
                     mpr_doc_time(doc, l->until));

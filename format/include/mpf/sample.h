@@ -1,5 +1,6 @@
-/* The values of each SAMPLE_* event, u64 each, in this order; a value that is not known is
- * MPF_UNKNOWN.  New values are added at the end only: a reader takes the values that it knows. */
+/* The values of each SAMPLE_* event, and of FOLDED, u64 each, in this order; a value that is not
+ * known is MPF_UNKNOWN.  New values are added at the end only: a reader takes the values that it
+ * knows. */
 #ifndef MPF_SAMPLE_H
 #define MPF_SAMPLE_H
 
@@ -47,6 +48,15 @@ enum mpf_sample_host { /* since 1.4: from the start on, bytes as malloc_usable_s
                        MPF_HOST_FREED_BYTES,
                        MPF_HOST_FREED_BLOCKS,
                        MPF_HOST_COUNT
+};
+
+/* FOLDED (since 1.6): of the heap's blocks that are not in the log any more */
+enum mpf_folded {
+    MPF_FOLDED_BYTES, /* live now */
+    MPF_FOLDED_BLOCKS,
+    MPF_FOLDED_MADE, /* blocks, since it was told last */
+    MPF_FOLDED_FREED,
+    MPF_FOLDED_COUNT
 };
 
 #endif
