@@ -223,6 +223,7 @@ void mpr_repeats_watch(struct mpr_repeats *s, struct mpr_replay *r)
 void mpr_repeats_end(struct mpr_repeats *s, const struct mpr_replay *r)
 {
     mpr_follow_end(&s->follow, r);
+    s->thinned = r->count[MPF_OP_FOLDED] != 0;
 }
 
 void mpr_repeats_free(struct mpr_repeats *s)
@@ -306,7 +307,8 @@ const struct mpr_followed *mpr_repeats_at_peak(const struct mpr_repeats *s, uint
     for (size_t i = 0; i < m->count; i++) {
         const struct mpr_repeat *r = &s->repeat[m->open[i].what];
         if (m->open[i].what == outermost) return &m->open[i];
-        if (repeats(r) && (!best || is_better(r, &s->repeat[best->what]))) best = &m->open[i];
+        if (!s->thinned && repeats(r) && (!best || is_better(r, &s->repeat[best->what])))
+            best = &m->open[i];
     }
     return best;
 }

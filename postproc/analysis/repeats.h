@@ -48,6 +48,7 @@ struct mpr_repeats {
     uint32_t nodes;
     struct mpr_used_heaps heaps;
     struct mpr_repeats_moment moment[MPR_HEAPS];
+    bool thinned; /* instances are missing, but of the outermost range that repeats */
 };
 
 struct mpr_repeats *mpr_repeats_new(void);
@@ -92,7 +93,7 @@ uint32_t mpr_repeats_outermost(const struct mpr_repeats *repeats);
 /* Its name, in the arena; NULL: none. */
 const char *mpr_repeats_outermost_name(const struct mpr_repeats *repeats, struct mpr_arena *arena);
 /* The instance in which the heap's peak is: of the outermost repeated range, or else of the outer
- * one of those that were open.  NULL: none. */
+ * one of those that were open, but not where the log is thinned.  NULL: none. */
 const struct mpr_followed *mpr_repeats_at_peak(const struct mpr_repeats *repeats, uint8_t heap);
 
 #endif

@@ -228,7 +228,16 @@ static void take(struct finder *f, const struct mpf_event *e, uint64_t event)
         add_level(&f->kept->level[e->heap], event, MPR_LEVEL_TOLD);
 }
 
-static int read_all(struct finder *f, uint64_t seq, struct mpr_error *error)
+/* Of a part that is missing nobody knows what it would have taken away. */
+static int is_sound(const struct finder *f, const char *path, struct mpr_error *error)
+{
+    const struct mpr_log_status *s = mpr_log_status(f->reader.log);
+    if (!s->damaged && !s->missing_frames) return 0;
+    return mpr_fail(error, "%s: damaged before the part that is kept whole; nothing was changed",
+                    path);
+}
+
+static int read_all(struct finder *f, const char *path, uint64_t seq, struct mpr_error *error)
 {
     const struct mpf_event *events;
     uint64_t event = 0;
@@ -241,7 +250,7 @@ static int read_all(struct finder *f, uint64_t seq, struct mpr_error *error)
         for (long i = 0; i < count; i++) take(f, &events[i], event++);
     f->kept->events = event;
     f->kept->until = f->reader.replay.now;
-    return count < 0 ? -1 : 0;
+    return count < 0 ? -1 : is_sound(f, path, error);
 }
 
 /* ---- the lists */
@@ -416,7 +425,7 @@ int mpr_kept_find(struct mpr_kept *kept, const char *log, uint64_t seq, uint64_t
     f->kept = kept;
     f->open = mpr_alloc(OPEN, sizeof *f->open);
     const int opened = mpr_reader_open(&f->reader, log, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error);
-    const int result = opened == 0 ? read_all(f, seq, error) : -1;
+    const int result = opened == 0 ? read_all(f, log, seq, error) : -1;
     if (opened == 0) finish(f);
     free_finder(f);
     return result;

@@ -341,14 +341,17 @@ static int write_thinned(struct writer *w, const char *path, uint64_t seq, int f
     return mpr_fail_errno(error, path, "write its thinned part");
 }
 
-static int attempt(const struct mpr_kept *kept, const char *path, uint64_t seq, int fd,
-                   struct mpr_thinned *out, struct mpr_error *error)
+/* An event that stays takes a byte or more: what cannot fit is not written. */
+static int attempt(const struct mpr_kept *kept, const char *path, uint64_t seq, uint64_t budget,
+                   int fd, struct mpr_thinned *out, struct mpr_error *error)
 {
     struct mpr_fates fates;
     struct writer w = { .kept = kept, .fates = &fates };
     open_writer(&w);
     int result = mpr_fates_find(&fates, kept, path, seq, kept->grain, error);
-    if (result == 0) result = write_thinned(&w, path, seq, fd, error);
+    const uint64_t stay = kept->events - fates.removed;
+    if (result == 0 && stay > budget) w.bytes = stay;
+    else if (result == 0) result = write_thinned(&w, path, seq, fd, error);
     *out = (struct mpr_thinned){ .frames = w.frames,
                                  .bytes = w.bytes,
                                  .removed = fates.removed,
@@ -366,16 +369,27 @@ static int begin_again(int fd, off_t at, const char *path, struct mpr_error *err
     return mpr_fail_errno(error, path, "write its thinned part");
 }
 
+/* About half as many bins, half as many bytes: as often as it takes, once at least. */
+static bool coarsen(struct mpr_kept *kept, uint64_t bytes, uint64_t budget)
+{
+    bool can = mpr_kept_coarsen(kept);
+    while (can && (bytes /= 2) / 2 > budget) can = mpr_kept_coarsen(kept);
+    return can;
+}
+
 int mpr_thin(const char *path, uint64_t seq, uint64_t budget, int fd, struct mpr_thinned *out,
              struct mpr_error *error)
 {
     const off_t at = lseek(fd, 0, SEEK_CUR);
     struct mpr_kept kept;
+    bool can = true;
     int result = mpr_kept_find(&kept, path, seq, GRAIN_LEAST, error);
-    if (result == 0) result = attempt(&kept, path, seq, fd, out, error);
-    while (result == 0 && out->bytes > budget && mpr_kept_coarsen(&kept)) {
+    if (result == 0) result = attempt(&kept, path, seq, budget, fd, out, error);
+    while (result == 0 && out->bytes > budget && can) {
+        can = coarsen(&kept, out->bytes, budget);
         result = begin_again(fd, at, path, error);
-        if (result == 0) result = attempt(&kept, path, seq, fd, out, error);
+        if (result == 0)
+            result = attempt(&kept, path, seq, can ? budget : UINT64_MAX, fd, out, error);
     }
     mpr_kept_free(&kept);
     return result;
