@@ -12,6 +12,7 @@
 #include "mpf/event.h"
 #include "mpf/sample.h"
 #include "spans.h"
+#include "threads.h"
 
 enum {
     PLACES = 2, /* AT and AT_PYTHON before an event */
@@ -73,6 +74,7 @@ static void keep(struct finder *f, uint64_t event)
 
 static struct thread *thread_of(struct finder *f, uint32_t number)
 {
+    if (number >= MPR_THREADS_MAX) number = 0; /* as in replay */
     MPR_REACH(f->thread, number, f->threads);
     return &f->thread[number];
 }

@@ -17,6 +17,8 @@ enum {
     MOST_OF_TORCH = 1 << 12, /* where PyTorch makes them, for it has hundreds of kinds */
 };
 
+#define MOST_BYTES (UINT64_C(512) << 20) /* nor more than these hold */
+
 /* A heap's largest state since something began. */
 struct high {
     uint64_t after, bytes;
@@ -47,6 +49,7 @@ struct finder {
     size_t opens;
     struct instance **instance;
     size_t instances, cap;
+    uint64_t bytes; /* that these take */
 };
 
 static void add(struct mpr_moments *m, uint64_t event)
@@ -166,7 +169,9 @@ static void push(struct finder *f, const struct mpr_thread *t)
 {
     struct mpr_replay *r = &f->reader.replay;
     const uint32_t repeat = mpr_repeats_of(f->reader.repeats, r, t->node);
-    if (f->opens == OPEN || !is_candidate(&f->reader.repeats->repeat[repeat])) return;
+    if (f->opens == OPEN || f->bytes > MOST_BYTES ||
+        !is_candidate(&f->reader.repeats->repeat[repeat]))
+        return;
     struct open *o = &f->open[f->opens++];
     *o = (struct open){ .repeat = repeat, .push = r->count[MPF_OP_PUSH], .begins = f->event };
     for (uint32_t i = 0; i < f->kept->heaps.count; i++) look(f, f->kept->heaps.code[i]);
@@ -175,7 +180,9 @@ static void push(struct finder *f, const struct mpr_thread *t)
 static void close_open(struct finder *f, size_t at)
 {
     const struct open *o = &f->open[at];
-    struct instance *k = mpr_alloc(1, sizeof *k + sizeof *k->high * f->kept->heaps.count);
+    const size_t bytes = sizeof(struct instance) + sizeof(struct high) * f->kept->heaps.count;
+    struct instance *k = mpr_alloc(1, bytes);
+    f->bytes += bytes;
     *k = (struct instance){ o->repeat, o->begins, f->event, f->kept->heaps.count };
     for (uint32_t i = 0; i < k->heaps; i++) k->high[i] = o->high[f->kept->heaps.code[i]];
     MPR_GROW(f->instance, f->instances, f->cap);

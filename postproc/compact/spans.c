@@ -3,9 +3,11 @@
 #include <stdlib.h>
 
 #include "alloc.h"
+#include "threads.h"
 
 static struct mpr_span_stack *stack_of(struct mpr_spans *s, uint32_t thread)
 {
+    if (thread >= MPR_THREADS_MAX) thread = 0; /* as in replay */
     MPR_REACH(s->of, thread, s->threads);
     return &s->of[thread];
 }
@@ -129,7 +131,7 @@ void mpr_spans_push(struct mpr_spans *s, uint32_t thread, uint64_t event, uint32
     t->application++;
     t->pushed = event;
     hold_as(s, &t->newest, span);
-    s->carrier = thread + 1;
+    s->carrier = (uint32_t)(t - s->of) + 1;
 }
 
 void mpr_spans_pop(struct mpr_spans *s, uint32_t thread, uint64_t event, uint32_t domain)

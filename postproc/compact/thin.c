@@ -187,6 +187,7 @@ static void list_levels(struct writer *w)
 
 static struct thread *thread_of(struct writer *w, uint32_t number)
 {
+    if (number >= MPR_THREADS_MAX) number = 0; /* as in replay */
     MPR_REACH(w->thread, number, w->threads);
     return &w->thread[number];
 }
