@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <linux/ioprio.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -98,9 +97,7 @@ static bool goes_on(struct following *f)
 /* Whatever the machine is wanted for comes first. */
 static void step_back(void)
 {
-    const struct sched_param none = { .sched_priority = 0 };
     setpriority(PRIO_PROCESS, 0, 19);
-    sched_setscheduler(0, SCHED_IDLE, &none);
     syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
 }
 

@@ -179,7 +179,7 @@ static void born(struct finder *f, const struct mpf_event *e)
     const uint32_t before = mpr_index_get(&f->live, key), life = new_life(f);
     struct life *l = &f->life[life];
     *l = (struct life){ .birth = f->event,
-                        .size = e->size,
+                        .size = e->size < MPF_SIZE_MAX ? e->size : MPF_SIZE_MAX,
                         .heap = heap_of(e),
                         .places = (uint8_t)t->places,
                         .stays = before || t->told ||
@@ -331,6 +331,11 @@ static void on_other(struct finder *f, const struct mpf_event *e)
     if (e->thread) mpr_spans_stay(&f->spans, e->thread, true);
 }
 
+static void end_thread(struct finder *f, const struct mpf_event *e)
+{
+    if (e->addr < MPR_THREADS_MAX) mpr_spans_end_thread(&f->spans, (uint32_t)e->addr);
+}
+
 static void see(struct finder *f, const struct mpf_event *e)
 {
     const uint64_t bin = e->time / f->grain;
@@ -360,7 +365,7 @@ static void see(struct finder *f, const struct mpf_event *e)
     case MPF_OP_RANGE_DATA:
     case MPF_OP_TORCH_NODE: mpr_spans_add(&f->spans, e->thread, f->event); break;
     case MPF_OP_TORCH_NEXT: drop(f, f->event); break; /* told again before what needs it */
-    case MPF_OP_THREAD_END: mpr_spans_end_thread(&f->spans, (uint32_t)e->addr); break;
+    case MPF_OP_THREAD_END: end_thread(f, e); break;
     case MPF_OP_SAMPLE_RSS: on_rss(f, e, bin); break;
     case MPF_OP_SAMPLE_CGROUP: on_sample(f, &f->samples[CGROUP], value_of(e, 0), bin); break;
     case MPF_OP_SAMPLE_JEMALLOC: on_sample(f, &f->samples[JEMALLOC], value_of(e, 0), bin); break;

@@ -307,6 +307,7 @@ static void list(struct mpr_kept *kept)
     for (uint32_t i = 0; i < kept->heaps.count; i++) {
         const struct mpr_bins *b = &kept->bins[kept->heaps.code[i]];
         struct mpr_moments *m = &kept->whole[kept->heaps.code[i]];
+        if (m == any) continue; /* a log may say what it wants */
         m->count = 0;
         add_all(m, &kept->always);
         for (size_t k = 0; k < b->count; k++) add(m, b->at[k].after);
@@ -318,7 +319,7 @@ static void list(struct mpr_kept *kept)
 
 bool mpr_kept_coarsen(struct mpr_kept *kept)
 {
-    if (kept->until / kept->grain == 0) return false;
+    if (kept->grain > UINT64_MAX / 2 || kept->until / kept->grain == 0) return false;
     join_all(kept);
     list(kept);
     return true;

@@ -48,14 +48,38 @@ static void hold_as(struct mpr_spans *s, uint32_t *at, uint32_t span)
 
 /* ---- who inherits */
 
+static struct mpr_span_stack *at(struct mpr_spans *s, uint32_t number)
+{
+    return number ? &s->of[number - 1] : NULL;
+}
+
+static void unlist(struct mpr_spans *s, struct mpr_span_stack *t)
+{
+    struct mpr_span_stack *newer = at(s, t->newer), *older = at(s, t->older);
+    if (!t->listed) return;
+    if (newer) newer->older = t->older;
+    else s->newest = t->older;
+    if (older) older->newer = t->newer;
+    t->newer = t->older = 0;
+    t->listed = false;
+}
+
+/* It has pushed one: it comes first. */
+static void list(struct mpr_spans *s, struct mpr_span_stack *t)
+{
+    const uint32_t number = (uint32_t)(t - s->of) + 1;
+    unlist(s, t);
+    t->older = s->newest;
+    if (s->newest) at(s, s->newest)->newer = number;
+    s->newest = number;
+    t->listed = true;
+}
+
+/* Of those with open ranges of the application the one that pushed one last; NULL: none has. */
 static struct mpr_span_stack *carrier(struct mpr_spans *s)
 {
-    if (s->carrier && s->of[s->carrier - 1].application) return &s->of[s->carrier - 1];
-    s->carrier = 0;
-    for (uint32_t i = 0; i < s->threads; i++)
-        if (s->of[i].application && (!s->carrier || s->of[i].pushed > s->of[s->carrier - 1].pushed))
-            s->carrier = i + 1;
-    return s->carrier ? &s->of[s->carrier - 1] : NULL;
+    while (s->newest && !at(s, s->newest)->application) unlist(s, at(s, s->newest));
+    return at(s, s->newest);
 }
 
 static uint32_t innermost(const struct mpr_span_stack *t)
@@ -109,19 +133,24 @@ static uint32_t new_span(struct mpr_spans *s)
     return s->spans++;
 }
 
-static void add(struct mpr_span *span, uint64_t event)
+static void add(struct mpr_spans *s, uint32_t number, uint64_t event)
 {
+    struct mpr_span *span = &s->span[number];
     if (span->events < MPR_SPAN_EVENTS) span->event[span->events++] = event;
-    else span->stays = true;
+    else stay(s, number);
 }
 
 void mpr_spans_push(struct mpr_spans *s, uint32_t thread, uint64_t event, uint32_t domain,
                     bool stays)
 {
     struct mpr_span_stack *t = stack_of(s, thread);
+    if (t->depth == MPR_STACK_MAX) {
+        t->beyond++;
+        return;
+    }
     const uint32_t span = new_span(s);
     s->span[span] = (struct mpr_span){ .domain = domain, .around = innermost(t), .holders = 1 };
-    add(&s->span[span], event);
+    add(s, span, event);
     hold(s, s->span[span].around);
     MPR_GROW(t->open, t->depth, t->cap);
     t->open[t->depth++] = span;
@@ -129,19 +158,22 @@ void mpr_spans_push(struct mpr_spans *s, uint32_t thread, uint64_t event, uint32
     if (stays) stay(s, span);
     if (domain) return;
     t->application++;
-    t->pushed = event;
     hold_as(s, &t->newest, span);
-    s->carrier = (uint32_t)(t - s->of) + 1;
+    list(s, t);
 }
 
 void mpr_spans_pop(struct mpr_spans *s, uint32_t thread, uint64_t event, uint32_t domain)
 {
     struct mpr_span_stack *t = stack_of(s, thread);
     uint32_t at = t->depth;
+    if (t->beyond) {
+        t->beyond--;
+        return;
+    }
     while (at && s->span[t->open[at - 1]].domain != domain) at--;
     if (!at) return;
     const uint32_t span = t->open[at - 1];
-    add(&s->span[span], event);
+    add(s, span, event);
     for (; at < t->depth; at++) t->open[at - 1] = t->open[at];
     t->depth--;
     if (!domain) t->application--;
@@ -152,7 +184,7 @@ void mpr_spans_pop(struct mpr_spans *s, uint32_t thread, uint64_t event, uint32_
 bool mpr_spans_add(struct mpr_spans *s, uint32_t thread, uint64_t event)
 {
     const uint32_t span = stack_of(s, thread)->told;
-    if (span) add(&s->span[span], event);
+    if (span) add(s, span, event);
     return span != 0;
 }
 
@@ -162,6 +194,7 @@ void mpr_spans_end_thread(struct mpr_spans *s, uint32_t thread)
     struct mpr_span_stack *t = &s->of[thread];
     while (t->depth) release(s, t->open[--t->depth]);
     t->application = 0;
+    t->beyond = 0;
     hold_as(s, &t->newest, 0);
     hold_as(s, &t->told, 0);
 }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MPR_SPAN_EVENTS = 4 }; /* PUSH, POP, what autograd ran, and the payloads of both */
+enum { MPR_SPAN_EVENTS = 5 }; /* PUSH, POP, what autograd ran, and the payloads of both */
 
 struct mpr_span {
     uint64_t event[MPR_SPAN_EVENTS];
@@ -20,9 +20,11 @@ struct mpr_span {
 struct mpr_span_stack {
     uint32_t *open; /* outermost first */
     uint32_t depth, cap;
-    uint32_t application; /* open ones of the default domain */
-    uint64_t pushed;      /* event: its newest PUSH of one */
-    uint32_t newest;      /* that range, or 0; held */
+    uint64_t beyond; /* PUSHes beyond MPR_STACK_MAX: as in replay they are only counted, and stay */
+    uint32_t application;  /* open ones of the default domain */
+    uint32_t newest;       /* of these, the one that was pushed last, or 0; held */
+    uint32_t newer, older; /* threads + 1: in the list of those that pushed one */
+    bool listed;
     uint32_t told; /* the range of its newest PUSH or POP, which a payload belongs to; held */
 };
 
@@ -31,8 +33,8 @@ struct mpr_spans {
     uint32_t spans, cap, free;
     struct mpr_span_stack *of; /* by thread */
     uint32_t threads;
-    uint32_t carrier; /* thread + 1: of those with open ranges of the application the one that
-                         pushed one last */
+    uint32_t newest; /* thread + 1: the first of the list of those that pushed a range of the
+                        application, and of some of these that have none open any more */
     void (*drop)(void *arg, uint64_t event); /* an event of a range that goes */
     void *arg;
 };

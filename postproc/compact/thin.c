@@ -100,10 +100,11 @@ static void flush(struct writer *w)
 
 static void put(struct writer *w, const struct mpf_event *e)
 {
-    const uint64_t data = e->data ? e->size : 0;
+    const uint64_t data = e->data ? e->size : 0,
+                   size = e->size < MPF_SIZE_MAX ? e->size : MPF_SIZE_MAX;
     if (!mpf_columns_room(w->columns) || w->data + data > EVENTS * MPF_CONT_BYTES) flush(w);
     const struct mpf_slot slot = { w->origin + e->time, e->addr,
-                                   mpf_slot_head(e->op, e->heap, 0, e->size) };
+                                   mpf_slot_head(e->op, e->heap, 0, size) };
     mpf_columns_add(w->columns, &slot, e->thread, e->data);
     w->data += data;
     w->now = e->time;
@@ -243,9 +244,15 @@ static void put_kept(struct writer *w, const struct mpf_event *e, uint64_t event
     put(w, e);
 }
 
+/* Of a newer version's nobody knows here what it says, and no writer makes longer data. */
+static bool is_ours(const struct mpf_event *e)
+{
+    return mpf_op_class(e->op) != MPF_CLASS_NONE && (!e->data || e->size <= MPF_DATA_MAX);
+}
+
 static void see(struct writer *w, const struct mpf_event *e, uint64_t event)
 {
-    const bool gone = mpr_fates_gone(w->fates, event), told = w->any_across;
+    const bool gone = mpr_fates_gone(w->fates, event) || !is_ours(e), told = w->any_across;
     if (e->op == MPF_OP_TORCH_NEXT) note_next(w, e);
     else if (e->op == MPF_OP_MOVE_END) put_moved(w, e, gone);
     else if (!gone) put_kept(w, e, event);
@@ -383,11 +390,14 @@ int mpr_thin(const char *path, uint64_t seq, uint64_t budget, int fd, struct mpr
 {
     const off_t at = lseek(fd, 0, SEEK_CUR);
     struct mpr_kept kept;
-    bool can = true;
+    *out = (struct mpr_thinned){ 0 };
+    uint64_t before = UINT64_MAX;
     int result = mpr_kept_find(&kept, path, seq, GRAIN_LEAST, error);
     if (result == 0) result = attempt(&kept, path, seq, budget, fd, out, error);
-    while (result == 0 && out->bytes > budget && can) {
-        can = coarsen(&kept, out->bytes, budget);
+    while (result == 0 && out->bytes > budget && before != 0) {
+        /* Where wider bins hardly help, there is nothing more to be had. */
+        const bool can = out->bytes < before / 8 * 7 && coarsen(&kept, out->bytes, budget);
+        before = can ? out->bytes : 0;
         result = begin_again(fd, at, path, error);
         if (result == 0)
             result = attempt(&kept, path, seq, can ? budget : UINT64_MAX, fd, out, error);

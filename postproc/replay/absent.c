@@ -42,5 +42,6 @@ void mpr_absent_take(struct mpr_replay *r, const struct mpf_event *e)
     heap->allocations += now.value[MPF_FOLDED_MADE];
     heap->frees += now.value[MPF_FOLDED_FREED];
     if (bytes || blocks || r->absent_site)
-        change(r, e->heap, bytes < LIVE_MAX ? bytes : LIVE_MAX, blocks);
+        change(r, e->heap, bytes < LIVE_MAX ? bytes : LIVE_MAX,
+               blocks < LIVE_MAX ? blocks : LIVE_MAX);
 }

@@ -1,14 +1,16 @@
 /* An event is in flight when its slot is reserved and not committed: its thread was descheduled or
  * interrupted between. The watermark stays behind it.  After PATIENCE_NS it is given up (the thread
  * jumped out of a signal handler), and at the log's end at once where the thread has stored an
- * event behind it. */
+ * event behind it.  Time in which nobody looked hardly counts: the whole process may have been
+ * stopped, or have had no processor. */
 #include "core/survey.h"
 
 #include "core/loss.h"
 #include "core/state.h"
 
 #define PATIENCE_NS 500000000u
-#define AHEAD       48 /* slots: another processor wrote them */
+#define LOOK_NS     100000000u /* from one look to the next, at most so much counts */
+#define AHEAD       48         /* slots: another processor wrote them */
 
 /* Slots of the chunk that are below the thread's cursor, UINT32_MAX: the cursor is in another one.
  */
@@ -58,17 +60,24 @@ static void give_up(struct mp_thread *t, struct mp_chunk_meta *meta, uint32_t up
 {
     meta->retired = 1;
     meta->ready = upto;
-    t->blocked_since = 0;
+    t->looked = 0;
     mp_loss(MPF_LOSS_TORN, 1);
+}
+
+/* For how long, as far as that was looked at. */
+static uint64_t blocked(struct mp_thread *t, uint64_t mono)
+{
+    const uint64_t more = t->looked ? mono - t->looked : 0;
+    t->blocked = (t->looked ? t->blocked : 0) + (more < LOOK_NS ? more : LOOK_NS);
+    t->looked = mono;
+    return t->blocked;
 }
 
 /* A slot is in flight: hold the watermark at the thread's last event, or give the slot up. */
 static bool wait_for(struct mp_thread *t, uint32_t chunk, uint64_t *upto)
 {
-    const uint64_t mono = mp_sys_clock(CLOCK_MONOTONIC);
-    if (!t->blocked_since) t->blocked_since = mono;
     struct mp_chunk_meta *meta = mp_meta_at(chunk);
-    if (mono - t->blocked_since > PATIENCE_NS) {
+    if (blocked(t, mp_sys_clock(CLOCK_MONOTONIC)) > PATIENCE_NS) {
         give_up(t, meta, meta->ready + 1);
         return false;
     }
@@ -111,7 +120,7 @@ uint64_t mp_survey(struct mp_thread *t, uint64_t upto, bool all)
         for (;;) {
             if (meta->ready < end) meta->ready = committed_from(c, meta->ready, end);
             if (meta->ready >= end) {
-                t->blocked_since = 0;
+                t->looked = 0;
                 break;
             }
             if (all ? leave_out(t, link - 1, end, !next) : wait_for(t, link - 1, &upto))

@@ -26,10 +26,11 @@ struct mp_thread {
     uint32_t gpu_context; /* CUPTI's number of the driver context that its events belong to, + 1; 0:
                              none */
     uint32_t in_log;      /* mp_loss_now() before its THREAD was recorded */
-    uint64_t blocked_since; /* the encoder's: since when a slot is reserved and not committed */
-    uint64_t next_node;     /* of TORCH_NEXT, + 1; 0: never asked for */
-    uint64_t time;          /* the clock as it was last read for one of its events */
-    uint32_t turn;          /* mp_clock_turn's lower half then, */
+    uint64_t looked, blocked; /* the encoder's: when it last saw a slot reserved and not committed
+                                 (0: it is none), and ns that it has seen it so */
+    uint64_t next_node;       /* of TORCH_NEXT, + 1; 0: never asked for */
+    uint64_t time;            /* the clock as it was last read for one of its events */
+    uint32_t turn;            /* mp_clock_turn's lower half then, */
     uint32_t number; /* and its upper half in the thread's own turn: memprof's number, 1 and up */
 
     struct mp_totals made, freed;

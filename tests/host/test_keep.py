@@ -11,7 +11,7 @@ import signal
 import subprocess
 
 import mp
-import test_kill
+import test_kill as killing
 
 KEEP = "1M"
 STEPS = 700000      # some MiB of log
@@ -52,9 +52,9 @@ def kill(process):
 @contextlib.contextmanager
 def stopped(at_least=STEPS):
     """A program that was stopped after so many steps: its log, and its books."""
-    process, books, logs = test_kill.start("threads", 2)
+    process, books, logs = killing.start("threads", 2)
     try:
-        mp.wait_for(lambda: test_kill.steps(books) >= at_least)
+        mp.wait_for(lambda: killing.steps(books) >= at_least)
         os.kill(process.pid, signal.SIGSTOP)
         yield process, logs.of(process.pid).path, books
     finally:
@@ -65,7 +65,7 @@ def killed():
     """The log of a program that was killed, which is not folded yet, and its books."""
     with stopped() as (process, path, books):
         kill(process)
-    return path, test_kill.read_books(books)[process.pid]
+    return path, killing.read_books(books)[process.pid]
 
 
 def held(log):
@@ -110,19 +110,19 @@ def test_a_folded_log_reads_the_same():
 
 
 def test_folded_while_it_runs():
-    process, books, logs = test_kill.start("threads", 2)
-    mp.wait_for(lambda: test_kill.steps(books) >= STEPS)
-    path = folded(logs.paths()[0])
-    for n in range(2, 5):
-        mp.wait_for(lambda: test_kill.steps(books) >= n * STEPS)
+    process, books, logs = killing.start("threads", 2)
+    for n in range(1, 4):
+        mp.wait_for(lambda: killing.steps(books) >= n * STEPS)
+        path = logs.paths()[0]
         os.kill(process.pid, signal.SIGSTOP)    # it writes faster than it is folded
         compact(path)
         os.kill(process.pid, signal.SIGCONT)
+    mp.equal(state(path), "folded", "state")
     kill(process)
-    agree(path, test_kill.read_books(books)[process.pid])
+    agree(path, killing.read_books(books)[process.pid])
     mp.check("its fold is in it now" in report("recover", path), "not merged")
     mp.equal(os.listdir(logs.folder).count(os.path.basename(path) + ".fold"), 0, "folds")
-    agree(path, test_kill.read_books(books)[process.pid])
+    agree(path, killing.read_books(books)[process.pid])
     mp.whole(mp.Log(path))
 
 
@@ -169,11 +169,14 @@ def test_what_is_wrong_beside_it_is_said():
 
 
 def test_an_older_fold_is_said():
-    process, books, logs = test_kill.start("threads", 2)
-    mp.wait_for(lambda: test_kill.steps(books) >= STEPS)
+    process, books, logs = killing.start("threads", 2)
+    mp.wait_for(lambda: killing.steps(books) >= STEPS)
+    os.kill(process.pid, signal.SIGSTOP)
     path = folded(logs.paths()[0])
     older = copy(path)
-    mp.wait_for(lambda: test_kill.steps(books) >= 2 * STEPS)
+    os.kill(process.pid, signal.SIGCONT)
+    mp.wait_for(lambda: killing.steps(books) >= 3 * STEPS)
+    os.kill(process.pid, signal.SIGSTOP)
     folded(path)
     shutil.copy(older + ".fold", path + ".fold")
     mp.equal((state(path), mp.Log(path).exit), ("older", mp.INCOMPLETE), "older")
@@ -249,14 +252,14 @@ def memprof(*arguments, **environment):
     env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "MEMPROF_LIB")}
     process = subprocess.Popen([os.environ["MEMPROF"], "run", "-o", where, "--min-rss=0", *arguments, "--", mp.victim("churn"), books, "threads",
                                 "1"], env={**env, **environment}, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    mp.wait_for(lambda: test_kill.steps(books) >= STEPS)
-    pid = next(iter(test_kill.read_books(books)))
+    mp.wait_for(lambda: killing.steps(books) >= STEPS)
+    pid = next(iter(killing.read_books(books)))
     os.kill(pid, signal.SIGSTOP)        # who folds has the lowest priority
     mp.wait_for(lambda: any(f.endswith(".fold") for f in os.listdir(where)))
     os.kill(pid, signal.SIGKILL)
     _, err = process.communicate(timeout=mp.TIMEOUT)
     path = mp.Logs(where).one().path
-    agree(path, test_kill.read_books(books)[pid])
+    agree(path, killing.read_books(books)[pid])
     mp.equal(sorted(os.listdir(where)), sorted([os.path.basename(path), "memprof.run"]), "files")
     return path, err
 
@@ -289,21 +292,21 @@ def test_followed_to_the_end():
     books = os.path.join(logs, "books")
     process = mp.start([mp.victim("churn"), books, "threads", "1"], logs, start_new_session=True, env={"MEMPROF_KEEP": KEEP, "MEMPROF_QUIET": "1"})
     folder = subprocess.Popen([os.environ["MEMPROF_REPORT"], "compact", "--follow", logs])
-    mp.wait_for(lambda: test_kill.steps(books) >= STEPS)
+    mp.wait_for(lambda: killing.steps(books) >= STEPS)
     os.kill(process.pid, signal.SIGSTOP)
     mp.wait_for(lambda: any(f.endswith(".fold") for f in os.listdir(logs)))
     kill(process)
     mp.equal(folder.wait(mp.TIMEOUT), 0, "status")
     log = mp.Logs(logs).one()
     mp.whole(log)
-    agree(log.path, test_kill.read_books(books)[process.pid])
+    agree(log.path, killing.read_books(books)[process.pid])
     mp.equal([f for f in os.listdir(logs) if "fold" in f or "journal" in f], [], "files")
 
 
 def folders_killed(times):
     """Whoever folds is killed at any instant, and the next one goes on."""
-    process, books, logs = test_kill.start("threads", 1)
-    mp.wait_for(lambda: test_kill.steps(books) >= STEPS)
+    process, books, logs = killing.start("threads", 1)
+    mp.wait_for(lambda: killing.steps(books) >= STEPS)
     path = logs.paths()[0]
     for _ in range(times):
         os.kill(process.pid, signal.SIGCONT)
@@ -315,14 +318,14 @@ def folders_killed(times):
         os.kill(process.pid, signal.SIGSTOP)    # it writes faster than it is read
         mp.nothing_missing(mp.Log(path))
     kill(process)
-    agree(path, test_kill.read_books(books)[process.pid])
+    agree(path, killing.read_books(books)[process.pid])
 
 
 def programs_killed(times):
     """So is the program, while it is folded; and whoever makes one file of both."""
     for _ in range(times):
-        process, books, logs = test_kill.start("threads", 2)
-        mp.wait_for(lambda: test_kill.steps(books) >= STEPS // 4)
+        process, books, logs = killing.start("threads", 2)
+        mp.wait_for(lambda: killing.steps(books) >= STEPS // 4)
         path = logs.paths()[0]
         folder = subprocess.Popen([os.environ["MEMPROF_REPORT"], "compact", "--keep", KEEP, path], stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL)
@@ -333,9 +336,9 @@ def programs_killed(times):
             recovery.wait(random.random() * 0.1)
         recovery.kill()
         recovery.wait()
-        agree(path, test_kill.read_books(books)[process.pid])
+        agree(path, killing.read_books(books)[process.pid])
         report("recover", path)
-        agree(path, test_kill.read_books(books)[process.pid])
+        agree(path, killing.read_books(books)[process.pid])
         mp.whole(mp.Log(path))
 
 
