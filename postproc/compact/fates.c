@@ -46,7 +46,7 @@ enum { RSS, ROLLUP, CGROUP, JEMALLOC, KINDS };
 struct finder {
     const struct mpr_kept *kept;
     struct mpr_fates *fates;
-    uint64_t event, grain;
+    uint64_t event;
     size_t moments[MPR_HEAPS], levels[MPR_HEAPS]; /* of each heap, that lie before the event */
     size_t instance, busy;                        /* the next of kept->instances and ->busy */
     struct mpr_index domains;                     /* of which a range was pushed, + 1 */
@@ -338,7 +338,7 @@ static void end_thread(struct finder *f, const struct mpf_event *e)
 
 static void see(struct finder *f, const struct mpf_event *e)
 {
-    const uint64_t bin = e->time / f->grain;
+    const uint64_t bin = e->time / f->kept->grain;
     switch (e->op) {
     case MPF_OP_ALLOC:
         if (may_go(e->heap)) born(f, e);
@@ -410,13 +410,12 @@ static void sum_up(int64_t *change, size_t count)
 }
 
 int mpr_fates_find(struct mpr_fates *fates, const struct mpr_kept *kept, const char *log,
-                   uint64_t seq, uint64_t grain, struct mpr_error *error)
+                   uint64_t seq, struct mpr_error *error)
 {
     struct finder *f = mpr_alloc(1, sizeof *f);
     *fates = (struct mpr_fates){ .gone = mpr_alloc(kept->events / 64 + 1, sizeof *fates->gone) };
     f->kept = kept;
     f->fates = fates;
-    f->grain = grain;
     f->spans.drop = drop;
     f->spans.arg = f;
     for (int i = 0; i < MPR_HEAPS; i++) {

@@ -29,7 +29,7 @@ static inline bool mpr_fates_gone(const struct mpr_fates *f, uint64_t event)
 
 /* Reads the same part of the log as mpr_kept_find did.  0, or -1 with *error filled. */
 int mpr_fates_find(struct mpr_fates *fates, const struct mpr_kept *kept, const char *log,
-                   uint64_t seq, uint64_t grain, struct mpr_error *error);
+                   uint64_t seq, struct mpr_error *error);
 void mpr_fates_free(struct mpr_fates *fates);
 
 #endif

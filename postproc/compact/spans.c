@@ -181,11 +181,10 @@ void mpr_spans_pop(struct mpr_spans *s, uint32_t thread, uint64_t event, uint32_
     release(s, span);
 }
 
-bool mpr_spans_add(struct mpr_spans *s, uint32_t thread, uint64_t event)
+void mpr_spans_add(struct mpr_spans *s, uint32_t thread, uint64_t event)
 {
     const uint32_t span = stack_of(s, thread)->told;
     if (span) add(s, span, event);
-    return span != 0;
 }
 
 void mpr_spans_end_thread(struct mpr_spans *s, uint32_t thread)

@@ -336,6 +336,7 @@ static void close_writer(struct writer *w)
 static int write_thinned(struct writer *w, const char *path, uint64_t seq, int fd,
                          struct mpr_error *error)
 {
+    open_writer(w);
     list_levels(w);
     w->fd = -1;
     if (write_log(w, path, seq, error) != 0) return -1;
@@ -355,8 +356,7 @@ static int attempt(const struct mpr_kept *kept, const char *path, uint64_t seq, 
 {
     struct mpr_fates fates;
     struct writer w = { .kept = kept, .fates = &fates };
-    open_writer(&w);
-    int result = mpr_fates_find(&fates, kept, path, seq, kept->grain, error);
+    int result = mpr_fates_find(&fates, kept, path, seq, error);
     const uint64_t stay = kept->events - fates.removed;
     if (result == 0 && stay > budget) w.bytes = stay;
     else if (result == 0) result = write_thinned(&w, path, seq, fd, error);
