@@ -35,7 +35,8 @@ static void find_foreign(int dir, char name[NAME_MAX + 1])
     while (d && !*name && (entry = readdir(d))) {
         const char *n = entry->d_name;
         if (!strcmp(n, ".") || !strcmp(n, "..") || ends_with(n, ".zst") ||
-            ends_with(n, ".journal") || strstr(n, ".zst.fold") || !strcmp(n, MPL_RECORD_NAME))
+            ends_with(n, ".journal") || strstr(n, ".zst.fold") || strstr(n, ".zst.digest") ||
+            !strcmp(n, MPL_RECORD_NAME))
             continue;
         snprintf(name, NAME_MAX + 1, "%s", n);
     }

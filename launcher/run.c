@@ -15,6 +15,7 @@
 #include "library.h"
 #include "logs.h"
 #include "oom.h"
+#include "report.h"
 #include "settings.h"
 #include "target.h"
 #include "tell.h"
@@ -24,11 +25,11 @@ struct options {
     const char *directory;
     struct mpl_settings settings;
     char *journal_dir; /* absolute, as the library wants it; malloc'ed */
-    bool quiet, no_recover;
+    bool quiet, no_recover, digest;
     char **command;
 };
 
-enum { OPT_JOURNAL_DIR = 256, OPT_NO_RECOVER };
+enum { OPT_JOURNAL_DIR = 256, OPT_NO_RECOVER, OPT_DIGEST };
 
 static const struct argp_option argp_options[] = {
     { "output", 'o', "DIR", 0,
@@ -37,6 +38,9 @@ static const struct argp_option argp_options[] = {
       0 },
     { "no-recover", OPT_NO_RECOVER, NULL, 0,
       "Leave the journals of killed processes beside their logs", 0 },
+    { "digest", OPT_DIGEST, NULL, 0,
+      "When the command has ended, write what reports say of each log beside it, as LOG.digest",
+      0 },
     { "quiet", 'q', NULL, 0, "Print nothing but errors", 0 },
     { 0 },
 };
@@ -54,6 +58,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (!o->journal_dir) argp_failure(state, MPL_STATUS_FAILURE, errno, "%s", arg);
         return 0;
     case OPT_NO_RECOVER: o->no_recover = true; return 0;
+    case OPT_DIGEST: o->digest = true; return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "a command is needed"); return 0;
     case ARGP_KEY_ARG:
         o->command = state->argv + state->next - 1;
@@ -143,6 +148,7 @@ static int record(const struct options *o, const struct mpl_target *target, cons
     if (logs) mpl_logs_survey(logs, !o->no_recover);
     mpl_tree_close(&tree, logs && (logs->count || logs->running));
     if (!logs) return status;
+    if (o->digest && logs->count) mpl_report_digest(logs->path);
     if (!o->quiet)
         mpl_tell_logs(logs, o->directory ? o->directory : mpl_target_name(logs->path), tells(o));
     mpl_logs_close(logs);
@@ -162,6 +168,10 @@ static int prepare_and_record(const struct options *o, const struct mpl_target *
     if (own && o->no_recover && mpl_settings_keep(&o->settings)) {
         mpl_say(
             "--no-recover leaves logs as they are, and what is to be kept of them needs folding");
+        return -1;
+    }
+    if (!own && o->digest) {
+        mpl_say("--digest needs --output: where MEMPROF_OUT leads is not looked at");
         return -1;
     }
     if (own && open_logs(&logs, o, target) != 0) return -1;

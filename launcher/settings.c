@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "mpf/keep.h"
+#include "mpf/wanted.h"
+#include "mpf/window.h"
 
 /* ---- what the library understands */
 
@@ -43,6 +45,13 @@ static bool is_keep(const char *text, const char *words)
     struct mpf_keep keep;
     (void)words;
     return mpf_keep_read(text, &keep);
+}
+
+static bool is_window(const char *text, const char *words)
+{
+    struct mpf_window window;
+    (void)words;
+    return mpf_window_read(text, &window);
 }
 
 /* One of the words between the bars. */
@@ -90,7 +99,9 @@ static const struct argp_option options[MPL_SETTINGS + 1] = {
     { "min-rss", KEY + 5, "SIZE", 0,
       "Child processes that stayed smaller leave no log (default: 16M)", 0 },
     { "level", KEY + 6, "N", 0, "Compression, -9 to 9 (default -1)", 0 },
-    { "keep", KEY + 7, "SIZE|TIME", 0,
+    { "window", KEY + 7, "WHEN", 0,
+      "Record each block and the call stacks that are asked for only then: profiler (cudaProfilerStart to Stop), range:NAME[:N[:M]], delay:TIME[,duration:TIME], duration:TIME, signal:USR1|USR2; outside, what keeps sums and live sets exact", 0 },
+    { "keep", KEY + 8, "SIZE|TIME", 0,
       "How much of each log is kept: 2G in all, or 30min of its newest time whole; what is older is thinned (default: everything)", 0 },
     { 0 },
 };
@@ -100,13 +111,14 @@ static const struct {
     const char *variable, *wanted;
     bool (*is)(const char *text, const char *words);
 } setting[MPL_SETTINGS] = {
-    { "MEMPROF_HOST", "all, sample, sample:SIZE, large, large:SIZE or off is wanted", is_host },
-    { "MEMPROF_STACKS", "off, large, sample or all is wanted", is_word },
-    { "MEMPROF_PYTHON", "on, small or off is wanted", is_word },
-    { "MEMPROF_TORCH_RANGES", "on, ops or off is wanted", is_word },
+    { "MEMPROF_HOST", MPF_WANTED_HOST, is_host },
+    { "MEMPROF_STACKS", MPF_WANTED_STACKS, is_word },
+    { "MEMPROF_PYTHON", MPF_WANTED_PYTHON, is_word },
+    { "MEMPROF_TORCH_RANGES", MPF_WANTED_TORCH, is_word },
     { "MEMPROF_PROGRAM", "", is_any },
-    { "MEMPROF_MIN_RSS", "bytes are wanted, or KiB, MiB, GiB or TiB with K, M, G or T", is_size },
-    { "MEMPROF_LEVEL", "a number from 1 to 9, or from -1 to -9, is wanted", is_level },
+    { "MEMPROF_MIN_RSS", MPF_WANTED_SIZE, is_size },
+    { "MEMPROF_LEVEL", MPF_WANTED_LEVEL, is_level },
+    { "MEMPROF_WINDOW", MPF_WINDOW_WANTED, is_window },
     { "MEMPROF_KEEP", MPF_KEEP_WANTED, is_keep },
 };
 // clang-format on

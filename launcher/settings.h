@@ -7,7 +7,7 @@
 
 #include "child.h"
 
-enum { MPL_SETTINGS = 8 };
+enum { MPL_SETTINGS = 9 };
 
 /* NULL: not given */
 struct mpl_settings {

@@ -315,12 +315,18 @@ static int join_journal(struct mpr_log *log, struct mpr_error *error)
     return 0;
 }
 
-/* An END that the process wrote itself says all. */
+/* An END that the process wrote itself says all but what it exited with. */
 static void find_end(struct mpr_log *log)
 {
     struct mpr_log_status *s = &log->status;
-    const bool told = s->ended && strcmp(s->end_reason, "recovered") != 0;
-    if (!told && s->process.life != MPR_LIFE_RUNS) s->run = mpr_run_find(log->path, &log->header);
+    const bool told = s->ended && strcmp(s->end_reason, "recovered") != 0,
+               exited = told && strcmp(s->end_reason, "exit") == 0;
+    const bool wanted = (exited || !told) && s->process.life != MPR_LIFE_RUNS;
+    const struct mpr_run_end run =
+        wanted ? mpr_run_find(log->path, &log->header) : (struct mpr_run_end){ .known = false };
+    if (!told) s->run = run;
+    s->status_told = exited && run.how == MPR_RUN_EXIT;
+    s->exit_status = run.status;
     if (s->run.known) lived_until(log, s->run.mono);
     if (s->last_ns > s->end_ns) s->end_ns = s->last_ns;
 }

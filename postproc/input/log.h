@@ -63,8 +63,10 @@ struct mpr_log_status {
                                        0: nothing */
     uint64_t hwm;                   /* high-water resident bytes as END says; 0: not known */
     struct mpr_run_end run;         /* how a process ended of which END says nothing */
-    uint8_t major, minor;           /* of the format */
-    char end_reason[64];            /* what END says; "" when it is not there */
+    bool status_told;               /* END says "exit", and the run's record with what status: */
+    int exit_status;
+    uint8_t major, minor; /* of the format */
+    char end_reason[64];  /* what END says; "" when it is not there */
 };
 
 struct mpr_log;

@@ -9,6 +9,13 @@ void mpr_chosen_init(struct mpr_replay *r)
     const struct mpr_instant at = r->options.at;
     r->turn = at.settled ? at.to : at.from;
     if (at.settled && r->turn != MPR_PEAK_TIME) r->turn++;
+    r->chosen_turn = r->turn;
+}
+
+void mpr_clock_begin(struct mpr_replay *r, const struct mpr_clock *clock)
+{
+    r->clock = *clock;
+    if (clock->next < r->turn) r->turn = clock->next;
 }
 
 static void begin(struct mpr_replay *r)
@@ -25,12 +32,28 @@ static void end(struct mpr_replay *r)
     r->pinned = true;
 }
 
-void mpr_chosen_turn(struct mpr_replay *r, uint64_t time)
+static void turn_chosen(struct mpr_replay *r, uint64_t time)
 {
     const struct mpr_instant at = r->options.at;
-    if (mpr_instant_is_peak(at) || r->pinned) return;
+    if (mpr_instant_is_peak(at) || r->pinned || time < r->chosen_turn) return;
     if (!r->chosen) begin(r);
     if (time > at.from) mpr_gpu_carry(r, at.from);
     if (time > at.to) end(r);
-    r->turn = time > at.to ? UINT64_MAX : time > at.from ? at.to + 1 : at.from + 1;
+    r->chosen_turn = time > at.to ? UINT64_MAX : time > at.from ? at.to + 1 : at.from + 1;
+}
+
+static void tick(struct mpr_replay *r, uint64_t time)
+{
+    struct mpr_clock *clock = &r->clock;
+    if (!clock->tick || time < clock->next || time == UINT64_MAX) return;
+    clock->tick(clock->arg, r, time);
+    clock->next = time + clock->every;
+}
+
+void mpr_chosen_turn(struct mpr_replay *r, uint64_t time)
+{
+    tick(r, time);
+    turn_chosen(r, time);
+    const uint64_t next = r->clock.tick ? r->clock.next : UINT64_MAX;
+    r->turn = next < r->chosen_turn ? next : r->chosen_turn;
 }

@@ -84,11 +84,16 @@ static void forget(struct mpr_instants *in)
 
 /* ---- instants */
 
+/* Half of them stay at most, as far apart as so many are that are spread evenly: where little
+ * happens they are few anyhow, so they go where they are many. */
 static void thin_out(struct mpr_instants *in)
 {
-    in->count /= 2;
-    for (size_t i = 1; i < in->count; i++) in->at[i] = in->at[2 * i];
-    in->apart *= 2;
+    const uint64_t even = (in->at[in->count - 1].time - in->at[0].time) / (in->most / 2) + 1;
+    size_t kept = 1;
+    in->apart = even > 2 * in->apart ? even : 2 * in->apart;
+    for (size_t i = 1; i < in->count; i++)
+        if (in->at[i].time - in->at[kept - 1].time >= in->apart) in->at[kept++] = in->at[i];
+    in->count = kept;
     forget(in);
 }
 

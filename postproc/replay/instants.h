@@ -1,9 +1,9 @@
 /* Pictures of the devices at instants that are spread over the run: each just before an event of a
  * device, when nothing has changed for a while.
  *
- * At most so many are kept, however long the run is: when there are more, every second one goes,
- * and the next are twice as far apart.  A picture holds on to what goes after it, so the memory
- * grows with what is live at the kept instants. */
+ * At most so many are kept, however long the run is: when there are more, those go that are nearer
+ * to the one before than so many would be that are spread evenly.  A picture holds on to what goes
+ * after it, so the memory grows with what is live at the kept instants. */
 #ifndef MPR_INSTANTS_H
 #define MPR_INSTANTS_H
 

@@ -34,6 +34,7 @@ void mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *opti
     mpr_blocks_init(&r->blocks);
     mpr_ranges_init(&r->ranges);
     mpr_gpu_init(&r->gpu);
+    mpr_windows_turn(&r->windows, options->in_window, 0);
 }
 
 void mpr_replay_free(struct mpr_replay *r)
@@ -468,6 +469,7 @@ static void apply_other(struct mpr_replay *r, struct mpr_thread *t, const struct
         mpr_samples_add(&r->samples, &r->books, MPR_SOURCE_JEMALLOC, e);
         break;
     case MPF_OP_SAMPLE_HOST: on_totals(r, e); break;
+    case MPF_OP_WINDOW: mpr_windows_turn(&r->windows, e->addr != 0, e->time); break;
     case MPF_OP_LOST: on_lost(r, e); break;
     case MPF_OP_UNWRITTEN: on_unwritten(r, e); break;
     default: break; /* a newer minor version's, or nothing that changes the books */

@@ -25,6 +25,7 @@
 #include "sites.h"
 #include "threads.h"
 #include "totals.h"
+#include "windows.h"
 #include "wrappers.h"
 
 struct mpr_replay_options {
@@ -42,6 +43,7 @@ struct mpr_replay_options {
     double host_sample_mean;   /* bytes between samples of host/heap's blocks, where no others are
                                   recorded; 0: they are not sampled */
     uint64_t host_sample_below;
+    bool in_window;     /* one is open at the start */
     char rest_name[64]; /* of the blocks that are counted and not recorded each (totals.h) */
 };
 
@@ -52,6 +54,14 @@ struct mpr_watch {
     void (*event)(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                   const struct mpf_event *e);
     void *arg;
+};
+
+/* Told before the first event of `next` or later, at that event's time, and then each `every` ns at
+ * least: the books are as they have been since r->now. */
+struct mpr_clock {
+    void (*tick)(void *arg, const struct mpr_replay *r, uint64_t time); /* NULL: nobody is */
+    void *arg;
+    uint64_t every, next;
 };
 
 struct mpr_replay {
@@ -69,6 +79,7 @@ struct mpr_replay {
     struct mpr_totals totals;
     uint32_t absent_site; /* of what is not in the log any more (absent.h); 0: nothing was told of
                              it */
+    struct mpr_windows windows;
     struct mpr_wrappers wrappers;
     struct mpr_large *large; /* observers of blocks; NULL: none */
     struct mpr_lasting *lasting;
@@ -82,8 +93,10 @@ struct mpr_replay {
     uint32_t unwrittens;
     uint64_t now;   /* time of the newest event */
     uint32_t actor; /* its thread; MPR_NOBODY: who does what is done now is not known */
-    uint64_t turn; /* ns: an event of then, or later, begins or ends the chosen instant; UINT64_MAX:
-                      none does */
+    uint64_t turn;  /* ns: an event of then, or later, begins or ends the chosen instant, or the
+                       clock ticks; UINT64_MAX: none does */
+    uint64_t chosen_turn; /* the same of the chosen instant alone */
+    struct mpr_clock clock;
     bool chosen, pinned; /* it has begun; it has passed */
 };
 

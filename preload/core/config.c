@@ -12,37 +12,43 @@
 #include "core/say.h"
 #include "core/state.h"
 #include "mpf/keep.h"
+#include "mpf/wanted.h"
 
 struct mp_config mp_config;
 
 const char *const mp_config_rank_names[] = { "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
                                              "SLURM_PROCID", NULL };
 
-static void wrong(const char *name, const char *value)
+static void wrong(const char *name, const char *value, const char *wanted)
 {
     char line[512];
     struct mp_text t = MP_TEXT(line);
     mp_text_str(&t, name);
     mp_text_str(&t, "=");
     mp_text_str(&t, value);
-    mp_say(line, " is not understood; the default is used", NULL, NULL);
+    mp_say(line, " is not understood and the default is used: ", wanted, NULL);
 }
 
-static bool flag(const char *name, bool otherwise)
+static bool flag_of(const char *name, bool otherwise, const char *wanted)
 {
     const char *v = secure_getenv(name);
     if (!v || !*v) return otherwise;
     if (!strcmp(v, "0") || !strcmp(v, "no") || !strcmp(v, "off")) return false;
     if (!strcmp(v, "1") || !strcmp(v, "yes") || !strcmp(v, "on")) return true;
-    wrong(name, v);
+    wrong(name, v, wanted);
     return otherwise;
+}
+
+static bool flag(const char *name, bool otherwise)
+{
+    return flag_of(name, otherwise, "0 or 1 is wanted");
 }
 
 static enum mp_python_mode python(const char *name)
 {
     const char *v = secure_getenv(name);
     if (v && !strcmp(v, "small")) return MP_PYTHON_SMALL;
-    return flag(name, true) ? MP_PYTHON_ON : MP_PYTHON_OFF;
+    return flag_of(name, true, MPF_WANTED_PYTHON) ? MP_PYTHON_ON : MP_PYTHON_OFF;
 }
 
 /* "512", "16M", "2GiB"; false: it is none. */
@@ -67,18 +73,19 @@ static uint64_t size(const char *name, uint64_t otherwise)
     uint64_t bytes;
     if (!v || !*v) return otherwise;
     if (parse_size(v, &bytes)) return bytes;
-    wrong(name, v);
+    wrong(name, v, MPF_WANTED_SIZE);
     return otherwise;
 }
 
 /* The number of the word that the variable has; words end with NULL. */
-static unsigned choice(const char *name, const char *const words[], unsigned otherwise)
+static unsigned choice(const char *name, const char *const words[], unsigned otherwise,
+                       const char *wanted)
 {
     const char *v = secure_getenv(name);
     if (!v || !*v) return otherwise;
     for (unsigned i = 0; words[i]; i++)
         if (!strcmp(v, words[i])) return i;
-    wrong(name, v);
+    wrong(name, v, wanted);
     return otherwise;
 }
 
@@ -102,7 +109,7 @@ static const struct {
     uint64_t bytes;
 } host_words[] = { [MP_HOST_ALL] = { "all", 0 },
                    [MP_HOST_SAMPLE] = { "sample", MP_STACKS_MEAN },
-                   [MP_HOST_LARGE] = { "large", 4096 },
+                   [MP_HOST_LARGE] = { "large", MP_HOST_LARGE_BYTES },
                    [MP_HOST_OFF] = { "off", 0 } };
 enum { HOST_WORDS = sizeof host_words / sizeof *host_words };
 
@@ -128,7 +135,7 @@ static void host(const char *name)
         mp_config.host = i;
         return;
     }
-    wrong(name, v);
+    wrong(name, v, MPF_WANTED_HOST);
 }
 
 const char *mp_config_stacks_name(void) { return stacks_words[mp_config.stacks]; }
@@ -141,7 +148,7 @@ static int level(const char *name, int otherwise)
     const bool fast = v[0] == '-';
     const int n = v[fast] >= '1' && v[fast] <= '9' ? v[fast] - '0' : 0;
     if (n && !v[fast + 1]) return fast ? -n : n;
-    wrong(name, v);
+    wrong(name, v, MPF_WANTED_LEVEL);
     return otherwise;
 }
 
@@ -150,7 +157,7 @@ static void text(const char *name, char *out, size_t cap, const char *otherwise)
     const char *v = secure_getenv(name);
     if (!v || !*v) v = otherwise;
     if (strlen(v) >= cap) {
-        wrong(name, v);
+        wrong(name, v, "something shorter is wanted");
         v = otherwise;
     }
     memcpy(out, v, strlen(v) + 1);
@@ -161,8 +168,17 @@ static void keep(const char *name)
     struct mpf_keep keep;
     text(name, mp_config.keep, sizeof mp_config.keep, "");
     if (!mp_config.keep[0] || mpf_keep_read(mp_config.keep, &keep)) return;
-    wrong(name, mp_config.keep);
+    wrong(name, mp_config.keep, MPF_KEEP_WANTED);
     mp_config.keep[0] = 0;
+}
+
+static void window(const char *name)
+{
+    text(name, mp_config.window_text, sizeof mp_config.window_text, "");
+    if (!mp_config.window_text[0] || mpf_window_read(mp_config.window_text, &mp_config.window))
+        return;
+    wrong(name, mp_config.window_text, MPF_WINDOW_WANTED);
+    mp_config.window_text[0] = 0;
 }
 
 void mp_config_read(void)
@@ -170,18 +186,20 @@ void mp_config_read(void)
     mp_say_quiet(flag("MEMPROF_QUIET", false));
     mp_config.summary = flag("MEMPROF_SUMMARY", true);
     mp_config.python = python("MEMPROF_PYTHON");
-    mp_config.torch_ranges = choice("MEMPROF_TORCH_RANGES", torch_ranges_words, MP_TORCH_ON);
+    mp_config.torch_ranges =
+        choice("MEMPROF_TORCH_RANGES", torch_ranges_words, MP_TORCH_ON, MPF_WANTED_TORCH);
     host("MEMPROF_HOST");
-    mp_config.stacks = choice("MEMPROF_STACKS", stacks_words, MP_STACKS_LARGE);
+    mp_config.stacks = choice("MEMPROF_STACKS", stacks_words, MP_STACKS_LARGE, MPF_WANTED_STACKS);
     mp_config.level = level("MEMPROF_LEVEL", -1);
     mp_config.min_rss = size("MEMPROF_MIN_RSS", (uint64_t)16 << 20);
     keep("MEMPROF_KEEP");
+    window("MEMPROF_WINDOW");
     mp_config.folded = flag("MEMPROF_FOLDER", false);
     text("MEMPROF_OUT", mp_config.out, sizeof mp_config.out, "memprof.%h.%p.zst");
     text("MEMPROF_PROGRAM", mp_config.program, sizeof mp_config.program, "");
     text("MEMPROF_JOURNAL_DIR", mp_config.journal_dir, sizeof mp_config.journal_dir, "");
     if (mp_config.journal_dir[0] && mp_config.journal_dir[0] != '/') {
-        wrong("MEMPROF_JOURNAL_DIR", mp_config.journal_dir);
+        wrong("MEMPROF_JOURNAL_DIR", mp_config.journal_dir, "an absolute path is wanted");
         mp_config.journal_dir[0] = 0;
     }
 }

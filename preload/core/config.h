@@ -7,15 +7,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mpf/window.h"
+
 struct mp_config {
     char out[PATH_MAX];         /* template of the log's path */
     char journal_dir[PATH_MAX]; /* "" : not set */
     char keep[32];              /* how much of a log is kept, as it was said; "" : all */
     bool folded;                /* somebody sees to that */
-    char program[256];          /* glob of the names of programs to record; "" : all */
-    uint64_t min_rss;           /* bytes */
-    int level;                  /* of zstd */
-    bool summary;               /* a line on stderr when a process ends */
+    char window_text[1280];     /* when all that follows is recorded, as it was said; "": always */
+    struct mpf_window window;
+    char program[256]; /* glob of the names of programs to record; "" : all */
+    uint64_t min_rss;  /* bytes */
+    int level;         /* of zstd */
+    bool summary;      /* a line on stderr when a process ends */
     enum mp_python_mode {
         MP_PYTHON_OFF,
         MP_PYTHON_ON,
@@ -42,6 +46,9 @@ struct mp_config {
     } torch_ranges; /* MP_TORCH_OPS: every operator */
 };
 extern struct mp_config mp_config;
+
+/* Of MEMPROF_HOST=large, where no size is said. */
+#define MP_HOST_LARGE_BYTES 4096u
 
 /* Mean of the bytes from one sample of stacks to the next: as dense as gives 1 % of a gigabyte its
  * name. */

@@ -6,6 +6,7 @@
 #include "core/records.h"
 #include "core/say.h"
 #include "core/state.h"
+#include "core/window.h"
 #include "real/real.h"
 
 /* Bytes that a thread makes until it sees to it that an encoder runs: totals reach the log by it.
@@ -35,18 +36,36 @@ static void init_sample(void)
     mp_config.host = MP_HOST_LARGE;
 }
 
+/* Outside of windows, each block is what it is with large. */
+static void init_windows(void)
+{
+    if (mp_config.host != MP_HOST_ALL || !mp_config.window_text[0]) return;
+    mp_counted.windowed = mp_marks_map();
+    mp_config.host = MP_HOST_LARGE;
+    mp_config.host_bytes = MP_HOST_LARGE_BYTES;
+}
+
 void mp_counted_init(void)
 {
+    if (mp_real_has_heap) init_windows();
     const enum mp_host_mode mode = mp_real_has_heap ? mp_config.host : MP_HOST_ALL;
     mp_counted.on = mode == MP_HOST_OFF || (mode != MP_HOST_ALL && find_usable());
     mp_counted.large = mp_config.host_bytes;
     if (mp_counted.on && mode == MP_HOST_SAMPLE) init_sample();
+    mp_counted.from = mp_counted.large;
     mp_counted.each = !mp_counted.on;
 }
 
 void mp_counted_reset(void)
 {
     if (mp_counted.samples) mp_addresses_clear(mp_counted.samples);
+    if (mp_counted.windowed) mp_marks_clear(mp_counted.windowed);
+}
+
+void mp_counted_window(bool open)
+{
+    const size_t from = open && mp_counted.windowed ? 0 : mp_counted.large;
+    __atomic_store_n(&mp_counted.from, from, __ATOMIC_SEQ_CST);
 }
 
 void mp_counted_say(void)
@@ -75,7 +94,7 @@ static bool reaches_point(struct mp_thread *t, size_t usable)
 
 static void reaches_encoder(struct mp_thread *t)
 {
-    if (t->due) mp_record_want_encoder(true);
+    if (t->due || mp_window_has_clock()) mp_record_want_encoder(true);
     t->due = t->due ? UINT64_MAX : WORTH_AN_ENCODER;
 }
 
@@ -87,10 +106,18 @@ static bool is_sampled(struct mp_thread *t, void *p, size_t usable)
     return false;
 }
 
+static bool is_marked(void *p)
+{
+    if (mp_marks_add(mp_counted.windowed, p)) return true;
+    mp_loss(MPF_LOSS_SAMPLES, 1);
+    return false;
+}
+
 /* Is the block, which the program has just got, on record from now on? */
 static bool begins(struct mp_thread *t, void *p, size_t usable)
 {
     const bool large = usable >= mp_counted.large;
+    if (!large && mp_counted.windowed && usable >= mp_counted.from) return is_marked(p);
     if (t->made.bytes + usable < t->due) return large;
     if (mp_counted.mean) return large || is_sampled(t, p, usable);
     reaches_encoder(t);
@@ -101,7 +128,8 @@ static bool begins(struct mp_thread *t, void *p, size_t usable)
 static bool ends(void *p, size_t usable)
 {
     return usable >= mp_counted.large ||
-           (mp_counted.samples && mp_addresses_take(mp_counted.samples, p));
+           (mp_counted.samples && mp_addresses_take(mp_counted.samples, p)) ||
+           (mp_counted.windowed && mp_marks_take(mp_counted.windowed, p));
 }
 
 /* Where they are few, each has its call stacks: not the fast path. */
@@ -156,8 +184,10 @@ void mp_counted_moved(const struct mp_counted_move *m, void *q, size_t bytes)
 /* Another sample may have its place meanwhile: then it goes over to those that are counted. */
 void mp_counted_stays(const struct mp_counted_move *m, void *p)
 {
-    const bool sampled = m->t && m->recorded && m->usable < mp_counted.large;
-    if (!sampled || mp_addresses_add(mp_counted.samples, p)) return;
+    const bool small = m->t && m->recorded && m->usable < mp_counted.large;
+    if (!small || (mp_counted.windowed ? mp_marks_add(mp_counted.windowed, p)
+                                       : mp_addresses_add(mp_counted.samples, p)))
+        return;
     mp_record(MPF_OP_FREE, MPF_HEAP_PART, (uintptr_t)p, 0);
     mp_counted_add(&m->t->made, m->usable);
     mp_loss(MPF_LOSS_SAMPLES, 1);

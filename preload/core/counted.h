@@ -4,12 +4,15 @@
  *
  * Of a block that is freed nothing is known but its address and what the allocator says of it.  So
  * all bytes here are usable bytes, and whether a block is on record is told by them, at both its
- * ends, or by a set of the sampled ones' addresses.  Such an address is taken out of it before the
+ * ends, or by a set of the smaller ones' addresses.  Such an address is taken out of it before the
  * real free, as frees are recorded: whoever gets it next has another block.
  *
  * The sample: points lie in the bytes that a thread makes, at random and `mean` apart (draw.h), and
  * a block is taken that has one in it.  The next one is where the thread's counter of bytes comes
- * to be `due`, so that a block that is not taken costs no more than counting it. */
+ * to be `due`, so that a block that is not taken costs no more than counting it.
+ *
+ * Windows: where each block is wanted but only while one is open, blocks of at least `large` bytes
+ * are recorded always, and smaller ones that are made in a window by their addresses. */
 #ifndef MP_COUNTED_H
 #define MP_COUNTED_H
 
@@ -18,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/addresses.h"
+#include "base/marks.h"
 #include "core/record.h"
 #include "core/thread.h"
 
@@ -26,8 +30,10 @@ struct mp_counted {
     bool on;                   /* or not each is; neither: it is not decided yet */
     size_t (*usable)(void *p); /* the allocator's malloc_usable_size; NULL: nothing is counted */
     size_t large;              /* usable bytes from which each block is recorded */
+    size_t from;               /* the same just now: in a window all are (window.h) */
     uint64_t mean;             /* bytes from one sample of smaller ones to the next; 0: no sample */
     struct mp_addresses *samples; /* blocks of it that are on record; NULL: no sample */
+    struct mp_marks *windowed;    /* smaller blocks that were made in windows; NULL: no windows */
 };
 extern struct mp_counted mp_counted;
 
@@ -36,8 +42,10 @@ extern struct mp_counted mp_counted;
 void mp_counted_init(void);
 /* Says where it cannot. */
 void mp_counted_say(void);
-/* Forgets the samples: in a forked child, single-threaded. */
+/* Forgets which blocks are on record: in a forked child, single-threaded. */
 void mp_counted_reset(void);
+/* From now on each block is recorded, or no more than without. */
+void mp_counted_window(bool open);
 
 /* The calling thread's record; NULL: its calls are not the program's, or it can have none.  `made`:
  * usable or requested bytes of a block that the program has just got, else 0. */
@@ -61,7 +69,7 @@ static inline void mp_counted_add(struct mp_totals *totals, size_t bytes)
 void mp_counted_look(struct mp_thread *t, void *p, size_t usable) __attribute__((noinline));
 static inline void mp_counted_add_made(struct mp_thread *t, void *p, size_t usable)
 {
-    const bool look = (usable >= mp_counted.large) | (t->made.bytes + usable >= t->due);
+    const bool look = (usable >= mp_counted.from) | (t->made.bytes + usable >= t->due);
     if (__builtin_expect(look, 0)) mp_counted_look(t, p, usable);
     else mp_counted_add(&t->made, usable);
 }
@@ -76,7 +84,7 @@ static inline void mp_counted_made(void *p, size_t bytes)
     mp_counted_add_made(t, p, mp_counted.usable(p));
 }
 
-/* Records or counts the end of such a block, or of one that may be a sample. */
+/* Records or counts the end of such a block, or of a smaller one that may be on record. */
 void mp_counted_end(struct mp_thread *t, void *p, size_t usable) __attribute__((noinline));
 /* Before the real free. */
 static inline void mp_counted_freed(void *p)
@@ -87,8 +95,9 @@ static inline void mp_counted_freed(void *p)
         return;
     }
     const size_t usable = mp_counted.usable(p);
-    const bool may_be_sample = mp_counted.samples && mp_addresses_may_have(mp_counted.samples, p);
-    if (__builtin_expect(usable >= mp_counted.large || may_be_sample, 0))
+    const bool may_be_sample = mp_counted.samples && mp_addresses_may_have(mp_counted.samples, p),
+               windowed = mp_counted.windowed && mp_marks_has(mp_counted.windowed, p);
+    if (__builtin_expect(usable >= mp_counted.large || may_be_sample || windowed, 0))
         mp_counted_end(t, p, usable);
     else mp_counted_add(&t->freed, usable);
 }

@@ -17,6 +17,7 @@
 #include "core/sample.h"
 #include "core/state.h"
 #include "core/survey.h"
+#include "core/window.h"
 #include "core/writer.h"
 
 #define MARGIN_NS        20000u
@@ -143,11 +144,21 @@ static void open_epoch(struct mp_epoch *e, bool all)
     find_dead(e, threads, all);
     for (uint32_t i = 0; i < threads; i++) e->upto = mp_survey(&mp_threads[i], e->upto, all);
     mp_sample_take(all);
+    mp_window_tick();
     note_losses();
     mp_merge_begin(e->merge);
     for (uint32_t i = 0; i < threads; i++)
         mp_merge_add(e->merge, &mp_threads[i], e->upto, mp_process->watermark);
     mp_merge_start(e->merge);
+}
+
+/* What memprof samples is of now, though nothing was recorded for long.  Where events are left it
+ * comes before them. */
+static void date_notes(const struct mp_epoch *e, struct mp_writer *w)
+{
+    const uint64_t now = mp_clock_ticks(), at = e->upto < now ? e->upto : now;
+    if (at <= mp_process->watermark) return;
+    w->noted = mp_process->watermark = at;
 }
 
 /* Takes slots for a frame, and memprof's own events. */
@@ -158,6 +169,7 @@ static void take_slots(struct mp_epoch *e, struct mp_writer *w)
     w->notes = e->notes;
     memcpy(w->note, e->note, e->notes * sizeof *e->note);
     e->notes = 0;
+    if (w->notes && !w->more) date_notes(e, w);
 }
 
 /* The frame's place in the log. */

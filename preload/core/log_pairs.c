@@ -13,6 +13,7 @@
 #include "core/journal.h"
 #include "core/state.h"
 #include "core/thread.h"
+#include "core/window.h"
 #include "mpf/frame.h"
 #include "real/real.h"
 
@@ -97,6 +98,14 @@ static void add_keep(struct mpf_pairs *p)
     if (mp_config.keep[0]) mpf_pairs_add(p, "keep", mp_config.keep);
 }
 
+static void add_window(struct mpf_pairs *p)
+{
+    if (!mp_config.window_text[0]) return;
+    mpf_pairs_add(p, "window", mp_config.window_text);
+    if (mp_window_is_open()) mpf_pairs_add(p, "window.open", "1");
+    if (mp_counted.windowed) mpf_pairs_add(p, "window.blocks", "1");
+}
+
 static void add_parent(struct mpf_pairs *p, const struct mp_log_parent *parent)
 {
     mpf_pairs_add(p, "root", mp_process->root ? "1" : "0");
@@ -118,6 +127,7 @@ void mp_pairs_header(struct mpf_pairs *p, const uint8_t id[16], const struct mp_
     mpf_pairs_add(p, "journal", mp_journal_path());
     add_modes(p);
     add_keep(p);
+    add_window(p);
     add_parent(p, parent);
     add_arguments(p);
 }

@@ -6,6 +6,7 @@
 #include "core/feature.h"
 #include "core/names.h"
 #include "core/record.h"
+#include "core/window.h"
 
 /* Depth of the thread's stack in the default domain [0] and in the first domains made, by ordinal.
  * All thread-local memory of the library has room for 128 bytes; a table for all domains would not
@@ -22,6 +23,14 @@ static uint16_t *depth_of(uint32_t domain)
 
 static uint64_t place(uint32_t domain, uint32_t name) { return name | (uint64_t)domain << 32; }
 
+/* The calling thread's range there, for windows. */
+static uint64_t level(uint32_t domain, uint16_t depth_there)
+{
+    return mp_window_level(mp_self ? mp_self->number : 0, domain, depth_there);
+}
+
+static uint64_t window_until(void) { return __atomic_load_n(&mp_window.until, __ATOMIC_RELAXED); }
+
 static void before(void)
 {
     if (mp_features.before_range) mp_features.before_range();
@@ -32,7 +41,9 @@ int mp_range_push(uint32_t domain, uint32_t name)
     before();
     mp_record(MPF_OP_PUSH, MPF_HEAP_NONE, place(domain, name), 0);
     uint16_t *d = depth_of(domain);
-    return d ? (*d)++ : MP_RANGE_UNTRACKED;
+    if (!d) return MP_RANGE_UNTRACKED;
+    if (name == mp_window.range) mp_window_begins(level(domain, *d));
+    return (*d)++;
 }
 
 int mp_range_pop(uint32_t domain)
@@ -41,7 +52,10 @@ int mp_range_pop(uint32_t domain)
     if (d && !*d) return MP_RANGE_ERROR;
     before();
     mp_record(MPF_OP_POP, MPF_HEAP_NONE, place(domain, MP_NAME_NONE), 0);
-    return d ? --*d : MP_RANGE_UNTRACKED;
+    if (!d) return MP_RANGE_UNTRACKED;
+    --*d;
+    if (__builtin_expect(window_until() != 0, 0)) mp_window_ends(level(domain, *d));
+    return *d;
 }
 
 uint64_t mp_range_new_id(void)
@@ -54,9 +68,15 @@ uint64_t mp_range_new_id(void)
 void mp_range_start(uint32_t domain, uint32_t name, uint64_t id)
 {
     mp_record(MPF_OP_RANGE_START, MPF_HEAP_NONE, place(domain, name), id & MPF_SIZE_MAX);
+    if (name == mp_window.range) mp_window_begins(mp_window_id(id));
 }
 
-void mp_range_end(uint64_t id) { mp_record(MPF_OP_RANGE_END, MPF_HEAP_NONE, 0, id & MPF_SIZE_MAX); }
+void mp_range_end(uint64_t id)
+{
+    mp_record(MPF_OP_RANGE_END, MPF_HEAP_NONE, 0, id & MPF_SIZE_MAX);
+    if (__builtin_expect(window_until() != 0, 0)) mp_window_ends(mp_window_id(id));
+}
+
 void mp_range_mark(uint32_t domain, uint32_t name)
 {
     mp_record(MPF_OP_MARK, MPF_HEAP_NONE, place(domain, name), 0);

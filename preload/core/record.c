@@ -135,7 +135,7 @@ static bool record_small(uint64_t *stack, unsigned op, unsigned heap, uint64_t a
         at += sizeof(struct mpf_slot);
         if (!mp_cursor_valid(at)) return false;
     }
-    mp_record_at(t, at, op, heap, addr, size);
+    mp_record_at(t, at, op, heap, addr, size, 0);
     return true;
 }
 

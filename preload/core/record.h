@@ -51,10 +51,12 @@ static inline __attribute__((always_inline)) uint64_t mp_record_reserve(struct m
 
 static inline __attribute__((always_inline)) uint64_t mp_record_at(struct mp_thread *t, uint64_t at,
                                                                    unsigned op, unsigned heap,
-                                                                   uint64_t addr, uint64_t size)
+                                                                   uint64_t addr, uint64_t size,
+                                                                   size_t was)
 {
     const uint64_t head = op | heap << 8 | mp_cursor_tag(at) | size << 24;
-    if (!mp_record_needs_no_clock(t, at, op, heap, size)) return mp_record_timed(t, at, addr, head);
+    if (!mp_record_needs_no_clock(t, at, op, heap, size | was))
+        return mp_record_timed(t, at, addr, head);
     mp_slot_commit(mp_cursor_slot(at), t->time, addr, head);
     return addr;
 }
@@ -66,8 +68,10 @@ static inline uint32_t mp_guards_of(unsigned op)
     return ~(uint32_t)(has_none ? MP_COUNTS | MP_STACKS_WANTED : MP_COUNTS);
 }
 
-static inline __attribute__((always_inline)) uint64_t mp_record(unsigned op, unsigned heap,
-                                                                uint64_t addr, uint64_t size)
+/* was: of a block that ends, bytes that it had, where that is known; else 0. */
+static inline __attribute__((always_inline)) uint64_t mp_record_of(unsigned op, unsigned heap,
+                                                                   uint64_t addr, uint64_t size,
+                                                                   size_t was)
 {
     struct mp_thread *t = mp_self;
     const bool plain = __builtin_expect(t != NULL, 1) &&
@@ -76,7 +80,12 @@ static inline __attribute__((always_inline)) uint64_t mp_record(unsigned op, uns
     if (!plain) return mp_record_slow(op, heap, addr, size);
     const uint64_t at = mp_record_reserve(t, 1);
     if (__builtin_expect(!mp_cursor_valid(at), 0)) return mp_record_slow(op, heap, addr, size);
-    return mp_record_at(t, at, op, heap, addr, size);
+    return mp_record_at(t, at, op, heap, addr, size, was);
+}
+static inline __attribute__((always_inline)) uint64_t mp_record(unsigned op, unsigned heap,
+                                                                uint64_t addr, uint64_t size)
+{
+    return mp_record_of(op, heap, addr, size, 0);
 }
 
 /* A failed call for `bytes`, with the reason: sizes beyond what a slot's head holds go partly above

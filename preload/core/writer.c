@@ -45,6 +45,7 @@ void mp_writer_begin(struct mp_writer *w, uint64_t after)
     w->slots.events = w->slots.chunks = w->chunks = w->notes = w->ends = 0;
     w->more = false;
     w->after = after;
+    w->noted = 0;
 }
 
 void mp_writer_take(struct mp_writer *w, struct mp_merge *merge, uint64_t upto)
@@ -100,6 +101,7 @@ static uint64_t add_slots(struct mp_writer *w)
 
 static void add_notes(struct mp_writer *w, uint64_t time)
 {
+    if (w->noted > time) time = w->noted;
     for (uint32_t i = 0; i < w->notes; i++) {
         const struct mp_note *n = &w->note[i];
         const struct mpf_slot s = { time, n->addr,

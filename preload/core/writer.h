@@ -27,6 +27,7 @@ struct mp_writer {
     uint32_t ticket; /* frames are written in this order */
     uint64_t seq;    /* the frame's number, if all before it can be written */
     uint64_t after;  /* no event of it is older */
+    uint64_t noted;  /* when the notes were taken; they are not older than its events */
     struct mpf_clock from, to;
     int error;        /* 0, or -E...: it could not be written, */
     uint32_t lost;    /* and so many events are lost with it */

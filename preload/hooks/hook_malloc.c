@@ -34,13 +34,19 @@ static void *allocated(void *p, size_t bytes)
     return p;
 }
 
-/* The block's end, before the real free. */
-static void *frees(void *p)
+/* The block's end, before the real free.  was: as mp_record_of has it. */
+static inline void *frees(void *p, size_t was)
 {
     if (__builtin_expect(mp_counted.each, 1))
-        return (void *)mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
+        return (void *)mp_record_of(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0, was);
     mp_counted_freed(p);
     return p;
+}
+
+/* glibc has a block's size and three bits in front of it, and reads them next. */
+static inline size_t bytes_of(const void *p)
+{
+    return mp_real_frees_libc ? ((const size_t *)p)[-1] : 0;
 }
 
 void mp_allocated(void *p, size_t bytes) { allocated(p, bytes); }
@@ -63,7 +69,7 @@ HOOK void free(void *p)
 {
     if (!p) return;
     mp_real_ready();
-    if (__builtin_expect(p != mp_operator.deleting, 1)) p = frees(p);
+    if (__builtin_expect(p != mp_operator.deleting, 1)) p = frees(p, bytes_of(p));
     mp_real.free(p);
 }
 
@@ -86,7 +92,7 @@ HOOK void *realloc(void *p, size_t bytes)
     mp_real_ready();
     if (!p) return allocated(mp_real.realloc(p, bytes), bytes);
     if (__builtin_expect(!mp_counted.each, 0)) return reallocated(p, bytes);
-    mp_record(MPF_OP_MOVE_BEGIN, MPF_HEAP_HOST, (uintptr_t)p, 0);
+    mp_record_of(MPF_OP_MOVE_BEGIN, MPF_HEAP_HOST, (uintptr_t)p, 0, bytes_of(p));
     void *q = mp_real.realloc(p, bytes);
     if (q) mp_record(MPF_OP_MOVE_END, MPF_HEAP_HOST, (uintptr_t)q, bytes);
     else if (!bytes) mp_record(MPF_OP_MOVE_END, MPF_HEAP_HOST, 0, 0);
@@ -144,7 +150,7 @@ HOOK void *pvalloc(size_t bytes)
 void *mp_begin_free(void *p)
 {
     void *const outer = mp_operator.deleting;
-    if (p && p != outer) frees(p);
+    if (p && p != outer) frees(p, 0);
     mp_operator.deleting = p;
     return outer;
 }

@@ -13,6 +13,7 @@
 #include "core/encoder.h"
 #include "core/process.h"
 #include "core/record.h"
+#include "core/window.h"
 #include "mpf/gpu.h"
 #include "python/python.h"
 #include "stacks/stack.h"
@@ -64,7 +65,7 @@ static void level(uint64_t device, uint64_t allocated, uint64_t reserved)
 
 static bool has_stack(uint64_t bytes)
 {
-    return bytes >= MP_LARGE || mp_config.stacks == MP_STACKS_ALL ||
+    return bytes >= MP_LARGE || (mp_config.stacks == MP_STACKS_ALL && mp_window_is_open()) ||
            (mp_config_samples_python() && mp_stack_sampled(bytes));
 }
 

@@ -27,6 +27,7 @@
 #include "core/process.h"
 #include "core/say.h"
 #include "core/variables.h"
+#include "core/window.h"
 #include "hooks/shm.h"
 #include "nvtx/schemas.h"
 #include "python/pymalloc.h"
@@ -184,6 +185,7 @@ static void enter(void)
     mp_clock_init();
     mp_shm_init();
     mp_counted_init();
+    mp_window_init();
     if (mp_config.stacks != MP_STACKS_OFF && !mp_stack_init()) mp_config.stacks = MP_STACKS_OFF;
     mp_python_start();
     const bool root = adopt_root();
@@ -196,6 +198,7 @@ static void enter(void)
 #endif
     if (!mp_process_init()) return;
     if (root) say_keep();
+    mp_window_start(root);
     pthread_atfork(NULL, NULL, mp_process_forked);
     on_exit(at_exit, NULL);
     at_quick_exit(at_quick);
@@ -239,6 +242,7 @@ static void (*const forked[])(void) = {
     mp_python_reset,
     mp_pymalloc_reset,
     mp_counted_reset,
+    mp_window_reset,
 #ifdef MEMPROF_CUDA
     mp_cupti_reset,
 #endif

@@ -17,6 +17,7 @@
 #include "core/config.h"
 #include "core/draw.h"
 #include "core/record.h"
+#include "core/window.h"
 #include "mpf/event.h"
 
 enum { MEM = 1, OBJ = 2 }; /* domains: both are pymalloc's */
@@ -64,7 +65,7 @@ static MP_COLD void *sampled(void *p, size_t bytes)
 {
     const bool first = !here.random;
     here.bytes_left = (int32_t)mp_draw(&here.random, MP_STACKS_MEAN);
-    if (!first && p && mp_addresses_add(samples, p))
+    if (!first && p && mp_window_is_open() && mp_addresses_add(samples, p))
         mp_record_slow(MPF_OP_ALLOC, MPF_HEAP_PYTHON, (uintptr_t)p, bytes);
     return p;
 }

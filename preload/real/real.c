@@ -37,7 +37,7 @@ struct mp_real mp_real = {
     .dlclose = mp_raw_dlclose,
 };
 int (*mp_real_mallctl)(const char *, void *, size_t *, void *, size_t);
-bool mp_real_known, mp_real_has_heap;
+bool mp_real_known, mp_real_has_heap, mp_real_frees_libc;
 
 /* Every thread finds the same, and so does a signal handler in the middle of it: there is nothing
  * to wait for. */
@@ -53,6 +53,7 @@ void mp_real_resolve(void)
 #undef MP_HOOK
 #undef MP_HOOK_CXX
 #undef MP_HOOK_TORCH
+    mp_real_frees_libc = mp_real.malloc == __libc_malloc && mp_real.free == __libc_free;
     mp_real_has_heap = mp_symbol_before_libc() && !mp_symbol_before("malloc");
     mp_real_mallctl =
         mp_real_has_heap ? (__typeof__(mp_real_mallctl))mp_symbol_next("mallctl") : NULL;

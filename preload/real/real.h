@@ -51,6 +51,9 @@ static inline void mp_real_ready(void)
  * seen, and any hook may be called under that one's lock. */
 extern bool mp_real_has_heap;
 
+/* Is it the C library's free? */
+extern bool mp_real_frees_libc;
+
 /* jemalloc's control, when jemalloc serves malloc; else NULL.  It takes jemalloc's locks: for
  * memprof's own thread only. */
 extern int (*mp_real_mallctl)(const char *name, void *old, size_t *old_bytes, void *new,

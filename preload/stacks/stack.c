@@ -11,6 +11,7 @@
 #include "core/loss.h"
 #include "core/process.h"
 #include "core/record.h"
+#include "core/window.h"
 #include "mpf/event.h"
 #include "stacks/module.h"
 #include "stacks/unwinder.h"
@@ -157,7 +158,13 @@ static bool is_new(unsigned op)
            op == MPF_OP_PROTECT_RW || op == MPF_OP_REMAP_TO;
 }
 
-static bool is_host(unsigned heap) { return mpf_heap_is_host(heap) || heap == MPF_HEAP_PART; }
+/* Of a mapping that is made writable or moved the heap is not known here; it is one of the host's.
+ */
+static bool is_host(unsigned op, unsigned heap)
+{
+    return mpf_heap_is_host(heap) || heap == MPF_HEAP_PART || op == MPF_OP_PROTECT_RW ||
+           op == MPF_OP_REMAP_TO;
+}
 
 bool mp_stack_of_sample(unsigned op, unsigned heap)
 {
@@ -166,7 +173,7 @@ bool mp_stack_of_sample(unsigned op, unsigned heap)
 
 bool mp_stack_large(unsigned op, unsigned heap, uint64_t size)
 {
-    return is_host(heap) && (op == MPF_OP_FAIL || (is_new(op) && size >= MP_LARGE));
+    return is_host(op, heap) && (op == MPF_OP_FAIL || (is_new(op) && size >= MP_LARGE));
 }
 
 /* The events of the driver's blocks have theirs already; PyTorch's blocks have Python's, and those
@@ -175,9 +182,10 @@ static bool has_stack(unsigned op, unsigned heap, uint64_t size)
 {
     if (mp_stack_large(op, heap, size) || mp_stack_of_sample(op, heap)) return true;
     if (mp_config.stacks < MP_STACKS_SAMPLE || !is_new(op) || !size) return false;
+    if (!mp_window_is_open()) return false;
     if (mp_config.stacks == MP_STACKS_ALL)
-        return is_host(heap) || mpf_heap_code(heap) == MPF_HEAP_TORCH;
-    return is_host(heap) && mp_stack_sampled(size);
+        return is_host(op, heap) || mpf_heap_code(heap) == MPF_HEAP_TORCH;
+    return is_host(op, heap) && mp_stack_sampled(size);
 }
 
 uint64_t mp_stack_of(unsigned op, unsigned heap, uint64_t size, const struct mp_frame *from)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include <cuda.h>
+#include <cudaProfiler.h>
 
 enum {
     FAKE_DEVICES = 8,

@@ -7,6 +7,7 @@
 #include "core/loss.h"
 #include "core/process.h"
 #include "core/record.h"
+#include "core/window.h"
 
 static struct double_event *events;
 static size_t used;
@@ -90,4 +91,11 @@ uint32_t double_id(unsigned op, const char *text)
         if (events[i].op == op && strcmp(events[i].data, text) == 0)
             return (uint32_t)events[i].addr;
     return 0;
+}
+
+struct mp_window mp_window = { .open = true, .range = MP_WINDOW_NO_RANGE };
+void mp_window_begins(uint64_t range) { mp_window.until = range; }
+void mp_window_ends(uint64_t range)
+{
+    if (mp_window.until == range) mp_window.until = 0;
 }

@@ -42,7 +42,7 @@ static void count(void)
 {
     struct sigaction action = { .sa_handler = handler };
     sigaction(SIGTRAP, &action, NULL);
-    mp_counted.large = UINT32_MAX;
+    mp_counted.large = mp_counted.from = UINT32_MAX;
     thread.due = UINT64_MAX;
     count_in_steps();
     const struct mp_totals expected = { BLOCK + handled * OTHER, 1 + handled };
@@ -66,7 +66,7 @@ static void *address(uint64_t i) { return (void *)(UINT64_C(0x700000000000) + 16
 static void begin_sample(uint64_t mean, uint32_t seed)
 {
     mp_counted.mean = mean;
-    mp_counted.large = (mean * 23 + 4) / 5;
+    mp_counted.large = mp_counted.from = (mean * 23 + 4) / 5;
     mp_counted.samples = mp_addresses_map();
     thread = (struct mp_thread){ .random = seed };
 }
@@ -146,7 +146,7 @@ static void weights_sum_to_what_lives(void **state)
 static void overflow(void)
 {
     begin_sample(1, 1);
-    mp_counted.large = UINT64_MAX;
+    mp_counted.large = mp_counted.from = UINT64_MAX;
     blocks = (uint64_t)MP_ADDRESS_BUCKETS * MP_ADDRESS_PLACES + 1000;
     for (uint64_t i = 0; i < blocks; i++) mp_counted_add_made(&thread, address(i), MEAN);
 }

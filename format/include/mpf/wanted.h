@@ -1,0 +1,12 @@
+/* What a setting takes, as the launcher and the library say it where they got something else. */
+#ifndef MPF_WANTED_H
+#define MPF_WANTED_H
+
+#define MPF_WANTED_HOST   "all, sample, sample:SIZE, large, large:SIZE or off is wanted"
+#define MPF_WANTED_STACKS "off, large, sample or all is wanted"
+#define MPF_WANTED_PYTHON "on, small or off is wanted"
+#define MPF_WANTED_TORCH  "on, ops or off is wanted"
+#define MPF_WANTED_SIZE   "bytes are wanted, or KiB, MiB, GiB or TiB with K, M, G or T"
+#define MPF_WANTED_LEVEL  "a number from 1 to 9, or from -1 to -9, is wanted"
+
+#endif

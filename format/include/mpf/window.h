@@ -1,0 +1,29 @@
+/* When each block of malloc and each call stack is recorded, where that is not always: what
+ * MEMPROF_WINDOW and the header's `window` say. */
+#ifndef MPF_WINDOW_H
+#define MPF_WINDOW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct mpf_window {
+    enum mpf_window_by {
+        MPF_WINDOW_PROFILER, /* cudaProfilerStart to cudaProfilerStop */
+        MPF_WINDOW_RANGE,    /* instances `first` to `last` of the ranges called `name` */
+        MPF_WINDOW_TIME,     /* from delay_ns after the start for duration_ns */
+        MPF_WINDOW_SIGNAL    /* `signal` opens and closes it */
+    } by;
+    const char *name; /* in the text that was read; not ended by a zero byte */
+    size_t name_bytes;
+    uint64_t first, last;           /* from 1; 0: each instance is a window of its own */
+    uint64_t delay_ns, duration_ns; /* duration 0: until the end */
+    int signal;
+};
+
+#define MPF_WINDOW_WANTED                                                                          \
+    "profiler, range:NAME[:N[:M]], delay:TIME[,duration:TIME], duration:TIME or signal:USR1|USR2 is wanted"
+
+/* 1, or 0: the text is none of these.  Numbers behind a name are N and M if they are all digits. */
+int mpf_window_read(const char *text, struct mpf_window *window);
+
+#endif

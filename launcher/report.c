@@ -1,0 +1,64 @@
+#include "report.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tell.h"
+
+enum { LOWEST = 19 };
+
+/* From the folder of the executable.  0, or -1: it is not there. */
+static int find(char path[PATH_MAX])
+{
+    static const char *const places[] = { "memprof-report", "../postproc/memprof-report" };
+    char self[PATH_MAX];
+    const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0) return -1;
+    self[n] = 0;
+    *strrchr(self, '/') = 0;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        if (snprintf(path, PATH_MAX, "%s/%s", self, places[i]) < PATH_MAX &&
+            access(path, X_OK) == 0)
+            return 0;
+    }
+    return -1;
+}
+
+pid_t mpl_report_start(const char **argument, void (*prepare)(void), const char *without)
+{
+    char program[PATH_MAX];
+    if (find(program) != 0) {
+        mpl_say("memprof-report is not beside this program: %s", without);
+        return -1;
+    }
+    argument[0] = program;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        prepare();
+        unsetenv("LD_PRELOAD");
+        execv(program, (char *const *)argument);
+        _exit(127);
+    }
+    if (pid < 0) mpl_say("memprof-report cannot be started: %s", strerror(errno));
+    return pid;
+}
+
+void mpl_report_wait(pid_t report)
+{
+    while (report > 0 && waitpid(report, NULL, 0) < 0 && errno == EINTR) {}
+}
+
+/* The command has ended, and other ranks of the node may still work. */
+static void give_way(void) { setpriority(PRIO_PROCESS, 0, LOWEST); }
+
+void mpl_report_digest(const char *directory)
+{
+    const char *argument[] = { NULL, "digest", directory, NULL };
+    mpl_report_wait(mpl_report_start(argument, give_way, "there are no digests"));
+}

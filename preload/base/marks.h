@@ -1,0 +1,47 @@
+/* A set of addresses without a bound: a bit for each 8 bytes of the address space, mapped for 64
+ * MiB of it when the first of them comes.  A bit costs what it lies in: a page of 4 KiB for 256 KiB
+ * of the program's heap.  Exact; any thread, any context, no lock.  Empty in a forked child. */
+#ifndef MP_MARKS_H
+#define MP_MARKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MP_MARKS_REGION_SHIFT 26 /* bytes of address space of a region */
+#define MP_MARKS_REGIONS      ((size_t)1 << (47 - MP_MARKS_REGION_SHIFT))
+
+struct mp_marks {
+    uint64_t *region[MP_MARKS_REGIONS]; /* NULL: none is in it */
+};
+
+/* A new set; NULL without memory. */
+struct mp_marks *mp_marks_map(void);
+/* Makes it empty: in a forked child, where the kernel may not have done it.  What regions had is
+ * not given back. */
+void mp_marks_clear(struct mp_marks *set);
+
+/* False: no memory for it, or the address is none of a program's. */
+bool mp_marks_add(struct mp_marks *set, const void *p);
+/* False: it is no member. */
+bool mp_marks_take(struct mp_marks *set, const void *p);
+
+static inline uint64_t mp_marks_bit(const void *p)
+{
+    return UINT64_C(1) << ((uintptr_t)p >> 3 & 63);
+}
+/* The word with the address's bit; NULL: no bit of its region is set. */
+static inline uint64_t *mp_marks_word(const struct mp_marks *set, const void *p)
+{
+    const uintptr_t at = (uintptr_t)p, number = at >> MP_MARKS_REGION_SHIFT;
+    if (number >= MP_MARKS_REGIONS) return NULL;
+    uint64_t *const region = __atomic_load_n(&set->region[number], __ATOMIC_ACQUIRE);
+    return region ? &region[(at & ((UINT64_C(1) << MP_MARKS_REGION_SHIFT) - 1)) >> 9] : NULL;
+}
+static inline bool mp_marks_has(const struct mp_marks *set, const void *p)
+{
+    const uint64_t *word = mp_marks_word(set, p);
+    return word && __atomic_load_n(word, __ATOMIC_RELAXED) & mp_marks_bit(p);
+}
+
+#endif

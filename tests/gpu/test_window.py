@@ -1,0 +1,32 @@
+"""MEMPROF_WINDOW=profiler: small blocks are on record that were made between cuProfilerStart and cuProfilerStop, and no others.
+
+CTest's environment: as for test_lossy.py, and MEMPROF_BOOKS."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+TIMEOUT = 60        # seconds: a hang, not slowness
+
+
+def usable(size):
+    """As glibc's malloc_usable_size says."""
+    return (size + 8 + 15) // 16 * 16 - 8
+
+
+with tempfile.TemporaryDirectory() as folder:
+    log, fake = os.path.join(folder, "log.zst"), os.environ["FAKE_CUDA_DIR"]
+    env = {**os.environ, "LD_PRELOAD": os.environ["MEMPROF_LIB"], "MEMPROF_OUT": log, "MEMPROF_QUIET": "1", "LD_LIBRARY_PATH": fake,
+           "MEMPROF_CUPTI": f"{fake}/libcupti.so.13", "MEMPROF_WINDOW": "profiler"}
+    subprocess.run([os.path.join(os.environ["GPU_PROGRAMS"], "profiler")], env=env, timeout=TIMEOUT, check=True)
+    live = [size for _, size in json.loads(subprocess.run([os.environ["MEMPROF_BOOKS"], log], capture_output=True, check=True).stdout)["live"]]
+    counts = [live.count(usable(size)) for size in (1111, 2222, 3333)]
+    if counts != [0, 50, 0]:
+        sys.exit(f"blocks on record of before, in and behind the window: {counts}")
+    peaks = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", "--format", "json", log], capture_output=True, text=True, timeout=TIMEOUT)
+    if json.loads(peaks.stdout)["logs"][0]["window_count"] != 1:
+        sys.exit("not one window")
+    check = subprocess.run([os.environ["GPU_CHECK"], log], capture_output=True, text=True, timeout=TIMEOUT)
+    print(check.stdout, end="")
+    sys.exit(check.returncode)

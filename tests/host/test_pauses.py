@@ -1,0 +1,41 @@
+"""Programs that rest: what happened before and after a pause is told apart."""
+import os
+import sqlite3
+import subprocess
+
+import mp
+
+
+def select(log, sql):
+    """What the exported tables of a log say."""
+    path = os.path.join(mp.fresh("tables"), "log.db")
+    subprocess.run([os.environ["MEMPROF_REPORT"], "export", "--to", "sqlite", "-o", path, log.path], check=True, stdout=subprocess.DEVNULL)
+    with sqlite3.connect(path) as db:
+        return db.execute(sql).fetchall()
+
+
+def test_a_large_block_lives_until_it_is_freed():
+    """Its free is behind the pause, though no other event tells the time."""
+    log = mp.run([mp.victim("pauses"), "lives"]).logs.one()
+    lives = [ns for ns, in select(log, "select freed_ns - made_ns from blocks where bytes >= 1 << 20")]
+    mp.equal(len(lives), 30, "blocks")
+    mp.check(sorted(lives)[10] >= 29 * 10**6, f"lives of {sorted(lives)} ns")
+
+
+def test_samples_are_of_when_they_were_taken():
+    """Where nothing is recorded for long, too."""
+    log = mp.run([mp.victim("pauses"), "touch"]).logs.one()
+    times = [ns for ns, in select(log, "select time_ns from samples_rss order by time_ns")]
+    apart = sum(b - a >= 50 * 10**6 for a, b in zip(times, times[1:]))
+    mp.check(apart >= 5, f"samples at {times} ns")
+
+
+def test_memory_made_writable_has_a_call_stack():
+    log = mp.run([mp.victim("pauses"), "protect"]).logs.one()
+    by_stack = mp.Log(log.path, "--by", "stack").ranges("host/mmap")
+    named = [path for path, r in by_stack.items() if "protect" in path and r["bytes_at_peak"] == 30 << 20]
+    mp.check(named, f"call stacks: {list(by_stack)}")
+
+
+if __name__ == "__main__":
+    mp.main()

@@ -1,0 +1,146 @@
+/* Blocks that are made inside and outside of capture windows, and live across their edges.
+ *
+ * steps N [fork]: N ranges "step"; in each 20 blocks of 1,000 bytes are made, before each 20 of
+ * 2,000; in and after each of what lives every third block is freed or moved.  With fork, a child
+ * is forked in the last step that goes on with them.  Each block that lives at the end is a line of
+ * stdout: its address, and when it was made or moved last (2 n: in step n; 2 n + 1: after it).
+ *
+ * signals N: four threads make, move and free blocks while the main one sends N signals USR2.
+ *
+ * clock: for 1.6 s 20 blocks of 1,000 bytes every 20 ms in a range "clock", all of which
+ * stay. */
+#include <err.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ranges.h"
+
+enum { INSIDE = 1000, OUTSIDE = 2000, EACH = 20, MOST = 4096, THREADS = 4, SHARED = 256 };
+
+static struct kept {
+    void *p;
+    unsigned when; /* 2 n: in step n; 2 n + 1: after it */
+} kept[MOST];
+static size_t count;
+
+static void make(size_t bytes, unsigned when)
+{
+    for (int i = 0; i < EACH && count < MOST; i++)
+        kept[count++] = (struct kept){ malloc(bytes), when };
+}
+
+static void shake(unsigned first, unsigned when)
+{
+    for (size_t i = first % 3; i < count; i += 3) {
+        struct kept *k = &kept[i];
+        if (i % 2) {
+            free(k->p);
+            k->p = NULL;
+            continue;
+        }
+        void *moved = realloc(k->p, INSIDE + i % 7 * 16);
+        if (moved) *k = (struct kept){ moved, when };
+    }
+}
+
+/* Without malloc. */
+static void tell(void)
+{
+    for (size_t i = 0; i < count; i++)
+        if (kept[i].p)
+            dprintf(STDOUT_FILENO, "%zu %u\n", (size_t)(uintptr_t)kept[i].p, kept[i].when);
+}
+
+static int steps(unsigned n, bool forks)
+{
+    for (unsigned step = 1; step <= n; step++) {
+        make(OUTSIDE, 2 * step - 1);
+        range_push("step");
+        make(INSIDE, 2 * step);
+        range_push("step "); /* another name */
+        shake(step, 2 * step);
+        range_pop();
+        if (forks && step == n && fork() == 0) {
+            shake(1, 2 * step);
+            range_pop();
+            exit(0);
+        }
+        range_pop();
+        shake(step + 1, 2 * step + 1);
+    }
+    int status;
+    if (forks && (wait(&status) < 0 || status)) return 1;
+    tell();
+    return 0;
+}
+
+static void *shared[SHARED];
+static bool done;
+
+static void *churn(void *seed)
+{
+    uint32_t s = (uint32_t)(uintptr_t)seed;
+    while (!__atomic_load_n(&done, __ATOMIC_RELAXED)) {
+        s = s * 1664525 + 1013904223;
+        void *p = __atomic_exchange_n(&shared[s >> 24], NULL, __ATOMIC_ACQ_REL);
+        const size_t bytes = 1 + (s >> 8) % 6000;
+        if (s & 64) p = realloc(p, bytes);
+        else {
+            free(p);
+            p = malloc(bytes);
+        }
+        free(__atomic_exchange_n(&shared[(s >> 16) % SHARED], p, __ATOMIC_ACQ_REL));
+    }
+    return NULL;
+}
+
+static int signals(unsigned n)
+{
+    pthread_t thread[THREADS];
+    for (unsigned i = 0; i < THREADS; i++)
+        if (pthread_create(&thread[i], NULL, churn, (void *)(uintptr_t)(i + 1))) errx(1, "pthread");
+    for (unsigned i = 0; i < n; i++) {
+        kill(getpid(), SIGUSR2);
+        for (unsigned k = 0; k < 200; k++) free(malloc(100 + k));
+    }
+    __atomic_store_n(&done, true, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+    return 0;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int by_clock(void)
+{
+    const double start = now();
+    range_push("clock");
+    while (now() - start < 1.6 && count < MOST) {
+        make(INSIDE, 0);
+        nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+    }
+    range_pop();
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const unsigned n = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
+    ranges_init();
+    if (argc > 1 && strcmp(argv[1], "steps") == 0) return steps(n, argc > 3);
+    if (argc > 1 && strcmp(argv[1], "signals") == 0) return signals(n);
+    if (argc > 1 && strcmp(argv[1], "clock") == 0) return by_clock();
+    errx(2, "steps N, signals N or clock");
+}
