@@ -18,6 +18,7 @@ struct mark {
     uint64_t time, bytes, free;
     uint32_t node, thread, name, domain;
     uint8_t heap;
+    const char *said; /* the text, where it is no name of the program's; else NULL */
 };
 struct instance {
     uint64_t push, from, to;
@@ -36,7 +37,6 @@ struct mpr_annotations {
     uint64_t marks_left_out;
     struct instance *instance;
     size_t instances;
-    uint64_t instances_left_out;
     uint32_t *of_path; /* instances kept, by node */
     uint32_t paths;
     struct track *track[MPR_TRACKS];
@@ -100,6 +100,18 @@ static void see_mark(struct mpr_annotations *h, const struct mpr_thread *t,
     h->mark[before].domain = (uint32_t)(e->addr >> 32);
 }
 
+static void see_window(struct mpr_annotations *h, const struct mpr_thread *t,
+                       const struct mpf_event *e)
+{
+    const size_t before = h->marks;
+    if (before >= MARKS / 2) { /* the rest is for failures */
+        h->marks_left_out++;
+        return;
+    }
+    add_mark(h, t, e, MPR_MARK_NVTX, 0);
+    h->mark[before].said = e->addr ? "(capture window opens)" : "(capture window closes)";
+}
+
 /* What a graph cost is known at the end: its mark is made then. */
 static void see_return(const struct mpr_replay *r, const struct mpf_event *e)
 {
@@ -136,13 +148,10 @@ static void see_push(struct mpr_annotations *h, const struct mpr_replay *r,
 {
     MPR_REACH(h->of_path, t->node, h->paths);
     const uint32_t most = r->ranges.node[t->node].depth == 1 ? OF_A_PATH : OF_A_DEEP_PATH;
-    if (h->of_path[t->node] < most && h->instances < INSTANCES) {
-        h->of_path[t->node]++;
-        h->instance[h->instances++] =
-            (struct instance){ r->count[MPF_OP_PUSH], e->time, UINT64_MAX, t->node, t->number };
-    } else {
-        h->instances_left_out++;
-    }
+    if (h->of_path[t->node] >= most || h->instances >= INSTANCES) return;
+    h->of_path[t->node]++;
+    h->instance[h->instances++] =
+        (struct instance){ r->count[MPF_OP_PUSH], e->time, UINT64_MAX, t->node, t->number };
 }
 
 /* Instances are in order of their pushes. */
@@ -211,6 +220,7 @@ void mpr_annotations_see(void *arg, const struct mpr_replay *r, const struct mpr
     case MPF_OP_PUSH: see_push(h, r, t, e); break;
     case MPF_OP_POP: see_pop(h, t, e); break;
     case MPF_OP_MARK: see_mark(h, t, e); break;
+    case MPF_OP_WINDOW: see_window(h, t, e); break;
     case MPF_OP_FAIL: add_failure(h, r, t, e); break;
     case MPF_OP_GPU_FAIL:
         if (out_of_memory(e)) add_refusal(h, r, t, e, MPR_MARK_REFUSED, MPF_FAIL_FREE);
@@ -244,7 +254,9 @@ static struct mpr_mark mark_of(struct mpr_tree *tree, struct mpr_arena *arena,
         .node = mpr_tree_number(tree, m->node),
         .thread = m->thread,
         .heap = m->heap ? mpr_label_heap(arena, m->heap) : "",
-        .text = m->kind == MPR_MARK_NVTX ? mpr_label_name(arena, r, m->name, m->domain) : "",
+        .text = m->said                    ? m->said
+                : m->kind == MPR_MARK_NVTX ? mpr_label_name(arena, r, m->name, m->domain)
+                                           : "",
     };
 }
 
@@ -292,7 +304,6 @@ static void fill_instances(const struct mpr_annotations *h, struct mpr_tree *tre
             (struct mpr_range_instance){ k->from, k->to == UINT64_MAX ? r->now : k->to,
                                          mpr_tree_number(tree, k->node), k->thread };
     }
-    out->instances_left_out = h->instances_left_out;
 }
 
 static void fill_tracks(const struct mpr_annotations *h, struct mpr_timeline *out)

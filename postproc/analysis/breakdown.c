@@ -73,6 +73,7 @@ static struct told *tell(struct mpr_lives *lives, const struct mpr_replay *r,
                                           .gone = life[i].gone,
                                           .lives = life[i].lives,
                                           .says = says,
+                                          .no_pass = lives->phases.now.phase == MPR_PHASE_SETUP,
                                           .under = life[i].under };
         told[i] = (struct told){ &life[i], of, mpr_role_of(&of), b->python ? b->python : b->node };
     }
@@ -149,6 +150,10 @@ static void fill_heap(struct mpr_breakdown *breakdown, struct mpr_lives *lives,
                                         .phase = instant->phase,
                                         .steps = instant->steps,
                                         .passes = instant->passes };
+    const struct mpr_picture *picture = &r->gpu.device[device].peak;
+    for (size_t i = 0; picture->valid && i < picture->torches; i++)
+        out->asleep += picture->torch[i].asleep;
+    out->asleep_time = picture->time;
     out->bucket_bytes = bucket_bytes(told, count);
     qsort(told, count, sizeof *told, by_key);
     for (size_t i = 0, role = 0; role < MPR_ROLES; role++) {
@@ -161,27 +166,67 @@ static void fill_heap(struct mpr_breakdown *breakdown, struct mpr_lives *lives,
     free(life);
 }
 
+/* ---- readings */
+
+struct mpr_breakdown_reading {
+    struct mpr_breakdown *out;
+    struct mpr_lives lives;
+    const char *path;
+};
+
+struct mpr_breakdown_reading *mpr_breakdown_begin_at(struct mpr_breakdown *breakdown,
+                                                     const char *path, struct mpr_instant at)
+{
+    struct mpr_breakdown_reading *b = mpr_alloc(1, sizeof *b);
+    *breakdown = (struct mpr_breakdown){ .peak = mpr_instant_is_peak(at) };
+    *b = (struct mpr_breakdown_reading){ .out = breakdown, .path = path };
+    return b;
+}
+
+void mpr_breakdown_see(void *reading, struct mpr_reader *reader)
+{
+    struct mpr_breakdown_reading *b = reading;
+    mpr_lives_free(&b->lives);
+    b->lives = (struct mpr_lives){ 0 };
+    reader->replay.options.backward_of = true; /* what a backward pass makes is named by its module
+                                                */
+    reader->replay.watch = (struct mpr_watch){ mpr_lives_see, &b->lives };
+}
+
+void mpr_breakdown_fill(void *reading, const struct mpr_reader *reader)
+{
+    struct mpr_breakdown_reading *b = reading;
+    struct mpr_breakdown *out = b->out;
+    mpr_reader_summary(reader, b->path, &out->arena, &out->summary);
+    out->steps = b->lives.phases.now.steps;
+    out->passes = b->lives.phases.now.passes;
+    out->ran = b->lives.phases.now.phase != MPR_PHASE_SETUP;
+    out->heap = mpr_arena_alloc(&out->arena, MPF_GPUS * sizeof *out->heap);
+    for (unsigned i = 0; i < MPF_GPUS; i++)
+        if (reader->replay.books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, i)].allocations)
+            fill_heap(out, &b->lives, reader, i);
+}
+
+void mpr_breakdown_end(struct mpr_breakdown_reading *reading)
+{
+    mpr_lives_free(&reading->lives);
+    free(reading);
+}
+
 int mpr_breakdown_read(struct mpr_breakdown *breakdown, const char *path, struct mpr_instant at,
                        const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_reader reader;
-    struct mpr_lives lives = { 0 };
-    *breakdown = (struct mpr_breakdown){ .peak = mpr_instant_is_peak(at) };
-    if (mpr_reader_open(&reader, path, MPR_GROUP_AUTO, at, error) != 0) return -1;
-    reader.replay.options.backward_of = true; /* what a backward pass makes is named by its module
-                                               */
-    reader.replay.watch = (struct mpr_watch){ mpr_lives_see, &lives };
-    const int status = mpr_reader_replay(&reader, path, progress, error);
+    struct mpr_breakdown_reading *b = mpr_breakdown_begin_at(breakdown, path, at);
+    int status = mpr_reader_open(&reader, path, MPR_GROUP_AUTO, at, error);
     if (status == 0) {
-        mpr_reader_summary(&reader, path, &breakdown->arena, &breakdown->summary);
-        breakdown->steps = lives.phases.now.steps;
-        breakdown->passes = lives.phases.now.passes;
-        breakdown->heap = mpr_arena_alloc(&breakdown->arena, MPF_GPUS * sizeof *breakdown->heap);
-        for (unsigned i = 0; i < MPF_GPUS; i++)
-            if (reader.replay.books.heap[mpf_heap_gpu(MPF_HEAP_TORCH, i)].allocations)
-                fill_heap(breakdown, &lives, &reader, i);
+        mpr_breakdown_see(b, &reader);
+        status = mpr_reader_replay(&reader, path, progress, error);
+    }
+    if (status == 0) {
+        mpr_breakdown_fill(b, &reader);
         mpr_reader_close(&reader);
     }
-    mpr_lives_free(&lives);
+    mpr_breakdown_end(b);
     return status;
 }

@@ -18,6 +18,8 @@
 #include "summary.h"
 
 struct mpr_error;
+struct mpr_breakdown_reading;
+struct mpr_reader;
 
 /* What PyTorch was doing. */
 enum mpr_phase {
@@ -60,6 +62,8 @@ struct mpr_breakdown_heap {
     uint64_t time;          /* ns, of the instant */
     enum mpr_phase phase;   /* then */
     uint64_t steps, passes; /* optimizer's steps done before, backward passes begun before it */
+    uint64_t asleep, asleep_time; /* bytes without memory behind them, in the roles like others: at
+                                     the device's peak, or the chosen instant; ns */
     struct mpr_role_share role[MPR_ROLES];
     uint64_t bucket_bytes; /* of the gradients: DistributedDataParallel's buckets */
 };
@@ -69,6 +73,7 @@ struct mpr_breakdown {
     struct mpr_summary summary;
     bool peak;              /* the instant is each heap's peak */
     uint64_t steps, passes; /* in the whole log */
+    bool ran;               /* a forward pass, or one of these, was seen in it */
     struct mpr_breakdown_heap *heap;
     size_t heaps;
 };
@@ -77,6 +82,14 @@ struct mpr_breakdown {
 int mpr_breakdown_read(struct mpr_breakdown *breakdown, const char *path, struct mpr_instant at,
                        const struct mpr_progress *progress, struct mpr_error *error);
 void mpr_breakdown_free(struct mpr_breakdown *breakdown);
+
+/* As the guest of a reading of peaks at that instant (peaks.h), in whose memory its paths may lie:
+ * the argument of the guest's two functions.  The breakdown is filled at the end of the log. */
+struct mpr_breakdown_reading *mpr_breakdown_begin_at(struct mpr_breakdown *breakdown,
+                                                     const char *path, struct mpr_instant at);
+void mpr_breakdown_see(void *reading, struct mpr_reader *reader);
+void mpr_breakdown_fill(void *reading, const struct mpr_reader *reader);
+void mpr_breakdown_end(struct mpr_breakdown_reading *reading);
 
 /* Has a heap of this name roles: is it PyTorch's, of a device? */
 bool mpr_breakdown_has(const char *heap);

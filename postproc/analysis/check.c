@@ -157,7 +157,7 @@ int mpr_check_add(struct mpr_check *check, const struct mpr_budget *budget, cons
         return -1;
     if (has(budget, MPR_LIMIT_ROLE) && read_roles(check, path, progress, error) != 0) return -1;
     for (size_t i = 0; i < budget->limits; i++) {
-        struct mpr_check_row row = { .limit = budget->limit[i] };
+        struct mpr_check_row row = { .limit = budget->limit[i], .grown = "" };
         if (row.limit.of == MPR_LIMIT_ROLE) fill_from_roles(check, &row);
         else fill_from_peaks(check, &row);
         add(check, row);
@@ -217,6 +217,14 @@ static const struct mpr_row *rows_of(struct mpr_arena *arena, const struct mpr_d
     return row;
 }
 
+static const struct mpr_diff_row *grown_most(const struct mpr_diff_row *row, size_t rows)
+{
+    const struct mpr_diff_row *most = NULL;
+    for (size_t i = 0; i < rows; i++)
+        if (row[i].kind == MPR_DIFF_GREW && (!most || row[i].change > most->change)) most = &row[i];
+    return most;
+}
+
 static void check_account(struct mpr_check *check, const struct mpr_diff *diff,
                           const struct mpr_diff_account *a, const struct mpr_naming *naming,
                           double part)
@@ -236,11 +244,19 @@ static void check_account(struct mpr_check *check, const struct mpr_diff *diff,
                                             .bytes = base + more },
                                  .is = bytes_of(a->now.is),
                                  .absent = !run->entries,
-                                 .by = a->by };
-    out.row = rows_of(&check->arena, run, &out.rows);
-    add(check, out);
+                                 .by = a->by,
+                                 .grown = "" };
     const struct mpr_diff_row *row = mpr_diff_rows(&check->arena, diff, a, naming, &rows);
+    const struct mpr_diff_row *most = grown_most(row, rows);
+    out.row = rows_of(&check->arena, run, &out.rows);
+    if (most) {
+        out.grown = line_name(&check->arena, most, a->by);
+        out.grown_bytes = bytes_of(most->change);
+        out.grown_estimated = most->estimated;
+    }
+    add(check, out);
     out.limit.of = MPR_LIMIT_LINE;
+    out.grown = "";
     out.rows = 0;
     for (size_t i = 0; i < rows; i++) {
         if (row[i].kind != MPR_DIFF_GREW || bytes_of(row[i].change) <= more) continue;

@@ -21,6 +21,9 @@ struct mpr_check_row {
     const struct mpr_row *row; /* what it is made of, largest first, by `by` */
     size_t rows;
     enum mpr_group by;
+    const char *grown; /* of an account that a base limits: the line that grew most; "": none */
+    uint64_t grown_bytes;
+    bool grown_estimated;
 };
 
 struct mpr_check {

@@ -69,6 +69,7 @@ static void fill_comms(struct mpr_device_state *out, struct mpr_arena *arena,
                                         .id = c->comm[i].id,
                                         .ranks = c->comm[i].ranks,
                                         .rank = c->comm[i].rank,
+                                        .time = c->comm[i].time,
                                         .first_use =
                                             c->comm[i].first_use
                                                 ? mpr_label_name(arena, r, c->comm[i].first_use, 0)

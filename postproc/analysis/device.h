@@ -20,6 +20,7 @@ struct mpr_device_part {
 struct mpr_comm_row {
     const char *name, *first_use;
     uint64_t id, ranks, rank, bytes, blocks;
+    uint64_t time; /* ns, first seen */
 };
 
 struct mpr_device_state {

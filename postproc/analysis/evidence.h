@@ -13,9 +13,9 @@
 #include "segments.h"
 #include "steps.h"
 
-/* Anonymous memory beyond what blocks and mappings hold, at the sample at which that was most since
- * the peak of host/heap; and what it was at that peak, when malloc had least to spare: data of
- * libraries, stacks. */
+/* Anonymous memory beyond what blocks and mappings hold, when that was most since the peak of
+ * host/heap; and what it was near that peak, when malloc had least to spare: data of libraries,
+ * stacks. */
 struct mpr_retained {
     uint64_t time, anonymous, live, memprof; /* bytes; live: of host/heap and host/mmap */
     uint64_t others;                         /* bytes, at the peak */
@@ -42,7 +42,8 @@ struct mpr_evidence {
     const struct mpr_device_state *state;  /* by device: when memory ran out; else at its peak */
     bool at_oom[MPF_GPUS];                 /* which of the two */
     struct mpr_retained retained;
-    bool jemalloc; /* its own figures are in the log */
+    size_t threads; /* that recorded anything */
+    bool jemalloc;  /* its own figures are in the log */
 };
 
 /* What is less than both is no finding: bytes, and a share of what it is a part of. */
@@ -50,6 +51,13 @@ enum { MPR_WORTH_BYTES = 64 << 20, MPR_WORTH_SHARE = 20 };
 static inline bool mpr_worth(uint64_t bytes, uint64_t whole)
 {
     return bytes >= MPR_WORTH_BYTES && bytes >= whole / MPR_WORTH_SHARE;
+}
+
+/* What goes on growing is one sooner, be it by steps or by the clock. */
+enum { MPR_GROWN_BYTES = 4 << 20 };
+static inline bool mpr_worth_growth(uint64_t bytes, uint64_t whole)
+{
+    return bytes >= MPR_GROWN_BYTES && bytes >= whole / MPR_WORTH_SHARE;
 }
 
 /* A new finding, to be filled; until the next one is added. */

@@ -227,21 +227,22 @@ static int by_amount(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-static uint64_t median_of(const struct item *item, size_t items)
+uint64_t mpr_fold_usual(uint64_t *bytes, size_t count)
 {
-    uint64_t *bytes = mpr_alloc(items, sizeof *bytes);
-    for (size_t i = 0; i < items; i++) bytes[i] = item[i].line.row.bytes;
-    qsort(bytes, items, sizeof *bytes, by_amount);
-    const uint64_t median = bytes[(items - 1) / 2];
-    free(bytes);
-    return median;
+    qsort(bytes, count, sizeof *bytes, by_amount);
+    const uint64_t median = bytes[(count - 1) / 2];
+    return median > UINT64_MAX / 2 ? UINT64_MAX : 2 * median;
 }
 
 /* What has more bytes stands out; nothing does among what stood out before. */
 static uint64_t usual_bytes(const struct item *item, size_t items)
 {
-    const uint64_t median = median_of(item, items);
-    return item->line.sibling_most || median > UINT64_MAX / 2 ? UINT64_MAX : 2 * median;
+    if (item->line.sibling_most) return UINT64_MAX;
+    uint64_t *bytes = mpr_alloc(items, sizeof *bytes);
+    for (size_t i = 0; i < items; i++) bytes[i] = item[i].line.row.bytes;
+    const uint64_t most = mpr_fold_usual(bytes, items);
+    free(bytes);
+    return most;
 }
 
 static bool one_stands_out(const struct item *item, size_t items)

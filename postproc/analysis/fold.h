@@ -21,6 +21,9 @@ size_t mpr_fold(struct mpr_arena *arena, struct mpr_line *line, size_t lines);
  * line's first `older` runs are of one side.  How many are left. */
 size_t mpr_fold_sides(struct mpr_arena *arena, struct mpr_line *line, size_t lines, size_t older);
 
+/* The bytes over which one of those that are alike stands out; sorts them.  count > 0. */
+uint64_t mpr_fold_usual(uint64_t *bytes, size_t count);
+
 /* "{0..15, 31}", "{0,2,5}", "{0..63, 24 of them}": ascending numbers, no two the same. */
 const char *mpr_fold_set(struct mpr_arena *arena, const uint64_t *number, size_t numbers);
 

@@ -58,12 +58,12 @@ static void take_from(struct mpr_held *rest, const struct unseen *all)
 {
     rest->now = mpr_less(rest->now, all->now);
     rest->now_blocks = mpr_less(rest->now_blocks, all->now_blocks);
+    rest->allocations = mpr_less(rest->allocations, all->allocations);
     rest->estimated = all->any;
     if (!all->samples) return;
     rest->variance = all->variance;
     rest->then = mpr_less(rest->then, all->then);
     rest->then_blocks = mpr_less(rest->then_blocks, all->then_blocks);
-    rest->allocations = mpr_less(rest->allocations, all->allocations);
     rest->own_peak = rest->then; /* more is not known */
 }
 

@@ -1,5 +1,6 @@
 #include "host.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,9 +29,19 @@ static struct mpr_refusal *kind_of(struct mpr_refusals *refusals, const struct m
     return &refusals->kind[refusals->kinds++];
 }
 
+static void see_limits(struct mpr_refusals *refusals, const struct mpr_replay *r)
+{
+    refusals->limits = mpr_reading_of(&r->samples.source[MPR_SOURCE_RSS].now);
+    refusals->limit = mpr_reading_rlimit(&refusals->limits, refusals->newest.largest);
+}
+
 void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r,
                       const struct mpr_thread *t, const struct mpf_event *e)
 {
+    if (e->op == MPF_OP_SAMPLE_RSS && refusals->awaits) {
+        refusals->awaits = false;
+        if (!refusals->limit.name) see_limits(refusals, r);
+    }
     if (e->op != MPF_OP_FAIL || !mpf_heap_is_host(e->heap)) return;
     const struct mpr_refusal new = { .node = t->node,
                                      .thread = t->number,
@@ -39,6 +50,12 @@ void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r,
                                      .heap = e->heap };
     struct mpr_refusal *k = kind_of(refusals, &new);
     const uint64_t size = e->size | e->addr >> 32 << 40;
+    refusals->newest = new;
+    refusals->newest.time = r->now;
+    refusals->newest.largest = size;
+    see_limits(refusals, r);
+    refusals->awaits = true;
+    refusals->count++;
     if (!k) return;
     k->count++;
     k->time = r->now;
@@ -63,6 +80,20 @@ static void fill_refusals(struct mpr_host_story *s, struct mpr_arena *arena,
     }
 }
 
+struct mpr_refused mpr_refusals_newest(const struct mpr_refusals *refusals, struct mpr_arena *arena,
+                                       const struct mpr_reader *reader)
+{
+    const struct mpr_refusal *newest = &refusals->newest;
+    struct mpr_refused out = { .count = refusals->count,
+                               .time = newest->time,
+                               .bytes = newest->largest,
+                               .error = newest->error,
+                               .limit = refusals->limit,
+                               .heap = mpr_label_heap(arena, newest->heap) };
+    if (out.count) out.path = mpr_label_best(arena, reader, newest->node, newest->at, &out.depth);
+    return out;
+}
+
 /* ---- is there a story? */
 
 static uint64_t value(const struct mpr_reading *r, int i)
@@ -77,30 +108,57 @@ static bool is_full(const struct mpr_reading *cgroup)
     return limit != MPF_UNKNOWN && usage != MPF_UNKNOWN && usage >= limit / 100 * 95;
 }
 
-static bool was_killed(const struct mpr_summary *s)
+/* For want of memory: not by a signal of its own doing (SIGSEGV, SIGABRT), nor by one that asks it
+ * to end. */
+static bool was_killed(const struct mpr_summary *s, bool full)
 {
-    return s->fate == MPR_FATE_UNKNOWN || s->fate == MPR_FATE_SIGNAL;
+    if (s->fate == MPR_FATE_UNKNOWN || s->oom != MPR_FATE_NO_OOM) return true;
+    return s->fate == MPR_FATE_SIGNAL && (s->fate_status == SIGKILL || full);
 }
 
 bool mpr_host_look(struct mpr_host_story *s, const struct mpr_summary *summary,
-                   const struct mpr_replay *r)
+                   const struct mpr_replay *r, const struct mpr_refusals *refusals)
 {
-    const uint64_t end = summary->duration_ns;
-    *s = (struct mpr_host_story){ .end = end,
-                                  .mark = end > 2 * LAST_NS ? end - LAST_NS : end / 2,
-                                  .killed = was_killed(summary) };
-    for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) s->failures += r->books.heap[i].failures;
+    *s = (struct mpr_host_story){ .end = summary->duration_ns, .failures = refusals->count };
     s->cgroup = mpr_reading_of(&r->samples.source[MPR_SOURCE_CGROUP].now);
     s->rss = mpr_reading_of(&r->samples.source[MPR_SOURCE_RSS].now);
     s->full = is_full(&s->cgroup);
+    s->killed = was_killed(summary, s->full);
+    s->refused = s->failures && !s->killed;
+    if (s->refused) s->end = refusals->newest.time;
+    s->mark = s->end > 2 * LAST_NS ? s->end - LAST_NS : s->end / 2;
     s->told = s->killed || s->full || s->failures;
     return s->told;
 }
 
+/* ---- when it ended */
+
+static void take_end(struct mpr_host_end *end, const struct mpr_replay *r)
+{
+    *end = (struct mpr_host_end){
+        .at = end->at,
+        .taken = true,
+        .held = mpr_held_host(r),
+        .cells = r->books.cells,
+        .rss = mpr_reading_of(&r->samples.source[MPR_SOURCE_RSS].now),
+        .cgroup = mpr_reading_of(&r->samples.source[MPR_SOURCE_CGROUP].now),
+    };
+    for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) end->bytes += r->books.heap[i].bytes;
+}
+
+void mpr_host_end_see(struct mpr_host_end *end, const struct mpr_replay *r,
+                      const struct mpf_event *e)
+{
+    if (!end->taken && e->op == MPF_OP_FAIL && mpf_heap_is_host(e->heap) && r->now >= end->at)
+        take_end(end, r);
+}
+
+void mpr_host_end_free(struct mpr_host_end *end) { free(end->held); }
+
 /* ---- growth */
 
 static void fill_growth(struct mpr_growth *out, struct mpr_arena *arena,
-                        const struct mpr_reader *reader)
+                        const struct mpr_reader *reader, const struct mpr_host_end *end)
 {
     const struct mpr_replay *r = &reader->replay;
     struct mpr_growth_builder b;
@@ -112,13 +170,12 @@ static void fill_growth(struct mpr_growth *out, struct mpr_arena *arena,
         size_t depth;
         if (!mpf_heap_is_host(cell->heap)) continue;
         const char *const *path = mpr_label_path(arena, reader, cell, &depth);
-        mpr_growth_add(&b, path, depth, held[i].then, held[i].now, held[i].estimated);
+        mpr_growth_add(&b, path, depth, held[i].then, i < end->cells ? end->held[i].now : 0,
+                       held[i].estimated);
     }
     free(held);
-    for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) {
-        out->before += books->heap[i].peak_bytes;
-        out->after += books->heap[i].bytes;
-    }
+    for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) out->before += books->heap[i].peak_bytes;
+    out->after = end->bytes;
     mpr_growth_end(&b, out);
     out->valid = true;
     out->time = r->options.at.from;
@@ -131,10 +188,16 @@ static struct mpr_reading rss_at_mark(const struct mpr_track *t)
 }
 
 void mpr_host_fill(struct mpr_host_story *s, struct mpr_arena *arena,
-                   const struct mpr_reader *reader, const struct mpr_refusals *refusals)
+                   const struct mpr_reader *reader, const struct mpr_refusals *refusals,
+                   struct mpr_host_end *end)
 {
     const struct mpr_replay *r = &reader->replay;
+    if (!end->taken) take_end(end, r);
+    s->newest = mpr_refusals_newest(refusals, arena, reader);
+    s->rss = end->rss;
+    s->cgroup = end->cgroup;
+    s->limits = s->refused ? refusals->limits : s->rss;
     fill_refusals(s, arena, reader, refusals);
-    fill_growth(&s->growth, arena, reader);
+    fill_growth(&s->growth, arena, reader, end);
     s->rss_then = rss_at_mark(&r->samples.source[MPR_SOURCE_RSS]);
 }

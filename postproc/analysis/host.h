@@ -13,18 +13,43 @@ struct mpr_refusals {
         uint32_t node, thread, error;
         struct mpr_site at;
         uint8_t heap;
-    } kind[32];
+    } kind[32], newest; /* newest: alone, of all kinds */
     size_t kinds;
+    uint64_t count;
+    /* Which limits held at the newest one: as of the sample before it; or of the one behind it,
+     * where no limit of that was in its way, for they may have been set in between. */
+    struct mpr_reading limits;
+    struct mpr_rlimit limit; /* that was in the newest one's way */
+    bool awaits;             /* the sample behind the newest one */
 };
 /* For each event of a watch. */
 void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r,
                       const struct mpr_thread *t, const struct mpf_event *e);
+/* After the last event. */
+struct mpr_refused mpr_refusals_newest(const struct mpr_refusals *refusals, struct mpr_arena *arena,
+                                       const struct mpr_reader *reader);
 
-/* After the first reading, from the log's summary: is there a story? */
+/* After the first reading, from the log's summary: is there a story?  That of who was refused
+ * memory, and not killed, ends with the newest refusal. */
 bool mpr_host_look(struct mpr_host_story *s, const struct mpr_summary *summary,
-                   const struct mpr_replay *r);
-/* After a second reading that was pinned at s->mark. */
+                   const struct mpr_replay *r, const struct mpr_refusals *refusals);
+
+/* What there was when the story ended, taken in the second reading. */
+struct mpr_host_end {
+    uint64_t at; /* ns; UINT64_MAX: after the last event */
+    bool taken;
+    struct mpr_held *held; /* of the cells that there were then */
+    uint32_t cells;
+    uint64_t bytes; /* of host memory */
+    struct mpr_reading rss, cgroup;
+};
+void mpr_host_end_see(struct mpr_host_end *end, const struct mpr_replay *r,
+                      const struct mpf_event *e);
+void mpr_host_end_free(struct mpr_host_end *end);
+
+/* After a second reading that was pinned at s->mark; end: of that one. */
 void mpr_host_fill(struct mpr_host_story *s, struct mpr_arena *arena,
-                   const struct mpr_reader *reader, const struct mpr_refusals *refusals);
+                   const struct mpr_reader *reader, const struct mpr_refusals *refusals,
+                   struct mpr_host_end *end);
 
 #endif

@@ -6,10 +6,12 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "chosen.h"
 #include "composition.h"
 #include "evidence.h"
 #include "first_look.h"
 #include "gpu.h"
+#include "host.h"
 #include "labels.h"
 #include "reader.h"
 #include "repeats.h"
@@ -17,7 +19,8 @@
 
 /* ---- evidence */
 
-enum { NEWEST = 10 }; /* samples of a second */
+/* What is taken so often is kept for more than a second */
+enum { NEWEST = 12, TICK_NS = 100000000, SECOND_NS = 1000000000 };
 
 /* What is gathered of a reading. */
 struct gathering {
@@ -26,8 +29,9 @@ struct gathering {
     struct mpr_device_state state[MPF_GPUS];
     struct mpr_evidence evidence;
     struct mpr_first_look look;         /* range: the outermost one that repeats; NULL: none does */
-    struct mpr_retained newest[NEWEST]; /* since the peak of host/heap so far */
-    uint64_t samples, peak, others;
+    struct mpr_retained newest[NEWEST]; /* since the peak of host/heap so far; time 0: none */
+    struct mpr_refusals refusals;
+    uint64_t taken, peak, others;
 };
 
 static uint64_t live(const struct mpr_replay *r)
@@ -48,40 +52,76 @@ static struct mpr_retained sampled(const struct mpr_replay *r)
                                   .fallen = mpr_less(heap->peak_bytes, heap->bytes) };
 }
 
-static void forget_samples(struct gathering *g)
+static void forget_newest(struct gathering *g)
 {
-    g->samples = 0;
+    g->taken = 0;
     memset(g->newest, 0, sizeof g->newest);
     g->evidence.retained = (struct mpr_retained){ 0 };
 }
 
-/* At a sample of the kernel's figures: that of a second ago counts.  The newest ones of a log do
- * not, for a program that ends gives its blocks back, and its memory with the process. */
+static void look_at_peak(struct gathering *g, const struct mpr_replay *r)
+{
+    if (g->peak != r->books.heap[MPF_HEAP_HOST].peak_bytes) forget_newest(g);
+    g->peak = r->books.heap[MPF_HEAP_HOST].peak_bytes;
+}
+
+/* What was so for a second counts.  The newest does not, for a program that ends gives its blocks
+ * back, and its memory with the process. */
+static void count_lasting(struct gathering *g, uint64_t time)
+{
+    struct mpr_retained *most = &g->evidence.retained;
+    for (size_t i = 0; i < NEWEST; i++) {
+        struct mpr_retained *at = &g->newest[i];
+        if (!at->time || mpr_less(time, at->time) < SECOND_NS) continue;
+        at->others = g->others;
+        if (mpr_retained_bytes(at) > mpr_retained_bytes(most)) *most = *at;
+        at->time = 0;
+    }
+}
+
+/* A log has samples of the kernel's figures where these changed, so between two of them the clock
+ * tells what is live beside the older one. */
+static void tick(void *arg, const struct mpr_replay *r, uint64_t time)
+{
+    struct gathering *g = arg;
+    look_at_peak(g, r);
+    count_lasting(g, time);
+    g->newest[g->taken++ % NEWEST] = sampled(r);
+}
+
+/* At a sample: what was taken since the one before may have been given back by then. */
 static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                 const struct mpf_event *e)
 {
     struct gathering *g = arg;
-    struct mpr_retained *most = &g->evidence.retained, *at, now;
-    (void)t;
+    const struct mpr_heap *heap = &r->books.heap[MPF_HEAP_HOST];
+    mpr_refusals_see(&g->refusals, r, t, e);
     if (e->op != MPF_OP_SAMPLE_RSS) return;
-    now = sampled(r);
-    if (g->peak != r->books.heap[MPF_HEAP_HOST].peak_bytes) {
-        forget_samples(g);
-        g->peak = r->books.heap[MPF_HEAP_HOST].peak_bytes;
-        g->others = mpr_retained_beyond(&now);
-    }
-    now.others = g->others;
-    at = &g->newest[g->samples++ % NEWEST];
-    if (mpr_retained_bytes(at) > mpr_retained_bytes(most)) *most = *at;
-    *at = now;
+    const struct mpr_retained now = sampled(r);
+    look_at_peak(g, r);
+    if (now.fallen <= heap->peak_bytes / 8) g->others = mpr_retained_beyond(&now);
+    for (size_t i = 0; i < NEWEST; i++)
+        if (mpr_less(r->now, g->newest[i].time) < 2 * TICK_NS &&
+            now.anonymous < g->newest[i].anonymous)
+            g->newest[i].anonymous = now.anonymous;
 }
 
 static void begin(void *arg, struct mpr_reader *reader)
 {
     struct gathering *g = arg;
-    forget_samples(g);
-    g->peak = 0;
+    forget_newest(g);
+    g->peak = g->others = 0;
+    g->refusals = (struct mpr_refusals){ 0 };
     reader->replay.watch = (struct mpr_watch){ see, g };
+    mpr_clock_begin(&reader->replay,
+                    &(struct mpr_clock){ .tick = tick, .arg = g, .every = TICK_NS });
+}
+
+static size_t threads(const struct mpr_replay *r)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < r->threads.count; i++) count += r->threads.at[i] && i;
+    return count;
 }
 
 static void fill_oom(struct mpr_insights *out, const struct mpr_reader *reader,
@@ -119,9 +159,12 @@ static void end(void *arg, const struct mpr_reader *reader)
     /* What lives longer comes first: labels are kept where they were made first. */
     if (oom) fill_oom(g->out, reader, oom);
     fill_states(g, reader, oom);
+    g->out->refused = mpr_refusals_newest(&g->refusals, &g->out->arena, reader);
     mpr_segments_fill_worst(&g->segments, reader);
     g->look.range = mpr_repeats_outermost_name(reader->repeats, &g->out->arena);
     mpr_first_look_ended(&g->look, reader);
+    count_lasting(g, mpr_log_status(reader->log)->end_ns);
+    g->evidence.threads = threads(&reader->replay);
     g->evidence.jemalloc = reader->replay.samples.source[MPR_SOURCE_JEMALLOC].count;
 }
 
@@ -236,8 +279,14 @@ static void read_breakdown(struct mpr_insights *out, struct mpr_evidence *e, con
 {
     struct mpr_error none;
     const struct mpr_instant at = out->oom.told ? MPR_INSTANT_AT(out->oom.time) : MPR_INSTANT_PEAK;
-    out->has_breakdown =
-        has_torch(e->log) && mpr_breakdown_read(&out->breakdown, path, at, progress, &none) == 0;
+    if (!has_torch(e->log)) return;
+    struct mpr_breakdown_reading *b = mpr_breakdown_begin_at(&out->breakdown, path, at);
+    const struct mpr_peaks_guest guest = { mpr_breakdown_see, mpr_breakdown_fill, b };
+    mpr_peaks_init(&out->by_python, &(struct mpr_peaks_options){
+                                        .by = MPR_GROUP_PYTHON, .at = at, .guest = &guest });
+    out->has_breakdown = mpr_peaks_add(&out->by_python, path, progress, &none) == 0;
+    out->by_python.options.guest = NULL; /* it ends with this function */
+    mpr_breakdown_end(b);
     if (out->has_breakdown) e->breakdown = &out->breakdown;
 }
 
@@ -274,6 +323,7 @@ void mpr_insights_free(struct mpr_insights *out)
     if (out->has_steps) mpr_steps_free(&out->steps);
     if (out->has_leaks) mpr_leaks_free(&out->leaks);
     if (out->has_breakdown) mpr_breakdown_free(&out->breakdown);
+    mpr_peaks_free(&out->by_python);
     mpr_peaks_free(&out->peaks);
     free(out->finding);
     mpr_arena_free(&out->arena);

@@ -17,6 +17,7 @@
 #include "leaks.h"
 #include "peaks.h"
 #include "processes.h"
+#include "reading.h"
 #include "steps.h"
 
 struct mpr_error;
@@ -55,16 +56,29 @@ struct mpr_insights_oom {
     struct mpr_device_state state; /* of the device, then */
 };
 
+/* The newest allocation of host memory that failed. */
+struct mpr_refused {
+    uint64_t count, time, bytes; /* count: of all that failed; 0: none did */
+    unsigned error;              /* errno */
+    struct mpr_rlimit limit;     /* that was in the way */
+    const char *heap;
+    const char *const *path;
+    size_t depth;
+};
+
 struct mpr_insights {
     struct mpr_arena arena;
     struct mpr_peaks peaks; /* of the one log, by AUTO */
     struct mpr_insights_oom oom;
+    struct mpr_refused refused;
     const struct mpr_processes *family; /* the run that the log is of; NULL: it alone was given */
     struct mpr_steps steps;             /* whose paths findings have; has_steps: a range repeats */
     bool has_steps;
     struct mpr_leaks leaks; /* likewise, where none does */
     bool has_leaks;
-    struct mpr_breakdown breakdown; /* likewise; has_breakdown: PyTorch held device memory */
+    struct mpr_breakdown breakdown; /* likewise, and */
+    struct mpr_peaks by_python;     /* who held at its instant, by Python's stacks; both of them:
+                                       PyTorch held device memory */
     bool has_breakdown;
     struct mpr_finding *finding; /* largest first */
     size_t findings, cap;

@@ -7,7 +7,7 @@
 #include "units.h"
 
 /* A program that is over in a moment grows until it is. */
-enum { LEAST_BYTES = 4 << 20, LEAST_SECONDS = 1 };
+enum { LEAST_SECONDS = 1 };
 
 struct grown {
     uint64_t bytes;
@@ -48,7 +48,7 @@ static uint64_t peak_of(const struct mpr_log_peaks *log, const char *heap)
 static bool is_worth_it(const struct mpr_evidence *e, const struct mpr_leaks_heap *h,
                         uint64_t grown)
 {
-    return grown >= LEAST_BYTES && grown >= peak_of(e->log, h->live->name) / MPR_WORTH_SHARE &&
+    return mpr_worth_growth(grown, peak_of(e->log, h->live->name)) &&
            !strstr(h->live->name, "/device") && /* PyTorch's segments: its cache */
            !is_told_inside(e->leaks, h->live->name);
 }

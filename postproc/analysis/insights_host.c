@@ -16,8 +16,11 @@ static void retention(struct mpr_insights *out, const struct mpr_evidence *e)
                                mpr_finding_size(out, kept), mpr_finding_time(out, r->time),
                                mpr_finding_size(out, r->anonymous), mpr_finding_size(out, r->live));
     f->change = e->jemalloc ? "MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0"
-                            : "MALLOC_ARENA_MAX=2, malloc_trim(0) after what frees much, or an "
-                              "allocator that gives back (jemalloc)";
+                : e->threads > 1
+                    ? "MALLOC_ARENA_MAX=2, malloc_trim(0) after what frees much, or an allocator "
+                      "that gives back (jemalloc)"
+                    : "malloc_trim(0) after what frees much, or an allocator that gives back "
+                      "(jemalloc)";
     f->look = "timeline --heap host/heap";
     mpr_finding_bytes(f, "kept_bytes", kept);
     mpr_finding_bytes(f, "anonymous_bytes", r->anonymous);

@@ -68,6 +68,13 @@ static uint64_t risen(const struct mpr_steps *s, const struct mpr_instances_heap
     return before < after ? 2 * before : 2 * after;
 }
 
+/* Of a device instances may be the layers of one pass. */
+static bool is_worth_it(const struct mpr_instances_heap *h, uint64_t bytes)
+{
+    return strncmp(h->name, "gpu", 3) == 0 ? mpr_worth(bytes, h->peak_bytes)
+                                           : mpr_worth_growth(bytes, h->peak_bytes);
+}
+
 /* Half of the instances, or more, keep at least so much. */
 static void growth(struct mpr_insights *out, const struct mpr_steps *s,
                    const struct mpr_steps_heap *h)
@@ -77,7 +84,7 @@ static void growth(struct mpr_insights *out, const struct mpr_steps *s,
     uint64_t all;
     if (count < MPR_STEPS_LEAST || __builtin_mul_overflow(kept, count / 2, &all)) return;
     if (risen(s, h->heap) < all) all = risen(s, h->heap);
-    if (!mpr_worth(all, h->heap->peak_bytes)) return;
+    if (!is_worth_it(h->heap, all)) return;
     struct mpr_finding *f = mpr_finding_add(out, "growth", whose(out, h->heap->name), all);
     f->what =
         mpr_arena_format(&out->arena,

@@ -62,7 +62,7 @@ const char *const *mpr_label_node(struct mpr_arena *arena, const struct mpr_read
                                   uint32_t node, size_t *depth)
 {
     const struct mpr_replay *r = &reader->replay;
-    const size_t skipped = r->options.backward_of && mpr_backward_is(&r->ranges, node);
+    const size_t skipped = mpr_backward_is(&r->ranges, node);
     *depth = r->ranges.node[node].depth - skipped;
     const char **path = mpr_arena_alloc(arena, *depth * sizeof *path);
     for (size_t i = *depth; i-- > 0; node = r->ranges.node[node].parent)

@@ -252,7 +252,8 @@ static void end(void *arg, const struct mpr_reader *reader)
     out->heap = mpr_arena_alloc(&out->arena, log->heaps * sizeof *out->heap);
     out->instants = h->taken;
     out->kept = h->count;
-    for (size_t i = 0; i < log->heaps; i++) out->heap[i].live = &log->heap[i];
+    for (size_t i = 0; i < log->heaps; i++)
+        out->heap[i] = (struct mpr_leaks_heap){ .live = &log->heap[i] };
     if (h->count < MPR_LEAKS_LEAST) return;
     const size_t warm = mpr_trend_warm(h->count);
     out->warm_number = h->at[warm].number;
@@ -353,6 +354,61 @@ static int read_log(struct mpr_leaks *out, const struct mpr_choice *choice, cons
     return status;
 }
 
+/* ---- by call stacks */
+
+/* Do they name the site that grew most, or where nothing grows in either way, what levelled off? */
+static bool names_more(const struct mpr_leaks_heap *calls, const struct mpr_leaks_heap *heap)
+{
+    if (calls->growings) return calls->growing[0].row.depth;
+    return !heap->growings && calls->levelleds && calls->levelled[0].row.depth;
+}
+
+static void take_rows(struct mpr_leaks_heap *to, const struct mpr_leaks_heap *calls,
+                      enum mpr_group by)
+{
+    to->by = by;
+    to->growing = calls->growing;
+    to->growings = calls->growings;
+    to->levelled = calls->levelled;
+    to->levelleds = calls->levelleds;
+    to->few = calls->few;
+    to->fews = calls->fews;
+}
+
+static const struct mpr_leaks_heap *heap_named(const struct mpr_leaks *l, const char *name)
+{
+    for (size_t i = 0; i < l->peaks.log[0].heaps; i++)
+        if (strcmp(l->heap[i].live->name, name) == 0) return &l->heap[i];
+    return NULL;
+}
+
+/* A range tells which step grows, and a line of code what does; where each step has a range of its
+ * own, none of these grows by itself.  So where ranges name blocks that have call stacks, too, what
+ * grows is told by these. */
+static int read_calls(struct mpr_leaks *out, const char *path, const struct mpr_first_look *known,
+                      const struct mpr_progress *progress, struct mpr_error *error)
+{
+    const enum mpr_group by = out->peaks.log[0].choice.by, calls = known->choice.calls;
+    for (size_t i = 0; i < out->peaks.log[0].heaps; i++) out->heap[i].by = by;
+    if (out->options.by != MPR_GROUP_AUTO || out->kept < MPR_LEAKS_LEAST ||
+        !mpr_group_is_calls(calls))
+        return 0;
+    struct mpr_leaks_options options = out->options;
+    options.by = calls;
+    options.known = known;
+    struct mpr_leaks *l = mpr_alloc(1, sizeof *l);
+    if (mpr_leaks_read(l, path, &options, progress, error) != 0) {
+        free(l);
+        return -1;
+    }
+    out->calls = l;
+    for (size_t i = 0; i < out->peaks.log[0].heaps; i++) {
+        const struct mpr_leaks_heap *heap = heap_named(l, out->heap[i].live->name);
+        if (heap && names_more(heap, &out->heap[i])) take_rows(&out->heap[i], heap, calls);
+    }
+    return 0;
+}
+
 int mpr_leaks_read(struct mpr_leaks *out, const char *path, const struct mpr_leaks_options *options,
                    const struct mpr_progress *progress, struct mpr_error *error)
 {
@@ -367,12 +423,15 @@ int mpr_leaks_read(struct mpr_leaks *out, const char *path, const struct mpr_lea
         choose(out, &known);
         status = read_log(out, &known.choice, path, progress, error);
     }
+    if (status == 0) status = read_calls(out, path, &known, progress, error);
     if (status != 0) mpr_leaks_free(out);
     return status;
 }
 
 void mpr_leaks_free(struct mpr_leaks *leaks)
 {
+    if (leaks->calls) mpr_leaks_free(leaks->calls);
+    free(leaks->calls);
     mpr_peaks_free(&leaks->peaks);
     mpr_arena_free(&leaks->arena);
 }

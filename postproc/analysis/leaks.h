@@ -43,6 +43,7 @@ struct mpr_leaks_row {
 
 struct mpr_leaks_heap {
     const struct mpr_heap_peak *live;  /* at the instant */
+    enum mpr_group by;                 /* what grows and levelled off is told by */
     int64_t grown_bytes, grown_blocks; /* since the warm-up: the whole heap */
     bool grows;                        /* the whole of it, as a site does */
     struct mpr_leaks_row *growing;     /* since the warm-up, the largest first */
@@ -68,6 +69,8 @@ struct mpr_leaks {
     const uint64_t *ended; /* ns: when instances of the range did, up to the last one kept */
     size_t endings;
     struct mpr_leaks_heap *heap; /* as peaks.log->heap */
+    struct mpr_leaks *calls;     /* the same by call stacks, whose rows some heaps have; NULL: they
+                                    were not asked */
 };
 
 /* 0, or -1 with *error filled. */

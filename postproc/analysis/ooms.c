@@ -11,6 +11,7 @@
 #include "gpu.h"
 #include "growth.h"
 #include "host.h"
+#include "index.h"
 #include "labels.h"
 #include "mpf/sample.h"
 #include "picture.h"
@@ -63,6 +64,18 @@ static int by_size(const void *left, const void *right)
     return x > y ? -1 : x < y;
 }
 
+/* What blocks of one path have in common. */
+static uint64_t place_of(const struct mpr_reader *reader, const struct mpr_gpu_block *b)
+{
+    const struct mpr_site at = mpr_sites_of(&reader->replay.sites, b->site);
+    const uint64_t stack = UINT64_C(1) << 32 | at.stack;
+    switch (reader->replay.options.by) {
+    case MPR_GROUP_STACK: return stack;
+    case MPR_GROUP_PYTHON: return at.python;
+    default: return b->node ? b->node : at.python || !at.stack ? at.python : stack;
+    }
+}
+
 /* By calls where they were asked for. */
 static const char *const *path_of(struct mpr_arena *arena, const struct mpr_reader *reader,
                                   const struct mpr_gpu_block *b, size_t *depth)
@@ -75,6 +88,30 @@ static const char *const *path_of(struct mpr_arena *arena, const struct mpr_read
     }
 }
 
+static void fill_places(struct mpr_oom_story *s, struct mpr_arena *arena,
+                        const struct mpr_reader *reader, const struct mpr_gpu_block *const *block,
+                        size_t blocks)
+{
+    struct mpr_index number = { 0 };
+    s->place = mpr_arena_alloc(arena, (blocks + 1) * sizeof *s->place);
+    for (size_t i = 0; i < blocks; i++) {
+        const uint64_t key = place_of(reader, block[i]), bytes = mpr_gpu_backed(block[i]),
+                       age = mpr_less(s->time, block[i]->time);
+        uint32_t known = mpr_index_get(&number, key);
+        if (!known) {
+            struct mpr_oom_place *new = &s->place[s->places++];
+            *new = (struct mpr_oom_place){ .largest = bytes };
+            new->path = path_of(arena, reader, block[i], &new->depth);
+            mpr_index_set(&number, key, known = (uint32_t)s->places);
+        }
+        struct mpr_oom_place *p = &s->place[known - 1];
+        p->bytes += bytes;
+        p->blocks++;
+        if (age > p->age) p->age = age;
+    }
+    mpr_index_free(&number);
+}
+
 static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena,
                          const struct mpr_reader *reader, const struct mpr_picture *p)
 {
@@ -84,7 +121,7 @@ static void fill_largest(struct mpr_oom_story *s, struct mpr_arena *arena,
         if (mpr_gpu_backed(&p->torch[i])) block[n++] = &p->torch[i];
     for (size_t i = 0; !p->torches && i < p->drivers; i++) block[n++] = &p->driver[i];
     qsort(block, n, sizeof *block, by_size);
-    s->live_blocks = n;
+    fill_places(s, arena, reader, block, n);
     if (n > MPR_OOM_BLOCKS) n = MPR_OOM_BLOCKS;
     s->largest = mpr_arena_alloc(arena, n * sizeof *s->largest);
     for (size_t i = 0; i < n; i++) {
@@ -200,6 +237,7 @@ struct first {
     struct mpr_good good;
     struct mpr_refusals refusals;
     struct spans spans;
+    struct mpr_host_end end; /* by the second reading */
     bool backward_of;
 };
 
@@ -209,6 +247,13 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
     struct first *first = arg;
     mpr_good_see(&first->good, r, t, e);
     mpr_refusals_see(&first->refusals, r, t, e);
+}
+
+static void see_end(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                    const struct mpf_event *e)
+{
+    (void)t;
+    mpr_host_end_see(arg, r, e);
 }
 
 static int read_first(const struct mpr_ooms *ooms, struct mpr_reader *reader, struct first *first,
@@ -230,6 +275,7 @@ static int read_again(struct mpr_reader *reader, struct first *first, enum mpr_g
     mpr_reader_close(reader);
     if (mpr_reader_open(reader, path, by, at, error) != 0) return -1;
     reader->replay.options.backward_of = first->backward_of;
+    reader->replay.watch = (struct mpr_watch){ see_end, &first->end };
     reader->replay.gpu.window = first->spans.window;
     reader->replay.gpu.windows = first->spans.count;
     return mpr_reader_replay(reader, path, progress, error);
@@ -242,10 +288,11 @@ static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct firs
     *log = (struct mpr_ooms_log){ 0 };
     if (read_first(ooms, &reader, first, path, progress, error) != 0) return -1;
     mpr_reader_summary(&reader, path, &ooms->arena, &log->summary);
-    const bool told = mpr_host_look(&log->host, &log->summary, &reader.replay);
+    const bool told = mpr_host_look(&log->host, &log->summary, &reader.replay, &first->refusals);
     const struct mpr_choice asked = { .by = ooms->by, .source = "" };
     log->choice = ooms->by == MPR_GROUP_AUTO ? mpr_choose(&reader) : asked;
     const enum mpr_group by = log->choice.by;
+    first->end.at = log->host.refused ? log->host.end : UINT64_MAX;
     if (told || first->spans.count) {
         const struct mpr_instant at = told ? MPR_INSTANT_END_OF(log->host.mark) : MPR_INSTANT_PEAK;
         if (read_again(&reader, first, by, at, path, progress, error) != 0) return -1;
@@ -253,7 +300,7 @@ static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct firs
     reader.replay.options.by = by; /* pictures hold blocks: rows by anything can be made of them */
     fill_log(ooms, &reader, log);
     fill_growth(log, &ooms->arena, &reader, &first->spans, &first->good);
-    if (told) mpr_host_fill(&log->host, &ooms->arena, &reader, &first->refusals);
+    if (told) mpr_host_fill(&log->host, &ooms->arena, &reader, &first->refusals, &first->end);
     mpr_reader_close(&reader);
     return 0;
 }
@@ -267,6 +314,7 @@ int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progr
     const int status = read_log(ooms, &ooms->log[ooms->logs], &first, path, progress, error);
     for (size_t i = 0; i < first.spans.count; i++) mpr_picture_free(&first.spans.window[i].peak);
     mpr_good_free(&first.good);
+    mpr_host_end_free(&first.end);
     if (status != 0) return -1;
     ooms->logs++;
     return 0;

@@ -24,9 +24,15 @@ struct mpr_fit {
 };
 
 /* A live block, for the list of the largest, which ends at so many. */
-enum { MPR_OOM_BLOCKS = 1000 };
+enum { MPR_OOM_BLOCKS = 20 };
 struct mpr_oom_block {
     uint64_t bytes, age;
+    const char *const *path;
+    size_t depth;
+};
+/* All live blocks of one place; age: of the oldest, ns. */
+struct mpr_oom_place {
+    uint64_t bytes, blocks, largest, age;
     const char *const *path;
     size_t depth;
 };
@@ -63,9 +69,11 @@ struct mpr_oom_story {
     struct mpr_fit fit[8];
     size_t fits;
     struct mpr_oom_block *largest;
-    size_t blocks, live_blocks; /* in the list; in all */
-    struct mpr_growth growth;   /* since the last good peak */
-    const char *good;           /* the range's instance that it was in, "step:11"; "": in none */
+    size_t blocks;
+    struct mpr_oom_place *place;
+    size_t places;
+    struct mpr_growth growth; /* since the last good peak */
+    const char *good;         /* the range's instance that it was in, "step:11"; "": in none */
 };
 
 /* Allocations of host memory that failed in the same place in the same way. */
@@ -78,12 +86,16 @@ struct mpr_host_refusal {
 };
 
 struct mpr_host_story {
-    bool told;                /* there is something to tell: */
-    bool killed, full;        /* the log has no end; the cgroup's charge is at its limit */
-    uint64_t failures;        /* allocations that failed */
-    uint64_t mark, end;       /* ns: what grew between them */
+    bool told;         /* there is something to tell: */
+    bool killed, full; /* for want of memory, or nobody knows; the cgroup's charge is at its
+                          limit */
+    bool refused;      /* allocations failed, and it was not killed */
+    uint64_t failures; /* allocations that failed */
+    struct mpr_refused newest;
+    uint64_t mark, end;       /* ns: what grew between them; refused: up to the newest refusal */
     struct mpr_growth growth; /* of live host memory, by range */
-    struct mpr_reading rss_then, rss, cgroup; /* samples at the mark and the newest */
+    struct mpr_reading rss_then, rss, cgroup; /* samples at the mark and at the end */
+    struct mpr_reading limits;                /* the sample that says which limits held then */
     struct mpr_host_refusal *refusal;
     size_t refusals;
 };

@@ -57,10 +57,13 @@ static void read_rest(const struct mpr_header *header, struct mpr_replay_options
         options->host_sample_mean = positive(mpr_header_get(header, "host.mean"));
         options->host_sample_below = from;
     }
+    options->in_window = mpr_header_get(header, "window.open") != NULL;
     mpr_units_size(&size, from);
     if (options->host_sample_mean > 0)
         snprintf(options->rest_name, sizeof options->rest_name, "(not in the sample)");
-    else snprintf(options->rest_name, sizeof options->rest_name, "(blocks under %s)", size.text);
+    else
+        snprintf(options->rest_name, sizeof options->rest_name, "(blocks under %s%s)", size.text,
+                 mpr_header_get(header, "window.blocks") ? " outside of windows" : "");
 }
 
 int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_group by,
@@ -142,6 +145,19 @@ static struct mpr_recording recording(const struct mpr_header *h, struct mpr_are
                                    .root = root && strcmp(root, "1") == 0 };
 }
 
+static void fill_windows(const struct mpr_header *h, const struct mpr_replay *r,
+                         struct mpr_arena *arena, struct mpr_recording *out)
+{
+    const char *text = mpr_header_get(h, "window");
+    const struct mpr_windows *w = &r->windows;
+    out->window.text = text ? mpr_arena_text(arena, text) : "";
+    out->window.blocks = mpr_header_get(h, "window.blocks") != NULL;
+    out->window.count = w->count;
+    out->window.from_ns = w->first_ns;
+    out->window.to_ns = w->open ? r->now : w->last_ns;
+    out->window.ns = w->closed_ns + (w->open ? mpr_less(r->now, w->since) : 0);
+}
+
 /* Whose malloc it is that the program calls instead of memprof's. */
 static const char *unseen_malloc(const struct mpr_header *h, struct mpr_arena *arena)
 {
@@ -203,7 +219,10 @@ static void fill_fate(const struct mpr_log_status *s, struct mpr_summary *out)
                       sizeof oom / sizeof *oom == MPR_RUN_OOM_KERNEL + 1,
                   "each end is here");
     out->hwm = s->hwm > s->run.rss ? s->hwm : s->run.rss;
-    const bool ended = s->run.known || s->process.life == MPR_LIFE_ENDED;
+    out->status_told = s->status_told;
+    if (s->status_told) out->fate_status = s->exit_status;
+    const bool cut_off = s->cut && !s->has_journal, /* then or later: nobody knows how it ended */
+        ended = s->run.known || (s->process.life == MPR_LIFE_ENDED && !cut_off);
     if (!s->has_header || !ended || (*s->end_reason && strcmp(s->end_reason, "recovered") != 0))
         return;
     out->fate = fate[s->run.how];
@@ -277,6 +296,7 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
     *out = (struct mpr_summary){ .path = mpr_arena_text(arena, path) };
     mpr_reader_process(mpr_log_header(reader->log), arena, &out->process);
     out->recording = recording(mpr_log_header(reader->log), arena);
+    fill_windows(mpr_log_header(reader->log), &reader->replay, arena, &out->recording);
     out->unseen_malloc = unseen_malloc(mpr_log_header(reader->log), arena);
     fill_state(status, arena, out);
     fill_fate(status, out);

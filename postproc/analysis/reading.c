@@ -41,3 +41,29 @@ struct mpr_reading mpr_reading_at_peak(const struct mpr_track *track, uint8_t he
     return mpr_reading_of(mpr_less(after->time, instant) < mpr_less(instant, held) ? after
                                                                                    : before);
 }
+
+/* ---- limits */
+
+uint64_t mpr_reading_newest(const struct mpr_reading *rss, int value)
+{
+    return rss->valid && rss->taken[value] == rss->time ? rss->value[value] : MPF_UNKNOWN;
+}
+
+static bool in_the_way(const struct mpr_rlimit *l, uint64_t asked)
+{
+    return l->bytes != MPF_UNKNOWN && l->used != MPF_UNKNOWN &&
+           l->used >= mpr_less(l->bytes / 20 * 19, asked);
+}
+
+struct mpr_rlimit mpr_reading_rlimit(const struct mpr_reading *rss, uint64_t asked)
+{
+    const struct mpr_rlimit limit[] = {
+        { "RLIMIT_AS", "address space", "-v", mpr_reading_newest(rss, MPF_RSS_LIMIT_AS),
+          rss->value[MPF_RSS_VM_SIZE] },
+        { "RLIMIT_DATA", "private memory", "-d", mpr_reading_newest(rss, MPF_RSS_LIMIT_DATA),
+          rss->value[MPF_RSS_ANON] },
+    };
+    for (size_t i = 0; rss->valid && i < sizeof limit / sizeof *limit; i++)
+        if (in_the_way(&limit[i], asked)) return limit[i];
+    return (struct mpr_rlimit){ 0 };
+}

@@ -96,8 +96,16 @@ static enum mpr_role of_between(const struct mpr_role_life *l)
     return l->says ? MPR_ROLE_INPUTS : MPR_ROLE_UNEXPLAINED;
 }
 
+/* All of the log is one phase, which says nothing: a stack may. */
+static enum mpr_role of_no_phase(const struct mpr_role_life *l)
+{
+    if (l->says & MPR_SAYS_CACHE) return MPR_ROLE_CACHE;
+    return l->lives && l->says & MPR_SAYS_MODULE ? MPR_ROLE_PARAMETERS : MPR_ROLE_UNEXPLAINED;
+}
+
 enum mpr_role mpr_role_of(const struct mpr_role_life *l)
 {
+    if (l->no_pass) return of_no_phase(l);
     if (l->under & MPR_SAYS_GATHER && l->made.phase != MPR_PHASE_OPTIMIZER)
         return MPR_ROLE_GATHERED;
     if (l->says & MPR_SAYS_BUCKET && !went_in_phase(l)) return MPR_ROLE_GRADIENTS;

@@ -10,6 +10,7 @@ struct mpr_role_life {
     bool lives;
     unsigned says;     /* its Python stack: mpr_torch_says; 0: it has none */
     unsigned under;    /* the ranges of its thread */
+    bool no_pass;      /* the log has none, and no optimizer's step: no phase begins or ends */
     bool as_parameter; /* it is as large as a parameter, and no gradient was ever given back */
 };
 

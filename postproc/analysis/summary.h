@@ -26,6 +26,13 @@ struct mpr_recording {
     uint64_t blocks_large; /* "sample", "large": those of so many usable bytes and more */
     uint64_t blocks_mean;  /* "sample": bytes from one of the others to the next, on average */
     bool root;             /* the user started the process, as argv says */
+    struct {               /* MEMPROF_WINDOW */
+        const char *text;  /* "": none, all is recorded always */
+        bool blocks;       /* each block in one is recorded; else they are of call stacks only */
+        uint64_t count;    /* times that one was open; */
+        uint64_t from_ns, to_ns; /* from the first opening to the last closing, or the log's end, */
+        uint64_t ns;             /* and together */
+    } window;
 };
 
 /* How a process ended whose log does not say it: nobody knows (SIGKILL and a bare exit_group look
@@ -72,10 +79,12 @@ struct mpr_summary {
     const char *end_reason;    /* what the END frame says; "" : none */
     enum mpr_fate fate;
     enum mpr_fate_oom oom;
-    int fate_status; /* that it exited with, or the signal */
-    uint64_t hwm;    /* resident bytes at most, where samples say nothing; 0: not known */
-    bool complete;   /* the log has its end, and nothing is damaged */
-    bool incomplete; /* events are missing (exit code 3) */
+    int fate_status;  /* that it exited with, or the signal */
+    bool status_told; /* of an end that the log itself says, exit: the run's record has the status
+                       */
+    uint64_t hwm;     /* resident bytes at most, where samples say nothing; 0: not known */
+    bool complete;    /* the log has its end, and nothing is damaged */
+    bool incomplete;  /* events are missing (exit code 3) */
     bool journal, journal_only, cut, has_header;
     struct mpr_summary_fold fold;
     enum mpr_summary_life {

@@ -86,6 +86,25 @@ bool mpr_telling_is_python(const char *frame)
            strncmp(source, " (bin/", 6) == 0;
 }
 
+/* The innermost frame of a module; `depth`: there is none. */
+static size_t module_frame(const char *const *path, size_t depth)
+{
+    for (size_t i = depth; i-- > 0;) {
+        const char *source = mpr_telling_source(path[i]);
+        if (mpr_telling_is_python(path[i]) && module_of(path[i], source) < source) return i;
+    }
+    return depth;
+}
+
+struct mpr_told_module mpr_telling_module(const char *const *path, size_t depth)
+{
+    const size_t i = module_frame(path, depth);
+    if (i == depth) return (struct mpr_told_module){ 0 };
+    const char *source = mpr_telling_source(path[i]), *open = module_of(path[i], source) + 1;
+    return (struct mpr_told_module){ path[i], (size_t)(open + 1 - path[i]),
+                                     (size_t)(source - 1 - (open + 1)) };
+}
+
 /* Own code has its file without a folder (python_file.h in replay). */
 static bool is_package(const char *frame)
 {
@@ -128,12 +147,27 @@ static const char *without_arguments(struct mpr_arena *arena, const char *frame,
     return text;
 }
 
+/* "void f<..> " is told as "f<..> ": of templates the name has what they return. */
+static const char *without_result(const char *name)
+{
+    const char *from = name;
+    int depth = 0;
+    if (strstr(name, "operator") || strpbrk(name, "([{")) return name;
+    for (const char *at = name; *at; at++) {
+        if (*at == '<') depth++;
+        if (*at == '>' && depth) depth--;
+        if (*at == ' ' && !depth && at[1]) from = at + 1;
+    }
+    return from;
+}
+
 const char *mpr_telling_short(struct mpr_arena *arena, const char *frame)
 {
     enum { KEEP = 12 };
     const char *source = mpr_telling_source(frame);
     if (mpr_telling_is_python(frame) || !strchr(frame, '<')) return frame;
-    return mpr_arena_format(arena, "%s%s", without_arguments(arena, frame, source, KEEP, "<..>"),
+    return mpr_arena_format(arena, "%s%s",
+                            without_result(without_arguments(arena, frame, source, KEEP, "<..>")),
                             source);
 }
 
@@ -296,21 +330,11 @@ static size_t library_call(const struct stack *s, size_t from)
     return i;
 }
 
-/* The innermost frame of a module; `depth`: there is none. */
-static size_t module_frame(const struct stack *s)
-{
-    for (size_t i = s->depth; i-- > 0;) {
-        const char *source = mpr_telling_source(s->at[i]);
-        if (mpr_telling_is_python(s->at[i]) && module_of(s->at[i], source) < source) return i;
-    }
-    return s->depth;
-}
-
 /* What the telling frame called of a library, or what that library's innermost module did, whose
  * path is told, too; "": nothing. */
 static const char *called(const struct stack *s, struct mpr_arena *arena, size_t from)
 {
-    const size_t module = module_frame(s);
+    const size_t module = module_frame(s->at, s->depth);
     size_t i = s->depth;
     if (module < s->depth && module > from) {
         i = library_call(s, module);
@@ -349,10 +373,8 @@ static const char *caller(const struct stack *s, struct mpr_arena *arena, size_t
 /* "[layers.3] " of the innermost frame that has one. */
 static const char *module_text(const struct stack *s, struct mpr_arena *arena)
 {
-    const size_t i = module_frame(s);
-    if (i == s->depth) return "";
-    const char *source = mpr_telling_source(s->at[i]), *module = module_of(s->at[i], source);
-    return mpr_arena_format(arena, "%.*s ", (int)(source - module - 1), module + 1);
+    const struct mpr_told_module m = mpr_telling_module(s->at, s->depth);
+    return m.length ? mpr_arena_format(arena, "[%.*s] ", (int)m.length, m.frame + m.from) : "";
 }
 
 static const char *telling_text(const struct stack *s, struct mpr_arena *arena, size_t at)
@@ -395,21 +417,33 @@ static size_t first_call(const char *const *path, size_t depth)
     return i;
 }
 
+/* Behind the operator's calls stands what ran in its backward pass: "torch:MmBackward0".  Where the
+ * calls end; `depth`: nothing stands there. */
+static size_t calls_end(const char *const *path, size_t from, size_t depth)
+{
+    static const char backward[] = "backward of ";
+    size_t end = depth;
+    if (from == depth || strncmp(path[from], backward, strlen(backward)) != 0) return depth;
+    while (end > from && !mpr_telling_is_python(path[end - 1])) end--;
+    return end > from ? end : depth;
+}
+
 struct mpr_told mpr_telling_of(struct mpr_telling *t, struct mpr_arena *arena,
                                const char *const *path, size_t depth, bool calls)
 {
     const size_t ranges = calls ? 0 : first_call(path, depth);
-    const struct stack s = { t, path + ranges, depth - ranges };
+    const size_t end = calls ? depth : calls_end(path, ranges, depth);
+    const struct stack s = { t, path + ranges, end - ranges };
     struct mpr_told told = { path, depth, "" };
     if (!s.depth) return told;
     const char **short_path = mpr_arena_alloc(arena, (ranges + 2) * sizeof *short_path);
     const size_t at = telling(&s);
-    const char *callee = called(&s, arena, at);
+    const char *callee = end < depth ? path[depth - 1] : called(&s, arena, at);
     memcpy(short_path, path, ranges * sizeof *path);
     short_path[ranges] = telling_text(&s, arena, at);
     if (*callee) short_path[ranges + 1] = callee;
     return (struct mpr_told){ short_path, ranges + 1 + (*callee != 0),
-                              ranges ? "" : caller(&s, arena, at) };
+                              ranges || end < depth ? "" : caller(&s, arena, at) };
 }
 
 const char *mpr_telling_places(struct mpr_telling *t, struct mpr_arena *arena,

@@ -50,6 +50,13 @@ bool mpr_telling_matches(const char *pattern, const char *text);
 const char *mpr_telling_source(const char *frame);
 /* "libfoo.so+0x12": its object file is all that is known. */
 bool mpr_telling_is_nameless(const char *frame);
+/* The innermost call of a torch.nn.Module, "f [layers.3] (t.py:3)", and where in its text the
+ * module's path is; length 0: there is none. */
+struct mpr_told_module {
+    const char *frame;
+    size_t from, length;
+};
+struct mpr_told_module mpr_telling_module(const char *const *path, size_t depth);
 /* "f (t.py:3)": its source is one of Python's. */
 bool mpr_telling_is_python(const char *frame);
 

@@ -276,7 +276,7 @@ struct mpr_timeline {
     size_t marks;
     struct mpr_range_instance *instance; /* in order of `from` */
     size_t instances;
-    uint64_t marks_left_out, instances_left_out;
+    uint64_t marks_left_out;
     struct mpr_lane_box *box; /* in order of `from`; of paths of up to MPR_LANES_DEPTH names */
     size_t boxes;
     uint64_t boxes_shortest; /* ns: shorter ones may be joined, and have none inside; 0: all stand

@@ -29,6 +29,7 @@ int mpr_cmd_timeline(int argc, char **argv);
 int mpr_cmd_check(int argc, char **argv);
 int mpr_cmd_compact(int argc, char **argv);
 int mpr_cmd_diff(int argc, char **argv);
+int mpr_cmd_digest(int argc, char **argv);
 int mpr_cmd_export(int argc, char **argv);
 int mpr_cmd_graphs(int argc, char **argv);
 int mpr_cmd_breakdown(int argc, char **argv);
@@ -43,6 +44,7 @@ int mpr_cmd_processes(int argc, char **argv);
 int mpr_cmd_info(int argc, char **argv);
 int mpr_cmd_insights(int argc, char **argv);
 int mpr_cmd_verify(int argc, char **argv);
+int mpr_cmd_ranks(int argc, char **argv);
 int mpr_cmd_recover(int argc, char **argv);
 
 /* Options of every report: its format and where it goes, how much of it, and how paths are shown.
@@ -106,6 +108,8 @@ bool mpr_paths_add(struct mpr_paths *paths, const char *argument);
 /* Those that are so marked; the others go. */
 void mpr_paths_keep(struct mpr_paths *paths, const bool *kept);
 void mpr_paths_free(struct mpr_paths *paths);
+/* Is that the end of the text, and not all of it? */
+bool mpr_path_ends_with(const char *text, const char *end);
 
 /* A bar on stderr when that is a terminal and the work takes over a second. */
 struct mpr_progress mpr_bar(void);

@@ -240,10 +240,12 @@ static void complete(struct mpr_database *db)
     mpr_database_run(db, "CREATE INDEX instances_by_range ON instances (process_id, range_id)");
 }
 
+static const struct mpr_database_kind exported = { .version = 1, .page_bytes = 4096 };
+
 static int export(struct arguments *a)
 {
     const char *why;
-    a->database = mpr_database_open(a->output.path, &why);
+    a->database = mpr_database_open(a->output.path, &exported, &why);
     if (a->database) {
         declare(a->database);
         mpr_logs_each(&a->logs, add, a);

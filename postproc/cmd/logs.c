@@ -66,15 +66,23 @@ static const char *number(struct mpr_arena *arena, const struct mpr_process_info
 /* The processes that there are, for who asks for another. */
 struct others {
     struct mpr_arena arena;
-    const char *text;
+    const char *text, *host[LISTED];
+    uint64_t pid[LISTED];
     size_t count;
 };
 
+/* A process that executed other programs has a log of each. */
 static void add_other(struct others *o, const struct mpr_process_info *who)
 {
-    if (o->count++ < LISTED)
+    for (size_t i = 0; i < o->count && i < LISTED; i++)
+        if (o->pid[i] == who->pid && strcmp(o->host[i], who->host) == 0) return;
+    if (o->count < LISTED) {
         o->text = mpr_arena_format(&o->arena, "%s%s%s", o->text, *o->text ? "; " : "",
                                    number(&o->arena, who));
+        o->pid[o->count] = who->pid;
+        o->host[o->count] = who->host;
+    }
+    o->count++;
 }
 
 static void tell_none(struct others *o, const struct mpr_logs *logs)
@@ -151,6 +159,19 @@ static const char *why(struct mpr_arena *arena, const struct mpr_who_end *end)
     return mpr_arena_format(arena, "the largest peak, %s", mpr_units_size(&size, end->peak));
 }
 
+/* Nobody can choose between the programs that one process executed. */
+static bool is_one_process(const struct mpr_logs *logs)
+{
+    struct others others = { .text = "" };
+    struct mpr_process_info who;
+    struct mpr_error error;
+    for (size_t i = 0; i < logs->paths.count && others.count < 2; i++)
+        if (mpr_who_read(&who, &others.arena, logs->paths.at[i], &error) == 0)
+            add_other(&others, &who);
+    mpr_arena_free(&others.arena);
+    return others.count == 1;
+}
+
 static void tell_found(const struct mpr_logs *logs, const struct found *found)
 {
     struct mpr_arena arena = { 0 };
@@ -169,7 +190,7 @@ const char *mpr_logs_one(struct mpr_logs *logs)
     if (logs->paths.count == 1) return logs->paths.at[0];
     const struct found found = find_one(logs);
     if (!found.any) return NULL;
-    tell_found(logs, &found);
+    if (!is_one_process(logs)) tell_found(logs, &found);
     return logs->paths.at[found.at];
 }
 

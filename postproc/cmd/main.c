@@ -34,10 +34,12 @@ static const struct {
     { "insights", mpr_cmd_insights },
     { "summary", mpr_cmd_summary },
     { "diff", mpr_cmd_diff },
+    { "digest", mpr_cmd_digest },
     { "breakdown", mpr_cmd_breakdown },
     { "steps", mpr_cmd_steps },
     { "check", mpr_cmd_check },
     { "processes", mpr_cmd_processes },
+    { "ranks", mpr_cmd_ranks },
     { "temporary", mpr_cmd_temporary },
     { "threads", mpr_cmd_threads },
     { "leaks", mpr_cmd_leaks },
@@ -106,8 +108,10 @@ static const struct argp argp = {
         "  temporary who makes blocks that are freed soon\n"
         "  threads   what each thread allocated, and when it lived\n"
         "  processes the processes of a run, as a tree\n"
+        "  ranks     the ranks of a job side by side: who differs, and by what\n"
         "  info      what a log holds\n"
         "  export    a log as a database of SQLite: every block, range and sample\n"
+        "  digest    what reports say of a log, as a small file beside it\n"
         "  verify    checks every frame of each log\n"
         "  recover   folds the journal of a dead process into its log\n"
         "  compact   keeps logs within a size or a time: thins what is older\n"

@@ -221,7 +221,9 @@ static void render_document(const struct mpr_renderer *renderer, FILE *out, cons
 int mpr_output_document(struct mpr_output *output, mpr_describe_result *describe,
                         const void *result, bool incomplete)
 {
-    struct mpr_document doc = { .naming = &output->naming, .clock = output->style.clock };
+    struct mpr_document doc = { .naming = &output->naming,
+                                .top = output->style.top,
+                                .clock = output->style.clock };
     describe(&doc, result);
     const int status = mpr_output_report(output, render_document, &doc, incomplete);
     mpr_doc_free(&doc);

@@ -41,13 +41,13 @@ static void append(struct mpr_paths *paths, const char *path)
     paths->at[paths->count++] = mpr_text_copy(path);
 }
 
-static bool ends_with(const char *text, const char *end)
+bool mpr_path_ends_with(const char *text, const char *end)
 {
     const size_t length = strlen(text), tail = strlen(end);
     return length > tail && strcmp(text + length - tail, end) == 0;
 }
 
-static int is_log(const struct dirent *entry) { return ends_with(entry->d_name, ".zst"); }
+static int is_log(const struct dirent *entry) { return mpr_path_ends_with(entry->d_name, ".zst"); }
 
 static bool complain(const char *path, const char *what)
 {
@@ -80,7 +80,8 @@ static bool add_directory(struct mpr_paths *paths, const char *directory)
 static bool log_of(const char *argument, char log[PATH_MAX])
 {
     struct stat st;
-    const bool beside = ends_with(argument, ".zst.journal") || ends_with(argument, ".zst.fold");
+    const bool beside =
+        mpr_path_ends_with(argument, ".zst.journal") || mpr_path_ends_with(argument, ".zst.fold");
     if (!beside || strlen(argument) >= PATH_MAX) return false;
     snprintf(log, PATH_MAX, "%.*s", (int)(strrchr(argument, '.') - argument), argument);
     return stat(log, &st) == 0;

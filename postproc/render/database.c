@@ -72,6 +72,24 @@ static const char *release(struct mpr_database *db)
     return good ? NULL : refused;
 }
 
+/* Nobody writes the part any more: SQLite has a lock on what it writes, which the kernel gives back
+ * with the process. */
+static bool is_left(const char *part)
+{
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    struct stat st;
+    const int fd = open(part, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const bool left = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+                      fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+    if (fd >= 0) close(fd);
+    return left;
+}
+
+static int make_new(const char *part)
+{
+    return open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
 /* The part's file is new: who made another one of that name may still write it. */
 static void make_part(struct mpr_database *db)
 {
@@ -80,14 +98,24 @@ static void make_part(struct mpr_database *db)
         snprintf(db->why, sizeof db->why, "it is no regular file");
         return;
     }
-    const int fd = open(db->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int fd = make_new(db->part);
+    if (fd < 0 && errno == EEXIST && is_left(db->part) && unlink(db->part) == 0)
+        fd = make_new(db->part);
     if (fd < 0) snprintf(db->why, sizeof db->why, "%s: %s", db->part, strerror(errno));
     else writing = db->part;
     if (fd >= 0) close(fd);
 }
 
+static void set(struct mpr_database *db, const char *name, unsigned value)
+{
+    char *sql = mpr_text_format("PRAGMA %s=%u", name, value);
+    mpr_database_run(db, sql);
+    free(sql);
+}
+
 /* Nobody reads it before it is whole, so nothing is written twice to survive a crash. */
-struct mpr_database *mpr_database_open(const char *path, const char **why)
+struct mpr_database *mpr_database_open(const char *path, const struct mpr_database_kind *kind,
+                                       const char **why)
 {
     struct mpr_database *db = mpr_alloc(1, sizeof *db);
     db->path = mpr_text_copy(path);
@@ -95,10 +123,12 @@ struct mpr_database *mpr_database_open(const char *path, const char **why)
     make_part(db);
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
     if (!*db->why) check(db, sqlite3_open_v2(db->part, &db->sqlite, flags, NULL), SQLITE_OK);
+    set(db, "page_size", kind->page_bytes);
     mpr_database_run(db, "PRAGMA journal_mode=OFF");
     mpr_database_run(db, "PRAGMA synchronous=OFF");
     mpr_database_run(db, "PRAGMA locking_mode=EXCLUSIVE");
-    mpr_database_run(db, "PRAGMA user_version=1");
+    set(db, "application_id", kind->application);
+    set(db, "user_version", kind->version);
     mpr_database_run(db, "BEGIN");
     if (!*db->why) return db;
     mpr_database_abandon();

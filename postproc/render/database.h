@@ -20,8 +20,14 @@ struct mpr_database;
 bool mpr_database_available(void);
 /* Removes what is written of the one that is open, if one is: for who ends at once. */
 void mpr_database_abandon(void);
+/* What a database is, for who opens it. */
+struct mpr_database_kind {
+    unsigned application, version; /* SQLite's application_id and user_version */
+    unsigned page_bytes;           /* a table takes one at least */
+};
 /* NULL: *why says what is wrong, in memory that lasts. */
-struct mpr_database *mpr_database_open(const char *path, const char **why);
+struct mpr_database *mpr_database_open(const char *path, const struct mpr_database_kind *kind,
+                                       const char **why);
 /* Rows from now on are of this process; from 1. */
 void mpr_database_process(struct mpr_database *db, uint64_t process);
 /* Rows of a table, which is made when it is named first.  The description must last. */

@@ -497,7 +497,6 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page, size_t log
     oom(j, &t->oom);
     repeat(j, &t->repeat);
     mpr_html_steps(j, t->steps);
-    mpr_json_number(j, "instances_left_out", t->instances_left_out);
     mpr_json_open(j, "heaps", '[');
     for (size_t i = 0; i < t->heaps; i++) heap(j, t, &t->heap[i]);
     mpr_json_close(j, ']');

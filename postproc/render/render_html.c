@@ -52,7 +52,7 @@ static void path(FILE *out, const struct mpr_table *t, const struct mpr_value *v
         if (i) fputs(" &gt; ", out);
         mpr_html_text(out, v->path[i]);
     }
-    if (!v->count) mpr_html_text(out, t->nowhere ? t->nowhere : mpr_group_nowhere(t->by));
+    if (!v->count) mpr_html_text(out, mpr_group_nowhere(t->by));
 }
 
 static void words(FILE *out, const struct mpr_table *t, const struct mpr_value *v, bool estimated)

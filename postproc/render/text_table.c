@@ -155,7 +155,6 @@ static char *cell_text(const struct mpr_table *t, const struct mpr_value *v, boo
     if (v->state != MPR_KNOWN) return mpr_text_copy(v->state == MPR_UNKNOWN ? "-" : "");
     if (v->type == MPR_TEXT || v->type == MPR_WORD) return mpr_text_harmless(v->text);
     if (v->type == MPR_NUMBERS) return numbers(v);
-    if (v->type == MPR_PATH && !v->count && t->nowhere) return mpr_text_harmless(t->nowhere);
     if (v->type == MPR_PATH) return mpr_text_whole_path(v->path, v->count, t->by);
     return marked(mpr_cell_number(&n, t, v), v->at_least ? "≥" : "", estimated || v->about);
 }

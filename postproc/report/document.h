@@ -161,11 +161,10 @@ struct mpr_table {
                           * under "omitted_KEY"; "": neither. Not of a table that shows all */
     enum mpr_shape shape;
     bool (*estimated)(const void *row);
-    enum mpr_group by;   /* what its paths are, for people; if nothing is said ranges */
-    const char *nowhere; /* for people an empty path; NULL: what `by` calls it */
-    bool partial;        /* some rows of more: what people do not see is not counted */
-    const char *total;   /* for people a last row with the columns' sums */
-    bool flush;          /* in text rows are not indented */
+    enum mpr_group by; /* what its paths are, for people; if nothing is said ranges */
+    bool partial;      /* some rows of more: what people do not see is not counted */
+    const char *total; /* for people a last row with the columns' sums */
+    bool flush;        /* in text rows are not indented */
 };
 
 enum { MPR_TOP = 20 };
@@ -216,6 +215,7 @@ struct mpr_item {
 struct mpr_document {
     struct mpr_arena arena;
     const struct mpr_naming *naming; /* how people see paths; of whoever made the document */
+    size_t top;     /* --top; 0: not given.  Tables are cut by whoever renders them */
     bool clock;     /* people see times as the clock had them, not since the process's start */
     uint64_t epoch; /* CLOCK_REALTIME ns that times count from, where `clock` is wanted; else 0 */
     struct mpr_item *first, *last, *open;

@@ -1,4 +1,4 @@
-/* The largest live blocks: those of one path are a line. */
+/* The live blocks, largest first: those of one path are a line. */
 #include "naming.h"
 #include "report_oom.h"
 #include "report_rows.h"
@@ -30,11 +30,12 @@ static const struct mpr_column columns[] = {
 
 static const struct mpr_row *rows_of(struct mpr_document *doc, const struct mpr_oom_story *s)
 {
-    struct mpr_row *row = mpr_arena_alloc(&doc->arena, s->blocks * sizeof *row);
-    for (size_t i = 0; i < s->blocks; i++) {
-        const struct mpr_oom_block *b = &s->largest[i];
-        row[i] =
-            (struct mpr_row){ .path = b->path, .depth = b->depth, .bytes = b->bytes, .blocks = 1 };
+    struct mpr_row *row = mpr_arena_alloc(&doc->arena, s->places * sizeof *row);
+    for (size_t i = 0; i < s->places; i++) {
+        const struct mpr_oom_place *p = &s->place[i];
+        row[i] = (struct mpr_row){
+            .path = p->path, .depth = p->depth, .bytes = p->bytes, .blocks = p->blocks
+        };
     }
     return row;
 }
@@ -45,19 +46,12 @@ static struct line line_of(const struct mpr_oom_story *s, const struct mpr_row *
     struct line line = { .l = *l };
     const struct mpr_row_link *link = l->link;
     do {
-        const struct mpr_oom_block *b = &s->largest[link->row - row];
-        if (b->bytes > line.largest) line.largest = b->bytes;
-        if (b->age > line.age) line.age = b->age;
+        const struct mpr_oom_place *p = &s->place[link->row - row];
+        if (p->largest > line.largest) line.largest = p->largest;
+        if (p->age > line.age) line.age = p->age;
         link = link->next;
     } while (link != l->link);
     return line;
-}
-
-static const char *title(struct mpr_document *doc, const struct mpr_oom_story *s)
-{
-    if (s->blocks == s->live_blocks) return "largest live blocks";
-    return mpr_arena_format(&doc->arena, "largest live blocks (of the %s largest)",
-                            mpr_doc_count(doc, s->blocks));
 }
 
 void mpr_report_oom_blocks(struct mpr_document *doc, const struct mpr_oom_story *s,
@@ -67,10 +61,10 @@ void mpr_report_oom_blocks(struct mpr_document *doc, const struct mpr_oom_story 
     size_t lines, live;
     const struct mpr_row *row = rows_of(doc, s);
     const struct mpr_line *line =
-        mpr_naming_lines(&doc->arena, mpr_report_naming(doc), by, row, s->blocks, &lines, &live);
+        mpr_naming_lines(&doc->arena, mpr_report_naming(doc), by, row, s->places, &lines, &live);
     struct line *shown = mpr_arena_alloc(&doc->arena, live * sizeof *shown);
     for (size_t i = 0; i < live; i++) shown[i] = line_of(s, row, &line[i]);
-    mpr_doc_table(doc, &(struct mpr_table){ .title = title(doc, s),
+    mpr_doc_table(doc, &(struct mpr_table){ .title = "largest live blocks",
                                             .only = MPR_FOR_PEOPLE,
                                             MPR_COLUMNS(columns),
                                             MPR_ROWS(shown, live),

@@ -52,7 +52,8 @@ static const char *where(struct mpr_document *doc, const struct mpr_breakdown *b
     static const char *const in[MPR_PHASES] = { "before the first forward pass", "in forward",
                                                 "in backward", "in the optimizer",
                                                 "between passes" };
-    if (!b->steps && !b->passes) return in[h->phase];
+    if (!b->ran) return "no forward or backward pass and no optimizer's step was seen";
+    if (!b->steps) return in[h->phase];
     return mpr_arena_format(&doc->arena, "%s, %s of %s steps done", in[h->phase],
                             mpr_doc_count(doc, h->steps), mpr_doc_count(doc, b->steps));
 }
@@ -112,7 +113,6 @@ static void role_lines(struct mpr_document *doc, const struct mpr_breakdown_heap
                                              .rows = s->rows,
                                              .by = MPR_GROUP_AUTO,
                                              .heading = mpr_role_name(s->role),
-                                             .nowhere = "(no range, no Python stack)",
                                              .bytes = "bytes",
                                              .whole = h->bytes,
                                              .top = PARTS });
@@ -131,6 +131,7 @@ static const struct mpr_column heap_fields[] = {
     { .key = "phase", .type = MPR_WORD, OF(phase), .words = phase_words },
     { .key = "optimizer_steps_before", .type = MPR_COUNT, OF(steps) },
     { .key = "backward_passes_before", .type = MPR_COUNT, OF(passes) },
+    { .key = "asleep_bytes", .type = MPR_BYTES, OF(asleep), .unless = MPR_ABSENT_AT_0 },
 };
 
 static void heap(struct mpr_document *doc, const struct mpr_breakdown *b,
@@ -147,6 +148,9 @@ static void heap(struct mpr_document *doc, const struct mpr_breakdown *b,
     mpr_doc_add(doc, MPR_STRONG, "%s", h->name);
     mpr_doc_line(doc, "  %s %s, %s: %s", mpr_doc_size(doc, h->bytes),
                  b->peak ? "at its peak" : "then", mpr_doc_time(doc, h->time), where(doc, b, h));
+    if (h->asleep)
+        mpr_doc_line(doc, "  %s of it asleep at %s, without memory behind it",
+                     mpr_doc_size(doc, h->asleep), mpr_doc_time(doc, h->asleep_time));
     mpr_doc_table(doc, &(struct mpr_table){ .title = "role",
                                             .only = MPR_FOR_PEOPLE,
                                             MPR_COLUMNS(role_columns),
@@ -164,6 +168,7 @@ void mpr_report_breakdown(struct mpr_document *doc, const struct mpr_breakdown *
     mpr_report_log(doc, &breakdown->summary);
     mpr_doc_fact(doc, "at", mpr_value_text(breakdown->peak ? "peak" : "time"));
     mpr_doc_fact(doc, "optimizer_steps", mpr_value_number(MPR_COUNT, breakdown->steps));
+    mpr_doc_fact(doc, "has_passes", mpr_value_flag(breakdown->ran));
     mpr_doc_fact(doc, "backward_passes", mpr_value_number(MPR_COUNT, breakdown->passes));
     mpr_doc_list(doc, "heaps");
     for (size_t i = 0; i < breakdown->heaps; i++) heap(doc, breakdown, &breakdown->heap[i]);
@@ -173,7 +178,8 @@ void mpr_report_breakdown(struct mpr_document *doc, const struct mpr_breakdown *
     mpr_doc_gap(doc);
     mpr_doc_line(
         doc,
-        breakdown->heaps
-            ? "no backward pass and no optimizer's step was recorded (PyTorch's own ranges tell them)"
-            : "PyTorch's caching allocator held no device memory");
+        !breakdown->heaps ? "PyTorch's caching allocator held no device memory"
+        : !breakdown->ran
+            ? "roles are told by passes: without any, by call stacks alone (a module's, a cache's)"
+            : "no backward pass and no optimizer's step was recorded (PyTorch's own ranges tell them)");
 }

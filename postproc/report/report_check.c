@@ -36,9 +36,13 @@ const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_r
     const char *text = mpr_arena_format(
         &doc->arena, "%s: %s, %s over %s (%s)", mpr_report_limit(doc, r), mpr_doc_size(doc, r->is),
         mpr_doc_size(doc, r->over), mpr_doc_size(doc, r->limit.bytes), r->limit.from);
+    if (*r->grown)
+        return mpr_arena_format(&doc->arena, "%s; most of what grew %s+%s in %s", text,
+                                r->grown_estimated ? "~" : "", mpr_doc_size(doc, r->grown_bytes),
+                                r->grown);
     if (!line) return text;
-    text = mpr_arena_format(&doc->arena, "%s; most of it %s in %s", text,
-                            mpr_doc_size(doc, line->row.bytes),
+    text = mpr_arena_format(&doc->arena, "%s; most of it %s%s in %s", text,
+                            line->row.estimated ? "~" : "", mpr_doc_size(doc, line->row.bytes),
                             mpr_doc_path(doc, line->row.path, line->row.depth));
     return *line->caller ? mpr_arena_format(&doc->arena, "%s <- %s", text, line->caller) : text;
 }
@@ -144,9 +148,12 @@ static void sum_line(struct mpr_document *doc, const struct mpr_check *check)
                      check->not_found);
     else if (check->broken)
         mpr_doc_line(doc, "%zu of %zu limits broken", check->broken, check->rows);
+    else if (check->not_found == check->rows)
+        mpr_doc_line(doc, check->rows == 1 ? "the limit was not found: nothing was checked"
+                                           : "no limit was found: nothing was checked");
     else if (check->not_found)
-        mpr_doc_line(doc, "%zu of %zu limits not found, the others are kept", check->not_found,
-                     check->rows);
+        mpr_doc_line(doc, "%zu of %zu limits not found, the other%s kept", check->not_found,
+                     check->rows, check->rows - check->not_found == 1 ? " one is" : "s are");
     else if (check->rows == 1) mpr_doc_line(doc, "the limit is kept");
     else mpr_doc_line(doc, "all %zu limits are kept", check->rows);
 }

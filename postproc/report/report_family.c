@@ -35,7 +35,7 @@ static const char *processes(struct mpr_document *doc, uint64_t count)
 static const char *death(struct mpr_document *doc, const struct mpr_summary *s)
 {
     static const char *const fine[] = { "exit", "_exit", "exit 0", "runs" };
-    const char *ending = mpr_report_ending(doc, s);
+    const char *ending = mpr_report_ending(&doc->arena, s);
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
         if (strcmp(ending, fine[i]) == 0) return "";
     return strcmp(ending, "not told") == 0 ? "end not told" : ending;

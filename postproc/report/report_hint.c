@@ -33,14 +33,31 @@ static bool is_torch(const char *heap)
     return part && strcmp(part, "/torch") == 0;
 }
 
-/* Python's small objects, of which nothing more is known. */
 static uint64_t arenas(const struct mpr_heap_peak *h)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < h->rows; i++)
         if (h->row[i].depth == 1 && strcmp(h->row[i].path[0], MPF_PYMALLOC_ARENA) == 0)
             bytes += h->row[i].bytes;
+    return bytes;
+}
+
+/* Python's small objects, of which nothing more is known. */
+static uint64_t much_in_arenas(const struct mpr_heap_peak *h)
+{
+    const uint64_t bytes = arenas(h);
     return bytes >= MUCH && bytes > h->peak_bytes / TENTH ? bytes : 0;
+}
+
+void mpr_report_beyond(struct mpr_document *doc, const struct mpr_log_peaks *log,
+                       const struct mpr_heap_peak *h)
+{
+    for (size_t i = 0; i < log->heaps; i++) {
+        const uint64_t bytes =
+            strcmp(log->heap[i].name, h->inside) == 0 ? arenas(&log->heap[i]) : 0;
+        if (bytes && h->peak_bytes > bytes)
+            mpr_doc_say(doc, "; no more than the arenas' %s", mpr_doc_size(doc, bytes));
+    }
 }
 
 /* "python3 train.py --seed ..." */
@@ -75,7 +92,7 @@ static const char *without_names(struct mpr_document *doc, const struct mpr_log_
 static uint64_t in_arenas(const struct mpr_log_peaks *log)
 {
     uint64_t bytes = 0;
-    for (size_t i = 0; i < log->heaps; i++) bytes += arenas(&log->heap[i]);
+    for (size_t i = 0; i < log->heaps; i++) bytes += much_in_arenas(&log->heap[i]);
     return bytes;
 }
 
@@ -90,8 +107,8 @@ static void torch_hint(struct mpr_document *doc, const struct mpr_log_peaks *log
     if (by == MPR_GROUP_STACK) mpr_doc_say(doc, "without a native call stack");
     else if (by == MPR_GROUP_PYTHON)
         mpr_doc_say(doc,
-                    "without a Python call stack: no Python ran on the thread that made it, as on "
-                    "autograd's; --backward-of names what backward operators made");
+                    "without a Python call stack: no Python ran on the thread that made it, and no "
+                    "forward operator is known whose backward it is");
     else
         mpr_doc_say(doc,
                     "without a name: no range was open and no Python ran on the thread that made "
@@ -132,25 +149,48 @@ void mpr_report_run(struct mpr_document *doc, const struct mpr_summary *s, const
     mpr_doc_command(doc, "  %s -- %s", recorder, command(doc, s));
 }
 
+/* What a log that has large blocks only tells of the others: how much they are. */
+static uint64_t counted_only(const struct mpr_log_peaks *log)
+{
+    uint64_t bytes = 0;
+    if (strcmp(log->summary.recording.blocks, "large") != 0) return 0;
+    for (size_t i = 0; i < log->heaps; i++) {
+        const struct mpr_heap_peak *h = &log->heap[i];
+        for (size_t k = 0; k < h->rows && strcmp(h->name, "host/heap") == 0; k++)
+            if (h->row[k].depth == 1 && strncmp(h->row[k].path[0], "(blocks under ", 14) == 0 &&
+                h->row[k].bytes > h->peak_bytes / TENTH)
+                bytes += h->row[k].bytes;
+    }
+    return bytes >= MUCH ? bytes : 0;
+}
+
 static void host_hint(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
     const struct mpr_summary *s = &log->summary;
-    const bool large = strcmp(s->recording.stacks, "large") == 0;
-    const char *heaps = large ? without_names(doc, log, is_host) : "";
-    const uint64_t small = s->recording.small_objects ? 0 : in_arenas(log);
-    if (!*heaps && !small) return;
+    const bool off = strcmp(s->recording.stacks, "off") == 0,
+               large = strcmp(s->recording.stacks, "large") == 0;
+    const char *heaps = large || off ? without_names(doc, log, is_host) : "";
+    const uint64_t small = s->recording.small_objects ? 0 : in_arenas(log),
+                   counted = counted_only(log);
+    if (!*heaps && !small && !counted) return;
     mpr_doc_gap(doc);
-    if (*heaps)
+    if (*heaps && off) mpr_doc_say(doc, "%s without a call stack: none was recorded", heaps);
+    else if (*heaps)
         mpr_doc_say(doc, "%s without a call stack (blocks below %s)", heaps,
                     mpr_doc_size(doc, s->recording.stacks_large));
     if (small)
         mpr_doc_say(doc, "%s%s in pymalloc arenas without a line of Python", *heaps ? ", " : "",
                     mpr_doc_size(doc, small));
+    if (counted)
+        mpr_doc_say(doc, "%s%s in blocks below %s, which are only counted",
+                    *heaps || small ? ", " : "", mpr_doc_size(doc, counted),
+                    mpr_doc_size(doc, s->recording.blocks_large));
     mpr_doc_end_wrapped(doc, 2);
     mpr_report_run(doc, s,
-                   mpr_arena_format(&doc->arena, "run again: memprof run%s%s",
+                   mpr_arena_format(&doc->arena, "run again: memprof run%s%s%s",
                                     *heaps ? " --stacks=sample" : "",
-                                    small ? " --python=small" : ""));
+                                    small ? " --python=small" : "",
+                                    counted ? " --host=sample" : ""));
 }
 
 void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log)

@@ -4,6 +4,7 @@
 
 #include "document.h"
 
+struct mpr_heap_peak;
 struct mpr_log_peaks;
 struct mpr_summary;
 
@@ -14,6 +15,10 @@ void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log);
  * more, where a tenth or more have none; true: a recording with all call stacks would name them. */
 bool mpr_report_hint_counts(struct mpr_document *doc, const struct mpr_log_peaks *log,
                             const char *heap, uint64_t named, uint64_t all);
+/* For people, behind a line on a heap that is estimated inside another one: where its samples stand
+ * for more than pymalloc's arenas hold, what these do. */
+void mpr_report_beyond(struct mpr_document *doc, const struct mpr_log_peaks *log,
+                       const struct mpr_heap_peak *heap);
 /* A line for people: the recorder with its options, and the program that the log is of. */
 void mpr_report_run(struct mpr_document *doc, const struct mpr_summary *summary,
                     const char *recorder);

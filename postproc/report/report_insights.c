@@ -33,10 +33,17 @@ static const struct mpr_column fact_columns[] = {
 };
 // clang-format on
 
+/* As many as --top says. */
+static size_t shown(const struct mpr_document *doc, const struct mpr_insights *insights)
+{
+    return doc->top && doc->top < insights->findings ? doc->top : insights->findings;
+}
+
 void mpr_report_finding_fields(struct mpr_document *doc, const struct mpr_insights *insights)
 {
+    const size_t most = shown(doc, insights);
     mpr_doc_list(doc, "findings");
-    for (size_t i = 0; i < insights->findings; i++) {
+    for (size_t i = 0; i < most; i++) {
         const struct mpr_finding *f = &insights->finding[i];
         mpr_doc_open(doc, NULL);
         mpr_doc_facts(doc, columns, f);
@@ -49,6 +56,9 @@ void mpr_report_finding_fields(struct mpr_document *doc, const struct mpr_insigh
         mpr_doc_close(doc);
     }
     mpr_doc_close(doc);
+    if (doc->top)
+        mpr_doc_fact(doc, "omitted_findings",
+                     mpr_value_number(MPR_COUNT, insights->findings - most));
 }
 
 /* ---- lines */
@@ -98,5 +108,7 @@ void mpr_report_insights(struct mpr_document *doc, const struct mpr_insights *in
     if (insights->findings)
         mpr_doc_line(doc, "findings: what each would save of the peak, at most");
     else mpr_doc_line(doc, "nothing that stands out");
-    mpr_report_findings(doc, insights, insights->findings);
+    const size_t most = shown(doc, insights);
+    mpr_report_findings(doc, insights, most);
+    if (most < insights->findings) mpr_doc_line(doc, "  (%zu more)", insights->findings - most);
 }

@@ -52,10 +52,13 @@ static int64_t share(uint64_t bytes, double steps)
     return value < 0x1p63 ? (int64_t)value : INT64_MAX;
 }
 
-/* "+41", "+0.3": of which a tenth tells; not of thousands. */
+/* "+41", "+0.3", "+17,393": of which a tenth tells; not of thousands. */
 static const char *number(struct mpr_document *doc, double value)
 {
-    const bool whole = fabs(value) >= 1000 || fabs(value - round(value)) < 0.05;
+    const bool whole = fabs(value - round(value)) < 0.05;
+    if (fabs(value) >= 1000 && fabs(value) < 0x1p63)
+        return mpr_arena_format(&doc->arena, "%c%s", value < 0 ? '-' : '+',
+                                mpr_doc_count(doc, (uint64_t)round(fabs(value))));
     return mpr_arena_format(&doc->arena, "%+.*f", whole ? 0 : 1, value);
 }
 
@@ -122,13 +125,14 @@ static const struct mpr_row *rows_of(struct mpr_document *doc, const struct mpr_
 /* What a table of growth is told besides its rows. */
 struct growth {
     const char *title, *bytes; /* headings */
-    double steps;              /* what growth is shared by; 1: it is told as a whole */
+    enum mpr_group by;
+    double steps; /* what growth is shared by; 1: it is told as a whole */
 };
 
 static void table(struct mpr_document *doc, const struct mpr_leaks *l, const struct growth *told,
                   const struct mpr_leaks_row *leak, size_t leaks)
 {
-    const enum mpr_group by = l->peaks.log[0].choice.by;
+    const enum mpr_group by = told->by;
     size_t lines, live;
     if (!leaks) return;
     const struct mpr_row *row = rows_of(doc, leak, leaks);
@@ -190,13 +194,11 @@ static const struct mpr_column row_columns[] = {
 // clang-format on
 
 static void rows(struct mpr_document *doc, const struct mpr_leaks *l,
-                 const struct mpr_leaks_heap *h, const char *kind, const struct mpr_leaks_row *row,
-                 size_t count)
+                 const struct mpr_leaks_heap *h, enum mpr_group by, const char *kind,
+                 const struct mpr_leaks_row *row, size_t count)
 {
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
-    *around = (struct around){
-        { doc, l->peaks.log[0].choice.by }, l->peaks.log[0].summary.path, h->live->name, kind
-    };
+    *around = (struct around){ { doc, by }, l->peaks.log[0].summary.path, h->live->name, kind };
     mpr_doc_table(doc, &(struct mpr_table){ .key = kind,
                                             .only = MPR_IN_JSON | MPR_IN_CSV,
                                             MPR_COLUMNS(row_columns),
@@ -235,8 +237,7 @@ static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
     uint64_t bytes = 0;
     bool about = false;
     const struct mpr_row *row = rows_of(doc, h->growing, h->growings);
-    mpr_naming_merge(&doc->arena, mpr_report_naming(doc), l->peaks.log[0].choice.by, row,
-                     h->growings, &sites);
+    mpr_naming_merge(&doc->arena, mpr_report_naming(doc), h->by, row, h->growings, &sites);
     for (size_t i = 0; i < h->growings; i++) {
         bytes += row[i].bytes;
         about |= row[i].estimated;
@@ -301,7 +302,7 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
                  const struct mpr_leaks_heap *h)
 {
     const enum mpr_group by = l->peaks.log[0].choice.by;
-    const char *name = h->live->name, *word = mpr_group_word(by);
+    const char *name = h->live->name, *word = mpr_group_word(h->by);
     size_t live;
     const struct mpr_leaks_row *living = live_rows(doc, h->live, &live);
     mpr_doc_open(doc, NULL);
@@ -312,17 +313,18 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
     mpr_doc_fact(doc, "grown_bytes", growth_of(l, h->grown_bytes));
     mpr_doc_fact(doc, "grown_blocks", growth_of(l, h->grown_blocks));
     mpr_doc_fact(doc, "grows", is_known(l) ? mpr_value_flag(h->grows) : mpr_value_unknown);
-    rows(doc, l, h, "growing", h->growing, h->growings);
-    rows(doc, l, h, "levelled_off", h->levelled, h->levelleds);
-    rows(doc, l, h, "may_grow", h->few, h->fews);
-    rows(doc, l, h, "live", living, live);
+    mpr_doc_fact(doc, "growth_by", mpr_value_text(mpr_group_name[h->by]));
+    rows(doc, l, h, h->by, "growing", h->growing, h->growings);
+    rows(doc, l, h, h->by, "levelled_off", h->levelled, h->levelleds);
+    rows(doc, l, h, h->by, "may_grow", h->few, h->fews);
+    rows(doc, l, h, by, "live", living, live);
     table(doc, l,
           &(struct growth){ mpr_arena_format(&doc->arena, "%s, growing by %s", name, word), unit(l),
-                            mpr_leaks_steps(l) },
+                            h->by, mpr_leaks_steps(l) },
           h->growing, h->growings);
     table(doc, l,
           &(struct growth){ mpr_arena_format(&doc->arena, "%s, levelled off by %s", name, word),
-                            "grew by", 1 },
+                            "grew by", h->by, 1 },
           h->levelled, h->levelleds);
     if (h->live->peak_bytes)
         mpr_report_rows(doc, &(struct mpr_rows){ .row = h->live->row,

@@ -37,6 +37,24 @@ static struct mpr_value blocks(const void *row, const void *context)
     return strcmp(r->blocks, "all") != 0 ? mpr_value_text(r->blocks) : mpr_value_absent;
 }
 
+/* 0 tells something: that none was ever open. */
+static struct mpr_value windows(const void *row, const void *context)
+{
+    const struct mpr_recording *r = &((const struct mpr_summary *)row)->recording;
+    (void)context;
+    return *r->window.text ? mpr_value_amount(MPR_COUNT, (int64_t)r->window.count)
+                           : mpr_value_absent;
+}
+
+/* Where there was one: it may be open from the start. */
+static struct mpr_value windows_from(const void *row, const void *context)
+{
+    const struct mpr_recording *r = &((const struct mpr_summary *)row)->recording;
+    (void)context;
+    return r->window.count ? mpr_value_amount(MPR_TIME, (int64_t)r->window.from_ns)
+                           : mpr_value_absent;
+}
+
 // clang-format off
 static const struct mpr_column state_columns[] = {
     { .key = "path", .type = MPR_TEXT, OF_SUMMARY(path) },
@@ -58,6 +76,14 @@ static const struct mpr_column state_columns[] = {
     { .key = "host_large_bytes", .type = MPR_BYTES, OF_SUMMARY(recording.blocks_large),
       .unless = MPR_ABSENT_AT_0 },
     { .key = "host_mean_bytes", .type = MPR_BYTES, OF_SUMMARY(recording.blocks_mean),
+      .unless = MPR_ABSENT_AT_0 },
+    { .key = "window", .type = MPR_TEXT, OF_SUMMARY(recording.window.text),
+      .unless = MPR_ABSENT_AT_0 },
+    { .key = "window_count", .type = MPR_COUNT, .get = windows },
+    { .key = "window_from_ns", .type = MPR_TIME, .get = windows_from },
+    { .key = "window_to_ns", .type = MPR_TIME, OF_SUMMARY(recording.window.to_ns),
+      .unless = MPR_ABSENT_AT_0 },
+    { .key = "window_ns", .type = MPR_TIME, OF_SUMMARY(recording.window.ns),
       .unless = MPR_ABSENT_AT_0 },
     { .key = "unseen_malloc", .type = MPR_TEXT, OF_SUMMARY(unseen_malloc),
       .unless = MPR_ABSENT_AT_0 },
@@ -110,8 +136,9 @@ static void death(struct mpr_document *doc, const struct mpr_summary *s)
     static const char *const oom[] = {
         "", [MPR_FATE_OOM_CGROUP] = "cgroup", [MPR_FATE_OOM_KERNEL] = "kernel"
     };
-    const char *how = s->fate == MPR_FATE_EXIT ? "exit_status" : "signal";
-    if (s->fate != MPR_FATE_EXIT && s->fate != MPR_FATE_SIGNAL) return;
+    const bool exited = s->fate == MPR_FATE_EXIT || s->status_told;
+    const char *how = exited ? "exit_status" : "signal";
+    if (!exited && s->fate != MPR_FATE_SIGNAL) return;
     mpr_doc_open(doc, "death");
     mpr_doc_fact(doc, how, mpr_value_number(MPR_COUNT, (uint64_t)s->fate_status));
     mpr_doc_fact(doc, "oom", mpr_value_known_text(oom[s->oom], MPR_UNKNOWN));
@@ -195,6 +222,7 @@ static void ending(struct mpr_document *doc, const struct mpr_summary *s)
         mpr_doc_say(doc, "; the process ended: %s", mpr_fate_words(&fate, s));
     if (*s->end_reason && strcmp(s->end_reason, "recovered") != 0)
         mpr_doc_say(doc, ", ended by %s", s->end_reason);
+    if (s->status_told) mpr_doc_say(doc, ", status %d", s->fate_status);
     if (s->life == MPR_NOT_TOLD && s->fate == MPR_FATE_OWN)
         mpr_doc_say(doc, "; whether its process still runs cannot be told from here (%s)",
                     s->life_reason);
@@ -282,14 +310,27 @@ static void warn_missing(struct mpr_document *doc, const struct mpr_summary *s)
                 plural(s->torn, " was", "s were"));
 }
 
+static void window(struct mpr_document *doc, const struct mpr_recording *r)
+{
+    if (!r->window.count) {
+        WARNING(doc, "no window of MEMPROF_WINDOW=%s was ever open", r->window.text);
+        return;
+    }
+    mpr_doc_line(doc, "MEMPROF_WINDOW=%s: %" PRIu64 " window%s, %s in all, from %s to %s",
+                 r->window.text, r->window.count, plural(r->window.count, "", "s"),
+                 mpr_doc_lasting(doc, r->window.ns), mpr_doc_time(doc, r->window.from_ns),
+                 mpr_doc_time(doc, r->window.to_ns));
+}
+
 void mpr_report_blocks(struct mpr_document *doc, const struct mpr_recording *r)
 {
+    if (*r->window.text) window(doc, r);
     if (strcmp(r->blocks, "off") == 0)
         mpr_doc_line(doc, "host blocks were not recorded (MEMPROF_HOST=off)");
     if (strcmp(r->blocks, "large") == 0)
         mpr_doc_line(doc,
-                     "host/heap: blocks of at least %s each, the rest as totals, in usable bytes",
-                     mpr_doc_size(doc, r->blocks_large));
+                     "host/heap: %sblocks of at least %s each, the rest as totals, in usable bytes",
+                     r->window.blocks ? "outside of it " : "", mpr_doc_size(doc, r->blocks_large));
     if (strcmp(r->blocks, "sample") != 0) return;
     mpr_doc_line(doc, "host/heap: blocks of at least %s each, of the others one in %s on average",
                  mpr_doc_size(doc, r->blocks_large), mpr_doc_size(doc, r->blocks_mean));

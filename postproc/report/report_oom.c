@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "fate.h"
 #include "mpf/sample.h"
 #include "naming.h"
 #include "report_device.h"
@@ -10,11 +11,8 @@
 #include "reports.h"
 #include "units.h"
 
-/* Columns before what stands under a label; calls on the way to who asked; the largest blocks in
- * JSON. */
-enum { IN = 10, PLACES = 8, BLOCKS = 20 };
-
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+/* Columns before what stands under a label; calls on the way to who asked. */
+enum { IN = 10, PLACES = 8 };
 
 /* With all its digits: what --at takes. */
 static const char *exact_time(struct mpr_document *doc, uint64_t ns)
@@ -184,7 +182,7 @@ static void story(struct mpr_document *doc, const struct mpr_ooms_log *log,
     mpr_doc_table(doc, &(struct mpr_table){ .key = "largest",
                                             .only = MPR_IN_JSON,
                                             MPR_COLUMNS(block_columns),
-                                            MPR_ROWS(s->largest, least(s->blocks, BLOCKS)),
+                                            MPR_ROWS(s->largest, s->blocks),
                                             .all = MPR_IN_JSON });
     if (s->hard) mpr_report_oom_blocks(doc, s, log->choice.by);
     mpr_doc_close(doc);
@@ -240,10 +238,16 @@ static const char *order_of(struct mpr_document *doc, const struct mpr_ooms *oom
                             ooms->failed);
 }
 
-static void nothing(struct mpr_document *doc)
+/* What ended by a signal ended by something else. */
+static void nothing(struct mpr_document *doc, const struct mpr_summary *s)
 {
+    struct mpr_fate_text fate;
     mpr_doc_gap(doc);
-    mpr_doc_line(doc, "no lack of memory was recorded");
+    mpr_doc_say(doc, "no lack of memory was recorded");
+    if (s->fate == MPR_FATE_SIGNAL)
+        mpr_doc_say(doc, ": no allocation had failed when %s ended the process",
+                    mpr_fate_words(&fate, s));
+    mpr_doc_end(doc);
 }
 
 /* told: to people, too. */
@@ -258,7 +262,7 @@ static void one_log(struct mpr_document *doc, const struct mpr_ooms *ooms, size_
     if (log->stories) mpr_report_choice(doc, &log->choice);
     without_detail(doc, log);
     stories(doc, log, order_of(doc, ooms, index));
-    if (told && !log->stories && !log->host.told) nothing(doc);
+    if (told && !log->stories && !log->host.told) nothing(doc, &log->summary);
     soft_ones(doc, log);
     mpr_report_oom_host(doc, log);
     mpr_doc_close(doc);

@@ -91,6 +91,27 @@ static void too_much(struct cause *c)
                  mpr_doc_size(c->doc, c->story->bytes), mpr_doc_size(c->doc, c->story->total));
 }
 
+/* ---- a limit of the process */
+
+static const struct mpr_rlimit *limit_of(const struct cause *c)
+{
+    const struct mpr_host_story *host = &c->log->host;
+    return !c->story && host->refused && host->newest.limit.name ? &host->newest.limit : NULL;
+}
+
+static void limited(struct cause *c, const struct mpr_rlimit *l)
+{
+    struct mpr_document *doc = c->doc;
+    label(c, "why");
+    mpr_doc_say(doc, "%s were refused: %s allows %s of %s, and the nearest sample has %s",
+                mpr_doc_size(doc, c->log->host.newest.bytes), l->name, mpr_doc_size(doc, l->bytes),
+                l->of, mpr_doc_size(doc, l->used));
+    mpr_doc_end_wrapped(doc, HANG);
+    label(c, "do");
+    mpr_doc_say(doc, "raise it (ulimit %s, setrlimit), or hold less", l->option);
+    mpr_doc_end_wrapped(doc, HANG);
+}
+
 /* ---- who held most, where nothing was found */
 
 static const struct mpr_heap_peak *heap_named(const struct mpr_log_peaks *log, const char *name)
@@ -181,7 +202,8 @@ static void why(struct cause *c)
         too_much(c);
         return;
     }
-    if (f && (!fit || f->bytes >= missing(c->story))) found(c, f);
+    if (limit_of(c)) limited(c, limit_of(c));
+    else if (f && (!fit || f->bytes >= missing(c->story))) found(c, f);
     else if (fit) fits(c, fit);
     else held(c);
     grew(c);

@@ -53,21 +53,15 @@ static void rss(struct mpr_document *doc, const struct mpr_host_story *s)
     mpr_doc_line(doc, "  live    %s of host memory", mpr_doc_size(doc, s->growth.after));
 }
 
-/* As of the newest sample: one that has been lifted since is none. */
-static uint64_t limit(const struct mpr_reading *rss, int i)
-{
-    return rss->taken[i] == rss->time ? value(rss, i) : MPF_UNKNOWN;
-}
-
 static void limits(struct mpr_document *doc, const struct mpr_host_story *s)
 {
-    const uint64_t addresses = limit(&s->rss, MPF_RSS_LIMIT_AS),
-                   data = limit(&s->rss, MPF_RSS_LIMIT_DATA);
+    const uint64_t addresses = mpr_reading_newest(&s->limits, MPF_RSS_LIMIT_AS),
+                   data = mpr_reading_newest(&s->limits, MPF_RSS_LIMIT_DATA);
     if (addresses == MPF_UNKNOWN && data == MPF_UNKNOWN) return;
     mpr_doc_say(doc, "  limits");
     known(doc, "RLIMIT_AS", addresses);
     known(doc, "RLIMIT_DATA", data);
-    known(doc, "address space", value(&s->rss, MPF_RSS_VM_SIZE));
+    known(doc, "address space", value(&s->limits, MPF_RSS_VM_SIZE));
     mpr_doc_end(doc);
 }
 
@@ -155,8 +149,9 @@ static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log)
     if (s->killed)
         mpr_doc_add(doc, MPR_WARN, "%s  host  %s", by_signal ? "KILLED" : "ENDED",
                     mpr_doc_time(doc, s->end));
-    else if (s->failures)
-        mpr_doc_add(doc, MPR_WARN, "REFUSED  host  %s allocation%s failed",
+    else if (s->refused)
+        mpr_doc_add(doc, MPR_WARN, "REFUSED  %s  host  %s; %s allocation%s failed",
+                    mpr_doc_time(doc, s->end), mpr_doc_size(doc, s->newest.bytes),
                     mpr_doc_count(doc, s->failures), s->failures == 1 ? "" : "s");
     else mpr_doc_add(doc, MPR_WARN, "AT THE LIMIT  host");
     if (s->killed && !(s->full && log->summary.fate == MPR_FATE_UNKNOWN))

@@ -119,12 +119,14 @@ static void failed(struct mpr_document *doc, const struct mpr_heap_peak *h)
 static bool estimated(const void *row) { return ((const struct mpr_heap_peak *)row)->estimated; }
 
 /* Whose memory it is, and what its numbers are. */
-static void small_objects(struct mpr_document *doc, const struct mpr_heap_peak *h)
+static void small_objects(struct mpr_document *doc, const struct mpr_log_peaks *log,
+                          const struct mpr_heap_peak *h)
 {
-    if (h->estimated)
-        mpr_doc_line(doc,
-                     "%s: ~ estimated from samples; in pymalloc's arenas, which host/mmap counts",
-                     h->name);
+    if (!h->estimated) return;
+    mpr_doc_say(doc, "%s: ~ estimated from samples; in pymalloc's arenas, which host/mmap counts",
+                h->name);
+    if (h->inside) mpr_report_beyond(doc, log, h);
+    mpr_doc_end(doc);
 }
 
 static void heap_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
@@ -139,7 +141,7 @@ static void heap_table(struct mpr_document *doc, const struct mpr_log_peaks *log
                                             .estimated = estimated,
                                             .flush = true });
     mpr_report_instances(doc, log, mpr_instant_is_peak(at));
-    for (size_t i = 0; i < log->heaps; i++) small_objects(doc, &log->heap[i]);
+    for (size_t i = 0; i < log->heaps; i++) small_objects(doc, log, &log->heap[i]);
     for (size_t i = 0; i < log->heaps; i++) reserved(doc, &log->heap[i]);
     for (size_t i = 0; i < log->heaps; i++) failed(doc, &log->heap[i]);
     if (log->heaps) return;
@@ -223,7 +225,7 @@ static struct mpr_value error(const void *row, const void *context)
 /* What the records of CSV have besides the row. */
 struct around {
     struct mpr_site_context site;
-    const char *log, *heap;
+    const char *log, *heap, *inside;
     uint64_t pid, peak_bytes, peak_time;
     bool incomplete;
 };
@@ -251,6 +253,9 @@ static const struct mpr_column row_columns[] = {
       .only = MPR_IN_JSON },
     { .key = "error_bytes", .type = MPR_BYTES, .get = error, .only = MPR_IN_JSON },
     { .key = "incomplete", .type = MPR_FLAG, MPR_CONTEXT(around, incomplete), .only = MPR_IN_CSV },
+    { .key = "inside", .type = MPR_WORD, MPR_CONTEXT(around, inside), .only = MPR_IN_CSV },
+    { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .only = MPR_IN_CSV },
+    { .key = "error_bytes", .type = MPR_BYTES, .get = error, .only = MPR_IN_CSV },
 };
 // clang-format on
 
@@ -258,9 +263,14 @@ static void row_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
                       const struct mpr_heap_peak *h, bool at_peak)
 {
     struct around *around = mpr_arena_alloc(&doc->arena, sizeof *around);
-    *around = (struct around){ { doc, log->choice.by },  log->summary.path, h->name,
-                               log->summary.process.pid, h->peak_bytes,     h->peak_time,
-                               log->summary.incomplete };
+    *around = (struct around){ .site = { doc, log->choice.by },
+                               .log = log->summary.path,
+                               .heap = h->name,
+                               .inside = h->inside ? h->inside : "",
+                               .pid = log->summary.process.pid,
+                               .peak_bytes = h->peak_bytes,
+                               .peak_time = h->peak_time,
+                               .incomplete = log->summary.incomplete };
     mpr_doc_table(doc, &(struct mpr_table){ .key = "ranges",
                                             .only = MPR_IN_JSON | MPR_IN_CSV,
                                             MPR_COLUMNS(row_columns),
@@ -275,6 +285,7 @@ static void row_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
                                              .ever = true });
     if (h->rows && h->samples)
         mpr_doc_line(doc, "  ~ estimated from %s samples", mpr_doc_count(doc, h->samples));
+    mpr_report_modules(doc, h->row, h->rows, h->peak_bytes);
 }
 
 static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log,

@@ -12,20 +12,21 @@ enum { GENERATIONS = 8 }; /* that are told by indentation */
 
 /* ---- how it ended */
 
-static const char *killed(struct mpr_document *doc, const struct mpr_summary *s)
+static const char *killed(struct mpr_arena *arena, const struct mpr_summary *s)
 {
     const char *name = sigabbrev_np(s->fate_status);
-    return name ? mpr_arena_format(&doc->arena, "SIG%s", name)
-                : mpr_arena_format(&doc->arena, "signal %d", s->fate_status);
+    return name ? mpr_arena_format(arena, "SIG%s", name)
+                : mpr_arena_format(arena, "signal %d", s->fate_status);
 }
 
-const char *mpr_report_ending(struct mpr_document *doc, const struct mpr_summary *s)
+const char *mpr_report_ending(struct mpr_arena *arena, const struct mpr_summary *s)
 {
     if (s->life == MPR_RUNS) return "runs";
     if (s->oom != MPR_FATE_NO_OOM) return "OOM-killed";
-    if (s->fate == MPR_FATE_SIGNAL) return killed(doc, s);
-    if (s->fate == MPR_FATE_EXIT) return mpr_arena_format(&doc->arena, "exit %d", s->fate_status);
+    if (s->fate == MPR_FATE_SIGNAL) return killed(arena, s);
+    if (s->fate == MPR_FATE_EXIT) return mpr_arena_format(arena, "exit %d", s->fate_status);
     if (s->fate == MPR_FATE_UNKNOWN) return "not told";
+    if (s->status_told && s->fate_status) return mpr_arena_format(arena, "exit %d", s->fate_status);
     return *s->end_reason ? s->end_reason : "not told";
 }
 
@@ -98,7 +99,7 @@ static struct shown shown_of(struct mpr_document *doc, const struct mpr_family_l
     return (struct shown){ .line = *l,
                            .title = title,
                            .lead = strlen(title) - strlen(l->title) + strcspn(l->title, " "),
-                           .ended = mpr_report_ending(doc, &l->last->summary),
+                           .ended = mpr_report_ending(&doc->arena, &l->last->summary),
                            .rank = l->processes > 1 ? "" : who->rank,
                            .pid = mpr_arena_format(&doc->arena, "%" PRIu64, who->pid),
                            .largest = l->largest->peak_bytes };
@@ -198,7 +199,7 @@ static void log_object(struct mpr_document *doc, const struct mpr_process *p)
 {
     mpr_doc_open(doc, NULL);
     mpr_report_fields(doc, &p->summary);
-    mpr_doc_fact(doc, "ended", mpr_value_text(mpr_report_ending(doc, &p->summary)));
+    mpr_doc_fact(doc, "ended", mpr_value_text(mpr_report_ending(&doc->arena, &p->summary)));
     mpr_doc_fact(doc, "parent", index_of(p->parent));
     mpr_doc_fact(doc, "executed", index_of(p->executed));
     mpr_doc_fact(doc, "rss_high_water_bytes", mpr_value_known(MPR_BYTES, p->rss_high, MPF_UNKNOWN));
@@ -266,7 +267,8 @@ void mpr_report_processes(struct mpr_document *doc, const struct mpr_processes *
     for (size_t i = 0; i < all->count; i++) log_object(doc, &all->at[i]);
     mpr_doc_close(doc);
     for (size_t i = 0; i < all->count; i++)
-        record[i] = (struct record){ all->at[i], mpr_report_ending(doc, &all->at[i].summary) };
+        record[i] =
+            (struct record){ all->at[i], mpr_report_ending(&doc->arena, &all->at[i].summary) };
     mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_IN_CSV,
                                             MPR_COLUMNS(record_columns),
                                             MPR_ROWS(record, all->count) });

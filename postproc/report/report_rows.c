@@ -4,6 +4,7 @@
 
 #include "naming.h"
 #include "reports.h"
+#include "subtree.h"
 
 struct shown {
     struct mpr_line line;
@@ -80,6 +81,7 @@ static const struct mpr_column *columns_of(struct mpr_document *doc, const struc
     if (!doc->naming || doc->naming->order != MPR_ORDER_END) own[END].title = NULL;
     if (!r->ever) own[EVER].title = own[ALLOCS].title = NULL;
     if (!has_errors(r)) own[ERROR].title = NULL;
+    if (r->changes) own[BLOCKS].unless = MPR_ABSENT_AT_0;
     if (doc->naming && doc->naming->order == MPR_ORDER_OWN) own[EVER].spare = 0;
     if (doc->naming && doc->naming->order == MPR_ORDER_ALLOCS) own[ALLOCS].spare = 0;
     if (!own[EVER].spare || !own[ALLOCS].spare) own[SHARE].spare = 3;
@@ -95,6 +97,36 @@ const char *mpr_report_siblings(struct mpr_document *doc, uint64_t smallest, uin
     return strcmp(least, most) == 0
                ? mpr_arena_format(&doc->arena, "(siblings %s)", most)
                : mpr_arena_format(&doc->arena, "(siblings %s to %s)", least, most);
+}
+
+#define OF_SUBTREE(member) MPR_FIELD(mpr_subtree, member)
+
+static const struct mpr_column module_columns[] = {
+    { .key = "module", .type = MPR_TEXT, OF_SUBTREE(module) },
+    { .key = "bytes", .type = MPR_BYTES, OF_SUBTREE(bytes) },
+    { .key = "blocks", .type = MPR_COUNT, OF_SUBTREE(blocks) },
+    { .key = "siblings", .type = MPR_COUNT, OF_SUBTREE(siblings) },
+    { .key = "estimated", .type = MPR_FLAG, OF_SUBTREE(estimated), .unless = MPR_ABSENT_AT_0 },
+    { .key = "smallest_sibling_bytes", .type = MPR_BYTES, OF_SUBTREE(sibling_least) },
+    { .key = "largest_sibling_bytes", .type = MPR_BYTES, OF_SUBTREE(sibling_most) },
+};
+
+void mpr_report_modules(struct mpr_document *doc, const struct mpr_row *row, size_t rows,
+                        uint64_t whole)
+{
+    enum { TOLD = 3 };
+    size_t modules;
+    const struct mpr_subtree *m = mpr_subtrees(&doc->arena, row, rows, whole, &modules);
+    if (!modules) return;
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "module_outliers",
+                                            .only = MPR_IN_JSON,
+                                            MPR_COLUMNS(module_columns),
+                                            MPR_ROWS(m, modules),
+                                            .all = MPR_IN_JSON });
+    for (size_t i = 0; i < modules && i < TOLD; i++)
+        mpr_doc_line(doc, "  [%s] in all: %s%s  %s", m[i].module, m[i].estimated ? "~" : "",
+                     mpr_doc_size(doc, m[i].bytes),
+                     mpr_report_siblings(doc, m[i].sibling_least, m[i].sibling_most));
 }
 
 static const char *note(struct mpr_document *doc, const struct mpr_rows *r,
@@ -132,8 +164,7 @@ void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *r)
                                             .whole = r->whole,
                                             .top = r->top,
                                             .estimated = estimated,
-                                            .by = r->by,
-                                            .nowhere = r->nowhere });
+                                            .by = r->by });
 }
 
 static struct mpr_line told_line(const void *row, const struct mpr_site_context *context)

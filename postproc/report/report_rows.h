@@ -18,13 +18,17 @@ struct mpr_rows {
     uint64_t whole;      /* what shares are of */
     bool ever;           /* with what the rows held and did at other times */
     size_t top;          /* lines that people see unless --top says otherwise; 0: MPR_TOP */
+    bool changes;        /* blocks are by how many there are more or less: 0 are not told */
     bool inherited;      /* says which bytes came by another thread's range */
     const char *heading; /* in place of "OF by RANGE"; NULL: that */
-    const char *nowhere; /* what an empty path is called; NULL: as the group has it */
 };
 
 /* "(siblings 256.00 MiB to 321.00 MiB)": what a line stands out from (lines.h); "". */
 const char *mpr_report_siblings(struct mpr_document *doc, uint64_t smallest, uint64_t largest);
+/* Modules that stand out (subtree.h), as lines and as "module_outliers"; nothing where none does.
+ */
+void mpr_report_modules(struct mpr_document *doc, const struct mpr_row *row, size_t rows,
+                        uint64_t whole);
 /* How the document's paths are shown: as they are where it does not say. */
 const struct mpr_naming *mpr_report_naming(const struct mpr_document *doc);
 void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *rows);

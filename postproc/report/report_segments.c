@@ -168,7 +168,9 @@ static struct shape shape_of(struct mpr_document *doc, const struct mpr_alike *a
     else
         s.name = mpr_arena_format(&doc->arena, "%" PRIu64 " x %s", a->segments,
                                   mpr_doc_size(doc, a->oldest->bytes));
-    if (a->paths > 1) s.note = mpr_arena_format(&doc->arena, "and %" PRIu64 " more", a->paths - 1);
+    if (a->paths > 1)
+        s.note = mpr_arena_format(&doc->arena, "and %" PRIu64 " more path%s", a->paths - 1,
+                                  a->paths == 2 ? "" : "s");
     return s;
 }
 

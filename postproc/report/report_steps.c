@@ -303,7 +303,8 @@ static uint64_t differences(struct mpr_document *doc, const struct mpr_steps *s,
                                                  .by = by,
                                                  .of = s->heap[s->shown].heap->name,
                                                  .bytes = heading,
-                                                 .whole = whole });
+                                                 .whole = whole,
+                                                 .changes = true });
     return whole;
 }
 

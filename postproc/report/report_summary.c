@@ -46,6 +46,39 @@ static void ran_out(struct mpr_document *doc, const struct mpr_insights_oom *o)
     mpr_doc_end_wrapped(doc, 2);
 }
 
+#define OF_REFUSED(member) MPR_FIELD(mpr_refused, member)
+
+// clang-format off
+static const struct mpr_column refused_fields[] = {
+    { .key = "time_ns", .type = MPR_TIME, OF_REFUSED(time) },
+    { .key = "heap", .type = MPR_WORD, OF_REFUSED(heap) },
+    { .key = "path", MPR_PATH_FIELD(mpr_refused, path, depth) },
+    { .key = "asked_bytes", .type = MPR_BYTES, OF_REFUSED(bytes) },
+    { .key = "errno", .type = MPR_COUNT, OF_REFUSED(error) },
+    { .key = "limit", .type = MPR_WORD, OF_REFUSED(limit.name), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "limit_bytes", .type = MPR_BYTES, OF_REFUSED(limit.bytes),
+      .unless = MPR_ABSENT_AT_0 },
+    { .key = "failures", .type = MPR_COUNT, OF_REFUSED(count) },
+};
+// clang-format on
+
+/* The host's; the newest of them, and how many there were. */
+static void refused(struct mpr_document *doc, const struct mpr_refused *r)
+{
+    if (!r->count) return;
+    mpr_doc_open(doc, "refused");
+    mpr_doc_facts(doc, refused_fields, r);
+    mpr_doc_close(doc);
+    mpr_doc_add(doc, MPR_WARN, "REFUSED");
+    mpr_doc_say(doc, " %s of %s at %s", mpr_doc_size(doc, r->bytes), r->heap,
+                mpr_doc_time(doc, r->time));
+    if (r->limit.name)
+        mpr_doc_say(doc, ", %s is %s", r->limit.name, mpr_doc_size(doc, r->limit.bytes));
+    if (r->depth) mpr_doc_say(doc, ", in %s", mpr_report_telling(doc, r->path, r->depth));
+    if (r->count > 1) mpr_doc_say(doc, "; %s failed in all", mpr_doc_count(doc, r->count));
+    mpr_doc_end_wrapped(doc, 2);
+}
+
 /* ---- devices and heaps */
 
 static void devices(struct mpr_document *doc, const struct mpr_insights *in)
@@ -109,6 +142,8 @@ static const struct mpr_column heap_columns[] = {
       .only = MPR_IN_JSON },
     { .key = "allocations", .title = "allocations", .type = MPR_COUNT, OF_HEAP(allocations), .width = 14,
       .estimate = true, .spare = 1 },
+    { .key = "inside", .get = inside, .only = MPR_IN_CSV },
+    { .key = "estimated", .type = MPR_FLAG, OF_HEAP(estimated), .only = MPR_IN_CSV },
 };
 // clang-format on
 
@@ -120,6 +155,7 @@ static void inside_lines(struct mpr_document *doc, const struct mpr_log_peaks *l
         if (!log->heap[i].inside) continue;
         mpr_doc_say(doc, "%s", log->heap[i].name);
         mpr_report_inside(doc, log->heap[i].inside);
+        mpr_report_beyond(doc, log, &log->heap[i]);
         mpr_doc_end(doc);
     }
 }
@@ -275,6 +311,15 @@ static void small_objects(struct mpr_document *doc, const struct mpr_insights *i
     }
 }
 
+/* Whatever the owners are by.  What sleeps is in the sums of a device, too. */
+static void modules(struct mpr_document *doc, const struct mpr_insights *in, const struct owned *o)
+{
+    const struct mpr_heap_peak *h =
+        in->has_breakdown && !o->asleep ? heap_named(&in->by_python.log[0], o->of) : NULL;
+    if (h) mpr_report_modules(doc, h->row, h->rows, h->peak_bytes);
+    else mpr_report_modules(doc, o->row, o->rows, o->whole);
+}
+
 static void owners(struct mpr_document *doc, const struct mpr_insights *in)
 {
     const struct owned o = owners_of(doc, in);
@@ -290,6 +335,7 @@ static void owners(struct mpr_document *doc, const struct mpr_insights *in)
                         .bytes = o.bytes,
                         .whole = o.whole,
                         .top = OWNERS });
+    modules(doc, in, &o);
     if (o.asleep) sleepers(doc, in, &o);
     else small_objects(doc, in, o.of);
 }
@@ -324,7 +370,7 @@ static void next(struct mpr_document *doc, const struct mpr_insights *in)
     const struct mpr_summary *s = &in->peaks.log[0].summary;
     bool first = true;
     mpr_doc_gap(doc);
-    if (in->oom.told || host_death(s)) ask(doc, &first, "oom", s->path);
+    if (in->oom.told || in->refused.count || host_death(s)) ask(doc, &first, "oom", s->path);
     if (has_growth(in)) ask(doc, &first, "leaks", s->path);
     ask(doc, &first, "peaks", s->path);
     if (in->findings > FINDINGS) ask(doc, &first, "insights", s->path);
@@ -347,6 +393,7 @@ void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *in)
     mpr_report_log(doc, &log->summary);
     if (in->family) mpr_report_family(doc, in->family, log->summary.path);
     ran_out(doc, &in->oom);
+    refused(doc, &in->refused);
     devices(doc, in);
     heaps(doc, log);
     owners(doc, in);

@@ -9,6 +9,9 @@
 #include "temporary.h"
 #include "units.h"
 
+/* A free's time is that of an event so much before it at most. */
+#define CLOCK_NS UINT64_C(100000000)
+
 /* ---- for tools */
 
 struct around {
@@ -171,6 +174,19 @@ static bool heap(struct mpr_document *doc, const struct mpr_temporary *t,
     return hint;
 }
 
+/* What the recorder's clock does not tell (memprof(1)). */
+static void lives_line(struct mpr_document *doc, const struct mpr_temporary *t)
+{
+    uint64_t soon = 0;
+    for (size_t i = 0; i < t->heaps; i++)
+        if (strncmp(t->heap[i].name, "host/", strlen("host/")) == 0) soon += t->heap[i].all.soon;
+    if (!soon || t->options.within_ns >= CLOCK_NS) return;
+    mpr_doc_gap(doc);
+    mpr_doc_say(doc, "host blocks: lives may be told up to 0.1 s too short where one thread alone "
+                     "recorded, with a pause before the free");
+    mpr_doc_end_wrapped(doc, 2);
+}
+
 void mpr_report_temporary(struct mpr_document *doc, const struct mpr_temporary *t)
 {
     const struct mpr_log_peaks *log = &t->peaks.log[0];
@@ -183,9 +199,12 @@ void mpr_report_temporary(struct mpr_document *doc, const struct mpr_temporary *
     bool hint = false;
     for (size_t i = 0; i < t->heaps; i++) hint |= heap(doc, t, &t->heap[i]);
     mpr_doc_close(doc);
+    lives_line(doc, t);
     if (hint) {
         mpr_doc_gap(doc);
-        mpr_report_run(doc, &log->summary, "run again: memprof run --stacks=all");
+        mpr_doc_line(doc,
+                     "for the names of the others, run again with a call stack for each block:");
+        mpr_report_run(doc, &log->summary, "memprof run --stacks=all");
     }
     if (!t->heaps) {
         const bool sampled = (log->heaps && log->heap[0].inside) ||

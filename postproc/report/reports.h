@@ -18,6 +18,7 @@ struct mpr_insights;
 struct mpr_ooms;
 struct mpr_peaks;
 struct mpr_processes;
+struct mpr_ranks;
 struct mpr_recording;
 struct mpr_segments;
 struct mpr_steps;
@@ -39,6 +40,7 @@ void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms);
 void mpr_report_page(struct mpr_document *doc, const struct mpr_timeline *timeline);
 void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks);
 void mpr_report_processes(struct mpr_document *doc, const struct mpr_processes *processes);
+void mpr_report_ranks(struct mpr_document *doc, const struct mpr_ranks *ranks);
 void mpr_report_segments(struct mpr_document *doc, const struct mpr_segments *segments);
 void mpr_report_steps(struct mpr_document *doc, const struct mpr_steps *steps);
 void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *insights);
@@ -64,8 +66,8 @@ void mpr_report_schema(struct mpr_document *doc, const char *schema);
 void mpr_report_title(struct mpr_document *doc, const struct mpr_summary *s);
 /* The same in a few words, of the document's memory. */
 const char *mpr_report_label(struct mpr_document *doc, const struct mpr_summary *s);
-/* How it ended, in a word or two: "exit", "OOM-killed". */
-const char *mpr_report_ending(struct mpr_document *doc, const struct mpr_summary *s);
+/* How it ended, in a word or two, in the arena: "exit", "OOM-killed". */
+const char *mpr_report_ending(struct mpr_arena *arena, const struct mpr_summary *s);
 /* The processes of a run in two lines; reported: the log that the rest is about. */
 void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all,
                        const char *reported);

@@ -97,6 +97,18 @@ static void unended(const char *path)
     testlog_close(log, NULL);
 }
 
+/* It ends without a word, and lacked nothing. */
+static void crashed(const char *path)
+{
+    struct testlog *log = testlog_open(path, NULL);
+    name(log, MPF_OP_NAME, 10, "step 1");
+    sample(log, 1 * MS, 4 * MIB);
+    testlog_event(log, 2 * MS, 1, MPF_OP_PUSH, 0, 10, 0);
+    testlog_event(log, 3 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x2000, 4 * MIB);
+    testlog_event(log, 50 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x900000, 6 * MIB);
+    testlog_close(log, NULL);
+}
+
 /* The journal brings a new peak: 8 MiB more at 60 ms. */
 static void killed(const char *path)
 {
@@ -144,8 +156,9 @@ static void limited(const char *path)
                                           210 * MIB, 256 * MIB,   MPF_UNKNOWN };
     struct testlog *log = testlog_open(path, NULL);
     testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000, 18 * MIB);
-    testlog_event(log, 2 * MS, 1, MPF_OP_FAIL, MPF_HEAP_HOST, 12, 64 * MIB);
-    testlog_data(log, 3 * MS, 0, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
+    testlog_data(log, 2 * MS, 0, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
+    testlog_event(log, 3 * MS, 1, MPF_OP_FAIL, MPF_HEAP_HOST, 12, 64 * MIB);
+    testlog_event(log, 4 * MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, 0x1000, 0);
     testlog_close(log, "exit");
 }
 
@@ -503,7 +516,7 @@ int main(int argc, char **argv)
         { "whole", whole },     { "unended", unended }, { "reserved", reserved },
         { "samples", samples }, { "full", full },       { "limited", limited },
         { "killed", killed },   { "lossy", lossy },     { "hole", hole },
-        { "nasty", nasty },     { "child", child },
+        { "nasty", nasty },     { "child", child },     { "crashed", crashed },
     };
     static const struct {
         const char *name;

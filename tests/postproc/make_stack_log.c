@@ -96,6 +96,15 @@ static void native(const char *path)
     testlog_close(target, "exit");
 }
 
+/* Call stacks were not wanted. */
+static void unstacked(const char *path)
+{
+    static const char *const pairs[] = { "pid", "4242", "argv", "./prog", "stacks", "off", NULL };
+    begin(path, pairs);
+    at(0, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000000, 40 * MIB);
+    testlog_close(target, "exit");
+}
+
 /* Names are what a program makes them. */
 static void nasty(const char *path)
 {
@@ -253,16 +262,47 @@ static void objects(const char *path) { arenas_of(path, "stacks.python", "sample
 static void small(const char *path) { small_of(path, "1"); }
 static void small_child(const char *path) { small_of(path, "0"); }
 
+/* A server that numbers its requests: each keeps two sessions, and the first three fill a cache. */
+static void requests(const char *path)
+{
+    static const char *const pairs[] = { "pid", "4242", "argv", "python3", "stacks", "all", NULL };
+    const uint64_t session[] = { 0xf1, 0xf0 }, cache[] = { 0xf2, 0xf0 };
+    begin(path, pairs);
+    frame(0xf0, 90, "serve", "/app/main.py");
+    frame(0xf1, 12, "make_session", "/app/sessions.py");
+    frame(0xf2, 40, "fill", "/app/cache.py");
+    data(MPF_OP_PYTHON, IN_LOAD, session, sizeof session);
+    data(MPF_OP_PYTHON, IN_TRAIN, cache, sizeof cache);
+    for (uint64_t i = 0; i < 40; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "request %d", (int)i);
+        data(MPF_OP_NAME, 100 + i, name, strlen(name));
+        event(MPF_OP_PUSH, 0, 100 + i, 0);
+        now += 50 * MS;
+        for (uint64_t k = 0; k < 2; k++) {
+            event(MPF_OP_AT_PYTHON, 0, IN_LOAD, 0);
+            at(LOAD, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000000 + (2 * i + k) * MIB, 200 * KIB);
+        }
+        if (i < 3) {
+            event(MPF_OP_AT_PYTHON, 0, IN_TRAIN, 0);
+            at(LOAD, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000000 + i * MIB, MIB);
+        }
+        event(MPF_OP_POP, 0, 0, 0);
+    }
+    testlog_close(target, "exit");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*make)(const char *path);
     } scenarios[] = {
-        { "native", native },   { "nasty", nasty },     { "python", python },
-        { "foreign", foreign }, { "sampled", sampled }, { "resampled", resampled },
-        { "lucky", lucky },     { "small", small },     { "small_child", small_child },
-        { "arenas", arenas },   { "objects", objects }, { "given_back", given_back },
+        { "native", native },     { "nasty", nasty },         { "python", python },
+        { "foreign", foreign },   { "sampled", sampled },     { "resampled", resampled },
+        { "lucky", lucky },       { "small", small },         { "small_child", small_child },
+        { "arenas", arenas },     { "objects", objects },     { "given_back", given_back },
+        { "requests", requests }, { "unstacked", unstacked },
     };
     if (argc != 3) errx(2, "usage: make_stack_log SCENARIO PATH");
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {

@@ -130,11 +130,40 @@ static void instants_are_spread_over_the_run(void **state)
     mpr_replay_free(&replay);
 }
 
+/* A run that does little for long and much in a while at its end, as warming up and training do. */
+static void what_was_long_is_not_forgotten_for_what_was_busy(void **state)
+{
+    enum { SLOW = 100, BUSY = 2000 };
+    const uint64_t apart = UINT64_C(10000000000);
+    (void)state;
+    struct mpr_instants *in = mpr_instants_new(MOST, 0, UINT64_MAX);
+    begin();
+    replay.gpu.instants = in;
+    WORDS(1, MPF_OP_GPU_DEVICE, D, 0, 0);
+    for (int i = 0; i < SLOW + BUSY; i++) {
+        bool made = i % 2;
+        if (i < SLOW) now += apart;
+        change_driver(&made, 0);
+    }
+    mpr_replay_finish(&replay);
+    mpr_instants_end(in, &replay);
+    uint64_t last = 0;
+    for (size_t i = 0; i < mpr_instants_count(in); i++) {
+        struct mpr_picture p = mpr_instants_picture(in, i, 0, &replay);
+        assert_true(!i || p.time - last < SLOW * apart / (MOST / 4));
+        last = p.time;
+        mpr_picture_free(&p);
+    }
+    mpr_instants_free(in);
+    mpr_replay_free(&replay);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_picture_is_that_of_a_replay_to_its_instant),
         cmocka_unit_test(instants_are_spread_over_the_run),
+        cmocka_unit_test(what_was_long_is_not_forgotten_for_what_was_busy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -318,16 +318,22 @@ static void what_an_instance_keeps_is_told_of_one(void **state)
                         "200.00 MiB in half of them");
 }
 
-/* 64 MiB are worth a finding; two instances of five are half of them. */
+/* Of a device 64 MiB are worth a finding, of the host a twentieth of its peak; two instances of
+ * five are half of them. */
 static void what_is_given_back_between_instances_is_no_growth(void **state)
 {
     struct fixture *f = *state;
     look_at_steps(f, "host/heap", 1000 * (uint64_t)MIB, 50 * MIB, 0);
-    look_at_steps(f, "host/heap", 1000 * (uint64_t)MIB, 50 * MIB, 31 * MIB);
+    look_at_steps(f, "host/heap", 1000 * (uint64_t)MIB, 50 * MIB, 24 * MIB);
+    look_at_steps(f, "gpu0/torch", 1000 * (uint64_t)MIB, 50 * MIB, 31 * MIB);
     assert_int_equal(f->out.findings, 0);
-    look_at_steps(f, "host/heap", 1000 * (uint64_t)MIB, 50 * MIB, 32 * MIB);
+    look_at_steps(f, "gpu0/torch", 1000 * (uint64_t)MIB, 50 * MIB, 32 * MIB);
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].bytes, 64 * MIB);
+    look_at_steps(f, "host/heap", 1000 * (uint64_t)MIB, 50 * MIB, 25 * MIB);
+    assert_int_equal(f->out.findings, 2);
+    look_at_steps(f, "host/heap", 40 * (uint64_t)MIB, 2 * MIB, 2 * MIB);
+    assert_int_equal(f->out.findings, 3);
 }
 
 static void steps_alike_and_segments_are_fine(void **state)

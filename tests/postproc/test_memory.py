@@ -61,7 +61,7 @@ def all_reports_are_whole_or_none(folder):
     log = golden("h200-graphs-oom.zst", folder)
     for arguments in (["peaks", "--by", "stack", "-fcsv"], ["oom", "-fjson"], ["timeline"], ["timeline", "-fcsv"], ["timeline", "-fjson"], ["graphs", "-fjson"], ["segments", "-fjson"], ["steps", "-fjson"], ["breakdown", "-fjson"],
                       ["stacks"], ["stacks", "--by", "python", "-fjson"], ["stacks", "--folded", "--top", "3"], ["info"], ["info", "-fjson"], ["verify", "-fjson"], ["processes"], ["temporary", "-fjson"], ["threads"],
-                      ["leaks", "-fjson"], ["insights", "-fjson"], ["summary"], ["check", "--max=gpu0/device=1TiB"]):
+                      ["leaks", "-fjson"], ["insights", "-fjson"], ["summary"], ["ranks", "-fjson"], ["check", "--max=gpu0/device=1TiB"]):
         each_failure([*arguments, log], folder)
     other = shutil.copy(os.path.join(GOLDEN, "h200-graphs-eager.zst"), os.path.join(folder, "other.zst"))
     each_failure(["diff", "-fjson", log, other], folder)

@@ -72,7 +72,7 @@ static void native(void **state)
     tells(f,
           PATH("void fill<std::vector<int, std::allocator<int> > > (a.cpp:3)",
                "operator new (libstdc++.so.6)"),
-          true, "void fill<..> (a.cpp:3)");
+          true, "fill<..> (a.cpp:3)");
 }
 
 static void places_are_of_own_calls_from_the_innermost(void **state)
@@ -202,6 +202,18 @@ static void ranges_stay(void **state)
     assert_int_equal(none.depth, 0);
 }
 
+static void what_ran_backward_stands_behind_its_operator(void **state)
+{
+    struct fixture *f = *state;
+    tells(f,
+          PATH("backward of <module> (t.py:5)", "Net.forward [head] (t.py:3)",
+               "Linear.forward [head] (torch/nn/modules/linear.py:134)", "torch:AddmmBackward0"),
+          false, "[head] Net.forward (t.py:3) > torch:AddmmBackward0");
+    tells(f, PATH("backward of step", "forward", "torch:AddmmBackward0"), false,
+          "backward of step > forward > torch:AddmmBackward0");
+    tells(f, PATH("backward of <module> (t.py:5)"), true, "backward of <module> (t.py:5)");
+}
+
 static void brackets_that_are_no_modules(void **state)
 {
     struct fixture *f = *state;
@@ -227,6 +239,11 @@ static void templates_are_shortened(void **state)
     assert_string_equal(
         mpr_telling_short(&f->arena, "std::map<std::string, std::vector<int> >::at (a.h:1)"),
         "std::map<..>::at (a.h:1)");
+    assert_string_equal(
+        mpr_telling_short(&f->arena, "void va_gc::reserve<tree_node*, va_gc> (cc1plus)"),
+        "va_gc::reserve<..> (cc1plus)");
+    assert_string_equal(mpr_telling_short(&f->arena, "<core::Vec<T> as Clone>::clone (v.rs:1)"),
+                        "<core::Vec<T> as Clone>::clone (v.rs:1)");
     assert_string_equal(mpr_telling_short(&f->arena, "A::operator< (a.h:1)"),
                         "A::operator< (a.h:1)");
     assert_string_equal(mpr_telling_short(&f->arena, "load.<locals>.<listcomp> (a.py:1)"),
@@ -277,6 +294,7 @@ int main(void)
         TEST(modules_of_torch),
         TEST(what_wraps_a_call_is_no_call),
         TEST(ranges_stay),
+        TEST(what_ran_backward_stands_behind_its_operator),
         TEST(brackets_that_are_no_modules),
         TEST(the_user_adds_to_the_list),
         TEST(templates_are_shortened),

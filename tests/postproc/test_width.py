@@ -12,7 +12,7 @@ import unicodedata
 REPORT, GOLDEN = os.environ["MEMPROF_REPORT"], os.environ["GOLDEN"]
 WIDTHS = 60, 80, 120
 REPORTS = [
-    ["insights"], ["diff", "whole.zst"], ["peaks"], ["peaks", "--by=range"], ["peaks", "--by=stack"], ["peaks", "--by=python"], ["peaks", "--by=thread"], ["peaks", "--by=size"],
+    ["insights"], ["ranks"], ["diff", "whole.zst"], ["peaks"], ["peaks", "--by=range"], ["peaks", "--by=stack"], ["peaks", "--by=python"], ["peaks", "--by=thread"], ["peaks", "--by=size"],
     ["peaks", "--by=stack", "--frames=all"], ["peaks", "--by=stack", "--sort=allocs"], ["peaks", "--at=30ms"], ["oom"], ["oom", "--by=stack", "--top=30"], ["oom", "--unfold"], ["timeline"],
     ["steps"], ["steps", "--unfold"], ["leaks"], ["leaks", "--every=10ms", "--by=stack"], ["temporary"], ["threads"], ["processes"], ["breakdown"],
     ["timeline", "--by=stack"], ["segments"], ["segments", "--top=30"], ["graphs"], ["stacks"], ["stacks", "--bottom-up"], ["info"], ["verify"],

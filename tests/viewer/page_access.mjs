@@ -141,3 +141,17 @@ test('the wheel scrolls the page', async () => {
   await page.waitForFunction(() => scrollY > 0, null, { timeout: 5000 });
   assert.deepEqual(await page.evaluate(() => memprof.view), await page.evaluate(() => memprof.whole));
 });
+
+test('axe-core has nothing against what a search or a click fades', async () => {
+  for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+    const page = await shop.show(gpu, { colorScheme });
+    await page.getByLabel('search for a band').fill('layer 1');
+    await page.locator('.chart .legend tr[data-name="model init"] .name').first().click();
+    await drawn(page);
+    assert.ok(await page.locator('tr.miss').count());
+    assert.ok(await page.locator('tr.hidden-band').count());
+    assert.ok(await page.locator('.icicle.searched button:not(.found)').count());
+    assert.deepEqual(await violations(page), [], `searched, ${colorScheme}`);
+    await page.context().close();
+  }
+});

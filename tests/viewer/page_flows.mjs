@@ -75,7 +75,7 @@ test('a link keeps the chosen span and what the flame graph shows of it; drawing
     return [was, JSON.stringify(memprof.state)];
   });
   assert.equal(after, before);
-  for (const span of [[1], ['a', 2], [null, 3]]) {
+  for (const span of [[1], ['a', 2], [null, 3], [5e6, 4e6], [1e30, 2e30]]) {
     const odd = await shop.show(file, { hash: '#' + encodeURIComponent(JSON.stringify({ span })) });
     assert.ok(await odd.locator('.status').isHidden());
     assert.deepEqual(odd.trouble, []);

@@ -44,7 +44,8 @@ test('a strip says first how it ended, what it lacked, what graphs cost and what
     `OOM at ${time(oom.time_ns)} in ${oom.path.join(' > ')}: asked ${size(oom.bytes)}, ` +
       `short by ${size(oom.needed_bytes - oom.free_bytes)}`,
     `1 graph ${size(sum)}: ${graph.path.join(' > ')}`,
-    `gpu0: ${size(device.bytes - device.live_bytes)} free in segments then, ` +
+    `gpu0: ${size(device.bytes - device.live_bytes)} free in segments when memory ran out, ` +
+      `${size(device.graph_free_bytes)} of it in pools of graphs, ` +
       `${size(device.pins[0].free_bytes)} pinned by ${device.pins[0].path.join(' > ')} in 1 segment`,
   ]);
   await page.locator('.findings button', { hasText: 'OOM' }).click();
@@ -52,9 +53,23 @@ test('a strip says first how it ended, what it lacked, what graphs cost and what
   const pins = () => page.evaluate(() => memprof.pins);
   assert.deepEqual(await pins(), [{ heap: 'gpu0/torch', log: 0, at: oom.time_ns }]);
   await page.locator('.findings button', { hasText: 'free' }).click();
-  assert.deepEqual(await pins(), []);
+  assert.deepEqual(await pins(), [{ heap: 'gpu0/torch', log: 0, at: device.time_ns }]);
+  await page.keyboard.press('Escape');
   await page.keyboard.press('0');
   await drawn(page);
+});
+
+test('going to where memory ran out keeps what the segments report says of it', async () => {
+  const fragments = fileURLToPath(new URL('../golden/h100-fragments.zst', import.meta.url)),
+    shown = await shop.show(shop.html('fragments.html', fragments)),
+    panel = shown.locator('[data-panel="segments"]'),
+    told = async () => [await panel.locator('h2 .sub').textContent(), await panel.locator('.pins').textContent()],
+    before = await told();
+  assert.match(before[1], /rope cache/);
+  await shown.locator('.findings button', { hasText: 'OOM' }).click();
+  await drawn(shown);
+  assert.equal(await shown.evaluate(() => memprof.pins.length), 1);
+  assert.deepEqual(await told(), before);
 });
 
 test('refusals come first, with request, free bytes and range; a graph with its nodes and bytes', async () => {

@@ -48,6 +48,49 @@ test('a name is cut in one place at most', async () => {
   }
 });
 
+/** Names of one table that look the same. */
+const alike = (page) =>
+  page.evaluate(() => {
+    const SIGN = 11; // pixels of what stands for what is cut
+    /** Characters that are in sight. @param {Element} part */
+    const seen = (part) => {
+      const { left, right } = part.getBoundingClientRect(),
+        cut = part.scrollWidth > part.clientWidth ? SIGN : 0,
+        fromLeft = getComputedStyle(part).direction === 'ltr',
+        { firstChild: text } = part.firstElementChild,
+        all = [...text.textContent].filter((_, i) => {
+          const range = document.createRange();
+          range.setStart(text, i);
+          range.setEnd(text, i + 1);
+          const at = range.getBoundingClientRect();
+          return at.left >= left - 0.6 + (fromLeft ? 0 : cut) && at.right <= right + 0.6 - (fromLeft ? cut : 0);
+        });
+      return cut ? [...all, '…'].join('') : all.join('');
+    };
+    return [...document.querySelectorAll('table')].flatMap((table) => {
+      const names = new Map(),
+        shown = [...table.querySelectorAll('.name .text')].filter((text) => text.getClientRects().length);
+      for (const text of shown) {
+        const look = [...text.children].map(seen).join('');
+        names.set(look, (names.get(look) ?? new Set()).add(text.textContent));
+      }
+      return [...names].filter(([, whole]) => whole.size > 1).map(([look]) => look);
+    });
+  });
+
+test('no two names of a table look the same', async () => {
+  for (const name of ['h100-gpt2', 'h100-spike', 'h100-fsdp-rank0', 'h200-graphs-oom']) {
+    const log = fileURLToPath(new URL(`../golden/${name}.zst`, import.meta.url)),
+      page = await shop.show(shop.html(`${name}.html`, log));
+    for (const width of [1024, 1280, 1600]) {
+      await page.setViewportSize({ width, height: 900 });
+      await drawn(page);
+      assert.deepEqual(await alike(page), [], `${name} at ${width}`);
+    }
+    await page.context().close();
+  }
+});
+
 test('rows are the largest first at every instant, none is of 0 B, and they sum to the total', async () => {
   const page = await shop.show(mixed);
   const orders = new Set();
@@ -144,4 +187,27 @@ test('a wide legend has the shape of each band', async () => {
     }),
   );
   assert.ok(painted.length > 4 && painted.every(Boolean), painted.join());
+});
+
+test('on a phone no name of a table lies under a number, and what was found is told in full', async () => {
+  for (const name of ['h100-spike', 'h200-graphs-oom']) {
+    const file = shop.html(`${name}-phone.html`, fileURLToPath(new URL(`../golden/${name}.zst`, import.meta.url))),
+      page = await shop.show(file, { viewport: { width: 390, height: 800 } });
+    const under = await page.locator('main tr:has(th .name)').evaluateAll((rows) =>
+      rows
+        .filter((row) => {
+          const text = row.querySelector('.name .text, .name').getBoundingClientRect();
+          return [...row.querySelectorAll('td')]
+            .map((cell) => ({ cell: cell.getBoundingClientRect(), said: cell.textContent }))
+            .some(({ cell, said }) => said && cell.left < text.right - 1 && cell.top < text.bottom - 3 && cell.width);
+        })
+        .map((row) => row.textContent),
+    );
+    assert.deepEqual(under, [], name);
+    const cut = await page
+      .locator('.findings button')
+      .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent));
+    assert.deepEqual(cut, [], name);
+    await page.context().close();
+  }
 });

@@ -58,14 +58,11 @@ test('the strip names the signal that ended it', async () => {
   assert.equal(await page.locator('.findings li').first().textContent(), 'ended: SIGTERM');
 });
 
-test('the strip says how the process ended, as the reports do', async () => {
+test('of processes the one that was killed for its memory is shown, and how each of them ended', async () => {
   const folder = fileURLToPath(new URL('../golden/workers', import.meta.url)),
     page = await shop.show(shop.html('workers.html', folder));
-  const killed = await page.evaluate(() => memprof.logs.findIndex(({ death }) => death?.oom === 'kernel'));
-  assert.ok(killed >= 0);
-  await page.evaluate(async (log) => {
-    await memprof.choose('b', -1);
-    await memprof.choose('a', log);
-  }, killed);
   assert.equal(await page.locator('.findings li').first().textContent(), 'ended: OOM-killed by the kernel');
+  const cards = page.locator('[data-panel="ranks"] button');
+  assert.equal(await cards.filter({ hasText: 'ended: OOM-killed by the kernel' }).getAttribute('aria-pressed'), 'true');
+  assert.equal(await cards.filter({ hasText: 'ended: SIGTERM' }).count(), 2);
 });

@@ -380,3 +380,22 @@ test('the charts come as a picture', { skip: CHROMIUM_ONLY }, async () => {
   assert.equal(png.subarray(1, 4).toString(), 'PNG');
   assert.ok(png.readUInt32BE(16) > 600 && png.readUInt32BE(20) > 250);
 });
+
+test('the picture names each band as a whole, as far as there is room', async () => {
+  const page = await shop.show(one);
+  await page.evaluate(() => {
+    const { fillText } = CanvasRenderingContext2D.prototype;
+    /** @type {any} */ (globalThis).written = [];
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+      /** @type {any} */ (globalThis).written.push(text);
+      fillText.call(this, text, x, y);
+    };
+  });
+  await page.getByLabel('download the charts as a picture').click();
+  const written = await page.evaluate(() => /** @type {any} */ (globalThis).written);
+  const names = await page
+    .locator('.chart .legend tbody tr:not([hidden])')
+    .evaluateAll((rows) => rows.map((row) => /** @type {HTMLElement} */ (row).dataset.name));
+  assert.ok(names.includes('step > forward'));
+  for (const name of names) assert.ok(written.includes(name), `${name}: ${written.join(', ')}`);
+});

@@ -1,7 +1,16 @@
 // Ranges in lanes: rows, what is where, from instance to instance.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { boxAt, boxName, boxesBetween, instancesOf, nextInstance, outOf, rowsOf } from '../../viewer/src/lanes.js';
+import {
+  boxAt,
+  boxName,
+  boxesBetween,
+  instancesOf,
+  nextInstance,
+  outOf,
+  rowsOf,
+  threadName,
+} from '../../viewer/src/lanes.js';
 
 /** Boxes as [from, to, path's number, thread, outer, number]. @returns {any} */
 function made(boxes, parts = {}) {
@@ -97,4 +106,13 @@ test('an instance that stands out is marked, one beside it is not', () => {
     [0, 1, 2].map((i) => outOf(marked, i).length),
     [0, 1, 0],
   );
+});
+
+test('a thread is told by its name where that is its own, else by its number', () => {
+  const fits = (text) => text.length <= 9,
+    told = (thread, ...others) => threadName(thread, others, fits);
+  assert.equal(told('main (7)', 'main (8)'), 'main (7)');
+  assert.equal(told('python3 (2616)', 'pt_autograd_0 (2701)'), 'python3');
+  assert.equal(told('python3 (2616)', 'python3 (2701)'), '2616');
+  assert.equal(told('a thread without a number'), 'a thread without a number');
 });

@@ -5,6 +5,7 @@ import { edges } from './edges.js';
 import { count, share, size, time } from './format.js';
 import { isBad, marksOf } from './marks.js';
 import * as paint from './paint.js';
+import { spanAt } from './model.js';
 import { Plot } from './plot.js';
 
 /**
@@ -39,6 +40,8 @@ export class AccountChart {
     this.when = element('span', {});
     this.badge = element('span', { class: 'badge' });
     this.rows = element('tbody', {});
+    /** What the table has, so that a frame without news writes nothing. */
+    this.filled = '';
     this.sum = element('td', { class: 'total' });
     this.root = this.build();
   }
@@ -55,7 +58,12 @@ export class AccountChart {
     );
     const legend = element(
       'div',
-      { class: 'legend', role: 'region', tabindex: 0, 'aria-label': `the account of ${this.gpu}` },
+      {
+        class: 'legend',
+        role: 'region',
+        tabindex: 0,
+        'aria-label': `the account of ${this.gpu}${role && ` of ${role}`}`,
+      },
       element(
         'table',
         { class: 'account' },
@@ -81,15 +89,16 @@ export class AccountChart {
 
   /** Of the instants that are in view: the least and the most. */
   bounds() {
-    const [from, to] = this.app.view.map((ns) => ns + this.origin);
+    const [from, to] = this.app.view.map((ns) => ns + this.origin),
+      first = Math.max(0, spanAt(this.begins, from)),
+      last = spanAt(this.begins, to);
     let low = 0,
       high = 1;
     for (const { edge } of this.edges)
-      edge.forEach((bytes, i) => {
-        if (this.begins[i] > to || (this.begins[i + 1] ?? Infinity) < from) return;
-        low = Math.min(low, bytes);
-        high = Math.max(high, bytes);
-      });
+      for (let i = first; i <= last; i++) {
+        if (edge[i] < low) low = edge[i];
+        if (edge[i] > high) high = edge[i];
+      }
     return [low, high];
   }
 
@@ -178,8 +187,16 @@ export class AccountChart {
   fillLegend() {
     const { account, badge } = this,
       { i, ns, label } = this.chosen(),
-      told = i >= 0 && isTold(account, i, ns);
-    this.when.textContent = i < 0 ? 'before the first instant' : `${label}, ${time(told ? ns : account.time[i], 1)}`;
+      told = i >= 0 && isTold(account, i, ns),
+      filled = `${label} ${i} ${told ? ns : ''}`;
+    if (filled === this.filled) return;
+    this.filled = filled;
+    this.when.textContent =
+      i < 0
+        ? 'before the first instant'
+        : told
+          ? `${label}, ${time(ns, 1)}`
+          : `nothing is told ${label}; at ${time(account.time[i], 1)}`;
     badge.className = `badge ${told ? 'exact' : 'bucket'}`;
     badge.textContent = i < 0 ? '' : told ? 'exact' : 'an instant beside it';
     badge.title =

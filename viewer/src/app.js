@@ -19,7 +19,7 @@ import { Minimap } from './minimap.js';
 import { ELSE, INSIDE, NOBODY, OUTSIDE, foremost, isExact, isInside, isUnnamed, spanAt, stack } from './model.js';
 import { opening } from './opening.js';
 import { pairs } from './pairs.js';
-import { ranksPanel } from './ranks.js';
+import { killedLog, ranksPanel } from './ranks.js';
 import { bestOf, colourAll, nothing, runList } from './runs.js';
 import { segmentPanel } from './segments.js';
 import { selectionLines } from './selection.js';
@@ -46,8 +46,10 @@ export class App {
   constructor(logs) {
     this.logs = logs;
     this.first = initial();
-    const compared = comparedLog(logs);
-    if (compared) [this.first.a, this.first.b] = [compared.differsFrom, compared.index];
+    const compared = comparedLog(logs),
+      killed = killedLog(logs);
+    if (killed) this.first.a = killed.index;
+    else if (compared) [this.first.a, this.first.b] = [compared.differsFrom, compared.index];
     else if (logs.length === 2) this.first.b = 1;
     this.first.by = bestOf(logs);
     this.state = repaired(fromHash(location.hash, this.first), logs);
@@ -272,7 +274,7 @@ export class App {
     this.charts.forEach((chart) => chart.mount(width, tops.get(chart) ?? 1, true));
     this.fillSide();
     this.fillPins();
-    this.minimap.draw();
+    this.minimap.drawAnew();
     this.lanes?.draw();
     this.fillStatus();
     this.showChosen();
@@ -608,7 +610,9 @@ export class App {
       );
     if (!open() && has) this.change({ blocks: has });
     const chart = open();
-    if (chart instanceof BlockChart) chart.next(this.cursor ?? this.pins.at(-1)?.at ?? null);
+    if (!(chart instanceof BlockChart)) return;
+    chart.next(this.cursor ?? this.pins.at(-1)?.at ?? null);
+    chart.root.scrollIntoView({ block: 'nearest' });
   }
 
   /** One block's life, in the chart of blocks. @param {Log} log @param {Heap} heap @param {number} block */

@@ -3,13 +3,14 @@ import { fill } from './colours.js';
 import { element, nameText, swatch } from './dom.js';
 import { folder } from './folder.js';
 
-/** @param {import('./app.js').App} app @param {string} name @param {Node[]} beside it @param {Node[]} cells */
-export function bandRow(app, name, beside, cells) {
+/** @param {import('./app.js').App} app @param {string} name @param {string[]} among the names of the table @param {Node[]} beside it
+ *  @param {Node[]} cells */
+export function bandRow(app, name, among, beside, cells) {
   const toggle = element(
     'button',
     { type: 'button', class: 'name', title: `${name}\nclick or Enter: hide, double click or Space: only this` },
     swatch(fill(app.slotOf(name), app.dark)),
-    nameText(name),
+    nameText(name, among),
   );
   const row = element(
     'tr',

@@ -30,9 +30,11 @@ export class DifferenceChart extends CompareChart {
   /** @param {App} app @param {[Stack, Stack]} stacks @param {number} height */
   constructor(app, stacks, height) {
     super(app, stacks, height, 'difference', 'B minus A: above the line what B holds more, below it what A does');
-    this.rows = pairsOf(stacks).map((pair) => {
+    const pairs = pairsOf(stacks),
+      among = pairs.map(({ name }) => name);
+    this.rows = pairs.map((pair) => {
       const bytes = element('td', {});
-      return { ...pair, bytes, ...bandRow(app, pair.name, [], [bytes]) };
+      return { ...pair, bytes, ...bandRow(app, pair.name, among, [], [bytes]) };
     });
     this.when = element('caption', {});
     this.body = element('tbody', {}, ...this.rows.map(({ row }) => row));

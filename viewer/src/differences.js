@@ -91,11 +91,22 @@ function table(account, sign) {
     element(
       'tbody',
       {},
-      ...rows.map((row) =>
+      ...rows.map((row, _, all) =>
         element(
           'tr',
           {},
-          element('th', { scope: 'row', title: row.name }, element('span', { class: 'name' }, nameText(row.name))),
+          element(
+            'th',
+            { scope: 'row', title: row.name },
+            element(
+              'span',
+              { class: 'name' },
+              nameText(
+                row.name,
+                all.map(({ name }) => name),
+              ),
+            ),
+          ),
           element('td', { class: 'spread' }, bar(row, most, sign)),
           ...sides(row).map((bytes) => bytesCell(bytes, row.estimated)),
           changeCell(change(row, sign), row.estimated),
@@ -137,7 +148,14 @@ export const comparedLog = (logs) => logs.find((log) => log.differsFrom >= 0);
 export function differencesPanel(app) {
   const { a, b } = app.state,
     of = comparedLog(app.logs);
-  if (!of?.differences.length || ![a, b].includes(of.index) || ![a, b].includes(of.differsFrom)) return null;
+  if (!of?.differences.length || b < 0) return null;
+  if (![a, b].includes(of.index) || ![a, b].includes(of.differsFrom))
+    return element(
+      'p',
+      { class: 'sub', 'data-panel': 'no-differences' },
+      `What explains the difference is told of ${app.logs[of.differsFrom].short} and ${of.short} only; ` +
+        'of these two charts and tables have the difference of each name, and a page of these two logs has the rest.',
+    );
   const accounts = of.differences,
     sign = b === of.index ? 1 : -1,
     place = element('div', {}),

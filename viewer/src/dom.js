@@ -1,4 +1,5 @@
 /** Elements without markup: names from logs are text, never HTML. */
+import { partsOf } from './names.js';
 
 /**
  * @param {string} tag
@@ -56,15 +57,15 @@ export function swatch(paint) {
   return canvas;
 }
 
-/** A name; where it is too long it loses its middle: what comes first and who is last tell it. @param {string} name */
-export function nameText(name) {
-  const last = name.lastIndexOf(' > ');
-  if (last < 0) return element('span', { class: 'text' }, element('span', {}, element('bdi', {}, name)));
+/** A name; where it is too long it loses its middle, but not what tells it from those beside it. @param {string} name
+ *  @param {Iterable<string>} [among] these */
+export function nameText(name, among = []) {
+  const parts = Object.entries(partsOf(name, among)).filter(([, text]) => text),
+    of = (/** @type {string} */ part) => (parts.length > 1 ? { class: part } : {});
   return element(
     'span',
     { class: 'text' },
-    element('span', { class: 'begin' }, element('bdi', {}, name.slice(0, last))),
-    element('span', { class: 'last' }, element('bdi', {}, name.slice(last))),
+    ...parts.map(([part, text]) => element('span', of(part), element('bdi', {}, text))),
   );
 }
 
@@ -116,7 +117,8 @@ export function folded(text, make) {
 }
 
 /** What an element is called, as far as that tells it from others. @param {Element} of */
-const calledAs = (of) => `${of.tagName} ${of.getAttribute('aria-label') ?? of.textContent}`;
+const calledAs = (of) =>
+  `${of.tagName} ${of.getAttribute('data-key') ?? of.getAttribute('aria-label') ?? of.textContent}`;
 
 /** Does what makes elements anew; the focus goes to the new one of that name. @param {() => void} rebuild */
 export function keepingFocus(rebuild) {

@@ -43,13 +43,16 @@ function drawLegend(c, chart, x, y, height, ratio) {
       at = y + (i + 0.75) * line;
     if (swatch) c.drawImage(swatch, x, at - 10 * ratio);
     const room = WIDTH - 24 * ratio - c.measureText(bytes).width;
-    c.fillText(shorter(c, row.querySelector('bdi')?.textContent ?? '', room), x + 18 * ratio, at);
+    c.fillText(shorter(c, nameOf(row), room), x + 18 * ratio, at);
     c.textAlign = 'right';
     c.fillText(bytes, x + WIDTH, at);
     c.textAlign = 'left';
   });
   if (shown < lines.length) c.fillText(`${lines.length - shown} more`, x + 18 * ratio, y + (shown + 0.75) * line);
 }
+
+/** A band's whole name, which its row shows in two parts; else that of the one part there is. @param {Element} row */
+const nameOf = (row) => row.getAttribute('data-name') ?? row.querySelector('bdi')?.textContent ?? '';
 
 /** The end of a name that is too long, as in the legend. @param {CanvasRenderingContext2D} c @param {string} text
  *  @param {number} room */

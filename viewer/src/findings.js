@@ -1,6 +1,7 @@
 /** What a reader wants to know first, in a strip: each part goes to its place. Its numbers are those of the reports. */
 import { element } from './dom.js';
-import { count, size, time } from './format.js';
+import { ending } from './endings.js';
+import { several, size, time } from './format.js';
 import { show } from './marks.js';
 import { pathName } from './model.js';
 import { standsOutText } from './steppanel.js';
@@ -11,36 +12,10 @@ import { standsOutText } from './steppanel.js';
  * @typedef {{ text: string, bad?: boolean, go?: () => void }} Finding
  */
 
-/** @param {number} n @param {string} what */
-const several = (n, what) => `${count(n)} ${what}${n === 1 ? '' : 's'}`;
-
 /** @param {App} app @param {Log} log @param {string} heap @param {number} at  ns */
 function goTo(app, log, heap, at) {
   show(app, log, { heap, time: at });
   app.charts.find((chart) => chart.root.dataset.heap === heap)?.root.scrollIntoView({ block: 'nearest' });
-}
-
-/** By their numbers on Linux. */
-const SIGNALS = (
-  ' HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG XCPU ' +
-  'XFSZ VTALRM PROF WINCH POLL PWR SYS'
-)
-  .split(' ')
-  .map((name) => (name ? `SIG${name}` : undefined));
-
-/** As the reports tell it. @param {import('./data.js').Death} death */
-function deathText({ signal, exit_status: status, oom }) {
-  if (oom === 'kernel') return 'OOM-killed by the kernel';
-  if (oom === 'cgroup') return 'SIGKILL as its cgroup counted an OOM kill';
-  return signal === undefined ? `exit status ${status}` : (SIGNALS[signal] ?? `signal ${signal}`);
-}
-
-/** @param {Log} log @returns {Finding} */
-function ending(log) {
-  if (log.running) return { text: 'still running' };
-  if (log.death) return { text: `ended: ${deathText(log.death)}`, bad: log.death.exit_status !== 0 };
-  if (log.end === 'recovered') return { text: 'killed, or left by exit_group', bad: true };
-  return log.end ? { text: `ended by ${log.end}` } : { text: 'the log has no end', bad: true };
 }
 
 /** As `oom` tells it. @param {App} app @param {Log} log @returns {Finding[]} */
@@ -95,19 +70,22 @@ function standsOut(app, log) {
   return text ? [{ text, bad: true, go: () => app.lanes?.goToWorst(log) }] : [];
 }
 
-/** As `segments` tells it; a hundredth is nothing to tell. @param {App} app @param {import('./data.js').SegmentsThen} then @returns {Finding[]} */
-function free(app, { device, atOom, bytes: held, free: states, pins: [pin] }) {
-  const bytes = states.reduce((sum, state) => sum + state, 0);
+/** As `segments` tells it; a hundredth is nothing to tell. @param {App} app @param {Log} log @param {import('./data.js').SegmentsThen} then
+ *  @returns {Finding[]} */
+function free(app, log, { device, atOom, time: at, bytes: held, free: states, pins: [pin] }) {
+  const bytes = states.reduce((sum, state) => sum + state, 0),
+    ofGraphs = states[2];
   if (bytes <= held / 100) return [];
   const pinned = pin
-    ? `, ${size(pin.free)} pinned by ${pathName(pin.path)} in ${several(pin.segments, 'segment')}`
-    : '';
+      ? `, ${size(pin.free)} pinned by ${pathName(pin.path)} in ${several(pin.segments, 'segment')}`
+      : '',
+    graphs = ofGraphs ? `, ${size(ofGraphs)} of it in pools of graphs` : '';
   return [
     {
-      text: `gpu${device}: ${size(bytes)} free in segments ${atOom ? 'then' : 'at the peak'}${pinned}`,
+      text: `gpu${device}: ${size(bytes)} free in segments ${atOom ? 'when memory ran out' : 'at the peak'}${graphs}${pinned}`,
       go: () => {
-        app.pin([]);
-        app.root.querySelector(`[data-panel="segments"][data-gpu="gpu${device}"]`)?.scrollIntoView({ block: 'center' });
+        app.pin([{ heap: `gpu${device}/torch`, log: log.index, at: at - app.origin(log) }]);
+        app.root.querySelector(`[data-panel="segments"][data-gpu="gpu${device}"]`)?.scrollIntoView({ block: 'start' });
       },
     },
   ];
@@ -122,7 +100,7 @@ const findings = (app, log) => [
   ...graphs(app, log),
   ...log.segments
     .filter((then, i, all) => all.findIndex(({ device }) => device === then.device) === i)
-    .flatMap((then) => free(app, then)),
+    .flatMap((then) => free(app, log, then)),
 ];
 
 /** A line a run. @param {App} app */

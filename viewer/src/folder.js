@@ -36,6 +36,7 @@ export function folder(app, name) {
     {
       type: 'button',
       class: 'folder',
+      'data-key': `parts of ${line.name}`,
       title: [title, siblings(line)].filter(Boolean).join('; '),
       'aria-label': title,
       'aria-expanded': String(open),

@@ -11,7 +11,10 @@ export function size(bytes, signed = false) {
     value /= 1024;
     unit++;
   }
-  return `${sign}${value.toFixed(2)} ${UNITS[unit]}`;
+  // just between two hundredths, which only odd eighths are, the even one, as C prints it
+  const below = Math.floor(value * 100),
+    even = (value * 8) % 2 === 1 && below % 2 === 0;
+  return `${sign}${(even ? below / 100 : value).toFixed(2)} ${UNITS[unit]}`;
 }
 
 /** With a sign where there may be more, or where it is estimated. @param {number} bytes @param {boolean} least @param {boolean} [about]
@@ -24,6 +27,9 @@ export const exactly = (bytes, least) => `${least ? '≥ ' : ''}${count(bytes)} 
 
 /** "48,211,907" @param {number} count */
 export const count = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ',');
+
+/** "2 ranges" @param {number} n @param {string} what */
+export const several = (n, what) => `${count(n)} ${what}${n === 1 ? '' : 's'}`;
 
 /** "00:11:41.207"; finer when `step` ns is. @param {number} ns @param {number} [step] */
 export function time(ns, step = 1e6) {

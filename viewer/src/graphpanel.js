@@ -1,5 +1,5 @@
 /** What each CUDA graph took: a bar a capture, the largest first, as the graphs report has it. */
-import { element, row, table } from './dom.js';
+import { element, nameText, row, table } from './dom.js';
 import { csv } from './csv.js';
 import { count, size, time } from './format.js';
 import { show } from './marks.js';
@@ -75,7 +75,7 @@ export function graphPanel(app, log) {
           title: `${name}, at ${time(at)}`,
           onclick: () => show(app, log, { heap, time: at }),
         },
-        name,
+        nameText(name),
       );
   const made = table(
     '',

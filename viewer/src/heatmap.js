@@ -92,7 +92,16 @@ class HeatMap {
       columns: element(
         'div',
         { class: 'columns' },
-        ...this.columns.map(({ name }) => element('span', { title: name }, nameText(name))),
+        ...this.columns.map(({ name }, _, all) =>
+          element(
+            'span',
+            { title: name },
+            nameText(
+              name,
+              all.map((of) => of.name),
+            ),
+          ),
+        ),
       ),
     };
     for (const name of this.names.rows.children) /** @type {HTMLElement} */ (name).style.height = `${ROW}px`;

@@ -1,11 +1,10 @@
 /** Lanes of ranges above the charts, on their axis: what ran when, and what each range added. */
-import { solid } from './colours.js';
-import { ONE } from './columns.js';
-import { colour, element, row, table } from './dom.js';
-import { amount, count, duration, exactly, time } from './format.js';
-import { boxAt, boxName, boxesBetween, instancesOf, nextInstance, outOf, rowsOf } from './lanes.js';
-import { bandName, isEstimated, pathName } from './model.js';
-import * as paint from './paint.js';
+import { element, row, table } from './dom.js';
+import { amount, count, duration, exactly, several, time } from './format.js';
+import { HEIGHT, drawLanes } from './lanepaint.js';
+import { boxAt, boxName, instancesOf, nextInstance, outOf, peaksOut, rowsOf } from './lanes.js';
+import { isEstimated } from './model.js';
+import { commonBegins } from './names.js';
 import { LEFT, RIGHT } from './plot.js';
 import { Sheet } from './sheet.js';
 import { standsOut } from './steppanel.js';
@@ -16,9 +15,7 @@ import { standsOut } from './steppanel.js';
  * @typedef {{ log: Log, box: number }} Box
  */
 
-const HEIGHT = 19, // of a row, CSS pixels
-  OUT = 3, // of one that stands out, at least
-  MOST = 8, // rows of a run; of two, half as many each
+const MOST = 8, // rows of a run; of two, half as many each
   REACH = 2; // pixels beside a box that count as it
 
 export class LanePanel {
@@ -27,7 +24,16 @@ export class LanePanel {
     this.app = app;
     const runs = app.runs();
     this.lanes = runs.map((log) => ({ log, ...rowsOf(log, MOST / runs.length) }));
-    this.rows = this.lanes.flatMap(({ log, rows }) => rows.map((of) => ({ log, of })));
+    this.rows = this.lanes.flatMap(({ log, rows }) =>
+      rows.map((of) => ({
+        log,
+        of,
+        out: peaksOut(log, of),
+        common: commonBegins(of.boxes.map((box) => boxName(log, box))),
+      })),
+    );
+    /** Of each run by range, what its boxes are underlined with. @type {Map<Log, Map<number, string>>} */
+    this.inks = new Map(runs.map((log) => [log, new Map()]));
     /** @type {Box | null} */
     this.under = null;
     /** What a key or a click went to. @type {Box | null} */
@@ -123,7 +129,7 @@ export class LanePanel {
     if (!begun) return;
     const { c, ratio } = begun;
     const { share } = this.app.scaleOf(0);
-    /** @type {paint.Surface} */
+    /** @type {import('./paint.js').Surface} */
     const s = {
       c,
       ratio,
@@ -134,75 +140,18 @@ export class LanePanel {
       x: (ns) => (LEFT + share(ns) * this.width) * ratio,
       y: () => 0,
     };
-    this.rows.forEach(({ log, of }, i) => this.drawRow(s, log, of, i));
+    drawLanes(this, s);
   }
 
-  /** Boxes that are narrower than a pixel are drawn as one of a pixel: those that stand out, in any case.
-   * @param {paint.Surface} s @param {Log} log @param {import('./lanes.js').Row} of @param {number} at */
-  drawRow(s, log, of, at) {
-    const { app } = this,
-      origin = app.origin(log),
-      { from, to } = log.lanes,
-      top = at * HEIGHT * s.ratio,
-      above = this.rows[at - 1];
-    if (!above || above.log !== log || above.of.thread !== of.thread) {
-      const name = log.threads[of.thread] ?? '',
-        role = app.runs().length > 1 ? `${app.roleOf(log)} ` : '';
-      paint.text(
-        s,
-        s.left - 6 * s.ratio,
-        top + 13 * s.ratio,
-        paint.shortened(s, role + name, (LEFT - 8) * s.ratio),
-        colour('--faint'),
-        'right',
-      );
-    }
-    const seen = boxesBetween(log.lanes, of, app.view[0] + origin, app.view[1] + origin),
-      out = seen.filter((i) => outOf(log, i).some((one) => one.out.byPeak)),
-      isOut = new Set(out);
-    let drawn = -Infinity;
-    for (const i of [...seen, ...out]) {
-      const left = Math.max(s.left, s.x(from[i] - origin)),
-        least = (isOut.has(i) ? OUT : 1) * s.ratio,
-        right = Math.min(s.right, Math.max(s.x(to[i] - origin), left + least));
-      if (right - left < 2 * s.ratio && left < drawn + s.ratio && !isOut.has(i)) continue;
-      drawn = left;
-      this.drawBox(s, { log, box: i }, left, right, top, isOut.has(i));
-    }
-  }
-
-  /** Of the band that the range's own blocks are in, in the first chart that has it. @param {Log} log @param {number} node */
-  slot(log, node) {
-    const { app } = this,
-      band = { kind: ONE, node, thread: 0, size: 0, library: 0, python: 0, native: 0, atLeast: 0, pieces: [] },
-      by = app.state.by === 'auto' ? 'auto' : 'range';
-    const names = [
-      ...log.heaps.map((heap) => bandName(log, heap, band, { ...app.grouping(), by })),
-      pathName(log.paths[node]),
-    ];
-    return app.slotOf(names.find((name) => app.slots.has(name)) ?? '');
-  }
-
-  /** @param {paint.Surface} s @param {Box} box @param {number} left @param {number} right @param {number} top @param {boolean} out */
-  drawBox(s, { log, box }, left, right, top, out) {
-    const { c, ratio } = s,
-      { app } = this,
-      height = (HEIGHT - 3) * ratio,
-      width = Math.max(ratio, right - left - (right - left > 4 * ratio ? ratio : 0)),
-      lit = [this.under, this.chosen].some((one) => one?.box === box && one.log === log);
-    c.fillStyle = colour(lit ? '--accent-ground' : out ? '--out' : '--grid');
-    c.fillRect(left, top, width, height);
-    c.fillStyle = out ? colour('--warn') : solid(this.slot(log, log.lanes.node[box]), app.dark);
-    c.fillRect(left, top + height - 3 * ratio, width, 3 * ratio);
-    if (width < 22 * ratio) return;
-    const many = log.lanes.count[box] > 1 ? ` … ${count(log.lanes.count[box])} ranges` : '',
-      label = paint.shortened(s, boxName(log, box) + many, width - 8 * ratio);
-    if (label.length > 1) paint.text(s, left + 4 * ratio, top + 11.5 * ratio, label, colour(out ? '--warn' : '--ink'));
-  }
-
+  /** What is under the mouse is told on top of the rest, so that nothing moves. */
   fill() {
-    const box = this.under ?? this.chosen;
-    this.said.replaceChildren(...(box ? this.aboutBox(box) : this.aboutAll()));
+    const { under, chosen } = this,
+      same = under?.box === chosen?.box && under?.log === chosen?.log,
+      card = under && !same ? [element('div', { class: 'card' }, ...this.aboutBox(under))] : [];
+    this.said.replaceChildren(
+      ...card,
+      element('div', { class: 'about' }, ...(chosen ? this.aboutBox(chosen) : this.aboutAll())),
+    );
   }
 
   /** @param {Box} of */
@@ -258,7 +207,7 @@ export class LanePanel {
     return this.lanes.flatMap(({ log, threads }) => {
       const { repeat, lanes } = log,
         notes = [
-          repeat ? `${count(repeat.instances)} × ${repeat.range}` : `${count(instancesOf(log).length)} ranges`,
+          repeat ? `${count(repeat.instances)} × ${repeat.range}` : several(instancesOf(log).length, 'range'),
           'a click or N goes to one',
           lanes.shortest ? `those shorter than ${duration(lanes.shortest)} stand together` : '',
           lanes.leftOut ? `${count(lanes.leftOut)} are not shown` : '',

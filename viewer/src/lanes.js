@@ -114,3 +114,16 @@ export function outOf({ lanes, steps }, i) {
     out.filter((one) => one.begin >= lanes.from[i] && one.begin <= lanes.to[i]).map((one) => ({ heap, out: one })),
   );
 }
+
+/** Those of a row whose peak stands out. @param {Log} log @param {Row} row */
+export const peaksOut = (log, { boxes }) => new Set(boxes.filter((i) => outOf(log, i).some(({ out }) => out.byPeak)));
+
+const NUMBER = / \((\d+)\)$/;
+
+/** What of "python3 (2616)" fits: all, else the name if no other thread has it, else the number that tells it from those.
+ *  @param {string} thread @param {string[]} others @param {(text: string) => boolean} fits */
+export function threadName(thread, others, fits) {
+  const alone = (/** @type {string} */ of) => of.replace(NUMBER, ''),
+    isOnly = others.every((of) => alone(of) !== alone(thread));
+  return fits(thread) || !NUMBER.test(thread) ? thread : isOnly ? alone(thread) : (NUMBER.exec(thread)?.[1] ?? thread);
+}

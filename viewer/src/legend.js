@@ -17,9 +17,12 @@ export class Legend {
   constructor(app, stack) {
     this.app = app;
     this.stack = stack;
+    this.names = stack.groups.map(({ name }) => name);
     this.rows = stack.groups.map((group) => this.row(group));
     /** @type {number[]} that the shapes are of */
     this.spans = [];
+    /** What it has, so that a frame without news writes nothing: what is written has to be laid out. */
+    this.filled = '';
     this.total = element('td', { class: 'total' });
     this.when = element('span', {});
     this.badge = element('span', { class: 'badge' });
@@ -62,7 +65,7 @@ export class Legend {
     const bytes = element('td', {}),
       part = element('td', {}),
       shape = /** @type {HTMLCanvasElement} */ (element('canvas', { class: 'shape', 'aria-hidden': 'true' }));
-    return { group, bytes, part, shape, ...bandRow(this.app, group.name, [shape], [bytes, part]) };
+    return { group, bytes, part, shape, ...bandRow(this.app, group.name, this.names, [shape], [bytes, part]) };
   }
 
   /** @param {number[]} spans that the chart shows */
@@ -113,9 +116,18 @@ export class Legend {
     );
   }
 
+  /** All that the rows depend on. @param {...(number | string | null)} instant */
+  news(...instant) {
+    const { filter, search, hidden, only } = this.app.state;
+    return JSON.stringify([instant, filter, search, hidden, only, this.body.contains(document.activeElement)]);
+  }
+
   /** @param {number} span -1: before the first @param {string} label what instant it is @param {number | null} asked the
    *  instant, ns; null: whatever the span shows */
   fill(span, label, asked) {
+    const filled = this.news(span, label, asked);
+    if (filled === this.filled) return;
+    this.filled = filled;
     const { heap } = this.stack,
       there = span >= 0 && heap.spans.start.length > 0;
     const total = there ? heap.spans.max[span] : 0;

@@ -45,10 +45,14 @@ function caller(log, heap, i) {
   );
 }
 
-/** A block's line. @param {App} app @param {Of} of @param {number} i @param {number} at  ns: what its age is told at */
-function line(app, { log, heap }, i, at) {
+/** Whose it is. @param {import('./data.js').Log} log @param {Heap} heap @param {number} i */
+const holder = (log, { blocks }, i) => bestName(log, bandOf(blocks, i));
+
+/** A block's line. @param {App} app @param {Of} of @param {number} i @param {number} at  ns: what its age is told at
+ *  @param {string[]} among the names of the table */
+function line(app, { log, heap }, i, at, among) {
   const { blocks } = heap,
-    name = bestName(log, bandOf(blocks, i));
+    name = holder(log, heap, i);
   return row([
     element(
       'button',
@@ -59,7 +63,7 @@ function line(app, { log, heap }, i, at) {
         onclick: () => app.showBlock(log, heap, i),
       },
       swatch(fill(app.slotOf(blockName(log, heap, i, app.grouping())), app.dark)),
-      nameText(name),
+      nameText(name, among),
     ),
     element('span', { title: `${count(blocks.size[i])} bytes` }, size(blocks.size[i])),
     address(blocks, i),
@@ -76,11 +80,12 @@ const SHOWN = 24;
  *  @param {number} at @param {{ blocks: number, bytes: number, about: string } | null} others null: nothing is known of them */
 function blockTable(app, of, found, at, others) {
   const left = found.slice(SHOWN),
+    among = found.slice(0, SHOWN).map((i) => holder(of.log, of.heap, i)),
     bytes = left.reduce((sum, i) => sum + of.heap.blocks.size[i], others?.bytes ?? 0),
     made = table(
       '',
       ['block of', 'size', 'address', 'allocated at', 'age', 'thread', 'call'],
-      found.slice(0, SHOWN).map((i) => line(app, of, i, at)),
+      found.slice(0, SHOWN).map((i) => line(app, of, i, at, among)),
     );
   const sampled = isEstimated(of.heap),
     told = sampled

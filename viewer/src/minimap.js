@@ -1,5 +1,6 @@
 /** The whole run in a strip, with the view as a window that can be dragged, stretched or drawn anew. */
 import { colour, element } from './dom.js';
+import { time, timeTicks } from './format.js';
 import { totals } from './lod.js';
 import { isBad } from './marks.js';
 import * as paint from './paint.js';
@@ -8,6 +9,8 @@ import { Sheet } from './sheet.js';
 
 /** @typedef {import('./app.js').App} App */
 
+const TIMES = 13; // CSS pixels: above the run
+
 export class Minimap {
   /** @param {App} app */
   constructor(app) {
@@ -15,7 +18,9 @@ export class Minimap {
     this.canvas = /** @type {HTMLCanvasElement} */ (
       element('canvas', { 'aria-label': 'the whole run; drag to choose the span that is shown', role: 'img' })
     );
-    this.sheet = new Sheet(this.canvas, () => this.draw());
+    this.sheet = new Sheet(this.canvas, () => this.drawAnew());
+    /** All but the window, which alone changes with the view. */
+    this.run = /** @type {HTMLCanvasElement} */ (element('canvas'));
     this.root = element('div', { class: 'panel minimap' }, this.canvas);
     this.canvas.addEventListener('pointerdown', (event) => this.grab(event));
     this.canvas.addEventListener('dblclick', () => app.fit());
@@ -59,26 +64,54 @@ export class Minimap {
     });
   }
 
-  draw() {
-    const { app, sheet } = this,
-      begun = sheet.begin();
-    if (!begun) return;
-    const { c, ratio } = begun,
-      { width, height } = sheet;
-    const [from, to] = app.whole;
-    const surface = {
+  /** What is drawn on. @param {CanvasRenderingContext2D} c @param {number} ratio @returns {paint.Surface} */
+  surface(c, ratio) {
+    const { width, height } = this.sheet;
+    return {
       c,
       ratio,
       left: LEFT * ratio,
       right: (width - RIGHT) * ratio,
       top: 0,
       bottom: height * ratio,
-      x: (/** @type {number} */ ns) => this.x(ns) * ratio,
-      y: (/** @type {number} */ _) => 0,
+      x: (ns) => this.x(ns) * ratio,
+      y: () => 0,
     };
-    this.drawTotals(surface, from, to);
-    this.drawMarks(surface);
-    this.drawWindow(surface);
+  }
+
+  /** The view has changed. */
+  draw() {
+    const begun = this.sheet.begin(),
+      { width, height } = this.canvas;
+    if (!begun) return;
+    if (this.run.width !== width || this.run.height !== height) this.drawRun(begun.ratio);
+    begun.c.drawImage(this.run, 0, 0);
+    this.drawWindow(this.surface(begun.c, begun.ratio));
+  }
+
+  /** The run, the colours or the size have changed. */
+  drawAnew() {
+    this.run.width = 0;
+    this.draw();
+  }
+
+  /** @param {number} ratio */
+  drawRun(ratio) {
+    const c = this.run.getContext('2d');
+    [this.run.width, this.run.height] = [this.canvas.width, this.canvas.height];
+    if (!c) return;
+    this.drawTotals(this.surface(c, ratio), ...this.app.whole);
+    this.drawMarks(this.surface(c, ratio));
+    this.drawTimes(this.surface(c, ratio));
+  }
+
+  /** @param {paint.Surface} s */
+  drawTimes(s) {
+    const ROOM = 130, // of a label, CSS pixels
+      [from, to] = this.app.whole,
+      { ticks, step } = timeTicks(from, to, Math.max(2, (s.right - s.left) / s.ratio / ROOM));
+    for (const ns of ticks)
+      paint.text(s, s.x(ns), s.top + 9 * s.ratio, time(ns, step), colour('--faint'), 'center', colour('--ground'));
   }
 
   /** @param {paint.Surface} s @param {number} from @param {number} to */
@@ -94,7 +127,8 @@ export class Minimap {
       const ys = totals(log.heaps[0].spans, from + origin, to + origin, columns);
       const surface = {
         ...s,
-        y: (/** @type {number} */ bytes) => s.bottom - 3 * s.ratio - (bytes / most) * (s.bottom - 8 * s.ratio),
+        y: (/** @type {number} */ bytes) =>
+          s.bottom - 3 * s.ratio - (bytes / most) * (s.bottom - (TIMES + 3) * s.ratio),
       };
       if (i === 0) paint.area(surface, xs, ys, end, colour('--line'));
       else paint.line(surface, xs, ys, end, colour('--warn'), 1);

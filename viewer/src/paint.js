@@ -102,7 +102,10 @@ export function upright(s, x, colour, dash = []) {
   s.c.setLineDash([]);
 }
 
-/** @param {Surface} s @param {number} y canvas pixels @param {string} colour @param {string} label */
+const NARROW = 300; // CSS pixels: no room for words beside the peak's label
+
+/** @param {Surface} s @param {number} y canvas pixels @param {string} colour @param {string} label "what: how much"; where it is
+ *  narrow how much alone */
 export function across(s, y, colour, label) {
   s.c.strokeStyle = colour;
   s.c.lineWidth = s.ratio;
@@ -112,7 +115,8 @@ export function across(s, y, colour, label) {
   s.c.lineTo(s.right, y);
   s.c.stroke();
   s.c.setLineDash([]);
-  text(s, s.left + 6 * s.ratio, y - 4 * s.ratio, label, colour);
+  const told = s.right - s.left < NARROW * s.ratio ? label.slice(label.lastIndexOf(': ') + 2) : label;
+  text(s, s.left + 6 * s.ratio, y - 4 * s.ratio, told, colour);
 }
 
 /** @param {Surface} s */
@@ -134,10 +138,24 @@ export function text(s, x, y, label, colour, align = 'left', halo) {
   s.c.fillText(label, x, y);
 }
 
+/** Of texts in CSS pixels, for a frame asks for the same ones as the last. @type {Map<string, number>} */
+const widths = new Map();
+const MOST_WIDTHS = 10_000;
+
+/** @param {Surface} s @param {string} text */
+function widthOf(s, text) {
+  const known = widths.get(text);
+  if (known !== undefined) return known * s.ratio;
+  s.c.font = font(s);
+  const width = s.c.measureText(text).width;
+  if (widths.size >= MOST_WIDTHS) widths.clear();
+  widths.set(text, width / s.ratio);
+  return width;
+}
+
 /** As much of a text as there is room for. @param {Surface} s @param {string} text @param {number} room */
 export function shortened(s, text, room) {
-  s.c.font = font(s);
-  const all = s.c.measureText(text).width;
+  const all = widthOf(s, text);
   return all <= room ? text : `${text.slice(0, Math.max(0, Math.floor((text.length * room) / all) - 1))}…`;
 }
 

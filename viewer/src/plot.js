@@ -13,7 +13,7 @@ import { listenToTouch } from './touch.js';
  */
 
 export const LEFT = 78,
-  RIGHT = 34;
+  RIGHT = 42; // half of the last time's label
 
 /** @param {PlotOptions} o */
 function axes(o) {

@@ -2,6 +2,7 @@
 import { comparedLog, mostOf } from './differences.js';
 import { fill } from './colours.js';
 import { element, folded } from './dom.js';
+import { ending } from './endings.js';
 import { amount } from './format.js';
 import { heatMap, median } from './heatmap.js';
 import { shown } from './lod.js';
@@ -62,6 +63,16 @@ function caption(app) {
 const MANY = 16,
   FIRST = 10;
 
+/** Of more than two logs the one that died for lack of memory, of several the largest: what the page is opened for.
+ *  @param {import('./data.js').Log[]} logs */
+export const killedLog = (logs) =>
+  logs
+    .filter(({ death, heaps }) => logs.length > 2 && death?.oom && heaps.length)
+    .sort((a, b) => b.heaps[0].peakBytes - a.heaps[0].peakBytes)[0];
+
+/** How it died, where that is not how all should end. @param {import('./data.js').Log} log */
+const deathOf = (log) => (log.death && ending(log).bad ? element('b', { class: 'more' }, ending(log).text) : null);
+
 /** Of more than two logs; null: no heap was used. @param {App} app */
 export function ranksPanel(app) {
   const name = heapName(app);
@@ -87,6 +98,7 @@ export function ranksPanel(app) {
         class: `${odd.includes(i) ? 'outlier' : ''} ${chosen ? 'chosen' : ''}`,
         'aria-pressed': String(chosen),
         'data-log': i,
+        'data-key': `log ${i}`,
         title: `${log.label}\nclick: show as A, shift and click: compare as B`,
         onclick: (/** @type {MouseEvent} */ event) => app.choose(event.shiftKey ? 'b' : 'a', i),
       },
@@ -105,6 +117,7 @@ export function ranksPanel(app) {
             element('b', { class: 'more' }, ` ${said(peaks[i] - middle, true)}${i === odd[0] ? ', differs most' : ''}`),
         ),
       ),
+      deathOf(log),
       canvas,
     );
     drawSmall(app, canvas, log, heapOf(log, name), most, span);

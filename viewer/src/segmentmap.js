@@ -15,9 +15,16 @@ export function pinTable({ pins }) {
   const made = table(
     'what pins the split free memory',
     ['pinned by', 'free', 'segments', 'blocks', 'bytes'],
-    pins.map((pin) =>
+    pins.map((pin, _, all) =>
       row([
-        element('span', { class: 'name', title: pathName(pin.path) }, nameText(pathName(pin.path))),
+        element(
+          'span',
+          { class: 'name', title: pathName(pin.path) },
+          nameText(
+            pathName(pin.path),
+            all.map(({ path }) => pathName(path)),
+          ),
+        ),
         bytes(pin.free),
         count(pin.segments),
         count(pin.blocks),

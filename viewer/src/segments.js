@@ -135,6 +135,12 @@ function isWhole(heap, at) {
   return span < 0 || (isExactAt(heap, span, at) && heap.spans.max[span] === liveBytes(heap.blocks, at));
 }
 
+/** Whether nothing has changed between two times. @param {import('./data.js').Heap} heap @param {number} a @param {number} b */
+function isSameState(heap, a, b) {
+  const [from, to] = [a, b].map((ns) => spanAt(heap.spans.start, ns));
+  return a === b || (from === to && (from < 0 || [a, b].every((ns) => isExactAt(heap, from, ns))));
+}
+
 /** From the blocks that are kept. @param {import('./data.js').Log} log @param {import('./data.js').Heap} device
  *  @param {import('./data.js').Heap} torch @param {number} at @returns {Then} */
 function keptThen(log, device, torch, at) {
@@ -264,7 +270,7 @@ function sums(then) {
 function thenOf(app, log, device, torch, told) {
   const at = app.pins.length ? app.pins[0].at + app.origin(log) : told[0].time,
     peak = at === device.peakTime ? told.find((then) => !then.atOom) : undefined,
-    then = told.find(({ time: of }) => of === at) ?? peak;
+    then = told.find(({ time: of }) => [device, torch].every((heap) => isSameState(heap, of, at))) ?? peak;
   return then ? reported(then, keptThen(log, device, torch, then.time)) : keptThen(log, device, torch, at);
 }
 
@@ -288,18 +294,14 @@ function listed(app, log, torch, then) {
         element('td', {}, count(s.blocks)),
       ),
     );
-  const head = [
-    'segment, with its blocks (as long as the root of its size), most free first',
-    'size',
-    'free',
-    'largest hole',
-    'free as',
-    'blocks',
-  ].map((text) => element('th', { scope: 'col' }, text));
+  const head = ['segment', 'size', 'free', 'largest hole', 'free as', 'blocks'].map((text) =>
+    element('th', { scope: 'col' }, text),
+  );
   return [
     element(
       'table',
       { class: 'listed' },
+      element('caption', {}, 'each segment with its blocks, as long as the root of its size; most free first'),
       element('thead', {}, element('tr', {}, ...head)),
       element('tbody', {}, ...rows),
     ),
@@ -320,12 +322,13 @@ export function segmentPanel(app, gpu) {
   if (!device || !torch || !told.length) return null;
   const then = thenOf(app, log, device, torch, told);
   if (!then.segments.length) return null;
-  const map = then.whole ? [pinTable(then), segmentMap(then)] : [],
+  const which = app.pins.length > 1 ? ', the first pin' : '',
+    map = then.whole ? [pinTable(then), segmentMap(then)] : [],
     list = () => listed(app, log, torch, then);
   return element(
     'section',
     { class: 'panel segments', 'data-panel': 'segments', 'data-gpu': gpu, tabindex: 0 },
-    element('h2', {}, `${gpu}: segments of PyTorch's allocator at ${time(then.at, 1)}`, sums(then)),
+    element('h2', {}, `${gpu}: segments of PyTorch's allocator at ${time(then.at, 1)}${which}`, sums(then)),
     ...map,
     ...(then.count > SHOWN && map.length ? [folded('one by one', list)] : list()),
   );

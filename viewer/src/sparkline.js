@@ -21,10 +21,12 @@ export function sparkline(canvas, bytes, spans) {
     c = canvas.getContext('2d'),
     ys = columnsOf(bytes, spans, WIDTH),
     most = ys.reduce((a, b) => Math.max(a, b), 1);
-  canvas.width = WIDTH * ratio;
-  canvas.height = HEIGHT * ratio;
   if (!c) return;
-  c.scale(ratio, ratio);
+  const [width, height] = [WIDTH, HEIGHT].map((size) => Math.round(size * ratio));
+  if (canvas.width !== width) canvas.width = width; // its pixels are made anew only then
+  if (canvas.height !== height) canvas.height = height;
+  c.setTransform(ratio, 0, 0, ratio, 0, 0);
+  c.clearRect(0, 0, WIDTH, HEIGHT);
   c.fillStyle = colour('--faint');
   c.beginPath();
   ys.forEach((y, i) => {

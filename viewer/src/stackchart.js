@@ -5,7 +5,7 @@ import { amount, exactly, size, time } from './format.js';
 import { Legend } from './legend.js';
 import { shown } from './lod.js';
 import { marksOf } from './marks.js';
-import { isEstimated, isLeast, peakSpan, spanAt } from './model.js';
+import { hasSampledStacks, isEstimated, isLeast, peakSpan, spanAt } from './model.js';
 import { Plot } from './plot.js';
 import { drawStack } from './stackpaint.js';
 import { steadyOf } from './steady.js';
@@ -14,6 +14,9 @@ import { steadyOf } from './steady.js';
  * @typedef {import('./app.js').App} App
  * @typedef {import('./model.js').Stack} Stack
  */
+
+const SAMPLED =
+  'each band holds the blocks that it names, to the byte; what they stand for, and how uncertain that is, peaks says';
 
 export class StackChart {
   /** @param {App} app @param {Stack} stack @param {string} role "A", "B" or "" @param {number} height */
@@ -43,7 +46,7 @@ export class StackChart {
   }
 
   build() {
-    const { heap } = this.stack,
+    const { heap, log } = this.stack,
       { app } = this,
       open = app.state.blocks === heap.name;
     const blocks =
@@ -68,6 +71,8 @@ export class StackChart {
         { class: 'sub' },
         `peak ${amount(heap.peakBytes, false, isEstimated(heap))} at ${time(heap.peakTime)}`,
       ),
+      hasSampledStacks(log, heap) &&
+        element('span', { class: 'sub', title: SAMPLED }, 'call stacks are a sample: what they name is a lower bound'),
       this.hidden,
     );
     return element(

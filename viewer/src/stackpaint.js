@@ -13,19 +13,22 @@ import * as paint from './paint.js';
 export function drawStack(chart, s) {
   const { app, origin } = chart,
     { heap, log } = chart.stack;
-  const xs = chart.shown.x.map((x) => x - origin),
-    end = log.duration - origin;
+  /** All bands share their places, which are worked out once. */
+  const placed = { ...s, x: (/** @type {number} */ x) => x },
+    xs = chart.shown.x.map((x) => s.x(x - origin)),
+    end = s.x(log.duration - origin),
+    { dark } = app;
   const edges = chart.edges();
-  for (const { group, upper } of edges) paint.area(s, xs, upper, end, fill(app.slot(group), app.dark));
+  for (const { group, upper } of edges) paint.area(placed, xs, upper, end, fill(app.slot(group), dark));
   const lit = edges.find(({ group }) => group.name === app.lit);
-  if (lit) drawLit(chart, s, xs, end, lit);
+  if (lit) drawLit(chart, placed, xs, end, lit);
   if (heap.width > 1 && app.allVisible())
     paint.line(
-      s,
+      placed,
       xs,
       chart.shown.min.map((bytes) => Math.max(chart.low, bytes)),
       end,
-      app.dark ? 'rgba(255,255,255,.5)' : 'rgba(0,0,0,.35)',
+      dark ? 'rgba(255,255,255,.5)' : 'rgba(0,0,0,.35)',
     );
   drawContext(chart, s);
   drawMarks(chart, s);

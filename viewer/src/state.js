@@ -68,6 +68,12 @@ export function fromHash(hash, from = initial()) {
   }
 }
 
+/** Of a span what can lie in runs of that length, whatever they are aligned by. @param {number[]} span @param {number} length  ns */
+const spanOf = (span, length) =>
+  span.length === 2 && span[0] < span[1] && span.every((ns) => Number.isFinite(ns) && Math.abs(ns) <= length)
+    ? span
+    : [];
+
 /** What there is: a hash of another page, or by another hand, may name what is not. @param {State} state
  *  @param {import('./data.js').Log[]} logs @returns {State} */
 export function repaired(state, logs) {
@@ -88,7 +94,7 @@ export function repaired(state, logs) {
     pins: state.pins.filter(there).slice(0, 2),
     hidden: state.hidden.filter((name) => typeof name === 'string'),
     unfolded: state.unfolded.filter((name) => typeof name === 'string'),
-    span: state.span.length === 2 && state.span.every(Number.isFinite) ? state.span : [],
+    span: spanOf(state.span, Math.max(...[a, b].map((i) => logs[i]?.duration ?? 0))),
     theme: THEMES.includes(state.theme) ? state.theme : '',
   };
 }

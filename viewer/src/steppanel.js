@@ -1,6 +1,6 @@
 /** The instance that stands out: what it holds at its peak that the median one does not, as the steps report has it. */
 import { fill } from './colours.js';
-import { element, row, swatch, table } from './dom.js';
+import { element, nameText, row, swatch, table } from './dom.js';
 import { count, exactly, size } from './format.js';
 import { csvOf } from './lines.js';
 import { pathName } from './model.js';
@@ -24,12 +24,7 @@ export function standsOutText({ steps }) {
 
 /** @param {App} app @param {string} name */
 const named = (app, name) =>
-  element(
-    'span',
-    { class: 'name', title: name },
-    swatch(fill(app.slotOf(name), app.dark)),
-    element('span', {}, element('bdi', {}, name)),
-  );
+  element('span', { class: 'name', title: name }, swatch(fill(app.slotOf(name), app.dark)), nameText(name));
 
 /** The largest differences first. @param {App} app @param {Compared} compared @param {number} most @param {boolean} both
  *  sides, or the instance only */

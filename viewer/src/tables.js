@@ -62,12 +62,13 @@ function rows(app, all, totals, heads, blocks, about) {
     );
   const blocksOf = (/** @type {Line} */ line, /** @type {number} */ i) =>
     line.blocks[i] ? `${about[i] ? '~' : ''}${count(line.blocks[i])}` : '–';
+  const among = all.map((line) => line.name);
   return all.map((line) => {
     const name = element(
       'span',
       { class: 'name', title: line.name },
       swatch(fill(app.slotOf(line.name), app.dark)),
-      nameText(line.name),
+      nameText(line.name, among),
       folder(app, line.name),
     );
     const cells = line.values.flatMap((value, i) => [

@@ -1,0 +1,19 @@
+/* Which of several runs, as the ranks of one job are, lie apart from the middle of them: the one
+ * rule of all reports. */
+#ifndef MPR_APART_H
+#define MPR_APART_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The middle one of the values; of an even number the larger of the two.  0 of none. */
+uint64_t mpr_apart_median(const uint64_t *value, size_t values);
+/* The numbers of those that are more than a twentieth of the median away from it, the farthest
+ * first, of equals the first; of fewer than three none is.  `apart` has room for all.  How many. */
+size_t mpr_apart_find(const uint64_t *value, size_t values, size_t *apart);
+
+/* What heaps of one kind are called alike, for each rank has a GPU of its own: "/device" of
+ * "gpu3/device".  It lies in the name. */
+const char *mpr_apart_kind(const char *heap);
+
+#endif

@@ -1,0 +1,170 @@
+/* What ranks are compared by, and which of them lie apart. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "amount.h"
+#include "apart.h"
+#include "ranks_parts.h"
+
+const struct mpr_digest_heap *mpr_ranks_heap(const struct mpr_digest *d, const char *kind)
+{
+    const struct mpr_digest_heap *found = NULL;
+    for (size_t i = 0; i < d->heaps; i++)
+        if (strcmp(mpr_apart_kind(d->heap[i].heap), kind) == 0 &&
+            (!found || d->heap[i].peak_bytes > found->peak_bytes))
+            found = &d->heap[i];
+    return found;
+}
+
+const struct mpr_digest_device *mpr_ranks_device(const struct mpr_digest *d)
+{
+    const struct mpr_digest_device *found = NULL;
+    for (size_t i = 0; i < d->devices; i++)
+        if (d->device[i].used_bytes != UINT64_MAX &&
+            (!found || d->device[i].used_bytes > found->used_bytes))
+            found = &d->device[i];
+    return found;
+}
+
+/* ---- values */
+
+static struct mpr_ranks_measure *measure_of(struct mpr_ranks *r, bool part, const char *key)
+{
+    for (size_t i = 0; i < r->measures; i++)
+        if (r->measure[i].part == part && strcmp(r->measure[i].key, key) == 0)
+            return &r->measure[i];
+    return NULL;
+}
+
+static struct mpr_ranks_measure *add_measure(struct mpr_ranks *r, size_t *cap, bool part,
+                                             const char *key, const char *name)
+{
+    MPR_GROW(r->measure, r->measures, *cap);
+    struct mpr_ranks_measure *m = &r->measure[r->measures++];
+    *m = (struct mpr_ranks_measure){ .part = part, .key = key, .name = name };
+    m->value = mpr_arena_alloc(&r->arena, r->ranks * sizeof *m->value);
+    return m;
+}
+
+static void add_heap(struct mpr_ranks *r, size_t *cap, size_t rank, const struct mpr_digest_heap *h)
+{
+    const char *kind = mpr_apart_kind(h->heap);
+    struct mpr_ranks_measure *m = measure_of(r, false, kind);
+    if (!m) m = add_measure(r, cap, false, kind, h->heap);
+    if (kind != h->heap && strcmp(m->name, h->heap) != 0)
+        m->name = mpr_arena_format(&r->arena, "gpuN%s", kind);
+    m->inside |= *h->inside != 0;
+    if (h->peak_bytes > m->value[rank]) m->value[rank] = h->peak_bytes;
+}
+
+/* What is the rest of a sum may be negative: then there is nothing of it. */
+static void add_parts(struct mpr_ranks *r, size_t *cap, size_t rank)
+{
+    const struct mpr_digest *d = r->rank[rank].digest;
+    const struct mpr_digest_device *device = mpr_ranks_device(d);
+    for (size_t i = 0; device && i < d->parts; i++) {
+        const struct mpr_digest_part *p = &d->part[i];
+        if (p->device != device->device || p->bytes <= 0) continue;
+        struct mpr_ranks_measure *m = measure_of(r, true, p->part);
+        if (!m) m = add_measure(r, cap, true, p->part, p->name);
+        m->value[rank] = (uint64_t)p->bytes;
+    }
+}
+
+/* ---- spread */
+
+static void judge(struct mpr_ranks *r, struct mpr_ranks_measure *m)
+{
+    m->median = mpr_apart_median(m->value, r->ranks);
+    m->least = UINT64_MAX;
+    for (size_t i = r->ranks; i-- > 0;) {
+        if (m->value[i] == m->median) m->median_rank = i;
+        if (m->value[i] <= m->least) m->least = m->value[m->least_rank = i];
+        if (m->value[i] >= m->most) m->most = m->value[m->most_rank = i];
+    }
+    m->apart = mpr_arena_alloc(&r->arena, r->ranks * sizeof *m->apart);
+    m->aparts = mpr_apart_find(m->value, r->ranks, m->apart);
+}
+
+static int by_size(const void *left, const void *right)
+{
+    const struct mpr_ranks_measure *a = left, *b = right;
+    if (a->part != b->part) return a->part ? 1 : -1;
+    if (a->median != b->median) return a->median > b->median ? -1 : 1;
+    if (a->most != b->most) return a->most > b->most ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+/* ---- outliers */
+
+static int64_t change_of(const struct mpr_ranks_measure *m, size_t rank)
+{
+    return mpr_change(m->median, m->value[rank]);
+}
+
+static void consider(struct mpr_ranks_outlier *o, const struct mpr_ranks *r, size_t measure,
+                     size_t rank)
+{
+    const int64_t change = change_of(&r->measure[measure], rank);
+    if (llabs(change) <= llabs(o->change)) return;
+    *o = (struct mpr_ranks_outlier){ .rank = rank,
+                                     .measure = measure,
+                                     .lines_of = measure,
+                                     .value = r->measure[measure].value[rank],
+                                     .change = change };
+}
+
+static int by_change(const void *left, const void *right)
+{
+    const struct mpr_ranks_outlier *a = left, *b = right;
+    if (llabs(a->change) != llabs(b->change)) return llabs(a->change) > llabs(b->change) ? -1 : 1;
+    return a->rank < b->rank ? -1 : 1;
+}
+
+/* Each rank once, by the heap in which it is farthest away. */
+static void find_outliers(struct mpr_ranks *r)
+{
+    struct mpr_ranks_outlier *of = mpr_alloc(r->ranks, sizeof *of);
+    for (size_t m = 0; m < r->measures; m++)
+        for (size_t i = 0; !r->measure[m].part && !r->measure[m].inside && i < r->measure[m].aparts;
+             i++)
+            consider(&of[r->measure[m].apart[i]], r, m, r->measure[m].apart[i]);
+    r->outlier = mpr_arena_alloc(&r->arena, r->ranks * sizeof *r->outlier);
+    for (size_t i = 0; i < r->ranks; i++)
+        if (of[i].change) r->outlier[r->outliers++] = of[i];
+    if (r->outliers) qsort(r->outlier, r->outliers, sizeof *r->outlier, by_change);
+    free(of);
+}
+
+/* Where they differ most; else the largest, PyTorch's blocks rather than their segments. */
+static size_t shown(const struct mpr_ranks *r)
+{
+    if (r->outliers) return r->outlier[0].measure;
+    size_t found = 0;
+    while (found < r->measures && (r->measure[found].inside || r->measure[found].part)) found++;
+    for (size_t i = 0;
+         found < r->measures && strcmp(r->measure[found].key, "/device") == 0 && i < r->measures;
+         i++)
+        if (!r->measure[i].part && strcmp(r->measure[i].key, "/torch") == 0) found = i;
+    return found < r->measures ? found : 0;
+}
+
+void mpr_ranks_measure(struct mpr_ranks *r)
+{
+    size_t cap = 0;
+    for (size_t i = 0; i < r->ranks; i++)
+        for (size_t k = 0; k < r->rank[i].digest->heaps; k++)
+            add_heap(r, &cap, i, &r->rank[i].digest->heap[k]);
+    for (size_t i = 0; i < r->ranks; i++) add_parts(r, &cap, i);
+    for (size_t i = 0; i < r->measures; i++) judge(r, &r->measure[i]);
+    struct mpr_ranks_measure *grown = r->measure;
+    r->measure = mpr_arena_alloc(&r->arena, r->measures * sizeof *r->measure);
+    if (r->measures) {
+        memcpy(r->measure, grown, r->measures * sizeof *grown);
+        qsort(r->measure, r->measures, sizeof *r->measure, by_size);
+    }
+    free(grown);
+    find_outliers(r);
+    r->shown = shown(r);
+}

@@ -1,0 +1,24 @@
+/* Parts of the result of ranks.  Private to this layer. */
+#ifndef MPR_RANKS_PARTS_H
+#define MPR_RANKS_PARTS_H
+
+#include "ranks.h"
+
+/* Which processes stand for ranks; who is missing, and who is there twice. */
+void mpr_ranks_choose(struct mpr_ranks *ranks, const struct mpr_digest *digest, size_t digests);
+/* What is compared, and who lies apart. */
+void mpr_ranks_measure(struct mpr_ranks *ranks);
+/* Why: causes of each outlier. */
+void mpr_ranks_explain(struct mpr_ranks *ranks);
+/* Clocks of nodes; then wall times. */
+void mpr_ranks_align(struct mpr_ranks *ranks);
+/* By node and by communicator. */
+void mpr_ranks_gather(struct mpr_ranks *ranks);
+void mpr_ranks_heat(struct mpr_ranks *ranks);
+
+/* The heap of that kind with the largest peak; NULL: the rank has none. */
+const struct mpr_digest_heap *mpr_ranks_heap(const struct mpr_digest *digest, const char *kind);
+/* The device that is used most; NULL: none is known. */
+const struct mpr_digest_device *mpr_ranks_device(const struct mpr_digest *digest);
+
+#endif

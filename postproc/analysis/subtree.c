@@ -1,0 +1,137 @@
+/* Each number of a module's path ends a subtree.  One whose path has two numbers is in two sums,
+ * so subtrees sum to nothing. */
+#include "subtree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "fold.h"
+#include "places.h"
+#include "telling.h"
+
+enum { IN_A_PATH = 8, FEWEST = 3, TWENTIETH = 20 };
+
+/* A row's part of a subtree: "layers." before the number 5. */
+struct part {
+    const char *module;
+    size_t before, length; /* bytes of the module's path */
+    uint64_t number, bytes, blocks;
+    bool estimated;
+};
+
+struct parts {
+    struct part *part;
+    size_t parts, cap;
+};
+
+static void split(struct parts *all, const struct mpr_row *row)
+{
+    struct mpr_place place[IN_A_PATH];
+    const struct mpr_told_module m = mpr_telling_module(row->path, row->depth);
+    const size_t places = m.length && row->bytes ? mpr_places_find(m.frame, place, IN_A_PATH) : 0;
+    for (size_t i = 0; i < places; i++) {
+        MPR_GROW(all->part, all->parts, all->cap);
+        all->part[all->parts++] = (struct part){ .module = m.frame + m.from,
+                                                 .before = place[i].from - m.from,
+                                                 .length = place[i].to - m.from,
+                                                 .number = place[i].number,
+                                                 .bytes = row->bytes,
+                                                 .blocks = row->blocks,
+                                                 .estimated = row->estimated };
+    }
+}
+
+static int compare_places(const struct part *a, const struct part *b)
+{
+    if (a->before != b->before) return a->before < b->before ? -1 : 1;
+    return memcmp(a->module, b->module, a->before);
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct part *a = left, *b = right;
+    const int order = compare_places(a, b);
+    return order ? order : a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* Parts of one subtree become one. */
+static void merge(struct parts *all)
+{
+    size_t kept = 0;
+    if (all->parts) qsort(all->part, all->parts, sizeof *all->part, by_place);
+    for (size_t i = 0; i < all->parts; i++) {
+        struct part *last = kept ? &all->part[kept - 1] : NULL;
+        if (last && by_place(last, &all->part[i]) == 0) {
+            last->bytes += all->part[i].bytes;
+            last->blocks += all->part[i].blocks;
+            last->estimated |= all->part[i].estimated;
+        } else all->part[kept++] = all->part[i];
+    }
+    all->parts = kept;
+}
+
+/* ---- what stands out */
+
+static uint64_t usual_bytes(const struct part *part, size_t parts)
+{
+    uint64_t *bytes = mpr_alloc(parts, sizeof *bytes);
+    for (size_t i = 0; i < parts; i++) bytes[i] = part[i].bytes;
+    const uint64_t most = mpr_fold_usual(bytes, parts);
+    free(bytes);
+    return most;
+}
+
+static struct mpr_subtree siblings_of(const struct part *part, size_t parts, uint64_t usual)
+{
+    struct mpr_subtree s = { .sibling_least = UINT64_MAX };
+    for (size_t i = 0; i < parts; i++) {
+        const uint64_t bytes = part[i].bytes;
+        if (bytes > usual) continue;
+        s.siblings++;
+        if (bytes < s.sibling_least) s.sibling_least = bytes;
+        if (bytes > s.sibling_most) s.sibling_most = bytes;
+    }
+    return s;
+}
+
+/* Of modules that differ in the number only; how many were told. */
+static size_t tell(struct mpr_arena *arena, const struct part *part, size_t parts, uint64_t whole,
+                   struct mpr_subtree *out)
+{
+    size_t told = 0;
+    const uint64_t usual = parts < FEWEST ? UINT64_MAX : usual_bytes(part, parts);
+    for (size_t i = 0; i < parts; i++) {
+        if (part[i].bytes <= usual || part[i].bytes - usual / 2 < whole / TWENTIETH) continue;
+        struct mpr_subtree *s = &out[told++];
+        *s = siblings_of(part, parts, usual);
+        s->module = mpr_arena_format(arena, "%.*s", (int)part[i].length, part[i].module);
+        s->bytes = part[i].bytes;
+        s->blocks = part[i].blocks;
+        s->estimated = part[i].estimated;
+    }
+    return told;
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct mpr_subtree *a = left, *b = right;
+    return a->bytes != b->bytes ? (a->bytes > b->bytes ? -1 : 1) : strcmp(a->module, b->module);
+}
+
+struct mpr_subtree *mpr_subtrees(struct mpr_arena *arena, const struct mpr_row *row, size_t rows,
+                                 uint64_t whole, size_t *subtrees)
+{
+    struct parts all = { 0 };
+    for (size_t i = 0; i < rows; i++) split(&all, &row[i]);
+    merge(&all);
+    struct mpr_subtree *out = mpr_arena_alloc(arena, all.parts * sizeof *out);
+    *subtrees = 0;
+    for (size_t i = 0, to; i < all.parts; i = to) {
+        for (to = i + 1; to < all.parts && compare_places(&all.part[i], &all.part[to]) == 0;) to++;
+        *subtrees += tell(arena, &all.part[i], to - i, whole, &out[*subtrees]);
+    }
+    if (*subtrees) qsort(out, *subtrees, sizeof *out, by_bytes);
+    free(all.part);
+    return out;
+}

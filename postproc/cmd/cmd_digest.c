@@ -1,0 +1,110 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "cmd.h"
+#include "database.h"
+#include "digest_file.h"
+#include "digests.h"
+#include "logs.h"
+
+static const struct argp_option options[] = {
+    { "output", 'o', "FILE", 0, "write the one digest there; what was there is replaced", 1 },
+    { 0 },
+};
+
+struct arguments {
+    struct mpr_logs logs;
+    struct mpr_output output;
+    bool incomplete;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->logs; return 0;
+    case 'o': a->output.path = arg; return 0;
+    case ARGP_KEY_END:
+        if (a->output.path && strcmp(a->output.path, "-") == 0)
+            argp_error(state, "--output=-: a digest needs a file");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = { { &mpr_logs_argp, 0, "Which logs:", 1 }, { 0 } };
+static const struct argp argp = {
+    options,
+    parse,
+    NULL,
+    "Writes beside each log, as LOG.digest, what reports say of it: a small database of SQLite, for ranks and for "
+    "questions to many processes at once. One that is there and is newer than its log stays as it is."
+    "\vExamples:\n"
+    "  memprof-report digest logs/\n"
+    "  memprof-report digest -o rank7.digest memprof.n03.4242.zst\n"
+    "  memprof-report ranks logs/\n\n"
+    "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete.",
+    children,
+    NULL,
+    NULL,
+};
+
+/* Without -o a digest that says what a new one would is left. */
+static bool is_there(const struct arguments *a, const char *log, const char *path)
+{
+    struct mpr_arena arena = { 0 };
+    struct mpr_digest old;
+    const char *why;
+    bool fresh = false;
+    if (!a->output.path && mpr_digest_read(&old, path, &arena, &why) == MPR_DIGEST_GOOD) {
+        fresh = mpr_digests_is_fresh(&old, log);
+        mpr_digest_free(&old);
+    }
+    mpr_arena_free(&arena);
+    return fresh;
+}
+
+static int make(struct arguments *a, const char *log, const char *path,
+                const struct mpr_progress *progress, struct mpr_error *error)
+{
+    struct mpr_digest digest;
+    if (mpr_digests_make(&digest, log, &a->output, progress, error) != 0) return -1;
+    a->incomplete |= digest.process->incomplete;
+    const char *why = mpr_digest_write(&digest, path);
+    mpr_digest_free(&digest);
+    return why ? mpr_fail(error, "%s: cannot write: %s", path, why) : 0;
+}
+
+static int add(void *to, const char *log, const struct mpr_progress *progress,
+               struct mpr_error *error)
+{
+    struct arguments *a = to;
+    char *beside = mpr_digests_beside(log);
+    const char *path = a->output.path ? a->output.path : beside;
+    const int status = is_there(a, log, path) ? 0 : make(a, log, path, progress, error);
+    free(beside);
+    return status;
+}
+
+static bool is_usable(const struct arguments *a)
+{
+    if (!mpr_database_available())
+        mpr_cmd_say("built without SQLite: install its header (apt-get install libsqlite3-dev), "
+                    "then configure and build memprof again");
+    else if (a->output.path && a->logs.paths.count > 1)
+        mpr_cmd_say("--output=%s is for one log, and there are %zu", a->output.path,
+                    a->logs.paths.count);
+    else return true;
+    return false;
+}
+
+int mpr_cmd_digest(int argc, char **argv)
+{
+    struct arguments a = { .output = mpr_output_default() };
+    mpr_cmd_parse(&argp, argc, argv, &a);
+    mpr_logs_choose(&a.logs);
+    if (is_usable(&a)) mpr_logs_each(&a.logs, add, &a);
+    else a.logs.failed = true;
+    return mpr_logs_close(&a.logs, a.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE);
+}

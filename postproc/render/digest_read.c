@@ -1,0 +1,246 @@
+/* A digest's rows, each column by its name: who reads and who writes have one description. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "alloc.h"
+#include "digest_file.h"
+#include "digest_tables.h"
+
+/* More than a digest has, and more steps than reading one takes. */
+enum { ROWS_MOST = 20000, TEXT_MOST = 1 << 16, STEPS = 1000, STEPS_MOST = 20000 };
+
+struct reading {
+    sqlite3 *sqlite;
+    struct mpr_digest *digest;
+    struct mpr_arena *arena;
+    const char **why;
+    unsigned steps;
+};
+
+static enum mpr_digest_found say(struct reading *r, enum mpr_digest_found found, const char *why)
+{
+    *r->why = why;
+    return found;
+}
+
+static enum mpr_digest_found damaged(struct reading *r, const char *what)
+{
+    return say(r, MPR_DIGEST_DAMAGED,
+               mpr_arena_format(r->arena, "this digest is damaged: %s", what));
+}
+
+static enum mpr_digest_found refused(struct reading *r)
+{
+    const int code = sqlite3_errcode(r->sqlite);
+    if (code == SQLITE_NOTADB) return say(r, MPR_DIGEST_FOREIGN, "this is no digest of a log");
+    return damaged(r, sqlite3_errmsg(r->sqlite));
+}
+
+/* ---- opening */
+
+/* True ends the statement: a hostile file may ask for any number of steps. */
+static int count_steps(void *arg)
+{
+    struct reading *r = arg;
+    return ++r->steps > STEPS_MOST;
+}
+
+static sqlite3_stmt *prepare(struct reading *r, const char *sql)
+{
+    sqlite3_stmt *s = NULL;
+    return sqlite3_prepare_v2(r->sqlite, sql, -1, &s, NULL) == SQLITE_OK ? s : NULL;
+}
+
+/* False: it cannot be read. */
+static bool number_of(struct reading *r, const char *sql, int64_t *number)
+{
+    sqlite3_stmt *s = prepare(r, sql);
+    const bool good = s && sqlite3_step(s) == SQLITE_ROW;
+    if (good) *number = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return good;
+}
+
+static void be_careful(struct reading *r)
+{
+    sqlite3_limit(r->sqlite, SQLITE_LIMIT_LENGTH, TEXT_MOST);
+    sqlite3_progress_handler(r->sqlite, STEPS, count_steps, r);
+    sqlite3_db_config(r->sqlite, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(r->sqlite, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(r->sqlite, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    sqlite3_db_config(r->sqlite, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+}
+
+/* As "file:" has it; nobody writes it, so it is neither locked nor searched for a journal. */
+static char *uri_of(const char *path)
+{
+    char *text;
+    size_t bytes;
+    FILE *out = mpr_text_open(&text, &bytes);
+    fputs("file:", out);
+    for (; *path; path++) {
+        if (strchr("?#%", *path)) fprintf(out, "%%%02x", (unsigned char)*path);
+        else fputc(*path, out);
+    }
+    fputs("?immutable=1", out);
+    mpr_text_close(out);
+    return text;
+}
+
+static enum mpr_digest_found identify(struct reading *r)
+{
+    int64_t application, version;
+    if (!number_of(r, "PRAGMA application_id", &application) ||
+        !number_of(r, "PRAGMA user_version", &version))
+        return refused(r);
+    if (application != MPR_DIGEST_APPLICATION)
+        return say(r, MPR_DIGEST_FOREIGN, "this is a database, but no digest of a log");
+    if (version == MPR_DIGEST_VERSION) return MPR_DIGEST_GOOD;
+    if (version < MPR_DIGEST_VERSION)
+        return say(r, MPR_DIGEST_DAMAGED,
+                   mpr_arena_format(r->arena,
+                                    "this digest has version %lld, and this memprof-report reads "
+                                    "%d: make it again of its log",
+                                    (long long)version, MPR_DIGEST_VERSION));
+    return say(r, MPR_DIGEST_NEWER,
+               mpr_arena_format(r->arena,
+                                "this digest has version %lld, and this memprof-report reads %d: "
+                                "take a newer one",
+                                (long long)version, MPR_DIGEST_VERSION));
+}
+
+/* ---- values */
+
+static uint64_t without(const struct mpr_column *c)
+{
+    return c->unless == MPR_UNKNOWN_AT_MAX ? UINT64_MAX : 0;
+}
+
+static const char *text_at(struct reading *r, sqlite3_stmt *s, int at)
+{
+    return mpr_arena_text(&r->digest->arena, (const char *)sqlite3_column_text(s, at));
+}
+
+/* False: it is no such value. */
+static bool take(struct reading *r, sqlite3_stmt *s, int at, const struct mpr_column *c, void *row)
+{
+    void *to = (char *)row + c->at;
+    const int type = sqlite3_column_type(s, at);
+    const int64_t number = sqlite3_column_int64(s, at);
+    const bool none = type == SQLITE_NULL;
+    switch (c->held) {
+    case MPR_AS_TEXT: *(const char **)to = text_at(r, s, at); return none || type == SQLITE_TEXT;
+    case MPR_AS_BOOL: *(bool *)to = number; return type == SQLITE_INTEGER;
+    case MPR_AS_I64: *(int64_t *)to = number; return type == SQLITE_INTEGER && number != INT64_MIN;
+    case MPR_AS_U64:
+        *(uint64_t *)to = none ? without(c) : (uint64_t)number;
+        return (type == SQLITE_INTEGER && number >= 0) || (none && c->unless == MPR_UNKNOWN_AT_MAX);
+    default: return false;
+    }
+}
+
+/* ---- tables */
+
+/* A table of its own pages: no view, and nothing that a module makes. */
+static bool is_table(struct reading *r, const char *name)
+{
+    char *sql = mpr_text_format("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND "
+                                "rootpage > 0 AND name = '%s'",
+                                name);
+    int64_t count = 0;
+    const bool good = number_of(r, sql, &count) && count == 1;
+    free(sql);
+    return good;
+}
+
+static sqlite3_stmt *select_rows(struct reading *r, const struct mpr_export_table *t)
+{
+    char *sql;
+    size_t bytes;
+    FILE *text = mpr_text_open(&sql, &bytes);
+    fputs("SELECT ", text);
+    for (size_t i = 0; i < t->columns; i++) fprintf(text, "%s%s", i ? ", " : "", t->column[i].key);
+    fprintf(text, " FROM %s ORDER BY rowid", t->name);
+    mpr_text_close(text);
+    sqlite3_stmt *s = prepare(r, sql);
+    free(sql);
+    return s;
+}
+
+static enum mpr_digest_found take_row(struct reading *r, sqlite3_stmt *s,
+                                      const struct mpr_export_table *t, void *row)
+{
+    for (size_t i = 0; i < t->columns; i++)
+        if (!take(r, s, (int)i, &t->column[i], row))
+            return damaged(r, mpr_arena_format(r->arena, "%s.%s is something else", t->name,
+                                               t->column[i].key));
+    return MPR_DIGEST_GOOD;
+}
+
+/* Rows, in memory of the caller. */
+static enum mpr_digest_found take_rows(struct reading *r, const struct mpr_digest_table *t,
+                                       char **row, size_t *rows)
+{
+    enum mpr_digest_found found = MPR_DIGEST_GOOD;
+    sqlite3_stmt *s = select_rows(r, &t->table);
+    size_t cap = 0;
+    int status = SQLITE_DONE;
+    if (!s) return refused(r);
+    while (found == MPR_DIGEST_GOOD && (status = sqlite3_step(s)) == SQLITE_ROW) {
+        if (*rows == ROWS_MOST) found = damaged(r, "it has too many rows");
+        if (*rows == cap) *row = mpr_resize(*row, cap = cap ? 2 * cap : 64, t->stride);
+        memset(*row + *rows * t->stride, 0, t->stride);
+        if (found == MPR_DIGEST_GOOD)
+            found = take_row(r, s, &t->table, *row + (*rows)++ * t->stride);
+    }
+    if (found == MPR_DIGEST_GOOD && status != SQLITE_DONE) found = refused(r);
+    sqlite3_finalize(s);
+    return found;
+}
+
+static enum mpr_digest_found take_table(struct reading *r, const struct mpr_digest_table *t)
+{
+    char *row = NULL;
+    size_t rows = 0;
+    if (!is_table(r, t->table.name))
+        return damaged(r, mpr_arena_format(r->arena, "it has no table %s", t->table.name));
+    const enum mpr_digest_found found = take_rows(r, t, &row, &rows);
+    void *list = mpr_arena_alloc(&r->digest->arena, rows * t->stride);
+    if (rows) memcpy(list, row, rows * t->stride);
+    memcpy((char *)r->digest + t->list, &list, sizeof list);
+    memcpy((char *)r->digest + t->count, &rows, sizeof rows);
+    free(row);
+    return found;
+}
+
+static enum mpr_digest_found take_all(struct reading *r)
+{
+    enum mpr_digest_found found = identify(r);
+    for (size_t i = 0; found == MPR_DIGEST_GOOD && i < mpr_digest_tables; i++)
+        found = take_table(r, &mpr_digest_table[i]);
+    if (found == MPR_DIGEST_GOOD && r->digest->processes != 1)
+        found = damaged(r, "it is not of one process");
+    return found;
+}
+
+enum mpr_digest_found mpr_digest_read(struct mpr_digest *d, const char *path,
+                                      struct mpr_arena *arena, const char **why)
+{
+    struct reading r = { .digest = d, .arena = arena, .why = why };
+    *d = (struct mpr_digest){ 0 };
+    if (access(path, R_OK) != 0)
+        return say(&r, MPR_DIGEST_NOT_READ, mpr_arena_text(arena, strerror(errno)));
+    char *uri = uri_of(path);
+    const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
+    const int opened = sqlite3_open_v2(uri, &r.sqlite, flags, NULL);
+    if (opened == SQLITE_OK) be_careful(&r);
+    const enum mpr_digest_found found = opened == SQLITE_OK ? take_all(&r) : refused(&r);
+    sqlite3_close(r.sqlite);
+    free(uri);
+    if (found != MPR_DIGEST_GOOD) mpr_digest_free(d);
+    return found;
+}

@@ -1,0 +1,378 @@
+/* The ranks of a job side by side: what is missing, who failed first, spread, who lies apart and
+ * why. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "report_ranks.h"
+#include "reports.h"
+#include "units.h"
+
+/* ---- fields */
+
+#define OF_RANK(member)    MPR_FIELD(mpr_rank, member)
+#define OF_MEASURE(member) MPR_FIELD(shown_measure, member)
+#define OF_CELL(member)    MPR_FIELD(cell, member)
+
+static struct mpr_value rank_number(const void *row, const void *context)
+{
+    const struct mpr_rank *r = row;
+    (void)context;
+    return mpr_value_known(MPR_COUNT, r->number, UINT64_MAX);
+}
+
+#define OF_PROCESS(function, value)                                                                \
+    static struct mpr_value function(const void *row, const void *context)                         \
+    {                                                                                              \
+        const struct mpr_digest_process *p = ((const struct mpr_rank *)row)->digest->process;      \
+        (void)context;                                                                             \
+        return value;                                                                              \
+    }
+OF_PROCESS(rank_pid, mpr_value_known(MPR_COUNT, p->pid, 0))
+OF_PROCESS(rank_program, mpr_value_known_text(p->program, MPR_UNKNOWN))
+OF_PROCESS(rank_file, mpr_value_text(p->file))
+OF_PROCESS(rank_ended, mpr_value_text(p->ended))
+OF_PROCESS(rank_blocks, mpr_value_known_text(p->host_blocks, MPR_ABSENT))
+OF_PROCESS(rank_duration, mpr_value_number(MPR_SPAN, p->duration_ns))
+OF_PROCESS(rank_incomplete, mpr_value_flag(p->incomplete))
+OF_PROCESS(rank_rss, mpr_value_known(MPR_BYTES, p->rss_high, UINT64_MAX))
+
+// clang-format off
+static const struct mpr_column rank_columns[] = {
+    { .key = "rank", .get = rank_number },
+    { .key = "name", .type = MPR_TEXT, OF_RANK(name) },
+    { .key = "host", .type = MPR_TEXT, OF_RANK(host), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "pid", .get = rank_pid },
+    { .key = "program", .get = rank_program },
+    { .key = "file", .get = rank_file },
+    { .key = "ended", .get = rank_ended },
+    { .key = "host_blocks", .get = rank_blocks },
+    { .key = "start_realtime_ns", .type = MPR_COUNT, OF_RANK(start_ns), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "clock_ahead_ns", .type = MPR_SIGNED, OF_RANK(clock_ns) },
+    { .key = "duration_ns", .get = rank_duration },
+    { .key = "failed_realtime_ns", .type = MPR_COUNT, OF_RANK(failed_ns), .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "incomplete", .get = rank_incomplete },
+    { .key = "rss_high_bytes", .get = rank_rss },
+};
+
+#define OF_CLOCK(member) MPR_FIELD(mpr_ranks_clock, member)
+static const struct mpr_column clock_columns[] = {
+    { .key = "host", .type = MPR_TEXT, OF_CLOCK(host) },
+    { .key = "ahead_ns", .type = MPR_SIGNED, OF_CLOCK(ahead_ns) },
+    { .key = "by", .type = MPR_WORD, OF_CLOCK(by) },
+    { .key = "shifted", .type = MPR_FLAG, OF_CLOCK(shifted) },
+};
+// clang-format on
+
+static void fields(struct mpr_document *doc, const struct mpr_ranks *r)
+{
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "ranks",
+                                            .only = MPR_IN_JSON,
+                                            .all = MPR_IN_JSON,
+                                            MPR_COLUMNS(rank_columns),
+                                            MPR_ROWS(r->rank, r->ranks) });
+    mpr_doc_fact(doc, "missing_ranks", mpr_value_number(MPR_COUNT, r->missings));
+    mpr_doc_fact(doc, "missing", mpr_value_known_text(r->missing, MPR_UNKNOWN));
+    mpr_doc_fact(doc, "doubled_ranks", mpr_value_number(MPR_COUNT, r->doubles));
+    mpr_doc_fact(doc, "belonging_processes", mpr_value_number(MPR_COUNT, r->belonging));
+    mpr_doc_fact(doc, "processes_without_rank", mpr_value_number(MPR_COUNT, r->unranked));
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "clocks",
+                                            .only = MPR_IN_JSON,
+                                            .all = MPR_IN_JSON,
+                                            MPR_COLUMNS(clock_columns),
+                                            MPR_ROWS(r->clock, r->clocks) });
+}
+
+/* ---- which ranks these are */
+
+static const char *plural(size_t count) { return count == 1 ? "" : "s"; }
+
+/* "n01 pid 5, a.zst" */
+static const char *place_of(struct mpr_document *doc, const struct mpr_digest *d)
+{
+    return mpr_arena_format(&doc->arena, "%s pid %" PRIu64 ", %s", d->process->host,
+                            d->process->pid, d->process->file);
+}
+
+static void heading(struct mpr_document *doc, const struct mpr_ranks *r)
+{
+    mpr_doc_add(doc, MPR_STRONG, "%s %s%s", mpr_doc_count(doc, r->ranks),
+                r->numbered ? "rank" : "process",
+                r->numbered     ? plural(r->ranks)
+                : r->ranks == 1 ? ""
+                                : "es");
+    mpr_doc_say(doc, " on %s node%s", mpr_doc_count(doc, r->nodes), plural(r->nodes));
+    if (r->belonging)
+        mpr_doc_say(doc, "; %s of their other processes left out",
+                    mpr_doc_count(doc, r->belonging));
+    if (r->unranked)
+        mpr_doc_say(doc, "; %s without a rank left out", mpr_doc_count(doc, r->unranked));
+    mpr_doc_end_wrapped(doc, 2);
+}
+
+static void wrong(struct mpr_document *doc, const struct mpr_ranks *r)
+{
+    enum { DOUBLES = 4 };
+    if (r->missings) {
+        mpr_doc_add(doc, MPR_WARN, "missing: %s %s", r->missings == 1 ? "rank" : "ranks",
+                    r->missing);
+        mpr_doc_end_wrapped(doc, 2);
+    }
+    for (size_t i = 0; i < r->doubles && i < DOUBLES; i++) {
+        const struct mpr_ranks_doubled *d = &r->doubled[i];
+        mpr_doc_add(doc, MPR_WARN, "%s is there twice", d->name);
+        mpr_doc_say(doc, ": %s is compared, %s is not", place_of(doc, d->taken),
+                    place_of(doc, d->left));
+        mpr_doc_end_wrapped(doc, 2);
+    }
+    if (r->doubles > DOUBLES)
+        mpr_doc_line(doc, "and %s more are there twice", mpr_doc_count(doc, r->doubles - DOUBLES));
+}
+
+static void incomplete(struct mpr_document *doc, const struct mpr_ranks *r)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->ranks; i++) count += r->rank[i].digest->process->incomplete;
+    if (!count) return;
+    mpr_doc_add(doc, MPR_WARN, "%s log%s incomplete", mpr_doc_count(doc, count),
+                count == 1 ? " is" : "s are");
+    mpr_doc_end(doc);
+}
+
+/* Of the first one that has not each: others may have less. */
+static void blocks(struct mpr_document *doc, const struct mpr_ranks *r)
+{
+    const char *which = "";
+    size_t count = 0;
+    for (size_t i = 0; i < r->ranks; i++) {
+        const char *own = r->rank[i].digest->process->host_blocks;
+        if (!*which) which = own;
+        count += *own != 0;
+    }
+    if (count)
+        mpr_doc_line(doc, "%s log%s not each block of malloc (MEMPROF_HOST=%s)",
+                     mpr_doc_count(doc, count), count == 1 ? " has" : "s have", which);
+}
+
+static void clocks(struct mpr_document *doc, const struct mpr_ranks *r)
+{
+    for (size_t i = 0; i < r->clocks; i++) {
+        const struct mpr_ranks_clock *c = &r->clock[i];
+        struct mpr_number n;
+        if (!c->shifted) continue;
+        mpr_doc_say(doc, "clocks: %s is about %s %s %s, by %s: its times are put right", c->host,
+                    mpr_units_span(&n, (uint64_t)llabs(c->ahead_ns)),
+                    c->ahead_ns > 0 ? "ahead of" : "behind", r->rank[0].host,
+                    strcmp(c->by, "range") == 0 ? "the first range that they have in common"
+                                                : "when they made a communicator");
+        mpr_doc_end_wrapped(doc, 2);
+    }
+}
+
+/* ---- who failed first */
+
+static const struct mpr_column failed_columns[] = {
+    { .key = "rank", .get = rank_number },
+    { .key = "name", .type = MPR_TEXT, OF_RANK(name) },
+    { .key = "host", .type = MPR_TEXT, OF_RANK(host), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "failed_realtime_ns", .type = MPR_COUNT, OF_RANK(failed_ns) },
+};
+
+/* The lack of memory that the rank did not get over first; NULL: there were too
+ * many, or it was killed for host memory. */
+static const struct mpr_digest_oom *first_oom(const struct mpr_digest *d)
+{
+    for (size_t i = 0; i < d->ooms; i++)
+        if (!d->oom[i].got_over && d->oom[i].time_ns == d->process->failed_ns) return &d->oom[i];
+    return NULL;
+}
+
+static void first_to_fail(struct mpr_document *doc, const struct mpr_ranks *r)
+{
+    const struct mpr_rank *first = &r->rank[r->failed[0]];
+    const struct mpr_digest_oom *o = first_oom(first->digest);
+    mpr_doc_add(doc, MPR_WARN, "first to fail: %s", first->name);
+    mpr_doc_say(doc, " on %s", first->host);
+    if (r->heat_width && first->failed_ns >= r->heat_from)
+        mpr_doc_say(doc, " at %s", mpr_doc_time(doc, first->failed_ns - r->heat_from));
+    if (o)
+        mpr_doc_say(doc, ": asked %s of %s, in %s", mpr_doc_size(doc, o->asked_bytes), o->heap,
+                    o->path);
+    else
+        mpr_doc_say(doc, ": %s",
+                    first->digest->process->ooms_hard ? "out of device memory"
+                                                      : "killed for host memory");
+    if (r->failures > 1) mpr_doc_say(doc, "; then %s more", mpr_doc_count(doc, r->failures - 1));
+    mpr_doc_end_wrapped(doc, 2);
+}
+
+static void failures(struct mpr_document *doc, const struct mpr_ranks *r)
+{
+    struct mpr_rank *row = mpr_arena_alloc(&doc->arena, r->failures * sizeof *row);
+    for (size_t i = 0; i < r->failures; i++) row[i] = r->rank[r->failed[i]];
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "failed",
+                                            .only = MPR_IN_JSON,
+                                            .all = MPR_IN_JSON,
+                                            MPR_COLUMNS(failed_columns),
+                                            MPR_ROWS(row, r->failures) });
+    if (r->failures) first_to_fail(doc, r);
+}
+
+/* How they ended, where not all ended alike; each word with its ranks. */
+static void endings(struct mpr_document *doc, const struct mpr_ranks *r)
+{
+    enum { WORDS = 6 };
+    const char *word[WORDS];
+    size_t count[WORDS] = { 0 }, words = 0;
+    for (size_t i = 0; i < r->ranks; i++) {
+        const char *ended = r->rank[i].digest->process->ended;
+        size_t k = 0;
+        while (k < words && strcmp(word[k], ended) != 0) k++;
+        if (k == WORDS) return;
+        if (k == words) word[words++] = ended;
+        count[k]++;
+    }
+    if (words < 2) return;
+    mpr_doc_say(doc, "ended:");
+    for (size_t k = 0; k < words; k++)
+        mpr_doc_say(doc, "%s %s by %s", k ? "," : "", mpr_doc_count(doc, count[k]), word[k]);
+    mpr_doc_end_wrapped(doc, 2);
+}
+
+/* ---- spread */
+
+struct shown_measure {
+    const char *of, *name, *least_rank, *most_rank;
+    uint64_t median, least, most, apart;
+};
+
+// clang-format off
+static const struct mpr_column measure_columns[] = {
+    { .key = "of", .type = MPR_WORD, OF_MEASURE(of) },
+    { .key = "name", .title = "", .type = MPR_TEXT, OF_MEASURE(name), .width = 24 },
+    { .key = "median_bytes", .title = "median", .type = MPR_BYTES, OF_MEASURE(median) },
+    { .key = "least_bytes", .title = "least", .type = MPR_BYTES, OF_MEASURE(least), .spare = 3 },
+    { .key = "least_rank", .title = "of", .type = MPR_TEXT, OF_MEASURE(least_rank), .width = 9, .spare = 1 },
+    { .key = "most_bytes", .title = "most", .type = MPR_BYTES, OF_MEASURE(most) },
+    { .key = "most_rank", .title = "of", .type = MPR_TEXT, OF_MEASURE(most_rank), .width = 9, .spare = 2 },
+    { .key = "apart", .title = "apart", .type = MPR_COUNT, OF_MEASURE(apart), .width = 7 },
+};
+// clang-format on
+
+static struct shown_measure measure_of(const struct mpr_ranks *r, const struct mpr_ranks_measure *m)
+{
+    return (struct shown_measure){ m->part ? "part" : "heap",
+                                   m->name,
+                                   r->rank[m->least_rank].name,
+                                   r->rank[m->most_rank].name,
+                                   m->median,
+                                   m->least,
+                                   m->most,
+                                   m->aparts };
+}
+
+static void spread(struct mpr_document *doc, const struct mpr_ranks *r)
+{
+    struct shown_measure *row = mpr_arena_alloc(&doc->arena, r->measures * sizeof *row);
+    size_t heaps = 0;
+    for (size_t i = 0; i < r->measures; i++) {
+        row[i] = measure_of(r, &r->measure[i]);
+        heaps += !r->measure[i].part;
+    }
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "measures",
+                                            .only = MPR_IN_JSON,
+                                            .all = MPR_IN_JSON,
+                                            MPR_COLUMNS(measure_columns),
+                                            MPR_ROWS(row, r->measures) });
+    mpr_doc_table(doc, &(struct mpr_table){ .title = "peak of each heap",
+                                            .only = MPR_FOR_PEOPLE,
+                                            MPR_COLUMNS(measure_columns),
+                                            MPR_ROWS(row, heaps) });
+    if (heaps == r->measures) return;
+    mpr_doc_table(doc, &(struct mpr_table){ .title = "of the devices, at their peaks",
+                                            .only = MPR_FOR_PEOPLE,
+                                            MPR_COLUMNS(measure_columns),
+                                            MPR_ROWS(row + heaps, r->measures - heaps) });
+}
+
+/* ---- CSV: a row a rank and a measure */
+
+struct cell {
+    const char *name, *host, *of, *measure, *cause;
+    uint64_t rank, pid, value, median;
+    int64_t change, cause_change;
+    bool apart;
+};
+
+// clang-format off
+static const struct mpr_column cell_columns[] = {
+    { .key = "rank", .type = MPR_COUNT, OF_CELL(rank), .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "name", .type = MPR_TEXT, OF_CELL(name) },
+    { .key = "host", .type = MPR_TEXT, OF_CELL(host) },
+    { .key = "pid", .type = MPR_COUNT, OF_CELL(pid) },
+    { .key = "of", .type = MPR_TEXT, OF_CELL(of) },
+    { .key = "measure", .type = MPR_TEXT, OF_CELL(measure) },
+    { .key = "bytes", .type = MPR_BYTES, OF_CELL(value) },
+    { .key = "median_bytes", .type = MPR_BYTES, OF_CELL(median) },
+    { .key = "change_bytes", .type = MPR_CHANGE, OF_CELL(change) },
+    { .key = "apart", .type = MPR_FLAG, OF_CELL(apart) },
+    { .key = "cause", .type = MPR_TEXT, OF_CELL(cause), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "cause_change_bytes", .type = MPR_CHANGE, OF_CELL(cause_change) },
+};
+// clang-format on
+
+static struct cell cell_of(const struct mpr_ranks *r, size_t rank, size_t measure)
+{
+    const struct mpr_rank *of = &r->rank[rank];
+    const struct mpr_ranks_measure *m = &r->measure[measure];
+    return (struct cell){ .name = of->name,
+                          .host = of->host,
+                          .of = m->part ? "part" : "heap",
+                          .measure = m->name,
+                          .rank = of->number,
+                          .pid = of->digest->process->pid,
+                          .value = m->value[rank],
+                          .median = m->median,
+                          .change = (int64_t)(m->value[rank] - m->median) };
+}
+
+static void cells(struct mpr_document *doc, const struct mpr_ranks *r)
+{
+    const size_t count = r->ranks * r->measures;
+    struct cell *cell = mpr_arena_alloc(&doc->arena, count * sizeof *cell);
+    for (size_t i = 0; i < count; i++) cell[i] = cell_of(r, i / r->measures, i % r->measures);
+    for (size_t m = 0; m < r->measures; m++)
+        for (size_t i = 0; i < r->measure[m].aparts; i++)
+            cell[r->measure[m].apart[i] * r->measures + m].apart = true;
+    for (size_t i = 0; i < r->outliers; i++) {
+        const struct mpr_ranks_outlier *o = &r->outlier[i];
+        if (!o->causes) continue;
+        cell[o->rank * r->measures + o->measure].cause = o->cause[0].path;
+        cell[o->rank * r->measures + o->measure].cause_change = o->cause[0].change;
+    }
+    mpr_doc_table(doc, &(struct mpr_table){
+                           .only = MPR_IN_CSV, MPR_COLUMNS(cell_columns), MPR_ROWS(cell, count) });
+    mpr_doc_csv(doc, cell_columns);
+}
+
+/* ---- all */
+
+void mpr_report_ranks(struct mpr_document *doc, const struct mpr_ranks *r)
+{
+    mpr_report_schema(doc, "memprof.ranks/1");
+    mpr_doc_began(doc, r->heat_width ? r->heat_from : 0);
+    fields(doc, r);
+    heading(doc, r);
+    wrong(doc, r);
+    incomplete(doc, r);
+    blocks(doc, r);
+    clocks(doc, r);
+    failures(doc, r);
+    endings(doc, r);
+    mpr_report_ranks_outliers(doc, r);
+    spread(doc, r);
+    mpr_report_ranks_groups(doc, r);
+    mpr_report_ranks_heat(doc, r);
+    cells(doc, r);
+}

@@ -1,0 +1,19 @@
+/* Parts of the report of ranks.  Private to this layer. */
+#ifndef MPR_REPORT_RANKS_H
+#define MPR_REPORT_RANKS_H
+
+#include "document.h"
+#include "ranks.h"
+
+/* Who lies apart, and what makes each differ. */
+void mpr_report_ranks_outliers(struct mpr_document *doc, const struct mpr_ranks *ranks);
+/* By node and by communicator. */
+void mpr_report_ranks_groups(struct mpr_document *doc, const struct mpr_ranks *ranks);
+/* Ranks over time. */
+void mpr_report_ranks_heat(struct mpr_document *doc, const struct mpr_ranks *ranks);
+
+/* "ranks {0..7}", "rank 3", "3 processes"; by their places. */
+const char *mpr_report_ranks_set(struct mpr_document *doc, const struct mpr_ranks *ranks,
+                                 const size_t *rank, size_t count);
+
+#endif

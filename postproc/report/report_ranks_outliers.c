@@ -1,0 +1,207 @@
+/* Ranks that lie apart: for people those that do so for one reason are one line. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "amount.h"
+#include "fold.h"
+#include "report_ranks.h"
+#include "units.h"
+
+enum { LINES = 10, CAUSES = 3, HANG = 4 };
+
+const char *mpr_report_ranks_set(struct mpr_document *doc, const struct mpr_ranks *r,
+                                 const size_t *rank, size_t count)
+{
+    if (count == 1) return r->rank[rank[0]].name;
+    uint64_t *number = mpr_alloc(count, sizeof *number);
+    bool numbered = true;
+    for (size_t i = 0; i < count; i++) {
+        number[i] = r->rank[rank[i]].number;
+        numbered &= number[i] != UINT64_MAX;
+    }
+    const char *set = numbered ? mpr_arena_format(&doc->arena, "ranks %s",
+                                                  mpr_fold_set(&doc->arena, number, count))
+                               : mpr_arena_format(&doc->arena, "%zu processes", count);
+    free(number);
+    return set;
+}
+
+/* ---- fields */
+
+static const struct mpr_column cause_columns[] = {
+    { .key = "path", .type = MPR_TEXT, MPR_FIELD(mpr_ranks_cause, path) },
+    { .key = "caller",
+      .type = MPR_TEXT,
+      MPR_FIELD(mpr_ranks_cause, caller),
+      .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "bytes", .type = MPR_BYTES, MPR_FIELD(mpr_ranks_cause, here) },
+    { .key = "median_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_ranks_cause, median) },
+    { .key = "change_bytes", .type = MPR_CHANGE, MPR_FIELD(mpr_ranks_cause, change), .sums = true },
+    { .key = "estimated",
+      .type = MPR_FLAG,
+      MPR_FIELD(mpr_ranks_cause, estimated),
+      .unless = MPR_ABSENT_AT_0 },
+};
+
+static void causes(struct mpr_document *doc, const char *key, const struct mpr_ranks_cause *cause,
+                   size_t count)
+{
+    mpr_doc_table(doc, &(struct mpr_table){ .key = key,
+                                            .only = MPR_IN_JSON,
+                                            MPR_COLUMNS(cause_columns),
+                                            MPR_ROWS(cause, count) });
+}
+
+static void fields(struct mpr_document *doc, const struct mpr_ranks *r,
+                   const struct mpr_ranks_outlier *o)
+{
+    const struct mpr_rank *rank = &r->rank[o->rank];
+    const struct mpr_ranks_measure *m = &r->measure[o->measure];
+    mpr_doc_open(doc, NULL);
+    mpr_doc_fact(doc, "rank", mpr_value_known(MPR_COUNT, rank->number, UINT64_MAX));
+    mpr_doc_fact(doc, "name", mpr_value_text(rank->name));
+    mpr_doc_fact(doc, "host", mpr_value_known_text(rank->host, MPR_UNKNOWN));
+    mpr_doc_fact(doc, "heap", mpr_value_text(m->name));
+    mpr_doc_fact(doc, "peak_bytes", mpr_value_number(MPR_BYTES, o->value));
+    mpr_doc_fact(doc, "median_bytes", mpr_value_number(MPR_BYTES, m->median));
+    mpr_doc_fact(doc, "change_bytes", mpr_value_amount(MPR_CHANGE, o->change));
+    mpr_doc_fact(doc, "median_rank", mpr_value_text(r->rank[m->median_rank].name));
+    mpr_doc_fact(doc, "causes_of", mpr_value_text(r->measure[o->lines_of].name));
+    causes(doc, "causes", o->cause, o->causes);
+    causes(doc, "account", o->part, o->parts);
+    mpr_doc_close(doc);
+}
+
+/* ---- those that are alike */
+
+struct alike {
+    const struct mpr_ranks_outlier *first; /* the farthest of them */
+    size_t *rank;
+    size_t ranks;
+    int64_t least;
+};
+
+static const char *reason(const struct mpr_ranks_outlier *o)
+{
+    return o->causes ? o->cause[0].alike : "";
+}
+
+static bool is_alike(const struct mpr_ranks_outlier *a, const struct mpr_ranks_outlier *b)
+{
+    return a->measure == b->measure && a->lines_of == b->lines_of &&
+           (a->change > 0) == (b->change > 0) && strcmp(reason(a), reason(b)) == 0 &&
+           llabs(b->change) >= llabs(a->change) / 2;
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const size_t *a = left, *b = right;
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* In the order of the outliers. */
+static struct alike *gather(struct mpr_document *doc, const struct mpr_ranks *r, size_t *count)
+{
+    struct alike *all = mpr_arena_alloc(&doc->arena, r->outliers * sizeof *all);
+    *count = 0;
+    for (size_t i = 0; i < r->outliers; i++) {
+        const struct mpr_ranks_outlier *o = &r->outlier[i];
+        size_t k = 0;
+        while (k < *count && !is_alike(all[k].first, o)) k++;
+        if (k == *count)
+            all[(*count)++] = (struct alike){
+                .first = o, .rank = mpr_arena_alloc(&doc->arena, (r->outliers - i) * sizeof(size_t))
+            };
+        all[k].rank[all[k].ranks++] = o->rank;
+        all[k].least = o->change;
+    }
+    for (size_t k = 0; k < *count; k++)
+        qsort(all[k].rank, all[k].ranks, sizeof *all[k].rank, by_place);
+    return all;
+}
+
+/* ---- lines */
+
+static const char *change(struct mpr_document *doc, int64_t bytes)
+{
+    struct mpr_number n;
+    return mpr_arena_text(&doc->arena, mpr_units_change(&n, bytes));
+}
+
+static void say_cause(struct mpr_document *doc, const struct mpr_ranks_cause *c)
+{
+    mpr_doc_say(doc, "%s", c->path);
+    if (*c->caller) mpr_doc_say(doc, " <- %s", c->caller);
+}
+
+/* Of the change nineteen twentieths: the rest is what always differs. */
+static bool is_all(const struct mpr_ranks_cause *c, int64_t whole)
+{
+    const int64_t twentieth = whole / 20;
+    return whole > 0 ? c->change >= whole - twentieth : c->change <= whole - twentieth;
+}
+
+/* Those that go the way of the change; in all three, and how many more. */
+static void say_causes(struct mpr_document *doc, const struct mpr_ranks_cause *c, size_t count,
+                       int64_t whole)
+{
+    size_t same = 0;
+    while (same < count && (c[same].change > 0) == (whole > 0)) same++;
+    if (!same) return;
+    if (is_all(&c[0], whole)) {
+        mpr_doc_say(doc, "%sall of it ", c[0].estimated ? "about " : "");
+        say_cause(doc, &c[0]);
+        return;
+    }
+    for (size_t i = 0; i < same && i < CAUSES; i++) {
+        mpr_doc_say(doc, "%s%s%s ", i ? "; " : "", c[i].estimated ? "~" : "",
+                    change(doc, c[i].change));
+        say_cause(doc, &c[i]);
+    }
+    if (same > CAUSES) mpr_doc_say(doc, "; %s more", mpr_doc_count(doc, same - CAUSES));
+}
+
+static void say_why(struct mpr_document *doc, const struct mpr_ranks *r,
+                    const struct mpr_ranks_outlier *o)
+{
+    const struct mpr_ranks_measure *lines = &r->measure[o->lines_of], *m = &r->measure[o->measure];
+    const int64_t whole = mpr_change(lines->median, lines->value[o->rank]);
+    if (o->causes) mpr_doc_say(doc, ": ");
+    say_causes(doc, o->cause, o->causes, whole);
+    if (lines != m) return;
+    if (o->parts && (o->part[0].change > 0) == (o->change > 0))
+        mpr_doc_say(doc, "; of the account %s %s", o->part[0].path, change(doc, o->part[0].change));
+}
+
+static void line(struct mpr_document *doc, const struct mpr_ranks *r, const struct alike *a)
+{
+    const struct mpr_ranks_outlier *o = a->first;
+    mpr_doc_add(doc, MPR_STRONG, "  %s", mpr_report_ranks_set(doc, r, a->rank, a->ranks));
+    if (a->ranks == 1) mpr_doc_say(doc, " (%s)", r->rank[o->rank].host);
+    mpr_doc_say(doc, "  %s", r->measure[o->measure].name);
+    mpr_doc_add(doc, MPR_STRONG, " %s", change(doc, o->change));
+    if (a->ranks > 1 && a->least != o->change) mpr_doc_say(doc, " to %s", change(doc, a->least));
+    say_why(doc, r, o);
+    mpr_doc_end_wrapped(doc, HANG);
+}
+
+void mpr_report_ranks_outliers(struct mpr_document *doc, const struct mpr_ranks *r)
+{
+    size_t count;
+    const struct alike *all = gather(doc, r, &count);
+    mpr_doc_list(doc, "outliers");
+    for (size_t i = 0; i < r->outliers; i++) fields(doc, r, &r->outlier[i]);
+    mpr_doc_close(doc);
+    mpr_doc_gap(doc);
+    if (!count) {
+        mpr_doc_line(doc, "%s",
+                     r->ranks < 3 ? "too few to tell who lies apart"
+                                  : "nobody's peak lies more than 5 % from the median");
+        return;
+    }
+    mpr_doc_line(doc, "more than 5 %% from the median, the farthest first:");
+    for (size_t i = 0; i < count && i < LINES; i++) line(doc, r, &all[i]);
+    if (count > LINES)
+        mpr_doc_line(doc, "  and %s more for other reasons", mpr_doc_count(doc, count - LINES));
+}

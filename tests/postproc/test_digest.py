@@ -1,0 +1,240 @@
+"""A digest says what the reports of its log say, is small whatever the log holds, and is left alone while it says what a new one would.
+
+test_digest.py, with MEMPROF_REPORT, MAKE_LOG, MAKE_GPU_LOG, MAKE_STACK_LOG, GOLDEN and MAN set."""
+import glob
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+REPORT, GOLDEN = os.environ["MEMPROF_REPORT"], os.environ["GOLDEN"]
+MADE = {"MAKE_LOG": [["whole"], ["unended"], ["full"], ["lossy"], ["killed"], ["spike", "20"], ["worker", "2"]],
+        "MAKE_GPU_LOG": [["graphs"], ["segments"], ["layers"], ["serving"], ["rank", "1"]], "MAKE_STACK_LOG": [["native"], ["python"], ["sampled"]]}
+LARGEST = 400 << 10             # bytes, of any digest
+
+
+def check(good, *what):
+    if not good:
+        sys.exit(" ".join(str(w) for w in what))
+
+
+def run(*words, **options):
+    return subprocess.run([REPORT, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+def report(command, log, *options):
+    done = run(command, "--format", "json", *options, log)
+    check(done.returncode in (0, 3), command, log, done.stderr)
+    return json.loads(done.stdout)
+
+
+def rows(db, table):
+    """Each as an object; of a table of no rows nothing."""
+    found = db.execute(f"SELECT * FROM {table} ORDER BY rowid")
+    names = [c[0] for c in found.description]
+    return [dict(zip(names, row)) for row in found]
+
+
+def opened(path):
+    db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    check(db.execute("PRAGMA integrity_check").fetchone() == ("ok",), path, "is damaged")
+    check(db.execute("PRAGMA application_id").fetchone() == (0x6d706467,), path, "does not say what it is")
+    return db
+
+
+def made(log):
+    done = run("digest", log)
+    check(done.returncode in (0, 3), log, done.stderr)
+    check(done.stdout == done.stderr == "", log, "says something", done)
+    check(os.path.getsize(log + ".digest") < LARGEST, log, "has a digest of", os.path.getsize(log + ".digest"))
+    return opened(log + ".digest")
+
+
+# ---- the same numbers as in reports
+
+
+def heaps(db, log):
+    summary, peaks = report("summary", log), report("peaks", log)["logs"][0]
+    process = rows(db, "processes")[0]
+    for column, key in ("complete", "complete"), ("incomplete", "incomplete"), ("events", "events"), ("lost_events", "lost_events"), ("duration_ns", "duration_ns"):
+        check(process[column] == summary[key], log, column, process[column], summary[key])
+    check(process["process"] == summary["process"]["pid"] and process["rank"] == summary["process"]["rank"], log, process)
+    told = {h["heap"]: h for h in rows(db, "heaps")}
+    check(list(told) == [h["heap"] for h in summary["heaps"]], log, "heaps", list(told))
+    for h in summary["heaps"]:
+        row = told[h["heap"]]
+        got = [row[c] for c in ("peak_bytes", "peak_ns", "end_bytes", "peak_blocks", "allocations", "peak_instance")]
+        wanted = [h["peak_bytes"], h["peak_time_ns"], h["end_bytes"], h["blocks_at_peak"], h["allocations"], h.get("peak_instance")]
+        check(got == wanted, log, h["heap"], got, wanted)
+    for h in peaks["heaps"]:
+        lines = [l for l in rows(db, "lines") if l["heap"] == h["heap"]]
+        check(sum(l["peak_bytes"] for l in lines) == h["peak_bytes"], log, h["heap"], "lines do not sum to the peak")
+        check(sum(l["end_bytes"] for l in lines) == sum(r["end_bytes"] for r in h["ranges"]), log, h["heap"], "nor to the end")
+        series = [s["max_bytes"] for s in rows(db, "series") if s["heap"] == h["heap"]]
+        check(max(series) == h["peak_bytes"] and len(series) <= 128, log, h["heap"], "series", len(series))
+
+
+def text_lines(db, log):
+    """What people see of a heap: the digest's lines are those of peaks."""
+    done = run("peaks", "--top=1000", "--width=500", "--color=never", log)
+    for line in rows(db, "lines"):
+        last = line["path"].rpartition(" > ")[2]            # a long path is cut in its middle
+        if line["lines"] == 1 and line["peak_bytes"] and not re.search(r"\.\.\.|[^ -~]", line["path"]):
+            check(last in done.stdout, log, "peaks has no line", line["path"])
+
+
+def devices(db, log):
+    told = report("peaks", log)["logs"][0].get("devices") or []
+    check(len(told) == len(rows(db, "devices")), log, "devices")
+    for d in told:
+        parts = {p["part"]: p["bytes"] for p in rows(db, "device_parts") if p["device"] == d["index"]}
+        check(parts == {p["part"]: p["bytes"] for p in d.get("parts") or []}, log, "parts", parts)
+        comms = sorted((c["name"], c["bytes"], c["ranks"], c["rank"]) for c in rows(db, "communicators") if c["device"] == d["index"])
+        wanted = sorted((c["id"], c["bytes"], c["ranks"], c["rank"]) for c in d.get("communicators") or [])
+        check(comms == wanted, log, "communicators", comms, wanted)
+
+
+def roles(db, log):
+    summary = report("summary", log)
+    done = run("breakdown", "--format", "json", *(["--at", f"{summary['oom']['time_ns']}ns"] if "oom" in summary else []), log)
+    told = json.loads(done.stdout)["heaps"] if done.returncode in (0, 3) else []
+    wanted = {(h["heap"], r["role"]): (r["bytes"], r["blocks"]) for h in told for r in h["roles"] if r["blocks"]}
+    check({(r["heap"], r["role"]): (r["bytes"], r["blocks"]) for r in rows(db, "roles")} == wanted, log, "roles")
+
+
+def instances(db, log):
+    done = run("steps", "--format", "json", log)
+    told = rows(db, "instances")
+    if done.returncode not in (0, 3):
+        check(not told, log, "instances of nothing")
+        return
+    steps = json.loads(done.stdout)
+    for h in steps["heaps"][:6]:
+        own = [i for i in told if i["heap"] == h["heap"]]
+        if not own:                                         # summary asks for none where the outermost range is another
+            continue
+        check(len(own) <= 48, log, len(own), "instances")
+        check(sum(i["instances"] for i in own) == sum(i["instances"] for i in h["instances"]), log, h["heap"], "instances")
+        check(max(i["peak_bytes"] for i in own) == max(i["peak_bytes"] for i in h["instances"]), log, h["heap"], "peak of instances")
+        check(own[0]["begin_ns"] == h["instances"][0]["begin_ns"] and own[-1]["end_bytes"] == h["instances"][-1]["end_bytes"], log, h["heap"], own[-1])
+
+
+def failures(db, log):
+    told = report("oom", log)["logs"][0]["ooms"]
+    own = rows(db, "ooms")
+    check([(o["time_ns"], o["asked_bytes"], o["got_over"]) for o in own] == [(o["time_ns"], o["bytes"], not o["hard"]) for o in told][-16:], log, "ooms", own)
+    hard = [o["time_ns"] for o in told if o["hard"]]
+    process = rows(db, "processes")[0]
+    check(process["ooms_hard"] == len(hard) and process["ooms_soft"] == len(told) - len(hard), log, "ooms", process)
+    if hard:
+        check(process["failed_ns"] == hard[0], log, "failed", process["failed_ns"], hard)
+    findings = report("insights", log)["findings"]
+    check([(f["finding"], f["place"], f["saves_at_most_bytes"]) for f in rows(db, "findings")] ==
+          [(f["finding"], f["where"], f["saves_at_most_bytes"]) for f in findings][:16], log, "findings")
+
+
+# ---- small, and fresh
+
+
+def bounded(folder):
+    log = os.path.join(folder, "names.zst")
+    names = [f"{n % 7 + 1} {'ab' * (n % 20 + 1)} {'x' * 400} > {'cd' * (n // 20 + 1)} of a name that nobody reads" for n in range(1000)]
+    subprocess.run([os.environ["MAKE_LOG"], "ranges", log, *names], check=True)
+    db = made(log)
+    lines = rows(db, "lines")
+    check(len(lines) <= 65 and max(len(l["path"].encode()) for l in lines) <= 400, "1000 ranges", len(lines))
+    check(lines[-1]["lines"] > 1 and lines[-1]["path"] == f"({lines[-1]['lines']} more)", "the rest", lines[-1])
+    check(sum(l["peak_bytes"] for l in lines) == rows(db, "heaps")[0]["peak_bytes"], "the rest is no remainder")
+    db.close()
+
+
+def fresh(folder):
+    log, other = os.path.join(folder, "fresh.zst"), os.path.join(folder, "other.digest")
+    shutil.copy(os.path.join(GOLDEN, "h200-pytorch.zst"), log)
+    made(log).close()
+    made(log).close()
+    first = os.stat(log + ".digest").st_ino
+    made(log).close()
+    check(os.stat(log + ".digest").st_ino == first, "a good digest is written again")
+    check(run("digest", "-o", other, log).returncode == 0 and os.path.getsize(other) == os.path.getsize(log + ".digest"), "-o")
+    shutil.copy(os.path.join(GOLDEN, "h200-walk.zst"), log)
+    made(log).close()
+    check(os.stat(log + ".digest").st_ino != first, "an old digest stays")
+    with open(log + ".digest", "wb") as f:
+        f.write(b"SQLite format 3\0" + b"x" * 5000)
+    made(log).close()
+    check(run("digest", "-o", other, log, os.path.join(GOLDEN, "h200-walk.zst")).returncode == 1, "-o for two logs")
+    check(run("digest", "-o", "-", log).returncode == 2, "-o -")
+
+
+def refused(folder):
+    """What cannot be written leaves what was there."""
+    log = os.path.join(folder, "full.zst")
+    shutil.copy(os.path.join(GOLDEN, "h200-pytorch.zst"), log)
+    with open(log + ".digest", "w") as f:
+        f.write("what was there")
+    done = subprocess.run(["bash", "-c", 'ulimit -f 8; trap "" XFSZ; exec "$@"', "bash", REPORT, "digest", log], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    check(done.returncode == 1 and log + ".digest" in done.stderr and done.stderr.count("\n") == 1, "a full disk", done)
+    with open(log + ".digest") as f:
+        check(f.read() == "what was there", "the old file is gone")
+    check(not glob.glob(os.path.join(folder, "*.part")), "a part stays")
+    for owner, good in ("nobody", True), ("somebody", False):          # a part that was left, and one that is written
+        part = sqlite3.connect(log + ".digest.part", isolation_level=None)
+        part.execute("CREATE TABLE t (i)")
+        if owner == "somebody":
+            part.execute("BEGIN EXCLUSIVE")
+        else:
+            part.close()
+        done = run("digest", log)
+        check((done.returncode == 0) == good and os.path.exists(log + ".digest.part") != good, owner, done)
+        if not good:
+            check("File exists" in done.stderr, done)
+            part.close()
+            os.unlink(log + ".digest.part")
+        if good:
+            os.unlink(log + ".digest")
+    bad = os.path.join(folder, "bad.zst")
+    with open(bad, "w") as f:
+        f.write("no log\n")
+    done = run("digest", bad, log)
+    check(done.returncode == 1 and bad in done.stderr and not os.path.exists(bad + ".digest"), "a file that is no log", done)
+    opened(log + ".digest").close()
+
+
+def manual(digest):
+    """The manual names every table and column."""
+    with open(os.environ["MAN"]) as f:
+        page = f.read().partition(".SH OPTIONS OF DIGEST")[2].partition(".SH ")[0].replace("\\-", "-")
+    db = opened(digest)
+    parts = [part.strip().partition("\n") for part in page.split(".TP")]
+    for table, in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
+        words = " ".join(text for heading, _, text in parts if re.search(rf"\b{table}\b", heading))
+        check(words, "the manual has no", table)
+        for column in db.execute(f"PRAGMA table_info({table})").fetchall():
+            check(column[1] == "process_id" or re.search(rf"\b{column[1]}\b", words), "the manual has no", table, column[1])
+    db.close()
+
+
+with tempfile.TemporaryDirectory() as folder:
+    logs = []
+    for maker, scenarios in MADE.items():
+        for scenario, *words in scenarios:
+            logs.append(os.path.join(folder, f"{scenario}-{maker}.zst"))
+            subprocess.run([os.environ[maker], scenario, logs[-1], *words], check=True)
+    for golden in sorted([*glob.glob(os.path.join(GOLDEN, "*.zst")), *glob.glob(os.path.join(GOLDEN, "workers", "*.zst"))]):
+        logs.append(shutil.copy(golden, folder))
+    shutil.copy(os.path.join(GOLDEN, "workers", "memprof.run"), folder)
+    check(len(logs) > 30, "logs", logs)
+    for log in logs:
+        db = made(log)
+        for same in heaps, text_lines, devices, roles, instances, failures:
+            same(db, log)
+        db.close()
+    manual(logs[0] + ".digest")
+    bounded(folder)
+    fresh(folder)
+    refused(folder)

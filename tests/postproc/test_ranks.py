@@ -1,0 +1,306 @@
+"""Ranks side by side: who differs, by what and by how much, who is missing, who failed first; and what is no digest is told.
+
+test_ranks.py, with MEMPROF_REPORT, MAKE_GPU_LOG and GOLDEN set."""
+import csv
+import json
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+import make_ranks
+
+REPORT, GOLDEN = os.environ["MEMPROF_REPORT"], os.environ["GOLDEN"]
+RANKS, GIB, SECOND = 48, 1 << 30, 10**9
+
+
+def check(good, *what):
+    if not good:
+        sys.exit(" ".join(str(w) for w in what))
+
+
+def run(*words):
+    return subprocess.run([REPORT, "ranks", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
+
+
+def ranks(*words, status=0):
+    done = run("--format", "json", *words)
+    check(done.returncode == status, words, "status", done.returncode, done.stderr)
+    return json.loads(done.stdout)
+
+
+def edit(path, *statements):
+    db = sqlite3.connect(path)
+    for sql in statements:
+        db.execute(sql)
+    db.commit()
+    db.close()
+
+
+class Job:
+    """A folder of digests, one of each rank, made from one of a real log."""
+
+    def __init__(self, base, count=RANKS, clocks=(), changes=()):
+        self.folder = tempfile.mkdtemp()
+        clocks, changes = dict(clocks), dict(changes)
+        self.path = [make_ranks.make(self.folder, base, rank, count, clocks.get(rank // make_ranks.A_NODE, 0), changes.get(rank)) for rank in range(count)]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder)
+
+    def report(self, status=0):
+        return ranks(self.folder, status=status)
+
+
+def by_name(rows, key="name"):
+    return {row[key]: row for row in rows}
+
+
+# ---- who differs
+
+
+def seeded(base):
+    """Ranks that hold more are found, farthest first, each with its line; nobody else is."""
+    chance = random.Random(7)
+    more = {rank: chance.randrange(GIB // 4, 8 * GIB) for rank in chance.sample(range(RANKS), 5)}
+    changes = {rank: (lambda db, bytes=bytes: make_ranks.hold_more(db, "gpu0/torch", bytes)) for rank, bytes in more.items()}
+    with Job(base, changes=changes) as job:
+        told = job.report()
+        wanted = sorted(more, key=lambda rank: -more[rank])
+        check([o["rank"] for o in told["outliers"]] == wanted, "outliers", told["outliers"], wanted)
+        for o in told["outliers"]:
+            check(o["change_bytes"] == more[o["rank"]] and o["causes_of"] == "gpu0/torch", o)
+            check([(c["path"], c["change_bytes"]) for c in o["causes"]] == [(make_ranks.LINE, more[o["rank"]])], "cause", o)
+            check([(c["path"], c["change_bytes"]) for c in o["account"]] == [("torch live", more[o["rank"]])], "account", o)
+        spread(job, told)
+        heat(told)
+        lines = [line.split(",") for line in run("--format", "csv", job.folder).stdout.splitlines()]
+        apart = {int(row[0]) for row in lines[1:] if row[9] == "1"}
+        check(len(lines) == 1 + RANKS * len(told["measures"]) and apart == set(more), "CSV", apart)
+        text = run("--width=100", job.folder).stdout
+        check(f"all of it {make_ranks.LINE}" in text and f"{wanted[0]}" in text.split("farthest first:")[1].splitlines()[1], text)
+
+
+def spread(job, told):
+    """By the databases themselves; apart is more than a twentieth from the median."""
+    peaks = {}
+    for path in job.path:
+        db = sqlite3.connect(path)
+        for heap, peak in db.execute("SELECT heap, peak_bytes FROM heaps"):
+            peaks.setdefault(heap, []).append(peak)
+        db.close()
+    for m in (m for m in told["measures"] if m["of"] == "heap"):
+        values = sorted(peaks[m["name"]])
+        median = values[len(values) // 2]
+        wanted = median, values[0], values[-1], sum(abs(v - median) > median // 20 for v in values)
+        check((m["median_bytes"], m["least_bytes"], m["most_bytes"], m["apart"]) == wanted, m, wanted)
+    nodes = by_name(told["nodes"], "host")
+    check(sum(n["ranks"] for n in nodes.values()) == RANKS and max(n["most_bytes"] for n in nodes.values()) == max(peaks["gpu0/device"]), "nodes", nodes)
+    groups = told["communicators"]
+    check({g["present"] for g in groups} == {g["ranks"] for g in groups}, "groups", groups)
+
+
+def heat(told):
+    most = {r["name"]: max(r["bytes"]) for r in told["heat"]["ranks"]}
+    shown = by_name(told["measures"])[told["heat"]["heap"]]
+    check(max(most.values()) == shown["most_bytes"] and most[shown["most_rank"]] == shown["most_bytes"], "heat", shown)
+    check(min(most.values()) == shown["least_bytes"], "heat", shown, min(most.values()))
+
+
+def causes(base):
+    """A line that is alike in two ranks is one, whatever its numbers; what differs by several lines, and less, says so."""
+    def shift(db):
+        make_ranks.hold_more(db, "gpu0/torch", GIB, "layers.{4..7} > mlp", "layers.{n} > mlp")
+        make_ranks.hold_more(db, "gpu0/torch", 2 * GIB)
+        db.execute("UPDATE lines SET caller = 'forward' WHERE alike = 'layers.{n} > mlp'")
+
+    def usual(db):
+        make_ranks.hold_more(db, "gpu0/torch", 3 * GIB, "layers.{0..3} > mlp", "layers.{n} > mlp")
+        db.execute("UPDATE lines SET caller = 'forward' WHERE alike = 'layers.{n} > mlp'")
+
+    def little(db):
+        db.execute("UPDATE heaps SET peak_bytes = peak_bytes - 1073741824 WHERE heap IN ('gpu0/torch', 'gpu0/device')")
+        db.execute("UPDATE lines SET peak_bytes = peak_bytes - 1073741824 WHERE alike = 'layers.{n} > mlp'")
+
+    changes = {rank: usual for rank in range(16)}
+    changes[3] = shift
+    changes[9] = lambda db: (usual(db), little(db))
+    changes[12] = lambda db: (usual(db), shift(db))
+    with Job(base, 16, changes=changes) as job:
+        told = by_name(job.report()["outliers"])
+        check(sorted(told) == ["rank 12", "rank 9"], "causes", told)
+        got = [(c["path"], c["change_bytes"]) for c in told["rank 12"]["causes"]]
+        check(got == [(make_ranks.LINE, 2 * GIB), ("layers.{n} > mlp", GIB)], got)
+        got = [(c["path"], c["caller"], c["change_bytes"]) for c in told["rank 9"]["causes"]]
+        check(got == [("layers.{0..3} > mlp", "forward", -GIB)], got)
+        text = run("--width=200", job.folder).stdout
+        check("+2.00 GiB step > experts.{0..7} > alltoall; +1.00 GiB layers.{n} > mlp <- forward" in text, text)
+        check("-1.00 GiB: all of it layers.{0..3} > mlp <- forward" in text, text)
+
+
+def account(base):
+    """A device that differs by what is no block of PyTorch's."""
+    def nccl(db):
+        db.execute("UPDATE heaps SET peak_bytes = peak_bytes + ? WHERE heap = 'gpu0/device'", (4 * GIB,))
+        db.execute("UPDATE device_parts SET bytes = bytes + ? WHERE part = 'nccl'", (4 * GIB,))
+
+    with Job(base, 8, changes={5: nccl}) as job:
+        told = job.report()["outliers"]
+        check([(o["rank"], o["causes_of"]) for o in told] == [(5, "gpu0/device")], told)
+        check([(c["path"], c["change_bytes"]) for c in told[0]["account"]] == [("NCCL", 4 * GIB)], told)
+        text = run("--width=200", job.folder).stdout
+        check("of the account NCCL +4.00 GiB" in text, text)
+
+
+# ---- which ranks
+
+
+def missing(base):
+    with Job(base, 16) as job:
+        os.unlink(job.path[3])
+        os.unlink(job.path[15])
+        told = job.report(status=3)
+        check(told["missing_ranks"] == 2 and told["missing"] == "{3,15}", "missing", told["missing"])
+        check("missing: ranks {3,15}" in run(job.folder).stdout, "missing")
+        shutil.copy(job.path[0], job.path[3])
+        edit(job.path[3], "UPDATE processes SET host = 'other'")
+        told = job.report(status=3)
+        check(told["doubled_ranks"] == 1 and "rank 0 is there twice" in run(job.folder).stdout, "doubled", told)
+    with Job(base, 4) as job:
+        child = os.path.join(job.folder, "child.zst.digest")
+        shutil.copy(job.path[2], child)
+        edit(child, "UPDATE processes SET process = 77, parent_process = 1002", "DELETE FROM heaps", "DELETE FROM lines")
+        alone = os.path.join(job.folder, "launcher.zst.digest")
+        shutil.copy(job.path[2], alone)
+        edit(alone, "UPDATE processes SET process = 1, rank = NULL")
+        worker = os.path.join(job.folder, "worker.zst.digest")       # of a parent that left no log
+        shutil.copy(child, worker)
+        edit(worker, "UPDATE processes SET process = 78, parent_process = 555, start_realtime_ns = start_realtime_ns + 1000000000, duration_ns = 1000000000")
+        later = os.path.join(job.folder, "later.zst.digest")
+        shutil.copy(worker, later)
+        edit(later, "UPDATE processes SET start_realtime_ns = start_realtime_ns + 3600000000000")
+        told = job.report(status=3)
+        check((told["belonging_processes"], told["doubled_ranks"]) == (2, 1), "of another job", told["belonging_processes"])
+        os.unlink(later)
+        os.unlink(worker)
+        told = job.report()
+        check((told["belonging_processes"], told["processes_without_rank"], len(told["ranks"])) == (1, 1, 4), "who belongs", told)
+    with Job(base, 3) as job:
+        for path in job.path:
+            edit(path, "UPDATE processes SET rank = NULL")
+        told = job.report()
+        starts = [r["start_realtime_ns"] for r in told["ranks"]]
+        check({r["name"] for r in told["ranks"]} == {"pid 1000", "pid 1001", "pid 1002"} and starts == sorted(starts) and not told["missing_ranks"], "no ranks", told["ranks"])
+
+
+def fails(at):
+    return lambda db: db.execute("UPDATE processes SET failed_ns = ?, ended = 'exit 1'", (at,))
+
+
+def clocks(base):
+    """Node 1 runs 5 s ahead: its rank fails first all the same; without communicators the first range says it, where it is far."""
+    made = make_ranks.MADE_NS
+    changes = {9: fails(made), 2: fails(made + 3 * SECOND)}
+    with Job(base, 16, clocks={1: 5 * SECOND}, changes=changes) as job:
+        told = job.report()
+        check([(c["host"], c["by"], c["ahead_ns"], c["shifted"]) for c in told["clocks"]] == [("n001", "communicator", 5 * SECOND, True)], told["clocks"])
+        check([f["rank"] for f in told["failed"]] == [9, 2], "who failed first", told["failed"])
+        text = run("--width=200", job.folder).stdout
+        check("clocks: n001 is about 5.00 s ahead of n000" in text and "first to fail: rank 9 on n001" in text, text)
+    with Job(base, 16, clocks={1: SECOND // 2}) as job:
+        check(not job.report()["clocks"][0]["shifted"], "half a second")
+    for seconds, shifted in (-90, True), (3, False):
+        with Job(base, 16, clocks={1: seconds * SECOND}) as job:
+            for path in job.path:
+                edit(path, "DELETE FROM communicators")
+            clock = job.report()["clocks"][0]
+            check(clock["by"] == "range" and clock["shifted"] == shifted and abs(clock["ahead_ns"] - seconds * SECOND) < SECOND, clock)
+
+
+# ---- digests and logs
+
+
+def from_logs(folder):
+    """Of logs without digests the same is told, of digests alone too; an old digest is not believed."""
+    logs = [os.path.join(folder, f"{rank}.zst") for rank in range(4)]
+    for rank, log in enumerate(logs):
+        subprocess.run([os.environ["MAKE_GPU_LOG"], "rank", log, str(rank)], check=True)
+    first = ranks(folder)
+    subprocess.run([REPORT, "digest", folder], check=True)
+    check(ranks(folder) == first, "digests say something else than logs")
+    check(ranks(*logs) == first and ranks(*(log + ".digest" for log in logs)) == first, "by their names")
+    shutil.copy(logs[1] + ".digest", logs[0] + ".digest")
+    check(ranks(folder) == first, "an old digest is believed")
+    subprocess.run([REPORT, "digest", folder], check=True)
+    for log in logs:
+        os.unlink(log)
+    check(ranks(folder) == first, "digests without logs")
+    check([f["rank"] for f in first["failed"]] == [1] and first["outliers"][0]["causes"][0]["path"] == "step > loss", first["outliers"])
+
+
+def tables(base):
+    """Folders of CSV have what the digests have."""
+    with Job(base, 12) as job:
+        out = os.path.join(job.folder, "out")
+        check(run("--tables", out, job.folder).returncode == 0, "--tables")
+        db = sqlite3.connect(job.path[7])
+        for table, in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
+            folders = sorted(os.listdir(os.path.join(out, table)))
+            check(folders == sorted(f"rank={rank}" for rank in range(12)), table, folders)
+            with open(os.path.join(out, table, "rank=7", "data.csv"), newline="") as f:
+                header, *rows = csv.reader(f)
+            found = db.execute(f"SELECT {', '.join(header)} FROM {table} ORDER BY rowid")
+            check([["" if v is None else str(v) for v in row] for row in found] == rows, table, rows[:2])
+        db.close()
+        done = run("--tables", out, job.folder)
+        check(done.returncode == 1 and out in done.stderr and done.stdout, "a directory that is not empty", done.stderr)
+
+
+def bad(base):
+    """What is no digest is told in one line; the others are still compared."""
+    def edited(*statements):
+        return lambda path: edit(path, *statements)
+
+    def cut(path):
+        with open(path, "r+b") as f:
+            f.truncate(os.path.getsize(path) // 2)
+
+    def replaced(content):
+        def write(path):
+            with open(path, "wb") as f:
+                f.write(content)
+        return write
+
+    hostile = "CREATE VIEW heaps AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS process_id FROM n"
+    for spoil, words in ((edited("PRAGMA user_version = 2"), "version 2"), (edited("PRAGMA user_version = 0"), "make it again"), (edited("PRAGMA application_id = 7"), "no digest"), (edited("DROP TABLE heaps"), "no table heaps"),
+                         (edited("DROP TABLE heaps", hostile), "no table heaps"), (edited("UPDATE heaps SET peak_bytes = -1"), "heaps.peak_bytes"),
+                         (edited("UPDATE heaps SET peak_bytes = 'many'"), "heaps.peak_bytes"), (edited("DELETE FROM processes"), "one process"),
+                         (edited("INSERT INTO series SELECT 1, 'x', 1, 1, 1, 1, 1 FROM series AS a, series AS b"), "too many rows"),
+                         (edited("UPDATE lines SET path = zeroblob(100000)"), "damaged"), (edited("ALTER TABLE heaps DROP COLUMN peak_ns"), "damaged"),
+                         (cut, "damaged"), (replaced(b"no database at all, but long enough\n" * 100), "no digest"), (replaced(b""), "no digest")):
+        with Job(base, 4) as job:
+            spoil(job.path[1])
+            done = run("--format", "json", job.folder)
+            check(done.returncode == 1 and done.stderr.count("\n") == 1 and job.path[1] in done.stderr and words in done.stderr, words, done.stderr)
+            told = json.loads(done.stdout)
+            check(len(told["ranks"]) == 3 and told["missing"] == "1", words, "the others", told["missing"])
+    with tempfile.TemporaryDirectory() as folder:
+        for words in ([folder], [os.path.join(folder, "none.digest")], [os.path.join(folder, "none.zst")]):
+            done = run(*words)
+            check(done.returncode == 1 and done.stderr.count("\n") == 1 and words[0].removesuffix(".digest") in done.stderr and not done.stdout, words, done)
+    check(run().returncode == 2, "no argument")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    base = os.path.join(folder, "base")
+    make_ranks.digest_of(REPORT, os.path.join(GOLDEN, "h100-fsdp-rank0.zst"), base)
+    for each in seeded, causes, account, missing, clocks, tables, bad:
+        each(base)
+    os.unlink(base)
+    from_logs(folder)
