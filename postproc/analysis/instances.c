@@ -146,13 +146,14 @@ static bool some_are_alike(const struct mpr_instances *out)
     return alike;
 }
 
-static const char *with_path(struct mpr_arena *arena, const struct mpr_reader *reader,
-                             uint32_t node, const char *name)
+/* Those that the program does not number are told apart by theirs. */
+static const char *with_path(const struct builder *b, struct mpr_arena *arena,
+                             const struct mpr_reader *reader, uint32_t node, const char *name)
 {
     size_t depth;
     const char *const *path = mpr_label_node(arena, reader, node, &depth);
-    if (depth < 2) return name;
-    return mpr_arena_format(arena, "%s > %s", mpr_arena_path(arena, path, depth - 1), name);
+    if (!mpr_repeats_numbered(b->named.repeats, &reader->replay, node)) return name;
+    return mpr_arena_path(arena, path, depth);
 }
 
 static const char *with_number(struct mpr_arena *arena, const char *name, uint64_t number)
@@ -168,8 +169,8 @@ static void tell_apart(const struct builder *b, const struct mpr_reader *reader,
     if (!some_are_alike(out)) return;
     for (size_t i = 0; i < out->instances; i++) {
         struct mpr_instance *k = &out->instance[i];
-        k->name = with_path(&out->arena, reader, b->entry[i].node, k->name);
-        k->last = with_path(&out->arena, reader, b->entry[i].last_node, k->last);
+        k->name = with_path(b, &out->arena, reader, b->entry[i].node, k->name);
+        k->last = with_path(b, &out->arena, reader, b->entry[i].last_node, k->last);
     }
     if (!some_are_alike(out)) return;
     for (size_t i = 0; i < out->instances; i++) {

@@ -5,47 +5,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc.h"
+#include "instance_name.h"
 #include "labels.h"
 #include "named_ranges.h"
 #include "reader.h"
 
-struct wanted {
-    const char *text;
-    size_t name_bytes, literal_bytes; /* "step" and "step:12" of "step:12.end" */
-    uint64_t instance;                /* from 1 */
-    bool end;
-};
-
-static bool parse(const char *text, struct wanted *w)
+static bool is_word(const char *text)
 {
-    const char *colon = strrchr(text, ':');
-    char *end;
-    if (!colon || colon == text || colon[1] < '0' || colon[1] > '9') return false;
-    *w = (struct wanted){ .text = text, .name_bytes = (size_t)(colon - text) };
-    w->instance = strtoull(colon + 1, &end, 10);
-    w->literal_bytes = (size_t)(end - text);
-    w->end = strcmp(end, ".end") == 0;
-    return w->instance && (!*end || w->end);
+    return strcmp(text, "peak") == 0 || strcmp(text, "end") == 0;
 }
 
 bool mpr_named_instant_parse(const char *text)
 {
-    struct wanted w;
-    return strcmp(text, "peak") == 0 || strcmp(text, "end") == 0 || parse(text, &w);
+    struct mpr_instance_name name;
+    if (is_word(text)) return true;
+    const bool known = mpr_instance_name_parse(text, &name);
+    mpr_instance_name_free(&name);
+    return known;
 }
 
 /* ---- instances of ranges */
 
-enum { LITERAL = 1 }; /* of the two names the first one */
+enum { LITERAL = 1, TOLD = 3 }; /* LITERAL: of the two names the first one; TOLD: instances of it */
 
 struct search {
     struct mpr_named_ranges named; /* "step:12", or else "step" */
     struct mpr_follow follow;
-    struct wanted wanted;
-    char *name, *literal;
+    struct mpr_instance_name wanted;
     uint64_t seen;
-    uint64_t push; /* of the instance that was found; 0: none was */
+    uint64_t literal[TOLD], literals; /* numbers of those that are called so; how many there are */
+    uint64_t push;                    /* of the instance that was found; 0: none was */
     uint64_t begin_ns, end_ns;
     bool found_literal, followed; /* followed: and its end is seen */
 };
@@ -56,14 +45,23 @@ static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
     return mpr_named_ranges_which(&s->named, r, node);
 }
 
-/* A range that the program itself calls "step:12" is meant before the twelfth one is. */
+/* A range that the program itself calls "step:12" is meant before the twelfth one is; where its
+ * name and its number are told, the one that has both. */
+static bool is_it(const struct search *s, uint64_t number, bool literal)
+{
+    const bool numbered = number == s->wanted.number;
+    if (s->wanted.called) return literal && (numbered || (!s->wanted.number && !s->push));
+    return !s->found_literal && (literal || numbered);
+}
+
 static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
 {
     struct search *s = arg;
     const bool literal = f->what == LITERAL;
     (void)r;
     f->number = ++s->seen;
-    if (s->found_literal || (!literal && f->number != s->wanted.instance)) return;
+    if (literal && s->literals++ < TOLD) s->literal[s->literals - 1] = f->number;
+    if (!is_it(s, f->number, literal)) return;
     s->found_literal = literal;
     s->push = f->push;
     s->followed = !mpr_follow_is_full(&s->follow);
@@ -77,27 +75,66 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
     if (f->push == s->push) s->end_ns = r->now;
 }
 
+/* "step:4, step:14 or step:24": the first of those that are called so. */
+static const char *which(const struct search *s, struct mpr_arena *arena)
+{
+    const uint64_t told = s->literals < TOLD ? s->literals : TOLD;
+    const char *text = "";
+    for (uint64_t i = 0; i < told; i++)
+        text = mpr_arena_format(arena, "%s%s%s:%" PRIu64, text,
+                                !i                                     ? ""
+                                : i + 1 == told && told == s->literals ? " or "
+                                                                       : ", ",
+                                s->wanted.range, s->literal[i]);
+    return s->literals > told ? mpr_arena_format(arena, "%s, ...", text) : text;
+}
+
+static int not_found(const struct search *s, const char *path, struct mpr_error *error)
+{
+    const struct mpr_instance_name *w = &s->wanted;
+    struct mpr_arena arena = { 0 };
+    if (!w->called)
+        mpr_fail(error, "%s: no instance %" PRIu64 " of a range %s: %" PRIu64 " found", path,
+                 w->number, w->range, s->seen);
+    else if (w->number)
+        mpr_fail(error, "%s: no instance %" PRIu64 " of %s is called %s: %" PRIu64 " found", path,
+                 w->number, w->range, w->literal, s->seen);
+    else
+        mpr_fail(error, "%s: no range %s%s", path, w->literal,
+                 mpr_named_ranges_hint(&s->named, &arena));
+    mpr_arena_free(&arena);
+    return -1;
+}
+
+static int several(const struct search *s, const char *path, struct mpr_error *error)
+{
+    struct mpr_arena arena = { 0 };
+    mpr_fail(error, "%s: %" PRIu64 " instances are called %s: %s is wanted", path, s->literals,
+             s->wanted.literal, which(s, &arena));
+    mpr_arena_free(&arena);
+    return -1;
+}
+
 static int result(const struct search *s, const char *path, struct mpr_instant *at,
                   struct mpr_error *error)
 {
-    if (!s->push)
-        return mpr_fail(error, "%s: no instance %" PRIu64 " of a range %s: %" PRIu64 " found", path,
-                        s->wanted.instance, s->name, s->seen);
-    if (s->wanted.end && !s->followed)
+    const struct mpr_instance_name *w = &s->wanted;
+    if (!s->push) return not_found(s, path, error);
+    if (!w->number && s->literals > 1) return several(s, path, error);
+    if (w->end && !s->followed)
         return mpr_fail(error, "%s: the end of %s is not known: %d others were open when it began",
-                        path, s->literal, MPR_FOLLOW_MAX);
-    *at = MPR_INSTANT_END_OF(s->wanted.end ? s->end_ns : s->begin_ns);
+                        path, w->literal, MPR_FOLLOW_MAX);
+    *at = MPR_INSTANT_END_OF(w->end ? s->end_ns : s->begin_ns);
     return 0;
 }
 
-static int find_instance(struct mpr_reader *reader, const char *path, const struct wanted *wanted,
+static int find_instance(struct mpr_reader *reader, const char *path,
+                         const struct mpr_instance_name *wanted,
                          const struct mpr_progress *progress, struct mpr_instant *at,
                          struct mpr_error *error)
 {
     struct search s = { .wanted = *wanted };
-    s.name = mpr_text_part(wanted->text, wanted->name_bytes);
-    s.literal = mpr_text_part(wanted->text, wanted->literal_bytes);
-    mpr_named_ranges_begin(&s.named, s.literal, s.name);
+    mpr_named_ranges_begin(&s.named, wanted->literal, wanted->range);
     s.follow = (struct mpr_follow){ .what = what, .begins = begins, .ends = ends, .arg = &s };
     reader->replay.watch = (struct mpr_watch){ mpr_follow_see, &s.follow };
     int status = mpr_reader_replay(reader, path, progress, error);
@@ -107,8 +144,6 @@ static int find_instance(struct mpr_reader *reader, const char *path, const stru
         mpr_reader_close(reader);
     }
     mpr_named_ranges_free(&s.named);
-    free(s.name);
-    free(s.literal);
     return status;
 }
 
@@ -131,9 +166,14 @@ int mpr_named_instant_find(const char *path, const char *text, const char *heap,
                            struct mpr_error *error)
 {
     struct mpr_reader reader;
-    struct wanted wanted;
+    struct mpr_instance_name name;
     if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
-    if (parse(text, &wanted)) return find_instance(&reader, path, &wanted, progress, at, error);
+    const bool instance = !is_word(text) && mpr_instance_name_parse(text, &name);
+    if (instance) {
+        const int status = find_instance(&reader, path, &name, progress, at, error);
+        mpr_instance_name_free(&name);
+        return status;
+    }
     if (mpr_reader_replay(&reader, path, progress, error) != 0) return -1;
     *at = strcmp(text, "end") == 0 ? MPR_INSTANT_END_OF(reader.replay.now)
                                    : MPR_INSTANT_AT(peak_time(&reader.replay, heap));

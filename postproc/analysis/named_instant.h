@@ -10,9 +10,9 @@
 
 struct mpr_error;
 
-/* True for "peak", "end", "NAME:12" (the 12th time that a range of this name or path, "outer >
- * inner", was pushed; names with or without their numbers, as repeats.h has it, but a range that is
- * called "NAME:12" itself comes first) or "NAME:12.end". */
+/* True for "peak", "end" and names of instances (instance_name.h): "NAME:12" is the 12th time that
+ * a range of this name or path, "outer > inner", was pushed, with or without its numbers, as
+ * repeats.h has it. */
 bool mpr_named_instant_parse(const char *text);
 /* Reads the log for such an instant: of a range's instance the state that its event left behind.
  * heap: whose peak; NULL: the largest heap's.  0, or -1 with *error filled (none such). */

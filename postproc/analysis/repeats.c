@@ -116,11 +116,24 @@ bool mpr_repeats_numbered(struct mpr_repeats *s, const struct mpr_replay *r, uin
     return strcmp(name_of(s, r, node).label, s->repeat[repeat].name) != 0;
 }
 
+/* As many names of its path as the range has. */
+static const char *numbered_label(struct mpr_repeats *s, const struct mpr_replay *r,
+                                  struct mpr_arena *arena, uint32_t node, const char *range)
+{
+    const char *label = mpr_arena_text(arena, name_of(s, r, node).label);
+    for (const char *at = range; (at = strstr(at, " > ")); at++) {
+        node = r->ranges.node[node].parent;
+        if (!node) break;
+        label = mpr_arena_format(arena, "%s > %s", name_of(s, r, node).label, label);
+    }
+    return label;
+}
+
 const char *mpr_repeats_label(struct mpr_repeats *s, const struct mpr_replay *r,
                               struct mpr_arena *arena, uint32_t node, const char *range,
                               uint64_t number)
 {
-    if (mpr_repeats_numbered(s, r, node)) return mpr_arena_text(arena, name_of(s, r, node).label);
+    if (mpr_repeats_numbered(s, r, node)) return numbered_label(s, r, arena, node, range);
     return mpr_arena_format(arena, "%s:%" PRIu64, range, number);
 }
 

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define NS_PER_S UINT64_C(1000000000)
 /* Reports print milliseconds, or more digits: a time with fewer is as long as one of theirs. */
@@ -63,5 +64,94 @@ bool mpr_instant_parse(const char *text, struct mpr_instant *instant)
     if (width > WIDEST) width = WIDEST;
     if (__builtin_add_overflow(from, width - 1, &to)) to = UINT64_MAX;
     *instant = (struct mpr_instant){ from, to, false };
+    return true;
+}
+
+/* ---- times of the clock */
+
+struct wall {
+    struct tm day;
+    bool year, utc;
+    uint64_t ns, width; /* since midnight; what the last digit stands for */
+};
+
+/* "2023-11-15 ", "11-15T": returns what is behind it, or the text. */
+static const char *day_of(const char *text, struct wall *w)
+{
+    const char *end = strptime(text, "%Y-%m-%d", &w->day);
+    w->year = end != NULL;
+    if (!end) {
+        w->day = (struct tm){ 0 };
+        end = strptime(text, "%m-%d", &w->day);
+    }
+    if (!end || (*end != ' ' && *end != 'T')) return text;
+    return end + 1;
+}
+
+static enum mpr_wall parse_wall(const char *text, struct wall *w)
+{
+    char time[sizeof "00:00:00.000000000"];
+    *w = (struct wall){ .ns = 0 };
+    const char *from = day_of(text, w);
+    const bool day = from != text;
+    size_t bytes = strlen(from);
+    w->utc = day && bytes && from[bytes - 1] == 'Z';
+    bytes -= w->utc;
+    if (bytes >= sizeof time || bytes < strlen("00:00")) return MPR_NO_WALL;
+    memcpy(time, from, bytes);
+    time[bytes] = 0;
+    if (strcspn(time, ":") != 2) return MPR_NO_WALL;
+    if (bytes == strlen("00:00")) strcat(time, ":00");
+    if (!clock_time(time, &w->ns, &w->width) || w->ns >= 24 * 3600 * NS_PER_S) return MPR_NO_WALL;
+    return day ? MPR_WALL_DAY : MPR_WALL_TIME;
+}
+
+enum mpr_wall mpr_instant_is_wall(const char *text)
+{
+    struct wall w;
+    return parse_wall(text, &w);
+}
+
+/* CLOCK_REALTIME ns of the time so many days or years later; 0: before 1970. */
+static uint64_t real_of(const struct wall *w, int days, int years)
+{
+    struct tm tm = w->day;
+    tm.tm_mday += days;
+    tm.tm_year += years;
+    tm.tm_sec = (int)(w->ns / NS_PER_S % 60);
+    tm.tm_min = (int)(w->ns / NS_PER_S / 60 % 60);
+    tm.tm_hour = (int)(w->ns / NS_PER_S / 3600);
+    tm.tm_isdst = -1;
+    const time_t seconds = w->utc ? timegm(&tm) : mktime(&tm);
+    return seconds > 0 ? (uint64_t)seconds * NS_PER_S + w->ns % NS_PER_S : 0;
+}
+
+static uint64_t apart(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
+
+/* Without a year the one of the start, or the next one. */
+static uint64_t nearest(struct wall *w, const struct tm *began, uint64_t start)
+{
+    w->day.tm_year = began->tm_year;
+    const uint64_t same = real_of(w, 0, 0), next = real_of(w, 0, 1);
+    return apart(next, start) < apart(same, start) ? next : same;
+}
+
+bool mpr_instant_of_wall(const char *text, uint64_t start, struct mpr_instant *instant)
+{
+    const time_t seconds = (time_t)(start / NS_PER_S);
+    struct wall w;
+    struct tm began;
+    uint64_t real;
+    const enum mpr_wall kind = parse_wall(text, &w);
+    if (!kind || !localtime_r(&seconds, &began)) return false;
+    if (w.width > WIDEST) w.width = WIDEST;
+    if (kind == MPR_WALL_TIME) {
+        w.day = began;
+        real = real_of(&w, 0, 0);
+        if (real + w.width <= start) real = real_of(&w, 1, 0);
+    } else real = w.year ? real_of(&w, 0, 0) : nearest(&w, &began, start);
+    if (real + w.width <= start) return false;
+    const uint64_t to = real + w.width - 1 - start;
+    *instant = (struct mpr_instant){ real > start ? real - start : 0, to, false };
     return true;
 }

@@ -24,4 +24,12 @@ static inline bool mpr_instant_is_peak(struct mpr_instant at) { return at.from =
  * last digit says, at most a millisecond.  False: none of these. */
 bool mpr_instant_parse(const char *text, struct mpr_instant *instant);
 
+/* A time of the clock, in local time: with its day ("2023-11-15 00:13:20.018", "11-15
+ * 00:13:20.018", a T for the blank, a Z behind it for UTC) or without ("00:13:20.018"). */
+enum mpr_wall { MPR_NO_WALL, MPR_WALL_TIME, MPR_WALL_DAY };
+enum mpr_wall mpr_instant_is_wall(const char *text);
+/* The instant of it in a run that began then (CLOCK_REALTIME ns).  Without its day the first one of
+ * the run, without its year the one nearest to its start.  False: it is before the start. */
+bool mpr_instant_of_wall(const char *text, uint64_t start, struct mpr_instant *instant);
+
 #endif

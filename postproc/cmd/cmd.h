@@ -65,6 +65,8 @@ extern const struct argp mpr_output_argp;
 struct mpr_output mpr_output_default(void);
 /* What --output takes: "-" is standard output. */
 const char *mpr_output_path(const char *arg);
+/* Times are those of the clock, printed and given (--clock=wall). */
+bool mpr_output_clock(void);
 /* 0, or -1 with the reason on stderr. */
 int mpr_output_open(struct mpr_output *output);
 int mpr_output_close(struct mpr_output *output);

@@ -76,9 +76,13 @@ static void set_frames(struct mpr_output *output, const char *arg, struct argp_s
     else argp_error(state, "--frames=%s: telling or all is wanted", arg);
 }
 
+static bool clock_wanted;
+
+bool mpr_output_clock(void) { return clock_wanted; }
+
 static void set_clock(struct mpr_output *output, const char *arg, struct argp_state *state)
 {
-    output->style.clock = strcmp(arg, "wall") == 0;
+    output->style.clock = clock_wanted = strcmp(arg, "wall") == 0;
     if (!output->style.clock && strcmp(arg, "offset") != 0)
         argp_error(state, "--clock=%s: offset or wall is wanted", arg);
 }

@@ -3,7 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd.h"
+#include "error.h"
 #include "heap_names.h"
+#include "log.h"
 #include "named_instant.h"
 
 /* "auto, range, ..., comm or graph" */
@@ -38,10 +41,11 @@ const char *mpr_selection_heap(const char *arg, const char *wanted, struct argp_
 void mpr_selection_check_instant(const char *text, const char *option, struct argp_state *state)
 {
     struct mpr_instant at;
-    if (mpr_instant_parse(text, &at) || mpr_named_instant_parse(text)) return;
+    if (mpr_instant_parse(text, &at) || mpr_instant_is_wall(text) || mpr_named_instant_parse(text))
+        return;
     argp_error(
         state,
-        "--%s=%s: a time such as 12.5s, 300ms, 00:01:30.250, peak, end, step:12 or step:12.end is wanted",
+        "--%s=%s: a time such as 12.5s, 300ms, 00:01:30.250, \"2026-11-23 18:05:12\", peak, end, step:12 or step:12.end is wanted",
         option, text);
 }
 
@@ -55,10 +59,38 @@ uint64_t mpr_selection_length(const char *text, const char *option, struct argp_
     return length.from;
 }
 
+/* With --clock=wall what has no day is of the clock, too, as reports print it then. */
+static bool is_of_clock(const char *text)
+{
+    const enum mpr_wall wall = mpr_instant_is_wall(text);
+    return wall == MPR_WALL_DAY || (wall == MPR_WALL_TIME && mpr_output_clock());
+}
+
 bool mpr_selection_is_named(const char *text)
 {
     struct mpr_instant at;
-    return text && !mpr_instant_parse(text, &at) && mpr_named_instant_parse(text);
+    return text && !mpr_instant_parse(text, &at) && !is_of_clock(text) &&
+           mpr_named_instant_parse(text);
+}
+
+static int start_of(const char *path, uint64_t *start, struct mpr_error *error)
+{
+    struct mpr_log *log;
+    if (mpr_log_open(&log, path, error) != 0) return -1;
+    *start = mpr_log_header(log)->start.real;
+    mpr_log_close(log);
+    return 0;
+}
+
+static int instant_of_clock(const char *text, const char *log, struct mpr_instant *at,
+                            struct mpr_error *error)
+{
+    uint64_t start;
+    if (start_of(log, &start, error) != 0) return -1;
+    if (!start) return mpr_fail(error, "%s: when the process began by the clock is not known", log);
+    if (!mpr_instant_of_wall(text, start, at))
+        return mpr_fail(error, "%s: %s is before the process began", log, text);
+    return 0;
 }
 
 int mpr_selection_instant(const char *text, uint64_t otherwise, const char *log, const char *heap,
@@ -66,6 +98,7 @@ int mpr_selection_instant(const char *text, uint64_t otherwise, const char *log,
                           struct mpr_error *error)
 {
     *at = MPR_INSTANT_AT(otherwise);
+    if (text && is_of_clock(text)) return instant_of_clock(text, log, at, error);
     if (!text || mpr_instant_parse(text, at)) return 0;
     return mpr_named_instant_find(log, text, heap, progress, at, error);
 }
