@@ -179,6 +179,12 @@ struct mpr_finding *mpr_finding_add(struct mpr_insights *out, const char *key, c
     return f;
 }
 
+void mpr_finding_at(struct mpr_finding *f, const char *heap, uint64_t time)
+{
+    f->heap = heap;
+    f->time = time;
+}
+
 static void add_fact(struct mpr_finding *f, struct mpr_fact fact)
 {
     if (f->facts < MPR_FACTS_MOST) f->fact[f->facts++] = fact;
@@ -215,6 +221,11 @@ const char *mpr_finding_time(struct mpr_insights *out, uint64_t ns)
 const char *mpr_finding_gpu(struct mpr_insights *out, unsigned index)
 {
     return mpr_arena_format(&out->arena, "gpu%u", index);
+}
+
+const char *mpr_finding_torch(struct mpr_insights *out, unsigned index)
+{
+    return mpr_arena_format(&out->arena, "gpu%u/torch", index);
 }
 
 static int by_bytes(const void *left, const void *right)

@@ -41,6 +41,8 @@ struct mpr_finding {
     size_t depth;
     const char *change; /* what to do */
     const char *look;   /* the report that shows more of it, without the log: "segments" */
+    const char *heap;   /* of which it was seen, and when: what the page goes to */
+    uint64_t time;
     struct mpr_fact fact[MPR_FACTS_MOST];
     size_t facts;
 };

@@ -12,6 +12,11 @@ static int64_t part(const struct mpr_device_state *s, const char *key)
     return 0;
 }
 
+static const char *heap_of(struct mpr_insights *out, const char *gpu)
+{
+    return mpr_arena_format(&out->arena, "%s/device", gpu);
+}
+
 /* The driver reserves the limit for each thread that the device can run at a time. */
 static void stack_limit(struct mpr_insights *out, const struct mpr_device_state *s, const char *gpu)
 {
@@ -23,6 +28,7 @@ static void stack_limit(struct mpr_insights *out, const struct mpr_device_state 
     f->change = "a smaller cudaLimitStackSize: the driver keeps it for every thread that fits on "
                 "the device";
     f->look = "peaks";
+    mpr_finding_at(f, heap_of(out, gpu), s->time);
     mpr_finding_bytes(f, "stack_bytes", (uint64_t)bytes);
 }
 
@@ -47,6 +53,7 @@ static void idle(struct mpr_insights *out, const struct mpr_device_state *s, con
                                count == 1 ? "s" : "", mpr_finding_size(out, bytes), largest->name);
     f->change = "do not make this process group, or make it where it is used first";
     f->look = "peaks --by comm";
+    mpr_finding_at(f, heap_of(out, gpu), s->time);
     mpr_finding_count(f, "communicators", count);
     mpr_finding_bytes(f, "communicator_bytes", bytes);
 }
@@ -103,6 +110,7 @@ static void doubled(struct mpr_insights *out, const struct mpr_evidence *e,
     f->change = "one process group for both if their ranks are the same, or fewer channels for the "
                 "second (NCCL_MAX_CTAS, or its config's max_ctas)";
     f->look = "peaks --by comm";
+    mpr_finding_at(f, heap_of(out, gpu), s->time);
     mpr_finding_count(f, "communicators", count);
     mpr_finding_count(f, "ranks", ranks);
     mpr_finding_bytes(f, "communicator_bytes", bytes);

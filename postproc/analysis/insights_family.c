@@ -98,6 +98,7 @@ void mpr_insights_family(struct mpr_insights *out, const struct mpr_evidence *e)
     f->change = "fewer workers (num_workers), a smaller prefetch_factor; what each of them makes "
                 "alike once, in shared memory";
     f->look = "processes";
+    mpr_finding_at(f, "host/heap", all->at[own].host.peak_time);
     mpr_finding_count(f, "workers", w.count);
     mpr_finding_bytes(f, "least_bytes", w.least);
     mpr_finding_bytes(f, "most_bytes", w.most);

@@ -87,6 +87,7 @@ static void tell(struct mpr_insights *out, const struct mpr_leaks *l,
     f->look = "leaks";
     f->path = g->row->path;
     f->depth = g->row->depth;
+    mpr_finding_at(f, heap, l->last_ns);
     mpr_finding_bytes(f, "grown_bytes", g->bytes);
     mpr_finding_bytes(f, "a_second_bytes", second);
     mpr_finding_count(f, "grown_in_ns", ns);

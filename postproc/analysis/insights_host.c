@@ -22,6 +22,7 @@ static void retention(struct mpr_insights *out, const struct mpr_evidence *e)
                     : "malloc_trim(0) after what frees much, or an allocator that gives back "
                       "(jemalloc)";
     f->look = "timeline --heap host/heap";
+    mpr_finding_at(f, "host/heap", r->time);
     mpr_finding_bytes(f, "kept_bytes", kept);
     mpr_finding_bytes(f, "anonymous_bytes", r->anonymous);
     mpr_finding_bytes(f, "live_bytes", r->live);

@@ -28,6 +28,7 @@ static void optimizer_state(struct mpr_insights *out, const struct mpr_breakdown
             : "judge by the second step what fits; state in 8 bits (bitsandbytes, torchao), "
               "or over several ranks (ZeroRedundancyOptimizer, FSDP)";
     f->look = "breakdown";
+    mpr_finding_at(f, h->name, state->oldest);
     mpr_finding_bytes(f, "state_bytes", state->bytes);
     mpr_finding_bytes(f, "parameter_bytes", parameters);
     mpr_finding_bytes(f, "heap_bytes", h->bytes);
@@ -50,6 +51,7 @@ static void bucket_copies(struct mpr_insights *out, const struct mpr_breakdown_h
                          mpr_finding_size(out, beside), mpr_finding_size(out, h->bucket_bytes));
     f->change = "DistributedDataParallel(..., gradient_as_bucket_view=True)";
     f->look = "breakdown";
+    mpr_finding_at(f, h->name, h->time);
     mpr_finding_bytes(f, "gradient_bytes", beside);
     mpr_finding_bytes(f, "bucket_bytes", h->bucket_bytes);
 }
@@ -88,6 +90,7 @@ static void temporaries(struct mpr_insights *out, const struct mpr_breakdown_hea
     f->change = "less at a time (a loss over pieces of the batch, a smaller one), in place or "
                 "fused, or where less else lives";
     f->look = "breakdown";
+    mpr_finding_at(f, h->name, h->time);
     mpr_finding_bytes(f, "temporary_bytes", share->bytes);
     mpr_finding_count(f, "temporary_blocks", share->blocks);
     mpr_finding_bytes(f, "place_bytes", row->bytes);

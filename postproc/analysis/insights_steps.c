@@ -40,6 +40,7 @@ static void stands_out(struct mpr_insights *out, const struct mpr_evidence *e,
         f->path = cause->path;
         f->depth = cause->depth;
     }
+    mpr_finding_at(f, h->heap->name, h->heap->of[h->worst_peak].peak_time);
     mpr_finding_count(f, "instance", h->heap->of[h->worst_peak].peak_number);
     mpr_finding_count(f, "instances", s->instances.count);
     mpr_finding_bytes(f, "peak_bytes", peak);
@@ -94,6 +95,7 @@ static void growth(struct mpr_insights *out, const struct mpr_steps *s,
                          mpr_finding_size(out, kept), h->heap->name, mpr_finding_size(out, all));
     f->change = "what holds on to it: a list of losses that keeps graphs, a cache without a bound";
     f->look = "leaks";
+    mpr_finding_at(f, h->heap->name, h->heap->of[s->instances.instances - 1].peak_time);
     mpr_finding_bytes(f, "kept_bytes", kept);
     mpr_finding_count(f, "instances", count);
 }

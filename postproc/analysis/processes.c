@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "apart.h"
 #include "basename.h"
 #include "labels.h"
 #include "reader.h"
@@ -30,22 +31,29 @@ static const char *title_of(struct mpr_arena *arena, const struct mpr_process_in
     return title;
 }
 
-static void fill_heaps(struct mpr_arena *arena, const struct mpr_books *books,
-                       struct mpr_process *out)
+static void add_heap(struct mpr_process *out, const struct mpr_process_heap *heap)
 {
-    out->heap = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out->heap);
-    out->host.name = out->gpu.name = "";
-    for (unsigned i = 0; i < MPR_HEAPS; i++) {
-        const struct mpr_heap *h = &books->heap[i];
-        if (!h->used) continue;
-        const struct mpr_process_heap heap = { mpr_label_heap(arena, (uint8_t)i), h->peak_bytes,
-                                               h->peak_time, h->bytes };
-        out->heap[out->heaps++] = heap;
-        if (heap.peak_bytes > out->peak_bytes) out->peak_bytes = heap.peak_bytes;
-        if (i == MPF_HEAP_HOST) out->host = heap;
-        if (mpf_heap_code(i) == MPF_HEAP_DEVICE && heap.peak_bytes > out->gpu.peak_bytes)
-            out->gpu = heap;
-    }
+    out->heap[out->heaps++] = *heap;
+    if (heap->peak_bytes > out->peak_bytes) out->peak_bytes = heap->peak_bytes;
+    if (strcmp(heap->name, "host/heap") == 0) out->host = *heap;
+    if (strcmp(mpr_apart_kind(heap->name), "/device") == 0 &&
+        heap->peak_bytes > out->gpu.peak_bytes)
+        out->gpu = *heap;
+}
+
+/* With room for so many heaps; its summary is to be filled. */
+static struct mpr_process *add(struct mpr_processes *all, size_t heaps)
+{
+    MPR_GROW(all->at, all->count, all->cap);
+    struct mpr_process *out = &all->at[all->count++];
+    *out = (struct mpr_process){ .heap = mpr_arena_alloc(&all->arena, heaps * sizeof *out->heap),
+                                 .host = { .name = "" },
+                                 .gpu = { .name = "" },
+                                 .rss_high = MPF_UNKNOWN,
+                                 .parent = MPR_NO_PROCESS,
+                                 .executed = MPR_NO_PROCESS,
+                                 .image_of = MPR_NO_PROCESS };
+    return out;
 }
 
 int mpr_processes_add(struct mpr_processes *all, const char *path,
@@ -54,17 +62,27 @@ int mpr_processes_add(struct mpr_processes *all, const char *path,
     struct mpr_reader reader;
     if (mpr_reader_run(&reader, path, MPR_GROUP_HEAP, MPR_INSTANT_PEAK, progress, error) != 0)
         return -1;
-    MPR_GROW(all->at, all->count, all->cap);
-    struct mpr_process *out = &all->at[all->count++];
-    *out = (struct mpr_process){ .parent = MPR_NO_PROCESS,
-                                 .executed = MPR_NO_PROCESS,
-                                 .image_of = MPR_NO_PROCESS };
+    struct mpr_process *out = add(all, MPR_HEAPS);
     mpr_reader_summary(&reader, path, &all->arena, &out->summary);
     out->title = title_of(&all->arena, &out->summary.process);
-    fill_heaps(&all->arena, &reader.replay.books, out);
+    for (unsigned i = 0; i < MPR_HEAPS; i++) {
+        const struct mpr_heap *h = &reader.replay.books.heap[i];
+        if (h->used)
+            add_heap(out, &(struct mpr_process_heap){ mpr_label_heap(&all->arena, (uint8_t)i),
+                                                      h->peak_bytes, h->peak_time, h->bytes });
+    }
     out->rss_high = mpr_reading_rss_high(&reader.replay.samples, out->summary.hwm);
     mpr_reader_close(&reader);
     return 0;
+}
+
+void mpr_processes_add_read(struct mpr_processes *all, const struct mpr_summary *summary,
+                            const struct mpr_process_heap *heap, size_t heaps)
+{
+    struct mpr_process *out = add(all, heaps);
+    out->summary = *summary;
+    out->title = title_of(&all->arena, &summary->process);
+    for (size_t i = 0; i < heaps; i++) add_heap(out, &heap[i]);
 }
 
 /* ---- who is whose */

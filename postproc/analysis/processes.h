@@ -44,6 +44,9 @@ struct mpr_processes {
 /* Reads one log.  0, or -1 with *error filled (the others stay good). */
 int mpr_processes_add(struct mpr_processes *all, const char *path,
                       const struct mpr_progress *progress, struct mpr_error *error);
+/* One that was read already; the summary and the names outlive the processes. */
+void mpr_processes_add_read(struct mpr_processes *all, const struct mpr_summary *summary,
+                            const struct mpr_process_heap *heap, size_t heaps);
 /* Reads all of these, and finishes; one that cannot be read is left out. */
 void mpr_processes_read(struct mpr_processes *all, const char *const *path, size_t paths,
                         const struct mpr_progress *progress);

@@ -12,7 +12,6 @@
 #include "lanes.h"
 #include "reader.h"
 #include "repeats.h"
-#include "steps.h"
 #include "timeline_parts.h"
 
 /* Changes of a heap that are kept while the log is read; folded to bands they are fewer. */
@@ -253,22 +252,6 @@ static int read_by(struct mpr_timeline *t, const char *path, const struct mpr_pr
     return status;
 }
 
-static int read_steps(struct mpr_timeline *t, const char *path, const struct mpr_progress *progress,
-                      struct mpr_error *error)
-{
-    /* The page tells call stacks by blocks: two readings less. */
-    const struct mpr_choice ranges = { .by = t->best.by, .source = t->best.source };
-    const struct mpr_steps_options options = { .instances = { .range = t->repeat.name },
-                                               .by = MPR_GROUP_AUTO,
-                                               .choice = &ranges };
-    struct mpr_steps *steps = mpr_alloc(1, sizeof *steps);
-    const int status = mpr_steps_read(steps, path, &options, progress, error);
-    if (status == 0) t->steps = steps;
-    else free(steps);
-    if (status != 0) mpr_timeline_free(t);
-    return status;
-}
-
 int mpr_timeline_read(struct mpr_timeline *t, const char *path,
                       const struct mpr_timeline_options *options,
                       const struct mpr_progress *progress, struct mpr_error *error)
@@ -276,7 +259,6 @@ int mpr_timeline_read(struct mpr_timeline *t, const char *path,
     *t =
         (struct mpr_timeline){ .options = *options, .choice = { .by = options->by, .source = "" } };
     if (read_by(t, path, progress, error) != 0) return -1;
-    if (options->steps && t->repeat.name) return read_steps(t, path, progress, error);
     if (t->choice.by == MPR_GROUP_RANGE || t->choice.by == options->by) return 0;
     const struct mpr_choice choice = t->choice;
     mpr_timeline_free(t);
@@ -288,7 +270,5 @@ void mpr_timeline_free(struct mpr_timeline *t)
 {
     mpr_segments_free(&t->segments);
     mpr_segments_free(&t->at_oom);
-    if (t->steps) mpr_steps_free(t->steps);
-    free(t->steps);
     mpr_arena_free(&t->arena);
 }

@@ -31,7 +31,6 @@ struct mpr_timeline_options {
     size_t changes;    /* of a heap at most */
     size_t lifetimes;  /* blocks of a heap at most, by MPR_GROUP_ALL */
     size_t flows;      /* of a heap at most: which bands' blocks came and went when */
-    bool steps;        /* by MPR_GROUP_ALL: which instance stands out, for another reading */
     size_t boxes;      /* of the lanes of ranges at most, by MPR_GROUP_ALL */
     size_t instants;   /* of a device's account, spread over the run; an even number */
     size_t exact;     /* changes on either side of a peak, a failure, a graph, each kept; a power of
@@ -256,8 +255,6 @@ struct mpr_timeline_repeat {
     uint64_t instances, from, to;
 };
 
-struct mpr_steps;
-
 struct mpr_timeline {
     struct mpr_timeline_options options;
     struct mpr_arena arena;
@@ -297,9 +294,8 @@ struct mpr_timeline {
     struct mpr_segments at_oom;   /* when memory ran out; no device: it did not */
     struct mpr_timeline_oom oom;
     struct mpr_timeline_repeat repeat;
-    struct mpr_steps *steps; /* of it; NULL: not asked for, or none repeats */
-    uint64_t *held_until;    /* by capture - 1: ns, how long a graph held what was made in it;
-                                UINT64_MAX: to the end */
+    uint64_t *held_until; /* by capture - 1: ns, how long a graph held what was made in it;
+                             UINT64_MAX: to the end */
     size_t captures;
 };
 

@@ -4,9 +4,9 @@
 #include "cmd.h"
 #include "diff.h"
 #include "html.h"
+#include "insights.h"
 #include "logs.h"
 #include "outlier.h"
-
 #include "timeline.h"
 
 /* What a page of one or two logs, and of many, holds of each heap. */
@@ -19,7 +19,6 @@ static const struct mpr_timeline_options detailed = { .by = MPR_GROUP_ALL,
                                                       .flows = 24000,
                                                       .boxes = 4096,
                                                       .instants = 128,
-                                                      .steps = true,
                                                       .exact = 512 };
 static const struct mpr_timeline_options small = { .by = MPR_GROUP_ALL,
                                                    .to = UINT64_MAX,
@@ -76,6 +75,11 @@ struct runs {
     bool incomplete;
 };
 
+struct findings {
+    struct mpr_insights **of; /* by run; NULL: nobody asked */
+    struct mpr_processes family;
+};
+
 struct adding {
     struct runs *runs;
     struct mpr_timeline_options options;
@@ -99,6 +103,8 @@ static void read_logs(struct arguments *a, struct runs *runs, const struct mpr_n
     all.options.naming = naming;
     mpr_logs_each(&a->logs, add, &all);
 }
+
+/* ---- two runs */
 
 /* Two runs, or of many the one that differs most and the middle of all.  False: there are none. */
 static bool choose_two(const struct runs *runs, struct mpr_page *page)
@@ -131,17 +137,84 @@ static bool compare(const struct arguments *a, const struct runs *runs, struct m
     return good;
 }
 
+/* ---- findings */
+
+/* The one that died for lack of memory, of several the largest: the page opens with it.  count:
+ * none did. */
+static size_t killed(const struct runs *runs)
+{
+    size_t found = runs->count;
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct mpr_timeline *t = &runs->at[i], *most = &runs->at[found % runs->count];
+        if (t->summary.oom == MPR_FATE_NO_OOM || !t->heaps) continue;
+        if (found == runs->count || t->heap[0].peak_bytes > most->heap[0].peak_bytes) found = i;
+    }
+    return found;
+}
+
+/* What was read of all logs is enough for who is whose. */
+static void read_family(const struct runs *runs, struct mpr_processes *family)
+{
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct mpr_timeline *t = &runs->at[i];
+        struct mpr_process_heap *heap = mpr_alloc(t->heaps, sizeof *heap);
+        for (size_t k = 0; k < t->heaps; k++) {
+            const struct mpr_heap_line *h = &t->heap[k];
+            heap[k] =
+                (struct mpr_process_heap){ h->name, h->peak_bytes, h->peak_time, h->end_bytes };
+        }
+        mpr_processes_add_read(family, &t->summary, heap, t->heaps);
+        free(heap);
+    }
+    mpr_processes_finish(family);
+}
+
+/* Of one or two logs, and of many of those that the page opens with: they take more readings. */
+static void find(struct findings *f, const struct runs *runs, const struct mpr_page *page)
+{
+    const struct mpr_progress progress = mpr_bar();
+    const size_t dead = killed(runs);
+    struct mpr_error none;
+    f->of = mpr_alloc(runs->count, sizeof *f->of);
+    if (runs->count > 1) read_family(runs, &f->family);
+    for (size_t i = 0; i < runs->count; i++) {
+        if (runs->count > DETAILED_LOGS && i != page->base && i != page->now && i != dead) continue;
+        struct mpr_insights *in = mpr_alloc(1, sizeof *in);
+        if (mpr_insights_read(in, runs->at[i].summary.path, runs->count > 1 ? &f->family : NULL,
+                              &progress, &none) == 0)
+            f->of[i] = in;
+        else free(in);
+    }
+    mpr_bar_clear();
+}
+
+static void free_findings(struct findings *f, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (f->of[i]) mpr_insights_free(f->of[i]);
+        free(f->of[i]);
+    }
+    free(f->of);
+    mpr_processes_free(&f->family);
+}
+
+/* ---- all */
+
 static int write_page(struct arguments *a, const struct runs *runs)
 {
     struct mpr_diff diff;
     struct mpr_page page = { .timeline = runs->at, .count = runs->count };
+    struct findings findings = { 0 };
     page.naming = &a->output.naming;
     if (compare(a, runs, &page, &diff)) page.diff = &diff;
+    find(&findings, runs, &page);
+    page.insights = (const struct mpr_insights *const *)findings.of;
     int status = mpr_output_open(&a->output);
     if (status == 0) {
         mpr_html_write(a->output.file, &page);
         status = mpr_output_close(&a->output);
     }
+    free_findings(&findings, runs->count);
     mpr_diff_free(&diff);
     return status;
 }

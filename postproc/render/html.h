@@ -7,12 +7,14 @@
 #include <stdio.h>
 
 struct mpr_diff;
+struct mpr_insights;
 struct mpr_naming;
 struct mpr_timeline;
 
 struct mpr_page {
     const struct mpr_timeline *timeline;
     size_t count;
+    const struct mpr_insights *const *insights; /* by timeline; of one NULL: nobody asked */
     const struct mpr_diff *diff; /* of two timelines, `now` against `base`; NULL: none */
     size_t base, now;
     const char *differs_in;          /* of more than two: the heap in which they differ most */

@@ -11,7 +11,9 @@
 #include "alloc.h"
 #include "blob.h"
 #include "html_differences.h"
+#include "html_findings.h"
 #include "html_steps.h"
+#include "insights.h"
 #include "json.h"
 #include "json_document.h"
 #include "matching.h"
@@ -477,6 +479,7 @@ static void differences(struct mpr_json *j, const struct mpr_page *page, size_t 
 static void log_data(struct mpr_json *j, const struct mpr_page *page, size_t log)
 {
     const struct mpr_timeline *t = &page->timeline[log];
+    const struct mpr_insights *in = page->insights[log];
     mpr_json_open(j, NULL, '{');
     mpr_json_text(j, "schema", "memprof.page/1");
     mpr_json_log(j, &t->summary);
@@ -496,7 +499,8 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page, size_t log
     captures(j, t);
     oom(j, &t->oom);
     repeat(j, &t->repeat);
-    mpr_html_steps(j, t->steps);
+    mpr_html_steps(j, in && in->has_steps ? &in->steps : NULL, page->naming);
+    mpr_html_findings(j, in, page->naming);
     mpr_json_open(j, "heaps", '[');
     for (size_t i = 0; i < t->heaps; i++) heap(j, t, &t->heap[i]);
     mpr_json_close(j, ']');

@@ -1,6 +1,8 @@
 #include "html_steps.h"
 
 #include "amount.h"
+#include "naming.h"
+#include "report_rows.h"
 #include "steps.h"
 
 enum {
@@ -14,8 +16,10 @@ static void instance(struct mpr_json *j, const char *key, const struct mpr_insta
 {
     const struct mpr_instance *i = &in->instance[index];
     const struct mpr_instance_heap *of = &heap->of[index];
+    struct mpr_arena arena = { 0 };
     mpr_json_open(j, key, '{');
-    mpr_json_text(j, "name", i->name);
+    mpr_json_text(j, "name", mpr_instances_at_peak(&arena, in, heap, index));
+    mpr_arena_free(&arena);
     mpr_json_number(j, "count", i->count);
     mpr_json_number(j, "begin_ns", i->begin_ns);
     mpr_json_number(j, "end_ns", i->end_ns);
@@ -55,7 +59,41 @@ static void row(struct mpr_json *j, const struct mpr_steps_row *r)
     mpr_json_close(j, '}');
 }
 
-static void comparison(struct mpr_json *j, const struct mpr_steps *s)
+/* What it holds more of by call stacks, as lines. */
+static void stacks(struct mpr_json *j, const struct mpr_steps_comparison *c,
+                   const struct mpr_naming *naming)
+{
+    struct mpr_arena arena = { 0 };
+    size_t lines = 0, live = 0;
+    const struct mpr_line *line =
+        mpr_naming_lines(&arena, naming, c->choice.by, c->more, c->mores, &lines, &live);
+    mpr_json_open(j, "stacks", '[');
+    for (size_t i = 0; i < live && i < PATHS; i++) {
+        mpr_json_open(j, NULL, '{');
+        mpr_json_path(j, "path", line[i].row.path, line[i].row.depth);
+        mpr_json_text(j, "caller", line[i].caller);
+        mpr_json_number(j, "more_bytes", line[i].row.bytes);
+        mpr_json_flag(j, "estimated", line[i].row.estimated);
+        mpr_json_close(j, '}');
+    }
+    mpr_json_close(j, ']');
+    mpr_json_number(j, "other_stacks", mpr_less(live, PATHS));
+    mpr_arena_free(&arena);
+}
+
+/* What made it larger, as `steps` and `insights` name it. */
+static void cause(struct mpr_json *j, const struct mpr_steps *s, const struct mpr_naming *naming)
+{
+    struct mpr_document doc = { .naming = naming };
+    const struct mpr_row *c = mpr_steps_cause(s);
+    mpr_json_text(j, "cause", c ? mpr_report_telling(&doc, c->path, c->depth) : "");
+    mpr_json_number(j, "cause_more_bytes", c ? c->bytes : 0);
+    mpr_json_flag(j, "cause_estimated", c && c->estimated);
+    mpr_doc_free(&doc);
+}
+
+static void comparison(struct mpr_json *j, const struct mpr_steps *s,
+                       const struct mpr_naming *naming)
 {
     const struct mpr_steps_comparison *c = &s->comparison;
     if (!s->compared) { /* of no heap maybe: there are none where nothing was allocated */
@@ -73,10 +111,12 @@ static void comparison(struct mpr_json *j, const struct mpr_steps *s)
     for (size_t i = 0; i < c->rows && i < PATHS; i++) row(j, &c->row[i]);
     mpr_json_close(j, ']');
     mpr_json_number(j, "other_paths", mpr_less(c->rows, PATHS));
+    stacks(j, &s->calls, naming);
+    cause(j, s, naming);
     mpr_json_close(j, '}');
 }
 
-void mpr_html_steps(struct mpr_json *j, const struct mpr_steps *s)
+void mpr_html_steps(struct mpr_json *j, const struct mpr_steps *s, const struct mpr_naming *naming)
 {
     if (!s) {
         mpr_json_null(j, "steps");
@@ -89,6 +129,6 @@ void mpr_html_steps(struct mpr_json *j, const struct mpr_steps *s)
     mpr_json_open(j, "heaps", '[');
     for (size_t i = 0; i < s->instances.heaps; i++) heap(j, s, &s->heap[i]);
     mpr_json_close(j, ']');
-    comparison(j, s);
+    comparison(j, s, naming);
     mpr_json_close(j, '}');
 }

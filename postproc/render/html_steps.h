@@ -4,9 +4,11 @@
 
 #include "json.h"
 
+struct mpr_naming;
 struct mpr_steps;
 
 /* "steps", NULL: null. */
-void mpr_html_steps(struct mpr_json *j, const struct mpr_steps *steps);
+void mpr_html_steps(struct mpr_json *j, const struct mpr_steps *steps,
+                    const struct mpr_naming *naming);
 
 #endif

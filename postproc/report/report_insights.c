@@ -76,6 +76,21 @@ static const char *shown_by(struct mpr_document *doc, const char *path, const st
     return mpr_shell_word(&doc->arena, path);
 }
 
+const char *mpr_report_finding_words(struct mpr_document *doc, const struct mpr_finding *f)
+{
+    if (!f->path) return f->what;
+    return mpr_arena_format(&doc->arena, "%s: %s", f->what,
+                            mpr_report_telling(doc, f->path, f->depth));
+}
+
+const char *mpr_report_finding_command(struct mpr_document *doc,
+                                       const struct mpr_insights *insights,
+                                       const struct mpr_finding *f)
+{
+    return mpr_arena_format(&doc->arena, "memprof-report %s %s", f->look,
+                            shown_by(doc, insights->peaks.log[0].summary.path, f));
+}
+
 void mpr_report_findings(struct mpr_document *doc, const struct mpr_insights *insights, size_t most)
 {
     for (size_t i = 0; i < insights->findings && i < most; i++) {
@@ -83,13 +98,11 @@ void mpr_report_findings(struct mpr_document *doc, const struct mpr_insights *in
         mpr_doc_add(doc, MPR_STRONG, "%12s",
                     mpr_arena_format(&doc->arena, "%s%s", f->about ? "~" : "",
                                      mpr_doc_size(doc, f->bytes)));
-        mpr_doc_say(doc, "  %-4s  %s", f->where, f->what);
-        if (f->path) mpr_doc_say(doc, ": %s", mpr_report_telling(doc, f->path, f->depth));
+        mpr_doc_say(doc, "  %-4s  %s", f->where, mpr_report_finding_words(doc, f));
         mpr_doc_end_wrapped(doc, HANG);
         mpr_doc_say(doc, "%*sdo:  %s", HANG, "", f->change);
         mpr_doc_end_wrapped(doc, HANG + 5);
-        mpr_doc_command(doc, "%*ssee: memprof-report %s %s", HANG, "", f->look,
-                        shown_by(doc, insights->peaks.log[0].summary.path, f));
+        mpr_doc_command(doc, "%*ssee: %s", HANG, "", mpr_report_finding_command(doc, insights, f));
     }
 }
 

@@ -10,6 +10,7 @@ struct mpr_choice;
 struct mpr_check;
 struct mpr_check_row;
 struct mpr_diff;
+struct mpr_finding;
 struct mpr_graphs;
 struct mpr_info;
 struct mpr_leaks;
@@ -60,6 +61,11 @@ const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_r
 void mpr_report_finding_fields(struct mpr_document *doc, const struct mpr_insights *insights);
 void mpr_report_findings(struct mpr_document *doc, const struct mpr_insights *insights,
                          size_t most);
+/* What was found, and of whom; the command that shows more of it. */
+const char *mpr_report_finding_words(struct mpr_document *doc, const struct mpr_finding *finding);
+const char *mpr_report_finding_command(struct mpr_document *doc,
+                                       const struct mpr_insights *insights,
+                                       const struct mpr_finding *finding);
 /* The first field of JSON: which fields follow, a contract that memprof-report(1) lists. */
 void mpr_report_schema(struct mpr_document *doc, const char *schema);
 /* Whose log it is, in a line. */

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "error.h"
+#include "insights.h"
 #include "naming.h"
-#include "steps.h"
 #include "timeline.h"
 
 #define LOG GOLDEN "/h100-spike.zst"
@@ -24,7 +24,7 @@ static void tick(void *arg, const char *path, uint64_t done, uint64_t total)
     ++*ticks;
 }
 
-static uint64_t ticks_of(bool steps)
+static uint64_t ticks_of_page(void)
 {
     const struct mpr_naming naming = { 0 };
     const struct mpr_timeline_options options = { .by = MPR_GROUP_ALL,
@@ -36,29 +36,40 @@ static uint64_t ticks_of(bool steps)
                                                   .boxes = 64,
                                                   .instants = 8,
                                                   .exact = 128,
-                                                  .steps = steps,
                                                   .naming = &naming };
     struct mpr_timeline t;
     struct mpr_error error;
     uint64_t ticks = 0;
     const struct mpr_progress progress = { tick, &ticks };
     assert_int_equal(mpr_timeline_read(&t, LOG, &options, &progress, &error), 0);
-    if (steps) assert_true(t.steps->compared);
     mpr_timeline_free(&t);
     return ticks;
 }
 
-/* The timeline, the steps, and who held the peaks of two of them. */
-static void a_page_with_an_instance_that_stands_out_takes_four(void **state)
+static uint64_t ticks_of_findings(void)
+{
+    struct mpr_insights in;
+    struct mpr_error error;
+    uint64_t ticks = 0;
+    const struct mpr_progress progress = { tick, &ticks };
+    assert_int_equal(mpr_insights_read(&in, LOG, NULL, &progress, &error), 0);
+    assert_true(in.steps.compared);
+    mpr_insights_free(&in);
+    return ticks;
+}
+
+/* The peaks; the instances, and who held the peaks of two of them, by ranges and by call stacks;
+ * what PyTorch's blocks are for. */
+static void findings_of_an_instance_that_stands_out_take_seven(void **state)
 {
     (void)state;
-    assert_int_equal(ticks_of(true), 4 * ticks_of(false));
+    assert_int_equal(ticks_of_findings(), 7 * ticks_of_page());
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_page_with_an_instance_that_stands_out_takes_four),
+        cmocka_unit_test(findings_of_an_instance_that_stands_out_take_seven),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,9 +24,12 @@
  *   first beginning to its last end
  * @typedef {{ name: string, begin: number, end: number, peak: number, peakTime: number, kept: number, byPeak: boolean, byKept:
  *   boolean }} StandsOut an instance, as the steps report has it
+ * @typedef {{ key: string, where: string, bytes: number, about: boolean, what: string, change: string, see: string, heap: string,
+ *   time: number }} Worth a finding, in the words of the insights report: bytes that its change would save at most; heap, time: where it was seen
  * @typedef {{ range: string, instances: number, heaps: { heap: string, medianPeak: number, peaksOut: number, out: StandsOut[] }[],
  *   compared: { heap: string, instance: StandsOut, median: StandsOut, paths: { path: string[], bytes: number, median: number }[],
- *   otherPaths: number } | null }} Steps which instances stand out, and what the worst one holds at its peak that the median one does not
+ *   otherPaths: number, stacks: { name: string, bytes: number, estimated: boolean }[], otherStacks: number, cause: string, causeBytes: number,
+ *   causeEstimated: boolean } | null }} Steps which instances stand out, and what the worst one holds at its peak that the median one does not
  * @typedef {import('./columns.js').Instances} Instances
  * @typedef {import('./columns.js').Boxes & { shortest: number, leftOut: number, taken: Map<string, import('./columns.js').Taken> }} Lanes
  *   the ranges, each a box; taken: by heap, live bytes as it began and ended, and the most in between; shortest: shorter ones may be one box, ns
@@ -34,14 +37,14 @@
  * @typedef {import('./columns.js').Points & { name: string, limit: number }} Track
  * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best: string, sampled: boolean, hostSampled: boolean, matching: Map<string, string>, functions: Map<string, string>, renamed: Map<string, string>, differences: import('./differences.js').Account[], differsFrom: number, differsIn: string, source: string,
  *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
- *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, lanes: Lanes, tracks: Track[], accounts: import('./accounts.js').Account[], segments: SegmentsThen[], heldUntil: number[], oom: Oom | null, repeat: Repeat | null, steps: Steps | null, end: string, death: Death | null, running: boolean, heaps: Heap[] }} Log
+ *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, lanes: Lanes, tracks: Track[], accounts: import('./accounts.js').Account[], segments: SegmentsThen[], heldUntil: number[], oom: Oom | null, repeat: Repeat | null, steps: Steps | null, findings: Worth[] | null, end: string, death: Death | null, running: boolean, heaps: Heap[] }} Log
  *   sampled: only a sample of the small blocks has call stacks; hostSampled: of host/heap only a sample is there; matching: of a name what is the same in other runs,
  *   where that is less; renamed: names as the other run that is shown has them; differences: from the log of the number differsFrom, -1: none; differsIn: of more than two logs, the heap in which they differ most;
- *   heldUntil: by capture - 1, when the last graph gave up what was made in it;
+ *   findings: null: of so many logs nobody asked; heldUntil: by capture - 1, when the last graph gave up what was made in it;
  *   lanes are there once it is opened; stacks: frames, outermost first; 0 is the empty one; best: the grouping that names most, source: where its names are from
  */
 import { ACCOUNT, BANDS, BLOCKS, BOXES, FLOWS, HOLDERS, INSTANCES, POINTS, SEGMENTS, SPANS, TAKEN } from './columns.js';
-import { readAccount } from './differences.js';
+import { calledName, readAccount } from './differences.js';
 import { readLines } from './folds.js';
 import { Columns, changed } from './leb.js';
 
@@ -196,7 +199,29 @@ const readSteps = (raw) => ({
       median,
     })),
     otherPaths: raw.compared.other_paths,
+    stacks: raw.compared.stacks.map((/** @type {any} */ { path, caller, more_bytes: bytes, estimated }) => ({
+      name: calledName(path, caller),
+      bytes,
+      estimated,
+    })),
+    otherStacks: raw.compared.other_stacks,
+    cause: raw.compared.cause,
+    causeBytes: raw.compared.cause_more_bytes,
+    causeEstimated: raw.compared.cause_estimated,
   },
+});
+
+/** @param {any} raw @returns {Worth} */
+const readWorth = (raw) => ({
+  key: raw.finding,
+  where: raw.where,
+  bytes: raw.saves_at_most_bytes,
+  about: raw.estimated,
+  what: raw.what,
+  change: raw.change,
+  see: raw.see,
+  heap: raw.heap,
+  time: raw.time_ns,
 });
 
 /** @param {Columns} c @returns {import('./flows.js').Flows} */
@@ -285,6 +310,7 @@ async function readLog(index, page) {
     oom: raw.oom && { ...raw.oom, time: raw.oom.time_ns, needed: raw.oom.needed_bytes, free: raw.oom.free_bytes },
     repeat: raw.repeat && { ...raw.repeat, from: raw.repeat.begin_ns, to: raw.repeat.end_ns },
     steps: raw.steps && readSteps(raw.steps),
+    findings: raw.findings && raw.findings.map(readWorth),
     end: raw.end ?? '',
     death: raw.death ?? null,
     running: raw.running,

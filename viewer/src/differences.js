@@ -11,6 +11,9 @@ import { count, size } from './format.js';
 
 const SHOWN = 12;
 
+/** A path, and who called its innermost name. @param {string[]} path @param {string} caller */
+export const calledName = (path, caller) => (path.join(' > ') || 'outside any range') + (caller && ` <- ${caller}`);
+
 /** @param {any} raw @returns {Account} */
 export const readAccount = (raw) => ({
   name: raw.name,
@@ -18,7 +21,7 @@ export const readAccount = (raw) => ({
   base: raw.base_bytes,
   now: raw.new_bytes,
   rows: raw.rows.map((/** @type {any} */ row) => ({
-    name: (row.path.join(' > ') || 'outside any range') + (row.caller && ` <- ${row.caller}`),
+    name: calledName(row.path, row.caller),
     base: row.base_bytes,
     now: row.new_bytes,
     estimated: row.estimated,

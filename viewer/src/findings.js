@@ -1,14 +1,14 @@
 /** What a reader wants to know first, in a strip: each part goes to its place. Its numbers are those of the reports. */
-import { element } from './dom.js';
+import { element, folded } from './dom.js';
 import { ending } from './endings.js';
-import { several, size, time } from './format.js';
+import { amount, exactly, several, size, time } from './format.js';
 import { show } from './marks.js';
 import { pathName } from './model.js';
-import { standsOutText } from './steppanel.js';
 
 /**
  * @typedef {import('./app.js').App} App
  * @typedef {import('./data.js').Log} Log
+ * @typedef {import('./data.js').Worth} Worth
  * @typedef {{ text: string, bad?: boolean, go?: () => void }} Finding
  */
 
@@ -64,62 +64,72 @@ function graphs(app, log) {
   ];
 }
 
-/** As `steps` tells it. @param {App} app @param {Log} log @returns {Finding[]} */
-function standsOut(app, log) {
-  const text = standsOutText(log);
-  return text ? [{ text, bad: true, go: () => app.lanes?.goToWorst(log) }] : [];
-}
-
-/** As `segments` tells it; a hundredth is nothing to tell. @param {App} app @param {Log} log @param {import('./data.js').SegmentsThen} then
- *  @returns {Finding[]} */
-function free(app, log, { device, atOom, time: at, bytes: held, free: states, pins: [pin] }) {
-  const bytes = states.reduce((sum, state) => sum + state, 0),
-    ofGraphs = states[2];
-  if (bytes <= held / 100) return [];
-  const pinned = pin
-      ? `, ${size(pin.free)} pinned by ${pathName(pin.path)} in ${several(pin.segments, 'segment')}`
-      : '',
-    graphs = ofGraphs ? `, ${size(ofGraphs)} of it in pools of graphs` : '';
-  return [
-    {
-      text: `gpu${device}: ${size(bytes)} free in segments ${atOom ? 'when memory ran out' : 'at the peak'}${graphs}${pinned}`,
-      go: () => {
-        app.pin([{ heap: `gpu${device}/torch`, log: log.index, at: at - app.origin(log) }]);
-        app.root.querySelector(`[data-panel="segments"][data-gpu="gpu${device}"]`)?.scrollIntoView({ block: 'start' });
-      },
-    },
-  ];
-}
-
 /** @param {App} app @param {Log} log @returns {Finding[]} */
-const findings = (app, log) => [
-  ending(log),
-  ...lack(app, log),
-  ...failures(app, log),
-  ...standsOut(app, log),
-  ...graphs(app, log),
-  ...log.segments
-    .filter((then, i, all) => all.findIndex(({ device }) => device === then.device) === i)
-    .flatMap((then) => free(app, log, then)),
-];
+const happened = (app, log) => [ending(log), ...lack(app, log), ...failures(app, log), ...graphs(app, log)];
 
-/** A line a run. @param {App} app */
-export function strips(app) {
-  const both = app.runs().length > 1;
-  return app
-    .runs()
-    .map((log) =>
+/** What happened. @param {App} app @param {Log} log */
+const strip = (app, log) =>
+  element(
+    'ul',
+    { class: 'findings', 'data-log': log.index },
+    app.runs().length > 1 &&
+      element('li', {}, element('b', { class: `role role-${app.roleOf(log)}` }, app.roleOf(log))),
+    ...happened(app, log).map(({ text, bad, go }) =>
       element(
-        'ul',
-        { class: 'findings', 'data-log': log.index },
-        both && element('li', {}, element('b', { class: `role role-${app.roleOf(log)}` }, app.roleOf(log))),
-        ...findings(app, log).map(({ text, bad, go }) =>
-          element(
-            'li',
-            { class: bad ? 'more' : '' },
-            go ? element('button', { type: 'button', title: text, onclick: go }, text) : text,
-          ),
-        ),
+        'li',
+        { class: bad ? 'more' : '' },
+        go ? element('button', { type: 'button', title: text, onclick: go }, text) : text,
       ),
-    );
+    ),
+  );
+
+/** To where it was seen, which is pinned, and to the panel that has more of it. @param {App} app @param {Log} log @param {Worth} of */
+function goToWorth(app, log, { heap, time: at, see, key, where }) {
+  const panels = see.includes(' segments ') ? `[data-panel="segments"][data-gpu="${where}"]` : '',
+    graphPanel = see.includes(' graphs ') ? `[data-panel="graphs"][data-log="${log.index}"]` : '';
+  goTo(app, log, heap, at);
+  if (key === 'instance') app.lanes?.goToInstance(log, at);
+  const panel = app.root.querySelector(panels || graphPanel || 'none');
+  panel?.scrollIntoView({ block: 'start' });
 }
+
+/** @param {App} app @param {Log} log @param {Worth} of */
+const worthLine = (app, log, of) =>
+  element(
+    'li',
+    { 'data-finding': of.key },
+    element(
+      'button',
+      { type: 'button', 'data-key': `${log.index} ${of.key} ${of.where}`, onclick: () => goToWorth(app, log, of) },
+      element('b', { title: exactly(of.bytes, false) }, amount(of.bytes, false, of.about)),
+      element('span', { class: 'where' }, of.where),
+      element('span', { class: 'what' }, of.what),
+    ),
+    element(
+      'p',
+      { class: 'open' },
+      element('span', { class: 'do' }, `do: ${of.change}`),
+      element('span', { class: 'see' }, 'see: ', element('code', {}, of.see)),
+    ),
+  );
+
+/** What is worth a change: the list of the insights report. @param {App} app @param {Log} log */
+function worth(app, log) {
+  const { findings } = log,
+    SHOWN = app.runs().length > 1 ? 1 : 3;
+  if (!findings) return null;
+  if (!findings.length) return element('p', { class: 'worth', 'data-log': log.index }, 'nothing that stands out');
+  const lines = (/** @type {Worth[]} */ of) => element('ul', {}, ...of.map((one) => worthLine(app, log, one))),
+    more = findings.slice(SHOWN);
+  return element(
+    'div',
+    { class: 'worth', 'data-log': log.index },
+    element('p', { class: 'open' }, 'findings: what each would save of the peak, at most'),
+    lines(findings.slice(0, SHOWN)),
+    more.length > 0 && folded(several(more.length, 'more finding'), () => [lines(more)]),
+  );
+}
+
+/** Of each run what happened, and what is worth a change. @param {App} app */
+export const strips = (app) =>
+  app.runs().flatMap((log) => [strip(app, log), worth(app, log)].filter((part) => part !== null));

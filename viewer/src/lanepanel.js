@@ -116,8 +116,12 @@ export class LanePanel {
 
   /** The one that stands out most. @param {Log} log */
   goToWorst(log) {
-    const begin = log.steps?.compared?.instance.begin ?? NaN,
-      box = instancesOf(log).find((i) => log.lanes.from[i] <= begin && begin <= log.lanes.to[i]);
+    this.goToInstance(log, log.steps?.compared?.instance.begin ?? NaN);
+  }
+
+  /** The one that lasts then. @param {Log} log @param {number} at  ns */
+  goToInstance(log, at) {
+    const box = instancesOf(log).find((i) => log.lanes.from[i] <= at && at <= log.lanes.to[i]);
     if (box !== undefined) this.goTo({ log, box });
   }
 

@@ -1,7 +1,7 @@
 /** The instance that stands out: what it holds at its peak that the median one does not, as the steps report has it. */
 import { fill } from './colours.js';
 import { element, nameText, row, swatch, table } from './dom.js';
-import { count, exactly, size } from './format.js';
+import { amount, count, exactly, size } from './format.js';
 import { csvOf } from './lines.js';
 import { pathName } from './model.js';
 import { panel } from './panel.js';
@@ -12,15 +12,9 @@ import { panel } from './panel.js';
  * @typedef {NonNullable<import('./data.js').Steps['compared']>} Compared
  */
 
-/** In a line. @param {Log} log */
-export function standsOutText({ steps }) {
-  if (!steps?.compared) return '';
-  const { heap, instance } = steps.compared,
-    of = steps.heaps.find((other) => other.heap === heap),
-    others = of && of.peaksOut > 1 ? ` and ${count(of.peaksOut - 1)} more` : '',
-    over = size(instance.peak - (of?.medianPeak ?? 0), true);
-  return `${instance.name}${others} of ${count(steps.instances)} stands out: ${size(instance.peak)} of ${heap}, ${over} over the median`;
-}
+/** What made the instance larger, as the steps report names it. @param {Compared} compared */
+const causeText = ({ cause, causeBytes, causeEstimated }) =>
+  cause && `${amount(causeBytes, false, causeEstimated)} more in ${cause}`;
 
 /** @param {App} app @param {string} name */
 const named = (app, name) =>
@@ -56,13 +50,31 @@ export function standsOut(app, log, go) {
   const FIRST = 3;
   if (!log.steps?.compared) return null;
   const { instance, median, heap } = log.steps.compared,
-    text = `${instance.name} against ${median.name}, the median, at their peaks of ${heap}`;
+    cause = causeText(log.steps.compared),
+    text = `${instance.name} against ${median.name}, the median, at their peaks of ${heap}${cause && `: ${cause}`}`;
   return element(
     'div',
     { class: 'stands-out' },
     element('button', { type: 'button', title: `go to ${instance.name}`, onclick: go }, text),
     comparison(app, log.steps.compared, FIRST, false),
   );
+}
+
+/** What the instance holds more of, by call stacks; null: ranges tell all. @param {Compared} compared */
+function stacksTable({ instance, stacks, otherStacks }) {
+  if (!stacks.length) return null;
+  const made = table(
+    `by call stack${otherStacks ? `; ${count(otherStacks)} more` : ''}`,
+    ['held by', `${instance.name} holds more`],
+    stacks.map(({ name, bytes, estimated }) =>
+      row([
+        element('span', { class: 'name', title: name }, nameText(name)),
+        element('span', { title: exactly(bytes, false), class: 'more' }, amount(bytes, false, estimated, true)),
+      ]),
+    ),
+  );
+  made.className = 'sides by-stack';
+  return made;
 }
 
 /** All of the difference. @param {App} app @param {Log} log */
@@ -87,6 +99,8 @@ export function stepPanel(app, log) {
     { 'data-panel': 'steps', 'data-log': log.index },
     { name: 'stands-out', text: () => csvOf(heads, lines) },
     `${instance.name} at its peak, against ${median.name}, the median`,
+    element('p', { class: 'cause' }, causeText(compared)),
     made,
+    ...[stacksTable(compared)].filter((part) => part !== null),
   );
 }

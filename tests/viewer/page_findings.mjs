@@ -1,0 +1,100 @@
+// What is worth a change: the page's findings are those of insights, in its words, and each goes to its place.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Workshop, drawn } from './browser.mjs';
+
+const shop = new Workshop();
+before(() => shop.open());
+after(() => shop.close());
+
+const FOLDER = fileURLToPath(new URL('../golden/', import.meta.url));
+const golden = (name) => `${FOLDER}${name}.zst`;
+
+/** The lines below the heading, as the page has them in parts. @param {string[]} logs */
+function told(...logs) {
+  const text = execFileSync(process.env.REPORT, ['insights', ...logs], { encoding: 'utf8', stdio: 'pipe' }),
+    lines = text.split('\n').filter(Boolean),
+    from = lines.findIndex((line) => /^(findings:|nothing that stands out)/.test(line));
+  return lines.slice(from).map((line) => line.trim());
+}
+
+/** The page's, as the report would write them. @param {import('playwright-core').Page} page @param {number} log */
+async function shown(page, log) {
+  const worth = page.locator(`.worth[data-log="${log}"]`);
+  for (const summary of await worth.locator('summary').all()) await summary.click();
+  return worth.evaluate((place) => {
+    const text = (of, part) => of.querySelector(part)?.textContent ?? '',
+      items = [...place.querySelectorAll('li')].flatMap((item) => [
+        `${text(item, 'b')}  ${text(item, '.where').padEnd(4)}  ${text(item, '.what')}`,
+        text(item, '.do').replace('do: ', 'do:  '),
+        text(item, '.see'),
+      ]);
+    return items.length ? [place.querySelector('p').textContent, ...items] : [place.textContent];
+  });
+}
+
+test('of every golden log the page has the findings that the report has, in its words', async () => {
+  const logs = readdirSync(FOLDER).filter((name) => name.endsWith('.zst'));
+  assert.ok(logs.length > 15);
+  for (const name of logs) {
+    const page = await shop.show(shop.html('one.html', FOLDER + name));
+    assert.deepEqual(await shown(page, 0), told(FOLDER + name), name);
+    assert.deepEqual(page.trouble, []);
+    await page.close();
+  }
+});
+
+test('of two runs each has its own; of the processes of a run the one that was killed has what is of all', async () => {
+  const two = [golden('h100-gpt2'), golden('h100-lora')],
+    both = await shop.show(shop.html('two.html', ...two));
+  for (const [i, log] of two.entries()) assert.deepEqual(await shown(both, i), told(log));
+  const run = `${FOLDER}workers`,
+    page = await shop.show(shop.html('run.html', run)),
+    { a } = await page.evaluate(() => memprof.state),
+    lines = told(run);
+  assert.match(lines[1], /forked workers hold about as much each/);
+  assert.deepEqual((await shown(page, a)).slice(0, 2), lines.slice(0, 2));
+});
+
+test('each finding goes to where it was seen, and pins it', async () => {
+  const page = await shop.show(shop.html('spike.html', golden('h100-spike')));
+  await shown(page, 0);
+  for (const button of await page.locator('.worth button').all()) {
+    await button.click();
+    await drawn(page);
+    const { pin, view } = await page.evaluate(() => ({ pin: memprof.pins, view: memprof.view }));
+    assert.equal(pin.length, 1);
+    assert.equal(pin[0].heap, 'gpu0/torch');
+    assert.ok(pin[0].at >= view[0] && pin[0].at <= view[1], `${pin[0].at} in ${view}`);
+  }
+  const [instance] = shop
+    .report('steps', golden('h100-spike'))
+    .heaps.filter(({ heap }) => heap === 'gpu0/torch')
+    .flatMap(({ instances }) => instances.filter((of) => of.name === 'step:7'));
+  await page.locator('[data-finding="instance"] button').click();
+  assert.equal(await page.evaluate(() => memprof.pins[0].at), instance.peak_time_ns);
+  assert.match(await page.locator('.lanes .legend').textContent(), /^step:7,/);
+});
+
+test('what stands out is named with what made it larger, as steps names it', async () => {
+  const spike = golden('h100-spike'),
+    page = await shop.show(shop.html('cause.html', spike)),
+    text = execFileSync(process.env.REPORT, ['steps', spike], { encoding: 'utf8' }),
+    cause = /, ([^,]+ more in [^;]+);/.exec(text)[1];
+  assert.match(cause, /layers\.5/);
+  assert.ok((await page.locator('.stands-out button').textContent()).endsWith(`: ${cause}`));
+  assert.equal(await page.locator('[data-panel="steps"] .cause').textContent(), cause);
+  const lines = /by python +more .*\n((?: {2}.*\n)+)/.exec(text)[1].split('\n').filter(Boolean),
+    rows = await page
+      .locator('[data-panel="steps"] .by-stack tbody tr')
+      .evaluateAll((all) =>
+        all.map((row) => [row.querySelector('.name').getAttribute('title'), row.querySelector('.more').textContent]),
+      );
+  assert.deepEqual(
+    rows,
+    lines.map((line) => line.trim().split(/ {2,}/).slice(0, 2)).map(([name, bytes]) => [name, `+${bytes}`]),
+  );
+});
