@@ -218,11 +218,11 @@ __attribute__((constructor)) static void construct(void) { enter_once(); }
 /* ---- the table of features */
 
 /* Does an event of this kind have a Python stack: that of a large block, of an object of pymalloc
- * that was sampled, of a small block that was? */
+ * that was sampled, of a small block that has a native one? */
 static bool has_python(unsigned op, unsigned heap, uint64_t size, uint64_t stack)
 {
     return mp_stack_large(op, heap, size) || (heap == MPF_HEAP_PYTHON && op == MPF_OP_ALLOC) ||
-           (stack && (mp_config.stacks == MP_STACKS_SAMPLE || mp_stack_of_sample(op, heap)));
+           (stack && (mp_config.stacks >= MP_STACKS_SAMPLE || mp_stack_of_sample(op, heap)));
 }
 
 static uint64_t python_of(unsigned op, unsigned heap, uint64_t size, uint64_t stack)

@@ -59,6 +59,13 @@ def test_small_objects_are_estimated_by_line():
         mp.check(400000 < blocks < 2000000, f"{python}: {blocks} blocks")
 
 
+def test_each_block_of_malloc_has_its_line_with_stacks_of_all():
+    python = next(iter(interpreters()))
+    got, out = run(python, LEAK.replace("400000", "20000"), MEMPROF_STACKS="all", PYTHONMALLOC="malloc")
+    line = sum(size for path, size in rows(got["host/heap"]).items() if any(frame.startswith("keep") for frame in path))
+    mp.check(0.8 * int(out) < line, f"{line} bytes by keep, which held {out}")
+
+
 def test_what_is_inside_is_in_no_sum():
     path, _ = record([next(iter(interpreters())), script(LEAK)], MEMPROF_PYTHON="small")
     out = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", "--format", "json", path], stdout=subprocess.PIPE, check=True).stdout
