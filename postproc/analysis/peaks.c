@@ -124,16 +124,36 @@ static struct mpr_touched touched_by(const struct mpr_reading *rss)
     return (struct mpr_touched){ anonymous + swap, rss->time };
 }
 
+static uint64_t of_files(const struct mpr_reading *rss)
+{
+    const uint64_t file = rss->value[MPF_RSS_FILE], shared = rss->value[MPF_RSS_SHMEM];
+    return (file == MPF_UNKNOWN ? 0 : file) + (shared == MPF_UNKNOWN ? 0 : shared);
+}
+
+/* Anonymous memory at its most between these two, where resident memory was never as much before;
+ * else 0. */
+static uint64_t high_between(const struct mpr_reading *before, const struct mpr_reading *after)
+{
+    const uint64_t high = after->value[MPF_RSS_HWM], files = of_files(after);
+    if (high == MPF_UNKNOWN || (before->valid && high <= before->value[MPF_RSS_HWM])) return 0;
+    const uint64_t least = before->valid && of_files(before) < files ? of_files(before) : files;
+    return mpr_less(high, least);
+}
+
 /* Mappings and large blocks are counted when they are made, and need no memory until they are
- * touched. */
+ * touched.  What came behind the last sample may have been touched, all of it. */
 static void fill_touched(uint8_t heap, struct mpr_heap_peak *out)
 {
-    const struct mpr_touched before = touched_by(&out->before[MPR_READ_RSS]),
-                             after = touched_by(&out->after[MPR_READ_RSS]);
-    const bool later =
-        before.bytes == MPF_UNKNOWN || (after.bytes != MPF_UNKNOWN && after.bytes > before.bytes);
+    const struct mpr_reading *rss_before = &out->before[MPR_READ_RSS],
+                             *rss_after = &out->after[MPR_READ_RSS];
+    const struct mpr_touched before = touched_by(rss_before);
+    struct mpr_touched after = touched_by(rss_after);
+    out->touched = (struct mpr_touched){ MPF_UNKNOWN, 0 };
+    if ((heap != MPF_HEAP_HOST && heap != MPF_HEAP_MMAP) || after.bytes == MPF_UNKNOWN) return;
+    const uint64_t high = high_between(rss_before, rss_after);
+    if (high > after.bytes) after.bytes = high;
+    const bool later = before.bytes == MPF_UNKNOWN || after.bytes > before.bytes;
     out->touched = later ? after : before;
-    if (heap != MPF_HEAP_HOST && heap != MPF_HEAP_MMAP) out->touched.bytes = MPF_UNKNOWN;
 }
 
 /* ---- instances */

@@ -39,6 +39,12 @@ static double variance_of(const struct mpr_sampling *s, uint64_t size)
     return bytes * bytes * (1 - p);
 }
 
+struct mpr_weight mpr_estimates_weight(const struct mpr_sampling *s, uint64_t size)
+{
+    const struct mpr_more more = more_of(s, size);
+    return (struct mpr_weight){ (double)more.bytes, more.blocks, variance_of(s, size) };
+}
+
 /* The cell's estimate, with its state at the peak kept. */
 static struct mpr_estimate *before_change(struct mpr_estimates *e, const struct mpr_books *books,
                                           uint32_t cell)

@@ -51,6 +51,11 @@ uint64_t mpr_estimates_come(struct mpr_estimates *e, const struct mpr_books *boo
                             uint64_t size);
 uint64_t mpr_estimates_go(struct mpr_estimates *e, const struct mpr_books *books, uint32_t cell,
                           uint64_t size);
+/* What a block of this size of such a heap stands for beyond what it is. */
+struct mpr_weight {
+    double bytes, blocks, variance; /* variance: of the bytes */
+};
+struct mpr_weight mpr_estimates_weight(const struct mpr_sampling *s, uint64_t size);
 /* What the cell's blocks stand for beyond what they are, at its heap's peak; *samples: how many
  * were sampled. */
 struct mpr_more mpr_estimates_at_peak(const struct mpr_estimates *e, const struct mpr_books *books,

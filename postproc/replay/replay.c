@@ -125,6 +125,14 @@ static void unknown_free(struct mpr_replay *r, uint64_t key, uint32_t thread)
     else wait_for_partner(r, key, thread, MPR_WAIT_ALLOC);
 }
 
+/* A sample of malloc's blocks tells of the others, which lie among the totals. */
+static void weigh_rest(struct mpr_replay *r, uint64_t key, uint64_t size, int sign)
+{
+    if ((uint8_t)key != MPF_HEAP_HOST || !mpr_replay_samples_host(r)) return;
+    const struct mpr_weight more = mpr_estimates_weight(&r->estimates.host, size);
+    mpr_totals_sampled(&r->totals, &r->books, sign, &more, r->now);
+}
+
 /* What a block whose like are sampled counts in the books. */
 MPR_COLD static uint64_t weigh_in(struct mpr_replay *r, const struct mpr_block *block)
 {
@@ -133,6 +141,7 @@ MPR_COLD static uint64_t weigh_in(struct mpr_replay *r, const struct mpr_block *
     if ((uint8_t)block->key == MPF_HEAP_PYTHON)
         return mpr_estimates_come(&r->estimates, &r->books, cell, size);
     mpr_estimates_add(&r->estimates, &r->books, cell, size);
+    weigh_rest(r, block->key, size, 1);
     return size;
 }
 
@@ -143,6 +152,7 @@ MPR_COLD static uint64_t weigh_out(struct mpr_replay *r, const struct mpr_block 
     if ((uint8_t)block->key == MPF_HEAP_PYTHON)
         return mpr_estimates_go(&r->estimates, &r->books, cell, size);
     mpr_estimates_remove(&r->estimates, &r->books, cell, size);
+    weigh_rest(r, block->key, size, -1);
     return size;
 }
 
@@ -558,5 +568,6 @@ void mpr_replay_finish(struct mpr_replay *r)
     expire_repairs(r, UINT64_MAX);
     mpr_chosen_turn(r, UINT64_MAX);
     mpr_gpu_finish(r);
+    mpr_totals_finish(&r->totals, &r->books);
     mpr_samples_finish(&r->samples, &r->books);
 }

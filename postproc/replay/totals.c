@@ -1,5 +1,6 @@
 #include "totals.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "amount.h"
@@ -8,19 +9,59 @@
 #define LIVE_MAX ((uint64_t)1 << 60)
 
 /* A forked child may have freed more than it made: blocks of its parent. */
-static uint64_t live_of(const uint64_t *made, const uint64_t *freed)
+static uint64_t live_of(uint64_t made, uint64_t freed)
 {
-    const uint64_t live = mpr_less(*made, *freed);
+    const uint64_t live = mpr_less(made, freed);
     return live < LIVE_MAX ? live : LIVE_MAX;
 }
 
-/* To these bytes and blocks more in one change, so that a peak is one of both. */
+static uint64_t counted(const struct mpr_totals *t, unsigned made)
+{
+    return live_of(t->value[made], t->value[made + 2]);
+}
+_Static_assert(MPF_HOST_FREED_BYTES == MPF_HOST_MADE_BYTES + 2 &&
+                   MPF_HOST_FREED_BLOCKS == MPF_HOST_MADE_BLOCKS + 2,
+               "what was freed follows what was made");
+
+/* In one change, so that a peak is one of both. */
 static void change(struct mpr_totals *t, struct mpr_books *books, uint64_t bytes, uint64_t blocks,
                    uint64_t time)
 {
-    if (bytes >= t->live) mpr_books_add_many(books, t->cell, bytes - t->live, blocks, time);
-    else mpr_books_remove_many(books, t->cell, t->live - bytes, 0 - blocks);
+    const uint64_t came = blocks - t->live_blocks; /* modulo 2^64 */
+    if (bytes >= t->live) mpr_books_add_many(books, t->cell, bytes - t->live, came, time);
+    else mpr_books_remove_many(books, t->cell, t->live - bytes, 0 - came);
     t->live = bytes;
+    t->live_blocks = blocks;
+}
+
+/* Six standard errors: of all instants of a long log hardly one is so by chance. */
+static bool is_certain(const struct mpr_since *s) { return fabs(s->bytes) > 6 * sqrt(s->variance); }
+
+static uint64_t with(uint64_t counted, double more)
+{
+    if (more < 0) return mpr_less(counted, (uint64_t)fmin(-more, (double)LIVE_MAX));
+    return counted + (uint64_t)fmin(more, (double)LIVE_MAX);
+}
+
+void mpr_totals_sampled(struct mpr_totals *t, struct mpr_books *books, int sign,
+                        const struct mpr_weight *more, uint64_t time)
+{
+    struct mpr_since *s = &t->since;
+    if (!t->told) return;
+    s->bytes += sign * more->bytes;
+    s->blocks += sign * more->blocks;
+    if (sign > 0) s->made += more->blocks;
+    s->variance += more->variance;
+    const uint64_t bytes = counted(t, MPF_HOST_MADE_BYTES),
+                   blocks = counted(t, MPF_HOST_MADE_BLOCKS);
+    if (is_certain(s)) change(t, books, with(bytes, s->bytes), with(blocks, s->blocks), time);
+    else if (t->live != bytes) change(t, books, bytes, blocks, time);
+}
+
+static void made(struct mpr_totals *t, struct mpr_books *books, uint64_t blocks)
+{
+    books->heap[MPF_HEAP_HOST].allocations += blocks;
+    books->cell[t->cell].allocations += blocks;
 }
 
 void mpr_totals_take(struct mpr_totals *t, struct mpr_books *books, const struct mpf_event *e)
@@ -30,13 +71,17 @@ void mpr_totals_take(struct mpr_totals *t, struct mpr_books *books, const struct
     if (e->size < sizeof now) return;
     memcpy(now, e->data, sizeof now);
     t->told = heap->used = true;
-    const uint64_t *was = t->value,
-                   before = mpr_less(was[MPF_HOST_MADE_BLOCKS], was[MPF_HOST_FREED_BLOCKS]),
-                   after = mpr_less(now[MPF_HOST_MADE_BLOCKS], now[MPF_HOST_FREED_BLOCKS]);
-    heap->allocations += now[MPF_HOST_MADE_BLOCKS] - was[MPF_HOST_MADE_BLOCKS];
-    heap->frees += now[MPF_HOST_FREED_BLOCKS] - was[MPF_HOST_FREED_BLOCKS];
-    books->cell[t->cell].allocations += now[MPF_HOST_MADE_BLOCKS] - was[MPF_HOST_MADE_BLOCKS];
-    change(t, books, live_of(&now[MPF_HOST_MADE_BYTES], &now[MPF_HOST_FREED_BYTES]), after - before,
-           e->time);
+    made(t, books, now[MPF_HOST_MADE_BLOCKS] - t->value[MPF_HOST_MADE_BLOCKS]);
+    heap->frees += now[MPF_HOST_FREED_BLOCKS] - t->value[MPF_HOST_FREED_BLOCKS];
     memcpy(t->value, now, sizeof now);
+    t->since = (struct mpr_since){ 0 };
+    change(t, books, counted(t, MPF_HOST_MADE_BYTES), counted(t, MPF_HOST_MADE_BLOCKS), e->time);
+}
+
+void mpr_totals_finish(struct mpr_totals *t, struct mpr_books *books)
+{
+    const struct mpr_since *s = &t->since;
+    if (!t->told || !is_certain(s)) return;
+    made(t, books, with(0, s->made));
+    books->heap[MPF_HEAP_HOST].frees += with(0, s->made - s->blocks);
 }

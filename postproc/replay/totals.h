@@ -1,24 +1,37 @@
 /* host/heap where not every block of malloc is recorded: the bytes and blocks of the others are
  * what the threads counted (SAMPLE_HOST), as of the last time that it was noted.  They lie in one
- * cell. */
+ * cell.
+ *
+ * Where a sample of them is recorded, that tells what came and went since.  Counted numbers stand
+ * as long as this may be chance; where it is so much more or less that it cannot be, it counts:
+ * what a program makes at once just before it is killed is else nowhere. */
 #ifndef MPR_TOTALS_H
 #define MPR_TOTALS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "books.h"
+#include "estimates.h"
 #include "mpf/event.h"
 #include "mpf/sample.h"
 
 struct mpr_totals {
     bool told;
-    uint32_t cell; /* of the books: set before it is told */
-    uint32_t site; /* likewise: nobody's place, by the name of what it is */
-    uint64_t live; /* bytes in it */
+    uint32_t cell;              /* of the books: set before it is told */
+    uint32_t site;              /* likewise: nobody's place, by the name of what it is */
+    uint64_t live, live_blocks; /* in it */
     uint64_t value[MPF_HOST_COUNT];
+    struct mpr_since {
+        double bytes, blocks, made; /* that samples stand for, without these */
+        double variance;            /* of bytes, of each sample that came or went */
+    } since;                        /* that was noted */
 };
 
+/* A sampled block comes (1) or goes (-1), which stands for so much more. */
+void mpr_totals_sampled(struct mpr_totals *t, struct mpr_books *books, int sign,
+                        const struct mpr_weight *more, uint64_t time);
+/* After the last event: what was made since counts as made. */
+void mpr_totals_finish(struct mpr_totals *t, struct mpr_books *books);
 void mpr_totals_take(struct mpr_totals *t, struct mpr_books *books, const struct mpf_event *e);
 /* Does the cell hold them? */
 static inline bool mpr_totals_is(const struct mpr_totals *t, const struct mpr_books *books,

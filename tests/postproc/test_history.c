@@ -362,6 +362,48 @@ static void the_clock_takes_bytes_and_blocks_of_one_instant(void **state)
     end();
 }
 
+static void sample(uint64_t time, unsigned op, uint64_t addr)
+{
+    const struct mpf_event e = { .time = time,
+                                 .addr = addr,
+                                 .size = op == MPF_OP_ALLOC ? SAMPLED : 0,
+                                 .thread = 1,
+                                 .op = (uint8_t)op,
+                                 .heap = MPF_HEAP_PART };
+    mpr_replay_batch(&replay, &e, 1);
+}
+
+/* Of blocks that are sampled the totals are those of a while ago: what the samples say came since
+ * counts where it is more than chance, until the next totals. */
+static void samples_are_newer_than_totals(void **state)
+{
+    enum { FEW = 30, MANY = 60, COUNTED = 1000000 };
+    const struct mpr_heap *heap = &replay.books.heap[H];
+    (void)state;
+    begin(&(struct mpr_replay_options){ .by = MPR_GROUP_STACK,
+                                        .at = MPR_INSTANT_PEAK,
+                                        .host_sample_mean = 65536,
+                                        .host_sample_below = 1 << 20 },
+          0, UINT64_MAX);
+    totals(1, COUNTED, 250);
+    for (uint64_t i = 1; i <= FEW; i++) sample(2, MPF_OP_ALLOC, i << 16);
+    assert_int_equal(heap->bytes, COUNTED + FEW * SAMPLED);
+    for (uint64_t i = FEW + 1; i <= MANY; i++) sample(3, MPF_OP_ALLOC, i << 16);
+    assert_int_equal(heap->bytes, COUNTED + MANY * STANDS_FOR);
+    assert_int_equal(heap->peak_bytes, COUNTED + MANY * STANDS_FOR);
+    assert_int_equal(heap->blocks, 250 + 990); /* 16.5 times 60 */
+    for (uint64_t i = 1; i <= MANY; i++) sample(4, MPF_OP_FREE, i << 16);
+    assert_int_equal(heap->bytes, COUNTED);
+    assert_int_equal(heap->blocks, 250);
+    totals(5, COUNTED, 250);
+    for (uint64_t i = 1; i <= MANY; i++) sample(6, MPF_OP_ALLOC, i << 16);
+    const uint64_t allocations = heap->allocations;
+    mpr_replay_finish(&replay);
+    assert_int_equal(heap->bytes, COUNTED + MANY * STANDS_FOR);
+    assert_int_equal(heap->allocations, allocations + 930);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +413,7 @@ int main(void)
         cmocka_unit_test(the_clock_takes_what_was_before_its_tick),
         cmocka_unit_test(the_clock_ends),
         cmocka_unit_test(the_clock_takes_bytes_and_blocks_of_one_instant),
+        cmocka_unit_test(samples_are_newer_than_totals),
         cmocka_unit_test(estimates_sum_to_the_heap),
         cmocka_unit_test(estimates_are_no_more_than_there_is),
         cmocka_unit_test(samples_without_a_name_stand_for_their_like),
