@@ -16,7 +16,7 @@
 /* With no new chunk, the cursor stays behind the last slot of the full one. */
 static void stay_at_end(struct mp_thread *t, const struct mpf_chunk *c)
 {
-    if (c) t->cur = mp_cursor(c, mp_records_used_slots(t, c));
+    if (c) __atomic_store_n(&t->cur, mp_cursor(c, mp_records_used_slots(t, c)), __ATOMIC_RELEASE);
 }
 
 /* A chunk, if need be after waiting for the encoder: as long as it writes a frame each second,
