@@ -130,7 +130,7 @@ def test_library_in_the_place_of_its_parents():
 def test_libraries_come_and_go_while_threads_allocate():
     log = reload("threads").logs.one()
     mp.whole(log)
-    mp.equal(log.live_blocks(), reload("threads", stacks="off").logs.one().live_blocks(), "live blocks")
+    mp.within(log.live_blocks(), 0, 20, "live blocks: the loader's lists, not one of each of a thousand turns")
 
 
 def test_libraries_come_and_go_in_a_signal_handler():
