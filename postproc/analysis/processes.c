@@ -18,7 +18,7 @@ void mpr_processes_free(struct mpr_processes *all)
 
 /* ---- one log */
 
-static const char *title_of(struct mpr_arena *arena, const struct mpr_process_info *p)
+const char *mpr_process_title(struct mpr_arena *arena, const struct mpr_process_info *p)
 {
     char *text = NULL;
     size_t bytes;
@@ -64,7 +64,7 @@ int mpr_processes_add(struct mpr_processes *all, const char *path,
         return -1;
     struct mpr_process *out = add(all, MPR_HEAPS);
     mpr_reader_summary(&reader, path, &all->arena, &out->summary);
-    out->title = title_of(&all->arena, &out->summary.process);
+    out->title = mpr_process_title(&all->arena, &out->summary.process);
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
         const struct mpr_heap *h = &reader.replay.books.heap[i];
         if (h->used)
@@ -81,7 +81,7 @@ void mpr_processes_add_read(struct mpr_processes *all, const struct mpr_summary 
 {
     struct mpr_process *out = add(all, heaps);
     out->summary = *summary;
-    out->title = title_of(&all->arena, &summary->process);
+    out->title = mpr_process_title(&all->arena, &summary->process);
     for (size_t i = 0; i < heaps; i++) add_heap(out, &heap[i]);
 }
 

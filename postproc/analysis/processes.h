@@ -41,6 +41,8 @@ struct mpr_processes {
     size_t count, cap;
 };
 
+/* Its command line, the program without its directory; "": not known. */
+const char *mpr_process_title(struct mpr_arena *arena, const struct mpr_process_info *p);
 /* Reads one log.  0, or -1 with *error filled (the others stay good). */
 int mpr_processes_add(struct mpr_processes *all, const char *path,
                       const struct mpr_progress *progress, struct mpr_error *error);

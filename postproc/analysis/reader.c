@@ -11,8 +11,8 @@
 #include "repeats.h"
 #include "units.h"
 
-static int replay_all(struct mpr_reader *reader, const char *path,
-                      const struct mpr_progress *progress, struct mpr_error *error)
+int mpr_reader_read(struct mpr_reader *reader, const char *path,
+                    const struct mpr_progress *progress, struct mpr_error *error)
 {
     const struct mpf_event *events;
     const uint64_t total = mpr_log_status(reader->log)->bytes;
@@ -23,9 +23,17 @@ static int replay_all(struct mpr_reader *reader, const char *path,
         if (progress->tick)
             progress->tick(progress->arg, path, mpr_log_position(reader->log), total);
     }
+    return (int)count;
+}
+
+static int replay_all(struct mpr_reader *reader, const char *path,
+                      const struct mpr_progress *progress, struct mpr_error *error)
+{
+    const int status = mpr_reader_read(reader, path, progress, error);
+    if (status > 0) return status;
     mpr_replay_finish(&reader->replay);
     if (reader->repeats) mpr_repeats_end(reader->repeats, &reader->replay);
-    return (int)count;
+    return status;
 }
 
 static double positive(const char *text)
@@ -66,12 +74,12 @@ static void read_rest(const struct mpr_header *header, struct mpr_replay_options
                  mpr_header_get(header, "window.blocks") ? " outside of windows" : "");
 }
 
-int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_group by,
-                    struct mpr_instant at, struct mpr_error *error)
+/* Of a log that is open. */
+static void begin(struct mpr_reader *reader, const char *path, enum mpr_group by,
+                  struct mpr_instant at)
 {
     reader->enough = NULL;
     reader->repeats = NULL;
-    if (mpr_log_open(&reader->log, path, error) != 0) return -1;
     const struct mpr_header *header = mpr_log_header(reader->log);
     struct mpr_replay_options options = {
         .by = by, .at = at, .has_parent = mpr_header_get(header, "parent.log") != NULL
@@ -81,6 +89,21 @@ int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_group 
     mpr_alloc_for(path);
     mpr_replay_init(&reader->replay, &options);
     reader->names = mpr_names_new();
+}
+
+int mpr_reader_open(struct mpr_reader *reader, const char *path, enum mpr_group by,
+                    struct mpr_instant at, struct mpr_error *error)
+{
+    if (mpr_log_open(&reader->log, path, error) != 0) return -1;
+    begin(reader, path, by, at);
+    return 0;
+}
+
+int mpr_reader_follow(struct mpr_reader *reader, const char *path, enum mpr_group by,
+                      struct mpr_error *error)
+{
+    if (mpr_log_follow(&reader->log, path, error) != 0) return -1;
+    begin(reader, path, by, MPR_INSTANT_PEAK);
     return 0;
 }
 

@@ -31,6 +31,12 @@ int mpr_reader_replay(struct mpr_reader *reader, const char *path,
 int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_group by,
                    struct mpr_instant at, const struct mpr_progress *progress,
                    struct mpr_error *error);
+/* Opens a log that may grow (mpr_log_follow), and replays what there is by now, without an end to
+ * it: how often is the caller's.  0, or -1 with *error filled; read leaves the reader open. */
+int mpr_reader_follow(struct mpr_reader *reader, const char *path, enum mpr_group by,
+                      struct mpr_error *error);
+int mpr_reader_read(struct mpr_reader *reader, const char *path,
+                    const struct mpr_progress *progress, struct mpr_error *error);
 void mpr_reader_close(struct mpr_reader *reader);
 /* What a header says of its process; the strings live in the arena. */
 void mpr_reader_process(const struct mpr_header *header, struct mpr_arena *arena,

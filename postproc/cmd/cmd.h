@@ -26,6 +26,7 @@ int mpr_cmd_peaks(int argc, char **argv);
 int mpr_cmd_oom(int argc, char **argv);
 int mpr_cmd_html(int argc, char **argv);
 int mpr_cmd_timeline(int argc, char **argv);
+int mpr_cmd_top(int argc, char **argv);
 int mpr_cmd_check(int argc, char **argv);
 int mpr_cmd_compact(int argc, char **argv);
 int mpr_cmd_diff(int argc, char **argv);
@@ -82,6 +83,10 @@ int mpr_output_report(struct mpr_output *output, mpr_render_result *render, cons
 typedef void mpr_describe_result(struct mpr_document *doc, const void *result);
 int mpr_output_document(struct mpr_output *output, mpr_describe_result *describe,
                         const void *result, bool incomplete);
+
+/* Of an output that is open: what would be written, of the caller. */
+char *mpr_output_text(const struct mpr_output *output, mpr_describe_result *describe,
+                      const void *result);
 
 /* Runs argp for a subcommand; a usage error ends the process with MPR_EXIT_USAGE. */
 void mpr_cmd_parse(const struct argp *argp, int argc, char **argv, void *input);

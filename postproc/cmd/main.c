@@ -43,6 +43,7 @@ static const struct {
     { "temporary", mpr_cmd_temporary },
     { "threads", mpr_cmd_threads },
     { "leaks", mpr_cmd_leaks },
+    { "top", mpr_cmd_top },
 };
 // clang-format on
 
@@ -108,6 +109,7 @@ static const struct argp argp = {
         "  temporary who makes blocks that are freed soon\n"
         "  threads   what each thread allocated, and when it lived\n"
         "  processes the processes of a run, as a tree\n"
+        "  top       what processes hold now, while they run\n"
         "  ranks     the ranks of a job side by side: who differs, and by what\n"
         "  info      what a log holds\n"
         "  export    a log as a database of SQLite: every block, range and sample\n"

@@ -216,6 +216,27 @@ int mpr_output_report(struct mpr_output *output, mpr_render_result *render, cons
     return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
 }
 
+char *mpr_output_text(const struct mpr_output *output, mpr_describe_result *describe,
+                      const void *result)
+{
+    struct mpr_document doc = { .naming = &output->naming,
+                                .top = output->style.top,
+                                .clock = output->style.clock };
+    char *text = NULL, *plain = NULL;
+    size_t bytes;
+    describe(&doc, result);
+    FILE *memory = mpr_text_open(&text, &bytes);
+    output->renderer->document(memory, &doc, &output->style);
+    mpr_text_close(memory);
+    mpr_doc_free(&doc);
+    if (!wants_ascii(output)) return text;
+    memory = mpr_text_open(&plain, &bytes);
+    mpr_ascii_write(memory, text);
+    mpr_text_close(memory);
+    free(text);
+    return plain;
+}
+
 static void render_document(const struct mpr_renderer *renderer, FILE *out, const void *doc,
                             const struct mpr_style *style)
 {

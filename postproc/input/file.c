@@ -58,6 +58,8 @@ void mpr_file_share(int fd)
         nanosleep(&(struct timespec){ .tv_nsec = TRY_NS }, NULL);
 }
 
+void mpr_file_unshare(int fd) { flock(fd, LOCK_UN); }
+
 bool mpr_file_take(int fd) { return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
 int mpr_file_mine(const struct stat *st, const char *path, struct mpr_error *error)

@@ -24,7 +24,8 @@ static inline bool mpr_file_same(const struct stat *a, const struct stat *b)
 /* Who reads a log shares it (flock), and who gives room in it back has it alone for that moment
  * (folded.h).  A file system without such locks goes without. */
 void mpr_file_share(int fd); /* waits for a second at most */
-bool mpr_file_take(int fd);  /* never waits; false: somebody shares it */
+void mpr_file_unshare(int fd);
+bool mpr_file_take(int fd); /* never waits; false: somebody shares it */
 
 /* Is it this user's, and has it one name only?  Else *error says why it is not changed; -1. */
 int mpr_file_mine(const struct stat *st, const char *path, struct mpr_error *error);

@@ -78,6 +78,13 @@ void mpr_frames_turn(struct mpr_frames *f, const struct mpr_map *map, size_t at)
     f->fd = map->fd;
 }
 
+void mpr_frames_grow(struct mpr_frames *f, const struct mpr_map *map)
+{
+    const size_t at = f->cut ? (size_t)f->cut_offset : f->at;
+    f->cut = false;
+    mpr_frames_turn(f, map, at);
+}
+
 /* The frames that a log's fold stands for are not missing: it comes behind the header. */
 static bool is_fold(const struct mpr_frames *f, const struct mpf_frame *frame)
 {

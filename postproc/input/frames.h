@@ -39,6 +39,8 @@ struct mpr_frames {
 int mpr_frames_open(struct mpr_frames *f, const struct mpr_map *map);
 /* Goes on in another file of the same log, or after its size has changed. */
 void mpr_frames_turn(struct mpr_frames *f, const struct mpr_map *map, size_t at);
+/* The same file has grown: the frame that it ended in may be whole now. */
+void mpr_frames_grow(struct mpr_frames *f, const struct mpr_map *map);
 void mpr_frames_close(struct mpr_frames *f);
 /* Next whole frame; its body is valid until the next call.  1, 0 at the end, MPF_ERR_VERSION (at
  * `at`), MPF_ERR_SPACE. */

@@ -1,5 +1,6 @@
 /* States: FRAMES (reader open: inside an EVENTS frame; first those of LOG.fold, if there is one) ->
- * JOURNAL -> DONE; PENDING interrupts FRAMES for a SLOTS frame.
+ * JOURNAL -> DONE; PENDING interrupts FRAMES for a SLOTS frame.  A log that is followed pauses in
+ * FRAMES as long as its process runs.
  *
  *   FRAMES --SLOTS frame--> PENDING --end--> FRAMES --last frame--> JOURNAL --end--> DONE */
 #include "log.h"
@@ -11,6 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "file.h"
 #include "folded.h"
 #include "frames.h"
 #include "journal.h"
@@ -39,6 +41,8 @@ struct mpr_log {
     struct mpf_columns_reader reader;
     bool reading;            /* `reader` is inside a frame */
     bool asked;              /* whether its process lives: status.process */
+    bool followed;           /* that runs, and its journal is left to it */
+    bool paused;             /* followed, and no frame is left for now */
     struct mpf_block *block; /* the reader's scratch */
     uint32_t block_cap;
     uint64_t kept_seq; /* frames of events that the log holds, for slots in a journal */
@@ -289,6 +293,14 @@ static void ask(struct mpr_log *log)
     log->asked = true;
 }
 
+static bool may_grow(struct mpr_log *log)
+{
+    ask(log);
+    mpr_journal_free(&log->journal);
+    log->asked = false;
+    return log->status.process.life != MPR_LIFE_ENDED;
+}
+
 /* After the last frame: joins the journal when the log has no end. */
 static int join_journal(struct mpr_log *log, struct mpr_error *error)
 {
@@ -331,6 +343,39 @@ static void find_end(struct mpr_log *log)
     if (s->last_ns > s->end_ns) s->end_ns = s->last_ns;
 }
 
+/* ---- a log that grows */
+
+/* No frame is left for now; where the last one is an END none will come. */
+static bool pauses(struct mpr_log *log)
+{
+    if (!log->followed || log->status.ended) return false;
+    log->paused = true;
+    mpr_file_unshare(log->map.fd);
+    return true;
+}
+
+static int go_on(struct mpr_log *log, struct mpr_error *error)
+{
+    mpr_file_share(log->map.fd);
+    if (mpr_map_grow(&log->map, log->path, error) != 0) return -1;
+    log->paused = false;
+    log->status.bytes = mpr_log_position(log) + log->map.size - log->frames.at;
+    mpr_frames_grow(&log->frames, &log->map);
+    return MPR_LOG_MORE;
+}
+
+/* Whose log grows lives; one that is idle is asked for. */
+int mpr_log_more(struct mpr_log *log, struct mpr_error *error)
+{
+    struct stat st;
+    if (!log->paused) return MPR_LOG_ENDED;
+    if (stat(log->path, &st) != 0) return mpr_fail_errno(error, log->path, "examine");
+    if (!mpr_file_same(&st, &log->map.st)) return MPR_LOG_REPLACED;
+    if (st.st_size > log->map.st.st_size) return go_on(log, error);
+    log->followed = may_grow(log);
+    return log->followed ? MPR_LOG_MORE : go_on(log, error);
+}
+
 /* ---- the stream */
 
 /* One attempt in the present state: events, 0 to go on, -1. */
@@ -341,7 +386,7 @@ static long step(struct mpr_log *log, struct mpr_error *error)
     case STATE_FRAMES:
         if (log->reading) return read_columns(log);
         count = next_frame(log, error);
-        if (count == 0) count = join_journal(log, error);
+        if (count == 0 && !pauses(log)) count = join_journal(log, error);
         return count < 0 ? -1 : 0;
     case STATE_PENDING:
     case STATE_JOURNAL:
@@ -359,7 +404,7 @@ static long step(struct mpr_log *log, struct mpr_error *error)
 long mpr_log_next(struct mpr_log *log, const struct mpf_event **events, struct mpr_error *error)
 {
     *events = log->batch;
-    while (log->state != STATE_DONE) {
+    while (log->state != STATE_DONE && !log->paused) {
         const long count = step(log, error);
         if (log->map.changed || log->folded.map.changed) return truncated(log, error);
         if (count < 0) return -1;
@@ -368,6 +413,7 @@ long mpr_log_next(struct mpr_log *log, const struct mpf_event **events, struct m
         log->status.last_ns = log->batch[count - 1].time;
         return count;
     }
+    if (log->paused) return 0;
     if (log->status.bad_offset == MPR_NO_OFFSET) log->status.good_ns = log->status.last_ns;
     find_end(log);
     return 0;
@@ -420,6 +466,8 @@ static int snapshot(struct mpr_log *log, struct mpr_error *error)
  * end, if it has none. */
 static int take(struct mpr_log *log, struct mpr_error *error)
 {
+    log->followed = log->followed && may_grow(log);
+    if (log->followed) return map_again(log, UINT64_MAX, error);
     if (mpr_journal_find(&log->journal, log->path, &log->map.st, &log->header) ||
         !mpr_header_get(&log->header, "journal"))
         ask(log);
@@ -494,7 +542,7 @@ static int open_file(struct mpr_log *log, struct mpr_error *error)
     return open_first(log, error);
 }
 
-int mpr_log_open(struct mpr_log **out, const char *path, struct mpr_error *error)
+static int open_log(struct mpr_log **out, const char *path, bool followed, struct mpr_error *error)
 {
     struct mpr_log *log = calloc(1, sizeof *log);
     if (!log) return mpr_fail_memory(error, path);
@@ -502,6 +550,7 @@ int mpr_log_open(struct mpr_log **out, const char *path, struct mpr_error *error
     log->journal.fd = log->map.fd = log->folded.map.fd = -1;
     log->read_from = &log->map;
     log->stop_after = UINT64_MAX;
+    log->followed = followed;
     log->path = strdup(path);
     log->data = malloc(DATA_BYTES);
     const int result =
@@ -512,6 +561,16 @@ int mpr_log_open(struct mpr_log **out, const char *path, struct mpr_error *error
     }
     *out = log;
     return 0;
+}
+
+int mpr_log_open(struct mpr_log **log, const char *path, struct mpr_error *error)
+{
+    return open_log(log, path, false, error);
+}
+
+int mpr_log_follow(struct mpr_log **log, const char *path, struct mpr_error *error)
+{
+    return open_log(log, path, true, error);
 }
 
 void mpr_log_close(struct mpr_log *log)

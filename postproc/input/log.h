@@ -74,6 +74,15 @@ struct mpr_log;
 /* Opens a log, or a journal whose log is gone.  0, or -1 with *error filled. */
 int mpr_log_open(struct mpr_log **log, const char *path, struct mpr_error *error);
 void mpr_log_close(struct mpr_log *log);
+/* Opens a log that may grow while it is read.  Of one whose process runs the frames alone are read,
+ * which are up to a tenth of a second behind it: where there is none for now mpr_log_next returns
+ * 0, and mpr_log_more says whether to go on.  Once the process has ended all of the log is read as
+ * of any other.  In between the file is shared with nobody (file.h). */
+int mpr_log_follow(struct mpr_log **log, const char *path, struct mpr_error *error);
+/* 1: there may be more by now; 0: the log has ended, or it is not followed; 2: another file has its
+ * name, which is to be opened instead; -1 with *error filled. */
+enum { MPR_LOG_ENDED, MPR_LOG_MORE, MPR_LOG_REPLACED };
+int mpr_log_more(struct mpr_log *log, struct mpr_error *error);
 /* Ends behind the frame of that number: nothing of later ones, nor of a journal. */
 void mpr_log_stop_after(struct mpr_log *log, uint64_t seq);
 /* Next events; *events is valid until the next call, and so is their data.  Their number, 0 at the

@@ -86,6 +86,18 @@ void mpr_map_close(struct mpr_map *map)
     *map = (struct mpr_map){ .fd = -1 };
 }
 
+int mpr_map_grow(struct mpr_map *map, const char *path, struct mpr_error *error)
+{
+    const int fd = map->fd;
+    struct stat st;
+    map->fd = -1;
+    mpr_map_close(map);
+    if (fstat(fd, &st) != 0) mpr_fail_errno(error, path, "examine");
+    else if (mpr_map_file(map, fd, &st, path, error) == 0) return 0;
+    close(fd);
+    return -1;
+}
+
 void mpr_map_drop(struct mpr_map *map, size_t offset)
 {
     if (offset < map->dropped + DROP_STEP) return;

@@ -27,6 +27,9 @@ int mpr_map_open(struct mpr_map *map, const char *path, struct mpr_error *error)
 /* The same of a regular file that is open, and the map's from then on; its path is for messages. */
 int mpr_map_file(struct mpr_map *map, int fd, const struct stat *st, const char *path,
                  struct mpr_error *error);
+/* Maps the file as long as it is by now, at another address.  0, or -1 with *error filled: the map
+ * is closed. */
+int mpr_map_grow(struct mpr_map *map, const char *path, struct mpr_error *error);
 void mpr_map_close(struct mpr_map *map);
 /* Tells that bytes before `offset` are not needed soon: a long log does not pile up in resident
  * memory. */

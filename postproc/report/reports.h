@@ -27,6 +27,7 @@ struct mpr_summary;
 struct mpr_temporary;
 struct mpr_thread_use;
 struct mpr_timeline;
+struct mpr_top;
 struct mpr_verify;
 
 void mpr_report_check(struct mpr_document *doc, const struct mpr_check *check);
@@ -47,6 +48,7 @@ void mpr_report_steps(struct mpr_document *doc, const struct mpr_steps *steps);
 void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *insights);
 void mpr_report_temporary(struct mpr_document *doc, const struct mpr_temporary *temporary);
 void mpr_report_threads(struct mpr_document *doc, const struct mpr_thread_use *use);
+void mpr_report_top(struct mpr_document *doc, const struct mpr_top *top);
 void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *verify);
 
 /* ---- parts of one for others */

@@ -19,9 +19,10 @@ COMMANDS = {
     "timeline": ["timeline"], "html": ["html", "-o", "/dev/null"], "graphs": ["graphs"], "segments": ["segments"], "steps": ["steps"], "leaks": ["leaks"], "processes": ["processes"],
     "temporary": ["temporary"], "threads": ["threads", "-fjson"], "stacks": ["stacks"], "folded": ["stacks", "--folded"], "info": ["info"], "verify": ["verify"], "diff": ["diff"],
     "check": ["check", "--max=host/heap=1TiB"], "against": ["check", "--against"], "suggest": ["check", "--suggest"], "breakdown": ["breakdown"],
+    "top": ["top"],
 }
 LOGS = {"diff": 2, "against": 2}      # how many a command wants, where that is not one
-HOST = ["peaks", "timeline", "html", "oom", "leaks", "summary"]
+HOST = ["peaks", "timeline", "html", "oom", "leaks", "summary", "top"]
 DEVICE = ["peaks", "oom", "segments", "breakdown", "insights", "summary"]
 # kind of log: how many events, and the commands whose work it is about
 KINDS = {

@@ -13,6 +13,7 @@
 
 #include "log.h"
 #include "mpf/slot.h"
+#include "own_log.h"
 #include "recover.h"
 #include "testlog.h"
 
@@ -227,42 +228,18 @@ static void lone_journal_is_read_and_incomplete(void **state)
 
 /* ---- whose log it is */
 
-static uint64_t own_start(void)
-{
-    char line[1024];
-    FILE *file = fopen("/proc/self/stat", "r");
-    assert_non_null(file);
-    line[fread(line, 1, sizeof line - 1, file)] = 0;
-    fclose(file);
-    const char *at = strrchr(line, ')');
-    for (int field = 2; field < 22; field++) at = strchr(at + 1, ' ');
-    return strtoull(at + 1, NULL, 10);
-}
-
 /* A log of this very program, whose process began at `started`, and a journal without a lock. */
 static void make_own(uint64_t started, const char *real, const char *journal)
 {
-    struct mpf_identity here;
-    char boot[33], number[5][24];
-    mpr_process_here(&here);
-    for (int i = 0; i < 16; i++) snprintf(boot + 2 * i, 3, "%02x", here.boot[i]);
-    const uint64_t numbers[] = { (uint64_t)getpid(), here.pidns, here.timens, started };
-    for (int i = 0; i < 4; i++)
-        snprintf(number[i], sizeof number[i], "%llu", (unsigned long long)numbers[i]);
-    const char *const pairs[] = { "boot",       boot,     "pid",     number[0], "pidns",
-                                  number[1],    "timens", number[2], "started", number[3],
-                                  "start.real", real,     "journal", journal,   NULL };
-    struct testlog *log = testlog_open(log_path, pairs);
+    struct own_pairs own;
+    own_pairs_fill(&own, getpid(), started, real, journal);
+    struct testlog *log = testlog_open(log_path, own.pair);
     write_blocks(log, 0, 10);
     testlog_close(log, NULL);
     struct testjournal *j = testjournal_open(journal);
     testjournal_chunk(j, 1, 1, 0, 0, 0);
     testjournal_close(j);
-    FILE *file = fopen(journal, "r+");
-    assert_non_null(file);
-    fseek(file, offsetof(struct mpf_journal, flags), SEEK_SET);
-    fwrite("\0\0\0", 1, 4, file);
-    fclose(file);
+    own_journal_unlocked(journal);
 }
 
 static enum mpr_life life_of_log(void)
@@ -280,7 +257,7 @@ static void clocks_do_not_say_who_lives(void **state)
     struct mpr_recovery recovery;
     struct mpr_error error;
     for (int i = 0; i < 2; i++) {
-        make_own(own_start(), real[i], journal_path);
+        make_own(own_start(getpid()), real[i], journal_path);
         assert_int_equal(life_of_log(), MPR_LIFE_RUNS);
         assert_int_equal(mpr_recover(log_path, true, &recovery, &error), -1);
         assert_int_equal(access(journal_path, F_OK), 0);
@@ -292,7 +269,7 @@ static void a_number_that_is_used_again_is_another_process(void **state)
     (void)state;
     struct mpr_recovery recovery;
     struct mpr_error error;
-    make_own(own_start() - 1, "2015532800000000000", journal_path);
+    make_own(own_start(getpid()) - 1, "2015532800000000000", journal_path);
     assert_int_equal(life_of_log(), MPR_LIFE_ENDED);
     assert_int_equal(mpr_recover(log_path, false, &recovery, &error), 0);
     assert_int_equal(recovery.outcome, MPR_RECOVER_DONE);

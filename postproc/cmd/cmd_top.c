@@ -1,0 +1,187 @@
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "logs.h"
+#include "reports.h"
+#include "screen.h"
+#include "selection.h"
+#include "top.h"
+
+enum { KEY_BY = 256, KEY_HEAP, INTERVAL_MS = 2000, LEAST_MS = 100, MOST_MS = 3600000, LOWER = 5 };
+
+static const struct argp_option options[] = {
+    { "interval", 'i', "TIME", 0, "Look each TIME, such as 500ms or 10s (default: 2s)", 1 },
+    { "count", 'n', "N", 0,
+      "Look N times, one report below the other (default: in a terminal until q is pressed; elsewhere once)",
+      1 },
+    { "by", KEY_BY, "GROUP", 0, "owners by " MPR_BY_HELP, 1 },
+    { "heap", KEY_HEAP, "NAME", 0,
+      "whose owners, for example host/heap (default: those of the largest heap)", 1 },
+    { 0 },
+};
+
+struct arguments {
+    char **path; /* ended by NULL */
+    unsigned long count;
+    long interval_ms;
+    struct mpr_live_options live;
+    struct mpr_output output;
+    struct mpr_logs logs;
+};
+
+static void set_count(struct arguments *a, const char *arg, struct argp_state *state)
+{
+    char *end;
+    errno = 0;
+    a->count = strtoul(arg, &end, 10);
+    if (errno || end == arg || *end || !a->count || *arg == '-')
+        argp_error(state, "--count=%s: a number from 1 is wanted", arg);
+}
+
+static void set_interval(struct arguments *a, const char *arg, struct argp_state *state)
+{
+    const uint64_t ms = mpr_selection_length(arg, "interval", state) / 1000000;
+    if (ms < LEAST_MS || ms > MOST_MS)
+        argp_error(state, "--interval=%s: 100ms to an hour is wanted", arg);
+    a->interval_ms = (long)ms;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->logs;
+        state->child_inputs[1] = &a->output;
+        return 0;
+    case 'i': set_interval(a, arg, state); return 0;
+    case 'n': set_count(a, arg, state); return 0;
+    case KEY_BY: a->live.by = mpr_selection_by(arg, state); return 0;
+    case KEY_HEAP: a->live.heap = mpr_selection_heap(arg, MPR_HEAPS_WANTED, state); return 0;
+    case ARGP_KEY_ARGS: a->path = state->argv + state->next; return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "a log is needed"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = { { &mpr_logs_which_argp, 0, "Which logs:", 2 },
+                                              { &mpr_output_argp, 0, "Output:", 3 },
+                                              { 0 } };
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "LOG|DIR...",
+    .doc =
+        "Shows what processes hold now, while they run: of each its memory and what it grew by in the last minute, of one its heaps, "
+        "the account of its devices, who owns the largest heap, its steps, and the ranges that its threads are in."
+        "\vIn a terminal: q ends, n shows the next process in full, any other key looks again now. Logs that come into a directory are "
+        "taken in. A process that hangs shows what it held when it began to.\n\n"
+        "Examples:\n"
+        "  memprof-report top memprof.n03.4242.zst\n"
+        "  memprof-report top --rank 3 logs/\n"
+        "  memprof-report top --count 1 --format json logs/\n\n"
+        "Exit status: 0 fine, 1 failure, 2 wrong usage.",
+    .children = children,
+};
+
+/* ---- looks */
+
+static void failed(const struct mpr_error *error) { mpr_cmd_error(error); }
+
+/* Those that came since, too.  False: a log that was named cannot be read. */
+static bool find_logs(struct arguments *a, struct mpr_top *top, bool first)
+{
+    struct mpr_error error;
+    bool good = true;
+    mpr_paths_free(&a->logs.paths);
+    a->logs.paths = (struct mpr_paths){ .waited_for = !first };
+    for (char **path = a->path; *path; path++) good &= mpr_paths_add(&a->logs.paths, *path);
+    if ((a->logs.pid || a->logs.rank) && !mpr_logs_choose(&a->logs)) return false;
+    const bool alone = a->logs.paths.count == 1;
+    for (size_t i = 0; i < a->logs.paths.count; i++) {
+        if (mpr_top_add(top, a->logs.paths.at[i], alone, &error) == 0) continue;
+        if (first) mpr_cmd_error(&error);
+        good = false;
+    }
+    return good || !first;
+}
+
+static void look(struct arguments *a, struct mpr_top *top)
+{
+    const struct mpr_progress progress = mpr_bar();
+    find_logs(a, top, false);
+    mpr_top_look(top, &progress, failed);
+    mpr_bar_clear();
+}
+
+static void describe(struct mpr_document *doc, const void *result) { mpr_report_top(doc, result); }
+
+/* One report below the other. */
+static int list(struct arguments *a, struct mpr_top *top)
+{
+    const struct timespec interval = { a->interval_ms / 1000, a->interval_ms % 1000 * 1000000 };
+    if (mpr_output_open(&a->output) != 0) return MPR_EXIT_FAILURE;
+    for (unsigned long i = 0; i < (a->count ? a->count : 1); i++) {
+        if (i) nanosleep(&interval, NULL);
+        look(a, top);
+        char *text = mpr_output_text(&a->output, describe, top);
+        fprintf(a->output.file, "%s%s", i && a->output.renderer == &mpr_render_text ? "\n" : "",
+                text);
+        free(text);
+        if (fflush(a->output.file) != 0) break;
+    }
+    return mpr_output_close(&a->output) == 0 ? MPR_EXIT_FINE : MPR_EXIT_FAILURE;
+}
+
+static void draw(struct arguments *a, struct mpr_top *top)
+{
+    if (a->output.width == MPR_WIDTH_AUTO) a->output.style.width = mpr_screen_width();
+    char *text = mpr_output_text(&a->output, describe, top);
+    mpr_screen_draw(text);
+    free(text);
+}
+
+static int show(struct arguments *a, struct mpr_top *top)
+{
+    int key = 0;
+    if (mpr_output_open(&a->output) != 0) return MPR_EXIT_FAILURE;
+    look(a, top);
+    mpr_screen_open();
+    for (;;) {
+        draw(a, top);
+        key = mpr_screen_wait(a->interval_ms);
+        if (key == 'q') break;
+        if (key == 'n') top->asked++;
+        look(a, top);
+    }
+    mpr_screen_close();
+    return mpr_output_close(&a->output) == 0 ? MPR_EXIT_FINE : MPR_EXIT_FAILURE;
+}
+
+/* Where a person sits before it. */
+static bool is_live(const struct arguments *a)
+{
+    return !a->count && !a->output.path && a->output.renderer == &mpr_render_text &&
+           isatty(STDOUT_FILENO);
+}
+
+int mpr_cmd_top(int argc, char **argv)
+{
+    struct arguments a = { .interval_ms = INTERVAL_MS,
+                           .live = { .by = MPR_GROUP_AUTO },
+                           .output = mpr_output_default() };
+    struct mpr_top top;
+    int status = MPR_EXIT_FAILURE;
+    mpr_cmd_parse(&argp, argc, argv, &a);
+    mpr_top_init(&top, &a.live);
+    setpriority(PRIO_PROCESS, 0, LOWER);
+    if (find_logs(&a, &top, true)) status = is_live(&a) ? show(&a, &top) : list(&a, &top);
+    mpr_top_free(&top);
+    return mpr_logs_close(&a.logs, status);
+}

@@ -1,0 +1,314 @@
+/* Processes that run, as they are now: all in a table, and one in full. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "mpf/sample.h"
+#include "processes.h"
+#include "readings.h"
+#include "report_device.h"
+#include "report_growth.h"
+#include "report_rows.h"
+#include "reports.h"
+#include "top.h"
+
+enum { OWNERS = 10, PROCESSES = 12 };
+
+/* ---- the processes */
+
+struct process {
+    const struct mpr_live_look *look;
+    const char *title, *rank, *number;
+    uint64_t pid, now_ns, host, device, rss, events;
+    size_t lead; /* bytes of the title: the program's name */
+};
+
+#define OF(member) MPR_FIELD(process, member)
+
+static struct mpr_value title(const void *row, const void *context)
+{
+    const struct process *p = row;
+    (void)context;
+    struct mpr_value v = mpr_value_path(&p->title, 1);
+    v.told = true;
+    v.lead = p->lead;
+    return v;
+}
+
+static struct mpr_value grew_in(const struct mpr_live_look *look, int64_t bytes)
+{
+    return look->span_ns ? mpr_value_amount(MPR_CHANGE, bytes) : mpr_value_unknown;
+}
+
+static struct mpr_value host_grew(const void *row, const void *context)
+{
+    const struct process *p = row;
+    (void)context;
+    return grew_in(p->look, p->look->host_grew);
+}
+
+enum { RANK = 1, DEVICE = 5 };
+
+// clang-format off
+static const struct mpr_column process_columns[] = {
+    { .title = "process", .type = MPR_PATH, .get = title },
+    [RANK] = { .title = "rank", .type = MPR_TEXT, OF(rank), .width = 5 },
+    { .title = "pid", .type = MPR_TEXT, OF(number), .width = 8 },
+    { .title = "host", .type = MPR_BYTES, OF(host), .sums = true },
+    { .title = "host grew", .type = MPR_CHANGE, .get = host_grew },
+    [DEVICE] = { .title = "device", .type = MPR_BYTES, OF(device), .sums = true },
+    { .title = "RSS", .type = MPR_BYTES, OF(rss), .sums = true, .unless = MPR_UNKNOWN_AT_MAX, .spare = 2 },
+    { .title = "events/s", .type = MPR_COUNT, OF(events), .unless = MPR_UNKNOWN_AT_MAX, .spare = 1 },
+};
+// clang-format on
+
+static struct process process_of(struct mpr_document *doc, const struct mpr_live_look *look)
+{
+    const struct mpr_process_info *who = &look->summary.process;
+    const char *title = mpr_process_title(&doc->arena, who);
+    const bool runs = look->summary.life != MPR_ENDED;
+    return (struct process){
+        .look = look,
+        .title = runs ? title
+                      : mpr_arena_format(&doc->arena, "%s (%s)", title,
+                                         mpr_report_ending(&doc->arena, &look->summary)),
+        .lead = strcspn(title, " "),
+        .rank = who->rank,
+        .number = mpr_arena_format(&doc->arena, "%" PRIu64, who->pid),
+        .host = look->host_bytes,
+        .device = look->gpu_bytes,
+        .rss = look->rss.valid ? mpr_reading_resident(&look->rss) : MPF_UNKNOWN,
+        .events = look->events_a_second,
+    };
+}
+
+/* Those that some process has something for. */
+static const struct mpr_column *columns_of(struct mpr_document *doc, const struct process *p,
+                                           size_t processes)
+{
+    struct mpr_column *own = mpr_arena_alloc(&doc->arena, sizeof process_columns);
+    bool ranks = false, devices = false;
+    memcpy(own, process_columns, sizeof process_columns);
+    for (size_t i = 0; i < processes; i++) {
+        ranks |= *p[i].rank != 0;
+        devices |= p[i].device != 0;
+    }
+    if (!ranks) own[RANK].title = NULL;
+    if (!devices) own[DEVICE].title = NULL;
+    return own;
+}
+
+static void processes(struct mpr_document *doc, const struct mpr_top *top)
+{
+    struct process *p = mpr_arena_alloc(&doc->arena, top->processes * sizeof *p);
+    if (top->processes < 2) return;
+    for (size_t i = 0; i < top->processes; i++) p[i] = process_of(doc, top->process[i]);
+    mpr_doc_table(doc,
+                  &(struct mpr_table){ .title = "processes",
+                                       .only = MPR_FOR_PEOPLE,
+                                       .column = columns_of(doc, p, top->processes),
+                                       .columns = sizeof process_columns / sizeof *process_columns,
+                                       MPR_ROWS(p, top->processes),
+                                       .top = PROCESSES,
+                                       .total = "all" });
+}
+
+/* ---- one process */
+
+#undef OF
+#define OF(member) MPR_FIELD(mpr_live_heap, member)
+
+struct heap_context {
+    const struct mpr_live_look *look;
+    const char *log;
+    uint64_t pid;
+};
+
+static struct mpr_value heap_grew(const void *row, const void *context)
+{
+    const struct mpr_live_heap *h = row;
+    return grew_in(((const struct heap_context *)context)->look, h->grew);
+}
+
+static struct mpr_value inside(const void *row, const void *context)
+{
+    const struct mpr_live_heap *h = row;
+    (void)context;
+    return h->inside ? mpr_value_text(h->inside) : mpr_value_absent;
+}
+
+static bool estimated(const void *row) { return ((const struct mpr_live_heap *)row)->estimated; }
+
+// clang-format off
+static const struct mpr_column heap_columns[] = {
+    { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(heap_context, log), .only = MPR_IN_CSV },
+    { .key = "pid", .type = MPR_COUNT, MPR_CONTEXT(heap_context, pid), .only = MPR_IN_CSV },
+    { .key = "heap", .title = "heap", .type = MPR_WORD, OF(name), .width = 14 },
+    { .key = "inside", .get = inside, .only = MPR_IN_JSON },
+    { .key = "bytes", .title = "now", .type = MPR_BYTES, OF(bytes), .estimate = true },
+    { .key = "grew_bytes", .title = "grew", .type = MPR_CHANGE, .get = heap_grew, .estimate = true },
+    { .key = "peak_bytes", .title = "peak", .type = MPR_BYTES, OF(peak_bytes), .estimate = true },
+    { .key = "peak_time_ns", .title = "at", .type = MPR_TIME, OF(peak_time), .spare = 1 },
+    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF(blocks), .spare = 3 },
+    { .key = "allocations_a_second", .title = "allocs/s", .type = MPR_COUNT, OF(allocations),
+      .unless = MPR_UNKNOWN_AT_MAX, .spare = 2 },
+};
+// clang-format on
+
+static void heaps(struct mpr_document *doc, const struct mpr_live_look *look, bool in_full)
+{
+    struct heap_context *context = mpr_arena_alloc(&doc->arena, sizeof *context);
+    *context = (struct heap_context){ look, look->summary.path, look->summary.process.pid };
+    mpr_doc_table(doc,
+                  &(struct mpr_table){ .key = "heaps",
+                                       .title = "heap",
+                                       .only = in_full ? MPR_EVERYWHERE : MPR_IN_JSON | MPR_IN_CSV,
+                                       MPR_COLUMNS(heap_columns),
+                                       MPR_ROWS(look->heap, look->heaps),
+                                       .context = context,
+                                       .all = MPR_EVERYWHERE,
+                                       .estimated = estimated,
+                                       .flush = true });
+}
+
+static void heading(struct mpr_document *doc, const struct mpr_live_look *look)
+{
+    const struct mpr_summary *s = &look->summary;
+    mpr_report_title(doc, s);
+    if (s->life == MPR_ENDED)
+        mpr_doc_add(doc, MPR_WARN, "ended (%s)", mpr_report_ending(&doc->arena, s));
+    else mpr_doc_say(doc, "runs");
+    mpr_doc_say(doc, " for %s; %s events", mpr_doc_lasting(doc, look->now_ns),
+                mpr_doc_count(doc, s->events));
+    if (look->events_a_second != MPF_UNKNOWN)
+        mpr_doc_say(doc, ", %s a second", mpr_doc_count(doc, look->events_a_second));
+    mpr_doc_say(doc, ", %s lost", mpr_doc_count(doc, s->lost_events));
+    if (look->rss.valid)
+        mpr_doc_say(doc, "; RSS %s", mpr_doc_size(doc, mpr_reading_resident(&look->rss)));
+    if (look->span_ns)
+        mpr_doc_say(doc, "; grew: in the last %s", mpr_doc_lasting(doc, look->span_ns));
+    mpr_doc_end_wrapped(doc, 2);
+}
+
+#define OF_STEP(member) MPR_FIELD(mpr_live_step, member)
+static const struct mpr_column step_fields[] = {
+    { .key = "range", .type = MPR_TEXT, OF_STEP(range) },
+    { .key = "instances", .type = MPR_COUNT, OF_STEP(instances) },
+    { .key = "each_ns", .type = MPR_SPAN, OF_STEP(each_ns) },
+    { .key = "open_ns", .type = MPR_SPAN, OF_STEP(open_ns), .unless = MPR_UNKNOWN_AT_MAX },
+};
+
+static void step(struct mpr_document *doc, const struct mpr_live_step *s)
+{
+    if (!*s->range) return;
+    mpr_doc_open(doc, "steps");
+    mpr_doc_facts(doc, step_fields, s);
+    mpr_doc_close(doc);
+    mpr_doc_say(doc, "%s: %s so far", s->range, mpr_doc_count(doc, s->instances));
+    if (s->each_ns) mpr_doc_say(doc, ", %s each", mpr_doc_lasting(doc, s->each_ns));
+    if (s->open_ns != MPF_UNKNOWN)
+        mpr_doc_say(doc, "; the newest has been open for %s", mpr_doc_lasting(doc, s->open_ns));
+    mpr_doc_end_wrapped(doc, 2);
+}
+
+#define OF_THREAD(member) MPR_FIELD(mpr_live_thread, member)
+static const struct mpr_column thread_columns[] = {
+    { .key = "thread", .type = MPR_TEXT, OF_THREAD(name) },
+    { .key = "path", MPR_PATH_FIELD(mpr_live_thread, path, depth) },
+};
+
+static void threads(struct mpr_document *doc, const struct mpr_live_look *look)
+{
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "open",
+                                            .only = MPR_IN_JSON,
+                                            MPR_COLUMNS(thread_columns),
+                                            MPR_ROWS(look->thread, look->threads),
+                                            .all = MPR_IN_JSON });
+    for (size_t i = 0; i < look->threads; i++) {
+        const struct mpr_live_thread *t = &look->thread[i];
+        mpr_doc_say(doc, "%s is in %s", t->name, mpr_report_telling(doc, t->path, t->depth));
+        mpr_doc_end_wrapped(doc, 2);
+    }
+    if (look->more_threads)
+        mpr_doc_line(doc, "%s more thread%s in ranges", mpr_doc_count(doc, look->more_threads),
+                     look->more_threads == 1 ? " is" : "s are");
+}
+
+static void devices(struct mpr_document *doc, const struct mpr_live_look *look)
+{
+    if (!look->devices) return;
+    mpr_doc_list(doc, "devices");
+    for (size_t i = 0; i < look->devices; i++) {
+        const struct mpr_device *d = &look->device[i];
+        mpr_doc_open(doc, NULL);
+        mpr_doc_fact(doc, "index", mpr_value_number(MPR_COUNT, d->index));
+        mpr_doc_fact(doc, "name", mpr_value_text(d->name));
+        mpr_report_account(doc, d, &d->peak, "now");
+        mpr_doc_close(doc);
+    }
+    mpr_doc_close(doc);
+}
+
+#define OF_ROW(member) MPR_FIELD(mpr_row, member)
+static const struct mpr_column owner_columns[] = {
+    { .key = "path", MPR_PATH_FIELD(mpr_row, path, depth) },
+    { .key = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .sums = true },
+    { .key = "blocks", .type = MPR_COUNT, OF_ROW(blocks) },
+    { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0 },
+};
+
+static void owners(struct mpr_document *doc, const struct mpr_live_look *look)
+{
+    mpr_doc_fact(doc, "owners_of", mpr_value_known_text(look->shown, MPR_UNKNOWN));
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "owners",
+                                            .only = MPR_IN_JSON,
+                                            MPR_COLUMNS(owner_columns),
+                                            MPR_ROWS(look->row, look->rows),
+                                            .omitted = "owners_omitted_bytes" });
+    if (look->rows)
+        mpr_report_rows(doc, &(struct mpr_rows){ .row = look->row,
+                                                 .rows = look->rows,
+                                                 .by = look->choice.by,
+                                                 .of = look->shown,
+                                                 .bytes = "now",
+                                                 .whole = look->whole,
+                                                 .top = OWNERS });
+    mpr_report_growth(doc, "growth", &look->growth);
+    if (!look->growth.valid || !look->growth.rows) return;
+    mpr_doc_gap(doc);
+    mpr_doc_line(doc, "%s grew", look->shown);
+    mpr_report_growth_rows(doc, NULL, &look->growth, look->choice.by);
+}
+
+static void process(struct mpr_document *doc, const struct mpr_live_look *look, bool in_full)
+{
+    mpr_doc_open(doc, NULL);
+    mpr_report_fields(doc, &look->summary);
+    mpr_doc_fact(doc, "now_ns", mpr_value_number(MPR_TIME, look->now_ns));
+    mpr_doc_fact(doc, "span_ns", mpr_value_known(MPR_SPAN, look->span_ns, 0));
+    mpr_doc_fact(doc, "events_a_second",
+                 mpr_value_known(MPR_COUNT, look->events_a_second, MPF_UNKNOWN));
+    mpr_report_reading(doc, "rss", MPR_READ_RSS, &look->rss);
+    if (in_full) {
+        heading(doc, look);
+        step(doc, &look->step);
+        threads(doc, look);
+        devices(doc, look);
+    }
+    heaps(doc, look, in_full);
+    if (in_full) owners(doc, look);
+    mpr_doc_close(doc);
+}
+
+void mpr_report_top(struct mpr_document *doc, const struct mpr_top *top)
+{
+    mpr_report_schema(doc, "memprof.top/1");
+    mpr_doc_fact(doc, "ended_before", mpr_value_number(MPR_COUNT, top->gone));
+    processes(doc, top);
+    if (top->processes > 1) mpr_doc_gap(doc);
+    mpr_doc_list(doc, "processes");
+    for (size_t i = 0; i < top->processes; i++) process(doc, top->process[i], i == top->shown);
+    mpr_doc_close(doc);
+    if (!top->processes)
+        mpr_doc_line(doc, "no process runs; %s ended before", mpr_doc_count(doc, top->gone));
+    mpr_doc_csv(doc, heap_columns);
+}
