@@ -6,6 +6,7 @@
 #include "alloc.h"
 
 enum { TWENTIETH = 20, LEAST = 3 };
+enum { ABOVE_LEAST = 4, ABOVE_BYTES = 4 << 20 };
 
 static int by_value(const void *left, const void *right)
 {
@@ -49,6 +50,18 @@ size_t mpr_apart_find(const uint64_t *value, size_t values, size_t *apart)
     for (size_t i = 0; values >= LEAST && i < values; i++)
         if (away(&order, i) > order.median / TWENTIETH) apart[count++] = i;
     if (count) qsort_r(apart, count, sizeof *apart, by_distance, &order);
+    return count;
+}
+
+size_t mpr_apart_above(const uint64_t *value, size_t values)
+{
+    if (values < ABOVE_LEAST) return 0;
+    const uint64_t median = value[values / 2], spread = value[values / 4] - median;
+    uint64_t least = median / 10;
+    size_t count = 0;
+    if (least < ABOVE_BYTES) least = ABOVE_BYTES;
+    if (least / 3 < spread) least = 3 * spread;
+    while (count < values / 4 && value[count] - median > least) count++;
     return count;
 }
 

@@ -12,6 +12,11 @@ uint64_t mpr_apart_median(const uint64_t *value, size_t values);
  * first, of equals the first; of fewer than three none is.  `apart` has room for all.  How many. */
 size_t mpr_apart_find(const uint64_t *value, size_t values, size_t *apart);
 
+/* Of what is alike, as the workers of one parent: how many of the values, which come largest first,
+ * stand above the others.  They are over the median by a tenth of it, by 4 MiB, and by three times
+ * as much as the upper quartile is; of fewer than four none does. */
+size_t mpr_apart_above(const uint64_t *value, size_t values);
+
 /* What heaps of one kind are called alike, for each rank has a GPU of its own: "/device" of
  * "gpu3/device".  It lies in the name. */
 const char *mpr_apart_kind(const char *heap);

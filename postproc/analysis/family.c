@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "apart.h"
 #include "fold.h"
 #include "mpf/sample.h"
 #include "places.h"
@@ -165,6 +166,24 @@ static void open_set(struct family *f, const size_t *entry, size_t entries, size
     memcpy(set->entry, entry, entries * sizeof *entry);
 }
 
+/* How many of these, which are alike and come largest first, stand above the others. */
+static size_t above(const struct family *f, const size_t *entry, size_t entries)
+{
+    uint64_t *peak = mpr_alloc(entries, sizeof *peak);
+    for (size_t i = 0; i < entries; i++) peak[i] = f->entry[entry[i]].line.largest->peak_bytes;
+    const size_t count = mpr_apart_above(peak, entries);
+    free(peak);
+    return count;
+}
+
+static void open_alike(struct family *f, const size_t *entry, size_t entries, size_t depth)
+{
+    const size_t alone =
+        f->unfold || entries < MPR_FAMILY_LEAST ? entries : above(f, entry, entries);
+    for (size_t i = 0; i < alone; i++) open_set(f, &entry[i], 1, depth);
+    if (alone < entries) open_set(f, &entry[alone], entries - alone, depth);
+}
+
 /* Siblings become sets of what is alike. */
 static void part(struct family *f, size_t *entry, size_t entries, size_t depth)
 {
@@ -172,8 +191,7 @@ static void part(struct family *f, size_t *entry, size_t entries, size_t depth)
     if (entries) qsort_r(entry, entries, sizeof *entry, by_kind_and_peak, f);
     for (size_t i = 0, to; i < entries; i = to) {
         for (to = i + 1; to < entries && !by_kind(&f->entry[entry[i]], &f->entry[entry[to]]);) to++;
-        const size_t step = f->unfold || to - i < MPR_FAMILY_LEAST ? 1 : to - i;
-        for (size_t k = i; k < to; k += step) open_set(f, &entry[k], step, depth);
+        open_alike(f, &entry[i], to - i, depth);
     }
     if (f->opened > opened)
         qsort_r(f->open + opened, f->opened - opened, sizeof *f->open, smallest_first, f);

@@ -3,7 +3,8 @@
  * A process that executed other programs is one entry, under the program that held most.  Children
  * of the same parents are alike if their command lines differ in numbers only and they ended alike:
  * MPR_FAMILY_LEAST and more are one line, and their children are compared together.  Two stay two:
- * each has a rank, a number and an end of its own. */
+ * each has a rank, a number and an end of its own.  One whose peak stands above those of its like
+ * (apart.h), as that of a worker that leaks, is a line of its own, too. */
 #ifndef MPR_FAMILY_H
 #define MPR_FAMILY_H
 

@@ -1,6 +1,7 @@
 /* The processes of a run in two lines: who began it, the one that is reported, and its largest or
  * its dead. */
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 
 #include "basename.h"
@@ -31,11 +32,20 @@ static const char *processes(struct mpr_document *doc, uint64_t count)
                             count == 1 ? "" : "es");
 }
 
+/* A process that another one of the run began is told to go by it: so the workers of a pool, and of
+ * a DataLoader, end. */
+static bool is_told_to_go(const struct mpr_process *p)
+{
+    return p->parent != MPR_NO_PROCESS && p->summary.fate == MPR_FATE_SIGNAL &&
+           p->summary.fate_status == SIGTERM && p->summary.oom == MPR_FATE_NO_OOM;
+}
+
 /* Of one that ended as one should: nothing. */
-static const char *death(struct mpr_document *doc, const struct mpr_summary *s)
+static const char *death(struct mpr_document *doc, const struct mpr_process *p)
 {
     static const char *const fine[] = { "exit", "_exit", "exit 0", "runs" };
-    const char *ending = mpr_report_ending(&doc->arena, s);
+    if (is_told_to_go(p)) return "";
+    const char *ending = mpr_report_ending(&doc->arena, &p->summary);
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
         if (strcmp(ending, fine[i]) == 0) return "";
     return strcmp(ending, "not told") == 0 ? "end not told" : ending;
@@ -63,7 +73,7 @@ static const char *words(struct mpr_document *doc, const struct mpr_family_line 
     const struct mpr_process_info *who = &l->largest->summary.process;
     const bool forked = root && strcmp(l->largest->title, root->largest->title) == 0;
     const char *title = forked ? "forked" : title_of(doc, who), *size = held(doc, l->largest, heap),
-               *died = death(doc, &l->last->summary), *comma = *died ? ", " : "";
+               *died = death(doc, l->last), *comma = *died ? ", " : "";
     if (l->processes == 1)
         return mpr_arena_format(&doc->arena, "%s (%s%s%spid %" PRIu64 ")%s%s%s", title,
                                 *who->rank ? "rank " : "", who->rank, *who->rank ? ", " : "",
@@ -76,7 +86,7 @@ static const char *words(struct mpr_document *doc, const struct mpr_family_line 
 
 static bool died(struct mpr_document *doc, const struct mpr_family_line *l)
 {
-    return *death(doc, &l->last->summary) != 0;
+    return *death(doc, l->last) != 0;
 }
 
 /* The one that is reported, the first that died, and the first that did not: they come largest

@@ -494,21 +494,25 @@ static void what_was_not_freed_is_not_kept(void **state)
 
 /* ---- workers */
 
-/* A parent and three children of it, of the same command, that hold so much; the log is the first
+/* A parent and children of it, of the same command, that hold so much; the log is the first
  * child's. */
-static void look_at_workers(struct fixture *f, struct mpr_process child, const uint64_t bytes[3])
+enum { CHILDREN = 8 };
+static void look_at_children(struct fixture *f, struct mpr_process child, const uint64_t *bytes,
+                             size_t children)
 {
     static const char *const argv[] = { "python3", "train.py" };
-    static const char *const path[] = { "0.zst", "1.zst", "2.zst", "3.zst" };
-    struct mpr_process p[4];
-    struct mpr_processes all = { .at = p, .count = 4 };
+    static const char *const path[] = { "0.zst", "1.zst", "2.zst", "3.zst", "4.zst",
+                                        "5.zst", "6.zst", "7.zst", "8.zst" };
+    struct mpr_process p[1 + CHILDREN];
+    struct mpr_processes all = { .at = p, .count = 1 + children };
     if (!child.summary.process.argc) {
         child.summary.process.argv = argv;
         child.summary.process.argc = 2;
     }
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i <= children; i++) {
         p[i] = child;
         p[i].summary.path = path[i];
+        p[i].summary.process.pid = 100 + i;
         p[i].host.peak_bytes = i ? bytes[i - 1] : 10 * MIB;
     }
     p[0] = (struct mpr_process){ .parent = MPR_NO_PROCESS,
@@ -519,6 +523,31 @@ static void look_at_workers(struct fixture *f, struct mpr_process child, const u
     f->out.family = &all;
     f->log.summary.path = path[1];
     mpr_insights_family(&f->out, &(struct mpr_evidence){ .log = &f->log });
+}
+
+static void look_at_workers(struct fixture *f, struct mpr_process child, const uint64_t bytes[3])
+{
+    look_at_children(f, child, bytes, 3);
+}
+
+/* One that leaks among its like is told, and is none of those that hold as much. */
+static void a_worker_above_its_like_is_told(void **state)
+{
+    struct fixture *f = *state;
+    const struct mpr_process child = { .parent = 0, .image_of = MPR_NO_PROCESS };
+    look_at_children(f, child,
+                     (uint64_t[]){ 30 * MIB, 31 * MIB, 30 * MIB, 30 * MIB, 45 * MIB, 31 * MIB,
+                                   30 * MIB, 30 * MIB },
+                     CHILDREN);
+    assert_int_equal(f->out.findings, 2);
+    assert_string_equal(f->out.finding[0].what,
+                        "7 forked workers hold about as much each, 30.00 MiB to 31.00 MiB of "
+                        "host/heap, 212.00 MiB in all; their parent holds 10.00 MiB");
+    assert_string_equal(f->out.finding[1].key, "worker");
+    assert_int_equal(f->out.finding[1].bytes, 15 * MIB);
+    assert_string_equal(f->out.finding[1].what,
+                        "one of 8 forked workers, pid 105, peaks at 45.00 MiB of host/heap, 15.00 "
+                        "MiB above the median");
 }
 
 static void workers_that_hold_as_much_are_copies(void **state)
@@ -592,6 +621,7 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(what_was_freed_may_have_been_kept, begin, end),
         cmocka_unit_test_setup_teardown(what_was_not_freed_is_not_kept, begin, end),
+        cmocka_unit_test_setup_teardown(a_worker_above_its_like_is_told, begin, end),
         cmocka_unit_test_setup_teardown(workers_that_hold_as_much_are_copies, begin, end),
         cmocka_unit_test_setup_teardown(a_small_worker_is_not_one_of_the_large_ones, begin, end),
         cmocka_unit_test_setup_teardown(workers_that_differ_and_other_children_are_fine, begin,
