@@ -20,7 +20,8 @@ struct told {
     const struct mpr_block_life *life;
     struct mpr_role_life of;
     enum mpr_role role;
-    uint32_t key; /* node of its Python stack, else of its ranges */
+    uint32_t key;           /* node of its Python stack, else of its ranges */
+    uint64_t bytes, blocks; /* of this role; blocks 0: it is counted with another part of it */
 };
 
 /* ---- roles */
@@ -64,7 +65,7 @@ static void tell_kept(struct told *told, size_t count)
 static struct told *tell(struct mpr_lives *lives, const struct mpr_replay *r,
                          const struct mpr_block_life *life, size_t count)
 {
-    struct told *told = mpr_alloc(count, sizeof *told);
+    struct told *told = mpr_alloc(2 * count, sizeof *told); /* a part of a block may sleep */
     for (size_t i = 0; i < count; i++) {
         const struct mpr_gpu_block *b = &life[i].block;
         const unsigned says = mpr_torch_says(&lives->phases.names, &r->ranges, b->python) |
@@ -75,20 +76,62 @@ static struct told *tell(struct mpr_lives *lives, const struct mpr_replay *r,
                                           .says = says,
                                           .no_pass = lives->phases.now.phase == MPR_PHASE_SETUP,
                                           .under = life[i].under };
-        told[i] = (struct told){ &life[i], of, mpr_role_of(&of), b->python ? b->python : b->node };
+        told[i] = (struct told){ .life = &life[i],
+                                 .of = of,
+                                 .role = mpr_role_of(&of),
+                                 .key = b->python ? b->python : b->node,
+                                 .bytes = b->size,
+                                 .blocks = 1 };
     }
     if (!lives->returns_grads) tell_kept(told, count);
     return told;
 }
 
+/* ---- what sleeps */
+
+static int by_address(const void *key, const void *block)
+{
+    const uint64_t a = *(const uint64_t *)key, b = ((const struct mpr_gpu_block *)block)->addr;
+    return a < b ? -1 : a > b;
+}
+
+/* Of a block's bytes in the picture; 0: it is not in it. */
+static uint64_t asleep_in(const struct mpr_picture *p, const struct mpr_gpu_block *b)
+{
+    const struct mpr_gpu_block *then =
+        p->torches ? bsearch(&b->addr, p->torch, p->torches, sizeof *p->torch, by_address) : NULL;
+    return then && then->birth == b->birth ? then->asleep : 0;
+}
+
+/* Whatever a block is for, what of it sleeps is a role of its own.  Returns how many there are. */
+static size_t take_asleep(struct told *told, size_t count, const struct mpr_picture *p)
+{
+    size_t all = count;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t asleep = asleep_in(p, &told[i].life->block);
+        struct told *part = &told[i];
+        if (!asleep) continue;
+        if (asleep < part->bytes) {
+            part->bytes -= asleep;
+            part = &told[all++];
+            *part = told[i];
+            part->bytes = asleep;
+            part->blocks = 0;
+        }
+        part->role = MPR_ROLE_ASLEEP;
+    }
+    return all;
+}
+
 /* ---- sums */
 
-static void add_up(struct mpr_role_share *share, const struct mpr_gpu_block *b)
+static void add_up(struct mpr_role_share *share, const struct told *told)
 {
-    if (!share->blocks || b->time < share->oldest) share->oldest = b->time;
-    if (!share->blocks || b->time > share->newest) share->newest = b->time;
-    share->bytes += b->size;
-    share->blocks++;
+    const struct mpr_gpu_block *b = &told->life->block;
+    if (!share->bytes || b->time < share->oldest) share->oldest = b->time;
+    if (!share->bytes || b->time > share->newest) share->newest = b->time;
+    share->bytes += told->bytes;
+    share->blocks += told->blocks;
 }
 
 static uint64_t bucket_bytes(const struct told *told, size_t count)
@@ -96,7 +139,7 @@ static uint64_t bucket_bytes(const struct told *told, size_t count)
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++)
         if (told[i].role == MPR_ROLE_GRADIENTS && told[i].of.says & MPR_SAYS_BUCKET)
-            bytes += told[i].life->block.size;
+            bytes += told[i].bytes;
     return bytes;
 }
 
@@ -123,9 +166,9 @@ static void fill_share(struct mpr_role_share *share, struct mpr_arena *arena,
             struct mpr_row *new = &row[share->rows++];
             new->path = mpr_label_node(arena, reader, told[i].key, &new->depth);
         }
-        row[share->rows - 1].bytes += told[i].life->block.size;
-        row[share->rows - 1].blocks++;
-        add_up(share, &told[i].life->block);
+        row[share->rows - 1].bytes += told[i].bytes;
+        row[share->rows - 1].blocks += told[i].blocks;
+        add_up(share, &told[i]);
     }
     qsort(row, share->rows, sizeof *row, by_bytes);
     share->row = row;
@@ -154,6 +197,8 @@ static void fill_heap(struct mpr_breakdown *breakdown, struct mpr_lives *lives,
     for (size_t i = 0; picture->valid && i < picture->torches; i++)
         out->asleep += picture->torch[i].asleep;
     out->asleep_time = picture->time;
+    if (out->asleep && picture->mappings == lives->device[device].mappings)
+        count = take_asleep(told, count, picture);
     out->bucket_bytes = bucket_bytes(told, count);
     qsort(told, count, sizeof *told, by_key);
     for (size_t i = 0, role = 0; role < MPR_ROLES; role++) {

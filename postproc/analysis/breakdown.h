@@ -42,6 +42,7 @@ enum mpr_role {
     MPR_ROLE_INPUTS,
     MPR_ROLE_WORKSPACES,
     MPR_ROLE_TEMPORARIES,
+    MPR_ROLE_ASLEEP,
     MPR_ROLE_UNEXPLAINED,
     MPR_ROLES
 };
@@ -62,8 +63,10 @@ struct mpr_breakdown_heap {
     uint64_t time;          /* ns, of the instant */
     enum mpr_phase phase;   /* then */
     uint64_t steps, passes; /* optimizer's steps done before, backward passes begun before it */
-    uint64_t asleep, asleep_time; /* bytes without memory behind them, in the roles like others: at
-                                     the device's peak, or the chosen instant; ns */
+    uint64_t asleep, asleep_time; /* bytes without memory behind them at the device's peak, or the
+                                     chosen instant; ns.  Where memory was mapped or unmapped
+                                     between that and the heap's instant, they are in the roles
+                                     like others. */
     struct mpr_role_share role[MPR_ROLES];
     uint64_t bucket_bytes; /* of the gradients: DistributedDataParallel's buckets */
 };

@@ -22,6 +22,7 @@ static void look(struct mpr_lives *l, const struct mpr_replay *r, unsigned devic
     d->epoch = heap->epoch;
     d->instant = l->phases.now;
     d->births = r->gpu.births - (made && heap->bytes != heap->peak_bytes);
+    d->mappings = r->gpu.mappings;
     d->count = 0;
 }
 

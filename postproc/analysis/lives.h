@@ -25,8 +25,8 @@ struct mpr_lives {
     uint32_t count, cap;
     struct mpr_index number; /* by address: place + 1 */
     struct mpr_lives_device {
-        uint64_t epoch;  /* of the heap, at the instant */
-        uint64_t births; /* of blocks, up to it */
+        uint64_t epoch;            /* of the heap, at the instant */
+        uint64_t births, mappings; /* of blocks, and of memory with handles, up to it */
         struct mpr_moment instant;
         struct mpr_block_life *gone; /* since */
         uint32_t count, cap;

@@ -24,6 +24,8 @@ static const struct {
                               "made in a pass, never given back (cuBLAS)" },
     [MPR_ROLE_TEMPORARIES] = { "temporaries", "temporaries",
                                "made and gone in one pass or optimizer's step, or between two" },
+    [MPR_ROLE_ASLEEP] = { "asleep", "asleep, not in use",
+                          "unmapped below live blocks (sleep mode): no memory behind it" },
     [MPR_ROLE_UNEXPLAINED] = { "unexplained", "unexplained", "no rule fits" },
 };
 

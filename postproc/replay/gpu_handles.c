@@ -185,6 +185,7 @@ void mpr_handle_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t
     const struct mpr_interval map = { at, bytes > UINT64_MAX - at ? UINT64_MAX : at + bytes,
                                       (uint32_t)(o - g->object), false };
     mpr_intervals_insert(&g->maps, mpr_intervals_after(&g->maps, at), &map);
+    g->mappings++;
     if (!o->mappings++) show(r, o, at);
 }
 
@@ -205,5 +206,7 @@ void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes)
         count++;
     }
     mpr_intervals_remove(&g->maps, first, count);
-    if (count) mpr_asleep_unmapped(&g->unmapped, at, end);
+    if (!count) return;
+    mpr_asleep_unmapped(&g->unmapped, at, end);
+    g->mappings++;
 }

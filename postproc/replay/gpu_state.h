@@ -48,8 +48,8 @@ struct mpr_picture {
     /* while it is open: what is not gathered yet */
     bool open;
     unsigned device;
-    uint64_t births;            /* of blocks, up to its instant */
-    struct mpr_gpu_block *gone; /* of them, since */
+    uint64_t births, mappings;  /* of blocks, and of memory with handles, up to its instant */
+    struct mpr_gpu_block *gone; /* of blocks, since */
     size_t gones, gone_cap;
 };
 
@@ -174,6 +174,7 @@ struct mpr_gpu {
                                        newest that owes drops */
     struct mpr_intervals maps;      /* of objects, by index */
     struct mpr_intervals unmapped;  /* all addresses that were, ever */
+    uint64_t mappings;              /* times that such memory was mapped or unmapped */
     /* Whose memory was unmapped from where; slept_at: by address, numbers */
     struct mpr_slept {
         uint32_t library, comm;

@@ -39,6 +39,7 @@ void mpr_picture_begin(struct mpr_picture *p, const struct mpr_replay *r, unsign
                                .open = true,
                                .device = device,
                                .births = g->births,
+                               .mappings = g->mappings,
                                .time = time,
                                .others = d->others,
                                .total = d->total,

@@ -35,7 +35,7 @@ static size_t list_roles(const struct mpr_breakdown_heap *h, struct role *out)
     size_t count = 0;
     for (int i = 0; i < MPR_ROLES; i++) {
         const struct mpr_role_share *s = &h->role[i];
-        if (!s->blocks && i != MPR_ROLE_UNEXPLAINED) continue;
+        if (!s->bytes && !s->blocks && i != MPR_ROLE_UNEXPLAINED) continue;
         const struct role role = { s, s->bytes, s->blocks, mpr_role_name(s->role),
                                    mpr_role_rule(s->role) };
         size_t at = count++;
@@ -148,7 +148,7 @@ static void heap(struct mpr_document *doc, const struct mpr_breakdown *b,
     mpr_doc_add(doc, MPR_STRONG, "%s", h->name);
     mpr_doc_line(doc, "  %s %s, %s: %s", mpr_doc_size(doc, h->bytes),
                  b->peak ? "at its peak" : "then", mpr_doc_time(doc, h->time), where(doc, b, h));
-    if (h->asleep)
+    if (h->asleep && !h->role[MPR_ROLE_ASLEEP].bytes)
         mpr_doc_line(doc, "  %s of it asleep at %s, without memory behind it",
                      mpr_doc_size(doc, h->asleep), mpr_doc_time(doc, h->asleep_time));
     mpr_doc_table(doc, &(struct mpr_table){ .title = "role",
