@@ -86,6 +86,29 @@ test('a control that builds the page anew keeps the focus', async () => {
   assert.equal(await page.getByLabel('dark (T)').getAttribute('aria-pressed'), 'true');
 });
 
+test('what takes the pins away leaves the focus at the chart; a section that is drawn anew keeps it', async () => {
+  const page = await shop.show(two);
+  await page.locator('.chart .plot').first().focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await drawn(page);
+  await page.getByLabel('take the pins away (Esc)').focus();
+  await page.keyboard.press('Enter');
+  await drawn(page);
+  assert.equal(await page.evaluate(() => document.activeElement.className), 'plot');
+  await page.keyboard.press('p');
+  await drawn(page);
+  const block = page.locator('[data-panel="blocks"] tbody button').first();
+  await block.focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('b'); // draws the page anew
+  await drawn(page);
+  assert.equal(
+    await page.evaluate(() => document.activeElement.closest('[data-panel]')?.getAttribute('data-panel')),
+    'blocks',
+  );
+});
+
 test('the keyboard moves a cursor, pins, and chooses a span', async () => {
   const page = await shop.show(one);
   await page.locator('.chart .plot').first().focus();

@@ -11,6 +11,19 @@ after(() => shop.close());
 const golden = (name) => fileURLToPath(new URL(`../golden/${name}.zst`, import.meta.url));
 const PANEL = '[data-panel="differences"]';
 
+test('a pin in B shows the segments of B, as segments has them', async () => {
+  const logs = [golden('h100-gpt2'), golden('h100-fragments')],
+    page = await shop.show(shop.html('pinned.html', ...logs)),
+    title = page.locator('[data-panel="segments"] h2');
+  assert.match(await title.textContent(), /^Agpu0/);
+  const [then] = shop.report('segments', logs[1]).devices;
+  await page.evaluate((at) => memprof.pin([{ heap: 'gpu0/torch', log: 1, at }]), then.time_ns);
+  await drawn(page);
+  assert.match(await title.textContent(), /^Bgpu0/);
+  assert.equal(bytesOf(await title.locator('.held').getAttribute('title')), then.bytes);
+  assert.match(await page.locator('[data-panel="segments"] .pins tbody tr').first().textContent(), /rope cache/);
+});
+
 /** The table as it is shown. */
 const shown = (page) =>
   page.locator(`${PANEL} tr:has(td[title])`).evaluateAll((rows) =>

@@ -65,6 +65,22 @@ test('a frame of a view that moves asks for no layout, and writes the link when 
   await page.waitForFunction(() => location.hash !== '');
 });
 
+test('a double click pins once, and two clicks in two places pin two instants', async () => {
+  const page = await shop.show(one),
+    near = await spot(page, '.chart', 0.4),
+    far = await spot(page, '.chart', 0.7),
+    pins = () => page.evaluate(() => memprof.pins.length);
+  await page.mouse.dblclick(near.x, near.y);
+  await drawn(page);
+  assert.equal(await pins(), 1);
+  await page.mouse.click(far.x, far.y);
+  await page.mouse.click(near.x, near.y);
+  await drawn(page);
+  assert.equal(await pins(), 1);
+  await page.mouse.click(far.x, far.y);
+  assert.equal(await pins(), 2);
+});
+
 test('W A S D zoom and move, and stay inside the run', async () => {
   const page = await shop.show(one);
   const [low, high] = await whole(page);

@@ -4,10 +4,50 @@ import test from 'node:test';
 import { commonRanges, instance, origin } from '../../viewer/src/align.js';
 import { address, place } from '../../viewer/src/blocks.js';
 import { SLOTS, assign, hash } from '../../viewer/src/colours.js';
-import { byteStep, count, duration, share, size, time, timeTicks } from '../../viewer/src/format.js';
+import { byteStep, count, duration, share, size, sizeTick, time, timeTicks } from '../../viewer/src/format.js';
 import { outliers } from '../../viewer/src/ranks.js';
 import { STATES, segmentsAt } from '../../viewer/src/segments.js';
+import { figures } from '../../viewer/src/context.js';
 import { fromHash, initial, repaired, toHash } from '../../viewer/src/state.js';
+
+test('a figure of the driver lasts until the last look before the next one, and as long as it is known', () => {
+  const s = 1e9,
+    track = {
+      name: 'gpu0/used',
+      limit: 0,
+      time: Float64Array.of(s, 2 * s, 2.005 * s, 30 * s),
+      value: Float64Array.of(5, 7, 8, 9),
+    },
+    told = figures(track, 31 * s).map(({ x, y, looked, joined }) => [x / s, y, looked, joined]);
+  assert.deepEqual(told, [
+    [1, 5, true, false],
+    [1.99, 5, false, true],
+    [2, 7, true, true],
+    [2.005, 8, true, true],
+    [12.005, 8, false, true],
+    [30, 9, true, false],
+    [31, 9, false, true],
+  ]);
+  assert.deepEqual(
+    figures({ ...track, name: 'RSS', time: Float64Array.of(0, s), value: Float64Array.of(1, 2) }, s).map(
+      ({ x }) => x / s,
+    ),
+    [0, 0.9, 1],
+  );
+});
+
+test('labels of an axis of bytes differ, however near they are', () => {
+  for (let step = 1; step <= 2 ** 40; step *= 2)
+    for (const low of [0, 1000, 5 * 2 ** 20 + 4096, 4.13 * 2 ** 30, 138 * 2 ** 30]) {
+      const first = Math.ceil(low / step) * step,
+        labels = Array.from({ length: 6 }, (_, i) => sizeTick(first + i * step, step));
+      assert.equal(new Set(labels).size, labels.length, `${low} ${step}: ${labels}`);
+    }
+  assert.equal(sizeTick(2 ** 31, 2 ** 31), '2 GiB');
+  assert.equal(sizeTick(5 * 2 ** 29, 2 ** 29), '2.50 GiB');
+  assert.equal(sizeTick(0, 1), '0 B');
+  assert.equal(sizeTick(4 * 2 ** 30 + 2 ** 20, 2 ** 20), '4.0010 GiB');
+});
 
 test('a name that meets no other has the slot of its hash, in every report', () => {
   assert.equal(assign(new Map([['forward', 5]])).get('forward'), hash('forward') % SLOTS);

@@ -327,19 +327,25 @@ export class App {
   }
 
   fillPins() {
+    keepingFocus(() => this.fillPinned(), [this.pinned]);
+    this.fillSpan();
+  }
+
+  fillPinned() {
     const gpus = [...new Set(this.shownHeaps().map((name) => name.split('/')[0]))]
       .filter((side) => side.startsWith('gpu'))
       .sort();
     const panels = [pinPanel(this), liveBlocksPanel(this), ...gpus.map((gpu) => segmentPanel(this, gpu))];
     this.pinned.replaceChildren(...panels.filter((panel) => panel !== null));
-    this.fillSpan();
   }
 
   /** What the selection did, or the pins show. */
   fillSpan() {
-    const kept = keptBlocksPanel(this);
-    this.flame?.fill();
-    this.kept.replaceChildren(...(kept ? [kept] : []));
+    keepingFocus(() => {
+      const kept = keptBlocksPanel(this);
+      this.flame?.fill();
+      this.kept.replaceChildren(...(kept ? [kept] : []));
+    }, [this.kept, ...(this.flame ? [this.flame.root] : [])]);
   }
 
   // ---- the view

@@ -30,39 +30,47 @@ export function limitOf(stack) {
     : null;
 }
 
-/** What of the track is in the view, with a figure on either side. @param {StackChart} chart */
-export function seenOf({ app, track, origin }) {
-  /** @type {number[]} */
-  const xs = [],
-    /** @type {number[]} */
-    ys = [];
-  if (!track) return { xs, ys };
-  const from = app.view[0] + origin,
-    to = app.view[1] + origin;
-  for (let i = 0; i < track.time.length; i++) {
-    if (i + 1 < track.time.length && track.time[i + 1] < from) continue;
-    xs.push(track.time[i] - origin);
-    ys.push(track.value[i]);
-    if (track.time[i] > to) break;
-  }
-  return { xs, ys };
+/** How often memprof looks, ns; there is a sample where a figure has changed since, or is so old. */
+const PERIOD = { kernel: 1e8, driver: 1e7 },
+  RENEWED = 1e10;
+
+/** The figures over time: each lasts until the last look before the next one, or until nobody knows.
+ *  @param {import('./data.js').Track} track @param {number} end  ns, of the run @returns {paint.Figure[]} */
+export function figures({ name, time, value }, end) {
+  const period = name.startsWith('gpu') ? PERIOD.driver : PERIOD.kernel;
+  return Array.from(time, (at, i) => {
+    const known = Math.min(end, at + RENEWED),
+      until = Math.max(at, Math.min(known, i + 1 < time.length ? time[i + 1] - period : known)),
+      joined = i > 0 && at <= time[i - 1] + RENEWED + period,
+      figure = { x: at, y: value[i], looked: true, joined };
+    return until > at ? [figure, { x: until, y: value[i], looked: false, joined: true }] : [figure];
+  }).flat();
+}
+
+/** What of the track is in the view, with a figure on either side. @param {StackChart} chart @returns {paint.Figure[]} */
+export function seenOf({ app, track, origin, stack }) {
+  if (!track) return [];
+  const [from, to] = app.view.map((ns) => ns + origin),
+    all = figures(track, stack.log.duration),
+    within = all.flatMap(({ x }, i) => ((all[i + 1]?.x ?? x) >= from && (all[i - 1]?.x ?? x) <= to ? [i] : []));
+  return within.map((i) => ({ ...all[i], x: all[i].x - origin }));
 }
 
 /** @param {StackChart} chart @param {paint.Surface} s */
 export function drawContext(chart, s) {
   const { track, limit } = chart;
   if (track && chart.app.allVisible()) {
-    const { xs, ys } = seenOf(chart);
-    paint.samples(s, xs, ys, colour('--faint'));
-    nameTrack(chart, s, xs, ys, track.name === 'RSS' ? 'RSS' : 'used, as the driver says');
+    const seen = seenOf(chart);
+    paint.samples(s, seen, colour('--faint'));
+    nameTrack(chart, s, seen, track.name === 'RSS' ? 'RSS' : 'used, as the driver says');
   }
   if (limit && s.y(limit.bytes) >= s.top - 1)
     paint.across(s, s.y(limit.bytes), colour('--warn'), `${limit.label}: ${size(limit.bytes)}`);
 }
 
 /** At the track's right end, in the middle, or left of the peak's flag: where the flag leaves room.
- *  @param {StackChart} chart @param {paint.Surface} s @param {number[]} xs @param {number[]} ys @param {string} name */
-function nameTrack(chart, s, xs, ys, name) {
+ *  @param {StackChart} chart @param {paint.Surface} s @param {paint.Figure[]} seen @param {string} name */
+function nameTrack(chart, s, seen, name) {
   const WIDTH = 160 * s.ratio,
     FLAG = 95 * s.ratio,
     peak = s.x(chart.stack.heap.peakTime - chart.origin),
@@ -71,9 +79,12 @@ function nameTrack(chart, s, xs, ys, name) {
     (at) => at - WIDTH >= s.left && (at <= peak - FLAG || at - WIDTH >= peak + FLAG),
   );
   if (x === undefined) return;
-  const at = spanAt(Float64Array.from(xs, s.x), x);
+  const at = spanAt(
+    Float64Array.from(seen, (figure) => s.x(figure.x)),
+    x,
+  );
   if (at < 0) return;
-  const most = Math.max(ys[at], ys[at + 1] ?? 0),
+  const most = Math.max(seen[at].y, seen[at + 1]?.y ?? 0),
     above = s.y(most) <= s.top,
     label = above ? `↑ ${name} ${size(most)}` : name,
     y = above ? s.top + 11 * s.ratio : s.y(most) - 4 * s.ratio;

@@ -120,17 +120,41 @@ export function folded(text, make) {
 const calledAs = (of) =>
   `${of.tagName} ${of.getAttribute('data-key') ?? of.getAttribute('aria-label') ?? of.textContent}`;
 
-/** Does what makes elements anew; the focus goes to the new one of that name. @param {() => void} rebuild */
-export function keepingFocus(rebuild) {
-  const focused = document.activeElement,
-    name = focused && focused !== document.body ? calledAs(focused) : null,
-    alike = () =>
-      [...document.querySelectorAll('button, select, input, [tabindex]')].filter((e) => calledAs(e) === name),
-    which = focused && name !== null ? alike().indexOf(focused) : -1;
+const FOCUSABLE = 'button, select, input, summary, [tabindex]';
+
+/** @param {ParentNode} of */
+const controls = (of) => /** @type {HTMLElement[]} */ ([...of.querySelectorAll(FOCUSABLE)]);
+
+/** What tells a section from others. @param {Element | null | undefined} section */
+const sectionKey = (section) =>
+  section
+    ? ['panel', 'heap', 'log', 'gpu', 'account', 'role'].map((of) => section.getAttribute(`data-${of}`)).join()
+    : '';
+
+/** Does what makes elements anew; the focus goes to the new one of that name, else to the first one of its section, else
+ *  to the chart above it. @param {() => void} rebuild @param {Node[]} [places] all that is made anew; none: the page */
+export function keepingFocus(rebuild, places) {
+  const focused = document.activeElement;
+  if (!focused || focused === document.body || (places && !places.some((place) => place.contains(focused))))
+    return rebuild();
+  const SECTIONS = '[data-panel], .chart',
+    name = calledAs(focused),
+    alike = () => controls(document).filter((e) => calledAs(e) === name),
+    which = alike().findIndex((e) => e === focused),
+    before = controls(document),
+    above = before
+      .slice(
+        0,
+        before.findIndex((e) => e === focused),
+      )
+      .reverse(),
+    key = sectionKey(focused.closest(SECTIONS));
   rebuild();
-  if (which < 0 || focused?.isConnected) return;
-  const again = alike()[which];
-  if (again instanceof HTMLElement) again.focus({ preventScroll: true });
+  if (focused.isConnected || (document.activeElement && document.activeElement !== document.body)) return;
+  const section = [...document.querySelectorAll(SECTIONS)].find((of) => sectionKey(of) === key),
+    charts = above.filter((e) => e.isConnected && e.matches('.plot')),
+    again = (which >= 0 ? alike()[which] : undefined) ?? (section && controls(section)[0]) ?? charts[0];
+  again?.focus({ preventScroll: true });
 }
 
 /** What arrow keys do in rows of things: rows down, places to the right. @type {Record<string, [number, number] | undefined>} */

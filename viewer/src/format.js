@@ -17,6 +17,14 @@ export function size(bytes, signed = false) {
   return `${sign}${(even ? below / 100 : value).toFixed(2)} ${UNITS[unit]}`;
 }
 
+/** At an axis whose ticks are so far apart: no two of them read the same. @param {number} bytes @param {number} step */
+export function sizeTick(bytes, step) {
+  const [number, unit] = size(bytes).split(' '),
+    one = 1024 ** (UNITS.indexOf(unit) + 1),
+    digits = Math.ceil(Math.log10(one / step));
+  return digits > 2 ? `${(bytes / one).toFixed(digits)} ${unit}` : `${number.replace(/\.00$/, '')} ${unit}`;
+}
+
 /** With a sign where there may be more, or where it is estimated. @param {number} bytes @param {boolean} least @param {boolean} [about]
  *  @param {boolean} [signed] */
 export const amount = (bytes, least, about = false, signed = false) =>

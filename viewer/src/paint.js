@@ -68,11 +68,16 @@ export function line(s, xs, ys, end, colour, width = 1, dash = []) {
   s.c.setLineDash([]);
 }
 
-/** Figures that were taken now and then: a dot each, where there is room, and what joins them. @param {Surface} s
- *  @param {number[]} xs @param {number[]} ys @param {string} colour */
-export function samples(s, xs, ys, colour) {
+/**
+ * Figures that were taken now and then: a dot each, where there is room, and what joins them.
+ * @typedef {{ x: number, y: number, looked: boolean, joined: boolean }} Figure looked: it was taken then, else it was the same
+ *   as before; joined: with the one before
+ * @param {Surface} s @param {Figure[]} figures @param {string} colour
+ */
+export function samples(s, figures, colour) {
   const APART = 7 * s.ratio,
-    dots = xs.length < 2 || (s.x(xs[xs.length - 1]) - s.x(xs[0])) / (xs.length - 1) >= APART;
+    taken = figures.filter(({ looked }) => looked).map(({ x, y }) => ({ x: s.x(x), y: s.y(y) })),
+    dots = taken.length < 2 || (taken[taken.length - 1].x - taken[0].x) / (taken.length - 1) >= APART;
   s.c.save();
   s.c.beginPath();
   s.c.rect(s.left, s.top, s.right - s.left, s.bottom - s.top);
@@ -81,11 +86,12 @@ export function samples(s, xs, ys, colour) {
   s.c.lineWidth = 1.2 * s.ratio;
   s.c.setLineDash([2 * s.ratio, 3 * s.ratio]);
   s.c.beginPath();
-  xs.forEach((x, i) => s.c.lineTo(s.x(x), s.y(ys[i])));
+  for (const { x, y, joined } of figures)
+    if (joined) s.c.lineTo(s.x(x), s.y(y));
+    else s.c.moveTo(s.x(x), s.y(y));
   s.c.stroke();
   s.c.beginPath();
-  if (dots)
-    xs.forEach((x, i) => s.c.rect(s.x(x) - 1.5 * s.ratio, s.y(ys[i]) - 1.5 * s.ratio, 3 * s.ratio, 3 * s.ratio));
+  if (dots) for (const { x, y } of taken) s.c.rect(x - 1.5 * s.ratio, y - 1.5 * s.ratio, 3 * s.ratio, 3 * s.ratio);
   s.c.fill();
   s.c.restore();
 }

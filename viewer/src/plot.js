@@ -2,7 +2,7 @@
 import uPlot from 'uplot';
 import { colour } from './dom.js';
 import { BY_TIME, scaled } from './axis.js';
-import { byteStep, count, eventTicks, size, time, timeTicks } from './format.js';
+import { byteStep, count, eventTicks, sizeTick, time, timeTicks } from './format.js';
 import { listenToTouch } from './touch.js';
 
 /**
@@ -15,12 +15,15 @@ import { listenToTouch } from './touch.js';
 export const LEFT = 78,
   RIGHT = 42; // half of the last time's label
 
+const TWICE = 500; // ms: so soon after another one a click in the same place is its double
+
 /** @param {PlotOptions} o */
 function axes(o) {
   const font = '11px system-ui, sans-serif';
   const stroke = () => colour('--faint'),
     grid = { stroke: () => colour('--grid'), width: 1 };
-  let step = 1;
+  let step = 1,
+    high = 1;
   return [
     {
       show: o.axis,
@@ -56,11 +59,11 @@ function axes(o) {
       ) => {
         const by = byteStep(max - min, Math.max(2, u.height / 55)),
           ticks = [];
+        high = by;
         for (let y = Math.ceil(min / by) * by; y <= max; y += by) ticks.push(y);
         return ticks;
       },
-      values: (/** @type {uPlot} */ _, /** @type {number[]} */ ticks) =>
-        ticks.map((y) => size(y).replace(/\.00 /, ' ')),
+      values: (/** @type {uPlot} */ _, /** @type {number[]} */ ticks) => ticks.map((y) => sizeTick(y, high)),
     },
   ];
 }
@@ -139,8 +142,13 @@ export class Plot {
     addEventListener('mouseup', () => {
       panning = false;
     });
+    let clicked = { x: NaN, time: NaN };
     over.addEventListener('click', (event) => {
-      if (Math.abs(at(event) - down) < 4) options.click(this.time(at(event)));
+      const x = at(event),
+        time = event.timeStamp,
+        again = Math.abs(x - clicked.x) < 4 && time - clicked.time < TWICE; // browsers count clicks unlike
+      clicked = { x, time };
+      if (Math.abs(x - down) < 4 && !again) options.click(this.time(x));
     });
   }
 

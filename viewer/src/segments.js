@@ -309,13 +309,17 @@ function listed(app, log, torch, then) {
   ];
 }
 
+/** The run that the panels are of: the one that is pinned first. @param {App} app */
+const runOf = (app) => app.runs().find(({ index }) => index === app.pins[0]?.log) ?? app.runs()[0];
+
 /**
- * Of the first run's GPU of that name; null: nothing to show.
+ * Of that run's GPU of that name; null: nothing to show.
  * @param {App} app
  * @param {string} gpu "gpu0"
  */
 export function segmentPanel(app, gpu) {
-  const log = app.runs()[0],
+  const log = runOf(app),
+    role = app.runs().length > 1 && element('b', { class: `role role-${app.roleOf(log)}` }, app.roleOf(log)),
     told = log.segments.filter((s) => `gpu${s.device}` === gpu);
   const device = log.heaps.find((h) => h.name === `${gpu}/device`),
     torch = log.heaps.find((h) => h.name === `${gpu}/torch`);
@@ -327,8 +331,8 @@ export function segmentPanel(app, gpu) {
     list = () => listed(app, log, torch, then);
   return element(
     'section',
-    { class: 'panel segments', 'data-panel': 'segments', 'data-gpu': gpu, tabindex: 0 },
-    element('h2', {}, `${gpu}: segments of PyTorch's allocator at ${time(then.at, 1)}${which}`, sums(then)),
+    { class: 'panel segments', 'data-panel': 'segments', 'data-gpu': gpu, 'data-log': log.index, tabindex: 0 },
+    element('h2', {}, role, `${gpu}: segments of PyTorch's allocator at ${time(then.at, 1)}${which}`, sums(then)),
     ...map,
     ...(then.count > SHOWN && map.length ? [folded('one by one', list)] : list()),
   );

@@ -128,7 +128,7 @@ export class StackChart {
       bytes - this.low < (top - this.low) * most;
     if (this.limit && near(this.limit.bytes, 1.5)) top = Math.max(top, this.limit.bytes);
     if (this.track && this.app.allVisible()) {
-      const most = seenOf(this).ys.reduce((a, b) => Math.max(a, b), 0);
+      const most = seenOf(this).reduce((high, { y }) => Math.max(high, y), 0);
       if (near(most, 1.6)) top = Math.max(top, most);
     }
     return top;
