@@ -131,6 +131,7 @@ static void fill_device(struct making *m, struct mpr_device_account *out)
     const struct mpr_gpu_device *d = &m->reader->replay.gpu.device[m->device];
     *out = (struct mpr_device_account){ .index = m->device,
                                         .name = mpr_arena_text(m->arena, d->name),
+                                        .uuid = mpr_arena_text(m->arena, d->uuid),
                                         .total = d->total };
     tell_spread(m);
     tell_exact(m);

@@ -31,7 +31,7 @@ struct mpr_account_part {
 
 struct mpr_device_account {
     unsigned index;
-    const char *name;
+    const char *name, *uuid;
     uint64_t total; /* bytes of the device; MPF_UNKNOWN */
     struct mpr_account_instant *instant;
     size_t instants;

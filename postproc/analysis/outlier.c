@@ -5,6 +5,9 @@
 
 #include "alloc.h"
 #include "apart.h"
+#include "kin.h"
+
+static const char HOST[] = "host/heap";
 
 static uint64_t peak_of(const struct mpr_timeline *t, const char *kind)
 {
@@ -13,18 +16,72 @@ static uint64_t peak_of(const struct mpr_timeline *t, const char *kind)
     return 0;
 }
 
-/* By the heaps of that kind: how far away the outlier is; 0: none is. */
-static uint64_t judge(const struct mpr_timeline *run, size_t runs, const char *kind,
-                      struct mpr_outlier *out)
+/* ---- like with like */
+
+/* Of the processes of one rank, as a training process and its loader's workers are, the one that
+ * holds most of a device, else of the host. */
+static bool stands_for_rank(const struct mpr_timeline *run, size_t runs, size_t which)
 {
-    uint64_t *peak = mpr_alloc(runs, sizeof *peak), most = 0;
-    size_t *apart = mpr_alloc(runs, sizeof *apart);
-    for (size_t i = 0; i < runs; i++) peak[i] = peak_of(&run[i], kind);
-    const uint64_t median = mpr_apart_median(peak, runs);
-    for (size_t i = runs; i-- > 0;)
-        if (peak[i] == median) out->median = i;
-    if (mpr_apart_find(peak, runs, apart)) {
-        out->outlier = apart[0];
+    const char *rank = run[which].summary.process.rank;
+    for (size_t i = 0; i < runs; i++) {
+        if (i == which || strcmp(run[i].summary.process.rank, rank) != 0) continue;
+        const uint64_t device = peak_of(&run[which], "/device"), host = peak_of(&run[which], HOST),
+                       other = peak_of(&run[i], "/device"), its = peak_of(&run[i], HOST);
+        if (other > device || (other == device && (its > host || (its == host && i < which))))
+            return false;
+    }
+    return true;
+}
+
+static bool any_ranked(const struct mpr_timeline *run, size_t runs)
+{
+    for (size_t i = 0; i < runs; i++)
+        if (*run[i].summary.process.rank) return true;
+    return false;
+}
+
+/* Those that one process started; of several such the most. */
+static void siblings(const struct mpr_timeline *run, size_t runs, bool *alike)
+{
+    const struct mpr_summary **log = mpr_alloc(runs, sizeof *log);
+    struct mpr_kin *kin = mpr_alloc(runs, sizeof *kin);
+    size_t *children = mpr_alloc(runs, sizeof *children), most = MPR_NO_PROCESS;
+    for (size_t i = 0; i < runs; i++) log[i] = &run[i].summary;
+    mpr_kin_find(log, runs, kin);
+    for (size_t i = 0; i < runs; i++)
+        if (kin[i].parent != MPR_NO_PROCESS) children[kin[i].parent]++;
+    for (size_t i = 0; i < runs; i++)
+        if (children[i] && (most == MPR_NO_PROCESS || children[i] > children[most])) most = i;
+    for (size_t i = 0; i < runs; i++) alike[i] = kin[i].parent == most;
+    free(log);
+    free(kin);
+    free(children);
+}
+
+void mpr_outlier_alike(const struct mpr_timeline *run, size_t runs, bool *alike)
+{
+    if (!any_ranked(run, runs)) {
+        siblings(run, runs, alike);
+        return;
+    }
+    for (size_t i = 0; i < runs; i++)
+        alike[i] = *run[i].summary.process.rank && stands_for_rank(run, runs, i);
+}
+
+/* ---- the one that differs */
+
+/* By the heaps of that kind: how far away the outlier is; 0: none is. */
+static uint64_t judge(const struct mpr_timeline *run, const size_t *which, size_t count,
+                      const char *kind, struct mpr_outlier *out)
+{
+    uint64_t *peak = mpr_alloc(count, sizeof *peak), most = 0;
+    size_t *apart = mpr_alloc(count, sizeof *apart);
+    for (size_t i = 0; i < count; i++) peak[i] = peak_of(&run[which[i]], kind);
+    const uint64_t median = mpr_apart_median(peak, count);
+    for (size_t i = count; i-- > 0;)
+        if (peak[i] == median) out->median = which[i];
+    if (mpr_apart_find(peak, count, apart)) {
+        out->outlier = which[apart[0]];
         most = peak[apart[0]] > median ? peak[apart[0]] - median : median - peak[apart[0]];
     }
     free(peak);
@@ -32,20 +89,34 @@ static uint64_t judge(const struct mpr_timeline *run, size_t runs, const char *k
     return most;
 }
 
-bool mpr_outlier_find(const struct mpr_timeline *run, size_t runs, struct mpr_outlier *out)
+static uint64_t find(const struct mpr_timeline *run, const size_t *which, size_t count,
+                     struct mpr_outlier *out)
 {
     uint64_t most = 0;
-    for (size_t i = 0; runs > 2 && i < runs; i++) {
-        for (size_t k = 0; k < run[i].heaps; k++) {
-            const struct mpr_heap_line *heap = &run[i].heap[k];
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < run[which[i]].heaps; k++) {
+            const struct mpr_heap_line *heap = &run[which[i]].heap[k];
             struct mpr_outlier found;
             const uint64_t away =
-                heap->inside ? 0 : judge(run, runs, mpr_apart_kind(heap->name), &found);
-            if (away <= most || found.outlier != i) continue;
+                heap->inside ? 0 : judge(run, which, count, mpr_apart_kind(heap->name), &found);
+            if (away <= most || found.outlier != which[i]) continue;
             most = away;
             *out = found;
             out->heap = heap->name;
         }
     }
-    return most > 0;
+    return most;
+}
+
+bool mpr_outlier_find(const struct mpr_timeline *run, size_t runs, struct mpr_outlier *out)
+{
+    bool *alike = mpr_alloc(runs, sizeof *alike);
+    size_t *which = mpr_alloc(runs, sizeof *which), count = 0;
+    mpr_outlier_alike(run, runs, alike);
+    for (size_t i = 0; i < runs; i++)
+        if (alike[i]) which[count++] = i;
+    const uint64_t away = count > 2 ? find(run, which, count, out) : 0;
+    free(alike);
+    free(which);
+    return away > 0;
 }

@@ -10,8 +10,12 @@ struct mpr_outlier {
     const char *heap; /* by whose peaks, as the outlier calls it: a rank has a GPU of its own */
 };
 
-/* By the heap in which one is farthest away in bytes, and by more than a twentieth.  False: none
- * is, or there are fewer than three. */
+/* Which of the runs are compared: those of ranks, one a rank; where there are none those that one
+ * process started, without itself; else all.  `alike` has room for all. */
+void mpr_outlier_alike(const struct mpr_timeline *run, size_t runs, bool *alike);
+
+/* Of these, by the heap in which one is farthest away in bytes, and by more than a twentieth.
+ * False: none is, or there are fewer than three. */
 bool mpr_outlier_find(const struct mpr_timeline *run, size_t runs, struct mpr_outlier *out);
 
 #endif

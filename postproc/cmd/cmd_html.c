@@ -207,6 +207,9 @@ static int write_page(struct arguments *a, const struct runs *runs)
     struct findings findings = { 0 };
     page.naming = &a->output.naming;
     if (compare(a, runs, &page, &diff)) page.diff = &diff;
+    bool *alike = mpr_alloc(runs->count, sizeof *alike);
+    mpr_outlier_alike(runs->at, runs->count, alike);
+    page.alike = alike;
     find(&findings, runs, &page);
     page.insights = (const struct mpr_insights *const *)findings.of;
     int status = mpr_output_open(&a->output);
@@ -215,6 +218,7 @@ static int write_page(struct arguments *a, const struct runs *runs)
         status = mpr_output_close(&a->output);
     }
     free_findings(&findings, runs->count);
+    free(alike);
     mpr_diff_free(&diff);
     return status;
 }

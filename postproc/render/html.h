@@ -17,6 +17,7 @@ struct mpr_page {
     const struct mpr_insights *const *insights; /* by timeline; of one NULL: nobody asked */
     const struct mpr_diff *diff; /* of two timelines, `now` against `base`; NULL: none */
     size_t base, now;
+    const bool *alike;               /* by timeline: are they compared with each other? */
     const char *differs_in;          /* of more than two: the heap in which they differ most */
     const struct mpr_naming *naming; /* of its rows */
 };

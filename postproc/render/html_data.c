@@ -415,6 +415,8 @@ static void accounts(struct mpr_json *j, const struct mpr_timeline *t)
         const struct mpr_device_account *a = &t->account[i];
         mpr_json_open(j, NULL, '{');
         mpr_json_number(j, "device", a->index);
+        mpr_json_text(j, "name", a->name);
+        mpr_json_text(j, "uuid", a->uuid);
         mpr_json_known(j, "total_bytes", a->total, MPF_UNKNOWN);
         mpr_json_open(j, "parts", '[');
         for (size_t k = 0; k < a->parts; k++) {
@@ -474,6 +476,7 @@ static void differences(struct mpr_json *j, const struct mpr_page *page, size_t 
     mpr_html_differences(j, is_of ? page->diff : NULL, page->naming);
     mpr_json_known(j, "differs_from", is_of ? page->base : UINT64_MAX, UINT64_MAX);
     mpr_json_text(j, "differs_in", is_of ? page->differs_in : "");
+    mpr_json_flag(j, "alike", page->alike[log]);
 }
 
 static void log_data(struct mpr_json *j, const struct mpr_page *page, size_t log)

@@ -24,6 +24,30 @@ test('a pin in B shows the segments of B, as segments has them', async () => {
   assert.match(await page.locator('[data-panel="segments"] .pins tbody tr').first().textContent(), /rope cache/);
 });
 
+test('devices that diff matches lie over each other, whatever number each run gave them', async () => {
+  const logs = [golden('h200-nccl-rank0'), golden('h200-nccl-rank1')],
+    page = await shop.show(shop.html('devices.html', ...logs)),
+    { accounts } = shop.report('diff', ...logs),
+    [device] = accounts.filter(({ of, name }) => of === 'heap' && name === 'gpu0/device');
+  const charts = () =>
+    page.locator('.chart[data-heap]').evaluateAll((all) => all.map(({ dataset }) => `${dataset.role} ${dataset.heap}`));
+  assert.deepEqual((await charts()).slice(0, 2), ['A gpu0/device', 'B gpu0/device']);
+  assert.equal((await charts()).filter((name) => /gpu1/.test(name)).length, 0);
+  assert.match(await page.locator('.runs').textContent(), /its gpu1 is shown as gpu0/);
+  const peaks = await page
+    .locator('[data-panel="peak"][data-heap="gpu0/device"] tfoot .total')
+    .evaluateAll((all) => all.map((cell) => Number(cell.getAttribute('title').replace(/ bytes|,/g, ''))));
+  assert.deepEqual(peaks, [device.base_bytes, device.new_bytes]);
+  await page.locator('.worth[data-log="1"] button').first().click();
+  await drawn(page);
+  assert.equal(await page.evaluate(() => memprof.pins[0].heap), 'gpu0/device');
+  await page.getByLabel('run B').selectOption('-1');
+  await page.getByLabel('run A').selectOption('1');
+  await page.waitForFunction(() => memprof.state.a === 1);
+  assert.equal((await charts())[0], ' gpu1/device');
+  assert.deepEqual(page.trouble, []);
+});
+
 /** The table as it is shown. */
 const shown = (page) =>
   page.locator(`${PANEL} tr:has(td[title])`).evaluateAll((rows) =>

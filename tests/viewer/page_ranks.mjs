@@ -181,3 +181,26 @@ test('what only a run that is shown needs is read when it is chosen, and is what
   assert.deepEqual(read, await details(own, 0));
   assert.deepEqual(page.trouble, []);
 });
+
+test('of a tree of workers the workers are compared with each other, not with their parent', async () => {
+  const run = fileURLToPath(new URL('../golden/workers', import.meta.url)),
+    page = await shop.show(shop.html('workers.html', run)),
+    { logs: processes } = shop.report('processes', run),
+    peaks = processes.slice(1).map(({ heaps }) => heaps.find(({ heap }) => heap === 'host/heap').peak_bytes),
+    middle = [...peaks].sort((a, b) => a - b)[1],
+    cards = await page
+      .locator('.ranks button')
+      .evaluateAll((all) =>
+        all.map((card) => [card.querySelector('.sub').textContent, card.classList.contains('outlier')]),
+      );
+  const most = peaks.filter((peak) => Math.abs(peak - middle) > middle / 20);
+  assert.equal(cards.filter(([, odd]) => odd).length, most.length);
+  for (const peak of most)
+    assert.ok(
+      cards.some(([text]) => text.includes(` ${size(peak - middle)}`)),
+      `${cards}`,
+    );
+  assert.equal(cards.at(-1)[1], false);
+  assert.match(cards.at(-1)[0], /^2\.06 MiB$/);
+  assert.match(await page.locator(`${PANEL} h2`).textContent(), /of 3 that are alike/);
+});

@@ -6,6 +6,7 @@ import { BlockChart } from './blockchart.js';
 import { HEIGHTS, ceilings, makeCharts } from './charts.js';
 import { REST, UNCLAIMED } from './colours.js';
 import { openLogs } from './data.js';
+import { callAlike, callDevices } from './devices.js';
 import { comparedLog, differencesPanel } from './differences.js';
 import { element, keepingFocus, setTheme } from './dom.js';
 import { strips } from './findings.js';
@@ -162,6 +163,11 @@ export class App {
   pairNames() {
     const [a, b] = this.runs();
     for (const log of this.logs) log.renamed.clear();
+    for (const log of this.logs.filter(({ alikeAs }) => alikeAs)) {
+      callDevices(log, new Map());
+      log.alikeAs = '';
+    }
+    if (b) b.alikeAs = callAlike(a, b);
     if (b) b.renamed = pairs(a, b, this.grouping());
   }
 

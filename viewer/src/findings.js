@@ -84,8 +84,9 @@ const strip = (app, log) =>
   );
 
 /** To where it was seen, which is pinned, and to the panel that has more of it. @param {App} app @param {Log} log @param {Worth} of */
-function goToWorth(app, log, { heap, time: at, see, key, where }) {
-  const panels = see.includes(' segments ') ? `[data-panel="segments"][data-gpu="${where}"]` : '',
+function goToWorth(app, log, { heap, time: at, see, key }) {
+  const [device] = heap.split('/'),
+    panels = see.includes(' segments ') ? `[data-panel="segments"][data-gpu="${device}"]` : '',
     graphPanel = see.includes(' graphs ') ? `[data-panel="graphs"][data-log="${log.index}"]` : '';
   goTo(app, log, heap, at);
   if (key === 'instance') app.lanes?.goToInstance(log, at);

@@ -11,17 +11,18 @@ import * as paint from './paint.js';
 
 /** @typedef {import('./app.js').App} App */
 
-/** The logs whose peaks are more than a twentieth away from the median, farthest first. @param {number[]} peaks */
-export function outliers(peaks) {
-  const middle = median(peaks),
-    away = peaks.map((peak) => Math.abs(peak - middle));
+/** The logs whose peaks are more than a twentieth away from the median, farthest first: of those that are alike.
+ *  @param {number[]} peaks @param {boolean[]} [alike] */
+export function outliers(peaks, alike = peaks.map(() => true)) {
+  const middle = median(peaks.filter((_, i) => alike[i])),
+    away = peaks.map((peak, i) => (alike[i] ? Math.abs(peak - middle) : 0));
   return [...peaks.keys()].filter((i) => away[i] > middle * 0.05).sort((a, b) => away[b] - away[a] || a - b);
 }
 
-/** Those that differ first, in their order; the others by rank. @param {import('./data.js').Log[]} logs @param {number[]} odd */
+/** Those that differ first, in their order; the others by rank, and last what is not compared. @param {import('./data.js').Log[]} logs @param {number[]} odd */
 const inOrder = (logs, odd) => {
   const place = (/** @type {import('./data.js').Log} */ log) =>
-    odd.includes(log.index) ? odd.indexOf(log.index) : odd.length;
+    odd.includes(log.index) ? odd.indexOf(log.index) : odd.length + Number(!log.alike);
   return [...logs].sort((a, b) => place(a) - place(b) || Number(a.rank) - Number(b.rank) || a.index - b.index);
 };
 
@@ -44,7 +45,7 @@ function caption(app) {
     odd = comparedLog(app.logs);
   if (!odd?.differences.length) return null;
   const { differences, differsIn, differsFrom } = odd,
-    account = differences.find(({ name }) => name === differsIn) ?? mostOf(differences),
+    account = differences.find(({ name }) => kindOf(name) === kindOf(differsIn)) ?? mostOf(differences),
     rows = account.rows
       .slice(0, SHOWN)
       .map((row) => `${row.name} ${amount(row.now - row.base, false, row.estimated, true)}`),
@@ -78,8 +79,9 @@ export function ranksPanel(app) {
   const name = heapName(app);
   if (app.logs.length <= 2 || !name) return null;
   const peaks = app.logs.map((log) => heapOf(log, name)?.peakBytes ?? 0);
-  const odd = outliers(peaks),
-    middle = median(peaks),
+  const alike = app.logs.map((log) => log.alike),
+    odd = alike.filter(Boolean).length > 2 ? outliers(peaks, alike) : [],
+    middle = median(peaks.filter((_, i) => alike[i])),
     most = Math.max(...peaks, 1),
     span = app.extent(app.logs),
     logs = inOrder(app.logs, odd),
@@ -138,10 +140,16 @@ export function ranksPanel(app) {
         { class: 'sub' },
         `one scale, up to ${said(most)}; median ${said(middle)}`,
         odd.length > 0 && `, ${odd.length} more than 5 % away`,
+        alike.includes(false) && `; of ${alike.filter(Boolean).length} that are alike`,
       ),
     ),
     caption(app),
-    many && heatMap(app, logs, (log) => heapOf(log, name)),
+    many &&
+      heatMap(
+        app,
+        logs.filter((log) => log.alike),
+        (log) => heapOf(log, name),
+      ),
     row(logs.slice(0, first)),
     many && folded(`${others.length} more`, () => [row(others)]),
   );

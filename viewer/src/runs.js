@@ -49,6 +49,7 @@ export function runList(app) {
           app.state.b >= 0 && element('b', { class: `role role-${app.roleOf(log)}` }, app.roleOf(log)),
           element('b', {}, log.label),
           ` ${duration(log.duration)}, ${count(log.events)} events, ranges: ${log.source}`,
+          log.alikeAs && `, ${log.alikeAs}`,
           log.incomplete && ', the log is incomplete',
           log.lost > 0 && `, ${count(log.lost)} lost`,
         ),

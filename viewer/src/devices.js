@@ -1,0 +1,79 @@
+/** Which devices of two runs are one, as `diff` has it: B's are called as A's are. */
+
+/**
+ * @typedef {import('./data.js').Log} Log
+ * @typedef {{ number: number, name: string, uuid: string }} Device name, uuid: "" where they are not known
+ */
+
+const MOST = 16;
+
+/** @type {((a: Device, b: Device) => boolean)[]} */
+const RULES = [
+  (a, b) => a.uuid !== '' && a.uuid === b.uuid,
+  (a, b) => a.name !== '' && a.name === b.name && a.number === b.number,
+  (a, b) => a.name !== '' && a.name === b.name,
+  (a, b) => a.number === b.number,
+];
+
+/** By the number of each of B's devices what it is called; one that A has not gets a number that is free.
+ *  @param {Device[]} base @param {Device[]} others @returns {Map<number, number>} */
+export function matched(base, others) {
+  /** @type {Map<number, number>} */
+  const number = new Map(),
+    isTaken = (/** @type {number} */ of) => [...number.values()].includes(of);
+  for (const isOne of RULES)
+    for (const b of others)
+      for (const a of base)
+        if (!number.has(b.number) && !isTaken(a.number) && isOne(a, b)) number.set(b.number, a.number);
+  for (const { number: own } of others) {
+    if (number.has(own)) continue;
+    let free = own;
+    for (let k = 0; (isTaken(free) || base.some((a) => a.number === free)) && k < MOST; k++) free = (own + k) % MOST;
+    number.set(own, free);
+  }
+  return number;
+}
+
+/** @param {string} name @param {Map<number, number>} number */
+const renamed = (name, number) => name.replace(/^gpu(\d+)/, (_, own) => `gpu${number.get(Number(own)) ?? own}`);
+
+/** What the run itself calls what tells of a device. @type {WeakMap<object, any>} */
+const own = new WeakMap();
+
+/** Each part of the log with a device's name or number in it. @param {Log} log @returns {[any, 'name' | 'heap' | 'device'][]} */
+function parts(log) {
+  const { steps, oom } = log;
+  return [
+    .../** @type {[any, 'name'][]} */ ([...log.heaps, ...log.tracks].map((of) => [of, 'name'])),
+    .../** @type {[any, 'heap'][]} */ (
+      [
+        ...log.marks,
+        ...(log.findings ?? []),
+        ...(steps ? [...steps.heaps, ...(steps.compared ? [steps.compared] : [])] : []),
+      ].map((of) => [of, 'heap'])
+    ),
+    .../** @type {[any, 'device'][]} */ (
+      [...log.accounts, ...log.segments, ...(oom ? [oom] : [])].map((of) => [of, 'device'])
+    ),
+  ];
+}
+
+/** The run's devices are called so from now on. @param {Log} log @param {Map<number, number>} number none: as it calls them itself */
+export function callDevices(log, number) {
+  for (const [of, key] of parts(log)) {
+    if (!own.has(of)) own.set(of, of[key]);
+    const is = own.get(of);
+    of[key] = key === 'device' ? (number.get(is) ?? is) : renamed(is, number);
+  }
+  if (!log.lanes) return; // it is not opened
+  if (!own.has(log.lanes)) own.set(log.lanes, log.lanes.taken);
+  log.lanes.taken = new Map([...own.get(log.lanes)].map(([name, taken]) => [renamed(name, number), taken]));
+}
+
+/** As A calls them, and in words which are called otherwise than by B itself. @param {Log} a @param {Log} b @returns {string} */
+export function callAlike(a, b) {
+  const number = matched(a.devices, b.devices),
+    other = [...number].filter(([from, to]) => from !== to);
+  if (other.length) callDevices(b, number);
+  return other.map(([from, to]) => `its gpu${from} is shown as gpu${to}`).join(', ');
+}
