@@ -10,6 +10,7 @@
 
 #include "alloc.h"
 #include "blob.h"
+#include "html_comms.h"
 #include "html_differences.h"
 #include "html_findings.h"
 #include "html_steps.h"
@@ -504,6 +505,7 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page, size_t log
     repeat(j, &t->repeat);
     mpr_html_steps(j, in && in->has_steps ? &in->steps : NULL, page->naming);
     mpr_html_findings(j, in, page->naming);
+    mpr_html_comms(j, in);
     mpr_json_open(j, "heaps", '[');
     for (size_t i = 0; i < t->heaps; i++) heap(j, t, &t->heap[i]);
     mpr_json_close(j, ']');

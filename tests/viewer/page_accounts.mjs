@@ -152,3 +152,25 @@ test('the same part has one colour in both runs, and all colours of a chart diff
   for (const [part, colour] of Object.entries(b)) if (part in a) assert.equal(colour, a[part], part);
   for (const chart of colours) assert.equal(new Set(Object.values(chart)).size, Object.keys(chart).length);
 });
+
+test('communicators of NCCL are those of the peaks report, below the account', async () => {
+  const log = fileURLToPath(new URL('../golden/h200-nccl-rank1.zst', import.meta.url)),
+    page = await shop.show(shop.html('nccl.html', log)),
+    [device] = shop.report('peaks', log).logs[0].devices,
+    sum = device.communicators.reduce((all, { bytes }) => all + bytes, 0);
+  assert.ok(device.communicators.length > 1 && sum > 0);
+  const rows = await page
+    .locator('.chart[data-account="gpu1"] .comms tbody tr')
+    .evaluateAll((all) =>
+      all.map((row) => [
+        row.querySelector('.name').textContent,
+        Number(row.querySelector('td [title]').getAttribute('title').replace(/ bytes|,/g, '')),
+        ...[...row.querySelectorAll('td')].slice(1).map((cell) => cell.textContent),
+      ]),
+    );
+  assert.deepEqual(
+    rows,
+    device.communicators.map(({ id, bytes, ranks, rank, first_use: use }) => [id, bytes, `${ranks}`, `${rank}`, use]),
+  );
+  assert.match(await page.locator('.comms caption').textContent(), /2 communicators, 968\.00 MiB at the peak/);
+});

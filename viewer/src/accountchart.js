@@ -1,5 +1,6 @@
 /** A device's account over time: what its used bytes were, up to the limit that it has; beside it the table of an instant. */
 import { begins, fills, instantAt, isTold, peakOf, spread } from './accounts.js';
+import { commTable } from './comms.js';
 import { colour, element, swatch } from './dom.js';
 import { edges } from './edges.js';
 import { count, share, size, time } from './format.js';
@@ -77,6 +78,7 @@ export class AccountChart {
       { class: 'chart', 'data-account': this.gpu, 'data-role': role },
       head,
       element('div', { class: 'pair' }, this.canvas, legend),
+      commTable(this.log, account.device),
     );
   }
 

@@ -37,13 +37,14 @@
  * @typedef {import('./columns.js').Points & { name: string, limit: number }} Track
  * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best: string, sampled: boolean, hostSampled: boolean, matching: Map<string, string>, functions: Map<string, string>, renamed: Map<string, string>, differences: import('./differences.js').Account[], differsFrom: number, differsIn: string, alike: boolean, source: string,
  *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
- *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, lanes: Lanes, tracks: Track[], accounts: import('./accounts.js').Account[], devices: import('./devices.js').Device[], alikeAs: string, segments: SegmentsThen[], heldUntil: number[], oom: Oom | null, repeat: Repeat | null, steps: Steps | null, findings: Worth[] | null, end: string, death: Death | null, running: boolean, heaps: Heap[] }} Log
+ *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, lanes: Lanes, tracks: Track[], accounts: import('./accounts.js').Account[], devices: import('./devices.js').Device[], alikeAs: string, segments: SegmentsThen[], heldUntil: number[], oom: Oom | null, repeat: Repeat | null, steps: Steps | null, findings: Worth[] | null, comms: import('./comms.js').Comms[], end: string, death: Death | null, running: boolean, heaps: Heap[] }} Log
  *   sampled: only a sample of the small blocks has call stacks; hostSampled: of host/heap only a sample is there; matching: of a name what is the same in other runs,
  *   where that is less; renamed: names as the other run that is shown has them; differences: from the log of the number differsFrom, -1: none; differsIn: of more than two logs, the heap in which they differ most;
  *   alike: of more than two logs it is one of those that are compared with each other; alikeAs: in words which of its devices are called as the other run's are; findings: null: of so many logs nobody asked; heldUntil: by capture - 1, when the last graph gave up what was made in it;
  *   lanes are there once it is opened; stacks: frames, outermost first; 0 is the empty one; best: the grouping that names most, source: where its names are from
  */
 import { ACCOUNT, BANDS, BLOCKS, BOXES, FLOWS, HOLDERS, INSTANCES, POINTS, SEGMENTS, SPANS, TAKEN } from './columns.js';
+import { readComms } from './comms.js';
 import { calledName, readAccount } from './differences.js';
 import { readLines } from './folds.js';
 import { Columns, changed } from './leb.js';
@@ -313,6 +314,7 @@ async function readLog(index, page) {
     oom: raw.oom && { ...raw.oom, time: raw.oom.time_ns, needed: raw.oom.needed_bytes, free: raw.oom.free_bytes },
     repeat: raw.repeat && { ...raw.repeat, from: raw.repeat.begin_ns, to: raw.repeat.end_ns },
     steps: raw.steps && readSteps(raw.steps),
+    comms: raw.communicators.map(readComms),
     findings: raw.findings && raw.findings.map(readWorth),
     end: raw.end ?? '',
     death: raw.death ?? null,

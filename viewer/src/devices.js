@@ -53,7 +53,7 @@ function parts(log) {
       ].map((of) => [of, 'heap'])
     ),
     .../** @type {[any, 'device'][]} */ (
-      [...log.accounts, ...log.segments, ...(oom ? [oom] : [])].map((of) => [of, 'device'])
+      [...log.accounts, ...log.segments, ...log.comms, ...(oom ? [oom] : [])].map((of) => [of, 'device'])
     ),
   ];
 }
