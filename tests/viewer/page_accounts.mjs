@@ -159,15 +159,18 @@ test('communicators of NCCL are those of the peaks report, below the account', a
     [device] = shop.report('peaks', log).logs[0].devices,
     sum = device.communicators.reduce((all, { bytes }) => all + bytes, 0);
   assert.ok(device.communicators.length > 1 && sum > 0);
-  const rows = await page
-    .locator('.chart[data-account="gpu1"] .comms tbody tr')
-    .evaluateAll((all) =>
-      all.map((row) => [
-        row.querySelector('.name').textContent,
-        Number(row.querySelector('td [title]').getAttribute('title').replace(/ bytes|,/g, '')),
-        ...[...row.querySelectorAll('td')].slice(1).map((cell) => cell.textContent),
-      ]),
-    );
+  const rows = await page.locator('.chart[data-account="gpu1"] .comms tbody tr').evaluateAll((all) =>
+    all.map((row) => [
+      row.querySelector('.name').textContent,
+      Number(
+        row
+          .querySelector('td [title]')
+          .getAttribute('title')
+          .replace(/ bytes|,/g, ''),
+      ),
+      ...[...row.querySelectorAll('td')].slice(1).map((cell) => cell.textContent),
+    ]),
+  );
   assert.deepEqual(
     rows,
     device.communicators.map(({ id, bytes, ranks, rank, first_use: use }) => [id, bytes, `${ranks}`, `${rank}`, use]),

@@ -23,17 +23,19 @@ function told(...logs) {
 
 /** The page's, as the report would write them. @param {import('playwright-core').Page} page @param {number} log */
 async function shown(page, log) {
-  const worth = page.locator(`.worth[data-log="${log}"]`);
+  const worth = page.locator(`.worth[data-log="${log}"]`),
+    heading = await page.locator(`.findings[data-log="${log}"] .heading`).textContent();
   for (const summary of await worth.locator('summary').all()) await summary.click();
-  return worth.evaluate((place) => {
-    const text = (of, part) => of.querySelector(part)?.textContent ?? '',
-      items = [...place.querySelectorAll('li')].flatMap((item) => [
-        `${text(item, 'b')}  ${text(item, '.where').padEnd(4)}  ${text(item, '.what')}`,
-        text(item, '.do').replace('do: ', 'do:  '),
-        text(item, '.see'),
-      ]);
-    return items.length ? [place.querySelector('p').textContent, ...items] : [place.textContent];
+  if (!(await worth.count())) return [heading];
+  const items = await worth.evaluate((place) => {
+    const text = (of, part) => of.querySelector(part)?.textContent ?? '';
+    return [...place.querySelectorAll('li')].flatMap((item) => [
+      `${text(item, 'b')}  ${text(item, '.where').padEnd(4)}  ${text(item, '.what')}`,
+      text(item, '.do').replace('do: ', 'do:  '),
+      text(item, '.see'),
+    ]);
   });
+  return [heading, ...items];
 }
 
 test('of every golden log the page has the findings that the report has, in its words', async () => {

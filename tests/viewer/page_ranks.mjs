@@ -62,7 +62,16 @@ test('what makes it differ is what diff says of the two', async () => {
   assert.equal(await page.locator('[data-panel="differences"]').count(), 1);
   await page.getByLabel('run A').selectOption('7');
   await chosen(page, 'a', 7);
-  assert.equal(await page.locator('[data-panel="differences"]').count(), 0);
+  const panel = page.locator('[data-panel="differences"]');
+  assert.match(await panel.locator('h2').textContent(), /by who held them/);
+  const changes = await panel
+    .locator('tbody td:last-child')
+    .evaluateAll((all) => all.map((cell) => Number(cell.getAttribute('title').replace(/≈ | bytes|,/g, ''))));
+  const [from, to] = [logs[7], logs[b]].map((log) => shop.report('peaks', log).logs[0].heaps[0].peak_bytes);
+  assert.equal(
+    changes.reduce((all, bytes) => all + bytes, 0),
+    to - from,
+  );
 });
 
 test('of very many ranks a picture of ranks and ranges says which differs in what, and a click compares it', async () => {

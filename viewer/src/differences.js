@@ -1,10 +1,14 @@
 /** What explains the difference of two runs: the rows of `diff`, as bars to both sides; they sum to the difference. */
 import { element, nameText } from './dom.js';
-import { count, size } from './format.js';
+import { amount, count, exactly, size } from './format.js';
+import { lines } from './lines.js';
+import { isEstimated } from './model.js';
+import { holders } from './tables.js';
 
 /**
  * @typedef {import('./app.js').App} App
- * @typedef {{ name: string, base: number, now: number, estimated: boolean }} Change
+ * @typedef {{ name: string, base: number, now: number, estimated: boolean, least?: boolean[] }} Change least: of A and of B, whether there
+ *   may be more
  * @typedef {{ name: string, peak: boolean, base: number, now: number, rows: Change[], others: Change & { count: number } }} Account
  *   what diff has an account of; peak: a heap's or a device's; rows: the largest changes first
  */
@@ -69,16 +73,16 @@ function layOut(root) {
   }
 }
 
-/** @param {number} bytes @param {boolean} [about] */
-const bytesCell = (bytes, about = false) =>
-  element('td', { class: 'minor', title: `${count(bytes)} bytes` }, `${about ? '~' : ''}${size(bytes)}`);
+/** @param {number} bytes @param {boolean} [about] @param {boolean} [least] */
+const bytesCell = (bytes, about = false, least = false) =>
+  element('td', { class: 'minor', title: exactly(bytes, least) }, amount(bytes, least, about));
 
-/** @param {number} bytes @param {boolean} [about] */
-const changeCell = (bytes, about = false) =>
+/** @param {number} bytes @param {boolean} [about] @param {boolean} [nearly] */
+const changeCell = (bytes, about = false, nearly = false) =>
   element(
     'td',
-    { class: bytes > 0 ? 'more' : 'less', title: `${count(bytes)} bytes` },
-    `${about ? '~' : ''}${size(bytes, true)}`,
+    { class: bytes > 0 ? 'more' : 'less', title: `${nearly ? '≈ ' : ''}${count(bytes)} bytes` },
+    `${nearly ? '≈ ' : ''}${amount(bytes, false, about, true)}`,
   );
 
 /** @param {Account} account @param {1 | -1} sign 1: the second log is B */
@@ -111,8 +115,8 @@ function table(account, sign) {
             ),
           ),
           element('td', { class: 'spread' }, bar(row, most, sign)),
-          ...sides(row).map((bytes) => bytesCell(bytes, row.estimated)),
-          changeCell(change(row, sign), row.estimated),
+          ...sides(row).map((bytes, i) => bytesCell(bytes, row.estimated, row.least?.[i])),
+          changeCell(change(row, sign), row.estimated, row.least?.includes(true)),
         ),
       ),
     ),
@@ -147,20 +151,40 @@ export const mostOf = (accounts) =>
 /** The log that has its differences from another one. @param {import('./data.js').Log[]} logs */
 export const comparedLog = (logs) => logs.find((log) => log.differsFrom >= 0);
 
-/** null: not those two runs, or nothing differs. @param {App} app */
+/** Of two runs that diff was not asked about: of each heap's peaks who held them. @param {App} app @returns {Account[]} */
+function ownAccounts(app) {
+  const runs = app.runs();
+  return app.heapNames().flatMap((name) => {
+    const heaps = runs.map((log) => log.heaps.find((heap) => heap.name === name)),
+      all = lines(
+        heaps.map((heap, i) => (heap ? holders(runs[i], heap, app.grouping()) : { held: new Map(), more: false })),
+      ),
+      estimated = heaps.some((heap) => heap && isEstimated(heap)),
+      [base, now] = heaps.map((heap) => heap?.peakBytes ?? 0),
+      rows = all
+        .map(({ name: of, values, least }) => ({
+          name: of,
+          base: values[0] ?? 0,
+          now: values[1] ?? 0,
+          estimated,
+          least,
+        }))
+        .filter((row) => row.base !== row.now)
+        .sort((x, y) => Math.abs(change(y, 1)) - Math.abs(change(x, 1)) || (x.name < y.name ? -1 : 1));
+    return rows.length
+      ? [{ name, peak: true, base, now, rows, others: { name: '', count: 0, base: 0, now: 0, estimated: false } }]
+      : [];
+  });
+}
+
+/** null: one run alone, or nothing differs. @param {App} app */
 export function differencesPanel(app) {
   const { a, b } = app.state,
     of = comparedLog(app.logs);
-  if (!of?.differences.length || b < 0) return null;
-  if (![a, b].includes(of.index) || ![a, b].includes(of.differsFrom))
-    return element(
-      'p',
-      { class: 'sub', 'data-panel': 'no-differences' },
-      `What explains the difference is told of ${app.logs[of.differsFrom].short} and ${of.short} only; ` +
-        'of these two charts and tables have the difference of each name, and a page of these two logs has the rest.',
-    );
-  const accounts = of.differences,
-    sign = b === of.index ? 1 : -1,
+  if (b < 0) return null;
+  const told = of !== undefined && [a, b].includes(of.index) && [a, b].includes(of.differsFrom),
+    accounts = told ? of.differences : ownAccounts(app),
+    sign = !told || b === of.index ? 1 : -1,
     place = element('div', {}),
     tabs = accounts.map((account) =>
       element(
@@ -169,6 +193,7 @@ export function differencesPanel(app) {
         `${account.name} ${size(change(account, sign), true)}`,
       ),
     );
+  if (!accounts.length) return null;
   /** @param {Account} account */
   const choose = (account) => {
     tabs.forEach((tab, i) => tab.setAttribute('aria-pressed', String(accounts[i] === account)));
@@ -182,7 +207,7 @@ export function differencesPanel(app) {
       'h2',
       {},
       'What explains the difference',
-      element('span', { class: 'sub' }, 'of the peaks, as diff tells it'),
+      element('span', { class: 'sub' }, told ? 'of the peaks, as diff tells it' : 'of the peaks, by who held them'),
     ),
     element('div', { class: 'tabs' }, ...tabs),
     place,

@@ -81,6 +81,12 @@ const strip = (app, log) =>
         go ? element('button', { type: 'button', title: text, onclick: go }, text) : text,
       ),
     ),
+    log.findings !== null &&
+      element(
+        'li',
+        { class: 'heading' },
+        log.findings.length ? 'findings: what each would save of the peak, at most' : 'nothing that stands out',
+      ),
   );
 
 /** To where it was seen, which is pinned, and to the panel that has more of it. @param {App} app @param {Log} log @param {Worth} of */
@@ -118,14 +124,12 @@ const worthLine = (app, log, of) =>
 function worth(app, log) {
   const { findings } = log,
     SHOWN = app.runs().length > 1 ? 1 : 3;
-  if (!findings) return null;
-  if (!findings.length) return element('p', { class: 'worth', 'data-log': log.index }, 'nothing that stands out');
+  if (!findings?.length) return null;
   const lines = (/** @type {Worth[]} */ of) => element('ul', {}, ...of.map((one) => worthLine(app, log, one))),
     more = findings.slice(SHOWN);
   return element(
     'div',
     { class: 'worth', 'data-log': log.index },
-    element('p', { class: 'open' }, 'findings: what each would save of the peak, at most'),
     lines(findings.slice(0, SHOWN)),
     more.length > 0 && folded(several(more.length, 'more finding'), () => [lines(more)]),
   );

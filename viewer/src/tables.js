@@ -17,7 +17,7 @@ import { panel } from './panel.js';
 
 /** Who held the heap's peak, by best name, as the replay summed it: lines whole, of those that are unfolded the largest
  *  rows. @param {Log} log @param {Heap} heap @param {import('./model.js').Grouping} grouping @returns {import('./lines.js').Side} */
-function holders(log, heap, { depth, unfolded = [] }) {
+export function holders(log, heap, { depth, unfolded = [] }) {
   /** @type {import("./lines.js").Side["held"]} */
   const held = new Map();
   let rest = heap.peakBytes;
