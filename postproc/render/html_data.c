@@ -298,14 +298,53 @@ static void exact(struct mpr_json *j, const struct mpr_heap_line *h, uint64_t du
     mpr_json_close(j, ']');
 }
 
-static void heap(struct mpr_json *j, const struct mpr_timeline *t, const struct mpr_heap_line *h)
+/* What the samples of the heap's blocks stand for at its peak, as `peaks` tells it; nothing where
+ * each block is there, or nobody asked. */
+static void estimates(struct mpr_json *j, const struct mpr_heap_peak *h, enum mpr_group by,
+                      const struct mpr_naming *naming)
 {
+    struct mpr_arena arena = { 0 };
+    size_t lines = 0, live = 0;
+    const struct mpr_line *line =
+        h && h->samples && !h->inside
+            ? mpr_naming_lines(&arena, naming, by, h->row, h->rows, &lines, &live)
+            : NULL;
+    mpr_json_open(j, "estimates", '[');
+    for (size_t i = 0; line && i < live; i++) {
+        const struct mpr_row *r = &line[i].row;
+        mpr_json_open(j, NULL, '{');
+        mpr_json_path(j, "path", r->path, r->depth);
+        mpr_json_text(j, "caller", line[i].caller);
+        mpr_json_number(j, "bytes", r->bytes);
+        mpr_json_number(j, "error_bytes", r->estimated ? mpr_row_error(r->variance) : 0);
+        mpr_json_number(j, "blocks", r->blocks);
+        mpr_json_flag(j, "estimated", r->estimated);
+        mpr_json_close(j, '}');
+    }
+    mpr_json_close(j, ']');
+    mpr_arena_free(&arena);
+}
+
+static const struct mpr_heap_peak *peak_of(const struct mpr_insights *in, const char *heap)
+{
+    const struct mpr_log_peaks *log = in ? &in->peaks.log[0] : NULL;
+    for (size_t i = 0; log && i < log->heaps; i++)
+        if (strcmp(log->heap[i].name, heap) == 0) return &log->heap[i];
+    return NULL;
+}
+
+static void heap(struct mpr_json *j, const struct mpr_page *page, size_t log,
+                 const struct mpr_heap_line *h)
+{
+    const struct mpr_timeline *t = &page->timeline[log];
+    const struct mpr_insights *in = page->insights[log];
     mpr_json_open(j, NULL, '{');
     mpr_json_text(j, "heap", h->name);
     if (h->inside) mpr_json_text(j, "inside", h->inside);
     mpr_json_number(j, "peak_bytes", h->peak_bytes);
     mpr_json_number(j, "peak_time_ns", h->peak_time);
     mpr_json_number(j, "peak_blocks", h->peak_blocks);
+    mpr_json_flag(j, "peak_is_about", h->is_about);
     mpr_json_number(j, "end_bytes", h->end_bytes);
     mpr_json_number(j, "allocations", h->allocations);
     mpr_json_number(j, "frees", h->frees);
@@ -315,6 +354,7 @@ static void heap(struct mpr_json *j, const struct mpr_timeline *t, const struct 
     bands(j, h);
     lines(j, h);
     holders(j, h);
+    estimates(j, peak_of(in, h->name), t->best.by, page->naming);
     mpr_json_close(j, '}');
 }
 
@@ -507,7 +547,7 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page, size_t log
     mpr_html_findings(j, in, page->naming);
     mpr_html_comms(j, in);
     mpr_json_open(j, "heaps", '[');
-    for (size_t i = 0; i < t->heaps; i++) heap(j, t, &t->heap[i]);
+    for (size_t i = 0; i < t->heaps; i++) heap(j, page, log, &t->heap[i]);
     mpr_json_close(j, ']');
     mpr_json_close(j, '}');
 }

@@ -4,11 +4,13 @@
  * @typedef {import('./columns.js').BandNumbers & { pieces: number[] }} Band node: its range; python: the node of
  *   its Python stack, where there is no range; pieces: by view, whether there is more of its name in bands that do not
  *   say so: bit 0 of the whole path, above it of the path's first so many names
- * @typedef {{ name: string, peakBytes: number, peakTime: number, peakBlocks: number, endBytes: number, allocations:
+ * @typedef {{ name: string, peakBytes: number, peakTime: number, peakBlocks: number, about: boolean, endBytes: number, allocations:
  *   number, frees: number, failures: number, width: number, exact: [number, number][], bands: Band[], spans: Spans, changeBand: Float64Array,
- *   changeBytes: Float64Array, holders: Holder[], lines: Record<string, import('./folds.js').View>, blocks:
+ *   changeBytes: Float64Array, holders: Holder[], estimates: Estimate[], lines: Record<string, import('./folds.js').View>, blocks:
  *   import('./blocks.js').Blocks, flows: import('./flows.js').Flows }} Heap
- *   blocks and flows are there once the log is opened; width: of a span; from exact's first to before its second every instant has a span of its own
+ *   about: its peak may be another; estimates: of what is sampled; blocks and flows are there once the log is opened; width: of a span; from exact's first to before its second every instant has a span of its own
+ * @typedef {{ name: string, bytes: number, error: number, blocks: number, about: boolean }} Estimate a line of the peaks report, where only a sample
+ *   of the blocks has call stacks; error: one standard error; about: it is estimated
  * @typedef {import('./columns.js').Holder} Holder who held bytes at the heap's peak: a range or a Python stack, else a
  *   native stack or a library
  * @typedef {{ kind: string, time: number, bytes: number, graph?: Graph, node: number, thread: number, heap:
@@ -117,6 +119,7 @@ function readHeap(raw, frames, c) {
     peakBytes: raw.peak_bytes,
     peakTime: raw.peak_time_ns,
     peakBlocks: raw.peak_blocks,
+    about: raw.peak_is_about,
     endBytes: raw.end_bytes,
     allocations: raw.allocations,
     frees: raw.frees,
@@ -129,6 +132,15 @@ function readHeap(raw, frames, c) {
     changeBytes,
     holders: raw.holders.map(named(HOLDERS)),
     lines: readLines(raw.lines, frames),
+    estimates: raw.estimates.map(
+      (/** @type {any} */ { path, caller, bytes, error_bytes: error, blocks, estimated }) => ({
+        name: calledName(path, caller),
+        bytes,
+        error,
+        blocks,
+        about: estimated,
+      }),
+    ),
   };
 }
 

@@ -162,11 +162,11 @@ function ownAccounts(app) {
       estimated = heaps.some((heap) => heap && isEstimated(heap)),
       [base, now] = heaps.map((heap) => heap?.peakBytes ?? 0),
       rows = all
-        .map(({ name: of, values, least }) => ({
+        .map(({ name: of, values, least, about }) => ({
           name: of,
           base: values[0] ?? 0,
           now: values[1] ?? 0,
-          estimated,
+          estimated: estimated || about.includes(true),
           least,
         }))
         .filter((row) => row.base !== row.now)

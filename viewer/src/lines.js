@@ -1,8 +1,8 @@
 /**
  * A table's lines: who held how much, of one instant or of two side by side. *
- * @typedef {{ name: string, values: (number | null)[], least: boolean[], blocks: (number | null)[] }} Line
- *   least: there may be more
- * @typedef {{ held: Map<string, { bytes: number, least?: boolean, blocks?: number }>, more: boolean }} Side
+ * @typedef {{ name: string, values: (number | null)[], least: boolean[], blocks: (number | null)[], about: boolean[], errors:
+ *   number[] }} Line least: there may be more; about: estimated, with one standard error
+ * @typedef {{ held: Map<string, { bytes: number, least?: boolean, blocks?: number, about?: boolean, error?: number }>, more: boolean }} Side
  *   more: a name that is not among them may have held something, too
  */
 import { csv } from './csv.js';
@@ -21,6 +21,8 @@ export function lines(sides) {
       name,
       values: found.map(({ bytes, least }) => (bytes || least ? bytes : null)),
       least: found.map(({ least }) => least ?? false),
+      about: found.map((of) => ('about' in of && of.about) || false),
+      errors: found.map((of) => ('error' in of && of.error) || 0),
       blocks: found.map((of) => ('blocks' in of ? (of.blocks ?? null) : null)),
     };
   });
@@ -30,12 +32,12 @@ export function lines(sides) {
 
 /** @param {string[]} heads @param {Line[]} all */
 export function csvOf(heads, all) {
-  const bounded = all.some((line) => line.least.some(Boolean)),
+  const bounded = all.some((line) => [...line.least, ...line.about].some(Boolean)),
     bound = (/** @type {string} */ text) => (bounded ? [text] : []);
   const head = ['range', ...heads.flatMap((head) => [...bound(`${head} is`), `${head} bytes`])];
-  const records = all.map(({ name, values, least }) => [
+  const records = all.map(({ name, values, least, about }) => [
     name,
-    ...values.flatMap((value, i) => [...bound(least[i] ? 'at least' : 'exactly'), value ?? 0]),
+    ...values.flatMap((value, i) => [...bound(least[i] ? 'at least' : about[i] ? 'about' : 'exactly'), value ?? 0]),
   ]);
   return csv([head, ...records]);
 }

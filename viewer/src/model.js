@@ -97,6 +97,9 @@ function isPartial(heap, band, grouping) {
 /** Whether its numbers are estimates: of a sample of small objects. @param {{ name: string }} heap */
 export const isEstimated = (heap) => heap.name === 'host/python';
 
+/** Whether its peak may be another. @param {{ name: string, about?: boolean }} heap */
+export const hasAboutPeak = (heap) => isEstimated(heap) || heap.about === true;
+
 /** Whether only a sample of a heap's small blocks has call stacks. @param {Log} log @param {Heap} heap */
 export const hasSampledStacks = (log, heap) => log.sampled && heap.name === 'host/heap';
 

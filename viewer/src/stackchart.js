@@ -5,7 +5,7 @@ import { amount, exactly, size, time } from './format.js';
 import { Legend } from './legend.js';
 import { shown } from './lod.js';
 import { marksOf } from './marks.js';
-import { hasSampledStacks, isEstimated, isLeast, peakSpan, spanAt } from './model.js';
+import { hasAboutPeak, hasSampledStacks, isLeast, peakSpan, spanAt } from './model.js';
 import { Plot } from './plot.js';
 import { drawStack } from './stackpaint.js';
 import { steadyOf } from './steady.js';
@@ -69,7 +69,7 @@ export class StackChart {
       element(
         'span',
         { class: 'sub' },
-        `peak ${amount(heap.peakBytes, false, isEstimated(heap))} at ${time(heap.peakTime)}`,
+        `peak ${amount(heap.peakBytes, false, hasAboutPeak(heap))} at ${time(heap.peakTime)}`,
       ),
       hasSampledStacks(log, heap) &&
         element('span', { class: 'sub', title: SAMPLED }, 'call stacks are a sample: what they name is a lower bound'),
@@ -90,7 +90,7 @@ export class StackChart {
       .slice(0, 3)
       .map((g) => `${g.name} ${amount(g.atPeak, isLeast(this.stack, g, this.peak))}`)
       .join(', ');
-    return `${heap.name} over time; peak ${amount(heap.peakBytes, false, isEstimated(heap))} at ${time(heap.peakTime)}: ${top}`;
+    return `${heap.name} over time; peak ${amount(heap.peakBytes, false, hasAboutPeak(heap))} at ${time(heap.peakTime)}: ${top}`;
   }
 
   /** Highest bytes of what is not hidden, in the view. */

@@ -4,7 +4,7 @@ import { drawContext } from './context.js';
 import { colour } from './dom.js';
 import { amount } from './format.js';
 import { describe, isBad } from './marks.js';
-import { isEstimated } from './model.js';
+import { hasAboutPeak } from './model.js';
 import * as paint from './paint.js';
 
 /** @typedef {import('./stackchart.js').StackChart} StackChart */
@@ -39,7 +39,7 @@ export function drawStack(chart, s) {
         s,
         x,
         s.y(heap.peakBytes),
-        amount(heap.peakBytes, false, isEstimated(heap)),
+        amount(heap.peakBytes, false, hasAboutPeak(heap)),
         colour('--ink'),
         colour('--ground'),
       );

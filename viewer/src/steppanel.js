@@ -87,6 +87,8 @@ export function stepPanel(app, log) {
       name: pathName(path),
       values: [bytes, there],
       least: [false, false],
+      about: [false, false],
+      errors: [0, 0],
       blocks: [],
     })),
     made = comparison(app, compared, paths.length, true);

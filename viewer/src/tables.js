@@ -5,7 +5,7 @@ import { folder } from './folder.js';
 import { isFold, partOf } from './folds.js';
 import { amount, count, exactly, share, size, time } from './format.js';
 import { csvOf, lines } from './lines.js';
-import { ELSE, bestName, composition, isExact, isEstimated, pathName, shownName } from './model.js';
+import { ELSE, bestName, composition, hasAboutPeak, isExact, isEstimated, pathName, shownName } from './model.js';
 import { panel } from './panel.js';
 
 /**
@@ -18,6 +18,8 @@ import { panel } from './panel.js';
 /** Who held the heap's peak, by best name, as the replay summed it: lines whole, of those that are unfolded the largest
  *  rows. @param {Log} log @param {Heap} heap @param {import('./model.js').Grouping} grouping @returns {import('./lines.js').Side} */
 export function holders(log, heap, { depth, unfolded = [] }) {
+  if (heap.estimates.length && !depth && !unfolded.length)
+    return { held: new Map(heap.estimates.map((of) => [shownName(log, of.name), of])), more: false };
   /** @type {import("./lines.js").Side["held"]} */
   const held = new Map();
   let rest = heap.peakBytes;
@@ -54,14 +56,20 @@ const minor = (text) => element('span', { class: 'minor' }, text);
 /** @param {App} app @param {Line[]} all @param {number[]} totals @param {string[]} heads @param {boolean} blocks
  *  @param {boolean[]} about of each side, whether its numbers are estimates */
 function rows(app, all, totals, heads, blocks, about) {
-  const cell = (/** @type {number | null} */ bytes, /** @type {boolean} */ least, /** @type {boolean} */ estimated) =>
-    element(
+  const isAbout = (/** @type {Line} */ line, /** @type {number} */ i) => about[i] || line.about[i];
+  const cell = (/** @type {Line} */ line, /** @type {number} */ i) => {
+    const bytes = line.values[i],
+      error = line.errors[i];
+    if (bytes === null) return element('span', {}, '–');
+    return element(
       'span',
-      { title: bytes === null ? '' : exactly(bytes, least) },
-      bytes === null ? '–' : amount(bytes, least, estimated),
+      { title: `${exactly(bytes, line.least[i])}${error ? `, ± ${count(error)}` : ''}` },
+      amount(bytes, line.least[i], isAbout(line, i)),
+      error > 0 && element('span', { class: 'error minor' }, ` ± ${size(error)}`),
     );
+  };
   const blocksOf = (/** @type {Line} */ line, /** @type {number} */ i) =>
-    line.blocks[i] ? `${about[i] ? '~' : ''}${count(line.blocks[i])}` : '–';
+    line.blocks[i] ? `${isAbout(line, i) ? '~' : ''}${count(line.blocks[i])}` : '–';
   const among = all.map((line) => line.name);
   return all.map((line) => {
     const name = element(
@@ -72,13 +80,13 @@ function rows(app, all, totals, heads, blocks, about) {
       folder(app, line.name),
     );
     const cells = line.values.flatMap((value, i) => [
-      cell(value, line.least[i], about[i]),
+      cell(line, i),
       minor(share(value ?? 0, totals[i])),
       ...(blocks ? [minor(blocksOf(line, i))] : []),
     ]);
     if (heads.length === 2) {
       const difference = (line.values[1] ?? 0) - (line.values[0] ?? 0),
-        nearly = line.least.some(Boolean) || about.some(Boolean) ? '≈ ' : '';
+        nearly = line.least.some(Boolean) || about.some(Boolean) || line.about.some(Boolean) ? '≈ ' : '';
       cells.push(
         element(
           'span',
@@ -117,7 +125,7 @@ function panelTable(app, caption, heads, all, heaps, totals, blocks) {
   );
   if (heads.length === 2) made.className = 'sides';
   const sum = totals.flatMap((total, i) => [
-    element('td', { class: 'total', title: `${count(total)} bytes` }, amount(total, false, about[i])),
+    element('td', { class: 'total', title: `${count(total)} bytes` }, amount(total, false, hasAboutPeak(heaps[i]))),
     element('td', {}, minor('')),
     ...(blocks ? [element('td', {}, minor(''))] : []),
   ]);
@@ -149,7 +157,7 @@ export function peakPanel(app, name) {
   const caption = heaps
     .map(
       (heap, i) =>
-        `${pairs.length === 2 ? `${heads[i]}: ` : ''}${amount(heap.peakBytes, false, isEstimated(heap))} at ${time(heap.peakTime)}`,
+        `${pairs.length === 2 ? `${heads[i]}: ` : ''}${amount(heap.peakBytes, false, hasAboutPeak(heap))} at ${time(heap.peakTime)}`,
     )
     .join('   ');
   const totals = heaps.map((heap) => heap.peakBytes);
