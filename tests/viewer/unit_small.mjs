@@ -18,7 +18,7 @@ test('a figure of the driver lasts until the last look before the next one, and 
       time: Float64Array.of(s, 2 * s, 2.005 * s, 30 * s),
       value: Float64Array.of(5, 7, 8, 9),
     },
-    told = figures(track, 31 * s).map(({ x, y, looked, joined }) => [x / s, y, looked, joined]);
+    told = figures(track, 31.007 * s).map(({ x, y, looked, joined }) => [x / s, y, looked, joined]);
   assert.deepEqual(told, [
     [1, 5, true, false],
     [1.99, 5, false, true],
@@ -34,6 +34,8 @@ test('a figure of the driver lasts until the last look before the next one, and 
     ),
     [0, 0.9, 1],
   );
+  const once = { ...track, name: 'RSS', time: Float64Array.of(0.1 * s), value: Float64Array.of(1) };
+  assert.equal(figures(once, 0.16 * s).length, 1, 'nobody looked again');
 });
 
 test('labels of an axis of bytes differ, however near they are', () => {

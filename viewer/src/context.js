@@ -39,7 +39,8 @@ const PERIOD = { kernel: 1e8, driver: 1e7 },
 export function figures({ name, time, value }, end) {
   const period = name.startsWith('gpu') ? PERIOD.driver : PERIOD.kernel;
   return Array.from(time, (at, i) => {
-    const known = Math.min(end, at + RENEWED),
+    const looks = Math.floor((Math.min(end, at + RENEWED) - at) / period),
+      known = at + looks * period,
       until = Math.max(at, Math.min(known, i + 1 < time.length ? time[i + 1] - period : known)),
       joined = i > 0 && at <= time[i - 1] + RENEWED + period,
       figure = { x: at, y: value[i], looked: true, joined };

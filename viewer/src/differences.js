@@ -1,9 +1,9 @@
 /** What explains the difference of two runs: the rows of `diff`, as bars to both sides; they sum to the difference. */
 import { element, nameText } from './dom.js';
 import { amount, count, exactly, size } from './format.js';
+import { holders } from './holders.js';
 import { lines } from './lines.js';
 import { isEstimated } from './model.js';
-import { holders } from './tables.js';
 
 /**
  * @typedef {import('./app.js').App} App

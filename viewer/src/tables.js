@@ -2,10 +2,10 @@
 import { fill } from './colours.js';
 import { button, element, nameText, row, swatch, table } from './dom.js';
 import { folder } from './folder.js';
-import { isFold, partOf } from './folds.js';
 import { amount, count, exactly, share, size, time } from './format.js';
+import { holders } from './holders.js';
 import { csvOf, lines } from './lines.js';
-import { ELSE, bestName, composition, hasAboutPeak, isExact, isEstimated, pathName, shownName } from './model.js';
+import { composition, hasAboutPeak, isExact, isEstimated, pathName } from './model.js';
 import { panel } from './panel.js';
 
 /**
@@ -14,41 +14,6 @@ import { panel } from './panel.js';
  * @typedef {import('./model.js').Heap} Heap
  * @typedef {import('./lines.js').Line} Line
  */
-
-/** Who held the heap's peak, by best name, as the replay summed it: lines whole, of those that are unfolded the largest
- *  rows. @param {Log} log @param {Heap} heap @param {import('./model.js').Grouping} grouping @returns {import('./lines.js').Side} */
-export function holders(log, heap, { depth, unfolded = [] }) {
-  if (heap.estimates.length && !depth && !unfolded.length)
-    return { held: new Map(heap.estimates.map((of) => [shownName(log, of.name), of])), more: false };
-  /** @type {import("./lines.js").Side["held"]} */
-  const held = new Map();
-  let rest = heap.peakBytes;
-  const sampled = new Set(heap.holders.filter((of) => of.atLeast).map((of) => partOf(heap, 'auto', of)?.line));
-  const add = (
-    /** @type {string} */ name,
-    /** @type {{ bytes: number, blocks: number }} */ of,
-    /** @type {boolean} */ least,
-  ) => {
-    const same = held.get(name); // names may be alike
-    held.set(name, {
-      bytes: of.bytes + (same?.bytes ?? 0),
-      blocks: of.blocks + (same?.blocks ?? 0),
-      least: least || same?.least,
-    });
-    rest -= of.bytes;
-  };
-  const isOpen = (/** @type {import('./folds.js').Line} */ line) =>
-    depth > 0 || (isFold(line) && unfolded.includes(line.name));
-  for (const line of heap.lines.auto.lines)
-    if (line.bytes && !isOpen(line)) add(shownName(log, line.name), line, sampled.has(line));
-  for (const of of heap.holders) {
-    const part = partOf(heap, 'auto', of);
-    if (!part || isOpen(part.line))
-      add(shownName(log, (!depth && part?.told) || bestName(log, of)), of, of.atLeast === 1);
-  }
-  if (rest > 0) held.set(ELSE, { bytes: rest });
-  return { held, more: rest > 0 };
-}
 
 /** Of a column that a narrow table does without. @param {string} text */
 const minor = (text) => element('span', { class: 'minor' }, text);
