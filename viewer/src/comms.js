@@ -1,5 +1,5 @@
 /** NCCL's communicators of a device, as the reports list them: below its account. */
-import { element, row, table } from './dom.js';
+import { element, nameText, row, table } from './dom.js';
 import { count, exactly, several, size, time } from './format.js';
 
 /**
@@ -18,6 +18,9 @@ export const readComms = (raw) => ({
 /** @param {number | null} n */
 const known = (n) => (n === null ? '?' : count(n));
 
+/** Of a column that a narrow table does without. @param {string} text */
+const minor = (text) => element('span', { class: 'minor' }, text);
+
 /** null: there are none. @param {import('./data.js').Log} log @param {number} device */
 export function commTable(log, device) {
   const found = log.comms.find((of) => of.device === device);
@@ -26,13 +29,13 @@ export function commTable(log, device) {
     when = found.atOom ? 'when memory ran out' : 'at the peak of the device';
   const made = table(
     `NCCL: ${several(found.rows.length, 'communicator')}, ${size(sum)} ${when}, ${time(found.time, 1)}`,
-    ['communicator', 'bytes', 'ranks', 'rank', 'first use'],
+    ['communicator', 'bytes', minor('ranks'), minor('rank'), 'first use'],
     found.rows.map(({ id, ranks, rank, firstUse, bytes }) =>
       row([
-        element('span', { class: 'name', title: id }, id),
+        element('span', { class: 'name', title: id }, nameText(id)),
         element('span', { title: exactly(bytes, false) }, size(bytes)),
-        known(ranks),
-        known(rank),
+        minor(known(ranks)),
+        minor(known(rank)),
         firstUse || 'never used',
       ]),
     ),
