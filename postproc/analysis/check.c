@@ -6,6 +6,7 @@
 #include "alloc.h"
 #include "amount.h"
 #include "diff_runs.h"
+#include "path_pattern.h"
 #include "places.h"
 #include "telling.h"
 #include "utf8.h"
@@ -54,8 +55,9 @@ static bool is_within(const char *pattern, const struct mpr_row *row)
 {
     struct mpr_arena scratch = { 0 };
     const char *path = mpr_arena_path(&scratch, row->path, row->depth);
-    const bool within = mpr_telling_matches(pattern, path) ||
-                        mpr_telling_matches(mpr_arena_format(&scratch, "%s > *", pattern), path);
+    const bool within =
+        mpr_path_pattern_matches(pattern, path) ||
+        mpr_path_pattern_matches(mpr_arena_format(&scratch, "%s > **", pattern), path);
     mpr_arena_free(&scratch);
     return within;
 }
@@ -82,6 +84,7 @@ static void pick(struct mpr_check *check, struct mpr_check_row *out,
         if (!is_meant(out->limit.name, &heap->row[i])) continue;
         row[out->rows++] = heap->row[i];
         out->is += heap->row[i].bytes;
+        out->is_about |= heap->row[i].estimated;
     }
     out->row = row;
     out->unmatched = !out->rows;
@@ -104,6 +107,7 @@ static void fill_from_peaks(struct mpr_check *check, struct mpr_check_row *out)
         return;
     }
     out->is = heap->peak_bytes;
+    out->is_about = heap->is_about || heap->inside;
     out->row = heap->row;
     out->rows = heap->rows;
 }

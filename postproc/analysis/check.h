@@ -24,6 +24,7 @@ struct mpr_check_row {
     const char *grown; /* of an account that a base limits: the line that grew most; "": none */
     uint64_t grown_bytes;
     bool grown_estimated;
+    bool is_about; /* `is` is an estimate, or the peak of a heap may be another */
 };
 
 struct mpr_check {

@@ -97,7 +97,9 @@ static void add_heap(struct mpr_diff *diff, size_t run, const struct mpr_heap_pe
     const char *name = mpr_diff_heap(diff, run, h->name);
     const enum mpr_group by = diff->peaks.log[run].choice.by;
     struct mpr_diff_run *r = begin(diff, MPR_DIFF_HEAP, name, by, run, h->rows);
-    account_of(diff, MPR_DIFF_HEAP, name, by)->inside = h->inside;
+    struct mpr_diff_account *a = account_of(diff, MPR_DIFF_HEAP, name, by);
+    a->inside = h->inside;
+    a->is_about |= h->is_about;
     for (size_t i = 0; i < h->rows; i++) {
         const struct mpr_row *row = &h->row[i];
         add(r, row->path, row->depth, mpr_amount(row->bytes), row->estimated, row->variance);

@@ -43,6 +43,7 @@ struct mpr_diff_account {
     enum mpr_diff_of of;
     const char *name;
     const char *inside; /* of a heap: the one whose bytes these are a part of; NULL: none */
+    bool is_about;      /* a run's peak may be another (struct mpr_heap_peak) */
     enum mpr_group by;  /* of its rows */
     struct mpr_spread base, now;
     int64_t change;

@@ -68,6 +68,7 @@ static void add_image(struct family *f, struct mpr_family_line *l, const struct 
     if (p->peak_bytes > l->largest->peak_bytes) l->largest = p;
     l->last = p;
     l->host_bytes = larger(l->host_bytes, p->host.peak_bytes);
+    l->host_is_about |= p->host.is_about;
     l->gpu_bytes = larger(l->gpu_bytes, p->gpu.peak_bytes);
     l->rss_bytes = larger_known(l->rss_bytes, p->rss_high);
     l->end_bytes = p->host.end_bytes;
@@ -242,6 +243,7 @@ static struct mpr_family_line line_of(const struct family *f, const struct set *
     for (size_t i = 1; i < s->entries; i++) {
         const struct mpr_family_line *l = &f->entry[s->entry[i]].line;
         sum.host_bytes += l->host_bytes;
+        sum.host_is_about |= l->host_is_about;
         sum.gpu_bytes += l->gpu_bytes;
         sum.end_bytes += l->end_bytes;
         sum.lived_ns = larger(sum.lived_ns, l->lived_ns);

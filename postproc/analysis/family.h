@@ -22,6 +22,7 @@ struct mpr_family_line {
                                                 */
     uint64_t rss_bytes;                        /* sum; MPF_UNKNOWN */
     uint64_t lived_ns;                         /* the longest */
+    bool host_is_about;                        /* a part of host_bytes may be more */
     bool apart;                                /* the one process that was to be told apart */
 };
 

@@ -8,7 +8,7 @@
 #include "error.h"
 #include "first_look.h"
 #include "history.h"
-#include "labels.h"
+#include "leaks_sites.h"
 #include "mpf/event.h"
 #include "named_ranges.h"
 #include "reader.h"
@@ -110,12 +110,7 @@ static int by_growth(const void *left, const void *right)
 
 /* Sites that grow, or levelled off. */
 struct found {
-    struct site {
-        uint32_t cell;
-        struct mpr_trend trend;
-        struct mpr_history_value live;
-    } * site;
-    size_t sites, cap;
+    struct mpr_leaks_sites sites;
     struct mpr_leaks_heap *heap[MPR_HEAPS]; /* by code; NULL: not wanted */
 };
 
@@ -131,57 +126,66 @@ static struct mpr_leaks_row **list_of(struct mpr_leaks_heap *heap, const struct 
     }
 }
 
-static void find(struct found *f, const struct mpr_history *h, const struct mpr_books *books)
+static void find(struct found *f, struct reading *g, const struct mpr_reader *reader)
 {
-    struct mpr_history_value value[MPR_HISTORY_MAX];
-    for (uint32_t i = 0; i < books->cells; i++) {
-        struct mpr_leaks_heap *heap = f->heap[books->cell[i].heap];
-        if (!heap) continue;
-        mpr_history_values(h, i, value);
-        const struct mpr_trend t = mpr_trend(value, h->count);
+    bool wanted[MPR_HEAPS];
+    for (int i = 0; i < MPR_HEAPS; i++) wanted[i] = f->heap[i] != NULL;
+    mpr_leaks_sites_find(&f->sites, &g->history, g->named.repeats, reader, wanted);
+    for (size_t i = 0; i < f->sites.count; i++) {
+        const struct mpr_leaks_site *site = &f->sites.at[i];
         size_t *rows;
-        if (!list_of(heap, &t, &rows)) continue;
+        list_of(f->heap[site->heap], &site->trend, &rows);
         ++*rows;
-        MPR_GROW(f->site, f->sites, f->cap);
-        f->site[f->sites++] = (struct site){ i, t, value[h->count - 1] };
     }
 }
 
+/* By site. */
 static const struct mpr_ages *ages_of(struct reading *g, const struct found *f)
 {
-    struct mpr_ages *made = mpr_arena_alloc(&g->out->arena, f->sites * sizeof *made);
-    uint32_t *cell = mpr_alloc(f->sites, sizeof *cell);
-    for (size_t i = 0; i < f->sites; i++) cell[i] = f->site[i].cell;
-    mpr_ages_of(&g->out->arena, &g->history.lasting, cell, f->sites, made);
-    free(cell);
+    const struct mpr_leaks_sites *s = &f->sites;
+    struct mpr_ages *of_cell = mpr_arena_alloc(&g->out->arena, s->cells * sizeof *of_cell),
+                    *made = mpr_arena_alloc(&g->out->arena, s->count * sizeof *made);
+    mpr_ages_of(&g->out->arena, &g->history.lasting, s->cell, s->cells, of_cell);
+    for (size_t i = 0; i < s->count; i++) {
+        const struct mpr_leaks_site *site = &s->at[i];
+        made[i] = site->cells == 1
+                      ? of_cell[site->first]
+                      : mpr_ages_join(&g->out->arena, &of_cell[site->first], site->cells);
+    }
     return made;
 }
 
-static struct mpr_row row_of(struct reading *g, const struct mpr_reader *reader,
-                             const struct site *site)
+static bool is_estimated(const struct reading *g, const struct mpr_replay *r, uint32_t cell)
 {
-    const struct mpr_replay *r = &reader->replay;
-    const struct mpr_cell *cell = &r->books.cell[site->cell];
+    return mpr_history_is_estimate(&g->history, cell) ||
+           mpr_totals_is(&r->totals, &r->books, &r->books.cell[cell]);
+}
+
+static struct mpr_row row_of(struct reading *g, const struct mpr_reader *reader,
+                             const struct found *f, const struct mpr_leaks_site *site)
+{
+    const uint32_t *cell = &f->sites.cell[site->first];
     struct mpr_row row = { .bytes = site->trend.by.bytes,
                            .blocks = site->trend.by.blocks,
                            .live_bytes = site->live.bytes,
-                           .live_blocks = site->live.blocks,
-                           .estimated = mpr_history_is_estimate(&g->history, site->cell) ||
-                                        mpr_totals_is(&r->totals, &r->books, cell) };
-    row.path = mpr_label_path(&g->out->arena, reader, cell, &row.depth);
+                           .live_blocks = site->live.blocks };
+    for (size_t i = 0; i < site->cells; i++)
+        row.estimated |= is_estimated(g, &reader->replay, cell[i]);
+    row.path =
+        mpr_leaks_site_path(&g->out->arena, &f->sites, site, g->named.repeats, reader, &row.depth);
     return row;
 }
 
 static void fill_rows(struct reading *g, const struct mpr_reader *reader, const struct found *f)
 {
     const struct mpr_ages *made = ages_of(g, f);
-    for (size_t i = 0; i < f->sites; i++) {
-        const struct site *site = &f->site[i];
-        struct mpr_leaks_heap *heap = f->heap[reader->replay.books.cell[site->cell].heap];
+    for (size_t i = 0; i < f->sites.count; i++) {
+        const struct mpr_leaks_site *site = &f->sites.at[i];
+        struct mpr_leaks_heap *heap = f->heap[site->heap];
         size_t *rows;
         struct mpr_leaks_row **list = list_of(heap, &site->trend, &rows),
                              *row = &(*list)[(*rows)++];
-        row->row = row_of(g, reader, site);
+        row->row = row_of(g, reader, f, site);
         row->error = (uint64_t)site->trend.error;
         row->made = made[i];
         row->age = mpr_leaks_age(g->out, &made[i]);
@@ -220,17 +224,17 @@ static void fill_heaps(struct reading *g, const struct mpr_reader *reader)
 {
     const struct mpr_leaks *out = g->out;
     const size_t heaps = out->peaks.log[0].heaps;
-    struct found found = { .sites = 0 };
+    struct found found = { .heap = { NULL } };
     for (size_t i = 0; i < heaps; i++) {
         const unsigned code = mpf_heap_named(out->heap[i].live->name);
         found.heap[code] = &out->heap[i];
         fill_growth(&out->heap[i], &g->history, code);
     }
-    find(&found, &g->history, &reader->replay.books);
+    find(&found, g, reader);
     for (size_t i = 0; i < heaps; i++) make_room(&g->out->arena, &out->heap[i]);
     fill_rows(g, reader, &found);
     for (size_t i = 0; i < heaps; i++) sort_rows(&out->heap[i]);
-    free(found.site);
+    mpr_leaks_sites_free(&found.sites);
 }
 
 /* Those up to the last instant that is kept. */

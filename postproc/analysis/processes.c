@@ -1,5 +1,6 @@
 #include "processes.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "labels.h"
 #include "reader.h"
 #include "reading.h"
+#include "run.h"
 
 void mpr_processes_free(struct mpr_processes *all)
 {
@@ -34,7 +36,10 @@ const char *mpr_process_title(struct mpr_arena *arena, const struct mpr_process_
 static void add_heap(struct mpr_process *out, const struct mpr_process_heap *heap)
 {
     out->heap[out->heaps++] = *heap;
-    if (heap->peak_bytes > out->peak_bytes) out->peak_bytes = heap->peak_bytes;
+    if (heap->peak_bytes > out->peak_bytes) {
+        out->peak_bytes = heap->peak_bytes;
+        out->is_about = heap->is_about;
+    }
     if (strcmp(heap->name, "host/heap") == 0) out->host = *heap;
     if (strcmp(mpr_apart_kind(heap->name), "/device") == 0 &&
         heap->peak_bytes > out->gpu.peak_bytes)
@@ -68,8 +73,9 @@ int mpr_processes_add(struct mpr_processes *all, const char *path,
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
         const struct mpr_heap *h = &reader.replay.books.heap[i];
         if (h->used)
-            add_heap(out, &(struct mpr_process_heap){ mpr_label_heap(&all->arena, (uint8_t)i),
-                                                      h->peak_bytes, h->peak_time, h->bytes });
+            add_heap(out, &(struct mpr_process_heap){
+                              mpr_label_heap(&all->arena, (uint8_t)i), h->peak_bytes, h->peak_time,
+                              h->bytes, mpr_label_is_about(&reader.replay, (uint8_t)i) });
     }
     out->rss_high = mpr_reading_rss_high(&reader.replay.samples, out->summary.hwm);
     mpr_reader_close(&reader);
@@ -93,9 +99,55 @@ static int by_start(const void *left, const void *right)
     return mpr_kin_order(&a->summary, &b->summary);
 }
 
+/* ---- who left no log */
+
+static size_t directory_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash + 1 - path) : 0;
+}
+
+static int is_log(const struct dirent *entry)
+{
+    const size_t length = strlen(entry->d_name);
+    return length > 4 && strcmp(entry->d_name + length - 4, ".zst") == 0;
+}
+
+/* Are these all the logs of one directory? */
+static bool are_all(const struct mpr_processes *all)
+{
+    const char *first = all->at[0].summary.path;
+    const size_t bytes = directory_of(first);
+    for (size_t i = 1; i < all->count; i++) {
+        const char *path = all->at[i].summary.path;
+        if (directory_of(path) != bytes || strncmp(path, first, bytes) != 0) return false;
+    }
+    struct dirent **entry;
+    char *directory = bytes ? mpr_text_part(first, bytes) : mpr_text_copy(".");
+    const int logs = scandir(directory, &entry, is_log, NULL);
+    for (int i = 0; i < logs; i++) free(entry[i]);
+    if (logs >= 0) free(entry);
+    free(directory);
+    return logs == (int)all->count;
+}
+
+static void find_rest(struct mpr_processes *all)
+{
+    if (!all->at[0].summary.path || !are_all(all)) return;
+    struct mpr_run_process *known = mpr_alloc(all->count, sizeof *known);
+    for (size_t i = 0; i < all->count; i++) {
+        const struct mpr_process_info *p = &all->at[i].summary.process;
+        known[i] = (struct mpr_run_process){ p->host, p->pid, p->start_ns };
+    }
+    const struct mpr_run_rest rest = mpr_run_rest(all->at[0].summary.path, known, all->count);
+    all->rest = (struct mpr_without_log){ rest.processes, rest.unseen, rest.rss, rest.largest };
+    free(known);
+}
+
 void mpr_processes_finish(struct mpr_processes *all)
 {
     if (!all->count) return;
+    find_rest(all);
     const struct mpr_summary **log = mpr_alloc(all->count, sizeof *log);
     struct mpr_kin *kin = mpr_alloc(all->count, sizeof *kin);
     qsort(all->at, all->count, sizeof *all->at, by_start);

@@ -17,6 +17,7 @@ struct mpr_error;
 struct mpr_process_heap {
     const char *name;
     uint64_t peak_bytes, peak_time, end_bytes;
+    bool is_about; /* its peak may be another (struct mpr_heap_peak) */
 };
 
 /* A log: a process, or as much of it as ran one program. */
@@ -27,6 +28,7 @@ struct mpr_process {
     struct mpr_process_heap *heap; /* by code: those of the host first */
     size_t heaps;
     uint64_t peak_bytes;               /* of the largest heap */
+    bool is_about;                     /* that may be another */
     struct mpr_process_heap host, gpu; /* host/heap; the largest gpuN/device, name "" and 0: none */
     uint64_t rss_high;                 /* high-water RSS; MPF_UNKNOWN */
     size_t parent;   /* who started it, before this one in the list; MPR_NO_PROCESS: not among these
@@ -35,7 +37,14 @@ struct mpr_process {
     size_t image_of; /* whose place it took; MPR_NO_PROCESS: nobody's */
 };
 
+/* The processes of a run that left no log, as the launcher saw them. */
+struct mpr_without_log {
+    uint64_t processes, unseen;  /* unseen: that ran without memprof */
+    uint64_t rss_bytes, largest; /* the most resident bytes that were seen: their sum, and of one */
+};
+
 struct mpr_processes {
+    struct mpr_without_log rest; /* of a whole directory, else none */
     struct mpr_arena arena;
     struct mpr_process *at; /* by their starts */
     size_t count, cap;

@@ -40,8 +40,13 @@ bool mpr_utf8_next(const char **at, uint32_t *code)
     return true;
 }
 
+static size_t (*shown_width)(uint32_t code);
+
+void mpr_utf8_shown_as(size_t (*width)(uint32_t code)) { shown_width = width; }
+
 size_t mpr_utf8_width(uint32_t code)
 {
+    if (shown_width) return shown_width(code);
     const int width = code < 0x80 ? 1 : wcwidth((wchar_t)code);
     return width < 0 ? 1 : (size_t)width;
 }
@@ -96,9 +101,12 @@ static bool is_inside(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; 
 const char *mpr_utf8_shortened(struct mpr_arena *arena, const char *text, size_t most)
 {
     static const char dots[] = "...";
-    const size_t length = strlen(text);
+    const size_t length = strlen(text), room = most - strlen(dots);
     if (length <= most) return text;
-    size_t head = (most - strlen(dots)) / 2, tail = length - (most - strlen(dots) - head);
+    const char *slash = strrchr(text, '/');
+    const size_t last = slash ? strlen(slash) : 0, half = room - room / 2,
+                 behind = last > half && last <= room ? last : half;
+    size_t head = room - behind, tail = length - behind;
     while (head && is_inside(text[head])) head--;
     while (is_inside(text[tail])) tail++;
     return mpr_arena_format(arena, "%.*s%s%s", (int)head, text, dots, text + tail);

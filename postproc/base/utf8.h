@@ -11,8 +11,10 @@
  * *code is that byte. */
 bool mpr_utf8_next(const char **at, uint32_t *code);
 /* Columns of a terminal that a character takes: 2 of a wide one, 0 of a mark on the one before.  By
- * the C library, whose locale must be one of UTF-8: elsewhere no character is shown but ASCII's. */
+ * the C library, whose locale must be one of UTF-8, or as whoever writes the text says (NULL: by
+ * the library again). */
 size_t mpr_utf8_width(uint32_t code);
+void mpr_utf8_shown_as(size_t (*width)(uint32_t code));
 /* Of valid UTF-8. */
 size_t mpr_utf8_columns(const char *text);
 /* Must not be shown as it is: controls, marks that turn the direction of text, and what cannot be
@@ -25,8 +27,8 @@ void mpr_utf8_escaped(FILE *out, const char *text);
 
 struct mpr_arena;
 
-/* A text of more bytes than so many with "..." in place of its middle: its end tells, too.  Of
- * others the text itself. */
+/* A text of more bytes than so many with "..." in place of its middle: its end tells, too, of a
+ * path its last name.  Of others the text itself. */
 const char *mpr_utf8_shortened(struct mpr_arena *arena, const char *text, size_t most);
 
 #endif

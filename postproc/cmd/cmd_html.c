@@ -160,8 +160,8 @@ static void read_family(const struct runs *runs, struct mpr_processes *family)
         struct mpr_process_heap *heap = mpr_alloc(t->heaps, sizeof *heap);
         for (size_t k = 0; k < t->heaps; k++) {
             const struct mpr_heap_line *h = &t->heap[k];
-            heap[k] =
-                (struct mpr_process_heap){ h->name, h->peak_bytes, h->peak_time, h->end_bytes };
+            heap[k] = (struct mpr_process_heap){ h->name, h->peak_bytes, h->peak_time, h->end_bytes,
+                                                 h->is_about };
         }
         mpr_processes_add_read(family, &t->summary, heap, t->heaps);
         free(heap);

@@ -12,6 +12,7 @@
 #include "ascii.h"
 #include "cmd.h"
 #include "file.h"
+#include "utf8.h"
 
 enum { FEWEST = 60 }; /* columns of a line in which a table says something */
 enum { KEY_WIDTH = 512, KEY_FRAMES, KEY_UNFOLD, KEY_PLUMBING, KEY_CLOCK };
@@ -200,7 +201,9 @@ static void render_ascii(const struct mpr_output *output, mpr_render_result *ren
     char *text = NULL;
     size_t bytes;
     FILE *memory = mpr_text_open(&text, &bytes);
+    mpr_utf8_shown_as(mpr_ascii_width);
     render(output->renderer, memory, result, &output->style);
+    mpr_utf8_shown_as(NULL);
     mpr_text_close(memory);
     mpr_ascii_write(output->file, text);
     free(text);

@@ -94,3 +94,58 @@ struct mpr_run_end mpr_run_find(const char *log_path, const struct mpr_header *h
     if (f) fclose(f);
     return found;
 }
+
+/* ---- who has no log */
+
+static int by_pid(const void *left, const void *right)
+{
+    const struct mpr_run_process *a = left, *b = right;
+    return a->pid < b->pid ? -1 : a->pid > b->pid;
+}
+
+static bool has_log(const char *line, const char *host, const struct mpr_run_process *known,
+                    size_t count)
+{
+    const uint64_t pid = number(line, "pid"), mono = number(line, "mono"),
+                   real = number(line, "real"), lived = mono - number(line, "began");
+    const uint64_t began = real > lived ? real - lived : 0;
+    size_t low = 0, high = count;
+    while (low < high) { /* the first of that number */
+        const size_t middle = low + (high - low) / 2;
+        if (known[middle].pid < pid) low = middle + 1;
+        else high = middle;
+    }
+    for (; low < count && known[low].pid == pid; low++)
+        if (is(host, known[low].host) && known[low].start + STEP_NS >= began &&
+            known[low].start <= real)
+            return true;
+    return false;
+}
+
+static void add_rest(struct mpr_run_rest *rest, const char *line)
+{
+    const uint64_t rss = number(line, "rss");
+    rest->processes++;
+    if (rss > rest->largest) rest->largest = rss;
+    if (__builtin_add_overflow(rest->rss, rss, &rest->rss)) rest->rss = UINT64_MAX;
+}
+
+struct mpr_run_rest mpr_run_rest(const char *log_path, struct mpr_run_process *known, size_t count)
+{
+    struct mpr_run_rest rest = { .processes = 0 };
+    char line[2048], host[512] = "";
+    size_t bytes = 0;
+    FILE *f = open_beside(log_path);
+    if (count) qsort(known, count, sizeof *known, by_pid);
+    while (f && bytes < BYTES_MAX && fgets(line, sizeof line, f)) {
+        bytes += strlen(line);
+        line[strcspn(line, "\n")] = 0;
+        if (strncmp(line, "run ", 4) == 0)
+            snprintf(host, sizeof host, "%s", value(line, "host") ? value(line, "host") : "");
+        else if (strncmp(line, "unseen ", 7) == 0) rest.unseen++;
+        else if (strncmp(line, "end ", 4) == 0 && !has_log(line, host, known, count))
+            add_rest(&rest, line);
+    }
+    if (f) fclose(f);
+    return rest;
+}

@@ -24,4 +24,19 @@ struct mpr_run_end {
 /* Looks in the folder of the log at `log_path`. */
 struct mpr_run_end mpr_run_find(const char *log_path, const struct mpr_header *header);
 
+/* A process that has a log there. */
+struct mpr_run_process {
+    const char *host;
+    uint64_t pid, start; /* CLOCK_REALTIME ns */
+};
+
+/* The processes that ended without a log. */
+struct mpr_run_rest {
+    uint64_t processes, unseen; /* unseen: that ran without memprof */
+    uint64_t rss, largest;      /* the most resident bytes that were seen: their sum, and of one */
+};
+
+/* Sorts the processes. */
+struct mpr_run_rest mpr_run_rest(const char *log_path, struct mpr_run_process *known, size_t count);
+
 #endif

@@ -5,6 +5,8 @@
 
 #include "utf8.h"
 
+#define ESCAPE "\\u{%" PRIx32 "}"
+
 /* What charts are drawn with, what stands for a part of a long path, and for "at least". */
 static const struct {
     uint32_t code;
@@ -24,6 +26,12 @@ static char ascii_of(uint32_t code)
     return 0;
 }
 
+size_t mpr_ascii_width(uint32_t code)
+{
+    char text[sizeof "\\u{ffffffff}"];
+    return ascii_of(code) ? 1 : (size_t)snprintf(text, sizeof text, ESCAPE, code);
+}
+
 void mpr_ascii_write(FILE *out, const char *text)
 {
     while (*text) {
@@ -31,6 +39,6 @@ void mpr_ascii_write(FILE *out, const char *text)
         const bool whole = mpr_utf8_next(&text, &code);
         const char ascii = ascii_of(code);
         if (ascii) fputc(ascii, out);
-        else fprintf(out, whole ? "\\u{%" PRIx32 "}" : "\\x%02" PRIx32, code);
+        else fprintf(out, whole ? ESCAPE : "\\x%02" PRIx32, code);
     }
 }

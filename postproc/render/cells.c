@@ -41,6 +41,14 @@ static const struct mpr_column *summing(const struct mpr_table *t, enum mpr_form
     return c;
 }
 
+bool mpr_cell_estimated(const struct mpr_table *t, const struct mpr_column *c, size_t from,
+                        enum mpr_format format)
+{
+    for (size_t i = from; c->estimate && t->estimated && i < t->rows; i++)
+        if (t->estimated(mpr_table_row(t, i, format))) return true;
+    return false;
+}
+
 const char *mpr_cell_rest(struct mpr_rest *rest, const struct mpr_table *t, size_t shown,
                           enum mpr_format format)
 {
@@ -50,13 +58,16 @@ const char *mpr_cell_rest(struct mpr_rest *rest, const struct mpr_table *t, size
         snprintf(rest->text, sizeof rest->text, "(%s more)", count.text);
         return rest->text;
     }
-    const struct mpr_value sum = mpr_table_sum(t, summing(t, format), shown, format);
+    const struct mpr_column *c = summing(t, format);
+    const struct mpr_value sum = mpr_table_sum(t, c, shown, format);
     if (sum.type == MPR_BYTES && sum.state == MPR_KNOWN && !sum.number) {
         snprintf(rest->text, sizeof rest->text, "(%s more that hold%s nothing)", count.text,
                  t->rows - shown == 1 ? "s" : "");
         return rest->text;
     }
-    snprintf(rest->text, sizeof rest->text, "(%s more, %s)", count.text,
+    const bool about = sum.state == MPR_KNOWN && format & MPR_FOR_PEOPLE &&
+                       mpr_cell_estimated(t, c, shown, format);
+    snprintf(rest->text, sizeof rest->text, "(%s more, %s%s)", count.text, about ? "~" : "",
              sum.state == MPR_KNOWN ? mpr_cell_number(&n, t, &sum) : "-");
     return rest->text;
 }

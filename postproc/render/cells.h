@@ -16,6 +16,9 @@ struct mpr_rest {
 };
 const char *mpr_cell_rest(struct mpr_rest *rest, const struct mpr_table *table, size_t shown,
                           enum mpr_format format);
+/* Does the column bear "~" for a row from there on? */
+bool mpr_cell_estimated(const struct mpr_table *table, const struct mpr_column *column, size_t from,
+                        enum mpr_format format);
 /* Columns of the format that sum. */
 size_t mpr_cell_sums(const struct mpr_table *table, enum mpr_format format);
 

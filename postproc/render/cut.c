@@ -91,12 +91,32 @@ static char *called_by(const char *text, const char *caller)
 
 static const char *told(const struct cell *c) { return c->source[c->amount]; }
 
-/* Its lead is seen; NULL: it has none. */
+/* Of a command the file that it runs, "train.py" of "/x/train.py"; its length, 0: there is none. */
+static size_t script_of(const char *command, size_t lead, const char **script)
+{
+    const char *word = command + lead;
+    while (*(word += strspn(word, " "))) {
+        const size_t bytes = strcspn(word, " ");
+        const char *slash = memrchr(word, '/', bytes), *name = slash ? slash + 1 : word;
+        if (*word != '-' && (slash || memchr(word, '.', bytes))) {
+            *script = name;
+            return (size_t)(word + bytes - name);
+        }
+        word += bytes;
+    }
+    return 0;
+}
+
+/* Its lead is seen, and of a command what it runs, unless that is long; NULL: it has none. */
 static unsigned char *marks_of(const struct cell *c)
 {
+    enum { LONG = 24 };
+    const char *script;
     if (!c->lead) return NULL;
     unsigned char *marked = mpr_alloc(strlen(told(c)) + 1, 1);
     memset(marked, 1, c->lead);
+    const size_t bytes = script_of(told(c), c->lead, &script);
+    if (bytes && bytes <= LONG) memset(marked + (script - told(c)), 1, bytes);
     return marked;
 }
 
@@ -112,6 +132,42 @@ static void write_cell(struct cell *c, size_t width)
 {
     free(c->text);
     c->text = mpr_snip(told(c), width, c->marked);
+}
+
+/* "dir/sub/train.py", "--to=/var/x": where the folders of a path begin and end; NULL: there are
+ * none. */
+static const char *folders_of(const char *word, size_t bytes, const char **end)
+{
+    const char *equals = memchr(word, '=', bytes), *from = equals ? equals + 1 : word;
+    *end = memrchr(from, '/', bytes - (size_t)(from - word));
+    return *end && *end > from + strlen("…") && strncmp(from, "…", strlen("…")) != 0 ? from : NULL;
+}
+
+/* Of a command the folders of paths go first, the longest before the others: what it runs tells. */
+static char *without_folders(const char *command, size_t width)
+{
+    char *text = mpr_text_copy(command);
+    while (mpr_utf8_columns(text) > width) {
+        const char *from = NULL, *to = NULL;
+        for (const char *word = text; *word; word += strspn(word, " ")) {
+            const char *end, *begin = folders_of(word, strcspn(word, " "), &end);
+            if (begin && (!from || end - begin > to - from)) from = begin, to = end;
+            word += strcspn(word, " ");
+        }
+        if (!from) break;
+        char *shorter = mpr_text_format("%.*s…%s", (int)(from - text), text, to);
+        free(text);
+        text = shorter;
+    }
+    return text;
+}
+
+static void shorten_command(struct cell *c, size_t width)
+{
+    for (int i = LINE; i <= ALONE; i++) {
+        free(c->source[i]);
+        c->source[i] = without_folders(c->source[WHOLE], width);
+    }
 }
 
 /* Where the front does not show it is put before the rest. */
@@ -142,6 +198,7 @@ static struct cell cell_of(const struct mpr_cut *path, size_t index, size_t widt
     while (c.amount > LINE && mpr_utf8_columns(told(&c)) > width)
         c.amount = c.amount == WHOLE ? ALONE : c.amount - 1;
     c.lead = path->lead ? lead_of(path, width) : 0;
+    if (c.lead) shorten_command(&c, width);
     c.marked = marks_of(&c);
     write_cell(&c, width);
     if (mpr_utf8_columns(told(&c)) > width) add_front(&c, path->front, width);

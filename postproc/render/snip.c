@@ -31,6 +31,7 @@ enum {
     IN_A_NAME = 12,
     IN_A_NUMBER = 40,
     IN_A_SET = 1000,
+    IN_THE_CALLER = 100000, /* what is left does not say that it is who called */
     TOO_SHORT = 24,
     AT_THE_END = 400,
     LEAST = 4,
@@ -51,6 +52,7 @@ struct text {
     const char *text;
     struct letter *letter;
     size_t letters; /* without the end */
+    size_t caller;  /* the letter that " <- " begins with; `letters`: none */
 };
 
 /* ---- what is worth how much */
@@ -210,6 +212,13 @@ static size_t left_of_name(const struct text *t, size_t from)
     return t->letter[from].column - t->letter[begin].column;
 }
 
+/* "<-" stays with who called, and goes with it. */
+static bool parts_caller(const struct text *t, size_t from, size_t to)
+{
+    const size_t begin = t->caller, end = begin + strlen(CALLER);
+    return from < end && to > begin && (from > begin || to < t->letters);
+}
+
 static uint64_t cost(const struct text *t, size_t from, size_t to)
 {
     uint64_t sum = t->letter[to].before - t->letter[from].before;
@@ -219,6 +228,7 @@ static uint64_t cost(const struct text *t, size_t from, size_t to)
     if (from ? !ends_name(t, from) : !begins_name(t, to)) sum += from ? IN_A_NAME - 1 : IN_A_NAME;
     if (in_a_number(t, from)) sum += IN_A_NUMBER;
     if (in_a_number(t, to)) sum += IN_A_NUMBER;
+    if (parts_caller(t, from, to)) sum += IN_THE_CALLER;
     if (t->letter[from].in_set) sum += IN_A_SET;
     if (t->letter[to].in_set) sum += IN_A_SET;
     if (before && before < LEAST) sum += TOO_SHORT;
@@ -252,6 +262,7 @@ char *mpr_snip(const char *text, size_t width, const unsigned char *marked)
     size_t from = 0, to = 0;
     if (columns <= width) return mpr_text_copy(text);
     split(&t);
+    t.caller = letter_at(&t, end_of_path(text));
     weigh(&t, marked);
     to = t.letters;
     choose(&t, columns - width + 1, &from, &to);

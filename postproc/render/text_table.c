@@ -313,23 +313,16 @@ static void sum_row(struct line *l, const char *name, size_t from)
          (c = next_column(l, c + 1));) {
         const struct mpr_value sum =
             c->sums ? mpr_table_sum(l->table, c, from, MPR_IN_TEXT) : mpr_value_absent;
-        if (!c->below) cell(l, c, &sum, false, false);
+        if (!c->below) cell(l, c, &sum, false, mpr_cell_estimated(l->table, c, from, MPR_IN_TEXT));
     }
     end_line(l);
-}
-
-static bool any_estimated(const struct mpr_table *t, size_t from)
-{
-    for (size_t i = from; t->estimated && i < t->rows; i++)
-        if (t->estimated(mpr_table_row(t, i, MPR_IN_TEXT))) return true;
-    return false;
 }
 
 /* ", 182 allocs", ", 1 alloc" */
 static void also(const struct line *l, const struct mpr_column *c, size_t from)
 {
     const struct mpr_value sum = mpr_table_sum(l->table, c, from, MPR_IN_TEXT);
-    char *text = cell_text(l->table, &sum, c->estimate && any_estimated(l->table, from));
+    char *text = cell_text(l->table, &sum, mpr_cell_estimated(l->table, c, from, MPR_IN_TEXT));
     const size_t title = strlen(c->title);
     fprintf(l->out, ", %s %.*s", text, (int)(strcmp(text, "1") == 0 ? title - 1 : title), c->title);
     free(text);

@@ -148,8 +148,9 @@ static struct mpr_value path(const void *row, const void *context)
 static struct mpr_value bytes(const void *row, const void *context)
 {
     const struct band_line *l = row;
-    (void)context;
+    const struct mpr_heap_line *h = context;
     struct mpr_value v = mpr_value_number(MPR_BYTES, l->line.row.bytes);
+    v.about = h->inside;
     v.at_least = l->line.row.at_least;
     return v;
 }
@@ -275,6 +276,7 @@ static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr
                        .title = mpr_arena_format(&arena, "by %s", mpr_group_word(t->choice.by)),
                        MPR_COLUMNS(columns),
                        MPR_ROWS(shown, lines),
+                       .context = h,
                        .whole = c.peak,
                        .top = BANDS,
                        .by = t->choice.by },

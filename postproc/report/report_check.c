@@ -33,9 +33,11 @@ static const struct mpr_line *largest(struct mpr_document *doc, const struct mpr
 const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_row *r)
 {
     const struct mpr_line *line = largest(doc, r);
-    const char *text = mpr_arena_format(
-        &doc->arena, "%s: %s, %s over %s (%s)", mpr_report_limit(doc, r), mpr_doc_size(doc, r->is),
-        mpr_doc_size(doc, r->over), mpr_doc_size(doc, r->limit.bytes), r->limit.from);
+    const char *about = r->is_about ? "~" : "";
+    const char *text =
+        mpr_arena_format(&doc->arena, "%s: %s%s, %s%s over %s (%s)", mpr_report_limit(doc, r),
+                         about, mpr_doc_size(doc, r->is), about, mpr_doc_size(doc, r->over),
+                         mpr_doc_size(doc, r->limit.bytes), r->limit.from);
     if (*r->grown)
         return mpr_arena_format(&doc->arena, "%s; most of what grew %s+%s in %s", text,
                                 r->grown_estimated ? "~" : "", mpr_doc_size(doc, r->grown_bytes),

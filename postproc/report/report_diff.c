@@ -218,7 +218,7 @@ static void row_table(struct mpr_document *doc, const struct mpr_diff *diff, con
 static struct shown shown_account(struct mpr_document *doc, const struct mpr_diff_account *a)
 {
     const struct mpr_diff_row row = {
-        .base = a->base, .now = a->now, .change = a->change, .estimated = a->inside
+        .base = a->base, .now = a->now, .change = a->change, .estimated = a->inside || a->is_about
     };
     struct shown shown = shown_of(doc, &row);
     shown.name = a->name;

@@ -13,17 +13,40 @@ enum { KINDS = 2, WORD = 24 };
 
 /* ---- words */
 
+static bool is_one_of(const char *word, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(word, list[i]) == 0) return true;
+    return false;
+}
+
+/* Which argument says what is run; argc: none. */
+static size_t telling_argument(const struct mpr_process_info *who, bool *named)
+{
+    static const char *const names[] = { "-m", "-c", "-jar" }, *const takes[] = { "-W", "-X" };
+    *named = false;
+    for (size_t i = 1; i < who->argc; i++) {
+        *named = is_one_of(who->argv[i], names, 3);
+        if (*named && i + 1 < who->argc) return i + 1;
+        if (is_one_of(who->argv[i], takes, 2)) i++;
+        else if (*who->argv[i] != '-') return i;
+    }
+    *named = false;
+    return who->argc;
+}
+
 /* "python3 train.py", "python3 -m trainer": the program and what it runs. */
 static const char *title_of(struct mpr_document *doc, const struct mpr_process_info *who)
 {
-    const char *text = "";
+    bool named;
     if (!who->argc) return "unknown program";
-    for (size_t i = 0, words = 2; i < who->argc && i < words; i++) {
-        if (i && *who->argv[i] == '-') words = 3;
-        text = mpr_arena_format(&doc->arena, "%s%s%s", text, i ? " " : "",
-                                mpr_utf8_shortened(&doc->arena, mpr_basename(who->argv[i]), WORD));
-    }
-    return text;
+    const size_t what = telling_argument(who, &named);
+    const char *program = mpr_utf8_shortened(&doc->arena, mpr_basename(who->argv[0]), WORD);
+    if (what >= who->argc) return program;
+    const bool code = named && strcmp(who->argv[what - 1], "-c") == 0;
+    const char *text = code ? who->argv[what] : mpr_basename(who->argv[what]);
+    return mpr_arena_format(&doc->arena, "%s %s%s%s", program, named ? who->argv[what - 1] : "",
+                            named ? " " : "", mpr_utf8_shortened(&doc->arena, text, WORD));
 }
 
 static const char *processes(struct mpr_document *doc, uint64_t count)
@@ -59,7 +82,8 @@ static const char *held(struct mpr_document *doc, const struct mpr_process *p, c
     size_t i = 0;
     while (i < p->heaps && p->heap[i].peak_bytes < p->peak_bytes) i++;
     if (i == p->heaps) return "";
-    const char *size = mpr_doc_size(doc, p->peak_bytes);
+    const char *size = mpr_arena_format(&doc->arena, "%s%s", p->heap[i].is_about ? "~" : "",
+                                        mpr_doc_size(doc, p->peak_bytes));
     if (strcmp(*heap, p->heap[i].name) == 0) return mpr_arena_format(&doc->arena, " %s", size);
     *heap = p->heap[i].name;
     return mpr_arena_format(&doc->arena, " %s of %s", size, *heap);
@@ -166,4 +190,5 @@ void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all
     else mpr_doc_say(doc, "%s:", processes(doc, sum_of(line, lines)));
     mpr_doc_end(doc);
     kinds(doc, line + tree, lines - tree, tree ? line : NULL, &heap);
+    mpr_report_rest(doc, &all->rest);
 }

@@ -60,15 +60,12 @@ void mpr_report_beyond(struct mpr_document *doc, const struct mpr_log_peaks *log
     }
 }
 
-/* "python3 train.py --seed ..." */
+/* "python3 train.py --seed 3", whole: it is pasted into a shell. */
 static const char *command(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    enum { LONG = 120 };
     const char *line = "";
     for (size_t i = 0; s->recording.root && i < s->process.argc; i++) {
         const char *word = mpr_shell_word(&doc->arena, s->process.argv[i]);
-        if (strlen(line) + strlen(word) >= LONG)
-            return mpr_arena_format(&doc->arena, "%s ...", line);
         line = mpr_arena_format(&doc->arena, "%s%s%s", line, *line ? " " : "", word);
     }
     return *line ? line : "...";

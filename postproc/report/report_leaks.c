@@ -53,13 +53,14 @@ static int64_t share(uint64_t bytes, double steps)
 }
 
 /* "+41", "+0.3", "+17,393": of which a tenth tells; not of thousands. */
-static const char *number(struct mpr_document *doc, double value)
+static const char *number(struct mpr_document *doc, double value, bool estimated)
 {
+    const char *about = estimated ? "~" : "";
     const bool whole = fabs(value - round(value)) < 0.05;
     if (fabs(value) >= 1000 && fabs(value) < 0x1p63)
-        return mpr_arena_format(&doc->arena, "%c%s", value < 0 ? '-' : '+',
+        return mpr_arena_format(&doc->arena, "%s%c%s", about, value < 0 ? '-' : '+',
                                 mpr_doc_count(doc, (uint64_t)round(fabs(value))));
-    return mpr_arena_format(&doc->arena, "%+.*f", whole ? 0 : 1, value);
+    return mpr_arena_format(&doc->arena, "%s%+.*f", about, whole ? 0 : 1, value);
 }
 
 static bool estimated(const void *row) { return ((const struct grown *)row)->line.row.estimated; }
@@ -146,7 +147,8 @@ static void table(struct mpr_document *doc, const struct mpr_leaks *l, const str
         grown[i] =
             (struct grown){ .line = line[i],
                             .bytes_a_step = share(line[i].row.bytes, told->steps),
-                            .blocks_a_step = number(doc, (double)line[i].row.blocks / told->steps),
+                            .blocks_a_step = number(doc, (double)line[i].row.blocks / told->steps,
+                                                    line[i].row.estimated),
                             .known = known_text(doc, l, &line[i], row, leak) };
     mpr_doc_table(doc, &(struct mpr_table){ .title = told->title,
                                             .only = MPR_FOR_PEOPLE,

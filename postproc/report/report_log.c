@@ -10,7 +10,7 @@
 #include "summary.h"
 #include "utf8.h"
 
-enum { ARGUMENTS = 8, ARGUMENT = 60 }; /* of the command line, in a title; bytes of one */
+enum { ARGUMENTS = 16, ARGUMENT = 60 }; /* of the command line, in a title; bytes of one */
 
 void mpr_report_schema(struct mpr_document *doc, const char *schema)
 {

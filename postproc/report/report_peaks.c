@@ -21,7 +21,7 @@ static uint64_t width_of(struct mpr_instant at)
 
 #define OF_HEAP(member) MPR_FIELD(mpr_heap_peak, member)
 
-static struct mpr_value peak(const void *row, const void *context)
+struct mpr_value mpr_report_heap_peak(const void *row, const void *context)
 {
     const struct mpr_heap_peak *h = row;
     (void)context;
@@ -33,7 +33,7 @@ static struct mpr_value peak(const void *row, const void *context)
 /* For people, one below the other. */
 static const struct mpr_column heap_columns[] = {
     { .title = "heap", .type = MPR_WORD, OF_HEAP(name), .width = 14 },
-    { .title = "peak", .type = MPR_BYTES, .get = peak, .estimate = true },
+    { .title = "peak", .type = MPR_BYTES, .get = mpr_report_heap_peak, .estimate = true },
     { .title = "at", .type = MPR_TIME, OF_HEAP(peak_time) },
     { .title = "blocks",
       .type = MPR_COUNT,

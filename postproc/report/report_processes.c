@@ -35,8 +35,7 @@ const char *mpr_report_ending(struct mpr_arena *arena, const struct mpr_summary 
 struct shown {
     struct mpr_family_line line;
     const char *title, *ended, *rank, *pid;
-    size_t lead;      /* bytes of the title: up to the program's name */
-    uint64_t largest; /* peak of the largest one's largest heap */
+    size_t lead; /* bytes of the title: up to the program's name */
 };
 
 #define OF(member) MPR_FIELD(shown, member)
@@ -62,7 +61,18 @@ static struct mpr_value host_heap(const void *row, const void *context)
 {
     const struct shown *s = row;
     (void)context;
-    return of_heap(&s->line.largest->summary, s->line.host_bytes);
+    struct mpr_value v = of_heap(&s->line.largest->summary, s->line.host_bytes);
+    v.about = s->line.host_is_about;
+    return v;
+}
+
+static struct mpr_value largest(const void *row, const void *context)
+{
+    const struct shown *s = row;
+    (void)context;
+    struct mpr_value v = mpr_value_number(MPR_BYTES, s->line.largest->peak_bytes);
+    v.about = s->line.largest->is_about;
+    return v;
 }
 
 enum { RANK = 1, DEVICE = 6 };
@@ -73,7 +83,7 @@ static const struct mpr_column shown_columns[] = {
     [RANK] = { .title = "rank", .type = MPR_TEXT, OF(rank), .width = 5 },
     { .title = "pid", .type = MPR_TEXT, OF(pid), .width = 7 },
     { .title = "lived", .type = MPR_SPAN, OF(line.lived_ns), .spare = 2 },
-    { .title = "largest", .type = MPR_BYTES, OF(largest), .spare = 4 },
+    { .title = "largest", .type = MPR_BYTES, .get = largest, .spare = 4 },
     { .title = "host/heap", .type = MPR_BYTES, .get = host_heap, .sums = true },
     [DEVICE] = { .title = "device", .type = MPR_BYTES, OF(line.gpu_bytes), .sums = true },
     { .title = "RSS peak", .type = MPR_BYTES, OF(line.rss_bytes), .sums = true,
@@ -101,8 +111,7 @@ static struct shown shown_of(struct mpr_document *doc, const struct mpr_family_l
                            .lead = strlen(title) - strlen(l->title) + strcspn(l->title, " "),
                            .ended = mpr_report_ending(&doc->arena, &l->last->summary),
                            .rank = l->processes > 1 ? "" : who->rank,
-                           .pid = mpr_arena_format(&doc->arena, "%" PRIu64, who->pid),
-                           .largest = l->largest->peak_bytes };
+                           .pid = mpr_arena_format(&doc->arena, "%" PRIu64, who->pid) };
 }
 
 /* Those that some process has something for. */
@@ -164,6 +173,30 @@ static uint64_t lasted(const struct mpr_processes *all)
     return to > from ? to - from : 0;
 }
 
+static const struct mpr_column rest_fields[] = {
+    { .key = "processes", .type = MPR_COUNT, MPR_FIELD(mpr_without_log, processes) },
+    { .key = "unseen", .type = MPR_COUNT, MPR_FIELD(mpr_without_log, unseen) },
+    { .key = "rss_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_without_log, rss_bytes) },
+    { .key = "largest_rss_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_without_log, largest) },
+};
+
+void mpr_report_rest(struct mpr_document *doc, const struct mpr_without_log *rest)
+{
+    if (!rest->processes) return;
+    mpr_doc_open(doc, "without_log");
+    mpr_doc_facts(doc, rest_fields, rest);
+    mpr_doc_close(doc);
+    mpr_doc_say(doc, "%s process%s left no log, with %s of RSS",
+                mpr_doc_count(doc, rest->processes), rest->processes == 1 ? "" : "es",
+                mpr_doc_size(doc, rest->rss_bytes));
+    if (rest->processes > 1)
+        mpr_doc_say(doc, " in all, the largest %s", mpr_doc_size(doc, rest->largest));
+    mpr_doc_say(doc, ": below --min-rss");
+    if (rest->unseen)
+        mpr_doc_say(doc, ", or without memprof (%s)", mpr_doc_count(doc, rest->unseen));
+    mpr_doc_end_wrapped(doc, 2);
+}
+
 static void heading(struct mpr_document *doc, const struct mpr_processes *all)
 {
     size_t processes = 0, incomplete = 0;
@@ -175,6 +208,7 @@ static void heading(struct mpr_document *doc, const struct mpr_processes *all)
                  mpr_doc_count(doc, processes), processes == 1 ? "" : "es",
                  mpr_doc_count(doc, all->count), all->count == 1 ? "" : "s",
                  mpr_doc_lasting(doc, lasted(all)));
+    mpr_report_rest(doc, &all->rest);
     if (!incomplete) return;
     mpr_doc_add(doc, MPR_WARN, "warning: events are missing in %s of them (verify --pid says why)",
                 mpr_doc_count(doc, incomplete));

@@ -1,36 +1,25 @@
 /* The instances of a repeated range: in a line what stands out, then what the worst one holds that
  * the median does not, then all, those that are alike in one line. */
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "amount.h"
-#include "naming.h"
 #include "report_rows.h"
 #include "reports.h"
+#include "step_lines.h"
 #include "steps.h"
 
-/* An instance of a heap; for people also some in a row that are alike. */
-struct step {
-    const char *log, *heap, *range, *name, *last, *thread, *note;
-    uint64_t number, count, begin_ns, end_ns;
-    uint64_t peak_bytes, peak_time, peak_number, begin_bytes, end_bytes, allocations;
-    int64_t kept, change; /* change: of the peak, against the instance before */
-    bool unended, peak_out, kept_out, first;
-};
-
-#define OF(member) MPR_FIELD(step, member)
+#define OF(member) MPR_FIELD(mpr_step, member)
 
 static struct mpr_value change(const void *row, const void *context)
 {
-    const struct step *s = row;
+    const struct mpr_step *s = row;
     (void)context;
     return s->first ? mpr_value_absent : mpr_value_amount(MPR_CHANGE, s->change);
 }
 
 static struct mpr_value line_name(const void *row, const void *context)
 {
-    const struct step *s = row;
+    const struct mpr_step *s = row;
     (void)context;
     struct mpr_value v = mpr_value_path(&s->name, 1);
     v.told = true;
@@ -64,18 +53,18 @@ static const struct mpr_column columns[] = {
 };
 // clang-format on
 
-static const char *note_of(const struct step *s)
+static const char *note_of(const struct mpr_step *s)
 {
     if (s->unended) return s->peak_out ? "<- peak stands out; not ended" : "not ended";
     if (s->peak_out) return s->kept_out ? "<- peak and kept stand out" : "<- peak stands out";
     return s->kept_out ? "<- kept stands out" : "";
 }
 
-static struct step step_of(const struct mpr_steps *s, const struct mpr_steps_heap *h, size_t i)
+static struct mpr_step step_of(const struct mpr_steps *s, const struct mpr_steps_heap *h, size_t i)
 {
     const struct mpr_instance *instance = &s->instances.instance[i];
     const struct mpr_instance_heap *of = &h->heap->of[i];
-    struct step step = {
+    struct mpr_step step = {
         .log = s->instances.summary.path,
         .heap = h->heap->name,
         .range = s->instances.range,
@@ -98,75 +87,10 @@ static struct step step_of(const struct mpr_steps *s, const struct mpr_steps_hea
         .peak_out = h->stands_out[i] & MPR_STEPS_PEAK,
         .kept_out = h->stands_out[i] & MPR_STEPS_KEPT,
         .first = !i,
+        .told = (h->peaks_out && i == h->worst_peak) || (h->kept_out && i == h->worst_kept),
     };
     step.note = note_of(&step);
     return step;
-}
-
-/* ---- lines of those that are alike */
-
-static bool near(int64_t a, int64_t b, uint64_t most)
-{
-    return llabs(mpr_minus(a, b)) <= mpr_amount(most);
-}
-
-/* Neither stands out, and peaks and what they kept differ by a fiftieth of the median peak at most.
- */
-static bool alike(const struct step *a, const struct step *b, uint64_t median)
-{
-    return !*a->note && !*b->note &&
-           near(mpr_amount(a->peak_bytes), mpr_amount(b->peak_bytes), median / 50) &&
-           near(a->kept, b->kept, median / 50);
-}
-
-static void add(struct step *to, const struct step *s)
-{
-    to->count += s->count;
-    to->end_ns = s->end_ns;
-    to->end_bytes = s->end_bytes;
-    to->allocations += s->allocations;
-    to->kept = mpr_plus(to->kept, s->kept);
-    if (s->peak_bytes > to->peak_bytes) to->peak_bytes = s->peak_bytes;
-}
-
-/* What its instances kept, but no more than there is in the end: others may have freed it. */
-static void bound_kept(struct step *line)
-{
-    const int64_t there = mpr_change(line->begin_bytes, line->end_bytes);
-    if (line->kept > there) line->kept = there;
-}
-
-static const char *in_a_row(struct mpr_document *doc, uint64_t count, const char *first,
-                            const char *last)
-{
-    return count > 1 ? mpr_arena_format(&doc->arena, "%s to %s", first, last) : first;
-}
-
-static void name_line(struct mpr_document *doc, struct step *line, const struct step *last)
-{
-    line->name = in_a_row(doc, line->count, line->name, last->last);
-    if (line->number != last->number)
-        line->note = mpr_arena_format(&doc->arena, "%s alike", mpr_doc_count(doc, line->count));
-}
-
-static const struct step *lines_of(struct mpr_document *doc, const struct mpr_steps *s,
-                                   const struct mpr_steps_heap *h, const struct step *step,
-                                   size_t *lines)
-{
-    const size_t steps = s->instances.instances;
-    const bool unfold = doc->naming && doc->naming->unfold;
-    struct step *line = mpr_arena_alloc(&doc->arena, steps * sizeof *line);
-    *lines = 0;
-    for (size_t i = 0, next; i < steps; i = next) {
-        struct step *l = &line[(*lines)++];
-        *l = step[i];
-        for (next = i + 1; next < steps && !unfold && alike(&step[i], &step[next], h->median_peak);
-             next++)
-            add(l, &step[next]);
-        bound_kept(l);
-        name_line(doc, l, &step[next - 1]);
-    }
-    return line;
 }
 
 /* ---- a heap */
@@ -183,8 +107,7 @@ static void heap(struct mpr_document *doc, const struct mpr_steps *s, size_t ind
 {
     const struct mpr_steps_heap *h = &s->heap[index];
     const struct mpr_instances *in = &s->instances;
-    struct step *step = mpr_arena_alloc(&doc->arena, in->instances * sizeof *step);
-    size_t lines;
+    struct mpr_step *step = mpr_arena_alloc(&doc->arena, in->instances * sizeof *step);
     for (size_t i = 0; i < in->instances; i++) step[i] = step_of(s, h, i);
     mpr_doc_open(doc, NULL);
     mpr_doc_fact(doc, "heap", mpr_value_text(h->heap->name));
@@ -196,11 +119,12 @@ static void heap(struct mpr_document *doc, const struct mpr_steps *s, size_t ind
                                             MPR_ROWS(step, in->instances),
                                             .all = MPR_IN_JSON | MPR_IN_CSV });
     if (index == s->shown) {
-        const struct step *line = lines_of(doc, s, h, step, &lines);
+        const struct mpr_step_lines l = mpr_step_lines(doc, step, in->instances, h->median_peak);
         mpr_doc_table(doc, &(struct mpr_table){ .title = h->heap->name,
                                                 .only = MPR_FOR_PEOPLE,
                                                 MPR_COLUMNS(columns),
-                                                MPR_ROWS(line, lines) });
+                                                MPR_ROWS(l.line, l.lines),
+                                                .order = l.order });
     }
     mpr_doc_close(doc);
 }
@@ -247,7 +171,7 @@ static void headline(struct mpr_document *doc, const struct mpr_steps *s,
         const struct mpr_instance *who = &s->instances.instance[h->worst_kept];
         const struct mpr_instance_heap *worst = &h->heap->of[h->worst_kept];
         mpr_doc_say(doc, "; %s%s kept more than the others: %s",
-                    in_a_row(doc, who->count, who->name, who->last), others(doc, h->kept_out),
+                    mpr_step_names(doc, who->count, who->name, who->last), others(doc, h->kept_out),
                     mpr_doc_size(doc, mpr_less(worst->end_bytes, worst->begin_bytes)));
     }
     mpr_report_inside(doc, h->heap->inside);

@@ -128,7 +128,7 @@ static const struct mpr_column heap_columns[] = {
     { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(mpr_summary, path), .only = MPR_IN_CSV },
     { .key = "heap", .title = "heap", .type = MPR_WORD, OF_HEAP(name), .width = 14 },
     { .key = "inside", .get = inside, .only = MPR_IN_JSON },
-    { .key = "peak_bytes", .title = "peak", .type = MPR_BYTES, OF_HEAP(peak_bytes),
+    { .key = "peak_bytes", .title = "peak", .type = MPR_BYTES, .get = mpr_report_heap_peak,
       .estimate = true },
     { .key = "peak_time_ns", .title = "at", .type = MPR_TIME, OF_HEAP(peak_time) },
     { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF_HEAP(end_bytes),

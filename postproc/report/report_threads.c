@@ -1,7 +1,6 @@
 /* What each thread allocated, and when it lived. */
-#include "mpf/sample.h"
 #include "reports.h"
-#include "thread_use.h"
+#include "thread_lines.h"
 
 struct around {
     const char *log, *heap;
@@ -9,33 +8,22 @@ struct around {
 
 #define OF(member) MPR_FIELD(mpr_thread_row, member)
 
-static struct mpr_value name(const void *row, const void *context)
-{
-    const struct mpr_thread_row *r = row;
-    (void)context;
-    struct mpr_value v = mpr_value_path(&r->thread.name, 1);
-    v.told = true;
-    return v;
-}
-
 // clang-format off
 static const struct mpr_column row_columns[] = {
     { .key = "log", .type = MPR_TEXT, MPR_CONTEXT(around, log), .only = MPR_IN_CSV },
     { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(around, heap), .only = MPR_IN_CSV },
-    { .title = "thread", .type = MPR_PATH, .get = name, .width = 26 },
     { .key = "thread", .type = MPR_TEXT, OF(thread.name) },
     { .key = "number", .type = MPR_COUNT, OF(thread.number) },
-    { .key = "bytes_at_peak", .title = "at the peak", .type = MPR_BYTES, OF(bytes), .sums = true, .estimate = true },
-    { .title = "share", .type = MPR_SHARE, OF(bytes), .spare = 2 },
+    { .key = "bytes_at_peak", .type = MPR_BYTES, OF(bytes), .sums = true },
     { .key = "blocks_at_peak", .type = MPR_COUNT, OF(blocks) },
-    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF(end_bytes), .sums = true, .estimate = true },
+    { .key = "end_bytes", .type = MPR_BYTES, OF(end_bytes), .sums = true },
     { .key = "end_blocks", .type = MPR_COUNT, OF(end_blocks) },
-    { .key = "own_peak_bytes", .title = "own peak", .type = MPR_BYTES, OF(own_peak), .spare = 2, .estimate = true },
-    { .key = "allocations", .title = "allocs", .type = MPR_COUNT, OF(allocations), .width = 11, .spare = 3, .estimate = true },
-    { .key = "all_bytes", .title = "in all", .type = MPR_BYTES, OF(all_bytes),
+    { .key = "own_peak_bytes", .type = MPR_BYTES, OF(own_peak) },
+    { .key = "allocations", .type = MPR_COUNT, OF(allocations) },
+    { .key = "all_bytes", .type = MPR_BYTES, OF(all_bytes),
       .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "first_ns", .title = "from", .type = MPR_TIME, OF(thread.first_ns), .spare = 1 },
-    { .key = "ended_ns", .title = "to", .type = MPR_TIME, OF(thread.ended_ns), .spare = 1,
+    { .key = "first_ns", .type = MPR_TIME, OF(thread.first_ns) },
+    { .key = "ended_ns", .type = MPR_TIME, OF(thread.ended_ns),
       .unless = MPR_UNKNOWN_AT_MAX },
     { .key = "estimated", .type = MPR_FLAG, OF(estimated), .unless = MPR_ABSENT_AT_0 },
 };
@@ -59,8 +47,6 @@ static const struct mpr_column heap_fields[] = {
     { .key = "end_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_thread_heap, end_bytes) },
 };
 
-static bool estimated(const void *row) { return ((const struct mpr_thread_row *)row)->estimated; }
-
 static void heap(struct mpr_document *doc, const struct mpr_thread_use *use,
                  const struct mpr_thread_heap *h)
 {
@@ -69,15 +55,12 @@ static void heap(struct mpr_document *doc, const struct mpr_thread_use *use,
     mpr_doc_open(doc, NULL);
     mpr_doc_facts(doc, heap_fields, h);
     if (h->inside) mpr_doc_fact(doc, "inside", mpr_value_text(h->inside));
-    mpr_doc_table(
-        doc, &(struct mpr_table){ .key = "rows",
-                                  .title = mpr_arena_format(&doc->arena, "%s by thread", h->name),
-                                  .only = MPR_EVERYWHERE,
-                                  MPR_COLUMNS(row_columns),
-                                  MPR_ROWS(h->row, h->rows),
-                                  .context = around,
-                                  .whole = h->peak_bytes,
-                                  .estimated = estimated });
+    mpr_doc_table(doc, &(struct mpr_table){ .key = "rows",
+                                            .only = MPR_IN_JSON | MPR_IN_CSV,
+                                            MPR_COLUMNS(row_columns),
+                                            MPR_ROWS(h->row, h->rows),
+                                            .context = around });
+    mpr_report_thread_lines(doc, h);
     if (h->inside) {
         mpr_doc_say(doc, "%s", h->name);
         mpr_report_inside(doc, h->inside);

@@ -9,6 +9,7 @@ struct mpr_breakdown;
 struct mpr_choice;
 struct mpr_check;
 struct mpr_check_row;
+struct mpr_without_log;
 struct mpr_diff;
 struct mpr_finding;
 struct mpr_graphs;
@@ -54,6 +55,10 @@ void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *verify
 /* ---- parts of one for others */
 
 /* "range step * of host/heap"; and of one that is broken, by how much and where. */
+/* The processes of a run that left no log. */
+void mpr_report_rest(struct mpr_document *doc, const struct mpr_without_log *rest);
+/* The peak of a struct mpr_heap_peak, for people with ~ where it may be another. */
+struct mpr_value mpr_report_heap_peak(const void *row, const void *context);
 const char *mpr_report_limit(struct mpr_document *doc, const struct mpr_check_row *row);
 const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_row *row);
 

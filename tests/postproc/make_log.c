@@ -218,6 +218,37 @@ static void ranges(const char *path, char *const *block, int blocks)
     testlog_close(log, "exit");
 }
 
+/* A process that was started by this command, with 40 MiB that have no name. */
+static void command(const char *path, char *const *word, int words)
+{
+    enum { MOST = 64 };
+    const char *pairs[2 * MOST + 7] = { "root", "1", "stacks", "large", "stacks.large", "1048576" };
+    for (int i = 0; i < words && i < MOST; i++) {
+        pairs[6 + 2 * i] = "argv";
+        pairs[7 + 2 * i] = word[i];
+    }
+    struct testlog *log = testlog_open(path, pairs);
+    testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000000, 40 * MIB);
+    testlog_close(log, "exit");
+}
+
+/* N threads of a pool, each of which makes a block of 2 MiB, the third one of 64 MiB; then two
+ * whose numbers are parts of their names, and two without numbers. */
+static void pool(const char *path, uint64_t threads)
+{
+    static const char *const others[] = { "io1", "io2", "loader", "loader" };
+    struct testlog *log = testlog_open(path, NULL);
+    char text[32];
+    for (uint32_t i = 0; i < threads + 4; i++) {
+        snprintf(text, sizeof text, "worker %u", i);
+        const char *is = i < threads ? text : others[i - threads];
+        testlog_data(log, 0, i + 1, MPF_OP_THREAD, 4242 + i, is, strlen(is));
+        testlog_event(log, (i + 1) * MS, i + 1, MPF_OP_ALLOC, MPF_HEAP_HOST,
+                      0x10000000u * (uint64_t)(i + 1), i == 2 ? 64 * MIB : 2 * MIB);
+    }
+    testlog_close(log, "exit");
+}
+
 /* A child of the process of `whole`. */
 static void child(const char *path)
 {
@@ -496,6 +527,26 @@ static void loop_of(const char *path, uint64_t steps, bool numbered)
 static void loop(const char *path, uint64_t steps) { loop_of(path, steps, false); }
 static void numbered_loop(const char *path, uint64_t steps) { loop_of(path, steps, true); }
 
+/* N steps, of which no two in a row are alike; the one at four fifths holds 1.7 GiB, the one before
+ * it keeps 64 MiB. */
+static void jagged(const char *path, uint64_t steps)
+{
+    struct testlog *log = testlog_open(path, NULL);
+    const uint64_t worst = steps * 4 / 5;
+    uint64_t now = MS;
+    name(log, MPF_OP_NAME, 10, "step");
+    for (uint64_t i = 1; i <= steps; i++) {
+        testlog_event(log, now += MS, 1, MPF_OP_PUSH, 0, 10, 0);
+        testlog_event(log, now += MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x1000,
+                      i == worst ? 1700 * MIB : (300 + i * 7 % 11 * 8) * MIB);
+        if (i + 1 == worst)
+            testlog_event(log, now += MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x2000, 64 * MIB);
+        testlog_event(log, now += MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, 0x1000, 0);
+        testlog_event(log, now += MS, 1, MPF_OP_POP, 0, 0, 0);
+    }
+    testlog_close(log, "exit");
+}
+
 /* A process that executes another program, 0, and what it goes on with. */
 static void image(const char *path, uint64_t number)
 {
@@ -522,13 +573,15 @@ int main(int argc, char **argv)
         const char *name;
         void (*make)(const char *path, uint64_t n);
     } counted[] = {
-        { "churn", churn }, { "mixed", mixed },
-        { "ticks", ticks }, { "spike", spike },
-        { "rank", rank },   { "worker", worker },
-        { "loop", loop },   { "numbered_loop", numbered_loop },
-        { "image", image }, { "crowd", crowd },
+        { "churn", churn },   { "mixed", mixed },
+        { "ticks", ticks },   { "spike", spike },
+        { "rank", rank },     { "worker", worker },
+        { "loop", loop },     { "numbered_loop", numbered_loop },
+        { "image", image },   { "crowd", crowd },
+        { "jagged", jagged }, { "pool", pool },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
+    if (argc > 3 && strcmp(argv[1], "command") == 0) return command(argv[2], argv + 3, argc - 3), 0;
     if (argc > 3 && strcmp(argv[1], "ranges") == 0) return ranges(argv[2], argv + 3, argc - 3), 0;
     if (argc < 3) errx(2, "usage: make_log SCENARIO PATH [N]");
     for (size_t i = 0; argc == 4 && i < sizeof counted / sizeof *counted; i++) {

@@ -53,6 +53,14 @@ static void the_middle_is_cut(void **state)
                                                                                       letter */
 }
 
+/* "<-" stays with the end of who called. */
+static void callers_stay_callers(void **state)
+{
+    (void)state;
+    cuts("make_buffer (pool.c:40) <- read_the_whole_configuration", 40,
+         "make_buffer (pool.c:40) <- …onfiguration");
+}
+
 static size_t pieces_left_out(const char *text)
 {
     size_t count = 0;
@@ -163,7 +171,7 @@ static void a_lead_stays_where_there_is_room_behind_it(void **state)
         { "    python3 -m vllm serve /data/llama --port 8000 --max-model-len 32768", "", "", 11 }
     };
     char **text = mpr_cut_paths(command, 1, 33);
-    assert_string_equal(text[0], "    python3…--max-model-len 32768");
+    assert_string_equal(text[0], "    python3 -m vllm serve …/llam…");
     free(text[0]);
     free(text);
     text = mpr_cut_paths(command, 1, 16);
@@ -212,6 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_of_a_terminal),
         cmocka_unit_test(the_middle_is_cut),
+        cmocka_unit_test(callers_stay_callers),
         cmocka_unit_test(what_tells_is_not_cut),
         cmocka_unit_test(a_place_goes_before_what_it_called),
         cmocka_unit_test(the_end_of_a_path_of_modules_stays),
