@@ -179,7 +179,12 @@ test('what the instance holds that stands out, against the median one, is what t
     await rows('.stands-out', 1),
     expected.slice(0, 3).map((row) => row.slice(0, 2)),
   );
-  await page.locator('.stands-out button').click();
+  await page.locator('.stands-out button').focus();
+  await page.keyboard.press('Enter');
   await drawn(page);
+  assert.equal(
+    await page.evaluate(() => document.activeElement.closest('[data-panel]')?.getAttribute('data-panel')),
+    'lanes',
+  );
   assert.match(await page.locator('.lanes .legend').textContent(), new RegExp(`^${compared.instance},`));
 });

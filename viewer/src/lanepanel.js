@@ -1,5 +1,5 @@
 /** Lanes of ranges above the charts, on their axis: what ran when, and what each range added. */
-import { element, row, table } from './dom.js';
+import { element, keepingFocus, row, table } from './dom.js';
 import { amount, count, duration, exactly, several, time } from './format.js';
 import { HEIGHT, drawLanes } from './lanepaint.js';
 import { boxAt, boxName, instancesOf, nextInstance, outOf, peaksOut, rowsOf } from './lanes.js';
@@ -152,9 +152,13 @@ export class LanePanel {
     const { under, chosen } = this,
       same = under?.box === chosen?.box && under?.log === chosen?.log,
       card = under && !same ? [element('div', { class: 'card' }, ...this.aboutBox(under))] : [];
-    this.said.replaceChildren(
-      ...card,
-      element('div', { class: 'about' }, ...(chosen ? this.aboutBox(chosen) : this.aboutAll())),
+    keepingFocus(
+      () =>
+        this.said.replaceChildren(
+          ...card,
+          element('div', { class: 'about' }, ...(chosen ? this.aboutBox(chosen) : this.aboutAll())),
+        ),
+      [this.said],
     );
   }
 
