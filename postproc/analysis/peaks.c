@@ -162,7 +162,8 @@ static void fill_instance(struct mpr_peaks *peaks, const struct mpr_reader *read
                           struct mpr_peak_instance *out)
 {
     const struct mpr_followed *f = mpr_repeats_at_peak(reader->repeats, heap);
-    *out = (struct mpr_peak_instance){ .name = "" };
+    *out = (struct mpr_peak_instance){ .name = "",
+                                       .beyond = mpr_repeats_beyond(reader->repeats, heap) };
     if (!f) return;
     const struct mpr_replay *r = &reader->replay;
     const uint32_t around = r->ranges.node[f->node].depth;
@@ -172,6 +173,7 @@ static void fill_instance(struct mpr_peaks *peaks, const struct mpr_reader *read
         mpr_repeats_label(reader->repeats, r, &peaks->arena, f->node, out->range, f->number);
     out->number = f->number;
     out->of = reader->repeats->repeat[f->what].instances;
+    out->open = mpr_repeats_open(reader->repeats, heap, f);
     if (r->ranges.node[f->inner].depth <= around) return;
     out->path = mpr_label_node(&peaks->arena, reader, f->inner, &out->depth);
     out->path += around;

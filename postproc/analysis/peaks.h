@@ -53,6 +53,8 @@ struct mpr_peak_instance {
     bool numbered;       /* by the program */
     const char *range;   /* "step" */
     uint64_t number, of; /* the 8th of 12 */
+    uint64_t open;       /* instances of that range that were open, this one among them */
+    bool beyond;         /* so many ranges were open that there may be more (follow.h) */
     const char *const *path; /* ranges that were open inside of it on its thread, outermost first */
     size_t depth;
 };

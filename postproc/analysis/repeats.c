@@ -207,6 +207,7 @@ static void before(void *arg, const struct mpr_replay *r)
         if (m->epoch == epoch) continue;
         m->epoch = epoch;
         m->count = s->follow.count;
+        m->is_full = mpr_follow_is_full(&s->follow);
         if (!m->open) m->open = mpr_alloc(MPR_FOLLOW_MAX, sizeof *m->open);
         memcpy(m->open, s->follow.open, m->count * sizeof *m->open);
     }
@@ -324,4 +325,17 @@ const struct mpr_followed *mpr_repeats_at_peak(const struct mpr_repeats *s, uint
             best = &m->open[i];
     }
     return best;
+}
+
+uint64_t mpr_repeats_open(const struct mpr_repeats *s, uint8_t heap, const struct mpr_followed *f)
+{
+    const struct mpr_repeats_moment *m = &s->moment[heap];
+    uint64_t open = 0;
+    for (size_t i = 0; i < m->count; i++) open += m->open[i].what == f->what;
+    return open;
+}
+
+bool mpr_repeats_beyond(const struct mpr_repeats *s, uint8_t heap)
+{
+    return s->moment[heap].is_full;
 }

@@ -28,6 +28,7 @@ struct mpr_repeat {
 struct mpr_repeats_moment {
     struct mpr_followed *open;
     size_t count;
+    bool is_full; /* more may have been open */
     uint64_t epoch;
 };
 
@@ -95,5 +96,10 @@ const char *mpr_repeats_outermost_name(const struct mpr_repeats *repeats, struct
 /* The instance in which the heap's peak is: of the outermost repeated range, or else of the outer
  * one of those that were open, but not where the log is thinned.  NULL: none. */
 const struct mpr_followed *mpr_repeats_at_peak(const struct mpr_repeats *repeats, uint8_t heap);
+/* How many instances of its range were open then, itself among them; and were so many ranges open
+ * that there may be others? */
+uint64_t mpr_repeats_open(const struct mpr_repeats *repeats, uint8_t heap,
+                          const struct mpr_followed *f);
+bool mpr_repeats_beyond(const struct mpr_repeats *repeats, uint8_t heap);
 
 #endif

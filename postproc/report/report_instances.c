@@ -4,30 +4,44 @@
 #include "peaks.h"
 #include "reports.h"
 
-/* "step:8 of 12, in forward > loss", "step 7 (8 of 12)" */
+/* Others that were open at the same time, as the requests of a server's threads are: "", " and 7
+ * more", " and 255 or more". */
+static const char *beside(struct mpr_document *doc, const struct mpr_peak_instance *i)
+{
+    if (i->open < 2) return "";
+    return mpr_arena_format(&doc->arena, " and %s %s", mpr_doc_count(doc, i->open - 1),
+                            i->beyond ? "or more" : "more");
+}
+
+/* "step:8 of 12, in forward > loss", "step 7 (8 of 12)", "request:70 and 7 more of 90" */
 static const char *instance_text(struct mpr_document *doc, const struct mpr_peak_instance *i)
 {
     const char *inside =
         i->depth ? mpr_arena_format(&doc->arena, ", in %s", mpr_doc_path(doc, i->path, i->depth))
                  : "";
-    const char *of = mpr_doc_count(doc, i->of);
-    return i->numbered ? mpr_arena_format(&doc->arena, "%s (%s of %s)%s", i->name,
+    const char *of = mpr_doc_count(doc, i->of), *more = beside(doc, i);
+    return i->numbered ? mpr_arena_format(&doc->arena, "%s%s (%s of %s)%s", i->name, more,
                                           mpr_doc_count(doc, i->number), of, inside)
-                       : mpr_arena_format(&doc->arena, "%s of %s%s", i->name, of, inside);
+                       : mpr_arena_format(&doc->arena, "%s%s of %s%s", i->name, more, of, inside);
+}
+
+/* "": it is in none. */
+static const char *where(struct mpr_document *doc, const struct mpr_peak_instance *i)
+{
+    if (*i->name) return instance_text(doc, i);
+    return i->beyond ? "one of too many ranges that were open (256 are followed)" : "";
 }
 
 void mpr_report_instances(struct mpr_document *doc, const struct mpr_log_peaks *log, bool at_peak)
 {
     for (size_t i = 0, next; i < log->heaps; i = next) {
         const struct mpr_heap_peak *h = &log->heap[i];
-        const char *names = h->name,
-                   *where = *h->instance.name ? instance_text(doc, &h->instance) : "";
+        const char *names = h->name, *in = where(doc, &h->instance);
         for (next = i + 1; next < log->heaps; next++) {
             const struct mpr_heap_peak *other = &log->heap[next];
-            if (!*other->instance.name || strcmp(instance_text(doc, &other->instance), where) != 0)
-                break;
+            if (strcmp(where(doc, &other->instance), in) != 0) break;
             names = mpr_arena_format(&doc->arena, "%s, %s", names, other->name);
         }
-        if (*where) mpr_doc_line(doc, "%s: %s in %s", names, at_peak ? "peak" : "then", where);
+        if (*in) mpr_doc_line(doc, "%s: %s in %s", names, at_peak ? "peak" : "then", in);
     }
 }

@@ -79,6 +79,7 @@ static const struct mpr_column instance_fields[] = {
     { .key = "name", .type = MPR_TEXT, OF_HEAP(instance.name) },
     { .key = "number", .type = MPR_COUNT, OF_HEAP(instance.number) },
     { .key = "of", .type = MPR_COUNT, OF_HEAP(instance.of) },
+    { .key = "open", .type = MPR_COUNT, OF_HEAP(instance.open) },
     { .key = "path", MPR_PATH_FIELD(mpr_heap_peak, instance.path, instance.depth) },
 };
 
@@ -300,6 +301,7 @@ static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log,
         mpr_doc_facts(doc, instance_fields, h);
         mpr_doc_close(doc);
     }
+    if (h->instance.beyond) mpr_doc_fact(doc, "more_ranges_open", mpr_value_flag(true));
     mpr_report_readings(doc, "before_peak", h->before);
     mpr_report_readings(doc, "after_peak", h->after);
     if (h->inside) mpr_doc_fact(doc, "inside", mpr_value_text(h->inside));

@@ -220,6 +220,28 @@ static void a_peak_in_the_last_instance(void **state)
     assert_int_equal(mpr_repeats_at_peak(f->repeats, H)->number, 4);
 }
 
+/* The requests of a server's threads: the peak is in all that are open, of which so many are
+ * followed. */
+static void a_peak_with_many_open(void **state)
+{
+    struct fixture *f = *state;
+    const struct mpr_followed *found;
+    for (int i = 0; i < 3; i++) range(f, "request", 10);
+    for (uint32_t i = 1; i <= 8; i++) push_in(f, i, 0, "request");
+    spike(f, 100);
+    push(f, "inner");
+    assert_non_null(found = mpr_repeats_at_peak(f->repeats, H));
+    assert_int_equal(found->number, 4);
+    assert_int_equal(mpr_repeats_open(f->repeats, H, found), 8);
+    assert_false(mpr_repeats_beyond(f->repeats, H));
+    for (uint32_t i = 9; i <= 300; i++) push_in(f, i, 0, "request");
+    spike(f, 1000);
+    assert_string_equal(outermost(f), "request");
+    assert_non_null(found = mpr_repeats_at_peak(f->repeats, H));
+    assert_int_equal(mpr_repeats_open(f->repeats, H, found), MPR_FOLLOW_MAX - 1); /* and inner */
+    assert_true(mpr_repeats_beyond(f->repeats, H));
+}
+
 static void names_mean_ranges(void **state)
 {
     static const struct {
@@ -271,6 +293,7 @@ int main(void)
         TEST(the_peak_is_in_an_instance),
         TEST(a_peak_outside_is_in_none),
         TEST(a_peak_in_the_last_instance),
+        TEST(a_peak_with_many_open),
         TEST(names_mean_ranges),
         TEST(many_open_ones_cost_no_more),
     };
