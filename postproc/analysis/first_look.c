@@ -1,5 +1,6 @@
 #include "first_look.h"
 
+#include "leaks.h"
 #include "repeats.h"
 
 void mpr_first_look_ended(struct mpr_first_look *out, const struct mpr_reader *reader)
@@ -20,7 +21,9 @@ int mpr_first_look(struct mpr_first_look *out, struct mpr_arena *arena, const ch
     mpr_repeats_watch(reader.repeats, &reader.replay);
     if (mpr_reader_replay(&reader, path, progress, error) != 0) return -1;
     *out = (struct mpr_first_look){ .choice = mpr_choose(&reader),
-                                    .range = mpr_repeats_outermost_name(reader.repeats, arena) };
+                                    .range = mpr_repeats_outermost_name(reader.repeats, arena),
+                                    .grows = mpr_repeats_outermost_name_with(reader.repeats, arena,
+                                                                             MPR_LEAKS_LEAST) };
     mpr_first_look_ended(out, &reader);
     mpr_reader_close(&reader);
     return 0;

@@ -7,6 +7,7 @@
 struct mpr_first_look {
     struct mpr_choice choice; /* what AUTO stands for */
     const char *range;        /* the outermost one that repeats, in the arena; NULL: none does */
+    const char *grows;        /* the one that growth is told by: of enough instances */
     uint64_t end_ns;          /* of the last event */
     struct mpr_first_heap {
         uint64_t peak_bytes, peak_ns, end_bytes;

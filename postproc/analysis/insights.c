@@ -28,7 +28,8 @@ struct gathering {
     struct mpr_segments segments;
     struct mpr_device_state state[MPF_GPUS];
     struct mpr_evidence evidence;
-    struct mpr_first_look look;         /* range: the outermost one that repeats; NULL: none does */
+    struct mpr_first_look look;         /* range: the outermost one that repeats often enough to
+                                           compare; NULL: none does */
     struct mpr_retained newest[NEWEST]; /* since the peak of host/heap so far; time 0: none */
     struct mpr_refusals refusals;
     uint64_t taken, peak, others;
@@ -161,7 +162,8 @@ static void end(void *arg, const struct mpr_reader *reader)
     fill_states(g, reader, oom);
     g->out->refused = mpr_refusals_newest(&g->refusals, &g->out->arena, reader);
     mpr_segments_fill_worst(&g->segments, reader);
-    g->look.range = mpr_repeats_outermost_name(reader->repeats, &g->out->arena);
+    g->look.range =
+        mpr_repeats_outermost_name_with(reader->repeats, &g->out->arena, MPR_STEPS_LEAST);
     mpr_first_look_ended(&g->look, reader);
     count_lasting(g, mpr_log_status(reader->log)->end_ns);
     g->evidence.threads = threads(&reader->replay);

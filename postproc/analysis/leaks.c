@@ -313,7 +313,7 @@ static uint64_t before_its_end(const struct mpr_leaks *out, const struct mpr_fir
 /* By what growth is told, the clock or a range, and until when. */
 static void choose(struct mpr_leaks *out, const struct mpr_first_look *known)
 {
-    const char *range = out->options.range ? out->options.range : known->range;
+    const char *range = out->options.range ? out->options.range : known->grows;
     out->every = out->options.every;
     if (!out->every && range) out->range = mpr_arena_text(&out->arena, range);
     if (out->options.at_end) out->options.at = MPR_INSTANT_END_OF(known->end_ns);

@@ -1,6 +1,7 @@
 #include "named_ranges.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "alloc.h"
 #include "nearest.h"
@@ -36,6 +37,17 @@ uint32_t mpr_named_ranges_which(struct mpr_named_ranges *n, const struct mpr_rep
     return n->which[node];
 }
 
+/* "torch:Optimizer.step#AdamW.step" by "Optimizer.step#AdamW.step", or "Optimizer.step": a name
+ * without the domain before it, or with what is behind '#' left out. */
+static bool is_short_for(const char *text, const char *name)
+{
+    const size_t length = strlen(text);
+    const char *colon = strchr(name, ':'), *from = colon ? colon + 1 : name;
+    if (!length) return false;
+    if (strncmp(name, text, length) == 0) from = name;
+    return strncmp(from, text, length) == 0 && (!from[length] || from[length] == '#');
+}
+
 const char *mpr_named_ranges_hint(const struct mpr_named_ranges *n, struct mpr_arena *arena)
 {
     struct mpr_nearest nearest = { .text = n->name[0] };
@@ -43,5 +55,8 @@ const char *mpr_named_ranges_hint(const struct mpr_named_ranges *n, struct mpr_a
         mpr_nearest_try(&nearest, n->repeats->name[i].unnumbered);
         mpr_nearest_try(&nearest, n->repeats->name[i].label);
     }
+    for (uint32_t i = 0; !nearest.word && i < n->repeats->names; i++)
+        if (is_short_for(n->name[0], n->repeats->name[i].unnumbered))
+            nearest.word = n->repeats->name[i].unnumbered;
     return nearest.word ? mpr_arena_format(arena, "; is %s meant?", nearest.word) : "";
 }

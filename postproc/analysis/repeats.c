@@ -284,16 +284,18 @@ static bool is_optimizer(const struct mpr_repeat *r)
 
 static bool is_any(const struct mpr_repeat *r) { return r->instances > 0; }
 
-static uint32_t outermost_of(const struct mpr_repeats *s, bool is_one(const struct mpr_repeat *))
+static uint32_t outermost_of(const struct mpr_repeats *s, bool is_one(const struct mpr_repeat *),
+                             uint64_t least)
 {
     uint64_t most = 0;
     uint32_t best = 0;
     for (uint32_t i = 1; i < s->repeats; i++)
-        if (repeats(&s->repeat[i]) && is_one(&s->repeat[i]) && s->repeat[i].covered_ns > most)
+        if (s->repeat[i].in_turn >= least && is_one(&s->repeat[i]) &&
+            s->repeat[i].covered_ns > most)
             most = s->repeat[i].covered_ns;
     for (uint32_t i = 1; i < s->repeats; i++) {
         const struct mpr_repeat *r = &s->repeat[i];
-        if (repeats(r) && is_one(r) && r->covered_ns >= most / 2 &&
+        if (r->in_turn >= least && is_one(r) && r->covered_ns >= most / 2 &&
             (!best || is_better(r, &s->repeat[best])))
             best = i;
     }
@@ -302,15 +304,36 @@ static uint32_t outermost_of(const struct mpr_repeats *s, bool is_one(const stru
 
 uint32_t mpr_repeats_outermost(const struct mpr_repeats *s)
 {
-    uint32_t best = outermost_of(s, is_step);
-    if (!best) best = outermost_of(s, is_optimizer);
-    return best ? best : outermost_of(s, is_any);
+    uint32_t best = outermost_of(s, is_step, MPR_REPEATS_LEAST);
+    if (!best) best = outermost_of(s, is_optimizer, MPR_REPEATS_LEAST);
+    return best ? best : outermost_of(s, is_any, MPR_REPEATS_LEAST);
+}
+
+uint32_t mpr_repeats_outermost_with(const struct mpr_repeats *s, uint64_t instances)
+{
+    const uint32_t outermost = mpr_repeats_outermost(s),
+                   inner = outermost_of(s, is_step, instances);
+    if (!outermost || s->repeat[outermost].in_turn >= instances) return outermost;
+    const bool is_most =
+        inner && s->repeat[inner].covered_ns >= s->repeat[outermost].covered_ns / 2;
+    return is_most ? inner : outermost;
+}
+
+static const char *name_or_none(const struct mpr_repeats *s, struct mpr_arena *arena,
+                                uint32_t repeat)
+{
+    return repeat ? mpr_repeats_name(s, arena, repeat) : NULL;
 }
 
 const char *mpr_repeats_outermost_name(const struct mpr_repeats *s, struct mpr_arena *arena)
 {
-    const uint32_t outermost = mpr_repeats_outermost(s);
-    return outermost ? mpr_repeats_name(s, arena, outermost) : NULL;
+    return name_or_none(s, arena, mpr_repeats_outermost(s));
+}
+
+const char *mpr_repeats_outermost_name_with(const struct mpr_repeats *s, struct mpr_arena *arena,
+                                            uint64_t instances)
+{
+    return name_or_none(s, arena, mpr_repeats_outermost_with(s, instances));
 }
 
 const struct mpr_followed *mpr_repeats_at_peak(const struct mpr_repeats *s, uint8_t heap)

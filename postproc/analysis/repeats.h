@@ -91,8 +91,14 @@ bool mpr_repeats_span(uint64_t covered_ns, uint64_t longest_ns, uint64_t whole_n
  * inner one, then the one that covers more.  Where there are none of these, the optimizer's step
  * stands for the step that it ends, and without one any range that repeats is taken. */
 uint32_t mpr_repeats_outermost(const struct mpr_repeats *repeats);
-/* Its name, in the arena; NULL: none. */
+/* The same of those with so many instances, one after the other, that cover half as much time as
+ * that one's; that one, where there are none: of "epoch > step" the steps, where epochs are too few
+ * to tell growth by. */
+uint32_t mpr_repeats_outermost_with(const struct mpr_repeats *repeats, uint64_t instances);
+/* Their names, in the arena; NULL: none. */
 const char *mpr_repeats_outermost_name(const struct mpr_repeats *repeats, struct mpr_arena *arena);
+const char *mpr_repeats_outermost_name_with(const struct mpr_repeats *repeats,
+                                            struct mpr_arena *arena, uint64_t instances);
 /* The instance in which the heap's peak is: of the outermost repeated range, or else of the outer
  * one of those that were open, but not where the log is thinned.  NULL: none. */
 const struct mpr_followed *mpr_repeats_at_peak(const struct mpr_repeats *repeats, uint8_t heap);

@@ -242,6 +242,26 @@ static void a_peak_with_many_open(void **state)
     assert_true(mpr_repeats_beyond(f->repeats, H));
 }
 
+/* A few epochs of many steps: growth is told by the steps. */
+static void growth_is_told_by_a_range_that_repeats_often(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 3; i++) {
+        push(f, "epoch");
+        for (int k = 0; k < 4; k++) {
+            push(f, "step");
+            for (int n = 0; n < 20; n++) spike(f, 10);
+            pop(f);
+        }
+        for (int k = 0; k < 8; k++) range(f, "log", 10);
+        pop(f);
+    }
+    assert_string_equal(outermost(f), "epoch");
+    assert_string_equal(mpr_repeats_outermost_name_with(f->repeats, &f->arena, 3), "epoch");
+    assert_string_equal(mpr_repeats_outermost_name_with(f->repeats, &f->arena, 12), "step");
+    assert_string_equal(mpr_repeats_outermost_name_with(f->repeats, &f->arena, 13), "epoch");
+}
+
 static void names_mean_ranges(void **state)
 {
     static const struct {
@@ -293,6 +313,7 @@ int main(void)
         TEST(the_peak_is_in_an_instance),
         TEST(a_peak_outside_is_in_none),
         TEST(a_peak_in_the_last_instance),
+        TEST(growth_is_told_by_a_range_that_repeats_often),
         TEST(a_peak_with_many_open),
         TEST(names_mean_ranges),
         TEST(many_open_ones_cost_no_more),
