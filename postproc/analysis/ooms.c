@@ -22,6 +22,7 @@ enum { WINDOWS = 16 };
 void mpr_ooms_free(struct mpr_ooms *ooms)
 {
     if (ooms->explained) mpr_insights_free(&ooms->insights);
+    mpr_peaks_free(&ooms->threads);
     mpr_processes_free(&ooms->family);
     free(ooms->log);
     mpr_arena_free(&ooms->arena);

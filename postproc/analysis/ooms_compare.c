@@ -283,6 +283,16 @@ static const struct mpr_processes *family_of(struct mpr_ooms *ooms,
     return &ooms->family;
 }
 
+static void read_threads(struct mpr_ooms *ooms, const struct mpr_ooms_log *log,
+                         const struct mpr_progress *progress)
+{
+    struct mpr_error error;
+    mpr_peaks_init(&ooms->threads,
+                   &(struct mpr_peaks_options){ .by = MPR_GROUP_THREAD,
+                                                .at = MPR_INSTANT_END_OF(log->host.end) });
+    mpr_peaks_add(&ooms->threads, log->summary.path, progress, &error);
+}
+
 static void explain(struct mpr_ooms *ooms, const struct mpr_progress *progress)
 {
     struct mpr_error error;
@@ -292,6 +302,7 @@ static void explain(struct mpr_ooms *ooms, const struct mpr_progress *progress)
     if (mpr_insights_read(&ooms->insights, log->summary.path, family_of(ooms, progress), progress,
                           &error) == 0)
         ooms->explained = log;
+    if (log->host.told && !log->hard) read_threads(ooms, log, progress);
 }
 
 void mpr_ooms_finish(struct mpr_ooms *ooms, const struct mpr_progress *progress)

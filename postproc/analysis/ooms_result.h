@@ -153,6 +153,8 @@ struct mpr_ooms {
                                              could not be read again */
     struct mpr_insights insights;         /* of that log, */
     struct mpr_processes family;          /* and of several all of them */
+    struct mpr_peaks threads; /* what its threads held at the end of its story of host memory; no
+                                 log: there is none */
 };
 
 #endif

@@ -294,6 +294,7 @@ void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms)
     mpr_doc_close(doc);
     healthy_ones(doc, ooms);
     mpr_report_oom_first_failure(doc, ooms);
+    mpr_report_oom_threads(doc, ooms);
     mpr_report_oom_cause(doc, ooms);
     doc->json_ends_blank = true;
 }

@@ -17,6 +17,8 @@ void mpr_report_oom_blocks(struct mpr_document *doc, const struct mpr_oom_story 
 /* Why, in three lines at most, and what was found; for people before it what to record the next
  * time. */
 void mpr_report_oom_cause(struct mpr_document *doc, const struct mpr_ooms *ooms);
+/* Which threads of the first to fail held the host memory that ran out, where several did. */
+void mpr_report_oom_threads(struct mpr_document *doc, const struct mpr_ooms *ooms);
 /* What one process met of host memory. */
 void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *log);
 

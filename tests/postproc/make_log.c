@@ -558,6 +558,24 @@ static void image(const char *path, uint64_t number)
     testlog_close(log, number ? "exit" : "exec");
 }
 
+/* N workers of a team, of whom each holds 10 MiB, and two helpers of one name, when the process is
+ * killed. */
+static void team(const char *path, uint64_t workers)
+{
+    struct testlog *log = testlog_open(path, NULL);
+    char text[32];
+    testlog_data(log, 0, 1, MPF_OP_THREAD, 4242, "main", 4);
+    testlog_event(log, 0, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000, 3 * MIB);
+    for (uint32_t i = 2; i < workers + 4; i++) {
+        if (i < 4) snprintf(text, sizeof text, "helper");
+        else snprintf(text, sizeof text, "worker-%u", i - 4);
+        testlog_data(log, i * MS, i, MPF_OP_THREAD, 4242 + i, text, strlen(text));
+        testlog_event(log, i * MS, i, MPF_OP_ALLOC, MPF_HEAP_HOST, (uint64_t)i << 32,
+                      i < 4 ? MIB : 10 * MIB);
+    }
+    testlog_close(log, NULL);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -579,6 +597,7 @@ int main(int argc, char **argv)
         { "loop", loop },     { "numbered_loop", numbered_loop },
         { "image", image },   { "crowd", crowd },
         { "jagged", jagged }, { "pool", pool },
+        { "team", team },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc > 3 && strcmp(argv[1], "command") == 0) return command(argv[2], argv + 3, argc - 3), 0;
