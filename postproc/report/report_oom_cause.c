@@ -167,6 +167,13 @@ static void held(struct cause *c)
 
 /* ---- what grew */
 
+/* Would it have fit without, or is it a twentieth of all?  What grew by less is not why. */
+static bool is_evidence(const struct cause *c, const struct mpr_growth *g, uint64_t grown)
+{
+    enum { SHARE = 20 };
+    return (c->story && grown >= missing(c->story)) || grown >= g->after / SHARE;
+}
+
 /* Most, where all of it grew: in the process, else beyond what the others have. */
 static void grew(struct cause *c)
 {
@@ -174,7 +181,7 @@ static void grew(struct cause *c)
     if (!own->valid && c->log == c->ooms->log) g = &c->ooms->against;
     const struct mpr_most_grown most =
         mpr_report_most_grown(c->doc, g, g == own ? c->log->choice.by : c->ooms->by);
-    if (!most.name || g->after <= g->before) return;
+    if (!most.name || g->after <= g->before || !is_evidence(c, g, most.bytes)) return;
     label(c, "grew");
     mpr_doc_say(c->doc, "%s %s+%s ", most.name, most.estimated ? "~" : "",
                 mpr_doc_size(c->doc, most.bytes));

@@ -559,7 +559,7 @@ static void image(const char *path, uint64_t number)
 }
 
 /* N workers of a team, of whom each holds 10 MiB, and two helpers of one name, when the process is
- * killed. */
+ * killed; hardly anything grew before. */
 static void team(const char *path, uint64_t workers)
 {
     struct testlog *log = testlog_open(path, NULL);
@@ -573,6 +573,7 @@ static void team(const char *path, uint64_t workers)
         testlog_event(log, i * MS, i, MPF_OP_ALLOC, MPF_HEAP_HOST, (uint64_t)i << 32,
                       i < 4 ? MIB : 10 * MIB);
     }
+    testlog_event(log, 100 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x20000, MIB / 16);
     testlog_close(log, NULL);
 }
 
