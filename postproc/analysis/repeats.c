@@ -116,17 +116,20 @@ bool mpr_repeats_numbered(struct mpr_repeats *s, const struct mpr_replay *r, uin
     return strcmp(name_of(s, r, node).label, s->repeat[repeat].name) != 0;
 }
 
-/* As many names of its path as the range has. */
+/* As many names of its path as the range has; of a path that is very long the last one alone. */
 static const char *numbered_label(struct mpr_repeats *s, const struct mpr_replay *r,
                                   struct mpr_arena *arena, uint32_t node, const char *range)
 {
-    const char *label = mpr_arena_text(arena, name_of(s, r, node).label);
+    enum { LONGEST = 256 };
+    const char *last = name_of(s, r, node).label, *label = last;
+    if (strlen(range) > LONGEST) return mpr_arena_text(arena, last);
     for (const char *at = range; (at = strstr(at, " > ")); at++) {
         node = r->ranges.node[node].parent;
-        if (!node) break;
-        label = mpr_arena_format(arena, "%s > %s", name_of(s, r, node).label, label);
+        const char *name = node ? name_of(s, r, node).label : "";
+        if (!node || strlen(name) + strlen(label) > LONGEST) return mpr_arena_text(arena, last);
+        label = mpr_arena_format(arena, "%s > %s", name, label);
     }
-    return label;
+    return mpr_arena_text(arena, label);
 }
 
 const char *mpr_repeats_label(struct mpr_repeats *s, const struct mpr_replay *r,
