@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ahead.h"
 #include "alloc.h"
 #include "amount.h"
 #include "names.h"
@@ -14,16 +15,19 @@
 int mpr_reader_read(struct mpr_reader *reader, const char *path,
                     const struct mpr_progress *progress, struct mpr_error *error)
 {
-    const struct mpf_event *events;
     const uint64_t total = mpr_log_status(reader->log)->bytes;
+    struct mpr_ahead *ahead = mpr_ahead_start(reader->log);
+    const struct mpf_event *events;
+    bool enough = false;
+    uint64_t position;
     long count;
-    while ((count = mpr_log_next(reader->log, &events, error)) > 0) {
+    while (!enough && (count = mpr_ahead_next(ahead, &events, &position, error)) > 0) {
         mpr_replay_batch(&reader->replay, events, (size_t)count);
-        if (reader->enough && reader->enough(&reader->replay)) return 1;
-        if (progress->tick)
-            progress->tick(progress->arg, path, mpr_log_position(reader->log), total);
+        enough = reader->enough && reader->enough(&reader->replay);
+        if (progress->tick && !enough) progress->tick(progress->arg, path, position, total);
     }
-    return (int)count;
+    mpr_ahead_stop(ahead);
+    return enough ? 1 : (int)count;
 }
 
 static int replay_all(struct mpr_reader *reader, const char *path,

@@ -50,8 +50,8 @@ struct mpr_log {
     uint64_t frame_offset;
     uint64_t stop_after; /* the last frame that is read */
     struct mpr_log_status status;
-    uint8_t *data; /* DATA_BYTES */
-    struct mpf_event batch[MPR_BATCH];
+    uint8_t *data;                          /* DATA_BYTES */
+    struct mpf_event batch[MPR_BATCH], *to; /* to: the batch that is being read */
 };
 
 static bool is_journal(const struct mpr_map *map)
@@ -239,7 +239,7 @@ static void keep_order(struct mpr_log *log, long count)
 {
     uint64_t newest = log->status.last_ns;
     for (long i = 0; i < count; i++) {
-        struct mpf_event *event = &log->batch[i];
+        struct mpf_event *event = &log->to[i];
         if (event->time < newest) event->time = newest;
         newest = event->time;
     }
@@ -247,7 +247,7 @@ static void keep_order(struct mpr_log *log, long count)
 
 static long read_columns(struct mpr_log *log)
 {
-    const long count = mpf_columns_next(&log->reader, log->batch, MPR_BATCH);
+    const long count = mpf_columns_next(&log->reader, log->to, MPR_BATCH);
     if (count <= 0) log->reading = false;
     keep_order(log, count);
     if (count >= 0) return count;
@@ -263,7 +263,7 @@ static long read_pending(struct mpr_log *log)
     long count = 0;
     size_t used = 0;
     while (count < MPR_BATCH && DATA_BYTES - used >= MPF_DATA_MAX) {
-        struct mpf_event *event = &log->batch[count];
+        struct mpf_event *event = &log->to[count];
         if (!mpr_pending_next(&log->pending, log->header.start.mono, event, log->data + used))
             break;
         if (log->until && event->time > log->until) {
@@ -401,22 +401,28 @@ static long step(struct mpr_log *log, struct mpr_error *error)
     return 0;
 }
 
-long mpr_log_next(struct mpr_log *log, const struct mpf_event **events, struct mpr_error *error)
+long mpr_log_read(struct mpr_log *log, struct mpf_event events[MPR_BATCH], struct mpr_error *error)
 {
-    *events = log->batch;
+    log->to = events;
     while (log->state != STATE_DONE && !log->paused) {
         const long count = step(log, error);
         if (log->map.changed || log->folded.map.changed) return truncated(log, error);
         if (count < 0) return -1;
         if (count == 0) continue;
         log->status.events += (uint64_t)count;
-        log->status.last_ns = log->batch[count - 1].time;
+        log->status.last_ns = events[count - 1].time;
         return count;
     }
     if (log->paused) return 0;
     if (log->status.bad_offset == MPR_NO_OFFSET) log->status.good_ns = log->status.last_ns;
     find_end(log);
     return 0;
+}
+
+long mpr_log_next(struct mpr_log *log, const struct mpf_event **events, struct mpr_error *error)
+{
+    *events = log->batch;
+    return mpr_log_read(log, log->batch, error);
 }
 
 /* ---- open and close */

@@ -88,6 +88,8 @@ void mpr_log_stop_after(struct mpr_log *log, uint64_t seq);
 /* Next events; *events is valid until the next call, and so is their data.  Their number, 0 at the
  * end, -1 with *error filled (a newer format, no memory). */
 long mpr_log_next(struct mpr_log *log, const struct mpf_event **events, struct mpr_error *error);
+/* The same into a batch of the caller's; their data is the log's, and valid until the next call. */
+long mpr_log_read(struct mpr_log *log, struct mpf_event events[MPR_BATCH], struct mpr_error *error);
 const struct mpr_header *mpr_log_header(const struct mpr_log *log);
 const struct mpr_log_status *mpr_log_status(const struct mpr_log *log);
 /* For progress: bytes read so far, of status->bytes. */
