@@ -57,8 +57,22 @@ void mpl_report_wait(pid_t report)
 /* The command has ended, and other ranks of the node may still work. */
 static void give_way(void) { setpriority(PRIO_PROCESS, 0, LOWEST); }
 
-void mpl_report_digest(const char *directory)
+/* So many paths are far below what a program's arguments may hold. */
+enum { AT_ONCE = 64 };
+
+static void digest(const struct mpl_logs *logs, size_t from, size_t count)
 {
-    const char *argument[] = { NULL, "digest", directory, NULL };
+    char path[AT_ONCE][PATH_MAX];
+    const char *argument[AT_ONCE + 4] = { NULL, "digest", "--" };
+    for (size_t i = 0; i < count; i++) {
+        snprintf(path[i], PATH_MAX, "%s/%s", logs->path, logs->log[from + i].name);
+        argument[3 + i] = path[i];
+    }
     mpl_report_wait(mpl_report_start(argument, give_way, "there are no digests"));
+}
+
+void mpl_report_digest(const struct mpl_logs *logs)
+{
+    for (size_t i = 0; i < logs->count; i += AT_ONCE)
+        digest(logs, i, logs->count - i < AT_ONCE ? logs->count - i : AT_ONCE);
 }

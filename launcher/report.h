@@ -4,6 +4,8 @@
 
 #include <sys/types.h>
 
+#include "logs.h"
+
 /* Starts it: installed beside this program, or in the build tree.  argument: its arguments, ended
  * by NULL; the first place is the program's.  prepare: done in the new process before.  Its number,
  * or -1 with a line on stderr, which ends with `without` where it is not there. */
@@ -11,8 +13,8 @@ pid_t mpl_report_start(const char **argument, void (*prepare)(void), const char 
 /* Until it has ended.  -1: there is none. */
 void mpl_report_wait(pid_t report);
 
-/* Makes the digests of the logs in the directory, at the lowest priority, and waits for that.  What
- * goes wrong is said on stderr. */
-void mpl_report_digest(const char *directory);
+/* Makes the digests of these logs, at the lowest priority, and waits for that.  What goes wrong is
+ * said on stderr. */
+void mpl_report_digest(const struct mpl_logs *logs);
 
 #endif

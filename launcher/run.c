@@ -148,7 +148,7 @@ static int record(const struct options *o, const struct mpl_target *target, cons
     if (logs) mpl_logs_survey(logs, !o->no_recover);
     mpl_tree_close(&tree, logs && (logs->count || logs->running));
     if (!logs) return status;
-    if (o->digest && logs->count) mpl_report_digest(logs->path);
+    if (o->digest) mpl_report_digest(logs);
     if (!o->quiet)
         mpl_tell_logs(logs, o->directory ? o->directory : mpl_target_name(logs->path), tells(o));
     mpl_logs_close(logs);

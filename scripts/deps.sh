@@ -32,6 +32,11 @@ try   cmd:node           nodejs                                     the page and
 try   cmd:npm            npm                                        the page's packages
 try   cmd:chromium       chromium                                   tests of the page
 try   cmd:firefox-esr    firefox-esr                                the same in another browser
+try   cmd:mpirun         openmpi-bin                                ranks of a job as test subjects
+try   cmd:srun           slurm-client                               the same
+try   cmd:slurmctld      slurmctld                                  its controller
+try   cmd:slurmd         slurmd                                     its nodes
+try   cmd:munged         munge                                      who is who between them
 try   cmd:clang-format-14 clang-format-14                         the check of the layout
 demo  cmd:python3        python3                                    the demo's program
 LIST
@@ -40,7 +45,7 @@ LIST
 present() {
     local kind=${1%%:*} name=${1#*:}
     case $kind in
-    cmd) command -v "$name" >/dev/null ;;
+    cmd) PATH=$PATH:/usr/sbin command -v "$name" >/dev/null ;;
     file) [ -n "$(find /usr/include /usr/local/include -path "*/$name" -print -quit 2>/dev/null)" ] ;;
     lib) [ -n "$(find /usr/lib /usr/local/lib -name "$name" -print -quit 2>/dev/null)" ] ;;
     esac

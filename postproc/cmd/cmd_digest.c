@@ -73,7 +73,8 @@ static int make(struct arguments *a, const char *log, const char *path,
     a->incomplete |= digest.process->incomplete;
     const char *why = mpr_digest_write(&digest, path);
     mpr_digest_free(&digest);
-    return why ? mpr_fail(error, "%s: cannot write: %s", path, why) : 0;
+    if (!why || strcmp(why, MPR_DATABASE_BUSY) == 0) return 0; /* it will be there all the same */
+    return mpr_fail(error, "%s: cannot write: %s", path, why);
 }
 
 static int add(void *to, const char *log, const struct mpr_progress *progress,

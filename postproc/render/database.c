@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "alloc.h"
@@ -90,6 +91,26 @@ static int make_new(const char *part)
     return open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
+/* SQLite locks a new part soon, but not at once. */
+enum { SOON_S = 2, TRIES = 50, TRY_NS = 100000000 };
+static bool is_young(const char *part)
+{
+    struct stat st;
+    return lstat(part, &st) == 0 && time(NULL) - st.st_mtime <= SOON_S;
+}
+
+/* The file, or -1: with EEXIST somebody writes one of that name. */
+static int take_part(const char *part)
+{
+    int fd = make_new(part);
+    for (int i = 0; fd < 0 && errno == EEXIST && i < TRIES && is_left(part); i++) {
+        if (is_young(part)) nanosleep(&(struct timespec){ .tv_nsec = TRY_NS }, NULL);
+        else unlink(part);
+        fd = make_new(part);
+    }
+    return fd;
+}
+
 /* The part's file is new: who made another one of that name may still write it. */
 static void make_part(struct mpr_database *db)
 {
@@ -98,10 +119,9 @@ static void make_part(struct mpr_database *db)
         snprintf(db->why, sizeof db->why, "it is no regular file");
         return;
     }
-    int fd = make_new(db->part);
-    if (fd < 0 && errno == EEXIST && is_left(db->part) && unlink(db->part) == 0)
-        fd = make_new(db->part);
-    if (fd < 0) snprintf(db->why, sizeof db->why, "%s: %s", db->part, strerror(errno));
+    const int fd = take_part(db->part);
+    if (fd < 0 && errno == EEXIST) snprintf(db->why, sizeof db->why, MPR_DATABASE_BUSY);
+    else if (fd < 0) snprintf(db->why, sizeof db->why, "%s: %s", db->part, strerror(errno));
     else writing = db->part;
     if (fd >= 0) close(fd);
 }
