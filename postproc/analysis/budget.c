@@ -35,7 +35,8 @@ static bool unit_of(const char *text, double *unit)
     } units[] = { { "", 1 },          { "B", 1 },         { "KiB", 1024 },
                   { "MiB", 1 << 20 }, { "GiB", 1 << 30 }, { "TiB", 1ull << 40 },
                   { "kB", 1e3 },      { "KB", 1e3 },      { "MB", 1e6 },
-                  { "GB", 1e9 },      { "TB", 1e12 } };
+                  { "GB", 1e9 },      { "TB", 1e12 },     { "K", 1024 },
+                  { "M", 1 << 20 },   { "G", 1 << 30 },   { "T", 1ull << 40 } };
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strcmp(units[i].name, text) == 0) return *unit = units[i].bytes, true;
     return false;

@@ -12,7 +12,7 @@ static const struct {
     [MPR_ROLE_OPTIMIZER] = { "optimizer_state", "optimizer state",
                              "made in an optimizer's step, outlived it" },
     [MPR_ROLE_ACTIVATIONS] = { "activations", "activations",
-                               "made before a backward pass, went in it" },
+                               "made before a backward pass, went in it, or none came" },
     [MPR_ROLE_OUTPUTS] = { "outputs", "outputs",
                            "made in a forward pass, outlived the backward pass" },
     [MPR_ROLE_GATHERED] = { "gathered_parameters", "gathered parameters",

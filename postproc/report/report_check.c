@@ -43,7 +43,8 @@ const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_r
                                 r->grown_estimated ? "~" : "", mpr_doc_size(doc, r->grown_bytes),
                                 r->grown);
     if (!line) return text;
-    text = mpr_arena_format(&doc->arena, "%s; most of it %s%s in %s", text,
+    text = mpr_arena_format(&doc->arena, "%s; %s %s%s in %s", text,
+                            line->row.bytes >= r->is / 2 ? "most of it" : "the largest part",
                             line->row.estimated ? "~" : "", mpr_doc_size(doc, line->row.bytes),
                             mpr_doc_path(doc, line->row.path, line->row.depth));
     return *line->caller ? mpr_arena_format(&doc->arena, "%s <- %s", text, line->caller) : text;

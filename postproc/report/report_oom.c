@@ -274,8 +274,7 @@ static void healthy_ones(struct mpr_document *doc, const struct mpr_ooms *ooms)
     for (size_t i = 0; i < ooms->logs; i++) count += healthy(&ooms->log[i]);
     if (!count || ooms->logs == 1) return;
     if (count < ooms->logs) mpr_doc_gap(doc);
-    mpr_doc_line(doc, "no lack of memory was recorded in %zu %s", count,
-                 count == 1 ? "process" : "processes");
+    mpr_doc_line(doc, "no lack of memory was recorded in %zu log%s", count, count == 1 ? "" : "s");
     for (size_t i = 0; i < ooms->logs; i++)
         if (healthy(&ooms->log[i])) mpr_report_title(doc, &ooms->log[i].summary);
 }

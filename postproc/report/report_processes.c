@@ -88,7 +88,7 @@ static const struct mpr_column shown_columns[] = {
     [DEVICE] = { .title = "device", .type = MPR_BYTES, OF(line.gpu_bytes), .sums = true },
     { .title = "RSS peak", .type = MPR_BYTES, OF(line.rss_bytes), .sums = true,
       .unless = MPR_UNKNOWN_AT_MAX, .spare = 5 },
-    { .title = "at end", .type = MPR_BYTES, OF(line.end_bytes), .sums = true, .spare = 1 },
+    { .title = "heap at end", .type = MPR_BYTES, OF(line.end_bytes), .width = 13, .sums = true, .spare = 1 },
     { .title = "ended", .type = MPR_TEXT, OF(ended), .beside = true },
 };
 // clang-format on

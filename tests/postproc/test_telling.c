@@ -69,6 +69,17 @@ static void native(void **state)
           PATH("_start (prog)", "__libc_start_main_impl (libc-start.c:360)", "malloc (libc.so.6)"),
           true, "malloc (libc.so.6)");
     tells(f, PATH("parse (p.c:9)", "parse (p.c:9)", "parse (p.c:7)"), true, "parse (p.c:7)");
+    /* debug information may lack std:: */
+    tells(f,
+          PATH("main (v.cpp:30)", "fill_fs (v.cpp:17)",
+               "emplace_back<fill_fs(int)::<lambda()> > (vector.tcc:114)",
+               "_M_create<fill_fs(int)::<lambda()> > (std_function.h:161)",
+               "operator new (libstdc++.so.6)"),
+          true, "fill_fs (v.cpp:17) <- main");
+    tells(f,
+          PATH("start_pool (t.cpp:9)", "allocate_stack (allocatestack.c:383)",
+               "allocate_dtv (dl-tls.c:401)", "calloc (libc.so.6)"),
+          true, "start_pool (t.cpp:9)");
     tells(f,
           PATH("void fill<std::vector<int, std::allocator<int> > > (a.cpp:3)",
                "operator new (libstdc++.so.6)"),
