@@ -394,9 +394,9 @@ static void growth_line(struct mpr_document *doc, const struct mpr_leaks *l)
         unknown_growth(doc, l);
         return;
     }
-    mpr_doc_say(doc, "growth: over %s %s, after %s to warm up",
+    mpr_doc_say(doc, "growth: over %s %s, after %s to warm up, up to %s",
                 mpr_doc_count(doc, l->last_number - l->warm_number), what,
-                mpr_doc_count(doc, l->warm_number));
+                mpr_doc_count(doc, l->warm_number), mpr_doc_time(doc, l->last_ns));
     if (l->peaks.log[0].summary.fold.until_ns)
         mpr_doc_say(doc, "; since %s, for the log is folded until then",
                     mpr_doc_time(doc, l->peaks.log[0].summary.fold.until_ns));
