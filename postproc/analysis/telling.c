@@ -428,6 +428,16 @@ static size_t calls_end(const char *const *path, size_t from, size_t depth)
     return end > from ? end : depth;
 }
 
+const char *const *mpr_told_path(struct mpr_arena *arena, const struct mpr_told *told)
+{
+    if (!*told->caller || !told->depth) return told->path;
+    const char **path = mpr_arena_alloc(arena, told->depth * sizeof *path);
+    memcpy(path, told->path, told->depth * sizeof *path);
+    path[told->depth - 1] =
+        mpr_arena_format(arena, "%s <- %s", path[told->depth - 1], told->caller);
+    return path;
+}
+
 struct mpr_told mpr_telling_of(struct mpr_telling *t, struct mpr_arena *arena,
                                const char *const *path, size_t depth, bool calls)
 {

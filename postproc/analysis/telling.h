@@ -26,6 +26,9 @@ struct mpr_told {
     const char *caller;
 };
 
+/* Its path, the caller behind the last name: "serve (a.c:9) <- main". */
+const char *const *mpr_told_path(struct mpr_arena *arena, const struct mpr_told *told);
+
 /* calls: all names of the path are calls; else a path that looks like a native stack is one, calls
  * of Python are told by their looks, and what stands before them are ranges, which are kept. */
 struct mpr_told mpr_telling_of(struct mpr_telling *telling, struct mpr_arena *arena,

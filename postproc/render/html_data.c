@@ -22,6 +22,7 @@
 #include "naming.h"
 #include "page.def"
 #include "timeline_result.h"
+#include "told.h"
 
 enum { SEGMENTS = 4096, PINS = 12 }; /* of an instant that the page lists */
 
@@ -363,13 +364,17 @@ static void pins(struct mpr_json *j, const struct mpr_segments_device *d,
                  const struct mpr_naming *naming)
 {
     struct mpr_arena arena = { 0 };
+    struct mpr_value name[PINS];
+    const size_t pins = d->pins < PINS ? d->pins : PINS;
+    for (size_t i = 0; i < pins; i++) name[i] = mpr_value_path(d->pin[i].path, d->pin[i].depth);
+    mpr_told(&arena, naming->telling, MPR_GROUP_RANGE, name, pins);
     mpr_json_open(j, "pins", '[');
-    for (size_t i = 0; i < d->pins && i < PINS; i++) {
+    for (size_t i = 0; i < pins; i++) {
         const struct mpr_segment_pin *p = &d->pin[i];
-        const struct mpr_told told =
-            mpr_telling_of(naming->telling, &arena, p->path, p->depth, false);
+        const struct mpr_told told = { name[i].path, name[i].count,
+                                       name[i].caller ? name[i].caller : "" };
         mpr_json_open(j, NULL, '{');
-        mpr_json_path(j, "path", told.path, told.depth);
+        mpr_json_path(j, "path", mpr_told_path(&arena, &told), told.depth);
         mpr_json_number(j, "free_bytes", p->free);
         mpr_json_number(j, "segments", p->segments);
         mpr_json_number(j, "blocks", p->blocks);

@@ -4,6 +4,7 @@
 
 #include "lines.h"
 #include "reports.h"
+#include "telling.h"
 #include "timeline_result.h"
 #include "utf8.h"
 
@@ -32,12 +33,8 @@ struct held {
 /* Its path, with who called the innermost name. */
 static const char *const *path_of(struct mpr_document *doc, const struct mpr_line *line)
 {
-    const size_t depth = line->row.depth;
-    if (!*line->caller || !depth) return line->row.path;
-    const char **path = mpr_arena_alloc(&doc->arena, depth * sizeof *path);
-    memcpy(path, line->row.path, depth * sizeof *path);
-    path[depth - 1] = mpr_arena_format(&doc->arena, "%s <- %s", path[depth - 1], line->caller);
-    return path;
+    const struct mpr_told told = { line->row.path, line->row.depth, line->caller };
+    return mpr_told_path(&doc->arena, &told);
 }
 
 /* ---- heaps */

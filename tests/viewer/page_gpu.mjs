@@ -213,6 +213,17 @@ test('stacked by library, each library holds what the peaks report says', async 
   );
 });
 
+test('no two names of what pins the free memory look alike', async () => {
+  for (const name of ['h100-generate', 'h100-gpt2', 'h100-fsdp-rank0']) {
+    const golden = fileURLToPath(new URL(`../golden/${name}.zst`, import.meta.url)),
+      shown = await shop.show(shop.html('alike.html', golden)),
+      names = await shown.locator('.pins tbody .name').evaluateAll((all) => all.map((cell) => cell.title));
+    assert.ok(names.length > 1, name);
+    assert.equal(new Set(names).size, names.length, `${name}: ${names.join(', ')}`);
+    await shown.context().close();
+  }
+});
+
 test('what pins the free memory, and all segments in one picture, are those of the segments report', async () => {
   const golden = fileURLToPath(new URL('../golden/h200-graphs-oom.zst', import.meta.url));
   for (const of of [log, golden]) {
