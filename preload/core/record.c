@@ -115,34 +115,44 @@ static void record(struct place place, unsigned op, unsigned heap, uint64_t addr
     mp_sys_restore_signals(signals);
 }
 
-/* Of slots that were reserved in a row.  False: the chunk ends here. */
-static bool commit_place(struct mp_thread *t, uint64_t *at, unsigned op, uint64_t *id)
+/* So many slots in a row of the thread's chunk; 0: it has not as many left, or there is none.  One
+ * instruction moves the cursor, where no handler has moved it since it was looked at: it never
+ * leaves the chunk by more than the one slot of mp_record_reserve. */
+static uint64_t reserve_row(struct mp_thread *t, uint64_t slots)
 {
-    if (!*id) return true;
-    if (!mp_cursor_valid(*at)) return false;
-    mp_slot_commit(mp_cursor_slot(*at), t->time, *id,
-                   mpf_slot_head(op, MPF_HEAP_NONE, 0, 0) | mp_cursor_tag(*at));
-    *id = 0;
-    *at += sizeof(struct mpf_slot);
-    return true;
+    uint64_t at, was = __atomic_load_n(&t->cur, __ATOMIC_RELAXED);
+    do {
+        at = was;
+        if (!mp_cursor_valid(at) || !mp_cursor_valid(at + (slots - 1) * sizeof(struct mpf_slot)))
+            return 0;
+        __asm__ volatile("cmpxchgq %2, %1"
+                         : "+a"(was), "+m"(t->cur)
+                         : "r"(at + slots * sizeof(struct mpf_slot))
+                         : "cc");
+    } while (was != at);
+    return at;
 }
 
-/* A small block's event that came here only because it can have a stack.  With one or two, all
- * slots are reserved in one instruction; where a handler came between and the chunk ends behind an
- * AT, that stands for the thread's next event all the same: its id in *place is 0 then. */
-static bool record_small(struct place *place, unsigned op, unsigned heap, uint64_t addr,
+static void commit_place(struct mp_thread *t, uint64_t *at, unsigned op, uint64_t id)
+{
+    if (!id) return;
+    mp_slot_commit(mp_cursor_slot(*at), t->time, id,
+                   mpf_slot_head(op, MPF_HEAP_NONE, 0, 0) | mp_cursor_tag(*at));
+    *at += sizeof(struct mpf_slot);
+}
+
+/* A small block's event that came here only because it can have a stack: behind the ATs that say
+ * its place, without a system call.  False: that does not do. */
+static bool record_small(struct place place, unsigned op, unsigned heap, uint64_t addr,
                          uint64_t size)
 {
     struct mp_thread *t = mp_self;
     if (!t || (t->guard & ~(uint32_t)MP_COUNTS) != MP_STACKS_WANTED || size >= MP_LARGE)
         return false;
-    const uint64_t slots = 1 + (uint64_t) !!place->stack + (uint64_t) !!place->python;
-    if (slots > 1 && !mp_cursor_valid(t->cur + slots * sizeof(struct mpf_slot)))
-        return false; /* wide steps stay away from the chunk's end */
-    uint64_t at = mp_record_reserve(t, slots);
-    if (!commit_place(t, &at, MPF_OP_AT, &place->stack) ||
-        !commit_place(t, &at, MPF_OP_AT_PYTHON, &place->python) || !mp_cursor_valid(at))
-        return false;
+    uint64_t at = reserve_row(t, 1 + (uint64_t) !!place.stack + (uint64_t) !!place.python);
+    if (!at) return false;
+    commit_place(t, &at, MPF_OP_AT, place.stack);
+    commit_place(t, &at, MPF_OP_AT_PYTHON, place.python);
     mp_record_at(t, at, op, heap, addr, size, 0);
     return true;
 }
@@ -197,7 +207,7 @@ uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size
     struct place place = { .stack =
                                mp_features.stack ? mp_features.stack(op, heap, size, &from) : 0 };
     if (mp_features.python) place.python = mp_features.python(op, heap, size, place.stack);
-    if (record_small(&place, op, heap, addr, size)) return addr;
+    if (record_small(place, op, heap, addr, size)) return addr;
     record(place, op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
     after_event(op, heap, size);
     return addr;

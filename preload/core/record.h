@@ -41,10 +41,9 @@ static inline __attribute__((always_inline)) bool mp_record_needs_no_clock(
 }
 
 /* A slot of the thread's chunk; not valid: the chunk has no room. */
-static inline __attribute__((always_inline)) uint64_t mp_record_reserve(struct mp_thread *t,
-                                                                        uint64_t slots)
+static inline __attribute__((always_inline)) uint64_t mp_record_reserve(struct mp_thread *t)
 {
-    uint64_t at = slots * sizeof(struct mpf_slot);
+    uint64_t at = sizeof(struct mpf_slot);
     __asm__ volatile("xaddq %0, %1" : "+r"(at), "+m"(t->cur) : : "cc");
     return at;
 }
@@ -78,7 +77,7 @@ static inline __attribute__((always_inline)) uint64_t mp_record_of(unsigned op, 
                        __builtin_expect(!(t->guard & mp_guards_of(op)), 1) &&
                        __builtin_expect(size < MP_LARGE, 1);
     if (!plain) return mp_record_slow(op, heap, addr, size);
-    const uint64_t at = mp_record_reserve(t, 1);
+    const uint64_t at = mp_record_reserve(t);
     if (__builtin_expect(!mp_cursor_valid(at), 0)) return mp_record_slow(op, heap, addr, size);
     return mp_record_at(t, at, op, heap, addr, size, was);
 }
