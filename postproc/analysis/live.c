@@ -262,7 +262,7 @@ static struct mpr_live_heap heap_of(struct mpr_live *l, uint8_t code, const stru
     const struct mpr_heap *h = &l->reader.replay.books.heap[code];
     const bool first = l->events == UINT64_MAX;
     return (struct mpr_live_heap){
-        .name = mpr_label_heap(&l->names, code),
+        .name = mpr_label_heap(&l->arena, code),
         .inside = mpr_label_around(code),
         .bytes = h->bytes,
         .blocks = h->blocks,
@@ -352,8 +352,8 @@ static void fill_step(struct mpr_live *l)
     for (size_t i = 0; i < s->follow.count; i++)
         if (s->follow.open[i].what == outermost)
             step->open_ns = mpr_less(l->look.now_ns, s->follow.open[i].begin_ns);
-    const uint64_t ended = repeat->instances - (step->open_ns != MPF_UNKNOWN);
-    step->each_ns = ended ? repeat->covered_ns / ended : 0;
+    const uint64_t ended = repeat->in_turn - (repeat->newest != 0); /* of those in a row */
+    step->each_ns = repeat->in_turn && ended ? repeat->covered_ns / ended : 0;
 }
 
 static void fill_threads(struct mpr_live *l)
@@ -392,7 +392,7 @@ static void fill_owners(struct mpr_live *l, const struct past *base)
     const struct mpr_books *books = &l->reader.replay.books;
     const uint8_t shown = heap_shown(l);
     struct mpr_held *held = mpr_held_heap(&l->reader.replay, shown);
-    l->look.shown = books->heap[shown].used ? mpr_label_heap(&l->names, shown) : "";
+    l->look.shown = books->heap[shown].used ? mpr_label_heap(&l->arena, shown) : "";
     l->look.whole = books->heap[shown].bytes;
     fill_rows(l, shown, held);
     fill_growth(l, shown, held, base);

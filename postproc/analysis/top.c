@@ -39,15 +39,9 @@ int mpr_top_add(struct mpr_top *top, const char *path, bool even_ended, struct m
         top->gone++;
     }
     MPR_GROW(top->log, top->logs, top->cap);
-    top->log[top->logs++] = (struct mpr_top_log){ mpr_text_copy(path), live, even_ended };
+    top->log[top->logs++] =
+        (struct mpr_top_log){ .path = mpr_text_copy(path), .live = live, .kept = even_ended };
     return 0;
-}
-
-bool mpr_top_runs(const struct mpr_top *top)
-{
-    for (size_t i = 0; i < top->logs; i++)
-        if (top->log[i].live && mpr_live_runs(top->log[i].live)) return true;
-    return false;
 }
 
 static int by_size(const void *left, const void *right)
@@ -59,23 +53,45 @@ static int by_size(const void *left, const void *right)
     return strcmp(a->summary.path, b->summary.path);
 }
 
+static void leave(struct mpr_top *top, struct mpr_top_log *log, bool ended)
+{
+    top->gone += ended;
+    mpr_live_close(log->live);
+    log->live = NULL;
+}
+
+/* Its end is told once, but of one that was never seen alive. */
+static bool is_gone(const struct mpr_top_log *log, bool ran)
+{
+    return !log->kept && !mpr_live_runs(log->live) && !(log->seen && ran);
+}
+
 static void look_at(struct mpr_top *top, struct mpr_top_log *log,
                     const struct mpr_progress *progress,
                     void (*failed)(const struct mpr_error *error))
 {
     struct mpr_error error;
     if (!log->live) return;
-    const bool good = mpr_live_read(log->live, progress, &error) == 0,
-               gone = good && !log->kept && !mpr_live_runs(log->live);
-    log->kept = true;
-    top->gone += gone;
-    if (!good) failed(&error);
-    if (!good || gone) {
-        mpr_live_close(log->live);
-        log->live = NULL;
-        return;
-    }
-    top->process[top->processes++] = mpr_live_look(log->live);
+    const bool ran = mpr_live_runs(log->live);
+    if (mpr_live_read(log->live, progress, &error) != 0) {
+        failed(&error);
+        leave(top, log, false);
+    } else if (is_gone(log, ran)) leave(top, log, true);
+    else top->process[top->processes++] = mpr_live_look(log->live);
+    log->seen = true;
+}
+
+/* The same one as before, wherever it is by now. */
+static void choose(struct mpr_top *top)
+{
+    top->shown = 0;
+    for (size_t i = 0; top->in_full && i < top->processes; i++)
+        if (strcmp(top->process[i]->summary.path, top->in_full) == 0) top->shown = i;
+    if (top->next && top->processes) top->shown = (top->shown + 1) % top->processes;
+    top->next = false;
+    for (size_t i = 0; top->processes && i < top->logs; i++)
+        if (strcmp(top->log[i].path, top->process[top->shown]->summary.path) == 0)
+            top->in_full = top->log[i].path;
 }
 
 void mpr_top_look(struct mpr_top *top, const struct mpr_progress *progress,
@@ -87,5 +103,5 @@ void mpr_top_look(struct mpr_top *top, const struct mpr_progress *progress,
     top->processes = 0;
     for (size_t i = 0; i < top->logs; i++) look_at(top, &top->log[i], progress, failed);
     qsort(top->process, top->processes, sizeof *top->process, by_size);
-    top->shown = top->processes ? top->asked % top->processes : 0;
+    choose(top);
 }

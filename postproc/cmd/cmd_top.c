@@ -92,9 +92,20 @@ static const struct argp argp = {
 
 /* ---- looks */
 
-static void failed(const struct mpr_error *error) { mpr_cmd_error(error); }
+/* Said at once, or when the screen is given back. */
+static struct {
+    bool any, on_screen;
+    struct mpr_error newest;
+} errors;
 
-/* Those that came since, too.  False: a log that was named cannot be read. */
+static void failed(const struct mpr_error *error)
+{
+    errors.any = true;
+    errors.newest = *error;
+    if (!errors.on_screen) mpr_cmd_error(error);
+}
+
+/* Those that came since, too.  False: there is nothing to look at. */
 static bool find_logs(struct arguments *a, struct mpr_top *top, bool first)
 {
     struct mpr_error error;
@@ -106,10 +117,11 @@ static bool find_logs(struct arguments *a, struct mpr_top *top, bool first)
     const bool alone = a->logs.paths.count == 1;
     for (size_t i = 0; i < a->logs.paths.count; i++) {
         if (mpr_top_add(top, a->logs.paths.at[i], alone, &error) == 0) continue;
-        if (first) mpr_cmd_error(&error);
+        if (first) failed(&error);
         good = false;
     }
-    return good || !first;
+    if (first) a->logs.failed |= !good;
+    return !first || top->logs;
 }
 
 static void look(struct arguments *a, struct mpr_top *top)
@@ -153,14 +165,16 @@ static int show(struct arguments *a, struct mpr_top *top)
     if (mpr_output_open(&a->output) != 0) return MPR_EXIT_FAILURE;
     look(a, top);
     mpr_screen_open();
+    errors.on_screen = true;
     for (;;) {
         draw(a, top);
         key = mpr_screen_wait(a->interval_ms);
         if (key == 'q') break;
-        if (key == 'n') top->asked++;
+        top->next = key == 'n';
         look(a, top);
     }
     mpr_screen_close();
+    if (errors.any) mpr_cmd_error(&errors.newest);
     return mpr_output_close(&a->output) == 0 ? MPR_EXIT_FINE : MPR_EXIT_FAILURE;
 }
 
@@ -182,6 +196,7 @@ int mpr_cmd_top(int argc, char **argv)
     mpr_top_init(&top, &a.live);
     setpriority(PRIO_PROCESS, 0, LOWER);
     if (find_logs(&a, &top, true)) status = is_live(&a) ? show(&a, &top) : list(&a, &top);
+    a.logs.failed |= errors.any;
     mpr_top_free(&top);
     return mpr_logs_close(&a.logs, status);
 }

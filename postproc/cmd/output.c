@@ -195,17 +195,31 @@ static bool wants_ascii(const struct mpr_output *output)
            strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 }
 
-static void render_ascii(const struct mpr_output *output, mpr_render_result *render,
-                         const void *result)
+/* In the characters of who reads; of the caller. */
+static char *rendered(const struct mpr_output *output, mpr_render_result *render,
+                      const void *result)
 {
-    char *text = NULL;
+    const bool ascii = wants_ascii(output);
+    char *text = NULL, *plain = NULL;
     size_t bytes;
     FILE *memory = mpr_text_open(&text, &bytes);
-    mpr_utf8_shown_as(mpr_ascii_width);
+    if (ascii) mpr_utf8_shown_as(mpr_ascii_width);
     render(output->renderer, memory, result, &output->style);
     mpr_utf8_shown_as(NULL);
     mpr_text_close(memory);
-    mpr_ascii_write(output->file, text);
+    if (!ascii) return text;
+    memory = mpr_text_open(&plain, &bytes);
+    mpr_ascii_write(memory, text);
+    mpr_text_close(memory);
+    free(text);
+    return plain;
+}
+
+static void render_ascii(const struct mpr_output *output, mpr_render_result *render,
+                         const void *result)
+{
+    char *text = rendered(output, render, result);
+    fputs(text, output->file);
     free(text);
 }
 
@@ -219,31 +233,22 @@ int mpr_output_report(struct mpr_output *output, mpr_render_result *render, cons
     return incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
 }
 
+static void render_document(const struct mpr_renderer *renderer, FILE *out, const void *doc,
+                            const struct mpr_style *style)
+{
+    renderer->document(out, doc, style);
+}
+
 char *mpr_output_text(const struct mpr_output *output, mpr_describe_result *describe,
                       const void *result)
 {
     struct mpr_document doc = { .naming = &output->naming,
                                 .top = output->style.top,
                                 .clock = output->style.clock };
-    char *text = NULL, *plain = NULL;
-    size_t bytes;
     describe(&doc, result);
-    FILE *memory = mpr_text_open(&text, &bytes);
-    output->renderer->document(memory, &doc, &output->style);
-    mpr_text_close(memory);
+    char *text = rendered(output, render_document, &doc);
     mpr_doc_free(&doc);
-    if (!wants_ascii(output)) return text;
-    memory = mpr_text_open(&plain, &bytes);
-    mpr_ascii_write(memory, text);
-    mpr_text_close(memory);
-    free(text);
-    return plain;
-}
-
-static void render_document(const struct mpr_renderer *renderer, FILE *out, const void *doc,
-                            const struct mpr_style *style)
-{
-    renderer->document(out, doc, style);
+    return text;
 }
 
 int mpr_output_document(struct mpr_output *output, mpr_describe_result *describe,

@@ -51,6 +51,7 @@ static void take_keys(void)
     raw.c_lflag &= (tcflag_t) ~(ICANON | ECHO);
     raw.c_cc[VMIN] = 1;
     raw.c_cc[VTIME] = 0;
+    raw.c_cc[VSUSP] = _POSIX_VDISABLE; /* stopped it would leave the terminal as it is */
     tcsetattr(STDIN_FILENO, TCSANOW, &raw);
 }
 

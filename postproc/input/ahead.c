@@ -7,8 +7,17 @@
 #include <string.h>
 
 /* Below these bytes a log is read sooner than a thread is made; batches that are ahead, each of
- * many of the log's, for handing one over costs some us. */
-enum { LEAST = 1 << 19, BATCHES = 4, READS = 8, EVENTS = READS * MPR_BATCH, STACK = 1 << 19 };
+ * many of the log's, for handing one over costs some us; data of a batch and of a read, above which
+ * nothing more is put behind it and its room is given back: a log that is none of ours may have
+ * much. */
+enum {
+    LEAST = 1 << 19,
+    BATCHES = 4,
+    READS = 8,
+    EVENTS = READS * MPR_BATCH,
+    STACK = 1 << 19,
+    DATA = 1 << 22
+};
 
 /* The data of the events of one read of the log. */
 struct data {
@@ -48,15 +57,15 @@ static size_t data_bytes(const struct mpf_event *event, long count)
 
 static bool make_room(struct data *data, size_t bytes)
 {
-    if (bytes <= data->cap) return true;
+    if (!bytes || (bytes <= data->cap && data->cap <= DATA)) return true;
     uint8_t *grown = realloc(data->at, bytes);
     if (!grown) return false;
     *data = (struct data){ grown, bytes };
     return true;
 }
 
-/* The log's data is gone with its next events. */
-static bool keep_data(struct data *data, struct mpf_event *event, long count)
+/* The log's data is gone with its next events.  *sum: more by its bytes. */
+static bool keep_data(struct data *data, struct mpf_event *event, long count, size_t *sum)
 {
     const size_t bytes = data_bytes(event, count);
     if (!make_room(data, bytes)) return false;
@@ -66,18 +75,20 @@ static bool keep_data(struct data *data, struct mpf_event *event, long count)
         event[i].data = memcpy(to, event[i].data, event[i].size);
         to += event[i].size;
     }
+    *sum += bytes;
     return true;
 }
 
 /* What there was before the log ended, or failed, is handed over first. */
 static void fill(struct mpr_ahead *a, struct batch *b)
 {
+    size_t data = 0;
     b->count = 0;
-    for (int i = 0; i < READS && a->end > 0; i++) {
+    for (int i = 0; i < READS && a->end > 0 && data < DATA; i++) {
         struct mpf_event *const to = b->event + b->count;
         const long count = mpr_log_read(a->log, to, &a->error);
         if (count <= 0) a->end = count;
-        else if (keep_data(&b->data[i], to, count)) b->count += count;
+        else if (keep_data(&b->data[i], to, count, &data)) b->count += count;
         else a->end = mpr_fail_memory(&a->error, "the log");
     }
     if (!b->count) b->count = a->end;

@@ -41,7 +41,8 @@ struct mpr_log {
     struct mpf_columns_reader reader;
     bool reading;            /* `reader` is inside a frame */
     bool asked;              /* whether its process lives: status.process */
-    bool followed;           /* that runs, and its journal is left to it */
+    bool lent;               /* to who follows it: it is shared while it is read, and no longer */
+    bool followed;           /* its process runs, and its journal is left to it */
     bool paused;             /* followed, and no frame is left for now */
     struct mpf_block *block; /* the reader's scratch */
     uint32_t block_cap;
@@ -414,6 +415,7 @@ long mpr_log_read(struct mpr_log *log, struct mpf_event events[MPR_BATCH], struc
         return count;
     }
     if (log->paused) return 0;
+    if (log->lent) mpr_file_unshare(log->map.fd);
     if (log->status.bad_offset == MPR_NO_OFFSET) log->status.good_ns = log->status.last_ns;
     find_end(log);
     return 0;
@@ -556,7 +558,7 @@ static int open_log(struct mpr_log **out, const char *path, bool followed, struc
     log->journal.fd = log->map.fd = log->folded.map.fd = -1;
     log->read_from = &log->map;
     log->stop_after = UINT64_MAX;
-    log->followed = followed;
+    log->lent = log->followed = followed;
     log->path = strdup(path);
     log->data = malloc(DATA_BYTES);
     const int result =

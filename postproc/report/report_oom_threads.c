@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "amount.h"
 #include "mpf/event.h"
 #include "naming.h"
 #include "report_oom.h"
@@ -27,7 +28,7 @@ static bool is_shared(const struct mpr_heap_peak *h)
     uint64_t most = 0;
     for (size_t i = 0; i < h->rows; i++)
         if (h->row[i].bytes > most) most = h->row[i].bytes;
-    return h->peak_bytes && h->peak_bytes - most >= h->peak_bytes / TENTH;
+    return h->peak_bytes && mpr_less(h->peak_bytes, most) >= h->peak_bytes / TENTH;
 }
 
 /* ---- by name */

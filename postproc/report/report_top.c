@@ -74,9 +74,9 @@ static struct process process_of(struct mpr_document *doc, const struct mpr_live
         .lead = strcspn(title, " "),
         .rank = who->rank,
         .number = mpr_arena_format(&doc->arena, "%" PRIu64, who->pid),
-        .host = look->host_bytes,
-        .device = look->gpu_bytes,
-        .rss = look->rss.valid ? mpr_reading_resident(&look->rss) : MPF_UNKNOWN,
+        .host = runs ? look->host_bytes : 0,
+        .device = runs ? look->gpu_bytes : 0,
+        .rss = runs && look->rss.valid ? mpr_reading_resident(&look->rss) : MPF_UNKNOWN,
         .events = look->events_a_second,
     };
 }

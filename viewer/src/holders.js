@@ -7,11 +7,27 @@ import { ELSE, bestName, shownName } from './model.js';
  * @typedef {import('./model.js').Heap} Heap
  */
 
+/** Estimates by name, of which some may be alike. @param {Log} log @param {Heap} heap */
+function summed(log, heap) {
+  /** @type {import("./lines.js").Side["held"]} */
+  const held = new Map();
+  for (const of of heap.estimates) {
+    const name = shownName(log, of.name),
+      same = held.get(name);
+    held.set(name, {
+      ...of,
+      bytes: of.bytes + (same?.bytes ?? 0),
+      blocks: of.blocks + (same?.blocks ?? 0),
+      error: Math.hypot(of.error ?? 0, same?.error ?? 0),
+    });
+  }
+  return held;
+}
+
 /** By best name, as the replay summed it: lines whole, of those that are unfolded the largest
  *  rows. @param {Log} log @param {Heap} heap @param {import('./model.js').Grouping} grouping @returns {import('./lines.js').Side} */
 export function holders(log, heap, { depth, unfolded = [] }) {
-  if (heap.estimates.length && !depth && !unfolded.length)
-    return { held: new Map(heap.estimates.map((of) => [shownName(log, of.name), of])), more: false };
+  if (heap.estimates.length && !depth && !unfolded.length) return { held: summed(log, heap), more: false };
   /** @type {import("./lines.js").Side["held"]} */
   const held = new Map();
   let rest = heap.peakBytes;
