@@ -174,19 +174,16 @@ static void find(struct findings *f, const struct runs *runs, const struct mpr_p
 {
     const struct mpr_progress progress = mpr_bar();
     const size_t dead = killed(runs);
-    struct mpr_error error;
+    struct mpr_error none;
     f->of = mpr_alloc(runs->count, sizeof *f->of);
     if (runs->count > 1) read_family(runs, &f->family);
     for (size_t i = 0; i < runs->count; i++) {
         if (runs->count > DETAILED_LOGS && i != page->base && i != page->now && i != dead) continue;
         struct mpr_insights *in = mpr_alloc(1, sizeof *in);
         if (mpr_insights_read(in, runs->at[i].summary.path, runs->count > 1 ? &f->family : NULL,
-                              &progress, &error) == 0)
+                              &progress, &none) == 0)
             f->of[i] = in;
-        else {
-            mpr_cmd_error(&error);
-            free(in);
-        }
+        else free(in);
     }
     mpr_bar_clear();
 }
