@@ -239,13 +239,21 @@ static void render_document(const struct mpr_renderer *renderer, FILE *out, cons
     renderer->document(out, doc, style);
 }
 
+/* In place: a description may hold the document's address. */
+static void begin(struct mpr_document *doc, const struct mpr_output *output,
+                  mpr_describe_result *describe, const void *result)
+{
+    *doc = (struct mpr_document){ .naming = &output->naming,
+                                  .top = output->style.top,
+                                  .clock = output->style.clock };
+    describe(doc, result);
+}
+
 char *mpr_output_text(const struct mpr_output *output, mpr_describe_result *describe,
                       const void *result)
 {
-    struct mpr_document doc = { .naming = &output->naming,
-                                .top = output->style.top,
-                                .clock = output->style.clock };
-    describe(&doc, result);
+    struct mpr_document doc;
+    begin(&doc, output, describe, result);
     char *text = rendered(output, render_document, &doc);
     mpr_doc_free(&doc);
     return text;
@@ -254,10 +262,8 @@ char *mpr_output_text(const struct mpr_output *output, mpr_describe_result *desc
 int mpr_output_document(struct mpr_output *output, mpr_describe_result *describe,
                         const void *result, bool incomplete)
 {
-    struct mpr_document doc = { .naming = &output->naming,
-                                .top = output->style.top,
-                                .clock = output->style.clock };
-    describe(&doc, result);
+    struct mpr_document doc;
+    begin(&doc, output, describe, result);
     const int status = mpr_output_report(output, render_document, &doc, incomplete);
     mpr_doc_free(&doc);
     return status;

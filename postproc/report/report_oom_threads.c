@@ -7,6 +7,7 @@
 #include "naming.h"
 #include "report_oom.h"
 #include "report_rows.h"
+#include "thread_lines.h"
 
 enum { TOP = 5, TENTH = 10 };
 
@@ -44,9 +45,8 @@ static int by_path(const void *left, const void *right)
 static const char *name_of(struct mpr_document *doc, const struct mpr_row *row)
 {
     const char *name = row->depth ? *row->path : "";
-    const char *number = strrchr(name, '(');
-    const size_t length = number && number > name + 1 ? (size_t)(number - 1 - name) : strlen(name);
-    return mpr_arena_format(&doc->arena, "%.*s", (int)length, name);
+    const size_t bare = mpr_report_thread_bare(name);
+    return bare ? mpr_arena_format(&doc->arena, "%.*s", (int)bare, name) : name;
 }
 
 static const char *const *path_of(struct mpr_document *doc, const char *name, size_t threads)

@@ -17,8 +17,7 @@ struct thread_line {
 
 /* ---- what is alike */
 
-/* "worker 3 (4243)" without the kernel's number; 0: it has none. */
-static size_t bare_length(const char *label)
+size_t mpr_report_thread_bare(const char *label)
 {
     const char *open = strrchr(label, '(');
     const bool number = open && open > label + 1 && open[-1] == ' ' &&
@@ -43,7 +42,7 @@ static const char *const *path_of(struct mpr_document *doc, const char *label, s
 {
     struct mpr_place place;
     const char **path = mpr_arena_alloc(&doc->arena, 2 * sizeof *path);
-    const size_t bare = bare_length(label), digits = number_of(label, bare);
+    const size_t bare = mpr_report_thread_bare(label), digits = number_of(label, bare);
     const char *name = mpr_arena_format(&doc->arena, "%.*s", (int)bare, label);
     *depth = 1;
     path[0] = label;
